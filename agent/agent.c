@@ -37,7 +37,7 @@
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 #include "predictor/site/conf.h"
 
 /*
@@ -82,7 +82,7 @@ struct ft_agent {
   struct ft_jobs *jobs;
   struct ft_journal *journal;
   struct ft_listener *listener;
-  struct ft_questions *questions; /* NULL: the socket could not be opened */
+  struct ft_decision_inputs *questions; /* NULL: the socket could not be opened */
   struct ft_timer sample, tick, retry, follow;
   bool scrubbing;  /* a child makes the store anew */
   double scrub_at; /* not before, monotonic */
@@ -372,10 +372,10 @@ static void answer_ended(struct ft_asked *asked, void *data)
 static void open_questions(struct ft_agent *agent)
 {
   const struct ft_answerer answerer = { answer, answer_ended, agent };
-  char path[sizeof agent->config.socket + sizeof FT_LAYOUT_ASK_SUFFIX];
+  char path[sizeof agent->config.socket + sizeof FT_STATE_ASK_SUFFIX];
   struct ft_error err;
 
-  (void)snprintf(path, sizeof path, "%s" FT_LAYOUT_ASK_SUFFIX, agent->config.socket);
+  (void)snprintf(path, sizeof path, "%s" FT_STATE_ASK_SUFFIX, agent->config.socket);
   agent->questions = ft_questions_open(agent->loop, path, &answerer, &err);
   if (!agent->questions)
     ft_log(LOG_WARNING, "users cannot ask: %s", err.text);
@@ -633,7 +633,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   if (take_state_folder(agent, err) < 0)
     goto fail;
   /* what the cluster was holds until Slurm says what it is */
-  if (ft_layout_read_site(agent->state_fd, &agent->site, &why) < 0)
+  if (ft_state_read_site(agent->state_fd, &agent->site, &why) < 0)
     agent->site = (ft_site){ .schema = FT_SCHEMA };
   if (open_parts(agent, err) < 0)
     goto fail;

@@ -12,12 +12,12 @@
 
 #include "agent/alone.h"
 #include "agent/answer_forget.h"
-#include "agent/ledger.h"
 #include "agent/journal.h"
+#include "agent/ledger.h"
 #include "agent/lock.h"
 #include "agent/log.h"
 #include "predictor/core/io.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 /* While another process is in the way: between two tries, and before it is given up. */
 #define PAUSE_SECONDS 0.1
@@ -49,10 +49,10 @@ static int set_up(struct ft_ledger *ledger, int state_fd, struct ft_error *err)
 
   if (!site || !apps) {
     ft_error_errno(err, "forget");
-  } else if (ft_layout_read_site(state_fd, site, err) < 0) {
+  } else if (ft_state_read_site(state_fd, site, err) < 0) {
     /* where none ever worked there is no model either */
     status = errno == ENOENT ? 0 : -1;
-  } else if (ft_layout_read_apps(state_fd, site, apps, err) == 0) {
+  } else if (ft_state_read_apps(state_fd, site, apps, err) == 0) {
     ft_ledger_set_rule(ledger, site->rule);
     if (site->policy.has_failure_price)
       ft_ledger_set_price(ledger, site->policy.failure_price);
@@ -218,7 +218,7 @@ int ft_alone_forget(int state_fd, const char *path, const ft_forget *what, ft_fo
   ft_log_warnings();
   status = work(state_fd, path, &checked, out, err);
   if (status == 0 && !checked.dry_run) {
-    (void)snprintf(store, sizeof store, "%s/" FT_LAYOUT_STORE, path);
+    (void)snprintf(store, sizeof store, "%s/" FT_STATE_STORE, path);
     status = ft_alone_scrub(store, err);
   }
   close(lock);

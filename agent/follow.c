@@ -10,12 +10,12 @@
 #include "agent/kin.h"
 #include "agent/log.h"
 #include "predictor/core/io.h"
-#include "predictor/history/changes.h"
-#include "predictor/history/rebuild.h"
-#include "predictor/online/failure.h"
+#include "predictor/history/stale_models.h"
+#include "predictor/online/failure_cost.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
-#include "predictor/record/layout.h"
+#include "predictor/rebuild/rebuild.h"
+#include "predictor/record/state_files.h"
 
 /* Of work between two looks at what else there is to do. A run takes up to 1 ms to learn (24
  * columns, 200 runs), and a model's file is written on top. */
@@ -170,7 +170,7 @@ static int begin(struct ft_follow *follow, struct ft_store *store, struct ft_err
   if (!follow->rebuild)
     return ft_error_errno(err, "%s", follow->change.app);
   ft_rebuild_begin(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
-  ft_failure_set_price(&follow->rebuild->model, follow->price);
+  ft_failure_cost_set_price(&follow->rebuild->model, follow->price);
   return 1;
 }
 
@@ -221,8 +221,7 @@ static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_e
   ft_model *model = &follow->rebuild->model;
 
   ft_online_hold_times(model, (double)time(NULL));
-  if (!model->runs ||
-      (model->uid == FT_LAYOUT_POOLED && !ft_shared_app(follow->shared, model->app)))
+  if (!model->runs || (model->uid == FT_STATE_POOLED && !ft_shared_app(follow->shared, model->app)))
     forget(follow, model);
   else if (ft_publish_model(follow->publisher, model, err) < 0 ||
            publish_performance(follow, err) < 0)
@@ -230,8 +229,8 @@ static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_e
   else
     follow->published++;
   /* what one user's model was made anew for changes that of all */
-  if (model->uid != FT_LAYOUT_POOLED && ft_shared_app(follow->shared, model->app) &&
-      ft_store_mark(store, FT_LAYOUT_POOLED, model->app, NULL, err) < 0)
+  if (model->uid != FT_STATE_POOLED && ft_shared_app(follow->shared, model->app) &&
+      ft_store_mark(store, FT_STATE_POOLED, model->app, NULL, err) < 0)
     return -1;
   pass(follow);
   return 0;
@@ -285,7 +284,7 @@ void ft_follow_learn(struct ft_follow *follow, const ft_observation *o)
   struct ft_error err;
 
   if (!follow->rebuild || strcmp(o->submission.app, follow->change.app) != 0 ||
-      (o->uid != follow->change.uid && follow->change.uid != FT_LAYOUT_POOLED))
+      (o->uid != follow->change.uid && follow->change.uid != FT_STATE_POOLED))
     return;
   if (ft_rebuild_learn(follow->rebuild, o, &err) < 0)
     give_up(follow); /* it begins again */

@@ -16,7 +16,7 @@
 #include "agent/measure/measure.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 /* hwloc takes 0.1 s; a node whose /sys hangs is measured without a fingerprint. */
 #define FINGERPRINT_SECONDS 10
@@ -69,7 +69,7 @@ static void complete_default(const ft_site *site, int state_fd, ft_observation *
   ft_partition *partition = malloc(sizeof *partition);
 
   if (partition && o->partition[0] &&
-      ft_layout_read_partition(state_fd, site, o->partition, partition, NULL) == 0) {
+      ft_state_read_partition(state_fd, site, o->partition, partition, NULL) == 0) {
     uint64_t bytes = partition->def_mem_bytes * (partition->def_per_cpu ? o->cpus : 1);
 
     /* without a default a job gets the whole node */

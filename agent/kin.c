@@ -10,15 +10,15 @@
 #include "agent/kin.h"
 #include "agent/log.h"
 #include "predictor/core/hash.h"
-#include "predictor/core/order.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/online/pool.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum {
-  MOST_APPS = COUNT(((ft_kin *)NULL)->apps),
+  MOST_APPS = COUNT(((ft_similar_apps *)NULL)->apps),
   MOST_KNOWN = COUNT(((ft_prior *)NULL)->known),
   RUNS = COUNT(((ft_model *)NULL)->history),
   APP_RUNS = 5,    /* completed runs from which on an app's needs count among the site's */
@@ -35,9 +35,9 @@ static void tell(const char *what, const struct ft_error *why)
 /* ---- alike apps of a user ---- */
 
 /* APP's place in KIN: its own, a new one, or that of the one noted longest ago. */
-static ft_kin_app *place_of(ft_kin *kin, const char *app)
+static ft_similar_app *place_of(ft_similar_apps *kin, const char *app)
 {
-  ft_kin_app *oldest = kin->apps;
+  ft_similar_app *oldest = kin->apps;
 
   for (size_t i = 0; i < kin->apps_count; i++) {
     if (strcmp(kin->apps[i].app, app) == 0)
@@ -51,22 +51,22 @@ static ft_kin_app *place_of(ft_kin *kin, const char *app)
 static int note_likeness(struct ft_publisher *publisher, int state_fd, const char *likeness,
                          const ft_model *model, struct ft_error *err)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
   struct ft_error why;
-  ft_kin *kin = malloc(sizeof *kin);
-  ft_kin_app *app;
+  ft_similar_apps *kin = malloc(sizeof *kin);
+  ft_similar_app *app;
   int status;
 
   if (!kin)
     return ft_error_errno(err, "%s", likeness);
-  if (ft_layout_read_kin(state_fd, model->uid, likeness, kin, &why) < 0) {
-    *kin = (ft_kin){ .schema = FT_SCHEMA };
+  if (ft_state_read_similar_apps(state_fd, model->uid, likeness, kin, &why) < 0) {
+    *kin = (ft_similar_apps){ .schema = FT_SCHEMA };
     (void)ft_string_copy(likeness, kin->likeness, sizeof kin->likeness);
   }
   app = place_of(kin, model->app);
-  *app = (ft_kin_app){ .runs = model->completed, .updated = model->updated };
+  *app = (ft_similar_app){ .runs = model->completed, .updated = model->updated };
   (void)ft_string_copy(model->app, app->app, sizeof app->app);
-  ft_layout_kin_name(likeness, name);
+  ft_state_similar_apps_name(likeness, name);
   status = ft_publish_own(publisher, model->uid, FT_RECORD_KIN, kin, name, err);
   free(kin);
   return status;
@@ -89,7 +89,7 @@ static bool needs_of(const ft_model *model, ft_prior_app *out)
       value[count++] = log(model->history[i].bytes);
   if (count < APP_RUNS)
     return false;
-  ft_order_sort(value, count);
+  ft_sort_doubles(value, count);
   *out = (ft_prior_app){ .key = key_of(model->uid, model->app),
                          .log_bytes = value[count / 2],
                          .user = model->uid };
@@ -199,17 +199,17 @@ static int write_prior(int state_fd, const ft_prior *prior, struct ft_error *err
   ft_prior *told;
   int status;
 
-  if (ft_record_write(FT_RECORD_PRIOR, prior, state_fd, FT_LAYOUT_PRIOR_APPS, 0600, err) < 0)
+  if (ft_record_write(FT_RECORD_PRIOR, prior, state_fd, FT_STATE_PRIOR_APPS, 0600, err) < 0)
     return -1;
   if (prior->known_count < LEAST_APPS || count_users(prior, NULL) < LEAST_USERS)
-    return unlinkat(state_fd, FT_LAYOUT_PRIOR, 0) < 0 && errno != ENOENT
-               ? ft_error_errno(err, FT_LAYOUT_PRIOR)
+    return unlinkat(state_fd, FT_STATE_PRIOR, 0) < 0 && errno != ENOENT
+               ? ft_error_errno(err, FT_STATE_PRIOR)
                : 0;
   told = malloc(sizeof *told);
   if (!told)
-    return ft_error_errno(err, FT_LAYOUT_PRIOR);
+    return ft_error_errno(err, FT_STATE_PRIOR);
   summarise(prior, told);
-  status = ft_record_write(FT_RECORD_PRIOR, told, state_fd, FT_LAYOUT_PRIOR, 0644, err);
+  status = ft_record_write(FT_RECORD_PRIOR, told, state_fd, FT_STATE_PRIOR, 0644, err);
   free(told);
   return status;
 }
@@ -221,10 +221,10 @@ static int note_needs(int state_fd, const ft_model *model, struct ft_error *err)
   int status = 0;
 
   if (!prior)
-    return ft_error_errno(err, FT_LAYOUT_PRIOR);
+    return ft_error_errno(err, FT_STATE_PRIOR);
   if (!needs_of(model, &app))
     goto out;
-  if (ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR_APPS, prior, NULL) < 0)
+  if (ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR_APPS, prior, NULL) < 0)
     *prior = (ft_prior){ .schema = FT_SCHEMA };
   put(prior, &app);
   status = write_prior(state_fd, prior, err);
@@ -240,13 +240,13 @@ void ft_kin_forget_needs(int state_fd, uint32_t uid, const char *app)
   struct ft_error err;
   pb_size_t i = 0;
 
-  if (prior && ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR_APPS, prior, NULL) == 0) {
+  if (prior && ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR_APPS, prior, NULL) == 0) {
     while (i < prior->known_count && prior->known[i].key != key)
       i++;
     if (i < prior->known_count) {
       prior->known[i] = prior->known[--prior->known_count];
       if (write_prior(state_fd, prior, &err) < 0)
-        tell(FT_LAYOUT_PRIOR, &err);
+        tell(FT_STATE_PRIOR, &err);
     }
   }
   free(prior);
@@ -255,18 +255,18 @@ void ft_kin_forget_needs(int state_fd, uint32_t uid, const char *app)
 void ft_kin_note(struct ft_publisher *publisher, int state_fd, const ft_model *model,
                  const ft_observation *o)
 {
-  const char *const text[FT_LIKENESSES] = { o->submission.job_name, o->submission.program };
+  const char *const text[FT_SIMILARITIES] = { o->submission.job_name, o->submission.program };
   uint32_t runs = model->completed;
   char likeness[80];
   struct ft_error err;
 
-  if (model->uid == FT_LAYOUT_POOLED || !runs || o->censored)
+  if (model->uid == FT_STATE_POOLED || !runs || o->censored)
     return;
-  for (unsigned k = 0; k < FT_LIKENESSES && !(runs & (runs - 1)); k++)
-    if (ft_layout_likeness((enum ft_likeness)k, text[k], likeness) &&
+  for (unsigned k = 0; k < FT_SIMILARITIES && !(runs & (runs - 1)); k++)
+    if (ft_state_similarity((enum ft_similarity)k, text[k], likeness) &&
         note_likeness(publisher, state_fd, likeness, model, &err) < 0)
       tell(likeness, &err);
   if ((runs == APP_RUNS || (runs > APP_RUNS && !(runs & (runs - 1)))) &&
       note_needs(state_fd, model, &err) < 0)
-    tell(FT_LAYOUT_PRIOR, &err);
+    tell(FT_STATE_PRIOR, &err);
 }

@@ -20,15 +20,15 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/expire.h"
-#include "predictor/history/nodes.h"
-#include "predictor/history/rebuild.h"
-#include "predictor/online/failure.h"
-#include "predictor/online/gpus.h"
+#include "predictor/history/node_platforms.h"
+#include "predictor/history/stale_models.h"
+#include "predictor/online/failure_cost.h"
+#include "predictor/online/gpu_observations.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
-#include "predictor/record/layout.h"
+#include "predictor/rebuild/rebuild.h"
+#include "predictor/record/state_files.h"
 
 /* Between two looks at what is too old. */
 #define EXPIRE_SECONDS 3600.0
@@ -48,8 +48,8 @@
 
 struct work;
 
-/* Of a run that was put: its app's, and where that is shared that of all users' runs (changes.h);
- * 0: another one waits. */
+/* Of a run that was put: its app's, and where that is shared that of all users' runs
+ * (stale_models.h); 0: another one waits. */
 struct marks {
   int64_t first, last;
 };
@@ -108,13 +108,14 @@ static int leave_gpus(const ft_observation *o, void *data, struct ft_error *err)
 {
   struct ft_ledger *ledger = data;
 
-  return ft_gpus_forget(&ledger->gpus, o) ? ft_publish_gpus(ledger->publisher, &ledger->gpus, err)
-                                          : 0;
+  return ft_gpu_observations_forget(&ledger->gpus, o)
+             ? ft_publish_gpus(ledger->publisher, &ledger->gpus, err)
+             : 0;
 }
 
 static bool learn_gpu(const ft_observation *o, void *data)
 {
-  (void)ft_gpus_learn(data, o);
+  (void)ft_gpu_observations_learn(data, o);
   return true;
 }
 
@@ -124,7 +125,7 @@ static void read_gpus(struct ft_ledger *ledger)
   struct ft_store_filter lately = { .since = (double)time(NULL) - GPU_SECONDS };
   struct ft_error err;
 
-  if (ft_record_read(FT_RECORD_GPUS, ledger->state_fd, FT_LAYOUT_GPUS, &ledger->gpus, &err) == 0)
+  if (ft_record_read(FT_RECORD_GPUS, ledger->state_fd, FT_STATE_GPUS, &ledger->gpus, &err) == 0)
     return;
   ledger->gpus = (ft_gpus){ .schema = FT_SCHEMA };
   if (ledger->store && ft_store_each(ledger->store, &lately, learn_gpu, &ledger->gpus, &err) < 0)
@@ -154,7 +155,7 @@ struct ft_ledger *ft_ledger_open(int state_fd, const char *state_path,
   ledger->state_fd = state_fd;
   ledger->price = 1;
   ledger->publisher = publisher;
-  if (snprintf(ledger->store_path, sizeof ledger->store_path, "%s/" FT_LAYOUT_STORE, state_path) >=
+  if (snprintf(ledger->store_path, sizeof ledger->store_path, "%s/" FT_STATE_STORE, state_path) >=
       (int)sizeof ledger->store_path) {
     ft_error_set(err, "%s: too long a path", state_path);
     goto fail;
@@ -217,7 +218,7 @@ void ft_ledger_set_shared(struct ft_ledger *ledger, const ft_declared_app *apps,
   ft_publish_forget_shared(ledger->publisher, &ledger->shared);
   for (size_t i = 0; i < count; i++)
     if (!ft_shared_app(&before, apps[i].name) && have_store(ledger, &err) &&
-        ft_store_mark(ledger->store, FT_LAYOUT_POOLED, apps[i].name, NULL, &err) < 0)
+        ft_store_mark(ledger->store, FT_STATE_POOLED, apps[i].name, NULL, &err) < 0)
       ft_log(LOG_WARNING, "%s", err.text);
 }
 
@@ -303,8 +304,8 @@ static bool read_model(struct ft_ledger *ledger, uint32_t uid, const ft_observat
 {
   ft_model *model = &ledger->work->model;
 
-  return ft_layout_read_own_model(ledger->state_fd, uid, o->submission.app, model, NULL) == 0 &&
-         model->rule == ledger->rule && ft_failure_has_price(model, ledger->price);
+  return ft_state_read_own_model(ledger->state_fd, uid, o->submission.app, model, NULL) == 0 &&
+         model->rule == ledger->rule && ft_failure_cost_has_price(model, ledger->price);
 }
 
 /*
@@ -320,7 +321,7 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   if (!rebuild)
     return ft_error_errno(err, "%s", o->submission.app);
   ft_rebuild_begin(rebuild, uid, o->submission.app, ledger->rule);
-  ft_failure_set_price(&rebuild->model, ledger->price);
+  ft_failure_cost_set_price(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0) {
     ledger->work->model = rebuild->model;
@@ -339,7 +340,7 @@ static int refine_performance(struct ft_ledger *ledger, uint32_t uid, const ft_o
 {
   ft_performance *p = &ledger->work->performance;
 
-  if (ft_layout_read_own_performance(ledger->state_fd, uid, o->submission.app, p, NULL) < 0)
+  if (ft_state_read_own_performance(ledger->state_fd, uid, o->submission.app, p, NULL) < 0)
     ft_performance_init(p, o->submission.app, uid);
   return ft_performance_update(p, o, err);
 }
@@ -368,7 +369,8 @@ static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observati
 /* Learn from what the store now holds of O's run and publish. Returns 0 or -1 with ERR. */
 static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_error *err)
 {
-  if (ft_gpus_learn(&ledger->gpus, o) && ft_publish_gpus(ledger->publisher, &ledger->gpus, err) < 0)
+  if (ft_gpu_observations_learn(&ledger->gpus, o) &&
+      ft_publish_gpus(ledger->publisher, &ledger->gpus, err) < 0)
     return -1;
   if (!o->submission.app[0])
     return 0;
@@ -378,7 +380,7 @@ static int refine(struct ft_ledger *ledger, const ft_observation *o, struct ft_e
   if (ledger->borrow && !ledger->behind)
     ft_kin_note(ledger->publisher, ledger->state_fd, &ledger->work->model, o);
   return ft_shared_app(&ledger->shared, o->submission.app)
-             ? refine_app(ledger, FT_LAYOUT_POOLED, o, err)
+             ? refine_app(ledger, FT_STATE_POOLED, o, err)
              : 0;
 }
 
@@ -437,7 +439,7 @@ static int mark(struct ft_ledger *ledger, const ft_observation *merged, struct m
   marks->last = marks->first;
   if (!ft_shared_app(&ledger->shared, app))
     return 0;
-  return ft_store_mark_after(ledger->store, FT_LAYOUT_POOLED, app, after, &marks->last, err);
+  return ft_store_mark_after(ledger->store, FT_STATE_POOLED, app, after, &marks->last, err);
 }
 
 /* O's run and its marks are stored together or not at all. Returns as ft_store_put. */

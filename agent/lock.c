@@ -6,22 +6,22 @@
 #include <unistd.h>
 
 #include "agent/lock.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 int ft_lock_state(int state_fd, const char *path, struct ft_error *err)
 {
   struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-  int fd = openat(state_fd, FT_LAYOUT_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int fd = openat(state_fd, FT_STATE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
   if (fd < 0)
-    return ft_error_errno(err, "%s/" FT_LAYOUT_LOCK, path);
+    return ft_error_errno(err, "%s/" FT_STATE_LOCK, path);
   /* of the descriptor, not of the process; that it is held can be asked without taking it */
   if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
     return fd;
   if (errno == EAGAIN || errno == EACCES)
     ft_error_set(err, "%s: another foretelld works there", path);
   else
-    ft_error_errno(err, "%s/" FT_LAYOUT_LOCK, path);
+    ft_error_errno(err, "%s/" FT_STATE_LOCK, path);
   close(fd);
   return -1;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/platforms.h"
-#include "predictor/core/grow.h"
+#include "predictor/core/array_grow.h"
 
 enum {
   SECTIONS = sizeof((struct ft_config *)NULL)->platforms / sizeof(struct ft_config_platform),
@@ -234,7 +234,7 @@ void ft_platform_map_see(struct ft_platform_map *map, const char *node, const ch
   if (there && map->seen[at].time > time)
     return;
   if (!there) {
-    seen = ft_grow(map->seen, &map->seen_room, map->seen_count, sizeof one, NODES);
+    seen = ft_array_grow(map->seen, &map->seen_room, map->seen_count, sizeof one, NODES);
     if (!seen)
       return;
     map->seen = seen;

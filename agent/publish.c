@@ -19,7 +19,7 @@
 #include "agent/publish.h"
 #include "predictor/core/io.h"
 #include "predictor/online/pool.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 struct ft_publisher {
   int state_fd, models_fd, partitions_fd;
@@ -83,14 +83,14 @@ struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
   }
   p->state_fd = state_fd;
   p->user_fd = p->partitions_fd = -1;
-  p->models_fd = open_folder(state_fd, FT_LAYOUT_MODELS, 0755, err);
+  p->models_fd = open_folder(state_fd, FT_STATE_MODELS, 0755, err);
   if (p->models_fd < 0)
     goto fail;
-  shared = open_folder(state_fd, FT_LAYOUT_SHARED, 0755, err);
+  shared = open_folder(state_fd, FT_STATE_SHARED, 0755, err);
   if (shared < 0)
     goto fail;
   close(shared);
-  p->partitions_fd = open_folder(state_fd, FT_LAYOUT_PARTITIONS, 0755, err);
+  p->partitions_fd = open_folder(state_fd, FT_STATE_PARTITIONS, 0755, err);
   if (p->partitions_fd < 0)
     goto fail;
   sweep(p);
@@ -178,7 +178,7 @@ static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_erro
   if (fd < 0)
     return -1;
   p->gives = false;
-  if (uid == geteuid() || uid == FT_LAYOUT_POOLED || let_read(fd, uid) == 0)
+  if (uid == geteuid() || uid == FT_STATE_POOLED || let_read(fd, uid) == 0)
     return fd;
   p->gives = let_pass(fd) == 0;
   if (!p->gives && !p->told)
@@ -194,7 +194,7 @@ static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_erro
 static int publish_shared(struct ft_publisher *p, enum ft_record record, const void *message,
                           const char *name, struct ft_error *err)
 {
-  int fd = open_folder(p->state_fd, FT_LAYOUT_SHARED, 0755, err), status;
+  int fd = open_folder(p->state_fd, FT_STATE_SHARED, 0755, err), status;
 
   if (fd < 0)
     return -1;
@@ -256,12 +256,12 @@ int ft_publish_own(struct ft_publisher *p, uint32_t uid, enum ft_record record, 
 
 int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_error *err)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
 
-  ft_layout_model_name(model->app, name);
+  ft_state_model_name(model->app, name);
   if (ft_publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
-  if (model->uid == FT_LAYOUT_POOLED && publish_told(p, model, name, err) < 0)
+  if (model->uid == FT_STATE_POOLED && publish_told(p, model, name, err) < 0)
     return -1;
   if (p->published)
     p->published(model, p->data);
@@ -271,14 +271,14 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
 int ft_publish_performance(struct ft_publisher *p, const ft_performance *performance,
                            struct ft_error *err)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
 
-  ft_layout_performance_name(performance->app, name);
+  ft_state_performance_name(performance->app, name);
   if (ft_publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
-  if (performance->uid == FT_LAYOUT_POOLED && !ft_pool_has_users(performance))
+  if (performance->uid == FT_STATE_POOLED && !ft_pool_has_users(performance))
     forget(p, "site", name);
-  else if (performance->uid == FT_LAYOUT_POOLED &&
+  else if (performance->uid == FT_STATE_POOLED &&
            publish_shared(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
   if (p->timed)
@@ -288,14 +288,14 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
 
 void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *app)
 {
-  char name[2][FT_LAYOUT_NAME_SIZE], folder[16];
+  char name[2][FT_STATE_NAME_SIZE], folder[16];
 
-  ft_layout_model_name(app, name[0]);
-  ft_layout_performance_name(app, name[1]);
+  ft_state_model_name(app, name[0]);
+  ft_state_performance_name(app, name[1]);
   (void)snprintf(folder, sizeof folder, "%" PRIu32, uid);
   for (int i = 0; i < 2; i++) {
     forget(p, folder, name[i]);
-    if (uid == FT_LAYOUT_POOLED)
+    if (uid == FT_STATE_POOLED)
       forget(p, "site", name[i]);
   }
 }
@@ -321,13 +321,13 @@ bool ft_shared_app(const struct ft_shared_apps *shared, const char *app)
 
 static bool is_shared(const char *file, const struct ft_shared_apps *shared)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
 
   for (size_t i = 0; i < shared->count; i++) {
-    ft_layout_model_name(shared->name[i], name);
+    ft_state_model_name(shared->name[i], name);
     if (strcmp(name, file) == 0)
       return true;
-    ft_layout_performance_name(shared->name[i], name);
+    ft_state_performance_name(shared->name[i], name);
     if (strcmp(name, file) == 0)
       return true;
   }
@@ -336,13 +336,13 @@ static bool is_shared(const char *file, const struct ft_shared_apps *shared)
 
 void ft_publish_forget_shared(struct ft_publisher *p, const struct ft_shared_apps *shared)
 {
-  DIR *folder = ft_io_folder(p->state_fd, FT_LAYOUT_SHARED);
+  DIR *folder = ft_io_folder(p->state_fd, FT_STATE_SHARED);
   char pooled[16];
   struct dirent *entry;
 
   if (!folder)
     return;
-  (void)snprintf(pooled, sizeof pooled, "%" PRIu32, FT_LAYOUT_POOLED);
+  (void)snprintf(pooled, sizeof pooled, "%" PRIu32, FT_STATE_POOLED);
   while ((entry = readdir(folder))) {
     if (entry->d_name[0] == '.' || is_shared(entry->d_name, shared))
       continue;
@@ -356,38 +356,38 @@ int ft_publish_site(struct ft_publisher *p, const ft_site *site, const ft_apps *
                     struct ft_error *err)
 {
   /* the apps first: a site file that names them must find them */
-  if (ft_record_write(FT_RECORD_APPS, apps, p->state_fd, FT_LAYOUT_APPS, 0644, err) < 0)
+  if (ft_record_write(FT_RECORD_APPS, apps, p->state_fd, FT_STATE_APPS, 0644, err) < 0)
     return -1;
-  return ft_record_write(FT_RECORD_SITE, site, p->state_fd, FT_LAYOUT_SITE, 0644, err);
+  return ft_record_write(FT_RECORD_SITE, site, p->state_fd, FT_STATE_SITE, 0644, err);
 }
 
 int ft_publish_platforms(struct ft_publisher *p, const ft_platforms *platforms,
                          struct ft_error *err)
 {
-  return ft_record_write(FT_RECORD_PLATFORMS, platforms, p->state_fd, FT_LAYOUT_PLATFORMS, 0644,
+  return ft_record_write(FT_RECORD_PLATFORMS, platforms, p->state_fd, FT_STATE_PLATFORMS, 0644,
                          err);
 }
 
 int ft_publish_gpus(struct ft_publisher *p, const ft_gpus *gpus, struct ft_error *err)
 {
-  return ft_record_write(FT_RECORD_GPUS, gpus, p->state_fd, FT_LAYOUT_GPUS, 0644, err);
+  return ft_record_write(FT_RECORD_GPUS, gpus, p->state_fd, FT_STATE_GPUS, 0644, err);
 }
 
 int ft_publish_partition(struct ft_publisher *p, const ft_partition *partition,
                          struct ft_error *err)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
 
-  ft_layout_partition_name(partition->name, name);
+  ft_state_partition_name(partition->name, name);
   return ft_record_write(FT_RECORD_PARTITION, partition, p->partitions_fd, name, 0644, err);
 }
 
 static bool is_one_of(const char *file, const ft_partition *partitions, size_t count)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
 
   for (size_t i = 0; i < count; i++) {
-    ft_layout_partition_name(partitions[i].name, name);
+    ft_state_partition_name(partitions[i].name, name);
     if (strcmp(name, file) == 0)
       return true;
   }
@@ -398,10 +398,10 @@ int ft_publish_partition_list(struct ft_publisher *p, const ft_partition *partit
                               struct ft_error *err)
 {
   int status = ft_record_write_list(FT_RECORD_PARTITION, partitions, sizeof *partitions, count,
-                                    p->partitions_fd, FT_LAYOUT_PARTITION_LIST, 0644, err);
+                                    p->partitions_fd, FT_STATE_PARTITION_LIST, 0644, err);
 
   if (status < 0)
-    (void)unlinkat(p->partitions_fd, FT_LAYOUT_PARTITION_LIST, 0);
+    (void)unlinkat(p->partitions_fd, FT_STATE_PARTITION_LIST, 0);
   return status;
 }
 

@@ -21,7 +21,7 @@
 
 struct connection {
   struct ft_watch watch;
-  struct ft_questions *questions;
+  struct ft_decision_inputs *questions;
   struct ft_asked asked;
   ft_question question;
   bool asks;            /* the question has come */
@@ -32,7 +32,7 @@ struct connection {
   struct connection *next;
 };
 
-struct ft_questions {
+struct ft_decision_inputs {
   struct ft_loop *loop;
   struct ft_watch watch;
   struct ft_rest rest;
@@ -76,7 +76,7 @@ static bool is_there(const struct connection *c)
  */
 static int next_packet(struct connection *c)
 {
-  struct ft_questions *q = c->questions;
+  struct ft_decision_inputs *q = c->questions;
   ft_reply *reply = &q->reply;
   struct ft_error err;
 
@@ -123,7 +123,7 @@ static void unlink_from_list(struct connection *c)
 
 static void drop(struct connection *c)
 {
-  struct ft_questions *q = c->questions;
+  struct ft_decision_inputs *q = c->questions;
 
   unlink_from_list(c);
   q->connections--;
@@ -142,7 +142,7 @@ static void drop(struct connection *c)
  */
 static void work(void *data)
 {
-  struct ft_questions *q = data;
+  struct ft_decision_inputs *q = data;
   double began = ft_io_monotonic(), now, pause;
   struct connection *c = q->list;
   int status;
@@ -166,7 +166,7 @@ static void work(void *data)
 static void receive(struct ft_watch *watch)
 {
   struct connection *c = watch->data;
-  struct ft_questions *q = c->questions;
+  struct ft_decision_inputs *q = c->questions;
   unsigned char packet[FT_QUESTIONS_PACKET];
   ssize_t got = recv(watch->fd, packet, sizeof packet, MSG_DONTWAIT | MSG_TRUNC);
   struct ft_error err;
@@ -184,13 +184,13 @@ static void receive(struct ft_watch *watch)
   ft_loop_at(q->loop, &q->timer, ft_io_monotonic());
 }
 
-static bool is_privileged(const struct ft_questions *q, uid_t uid)
+static bool is_privileged(const struct ft_decision_inputs *q, uid_t uid)
 {
   return uid == 0 || uid == geteuid() || (q->extra_uid != (uid_t)-1 && uid == q->extra_uid);
 }
 
 /* Whether UID may ask once more. Who has connected and asks nothing makes way. */
-static bool has_room(struct ft_questions *q, uid_t uid)
+static bool has_room(struct ft_decision_inputs *q, uid_t uid)
 {
   double now = ft_io_monotonic();
   unsigned own = 0;
@@ -207,7 +207,7 @@ static bool has_room(struct ft_questions *q, uid_t uid)
          (own < FT_QUESTIONS_OF_ONE_USER || is_privileged(q, uid));
 }
 
-static struct connection *begin(struct ft_questions *q, int fd)
+static struct connection *begin(struct ft_decision_inputs *q, int fd)
 {
   struct ucred peer;
   socklen_t length = sizeof peer;
@@ -231,7 +231,7 @@ static struct connection *begin(struct ft_questions *q, int fd)
 /* Who cannot be heard now is closed on, and its command says so. */
 static void accept_one(struct ft_watch *watch)
 {
-  struct ft_questions *q = watch->data;
+  struct ft_decision_inputs *q = watch->data;
   int fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
   struct connection *c;
 
@@ -250,10 +250,11 @@ static void accept_one(struct ft_watch *watch)
   close(fd);
 }
 
-struct ft_questions *ft_questions_open(struct ft_loop *loop, const char *path,
-                                       const struct ft_answerer *answerer, struct ft_error *err)
+struct ft_decision_inputs *ft_questions_open(struct ft_loop *loop, const char *path,
+                                             const struct ft_answerer *answerer,
+                                             struct ft_error *err)
 {
-  struct ft_questions *q = calloc(1, sizeof *q);
+  struct ft_decision_inputs *q = calloc(1, sizeof *q);
 
   if (!q) {
     ft_error_errno(err, "%s", path);
@@ -274,13 +275,13 @@ struct ft_questions *ft_questions_open(struct ft_loop *loop, const char *path,
   return NULL;
 }
 
-void ft_questions_allow(struct ft_questions *questions, uid_t uid)
+void ft_questions_allow(struct ft_decision_inputs *questions, uid_t uid)
 {
   if (questions)
     questions->extra_uid = uid;
 }
 
-void ft_questions_close(struct ft_questions *q)
+void ft_questions_close(struct ft_decision_inputs *q)
 {
   if (!q)
     return;

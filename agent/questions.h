@@ -23,7 +23,7 @@ enum {
   FT_QUESTIONS_OF_ONE_USER = 4   /* of them, so that others are answered too */
 };
 
-struct ft_questions;
+struct ft_decision_inputs;
 
 /* A question under way. */
 struct ft_asked {
@@ -46,13 +46,14 @@ struct ft_answerer {
 };
 
 /* Listen at PATH. ANSWERER is copied. Returns NULL with ERR on failure. */
-struct ft_questions *ft_questions_open(struct ft_loop *loop, const char *path,
-                                       const struct ft_answerer *answerer, struct ft_error *err);
+struct ft_decision_inputs *ft_questions_open(struct ft_loop *loop, const char *path,
+                                             const struct ft_answerer *answerer,
+                                             struct ft_error *err);
 
 /* UID (Slurm's SlurmUser) is privileged, too. */
-void ft_questions_allow(struct ft_questions *questions, uid_t uid);
+void ft_questions_allow(struct ft_decision_inputs *questions, uid_t uid);
 
 /* End all answers, close and remove the socket. */
-void ft_questions_close(struct ft_questions *questions);
+void ft_questions_close(struct ft_decision_inputs *questions);
 
 #endif

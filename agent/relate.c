@@ -16,8 +16,8 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/online/performance.h"
-#include "predictor/online/transfer.h"
-#include "predictor/record/layout.h"
+#include "predictor/online/platform_transfer.h"
+#include "predictor/record/state_files.h"
 
 enum {
   WAITING = 64,        /* apps; where one finds no room, all are told again */
@@ -43,7 +43,7 @@ struct app {
 /* A file of run times. */
 struct place {
   uint32_t uid;
-  char file[FT_LAYOUT_NAME_SIZE];
+  char file[FT_STATE_NAME_SIZE];
 };
 
 /* What a child is to do. */
@@ -104,12 +104,12 @@ static int visit_user(uint32_t uid, int fd, visit *call, void *data, struct ft_e
  */
 static int visit_all(int state_fd, visit *call, void *data, struct ft_error *err)
 {
-  DIR *users = ft_io_folder(state_fd, FT_LAYOUT_MODELS);
+  DIR *users = ft_io_folder(state_fd, FT_STATE_MODELS);
   struct dirent *entry;
   int status = 0, user;
 
   if (!users)
-    return ft_error_errno(err, FT_LAYOUT_MODELS);
+    return ft_error_errno(err, FT_STATE_MODELS);
   while (status == 0 && (entry = readdir(users))) {
     struct ft_text name = ft_text_from(entry->d_name);
     uint64_t uid;
@@ -137,11 +137,11 @@ static int add_lesson(const struct place *place, int fd, void *data, struct ft_e
   ft_performance *p = &lesson->performance;
 
   /* what all users know together each user's know, too */
-  if (place->uid == FT_LAYOUT_POOLED ||
+  if (place->uid == FT_STATE_POOLED ||
       ft_record_read(FT_RECORD_PERFORMANCE, fd, place->file, p, NULL) < 0 || !p->history_count)
     return 0;
   ft_performance_untell(p);
-  return ft_transfer_add(&lesson->table, p, err);
+  return ft_platform_transfer_add(&lesson->table, p, err);
 }
 
 /* The next of all apps, in order of their files. */
@@ -207,7 +207,7 @@ static int learn(int state_fd, const char *path, struct ft_relative_model *m, st
 static void tell(const struct ft_relative_model *m, const struct app *app, ft_performance *p,
                  struct ft_buf *out)
 {
-  int told = ft_transfer_tell(m, p, NULL);
+  int told = ft_platform_transfer_estimate(m, p, NULL);
 
   if (told < 0)
     return;
@@ -231,10 +231,10 @@ static int tell_next(const struct task *task, int state_fd, const struct ft_rela
     status = visit_all(state_fd, line_up, q, err);
   }
   for (size_t i = 0; q && status == 0 && i < q->count; i++) {
-    char path[sizeof FT_LAYOUT_MODELS + FT_LAYOUT_NAME_SIZE + 16];
+    char path[sizeof FT_STATE_MODELS + FT_STATE_NAME_SIZE + 16];
     struct app app = { .uid = q->next[i].uid };
 
-    (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32 "/%s", app.uid, q->next[i].file);
+    (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%" PRIu32 "/%s", app.uid, q->next[i].file);
     if (ft_record_read(FT_RECORD_PERFORMANCE, state_fd, path, p, NULL) == 0 &&
         ft_string_copy(p->app, app.name, sizeof app.name))
       tell(m, &app, p, out);
@@ -255,17 +255,17 @@ static int relate_with(struct task *task, int state_fd, struct ft_relative_model
 
   if (!p)
     return ft_error_set(err, "out of memory");
-  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_RELATIVE, task->state);
+  (void)snprintf(path, sizeof path, "%s/" FT_STATE_RELATIVE, task->state);
   if (task->learn)
     learnt = learn(state_fd, path, m, err);
   if (learnt > 0) {
     task->all = true;
     task->after.file[0] = '\0';
   }
-  if (learnt == 0 && faccessat(state_fd, FT_LAYOUT_RELATIVE, R_OK, 0) == 0)
+  if (learnt == 0 && faccessat(state_fd, FT_STATE_RELATIVE, R_OK, 0) == 0)
     learnt = ft_relative_load(path, m, err) < 0 ? -1 : 1;
   for (size_t i = 0; learnt > 0 && i < task->count; i++)
-    if (ft_layout_read_own_performance(state_fd, task->app[i].uid, task->app[i].name, p, NULL) == 0)
+    if (ft_state_read_own_performance(state_fd, task->app[i].uid, task->app[i].name, p, NULL) == 0)
       tell(m, &task->app[i], p, out);
   if (learnt > 0 && task->all && tell_next(task, state_fd, m, p, out, err) < 0)
     learnt = -1;
@@ -303,7 +303,7 @@ static void arm(struct ft_relater *r)
 static void adopt_app(struct ft_relater *r, struct ft_text *text, const struct app *app)
 {
   ft_performance *p = &r->performance;
-  bool known = ft_layout_read_own_performance(r->state_fd, app->uid, app->name, p, NULL) == 0;
+  bool known = ft_state_read_own_performance(r->state_fd, app->uid, app->name, p, NULL) == 0;
   struct ft_text line, rest = *text;
   struct ft_error err;
 
@@ -387,7 +387,7 @@ static void start(void *data)
   r->waiting.after = r->told;
   r->given = r->waiting;
   r->waiting.count = 0;
-  if (!r->given.learn && faccessat(r->state_fd, FT_LAYOUT_RELATIVE, R_OK, 0) < 0) {
+  if (!r->given.learn && faccessat(r->state_fd, FT_STATE_RELATIVE, R_OK, 0) < 0) {
     r->all = false;
     return;
   }

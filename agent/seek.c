@@ -12,8 +12,8 @@
 #include "agent/seek.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/online/discover.h"
-#include "predictor/record/layout.h"
+#include "predictor/online/equation_search.h"
+#include "predictor/record/state_files.h"
 
 enum { WAITING = 64 }; /* apps; one that finds no room is seen again with its next run */
 
@@ -52,9 +52,8 @@ static int seek(int state_fd, void *data)
   struct ft_buf out;
 
   ft_buf_init(&out, FT_LIMIT_RECORD);
-  if (!model ||
-      ft_layout_read_own_model(state_fd, app->uid, app->name, model, &err) < 0 ||
-      ft_discover(model, NULL, NULL, &model[1], &err) < 0 ||
+  if (!model || ft_state_read_own_model(state_fd, app->uid, app->name, model, &err) < 0 ||
+      ft_equation_search(model, NULL, NULL, &model[1], &err) < 0 ||
       ft_record_encode(FT_RECORD_MODEL, &model[1], &out, &err) < 0) {
     (void)dprintf(STDERR_FILENO, "%s\n", model ? err.text : "out of memory");
     return 1;
@@ -84,8 +83,8 @@ static void adopt(struct ft_seeker *s, const struct app *app, const struct ft_ch
     return;
   if (ft_record_decode(FT_RECORD_MODEL, result->text, result->length, &model[1], &err) < 0) {
     ft_log(LOG_WARNING, "%s: its equation cannot be read: %s", app->name, err.text);
-  } else if (ft_layout_read_own_model(s->state_fd, app->uid, app->name, model, &err) < 0 ||
-             !ft_discover_adopt(model, &model[1])) {
+  } else if (ft_state_read_own_model(s->state_fd, app->uid, app->name, model, &err) < 0 ||
+             !ft_equation_search_adopt(model, &model[1])) {
     ft_log(LOG_DEBUG, "%s: its runs are others by now, the equation is not taken", app->name);
   } else if (ft_publish_model(s->publisher, model, &err) < 0) {
     ft_log(LOG_WARNING, "%s: %s", app->name, err.text);
@@ -139,7 +138,7 @@ static void published(const ft_model *model, void *data)
   struct ft_seeker *s = data;
   struct app *app = &s->waiting[s->count];
 
-  if (s->count == WAITING || !ft_discover_due(model))
+  if (s->count == WAITING || !ft_equation_search_due(model))
     return;
   for (size_t i = 0; i < s->count; i++)
     if (s->waiting[i].uid == model->uid && strcmp(s->waiting[i].name, model->app) == 0)

@@ -14,7 +14,7 @@
 #include "agent/sweep.h"
 #include "predictor/core/io.h"
 #include "predictor/history/expire.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 /* Of work in one step. */
 #define STEP_SECONDS 0.002
@@ -52,16 +52,16 @@ void ft_sweep_close(struct ft_sweep *sweep)
 
 static bool has_model(int folder, const char *app)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
 
-  ft_layout_model_name(app, name);
+  ft_state_model_name(app, name);
   return faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
 /* A file that cannot be read tells nobody anything, one that cannot be written is left. */
 static void clean(int folder, const char *name)
 {
-  ft_kin *kin = malloc(sizeof *kin);
+  ft_similar_apps *kin = malloc(sizeof *kin);
   pb_size_t kept = 0;
   struct ft_error err;
 
@@ -112,7 +112,7 @@ int ft_sweep_step(struct ft_sweep *sweep, struct ft_store *store, struct ft_erro
     status = ft_store_next_gone(store, &sweep->uid, err);
     if (status <= 0)
       return status;
-    (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%" PRIu32, sweep->uid);
+    (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%" PRIu32, sweep->uid);
     sweep->folder = ft_io_folder(sweep->state_fd, path);
   }
   if (sweep->folder && sweep_folder(sweep))

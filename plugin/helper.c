@@ -21,9 +21,9 @@
 
 #include "plugin/helper.h"
 #include "predictor/core/io.h"
-#include "predictor/core/limits.h"
-#include "predictor/record/layout.h"
-#include "predictor/request/frame.h"
+#include "predictor/core/rlimits.h"
+#include "predictor/record/state_files.h"
+#include "predictor/request/helper_protocol.h"
 
 /* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child, but of one that
  * has called exec, which the kernel makes a child like any other (begin_new_exec). */
@@ -150,7 +150,7 @@ static bool on_disk(int fd)
 static bool has_site(const char *path)
 {
   int dirfd = open(path, O_PATH | O_DIRECTORY);
-  int fd = dirfd < 0 ? -1 : openat(dirfd, FT_LAYOUT_SITE, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  int fd = dirfd < 0 ? -1 : openat(dirfd, FT_STATE_SITE, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   char byte;
 
   return fd >= 0 && read(fd, &byte, 1) == 1;
@@ -205,7 +205,7 @@ static void become_helper(const struct ft_helper *helper, int end)
       (fd >= 0 && fd != STDERR_FILENO && dup2(fd, STDERR_FILENO) < 0))
     _exit(127);
   ft_io_close_from(3);
-  ft_limits_set(1 + helper->milliseconds / 1000);
+  ft_rlimits_set(1 + helper->milliseconds / 1000);
   execv(helper->path, argv);
   _exit(127);
 }
@@ -295,7 +295,7 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
   *network = NULL;
   if (!described)
     ft_error_errno(err, "%s", helper->path);
-  else if (ft_frame_write(what, request, asked, &frame, err) == 0 &&
+  else if (ft_helper_message_write(what, request, asked, &frame, err) == 0 &&
            receive(helper, &frame, &answer, err) == 0)
     status =
         ft_record_decode(FT_RECORD_ANSWER, ft_buf_text(&answer), answer.length, described, err);

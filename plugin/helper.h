@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "predictor/core/error.h"
-#include "predictor/request/frame.h"
+#include "predictor/request/helper_protocol.h"
 
 /* Whether PATH exists, as far as can be said within SECONDS; a hung disk says no. */
 bool ft_helper_exists(const char *path, double seconds);

@@ -10,7 +10,7 @@
 
 #include "plugin/options.h"
 #include "predictor/core/text.h"
-#include "predictor/decide/elsewhere.h"
+#include "predictor/decide/placement.h"
 
 #define MODES "check, set, raise, trim, off or force"
 #define RECORD_NAME "FORETELL"
@@ -116,7 +116,7 @@ static bool is_wish(const char *text)
 {
   const char *list;
 
-  return ft_elsewhere_wish(text, &list) != FT_WISH_NONE;
+  return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOAL_NONE;
 }
 
 static int take(int which, const char *argument, int remote)

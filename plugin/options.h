@@ -29,7 +29,7 @@ struct ft_options {
   const char *model;  /* NULL: not given */
   const char *mig;    /* NULL: not given; "": without a GPU's name */
   bool perf;
-  const char *partition; /* NULL: not given; one that ft_elsewhere_wish takes */
+  const char *partition; /* NULL: not given; one that ft_placement_goal_of takes */
   bool partition_typed;  /* not of the environment */
   struct ft_error why;   /* the first value of the environment that does not count; empty: all do */
 };

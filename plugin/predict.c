@@ -10,18 +10,18 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "plugin/advise.h"
-#include "plugin/bridge.h"
-#include "plugin/elsewhere.h"
 #include "plugin/helper.h"
+#include "plugin/messages.h"
 #include "plugin/packet.h"
+#include "plugin/placement.h"
 #include "plugin/predict.h"
+#include "plugin/slurm_options.h"
 #include "plugin/submission.h"
 #include "predictor/core/base64.h"
 #include "predictor/core/text.h"
 #include "predictor/decide/submission.h"
 #include "predictor/decide/tasks.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 enum {
   HOME_MILLISECONDS = 50,    /* for a look at ~/.config/foretell/apps.conf */
@@ -39,7 +39,7 @@ struct prediction {
   int state_fd;        /* -1: cannot be opened */
   bool local;          /* srun's */
   unsigned component;
-  struct ft_bridge bridge;
+  struct ft_slurm_options bridge;
   struct ft_options options;
   bool asked;          /* for anything, by the user */
   struct ft_error why; /* the first thing that went wrong; empty: nothing */
@@ -66,14 +66,14 @@ static void read_site(struct prediction *w)
 {
   struct ft_error err;
 
-  w->has_site = ft_layout_read_site(w->state_fd, &w->site, &err) == 0;
+  w->has_site = ft_state_read_site(w->state_fd, &w->site, &err) == 0;
   if (!w->has_site) {
     note(w, &err);
     return;
   }
   if (!w->site.apps)
     return;
-  w->has_apps = ft_layout_read_apps(w->state_fd, &w->site, &w->apps, &err) == 0;
+  w->has_apps = ft_state_read_apps(w->state_fd, &w->site, &w->apps, &err) == 0;
   if (!w->has_apps)
     note(w, &err);
 }
@@ -94,8 +94,8 @@ static bool has_user_apps(const struct prediction *w)
 /* What is asked about a network; false: nothing is, or the user wants no prediction. */
 static bool asks_network(const struct prediction *w, struct ft_network_asked *asked)
 {
-  struct ft_gpus_asked gpus = ft_bridge_gpus(&w->bridge);
-  enum ft_gpus which = ft_gpus_find(&gpus);
+  struct ft_gpu_request_asked gpus = ft_slurm_options_gpus(&w->bridge);
+  enum ft_gpus which = ft_gpu_request_find(&gpus);
 
   if (!w->options.mig && (!w->options.model || w->options.mode == FT_MODE_OFF))
     return false;
@@ -104,8 +104,8 @@ static bool asks_network(const struct prediction *w, struct ft_network_asked *as
                                       .mild = w->settings->reject ? NULL : "" };
   if (w->options.mode != FT_MODE_UNSET)
     asked->mode = ft_mode_name(w->options.mode);
-  if (which < FT_GPUS_OPTIONS) {
-    asked->option = ft_gpus_name(which);
+  if (which < FT_GPU_REQUEST_OPTIONS) {
+    asked->option = ft_gpu_request_name(which);
     asked->value = gpus.value[which];
   }
   return true;
@@ -172,7 +172,7 @@ static int apply(struct prediction *w, ft_decision *decision)
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
-    if (ft_bridge_set_memory(&w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
+    if (ft_slurm_options_set_memory(&w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
       return 0;
     ft_error_set(&w->why, "Slurm did not take the memory");
     decision->action = FT_ACTION_LEAVE;
@@ -197,7 +197,7 @@ static int apply_network(struct prediction *w)
     ft_error_set(&w->why, "%s", n->error);
     return 0;
   }
-  if (n->option[0] && ft_bridge_set_gpus(&w->bridge, n->option, n->value) < 0) {
+  if (n->option[0] && ft_slurm_options_set_gpus(&w->bridge, n->option, n->value) < 0) {
     ft_error_set(&w->why, "Slurm did not take --%s=%.200s", n->option, n->value);
     return 0;
   }
@@ -206,7 +206,7 @@ static int apply_network(struct prediction *w)
     if (!request->gpus_per_node)
       request->gpus_per_node = 1;
   }
-  if (ft_advise_network(n, w->why.text))
+  if (ft_print_network(n, w->why.text))
     w->why.text[0] = '\0';
   return n->action == FT_ACTION_REJECT ? -1 : 0;
 }
@@ -226,9 +226,9 @@ static void look_elsewhere(struct prediction *w)
                                                          .mode = FT_MODE_CHECK },
                        &w->decided);
   memory = w->decided.plan.claimed ? w->decided.question.estimate : NULL;
-  if (ft_elsewhere_apply(&w->bridge, &w->options, w->state_fd, &w->site, w->collected.uid, memory,
-                         w->network, &w->submission, &err) < 0)
-    ft_advise_failure(true, &err);
+  if (ft_placement_set_partition(&w->bridge, &w->options, w->state_fd, &w->site, w->collected.uid,
+                                 memory, w->network, &w->submission, &err) < 0)
+    ft_print_failure(true, &err);
   ft_known_policy(&w->site, &submitter, request, &w->known);
   ft_known_place(w->state_fd, &w->site, request, &w->known);
 }
@@ -271,7 +271,7 @@ static int decide_memory(struct prediction *w)
   if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_advise_decision(&w->decided, w->asks_network || !w->asked ? "" : w->why.text) &&
+  if (ft_print_decision(&w->decided, w->asks_network || !w->asked ? "" : w->why.text) &&
       !w->asks_network)
     w->why.text[0] = '\0';
   return status;
@@ -301,7 +301,7 @@ static int predict_here(struct prediction *w)
       w->why = err;
     else if (!(off && !elsewhere) && !w->asks_network &&
              ft_known_params(&w->known, s, w->options.params, line))
-      ft_advise_line(line);
+      ft_print_line(line);
   }
   if (elsewhere)
     look_elsewhere(w);
@@ -322,7 +322,7 @@ static void tell_rejected(const struct prediction *w)
   struct stat st;
 
   if (fstat(w->state_fd, &st) < 0 ||
-      snprintf(path, sizeof path, "%s" FT_LAYOUT_ASK_SUFFIX, socket) >= (int)sizeof path)
+      snprintf(path, sizeof path, "%s" FT_STATE_ASK_SUFFIX, socket) >= (int)sizeof path)
     return;
   question.state_device = st.st_dev;
   question.state_inode = st.st_ino;
@@ -412,7 +412,7 @@ static int predict(spank_t spank, struct prediction *w)
   else if (ours && w->network)
     status = apply_network(w);
   if (w->why.text[0])
-    ft_advise_failure(w->asked, &w->why);
+    ft_print_failure(w->asked, &w->why);
   if (status == 0)
     carry(spank, w);
   else
@@ -431,16 +431,16 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
 
   if (!w)
     return 0;
-  if (!ft_bridge_open(&w->bridge))
+  if (!ft_slurm_options_open(&w->bridge))
     goto out;
-  ft_bridge_read(&w->bridge);
+  ft_slurm_options_read(&w->bridge);
   if (ft_collect_is_step(&w->bridge, local))
     goto release;
-  ft_bridge_restore(&w->bridge);
+  ft_slurm_options_restore(&w->bridge);
   /* a job that another workload manager has started runs nothing here */
   if (w->bridge.value[FT_OPTION_EXTERNAL])
     goto release;
-  ft_advise_quiet(w->bridge.value[FT_OPTION_QUIET]);
+  ft_print_quiet(w->bridge.value[FT_OPTION_QUIET]);
   w->settings = settings;
   w->local = local;
   w->component = component;
@@ -449,7 +449,7 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
   w->why.text[0] = '\0';
   status = predict(spank, w);
 release:
-  ft_bridge_release(&w->bridge);
+  ft_slurm_options_release(&w->bridge);
 out:
   free(w);
   return status;

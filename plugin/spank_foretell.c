@@ -11,9 +11,9 @@
 SPANK_PLUGIN(foretell, 1)
 #pragma GCC visibility pop
 
+#include "plugin/announce.h"
 #include "plugin/options.h"
 #include "plugin/predict.h"
-#include "plugin/step.h"
 
 /* of a heterogeneous job: post_opt is called once for each */
 static unsigned component;
@@ -69,22 +69,22 @@ static int tell(void (*what)(spank_t spank, const char *socket), spank_t spank, 
 
 int slurm_spank_job_prolog(spank_t spank, int ac, char *av[])
 {
-  return tell(ft_step_job_start, spank, ac, av);
+  return tell(ft_announce_job_start, spank, ac, av);
 }
 
 int slurm_spank_job_epilog(spank_t spank, int ac, char *av[])
 {
-  return tell(ft_step_job_end, spank, ac, av);
+  return tell(ft_announce_job_end, spank, ac, av);
 }
 
 int slurm_spank_task_post_fork(spank_t spank, int ac, char *av[])
 {
-  return tell(ft_step_task_start, spank, ac, av);
+  return tell(ft_announce_task_start, spank, ac, av);
 }
 
 int slurm_spank_task_exit(spank_t spank, int ac, char *av[])
 {
-  return tell(ft_step_task_end, spank, ac, av);
+  return tell(ft_announce_task_end, spank, ac, av);
 }
 
 int slurm_spank_exit(spank_t spank, int ac, char *av[])
@@ -93,6 +93,6 @@ int slurm_spank_exit(spank_t spank, int ac, char *av[])
   (void)ac;
   (void)av;
   ft_options_free();
-  ft_step_forget();
+  ft_announce_forget();
   return 0;
 }

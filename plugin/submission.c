@@ -14,7 +14,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-bool ft_collect_is_step(const struct ft_bridge *bridge, bool local)
+bool ft_collect_is_step(const struct ft_slurm_options *bridge, bool local)
 {
   const char *id = bridge->value[FT_OPTION_JOBID];
 
@@ -94,7 +94,7 @@ static int find_words(struct ft_buf *buf, char **words)
  * sbatch drops every ":" and then takes the first word that is no option for
  * the script: its operands are the whole job's.
  */
-static int sbatch_operands(const struct ft_bridge *bridge, int count, char **words,
+static int sbatch_operands(const struct ft_slurm_options *bridge, int count, char **words,
                            struct ft_typed *typed)
 {
   int kept = 0, first;
@@ -103,7 +103,7 @@ static int sbatch_operands(const struct ft_bridge *bridge, int count, char **wor
     if (strcmp(words[i], ":") != 0)
       words[kept++] = words[i];
   words[kept] = NULL;
-  first = ft_bridge_operands(bridge, kept, words, typed);
+  first = ft_slurm_options_operands(bridge, kept, words, typed);
   return first < 0 ? kept : first;
 }
 
@@ -111,8 +111,8 @@ static int sbatch_operands(const struct ft_bridge *bridge, int count, char **wor
  * srun and salloc: a component reaches to the next ":" and has a command of
  * its own. Returns where it begins; *END is where it ends.
  */
-static int own_operands(const struct ft_bridge *bridge, unsigned component, int count, char **words,
-                        int *end, struct ft_typed *typed)
+static int own_operands(const struct ft_slurm_options *bridge, unsigned component, int count,
+                        char **words, int *end, struct ft_typed *typed)
 {
   int begin = 0, first;
   char *after;
@@ -127,7 +127,7 @@ static int own_operands(const struct ft_bridge *bridge, unsigned component, int 
     ++*end;
   after = words[*end];
   words[*end] = NULL;
-  first = ft_bridge_operands(bridge, *end - begin, words + begin, typed);
+  first = ft_slurm_options_operands(bridge, *end - begin, words + begin, typed);
   words[*end] = after;
   return first < 0 ? *end : begin + first;
 }
@@ -170,7 +170,7 @@ static void read_script(const char *directory, const char *name, struct ft_buf *
 }
 
 /* Who submits: root may do so for another user (--uid). */
-static void find_user(const struct ft_bridge *bridge, struct ft_collected *out)
+static void find_user(const struct ft_slurm_options *bridge, struct ft_collected *out)
 {
   struct ft_text text = ft_text_from(bridge->value[FT_OPTION_UID]);
   uint64_t number;
@@ -199,8 +199,8 @@ const char *ft_collect_user(struct ft_collected *collected)
 /* Absolute, as far as that is known: an app's variants are told apart by it. */
 
 /* sbatch: the script is --wrap's, the first operand's, or standard input's. */
-static void collect_script(const struct ft_bridge *bridge, struct ft_collected *out, int first,
-                           int count, bool elsewhere)
+static void collect_script(const struct ft_slurm_options *bridge, struct ft_collected *out,
+                           int first, int count, bool elsewhere)
 {
   const char *wrap = bridge->value[FT_OPTION_WRAP];
 
@@ -221,7 +221,7 @@ static void collect_script(const struct ft_bridge *bridge, struct ft_collected *
   out->description.argument_count = (size_t)(count - first);
 }
 
-void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options, bool local,
+void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *options, bool local,
                 unsigned component, struct ft_collected *out)
 {
   struct ft_typed typed = { 0 };
@@ -230,12 +230,12 @@ void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options
   out->description = (struct ft_description){ 0 };
   ft_buf_init(&out->command_line, FT_LIMIT_ANALYSED);
   ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
-  ft_bridge_request(bridge, local, &out->request);
+  ft_slurm_options_request(bridge, local, &out->request);
   find_user(bridge, out);
   if (out->request.array_tasks)
     out->description.array = bridge->value[FT_OPTION_ARRAY];
   ft_io_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
-  (void)ft_bridge_get(bridge, "job-name", out->job_name, sizeof out->job_name);
+  (void)ft_slurm_options_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   out->description.exported =
       (struct ft_export){ bridge->value[FT_OPTION_EXPORT], (const char *const *)environ };
   count = find_words(&out->command_line, out->words);

@@ -3,8 +3,8 @@
 #ifndef FT_PLUGIN_SUBMISSION_H
 #define FT_PLUGIN_SUBMISSION_H
 
-#include "plugin/bridge.h"
 #include "plugin/options.h"
+#include "plugin/slurm_options.h"
 #include "predictor/core/buf.h"
 #include "predictor/request/describe.h"
 
@@ -28,7 +28,7 @@ struct ft_collected {
  * from --jobid or $SLURM_JOB_ID: for any other it fails by itself, but under --debugger-test, and
  * for none, which may be written as a number too, it makes an allocation.
  */
-bool ft_collect_is_step(const struct ft_bridge *bridge, bool local);
+bool ft_collect_is_step(const struct ft_slurm_options *bridge, bool local);
 
 /*
  * Collect component COMPONENT (0 first) of what is being submitted, but for the name of who
@@ -36,7 +36,7 @@ bool ft_collect_is_step(const struct ft_bridge *bridge, bool local);
  * read, standard input without moving its offset, and what cannot be had is left out. OUT is
  * released with ft_collect_free.
  */
-void ft_collect(const struct ft_bridge *bridge, const struct ft_options *options, bool local,
+void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *options, bool local,
                 unsigned component, struct ft_collected *out);
 
 /* Who submits, by name where there is one; looked up when it is first asked for. */

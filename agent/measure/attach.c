@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "agent/measure/attach.h"
-#include "predictor/core/grow.h"
+#include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
 
 /* Processes below one that are listed in one go, and how deep: a tree just begun has few. */
@@ -52,8 +52,8 @@ static const struct ft_attached *find(const struct ft_attach *attach, pid_t tid)
 
 static int remember(struct ft_attach *attach, struct ft_attached thread)
 {
-  struct ft_attached *threads =
-      ft_grow(attach->threads, &attach->size, attach->count, sizeof *threads, FT_ATTACH_LIMIT);
+  struct ft_attached *threads = ft_array_grow(attach->threads, &attach->size, attach->count,
+                                              sizeof *threads, FT_ATTACH_LIMIT);
 
   if (!threads)
     return -1;

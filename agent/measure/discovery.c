@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
-#include "predictor/core/grow.h"
+#include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
 
 enum {
@@ -99,8 +99,8 @@ void ft_discovery_restart(struct ft_discovery *discovery)
 
 static void add_candidate(struct ft_discovery *discovery, pid_t pid, const struct ft_stat *stat)
 {
-  struct candidate *candidates = ft_grow(discovery->candidates, &discovery->size, discovery->count,
-                                         sizeof *candidates, FT_PID_LIMIT);
+  struct candidate *candidates = ft_array_grow(discovery->candidates, &discovery->size,
+                                               discovery->count, sizeof *candidates, FT_PID_LIMIT);
 
   if (!candidates)
     return;

@@ -64,7 +64,7 @@ int ft_options_parse(const struct ft_option *options, const char *usage, const c
                      bool stop, int argc, char **argv, int *status);
 
 /* "foretell NAME: TEXT" on standard error, in one line. Returns STATUS. */
-int ft_complain(const char *name, int status, const char *format, ...)
+int ft_print_error(const char *name, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Print TEXT as ft_print_plain, and blanks up to WIDTH characters; longer ones are printed whole.

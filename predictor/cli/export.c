@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/records.h"
+#include "predictor/cli/store_access.h"
 #include "predictor/core/text.h"
 #include "predictor/history/fields.h"
 #include "predictor/history/json.h"
@@ -121,28 +121,28 @@ static void print_head(const struct output *output)
 static int export_runs(const char *name, const char *state, const struct ft_store_filter *filter,
                        struct output *output)
 {
-  struct ft_records *records = calloc(1, sizeof *records);
+  struct ft_store_access *records = calloc(1, sizeof *records);
   int status = FT_EXIT_SYSTEM;
   struct ft_error err;
 
   if (!records)
-    return ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
-  if (ft_records_ask(records, state, filter, &err) < 0) {
-    ft_complain(name, 0, "%s", err.text);
+    return ft_print_error(name, FT_EXIT_SYSTEM, "out of memory");
+  if (ft_store_access_ask(records, state, filter, &err) < 0) {
+    ft_print_error(name, 0, "%s", err.text);
     goto out;
   }
   print_head(output);
-  if (ft_records_each(records, filter, print_run, output, &err) < 0) {
-    ft_complain(name, 0, "%s", err.text);
+  if (ft_store_access_each(records, filter, print_run, output, &err) < 0) {
+    ft_print_error(name, 0, "%s", err.text);
     goto out;
   }
   if (output->object)
     puts("]}");
   status = ft_flush(name);
   if (status == FT_EXIT_DONE && output->failed)
-    status = ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
+    status = ft_print_error(name, FT_EXIT_SYSTEM, "out of memory");
 out:
-  ft_records_close(records);
+  ft_store_access_close(records);
   free(records);
   return status;
 }
@@ -172,12 +172,12 @@ int ft_command_export(int argc, char **argv)
   if (first < 0)
     return status;
   if (first < argc)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
   output.object = json;
   output.lines = strcmp(format, "jsonl") == 0;
   if (!output.lines && strcmp(format, "csv") != 0)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "--format=%s: expected csv or jsonl", format);
-  if (ft_records_filter(app, user, since, &filter, &err) < 0)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "--format=%s: expected csv or jsonl", format);
+  if (ft_store_access_filter(app, user, since, &filter, &err) < 0)
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
   return export_runs(argv[0], state, &filter, &output);
 }

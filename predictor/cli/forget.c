@@ -15,7 +15,7 @@
 #include "agent/alone.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/question.h"
-#include "predictor/cli/records.h"
+#include "predictor/cli/store_access.h"
 #include "predictor/core/text.h"
 
 struct task {
@@ -60,7 +60,7 @@ static int read_what(struct task *task, ft_forget *what, struct ft_error *err)
     return ft_error_set(err, "'%.60s': no app has such a name", task->app);
   if (task->job && read_job(task->job, what, err) < 0)
     return -1;
-  if (task->before && ft_records_time("before", task->before, &what->before, err) < 0)
+  if (task->before && ft_store_access_time("before", task->before, &what->before, err) < 0)
     return -1;
   if (task->user) {
     if (ft_find_user(task->user, &user, err) < 0)
@@ -140,12 +140,12 @@ static int forget(struct task *task)
 
   task->question.which_asked = ft_question_forget_tag;
   if (!config)
-    status = ft_complain(task->name, FT_EXIT_SYSTEM, "out of memory");
+    status = ft_print_error(task->name, FT_EXIT_SYSTEM, "out of memory");
   else if (read_what(task, &task->question.asked.forget, &err) < 0)
-    status = ft_complain(task->name, FT_EXIT_USAGE, "%s", err.text);
+    status = ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
   else if ((state_fd = ft_open_state(task->state, config, &err)) < 0 ||
            carry_out(task, state_fd, config, &err) < 0)
-    status = ft_complain(task->name, FT_EXIT_SYSTEM, "%s", err.text);
+    status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
   else
     status = tell(task);
   if (state_fd >= 0)
@@ -177,7 +177,7 @@ int ft_command_forget(int argc, char **argv)
   if (first < 0)
     return status;
   if (argc - first > 1)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "'%s': one app was expected", argv[first + 1]);
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "'%s': one app was expected", argv[first + 1]);
   task.app = first < argc ? argv[first] : NULL;
   return forget(&task);
 }

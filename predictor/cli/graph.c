@@ -7,8 +7,8 @@
 #include <inttypes.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/guard.h"
 #include "predictor/cli/plot/graph.h"
+#include "predictor/cli/sandbox.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/graph/analyse.h"
@@ -241,9 +241,9 @@ static int answer(void *data)
   int status;
 
   if (!graph || ft_graph_analyse(graph, &sizes, &analysis, &err) < 0)
-    status = ft_complain("graph", FT_EXIT_USAGE, "%s", err.text);
+    status = ft_print_error("graph", FT_EXIT_USAGE, "%s", err.text);
   else if (o->output && ft_graph_picture(q->file, &analysis.memory, o->output, &err) < 0)
-    status = ft_complain("graph", FT_EXIT_SYSTEM, "%s", err.text);
+    status = ft_print_error("graph", FT_EXIT_SYSTEM, "%s", err.text);
   else
     status = o->json ? print_json(graph, &analysis, o, ft_io_monotonic() - begun)
                      : print_text(graph, &analysis, o);
@@ -275,9 +275,9 @@ int ft_command_graph(int argc, char **argv)
   if (first < 0)
     return status;
   if (argc - first != 1)
-    return ft_complain("graph", FT_EXIT_USAGE, "expected one file; see foretell graph --help");
+    return ft_print_error("graph", FT_EXIT_USAGE, "expected one file; see foretell graph --help");
   if (o->batch < 1 || o->batch > (unsigned long)FT_GRAPH_DIMENSION)
-    return ft_complain("graph", FT_EXIT_USAGE, "--batch=%lu: expected 1 or more", o->batch);
+    return ft_print_error("graph", FT_EXIT_USAGE, "--batch=%lu: expected 1 or more", o->batch);
   q.file = argv[first];
-  return ft_guard("graph", q.file, FT_GUARD_SECONDS, answer, &q);
+  return ft_sandbox("graph", q.file, FT_SANDBOX_SECONDS, answer, &q);
 }

@@ -22,8 +22,8 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/helper.h"
 #include "predictor/core/io.h"
-#include "predictor/record/layout.h"
-#include "predictor/request/frame.h"
+#include "predictor/record/state_files.h"
+#include "predictor/request/helper_protocol.h"
 #include "predictor/site/conf.h"
 
 enum { USER_APPS = 32, SITE_APPS = 32, ANSWER_PART = 10 };
@@ -50,7 +50,7 @@ static int parse(int argc, char **argv, struct asked *asked)
                                false, argc, argv, &status);
 
   if (first >= 0 && first < argc) {
-    ft_complain("helper", FT_EXIT_USAGE, "%s: no operand was expected", argv[first]);
+    ft_print_error("helper", FT_EXIT_USAGE, "%s: no operand was expected", argv[first]);
     return FT_EXIT_USAGE;
   }
   return first < 0 ? (status == FT_EXIT_DONE ? -1 : status) : FT_EXIT_DONE;
@@ -80,7 +80,7 @@ static size_t read_apps(const struct asked *asked, ft_declared_app *apps, char *
   }
   fd = open(asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
   site = malloc(sizeof *site);
-  if (fd >= 0 && site && ft_record_read(FT_RECORD_APPS, fd, FT_LAYOUT_APPS, site, NULL) == 0)
+  if (fd >= 0 && site && ft_record_read(FT_RECORD_APPS, fd, FT_STATE_APPS, site, NULL) == 0)
     for (pb_size_t i = 0; i < site->apps_count; i++)
       apps[count++] = site->apps[i];
   free(site);
@@ -147,7 +147,8 @@ static void time_is_up(int signal)
 }
 
 /* What is asked about a network: from now on there is an answer, until DEADLINE a better one. */
-static void answer_network(const struct asked *asked, const struct ft_frame *frame, double deadline)
+static void answer_network(const struct asked *asked, const struct ft_helper_message *frame,
+                           double deadline)
 {
   double left = deadline - ft_io_monotonic();
   struct itimerval timer = { .it_value = { (time_t)left,
@@ -187,7 +188,7 @@ int main(int argc, char **argv)
   double begun = ft_io_monotonic();
   struct asked asked = { .state = FT_STATE_DIRECTORY, .milliseconds = 500 };
   struct ft_file_queries *files = malloc(sizeof *files);
-  struct ft_frame *frame = malloc(sizeof *frame);
+  struct ft_helper_message *frame = malloc(sizeof *frame);
   ft_declared_app *apps = malloc((USER_APPS + SITE_APPS) * sizeof *apps);
   ft_submission *submission;
   struct ft_error err = { "" };
@@ -203,12 +204,12 @@ int main(int argc, char **argv)
   status = FT_EXIT_SYSTEM;
   reply = calloc(1, sizeof *reply);
   if (!files || !frame || !apps || !reply) {
-    ft_complain("helper", FT_EXIT_SYSTEM, "out of memory");
+    ft_print_error("helper", FT_EXIT_SYSTEM, "out of memory");
     goto out;
   }
   if (ft_io_read_fd(STDIN_FILENO, &input, &err) < 0 ||
-      ft_frame_read(input.data, input.length, frame, &err) < 0) {
-    status = ft_complain("helper", FT_EXIT_USAGE, "standard input: %s", err.text);
+      ft_helper_message_read(input.data, input.length, frame, &err) < 0) {
+    status = ft_print_error("helper", FT_EXIT_USAGE, "standard input: %s", err.text);
     goto out;
   }
   if (frame->network.file || frame->network.mig)
@@ -234,7 +235,7 @@ int main(int argc, char **argv)
                    "no file was looked at: %d submissions of this user are doing so", TURNS);
   }
   if (answer(&err) < 0)
-    ft_complain("helper", FT_EXIT_SYSTEM, "%s", err.text);
+    ft_print_error("helper", FT_EXIT_SYSTEM, "%s", err.text);
   else
     status = FT_EXIT_DONE;
 out:

@@ -9,7 +9,7 @@
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/core/buf.h"
 #include "predictor/estimate/mig.h"
-#include "predictor/request/frame.h"
+#include "predictor/request/helper_protocol.h"
 
 /* Become the program that can answer INPUT, a frame about a network, with the same ARGV. Returns
  * where that is this one, or where there is none. */
@@ -25,7 +25,7 @@ struct ft_helper_gpu {
 };
 
 struct ft_helper_question {
-  const struct ft_frame *frame;
+  const struct ft_helper_message *frame;
   const char *state; /* the state folder */
   /* called with the answer so far, which is given if there is none in time */
   void (*keep)(void);

@@ -14,10 +14,10 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/history.h"
-#include "predictor/cli/records.h"
+#include "predictor/cli/store_access.h"
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 struct look {
   const char *name; /* of the command */
@@ -27,7 +27,7 @@ struct look {
   unsigned long limit;
   bool fit, json;
   struct ft_store_filter filter;
-  struct ft_records records;
+  struct ft_store_access records;
   struct ft_user viewer;
   json_t *list; /* of apps or runs, with --json */
   unsigned long shown;
@@ -151,7 +151,7 @@ static bool show_run(const ft_observation *o, void *data)
   if (!look->shown++)
     printf("%-20s %10s %-12s %-13s %9s %9s %9s %9s  %s%s\n", "END", "JOB", "NODE", "OUTCOME",
            "PEAK", "PREDICTED", "LIMIT", "TIME", look->job ? "APP  " : "", "FEATURES");
-  printf("%-20s %10s ", ft_show_time(o->end_time, text[0]), ft_records_job_name(o, job));
+  printf("%-20s %10s ", ft_show_time(o->end_time, text[0]), ft_store_access_job_name(o, job));
   ft_print_column(o->node, 12);
   printf(" %-13s %9s %9s %9s %9s  ", ft_outcome_name(o->outcome), bytes(peak, text[1]),
          bytes(o->submission.has_decision && d->has_p50_bytes ? d->p50_bytes : 0, text[2]),
@@ -204,13 +204,13 @@ static int find_model(struct look *look, ft_model *model, struct ft_error *err)
                                                 : look->viewer.uid;
   ft_site *site;
 
-  if (ft_layout_read_model(look->records.state_fd, uid, look->word, model, err) == 0)
+  if (ft_state_read_model(look->records.state_fd, uid, look->word, model, err) == 0)
     return 0;
   if (!look->records.store || !look->owners)
     return -1;
   site = malloc(sizeof *site);
   if (site && rule == FT_RULE_UNKNOWN &&
-      ft_layout_read_site(look->records.state_fd, site, NULL) == 0)
+      ft_state_read_site(look->records.state_fd, site, NULL) == 0)
     rule = site->rule;
   free(site);
   return ft_store_model(look->records.store, uid, look->word, rule, model, err);
@@ -241,7 +241,7 @@ static int each_app(struct look *look, bool (*visit)(const struct ft_store_app *
                     struct ft_error *err)
 {
   if (has_runs(look))
-    return ft_records_apps(&look->records, visit, look, err);
+    return ft_store_access_apps(&look->records, visit, look, err);
   return ft_models_each(look->records.state_fd,
                         look->filter.by_uid ? look->filter.uid : look->viewer.uid, visit, look,
                         err);
@@ -253,7 +253,7 @@ static int list_apps(struct look *look)
   int status;
 
   if (each_app(look, show_app, &err) < 0)
-    return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+    return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   tell_rest(look);
   status = end(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
   return look->damaged && !look->shown ? FT_EXIT_SYSTEM : status;
@@ -274,23 +274,23 @@ static int show_app_runs(struct look *look, ft_model *model)
   json_t *fit;
 
   if (from_store && look->fit && look->owners > 1)
-    return ft_complain(look->name, FT_EXIT_USAGE,
-                       "%s: %u users have such an app; say which with"
-                       " --user",
-                       look->word, look->owners);
+    return ft_print_error(look->name, FT_EXIT_USAGE,
+                          "%s: %u users have such an app; say which with"
+                          " --user",
+                          look->word, look->owners);
   look->filter.app = look->word;
-  if (from_store && ft_records_each(&look->records, &look->filter, show_run, look, &err) < 0)
-    return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (from_store && ft_store_access_each(&look->records, &look->filter, show_run, look, &err) < 0)
+    return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (look->fit || !from_store)
     learnt = find_model(look, model, &why) == 0;
   if (!from_store && !learnt)
-    return ft_complain(look->name, look->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
-                       "%s: no model of such an app: %s", look->word, why.text);
+    return ft_print_error(look->name, look->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
+                          "%s: no model of such an app: %s", look->word, why.text);
   if (!from_store)
     show_remembered(look, model);
   tell_rest(look);
   if (look->fit && !learnt && !look->json)
-    ft_complain(look->name, 0, "%s: %s", look->word, why.text);
+    ft_print_error(look->name, 0, "%s: %s", look->word, why.text);
   if (look->fit && learnt && !look->json)
     ft_fit_print(model);
   if (!look->json)
@@ -305,10 +305,10 @@ static int find_job(struct look *look, const char *word, struct ft_error *err)
 {
   struct ft_store_filter filter = look->filter;
 
-  if (!has_runs(look) || look->fit || !ft_records_job(word, &filter))
+  if (!has_runs(look) || look->fit || !ft_store_access_job(word, &filter))
     return 0;
   look->job = true;
-  if (ft_records_each(&look->records, &filter, show_run, look, err) < 0)
+  if (ft_store_access_each(&look->records, &filter, show_run, look, err) < 0)
     return -1;
   look->job = look->shown > 0;
   return look->job;
@@ -333,23 +333,23 @@ static int show_word(struct look *look)
   int status;
 
   if (find_app(look, &err) < 0 && has_runs(look))
-    return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+    return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (strcmp(typed, look->word) != 0 || !look->owners) {
     status = find_job(look, typed, &err);
     if (status < 0)
-      return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+      return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
     if (status)
       return show_job(look, typed);
   }
   if (!look->owners && look->several)
-    return look->fit ? ft_complain(look->name, FT_EXIT_USAGE,
-                                   "%s: part of the names of several apps; which?", look->word)
+    return look->fit ? ft_print_error(look->name, FT_EXIT_USAGE,
+                                      "%s: part of the names of several apps; which?", look->word)
                      : list_apps(look);
   if (!look->owners && has_runs(look))
-    return ft_complain(look->name, FT_EXIT_NO, "%s: no run of such an app or job", look->word);
+    return ft_print_error(look->name, FT_EXIT_NO, "%s: no run of such an app or job", look->word);
   model = malloc(sizeof *model);
   if (!model)
-    return ft_complain(look->name, FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(look->name, FT_EXIT_SYSTEM, "out of memory");
   status = show_app_runs(look, model);
   free(model);
   return status;
@@ -359,17 +359,17 @@ static int show(struct look *look)
 {
   struct ft_error err;
 
-  if (ft_records_filter(NULL, look->user, look->since, &look->filter, &err) < 0 ||
+  if (ft_store_access_filter(NULL, look->user, look->since, &look->filter, &err) < 0 ||
       ft_find_user(NULL, &look->viewer, &err) < 0)
-    return ft_complain(look->name, FT_EXIT_USAGE, "%s", err.text);
+    return ft_print_error(look->name, FT_EXIT_USAGE, "%s", err.text);
   /* one more tells whether there are more; a limit of any size has the newest first */
   look->filter.limit = look->limit && look->limit < ULONG_MAX ? look->limit + 1 : UINT64_MAX;
-  if (ft_records_ask(&look->records, look->state, &look->filter, &err) < 0) {
+  if (ft_store_access_ask(&look->records, look->state, &look->filter, &err) < 0) {
     if (look->records.state_fd < 0)
-      return ft_complain(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+      return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
     if (look->records.refused)
-      return ft_complain(look->name, FT_EXIT_NO, "%s", err.text);
-    ft_complain(look->name, 0, "%s; what follows is from model files", err.text);
+      return ft_print_error(look->name, FT_EXIT_NO, "%s", err.text);
+    ft_print_error(look->name, 0, "%s; what follows is from model files", err.text);
     look->damaged = access(look->records.path, R_OK) == 0;
   }
   look->list = json_array();
@@ -382,7 +382,7 @@ int ft_command_history(int argc, char **argv)
   int first, status;
 
   if (!look)
-    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");
   *look = (struct look){ .name = argv[0], .limit = 20, .records.state_fd = -1 };
   const struct ft_option options[] = {
     { 0, "fit", NULL, "show what was learnt from the app's runs", FT_OPTION_FLAG, &look->fit },
@@ -404,14 +404,14 @@ int ft_command_history(int argc, char **argv)
   if (first >= 0) {
     look->word = first < argc ? argv[first] : NULL;
     if (argc - first > 1)
-      status =
-          ft_complain(argv[0], FT_EXIT_USAGE, "'%s': one app or job was expected", argv[first + 1]);
+      status = ft_print_error(argv[0], FT_EXIT_USAGE, "'%s': one app or job was expected",
+                              argv[first + 1]);
     else if (look->fit && !look->word)
-      status = ft_complain(argv[0], FT_EXIT_USAGE, "--fit: expected an app");
+      status = ft_print_error(argv[0], FT_EXIT_USAGE, "--fit: expected an app");
     else
       status = show(look);
   }
-  ft_records_close(&look->records);
+  ft_store_access_close(&look->records);
   json_decref(look->list);
   free(look);
   return status;

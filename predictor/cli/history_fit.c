@@ -12,13 +12,13 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/fit/equation.h"
 #include "predictor/cli/history.h"
-#include "predictor/core/grow.h"
+#include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/history/json.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 static const char *bytes(double value, char out[32])
 {
@@ -178,7 +178,7 @@ static int add_apps(int state_fd, const char *folder, ft_model *model, struct ap
         strcmp(entry->d_name + length - 6, ".model") != 0 ||
         ft_record_read(FT_RECORD_MODEL, dirfd(dir), entry->d_name, model, NULL) < 0)
       continue;
-    grown = ft_grow(apps->app, &apps->room, apps->count, sizeof *grown, SIZE_MAX);
+    grown = ft_array_grow(apps->app, &apps->room, apps->count, sizeof *grown, SIZE_MAX);
     if (grown) {
       apps->app = grown;
       count_runs(model, &grown[apps->count++]);
@@ -211,11 +211,11 @@ int ft_models_each(int state_fd, uint32_t uid,
 
   if (!model)
     return ft_error_set(err, "out of memory");
-  (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%" PRIu32, uid);
+  (void)snprintf(folder, sizeof folder, FT_STATE_MODELS "/%" PRIu32, uid);
   status = add_apps(state_fd, folder, model, &apps, err);
   /* the site's own folder is a gift: without it there is no complaint */
   if (status == 0)
-    (void)add_apps(state_fd, FT_LAYOUT_SHARED, model, &apps, NULL);
+    (void)add_apps(state_fd, FT_STATE_SHARED, model, &apps, NULL);
   free(model);
   if (status == 0 && apps.count)
     qsort(apps.app, apps.count, sizeof *apps.app, by_last_time);

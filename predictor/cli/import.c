@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/records.h"
+#include "predictor/cli/store_access.h"
 #include "predictor/core/text.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/import.h"
 #include "predictor/history/json.h"
+#include "predictor/history/stale_models.h"
 
 enum { MOST_TOLD = 20, NAMES = 256 }; /* skipped lines that are told; users kept in mind */
 
@@ -32,8 +32,8 @@ struct task {
   struct ft_import_map maps[FT_IMPORT_MAPS];
   size_t map_count;
   struct ft_user importer;
-  struct ft_records records;
-  struct ft_zone *zone;
+  struct ft_store_access records;
+  struct ft_timezone *zone;
   struct ft_app_set apps;
   struct ft_progress progress;
   uint64_t told;
@@ -99,7 +99,7 @@ static void skipped(const struct ft_error *why, void *data)
 
   ft_progress_end(&task->progress);
   if (task->told++ < MOST_TOLD)
-    ft_complain(task->name, 0, "passed over: %s", why->text);
+    ft_print_error(task->name, 0, "passed over: %s", why->text);
 }
 
 static void progress(uint64_t bytes, void *data)
@@ -156,7 +156,7 @@ static int check(struct task *task, struct ft_error *err)
     return -1;
   if (!task->timezone)
     return 0;
-  task->zone = ft_zone_open(task->timezone, NULL, err);
+  task->zone = ft_timezone_open(task->timezone, NULL, err);
   return task->zone ? 0 : -1;
 }
 
@@ -235,15 +235,15 @@ static int import_file(struct task *task, const char *path)
   struct ft_error err;
 
   if (import.fd < 0)
-    return ft_complain(task->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
+    return ft_print_error(task->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
   task->forgotten = 0;
   if (ft_store_begin(task->records.store, &err) < 0)
-    status = ft_complain(task->name, FT_EXIT_SYSTEM, "%s", err.text);
+    status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
   else if (run_import(task, &import, path, &err) < 0)
-    status = ft_complain(task->name, task->store_failed ? FT_EXIT_SYSTEM : FT_EXIT_USAGE,
-                         "%s; nothing was imported from %s", err.text, import.name);
+    status = ft_print_error(task->name, task->store_failed ? FT_EXIT_SYSTEM : FT_EXIT_USAGE,
+                            "%s; nothing was imported from %s", err.text, import.name);
   else if (ft_store_commit(task->records.store, &err) < 0)
-    status = ft_complain(task->name, FT_EXIT_SYSTEM, "%s", err.text);
+    status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
   else
     tell(task, &import);
   if (!standard)
@@ -258,14 +258,14 @@ static int import_all(struct task *task, int count, char **paths)
   bool works;
 
   if (check(task, &err) < 0)
-    return ft_complain(task->name, FT_EXIT_USAGE, "%s", err.text);
-  if (ft_records_open(&task->records, task->state, true, &err) < 0)
-    return ft_complain(task->name, FT_EXIT_SYSTEM, "%s", err.text);
+    return ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
+  if (ft_store_access_open(&task->records, task->state, true, &err) < 0)
+    return ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
   task->files = json_array();
   for (int i = 0; i < count && status == FT_EXIT_DONE; i++)
     status = import_file(task, paths[i]);
   if (task->told > MOST_TOLD)
-    ft_complain(task->name, 0, "passed over: %" PRIu64 " more lines", task->told - MOST_TOLD);
+    ft_print_error(task->name, 0, "passed over: %" PRIu64 " more lines", task->told - MOST_TOLD);
   if (status != FT_EXIT_DONE)
     return status;
   works = ft_agent_works(task->records.state_fd);
@@ -285,7 +285,7 @@ int ft_command_import(int argc, char **argv)
   int first, status;
 
   if (!task)
-    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");
   *task = (struct task){ .name = argv[0], .records.state_fd = -1 };
   const struct ft_option options[] = {
     { 0, "format", "FORMAT", "sacct, or csv (the default for names ending in .csv)",
@@ -312,11 +312,11 @@ int ft_command_import(int argc, char **argv)
                            " input.",
                            false, argc, argv, &status);
   if (first >= argc)
-    status = ft_complain(argv[0], FT_EXIT_USAGE, "expected a file, or - for standard input");
+    status = ft_print_error(argv[0], FT_EXIT_USAGE, "expected a file, or - for standard input");
   else if (first >= 0)
     status = import_all(task, argc - first, argv + first);
-  ft_records_close(&task->records);
-  ft_zone_close(task->zone);
+  ft_store_access_close(&task->records);
+  ft_timezone_close(task->zone);
   ft_app_set_free(&task->apps);
   json_decref(task->files);
   free(task->map_copy);

@@ -13,7 +13,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/job_next.h"
-#include "predictor/cli/records.h"
+#include "predictor/cli/store_access.h"
 #include "predictor/core/units.h"
 #include "predictor/history/fields.h"
 #include "predictor/history/json.h"
@@ -24,7 +24,7 @@ struct job {
   const char *state;
   bool json;
   struct ft_store_filter filter;
-  struct ft_records records;
+  struct ft_store_access records;
   unsigned runs, completed, out_of_memory;
   double least, most;  /* peak of any run, in bytes */
   ft_observation told; /* the run that used most */
@@ -102,7 +102,7 @@ static void print_head(const struct job *job)
   const ft_observation *o = &job->told;
   char name[24], text[2][32];
 
-  printf("job %s of ", ft_records_job_name(o, name));
+  printf("job %s of ", ft_store_access_job_name(o, name));
   ft_print_plain(o->submission.app[0] ? o->submission.app : "an app that is not known");
   if (o->user[0]) {
     printf(", ");
@@ -133,7 +133,7 @@ static void print_memory(const ft_observation *o)
   if (r->mem_unit == FT_MEM_ALL)
     printf("--mem=0, a whole node");
   else if (r->mem_unit != FT_MEM_NONE)
-    printf("%s=%s", ft_explain_option(r->mem_unit),
+    printf("%s=%s", ft_message_option(r->mem_unit),
            ft_units_slurm_bytes(r->mem_bytes, text, sizeof text));
   else if (o->has_partition_default_bytes)
     printf("no memory; the default is %s", bytes((double)o->partition_default_bytes, text));
@@ -185,14 +185,14 @@ static void print_decided(const ft_observation *o)
   static const char *const done[] = { "nothing changed", "set",    "raised to",
                                       "lowered to",      "warned", "rejected" };
   const ft_decision *d = &o->submission.decision;
-  char text[32], percent[FT_EXPLAIN_PERCENT];
+  char text[32], percent[FT_MESSAGE_PERCENT];
 
   if (!o->submission.has_decision)
     return;
   label("decided:");
   printf("%s", done[d->action]);
   if (d->mem_bytes)
-    printf(" %s=%s", ft_explain_option(d->mem_unit),
+    printf(" %s=%s", ft_message_option(d->mem_unit),
            ft_units_slurm_bytes(d->mem_bytes, text, sizeof text));
   if (d->mode == FT_MODE_FORCE)
     printf(", as --predict-mem=force overrides");
@@ -201,7 +201,7 @@ static void print_decided(const ft_observation *o)
   else if (d->reason[0])
     printf(": "), ft_print_plain(d->reason);
   if (d->has_p_oom)
-    printf(" (out of memory: %s)", ft_explain_percent(d->p_oom, percent));
+    printf(" (out of memory: %s)", ft_message_percent(d->p_oom, percent));
   printf("\n");
 }
 
@@ -265,7 +265,7 @@ static void print_ended(const ft_observation *o)
 static void print_next(const struct job *job)
 {
   const struct ft_next *next = &job->next;
-  char option[48], percent[FT_EXPLAIN_PERCENT];
+  char option[48], percent[FT_MESSAGE_PERCENT];
 
   label("next time:");
   if (!job->has_next) {
@@ -277,7 +277,7 @@ static void print_next(const struct job *job)
     printf("%s%s", ft_next_option(next, option),
            job->told.array_job_id ? ", for a task like this one" : "");
     if (next->decided.plan.p_amount >= 0)
-      printf(" (out of memory: %s)", ft_explain_percent(next->decided.plan.p_amount, percent));
+      printf(" (out of memory: %s)", ft_message_percent(next->decided.plan.p_amount, percent));
     printf("\n");
   }
   for (int i = 0; i < next->said.count; i++) {
@@ -381,7 +381,7 @@ static int print_json(const struct job *job)
 
   return ft_json_print(
       json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "job",
-                ft_records_job_name(o, name), "app", ft_json_text(o->submission.app), "user",
+                ft_store_access_job_name(o, name), "app", ft_json_text(o->submission.app), "user",
                 o->user[0] ? ft_json_text(o->user) : json_null(), "node", ft_json_text(o->node),
                 "runs", (json_int_t)job->runs, "completed", (json_int_t)job->completed,
                 "out_of_memory", (json_int_t)job->out_of_memory, "running", (json_int_t)job->live,
@@ -394,16 +394,16 @@ static int show(struct job *job)
 {
   struct ft_error err, why;
 
-  if (!ft_records_job(job->word, &job->filter))
-    return ft_complain(job->name, FT_EXIT_USAGE, "'%s': expected a job, such as 139 or 139_4",
-                       job->word);
-  if (ft_records_ask(&job->records, job->state, &job->filter, &err) < 0 ||
-      ft_records_each(&job->records, &job->filter, visit, job, &err) < 0)
-    return ft_complain(job->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (!ft_store_access_job(job->word, &job->filter))
+    return ft_print_error(job->name, FT_EXIT_USAGE, "'%s': expected a job, such as 139 or 139_4",
+                          job->word);
+  if (ft_store_access_ask(&job->records, job->state, &job->filter, &err) < 0 ||
+      ft_store_access_each(&job->records, &job->filter, visit, job, &err) < 0)
+    return ft_print_error(job->name, FT_EXIT_SYSTEM, "%s", err.text);
   /* no agent here, or one that will not tell: nothing runs as far as is known */
-  (void)ft_records_live(&job->records, &job->filter, visit_live, job, &why);
+  (void)ft_store_access_live(&job->records, &job->filter, visit_live, job, &why);
   if (!job->runs)
-    return ft_complain(job->name, FT_EXIT_NO, "%s: no run of such a job", job->word);
+    return ft_print_error(job->name, FT_EXIT_NO, "%s: no run of such a job", job->word);
   ft_error_set(&job->no_next, "not known: its app is not known");
   job->has_next = job->told.submission.app[0] &&
                   ft_next_find(job->name, job->records.state_fd, &job->records.config, &job->told,
@@ -417,7 +417,7 @@ int ft_command_job(int argc, char **argv)
   int first, status;
 
   if (!job)
-    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");
   job->name = argv[0];
   job->records.state_fd = -1;
   const struct ft_option options[] = {
@@ -434,11 +434,11 @@ int ft_command_job(int argc, char **argv)
   if (first >= 0) {
     job->word = first < argc ? argv[first] : NULL;
     if (argc - first != 1)
-      status = ft_complain(argv[0], FT_EXIT_USAGE, "one job was expected, such as 139 or 139_4");
+      status = ft_print_error(argv[0], FT_EXIT_USAGE, "one job was expected, such as 139 or 139_4");
     else
       status = show(job);
   }
-  ft_records_close(&job->records);
+  ft_store_access_close(&job->records);
   free(job);
   return status;
 }

@@ -12,7 +12,7 @@ static const char *name_of(void *observation)
 }
 
 /* Whether another amount than what it would have is worth a word. */
-static bool is_worth_asking(const struct ft_plan *plan)
+static bool is_worth_asking(const struct ft_sizing *plan)
 {
   bool changes =
       !plan->limit || (plan->too_low && plan->amount > plan->limit) || plan->too_high;
@@ -49,17 +49,17 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
 
 const char *ft_next_option(const struct ft_next *next, char out[48])
 {
-  const struct ft_plan *plan = &next->decided.plan;
+  const struct ft_sizing *plan = &next->decided.plan;
   char amount[32];
 
-  (void)snprintf(out, 48, "%s=%s", ft_explain_option(plan->unit),
+  (void)snprintf(out, 48, "%s=%s", ft_message_option(plan->unit),
                  ft_units_slurm_bytes(plan->unit_amount, amount, sizeof amount));
   return out;
 }
 
 json_t *ft_next_json(const struct ft_next *next)
 {
-  const struct ft_plan *plan = &next->decided.plan;
+  const struct ft_sizing *plan = &next->decided.plan;
   json_t *lines = json_array();
   char option[48];
 

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "predictor/cli/state.h"
+#include "predictor/cli/state_dir.h"
 #include "predictor/decide/grounds.h"
 
 struct ft_next {

@@ -106,9 +106,9 @@ static int unknown(const char *name)
     }
   }
   if (nearest)
-    return ft_complain(NULL, FT_EXIT_USAGE, "no command \"%s\"; did you mean \"%s\"?", name,
-                       nearest);
-  return ft_complain(NULL, FT_EXIT_USAGE, "no command \"%s\"; see foretell --help", name);
+    return ft_print_error(NULL, FT_EXIT_USAGE, "no command \"%s\"; did you mean \"%s\"?", name,
+                          nearest);
+  return ft_print_error(NULL, FT_EXIT_USAGE, "no command \"%s\"; see foretell --help", name);
 }
 
 static int help_on(const char *name)
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
   /* letters as the terminal shows them, numbers as files need them */
   (void)setlocale(LC_CTYPE, "");
   if (argc < 2) {
-    (void)ft_complain(NULL, 0, "which command? see foretell --help");
+    (void)ft_print_error(NULL, 0, "which command? see foretell --help");
     return FT_EXIT_USAGE;
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

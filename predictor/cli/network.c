@@ -12,18 +12,18 @@
 #include <unistd.h>
 
 #include "predictor/cli/helper.h"
-#include "predictor/cli/predict/measured.h"
+#include "predictor/cli/predict/gpu_site_data.h"
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
-#include "predictor/decide/slice.h"
-#include "predictor/estimate/evidence.h"
+#include "predictor/decide/mig_decision.h"
 #include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/model_lookup.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/import/read.h"
 #include "predictor/online/gpu_model.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 #include "predictor/request/array.h"
 
 /* All that an answer needs; too large for a stack. */
@@ -35,17 +35,17 @@ struct work {
   struct ft_joined joined;
   ft_policy policy;
   struct ft_mig_table table;
-  struct ft_slice_question question;
-  struct ft_slice_place place;
+  struct ft_mig_query question;
+  struct ft_mig_request place;
   struct ft_gpu_run run;
   char input[64], device[64]; /* of the params; "" where they say nothing */
   const struct ft_gpu *gpu;   /* NULL: none that is known */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
-  struct ft_measured measured;
+  struct ft_gpu_site_data measured;
   struct ft_estimate estimate; /* of one GPU's memory, or of the host's */
   bool has_estimate;
-  struct ft_evidence runs;     /* without a model file: of one GPU's memory */
+  struct ft_model_lookup runs; /* without a model file: of one GPU's memory */
   char subject[160], evidence[192];
 };
 
@@ -62,7 +62,7 @@ static int read_site(struct work *w, struct ft_error *err)
 {
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status;
   const ft_request *request = &w->asked->frame->request;
-  bool known = fd >= 0 && ft_layout_read_site(fd, &w->site, NULL) == 0;
+  bool known = fd >= 0 && ft_state_read_site(fd, &w->site, NULL) == 0;
 
   if (known && ft_decide_partition(fd, &w->site, request, &w->partition, &w->joined, NULL) == 0) {
     w->question.partition = &w->partition;
@@ -70,7 +70,7 @@ static int read_site(struct work *w, struct ft_error *err)
   }
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
                     w->asked->frame->description.user_name, &w->policy);
-  status = ft_measured_slices(fd, &w->table, err);
+  status = ft_gpu_site_data_slices(fd, &w->table, err);
   if (fd >= 0)
     close(fd);
   return status;
@@ -109,7 +109,7 @@ static int find_gpu(struct work *w, struct ft_error *err)
   if (w->question.gpu[0] && !ft_mig_names_gpu(&w->table, w->question.gpu))
     return ft_error_set(err, "--predict-mig=%.64s: expected a GPU with MIG, as a100 or h100-80gb",
                         w->question.gpu);
-  ft_slice_find(&w->question, &w->place);
+  ft_mig_request_find(&w->question, &w->place);
   if (strcmp(w->device, "cpu") == 0 || (!n->mig && !w->place.count && !w->device[0])) {
     w->gpu = ft_gpu_find("cpu");
     return 0;
@@ -185,10 +185,10 @@ static int look(const char *path, struct ft_error *err)
 /* What was measured here of this app and of other networks on such a GPU. */
 static void read_measured(struct work *w, const ft_submission *submission)
 {
-  const struct ft_measured_gpu gpu = { w->gpu, w->device[0] ? w->device : w->place.gres };
+  const struct ft_gpu_site_data_gpu gpu = { w->gpu, w->device[0] ? w->device : w->place.gres };
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-  ft_measured_read(fd, &w->table, &gpu, getuid(), submission->app, &w->measured);
+  ft_gpu_site_data_read(fd, &w->table, &gpu, getuid(), submission->app, &w->measured);
   if (fd >= 0)
     close(fd);
 }
@@ -198,7 +198,7 @@ static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory
 {
   const struct work *w = context;
 
-  ft_measured_refine(&w->measured, gpu, memory);
+  ft_gpu_site_data_refine(&w->measured, gpu, memory);
 }
 
 static int read_network(struct work *w, ft_submission *submission, struct ft_error *err)
@@ -221,7 +221,7 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
     read_measured(w, submission);
     refine(w, w->gpu, &w->memory);
   }
-  ft_measured_evidence(&w->measured, w->gpu, &w->memory, w->evidence, sizeof w->evidence);
+  ft_gpu_site_data_evidence(&w->measured, w->gpu, &w->memory, w->evidence, sizeof w->evidence);
   w->estimate = w->memory.estimate;
   w->has_estimate = true;
   printable_name(w->network->file, name);
@@ -237,10 +237,10 @@ static bool read_gpu_model(struct work *w, const ft_submission *submission, stru
   uint32_t uid = (uint32_t)getuid();
   ft_model *model = &w->runs.model;
 
-  if (fd >= 0 && ft_layout_read_model(fd, uid, submission->app, model, NULL) == 0)
+  if (fd >= 0 && ft_state_read_model(fd, uid, submission->app, model, NULL) == 0)
     runs = ft_gpu_model_make(model, &w->question.held_bytes, err);
   for (pb_size_t i = 0; fd >= 0 && !runs && i < submission->former_apps_count; i++)
-    if (ft_layout_read_model(fd, uid, submission->former_apps[i], model, NULL) == 0)
+    if (ft_state_read_model(fd, uid, submission->former_apps[i], model, NULL) == 0)
       runs = ft_gpu_model_make(model, &w->question.held_bytes, err);
   if (fd >= 0)
     close(fd);
@@ -255,15 +255,15 @@ static bool read_gpu_model(struct work *w, const ft_submission *submission, stru
 /* Without a model file the app's own past runs tell, where their GPUs were measured. */
 static int read_runs(struct work *w, const ft_submission *submission, struct ft_error *err)
 {
-  struct ft_evidence *known = &w->runs;
+  struct ft_model_lookup *known = &w->runs;
   const char *array = w->asked->frame->description.array;
   size_t largest;
 
   if (!read_gpu_model(w, submission, err))
     return -1;
   known->elements.count =
-      array ? ft_array_choose(array, submission, known->elements.index, FT_ELEMENT_ESTIMATES) : 0;
-  if (ft_evidence_evaluate(&known->model, submission, &w->policy, known, &known->facts)) {
+      array ? ft_array_choose(array, submission, known->elements.index, FT_ARRAY_ESTIMATES) : 0;
+  if (ft_model_lookup_evaluate(&known->model, submission, &w->policy, known, &known->facts)) {
     largest = known->elements.count ? ft_decide_largest(&known->elements, &w->policy) : 0;
     w->estimate = known->estimate[largest];
     w->has_estimate = true;
@@ -298,15 +298,15 @@ static void say_instead(struct work *w, ft_network *network)
 {
   struct ft_helper_gpu none, *gpu = w->asked->gpu ? w->asked->gpu : &none;
   struct ft_instead *list = gpu->instead;
-  size_t count = ft_instead_find(
-      &(struct ft_instead_question){ .graph = w->graph,
-                                     .part = part_of(w),
-                                     .run = w->run,
-                                     .bytes = w->place.most_bytes,
-                                     .probability = ft_slice_probability(&w->policy),
-                                     .refine = refine,
-                                     .context = w },
-      list);
+  size_t count =
+      ft_instead_find(&(struct ft_instead_question){ .graph = w->graph,
+                                                     .part = part_of(w),
+                                                     .run = w->run,
+                                                     .bytes = w->place.most_bytes,
+                                                     .probability = ft_mig_probability(&w->policy),
+                                                     .refine = refine,
+                                                     .context = w },
+                      list);
   struct ft_buf text;
 
   gpu->instead_count = count;
@@ -345,7 +345,7 @@ static void show_gpu(struct work *w, const ft_network *network)
   if (network->option[0]) {
     w->question.option = network->option;
     w->question.value = network->value;
-    ft_slice_find(&w->question, &w->place);
+    ft_mig_request_find(&w->question, &w->place);
   }
   gpu->has_slice = w->place.slice != NULL;
   if (gpu->has_slice)
@@ -360,7 +360,7 @@ static void decide(struct work *w, ft_network *network)
     network->quantiles_count = FT_ESTIMATE_LEVELS;
     return;
   }
-  if (ft_slice_decide(&w->question, &w->place, w->has_estimate ? &w->estimate : NULL, network) &&
+  if (ft_mig_decide(&w->question, &w->place, w->has_estimate ? &w->estimate : NULL, network) &&
       w->graph && network->lines_count && w->place.most_bytes > 0) {
     w->asked->keep();
     say_instead(w, network);
@@ -393,7 +393,7 @@ fail:
 out:
   if (w) {
     ft_graph_free(w->graph);
-    ft_measured_free(&w->measured);
+    ft_gpu_site_data_free(&w->measured);
   }
   free(w);
 }

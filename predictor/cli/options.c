@@ -71,7 +71,7 @@ static int store(const struct ft_option *option, const char *text, const char *c
     expected = "a size such as 4000M or 12G";
     break;
   }
-  return ft_complain(command, -1, "--%s=%s: expected %s", option->name, text, expected);
+  return ft_print_error(command, -1, "--%s=%s: expected %s", option->name, text, expected);
 }
 
 /* What getopt found wrong with the word before optind. */
@@ -80,16 +80,16 @@ static int refuse(int found, const char *name, char **argv)
   const char *word = argv[optind - 1];
 
   if (found == ':' && strncmp(word, "--", 2) != 0)
-    ft_complain(name, 0, "-%c needs an argument", optopt);
+    ft_print_error(name, 0, "-%c needs an argument", optopt);
   else if (found == ':')
-    ft_complain(name, 0, "%s needs an argument", word);
+    ft_print_error(name, 0, "%s needs an argument", word);
   else if (optopt >= LONG_ONLY || (optopt && strncmp(word, "--", 2) == 0))
-    ft_complain(name, 0, "%.*s takes no argument", (int)strcspn(word, "="), word);
+    ft_print_error(name, 0, "%.*s takes no argument", (int)strcspn(word, "="), word);
   else if (optopt)
-    ft_complain(name, 0, "no option -%c; see foretell %s --help", optopt, name);
+    ft_print_error(name, 0, "no option -%c; see foretell %s --help", optopt, name);
   else
-    ft_complain(name, 0, "no option %.*s; see foretell %s --help", (int)strcspn(word, "="), word,
-                name);
+    ft_print_error(name, 0, "no option %.*s; see foretell %s --help", (int)strcspn(word, "="), word,
+                   name);
   return FT_EXIT_USAGE;
 }
 

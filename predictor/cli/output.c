@@ -16,7 +16,7 @@
 
 enum { COUNT_AT_ONCE = 128 }; /* characters, of at most 4 bytes */
 
-int ft_complain(const char *name, int status, const char *format, ...)
+int ft_print_error(const char *name, int status, const char *format, ...)
 {
   char text[1024];
   va_list args;
@@ -60,8 +60,8 @@ int ft_flush(const char *command)
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout))
     return FT_EXIT_DONE;
-  return ft_complain(command, FT_EXIT_SYSTEM, "standard output: %s",
-                     errno ? strerror(errno) : "cannot be written");
+  return ft_print_error(command, FT_EXIT_SYSTEM, "standard output: %s",
+                        errno ? strerror(errno) : "cannot be written");
 }
 
 int ft_json_print(json_t *object)
@@ -70,11 +70,11 @@ int ft_json_print(json_t *object)
   int failed;
 
   if (!object)
-    return ft_complain(NULL, FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(NULL, FT_EXIT_SYSTEM, "out of memory");
   failed = json_dumpf(object, stdout, flags);
   json_decref(object);
   if (failed < 0 && !ferror(stdout))
-    return ft_complain(NULL, FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(NULL, FT_EXIT_SYSTEM, "out of memory");
   (void)putchar('\n');
   return ft_flush(NULL);
 }

@@ -133,8 +133,8 @@ static int open_output(struct profile *profile)
 
     if (fd >= 0)
       close(fd);
-    return ft_complain("profile", -1, "%s: %s; --no-output does without",
-                       *name ? name : "foretell_profile", strerror(saved));
+    return ft_print_error("profile", -1, "%s: %s; --no-output does without",
+                          *name ? name : "foretell_profile", strerror(saved));
   }
   write_command(profile->output, profile->command);
   return 0;
@@ -152,8 +152,8 @@ static void write_samples(struct profile *profile)
   (void)fflush(profile->output);
   if (!ferror(profile->output))
     return;
-  ft_complain("profile", 0, "%s: %s; measuring goes on without it", profile->options.output,
-              strerror(errno));
+  ft_print_error("profile", 0, "%s: %s; measuring goes on without it", profile->options.output,
+                 strerror(errno));
   fclose(profile->output);
   profile->output = NULL;
 }
@@ -215,7 +215,7 @@ fail:
     if (error[i] >= 0)
       close(error[i]);
   }
-  return ft_complain("profile", -1, "the command cannot be started: %s", strerror(errno));
+  return ft_print_error("profile", -1, "the command cannot be started: %s", strerror(errno));
 }
 
 /* Let it go. Returns 0, or its exit status (126, 127) having complained when its exec failed. */
@@ -233,7 +233,7 @@ static int start(struct profile *profile)
   while (got < 0 && errno == EINTR);
   if (got != sizeof code)
     return 0;
-  ft_complain("profile", 0, "%s: %s", profile->command[0], strerror(code));
+  ft_print_error("profile", 0, "%s: %s", profile->command[0], strerror(code));
   return code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
@@ -398,10 +398,10 @@ static int open_measure(struct profile *profile)
 
   settings.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (settings.root_fd < 0)
-    return ft_complain("profile", -1, "/: %s", strerror(errno));
+    return ft_print_error("profile", -1, "/: %s", strerror(errno));
   profile->measure = ft_measure_open(&settings, &err);
   profile->tree = profile->measure ? ft_tree_open(profile->measure, &err) : NULL;
-  return profile->tree ? 0 : ft_complain("profile", -1, "%s", err.text);
+  return profile->tree ? 0 : ft_print_error("profile", -1, "%s", err.text);
 }
 
 /* What ends a process is kept from us, so that the command hears of it and we outlive it. */
@@ -422,14 +422,14 @@ static int run(struct profile *profile)
   int status = FT_EXIT_SYSTEM, failed;
 
   if (!seen)
-    return ft_complain("profile", FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error("profile", FT_EXIT_SYSTEM, "out of memory");
   /* what the command leaves behind comes to us, and stays in sight */
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   block_signals(profile);
   if (prepare(profile) < 0)
     goto out;
   if (ft_tree_add_root(profile->tree, getpid(), true, &err) < 0) {
-    ft_complain("profile", 0, "%s", err.text);
+    ft_print_error("profile", 0, "%s", err.text);
     goto out;
   }
   /* the first sample finds the command before it begins, so that its counters miss nothing */
@@ -479,12 +479,12 @@ int ft_command_profile(int argc, char **argv)
   if (first < 0)
     return status;
   if (first >= argc)
-    return ft_complain("profile", FT_EXIT_USAGE, "which command? see foretell profile --help");
+    return ft_print_error("profile", FT_EXIT_USAGE, "which command? see foretell profile --help");
   if (!(options->seconds >= SECONDS_LEAST && options->seconds <= SECONDS_MOST))
-    return ft_complain("profile", FT_EXIT_USAGE, "--interval=%g: expected %g to %g seconds",
-                       options->seconds, SECONDS_LEAST, SECONDS_MOST);
+    return ft_print_error("profile", FT_EXIT_USAGE, "--interval=%g: expected %g to %g seconds",
+                          options->seconds, SECONDS_LEAST, SECONDS_MOST);
   if (options->output && options->no_output)
-    return ft_complain("profile", FT_EXIT_USAGE, "--output and --no-output exclude one another");
+    return ft_print_error("profile", FT_EXIT_USAGE, "--output and --no-output exclude one another");
   profile.command = argv + first;
   if (open_output(&profile) < 0)
     return FT_EXIT_USAGE;
@@ -492,7 +492,7 @@ int ft_command_profile(int argc, char **argv)
   ft_tree_close(profile.tree, NULL);
   ft_measure_close(profile.measure);
   if (profile.output && fclose(profile.output) != 0)
-    ft_complain("profile", 0, "%s: %s", options->output, strerror(errno));
+    ft_print_error("profile", 0, "%s: %s", options->output, strerror(errno));
   if (profile.go_fd >= 0)
     close(profile.go_fd);
   if (profile.error_fd >= 0)

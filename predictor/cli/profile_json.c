@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "predictor/cli/profile.h"
-#include "predictor/estimate/counted.h"
+#include "predictor/estimate/run_features.h"
 #include "predictor/history/json.h"
 
 static json_t *json_command(char **command)
@@ -35,16 +35,16 @@ static json_t *json_counted(const struct ft_profile *profile, const ft_observati
 {
   ft_observation *o = malloc(sizeof *o);
   json_t *counted = json_object();
-  float value[FT_COUNTED];
+  float value[FT_RUN_FEATURES];
 
   if (!o)
     return counted;
   *o = *seen;
   o->runtime_seconds = profile->runtime;
-  ft_counted_fill(o, value);
+  ft_run_features_fill(o, value);
   free(o);
-  for (int i = 0; i < FT_COUNTED; i++)
-    json_object_set_new(counted, ft_counted_names[i],
+  for (int i = 0; i < FT_RUN_FEATURES; i++)
+    json_object_set_new(counted, ft_run_features_names[i],
                         ft_json_number(!isnan(value[i]), (double)value[i]));
   return counted;
 }

@@ -12,7 +12,7 @@
 
 #include "predictor/cli/question.h"
 #include "predictor/core/io.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 /* What an agent that is alive takes for a packet at most: a disk that hangs for a while included.
  */
@@ -25,10 +25,10 @@ static int connect_to(const char *path, struct ft_error *err)
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   int fd, saved;
 
-  if (snprintf(address.sun_path, sizeof address.sun_path, "%s" FT_LAYOUT_ASK_SUFFIX, path) >=
+  if (snprintf(address.sun_path, sizeof address.sun_path, "%s" FT_STATE_ASK_SUFFIX, path) >=
       (int)sizeof address.sun_path) {
     errno = ENAMETOOLONG;
-    return ft_error_errno(err, "%s" FT_LAYOUT_ASK_SUFFIX, path);
+    return ft_error_errno(err, "%s" FT_STATE_ASK_SUFFIX, path);
   }
   fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
@@ -93,7 +93,7 @@ static int find_agent(const char *socket, int state_fd, struct ft_error *err)
 
   if (!site)
     return ft_error_errno(err, "foretelld");
-  if (ft_layout_read_site(state_fd, site, NULL) == 0 && site->socket[0])
+  if (ft_state_read_site(state_fd, site, NULL) == 0 && site->socket[0])
     socket = site->socket;
   fd = connect_to(socket, err);
   saved = errno;

@@ -15,7 +15,7 @@
 
 #include "predictor/cli/cli.h"
 #include "predictor/cli/replay_table.h"
-#include "predictor/history/trace.h"
+#include "predictor/rebuild/trace.h"
 #include "predictor/site/conf.h"
 
 enum { MOST_SEEDS = 1000 };
@@ -28,7 +28,7 @@ struct task {
   double ttf, price; /* price: NAN where none is given */
   bool no_input, json;
   struct ft_trace trace;
-  struct ft_zone *zone;
+  struct ft_timezone *zone;
   struct ft_replay_options options;
   struct ft_progress progress;
   double runs; /* that have been played, of all seeds */
@@ -78,7 +78,7 @@ static int check(struct task *task, struct ft_error *err)
     return -1;
   if (task->node_bytes == 0)
     return ft_error_set(err, "--node=0: expected the memory of a node");
-  task->zone = ft_zone_open(task->timezone, NULL, err);
+  task->zone = ft_timezone_open(task->timezone, NULL, err);
   return task->zone ? 0 : -1;
 }
 
@@ -117,12 +117,12 @@ static int read_file(struct task *task, const char *path)
   int status = FT_EXIT_DONE;
 
   if (source.fd < 0)
-    return ft_complain(task->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
+    return ft_print_error(task->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
   if (fstat(source.fd, &st) < 0 || !S_ISREG(st.st_mode))
     st.st_size = 0;
   ft_progress_start(&task->progress, source.name, (double)st.st_size);
   if (take_format(task, &source, &err) < 0 || ft_trace_read(&task->trace, &source, &err) < 0)
-    status = ft_complain(task->name, FT_EXIT_USAGE, "%s", err.text);
+    status = ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
   ft_progress_end(&task->progress);
   if (!standard)
     close(source.fd);
@@ -157,7 +157,7 @@ static int play(struct task *task)
 
   task->played = calloc(task->trace.count ? task->trace.count : 1, sizeof *task->played);
   if (!task->played)
-    return ft_complain(task->name, FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(task->name, FT_EXIT_SYSTEM, "out of memory");
   ft_progress_start(&task->progress, "playing", runs_to_play(task));
   for (size_t i = 0; i < task->trace.count && status == FT_EXIT_DONE; i++) {
     const struct ft_trace_process *p = &task->trace.process[i];
@@ -168,7 +168,7 @@ static int play(struct task *task)
     played->name = p->name;
     played->runs = p->count;
     if (ft_replay_process(p->run, p->count, &task->options, played->score, &err) < 0)
-      status = ft_complain(task->name, FT_EXIT_SYSTEM, "%s: %s", p->name, err.text);
+      status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s: %s", p->name, err.text);
     ft_replay_add(task->total, played->score);
     task->played_count++;
   }
@@ -238,7 +238,7 @@ static int replay(struct task *task, int count, char **paths)
   struct ft_error err;
 
   if (check(task, &err) < 0)
-    return ft_complain(task->name, FT_EXIT_USAGE, "%s", err.text);
+    return ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
   for (int i = 0; i < count && status == FT_EXIT_DONE; i++)
     status = read_file(task, paths[i]);
   if (status != FT_EXIT_DONE)
@@ -255,10 +255,10 @@ static int replay(struct task *task, int count, char **paths)
   if (status != FT_EXIT_DONE)
     return status;
   if (task->played_count == 0)
-    return ft_complain(task->name, FT_EXIT_USAGE,
-                       "no process has enough runs to be played; %llu rows without a good end, a"
-                       " peak or a run time passed over",
-                       (unsigned long long)task->trace.passed_over);
+    return ft_print_error(task->name, FT_EXIT_USAGE,
+                          "no process has enough runs to be played; %llu rows without a good end, a"
+                          " peak or a run time passed over",
+                          (unsigned long long)task->trace.passed_over);
   return task->json ? tell_json(task) : tell(task);
 }
 
@@ -306,11 +306,11 @@ int ft_command_replay(int argc, char **argv)
                            " wasted; - is standard input.",
                            false, argc, argv, &status);
   if (first >= argc)
-    status = ft_complain(argv[0], FT_EXIT_USAGE, "expected a trace, or - for standard input");
+    status = ft_print_error(argv[0], FT_EXIT_USAGE, "expected a trace, or - for standard input");
   else if (first >= 0)
     status = replay(&task, argc - first, argv + first);
   ft_trace_free(&task.trace);
-  ft_zone_close(task.zone);
+  ft_timezone_close(task.zone);
   free(task.played);
   return status;
 }

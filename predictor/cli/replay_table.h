@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "predictor/online/replay.h"
+#include "predictor/rebuild/replay.h"
 
 /* A process that was played. */
 struct ft_replay_played {

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/records.h"
-#include "predictor/core/grow.h"
-#include "predictor/core/order.h"
+#include "predictor/cli/store_access.h"
+#include "predictor/core/array_grow.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/history/json.h"
 
@@ -77,7 +77,7 @@ static bool changed(const ft_observation *o)
 
 static int add_error(struct tally *t, double error)
 {
-  double *grown = ft_grow(t->error, &t->room, t->errors, sizeof *grown, SIZE_MAX);
+  double *grown = ft_array_grow(t->error, &t->room, t->errors, sizeof *grown, SIZE_MAX);
 
   if (!grown)
     return -1;
@@ -103,7 +103,7 @@ static int add_prediction(struct tally *t, const ft_observation *o, double peak)
 
 static void add_memory(struct tally *t, const ft_observation *o, double peak)
 {
-  double asked = ft_records_asked(o), gbh = o->runtime_seconds / 3600 / 1e9;
+  double asked = ft_store_access_asked(o), gbh = o->runtime_seconds / 3600 / 1e9;
 
   if (asked > 0 && peak > 0 && gbh > 0) {
     t->weighed++;
@@ -116,7 +116,7 @@ static void add_memory(struct tally *t, const ft_observation *o, double peak)
 
 static void add_worth(struct tally *t, const ft_observation *o)
 {
-  double asked = ft_records_asked(o), gbh = o->runtime_seconds / 3600 / 1e9;
+  double asked = ft_store_access_asked(o), gbh = o->runtime_seconds / 3600 / 1e9;
   double given = o->has_limit_bytes ? (double)o->limit_bytes : 0;
   bool died = o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
 
@@ -139,7 +139,7 @@ static void add_worth(struct tally *t, const ft_observation *o)
 
 static void add_oom(struct tally *t, const ft_observation *o, double peak)
 {
-  double asked = ft_records_asked(o);
+  double asked = ft_store_access_asked(o);
 
   if (o->outcome == FT_OUTCOME_OUT_OF_MEMORY) {
     t->suffered++;
@@ -210,7 +210,7 @@ static double median(struct tally *t)
 {
   if (!t->errors)
     return -1;
-  return ft_order_median(t->error, t->errors);
+  return ft_sort_median(t->error, t->errors);
 }
 
 static json_t *json_of(struct tally *t)
@@ -317,19 +317,19 @@ static int print_table(const char *name, struct report *report)
 static int make_report(const char *name, const char *state, const struct ft_store_filter *filter,
                        bool json)
 {
-  struct ft_records *records = calloc(1, sizeof *records);
+  struct ft_store_access *records = calloc(1, sizeof *records);
   struct report report = { 0 };
   int status = FT_EXIT_SYSTEM;
   struct ft_error err;
 
   if (!records)
-    return ft_complain(name, FT_EXIT_SYSTEM, "out of memory");
-  if (ft_records_ask(records, state, filter, &err) < 0 ||
-      ft_records_each(records, filter, visit, &report, &err) < 0 ||
-      ft_records_rejections(records, filter, visit_rejections, &report, &err) < 0)
-    ft_complain(name, 0, "%s", err.text);
+    return ft_print_error(name, FT_EXIT_SYSTEM, "out of memory");
+  if (ft_store_access_ask(records, state, filter, &err) < 0 ||
+      ft_store_access_each(records, filter, visit, &report, &err) < 0 ||
+      ft_store_access_rejections(records, filter, visit_rejections, &report, &err) < 0)
+    ft_print_error(name, 0, "%s", err.text);
   else if (report.failed)
-    ft_complain(name, 0, "out of memory");
+    ft_print_error(name, 0, "out of memory");
   else
     status = json ? print_json(&report) : print_table(name, &report);
   for (size_t i = 0; i < report.apps.count && i < report.room; i++)
@@ -337,7 +337,7 @@ static int make_report(const char *name, const char *state, const struct ft_stor
   free(report.tally);
   free(report.total.error);
   ft_app_set_free(&report.apps);
-  ft_records_close(records);
+  ft_store_access_close(records);
   free(records);
   return status;
 }
@@ -366,8 +366,8 @@ int ft_command_report(int argc, char **argv)
   if (first < 0)
     return status;
   if (first < argc)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
-  if (ft_records_filter(app, user, since, &filter, &err) < 0)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
+  if (ft_store_access_filter(app, user, since, &filter, &err) < 0)
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
   return make_report(argv[0], state, &filter, json);
 }

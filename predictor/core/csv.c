@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "predictor/core/array_grow.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/csv.h"
-#include "predictor/core/grow.h"
 
 enum { CHUNK = 64 << 10 };
 
@@ -171,8 +171,8 @@ static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struc
 static int grow(struct ft_csv *csv, struct ft_error *err)
 {
   size_t room = csv->room;
-  char **field = ft_grow(csv->field, &room, csv->count, sizeof *field, csv->most);
-  size_t *at = field ? ft_grow(csv->at, &csv->room, csv->count, sizeof *at, csv->most) : NULL;
+  char **field = ft_array_grow(csv->field, &room, csv->count, sizeof *field, csv->most);
+  size_t *at = field ? ft_array_grow(csv->at, &csv->room, csv->count, sizeof *at, csv->most) : NULL;
 
   csv->field = field ? field : csv->field;
   csv->at = at ? at : csv->at;

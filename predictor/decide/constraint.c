@@ -117,9 +117,9 @@ static bool read_gpus(enum ft_gpus option, struct ft_text piece, struct resource
   struct ft_text kind, name;
 
   *out = (struct resource){ .name = ft_text_from("gpu") };
-  kind = ft_gpus_piece(piece, &out->count);
+  kind = ft_gpu_request_piece(piece, &out->count);
   name = kind;
-  if (ft_gpus_is_mixed(option)) {
+  if (ft_gpu_request_is_mixed(option)) {
     if (!ft_text_until(&kind, ':', &name) || !ft_text_equals(name, "gpu"))
       return false;
   } else {
@@ -157,15 +157,16 @@ bool ft_gres_allows(const char *gres, const ft_node_kind *kind)
   return true;
 }
 
-bool ft_gpus_allow(const struct ft_gpus_asked *asked, uint64_t tasks, const ft_node_kind *kind)
+bool ft_gpu_request_allow(const struct ft_gpu_request_asked *asked, uint64_t tasks,
+                          const ft_node_kind *kind)
 {
-  for (enum ft_gpus i = 0; i < FT_GPUS_OPTIONS && !kind->gres_cut; i++) {
+  for (enum ft_gpus i = 0; i < FT_GPU_REQUEST_OPTIONS && !kind->gres_cut; i++) {
     struct ft_text rest = ft_text_from(asked->value[i]), piece;
-    uint64_t times = i == FT_GPUS_TASK || i == FT_GPUS_TRES ? tasks : 1;
+    uint64_t times = i == FT_GPU_REQUEST_TASK || i == FT_GPU_REQUEST_TRES ? tasks : 1;
     struct resource one;
 
     /* what the whole job gets may be on several nodes, and what --gres has is asked elsewhere */
-    while (i != FT_GPUS_JOB && i != FT_GPUS_GRES && ft_text_until(&rest, ',', &piece))
+    while (i != FT_GPU_REQUEST_JOB && i != FT_GPU_REQUEST_GRES && ft_text_until(&rest, ',', &piece))
       if (read_gpus(i, piece, &one) && count_of(&one, kind->gres) < times * one.count)
         return false;
   }
@@ -198,11 +199,13 @@ static bool suffices(enum ft_gpus option, const char *value, uint64_t times,
   return true;
 }
 
-bool ft_gpus_suffice(const struct ft_gpus_asked *asked, uint64_t nodes, uint64_t tasks,
-                     const ft_partition *partition, const char *constraint)
+bool ft_gpu_request_suffice(const struct ft_gpu_request_asked *asked, uint64_t nodes,
+                            uint64_t tasks, const ft_partition *partition, const char *constraint)
 {
-  for (enum ft_gpus i = 0; i < FT_GPUS_OPTIONS; i++) {
-    uint64_t times = i == FT_GPUS_JOB ? 1 : i == FT_GPUS_TASK || i == FT_GPUS_TRES ? tasks : nodes;
+  for (enum ft_gpus i = 0; i < FT_GPU_REQUEST_OPTIONS; i++) {
+    uint64_t times = i == FT_GPU_REQUEST_JOB                                ? 1
+                     : i == FT_GPU_REQUEST_TASK || i == FT_GPU_REQUEST_TRES ? tasks
+                                                                            : nodes;
 
     if (!suffices(i, asked->value[i], times, partition, constraint))
       return false;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "predictor/core/text.h"
-#include "predictor/decide/gpus.h"
+#include "predictor/decide/gpu_request.h"
 #include "predictor/record/record.h"
 
 /*
@@ -35,8 +35,9 @@ bool ft_gres_allows(const char *gres, const ft_node_kind *kind);
  * together as many as a job of TASKS tasks on NODES nodes asks for, where it lists all of its kinds
  * of nodes.
  */
-bool ft_gpus_allow(const struct ft_gpus_asked *asked, uint64_t tasks, const ft_node_kind *kind);
-bool ft_gpus_suffice(const struct ft_gpus_asked *asked, uint64_t nodes, uint64_t tasks,
-                     const ft_partition *partition, const char *constraint);
+bool ft_gpu_request_allow(const struct ft_gpu_request_asked *asked, uint64_t tasks,
+                          const ft_node_kind *kind);
+bool ft_gpu_request_suffice(const struct ft_gpu_request_asked *asked, uint64_t nodes,
+                            uint64_t tasks, const ft_partition *partition, const char *constraint);
 
 #endif

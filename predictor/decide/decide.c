@@ -2,19 +2,19 @@
 #include "config.h"
 
 #include "predictor/core/text.h"
-#include "predictor/decide/plan.h"
+#include "predictor/decide/sizing.h"
 
 /* Whether the user asks for an amount where none was typed. */
-static bool is_asked_to_set(const struct ft_question *q)
+static bool is_asked_to_set(const struct ft_decision_input *q)
 {
   return q->mode != FT_MODE_UNSET && q->mode != FT_MODE_CHECK &&
          q->request->mem_unit == FT_MEM_NONE;
 }
 
-void ft_question_take(struct ft_question *question, const struct ft_evidence *evidence,
-                      const char *job_name)
+void ft_decision_input_set(struct ft_decision_input *question,
+                           const struct ft_model_lookup *evidence, const char *job_name)
 {
-  const struct ft_element_estimates *elements = &evidence->elements;
+  const struct ft_array_estimates *elements = &evidence->elements;
 
   question->estimate = evidence->estimate;
   question->pooled = evidence->pooled;
@@ -35,7 +35,8 @@ void ft_question_take(struct ft_question *question, const struct ft_evidence *ev
   question->estimate = &elements->each[ft_decide_largest(elements, question->policy)];
 }
 
-void ft_decide(const struct ft_question *question, const struct ft_plan *plan, ft_decision *out)
+void ft_decide(const struct ft_decision_input *question, const struct ft_sizing *plan,
+               ft_decision *out)
 {
   const struct ft_estimate *e = question->estimate;
 
@@ -61,7 +62,7 @@ void ft_decide(const struct ft_question *question, const struct ft_plan *plan, f
     out->p_oom = plan->p_oom;
     out->has_p_oom_any = question->request->array_tasks > 0;
     if (out->has_p_oom_any)
-      out->p_oom_any = ft_plan_any(question, plan->oom_bytes);
+      out->p_oom_any = ft_sizing_any(question, plan->oom_bytes);
   }
   if (!plan->claimed)
     return;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/estimate/evidence.h"
+#include "predictor/estimate/model_lookup.h"
 #include "predictor/record/record.h"
 
 /*
@@ -46,13 +46,13 @@ enum { FT_CALLED = 80 };
  * known). Returns whether it is several. */
 bool ft_partition_called(const ft_partition *partition, char out[FT_CALLED]);
 
-struct ft_question {
+struct ft_decision_input {
   ft_mode mode; /* the user's; FT_MODE_UNSET: the policy's */
   const char *app;
   const ft_request *request;
   const struct ft_estimate
       *estimate; /* NULL: there is none; of a job array: the largest element's */
-  const struct ft_element_estimates *elements; /* NULL: no array, or nothing is known */
+  const struct ft_array_estimates *elements; /* NULL: no array, or nothing is known */
   const char
       *imported_from; /* the job name that its runs were imported under; NULL: its own runs */
   bool pooled;        /* its runs are all users' */
@@ -76,17 +76,17 @@ struct ft_question {
  * there already: of a job array's elements the largest one's estimate is its estimate. What similar
  * apps have needed stands in for the app's own runs only where the user asks for memory to be set.
  */
-void ft_question_take(struct ft_question *question, const struct ft_evidence *evidence,
-                      const char *job_name);
+void ft_decision_input_set(struct ft_decision_input *question,
+                           const struct ft_model_lookup *evidence, const char *job_name);
 
 /* Which of ELEMENTS, at least one, would be given the most under POLICY. */
-size_t ft_decide_largest(const struct ft_element_estimates *elements, const ft_policy *policy);
+size_t ft_decide_largest(const struct ft_array_estimates *elements, const ft_policy *policy);
 
-struct ft_plan;
+struct ft_sizing;
 
 /*
- * Fills OUT whole with what PLAN, made for QUESTION (decide/plan.h), decides. OUT's mem_bytes is in
- * its mem_unit, the user's own unit where there is one.
+ * Fills OUT whole with what PLAN, made for QUESTION (decide/sizing.h), decides. OUT's mem_bytes is
+ * in its mem_unit, the user's own unit where there is one.
  *
  * Rules, in order of precedence, of which out->rule names the one that decided:
  * - request: what was typed is changed only in a mode that may. raise: upward where it is too low;
@@ -117,18 +117,19 @@ struct ft_plan;
  * that counts is the worst one's; that of any is told beside it.
  * Probabilities are within [1e-6, 1 - 1e-6]; none is given where nothing kills.
  */
-void ft_decide(const struct ft_question *question, const struct ft_plan *plan, ft_decision *out);
+void ft_decide(const struct ft_decision_input *question, const struct ft_sizing *plan,
+               ft_decision *out);
 
-enum { FT_EXPLAIN_LINES = 3, FT_EXPLAIN_SIZE = 512 };
+enum { FT_MESSAGE_LINES = 3, FT_MESSAGE_SIZE = 512 };
 
 struct ft_explanation {
   int count;                                    /* 0: nothing to say */
   bool error;                                   /* a rejection: the lines are errors */
-  char line[FT_EXPLAIN_LINES][FT_EXPLAIN_SIZE]; /* without "foretell: " */
+  char line[FT_MESSAGE_LINES][FT_MESSAGE_SIZE]; /* without "foretell: " */
 };
 
 /* What the user is told about DECISION, which was made of QUESTION by PLAN. */
-void ft_explain(const struct ft_question *question, const struct ft_plan *plan,
+void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *plan,
                 const ft_decision *decision, struct ft_explanation *out);
 
 #endif

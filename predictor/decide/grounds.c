@@ -13,8 +13,8 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/grounds.h"
-#include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
 
 enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
@@ -72,7 +72,7 @@ static bool is_of_app(const struct grounds *g)
 /* Whether the estimate is of the app's own model, or of one that stands in for it. */
 static bool is_models(const struct grounds *g)
 {
-  const struct ft_evidence *e = &g->question->known->evidence;
+  const struct ft_model_lookup *e = &g->question->known->evidence;
 
   return g->decided->plan.claimed && !g->decided->by_network && !e->similar && !e->at_large &&
          e->model.has_evaluator && (e->imported || is_of_app(g));
@@ -81,7 +81,7 @@ static bool is_models(const struct grounds *g)
 /* Those of the task that needs most, of a job array. */
 static void find_features(struct grounds *g)
 {
-  const struct ft_question *q = &g->decided->question;
+  const struct ft_decision_input *q = &g->decided->question;
   const uint32_t *index = NULL;
 
   if (q->elements)
@@ -214,7 +214,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct grounds *g, const c
   va_list ap;
 
   va_start(ap, format);
-  ft_explain_append(g->out->line[g->out->count - 1], format, ap);
+  ft_message_append(g->out->line[g->out->count - 1], format, ap);
   va_end(ap);
 }
 
@@ -222,14 +222,14 @@ static void say_bytes(struct grounds *g, double bytes)
 {
   char text[32];
 
-  say(g, "%s", ft_explain_bytes(bytes, text));
+  say(g, "%s", ft_message_bytes(bytes, text));
 }
 
 static void say_chance(struct grounds *g, double p)
 {
-  char text[FT_EXPLAIN_PERCENT];
+  char text[FT_MESSAGE_PERCENT];
 
-  say(g, "%s", ft_explain_percent(p, text));
+  say(g, "%s", ft_message_percent(p, text));
 }
 
 /* "a, b and c" */
@@ -291,7 +291,7 @@ static void say_without(struct grounds *g)
 
 static void say_method(struct grounds *g)
 {
-  const struct ft_question *q = &g->decided->question;
+  const struct ft_decision_input *q = &g->decided->question;
 
   new_line(g);
   say(g, "method: ");
@@ -421,7 +421,7 @@ static void say_runs(struct grounds *g)
 
 static void say_probabilities(struct grounds *g)
 {
-  const struct ft_plan *p = &g->decided->plan;
+  const struct ft_sizing *p = &g->decided->plan;
   char text[32];
 
   if (p->p_limit < 0 && p->p_amount < 0)
@@ -437,7 +437,7 @@ static void say_probabilities(struct grounds *g)
   if (p->p_amount >= 0 && p->amount != p->limit) {
     say(g, "%s", p->p_limit >= 0 ? "; " : "");
     say_chance(g, p->p_amount);
-    say(g, " with %s=%s", ft_explain_option(p->unit),
+    say(g, " with %s=%s", ft_message_option(p->unit),
         ft_units_slurm_bytes(p->unit_amount, text, sizeof text));
   }
 }
@@ -446,7 +446,7 @@ void ft_grounds_find(const struct ft_submission_question *question,
                      const struct ft_submission_decision *decided, struct ft_grounds *out)
 {
   struct grounds g = { .question = question, .decided = decided, .out = out };
-  const struct ft_plan *plan = &decided->plan;
+  const struct ft_sizing *plan = &decided->plan;
 
   out->effect_count = 0;
   out->count = 0;

@@ -21,7 +21,7 @@ struct ft_grounds {
   struct ft_effect effect[FT_GROUNDS_EFFECTS]; /* the largest first */
   const struct ft_facts *facts;                /* NULL: no run is known */
   int count;
-  char line[FT_GROUNDS_LINES][FT_EXPLAIN_SIZE]; /* "method: a line on ...": a sentence each */
+  char line[FT_GROUNDS_LINES][FT_MESSAGE_SIZE]; /* "method: a line on ...": a sentence each */
 };
 
 /*

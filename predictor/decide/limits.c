@@ -3,16 +3,16 @@
 #include "config.h"
 
 #include "predictor/decide/constraint.h"
-#include "predictor/decide/plan.h"
+#include "predictor/decide/sizing.h"
 
 /* ---- the nodes of the job ---- */
 
-uint64_t ft_plan_times(uint64_t a, uint64_t b)
+uint64_t ft_sizing_times(uint64_t a, uint64_t b)
 {
   return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-uint64_t ft_plan_cpus_of_gpus(const ft_request *r, const ft_partition *partition)
+uint64_t ft_sizing_cpus_of_gpus(const ft_request *r, const ft_partition *partition)
 {
   uint64_t each = r->cpus_per_gpu;
 
@@ -37,7 +37,7 @@ static uint64_t cpus_on_node(const ft_request *r, const ft_partition *partition,
 {
   uint64_t cpus = up_to_whole(r->cpus_per_task ? r->cpus_per_task : 1, per_task);
   uint64_t nodes = r->nodes ? r->nodes : 1, tasks = r->tasks, fit = node_cpus / cpus;
-  uint64_t of_gpus = ft_plan_cpus_of_gpus(r, partition);
+  uint64_t of_gpus = ft_sizing_cpus_of_gpus(r, partition);
 
   if (!tasks)
     tasks = r->tasks_per_node ? r->tasks_per_node * nodes : nodes;
@@ -49,7 +49,7 @@ static uint64_t cpus_on_node(const ft_request *r, const ft_partition *partition,
   return cpus > of_gpus ? cpus : of_gpus;
 }
 
-bool ft_plan_exclusive(const struct ft_question *q)
+bool ft_sizing_exclusive(const struct ft_decision_input *q)
 {
   return q->request->exclusive || (q->partition && q->partition->exclusive);
 }
@@ -86,14 +86,14 @@ static uint64_t largest_cpus(const ft_request *r, const ft_partition *partition)
 }
 
 /* The CPUs that count on a node of KIND in the partition, whose nodes have up to NODE_CPUS. */
-static uint64_t counted_cpus(const struct ft_question *q, const ft_node_kind *kind,
+static uint64_t counted_cpus(const struct ft_decision_input *q, const ft_node_kind *kind,
                              uint64_t node_cpus)
 {
   const ft_partition *p = q->partition;
   uint64_t whole = whole_node_cpus(q->request, kind), threads = threads_of(q->request, kind);
   uint64_t cpus = cpus_on_node(q->request, p, node_cpus, p->one_task_per_core ? threads : 1);
 
-  if (ft_plan_exclusive(q))
+  if (ft_sizing_exclusive(q))
     return whole > cpus ? whole : cpus;
   if (p->cpu_unit == FT_CPU_UNIT_CORE)
     return up_to_whole(cpus, threads);
@@ -102,7 +102,7 @@ static uint64_t counted_cpus(const struct ft_question *q, const ft_node_kind *ki
   return cpus;
 }
 
-struct ft_nodes ft_plan_nodes(const struct ft_question *q)
+struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
 {
   uint64_t node_cpus = largest_cpus(q->request, q->partition), counted = 0;
   struct ft_nodes n = { .cpus = cpus_on_node(q->request, q->partition, node_cpus, 1) };
@@ -131,13 +131,14 @@ struct ft_nodes ft_plan_nodes(const struct ft_question *q)
 
 /* ---- what it has without foretell ---- */
 
-static void whole_node(struct ft_plan *plan, const struct ft_nodes *n)
+static void whole_node(struct ft_sizing *plan, const struct ft_nodes *n)
 {
   plan->limit = n->least_bytes;
   plan->limit_kind = n->least_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
 }
 
-static void default_limit(const struct ft_question *q, struct ft_plan *plan, const struct ft_nodes *n)
+static void default_limit(const struct ft_decision_input *q, struct ft_sizing *plan,
+                          const struct ft_nodes *n)
 {
   const ft_partition *p = q->partition;
 
@@ -145,14 +146,14 @@ static void default_limit(const struct ft_question *q, struct ft_plan *plan, con
     return;
   if (p->def_mem_per_gpu_bytes && q->request->gpus_per_node && q->memory_is_consumable) {
     /* before any other default (gres_select_util_job_mem_set); all GPUs of a node of its own */
-    if (ft_plan_exclusive(q)) {
+    if (ft_sizing_exclusive(q)) {
       whole_node(plan, n);
       return;
     }
-    plan->limit = ft_plan_times(p->def_mem_per_gpu_bytes, q->request->gpus_per_node);
+    plan->limit = ft_sizing_times(p->def_mem_per_gpu_bytes, q->request->gpus_per_node);
     plan->limit_kind = FT_LIMIT_DEFAULT;
   } else if (p->def_mem_bytes) {
-    plan->limit = ft_plan_times(p->def_mem_bytes, p->def_per_cpu ? n->cpus : 1);
+    plan->limit = ft_sizing_times(p->def_mem_bytes, p->def_per_cpu ? n->cpus : 1);
     plan->limit_kind = FT_LIMIT_DEFAULT;
   } else if (q->memory_is_consumable) {
     whole_node(plan, n);
@@ -161,28 +162,29 @@ static void default_limit(const struct ft_question *q, struct ft_plan *plan, con
   }
 }
 
-uint64_t ft_plan_default(const ft_request *request, const ft_partition *partition,
-                         bool memory_is_consumable)
+uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partition,
+                           bool memory_is_consumable)
 {
-  struct ft_question q = { .request = request,
-                           .partition = partition,
-                           .memory_is_consumable = memory_is_consumable };
-  struct ft_nodes n = ft_plan_nodes(&q);
-  struct ft_plan plan = { 0 };
+  struct ft_decision_input q = { .request = request,
+                                 .partition = partition,
+                                 .memory_is_consumable = memory_is_consumable };
+  struct ft_nodes n = ft_sizing_nodes(&q);
+  struct ft_sizing plan = { 0 };
 
   default_limit(&q, &plan, &n);
   return plan.limit;
 }
 
-uint64_t ft_plan_most(const ft_request *request, const ft_partition *partition)
+uint64_t ft_sizing_most(const ft_request *request, const ft_partition *partition)
 {
-  struct ft_question q = { .request = request, .partition = partition };
-  struct ft_nodes n = ft_plan_nodes(&q);
+  struct ft_decision_input q = { .request = request, .partition = partition };
+  struct ft_nodes n = ft_sizing_nodes(&q);
 
-  return ft_plan_times(partition->max_mem_bytes, partition->max_per_cpu ? n.cpus : 1);
+  return ft_sizing_times(partition->max_mem_bytes, partition->max_per_cpu ? n.cpus : 1);
 }
 
-void ft_plan_find_limit(const struct ft_question *q, struct ft_plan *plan, const struct ft_nodes *n)
+void ft_sizing_find_limit(const struct ft_decision_input *q, struct ft_sizing *plan,
+                          const struct ft_nodes *n)
 {
   const ft_request *r = q->request;
 
@@ -201,11 +203,12 @@ void ft_plan_find_limit(const struct ft_question *q, struct ft_plan *plan, const
     plan->per_node = n->cpus;
   else if (r->mem_unit == FT_MEM_GPU)
     plan->per_node = r->gpus_per_node ? r->gpus_per_node : 1;
-  plan->limit = ft_plan_times(r->mem_bytes, plan->per_node);
+  plan->limit = ft_sizing_times(r->mem_bytes, plan->per_node);
   plan->limit_kind = FT_LIMIT_ASKED;
 }
 
-void ft_plan_find_most(const struct ft_question *q, struct ft_plan *plan, const struct ft_nodes *n)
+void ft_sizing_find_most(const struct ft_decision_input *q, struct ft_sizing *plan,
+                         const struct ft_nodes *n)
 {
   const ft_partition *p = q->partition;
   uint64_t most;
@@ -213,7 +216,7 @@ void ft_plan_find_most(const struct ft_question *q, struct ft_plan *plan, const 
   plan->node_most = plan->most = n->most_bytes;
   if (!p || !p->max_mem_bytes)
     return;
-  most = ft_plan_times(p->max_mem_bytes, p->max_per_cpu ? n->cpus : 1);
+  most = ft_sizing_times(p->max_mem_bytes, p->max_per_cpu ? n->cpus : 1);
   if (!plan->most || most < plan->most)
     plan->most = most;
 }

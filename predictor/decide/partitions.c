@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/decide/plan.h"
-#include "predictor/record/layout.h"
+#include "predictor/decide/sizing.h"
+#include "predictor/record/state_files.h"
 
 enum { MOST_NODES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_kind) };
 
@@ -65,13 +65,13 @@ static void join(const ft_site *site, const ft_request *request, ft_partition *i
 {
   bool consumable = site->memory_is_consumable;
 
-  if (or_none(ft_plan_default(request, other, consumable)) >
-      or_none(ft_plan_default(request, into, consumable))) {
+  if (or_none(ft_sizing_default(request, other, consumable)) >
+      or_none(ft_sizing_default(request, into, consumable))) {
     into->def_mem_bytes = other->def_mem_bytes;
     into->def_per_cpu = other->def_per_cpu;
     into->cpu_unit = other->cpu_unit;
   }
-  if (or_none(ft_plan_most(request, other)) > or_none(ft_plan_most(request, into))) {
+  if (or_none(ft_sizing_most(request, other)) > or_none(ft_sizing_most(request, into))) {
     into->max_mem_bytes = other->max_mem_bytes;
     into->max_per_cpu = other->max_per_cpu;
   }
@@ -89,7 +89,7 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
   char typed[64];
 
   *joined = (struct ft_joined){ .count = 1 };
-  if (ft_layout_read_partition(state_fd, site, request->partition, out, err) < 0)
+  if (ft_state_read_partition(state_fd, site, request->partition, out, err) < 0)
     return -1;
   memset(joined->having, 1, sizeof joined->having);
   (void)ft_text_until(&list, ',', &name);
@@ -100,16 +100,16 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
     return ft_error_set(err, "out of memory");
   (void)ft_string_copy(request->partition, out->name, sizeof out->name);
   (void)ft_text_copy(name, joined->least, sizeof joined->least);
-  least = most = or_none(ft_plan_default(request, out, consumable));
+  least = most = or_none(ft_sizing_default(request, out, consumable));
   while (ft_text_until(&list, ',', &name)) {
     uint64_t bytes;
 
     if (!ft_text_left(&name) || !ft_text_copy(name, typed, sizeof typed) ||
         ft_text_lists(ft_text_of(request->partition, (size_t)(name.at - request->partition)),
                       typed) ||
-        ft_layout_read_partition(state_fd, site, typed, other, NULL) < 0)
+        ft_state_read_partition(state_fd, site, typed, other, NULL) < 0)
       continue;
-    bytes = or_none(ft_plan_default(request, other, consumable));
+    bytes = or_none(ft_sizing_default(request, other, consumable));
     if (bytes < least) {
       least = bytes;
       (void)ft_string_copy(typed, joined->least, sizeof joined->least);

@@ -2,14 +2,14 @@
 /*
  * The rules by which a job's amount of memory follows from the estimate and from facts. In order of
  * precedence: the partition's maximum, leak, floor, ceiling, estimate. What a user typed, and what
- * a job would have had without foretell, are respected by who uses the amount (plan.c).
+ * a job would have had without foretell, are respected by who uses the amount (sizing.c).
  */
 #include "config.h"
 
 #include <math.h>
 
 #include "predictor/core/units.h"
-#include "predictor/decide/plan.h"
+#include "predictor/decide/sizing.h"
 
 /* Over the largest peak of comparable completed runs. Chosen by tests/bench/weeks. */
 #define FLOOR_MARGIN 1.1
@@ -32,17 +32,17 @@
 
 static const struct ft_facts no_facts;
 
-static const struct ft_facts *facts_of(const struct ft_question *q)
+static const struct ft_facts *facts_of(const struct ft_decision_input *q)
 {
   return q->facts && !q->network ? q->facts : &no_facts;
 }
 
-static bool is_borrowed(const struct ft_question *q)
+static bool is_borrowed(const struct ft_decision_input *q)
 {
   return q->similar || q->imported_from || facts_of(q)->borrowed;
 }
 
-void ft_plan_weigh(const struct ft_question *q, struct ft_plan *plan)
+void ft_sizing_weigh(const struct ft_decision_input *q, struct ft_sizing *plan)
 {
   const struct ft_estimate *e = q->estimate;
   const struct ft_facts *f = facts_of(q);
@@ -71,7 +71,7 @@ static double need_of(const struct ft_estimate *e, double probability)
   return fmax(need, e->bound_bytes * BOUND_MARGIN);
 }
 
-double ft_plan_need(const struct ft_estimate *e, const ft_policy *policy)
+double ft_sizing_need(const struct ft_estimate *e, const ft_policy *policy)
 {
   return need_of(e, target(policy));
 }
@@ -85,7 +85,7 @@ static double bound_with_margin(const struct ft_facts *f)
 }
 
 /* What comparable runs, or where there are none and few at all any runs, have shown to be needed. */
-static double floor_of(const struct ft_question *q)
+static double floor_of(const struct ft_decision_input *q)
 {
   const struct ft_facts *f = facts_of(q);
   double floor;
@@ -107,7 +107,7 @@ static double shown_by(const struct ft_facts *f)
   return fmax(f->like_peak_bytes, f->like_bound_bytes);
 }
 
-static double ceiling_factor_of(const struct ft_question *q)
+static double ceiling_factor_of(const struct ft_decision_input *q)
 {
   bool rich = facts_of(q)->least_completed >= q->policy->min_runs;
 
@@ -116,7 +116,7 @@ static double ceiling_factor_of(const struct ft_question *q)
 
 /* The most that thin evidence sets; infinite where there is none to be thin. What similar apps have
  * needed counts until a run of its own has completed. */
-static double ceiling_of(const struct ft_question *q)
+static double ceiling_of(const struct ft_decision_input *q)
 {
   const struct ft_facts *f = facts_of(q);
   double shown = shown_by(f);
@@ -130,7 +130,7 @@ static double ceiling_of(const struct ft_question *q)
 
 /* Whether the app may leak: it was killed at ever growing limits, and its user does not ask for as
  * much as was tried, to be raised from there. */
-static bool may_leak(const struct ft_question *q, const struct ft_plan *plan)
+static bool may_leak(const struct ft_decision_input *q, const struct ft_sizing *plan)
 {
   const struct ft_facts *f = facts_of(q);
   bool asked = plan->typed && q->request->mem_unit != FT_MEM_NONE &&
@@ -153,11 +153,11 @@ static uint64_t rounded_up(double bytes, uint64_t to)
     to = FT_MIB;
   if (!(bytes < 0x1p60))
     return UINT64_C(1) << 60;
-  return ft_plan_times((uint64_t)ceil(bytes / (double)to), to);
+  return ft_sizing_times((uint64_t)ceil(bytes / (double)to), to);
 }
 
 /* The outer quantiles of few runs are what priors say: of those what wastes least counts. */
-static double estimated_need(const struct ft_question *q, const struct ft_plan *plan)
+static double estimated_need(const struct ft_decision_input *q, const struct ft_sizing *plan)
 {
   const struct ft_estimate *e = q->estimate;
 
@@ -171,7 +171,7 @@ static double estimated_need(const struct ft_question *q, const struct ft_plan *
 }
 
 /* The amount before it is rounded, and the rule that made it. */
-static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
+static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizing *plan)
 {
   double need = 0, floor = floor_of(q), ceiling = ceiling_of(q);
 
@@ -201,7 +201,7 @@ static double amount_by_rules(const struct ft_question *q, struct ft_plan *plan)
 
 /* NEED, rounded up, or where it may leak down to whole MiB, into AMOUNT bytes a node and
  * UNIT_AMOUNT; whether that had to be less than it. */
-static bool fit_amount(const struct ft_question *q, const struct ft_plan *plan, double need,
+static bool fit_amount(const struct ft_decision_input *q, const struct ft_sizing *plan, double need,
                        uint64_t *amount, uint64_t *unit_amount)
 {
   bool capped = false;
@@ -219,12 +219,12 @@ static bool fit_amount(const struct ft_question *q, const struct ft_plan *plan, 
     *unit_amount = rounded_up((double)*amount / (double)plan->per_node, FT_MIB);
     if (plan->most && *unit_amount > plan->most / plan->per_node)
       *unit_amount = plan->most / plan->per_node / FT_MIB * FT_MIB;
-    *amount = ft_plan_times(*unit_amount, plan->per_node);
+    *amount = ft_sizing_times(*unit_amount, plan->per_node);
   }
   return capped;
 }
 
-void ft_plan_find_amount(const struct ft_question *q, struct ft_plan *plan)
+void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *plan)
 {
   double need = amount_by_rules(q, plan), lowest = need;
 

@@ -35,12 +35,11 @@ void ft_known_place(int state_fd, const ft_site *site, const ft_request *request
 int ft_known_find(int state_fd, const struct ft_submitter *submitter, const ft_submission *s,
                   const char *array, struct ft_known *known, struct ft_error *err)
 {
-  struct ft_evidence *e = &known->evidence;
+  struct ft_model_lookup *e = &known->evidence;
 
-  e->elements.count =
-      array ? ft_array_choose(array, s, e->elements.index, FT_ELEMENT_ESTIMATES) : 0;
-  if (ft_evidence_find(state_fd, submitter->uid, submitter->name, submitter->data, s,
-                       &known->policy, e, err) == 0)
+  e->elements.count = array ? ft_array_choose(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
+  if (ft_model_lookup_find(state_fd, submitter->uid, submitter->name, submitter->data, s,
+                           &known->policy, e, err) == 0)
     return 0;
   e->estimate = NULL;
   e->facts = (struct ft_facts){ .runs = 0 };
@@ -89,7 +88,7 @@ static void add_known(const ft_model *model, const ft_submission *s, char line[F
  * an app without any, each is a first one. */
 static bool has_own_model(const struct ft_known *known)
 {
-  const struct ft_evidence *e = &known->evidence;
+  const struct ft_model_lookup *e = &known->evidence;
 
   return e->estimate && !e->similar && !e->at_large && !e->imported &&
          (e->pooled || e->estimate->runs >= known->policy.min_runs) &&
@@ -127,7 +126,7 @@ bool ft_known_params(const struct ft_known *known, const ft_submission *s, const
 /* Where runs say too little a network's own figure counts. */
 static void take_network(const ft_network *network, struct ft_submission_decision *out)
 {
-  struct ft_question *q = &out->question;
+  struct ft_decision_input *q = &out->question;
 
   if (!network || network->quantiles_count != FT_ESTIMATE_LEVELS ||
       (q->estimate &&
@@ -149,22 +148,22 @@ void ft_submission_decide(const struct ft_submission_question *q,
 {
   const struct ft_known *known = q->known;
 
-  out->question = (struct ft_question){ .mode = q->mode,
-                                        .app = q->submission->app,
-                                        .request = &q->submission->request,
-                                        .policy = &known->policy,
-                                        .partition = known->has_partition ? &known->partition
-                                                                          : NULL,
-                                        .joined = known->joined,
-                                        .memory_is_consumable = q->site->memory_is_consumable,
-                                        .rule = q->site->rule,
-                                        .interactive = q->submission->interactive,
-                                        .cannot_reject = q->cannot_reject,
-                                        .answer = q->answer };
+  out->question =
+      (struct ft_decision_input){ .mode = q->mode,
+                                  .app = q->submission->app,
+                                  .request = &q->submission->request,
+                                  .policy = &known->policy,
+                                  .partition = known->has_partition ? &known->partition : NULL,
+                                  .joined = known->joined,
+                                  .memory_is_consumable = q->site->memory_is_consumable,
+                                  .rule = q->site->rule,
+                                  .interactive = q->submission->interactive,
+                                  .cannot_reject = q->cannot_reject,
+                                  .answer = q->answer };
   out->by_network = false;
-  ft_question_take(&out->question, &known->evidence, q->submission->job_name);
+  ft_decision_input_set(&out->question, &known->evidence, q->submission->job_name);
   take_network(q->network, out);
-  ft_plan_make(&out->question, &out->plan);
+  ft_sizing_make(&out->question, &out->plan);
   ft_decide(&out->question, &out->plan, &out->decision);
 }
 

@@ -7,8 +7,8 @@
 #define FT_DECIDE_SUBMISSION_H
 
 #include "predictor/decide/decide.h"
-#include "predictor/decide/plan.h"
-#include "predictor/estimate/evidence.h"
+#include "predictor/decide/sizing.h"
+#include "predictor/estimate/model_lookup.h"
 
 /* What the state directory knows of a submission, read once. */
 struct ft_known {
@@ -16,7 +16,7 @@ struct ft_known {
   ft_partition partition; /* where has_partition */
   bool has_partition;
   struct ft_joined joined;
-  struct ft_evidence evidence; /* estimate NULL and no facts: nothing is known */
+  struct ft_model_lookup evidence; /* estimate NULL and no facts: nothing is known */
 };
 
 /* Whose submission it is. NAME(DATA) is called where a policy or imported runs name users. */
@@ -35,8 +35,8 @@ void ft_known_place(int state_fd, const ft_site *site, const ft_request *request
                     struct ft_known *known);
 
 /*
- * Reads the evidence for SUBMISSION, whose policy KNOWN has, from the state directory STATE_FD; of a
- * job array (ARRAY, the value of --array; NULL: none) for up to FT_ELEMENT_ESTIMATES of its tasks.
+ * Reads the evidence for SUBMISSION, whose policy KNOWN has, from the state directory STATE_FD; of
+ * a job array (ARRAY, the value of --array; NULL: none) for up to FT_ARRAY_ESTIMATES of its tasks.
  * Returns 0; -1 with ERR when a model is there and cannot be read: nothing is known then.
  */
 int ft_known_find(int state_fd, const struct ft_submitter *submitter,
@@ -66,8 +66,8 @@ struct ft_submission_question {
 
 /* A decision and all that it stands on; KNOWN and SUBMISSION have to outlive it. */
 struct ft_submission_decision {
-  struct ft_question question;
-  struct ft_plan plan;
+  struct ft_decision_input question;
+  struct ft_sizing plan;
   struct ft_estimate host; /* of the memory that a network needs */
   bool by_network;         /* the estimate is that */
   ft_decision decision;

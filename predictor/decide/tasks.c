@@ -6,8 +6,8 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/decide/tasks.h"
-#include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/request/array.h"
 
 enum {
@@ -119,7 +119,7 @@ static bool is_looked_at(const ft_submission *s, uint32_t tasks, uint32_t index)
 
 /* The row of a task that was estimated already: for the decision, or for one with the same
  * features, whose HASH is the same. */
-static bool find_row(const struct noted *noted, const struct ft_element_estimates *done,
+static bool find_row(const struct noted *noted, const struct ft_array_estimates *done,
                      uint32_t index, uint64_t hash, struct row *out)
 {
   for (size_t i = noted->count; i > 0; i--)
@@ -137,7 +137,7 @@ static bool find_row(const struct noted *noted, const struct ft_element_estimate
 
 /* Evaluates MODEL for the task INDEX. */
 static bool evaluate(const ft_model *model, const ft_submission *s, uint32_t index,
-                     const struct ft_element_estimates *done, struct noted *noted)
+                     const struct ft_array_estimates *done, struct noted *noted)
 {
   ft_feature features[FT_TASK_FEATURES];
   size_t count = ft_task_features(model, s, &index, features);
@@ -172,7 +172,7 @@ static size_t choose(const ft_submission *s, const char *array, uint32_t index[T
 void ft_tasks_note(const struct ft_submission_decision *decision, const struct ft_known *known,
                    const ft_submission *s, const char *array, ft_task_predictions *out)
 {
-  const struct ft_element_estimates *done = decision->question.elements;
+  const struct ft_array_estimates *done = decision->question.elements;
   uint32_t index[TASKS], tasks = ft_array_count(array);
   struct noted noted;
   size_t count;

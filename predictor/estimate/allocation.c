@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 #include "predictor/estimate/allocation.h"
-#include "predictor/estimate/chain.h"
-#include "predictor/estimate/evaluate.h"
-#include "predictor/estimate/few.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/retry_sequence.h"
+#include "predictor/estimate/small_sample.h"
 
 /* Points of a distribution: evenly spaced ones and those of the tail. */
 enum { EVEN = 50, TAIL = 5 };
@@ -25,28 +25,29 @@ enum { EVEN = 50, TAIL = 5 };
 static const double tail[TAIL] = { 0.99, 0.995, 0.998, 0.999, 0.9999 };
 
 /* Each point stands for what lies between the one before it and itself. */
-static void take_quantiles(const struct ft_estimate *e, double above, struct ft_chain *chain)
+static void take_quantiles(const struct ft_estimate *e, double above,
+                           struct ft_retry_sequence *chain)
 {
   double before = 0;
 
-  ft_chain_start(chain);
+  ft_retry_sequence_start(chain);
   for (size_t i = 0; i < EVEN + TAIL; i++) {
     double level = i < EVEN ? ((double)i + 0.5) / EVEN * 0.985 : tail[i - EVEN];
     double bytes = ft_estimate_quantile(e, level);
 
     if (bytes > above)
-      ft_chain_add(chain, bytes, level - before);
+      ft_retry_sequence_add(chain, bytes, level - before);
     before = level;
   }
 }
 
 double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, double failure_price)
 {
-  struct ft_chain chain;
+  struct ft_retry_sequence chain;
   double bytes;
 
   take_quantiles(estimate, failed_bytes, &chain);
-  bytes = ft_chain_first(&chain, failure_price, 0);
+  bytes = ft_retry_first_allocation(&chain, failure_price, 0);
   if (!(bytes > 0))
     bytes = BEYOND * failed_bytes;
   return failed_bytes > 0 ? fmin(bytes, fmax(MOST_GROWTH * failed_bytes, estimate->max_bytes))
@@ -71,19 +72,19 @@ static double run_seconds(const ft_evaluator *e)
 
 void ft_allocation_question(const ft_model *model, const ft_feature *features, size_t count,
                             double failed_bytes, double failure_price,
-                            struct ft_ensemble_question *out)
+                            struct ft_allocation_query *out)
 {
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
   struct ft_centre centre;
 
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_evaluate_centre(e, x, model->columns_count, &centre);
-  *out = (struct ft_ensemble_question){ .centre_log = centre.log,
-                                        .place = -1,
-                                        .failed_bytes = failed_bytes,
-                                        .failure_price = failure_price,
-                                        .failure_time = failure_time(e) };
+  ft_point_prediction(e, x, model->columns_count, &centre);
+  *out = (struct ft_allocation_query){ .centre_log = centre.log,
+                                       .place = -1,
+                                       .failed_bytes = failed_bytes,
+                                       .failure_price = failure_price,
+                                       .failure_time = failure_time(e) };
   if (e->has_place_column && e->place_column < model->columns_count && !isnan(x[e->place_column]))
     out->place = log1p(fabs((double)x[e->place_column]));
 }
@@ -101,13 +102,14 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
                        double failed_bytes, double failure_price, struct ft_estimate *out,
                        double *bytes, struct ft_error *err)
 {
-  struct ft_ensemble_question question;
+  struct ft_allocation_query question;
 
   if (ft_estimate_memory(model, features, count, out, err) < 0)
     return -1;
   ft_allocation_question(model, features, count, failed_bytes, failure_price, &question);
-  if (!model->evaluator.has_bound_log && ft_few_has(&model->evaluator) && all_numbers(model)) {
-    *bytes = ft_few_allocate(&model->evaluator, &question);
+  if (!model->evaluator.has_bound_log && ft_small_sample_applies(&model->evaluator) &&
+      all_numbers(model)) {
+    *bytes = ft_small_sample_allocation(&model->evaluator, &question);
     return 0;
   }
   if (model->evaluator.has_bound_log || !ft_ensemble_ready(&model->evaluator)) {
@@ -121,6 +123,6 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
     *bytes = fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
     return 0;
   }
-  *bytes = ft_ensemble_agree(&model->evaluator, &question);
+  *bytes = ft_ensemble_allocation(&model->evaluator, &question);
   return 0;
 }

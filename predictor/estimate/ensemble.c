@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/estimate/chain.h"
+#include "predictor/estimate/allocation_cap.h"
 #include "predictor/estimate/ensemble.h"
-#include "predictor/estimate/local.h"
-#include "predictor/estimate/reach.h"
+#include "predictor/estimate/local_regression.h"
+#include "predictor/estimate/retry_sequence.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
 /* The kernels that are of those near in the place column, by bits. */
@@ -90,8 +90,9 @@ static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
 
 /* The order in which views are looked at: the line around a submission sees the runs of the peaks.
  */
-static const unsigned char order[FT_ENSEMBLE_VIEWS] = { 0, 1 + FT_VIEW_PEAK, LOCAL,
-                                                        1 + FT_VIEW_LINE, 1 + FT_VIEW_POWER };
+static const unsigned char order[FT_ENSEMBLE_VIEWS] = { 0, 1 + FT_BASELINE_CONSTANT, LOCAL,
+                                                        1 + FT_BASELINE_LINE,
+                                                        1 + FT_BASELINE_POWER };
 
 /* Mean and deviation of the logarithms; how many runs the weights amount to. */
 struct moments {
@@ -109,7 +110,7 @@ struct line {
 /* What members share is found once, when the first of them asks for it. */
 struct panel {
   const ft_evaluator *e;
-  const struct ft_ensemble_question *q;
+  const struct ft_allocation_query *q;
   bool placed;
   double seconds;              /* that a run like the submission is expected to take */
   double least;                /* bytes that any run is expected to need */
@@ -130,7 +131,7 @@ struct panel {
   struct moments moments;
   double mass[RUNS]; /* what each of the view's runs counts */
   struct line line;
-  struct ft_chain chain;
+  struct ft_retry_sequence chain;
 };
 
 static float at_least(float x, float least)
@@ -196,7 +197,7 @@ static void set_price(struct panel *p, double seconds)
  * fits, what lies far below it would be asked for because failing there costs nothing. */
 static double least_bytes(const ft_evaluator *e)
 {
-  const ft_view *peak = &e->views[FT_VIEW_PEAK];
+  const ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
 
   return e->views_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
 }
@@ -209,13 +210,13 @@ static bool has_view(const struct panel *p, unsigned v)
   if (v == 0)
     return true;
   if (v == LOCAL)
-    return p->placed && has_view(p, 1 + FT_VIEW_PEAK);
+    return p->placed && has_view(p, 1 + FT_BASELINE_CONSTANT);
   return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
          (e->views[v - 1].slope == 0 || p->placed);
 }
 
 /* How near the runs are to the submission, and what a failure costs there. */
-static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_ensemble_question *q)
+static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_allocation_query *q)
 {
   float most = most_seconds(e);
   double total = 0;
@@ -276,7 +277,7 @@ static void weigh(struct panel *p, unsigned kernel)
 }
 
 /* The runs around the centre of VIEW, one of e->views. */
-static void look_at_view(struct panel *p, const ft_view *view)
+static void look_at_view(struct panel *p, const ft_baseline *view)
 {
   double centre = view->intercept;
 
@@ -305,7 +306,7 @@ static void look(struct panel *p, unsigned v)
   double least = log(p->least);
 
   if (v == LOCAL)
-    v = 1 + FT_VIEW_PEAK;
+    v = 1 + FT_BASELINE_CONSTANT;
   if (v == p->looked_at)
     return;
   p->looked_at = v;
@@ -379,7 +380,7 @@ static struct moments measure_line(struct panel *p, unsigned kernel)
 {
   const struct line *l = &p->line;
   double weight[RUNS];
-  struct ft_local local;
+  struct ft_local_regression local;
 
   if (!l->drawn)
     draw_line(p);
@@ -388,7 +389,7 @@ static struct moments measure_line(struct panel *p, unsigned kernel)
 
     weight[i] = near > 0 ? near : 0;
   }
-  if (!ft_local_fit(l->x, l->y, weight, l->count, &local))
+  if (!ft_local_regression_fit(l->x, l->y, weight, l->count, &local))
     return measure(p, kernel);
   return (struct moments){ local.total, local.mean, local.deviation + LEAST_DEVIATION, local.runs };
 }
@@ -409,15 +410,16 @@ static double as_is(struct panel *p, const struct moments *m)
   top = p->bytes[p->count - 1];
   while (first < p->count && p->bytes[first] <= failed)
     first++;
-  ft_chain_start(&p->chain);
-  ft_chain_add_all(&p->chain, &p->bytes[first], &p->mass[first], p->count - first);
+  ft_retry_sequence_start(&p->chain);
+  ft_retry_sequence_add_all(&p->chain, &p->bytes[first], &p->mass[first], p->count - first);
   for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
     double bytes = top * exp(fmin(beyond[i].above * m->deviation, MOST_BEYOND));
 
     if (bytes > failed)
-      ft_chain_add(&p->chain, bytes, beyond[i].part * m->total / (m->runs + 1));
+      ft_retry_sequence_add(&p->chain, bytes, beyond[i].part * m->total / (m->runs + 1));
   }
-  return p->chain.count ? ft_chain_first(&p->chain, p->price, p->fixed) : BEYOND * failed;
+  return p->chain.count ? ft_retry_first_allocation(&p->chain, p->price, p->fixed)
+                        : BEYOND * failed;
 }
 
 /* The score at which Student's density has fallen to DENSITY. */
@@ -550,13 +552,13 @@ static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE
 /* What is asked for after a failure, where ASKED is what a member asks for. */
 static double retry(const struct panel *p, double asked)
 {
-  double failed = p->q->failed_bytes, reach = ft_reach(p->e, p->q, p->fixed);
+  double failed = p->q->failed_bytes, reach = ft_allocation_cap(p->e, p->q, p->fixed);
 
   asked = fmin(asked, fmax(MOST_GROWTH * failed, p->e->max_bytes));
   return failed < reach ? fmin(asked, fmax(NEAR_GROWTH * failed, reach)) : asked;
 }
 
-double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *q)
+double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
   double bytes[MEMBERS], sum = 0, total = 0, least, scale;
   struct panel p;
@@ -580,12 +582,11 @@ double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_questio
     total += weight;
     sum += weight * log(bytes[i]);
   }
-  return fmin(exp(sum / total), ft_reach(e, q, p.fixed));
+  return fmin(exp(sum / total), ft_allocation_cap(e, q, p.fixed));
 }
 
 /* What MEMBER would have wasted on a run that needed NEED bytes, a second; Q is P's question. */
-static double waste_of(struct panel *p, struct ft_ensemble_question *q, unsigned member,
-                       double need)
+static double waste_of(struct panel *p, struct ft_allocation_query *q, unsigned member, double need)
 {
   double waste = 0, bytes;
 
@@ -606,22 +607,23 @@ static void hold(const ft_evaluator *e, double *bytes, double *seconds)
 
   for (size_t i = 0; i < e->needs_count; i++)
     mean += (double)at_least(e->seconds[i], 0) / (double)e->needs_count;
-  if (e->views_count && e->views[FT_VIEW_PEAK].needs_count)
-    largest = (double)e->views[FT_VIEW_PEAK].needs[e->views[FT_VIEW_PEAK].needs_count - 1];
+  if (e->views_count && e->views[FT_BASELINE_CONSTANT].needs_count)
+    largest = (double)e->views[FT_BASELINE_CONSTANT]
+                  .needs[e->views[FT_BASELINE_CONSTANT].needs_count - 1];
   *bytes = fmin(*bytes, MOST_PEAKS * largest);
   *seconds = fmin(fmax(*seconds, (double)LEAST_SECONDS), MOST_TIMES * mean);
 }
 
-void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *question, double bytes,
-                       double seconds, unsigned turn)
+void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *question, double bytes,
+                        double seconds, unsigned turn)
 {
-  struct ft_ensemble_question q = *question;
+  struct ft_allocation_query q = *question;
   double keep = exp(-1 / MEMORY_RUNS), least, most;
   struct panel p;
 
   hold(e, &bytes, &seconds);
   open_panel(&p, e, &q);
-  ft_reach_learn(e, bytes > ft_reach(e, &q, p.fixed));
+  ft_allocation_cap_update(e, bytes > ft_allocation_cap(e, &q, p.fixed));
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
   /* how long a run took is luck in part, which says nothing of a member: it counts for half */

@@ -25,13 +25,13 @@ enum {
 };
 
 /* Which of e->views is what; a line and a power exist only where there is a place column. */
-enum { FT_VIEW_PEAK, FT_VIEW_LINE, FT_VIEW_POWER, FT_VIEWS };
+enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES };
 
 /* A gigabyte for a minute. */
 #define FT_FAILURE_BYTE_SECONDS (60 * 1e9)
 
-struct ft_ensemble_question {
-  double centre_log;    /* ft_evaluate_centre's */
+struct ft_allocation_query {
+  double centre_log;    /* ft_point_prediction's */
   double place;         /* log(1 + |x|) in the place column; below 0: it has none */
   double failed_bytes;  /* it has run out of memory at; 0: it has not */
   double failure_price; /* 0 or more; up to 1 times what a failed attempt had for its time, above
@@ -44,14 +44,14 @@ struct ft_ensemble_question {
 bool ft_ensemble_ready(const ft_evaluator *e);
 
 /* The allocation that the members agree on, by what they have wasted. */
-double ft_ensemble_agree(const ft_evaluator *e, const struct ft_ensemble_question *question);
+double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_query *question);
 
 /*
  * A run like QUESTION, which has not failed yet, needed BYTES for SECONDS: add to e->losses what
  * each member would have wasted. TURN counts such runs: those that have lost far more than the
  * best are judged in one of four. About 25 microseconds.
  */
-void ft_ensemble_judge(ft_evaluator *e, const struct ft_ensemble_question *question, double bytes,
-                       double seconds, unsigned turn);
+void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *question, double bytes,
+                        double seconds, unsigned turn);
 
 #endif

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/facts.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
 
 /* A limit has grown when it is this many times the largest before. */
@@ -129,7 +129,7 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
     asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
   out->borrowed = is_borrowed(model, asked);
   for (size_t c = 0; c < e->facts_explained; c++)
-    out->unexplained |= !ft_evaluate_uses(e, e->fact_columns[c]);
+    out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]);
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
     enum relation relation = compare(model, i, asked);
 

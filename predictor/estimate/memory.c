@@ -5,9 +5,9 @@
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
-#include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/memory.h"
-#include "predictor/learn/spread.h"
+#include "predictor/estimate/point_prediction.h"
+#include "predictor/learn/residual_quantiles.h"
 
 /*
  * However alike the runs were: what allocators, page sizes and sampling differ
@@ -88,8 +88,8 @@ static void take_ranks(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS
   double count = (double)e->residuals_count;
 
   for (int i = LEAST_BANDED; i <= MOST_BANDED; i++)
-    quantile[i] = ft_spread_between(e->residuals, e->residuals_count,
-                                    (ft_estimate_levels[i] * (count + 1) - 1) / (count - 1));
+    quantile[i] = ft_residual_between(e->residuals, e->residuals_count,
+                                      (ft_estimate_levels[i] * (count + 1) - 1) / (count - 1));
   for (int i = LEAST_BANDED; i > 0; i--)
     quantile[i - 1] = fmin(quantile[i - 1], quantile[i]);
   for (int i = MOST_BANDED + 1; i < FT_ESTIMATE_LEVELS; i++)
@@ -146,12 +146,12 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   if (!model->has_evaluator || (!evidence && !e->has_bound_log))
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_evaluate_centre(e, x, model->columns_count, &centre);
+  ft_point_prediction(e, x, model->columns_count, &centre);
   least = LEAST_PART + LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
   within = evidence < RANKED_RUNS || centre.doubt > 0 ? least : 0;
-  ft_spread_quantiles(e->residuals, e->residuals_count,
-                      evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR, within,
-                      ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
+  ft_residual_quantiles(e->residuals, e->residuals_count,
+                        evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR,
+                        within, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
   ranked = !alike && evidence >= RANKED_RUNS && e->residuals_count >= RANKED_RUNS;
   if (ranked && !e->has_bound_log)
     take_ranks(e, out->quantile);

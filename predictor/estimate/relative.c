@@ -12,7 +12,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/relative.h"
-#include "predictor/learn/numbers.h"
+#include "predictor/learn/number_stream.h"
 
 static const char magic[] = "foretell-relative 1";
 
@@ -90,7 +90,7 @@ int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
 {
   double *x = NULL, *y = NULL;
   size_t *group = NULL, next = 1;
-  struct ft_ratios_table table;
+  struct ft_speedup_table table;
   int status = -1;
 
   *m = (struct ft_relative_model){ .features = t->features, .platforms = t->platforms };
@@ -109,14 +109,14 @@ int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
   for (size_t p = 0; p < t->platforms; p++)
     if (p != settings->from)
       memcpy(m->platform[next++], t->platform[p], sizeof *m->platform);
-  table = (struct ft_ratios_table){
+  table = (struct ft_speedup_table){
     x, y, group, gather(t, keep, settings->from, x, y, group), t->features + 1, t->platforms - 1
   };
   if (!table.rows) {
     ft_error_set(err, "no row has times on %s and on another platform", m->platform[0]);
     goto out;
   }
-  status = ft_ratios_fit(&table, &settings->ratios, &m->ratios, err);
+  status = ft_speedup_fit(&table, &settings->ratios, &m->ratios, err);
 out:
   free(x);
   free(y);
@@ -128,23 +128,24 @@ int ft_relative_ask(const struct ft_relative_model *m, const double *x, const do
                     struct ft_relative_answer *answer, struct ft_error *err)
 {
   static const double levels[] = { 0.05, 0.95 };
-  double row[FT_ENCODE_COLUMNS], said[FT_GAUSS_OUTPUTS], seen[FT_GAUSS_OUTPUTS];
-  double runs[FT_GAUSS_OUTPUTS], shrunk[FT_GAUSS_OUTPUTS];
+  double row[FT_FEATURE_ENCODER_COLUMNS], said[FT_MULTIVARIATE_NORMAL_OUTPUTS],
+      seen[FT_MULTIVARIATE_NORMAL_OUTPUTS];
+  double runs[FT_MULTIVARIATE_NORMAL_OUTPUTS], shrunk[FT_MULTIVARIATE_NORMAL_OUTPUTS];
 
   row[0] = seconds[0];
   memcpy(row + 1, x, m->features * sizeof *row);
-  ft_ratios_predict(&m->ratios, row, said);
+  ft_speedup_predict(&m->ratios, row, said);
   for (size_t o = 0; o < m->ratios.outputs; o++) {
     seen[o] = log(seconds[o + 1]) - log(seconds[0]);
     runs[o] = isnan(seen[o]) ? 0 : 1;
   }
-  if (ft_ratios_correct(&m->ratios, seen, runs, FT_RELATIVE_NOISE, said, shrunk, err) < 0)
+  if (ft_speedup_correct(&m->ratios, seen, runs, FT_RELATIVE_NOISE, said, shrunk, err) < 0)
     return -1;
   answer->speed[0] = answer->low[0] = answer->high[0] = 1;
   for (size_t o = 0; o < m->ratios.outputs; o++) {
     double spread[2];
 
-    ft_ratios_spread(&m->ratios, o, levels, 2, spread);
+    ft_speedup_spread(&m->ratios, o, levels, 2, spread);
     /* a ratio of times has the signs of a ratio of speeds turned round */
     answer->speed[o + 1] = exp(-said[o]);
     answer->low[o + 1] = exp(-said[o] - shrunk[o] * fmax(spread[1], 0));
@@ -174,12 +175,12 @@ int ft_relative_save(const struct ft_relative_model *m, const char *path, mode_t
                      struct ft_error *err)
 {
   struct ft_buf file, data;
-  struct ft_numbers numbers = { &data };
+  struct ft_number_stream numbers = { &data };
   int status = -1;
 
   ft_buf_init(&file, FT_LIMIT_RELATIVE);
   ft_buf_init(&data, FT_LIMIT_RELATIVE);
-  ft_ratios_save(&m->ratios, &numbers);
+  ft_speedup_save(&m->ratios, &numbers);
   (void)ft_buf_printf(&file, "%s\n", magic);
   for (size_t p = 0; p < m->platforms; p++)
     (void)ft_buf_printf(&file, "platform %s\n", m->platform[p]);
@@ -211,7 +212,7 @@ static int parse(struct ft_text text, struct ft_relative_model *m, const char *p
                  struct ft_error *err)
 {
   struct ft_text line;
-  struct ft_numbers_reader in;
+  struct ft_number_reader in;
   struct ft_error what;
   uint64_t count = 0, crc = 0;
 
@@ -222,7 +223,7 @@ static int parse(struct ft_text text, struct ft_relative_model *m, const char *p
       if (take_name(line, m->platform, &m->platforms, FT_RELATIVE_PLATFORMS, err, path) < 0)
         return -1;
     } else if (ft_text_skip(&line, "feature ")) {
-      if (take_name(line, m->feature, &m->features, FT_ENCODE_COLUMNS - 1, err, path) < 0)
+      if (take_name(line, m->feature, &m->features, FT_FEATURE_ENCODER_COLUMNS - 1, err, path) < 0)
         return -1;
     } else if (ft_text_skip(&line, "numbers ")) {
       if (!ft_text_u64(&line, FT_LIMIT_RELATIVE / sizeof(double), &count) ||
@@ -236,8 +237,8 @@ static int parse(struct ft_text text, struct ft_relative_model *m, const char *p
   if (ft_text_left(&text) != count * sizeof(double) ||
       ft_crc32(text.at, ft_text_left(&text)) != crc)
     return ft_error_set(err, "%s: cut short or damaged", path);
-  in = (struct ft_numbers_reader){ (const unsigned char *)text.at, count, false };
-  if (ft_ratios_load(&in, &m->ratios, &what) < 0)
+  in = (struct ft_number_reader){ (const unsigned char *)text.at, count, false };
+  if (ft_speedup_load(&in, &m->ratios, &what) < 0)
     return ft_error_set(err, "%s: %s", path, what.text);
   if (m->ratios.outputs + 1 != m->platforms || m->ratios.encode.raw != m->features + 1)
     return ft_error_set(err, "%s: its names do not fit its numbers", path);
@@ -249,7 +250,7 @@ int ft_relative_load(const char *path, struct ft_relative_model *m, struct ft_er
   struct ft_buf file;
   int status = -1;
 
-  *m = (struct ft_relative_model){ .features = FT_ENCODE_COLUMNS,
+  *m = (struct ft_relative_model){ .features = FT_FEATURE_ENCODER_COLUMNS,
                                    .platforms = FT_RELATIVE_PLATFORMS };
   ft_buf_init(&file, FT_LIMIT_RELATIVE);
   if (ft_io_read_file(AT_FDCWD, path, &file, err) == 0 && allocate(m, err) == 0) {
@@ -262,7 +263,7 @@ int ft_relative_load(const char *path, struct ft_relative_model *m, struct ft_er
 
 void ft_relative_model_free(struct ft_relative_model *m)
 {
-  ft_ratios_free(&m->ratios);
+  ft_speedup_free(&m->ratios);
   free(m->feature);
   free(m->platform);
   *m = (struct ft_relative_model){ 0 };

@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "predictor/learn/relative/ratios.h"
+#include "predictor/learn/relative/speedup_model.h"
 
 enum {
   FT_RELATIVE_ROWS = 20000,
-  FT_RELATIVE_PLATFORMS = FT_GAUSS_OUTPUTS + 1,
+  FT_RELATIVE_PLATFORMS = FT_MULTIVARIATE_NORMAL_OUTPUTS + 1,
   FT_RELATIVE_NAME = 64
 };
 
@@ -45,13 +45,14 @@ size_t ft_relative_source(const struct ft_relative_table *table, const char *nam
 struct ft_relative_model {
   size_t features, platforms;
   ft_relative_name *feature, *platform;
-  struct ft_ratios ratios; /* of features + 1 columns, the time on platform[0] being the first */
+  struct ft_speedup_model
+      ratios; /* of features + 1 columns, the time on platform[0] being the first */
 };
 
 /* How it is to be learnt. */
 struct ft_relative_settings {
   size_t from;
-  struct ft_ratios_settings ratios;
+  struct ft_speedup_settings ratios;
 };
 
 /*

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/runtime.h"
-#include "predictor/learn/spread.h"
+#include "predictor/learn/residual_quantiles.h"
 
 /*
  * However alike the runs were: time differs more than memory, by what else ran on the node. One
@@ -29,9 +29,9 @@ static void pace(const ft_performance *p, const ft_feature *features, size_t cou
   unsigned evidence = p->runs < e->residuals_count ? p->runs : e->residuals_count;
 
   ft_columns_fill(p->columns, p->columns_count, features, count, x);
-  ft_evaluate_centre(e, x, p->columns_count, centre);
-  ft_spread_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, LEAST, ft_estimate_levels,
-                      FT_ESTIMATE_LEVELS, quantile);
+  ft_point_prediction(e, x, p->columns_count, centre);
+  ft_residual_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, LEAST,
+                        ft_estimate_levels, FT_ESTIMATE_LEVELS, quantile);
   ft_estimate_widen(quantile, centre->doubt);
 }
 

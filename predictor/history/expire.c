@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/expire.h"
 #include "predictor/history/schema.h"
+#include "predictor/history/stale_models.h"
 #include "predictor/history/store_private.h"
 
 enum {

@@ -2,7 +2,7 @@
 /*
  * Runs that are too old, and apps beyond a user's limit, leave the store: a pass now and then, in
  * steps of a few milliseconds. Every step is a transaction of its own that also marks the apps
- * whose models are to be made anew (changes.h), so a pass that is cut short is only late.
+ * whose models are to be made anew (stale_models.h), so a pass that is cut short is only late.
  *
  * A run's age counts from its end or, where that is later (an import), from when it was put first.
  * Rejections (rejections.h) of days that are too old leave when a pass begins.

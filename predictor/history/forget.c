@@ -8,11 +8,11 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/forget.h"
 #include "predictor/history/rejections.h"
 #include "predictor/history/row.h"
 #include "predictor/history/schema.h"
+#include "predictor/history/stale_models.h"
 #include "predictor/history/store_private.h"
 
 enum {

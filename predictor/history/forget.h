@@ -21,8 +21,8 @@
  * Rejections (rejections.h) likewise stay, without their app.
  *
  * Removing is a pass in steps of a few milliseconds. Every step is a transaction that also marks
- * the apps whose models are to be made anew (changes.h), as expire.h does it. A pass that is cut
- * short is found again by ft_store_forget_next.
+ * the apps whose models are to be made anew (stale_models.h), as expire.h does it. A pass that is
+ * cut short is found again by ft_store_forget_next.
  */
 #ifndef FT_HISTORY_FORGET_H
 #define FT_HISTORY_FORGET_H

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "predictor/core/error.h"
-#include "predictor/core/zone.h"
+#include "predictor/core/timezone.h"
 #include "predictor/record/record.h"
 
 enum { FT_IMPORT_MAPS = 64 };
@@ -23,7 +23,7 @@ struct ft_import {
   const char *name; /* of the file, in complaints */
   int fd;
   bool keep_going;            /* a bad line is told to `skipped` and passed over */
-  const struct ft_zone *zone; /* of local times; NULL: none may occur */
+  const struct ft_timezone *zone; /* of local times; NULL: none may occur */
   const char *cluster;        /* of rows that name none */
   const char *app;            /* of every row; NULL: user and job name, or the table's own */
   const char *user;           /* of rows that name none; NULL: they are refused */

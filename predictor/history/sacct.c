@@ -13,9 +13,9 @@
 #include "predictor/core/utf8.h"
 #include "predictor/history/import.h"
 #include "predictor/history/sacct_text.h"
-#include "predictor/history/steps.h"
-#include "predictor/record/layout.h"
+#include "predictor/history/step_overlap.h"
 #include "predictor/record/secret.h"
+#include "predictor/record/state_files.h"
 
 enum column {
   JOB_ID,
@@ -74,7 +74,7 @@ struct job {
   bool total, sampled; /* a step with TRESUsageInTot; one without */
   bool doubtful;       /* a line that may have been one of its steps could not be read */
   bool own;            /* the one step is the job's own line, which tells of all its steps */
-  struct ft_steps steps;
+  struct ft_step_overlap steps;
 };
 
 struct reader {
@@ -196,7 +196,7 @@ static void name_app(const struct ft_import *import, ft_observation *o)
   if (import->app)
     (void)ft_string_copy(import->app, o->submission.app, sizeof o->submission.app);
   else
-    ft_layout_imported_app(o->user, o->uid, o->submission.job_name, o->submission.app);
+    ft_state_imported_app(o->user, o->uid, o->submission.job_name, o->submission.app);
 }
 
 static int read_request(struct reader *r, struct ft_error *err)
@@ -360,9 +360,9 @@ static int read_step(struct reader *r, struct ft_error *err)
     return found;
   read_usage(r);
   if (r->job.own)
-    ft_steps_clear(&r->job.steps);
+    ft_step_overlap_clear(&r->job.steps);
   r->job.own = false;
-  if (ft_steps_add(&r->job.steps, start, end, bytes) < 0)
+  if (ft_step_overlap_add(&r->job.steps, start, end, bytes) < 0)
     return refuse(r, JOB_ID, "more steps of one job than foretell follows", err);
   return 0;
 }
@@ -379,7 +379,7 @@ static int finish_job(struct reader *r, struct ft_error *err)
   job->open = false;
   o->source = job->total ? FT_SOURCE_SACCT_TOTAL : FT_SOURCE_SACCT;
   if (job->steps.count) {
-    double peak = ft_steps_peak(&job->steps);
+    double peak = ft_step_overlap_peak(&job->steps);
 
     o->has_rss_bytes = peak > 0;
     o->rss_bytes = peak < 0x1p62 ? (uint64_t)peak : UINT64_C(1) << 62;
@@ -409,7 +409,7 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
   double bytes;
   int found;
 
-  ft_steps_clear(&job->steps);
+  ft_step_overlap_clear(&job->steps);
   *job = (struct job){
     .open = true, .drop = true, .steps = job->steps, .nodes = 1, .o = { .schema = FT_SCHEMA }
   };
@@ -452,7 +452,7 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
     return -1;
   job->drop = false;
   job->own = found > 0;
-  if (job->own && ft_steps_add(&job->steps, o->start_time, o->end_time, bytes) < 0)
+  if (job->own && ft_step_overlap_add(&job->steps, o->start_time, o->end_time, bytes) < 0)
     return ft_error_set(err, "%s: out of memory", r->import->name);
   return 0;
 }
@@ -528,7 +528,7 @@ int ft_import_sacct(struct ft_import *import, struct ft_error *err)
   status = finish_job(r, err);
 out:
   ft_csv_free(&r->csv);
-  ft_steps_free(&r->job.steps);
+  ft_step_overlap_free(&r->job.steps);
   free(r);
   return status < 0 ? -1 : 0;
 }

@@ -34,7 +34,7 @@ static const struct migration {
        "CREATE INDEX observation_end ON observation (end_time);"
        "INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));"
        "INSERT INTO meta VALUES ('created_by', 'foretell " PACKAGE_VERSION "');" },
-  /* changes.h; a number that was given is not given again */
+  /* stale_models.h; a number that was given is not given again */
   { 2, "CREATE TABLE changed (id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL,"
        " uid INTEGER NOT NULL, UNIQUE (app, uid));" },
   { 3, "" }, /* killed_at_bytes */

@@ -10,13 +10,13 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/merge.h"
 #include "predictor/history/row.h"
 #include "predictor/history/schema.h"
+#include "predictor/history/stale_models.h"
 #include "predictor/history/store.h"
 #include "predictor/history/store_private.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 /* Of the runs that are kept so many more may come before the oldest go: each time is a commit. */
 #define TRIM_PART 64
@@ -353,7 +353,7 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
 
   if (!result)
     return ft_error_set(err, "%s: out of memory", store->path);
-  if (observation->uid == FT_LAYOUT_POOLED) {
+  if (observation->uid == FT_STATE_POOLED) {
     ft_error_set(err, "%s: job %u: user %u is nobody", store->path, (unsigned)observation->job_id,
                  (unsigned)observation->uid);
     goto out;

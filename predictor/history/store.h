@@ -35,7 +35,7 @@ void ft_store_rest(struct ft_store *store);
  * has replaces the old one's, a field it lacks stays; a known outcome is never
  * replaced by an unknown one, nor an agent's peak by a sampled one.
  * MERGED (may be NULL) gets what the store now holds. Durable on return. The app of which it is no
- * run any more, or not by the key that it had, is marked (changes.h). Returns 0; 1 where it is
+ * run any more, or not by the key that it had, is marked (stale_models.h). Returns 0; 1 where it is
  * forgotten (forget.h) or an agent's completed run of a job of which one has completed already: it
  * is not put, or as an override without the rest, and MERGED is of no use; -1 with ERR.
  */
@@ -43,9 +43,9 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation,
                  ft_observation *merged, struct ft_error *err);
 
 /*
- * Make the runs of UID's app FROM runs of TO, and mark both (changes.h): all of it or nothing, in a
- * transaction of its own. Runs of other users stay. Durable on return. Returns 1; 0 when FROM has
- * no run, which writes nothing; -1 with ERR.
+ * Make the runs of UID's app FROM runs of TO, and mark both (stale_models.h): all of it or nothing,
+ * in a transaction of its own. Runs of other users stay. Durable on return. Returns 1; 0 when FROM
+ * has no run, which writes nothing; -1 with ERR.
  */
 int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,
                         struct ft_error *err);

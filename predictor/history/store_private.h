@@ -39,8 +39,8 @@ sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const c
                                struct ft_error *err);
 
 /*
- * Inside a transaction: runs of UID's APP have left it. It is marked (changes.h), and where none
- * is left it has gone (expire.h). Returns 1 when it has, 0 when not, -1 with ERR.
+ * Inside a transaction: runs of UID's APP have left it. It is marked (stale_models.h), and where
+ * none is left it has gone (expire.h). Returns 1 when it has, 0 when not, -1 with ERR.
  */
 int ft_store_left(struct ft_store *store, uint32_t uid, const char *app, struct ft_error *err);
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/estimate/evaluate.h"
 #include "predictor/estimate/facts.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/online/facts.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -151,7 +151,7 @@ static void add_by_pairs(ft_model *model, const bool *chosen)
   for (size_t j = 0; j < model->columns_count; j++) {
     struct pairs p;
 
-    if (!model->columns[j].categorical || ft_evaluate_uses(e, j))
+    if (!model->columns[j].categorical || ft_point_prediction_uses(e, j))
       continue;
     p = compare_pairs(model, chosen, j);
     if (!p.apart_agreed || p.apart_differed)
@@ -185,7 +185,7 @@ static void choose_columns(ft_model *model, const bool *chosen)
 
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count && !agreed; j++)
-    if (ft_evaluate_uses(e, j))
+    if (ft_point_prediction_uses(e, j))
       add_column(e, j);
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)

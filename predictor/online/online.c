@@ -6,21 +6,21 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/equation.h"
 #include "predictor/estimate/allocation.h"
-#include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/equation.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
-#include "predictor/online/band.h"
-#include "predictor/online/change.h"
+#include "predictor/online/change_point.h"
 #include "predictor/online/facts.h"
-#include "predictor/online/failure.h"
+#include "predictor/online/failure_cost.h"
 #include "predictor/online/gpu_model.h"
-#include "predictor/online/gpus.h"
+#include "predictor/online/gpu_observations.h"
+#include "predictor/online/interval_calibration.h"
 #include "predictor/online/online.h"
 #include "predictor/online/pool.h"
 #include "predictor/online/refit.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -279,7 +279,7 @@ uint64_t ft_online_key(uint32_t uid, const ft_observation *o)
 {
   uint64_t key = ft_observation_key(o);
 
-  return uid == FT_LAYOUT_POOLED ? ft_pool_key(key, o->uid) : key;
+  return uid == FT_STATE_POOLED ? ft_pool_key(key, o->uid) : key;
 }
 
 static ft_run run_of(const ft_model *model, const ft_observation *o, double bytes)
@@ -293,7 +293,7 @@ static ft_run run_of(const ft_model *model, const ft_observation *o, double byte
   run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
   if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
     run.network_bytes = (float)network->number;
-  run.gpu = ft_gpus_hash(o->gpu_name);
+  run.gpu = ft_gpu_observations_hash(o->gpu_name);
   run.gpu_limit_bytes = (float)ft_gpu_model_limit(o);
   if (was_step_limited(o))
     run.killed_by = FT_KILLED_BY_STEP_LIMIT;
@@ -313,7 +313,7 @@ static void predict(ft_model *model, const ft_observation *o, const struct told 
     return;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
   if (!run->censored && !known)
-    ft_band_learn(model, o, &estimate, run->bytes);
+    ft_interval_calibration_update(model, o, &estimate, run->bytes);
 }
 
 /* What the equation says of it, which never saw it. */
@@ -335,13 +335,13 @@ static void predict_by_equation(const ft_model *model, const struct told *told, 
 static void judge(ft_model *model, const struct told *told, const ft_run *run)
 {
   const ft_evaluator *e = &model->evaluator;
-  struct ft_ensemble_question q;
+  struct ft_allocation_query q;
 
   if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
     return;
   ft_allocation_question(model, told->features, told->count, 0,
                          e->failure_price > 0 ? e->failure_price : 1, &q);
-  ft_ensemble_judge(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
+  ft_ensemble_update(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
 
 static void count_run(ft_model *model, const ft_run *run, int by)
@@ -367,7 +367,7 @@ static bool insert_run(ft_model *model, const ft_run *run)
 {
   size_t at;
 
-  if (model->uid == FT_LAYOUT_POOLED && !ft_pool_make_room(model, run))
+  if (model->uid == FT_STATE_POOLED && !ft_pool_make_room(model, run))
     return false;
   if (model->history_count == MOST_RUNS) {
     if (run->time < model->history[0].time)
@@ -400,7 +400,7 @@ void ft_online_forget(ft_model *model, size_t count)
                        .failure_time = e->failure_time,
                        .rounds = e->rounds,
                        .round_ended = e->round_ended };
-  ft_band_recount(model);
+  ft_interval_calibration_recount(model);
 }
 
 void ft_online_refit(ft_model *model, struct ft_refit *work)
@@ -408,12 +408,12 @@ void ft_online_refit(ft_model *model, struct ft_refit *work)
   size_t before;
 
   ft_refit_model(model, work);
-  before = ft_change_find(model, ft_refit_above(work));
+  before = ft_change_point_find(model, ft_refit_above(work));
   if (before) {
     ft_online_forget(model, before);
     ft_refit_model(model, work);
   }
-  ft_failure_learn_time(model);
+  ft_failure_cost_learn_time(model);
 }
 
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
@@ -425,7 +425,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   ft_run run;
 
   if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation, model->rule) ||
-      (model->uid == FT_LAYOUT_POOLED && !ft_pool_counts(observation)))
+      (model->uid == FT_STATE_POOLED && !ft_pool_counts(observation)))
     return 0;
   work = ft_refit_new();
   if (!work)
@@ -449,7 +449,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   if (!known)
     judge(model, &told, &run);
   if (!known && !run.censored)
-    ft_band_count(model, observation);
+    ft_interval_calibration_count(model, observation);
   learn_variant(model, &observation->submission);
   gather_told(model, observation, &told);
   follows = !learn_columns(model, &told) && !known;

@@ -33,7 +33,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
 void ft_online_hold_times(ft_model *model, double latest);
 
 /* Makes MODEL's evaluator anew from its history, using WORK; runs of what the app was before it
- * changed (online/change.h) leave the history. */
+ * changed (online/change_point.h) leave the history. */
 void ft_online_refit(ft_model *model, struct ft_refit *work);
 
 /* Removes the COUNT oldest runs from MODEL's history, counts the others anew and clears what was

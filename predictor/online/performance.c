@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/core/order.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
-#include "predictor/estimate/counted.h"
-#include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/run_features.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/pool.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -240,7 +240,7 @@ static void residuals_at(const ft_performance *p, uint32_t place, struct residua
 
     if (run->place != place)
       continue;
-    ft_evaluate_centre(&p->pace, run->x, run->x_count, &centre);
+    ft_point_prediction(&p->pace, run->x, run->x_count, &centre);
     out->value[out->count++] = log(run->seconds * MICROSECONDS) - centre.log;
   }
 }
@@ -267,11 +267,11 @@ static void weigh(ft_place *place, bool measured)
 /* The median, and how far it may be off. */
 static double middle(struct residuals *r, double *deviation)
 {
-  double median = ft_order_median(r->value, r->count), spread, n = (double)r->count;
+  double median = ft_sort_median(r->value, r->count), spread, n = (double)r->count;
 
   for (size_t i = 0; i < r->count; i++)
     r->value[i] = fabs(r->value[i] - median);
-  spread = MAD * ft_order_median(r->value, r->count);
+  spread = MAD * ft_sort_median(r->value, r->count);
   /* together with one imagined run */
   spread = sqrt((n * spread * spread + PRIOR_SPREAD * PRIOR_SPREAD) / (n + 1));
   *deviation = spread / sqrt(n) + LEAST_DEVIATION;
@@ -320,7 +320,7 @@ static void guess_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
     return;
   ft_columns_fill(p->columns, p->columns_count, o->submission.features,
                   o->submission.features_count, x);
-  ft_evaluate_centre(&p->pace, x, p->columns_count, &centre);
+  ft_point_prediction(&p->pace, x, p->columns_count, &centre);
   p->places[at].has_log_ratio = true;
   p->places[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;
 }
@@ -337,7 +337,7 @@ static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
   ft_timed_run run = { .key = ft_online_key(p->uid, o),
                        .time = o->end_time,
                        .seconds = o->runtime_seconds,
-                       .counted_count = FT_COUNTED };
+                       .counted_count = FT_RUN_FEATURES };
   ft_place *place;
   uint32_t at = place_of(p, o->platform);
 
@@ -345,7 +345,7 @@ static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
   choose_first(p);
   at = find_place(p, o->platform);
   run.place = at;
-  ft_counted_fill(o, run.counted);
+  ft_run_features_fill(o, run.counted);
   w->before = *p;
   to_model(p, &w->model);
   if (update_model(p, o, at, &w->model, err) <= 0)
@@ -365,7 +365,7 @@ int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_
   struct work *w;
   int status;
 
-  if (!counts(o) || (p->uid == FT_LAYOUT_POOLED && !ft_pool_counts(o)))
+  if (!counts(o) || (p->uid == FT_STATE_POOLED && !ft_pool_counts(o)))
     return 0;
   w = malloc(sizeof *w);
   if (!w)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "predictor/core/hash.h"
-#include "predictor/core/order.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/variant.h"
@@ -211,14 +211,14 @@ static double bound(const struct beside *b, double probability)
   for (size_t i = 0; i < b->count; i++)
     value[i] = log(ft_estimate_quantile(&b->others[i], probability) /
                    ft_estimate_quantile(&b->others[i], 0.5));
-  return ft_order_median(value, b->count);
+  return ft_sort_median(value, b->count);
 }
 
 /* By how much the middle one of a user's runs is beyond what others say is passed with OUTSIDE, or
  * with 1 - OUTSIDE; 0: it is within. */
 static double beyond(struct beside *b, double outside)
 {
-  double middle = b->count ? ft_order_median(b->run, b->count) : 0;
+  double middle = b->count ? ft_sort_median(b->run, b->count) : 0;
 
   return b->count ? middle - fmin(fmax(middle, bound(b, outside)), bound(b, 1 - outside)) : 0;
 }

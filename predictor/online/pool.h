@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Runs of all users together, of which no user's speak for another's. The agent's own model of
- * them (FT_LAYOUT_POOLED) keeps the last FT_POOL_RUNS of each user; what everybody is told is made
+ * them (FT_STATE_POOLED) keeps the last FT_POOL_RUNS of each user; what everybody is told is made
  * of it here. Pure.
  */
 #ifndef FT_ONLINE_POOL_H

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/point_prediction.h"
+#include "predictor/online/baselines.h"
 #include "predictor/online/refit_work.h"
-#include "predictor/online/views.h"
 
 enum {
   EQUATION_RUNS = 10 /* least number of runs to prefer an equation on */
@@ -138,7 +138,7 @@ static void measure_above(const ft_model *model, struct ft_refit *r)
     const ft_run *run = &model->history[i];
     struct ft_centre centre;
 
-    ft_evaluate_centre(&model->evaluator, run->x, run->x_count, &centre);
+    ft_point_prediction(&model->evaluator, run->x, run->x_count, &centre);
     r->above[i] = log(fmax(run->bytes, 1)) - centre.log;
   }
 }
@@ -221,7 +221,7 @@ static void note_needs(ft_model *model, const struct ft_refit *r, double by)
     above[r->row[i]] = r->honest[i] - by;
   for (size_t i = 0; i < model->history_count; i++)
     model->history[i].residual = (float)(above[i] + by);
-  ft_views_fill(model, above);
+  ft_baselines_fill(model, above);
 }
 
 void ft_refit_give(ft_model *model, const struct ft_refit *r)

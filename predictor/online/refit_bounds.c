@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/core/order.h"
-#include "predictor/learn/spread.h"
+#include "predictor/core/sort.h"
+#include "predictor/learn/residual_quantiles.h"
 #include "predictor/online/refit_work.h"
 
 enum {
@@ -62,7 +62,8 @@ static void resample(struct ft_refit *r, size_t count)
   for (size_t i = 0; i < r->residuals; i++)
     r->sorted[i] = r->residual[i];
   for (size_t i = 0; i < count && r->residuals; i++)
-    r->residual[i] = ft_spread_between(r->sorted, r->residuals, ((double)i + 0.5) / (double)count);
+    r->residual[i] =
+        ft_residual_between(r->sorted, r->residuals, ((double)i + 0.5) / (double)count);
   r->residuals = r->residuals ? count : 0;
 }
 
@@ -161,5 +162,5 @@ void ft_refit_add_bounds(ft_model *model, struct ft_refit *r)
     e->bound_log = fresh.above;
     add_fresh(r, &fresh);
   }
-  ft_order_sort(r->residual, r->residuals);
+  ft_sort_doubles(r->residual, r->residuals);
 }

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/point_prediction.h"
+#include "predictor/online/baselines.h"
 #include "predictor/online/refit_work.h"
-#include "predictor/online/views.h"
 
 /* A fit holds until a part of its runs are new, */
 enum { FIT_PART = 8, ASTRAY_RUNS = 3 };
@@ -83,7 +83,7 @@ bool ft_refit_follow(ft_model *model, struct ft_refit *r)
   if (!e->fitted || !model->has_evaluator || e->has_bound_log || run->sampled ||
       exact == FT_REFIT_EXACT || !within(model, run))
     return false;
-  ft_evaluate_centre(e, run->x, run->x_count, &centre);
+  ft_point_prediction(e, run->x, run->x_count, &centre);
   above = log(fmax(run->bytes, 1)) - centre.log;
   run->residual = (float)(above + before);
   /* only a bound below every residual says nothing at all */
@@ -96,7 +96,7 @@ bool ft_refit_follow(ft_model *model, struct ft_refit *r)
   if ((since && since >= r->rows / FIT_PART) || astray(r, since))
     return false;
   by = ft_refit_drift(r);
-  if (!ft_views_add(model, (double)run->residual - by, before - by))
+  if (!ft_baselines_add(model, (double)run->residual - by, before - by))
     return false;
   take_sorted(e, by, r);
   ft_refit_collect(model, r, by);

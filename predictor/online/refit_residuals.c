@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/core/order.h"
-#include "predictor/learn/spread.h"
+#include "predictor/core/sort.h"
+#include "predictor/learn/residual_quantiles.h"
 #include "predictor/online/refit_work.h"
 
 enum {
@@ -75,11 +75,11 @@ static void remember(struct ft_refit *r, double by)
 
   for (size_t i = 0; i < count; i++)
     r->sorted[i] = r->honest[r->rows - count + i] - by;
-  ft_order_sort(r->sorted, count);
+  ft_sort_doubles(r->sorted, count);
   for (size_t i = r->residuals / 2; i < r->residuals; i++)
     r->residual[i] =
         fmax(r->residual[i],
-             ft_spread_between(r->sorted, count, (double)i / (double)(r->residuals - 1)));
+             ft_residual_between(r->sorted, count, (double)i / (double)(r->residuals - 1)));
 }
 
 void ft_refit_collect(ft_model *model, struct ft_refit *r, double by)
@@ -92,7 +92,7 @@ void ft_refit_collect(ft_model *model, struct ft_refit *r, double by)
   for (size_t i = by != 0 ? DRIFT_FIRST : 0; i < r->rows && !known; i++)
     r->residual[r->residuals++] = r->honest[i] - (by != 0 ? level_before(r->honest, i) : 0);
   if (!known)
-    ft_order_sort(r->residual, r->residuals);
+    ft_sort_doubles(r->residual, r->residuals);
   if (by != e->followed)
     move_centre(e, by - e->followed);
   e->followed = by;

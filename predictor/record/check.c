@@ -13,7 +13,7 @@
 /* Of a failed attempt (foretell.conf). */
 #define MOST_PRICE 1e6
 
-/* (uid_t)-1 is no user's: models of it are all users' (FT_LAYOUT_POOLED). */
+/* (uid_t)-1 is no user's: models of it are all users' (FT_STATE_POOLED). */
 #define NOBODY UINT32_MAX
 
 static int bad(struct ft_error *err, const char *field)
@@ -186,7 +186,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   if (!are_distinct(e->ages.bytes, e->ages.size))
     return bad(err, "ages");
   for (size_t v = 0; v < e->views_count; v++) {
-    const ft_view *view = &e->views[v];
+    const ft_baseline *view = &e->views[v];
 
     if (!isfinite(view->intercept) || !isfinite(view->slope) || !isfinite(view->least) ||
         view->needs_count != view->runs.size || !are_distinct(view->runs.bytes, view->runs.size))
@@ -343,7 +343,7 @@ static int check_platforms(const ft_platforms *all, struct ft_error *err)
   return 0;
 }
 
-static int check_kin(const ft_kin *k, struct ft_error *err)
+static int check_kin(const ft_similar_apps *k, struct ft_error *err)
 {
   if (!printable(k->likeness))
     return bad(err, "likeness");

@@ -15,7 +15,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/utf8.h"
 #include "predictor/record/check.h"
-#include "predictor/record/packed.h"
+#include "predictor/record/model_decode.h"
 #include "predictor/record/record.h"
 
 enum { HEADER_SIZE = 28 };
@@ -40,7 +40,7 @@ static const struct kind {
   [FT_RECORD_PERFORMANCE] = { "performance", ft_performance_fields,
                               offsetof(ft_performance, schema) },
   [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) },
-  [FT_RECORD_KIN] = { "kin", ft_kin_fields, offsetof(ft_kin, schema) },
+  [FT_RECORD_KIN] = { "kin", ft_similar_apps_fields, offsetof(ft_similar_apps, schema) },
   [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) },
   [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) },
   [FT_RECORD_QUESTION] = { "question", ft_question_fields, offsetof(ft_question, schema) },
@@ -146,7 +146,7 @@ int ft_record_decode(enum ft_record record, const void *data, size_t length, voi
   pb_istream_t stream = pb_istream_from_buffer(data, length);
   struct ft_error why;
   uint32_t schema;
-  bool done = record == FT_RECORD_MODEL         ? ft_packed_decode_model(&stream, message)
+  bool done = record == FT_RECORD_MODEL         ? ft_model_decode(&stream, message)
               : record == FT_RECORD_OBSERVATION ? decode_observation(&stream, message)
                                                 : pb_decode(&stream, kind->fields, message);
 

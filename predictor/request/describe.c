@@ -13,8 +13,8 @@
 #include "predictor/request/features.h"
 #include "predictor/request/hide.h"
 #include "predictor/request/key.h"
-#include "predictor/request/normal.h"
 #include "predictor/request/properties.h"
+#include "predictor/request/script_hash.h"
 #include "predictor/request/workflow.h"
 
 enum {
@@ -82,7 +82,7 @@ static void hash_body(struct ft_text line, void *data)
   struct reading *r = data;
 
   if (!r->depth)
-    r->hash = ft_normal_line(r->hash, line);
+    r->hash = ft_normalise_line(r->hash, line);
   ft_key_line(&r->key, line);
   if (!ft_text_left(&r->document))
     r->document.at = line.at;
@@ -248,8 +248,8 @@ static void hash_command(struct reading *r, const struct ft_parts *parts)
 
   for (size_t i = 0; i < c->count; i++)
     if (ft_text_left(&c->word[i].raw))
-      r->hash = ft_normal_word(r->hash, c->word[i].raw,
-                               parts && (i == parts->program || i == parts->script));
+      r->hash = ft_normalise_word(r->hash, c->word[i].raw,
+                                  parts && (i == parts->program || i == parts->script));
   r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
@@ -374,8 +374,8 @@ static void hashed_app(const struct reading *r, char out[NAME_SIZE])
   char name[NAME_SIZE - 16];
   uint64_t hash = r->hash;
 
-  ft_normal_name(r->what->job_name && *r->what->job_name ? r->what->job_name : "job", name,
-                 sizeof name);
+  ft_normalise_name(r->what->job_name && *r->what->job_name ? r->what->job_name : "job", name,
+                    sizeof name);
   hash = ft_hash64(hash, name, strlen(name) + 1);
   hash = ft_hash64(hash, user, strlen(user) + 1);
   (void)snprintf(out, NAME_SIZE, "%s-%08" PRIx32, name, fold(hash));

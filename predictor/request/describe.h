@@ -57,16 +57,16 @@ struct ft_file_queries {
  * whether it is interactive. The app is, in this order: the explicit one; the first declared one
  * whose pattern matches; the user and the task of a workflow (workflow.h), shown as "task-hash", or
  * the programs that the script runs (key.h), shown as "program-hash"; where none is known, the
- * user, the job name and the script normalised (normal.h), shown as "jobname-hash". An app name of more than 127 bytes is cut and ends in its hash.
- * former_apps are hints for whoever records the run: of a declared app the derived name, and of
- * every one that is not explicit the name by job name and script. Features are, in order of
- * precedence: params, arguments, nodes/tasks/cpus/container of REQUEST. In a job array a
- * value that $SLURM_ARRAY_TASK_ID stands in is per_element; where no number is, and no file
- * either once they are looked at, the index itself is the feature "array_task_id".
- * Secrets (hide.h) enter none of this: of arguments, variables, params, the explicit app, the job
- * name, the container. The script's hash, of 32 bits, is of its whole text.
- * Returns 0; -1 with ERR when params cannot be understood, or params or app hold a secret; OUT is
- * then still usable, without them. FILES may be NULL.
+ * user, the job name and the script normalised (script_hash.h), shown as "jobname-hash". An app
+ * name of more than 127 bytes is cut and ends in its hash. former_apps are hints for whoever
+ * records the run: of a declared app the derived name, and of every one that is not explicit the
+ * name by job name and script. Features are, in order of precedence: params, arguments,
+ * nodes/tasks/cpus/container of REQUEST. In a job array a value that $SLURM_ARRAY_TASK_ID stands in
+ * is per_element; where no number is, and no file either once they are looked at, the index itself
+ * is the feature "array_task_id". Secrets (hide.h) enter none of this: of arguments, variables,
+ * params, the explicit app, the job name, the container. The script's hash, of 32 bits, is of its
+ * whole text. Returns 0; -1 with ERR when params cannot be understood, or params or app hold a
+ * secret; OUT is then still usable, without them. FILES may be NULL.
  */
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err);

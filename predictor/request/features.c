@@ -8,7 +8,7 @@
 #include "predictor/core/text.h"
 #include "predictor/request/features.h"
 #include "predictor/request/lookup.h"
-#include "predictor/request/normal.h"
+#include "predictor/request/script_hash.h"
 
 /* Options that tell where output goes or how a run is called, never how much it needs. */
 static const char *const idle[] = { "o",          "out",        "output", "outfile",  "outdir",
@@ -166,7 +166,7 @@ static bool is_path_with(const char *value, const char *instead)
   for (char *p = joined; *p; p++)
     if (strchr(instead, *p))
       *p = '_';
-  return ft_normal_is_path(ft_text_from(joined));
+  return ft_normalise_is_path(ft_text_from(joined));
 }
 
 /* Blanks are taken for letters where nothing else in VALUE makes it a program. */

@@ -10,7 +10,7 @@
 
 #include "predictor/record/record.h"
 #include "predictor/record/secret.h"
-#include "predictor/request/command.h"
+#include "predictor/request/command_program.h"
 
 enum {
   FT_HIDDEN_VALUES = 16, /* that are looked for elsewhere */

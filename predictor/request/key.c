@@ -6,7 +6,7 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/request/key.h"
-#include "predictor/request/normal.h"
+#include "predictor/request/script_hash.h"
 
 /* What prints something or looks at something, and streams of text that need no memory. */
 static const char looks[] =
@@ -119,7 +119,7 @@ static bool is_plain(const struct ft_word *word, bool digits)
 static bool goes_on(const struct ft_word *word)
 {
   return word->unknown || word->text[0] == '-' || strchr(word->text, '=') ||
-         ft_normal_is_path(ft_text_from(word->text));
+         ft_normalise_is_path(ft_text_from(word->text));
 }
 
 /*
@@ -301,9 +301,9 @@ static uint64_t hash_of(const struct ft_key_program *p)
   char name[FT_BASE_NAME];
   uint64_t hash;
 
-  ft_normal_name(alone ? p->script : p->name, name, sizeof name);
+  ft_normalise_name(alone ? p->script : p->name, name, sizeof name);
   hash = hash_name(FT_HASH_SEED, p->known ? name : "?");
-  ft_normal_name(alone ? "" : p->script, name, sizeof name);
+  ft_normalise_name(alone ? "" : p->script, name, sizeof name);
   hash = hash_name(hash, name);
   hash = hash_name(hash, p->sub);
   return ft_hash64(hash, &p->code, sizeof p->code);
@@ -328,7 +328,7 @@ static void show(struct ft_key *key, const struct ft_key_program *p)
     (void)ft_string_copy(end_of(p->sub), shown, sizeof shown);
   } else {
     (void)snprintf(name, sizeof name, "%s%s%s", base, sub ? "-" : "", sub ? p->sub : "");
-    ft_normal_name(name, shown, sizeof shown);
+    ft_normalise_name(name, shown, sizeof shown);
   }
   if (!key->shown[0] || strcmp(shown, key->shown) < 0)
     (void)ft_string_copy(shown, key->shown, sizeof key->shown);

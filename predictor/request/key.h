@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "predictor/request/command.h"
+#include "predictor/request/command_program.h"
 #include "predictor/request/statements.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/request/normal.h"
+#include "predictor/request/script_hash.h"
 #include "predictor/request/workflow.h"
 
 enum {
@@ -43,7 +43,7 @@ static bool name_run(const char *manager, struct ft_text name, struct ft_workflo
   if (!name_task(manager, name, out))
     return false;
   memcpy(given, out->name, sizeof given);
-  ft_normal_name(given, out->name, sizeof out->name);
+  ft_normalise_name(given, out->name, sizeof out->name);
   return true;
 }
 
@@ -188,7 +188,7 @@ bool ft_workflow_of_path(const char *path, struct ft_workflow *out)
   static const char call[] = "/call-";
   const char *at = strstr(path, call), *last = NULL;
 
-  if (!at || at - path < FT_UUID_LENGTH || !ft_normal_is_uuid(ft_text_from(at - FT_UUID_LENGTH)))
+  if (!at || at - path < FT_UUID_LENGTH || !ft_normalise_is_uuid(ft_text_from(at - FT_UUID_LENGTH)))
     return false;
   /* of a workflow in a workflow the inner call is the task */
   for (; at; at = strstr(at + 1, call))
@@ -318,7 +318,7 @@ size_t ft_workflow_folder(const char *path)
     bool hashed = hex_digits(p + 1, HASH_START) == HASH_START && rest[-1] == '/' &&
                   hex_digits(rest, HASH_REST) == HASH_REST;
 
-    if (hashed || ft_normal_is_uuid(ft_text_from(p + 1)))
+    if (hashed || ft_normalise_is_uuid(ft_text_from(p + 1)))
       return (size_t)(p - path);
   }
   return strlen(path);

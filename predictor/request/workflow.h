@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/request/command.h"
+#include "predictor/request/command_program.h"
 #include "predictor/request/features.h"
 
 /* All zero: no task. */

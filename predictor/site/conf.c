@@ -15,8 +15,8 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/site/conf.h"
-#include "predictor/site/conf_place.h"
 #include "predictor/site/conf_platforms.h"
+#include "predictor/site/conf_position.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

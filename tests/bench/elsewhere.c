@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
-#include "predictor/core/order.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
-#include "predictor/decide/elsewhere.h"
+#include "predictor/decide/placement.h"
 #include "predictor/online/performance.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 #include "tests/unit/platforms.h"
 #include "tests/unit/simulate.h"
 
@@ -36,7 +36,7 @@ static void put_times(int folder_fd)
 {
   static ft_performance p;
   struct ft_random random;
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
 
   ft_random_seed(&random, 1);
@@ -58,7 +58,7 @@ static void put_times(int folder_fd)
     (void)snprintf(platform, sizeof platform, "platform-%u", i);
     ft_performance_tell(&p, platform, 0.1 * i - 0.7, 0.1);
   }
-  ft_layout_performance_name(p.app, name);
+  ft_state_performance_name(p.app, name);
   if (ft_record_write(FT_RECORD_PERFORMANCE, &p, folder_fd, name, 0600, &err) < 0)
     fail(err.text);
 }
@@ -73,24 +73,24 @@ static void put_partitions(int state_fd)
   for (unsigned i = 0; i < platforms.platforms_count; i++)
     (void)snprintf(platforms.platforms[i].name, sizeof platforms.platforms[i].name, "platform-%u",
                    i);
-  if (ft_record_write(FT_RECORD_PLATFORMS, &platforms, state_fd, FT_LAYOUT_PLATFORMS, 0644, &err) <
+  if (ft_record_write(FT_RECORD_PLATFORMS, &platforms, state_fd, FT_STATE_PLATFORMS, 0644, &err) <
       0)
     fail(err.text);
-  if (mkdirat(state_fd, FT_LAYOUT_PARTITIONS, 0755) < 0 ||
-      (fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-    fail(FT_LAYOUT_PARTITIONS);
+  if (mkdirat(state_fd, FT_STATE_PARTITIONS, 0755) < 0 ||
+      (fd = openat(state_fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+    fail(FT_STATE_PARTITIONS);
   for (unsigned i = 0; i < MOST; i++) {
-    char name[32], file[FT_LAYOUT_NAME_SIZE], platform[32];
+    char name[32], file[FT_STATE_NAME_SIZE], platform[32];
 
     (void)snprintf(name, sizeof name, "p%u", i);
     (void)snprintf(platform, sizeof platform, "platform-%u", i % FT_RUNTIME_PLACES);
     all[i] = some_partition(name, platform, 8000);
-    ft_layout_partition_name(name, file);
+    ft_state_partition_name(name, file);
     if (ft_record_write(FT_RECORD_PARTITION, &all[i], fd, file, 0644, &err) < 0)
       fail(err.text);
   }
-  if (ft_record_write_list(FT_RECORD_PARTITION, all, sizeof *all, MOST, fd,
-                           FT_LAYOUT_PARTITION_LIST, 0644, &err) < 0)
+  if (ft_record_write_list(FT_RECORD_PARTITION, all, sizeof *all, MOST, fd, FT_STATE_PARTITION_LIST,
+                           0644, &err) < 0)
     fail(err.text);
   (void)close(fd);
 }
@@ -102,32 +102,32 @@ static void count_line(const char *line, void *data)
 
 static void measure(int state_fd, const char *list, const char *what)
 {
-  static struct ft_elsewhere_evidence evidence;
-  static struct ft_elsewhere elsewhere;
+  static struct ft_placement_evidence evidence;
+  static struct ft_placement elsewhere;
   static double took[TURNS], reading[TURNS];
   static ft_submission s = { .app = "app" };
   static ft_site site = { .default_partition = "p0" };
-  struct ft_elsewhere_question q = { .submission = &s, .evidence = &evidence, .now = 1e9 };
-  struct ft_elsewhere_choice choice;
+  struct ft_placement_question q = { .submission = &s, .evidence = &evidence, .now = 1e9 };
+  struct ft_placement_choice choice;
   size_t bytes = 0;
   struct ft_error err;
 
   for (int i = 0; i < TURNS; i++) {
     double begin = ft_io_monotonic(), read;
 
-    if (ft_elsewhere_find(state_fd, &site, getuid(), &s, list, &evidence, &err) < 0)
+    if (ft_placement_find(state_fd, &site, getuid(), &s, list, &evidence, &err) < 0)
       fail(err.text);
     read = ft_io_monotonic();
-    ft_elsewhere_look(&q, &elsewhere);
-    ft_elsewhere_choose(&q, &elsewhere, FT_WISH_FASTEST, "p0,p1,p2", true, &choice);
-    ft_elsewhere_table(&q, &elsewhere, count_line, &bytes);
+    ft_placement_look(&q, &elsewhere);
+    ft_placement_choose(&q, &elsewhere, FT_PLACEMENT_GOAL_FASTEST, "p0,p1,p2", true, &choice);
+    ft_placement_table(&q, &elsewhere, count_line, &bytes);
     took[i] = 1e6 * (ft_io_monotonic() - begin);
     reading[i] = 1e6 * (read - begin);
   }
   if (!elsewhere.place_count || !choice.line[0])
     fail("nothing was told");
   printf("%s: %.0f us, of it reading %.0f us; the table has %zu bytes\n", what,
-         ft_order_median(took, TURNS), ft_order_median(reading, TURNS), bytes / TURNS);
+         ft_sort_median(took, TURNS), ft_sort_median(reading, TURNS), bytes / TURNS);
 }
 
 int main(void)
@@ -138,7 +138,7 @@ int main(void)
 
   if (!mkdtemp(directory))
     fail("mkdtemp");
-  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_MODELS "/%u", directory, (unsigned)getuid());
+  (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS "/%u", directory, (unsigned)getuid());
   if (ft_io_make_path(path, 0700, &err) < 0)
     fail(err.text);
   state_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

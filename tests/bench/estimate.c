@@ -20,12 +20,12 @@
 
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/estimate/equation.h"
 #include "predictor/estimate/allocation.h"
+#include "predictor/estimate/equation.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 #include "tests/unit/simulate.h"
 
 enum { REAL = 50, ROUNDS = 40, TAUGHT = 10000, LINKS = 10000 };
@@ -167,12 +167,12 @@ static void name_app(ft_model *model, unsigned n)
 /* Models up to COUNT: the first ones real, the rest further names of one never read. */
 static void fill(int folder_fd, ft_model *model, unsigned from, unsigned count)
 {
-  char name[FT_LAYOUT_NAME_SIZE], first[sizeof name] = "";
+  char name[FT_STATE_NAME_SIZE], first[sizeof name] = "";
   struct ft_error err;
 
   for (unsigned n = from; n < count; n++) {
     name_app(model, n);
-    ft_layout_model_name(model->app, name);
+    ft_state_model_name(model->app, name);
     if (n < REAL || n % LINKS == 0 || !first[0]) {
       if (ft_record_write(FT_RECORD_MODEL, model, folder_fd, name, 0600, &err) < 0)
         fail(err.text);
@@ -199,7 +199,7 @@ static double measure(int state_fd, unsigned count)
     double start = ft_io_monotonic(), read;
 
     name_app(&name, n * 7 % apps);
-    if (ft_layout_read_evaluator(state_fd, getuid(), name.app, &model, &err) < 0)
+    if (ft_state_read_evaluator(state_fd, getuid(), name.app, &model, &err) < 0)
       fail(err.text);
     read = ft_io_monotonic();
     if (ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &estimate,
@@ -304,8 +304,7 @@ int main(void)
 
   if (!mkdtemp(directory))
     fail("mkdtemp");
-  (void)snprintf(models, sizeof models, "%s/" FT_LAYOUT_MODELS "/%u", directory,
-                 (unsigned)getuid());
+  (void)snprintf(models, sizeof models, "%s/" FT_STATE_MODELS "/%u", directory, (unsigned)getuid());
   if (ft_io_make_path(models, 0700, &err) < 0)
     fail(err.text);
   state_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -331,7 +331,7 @@ static int read_one(const char *path, const struct stat *st, int type, struct FT
   static union {
     ft_model model;
     ft_performance performance;
-    ft_kin kin;
+    ft_similar_apps kin;
     ft_observation observation;
     ft_site site;
     ft_apps apps;

@@ -23,7 +23,7 @@
 
 #include "agent/measure/measure.h"
 #include "predictor/core/io.h"
-#include "predictor/core/order.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 
@@ -113,7 +113,7 @@ static void take(struct bench *bench)
 /* CPU seconds that all samples together took above plain ones. */
 static double readings(struct bench *bench)
 {
-  double median = ft_order_median(bench->used, bench->samples), sum = 0;
+  double median = ft_sort_median(bench->used, bench->samples), sum = 0;
 
   for (size_t i = 0; i < bench->samples; i++)
     sum += bench->used[i] - median;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A site that has just got a GPU, for tests/bench/refine: runs of networks arrive one by one, each
- * is estimated by what was measured before it (estimate/gpu_refine.c), then learnt. Standard input:
- * lines "APP NETWORK MEASURED", the latter in MiB, the first without context. Prints "P05 P50 P95"
- * in MiB for each.
+ * is estimated by what was measured before it (estimate/gpu_calibration.c), then learnt. Standard
+ * input: lines "APP NETWORK MEASURED", the latter in MiB, the first without context. Prints "P05
+ * P50 P95" in MiB for each.
  */
 #include "config.h"
 
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/gpu_refine.h"
-#include "predictor/online/gpus.h"
+#include "predictor/estimate/gpu_calibration.h"
+#include "predictor/online/gpu_observations.h"
 
 #define MIB 1048576.0
 
@@ -50,19 +50,19 @@ static void estimate(const ft_model *model, double network, double measured, uin
                        .gpu_name = "NVIDIA H100 80GB HBM3",
                        .has_gpu_memory_bytes = true,
                        .gpu_memory_bytes = (uint64_t)measured };
-  uint32_t hash = ft_gpus_hash(o.gpu_name);
+  uint32_t hash = ft_gpu_observations_hash(o.gpu_name);
   struct ft_gpu_device device;
 
   memory.bytes = (double)memory.context_bytes + network;
   memory.least_bytes = memory.squeezed_bytes = memory.bytes;
   ft_gpu_device_fit(kind->runs, kind->runs_count, (double)memory.context_bytes, network, &device);
-  ft_gpu_refine(&memory, gpu, &device, model, &hash, 1);
+  ft_gpu_calibrate(&memory, gpu, &device, model, &hash, 1);
   printf("%.1f %.1f %.1f\n", ft_estimate_quantile(&memory.estimate, 0.05) / MIB,
          ft_estimate_quantile(&memory.estimate, 0.5) / MIB,
          ft_estimate_quantile(&memory.estimate, 0.95) / MIB);
   (void)ft_feature_number(o.submission.features, &o.submission.features_count, 1,
                           FT_FEATURE_NETWORK, network);
-  (void)ft_gpus_learn(&site.gpus, &o);
+  (void)ft_gpu_observations_learn(&site.gpus, &o);
 }
 
 int main(void)
@@ -87,7 +87,7 @@ int main(void)
       model->history[model->history_count++] =
           (ft_run){ .gpu_bytes = (float)(y * MIB),
                     .network_bytes = (float)(x * MIB),
-                    .gpu = ft_gpus_hash(site.gpus.kinds[0].name) };
+                    .gpu = ft_gpu_observations_hash(site.gpus.kinds[0].name) };
   }
   return 0;
 }

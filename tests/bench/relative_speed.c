@@ -9,7 +9,7 @@
 
 #include "predictor/cli/relative/relative.h"
 #include "predictor/core/io.h"
-#include "predictor/core/order.h"
+#include "predictor/core/sort.h"
 
 enum { ASKED = 2000 };
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
   }
   first = took[0];
   printf("a prediction of %zu platforms: median %.1f us, first %.1f us\n", m.platforms - 1,
-         ft_order_median(took, ASKED), first);
+         ft_sort_median(took, ASKED), first);
   ft_relative_table_free(&t);
   ft_relative_model_free(&m);
   return 0;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "predictor/core/text.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 static bool take_place(const char *word, ft_place *place)
 {
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
                                         .intercept = 100e6,
                                         .residuals_count = 40 } };
   struct ft_text number = ft_text_from(argc > 4 ? argv[2] : "");
-  char path[4096], name[FT_LAYOUT_NAME_SIZE];
+  char path[4096], name[FT_STATE_NAME_SIZE];
   struct ft_error err = { "usage: make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]..." };
   uint64_t uid;
   int fd;
@@ -55,10 +55,10 @@ int main(int argc, char **argv)
   p.places[0].runs = 40;
   for (int i = 0; i < 40; i++)
     p.pace.residuals[i] = 0.002 * (i - 20);
-  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_MODELS "/%lu", argv[1], (unsigned long)uid);
+  (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS "/%lu", argv[1], (unsigned long)uid);
   (void)mkdir(path, 0755);
   fd = open(path, O_RDONLY | O_DIRECTORY);
-  ft_layout_performance_name(p.app, name);
+  ft_state_performance_name(p.app, name);
   if (fd < 0)
     ft_error_errno(&err, "%s", path);
   if (fd < 0 || ft_record_write(FT_RECORD_PERFORMANCE, &p, fd, name, 0644, &err) < 0)

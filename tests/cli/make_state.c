@@ -19,7 +19,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/online/online.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 #include "predictor/site/conf.h"
 
 #define RUNS "42"
@@ -111,7 +111,7 @@ static int write_site(int fd)
     .nodes_count = 1,
     .nodes = { { .count = 4, .cpus = 64, .mem_bytes = 256 * FT_GIB, .threads_per_core = 2 } }
   };
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
 
   ft_config_defaults(&config);
   config.policy.reject_probability = 0.9;
@@ -126,16 +126,16 @@ static int write_site(int fd)
                  SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
                  SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
                  SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
-  ft_layout_partition_name("main", name);
-  if (ft_record_write(FT_RECORD_SITE, &site, fd, FT_LAYOUT_SITE, 0644, &err) < 0)
+  ft_state_partition_name("main", name);
+  if (ft_record_write(FT_RECORD_SITE, &site, fd, FT_STATE_SITE, 0644, &err) < 0)
     return -1;
-  return write_below(FT_RECORD_PARTITION, &partition, fd, FT_LAYOUT_PARTITIONS, name);
+  return write_below(FT_RECORD_PARTITION, &partition, fd, FT_STATE_PARTITIONS, name);
 }
 
 int main(int argc, char **argv)
 {
   static ft_model model;
-  char folder[64], name[FT_LAYOUT_NAME_SIZE];
+  char folder[64], name[FT_STATE_NAME_SIZE];
   struct ft_text number = ft_text_from(argc >= 3 && argc <= 5 ? argv[2] : "");
   struct ft_text many = ft_text_from(argc == 5 ? argv[4] : RUNS);
   const char *app = argc >= 4 ? argv[3] : "unet3d";
@@ -153,9 +153,9 @@ int main(int argc, char **argv)
     ft_error_errno(&err, "%s", argv[1]);
     return fail();
   }
-  (void)mkdirat(fd, FT_LAYOUT_MODELS, 0755);
-  ft_layout_model_name(app, name);
-  (void)snprintf(folder, sizeof folder, FT_LAYOUT_MODELS "/%lu", (unsigned long)uid);
+  (void)mkdirat(fd, FT_STATE_MODELS, 0755);
+  ft_state_model_name(app, name);
+  (void)snprintf(folder, sizeof folder, FT_STATE_MODELS "/%lu", (unsigned long)uid);
   status = fill_model(&model, app, (uint32_t)uid, (int)runs) < 0 || write_site(fd) < 0 ||
            write_below(FT_RECORD_MODEL, &model, fd, folder, name) < 0;
   close(fd);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "predictor/request/describe.h"
-#include "predictor/request/frame.h"
+#include "predictor/request/helper_protocol.h"
 
 enum { ARGUMENTS = 16, LINES = 4096 };
 
@@ -117,10 +117,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static struct ft_frame frame;
+  static struct ft_helper_message frame;
   struct ft_error err;
 
   describe(data, size);
-  (void)ft_frame_read((const char *)data, size, &frame, &err);
+  (void)ft_helper_message_read((const char *)data, size, &frame, &err);
   return 0;
 }

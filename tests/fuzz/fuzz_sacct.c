@@ -60,10 +60,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
   import.fd = fuzz_fd(data + 1, size - 1);
   import.keep_going = data[0] & 2;
-  import.zone = data[0] & 4 ? ft_zone_open("+01:00", NULL, &err) : NULL;
+  import.zone = data[0] & 4 ? ft_timezone_open("+01:00", NULL, &err) : NULL;
   status = data[0] & 1 ? ft_import_csv(&import, &err) : ft_import_sacct(&import, &err);
   if (status < 0)
     skipped(&err, NULL);
-  ft_zone_close((struct ft_zone *)import.zone);
+  ft_timezone_close((struct ft_timezone *)import.zone);
   return 0;
 }

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "predictor/history/trace.h"
+#include "predictor/rebuild/trace.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   source.fd = fuzz_fd(data + 1, size - 1);
   source.peak_rss = data[0] & 1;
   source.no_input = data[0] & 2;
-  source.zone = data[0] & 4 ? ft_zone_open("+01:00", NULL, &err) : NULL;
+  source.zone = data[0] & 4 ? ft_timezone_open("+01:00", NULL, &err) : NULL;
   (void)ft_trace_guess(&source, &err);
   if (ft_trace_read(&trace, &source, &err) < 0)
     fuzz_refused(&err);
@@ -34,6 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 isfinite(run->request_bytes));
     }
   ft_trace_free(&trace);
-  ft_zone_close((struct ft_zone *)source.zone);
+  ft_timezone_close((struct ft_timezone *)source.zone);
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "predictor/core/zone.h"
+#include "predictor/core/timezone.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static const int64_t instants[] = { -62167219200, -1, 0, 1795210200, 253402300799 };
   struct ft_error err = { "" };
-  struct ft_zone *zone;
+  struct ft_timezone *zone;
   static int fd = -1;
 
   if (fd < 0) {
@@ -34,13 +34,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)atexit(clean);
   }
   fuzz_fill(fd, data, size);
-  zone = ft_zone_open("zone", folder, &err);
+  zone = ft_timezone_open("zone", folder, &err);
   if (!zone)
     fuzz_refused(&err);
   for (size_t i = 0; zone && i < sizeof instants / sizeof *instants; i++) {
-    fuzz_must(labs(ft_zone_offset(zone, instants[i])) <= 7 * 86400);
-    (void)ft_zone_to_utc(zone, instants[i]);
+    fuzz_must(labs(ft_timezone_offset(zone, instants[i])) <= 7 * 86400);
+    (void)ft_timezone_to_utc(zone, instants[i]);
   }
-  ft_zone_close(zone);
+  ft_timezone_close(zone);
   return 0;
 }

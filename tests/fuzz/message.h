@@ -16,7 +16,7 @@ union fuzz_message {
   ft_answer answer;
   ft_performance performance;
   ft_platforms platforms;
-  ft_kin kin;
+  ft_similar_apps kin;
   ft_prior prior;
   ft_gpus gpus;
   ft_question question;

@@ -3,14 +3,15 @@
 #ifndef FT_TESTS_DECIDED_H
 #define FT_TESTS_DECIDED_H
 
-#include "predictor/decide/plan.h"
+#include "predictor/decide/sizing.h"
 
 /* SAID may be NULL. */
-static inline void decide(const struct ft_question *q, ft_decision *d, struct ft_explanation *said)
+static inline void decide(const struct ft_decision_input *q, ft_decision *d,
+                          struct ft_explanation *said)
 {
-  struct ft_plan plan;
+  struct ft_sizing plan;
 
-  ft_plan_make(q, &plan);
+  ft_sizing_make(q, &plan);
   ft_decide(q, &plan, d);
   if (said)
     ft_explain(q, &plan, d, said);

@@ -2,8 +2,8 @@
 /* Job arrays, from the list and the script to what is known of each element. */
 #include "config.h"
 
-#include "tests/unit/scratch.h"
 #include "tests/unit/decided.h"
+#include "tests/unit/scratch.h"
 
 #include <locale.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "predictor/online/online.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
-#include "predictor/request/frame.h"
+#include "predictor/request/helper_protocol.h"
 #include "predictor/request/names.h"
 
 /* glibc's newlocale does not free the list that it makes of LOCPATH. */
@@ -563,15 +563,15 @@ static void the_largest_files_are_among_those_estimated(void **state)
 static void the_child_is_told_of_the_array(void **state)
 {
   struct ft_description what = { .array = "1-4", .script = "x", .script_length = 1 };
-  struct ft_frame *frame = malloc(sizeof *frame);
+  struct ft_helper_message *frame = malloc(sizeof *frame);
   ft_request request = { .array_tasks = 4 };
   struct ft_buf buf;
 
   (void)state;
   assert_non_null(frame);
   ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_frame_write(&what, &request, NULL, &buf, &err), 0);
-  assert_int_equal(ft_frame_read(buf.data, buf.length, frame, &err), 0);
+  assert_int_equal(ft_helper_message_write(&what, &request, NULL, &buf, &err), 0);
+  assert_int_equal(ft_helper_message_read(buf.data, buf.length, frame, &err), 0);
   assert_string_equal(frame->description.array, "1-4");
   ft_buf_free(&buf);
   free(frame);
@@ -608,24 +608,29 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
                                           .nodes_count = 1,
                                           .nodes = { { .cpus = 8,
                                                        .mem_bytes = UINT64_C(8) << 30 } } };
-  static struct ft_element_estimates elements;
+  static struct ft_array_estimates elements;
   struct ft_facts facts = { .runs = 0 };
   ft_model model = by_index();
   struct ft_explanation said;
   ft_request request = { .array_tasks = 10 };
   ft_policy policy;
   ft_decision d;
-  struct ft_question q = { .mode = FT_MODE_SET, .app = "x", .request = &request,
-                           .policy = &policy, .partition = &partition, .elements = &elements,
-                           .memory_is_consumable = true, .rule = FT_RULE_RSS };
+  struct ft_decision_input q = { .mode = FT_MODE_SET,
+                                 .app = "x",
+                                 .request = &request,
+                                 .policy = &policy,
+                                 .partition = &partition,
+                                 .elements = &elements,
+                                 .memory_is_consumable = true,
+                                 .rule = FT_RULE_RSS };
   size_t largest;
 
   (void)state;
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-10");
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;
-  elements.count = ft_array_choose("1-10", &out, elements.index, FT_ELEMENT_ESTIMATES);
-  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &facts, &err), 0);
+  elements.count = ft_array_choose("1-10", &out, elements.index, FT_ARRAY_ESTIMATES);
+  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 10);
   largest = ft_decide_largest(&elements, &policy);
   assert_int_equal(elements.index[largest], 10);
@@ -658,18 +663,18 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
 
 static void elements_that_do_not_differ_are_estimated_once(void **state)
 {
-  static struct ft_element_estimates elements;
+  static struct ft_array_estimates elements;
   struct ft_facts facts = { .runs = 0 };
   ft_model model = by_index();
 
   (void)state;
   describe("./x --n 3\n", NULL);
-  elements.count = ft_array_choose("0-3999999", &out, elements.index, FT_ELEMENT_ESTIMATES);
-  assert_int_equal(elements.count, FT_ELEMENT_ESTIMATES);
-  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &facts, &err), 0);
+  elements.count = ft_array_choose("0-3999999", &out, elements.index, FT_ARRAY_ESTIMATES);
+  assert_int_equal(elements.count, FT_ARRAY_ESTIMATES);
+  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 1);
   elements.count = 0;
-  assert_int_equal(ft_estimate_elements(&model, &out, 1, &elements, &facts, &err), -1);
+  assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), -1);
 }
 
 /* ---- what each task is told ---- */
@@ -714,9 +719,9 @@ static double decide_array(const char *script, const char *array)
   describe(script, array);
   out.request.array_tasks = ft_array_count(array);
   known.evidence.elements.count =
-      ft_array_choose(array, &out, known.evidence.elements.index, FT_ELEMENT_ESTIMATES);
-  assert_true(ft_evidence_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
-                                   &known.evidence.facts));
+      ft_array_choose(array, &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
+  assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
+                                       &known.evidence.facts));
   ft_submission_decide(&question, &decided);
   begun = clock();
   ft_tasks_note(&decided, &known, &out, array, &out.tasks);
@@ -784,9 +789,9 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
     out.elements[0].value[out.elements[0].value_count++] = i % 2 ? 100 : 900;
   }
   known.evidence.elements.count =
-      ft_array_choose("0-299", &out, known.evidence.elements.index, FT_ELEMENT_ESTIMATES);
-  assert_true(ft_evidence_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
-                                   &known.evidence.facts));
+      ft_array_choose("0-299", &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
+  assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
+                                       &known.evidence.facts));
   decided.question.elements = &known.evidence.elements;
   ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 300);

@@ -6,7 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/learn/neural/autoencoder_work.h"
-#include "predictor/learn/numbers.h"
+#include "predictor/learn/number_stream.h"
 
 enum { ROWS = 200, COLUMNS = 12, OUTPUTS = 3, HIDDEN = 2 };
 
@@ -43,7 +43,7 @@ static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part 
                         enum ft_autoencoder_phase phase, const float *x, const float *y,
                         size_t rows, double kl)
 {
-  struct ft_network *n = &w->part[part];
+  struct ft_mlp *n = &w->part[part];
   struct ft_autoencoder_told told;
   struct ft_random random;
   float *kept = malloc(n->parameters * sizeof *kept), *way = malloc(n->parameters * sizeof *way);
@@ -113,8 +113,8 @@ static void adam_finds_the_least_squares(void **state)
 {
   const size_t width[] = { 3, 1 };
   float x[30 * 3], y[30], out;
-  struct ft_network n;
-  struct ft_network_pass pass;
+  struct ft_mlp n;
+  struct ft_mlp_pass pass;
   struct ft_adam adam;
   struct ft_blas blas;
   struct ft_random random;
@@ -128,25 +128,25 @@ static void adam_finds_the_least_squares(void **state)
     y[r] = 1 + 2 * x[3 * r] - 0.5F * x[3 * r + 2];
   }
   assert_int_equal(ft_blas_open(&blas, &err), 0);
-  assert_int_equal(ft_network_make(&n, width, 1, &random, &err), 0);
-  assert_int_equal(ft_network_pass_make(&pass, &n, 30, &err), 0);
+  assert_int_equal(ft_mlp_make(&n, width, 1, &random, &err), 0);
+  assert_int_equal(ft_mlp_pass_make(&pass, &n, 30, &err), 0);
   assert_int_equal(ft_adam_make(&adam, &n, &err), 0);
   for (size_t step = 0; step < 3000; step++) {
-    ft_network_forward(&blas, &n, x, 30, &pass);
+    ft_mlp_forward(&blas, &n, x, 30, &pass);
     for (size_t r = 0; r < 30; r++)
       pass.slope[0][r] = (pass.out[0][r] - y[r]) / 30;
-    ft_network_backward(&blas, &n, &pass, adam.gradient, NULL);
+    ft_mlp_backward(&blas, &n, &pass, adam.gradient, NULL);
     ft_adam_step(&adam, &n, 1e-2F);
   }
   assert_near((double)n.parameter[0], 2, 1e-3);
   assert_near((double)n.parameter[2], -0.5, 1e-3);
   assert_near((double)n.parameter[3], 1, 1e-3);
   /* asked without OpenBLAS it says the same */
-  ft_network_predict(&n, x, &out);
+  ft_mlp_predict(&n, x, &out);
   assert_near((double)out, (double)pass.out[0][0], 1e-3);
   ft_adam_free(&adam);
-  ft_network_pass_free(&pass);
-  ft_network_free(&n);
+  ft_mlp_pass_free(&pass);
+  ft_mlp_free(&n);
   ft_blas_close(&blas);
 }
 
@@ -296,10 +296,10 @@ static void kept_and_read_back_it_says_the_same_and_equal_seeds_too(void **state
   struct ft_samples samples = { w.x, w.y, ROWS, COLUMNS, OUTPUTS };
   struct ft_autoencoder_settings settings = small(NULL);
   struct ft_autoencoder m[2], back;
-  struct ft_numbers_reader in;
+  struct ft_number_reader in;
   struct ft_error err;
   struct ft_buf buf;
-  struct ft_numbers numbers = { &buf };
+  struct ft_number_stream numbers = { &buf };
   double said[3][OUTPUTS] = { { 0 } };
 
   (void)state;
@@ -316,11 +316,11 @@ static void kept_and_read_back_it_says_the_same_and_equal_seeds_too(void **state
   ft_autoencoder_save(&m[0], &numbers);
   assert_false(buf.failed);
   for (size_t cut = 1; cut < 1000; cut *= 3) {
-    in = (struct ft_numbers_reader){ (const unsigned char *)buf.data, buf.length / 8 - cut, false };
+    in = (struct ft_number_reader){ (const unsigned char *)buf.data, buf.length / 8 - cut, false };
     assert_int_equal(ft_autoencoder_load(&in, COLUMNS, OUTPUTS, &back, &err), -1);
     ft_autoencoder_free(&back);
   }
-  in = (struct ft_numbers_reader){ (const unsigned char *)buf.data, buf.length / 8, false };
+  in = (struct ft_number_reader){ (const unsigned char *)buf.data, buf.length / 8, false };
   assert_int_equal(ft_autoencoder_load(&in, COLUMNS, OUTPUTS, &back, &err), 0);
   assert_int_equal(in.left, 0);
   ft_autoencoder_add(&back, w.x, said[2]);

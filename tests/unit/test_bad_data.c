@@ -7,7 +7,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/allocation.h"
-#include "predictor/online/failure.h"
+#include "predictor/online/failure_cost.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "tests/unit/simulate.h"
@@ -260,7 +260,7 @@ static void an_app_that_means_something_else_overnight_is_learnt_anew(void **sta
 
     (void)start(NULL);
     ft_random_seed(&random, k / 3);
-    ft_failure_set_price(&model, price = prices[k % 3]);
+    ft_failure_cost_set_price(&model, price = prices[k % 3]);
     for (unsigned i = 0; i < 210; i++) {
       double batch = 1 + i * 7 % 32;
       double need = (i < 150 ? before : after)(batch)*exp(0.05 * ft_random_normal(&random));

@@ -6,14 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 
+#include "predictor/core/array_grow.h"
 #include "predictor/core/base64.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/cgroup.h"
-#include "predictor/core/grow.h"
 #include "predictor/core/hash.h"
 #include "predictor/core/io.h"
-#include "predictor/core/order.h"
 #include "predictor/core/random.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/units.h"
 #include "predictor/core/utf8.h"
 
@@ -170,15 +170,15 @@ static void medians_lie_in_the_middle(void **state)
   double odd[] = { 3, 1, 2 }, even[] = { 4, 1, 3, 2 }, one[] = { 7 };
 
   (void)state;
-  assert_true(ft_order_median(odd, 3) == 2 && odd[0] == 1 && odd[2] == 3);
-  assert_true(ft_order_median(even, 4) == 2.5);
-  assert_true(ft_order_median(one, 1) == 7);
+  assert_true(ft_sort_median(odd, 3) == 2 && odd[0] == 1 && odd[2] == 3);
+  assert_true(ft_sort_median(even, 4) == 2.5);
+  assert_true(ft_sort_median(one, 1) == 7);
   for (size_t count = 1; count <= 60; count++) {
     double value[60], sorted[60];
 
     for (size_t i = 0; i < count; i++)
       sorted[i] = value[i] = (double)(i * 7919 % 31);
-    assert_true(ft_order_middle(value, count) == ft_order_median(sorted, count));
+    assert_true(ft_sort_median_sorted(value, count) == ft_sort_median(sorted, count));
   }
 }
 
@@ -276,14 +276,14 @@ static void an_array_grows_up_to_its_limit(void **state)
 
   (void)state;
   for (unsigned i = 0; i < 100; i++) {
-    grown = ft_grow(array, &room, i, sizeof *grown, 100);
+    grown = ft_array_grow(array, &room, i, sizeof *grown, 100);
     assert_non_null(grown);
     assert_true(room > i && room <= 100);
     array = grown;
     array[i] = i;
   }
-  assert_null(ft_grow(array, &room, 100, sizeof *grown, 100));
-  assert_null(ft_grow(array, &room, 100, SIZE_MAX / 2, SIZE_MAX));
+  assert_null(ft_array_grow(array, &room, 100, sizeof *grown, 100));
+  assert_null(ft_array_grow(array, &room, 100, SIZE_MAX / 2, SIZE_MAX));
   assert_int_equal(room, 100);
   for (unsigned i = 0; i < 100; i++)
     assert_int_equal(array[i], i);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "tests/unit/unit.h"
 #include "tests/unit/decided.h"
+#include "tests/unit/unit.h"
 
 #include "predictor/core/units.h"
-#include "predictor/decide/plan.h"
+#include "predictor/decide/sizing.h"
 #include "predictor/learn/distribution.h"
 
 #define MB FT_MIB
@@ -113,15 +113,15 @@ static const ft_partition tiny = { .name = "main",
                                    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } };
 
 /* The bytes that the least favourable node of the job has without foretell; 0: no limit known. */
-static uint64_t limit_without(const struct ft_question *question)
+static uint64_t limit_without(const struct ft_decision_input *question)
 {
-  struct ft_question q = *question;
+  struct ft_decision_input q = *question;
   ft_policy policy = { .mode = FT_MODE_OFF };
-  struct ft_plan plan;
+  struct ft_sizing plan;
 
   q.mode = FT_MODE_OFF;
   q.policy = &policy;
-  ft_plan_make(&q, &plan);
+  ft_sizing_make(&q, &plan);
   return plan.limit;
 }
 
@@ -179,7 +179,7 @@ static void limits_follow_tasks_nodes_and_cpus(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct ft_question q = { .request = &cases[i].request,
+    struct ft_decision_input q = { .request = &cases[i].request,
                              .partition = cases[i].partition,
                              .memory_is_consumable = !cases[i].not_consumable };
     uint64_t limit = limit_without(&q);
@@ -243,7 +243,7 @@ static void hyperthreads_count_as_slurm_counts_them(void **state)
 
     for (size_t k = 0; k < COUNT_OF(sites); k++) {
       ft_partition partition = *cases[i].partition;
-      struct ft_question q = { .request = &cases[i].request,
+      struct ft_decision_input q = { .request = &cases[i].request,
                                .partition = &partition,
                                .memory_is_consumable = true };
       uint64_t limit;
@@ -513,7 +513,7 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
   struct ft_estimate e = estimate_of(need, s->runs);
   struct ft_facts facts = facts_of(s->runs, need, died_at);
   ft_policy policy;
-  struct ft_question q = { .mode = s->mode,
+  struct ft_decision_input q = { .mode = s->mode,
                            .app = "unet3d",
                            .request = &s->request,
                            .estimate = s->runs ? &e : NULL,
@@ -979,7 +979,7 @@ static void each_rule_decides_at_its_edges(void **state)
     struct ft_estimate e = estimate_of(c->estimate * (double)GB, c->runs);
     ft_policy policy = ft_policy_defaults;
     struct ft_facts facts = c->facts;
-    struct ft_question q = { .mode = c->site_mode ? FT_MODE_UNSET : c->mode,
+    struct ft_decision_input q = { .mode = c->site_mode ? FT_MODE_UNSET : c->mode,
                              .app = "x",
                              .request = &c->request,
                              .estimate = c->estimate > 0 ? &e : NULL,
@@ -1012,9 +1012,9 @@ static void each_rule_decides_at_its_edges(void **state)
 
 /* ---- what must hold whatever is asked ---- */
 
-static bool smaller_than_without(const struct ft_question *q, const ft_decision *d)
+static bool smaller_than_without(const struct ft_decision_input *q, const ft_decision *d)
 {
-  struct ft_question without = *q;
+  struct ft_decision_input without = *q;
   uint64_t before = limit_without(&without), after;
   ft_request request = *q->request;
 
@@ -1025,7 +1025,7 @@ static bool smaller_than_without(const struct ft_question *q, const ft_decision 
   return !before || after < before;
 }
 
-static void check_laws(const struct ft_question *q, const ft_decision *d,
+static void check_laws(const struct ft_decision_input *q, const ft_decision *d,
                        const struct ft_explanation *said)
 {
   ft_mode mode = q->mode ? q->mode : q->policy->mode;
@@ -1038,7 +1038,7 @@ static void check_laws(const struct ft_question *q, const ft_decision *d,
                           d->action == FT_ACTION_TRIM));
   assert_true(said->error == (d->action == FT_ACTION_REJECT));
   for (int l = 0; l < said->count; l++)
-    assert_true(said->line[l][0] && strlen(said->line[l]) < FT_EXPLAIN_SIZE - 1);
+    assert_true(said->line[l][0] && strlen(said->line[l]) < FT_MESSAGE_SIZE - 1);
   if (mode == FT_MODE_OFF && d->action != FT_ACTION_REJECT)
     assert_true(d->action == FT_ACTION_LEAVE && !said->count && !d->has_p_oom);
   if (d->overrode)
@@ -1084,7 +1084,7 @@ static void the_laws_hold_for_every_combination(void **state)
     ft_request request = { 0 };
     struct ft_estimate e;
     struct ft_facts facts;
-    struct ft_question q = { .app = "a", .request = &request, .policy = &policy };
+    struct ft_decision_input q = { .app = "a", .request = &request, .policy = &policy };
     struct ft_explanation said;
     ft_decision d;
 
@@ -1125,7 +1125,7 @@ static void long_names_are_cut_not_overrun(void **state)
   ft_partition partition = tiny;
   ft_policy policy;
   ft_decision d;
-  struct ft_question q = { .mode = FT_MODE_SET, .app = app, .request = &s.request, .estimate = &e,
+  struct ft_decision_input q = { .mode = FT_MODE_SET, .app = app, .request = &s.request, .estimate = &e,
                            .policy = &policy, .partition = &partition,
                            .memory_is_consumable = true, .rule = FT_RULE_RSS };
 
@@ -1139,7 +1139,7 @@ static void long_names_are_cut_not_overrun(void **state)
   policy.reject_probability = 0.5;
   decide(&q, &d, &said);
   assert_int_equal(said.count, 2);
-  assert_true(strlen(said.line[0]) < FT_EXPLAIN_SIZE - 1);
+  assert_true(strlen(said.line[0]) < FT_MESSAGE_SIZE - 1);
 }
 
 static void exceedance_and_quantile_are_inverse(void **state)

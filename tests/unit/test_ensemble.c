@@ -5,9 +5,9 @@
 
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
-#include "predictor/estimate/chain.h"
 #include "predictor/estimate/ensemble.h"
 #include "predictor/estimate/memory.h"
+#include "predictor/estimate/retry_sequence.h"
 #include "predictor/online/online.h"
 #include "predictor/record/check.h"
 
@@ -15,9 +15,9 @@
 
 /* ---- the chain of attempts ---- */
 
-static double by_trying_all(const struct ft_chain *c, double price, double fixed)
+static double by_trying_all(const struct ft_retry_sequence *c, double price, double fixed)
 {
-  double rest[FT_CHAIN_POINTS + 1], best = 0;
+  double rest[FT_RETRY_SEQUENCE_POINTS + 1], best = 0;
 
   rest[c->count] = 0;
   for (size_t i = c->count; i-- > 0;) {
@@ -44,31 +44,32 @@ static void no_other_chain_is_expected_to_waste_less(void **state)
   (void)state;
   ft_random_seed(&random, 1);
   for (int turn = 0; turn < 500; turn++) {
-    size_t count = 1 + (size_t)ft_random_below(&random, FT_CHAIN_POINTS);
+    size_t count = 1 + (size_t)ft_random_below(&random, FT_RETRY_SEQUENCE_POINTS);
     double bytes = 1, price = (double)(1 + ft_random_below(&random, 40)) / 10;
     double fixed = (double)ft_random_below(&random, 4);
-    struct ft_chain chain;
+    struct ft_retry_sequence chain;
 
-    ft_chain_start(&chain);
+    ft_retry_sequence_start(&chain);
     for (size_t i = 0; i < count; i++) {
       bytes *= 1 + 0.2 * pow((double)ft_random_below(&random, 1000) / 1000, 4);
-      ft_chain_add(&chain, bytes, (double)(1 + ft_random_below(&random, 1000)) / 1000);
+      ft_retry_sequence_add(&chain, bytes, (double)(1 + ft_random_below(&random, 1000)) / 1000);
     }
-    assert_near(ft_chain_first(&chain, price, fixed), by_trying_all(&chain, price, fixed), 1e-12);
+    assert_near(ft_retry_first_allocation(&chain, price, fixed),
+                by_trying_all(&chain, price, fixed), 1e-12);
   }
 }
 
 static void a_chain_holds_no_more_than_its_points(void **state)
 {
-  struct ft_chain chain;
+  struct ft_retry_sequence chain;
 
   (void)state;
-  ft_chain_start(&chain);
-  assert_near(ft_chain_first(&chain, 1, 0), 0, 0);
-  for (int i = 0; i < 2 * FT_CHAIN_POINTS; i++)
-    ft_chain_add(&chain, 1 + i, 1);
-  assert_int_equal(chain.count, FT_CHAIN_POINTS);
-  assert_true(ft_chain_first(&chain, 1, 0) > 0);
+  ft_retry_sequence_start(&chain);
+  assert_near(ft_retry_first_allocation(&chain, 1, 0), 0, 0);
+  for (int i = 0; i < 2 * FT_RETRY_SEQUENCE_POINTS; i++)
+    ft_retry_sequence_add(&chain, 1 + i, 1);
+  assert_int_equal(chain.count, FT_RETRY_SEQUENCE_POINTS);
+  assert_true(ft_retry_first_allocation(&chain, 1, 0) > 0);
 }
 
 static void needs_added_together_are_those_added_one_by_one(void **state)
@@ -78,20 +79,20 @@ static void needs_added_together_are_those_added_one_by_one(void **state)
   (void)state;
   ft_random_seed(&random, 2);
   for (int turn = 0; turn < 200; turn++) {
-    double bytes[2 * FT_CHAIN_POINTS], mass[2 * FT_CHAIN_POINTS], last = 1;
-    size_t count = 1 + (size_t)ft_random_below(&random, 2 * FT_CHAIN_POINTS);
+    double bytes[2 * FT_RETRY_SEQUENCE_POINTS], mass[2 * FT_RETRY_SEQUENCE_POINTS], last = 1;
+    size_t count = 1 + (size_t)ft_random_below(&random, 2 * FT_RETRY_SEQUENCE_POINTS);
     size_t first = (size_t)ft_random_below(&random, count);
-    static struct ft_chain one, all;
+    static struct ft_retry_sequence one, all;
 
-    ft_chain_start(&one);
-    ft_chain_start(&all);
+    ft_retry_sequence_start(&one);
+    ft_retry_sequence_start(&all);
     for (size_t i = 0; i < count; i++) {
-      bytes[i] = last *= 1 + FT_CHAIN_SAME * ft_random_double(&random);
+      bytes[i] = last *= 1 + FT_RETRY_SEQUENCE_SAME * ft_random_double(&random);
       mass[i] = ft_random_double(&random);
-      ft_chain_add(&one, bytes[i], mass[i]);
+      ft_retry_sequence_add(&one, bytes[i], mass[i]);
     }
-    ft_chain_add_all(&all, bytes, mass, first);
-    ft_chain_add_all(&all, bytes + first, mass + first, count - first);
+    ft_retry_sequence_add_all(&all, bytes, mass, first);
+    ft_retry_sequence_add_all(&all, bytes + first, mass + first, count - first);
     assert_int_equal(all.count, one.count);
     assert_memory_equal(all.bytes, one.bytes, one.count * sizeof *one.bytes);
     assert_memory_equal(all.below, one.below, (one.count + 1) * sizeof *one.below);
@@ -450,11 +451,11 @@ static const struct {
                 { offsetof(ft_evaluator, reach), true },
                 { offsetof(ft_evaluator, intercept), true },
                 { offsetof(ft_evaluator, judged), true },
-                { offsetof(ft_evaluator, views[FT_VIEW_POWER].slope), true },
-                { offsetof(ft_evaluator, views[FT_VIEW_LINE].intercept), true },
+                { offsetof(ft_evaluator, views[FT_BASELINE_POWER].slope), true },
+                { offsetof(ft_evaluator, views[FT_BASELINE_LINE].intercept), true },
                 { offsetof(ft_evaluator, needs), false },
                 { offsetof(ft_evaluator, places), false },
-                { offsetof(ft_evaluator, views[FT_VIEW_PEAK].needs), false },
+                { offsetof(ft_evaluator, views[FT_BASELINE_CONSTANT].needs), false },
                 { offsetof(ft_evaluator, seconds), false } };
 
 /* Number WHICH, of an array the last where LAST, else the first, becomes VALUE. */

@@ -5,7 +5,7 @@
 
 #include "predictor/core/random.h"
 #include "predictor/estimate/equation.h"
-#include "predictor/estimate/evaluate.h"
+#include "predictor/estimate/point_prediction.h"
 
 /* 1e9 + 2e6 * (batch / 4) * (edge / 32)^3 + 5e8 where arch is the second category */
 static const struct ft_expression code = {
@@ -136,21 +136,21 @@ static void the_centre_is_the_equations_where_it_has_one(void **state)
   e.equation = packed();
   e.terms[0] = (ft_term){ .column = 3, .low = 16, .high = 64, .scale = 1 };
   e.terms[1] = (ft_term){ .column = 1, .low = 1, .high = 16, .scale = 1 };
-  ft_evaluate_centre(&e, within, 4, &c);
+  ft_point_prediction(&e, within, 4, &c);
   assert_near(c.log, 15, 1e-12);
   e.by_equation = true;
-  ft_evaluate_centre(&e, within, 4, &c);
+  ft_point_prediction(&e, within, 4, &c);
   assert_near(exp(c.log), bytes_at(&e.equation, within, 4), 1e-9);
   assert_false(c.extrapolated);
   assert_true(c.doubt == 0);
-  ft_evaluate_centre(&e, missing, 4, &c);
+  ft_point_prediction(&e, missing, 4, &c);
   assert_near(c.log, 15, 1e-12);
-  ft_evaluate_centre(&e, beyond, 4, &c);
+  ft_point_prediction(&e, beyond, 4, &c);
   assert_near(exp(c.log), bytes_at(&e.equation, beyond, 4), 1e-9);
   assert_true(c.extrapolated);
   assert_true(c.doubt > 0.01);
   e.equation.code.bytes[0] = 31; /* from the future: as if there were none */
-  ft_evaluate_centre(&e, within, 4, &c);
+  ft_point_prediction(&e, within, 4, &c);
   assert_near(c.log, 15, 1e-12);
 }
 

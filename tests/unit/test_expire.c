@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/expire.h"
 #include "predictor/history/schema.h"
+#include "predictor/history/stale_models.h"
 #include "tests/unit/scratch.h"
 
 #define DAY 86400.0

@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/core/units.h"
-#include "predictor/estimate/elements.h"
+#include "predictor/estimate/array_estimates.h"
 #include "predictor/online/online.h"
 
 #define MB (double)FT_MIB

@@ -13,9 +13,9 @@
 #include "agent/ledger.h"
 #include "agent/sweep.h"
 #include "predictor/core/hash.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/expire.h"
-#include "predictor/record/layout.h"
+#include "predictor/history/stale_models.h"
+#include "predictor/record/state_files.h"
 #include "tests/unit/fixture.h"
 
 static char folder[SCRATCH_SIZE];
@@ -78,7 +78,7 @@ static unsigned published(const char *app)
   unsigned runs = 0;
 
   assert_non_null(model);
-  if (ft_layout_read_model(state_fd, (uint32_t)geteuid(), app, model, &err) == 0)
+  if (ft_state_read_model(state_fd, (uint32_t)geteuid(), app, model, &err) == 0)
     runs = model->runs;
   free(model);
   return runs;
@@ -96,7 +96,7 @@ static unsigned steps(void)
 static void marked_apps_are_published_and_only_they(void **state)
 {
   struct stat before, after;
-  char name[FT_LAYOUT_NAME_SIZE], path[256];
+  char name[FT_STATE_NAME_SIZE], path[256];
 
   (void)state;
   assert_int_equal(steps(), 1);
@@ -105,7 +105,7 @@ static void marked_apps_are_published_and_only_they(void **state)
   (void)steps();
   assert_int_equal(published("a"), 1);
   assert_int_equal(published("b"), 1);
-  ft_layout_model_name("a", name);
+  ft_state_model_name("a", name);
   (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
   assert_int_equal(stat(path, &before), 0);
   put(3, "b", 3);
@@ -225,7 +225,7 @@ static void what_is_published_with_its_run_is_not_made_again(void **state)
   ft_observation o = put(1, "a", 1);
   struct ft_ledger *ledger = open_ledger();
   struct stat before, after;
-  char name[FT_LAYOUT_NAME_SIZE], path[256];
+  char name[FT_STATE_NAME_SIZE], path[256];
 
   (void)state;
   while (ft_ledger_follow(ledger))
@@ -233,7 +233,7 @@ static void what_is_published_with_its_run_is_not_made_again(void **state)
   for (o.job_id = 2; o.job_id < 5; o.job_id++)
     assert_false(ft_ledger_take(ledger, &o));
   assert_int_equal(published("a"), 4);
-  ft_layout_model_name("a", name);
+  ft_state_model_name("a", name);
   (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
   assert_int_equal(stat(path, &before), 0);
   assert_false(ft_ledger_follow(ledger));
@@ -285,11 +285,11 @@ static void no_run_that_is_published_has_ended_in_the_future(void **state)
   put(2, "a", (double)time(NULL) + 1e6);
   (void)steps();
   now = (double)time(NULL);
-  assert_int_equal(ft_layout_read_model(state_fd, uid, "a", model, &err), 0);
+  assert_int_equal(ft_state_read_model(state_fd, uid, "a", model, &err), 0);
   assert_int_equal(model->runs, 2);
   assert_int_equal((int)model->history[0].time, 1);
   assert_true(model->history[1].time <= now && model->updated <= now);
-  assert_int_equal(ft_layout_read_own_performance(state_fd, uid, "a", performance, &err), 0);
+  assert_int_equal(ft_state_read_own_performance(state_fd, uid, "a", performance, &err), 0);
   assert_int_equal(performance->history_count, 2);
   assert_true(performance->history[1].time <= now && performance->updated <= now);
   free(performance);
@@ -309,7 +309,7 @@ static void another_rule_begins_anew(void **state)
   ft_follow_set_rule(follow, FT_RULE_CGROUP);
   (void)steps();
   for (const char *app = "a"; app; app = *app == 'a' ? "b" : NULL) {
-    assert_int_equal(ft_layout_read_model(state_fd, (uint32_t)geteuid(), app, model, &err), 0);
+    assert_int_equal(ft_state_read_model(state_fd, (uint32_t)geteuid(), app, model, &err), 0);
     assert_int_equal(model->rule, FT_RULE_CGROUP);
   }
   free(model);
@@ -319,9 +319,9 @@ static void another_rule_begins_anew(void **state)
 static bool noted(const char *likeness, const char *app)
 {
   struct ft_error err;
-  ft_kin kin;
+  ft_similar_apps kin;
 
-  if (ft_layout_read_kin(state_fd, (uint32_t)geteuid(), likeness, &kin, &err) < 0)
+  if (ft_state_read_similar_apps(state_fd, (uint32_t)geteuid(), likeness, &kin, &err) < 0)
     return false;
   for (pb_size_t i = 0; i < kin.apps_count; i++)
     if (strcmp(kin.apps[i].app, app) == 0)
@@ -331,14 +331,14 @@ static bool noted(const char *likeness, const char *app)
 
 static void note(const char *likeness, const char *app, const char *other)
 {
-  ft_kin kin = { .schema = FT_SCHEMA, .apps_count = other ? 2 : 1 };
-  char name[FT_LAYOUT_NAME_SIZE];
+  ft_similar_apps kin = { .schema = FT_SCHEMA, .apps_count = other ? 2 : 1 };
+  char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
 
   (void)snprintf(kin.likeness, sizeof kin.likeness, "%s", likeness);
   (void)snprintf(kin.apps[0].app, sizeof kin.apps[0].app, "%s", app);
   (void)snprintf(kin.apps[1].app, sizeof kin.apps[1].app, "%s", other ? other : "");
-  ft_layout_kin_name(likeness, name);
+  ft_state_similar_apps_name(likeness, name);
   assert_int_equal(ft_publish_own(publisher, (uint32_t)geteuid(), FT_RECORD_KIN, &kin, name, &err),
                    0);
 }
@@ -355,8 +355,8 @@ static void put_prior(const char *app, pb_size_t count)
   prior.known[0].key =
       ft_hash64(ft_hash64(FT_HASH_SEED, app, strlen(app)), (const char *)&uid, sizeof uid);
   assert_int_equal(
-      ft_record_write(FT_RECORD_PRIOR, &prior, state_fd, FT_LAYOUT_PRIOR_APPS, 0600, &err), 0);
-  assert_int_equal(ft_record_write(FT_RECORD_PRIOR, &prior, state_fd, FT_LAYOUT_PRIOR, 0644, &err),
+      ft_record_write(FT_RECORD_PRIOR, &prior, state_fd, FT_STATE_PRIOR_APPS, 0600, &err), 0);
+  assert_int_equal(ft_record_write(FT_RECORD_PRIOR, &prior, state_fd, FT_STATE_PRIOR, 0644, &err),
                    0);
 }
 
@@ -397,10 +397,9 @@ static void of_an_app_that_has_gone_nothing_is_left(void **state)
   assert_int_equal(published("b"), 1);
   assert_true(noted("name:both", "b") && !noted("name:both", "a"));
   assert_false(noted("program:one", "a"));
-  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR_APPS, &prior, &err),
-                   0);
+  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR_APPS, &prior, &err), 0);
   assert_int_equal(prior.known_count, 20);
-  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_LAYOUT_PRIOR, &prior, &err), 0);
+  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR, &prior, &err), 0);
   assert_int_equal(prior.apps, 20);
 
   /* its last app, and one too few for the site's needs to name nobody */
@@ -411,8 +410,8 @@ static void of_an_app_that_has_gone_nothing_is_left(void **state)
   sqlite3_close(db);
   put(3, "", now);
   expire_and_sweep(&none);
-  assert_int_equal(faccessat(state_fd, FT_LAYOUT_PRIOR, F_OK, 0), -1);
-  (void)snprintf(path, sizeof path, FT_LAYOUT_MODELS "/%u", (unsigned)geteuid());
+  assert_int_equal(faccessat(state_fd, FT_STATE_PRIOR, F_OK, 0), -1);
+  (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%u", (unsigned)geteuid());
   assert_int_equal(faccessat(state_fd, path, F_OK, 0), -1);
 
   /* who comes back begins anew */

@@ -7,9 +7,9 @@
 
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
-#include "predictor/history/changes.h"
 #include "predictor/history/expire.h"
 #include "predictor/history/forget.h"
+#include "predictor/history/stale_models.h"
 
 #define DAY 86400.0
 

@@ -2,7 +2,7 @@
 /* What an app's runs show of its GPU memory, and which slice the next one gets for it. */
 #include "tests/unit/unit.h"
 
-#include "predictor/decide/slice.h"
+#include "predictor/decide/mig_decision.h"
 #include "predictor/online/gpu_model.h"
 #include "predictor/online/online.h"
 
@@ -21,7 +21,7 @@ static const ft_partition partition = {
 /* An app's runs, and what is decided for its next submission. */
 struct story {
   ft_model model;
-  struct ft_evidence known;
+  struct ft_model_lookup known;
   ft_policy policy;
   ft_network said;
   uint32_t jobs;
@@ -95,18 +95,18 @@ static void run_batch(struct story *s, double batch, double mib_used, const char
 static void ask_batch(struct story *s, const char *gres, ft_mode mode, double batch)
 {
   ft_submission submission = { .schema = FT_SCHEMA, .app = "unet" };
-  struct ft_slice_question q = { .mode = mode,
-                                 .choose = true,
-                                 .gpu = "",
-                                 .option = gres[0] ? "gres" : "",
-                                 .value = gres,
-                                 .subject = "unet",
-                                 .evidence = "runs",
-                                 .policy = &s->policy,
-                                 .partition = &partition,
-                                 .table = &table,
-                                 .facts = &s->known.facts };
-  struct ft_slice_place place;
+  struct ft_mig_query q = { .mode = mode,
+                            .choose = true,
+                            .gpu = "",
+                            .option = gres[0] ? "gres" : "",
+                            .value = gres,
+                            .subject = "unet",
+                            .evidence = "runs",
+                            .policy = &s->policy,
+                            .partition = &partition,
+                            .table = &table,
+                            .facts = &s->known.facts };
+  struct ft_mig_request place;
   struct ft_error err;
 
   if (batch > 0)
@@ -115,11 +115,11 @@ static void ask_batch(struct story *s, const char *gres, ft_mode mode, double ba
   s->known.model = s->model;
   s->known.elements.count = 0;
   assert_true(ft_gpu_model_make(&s->known.model, &q.held_bytes, &err) > 0);
-  s->has_estimate =
-      ft_evidence_evaluate(&s->known.model, &submission, &s->policy, &s->known, &s->known.facts);
-  ft_slice_find(&q, &place);
+  s->has_estimate = ft_model_lookup_evaluate(&s->known.model, &submission, &s->policy, &s->known,
+                                             &s->known.facts);
+  ft_mig_request_find(&q, &place);
   s->said = (ft_network){ .error = "" };
-  (void)ft_slice_decide(&q, &place, s->has_estimate ? s->known.estimate : NULL, &s->said);
+  (void)ft_mig_decide(&q, &place, s->has_estimate ? s->known.estimate : NULL, &s->said);
 }
 
 static void ask(struct story *s, const char *gres, ft_mode mode)

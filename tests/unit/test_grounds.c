@@ -58,8 +58,8 @@ static void ask(const char *app, double input, uint64_t mem)
   if (input > 0)
     assert_true(ft_feature_number(submission.features, &submission.features_count, 24,
                                   "input_bytes", input));
-  if (!ft_evidence_evaluate(&known.evidence.model, &submission, &known.policy, &known.evidence,
-                            &known.evidence.facts))
+  if (!ft_model_lookup_evaluate(&known.evidence.model, &submission, &known.policy, &known.evidence,
+                                &known.evidence.facts))
     known.evidence.estimate = NULL;
   ft_submission_decide(&question, &decided);
   ft_grounds_find(&question, &decided, &grounds);

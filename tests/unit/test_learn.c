@@ -6,7 +6,7 @@
 #include "predictor/core/random.h"
 #include "predictor/learn/distribution.h"
 #include "predictor/learn/regression/additive.h"
-#include "predictor/learn/spread.h"
+#include "predictor/learn/residual_quantiles.h"
 
 static void normal_quantiles_and_probabilities_are_inverse(void **state)
 {
@@ -51,7 +51,7 @@ static void few_or_equal_residuals_give_no_narrow_spread(void **state)
   for (size_t i = 0; i < COUNT_OF(count); i++) {
     double width;
 
-    ft_spread_quantiles(zero, count[i], count[i], 0.04, 0.005, levels, COUNT_OF(levels), out);
+    ft_residual_quantiles(zero, count[i], count[i], 0.04, 0.005, levels, COUNT_OF(levels), out);
     width = out[5] - out[1];
     assert_true(width >= 2 * 1.6448 * 0.005 - 1e-12);
     if (count[i] > 1)
@@ -75,8 +75,8 @@ static void quantiles_of_residuals_never_cross(void **state)
 
       e[i] = (i ? e[i - 1] : -1) + (turn % 3 ? step * step : step > 0.9 ? 5 : 0);
     }
-    ft_spread_quantiles(e, count, (unsigned)ft_random_below(&random, 201), 0.04, 0.005, levels,
-                        COUNT_OF(levels), out);
+    ft_residual_quantiles(e, count, (unsigned)ft_random_below(&random, 201), 0.04, 0.005, levels,
+                          COUNT_OF(levels), out);
     for (size_t i = 0; i < COUNT_OF(levels); i++)
       assert_true(isfinite(out[i]) && (!i || out[i] >= out[i - 1]));
   }

@@ -2,14 +2,14 @@
 /* A job that names several partitions, of which Slurm takes the first that has room. */
 #include "config.h"
 
-#include "tests/unit/scratch.h"
 #include "tests/unit/decided.h"
+#include "tests/unit/scratch.h"
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
 #include "predictor/learn/distribution.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 #define MB FT_MIB
 #define GB FT_GIB
@@ -76,16 +76,16 @@ static int state_fd;
 
 static int set_up(void **state)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
   int fd;
 
   (void)state;
   state_fd = scratch_open(folder);
-  assert_int_equal(mkdirat(state_fd, FT_LAYOUT_PARTITIONS, 0755), 0);
-  fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY);
+  assert_int_equal(mkdirat(state_fd, FT_STATE_PARTITIONS, 0755), 0);
+  fd = openat(state_fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY);
   for (size_t i = 0; i < COUNT_OF(partitions); i++) {
-    ft_layout_partition_name(partitions[i].name, name);
+    ft_state_partition_name(partitions[i].name, name);
     assert_int_equal(ft_record_write(FT_RECORD_PARTITION, &partitions[i], fd, name, 0644, &err), 0);
   }
   close(fd);
@@ -145,14 +145,14 @@ static void any_of_them_may_be_where_it_runs(void **state)
     ft_request request = { 0 };
     ft_policy policy;
     ft_decision d;
-    struct ft_question q = { .mode = FT_MODE_SET,
-                             .app = "x",
-                             .request = &request,
-                             .policy = &policy,
-                             .partition = &partition,
-                             .estimate = &estimate,
-                             .memory_is_consumable = true,
-                             .rule = FT_RULE_RSS };
+    struct ft_decision_input q = { .mode = FT_MODE_SET,
+                                   .app = "x",
+                                   .request = &request,
+                                   .policy = &policy,
+                                   .partition = &partition,
+                                   .estimate = &estimate,
+                                   .memory_is_consumable = true,
+                                   .rule = FT_RULE_RSS };
 
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
     ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
@@ -214,10 +214,15 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
     struct ft_facts facts = { .runs = 4, .completed = 4, .peak_bytes = 100 * MB, .like_runs = 4,
                               .like_completed = 4, .like_peak_bytes = 100 * MB,
                               .like_sure_bytes = 95 * MB };
-    struct ft_question q = { .mode = cases[i].mode, .app = "x", .request = &request,
-                             .policy = &policy, .partition = &partition, .estimate = &estimate,
-                             .facts = &facts,
-                             .memory_is_consumable = true, .rule = FT_RULE_RSS };
+    struct ft_decision_input q = { .mode = cases[i].mode,
+                                   .app = "x",
+                                   .request = &request,
+                                   .policy = &policy,
+                                   .partition = &partition,
+                                   .estimate = &estimate,
+                                   .facts = &facts,
+                                   .memory_is_consumable = true,
+                                   .rule = FT_RULE_RSS };
 
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
     policy.mode = FT_MODE_CHECK;

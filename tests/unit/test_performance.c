@@ -5,7 +5,7 @@
 
 #include "predictor/core/random.h"
 #include "predictor/core/text.h"
-#include "predictor/estimate/counted.h"
+#include "predictor/estimate/run_features.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/online/performance.h"
 
@@ -240,7 +240,7 @@ static void of_too_many_places_the_stalest_leaves(void **state)
 static void what_was_not_counted_is_missing_not_0(void **state)
 {
   ft_observation o = run(1, "a", 1, 4);
-  float x[FT_COUNTED];
+  float x[FT_RUN_FEATURES];
 
   (void)state;
   o.counters_count = 3;
@@ -250,9 +250,9 @@ static void what_was_not_counted_is_missing_not_0(void **state)
   o.counters[0].value = 1000;
   o.counters[1].value = 100;
   o.counters[2].value = 8;
-  ft_counted_fill(&o, x);
-  for (int i = 0; i < FT_COUNTED; i++) {
-    const char *name = ft_counted_names[i];
+  ft_run_features_fill(&o, x);
+  for (int i = 0; i < FT_RUN_FEATURES; i++) {
+    const char *name = ft_run_features_names[i];
 
     if (strcmp(name, "instructions") == 0)
       assert_near(x[i], 1000, 1e-6);

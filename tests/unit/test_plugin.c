@@ -20,7 +20,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/estimate/variant.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 #include "tests/unit/fake_spank.h"
 #include "tests/unit/play_plugin.h"
 
@@ -72,7 +72,7 @@ static void write_state(void)
 {
   static ft_site site;
   static ft_partition partition;
-  char name[FT_LAYOUT_NAME_SIZE], path[FT_LAYOUT_NAME_SIZE + 32];
+  char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 32];
   ft_model *model = sample_model();
   const struct passwd *entry = getpwuid(getuid());
   const char *user = entry ? entry->pw_name : "";
@@ -108,7 +108,7 @@ static void write_state(void)
   };
   assert_int_equal(ft_record_write(FT_RECORD_SITE, &site, state_fd, "site", 0644, &err), 0);
   (void)mkdirat(state_fd, "partitions", 0755);
-  ft_layout_partition_name("main", name);
+  ft_state_partition_name("main", name);
   (void)snprintf(path, sizeof path, "partitions/%s", name);
   int partitions = openat(state_fd, "partitions", O_RDONLY | O_DIRECTORY);
   assert_int_equal(ft_record_write(FT_RECORD_PARTITION, &partition, partitions, name, 0644, &err),
@@ -117,21 +117,21 @@ static void write_state(void)
   (void)mkdirat(state_fd, "models", 0755);
   (void)mkdirat(state_fd, "models/site", 0755);
   int models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
-  ft_layout_model_name("sorter", name);
+  ft_state_model_name("sorter", name);
   (void)unlinkat(models, name, 0);
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
   make_indexed(model);
-  ft_layout_model_name("indexed", name);
+  ft_state_model_name("indexed", name);
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
-  ft_layout_imported_app(user, (uint32_t)getuid(), "known", model->app);
-  ft_layout_model_name(model->app, name);
+  ft_state_imported_app(user, (uint32_t)getuid(), "known", model->app);
+  ft_state_model_name(model->app, name);
   model->completed = 25;
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
   /* nothing of it ever varied but the script */
   (void)ft_string_copy("plain", model->app, sizeof model->app);
   (void)ft_string_copy(FT_VARIANT_FEATURE, model->columns[0].name, sizeof model->columns[0].name);
   model->evaluator.terms_count = 0;
-  ft_layout_model_name(model->app, name);
+  ft_state_model_name(model->app, name);
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
   close(models);
   free(model);
@@ -139,9 +139,9 @@ static void write_state(void)
 
 static void model_path(char *out, size_t size)
 {
-  char name[FT_LAYOUT_NAME_SIZE];
+  char name[FT_STATE_NAME_SIZE];
 
-  ft_layout_model_name("sorter", name);
+  ft_state_model_name("sorter", name);
   (void)snprintf(out, size, "%s/models/site/%s", folder, name);
 }
 

@@ -12,7 +12,7 @@
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
 #include "predictor/online/pool.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 enum { FORGED = 104, EACH = 12 };
 
@@ -51,8 +51,8 @@ static double need(double batch)
 /* What USERS honest ones ran, in turn, which differ by up to 5 %. */
 static void begin(unsigned users)
 {
-  ft_online_init(&pooled, "blast", FT_LAYOUT_POOLED, FT_RULE_RSS);
-  ft_performance_init(&performance, "blast", FT_LAYOUT_POOLED);
+  ft_online_init(&pooled, "blast", FT_STATE_POOLED, FT_RULE_RSS);
+  ft_performance_init(&performance, "blast", FT_STATE_POOLED);
   next_job = 0;
   for (unsigned i = 0; i < EACH; i++)
     for (unsigned u = 0; u < users; u++) {

@@ -13,7 +13,7 @@
 #include "agent/publish.h"
 #include "predictor/core/io.h"
 #include "predictor/online/pool.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 static char folder[SCRATCH_SIZE];
 static int state_fd;
@@ -64,7 +64,7 @@ static bool readable_by(uid_t uid)
     if (setresgid(65534, 65534, 65534) < 0 || setresuid(uid, uid, uid) < 0)
       _exit(2);
     fd = open(folder, O_RDONLY | O_DIRECTORY);
-    _exit(fd >= 0 && model && ft_layout_read_model(fd, 4711, "unet3d", model, &err) == 0 &&
+    _exit(fd >= 0 && model && ft_state_read_model(fd, 4711, "unet3d", model, &err) == 0 &&
                   model->runs == 3
               ? 0
               : 1);
@@ -98,7 +98,7 @@ static void a_model_is_its_users_alone(void **state)
 
 static void a_pooled_model_is_readable_without_its_history(void **state)
 {
-  ft_model *model = model_of(FT_LAYOUT_POOLED), *read = calloc(1, sizeof *read);
+  ft_model *model = model_of(FT_STATE_POOLED), *read = calloc(1, sizeof *read);
   const struct ft_shared_apps one = { 1, { "unet3d" } }, none = { 0 };
   struct ft_error err;
   struct stat st;
@@ -111,23 +111,23 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
     model->history[i].key = ft_pool_key(1, 1000);
   }
   assert_int_equal(ft_publish_model(publisher, model, &err), 0);
-  assert_int_equal(ft_layout_read_shared(state_fd, "unet3d", read, &err), -1);
+  assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), -1);
   for (uint32_t i = 0; i < 3; i++)
     model->history[i].key = ft_pool_key(1, 1000 + i);
   assert_int_equal(ft_publish_model(publisher, model, &err), 0);
   assert_int_equal(fstatat(state_fd, "models/4294967295", &st, 0), 0);
   assert_int_equal(st.st_mode & 07777, 0700);
-  assert_int_equal(ft_layout_read_own_model(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err), 0);
+  assert_int_equal(ft_state_read_own_model(state_fd, FT_STATE_POOLED, "unet3d", read, &err), 0);
   assert_int_equal(read->history_count, 3);
   /* of a user who has none of his own */
-  assert_int_equal(ft_layout_read_model(state_fd, 1234, "unet3d", read, &err), 0);
+  assert_int_equal(ft_state_read_model(state_fd, 1234, "unet3d", read, &err), 0);
   assert_int_equal(read->history_count, 0);
   assert_int_equal(read->runs, 3);
   ft_publish_forget_shared(publisher, &one);
-  assert_int_equal(ft_layout_read_shared(state_fd, "unet3d", read, &err), 0);
+  assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), 0);
   ft_publish_forget_shared(publisher, &none);
-  assert_int_equal(ft_layout_read_shared(state_fd, "unet3d", read, &err), -1);
-  assert_int_equal(ft_layout_read_own_model(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err), -1);
+  assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), -1);
+  assert_int_equal(ft_state_read_own_model(state_fd, FT_STATE_POOLED, "unet3d", read, &err), -1);
   free(model);
   free(read);
 }
@@ -142,7 +142,7 @@ static void run_times_lie_beside_the_model(void **state)
   assert_true(p && read);
   *p = (ft_performance){ .schema = FT_SCHEMA,
                          .app = "unet3d",
-                         .uid = FT_LAYOUT_POOLED,
+                         .uid = FT_STATE_POOLED,
                          .runs = 1,
                          .places_count = 1,
                          .places = { { .platform = "epyc" } },
@@ -151,25 +151,25 @@ static void run_times_lie_beside_the_model(void **state)
     p->history[i] = (ft_timed_run){ .key = ft_pool_key(1, 1000 + i / 2), .seconds = 2 };
   assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
   /* of two users */
-  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
+  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
   p->history[1].key = ft_pool_key(1, 1002);
   assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
-  assert_int_equal(ft_layout_read_own_performance(state_fd, FT_LAYOUT_POOLED, "unet3d", read, &err),
+  assert_int_equal(ft_state_read_own_performance(state_fd, FT_STATE_POOLED, "unet3d", read, &err),
                    0);
   assert_int_equal(read->history_count, 3);
   /* what all may read says nothing of single runs */
-  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
+  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
   assert_string_equal(read->places[0].platform, "epyc");
   assert_int_equal(read->history_count, 0);
   ft_publish_forget_shared(publisher, &one);
-  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
+  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
   ft_publish_forget_shared(publisher, &none);
-  assert_int_equal(ft_layout_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
+  assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
   p->uid = 4711;
   assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
-  assert_int_equal(ft_layout_read_performance(state_fd, 4711, "unet3d", read, &err), 0);
+  assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", read, &err), 0);
   ft_publish_forget_model(publisher, 4711, "unet3d");
-  assert_int_equal(ft_layout_read_performance(state_fd, 4711, "unet3d", read, &err), -1);
+  assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", read, &err), -1);
   assert_int_equal(errno, ENOENT);
   free(p);
   free(read);
@@ -215,7 +215,7 @@ int acl_set_file(const char *path, acl_type_t type, acl_t acl)
 static void without_acls_the_folder_stays_ours(void **state)
 {
   ft_model *model = model_of(4711);
-  char path[256], name[FT_LAYOUT_NAME_SIZE];
+  char path[256], name[FT_STATE_NAME_SIZE];
   struct ft_error err;
   struct stat st;
 
@@ -234,7 +234,7 @@ static void without_acls_the_folder_stays_ours(void **state)
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_uid, 0);
   assert_int_equal(st.st_mode & 07777, 0711);
-  ft_layout_model_name(model->app, name);
+  ft_state_model_name(model->app, name);
   (void)snprintf(path, sizeof path, "%s/models/4711/%s", folder, name);
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_uid, 4711);
@@ -247,19 +247,19 @@ static void without_acls_the_folder_stays_ours(void **state)
 static void a_folder_that_was_removed_is_made_anew(void **state)
 {
   ft_model *model = model_of(geteuid()), *read = calloc(1, sizeof *read);
-  char path[256], name[FT_LAYOUT_NAME_SIZE];
+  char path[256], name[FT_STATE_NAME_SIZE];
   struct ft_error err;
 
   (void)state;
   assert_int_equal(ft_publish_model(publisher, model, &err), 0);
-  ft_layout_model_name(model->app, name);
+  ft_state_model_name(model->app, name);
   (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
   assert_int_equal(unlink(path), 0);
   *strrchr(path, '/') = '\0';
   assert_int_equal(rmdir(path), 0);
   (void)ft_publish_model(publisher, model, &err);
   assert_int_equal(ft_publish_model(publisher, model, &err), 0);
-  assert_int_equal(ft_layout_read_model(state_fd, geteuid(), "unet3d", read, &err), 0);
+  assert_int_equal(ft_state_read_model(state_fd, geteuid(), "unet3d", read, &err), 0);
   free(model);
   free(read);
 }
@@ -275,11 +275,11 @@ static void partitions_that_are_gone_are_removed(void **state)
   (void)state;
   for (int i = 0; i < 2; i++)
     assert_int_equal(ft_publish_partition(publisher, &partitions[i], &err), 0);
-  assert_int_equal(ft_layout_read_partition(state_fd, &site, "big", &read, &err), 0);
+  assert_int_equal(ft_state_read_partition(state_fd, &site, "big", &read, &err), 0);
   ft_publish_forget_partitions(publisher, partitions, 1);
-  assert_int_equal(ft_layout_read_partition(state_fd, &site, "", &read, &err), 0);
+  assert_int_equal(ft_state_read_partition(state_fd, &site, "", &read, &err), 0);
   assert_string_equal(read.name, "main");
-  assert_int_equal(ft_layout_read_partition(state_fd, &site, "big", &read, &err), -1);
+  assert_int_equal(ft_state_read_partition(state_fd, &site, "big", &read, &err), -1);
   assert_int_equal(errno, ENOENT);
 }
 
@@ -287,7 +287,7 @@ static void all_partitions_stand_in_one_file_too(void **state)
 {
   const ft_partition partitions[2] = { { .schema = FT_SCHEMA, .name = "main" },
                                        { .schema = FT_SCHEMA, .name = "big" } };
-  int fd = openat(state_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY);
+  int fd = openat(state_fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY);
   struct ft_error err;
   struct ft_buf list;
   ft_partition read;
@@ -298,7 +298,7 @@ static void all_partitions_stand_in_one_file_too(void **state)
   assert_true(fd >= 0);
   assert_int_equal(ft_publish_partition_list(publisher, partitions, 2, &err), 0);
   ft_publish_forget_partitions(publisher, partitions, 0);
-  assert_int_equal(ft_record_list_open(fd, FT_LAYOUT_PARTITION_LIST, &list, &err), 0);
+  assert_int_equal(ft_record_list_open(fd, FT_STATE_PARTITION_LIST, &list, &err), 0);
   for (int i = 0; i < 2; i++) {
     assert_int_equal(ft_record_list_next(FT_RECORD_PARTITION, &list, "all", &at, &read, &err), 1);
     assert_string_equal(read.name, partitions[i].name);
@@ -306,16 +306,16 @@ static void all_partitions_stand_in_one_file_too(void **state)
   assert_int_equal(ft_record_list_next(FT_RECORD_PARTITION, &list, "all", &at, &read, &err), 0);
   ft_buf_free(&list);
   assert_int_equal(ft_publish_partition_list(publisher, partitions, 0, &err), 0);
-  assert_int_equal(ft_record_list_open(fd, FT_LAYOUT_PARTITION_LIST, &list, &err), 0);
+  assert_int_equal(ft_record_list_open(fd, FT_STATE_PARTITION_LIST, &list, &err), 0);
   at = 0;
   assert_int_equal(ft_record_list_next(FT_RECORD_PARTITION, &list, "all", &at, &read, &err), 0);
   ft_buf_free(&list);
   /* one that cannot be replaced is removed: it would be read in place of what is newer */
-  (void)snprintf(beside, sizeof beside, ".%s.%ld", FT_LAYOUT_PARTITION_LIST, (long)getpid());
+  (void)snprintf(beside, sizeof beside, ".%s.%ld", FT_STATE_PARTITION_LIST, (long)getpid());
   assert_int_equal(mkdirat(fd, beside, 0700), 0);
   assert_int_equal(ft_publish_partition_list(publisher, partitions, 2, &err), -1);
   assert_int_equal(unlinkat(fd, beside, AT_REMOVEDIR), 0);
-  assert_int_equal(ft_record_list_open(fd, FT_LAYOUT_PARTITION_LIST, &list, &err), -1);
+  assert_int_equal(ft_record_list_open(fd, FT_STATE_PARTITION_LIST, &list, &err), -1);
   assert_int_equal(errno, ENOENT);
   close(fd);
 }
@@ -332,11 +332,11 @@ static void the_site_is_readable_by_all(void **state)
   site->apps = apps->apps_count = 1;
   (void)strcpy(apps->apps[0].name, "unet3d");
   assert_int_equal(ft_publish_site(publisher, site, apps, &err), 0);
-  assert_int_equal(fstatat(state_fd, FT_LAYOUT_SITE, &st, 0), 0);
+  assert_int_equal(fstatat(state_fd, FT_STATE_SITE, &st, 0), 0);
   assert_int_equal(st.st_mode & 0777, 0644);
   memset(apps, 0, sizeof *apps);
-  assert_int_equal(ft_layout_read_site(state_fd, site, &err), 0);
-  assert_int_equal(ft_layout_read_apps(state_fd, site, apps, &err), 0);
+  assert_int_equal(ft_state_read_site(state_fd, site, &err), 0);
+  assert_int_equal(ft_state_read_apps(state_fd, site, apps, &err), 0);
   assert_string_equal(apps->apps[0].name, "unet3d");
   free(site);
   free(apps);

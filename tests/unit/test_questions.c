@@ -12,7 +12,7 @@
 #include "agent/questions.h"
 #include "predictor/cli/question.h"
 #include "predictor/core/text.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 enum { STRANGER = 4242 };
 
@@ -74,11 +74,11 @@ static void child_ended(pid_t pid, int status, void *data)
     ft_loop_stop(seen.loop);
 }
 
-static struct ft_questions *begin(unsigned children)
+static struct ft_decision_inputs *begin(unsigned children)
 {
   static const int signals[] = { 0 };
   const struct ft_answerer answerer = { answer, ended, &seen };
-  struct ft_questions *questions;
+  struct ft_decision_inputs *questions;
   struct ft_error err;
 
   memset(&seen, 0, sizeof seen);
@@ -92,7 +92,7 @@ static struct ft_questions *begin(unsigned children)
   return questions;
 }
 
-static void run(struct ft_questions *questions)
+static void run(struct ft_decision_inputs *questions)
 {
   struct ft_error err;
 
@@ -129,7 +129,7 @@ static int ask(struct heard *heard, struct ft_error *err)
 
 static void an_answer_of_many_packets_comes_whole(void **state)
 {
-  struct ft_questions *questions = begin(1);
+  struct ft_decision_inputs *questions = begin(1);
   struct heard heard = { 0 };
   struct ft_error err;
 
@@ -148,7 +148,7 @@ static void an_answer_of_many_packets_comes_whole(void **state)
 
 static void a_refusal_is_an_error_of_one_line(void **state)
 {
-  struct ft_questions *questions = begin(1);
+  struct ft_decision_inputs *questions = begin(1);
   struct heard heard = { 0 };
   struct ft_error err;
 
@@ -161,7 +161,7 @@ static void a_refusal_is_an_error_of_one_line(void **state)
 
 static void who_leaves_ends_the_answer(void **state)
 {
-  struct ft_questions *questions = begin(1);
+  struct ft_decision_inputs *questions = begin(1);
   struct heard heard = { .stop_after = 3 };
   struct ft_error err;
 
@@ -176,7 +176,7 @@ static void who_leaves_ends_the_answer(void **state)
 
 static void who_asks_is_what_the_kernel_says(void **state)
 {
-  struct ft_questions *questions;
+  struct ft_decision_inputs *questions;
   struct heard heard = { 0 };
   struct ft_error err;
 
@@ -217,7 +217,7 @@ static bool is_closed_on(const void *packet, size_t length)
 static void what_is_no_question_is_not_answered(void **state)
 {
   static const char zeros[2 * FT_QUESTIONS_PACKET];
-  struct ft_questions *questions = begin(1);
+  struct ft_decision_inputs *questions = begin(1);
 
   (void)state;
   if (fork() == 0)
@@ -246,7 +246,7 @@ static unsigned stay_open(unsigned count)
 
 static void a_user_who_asks_too_much_leaves_others_room(void **state)
 {
-  struct ft_questions *questions;
+  struct ft_decision_inputs *questions;
   struct heard heard = { 0 };
   struct ft_error err;
   int ends[2];
@@ -291,7 +291,7 @@ static int setup(void **state)
   (void)state;
   folder_fd = scratch_open(folder);
   (void)snprintf(path, sizeof path, "%s/agent.sock", folder);
-  (void)snprintf(ask_path, sizeof ask_path, "%s" FT_LAYOUT_ASK_SUFFIX, path);
+  (void)snprintf(ask_path, sizeof ask_path, "%s" FT_STATE_ASK_SUFFIX, path);
   return 0;
 }
 

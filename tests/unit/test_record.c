@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "predictor/core/io.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 static ft_model *sample_model(void)
 {
@@ -398,11 +398,11 @@ static void model_names_are_safe_and_apart(void **state)
 {
   static const char *const apps[] = { "a",  "../../etc/passwd", ".hidden", "", "a b",
                                       "ab", "caf\xc3\xa9/\n" };
-  char names[COUNT_OF(apps)][FT_LAYOUT_NAME_SIZE];
+  char names[COUNT_OF(apps)][FT_STATE_NAME_SIZE];
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(apps); i++) {
-    ft_layout_model_name(apps[i], names[i]);
+    ft_state_model_name(apps[i], names[i]);
     assert_null(strchr(names[i], '/'));
     assert_true(names[i][0] != '.');
     for (size_t j = 0; j < i; j++)
@@ -412,33 +412,33 @@ static void model_names_are_safe_and_apart(void **state)
 
 static void own_model_before_the_sites(void **state)
 {
-  char folder[SCRATCH_SIZE], name[FT_LAYOUT_NAME_SIZE];
+  char folder[SCRATCH_SIZE], name[FT_STATE_NAME_SIZE];
   ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
   struct ft_error err;
   int state_fd, models;
 
   (void)state;
   state_fd = scratch_open(folder);
-  ft_layout_model_name("unet3d", name);
+  ft_state_model_name("unet3d", name);
   assert_int_equal(mkdirat(state_fd, "models", 0755), 0);
   assert_int_equal(mkdirat(state_fd, "models/site", 0755), 0);
   assert_int_equal(mkdirat(state_fd, "models/1000", 0755), 0);
-  assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), -1);
+  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", out, &err), -1);
   assert_int_equal(errno, ENOENT);
   models = openat(state_fd, "models/site", O_RDONLY | O_DIRECTORY);
   in->runs = 9;
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
   close(models);
-  assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", out, &err), 0);
   assert_int_equal(out->runs, 9);
   models = openat(state_fd, "models/1000", O_RDONLY | O_DIRECTORY);
   in->runs = 2;
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
-  assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", out, &err), 0);
   assert_int_equal(out->runs, 2);
   strcpy(in->app, "another");
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, in, models, name, 0644, &err), 0);
-  assert_int_equal(ft_layout_read_model(state_fd, 1000, "unet3d", out, &err), 0);
+  assert_int_equal(ft_state_read_model(state_fd, 1000, "unet3d", out, &err), 0);
   assert_int_equal(out->runs, 9);
   close(models);
   (void)scratch_close(folder, state_fd);

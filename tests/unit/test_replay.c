@@ -9,9 +9,9 @@
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
 #include "predictor/estimate/allocation.h"
-#include "predictor/history/trace.h"
 #include "predictor/online/online.h"
-#include "predictor/online/replay.h"
+#include "predictor/rebuild/replay.h"
+#include "predictor/rebuild/trace.h"
 
 #define GB 1e9
 
@@ -266,7 +266,7 @@ static int read_text(struct ft_trace *trace, const char *text, struct ft_trace_s
                      struct ft_error *err)
 {
   int fd = memfd_create("trace", MFD_CLOEXEC), status;
-  struct ft_zone *zone = ft_zone_open("UTC", NULL, err);
+  struct ft_timezone *zone = ft_timezone_open("UTC", NULL, err);
 
   assert_non_null(zone);
   assert_true(fd >= 0 && ft_io_write_all(fd, text, strlen(text)) == 0 &&
@@ -276,7 +276,7 @@ static int read_text(struct ft_trace *trace, const char *text, struct ft_trace_s
   source.zone = zone;
   assert_int_equal(ft_trace_guess(&source, err), 0);
   status = ft_trace_read(trace, &source, err);
-  ft_zone_close(zone);
+  ft_timezone_close(zone);
   close(fd);
   return status;
 }

@@ -5,7 +5,7 @@
 
 #include "predictor/core/io.h"
 #include "predictor/request/describe.h"
-#include "predictor/request/frame.h"
+#include "predictor/request/helper_protocol.h"
 #include "predictor/request/shell.h"
 
 static struct ft_file_queries files;
@@ -794,13 +794,13 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
                                  .argument_count = 3,
                                  .exported = { NULL, &environment },
                                  .secrets = { "auth", NULL } };
-  struct ft_frame *frame = malloc(sizeof *frame);
+  struct ft_helper_message *frame = malloc(sizeof *frame);
   struct ft_buf buf;
 
   (void)state;
   ft_buf_init(&buf, FT_LIMIT_FRAME);
-  assert_int_equal(ft_frame_write(&what, &request, &asked, &buf, &err), 0);
-  assert_int_equal(ft_frame_read(buf.data, buf.length, frame, &err), 0);
+  assert_int_equal(ft_helper_message_write(&what, &request, &asked, &buf, &err), 0);
+  assert_int_equal(ft_helper_message_read(buf.data, buf.length, frame, &err), 0);
   assert_string_equal(frame->network.file, "net.onnx");
   assert_string_equal(frame->network.mig, "");
   assert_null(frame->network.mode);
@@ -819,12 +819,12 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
     char *cut = malloc(i);
 
     memcpy(cut, buf.data, i);
-    (void)ft_frame_read(cut, i, frame, &err);
+    (void)ft_helper_message_read(cut, i, frame, &err);
     free(cut);
   }
-  assert_int_equal(ft_frame_read("x\1\0\0\0\0", 6, frame, &err), -1);
-  assert_int_equal(ft_frame_read("a\1\0\0\0z", 6, frame, &err), -1);
-  assert_int_equal(ft_frame_read("a\377\377\377\377z", 6, frame, &err), -1);
+  assert_int_equal(ft_helper_message_read("x\1\0\0\0\0", 6, frame, &err), -1);
+  assert_int_equal(ft_helper_message_read("a\1\0\0\0z", 6, frame, &err), -1);
+  assert_int_equal(ft_helper_message_read("a\377\377\377\377z", 6, frame, &err), -1);
   ft_buf_free(&buf);
   free(frame);
 }

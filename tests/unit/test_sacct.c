@@ -74,11 +74,11 @@ static void import_file(struct found *found, const char *name, const char *zone,
   if (found->import.fd < 0)
     fail_msg("%s", path);
   found->import.name = name;
-  found->import.zone = zone ? ft_zone_open(zone, fixture("zoneinfo"), &found->err) : NULL;
+  found->import.zone = zone ? ft_timezone_open(zone, fixture("zoneinfo"), &found->err) : NULL;
   assert_true(!zone || found->import.zone);
   found->status = import(&found->import, &found->err);
   close(found->import.fd);
-  ft_zone_close((struct ft_zone *)found->import.zone);
+  ft_timezone_close((struct ft_timezone *)found->import.zone);
 }
 
 static void import_text(struct found *found, const char *text,

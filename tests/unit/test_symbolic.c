@@ -5,9 +5,9 @@
 
 #include "predictor/core/random.h"
 #include "predictor/learn/regression/linear.h"
-#include "predictor/learn/symbolic/constants.h"
+#include "predictor/learn/symbolic/constant_fit.h"
+#include "predictor/learn/symbolic/expression_tree.h"
 #include "predictor/learn/symbolic/symbolic.h"
-#include "predictor/learn/symbolic/tree.h"
 
 enum { EDGES = 6, BATCHES = 5, ROWS = EDGES * BATCHES };
 
@@ -334,10 +334,11 @@ static struct ft_expression expression_of(const char *text, const double *consta
 static void validation_knows_nothing_of_the_rows_held_out(void **state)
 {
   enum { FIVE = 5 };
-  static double five_x[FT_ROWS_BLOCK], five_y[FT_ROWS_BLOCK], weight[FT_ROWS_BLOCK];
-  static double room[3 * FT_ROWS_BLOCK], missed[FIVE];
+  static double five_x[FT_ROW_BLOCKS_BLOCK], five_y[FT_ROW_BLOCKS_BLOCK],
+      weight[FT_ROW_BLOCKS_BLOCK];
+  static double room[3 * FT_ROW_BLOCKS_BLOCK], missed[FIVE];
   static const double one[] = { 1, 1, 1 };
-  struct ft_rows rows = { five_x, five_y, weight, FIVE, FT_ROWS_BLOCK, 1 };
+  struct ft_row_blocks rows = { five_x, five_y, weight, FIVE, FT_ROW_BLOCKS_BLOCK, 1 };
   struct ft_expression e = expression_of("x1+x*2+x*3+x*", one);
   struct ft_sweep *sweep = ft_sweep_new();
   double held, sum = 0;
@@ -349,9 +350,9 @@ static void validation_knows_nothing_of_the_rows_held_out(void **state)
     five_y[i] = i % 2 ? 1.3 : 0.7;
     weight[i] = 1 / five_y[i];
   }
-  ft_rows_fill(five_x, five_y, weight, &rows);
-  assert_true(ft_constants_fit(&rows, &e, sweep, 1000) < 1e-3);
-  held = ft_constants_validate(&rows, &e, sweep, true, 1, room, missed);
+  ft_row_blocks_fill(five_x, five_y, weight, &rows);
+  assert_true(ft_constant_fit(&rows, &e, sweep, 1000) < 1e-3);
+  held = ft_constant_fit_validate(&rows, &e, sweep, true, 1, room, missed);
   if (!(held > 0.2))
     fail_msg("an error of %g on rows held out", held);
   for (int i = 0; i < FIVE; i++)
@@ -391,20 +392,20 @@ static void what_never_acts_is_pruned(void **state)
                 { "zxm", "x" },     { "x2m", "x" },         { "z2m", "z2m" },
                 { "x3m", "x3m" },   { "zx1m*z+", "z1*z+" }, { "xzm2zm+", "x2zm+" },
                 { "23+x*", "7x*" }, { "2xzmm", "x" },       { "xx1m+", "x1+" } };
-  static double table[2 * FT_ROWS_BLOCK];
-  struct ft_rows rows = { .x = table, .rows = 9, .room = FT_ROWS_BLOCK, .columns = 2 };
+  static double table[2 * FT_ROW_BLOCKS_BLOCK];
+  struct ft_row_blocks rows = { .x = table, .rows = 9, .room = FT_ROW_BLOCKS_BLOCK, .columns = 2 };
 
   (void)state;
   for (int i = 0; i < 9; i++) {
     table[i] = 1 + i % 3;
-    table[FT_ROWS_BLOCK + i] = 4 + (double)(i / 3);
+    table[FT_ROW_BLOCKS_BLOCK + i] = 4 + (double)(i / 3);
   }
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct ft_expression e = expression_of(cases[i].whole, constants);
     struct ft_expression wanted = expression_of(cases[i].pruned, constants);
     bool shorter = strlen(cases[i].pruned) < strlen(cases[i].whole);
 
-    if (ft_tree_prune(&e, &rows) != shorter || e.length != wanted.length ||
+    if (ft_expression_tree_prune(&e, &rows) != shorter || e.length != wanted.length ||
         memcmp(e.symbol, wanted.symbol, e.length) != 0 ||
         memcmp(e.variable, wanted.variable, e.length) != 0)
       fail_msg("%s: not %s", cases[i].whole, cases[i].pruned);

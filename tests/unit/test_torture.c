@@ -18,7 +18,7 @@
 #include "predictor/graph/training/memory.h"
 #include "predictor/history/store.h"
 #include "predictor/online/online.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 #include "predictor/request/describe.h"
 #include "predictor/site/conf.h"
 
@@ -198,15 +198,15 @@ static void lists_of_partitions_survive(void **state)
 {
   static const ft_partition partitions[] = { { .schema = FT_SCHEMA, .name = "one" },
                                              { .schema = FT_SCHEMA, .name = "two" } };
-  char name[2][FT_LAYOUT_NAME_SIZE];
+  char name[2][FT_STATE_NAME_SIZE];
   struct ft_error err;
   int fd;
 
   (void)state;
-  assert_int_equal(mkdirat(folder_fd, FT_LAYOUT_PARTITIONS, 0755), 0);
-  fd = openat(folder_fd, FT_LAYOUT_PARTITIONS, O_RDONLY | O_DIRECTORY);
+  assert_int_equal(mkdirat(folder_fd, FT_STATE_PARTITIONS, 0755), 0);
+  fd = openat(folder_fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY);
   for (size_t i = 0; i < COUNT_OF(partitions); i++) {
-    ft_layout_partition_name(partitions[i].name, name[i]);
+    ft_state_partition_name(partitions[i].name, name[i]);
     assert_int_equal(ft_record_write(FT_RECORD_PARTITION, &partitions[i], fd, name[i], 0644, &err),
                      0);
   }
@@ -214,7 +214,7 @@ static void lists_of_partitions_survive(void **state)
   for (size_t i = 0; i < COUNT_OF(partitions); i++)
     assert_int_equal(unlinkat(fd, name[i], 0), 0);
   close(fd);
-  assert_int_equal(unlinkat(folder_fd, FT_LAYOUT_PARTITIONS, AT_REMOVEDIR), 0);
+  assert_int_equal(unlinkat(folder_fd, FT_STATE_PARTITIONS, AT_REMOVEDIR), 0);
 }
 
 static void learning_survives(void **state)

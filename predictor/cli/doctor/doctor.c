@@ -21,13 +21,13 @@
 #include "agent/measure/measure.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/doctor/doctor.h"
-#include "predictor/cli/guard.h"
+#include "predictor/cli/sandbox.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
 #include "predictor/history/store.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 enum { STATE_SECONDS = 2 /* for the state folder to answer; a submission gives it less */ };
 
@@ -137,7 +137,7 @@ static void check_site(struct ft_doctor *doctor, int state_fd)
   char age[32];
   double seconds;
 
-  if (ft_layout_read_site(state_fd, &doctor->site, &err) < 0) {
+  if (ft_state_read_site(state_fd, &doctor->site, &err) < 0) {
     ft_doctor_add(doctor, "site", FT_FINDING_FAIL, "%s; foretelld writes it: is it running?",
                   err.text);
     return;
@@ -168,7 +168,7 @@ static void check_store(struct ft_doctor *doctor, const char *folder)
   struct ft_store *store;
   struct ft_error err;
 
-  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_STORE, folder);
+  (void)snprintf(path, sizeof path, "%s/" FT_STATE_STORE, folder);
   if (access(path, R_OK) < 0) {
     if (errno == EACCES)
       ft_doctor_add(doctor, "store", FT_FINDING_WARN, "for root only; run this as root");
@@ -236,7 +236,7 @@ static void check_models(struct ft_doctor *doctor, const char *folder)
   unsigned users = 0, bad = 0;
   DIR *models;
 
-  (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_MODELS, folder);
+  (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS, folder);
   models = opendir(path);
   if (!models) {
     ft_doctor_add(doctor, "models", FT_FINDING_WARN, "%s: %s; nothing was learnt yet", path,
@@ -251,7 +251,7 @@ static void check_models(struct ft_doctor *doctor, const char *folder)
     if (!ft_text_u64(&number, UINT32_MAX, &uid) || ft_text_left(&number))
       continue;
     /* what the agent learns on of all users together: whoever is the agent owns it */
-    if (uid == FT_LAYOUT_POOLED)
+    if (uid == FT_STATE_POOLED)
       continue;
     users++;
     (void)snprintf(each, sizeof each, "%s/%s", path, entry->d_name);
@@ -279,9 +279,9 @@ static void touch_state(const char *folder)
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *models;
 
-  (void)has_byte(fd, FT_LAYOUT_SITE);
-  (void)has_byte(fd, FT_LAYOUT_STORE);
-  models = ft_io_folder(fd, FT_LAYOUT_MODELS);
+  (void)has_byte(fd, FT_STATE_SITE);
+  (void)has_byte(fd, FT_STATE_STORE);
+  models = ft_io_folder(fd, FT_STATE_MODELS);
   if (models)
     (void)readdir(models);
 }
@@ -292,7 +292,7 @@ static void check_state(struct ft_doctor *doctor)
   int fd;
 
   ft_doctor_path(doctor, doctor->config.state_directory, folder);
-  if (!ft_guard_ends(touch_state, folder, STATE_SECONDS)) {
+  if (!ft_sandbox_end(touch_state, folder, STATE_SECONDS)) {
     ft_doctor_add(doctor, "state", FT_FINDING_FAIL,
                   "%s: no answer within %d s: is its file server gone? nothing is predicted "
                   "until it answers",
@@ -383,10 +383,10 @@ int ft_command_doctor(int argc, char **argv)
   if (first < 0)
     return status;
   if (first < argc)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "%s: no operand is expected", argv[first]);
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "%s: no operand is expected", argv[first]);
   doctor = calloc(1, sizeof *doctor);
   if (!doctor)
-    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");
   doctor->in_fixture = strcmp(root, "/") != 0;
   doctor->root = doctor->in_fixture ? root : "";
 

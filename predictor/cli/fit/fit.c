@@ -14,7 +14,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/cli/fit/equation.h"
 #include "predictor/cli/fit/fit.h"
-#include "predictor/core/order.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 
 enum { SEEDS = 1000 };
@@ -43,7 +43,7 @@ static double median(const struct ft_outcome *out, size_t count, size_t offset)
 
   for (size_t i = 0; i < count; i++)
     memcpy(&value[i], (const char *)&out[i] + offset, sizeof *value);
-  return ft_order_median(value, count);
+  return ft_sort_median(value, count);
 }
 
 static json_t *method_json(const struct ft_outcome *out, size_t count)
@@ -213,10 +213,10 @@ static int take_primitives(struct options *o)
     o->symbolic.primitives |= bit;
   }
   return known ? 0
-               : ft_complain("fit", -1,
-                             "--primitives=%s: expected names of add, multiply, square, cube, "
-                             "subtract, divide, root, log, sin, cos, exp, min",
-                             o->primitives);
+               : ft_print_error("fit", -1,
+                                "--primitives=%s: expected names of add, multiply, square, cube, "
+                                "subtract, divide, root, log, sin, cos, exp, min",
+                                o->primitives);
 }
 
 static bool share(double value)
@@ -230,14 +230,14 @@ static int take_symbolic(struct options *o)
   struct ft_symbolic_settings *s = &o->symbolic;
 
   if (o->population < 2 || o->population > FT_SYMBOLIC_POPULATION || o->generations > 100000)
-    return ft_complain("fit", -1,
-                       "expected a population of 2 to 100000 and at most 100000 "
-                       "generations");
+    return ft_print_error("fit", -1,
+                          "expected a population of 2 to 100000 and at most 100000 "
+                          "generations");
   if (o->tournament < 1 || o->tournament > 1000 || !(s->parsimony_size >= 1) ||
       !(s->parsimony_size <= 2) || !share(s->crossover) || !share(s->mutation))
-    return ft_complain("fit", -1,
-                       "expected a tournament of 1 to 1000, a parsimony of 1 to 2 and "
-                       "probabilities of 0 to 1");
+    return ft_print_error("fit", -1,
+                          "expected a tournament of 1 to 1000, a parsimony of 1 to 2 and "
+                          "probabilities of 0 to 1");
   s->population = (unsigned)o->population;
   s->generations = (unsigned)o->generations;
   s->fitness_size = (unsigned)o->tournament;
@@ -252,16 +252,16 @@ static int check_options(const struct options *o)
   for (int m = 0; m < FT_FIT_METHODS; m++)
     known |= strcmp(o->method, method_names[m]) == 0;
   if (!o->target)
-    return ft_complain("fit", -1, "which column? --target=COLUMN");
+    return ft_print_error("fit", -1, "which column? --target=COLUMN");
   if (!known)
-    return ft_complain("fit", -1, "--method=%s: expected symbolic, linear, loglinear or all",
-                       o->method);
+    return ft_print_error("fit", -1, "--method=%s: expected symbolic, linear, loglinear or all",
+                          o->method);
   if (!(o->test >= 0 && o->test < 1))
-    return ft_complain("fit", -1, "--test=%g: expected a part from 0 to below 1", o->test);
+    return ft_print_error("fit", -1, "--test=%g: expected a part from 0 to below 1", o->test);
   if (o->digits < 1 || o->digits > 17)
-    return ft_complain("fit", -1, "--digits=%lu: expected 1 to 17", o->digits);
+    return ft_print_error("fit", -1, "--digits=%lu: expected 1 to 17", o->digits);
   if (o->seeds < 1 || o->seeds > SEEDS)
-    return ft_complain("fit", -1, "--seeds=%lu: expected 1 to %d", o->seeds, SEEDS);
+    return ft_print_error("fit", -1, "--seeds=%lu: expected 1 to %d", o->seeds, SEEDS);
   return 0;
 }
 
@@ -309,7 +309,7 @@ static bool run_methods(const struct ft_table *t, const struct options *o, struc
                               : run_method(m, t, o, w, methods, &err)) == 0)
       any = true;
     else
-      (void)ft_complain("fit", 0, "%s", err.text);
+      (void)ft_print_error("fit", 0, "%s", err.text);
     (void)fflush(stdout);
   }
   return any;
@@ -335,7 +335,7 @@ static int run(const struct ft_table *t, const struct options *o)
   int status = 0;
 
   if (open_work(t, o, &w, &err) < 0) {
-    status = ft_complain("fit", FT_EXIT_SYSTEM, "%s", err.text);
+    status = ft_print_error("fit", FT_EXIT_SYSTEM, "%s", err.text);
     json_decref(methods);
     goto out;
   }
@@ -362,7 +362,7 @@ static void warn_of_few_rows(const struct ft_table *t, const struct options *o)
 
   if (rows < FEW_ROWS &&
       (strcmp(o->method, "all") == 0 || strcmp(o->method, method_names[FT_FIT_SYMBOLIC]) == 0))
-    (void)ft_complain(
+    (void)ft_print_error(
         "fit", 0, "warning: an equation from %zu rows may fit them by chance; expected %d or more",
         rows, FEW_ROWS);
 }
@@ -379,7 +379,7 @@ static int fit(const char *path, struct options *o)
   if (check_options(o) < 0 || take_symbolic(o) < 0)
     return FT_EXIT_USAGE;
   if (ft_table_read(path, o->target, o->features, o->held, &t, &err) < 0)
-    status = ft_complain("fit", FT_EXIT_USAGE, "%s", err.text);
+    status = ft_print_error("fit", FT_EXIT_USAGE, "%s", err.text);
   else {
     if (t.held)
       o->test = held_part(&t);
@@ -446,6 +446,6 @@ int ft_command_fit(int argc, char **argv)
   if (first < 0)
     return status;
   if (argc - first != 1)
-    return ft_complain("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
+    return ft_print_error("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
   return fit(argv[first], &o);
 }

@@ -10,8 +10,8 @@
 #include "predictor/cli/fit/fit.h"
 #include "predictor/core/io.h"
 #include "predictor/core/random.h"
+#include "predictor/learn/feature_screening.h"
 #include "predictor/learn/regression/linear.h"
-#include "predictor/learn/screen.h"
 
 int ft_split_open(const struct ft_table *t, struct ft_split *s)
 {
@@ -271,8 +271,8 @@ int ft_split_choose(const struct ft_table *t, const struct ft_split *s, struct f
 {
   double began = ft_io_monotonic();
 
-  if (ft_screen(s->train_x, s->train_y, s->train, t->columns, FT_EXPRESSION_VARIABLES,
-                choice->column) < 0)
+  if (ft_feature_screening(s->train_x, s->train_y, s->train, t->columns, FT_EXPRESSION_VARIABLES,
+                           choice->column) < 0)
     return ft_error_errno(err, "fit");
   choice->seconds = ft_io_monotonic() - began;
   return 0;

@@ -20,12 +20,13 @@ static const char summary[] =
 static int check_output(const struct ft_plot *plot, const char *name)
 {
   if (plot->output && !ft_string_ends(plot->output, ".png") && !ft_string_ends(plot->output, ".svg"))
-    return ft_complain(name, FT_EXIT_USAGE, "--output=%s: expected a name in .svg or .png",
-                       plot->output);
+    return ft_print_error(name, FT_EXIT_USAGE, "--output=%s: expected a name in .svg or .png",
+                          plot->output);
   if (!plot->output && plot->json)
-    return ft_complain(name, FT_EXIT_USAGE, "--json needs --output=FILE");
+    return ft_print_error(name, FT_EXIT_USAGE, "--json needs --output=FILE");
   if (!plot->output && isatty(STDOUT_FILENO))
-    return ft_complain(name, FT_EXIT_USAGE, "--output=FILE is needed: SVG is not for a terminal");
+    return ft_print_error(name, FT_EXIT_USAGE,
+                          "--output=FILE is needed: SVG is not for a terminal");
   return FT_EXIT_DONE;
 }
 
@@ -51,9 +52,9 @@ int ft_command_plot(int argc, char **argv)
   if (first < 0)
     return status;
   if (plot.app ? first < argc : argc - first != 1)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "expected one FILE.dat, or --app=NAME");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "expected one FILE.dat, or --app=NAME");
   if (!plot.app && plot.by)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "--by=%s: only with --app=NAME", plot.by);
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "--by=%s: only with --app=NAME", plot.by);
   status = check_output(&plot, argv[0]);
   if (status != FT_EXIT_DONE)
     return status;
@@ -63,7 +64,7 @@ int ft_command_plot(int argc, char **argv)
       plot.app ? ft_plot_fit(&plot, &drawn, &err) : ft_plot_run(&plot, argv[first], &drawn, &err);
   if (status != FT_EXIT_DONE) {
     json_decref(drawn);
-    return ft_complain(argv[0], status, "%s", err.text);
+    return ft_print_error(argv[0], status, "%s", err.text);
   }
   if (plot.json)
     return ft_json_print(drawn);

@@ -12,12 +12,12 @@
 #include "predictor/cli/fit/equation.h"
 #include "predictor/cli/plot/chart.h"
 #include "predictor/cli/plot/plot.h"
-#include "predictor/cli/state.h"
-#include "predictor/core/order.h"
+#include "predictor/cli/state_dir.h"
+#include "predictor/core/sort.h"
 #include "predictor/core/text.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/history/json.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 enum {
   RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run),
@@ -76,7 +76,7 @@ static double usual(const ft_model *model, size_t column)
       values[count++] = value_of(model, &model->history[i], column);
   if (count == 0)
     return NAN;
-  qsort(values, count, sizeof *values, ft_order_rising);
+  qsort(values, count, sizeof *values, ft_sort_compare);
   if (!model->columns[column].categorical)
     return values[count / 2];
   for (size_t i = 0, next; i < count; i = next) {
@@ -414,7 +414,7 @@ int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err
   state_fd = ft_open_state(plot->state, &fit->config, err);
   if (state_fd < 0)
     goto out;
-  if (ft_layout_read_model(state_fd, fit->user.uid, plot->app, &fit->model, err) < 0) {
+  if (ft_state_read_model(state_fd, fit->user.uid, plot->app, &fit->model, err) < 0) {
     if (errno == ENOENT) {
       ft_error_set(err, "%s: no model of such an app of %s", plot->app, fit->user.name);
       status = FT_EXIT_NO;

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/guard.h"
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/cli/predict/predict_network.h"
 #include "predictor/cli/predict/predict_perf.h"
 #include "predictor/cli/predict/submission.h"
-#include "predictor/cli/state.h"
+#include "predictor/cli/sandbox.h"
+#include "predictor/cli/state_dir.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/grounds.h"
@@ -68,7 +68,7 @@ static void gather_apps(struct question *q)
   (void)snprintf(path, sizeof path, "%.*s/.config/foretell/apps.conf", PATH_MAX, home ? home : "");
   if (q->site.user_apps && home && *home && access(path, R_OK) == 0 &&
       ft_config_read_apps(path, q->apps, APPS / 2, &q->app_count, &err) < 0) {
-    ft_complain(q->name, 0, "%s", err.text);
+    ft_print_error(q->name, 0, "%s", err.text);
     q->app_count = 0;
   }
   for (pb_size_t i = 0; i < q->site_apps.apps_count && q->app_count < APPS; i++)
@@ -155,7 +155,7 @@ static json_t *quantiles(const struct question *q)
 /* How many tasks the job array has and were looked at, and which needs most. */
 static json_t *array(const struct question *q, const ft_decision *decision)
 {
-  const struct ft_question *of = &q->decided.question;
+  const struct ft_decision_input *of = &q->decided.question;
   json_t *largest = json_null();
 
   if (q->decided.plan.claimed && of->elements && of->elements->count > 1)
@@ -239,7 +239,7 @@ static bool print_network(const struct question *q)
   const ft_network *n = &q->network.said;
 
   if (n->error[0])
-    ft_complain(q->name, 0, "no prediction: %s", n->error);
+    ft_print_error(q->name, 0, "no prediction: %s", n->error);
   for (pb_size_t i = 0; i < n->lines_count; i++)
     printf("%s\n", n->lines[i]);
   return n->error[0] || n->lines_count;
@@ -326,20 +326,21 @@ static int predict(struct question *q)
   ft_request request;
 
   if (q->asked.mode && ft_mode_from_name(q->asked.mode) <= FT_MODE_UNSET)
-    return ft_complain(q->name, FT_EXIT_USAGE,
-                       "--mode=%s: expected check, set, raise, trim, off or force", q->asked.mode);
+    return ft_print_error(q->name, FT_EXIT_USAGE,
+                          "--mode=%s: expected check, set, raise, trim, off or force",
+                          q->asked.mode);
   if (q->asked.choose && !ft_perf_is_choice(q->asked.choose))
-    return ft_complain(q->name, FT_EXIT_USAGE,
-                       "--choose=%.64s: expected fastest or cheapest, or either with :LIST",
-                       q->asked.choose);
+    return ft_print_error(q->name, FT_EXIT_USAGE,
+                          "--choose=%.64s: expected fastest or cheapest, or either with :LIST",
+                          q->asked.choose);
   if (ft_asked_request(&q->asked, &request, &err) < 0 ||
       ft_find_user(q->asked.user, &q->user, &err) < 0)
-    return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
+    return ft_print_error(q->name, FT_EXIT_USAGE, "%s", err.text);
   if (look_at_site(q, &err) < 0)
-    return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+    return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   gather_apps(q);
   if (describe(q, &request, &err) < 0)
-    return ft_complain(q->name, FT_EXIT_USAGE, "%s", err.text);
+    return ft_print_error(q->name, FT_EXIT_USAGE, "%s", err.text);
   ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
                          &q->network);
   submitter = submitter_of(q);
@@ -349,9 +350,9 @@ static int predict(struct question *q)
     return refused(q);
   if (ft_known_find(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known, &err) < 0 ||
       look_elsewhere(q, &err) < 0)
-    return ft_complain(q->name, FT_EXIT_SYSTEM, "%s", err.text);
+    return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (!q->network.asked && ft_known_params(&q->known, &q->submission, q->asked.params, line))
-    (void)ft_complain(q->name, FT_EXIT_DONE, "%s", line);
+    (void)ft_print_error(q->name, FT_EXIT_DONE, "%s", line);
   return answer(q);
 }
 
@@ -371,9 +372,9 @@ static int of_submission(void *data)
 static int guarded(struct question *q)
 {
   if (q->asked.model)
-    return ft_guard(q->name, q->asked.model, FT_GUARD_SECONDS, of_model, q);
+    return ft_sandbox(q->name, q->asked.model, FT_SANDBOX_SECONDS, of_model, q);
   if (q->asked.network)
-    return ft_guard(q->name, q->asked.network, FT_GUARD_SECONDS, of_submission, q);
+    return ft_sandbox(q->name, q->asked.network, FT_SANDBOX_SECONDS, of_submission, q);
   return predict(q);
 }
 
@@ -383,7 +384,7 @@ int ft_command_predict(int argc, char **argv)
   int status = FT_EXIT_SYSTEM;
 
   if (!q)
-    return ft_complain(argv[0], FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");
   q->name = argv[0];
   q->state_fd = -1;
   if (ft_asked_parse(&q->asked, argc, argv, &status) == 0)

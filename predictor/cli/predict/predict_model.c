@@ -8,18 +8,18 @@
 #include <unistd.h>
 
 #include "predictor/cli/cli.h"
-#include "predictor/cli/predict/measured.h"
+#include "predictor/cli/predict/gpu_site_data.h"
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/cli/predict/predict_network.h"
-#include "predictor/cli/state.h"
+#include "predictor/cli/state_dir.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
-#include "predictor/decide/slice.h"
+#include "predictor/decide/mig_decision.h"
 #include "predictor/estimate/gpu_params.h"
 #include "predictor/graph/import/read.h"
 #include "predictor/history/json.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 #define MIB 1048576.0
 
@@ -36,7 +36,7 @@ struct answer {
   const struct ft_mig_profile *slice;
   ft_site site;
   double safe;
-  struct ft_measured measured;
+  struct ft_gpu_site_data measured;
   char evidence[192];
   struct ft_instead instead[FT_INSTEADS];
   size_t instead_count;
@@ -131,7 +131,7 @@ static int take_mig(struct answer *a, struct ft_error *err)
 static int take_site(struct answer *a, struct ft_error *err)
 {
   const struct ft_asked *asked = a->asked;
-  const struct ft_measured_gpu gpu = { a->gpu, "" };
+  const struct ft_gpu_site_data_gpu gpu = { a->gpu, "" };
   struct ft_config config;
   struct ft_user user;
   ft_policy policy;
@@ -143,13 +143,13 @@ static int take_site(struct answer *a, struct ft_error *err)
   fd = ft_open_state(asked->state, &config, err);
   if (fd < 0 && asked->state)
     return -1;
-  if (fd >= 0 && ft_layout_read_site(fd, &a->site, NULL) == 0) {
+  if (fd >= 0 && ft_state_read_site(fd, &a->site, NULL) == 0) {
     ft_policy_resolve(&a->site, asked->partition ? asked->partition : "",
                       asked->account ? asked->account : "", user.name, &policy);
-    a->safe = ft_slice_probability(&policy);
+    a->safe = ft_mig_probability(&policy);
   }
-  status = ft_measured_slices(fd, &a->mig, err);
-  ft_measured_read(fd, &a->mig, &gpu, user.uid, asked->app, &a->measured);
+  status = ft_gpu_site_data_slices(fd, &a->mig, err);
+  ft_gpu_site_data_read(fd, &a->mig, &gpu, user.uid, asked->app, &a->measured);
   if (fd >= 0)
     close(fd);
   return status;
@@ -254,7 +254,7 @@ static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory
 {
   const struct answer *a = context;
 
-  ft_measured_refine(&a->measured, gpu, memory);
+  ft_gpu_site_data_refine(&a->measured, gpu, memory);
 }
 
 static int answer(struct answer *a, struct ft_graph *graph)
@@ -262,7 +262,7 @@ static int answer(struct answer *a, struct ft_graph *graph)
   int status;
 
   refine(a, a->gpu, &a->memory);
-  ft_measured_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
+  ft_gpu_site_data_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
   if (!a->gpu->host) {
     a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, a->safe);
     a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
@@ -289,7 +289,7 @@ int ft_predict_model(const struct ft_asked *asked, const char *command)
   int status = FT_EXIT_USAGE;
 
   if (!a)
-    return ft_complain(command, FT_EXIT_SYSTEM, "out of memory");
+    return ft_print_error(command, FT_EXIT_SYSTEM, "out of memory");
   a->asked = asked;
   if (take_run(a, &err) < 0 || take_device(a, &err) < 0)
     goto out;
@@ -306,9 +306,9 @@ int ft_predict_model(const struct ft_asked *asked, const char *command)
   }
 out:
   if (err.text[0])
-    (void)ft_complain(command, 0, "%s", err.text);
+    (void)ft_print_error(command, 0, "%s", err.text);
   ft_graph_free(graph);
-  ft_measured_free(&a->measured);
+  ft_gpu_site_data_free(&a->measured);
   free(a);
   return status;
 }

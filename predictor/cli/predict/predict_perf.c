@@ -7,14 +7,14 @@
 #include "predictor/cli/predict/predict_perf.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
-#include "predictor/decide/elsewhere_nodes.h"
+#include "predictor/decide/placement_nodes.h"
 #include "predictor/history/json.h"
 
 bool ft_perf_is_choice(const char *text)
 {
   const char *list;
 
-  return ft_elsewhere_wish(text, &list) != FT_WISH_NONE;
+  return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOAL_NONE;
 }
 
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
@@ -23,17 +23,17 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
 {
   ft_request *request = &submission->request;
   const char *list = NULL, *look = NULL;
-  enum ft_wish wish = FT_WISH_NONE;
+  enum ft_placement_goal wish = FT_PLACEMENT_GOAL_NONE;
 
   if (asked->choose)
-    wish = ft_elsewhere_wish(asked->choose, &list);
+    wish = ft_placement_goal_of(asked->choose, &list);
   look = list ? list : strchr(request->partition, ',') ? request->partition : NULL;
   /* without the table only where it goes, which is looked at in any case */
   if (!look && !asked->perf)
     look = request->partition[0] ? request->partition : site->default_partition;
   perf->table = asked->perf;
   perf->choice.partitions[0] = perf->choice.line[0] = '\0';
-  perf->question = (struct ft_elsewhere_question){ .submission = submission,
+  perf->question = (struct ft_placement_question){ .submission = submission,
                                                    .asked = { .gpus = asked->gpus,
                                                               .nodelist = asked->nodelist,
                                                               .nodefile = asked->nodefile,
@@ -42,13 +42,13 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
                                                    .evidence = &perf->evidence,
                                                    .memory = memory,
                                                    .now = ft_io_now() };
-  ft_elsewhere_take(network, &perf->question.asked);
-  if (ft_elsewhere_find(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
+  ft_placement_apply(network, &perf->question.asked);
+  if (ft_placement_find(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
     return -1;
-  ft_elsewhere_look(&perf->question, &perf->elsewhere);
-  if (wish == FT_WISH_NONE)
+  ft_placement_look(&perf->question, &perf->elsewhere);
+  if (wish == FT_PLACEMENT_GOAL_NONE)
     return 0;
-  ft_elsewhere_choose(&perf->question, &perf->elsewhere, wish, list, true, &perf->choice);
+  ft_placement_choose(&perf->question, &perf->elsewhere, wish, list, true, &perf->choice);
   if (perf->choice.partitions[0])
     (void)ft_string_copy(perf->choice.partitions, request->partition, sizeof request->partition);
   return 0;
@@ -63,7 +63,7 @@ static void print(const char *line, void *data)
 void ft_perf_print(const struct ft_perf *perf)
 {
   if (perf->table)
-    ft_elsewhere_table(&perf->question, &perf->elsewhere, print, NULL);
+    ft_placement_table(&perf->question, &perf->elsewhere, print, NULL);
   if (perf->choice.line[0])
     puts(perf->choice.line);
 }
@@ -83,7 +83,7 @@ static json_t *quantiles(const struct ft_runtime_place *place)
 
 json_t *ft_perf_runtime(const struct ft_perf *perf)
 {
-  const struct ft_elsewhere_row *home = ft_elsewhere_home(&perf->elsewhere, perf->evidence.home);
+  const struct ft_placement_row *home = ft_placement_home(&perf->elsewhere, perf->evidence.home);
 
   return quantiles(home ? home->place : NULL);
 }
@@ -98,33 +98,33 @@ static json_t *speed(bool known, double speed, double p05, double p95, const cha
 /* Against where the job goes, else against where the app has run. */
 json_t *ft_perf_relative(const struct ft_perf *perf)
 {
-  const struct ft_elsewhere *e = &perf->elsewhere;
-  const struct ft_elsewhere_row *home = ft_elsewhere_home(e, perf->evidence.home);
-  struct ft_elsewhere_row base = { .place = home ? home->place : e->place };
+  const struct ft_placement *e = &perf->elsewhere;
+  const struct ft_placement_row *home = ft_placement_home(e, perf->evidence.home);
+  struct ft_placement_row base = { .place = home ? home->place : e->place };
   json_t *list = json_array();
 
   for (size_t i = 0; i < e->place_count; i++) {
-    struct ft_elsewhere_row row = { .place = &e->place[i] };
+    struct ft_placement_row row = { .place = &e->place[i] };
 
     if (e->place[i].known)
-      ft_elsewhere_compare(&row, &base);
+      ft_placement_compare(&row, &base);
     (void)json_array_append_new(list, speed(e->place[i].known, row.speed, row.speed_p05,
                                             row.speed_p95, e->place[i].platform));
   }
   return list;
 }
 
-static json_t *answer(enum ft_suits suits)
+static json_t *answer(enum ft_placement_fit suits)
 {
   static const char *const names[] = { NULL, "enough", "hardly", "too little" };
 
   return names[suits] ? json_string(names[suits]) : json_null();
 }
 
-static json_t *row_of(const struct ft_perf *perf, const struct ft_elsewhere_row *row)
+static json_t *row_of(const struct ft_perf *perf, const struct ft_placement_row *row)
 {
   const ft_partition *p = &perf->evidence.partition[row->partition];
-  const char *doubt = ft_elsewhere_doubt(&perf->question, row->partition);
+  const char *doubt = ft_placement_doubt(&perf->question, row->partition);
   json_t *object = speed(row->compared, row->speed, row->speed_p05, row->speed_p95, row->platform);
 
   if (!row->platform[0])
@@ -151,7 +151,7 @@ static json_t *row_of(const struct ft_perf *perf, const struct ft_elsewhere_row 
 
 static json_t *name_of(const struct ft_perf *perf, size_t partition)
 {
-  return partition < FT_ELSEWHERE_PARTITIONS
+  return partition < FT_PLACEMENT_PARTITIONS
              ? ft_json_text(perf->evidence.partition[partition].name)
              : json_null();
 }

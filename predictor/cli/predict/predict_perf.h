@@ -6,13 +6,13 @@
 #include <jansson.h>
 
 #include "predictor/cli/predict/submission.h"
-#include "predictor/decide/elsewhere.h"
+#include "predictor/decide/placement.h"
 
 struct ft_perf {
-  struct ft_elsewhere_evidence evidence;
-  struct ft_elsewhere_question question;
-  struct ft_elsewhere elsewhere;
-  struct ft_elsewhere_choice choice;
+  struct ft_placement_evidence evidence;
+  struct ft_placement_question question;
+  struct ft_placement elsewhere;
+  struct ft_placement_choice choice;
   bool table;
 };
 

@@ -12,7 +12,7 @@
 #include "predictor/cli/cli.h"
 #include "predictor/core/buf.h"
 #include "predictor/core/error.h"
-#include "predictor/decide/gpus.h"
+#include "predictor/decide/gpu_request.h"
 #include "predictor/record/record.h"
 
 /* Strings are of argv or of the script's text and live as long as those. */
@@ -24,7 +24,7 @@ struct ft_asked {
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
   /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */
   const char *network, *mig;
-  struct ft_gpus_asked gpus;
+  struct ft_gpu_request_asked gpus;
   unsigned long tasks, cpus_per_task, cpus_per_gpu, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
   const char *choose;                     /* NULL: not asked */

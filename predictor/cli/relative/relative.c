@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/cli/records.h"
 #include "predictor/cli/relative/relative.h"
+#include "predictor/cli/store_access.h"
 #include "predictor/core/text.h"
-#include "predictor/record/layout.h"
+#include "predictor/record/state_files.h"
 
 struct options {
   struct ft_relative_reading reading;
@@ -55,7 +55,7 @@ static int settings_of(const struct options *o, const struct ft_relative_table *
   struct ft_error err;
 
   *s = (struct ft_relative_settings){ 0 };
-  s->ratios = (struct ft_ratios_settings){
+  s->ratios = (struct ft_speedup_settings){
     (unsigned)o->trees, (1u << FT_LEARNERS) - 1, false, o->seed, NULL, NULL
   };
   if (strcmp(o->learner, "best") != 0) {
@@ -65,24 +65,25 @@ static int settings_of(const struct options *o, const struct ft_relative_table *
       if (ft_text_lists(ft_text_from(o->learner), ft_learner_names[l]))
         s->ratios.learners |= 1u << l;
     if (!s->ratios.learners)
-      return ft_complain(command, FT_EXIT_USAGE,
-                         "--learner=%s: expected best, or of constant, trees, forest, boosting, "
-                         "ridge, ridge_trees, few_trees, process, rate_trees, "
-                         "rate_process, work_process, work_rates, autoencoder",
-                         o->learner);
+      return ft_print_error(command, FT_EXIT_USAGE,
+                            "--learner=%s: expected best, or of constant, trees, forest, boosting, "
+                            "ridge, ridge_trees, few_trees, process, rate_trees, "
+                            "rate_process, work_process, work_rates, autoencoder",
+                            o->learner);
   }
   if (o->trees < 3 || o->trees > TREES_MOST || o->folds > FOLDS_MOST)
-    return ft_complain(command, FT_EXIT_USAGE, "expected 3 to %d trees and at most %d folds",
-                       TREES_MOST, FOLDS_MOST);
+    return ft_print_error(command, FT_EXIT_USAGE, "expected 3 to %d trees and at most %d folds",
+                          TREES_MOST, FOLDS_MOST);
   s->from = ft_relative_source(t, o->from, &err);
-  return s->from == SIZE_MAX ? ft_complain(command, FT_EXIT_USAGE, "%s", err.text) : FT_EXIT_DONE;
+  return s->from == SIZE_MAX ? ft_print_error(command, FT_EXIT_USAGE, "%s", err.text)
+                             : FT_EXIT_DONE;
 }
 
 static void tell_zeros(const struct ft_relative_table *t, const char *command)
 {
   if (t->zeros)
-    (void)ft_complain(command, 0, "%zu time%s of 0 left out: nothing was measured", t->zeros,
-                      t->zeros == 1 ? "" : "s");
+    (void)ft_print_error(command, 0, "%zu time%s of 0 left out: nothing was measured", t->zeros,
+                         t->zeros == 1 ? "" : "s");
 }
 
 /* ---- JSON ---- */
@@ -105,7 +106,7 @@ static json_t *numbers_json(const double *value, size_t count)
   return list;
 }
 
-static json_t *learners_json(const struct ft_ratios *m)
+static json_t *learners_json(const struct ft_speedup_model *m)
 {
   json_t *all = json_object();
 
@@ -180,13 +181,13 @@ static int run_trial(const struct options *o, const struct ft_relative_table *t)
   if (ft_relative_try(t, &settings, o->folds, &progress, &trial, &err) < 0 ||
       ft_relative_score(&trial, &score, &err) < 0) {
     ft_progress_end(&progress);
-    (void)ft_complain("relative", 0, "%s", err.text);
+    (void)ft_print_error("relative", 0, "%s", err.text);
     goto out;
   }
   ft_progress_end(&progress);
   status = FT_EXIT_DONE;
   if (o->plot && ft_relative_plot(t, &trial, o->plot, &err) < 0)
-    status = ft_complain("relative", FT_EXIT_SYSTEM, "%s", err.text);
+    status = ft_print_error("relative", FT_EXIT_SYSTEM, "%s", err.text);
   else if (o->json)
     status = ft_json_print(trial_json(t, &trial, &score));
   else
@@ -214,15 +215,15 @@ static void tell_differences(const struct ft_relative_model *m, const struct ft_
   for (size_t f = 0; f < m->features; f++)
     absent += find(t->feature, t->features, m->feature[f]) == SIZE_MAX;
   if (absent)
-    (void)ft_complain("relative", 0,
-                      "%zu of the model's %zu features are not in the table: taken "
-                      "as missing",
-                      absent, m->features);
+    (void)ft_print_error("relative", 0,
+                         "%zu of the model's %zu features are not in the table: taken "
+                         "as missing",
+                         absent, m->features);
   for (size_t p = 0; p < t->platforms; p++)
     if (find(m->platform, m->platforms, t->platform[p]) == SIZE_MAX)
-      (void)ft_complain("relative", 0,
-                        "platform %s: the model does not know it; its times are not used",
-                        t->platform[p]);
+      (void)ft_print_error("relative", 0,
+                           "platform %s: the model does not know it; its times are not used",
+                           t->platform[p]);
 }
 
 static void answer_print(const struct ft_relative_model *m, const char *label, double seconds,
@@ -242,7 +243,7 @@ static void answer_print(const struct ft_relative_model *m, const char *label, d
 static int run_model(const struct options *o, const struct ft_relative_table *t)
 {
   struct ft_relative_model m;
-  double x[FT_ENCODE_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
+  double x[FT_FEATURE_ENCODER_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
   json_t *rows = o->json ? json_array() : NULL, *answer;
   struct ft_relative_answer a;
   struct ft_error err;
@@ -281,7 +282,7 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
   }
   goto out;
 fail:
-  (void)ft_complain("relative", 0, "%s", err.text);
+  (void)ft_print_error("relative", 0, "%s", err.text);
 out:
   json_decref(rows);
   ft_relative_model_free(&m);
@@ -305,7 +306,7 @@ static int run_which(const struct options *o, const struct ft_relative_table *t)
     ft_error_set(&err, "out of memory");
   if (!which || !share || from == SIZE_MAX ||
       ft_relative_which(t, from, o->which, o->seed, which, share, &err) < 0) {
-    (void)ft_complain("relative", 0, "%s", err.text);
+    (void)ft_print_error("relative", 0, "%s", err.text);
     goto out;
   }
   status = FT_EXIT_DONE;
@@ -328,22 +329,22 @@ out:
 
 /* The table: the store's, or of the file that ARGV says beside NOUNS other words. */
 static int read_table(const struct options *o, int argc, char **argv, int first, int nouns,
-                      struct ft_records *records, struct ft_relative_table *t)
+                      struct ft_store_access *records, struct ft_relative_table *t)
 {
   struct ft_error err;
   int status;
 
   if (argc - first != nouns + !o->store)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "expected one DATA.csv, or --store without any");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "expected one DATA.csv, or --store without any");
   if (o->store && (o->reading.features || o->reading.groups || o->reading.platforms))
-    return ft_complain(argv[0], FT_EXIT_USAGE,
-                       "--features, --group and --platforms are of a table: not with --store");
+    return ft_print_error(argv[0], FT_EXIT_USAGE,
+                          "--features, --group and --platforms are of a table: not with --store");
   if (o->state && !o->store)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "--state is of the store: not without --store");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "--state is of the store: not without --store");
   status = o->store ? ft_relative_read_store(o->state, records, t, &err)
                     : ft_relative_read(argv[first + nouns], &o->reading, t, &err);
   if (status < 0)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "%s", err.text);
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
   tell_zeros(t, argv[0]);
   return FT_EXIT_DONE;
 }
@@ -366,7 +367,7 @@ int ft_command_relative(int argc, char **argv)
     { 0 }
   };
   struct ft_relative_table t = { 0 };
-  struct ft_records records = { .state_fd = -1 };
+  struct ft_store_access records = { .state_fd = -1 };
   int status, first;
 
   first = ft_options_parse(options, "[OPTION]... DATA.csv|--store",
@@ -375,24 +376,24 @@ int ft_command_relative(int argc, char **argv)
   if (first < 0)
     return status;
   if (o.model && o.plot)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "--plot shows rows held out: not with --model");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "--plot shows rows held out: not with --model");
   if (o.which != ULONG_MAX && (o.model || o.plot))
-    return ft_complain(argv[0], FT_EXIT_USAGE,
-                       "--which chooses rows of a table: not with --model or --plot");
+    return ft_print_error(argv[0], FT_EXIT_USAGE,
+                          "--which chooses rows of a table: not with --model or --plot");
   status = read_table(&o, argc, argv, first, 0, &records, &t);
   if (status == FT_EXIT_DONE)
     status = o.which != ULONG_MAX ? run_which(&o, &t)
              : o.model            ? run_model(&o, &t)
                                   : run_trial(&o, &t);
   ft_relative_table_free(&t);
-  ft_records_close(&records);
+  ft_store_access_close(&records);
   return status;
 }
 
 /* ---- foretell train relative ---- */
 
 /* One group of rows, or learners that were named, leave no error that is known. */
-static bool was_held_out(const struct ft_ratios *ratios)
+static bool was_held_out(const struct ft_speedup_model *ratios)
 {
   for (size_t o = 0; o < ratios->outputs; o++)
     if (ratios->count[o])
@@ -431,7 +432,7 @@ static int train(const struct options *o, const struct ft_relative_table *t)
   learnt = ft_relative_learn(t, NULL, &settings, &m, &err);
   ft_progress_end(&learning.progress);
   if (learnt < 0 || ft_relative_save(&m, o->output, o->store ? 0600 : 0644, &err) < 0) {
-    (void)ft_complain("train", 0, "%s", err.text);
+    (void)ft_print_error("train", 0, "%s", err.text);
   } else if (o->json) {
     status = ft_json_print(json_pack(
         "{s:o, s:s, s:i, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
@@ -464,8 +465,8 @@ int ft_command_train(int argc, char **argv)
     { 0 }
   };
   struct ft_relative_table t = { 0 };
-  struct ft_records records = { .state_fd = -1 };
-  char path[PATH_MAX + sizeof FT_LAYOUT_RELATIVE];
+  struct ft_store_access records = { .state_fd = -1 };
+  char path[PATH_MAX + sizeof FT_STATE_RELATIVE];
   int status, first;
 
   first = ft_options_parse(options, "relative [OPTION]... DATA.csv|--store",
@@ -474,17 +475,17 @@ int ft_command_train(int argc, char **argv)
   if (first < 0)
     return status;
   if (argc == first || strcmp(argv[first], "relative") != 0)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "expected \"relative\" and one DATA.csv");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "expected \"relative\" and one DATA.csv");
   if (!o.output && !o.store)
-    return ft_complain(argv[0], FT_EXIT_USAGE, "where to? --output=FILE");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "where to? --output=FILE");
   status = read_table(&o, argc, argv, first, 1, &records, &t);
   if (status == FT_EXIT_DONE) {
     if (!o.output)
-      (void)snprintf(path, sizeof path, "%s/" FT_LAYOUT_RELATIVE, records.config.state_directory);
+      (void)snprintf(path, sizeof path, "%s/" FT_STATE_RELATIVE, records.config.state_directory);
     o.output = o.output ? o.output : path;
     status = train(&o, &t);
   }
   ft_relative_table_free(&t);
-  ft_records_close(&records);
+  ft_store_access_close(&records);
   return status;
 }

@@ -26,8 +26,8 @@ int ft_relative_read(const char *path, const struct ft_relative_reading *reading
  * The same from the store in the state folder STATE (NULL: the configured one), opened as RECORDS,
  * to be closed in either case: a row for each app that has run on several platforms, its group.
  */
-struct ft_records;
-int ft_relative_read_store(const char *state, struct ft_records *records,
+struct ft_store_access;
+int ft_relative_read_store(const char *state, struct ft_store_access *records,
                            struct ft_relative_table *table, struct ft_error *err);
 
 /* Predictions of rows that were held out, beside what was measured; by platform of the table. */

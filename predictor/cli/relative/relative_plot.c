@@ -8,7 +8,7 @@
 
 #include "predictor/cli/plot/chart.h"
 #include "predictor/cli/relative/relative.h"
-#include "predictor/core/order.h"
+#include "predictor/core/sort.h"
 
 struct drawing {
   const struct ft_relative_table *t;
@@ -186,7 +186,7 @@ static double error_of(const struct drawing *d, size_t row)
     if (p != d->y->from && isfinite(e))
       errors[count++] = e;
   }
-  return count ? ft_order_median(errors, count) : NAN;
+  return count ? ft_sort_median(errors, count) : NAN;
 }
 
 /* Rows by their error. */
@@ -204,13 +204,13 @@ static int draw_error(struct drawing *d, struct ft_error *err)
     if (!isnan(error))
       d->a[count++] = 100 * error;
   }
-  ft_order_sort(d->a, count);
+  ft_sort_doubles(d->a, count);
   for (size_t i = 0; i < count; i++)
     d->x[i] = (double)(i + 1);
   x.high = (double)(count ? count : 1);
   fit_log(&y, d->a, count);
   (void)snprintf(subtitle, sizeof subtitle, "half of %zu samples within %.3g %%", count,
-                 count ? ft_order_median(d->a, count) : 0);
+                 count ? ft_sort_median(d->a, count) : 0);
   chart = ft_chart_open(false, false, "Error by sample", subtitle, &x, &y, err);
   if (!chart)
     return -1;

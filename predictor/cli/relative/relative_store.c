@@ -2,22 +2,22 @@
 /* A table of times and of what was counted, from the store. */
 #include "config.h"
 
-#include "predictor/cli/records.h"
 #include "predictor/cli/relative/relative.h"
-#include "predictor/history/timed.h"
-#include "predictor/online/transfer.h"
+#include "predictor/cli/store_access.h"
+#include "predictor/online/platform_transfer.h"
+#include "predictor/rebuild/runtimes.h"
 
 static int add(const ft_performance *performance, void *data, struct ft_error *err)
 {
-  return ft_transfer_add(data, performance, err);
+  return ft_platform_transfer_add(data, performance, err);
 }
 
-int ft_relative_read_store(const char *state, struct ft_records *records,
+int ft_relative_read_store(const char *state, struct ft_store_access *records,
                            struct ft_relative_table *t, struct ft_error *err)
 {
   *t = (struct ft_relative_table){ 0 };
-  if (ft_records_open(records, state, false, err) < 0 ||
-      ft_store_timed(records->store, FT_TRANSFER_APPS, add, t, err) < 0)
+  if (ft_store_access_open(records, state, false, err) < 0 ||
+      ft_store_runtimes(records->store, FT_PLATFORM_TRANSFER_APPS, add, t, err) < 0)
     return -1;
   if (!t->rows)
     return ft_error_set(err, "%s: no app has completed on two platforms", records->path);

@@ -173,7 +173,7 @@ double *ft_values(struct ft_infer *in, struct ft_tensor *tensor)
   return values;
 }
 
-void ft_steps(const struct ft_tensor *x, int64_t *steps)
+void ft_step_overlap(const struct ft_tensor *x, int64_t *steps)
 {
   int64_t step = 1;
 

@@ -61,7 +61,7 @@ void ft_copy_values(struct ft_infer *in, struct ft_tensor *y, const struct ft_te
                     int64_t from, const int64_t *steps);
 
 /* How far apart in X's values neighbours along each dimension are, into STEPS (FT_GRAPH_RANK). */
-void ft_steps(const struct ft_tensor *x, int64_t *steps);
+void ft_step_overlap(const struct ft_tensor *x, int64_t *steps);
 
 /* A value as a whole number, cut to +-2^62. */
 int64_t ft_whole(double value);

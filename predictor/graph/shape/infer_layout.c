@@ -348,7 +348,7 @@ int ft_infer_transpose(struct ft_infer *in)
     order[i] = order[i] < 0 ? order[i] + x->rank : order[i];
     y->dims[i] = x->dims[order[i]];
   }
-  ft_steps(x, steps);
+  ft_step_overlap(x, steps);
   for (int i = 0; i < x->rank; i++)
     moved[i] = steps[order[i]];
   ft_copy_values(in, y, x, 0, moved);

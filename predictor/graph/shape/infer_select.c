@@ -125,7 +125,7 @@ int ft_infer_slice(struct ft_infer *in)
     return named == -2 || n < 0 || m < 0 ? 0 : ft_contradiction(in, "%d starts and %d ends", n, m);
   if (ft_like(in, y, x) < 0)
     return -1;
-  ft_steps(x, along);
+  ft_step_overlap(x, along);
   for (int i = 0; i < (named >= 0 ? named : n); i++) {
     int64_t step = stepped > i ? steps[i] : 1;
     int axis = ft_axis(in, named >= 0 ? axes[i] : i, x->rank);

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/learn/neural/network.h"
+#include "predictor/learn/neural/mlp.h"
 #include "predictor/learn/samples.h"
 
 /* The phases of its training, in their order. */
@@ -46,7 +46,7 @@ extern const struct ft_autoencoder_settings ft_autoencoder_usual;
 /* A fitted one: what answers. All 0 is an empty one. */
 struct ft_autoencoder {
   size_t columns, outputs, latent;
-  struct ft_network encoder, regressor;
+  struct ft_mlp encoder, regressor;
   double *mean, *deviation; /* of the outputs */
 };
 
@@ -65,8 +65,8 @@ void ft_autoencoder_place(const struct ft_autoencoder *model, const double *x, f
 /* Add what MODEL says of row X to OUT. Allocates nothing. */
 void ft_autoencoder_add(const struct ft_autoencoder *model, const double *x, double *out);
 
-void ft_autoencoder_save(const struct ft_autoencoder *model, struct ft_numbers *out);
-int ft_autoencoder_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
+void ft_autoencoder_save(const struct ft_autoencoder *model, struct ft_number_stream *out);
+int ft_autoencoder_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                         struct ft_autoencoder *model, struct ft_error *err);
 void ft_autoencoder_free(struct ft_autoencoder *model);
 

@@ -48,8 +48,8 @@ int ft_autoencoder_work_make(struct ft_autoencoder_work *w, const struct ft_auto
   if (ft_blas_open(&w->blas, err) < 0)
     return -1;
   for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
-    if (ft_network_make(&w->part[p], width[p], layers[p], random, err) < 0 ||
-        ft_network_pass_make(&w->pass[p], &w->part[p], FT_AUTOENCODER_BATCH, err) < 0 ||
+    if (ft_mlp_make(&w->part[p], width[p], layers[p], random, err) < 0 ||
+        ft_mlp_pass_make(&w->pass[p], &w->part[p], FT_AUTOENCODER_BATCH, err) < 0 ||
         ft_adam_make(&w->adam[p], &w->part[p], err) < 0)
       return -1;
   return 0;
@@ -58,8 +58,8 @@ int ft_autoencoder_work_make(struct ft_autoencoder_work *w, const struct ft_auto
 void ft_autoencoder_work_free(struct ft_autoencoder_work *w)
 {
   for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++) {
-    ft_network_free(&w->part[p]);
-    ft_network_pass_free(&w->pass[p]);
+    ft_mlp_free(&w->part[p]);
+    ft_mlp_pass_free(&w->pass[p]);
     ft_adam_free(&w->adam[p]);
   }
   free(w->noise);
@@ -92,7 +92,7 @@ static void encode(struct ft_autoencoder_work *w, const float *x, size_t rows)
 {
   const float *out;
 
-  ft_network_forward(&w->blas, &w->part[FT_ENCODER], x, rows, &w->pass[FT_ENCODER]);
+  ft_mlp_forward(&w->blas, &w->part[FT_ENCODER], x, rows, &w->pass[FT_ENCODER]);
   out = w->pass[FT_ENCODER].out[1];
   for (size_t r = 0; r < rows; r++)
     for (size_t k = 0; k < w->latent; k++) {
@@ -107,7 +107,7 @@ static void encode(struct ft_autoencoder_work *w, const float *x, size_t rows)
  * the places. */
 static double encode_back(struct ft_autoencoder_work *w, size_t rows, double kl)
 {
-  struct ft_network_pass *pass = &w->pass[FT_ENCODER];
+  struct ft_mlp_pass *pass = &w->pass[FT_ENCODER];
   double divergence = 0;
 
   for (size_t r = 0; r < rows; r++)
@@ -123,7 +123,7 @@ static double encode_back(struct ft_autoencoder_work *w, size_t rows, double kl)
       pass->slope[1][j] =
           inside * (w->slope[at] * w->noise[at] * sqrtf(variance) + part * (variance - 1)) / 2;
     }
-  ft_network_backward(&w->blas, &w->part[FT_ENCODER], pass, w->adam[FT_ENCODER].gradient, NULL);
+  ft_mlp_backward(&w->blas, &w->part[FT_ENCODER], pass, w->adam[FT_ENCODER].gradient, NULL);
   return divergence / (double)rows;
 }
 
@@ -131,7 +131,7 @@ double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_ph
                            const float *x, const float *y, size_t rows, double kl,
                            struct ft_autoencoder_told *told)
 {
-  struct ft_network_pass *decoder = &w->pass[FT_DECODER], *regressor = &w->pass[FT_REGRESSOR];
+  struct ft_mlp_pass *decoder = &w->pass[FT_DECODER], *regressor = &w->pass[FT_REGRESSOR];
   bool regress = phase >= FT_AUTOENCODER_FEEDBACK, code = phase <= FT_AUTOENCODER_FEEDBACK;
   float back[FT_AUTOENCODER_BATCH * FT_AUTOENCODER_LATENT];
   double loss = 0, missed, divergence;
@@ -140,17 +140,17 @@ double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_ph
   encode(w, x, rows);
   memset(w->slope, 0, rows * w->latent * sizeof *w->slope);
   if (code) {
-    ft_network_forward(&w->blas, &w->part[FT_DECODER], w->z, rows, decoder);
+    ft_mlp_forward(&w->blas, &w->part[FT_DECODER], w->z, rows, decoder);
     loss = calibrated(decoder->out[1], x, rows, w->columns, decoder->slope[1], &missed);
-    ft_network_backward(&w->blas, &w->part[FT_DECODER], decoder, w->adam[FT_DECODER].gradient,
-                        w->slope);
+    ft_mlp_backward(&w->blas, &w->part[FT_DECODER], decoder, w->adam[FT_DECODER].gradient,
+                    w->slope);
     told->bound = -loss - (double)w->columns / 2 * (1 + log(2 * acos(-1)));
   }
   if (regress) {
-    ft_network_forward(&w->blas, &w->part[FT_REGRESSOR], w->z, rows, regressor);
+    ft_mlp_forward(&w->blas, &w->part[FT_REGRESSOR], w->z, rows, regressor);
     loss += calibrated(regressor->out[3], y, rows, w->outputs, regressor->slope[3], &told->missed);
-    ft_network_backward(&w->blas, &w->part[FT_REGRESSOR], regressor, w->adam[FT_REGRESSOR].gradient,
-                        back);
+    ft_mlp_backward(&w->blas, &w->part[FT_REGRESSOR], regressor, w->adam[FT_REGRESSOR].gradient,
+                    back);
     for (size_t i = 0; code && i < rows * w->latent; i++)
       w->slope[i] += back[i];
   }
@@ -258,7 +258,7 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
       goto out;
   m->encoder = w.part[FT_ENCODER];
   m->regressor = w.part[FT_REGRESSOR];
-  w.part[FT_ENCODER] = w.part[FT_REGRESSOR] = (struct ft_network){ 0 };
+  w.part[FT_ENCODER] = w.part[FT_REGRESSOR] = (struct ft_mlp){ 0 };
   status = 0;
 out:
   ft_autoencoder_work_free(&w);

@@ -10,8 +10,8 @@ enum ft_autoencoder_part { FT_ENCODER, FT_DECODER, FT_REGRESSOR, FT_AUTOENCODER_
 struct ft_autoencoder_work {
   struct ft_blas blas;
   size_t columns, outputs, latent;
-  struct ft_network part[FT_AUTOENCODER_PARTS];
-  struct ft_network_pass pass[FT_AUTOENCODER_PARTS];
+  struct ft_mlp part[FT_AUTOENCODER_PARTS];
+  struct ft_mlp_pass pass[FT_AUTOENCODER_PARTS];
   struct ft_adam adam[FT_AUTOENCODER_PARTS];
   float *noise, *z, *slope; /* a batch of each: standard normal, drawn places, slopes there */
 };

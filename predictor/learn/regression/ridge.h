@@ -8,8 +8,8 @@
 #include "predictor/core/error.h"
 #include "predictor/learn/samples.h"
 
-struct ft_numbers;
-struct ft_numbers_reader;
+struct ft_number_stream;
+struct ft_number_reader;
 
 /* out[o] = weight[o] + sum over k of x[column[k]] * weight[(k + 1) * outputs + o] */
 struct ft_ridge {
@@ -29,8 +29,8 @@ int ft_ridge_fit(const struct ft_samples *samples, const uint32_t *column, size_
 /* Add what RIDGE says of row X to OUT. */
 void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out);
 
-void ft_ridge_save(const struct ft_ridge *ridge, struct ft_numbers *out);
-int ft_ridge_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
+void ft_ridge_save(const struct ft_ridge *ridge, struct ft_number_stream *out);
+int ft_ridge_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                   struct ft_ridge *ridge, struct ft_error *err);
 void ft_ridge_free(struct ft_ridge *ridge);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/learn/numbers.h"
+#include "predictor/learn/number_stream.h"
 #include "predictor/learn/relative/learner.h"
 
 /* NUMBERS: as a forest is kept, each of its leaves bringing two nodes of 4 numbers. */
@@ -113,20 +113,20 @@ out:
 
 /* Sums of works, taken off Y. A time that spans less than orders of magnitude is no work: then
  * there is none. */
-static int fit_works(const struct ft_samples *s, const struct ft_encode *encode,
+static int fit_works(const struct ft_samples *s, const struct ft_feature_encoder *encode,
                      struct ft_learner *l, double *y, struct ft_error *err)
 {
-  double scale[FT_ENCODE_MOST] = { 0 }, said[OUTPUTS];
+  double scale[FT_FEATURE_ENCODER_MOST] = { 0 }, said[OUTPUTS];
 
   if (!encode->column[0].logs || !(encode->column[0].deviation > 0))
     return 0;
   for (size_t c = 0; c < encode->raw; c++)
     scale[c] = encode->column[c].logs ? encode->column[c].deviation : 0;
-  if (ft_works_fit(s, scale, &l->works, err) < 0)
+  if (ft_work_rates_fit(s, scale, &l->works, err) < 0)
     return -1;
   for (size_t r = 0; r < s->rows; r++) {
     memset(said, 0, sizeof said);
-    ft_works_add(&l->works, s->x + r * s->columns, said);
+    ft_work_rates_add(&l->works, s->x + r * s->columns, said);
     for (size_t o = 0; o < s->outputs; o++)
       y[r * s->outputs + o] -= said[o];
   }
@@ -165,7 +165,7 @@ static int fit_network(const struct ft_samples *s, const struct ft_learner_setti
 }
 
 /* Which of the columns that ENCODE makes are L's. */
-static void take_span(const struct ft_encode *encode, struct ft_learner *l)
+static void take_span(const struct ft_feature_encoder *encode, struct ft_learner *l)
 {
   enum span span = kinds[l->kind].span;
 
@@ -183,7 +183,7 @@ static int fit_kind(const struct ft_samples *s, const struct ft_learner_settings
     return -1;
   if (kinds[l->kind].forest.trees && fit_forest(s, settings->trees, settings->seed, l, err) < 0)
     return -1;
-  if (kinds[l->kind].process && ft_process_fit(s, &l->process, err) < 0)
+  if (kinds[l->kind].process && ft_gaussian_process_fit(s, &l->process, err) < 0)
     return -1;
   return kinds[l->kind].network ? fit_network(s, settings, l, err) : 0;
 }
@@ -234,9 +234,9 @@ void ft_learner_predict(const struct ft_learner *l, const double *row, double *o
   if (l->ridge.weight)
     ft_ridge_add(&l->ridge, x, out);
   if (l->process.rows)
-    ft_process_add(&l->process, x, out);
+    ft_gaussian_process_add(&l->process, x, out);
   if (l->works.used)
-    ft_works_add(&l->works, row, out);
+    ft_work_rates_add(&l->works, row, out);
   if (l->autoencoder.latent)
     ft_autoencoder_add(&l->autoencoder, x, out);
 }
@@ -323,41 +323,42 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
 
 /* ---- kept and read back ---- */
 
-void ft_learner_save(const struct ft_learner *l, struct ft_numbers *out)
+void ft_learner_save(const struct ft_learner *l, struct ft_number_stream *out)
 {
-  ft_numbers_put(out, l->kind);
+  ft_number_stream_put(out, l->kind);
   if (kinds[l->kind].ridge != NO_RIDGE)
     ft_ridge_save(&l->ridge, out);
   if (kinds[l->kind].forest.trees)
     ft_forest_save(&l->forest, out);
   if (kinds[l->kind].process)
-    ft_process_save(&l->process, out);
+    ft_gaussian_process_save(&l->process, out);
   if (kinds[l->kind].works) {
-    ft_numbers_put(out, l->works.used > 0);
+    ft_number_stream_put(out, l->works.used > 0);
     if (l->works.used)
-      ft_works_save(&l->works, out);
+      ft_work_rates_save(&l->works, out);
   }
   if (kinds[l->kind].network)
     ft_autoencoder_save(&l->autoencoder, out);
 }
 
-int ft_learner_load(struct ft_numbers_reader *in, const struct ft_encode *encode, size_t outputs,
-                    struct ft_learner *l, struct ft_error *err)
+int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder *encode,
+                    size_t outputs, struct ft_learner *l, struct ft_error *err)
 {
   size_t columns;
 
   *l = (struct ft_learner){ .outputs = outputs };
-  l->kind = (enum ft_learner_kind)ft_numbers_take_count(in, 0, FT_LEARNERS - 1);
+  l->kind = (enum ft_learner_kind)ft_number_reader_take_count(in, 0, FT_LEARNERS - 1);
   take_span(encode, l);
   columns = l->columns;
   if (kinds[l->kind].ridge != NO_RIDGE && ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
     return -1;
   if (kinds[l->kind].forest.trees && ft_forest_load(in, columns, outputs, &l->forest, err) < 0)
     return -1;
-  if (kinds[l->kind].process && ft_process_load(in, columns, outputs, &l->process, err) < 0)
+  if (kinds[l->kind].process &&
+      ft_gaussian_process_load(in, columns, outputs, &l->process, err) < 0)
     return -1;
-  if (kinds[l->kind].works && ft_numbers_take_count(in, 0, 1) &&
-      ft_works_load(in, encode->columns, outputs, &l->works, err) < 0)
+  if (kinds[l->kind].works && ft_number_reader_take_count(in, 0, 1) &&
+      ft_work_rates_load(in, encode->columns, outputs, &l->works, err) < 0)
     return -1;
   return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err)
                                 : 0;
@@ -368,8 +369,8 @@ void ft_learner_free(struct ft_learner *l)
   if (!l)
     return;
   ft_ridge_free(&l->ridge);
-  ft_works_free(&l->works);
+  ft_work_rates_free(&l->works);
   ft_forest_free(&l->forest);
-  ft_process_free(&l->process);
+  ft_gaussian_process_free(&l->process);
   ft_autoencoder_free(&l->autoencoder);
 }

@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-#include "predictor/learn/encode.h"
+#include "predictor/learn/feature_encoder.h"
 #include "predictor/learn/neural/autoencoder.h"
-#include "predictor/learn/regression/process.h"
+#include "predictor/learn/regression/gaussian_process.h"
 #include "predictor/learn/regression/ridge.h"
-#include "predictor/learn/regression/works.h"
+#include "predictor/learn/regression/work_rates.h"
 #include "predictor/learn/trees/forest.h"
 
 enum ft_learner_kind {
@@ -37,14 +37,14 @@ struct ft_learner {
   enum ft_learner_kind kind;
   size_t from, columns, outputs; /* of the encoded columns: so many from there on */
   struct ft_ridge ridge;
-  struct ft_works works; /* of all encoded columns */
+  struct ft_work_rates works; /* of all encoded columns */
   struct ft_forest forest;
-  struct ft_process process;
+  struct ft_gaussian_process process;
   struct ft_autoencoder autoencoder;
 };
 
 struct ft_learner_settings {
-  const struct ft_encode *encode; /* by which the samples' columns are what they are */
+  const struct ft_feature_encoder *encode; /* by which the samples' columns are what they are */
   const uint32_t *few;            /* what a ridge of a few columns takes */
   size_t count;                   /* so many */
   unsigned trees;                 /* grown where there are any */
@@ -77,9 +77,9 @@ void ft_learner_predict(const struct ft_learner *learner, const double *x, doubl
 size_t ft_learner_choose(const struct ft_samples *samples, const size_t *group, size_t plain,
                          uint32_t first, uint32_t *few, size_t most);
 
-void ft_learner_save(const struct ft_learner *learner, struct ft_numbers *out);
-int ft_learner_load(struct ft_numbers_reader *in, const struct ft_encode *encode, size_t outputs,
-                    struct ft_learner *learner, struct ft_error *err);
+void ft_learner_save(const struct ft_learner *learner, struct ft_number_stream *out);
+int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder *encode,
+                    size_t outputs, struct ft_learner *learner, struct ft_error *err);
 void ft_learner_free(struct ft_learner *learner);
 
 #endif

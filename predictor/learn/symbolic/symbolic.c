@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/learn/symbolic/constants.h"
-#include "predictor/learn/symbolic/range.h"
+#include "predictor/learn/symbolic/constant_fit.h"
+#include "predictor/learn/symbolic/expression_tree.h"
+#include "predictor/learn/symbolic/interval_arithmetic.h"
 #include "predictor/learn/symbolic/symbolic.h"
-#include "predictor/learn/symbolic/tree.h"
 
 enum {
   SEEN = 4096,         /* structures that are remembered with their fitted constants */
@@ -45,12 +45,12 @@ struct seen {
 };
 
 struct search {
-  struct ft_rows data;
+  struct ft_row_blocks data;
   struct ft_symbolic_settings set;
   struct ft_grower grower;
   struct ft_sweep *sweep;
   double *copy; /* of the table, scaled; then room for the same without a fold */
-  struct ft_range range[FT_EXPRESSION_VARIABLES]; /* of the table */
+  struct ft_interval range[FT_EXPRESSION_VARIABLES]; /* of the table */
   struct seen *seen;
   struct tree *slot;   /* 2 * population */
   uint32_t *candidate; /* slots: of the parents, then of their offspring */
@@ -81,7 +81,7 @@ void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
 
 static void copy_tree(struct tree *to, const struct tree *from)
 {
-  ft_tree_copy(&to->code, &from->code);
+  ft_expression_tree_copy(&to->code, &from->code);
   to->code.intercept = from->code.intercept;
   to->code.slope = from->code.slope;
   to->mape = from->mape;
@@ -125,11 +125,12 @@ static struct seen *find_seen(const struct search *f, const struct ft_expression
  */
 static double fit(const struct search *f, struct ft_expression *e, int steps)
 {
-  double error = f->set.constants ? ft_constants_fit(&f->data, e, f->sweep, steps)
-                                  : ft_constants_error(&f->data, e, f->sweep);
+  double error = f->set.constants ? ft_constant_fit(&f->data, e, f->sweep, steps)
+                                  : ft_constant_fit_error(&f->data, e, f->sweep);
 
-  return f->set.primitives & 1u << FT_SYMBOL_DIVIDE && !ft_ranges_sound(e, f->range) ? INFINITY
-                                                                                     : error;
+  return f->set.primitives & 1u << FT_SYMBOL_DIVIDE && !ft_interval_divisors_nonzero(e, f->range)
+             ? INFINITY
+             : error;
 }
 
 /*
@@ -155,7 +156,7 @@ static void measure(const struct search *f, struct tree *t)
   t->mape = fit(f, &t->code, EARLY_STEPS);
   if (!seen->fits++ || t->mape < seen->best.mape)
     copy_tree(&seen->best, t);
-  if (!ft_constants_fitted(f->sweep))
+  if (!ft_constant_fit_fitted(f->sweep))
     seen->fits = ENOUGH_FITS;
 }
 
@@ -232,7 +233,7 @@ static void breed(struct search *f, uint32_t i)
   copy_tree(y, b);
   if (!ft_grower_chance(&f->grower, f->set.crossover))
     return;
-  ft_tree_cross(&f->grower, &a->code, &b->code, &x->code, &y->code, changed);
+  ft_expression_tree_cross(&f->grower, &a->code, &b->code, &x->code, &y->code, changed);
   x->known &= !changed[0];
   y->known &= !changed[1];
 }
@@ -252,7 +253,8 @@ static bool generation(struct search *f, unsigned g)
     struct tree *t = &f->slot[f->candidate[i]];
 
     if (i >= n) {
-      if (ft_grower_chance(&f->grower, f->set.mutation) && ft_tree_mutate(&f->grower, &t->code))
+      if (ft_grower_chance(&f->grower, f->set.mutation) &&
+          ft_expression_tree_mutate(&f->grower, &t->code))
         t->known = false;
       measure(f, t);
       remember(f, t);
@@ -289,7 +291,7 @@ static bool begin(struct search *f)
     struct tree *t = &f->slot[i];
 
     f->candidate[i] = i;
-    ft_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
+    ft_expression_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
     measure(f, t);
     remember(f, t);
     if (i % ASK == ASK - 1 && !go_on(f, 0))
@@ -317,11 +319,11 @@ static void validate(const struct search *f, struct ft_symbolic_point *p, double
 {
   double *room = f->copy + f->data.room * (f->data.columns + 2);
 
-  p->validated = ft_constants_validate(&f->data, &p->expression, f->sweep, f->set.constants,
-                                       f->set.seed, room, missed);
+  p->validated = ft_constant_fit_validate(&f->data, &p->expression, f->sweep, f->set.constants,
+                                          f->set.seed, room, missed);
   p->parameters = 1 + (p->expression.intercept != 0);
   if (f->set.constants)
-    p->parameters += (unsigned)ft_constants_fitted(f->sweep);
+    p->parameters += (unsigned)ft_constant_fit_fitted(f->sweep);
 }
 
 /*
@@ -396,11 +398,11 @@ static void settle(struct search *f)
     if (!t->known)
       continue;
     fit_late(f, t);
-    if (!ft_tree_prune(&t->code, &f->data))
+    if (!ft_expression_tree_prune(&t->code, &f->data))
       continue;
     do
       fit_late(f, t);
-    while (ft_tree_prune(&t->code, &f->data));
+    while (ft_expression_tree_prune(&t->code, &f->data));
     t->known = false;
     if (!f->best[t->code.length].known || t->mape < f->best[t->code.length].mape)
       f->best[t->code.length] = *t;
@@ -518,7 +520,7 @@ static void prepare(struct search *f, const double *x, const double *y, size_t r
 
     scale[c] = mean_size(column, f->data.rows);
     if (c < columns) {
-      f->range[c] = ft_range_of(column, f->data.rows, f->copy + room * (columns + 2));
+      f->range[c] = ft_interval_of(column, f->data.rows, f->copy + room * (columns + 2));
       f->range[c].low /= scale[c];
       f->range[c].high /= scale[c];
     }
@@ -530,7 +532,7 @@ static void prepare(struct search *f, const double *x, const double *y, size_t r
   f->data.x = sx;
   f->data.y = sy;
   f->data.weight = w;
-  ft_rows_fill(sx, sy, w, &f->data);
+  ft_row_blocks_fill(sx, sy, w, &f->data);
 }
 
 /* Of intercepts nothing is left but rounding where they are this part of the least target. */
@@ -611,7 +613,7 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
   if (check(x, y, rows, columns, err) < 0)
     return -1;
   f.data.rows = rows < FT_SYMBOLIC_ROWS ? rows : FT_SYMBOLIC_ROWS;
-  f.data.room = ft_rows_room(f.data.rows);
+  f.data.room = ft_row_blocks_room(f.data.rows);
   if (open_search(&f, err) < 0)
     goto out;
   prepare(&f, x, y, rows, scale);

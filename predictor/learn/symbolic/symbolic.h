@@ -57,8 +57,8 @@ void ft_symbolic_defaults(struct ft_symbolic_settings *settings);
 /*
  * Find y = f(x) for ROWS rows; X[row * COLUMNS + column]. All are at most
  * FT_SYMBOLIC_MOST, and no y is 0, for MAPE divides by it. No equation divides by what could be 0
- * while the columns are in their ranges (range.h). The same seed gives the same result.
- * RESULT is some 40 KB. Returns 0; -1 with ERR.
+ * while the columns are in their ranges (interval_arithmetic.h). The same seed gives the same
+ * result. RESULT is some 40 KB. Returns 0; -1 with ERR.
  */
 int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,
                     const struct ft_symbolic_settings *settings,

@@ -13,8 +13,8 @@
 #include "predictor/core/error.h"
 #include "predictor/learn/samples.h"
 
-struct ft_numbers;
-struct ft_numbers_reader;
+struct ft_number_stream;
+struct ft_number_reader;
 
 enum { FT_FOREST_VALUES = 16 << 20 }; /* numbers in the leaves of a forest, at most */
 
@@ -55,11 +55,11 @@ int ft_forest_fit(const struct ft_samples *samples, const struct ft_forest_setti
 /* What FOREST says of one row X: OUT gets one number an output. Allocates nothing. */
 void ft_forest_predict(const struct ft_forest *forest, const double *x, double *out);
 
-void ft_forest_save(const struct ft_forest *forest, struct ft_numbers *out);
+void ft_forest_save(const struct ft_forest *forest, struct ft_number_stream *out);
 
 /* A forest of COLUMNS and OUTPUTS, and no other. Returns 0; -1 with ERR; to be freed in either
  * case. */
-int ft_forest_load(struct ft_numbers_reader *in, size_t columns, size_t outputs,
+int ft_forest_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                    struct ft_forest *forest, struct ft_error *err);
 
 void ft_forest_free(struct ft_forest *forest);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/core/grow.h"
+#include "predictor/core/array_grow.h"
 #include "predictor/core/random.h"
 #include "predictor/learn/trees/forest.h"
 
@@ -153,7 +153,8 @@ static uint32_t add_node(struct grower *g)
 {
   struct ft_forest *f = g->forest;
 
-  struct ft_forest_node *more = ft_grow(f->node, &g->node_room, f->nodes, sizeof *more, UINT32_MAX);
+  struct ft_forest_node *more =
+      ft_array_grow(f->node, &g->node_room, f->nodes, sizeof *more, UINT32_MAX);
 
   if (!more)
     return UINT32_MAX;
@@ -170,7 +171,8 @@ static int add_leaf(struct grower *g, const struct task *t, struct ft_error *err
 
   if ((f->leaves + 1) * outputs > FT_FOREST_VALUES)
     return ft_error_set(err, "a forest: more than %d numbers in its leaves", FT_FOREST_VALUES);
-  value = ft_grow(f->value, &g->leaf_room, f->leaves, outputs * sizeof *value, FT_FOREST_VALUES);
+  value =
+      ft_array_grow(f->value, &g->leaf_room, f->leaves, outputs * sizeof *value, FT_FOREST_VALUES);
   if (!value)
     return ft_error_set(err, "a forest: out of memory");
   f->value = value;

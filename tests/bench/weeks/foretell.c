@@ -103,8 +103,8 @@ static void decide_submission(ft_submission *submission, const struct weeks_site
   known->policy = foretell_site.policy;
   known->evidence.estimate = NULL;
   known->evidence.facts = (struct ft_facts){ .runs = 0 };
-  if (model && !ft_evidence_evaluate(model, submission, &known->policy, &known->evidence,
-                                     &known->evidence.facts))
+  if (model && !ft_model_lookup_evaluate(model, submission, &known->policy, &known->evidence,
+                                         &known->evidence.facts))
     known->evidence.estimate = NULL;
   switch_off(without, submission, known);
   ft_submission_decide(&question, &decision);
@@ -130,14 +130,14 @@ static int decide(void *state, const struct weeks_world *w, struct weeks_attempt
   const struct weeks_site *site = &w->stream->site[w->stream->app[s->app].site];
   static struct ft_known known;
   static ft_submission submission;
-  struct ft_element_estimates *elements = &known.evidence.elements;
+  struct ft_array_estimates *elements = &known.evidence.elements;
   bool own_mode = s->typed_mode == FT_MODE_UNSET && a->mode == site->mode;
   ft_decision decision;
 
   (void)err;
   weeks_make_submission(w, a, &submission);
   elements->count = 0;
-  for (uint32_t i = 0; s->array && i < s->tasks && elements->count < FT_ELEMENT_ESTIMATES; i++)
+  for (uint32_t i = 0; s->array && i < s->tasks && elements->count < FT_ARRAY_ESTIMATES; i++)
     if (!w->done[s->first_task + i])
       elements->index[elements->count++] = i;
   decide_submission(&submission, site, own_mode ? FT_MODE_UNSET : a->mode, f->model[s->app],

@@ -9,7 +9,7 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
-#include "predictor/history/trace.h"
+#include "predictor/rebuild/trace.h"
 #include "tests/bench/weeks/traces.h"
 
 #define DEFAULT_BYTES (UINT64_C(4) << 30)

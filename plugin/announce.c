@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "plugin/announce.h"
+#include "plugin/cgroup.h"
+#include "plugin/packet.h"
+#include "predictor/core/base64.h"
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/record/record.h"
+
+/* Slurm's own "no value" numbers (slurm.h) and all above them are none of ours. */
+#define NONE_32 UINT32_C(0xfffffffd)
+#define NONE_64 UINT64_C(0xfffffffffffffffd)
+
+enum { MOST_TASKS = 4096, MOST_COMPONENTS = 128 };
+
+static struct task {
+  pid_t pid;
+  struct ft_cgroup cgroup;
+} *tasks;
+static size_t task_count, tasks_alive;
+
+/* What earlier tasks of this step had used when they ended: the kernel only adds up. */
+static struct rusage before;
+
+static uint32_t item(spank_t spank, spank_item_t which)
+{
+  uint32_t value = 0;
+
+  if (spank_get_item(spank, which, &value) != ESPANK_SUCCESS || value >= NONE_32)
+    return 0;
+  return value;
+}
+
+static uint32_t number(const char *text)
+{
+  struct ft_text cursor = ft_text_from(text);
+  uint64_t value;
+
+  return ft_text_u64(&cursor, NONE_32 - 1, &value) ? (uint32_t)value : 0;
+}
+
+/* The record as it was carried: only that it is base64 and not too long is looked at here. */
+static void take_submission(const char *text, pb_size_t *size, uint8_t *bytes, size_t room)
+{
+  ssize_t length = text ? ft_base64_decode(text, bytes, room) : -1;
+
+  *size = length > 0 ? (pb_size_t)length : 0;
+}
+
+/* Where a job's facts lie in the environment: of the script's process, or of the step's tasks. */
+struct surroundings {
+  spank_t step; /* NULL: the process's own */
+  char value[12 << 10];
+};
+
+static const char *look_up(struct surroundings *s, const char *name)
+{
+  if (!s->step)
+    return getenv(name);
+  if (spank_getenv(s->step, name, s->value, sizeof s->value) != ESPANK_SUCCESS)
+    return NULL;
+  return s->value;
+}
+
+static void fill_common(struct surroundings *s, ft_announcement *out)
+{
+  /* Slurm sets it for slurmstepd itself, whatever the step's environment says */
+  const char *node = getenv("SLURMD_NODENAME");
+
+  out->schema = FT_SCHEMA;
+  if (node)
+    (void)ft_string_copy(node, out->node, sizeof out->node);
+  else if (gethostname(out->node, sizeof out->node - 1) < 0)
+    out->node[0] = '\0';
+  (void)ft_string_copy(look_up(s, "SLURM_JOB_PARTITION"), out->partition, sizeof out->partition);
+  (void)ft_string_copy(look_up(s, "SLURM_JOB_ACCOUNT"), out->account, sizeof out->account);
+}
+
+static void fill_script(spank_t spank, struct surroundings *s, ft_announcement *out)
+{
+  uid_t uid = (uid_t)-1;
+
+  fill_common(s, out);
+  (void)spank_get_item(spank, S_JOB_UID, &uid);
+  out->uid = uid;
+  out->job_id = item(spank, S_JOB_ID);
+  out->restart_count = number(look_up(s, "SLURM_RESTART_COUNT"));
+  out->array_job_id = number(look_up(s, "SLURM_ARRAY_JOB_ID"));
+  out->array_task_id = number(look_up(s, "SLURM_ARRAY_TASK_ID"));
+}
+
+/*
+ * Which component of a heterogeneous job JOB_ID is, by the batch script's
+ * environment, which srun hands to the steps of all; 0 of any other job.
+ */
+static uint32_t het_offset(struct surroundings *s, uint32_t job_id)
+{
+  char name[40];
+
+  for (uint32_t i = 0; i < MOST_COMPONENTS; i++) {
+    const char *value;
+
+    (void)snprintf(name, sizeof name, "SLURM_JOB_ID_HET_GROUP_%u", (unsigned)i);
+    value = look_up(s, name);
+    if (!value)
+      return 0;
+    if (number(value) == job_id)
+      return i;
+  }
+  return 0;
+}
+
+static void fill_step(spank_t spank, struct surroundings *s, ft_announcement *out)
+{
+  uint64_t mib = 0;
+  uint32_t array_task = 0;
+  uint16_t cpus = 0;
+  uid_t uid = (uid_t)-1;
+
+  fill_common(s, out);
+  (void)spank_get_item(spank, S_JOB_UID, &uid);
+  (void)spank_get_item(spank, S_JOB_NCPUS, &cpus);
+  out->uid = uid;
+  out->cpus = cpus;
+  out->job_id = item(spank, S_JOB_ID);
+  if (spank_get_item(spank, S_JOB_STEPID, &out->step_id) != ESPANK_SUCCESS)
+    out->step_id = 0;
+  /* 22.05 knows it only in the environment, and there from a task's start on */
+  out->restart_count = item(spank, S_SLURM_RESTART_COUNT);
+  if (!out->restart_count)
+    out->restart_count = number(look_up(s, "SLURM_RESTART_COUNT"));
+  /* a step of a job that is no array names the job here, and no task */
+  if (spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &array_task) == ESPANK_SUCCESS &&
+      array_task < NONE_32) {
+    out->array_job_id = item(spank, S_JOB_ARRAY_ID);
+    out->array_task_id = out->array_job_id ? array_task : 0;
+  }
+  out->het_offset = het_offset(s, out->job_id);
+  if (spank_get_item(spank, S_JOB_ALLOC_MEM, &mib) == ESPANK_SUCCESS && mib < NONE_64 / FT_MIB)
+    out->alloc_mem_bytes = mib * FT_MIB;
+}
+
+void ft_announce_job_start(spank_t spank, const char *socket)
+{
+  struct surroundings s = { 0 };
+  ft_announcement a = { .which_event = ft_announcement_job_start_tag };
+  ft_job_start *start = &a.event.job_start;
+
+  fill_script(spank, &s, &a);
+  take_submission(getenv("SPANK_FORETELL"), &start->submission.size, start->submission.bytes,
+                  sizeof start->submission.bytes);
+  ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
+}
+
+void ft_announce_job_end(spank_t spank, const char *socket)
+{
+  struct surroundings s = { 0 };
+  ft_announcement a = { .which_event = ft_announcement_job_end_tag };
+  ft_job_end *end = &a.event.job_end;
+  const char *code = getenv("SLURM_JOB_EXIT_CODE");
+
+  fill_script(spank, &s, &a);
+  take_submission(getenv("SPANK_FORETELL"), &end->submission.size, end->submission.bytes,
+                  sizeof end->submission.bytes);
+  if (code) {
+    end->has_exit_code = true;
+    end->exit_code = (int32_t)number(code);
+  }
+  ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
+}
+
+static void remember(pid_t pid)
+{
+  struct task *grown;
+
+  tasks_alive++;
+  if (task_count == MOST_TASKS)
+    return;
+  grown = realloc(tasks, (task_count + 1) * sizeof *tasks);
+  if (!grown)
+    return;
+  tasks = grown;
+  tasks[task_count].pid = pid;
+  (void)ft_cgroup_find("/proc", pid, &tasks[task_count].cgroup);
+  task_count++;
+}
+
+void ft_announce_task_start(spank_t spank, const char *socket)
+{
+  struct surroundings s = { .step = spank };
+  ft_announcement a = { .which_event = ft_announcement_task_start_tag };
+  ft_task_start *start = &a.event.task_start;
+  uint64_t mib = 0;
+  pid_t pid = 0;
+
+  /* the extern step has no task */
+  if (spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS || pid <= 0)
+    return;
+  fill_step(spank, &s, &a);
+  remember(pid);
+  start->pid = (uint32_t)pid;
+  start->tasks = item(spank, S_JOB_LOCAL_TASK_COUNT);
+  start->limit_bytes = a.alloc_mem_bytes;
+  if (spank_get_item(spank, S_STEP_ALLOC_MEM, &mib) == ESPANK_SUCCESS && mib &&
+      mib < NONE_64 / FT_MIB)
+    start->limit_bytes = mib * FT_MIB;
+  /* the steps of every component have the first one's record in their environment */
+  if (!a.het_offset)
+    take_submission(look_up(&s, "SLURM_SPANK_FORETELL"), &start->submission.size,
+                    start->submission.bytes, sizeof start->submission.bytes);
+  ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
+}
+
+static double seconds(const struct timeval *t)
+{
+  return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
+}
+
+/*
+ * What the kernel adds up over children that were waited for: the difference
+ * is this task's. ru_maxrss, in KiB, is the largest process so far.
+ */
+static void fill_usage(ft_task_end *out)
+{
+  struct rusage now;
+
+  if (getrusage(RUSAGE_CHILDREN, &now) < 0)
+    return;
+  out->has_largest_process_bytes = now.ru_maxrss > 0;
+  out->largest_process_bytes = (uint64_t)now.ru_maxrss * FT_KIB;
+  out->has_cpu_seconds = out->has_minor_faults = out->has_major_faults = true;
+  out->has_system_seconds = true;
+  out->system_seconds = seconds(&now.ru_stime) - seconds(&before.ru_stime);
+  out->cpu_seconds = seconds(&now.ru_utime) - seconds(&before.ru_utime) + out->system_seconds;
+  out->minor_faults = (uint64_t)(now.ru_minflt - before.ru_minflt);
+  out->major_faults = (uint64_t)(now.ru_majflt - before.ru_majflt);
+  before = now;
+}
+
+void ft_announce_task_end(spank_t spank, const char *socket)
+{
+  struct surroundings s = { .step = spank };
+  ft_announcement a = { .which_event = ft_announcement_task_end_tag };
+  ft_task_end *end = &a.event.task_end;
+  int status = 0;
+  pid_t pid = 0;
+
+  if (spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS || pid <= 0)
+    return;
+  fill_step(spank, &s, &a);
+  (void)spank_get_item(spank, S_TASK_EXIT_STATUS, &status);
+  end->pid = (uint32_t)pid;
+  end->status = status;
+  fill_usage(end);
+  for (size_t i = 0; i < task_count; i++) {
+    if (tasks[i].pid != pid)
+      continue;
+    ft_cgroup_read(&tasks[i].cgroup, end);
+    ft_cgroup_free(&tasks[i].cgroup);
+    tasks[i] = tasks[--task_count];
+    break;
+  }
+  if (tasks_alive)
+    tasks_alive--;
+  end->last = tasks_alive == 0;
+  ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
+}
+
+void ft_announce_forget(void)
+{
+  for (size_t i = 0; i < task_count; i++)
+    ft_cgroup_free(&tasks[i].cgroup);
+  free(tasks);
+  tasks = NULL;
+  task_count = tasks_alive = 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include <slurm/spank.h>
+
+#include "plugin/messages.h"
+#include "predictor/core/text.h"
+
+static bool silent;
+
+void ft_print_quiet(bool quiet)
+{
+  silent = quiet;
+}
+
+/* LINE, ERROR or not; WHY, where there is any, behind it. */
+static void say(bool error, const char *line, const char *why)
+{
+  const char *but = *why ? "; but " : "";
+
+  if (error)
+    slurm_error("foretell: %s%s%s", line, but, why);
+  else if (!silent)
+    slurm_info("foretell: %s%s%s", line, but, why);
+}
+
+bool ft_print_decision(const struct ft_submission_decision *decision, const char *why)
+{
+  struct ft_explanation explanation;
+
+  ft_submission_explain(decision, &explanation);
+  for (int i = 0; i < explanation.count; i++)
+    say(explanation.error, explanation.line[i], i ? "" : why);
+  return explanation.count > 0;
+}
+
+void ft_print_line(const char *line)
+{
+  say(false, line, "");
+}
+
+void ft_print_failure(bool asked, const struct ft_error *why)
+{
+  static char told[sizeof why->text]; /* the components of a job meet the same */
+
+  if (!asked || silent || strcmp(told, why->text) == 0)
+    return;
+  (void)ft_string_copy(why->text, told, sizeof told);
+  slurm_info("foretell: no prediction: %s", why->text);
+}
+
+bool ft_print_network(const ft_network *network, const char *why)
+{
+  for (pb_size_t i = 0; i < network->lines_count; i++)
+    say(network->action == FT_ACTION_REJECT, network->lines[i], i ? "" : why);
+  return network->lines_count > 0;
+}

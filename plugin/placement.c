@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/messages.h"
+#include "plugin/placement.h"
+#include "predictor/core/io.h"
+#include "predictor/core/text.h"
+#include "predictor/decide/placement.h"
+
+/* Only who asks pays for them. */
+struct told {
+  struct ft_placement_evidence evidence;
+  struct ft_placement elsewhere;
+  struct ft_placement_choice choice;
+};
+
+static void say(const char *line, void *data)
+{
+  (void)data;
+  ft_print_line(line);
+}
+
+static int choose(const struct ft_slurm_options *bridge, const struct ft_options *options,
+                  const struct ft_placement_question *q, struct told *t, ft_submission *submission,
+                  struct ft_error *err)
+{
+  const char *list;
+  enum ft_placement_goal wish = ft_placement_goal_of(options->partition, &list);
+
+  ft_placement_choose(q, &t->elsewhere, wish, list, options->partition_typed, &t->choice);
+  if (t->choice.partitions[0] && ft_slurm_options_set_partition(bridge, t->choice.partitions) < 0)
+    return ft_error_set(err, "Slurm did not take --partition=%.200s", t->choice.partitions);
+  if (t->choice.partitions[0])
+    (void)ft_string_copy(t->choice.partitions, submission->request.partition,
+                         sizeof submission->request.partition);
+  ft_print_line(t->choice.line);
+  return 0;
+}
+
+/* The partitions to look at: where several are named those, else all. */
+static const char *named(const struct ft_options *options, const ft_submission *submission)
+{
+  const char *list = NULL;
+
+  if (options->partition)
+    (void)ft_placement_goal_of(options->partition, &list);
+  if (!list && strchr(submission->request.partition, ','))
+    list = submission->request.partition;
+  return list || options->perf ? list : submission->request.partition;
+}
+
+int ft_placement_set_partition(const struct ft_slurm_options *bridge,
+                               const struct ft_options *options, int state_fd, const ft_site *site,
+                               uint32_t uid, const struct ft_estimate *memory,
+                               const ft_network *network, ft_submission *submission,
+                               struct ft_error *err)
+{
+  struct told *t = malloc(sizeof *t);
+  struct ft_placement_question q = { .submission = submission,
+                                     .asked = { .gpus = ft_slurm_options_gpus(bridge),
+                                                .nodelist = bridge->value[FT_OPTION_NODELIST],
+                                                .nodefile = bridge->value[FT_OPTION_NODEFILE],
+                                                .reservation = bridge->value[FT_OPTION_RESERVATION],
+                                                .exclude = bridge->value[FT_OPTION_EXCLUDE] },
+                                     .memory = memory,
+                                     .now = ft_io_now() };
+  int status = -1;
+
+  if (!t)
+    return ft_error_set(err, "out of memory");
+  q.evidence = &t->evidence;
+  ft_placement_apply(network, &q.asked);
+  if (ft_placement_find(state_fd, site, uid, submission, named(options, submission), &t->evidence,
+                        err) < 0)
+    goto out;
+  ft_placement_look(&q, &t->elsewhere);
+  if (options->perf)
+    ft_placement_table(&q, &t->elsewhere, say, NULL);
+  status = options->partition ? choose(bridge, options, &q, t, submission, err) : 0;
+out:
+  free(t);
+  return status;
+}

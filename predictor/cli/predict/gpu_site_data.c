@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/cli/predict/gpu_site_data.h"
+#include "predictor/core/buf.h"
+#include "predictor/core/io.h"
+#include "predictor/core/units.h"
+#include "predictor/estimate/mig_gres.h"
+#include "predictor/online/gpu_observations.h"
+#include "predictor/record/state_files.h"
+
+int ft_gpu_site_data_slices(int state_fd, struct ft_mig_table *table, struct ft_error *err)
+{
+  struct ft_buf text;
+  int status = 0;
+
+  ft_mig_known(table);
+  ft_buf_init(&text, FT_LIMIT_CONFIG);
+  if (state_fd >= 0 && faccessat(state_fd, FT_STATE_MIG, F_OK, 0) == 0 &&
+      (ft_io_read_file(state_fd, FT_STATE_MIG, &text, err) < 0 ||
+       ft_mig_read(table, ft_buf_text(&text), FT_STATE_MIG, err) < 0))
+    status = -1;
+  ft_buf_free(&text);
+  return status;
+}
+
+/* Letters and digits of NAME alone, small. */
+static void plain(const char *name, char *out, size_t size)
+{
+  size_t length = 0;
+
+  for (; *name && length + 1 < size; name++)
+    if (isalnum((unsigned char)*name))
+      out[length++] = (char)tolower((unsigned char)*name);
+  out[length] = '\0';
+}
+
+/* Whether what NVML calls NAME is the GPU, of KINDS that were measured here. */
+static bool is_kind(const struct ft_mig_table *table, const struct ft_gpu_site_data_gpu *gpu,
+                    const char *name, size_t kinds)
+{
+  const char *typed = strncmp(gpu->typed, "gpu:", 4) == 0 ? gpu->typed + 4 : gpu->typed;
+  char called[96], nvml[64];
+
+  if (gpu->gpu)
+    return ft_mig_names_gpu(table, name) && ft_mig_may_be(table, name, gpu->gpu->name);
+  plain(typed, called, sizeof called);
+  plain(name, nvml, sizeof nvml);
+  return called[0] ? strstr(nvml, called) != NULL : kinds == 1;
+}
+
+void ft_gpu_site_data_read(int state_fd, const struct ft_mig_table *table,
+                           const struct ft_gpu_site_data_gpu *gpu, uid_t uid, const char *app,
+                           struct ft_gpu_site_data *m)
+{
+  size_t most = 0;
+
+  memset(m, 0, sizeof *m);
+  if (state_fd < 0)
+    return;
+  if (ft_record_read(FT_RECORD_GPUS, state_fd, FT_STATE_GPUS, &m->gpus, NULL) < 0)
+    m->gpus.kinds_count = 0;
+  m->has_model = app && ft_state_read_model(state_fd, (uint32_t)uid, app, &m->model, NULL) == 0;
+  for (size_t i = 0; i < m->gpus.kinds_count; i++)
+    most += m->gpus.kinds[i].runs_count;
+  m->runs = most ? malloc(most * sizeof *m->runs) : NULL;
+  for (size_t i = 0; i < m->gpus.kinds_count && m->runs; i++) {
+    const ft_gpu_kind *kind = &m->gpus.kinds[i];
+
+    if (!is_kind(table, gpu, kind->name, m->gpus.kinds_count))
+      continue;
+    m->hashes[m->hash_count++] = ft_gpu_observations_hash(kind->name);
+    memcpy(m->runs + m->run_count, kind->runs, kind->runs_count * sizeof *kind->runs);
+    m->run_count += kind->runs_count;
+  }
+}
+
+void ft_gpu_site_data_free(struct ft_gpu_site_data *measured)
+{
+  if (!measured)
+    return;
+  free(measured->runs);
+  measured->runs = NULL;
+}
+
+void ft_gpu_site_data_refine(const struct ft_gpu_site_data *m, const struct ft_gpu *gpu,
+                             struct ft_gpu_memory *memory)
+{
+  struct ft_gpu_device device;
+
+  if (gpu && gpu->host)
+    return;
+  ft_gpu_device_fit(m->runs, m->run_count, (double)memory->context_bytes, memory->network_bytes,
+                    &device);
+  ft_gpu_calibrate(memory, gpu, &device, m->has_model ? &m->model : NULL, m->hashes, m->hash_count);
+}
+
+/* What the operators leave open, with how much that can be where it has a bound. */
+static const char *left_open(const struct ft_gpu_memory *memory, char *out, size_t size)
+{
+  char most[32];
+
+  if (memory->complete)
+    return "";
+  if (memory->guess > 0) {
+    (void)snprintf(out, size, ", its family is guessed: up to %.1f times as much or as little",
+                   exp(memory->guess));
+    return out;
+  }
+  if (memory->open_bytes <= 0)
+    return ", some sizes are not known: a lower bound";
+  (void)snprintf(out, size, ", some sizes are not known: up to %s more",
+                 ft_units_show_bytes((uint64_t)memory->open_bytes, most, sizeof most));
+  return out;
+}
+
+void ft_gpu_site_data_evidence(const struct ft_gpu_site_data *m, const struct ft_gpu *gpu,
+                               const struct ft_gpu_memory *memory, char *out, size_t size)
+{
+  const char *loops = memory->loop_bytes > 0 ? ", its loops counted: an upper bound" : "";
+  char runs[80] = "", sizes[96];
+
+  if (memory->estimate.runs)
+    (void)snprintf(runs, sizeof runs, ", %u run%s of it%s", memory->estimate.runs,
+                   memory->estimate.runs == 1 ? "" : "s",
+                   m->run_count ? " and others on this GPU" : "");
+  else if (m->run_count)
+    (void)snprintf(runs, sizeof runs, ", %zu run%s of networks on this GPU", m->run_count,
+                   m->run_count == 1 ? "" : "s");
+  else if (gpu && !gpu->measured)
+    (void)snprintf(runs, sizeof runs, ", no run on this GPU is known");
+  (void)snprintf(out, size, "by its operators%s%s%s", runs, loops,
+                 left_open(memory, sizes, sizeof sizes));
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which runs to measure on a new platform: those that stand best for all of a table. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/cli/relative/relative.h"
+#include "predictor/learn/relative/medoids.h"
+
+enum { MOST_ROWS = 2000 }; /* what is chosen from; of more, these, evenly taken */
+
+/*
+ * ROWS raw rows, encoded into OUT, which has room for them; by the rates at which their work was
+ * done, which is what platforms differ in, where a feature spans orders of magnitude. Returns how
+ * many columns that are; 0 with ERR.
+ */
+static size_t encode(const double *x, size_t rows, size_t raw, double *out, struct ft_error *err)
+{
+  double row[FT_FEATURE_ENCODER_MOST];
+  struct ft_feature_encoder e;
+  size_t columns = 0, from;
+
+  if (ft_feature_encoder_fit(x, rows, raw, &e, err) == 0) {
+    ft_feature_encoder_rate(&e, x, rows);
+    from = e.rates ? e.plain : 0;
+    columns = e.columns - from;
+    for (size_t r = 0; r < rows; r++) {
+      ft_feature_encoder_row(&e, x + r * raw, row);
+      for (size_t c = 0; c < columns; c++)
+        out[r * columns + c] = row[from + c];
+    }
+  }
+  ft_feature_encoder_free(&e);
+  return columns;
+}
+
+int ft_relative_which(const struct ft_relative_table *t, size_t from, size_t count, uint64_t seed,
+                      size_t *which, size_t *share, struct ft_error *err)
+{
+  size_t raw = t->features + 1, known = 0, rows = 0, seen = 0, columns, most;
+  double *x = calloc(MOST_ROWS * raw, sizeof *x), *encoded = NULL;
+  size_t *id = calloc(MOST_ROWS, sizeof *id);
+  int status = -1;
+
+  encoded = calloc(MOST_ROWS * (2 * raw + FT_FEATURE_ENCODER_RATES), sizeof *encoded);
+  if (!x || !encoded || !id) {
+    ft_error_set(err, "out of memory");
+    goto out;
+  }
+  for (size_t r = 0; r < t->rows; r++)
+    known += !isnan(t->seconds[r * t->platforms + from]);
+  most = known < MOST_ROWS ? known : MOST_ROWS;
+  for (size_t r = 0; r < t->rows; r++) {
+    if (isnan(t->seconds[r * t->platforms + from]) || rows * known > seen++ * most)
+      continue;
+    x[rows * raw] = t->seconds[r * t->platforms + from];
+    for (size_t f = 0; f < t->features; f++)
+      x[rows * raw + 1 + f] = t->x[r * t->features + f];
+    id[rows++] = r;
+  }
+  if (count < 1 || count > rows) {
+    ft_error_set(err, "%zu of %zu rows with a time on %s; expected 1 to that many", count, rows,
+                 t->platform[from]);
+    goto out;
+  }
+  columns = encode(x, rows, raw, encoded, err);
+  if (!columns || ft_medoids(encoded, rows, columns, count, seed, which, share, err) < 0)
+    goto out;
+  for (size_t k = 0; k < count; k++)
+    which[k] = id[which[k]];
+  status = 0;
+out:
+  free(x);
+  free(encoded);
+  free(id);
+  return status;
+}

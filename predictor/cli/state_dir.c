@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/state_dir.h"
+#include "predictor/core/text.h"
+#include "predictor/record/state_files.h"
+
+/* Another foretell.conf than the installed one. */
+#define CONFIG_VARIABLE "FORETELL_CONFIG"
+
+int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err)
+{
+  struct ft_text number = ft_text_from(name);
+  const struct passwd *entry;
+  uint64_t uid = getuid();
+
+  *user = (struct ft_user){ 0 };
+  if (name && !(ft_text_u64(&number, UINT32_MAX, &uid) && ft_text_left(&number) == 0)) {
+    entry = getpwnam(name);
+    if (!entry)
+      return ft_error_set(err, "--user=%s: no such user", name);
+  } else {
+    entry = getpwuid((uid_t)uid);
+  }
+  user->uid = entry ? entry->pw_uid : (uid_t)uid;
+  if (!entry)
+    (void)snprintf(user->name, sizeof user->name, "%lu", (unsigned long)user->uid);
+  else if (!ft_string_copy(entry->pw_name, user->name, sizeof user->name) ||
+           !ft_string_copy(entry->pw_dir, user->home, sizeof user->home))
+    return ft_error_set(err, "user %lu: a name or a home that is too long",
+                        (unsigned long)user->uid);
+  return 0;
+}
+
+int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err)
+{
+  int fd;
+
+  ft_config_defaults(config);
+  /* a file that the agent refuses too leaves the defaults in force; foretell doctor says why */
+  (void)ft_config_read(getenv(CONFIG_VARIABLE), config, NULL);
+  if (name && !ft_string_copy(name, config->state_directory, sizeof config->state_directory))
+    return ft_error_set(err, "state folder: a path that is too long");
+  fd = open(config->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  /* whoever may not list it may still name it to the agent */
+  if (fd < 0 && errno == EACCES)
+    fd = open(config->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return ft_error_errno(err, "state folder %s", config->state_directory);
+  return fd;
+}
+
+int ft_read_site(const char *command, int state_fd, const struct ft_config *config, ft_site *site,
+                 ft_apps *apps, struct ft_error *err)
+{
+  if (ft_state_read_site(state_fd, site, err) == 0)
+    return ft_state_read_apps(state_fd, site, apps, err);
+  if (errno != ENOENT)
+    return -1;
+  ft_print_error(command, 0, "no site file in %s: does foretelld run? The defaults hold",
+                 config->state_directory);
+  *site = (ft_site){ 0 };
+  ft_config_to_site(config, site, apps);
+  return 0;
+}
+
+bool ft_agent_works(int state_fd)
+{
+  struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+  int fd = openat(state_fd, FT_STATE_LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  bool works = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+
+  if (fd >= 0)
+    close(fd);
+  return works;
+}

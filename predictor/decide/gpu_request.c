@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/decide/constraint.h"
+#include "predictor/decide/gpu_request.h"
+
+enum { MOST = 100000 };
+
+/* Arrays, so that nothing need be relocated where the plugin is loaded. */
+static const struct {
+  char name[16];
+  bool mixed, settable;
+} options[FT_GPU_REQUEST_OPTIONS] = {
+  [FT_GPU_REQUEST_NODE] = { "gpus-per-node", false, true },
+  [FT_GPU_REQUEST_JOB] = { "gpus", false, true },
+  [FT_GPU_REQUEST_GRES] = { "gres", true, true },
+  [FT_GPU_REQUEST_TASK] = { "gpus-per-task", false, false },
+  [FT_GPU_REQUEST_TRES] = { "tres-per-task", true, false },
+  [FT_GPU_REQUEST_SOCKET] = { "gpus-per-socket", false, false },
+};
+
+const char *ft_gpu_request_name(enum ft_gpus option)
+{
+  return options[option].name;
+}
+
+enum ft_gpus ft_gpu_request_named(const char *name)
+{
+  enum ft_gpus i = 0;
+
+  while (i < FT_GPU_REQUEST_OPTIONS && strcmp(options[i].name, name) != 0)
+    i++;
+  return i;
+}
+
+bool ft_gpu_request_is_mixed(enum ft_gpus option)
+{
+  return options[option].mixed;
+}
+
+bool ft_gpu_request_is_settable(enum ft_gpus option)
+{
+  return options[option].settable;
+}
+
+struct ft_text ft_gpu_request_piece(struct ft_text piece, uint64_t *count)
+{
+  struct ft_text number;
+  const char *last;
+
+  piece = ft_gres_typed(piece);
+  last = piece.at;
+  for (const char *at = piece.at; at < piece.end; at++)
+    if (*at == ':' || *at == '=')
+      last = at + 1;
+  number = ft_text_of(last, (size_t)(piece.end - last));
+  *count = 1;
+  if (ft_text_u64(&number, MOST, count) && !ft_text_left(&number))
+    piece.end = last > piece.at ? last - 1 : last;
+  else
+    *count = 1;
+  return piece;
+}
+
+bool ft_gpu_request_count(enum ft_gpus option, const char *value, uint64_t *count)
+{
+  struct ft_text list = ft_text_from(value), piece, name;
+  bool understood = true;
+
+  *count = 0;
+  while (ft_text_until(&list, ',', &piece)) {
+    uint64_t each;
+    struct ft_text kind = ft_gpu_request_piece(piece, &each);
+    bool counted = ft_text_left(&kind) < ft_text_left(&piece);
+
+    if (!options[option].mixed && !counted)
+      understood = false;
+    else if (!options[option].mixed ||
+             (ft_text_until(&kind, ':', &name) && ft_text_equals(name, "gpu")))
+      *count += each;
+  }
+  if (*count > MOST)
+    *count = MOST;
+  return understood;
+}
+
+enum ft_gpus ft_gpu_request_find(const struct ft_gpu_request_asked *asked)
+{
+  uint64_t count;
+
+  for (enum ft_gpus i = 0; i < FT_GPU_REQUEST_OPTIONS; i++)
+    if (asked->value[i] && (!ft_gpu_request_count(i, asked->value[i], &count) || count > 0))
+      return i;
+  return asked->value[FT_GPU_REQUEST_GRES] ? FT_GPU_REQUEST_GRES : FT_GPU_REQUEST_OPTIONS;
+}
+
+/* As far as the request says. */
+static uint64_t tasks_on_node(const ft_request *r)
+{
+  uint64_t nodes = r->nodes ? r->nodes : 1;
+
+  if (r->tasks_per_node)
+    return r->tasks_per_node;
+  return r->tasks ? (r->tasks + nodes - 1) / nodes : 1;
+}
+
+uint32_t ft_gpu_request_per_node(const struct ft_gpu_request_asked *asked,
+                                 const ft_request *request)
+{
+  enum ft_gpus which = ft_gpu_request_find(asked);
+  uint64_t nodes = request->nodes ? request->nodes : 1, count;
+
+  if (which == FT_GPU_REQUEST_OPTIONS)
+    return 0;
+  (void)ft_gpu_request_count(which, asked->value[which], &count);
+  if (which == FT_GPU_REQUEST_JOB)
+    count = (count + nodes - 1) / nodes;
+  else if (which == FT_GPU_REQUEST_TASK || which == FT_GPU_REQUEST_TRES)
+    count *= tasks_on_node(request);
+  return (uint32_t)(count > MOST ? MOST : count);
+}

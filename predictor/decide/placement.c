@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/decide/constraint.h"
+#include "predictor/decide/placement.h"
+#include "predictor/decide/placement_nodes.h"
+#include "predictor/decide/sizing.h"
+
+/* As in ft_decide: a chance above which something is told. */
+#define HARDLY 0.05
+/* 95 % of a normal distribution lie below so many standard deviations. */
+#define SCORE95 1.644853626951
+
+#define SECONDS_PER_HOUR 3600.0
+
+/* ---- a row ---- */
+
+static enum ft_placement_fit suits(const struct ft_estimate *estimate, double limit)
+{
+  double p = ft_estimate_exceeds(estimate, limit);
+
+  return p > 0.5      ? FT_PLACEMENT_DOES_NOT_FIT
+         : p > HARDLY ? FT_PLACEMENT_MAY_NOT_FIT
+                      : FT_PLACEMENT_FITS;
+}
+
+/* Memory of a node that the user asks for; 0: for none. */
+static double asked_bytes(const ft_request *r, double cpus)
+{
+  double bytes = (double)r->mem_bytes;
+
+  switch (r->mem_unit) {
+  case FT_MEM_NODE:
+    return bytes;
+  case FT_MEM_CPU:
+    return bytes * cpus;
+  case FT_MEM_GPU:
+    return bytes * (r->gpus_per_node ? r->gpus_per_node : 1);
+  case FT_MEM_NONE:
+  case FT_MEM_ALL:
+    break;
+  }
+  return 0;
+}
+
+static void fill_memory(const struct ft_placement_question *q, const ft_partition *p,
+                        const struct ft_row_nodes *n, struct ft_placement_row *row)
+{
+  const ft_request *r = &q->submission->request;
+  struct ft_decision_input question = { .request = r, .partition = p };
+  double cpus = (double)ft_sizing_nodes(&question).cpus;
+  double most = (double)p->max_mem_bytes * (p->max_per_cpu ? cpus : 1);
+
+  row->memory_bytes = n->memory_bytes;
+  if (most > 0 && (!row->memory_bytes || most < (double)row->memory_bytes))
+    row->memory_bytes = (uint64_t)most;
+  if (!row->memory_bytes)
+    return;
+  if (q->memory)
+    row->memory = suits(q->memory, (double)row->memory_bytes);
+  if (asked_bytes(r, cpus) > (double)row->memory_bytes)
+    row->memory = FT_PLACEMENT_DOES_NOT_FIT;
+}
+
+/* Whether it could begin at once, as far as CPUs and nodes tell: of generic resources only those of
+ * an idle node are known to be free. */
+static void fill_free(const struct ft_placement_question *q, const ft_partition *p,
+                      const struct ft_row_nodes *n, struct ft_placement_row *row)
+{
+  const ft_request *r = &q->submission->request;
+  bool nodes = n->idle_nodes >= ft_placement_nodes_of(r, n->most_cpus);
+  bool cpus =
+      n->idle_cpus >= ft_placement_cpus_of(r, p) && n->most_idle >= ft_placement_cpus_on_one(r, p);
+
+  row->free = r->exclusive || p->exclusive ? nodes : cpus;
+  row->free_known =
+      n->idle_known && p->updated > 0 &&
+      (!row->free || (!q->asked.exclude &&
+                      (nodes || (!r->gpus_per_node && !q->asked.gpus.value[FT_GPU_REQUEST_GRES]))));
+}
+
+static void fill_time(const struct ft_placement_question *q, const ft_partition *p,
+                      struct ft_placement_row *row)
+{
+  double limit = q->submission->request.time_limit_seconds;
+
+  if (limit > 0 && p->max_seconds > 0 && limit > p->max_seconds) {
+    row->time = FT_PLACEMENT_DOES_NOT_FIT;
+    return;
+  }
+  if (!(limit > 0))
+    limit = p->default_seconds > 0 ? p->default_seconds : p->max_seconds;
+  if (!(limit > 0))
+    row->time = FT_PLACEMENT_FITS;
+  else if (row->place)
+    row->time = suits(&row->place->seconds, limit);
+}
+
+static void fill_price(const struct ft_placement_question *q, const ft_partition *p,
+                       const struct ft_row_nodes *n, struct ft_placement_row *row)
+{
+  const ft_request *r = &q->submission->request;
+  const ft_platforms *all = &q->evidence->platforms;
+  double nodes = ft_placement_nodes_of(r, n->most_cpus), units = 0;
+  size_t i = 0;
+
+  row->price_each = row->price = -1;
+  while (i < all->platforms_count && strcmp(all->platforms[i].name, row->platform) != 0)
+    i++;
+  if (i == all->platforms_count)
+    return;
+  switch (all->platforms[i].price_unit) {
+  case FT_PRICE_CPU:
+    units = r->exclusive || p->exclusive ? nodes * n->most_cpus : ft_placement_cpus_of(r, p);
+    break;
+  case FT_PRICE_NODE:
+    units = nodes;
+    break;
+  case FT_PRICE_GPU:
+    units = nodes * r->gpus_per_node;
+    break;
+  case FT_PRICE_NONE:
+    return;
+  }
+  row->price_each = all->platforms[i].price;
+  /* a job without GPUs has no price by the GPU */
+  if (row->place && units > 0)
+    row->price = row->price_each * units * ft_estimate_quantile(&row->place->seconds, 0.5) /
+                 SECONDS_PER_HOUR;
+}
+
+static const struct ft_runtime_place *find_place(const struct ft_placement *e, const char *platform)
+{
+  for (size_t i = 0; i < e->place_count && platform[0]; i++)
+    if (e->place[i].known && strcmp(e->place[i].platform, platform) == 0)
+      return &e->place[i];
+  return NULL;
+}
+
+static void add_row(const struct ft_placement_question *q, size_t partition, const char *platform,
+                    struct ft_placement *out)
+{
+  const ft_partition *p = &q->evidence->partition[partition];
+  struct ft_row_nodes n = ft_placement_nodes(q, p, platform);
+  struct ft_placement_row *row = &out->row[out->count];
+
+  if (out->count == FT_PLACEMENT_ROWS)
+    return;
+  out->count++;
+  *row = (struct ft_placement_row){ .partition = partition,
+                                    .platform = platform,
+                                    .place = find_place(out, platform) };
+  fill_memory(q, p, &n, row);
+  fill_free(q, p, &n, row);
+  fill_time(q, p, row);
+  fill_price(q, p, &n, row);
+  row->obstacle = q->evidence->access[partition].may == FT_MAY_NOT && !q->asked.reservation
+                      ? q->evidence->access[partition].why
+                      : ft_placement_obstacle(q, p, &n);
+  row->suits = !row->obstacle && row->memory != FT_PLACEMENT_DOES_NOT_FIT &&
+               row->time != FT_PLACEMENT_DOES_NOT_FIT;
+}
+
+static void add_rows(const struct ft_placement_question *q, size_t partition,
+                     struct ft_placement *out)
+{
+  const ft_partition *p = &q->evidence->partition[partition];
+
+  const char *constraint = q->submission->request.constraint;
+  size_t before = out->count;
+
+  for (size_t i = 0; i < p->nodes_count; i++) {
+    size_t j = 0;
+
+    if (!ft_constraint_allows(constraint, &p->nodes[i]))
+      continue;
+    while (j < i && (strcmp(p->nodes[j].platform, p->nodes[i].platform) != 0 ||
+                     !ft_constraint_allows(constraint, &p->nodes[j])))
+      j++;
+    if (j == i)
+      add_row(q, partition, p->nodes[i].platform, out);
+  }
+  if (out->count > before || before == FT_PLACEMENT_ROWS)
+    return;
+  add_row(q, partition, "", out);
+  if (p->nodes_count && !out->row[before].obstacle) {
+    out->row[before].obstacle = "no node has what --constraint asks for";
+    out->row[before].suits = false;
+  }
+}
+
+/* ---- compared ---- */
+
+static double median_of(const struct ft_placement_row *row)
+{
+  return ft_estimate_quantile(&row->place->seconds, 0.5);
+}
+
+static double deviation_of(const struct ft_runtime_place *place)
+{
+  return log(place->speed_p95 / place->speed_p05) / (2 * SCORE95);
+}
+
+double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b)
+{
+  return a->place == b->place ? 0 : hypot(deviation_of(a->place), deviation_of(b->place));
+}
+
+const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, size_t partition,
+                                                  bool by_price)
+{
+  const struct ft_placement_row *worst = NULL;
+
+  for (size_t i = 0; i < e->count; i++) {
+    const struct ft_placement_row *row = &e->row[i];
+
+    if (row->partition != partition || !row->suits)
+      continue;
+    if (!row->place || (by_price && row->price < 0))
+      return NULL;
+    if (!worst || (by_price ? row->price > worst->price : median_of(row) > median_of(worst)))
+      worst = row;
+  }
+  return worst;
+}
+
+const struct ft_placement_row *ft_placement_home(const struct ft_placement *e, size_t home)
+{
+  const struct ft_placement_row *slowest = NULL;
+
+  for (size_t i = 0; i < e->count; i++) {
+    if (e->row[i].partition != home)
+      continue;
+    if (!e->row[i].place)
+      return NULL;
+    if (!slowest || median_of(&e->row[i]) > median_of(slowest))
+      slowest = &e->row[i];
+  }
+  return slowest;
+}
+
+void ft_placement_compare(struct ft_placement_row *row, const struct ft_placement_row *base)
+{
+  double spread = exp(SCORE95 * ft_placement_deviation(row, base));
+
+  row->compared = true;
+  row->speed = row->place == base->place ? 1 : row->place->speed / base->place->speed;
+  row->speed_p05 = row->speed / spread;
+  row->speed_p95 = row->speed * spread;
+}
+
+static size_t best(const struct ft_placement_question *q, const struct ft_placement *e,
+                   bool by_price)
+{
+  size_t found = FT_PLACEMENT_PARTITIONS;
+  double least = 0;
+
+  for (size_t i = 0; i < q->evidence->partition_count; i++) {
+    const struct ft_placement_row *row = ft_placement_worst(e, i, by_price);
+    double value = !row ? 0 : by_price ? row->price : median_of(row);
+
+    if (row && (found == FT_PLACEMENT_PARTITIONS || value < least)) {
+      found = i;
+      least = value;
+    }
+  }
+  return found;
+}
+
+void ft_placement_look(const struct ft_placement_question *q, struct ft_placement *out)
+{
+  const struct ft_placement_row *home;
+
+  out->count = 0;
+  out->place_count = ft_runtime_estimate(&q->evidence->performance, q->submission->features,
+                                         q->submission->features_count, out->place);
+  for (size_t i = 0; i < q->evidence->partition_count; i++)
+    add_rows(q, i, out);
+  home = ft_placement_home(out, q->evidence->home);
+  for (size_t i = 0; i < out->count && home; i++)
+    if (out->row[i].place)
+      ft_placement_compare(&out->row[i], home);
+  out->fastest = best(q, out, false);
+  out->cheapest = best(q, out, true);
+}

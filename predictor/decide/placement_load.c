@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predictor/core/text.h"
+#include "predictor/decide/placement.h"
+#include "predictor/record/state_files.h"
+
+enum { GROUPS_ASKED = 32 /* a directory elsewhere takes milliseconds for each, at best */ };
+
+static size_t find_partition(const struct ft_placement_evidence *e, struct ft_text name)
+{
+  size_t i = 0;
+
+  while (i < e->partition_count && !ft_text_equals(name, e->partition[i].name))
+    i++;
+  return i;
+}
+
+/* Read the partition NAME unless it is there. Returns where it is; the number of them: nowhere. */
+static size_t add_named(int state_fd, const ft_site *site, struct ft_text name,
+                        struct ft_placement_evidence *out)
+{
+  size_t at = find_partition(out, name);
+  char typed[64];
+
+  if (at < out->partition_count)
+    return at;
+  if (at == FT_PLACEMENT_PARTITIONS || !ft_text_left(&name) ||
+      !ft_text_copy(name, typed, sizeof typed) ||
+      ft_state_read_partition(state_fd, site, typed, &out->partition[at], NULL) < 0)
+    return FT_PLACEMENT_PARTITIONS;
+  out->partition_count++;
+  return at;
+}
+
+static int by_name(const void *a, const void *b)
+{
+  const ft_partition *left = a, *right = b;
+
+  return strcmp(left->name, right->name);
+}
+
+/* Keep what was read into the next place, unless it is hidden or there already. */
+static void keep(struct ft_placement_evidence *out)
+{
+  const ft_partition *one = &out->partition[out->partition_count];
+
+  if (!one->hidden && find_partition(out, ft_text_from(one->name)) == out->partition_count)
+    out->partition_count++;
+}
+
+/* Every partition of the one file that has them all; false where it cannot be read. */
+static bool add_list(int fd, struct ft_placement_evidence *out)
+{
+  size_t first = out->partition_count, at = 0;
+  struct ft_buf list;
+  int got = ft_record_list_open(fd, FT_STATE_PARTITION_LIST, &list, NULL);
+
+  for (got = got == 0 ? 1 : -1; got > 0 && out->partition_count < FT_PLACEMENT_PARTITIONS;) {
+    got = ft_record_list_next(FT_RECORD_PARTITION, &list, FT_STATE_PARTITION_LIST, &at,
+                              &out->partition[out->partition_count], NULL);
+    if (got > 0)
+      keep(out);
+  }
+  ft_buf_free(&list);
+  if (got < 0)
+    out->partition_count = first;
+  return got >= 0;
+}
+
+/* Every partition of the folder FD, a file each; FD is closed. */
+static void add_files(int fd, struct ft_placement_evidence *out)
+{
+  DIR *folder = fdopendir(fd);
+  const struct dirent *entry;
+
+  if (!folder) {
+    close(fd);
+    return;
+  }
+  while (out->partition_count < FT_PLACEMENT_PARTITIONS && (entry = readdir(folder)))
+    if (entry->d_name[0] != '.' && ft_record_read(FT_RECORD_PARTITION, fd, entry->d_name,
+                                                  &out->partition[out->partition_count], NULL) == 0)
+      keep(out);
+  closedir(folder);
+}
+
+/* Every partition that there is, in order of names behind those that are there. */
+static void add_all(int state_fd, struct ft_placement_evidence *out)
+{
+  int fd = openat(state_fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  size_t first = out->partition_count;
+
+  if (fd < 0)
+    return;
+  if (add_list(fd, out))
+    close(fd);
+  else
+    add_files(fd, out);
+  qsort(out->partition + first, out->partition_count - first, sizeof *out->partition, by_name);
+}
+
+int ft_placement_find(int state_fd, const ft_site *site, uint32_t uid,
+                      const ft_submission *submission, const char *list,
+                      struct ft_placement_evidence *out, struct ft_error *err)
+{
+  struct ft_text typed = ft_text_from(submission->request.partition), rest = ft_text_from(list);
+  struct ft_text name;
+  unsigned lookups = GROUPS_ASKED;
+
+  out->partition_count = 0;
+  if (!ft_text_until(&typed, ',', &name))
+    name = ft_text_from(site->default_partition);
+  out->home = add_named(state_fd, site, name, out);
+  while (ft_text_until(&rest, ',', &name))
+    (void)add_named(state_fd, site, name, out);
+  if (!list || !*list)
+    add_all(state_fd, out);
+  if (out->home == FT_PLACEMENT_PARTITIONS)
+    out->home = out->partition_count;
+  for (size_t i = 0; i < out->partition_count; i++)
+    out->access[i] =
+        ft_partition_access_of(&out->partition[i], &submission->request, uid, &lookups);
+  if (ft_state_read_platforms(state_fd, &out->platforms, err) < 0)
+    return -1;
+  if (ft_state_read_performance(state_fd, uid, submission->app, &out->performance, err) == 0)
+    return 0;
+  if (errno != ENOENT)
+    return -1;
+  out->performance.runs = 0;
+  out->performance.places_count = 0;
+  return 0;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What --predict-perf prints. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/core/units.h"
+#include "predictor/core/utf8.h"
+#include "predictor/decide/placement_nodes.h"
+
+/* LINE: of names in UTF-8 fewer bytes are shown than there are */
+enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * 2 * CELL };
+
+enum column { PARTITION, PLATFORM, SPEED, SECONDS, RUNS, PRICE, MEMORY, FREE };
+
+static const char *const titles[COLUMNS] = { "partition", "platform", "speed",  "run time",
+                                             "runs",      "price",    "memory", "free" };
+
+typedef char cells[COLUMNS][CELL];
+
+/* "2.17", "21.7", "217": three significant digits; "0.0012" of what is less than a hundredth. */
+static void show_number(double value, char *out, size_t size)
+{
+  double rounded = fabs(value - round(value)) < 1e-9 ? round(value) : value;
+  int decimals = rounded == floor(rounded) ? 0 : rounded < 9.995 ? 2 : rounded < 99.95 ? 1 : 0;
+
+  if (value > 0 && value < 0.00995)
+    (void)snprintf(out, size, "%.2g", value);
+  else
+    (void)snprintf(out, size, "%.*f", decimals, rounded);
+}
+
+/* "2.6 min (2.2-3.1)" */
+static void show_seconds(const struct ft_estimate *e, char *out, size_t size)
+{
+  static const struct {
+    double seconds;
+    const char *name;
+  } units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
+  double middle = ft_estimate_quantile(e, 0.5);
+  char text[3][16];
+  size_t u = 0;
+
+  while (u < sizeof units / sizeof *units - 1 && middle < 1.5 * units[u].seconds)
+    u++;
+  show_number(middle / units[u].seconds, text[0], sizeof *text);
+  show_number(ft_estimate_quantile(e, 0.05) / units[u].seconds, text[1], sizeof *text);
+  show_number(ft_estimate_quantile(e, 0.95) / units[u].seconds, text[2], sizeof *text);
+  (void)snprintf(out, size, "%s %s (%s-%s)", text[0], units[u].name, text[1], text[2]);
+}
+
+static void show_speed(const struct ft_placement_row *row, char *out, size_t size)
+{
+  char text[3][16];
+
+  show_number(row->speed, text[0], sizeof *text);
+  show_number(row->speed_p05, text[1], sizeof *text);
+  show_number(row->speed_p95, text[2], sizeof *text);
+  if (row->speed_p05 < row->speed_p95)
+    (void)snprintf(out, size, "%s (%s-%s)", text[0], text[1], text[2]);
+  else
+    (void)snprintf(out, size, "%s", text[0]);
+}
+
+const char *ft_placement_show_price(const struct ft_placement_question *q, double price, char *out,
+                                    size_t size)
+{
+  const char *currency = q->evidence->platforms.currency;
+  char number[16];
+
+  show_number(price, number, sizeof number);
+  (void)snprintf(out, size, "%s%s%s", number, currency[0] ? " " : "", currency);
+  return out;
+}
+
+static void show_memory(const struct ft_placement_row *row, char *out, size_t size)
+{
+  static const char *const words[] = { "", ", fits", ", may be too little", ", too little" };
+  char text[32];
+
+  (void)snprintf(out, size, "%s%s", ft_units_show_bytes(row->memory_bytes, text, sizeof text),
+                 words[row->memory]);
+}
+
+/* Whether it could begin at once, and when that was so. */
+static void show_free(const struct ft_placement_question *q, const struct ft_placement_row *row,
+                      char *out, size_t size)
+{
+  double age = q->now - q->evidence->partition[row->partition].updated;
+  char ago[32];
+
+  if (row->free_known && age >= -60)
+    (void)snprintf(out, size, "%s, %s ago", row->free ? "yes" : "no",
+                   ft_units_show_seconds(round(fmax(age, 0)), ago, sizeof ago));
+}
+
+/* What speaks against it; NULL: nothing does. */
+static const char *objection(const struct ft_placement_question *q,
+                             const struct ft_placement_row *row)
+{
+  if (row->obstacle)
+    return row->obstacle;
+  if (row->time == FT_PLACEMENT_DOES_NOT_FIT)
+    return q->submission->request.time_limit_seconds > 0 ? "not within --time"
+                                                         : "not within its time limit";
+  if (row->time == FT_PLACEMENT_MAY_NOT_FIT)
+    return "may pass the time limit";
+  return ft_placement_doubt(q, row->partition);
+}
+
+/* Whether A and B show the same in COLUMN. */
+static bool alike(const struct ft_placement_question *q, const struct ft_placement_row *a,
+                  const struct ft_placement_row *b, enum column column)
+{
+  const ft_partition *p = q->evidence->partition;
+
+  switch (column) {
+  case SPEED:
+  case SECONDS:
+  case RUNS:
+    return a->place == b->place && a->compared == b->compared;
+  case PRICE:
+    return a->price == b->price;
+  case MEMORY:
+    return a->memory_bytes == b->memory_bytes && a->memory == b->memory;
+  case FREE:
+    return a->free == b->free && a->free_known == b->free_known &&
+           round(p[a->partition].updated - q->now) == round(p[b->partition].updated - q->now) &&
+           objection(q, a) == objection(q, b);
+  case PARTITION:
+  case PLATFORM:
+    break;
+  }
+  return false;
+}
+
+static void fill_cell(const struct ft_placement_question *q, const struct ft_placement_row *row,
+                      enum column column, char *cell)
+{
+  const char *against;
+
+  (void)ft_string_copy("?", cell, CELL);
+  switch (column) {
+  case PARTITION:
+    (void)ft_string_copy(q->evidence->partition[row->partition].name, cell, CELL);
+    break;
+  case PLATFORM: /* a fingerprint is longer than the rest of the table */
+    if (row->platform[0])
+      (void)ft_string_copy(row->platform, cell, NAME);
+    break;
+  case SPEED:
+    if (row->compared)
+      show_speed(row, cell, CELL);
+    break;
+  case SECONDS:
+    if (row->place)
+      show_seconds(&row->place->seconds, cell, CELL);
+    break;
+  case RUNS:
+    if (row->place)
+      (void)snprintf(cell, CELL, "%u", row->place->runs);
+    break;
+  case PRICE:
+    if (row->price >= 0)
+      (void)ft_placement_show_price(q, row->price, cell, CELL);
+    break;
+  case MEMORY:
+    if (row->memory_bytes)
+      show_memory(row, cell, CELL);
+    break;
+  case FREE:
+    show_free(q, row, cell, CELL);
+    against = objection(q, row);
+    if (against)
+      (void)snprintf(cell + strlen(cell), CELL - strlen(cell), "; %s", against);
+  }
+}
+
+/*
+ * All rows as text. Most partitions show what one before them does: the last on the same platform,
+ * or the last of all; what is made of numbers is then copied.
+ */
+static void fill(const struct ft_placement_question *q, const struct ft_placement *e, cells *cell)
+{
+  for (size_t r = 0; r < e->count; r++) {
+    const struct ft_placement_row *row = &e->row[r];
+    size_t before[2] = { r, r ? r - 1 : 0 };
+
+    while (before[0] && e->row[before[0] - 1].place != row->place)
+      before[0]--;
+    before[0] -= before[0] > 0;
+    for (int c = 0; c < COLUMNS; c++) {
+      const char *same = NULL;
+
+      for (int k = 0; k < 2 && r && !same; k++)
+        if (alike(q, row, &e->row[before[k]], (enum column)c))
+          same = cell[before[k]][c];
+      if (same)
+        memcpy(cell[r][c], same, CELL);
+      else
+        fill_cell(q, row, (enum column)c, cell[r][c]);
+    }
+  }
+}
+
+static void print_line(cells cell, const int *width, void (*say)(const char *line, void *data),
+                       void *data)
+{
+  char line[LINE], *at = line;
+
+  for (int i = 0; i < COLUMNS; i++) {
+    size_t bytes = strlen(cell[i]), blank = (size_t)width[i] + 2 - ft_utf8_length(cell[i]);
+
+    memcpy(at, cell[i], bytes);
+    at += bytes;
+    if (i + 1 < COLUMNS) {
+      memset(at, ' ', blank);
+      at += blank;
+    }
+  }
+  *at = '\0';
+  say(line, data);
+}
+
+__attribute__((format(printf, 3, 4))) static void say_line(void (*say)(const char *, void *),
+                                                           void *data, const char *format, ...)
+{
+  char line[512];
+  va_list ap;
+
+  va_start(ap, format);
+  (void)vsnprintf(line, sizeof line, format, ap);
+  va_end(ap);
+  say(line, data);
+}
+
+/* Why every run time is a question mark: its runs were on platforms that no partition has (now). */
+static bool say_absent(const struct ft_placement_question *q, const struct ft_placement *e,
+                       void (*say)(const char *, void *), void *data)
+{
+  for (size_t i = 0; i < e->count; i++)
+    if (e->row[i].place)
+      return false;
+  if (!e->place_count)
+    say_line(say, data, "%s: no run time of it is known yet", q->submission->app);
+  else
+    say_line(say, data, "%s: %u run%s %s known, on %s%.*s, which none of these partitions has",
+             q->submission->app, e->place[0].runs, e->place[0].runs == 1 ? "" : "s",
+             e->place[0].runs == 1 ? "is" : "are", e->place_count > 1 ? "above all " : "", NAME - 1,
+             e->place[0].platform);
+  return true;
+}
+
+static const char *name_of(const struct ft_placement_question *q, size_t partition)
+{
+  return q->evidence->partition[partition].name;
+}
+
+/* Say behind the name of one that is best what speaks against it. */
+static const char *limits_of(const struct ft_placement_question *q, size_t partition, char *out,
+                             size_t size)
+{
+  const char *why = ft_placement_doubt(q, partition);
+
+  (void)snprintf(out, size, "%s%s", why ? ", " : "", why ? why : "");
+  return out;
+}
+
+static void say_best(const struct ft_placement_question *q, const struct ft_placement *e,
+                     void (*say)(const char *, void *), void *data)
+{
+  char text[384] = "", price[64], limits[64];
+  size_t used = 0;
+  bool compared = false;
+
+  if (ft_placement_tie(&q->asked)) {
+    say_line(say, data, "%s says where it goes", ft_placement_tie(&q->asked));
+    return;
+  }
+  for (size_t i = 0; i < e->count; i++)
+    compared |= e->row[i].compared;
+  if (compared)
+    used = (size_t)snprintf(text, sizeof text, "speed is relative to %s",
+                            name_of(q, q->evidence->home));
+  if (e->fastest < FT_PLACEMENT_PARTITIONS)
+    used +=
+        (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
+                         name_of(q, e->fastest), limits_of(q, e->fastest, limits, sizeof limits));
+  else
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             "%snowhere does it fit where its run time is known", used ? "; " : "");
+  if (e->cheapest < FT_PLACEMENT_PARTITIONS)
+    (void)snprintf(text + used, sizeof text - used, "; cheapest: %s%s (%s%s)",
+                   name_of(q, e->cheapest), limits_of(q, e->cheapest, limits, sizeof limits),
+                   ft_placement_show_price(q, ft_placement_worst(e, e->cheapest, true)->price,
+                                           price, sizeof price),
+                   q->submission->request.array_tasks > 1 ? " an element" : "");
+  say_line(say, data, "%s", text);
+}
+
+void ft_placement_table(const struct ft_placement_question *q, const struct ft_placement *e,
+                        void (*say)(const char *line, void *data), void *data)
+{
+  cells cell[FT_PLACEMENT_ROWS], title;
+  int width[COLUMNS];
+
+  if (!e->count) {
+    say_line(say, data, "no partition is known: does foretelld run?");
+    return;
+  }
+  fill(q, e, cell);
+  for (int i = 0; i < COLUMNS; i++) {
+    (void)ft_string_copy(titles[i], title[i], CELL);
+    width[i] = (int)ft_utf8_length(titles[i]);
+    for (size_t r = 0; r < e->count; r++)
+      if ((int)ft_utf8_length(cell[r][i]) > width[i])
+        width[i] = (int)ft_utf8_length(cell[r][i]);
+  }
+  print_line(title, width, say, data);
+  for (size_t r = 0; r < e->count; r++)
+    print_line(cell[r], width, say, data);
+  if (!say_absent(q, e, say, data))
+    say_best(q, e, say, data);
+}

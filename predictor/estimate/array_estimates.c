@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/estimate/allocation.h"
+#include "predictor/estimate/array_estimates.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/estimate/point_prediction.h"
+#include "predictor/estimate/variant.h"
+
+/* By which level the largest element is found. */
+#define LARGE 0.95
+
+static bool knows(const ft_model *model, const char *feature)
+{
+  for (size_t i = 0; i < model->columns_count; i++)
+    if (strcmp(model->columns[i].name, feature) == 0)
+      return true;
+  return false;
+}
+
+/* Whether the model has a column for anything that elements differ in. */
+static bool tells_apart(const ft_model *model, const ft_submission *s)
+{
+  for (size_t i = 0; i < s->elements_count; i++)
+    if (s->elements[i].index_count && knows(model, s->elements[i].feature))
+      return true;
+  for (size_t i = 0; i < s->features_count; i++)
+    if (s->features[i].per_element && knows(model, s->features[i].name))
+      return true;
+  return false;
+}
+
+size_t ft_task_features(const ft_model *model, const ft_submission *s, const uint32_t *index,
+                        ft_feature features[FT_TASK_FEATURES])
+{
+  enum { LIMIT = sizeof s->features / sizeof *s->features };
+  pb_size_t count = s->features_count;
+
+  memcpy(features, s->features, count * sizeof *features);
+  if (index)
+    ft_features_of_element(features, &count, LIMIT, s->elements, s->elements_count, index);
+  return count +
+         ft_variant_feature(model, s->script_hash, s->directory_hash, &features[count]);
+}
+
+void ft_task_facts(const ft_model *model, const ft_feature *features, size_t count,
+                   struct ft_facts *out)
+{
+  float x[sizeof model->columns / sizeof *model->columns];
+
+  ft_columns_fill(model->columns, model->columns_count, features, count, x);
+  ft_facts_find(model, x, model->columns_count, out);
+}
+
+static size_t largest_of(const struct ft_array_estimates *all)
+{
+  size_t largest = 0;
+
+  for (size_t i = 1; i < all->count; i++)
+    if (ft_estimate_quantile(&all->each[i], LARGE) >
+        ft_estimate_quantile(&all->each[largest], LARGE))
+      largest = i;
+  return largest;
+}
+
+int ft_estimate_array(const ft_model *model, const ft_submission *s, double failure_price,
+                      struct ft_array_estimates *out, struct ft_facts *facts, struct ft_error *err)
+{
+  ft_feature features[FT_TASK_FEATURES];
+  struct ft_estimate *largest;
+  struct ft_facts of_task;
+  size_t count;
+
+  if (!out->count)
+    return ft_error_set(err, "%s: a job array without elements", s->app);
+  if (!tells_apart(model, s))
+    out->count = 1;
+  for (size_t i = 0; i < out->count; i++) {
+    count = ft_task_features(model, s, &out->index[i], features);
+    ft_task_facts(model, features, count, i ? &of_task : facts);
+    if (i)
+      ft_facts_join(facts, &of_task);
+  }
+  for (size_t i = 0; i < out->count; i++) {
+    count = ft_task_features(model, s, &out->index[i], features);
+    if (ft_estimate_memory(model, features, count, &out->each[i], err) < 0)
+      return -1;
+  }
+  largest = &out->each[largest_of(out)];
+  count = ft_task_features(model, s, &out->index[largest - out->each], features);
+  return ft_allocate_memory(model, features, count, 0, failure_price, largest,
+                            &largest->allocation_bytes, err);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/estimate/gpu_calibration.h"
+
+#define MIB 1048576.0
+
+/*
+ * Before any run: how far a context may lie from the one that is known (drivers, CUDA and library
+ * releases), and bytes from those foreseen. How far single networks lie from their estimates, as
+ * families held out do (tests/bench/training_memory), and one run of a network from another.
+ */
+static const double context_deviation = 300 * MIB, slope_deviation = 0.03;
+static const double network_deviation = 0.05, run_deviation = 0.03, least_deviation = 20 * MIB;
+
+/* Two runs within so much, in parts, are of one network. */
+static const double same = 0.002;
+
+enum { ROUNDS = 12, FREEDOM = 3 };
+
+/* What a residual of R deviations weighs: as if they came from Student's t (Lange et al. 1989). */
+static double weight(double r)
+{
+  return (FREEDOM + 1) / (FREEDOM + r * r);
+}
+
+static unsigned alike(const ft_network_run *runs, size_t count, size_t at)
+{
+  unsigned found = 0;
+
+  for (size_t i = 0; i < count; i++)
+    if (fabs((double)runs[i].network_bytes - (double)runs[at].network_bytes) <=
+        same * (double)runs[at].network_bytes)
+      found++;
+  return found;
+}
+
+void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_bytes,
+                       double network_bytes, struct ft_gpu_device *device)
+{
+  double context = context_bytes, slope = 1, a = 0, b = 0, d = 0, determinant = 1;
+
+  for (int round = 0; round < ROUNDS; round++) {
+    double u, v;
+
+    /* normal equations of context and slope around what is known of them */
+    a = 1 / (context_deviation * context_deviation);
+    d = 1 / (slope_deviation * slope_deviation);
+    b = 0;
+    u = a * context_bytes;
+    v = d;
+    for (size_t i = 0; i < count; i++) {
+      double x = (double)runs[i].network_bytes, y = (double)runs[i].gpu_bytes;
+      double deviation = hypot(network_deviation * x, least_deviation);
+      double w = weight((y - context - slope * x) / deviation) / (deviation * deviation) /
+                 alike(runs, count, i);
+
+      a += w;
+      b += w * x;
+      d += w * x * x;
+      u += w * y;
+      v += w * x * y;
+    }
+    determinant = a * d - b * b;
+    context = (d * u - b * v) / determinant;
+    slope = (a * v - b * u) / determinant;
+  }
+  if (!isfinite(context) || !isfinite(slope) || context < 0 || slope <= 0) {
+    context = context_bytes;
+    slope = 1;
+  }
+  *device = (struct ft_gpu_device){ .context_bytes = context, .slope = slope };
+  device->deviation =
+      sqrt(fmax(0, d - 2 * b * network_bytes + a * network_bytes * network_bytes) / determinant);
+}
+
+/* ---- one app ---- */
+
+static bool is_here(uint32_t gpu, const uint32_t *hashes, size_t count)
+{
+  for (size_t i = 0; gpu && i < count; i++)
+    if (hashes[i] == gpu)
+      return true;
+  return false;
+}
+
+/* ln(measured / foreseen) of RUN beside its context; NaN where it tells nothing. */
+static double residual(const ft_run *run, const struct ft_gpu_device *device)
+{
+  double network = device->slope * (double)run->network_bytes;
+  double measured = (double)run->gpu_bytes - device->context_bytes;
+
+  if (run->censored || !(run->network_bytes > 0) || !(measured > 0.1 * network))
+    return NAN;
+  return log(measured / network);
+}
+
+/* The app's logarithm of what its network needs and is foreseen to, and its deviation. */
+static unsigned fit_app(const ft_model *model, const struct ft_gpu_device *device,
+                        const struct ft_gpu_device *elsewhere, const uint32_t *hashes, size_t count,
+                        double *middle, double *deviation)
+{
+  double sum, weights, prior = 1 / (network_deviation * network_deviation);
+  unsigned used = 0;
+
+  *middle = 0;
+  *deviation = network_deviation;
+  for (int round = 0; model && round < ROUNDS; round++) {
+    sum = 0;
+    weights = prior;
+    used = 0;
+    for (size_t i = 0; i < model->history_count; i++) {
+      const ft_run *run = &model->history[i];
+      const struct ft_gpu_device *d = is_here(run->gpu, hashes, count) ? device : elsewhere;
+      double r = residual(run, d), each, w;
+
+      if (isnan(r))
+        continue;
+      each = hypot(run_deviation, least_deviation / (double)run->network_bytes);
+      w = weight((r - *middle) / each) / (each * each);
+      sum += w * r;
+      weights += w;
+      used++;
+    }
+    *middle = sum / weights;
+    *deviation = sqrt(1 / weights);
+  }
+  return used;
+}
+
+void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
+                      const struct ft_gpu_device *device, const ft_model *model,
+                      const uint32_t *hashes, size_t count)
+{
+  struct ft_gpu_device elsewhere = { .context_bytes = (double)memory->context_bytes, .slope = 1 };
+  double least = memory->least_bytes - (double)memory->context_bytes;
+  double squeezed = memory->squeezed_bytes - (double)memory->context_bytes;
+  double middle, deviation, factor, more = 0;
+  unsigned used = fit_app(model, device, &elsewhere, hashes, count, &middle, &deviation);
+
+  factor = device->slope * exp(middle);
+  memory->context_bytes = llround(device->context_bytes);
+  memory->bytes = device->context_bytes + factor * memory->network_bytes;
+  memory->least_bytes = device->context_bytes + factor * least;
+  memory->squeezed_bytes = device->context_bytes + factor * squeezed;
+  ft_gpu_memory_cap(memory, gpu);
+  if (!gpu || !gpu->measured)
+    more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);
+  memory->estimate.runs = used;
+  if (used) { /* of what its operators leave open, or was guessed, its runs have told */
+    memory->open_bytes = 0;
+    memory->guess = 0;
+  }
+  ft_gpu_memory_spread(
+      memory, hypot(deviation, run_deviation) / hypot(network_deviation, run_deviation), more);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/estimate/local_regression.h"
+
+#define LEAST_RUNS 2.5
+#define LEAST_LEFT 1.5
+/* A slope is no steeper than a proportion, more or less. */
+#define SLOPE_DEVIATION 1.0
+#define TINY 1e-12
+
+/* Weighted means, then central moments. */
+struct sums {
+  double total, squares, x, y, xx, xy, yy;
+};
+
+static struct sums sum(const double *x, const double *y, const double *weight, size_t count)
+{
+  struct sums s = { 0 };
+  double origin = count ? y[count / 2] : 0;
+
+  for (size_t i = 0; i < count; i++) {
+    double w = weight[i], wx = w * x[i], v = y[i] - origin;
+
+    s.total += w;
+    s.squares += w * w;
+    s.x += wx;
+    s.y += w * v;
+    s.xx += wx * x[i];
+    s.xy += wx * v;
+    s.yy += w * v * v;
+  }
+  if (!(s.squares > 0))
+    return s;
+  s.x /= s.total;
+  s.y /= s.total;
+  s.xx = fmax(s.xx / s.total - s.x * s.x, 0);
+  s.xy = s.xy / s.total - s.x * s.y;
+  s.yy = fmax(s.yy / s.total - s.y * s.y, 0);
+  s.y += origin;
+  return s;
+}
+
+bool ft_local_regression_fit(const double *x, const double *y, const double *weight, size_t count,
+                             struct ft_local_regression *out)
+{
+  struct sums s = sum(x, y, weight, count);
+  double runs, slope, rest, ridge;
+
+  if (!(s.squares > 0))
+    return false;
+  runs = s.total * s.total / s.squares;
+  if (runs < LEAST_RUNS)
+    return false;
+  rest = fmax(s.yy - (s.xx > TINY ? s.xy * s.xy / s.xx : 0), TINY);
+  ridge = rest / runs / (SLOPE_DEVIATION * SLOPE_DEVIATION) + TINY;
+  slope = s.xy / (s.xx + ridge);
+  rest = fmax(s.yy - 2 * slope * s.xy + slope * slope * s.xx, 0);
+  out->total = s.total;
+  out->mean = s.y - slope * s.x;
+  out->runs = fmax(runs - 1, LEAST_LEFT);
+  /* about the line, and of the line itself at its end */
+  out->deviation =
+      sqrt(rest * runs / fmax(runs - 2, 0.5) * (1 + s.x * s.x / (s.xx + ridge) / (runs + 1)));
+  return true;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/allocation.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/estimate/model_lookup.h"
+#include "predictor/estimate/similar_apps.h"
+#include "predictor/record/state_files.h"
+
+/* What a job is called that was given no name says nothing of what it runs. */
+static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
+
+bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
+                              const ft_policy *policy, struct ft_model_lookup *out,
+                              struct ft_facts *facts)
+{
+  ft_feature features[FT_TASK_FEATURES];
+  struct ft_error why;
+  size_t count;
+
+  if (out->elements.count) {
+    out->estimate = out->elements.each;
+    return ft_estimate_array(model, s, policy->failure_price, &out->elements, facts, &why) == 0;
+  }
+  out->estimate = &out->alone;
+  count = ft_task_features(model, s, NULL, features);
+  ft_task_facts(model, features, count, facts);
+  return ft_allocate_memory(model, features, count, 0, policy->failure_price, &out->alone,
+                            &out->alone.allocation_bytes, &why) == 0;
+}
+
+/* Read UID's own model of APP, else the site's. Returns 1; 0: nothing is known; -1 with ERR. */
+static int find(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
+                const ft_policy *policy, struct ft_model_lookup *out, struct ft_facts *facts,
+                struct ft_error *err)
+{
+  if (ft_state_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
+    return errno == ENOENT ? 0 : -1;
+  return ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
+}
+
+/* The same of the submission's app, or where nothing is known under that name of a former one. */
+static int find_own(int state_fd, uint32_t uid, const ft_submission *s, const ft_policy *policy,
+                    struct ft_model_lookup *out, struct ft_error *err)
+{
+  int found = find(state_fd, uid, s->app, s, policy, out, &out->facts, err);
+
+  for (size_t i = 0; !found && !out->facts.runs && i < s->former_apps_count; i++)
+    found = find(state_fd, uid, s->former_apps[i], s, policy, out, &out->facts, err);
+  return found;
+}
+
+/* Read what stands in while the app has too few runs. False where there is no such. */
+static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
+                       const ft_submission *s, const ft_policy *policy, struct ft_model_lookup *out)
+{
+  char app[sizeof s->app];
+  struct ft_facts facts;
+  struct ft_error why;
+
+  if (!s->default_app)
+    return ft_state_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
+           ft_model_lookup_evaluate(&out->model, s, policy, out, &facts);
+  if (!s->job_name[0] || ft_string_listed(nameless, s->job_name))
+    return false;
+  ft_state_imported_app(user(data), uid, s->job_name, app);
+  return find(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
+}
+
+/* From others, while it has too few runs of its own. */
+static void borrow(int state_fd, uint32_t uid, const ft_submission *s, struct ft_model_lookup *out)
+{
+  out->own = out->estimate && out->estimate->runs ? out->estimate : NULL;
+  out->similar = ft_similar_apps_estimate(state_fd, uid, s, out->own, &out->model, &out->others);
+  if (!out->similar && !out->own)
+    out->at_large = ft_similar_apps_estimate_all(state_fd, &out->others);
+  if (out->similar || out->at_large)
+    out->estimate = &out->others;
+}
+
+int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
+                         const ft_submission *s, const ft_policy *policy,
+                         struct ft_model_lookup *out, struct ft_error *err)
+{
+  const struct ft_estimate *kept;
+  double used = 0;
+  unsigned runs = 0;
+  int own;
+
+  out->imported = out->pooled = false;
+  out->similar = out->at_large = 0;
+  out->own = NULL;
+  out->facts = (struct ft_facts){ .runs = 0 };
+  own = find_own(state_fd, uid, s, policy, out, err);
+  if (own < 0)
+    return -1;
+  if (own) {
+    runs = out->estimate->runs;
+    used = out->estimate->max_bytes;
+    out->pooled = out->model.uid == FT_STATE_POOLED;
+  }
+  /* what it died at says more than what others needed */
+  if (runs >= policy->min_runs || out->pooled || (own && out->estimate->bound_bytes > 0)) {
+    if (!own)
+      out->estimate = NULL;
+    return 0;
+  }
+  kept = own ? out->estimate : NULL;
+  out->estimate = NULL;
+  if (find_other(state_fd, uid, user, data, s, policy, out) &&
+      out->estimate->runs >= policy->min_runs &&
+      used <= ft_estimate_quantile(out->estimate, 0.95)) {
+    out->imported = s->default_app;
+    out->pooled = !s->default_app;
+    return 0;
+  }
+  /* its own again, which is read again only where another took its place */
+  if (!out->estimate)
+    out->estimate = kept;
+  else if (!own || find_own(state_fd, uid, s, policy, out, err) <= 0)
+    out->estimate = NULL;
+  if (policy->borrow)
+    borrow(state_fd, uid, s, out);
+  return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/estimate/retry_sequence.h"
+
+/* What allocating a point's bytes wastes, as a line over the probability that has failed before. */
+struct line {
+  double slope, height;
+};
+
+static double at(const struct line *l, double x)
+{
+  return l->slope * x + l->height;
+}
+
+/* Whether B, between A and C by slope, is nowhere the lowest. */
+static int covered(const struct line *a, const struct line *b, const struct line *c)
+{
+  return (c->height - a->height) * (a->slope - b->slope) >=
+         (b->height - a->height) * (a->slope - c->slope);
+}
+
+double ft_retry_first_allocation(const struct ft_retry_sequence *c, double price, double fixed)
+{
+  struct line hull[FT_RETRY_SEQUENCE_POINTS];
+  size_t first = 0, end = 0, n = c->count, best = 0;
+  double rest = 0; /* expected waste of the needs past a point, when all before have failed */
+  double least = INFINITY;
+
+  for (size_t i = n; i-- > 0;) {
+    double beyond = c->below[n] - c->below[i + 1];
+    struct line l = { -c->bytes[i],
+                      c->bytes[i] * c->below[i + 1] - c->needed[i + 1] + rest +
+                          (price * c->bytes[i] + fixed) * beyond };
+
+    if (l.height <= least) {
+      least = l.height;
+      best = i;
+    }
+    while (end - first >= 2 && covered(&hull[end - 2], &hull[end - 1], &l))
+      end--;
+    hull[end++] = l;
+    while (end - first >= 2 && at(&hull[first + 1], c->below[i]) <= at(&hull[first], c->below[i]))
+      first++;
+    rest = at(&hull[first], c->below[i]) + c->needed[i];
+    /* whoever begins below fails more often, and the rest after that is no less */
+    if (rest + (price * c->bytes[0] + fixed) * (c->below[n] - c->below[i]) > least)
+      break;
+  }
+  return n ? c->bytes[best] : 0;
+}

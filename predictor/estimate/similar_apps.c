@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/estimate/similar_apps.h"
+#include "predictor/learn/distribution.h"
+#include "predictor/record/state_files.h"
+
+enum { LEVELS = FT_ESTIMATE_LEVELS, MIDDLE = 5, LEAST_RUNS = 3 };
+
+/* By how much similar apps mostly differ, as a standard deviation of logarithms (a factor of two),
+ * and how many apps that counts for. */
+#define BETWEEN 0.7
+#define BETWEEN_APPS 2
+/* An own run says as much of the next as so many similar apps. */
+#define OWN_WEIGHT 2.0
+/* What is within an app where the site says nothing of it. */
+#define WITHIN 0.1
+
+struct pool {
+  unsigned apps;
+  double weights, sum, squares;
+  double away[LEVELS]; /* weighted distances from the middle */
+  double max_bytes;
+};
+
+static void add(struct pool *pool, const struct ft_estimate *e, double weight)
+{
+  double middle = log(e->quantile[MIDDLE]);
+
+  pool->weights += weight;
+  pool->sum += weight * middle;
+  pool->squares += weight * middle * middle;
+  for (int i = 0; i < LEVELS; i++)
+    pool->away[i] += weight * (log(e->quantile[i]) - middle);
+  pool->max_bytes = fmax(pool->max_bytes, e->max_bytes);
+}
+
+/* The app of KIN that was noted last, but for those of which DONE; -1: none is left. */
+static int newest(const ft_similar_apps *kin, const char *except, const bool *done)
+{
+  int best = -1;
+
+  for (int i = 0; i < (int)kin->apps_count; i++)
+    if (!done[i] && strcmp(kin->apps[i].app, except) != 0 &&
+        (best < 0 || kin->apps[i].updated > kin->apps[best].updated))
+      best = i;
+  return best;
+}
+
+static void gather(int state_fd, uint32_t uid, const ft_submission *s, const ft_similar_apps *kin,
+                   ft_model *model, struct pool *pool)
+{
+  bool done[sizeof kin->apps / sizeof *kin->apps] = { false };
+  struct ft_estimate e;
+  int i;
+
+  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = newest(kin, s->app, done)) >= 0) {
+    done[i] = true;
+    if (ft_state_read_evaluator(state_fd, uid, kin->apps[i].app, model, NULL) < 0 ||
+        model->uid != uid || model->completed < LEAST_RUNS ||
+        ft_estimate_memory(model, s->features, s->features_count, &e, NULL) < 0)
+      continue;
+    add(pool, &e, 1);
+    pool->apps++;
+  }
+}
+
+static double within_of(int state_fd)
+{
+  ft_prior prior;
+
+  if (ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR, &prior, NULL) < 0)
+    return WITHIN;
+  return fmax(prior.spread, WITHIN);
+}
+
+static void mix(const struct pool *pool, double within, unsigned own, struct ft_estimate *out)
+{
+  double middle = pool->sum / pool->weights;
+  double squares = fmax(pool->squares - pool->sum * middle, 0);
+  double between = (BETWEEN_APPS * BETWEEN * BETWEEN + squares) /
+                   (BETWEEN_APPS + fmax(pool->weights - 1, 0)) * (1 + 1 / pool->weights);
+  unsigned degrees = BETWEEN_APPS + (unsigned)pool->weights;
+
+  *out = (struct ft_estimate){ .runs = own, .max_bytes = pool->max_bytes };
+  (void)ft_string_copy("similar apps", out->method, sizeof out->method);
+  for (int i = 0; i < LEVELS; i++) {
+    double side = i < MIDDLE ? -1 : 1, level = ft_estimate_levels[i];
+    double inner = fmax(fabs(pool->away[i] / pool->weights), within * fabs(ft_estimate_scores[i]));
+    double outer = sqrt(between) * ft_student_quantile(level, degrees);
+    double away = i == MIDDLE ? 0 : side * hypot(inner, outer);
+
+    out->quantile[i] = exp(fmin(fmax(middle + away, 0), 50 * M_LN2));
+  }
+}
+
+unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submission *s,
+                                  const struct ft_estimate *own, ft_model *model,
+                                  struct ft_estimate *out)
+{
+  const char *const text[FT_SIMILARITIES] = { s->job_name, s->program };
+  struct pool pool = { 0 };
+  struct ft_estimate mixed;
+  char likeness[80];
+  double within;
+  ft_similar_apps kin;
+
+  for (unsigned k = 0; k < FT_SIMILARITIES && !pool.apps; k++)
+    if (ft_state_similarity((enum ft_similarity)k, text[k], likeness) &&
+        ft_state_read_similar_apps(state_fd, uid, likeness, &kin, NULL) == 0)
+      gather(state_fd, uid, s, &kin, model, &pool);
+  if (!pool.apps)
+    return 0;
+  within = within_of(state_fd);
+  mix(&pool, within, 0, &mixed);
+  if (own && own->max_bytes > ft_estimate_quantile(&mixed, 0.95))
+    return 0;
+  if (own) {
+    add(&pool, own, OWN_WEIGHT * own->runs);
+    mix(&pool, within, own->runs, &mixed);
+  }
+  *out = mixed;
+  return pool.apps;
+}
+
+unsigned ft_similar_apps_estimate_all(int state_fd, struct ft_estimate *out)
+{
+  /* of the levels, which of the prior's bytes: outside them nothing is told */
+  static const unsigned char of[LEVELS] = { 0, 0, 0, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6 };
+  ft_prior prior;
+
+  if (ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR, &prior, NULL) < 0 ||
+      prior.bytes_count != sizeof prior.bytes / sizeof *prior.bytes || !prior.apps)
+    return 0;
+  *out = (struct ft_estimate){ .runs = 0 };
+  (void)ft_string_copy("all apps", out->method, sizeof out->method);
+  for (int i = 0; i < LEVELS; i++)
+    out->quantile[i] = prior.bytes[of[i]];
+  return prior.apps;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/estimate/retry_sequence.h"
+#include "predictor/estimate/small_sample.h"
+#include "predictor/learn/distribution.h"
+
+/* Before any run: the slope of log(need) over log(input), and how far like runs differ, each with
+ * the weight of PRIOR_DEGREES runs. Of workflow tasks half have no slope, a few are proportional.
+ */
+#define PRIOR_SLOPE 0.2
+#define PRIOR_SLOPE_DEVIATION 0.4
+#define PRIOR_DEVIATION 0.03
+enum { PRIOR_DEGREES = 1 };
+
+/* Points of the distribution: nobody gambles below its lower quarter. */
+static const double level[] = { 0.25, 0.3,  0.35, 0.4,  0.45, 0.5,  0.55, 0.6,  0.65, 0.7,  0.75,
+                                0.8,  0.83, 0.86, 0.88, 0.9,  0.92, 0.94, 0.96, 0.97, 0.98, 0.99 };
+enum { LEVELS = sizeof level / sizeof *level };
+
+/* Where all that was thought of has failed; what has failed is tried again with at least so much.
+ */
+#define BEYOND 1.5
+#define LEAST_GROWTH 1.15
+#define LEAST_SECONDS 1.0
+
+bool ft_small_sample_applies(const ft_evaluator *e)
+{
+  return e->views_count > 0 && e->views[FT_BASELINE_CONSTANT].needs_count > 0 &&
+         e->views[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_LEAST_RUNS &&
+         e->places_count == e->views[FT_BASELINE_CONSTANT].needs_count &&
+         e->seconds_count == e->places_count;
+}
+
+/* A Student's t of the logarithm of what is needed. */
+struct belief {
+  double mean, scale;
+  unsigned degrees;
+};
+
+static struct belief believe(const ft_evaluator *e, double place)
+{
+  const ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  size_t count = peak->needs_count;
+  double n = (double)count, x = 0, y = 0, xx = 0, xy = 0, yy = 0, ridge, slope, rest, away;
+  double at[FT_ENSEMBLE_LEAST_RUNS], need[FT_ENSEMBLE_LEAST_RUNS];
+
+  for (size_t i = 0; i < count; i++) {
+    double there = (double)e->places[peak->runs.bytes[i]];
+
+    /* a run without a place says nothing of the slope */
+    at[i] = place >= 0 && there >= 0 ? there - place : 0;
+    need[i] = log(fmax((double)peak->needs[i], 1));
+    x += at[i] / n;
+    y += need[i] / n;
+  }
+  for (size_t i = 0; i < count; i++) {
+    xx += (at[i] - x) * (at[i] - x);
+    xy += (at[i] - x) * (need[i] - y);
+    yy += (need[i] - y) * (need[i] - y);
+  }
+  ridge = PRIOR_DEVIATION * PRIOR_DEVIATION / (PRIOR_SLOPE_DEVIATION * PRIOR_SLOPE_DEVIATION);
+  slope = (xy + ridge * PRIOR_SLOPE) / (xx + ridge);
+  away = slope - PRIOR_SLOPE;
+  rest = fmax(yy - 2 * slope * xy + slope * slope * xx, 0) + ridge * away * away;
+  rest = (rest + PRIOR_DEGREES * PRIOR_DEVIATION * PRIOR_DEVIATION) / (PRIOR_DEGREES + n - 1);
+  return (struct belief){ .mean = y - slope * x,
+                          .scale = sqrt(rest * (1 + 1 / n + x * x / (xx + ridge))),
+                          .degrees = (unsigned)(PRIOR_DEGREES + count - 1) };
+}
+
+static double mean_seconds(const ft_evaluator *e)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < e->seconds_count; i++)
+    sum += (double)e->seconds[i];
+  return fmax(sum / (double)e->seconds_count, LEAST_SECONDS);
+}
+
+double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
+{
+  struct belief b = believe(e, q->place);
+  double least = q->failed_bytes * LEAST_GROWTH, before = 0, fixed;
+  struct ft_retry_sequence chain;
+
+  ft_retry_sequence_start(&chain);
+  for (size_t i = 0; i < LEVELS; i++) {
+    double score = b.scale * ft_student_quantile(level[i], b.degrees);
+    double bytes = exp(fmin(b.mean + score, 50 * M_LN2));
+
+    if (bytes > least)
+      ft_retry_sequence_add(&chain, bytes, level[i] - before);
+    before = level[i];
+  }
+  if (!chain.count)
+    return BEYOND * q->failed_bytes;
+  fixed = fmax(q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / mean_seconds(e);
+  return ft_retry_first_allocation(&chain, fmin(q->failure_price, 1) * q->failure_time, fixed);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/learn/feature_encoder.h"
+#include "predictor/learn/number_stream.h"
+
+/* A column whose largest value is this many times its smallest above 0 is taken as logarithms. */
+#define SPAN 10
+/* No value counts as further than this many deviations from the mean. */
+#define FAR 6
+
+static double value_of(const struct ft_feature_encoder_column *c, double x)
+{
+  if (isnan(x) || !c->logs)
+    return x;
+  return x + c->offset > 0 ? log(x + c->offset) : NAN;
+}
+
+static double scaled(double value, double mean, double deviation)
+{
+  if (isnan(value) || !(deviation > 0))
+    return 0;
+  return fmin(fmax((value - mean) / deviation, -FAR), FAR);
+}
+
+struct moments {
+  double sum, squares, count;
+};
+
+static void add(struct moments *m, double value)
+{
+  double delta;
+
+  if (isnan(value))
+    return;
+  m->count++;
+  delta = value - m->sum;
+  m->sum += delta / m->count;
+  m->squares += delta * (value - m->sum);
+}
+
+static void settle(const struct moments *m, double *mean, double *deviation)
+{
+  *mean = m->sum;
+  *deviation = m->count > 1 ? sqrt(m->squares / m->count) : 0;
+  if (*deviation < 1e-9 * fmax(1, fabs(*mean)))
+    *deviation = 0;
+}
+
+static void fit_column(const double *x, size_t rows, size_t raw,
+                       struct ft_feature_encoder_column *c)
+{
+  double least = INFINITY, low = INFINITY, high = -INFINITY;
+  struct moments m = { 0 };
+
+  for (size_t r = 0; r < rows; r++) {
+    double v = x[r * raw];
+
+    c->indicates |= isnan(v);
+    low = fmin(low, v); /* fmin passes over NAN */
+    high = fmax(high, v);
+    if (v > 0)
+      least = fmin(least, v);
+  }
+  c->logs = low >= 0 && high > SPAN * least;
+  c->offset = c->logs && low < least ? least : 0;
+  for (size_t r = 0; r < rows; r++)
+    add(&m, value_of(c, x[r * raw]));
+  settle(&m, &c->mean, &c->deviation);
+}
+
+int ft_feature_encoder_fit(const double *x, size_t rows, size_t raw, struct ft_feature_encoder *e,
+                           struct ft_error *err)
+{
+  *e = (struct ft_feature_encoder){ .raw = raw, .plain = raw };
+  e->column = calloc(raw ? raw : 1, sizeof *e->column);
+  if (!e->column)
+    return ft_error_set(err, "features: out of memory");
+  for (size_t c = 0; c < raw; c++) {
+    fit_column(x + c, rows, raw, &e->column[c]);
+    e->plain += e->column[c].indicates;
+  }
+  e->columns = e->plain;
+  return 0;
+}
+
+static double difference(const struct ft_feature_encoder *e,
+                         const struct ft_feature_encoder_pair *p, const double *row)
+{
+  return value_of(&e->column[p->a], row[p->a]) - value_of(&e->column[p->b], row[p->b]);
+}
+
+/* One more difference, of the logarithms of raw columns A and B. */
+static void add_pair(struct ft_feature_encoder *e, const double *x, size_t rows, uint32_t a,
+                     uint32_t b)
+{
+  struct ft_feature_encoder_pair *p = &e->pair[e->pairs + e->rates];
+  struct moments m = { 0 };
+
+  *p = (struct ft_feature_encoder_pair){ .a = a, .b = b };
+  for (size_t r = 0; r < rows; r++)
+    add(&m, difference(e, p, x + r * e->raw));
+  settle(&m, &p->mean, &p->deviation);
+  e->columns++;
+}
+
+void ft_feature_encoder_differ(struct ft_feature_encoder *e, const double *x, size_t rows,
+                               const uint32_t *column, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < i && e->pairs < FT_FEATURE_ENCODER_PAIRS; j++) {
+      add_pair(e, x, rows, column[j], column[i]);
+      e->pairs++;
+    }
+}
+
+void ft_feature_encoder_rate(struct ft_feature_encoder *e, const double *x, size_t rows)
+{
+  for (uint32_t c = 1; e->column[0].logs && c < e->raw && e->rates < FT_FEATURE_ENCODER_RATES; c++)
+    if (e->column[c].logs) {
+      add_pair(e, x, rows, 0, c);
+      e->rates++;
+    }
+}
+
+void ft_feature_encoder_row(const struct ft_feature_encoder *e, const double *row, double *out)
+{
+  size_t next = e->raw;
+
+  for (size_t c = 0; c < e->raw; c++) {
+    const struct ft_feature_encoder_column *column = &e->column[c];
+
+    out[c] = scaled(value_of(column, row[c]), column->mean, column->deviation);
+    if (column->indicates)
+      out[next++] = isnan(row[c]) ? 1 : 0;
+  }
+  for (size_t p = 0; p < e->pairs + e->rates; p++)
+    out[next++] = scaled(difference(e, &e->pair[p], row), e->pair[p].mean, e->pair[p].deviation);
+}
+
+void ft_feature_encoder_save(const struct ft_feature_encoder *e, struct ft_number_stream *out)
+{
+  for (size_t c = 0; c < e->raw; c++) {
+    const struct ft_feature_encoder_column *column = &e->column[c];
+
+    ft_number_stream_put(out, column->logs);
+    ft_number_stream_put(out, column->indicates);
+    ft_number_stream_put(out, column->offset);
+    ft_number_stream_put(out, column->mean);
+    ft_number_stream_put(out, column->deviation);
+  }
+  ft_number_stream_put(out, (double)e->pairs);
+  ft_number_stream_put(out, (double)e->rates);
+  for (size_t p = 0; p < e->pairs + e->rates; p++) {
+    ft_number_stream_put(out, e->pair[p].a);
+    ft_number_stream_put(out, e->pair[p].b);
+    ft_number_stream_put(out, e->pair[p].mean);
+    ft_number_stream_put(out, e->pair[p].deviation);
+  }
+}
+
+int ft_feature_encoder_load(struct ft_number_reader *in, size_t raw, struct ft_feature_encoder *e,
+                            struct ft_error *err)
+{
+  *e = (struct ft_feature_encoder){ .raw = raw, .plain = raw };
+  e->column = calloc(raw ? raw : 1, sizeof *e->column);
+  if (!e->column || !raw)
+    return ft_error_set(err, "features: none, or out of memory");
+  for (size_t c = 0; c < raw; c++) {
+    struct ft_feature_encoder_column *column = &e->column[c];
+
+    column->logs = ft_number_reader_take_count(in, 0, 1);
+    column->indicates = ft_number_reader_take_count(in, 0, 1);
+    column->offset = ft_number_reader_take(in);
+    column->mean = ft_number_reader_take(in);
+    column->deviation = ft_number_reader_take(in);
+    e->plain += column->indicates;
+  }
+  e->pairs = ft_number_reader_take_count(in, 0, FT_FEATURE_ENCODER_PAIRS);
+  e->rates = ft_number_reader_take_count(in, 0, FT_FEATURE_ENCODER_RATES);
+  for (size_t p = 0; p < e->pairs + e->rates; p++) {
+    e->pair[p].a = (uint32_t)ft_number_reader_take_count(in, 0, raw - 1);
+    e->pair[p].b = (uint32_t)ft_number_reader_take_count(in, 0, raw - 1);
+    e->pair[p].mean = ft_number_reader_take(in);
+    e->pair[p].deviation = ft_number_reader_take(in);
+  }
+  e->columns = e->plain + e->pairs + e->rates;
+  return in->failed ? ft_error_set(err, "features: cut short or out of range") : 0;
+}
+
+void ft_feature_encoder_free(struct ft_feature_encoder *e)
+{
+  if (!e)
+    return;
+  free(e->column);
+  *e = (struct ft_feature_encoder){ 0 };
+}

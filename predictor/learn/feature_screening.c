@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/learn/feature_screening.h"
+
+struct item {
+  double value;
+  size_t at;
+};
+
+static int rising(const void *a, const void *b)
+{
+  const struct item *x = a, *y = b;
+
+  return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
+                              : (x->at > y->at) - (x->at < y->at);
+}
+
+/* The ranks of VALUE about 0, those of the same value being the same, by which ITEM is left sorted.
+ */
+static void rank(const double *value, size_t rows, struct item *item, double *out)
+{
+  for (size_t r = 0; r < rows; r++)
+    item[r] = (struct item){ value[r], r };
+  qsort(item, rows, sizeof *item, rising);
+  for (size_t i = 0, end; i < rows; i = end) {
+    for (end = i + 1; end < rows && item[end].value == item[i].value;)
+      end++;
+    for (size_t k = i; k < end; k++)
+      out[item[k].at] = ((double)(i + end) - (double)rows) / 2;
+  }
+}
+
+/* The correlation of A and B, each of mean 0, without its sign; 0 where one does not vary. */
+static double correlation(const double *a, const double *b, size_t rows)
+{
+  double ab = 0, aa = 0, bb = 0;
+
+  for (size_t r = 0; r < rows; r++) {
+    ab += a[r] * b[r];
+    aa += a[r] * a[r];
+    bb += b[r] * b[r];
+  }
+  return aa > 0 && bb > 0 ? fabs(ab) / sqrt(aa * bb) : 0;
+}
+
+/* How much a column, whose values RANKS holds first, goes with the target of ranks Y. */
+static double worth(double *ranks, const double *y, size_t rows, struct item *item, double *room)
+{
+  double plain;
+
+  rank(ranks, rows, item, room);
+  plain = correlation(room, y, rows);
+  for (size_t r = 0; r < rows; r++)
+    room[r] = fabs(room[r]);
+  rank(room, rows, item, ranks);
+  return fmax(plain, correlation(ranks, y, rows));
+}
+
+static int by_place(const void *a, const void *b)
+{
+  size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+  return (x > y) - (x < y);
+}
+
+int ft_feature_screening(const double *x, const double *y, size_t rows, size_t columns, size_t most,
+                         size_t *chosen)
+{
+  struct item *item = malloc(rows * sizeof *item);
+  struct item *column = malloc(columns * sizeof *column);
+  double *room = malloc(3 * rows * sizeof *room);
+  int status = -1;
+
+  if (!item || !column || !room)
+    goto out;
+  rank(y, rows, item, room);
+  for (size_t c = 0; c < columns; c++) {
+    double *values = room + rows;
+
+    for (size_t r = 0; r < rows; r++)
+      values[r] = x[r * columns + c];
+    column[c] = (struct item){ -worth(values, room, rows, item, room + 2 * rows), c };
+  }
+  qsort(column, columns, sizeof *column, rising);
+  for (size_t i = 0; i < most; i++)
+    chosen[i] = column[i].at;
+  qsort(chosen, most, sizeof *chosen, by_place);
+  status = 0;
+out:
+  free(room);
+  free(column);
+  free(item);
+  return status;
+}

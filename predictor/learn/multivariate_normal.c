@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/dense.h"
+#include "predictor/learn/multivariate_normal.h"
+
+/*
+ * A column known of one row in a hundred nears its limit by a hundredth in each round. Rounds end
+ * when no number and no covariance changes by more than SETTLED, in deviations of the columns, or
+ * after WORK multiplications.
+ */
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 1000 };
+static const double work = 4e9, settled = 1e-5;
+
+/* Added to variances in each round, so that a column that is constant or unknown can be divided by.
+ */
+#define RIDGE 1e-9
+
+/* What expectation and maximisation work on. */
+struct completion {
+  size_t rows;
+  double *out;     /* rows x outputs, the gaps filled */
+  uint64_t *gaps;  /* by row: a bit for each output that is missing */
+  size_t *order;   /* rows of equal gaps are neighbours */
+  double *spread;  /* outputs x outputs: sum over the rows of their gaps' covariance given what is
+                      known */
+  double *weights; /* outputs x outputs: of one pattern of gaps */
+  double
+      *before; /* rows x outputs numbers, then outputs x outputs covariances, of the round before */
+};
+
+/*
+ * Regression of all outputs on the COUNT outputs SEEN, whose numbers are uncertain by the variances
+ * NOISE: weights[i * outputs + o] is by how much output o follows seen[i].
+ */
+static int regress(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
+                   const double *noise, double *weights, struct ft_error *err)
+{
+  size_t n = g->outputs;
+  double *a = calloc(count * count + 1, sizeof *a);
+  int status;
+
+  if (!a)
+    return ft_error_set(err, "a normal distribution: out of memory");
+  for (size_t i = 0; i < count; i++) {
+    for (size_t j = 0; j < count; j++)
+      a[i * count + j] = g->covariance[seen[i] * n + seen[j]];
+    a[i * count + i] += noise[seen[i]] + 1e-12;
+    memcpy(weights + i * n, g->covariance + seen[i] * n, n * sizeof *weights);
+  }
+  status = ft_dense_solve(a, count, weights, n, NULL, err);
+  free(a);
+  return status;
+}
+
+/* The covariance of outputs A and B that the regression by WEIGHTS on SEEN leaves. */
+static double remaining(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
+                        const double *weights, size_t a, size_t b)
+{
+  double covariance = g->covariance[a * g->outputs + b];
+
+  for (size_t i = 0; i < count; i++)
+    covariance -= g->covariance[a * g->outputs + seen[i]] * weights[i * g->outputs + b];
+  return covariance;
+}
+
+int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, const double *known,
+                                     const double *noise, double *expected, double *variance,
+                                     struct ft_error *err)
+{
+  size_t seen[FT_MULTIVARIATE_NORMAL_OUTPUTS], count = 0, n = g->outputs;
+  double *weights;
+
+  for (size_t o = 0; o < n; o++)
+    if (!isnan(known[o]))
+      seen[count++] = o;
+  weights = calloc(count * n + 1, sizeof *weights);
+  if (!weights)
+    return ft_error_set(err, "a normal distribution: out of memory");
+  if (regress(g, seen, count, noise, weights, err) < 0) {
+    free(weights);
+    return -1;
+  }
+  for (size_t o = 0; o < n; o++) {
+    expected[o] = 0;
+    for (size_t i = 0; i < count; i++)
+      expected[o] += weights[i * n + o] * known[seen[i]];
+    if (variance)
+      variance[o] = fmax(remaining(g, seen, count, weights, o, o), 0);
+  }
+  free(weights);
+  return 0;
+}
+
+/* Maximisation: mean and shrunk covariance of what is filled, and of what filling left uncertain.
+ */
+static void estimate(const struct completion *c, struct ft_multivariate_normal *g)
+{
+  size_t n = g->outputs, rows = c->rows;
+  double keep = (double)rows / (double)(rows + n), m = (double)(rows ? rows : 1);
+
+  memset(g->mean, 0, n * sizeof *g->mean);
+  memcpy(g->covariance, c->spread, n * n * sizeof *g->covariance);
+  for (size_t r = 0; r < rows; r++)
+    for (size_t o = 0; o < n; o++)
+      g->mean[o] += c->out[r * n + o] / m;
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j < n; j++)
+        g->covariance[i * n + j] +=
+            (c->out[r * n + i] - g->mean[i]) * (c->out[r * n + j] - g->mean[j]);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      g->covariance[i * n + j] *= (i == j ? 1 : keep) / m;
+  for (size_t o = 0; o < n; o++)
+    g->covariance[o * n + o] += RIDGE;
+}
+
+/* The gaps of row R, whose other numbers determine them by WEIGHTS. */
+static void fill_row(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
+                     const double *weights, uint64_t gaps, double *row)
+{
+  for (size_t o = 0; o < g->outputs; o++) {
+    if (!(gaps >> o & 1))
+      continue;
+    row[o] = g->mean[o];
+    for (size_t i = 0; i < count; i++)
+      row[o] += weights[i * g->outputs + o] * (row[seen[i]] - g->mean[seen[i]]);
+  }
+}
+
+/* Expectation for the COUNT rows ROW, which lack the same numbers: these, and their covariance. */
+static int fill_alike(struct completion *c, const struct ft_multivariate_normal *g,
+                      const size_t *row, size_t count, struct ft_error *err)
+{
+  static const double noise[FT_MULTIVARIATE_NORMAL_OUTPUTS] = { 0 };
+  size_t seen[FT_MULTIVARIATE_NORMAL_OUTPUTS], seen_count = 0, n = g->outputs;
+  uint64_t gaps = c->gaps[row[0]];
+
+  for (size_t o = 0; o < n; o++)
+    if (!(gaps >> o & 1))
+      seen[seen_count++] = o;
+  if (seen_count == n)
+    return 0;
+  if (regress(g, seen, seen_count, noise, c->weights, err) < 0)
+    return -1;
+  for (size_t r = 0; r < count; r++)
+    fill_row(g, seen, seen_count, c->weights, gaps, c->out + row[r] * n);
+  for (size_t a = 0; a < n; a++)
+    for (size_t b = 0; b < n; b++)
+      if (gaps >> a & 1 && gaps >> b & 1)
+        c->spread[a * n + b] += (double)count * remaining(g, seen, seen_count, c->weights, a, b);
+  return 0;
+}
+
+/* The rows from AT on in the order whose gaps are those of the first. */
+static size_t alike(const struct completion *c, size_t at)
+{
+  size_t end = at + 1;
+
+  while (end < c->rows && c->gaps[c->order[end]] == c->gaps[c->order[at]])
+    end++;
+  return end - at;
+}
+
+static int fill(struct completion *c, const struct ft_multivariate_normal *g, struct ft_error *err)
+{
+  memset(c->spread, 0, g->outputs * g->outputs * sizeof *c->spread);
+  for (size_t at = 0, count; at < c->rows; at += count) {
+    count = alike(c, at);
+    if (fill_alike(c, g, c->order + at, count, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+/* As many rounds as WORK allows: each pattern of gaps takes a system of equations, each row its
+ * sums. */
+static int rounds_of(const struct completion *c, size_t outputs)
+{
+  double n = (double)outputs, each = (double)c->rows * n * n;
+  bool gaps = false;
+
+  for (size_t at = 0; at < c->rows; at += alike(c, at))
+    if (c->gaps[c->order[at]]) {
+      gaps = true;
+      each += n * n * n;
+    }
+  return gaps ? (int)fmin(fmax(work / each, LEAST_ROUNDS), MOST_ROUNDS) : 0;
+}
+
+/* By how much numbers and covariances differ at most from the round before, in deviations of their
+ * columns. */
+static double changed(struct completion *c, const struct ft_multivariate_normal *g)
+{
+  size_t n = g->outputs, cells = c->rows * n;
+  double most = 0, deviation[FT_MULTIVARIATE_NORMAL_OUTPUTS], *before = c->before + cells;
+
+  for (size_t o = 0; o < n; o++)
+    deviation[o] = sqrt(g->covariance[o * n + o]);
+  for (size_t i = 0; i < cells; i++)
+    most = fmax(most, fabs(c->out[i] - c->before[i]) / deviation[i % n]);
+  for (size_t i = 0; i < n * n; i++)
+    most = fmax(most, (fabs(g->covariance[i] - before[i]) - 2 * RIDGE) /
+                          (deviation[i / n] * deviation[i % n]));
+  memcpy(c->before, c->out, cells * sizeof *c->before);
+  memcpy(before, g->covariance, n * n * sizeof *before);
+  return most;
+}
+
+/* The means of the columns in place of what is missing. */
+static void begin(const double *y, size_t outputs, struct completion *c)
+{
+  for (size_t o = 0; o < outputs; o++) {
+    double sum = 0, count = 0;
+
+    for (size_t r = 0; r < c->rows; r++)
+      if (isnan(y[r * outputs + o])) {
+        c->gaps[r] |= UINT64_C(1) << o;
+      } else {
+        sum += y[r * outputs + o];
+        count++;
+      }
+    for (size_t r = 0; r < c->rows; r++)
+      c->out[r * outputs + o] = !isnan(y[r * outputs + o]) ? y[r * outputs + o]
+                                : count > 0                ? sum / count
+                                                           : 0;
+  }
+}
+
+static int by_gaps(const void *a, const void *b, void *data)
+{
+  const struct completion *c = data;
+  const size_t *p = a, *q = b;
+  uint64_t x = c->gaps[*p], y = c->gaps[*q];
+
+  return x != y ? (x > y) - (x < y) : (*p > *q) - (*p < *q);
+}
+
+int ft_multivariate_normal_fit(const double *y, size_t rows, size_t outputs, double *out,
+                               struct ft_multivariate_normal *g, struct ft_error *err)
+{
+  struct completion c = { .rows = rows, .out = out };
+  int rounds, status = -1;
+
+  if (outputs < 1 || outputs > FT_MULTIVARIATE_NORMAL_OUTPUTS)
+    return ft_error_set(err, "%zu outputs; expected 1 to %d", outputs,
+                        FT_MULTIVARIATE_NORMAL_OUTPUTS);
+  g->outputs = outputs;
+  c.gaps = calloc(rows + 1, sizeof *c.gaps);
+  c.order = calloc(rows + 1, sizeof *c.order);
+  c.spread = calloc(outputs * outputs, sizeof *c.spread);
+  c.weights = calloc(outputs * outputs, sizeof *c.weights);
+  c.before = calloc(rows * outputs + outputs * outputs, sizeof *c.before);
+  if (!c.gaps || !c.order || !c.spread || !c.weights || !c.before) {
+    ft_error_set(err, "a normal distribution: out of memory");
+    goto out;
+  }
+  begin(y, outputs, &c);
+  for (size_t r = 0; r < rows; r++)
+    c.order[r] = r;
+  qsort_r(c.order, rows, sizeof *c.order, by_gaps, &c);
+  estimate(&c, g);
+  (void)changed(&c, g);
+  rounds = rounds_of(&c, outputs);
+  status = 0;
+  for (int round = 0; status == 0 && round < rounds; round++) {
+    status = fill(&c, g, err);
+    estimate(&c, g);
+    if (changed(&c, g) < settled)
+      break;
+  }
+out:
+  free(c.gaps);
+  free(c.order);
+  free(c.spread);
+  free(c.weights);
+  free(c.before);
+  return status;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/dense.h"
+#include "predictor/learn/number_stream.h"
+#include "predictor/learn/regression/gaussian_process.h"
+
+static const double lengths[] = { 0.4, 0.8, 1.5, 3 }, linears[] = { 0, 0.1, 1 },
+                    noises[] = { 0.01, 0.05, 0.2, 1 };
+
+/* What the kernels of all parts are made of: distance and product of two rows, per column. */
+static void compare(const double *a, const double *b, size_t columns, double *distance,
+                    double *product)
+{
+  double squares = 0, sum = 0;
+
+  for (size_t c = 0; c < columns; c++) {
+    squares += (a[c] - b[c]) * (a[c] - b[c]);
+    sum += a[c] * b[c];
+  }
+  *distance = sqrt(squares / (double)(columns ? columns : 1));
+  *product = sum / (double)(columns ? columns : 1);
+}
+
+static double kernel(double distance, double product, double length, double linear)
+{
+  double r = sqrt(3) * distance / length;
+
+  return (1 + r) * exp(-r) + linear * product;
+}
+
+/* The leading principal components of Y - mean: their directions, and of each row its places. */
+static int rotate(struct ft_gaussian_process *p, const double *y, double *places,
+                  struct ft_error *err)
+{
+  size_t n = p->outputs;
+  double *square = calloc(n * n, sizeof *square), *vector = calloc(n * n, sizeof *vector);
+  double *value = calloc(n, sizeof *value);
+  int status = -1;
+
+  if (!square || !vector || !value) {
+    ft_error_set(err, "a Gaussian process: out of memory");
+    goto out;
+  }
+  for (size_t r = 0; r < p->rows; r++)
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j < n; j++)
+        square[i * n + j] += (y[r * n + i] - p->mean[i]) * (y[r * n + j] - p->mean[j]);
+  if (ft_dense_eigen(square, n, value, vector, err) < 0)
+    goto out;
+  for (p->parts = 0; p->parts < n && p->parts < FT_GAUSSIAN_PROCESS_PARTS; p->parts++) {
+    struct ft_gaussian_process_part *part = &p->part[p->parts];
+
+    part->alpha = calloc(p->rows, sizeof *part->alpha);
+    part->direction = calloc(n, sizeof *part->direction);
+    if (!part->alpha || !part->direction) {
+      p->parts++;
+      ft_error_set(err, "a Gaussian process: out of memory");
+      goto out;
+    }
+    for (size_t o = 0; o < n; o++)
+      part->direction[o] = vector[o * n + p->parts];
+    for (size_t r = 0; r < p->rows; r++) {
+      double *place = &places[r * FT_GAUSSIAN_PROCESS_PARTS + p->parts];
+
+      for (size_t o = 0; o < n; o++)
+        *place += (y[r * n + o] - p->mean[o]) * part->direction[o];
+    }
+  }
+  status = 0;
+out:
+  free(square);
+  free(vector);
+  free(value);
+  return status;
+}
+
+/* Keep for each part the kernel under which its places are likelier than under the last ones. */
+static void judge(struct ft_gaussian_process *p, const double *places, const double *solved,
+                  double logdet, double length, double linear, double *best)
+{
+  for (size_t k = 0; k < p->parts; k++) {
+    double sum = 0, likelihood;
+
+    for (size_t r = 0; r < p->rows; r++)
+      sum += places[r * FT_GAUSSIAN_PROCESS_PARTS + k] * solved[r * FT_GAUSSIAN_PROCESS_PARTS + k];
+    /* the amplitude's own maximum put in */
+    likelihood = -logdet - (double)p->rows * log(fmax(sum, 1e-300));
+    if (!(likelihood > best[k]))
+      continue;
+    best[k] = likelihood;
+    p->part[k].length = length;
+    p->part[k].linear = linear;
+    for (size_t r = 0; r < p->rows; r++)
+      p->part[k].alpha[r] = solved[r * FT_GAUSSIAN_PROCESS_PARTS + k];
+  }
+}
+
+static int choose(struct ft_gaussian_process *p, const double *places, struct ft_error *err)
+{
+  size_t n = p->rows, count = sizeof lengths / sizeof *lengths, trials;
+  double *distance = calloc(n * n, sizeof *distance), *product = calloc(n * n, sizeof *product);
+  double *k = calloc(n * n, sizeof *k),
+         *solved = calloc(n * FT_GAUSSIAN_PROCESS_PARTS, sizeof *solved);
+  double best[FT_GAUSSIAN_PROCESS_PARTS];
+  int status = -1;
+
+  trials = count * (sizeof linears / sizeof *linears) * (sizeof noises / sizeof *noises);
+  for (size_t i = 0; i < FT_GAUSSIAN_PROCESS_PARTS; i++)
+    best[i] = -INFINITY;
+  if (!distance || !product || !k || !solved) {
+    ft_error_set(err, "a Gaussian process: out of memory");
+    goto out;
+  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      compare(p->x + i * p->columns, p->x + j * p->columns, p->columns, &distance[i * n + j],
+              &product[i * n + j]);
+  for (size_t t = 0; t < trials; t++) {
+    double length = lengths[t % count], logdet;
+    double linear = linears[t / count % (sizeof linears / sizeof *linears)];
+    double noise = noises[t / count / (sizeof linears / sizeof *linears)];
+    struct ft_error ignored;
+
+    for (size_t i = 0; i < n * n; i++)
+      k[i] = kernel(distance[i], product[i], length, linear) + (i % (n + 1) ? 0 : noise);
+    memcpy(solved, places, n * FT_GAUSSIAN_PROCESS_PARTS * sizeof *solved);
+    if (ft_dense_solve(k, n, solved, FT_GAUSSIAN_PROCESS_PARTS, &logdet, &ignored) == 0)
+      judge(p, places, solved, logdet, length, linear, best);
+  }
+  status = isfinite(best[0]) ? 0 : ft_error_set(err, "a Gaussian process: it cannot be solved");
+out:
+  free(distance);
+  free(product);
+  free(k);
+  free(solved);
+  return status;
+}
+
+int ft_gaussian_process_fit(const struct ft_samples *s, struct ft_gaussian_process *p,
+                            struct ft_error *err)
+{
+  size_t rows = s->rows < FT_GAUSSIAN_PROCESS_ROWS ? s->rows : FT_GAUSSIAN_PROCESS_ROWS;
+  double *y = calloc(rows * s->outputs + 1, sizeof *y), *places;
+  int status = -1;
+
+  places = calloc(rows * FT_GAUSSIAN_PROCESS_PARTS + 1, sizeof *places);
+  *p = (struct ft_gaussian_process){ .rows = rows, .columns = s->columns, .outputs = s->outputs };
+  p->x = calloc(rows * s->columns + 1, sizeof *p->x);
+  p->mean = calloc(s->outputs + 1, sizeof *p->mean);
+  if (!y || !places || !p->x || !p->mean || !rows || !s->outputs) {
+    ft_error_set(err, "a Gaussian process: no rows, or out of memory");
+    goto out;
+  }
+  for (size_t r = 0; r < rows; r++) {
+    size_t from = r * s->rows / rows;
+
+    memcpy(p->x + r * s->columns, s->x + from * s->columns, s->columns * sizeof *p->x);
+    memcpy(y + r * s->outputs, s->y + from * s->outputs, s->outputs * sizeof *y);
+    for (size_t o = 0; o < s->outputs; o++)
+      p->mean[o] += s->y[from * s->outputs + o] / (double)rows;
+  }
+  if (rotate(p, y, places, err) == 0)
+    status = choose(p, places, err);
+out:
+  free(y);
+  free(places);
+  return status;
+}
+
+void ft_gaussian_process_add(const struct ft_gaussian_process *p, const double *x, double *out)
+{
+  double place[FT_GAUSSIAN_PROCESS_PARTS] = { 0 };
+
+  for (size_t r = 0; r < p->rows; r++) {
+    double distance, product;
+
+    compare(x, p->x + r * p->columns, p->columns, &distance, &product);
+    for (size_t k = 0; k < p->parts; k++)
+      place[k] += p->part[k].alpha[r] *
+                  kernel(distance, product, p->part[k].length, p->part[k].linear);
+  }
+  for (size_t o = 0; o < p->outputs; o++) {
+    out[o] += p->mean[o];
+    for (size_t k = 0; k < p->parts; k++)
+      out[o] += place[k] * p->part[k].direction[o];
+  }
+}
+
+void ft_gaussian_process_save(const struct ft_gaussian_process *p, struct ft_number_stream *out)
+{
+  ft_number_stream_put(out, (double)p->rows);
+  ft_number_stream_put(out, (double)p->parts);
+  ft_number_stream_put_all(out, p->x, p->rows * p->columns);
+  ft_number_stream_put_all(out, p->mean, p->outputs);
+  for (size_t k = 0; k < p->parts; k++) {
+    ft_number_stream_put(out, p->part[k].length);
+    ft_number_stream_put(out, p->part[k].linear);
+    ft_number_stream_put_all(out, p->part[k].alpha, p->rows);
+    ft_number_stream_put_all(out, p->part[k].direction, p->outputs);
+  }
+}
+
+int ft_gaussian_process_load(struct ft_number_reader *in, size_t columns, size_t outputs,
+                             struct ft_gaussian_process *p, struct ft_error *err)
+{
+  *p = (struct ft_gaussian_process){ .columns = columns, .outputs = outputs };
+  p->rows = ft_number_reader_take_count(in, 1, FT_GAUSSIAN_PROCESS_ROWS);
+  p->parts = ft_number_reader_take_count(in, 0, FT_GAUSSIAN_PROCESS_PARTS);
+  p->x = ft_number_reader_take_all(in, p->rows * columns);
+  p->mean = ft_number_reader_take_all(in, outputs);
+  for (size_t k = 0; k < p->parts; k++) {
+    p->part[k].length = ft_number_reader_take(in);
+    p->part[k].linear = ft_number_reader_take(in);
+    in->failed |= !(p->part[k].length > 0);
+    p->part[k].alpha = ft_number_reader_take_all(in, p->rows);
+    p->part[k].direction = ft_number_reader_take_all(in, outputs);
+  }
+  return in->failed ? ft_error_set(err, "a Gaussian process: cut short or out of range") : 0;
+}
+
+void ft_gaussian_process_free(struct ft_gaussian_process *p)
+{
+  if (!p)
+    return;
+  free(p->x);
+  free(p->mean);
+  for (size_t k = 0; k < FT_GAUSSIAN_PROCESS_PARTS; k++) {
+    free(p->part[k].alpha);
+    free(p->part[k].direction);
+  }
+  *p = (struct ft_gaussian_process){ 0 };
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/dense.h"
+#include "predictor/learn/number_stream.h"
+#include "predictor/learn/regression/work_rates.h"
+
+enum { TERMS = FT_WORK_RATES_COLUMNS + 1, ROUNDS = 20 };
+
+/* In rows, how much the mean of the platforms counts for each; in platforms, what is imagined for
+ * that mean. */
+static const double shrinkage = 1, imagined = 0.05;
+/* The part of all that the time itself is imagined to be: one ratio for all rows, until they tell
+ * otherwise. The other works have equal parts of the rest. */
+static const double constant = 0.9;
+/* A rate changes by no more in one step, so that far from the solution none runs away. */
+static const double longest = 2;
+
+/*
+ * The logarithm of the sum of exp(TERM[k] + RATE[k * STRIDE]), and in SHARE, unless NULL, the part
+ * of each term: the slopes.
+ */
+static double log_sum(const double *term, const double *rate, size_t terms, size_t stride,
+                      double *share)
+{
+  double most = -INFINITY, sum = 0, part[TERMS];
+
+  for (size_t k = 0; k < terms; k++)
+    most = fmax(most, term[k] + rate[k * stride]);
+  for (size_t k = 0; k < terms; k++) {
+    part[k] = exp(term[k] + rate[k * stride] - most);
+    sum += part[k];
+  }
+  for (size_t k = 0; share && k < terms; k++)
+    share[k] = part[k] / sum;
+  return most + log(sum);
+}
+
+/*
+ * The logarithms of the works of row X; the first is constant. One that is missing, 0, is taken to
+ * be as much for the time as it usually is: else a long run of which nothing was counted would look
+ * like no work at all.
+ */
+static void terms_of(const struct ft_work_rates *w, const double *x, double *term)
+{
+  double time = w->scale[0] * x[w->column[0]];
+
+  term[0] = 0;
+  for (size_t k = 0; k < w->used; k++) {
+    double value = x[w->column[k]];
+
+    term[k + 1] = fabs(value) > 0 ? w->scale[k] * value : time;
+  }
+}
+
+struct problem {
+  size_t rows, terms;
+  double *term;       /* term[row * terms + k] */
+  double *target;     /* target[row * outputs + o], of mean 0 */
+  double mean[TERMS]; /* of the rates, over the outputs */
+};
+
+/* One step of Gauss and Newton's for OUTPUT. */
+static int step(const struct problem *p, size_t output, struct ft_work_rates *w,
+                struct ft_error *err)
+{
+  double a[TERMS * TERMS] = { 0 }, b[TERMS] = { 0 }, share[TERMS];
+  size_t n = p->terms;
+
+  for (size_t r = 0; r < p->rows; r++) {
+    double missed = log_sum(p->term + r * n, w->rate + output, n, w->outputs, share) -
+                    p->target[r * w->outputs + output];
+
+    for (size_t i = 0; i < n; i++) {
+      b[i] += share[i] * missed;
+      for (size_t j = 0; j <= i; j++)
+        a[i * n + j] += share[i] * share[j];
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    a[i * n + i] += shrinkage;
+    b[i] += shrinkage * (w->rate[i * w->outputs + output] - p->mean[i]);
+    for (size_t j = 0; j < i; j++)
+      a[j * n + i] = a[i * n + j];
+  }
+  if (ft_dense_solve(a, n, b, 1, NULL, err) < 0)
+    return -1;
+  for (size_t i = 0; i < n; i++)
+    w->rate[i * w->outputs + output] -= fmin(fmax(b[i], -longest), longest);
+  return 0;
+}
+
+static double imagined_rate(size_t term, size_t terms)
+{
+  return term == 1 ? log(constant) : log((1 - constant) / (double)(terms - 1));
+}
+
+/* The mean rates under which the ones that there are, and the imagined part of each work, are
+ * likeliest. */
+static void take_mean(struct problem *p, const struct ft_work_rates *w)
+{
+  for (size_t k = 0; k < p->terms; k++) {
+    double sum = imagined * imagined_rate(k, p->terms);
+
+    for (size_t o = 0; o < w->outputs; o++)
+      sum += w->rate[k * w->outputs + o];
+    p->mean[k] = sum / ((double)w->outputs + imagined);
+  }
+}
+
+static int solve(const struct ft_samples *s, struct problem *p, struct ft_work_rates *w,
+                 struct ft_error *err)
+{
+  for (size_t r = 0; r < p->rows; r++) {
+    const double *x = s->x + r * s->rows / p->rows * s->columns;
+    const double *y = s->y + r * s->rows / p->rows * s->outputs;
+
+    terms_of(w, x, p->term + r * p->terms);
+    for (size_t o = 0; o < s->outputs; o++) {
+      p->target[r * s->outputs + o] = y[o] + p->term[r * p->terms + 1];
+      w->mean[o] += p->target[r * s->outputs + o] / (double)p->rows;
+    }
+  }
+  for (size_t i = 0; i < p->rows * s->outputs; i++)
+    p->target[i] -= w->mean[i % s->outputs];
+  for (size_t i = 0; i < p->terms * s->outputs; i++)
+    w->rate[i] = imagined_rate(i / s->outputs, p->terms);
+  for (int round = 0; round < ROUNDS; round++) {
+    take_mean(p, w);
+    for (size_t o = 0; o < s->outputs; o++)
+      if (step(p, o, w, err) < 0)
+        return -1;
+  }
+  return 0;
+}
+
+int ft_work_rates_fit(const struct ft_samples *s, const double *scale, struct ft_work_rates *w,
+                      struct ft_error *err)
+{
+  struct problem p = { .rows = s->rows < FT_WORK_RATES_ROWS ? s->rows : FT_WORK_RATES_ROWS };
+  int status = -1;
+
+  *w = (struct ft_work_rates){ .outputs = s->outputs };
+  for (size_t c = 0; c < s->columns && w->used < FT_WORK_RATES_COLUMNS; c++)
+    if (scale[c] > 0) {
+      w->column[w->used] = (uint32_t)c;
+      w->scale[w->used++] = scale[c];
+    }
+  p.terms = w->used + 1;
+  w->mean = calloc(s->outputs + 1, sizeof *w->mean);
+  w->rate = calloc(p.terms * s->outputs + 1, sizeof *w->rate);
+  p.term = calloc(p.rows * p.terms + 1, sizeof *p.term);
+  p.target = calloc(p.rows * s->outputs + 1, sizeof *p.target);
+  if (!w->mean || !w->rate || !p.term || !p.target)
+    ft_error_set(err, "sums of works: out of memory");
+  else if (!p.rows || !w->used || w->column[0] != 0)
+    ft_error_set(err, "sums of works: no rows, or no time that they are ratios to");
+  else
+    status = solve(s, &p, w, err);
+  free(p.term);
+  free(p.target);
+  return status;
+}
+
+void ft_work_rates_add(const struct ft_work_rates *w, const double *x, double *out)
+{
+  double term[TERMS];
+
+  terms_of(w, x, term);
+  for (size_t o = 0; o < w->outputs; o++)
+    out[o] += w->mean[o] + log_sum(term, w->rate + o, w->used + 1, w->outputs, NULL) - term[1];
+}
+
+void ft_work_rates_save(const struct ft_work_rates *w, struct ft_number_stream *out)
+{
+  ft_number_stream_put(out, (double)w->used);
+  for (size_t k = 0; k < w->used; k++)
+    ft_number_stream_put(out, w->column[k]);
+  ft_number_stream_put_all(out, w->scale, w->used);
+  ft_number_stream_put_all(out, w->mean, w->outputs);
+  ft_number_stream_put_all(out, w->rate, (w->used + 1) * w->outputs);
+}
+
+int ft_work_rates_load(struct ft_number_reader *in, size_t columns, size_t outputs,
+                       struct ft_work_rates *w, struct ft_error *err)
+{
+  size_t used = ft_number_reader_take_count(in, 1, FT_WORK_RATES_COLUMNS);
+
+  *w = (struct ft_work_rates){ .used = used, .outputs = outputs };
+  for (size_t k = 0; k < used; k++)
+    w->column[k] = (uint32_t)ft_number_reader_take_count(in, 0, columns - 1);
+  for (size_t k = 0; k < used; k++)
+    w->scale[k] = ft_number_reader_take(in);
+  w->mean = ft_number_reader_take_all(in, outputs);
+  w->rate = ft_number_reader_take_all(in, (used + 1) * outputs);
+  return w->mean && w->rate && !in->failed
+             ? 0
+             : ft_error_set(err, "sums of works: cut short or out of range");
+}
+
+void ft_work_rates_free(struct ft_work_rates *w)
+{
+  if (!w)
+    return;
+  free(w->mean);
+  free(w->rate);
+  *w = (struct ft_work_rates){ 0 };
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a mixture of learners is chosen and fitted. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/random.h"
+#include "predictor/core/sort.h"
+#include "predictor/learn/relative/speedup_sparse.h"
+#include "predictor/learn/relative/speedup_weights.h"
+
+/* Columns a ridge of a few takes; fewer rows than LEAST choose nothing; parts of many rows, and of
+ * few. */
+enum { FEW = 4, LEAST = 4, FOLDS = 5, FEW_ROWS = 40, FEW_FOLDS = 10 };
+
+/*
+ * The fewest rows that a slow learner is tried on: with fewer a network of thousands of units a row
+ * was never near the best (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8).
+ */
+enum { SLOW_ROWS = 200 };
+
+/* A slow learner is near the best with an error of so many times the best. */
+#define NEAR 1.5
+
+/* What is learnt from at once: more rows are thinned evenly, that a large table takes minutes. */
+enum { MOST_ROWS = 4000, MOST_NUMBERS = 1 << 19 };
+
+/* One set of learners, fitted to some of the rows. */
+struct fitted {
+  struct ft_feature_encoder encode;
+  struct ft_learner learner[FT_LEARNERS];
+};
+
+struct fitter {
+  const struct ft_speedup_table *t;
+  const struct ft_speedup_settings *settings;
+  size_t *fold; /* by row */
+  size_t folds;
+  double *said[FT_LEARNERS]; /* of rows held out */
+};
+
+static void fitted_free(struct fitted *f)
+{
+  ft_feature_encoder_free(&f->encode);
+  for (int l = 0; l < FT_LEARNERS; l++)
+    ft_learner_free(&f->learner[l]);
+}
+
+/* Encode ROWS of X by F, with differences of the columns that predict most. */
+static int encode(struct fitted *f, const double *x, const double *y, const size_t *group,
+                  size_t rows, const struct ft_speedup_table *t, uint32_t *few, size_t *count,
+                  double **out, struct ft_error *err)
+{
+  uint32_t logs[FEW];
+  size_t logs_count = 0;
+  struct ft_samples s;
+  double *encoded = NULL;
+
+  if (ft_feature_encoder_fit(x, rows, t->columns, &f->encode, err) < 0)
+    return -1;
+  for (int pass = 0; pass < 2; pass++) {
+    free(encoded);
+    encoded = calloc(rows * f->encode.columns + 1, sizeof *encoded);
+    if (!encoded)
+      return ft_error_set(err, "features: out of memory");
+    for (size_t r = 0; r < rows; r++)
+      ft_feature_encoder_row(&f->encode, x + r * t->columns, encoded + r * f->encode.columns);
+    if (pass)
+      break;
+    s = (struct ft_samples){ encoded, y, rows, f->encode.columns, t->outputs };
+    *count = ft_learner_choose(&s, group, f->encode.plain, 0, few, FEW);
+    for (size_t k = 0; k < *count; k++)
+      if (few[k] < t->columns && f->encode.column[few[k]].logs)
+        logs[logs_count++] = few[k];
+    ft_feature_encoder_differ(&f->encode, x, rows, logs, logs_count);
+    ft_feature_encoder_rate(&f->encode, x, rows);
+  }
+  *out = encoded;
+  return 0;
+}
+
+/*
+ * Fit the learners in MASK to the rows that are not of FOLD (SIZE_MAX: to all), their gaps filled
+ * from one another: what a row held out would tell of them stays unknown. Returns 0; -1 with ERR. F
+ * is to be freed in either case.
+ */
+static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned trees,
+                    struct fitted *f, struct ft_error *err)
+{
+  const struct ft_speedup_table *t = g->t;
+  double *x = calloc(t->rows * t->columns + 1, sizeof *x), *encoded = NULL;
+  double *y = calloc(t->rows * t->outputs + 1, sizeof *y);
+  double *whole_y = calloc(t->rows * t->outputs + 1, sizeof *whole_y);
+  size_t *group = calloc(t->rows + 1, sizeof *group), rows = 0, count = 0, seen = 0, whole = 0;
+  size_t most = MOST_NUMBERS / t->columns < MOST_ROWS ? MOST_NUMBERS / t->columns : MOST_ROWS;
+  uint32_t few[FEW] = { 0 };
+  struct ft_learner_settings how;
+  struct ft_samples s;
+  struct ft_multivariate_normal gauss;
+  int status = -1;
+
+  *f = (struct fitted){ 0 };
+  if (!x || !y || !whole_y || !group) {
+    ft_error_set(err, "out of memory");
+    goto out;
+  }
+  for (size_t r = 0; r < t->rows; r++)
+    whole += g->fold[r] != fold;
+  most = most < whole ? most : whole;
+  for (size_t r = 0; r < t->rows; r++) {
+    if (g->fold[r] == fold || rows * whole > seen++ * most)
+      continue;
+    memcpy(x + rows * t->columns, t->x + r * t->columns, t->columns * sizeof *x);
+    memcpy(y + rows * t->outputs, t->y + r * t->outputs, t->outputs * sizeof *y);
+    group[rows++] = g->fold[r];
+  }
+  if (ft_multivariate_normal_fit(y, rows, t->outputs, whole_y, &gauss, err) < 0 ||
+      encode(f, x, whole_y, group, rows, t, few, &count, &encoded, err) < 0)
+    goto out;
+  s = (struct ft_samples){ encoded, whole_y, rows, f->encode.columns, t->outputs };
+  how = (struct ft_learner_settings){
+    &f->encode, few, count, trees, g->settings->seed, g->settings->stop, g->settings->data
+  };
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (mask & 1u << l &&
+        ft_learner_fit((enum ft_learner_kind)l, &s, &how, &f->learner[l], err) < 0)
+      goto out;
+  status = 0;
+out:
+  free(x);
+  free(y);
+  free(whole_y);
+  free(group);
+  free(encoded);
+  return status;
+}
+
+static int by_group(const void *a, const void *b)
+{
+  const size_t *p = a, *q = b;
+
+  return p[0] != q[0] ? (p[0] > q[0]) - (p[0] < q[0]) : (p[1] > q[1]) - (p[1] < q[1]);
+}
+
+/* Deal the groups out to the folds, in an order that the seed draws; of one group, the rows. */
+static int deal(struct fitter *g, struct ft_error *err)
+{
+  size_t rows = g->t->rows, groups = 0;
+  size_t *pair = calloc(2 * rows + 1, sizeof *pair), *drawn = calloc(rows + 1, sizeof *drawn);
+  struct ft_random random;
+  bool alone;
+
+  if (!pair || !drawn) {
+    free(pair);
+    free(drawn);
+    return ft_error_set(err, "out of memory");
+  }
+  for (size_t r = 0; r < rows; r++) {
+    pair[2 * r] = g->t->group[r];
+    pair[2 * r + 1] = r;
+  }
+  qsort(pair, rows, 2 * sizeof *pair, by_group);
+  for (size_t r = 0; r < rows; r++)
+    groups += r == 0 || pair[2 * r] != pair[2 * (r - 1)];
+  alone = groups < 2;
+  groups = alone ? rows : groups;
+  for (size_t i = 0; i < groups; i++)
+    drawn[i] = i;
+  ft_random_seed(&random, g->settings->seed);
+  for (size_t i = groups; i > 1; i--) {
+    size_t j = ft_random_below(&random, i), swap = drawn[i - 1];
+
+    drawn[i - 1] = drawn[j];
+    drawn[j] = swap;
+  }
+  g->folds = rows <= FEW_ROWS ? FEW_FOLDS : FOLDS;
+  g->folds = g->folds < groups ? g->folds : groups;
+  for (size_t r = 0, at = 0; r < rows; r++) {
+    at += r > 0 && (alone || pair[2 * r] != pair[2 * (r - 1)]);
+    g->fold[pair[2 * r + 1]] = drawn[at] % g->folds;
+  }
+  free(pair);
+  free(drawn);
+  return 0;
+}
+
+/*
+ * The slow ones of MASK that are not near the best of the rest on the rows of FOLD are not worth
+ * the other folds (a race: Maron and Moore 1994): NAN is what they say. Returns the rest.
+ */
+static unsigned race(struct fitter *g, size_t fold, unsigned mask)
+{
+  const struct ft_speedup_table *t = g->t;
+  double squares[FT_LEARNERS] = { 0 }, best = INFINITY;
+
+  for (int l = 0; l < FT_LEARNERS; l++) {
+    for (size_t i = 0; mask & 1u << l && i < t->rows * t->outputs; i++)
+      if (g->fold[i / t->outputs] == fold && !isnan(t->y[i]))
+        squares[l] += pow(t->y[i] - g->said[l][i], 2);
+    if (mask & 1u << l && !ft_learner_slow((enum ft_learner_kind)l))
+      best = fmin(best, squares[l]);
+  }
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (mask & 1u << l && ft_learner_slow((enum ft_learner_kind)l) &&
+        squares[l] > NEAR * NEAR * best) {
+      mask &= ~(1u << l);
+      for (size_t i = 0; i < t->rows * t->outputs; i++)
+        g->said[l][i] = NAN;
+    }
+  return mask;
+}
+
+/* What each learner of MASK says of rows that it has not seen; those that fall out of the race
+ * leave MASK. */
+static int hold_out(struct fitter *g, unsigned *all, struct ft_error *err)
+{
+  unsigned mask = *all;
+  const struct ft_speedup_table *t = g->t;
+  double row[FT_FEATURE_ENCODER_MOST];
+
+  for (size_t fold = 0; fold < g->folds; fold++) {
+    struct fitted f;
+
+    if (fit_part(g, fold, mask, (g->settings->trees + 2) / 3, &f, err) < 0) {
+      fitted_free(&f);
+      return -1;
+    }
+    for (size_t r = 0; r < t->rows; r++) {
+      if (g->fold[r] != fold)
+        continue;
+      ft_feature_encoder_row(&f.encode, t->x + r * t->columns, row);
+      for (int l = 0; l < FT_LEARNERS; l++)
+        if (mask & 1u << l)
+          ft_learner_predict(&f.learner[l], row, g->said[l] + r * t->outputs);
+    }
+    fitted_free(&f);
+    if (fold == 0)
+      mask = race(g, fold, mask);
+  }
+  *all = mask;
+  return 0;
+}
+
+/* Root mean square of Y less SAID. */
+static double miss(const struct ft_speedup_table *t, const double *said)
+{
+  double squares = 0, count = 0;
+
+  for (size_t i = 0; i < t->rows * t->outputs; i++) {
+    double e = t->y[i] - said[i];
+
+    if (isnan(e))
+      continue;
+    squares += e * e;
+    count++;
+  }
+  return count > 0 ? sqrt(squares / count) : NAN;
+}
+
+/* The mixture that does best on rows held out, and in SUM what it says of them. */
+static int mix(const struct fitter *g, unsigned mask, double *sum, struct ft_speedup_model *out,
+               struct ft_error *err)
+{
+  const struct ft_speedup_held held = { g->t, g->fold, g->folds, g->said, mask };
+
+  if (ft_speedup_mix(&held, out->weight, out->error, err) < 0)
+    return -1;
+  for (int l = 0; l < FT_LEARNERS; l++)
+    for (size_t i = 0; out->weight[l] > 0 && i < g->t->rows * g->t->outputs; i++)
+      sum[i] += out->weight[l] * g->said[l][i];
+  out->mixed = miss(g->t, sum);
+  return 0;
+}
+
+/* The learners in MASK, equally: nothing is known of their errors. */
+static void take(unsigned mask, struct ft_speedup_model *out)
+{
+  for (int l = 0; l < FT_LEARNERS; l++) {
+    out->error[l] = NAN;
+    if (mask & 1u << l)
+      out->weight[l] = 1.0 / __builtin_popcount(mask);
+  }
+}
+
+/* What the mixture missed on rows held out, if HONEST: sorted by output, and as a normal
+ * distribution. */
+static int keep_missed(const struct ft_speedup_table *t, const double *sum, bool honest,
+                       struct ft_speedup_model *out, struct ft_error *err)
+{
+  double *rest = calloc(t->rows * t->outputs + 1, sizeof *rest);
+  double *whole = calloc(t->rows * t->outputs + 1, sizeof *whole);
+  int status = -1;
+
+  out->missed = calloc(t->rows * t->outputs + 1, sizeof *out->missed);
+  if (!rest || !whole || !out->missed) {
+    ft_error_set(err, "out of memory");
+    goto out;
+  }
+  for (size_t i = 0; i < t->rows * t->outputs; i++) {
+    size_t o = i % t->outputs;
+
+    rest[i] = t->y[i] - sum[i];
+    if (!isnan(rest[i]) && honest)
+      out->missed[o * t->rows + out->count[o]++] = rest[i];
+  }
+  /* two or three tell nothing of how an output goes with the others */
+  for (size_t i = 0; honest && t->rows >= LEAST && i < t->rows * t->outputs; i++)
+    if (out->count[i % t->outputs] < LEAST)
+      rest[i] = NAN;
+  for (size_t o = 0; o < t->outputs; o++)
+    qsort(out->missed + o * t->rows, out->count[o], sizeof *out->missed, ft_sort_compare);
+  status = ft_multivariate_normal_fit(rest, t->rows, t->outputs, whole, &out->residual, err);
+  /* one imagined residual a platform: few rows do not make for certainty */
+  for (size_t o = 0; o < t->outputs; o++)
+    out->residual.covariance[o * t->outputs + o] +=
+        FT_SPEEDUP_PRIOR * FT_SPEEDUP_PRIOR / (double)(out->count[o] + 1);
+out:
+  free(rest);
+  free(whole);
+  return status;
+}
+
+static int check(const struct ft_speedup_table *t, struct ft_error *err)
+{
+  size_t known = 0;
+
+  if (t->columns < 1 || t->columns > FT_FEATURE_ENCODER_COLUMNS || t->outputs < 1 ||
+      t->outputs > FT_MULTIVARIATE_NORMAL_OUTPUTS)
+    return ft_error_set(err, "%zu features and %zu ratios; expected 1 to %d and 1 to %d",
+                        t->columns, t->outputs, FT_FEATURE_ENCODER_COLUMNS,
+                        FT_MULTIVARIATE_NORMAL_OUTPUTS);
+  for (size_t i = 0; i < t->rows * t->outputs; i++)
+    known += !isnan(t->y[i]);
+  return known ? 0 : ft_error_set(err, "no ratio to learn from");
+}
+
+int ft_speedup_fit_mixture(const struct ft_speedup_table *t,
+                           const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
+                           double *held, bool *honest, struct ft_error *err)
+{
+  struct fitter g = { .t = t, .settings = settings };
+  unsigned mask = settings->learners | 1u << FT_LEARNER_CONSTANT, used = 0;
+  size_t cells = t->rows * t->outputs;
+  struct fitted f = { 0 };
+  int status = -1;
+
+  *out = (struct ft_speedup_model){ .outputs = t->outputs, .rows = t->rows };
+  g.fold = calloc(t->rows, sizeof *g.fold);
+  if (!g.fold)
+    goto memory;
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (mask & 1u << l && !(g.said[l] = calloc(cells, sizeof **g.said)))
+      goto memory;
+  if (deal(&g, err) < 0)
+    goto out;
+  if (t->rows < LEAST) /* nothing can be held out: the mean, and no claim to know its error */
+    mask = 1u << FT_LEARNER_CONSTANT;
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (ft_learner_slow((enum ft_learner_kind)l) && t->rows < SLOW_ROWS && !settings->untried)
+      mask &= ~(1u << l);
+  *honest = !settings->untried && g.folds > 1;
+  if (*honest && hold_out(&g, &mask, err) < 0)
+    goto out;
+  if (settings->untried)
+    take(settings->learners, out);
+  else if (mix(&g, mask, held, out, err) < 0)
+    goto out;
+  for (int l = 0; l < FT_LEARNERS; l++)
+    used |= out->weight[l] > 0 ? 1u << l : 0;
+  if (fit_part(&g, SIZE_MAX, used, settings->trees, &f, err) < 0)
+    goto out;
+  out->encode = f.encode;
+  memcpy(out->learner, f.learner, sizeof out->learner);
+  f = (struct fitted){ 0 };
+  status = 0;
+  goto out;
+memory:
+  ft_error_set(err, "out of memory");
+out:
+  fitted_free(&f);
+  for (int l = 0; l < FT_LEARNERS; l++)
+    free(g.said[l]);
+  free(g.fold);
+  return status;
+}
+
+int ft_speedup_fit(const struct ft_speedup_table *t, const struct ft_speedup_settings *settings,
+                   struct ft_speedup_model *out, struct ft_error *err)
+{
+  double *held;
+  bool honest = false;
+  int status = -1;
+
+  *out = (struct ft_speedup_model){ 0 };
+  if (check(t, err) < 0)
+    return -1;
+  held = calloc(t->rows * t->outputs, sizeof *held);
+  if (!held)
+    return ft_error_set(err, "out of memory");
+  if (ft_speedup_fit_mixture(t, settings, out, held, &honest, err) < 0 ||
+      (honest && ft_speedup_fit_apart(t, settings, out, held, err) < 0))
+    goto out;
+  if (out->aparts)
+    out->mixed = miss(t, held);
+  status = keep_missed(t, held, honest, out, err);
+out:
+  free(held);
+  return status;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * All outputs are learnt together from rows whose gaps the other outputs fill, and these know no
+ * feature. Where nearly all of an output is gaps, that outweighs what its own rows tell; so it is
+ * learnt from them alone as well, and rows held out choose; of fewer than can be held out, the mean
+ * answers.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/relative/speedup_sparse.h"
+
+/* Fewer rows than LEAST choose nothing; an output that more than MOST know has no mixture of its
+ * own, that a table of many outputs takes minutes. */
+enum { LEAST = 4, MOST = FT_GAUSSIAN_PROCESS_ROWS };
+
+/* The rows of TABLE that know OUTPUT, as a table of their own. */
+struct part {
+  double *x, *y, *held;
+  size_t *group, *row; /* row: which of the whole table */
+  size_t rows;
+};
+
+static void part_free(struct part *p)
+{
+  free(p->x);
+  free(p->y);
+  free(p->held);
+  free(p->group);
+  free(p->row);
+}
+
+static int part_make(const struct ft_speedup_table *t, size_t output, size_t known, struct part *p,
+                     struct ft_error *err)
+{
+  *p = (struct part){ .x = calloc(known * t->columns, sizeof *p->x),
+                      .y = calloc(known, sizeof *p->y),
+                      .held = calloc(known, sizeof *p->held),
+                      .group = calloc(known, sizeof *p->group),
+                      .row = calloc(known, sizeof *p->row) };
+  if (!p->x || !p->y || !p->held || !p->group || !p->row)
+    return ft_error_set(err, "out of memory");
+  for (size_t r = 0; r < t->rows && p->rows < known; r++) {
+    if (isnan(t->y[r * t->outputs + output]))
+      continue;
+    memcpy(p->x + p->rows * t->columns, t->x + r * t->columns, t->columns * sizeof *p->x);
+    p->y[p->rows] = t->y[r * t->outputs + output];
+    p->group[p->rows] = t->group[r];
+    p->row[p->rows++] = r;
+  }
+  return 0;
+}
+
+/* By how much what all outputs are learnt with misses P's rows of OUTPUT, less what its own does.
+ */
+static double gained(const struct ft_speedup_table *t, size_t output, const struct part *p,
+                     const double *held)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < p->rows; i++)
+    sum += fabs(p->y[i] - held[p->row[i] * t->outputs + output]) - fabs(p->y[i] - p->held[i]);
+  return sum;
+}
+
+static int try_apart(const struct ft_speedup_table *t, size_t output, size_t known,
+                     const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
+                     double *held, struct ft_error *err)
+{
+  struct ft_speedup_model *own = &out->apart[out->aparts];
+  struct part p;
+  bool honest = false;
+  int status = part_make(t, output, known, &p, err);
+
+  if (status == 0) {
+    const struct ft_speedup_table table = { p.x, p.y, p.group, p.rows, t->columns, 1 };
+
+    status = ft_speedup_fit_mixture(&table, settings, own, p.held, &honest, err);
+    if (status == 0 && (known < LEAST || (honest && gained(t, output, &p, held) > 0))) {
+      for (size_t i = 0; honest && i < p.rows; i++)
+        held[p.row[i] * t->outputs + output] = p.held[i];
+      out->apart_of[out->aparts++] = output;
+      own = NULL;
+    }
+    ft_speedup_free(own);
+  }
+  part_free(&p);
+  return status;
+}
+
+int ft_speedup_fit_apart(const struct ft_speedup_table *t,
+                         const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
+                         double *held, struct ft_error *err)
+{
+  struct ft_speedup_settings quick = *settings;
+
+  for (int l = 0; l < FT_LEARNERS; l++)
+    if (ft_learner_slow((enum ft_learner_kind)l))
+      quick.learners &= ~(1u << l);
+  for (size_t o = 0; o < t->outputs; o++) {
+    size_t known = 0;
+
+    for (size_t r = 0; r < t->rows; r++)
+      known += !isnan(t->y[r * t->outputs + o]);
+    if (known < 1 || known > MOST || 2 * known > t->rows)
+      continue;
+    if (!out->apart && !(out->apart = calloc(t->outputs, sizeof *out->apart)))
+      return ft_error_set(err, "out of memory");
+    if (try_apart(t, o, known, &quick, out, held, err) < 0)
+      return -1;
+  }
+  return 0;
+}

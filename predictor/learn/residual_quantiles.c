@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/learn/distribution.h"
+#include "predictor/learn/residual_quantiles.h"
+
+enum { MOST_DEGREES = 8 };
+
+double ft_residual_between(const double *sorted, size_t count, double position)
+{
+  double at = fmin(fmax(position, 0), 1) * (double)(count - 1);
+  size_t i = (size_t)at;
+
+  if (i + 1 >= count)
+    return sorted[count - 1];
+  return sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i);
+}
+
+/* The residual at rank LEVEL * (COUNT + 1), held within the extremes. */
+static double ranked(const double *sorted, size_t count, double level)
+{
+  if (count < 2)
+    return sorted[0];
+  return ft_residual_between(sorted, count,
+                             (level * (double)(count + 1) - 1) / (double)(count - 1));
+}
+
+/*
+ * The scale of a Student's t: root mean square about CENTRE, one imagined
+ * residual of PRIOR included. A residual counts for at most four times the
+ * middle half's half-width (5.93 of it: four normal standard deviations), so
+ * that one absurd run does not widen all.
+ */
+static double scale_of(const double *sorted, size_t count, unsigned evidence, double centre,
+                       double prior)
+{
+  double half =
+      count
+          ? (ft_residual_between(sorted, count, 0.75) - ft_residual_between(sorted, count, 0.25)) /
+                2
+          : 0;
+  double limit = 5.93 * fmax(half, prior), sum = 0, degrees = evidence > 1 ? evidence - 1 : 0;
+
+  for (size_t i = 0; i < count; i++) {
+    double away = fabs(sorted[i] - centre);
+
+    away = away < limit ? away : limit;
+    sum += away * away;
+  }
+  if (count)
+    sum *= degrees / (double)count;
+  return sqrt((prior * prior + sum) / (1 + degrees));
+}
+
+/*
+ * Above 60 residuals the tail begins where 5 lie beyond: SIDE is 1 for the
+ * upper tail, -1 for the lower. Below 15 it is the scale alone; between them both.
+ */
+static double tail_scale(const double *sorted, size_t count, unsigned degrees, double centre,
+                         double scale, int side)
+{
+  double beyond = 5 / (double)(count + 1), level = side > 0 ? 1 - beyond : beyond, anchored, weight;
+
+  if (count <= 15)
+    return scale;
+  anchored = (ranked(sorted, count, level) - centre) / ft_student_quantile(level, degrees);
+  weight = fmin(((double)count - 15) / 45, 1);
+  return fmax(weight * anchored + (1 - weight) * scale, scale / 4);
+}
+
+/*
+ * How far beyond the largest residual the quantile for T (of which FAR is the
+ * 99 % one) may lie, given how far the upper quarter reaches up: of normal
+ * residuals 1 + 15 / COUNT times that is needed. Where many are near the
+ * largest, as in a program that does one of two things, little is.
+ */
+static double reach(const double *sorted, size_t count, int side, double prior, double t,
+                    double far)
+{
+  double end = sorted[side > 0 ? count - 1 : 0];
+  double inner = ft_residual_between(sorted, count, side > 0 ? 0.75 : 0.25);
+
+  return (1 + 15 / (double)count) * (fabs(end - inner) + prior) * fmax(t / far, 1);
+}
+
+void ft_residual_quantiles(const double *sorted, size_t count, unsigned evidence, double prior,
+                           double least, const double *levels, size_t level_count, double *out)
+{
+  double centre = count ? ranked(sorted, count, 0.5) : 0;
+  double scale = scale_of(sorted, count, evidence, centre, prior);
+  unsigned degrees = evidence < 1 ? 1 : evidence > MOST_DEGREES ? MOST_DEGREES : evidence;
+  double tail[2] = { scale, scale };
+  double far = count ? ft_student_quantile(0.99, degrees) : 0;
+
+  if (count) {
+    tail[0] = tail_scale(sorted, count, degrees, centre, scale, -1);
+    tail[1] = tail_scale(sorted, count, degrees, centre, scale, 1);
+  }
+  for (size_t i = 0; i < level_count; i++) {
+    double level = levels[i], side = level < 0.5 ? -1 : 1;
+    double beyond = fmin(level, 1 - level) * (double)(count + 1);
+    double weight = fmin(fmax((beyond - 1) / 4, 0), 1);
+    double away = least > 0 ? side * least * ft_normal_quantile(level) : 0;
+
+    out[i] = weight > 0 ? weight * ranked(sorted, count, level) : 0;
+    if (weight < 1) {
+      double student = ft_student_quantile(level, degrees);
+      double t = centre + tail[side > 0] * student;
+
+      if (count)
+        t = side * fmin(side * t, side * sorted[side > 0 ? count - 1 : 0] +
+                                      reach(sorted, count, (int)side, prior, fabs(student), far));
+      out[i] += (1 - weight) * t;
+    }
+    if (count && beyond <= 0.5)
+      out[i] = side > 0 ? fmax(out[i], sorted[count - 1]) : fmin(out[i], sorted[0]);
+    if (side * (out[i] - centre) < away)
+      out[i] = centre + side * away;
+  }
+  for (size_t i = 1; i < level_count; i++)
+    out[i] = fmax(out[i], out[i - 1]);
+}

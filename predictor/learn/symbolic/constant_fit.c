@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/learn/symbolic/constant_fit.h"
+#include "predictor/learn/symbolic/constant_fit_work.h"
+
+/* clang unrolls and vectorises these loops at -O2 already; gcc takes a third longer there */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+enum {
+  NODES = FT_EXPRESSION_NODES,
+  BLOCK = FT_ROW_BLOCKS_BLOCK,
+  LANES = 8,                 /* partial sums of a dot product, for vector units */
+  CONSTANTS = 10,            /* fitted in one equation */
+  PARAMETERS = CONSTANTS + 2 /* with intercept and slope */
+};
+
+struct ft_sweep {
+  double value[NODES][BLOCK];
+  double adjoint[NODES][BLOCK];
+  const double *at[NODES]; /* a node's values: a variable's are the table's own */
+  struct ft_links links;
+  bool moves[NODES]; /* whether a fitted constant lies below it, or is it */
+  bool through;      /* the intercept stays 0 */
+  int fitted;        /* constants, the last time */
+};
+
+struct ft_sweep *ft_sweep_new(void)
+{
+  struct ft_sweep *s = malloc(sizeof *s);
+
+  if (s)
+    s->through = false;
+  return s;
+}
+
+void ft_sweep_through(struct ft_sweep *s, bool through)
+{
+  s->through = through;
+}
+
+/* Which nodes are whose operands. */
+static void link_nodes(const struct ft_expression *e, struct ft_sweep *s)
+{
+  int stack[NODES], top = 0;
+
+  for (int i = 0; i < e->length; i++) {
+    int arity = ft_symbol_arity(e->symbol[i]);
+
+    s->links.right[i] = arity == 2 ? stack[--top] : -1;
+    s->links.left[i] = arity >= 1 ? stack[--top] : -1;
+    stack[top++] = i;
+  }
+}
+
+static void apply(enum ft_symbol symbol, const double *restrict a, const double *restrict b,
+                  double *restrict v)
+{
+#define EACH(expression)                                                                           \
+  for (size_t r = 0; r < BLOCK; r++)                                                               \
+    v[r] = (expression);                                                                           \
+  break
+  switch (symbol) {
+  case FT_SYMBOL_ADD:
+    EACH(a[r] + b[r]);
+  case FT_SYMBOL_MULTIPLY:
+    EACH(a[r] * b[r]);
+  case FT_SYMBOL_SQUARE:
+    EACH(a[r] * a[r]);
+  case FT_SYMBOL_CUBE:
+    EACH(a[r] * a[r] * a[r]);
+  case FT_SYMBOL_SUBTRACT:
+    EACH(a[r] - b[r]);
+  case FT_SYMBOL_DIVIDE:
+    EACH(a[r] / b[r]);
+  case FT_SYMBOL_ROOT:
+    EACH(sqrt(fabs(a[r])));
+  case FT_SYMBOL_LOG:
+    EACH(log1p(fabs(a[r])));
+  case FT_SYMBOL_SINE:
+    EACH(sin(a[r]));
+  case FT_SYMBOL_COSINE:
+    EACH(cos(a[r]));
+  case FT_SYMBOL_EXPONENTIAL:
+    EACH(exp(a[r]));
+  case FT_SYMBOL_MINIMUM:
+    EACH(b[r] < a[r] ? b[r] : a[r]);
+  case FT_SYMBOL_CONSTANT:
+  case FT_SYMBOL_VARIABLE:
+  case FT_SYMBOLS:
+    break;
+  }
+#undef EACH
+}
+
+/* The values of every node in a block of rows; only of those that MOVE where the others stand. */
+static void forward(const struct ft_row_blocks *f, const struct ft_expression *e,
+                    struct ft_sweep *s, size_t first, bool only_moving)
+{
+  for (int i = 0; i < e->length; i++) {
+    if (only_moving && !s->moves[i])
+      continue;
+    s->at[i] = s->value[i];
+    if (e->symbol[i] == FT_SYMBOL_VARIABLE)
+      s->at[i] = f->x + e->variable[i] * f->room + first;
+    else if (e->symbol[i] == FT_SYMBOL_CONSTANT)
+      for (size_t r = 0; r < BLOCK; r++)
+        s->value[i][r] = e->constant[i];
+    else
+      apply(e->symbol[i], s->at[s->links.left[i]],
+            s->links.right[i] >= 0 ? s->at[s->links.right[i]] : NULL, s->value[i]);
+  }
+}
+
+/* What the derivative by a node, D, gives for its operands' A and B; V is its own value. */
+static void derive(enum ft_symbol symbol, const double *restrict d, const double *restrict v,
+                   const double *restrict a, const double *restrict b, double *restrict da,
+                   double *restrict db)
+{
+#define EACH(to, expression)                                                                       \
+  for (size_t r = 0; to && r < BLOCK; r++)                                                         \
+  to[r] = (expression)
+  switch (symbol) {
+  case FT_SYMBOL_ADD:
+    EACH(da, d[r]);
+    EACH(db, d[r]);
+    break;
+  case FT_SYMBOL_SUBTRACT:
+    EACH(da, d[r]);
+    EACH(db, -d[r]);
+    break;
+  case FT_SYMBOL_MULTIPLY:
+    EACH(da, d[r] * b[r]);
+    EACH(db, d[r] * a[r]);
+    break;
+  case FT_SYMBOL_DIVIDE:
+    EACH(da, d[r] / b[r]);
+    EACH(db, -d[r] * v[r] / b[r]);
+    break;
+  case FT_SYMBOL_SQUARE:
+    EACH(da, 2 * d[r] * a[r]);
+    break;
+  case FT_SYMBOL_CUBE:
+    EACH(da, 3 * d[r] * a[r] * a[r]);
+    break;
+  case FT_SYMBOL_ROOT:
+    EACH(da, v[r] > 0 ? d[r] * copysign(0.5, a[r]) / v[r] : 0);
+    break;
+  case FT_SYMBOL_LOG:
+    EACH(da, d[r] * copysign(1, a[r]) / (1 + fabs(a[r])));
+    break;
+  case FT_SYMBOL_SINE:
+    EACH(da, d[r] * cos(a[r]));
+    break;
+  case FT_SYMBOL_COSINE:
+    EACH(da, -d[r] * sin(a[r]));
+    break;
+  case FT_SYMBOL_EXPONENTIAL:
+    EACH(da, d[r] * v[r]);
+    break;
+  case FT_SYMBOL_MINIMUM:
+    EACH(da, b[r] < a[r] ? 0 : d[r]);
+    EACH(db, b[r] < a[r] ? d[r] : 0);
+    break;
+  case FT_SYMBOL_CONSTANT:
+  case FT_SYMBOL_VARIABLE:
+  case FT_SYMBOLS:
+    break;
+  }
+#undef EACH
+}
+
+/* The derivative of the root by every node that moves, given the values of a forward sweep. */
+static void backward(const struct ft_expression *e, struct ft_sweep *s)
+{
+  for (size_t r = 0; r < BLOCK; r++)
+    s->adjoint[e->length - 1][r] = 1;
+  for (int i = e->length - 1; i >= 0; i--) {
+    int l = s->links.left[i], k = s->links.right[i];
+
+    if (l >= 0 && s->moves[i])
+      derive(e->symbol[i], s->adjoint[i], s->value[i], s->at[l], k >= 0 ? s->at[k] : NULL,
+             s->moves[l] ? s->adjoint[l] : NULL, k >= 0 && s->moves[k] ? s->adjoint[k] : NULL);
+  }
+}
+
+/* The normal equations of a step. */
+struct normal {
+  int count, node[CONSTANTS];       /* constants' nodes; two more parameters follow */
+  double h[PARAMETERS][PARAMETERS]; /* J'J */
+  double g[PARAMETERS];             /* J'r */
+};
+
+/* Sums over the rows, weighted. */
+struct sums {
+  double squares, absolutes;
+};
+
+static inline double dot(const double *restrict a, const double *restrict b)
+{
+  double part[LANES] = { 0 };
+
+  for (size_t r = 0; r < BLOCK; r += LANES)
+    for (size_t k = 0; k < LANES; k++)
+      part[k] += a[r + k] * b[r + k];
+  return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+}
+
+static inline double total(const double *restrict a)
+{
+  double part[LANES] = { 0 };
+
+  for (size_t r = 0; r < BLOCK; r += LANES)
+    for (size_t k = 0; k < LANES; k++)
+      part[k] += fabs(a[r + k]);
+  return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+}
+
+/* The residuals of a block whose ROOT is known. */
+static void residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
+                      const double *restrict root, size_t first, double *restrict residual)
+{
+  const double *restrict w = f->weight + first, *restrict y = f->y + first;
+
+  for (size_t r = 0; r < BLOCK; r++)
+    residual[r] = w[r] * (y[r] - e->intercept - e->slope * root[r]);
+}
+
+/* All residuals' sums; of one block the values are left as they are needed for its derivatives. */
+static struct sums measure(const struct ft_row_blocks *f, const struct ft_expression *e,
+                           struct ft_sweep *s, bool only_moving)
+{
+  struct sums sums = { 0, 0 };
+  double residual[BLOCK];
+
+  for (size_t first = 0; first < f->rows; first += BLOCK) {
+    forward(f, e, s, first, only_moving);
+    residuals(f, e, s->at[e->length - 1], first, residual);
+    sums.squares += dot(residual, residual);
+    sums.absolutes += total(residual);
+  }
+  return sums;
+}
+
+static void gather(const struct ft_row_blocks *f, const struct ft_expression *e, struct ft_sweep *s,
+                   bool evaluated, struct normal *n)
+{
+  double jacobian[PARAMETERS][BLOCK], residual[BLOCK];
+  int size = n->count + 2;
+
+  for (int i = 0; i < size; i++)
+    memset(n->h[i], 0, (size_t)size * sizeof n->h[i][0]);
+  memset(n->g, 0, sizeof n->g);
+  for (size_t first = 0; first < f->rows; first += BLOCK) {
+    const double *restrict w = f->weight + first, *restrict root;
+
+    if (!evaluated)
+      forward(f, e, s, first, false);
+    if (n->count)
+      backward(e, s);
+    root = s->at[e->length - 1];
+    residuals(f, e, root, first, residual);
+    for (int i = 0; i < n->count; i++)
+      for (size_t r = 0; r < BLOCK; r++)
+        jacobian[i][r] = w[r] * e->slope * s->adjoint[n->node[i]][r];
+    for (size_t r = 0; r < BLOCK; r++) {
+      jacobian[n->count][r] = s->through ? 0 : w[r];
+      jacobian[n->count + 1][r] = w[r] * root[r];
+    }
+    for (int i = 0; i < size; i++) {
+      n->g[i] += dot(jacobian[i], residual);
+      for (int j = 0; j <= i; j++)
+        n->h[i][j] += dot(jacobian[i], jacobian[j]);
+    }
+  }
+}
+
+/* A pivot that is left of a diagonal element by less than this part is rounding. */
+#define SINGULAR 1e-12
+
+/* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive, or singular. */
+static bool solve(const struct normal *n, double lambda, double *step)
+{
+  double l[PARAMETERS][PARAMETERS];
+  int size = n->count + 2;
+
+  for (int i = 0; i < size; i++)
+    for (int j = 0; j <= i; j++) {
+      double v = n->h[i][j];
+
+      if (i == j)
+        v += lambda * v + DBL_MIN + 1e-14;
+      for (int k = 0; k < j; k++)
+        v -= l[i][k] * l[j][k];
+      if (i == j && !(v > SINGULAR * n->h[i][i]))
+        return false;
+      l[i][j] = i == j ? sqrt(v) : v / l[j][j];
+    }
+  for (int i = 0; i < size; i++) {
+    step[i] = n->g[i];
+    for (int k = 0; k < i; k++)
+      step[i] -= l[i][k] * step[k];
+    step[i] /= l[i][i];
+  }
+  for (int i = size - 1; i >= 0; i--) {
+    for (int k = i + 1; k < size; k++)
+      step[i] -= l[k][i] * step[k];
+    step[i] /= l[i][i];
+  }
+  return true;
+}
+
+static void move(struct ft_expression *e, const struct normal *n, const double *step)
+{
+  for (int i = 0; i < n->count; i++)
+    e->constant[n->node[i]] += step[i];
+  e->intercept += step[n->count];
+  e->slope += step[n->count + 1];
+}
+
+static double mean(const struct ft_row_blocks *f, struct sums sums)
+{
+  return isfinite(sums.absolutes) ? sums.absolutes / (double)f->rows : INFINITY;
+}
+
+double ft_constant_fit_error(const struct ft_row_blocks *f, const struct ft_expression *e,
+                             struct ft_sweep *s)
+{
+  link_nodes(e, s);
+  return mean(f, measure(f, e, s, false));
+}
+
+/* Which constants are fitted, and so which nodes move. */
+static void choose(const struct ft_expression *e, struct ft_sweep *s, struct normal *n)
+{
+  int at = 0;
+
+  n->count = ft_constant_fit_choose(e, &s->links, CONSTANTS, n->node);
+  for (int i = 0; i < e->length; i++) {
+    int l = s->links.left[i], k = s->links.right[i];
+
+    s->moves[i] = (l >= 0 && s->moves[l]) || (k >= 0 && s->moves[k]);
+    if (at < n->count && n->node[at] == i) {
+      s->moves[i] = true;
+      at++;
+    }
+  }
+  s->fitted = n->count;
+}
+
+int ft_constant_fit_fitted(const struct ft_sweep *s)
+{
+  return s->fitted;
+}
+
+double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, struct ft_sweep *s,
+                       int steps)
+{
+  bool stays = f->rows <= BLOCK; /* what was evaluated stays in S */
+  bool gathered = false;
+  struct ft_expression before;
+  struct sums now, next;
+  double lambda = 1e-3, step[PARAMETERS];
+  struct normal n;
+
+  link_nodes(e, s);
+  choose(e, s, &n);
+  if (s->through)
+    e->intercept = 0;
+  if (n.count == 0)
+    steps = 1; /* linear in what is left: one step is exact */
+  now = measure(f, e, s, false);
+  for (int i = 0; i < steps && isfinite(now.squares) && lambda < 1e12; i++) {
+    if (!gathered)
+      gather(f, e, s, stays, &n);
+    gathered = true;
+    /* a root that is constant over the rows leaves intercept and slope one parameter */
+    if (!solve(&n, n.count ? lambda : 0, step) && (n.count || !solve(&n, lambda, step))) {
+      lambda *= 100;
+      continue;
+    }
+    memcpy(before.constant, e->constant, e->length * sizeof *e->constant);
+    before.intercept = e->intercept;
+    before.slope = e->slope;
+    move(e, &n, step);
+    next = measure(f, e, s, stays);
+    if (next.squares < now.squares) {
+      bool done = now.squares - next.squares < 1e-9 * now.squares;
+
+      now = next;
+      lambda /= 10;
+      gathered = false;
+      if (done)
+        break;
+    } else {
+      memcpy(e->constant, before.constant, e->length * sizeof *e->constant);
+      e->intercept = before.intercept;
+      e->slope = before.slope;
+      lambda *= 10;
+    }
+  }
+  return mean(f, now);
+}

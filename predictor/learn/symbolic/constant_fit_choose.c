@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which constants of an equation are parameters, and which others do the work of. */
+#include "config.h"
+
+#include "predictor/learn/symbolic/constant_fit_work.h"
+
+/*
+ * What a node's parents already do to it: with ADDED a constant may be added to its value, with
+ * SCALED it may be multiplied by one, and nothing is gained by one of its own. FITTED: a constant
+ * subtree whose value is a parameter.
+ */
+enum { ADDED = 1, SCALED = 2, FITTED = 4 };
+
+struct roles {
+  uint8_t role[FT_EXPRESSION_NODES];
+  int constant[FT_EXPRESSION_NODES]; /* of a subtree without variables its first constant, else -1
+                                      */
+};
+
+static void find_constants(const struct ft_expression *e, const struct ft_links *s, struct roles *r)
+{
+  for (int i = 0; i < e->length; i++) {
+    int l = s->left[i], k = s->right[i];
+
+    r->role[i] = 0;
+    r->constant[i] = -1;
+    if (e->symbol[i] == FT_SYMBOL_CONSTANT)
+      r->constant[i] = i;
+    else if (l >= 0 && r->constant[l] >= 0 && (k < 0 || r->constant[k] >= 0))
+      r->constant[i] = r->constant[l];
+  }
+}
+
+/* A node has operands C, without variables, and X: C is a parameter unless the parents do as much.
+ */
+static void beside(struct roles *r, int i, int c, int x, uint8_t does, uint8_t keeps)
+{
+  r->role[c] = r->role[i] & does ? 0 : FITTED;
+  r->role[x] = does | (r->role[i] & keeps);
+}
+
+static void pass_down(const struct ft_expression *e, const struct ft_links *s, struct roles *r,
+                      int i)
+{
+  int l = s->left[i], k = s->right[i];
+  bool lc = l >= 0 && r->constant[l] >= 0, kc = k >= 0 && r->constant[k] >= 0;
+
+  switch ((enum ft_symbol)e->symbol[i]) {
+  case FT_SYMBOL_ADD:
+  case FT_SYMBOL_SUBTRACT:
+    if (lc || kc)
+      beside(r, i, lc ? l : k, lc ? k : l, ADDED, SCALED);
+    else
+      r->role[l] = r->role[k] = r->role[i] & ADDED;
+    break;
+  case FT_SYMBOL_MULTIPLY:
+  case FT_SYMBOL_DIVIDE:
+    if (lc && e->symbol[i] == FT_SYMBOL_DIVIDE)
+      beside(r, i, l, k, SCALED, 0);
+    else if (lc || kc)
+      beside(r, i, lc ? l : k, lc ? k : l, SCALED, ADDED);
+    else
+      r->role[l] = r->role[k] = r->role[i] & SCALED;
+    break;
+  case FT_SYMBOL_SQUARE:
+  case FT_SYMBOL_CUBE:
+  case FT_SYMBOL_ROOT:
+    r->role[l] = r->role[i] & SCALED;
+    break;
+  case FT_SYMBOL_EXPONENTIAL:
+    r->role[l] = r->role[i] & SCALED ? ADDED : 0;
+    break;
+  case FT_SYMBOL_MINIMUM:
+    r->role[l] = lc ? FITTED : 0;
+    r->role[k] = kc ? FITTED : 0;
+    break;
+  case FT_SYMBOL_LOG:
+  case FT_SYMBOL_SINE:
+  case FT_SYMBOL_COSINE:
+  case FT_SYMBOL_CONSTANT:
+  case FT_SYMBOL_VARIABLE:
+  case FT_SYMBOLS:
+    break;
+  }
+}
+
+int ft_constant_fit_choose(const struct ft_expression *e, const struct ft_links *s, int most,
+                           int *node)
+{
+  bool chosen[FT_EXPRESSION_NODES] = { false };
+  struct roles r;
+  int count = 0;
+
+  if (!e->length)
+    return 0;
+  find_constants(e, s, &r);
+  r.role[e->length - 1] = ADDED | SCALED;
+  for (int i = e->length - 1; i >= 0; i--) {
+    if (r.constant[i] < 0)
+      pass_down(e, s, &r, i);
+    else if (r.role[i] & FITTED)
+      chosen[r.constant[i]] = true;
+  }
+  for (int i = 0; i < e->length && count < most; i++)
+    if (chosen[i])
+      node[count++] = i;
+  return count;
+}

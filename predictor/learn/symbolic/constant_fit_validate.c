@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Cross-validation of an equation. Constants that were fitted to all rows know those held out: a
+ * start from them stays there where an equation has as many constants as rows, and tells an error
+ * of 0. So each fold is fitted from constants that no row has shaped.
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/core/random.h"
+#include "predictor/learn/symbolic/constant_fit.h"
+
+enum {
+  FOLDS = 5,
+  STARTS = 12,      /* of a fold; nearly all equations need one or two */
+  FIRST_STEPS = 12, /* of Levenberg-Marquardt from each start */
+  LAST_STEPS = 60   /* from where the best start led */
+};
+
+/* A start is good enough whose error on the rows that it is fitted to is this many times that of
+ * the constants that were fitted to all rows, or rounding. */
+#define GOOD 1.01
+#define ROUNDING 1e-9
+
+/* Constants all 1, as the columns are in the mean; from the second start on drawn as a search draws
+ * them. */
+static void restart(struct ft_expression *e, int start, struct ft_random *random)
+{
+  for (int i = 0; i < e->length; i++)
+    if (e->symbol[i] == FT_SYMBOL_CONSTANT)
+      e->constant[i] = start ? exp(ft_random_normal(random)) : 1;
+  e->intercept = 0;
+  e->slope = 1;
+}
+
+/* Fit E to PART from starts of its own. */
+static void refit(const struct ft_row_blocks *part, struct ft_expression *e, struct ft_sweep *sweep,
+                  struct ft_random *random)
+{
+  double bar = GOOD * ft_constant_fit_error(part, e, sweep) + ROUNDING, least = INFINITY;
+  struct ft_expression best = *e, tried = *e;
+
+  restart(&best, 0, random);
+  for (int start = 0; start < STARTS && !(least <= bar); start++) {
+    double error;
+
+    restart(&tried, start, random);
+    error = ft_constant_fit(part, &tried, sweep, FIRST_STEPS);
+    if (error < least) {
+      least = error;
+      best = tried;
+    }
+    if (!ft_constant_fit_fitted(sweep))
+      break; /* least squares: every start ends there */
+  }
+  *e = best;
+  (void)ft_constant_fit(part, e, sweep, LAST_STEPS);
+}
+
+double ft_constant_fit_validate(const struct ft_row_blocks *rows, const struct ft_expression *e,
+                                struct ft_sweep *sweep, bool fit, uint64_t seed, double *room,
+                                double *missed)
+{
+  size_t folds = rows->rows < FOLDS ? rows->rows : FOLDS;
+  struct ft_random random;
+  double total = 0;
+
+  ft_random_seed(&random, seed);
+  for (size_t k = 0; k < folds; k++) {
+    struct ft_expression without = *e;
+    struct ft_row_blocks part;
+
+    ft_row_blocks_leave_out(rows, k, folds, room, &part);
+    if (fit)
+      refit(&part, &without, sweep, &random);
+    for (size_t r = k; r < rows->rows; r += folds) {
+      double x[FT_EXPRESSION_VARIABLES];
+
+      for (size_t c = 0; c < rows->columns; c++)
+        x[c] = rows->x[c * rows->room + r];
+      missed[r] = rows->weight[r] * fabs(ft_expression_evaluate(&without, x) - rows->y[r]);
+      total += missed[r];
+    }
+  }
+  total /= (double)rows->rows;
+  return isfinite(total) ? total : INFINITY;
+}

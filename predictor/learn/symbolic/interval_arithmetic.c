@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/core/sort.h"
+#include "predictor/learn/symbolic/interval_arithmetic.h"
+
+/* Of evenly spread values so many in all lie beyond one end, at 95 %, that N were not among
+ * (Hanley and Lippman-Hand 1983): 3 / N, and no more than a part of the range. */
+#define UNSEEN 3.0
+#define WIDEST 0.1
+/* Of whole numbers from 1 on, the bound. */
+#define BELOW_ONE 0.5
+
+static bool whole(const double *value, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (value[i] != floor(value[i]))
+      return false;
+  return true;
+}
+
+struct ft_interval ft_interval_of(const double *column, size_t rows, double *room)
+{
+  double part = fmin(UNSEEN / (double)rows, WIDEST), middle, low, high, more;
+  struct ft_interval r;
+
+  memcpy(room, column, rows * sizeof *room);
+  middle = ft_sort_median(room, rows);
+  low = room[0];
+  high = room[rows - 1];
+  more = part * (high - low);
+  r = (struct ft_interval){ low - more, high + more };
+  if (low > 0 && low < high &&
+      fabs(log(middle / low) / log(high / low) - 0.5) < fabs((middle - low) / (high - low) - 0.5)) {
+    more = pow(high / low, part);
+    r = (struct ft_interval){ low / more, high * more };
+  }
+  if (low >= 1 && whole(column, rows))
+    r.low = fmax(r.low, BELOW_ONE);
+  return r;
+}
+
+static struct ft_interval product(struct ft_interval a, struct ft_interval b)
+{
+  double p = a.low * b.low, q = a.low * b.high, r = a.high * b.low, s = a.high * b.high;
+
+  return (struct ft_interval){ fmin(fmin(p, q), fmin(r, s)), fmax(fmax(p, q), fmax(r, s)) };
+}
+
+static struct ft_interval absolute(struct ft_interval a)
+{
+  double low = fabs(a.low), high = fabs(a.high);
+
+  return (struct ft_interval){ a.low <= 0 && a.high >= 0 ? 0 : fmin(low, high), fmax(low, high) };
+}
+
+/* Whether A holds AT or what lies a whole number of turns from it. */
+static bool passes(struct ft_interval a, double at)
+{
+  return floor((a.high - at) / (2 * M_PI)) >= ceil((a.low - at) / (2 * M_PI));
+}
+
+static struct ft_interval sine(struct ft_interval a)
+{
+  double low = sin(a.low), high = sin(a.high);
+
+  return (struct ft_interval){ passes(a, -M_PI_2) ? -1 : fmin(low, high),
+                               passes(a, M_PI_2) ? 1 : fmax(low, high) };
+}
+
+static struct ft_interval of_one(enum ft_symbol symbol, struct ft_interval a)
+{
+  struct ft_interval size = absolute(a);
+
+  switch (symbol) {
+  case FT_SYMBOL_SQUARE:
+    return (struct ft_interval){ size.low * size.low, size.high * size.high };
+  case FT_SYMBOL_CUBE:
+    return (struct ft_interval){ a.low * a.low * a.low, a.high * a.high * a.high };
+  case FT_SYMBOL_ROOT:
+    return (struct ft_interval){ sqrt(size.low), sqrt(size.high) };
+  case FT_SYMBOL_LOG:
+    return (struct ft_interval){ log1p(size.low), log1p(size.high) };
+  case FT_SYMBOL_SINE:
+    return sine(a);
+  case FT_SYMBOL_COSINE:
+    return sine((struct ft_interval){ a.low + M_PI_2, a.high + M_PI_2 });
+  case FT_SYMBOL_EXPONENTIAL:
+    return (struct ft_interval){ exp(a.low), exp(a.high) };
+  default:
+    return (struct ft_interval){ NAN, NAN };
+  }
+}
+
+static struct ft_interval of_two(enum ft_symbol symbol, struct ft_interval a, struct ft_interval b)
+{
+  switch (symbol) {
+  case FT_SYMBOL_ADD:
+    return (struct ft_interval){ a.low + b.low, a.high + b.high };
+  case FT_SYMBOL_SUBTRACT:
+    return (struct ft_interval){ a.low - b.high, a.high - b.low };
+  case FT_SYMBOL_MULTIPLY:
+    return product(a, b);
+  case FT_SYMBOL_DIVIDE:
+    return product(a, (struct ft_interval){ 1 / b.high, 1 / b.low });
+  case FT_SYMBOL_MINIMUM:
+    return (struct ft_interval){ fmin(a.low, b.low), fmin(a.high, b.high) };
+  default:
+    return (struct ft_interval){ NAN, NAN };
+  }
+}
+
+bool ft_interval_divisors_nonzero(const struct ft_expression *e, const struct ft_interval *range)
+{
+  struct ft_interval stack[FT_EXPRESSION_DEPTH + 1], *a = stack; /* the first is never used */
+
+  for (int i = 0; i < e->length; i++) {
+    enum ft_symbol symbol = e->symbol[i];
+    int arity = ft_symbol_arity(symbol);
+
+    if (symbol == FT_SYMBOL_CONSTANT) {
+      *++a = (struct ft_interval){ e->constant[i], e->constant[i] };
+    } else if (symbol == FT_SYMBOL_VARIABLE) {
+      double p = range[e->variable[i]].low / e->scale[i];
+      double q = range[e->variable[i]].high / e->scale[i];
+
+      *++a = (struct ft_interval){ fmin(p, q), fmax(p, q) };
+    } else if (arity == 1) {
+      *a = of_one(symbol, *a);
+    } else {
+      if (symbol == FT_SYMBOL_DIVIDE && a->low <= 0 && a->high >= 0)
+        return false;
+      a--;
+      *a = of_two(symbol, a[0], a[1]);
+    }
+    /* written so that what is no number is refused, too */
+    if (!(a->low > -INFINITY && a->high < INFINITY))
+      return false;
+  }
+  return true;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "predictor/learn/symbolic/row_blocks.h"
+
+void ft_row_blocks_fill(double *x, double *y, double *weight, const struct ft_row_blocks *f)
+{
+  for (size_t r = f->rows; r < f->room; r++) {
+    /* a copy is defined wherever the rows are, so 0 times it is 0 */
+    for (size_t c = 0; c < f->columns; c++)
+      x[c * f->room + r] = x[c * f->room];
+    y[r] = y[0];
+    weight[r] = 0;
+  }
+}
+
+void ft_row_blocks_leave_out(const struct ft_row_blocks *f, size_t fold, size_t folds, double *copy,
+                             struct ft_row_blocks *part)
+{
+  double *x = copy, *y = copy + f->room * f->columns, *w = y + f->room;
+  size_t rows = 0;
+
+  for (size_t r = 0; r < f->rows; r++)
+    rows += r % folds != fold;
+  *part =
+      (struct ft_row_blocks){ .x = x, .y = y, .weight = w, .rows = rows, .columns = f->columns };
+  part->room = ft_row_blocks_room(rows);
+  for (size_t r = 0, to = 0; r < f->rows; r++) {
+    if (r % folds == fold)
+      continue;
+    for (size_t c = 0; c < f->columns; c++)
+      x[c * part->room + to] = f->x[c * f->room + r];
+    y[to] = f->y[r];
+    w[to++] = f->weight[r];
+  }
+  ft_row_blocks_fill(x, y, w, part);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/sort.h"
+#include "predictor/core/text.h"
+#include "predictor/estimate/run_features.h"
+#include "predictor/online/performance.h"
+#include "predictor/online/platform_transfer.h"
+
+enum { RUNS = sizeof((ft_performance *)NULL)->history / sizeof(ft_timed_run) };
+
+/* Between the 5 and 95 % quantiles of a normal distribution lie so many standard deviations. */
+#define BAND90 3.289707253902
+/* Nothing is told more exactly than this. */
+#define LEAST_DEVIATION 0.02
+
+/* A typical run's time on PLACE of the app; NAN where it has not run. */
+static double seconds_on(const ft_performance *p, size_t place)
+{
+  double seconds[RUNS];
+  size_t count = 0;
+
+  if (place >= p->places_count || !p->places[place].runs)
+    return NAN;
+  for (size_t i = 0; i < p->history_count; i++)
+    if (p->history[i].place == 0)
+      seconds[count++] = p->history[i].seconds;
+  if (!count)
+    return NAN;
+  /* the runs on other platforms may have been larger ones: the ratio knows */
+  return ft_sort_median(seconds, count) * (place ? exp(p->places[place].log_ratio) : 1);
+}
+
+static size_t find_name(const ft_relative_name *names, size_t count, const char *name)
+{
+  size_t i = 0;
+
+  while (i < count && strcmp(names[i], name) != 0)
+    i++;
+  return i;
+}
+
+/* ---- what it learns from ---- */
+
+/* Rows have room for every platform that may come, until all are there. */
+static int begin(struct ft_relative_table *t, struct ft_error *err)
+{
+  size_t cells = (size_t)FT_PLATFORM_TRANSFER_APPS * FT_RELATIVE_PLATFORMS;
+
+  t->features = FT_RUN_FEATURES;
+  t->feature = calloc(FT_RUN_FEATURES, sizeof *t->feature);
+  t->platform = calloc(FT_RELATIVE_PLATFORMS, sizeof *t->platform);
+  t->label = calloc(FT_PLATFORM_TRANSFER_APPS, sizeof *t->label);
+  t->x = calloc((size_t)FT_PLATFORM_TRANSFER_APPS * FT_RUN_FEATURES, sizeof *t->x);
+  t->seconds = malloc(cells * sizeof *t->seconds);
+  t->group = calloc(FT_PLATFORM_TRANSFER_APPS, sizeof *t->group);
+  if (!t->feature || !t->platform || !t->label || !t->x || !t->seconds || !t->group)
+    return ft_error_set(err, "out of memory");
+  for (size_t f = 0; f < FT_RUN_FEATURES; f++)
+    (void)ft_string_copy(ft_run_features_names[f], t->feature[f], sizeof *t->feature);
+  return 0;
+}
+
+/* One platform more, between the times of the rows that there are. */
+static size_t platform_of(struct ft_relative_table *t, const char *name)
+{
+  size_t at = find_name(t->platform, t->platforms, name), stride = t->platforms;
+
+  if (at < t->platforms || at == FT_RELATIVE_PLATFORMS)
+    return at;
+  (void)ft_string_copy(name, t->platform[at], sizeof *t->platform);
+  for (size_t r = t->rows + 1; r-- > 0;) {
+    memmove(t->seconds + r * (stride + 1), t->seconds + r * stride, stride * sizeof *t->seconds);
+    t->seconds[r * (stride + 1) + stride] = NAN;
+  }
+  t->platforms++;
+  return at;
+}
+
+int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *p,
+                             struct ft_error *err)
+{
+  size_t row = t->rows;
+
+  if (row == FT_PLATFORM_TRANSFER_APPS || p->places_count < 2 || isnan(seconds_on(p, 0)))
+    return 0;
+  if (!t->seconds && begin(t, err) < 0)
+    return -1;
+  for (size_t c = 0; c < t->platforms; c++)
+    t->seconds[row * t->platforms + c] = NAN;
+  for (size_t i = 0; i < p->places_count; i++) {
+    size_t at = p->places[i].runs ? platform_of(t, p->places[i].platform) : FT_RELATIVE_PLATFORMS;
+
+    if (at < FT_RELATIVE_PLATFORMS)
+      t->seconds[row * t->platforms + at] = seconds_on(p, i);
+  }
+  ft_performance_counted(p, t->x + row * FT_RUN_FEATURES, FT_RUN_FEATURES);
+  (void)ft_string_copy(p->app, t->label[row], sizeof *t->label);
+  t->group[row] = find_name(t->label, row, t->label[row]);
+  t->rows++;
+  return 0;
+}
+
+/* ---- what it tells ---- */
+
+/* The model's features and times of an app. */
+struct question {
+  double x[FT_FEATURE_ENCODER_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
+};
+
+static void ask_about(const struct ft_relative_model *m, const ft_performance *p,
+                      struct question *q)
+{
+  double counted[FT_RUN_FEATURES];
+
+  ft_performance_counted(p, counted, FT_RUN_FEATURES);
+  for (size_t f = 0; f < m->features; f++) {
+    q->x[f] = NAN;
+    for (size_t c = 0; c < FT_RUN_FEATURES; c++)
+      if (strcmp(m->feature[f], ft_run_features_names[c]) == 0)
+        q->x[f] = counted[c];
+  }
+  for (size_t i = 0; i < m->platforms; i++) {
+    q->seconds[i] = NAN;
+    for (size_t j = 0; j < p->places_count; j++)
+      if (strcmp(m->platform[i], p->places[j].platform) == 0)
+        q->seconds[i] = seconds_on(p, j);
+  }
+}
+
+static double deviation_of(const struct ft_relative_answer *a, size_t platform)
+{
+  return log(a->high[platform] / a->low[platform]) / BAND90;
+}
+
+int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performance *p,
+                                  struct ft_error *err)
+{
+  struct question q;
+  size_t first;
+  int told = 0;
+
+  ft_performance_untell(p);
+  first = p->places_count ? find_name(m->platform, m->platforms, p->places[0].platform)
+                          : m->platforms;
+  if (first == m->platforms)
+    return 0;
+  ask_about(m, p, &q);
+  for (size_t i = 0; i < m->platforms; i++) {
+    struct ft_relative_answer a;
+    double own = q.seconds[i];
+    int status;
+
+    if (i == first)
+      continue;
+    q.seconds[i] = NAN;
+    status = ft_relative_ask(m, q.x, q.seconds, &a, err);
+    q.seconds[i] = own;
+    if (status < 0)
+      return -1;
+    ft_performance_tell(p, m->platform[i], log(a.speed[first] / a.speed[i]),
+                        fmax(hypot(deviation_of(&a, i), deviation_of(&a, first)), LEAST_DEVIATION));
+    told++;
+  }
+  return told;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/history/row.h"
+#include "predictor/history/store_private.h"
+#include "predictor/online/online.h"
+#include "predictor/online/performance.h"
+#include "predictor/rebuild/rebuild.h"
+#include "predictor/record/state_files.h"
+
+enum { PAGE = 256 }; /* runs at once where nobody waits for anything else */
+
+void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
+{
+  ft_online_init(&rebuild->model, app, uid, rule);
+  ft_performance_init(&rebuild->performance, app, uid);
+  rebuild->time = -INFINITY;
+  rebuild->row = 0;
+}
+
+/* Rows of one time are told apart by their number, so that none is left out and none is twice. */
+static sqlite3_stmt *select_page(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
+                                 struct ft_error *err)
+{
+  bool pooled = rebuild->model.uid == FT_STATE_POOLED;
+  sqlite3_stmt **kept = pooled ? &store->pooled_page : &store->page, *s = *kept;
+
+  if (!s)
+    s = *kept = ft_store_prepare(store, "SELECT id, end_time, ",
+                                 pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2"
+                                          " AND (end_time, id) > (?3, ?4)"
+                                          " ORDER BY end_time, id LIMIT ?5"
+                                        : " FROM observation WHERE app = ?1 AND uid = ?2"
+                                          " AND (end_time, id) > (?3, ?4)"
+                                          " ORDER BY end_time, id LIMIT ?5",
+                                 err);
+  if (!s)
+    return NULL;
+  sqlite3_bind_text(s, 1, rebuild->model.app, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 2, rebuild->model.uid);
+  sqlite3_bind_double(s, 3, rebuild->time);
+  sqlite3_bind_int64(s, 4, rebuild->row);
+  sqlite3_bind_int64(s, 5, runs);
+  return s;
+}
+
+int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *o, struct ft_error *err)
+{
+  if (ft_online_update(&rebuild->model, o, err) < 0)
+    return -1;
+  return ft_performance_update(&rebuild->performance, o, err) < 0 ? -1 : 0;
+}
+
+int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
+                    struct ft_error *err)
+{
+  sqlite3_stmt *s = select_page(rebuild, store, runs, err);
+  ft_observation *o = malloc(sizeof *o);
+  struct ft_error why;
+  unsigned learnt = 0;
+  int status = -1, step = SQLITE_DONE;
+
+  if (!s)
+    goto out;
+  if (!o) {
+    ft_error_set(err, "%s: out of memory", store->path);
+    goto out;
+  }
+  while (learnt < runs && (step = sqlite3_step(s)) == SQLITE_ROW) {
+    int64_t row = sqlite3_column_int64(s, 0);
+
+    if (ft_row_read(s, 2, o, &why) < 0) {
+      ft_error_set(err, "%s: row %lld: %s", store->path, (long long)row, why.text);
+      goto out;
+    }
+    if (ft_rebuild_learn(rebuild, o, err) < 0)
+      goto out;
+    rebuild->time = sqlite3_column_double(s, 1);
+    rebuild->row = row;
+    learnt++;
+  }
+  if (step == SQLITE_ROW || step == SQLITE_DONE)
+    status = learnt < runs;
+  else
+    ft_store_failed(store, "read", err);
+out:
+  if (s) {
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+  }
+  free(o);
+  return status;
+}
+
+int ft_store_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
+                   ft_model *model, struct ft_error *err)
+{
+  struct ft_rebuild *rebuild = malloc(sizeof *rebuild);
+  int status = 0;
+
+  if (!rebuild)
+    return ft_error_set(err, "%s: out of memory", app);
+  ft_rebuild_begin(rebuild, uid, app, rule);
+  while (status == 0)
+    status = ft_rebuild_step(rebuild, store, PAGE, err);
+  if (status > 0)
+    *model = rebuild->model;
+  free(rebuild);
+  return status < 0 ? -1 : 0;
+}

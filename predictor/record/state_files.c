@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/core/hash.h"
+#include "predictor/core/text.h"
+#include "predictor/record/state_files.h"
+
+static bool plain(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_' || c == '-';
+}
+
+static void file_name(const char *name, const char *suffix, char out[FT_STATE_NAME_SIZE])
+{
+  size_t used = 0, seen = 0;
+
+  for (const char *p = name; *p && seen < 64; p++, seen++)
+    if (plain(*p) && (used || *p != '.'))
+      out[used++] = *p;
+  (void)snprintf(out + used, FT_STATE_NAME_SIZE - used, "-%016" PRIx64 "%s",
+                 ft_hash64(FT_HASH_SEED, name, strlen(name)), suffix);
+}
+
+void ft_state_model_name(const char *app, char out[FT_STATE_NAME_SIZE])
+{
+  file_name(app, ".model", out);
+}
+
+void ft_state_performance_name(const char *app, char out[FT_STATE_NAME_SIZE])
+{
+  file_name(app, ".perf", out);
+}
+
+/* What a job is called that was given no name, or runs that runs anything. */
+static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", "job",
+                                        "run", "test", "python", "perl", "java", "rscript",
+                                        "srun", "mpirun", "mpiexec", NULL };
+
+static bool letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+}
+
+bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80])
+{
+  static const char *const kinds[FT_SIMILARITIES] = { "name:", "program:" };
+  size_t first = strlen(kinds[kind]), used = first;
+  const char *end = strrchr(text, '.');
+
+  if (!end || end == text)
+    end = text + strlen(text);
+  (void)ft_string_copy(kinds[kind], out, 80);
+  for (const char *p = text; p < end; p++) {
+    const char *word = p;
+
+    while (p < end && letter(*p))
+      p++;
+    /* a letter alone belongs to a number: "v2" */
+    if (p - word < 2 || used + (size_t)(p - word) > 77)
+      continue;
+    if (used > first)
+      out[used++] = '-';
+    for (; word < p; word++)
+      out[used++] = *word >= 'A' && *word <= 'Z' ? (char)(*word - 'A' + 'a') : *word;
+  }
+  out[used] = '\0';
+  return used > first && !ft_string_listed(nameless, out + first);
+}
+
+void ft_state_similar_apps_name(const char *likeness, char out[FT_STATE_NAME_SIZE])
+{
+  file_name(likeness, ".kin", out);
+}
+
+/* Step back over a number that MARK stands before. */
+static void drop_number(struct ft_text *name, char mark)
+{
+  const char *end = name->end;
+
+  while (end > name->at && end[-1] >= '0' && end[-1] <= '9')
+    end--;
+  if (end < name->end && end - 1 > name->at && end[-1] == mark)
+    name->end = end - 1;
+}
+
+/*
+ * What of JOB_NAME is the same for all jobs of a workflow's task: "nf-ALIGN_(NA1287x)" of Nextflow,
+ * "snakejob.align.6.sh" and "snakejob_align_6" of Snakemake. HEAD is what it begins with, where
+ * what differs stands inside: "toil_job_3_align", "cromwell_1b671a64_align".
+ */
+static struct ft_text task_name(const char *job_name, struct ft_text *head)
+{
+  enum { SHORT_UUID = 8 }; /* digits */
+  struct ft_text name = ft_text_from(job_name), rest = name;
+  const char *tag = strstr(job_name, "_(");
+  size_t digits;
+  uint64_t number;
+
+  *head = ft_text_of(name.at, 0);
+  if (ft_text_skip(&rest, "nf-") && tag && ft_string_ends(job_name, ")")) {
+    name.end = tag;
+  } else if (ft_text_skip(&rest, "snakejob_")) {
+    drop_number(&name, '_');
+  } else if (ft_text_skip(&rest, "snakejob.") && ft_string_ends(job_name, ".sh")) {
+    name.end -= strlen(".sh");
+    drop_number(&name, '.');
+  } else if (ft_text_skip(&rest, "toil_job_")) {
+    head->end = rest.at;
+    if (ft_text_u64(&rest, UINT64_MAX, &number) && ft_text_skip(&rest, "_"))
+      return rest;
+    head->end = head->at;
+  } else if (ft_text_skip(&rest, "cromwell_")) {
+    digits = strspn(rest.at, "0123456789abcdef");
+    if (digits == SHORT_UUID && rest.at[digits] == '_') {
+      head->end = rest.at;
+      return (struct ft_text){ rest.at + digits + 1, rest.end };
+    }
+  }
+  return name;
+}
+
+void ft_state_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128])
+{
+  struct ft_text head, name = task_name(job_name, &head);
+  char whole[256], number[12];
+  int length;
+
+  (void)snprintf(number, sizeof number, "%" PRIu32, uid);
+  length = snprintf(whole, sizeof whole, "%s/%.*s%.*s", user[0] ? user : number,
+                    (int)ft_text_left(&head), head.at, (int)ft_text_left(&name), name.at);
+  if (!ft_string_copy(whole, out, 128) && length > 0)
+    (void)snprintf(out + 110, 18, "-%016" PRIx64, ft_hash64(FT_HASH_SEED, whole, strlen(whole)));
+}
+
+void ft_state_partition_name(const char *partition, char out[FT_STATE_NAME_SIZE])
+{
+  file_name(partition, "", out);
+}
+
+typedef int reader(enum ft_record record, int dirfd, const char *name, void *message,
+                   struct ft_error *err);
+
+/* A kind of file that is named after what it is of; two names may make one file. */
+static const struct kind {
+  enum ft_record record;
+  void (*file)(const char *subject, char out[FT_STATE_NAME_SIZE]);
+  size_t subject; /* where the message says what it is of */
+  const char *another;
+} a_model = { FT_RECORD_MODEL, ft_state_model_name, offsetof(ft_model, app),
+              "the model of another app" },
+  run_times = { FT_RECORD_PERFORMANCE, ft_state_performance_name, offsetof(ft_performance, app),
+                "the run times of another app" },
+  kin_list = { FT_RECORD_KIN, ft_state_similar_apps_name, offsetof(ft_similar_apps, likeness),
+               "of another likeness" };
+
+static int read_in(reader *read, const struct kind *kind, int state_fd, const char *folder,
+                   const char *subject, void *message, struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 64];
+
+  kind->file(subject, name);
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (read(kind->record, state_fd, path, message, err) < 0)
+    return -1;
+  if (strcmp((const char *)message + kind->subject, subject) != 0) {
+    errno = ENOENT;
+    return ft_error_set(err, "%s: %s", path, kind->another);
+  }
+  return 0;
+}
+
+static int read_own(reader *read, const struct kind *kind, int state_fd, uint32_t uid,
+                    const char *subject, void *message, struct ft_error *err)
+{
+  char folder[48];
+
+  (void)snprintf(folder, sizeof folder, FT_STATE_MODELS "/%" PRIu32, uid);
+  return read_in(read, kind, state_fd, folder, subject, message, err);
+}
+
+static int read_own_or_shared(reader *read, const struct kind *kind, int state_fd, uint32_t uid,
+                              const char *subject, void *message, struct ft_error *err)
+{
+  if (read_own(read, kind, state_fd, uid, subject, message, err) == 0)
+    return 0;
+  if (errno != ENOENT)
+    return -1;
+  return read_in(read, kind, state_fd, FT_STATE_SHARED, subject, message, err);
+}
+
+int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *likeness,
+                               ft_similar_apps *kin, struct ft_error *err)
+{
+  return read_own(ft_record_read, &kin_list, state_fd, uid, likeness, kin, err);
+}
+
+int ft_state_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                        struct ft_error *err)
+{
+  return read_own_or_shared(ft_record_read, &a_model, state_fd, uid, app, model, err);
+}
+
+int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                            struct ft_error *err)
+{
+  return read_own(ft_record_read, &a_model, state_fd, uid, app, model, err);
+}
+
+int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err)
+{
+  return read_in(ft_record_read_head, &a_model, state_fd, FT_STATE_SHARED, app, model, err);
+}
+
+int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
+                            struct ft_error *err)
+{
+  return read_own_or_shared(ft_record_read_head, &a_model, state_fd, uid, app, model, err);
+}
+
+int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
+                                  ft_performance *performance, struct ft_error *err)
+{
+  return read_own(ft_record_read, &run_times, state_fd, uid, app, performance, err);
+}
+
+int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
+                              ft_performance *performance, struct ft_error *err)
+{
+  return read_own_or_shared(ft_record_read_head, &run_times, state_fd, uid, app, performance, err);
+}
+
+int ft_state_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)
+{
+  if (ft_record_read(FT_RECORD_PLATFORMS, state_fd, FT_STATE_PLATFORMS, platforms, err) == 0)
+    return 0;
+  if (errno != ENOENT)
+    return -1;
+  *platforms = (ft_platforms){ .schema = FT_SCHEMA };
+  return 0;
+}
+
+int ft_state_read_site(int state_fd, ft_site *site, struct ft_error *err)
+{
+  return ft_record_read(FT_RECORD_SITE, state_fd, FT_STATE_SITE, site, err);
+}
+
+int ft_state_read_partition(int state_fd, const ft_site *site, const char *typed,
+                            ft_partition *partition, struct ft_error *err)
+{
+  char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 16], first[64];
+  struct ft_text list = ft_text_from(typed), piece;
+
+  if (!ft_text_until(&list, ',', &piece))
+    piece = ft_text_from(site->default_partition);
+  if (!ft_text_copy(piece, first, sizeof first) || !first[0]) {
+    errno = ENOENT;
+    return ft_error_set(err, "no partition named and no default one known");
+  }
+  ft_state_partition_name(first, name);
+  (void)snprintf(path, sizeof path, FT_STATE_PARTITIONS "/%s", name);
+  return ft_record_read(FT_RECORD_PARTITION, state_fd, path, partition, err);
+}
+
+int ft_state_read_apps(int state_fd, const ft_site *site, ft_apps *apps, struct ft_error *err)
+{
+  if (site->apps)
+    return ft_record_read(FT_RECORD_APPS, state_fd, FT_STATE_APPS, apps, err);
+  apps->schema = FT_SCHEMA;
+  apps->apps_count = 0;
+  return 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/request/helper_protocol.h"
+
+enum { FIELD_HEADER = 5 };
+
+/* Strings carry their NUL, so that the reader can borrow them. */
+static int add(struct ft_buf *out, char letter, const void *data, size_t length)
+{
+  unsigned char header[FIELD_HEADER] = { (unsigned char)letter, (unsigned char)length,
+                                         (unsigned char)(length >> 8),
+                                         (unsigned char)(length >> 16),
+                                         (unsigned char)(length >> 24) };
+
+  if (ft_buf_add(out, header, sizeof header) < 0)
+    return -1;
+  return ft_buf_add(out, data, length);
+}
+
+static int add_string(struct ft_buf *out, char letter, const char *string)
+{
+  return string ? add(out, letter, string, strlen(string) + 1) : 0;
+}
+
+static int add_request(struct ft_buf *out, const ft_request *request, struct ft_error *err)
+{
+  ft_submission carrier = { .schema = FT_SCHEMA, .has_request = true, .request = *request };
+  struct ft_buf raw;
+  int status;
+
+  ft_buf_init(&raw, FT_LIMIT_ENVIRONMENT);
+  status = ft_record_encode(FT_RECORD_SUBMISSION, &carrier, &raw, err);
+  if (status == 0)
+    status = add(out, 'r', ft_buf_text(&raw), raw.length);
+  ft_buf_free(&raw);
+  return status;
+}
+
+static int add_network(struct ft_buf *out, const struct ft_network_asked *network)
+{
+  if (!network)
+    return 0;
+  return add_string(out, 'f', network->file) < 0 || add_string(out, 'g', network->mig) < 0 ||
+                 add_string(out, 'm', network->mode) < 0 ||
+                 add_string(out, 'n', network->mild) < 0 ||
+                 add_string(out, 'o', network->option) < 0 ||
+                 add_string(out, 'v', network->value) < 0
+             ? -1
+             : 0;
+}
+
+int ft_helper_message_write(const struct ft_description *what, const ft_request *request,
+                            const struct ft_network_asked *network, struct ft_buf *out,
+                            struct ft_error *err)
+{
+  if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
+      add_string(out, 'p', what->params) < 0 || add_string(out, 'u', what->user) < 0 ||
+      add_string(out, 'U', what->user_name) < 0 || add_string(out, 'j', what->job_name) < 0 ||
+      add_string(out, 'y', what->array) < 0 ||
+      (what->exported.environment &&
+       add_string(out, 'e', what->exported.list ? what->exported.list : "ALL") < 0) ||
+      add_string(out, 'K', what->secrets.keep) < 0 ||
+      add_string(out, 'D', what->secrets.drop) < 0 || add_string(out, 'd', what->directory) < 0 ||
+      add_network(out, network) < 0 ||
+      (what->script && add(out, 's', what->script, what->script_length) < 0))
+    goto full;
+  for (size_t i = 0; i < what->argument_count && i < FT_HELPER_MESSAGE_WORDS; i++)
+    if (add_string(out, 'w', what->arguments[i]) < 0)
+      goto full;
+  return 0;
+full:
+  return ft_error_set(err, "description: longer than %zu bytes", out->limit);
+}
+
+static int take_request(const char *data, size_t length, ft_request *out)
+{
+  ft_submission carrier;
+
+  if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, &carrier, NULL) < 0)
+    return -1;
+  *out = carrier.request;
+  return 0;
+}
+
+static const char **string_field(struct ft_helper_message *out, char letter)
+{
+  struct ft_description *d = &out->description;
+  struct ft_network_asked *n = &out->network;
+
+  switch (letter) {
+  case 'f':
+    return &n->file;
+  case 'g':
+    return &n->mig;
+  case 'm':
+    return &n->mode;
+  case 'n':
+    return &n->mild;
+  case 'o':
+    return &n->option;
+  case 'v':
+    return &n->value;
+  case 'a':
+    return &d->app;
+  case 'p':
+    return &d->params;
+  case 'u':
+    return &d->user;
+  case 'U':
+    return &d->user_name;
+  case 'j':
+    return &d->job_name;
+  case 'd':
+    return &d->directory;
+  case 'y':
+    return &d->array;
+  case 'e':
+    return &d->exported.list;
+  case 'K':
+    return &d->secrets.keep;
+  case 'D':
+    return &d->secrets.drop;
+  }
+  return NULL;
+}
+
+static int take(struct ft_helper_message *out, char letter, const char *data, size_t length)
+{
+  struct ft_description *d = &out->description;
+  const char **string = string_field(out, letter);
+
+  if (letter == 'r')
+    return take_request(data, length, &out->request);
+  if (letter == 's') {
+    d->script = data;
+    d->script_length = length;
+    return 0;
+  }
+  if (!length || data[length - 1] != '\0')
+    return -1;
+  if (string)
+    *string = data;
+  else if (letter != 'w' || d->argument_count == FT_HELPER_MESSAGE_WORDS)
+    return -1;
+  else
+    out->words[d->argument_count++] = data;
+  return 0;
+}
+
+int ft_helper_message_read(const char *data, size_t length, struct ft_helper_message *out,
+                           struct ft_error *err)
+{
+  size_t at = 0;
+
+  *out = (struct ft_helper_message){ 0 };
+  while (at < length) {
+    const unsigned char *header = (const unsigned char *)data + at;
+    size_t size;
+
+    if (length - at < FIELD_HEADER)
+      return ft_error_set(err, "description: byte %zu: truncated", at);
+    size = header[1] | (size_t)header[2] << 8 | (size_t)header[3] << 16 | (size_t)header[4] << 24;
+    if (size > length - at - FIELD_HEADER)
+      return ft_error_set(err, "description: byte %zu: truncated", at);
+    if (take(out, (char)header[0], data + at + FIELD_HEADER, size) < 0)
+      return ft_error_set(err, "description: byte %zu: expected a field of a description", at);
+    at += FIELD_HEADER + size;
+  }
+  out->description.arguments = out->words;
+  return 0;
+}

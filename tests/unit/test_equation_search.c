@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "predictor/estimate/allocation.h"
+#include "predictor/estimate/equation.h"
+#include "predictor/estimate/memory.h"
+#include "predictor/online/equation_search.h"
+#include "predictor/online/online.h"
+#include "tests/unit/simulate.h"
+
+static ft_model model, found, again;
+
+/* A 3D network's need: batch times edge cubed, which no sum of features tells. */
+static void teach(ft_model *m, struct ft_random *random, unsigned from, unsigned to, double factor)
+{
+  static const double edges[] = { 16, 32, 48, 64, 96, 128 };
+
+  for (unsigned i = from; i < to; i++) {
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = i + 1,
+                         .end_time = i + 1.0,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true };
+    double edge = edges[ft_random_below(random, 6)];
+    double batch = 1 + (double)ft_random_below(random, 16);
+
+    feature(&o, "edge", edge);
+    feature(&o, "batch", batch);
+    category(&o, "optimizer", ft_random_below(random, 2) ? "adam" : "sgd");
+    o.rss_bytes = (uint64_t)(factor * (4e8 + 812 * edge * edge * edge * batch) *
+                             (1 + 0.02 * ft_random_normal(random)));
+    assert_int_equal(ft_online_update(m, &o, NULL), 1);
+  }
+}
+
+static void begin(unsigned runs, struct ft_random *random)
+{
+  ft_random_seed(random, 5);
+  ft_online_init(&model, "unet3d", 1000, FT_RULE_RSS);
+  teach(&model, random, 0, runs, 1);
+}
+
+static void an_equation_is_found_and_taken(void **state)
+{
+  ft_observation o = { 0 };
+  struct ft_estimate before, after;
+  struct ft_random random;
+  struct ft_error err;
+  double truth = 4e8 + 812.0 * 128 * 128 * 128 * 16;
+
+  (void)state;
+  begin(60, &random);
+  feature(&o, "edge", 128);
+  feature(&o, "batch", 16);
+  assert_true(ft_equation_search_due(&model));
+  assert_int_equal(
+      ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &before, &err),
+      0);
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_true(found.evaluator.equation.error < 0.03);
+  assert_int_equal(found.evaluator.equation.runs, 60);
+  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_false(ft_equation_search_due(&model));
+  assert_true(model.evaluator.by_equation);
+  assert_int_equal(
+      ft_estimate_memory(&model, o.submission.features, o.submission.features_count, &after, &err),
+      0);
+  assert_string_equal(after.method, "equation");
+  assert_near(ft_estimate_quantile(&after, 0.5), truth, 0.05);
+  /* narrower than before, and still over it */
+  assert_true(ft_estimate_quantile(&after, 0.95) > truth * 0.99);
+  assert_true(ft_estimate_quantile(&after, 0.95) / ft_estimate_quantile(&after, 0.05) <
+              ft_estimate_quantile(&before, 0.95) / ft_estimate_quantile(&before, 0.05));
+}
+
+/* Threads, of which no more work than there are blocks: xz. */
+static void what_threads_need_is_found(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  ft_random_seed(&random, 5);
+  ft_online_init(&model, "xz", 1000, FT_RULE_RSS);
+  for (unsigned i = 0; i < 60; i++) {
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = i + 1,
+                         .end_time = i + 1.0,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true };
+    double blocks = 1 + (double)ft_random_below(&random, 20);
+    double threads = 1 + (double)ft_random_below(&random, 16);
+
+    feature(&o, "blocks", blocks);
+    feature(&o, "threads", threads);
+    o.rss_bytes = (uint64_t)((2e7 + 7e7 * fmin(blocks, threads)) *
+                             (1 + 0.01 * ft_random_normal(&random)));
+    assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+  }
+  assert_true(ft_equation_search_due(&model));
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_true(found.evaluator.equation.error < 0.02);
+  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_true(model.evaluator.by_equation);
+}
+
+/* Whatever the equation says: killed at more than that, what is told and the next amount there are above it. */
+static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  begin(60, &random);
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_true(ft_equation_search_adopt(&model, &found));
+  for (unsigned turn = 0; turn < 1000; turn++) {
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = 1000,
+                         .end_time = 1000,
+                         .runtime_seconds = 60,
+                         .outcome = FT_OUTCOME_OUT_OF_MEMORY,
+                         .censored = true,
+                         .has_rss_bytes = true };
+    double edge = 8 * (double)(2 + ft_random_below(&random, 20)), bytes;
+    double batch = 1 + (double)ft_random_below(&random, 24);
+    double price = pow(10, (double)ft_random_below(&random, 4) - 1);
+    struct ft_estimate estimate;
+
+    feature(&o, "edge", edge);
+    feature(&o, "batch", batch);
+    category(&o, "optimizer", "adam");
+    o.rss_bytes = (uint64_t)((4e8 + 812 * edge * edge * edge * batch) *
+                             (0.5 + 4 * ft_random_double(&random)));
+    again = model;
+    assert_int_equal(ft_online_update(&again, &o, NULL), 1);
+    if (ft_allocate_memory(&again, o.submission.features, o.submission.features_count, 0, price,
+                           &estimate, &bytes, &err) < 0)
+      fail_msg("%s", err.text);
+    if (!(bytes > (double)o.rss_bytes))
+      fail_msg("turn %u: killed at %g, price %g: %g", turn, (double)o.rss_bytes, price, bytes);
+    if (!(ft_estimate_quantile(&estimate, 0.95) > (double)o.rss_bytes))
+      fail_msg("turn %u: killed at %g, estimate %g", turn, (double)o.rss_bytes,
+               ft_estimate_quantile(&estimate, 0.95));
+  }
+}
+
+static void the_same_runs_give_the_same_equation(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  begin(30, &random);
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &again, &err), 0);
+  assert_memory_equal(&found, &again, sizeof found);
+}
+
+static void what_came_meanwhile_is_kept_and_judged(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  begin(40, &random);
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  teach(&model, &random, 40, 50, 1);
+  assert_true(ft_equation_search_adopt(&model, &found));
+  assert_int_equal(model.history_count, 50);
+  for (size_t i = 0; i < 50; i++)
+    assert_near((double)model.history[i].equation_log, log(model.history[i].bytes), 0.02);
+  /* the next run is judged before it is known */
+  teach(&model, &random, 50, 51, 1);
+  assert_true(model.history[50].equation_log > 0);
+}
+
+static void what_is_of_something_else_is_not_taken(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  begin(40, &random);
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  again = model;
+  strcpy(again.app, "other");
+  assert_false(ft_equation_search_adopt(&again, &found));
+  again = model;
+  again.rule = FT_RULE_PSS;
+  assert_false(ft_equation_search_adopt(&again, &found));
+  again = model;
+  for (size_t i = 0; i < 25; i++)
+    again.history[i].key++;
+  assert_false(ft_equation_search_adopt(&again, &found));
+  again = model;
+  strcpy(again.columns[0].name, "depth");
+  strcpy(again.columns[1].name, "width");
+  assert_false(ft_equation_search_adopt(&again, &found));
+  again = model;
+  again.history_count = 0;
+  assert_false(ft_equation_search_adopt(&again, &found));
+  assert_true(ft_equation_search_adopt(&model, &found));
+}
+
+static bool three(void *data)
+{
+  return ++*(int *)data < 3;
+}
+
+static void it_is_sought_when_that_may_help(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+  int asked = 0;
+
+  (void)state;
+  begin(19, &random);
+  assert_false(ft_equation_search_due(&model));
+  teach(&model, &random, 19, 20, 1);
+  assert_true(ft_equation_search_due(&model));
+  assert_int_equal(ft_equation_search(&model, three, &asked, &found, &err), -1);
+  assert_int_equal(asked, 3);
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_true(ft_equation_search_adopt(&model, &found));
+  teach(&model, &random, 20, 29, 1);
+  assert_false(ft_equation_search_due(&model));
+  teach(&model, &random, 29, 30, 1);
+  assert_true(ft_equation_search_due(&model));
+  /* it goes astray: sooner */
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
+  assert_true(ft_equation_search_adopt(&model, &found));
+  /* by turns: all of them would be another app */
+  for (unsigned i = 30; i < 37; i++)
+    teach(&model, &random, i, i + 1, i % 3 ? 3 : 1);
+  assert_false(ft_equation_search_due(&model));
+  teach(&model, &random, 37, 38, 3);
+  assert_true(ft_equation_search_due(&model));
+}
+
+static void an_app_without_numbers_has_none(void **state)
+{
+  struct ft_random random;
+  struct ft_error err;
+
+  (void)state;
+  ft_random_seed(&random, 1);
+  ft_online_init(&model, "constant", 1000, FT_RULE_RSS);
+  for (unsigned i = 0; i < 40; i++) {
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = i + 1,
+                         .end_time = i + 1.0,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .has_rss_bytes = true };
+
+    feature(&o, "nodes", 1);
+    category(&o, "arch", i % 2 ? "a" : "b");
+    o.rss_bytes = (uint64_t)(GIB * exp(0.1 * ft_random_normal(&random)));
+    assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+  }
+  assert_false(ft_equation_search_due(&model));
+  begin(0, &random);
+  assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), -1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test(an_equation_is_found_and_taken),
+                                      cmocka_unit_test(what_threads_need_is_found),
+                                      cmocka_unit_test(
+                                          no_amount_by_an_equation_is_below_a_bound_just_seen),
+                                      cmocka_unit_test(the_same_runs_give_the_same_equation),
+                                      cmocka_unit_test(what_came_meanwhile_is_kept_and_judged),
+                                      cmocka_unit_test(what_is_of_something_else_is_not_taken),
+                                      cmocka_unit_test(it_is_sought_when_that_may_help),
+                                      cmocka_unit_test(an_app_without_numbers_has_none) };
+
+  return cmocka_run_group_tests_name("discover", tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a failed attempt costs: the site's price and the time until it fails. */
+#include "config.h"
+
+#include <math.h>
+
+#include "predictor/estimate/allocation.h"
+#include "predictor/online/failure_cost.h"
+#include "predictor/online/online.h"
+#include "tests/unit/unit.h"
+
+static ft_model model;
+
+static void learn(double mib, double seconds, bool killed)
+{
+  static uint32_t job = 1;
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = job,
+                       .end_time = job,
+                       .outcome = killed ? FT_OUTCOME_OUT_OF_MEMORY : FT_OUTCOME_COMPLETED,
+                       .censored = killed,
+                       .runtime_seconds = seconds,
+                       .has_rss_bytes = true,
+                       .rss_bytes = (uint64_t)(mib * 0x1p20) };
+
+  job++;
+  assert_int_equal(ft_online_update(&model, &o, NULL), 1);
+}
+
+static void begin(unsigned completed)
+{
+  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  for (unsigned i = 0; i < completed; i++)
+    learn(100 + i % 10, 1000, false);
+}
+
+static void the_time_to_failure_is_that_of_the_runs_that_failed(void **state)
+{
+  static const struct {
+    const char *what;
+    unsigned completed, failed;
+    double mib, seconds, time; /* of each that failed; what is learnt */
+  } cases[] = {
+    { "none failed", 12, 0, 0, 0, 0 },
+    { "nothing to measure it by", 0, 3, 100, 300, 0 },
+    { "one, soon", 12, 1, 105, 0.1, 0.75 },
+    { "many, soon", 12, 17, 105, 100, (3 + 1.7) / 20 },
+    { "many, at their end", 12, 17, 105, 1000, 1 },
+    { "none lasts longer than a run", 12, 17, 105, 9000, 1 },
+    { "killed before its time was known", 12, 4, 105, 0, 0 },
+    { "above all that completed", 12, 3, 500, 500, 0.75 },
+    { "only the last count", 12, 90, 105, 250, (3 + 5) / 23.0 },
+  };
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    begin(cases[i].completed);
+    for (unsigned k = 0; k < cases[i].failed; k++)
+      learn(cases[i].mib, cases[i].seconds, true);
+    if (fabs(model.evaluator.failure_time - cases[i].time) > 1e-3)
+      fail_msg("%s: %g, expected %g", cases[i].what, model.evaluator.failure_time, cases[i].time);
+  }
+}
+
+/* Of runs that take the longer the more they need, one is measured by those that needed as much. */
+static void a_failed_run_is_measured_by_those_that_needed_as_much(void **state)
+{
+  (void)state;
+  ft_online_init(&model, "app", 1000, FT_RULE_RSS);
+  for (unsigned i = 0; i < 12; i++)
+    learn(i < 9 ? 100 : 800, i < 9 ? 10 : 1000, false);
+  for (unsigned i = 0; i < 3; i++)
+    learn(400, 100, true);
+  assert_true(fabs(model.evaluator.failure_time - (3 + 0.3) / 6) < 1e-3);
+}
+
+static double allocation(double price, double time)
+{
+  struct ft_estimate estimate;
+  double bytes;
+
+  model.evaluator.failure_time = time;
+  assert_int_equal(ft_allocate_memory(&model, NULL, 0, 0, price, &estimate, &bytes, NULL), 0);
+  return bytes;
+}
+
+static void the_sooner_and_cheaper_a_failure_the_less_is_allocated(void **state)
+{
+  (void)state;
+  for (unsigned runs = 3; runs <= 60; runs += 57) {
+    begin(runs);
+    for (unsigned i = 0; i < runs; i += 3)
+      learn(160 + i % 7, 1000, false);
+    assert_true(allocation(1, 0.02) < allocation(1, 1));
+    assert_true(allocation(1, 0) == allocation(1, 1));
+    assert_true(allocation(0, 1) < allocation(1, 1));
+    assert_true(allocation(1, 1) <= allocation(30, 1));
+    /* what it costs beside its own time is not cheaper for failing soon */
+    assert_true(allocation(30, 0.02) > allocation(1, 0.02));
+  }
+}
+
+static void another_price_forgets_what_was_lost_by_the_old(void **state)
+{
+  (void)state;
+  begin(30);
+  assert_true(model.evaluator.losses_count > 0 && ft_failure_cost_has_price(&model, 1));
+  ft_failure_cost_set_price(&model, 1);
+  assert_true(model.evaluator.losses_count > 0);
+  ft_failure_cost_set_price(&model, 4);
+  assert_true(model.evaluator.losses_count == 0 && ft_failure_cost_has_price(&model, 4));
+  learn(100, 1000, false);
+  assert_true(model.evaluator.losses_count > 0 && model.evaluator.failure_price == 4);
+  ft_failure_cost_set_price(&model, 0);
+  assert_true(ft_failure_cost_has_price(&model, 0) && !ft_failure_cost_has_price(&model, 1));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_time_to_failure_is_that_of_the_runs_that_failed),
+    cmocka_unit_test(a_failed_run_is_measured_by_those_that_needed_as_much),
+    cmocka_unit_test(the_sooner_and_cheaper_a_failure_the_less_is_allocated),
+    cmocka_unit_test(another_price_forgets_what_was_lost_by_the_old),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

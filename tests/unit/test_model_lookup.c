@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/scratch.h"
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/model_lookup.h"
+#include "predictor/record/state_files.h"
+
+enum { UID = 1000, MIN_RUNS = 5 };
+
+static char folder[SCRATCH_SIZE];
+static int state_fd, models_fd;
+static const ft_policy policy = { .min_runs = MIN_RUNS, .failure_price = 1 };
+static struct ft_model_lookup evidence;
+static ft_model model;
+
+/* A model of APP with RUNS of MIB each; DIED: the only thing known is that it died there. */
+static void publish(const char *app, unsigned runs, double mib, bool died)
+{
+  char name[FT_STATE_NAME_SIZE];
+  ft_evaluator *e = &model.evaluator;
+  struct ft_error err;
+
+  model = (ft_model){ .schema = FT_SCHEMA, .uid = UID, .completed = runs, .has_evaluator = true };
+  (void)ft_string_copy(app, model.app, sizeof model.app);
+  e->log_target = true;
+  e->intercept = log(mib * 0x1p20);
+  e->max_bytes = mib * 0x1p20;
+  e->has_bound_log = died;
+  e->residuals_count = 10;
+  for (int i = 0; i < 10; i++)
+    e->residuals[i] = 0.001 * (i - 5);
+  ft_state_model_name(app, name);
+  assert_int_equal(ft_record_write(FT_RECORD_MODEL, &model, models_fd, name, 0600, &err), 0);
+}
+
+static const char *ada(void *data)
+{
+  (void)data;
+  return "ada";
+}
+
+static void forget(const char *app)
+{
+  char name[FT_STATE_NAME_SIZE];
+
+  ft_state_model_name(app, name);
+  (void)unlinkat(models_fd, name, 0);
+}
+
+static void jobs_of_its_name_stand_in_while_it_has_too_few_runs(void **state)
+{
+  static const struct {
+    const char *what, *job_name;
+    bool named, own_died;
+    unsigned own, imported;
+    double own_mib, mib; /* 0: nothing is known */
+    bool borrowed;
+  } cases[] = {
+    { "nothing of its own", "train", false, false, 0, 12, 0, 300, true },
+    { "one run", "train", false, false, 1, 12, 100, 300, true },
+    { "one run that needed more", "train", false, false, 1, 12, 900, 900, false },
+    { "it died", "train", false, true, 1, 12, 100, 100, false },
+    { "enough of its own", "train", false, false, 5, 12, 100, 100, false },
+    { "too few imported", "train", false, false, 0, 4, 0, 0, false },
+    { "too few of both", "train", false, false, 2, 4, 100, 100, false },
+    { "none imported", "train", false, false, 0, 0, 0, 0, false },
+    { "a named app", "train", true, false, 0, 12, 0, 0, false },
+    { "no name of its own", "wrap", false, false, 0, 12, 0, 0, false },
+    { "no name", "", false, false, 0, 12, 0, 0, false },
+    { "another's name", "eval", false, false, 0, 12, 0, 0, false },
+  };
+  static ft_submission s;
+  struct ft_error err;
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    double mib;
+
+    s = (ft_submission){ .schema = FT_SCHEMA, .app = "train-1234", .default_app = !cases[i].named };
+    (void)ft_string_copy(cases[i].job_name, s.job_name, sizeof s.job_name);
+    forget("train-1234");
+    forget("ada/train");
+    publish("ada/wrap", 12, 300, false);
+    publish("ada/", 12, 300, false);
+    if (cases[i].own)
+      publish("train-1234", cases[i].own, cases[i].own_mib, cases[i].own_died);
+    if (cases[i].imported)
+      publish("ada/train", cases[i].imported, 300, false);
+    evidence.elements.count = 0;
+    assert_int_equal(ft_model_lookup_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
+                     0);
+    mib = evidence.estimate ? ft_estimate_quantile(evidence.estimate, 0.5) / 0x1p20 : 0;
+    if (fabs(mib - cases[i].mib) > 0.02 * cases[i].mib || evidence.imported != cases[i].borrowed)
+      fail_msg("%s: %g MiB, borrowed %d", cases[i].what, mib, evidence.imported);
+  }
+}
+
+static void a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not(void **state)
+{
+  static ft_submission s = {
+    .schema = FT_SCHEMA, .app = "a", .job_name = "b", .default_app = true
+  };
+  char name[FT_STATE_NAME_SIZE];
+  struct ft_error err;
+
+  (void)state;
+  publish("ada/b", 12, 300, false);
+  ft_state_model_name("ada/b", name);
+  assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
+  evidence.elements.count = 0;
+  assert_int_equal(ft_model_lookup_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
+  assert_null(evidence.estimate);
+  publish("a", 3, 100, false);
+  assert_int_equal(ft_model_lookup_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
+  assert_non_null(evidence.estimate);
+  assert_int_equal(evidence.estimate->runs, 3);
+  ft_state_model_name("a", name);
+  assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
+  assert_int_equal(ft_model_lookup_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
+                   -1);
+}
+
+static void long_names_stay_two(void **state)
+{
+  char name[300], a[128], b[128];
+
+  (void)state;
+  memset(name, 'n', sizeof name);
+  name[120] = '\0';
+  ft_state_imported_app("alice", 1, name, a);
+  name[119] = 'm';
+  ft_state_imported_app("alice", 1, name, b);
+  assert_string_not_equal(a, b);
+  assert_true(strlen(a) < 128);
+  ft_state_imported_app("", 77, "train", a);
+  assert_string_equal(a, "77/train");
+}
+
+static void jobs_of_a_workflow_are_imported_by_task(void **state)
+{
+  static const char *const names[][2] = {
+    { "nf-ALIGN_(NA1287x)", "a/nf-ALIGN" },
+    { "nf-ALIGN_(a_(b))", "a/nf-ALIGN" },
+    { "nf-ALIGN", "a/nf-ALIGN" },
+    { "nf-core_run", "a/nf-core_run" },
+    { "snakejob.align_1.6.sh", "a/snakejob.align_1" },
+    { "snakejob_align_1_16", "a/snakejob_align_1" },
+    { "snakejob_6", "a/snakejob" },
+    { "snakejob_", "a/snakejob_" },
+    { "toil_job_3_align", "a/toil_job_align" },
+    { "toil_job_x", "a/toil_job_x" },
+    { "cromwell_1b671a64_align", "a/cromwell_align" },
+    { "cromwell_server", "a/cromwell_server" },
+    { "train_5", "a/train_5" },
+    { "", "a/" },
+  };
+  char app[128];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    ft_state_imported_app("a", 1, names[i][0], app);
+    assert_string_equal(app, names[i][1]);
+  }
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  state_fd = scratch_open(folder);
+  (void)mkdirat(state_fd, "models", 0755);
+  (void)mkdirat(state_fd, "models/1000", 0755);
+  models_fd = openat(state_fd, "models/1000", O_RDONLY | O_DIRECTORY);
+  return models_fd < 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  close(models_fd);
+  return scratch_close(folder, state_fd);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(jobs_of_its_name_stand_in_while_it_has_too_few_runs),
+    cmocka_unit_test(a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not),
+    cmocka_unit_test(long_names_stay_two),
+    cmocka_unit_test(jobs_of_a_workflow_are_imported_by_task)
+  };
+
+  return cmocka_run_group_tests_name("evidence", tests, set_up, tear_down);
+}

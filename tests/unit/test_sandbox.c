@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whatever a model file does to its reader, the command says one line and ends. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "predictor/cli/cli.h"
+#include "predictor/cli/sandbox.h"
+#include "predictor/core/io.h"
+#include "predictor/core/rlimits.h"
+
+static int answers(void *data)
+{
+  return *(int *)data;
+}
+
+static int sleeps(void *data)
+{
+  (void)data;
+  while (pause() == -1)
+    continue;
+  return 0;
+}
+
+static int turns(void *data)
+{
+  volatile unsigned *count = data;
+
+  while (++*count || true)
+    continue;
+  return 0;
+}
+
+static int is_killed(void *data)
+{
+  (void)data;
+  (void)signal(SIGSEGV, SIG_DFL);
+  (void)raise(SIGSEGV);
+  return 0;
+}
+
+/* Takes memory until there is no more. */
+static int hoards(void *data)
+{
+  size_t taken = 0;
+
+  (void)data;
+  while (taken < (size_t)4 << 30) {
+    char *more = malloc(16 << 20);
+
+    if (!more)
+      return ft_print_error("test", FT_EXIT_USAGE, "net.onnx: out of memory");
+    *(volatile char *)more = 1;
+    taken += 16 << 20;
+  }
+  return FT_EXIT_DONE;
+}
+
+/* What ft_sandbox says on standard error while it does WORK, into SAID; its status. */
+static int guarded(double seconds, int (*work)(void *), void *data, char said[256])
+{
+  int saved = dup(STDERR_FILENO), ends[2], status;
+  ssize_t length;
+
+  assert_true(saved >= 0 && pipe2(ends, O_CLOEXEC) == 0);
+  assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+  status = ft_sandbox("test", "net.onnx", seconds, work, data);
+  (void)dup2(saved, STDERR_FILENO);
+  close(saved);
+  close(ends[1]);
+  length = read(ends[0], said, 255);
+  said[length > 0 ? length : 0] = '\0';
+  close(ends[0]);
+  return status;
+}
+
+static void what_it_returns_is_the_status(void **state)
+{
+  char said[256];
+
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(guarded(10, answers, &i, said), i);
+    assert_string_equal(said, "");
+  }
+}
+
+static void what_does_not_end_is_ended_in_one_line(void **state)
+{
+  static unsigned count;
+  const struct {
+    int (*work)(void *);
+    double seconds;
+    const char *line;
+  } cases[] = {
+    { sleeps, 0.2, "foretell test: net.onnx: no answer within 0.2 s\n" },
+    { turns, 0.2, "foretell test: net.onnx: no answer within 0.2 s\n" },
+    { is_killed, 10, "foretell test: net.onnx: its reader ended with signal 11" },
+    { hoards, 10, "foretell test: net.onnx: out of memory\n" },
+  };
+
+  (void)state;
+  /* the last one asks for memory without end */
+  for (size_t i = 0; i < COUNT_OF(cases) - !FT_RLIMITS_MEMORY; i++) {
+    double begun = ft_io_monotonic();
+    char said[256];
+
+    assert_int_equal(guarded(cases[i].seconds, cases[i].work, &count, said), FT_EXIT_USAGE);
+    if (strncmp(said, cases[i].line, strlen(cases[i].line)) != 0 ||
+        strchr(said, '\n') != said + strlen(said) - 1)
+      fail_msg("case %zu: %s", i, said);
+    assert_true(ft_io_monotonic() - begun < 5);
+  }
+}
+
+static void no_child_is_left(void **state)
+{
+  char said[256];
+
+  (void)state;
+  (void)guarded(0.05, sleeps, NULL, said);
+  assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(what_it_returns_is_the_status),
+    cmocka_unit_test(what_does_not_end_is_ended_in_one_line),
+    cmocka_unit_test(no_child_is_left),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

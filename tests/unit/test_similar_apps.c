@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a new app is told from: similar apps of its user, and what the site's apps need at large. */
+#include "config.h"
+
+#include "tests/unit/decided.h"
+#include "tests/unit/scratch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/kin.h"
+#include "predictor/core/text.h"
+#include "predictor/decide/decide.h"
+#include "predictor/online/online.h"
+#include "predictor/record/state_files.h"
+
+static char folder[SCRATCH_SIZE];
+static int state_fd = -1;
+static struct ft_publisher *publisher;
+static ft_model model;
+static struct ft_model_lookup evidence;
+static ft_policy policy;
+static ft_submission s;
+
+static int set_up(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  state_fd = scratch_open(folder);
+  publisher = ft_publisher_open(state_fd, &err);
+  assert_non_null(publisher);
+  policy = ft_policy_defaults;
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  ft_publisher_close(publisher);
+  return scratch_close(folder, state_fd);
+}
+
+/* RUNS of user UID's APP of about MIB, and half a MiB more for each of the feature "batch". */
+static void run(uint32_t uid, const char *app, const char *job_name, const char *program,
+                double mib, unsigned runs)
+{
+  static uint32_t job = 1;
+  struct ft_error err;
+
+  ft_online_init(&model, app, uid, FT_RULE_RSS);
+  for (unsigned i = 0; i < runs; i++) {
+    double batch = i % 32, bytes = (mib + 0.5 * batch) * 0x1p20 * (1 + 0.01 * (i % 3));
+    ft_observation o = { .schema = FT_SCHEMA,
+                         .job_id = job,
+                         .end_time = job,
+                         .outcome = FT_OUTCOME_COMPLETED,
+                         .runtime_seconds = 10,
+                         .has_rss_bytes = true,
+                         .rss_bytes = (uint64_t)bytes };
+
+    job++;
+    (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", batch);
+    (void)ft_string_copy(job_name, o.submission.job_name, sizeof o.submission.job_name);
+    (void)ft_string_copy(program, o.submission.program, sizeof o.submission.program);
+    assert_int_equal(ft_online_update(&model, &o, &err), 1);
+    assert_int_equal(ft_publish_model(publisher, &model, &err), 0);
+    ft_kin_note(publisher, state_fd, &model, &o);
+  }
+}
+
+static const char *nobody(void *data)
+{
+  (void)data;
+  return "nobody";
+}
+
+static void look(const char *app, const char *job_name, const char *program, double batch)
+{
+  struct ft_error err;
+
+  s = (ft_submission){ .schema = FT_SCHEMA, .default_app = true };
+  (void)ft_string_copy(app, s.app, sizeof s.app);
+  (void)ft_string_copy(job_name, s.job_name, sizeof s.job_name);
+  (void)ft_string_copy(program, s.program, sizeof s.program);
+  (void)ft_feature_number(s.features, &s.features_count, 4, "batch", batch);
+  evidence.elements.count = 0;
+  assert_int_equal(
+      ft_model_lookup_find(state_fd, getuid(), nobody, NULL, &s, &policy, &evidence, &err), 0);
+}
+
+static double quantile(double p)
+{
+  return ft_estimate_quantile(evidence.estimate, p) / 0x1p20;
+}
+
+static void names_are_alike_but_for_their_numbers(void **state)
+{
+  static const struct {
+    enum ft_similarity kind;
+    const char *text, *likeness;
+  } cases[] = {
+    { FT_SIMILAR_NAME, "train", "name:train" },
+    { FT_SIMILAR_NAME, "Train_v2-17.sh", "name:train" },
+    { FT_SIMILAR_NAME, "align_sample_0012", "name:align-sample" },
+    { FT_SIMILAR_NAME, "12-align", "name:align" },
+    { FT_SIMILAR_PROGRAM, "train.py", "program:train" },
+    { FT_SIMILAR_PROGRAM, "python3", NULL },
+    { FT_SIMILAR_NAME, "wrap", NULL },
+    { FT_SIMILAR_NAME, "bash", NULL },
+    { FT_SIMILAR_NAME, "17", NULL },
+    { FT_SIMILAR_NAME, ".x", NULL },
+    { FT_SIMILAR_NAME, "", NULL },
+  };
+  char out[80], name[FT_STATE_NAME_SIZE], longest[300];
+
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    bool like = ft_state_similarity(cases[i].kind, cases[i].text, out);
+
+    if (like != (cases[i].likeness != NULL) || (like && strcmp(out, cases[i].likeness) != 0))
+      fail_msg("%s: %s", cases[i].text, out);
+  }
+  memset(longest, 'a', sizeof longest - 1);
+  for (size_t i = 7; i < sizeof longest - 1; i += 8)
+    longest[i] = '_';
+  longest[sizeof longest - 1] = '\0';
+  assert_true(ft_state_similarity(FT_SIMILAR_NAME, longest, out) && strlen(out) < sizeof out);
+  ft_state_similar_apps_name(out, name);
+}
+
+static void a_new_app_is_told_from_similar_ones(void **state)
+{
+  (void)state;
+  run(getuid(), "train-1", "train_a1", "train.py", 100, 40);
+  run(getuid(), "train-2", "train_a2", "train.py", 110, 40);
+  run(getuid(), "train-3", "train_a3", "train.py", 120, 2);
+  run(getuid() + 1, "train-9", "train_a9", "train.py", 900, 40);
+  policy.borrow = false;
+  look("train-4", "", "train.py", 8);
+  assert_null(evidence.estimate);
+  policy.borrow = true;
+  look("train-4", "", "train.py", 8);
+  assert_non_null(evidence.estimate);
+  assert_int_equal(evidence.similar,
+                   2); /* of the third too little is known; the fourth is another's */
+  assert_int_equal(evidence.estimate->runs, 0);
+  assert_true(fabs(quantile(0.5) / 109 - 1) < 0.05);
+  assert_true(quantile(0.95) > 2 * quantile(0.5) && quantile(0.99) < 40 * quantile(0.5));
+  /* their features have the same names and units */
+  look("train-4", "", "train.py", 31);
+  assert_true(fabs(quantile(0.5) / 120.5 - 1) < 0.05);
+  /* by the job's name */
+  look("train-4", "wrap", "", 8);
+  assert_null(evidence.estimate);
+  look("train-4", "train_a77", "", 8);
+  assert_int_equal(evidence.similar, 2);
+}
+
+static void own_runs_soon_count_for_more_and_then_alone(void **state)
+{
+  double before;
+
+  (void)state;
+  run(getuid(), "train-1", "", "train.py", 100, 40);
+  look("train-4", "", "train.py", 8);
+  before = quantile(0.95);
+  run(getuid(), "train-4", "", "train.py", 150, 2);
+  look("train-4", "", "train.py", 0);
+  assert_true(evidence.similar == 1 && evidence.estimate->runs == 2);
+  assert_true(quantile(0.5) > 120 && quantile(0.5) < 150 && quantile(0.95) < 1.2 * before);
+  run(getuid(), "train-4", "", "train.py", 4000, 2);
+  look("train-4", "", "train.py", 0);
+  assert_true(evidence.similar == 0 && evidence.estimate->runs == 2); /* it is not like them */
+  run(getuid(), "train-4", "", "train.py", 150, 5);
+  look("train-4", "", "train.py", 0);
+  assert_true(evidence.similar == 0 && evidence.estimate->runs == 5);
+}
+
+static void what_all_apps_need_names_nobody(void **state)
+{
+  static ft_prior prior;
+  char app[32];
+
+  (void)state;
+  for (unsigned i = 0; i < 19; i++) {
+    (void)snprintf(app, sizeof app, "secret%u", i);
+    run(1000 + i, app, app, "", 100 * (i + 1), 5);
+  }
+  look("new", "", "", 1);
+  assert_null(evidence.estimate); /* too few to hide among */
+  for (unsigned i = 19; i < 300; i++) {
+    (void)snprintf(app, sizeof app, "secret%u", i);
+    run(1000 + i % 7, app, app, "", 100 * (i % 20 + 1), 5);
+  }
+  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR, &prior, NULL), 0);
+  assert_true(prior.known_count == 0 && prior.apps == 256 && prior.bytes_count == 7);
+  look("new", "", "", 1);
+  assert_non_null(evidence.estimate);
+  assert_true(evidence.at_large == 256 && evidence.similar == 0 && evidence.estimate->runs == 0);
+  assert_true(quantile(0.5) > 800 && quantile(0.5) < 1700);
+  assert_true(quantile(0.95) > 1700 && quantile(0.95) < 2100);
+}
+
+static void no_user_speaks_for_all_apps(void **state)
+{
+  double middle;
+  char app[32];
+
+  (void)state;
+  for (unsigned i = 0; i < 30; i++) {
+    (void)snprintf(app, sizeof app, "one%u", i);
+    run(1000, app, app, "", 100, 5);
+  }
+  look("new", "", "", 1);
+  assert_null(evidence.estimate); /* it is what one user's apps need */
+  for (unsigned i = 0; i < 30; i++) {
+    (void)snprintf(app, sizeof app, "many%u", i);
+    run(1001 + i % 10, app, app, "", 200 + 10 * (i % 10), 5);
+  }
+  look("new", "", "", 1);
+  assert_non_null(evidence.estimate);
+  middle = quantile(0.5);
+  for (unsigned i = 0; i < 300; i++) {
+    (void)snprintf(app, sizeof app, "flood%u", i);
+    run(2000, app, app, "", 1, 5);
+  }
+  look("new", "", "", 1);
+  assert_true(evidence.at_large < 150);
+  assert_true(fabs(quantile(0.5) / middle - 1) < 0.05);
+}
+
+/* Whatever is asked for and whatever the mode, it only sets, and never less than there would be. */
+static void similar_apps_reject_nothing_and_make_nothing_smaller(void **state)
+{
+  static const ft_mode modes[] = { FT_MODE_CHECK, FT_MODE_SET, FT_MODE_RAISE, FT_MODE_TRIM };
+  static const double asked_mib[] = { 0, 10, 100, 400, 100000 };
+  static const double default_mib[] = { 10, 100, 400, 1000, 100000 };
+
+  (void)state;
+  run(getuid(), "train-1", "", "train.py", 100, 40);
+  look("train-4", "", "train.py", 8);
+  policy.reject_probability = 0.5;
+  policy.floor_bytes = policy.round_bytes = 1 << 20;
+  for (size_t m = 0; m < COUNT_OF(modes); m++)
+    for (size_t a = 0; a < COUNT_OF(asked_mib); a++)
+      for (size_t d = 0; d < COUNT_OF(default_mib); d++) {
+        ft_request request = { .mem_unit = asked_mib[a] > 0 ? FT_MEM_NODE : FT_MEM_NONE,
+                               .mem_bytes = (uint64_t)(asked_mib[a] * 0x1p20) };
+        ft_partition partition = { .def_mem_bytes = (uint64_t)(default_mib[d] * 0x1p20) };
+        struct ft_decision_input q = { .mode = modes[m],
+                                       .app = "train-4",
+                                       .request = &request,
+                                       .policy = &policy,
+                                       .partition = &partition,
+                                       .memory_is_consumable = true,
+                                       .rule = FT_RULE_CGROUP };
+        struct ft_explanation said;
+        ft_decision decision;
+
+        ft_decision_input_set(&q, &evidence, "");
+        decide(&q, &decision, &said);
+        assert_true(decision.action == FT_ACTION_LEAVE || decision.action == FT_ACTION_WARN ||
+                    decision.action == FT_ACTION_SET);
+        if (decision.action == FT_ACTION_SET)
+          assert_true(asked_mib[a] == 0 && decision.mem_bytes > partition.def_mem_bytes &&
+                      decision.mem_bytes <= 2.1 * evidence.estimate->max_bytes);
+        if (decision.action != FT_ACTION_LEAVE)
+          assert_non_null(strstr(said.line[0], "(from 1 similar app of yours)"));
+      }
+}
+
+/* One run of its own is acted upon in every mode that may, whatever similar apps have needed. */
+static void similar_apps_do_not_hide_what_its_own_runs_have_shown(void **state)
+{
+  static const struct {
+    ft_mode mode, site;
+    double asked_mib;
+    ft_action action;
+  } cases[] = {
+    { FT_MODE_RAISE, FT_MODE_CHECK, 150, FT_ACTION_RAISE },
+    { FT_MODE_TRIM, FT_MODE_CHECK, 150, FT_ACTION_RAISE },
+    { FT_MODE_UNSET, FT_MODE_SET, 0, FT_ACTION_SET },
+    { FT_MODE_UNSET, FT_MODE_RAISE, 0, FT_ACTION_SET },
+    { FT_MODE_UNSET, FT_MODE_RAISE, 150, FT_ACTION_RAISE },
+    { FT_MODE_SET, FT_MODE_CHECK, 0, FT_ACTION_SET },
+    { FT_MODE_CHECK, FT_MODE_CHECK, 150, FT_ACTION_WARN },
+  };
+  ft_partition partition = { .def_mem_bytes = 100 << 20 };
+
+  (void)state;
+  run(getuid(), "train-1", "", "train.py", 200, 40);
+  run(getuid(), "train-4", "", "train.py", 230, 1);
+  look("train-4", "", "train.py", 8);
+  assert_true(evidence.similar == 1 && evidence.own && evidence.own->runs == 1);
+  policy.floor_bytes = policy.round_bytes = 1 << 20;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    double asked = cases[i].asked_mib;
+    ft_request request = { .mem_unit = asked > 0 ? FT_MEM_NODE : FT_MEM_NONE,
+                           .mem_bytes = (uint64_t)(asked * 0x1p20) };
+    struct ft_decision_input q = { .mode = cases[i].mode,
+                                   .app = "train-4",
+                                   .request = &request,
+                                   .policy = &policy,
+                                   .partition = &partition,
+                                   .memory_is_consumable = true,
+                                   .rule = FT_RULE_CGROUP };
+    struct ft_explanation said;
+    ft_decision decision;
+
+    policy.mode = cases[i].site;
+    ft_decision_input_set(&q, &evidence, "");
+    decide(&q, &decision, &said);
+    if (decision.action != cases[i].action ||
+        (decision.mem_bytes && (decision.mem_bytes < (uint64_t)253 << 20 ||
+                                decision.mem_bytes > (uint64_t)460 << 20)))
+      fail_msg("case %zu: %s %.0f MiB", i, said.line[0], (double)decision.mem_bytes / 0x1p20);
+    assert_non_null(strstr(said.line[0], cases[i].mode == FT_MODE_SET
+                                             ? "(1 run, and from 1 similar app of yours)"
+                                             : "has used up to 230 MiB (1 run)"));
+  }
+}
+
+static void broken_files_are_done_without(void **state)
+{
+  char likeness[80], name[FT_STATE_NAME_SIZE], path[400];
+  int fd;
+
+  (void)state;
+  run(getuid(), "train-1", "", "train.py", 100, 40);
+  assert_true(ft_state_similarity(FT_SIMILAR_PROGRAM, "train.py", likeness));
+  ft_state_similar_apps_name(likeness, name);
+  (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%u/%s", (unsigned)getuid(), name);
+  fd = openat(state_fd, path, O_WRONLY | O_CLOEXEC);
+  assert_true(fd >= 0 && ftruncate(fd, 40) == 0);
+  (void)close(fd);
+  fd = openat(state_fd, FT_STATE_PRIOR, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  assert_true(fd >= 0 && write(fd, "no prior", 8) == 8);
+  (void)close(fd);
+  look("train-4", "", "train.py", 8);
+  assert_null(evidence.estimate);
+  run(getuid(), "train-1", "", "train.py", 100, 4);
+  look("train-4", "", "train.py", 8);
+  assert_int_equal(evidence.similar, 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    TEST(names_are_alike_but_for_their_numbers),
+    TEST(a_new_app_is_told_from_similar_ones),
+    TEST(own_runs_soon_count_for_more_and_then_alone),
+    TEST(what_all_apps_need_names_nobody), TEST(no_user_speaks_for_all_apps),
+    TEST(similar_apps_reject_nothing_and_make_nothing_smaller),
+    TEST(similar_apps_do_not_hide_what_its_own_runs_have_shown),
+    TEST(broken_files_are_done_without),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

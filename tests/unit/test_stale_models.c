@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "predictor/history/expire.h"
+#include "predictor/history/stale_models.h"
+#include "predictor/rebuild/rebuild.h"
+
+static char folder[64], path[96];
+static struct ft_store *store;
+
+static int set_up(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  (void)snprintf(folder, sizeof folder, "/tmp/foretell-test-XXXXXX");
+  if (!mkdtemp(folder))
+    return -1;
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  store = ft_store_open(path, true, &err);
+  return store ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  ft_store_close(store);
+  (void)unlink(path);
+  return rmdir(folder);
+}
+
+static void reopen(void)
+{
+  struct ft_error err = { "" };
+
+  ft_store_close(store);
+  store = ft_store_open(path, true, &err);
+  if (!store)
+    fail_msg("%s", err.text);
+}
+
+static void put(uint32_t job, const char *app, double end)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = job,
+                       .uid = 1000,
+                       .end_time = end,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .rss_bytes = 1000000 + job % 7 };
+  struct ft_error err = { "" };
+
+  o.has_rss_bytes = true;
+  (void)snprintf(o.submission.app, sizeof o.submission.app, "%s", app);
+  if (ft_store_put(store, &o, NULL, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+static void mark(const char *app)
+{
+  struct ft_error err = { "" };
+
+  if (ft_store_mark(store, 1000, app, NULL, &err) < 0)
+    fail_msg("%s", err.text);
+}
+
+/* The app of the next change after *NUMBER, which becomes its number; "" when there is none. */
+static const char *next(int64_t *number)
+{
+  static struct ft_store_change change;
+  struct ft_error err = { "" };
+  int status = ft_store_next_change(store, *number, &change, &err);
+
+  if (status < 0)
+    fail_msg("%s", err.text);
+  if (!status)
+    return "";
+  assert_true(change.number > *number);
+  assert_int_equal(change.uid, 1000);
+  *number = change.number;
+  return change.app;
+}
+
+static void a_mark_that_waits_keeps_its_turn(void **state)
+{
+  int64_t at = 0, number = -1;
+  struct ft_error err;
+
+  (void)state;
+  mark("a");
+  mark("b");
+  assert_int_equal(ft_store_mark_after(store, 1000, "a", 0, &number, &err), 0);
+  assert_int_equal(number, 0);
+  assert_string_equal(next(&at), "a");
+  assert_int_equal(ft_store_mark_after(store, 1000, "a", at, &number, &err), 0);
+  assert_true(number > at);
+  assert_string_equal(next(&at), "b");
+  assert_string_equal(next(&at), "a");
+  assert_int_equal(at, number);
+  assert_string_equal(next(&at), "");
+  assert_int_equal(ft_store_mark_after(store, 1000, "", 0, &number, &err), 0);
+  assert_int_equal(number, 0);
+}
+
+static void marks_come_in_order_and_once(void **state)
+{
+  int64_t at = 0, first;
+
+  (void)state;
+  assert_string_equal(next(&at), "");
+  mark("a");
+  mark("");
+  mark("b");
+  mark("b");
+  mark("a");
+  assert_string_equal(next(&at), "b");
+  first = at;
+  assert_string_equal(next(&at), "a");
+  assert_string_equal(next(&at), "");
+  /* what was marked again is seen again, however the file was closed in between */
+  reopen();
+  mark("a");
+  assert_string_equal(next(&at), "a");
+  assert_string_equal(next(&at), "");
+  assert_string_equal(next(&first), "a");
+}
+
+static void marks_are_part_of_the_transaction(void **state)
+{
+  struct ft_error err;
+  int64_t at = 0;
+
+  (void)state;
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  put(1, "a", 1);
+  mark("a");
+  reopen();
+  assert_string_equal(next(&at), "");
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  mark("a");
+  assert_int_equal(ft_store_commit(store, &err), 0);
+  assert_string_equal(next(&at), "a");
+}
+
+static void a_run_that_becomes_another_apps_marks_the_first(void **state)
+{
+  int64_t at = 0;
+
+  (void)state;
+  put(1, "alice/train", 1);
+  put(1, "alice/train", 2);
+  assert_string_equal(next(&at), "");
+  put(1, "unet3d", 2);
+  assert_string_equal(next(&at), "alice/train");
+  assert_string_equal(next(&at), "");
+}
+
+static unsigned runs_of(uint32_t uid, const char *app)
+{
+  ft_model *model = malloc(sizeof *model);
+  struct ft_error err;
+  unsigned runs;
+
+  assert_non_null(model);
+  assert_int_equal(ft_store_model(store, uid, app, FT_RULE_RSS, model, &err), 0);
+  runs = model->runs;
+  free(model);
+  return runs;
+}
+
+static void a_renamed_app_takes_its_runs_along(void **state)
+{
+  struct ft_error err;
+  uint32_t uid = 0;
+  int64_t at = 0;
+
+  (void)state;
+  put(1, "job.sh-1", 1);
+  put(2, "job.sh-1", 2);
+  put(3, "train.py-2", 3);
+  put(4, "other", 4);
+  assert_int_equal(ft_store_rename_app(store, 1000 + 1, "job.sh-1", "train.py-2", &err), 0);
+  assert_int_equal(ft_store_rename_app(store, 1000, "none", "train.py-2", &err), 0);
+  assert_int_equal(ft_store_rename_app(store, 1000, "other", "other", &err), 0);
+  assert_int_equal(ft_store_rename_app(store, 1000, "other", "", &err), 0);
+  assert_int_equal(ft_store_rename_app(store, 1000, "", "other", &err), 0);
+  assert_string_equal(next(&at), "");
+  assert_int_equal(ft_store_rename_app(store, 1000, "job.sh-1", "train.py-2", &err), 1);
+  reopen();
+  assert_int_equal(ft_store_next_gone(store, &uid, &err), 1);
+  assert_int_equal(uid, 1000);
+  assert_int_equal(runs_of(1000, "job.sh-1"), 0);
+  assert_int_equal(runs_of(1000, "train.py-2"), 3);
+  assert_int_equal(runs_of(1000, "other"), 1);
+  assert_string_equal(next(&at), "job.sh-1");
+  assert_string_equal(next(&at), "train.py-2");
+  assert_string_equal(next(&at), "");
+  assert_int_equal(ft_store_rename_app(store, 1000, "job.sh-1", "train.py-2", &err), 0);
+  assert_string_equal(next(&at), "");
+}
+
+static void what_is_published_is_kept(void **state)
+{
+  struct ft_error err;
+  int64_t number = 1;
+
+  (void)state;
+  assert_int_equal(ft_store_published(store, &number, &err), 0);
+  assert_int_equal(number, 0);
+  assert_int_equal(ft_store_keep_published(store, INT64_MAX, &err), 0);
+  reopen();
+  assert_int_equal(ft_store_published(store, &number, &err), 0);
+  assert_true(number == INT64_MAX);
+}
+
+static void another_rule_marks_every_app_once(void **state)
+{
+  struct ft_error err;
+  int64_t at = 0;
+
+  (void)state;
+  put(1, "a", 1);
+  put(2, "b", 2);
+  put(3, "a", 3);
+  put(4, "", 4);
+  assert_int_equal(ft_store_set_rule(store, FT_RULE_RSS, &err), 1);
+  assert_string_equal(next(&at), "a");
+  assert_string_equal(next(&at), "b");
+  assert_string_equal(next(&at), "");
+  reopen();
+  assert_int_equal(ft_store_set_rule(store, FT_RULE_RSS, &err), 0);
+  assert_string_equal(next(&at), "");
+  assert_int_equal(ft_store_set_rule(store, FT_RULE_CGROUP, &err), 1);
+  assert_string_equal(next(&at), "a");
+}
+
+static void sql(const char *text)
+{
+  sqlite3 *db;
+
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(db);
+}
+
+static void a_store_of_schema_1_is_brought_up_to_date(void **state)
+{
+  struct ft_error err;
+  int64_t at = 0;
+
+  (void)state;
+  put(1, "a", 1);
+  ft_store_close(store);
+  sql("DROP TABLE changed; ALTER TABLE observation DROP COLUMN killed_at_bytes;"
+      "ALTER TABLE observation DROP COLUMN system_seconds;"
+      "ALTER TABLE observation DROP COLUMN gpu_transfer_bytes;"
+      "DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app;"
+      "DROP TABLE gone; ALTER TABLE observation DROP COLUMN put_time;"
+      "DROP TABLE forgotten; DROP TABLE former;"
+      "ALTER TABLE observation DROP COLUMN script_hash;"
+      "ALTER TABLE observation DROP COLUMN directory_hash;"
+      "ALTER TABLE observation DROP COLUMN decision_rule; DROP INDEX observation_array;"
+      "ALTER TABLE observation DROP COLUMN decision_overrode; DROP TABLE rejection;"
+      "ALTER TABLE observation DROP COLUMN command_ran;"
+      "PRAGMA user_version = 1");
+  assert_null(ft_store_open(path, false, &err));
+  assert_non_null(strstr(err.text, "older schema"));
+  store = ft_store_open(path, true, &err);
+  assert_non_null(store);
+  /* nobody knows what its models tell */
+  assert_int_equal(ft_store_set_rule(store, FT_RULE_RSS, &err), 1);
+  assert_string_equal(next(&at), "a");
+}
+
+static void another_writer_is_waited_for_as_long_as_is_said(void **state)
+{
+  struct ft_error err;
+  struct ft_store *other = ft_store_open(path, true, &err);
+
+  (void)state;
+  assert_non_null(other);
+  assert_int_equal(ft_store_begin(other, &err), 0);
+  ft_store_set_wait(store, 1);
+  assert_int_equal(ft_store_keep_published(store, 1, &err), -1);
+  assert_non_null(strstr(err.text, "locked by another process"));
+  assert_int_equal(ft_store_set_rule(store, FT_RULE_PSS, &err), -1);
+  assert_int_equal(ft_store_commit(other, &err), 0);
+  assert_int_equal(ft_store_keep_published(store, 1, &err), 0);
+  assert_int_equal(ft_store_set_rule(store, FT_RULE_PSS, &err), 1);
+  ft_store_close(other);
+}
+
+static void another_price_marks_every_app_once(void **state)
+{
+  struct ft_error err;
+
+  (void)state;
+  put(1, "a", 1);
+  assert_int_equal(ft_store_set_price(store, 1, &err), 0);
+  assert_int_equal(ft_store_set_price(store, 4, &err), 1);
+  assert_int_equal(ft_store_set_price(store, 4, &err), 0);
+  assert_int_equal(ft_store_set_price(store, 1, &err), 1);
+}
+
+static void a_model_made_in_steps_is_the_same(void **state)
+{
+  static const unsigned runs[] = { 1, 7, 60, 1000 };
+  struct ft_rebuild *rebuild = malloc(sizeof *rebuild);
+  ft_model *whole = malloc(sizeof *whole);
+  struct ft_error err;
+
+  (void)state;
+  assert_non_null(rebuild);
+  assert_non_null(whole);
+  /* many of one time, in neither order */
+  for (uint32_t job = 60; job > 0; job--)
+    put(job, "a", 10 - job % 3);
+  put(61, "b", 1);
+  assert_int_equal(ft_store_model(store, 1000, "a", FT_RULE_RSS, whole, &err), 0);
+  assert_int_equal(whole->runs, 60);
+  for (size_t i = 0; i < COUNT_OF(runs); i++) {
+    unsigned steps = 1;
+    int status;
+
+    ft_rebuild_begin(rebuild, 1000, "a", FT_RULE_RSS);
+    while ((status = ft_rebuild_step(rebuild, store, runs[i], &err)) == 0)
+      steps++;
+    assert_int_equal(status, 1);
+    assert_int_equal(steps, 60 / runs[i] + 1);
+    assert_int_equal(rebuild->model.runs, whole->runs);
+    assert_memory_equal(rebuild->model.history, whole->history, sizeof whole->history);
+    assert_memory_equal(&rebuild->model.evaluator, &whole->evaluator, sizeof whole->evaluator);
+  }
+  free(whole);
+  free(rebuild);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = { TEST(a_mark_that_waits_keeps_its_turn),
+                                      TEST(marks_come_in_order_and_once),
+                                      TEST(marks_are_part_of_the_transaction),
+                                      TEST(a_run_that_becomes_another_apps_marks_the_first),
+                                      TEST(a_renamed_app_takes_its_runs_along),
+                                      TEST(what_is_published_is_kept),
+                                      TEST(another_rule_marks_every_app_once),
+                                      TEST(another_price_marks_every_app_once),
+                                      TEST(a_store_of_schema_1_is_brought_up_to_date),
+                                      TEST(another_writer_is_waited_for_as_long_as_is_said),
+                                      TEST(a_model_made_in_steps_is_the_same) };
+
+  return cmocka_run_group_tests_name("changes", tests, NULL, NULL);
+}
