@@ -146,7 +146,7 @@ static void announce(const struct stream *s, struct packet *p, const ft_announce
     settle(p, "refused");
 }
 
-/* The agent closes when it has read; the kernel resets what nobody has read (unix(7)). */
+/* The agent closes when it has read; the kernel resets a connection with unread data (unix(7)). */
 static void look(struct packet *p)
 {
   char byte;

@@ -112,13 +112,13 @@ static int make_sites(struct weeks_stream *s)
   return 0;
 }
 
-/* How a user comes to the memory that he types. */
+/* How a user chooses --mem. */
 enum style {
-  NOTHING,  /* he types none */
-  ENOUGH,   /* 1.15 to 2 times what his largest job needs */
+  NOTHING,  /* no --mem */
+  ENOUGH,   /* 1.15 to 2 times the need of the user's largest job */
   GENEROUS, /* 2 to 20 times */
   LITTLE,   /* 0.4 to 0.95 of a typical one */
-  CAREFUL,  /* 1.2 to 2 times what this very job needs, of which he has a notion */
+  CAREFUL,  /* 1.2 to 2 times the need of this job, which the user can estimate */
   STYLES
 };
 
@@ -173,7 +173,7 @@ struct work {
   bool by_file;         /* elements of its arrays have a file each, whose size is known */
   bool per_cpu;         /* its user types --mem-per-cpu */
   double first_input, second_input; /* what is 1 in the law, as a feature's value */
-  double factor;                    /* of the user's request over what he thinks of */
+  double factor;                    /* of the user's request over the need that the user has in mind */
   double seconds, peak_at;
   uint32_t cpus;
   enum drift drift;
@@ -205,9 +205,9 @@ static uint32_t hash_of(struct ft_random *r)
 }
 
 /*
- * Typical needs. Who types nothing mostly has no reason to: his job lives with the default, or the
- * job would not be his any more. Three in five need less than they get; most of the others up to
- * four times as much, and one in eight 4 to 32 times: they are the new users that this is about.
+ * Typical needs. Most jobs without --mem fit the default: users of jobs that do not have changed
+ * them. Of three in five the need is below the default; of most others it is up to 4 times the
+ * default, and of one in eight 4 to 32 times: these are the new users that the benchmark is about.
  */
 static double draw_typical(struct work *w)
 {
@@ -281,7 +281,7 @@ static void draw_work(struct work *w, const struct user *user)
 
   w->style = user->style;
   w->reaction = user->reaction;
-  /* most of a user's apps are as he is */
+  /* most apps have their user's style */
   if (happens(r, 0.3))
     w->style = (enum style)choose(r, style_parts, STYLES);
   if (happens(r, 0.2))

@@ -26,7 +26,7 @@ enum weeks_law {
   LAW_PRODUCT, /* of two features */
   LAW_IMAGES,  /* width^2 times batch */
   LAW_SUM,     /* of two features */
-  LAW_THREADS, /* so much a CPU */
+  LAW_THREADS, /* proportional to the CPUs */
   LAW_THREADS_INPUT,
   LAW_SHARED, /* a part that shrinks with the CPUs */
   LAW_CATEGORY,

@@ -43,7 +43,7 @@ struct weeks_site {
   double reject_probability;
 };
 
-/* What is the same program to its user: his, the program, the script's name, the subcommand. */
+/* What a user takes for one program: the user, the program, the script's name, the subcommand. */
 struct weeks_app {
   char name[WEEKS_NAME];
   char job_name[WEEKS_NAME], program[WEEKS_NAME];

@@ -9,7 +9,7 @@
 #include "tests/bench/weeks/world.h"
 
 enum {
-  ATTEMPTS = 12,     /* nobody tries more often */
+  ATTEMPTS = 12,     /* of one job; users give up after as many */
   LEAK_ATTEMPTS = 6, /* by then a user has noticed */
   TOGETHER = 16,     /* elements of an array that run at once */
   SHOWN = 64         /* ended runs of an app that are looked at for a like one */
@@ -192,7 +192,7 @@ static void end_run(const struct weeks_task *task, struct weeks_result *r)
   r->peak_bytes = task->need_bytes * task->reached * (1 - 0.01 * chance(r->attempt, r->element, 2));
 }
 
-/* A run that is preempted halfway and starts anew. */
+/* A run that is preempted halfway and starts again. */
 static int preempt(struct weeks_world *w, const struct weeks_task *task, struct weeks_result *r)
 {
   struct weeks_result first = *r;
