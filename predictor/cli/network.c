@@ -32,7 +32,7 @@ struct work {
   const struct ft_network_asked *network;
   ft_site site;
   ft_partition partition;
-  struct ft_joined joined;
+  struct ft_merged_partitions merged;
   ft_policy policy;
   struct ft_mig_table table;
   struct ft_mig_query question;
@@ -64,9 +64,9 @@ static int read_site(struct work *w, struct ft_error *err)
   const ft_request *request = &w->asked->frame->request;
   bool known = fd >= 0 && ft_state_read_site(fd, &w->site, NULL) == 0;
 
-  if (known && ft_decide_partition(fd, &w->site, request, &w->partition, &w->joined, NULL) == 0) {
+  if (known && ft_decide_partition(fd, &w->site, request, &w->partition, &w->merged, NULL) == 0) {
     w->question.partition = &w->partition;
-    w->question.joined = &w->joined;
+    w->question.merged = &w->merged;
   }
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
                     w->asked->frame->description.user_name, &w->policy);
@@ -139,7 +139,7 @@ static void ask(struct work *w)
   const struct ft_network_asked *n = w->network;
 
   w->question.mode = mode_of(w);
-  w->question.mild = n->mild;
+  w->question.advisory = n->advisory;
   w->question.choose = n->mig;
   w->question.gpu = n->mig ? n->mig : "";
   w->question.option = n->option ? n->option : "";
@@ -298,15 +298,15 @@ static void say_instead(struct work *w, ft_network *network)
 {
   struct ft_helper_gpu none, *gpu = w->asked->gpu ? w->asked->gpu : &none;
   struct ft_instead *list = gpu->instead;
-  size_t count =
-      ft_instead_find(&(struct ft_instead_question){ .graph = w->graph,
-                                                     .part = part_of(w),
-                                                     .run = w->run,
-                                                     .bytes = w->place.most_bytes,
-                                                     .probability = ft_mig_probability(&w->policy),
-                                                     .refine = refine,
-                                                     .context = w },
-                      list);
+  size_t count = ft_instead_find(
+      &(struct ft_instead_question){ .graph = w->graph,
+                                     .part = part_of(w),
+                                     .run = w->run,
+                                     .bytes = w->place.most_bytes,
+                                     .probability = ft_mig_target_probability(&w->policy),
+                                     .refine = refine,
+                                     .context = w },
+      list);
   struct ft_buf text;
 
   gpu->instead_count = count;

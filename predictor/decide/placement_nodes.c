@@ -15,7 +15,7 @@ enum { KINDS = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_kind) };
 
 /* ---- what the job is ---- */
 
-const char *ft_placement_tie(const struct ft_placement_requested *asked)
+const char *ft_placement_pinning_option(const struct ft_placement_requested *asked)
 {
   return asked->nodelist      ? "--nodelist"
          : asked->nodefile    ? "--nodefile"
@@ -67,9 +67,9 @@ uint64_t ft_placement_hosts(const char *list)
 
 void ft_placement_apply(const ft_network *network, struct ft_placement_requested *asked)
 {
-  enum ft_gpus option = network ? ft_gpu_request_named(network->option) : FT_GPU_REQUEST_OPTIONS;
+  enum ft_gpu_option option = network ? ft_gpu_option_from_name(network->option) : FT_GPU_OPTIONS;
 
-  if (option < FT_GPU_REQUEST_OPTIONS && !network->error[0])
+  if (option < FT_GPU_OPTIONS && !network->error[0])
     asked->gpus.value[option] = network->value;
 }
 
@@ -83,20 +83,20 @@ static double tasks_of_job(const ft_request *r)
   return r->tasks_per_node ? nodes * r->tasks_per_node : nodes;
 }
 
-double ft_placement_cpus_of(const ft_request *r, const ft_partition *p)
+double ft_placement_cpu_count(const ft_request *r, const ft_partition *p)
 {
   return fmax(tasks_of_job(r) * (r->cpus_per_task ? r->cpus_per_task : 1),
               (double)(r->nodes ? r->nodes : 1) * (double)ft_sizing_cpus_of_gpus(r, p));
 }
 
-double ft_placement_cpus_on_one(const ft_request *r, const ft_partition *p)
+double ft_placement_cpus_per_node(const ft_request *r, const ft_partition *p)
 {
   return fmax((double)(r->cpus_per_task ? r->cpus_per_task : 1) *
                   (r->tasks_per_node ? r->tasks_per_node : 1),
               (double)ft_sizing_cpus_of_gpus(r, p));
 }
 
-double ft_placement_nodes_of(const ft_request *r, double cpus)
+double ft_placement_node_count(const ft_request *r, double cpus)
 {
   double nodes = r->nodes ? r->nodes : 1, per_task = r->cpus_per_task ? r->cpus_per_task : 1;
   double fit = floor(cpus / per_task);
@@ -121,8 +121,8 @@ static bool able(const struct ft_placement_question *q, const ft_node_kind *kind
 {
   const ft_request *r = &q->submission->request;
 
-  return ft_gres_allows(q->asked.gpus.value[FT_GPU_REQUEST_GRES], kind) &&
-         ft_gpu_request_allow(&q->asked.gpus, r->tasks_per_node ? r->tasks_per_node : 1, kind);
+  return ft_gres_allows(q->asked.gpus.value[FT_GPU_OPTION_GRES], kind) &&
+         ft_gpu_request_fits_node(&q->asked.gpus, r->tasks_per_node ? r->tasks_per_node : 1, kind);
 }
 
 /* CPUs of a node that the partition lets jobs have. */
@@ -205,10 +205,10 @@ static const char *too_few(const struct ft_placement_question *q, const ft_parti
     }
   if (nodes > 0 && nodes < r->nodes)
     return "too few nodes";
-  return known && cpus > 0 && cpus < ft_placement_cpus_of(r, p) ? "too few CPUs" : NULL;
+  return known && cpus > 0 && cpus < ft_placement_cpu_count(r, p) ? "too few CPUs" : NULL;
 }
 
-const char *ft_placement_doubt(const struct ft_placement_question *q, size_t partition)
+const char *ft_placement_unknown_condition(const struct ft_placement_question *q, size_t partition)
 {
   const ft_partition *p = &q->evidence->partition[partition];
   const struct ft_partition_access *access = &q->evidence->access[partition];
@@ -225,30 +225,30 @@ const char *ft_placement_doubt(const struct ft_placement_question *q, size_t par
              : NULL;
 }
 
-const char *ft_placement_obstacle(const struct ft_placement_question *q, const ft_partition *p,
-                                  const struct ft_row_nodes *n)
+const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
+                                         const ft_partition *p, const struct ft_row_nodes *n)
 {
   const ft_request *r = &q->submission->request;
-  enum ft_gpus by = ft_gpu_request_find(&q->asked.gpus);
+  enum ft_gpu_option by = ft_gpu_request_find(&q->asked.gpus);
   bool whole = p->nodes_count < KINDS;
   const char *few = whole ? too_few(q, p) : NULL;
 
   if (p->closed)
     return "it starts no jobs now";
   /* beside --ntasks, --ntasks-per-node is only the most that a node gets */
-  if (n->most_cpus && (r->tasks ? r->cpus_per_task : ft_placement_cpus_on_one(r, p)) > n->most_cpus)
+  if (n->most_cpus &&
+      (r->tasks ? r->cpus_per_task : ft_placement_cpus_per_node(r, p)) > n->most_cpus)
     return "too few CPUs";
   if (p->most_nodes && r->nodes > p->most_nodes)
     return "too few nodes";
   if (r->gpus_per_node && p->nodes_count && !n->gpus)
     return "no GPUs";
   if (n->most_cpus && !n->able)
-    return by < FT_GPU_REQUEST_OPTIONS && by != FT_GPU_REQUEST_GRES
-               ? "no node has the GPUs it asks for"
-               : "no node has what --gres asks for";
+    return by < FT_GPU_OPTIONS && by != FT_GPU_OPTION_GRES ? "no node has the GPUs it asks for"
+                                                           : "no node has what --gres asks for";
   if (whole && n->most_cpus &&
-      !ft_gpu_request_suffice(&q->asked.gpus, r->nodes ? r->nodes : 1, (uint64_t)tasks_of_job(r), p,
-                              r->constraint))
+      !ft_gpu_request_fits_partition(&q->asked.gpus, r->nodes ? r->nodes : 1,
+                                     (uint64_t)tasks_of_job(r), p, r->constraint))
     return "it has not the GPUs it asks for";
   if (few)
     return few;

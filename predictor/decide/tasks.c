@@ -169,8 +169,9 @@ static size_t choose(const ft_submission *s, const char *array, uint32_t index[T
   return list->index_count;
 }
 
-void ft_tasks_note(const struct ft_submission_decision *decision, const struct ft_known *known,
-                   const ft_submission *s, const char *array, ft_task_predictions *out)
+void ft_task_predictions_fill(const struct ft_submission_decision *decision,
+                              const struct ft_submission_knowledge *known, const ft_submission *s,
+                              const char *array, ft_task_predictions *out)
 {
   const struct ft_array_estimates *done = decision->question.elements;
   uint32_t index[TASKS], tasks = ft_array_count(array);
@@ -179,7 +180,7 @@ void ft_tasks_note(const struct ft_submission_decision *decision, const struct f
 
   _Static_assert(LOOKED_AT <= TASKS && ROWS <= UINT16_MAX, "what tasks differ in is carried");
   clear(out);
-  if (!decision->plan.claimed || !done || done->count < 2)
+  if (!decision->sizing.has_estimate || !done || done->count < 2)
     return;
   noted.count = 0;
   /* the model of an app that borrows is another one's by now */
@@ -198,7 +199,7 @@ void ft_tasks_note(const struct ft_submission_decision *decision, const struct f
   fill(&noted, out);
 }
 
-bool ft_tasks_shrink(ft_task_predictions *out, unsigned attempt)
+bool ft_task_predictions_shrink(ft_task_predictions *out, unsigned attempt)
 {
   const bool thins = attempt > COARSENINGS;
   ft_task_predictions from = *out;

@@ -45,7 +45,7 @@ static int add_network(struct ft_buf *out, const struct ft_network_asked *networ
     return 0;
   return add_string(out, 'f', network->file) < 0 || add_string(out, 'g', network->mig) < 0 ||
                  add_string(out, 'm', network->mode) < 0 ||
-                 add_string(out, 'n', network->mild) < 0 ||
+                 add_string(out, 'n', network->advisory) < 0 ||
                  add_string(out, 'o', network->option) < 0 ||
                  add_string(out, 'v', network->value) < 0
              ? -1
@@ -98,7 +98,7 @@ static const char **string_field(struct ft_helper_message *out, char letter)
   case 'm':
     return &n->mode;
   case 'n':
-    return &n->mild;
+    return &n->advisory;
   case 'o':
     return &n->option;
   case 'v':

@@ -20,7 +20,7 @@ struct ft_network_asked {
   const char *file;   /* --predict-model */
   const char *mig;    /* --predict-mig: a GPU, or "" for any */
   const char *mode;   /* as typed, by name; NULL: the policy's */
-  const char *mild;   /* not NULL: Slurm would not heed a rejection, so there is none */
+  const char *advisory; /* not NULL: Slurm would not heed a rejection, so there is none */
   const char *option; /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node" */
   const char *value;  /* what it says there */
 };

@@ -679,7 +679,7 @@ static void elements_that_do_not_differ_are_estimated_once(void **state)
 
 /* ---- what each task is told ---- */
 
-static struct ft_known known;
+static struct ft_submission_knowledge known;
 static struct ft_submission_decision decided;
 
 /* RUNS of the app "x", whose peak is 20 MiB a unit of "n". */
@@ -724,7 +724,7 @@ static double decide_array(const char *script, const char *array)
                                        &known.evidence.facts));
   ft_submission_decide(&question, &decided);
   begun = clock();
-  ft_tasks_note(&decided, &known, &out, array, &out.tasks);
+  ft_task_predictions_fill(&decided, &known, &out, array, &out.tasks);
   return (double)(clock() - begun) / CLOCKS_PER_SEC;
 }
 
@@ -793,16 +793,16 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
   assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
                                        &known.evidence.facts));
   decided.question.elements = &known.evidence.elements;
-  ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
+  ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 300);
   assert_int_equal(out.tasks.p50_bytes_count, 2);
   assert_true(median_of(7) < 0.2 * median_of(8));
   /* those whose file nobody looked at have none, and of a very long array the others do */
   out.elements[0].index_count = out.elements[0].value_count = 200;
-  ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
+  ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 200);
   assert_true(median_of(250) == 0);
-  ft_tasks_note(&decided, &known, &out, "0-99999", &out.tasks);
+  ft_task_predictions_fill(&decided, &known, &out, "0-99999", &out.tasks);
   assert_int_equal(out.tasks.index_count, 200);
 }
 
@@ -826,7 +826,7 @@ static void predictions_shrink_until_they_fit(void **state)
     fewest = out.tasks.index_count;
     if (!attempt)
       print_message("# %zu bytes in the environment\n", text.length);
-  } while (ft_tasks_shrink(&out.tasks, ++attempt));
+  } while (ft_task_predictions_shrink(&out.tasks, ++attempt));
   assert_int_equal(out.tasks.index_count, 1);
   assert_true(attempt < 20);
   ft_buf_free(&text);

@@ -109,8 +109,8 @@ static void resources_are_of_a_name_a_type_and_a_count(void **state)
   /* where the list was cut nothing is missing for certain */
   kind.gres_cut = true;
   assert_true(ft_gres_allows("gpu:h100", &kind));
-  assert_true(ft_gpu_request_allow(
-      &(struct ft_gpu_request_asked){ .value = { [FT_GPU_REQUEST_NODE] = "h100:1" } }, 1, &kind));
+  assert_true(ft_gpu_request_fits_node(
+      &(struct ft_gpu_request){ .value = { [FT_GPU_OPTION_NODE] = "h100:1" } }, 1, &kind));
 }
 
 int main(void)

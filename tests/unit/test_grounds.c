@@ -13,7 +13,7 @@ enum { RUNS = 42 };
 
 static ft_site site = { .schema = FT_SCHEMA, .rule = FT_RULE_RSS, .memory_is_consumable = true };
 static ft_submission submission;
-static struct ft_known known;
+static struct ft_submission_knowledge known;
 static struct ft_submission_decision decided;
 static struct ft_grounds grounds;
 
