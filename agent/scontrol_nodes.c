@@ -88,7 +88,7 @@ static double seconds_of(struct ft_text word)
 {
   double seconds;
 
-  return ft_units_seconds(word, &seconds) ? seconds : 0;
+  return ft_units_parse_seconds(word, &seconds) ? seconds : 0;
 }
 
 static void take_partition(struct ft_text line, const struct ft_slurm_config *config,

@@ -113,7 +113,7 @@ int ft_sweep_step(struct ft_sweep *sweep, struct ft_store *store, struct ft_erro
     if (status <= 0)
       return status;
     (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%" PRIu32, sweep->uid);
-    sweep->folder = ft_io_folder(sweep->state_fd, path);
+    sweep->folder = ft_io_open_directory(sweep->state_fd, path);
   }
   if (sweep->folder && sweep_folder(sweep))
     return 1;

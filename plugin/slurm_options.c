@@ -126,7 +126,7 @@ static bool memory_of(const char *value, uint64_t *bytes)
 
   if (text.end > text.at && text.end[-1] == '?')
     text.end--;
-  return value && ft_units_bytes(text, FT_MIB, bytes);
+  return value && ft_units_parse_bytes(text, FT_MIB, bytes);
 }
 
 static void read_memory(const struct ft_slurm_options *bridge, ft_request *out)
@@ -215,7 +215,7 @@ void ft_slurm_options_request(const struct ft_slurm_options *bridge, bool local,
   (void)ft_string_copy(value[FT_OPTION_GRES], out->gres, sizeof out->gres);
   out->gpus_per_node = ft_gpu_request_per_node(&asked, out);
   if (value[FT_OPTION_TIME])
-    (void)ft_units_seconds(ft_text_from(value[FT_OPTION_TIME]), &out->time_limit_seconds);
+    (void)ft_units_parse_seconds(ft_text_from(value[FT_OPTION_TIME]), &out->time_limit_seconds);
   if (out->command == FT_COMMAND_SBATCH && value[FT_OPTION_ARRAY])
     out->array_tasks = ft_array_count(value[FT_OPTION_ARRAY]);
 }

@@ -234,7 +234,7 @@ void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *
   find_user(bridge, out);
   if (out->request.array_tasks)
     out->description.array = bridge->value[FT_OPTION_ARRAY];
-  ft_io_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
+  ft_io_job_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
   (void)ft_slurm_options_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   out->description.exported =
       (struct ft_export){ bridge->value[FT_OPTION_EXPORT], (const char *const *)environ };

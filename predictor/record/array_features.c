@@ -17,7 +17,7 @@ bool ft_feature_parse(const char *value, double *number)
 
   if (ft_text_is_double(text, number))
     return true;
-  if (!ft_units_bytes(text, 1, &bytes))
+  if (!ft_units_parse_bytes(text, 1, &bytes))
     return false;
   *number = (double)bytes;
   return true;

@@ -121,7 +121,7 @@ static void clean(const pb_msgdesc_t *fields, void *message)
       char *at = (char *)field.pData + (size_t)i * field.data_size;
 
       if (PB_LTYPE(field.type) == PB_LTYPE_STRING)
-        ft_utf8_clean(at);
+        ft_utf8_make_printable(at);
       else if (PB_LTYPE(field.type) == PB_LTYPE_SUBMESSAGE)
         clean(field.submsg_desc, at);
     }

@@ -42,7 +42,7 @@ enum ft_record {
 int ft_record_encode(enum ft_record record, const void *message, struct ft_buf *out,
                      struct ft_error *err);
 
-/* Clean all text in MESSAGE (ft_utf8_clean). */
+/* Clean all text in MESSAGE (ft_utf8_make_printable). */
 void ft_record_clean(enum ft_record record, void *message);
 
 /*

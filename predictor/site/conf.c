@@ -147,13 +147,13 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
     cfg_error(cfg, "memory_rule: expected auto, none, rss, pss or cgroup, not \"%s\"", text);
     return -1;
   case KEY_BYTES:
-    if (ft_units_bytes(ft_text_from(text), FT_MIB, &bytes) && (double)bytes >= key->low &&
+    if (ft_units_parse_bytes(ft_text_from(text), FT_MIB, &bytes) && (double)bytes >= key->low &&
         (double)bytes <= key->high)
       return 0;
     cfg_error(cfg, "%s: expected a size such as 100M or 4G, not \"%s\"", key->name, text);
     return -1;
   case KEY_PERIOD:
-    if (ft_units_period(ft_text_from(text), &seconds) &&
+    if (ft_units_parse_period(ft_text_from(text), &seconds) &&
         (seconds == 0 || (seconds >= key->low && seconds <= key->high)))
       return 0;
     cfg_error(cfg,
@@ -303,7 +303,7 @@ static uint64_t bytes_of(cfg_t *cfg, const char *key)
 {
   uint64_t bytes = 0;
 
-  (void)ft_units_bytes(ft_text_from(cfg_getstr(cfg, key)), FT_MIB, &bytes);
+  (void)ft_units_parse_bytes(ft_text_from(cfg_getstr(cfg, key)), FT_MIB, &bytes);
   return bytes;
 }
 
@@ -506,7 +506,7 @@ static void read_numbers(cfg_t *cfg, struct ft_config *config)
   if (SET(cfg, "max_runs"))
     config->max_runs = (uint64_t)cfg_getint(cfg, "max_runs");
   if (SET(cfg, "max_age"))
-    (void)ft_units_period(ft_text_from(cfg_getstr(cfg, "max_age")), &config->max_age_seconds);
+    (void)ft_units_parse_period(ft_text_from(cfg_getstr(cfg, "max_age")), &config->max_age_seconds);
   if (SET(cfg, "max_apps"))
     config->max_apps = (uint64_t)cfg_getint(cfg, "max_apps");
   if (SET(cfg, "user_apps"))

@@ -110,7 +110,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .app_count = q->app_count };
 
   (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
-  ft_io_directory(q->asked.directory, q->directory, sizeof q->directory);
+  ft_io_job_directory(q->asked.directory, q->directory, sizeof q->directory);
   if (q->directory[0])
     what.directory = q->directory;
   if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)

@@ -459,7 +459,7 @@ int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *e
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (words[i].text && !ft_string_copy(words[i].text, words[i].out, words[i].size))
       return ft_error_set(err, "--%s: longer than %zu bytes", words[i].name, words[i].size - 1);
-  if (a->time && !ft_units_seconds(ft_text_from(a->time), &r->time_limit_seconds))
+  if (a->time && !ft_units_parse_seconds(ft_text_from(a->time), &r->time_limit_seconds))
     return ft_error_set(err, "--time=%s: expected minutes, h:min:s or d-h:min:s", a->time);
   if ((a->nodes && least_nodes(a->nodes, &r->nodes, err) < 0) ||
       (a->array && count_elements(a->array, &r->array_tasks, err) < 0) || fill_gpus(a, r, err) < 0)
