@@ -65,7 +65,7 @@ static void clean(int folder, const char *name)
   pb_size_t kept = 0;
   struct ft_error err;
 
-  if (!kin || ft_record_read(FT_RECORD_KIN, folder, name, kin, &err) < 0)
+  if (!kin || ft_record_read(FT_RECORD_SIMILAR_APPS, folder, name, kin, &err) < 0)
     goto out;
   for (pb_size_t i = 0; i < kin->apps_count; i++)
     if (has_model(folder, kin->apps[i].app))
@@ -75,7 +75,7 @@ static void clean(int folder, const char *name)
   kin->apps_count = kept;
   if (!kept)
     (void)unlinkat(folder, name, 0);
-  else if (ft_record_write(FT_RECORD_KIN, kin, folder, name, 0644, &err) < 0)
+  else if (ft_record_write(FT_RECORD_SIMILAR_APPS, kin, folder, name, 0644, &err) < 0)
     ft_log(LOG_WARNING, "%s", err.text);
 out:
   free(kin);

@@ -322,7 +322,7 @@ static void tell_rejected(const struct prediction *w)
   struct stat st;
 
   if (fstat(w->state_fd, &st) < 0 ||
-      snprintf(path, sizeof path, "%s" FT_STATE_ASK_SUFFIX, socket) >= (int)sizeof path)
+      snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, socket) >= (int)sizeof path)
     return;
   question.state_device = st.st_dev;
   question.state_inode = st.st_ino;

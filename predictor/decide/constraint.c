@@ -62,7 +62,7 @@ static bool either(struct reading *r, int depth)
   return found;
 }
 
-bool ft_constraint_allows(const char *constraint, const ft_node_kind *kind)
+bool ft_constraint_allows(const char *constraint, const ft_node_type *kind)
 {
   struct reading r = { .rest = ft_text_from(constraint), .features = kind->features };
   bool found;
@@ -143,12 +143,12 @@ static uint64_t count_of(const struct resource *asked, const char *list)
   return count;
 }
 
-bool ft_gres_allows(const char *gres, const ft_node_kind *kind)
+bool ft_gres_allows(const char *gres, const ft_node_type *kind)
 {
   struct ft_text rest = ft_text_from(gres), piece;
   struct resource asked;
 
-  if (kind->gres_cut)
+  if (kind->gres_truncated)
     return true;
   while (ft_text_until(&rest, ',', &piece))
     if (read_resource(piece, &asked) && !ft_text_equals(asked.name, "none") &&
@@ -158,9 +158,9 @@ bool ft_gres_allows(const char *gres, const ft_node_kind *kind)
 }
 
 bool ft_gpu_request_fits_node(const struct ft_gpu_request *asked, uint64_t tasks,
-                              const ft_node_kind *kind)
+                              const ft_node_type *kind)
 {
-  for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS && !kind->gres_cut; i++) {
+  for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS && !kind->gres_truncated; i++) {
     struct ft_text rest = ft_text_from(asked->value[i]), piece;
     uint64_t times = i == FT_GPU_OPTION_TASK || i == FT_GPU_OPTION_TRES ? tasks : 1;
     struct resource one;
@@ -186,9 +186,9 @@ static bool suffices(enum ft_gpu_option option, const char *value, uint64_t time
     if (!read_gpus(option, piece, &one))
       continue;
     for (size_t i = 0; i < partition->nodes_count; i++) {
-      const ft_node_kind *kind = &partition->nodes[i];
+      const ft_node_type *kind = &partition->nodes[i];
 
-      if (kind->gres_cut)
+      if (kind->gres_truncated)
         return true;
       if (ft_constraint_allows(constraint, kind))
         count += kind->count * count_of(&one, kind->gres);

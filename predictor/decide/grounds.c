@@ -325,7 +325,7 @@ static void say_features(struct grounds *g)
 
     say(g, "%s%s", separator, f->name);
     separator = ", ";
-    if (f->per_element) {
+    if (f->per_task) {
       say(g, " (of each task)");
       continue;
     }
@@ -333,10 +333,10 @@ static void say_features(struct grounds *g)
       show_number(f->name, f->number, text, sizeof text);
     say(g, "=%s", f->has_number ? text : f->category);
   }
-  for (size_t i = 0; i < s->elements_count; i++) {
-    if (ft_feature_find(s->features, s->features_count, s->elements[i].feature))
+  for (size_t i = 0; i < s->task_values_count; i++) {
+    if (ft_feature_find(s->features, s->features_count, s->task_values[i].feature))
       continue;
-    say(g, "%s%s (of each task)", separator, s->elements[i].feature);
+    say(g, "%s%s (of each task)", separator, s->task_values[i].feature);
     separator = ", ";
   }
   if (separator[0] != ',')
@@ -347,8 +347,8 @@ static bool has_feature(const ft_submission *s, const char *name)
 {
   bool found = ft_feature_find(s->features, s->features_count, name);
 
-  for (size_t i = 0; i < s->elements_count; i++)
-    found |= strcmp(s->elements[i].feature, name) == 0;
+  for (size_t i = 0; i < s->task_values_count; i++)
+    found |= strcmp(s->task_values[i].feature, name) == 0;
   return found;
 }
 

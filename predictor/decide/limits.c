@@ -57,7 +57,7 @@ bool ft_sizing_exclusive(const struct ft_decision_input *q)
 /* ---- whole cores ---- */
 
 /* The threads of a core of KIND that the job uses. */
-static uint64_t threads_of(const ft_request *r, const ft_node_kind *kind)
+static uint64_t threads_of(const ft_request *r, const ft_node_type *kind)
 {
   uint64_t threads = kind->threads_per_core ? kind->threads_per_core : 1;
 
@@ -65,7 +65,7 @@ static uint64_t threads_of(const ft_request *r, const ft_node_kind *kind)
 }
 
 /* The CPUs of a whole node of KIND, but for threads that the job leaves idle: they do not count. */
-static uint64_t whole_node_cpus(const ft_request *r, const ft_node_kind *kind)
+static uint64_t whole_node_cpus(const ft_request *r, const ft_node_type *kind)
 {
   return kind->cpus / (kind->threads_per_core ? kind->threads_per_core : 1) * threads_of(r, kind);
 }
@@ -80,13 +80,13 @@ static uint64_t largest_cpus(const ft_request *r, const ft_partition *partition)
 
     most = cpus > most ? cpus : most;
   }
-  if (partition && partition->most_cpus && partition->most_cpus < most)
-    most = partition->most_cpus;
+  if (partition && partition->max_cpus && partition->max_cpus < most)
+    most = partition->max_cpus;
   return most;
 }
 
 /* The CPUs that count on a node of KIND in the partition, whose nodes have up to NODE_CPUS. */
-static uint64_t counted_cpus(const struct ft_decision_input *q, const ft_node_kind *kind,
+static uint64_t counted_cpus(const struct ft_decision_input *q, const ft_node_type *kind,
                              uint64_t node_cpus)
 {
   const ft_partition *p = q->partition;
@@ -109,7 +109,7 @@ struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
 
   for (int pass = 0; pass < 2 && q->partition && !n.largest_bytes; pass++)
     for (size_t i = 0; i < q->partition->nodes_count; i++) {
-      const ft_node_kind *kind = &q->partition->nodes[i];
+      const ft_node_type *kind = &q->partition->nodes[i];
       uint64_t cpus = counted_cpus(q, kind, node_cpus);
 
       /* where no node has as many CPUs, and what --constraint asks for, all count: Slurm says so */

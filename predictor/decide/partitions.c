@@ -10,14 +10,14 @@
 #include "predictor/decide/sizing.h"
 #include "predictor/record/state_files.h"
 
-enum { MOST_NODES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_kind) };
+enum { MOST_NODES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
 
 /* Add the nodes of OTHER to INTO; where there is no place, the largest take that of smaller ones.
  */
 static void join_nodes(ft_partition *into, const ft_partition *other)
 {
   for (size_t i = 0; i < other->nodes_count; i++) {
-    const ft_node_kind *kind = &other->nodes[i];
+    const ft_node_type *kind = &other->nodes[i];
     size_t least = 0;
 
     if (into->nodes_count < MOST_NODES) {

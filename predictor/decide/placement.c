@@ -72,7 +72,7 @@ static void fill_free(const struct ft_placement_question *q, const ft_partition 
                       const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
-  bool nodes = n->idle_nodes >= ft_placement_node_count(r, n->most_cpus);
+  bool nodes = n->idle_nodes >= ft_placement_node_count(r, n->max_cpus);
   bool cpus = n->idle_cpus >= ft_placement_cpu_count(r, p) &&
               n->most_idle >= ft_placement_cpus_per_node(r, p);
 
@@ -105,7 +105,7 @@ static void fill_price(const struct ft_placement_question *q, const ft_partition
 {
   const ft_request *r = &q->submission->request;
   const ft_platforms *all = &q->evidence->platforms;
-  double nodes = ft_placement_node_count(r, n->most_cpus), units = 0;
+  double nodes = ft_placement_node_count(r, n->max_cpus), units = 0;
   size_t i = 0;
 
   row->price_each = row->price = -1;
@@ -115,7 +115,7 @@ static void fill_price(const struct ft_placement_question *q, const ft_partition
     return;
   switch (all->platforms[i].price_unit) {
   case FT_PRICE_CPU:
-    units = r->exclusive || p->exclusive ? nodes * n->most_cpus : ft_placement_cpu_count(r, p);
+    units = r->exclusive || p->exclusive ? nodes * n->max_cpus : ft_placement_cpu_count(r, p);
     break;
   case FT_PRICE_NODE:
     units = nodes;

@@ -11,7 +11,7 @@
  */
 struct ft_row_nodes {
   uint64_t memory_bytes; /* of the largest that has CPUs enough */
-  uint32_t most_cpus, idle_nodes, idle_cpus;
+  uint32_t max_cpus, idle_nodes, idle_cpus;
   uint32_t most_idle;  /* CPUs on one node, as far as it is known */
   bool gpus, able, up; /* some have GPUs; have what is asked for; are up or it is not known */
   bool idle_known;

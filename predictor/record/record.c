@@ -40,7 +40,7 @@ static const struct kind {
   [FT_RECORD_PERFORMANCE] = { "performance", ft_performance_fields,
                               offsetof(ft_performance, schema) },
   [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) },
-  [FT_RECORD_KIN] = { "kin", ft_similar_apps_fields, offsetof(ft_similar_apps, schema) },
+  [FT_RECORD_SIMILAR_APPS] = { "kin", ft_similar_apps_fields, offsetof(ft_similar_apps, schema) },
   [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) },
   [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) },
   [FT_RECORD_QUESTION] = { "question", ft_question_fields, offsetof(ft_question, schema) },

@@ -104,7 +104,7 @@ static int rising_value(const void *a, const void *b)
 }
 
 /* At most LIMIT (2 or more) of E's indices, from the smallest value to the largest. */
-static size_t by_size(const ft_elements *e, uint32_t *index, size_t limit)
+static size_t by_size(const ft_task_values *e, uint32_t *index, size_t limit)
 {
   struct sized sorted[sizeof e->index / sizeof *e->index];
   size_t known = e->index_count;
@@ -126,15 +126,15 @@ size_t ft_array_choose(const char *list, const ft_submission *submission, uint32
 {
   size_t lists = 0, share, taken;
 
-  for (size_t i = 0; i < submission->elements_count; i++)
-    lists += submission->elements[i].index_count > 1;
+  for (size_t i = 0; i < submission->task_values_count; i++)
+    lists += submission->task_values[i].index_count > 1;
   if (!lists || ft_array_count(list) <= limit)
     return ft_array_spread(list, index, limit);
   share = limit / 2 / lists;
   if (share < 2)
     share = 2;
   taken = ft_array_spread(list, index, limit - share * lists);
-  for (size_t i = 0; i < submission->elements_count; i++)
-    taken += by_size(&submission->elements[i], index + taken, share);
+  for (size_t i = 0; i < submission->task_values_count; i++)
+    taken += by_size(&submission->task_values[i], index + taken, share);
   return tidy(index, taken);
 }

@@ -531,17 +531,17 @@ static void append_request(ft_submission *out)
 /* The index itself counts where nothing that it stands in is a number. */
 static void append_index(ft_submission *out)
 {
-  ft_feature feature = { .name = FT_ARRAY_FEATURE, .category = "%a", .per_element = true };
+  ft_feature feature = { .name = FT_ARRAY_FEATURE, .category = "%a", .per_task = true };
   pb_size_t count = out->features_count;
   ft_feature first[FT_FEATURES];
   const uint32_t one = 1;
 
   memcpy(first, out->features, sizeof first);
-  ft_features_of_element(first, &count, FT_FEATURES, NULL, 0, &one);
+  ft_features_of_task(first, &count, FT_FEATURES, NULL, 0, &one);
   for (size_t i = 0; i < out->features_count; i++) {
     const ft_feature *f = ft_feature_find(first, count, out->features[i].name);
 
-    if (out->features[i].per_element && f && f->has_number)
+    if (out->features[i].per_task && f && f->has_number)
       return;
   }
   append(out, &feature, 1, FT_FEATURES);

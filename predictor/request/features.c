@@ -135,7 +135,7 @@ static bool take_indexed(struct ft_found *found, const char *name, const char *v
   }
   if (text && ft_is_category(text) &&
       ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, text))
-    found->features[found->count - 1].per_element = true;
+    found->features[found->count - 1].per_task = true;
   return true;
 }
 

@@ -226,7 +226,7 @@ static void it_fits_where_memory_time_and_nodes_suffice(void **state)
 static void a_constraint_leaves_the_nodes_that_have_it(void **state)
 {
   struct scene *c = make();
-  ft_node_kind *kind = c->v.partition[MIXED].nodes;
+  ft_node_type *kind = c->v.partition[MIXED].nodes;
 
   (void)state;
   for (size_t i = 0; i < PARTITIONS; i++)
@@ -278,7 +278,7 @@ static void what_cannot_start_there_is_not_advised(void **state)
   assert_true(look(c, MIXED)->fits);
   assert_int_equal(look(c, MIXED)->memory_bytes, 2000ull << 20);
   fast->nodes[0].has_down_nodes = false;
-  fast->most_nodes = 2;
+  fast->max_nodes = 2;
   c->s.request.nodes = 2;
   assert_null(look(c, FAST)->blocking_reason);
   c->s.request.nodes = 3;
@@ -298,13 +298,13 @@ static void what_cannot_start_there_is_not_advised(void **state)
 static void idle_cpus_here_and_there_are_not_free_for_one_task(void **state)
 {
   struct scene *c = make();
-  ft_node_kind *kind = &c->v.partition[FAST].nodes[0];
+  ft_node_type *kind = &c->v.partition[FAST].nodes[0];
 
   (void)state;
   c->s.request.cpus_per_task = 8;
   assert_true(look(c, FAST)->free_known && look(c, FAST)->free);
   kind->has_most_idle_cpus = true;
-  kind->most_idle_cpus = 5;
+  kind->max_idle_cpus = 5;
   assert_true(look(c, FAST)->free_known);
   assert_false(look(c, FAST)->free);
   c->s.request.cpus_per_task = 5;

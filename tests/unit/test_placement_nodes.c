@@ -106,16 +106,16 @@ static void what_nodes_without_the_gpus_have_does_not_count(void **state)
   p.nodes[1].idle_nodes = 2;
   p.nodes[0].idle_nodes = p.nodes[0].idle_cpus = 0;
   n = ft_placement_nodes(&c->q, &p, "old");
-  assert_true(n.memory_bytes == UINT64_C(64000) << 20 && n.most_cpus == 64 && n.idle_nodes == 2);
+  assert_true(n.memory_bytes == UINT64_C(64000) << 20 && n.max_cpus == 64 && n.idle_nodes == 2);
   c->s.request.gpus_per_node = 1;
   c->q.asked.gpus.value[FT_GPU_OPTION_NODE] = "a100:1";
   n = ft_placement_nodes(&c->q, &p, "old");
-  assert_true(n.memory_bytes == UINT64_C(8000) << 20 && n.most_cpus == 8 && n.idle_nodes == 0);
+  assert_true(n.memory_bytes == UINT64_C(8000) << 20 && n.max_cpus == 8 && n.idle_nodes == 0);
   assert_null(ft_placement_blocking_reason(&c->q, &p, &n));
   c->q.asked.gpus.value[FT_GPU_OPTION_NODE] = NULL;
   c->q.asked.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100:1";
   n = ft_placement_nodes(&c->q, &p, "old");
-  assert_true(n.most_cpus == 8 && n.idle_nodes == 0);
+  assert_true(n.max_cpus == 8 && n.idle_nodes == 0);
   /* that they are up is nothing to it, either */
   p.nodes[0].has_down_nodes = true;
   p.nodes[0].down_nodes = 2;
@@ -223,7 +223,7 @@ static void a_partition_gives_so_many_cpus_of_a_node(void **state)
   ft_partition p = with_gres("");
 
   (void)state;
-  p.most_cpus = 4;
+  p.max_cpus = 4;
   c->s.request.cpus_per_task = 4;
   assert_null(blocking_reason(c, &p));
   c->s.request.cpus_per_task = 5;
