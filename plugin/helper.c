@@ -283,7 +283,7 @@ static int receive(const struct ft_helper *helper, const struct ft_buf *frame,
 }
 
 int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
-                       const ft_request *request, const struct ft_network_asked *asked,
+                       const ft_request *request, const struct ft_network_request *asked,
                        ft_submission *out, ft_network **network, struct ft_error *err)
 {
   ft_answer *described = malloc(sizeof *described);

@@ -92,16 +92,16 @@ static bool has_user_apps(const struct prediction *w)
 }
 
 /* What is asked about a network; false: nothing is, or the user wants no prediction. */
-static bool asks_network(const struct prediction *w, struct ft_network_asked *asked)
+static bool asks_network(const struct prediction *w, struct ft_network_request *asked)
 {
   struct ft_gpu_request gpus = ft_slurm_options_gpus(&w->bridge);
   enum ft_gpu_option which = ft_gpu_request_find(&gpus);
 
   if (!w->options.mig && (!w->options.model || w->options.mode == FT_MODE_OFF))
     return false;
-  *asked = (struct ft_network_asked){ .file = w->options.model,
-                                      .mig = w->options.mig,
-                                      .advisory = w->settings->reject ? NULL : "" };
+  *asked = (struct ft_network_request){ .file = w->options.model,
+                                        .mig = w->options.mig,
+                                        .advisory = w->settings->reject ? NULL : "" };
   if (w->options.mode != FT_MODE_UNSET)
     asked->mode = ft_mode_name(w->options.mode);
   if (which < FT_GPU_OPTIONS) {
@@ -114,7 +114,7 @@ static bool asks_network(const struct prediction *w, struct ft_network_asked *as
 /* By the child, where a user's file has a say. */
 static void describe_files(struct prediction *w)
 {
-  struct ft_network_asked asked;
+  struct ft_network_request asked;
   bool network = asks_network(w, &asked);
   struct ft_helper helper = { .path = w->settings->helper,
                               /* the child need not wait for what has hung already */

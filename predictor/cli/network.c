@@ -29,7 +29,7 @@
 /* All that an answer needs; too large for a stack. */
 struct work {
   const struct ft_helper_question *asked;
-  const struct ft_network_asked *network;
+  const struct ft_network_request *network;
   ft_site site;
   ft_partition partition;
   struct ft_merged_partitions merged;
@@ -104,7 +104,7 @@ static int take_params(struct work *w, struct ft_error *err)
 /* Which GPU it runs on; "cpu" where no GPU is asked for. */
 static int find_gpu(struct work *w, struct ft_error *err)
 {
-  const struct ft_network_asked *n = w->network;
+  const struct ft_network_request *n = w->network;
 
   if (w->question.gpu[0] && !ft_mig_names_gpu(&w->table, w->question.gpu))
     return ft_error_set(err, "--predict-mig=%.64s: expected a GPU with MIG, as a100 or h100-80gb",
@@ -136,7 +136,7 @@ static ft_mode mode_of(const struct work *w)
 
 static void ask(struct work *w)
 {
-  const struct ft_network_asked *n = w->network;
+  const struct ft_network_request *n = w->network;
 
   w->question.mode = mode_of(w);
   w->question.advisory = n->advisory;
@@ -262,7 +262,8 @@ static int read_runs(struct work *w, const ft_submission *submission, struct ft_
   if (!read_gpu_model(w, submission, err))
     return -1;
   known->elements.count =
-      array ? ft_array_choose(array, submission, known->elements.index, FT_ARRAY_ESTIMATES) : 0;
+      array ? ft_array_select_tasks(array, submission, known->elements.index, FT_ARRAY_ESTIMATES)
+            : 0;
   if (ft_model_lookup_evaluate(&known->model, submission, &w->policy, known, &known->facts)) {
     largest = known->elements.count ? ft_decide_largest(&known->elements, &w->policy) : 0;
     w->estimate = known->estimate[largest];

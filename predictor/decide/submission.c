@@ -38,7 +38,8 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
 {
   struct ft_model_lookup *e = &known->evidence;
 
-  e->elements.count = array ? ft_array_choose(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
+  e->elements.count =
+      array ? ft_array_select_tasks(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
   if (ft_model_lookup_find(state_fd, submitter->uid, submitter->name, submitter->data, s,
                            &known->policy, e, err) == 0)
     return 0;

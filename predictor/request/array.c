@@ -20,17 +20,17 @@ static int next_range(struct ft_text *list, struct range *r)
   if (!ft_text_until(list, ',', &piece))
     return 0;
   (void)ft_text_skip(&piece, "[");
-  if (!ft_text_u64(&piece, FT_ARRAY_MOST - 1, &r->low))
+  if (!ft_text_u64(&piece, FT_ARRAY_MAX_SIZE - 1, &r->low))
     return -1;
   high = r->low;
   r->step = 1;
-  if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, FT_ARRAY_MOST - 1, &high))
+  if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, FT_ARRAY_MAX_SIZE - 1, &high))
     return -1;
-  if (ft_text_skip(&piece, ":") && (!ft_text_u64(&piece, FT_ARRAY_MOST, &r->step) || !r->step))
+  if (ft_text_skip(&piece, ":") && (!ft_text_u64(&piece, FT_ARRAY_MAX_SIZE, &r->step) || !r->step))
     return -1;
   (void)ft_text_skip(&piece, "]");
   /* "%4": how many at once */
-  if (ft_text_skip(&piece, "%") && !ft_text_u64(&piece, FT_ARRAY_MOST, &at_once))
+  if (ft_text_skip(&piece, "%") && !ft_text_u64(&piece, FT_ARRAY_MAX_SIZE, &at_once))
     return -1;
   if (ft_text_left(&piece) || high < r->low)
     return -1;
@@ -49,7 +49,7 @@ uint32_t ft_array_count(const char *list)
     total += r.count;
   if (status < 0)
     return 0;
-  return total < FT_ARRAY_MOST ? (uint32_t)total : FT_ARRAY_MOST;
+  return total < FT_ARRAY_MAX_SIZE ? (uint32_t)total : FT_ARRAY_MAX_SIZE;
 }
 
 static int rising(const void *a, const void *b)
@@ -121,8 +121,8 @@ static size_t by_size(const ft_task_values *e, uint32_t *index, size_t limit)
   return limit;
 }
 
-size_t ft_array_choose(const char *list, const ft_submission *submission, uint32_t *index,
-                       size_t limit)
+size_t ft_array_select_tasks(const char *list, const ft_submission *submission, uint32_t *index,
+                             size_t limit)
 {
   size_t lists = 0, share, taken;
 

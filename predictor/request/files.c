@@ -143,9 +143,9 @@ static int look(const struct ft_file_query *query, int directory, double deadlin
     return 1;
   }
   if (fstatat(directory, query->path, &st, 0) < 0)
-    return query->pattern ? ft_tree_pattern(directory, query->path, deadline, sum) : 0;
+    return query->pattern ? ft_tree_add_pattern(directory, query->path, deadline, sum) : 0;
   if (S_ISDIR(st.st_mode) && strcmp(query->counts, "bytes") == 0)
-    return ft_tree_directory(directory, query->path, deadline, sum);
+    return ft_tree_add_directory(directory, query->path, deadline, sum);
   if (!S_ISREG(st.st_mode))
     return 0;
   if (strcmp(query->counts, "bytes") == 0) {

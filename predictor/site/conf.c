@@ -105,7 +105,7 @@ static void on_error(cfg_t *cfg, const char *format, va_list ap)
   parse.failed = true;
   (void)vsnprintf(text, sizeof text, format, ap);
   if (strchr(text, '\n'))
-    line = ft_conf_begin(parse.text, line);
+    line = ft_conf_quote_start_line(parse.text, line);
   for (char *p = text; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 0x7f)
       *p = '?';
@@ -114,7 +114,7 @@ static void on_error(cfg_t *cfg, const char *format, va_list ap)
     (void)ft_string_copy("expected a value or \"}\" before the end of the file", text, sizeof text);
   } else if (strcmp(text, "premature end of file") == 0 ||
              strcmp(text, "unterminated string constant") == 0) {
-    line = ft_conf_open(parse.text);
+    line = ft_conf_unterminated_line(parse.text);
     (void)ft_string_copy("a quoted text begins here and never ends", text, sizeof text);
   } else if (line < cfg->line) {
     (void)ft_string_copy("a quoted text that begins here runs over the end of the line: is its "
@@ -420,7 +420,7 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
   cfg = cfg_init(options, CFGF_NONE);
   length = text.length;
   if (ft_buf_printf(&text, "\n%s = true\n", END_MARK) == 0) {
-    ft_conf_blank(text.data, length);
+    ft_conf_blank_comments(text.data, length);
     stream = fmemopen(text.data, text.length, "r");
   }
   if (!cfg || !stream || !(cfg->filename = strdup(path))) {
@@ -442,7 +442,7 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
   if (status == CFG_SUCCESS && !cfg_size(cfg, END_MARK)) {
     status = CFG_PARSE_ERROR;
     ft_error_set(err, "%s: line %d: a comment begins here and never ends", path,
-                 ft_conf_open(parse.text));
+                 ft_conf_unterminated_line(parse.text));
   } else if (status != CFG_SUCCESS && !parse.failed) {
     ft_error_set(err, "%s: line %d: cannot be understood", path, cfg->line);
   }

@@ -541,7 +541,7 @@ static void the_largest_files_are_among_those_estimated(void **state)
                                                                  : i == 204 ? 1
                                                                             : 1000;
   }
-  count = ft_array_choose("0-299", &out, index, COUNT_OF(index));
+  count = ft_array_select_tasks("0-299", &out, index, COUNT_OF(index));
   assert_true(count > 8 && count <= COUNT_OF(index));
   for (size_t i = 0; i < count; i++) {
     smallest |= index[i] == 204;
@@ -549,13 +549,13 @@ static void the_largest_files_are_among_those_estimated(void **state)
     assert_true(!i || index[i] > index[i - 1]);
   }
   assert_true(smallest && largest);
-  assert_int_equal(ft_array_choose("0-9", &out, index, COUNT_OF(index)), 10);
+  assert_int_equal(ft_array_select_tasks("0-9", &out, index, COUNT_OF(index)), 10);
   /* of two features the largest of each */
   out.task_values[1] = out.task_values[0];
   out.task_values[1].value[117] = 1000;
   out.task_values[1].value[42] = 1e9F;
   out.task_values_count = 2;
-  count = ft_array_choose("0-299", &out, index, COUNT_OF(index));
+  count = ft_array_select_tasks("0-299", &out, index, COUNT_OF(index));
   assert_true(count > 8 && count <= COUNT_OF(index));
   largest = smallest = false;
   for (size_t i = 0; i < count; i++) {
@@ -634,7 +634,7 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-10");
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;
-  elements.count = ft_array_choose("1-10", &out, elements.index, FT_ARRAY_ESTIMATES);
+  elements.count = ft_array_select_tasks("1-10", &out, elements.index, FT_ARRAY_ESTIMATES);
   assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 10);
   largest = ft_decide_largest(&elements, &policy);
@@ -674,7 +674,7 @@ static void elements_that_do_not_differ_are_estimated_once(void **state)
 
   (void)state;
   describe("./x --n 3\n", NULL);
-  elements.count = ft_array_choose("0-3999999", &out, elements.index, FT_ARRAY_ESTIMATES);
+  elements.count = ft_array_select_tasks("0-3999999", &out, elements.index, FT_ARRAY_ESTIMATES);
   assert_int_equal(elements.count, FT_ARRAY_ESTIMATES);
   assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 1);
@@ -724,7 +724,7 @@ static double decide_array(const char *script, const char *array)
   describe(script, array);
   out.request.array_tasks = ft_array_count(array);
   known.evidence.elements.count =
-      ft_array_choose(array, &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
+      ft_array_select_tasks(array, &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
   assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
                                        &known.evidence.facts));
   ft_submission_decide(&question, &decided);
@@ -794,7 +794,7 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
     out.task_values[0].value[out.task_values[0].value_count++] = i % 2 ? 100 : 900;
   }
   known.evidence.elements.count =
-      ft_array_choose("0-299", &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
+      ft_array_select_tasks("0-299", &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
   assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
                                        &known.evidence.facts));
   decided.question.elements = &known.evidence.elements;
