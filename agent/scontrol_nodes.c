@@ -457,7 +457,7 @@ static void add_node(ft_partition *partition, const struct node *node)
   ft_node_type kind = node->kind;
 
   kind.has_idle_nodes = kind.has_idle_cpus = kind.has_down_nodes = true;
-  kind.has_most_idle_cpus = true;
+  kind.has_max_idle_cpus = true;
   kind.idle_nodes = node->idle;
   kind.down_nodes = node->down;
   if (node->takes_jobs && node->cpus > node->used_cpus)

@@ -149,7 +149,7 @@ static void add_kind(const ft_partition *p, const ft_node_type *kind, uint32_t n
   n->idle_known |= kind->has_idle_nodes && kind->has_idle_cpus;
   n->idle_nodes += kind->idle_nodes;
   n->idle_cpus += kind->idle_cpus;
-  if (!kind->has_most_idle_cpus)
+  if (!kind->has_max_idle_cpus)
     n->most_idle = UINT32_MAX;
   else if (kind->max_idle_cpus > n->most_idle)
     n->most_idle = kind->max_idle_cpus;

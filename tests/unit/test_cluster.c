@@ -486,7 +486,7 @@ static void what_is_free_is_counted(void **state)
   assert_int_equal(p[0].nodes[0].idle_cpus, 4);
   assert_int_equal(p[0].nodes[1].idle_cpus, 4);
   assert_int_equal(p[0].nodes[1].idle_nodes, 1);
-  assert_true(p[0].nodes[1].has_most_idle_cpus && p[0].nodes[1].max_idle_cpus == 4);
+  assert_true(p[0].nodes[1].has_max_idle_cpus && p[0].nodes[1].max_idle_cpus == 4);
   /* one of three is drained; one that is silent may be back any moment */
   assert_true(p[0].nodes[1].has_down_nodes && p[0].nodes[1].down_nodes == 1);
   assert_true(p[1].nodes[1].has_down_nodes && p[1].nodes[1].down_nodes == 0);

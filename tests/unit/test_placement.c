@@ -303,7 +303,7 @@ static void idle_cpus_here_and_there_are_not_free_for_one_task(void **state)
   (void)state;
   c->s.request.cpus_per_task = 8;
   assert_true(look(c, FAST)->free_known && look(c, FAST)->free);
-  kind->has_most_idle_cpus = true;
+  kind->has_max_idle_cpus = true;
   kind->max_idle_cpus = 5;
   assert_true(look(c, FAST)->free_known);
   assert_false(look(c, FAST)->free);
