@@ -347,7 +347,7 @@ static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
   switch (asked->question->which_asked) {
   case ft_question_forget_tag:
     return ft_answer_forget(agent->ledger, asked, reply, told_to_forget, agent);
-  case ft_question_wanted_tag:
+  case ft_question_run_query_tag:
     return ft_tell_runs(asked, agent->ledger, agent->jobs, instant(), reply);
   case ft_question_rejected_tag:
     return ft_take_rejected(asked, agent->ledger, reply);
@@ -364,7 +364,7 @@ static void answer_ended(struct ft_asked *asked, void *data)
 
   if (asked->question->which_asked == ft_question_forget_tag)
     ft_answer_forget_ended(agent->ledger, asked);
-  else if (asked->question->which_asked == ft_question_wanted_tag)
+  else if (asked->question->which_asked == ft_question_run_query_tag)
     ft_tell_ended(asked);
 }
 
@@ -372,10 +372,10 @@ static void answer_ended(struct ft_asked *asked, void *data)
 static void open_questions(struct ft_agent *agent)
 {
   const struct ft_answerer answerer = { answer, answer_ended, agent };
-  char path[sizeof agent->config.socket + sizeof FT_STATE_ASK_SUFFIX];
+  char path[sizeof agent->config.socket + sizeof FT_STATE_QUERY_SUFFIX];
   struct ft_error err;
 
-  (void)snprintf(path, sizeof path, "%s" FT_STATE_ASK_SUFFIX, agent->config.socket);
+  (void)snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, agent->config.socket);
   agent->questions = ft_questions_open(agent->loop, path, &answerer, &err);
   if (!agent->questions)
     ft_log(LOG_WARNING, "users cannot ask: %s", err.text);

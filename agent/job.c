@@ -120,10 +120,10 @@ void ft_job_resolve_element(ft_observation *o)
   ft_submission *s = &o->submission;
   const uint32_t *index = o->array_job_id ? &o->array_task_id : NULL;
 
-  ft_features_of_element(s->features, &s->features_count, sizeof s->features / sizeof *s->features,
-                         s->elements, s->elements_count, index);
-  s->elements_count = 0;
-  ft_prediction_of_element(s, index);
+  ft_features_of_task(s->features, &s->features_count, sizeof s->features / sizeof *s->features,
+                      s->task_values, s->task_values_count, index);
+  s->task_values_count = 0;
+  ft_prediction_of_task(s, index);
 }
 
 void ft_job_take_common(struct job *job, const ft_announcement *a)

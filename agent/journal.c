@@ -71,7 +71,7 @@ struct ft_journal *ft_journal_open(int state_fd, struct ft_error *err)
     free(journal);
     return NULL;
   }
-  ft_io_sweep(journal->fd, -INFINITY);
+  ft_io_remove_stale(journal->fd, -INFINITY);
   journal->boot = boot_hash();
   return journal;
 }
@@ -251,7 +251,7 @@ static void replay_run(struct ft_journal *journal, struct replay *replay, const 
 
 void ft_journal_replay(struct ft_journal *journal, const struct ft_journal_calls *calls)
 {
-  DIR *folder = ft_io_folder(journal->fd, ".");
+  DIR *folder = ft_io_open_directory(journal->fd, ".");
   struct replay *replay = malloc(sizeof *replay);
   struct dirent *entry;
 

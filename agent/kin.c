@@ -48,7 +48,7 @@ static ft_similar_app *place_of(ft_similar_apps *kin, const char *app)
   return kin->apps_count < MOST_APPS ? &kin->apps[kin->apps_count++] : oldest;
 }
 
-static int note_likeness(struct ft_publisher *publisher, int state_fd, const char *likeness,
+static int note_likeness(struct ft_publisher *publisher, int state_fd, const char *similarity_key,
                          const ft_model *model, struct ft_error *err)
 {
   char name[FT_STATE_NAME_SIZE];
@@ -58,16 +58,16 @@ static int note_likeness(struct ft_publisher *publisher, int state_fd, const cha
   int status;
 
   if (!kin)
-    return ft_error_errno(err, "%s", likeness);
-  if (ft_state_read_similar_apps(state_fd, model->uid, likeness, kin, &why) < 0) {
+    return ft_error_errno(err, "%s", similarity_key);
+  if (ft_state_read_similar_apps(state_fd, model->uid, similarity_key, kin, &why) < 0) {
     *kin = (ft_similar_apps){ .schema = FT_SCHEMA };
-    (void)ft_string_copy(likeness, kin->likeness, sizeof kin->likeness);
+    (void)ft_string_copy(similarity_key, kin->similarity_key, sizeof kin->similarity_key);
   }
   app = place_of(kin, model->app);
   *app = (ft_similar_app){ .runs = model->completed, .updated = model->updated };
   (void)ft_string_copy(model->app, app->app, sizeof app->app);
-  ft_state_similar_apps_name(likeness, name);
-  status = ft_publish_own(publisher, model->uid, FT_RECORD_KIN, kin, name, err);
+  ft_state_similar_apps_name(similarity_key, name);
+  status = ft_publish_own(publisher, model->uid, FT_RECORD_SIMILAR_APPS, kin, name, err);
   free(kin);
   return status;
 }
@@ -257,15 +257,15 @@ void ft_kin_note(struct ft_publisher *publisher, int state_fd, const ft_model *m
 {
   const char *const text[FT_SIMILARITIES] = { o->submission.job_name, o->submission.program };
   uint32_t runs = model->completed;
-  char likeness[80];
+  char similarity_key[80];
   struct ft_error err;
 
   if (model->uid == FT_STATE_POOLED || !runs || o->censored)
     return;
   for (unsigned k = 0; k < FT_SIMILARITIES && !(runs & (runs - 1)); k++)
-    if (ft_state_similarity((enum ft_similarity)k, text[k], likeness) &&
-        note_likeness(publisher, state_fd, likeness, model, &err) < 0)
-      tell(likeness, &err);
+    if (ft_state_similarity((enum ft_similarity)k, text[k], similarity_key) &&
+        note_likeness(publisher, state_fd, similarity_key, model, &err) < 0)
+      tell(similarity_key, &err);
   if ((runs == APP_RUNS || (runs > APP_RUNS && !(runs & (runs - 1)))) &&
       note_needs(state_fd, model, &err) < 0)
     tell(FT_STATE_PRIOR, &err);

@@ -53,19 +53,19 @@ enum { LEFT_SECONDS = 3600 };
  */
 static void sweep(const struct ft_publisher *p)
 {
-  DIR *users = ft_io_folder(p->models_fd, ".");
+  DIR *users = ft_io_open_directory(p->models_fd, ".");
   struct dirent *entry;
   int user;
 
-  ft_io_sweep(p->state_fd, LEFT_SECONDS);
-  ft_io_sweep(p->partitions_fd, -INFINITY);
+  ft_io_remove_stale(p->state_fd, LEFT_SECONDS);
+  ft_io_remove_stale(p->partitions_fd, -INFINITY);
   while (users && (entry = readdir(users))) {
     user = entry->d_name[0] == '.' ? -1
                                    : openat(p->models_fd, entry->d_name,
                                             O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (user < 0)
       continue;
-    ft_io_sweep(user, -INFINITY);
+    ft_io_remove_stale(user, -INFINITY);
     close(user);
   }
   if (users)
@@ -336,7 +336,7 @@ static bool is_shared(const char *file, const struct ft_shared_apps *shared)
 
 void ft_publish_forget_shared(struct ft_publisher *p, const struct ft_shared_apps *shared)
 {
-  DIR *folder = ft_io_folder(p->state_fd, FT_STATE_SHARED);
+  DIR *folder = ft_io_open_directory(p->state_fd, FT_STATE_SHARED);
   char pooled[16];
   struct dirent *entry;
 
@@ -408,7 +408,7 @@ int ft_publish_partition_list(struct ft_publisher *p, const ft_partition *partit
 void ft_publish_forget_partitions(struct ft_publisher *p, const ft_partition *partitions,
                                   size_t count)
 {
-  DIR *folder = ft_io_folder(p->partitions_fd, ".");
+  DIR *folder = ft_io_open_directory(p->partitions_fd, ".");
   struct dirent *entry;
 
   if (!folder)

@@ -104,7 +104,7 @@ static int visit_user(uint32_t uid, int fd, visit *call, void *data, struct ft_e
  */
 static int visit_all(int state_fd, visit *call, void *data, struct ft_error *err)
 {
-  DIR *users = ft_io_folder(state_fd, FT_STATE_MODELS);
+  DIR *users = ft_io_open_directory(state_fd, FT_STATE_MODELS);
   struct dirent *entry;
   int status = 0, user;
 

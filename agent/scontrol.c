@@ -60,7 +60,7 @@ static bool utc_time(struct ft_text text, double *seconds)
 static void take_text(struct ft_text value, char *out, size_t size)
 {
   (void)ft_text_copy(value, out, size);
-  ft_utf8_clean(out);
+  ft_utf8_make_printable(out);
 }
 
 /* "name(1000)". */
@@ -119,9 +119,9 @@ static void take_job_field(struct ft_text key, struct ft_text value, struct ft_s
   else if (ft_text_equals(key, "StartTime"))
     (void)utc_time(value, &times->start);
   else if (ft_text_equals(key, "RunTime"))
-    (void)ft_units_seconds(value, &times->run);
+    (void)ft_units_parse_seconds(value, &times->run);
   else if (ft_text_equals(key, "TimeLimit"))
-    (void)ft_units_seconds(value, &out->time_limit_seconds);
+    (void)ft_units_parse_seconds(value, &out->time_limit_seconds);
 }
 
 /*

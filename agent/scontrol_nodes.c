@@ -68,8 +68,8 @@ static void take_most_nodes(struct ft_text word, ft_partition *out)
 {
   uint32_t nodes = (uint32_t)number_of(word, UINT32_MAX); /* of UNLIMITED: 0 */
 
-  if (nodes && (!out->most_nodes || nodes < out->most_nodes))
-    out->most_nodes = nodes;
+  if (nodes && (!out->max_nodes || nodes < out->max_nodes))
+    out->max_nodes = nodes;
 }
 
 void ft_scontrol_per_gpu(struct ft_text value, uint64_t *mem_bytes, uint32_t *cpus)
@@ -88,7 +88,7 @@ static double seconds_of(struct ft_text word)
 {
   double seconds;
 
-  return ft_units_seconds(word, &seconds) ? seconds : 0;
+  return ft_units_parse_seconds(word, &seconds) ? seconds : 0;
 }
 
 static void take_partition(struct ft_text line, const struct ft_slurm_config *config,
@@ -125,7 +125,7 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
     } else if (ft_text_equals(key, "MaxNodes") || ft_text_equals(key, "TotalNodes")) {
       take_most_nodes(word, out);
     } else if (ft_text_equals(key, "MaxCPUsPerNode")) {
-      out->most_cpus = (uint32_t)number_of(word, UINT32_MAX); /* of UNLIMITED: 0 */
+      out->max_cpus = (uint32_t)number_of(word, UINT32_MAX); /* of UNLIMITED: 0 */
     } else if (ft_text_equals(key, "Hidden")) {
       out->hidden = ft_text_equals(word, "YES");
     } else if (ft_text_equals(key, "State")) {
@@ -195,18 +195,18 @@ static bool next_gres(struct ft_text *list, struct ft_text *gres)
   return false;
 }
 
-static void take_gres(struct ft_text list, ft_node_kind *out)
+static void take_gres(struct ft_text list, ft_node_type *out)
 {
   struct ft_text gres;
   size_t used = 0;
 
   out->gres[0] = '\0';
-  out->gres_cut = false;
+  out->gres_truncated = false;
   while (next_gres(&list, &gres)) {
     size_t length = ft_text_left(&gres);
 
     if (used + length + 2 > sizeof out->gres) {
-      out->gres_cut = true;
+      out->gres_truncated = true;
       continue;
     }
     if (used)
@@ -245,7 +245,7 @@ static void add_gres(ft_partition *partition, struct ft_text gres)
 }
 
 struct node {
-  ft_node_kind kind;
+  ft_node_type kind;
   struct ft_text name, features, partitions, gres;
   uint64_t used_cpus, cpus;
   bool is_host, idle, takes_jobs, down;
@@ -280,7 +280,7 @@ static void take_state(struct ft_text state, struct node *out)
 }
 
 /* What --constraint may ask of it; more than there is room for is as if nothing were known. */
-static void take_features(struct ft_text list, ft_node_kind *out)
+static void take_features(struct ft_text list, ft_node_type *out)
 {
   out->has_features = true;
   if (!ft_text_equals(list, "(null)"))
@@ -354,15 +354,15 @@ static const char *platform_of(const struct node *node, const struct ft_scontrol
   return name;
 }
 
-static bool same_hardware(const ft_node_kind *a, const ft_node_kind *b)
+static bool same_hardware(const ft_node_type *a, const ft_node_type *b)
 {
   return a->cpus == b->cpus && a->mem_bytes == b->mem_bytes &&
          a->threads_per_core == b->threads_per_core && a->sockets == b->sockets &&
-         strcmp(a->gres, b->gres) == 0 && a->gres_cut == b->gres_cut;
+         strcmp(a->gres, b->gres) == 0 && a->gres_truncated == b->gres_truncated;
 }
 
 /* Put the features of MORE with those of KIND. */
-static void add_features(ft_node_kind *kind, const ft_node_kind *more)
+static void add_features(ft_node_type *kind, const ft_node_type *more)
 {
   struct ft_text list = ft_text_from(more->features), one;
   size_t used = strlen(kind->features);
@@ -384,21 +384,21 @@ static void add_features(ft_node_kind *kind, const ft_node_kind *more)
 }
 
 /* The nodes of MORE are of KIND. */
-static void merge_kinds(ft_node_kind *kind, const ft_node_kind *more)
+static void merge_kinds(ft_node_type *kind, const ft_node_type *more)
 {
   kind->count += more->count;
   kind->idle_nodes += more->idle_nodes;
   kind->idle_cpus += more->idle_cpus;
   kind->down_nodes += more->down_nodes;
-  if (more->most_idle_cpus > kind->most_idle_cpus)
-    kind->most_idle_cpus = more->most_idle_cpus;
+  if (more->max_idle_cpus > kind->max_idle_cpus)
+    kind->max_idle_cpus = more->max_idle_cpus;
   add_features(kind, more);
 }
 
 /* Put KIND among the partition's, which are in order of memory. */
-static void add_kind(ft_partition *partition, const ft_node_kind *kind)
+static void add_kind(ft_partition *partition, const ft_node_type *kind)
 {
-  ft_node_kind kinds[KINDS + 1];
+  ft_node_type kinds[KINDS + 1];
   size_t count = partition->nodes_count, at = count;
 
   for (size_t i = 0; i < count; i++)
@@ -432,7 +432,7 @@ static void add_kind(ft_partition *partition, const ft_node_kind *kind)
  * platform that was seen; a section of foretell.conf means what it lists and no more. */
 static void complete_kinds(ft_partition *partition, const struct ft_platform_map *map)
 {
-  ft_node_kind *kind = partition->nodes;
+  ft_node_type *kind = partition->nodes;
 
   for (size_t i = 0; i < partition->nodes_count; i++) {
     size_t like = 0, found = 0;
@@ -454,14 +454,14 @@ static void complete_kinds(ft_partition *partition, const struct ft_platform_map
 static void add_node(ft_partition *partition, const struct node *node)
 {
   struct ft_text list = node->gres, gres;
-  ft_node_kind kind = node->kind;
+  ft_node_type kind = node->kind;
 
   kind.has_idle_nodes = kind.has_idle_cpus = kind.has_down_nodes = true;
-  kind.has_most_idle_cpus = true;
+  kind.has_max_idle_cpus = true;
   kind.idle_nodes = node->idle;
   kind.down_nodes = node->down;
   if (node->takes_jobs && node->cpus > node->used_cpus)
-    kind.idle_cpus = kind.most_idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
+    kind.idle_cpus = kind.max_idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
   add_kind(partition, &kind);
   while (next_gres(&list, &gres))
     add_gres(partition, gres);

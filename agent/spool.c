@@ -67,7 +67,7 @@ struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
   fd = open_folder(spool, false);
   spool->has_files = fd >= 0;
   if (fd >= 0) {
-    ft_io_sweep(fd, -INFINITY);
+    ft_io_remove_stale(fd, -INFINITY);
     close(fd);
   }
   return spool;
@@ -254,7 +254,7 @@ size_t ft_spool_offer(struct ft_spool *spool,
 
 void ft_spool_remove_bad(struct ft_spool *spool)
 {
-  DIR *folder = ft_io_folder(spool->state_fd, SPOOL_FOLDER);
+  DIR *folder = ft_io_open_directory(spool->state_fd, SPOOL_FOLDER);
   struct dirent *entry;
 
   while (folder && (entry = readdir(folder)))

@@ -65,7 +65,7 @@ static void clean(int folder, const char *name)
   pb_size_t kept = 0;
   struct ft_error err;
 
-  if (!kin || ft_record_read(FT_RECORD_KIN, folder, name, kin, &err) < 0)
+  if (!kin || ft_record_read(FT_RECORD_SIMILAR_APPS, folder, name, kin, &err) < 0)
     goto out;
   for (pb_size_t i = 0; i < kin->apps_count; i++)
     if (has_model(folder, kin->apps[i].app))
@@ -75,7 +75,7 @@ static void clean(int folder, const char *name)
   kin->apps_count = kept;
   if (!kept)
     (void)unlinkat(folder, name, 0);
-  else if (ft_record_write(FT_RECORD_KIN, kin, folder, name, 0644, &err) < 0)
+  else if (ft_record_write(FT_RECORD_SIMILAR_APPS, kin, folder, name, 0644, &err) < 0)
     ft_log(LOG_WARNING, "%s", err.text);
 out:
   free(kin);
@@ -113,7 +113,7 @@ int ft_sweep_step(struct ft_sweep *sweep, struct ft_store *store, struct ft_erro
     if (status <= 0)
       return status;
     (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%" PRIu32, sweep->uid);
-    sweep->folder = ft_io_folder(sweep->state_fd, path);
+    sweep->folder = ft_io_open_directory(sweep->state_fd, path);
   }
   if (sweep->folder && sweep_folder(sweep))
     return 1;

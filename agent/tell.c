@@ -19,10 +19,10 @@
 
 /* How far an answer has come. */
 struct tell {
-  const ft_wanted *wanted;
+  const ft_run_query *wanted;
   bool one_user, one_app; /* only of these */
   uint32_t uid;
-  char app[sizeof((ft_wanted *)NULL)->app];
+  char app[sizeof((ft_run_query *)NULL)->app];
   struct ft_store_cursor cursor;
   bool in_app;   /* its runs are being told */
   unsigned live; /* of those that go on, told */
@@ -50,7 +50,7 @@ static bool add(struct tell *tell, const ft_observation *o, ft_reply *reply)
   return true;
 }
 
-static bool is_wanted(const ft_wanted *w, const ft_observation *o)
+static bool is_wanted(const ft_run_query *w, const ft_observation *o)
 {
   if (!w->job_id)
     return true;
@@ -159,7 +159,7 @@ static int tell_rejections(struct tell *tell, struct ft_store *store, ft_reply *
 static int begin(struct tell *tell, const struct ft_asked *asked, struct ft_ledger *ledger,
                  struct ft_error *err)
 {
-  const ft_wanted *w = tell->wanted;
+  const ft_run_query *w = tell->wanted;
   struct ft_store *store;
   int found;
 
@@ -202,7 +202,7 @@ bool ft_tell_runs(struct ft_asked *asked, struct ft_ledger *ledger, struct ft_jo
       (void)ft_string_copy("out of memory", reply->error, sizeof reply->error);
       return true;
     }
-    tell->wanted = &asked->question->asked.wanted;
+    tell->wanted = &asked->question->asked.run_query;
     ft_buf_init(&tell->run, FT_LIMIT_RECORD);
     status = begin(tell, asked, ledger, &err);
     reply->last = status == 0;

@@ -102,7 +102,7 @@ static enum look look_at(bool (*look)(const char *path), const char *path, doubl
   why = errno;
   close(ends[1]);
   if (pid > 0) {
-    if (!ft_io_ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
+    if (!ft_io_wait_ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
       answer = LATE;
     reap(pid);
   }
@@ -231,7 +231,7 @@ static int put(int fd, const struct ft_buf *frame, double deadline)
       done += (size_t)n;
     else if (n < 0 && errno != EAGAIN && errno != EINTR)
       return -1;
-    else if (!ft_io_ready(fd, POLLOUT, deadline))
+    else if (!ft_io_wait_ready(fd, POLLOUT, deadline))
       return -1;
   }
   return shutdown(fd, SHUT_WR);
@@ -250,7 +250,7 @@ static int get(int fd, struct ft_buf *answer, double deadline)
       return -1;
     if (n < 0 && errno != EAGAIN && errno != EINTR)
       return -1;
-    if (n < 0 && !ft_io_ready(fd, POLLIN, deadline))
+    if (n < 0 && !ft_io_wait_ready(fd, POLLIN, deadline))
       return -1;
   }
 }
@@ -283,7 +283,7 @@ static int receive(const struct ft_helper *helper, const struct ft_buf *frame,
 }
 
 int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
-                       const ft_request *request, const struct ft_network_asked *asked,
+                       const ft_request *request, const struct ft_network_request *asked,
                        ft_submission *out, ft_network **network, struct ft_error *err)
 {
   ft_answer *described = malloc(sizeof *described);

@@ -36,7 +36,7 @@ struct ft_helper {
  * declares could not be read.
  */
 int ft_helper_describe(const struct ft_helper *helper, const struct ft_description *what,
-                       const ft_request *request, const struct ft_network_asked *asked,
+                       const ft_request *request, const struct ft_network_request *asked,
                        ft_submission *out, ft_network **network, struct ft_error *err);
 
 #endif

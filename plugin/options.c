@@ -169,9 +169,9 @@ __attribute__((format(printf, 2, 3))) static void note(struct ft_error *why, con
   va_end(ap);
 }
 
-void ft_settings_read(int ac, char **av, struct ft_settings *out)
+void ft_settings_read(int ac, char **av, struct ft_plugin_arguments *out)
 {
-  *out = (struct ft_settings){
+  *out = (struct ft_plugin_arguments){
     .state = FT_STATE_DIRECTORY, .socket = FT_SOCKET, .helper = FT_HELPER, .reject = true
   };
   for (int i = 0; i < ac; i++) {
@@ -231,7 +231,7 @@ static void drop(spank_t spank, const char *name)
   (void)spank_job_control_unsetenv(spank, name);
 }
 
-void ft_options_forget_outer(spank_t spank, bool record)
+void ft_options_unset_enclosing(spank_t spank, bool record)
 {
   if (!has_any())
     return;
@@ -249,7 +249,7 @@ void ft_options_forget_outer(spank_t spank, bool record)
   (void)spank_job_control_unsetenv(spank, RECORD_NAME);
 }
 
-void ft_options_keep_back(spank_t spank)
+void ft_options_unset(spank_t spank)
 {
   for (size_t i = 0; i < CARRIERS; i++)
     if (said[i])

@@ -14,7 +14,7 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
-struct ft_settings {
+struct ft_plugin_arguments {
   const char *state;  /* state=DIR */
   const char *socket; /* socket=PATH */
   const char *helper; /* helper=PATH of foretell-helper, or of foretell */
@@ -38,7 +38,7 @@ struct ft_options {
  * Read the arguments of plugstack.conf; what is not named, or not understood, keeps its default.
  * Borrowed from AV.
  */
-void ft_settings_read(int ac, char **av, struct ft_settings *out);
+void ft_settings_read(int ac, char **av, struct ft_plugin_arguments *out);
 
 /* Register the options; in every context in which Slurm may hand one over. Returns 0 or -1. */
 int ft_options_register(spank_t spank);
@@ -47,13 +47,13 @@ int ft_options_register(spank_t spank);
  * Drop what an outer job left in the environment, so that a submission made
  * inside it inherits neither its record nor its options. RECORD: the record too.
  */
-void ft_options_forget_outer(spank_t spank, bool record);
+void ft_options_unset_enclosing(spank_t spank, bool record);
 
 /*
  * Take back the variables in which Slurm has put the options for the node: nothing there
  * reads them, and each costs sbatch 30 microseconds (a zeroed buffer of 256 KiB).
  */
-void ft_options_keep_back(spank_t spank);
+void ft_options_unset(spank_t spank);
 
 /*
  * What holds for the component that is being submitted. A value of the

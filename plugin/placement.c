@@ -13,14 +13,14 @@
 /* Only who asks pays for them. */
 struct told {
   struct ft_placement_evidence evidence;
-  struct ft_placement elsewhere;
+  struct ft_placement placement;
   struct ft_placement_choice choice;
 };
 
 static void say(const char *line, void *data)
 {
   (void)data;
-  ft_print_line(line);
+  ft_message_print_line(line);
 }
 
 static int choose(const struct ft_slurm_options *bridge, const struct ft_options *options,
@@ -28,15 +28,15 @@ static int choose(const struct ft_slurm_options *bridge, const struct ft_options
                   struct ft_error *err)
 {
   const char *list;
-  enum ft_placement_goal wish = ft_placement_goal_of(options->partition, &list);
+  enum ft_placement_goal goal = ft_placement_goal_of(options->partition, &list);
 
-  ft_placement_choose(q, &t->elsewhere, wish, list, options->partition_typed, &t->choice);
+  ft_placement_choose(q, &t->placement, goal, list, options->partition_typed, &t->choice);
   if (t->choice.partitions[0] && ft_slurm_options_set_partition(bridge, t->choice.partitions) < 0)
     return ft_error_set(err, "Slurm did not take --partition=%.200s", t->choice.partitions);
   if (t->choice.partitions[0])
     (void)ft_string_copy(t->choice.partitions, submission->request.partition,
                          sizeof submission->request.partition);
-  ft_print_line(t->choice.line);
+  ft_message_print_line(t->choice.line);
   return 0;
 }
 
@@ -73,12 +73,12 @@ int ft_placement_set_partition(const struct ft_slurm_options *bridge,
     return ft_error_set(err, "out of memory");
   q.evidence = &t->evidence;
   ft_placement_apply(network, &q.asked);
-  if (ft_placement_find(state_fd, site, uid, submission, named(options, submission), &t->evidence,
+  if (ft_placement_read(state_fd, site, uid, submission, named(options, submission), &t->evidence,
                         err) < 0)
     goto out;
-  ft_placement_look(&q, &t->elsewhere);
+  ft_placement_evaluate(&q, &t->placement);
   if (options->perf)
-    ft_placement_table(&q, &t->elsewhere, say, NULL);
+    ft_placement_table(&q, &t->placement, say, NULL);
   status = options->partition ? choose(bridge, options, &q, t, submission, err) : 0;
 out:
   free(t);

@@ -35,7 +35,7 @@ enum {
  * apart, and only what is used is written.
  */
 struct prediction {
-  const struct ft_settings *settings;
+  const struct ft_plugin_arguments *settings;
   int state_fd;        /* -1: cannot be opened */
   bool local;          /* srun's */
   unsigned component;
@@ -51,7 +51,7 @@ struct prediction {
   struct ft_file_queries files;
   ft_submission submission;
   ft_network *network; /* what the child said of one; NULL: nothing */
-  struct ft_known known;
+  struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
 };
 
@@ -92,20 +92,20 @@ static bool has_user_apps(const struct prediction *w)
 }
 
 /* What is asked about a network; false: nothing is, or the user wants no prediction. */
-static bool asks_network(const struct prediction *w, struct ft_network_asked *asked)
+static bool asks_network(const struct prediction *w, struct ft_network_request *asked)
 {
-  struct ft_gpu_request_asked gpus = ft_slurm_options_gpus(&w->bridge);
-  enum ft_gpus which = ft_gpu_request_find(&gpus);
+  struct ft_gpu_request gpus = ft_slurm_options_gpus(&w->bridge);
+  enum ft_gpu_option which = ft_gpu_request_find(&gpus);
 
   if (!w->options.mig && (!w->options.model || w->options.mode == FT_MODE_OFF))
     return false;
-  *asked = (struct ft_network_asked){ .file = w->options.model,
-                                      .mig = w->options.mig,
-                                      .mild = w->settings->reject ? NULL : "" };
+  *asked = (struct ft_network_request){ .file = w->options.model,
+                                        .mig = w->options.mig,
+                                        .advisory = w->settings->reject ? NULL : "" };
   if (w->options.mode != FT_MODE_UNSET)
     asked->mode = ft_mode_name(w->options.mode);
-  if (which < FT_GPU_REQUEST_OPTIONS) {
-    asked->option = ft_gpu_request_name(which);
+  if (which < FT_GPU_OPTIONS) {
+    asked->option = ft_gpu_option_name(which);
     asked->value = gpus.value[which];
   }
   return true;
@@ -114,7 +114,7 @@ static bool asks_network(const struct prediction *w, struct ft_network_asked *as
 /* By the child, where a user's file has a say. */
 static void describe_files(struct prediction *w)
 {
-  struct ft_network_asked asked;
+  struct ft_network_request asked;
   bool network = asks_network(w, &asked);
   struct ft_helper helper = { .path = w->settings->helper,
                               /* the child need not wait for what has hung already */
@@ -206,7 +206,7 @@ static int apply_network(struct prediction *w)
     if (!request->gpus_per_node)
       request->gpus_per_node = 1;
   }
-  if (ft_print_network(n, w->why.text))
+  if (ft_message_print_network(n, w->why.text))
     w->why.text[0] = '\0';
   return n->action == FT_ACTION_REJECT ? -1 : 0;
 }
@@ -225,12 +225,12 @@ static void look_elsewhere(struct prediction *w)
                                                          .network = w->network,
                                                          .mode = FT_MODE_CHECK },
                        &w->decided);
-  memory = w->decided.plan.claimed ? w->decided.question.estimate : NULL;
+  memory = w->decided.sizing.has_estimate ? w->decided.question.estimate : NULL;
   if (ft_placement_set_partition(&w->bridge, &w->options, w->state_fd, &w->site, w->collected.uid,
                                  memory, w->network, &w->submission, &err) < 0)
-    ft_print_failure(true, &err);
-  ft_known_policy(&w->site, &submitter, request, &w->known);
-  ft_known_place(w->state_fd, &w->site, request, &w->known);
+    ft_message_print_failure(true, &err);
+  ft_known_resolve_policy(&w->site, &submitter, request, &w->known);
+  ft_known_read_partition(w->state_fd, &w->site, request, &w->known);
 }
 
 /* The user's mode; of a network there is at least something to say. */
@@ -264,14 +264,14 @@ static int decide_memory(struct prediction *w)
   *decision = w->decided.decision;
   decision->overrode |= w->network && w->network->overrode;
   if (decision->mode != FT_MODE_OFF)
-    ft_tasks_note(&w->decided, &w->known, &w->submission, w->collected.description.array,
-                  &w->submission.tasks);
+    ft_task_predictions_fill(&w->decided, &w->known, &w->submission, w->collected.description.array,
+                             &w->submission.tasks);
   /* that no run is known goes without saying where a network's memory was told, or why it was not
    */
   if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_print_decision(&w->decided, w->asks_network || !w->asked ? "" : w->why.text) &&
+  if (ft_message_print_decision(&w->decided, w->asks_network || !w->asked ? "" : w->why.text) &&
       !w->asks_network)
     w->why.text[0] = '\0';
   return status;
@@ -287,21 +287,21 @@ static int predict_here(struct prediction *w)
   ft_submission *s = &w->submission;
   struct ft_error err;
 
-  ft_known_policy(&w->site, &submitter, &s->request, &w->known);
+  ft_known_resolve_policy(&w->site, &submitter, &s->request, &w->known);
   off = mode_of(w) == FT_MODE_OFF ||
         (mode_of(w) == FT_MODE_UNSET && (w->known.policy.mode == FT_MODE_OFF ||
                                          w->known.policy.mode == FT_MODE_UNSET));
   /* in every mode */
   rejects = w->known.policy.reject_probability > 0;
   if (!off || elsewhere || rejects) {
-    ft_known_place(w->state_fd, &w->site, &s->request, &w->known);
-    known = ft_known_find(w->state_fd, &submitter, s, w->collected.description.array, &w->known,
-                          &err) == 0;
+    ft_known_read_partition(w->state_fd, &w->site, &s->request, &w->known);
+    known = ft_known_read_evidence(w->state_fd, &submitter, s, w->collected.description.array,
+                                   &w->known, &err) == 0;
     if (!known)
       w->why = err;
     else if (!(off && !elsewhere) && !w->asks_network &&
-             ft_known_params(&w->known, s, w->options.params, line))
-      ft_print_line(line);
+             ft_known_unknown_params(&w->known, s, w->options.params, line))
+      ft_message_print_line(line);
   }
   if (elsewhere)
     look_elsewhere(w);
@@ -322,7 +322,7 @@ static void tell_rejected(const struct prediction *w)
   struct stat st;
 
   if (fstat(w->state_fd, &st) < 0 ||
-      snprintf(path, sizeof path, "%s" FT_STATE_ASK_SUFFIX, socket) >= (int)sizeof path)
+      snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, socket) >= (int)sizeof path)
     return;
   question.state_device = st.st_dev;
   question.state_inode = st.st_ino;
@@ -348,7 +348,7 @@ static void carry(spank_t spank, struct prediction *w)
     text.length = 0;
     status = ft_submission_to_text(&w->submission, &text, &err);
   } while (status == 0 && text.length >= ROOM && w->submission.tasks.index_count &&
-           ft_tasks_shrink(&w->submission.tasks, ++attempt));
+           ft_task_predictions_shrink(&w->submission.tasks, ++attempt));
   if (status == 0)
     (void)spank_job_control_setenv(spank, "FORETELL", ft_buf_text(&text), 1);
   ft_buf_free(&text);
@@ -412,7 +412,7 @@ static int predict(spank_t spank, struct prediction *w)
   else if (ours && w->network)
     status = apply_network(w);
   if (w->why.text[0])
-    ft_print_failure(w->asked, &w->why);
+    ft_message_print_failure(w->asked, &w->why);
   if (status == 0)
     carry(spank, w);
   else
@@ -424,7 +424,8 @@ static int predict(spank_t spank, struct prediction *w)
   return status;
 }
 
-int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, unsigned component)
+int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool local,
+               unsigned component)
 {
   struct prediction *w = malloc(sizeof *w);
   int status = 0;
@@ -440,7 +441,7 @@ int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, un
   /* a job that another workload manager has started runs nothing here */
   if (w->bridge.value[FT_OPTION_EXTERNAL])
     goto release;
-  ft_print_quiet(w->bridge.value[FT_OPTION_QUIET]);
+  ft_message_set_quiet(w->bridge.value[FT_OPTION_QUIET]);
   w->settings = settings;
   w->local = local;
   w->component = component;

@@ -14,6 +14,7 @@
  * wrong, the job stays as the user wrote it. Returns 0; -1 when the site's
  * policy refuses the job.
  */
-int ft_predict(spank_t spank, const struct ft_settings *settings, bool local, unsigned component);
+int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool local,
+               unsigned component);
 
 #endif

@@ -126,7 +126,7 @@ static bool memory_of(const char *value, uint64_t *bytes)
 
   if (text.end > text.at && text.end[-1] == '?')
     text.end--;
-  return value && ft_units_bytes(text, FT_MIB, bytes);
+  return value && ft_units_parse_bytes(text, FT_MIB, bytes);
 }
 
 static void read_memory(const struct ft_slurm_options *bridge, ft_request *out)
@@ -161,16 +161,16 @@ static ft_command command_of(const struct ft_slurm_options *bridge, bool local)
   return FT_COMMAND_SBATCH;
 }
 
-struct ft_gpu_request_asked ft_slurm_options_gpus(const struct ft_slurm_options *bridge)
+struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *bridge)
 {
   char *const *value = bridge->value;
 
-  return (struct ft_gpu_request_asked){ .value = { [FT_GPU_REQUEST_NODE] = value[FT_OPTION_GPUS_PER_NODE],
-                                            [FT_GPU_REQUEST_JOB] = value[FT_OPTION_GPUS],
-                                            [FT_GPU_REQUEST_GRES] = value[FT_OPTION_GRES],
-                                            [FT_GPU_REQUEST_TASK] = value[FT_OPTION_GPUS_PER_TASK],
-                                            [FT_GPU_REQUEST_TRES] = value[FT_OPTION_TRES_PER_TASK],
-                                            [FT_GPU_REQUEST_SOCKET] = value[FT_OPTION_GPUS_PER_SOCKET] } };
+  return (struct ft_gpu_request){ .value = { [FT_GPU_OPTION_NODE] = value[FT_OPTION_GPUS_PER_NODE],
+                                            [FT_GPU_OPTION_JOB] = value[FT_OPTION_GPUS],
+                                            [FT_GPU_OPTION_GRES] = value[FT_OPTION_GRES],
+                                            [FT_GPU_OPTION_TASK] = value[FT_OPTION_GPUS_PER_TASK],
+                                            [FT_GPU_OPTION_TRES] = value[FT_OPTION_TRES_PER_TASK],
+                                            [FT_GPU_OPTION_SOCKET] = value[FT_OPTION_GPUS_PER_SOCKET] } };
 }
 
 /* What of a core the job uses, as Slurm reads it (verify_hint); 0: all of it. */
@@ -196,7 +196,7 @@ static bool is_exclusive(const char *value)
 void ft_slurm_options_request(const struct ft_slurm_options *bridge, bool local, ft_request *out)
 {
   char *const *value = bridge->value;
-  struct ft_gpu_request_asked asked = ft_slurm_options_gpus(bridge);
+  struct ft_gpu_request asked = ft_slurm_options_gpus(bridge);
 
   *out = (ft_request){ .command = command_of(bridge, local) };
   read_memory(bridge, out);
@@ -215,7 +215,7 @@ void ft_slurm_options_request(const struct ft_slurm_options *bridge, bool local,
   (void)ft_string_copy(value[FT_OPTION_GRES], out->gres, sizeof out->gres);
   out->gpus_per_node = ft_gpu_request_per_node(&asked, out);
   if (value[FT_OPTION_TIME])
-    (void)ft_units_seconds(ft_text_from(value[FT_OPTION_TIME]), &out->time_limit_seconds);
+    (void)ft_units_parse_seconds(ft_text_from(value[FT_OPTION_TIME]), &out->time_limit_seconds);
   if (out->command == FT_COMMAND_SBATCH && value[FT_OPTION_ARRAY])
     out->array_tasks = ft_array_count(value[FT_OPTION_ARRAY]);
 }
@@ -328,7 +328,7 @@ static bool shows(const char *now, const char *ours)
   while (ft_text_until(&right, ',', &b)) {
     if (!ft_text_until(&left, ',', &a))
       return false;
-    if (!ft_text_same(ft_gres_typed(a), b))
+    if (!ft_text_same(ft_gres_skip_prefix(a), b))
       return false;
   }
   return !ft_text_left(&left);
@@ -402,7 +402,7 @@ void ft_slurm_options_restore(struct ft_slurm_options *bridge)
  * microseconds to make; 0 where only the table knows. The same in sbatch, salloc and
  * srun of every release.
  */
-static int words_of_option(const char *word, struct ft_typed *typed)
+static int words_of_option(const char *word, struct ft_command_line_facts *typed)
 {
   static const char *const flags[] = { "exclusive", "hold",    "parsable",    "predict-mem",
                                        "predict-mig", "predict-perf",
@@ -434,7 +434,7 @@ static int words_of_option(const char *word, struct ft_typed *typed)
 }
 
 /* The first word that is no option; -1 where only Slurm's table can tell. */
-static int quick_operands(int argc, char **argv, struct ft_typed *typed)
+static int quick_operands(int argc, char **argv, struct ft_command_line_facts *typed)
 {
   int at = 1;
 
@@ -452,7 +452,7 @@ static int quick_operands(int argc, char **argv, struct ft_typed *typed)
 }
 
 int ft_slurm_options_operands(const struct ft_slurm_options *bridge, int argc, char **argv,
-                       struct ft_typed *typed)
+                       struct ft_command_line_facts *typed)
 {
   int saved_optind = optind, saved_opterr = opterr, saved_optopt = optopt;
   char *saved_optarg = optarg, *letters = NULL;

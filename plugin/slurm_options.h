@@ -80,7 +80,7 @@ bool ft_slurm_options_get(const struct ft_slurm_options *bridge, const char *nam
                           size_t size);
 
 /* What is asked of GPUs; it points into what was read. */
-struct ft_gpu_request_asked ft_slurm_options_gpus(const struct ft_slurm_options *bridge);
+struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *bridge);
 
 /* What is asked of Slurm, from what was read. LOCAL: in srun. */
 void ft_slurm_options_request(const struct ft_slurm_options *bridge, bool local, ft_request *out);
@@ -108,7 +108,7 @@ int ft_slurm_options_set_partition(const struct ft_slurm_options *bridge, const 
 void ft_slurm_options_restore(struct ft_slurm_options *bridge);
 
 /* What only the words of a command line tell. */
-struct ft_typed {
+struct ft_command_line_facts {
   const char *image; /* of --container-image, an option of another plugin; one of the words */
   bool chdir;        /* --chdir is among them, not only in a script */
 };
@@ -118,6 +118,6 @@ struct ft_typed {
  * -1 where that cannot be told. What is seen on the way is noted in TYPED.
  */
 int ft_slurm_options_operands(const struct ft_slurm_options *bridge, int argc, char **argv,
-                              struct ft_typed *typed);
+                              struct ft_command_line_facts *typed);
 
 #endif

@@ -28,10 +28,10 @@ int slurm_spank_init(spank_t spank, int ac, char *av[])
   case S_CTX_LOCAL:
     /* inside an allocation the record is the job's own, and its steps want it */
     step = getenv("SLURM_JOB_ID");
-    ft_options_forget_outer(spank, !step);
+    ft_options_unset_enclosing(spank, !step);
     return ft_options_register(spank);
   case S_CTX_ALLOCATOR:
-    ft_options_forget_outer(spank, true);
+    ft_options_unset_enclosing(spank, true);
     return ft_options_register(spank);
   case S_CTX_REMOTE:
     return ft_options_register(spank);
@@ -43,12 +43,12 @@ int slurm_spank_init(spank_t spank, int ac, char *av[])
 int slurm_spank_init_post_opt(spank_t spank, int ac, char *av[])
 {
   spank_context_t context = spank_context();
-  struct ft_settings settings;
+  struct ft_plugin_arguments settings;
   int status;
 
   if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR)
     return 0;
-  ft_options_keep_back(spank);
+  ft_options_unset(spank);
   ft_settings_read(ac, av, &settings);
   status = ft_predict(spank, &settings, context == S_CTX_LOCAL, component++);
   ft_options_next();
@@ -58,7 +58,7 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char *av[])
 /* Run one of the announcements; whatever comes of it, the job goes on. */
 static int tell(void (*what)(spank_t spank, const char *socket), spank_t spank, int ac, char **av)
 {
-  struct ft_settings settings;
+  struct ft_plugin_arguments settings;
 
   ft_settings_read(ac, av, &settings);
   if (settings.why.text[0])

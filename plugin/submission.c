@@ -95,7 +95,7 @@ static int find_words(struct ft_buf *buf, char **words)
  * the script: its operands are the whole job's.
  */
 static int sbatch_operands(const struct ft_slurm_options *bridge, int count, char **words,
-                           struct ft_typed *typed)
+                           struct ft_command_line_facts *typed)
 {
   int kept = 0, first;
 
@@ -112,7 +112,7 @@ static int sbatch_operands(const struct ft_slurm_options *bridge, int count, cha
  * its own. Returns where it begins; *END is where it ends.
  */
 static int own_operands(const struct ft_slurm_options *bridge, unsigned component, int count,
-                        char **words, int *end, struct ft_typed *typed)
+                        char **words, int *end, struct ft_command_line_facts *typed)
 {
   int begin = 0, first;
   char *after;
@@ -224,7 +224,7 @@ static void collect_script(const struct ft_slurm_options *bridge, struct ft_coll
 void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *options, bool local,
                 unsigned component, struct ft_collected *out)
 {
-  struct ft_typed typed = { 0 };
+  struct ft_command_line_facts typed = { 0 };
   int count, first, end;
 
   out->description = (struct ft_description){ 0 };
@@ -234,7 +234,7 @@ void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *
   find_user(bridge, out);
   if (out->request.array_tasks)
     out->description.array = bridge->value[FT_OPTION_ARRAY];
-  ft_io_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
+  ft_io_job_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
   (void)ft_slurm_options_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   out->description.exported =
       (struct ft_export){ bridge->value[FT_OPTION_EXPORT], (const char *const *)environ };

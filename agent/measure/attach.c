@@ -94,7 +94,7 @@ static size_t list_threads(const struct ft_measure *measure, pid_t pid, pid_t *t
   DIR *dir;
 
   snprintf(name, sizeof name, "%d/task", (int)pid);
-  dir = ft_io_folder(measure->proc_fd, name);
+  dir = ft_io_open_directory(measure->proc_fd, name);
   if (!dir)
     return 0;
   while (count < limit && (entry = readdir(dir))) {

@@ -111,7 +111,7 @@ static void leave(struct ft_tree *tree, struct cgroup *cgroup)
 /* v2 counts huge pages in files of their own, one a page size: hugetlb.2MB.current. */
 static void open_hugetlb(const struct ft_measure *measure, struct cgroup *cgroup)
 {
-  DIR *dir = ft_io_folder(measure->settings.root_fd, cgroup->folder);
+  DIR *dir = ft_io_open_directory(measure->settings.root_fd, cgroup->folder);
   struct dirent *entry;
   size_t count = 0;
 

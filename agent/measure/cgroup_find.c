@@ -133,7 +133,7 @@ static bool holds_only(const struct ft_tree *tree, const char *folder, int depth
 static bool holds_only_below(const struct ft_tree *tree, const char *folder, int depth,
                              int *folders)
 {
-  DIR *dir = ft_io_folder(tree->measure->settings.root_fd, folder);
+  DIR *dir = ft_io_open_directory(tree->measure->settings.root_fd, folder);
   struct dirent *entry;
   bool only = true;
 

@@ -51,7 +51,7 @@ struct ft_discovery *ft_discovery_new(struct ft_measure *measure)
   if (!discovery)
     return NULL;
   discovery->loadavg_fd = measure->own_proc ? ft_proc_open(measure->proc_fd, "loadavg") : -1;
-  discovery->proc = ft_io_folder(measure->proc_fd, ".");
+  discovery->proc = ft_io_open_directory(measure->proc_fd, ".");
   discovery->known = calloc(FT_PID_LIMIT / 8, 1);
   if (!discovery->proc || !discovery->known) {
     ft_discovery_free(discovery);

@@ -339,7 +339,7 @@ static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *dat
 /* PAPI leaves its descriptors open for whatever this process executes. */
 static void keep_descriptors(const struct ft_measure *measure)
 {
-  DIR *dir = ft_io_folder(measure->proc_fd, "self/fd");
+  DIR *dir = ft_io_open_directory(measure->proc_fd, "self/fd");
   struct dirent *entry;
 
   while (dir && (entry = readdir(dir))) {

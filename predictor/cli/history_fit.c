@@ -163,7 +163,7 @@ struct apps {
 static int add_apps(int state_fd, const char *folder, ft_model *model, struct apps *apps,
                     struct ft_error *err)
 {
-  DIR *dir = ft_io_folder(state_fd, folder);
+  DIR *dir = ft_io_open_directory(state_fd, folder);
   struct ft_store_app *grown;
   struct dirent *entry;
   int status = 0;

@@ -276,8 +276,8 @@ static void print_next(const struct job *job)
   if (next->advised) {
     printf("%s%s", ft_next_option(next, option),
            job->told.array_job_id ? ", for a task like this one" : "");
-    if (next->decided.plan.p_amount >= 0)
-      printf(" (out of memory: %s)", ft_message_percent(next->decided.plan.p_amount, percent));
+    if (next->decided.sizing.p_amount >= 0)
+      printf(" (out of memory: %s)", ft_message_percent(next->decided.sizing.p_amount, percent));
     printf("\n");
   }
   for (int i = 0; i < next->said.count; i++) {

@@ -12,12 +12,12 @@ static const char *name_of(void *observation)
 }
 
 /* Whether another amount than what it would have is worth a word. */
-static bool is_worth_asking(const struct ft_sizing *plan)
+static bool is_worth_asking(const struct ft_sizing *sizing)
 {
   bool changes =
-      !plan->limit || (plan->too_low && plan->amount > plan->limit) || plan->too_high;
+      !sizing->limit || (sizing->too_low && sizing->amount > sizing->limit) || sizing->too_high;
 
-  return plan->known && changes && plan->unit_amount > 0 && !(plan->p_amount > 0.5);
+  return sizing->has_evidence && changes && sizing->unit_amount > 0 && !(sizing->p_amount > 0.5);
 }
 
 int ft_next_find(const char *command, int state_fd, const struct ft_config *config,
@@ -36,37 +36,38 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
   next->submission.has_request = true; /* one that is not known asked for nothing */
   if (ft_read_site(command, state_fd, config, &next->site, &next->apps, err) < 0)
     return -1;
-  ft_known_policy(&next->site, &submitter, request, &next->known);
-  ft_known_place(state_fd, &next->site, request, &next->known);
-  if (ft_known_find(state_fd, &submitter, &next->submission, NULL, &next->known, err) < 0)
+  ft_known_resolve_policy(&next->site, &submitter, request, &next->known);
+  ft_known_read_partition(state_fd, &next->site, request, &next->known);
+  if (ft_known_read_evidence(state_fd, &submitter, &next->submission, NULL, &next->known, err) < 0)
     return -1;
   ft_submission_decide(&question, &next->decided);
   ft_submission_explain(&next->decided, &next->said);
   ft_grounds_find(&question, &next->decided, &next->grounds);
-  next->advised = is_worth_asking(&next->decided.plan);
+  next->advised = is_worth_asking(&next->decided.sizing);
   return 0;
 }
 
 const char *ft_next_option(const struct ft_next *next, char out[48])
 {
-  const struct ft_sizing *plan = &next->decided.plan;
+  const struct ft_sizing *sizing = &next->decided.sizing;
   char amount[32];
 
-  (void)snprintf(out, 48, "%s=%s", ft_message_option(plan->unit),
-                 ft_units_slurm_bytes(plan->unit_amount, amount, sizeof amount));
+  (void)snprintf(out, 48, "%s=%s", ft_message_option(sizing->unit),
+                 ft_units_slurm_bytes(sizing->unit_amount, amount, sizeof amount));
   return out;
 }
 
 json_t *ft_next_json(const struct ft_next *next)
 {
-  const struct ft_sizing *plan = &next->decided.plan;
+  const struct ft_sizing *sizing = &next->decided.sizing;
   json_t *lines = json_array();
   char option[48];
 
   for (int i = 0; i < next->said.count; i++)
     json_array_append_new(lines, ft_json_text(next->said.line[i]));
-  return json_pack(
-      "{s:o, s:o, s:o, s:o}", "mem_bytes", ft_json_number(next->advised, (double)plan->unit_amount),
-      "option", next->advised ? json_string(ft_next_option(next, option)) : json_null(), "p_oom",
-      ft_json_number(next->advised && plan->p_amount >= 0, plan->p_amount), "lines", lines);
+  return json_pack("{s:o, s:o, s:o, s:o}", "mem_bytes",
+                   ft_json_number(next->advised, (double)sizing->unit_amount), "option",
+                   next->advised ? json_string(ft_next_option(next, option)) : json_null(), "p_oom",
+                   ft_json_number(next->advised && sizing->p_amount >= 0, sizing->p_amount),
+                   "lines", lines);
 }

@@ -12,7 +12,7 @@ struct ft_next {
   ft_site site;
   ft_apps apps;
   ft_submission submission;
-  struct ft_known known;
+  struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
   struct ft_explanation said;
   struct ft_grounds grounds;

@@ -29,10 +29,10 @@
 /* All that an answer needs; too large for a stack. */
 struct work {
   const struct ft_helper_question *asked;
-  const struct ft_network_asked *network;
+  const struct ft_network_request *network;
   ft_site site;
   ft_partition partition;
-  struct ft_joined joined;
+  struct ft_merged_partitions merged;
   ft_policy policy;
   struct ft_mig_table table;
   struct ft_mig_query question;
@@ -64,9 +64,9 @@ static int read_site(struct work *w, struct ft_error *err)
   const ft_request *request = &w->asked->frame->request;
   bool known = fd >= 0 && ft_state_read_site(fd, &w->site, NULL) == 0;
 
-  if (known && ft_decide_partition(fd, &w->site, request, &w->partition, &w->joined, NULL) == 0) {
+  if (known && ft_decide_partition(fd, &w->site, request, &w->partition, &w->merged, NULL) == 0) {
     w->question.partition = &w->partition;
-    w->question.joined = &w->joined;
+    w->question.merged = &w->merged;
   }
   ft_policy_resolve(known ? &w->site : NULL, request->partition, request->account,
                     w->asked->frame->description.user_name, &w->policy);
@@ -104,7 +104,7 @@ static int take_params(struct work *w, struct ft_error *err)
 /* Which GPU it runs on; "cpu" where no GPU is asked for. */
 static int find_gpu(struct work *w, struct ft_error *err)
 {
-  const struct ft_network_asked *n = w->network;
+  const struct ft_network_request *n = w->network;
 
   if (w->question.gpu[0] && !ft_mig_names_gpu(&w->table, w->question.gpu))
     return ft_error_set(err, "--predict-mig=%.64s: expected a GPU with MIG, as a100 or h100-80gb",
@@ -136,10 +136,10 @@ static ft_mode mode_of(const struct work *w)
 
 static void ask(struct work *w)
 {
-  const struct ft_network_asked *n = w->network;
+  const struct ft_network_request *n = w->network;
 
   w->question.mode = mode_of(w);
-  w->question.mild = n->mild;
+  w->question.advisory = n->advisory;
   w->question.choose = n->mig;
   w->question.gpu = n->mig ? n->mig : "";
   w->question.option = n->option ? n->option : "";
@@ -262,7 +262,8 @@ static int read_runs(struct work *w, const ft_submission *submission, struct ft_
   if (!read_gpu_model(w, submission, err))
     return -1;
   known->elements.count =
-      array ? ft_array_choose(array, submission, known->elements.index, FT_ARRAY_ESTIMATES) : 0;
+      array ? ft_array_select_tasks(array, submission, known->elements.index, FT_ARRAY_ESTIMATES)
+            : 0;
   if (ft_model_lookup_evaluate(&known->model, submission, &w->policy, known, &known->facts)) {
     largest = known->elements.count ? ft_decide_largest(&known->elements, &w->policy) : 0;
     w->estimate = known->estimate[largest];
@@ -298,15 +299,15 @@ static void say_instead(struct work *w, ft_network *network)
 {
   struct ft_helper_gpu none, *gpu = w->asked->gpu ? w->asked->gpu : &none;
   struct ft_instead *list = gpu->instead;
-  size_t count =
-      ft_instead_find(&(struct ft_instead_question){ .graph = w->graph,
-                                                     .part = part_of(w),
-                                                     .run = w->run,
-                                                     .bytes = w->place.most_bytes,
-                                                     .probability = ft_mig_probability(&w->policy),
-                                                     .refine = refine,
-                                                     .context = w },
-                      list);
+  size_t count = ft_instead_find(
+      &(struct ft_instead_question){ .graph = w->graph,
+                                     .part = part_of(w),
+                                     .run = w->run,
+                                     .bytes = w->place.most_bytes,
+                                     .probability = ft_mig_target_probability(&w->policy),
+                                     .refine = refine,
+                                     .context = w },
+      list);
   struct ft_buf text;
 
   gpu->instead_count = count;

@@ -66,7 +66,7 @@ static int store(const struct ft_option *option, const char *text, const char *c
     expected = "a whole number, 0 or more";
     break;
   default:
-    if (ft_units_bytes(cursor, FT_MIB, option->target))
+    if (ft_units_parse_bytes(cursor, FT_MIB, option->target))
       return 0;
     expected = "a size such as 4000M or 12G";
     break;

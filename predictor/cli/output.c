@@ -24,7 +24,7 @@ int ft_print_error(const char *name, int status, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  ft_utf8_clean(text); /* names come from anywhere: none may begin a line of its own */
+  ft_utf8_make_printable(text); /* names come from anywhere: none may begin a line of its own */
   fprintf(stderr, "foretell%s%s: %s\n", name ? " " : "", name ? name : "", text);
   return status;
 }
@@ -46,10 +46,10 @@ void ft_print_plain(const char *text)
 
     /* in parts that end between characters */
     for (size_t count = COUNT_AT_ONCE; length >= sizeof clean; count--)
-      length = ft_utf8_bytes(text, count);
+      length = ft_utf8_prefix_bytes(text, count);
     memcpy(clean, text, length);
     clean[length] = '\0';
-    ft_utf8_clean(clean);
+    ft_utf8_make_printable(clean);
     fputs(clean, stdout);
     text += length;
   }

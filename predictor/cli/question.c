@@ -25,10 +25,10 @@ static int connect_to(const char *path, struct ft_error *err)
   struct sockaddr_un address = { .sun_family = AF_UNIX };
   int fd, saved;
 
-  if (snprintf(address.sun_path, sizeof address.sun_path, "%s" FT_STATE_ASK_SUFFIX, path) >=
+  if (snprintf(address.sun_path, sizeof address.sun_path, "%s" FT_STATE_QUERY_SUFFIX, path) >=
       (int)sizeof address.sun_path) {
     errno = ENAMETOOLONG;
-    return ft_error_errno(err, "%s" FT_STATE_ASK_SUFFIX, path);
+    return ft_error_errno(err, "%s" FT_STATE_QUERY_SUFFIX, path);
   }
   fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&

@@ -77,7 +77,7 @@ int ft_sandbox(const char *command, const char *file, double seconds, int (*work
     return ft_print_error(command, FT_EXIT_SYSTEM, "%s: %s", file, strerror(errno));
   }
   /* the child alone holds the other end */
-  in_time = ft_io_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
+  in_time = ft_io_wait_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
   known = reap(pid, in_time, &status) == 0;
   close(ends[0]);
   if (!in_time)
@@ -103,7 +103,7 @@ bool ft_sandbox_end(void (*look)(const char *path), const char *path, double sec
     _exit(0);
   }
   close(ends[1]);
-  in_time = pid < 0 || ft_io_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
+  in_time = pid < 0 || ft_io_wait_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
   if (pid > 0)
     (void)reap(pid, in_time, &status);
   close(ends[0]);

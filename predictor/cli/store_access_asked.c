@@ -64,15 +64,15 @@ static bool hear(const ft_reply *reply, void *data)
 static int make_question(const struct ft_store_filter *wanted, ft_question *out,
                          struct ft_error *err)
 {
-  ft_wanted *w = &out->asked.wanted;
+  ft_run_query *w = &out->asked.run_query;
 
-  *out = (ft_question){ .which_asked = ft_question_wanted_tag };
-  *w = (ft_wanted){ .has_uid = wanted->by_uid,
-                    .uid = wanted->uid,
-                    .job_id = wanted->job_id,
-                    .has_array_task_id = wanted->by_task,
-                    .array_task_id = wanted->task_id,
-                    .since = wanted->since };
+  *out = (ft_question){ .which_asked = ft_question_run_query_tag };
+  *w = (ft_run_query){ .has_uid = wanted->by_uid,
+                       .uid = wanted->uid,
+                       .job_id = wanted->job_id,
+                       .has_array_task_id = wanted->by_task,
+                       .array_task_id = wanted->task_id,
+                       .since = wanted->since };
   if (wanted->app && !ft_string_copy(wanted->app, w->app, sizeof w->app))
     return ft_error_set(err, "%.64s...: longer than the name of an app", wanted->app);
   return 0;
@@ -85,7 +85,7 @@ static int ask(const char *socket, int state_fd, const struct ft_store_filter *w
 
   if (make_question(wanted, &question, err) < 0)
     return -1;
-  question.asked.wanted.live = live;
+  question.asked.run_query.live = live;
   if (ft_agent_ask(socket, state_fd, &question, hear, h, err) < 0)
     return -1;
   if (!h->failed)
@@ -311,6 +311,6 @@ int ft_store_access_asked_rejections(const char *socket, int state_fd,
 
   if (make_question(wanted, &question, err) < 0)
     return -1;
-  question.asked.wanted.rejections = true;
+  question.asked.run_query.rejections = true;
   return ft_agent_ask(socket, state_fd, &question, hear_rejections, &refused, err);
 }

@@ -17,7 +17,7 @@ enum { CHUNK = 64 << 10 };
 void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes)
 {
   *csv = (struct ft_csv){
-    .name = name, .fd = fd, .separator = separator, .quotes = quotes, .most = FT_CSV_FIELDS
+    .name = name, .fd = fd, .separator = separator, .quotes = quotes, .max_fields = FT_CSV_FIELDS
   };
 }
 
@@ -29,7 +29,7 @@ void ft_csv_free(struct ft_csv *csv)
   csv->data = NULL;
   csv->field = NULL;
   csv->at = NULL;
-  csv->room = 0;
+  csv->capacity = 0;
   csv->count = 0;
 }
 
@@ -68,7 +68,7 @@ static int fill(struct ft_csv *csv, struct ft_error *err)
   size_t kept = csv->end - csv->start;
   ssize_t got;
 
-  if (csv->last)
+  if (csv->at_eof)
     return 0;
   if (kept)
     memmove(csv->data, csv->data + csv->start, kept);
@@ -79,7 +79,7 @@ static int fill(struct ft_csv *csv, struct ft_error *err)
     char *data = realloc(csv->data, size);
 
     if (!data) {
-      csv->broken = true;
+      csv->failed = true;
       return ft_error_set(err, "%s: out of memory", csv->name);
     }
     csv->data = data;
@@ -89,11 +89,11 @@ static int fill(struct ft_csv *csv, struct ft_error *err)
     got = read(csv->fd, csv->data + csv->end, CHUNK);
   while (got < 0 && errno == EINTR);
   if (got < 0) {
-    csv->broken = true;
+    csv->failed = true;
     return ft_error_errno(err, "%s", csv->name);
   }
-  csv->last = got == 0;
-  csv->done += (uint64_t)got;
+  csv->at_eof = got == 0;
+  csv->bytes_read += (uint64_t)got;
   csv->end += (size_t)got;
   return got > 0;
 }
@@ -170,15 +170,17 @@ static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struc
 /* Room for one field more. */
 static int grow(struct ft_csv *csv, struct ft_error *err)
 {
-  size_t room = csv->room;
-  char **field = ft_array_grow(csv->field, &room, csv->count, sizeof *field, csv->most);
-  size_t *at = field ? ft_array_grow(csv->at, &csv->room, csv->count, sizeof *at, csv->most) : NULL;
+  size_t room = csv->capacity;
+  char **field = ft_array_grow(csv->field, &room, csv->count, sizeof *field, csv->max_fields);
+  size_t *at = field
+                   ? ft_array_grow(csv->at, &csv->capacity, csv->count, sizeof *at, csv->max_fields)
+                   : NULL;
 
   csv->field = field ? field : csv->field;
   csv->at = at ? at : csv->at;
   if (at)
     return 0;
-  csv->broken = true;
+  csv->failed = true;
   return ft_error_set(err, "%s: out of memory", csv->name);
 }
 
@@ -189,10 +191,10 @@ static int split(struct ft_csv *csv, size_t stop, struct ft_error *err)
 
   csv->count = 0;
   for (;;) {
-    if (csv->count == csv->most) {
+    if (csv->count == csv->max_fields) {
       char text[48];
 
-      (void)snprintf(text, sizeof text, "more than %zu fields", csv->most);
+      (void)snprintf(text, sizeof text, "more than %zu fields", csv->max_fields);
       return fail_at(csv, i, err, text);
     }
     if (grow(csv, err) < 0)
@@ -262,7 +264,7 @@ static int bad(struct ft_csv *csv)
  */
 static int skip_line(struct ft_csv *csv, struct ft_error *err)
 {
-  uint64_t begun = csv->done;
+  uint64_t begun = csv->bytes_read;
 
   csv->skipping = false;
   for (;;) {
@@ -275,14 +277,14 @@ static int skip_line(struct ft_csv *csv, struct ft_error *err)
       return 0;
     }
     csv->start = csv->end;
-    if (csv->done - begun > FT_LIMIT_SKIPPED) {
-      csv->broken = true;
+    if (csv->bytes_read - begun > FT_LIMIT_SKIPPED) {
+      csv->failed = true;
       return ft_error_set(err, "%s: line %" PRIu64 ": no end of the line within %d MiB", csv->name,
                           csv->line, FT_LIMIT_SKIPPED >> 20);
     }
     if (fill(csv, err) < 0)
       return -1;
-    if (csv->last)
+    if (csv->at_eof)
       return 0;
   }
 }
@@ -312,7 +314,7 @@ static int begin(struct ft_csv *csv, struct ft_error *err)
   for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
     if (csv->end >= foreign[i].length &&
         memcmp(csv->data, foreign[i].bytes, foreign[i].length) == 0) {
-      csv->broken = true;
+      csv->failed = true;
       return ft_error_set(err, "%s: %s", csv->name, foreign[i].what);
     }
   if (csv->end >= 3 && memcmp(csv->data, "\xef\xbb\xbf", 3) == 0)
@@ -342,7 +344,7 @@ static char most_common(const char *list, const char *line, size_t length)
   return best;
 }
 
-int ft_csv_guess(struct ft_csv *csv, struct ft_error *err)
+int ft_csv_detect_separator(struct ft_csv *csv, struct ft_error *err)
 {
   int more = begin(csv, err) < 0 ? -1 : 1;
   size_t at, length;
@@ -369,9 +371,9 @@ int ft_csv_next(struct ft_csv *csv, struct ft_error *err)
   int status;
 
   csv->count = 0;
-  if (csv->broken)
+  if (csv->failed)
     return 0;
-  if (!csv->done && begin(csv, err) < 0)
+  if (!csv->bytes_read && begin(csv, err) < 0)
     return -1;
   if (csv->skipping && skip_line(csv, err) < 0)
     return -1;
@@ -383,7 +385,7 @@ int ft_csv_next(struct ft_csv *csv, struct ft_error *err)
     if (status == 0)
       return 0;
     if (status < 0)
-      return csv->broken ? -1 : bad(csv);
+      return csv->failed ? -1 : bad(csv);
   } while (length == 0);
   if (has_nul(csv, length)) {
     size_t offset = (size_t)((char *)memchr(csv->data + csv->start, '\0', length) - csv->data);

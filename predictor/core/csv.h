@@ -22,17 +22,17 @@ struct ft_csv {
   char separator;
   bool quotes;   /* '"' is special, as in RFC 4180 */
   uint64_t line; /* where the current record begins, from 1 */
-  uint64_t done; /* bytes read from fd */
-  bool broken;   /* it cannot be read on: the error was not in a record */
-  size_t most;   /* fields of a record; may be changed before the first */
+  uint64_t bytes_read; /* bytes read from fd */
+  bool failed;         /* it cannot be read on: the error was not in a record */
+  size_t max_fields;   /* of a record; may be changed before the first */
   size_t count;  /* fields of the current record */
   char **field;  /* each ends in NUL; valid until the next record */
   /* private */
   char *data;
-  size_t size, start, end, room;
+  size_t size, start, end, capacity;
   size_t *at; /* of each field, from START */
   uint64_t lines;
-  bool last;     /* the end of the file was read */
+  bool at_eof;   /* the end of the file was read */
   bool skipping; /* the record at START is bad: its line does not count */
 };
 
@@ -43,7 +43,7 @@ void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, b
  * Before the first record: whichever of comma, semicolon, tab and '|' the first line that is not
  * empty has most of becomes the separator. Returns 0, or -1 with ERR.
  */
-int ft_csv_guess(struct ft_csv *csv, struct ft_error *err);
+int ft_csv_detect_separator(struct ft_csv *csv, struct ft_error *err);
 
 /*
  * Read the next record; empty lines are passed over. Returns 1; 0 at the end;

@@ -127,7 +127,7 @@ static bool is_beside(const char *name)
   return name[0] == '.' && pid > name + 1 && pid[1] && !pid[1 + strspn(pid + 1, "0123456789")];
 }
 
-DIR *ft_io_folder(int dirfd, const char *name)
+DIR *ft_io_open_directory(int dirfd, const char *name)
 {
   int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), saved;
   DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -140,9 +140,9 @@ DIR *ft_io_folder(int dirfd, const char *name)
   return folder;
 }
 
-void ft_io_sweep(int dirfd, double seconds)
+void ft_io_remove_stale(int dirfd, double seconds)
 {
-  DIR *folder = ft_io_folder(dirfd, ".");
+  DIR *folder = ft_io_open_directory(dirfd, ".");
   double now = ft_io_now();
   struct dirent *entry;
   struct stat st;
@@ -227,7 +227,7 @@ FT_HOT double ft_io_now(void)
   return clock_seconds(CLOCK_REALTIME);
 }
 
-bool ft_io_ready(int fd, short events, double deadline)
+bool ft_io_wait_ready(int fd, short events, double deadline)
 {
   for (;;) {
     double left = deadline - ft_io_monotonic();
@@ -254,7 +254,7 @@ void ft_io_close_from(int first)
     close(fd);
 }
 
-void ft_io_directory(const char *asked, char *out, size_t size)
+void ft_io_job_directory(const char *asked, char *out, size_t size)
 {
   size_t length;
 

@@ -38,13 +38,13 @@ int ft_io_write_file(int dirfd, const char *name, const void *data, size_t lengt
                      struct ft_error *err);
 
 /* The folder NAME below DIRFD, to be read and closed with closedir(); NULL with errno. */
-DIR *ft_io_folder(int dirfd, const char *name);
+DIR *ft_io_open_directory(int dirfd, const char *name);
 
 /*
  * Remove from folder DIRFD what ft_io_write_file has left there because it was killed: what is
  * older than SECONDS, which nobody is still writing; -INFINITY where nobody writes anything.
  */
-void ft_io_sweep(int dirfd, double seconds);
+void ft_io_remove_stale(int dirfd, double seconds);
 
 /* Write everything or fail with errno. */
 int ft_io_write_all(int fd, const void *data, size_t length);
@@ -68,7 +68,7 @@ double ft_io_now(void);
  * Wait until FD is ready for EVENTS, poll(2)'s; false once DEADLINE, of ft_io_monotonic, has
  * passed, or where FD cannot be waited for.
  */
-bool ft_io_ready(int fd, short events, double deadline);
+bool ft_io_wait_ready(int fd, short events, double deadline);
 
 /* Close FIRST and all descriptors above it. */
 void ft_io_close_from(int first);
@@ -77,6 +77,6 @@ void ft_io_close_from(int first);
  * Write the directory of a job that asked for ASKED (NULL: for none) into OUT, absolute as far as the
  * current one is known; "" where it is not or has no room.
  */
-void ft_io_directory(const char *asked, char *out, size_t size);
+void ft_io_job_directory(const char *asked, char *out, size_t size);
 
 #endif

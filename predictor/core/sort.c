@@ -62,7 +62,7 @@ static size_t keep(double *value, size_t count, double pivot, bool above)
 }
 
 /* Hoare's FIND (1961), counting and dropping in place of exchanging: no branch on a value. */
-double ft_sort_median_sorted(double *value, size_t count)
+double ft_sort_select_median(double *value, size_t count)
 {
   size_t rank = count / 2;
   bool even = count % 2 == 0;

@@ -8,7 +8,7 @@
 
 #include "predictor/core/units.h"
 
-bool ft_units_bytes(struct ft_text text, uint64_t bare, uint64_t *bytes)
+bool ft_units_parse_bytes(struct ft_text text, uint64_t bare, uint64_t *bytes)
 {
   static const char suffixes[] = "KMGTP";
   double number, scale = (double)bare;
@@ -40,7 +40,7 @@ static void significant(double value, const char *unit, char *out, size_t size)
   (void)snprintf(out, size, "%.*f %s", decimals, value, unit);
 }
 
-double ft_units_of_bytes(double bytes, const char **name)
+double ft_units_scale_bytes(double bytes, const char **name)
 {
   static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
   double value = bytes;
@@ -57,7 +57,7 @@ double ft_units_of_bytes(double bytes, const char **name)
 const char *ft_units_show_bytes(uint64_t bytes, char *out, size_t size)
 {
   const char *unit;
-  double of = ft_units_of_bytes((double)bytes, &unit);
+  double of = ft_units_scale_bytes((double)bytes, &unit);
 
   significant((double)bytes / of, unit, out, size);
   return out;
@@ -74,7 +74,7 @@ const char *ft_units_slurm_bytes(uint64_t bytes, char *out, size_t size)
   return out;
 }
 
-bool ft_units_seconds(struct ft_text text, double *seconds)
+bool ft_units_parse_seconds(struct ft_text text, double *seconds)
 {
   double field[3] = { 0 }, total;
   uint64_t days = 0;
@@ -109,7 +109,7 @@ bool ft_units_seconds(struct ft_text text, double *seconds)
   return true;
 }
 
-bool ft_units_period(struct ft_text text, double *seconds)
+bool ft_units_parse_period(struct ft_text text, double *seconds)
 {
   static const struct {
     const char *name;

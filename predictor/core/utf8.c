@@ -33,7 +33,7 @@ bool ft_utf8_valid(const char *text)
   return true;
 }
 
-void ft_utf8_mend(char *text)
+void ft_utf8_replace_invalid(char *text)
 {
   while (*text) {
     size_t length = character((const unsigned char *)text);
@@ -46,7 +46,7 @@ void ft_utf8_mend(char *text)
   }
 }
 
-/* Of LENGTH bytes at S, which are a character, whether it is one of ft_utf8_plain's. */
+/* Of LENGTH bytes at S, which are a character, whether it is one of ft_utf8_is_printable's. */
 static bool is_plain(const unsigned char *s, size_t length)
 {
   if (length == 1)
@@ -60,7 +60,7 @@ static bool is_plain(const unsigned char *s, size_t length)
   return true;
 }
 
-bool ft_utf8_plain(const char *text)
+bool ft_utf8_is_printable(const char *text)
 {
   const unsigned char *s = (const unsigned char *)text;
 
@@ -72,7 +72,7 @@ bool ft_utf8_plain(const char *text)
   return true;
 }
 
-void ft_utf8_clean(char *text)
+void ft_utf8_make_printable(char *text)
 {
   char *to = text;
 
@@ -91,7 +91,7 @@ void ft_utf8_clean(char *text)
   *to = '\0';
 }
 
-size_t ft_utf8_bytes(const char *text, size_t count)
+size_t ft_utf8_prefix_bytes(const char *text, size_t count)
 {
   size_t used = 0;
 
@@ -108,6 +108,6 @@ size_t ft_utf8_length(const char *text)
   size_t count = 0;
 
   for (; *text; count++)
-    text += ft_utf8_bytes(text, 1);
+    text += ft_utf8_prefix_bytes(text, 1);
   return count;
 }

@@ -62,7 +62,7 @@ static bool either(struct reading *r, int depth)
   return found;
 }
 
-bool ft_constraint_allows(const char *constraint, const ft_node_kind *kind)
+bool ft_constraint_allows(const char *constraint, const ft_node_type *kind)
 {
   struct reading r = { .rest = ft_text_from(constraint), .features = kind->features };
   bool found;
@@ -76,7 +76,7 @@ bool ft_constraint_allows(const char *constraint, const ft_node_kind *kind)
 
 /* ---- --gres ---- */
 
-struct ft_text ft_gres_typed(struct ft_text piece)
+struct ft_text ft_gres_skip_prefix(struct ft_text piece)
 {
   if (!ft_text_skip(&piece, "gres:"))
     (void)ft_text_skip(&piece, "gres/");
@@ -94,7 +94,7 @@ static bool read_resource(struct ft_text piece, struct resource *out)
   struct ft_text part, number;
   bool counted = false;
 
-  piece = ft_gres_typed(piece);
+  piece = ft_gres_skip_prefix(piece);
   *out = (struct resource){ .count = 1 };
   if (!ft_text_until(&piece, ':', &out->name) || !ft_text_left(&out->name))
     return false;
@@ -112,14 +112,14 @@ static bool read_resource(struct ft_text piece, struct resource *out)
 }
 
 /* The GPUs that PIECE of OPTION's value asks for; false: it is about something else. */
-static bool read_gpus(enum ft_gpus option, struct ft_text piece, struct resource *out)
+static bool read_gpus(enum ft_gpu_option option, struct ft_text piece, struct resource *out)
 {
   struct ft_text kind, name;
 
   *out = (struct resource){ .name = ft_text_from("gpu") };
-  kind = ft_gpu_request_piece(piece, &out->count);
+  kind = ft_gpu_request_parse(piece, &out->count);
   name = kind;
-  if (ft_gpu_request_is_mixed(option)) {
+  if (ft_gpu_option_is_mixed(option)) {
     if (!ft_text_until(&kind, ':', &name) || !ft_text_equals(name, "gpu"))
       return false;
   } else {
@@ -143,12 +143,12 @@ static uint64_t count_of(const struct resource *asked, const char *list)
   return count;
 }
 
-bool ft_gres_allows(const char *gres, const ft_node_kind *kind)
+bool ft_gres_allows(const char *gres, const ft_node_type *kind)
 {
   struct ft_text rest = ft_text_from(gres), piece;
   struct resource asked;
 
-  if (kind->gres_cut)
+  if (kind->gres_truncated)
     return true;
   while (ft_text_until(&rest, ',', &piece))
     if (read_resource(piece, &asked) && !ft_text_equals(asked.name, "none") &&
@@ -157,16 +157,16 @@ bool ft_gres_allows(const char *gres, const ft_node_kind *kind)
   return true;
 }
 
-bool ft_gpu_request_allow(const struct ft_gpu_request_asked *asked, uint64_t tasks,
-                          const ft_node_kind *kind)
+bool ft_gpu_request_fits_node(const struct ft_gpu_request *asked, uint64_t tasks,
+                              const ft_node_type *kind)
 {
-  for (enum ft_gpus i = 0; i < FT_GPU_REQUEST_OPTIONS && !kind->gres_cut; i++) {
+  for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS && !kind->gres_truncated; i++) {
     struct ft_text rest = ft_text_from(asked->value[i]), piece;
-    uint64_t times = i == FT_GPU_REQUEST_TASK || i == FT_GPU_REQUEST_TRES ? tasks : 1;
+    uint64_t times = i == FT_GPU_OPTION_TASK || i == FT_GPU_OPTION_TRES ? tasks : 1;
     struct resource one;
 
     /* what the whole job gets may be on several nodes, and what --gres has is asked elsewhere */
-    while (i != FT_GPU_REQUEST_JOB && i != FT_GPU_REQUEST_GRES && ft_text_until(&rest, ',', &piece))
+    while (i != FT_GPU_OPTION_JOB && i != FT_GPU_OPTION_GRES && ft_text_until(&rest, ',', &piece))
       if (read_gpus(i, piece, &one) && count_of(&one, kind->gres) < times * one.count)
         return false;
   }
@@ -174,7 +174,7 @@ bool ft_gpu_request_allow(const struct ft_gpu_request_asked *asked, uint64_t tas
 }
 
 /* Whether PARTITION has TIMES what VALUE of OPTION asks for. */
-static bool suffices(enum ft_gpus option, const char *value, uint64_t times,
+static bool suffices(enum ft_gpu_option option, const char *value, uint64_t times,
                      const ft_partition *partition, const char *constraint)
 {
   struct ft_text rest = ft_text_from(value), piece;
@@ -186,9 +186,9 @@ static bool suffices(enum ft_gpus option, const char *value, uint64_t times,
     if (!read_gpus(option, piece, &one))
       continue;
     for (size_t i = 0; i < partition->nodes_count; i++) {
-      const ft_node_kind *kind = &partition->nodes[i];
+      const ft_node_type *kind = &partition->nodes[i];
 
-      if (kind->gres_cut)
+      if (kind->gres_truncated)
         return true;
       if (ft_constraint_allows(constraint, kind))
         count += kind->count * count_of(&one, kind->gres);
@@ -199,13 +199,14 @@ static bool suffices(enum ft_gpus option, const char *value, uint64_t times,
   return true;
 }
 
-bool ft_gpu_request_suffice(const struct ft_gpu_request_asked *asked, uint64_t nodes,
-                            uint64_t tasks, const ft_partition *partition, const char *constraint)
+bool ft_gpu_request_fits_partition(const struct ft_gpu_request *asked, uint64_t nodes,
+                                   uint64_t tasks, const ft_partition *partition,
+                                   const char *constraint)
 {
-  for (enum ft_gpus i = 0; i < FT_GPU_REQUEST_OPTIONS; i++) {
-    uint64_t times = i == FT_GPU_REQUEST_JOB                                ? 1
-                     : i == FT_GPU_REQUEST_TASK || i == FT_GPU_REQUEST_TRES ? tasks
-                                                                            : nodes;
+  for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS; i++) {
+    uint64_t times = i == FT_GPU_OPTION_JOB                               ? 1
+                     : i == FT_GPU_OPTION_TASK || i == FT_GPU_OPTION_TRES ? tasks
+                                                                          : nodes;
 
     if (!suffices(i, asked->value[i], times, partition, constraint))
       return false;

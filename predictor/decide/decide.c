@@ -35,36 +35,36 @@ void ft_decision_input_set(struct ft_decision_input *question,
   question->estimate = &elements->each[ft_decide_largest(elements, question->policy)];
 }
 
-void ft_decide(const struct ft_decision_input *question, const struct ft_sizing *plan,
+void ft_decide(const struct ft_decision_input *question, const struct ft_sizing *sizing,
                ft_decision *out)
 {
   const struct ft_estimate *e = question->estimate;
 
-  *out = (ft_decision){ .action = plan->action, .mode = plan->mode, .mem_unit = plan->unit };
-  (void)ft_string_copy(plan->reason, out->reason, sizeof out->reason);
-  if (plan->mode == FT_MODE_OFF && plan->action != FT_ACTION_REJECT)
+  *out = (ft_decision){ .action = sizing->action, .mode = sizing->mode, .mem_unit = sizing->unit };
+  (void)ft_string_copy(sizing->reason, out->reason, sizeof out->reason);
+  if (sizing->mode == FT_MODE_OFF && sizing->action != FT_ACTION_REJECT)
     return;
-  out->overrode = plan->overrides;
+  out->overrode = sizing->overrides;
   if (question->facts)
     out->runs = question->facts->completed;
   if (e) {
     out->runs = e->runs;
     (void)ft_string_copy(e->method, out->method, sizeof out->method);
   }
-  if (!plan->known)
+  if (!sizing->has_evidence)
     return;
-  out->rule = plan->rule;
-  if (plan->action == FT_ACTION_SET || plan->action == FT_ACTION_RAISE ||
-      plan->action == FT_ACTION_TRIM)
-    out->mem_bytes = plan->unit_amount;
-  if (plan->p_oom >= 0) {
+  out->rule = sizing->rule;
+  if (sizing->action == FT_ACTION_SET || sizing->action == FT_ACTION_RAISE ||
+      sizing->action == FT_ACTION_TRIM)
+    out->mem_bytes = sizing->unit_amount;
+  if (sizing->p_oom >= 0) {
     out->has_p_oom = true;
-    out->p_oom = plan->p_oom;
+    out->p_oom = sizing->p_oom;
     out->has_p_oom_any = question->request->array_tasks > 0;
     if (out->has_p_oom_any)
-      out->p_oom_any = ft_sizing_any(question, plan->oom_bytes);
+      out->p_oom_any = ft_sizing_p_any_task(question, sizing->oom_bytes);
   }
-  if (!plan->claimed)
+  if (!sizing->has_estimate)
     return;
   out->has_p05_bytes = out->has_p50_bytes = out->has_p95_bytes = true;
   out->p05_bytes = ft_estimate_quantile(e, 0.05);

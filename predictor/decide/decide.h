@@ -15,7 +15,7 @@
  * The policy that holds for a job: the site's, overridden by its partition's,
  * then account's, then user's, field by field. Names as typed; an empty list of
  * partitions is the default one. A job that names several may start in any of them, so what
- * they say is joined first: of the modes the one that changes least, check where some are off and
+ * they say is merged first: of the modes the one that changes least, check where some are off and
  * some not; the least of the probabilities; the largest of runs, floor, rounding, trim_factor and
  * failure_price; quiet, borrow and force only where all have them.
  */
@@ -25,11 +25,11 @@ void ft_policy_resolve(const ft_site *site, const char *partition, const char *a
 enum { FT_PARTITION_GRES = sizeof((ft_partition *)NULL)->gres / sizeof(ft_gres) };
 
 /* What a partition that is made of several does not say. */
-struct ft_joined {
-  uint64_t least_default_bytes;      /* a node, where they give different ones; 0: the same */
-  char least[64];                    /* the partition that gives it */
+struct ft_merged_partitions {
+  uint64_t min_default_bytes;        /* a node, where they give different ones; 0: the same */
+  char min_default_partition[64];    /* the partition that gives it */
   unsigned count;                    /* of those that are known */
-  uint8_t having[FT_PARTITION_GRES]; /* by gres: how many of them have it */
+  uint8_t gres_count[FT_PARTITION_GRES]; /* by gres: how many of them have it */
 };
 
 /*
@@ -38,13 +38,14 @@ struct ft_joined {
  * where it runs. Returns 0; -1 with ERR where the first cannot be read.
  */
 int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *request,
-                        ft_partition *out, struct ft_joined *joined, struct ft_error *err);
+                        ft_partition *out, struct ft_merged_partitions *merged,
+                        struct ft_error *err);
 
-enum { FT_CALLED = 80 };
+enum { FT_PARTITION_SHOWN = 80 };
 
 /* "partition main", "partitions a,b", as far as it fits: what is said of PARTITION (NULL: not
  * known). Returns whether it is several. */
-bool ft_partition_called(const ft_partition *partition, char out[FT_CALLED]);
+bool ft_partition_show_name(const ft_partition *partition, char out[FT_PARTITION_SHOWN]);
 
 struct ft_decision_input {
   ft_mode mode; /* the user's; FT_MODE_UNSET: the policy's */
@@ -66,7 +67,7 @@ struct ft_decision_input {
       *network; /* the estimate is of this, "training of batch 64 of net.onnx"; NULL: of runs */
   const ft_policy *policy;       /* resolved */
   const ft_partition *partition; /* NULL: not known */
-  struct ft_joined joined;       /* where there are several */
+  struct ft_merged_partitions merged; /* where there are several */
   bool memory_is_consumable;
   ft_rule rule;
 };
@@ -117,7 +118,7 @@ struct ft_sizing;
  * that counts is the worst one's; that of any is told beside it.
  * Probabilities are within [1e-6, 1 - 1e-6]; none is given where nothing kills.
  */
-void ft_decide(const struct ft_decision_input *question, const struct ft_sizing *plan,
+void ft_decide(const struct ft_decision_input *question, const struct ft_sizing *sizing,
                ft_decision *out);
 
 enum { FT_MESSAGE_LINES = 3, FT_MESSAGE_SIZE = 512 };
@@ -129,7 +130,7 @@ struct ft_explanation {
 };
 
 /* What the user is told about DECISION, which was made of QUESTION by PLAN. */
-void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *plan,
+void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *sizing,
                 const ft_decision *decision, struct ft_explanation *out);
 
 #endif

@@ -12,45 +12,45 @@ enum { MOST = 100000 };
 static const struct {
   char name[16];
   bool mixed, settable;
-} options[FT_GPU_REQUEST_OPTIONS] = {
-  [FT_GPU_REQUEST_NODE] = { "gpus-per-node", false, true },
-  [FT_GPU_REQUEST_JOB] = { "gpus", false, true },
-  [FT_GPU_REQUEST_GRES] = { "gres", true, true },
-  [FT_GPU_REQUEST_TASK] = { "gpus-per-task", false, false },
-  [FT_GPU_REQUEST_TRES] = { "tres-per-task", true, false },
-  [FT_GPU_REQUEST_SOCKET] = { "gpus-per-socket", false, false },
+} options[FT_GPU_OPTIONS] = {
+  [FT_GPU_OPTION_NODE] = { "gpus-per-node", false, true },
+  [FT_GPU_OPTION_JOB] = { "gpus", false, true },
+  [FT_GPU_OPTION_GRES] = { "gres", true, true },
+  [FT_GPU_OPTION_TASK] = { "gpus-per-task", false, false },
+  [FT_GPU_OPTION_TRES] = { "tres-per-task", true, false },
+  [FT_GPU_OPTION_SOCKET] = { "gpus-per-socket", false, false },
 };
 
-const char *ft_gpu_request_name(enum ft_gpus option)
+const char *ft_gpu_option_name(enum ft_gpu_option option)
 {
   return options[option].name;
 }
 
-enum ft_gpus ft_gpu_request_named(const char *name)
+enum ft_gpu_option ft_gpu_option_from_name(const char *name)
 {
-  enum ft_gpus i = 0;
+  enum ft_gpu_option i = 0;
 
-  while (i < FT_GPU_REQUEST_OPTIONS && strcmp(options[i].name, name) != 0)
+  while (i < FT_GPU_OPTIONS && strcmp(options[i].name, name) != 0)
     i++;
   return i;
 }
 
-bool ft_gpu_request_is_mixed(enum ft_gpus option)
+bool ft_gpu_option_is_mixed(enum ft_gpu_option option)
 {
   return options[option].mixed;
 }
 
-bool ft_gpu_request_is_settable(enum ft_gpus option)
+bool ft_gpu_option_is_settable(enum ft_gpu_option option)
 {
   return options[option].settable;
 }
 
-struct ft_text ft_gpu_request_piece(struct ft_text piece, uint64_t *count)
+struct ft_text ft_gpu_request_parse(struct ft_text piece, uint64_t *count)
 {
   struct ft_text number;
   const char *last;
 
-  piece = ft_gres_typed(piece);
+  piece = ft_gres_skip_prefix(piece);
   last = piece.at;
   for (const char *at = piece.at; at < piece.end; at++)
     if (*at == ':' || *at == '=')
@@ -64,7 +64,7 @@ struct ft_text ft_gpu_request_piece(struct ft_text piece, uint64_t *count)
   return piece;
 }
 
-bool ft_gpu_request_count(enum ft_gpus option, const char *value, uint64_t *count)
+bool ft_gpu_request_count(enum ft_gpu_option option, const char *value, uint64_t *count)
 {
   struct ft_text list = ft_text_from(value), piece, name;
   bool understood = true;
@@ -72,7 +72,7 @@ bool ft_gpu_request_count(enum ft_gpus option, const char *value, uint64_t *coun
   *count = 0;
   while (ft_text_until(&list, ',', &piece)) {
     uint64_t each;
-    struct ft_text kind = ft_gpu_request_piece(piece, &each);
+    struct ft_text kind = ft_gpu_request_parse(piece, &each);
     bool counted = ft_text_left(&kind) < ft_text_left(&piece);
 
     if (!options[option].mixed && !counted)
@@ -86,14 +86,14 @@ bool ft_gpu_request_count(enum ft_gpus option, const char *value, uint64_t *coun
   return understood;
 }
 
-enum ft_gpus ft_gpu_request_find(const struct ft_gpu_request_asked *asked)
+enum ft_gpu_option ft_gpu_request_find(const struct ft_gpu_request *asked)
 {
   uint64_t count;
 
-  for (enum ft_gpus i = 0; i < FT_GPU_REQUEST_OPTIONS; i++)
+  for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS; i++)
     if (asked->value[i] && (!ft_gpu_request_count(i, asked->value[i], &count) || count > 0))
       return i;
-  return asked->value[FT_GPU_REQUEST_GRES] ? FT_GPU_REQUEST_GRES : FT_GPU_REQUEST_OPTIONS;
+  return asked->value[FT_GPU_OPTION_GRES] ? FT_GPU_OPTION_GRES : FT_GPU_OPTIONS;
 }
 
 /* As far as the request says. */
@@ -106,18 +106,17 @@ static uint64_t tasks_on_node(const ft_request *r)
   return r->tasks ? (r->tasks + nodes - 1) / nodes : 1;
 }
 
-uint32_t ft_gpu_request_per_node(const struct ft_gpu_request_asked *asked,
-                                 const ft_request *request)
+uint32_t ft_gpu_request_per_node(const struct ft_gpu_request *asked, const ft_request *request)
 {
-  enum ft_gpus which = ft_gpu_request_find(asked);
+  enum ft_gpu_option which = ft_gpu_request_find(asked);
   uint64_t nodes = request->nodes ? request->nodes : 1, count;
 
-  if (which == FT_GPU_REQUEST_OPTIONS)
+  if (which == FT_GPU_OPTIONS)
     return 0;
   (void)ft_gpu_request_count(which, asked->value[which], &count);
-  if (which == FT_GPU_REQUEST_JOB)
+  if (which == FT_GPU_OPTION_JOB)
     count = (count + nodes - 1) / nodes;
-  else if (which == FT_GPU_REQUEST_TASK || which == FT_GPU_REQUEST_TRES)
+  else if (which == FT_GPU_OPTION_TASK || which == FT_GPU_OPTION_TRES)
     count *= tasks_on_node(request);
   return (uint32_t)(count > MOST ? MOST : count);
 }

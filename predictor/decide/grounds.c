@@ -74,8 +74,8 @@ static bool is_models(const struct grounds *g)
 {
   const struct ft_model_lookup *e = &g->question->known->evidence;
 
-  return g->decided->plan.claimed && !g->decided->by_network && !e->similar && !e->at_large &&
-         e->model.has_evaluator && (e->imported || is_of_app(g));
+  return g->decided->sizing.has_estimate && !g->decided->by_network && !e->similar &&
+         !e->at_large && e->model.has_evaluator && (e->imported || is_of_app(g));
 }
 
 /* Those of the task that needs most, of a job array. */
@@ -325,7 +325,7 @@ static void say_features(struct grounds *g)
 
     say(g, "%s%s", separator, f->name);
     separator = ", ";
-    if (f->per_element) {
+    if (f->per_task) {
       say(g, " (of each task)");
       continue;
     }
@@ -333,10 +333,10 @@ static void say_features(struct grounds *g)
       show_number(f->name, f->number, text, sizeof text);
     say(g, "=%s", f->has_number ? text : f->category);
   }
-  for (size_t i = 0; i < s->elements_count; i++) {
-    if (ft_feature_find(s->features, s->features_count, s->elements[i].feature))
+  for (size_t i = 0; i < s->task_values_count; i++) {
+    if (ft_feature_find(s->features, s->features_count, s->task_values[i].feature))
       continue;
-    say(g, "%s%s (of each task)", separator, s->elements[i].feature);
+    say(g, "%s%s (of each task)", separator, s->task_values[i].feature);
     separator = ", ";
   }
   if (separator[0] != ',')
@@ -347,8 +347,8 @@ static bool has_feature(const ft_submission *s, const char *name)
 {
   bool found = ft_feature_find(s->features, s->features_count, name);
 
-  for (size_t i = 0; i < s->elements_count; i++)
-    found |= strcmp(s->elements[i].feature, name) == 0;
+  for (size_t i = 0; i < s->task_values_count; i++)
+    found |= strcmp(s->task_values[i].feature, name) == 0;
   return found;
 }
 
@@ -421,7 +421,7 @@ static void say_runs(struct grounds *g)
 
 static void say_probabilities(struct grounds *g)
 {
-  const struct ft_sizing *p = &g->decided->plan;
+  const struct ft_sizing *p = &g->decided->sizing;
   char text[32];
 
   if (p->p_limit < 0 && p->p_amount < 0)
@@ -446,7 +446,7 @@ void ft_grounds_find(const struct ft_submission_question *question,
                      const struct ft_submission_decision *decided, struct ft_grounds *out)
 {
   struct grounds g = { .question = question, .decided = decided, .out = out };
-  const struct ft_sizing *plan = &decided->plan;
+  const struct ft_sizing *sizing = &decided->sizing;
 
   out->effect_count = 0;
   out->count = 0;
@@ -456,7 +456,7 @@ void ft_grounds_find(const struct ft_submission_question *question,
     find_features(&g);
     find_effects(&g);
   }
-  if (plan->claimed) {
+  if (sizing->has_estimate) {
     say_estimate(&g);
     say_method(&g);
     say_effects(&g);
@@ -467,8 +467,8 @@ void ft_grounds_find(const struct ft_submission_question *question,
   }
   say_runs(&g);
   say_probabilities(&g);
-  if (!plan->known)
+  if (!sizing->has_evidence)
     return;
   new_line(&g);
-  say(&g, "rule: %s, %s", ft_decision_rule_name(plan->rule), ft_rule_meaning(plan->rule));
+  say(&g, "rule: %s, %s", ft_decision_rule_name(sizing->rule), ft_rule_meaning(sizing->rule));
 }

@@ -7,7 +7,7 @@
 
 /* ---- the nodes of the job ---- */
 
-uint64_t ft_sizing_times(uint64_t a, uint64_t b)
+uint64_t ft_multiply_saturating(uint64_t a, uint64_t b)
 {
   return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
@@ -57,7 +57,7 @@ bool ft_sizing_exclusive(const struct ft_decision_input *q)
 /* ---- whole cores ---- */
 
 /* The threads of a core of KIND that the job uses. */
-static uint64_t threads_of(const ft_request *r, const ft_node_kind *kind)
+static uint64_t threads_of(const ft_request *r, const ft_node_type *kind)
 {
   uint64_t threads = kind->threads_per_core ? kind->threads_per_core : 1;
 
@@ -65,7 +65,7 @@ static uint64_t threads_of(const ft_request *r, const ft_node_kind *kind)
 }
 
 /* The CPUs of a whole node of KIND, but for threads that the job leaves idle: they do not count. */
-static uint64_t whole_node_cpus(const ft_request *r, const ft_node_kind *kind)
+static uint64_t whole_node_cpus(const ft_request *r, const ft_node_type *kind)
 {
   return kind->cpus / (kind->threads_per_core ? kind->threads_per_core : 1) * threads_of(r, kind);
 }
@@ -80,13 +80,13 @@ static uint64_t largest_cpus(const ft_request *r, const ft_partition *partition)
 
     most = cpus > most ? cpus : most;
   }
-  if (partition && partition->most_cpus && partition->most_cpus < most)
-    most = partition->most_cpus;
+  if (partition && partition->max_cpus && partition->max_cpus < most)
+    most = partition->max_cpus;
   return most;
 }
 
 /* The CPUs that count on a node of KIND in the partition, whose nodes have up to NODE_CPUS. */
-static uint64_t counted_cpus(const struct ft_decision_input *q, const ft_node_kind *kind,
+static uint64_t counted_cpus(const struct ft_decision_input *q, const ft_node_type *kind,
                              uint64_t node_cpus)
 {
   const ft_partition *p = q->partition;
@@ -107,9 +107,9 @@ struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
   uint64_t node_cpus = largest_cpus(q->request, q->partition), counted = 0;
   struct ft_nodes n = { .cpus = cpus_on_node(q->request, q->partition, node_cpus, 1) };
 
-  for (int pass = 0; pass < 2 && q->partition && !n.most_bytes; pass++)
+  for (int pass = 0; pass < 2 && q->partition && !n.largest_bytes; pass++)
     for (size_t i = 0; i < q->partition->nodes_count; i++) {
-      const ft_node_kind *kind = &q->partition->nodes[i];
+      const ft_node_type *kind = &q->partition->nodes[i];
       uint64_t cpus = counted_cpus(q, kind, node_cpus);
 
       /* where no node has as many CPUs, and what --constraint asks for, all count: Slurm says so */
@@ -117,10 +117,10 @@ struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
           (pass == 0 && ((kind->cpus && whole_node_cpus(q->request, kind) < n.cpus) ||
                          !ft_constraint_allows(q->request->constraint, kind))))
         continue;
-      if (!n.least_bytes || kind->mem_bytes < n.least_bytes)
-        n.least_bytes = kind->mem_bytes;
-      if (kind->mem_bytes > n.most_bytes)
-        n.most_bytes = kind->mem_bytes;
+      if (!n.smallest_bytes || kind->mem_bytes < n.smallest_bytes)
+        n.smallest_bytes = kind->mem_bytes;
+      if (kind->mem_bytes > n.largest_bytes)
+        n.largest_bytes = kind->mem_bytes;
       if (kind->cpus && (!counted || cpus < counted))
         counted = cpus;
     }
@@ -131,13 +131,13 @@ struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
 
 /* ---- what it has without foretell ---- */
 
-static void whole_node(struct ft_sizing *plan, const struct ft_nodes *n)
+static void whole_node(struct ft_sizing *sizing, const struct ft_nodes *n)
 {
-  plan->limit = n->least_bytes;
-  plan->limit_kind = n->least_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
+  sizing->limit = n->smallest_bytes;
+  sizing->limit_kind = n->smallest_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
 }
 
-static void default_limit(const struct ft_decision_input *q, struct ft_sizing *plan,
+static void default_limit(const struct ft_decision_input *q, struct ft_sizing *sizing,
                           const struct ft_nodes *n)
 {
   const ft_partition *p = q->partition;
@@ -147,18 +147,18 @@ static void default_limit(const struct ft_decision_input *q, struct ft_sizing *p
   if (p->def_mem_per_gpu_bytes && q->request->gpus_per_node && q->memory_is_consumable) {
     /* before any other default (gres_select_util_job_mem_set); all GPUs of a node of its own */
     if (ft_sizing_exclusive(q)) {
-      whole_node(plan, n);
+      whole_node(sizing, n);
       return;
     }
-    plan->limit = ft_sizing_times(p->def_mem_per_gpu_bytes, q->request->gpus_per_node);
-    plan->limit_kind = FT_LIMIT_DEFAULT;
+    sizing->limit = ft_multiply_saturating(p->def_mem_per_gpu_bytes, q->request->gpus_per_node);
+    sizing->limit_kind = FT_LIMIT_DEFAULT;
   } else if (p->def_mem_bytes) {
-    plan->limit = ft_sizing_times(p->def_mem_bytes, p->def_per_cpu ? n->cpus : 1);
-    plan->limit_kind = FT_LIMIT_DEFAULT;
+    sizing->limit = ft_multiply_saturating(p->def_mem_bytes, p->def_per_cpu ? n->cpus : 1);
+    sizing->limit_kind = FT_LIMIT_DEFAULT;
   } else if (q->memory_is_consumable) {
-    whole_node(plan, n);
+    whole_node(sizing, n);
   } else {
-    plan->limit_kind = FT_LIMIT_NONE;
+    sizing->limit_kind = FT_LIMIT_NONE;
   }
 }
 
@@ -169,54 +169,54 @@ uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partit
                                  .partition = partition,
                                  .memory_is_consumable = memory_is_consumable };
   struct ft_nodes n = ft_sizing_nodes(&q);
-  struct ft_sizing plan = { 0 };
+  struct ft_sizing sizing = { 0 };
 
-  default_limit(&q, &plan, &n);
-  return plan.limit;
+  default_limit(&q, &sizing, &n);
+  return sizing.limit;
 }
 
-uint64_t ft_sizing_most(const ft_request *request, const ft_partition *partition)
+uint64_t ft_sizing_partition_max(const ft_request *request, const ft_partition *partition)
 {
   struct ft_decision_input q = { .request = request, .partition = partition };
   struct ft_nodes n = ft_sizing_nodes(&q);
 
-  return ft_sizing_times(partition->max_mem_bytes, partition->max_per_cpu ? n.cpus : 1);
+  return ft_multiply_saturating(partition->max_mem_bytes, partition->max_per_cpu ? n.cpus : 1);
 }
 
-void ft_sizing_find_limit(const struct ft_decision_input *q, struct ft_sizing *plan,
+void ft_sizing_find_limit(const struct ft_decision_input *q, struct ft_sizing *sizing,
                           const struct ft_nodes *n)
 {
   const ft_request *r = q->request;
 
-  plan->unit = FT_MEM_NODE;
-  plan->per_node = 1;
+  sizing->unit = FT_MEM_NODE;
+  sizing->per_node = 1;
   if (r->mem_unit == FT_MEM_NONE) {
-    default_limit(q, plan, n);
+    default_limit(q, sizing, n);
     return;
   }
   if (r->mem_unit == FT_MEM_ALL || !r->mem_bytes) {
-    whole_node(plan, n);
+    whole_node(sizing, n);
     return;
   }
-  plan->unit = r->mem_unit;
+  sizing->unit = r->mem_unit;
   if (r->mem_unit == FT_MEM_CPU)
-    plan->per_node = n->cpus;
+    sizing->per_node = n->cpus;
   else if (r->mem_unit == FT_MEM_GPU)
-    plan->per_node = r->gpus_per_node ? r->gpus_per_node : 1;
-  plan->limit = ft_sizing_times(r->mem_bytes, plan->per_node);
-  plan->limit_kind = FT_LIMIT_ASKED;
+    sizing->per_node = r->gpus_per_node ? r->gpus_per_node : 1;
+  sizing->limit = ft_multiply_saturating(r->mem_bytes, sizing->per_node);
+  sizing->limit_kind = FT_LIMIT_ASKED;
 }
 
-void ft_sizing_find_most(const struct ft_decision_input *q, struct ft_sizing *plan,
-                         const struct ft_nodes *n)
+void ft_sizing_find_max(const struct ft_decision_input *q, struct ft_sizing *sizing,
+                        const struct ft_nodes *n)
 {
   const ft_partition *p = q->partition;
   uint64_t most;
 
-  plan->node_most = plan->most = n->most_bytes;
+  sizing->largest_node = sizing->max = n->largest_bytes;
   if (!p || !p->max_mem_bytes)
     return;
-  most = ft_sizing_times(p->max_mem_bytes, p->max_per_cpu ? n->cpus : 1);
-  if (!plan->most || most < plan->most)
-    plan->most = most;
+  most = ft_multiply_saturating(p->max_mem_bytes, p->max_per_cpu ? n->cpus : 1);
+  if (!sizing->max || most < sizing->max)
+    sizing->max = most;
 }

@@ -78,20 +78,20 @@ bool ft_message_is_vague(const struct ft_estimate *e)
   return e->extrapolated && ft_estimate_quantile(e, 0.95) > VAGUE * ft_estimate_quantile(e, 0.5);
 }
 
-const char *ft_message_rule(const struct ft_sizing *plan, char *out, size_t size)
+const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size)
 {
-  const char *name = ft_decision_rule_name(plan->rule);
+  const char *name = ft_decision_rule_name(sizing->rule);
 
   out[0] = '\0';
-  if (plan->rule == FT_DECIDED_BY_CEILING)
+  if (sizing->rule == FT_DECIDED_BY_CEILING)
     (void)snprintf(out, size, ", at most %.3g times what was needed so far%s (%s)",
-                   plan->ceiling_factor, plan->thin ? " until more runs are known" : "", name);
-  else if (plan->rule == FT_DECIDED_BY_LEAK)
+                   sizing->ceiling_factor, sizing->thin ? " until more runs are known" : "", name);
+  else if (sizing->rule == FT_DECIDED_BY_LEAK)
     (void)snprintf(out, size,
                    " and no further (%s); to try more, ask for at least that much with "
                    "--predict-mem=raise",
                    name);
-  else if (plan->rule == FT_DECIDED_BY_FLOOR)
+  else if (sizing->rule == FT_DECIDED_BY_FLOOR)
     (void)snprintf(out, size, " (%s)", name);
   return out;
 }
@@ -100,7 +100,7 @@ const char *ft_message_rule(const struct ft_sizing *plan, char *out, size_t size
 
 struct voice {
   const struct ft_decision_input *q;
-  const struct ft_sizing *plan;
+  const struct ft_sizing *sizing;
   struct ft_explanation *out;
 };
 
@@ -160,7 +160,7 @@ static void say_chance(struct voice *v, double p, uint64_t bytes)
   if (elements < 2)
     return;
   say(v, " for one element, ");
-  say_percent(v, ft_sizing_any(v->q, bytes));
+  say_percent(v, ft_sizing_p_any_task(v->q, bytes));
   say(v, " for any of %u", (unsigned)elements);
   if (v->q->elements && v->q->elements->count > 1 && v->q->elements->count < elements)
     say(v, ", by %zu of them", v->q->elements->count);
@@ -233,7 +233,7 @@ static void say_need(struct voice *v)
 {
   const struct ft_estimate *e = v->q->estimate;
 
-  if (!v->plan->claimed || (v->q->facts && ft_message_is_vague(e))) {
+  if (!v->sizing->has_estimate || (v->q->facts && ft_message_is_vague(e))) {
     say_facts(v);
     return;
   }
@@ -247,8 +247,8 @@ static void say_need(struct voice *v)
 /* "partition main allows", "partitions a,b allow": VERB is of one. */
 static void say_partition(struct voice *v, const char *verb)
 {
-  char called[FT_CALLED];
-  bool several = ft_partition_called(v->q->partition, called);
+  char called[FT_PARTITION_SHOWN];
+  bool several = ft_partition_show_name(v->q->partition, called);
 
   say(v, "%s%s%.*s", called, *verb ? " " : "", (int)strlen(verb) - (several && *verb), verb);
 }
@@ -258,25 +258,25 @@ static void say_partition(struct voice *v, const char *verb)
 static void say_limit(struct voice *v, const char *follows)
 {
   bool apposed =
-      v->plan->limit_kind == FT_LIMIT_DEFAULT || v->plan->limit_kind == FT_LIMIT_WHOLE_NODE;
+      v->sizing->limit_kind == FT_LIMIT_DEFAULT || v->sizing->limit_kind == FT_LIMIT_WHOLE_NODE;
 
-  switch (v->plan->limit_kind) {
+  switch (v->sizing->limit_kind) {
   case FT_LIMIT_ASKED:
-    say(v, "%s=", ft_message_option(v->plan->unit));
+    say(v, "%s=", ft_message_option(v->sizing->unit));
     say_slurm(v, v->q->request->mem_bytes);
     break;
   case FT_LIMIT_DEFAULT:
     say(v, "the default of ");
-    if (v->plan->limit_of)
-      say(v, "partition %s", v->plan->limit_of);
+    if (v->sizing->limit_partition)
+      say(v, "partition %s", v->sizing->limit_partition);
     else
       say_partition(v, "");
     say(v, ", ");
-    say_bytes(v, (double)v->plan->limit);
+    say_bytes(v, (double)v->sizing->limit);
     break;
   case FT_LIMIT_WHOLE_NODE:
     say(v, "%sa whole node, ", v->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
-    say_bytes(v, (double)v->plan->limit);
+    say_bytes(v, (double)v->sizing->limit);
     break;
   case FT_LIMIT_UNKNOWN:
   case FT_LIMIT_NONE:
@@ -288,8 +288,8 @@ static void say_limit(struct voice *v, const char *follows)
 
 static void say_amount(struct voice *v)
 {
-  say(v, "%s=", ft_message_option(v->plan->unit));
-  say_slurm(v, v->plan->unit_amount);
+  say(v, "%s=", ft_message_option(v->sizing->unit));
+  say_slurm(v, v->sizing->unit_amount);
 }
 
 static void say_no_node(struct voice *v)
@@ -297,7 +297,7 @@ static void say_no_node(struct voice *v)
   say(v, "no node of ");
   say_partition(v, "");
   say(v, " has more than ");
-  say_bytes(v, (double)v->plan->node_most);
+  say_bytes(v, (double)v->sizing->largest_node);
 }
 
 /* Why it is that much, where the estimate alone would have said otherwise. */
@@ -305,7 +305,7 @@ static void say_rule(struct voice *v)
 {
   char text[FT_MESSAGE_SIZE];
 
-  say(v, "%s", ft_message_rule(v->plan, text, sizeof text));
+  say(v, "%s", ft_message_rule(v->sizing, text, sizeof text));
 }
 
 /* "(maximum)" */
@@ -350,7 +350,7 @@ static bool may_leak(const struct voice *v)
 {
   const struct ft_facts *f = v->q->facts;
 
-  return v->plan->rule == FT_DECIDED_BY_LEAK ||
+  return v->sizing->rule == FT_DECIDED_BY_LEAK ||
          (f && !v->q->network && v->q->policy->leak_runs &&
           f->growing_kills >= v->q->policy->leak_runs && f->lately_killed > 0);
 }
@@ -358,7 +358,7 @@ static bool may_leak(const struct voice *v)
 /* Set, raised or lowered. */
 static void say_change(struct voice *v)
 {
-  const struct ft_sizing *p = v->plan;
+  const struct ft_sizing *p = v->sizing;
 
   say(v, "; %s ", ft_message_option(p->unit));
   if (p->action == FT_ACTION_SET) {
@@ -373,7 +373,7 @@ static void say_change(struct voice *v)
   }
   say_slurm(v, p->unit_amount);
   say_rule(v);
-  if (p->no_node) {
+  if (p->no_node_fits) {
     say(v, ", but ");
     say_no_node(v);
     say_maximum(v);
@@ -391,7 +391,7 @@ static void say_change(struct voice *v)
 /* Whether running out of memory is likelier than not, or has been seen. */
 static bool would_fail(const struct voice *v)
 {
-  const struct ft_sizing *p = v->plan;
+  const struct ft_sizing *p = v->sizing;
 
   if (p->p_limit > 0.5)
     return true;
@@ -409,14 +409,14 @@ static bool is_advised(const struct ft_sizing *p)
 
 static void explain_low(struct voice *v)
 {
-  const struct ft_sizing *p = v->plan;
+  const struct ft_sizing *p = v->sizing;
   bool advised = is_advised(p) || (p->capped && p->amount > p->limit);
 
   if (p->rule == FT_DECIDED_BY_LEAK)
     say_leak(v);
   else
     say_need(v);
-  if (!p->kills) {
+  if (!p->enforced) {
     say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
     say_limit(v, ", less than that");
   } else {
@@ -428,14 +428,14 @@ static void explain_low(struct voice *v)
     say_chance(v, p->p_limit, p->limit);
     say(v, ")");
   }
-  if (p->no_node) {
+  if (p->no_node_fits) {
     say(v, "; ");
     say_no_node(v);
   } else if (advised) {
     say(v, "; ask for ");
     say_amount(v);
   }
-  if (p->capped && !p->no_node) {
+  if (p->capped && !p->no_node_fits) {
     say(v, advised ? ", the most that " : "; ");
     say_partition(v, "allows");
     say(v, advised ? "" : " no more");
@@ -453,16 +453,16 @@ static void explain_high(struct voice *v)
   say_runs(v);
   say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
   say_limit(v, "");
-  if ((double)v->plan->limit > used) {
+  if ((double)v->sizing->limit > used) {
     say(v, ", ");
-    say_bytes(v, (double)v->plan->limit - used);
+    say_bytes(v, (double)v->sizing->limit - used);
     say(v, v->q->network ? " more than that" : " more than it has ever used");
   }
 }
 
 static void explain_warning(struct voice *v)
 {
-  if (v->plan->too_high && !v->plan->too_low)
+  if (v->sizing->too_high && !v->sizing->too_low)
     explain_high(v);
   else
     explain_low(v);
@@ -471,7 +471,7 @@ static void explain_warning(struct voice *v)
 /* "--mem=4G, but unet3d has needed 11.2 GiB (42 runs)"; or the partition allows too little. */
 static void explain_rejection(struct voice *v)
 {
-  const struct ft_sizing *p = v->plan;
+  const struct ft_sizing *p = v->sizing;
   bool passes = p->p_amount >= 0 && p->p_amount <= v->q->policy->reject_probability;
 
   v->out->error = true;
@@ -483,14 +483,14 @@ static void explain_rejection(struct voice *v)
   say_middle(v, v->q->network || v->q->estimate->extrapolated ? "needs" : "has needed");
   say(v, " ");
   say_runs(v);
-  if (!passes && p->no_node) {
+  if (!passes && p->no_node_fits) {
     say(v, ", but ");
     say_no_node(v);
   } else if (!passes) {
     say(v, ", but ");
     say_partition(v, "allows");
     say(v, " no more than ");
-    say_bytes(v, (double)p->most);
+    say_bytes(v, (double)p->max);
   }
   say(v, ": it would run out of memory (");
   say_chance(v, p->p_oom, p->oom_bytes);
@@ -520,9 +520,9 @@ static void say_at_large(struct voice *v)
 /* Nothing is wrong, and somebody asked to be told. */
 static void explain_nothing_done(struct voice *v)
 {
-  const struct ft_sizing *p = v->plan;
+  const struct ft_sizing *p = v->sizing;
 
-  if (!p->known) {
+  if (!p->has_evidence) {
     if (v->q->at_large)
       say_at_large(v);
     else if (v->q->facts && v->q->facts->runs)
@@ -540,7 +540,7 @@ static void explain_nothing_done(struct voice *v)
     return;
   if (v->q->interactive && p->mode != FT_MODE_CHECK) {
     say(v, "; an interactive session is not set from that");
-  } else if (!p->kills) {
+  } else if (!p->enforced) {
     say(v, "; nothing here kills a job for its memory");
   } else if (p->limit && p->p_limit >= 0 && p->p_limit <= LIKELY) {
     say(v, "; ");
@@ -562,21 +562,21 @@ static void explain_nothing_done(struct voice *v)
   }
 }
 
-void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *plan,
+void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *sizing,
                 const ft_decision *decision, struct ft_explanation *out)
 {
-  struct voice v = { question, plan, out };
+  struct voice v = { question, sizing, out };
   ft_action action = decision->action;
 
   out->count = 0;
   out->error = false;
-  if (plan->mode == FT_MODE_OFF && !question->answer && action != FT_ACTION_REJECT)
+  if (sizing->mode == FT_MODE_OFF && !question->answer && action != FT_ACTION_REJECT)
     return;
   if (question->policy->quiet && !question->answer &&
-      !(plan->typed && plan->mode == FT_MODE_CHECK) &&
+      !(sizing->explicit_mode && sizing->mode == FT_MODE_CHECK) &&
       (action == FT_ACTION_LEAVE || action == FT_ACTION_WARN))
     return;
-  if (action == FT_ACTION_LEAVE && !plan->typed && !question->answer)
+  if (action == FT_ACTION_LEAVE && !sizing->explicit_mode && !question->answer)
     return;
   new_line(&v);
   switch (action) {
@@ -590,7 +590,7 @@ void ft_explain(const struct ft_decision_input *question, const struct ft_sizing
     say_change(&v);
     break;
   case FT_ACTION_WARN:
-    if (plan->too_low || plan->too_high || plan->no_node || !is_step_limited(&v))
+    if (sizing->too_low || sizing->too_high || sizing->no_node_fits || !is_step_limited(&v))
       explain_warning(&v);
     else
       explain_nothing_done(&v);

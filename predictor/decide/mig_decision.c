@@ -19,17 +19,17 @@
 /* Where other resources can stand beside GPUs. */
 static bool is_mixed(const struct ft_mig_query *q)
 {
-  enum ft_gpus option = ft_gpu_request_named(q->option);
+  enum ft_gpu_option option = ft_gpu_option_from_name(q->option);
 
-  return option == FT_GPU_REQUEST_OPTIONS || ft_gpu_request_is_mixed(option);
+  return option == FT_GPU_OPTIONS || ft_gpu_option_is_mixed(option);
 }
 
 /* Where nothing can be set the user is told. */
 static bool is_settable(const struct ft_mig_query *q)
 {
-  enum ft_gpus option = ft_gpu_request_named(q->option);
+  enum ft_gpu_option option = ft_gpu_option_from_name(q->option);
 
-  return option == FT_GPU_REQUEST_OPTIONS || ft_gpu_request_is_settable(option);
+  return option == FT_GPU_OPTIONS || ft_gpu_option_is_settable(option);
 }
 
 /* Whether PIECE asks for GPUs: "gpu:1" of gres, all of gpus; or names a slice. */
@@ -41,7 +41,7 @@ static bool is_gpu(const struct ft_mig_query *q, struct ft_text piece)
 
   if (!is_mixed(q))
     return true;
-  piece = ft_gpu_request_piece(piece, &count);
+  piece = ft_gpu_request_parse(piece, &count);
   return (ft_text_copy(piece, text, sizeof text) && ft_mig_name(text, name)) ||
          (ft_text_until(&piece, ':', &kind) && ft_text_equals(kind, "gpu"));
 }
@@ -56,7 +56,7 @@ static bool take_piece(const struct ft_mig_query *q, struct ft_text piece,
   char text[sizeof place->gres - sizeof "gpu:" + 1];
   uint64_t count;
 
-  word = piece = ft_gpu_request_piece(piece, &count);
+  word = piece = ft_gpu_request_parse(piece, &count);
   place->count = (uint32_t)count;
   if (!ft_text_copy(piece, text, sizeof text))
     return false;
@@ -80,7 +80,7 @@ static struct ft_mig_offer offered(const struct ft_mig_query *q, double bytes,
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     need.quantile[i] = fmax(bytes, 1);
-  return ft_mig_offered(q->table, q->partition, q->joined ? q->joined->having : NULL, q->gpu,
+  return ft_mig_offered(q->table, q->partition, q->merged ? q->merged->gres_count : NULL, q->gpu,
                         &need, 0.5, largest);
 }
 
@@ -157,7 +157,7 @@ void ft_mig_request_find(const struct ft_mig_query *q, struct ft_mig_request *pl
     place->most_bytes = place->limit_bytes;
 }
 
-double ft_mig_probability(const ft_policy *policy)
+double ft_mig_target_probability(const ft_policy *policy)
 {
   double p = policy->oom_probability;
 
@@ -175,7 +175,7 @@ static ft_mode mode_of(const struct ft_mig_query *q)
 
 /* The rules for host memory, asked about a GPU's. */
 static void apply_rules(const struct ft_mig_query *q, const struct ft_mig_request *place,
-                        const struct ft_estimate *e, struct ft_sizing *plan)
+                        const struct ft_estimate *e, struct ft_sizing *sizing)
 {
   ft_request request = { .mem_unit = place->gres[0] ? FT_MEM_GPU : FT_MEM_NONE };
   ft_policy policy = *q->policy;
@@ -190,40 +190,40 @@ static void apply_rules(const struct ft_mig_query *q, const struct ft_mig_reques
   facts.lately_killed_bytes = 0;
   /* host memory then stays what it is; here a slice has to be named */
   facts.less = false;
-  ft_sizing_weigh(&rules, plan);
-  ft_sizing_find_amount(&rules, plan);
+  ft_sizing_weigh_evidence(&rules, sizing);
+  ft_sizing_find_amount(&rules, sizing);
   if (facts.like_completed && facts.like_killed_bytes < q->held_bytes &&
-      (double)plan->amount > q->held_bytes) {
-    plan->amount = (uint64_t)q->held_bytes;
-    plan->rule = FT_DECIDED_BY_FLOOR;
+      (double)sizing->amount > q->held_bytes) {
+    sizing->amount = (uint64_t)q->held_bytes;
+    sizing->rule = FT_DECIDED_BY_FLOOR;
   }
 }
 
 static void find_need(const struct ft_mig_query *q, const struct ft_mig_request *place,
-                      const struct ft_estimate *e, struct ft_sizing *plan)
+                      const struct ft_estimate *e, struct ft_sizing *sizing)
 {
-  *plan = (struct ft_sizing){ .mode = mode_of(q),
-                              .typed = q->mode != FT_MODE_UNSET,
-                              .limit = (uint64_t)place->limit_bytes,
-                              .claimed = true,
-                              .p_limit = -1 };
+  *sizing = (struct ft_sizing){ .mode = mode_of(q),
+                                .explicit_mode = q->mode != FT_MODE_UNSET,
+                                .limit = (uint64_t)place->limit_bytes,
+                                .has_estimate = true,
+                                .p_limit = -1 };
   if (q->facts)
-    apply_rules(q, place, e, plan);
+    apply_rules(q, place, e, sizing);
   else
-    plan->amount =
-        (uint64_t)fmin(ceil(ft_estimate_quantile(e, ft_mig_probability(q->policy))), 0x1p60);
-  if (plan->claimed && place->limit_bytes > 0)
-    plan->p_limit = ft_estimate_exceeds(e, place->limit_bytes);
+    sizing->amount =
+        (uint64_t)fmin(ceil(ft_estimate_quantile(e, ft_mig_target_probability(q->policy))), 0x1p60);
+  if (sizing->has_estimate && place->limit_bytes > 0)
+    sizing->p_limit = ft_estimate_exceeds(e, place->limit_bytes);
 }
 
 /*
  * The smallest slice that holds it. A margin over what runs have needed gives way where there is no
  * larger slice than the one that holds that.
  */
-static struct ft_mig_offer choose(const struct ft_mig_query *q, struct ft_sizing *plan,
+static struct ft_mig_offer choose(const struct ft_mig_query *q, struct ft_sizing *sizing,
                                   struct ft_mig_offer *most)
 {
-  struct ft_mig_offer best = offered(q, (double)plan->amount, most);
+  struct ft_mig_offer best = offered(q, (double)sizing->amount, most);
   const struct ft_facts *f = q->facts;
   double needed;
 
@@ -233,7 +233,7 @@ static struct ft_mig_offer choose(const struct ft_mig_query *q, struct ft_sizing
                         : fmax(f->peak_bytes, f->bound_bytes);
   if (most->slice->memory_mib * MIB < needed)
     return best;
-  plan->rule = FT_DECIDED_BY_MAXIMUM;
+  sizing->rule = FT_DECIDED_BY_MAXIMUM;
   return *most;
 }
 
@@ -266,12 +266,12 @@ static void say_percent(ft_network *n, double p)
   say(n, p < 0.001 ? "under 0.1 %%" : p > 0.999 ? "over 99.9 %%" : "%.3g %%", 100 * p);
 }
 
-static void say_need(const struct ft_mig_query *q, const struct ft_sizing *plan,
+static void say_need(const struct ft_mig_query *q, const struct ft_sizing *sizing,
                      const struct ft_estimate *e, ft_network *n)
 {
   char middle[32], high[32], facts[256];
 
-  if (plan->claimed && !(q->facts && ft_message_is_vague(e)))
+  if (sizing->has_estimate && !(q->facts && ft_message_is_vague(e)))
     say(n, "%s needs %s of GPU memory, 95 %% below %s (%s)", q->subject,
         show(ft_estimate_quantile(e, 0.5), middle), show(ft_estimate_quantile(e, 0.95), high),
         q->evidence);
@@ -280,14 +280,14 @@ static void say_need(const struct ft_mig_query *q, const struct ft_sizing *plan,
         ft_message_facts(q->facts, " of GPU memory", "failed in", facts, sizeof facts));
 }
 
-static void say_rule(const struct ft_sizing *plan, ft_network *n)
+static void say_rule(const struct ft_sizing *sizing, ft_network *n)
 {
   char text[160];
 
-  if (plan->rule == FT_DECIDED_BY_MAXIMUM)
-    say(n, ", the largest (%s)", ft_decision_rule_name(plan->rule));
+  if (sizing->rule == FT_DECIDED_BY_MAXIMUM)
+    say(n, ", the largest (%s)", ft_decision_rule_name(sizing->rule));
   else
-    say(n, "%s", ft_message_rule(plan, text, sizeof text));
+    say(n, "%s", ft_message_rule(sizing, text, sizeof text));
 }
 
 /* ---- what is asked for instead ---- */
@@ -296,17 +296,18 @@ static void say_rule(const struct ft_sizing *plan, ft_network *n)
 static bool ask_for(const struct ft_mig_query *q, const struct ft_mig_request *place,
                     struct ft_mig_offer offer, ft_network *n)
 {
-  enum ft_gpus option = q->option[0] ? ft_gpu_request_named(q->option) : FT_GPU_REQUEST_GRES;
-  bool gres = is_mixed(q), tres = option == FT_GPU_REQUEST_TRES;
+  enum ft_gpu_option option =
+      q->option[0] ? ft_gpu_option_from_name(q->option) : FT_GPU_OPTION_GRES;
+  bool gres = is_mixed(q), tres = option == FT_GPU_OPTION_TRES;
   const char *type = gres || strncmp(offer.gres, "gpu:", 4) != 0 ? offer.gres : offer.gres + 4;
   struct ft_text list = ft_text_from(q->value), piece;
   unsigned count = place->count ? place->count : 1;
   size_t used = 0;
   bool done = false;
 
-  if (option == FT_GPU_REQUEST_OPTIONS || place->several || (!gres && type == offer.gres))
+  if (option == FT_GPU_OPTIONS || place->several || (!gres && type == offer.gres))
     return false;
-  (void)ft_string_copy(ft_gpu_request_name(option), n->option, sizeof n->option);
+  (void)ft_string_copy(ft_gpu_option_name(option), n->option, sizeof n->option);
   while (q->option[0] && ft_text_until(&list, ',', &piece)) {
     bool replaced = !done && is_gpu(q, piece);
     int length = replaced
@@ -343,32 +344,32 @@ static void leave(ft_network *n, ft_action action)
 /* Where the partitions that do not have OFFER can no longer be where the job starts. */
 static void say_narrowed(const struct ft_mig_query *q, struct ft_mig_offer offer, ft_network *n)
 {
-  if (q->joined && offer.having < q->joined->count)
-    say(n, ", which %u of its %u partitions ha%s", offer.having, q->joined->count,
+  if (q->merged && offer.having < q->merged->count)
+    say(n, ", which %u of its %u partitions ha%s", offer.having, q->merged->count,
         offer.having == 1 ? "s" : "ve");
 }
 
 static bool set_slice(const struct ft_mig_query *q, const struct ft_mig_request *place,
                       struct ft_mig_offer best, struct ft_mig_offer most,
-                      const struct ft_sizing *plan, const struct ft_estimate *e, ft_network *n)
+                      const struct ft_sizing *sizing, const struct ft_estimate *e, ft_network *n)
 {
-  char bytes[32], called[FT_CALLED];
-  bool several = ft_partition_called(q->partition, called);
+  char bytes[32], called[FT_PARTITION_SHOWN];
+  bool several = ft_partition_show_name(q->partition, called);
 
   bool asked = best.slice && ask_for(q, place, best, n);
 
   new_line(n);
-  say_need(q, plan, e, n);
+  say_need(q, sizing, e, n);
   if (asked && is_settable(q)) {
     n->action = FT_ACTION_SET;
     say(n, "; --%s set to %s", n->option, n->value);
-    say_rule(plan, n);
+    say_rule(sizing, n);
     say_narrowed(q, best, n);
     return false;
   }
   if (asked) {
     say(n, "; ask for --%s=%s", n->option, n->value);
-    say_rule(plan, n);
+    say_rule(sizing, n);
     say_narrowed(q, best, n);
   }
   leave(n, FT_ACTION_WARN);
@@ -410,19 +411,19 @@ static void reject(const struct ft_mig_query *q, const struct ft_mig_request *pl
 }
 
 static void warn(const struct ft_mig_query *q, const struct ft_mig_request *place,
-                 const struct ft_sizing *plan, const struct ft_estimate *e,
+                 const struct ft_sizing *sizing, const struct ft_estimate *e,
                  struct ft_mig_offer best, ft_network *n)
 {
-  char has[32], called[FT_CALLED];
+  char has[32], called[FT_PARTITION_SHOWN];
 
-  (void)ft_partition_called(q->partition, called);
+  (void)ft_partition_show_name(q->partition, called);
   new_line(n);
-  say_need(q, plan, e, n);
+  say_need(q, sizing, e, n);
   say(n, "; %s has %s: it %s run out of memory", place->gres, show(place->limit_bytes, has),
-      plan->p_limit > 0.5 ? "would" : "may");
-  if (plan->p_limit >= 0) {
+      sizing->p_limit > 0.5 ? "would" : "may");
+  if (sizing->p_limit >= 0) {
     say(n, " (");
-    say_percent(n, plan->p_limit);
+    say_percent(n, sizing->p_limit);
     say(n, ")");
   }
   if (n->value[0])
@@ -434,26 +435,26 @@ static void warn(const struct ft_mig_query *q, const struct ft_mig_request *plac
 /* Whether the policy rejects the job: of an app's own runs only if all comparable ones needed more.
  */
 static bool is_rejection_due(const struct ft_mig_query *q, const struct ft_mig_request *place,
-                             const struct ft_sizing *plan)
+                             const struct ft_sizing *sizing)
 {
-  if (!(q->policy->reject_probability > 0) || q->mild ||
-      !(plan->p_limit > q->policy->reject_probability))
+  if (!(q->policy->reject_probability > 0) || q->advisory ||
+      !(sizing->p_limit > q->policy->reject_probability))
     return false;
-  return !q->facts || (!plan->thin && !(q->held_bytes > 0) &&
-                       place->limit_bytes < q->facts->like_sure_bytes);
+  return !q->facts ||
+         (!sizing->thin && !(q->held_bytes > 0) && place->limit_bytes < q->facts->like_sure_bytes);
 }
 
 /* A slice is named. */
 static bool judge(const struct ft_mig_query *q, const struct ft_mig_request *place,
-                  const struct ft_sizing *plan, struct ft_mig_offer best,
+                  const struct ft_sizing *sizing, struct ft_mig_offer best,
                   const struct ft_estimate *e, ft_network *n)
 {
-  bool less = plan->thin && q->facts && q->facts->less;
-  bool low = ft_sizing_is_too_low(plan, q->policy, less, place->limit_bytes, plan->p_limit);
-  bool due = is_rejection_due(q, place, plan);
-  bool rejects = due && !(plan->mode == FT_MODE_FORCE && q->policy->force);
+  bool less = sizing->thin && q->facts && q->facts->less;
+  bool low = ft_sizing_is_too_low(sizing, q->policy, less, place->limit_bytes, sizing->p_limit);
+  bool due = is_rejection_due(q, place, sizing);
+  bool rejects = due && !(sizing->mode == FT_MODE_FORCE && q->policy->force);
   bool may_raise = q->choose && is_settable(q) &&
-                   (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM);
+                   (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM);
   char has[32];
 
   if ((low || rejects) && best.slice && best.slice->memory_mib * MIB > place->limit_bytes)
@@ -461,26 +462,26 @@ static bool judge(const struct ft_mig_query *q, const struct ft_mig_request *pla
   if (low && may_raise && n->value[0]) {
     n->action = FT_ACTION_RAISE;
     new_line(n);
-    say_need(q, plan, e, n);
+    say_need(q, sizing, e, n);
     say(n, "; --%s raised from %s:%u to %s", n->option, place->gres, (unsigned)place->count,
         n->value);
-    say_rule(plan, n);
+    say_rule(sizing, n);
     say_narrowed(q, best, n);
     return false;
   }
   n->overrode = due && !rejects;
   if (rejects) {
-    reject(q, place, plan->p_limit, e, n);
+    reject(q, place, sizing->p_limit, e, n);
     n->option[0] = n->value[0] = '\0';
   } else if (low) {
-    warn(q, place, plan, e, best, n);
+    warn(q, place, sizing, e, best, n);
     leave(n, FT_ACTION_WARN);
   } else {
     leave(n, FT_ACTION_LEAVE);
     new_line(n);
-    say_need(q, plan, e, n);
+    say_need(q, sizing, e, n);
     say(n, "; %s, %s, %s", place->gres, show(place->limit_bytes, has),
-        plan->claimed ? "is enough" : "stays");
+        sizing->has_estimate ? "is enough" : "stays");
   }
   return low || rejects;
 }
@@ -490,20 +491,20 @@ bool ft_mig_decide(const struct ft_mig_query *q, const struct ft_mig_request *pl
 {
   bool asked = q->choose || q->mode != FT_MODE_UNSET, quiet;
   struct ft_mig_offer best, most;
-  struct ft_sizing made, *plan = &made;
+  struct ft_sizing made, *sizing = &made;
   bool runs_out = false;
 
   leave(n, FT_ACTION_LEAVE);
   n->lines_count = 0;
-  find_need(q, place, e, plan);
-  best = choose(q, plan, &most);
+  find_need(q, place, e, sizing);
+  best = choose(q, sizing, &most);
   if (place->limit_bytes > 0) {
-    runs_out = judge(q, place, plan, best, e, n);
+    runs_out = judge(q, place, sizing, best, e, n);
   } else if (q->choose && !place->gres[0]) {
-    runs_out = set_slice(q, place, best, most, plan, e, n);
+    runs_out = set_slice(q, place, best, most, sizing, e, n);
   } else {
     new_line(n);
-    say_need(q, plan, e, n);
+    say_need(q, sizing, e, n);
     if (place->slice)
       say(n, "; how much %s has nobody lists, the site's mig.conf can say it", place->gres);
   }

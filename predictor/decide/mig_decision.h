@@ -12,7 +12,7 @@
 
 struct ft_mig_query {
   ft_mode mode;                   /* the user's; FT_MODE_UNSET: the policy's */
-  bool mild;                      /* nothing is rejected */
+  bool advisory;                  /* nothing is rejected */
   bool choose;                    /* --predict-mig was given */
   const char *gpu;                /* its value; "": any GPU */
   const char *option; /* where the job asks for GPUs, one of gpu_request.h; "": nowhere */
@@ -23,7 +23,7 @@ struct ft_mig_query {
   double held_bytes;              /* the same runs' (online/gpu_model.h) */
   const ft_policy *policy;        /* resolved */
   const ft_partition *partition;  /* NULL: not known */
-  const struct ft_joined *joined; /* where that is several in one; NULL: it is not */
+  const struct ft_merged_partitions *merged; /* where that is several in one; NULL: it is not */
   const struct ft_mig_table *table;
 };
 
@@ -43,7 +43,7 @@ struct ft_mig_request {
 void ft_mig_request_find(const struct ft_mig_query *question, struct ft_mig_request *place);
 
 /* The probability with which a slice holds what is chosen for it. */
-double ft_mig_probability(const ft_policy *policy);
+double ft_mig_target_probability(const ft_policy *policy);
 
 /*
  * Decide about PLACE, found for QUESTION, by ESTIMATE (bytes of one GPU; NULL: there are facts

@@ -10,14 +10,14 @@
 #include "predictor/decide/sizing.h"
 #include "predictor/record/state_files.h"
 
-enum { MOST_NODES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_kind) };
+enum { MOST_NODES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
 
 /* Add the nodes of OTHER to INTO; where there is no place, the largest take that of smaller ones.
  */
 static void join_nodes(ft_partition *into, const ft_partition *other)
 {
   for (size_t i = 0; i < other->nodes_count; i++) {
-    const ft_node_kind *kind = &other->nodes[i];
+    const ft_node_type *kind = &other->nodes[i];
     size_t least = 0;
 
     if (into->nodes_count < MOST_NODES) {
@@ -33,7 +33,8 @@ static void join_nodes(ft_partition *into, const ft_partition *other)
 }
 
 /* Add what OTHER has of resources to INTO, the most of each, and count who has it. */
-static void join_gres(ft_partition *into, const ft_partition *other, struct ft_joined *joined)
+static void join_gres(ft_partition *into, const ft_partition *other,
+                      struct ft_merged_partitions *merged)
 {
   for (size_t i = 0; i < other->gres_count; i++) {
     const ft_gres *gres = &other->gres[i];
@@ -45,11 +46,11 @@ static void join_gres(ft_partition *into, const ft_partition *other, struct ft_j
       continue;
     if (at == into->gres_count) {
       into->gres[into->gres_count++] = *gres;
-      joined->having[at] = 0;
+      merged->gres_count[at] = 0;
     }
     if (gres->count > into->gres[at].count)
       into->gres[at].count = gres->count;
-    joined->having[at]++;
+    merged->gres_count[at]++;
   }
 }
 
@@ -71,7 +72,8 @@ static void join(const ft_site *site, const ft_request *request, ft_partition *i
     into->def_per_cpu = other->def_per_cpu;
     into->cpu_unit = other->cpu_unit;
   }
-  if (or_none(ft_sizing_most(request, other)) > or_none(ft_sizing_most(request, into))) {
+  if (or_none(ft_sizing_partition_max(request, other)) >
+      or_none(ft_sizing_partition_max(request, into))) {
     into->max_mem_bytes = other->max_mem_bytes;
     into->max_per_cpu = other->max_per_cpu;
   }
@@ -80,7 +82,8 @@ static void join(const ft_site *site, const ft_request *request, ft_partition *i
 }
 
 int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *request,
-                        ft_partition *out, struct ft_joined *joined, struct ft_error *err)
+                        ft_partition *out, struct ft_merged_partitions *merged,
+                        struct ft_error *err)
 {
   struct ft_text list = ft_text_from(request->partition), name;
   bool consumable = site->memory_is_consumable;
@@ -88,10 +91,10 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
   ft_partition *other;
   char typed[64];
 
-  *joined = (struct ft_joined){ .count = 1 };
+  *merged = (struct ft_merged_partitions){ .count = 1 };
   if (ft_state_read_partition(state_fd, site, request->partition, out, err) < 0)
     return -1;
-  memset(joined->having, 1, sizeof joined->having);
+  memset(merged->gres_count, 1, sizeof merged->gres_count);
   (void)ft_text_until(&list, ',', &name);
   if (!ft_text_left(&list))
     return 0;
@@ -99,7 +102,7 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
   if (!other)
     return ft_error_set(err, "out of memory");
   (void)ft_string_copy(request->partition, out->name, sizeof out->name);
-  (void)ft_text_copy(name, joined->least, sizeof joined->least);
+  (void)ft_text_copy(name, merged->min_default_partition, sizeof merged->min_default_partition);
   least = most = or_none(ft_sizing_default(request, out, consumable));
   while (ft_text_until(&list, ',', &name)) {
     uint64_t bytes;
@@ -112,24 +115,25 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
     bytes = or_none(ft_sizing_default(request, other, consumable));
     if (bytes < least) {
       least = bytes;
-      (void)ft_string_copy(typed, joined->least, sizeof joined->least);
+      (void)ft_string_copy(typed, merged->min_default_partition,
+                           sizeof merged->min_default_partition);
     }
     most = bytes > most ? bytes : most;
     join(site, request, out, other);
-    join_gres(out, other, joined);
-    joined->count++;
+    join_gres(out, other, merged);
+    merged->count++;
   }
   if (least < most)
-    joined->least_default_bytes = least;
+    merged->min_default_bytes = least;
   free(other);
   return 0;
 }
 
-bool ft_partition_called(const ft_partition *partition, char out[FT_CALLED])
+bool ft_partition_show_name(const ft_partition *partition, char out[FT_PARTITION_SHOWN])
 {
   const char *name = partition && partition->name[0] ? partition->name : "it goes to";
   bool several = strchr(name, ',');
 
-  (void)snprintf(out, FT_CALLED, "partition%s %.64s", several ? "s" : "", name);
+  (void)snprintf(out, FT_PARTITION_SHOWN, "partition%s %.64s", several ? "s" : "", name);
   return several;
 }

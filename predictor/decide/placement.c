@@ -72,15 +72,15 @@ static void fill_free(const struct ft_placement_question *q, const ft_partition 
                       const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
-  bool nodes = n->idle_nodes >= ft_placement_nodes_of(r, n->most_cpus);
-  bool cpus =
-      n->idle_cpus >= ft_placement_cpus_of(r, p) && n->most_idle >= ft_placement_cpus_on_one(r, p);
+  bool nodes = n->idle_nodes >= ft_placement_node_count(r, n->max_cpus);
+  bool cpus = n->idle_cpus >= ft_placement_cpu_count(r, p) &&
+              n->most_idle >= ft_placement_cpus_per_node(r, p);
 
   row->free = r->exclusive || p->exclusive ? nodes : cpus;
   row->free_known =
       n->idle_known && p->updated > 0 &&
       (!row->free || (!q->asked.exclude &&
-                      (nodes || (!r->gpus_per_node && !q->asked.gpus.value[FT_GPU_REQUEST_GRES]))));
+                      (nodes || (!r->gpus_per_node && !q->asked.gpus.value[FT_GPU_OPTION_GRES]))));
 }
 
 static void fill_time(const struct ft_placement_question *q, const ft_partition *p,
@@ -105,7 +105,7 @@ static void fill_price(const struct ft_placement_question *q, const ft_partition
 {
   const ft_request *r = &q->submission->request;
   const ft_platforms *all = &q->evidence->platforms;
-  double nodes = ft_placement_nodes_of(r, n->most_cpus), units = 0;
+  double nodes = ft_placement_node_count(r, n->max_cpus), units = 0;
   size_t i = 0;
 
   row->price_each = row->price = -1;
@@ -115,7 +115,7 @@ static void fill_price(const struct ft_placement_question *q, const ft_partition
     return;
   switch (all->platforms[i].price_unit) {
   case FT_PRICE_CPU:
-    units = r->exclusive || p->exclusive ? nodes * n->most_cpus : ft_placement_cpus_of(r, p);
+    units = r->exclusive || p->exclusive ? nodes * n->max_cpus : ft_placement_cpu_count(r, p);
     break;
   case FT_PRICE_NODE:
     units = nodes;
@@ -158,11 +158,11 @@ static void add_row(const struct ft_placement_question *q, size_t partition, con
   fill_free(q, p, &n, row);
   fill_time(q, p, row);
   fill_price(q, p, &n, row);
-  row->obstacle = q->evidence->access[partition].may == FT_MAY_NOT && !q->asked.reservation
-                      ? q->evidence->access[partition].why
-                      : ft_placement_obstacle(q, p, &n);
-  row->suits = !row->obstacle && row->memory != FT_PLACEMENT_DOES_NOT_FIT &&
-               row->time != FT_PLACEMENT_DOES_NOT_FIT;
+  row->blocking_reason = q->evidence->access[partition].may == FT_MAY_NOT && !q->asked.reservation
+                             ? q->evidence->access[partition].why
+                             : ft_placement_blocking_reason(q, p, &n);
+  row->fits = !row->blocking_reason && row->memory != FT_PLACEMENT_DOES_NOT_FIT &&
+              row->time != FT_PLACEMENT_DOES_NOT_FIT;
 }
 
 static void add_rows(const struct ft_placement_question *q, size_t partition,
@@ -187,9 +187,9 @@ static void add_rows(const struct ft_placement_question *q, size_t partition,
   if (out->count > before || before == FT_PLACEMENT_ROWS)
     return;
   add_row(q, partition, "", out);
-  if (p->nodes_count && !out->row[before].obstacle) {
-    out->row[before].obstacle = "no node has what --constraint asks for";
-    out->row[before].suits = false;
+  if (p->nodes_count && !out->row[before].blocking_reason) {
+    out->row[before].blocking_reason = "no node has what --constraint asks for";
+    out->row[before].fits = false;
   }
 }
 
@@ -218,7 +218,7 @@ const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, 
   for (size_t i = 0; i < e->count; i++) {
     const struct ft_placement_row *row = &e->row[i];
 
-    if (row->partition != partition || !row->suits)
+    if (row->partition != partition || !row->fits)
       continue;
     if (!row->place || (by_price && row->price < 0))
       return NULL;
@@ -228,7 +228,7 @@ const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, 
   return worst;
 }
 
-const struct ft_placement_row *ft_placement_home(const struct ft_placement *e, size_t home)
+const struct ft_placement_row *ft_placement_current(const struct ft_placement *e, size_t home)
 {
   const struct ft_placement_row *slowest = NULL;
 
@@ -271,7 +271,7 @@ static size_t best(const struct ft_placement_question *q, const struct ft_placem
   return found;
 }
 
-void ft_placement_look(const struct ft_placement_question *q, struct ft_placement *out)
+void ft_placement_evaluate(const struct ft_placement_question *q, struct ft_placement *out)
 {
   const struct ft_placement_row *home;
 
@@ -280,7 +280,7 @@ void ft_placement_look(const struct ft_placement_question *q, struct ft_placemen
                                          q->submission->features_count, out->place);
   for (size_t i = 0; i < q->evidence->partition_count; i++)
     add_rows(q, i, out);
-  home = ft_placement_home(out, q->evidence->home);
+  home = ft_placement_current(out, q->evidence->current);
   for (size_t i = 0; i < out->count && home; i++)
     if (out->row[i].place)
       ft_placement_compare(&out->row[i], home);

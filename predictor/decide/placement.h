@@ -28,7 +28,7 @@ struct ft_placement_evidence {
   ft_partition partition[FT_PLACEMENT_PARTITIONS];
   struct ft_partition_access access[FT_PLACEMENT_PARTITIONS]; /* the user's to each of them */
   size_t partition_count;
-  size_t home; /* which of them the job goes to; partition_count: none */
+  size_t current; /* which of them the job goes to; partition_count: none */
 };
 
 /*
@@ -37,13 +37,13 @@ struct ft_placement_evidence {
  * there is room; one that is hidden must be named. A partition that is not known is left out.
  * Returns 0; -1 with ERR where something is there and cannot be read.
  */
-int ft_placement_find(int state_fd, const ft_site *site, uint32_t uid,
+int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
                       struct ft_placement_evidence *out, struct ft_error *err);
 
 /* What else was asked of nodes, as it was typed; NULL: nothing. */
 struct ft_placement_requested {
-  struct ft_gpu_request_asked gpus;
+  struct ft_gpu_request gpus;
   const char *nodelist, *nodefile, *reservation, *exclude;
 };
 
@@ -51,7 +51,7 @@ struct ft_placement_requested {
 void ft_placement_apply(const ft_network *network, struct ft_placement_requested *asked);
 
 /* The option that ties the job to nodes which are not known here; NULL: none does. */
-const char *ft_placement_tie(const struct ft_placement_requested *asked);
+const char *ft_placement_pinning_option(const struct ft_placement_requested *asked);
 
 struct ft_placement_question {
   const ft_submission *submission;
@@ -81,8 +81,8 @@ struct ft_placement_row {
                             known */
   enum ft_placement_fit memory, time;
   bool free_known, free; /* whether it could begin now, as far as CPUs and nodes tell */
-  const char *obstacle;  /* for what other reason it cannot run here; NULL: none */
-  bool suits;            /* nothing is known that speaks against it */
+  const char *blocking_reason; /* for what other reason it cannot run here; NULL: none */
+  bool fits;                   /* nothing is known that speaks against it */
 };
 
 struct ft_placement {
@@ -92,17 +92,18 @@ struct ft_placement {
   size_t fastest, cheapest; /* of the partitions where it suits; FT_PLACEMENT_PARTITIONS: none */
 };
 
-void ft_placement_look(const struct ft_placement_question *question, struct ft_placement *out);
+void ft_placement_evaluate(const struct ft_placement_question *question, struct ft_placement *out);
 
 /* Put the speed of ROW against BASE into ROW; both are known. */
 void ft_placement_compare(struct ft_placement_row *row, const struct ft_placement_row *base);
 
 /* The slowest row of the partition HOME, whether it suits there or not; NULL: not known. */
-const struct ft_placement_row *ft_placement_home(const struct ft_placement *elsewhere, size_t home);
+const struct ft_placement_row *ft_placement_current(const struct ft_placement *placement,
+                                                    size_t home);
 
 /* The row that tells of PARTITION as a whole: where a job may come onto several platforms, the one
  * that is worse; NULL: one of them is not known, or it suits nowhere there. */
-const struct ft_placement_row *ft_placement_worst(const struct ft_placement *elsewhere,
+const struct ft_placement_row *ft_placement_worst(const struct ft_placement *placement,
                                                   size_t partition, bool by_price);
 
 /* The standard deviation of the logarithm of the run time in A over that in B, both of which are
@@ -111,7 +112,7 @@ double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_
 
 /* The table: SAY is called with each line. */
 void ft_placement_table(const struct ft_placement_question *question,
-                        const struct ft_placement *elsewhere,
+                        const struct ft_placement *placement,
                         void (*say)(const char *line, void *data), void *data);
 
 /* --predict-partition, taken apart. */
@@ -140,7 +141,7 @@ struct ft_placement_choice {
  * nothing for a partition of which it is not known whether the user may use it.
  */
 void ft_placement_choose(const struct ft_placement_question *question,
-                         const struct ft_placement *elsewhere, enum ft_placement_goal wish,
+                         const struct ft_placement *placement, enum ft_placement_goal goal,
                          const char *list, bool may_change, struct ft_placement_choice *out);
 
 /* Numbers as the table and the choice show them: "2.1 min", "0.34 EUR". */

@@ -40,20 +40,20 @@ struct choice {
 enum ft_placement_goal ft_placement_goal_of(const char *text, const char **list)
 {
   struct ft_text rest = ft_text_from(text);
-  enum ft_placement_goal wish = ft_text_skip(&rest, "fastest")    ? FT_PLACEMENT_GOAL_FASTEST
+  enum ft_placement_goal goal = ft_text_skip(&rest, "fastest")    ? FT_PLACEMENT_GOAL_FASTEST
                                 : ft_text_skip(&rest, "cheapest") ? FT_PLACEMENT_GOAL_CHEAPEST
                                                                   : FT_PLACEMENT_GOAL_NONE;
 
   *list = NULL;
-  if (wish == FT_PLACEMENT_GOAL_NONE || !ft_text_left(&rest))
-    return wish;
+  if (goal == FT_PLACEMENT_GOAL_NONE || !ft_text_left(&rest))
+    return goal;
   if (!ft_text_skip(&rest, ":") || !ft_text_left(&rest) || rest.at[0] == ',')
     return FT_PLACEMENT_GOAL_NONE;
   for (const char *p = rest.at; *p; p++)
     if ((unsigned char)*p <= ' ' || *p == 0x7f)
       return FT_PLACEMENT_GOAL_NONE;
   *list = rest.at;
-  return wish;
+  return goal;
 }
 
 __attribute__((format(printf, 2, 3))) static void say(struct choice *c, const char *format, ...)
@@ -80,7 +80,7 @@ static struct named look_up(const struct choice *c, struct ft_text name)
   for (size_t i = 0; i < c->e->count; i++)
     if (c->e->row[i].partition == n.at) {
       rows = true;
-      suits |= c->e->row[i].suits;
+      suits |= c->e->row[i].fits;
     }
   n.unfit = rows && !suits;
   return n;
@@ -115,7 +115,7 @@ static void find_best(struct choice *c, const char *list)
     if (!n.row || n.unfit)
       continue;
     /* a job that goes where its user may not is refused, or waits for ever */
-    to = ft_placement_doubt(c->q, n.at) ? &c->shut : &c->best;
+    to = ft_placement_unknown_condition(c->q, n.at) ? &c->shut : &c->best;
     if (!to->row || value_of(c, &n) < value_of(c, to))
       *to = n;
   }
@@ -179,7 +179,7 @@ static void say_shut(struct choice *c)
 {
   if (c->shut.row)
     say(c, "%.*s, %s, is left out", width(c->shut.name), c->shut.name.at,
-        ft_placement_doubt(c->q, c->shut.at));
+        ft_placement_unknown_condition(c->q, c->shut.at));
 }
 
 /* What there is to know is not known. */
@@ -279,13 +279,13 @@ static void say_none(struct choice *c, const char *list)
 }
 
 void ft_placement_choose(const struct ft_placement_question *question,
-                         const struct ft_placement *elsewhere, enum ft_placement_goal wish,
+                         const struct ft_placement *placement, enum ft_placement_goal goal,
                          const char *list, bool may_change, struct ft_placement_choice *out)
 {
   const char *typed = question->submission->request.partition;
   bool single = typed[0] && !strchr(typed, ',');
   struct choice c = {
-    .q = question, .e = elsewhere, .by_price = wish == FT_PLACEMENT_GOAL_CHEAPEST, .out = out
+    .q = question, .e = placement, .by_price = goal == FT_PLACEMENT_GOAL_CHEAPEST, .out = out
   };
   const struct ft_placement_evidence *v = question->evidence;
 
@@ -305,8 +305,9 @@ void ft_placement_choose(const struct ft_placement_question *question,
   }
   if (!list)
     list = typed;
-  if (ft_placement_tie(&question->asked)) {
-    say(&c, "%s says where it goes; --partition stays", ft_placement_tie(&question->asked));
+  if (ft_placement_pinning_option(&question->asked)) {
+    say(&c, "%s says where it goes; --partition stays",
+        ft_placement_pinning_option(&question->asked));
     return;
   }
   find_best(&c, list);
@@ -316,9 +317,9 @@ void ft_placement_choose(const struct ft_placement_question *question,
   }
   if (typed[0])
     gather_now(&c, typed);
-  else if (v->home < v->partition_count &&
-           ft_text_lists(ft_text_from(list), v->partition[v->home].name))
-    gather_now(&c, v->partition[v->home].name);
+  else if (v->current < v->partition_count &&
+           ft_text_lists(ft_text_from(list), v->partition[v->current].name))
+    gather_now(&c, v->partition[v->current].name);
   choose(&c);
   if (c.shut.row) {
     say(&c, "; ");

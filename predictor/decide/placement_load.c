@@ -108,7 +108,7 @@ static void add_all(int state_fd, struct ft_placement_evidence *out)
   qsort(out->partition + first, out->partition_count - first, sizeof *out->partition, by_name);
 }
 
-int ft_placement_find(int state_fd, const ft_site *site, uint32_t uid,
+int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
                       struct ft_placement_evidence *out, struct ft_error *err)
 {
@@ -119,13 +119,13 @@ int ft_placement_find(int state_fd, const ft_site *site, uint32_t uid,
   out->partition_count = 0;
   if (!ft_text_until(&typed, ',', &name))
     name = ft_text_from(site->default_partition);
-  out->home = add_named(state_fd, site, name, out);
+  out->current = add_named(state_fd, site, name, out);
   while (ft_text_until(&rest, ',', &name))
     (void)add_named(state_fd, site, name, out);
   if (!list || !*list)
     add_all(state_fd, out);
-  if (out->home == FT_PLACEMENT_PARTITIONS)
-    out->home = out->partition_count;
+  if (out->current == FT_PLACEMENT_PARTITIONS)
+    out->current = out->partition_count;
   for (size_t i = 0; i < out->partition_count; i++)
     out->access[i] =
         ft_partition_access_of(&out->partition[i], &submission->request, uid, &lookups);

@@ -11,11 +11,11 @@
 
 /* As many kinds of nodes a partition's file has room for; of one with so many some may be left out.
  */
-enum { KINDS = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_kind) };
+enum { KINDS = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
 
 /* ---- what the job is ---- */
 
-const char *ft_placement_tie(const struct ft_placement_requested *asked)
+const char *ft_placement_pinning_option(const struct ft_placement_requested *asked)
 {
   return asked->nodelist      ? "--nodelist"
          : asked->nodefile    ? "--nodefile"
@@ -67,9 +67,9 @@ uint64_t ft_placement_hosts(const char *list)
 
 void ft_placement_apply(const ft_network *network, struct ft_placement_requested *asked)
 {
-  enum ft_gpus option = network ? ft_gpu_request_named(network->option) : FT_GPU_REQUEST_OPTIONS;
+  enum ft_gpu_option option = network ? ft_gpu_option_from_name(network->option) : FT_GPU_OPTIONS;
 
-  if (option < FT_GPU_REQUEST_OPTIONS && !network->error[0])
+  if (option < FT_GPU_OPTIONS && !network->error[0])
     asked->gpus.value[option] = network->value;
 }
 
@@ -83,20 +83,20 @@ static double tasks_of_job(const ft_request *r)
   return r->tasks_per_node ? nodes * r->tasks_per_node : nodes;
 }
 
-double ft_placement_cpus_of(const ft_request *r, const ft_partition *p)
+double ft_placement_cpu_count(const ft_request *r, const ft_partition *p)
 {
   return fmax(tasks_of_job(r) * (r->cpus_per_task ? r->cpus_per_task : 1),
               (double)(r->nodes ? r->nodes : 1) * (double)ft_sizing_cpus_of_gpus(r, p));
 }
 
-double ft_placement_cpus_on_one(const ft_request *r, const ft_partition *p)
+double ft_placement_cpus_per_node(const ft_request *r, const ft_partition *p)
 {
   return fmax((double)(r->cpus_per_task ? r->cpus_per_task : 1) *
                   (r->tasks_per_node ? r->tasks_per_node : 1),
               (double)ft_sizing_cpus_of_gpus(r, p));
 }
 
-double ft_placement_nodes_of(const ft_request *r, double cpus)
+double ft_placement_node_count(const ft_request *r, double cpus)
 {
   double nodes = r->nodes ? r->nodes : 1, per_task = r->cpus_per_task ? r->cpus_per_task : 1;
   double fit = floor(cpus / per_task);
@@ -111,48 +111,48 @@ double ft_placement_nodes_of(const ft_request *r, double cpus)
 /* ---- the nodes of a row ---- */
 
 /* Whether all nodes of KIND were down or drained when that was seen. */
-static bool all_down(const ft_node_kind *kind)
+static bool all_down(const ft_node_type *kind)
 {
   return kind->has_down_nodes && kind->down_nodes >= kind->count;
 }
 
 /* Whether a node of KIND has what --gres and the options about GPUs ask for. */
-static bool able(const struct ft_placement_question *q, const ft_node_kind *kind)
+static bool able(const struct ft_placement_question *q, const ft_node_type *kind)
 {
   const ft_request *r = &q->submission->request;
 
-  return ft_gres_allows(q->asked.gpus.value[FT_GPU_REQUEST_GRES], kind) &&
-         ft_gpu_request_allow(&q->asked.gpus, r->tasks_per_node ? r->tasks_per_node : 1, kind);
+  return ft_gres_allows(q->asked.gpus.value[FT_GPU_OPTION_GRES], kind) &&
+         ft_gpu_request_fits_node(&q->asked.gpus, r->tasks_per_node ? r->tasks_per_node : 1, kind);
 }
 
 /* CPUs of a node that the partition lets jobs have. */
-static uint32_t cpus_of_node(const ft_partition *p, const ft_node_kind *kind)
+static uint32_t cpus_of_node(const ft_partition *p, const ft_node_type *kind)
 {
-  return p->most_cpus && p->most_cpus < kind->cpus ? p->most_cpus : kind->cpus;
+  return p->max_cpus && p->max_cpus < kind->cpus ? p->max_cpus : kind->cpus;
 }
 
 /* How near a node of KIND comes to one that could run the job. */
-static int nearness(const struct ft_placement_question *q, const ft_node_kind *kind)
+static int nearness(const struct ft_placement_question *q, const ft_node_type *kind)
 {
   return 2 * able(q, kind) + !all_down(kind);
 }
 
-static void add_kind(const ft_partition *p, const ft_node_kind *kind, uint32_t needed,
+static void add_kind(const ft_partition *p, const ft_node_type *kind, uint32_t needed,
                      struct ft_row_nodes *n)
 {
   uint32_t cpus = cpus_of_node(p, kind);
 
-  if (cpus > n->most_cpus)
-    n->most_cpus = cpus;
+  if (cpus > n->max_cpus)
+    n->max_cpus = cpus;
   if (kind->mem_bytes > n->memory_bytes && (cpus >= needed || !kind->cpus))
     n->memory_bytes = kind->mem_bytes;
   n->idle_known |= kind->has_idle_nodes && kind->has_idle_cpus;
   n->idle_nodes += kind->idle_nodes;
   n->idle_cpus += kind->idle_cpus;
-  if (!kind->has_most_idle_cpus)
+  if (!kind->has_max_idle_cpus)
     n->most_idle = UINT32_MAX;
-  else if (kind->most_idle_cpus > n->most_idle)
-    n->most_idle = kind->most_idle_cpus;
+  else if (kind->max_idle_cpus > n->most_idle)
+    n->most_idle = kind->max_idle_cpus;
 }
 
 struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, const ft_partition *p,
@@ -164,7 +164,7 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, co
   int near[KINDS], nearest = 0;
 
   for (size_t i = 0; i < p->nodes_count; i++) {
-    const ft_node_kind *kind = &p->nodes[i];
+    const ft_node_type *kind = &p->nodes[i];
 
     near[i] = -1;
     if (strcmp(kind->platform, platform) != 0 || !ft_constraint_allows(r->constraint, kind))
@@ -172,7 +172,8 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, co
     near[i] = nearness(q, kind);
     if (near[i] > nearest)
       nearest = near[i];
-    n.gpus |= kind->gres_cut || strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
+    n.gpus |=
+        kind->gres_truncated || strncmp(kind->gres, "gpu", 3) == 0 || strstr(kind->gres, ",gpu");
   }
   n.able = nearest >= 2;
   n.up = nearest & 1;
@@ -185,7 +186,7 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, co
 /* ---- what speaks against them ---- */
 
 /* Whether a node of KIND has what the job names, whatever its platform. */
-static bool will_do(const struct ft_placement_question *q, const ft_node_kind *kind)
+static bool will_do(const struct ft_placement_question *q, const ft_node_type *kind)
 {
   return ft_constraint_allows(q->submission->request.constraint, kind) && able(q, kind);
 }
@@ -205,10 +206,10 @@ static const char *too_few(const struct ft_placement_question *q, const ft_parti
     }
   if (nodes > 0 && nodes < r->nodes)
     return "too few nodes";
-  return known && cpus > 0 && cpus < ft_placement_cpus_of(r, p) ? "too few CPUs" : NULL;
+  return known && cpus > 0 && cpus < ft_placement_cpu_count(r, p) ? "too few CPUs" : NULL;
 }
 
-const char *ft_placement_doubt(const struct ft_placement_question *q, size_t partition)
+const char *ft_placement_unknown_condition(const struct ft_placement_question *q, size_t partition)
 {
   const ft_partition *p = &q->evidence->partition[partition];
   const struct ft_partition_access *access = &q->evidence->access[partition];
@@ -225,32 +226,31 @@ const char *ft_placement_doubt(const struct ft_placement_question *q, size_t par
              : NULL;
 }
 
-const char *ft_placement_obstacle(const struct ft_placement_question *q, const ft_partition *p,
-                                  const struct ft_row_nodes *n)
+const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
+                                         const ft_partition *p, const struct ft_row_nodes *n)
 {
   const ft_request *r = &q->submission->request;
-  enum ft_gpus by = ft_gpu_request_find(&q->asked.gpus);
+  enum ft_gpu_option by = ft_gpu_request_find(&q->asked.gpus);
   bool whole = p->nodes_count < KINDS;
   const char *few = whole ? too_few(q, p) : NULL;
 
   if (p->closed)
     return "it starts no jobs now";
   /* beside --ntasks, --ntasks-per-node is only the most that a node gets */
-  if (n->most_cpus && (r->tasks ? r->cpus_per_task : ft_placement_cpus_on_one(r, p)) > n->most_cpus)
+  if (n->max_cpus && (r->tasks ? r->cpus_per_task : ft_placement_cpus_per_node(r, p)) > n->max_cpus)
     return "too few CPUs";
-  if (p->most_nodes && r->nodes > p->most_nodes)
+  if (p->max_nodes && r->nodes > p->max_nodes)
     return "too few nodes";
   if (r->gpus_per_node && p->nodes_count && !n->gpus)
     return "no GPUs";
-  if (n->most_cpus && !n->able)
-    return by < FT_GPU_REQUEST_OPTIONS && by != FT_GPU_REQUEST_GRES
-               ? "no node has the GPUs it asks for"
-               : "no node has what --gres asks for";
-  if (whole && n->most_cpus &&
-      !ft_gpu_request_suffice(&q->asked.gpus, r->nodes ? r->nodes : 1, (uint64_t)tasks_of_job(r), p,
-                              r->constraint))
+  if (n->max_cpus && !n->able)
+    return by < FT_GPU_OPTIONS && by != FT_GPU_OPTION_GRES ? "no node has the GPUs it asks for"
+                                                           : "no node has what --gres asks for";
+  if (whole && n->max_cpus &&
+      !ft_gpu_request_fits_partition(&q->asked.gpus, r->nodes ? r->nodes : 1,
+                                     (uint64_t)tasks_of_job(r), p, r->constraint))
     return "it has not the GPUs it asks for";
   if (few)
     return few;
-  return n->most_cpus && !n->up ? "all its nodes are down or drained" : NULL;
+  return n->max_cpus && !n->up ? "all its nodes are down or drained" : NULL;
 }

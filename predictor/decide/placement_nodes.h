@@ -11,7 +11,7 @@
  */
 struct ft_row_nodes {
   uint64_t memory_bytes; /* of the largest that has CPUs enough */
-  uint32_t most_cpus, idle_nodes, idle_cpus;
+  uint32_t max_cpus, idle_nodes, idle_cpus;
   uint32_t most_idle;  /* CPUs on one node, as far as it is known */
   bool gpus, able, up; /* some have GPUs; have what is asked for; are up or it is not known */
   bool idle_known;
@@ -21,19 +21,21 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *quest
                                        const ft_partition *partition, const char *platform);
 
 /* For what reason other than memory, time and access the job cannot run on NODES; NULL: none. */
-const char *ft_placement_obstacle(const struct ft_placement_question *question,
-                                  const ft_partition *partition, const struct ft_row_nodes *nodes);
+const char *ft_placement_blocking_reason(const struct ft_placement_question *question,
+                                         const ft_partition *partition,
+                                         const struct ft_row_nodes *nodes);
 
 /* Why it is not known whether the job may run in PARTITION (of the evidence), though nothing is
  * known to be in its way; NULL: it is known. */
-const char *ft_placement_doubt(const struct ft_placement_question *question, size_t partition);
+const char *ft_placement_unknown_condition(const struct ft_placement_question *question,
+                                           size_t partition);
 
 /* How many hosts LIST names at most, "a,b[1-3,7]"; NULL: none. */
 uint64_t ft_placement_hosts(const char *list);
 
 /* What a job takes at least: CPUs; CPUs of one node; nodes of NODE_CPUS (0: not known) CPUs. */
-double ft_placement_cpus_of(const ft_request *request, const ft_partition *partition);
-double ft_placement_cpus_on_one(const ft_request *request, const ft_partition *partition);
-double ft_placement_nodes_of(const ft_request *request, double node_cpus);
+double ft_placement_cpu_count(const ft_request *request, const ft_partition *partition);
+double ft_placement_cpus_per_node(const ft_request *request, const ft_partition *partition);
+double ft_placement_node_count(const ft_request *request, double node_cpus);
 
 #endif

@@ -103,14 +103,14 @@ static void show_free(const struct ft_placement_question *q, const struct ft_pla
 static const char *objection(const struct ft_placement_question *q,
                              const struct ft_placement_row *row)
 {
-  if (row->obstacle)
-    return row->obstacle;
+  if (row->blocking_reason)
+    return row->blocking_reason;
   if (row->time == FT_PLACEMENT_DOES_NOT_FIT)
     return q->submission->request.time_limit_seconds > 0 ? "not within --time"
                                                          : "not within its time limit";
   if (row->time == FT_PLACEMENT_MAY_NOT_FIT)
     return "may pass the time limit";
-  return ft_placement_doubt(q, row->partition);
+  return ft_placement_unknown_condition(q, row->partition);
 }
 
 /* Whether A and B show the same in COLUMN. */
@@ -265,7 +265,7 @@ static const char *name_of(const struct ft_placement_question *q, size_t partiti
 static const char *limits_of(const struct ft_placement_question *q, size_t partition, char *out,
                              size_t size)
 {
-  const char *why = ft_placement_doubt(q, partition);
+  const char *why = ft_placement_unknown_condition(q, partition);
 
   (void)snprintf(out, size, "%s%s", why ? ", " : "", why ? why : "");
   return out;
@@ -278,15 +278,15 @@ static void say_best(const struct ft_placement_question *q, const struct ft_plac
   size_t used = 0;
   bool compared = false;
 
-  if (ft_placement_tie(&q->asked)) {
-    say_line(say, data, "%s says where it goes", ft_placement_tie(&q->asked));
+  if (ft_placement_pinning_option(&q->asked)) {
+    say_line(say, data, "%s says where it goes", ft_placement_pinning_option(&q->asked));
     return;
   }
   for (size_t i = 0; i < e->count; i++)
     compared |= e->row[i].compared;
   if (compared)
     used = (size_t)snprintf(text, sizeof text, "speed is relative to %s",
-                            name_of(q, q->evidence->home));
+                            name_of(q, q->evidence->current));
   if (e->fastest < FT_PLACEMENT_PARTITIONS)
     used +=
         (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",

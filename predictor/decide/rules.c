@@ -42,15 +42,17 @@ static bool is_borrowed(const struct ft_decision_input *q)
   return q->similar || q->imported_from || facts_of(q)->borrowed;
 }
 
-void ft_sizing_weigh(const struct ft_decision_input *q, struct ft_sizing *plan)
+void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   const struct ft_estimate *e = q->estimate;
   const struct ft_facts *f = facts_of(q);
   bool enough = e && e->runs >= q->policy->min_runs && e->runs > 0;
 
-  plan->claimed = e && !q->at_large && (enough || q->network || q->similar) && !f->unexplained;
-  plan->thin = !plan->claimed || is_borrowed(q) || (!enough && !q->network) || e->extrapolated;
-  plan->known = plan->claimed || f->peak_bytes > 0 || f->bound_bytes > 0;
+  sizing->has_estimate =
+      e && !q->at_large && (enough || q->network || q->similar) && !f->unexplained;
+  sizing->thin =
+      !sizing->has_estimate || is_borrowed(q) || (!enough && !q->network) || e->extrapolated;
+  sizing->has_evidence = sizing->has_estimate || f->peak_bytes > 0 || f->bound_bytes > 0;
 }
 
 static double target(const ft_policy *policy)
@@ -130,12 +132,12 @@ static double ceiling_of(const struct ft_decision_input *q)
 
 /* Whether the app may leak: it was killed at ever growing limits, and its user does not ask for as
  * much as was tried, to be raised from there. */
-static bool may_leak(const struct ft_decision_input *q, const struct ft_sizing *plan)
+static bool may_leak(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   const struct ft_facts *f = facts_of(q);
-  bool asked = plan->typed && q->request->mem_unit != FT_MEM_NONE &&
-               (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM) &&
-               (double)plan->limit >= f->like_killed_bytes;
+  bool asked = sizing->explicit_mode && q->request->mem_unit != FT_MEM_NONE &&
+               (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) &&
+               (double)sizing->limit >= f->like_killed_bytes;
 
   return q->policy->leak_runs && f->growing_kills >= q->policy->leak_runs && !asked;
 }
@@ -153,88 +155,88 @@ static uint64_t rounded_up(double bytes, uint64_t to)
     to = FT_MIB;
   if (!(bytes < 0x1p60))
     return UINT64_C(1) << 60;
-  return ft_sizing_times((uint64_t)ceil(bytes / (double)to), to);
+  return ft_multiply_saturating((uint64_t)ceil(bytes / (double)to), to);
 }
 
 /* The outer quantiles of few runs are what priors say: of those what wastes least counts. */
-static double estimated_need(const struct ft_decision_input *q, const struct ft_sizing *plan)
+static double estimated_need(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   const struct ft_estimate *e = q->estimate;
 
   /* of what has less than all before it nothing says that it needs more than it has */
-  if (plan->thin && facts_of(q)->less)
+  if (sizing->thin && facts_of(q)->less)
     return 0;
-  if (plan->thin && !e->extrapolated && e->allocation_bytes > 0)
+  if (sizing->thin && !e->extrapolated && e->allocation_bytes > 0)
     return need_of(e, 0.5);
   return fmin(need_of(e, target(q->policy)),
               fmax(TAIL_FACTOR * ft_estimate_quantile(e, 0.95), need_of(e, 0.05)));
 }
 
 /* The amount before it is rounded, and the rule that made it. */
-static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizing *plan)
+static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double need = 0, floor = floor_of(q), ceiling = ceiling_of(q);
 
-  plan->rule = FT_DECIDED_BY_ESTIMATE;
-  plan->ceiling_factor = ceiling_factor_of(q);
+  sizing->rule = FT_DECIDED_BY_ESTIMATE;
+  sizing->ceiling_factor = ceiling_factor_of(q);
   if (q->estimate && !q->at_large)
-    need = estimated_need(q, plan);
-  if (plan->thin || facts_of(q)->like_runs) {
+    need = estimated_need(q, sizing);
+  if (sizing->thin || facts_of(q)->like_runs) {
     floor = fmin(floor, ceiling);
     if (need > ceiling) {
       need = ceiling;
-      plan->rule = FT_DECIDED_BY_CEILING;
+      sizing->rule = FT_DECIDED_BY_CEILING;
     }
   }
   if (need < floor) {
     need = floor;
-    plan->rule = FT_DECIDED_BY_FLOOR;
+    sizing->rule = FT_DECIDED_BY_FLOOR;
   }
-  plan->shown = (uint64_t)fmin(fmin(floor, shown_by(facts_of(q))), 0x1p60);
-  if (may_leak(q, plan) && need > leak_amount(facts_of(q))) {
+  sizing->shown = (uint64_t)fmin(fmin(floor, shown_by(facts_of(q))), 0x1p60);
+  if (may_leak(q, sizing) && need > leak_amount(facts_of(q))) {
     need = leak_amount(facts_of(q));
-    plan->shown = (uint64_t)fmin((double)plan->shown, need / FLOOR_MARGIN);
-    plan->rule = FT_DECIDED_BY_LEAK;
+    sizing->shown = (uint64_t)fmin((double)sizing->shown, need / FLOOR_MARGIN);
+    sizing->rule = FT_DECIDED_BY_LEAK;
   }
   return fmax(need, (double)q->policy->floor_bytes);
 }
 
 /* NEED, rounded up, or where it may leak down to whole MiB, into AMOUNT bytes a node and
  * UNIT_AMOUNT; whether that had to be less than it. */
-static bool fit_amount(const struct ft_decision_input *q, const struct ft_sizing *plan, double need,
-                       uint64_t *amount, uint64_t *unit_amount)
+static bool fit_amount(const struct ft_decision_input *q, const struct ft_sizing *sizing,
+                       double need, uint64_t *amount, uint64_t *unit_amount)
 {
   bool capped = false;
 
   *amount = rounded_up(need, q->policy->round_bytes);
   /* or it would grow by as much with every submission */
-  if (plan->rule == FT_DECIDED_BY_LEAK && need >= (double)FT_MIB)
+  if (sizing->rule == FT_DECIDED_BY_LEAK && need >= (double)FT_MIB)
     *amount = (uint64_t)(need / (double)FT_MIB) * FT_MIB;
-  if (plan->most && *amount > plan->most) {
-    capped = (double)plan->most < need;
-    *amount = plan->most / FT_MIB * FT_MIB;
+  if (sizing->max && *amount > sizing->max) {
+    capped = (double)sizing->max < need;
+    *amount = sizing->max / FT_MIB * FT_MIB;
   }
   *unit_amount = *amount;
-  if (plan->per_node > 1) {
-    *unit_amount = rounded_up((double)*amount / (double)plan->per_node, FT_MIB);
-    if (plan->most && *unit_amount > plan->most / plan->per_node)
-      *unit_amount = plan->most / plan->per_node / FT_MIB * FT_MIB;
-    *amount = ft_sizing_times(*unit_amount, plan->per_node);
+  if (sizing->per_node > 1) {
+    *unit_amount = rounded_up((double)*amount / (double)sizing->per_node, FT_MIB);
+    if (sizing->max && *unit_amount > sizing->max / sizing->per_node)
+      *unit_amount = sizing->max / sizing->per_node / FT_MIB * FT_MIB;
+    *amount = ft_multiply_saturating(*unit_amount, sizing->per_node);
   }
   return capped;
 }
 
-void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *plan)
+void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  double need = amount_by_rules(q, plan), lowest = need;
+  double need = amount_by_rules(q, sizing), lowest = need;
 
   if (q->estimate && !q->at_large)
     lowest = fmax(fmax(need_of(q->estimate, target(q->policy) / LOWER_TIMES), floor_of(q)),
                   (double)q->policy->floor_bytes);
-  (void)fit_amount(q, plan, lowest, &plan->lowest, &plan->unit_lowest);
-  plan->capped = fit_amount(q, plan, need, &plan->amount, &plan->unit_amount);
-  if (plan->capped)
-    plan->rule = FT_DECIDED_BY_MAXIMUM;
-  plan->no_node = plan->claimed && !plan->thin && plan->node_most &&
-                  ft_estimate_exceeds(q->estimate, (double)plan->node_most) > 0.5;
+  (void)fit_amount(q, sizing, lowest, &sizing->min_amount, &sizing->unit_min_amount);
+  sizing->capped = fit_amount(q, sizing, need, &sizing->amount, &sizing->unit_amount);
+  if (sizing->capped)
+    sizing->rule = FT_DECIDED_BY_MAXIMUM;
+  sizing->no_node_fits = sizing->has_estimate && !sizing->thin && sizing->largest_node &&
+                         ft_estimate_exceeds(q->estimate, (double)sizing->largest_node) > 0.5;
 }

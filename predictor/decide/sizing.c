@@ -36,16 +36,16 @@ static double exceeds(const struct ft_decision_input *q, uint64_t bytes)
   return worst;
 }
 
-static void act(struct ft_sizing *plan, ft_action action, const char *reason)
+static void act(struct ft_sizing *sizing, ft_action action, const char *reason)
 {
-  plan->action = action;
-  plan->reason = reason;
+  sizing->action = action;
+  sizing->reason = reason;
 }
 
-static double chance(const struct ft_decision_input *q, const struct ft_sizing *plan,
+static double chance(const struct ft_decision_input *q, const struct ft_sizing *sizing,
                      uint64_t bytes)
 {
-  if (!plan->kills || !plan->claimed || !bytes)
+  if (!sizing->enforced || !sizing->has_estimate || !bytes)
     return -1;
   return sure(exceeds(q, bytes));
 }
@@ -63,63 +63,63 @@ size_t ft_decide_largest(const struct ft_array_estimates *elements, const ft_pol
 
 /* Whether nothing says that the job, which has less of all that matters than any run, needs more than
  * it has. */
-static bool has_less(const struct ft_decision_input *q, const struct ft_sizing *plan)
+static bool has_less(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  return plan->thin && q->facts && q->facts->less && !q->network;
+  return sizing->thin && q->facts && q->facts->less && !q->network;
 }
 
-bool ft_sizing_is_too_low(const struct ft_sizing *plan, const ft_policy *policy, bool less,
+bool ft_sizing_is_too_low(const struct ft_sizing *sizing, const ft_policy *policy, bool less,
                           double limit, double p)
 {
-  double most = plan->thin ? LOW_THIN : fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
+  double most = sizing->thin ? LOW_THIN : fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
 
-  return limit < (double)plan->shown ||
-         (plan->rule != FT_DECIDED_BY_LEAK && !less && p > most);
+  return limit < (double)sizing->shown || (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > most);
 }
 
-static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing *plan)
+static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  if (!plan->limit || !(plan->kills || q->memory_is_consumable))
+  if (!sizing->limit || !(sizing->enforced || q->memory_is_consumable))
     return false;
-  return ft_sizing_is_too_low(plan, q->policy, has_less(q, plan), (double)plan->limit,
-                              plan->claimed ? exceeds(q, plan->limit) : -1);
+  return ft_sizing_is_too_low(sizing, q->policy, has_less(q, sizing), (double)sizing->limit,
+                              sizing->has_estimate ? exceeds(q, sizing->limit) : -1);
 }
 
-static void judge_limit(const struct ft_decision_input *q, struct ft_sizing *plan)
+static void judge_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double factor = fmax(q->policy->trim_factor, 1);
 
-  plan->p_limit = chance(q, plan, plan->limit);
-  plan->p_amount = chance(q, plan, plan->amount);
-  plan->too_low = is_too_low(q, plan);
-  plan->too_high = plan->claimed && !plan->thin && plan->limit && q->memory_is_consumable &&
-                   !ft_sizing_exclusive(q) && (double)plan->limit > factor * (double)plan->lowest;
+  sizing->p_limit = chance(q, sizing, sizing->limit);
+  sizing->p_amount = chance(q, sizing, sizing->amount);
+  sizing->too_low = is_too_low(q, sizing);
+  sizing->too_high = sizing->has_estimate && !sizing->thin && sizing->limit &&
+                     q->memory_is_consumable && !ft_sizing_exclusive(q) &&
+                     (double)sizing->limit > factor * (double)sizing->min_amount;
 }
 
 /* The job is given less than it would have had: what is enough all but surely. */
-static void lower(const struct ft_decision_input *q, struct ft_sizing *plan, ft_action action,
+static void lower(const struct ft_decision_input *q, struct ft_sizing *sizing, ft_action action,
                   const char *reason)
 {
-  plan->amount = plan->lowest;
-  plan->unit_amount = plan->unit_lowest;
-  plan->p_amount = chance(q, plan, plan->amount);
-  plan->rule = plan->amount <= plan->shown ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
-  act(plan, action, reason);
+  sizing->amount = sizing->min_amount;
+  sizing->unit_amount = sizing->unit_min_amount;
+  sizing->p_amount = chance(q, sizing, sizing->amount);
+  sizing->rule = sizing->amount <= sizing->shown ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
+  act(sizing, action, reason);
 }
 
 /* ---- what is done ---- */
 
 /* What the job has anyway stands, by RULE. */
-static void stay_with(struct ft_sizing *plan, ft_decision_rule rule, const char *reason)
+static void stay_with(struct ft_sizing *sizing, ft_decision_rule rule, const char *reason)
 {
-  act(plan, FT_ACTION_LEAVE, reason);
-  plan->rule = rule;
+  act(sizing, FT_ACTION_LEAVE, reason);
+  sizing->rule = rule;
 }
 
 /* Whether enough of its own runs stand behind the estimate. */
-static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing *plan)
+static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  return plan->claimed && !plan->thin && !q->network && !q->pooled &&
+  return sizing->has_estimate && !sizing->thin && !q->network && !q->pooled &&
          q->estimate->runs >= q->policy->trim_runs;
 }
 
@@ -127,95 +127,95 @@ static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing 
  * Some of the job's partitions would give it too little, others more than so few runs may take
  * from it: what the most generous one gives is right in all.
  */
-static bool set_as_most_give(const struct ft_decision_input *q, struct ft_sizing *plan)
+static bool set_as_most_give(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  uint64_t bytes = plan->limit / FT_MIB * FT_MIB;
+  uint64_t bytes = sizing->limit / FT_MIB * FT_MIB;
 
-  if (!bytes || !q->joined.least_default_bytes || plan->amount <= q->joined.least_default_bytes ||
-      (plan->most && bytes > plan->most))
+  if (!bytes || !q->merged.min_default_bytes || sizing->amount <= q->merged.min_default_bytes ||
+      (sizing->max && bytes > sizing->max))
     return false;
-  plan->amount = plan->unit_amount = bytes;
-  plan->p_amount = chance(q, plan, bytes);
-  act(plan, FT_ACTION_SET, "not all of its partitions would have given it enough");
+  sizing->amount = sizing->unit_amount = bytes;
+  sizing->p_amount = chance(q, sizing, bytes);
+  act(sizing, FT_ACTION_SET, "not all of its partitions would have given it enough");
   return true;
 }
 
 /* Whether the job's own runs say that it all but surely has enough. */
-static bool is_enough(const struct ft_decision_input *q, const struct ft_sizing *plan)
+static bool is_enough(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  return plan->claimed && !plan->thin && !q->network && plan->limit >= plan->shown &&
-         exceeds(q, plan->limit) <= q->policy->oom_probability;
+  return sizing->has_estimate && !sizing->thin && !q->network && sizing->limit >= sizing->shown &&
+         exceeds(q, sizing->limit) <= q->policy->oom_probability;
 }
 
 /* Nothing was asked for and the mode may set. */
-static void set_memory(const struct ft_decision_input *q, struct ft_sizing *plan)
+static void set_memory(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  if (!plan->kills && !q->memory_is_consumable)
-    act(plan, FT_ACTION_LEAVE, "memory is neither allocated nor enforced here");
-  else if (has_less(q, plan))
-    stay_with(plan, FT_DECIDED_BY_DEFAULT, "it has less than every run of it that is known");
-  else if (plan->limit && plan->amount > plan->limit && is_enough(q, plan))
-    stay_with(plan, FT_DECIDED_BY_DEFAULT, "what it gets without asking is enough");
-  else if (plan->limit && plan->amount > plan->limit && !plan->typed &&
+  if (!sizing->enforced && !q->memory_is_consumable)
+    act(sizing, FT_ACTION_LEAVE, "memory is neither allocated nor enforced here");
+  else if (has_less(q, sizing))
+    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "it has less than every run of it that is known");
+  else if (sizing->limit && sizing->amount > sizing->limit && is_enough(q, sizing))
+    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "what it gets without asking is enough");
+  else if (sizing->limit && sizing->amount > sizing->limit && !sizing->explicit_mode &&
            (q->similar || (q->facts && q->facts->borrowed)))
-    act(plan, FT_ACTION_WARN, "the site's mode does not set what only others have needed");
-  else if (plan->limit && plan->amount > plan->limit)
-    act(plan, FT_ACTION_SET, "no memory was asked for and it would have got too little");
-  else if ((!may_lower(q, plan) || !q->memory_is_consumable || ft_sizing_exclusive(q) ||
-            plan->amount == plan->limit) &&
-           set_as_most_give(q, plan))
+    act(sizing, FT_ACTION_WARN, "the site's mode does not set what only others have needed");
+  else if (sizing->limit && sizing->amount > sizing->limit)
+    act(sizing, FT_ACTION_SET, "no memory was asked for and it would have got too little");
+  else if ((!may_lower(q, sizing) || !q->memory_is_consumable || ft_sizing_exclusive(q) ||
+            sizing->amount == sizing->limit) &&
+           set_as_most_give(q, sizing))
     return;
-  else if (plan->limit && plan->amount == plan->limit)
-    act(plan, FT_ACTION_LEAVE, "what it gets without asking is right");
-  else if (!may_lower(q, plan))
-    stay_with(plan, FT_DECIDED_BY_DEFAULT, "too few runs to give it less than it would have got");
+  else if (sizing->limit && sizing->amount == sizing->limit)
+    act(sizing, FT_ACTION_LEAVE, "what it gets without asking is right");
+  else if (!may_lower(q, sizing))
+    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "too few runs to give it less than it would have got");
   else if (!q->memory_is_consumable || ft_sizing_exclusive(q))
-    stay_with(plan, FT_DECIDED_BY_DEFAULT, "asking for less would free nothing");
-  else if (plan->lowest >= plan->limit)
-    stay_with(plan, FT_DECIDED_BY_DEFAULT, "it may need what it gets without asking");
+    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "asking for less would free nothing");
+  else if (sizing->min_amount >= sizing->limit)
+    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "it may need what it gets without asking");
   else
-    lower(q, plan, FT_ACTION_SET, "no memory was asked for");
+    lower(q, sizing, FT_ACTION_SET, "no memory was asked for");
 }
 
-static void keep_request(const struct ft_decision_input *q, struct ft_sizing *plan)
+static void keep_request(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  if (plan->too_low)
-    act(plan, FT_ACTION_WARN, "it has less memory than it is likely to need");
-  else if (plan->too_high && plan->limit_kind != FT_LIMIT_DEFAULT)
-    act(plan, FT_ACTION_WARN, "it has far more memory than it needs");
-  else if (plan->p_limit > LOW_LEAST)
-    act(plan, FT_ACTION_LEAVE, "it may need more than it has, by too little evidence to act on");
+  if (sizing->too_low)
+    act(sizing, FT_ACTION_WARN, "it has less memory than it is likely to need");
+  else if (sizing->too_high && sizing->limit_kind != FT_LIMIT_DEFAULT)
+    act(sizing, FT_ACTION_WARN, "it has far more memory than it needs");
+  else if (sizing->p_limit > LOW_LEAST)
+    act(sizing, FT_ACTION_LEAVE, "it may need more than it has, by too little evidence to act on");
   else
-    act(plan, FT_ACTION_LEAVE,
-        plan->claimed && !plan->thin ? "it has enough memory"
-                                     : "nothing known says that it has too little");
-  if (q->request->mem_unit != FT_MEM_NONE && plan->rule != FT_DECIDED_BY_LEAK)
-    plan->rule = FT_DECIDED_BY_REQUEST;
+    act(sizing, FT_ACTION_LEAVE,
+        sizing->has_estimate && !sizing->thin ? "it has enough memory"
+                                              : "nothing known says that it has too little");
+  if (q->request->mem_unit != FT_MEM_NONE && sizing->rule != FT_DECIDED_BY_LEAK)
+    sizing->rule = FT_DECIDED_BY_REQUEST;
 }
 
-static void choose(const struct ft_decision_input *q, struct ft_sizing *plan)
+static void choose(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   bool asked = q->request->mem_unit != FT_MEM_NONE;
-  bool may_raise = (plan->mode == FT_MODE_RAISE || plan->mode == FT_MODE_TRIM) && !q->similar;
+  bool may_raise = (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) && !q->similar;
 
-  if (plan->mode == FT_MODE_CHECK)
-    keep_request(q, plan);
+  if (sizing->mode == FT_MODE_CHECK)
+    keep_request(q, sizing);
   else if (q->interactive)
-    stay_with(plan, FT_DECIDED_BY_NONE, "an interactive session is not set from history");
+    stay_with(sizing, FT_DECIDED_BY_NONE, "an interactive session is not set from history");
   else if (!asked)
-    set_memory(q, plan);
-  else if (plan->too_low && may_raise && plan->amount > plan->limit)
-    act(plan, FT_ACTION_RAISE, "what was asked for is too little");
-  else if (plan->too_high && plan->mode == FT_MODE_TRIM && may_lower(q, plan))
-    lower(q, plan, FT_ACTION_TRIM, "far more was asked for than it needs");
+    set_memory(q, sizing);
+  else if (sizing->too_low && may_raise && sizing->amount > sizing->limit)
+    act(sizing, FT_ACTION_RAISE, "what was asked for is too little");
+  else if (sizing->too_high && sizing->mode == FT_MODE_TRIM && may_lower(q, sizing))
+    lower(q, sizing, FT_ACTION_TRIM, "far more was asked for than it needs");
   else
-    keep_request(q, plan);
-  if (plan->action == FT_ACTION_LEAVE && plan->no_node)
-    act(plan, FT_ACTION_WARN, "no node of the partition is large enough");
-  else if (plan->action == FT_ACTION_LEAVE && plan->too_low && !q->interactive)
-    act(plan, FT_ACTION_WARN, "it has less memory than it is likely to need");
-  else if (plan->action == FT_ACTION_LEAVE && q->facts && q->facts->lately_step_limited)
-    act(plan, FT_ACTION_WARN, "a step of it was killed at a limit of its own");
+    keep_request(q, sizing);
+  if (sizing->action == FT_ACTION_LEAVE && sizing->no_node_fits)
+    act(sizing, FT_ACTION_WARN, "no node of the partition is large enough");
+  else if (sizing->action == FT_ACTION_LEAVE && sizing->too_low && !q->interactive)
+    act(sizing, FT_ACTION_WARN, "it has less memory than it is likely to need");
+  else if (sizing->action == FT_ACTION_LEAVE && q->facts && q->facts->lately_step_limited)
+    act(sizing, FT_ACTION_WARN, "a step of it was killed at a limit of its own");
 }
 
 static bool changes(ft_action action)
@@ -225,81 +225,81 @@ static bool changes(ft_action action)
 
 /* Without a figure of its own the job has what the partition gives where it starts: at the least
  * this. */
-static bool take_least(const struct ft_decision_input *q, struct ft_sizing *plan)
+static bool take_least(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  if (!q->joined.least_default_bytes || q->request->mem_unit != FT_MEM_NONE)
+  if (!q->merged.min_default_bytes || q->request->mem_unit != FT_MEM_NONE)
     return false;
-  plan->limit = q->joined.least_default_bytes;
-  plan->limit_kind = FT_LIMIT_DEFAULT;
-  plan->limit_of = q->joined.least;
+  sizing->limit = q->merged.min_default_bytes;
+  sizing->limit_kind = FT_LIMIT_DEFAULT;
+  sizing->limit_partition = q->merged.min_default_partition;
   return true;
 }
 
-static void judge(const struct ft_decision_input *q, struct ft_sizing *plan)
+static void judge(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  if (plan->mode == FT_MODE_CHECK || plan->mode == FT_MODE_OFF)
-    (void)take_least(q, plan);
-  judge_limit(q, plan);
-  if (plan->mode == FT_MODE_OFF)
+  if (sizing->mode == FT_MODE_CHECK || sizing->mode == FT_MODE_OFF)
+    (void)take_least(q, sizing);
+  judge_limit(q, sizing);
+  if (sizing->mode == FT_MODE_OFF)
     return;
-  choose(q, plan);
-  if (changes(plan->action) || plan->limit_of || !take_least(q, plan))
+  choose(q, sizing);
+  if (changes(sizing->action) || sizing->limit_partition || !take_least(q, sizing))
     return;
-  judge_limit(q, plan);
-  if (plan->too_low)
-    act(plan, FT_ACTION_WARN, "not all of its partitions would give it enough");
+  judge_limit(q, sizing);
+  if (sizing->too_low)
+    act(sizing, FT_ACTION_WARN, "not all of its partitions would give it enough");
 }
 
 /*
  * Whether the job's own runs show that it would run out of memory: a rejection needs completed runs
  * that are comparable to it, every one of which used more than it would have.
  */
-static bool is_shown_to_fail(const struct ft_decision_input *q, const struct ft_sizing *plan)
+static bool is_shown_to_fail(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  return q->facts && !plan->thin && !q->network && !q->interactive &&
-         (double)plan->oom_bytes < q->facts->like_sure_bytes;
+  return q->facts && !sizing->thin && !q->network && !q->interactive &&
+         (double)sizing->oom_bytes < q->facts->like_sure_bytes;
 }
 
 /* Under every mode alike: what foretell may change is another question. */
-static void perhaps_reject(const struct ft_decision_input *q, struct ft_sizing *plan)
+static void perhaps_reject(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  plan->p_oom = changes(plan->action) ? plan->p_amount : plan->p_limit;
-  plan->oom_bytes = changes(plan->action) ? plan->amount : plan->limit;
-  if (!(q->policy->reject_probability > 0) || !(plan->p_oom > q->policy->reject_probability) ||
-      !is_shown_to_fail(q, plan) || (q->cannot_reject && plan->mode == FT_MODE_OFF))
+  sizing->p_oom = changes(sizing->action) ? sizing->p_amount : sizing->p_limit;
+  sizing->oom_bytes = changes(sizing->action) ? sizing->amount : sizing->limit;
+  if (!(q->policy->reject_probability > 0) || !(sizing->p_oom > q->policy->reject_probability) ||
+      !is_shown_to_fail(q, sizing) || (q->cannot_reject && sizing->mode == FT_MODE_OFF))
     return;
-  plan->overrides = plan->mode == FT_MODE_FORCE && q->policy->force && !q->cannot_reject;
-  act(plan, q->cannot_reject || plan->overrides ? FT_ACTION_WARN : FT_ACTION_REJECT,
+  sizing->overrides = sizing->mode == FT_MODE_FORCE && q->policy->force && !q->cannot_reject;
+  act(sizing, q->cannot_reject || sizing->overrides ? FT_ACTION_WARN : FT_ACTION_REJECT,
       "it would run out of memory");
 }
 
-void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *plan)
+void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   const struct ft_estimate *e = q->estimate;
   struct ft_nodes n = ft_sizing_nodes(q);
 
-  *plan = (struct ft_sizing){
-    .mode = q->mode, .typed = true, .p_limit = -1, .p_amount = -1, .p_oom = -1
+  *sizing = (struct ft_sizing){
+    .mode = q->mode, .explicit_mode = true, .p_limit = -1, .p_amount = -1, .p_oom = -1
   };
-  if (plan->mode == FT_MODE_UNSET) {
-    plan->mode = q->policy->mode;
-    plan->typed = false;
+  if (sizing->mode == FT_MODE_UNSET) {
+    sizing->mode = q->policy->mode;
+    sizing->explicit_mode = false;
   }
-  if (plan->mode == FT_MODE_UNSET)
-    plan->mode = FT_MODE_OFF;
-  plan->kills = q->rule != FT_RULE_NONE;
-  ft_sizing_find_limit(q, plan, &n);
-  ft_sizing_find_most(q, plan, &n);
-  ft_sizing_weigh(q, plan);
-  if (plan->mode == FT_MODE_OFF)
-    act(plan, FT_ACTION_LEAVE, "nothing is done in mode off");
-  else if (!plan->known)
-    act(plan, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
-  if (!plan->known)
+  if (sizing->mode == FT_MODE_UNSET)
+    sizing->mode = FT_MODE_OFF;
+  sizing->enforced = q->rule != FT_RULE_NONE;
+  ft_sizing_find_limit(q, sizing, &n);
+  ft_sizing_find_max(q, sizing, &n);
+  ft_sizing_weigh_evidence(q, sizing);
+  if (sizing->mode == FT_MODE_OFF)
+    act(sizing, FT_ACTION_LEAVE, "nothing is done in mode off");
+  else if (!sizing->has_evidence)
+    act(sizing, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
+  if (!sizing->has_evidence)
     return;
-  ft_sizing_find_amount(q, plan);
-  judge(q, plan);
-  perhaps_reject(q, plan);
+  ft_sizing_find_amount(q, sizing);
+  judge(q, sizing);
+  perhaps_reject(q, sizing);
 }
 
 /* ---- job arrays ---- */
@@ -316,7 +316,7 @@ static double log_none(const double *scores, size_t count, double shared, double
   return none / (double)count;
 }
 
-double ft_sizing_any(const struct ft_decision_input *q, uint64_t bytes)
+double ft_sizing_p_any_task(const struct ft_decision_input *q, uint64_t bytes)
 {
   const struct ft_array_estimates *e = q->elements;
   double tasks = q->request->array_tasks > 1 ? q->request->array_tasks : 1, any = 0, worst = 0;

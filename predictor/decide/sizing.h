@@ -10,7 +10,7 @@
 /* Of the nodes that a job may run on. */
 struct ft_nodes {
   uint64_t cpus; /* that count where memory is per CPU, on the least favourable node */
-  uint64_t least_bytes, most_bytes; /* of those that have as many CPUs; 0: not known */
+  uint64_t smallest_bytes, largest_bytes; /* of those that have as many CPUs; 0: not known */
 };
 
 /* How much memory a node of the job has without foretell. */
@@ -24,17 +24,17 @@ enum ft_limit_kind {
 
 struct ft_sizing {
   ft_mode mode;
-  bool typed;    /* the user asked for this mode */
-  bool claimed;  /* there is enough evidence to say how probable anything is */
-  bool known;    /* or at least facts, which say what is enough and what is not */
+  bool explicit_mode; /* the user asked for this mode */
+  bool has_estimate;  /* there is enough evidence to say how probable anything is */
+  bool has_evidence;  /* or at least facts, which say what is enough and what is not */
   bool thin;     /* evidence that warns, but never rejects nor lowers (decide.h) */
-  bool kills;    /* something here kills for memory */
+  bool enforced; /* something here kills for memory */
 
   enum ft_limit_kind limit_kind;
   uint64_t limit;       /* per node without foretell; 0: unknown or none */
-  const char *limit_of; /* the partition whose default it is; NULL: the job's */
-  uint64_t most;        /* per node: the partition's maximum and its largest node; 0: not known */
-  uint64_t node_most;   /* the largest node; 0: not known */
+  const char *limit_partition; /* the partition whose default it is; NULL: the job's */
+  uint64_t max;          /* per node: the partition's maximum and its largest node; 0: not known */
+  uint64_t largest_node; /* the largest node; 0: not known */
 
   ft_mem_unit unit;     /* what an amount is set in */
   uint64_t per_node;    /* such units on a node */
@@ -43,9 +43,9 @@ struct ft_sizing {
   uint64_t shown;       /* per node: what comparable runs have shown to be needed; 0: nothing */
   uint64_t amount;      /* per node: what it should have */
   uint64_t unit_amount; /* the same in the unit */
-  uint64_t lowest, unit_lowest; /* and the least that it may be lowered to */
+  uint64_t min_amount, unit_min_amount; /* and the least that it may be lowered to */
   bool capped;          /* less than the need calls for, because of `most` */
-  bool no_node;         /* more likely than not no node of the partition is large enough */
+  bool no_node_fits;    /* more likely than not no node of the partition is large enough */
 
   bool too_low, too_high;
   double p_limit;     /* of running out of memory under `limit`; negative: not known */
@@ -58,7 +58,7 @@ struct ft_sizing {
   const char *reason;
 };
 
-void ft_sizing_make(const struct ft_decision_input *question, struct ft_sizing *plan);
+void ft_sizing_make(const struct ft_decision_input *question, struct ft_sizing *sizing);
 
 /* CPUs on a node by --cpus-per-gpu, or by PARTITION's DefCpuPerGPU where neither that nor
  * --cpus-per-task is there; 0: none. PARTITION may be NULL, here and below. */
@@ -67,7 +67,7 @@ uint64_t ft_sizing_cpus_of_gpus(const ft_request *request, const ft_partition *p
 /* Per node of PARTITION, as REQUEST asks: its default memory and its maximum; 0: none. */
 uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partition,
                            bool memory_is_consumable);
-uint64_t ft_sizing_most(const ft_request *request, const ft_partition *partition);
+uint64_t ft_sizing_partition_max(const ft_request *request, const ft_partition *partition);
 
 /*
  * The probability that any task of the job array runs out of memory under BYTES, integrated over
@@ -75,12 +75,12 @@ uint64_t ft_sizing_most(const ft_request *request, const ft_partition *partition
  * estimate's shared part); of tasks that were not looked at, as of those that were. Of a job that
  * is no array: that it does.
  */
-double ft_sizing_any(const struct ft_decision_input *question, uint64_t bytes);
+double ft_sizing_p_any_task(const struct ft_decision_input *question, uint64_t bytes);
 
 /* ---- parts of ft_sizing_make ---- */
 
 /* A * B, or the largest number there is. */
-uint64_t ft_sizing_times(uint64_t a, uint64_t b);
+uint64_t ft_multiply_saturating(uint64_t a, uint64_t b);
 
 /* Whether the job has its nodes to itself. */
 bool ft_sizing_exclusive(const struct ft_decision_input *question);
@@ -89,14 +89,14 @@ bool ft_sizing_exclusive(const struct ft_decision_input *question);
 struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *question);
 
 /* Fill what the job has without foretell, and the most that it may have. */
-void ft_sizing_find_limit(const struct ft_decision_input *question, struct ft_sizing *plan,
+void ft_sizing_find_limit(const struct ft_decision_input *question, struct ft_sizing *sizing,
                           const struct ft_nodes *nodes);
-void ft_sizing_find_most(const struct ft_decision_input *question, struct ft_sizing *plan,
-                         const struct ft_nodes *nodes);
+void ft_sizing_find_max(const struct ft_decision_input *question, struct ft_sizing *sizing,
+                        const struct ft_nodes *nodes);
 
 /* Fill claimed, known, thin, and by the rules rule, shown and amount (decide/rules.c). */
-void ft_sizing_weigh(const struct ft_decision_input *question, struct ft_sizing *plan);
-void ft_sizing_find_amount(const struct ft_decision_input *question, struct ft_sizing *plan);
+void ft_sizing_weigh_evidence(const struct ft_decision_input *question, struct ft_sizing *sizing);
+void ft_sizing_find_amount(const struct ft_decision_input *question, struct ft_sizing *sizing);
 
 /* ---- parts of sentences; each returns what it made, in OUT where there is one ---- */
 
@@ -128,13 +128,13 @@ const char *ft_message_facts(const struct ft_facts *facts, const char *of, const
 bool ft_message_is_vague(const struct ft_estimate *estimate);
 
 /* Why PLAN's rule made an amount other than the estimate's: " (floor)"; "" where it did not. */
-const char *ft_message_rule(const struct ft_sizing *plan, char *out, size_t size);
+const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size);
 
 /*
  * Whether LIMIT, in bytes, does not suffice: facts show it, or it is exceeded with a probability P
  * (negative: not known) that POLICY minds. LESS: the job has less of all that matters than any run.
  */
-bool ft_sizing_is_too_low(const struct ft_sizing *plan, const ft_policy *policy, bool less,
+bool ft_sizing_is_too_low(const struct ft_sizing *sizing, const ft_policy *policy, bool less,
                           double limit, double p);
 
 /* What ESTIMATE alone asks for under POLICY, in bytes. */

@@ -18,26 +18,28 @@ static const char *name_for_policy(const ft_site *site, const struct ft_submitte
   return NULL;
 }
 
-void ft_known_policy(const ft_site *site, const struct ft_submitter *submitter,
-                     const ft_request *request, struct ft_known *known)
+void ft_known_resolve_policy(const ft_site *site, const struct ft_submitter *submitter,
+                             const ft_request *request, struct ft_submission_knowledge *known)
 {
   ft_policy_resolve(site, request->partition, request->account, name_for_policy(site, submitter),
                     &known->policy);
 }
 
-void ft_known_place(int state_fd, const ft_site *site, const ft_request *request,
-                    struct ft_known *known)
+void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request *request,
+                             struct ft_submission_knowledge *known)
 {
-  known->has_partition = ft_decide_partition(state_fd, site, request, &known->partition,
-                                             &known->joined, NULL) == 0;
+  known->has_partition =
+      ft_decide_partition(state_fd, site, request, &known->partition, &known->merged, NULL) == 0;
 }
 
-int ft_known_find(int state_fd, const struct ft_submitter *submitter, const ft_submission *s,
-                  const char *array, struct ft_known *known, struct ft_error *err)
+int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
+                           const ft_submission *s, const char *array,
+                           struct ft_submission_knowledge *known, struct ft_error *err)
 {
   struct ft_model_lookup *e = &known->evidence;
 
-  e->elements.count = array ? ft_array_choose(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
+  e->elements.count =
+      array ? ft_array_select_tasks(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
   if (ft_model_lookup_find(state_fd, submitter->uid, submitter->name, submitter->data, s,
                            &known->policy, e, err) == 0)
     return 0;
@@ -86,7 +88,7 @@ static void add_known(const ft_model *model, const ft_submission *s, char line[F
 
 /* Whether KNOWN's model is the app's own, or the site's of it, with features and room for more: to
  * an app without any, each is a first one. */
-static bool has_own_model(const struct ft_known *known)
+static bool has_own_model(const struct ft_submission_knowledge *known)
 {
   const struct ft_model_lookup *e = &known->evidence;
 
@@ -96,8 +98,8 @@ static bool has_own_model(const struct ft_known *known)
          e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;
 }
 
-bool ft_known_params(const struct ft_known *known, const ft_submission *s, const char *params,
-                     char line[FT_PARAMS_LINE])
+bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const ft_submission *s,
+                             const char *params, char line[FT_PARAMS_LINE])
 {
   struct ft_text rest = ft_text_from(params), piece, name;
   size_t unknown = 0, used;
@@ -146,7 +148,7 @@ static void take_network(const ft_network *network, struct ft_submission_decisio
 void ft_submission_decide(const struct ft_submission_question *q,
                           struct ft_submission_decision *out)
 {
-  const struct ft_known *known = q->known;
+  const struct ft_submission_knowledge *known = q->known;
 
   out->question =
       (struct ft_decision_input){ .mode = q->mode,
@@ -154,7 +156,7 @@ void ft_submission_decide(const struct ft_submission_question *q,
                                   .request = &q->submission->request,
                                   .policy = &known->policy,
                                   .partition = known->has_partition ? &known->partition : NULL,
-                                  .joined = known->joined,
+                                  .merged = known->merged,
                                   .memory_is_consumable = q->site->memory_is_consumable,
                                   .rule = q->site->rule,
                                   .interactive = q->submission->interactive,
@@ -163,12 +165,12 @@ void ft_submission_decide(const struct ft_submission_question *q,
   out->by_network = false;
   ft_decision_input_set(&out->question, &known->evidence, q->submission->job_name);
   take_network(q->network, out);
-  ft_sizing_make(&out->question, &out->plan);
-  ft_decide(&out->question, &out->plan, &out->decision);
+  ft_sizing_make(&out->question, &out->sizing);
+  ft_decide(&out->question, &out->sizing, &out->decision);
 }
 
 void ft_submission_explain(const struct ft_submission_decision *decision,
                            struct ft_explanation *out)
 {
-  ft_explain(&decision->question, &decision->plan, &decision->decision, out);
+  ft_explain(&decision->question, &decision->sizing, &decision->decision, out);
 }

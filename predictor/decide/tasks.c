@@ -13,8 +13,8 @@
 enum {
   TASKS = sizeof((ft_task_predictions *)NULL)->index / sizeof(uint32_t),
   ROWS = sizeof((ft_task_predictions *)NULL)->p50_bytes / sizeof(float),
-  LOOKED_AT = sizeof((ft_elements *)NULL)->index / sizeof(uint32_t),
-  LISTS = sizeof((ft_submission *)NULL)->elements / sizeof(ft_elements),
+  LOOKED_AT = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
+  LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values),
   COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
   /* Steps of a row's values in a doubling: 1.1 %, 2.2 % and 4.4 %, so they are off by half of that
    * at most. Below the scatter of equal runs. */
@@ -99,8 +99,8 @@ static bool is_looked_at(const ft_submission *s, uint32_t tasks, uint32_t index)
 {
   if (tasks <= LOOKED_AT / LISTS)
     return true;
-  for (size_t k = 0; k < s->elements_count; k++) {
-    const ft_elements *e = &s->elements[k];
+  for (size_t k = 0; k < s->task_values_count; k++) {
+    const ft_task_values *e = &s->task_values[k];
     size_t low = 0, high = e->index_count;
 
     while (low < high) {
@@ -161,16 +161,17 @@ static bool evaluate(const ft_model *model, const ft_submission *s, uint32_t ind
 /* The tasks to be predicted: those whose files were looked at where that is not so of all. */
 static size_t choose(const ft_submission *s, const char *array, uint32_t index[TASKS])
 {
-  const ft_elements *list = &s->elements[0];
+  const ft_task_values *list = &s->task_values[0];
 
-  if (!s->elements_count || ft_array_count(array) <= TASKS)
+  if (!s->task_values_count || ft_array_count(array) <= TASKS)
     return ft_array_spread(array, index, TASKS);
   memcpy(index, list->index, list->index_count * sizeof *index);
   return list->index_count;
 }
 
-void ft_tasks_note(const struct ft_submission_decision *decision, const struct ft_known *known,
-                   const ft_submission *s, const char *array, ft_task_predictions *out)
+void ft_task_predictions_fill(const struct ft_submission_decision *decision,
+                              const struct ft_submission_knowledge *known, const ft_submission *s,
+                              const char *array, ft_task_predictions *out)
 {
   const struct ft_array_estimates *done = decision->question.elements;
   uint32_t index[TASKS], tasks = ft_array_count(array);
@@ -179,7 +180,7 @@ void ft_tasks_note(const struct ft_submission_decision *decision, const struct f
 
   _Static_assert(LOOKED_AT <= TASKS && ROWS <= UINT16_MAX, "what tasks differ in is carried");
   clear(out);
-  if (!decision->plan.claimed || !done || done->count < 2)
+  if (!decision->sizing.has_estimate || !done || done->count < 2)
     return;
   noted.count = 0;
   /* the model of an app that borrows is another one's by now */
@@ -198,7 +199,7 @@ void ft_tasks_note(const struct ft_submission_decision *decision, const struct f
   fill(&noted, out);
 }
 
-bool ft_tasks_shrink(ft_task_predictions *out, unsigned attempt)
+bool ft_task_predictions_shrink(ft_task_predictions *out, unsigned attempt)
 {
   const bool thins = attempt > COARSENINGS;
   ft_task_predictions from = *out;

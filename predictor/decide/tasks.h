@@ -14,14 +14,16 @@
  * prediction is every task's. Tasks whose files were not looked at are left out, as the array is
  * too long. Pure; evaluates each distinct set of features once.
  */
-void ft_tasks_note(const struct ft_submission_decision *decision, const struct ft_known *known,
-                   const ft_submission *submission, const char *array, ft_task_predictions *out);
+void ft_task_predictions_fill(const struct ft_submission_decision *decision,
+                              const struct ft_submission_knowledge *known,
+                              const ft_submission *submission, const char *array,
+                              ft_task_predictions *out);
 
 /*
  * Makes what OUT takes when encoded smaller: first rows that differ by less than a few percent
  * become one, then every other task is left out. ATTEMPT counts from 1. Returns false when nothing
  * is left to do.
  */
-bool ft_tasks_shrink(ft_task_predictions *out, unsigned attempt);
+bool ft_task_predictions_shrink(ft_task_predictions *out, unsigned attempt);
 
 #endif

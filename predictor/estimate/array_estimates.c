@@ -23,11 +23,11 @@ static bool knows(const ft_model *model, const char *feature)
 /* Whether the model has a column for anything that elements differ in. */
 static bool tells_apart(const ft_model *model, const ft_submission *s)
 {
-  for (size_t i = 0; i < s->elements_count; i++)
-    if (s->elements[i].index_count && knows(model, s->elements[i].feature))
+  for (size_t i = 0; i < s->task_values_count; i++)
+    if (s->task_values[i].index_count && knows(model, s->task_values[i].feature))
       return true;
   for (size_t i = 0; i < s->features_count; i++)
-    if (s->features[i].per_element && knows(model, s->features[i].name))
+    if (s->features[i].per_task && knows(model, s->features[i].name))
       return true;
   return false;
 }
@@ -40,7 +40,7 @@ size_t ft_task_features(const ft_model *model, const ft_submission *s, const uin
 
   memcpy(features, s->features, count * sizeof *features);
   if (index)
-    ft_features_of_element(features, &count, LIMIT, s->elements, s->elements_count, index);
+    ft_features_of_task(features, &count, LIMIT, s->task_values, s->task_values_count, index);
   return count +
          ft_variant_feature(model, s->script_hash, s->directory_hash, &features[count]);
 }

@@ -106,13 +106,13 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
   const char *const text[FT_SIMILARITIES] = { s->job_name, s->program };
   struct pool pool = { 0 };
   struct ft_estimate mixed;
-  char likeness[80];
+  char similarity_key[80];
   double within;
   ft_similar_apps kin;
 
   for (unsigned k = 0; k < FT_SIMILARITIES && !pool.apps; k++)
-    if (ft_state_similarity((enum ft_similarity)k, text[k], likeness) &&
-        ft_state_read_similar_apps(state_fd, uid, likeness, &kin, NULL) == 0)
+    if (ft_state_similarity((enum ft_similarity)k, text[k], similarity_key) &&
+        ft_state_read_similar_apps(state_fd, uid, similarity_key, &kin, NULL) == 0)
       gather(state_fd, uid, s, &kin, model, &pool);
   if (!pool.apps)
     return 0;

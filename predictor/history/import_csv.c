@@ -228,7 +228,7 @@ static int map_column(struct reader *r, size_t i, struct ft_error *err)
                                                    : listed(import->features, r->csv.field[i]));
   if (!ft_text_copy(ft_text_trim(ft_text_from(r->csv.field[i])), c->name, 48) && c->feature)
     return ft_csv_fail(&r->csv, i, "feature", err, "expected a name of at most 47 bytes");
-  if (c->feature && (!c->name[0] || !ft_utf8_plain(c->name)))
+  if (c->feature && (!c->name[0] || !ft_utf8_is_printable(c->name)))
     return ft_csv_fail(&r->csv, i, "feature", err, "expected a printable name");
   return 0;
 }
@@ -320,7 +320,7 @@ static int read_bytes(const struct reader *r, size_t i, double *bytes, struct ft
                  "expected a unit: 12G here, or _bytes, _mb, _gib ... in the column's"
                  " name");
     *bytes = number * scale;
-  } else if (ft_units_bytes(text, 1, &whole)) {
+  } else if (ft_units_parse_bytes(text, 1, &whole)) {
     *bytes = (double)whole;
   } else {
     return bad(r, i, err, "expected a size");
@@ -336,7 +336,7 @@ static int read_seconds(const struct reader *r, size_t i, double *seconds, struc
 
   if (ft_text_is_double(text, seconds))
     *seconds *= r->column[i].scale;
-  else if (!ft_units_seconds(text, seconds))
+  else if (!ft_units_parse_seconds(text, seconds))
     return bad(r, i, err, "expected a number of seconds, or h:min:sec");
   if (*seconds < 0 || *seconds > 1e12)
     return bad(r, i, err, "expected a duration from 0 to 1e12 seconds");
@@ -436,7 +436,7 @@ static void read_feature(const struct reader *r, size_t i, ft_observation *o)
     return;
   }
   (void)ft_text_copy(text, category, sizeof category);
-  ft_utf8_clean(category);
+  ft_utf8_make_printable(category);
   if (ft_secret_value(category))
     return;
   (void)ft_feature_category(o->submission.features, &o->submission.features_count, MOST_FEATURES,
@@ -520,14 +520,14 @@ int ft_import_csv(struct ft_import *import, struct ft_error *err)
   while ((status = ft_csv_next(&r->csv, err)) != 0) {
     if (status > 0)
       status = read_row(r, err);
-    if (status == -2 || (status < 0 && (!import->keep_going || r->csv.broken)))
+    if (status == -2 || (status < 0 && (!import->keep_going || r->csv.failed)))
       goto out;
     if (status < 0) {
       import->bad++;
       import->skipped(err, import->data);
     }
     if (import->progress)
-      import->progress(r->csv.done, import->data);
+      import->progress(r->csv.bytes_read, import->data);
   }
 out:
   ft_csv_free(&r->csv);

@@ -20,7 +20,7 @@ json_t *ft_json_text(const char *text)
   clean = strdup(text);
   if (!clean)
     return NULL;
-  ft_utf8_mend(clean);
+  ft_utf8_replace_invalid(clean);
   string = json_string(clean);
   free(clean);
   return string;

@@ -154,7 +154,7 @@ static int read_u32(const struct reader *r, enum column c, uint32_t *out, struct
 static void read_name(const struct reader *r, enum column c, char *out, size_t size)
 {
   (void)ft_string_copy(value(r, c), out, size);
-  ft_utf8_clean(out);
+  ft_utf8_make_printable(out);
 }
 
 static int read_id(struct reader *r, const struct ft_sacct_id *id, struct ft_error *err)
@@ -217,7 +217,7 @@ static int read_request(struct reader *r, struct ft_error *err)
             sizeof o->submission.request.constraint);
   text = value(r, TIME_LIMIT);
   if (*text && strcmp(text, "UNLIMITED") != 0 && strcmp(text, "Partition_Limit") != 0 &&
-      !ft_units_seconds(ft_text_from(text), &o->submission.request.time_limit_seconds))
+      !ft_units_parse_seconds(ft_text_from(text), &o->submission.request.time_limit_seconds))
     return refuse(r, TIME_LIMIT, "expected a time limit such as 1-00:00:00", err);
   if (*value(r, REQ_MEM)) {
     if (!ft_sacct_reqmem(value(r, REQ_MEM), &bytes, &unit))
@@ -253,7 +253,7 @@ static int read_times(struct reader *r, bool *ran, struct ft_error *err)
         o->runtime_seconds < 0 || o->runtime_seconds > 1e12)
       return refuse(r, ELAPSED_RAW, "expected seconds", err);
   } else if (*value(r, ELAPSED)) {
-    if (!ft_units_seconds(ft_text_from(value(r, ELAPSED)), &o->runtime_seconds))
+    if (!ft_units_parse_seconds(ft_text_from(value(r, ELAPSED)), &o->runtime_seconds))
       return refuse(r, ELAPSED, "expected a duration such as 1-02:03:04", err);
   } else if (o->start_time > 0 && o->end_time > o->start_time) {
     o->runtime_seconds = o->end_time - o->start_time;
@@ -441,9 +441,9 @@ static int read_job(struct reader *r, const struct ft_sacct_id *id, struct ft_er
   name_app(r->import, o);
   if (*value(r, NODE_LIST) && !ft_sacct_first_node(value(r, NODE_LIST), o->node, sizeof o->node))
     return refuse(r, NODE_LIST, "expected node names", err);
-  ft_utf8_clean(o->node);
+  ft_utf8_make_printable(o->node);
   if (*value(r, TOTAL_CPU)) {
-    if (!ft_units_seconds(ft_text_from(value(r, TOTAL_CPU)), &o->cpu_seconds))
+    if (!ft_units_parse_seconds(ft_text_from(value(r, TOTAL_CPU)), &o->cpu_seconds))
       return refuse(r, TOTAL_CPU, "expected a duration such as 00:01.500", err);
     o->has_cpu_seconds = true;
   }
@@ -493,7 +493,7 @@ static int next_row(struct reader *r, struct ft_error *err)
 {
   int status = ft_csv_next(&r->csv, err);
 
-  if (status < 0 && r->csv.broken)
+  if (status < 0 && r->csv.failed)
     return -2;
   if (status > 0)
     status = r->csv.count == r->header ? read_row(r, err) : refuse_length(r, err);
@@ -523,7 +523,7 @@ int ft_import_sacct(struct ft_import *import, struct ft_error *err)
       import->skipped(err, import->data);
     }
     if (import->progress)
-      import->progress(r->csv.done, import->data);
+      import->progress(r->csv.bytes_read, import->data);
   }
   status = finish_job(r, err);
 out:

@@ -112,7 +112,7 @@ bool ft_sacct_exit(const char *text, int32_t *code, int32_t *signal)
 
 bool ft_sacct_bytes(const char *text, uint64_t *bytes)
 {
-  return ft_units_bytes(ft_text_from(text), 1, bytes);
+  return ft_units_parse_bytes(ft_text_from(text), 1, bytes);
 }
 
 bool ft_sacct_reqmem(const char *text, uint64_t *bytes, char *unit)
@@ -123,7 +123,7 @@ bool ft_sacct_reqmem(const char *text, uint64_t *bytes, char *unit)
   if (cursor.end > cursor.at && (cursor.end[-1] == 'n' || cursor.end[-1] == 'c'))
     *unit = *--cursor.end;
   /* without a suffix Slurm's memory is in MiB */
-  return ft_units_bytes(cursor, FT_MIB, bytes);
+  return ft_units_parse_bytes(cursor, FT_MIB, bytes);
 }
 
 int ft_sacct_tres(const char *list, const char *name, uint64_t *amount)
@@ -132,7 +132,7 @@ int ft_sacct_tres(const char *list, const char *name, uint64_t *amount)
 
   while (ft_text_until(&cursor, ',', &item))
     if (ft_text_skip(&item, name) && ft_text_skip(&item, "="))
-      return ft_units_bytes(item, 1, amount) ? 1 : -1;
+      return ft_units_parse_bytes(item, 1, amount) ? 1 : -1;
   return 0;
 }
 

@@ -51,7 +51,7 @@ static double median_seconds(const ft_model *model, double bytes, size_t least)
     if (!run->censored && run->runtime_seconds > 0 && run->bytes >= bytes)
       seconds[count++] = run->runtime_seconds;
   }
-  return count && count >= least ? ft_sort_median_sorted(seconds, count) : 0;
+  return count && count >= least ? ft_sort_select_median(seconds, count) : 0;
 }
 
 void ft_failure_cost_learn_time(ft_model *model)

@@ -60,7 +60,7 @@ static struct ft_trace_process *process_of(struct ft_trace *trace, const char *n
 
   if (!copy)
     return NULL;
-  ft_utf8_mend(copy);
+  ft_utf8_replace_invalid(copy);
   found = tfind(&wanted, &trace->names, by_name);
   if (!found)
     return add_process(trace, copy);
@@ -359,7 +359,7 @@ static int read_nextflow(struct ft_trace *trace, const struct ft_trace_source *s
   while (status == 0 && (status = ft_csv_next(&t.csv, err)) > 0) {
     status = take_row(trace, &t, err);
     if (source->progress)
-      source->progress(t.csv.done, source->data);
+      source->progress(t.csv.bytes_read, source->data);
     if (status < 0)
       break;
   }

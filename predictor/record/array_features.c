@@ -17,7 +17,7 @@ bool ft_feature_parse(const char *value, double *number)
 
   if (ft_text_is_double(text, number))
     return true;
-  if (!ft_units_bytes(text, 1, &bytes))
+  if (!ft_units_parse_bytes(text, 1, &bytes))
     return false;
   *number = (double)bytes;
   return true;
@@ -49,7 +49,7 @@ static bool resolve(ft_feature *f, uint32_t index)
 {
   char text[sizeof f->category];
 
-  f->per_element = false;
+  f->per_task = false;
   if (!put_index(f->category, index, text, sizeof text) || !text[0])
     return false;
   f->has_number = ft_feature_parse(text, &f->number);
@@ -60,15 +60,15 @@ static bool resolve(ft_feature *f, uint32_t index)
   return true;
 }
 
-void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit,
-                            const ft_elements *elements, size_t known, const uint32_t *index)
+void ft_features_of_task(ft_feature *features, pb_size_t *count, size_t limit,
+                         const ft_task_values *elements, size_t known, const uint32_t *index)
 {
   pb_size_t kept = 0;
 
   for (pb_size_t i = 0; i < *count; i++) {
     ft_feature feature = features[i];
 
-    if (!feature.per_element || (index && resolve(&feature, *index)))
+    if (!feature.per_task || (index && resolve(&feature, *index)))
       features[kept++] = feature;
   }
   *count = kept;
@@ -79,7 +79,7 @@ void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit
                                 (double)elements[k].value[i]);
 }
 
-void ft_prediction_of_element(ft_submission *s, const uint32_t *index)
+void ft_prediction_of_task(ft_submission *s, const uint32_t *index)
 {
   ft_task_predictions *tasks = &s->tasks;
   ft_decision *d = &s->decision;

@@ -87,7 +87,7 @@ static bool sound_tasks(const ft_task_predictions *t)
   return true;
 }
 
-static int check_elements(const ft_elements *e, struct ft_error *err)
+static int check_elements(const ft_task_values *e, struct ft_error *err)
 {
   if (e->index_count != e->value_count || !printable(e->feature) ||
       (e->index_count && !e->feature[0]))
@@ -111,8 +111,8 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
     return -1;
   if (!sound_tasks(&s->tasks))
     return bad(err, "tasks");
-  for (size_t i = 0; i < s->elements_count; i++)
-    if (check_elements(&s->elements[i], err) < 0)
+  for (size_t i = 0; i < s->task_values_count; i++)
+    if (check_elements(&s->task_values[i], err) < 0)
       return -1;
   return check_decision(&s->decision, err);
 }
@@ -345,8 +345,8 @@ static int check_platforms(const ft_platforms *all, struct ft_error *err)
 
 static int check_kin(const ft_similar_apps *k, struct ft_error *err)
 {
-  if (!printable(k->likeness))
-    return bad(err, "likeness");
+  if (!printable(k->similarity_key))
+    return bad(err, "similarity_key");
   for (size_t i = 0; i < k->apps_count; i++)
     if (!k->apps[i].app[0] || !printable(k->apps[i].app) || !isfinite(k->apps[i].updated))
       return bad(err, "apps");
@@ -478,12 +478,12 @@ static int check_gpus(const ft_gpus *g, struct ft_error *err)
 static int check_question(const ft_question *q, struct ft_error *err)
 {
   const ft_forget *f = &q->asked.forget;
-  const ft_wanted *w = &q->asked.wanted;
+  const ft_run_query *w = &q->asked.run_query;
   const ft_rejected *r = &q->asked.rejected;
 
   if (q->which_asked == ft_question_forget_tag && (!printable(f->app) || !isfinite(f->before)))
     return bad(err, "forget");
-  if (q->which_asked == ft_question_wanted_tag && (!printable(w->app) || !isfinite(w->since)))
+  if (q->which_asked == ft_question_run_query_tag && (!printable(w->app) || !isfinite(w->since)))
     return bad(err, "wanted");
   if (q->which_asked == ft_question_rejected_tag && !printable(r->app))
     return bad(err, "rejected");
@@ -520,7 +520,7 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
     return check_performance(message, err);
   case FT_RECORD_PLATFORMS:
     return check_platforms(message, err);
-  case FT_RECORD_KIN:
+  case FT_RECORD_SIMILAR_APPS:
     return check_kin(message, err);
   case FT_RECORD_PRIOR:
     return check_prior(message, err);

@@ -40,7 +40,7 @@ static const struct kind {
   [FT_RECORD_PERFORMANCE] = { "performance", ft_performance_fields,
                               offsetof(ft_performance, schema) },
   [FT_RECORD_PLATFORMS] = { "platforms", ft_platforms_fields, offsetof(ft_platforms, schema) },
-  [FT_RECORD_KIN] = { "kin", ft_similar_apps_fields, offsetof(ft_similar_apps, schema) },
+  [FT_RECORD_SIMILAR_APPS] = { "kin", ft_similar_apps_fields, offsetof(ft_similar_apps, schema) },
   [FT_RECORD_PRIOR] = { "prior", ft_prior_fields, offsetof(ft_prior, schema) },
   [FT_RECORD_GPUS] = { "gpus", ft_gpus_fields, offsetof(ft_gpus, schema) },
   [FT_RECORD_QUESTION] = { "question", ft_question_fields, offsetof(ft_question, schema) },
@@ -121,7 +121,7 @@ static void clean(const pb_msgdesc_t *fields, void *message)
       char *at = (char *)field.pData + (size_t)i * field.data_size;
 
       if (PB_LTYPE(field.type) == PB_LTYPE_STRING)
-        ft_utf8_clean(at);
+        ft_utf8_make_printable(at);
       else if (PB_LTYPE(field.type) == PB_LTYPE_SUBMESSAGE)
         clean(field.submsg_desc, at);
     }

@@ -28,7 +28,7 @@ enum ft_record {
   FT_RECORD_ANSWER,
   FT_RECORD_PERFORMANCE,
   FT_RECORD_PLATFORMS,
-  FT_RECORD_KIN,
+  FT_RECORD_SIMILAR_APPS,
   FT_RECORD_PRIOR,
   FT_RECORD_GPUS,
   FT_RECORD_QUESTION,
@@ -42,7 +42,7 @@ enum ft_record {
 int ft_record_encode(enum ft_record record, const void *message, struct ft_buf *out,
                      struct ft_error *err);
 
-/* Clean all text in MESSAGE (ft_utf8_clean). */
+/* Clean all text in MESSAGE (ft_utf8_make_printable). */
 void ft_record_clean(enum ft_record record, void *message);
 
 /*
@@ -141,7 +141,7 @@ bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, c
  * INDEX: one that was not looked at has none. Without INDEX, or where nothing told the tasks apart,
  * it stays.
  */
-void ft_prediction_of_element(ft_submission *s, const uint32_t *index);
+void ft_prediction_of_task(ft_submission *s, const uint32_t *index);
 
 /* The feature called NAME, or NULL. */
 const ft_feature *ft_feature_find(const ft_feature *features, size_t count, const char *name);
@@ -157,7 +157,7 @@ bool ft_feature_parse(const char *value, double *number);
  * element INDEX: "%a" becomes the index, and what the KNOWN lists ELEMENTS say of it joins
  * them. INDEX may be NULL: no element, and what differs between them is left out.
  */
-void ft_features_of_element(ft_feature *features, pb_size_t *count, size_t limit,
-                            const ft_elements *elements, size_t known, const uint32_t *index);
+void ft_features_of_task(ft_feature *features, pb_size_t *count, size_t limit,
+                         const ft_task_values *elements, size_t known, const uint32_t *index);
 
 #endif

@@ -483,8 +483,8 @@ static struct ft_text looked_at(const char *value)
 {
   struct ft_text text = ft_text_from(value);
 
-  if (ft_text_left(&text) > FT_SECRET_LOOKED)
-    text.end = text.at + FT_SECRET_LOOKED;
+  if (ft_text_left(&text) > FT_SECRET_EXAMINED)
+    text.end = text.at + FT_SECRET_EXAMINED;
   return text;
 }
 

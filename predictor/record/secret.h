@@ -34,7 +34,7 @@ bool ft_secret_name(const char *name, const char *value, const struct ft_secret_
  * A checksum is random text unless its algorithm stands before it ("sha256:..."): as a category it
  * would be worth nothing. UUIDs, dates, numbers, paths and names made of words are harmless. A
  * secret of letters alone, or of less than 16 characters, is known by its argument's name only.
- * Only the first FT_SECRET_LOOKED bytes are judged: no record holds a longer text.
+ * Only the first FT_SECRET_EXAMINED bytes are judged: no record holds a longer text.
  */
 bool ft_secret_value(const char *value);
 
@@ -45,6 +45,6 @@ bool ft_secret_argument(const char *name, const char *value, const struct ft_sec
  */
 #define FT_SECRET_JOB_NAME "job"
 
-enum { FT_SECRET_LOOKED = 512 };
+enum { FT_SECRET_EXAMINED = 512 };
 
 #endif

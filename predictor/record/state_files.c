@@ -73,9 +73,9 @@ bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]
   return used > first && !ft_string_listed(nameless, out + first);
 }
 
-void ft_state_similar_apps_name(const char *likeness, char out[FT_STATE_NAME_SIZE])
+void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NAME_SIZE])
 {
-  file_name(likeness, ".kin", out);
+  file_name(similarity_key, ".kin", out);
 }
 
 /* Step back over a number that MARK stands before. */
@@ -156,8 +156,8 @@ static const struct kind {
               "the model of another app" },
   run_times = { FT_RECORD_PERFORMANCE, ft_state_performance_name, offsetof(ft_performance, app),
                 "the run times of another app" },
-  kin_list = { FT_RECORD_KIN, ft_state_similar_apps_name, offsetof(ft_similar_apps, likeness),
-               "of another likeness" };
+  kin_list = { FT_RECORD_SIMILAR_APPS, ft_state_similar_apps_name,
+               offsetof(ft_similar_apps, similarity_key), "of another similarity_key" };
 
 static int read_in(reader *read, const struct kind *kind, int state_fd, const char *folder,
                    const char *subject, void *message, struct ft_error *err)
@@ -194,10 +194,10 @@ static int read_own_or_shared(reader *read, const struct kind *kind, int state_f
   return read_in(read, kind, state_fd, FT_STATE_SHARED, subject, message, err);
 }
 
-int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *likeness,
+int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *kin, struct ft_error *err)
 {
-  return read_own(ft_record_read, &kin_list, state_fd, uid, likeness, kin, err);
+  return read_own(ft_record_read, &kin_list, state_fd, uid, similarity_key, kin, err);
 }
 
 int ft_state_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,

@@ -48,7 +48,7 @@
 #define FT_STATE_LOCK "agent.lock"
 
 /* Behind the path of the agent's socket: the one where users' commands ask it. */
-#define FT_STATE_ASK_SUFFIX ".ask"
+#define FT_STATE_QUERY_SUFFIX ".ask"
 
 /* Room for any name that ft_state_model gives. */
 #define FT_STATE_NAME_SIZE 128
@@ -97,10 +97,10 @@ enum ft_similarity { FT_SIMILAR_NAME, FT_SIMILAR_PROGRAM, FT_SIMILARITIES };
 bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]);
 
 /* The name of the file with the apps of LIKENESS. */
-void ft_state_similar_apps_name(const char *likeness, char out[FT_STATE_NAME_SIZE]);
+void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NAME_SIZE]);
 
 /* Read user UID's apps of LIKENESS. Returns as ft_state_read_model. */
-int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *likeness,
+int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *kin, struct ft_error *err);
 
 /* The name of the file with APP's run times. */

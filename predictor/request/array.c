@@ -20,17 +20,17 @@ static int next_range(struct ft_text *list, struct range *r)
   if (!ft_text_until(list, ',', &piece))
     return 0;
   (void)ft_text_skip(&piece, "[");
-  if (!ft_text_u64(&piece, FT_ARRAY_MOST - 1, &r->low))
+  if (!ft_text_u64(&piece, FT_ARRAY_MAX_SIZE - 1, &r->low))
     return -1;
   high = r->low;
   r->step = 1;
-  if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, FT_ARRAY_MOST - 1, &high))
+  if (ft_text_skip(&piece, "-") && !ft_text_u64(&piece, FT_ARRAY_MAX_SIZE - 1, &high))
     return -1;
-  if (ft_text_skip(&piece, ":") && (!ft_text_u64(&piece, FT_ARRAY_MOST, &r->step) || !r->step))
+  if (ft_text_skip(&piece, ":") && (!ft_text_u64(&piece, FT_ARRAY_MAX_SIZE, &r->step) || !r->step))
     return -1;
   (void)ft_text_skip(&piece, "]");
   /* "%4": how many at once */
-  if (ft_text_skip(&piece, "%") && !ft_text_u64(&piece, FT_ARRAY_MOST, &at_once))
+  if (ft_text_skip(&piece, "%") && !ft_text_u64(&piece, FT_ARRAY_MAX_SIZE, &at_once))
     return -1;
   if (ft_text_left(&piece) || high < r->low)
     return -1;
@@ -49,7 +49,7 @@ uint32_t ft_array_count(const char *list)
     total += r.count;
   if (status < 0)
     return 0;
-  return total < FT_ARRAY_MOST ? (uint32_t)total : FT_ARRAY_MOST;
+  return total < FT_ARRAY_MAX_SIZE ? (uint32_t)total : FT_ARRAY_MAX_SIZE;
 }
 
 static int rising(const void *a, const void *b)
@@ -104,7 +104,7 @@ static int rising_value(const void *a, const void *b)
 }
 
 /* At most LIMIT (2 or more) of E's indices, from the smallest value to the largest. */
-static size_t by_size(const ft_elements *e, uint32_t *index, size_t limit)
+static size_t by_size(const ft_task_values *e, uint32_t *index, size_t limit)
 {
   struct sized sorted[sizeof e->index / sizeof *e->index];
   size_t known = e->index_count;
@@ -121,20 +121,20 @@ static size_t by_size(const ft_elements *e, uint32_t *index, size_t limit)
   return limit;
 }
 
-size_t ft_array_choose(const char *list, const ft_submission *submission, uint32_t *index,
-                       size_t limit)
+size_t ft_array_select_tasks(const char *list, const ft_submission *submission, uint32_t *index,
+                             size_t limit)
 {
   size_t lists = 0, share, taken;
 
-  for (size_t i = 0; i < submission->elements_count; i++)
-    lists += submission->elements[i].index_count > 1;
+  for (size_t i = 0; i < submission->task_values_count; i++)
+    lists += submission->task_values[i].index_count > 1;
   if (!lists || ft_array_count(list) <= limit)
     return ft_array_spread(list, index, limit);
   share = limit / 2 / lists;
   if (share < 2)
     share = 2;
   taken = ft_array_spread(list, index, limit - share * lists);
-  for (size_t i = 0; i < submission->elements_count; i++)
-    taken += by_size(&submission->elements[i], index + taken, share);
+  for (size_t i = 0; i < submission->task_values_count; i++)
+    taken += by_size(&submission->task_values[i], index + taken, share);
   return tidy(index, taken);
 }

@@ -12,9 +12,9 @@
 #define FT_ARRAY_FEATURE "array_task_id"
 
 /* slurm.conf(5): MaxArraySize, which every index is below, may not exceed 4,000,001. */
-#define FT_ARRAY_MOST 4000001
+#define FT_ARRAY_MAX_SIZE 4000001
 
-/* How many elements LIST has, at most FT_ARRAY_MOST; 0 where it is not understood. */
+/* How many elements LIST has, at most FT_ARRAY_MAX_SIZE; 0 where it is not understood. */
 uint32_t ft_array_count(const char *list);
 
 /*
@@ -29,7 +29,7 @@ size_t ft_array_spread(const char *list, uint32_t *index, size_t limit);
  * more, half of them by what SUBMISSION's elements say of their files, from the smallest to the
  * largest of each feature.
  */
-size_t ft_array_choose(const char *list, const ft_submission *submission, uint32_t *index,
-                       size_t limit);
+size_t ft_array_select_tasks(const char *list, const ft_submission *submission, uint32_t *index,
+                             size_t limit);
 
 #endif

@@ -151,7 +151,7 @@ static const char *base_name(const char *path)
   return slash ? slash + 1 : path;
 }
 
-const char *ft_word_base(const struct ft_word *word, char out[FT_BASE_NAME])
+const char *ft_word_base_name(const struct ft_word *word, char out[FT_BASE_NAME])
 {
   const char *base = word->unknown ? word->base : base_name(word->text);
   struct ft_text text = ft_text_from(base);
@@ -190,7 +190,7 @@ static const struct launcher *launcher_at(const struct ft_command *c, size_t at)
 {
   char base[FT_BASE_NAME];
   const struct launcher *found =
-      at < c->count ? find_launcher(ft_word_base(&c->word[at], base)) : NULL;
+      at < c->count ? find_launcher(ft_word_base_name(&c->word[at], base)) : NULL;
 
   for (size_t i = 0; found && i < sizeof verbs / sizeof *verbs; i++)
     if (strcmp(verbs[i][0], found->name) == 0 &&
@@ -387,7 +387,7 @@ static struct ft_text payload_of(const struct ft_word *word, bool *quoted)
   *quoted = false;
   if (!word->unknown)
     return ft_text_from(word->text);
-  if (!ft_shell_quoted(raw))
+  if (!ft_shell_is_quoted(raw))
     return ft_text_from("");
   *quoted = true;
   return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
@@ -401,7 +401,7 @@ static bool is_commands(const struct ft_word *word)
 }
 
 /* The text of "bash -c TEXT", "sh -lc TEXT"; empty for anything else. */
-static struct ft_text inner_of(const struct ft_command *c, const struct ft_parts *parts,
+static struct ft_text inner_of(const struct ft_command *c, const struct ft_command_parts *parts,
                                bool *quoted)
 {
   char base[FT_BASE_NAME];
@@ -409,7 +409,7 @@ static struct ft_text inner_of(const struct ft_command *c, const struct ft_parts
   size_t length = strlen(option);
 
   if (length < 2 || option[0] != '-' || option[1] == '-' || option[length - 1] != 'c' ||
-      ft_interpreter(ft_word_base(&c->word[parts->program], base)) != FT_INTERPRETER_SHELL)
+      ft_interpreter(ft_word_base_name(&c->word[parts->program], base)) != FT_INTERPRETER_SHELL)
     return ft_text_from("");
   return payload_of(&c->word[parts->script], quoted);
 }
@@ -550,8 +550,8 @@ static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_
   return false;
 }
 
-bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft_parts *out,
-                   const char **directory)
+bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
+                           struct ft_command_parts *out, const char **directory)
 {
   const struct launcher *launcher;
   enum ft_interpreter kind;
@@ -559,7 +559,7 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
   bool joined = false; /* what follows may be a whole command in one word */
   size_t at = 0;
 
-  *out = (struct ft_parts){ 0 };
+  *out = (struct ft_command_parts){ 0 };
   *directory = NULL;
   while (at < c->count && ft_string_listed(keywords, c->word[at].text))
     at++;
@@ -573,14 +573,14 @@ bool ft_parts_find(struct ft_shell *shell, const struct ft_command *c, struct ft
   if (at >= c->count || c->pattern || c->defines ||
       (!c->word[at].text[0] && !c->word[at].unknown) ||
       (strncmp(c->word[at].text, "./", 2) != 0 &&
-       ft_string_listed(ignored, ft_word_base(&c->word[at], base))))
+       ft_string_listed(ignored, ft_word_base_name(&c->word[at], base))))
     return false;
   out->program = out->script = at;
   if (joined && is_commands(&c->word[at])) {
     out->inner = payload_of(&c->word[at], &out->quoted);
     return true;
   }
-  kind = ft_interpreter(ft_word_base(&c->word[at], base));
+  kind = ft_interpreter(ft_word_base_name(&c->word[at], base));
   if (kind)
     out->script = find_script(c, at, kind, &out->statements);
   out->inner = inner_of(c, out, &out->quoted);

@@ -5,7 +5,7 @@
 
 #include "predictor/request/shell.h"
 
-struct ft_parts {
+struct ft_command_parts {
   size_t program;    /* index of its word */
   size_t script;     /* of what an interpreter runs; PROGRAM where there is no such word */
   const char *image; /* of the container that a launcher runs it in, or NULL */
@@ -20,7 +20,7 @@ enum { FT_BASE_NAME = 128 };
  * The file name that WORD ends in, without folder, cut to fit OUT; "" where it is not known.
  * Returns OUT.
  */
-const char *ft_word_base(const struct ft_word *word, char out[FT_BASE_NAME]);
+const char *ft_word_base_name(const struct ft_word *word, char out[FT_BASE_NAME]);
 
 /* What kind of interpreter the program NAME is. */
 enum ft_interpreter {
@@ -36,7 +36,7 @@ enum ft_interpreter ft_interpreter(const char *name);
  * assignments (SHELL remembers them), control words, the shell's own commands, the
  * handling of files. cd is told by *DIRECTORY, else NULL: the folder it names.
  */
-bool ft_parts_find(struct ft_shell *shell, const struct ft_command *command, struct ft_parts *out,
-                   const char **directory);
+bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *command,
+                           struct ft_command_parts *out, const char **directory);
 
 #endif

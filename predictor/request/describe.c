@@ -39,10 +39,10 @@ struct reading {
   struct ft_workflow task;
   unsigned depth;          /* 0: of the script; deeper: of what a command hands to a shell */
   struct ft_text document; /* that was read last, as it stands in the script */
-  struct ft_found found; /* undeclared */
+  struct ft_feature_set found; /* undeclared */
   struct ft_command command;
   struct ft_shell shell;
-  struct ft_found declared; /* where there are declared apps */
+  struct ft_feature_set declared; /* where there are declared apps */
 };
 
 /* Copy at most KEEP bytes; what cannot be shown becomes '_'. */
@@ -64,15 +64,15 @@ static void begin(struct reading *r, const struct ft_description *what,
   r->matched = what->app_count;
   r->lines = 0;
   r->image = NULL;
-  ft_key_begin(&r->key);
-  ft_hidden_begin(&r->hidden, &what->secrets);
+  ft_key_init(&r->key);
+  ft_hidden_init(&r->hidden, &what->secrets);
   r->task = (struct ft_workflow){ 0 };
   r->depth = 0;
   r->document = ft_text_from("");
-  ft_found_begin(&r->found, files);
+  ft_feature_set_init(&r->found, files);
   r->found.secrets = &r->hidden.rules;
   if (what->app_count) {
-    ft_found_begin(&r->declared, declared_files);
+    ft_feature_set_init(&r->declared, declared_files);
     r->declared.secrets = &r->hidden.rules;
   }
 }
@@ -82,8 +82,8 @@ static void hash_body(struct ft_text line, void *data)
   struct reading *r = data;
 
   if (!r->depth)
-    r->hash = ft_normalise_line(r->hash, line);
-  ft_key_line(&r->key, line);
+    r->hash = ft_script_hash_line(r->hash, line);
+  ft_key_add_document_line(&r->key, line);
   if (!ft_text_left(&r->document))
     r->document.at = line.at;
   r->document.end = line.end;
@@ -109,7 +109,7 @@ static void join(const struct ft_command *c, size_t first, bool base, char out[L
 }
 
 static bool matches(const ft_declared_app *app, const struct ft_command *c,
-                    const struct ft_parts *parts)
+                    const struct ft_command_parts *parts)
 {
   const size_t first[] = { parts->program, parts->program, 0 };
   char line[LINE_SIZE];
@@ -124,7 +124,7 @@ static bool matches(const ft_declared_app *app, const struct ft_command *c,
   return false;
 }
 
-static void match_apps(struct reading *r, const struct ft_parts *parts)
+static void match_apps(struct reading *r, const struct ft_command_parts *parts)
 {
   if (r->what->app || r->lines++ >= LINES_MATCHED)
     return;
@@ -136,7 +136,7 @@ static void match_apps(struct reading *r, const struct ft_parts *parts)
     r->declared.files->count = 0;
     (void)ft_string_copy(r->found.directory, r->declared.directory, FT_FILE_PATH);
     r->declared.lost = r->found.lost;
-    ft_found_declared(&r->declared, &r->command, parts, &r->what->apps[i]);
+    ft_feature_set_add_declared(&r->declared, &r->command, parts, &r->what->apps[i]);
     return;
   }
 }
@@ -177,7 +177,7 @@ static void take_inner(struct reading *r, struct ft_text text, bool own)
   shell->argument_count = own ? arguments : 0;
   shell->depth = shell->cases = 0;
   shell->in_pattern = false;
-  while (ft_shell_next(shell, &r->command, hash_body, r))
+  while (ft_shell_next_command(shell, &r->command, hash_body, r))
     take_command(r);
   shell->rest = rest;
   shell->heredoc_count = documents;
@@ -193,7 +193,7 @@ static void take_inner(struct reading *r, struct ft_text text, bool own)
 }
 
 /* The commands that PARTS has in a word: a copy, for the next command takes its place. */
-static void take_payload(struct reading *r, const struct ft_parts *parts)
+static void take_payload(struct reading *r, const struct ft_command_parts *parts)
 {
   char copy[INNER_SIZE];
 
@@ -202,32 +202,32 @@ static void take_payload(struct reading *r, const struct ft_parts *parts)
 }
 
 /* Whether the command is a shell that reads its commands from the DOCUMENT behind it. */
-static bool runs_document(const struct reading *r, const struct ft_parts *parts,
+static bool runs_document(const struct reading *r, const struct ft_command_parts *parts,
                           struct ft_text document)
 {
   const struct ft_command *c = &r->command;
   char base[FT_BASE_NAME];
 
   return c->document && ft_text_left(&document) && parts->script == parts->program &&
-         ft_interpreter(ft_word_base(&c->word[parts->program], base)) == FT_INTERPRETER_SHELL;
+         ft_interpreter(ft_word_base_name(&c->word[parts->program], base)) == FT_INTERPRETER_SHELL;
 }
 
 /* What is read is one task of a workflow. */
 static void set_task(struct reading *r)
 {
-  ft_key_task(&r->key, r->task.manager, r->task.name);
+  ft_key_set_task(&r->key, r->task.manager, r->task.name);
 }
 
 /* What the arguments of a program say; those of a workflow's manager say other things. */
-static void take_arguments(struct reading *r, const struct ft_parts *parts)
+static void take_arguments(struct reading *r, const struct ft_command_parts *parts)
 {
   const char *script = ft_workflow_script(&r->command, parts);
 
   if (ft_workflow_of_command(&r->command, parts, r->what->job_name, &r->task)) {
     set_task(r);
-    ft_workflow_features(&r->task, &r->command, parts, &r->found);
+    ft_workflow_add_features(&r->task, &r->command, parts, &r->found);
   } else if (!r->task.wrapped) {
-    ft_found_arguments(&r->found, &r->command, parts, false);
+    ft_feature_set_add_arguments(&r->found, &r->command, parts, false);
   }
   if (script && r->task.manager && r->found.files)
     (void)ft_string_copy(script, r->found.files->script, sizeof r->found.files->script);
@@ -236,20 +236,20 @@ static void take_arguments(struct reading *r, const struct ft_parts *parts)
 /* A cd to DIRECTORY, which may be that of a call of Cromwell's. */
 static void take_directory(struct reading *r, const char *directory)
 {
-  ft_found_directory(&r->found, directory);
+  ft_feature_set_change_directory(&r->found, directory);
   if (!r->task.manager && ft_string_ends(directory, "/execution") &&
       ft_workflow_of_path(directory, &r->task))
     set_task(r);
 }
 
-static void hash_command(struct reading *r, const struct ft_parts *parts)
+static void hash_command(struct reading *r, const struct ft_command_parts *parts)
 {
   const struct ft_command *c = &r->command;
 
   for (size_t i = 0; i < c->count; i++)
     if (ft_text_left(&c->word[i].raw))
-      r->hash = ft_normalise_word(r->hash, c->word[i].raw,
-                                  parts && (i == parts->program || i == parts->script));
+      r->hash = ft_script_hash_word(r->hash, c->word[i].raw,
+                                    parts && (i == parts->program || i == parts->script));
   r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
@@ -257,8 +257,8 @@ static void take_command(struct reading *r)
 {
   const struct ft_text document = r->document;
   const char *directory;
-  struct ft_parts parts;
-  bool runs = ft_parts_find(&r->shell, &r->command, &parts, &directory);
+  struct ft_command_parts parts;
+  bool runs = ft_command_find_parts(&r->shell, &r->command, &parts, &directory);
   bool reads = runs && runs_document(r, &parts, document);
 
   ft_hide_words(&r->hidden, &r->command, runs ? &parts : NULL);
@@ -269,9 +269,9 @@ static void take_command(struct reading *r)
     take_directory(r, directory);
   if (reads)
     parts.inner = document;
-  ft_key_take(&r->key, &r->command, runs ? &parts : NULL);
+  ft_key_add_command(&r->key, &r->command, runs ? &parts : NULL);
   if (r->task.wrapped)
-    ft_workflow_features(&r->task, &r->command, NULL, &r->found);
+    ft_workflow_add_features(&r->task, &r->command, NULL, &r->found);
   if (!runs)
     return;
   if (parts.image && *parts.image && !r->image) {
@@ -291,7 +291,7 @@ static void take_command(struct reading *r)
 /* The words of WHAT's arguments as a command; texts are borrowed. */
 static void arguments_as_command(const struct ft_description *what, struct ft_command *out)
 {
-  ft_shell_empty(out);
+  ft_command_clear(out);
   for (size_t i = 0; i < what->argument_count && out->count < FT_SHELL_WORDS; i++)
     out->word[out->count++] =
         (struct ft_word){ .raw = ft_text_from(what->arguments[i]), .text = what->arguments[i] };
@@ -304,31 +304,30 @@ static void read_all(struct reading *r)
 
   ft_hide_exported(&r->hidden, &what->exported);
   if (!what->script) {
-    ft_shell_begin(&r->shell, ft_text_from(""), NULL, 0);
+    ft_shell_init(&r->shell, ft_text_from(""), NULL, 0);
     r->shell.secrets = &r->hidden.rules;
     arguments_as_command(what, &r->command);
     if (r->command.count)
       take_command(r);
-    ft_found_exported(&r->found, &r->shell, &what->exported);
+    ft_feature_set_add_exported(&r->found, &r->shell, &what->exported);
     return;
   }
   if (ft_workflow_of_job(ft_text_of(what->script, length), what->job_name, &r->task))
     set_task(r);
-  ft_shell_begin(&r->shell, ft_text_of(what->script, length), what->arguments,
-                 what->argument_count);
+  ft_shell_init(&r->shell, ft_text_of(what->script, length), what->arguments, what->argument_count);
   r->shell.secrets = &r->hidden.rules;
   r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
-  while (ft_shell_next(&r->shell, &r->command, hash_body, r))
+  while (ft_shell_next_command(&r->shell, &r->command, hash_body, r))
     take_command(r);
   if (r->task.manager)
-    ft_properties_features(ft_text_of(what->script, length), &r->found);
+    ft_properties_add_features(ft_text_of(what->script, length), &r->found);
   arguments_as_command(what, &r->command);
   ft_hide_arguments(&r->hidden, &r->command);
-  ft_found_arguments(&r->found, &r->command, &(struct ft_parts){ 0 }, true);
+  ft_feature_set_add_arguments(&r->found, &r->command, &(struct ft_command_parts){ 0 }, true);
   /* of a workflow's task they are the manager's */
   if (!r->task.manager)
-    ft_found_exported(&r->found, &r->shell, &r->shell.exported);
+    ft_feature_set_add_exported(&r->found, &r->shell, &r->shell.exported);
 }
 
 /* A record with anything else in it would be refused. */
@@ -374,8 +373,8 @@ static void hashed_app(const struct reading *r, char out[NAME_SIZE])
   char name[NAME_SIZE - 16];
   uint64_t hash = r->hash;
 
-  ft_normalise_name(r->what->job_name && *r->what->job_name ? r->what->job_name : "job", name,
-                    sizeof name);
+  ft_script_normalise_name(r->what->job_name && *r->what->job_name ? r->what->job_name : "job",
+                           name, sizeof name);
   hash = ft_hash64(hash, name, strlen(name) + 1);
   hash = ft_hash64(hash, user, strlen(user) + 1);
   (void)snprintf(out, NAME_SIZE, "%s-%08" PRIx32, name, fold(hash));
@@ -431,7 +430,7 @@ static void name_app(struct reading *r, ft_submission *out)
  * manager makes for one task; 0 of any other. */
 static uint32_t hash_directory(const char *path)
 {
-  size_t length = path ? ft_workflow_folder(path) : 0;
+  size_t length = path ? ft_workflow_directory_length(path) : 0;
 
   while (length > 1 && path[length - 1] == '/')
     length--;
@@ -464,10 +463,10 @@ static int take_params(const char *params, const struct ft_secret_rules *secrets
                        ft_submission *out, struct ft_error *err)
 {
   struct ft_text text = ft_text_from(params), piece, name;
-  struct ft_found found;
+  struct ft_feature_set found;
   size_t seen = 0;
 
-  ft_found_begin(&found, NULL);
+  ft_feature_set_init(&found, NULL);
   found.secrets = secrets;
   while (ft_text_until(&text, ',', &piece)) {
     char key[48], value[64];
@@ -485,12 +484,12 @@ static int take_params(const char *params, const struct ft_secret_rules *secrets
       return ft_error_set(err,
                           "params: the value of \"%.48s\" looks like a secret and is not taken",
                           ft_secret_value(key) ? "..." : key);
-    ft_found_value(&found, key, value);
+    ft_feature_set_add_value(&found, key, value);
     if (found.count == seen)
       return ft_error_set(err,
                           "params: \"%.48s\": expected a new name, a number or a word without "
                           "blanks, and at most %d of them",
-                          key, (int)FT_FEATURES_FOUND);
+                          key, (int)FT_FEATURES_OF_SCRIPT);
     seen = found.count;
   }
   memcpy(out->features, found.features, found.count * sizeof *found.features);
@@ -531,17 +530,17 @@ static void append_request(ft_submission *out)
 /* The index itself counts where nothing that it stands in is a number. */
 static void append_index(ft_submission *out)
 {
-  ft_feature feature = { .name = FT_ARRAY_FEATURE, .category = "%a", .per_element = true };
+  ft_feature feature = { .name = FT_ARRAY_FEATURE, .category = "%a", .per_task = true };
   pb_size_t count = out->features_count;
   ft_feature first[FT_FEATURES];
   const uint32_t one = 1;
 
   memcpy(first, out->features, sizeof first);
-  ft_features_of_element(first, &count, FT_FEATURES, NULL, 0, &one);
+  ft_features_of_task(first, &count, FT_FEATURES, NULL, 0, &one);
   for (size_t i = 0; i < out->features_count; i++) {
     const ft_feature *f = ft_feature_find(first, count, out->features[i].name);
 
-    if (out->features[i].per_element && f && f->has_number)
+    if (out->features[i].per_task && f && f->has_number)
       return;
   }
   append(out, &feature, 1, FT_FEATURES);
@@ -577,7 +576,7 @@ void ft_describe_script(struct ft_text script, const char *directory,
   begin(&r, &what, files, NULL);
   read_all(&r);
   ft_hide_features(&r.hidden, r.found.features, &r.found.count);
-  append(out, r.found.features, r.found.count, FT_FEATURES_FOUND);
+  append(out, r.found.features, r.found.count, FT_FEATURES_OF_SCRIPT);
 }
 
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
@@ -586,7 +585,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   struct ft_file_queries declared_files;
   struct ft_description shown = *what;
   struct reading r;
-  struct ft_found *found;
+  struct ft_feature_set *found;
   int status = 0;
 
   if (what->app && ft_secret_value(what->app)) {
@@ -620,7 +619,7 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
   if (what->params && *what->params && take_params(what->params, &r.hidden.rules, out, err) < 0)
     status = -1;
   ft_hide_features(&r.hidden, found->features, &found->count);
-  append(out, found->features, found->count, FT_FEATURES_FOUND);
+  append(out, found->features, found->count, FT_FEATURES_OF_SCRIPT);
   append_request(out);
   if (r.shell.array)
     append_index(out);

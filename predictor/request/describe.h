@@ -62,7 +62,7 @@ struct ft_file_queries {
  * records the run: of a declared app the derived name, and of every one that is not explicit the
  * name by job name and script. Features are, in order of precedence: params, arguments,
  * nodes/tasks/cpus/container of REQUEST. In a job array a value that $SLURM_ARRAY_TASK_ID stands in
- * is per_element; where no number is, and no file either once they are looked at, the index itself
+ * is per_task; where no number is, and no file either once they are looked at, the index itself
  * is the feature "array_task_id". Secrets (hide.h) enter none of this: of arguments, variables,
  * params, the explicit app, the job name, the container. The script's hash, of 32 bits, is of its
  * whole text. Returns 0; -1 with ERR when params cannot be understood, or params or app hold a

@@ -127,7 +127,7 @@ static const char *skip_quoted(const char *p, const char *end, char quote)
   return p < end ? p + 1 : end;
 }
 
-bool ft_shell_quoted(struct ft_text raw)
+bool ft_shell_is_quoted(struct ft_text raw)
 {
   return ft_text_left(&raw) >= 2 && *raw.at == '"' && raw.end[-1] == '"' &&
          skip_quoted(raw.at + 1, raw.end, '"') == raw.end;
@@ -253,7 +253,7 @@ static bool is_secret(const struct ft_shell *shell, struct ft_text name, const c
 /* The value of a variable that the script has not set; NULL where it is not known. */
 static const char *exported_value(struct ft_shell *shell, struct ft_text name)
 {
-  if (shell->looked_outside++ >= FT_SHELL_OUTSIDE ||
+  if (shell->looked_outside++ >= FT_SHELL_LOOKUPS ||
       !ft_export_value(&shell->exported, name, shell->from_outside, sizeof shell->from_outside) ||
       is_secret(shell, name, shell->from_outside))
     return NULL;
@@ -460,7 +460,7 @@ static bool expand_command(struct sink *sink, struct ft_text inside)
   shell->inside = true;
   count = expand_words(shell, inside, word, LISTER_WORDS);
   shell->inside = false;
-  found = count && ft_lookup_of_command(word, count, &lookup) && is_sure(shell, lookup.source) &&
+  found = count && ft_lookup_from_command(word, count, &lookup) && is_sure(shell, lookup.source) &&
           ft_lookup_write(&lookup, text, sizeof text);
   shell->used = begin;
   if (found)
@@ -493,7 +493,7 @@ static void assign_lister(struct ft_shell *shell, size_t i, struct ft_text insid
   shell->inside = true;
   count = expand_words(shell, inside, word, LISTER_WORDS);
   shell->inside = false;
-  if (count && ft_lookup_of_lister(word, count, parted, &lookup)) {
+  if (count && ft_lookup_from_lister(word, count, parted, &lookup)) {
     lookup.offset += (int)skipped;
     keep_lookup(shell, i, &lookup);
   }
@@ -530,7 +530,7 @@ void ft_shell_assign_lines(struct ft_shell *shell, struct ft_text name, const ch
     return;
   if (!file) {
     assign_lister(shell, i, process, false, skipped);
-  } else if (ft_lookup_of_lister(words, 2, false, &lookup)) {
+  } else if (ft_lookup_from_lister(words, 2, false, &lookup)) {
     lookup.offset += (int)skipped;
     keep_lookup(shell, i, &lookup);
   }

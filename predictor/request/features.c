@@ -25,7 +25,7 @@ static bool is_idle(const char *name)
   return false;
 }
 
-void ft_found_begin(struct ft_found *found, struct ft_file_queries *files)
+void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *files)
 {
   found->count = 0;
   found->files = files;
@@ -105,11 +105,11 @@ bool ft_is_category(const char *value)
   return true;
 }
 
-static void ask_file(struct ft_found *found, const char *path, const char *counts,
+static void ask_file(struct ft_feature_set *found, const char *path, const char *counts,
                      const char *feature);
 
 /* What a job array's element finds in a file or list may be a number, or name a file. */
-static void ask_looked_up(struct ft_found *found, const char *name, const char *value)
+static void ask_looked_up(struct ft_feature_set *found, const char *name, const char *value)
 {
   const char *end = value + 1;
   struct ft_lookup lookup;
@@ -122,7 +122,7 @@ static void ask_looked_up(struct ft_found *found, const char *name, const char *
 }
 
 /* A value that holds the index of a job array's element is told of each when that is known. */
-static bool take_indexed(struct ft_found *found, const char *name, const char *value)
+static bool take_indexed(struct ft_feature_set *found, const char *name, const char *value)
 {
   char template[sizeof((ft_feature *)NULL)->category];
   const char *text = with_index(value, "%a", template, sizeof template);
@@ -134,12 +134,12 @@ static bool take_indexed(struct ft_found *found, const char *name, const char *v
     return true;
   }
   if (text && ft_is_category(text) &&
-      ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, text))
-    found->features[found->count - 1].per_element = true;
+      ft_feature_category(found->features, &found->count, FT_FEATURES_OF_SCRIPT, name, text))
+    found->features[found->count - 1].per_task = true;
   return true;
 }
 
-void ft_found_value(struct ft_found *found, const char *name, const char *value)
+void ft_feature_set_add_value(struct ft_feature_set *found, const char *name, const char *value)
 {
   double number;
   char clean[48];
@@ -150,9 +150,9 @@ void ft_found_value(struct ft_found *found, const char *name, const char *value)
   if (take_indexed(found, clean, value))
     return;
   if (number_of(value, &number))
-    (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, clean, number);
+    (void)ft_feature_number(found->features, &found->count, FT_FEATURES_OF_SCRIPT, clean, number);
   else if (ft_is_category(value))
-    (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, clean, value);
+    (void)ft_feature_category(found->features, &found->count, FT_FEATURES_OF_SCRIPT, clean, value);
 }
 
 /* Whether VALUE is a path once each of INSTEAD is a letter. */
@@ -166,7 +166,7 @@ static bool is_path_with(const char *value, const char *instead)
   for (char *p = joined; *p; p++)
     if (strchr(instead, *p))
       *p = '_';
-  return ft_normalise_is_path(ft_text_from(joined));
+  return ft_script_is_path(ft_text_from(joined));
 }
 
 /* Blanks are taken for letters where nothing else in VALUE makes it a program. */
@@ -194,7 +194,7 @@ static bool may_be_file(const char *word)
 }
 
 /* Ask for COUNTS of the file PATH, to be added to FEATURE. */
-static void ask_file(struct ft_found *found, const char *path, const char *counts,
+static void ask_file(struct ft_feature_set *found, const char *path, const char *counts,
                      const char *feature)
 {
   struct ft_file_queries *files = found->files;
@@ -222,7 +222,7 @@ static void ask_file(struct ft_found *found, const char *path, const char *count
   files->query[files->count++] = query;
 }
 
-void ft_found_directory(struct ft_found *found, const char *path)
+void ft_feature_set_change_directory(struct ft_feature_set *found, const char *path)
 {
   char joined[FT_FILE_PATH];
   bool fresh = path[0] == '/' || !found->directory[0];
@@ -245,13 +245,13 @@ static uint64_t hash_of(struct ft_text name)
 }
 
 /* WORD is the value of a feature. */
-static void note_variable(struct ft_found *found, const struct ft_word *word)
+static void note_variable(struct ft_feature_set *found, const struct ft_word *word)
 {
-  if (ft_text_left(&word->variable) && found->variable_count < FT_FOUND_VARIABLES)
+  if (ft_text_left(&word->variable) && found->variable_count < FT_FEATURE_VARIABLES)
     found->variable[found->variable_count++] = hash_of(word->variable);
 }
 
-static bool is_noted(const struct ft_found *found, struct ft_text name)
+static bool is_noted(const struct ft_feature_set *found, struct ft_text name)
 {
   for (size_t i = 0; i < found->variable_count; i++)
     if (found->variable[i] == hash_of(name))
@@ -260,7 +260,7 @@ static bool is_noted(const struct ft_found *found, struct ft_text name)
 }
 
 /* The value of the option NAME: a file, or a feature. */
-static void take_value(struct ft_found *found, const char *name, const struct ft_word *word,
+static void take_value(struct ft_feature_set *found, const char *name, const struct ft_word *word,
                        const char *value)
 {
   double number;
@@ -275,7 +275,7 @@ static void take_value(struct ft_found *found, const char *name, const struct ft
   if (word->argument && word->argument <= 64)
     found->arguments_named |= UINT64_C(1) << (word->argument - 1);
   note_variable(found, word);
-  ft_found_value(found, name, value);
+  ft_feature_set_add_value(found, name, value);
 }
 
 /* Whether WORD, behind an option without '=', is its value. */
@@ -318,7 +318,7 @@ static const char *split_attached(const char *text, char out[64])
 }
 
 /* An option at I. Returns the index of the last word that belongs to it. */
-static size_t take_option(struct ft_found *found, const struct ft_command *c, size_t i,
+static size_t take_option(struct ft_feature_set *found, const struct ft_command *c, size_t i,
                           size_t script)
 {
   const struct ft_word *word = &c->word[i], *next = NULL;
@@ -387,17 +387,17 @@ static bool is_surrounding(const char *name)
 }
 
 /* The variable NAME with VALUE, unless it says something of other things than a program's work. */
-static void take_variable(struct ft_found *found, struct ft_text name, const char *value)
+static void take_variable(struct ft_feature_set *found, struct ft_text name, const char *value)
 {
   char copy[48];
 
   if (ft_text_copy(name, copy, sizeof copy) && !is_surrounding(copy) && !is_idle(copy) &&
       !is_noted(found, name))
-    ft_found_choice(found, copy, value);
+    ft_feature_set_add_choice(found, copy, value);
 }
 
 /* The NAME=VALUE pieces of srun's --export, where NAME is none of what stands around a job. */
-static void take_export_list(struct ft_found *found, struct ft_text list)
+static void take_export_list(struct ft_feature_set *found, struct ft_text list)
 {
   const struct ft_export explicitly = { .list = list.at,
                                         .environment = (const char *const[]){ NULL } };
@@ -410,7 +410,8 @@ static void take_export_list(struct ft_found *found, struct ft_text list)
 }
 
 /* "SIZE=3000 ./sim", "env SIZE=3000 ./sim": numbers and choices among what stands before it. */
-static void take_assignments(struct ft_found *found, const struct ft_command *c, size_t program)
+static void take_assignments(struct ft_feature_set *found, const struct ft_command *c,
+                             size_t program)
 {
   for (size_t i = 0; i < program; i++) {
     const struct ft_word *word = &c->word[i];
@@ -429,8 +430,8 @@ static void take_assignments(struct ft_found *found, const struct ft_command *c,
   }
 }
 
-void ft_found_exported(struct ft_found *found, const struct ft_shell *shell,
-                       const struct ft_export *exported)
+void ft_feature_set_add_exported(struct ft_feature_set *found, const struct ft_shell *shell,
+                                 const struct ft_export *exported)
 {
   struct ft_text list = ft_text_from(exported->list), name;
   char value[FT_SHELL_VALUE];
@@ -451,21 +452,21 @@ void ft_found_exported(struct ft_found *found, const struct ft_shell *shell,
   }
 }
 
-void ft_found_choice(struct ft_found *found, const char *name, const char *value)
+void ft_feature_set_add_choice(struct ft_feature_set *found, const char *name, const char *value)
 {
   double number;
 
   if (number_of(value, &number) || is_choice(value))
-    ft_found_value(found, name, value);
+    ft_feature_set_add_value(found, name, value);
 }
 
-void ft_found_file(struct ft_found *found, const char *path)
+void ft_feature_set_add_file(struct ft_feature_set *found, const char *path)
 {
   ask_file(found, path, "bytes", "input_bytes");
 }
 
-void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
-                        const struct ft_parts *parts, bool own)
+void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_command *c,
+                                  const struct ft_command_parts *parts, bool own)
 {
   size_t first = own ? 0 : parts->program + 1, script = own ? c->count : parts->script;
   unsigned operands = 0;
@@ -507,14 +508,14 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
         continue;
       (void)snprintf(name, sizeof name, "arg%u", operands);
       note_variable(found, word);
-      ft_found_value(found, name, word->text);
+      ft_feature_set_add_value(found, name, word->text);
     } else if (!number_of(word->text, &number)) {
       if ((own || word->argument) && may_be_file(word->text))
         ask_file(found, word->text, "bytes", "input_bytes");
       if ((own || !word->argument) && !named && is_choice(word->text)) {
         (void)snprintf(name, sizeof name, "arg%u", operands);
         note_variable(found, word);
-        ft_found_value(found, name, word->text);
+        ft_feature_set_add_value(found, name, word->text);
       }
     }
   }
@@ -523,7 +524,7 @@ void ft_found_arguments(struct ft_found *found, const struct ft_command *c,
 }
 
 /* The value of the argument NAME, "--batch" or the position "2"; NULL where it is not there. */
-static const char *declared_value(const struct ft_command *c, const struct ft_parts *parts,
+static const char *declared_value(const struct ft_command *c, const struct ft_command_parts *parts,
                                   const char *name, const bool *taken)
 {
   struct ft_text digits = ft_text_from(name);
@@ -551,7 +552,7 @@ static const char *declared_value(const struct ft_command *c, const struct ft_pa
 }
 
 /* Mark the values of declared options, so that they are not counted as positions. */
-static void mark(const struct ft_command *c, const struct ft_parts *parts, const char *name,
+static void mark(const struct ft_command *c, const struct ft_command_parts *parts, const char *name,
                  bool *taken)
 {
   if (name[0] != '-')
@@ -561,7 +562,7 @@ static void mark(const struct ft_command *c, const struct ft_parts *parts, const
       taken[i + 1] = true;
 }
 
-static void declared_feature(struct ft_found *found, const ft_declared_argument *argument,
+static void declared_feature(struct ft_feature_set *found, const ft_declared_argument *argument,
                              const char *value)
 {
   char name[48];
@@ -577,13 +578,13 @@ static void declared_feature(struct ft_found *found, const ft_declared_argument 
   if (argument->categorical != number_of(value, &number) && take_indexed(found, name, value))
     return;
   if (!argument->categorical && number_of(value, &number))
-    (void)ft_feature_number(found->features, &found->count, FT_FEATURES_FOUND, name, number);
+    (void)ft_feature_number(found->features, &found->count, FT_FEATURES_OF_SCRIPT, name, number);
   else if (argument->categorical && ft_is_category(value))
-    (void)ft_feature_category(found->features, &found->count, FT_FEATURES_FOUND, name, value);
+    (void)ft_feature_category(found->features, &found->count, FT_FEATURES_OF_SCRIPT, name, value);
 }
 
-void ft_found_declared(struct ft_found *found, const struct ft_command *c,
-                       const struct ft_parts *parts, const ft_declared_app *app)
+void ft_feature_set_add_declared(struct ft_feature_set *found, const struct ft_command *c,
+                                 const struct ft_command_parts *parts, const ft_declared_app *app)
 {
   bool taken[FT_SHELL_WORDS] = { false };
   const char *value;

@@ -25,8 +25,8 @@ enum {
   CHUNK = 64 << 10,
   MOST_READ = 64 << 20, /* of one file */
   MOST_TABLE = 1 << 20, /* of one that a job array's index is looked up in */
-  MOST_ELEMENTS = sizeof((ft_elements *)NULL)->index / sizeof(uint32_t),
-  MOST_LISTS = sizeof((ft_submission *)NULL)->elements / sizeof(ft_elements)
+  MOST_ELEMENTS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
+  MOST_LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values)
 };
 
 /* What reading a file piece by piece is to find. */
@@ -143,9 +143,9 @@ static int look(const struct ft_file_query *query, int directory, double deadlin
     return 1;
   }
   if (fstatat(directory, query->path, &st, 0) < 0)
-    return query->pattern ? ft_tree_pattern(directory, query->path, deadline, sum) : 0;
+    return query->pattern ? ft_tree_add_pattern(directory, query->path, deadline, sum) : 0;
   if (S_ISDIR(st.st_mode) && strcmp(query->counts, "bytes") == 0)
-    return ft_tree_directory(directory, query->path, deadline, sum);
+    return ft_tree_add_directory(directory, query->path, deadline, sum);
   if (!S_ISREG(st.st_mode))
     return 0;
   if (strcmp(query->counts, "bytes") == 0) {
@@ -303,13 +303,13 @@ static int add_up(struct looking *l, const char *feature, const uint32_t *index,
 
   for (size_t i = 0; i < l->files->count; i++) {
     const struct ft_file_query *query = &l->files->query[i];
-    bool per_element = strchr(query->path, FT_SHELL_INDEX);
+    bool per_task = strchr(query->path, FT_SHELL_INDEX);
 
-    if (strcmp(query->feature, feature) != 0 || per_element != (index != NULL))
+    if (strcmp(query->feature, feature) != 0 || per_task != (index != NULL))
       continue;
     if (ft_io_monotonic() >= l->deadline)
       return -1;
-    if (per_element) {
+    if (per_task) {
       if (!element_path(l, query, *index, &named))
         continue;
       query = &named;
@@ -324,12 +324,12 @@ static int add_up(struct looking *l, const char *feature, const uint32_t *index,
 
 /* The files of FEATURE that a job array's index names: BASE and what they say, by element. */
 static void take_elements(struct looking *l, const char *feature, const char *array, double base,
-                          ft_elements *out)
+                          ft_task_values *out)
 {
   uint32_t index[MOST_ELEMENTS];
   size_t count = ft_array_spread(array, index, MOST_ELEMENTS / l->indexed);
 
-  *out = (ft_elements){ 0 };
+  *out = (ft_task_values){ 0 };
   (void)ft_string_copy(feature, out->feature, sizeof out->feature);
   for (size_t i = 0; i < count && ft_io_monotonic() < l->deadline; i++) {
     double sum = base;
@@ -356,7 +356,7 @@ static void forget_index(ft_submission *out)
   pb_size_t kept = 0;
 
   for (pb_size_t i = 0; i < out->features_count; i++)
-    if (!out->features[i].per_element || strcmp(out->features[i].name, FT_ARRAY_FEATURE) != 0)
+    if (!out->features[i].per_task || strcmp(out->features[i].name, FT_ARRAY_FEATURE) != 0)
       out->features[kept++] = out->features[i];
   out->features_count = kept;
 }
@@ -370,12 +370,12 @@ static void take_feature(struct looking *l, const char *feature, const char *arr
 
   if (told < 0)
     return;
-  if (array && out->elements_count < MOST_LISTS && indexed(l->files, feature)) {
-    ft_elements *elements = &out->elements[out->elements_count];
+  if (array && out->task_values_count < MOST_LISTS && indexed(l->files, feature)) {
+    ft_task_values *elements = &out->task_values[out->task_values_count];
 
     take_elements(l, feature, array, sum, elements);
     if (elements->index_count) {
-      out->elements_count++;
+      out->task_values_count++;
       forget_index(out);
       return;
     }

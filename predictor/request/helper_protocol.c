@@ -39,13 +39,13 @@ static int add_request(struct ft_buf *out, const ft_request *request, struct ft_
   return status;
 }
 
-static int add_network(struct ft_buf *out, const struct ft_network_asked *network)
+static int add_network(struct ft_buf *out, const struct ft_network_request *network)
 {
   if (!network)
     return 0;
   return add_string(out, 'f', network->file) < 0 || add_string(out, 'g', network->mig) < 0 ||
                  add_string(out, 'm', network->mode) < 0 ||
-                 add_string(out, 'n', network->mild) < 0 ||
+                 add_string(out, 'n', network->advisory) < 0 ||
                  add_string(out, 'o', network->option) < 0 ||
                  add_string(out, 'v', network->value) < 0
              ? -1
@@ -53,7 +53,7 @@ static int add_network(struct ft_buf *out, const struct ft_network_asked *networ
 }
 
 int ft_helper_message_write(const struct ft_description *what, const ft_request *request,
-                            const struct ft_network_asked *network, struct ft_buf *out,
+                            const struct ft_network_request *network, struct ft_buf *out,
                             struct ft_error *err)
 {
   if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
@@ -67,7 +67,7 @@ int ft_helper_message_write(const struct ft_description *what, const ft_request 
       add_network(out, network) < 0 ||
       (what->script && add(out, 's', what->script, what->script_length) < 0))
     goto full;
-  for (size_t i = 0; i < what->argument_count && i < FT_HELPER_MESSAGE_WORDS; i++)
+  for (size_t i = 0; i < what->argument_count && i < FT_HELPER_MESSAGE_ARGUMENTS; i++)
     if (add_string(out, 'w', what->arguments[i]) < 0)
       goto full;
   return 0;
@@ -88,7 +88,7 @@ static int take_request(const char *data, size_t length, ft_request *out)
 static const char **string_field(struct ft_helper_message *out, char letter)
 {
   struct ft_description *d = &out->description;
-  struct ft_network_asked *n = &out->network;
+  struct ft_network_request *n = &out->network;
 
   switch (letter) {
   case 'f':
@@ -98,7 +98,7 @@ static const char **string_field(struct ft_helper_message *out, char letter)
   case 'm':
     return &n->mode;
   case 'n':
-    return &n->mild;
+    return &n->advisory;
   case 'o':
     return &n->option;
   case 'v':
@@ -143,7 +143,7 @@ static int take(struct ft_helper_message *out, char letter, const char *data, si
     return -1;
   if (string)
     *string = data;
-  else if (letter != 'w' || d->argument_count == FT_HELPER_MESSAGE_WORDS)
+  else if (letter != 'w' || d->argument_count == FT_HELPER_MESSAGE_ARGUMENTS)
     return -1;
   else
     out->words[d->argument_count++] = data;

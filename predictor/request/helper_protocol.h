@@ -13,14 +13,14 @@
 #include "predictor/core/error.h"
 #include "predictor/request/describe.h"
 
-enum { FT_HELPER_MESSAGE_WORDS = 1024 };
+enum { FT_HELPER_MESSAGE_ARGUMENTS = 1024 };
 
 /* What is asked about a network; strings are borrowed, NULL where there is none. */
-struct ft_network_asked {
+struct ft_network_request {
   const char *file;   /* --predict-model */
   const char *mig;    /* --predict-mig: a GPU, or "" for any */
   const char *mode;   /* as typed, by name; NULL: the policy's */
-  const char *mild;   /* not NULL: Slurm would not heed a rejection, so there is none */
+  const char *advisory; /* not NULL: Slurm would not heed a rejection, so there is none */
   const char *option; /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node" */
   const char *value;  /* what it says there */
 };
@@ -28,15 +28,15 @@ struct ft_network_asked {
 /* A description read from a frame, which it borrows from. */
 struct ft_helper_message {
   struct ft_description description; /* without apps */
-  struct ft_network_asked network;
+  struct ft_network_request network;
   ft_request request;
-  const char *words[FT_HELPER_MESSAGE_WORDS];
+  const char *words[FT_HELPER_MESSAGE_ARGUMENTS];
 };
 
 /* Put WHAT, REQUEST and NETWORK (NULL: nothing is asked) at the end of OUT. Returns 0, or -1 over
  * OUT's limit. */
 int ft_helper_message_write(const struct ft_description *what, const ft_request *request,
-                            const struct ft_network_asked *network, struct ft_buf *out,
+                            const struct ft_network_request *network, struct ft_buf *out,
                             struct ft_error *err);
 
 /* Read LENGTH bytes. Returns 0, or -1 with ERR naming the byte at fault. */

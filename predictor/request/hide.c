@@ -16,7 +16,7 @@ static const char *const letters[][2] = {
   { "sqlcmd", "P" },  { "openssl", "k" }
 };
 
-void ft_hidden_begin(struct ft_hidden *hidden, const struct ft_secret_rules *rules)
+void ft_hidden_init(struct ft_hidden *hidden, const struct ft_secret_rules *rules)
 {
   hidden->rules = *rules;
   hidden->arguments = 0;
@@ -108,13 +108,13 @@ static void hide_letter(struct ft_hidden *hidden, struct ft_command *c, size_t a
     hide(hidden, &c->word[at + 1], c->word[at + 1].text);
 }
 
-static char letter_of(const struct ft_command *c, const struct ft_parts *parts)
+static char letter_of(const struct ft_command *c, const struct ft_command_parts *parts)
 {
   char base[FT_BASE_NAME];
 
   if (!parts)
     return '\0';
-  (void)ft_word_base(&c->word[parts->program], base);
+  (void)ft_word_base_name(&c->word[parts->program], base);
   for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
     if (strcmp(letters[i][0], base) == 0)
       return letters[i][1][0];
@@ -124,7 +124,7 @@ static char letter_of(const struct ft_command *c, const struct ft_parts *parts)
 /* The word AT is what a command runs, which stays, unless it is only taken for it: the value of an
  * interpreter's option whose name is a secret's. */
 static bool is_run(const struct ft_hidden *hidden, const struct ft_command *c,
-                   const struct ft_parts *parts, size_t at)
+                   const struct ft_command_parts *parts, size_t at)
 {
   const char *before = at ? c->word[at - 1].text : "";
 
@@ -134,7 +134,8 @@ static bool is_run(const struct ft_hidden *hidden, const struct ft_command *c,
          !ft_secret_name(before, c->word[at].text, &hidden->rules);
 }
 
-void ft_hide_words(struct ft_hidden *hidden, struct ft_command *c, const struct ft_parts *parts)
+void ft_hide_words(struct ft_hidden *hidden, struct ft_command *c,
+                   const struct ft_command_parts *parts)
 {
   const char letter = letter_of(c, parts);
 

@@ -26,14 +26,14 @@ struct ft_hidden {
 };
 
 /* Nothing found yet; RULES are borrowed. */
-void ft_hidden_begin(struct ft_hidden *hidden, const struct ft_secret_rules *rules);
+void ft_hidden_init(struct ft_hidden *hidden, const struct ft_secret_rules *rules);
 
 /*
  * Make COMMAND's secret words unknown, in their raw text too, once PARTS (NULL: it runs nothing)
  * are found. The name of the program and of its script stay.
  */
 void ft_hide_words(struct ft_hidden *hidden, struct ft_command *command,
-                   const struct ft_parts *parts);
+                   const struct ft_command_parts *parts);
 
 /* The same for the script's own arguments, of which some may be secret by the script. */
 void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *command);

@@ -67,7 +67,7 @@ static bool listed(const char *list, const char *word)
   return ft_text_lists(ft_text_from(list), word);
 }
 
-void ft_key_begin(struct ft_key *key)
+void ft_key_init(struct ft_key *key)
 {
   *key = (struct ft_key){ 0 };
 }
@@ -119,7 +119,7 @@ static bool is_plain(const struct ft_word *word, bool digits)
 static bool goes_on(const struct ft_word *word)
 {
   return word->unknown || word->text[0] == '-' || strchr(word->text, '=') ||
-         ft_normalise_is_path(ft_text_from(word->text));
+         ft_script_is_path(ft_text_from(word->text));
 }
 
 /*
@@ -168,7 +168,7 @@ static size_t find_run(const struct ft_command *c, size_t at, const char *name, 
   if (strcmp(name, "nextflow") == 0 && sub + 1 < c->count && strcmp(c->word[sub].text, "run") == 0)
     return sub + 1;
   for (size_t i = at + 1; i < c->count; i++)
-    if (ft_names_program(ft_word_base(&c->word[i], base)))
+    if (ft_names_program(ft_word_base_name(&c->word[i], base)))
       return i;
   return c->count;
 }
@@ -182,7 +182,7 @@ static bool asks_version(const struct ft_command *c, size_t at)
   return at + 2 == c->count && ft_string_listed(options, c->word[at + 1].text);
 }
 
-static enum ft_key_weight weigh(const struct ft_command *c, const struct ft_parts *parts,
+static enum ft_key_weight weigh(const struct ft_command *c, const struct ft_command_parts *parts,
                                 const char *name)
 {
   /* "./sort" is a user's own, unlike sort and /bin/sort */
@@ -205,7 +205,7 @@ static uint64_t statements_of(const char *text)
   struct ft_text rest = ft_text_from(text), line;
 
   while (ft_text_line(&rest, &line))
-    ft_statements_take(&statements, line);
+    ft_statements_add_line(&statements, line);
   return ft_statements_hash(&statements, true);
 }
 
@@ -224,7 +224,7 @@ static uint64_t batch_of(const struct ft_command *c, size_t at)
 static void take_input(const struct ft_command *c, struct ft_key_program *p)
 {
   if (c->input)
-    (void)ft_word_base(&(struct ft_word){ .text = c->input }, p->script);
+    (void)ft_word_base_name(&(struct ft_word){ .text = c->input }, p->script);
 }
 
 /* "python3.11" is "python". */
@@ -238,7 +238,7 @@ static void drop_version(char *name)
 }
 
 /* An interpreter and what it runs. */
-static void interpret(const struct ft_command *c, const struct ft_parts *parts,
+static void interpret(const struct ft_command *c, const struct ft_command_parts *parts,
                       enum ft_interpreter kind, struct ft_key_program *p)
 {
   const struct ft_word *script = &c->word[parts->script];
@@ -261,7 +261,7 @@ static void interpret(const struct ft_command *c, const struct ft_parts *parts,
       p->weight = FT_KEY_PROGRAM;
     return;
   }
-  p->known = ft_word_base(script, p->script)[0];
+  p->known = ft_word_base_name(script, p->script)[0];
   if (listed(tools, p->script))
     p->weight = FT_KEY_TOOL;
   sub = find_sub(c, parts->script, p->script, ft_string_ends(p->script, ".jar"));
@@ -283,7 +283,7 @@ static void run(const struct ft_command *c, size_t at, struct ft_key_program *p)
   if (installed)
     script = find_run(c, at, p->name, sub);
   if (script < c->count)
-    (void)ft_word_base(&c->word[script], p->script);
+    (void)ft_word_base_name(&c->word[script], p->script);
   p->script_last = script < c->count;
   if (strcmp(p->name, "matlab") != 0)
     return;
@@ -301,9 +301,9 @@ static uint64_t hash_of(const struct ft_key_program *p)
   char name[FT_BASE_NAME];
   uint64_t hash;
 
-  ft_normalise_name(alone ? p->script : p->name, name, sizeof name);
+  ft_script_normalise_name(alone ? p->script : p->name, name, sizeof name);
   hash = hash_name(FT_HASH_SEED, p->known ? name : "?");
-  ft_normalise_name(alone ? "" : p->script, name, sizeof name);
+  ft_script_normalise_name(alone ? "" : p->script, name, sizeof name);
   hash = hash_name(hash, name);
   hash = hash_name(hash, p->sub);
   return ft_hash64(hash, &p->code, sizeof p->code);
@@ -328,7 +328,7 @@ static void show(struct ft_key *key, const struct ft_key_program *p)
     (void)ft_string_copy(end_of(p->sub), shown, sizeof shown);
   } else {
     (void)snprintf(name, sizeof name, "%s%s%s", base, sub ? "-" : "", sub ? p->sub : "");
-    ft_normalise_name(name, shown, sizeof shown);
+    ft_script_normalise_name(name, shown, sizeof shown);
   }
   if (!key->shown[0] || strcmp(shown, key->shown) < 0)
     (void)ft_string_copy(shown, key->shown, sizeof key->shown);
@@ -385,11 +385,11 @@ static bool has_served(const struct ft_key_program *p)
 }
 
 static void take_program(struct ft_key *key, const struct ft_command *c,
-                         const struct ft_parts *parts)
+                         const struct ft_command_parts *parts)
 {
   const struct ft_word *word = &c->word[parts->program];
   struct ft_key_program p = { 0 };
-  enum ft_interpreter kind = ft_interpreter(ft_word_base(word, p.name));
+  enum ft_interpreter kind = ft_interpreter(ft_word_base_name(word, p.name));
 
   for (size_t i = 0; i < key->function_count; i++)
     if (strcmp(key->function[i], p.name) == 0)
@@ -409,13 +409,15 @@ static void take_program(struct ft_key *key, const struct ft_command *c,
     key->waits = p;
 }
 
-void ft_key_take(struct ft_key *key, const struct ft_command *c, const struct ft_parts *parts)
+void ft_key_add_command(struct ft_key *key, const struct ft_command *c,
+                        const struct ft_command_parts *parts)
 {
   bool named = c->count > 1 && strcmp(c->word[0].text, "function") == 0;
 
   end_wait(key);
   if ((c->defines || named) && key->function_count < FT_KEY_FUNCTIONS)
-    (void)ft_word_base(&c->word[named ? 1 : c->count - 1], key->function[key->function_count++]);
+    (void)ft_word_base_name(&c->word[named ? 1 : c->count - 1],
+                            key->function[key->function_count++]);
   /* a shell with commands of its own is none of the programs: they are */
   if (parts && !ft_text_left(&parts->inner) && key->commands++ < FT_KEY_COMMANDS)
     take_program(key, c, parts);
@@ -423,7 +425,7 @@ void ft_key_take(struct ft_key *key, const struct ft_command *c, const struct ft
     key->document = (struct ft_statements){ 0 };
 }
 
-void ft_key_task(struct ft_key *key, const char *manager, const char *name)
+void ft_key_set_task(struct ft_key *key, const char *manager, const char *name)
 {
   struct ft_key_program p = { .weight = FT_KEY_TASK, .known = true };
 
@@ -433,9 +435,9 @@ void ft_key_task(struct ft_key *key, const char *manager, const char *name)
   (void)ft_string_copy(name, key->last, sizeof key->last);
 }
 
-void ft_key_line(struct ft_key *key, struct ft_text line)
+void ft_key_add_document_line(struct ft_key *key, struct ft_text line)
 {
-  ft_statements_take(&key->document, line);
+  ft_statements_add_line(&key->document, line);
 }
 
 bool ft_key_hash(struct ft_key *key, const char *user, uint64_t *hash)

@@ -40,7 +40,7 @@ struct ft_key_program {
   char sub[FT_BASE_NAME];    /* the sub-command; "": none */
 };
 
-/* Filled while a script is read; begin with ft_key_begin. */
+/* Filled while a script is read; begin with ft_key_init. */
 struct ft_key {
   enum ft_key_weight weight; /* of the programs that are in it */
   bool known;                /* one of them is */
@@ -55,17 +55,17 @@ struct ft_key {
   struct ft_key_program waits;   /* for its document, where it has a name */
 };
 
-void ft_key_begin(struct ft_key *key);
+void ft_key_init(struct ft_key *key);
 
 /* Take the script's next COMMAND; PARTS say which program it runs, NULL: none. */
-void ft_key_take(struct ft_key *key, const struct ft_command *command,
-                 const struct ft_parts *parts);
+void ft_key_add_command(struct ft_key *key, const struct ft_command *command,
+                        const struct ft_command_parts *parts);
 
 /* What is read is the task NAME of the workflow manager MANAGER. */
-void ft_key_task(struct ft_key *key, const char *manager, const char *name);
+void ft_key_set_task(struct ft_key *key, const char *manager, const char *name);
 
-/* Take a line of a document (<<), in the order in which ft_shell_next has them. */
-void ft_key_line(struct ft_key *key, struct ft_text line);
+/* Take a line of a document (<<), in the order in which ft_shell_next_command has them. */
+void ft_key_add_document_line(struct ft_key *key, struct ft_text line);
 
 /*
  * Put the app's key for USER in HASH, once the script has been read. False where no program is

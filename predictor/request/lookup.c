@@ -337,7 +337,7 @@ static bool take_cut(struct words *w, struct ft_lookup *out)
   return w->at == w->count;
 }
 
-bool ft_lookup_of_command(const char *const *word, size_t count, struct ft_lookup *out)
+bool ft_lookup_from_command(const char *const *word, size_t count, struct ft_lookup *out)
 {
   static const char *const awks[] = { "awk", "gawk", "mawk", NULL };
   struct words w = { word, count, 0 };
@@ -358,7 +358,8 @@ bool ft_lookup_of_command(const char *const *word, size_t count, struct ft_looku
   return is_plain(out->in);
 }
 
-bool ft_lookup_of_lister(const char *const *word, size_t count, bool parted, struct ft_lookup *out)
+bool ft_lookup_from_lister(const char *const *word, size_t count, bool parted,
+                           struct ft_lookup *out)
 {
   struct words w = { word, count, 0 };
   bool found;

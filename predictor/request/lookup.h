@@ -41,13 +41,14 @@ struct ft_lookup {
  * Reads a command of COUNT words, "|" and "<" among them, that looks up FT_SHELL_INDEX in a file.
  * OUT borrows from WORD. Returns false for any other command.
  */
-bool ft_lookup_of_command(const char *const *word, size_t count, struct ft_lookup *out);
+bool ft_lookup_from_command(const char *const *word, size_t count, struct ft_lookup *out);
 
 /*
  * The same of a command of which a list is made, with the lines that it prints or (PARTED) with its
  * words: ls, cat. OUT's offset is that of a list, which begins at 0.
  */
-bool ft_lookup_of_lister(const char *const *word, size_t count, bool parted, struct ft_lookup *out);
+bool ft_lookup_from_lister(const char *const *word, size_t count, bool parted,
+                           struct ft_lookup *out);
 
 /* Writes FT_SHELL_INDEX and LOOKUP between marks. Returns false where SIZE bytes are too few. */
 bool ft_lookup_write(const struct ft_lookup *lookup, char *out, size_t size);

@@ -35,7 +35,7 @@ static bool is_cut_off(struct names *n)
 
 static void add(struct names *n, const char *name)
 {
-  if (++n->count > FT_NAMES_MOST || ft_buf_add(&n->text, name, strlen(name) + 1) < 0)
+  if (++n->count > FT_NAMES_MAX || ft_buf_add(&n->text, name, strlen(name) + 1) < 0)
     n->unknown = true;
 }
 

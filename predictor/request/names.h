@@ -12,14 +12,14 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
 
-enum { FT_NAMES_MOST = 10000 }; /* ten times Slurm's usual MaxArraySize; sorted in 50 ms */
+enum { FT_NAMES_MAX = 10000 }; /* ten times Slurm's usual MaxArraySize; sorted in 50 ms */
 
 /*
  * Puts the names that WORDS, between which FT_LOOKUP_NEXT stands, are expanded to relative to the
  * open DIRECTORY into OUT, one a line: those of a word with "*", "?" or "[...]" sorted, any other
  * word as it is. LISTING: WORDS are ls's one operand, which may be a directory. A line is empty
  * where the place of a name is not known. Returns 0; -1 when nothing is known: DEADLINE
- * (ft_io_monotonic) or FT_NAMES_MOST came first, a pattern names nothing, a name has a line break or
+ * (ft_io_monotonic) or FT_NAMES_MAX came first, a pattern names nothing, a name has a line break or
  * (PARTED: they would make it several) blanks, or slurm-*.out is named, which the job itself makes.
  */
 int ft_names_list(int directory, struct ft_text words, bool listing, bool parted, double deadline,

@@ -69,7 +69,7 @@ static bool take_member(struct ft_text *object, struct ft_text *name, struct ft_
   return take_value(object, value);
 }
 
-static void take_params(struct ft_text params, struct ft_found *found)
+static void take_params(struct ft_text params, struct ft_feature_set *found)
 {
   struct ft_text name, value;
   char key[48], text[64];
@@ -82,11 +82,11 @@ static void take_params(struct ft_text params, struct ft_found *found)
 
     if (!escaped && !ft_text_equals(value, "null") && ft_text_copy(name, key, sizeof key) &&
         ft_text_copy(value, text, sizeof text))
-      ft_found_choice(found, key, text);
+      ft_feature_set_add_choice(found, key, text);
   }
 }
 
-void ft_properties_features(struct ft_text script, struct ft_found *found)
+void ft_properties_add_features(struct ft_text script, struct ft_feature_set *found)
 {
   struct ft_text line, name, value;
 

@@ -11,9 +11,9 @@
 
 /*
  * Adds to FOUND the members of "params" in SCRIPT's properties that are numbers or plain words, as
- * ft_found_choice takes them. Lists and objects in it are passed over. Nothing is added where the
- * comment is missing or is no JSON up to there.
+ * ft_feature_set_add_choice takes them. Lists and objects in it are passed over. Nothing is added
+ * where the comment is missing or is no JSON up to there.
  */
-void ft_properties_features(struct ft_text script, struct ft_found *found);
+void ft_properties_add_features(struct ft_text script, struct ft_feature_set *found);
 
 #endif

@@ -41,7 +41,7 @@ static bool is_hex(char c)
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-bool ft_normalise_is_uuid(struct ft_text text)
+bool ft_script_is_uuid(struct ft_text text)
 {
   if (ft_text_left(&text) < FT_UUID_LENGTH)
     return false;
@@ -56,7 +56,7 @@ static bool take_identifier(struct ft_text *text)
 {
   struct ft_text rest = *text;
 
-  if (ft_normalise_is_uuid(rest))
+  if (ft_script_is_uuid(rest))
     rest.at += FT_UUID_LENGTH;
   else
     while (rest.at < rest.end && is_hex(*rest.at))
@@ -125,7 +125,7 @@ static bool has_extension(struct ft_text word)
   return letter && word.end - p <= 8 && p - word.at >= 2 && p[-1] == '.';
 }
 
-bool ft_normalise_is_path(struct ft_text word)
+bool ft_script_is_path(struct ft_text word)
 {
   size_t length;
 
@@ -190,11 +190,11 @@ static uint64_t add_words(uint64_t hash, struct ft_text raw)
   if (*rest.at == '(' && rest.end[-1] == ')')
     rest = ft_text_of(rest.at + 1, ft_text_left(&rest) - 2);
   while (ft_text_word(&rest, &word))
-    hash = ft_normalise_word(hash, word, false);
+    hash = ft_script_hash_word(hash, word, false);
   return hash;
 }
 
-uint64_t ft_normalise_word(uint64_t hash, struct ft_text raw, bool keep)
+uint64_t ft_script_hash_word(uint64_t hash, struct ft_text raw, bool keep)
 {
   const char *equals = ft_text_left(&raw) ? memchr(raw.at, '=', ft_text_left(&raw)) : NULL;
 
@@ -204,23 +204,23 @@ uint64_t ft_normalise_word(uint64_t hash, struct ft_text raw, bool keep)
     hash = add_numbers_out(hash, (struct ft_text){ raw.at, equals + 1 });
     raw.at = equals + 1;
   }
-  if (ft_normalise_is_path(raw))
+  if (ft_script_is_path(raw))
     return add(hash, "/ ", 2);
   if (has_blank(raw))
     return add_words(hash, raw);
   return add(add_numbers_out(hash, unquoted(raw)), " ", 1);
 }
 
-uint64_t ft_normalise_line(uint64_t hash, struct ft_text line)
+uint64_t ft_script_hash_line(uint64_t hash, struct ft_text line)
 {
   struct ft_text word;
 
   while (ft_text_word(&line, &word))
-    hash = ft_normalise_word(hash, word, false);
+    hash = ft_script_hash_word(hash, word, false);
   return add(hash, "\n", 1);
 }
 
-void ft_normalise_name(const char *name, char *out, size_t size)
+void ft_script_normalise_name(const char *name, char *out, size_t size)
 {
   struct ft_text text = ft_text_from(name);
   char previous = '\0';

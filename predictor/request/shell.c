@@ -5,8 +5,8 @@
 
 #include "predictor/request/expand.h"
 
-void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
-                    size_t argument_count)
+void ft_shell_init(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
+                   size_t argument_count)
 {
   shell->rest = script;
   shell->array = shell->exports = shell->inside = shell->odd_names = false;
@@ -22,7 +22,7 @@ void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *c
   shell->used = 0;
 }
 
-void ft_shell_empty(struct ft_command *command)
+void ft_command_clear(struct ft_command *command)
 {
   command->count = 0;
   command->input = NULL;
@@ -195,12 +195,12 @@ static void end_command(struct ft_shell *shell, struct ft_command *command, char
     shell->in_pattern = true;
 }
 
-bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
-                   void (*body)(struct ft_text line, void *data), void *data)
+bool ft_shell_next_command(struct ft_shell *shell, struct ft_command *command,
+                           void (*body)(struct ft_text line, void *data), void *data)
 {
   struct ft_text *rest = &shell->rest;
 
-  ft_shell_empty(command);
+  ft_command_clear(command);
   shell->used = 0;
   while (rest->at < rest->end) {
     char c = *rest->at;

@@ -20,7 +20,7 @@ enum {
   FT_SHELL_WORDS = 128,     /* of one command */
   FT_SHELL_TEXT = 16 << 10, /* bytes of one command's words */
   FT_SHELL_VARIABLES = 64,
-  FT_SHELL_OUTSIDE = 1024, /* look-ups in the environment, each linear in it */
+  FT_SHELL_LOOKUPS = 1024, /* look-ups in the environment, each linear in it */
   FT_SHELL_VALUE = 256     /* bytes of one variable */
 };
 
@@ -81,22 +81,22 @@ struct ft_shell {
 };
 
 /* Make COMMAND one without words. */
-void ft_shell_empty(struct ft_command *command);
+void ft_command_clear(struct ft_command *command);
 
 /* Begin to read SCRIPT, which is borrowed as ARGUMENTS are. */
-void ft_shell_begin(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
-                    size_t argument_count);
+void ft_shell_init(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
+                   size_t argument_count);
 
 /*
  * The next command with at least one word; its texts are valid until the next
  * call. BODY, if not NULL, is called for each line of a document (<<) on the way.
  * Returns false at the end.
  */
-bool ft_shell_next(struct ft_shell *shell, struct ft_command *command,
-                   void (*body)(struct ft_text line, void *data), void *data);
+bool ft_shell_next_command(struct ft_shell *shell, struct ft_command *command,
+                           void (*body)(struct ft_text line, void *data), void *data);
 
 /* Whether RAW is one text in double quotes and nothing else. */
-bool ft_shell_quoted(struct ft_text raw);
+bool ft_shell_is_quoted(struct ft_text raw);
 
 /* Remember NAME as what WORD, a "NAME=...", has behind its '='; as not known where WORD is NULL. */
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word);

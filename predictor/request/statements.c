@@ -100,7 +100,7 @@ static char next_byte(struct ft_text rest)
   return rest.at == rest.end ? '\0' : ft_text_starts(rest, "==") ? ' ' : *rest.at;
 }
 
-void ft_statements_take(struct ft_statements *s, struct ft_text line)
+void ft_statements_add_line(struct ft_statements *s, struct ft_text line)
 {
   static const char *const imports[] = { "import",  "from",    "using",  "library",
                                          "require", "include", "source", NULL };

@@ -31,7 +31,7 @@ struct ft_statements {
 bool ft_names_program(const char *name);
 
 /* Take a LINE of statements: import x; library(x); f(...). */
-void ft_statements_take(struct ft_statements *statements, struct ft_text line);
+void ft_statements_add_line(struct ft_statements *statements, struct ft_text line);
 
 /*
  * A hash of STATEMENTS; 0: they have no name. WHOLE: modules and calls count, as in a line for

@@ -141,7 +141,7 @@ static void add_pattern(struct walk *w, int parent, const char *pattern)
     closedir(directory);
 }
 
-int ft_tree_directory(int directory, const char *path, double deadline, double *bytes)
+int ft_tree_add_directory(int directory, const char *path, double deadline, double *bytes)
 {
   struct walk w = { .deadline = deadline };
 
@@ -152,7 +152,7 @@ int ft_tree_directory(int directory, const char *path, double deadline, double *
   return 1;
 }
 
-int ft_tree_pattern(int directory, const char *pattern, double deadline, double *bytes)
+int ft_tree_add_pattern(int directory, const char *pattern, double deadline, double *bytes)
 {
   struct walk w = { .deadline = deadline };
 

@@ -12,13 +12,13 @@ enum { FT_TREE_ENTRIES = 100000 };
  * not known: DEADLINE (ft_io_monotonic) or FT_TREE_ENTRIES came first, or something could not be
  * read.
  */
-int ft_tree_directory(int directory, const char *path, double deadline, double *bytes);
+int ft_tree_add_directory(int directory, const char *path, double deadline, double *bytes);
 
 /*
  * Adds to *BYTES the sizes of the regular files, through links, and directories that PATTERN names
  * as a shell expands it: "*", "?" and "[...]" within a component. Returns 1; 0 where it names none;
  * -1 as above.
  */
-int ft_tree_pattern(int directory, const char *pattern, double deadline, double *bytes);
+int ft_tree_add_pattern(int directory, const char *pattern, double deadline, double *bytes);
 
 #endif

@@ -43,7 +43,7 @@ static bool name_run(const char *manager, struct ft_text name, struct ft_workflo
   if (!name_task(manager, name, out))
     return false;
   memcpy(given, out->name, sizeof given);
-  ft_normalise_name(given, out->name, sizeof out->name);
+  ft_script_normalise_name(given, out->name, sizeof out->name);
   return true;
 }
 
@@ -147,7 +147,7 @@ static bool of_snakemake(const struct ft_command *c, struct ft_workflow *out)
 /* The last folder of PATH that is no pattern as "%j", nor an identifier. */
 static struct ft_text own_folder(const char *path)
 {
-  struct ft_text rest = { path, path + ft_workflow_folder(path) };
+  struct ft_text rest = { path, path + ft_workflow_directory_length(path) };
 
   for (;;) {
     const char *slash = memrchr(rest.at, '/', ft_text_left(&rest));
@@ -160,7 +160,7 @@ static struct ft_text own_folder(const char *path)
 }
 
 /* What runs a pickled function: the user's name for the job, else the folder of its records. */
-static bool of_function(const struct ft_command *c, const struct ft_parts *parts,
+static bool of_function(const struct ft_command *c, const struct ft_command_parts *parts,
                         const char *job_name, struct ft_workflow *out)
 {
   const char *folder = parts->script + 1 < c->count ? c->word[parts->script + 1].text : "";
@@ -188,7 +188,7 @@ bool ft_workflow_of_path(const char *path, struct ft_workflow *out)
   static const char call[] = "/call-";
   const char *at = strstr(path, call), *last = NULL;
 
-  if (!at || at - path < FT_UUID_LENGTH || !ft_normalise_is_uuid(ft_text_from(at - FT_UUID_LENGTH)))
+  if (!at || at - path < FT_UUID_LENGTH || !ft_script_is_uuid(ft_text_from(at - FT_UUID_LENGTH)))
     return false;
   /* of a workflow in a workflow the inner call is the task */
   for (; at; at = strstr(at + 1, call))
@@ -208,13 +208,13 @@ static bool of_cromwell_name(const char *job_name, struct ft_workflow *out)
   return ft_text_skip(&name, "_") && name_task(cromwell, name, out);
 }
 
-bool ft_workflow_of_command(const struct ft_command *c, const struct ft_parts *parts,
+bool ft_workflow_of_command(const struct ft_command *c, const struct ft_command_parts *parts,
                             const char *job_name, struct ft_workflow *out)
 {
   const char *script = ft_workflow_script(c, parts);
   char base[FT_BASE_NAME];
 
-  (void)ft_word_base(&c->word[parts->script], base);
+  (void)ft_word_base_name(&c->word[parts->script], base);
   if (strcmp(base, snakemake) == 0)
     return of_snakemake(c, out);
   if (strcmp(base, "_toil_worker") == 0)
@@ -230,7 +230,7 @@ bool ft_workflow_of_command(const struct ft_command *c, const struct ft_parts *p
 /* ---- what is known of a task's inputs ---- */
 
 /* "align:sample=A,n=5" */
-static void take_wildcards(const char *job, struct ft_found *found)
+static void take_wildcards(const char *job, struct ft_feature_set *found)
 {
   struct ft_text rest = ft_text_from(job), piece, name;
   char key[48], value[64];
@@ -240,7 +240,7 @@ static void take_wildcards(const char *job, struct ft_found *found)
   while (ft_text_until(&rest, ',', &piece))
     if (ft_text_until(&piece, '=', &name) && ft_text_copy(name, key, sizeof key) &&
         ft_text_copy(piece, value, sizeof value))
-      ft_found_choice(found, key, value);
+      ft_feature_set_add_choice(found, key, value);
 }
 
 /* Snakemake's own folder, where it leaves marks for its jobs, is no input. */
@@ -258,7 +258,7 @@ static bool tells_of_first(const struct ft_command *c)
   return false;
 }
 
-static void snakemake_features(const struct ft_command *c, struct ft_found *found)
+static void snakemake_features(const struct ft_command *c, struct ft_feature_set *found)
 {
   size_t first, count = words_behind(c, "--target-jobs", &first);
 
@@ -270,11 +270,11 @@ static void snakemake_features(const struct ft_command *c, struct ft_found *foun
   count = words_behind(c, "--wait-for-files", &first);
   for (size_t i = first; i < first + count; i++)
     if (!is_own(c->word[i].text))
-      ft_found_file(found, c->word[i].text);
+      ft_feature_set_add_file(found, c->word[i].text);
 }
 
 /* Inputs are staged as links, or as copies: ln -s SOURCE NAME. */
-static void staged_features(const struct ft_command *c, struct ft_found *found)
+static void staged_features(const struct ft_command *c, struct ft_feature_set *found)
 {
   size_t at = 1;
 
@@ -283,27 +283,27 @@ static void staged_features(const struct ft_command *c, struct ft_found *found)
   while (at < c->count && c->word[at].text[0] == '-')
     at++;
   if (at + 2 == c->count && !c->word[at].unknown)
-    ft_found_file(found, c->word[at].text);
+    ft_feature_set_add_file(found, c->word[at].text);
 }
 
-void ft_workflow_features(const struct ft_workflow *task, const struct ft_command *c,
-                          const struct ft_parts *parts, struct ft_found *found)
+void ft_workflow_add_features(const struct ft_workflow *task, const struct ft_command *c,
+                              const struct ft_command_parts *parts, struct ft_feature_set *found)
 {
   if (task->manager == snakemake)
     snakemake_features(c, found);
   else if (task->manager == nextflow)
     staged_features(c, found);
   else if (task->manager == dask && parts)
-    ft_found_arguments(found, c, parts, false);
+    ft_feature_set_add_arguments(found, c, parts, false);
 }
 
-const char *ft_workflow_script(const struct ft_command *c, const struct ft_parts *parts)
+const char *ft_workflow_script(const struct ft_command *c, const struct ft_command_parts *parts)
 {
   const struct ft_word *word = &c->word[parts->script];
   char base[FT_BASE_NAME];
 
   if (word->unknown || parts->statements ||
-      ft_interpreter(ft_word_base(&c->word[parts->program], base)) != FT_INTERPRETER_SHELL)
+      ft_interpreter(ft_word_base_name(&c->word[parts->program], base)) != FT_INTERPRETER_SHELL)
     return NULL;
   return ft_string_ends(word->text, "/.command.sh") ||
                  ft_string_ends(word->text, "/execution/script")
@@ -311,14 +311,14 @@ const char *ft_workflow_script(const struct ft_command *c, const struct ft_parts
              : NULL;
 }
 
-size_t ft_workflow_folder(const char *path)
+size_t ft_workflow_directory_length(const char *path)
 {
   for (const char *p = path; (p = strchr(p, '/')); p++) {
     const char *rest = p + 1 + HASH_START + 1;
     bool hashed = hex_digits(p + 1, HASH_START) == HASH_START && rest[-1] == '/' &&
                   hex_digits(rest, HASH_REST) == HASH_REST;
 
-    if (hashed || ft_normalise_is_uuid(ft_text_from(p + 1)))
+    if (hashed || ft_script_is_uuid(ft_text_from(p + 1)))
       return (size_t)(p - path);
   }
   return strlen(path);

@@ -29,7 +29,7 @@ bool ft_workflow_of_job(struct ft_text script, const char *job_name, struct ft_w
  * Find the task that COMMAND runs for its workflow manager. JOB_NAME (NULL: none) names it where
  * the command does not. Returns false, and leaves OUT alone, for any other command.
  */
-bool ft_workflow_of_command(const struct ft_command *command, const struct ft_parts *parts,
+bool ft_workflow_of_command(const struct ft_command *command, const struct ft_command_parts *parts,
                             const char *job_name, struct ft_workflow *out);
 
 /* Find the call in a PATH of Cromwell's: ".../UUID/call-NAME/...". Returns as above. */
@@ -37,16 +37,17 @@ bool ft_workflow_of_path(const char *path, struct ft_workflow *out);
 
 /* Add to FOUND what COMMAND, a manager's own, tells of the inputs of TASK. PARTS: which program it
  * runs, NULL: not known. */
-void ft_workflow_features(const struct ft_workflow *task, const struct ft_command *command,
-                          const struct ft_parts *parts, struct ft_found *found);
+void ft_workflow_add_features(const struct ft_workflow *task, const struct ft_command *command,
+                              const struct ft_command_parts *parts, struct ft_feature_set *found);
 
 /*
  * The path of the script that a manager has written for its task and that COMMAND runs:
  * Nextflow's .command.sh, Cromwell's execution/script. NULL: it runs none.
  */
-const char *ft_workflow_script(const struct ft_command *command, const struct ft_parts *parts);
+const char *ft_workflow_script(const struct ft_command *command,
+                               const struct ft_command_parts *parts);
 
 /* How many bytes of PATH come before the folders that a manager makes for one task alone. */
-size_t ft_workflow_folder(const char *path);
+size_t ft_workflow_directory_length(const char *path);
 
 #endif

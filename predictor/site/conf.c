@@ -105,7 +105,7 @@ static void on_error(cfg_t *cfg, const char *format, va_list ap)
   parse.failed = true;
   (void)vsnprintf(text, sizeof text, format, ap);
   if (strchr(text, '\n'))
-    line = ft_conf_begin(parse.text, line);
+    line = ft_conf_quote_start_line(parse.text, line);
   for (char *p = text; *p; p++)
     if ((unsigned char)*p < ' ' || *p == 0x7f)
       *p = '?';
@@ -114,7 +114,7 @@ static void on_error(cfg_t *cfg, const char *format, va_list ap)
     (void)ft_string_copy("expected a value or \"}\" before the end of the file", text, sizeof text);
   } else if (strcmp(text, "premature end of file") == 0 ||
              strcmp(text, "unterminated string constant") == 0) {
-    line = ft_conf_open(parse.text);
+    line = ft_conf_unterminated_line(parse.text);
     (void)ft_string_copy("a quoted text begins here and never ends", text, sizeof text);
   } else if (line < cfg->line) {
     (void)ft_string_copy("a quoted text that begins here runs over the end of the line: is its "
@@ -147,13 +147,13 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
     cfg_error(cfg, "memory_rule: expected auto, none, rss, pss or cgroup, not \"%s\"", text);
     return -1;
   case KEY_BYTES:
-    if (ft_units_bytes(ft_text_from(text), FT_MIB, &bytes) && (double)bytes >= key->low &&
+    if (ft_units_parse_bytes(ft_text_from(text), FT_MIB, &bytes) && (double)bytes >= key->low &&
         (double)bytes <= key->high)
       return 0;
     cfg_error(cfg, "%s: expected a size such as 100M or 4G, not \"%s\"", key->name, text);
     return -1;
   case KEY_PERIOD:
-    if (ft_units_period(ft_text_from(text), &seconds) &&
+    if (ft_units_parse_period(ft_text_from(text), &seconds) &&
         (seconds == 0 || (seconds >= key->low && seconds <= key->high)))
       return 0;
     cfg_error(cfg,
@@ -303,7 +303,7 @@ static uint64_t bytes_of(cfg_t *cfg, const char *key)
 {
   uint64_t bytes = 0;
 
-  (void)ft_units_bytes(ft_text_from(cfg_getstr(cfg, key)), FT_MIB, &bytes);
+  (void)ft_units_parse_bytes(ft_text_from(cfg_getstr(cfg, key)), FT_MIB, &bytes);
   return bytes;
 }
 
@@ -420,7 +420,7 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
   cfg = cfg_init(options, CFGF_NONE);
   length = text.length;
   if (ft_buf_printf(&text, "\n%s = true\n", END_MARK) == 0) {
-    ft_conf_blank(text.data, length);
+    ft_conf_blank_comments(text.data, length);
     stream = fmemopen(text.data, text.length, "r");
   }
   if (!cfg || !stream || !(cfg->filename = strdup(path))) {
@@ -442,7 +442,7 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
   if (status == CFG_SUCCESS && !cfg_size(cfg, END_MARK)) {
     status = CFG_PARSE_ERROR;
     ft_error_set(err, "%s: line %d: a comment begins here and never ends", path,
-                 ft_conf_open(parse.text));
+                 ft_conf_unterminated_line(parse.text));
   } else if (status != CFG_SUCCESS && !parse.failed) {
     ft_error_set(err, "%s: line %d: cannot be understood", path, cfg->line);
   }
@@ -506,7 +506,7 @@ static void read_numbers(cfg_t *cfg, struct ft_config *config)
   if (SET(cfg, "max_runs"))
     config->max_runs = (uint64_t)cfg_getint(cfg, "max_runs");
   if (SET(cfg, "max_age"))
-    (void)ft_units_period(ft_text_from(cfg_getstr(cfg, "max_age")), &config->max_age_seconds);
+    (void)ft_units_parse_period(ft_text_from(cfg_getstr(cfg, "max_age")), &config->max_age_seconds);
   if (SET(cfg, "max_apps"))
     config->max_apps = (uint64_t)cfg_getint(cfg, "max_apps");
   if (SET(cfg, "user_apps"))

@@ -64,7 +64,7 @@ static bool next_span(struct ft_text *text, struct span *out)
   return false;
 }
 
-void ft_conf_blank(char *text, size_t length)
+void ft_conf_blank_comments(char *text, size_t length)
 {
   struct ft_text rest = ft_text_of(text, length);
   struct span span;
@@ -80,7 +80,7 @@ void ft_conf_blank(char *text, size_t length)
   }
 }
 
-int ft_conf_open(struct ft_text text)
+int ft_conf_unterminated_line(struct ft_text text)
 {
   struct ft_text rest = text;
   struct span span;
@@ -90,7 +90,7 @@ int ft_conf_open(struct ft_text text)
   return ft_conf_line(text, span.by ? span.from : text.end);
 }
 
-int ft_conf_begin(struct ft_text text, int line)
+int ft_conf_quote_start_line(struct ft_text text, int line)
 {
   const char *counted = text.at;
   struct ft_text rest = text;

@@ -10,16 +10,16 @@
 
 /* Put blanks for the comments of TEXT, but for one that never ends: libconfuse 3.3 takes each for a
  * line or two more than it has. */
-void ft_conf_blank(char *text, size_t length);
+void ft_conf_blank_comments(char *text, size_t length);
 
 /* In which line AT is. */
 int ft_conf_line(struct ft_text text, const char *at);
 
 /* Where the quoted text or the comment begins that never ends; the last line where all do. */
-int ft_conf_open(struct ft_text text);
+int ft_conf_unterminated_line(struct ft_text text);
 
 /* Where a quoted text begins, in a TEXT without comments, that runs over ends of lines into LINE;
  * LINE where none does. */
-int ft_conf_begin(struct ft_text text, int line);
+int ft_conf_quote_start_line(struct ft_text text, int line);
 
 #endif

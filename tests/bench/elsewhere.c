@@ -103,7 +103,7 @@ static void count_line(const char *line, void *data)
 static void measure(int state_fd, const char *list, const char *what)
 {
   static struct ft_placement_evidence evidence;
-  static struct ft_placement elsewhere;
+  static struct ft_placement placement;
   static double took[TURNS], reading[TURNS];
   static ft_submission s = { .app = "app" };
   static ft_site site = { .default_partition = "p0" };
@@ -115,16 +115,16 @@ static void measure(int state_fd, const char *list, const char *what)
   for (int i = 0; i < TURNS; i++) {
     double begin = ft_io_monotonic(), read;
 
-    if (ft_placement_find(state_fd, &site, getuid(), &s, list, &evidence, &err) < 0)
+    if (ft_placement_read(state_fd, &site, getuid(), &s, list, &evidence, &err) < 0)
       fail(err.text);
     read = ft_io_monotonic();
-    ft_placement_look(&q, &elsewhere);
-    ft_placement_choose(&q, &elsewhere, FT_PLACEMENT_GOAL_FASTEST, "p0,p1,p2", true, &choice);
-    ft_placement_table(&q, &elsewhere, count_line, &bytes);
+    ft_placement_evaluate(&q, &placement);
+    ft_placement_choose(&q, &placement, FT_PLACEMENT_GOAL_FASTEST, "p0,p1,p2", true, &choice);
+    ft_placement_table(&q, &placement, count_line, &bytes);
     took[i] = 1e6 * (ft_io_monotonic() - begin);
     reading[i] = 1e6 * (read - begin);
   }
-  if (!elsewhere.place_count || !choice.line[0])
+  if (!placement.place_count || !choice.line[0])
     fail("nothing was told");
   printf("%s: %.0f us, of it reading %.0f us; the table has %zu bytes\n", what,
          ft_sort_median(took, TURNS), ft_sort_median(reading, TURNS), bytes / TURNS);

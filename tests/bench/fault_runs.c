@@ -314,14 +314,10 @@ static int stream(struct stream *s, size_t at_once)
 static const struct {
   const char *end;
   enum ft_record record;
-} kinds[] = { { ".model", FT_RECORD_MODEL },
-              { ".perf", FT_RECORD_PERFORMANCE },
-              { ".kin", FT_RECORD_KIN },
-              { ".obs", FT_RECORD_OBSERVATION },
-              { ".part", FT_RECORD_OBSERVATION },
-              { "/site", FT_RECORD_SITE },
-              { "/apps", FT_RECORD_APPS },
-              { "/gpus", FT_RECORD_GPUS },
+} kinds[] = { { ".model", FT_RECORD_MODEL },        { ".perf", FT_RECORD_PERFORMANCE },
+              { ".kin", FT_RECORD_SIMILAR_APPS },   { ".obs", FT_RECORD_OBSERVATION },
+              { ".part", FT_RECORD_OBSERVATION },   { "/site", FT_RECORD_SITE },
+              { "/apps", FT_RECORD_APPS },          { "/gpus", FT_RECORD_GPUS },
               { "/platforms", FT_RECORD_PLATFORMS } };
 
 static bool damaged;

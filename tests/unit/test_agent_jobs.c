@@ -552,14 +552,14 @@ static void an_element_of_an_array_has_its_own_features(void **state)
 
   (void)state;
   s.features_count = 2;
-  s.features[0] = (ft_feature){ .name = "n", .category = "%a0", .per_element = true };
+  s.features[0] = (ft_feature){ .name = "n", .category = "%a0", .per_task = true };
   s.features[1] = (ft_feature){ .name = "k", .has_number = true, .number = 3 };
-  s.elements[0].index_count = s.elements[0].value_count = 2;
-  s.elements[0].index[0] = 4;
-  s.elements[0].index[1] = 6;
-  s.elements[0].value[0] = 100;
-  s.elements[0].value[1] = 200;
-  (void)ft_string_copy("input_bytes", s.elements[0].feature, sizeof s.elements[0].feature);
+  s.task_values[0].index_count = s.task_values[0].value_count = 2;
+  s.task_values[0].index[0] = 4;
+  s.task_values[0].index[1] = 6;
+  s.task_values[0].value[0] = 100;
+  s.task_values[0].value[1] = 200;
+  (void)ft_string_copy("input_bytes", s.task_values[0].feature, sizeof s.task_values[0].feature);
   s.has_decision = s.decision.has_p50_bytes = true;
   s.decision.p50_bytes = 600;
   s.tasks = (ft_task_predictions){ .index_count = 2,

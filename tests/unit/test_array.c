@@ -103,8 +103,8 @@ static const char *element(const uint32_t *index)
 
   text[0] = '\0';
   memcpy(features, out.features, sizeof features);
-  ft_features_of_element(features, &count, COUNT_OF(features),
-                         out.elements, out.elements_count, index);
+  ft_features_of_task(features, &count, COUNT_OF(features), out.task_values, out.task_values_count,
+                      index);
   for (size_t i = 0; i < count; i++)
     used += (size_t)(features[i].has_number
                          ? snprintf(text + used, sizeof text - used, "%s%s=%.12g", i ? " " : "",
@@ -161,18 +161,19 @@ static void a_record_goes_there_and_back(void **state)
 
   (void)state;
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-9");
-  out.elements_count = 1;
-  (void)ft_string_copy("input_bytes", out.elements[0].feature, sizeof out.elements[0].feature);
-  for (uint32_t i = 0; i < COUNT_OF(out.elements[0].index); i++) {
-    out.elements[0].index[out.elements[0].index_count++] = 3900000 + i;
-    out.elements[0].value[out.elements[0].value_count++] = 1e9F * (float)i;
+  out.task_values_count = 1;
+  (void)ft_string_copy("input_bytes", out.task_values[0].feature,
+                       sizeof out.task_values[0].feature);
+  for (uint32_t i = 0; i < COUNT_OF(out.task_values[0].index); i++) {
+    out.task_values[0].index[out.task_values[0].index_count++] = 3900000 + i;
+    out.task_values[0].value[out.task_values[0].value_count++] = 1e9F * (float)i;
   }
   ft_buf_init(&text, FT_LIMIT_ENVIRONMENT);
   assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
   assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &err), 0);
   assert_memory_equal(&again, &out, sizeof out);
   ft_buf_free(&text);
-  out.elements[0].index[5] = 1;
+  out.task_values[0].index[5] = 1;
   assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
   assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &again, &err), -1);
   ft_buf_free(&text);
@@ -185,8 +186,10 @@ static void the_fullest_record_fits_its_packet(void **state)
   ft_submission *s = &out;
 
   (void)state;
-  *s = (ft_submission){ .schema = FT_SCHEMA, .has_request = true, .has_decision = true,
-                        .elements_count = COUNT_OF(s->elements) };
+  *s = (ft_submission){ .schema = FT_SCHEMA,
+                        .has_request = true,
+                        .has_decision = true,
+                        .task_values_count = COUNT_OF(s->task_values) };
 #define FILL(field) memset(field, 'x', sizeof field - 1)
   FILL(s->app);
   FILL(s->job_name);
@@ -199,18 +202,18 @@ static void the_fullest_record_fits_its_packet(void **state)
   FILL(s->request.container);
   FILL(s->decision.reason);
   FILL(s->decision.method);
-  for (size_t i = 0; i < COUNT_OF(s->elements); i++)
-    FILL(s->elements[i].feature);
+  for (size_t i = 0; i < COUNT_OF(s->task_values); i++)
+    FILL(s->task_values[i].feature);
   for (s->features_count = 0; s->features_count < COUNT_OF(s->features); s->features_count++) {
     ft_feature *f = &s->features[s->features_count];
 
-    *f = (ft_feature){ .per_element = true };
+    *f = (ft_feature){ .per_task = true };
     FILL(f->name);
     FILL(f->category);
   }
 #undef FILL
-  for (uint32_t i = 0; i < COUNT_OF(s->elements[0].index); i++) {
-    ft_elements *e = &s->elements[i % COUNT_OF(s->elements)];
+  for (uint32_t i = 0; i < COUNT_OF(s->task_values[0].index); i++) {
+    ft_task_values *e = &s->task_values[i % COUNT_OF(s->task_values)];
 
     e->index[e->index_count++] = 4000001 - 384 + i;
     e->value[e->value_count++] = 1;
@@ -514,7 +517,7 @@ static void each_feature_of_such_files_is_told(void **state)
     assert_int_equal(ft_io_write_file(fd, names[i], texts[i], strlen(texts[i]), 0600, &err), 0);
   assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
   ft_describe_files(&files, folder, "1-2", ft_io_monotonic() + 10, &out);
-  assert_int_equal(out.elements_count, 3);
+  assert_int_equal(out.task_values_count, 3);
   assert_string_equal(element(&one), "input_bytes=5 input_lines=2 genomes=7");
   assert_string_equal(element(&two), "input_bytes=9 input_lines=1 genomes=9");
   /* of a long list the elements that are looked at are shared out, so that the record holds them */
@@ -531,12 +534,14 @@ static void the_largest_files_are_among_those_estimated(void **state)
   bool smallest = false, largest = false;
 
   (void)state;
-  out = (ft_submission){ .elements_count = 1 };
+  out = (ft_submission){ .task_values_count = 1 };
   for (uint32_t i = 0; i < 300; i++) {
-    out.elements[0].index[out.elements[0].index_count++] = i;
-    out.elements[0].value[out.elements[0].value_count++] = i == 117 ? 1e9F : i == 204 ? 1 : 1000;
+    out.task_values[0].index[out.task_values[0].index_count++] = i;
+    out.task_values[0].value[out.task_values[0].value_count++] = i == 117   ? 1e9F
+                                                                 : i == 204 ? 1
+                                                                            : 1000;
   }
-  count = ft_array_choose("0-299", &out, index, COUNT_OF(index));
+  count = ft_array_select_tasks("0-299", &out, index, COUNT_OF(index));
   assert_true(count > 8 && count <= COUNT_OF(index));
   for (size_t i = 0; i < count; i++) {
     smallest |= index[i] == 204;
@@ -544,13 +549,13 @@ static void the_largest_files_are_among_those_estimated(void **state)
     assert_true(!i || index[i] > index[i - 1]);
   }
   assert_true(smallest && largest);
-  assert_int_equal(ft_array_choose("0-9", &out, index, COUNT_OF(index)), 10);
+  assert_int_equal(ft_array_select_tasks("0-9", &out, index, COUNT_OF(index)), 10);
   /* of two features the largest of each */
-  out.elements[1] = out.elements[0];
-  out.elements[1].value[117] = 1000;
-  out.elements[1].value[42] = 1e9F;
-  out.elements_count = 2;
-  count = ft_array_choose("0-299", &out, index, COUNT_OF(index));
+  out.task_values[1] = out.task_values[0];
+  out.task_values[1].value[117] = 1000;
+  out.task_values[1].value[42] = 1e9F;
+  out.task_values_count = 2;
+  count = ft_array_select_tasks("0-299", &out, index, COUNT_OF(index));
   assert_true(count > 8 && count <= COUNT_OF(index));
   largest = smallest = false;
   for (size_t i = 0; i < count; i++) {
@@ -629,7 +634,7 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
   describe("./x --n $SLURM_ARRAY_TASK_ID\n", "1-10");
   ft_policy_resolve(NULL, NULL, NULL, NULL, &policy);
   policy.round_bytes = 1 << 20;
-  elements.count = ft_array_choose("1-10", &out, elements.index, FT_ARRAY_ESTIMATES);
+  elements.count = ft_array_select_tasks("1-10", &out, elements.index, FT_ARRAY_ESTIMATES);
   assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 10);
   largest = ft_decide_largest(&elements, &policy);
@@ -669,7 +674,7 @@ static void elements_that_do_not_differ_are_estimated_once(void **state)
 
   (void)state;
   describe("./x --n 3\n", NULL);
-  elements.count = ft_array_choose("0-3999999", &out, elements.index, FT_ARRAY_ESTIMATES);
+  elements.count = ft_array_select_tasks("0-3999999", &out, elements.index, FT_ARRAY_ESTIMATES);
   assert_int_equal(elements.count, FT_ARRAY_ESTIMATES);
   assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), 0);
   assert_int_equal(elements.count, 1);
@@ -679,7 +684,7 @@ static void elements_that_do_not_differ_are_estimated_once(void **state)
 
 /* ---- what each task is told ---- */
 
-static struct ft_known known;
+static struct ft_submission_knowledge known;
 static struct ft_submission_decision decided;
 
 /* RUNS of the app "x", whose peak is 20 MiB a unit of "n". */
@@ -719,12 +724,12 @@ static double decide_array(const char *script, const char *array)
   describe(script, array);
   out.request.array_tasks = ft_array_count(array);
   known.evidence.elements.count =
-      ft_array_choose(array, &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
+      ft_array_select_tasks(array, &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
   assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
                                        &known.evidence.facts));
   ft_submission_decide(&question, &decided);
   begun = clock();
-  ft_tasks_note(&decided, &known, &out, array, &out.tasks);
+  ft_task_predictions_fill(&decided, &known, &out, array, &out.tasks);
   return (double)(clock() - begun) / CLOCKS_PER_SEC;
 }
 
@@ -738,7 +743,7 @@ static double median_of(uint32_t index)
   assert_int_equal(ft_submission_to_text(&out, &text, &err), 0);
   assert_int_equal(ft_submission_from_text(ft_buf_text(&text), &carried, &err), 0);
   ft_buf_free(&text);
-  ft_prediction_of_element(&carried, &index);
+  ft_prediction_of_task(&carried, &index);
   return carried.decision.has_p50_bytes ? carried.decision.p50_bytes : 0;
 }
 
@@ -781,28 +786,28 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
   print_message("# 4000001 equal tasks: %.0f us\n", 1e6 * took);
   /* a list of two, which a thousand tasks take turns in */
   (void)decide_array("./x --n 40\n", "0-299");
-  out.elements_count = 1;
-  (void)ft_string_copy("n", out.elements[0].feature, sizeof out.elements[0].feature);
+  out.task_values_count = 1;
+  (void)ft_string_copy("n", out.task_values[0].feature, sizeof out.task_values[0].feature);
   out.features_count = 0;
   for (uint32_t i = 0; i < 300; i++) {
-    out.elements[0].index[out.elements[0].index_count++] = i;
-    out.elements[0].value[out.elements[0].value_count++] = i % 2 ? 100 : 900;
+    out.task_values[0].index[out.task_values[0].index_count++] = i;
+    out.task_values[0].value[out.task_values[0].value_count++] = i % 2 ? 100 : 900;
   }
   known.evidence.elements.count =
-      ft_array_choose("0-299", &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
+      ft_array_select_tasks("0-299", &out, known.evidence.elements.index, FT_ARRAY_ESTIMATES);
   assert_true(ft_model_lookup_evaluate(&known.evidence.model, &out, &known.policy, &known.evidence,
                                        &known.evidence.facts));
   decided.question.elements = &known.evidence.elements;
-  ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
+  ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 300);
   assert_int_equal(out.tasks.p50_bytes_count, 2);
   assert_true(median_of(7) < 0.2 * median_of(8));
   /* those whose file nobody looked at have none, and of a very long array the others do */
-  out.elements[0].index_count = out.elements[0].value_count = 200;
-  ft_tasks_note(&decided, &known, &out, "0-299", &out.tasks);
+  out.task_values[0].index_count = out.task_values[0].value_count = 200;
+  ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 200);
   assert_true(median_of(250) == 0);
-  ft_tasks_note(&decided, &known, &out, "0-99999", &out.tasks);
+  ft_task_predictions_fill(&decided, &known, &out, "0-99999", &out.tasks);
   assert_int_equal(out.tasks.index_count, 200);
 }
 
@@ -826,7 +831,7 @@ static void predictions_shrink_until_they_fit(void **state)
     fewest = out.tasks.index_count;
     if (!attempt)
       print_message("# %zu bytes in the environment\n", text.length);
-  } while (ft_tasks_shrink(&out.tasks, ++attempt));
+  } while (ft_task_predictions_shrink(&out.tasks, ++attempt));
   assert_int_equal(out.tasks.index_count, 1);
   assert_true(attempt < 20);
   ft_buf_free(&text);

@@ -158,7 +158,7 @@ static void each_release_shows_the_same_cluster(void **state)
     assert_int_equal(config.def_mem_bytes, 1000 * FT_MIB);
     assert_true(p[0].is_default && !p[0].exclusive && p[0].def_per_cpu);
     assert_int_equal(p[0].def_mem_bytes, 512 * FT_MIB);
-    assert_true(p[0].max_seconds == 3600 && p[0].most_nodes == 2 && !p[0].restricted);
+    assert_true(p[0].max_seconds == 3600 && p[0].max_nodes == 2 && !p[0].restricted);
     assert_int_equal(p[0].nodes_count, 2);
     assert_int_equal(p[0].nodes[0].mem_bytes, 4000 * FT_MIB);
     assert_int_equal(p[0].nodes[1].cpus, 8);
@@ -344,7 +344,7 @@ static void kinds_of_nodes_are_counted(void **state)
   assert_int_equal(p[0].nodes_count, 2);
   assert_int_equal(p[0].nodes[0].mem_bytes, 4000 * FT_MIB);
   assert_string_equal(p[0].nodes[0].gres, "gpu:a100:2,gpu:a100_1g.5gb:7");
-  assert_false(p[0].nodes[0].gres_cut);
+  assert_false(p[0].nodes[0].gres_truncated);
   /* MemSpecLimit is Slurm's own */
   assert_int_equal(p[0].nodes[1].mem_bytes, 7500 * FT_MIB);
   assert_int_equal(p[0].nodes[1].cpus, 8);
@@ -386,7 +386,7 @@ static void typed_gres_of_all_nodes_are_the_partitions(void **state)
                    0);
   /* what finds no room is known to be there */
   assert_string_equal(p[0].nodes[0].gres, "x:1");
-  assert_true(p[0].nodes[0].gres_cut && !p[0].nodes[1].gres_cut);
+  assert_true(p[0].nodes[0].gres_truncated && !p[0].nodes[1].gres_truncated);
   assert_int_equal(p[0].gres_count, 24);
   assert_string_equal(p[0].gres[0].name, "gpu:a100_1g.5gb");
   assert_int_equal(p[0].gres[0].count, 7);
@@ -475,7 +475,7 @@ static void what_is_free_is_counted(void **state)
   assert_true(p[0].default_seconds == 0 && p[1].default_seconds == 1800);
   assert_true(!p[0].restricted && p[1].restricted && !p[0].restrictions_count);
   assert_true(p[1].restrictions[0].by > FT_RESTRICTS_OTHER && p[1].restrictions[0].names[0]);
-  assert_true(p[0].most_nodes == 4 && p[1].most_nodes == 1);
+  assert_true(p[0].max_nodes == 4 && p[1].max_nodes == 1);
   assert_true(p[0].has_idle_nodes && p[0].has_idle_cpus);
   assert_int_equal(p[0].idle_nodes, 1);
   /* 4 of n1, of 6 that jobs may have, and n2's; neither the drained nor the silent node's */
@@ -486,7 +486,7 @@ static void what_is_free_is_counted(void **state)
   assert_int_equal(p[0].nodes[0].idle_cpus, 4);
   assert_int_equal(p[0].nodes[1].idle_cpus, 4);
   assert_int_equal(p[0].nodes[1].idle_nodes, 1);
-  assert_true(p[0].nodes[1].has_most_idle_cpus && p[0].nodes[1].most_idle_cpus == 4);
+  assert_true(p[0].nodes[1].has_max_idle_cpus && p[0].nodes[1].max_idle_cpus == 4);
   /* one of three is drained; one that is silent may be back any moment */
   assert_true(p[0].nodes[1].has_down_nodes && p[0].nodes[1].down_nodes == 1);
   assert_true(p[1].nodes[1].has_down_nodes && p[1].nodes[1].down_nodes == 0);

@@ -47,7 +47,7 @@ static void what_no_node_has_is_left_out(void **state)
     { "[", true },
     { "*", true },
   };
-  ft_node_kind kind = { .has_features = true, .features = "a,b,c-1" };
+  ft_node_type kind = { .has_features = true, .features = "a,b,c-1" };
   char longest[4096];
 
   (void)state;
@@ -63,7 +63,7 @@ static void what_no_node_has_is_left_out(void **state)
 
 static void what_is_not_known_is_not_left_out(void **state)
 {
-  ft_node_kind kind = { .has_features = false };
+  ft_node_type kind = { .has_features = false };
 
   (void)state;
   assert_true(ft_constraint_allows("d", &kind));
@@ -100,17 +100,17 @@ static void resources_are_of_a_name_a_type_and_a_count(void **state)
     { "gpu:a100:h100:1", true },
     { "gpu:a100:2:1", true },
   };
-  ft_node_kind kind = { .gres = "gpu:a100:2,gpu:a100_1g.5gb:7,shard:4,nvme" };
+  ft_node_type kind = { .gres = "gpu:a100:2,gpu:a100_1g.5gb:7,shard:4,nvme" };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     if (ft_gres_allows(cases[i].gres, &kind) != cases[i].allowed)
       fail_msg("\"%s\"", cases[i].gres);
   /* where the list was cut nothing is missing for certain */
-  kind.gres_cut = true;
+  kind.gres_truncated = true;
   assert_true(ft_gres_allows("gpu:h100", &kind));
-  assert_true(ft_gpu_request_allow(
-      &(struct ft_gpu_request_asked){ .value = { [FT_GPU_REQUEST_NODE] = "h100:1" } }, 1, &kind));
+  assert_true(ft_gpu_request_fits_node(
+      &(struct ft_gpu_request){ .value = { [FT_GPU_OPTION_NODE] = "h100:1" } }, 1, &kind));
 }
 
 int main(void)

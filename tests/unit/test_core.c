@@ -44,7 +44,7 @@ static void bytes_as_slurm_writes_them(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     uint64_t bytes = 0;
 
-    if (ft_units_bytes(ft_text_from(cases[i].text), FT_MIB, &bytes) != cases[i].good ||
+    if (ft_units_parse_bytes(ft_text_from(cases[i].text), FT_MIB, &bytes) != cases[i].good ||
         bytes != cases[i].bytes)
       fail_msg("'%s' gave %llu", cases[i].text, (unsigned long long)bytes);
   }
@@ -63,7 +63,7 @@ static void durations_as_slurm_writes_them(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     double seconds = -1;
-    bool good = ft_units_seconds(ft_text_from(cases[i].text), &seconds);
+    bool good = ft_units_parse_seconds(ft_text_from(cases[i].text), &seconds);
 
     if (good != (cases[i].seconds >= 0) || fabs(seconds - cases[i].seconds) > 1e-9)
       fail_msg("'%s' gave %g", cases[i].text, seconds);
@@ -85,7 +85,7 @@ static void periods_as_slurmdbd_conf_writes_them(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     double seconds = -1;
-    bool good = ft_units_period(ft_text_from(cases[i].text), &seconds);
+    bool good = ft_units_parse_period(ft_text_from(cases[i].text), &seconds);
 
     if (good != (cases[i].days >= 0) || (good && seconds != cases[i].days * 86400))
       fail_msg("'%s' gave %g", cases[i].text, seconds);
@@ -178,7 +178,7 @@ static void medians_lie_in_the_middle(void **state)
 
     for (size_t i = 0; i < count; i++)
       sorted[i] = value[i] = (double)(i * 7919 % 31);
-    assert_true(ft_sort_median_sorted(value, count) == ft_sort_median(sorted, count));
+    assert_true(ft_sort_select_median(value, count) == ft_sort_median(sorted, count));
   }
 }
 
@@ -439,8 +439,8 @@ static void what_is_no_character_becomes_a_question_mark(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     (void)ft_string_copy(cases[i].text, text, sizeof text);
     assert_int_equal(ft_utf8_length(text), cases[i].length);
-    assert_int_equal(ft_utf8_bytes(text, 2), cases[i].two);
-    ft_utf8_mend(text);
+    assert_int_equal(ft_utf8_prefix_bytes(text, 2), cases[i].two);
+    ft_utf8_replace_invalid(text);
     assert_string_equal(text, cases[i].mended);
   }
 }
@@ -465,10 +465,10 @@ static void text_of_users_is_cleaned(void **state)
     char text[64];
 
     strcpy(text, cases[i].text);
-    assert_int_equal(ft_utf8_plain(text), strcmp(text, cases[i].clean) == 0);
-    ft_utf8_clean(text);
+    assert_int_equal(ft_utf8_is_printable(text), strcmp(text, cases[i].clean) == 0);
+    ft_utf8_make_printable(text);
     assert_string_equal(text, cases[i].clean);
-    assert_true(ft_utf8_plain(text));
+    assert_true(ft_utf8_is_printable(text));
   }
 }
 

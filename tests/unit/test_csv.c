@@ -36,7 +36,7 @@ static void read_all(const char *data, size_t length, char separator, bool quote
     for (size_t i = 0; i < csv.count; i++)
       ft_buf_printf(out, "%s%s", csv.field[i], i + 1 < csv.count ? "/" : ";");
   }
-  assert_true(csv.done == length);
+  assert_true(csv.bytes_read == length);
   ft_csv_free(&csv);
   close(fd);
 }
@@ -116,7 +116,7 @@ static void the_first_line_shows_the_separator(void **state)
     struct ft_csv csv;
 
     ft_csv_init(&csv, fd, "t.csv", ',', true);
-    assert_int_equal(ft_csv_guess(&csv, &err), 0);
+    assert_int_equal(ft_csv_detect_separator(&csv, &err), 0);
     if (csv.separator != cases[i].separator)
       fail_msg("case %zu: '%c', expected '%c'", i, csv.separator, cases[i].separator);
     ft_csv_free(&csv);
@@ -196,11 +196,11 @@ static void what_goes_on_for_ever_is_given_up(void **state)
   ft_csv_init(&csv, fd, "zero", ',', true);
   assert_int_equal(ft_csv_next(&csv, &err), -1);
   assert_non_null(strstr(err.text, "zero: line 1, column 1: longer than 1048576 bytes"));
-  assert_true(csv.done < 2 << 20);
-  assert_false(csv.broken);
+  assert_true(csv.bytes_read < 2 << 20);
+  assert_false(csv.failed);
   assert_int_equal(ft_csv_next(&csv, &err), -1);
   assert_string_equal(err.text, "zero: line 1: no end of the line within 64 MiB");
-  assert_true(csv.broken && csv.done < 66 << 20);
+  assert_true(csv.failed && csv.bytes_read < 66 << 20);
   assert_int_equal(ft_csv_next(&csv, &err), 0);
   ft_csv_free(&csv);
   close(fd);
@@ -251,7 +251,7 @@ static void values_are_shown_in_one_line(void **state)
   close(fd);
   ft_csv_init(&csv, -1, "t.csv", ',', true);
   assert_int_equal(ft_csv_next(&csv, &err), -1);
-  assert_true(csv.broken);
+  assert_true(csv.failed);
   assert_int_equal(ft_csv_next(&csv, &err), 0);
   ft_csv_free(&csv);
 }

@@ -316,12 +316,12 @@ static void another_rule_begins_anew(void **state)
 }
 
 /* Whether APP has an entry in the file of apps alike LIKENESS. */
-static bool noted(const char *likeness, const char *app)
+static bool noted(const char *similarity_key, const char *app)
 {
   struct ft_error err;
   ft_similar_apps kin;
 
-  if (ft_state_read_similar_apps(state_fd, (uint32_t)geteuid(), likeness, &kin, &err) < 0)
+  if (ft_state_read_similar_apps(state_fd, (uint32_t)geteuid(), similarity_key, &kin, &err) < 0)
     return false;
   for (pb_size_t i = 0; i < kin.apps_count; i++)
     if (strcmp(kin.apps[i].app, app) == 0)
@@ -329,18 +329,18 @@ static bool noted(const char *likeness, const char *app)
   return false;
 }
 
-static void note(const char *likeness, const char *app, const char *other)
+static void note(const char *similarity_key, const char *app, const char *other)
 {
   ft_similar_apps kin = { .schema = FT_SCHEMA, .apps_count = other ? 2 : 1 };
   char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
 
-  (void)snprintf(kin.likeness, sizeof kin.likeness, "%s", likeness);
+  (void)snprintf(kin.similarity_key, sizeof kin.similarity_key, "%s", similarity_key);
   (void)snprintf(kin.apps[0].app, sizeof kin.apps[0].app, "%s", app);
   (void)snprintf(kin.apps[1].app, sizeof kin.apps[1].app, "%s", other ? other : "");
-  ft_state_similar_apps_name(likeness, name);
-  assert_int_equal(ft_publish_own(publisher, (uint32_t)geteuid(), FT_RECORD_KIN, &kin, name, &err),
-                   0);
+  ft_state_similar_apps_name(similarity_key, name);
+  assert_int_equal(
+      ft_publish_own(publisher, (uint32_t)geteuid(), FT_RECORD_SIMILAR_APPS, &kin, name, &err), 0);
 }
 
 /* The agent's file of what apps need: COUNT of them, the first being the user's APP. */

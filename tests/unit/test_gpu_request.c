@@ -45,53 +45,48 @@ static void gpus_are_counted_in_every_option(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     uint64_t count;
     bool understood =
-        ft_gpu_request_count(ft_gpu_request_named(cases[i].option), cases[i].value, &count);
+        ft_gpu_request_count(ft_gpu_option_from_name(cases[i].option), cases[i].value, &count);
 
     if (understood != cases[i].understood || count != cases[i].count)
       fail_msg("--%s=%s: %u", cases[i].option, cases[i].value, (unsigned)count);
   }
-  assert_int_equal(ft_gpu_request_named("gpu"), FT_GPU_REQUEST_OPTIONS);
+  assert_int_equal(ft_gpu_option_from_name("gpu"), FT_GPU_OPTIONS);
 }
 
 static void the_option_that_asks_for_gpus_counts(void **state)
 {
   static const struct {
-    struct ft_gpu_request_asked asked;
+    struct ft_gpu_request asked;
     unsigned nodes, tasks, tasks_per_node;
-    enum ft_gpus which;
+    enum ft_gpu_option which;
     unsigned per_node;
   } cases[] = {
-    { { .value = { NULL } }, 1, 1, 0, FT_GPU_REQUEST_OPTIONS, 0 },
-    { { .value = { [FT_GPU_REQUEST_GRES] = "nic:1" } }, 1, 1, 0, FT_GPU_REQUEST_GRES, 0 },
-    { { .value = { [FT_GPU_REQUEST_GRES] = "gpu:2" } }, 2, 1, 0, FT_GPU_REQUEST_GRES, 2 },
-    { { .value = { [FT_GPU_REQUEST_GRES] = "nic:1", [FT_GPU_REQUEST_TASK] = "2" } },
+    { { .value = { NULL } }, 1, 1, 0, FT_GPU_OPTIONS, 0 },
+    { { .value = { [FT_GPU_OPTION_GRES] = "nic:1" } }, 1, 1, 0, FT_GPU_OPTION_GRES, 0 },
+    { { .value = { [FT_GPU_OPTION_GRES] = "gpu:2" } }, 2, 1, 0, FT_GPU_OPTION_GRES, 2 },
+    { { .value = { [FT_GPU_OPTION_GRES] = "nic:1", [FT_GPU_OPTION_TASK] = "2" } },
       2,
       8,
       0,
-      FT_GPU_REQUEST_TASK,
+      FT_GPU_OPTION_TASK,
       8 },
-    { { .value = { [FT_GPU_REQUEST_TASK] = "1g.5gb:1" } }, 0, 0, 0, FT_GPU_REQUEST_TASK, 1 },
-    { { .value = { [FT_GPU_REQUEST_TASK] = "1" } }, 1, 0, 4, FT_GPU_REQUEST_TASK, 4 },
-    { { .value = { [FT_GPU_REQUEST_TRES] = "cpu=2,gres/gpu=2" } },
-      1,
-      3,
-      0,
-      FT_GPU_REQUEST_TRES,
-      6 },
-    { { .value = { [FT_GPU_REQUEST_TRES] = "cpu=2" } }, 1, 3, 0, FT_GPU_REQUEST_OPTIONS, 0 },
-    { { .value = { [FT_GPU_REQUEST_JOB] = "5" } }, 2, 1, 0, FT_GPU_REQUEST_JOB, 3 },
-    { { .value = { [FT_GPU_REQUEST_JOB] = "5", [FT_GPU_REQUEST_NODE] = "4" } },
+    { { .value = { [FT_GPU_OPTION_TASK] = "1g.5gb:1" } }, 0, 0, 0, FT_GPU_OPTION_TASK, 1 },
+    { { .value = { [FT_GPU_OPTION_TASK] = "1" } }, 1, 0, 4, FT_GPU_OPTION_TASK, 4 },
+    { { .value = { [FT_GPU_OPTION_TRES] = "cpu=2,gres/gpu=2" } }, 1, 3, 0, FT_GPU_OPTION_TRES, 6 },
+    { { .value = { [FT_GPU_OPTION_TRES] = "cpu=2" } }, 1, 3, 0, FT_GPU_OPTIONS, 0 },
+    { { .value = { [FT_GPU_OPTION_JOB] = "5" } }, 2, 1, 0, FT_GPU_OPTION_JOB, 3 },
+    { { .value = { [FT_GPU_OPTION_JOB] = "5", [FT_GPU_OPTION_NODE] = "4" } },
       2,
       1,
       0,
-      FT_GPU_REQUEST_NODE,
+      FT_GPU_OPTION_NODE,
       4 },
-    { { .value = { [FT_GPU_REQUEST_SOCKET] = "2" } }, 1, 1, 0, FT_GPU_REQUEST_SOCKET, 2 },
-    { { .value = { [FT_GPU_REQUEST_TASK] = "100000" } },
+    { { .value = { [FT_GPU_OPTION_SOCKET] = "2" } }, 1, 1, 0, FT_GPU_OPTION_SOCKET, 2 },
+    { { .value = { [FT_GPU_OPTION_TASK] = "100000" } },
       1,
       4000000000,
       0,
-      FT_GPU_REQUEST_TASK,
+      FT_GPU_OPTION_TASK,
       100000 },
   };
 

@@ -13,7 +13,7 @@ enum { RUNS = 42 };
 
 static ft_site site = { .schema = FT_SCHEMA, .rule = FT_RULE_RSS, .memory_is_consumable = true };
 static ft_submission submission;
-static struct ft_known known;
+static struct ft_submission_knowledge known;
 static struct ft_submission_decision decided;
 static struct ft_grounds grounds;
 
@@ -144,7 +144,7 @@ static void what_differs_from_task_to_task_is_named_once(void **state)
   learn(2, true);
   ask("fold", 0, 4 * FT_GIB);
   s->features[s->features_count++] =
-      (ft_feature){ .name = "n", .category = "%a", .per_element = true };
+      (ft_feature){ .name = "n", .category = "%a", .per_task = true };
   assert_true(ft_feature_category(s->features, &s->features_count, 24, "arch", "resnet"));
   s->elements_count = 1;
   strcpy(s->elements[0].feature, "input_bytes");

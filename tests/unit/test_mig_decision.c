@@ -325,7 +325,7 @@ static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     ft_partition p = partition_of(cases[i].gres);
-    struct ft_joined joined = { .count = cases[i].count };
+    struct ft_merged_partitions merged = { .count = cases[i].count };
     struct ft_estimate e = estimate_of(cases[i].gibibytes);
     struct ft_mig_query q = { .mode = FT_MODE_SET,
                               .choose = true,
@@ -336,14 +336,14 @@ static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
                               .evidence = "e",
                               .policy = &ft_policy_defaults,
                               .partition = &p,
-                              .joined = &joined,
+                              .merged = &merged,
                               .table = &table };
     struct ft_mig_request place;
     const char *says = cases[i].says;
     ft_network n = { .error = "" };
     char line[sizeof n.lines[0] + 1];
 
-    memcpy(joined.having, cases[i].having, sizeof joined.having);
+    memcpy(merged.gres_count, cases[i].having, sizeof merged.gres_count);
     ft_mig_request_find(&q, &place);
     (void)ft_mig_decide(&q, &place, &e, &n);
     (void)snprintf(line, sizeof line, "%s$", n.lines[0]);
@@ -358,7 +358,7 @@ static void what_would_be_refused_passes_where_slurm_would_not_heed_it(void **st
   ft_policy policy = ft_policy_defaults;
   struct ft_estimate e = estimate_of(6);
   struct ft_mig_query q = { .mode = FT_MODE_SET,
-                            .mild = true,
+                            .advisory = true,
                             .gpu = "",
                             .option = "gres",
                             .value = "gpu:a100_1g.5gb",

@@ -159,9 +159,8 @@ static void any_of_them_may_be_where_it_runs(void **state)
     policy.min_runs = 3;
     policy.trim_runs = 20;
     policy.floor_bytes = policy.round_bytes = 1 * MB;
-    assert_int_equal(
-        ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL),
-        0);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &q.merged, NULL),
+                     0);
     decide(&q, &d, NULL);
     if (d.action != cases[i].action || d.mem_bytes < cases[i].least_mib * MB ||
         d.mem_bytes > cases[i].most_mib * MB)
@@ -228,8 +227,8 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
     policy.mode = FT_MODE_CHECK;
     policy.min_runs = 3;
     policy.reject_probability = cases[i].reject;
-    assert_int_equal(
-        ft_decide_partition(state_fd, &site, &request, &partition, &q.joined, NULL), 0);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &q.merged, NULL),
+                     0);
     decide(&q, &d, &said);
     if (d.action != cases[i].action || !said.count || !strstr(said.line[0], cases[i].says))
       fail_msg("%s: %s, %s", cases[i].names, ft_action_name(d.action),
@@ -253,19 +252,19 @@ static void resources_of_all_are_there_and_who_has_them_is_counted(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct ft_joined joined;
+    struct ft_merged_partitions merged;
     ft_request request = { 0 };
     ft_partition partition;
     char text[300] = "";
 
     (void)ft_string_copy(cases[i].names, request.partition, sizeof request.partition);
-    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &joined, NULL), 0);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &merged, NULL), 0);
     for (size_t k = 0; k < partition.gres_count; k++)
       (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s x%u in %u, ",
                      partition.gres[k].name, (unsigned)partition.gres[k].count,
-                     (unsigned)joined.having[k]);
+                     (unsigned)merged.gres_count[k]);
     assert_string_equal(text, cases[i].gres);
-    assert_int_equal(joined.count, cases[i].count);
+    assert_int_equal(merged.count, cases[i].count);
   }
 }
 
@@ -275,12 +274,12 @@ static void without_the_first_nothing_is_known(void **state)
   ft_request request = { 0 };
   ft_partition partition;
   struct ft_error err;
-  struct ft_joined joined;
+  struct ft_merged_partitions merged;
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(names); i++) {
     (void)ft_string_copy(names[i], request.partition, sizeof request.partition);
-    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &joined, &err), -1);
+    assert_int_equal(ft_decide_partition(state_fd, &site, &request, &partition, &merged, &err), -1);
     assert_true(err.text[0]);
   }
 }

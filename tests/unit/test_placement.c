@@ -57,7 +57,7 @@ static struct scene *make(void)
 
 static const struct ft_placement_row *look(struct scene *c, size_t partition)
 {
-  ft_placement_look(&c->q, &c->e);
+  ft_placement_evaluate(&c->q, &c->e);
   for (size_t i = 0; i < c->e.count; i++)
     if (c->e.row[i].partition == partition)
       return &c->e.row[i];
@@ -68,7 +68,7 @@ static const struct ft_placement_row *look(struct scene *c, size_t partition)
 static const char *table(struct scene *c)
 {
   c->text[0] = '\0';
-  ft_placement_look(&c->q, &c->e);
+  ft_placement_evaluate(&c->q, &c->e);
   ft_placement_table(&c->q, &c->e, add_text, c);
   return c->text;
 }
@@ -91,7 +91,7 @@ static void speed_is_relative_to_where_it_goes(void **state)
   assert_near(ft_estimate_quantile(&row->place->seconds, 0.5), 50, 0.01);
   assert_near(look(c, MAIN)->speed, 1, 1e-12);
   assert_near(look(c, MAIN)->speed_p95, 1, 1e-12);
-  c->v.home = FAST;
+  c->v.current = FAST;
   row = look(c, NEAR);
   assert_near(row->speed, 0.5 * exp(0.02), 1e-9);
   /* neither is where run times are reckoned: both are uncertain */
@@ -119,10 +119,10 @@ static void what_is_not_known_is_told_as_such(void **state)
   (void)look(c, MIXED);
   assert_null(ft_placement_worst(&c->e, MIXED, false));
   /* nor is anything compared with what is not known */
-  c->v.home = ODD;
+  c->v.current = ODD;
   assert_false(look(c, MAIN)->compared);
   assert_non_null(c->e.row[0].place);
-  c->v.home = PARTITIONS;
+  c->v.current = PARTITIONS;
   assert_false(look(c, MAIN)->compared);
   assert_has(table(c), "\nodd        odd       ?      ?");
   assert_has(c->text, "\nfastest: fast; cheapest:");
@@ -190,10 +190,10 @@ static void it_fits_where_memory_time_and_nodes_suffice(void **state)
   (void)state;
   assert_int_equal(look(c, MAIN)->memory, FT_PLACEMENT_FITS);
   assert_int_equal(look(c, SMALL)->memory, FT_PLACEMENT_DOES_NOT_FIT);
-  assert_false(look(c, SMALL)->suits);
+  assert_false(look(c, SMALL)->fits);
   c->v.partition[SMALL].nodes[0].mem_bytes = 1050 << 20;
   assert_int_equal(look(c, SMALL)->memory, FT_PLACEMENT_MAY_NOT_FIT);
-  assert_true(look(c, SMALL)->suits);
+  assert_true(look(c, SMALL)->fits);
   c->v.partition[FAST].max_mem_bytes = 400 << 20;
   c->v.partition[FAST].max_per_cpu = true;
   assert_int_equal(look(c, FAST)->memory, FT_PLACEMENT_DOES_NOT_FIT);
@@ -203,9 +203,9 @@ static void it_fits_where_memory_time_and_nodes_suffice(void **state)
   c->s.request = (ft_request){ .mem_unit = FT_MEM_NODE, .mem_bytes = 9000 * FT_MIB };
   assert_int_equal(look(c, MAIN)->memory, FT_PLACEMENT_DOES_NOT_FIT);
   c->s.request = (ft_request){ .cpus_per_task = 9 };
-  assert_string_equal(look(c, MAIN)->obstacle, "too few CPUs");
+  assert_string_equal(look(c, MAIN)->blocking_reason, "too few CPUs");
   c->s.request = (ft_request){ .gpus_per_node = 1 };
-  assert_string_equal(look(c, MAIN)->obstacle, "no GPUs");
+  assert_string_equal(look(c, MAIN)->blocking_reason, "no GPUs");
   c->s.request = (ft_request){ .time_limit_seconds = 60 };
   assert_int_equal(look(c, MAIN)->time, FT_PLACEMENT_DOES_NOT_FIT);
   assert_int_equal(look(c, FAST)->time, FT_PLACEMENT_FITS);
@@ -215,7 +215,7 @@ static void it_fits_where_memory_time_and_nodes_suffice(void **state)
   c->v.partition[MAIN].max_seconds = 104;
   assert_int_equal(look(c, MAIN)->time, FT_PLACEMENT_MAY_NOT_FIT);
   c->v.partition[MAIN].closed = true;
-  assert_false(look(c, MAIN)->suits);
+  assert_false(look(c, MAIN)->fits);
   c->q.memory = NULL;
   assert_int_equal(look(c, NEAR)->memory, FT_PLACEMENT_FIT_UNKNOWN);
   c->v.partition[NEAR].nodes_count = 0;
@@ -226,7 +226,7 @@ static void it_fits_where_memory_time_and_nodes_suffice(void **state)
 static void a_constraint_leaves_the_nodes_that_have_it(void **state)
 {
   struct scene *c = make();
-  ft_node_kind *kind = c->v.partition[MIXED].nodes;
+  ft_node_type *kind = c->v.partition[MIXED].nodes;
 
   (void)state;
   for (size_t i = 0; i < PARTITIONS; i++)
@@ -237,12 +237,12 @@ static void a_constraint_leaves_the_nodes_that_have_it(void **state)
   /* it can only come onto the fast nodes of the mixed partition */
   assert_string_equal(look(c, MIXED)->platform, "new");
   assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "new");
-  assert_string_equal(look(c, MAIN)->obstacle, "no node has what --constraint asks for");
-  assert_false(look(c, MAIN)->suits);
+  assert_string_equal(look(c, MAIN)->blocking_reason, "no node has what --constraint asks for");
+  assert_false(look(c, MAIN)->fits);
   assert_int_equal(c->e.fastest, MIXED);
   /* nothing is left out where features are not known */
   assert_string_equal(look(c, ODD)->platform, "odd");
-  assert_null(look(c, ODD)->obstacle);
+  assert_null(look(c, ODD)->blocking_reason);
   assert_has(table(c), "; no node has what --constraint asks for\n");
   assert_has(c->text, "\nfastest: mixed");
   /* what is free is of those nodes */
@@ -261,13 +261,13 @@ static void what_cannot_start_there_is_not_advised(void **state)
 
   (void)state;
   c->v.partition_count = MIXED;
-  assert_null(look(c, FAST)->obstacle);
+  assert_null(look(c, FAST)->blocking_reason);
   assert_int_equal(c->e.fastest, FAST);
   fast->nodes[0].has_down_nodes = true;
   fast->nodes[0].down_nodes = 1;
-  assert_null(look(c, FAST)->obstacle);
+  assert_null(look(c, FAST)->blocking_reason);
   fast->nodes[0].down_nodes = 2;
-  assert_string_equal(look(c, FAST)->obstacle, "all its nodes are down or drained");
+  assert_string_equal(look(c, FAST)->blocking_reason, "all its nodes are down or drained");
   assert_int_not_equal(c->e.fastest, FAST);
   assert_has(table(c), "; all its nodes are down or drained\n");
   /* of two kinds of one platform the one that is up tells what there is */
@@ -275,19 +275,19 @@ static void what_cannot_start_there_is_not_advised(void **state)
   mixed->nodes[0] = mixed->nodes[1];
   mixed->nodes[1] = fast->nodes[0];
   mixed->nodes[0].mem_bytes = 2000ull << 20;
-  assert_true(look(c, MIXED)->suits);
+  assert_true(look(c, MIXED)->fits);
   assert_int_equal(look(c, MIXED)->memory_bytes, 2000ull << 20);
   fast->nodes[0].has_down_nodes = false;
-  fast->most_nodes = 2;
+  fast->max_nodes = 2;
   c->s.request.nodes = 2;
-  assert_null(look(c, FAST)->obstacle);
+  assert_null(look(c, FAST)->blocking_reason);
   c->s.request.nodes = 3;
-  assert_string_equal(look(c, FAST)->obstacle, "too few nodes");
+  assert_string_equal(look(c, FAST)->blocking_reason, "too few nodes");
   c->s.request.nodes = 0;
-  c->q.asked.gpus.value[FT_GPU_REQUEST_GRES] = "gpu:a100_1g.5gb:1";
-  assert_string_equal(look(c, FAST)->obstacle, "no node has what --gres asks for");
+  c->q.asked.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100_1g.5gb:1";
+  assert_string_equal(look(c, FAST)->blocking_reason, "no node has what --gres asks for");
   (void)snprintf(fast->nodes[0].gres, sizeof fast->nodes[0].gres, "gpu:a100_1g.5gb:7");
-  assert_null(look(c, FAST)->obstacle);
+  assert_null(look(c, FAST)->blocking_reason);
   assert_int_equal(c->e.fastest, FAST);
   c->v.access[FAST] = (struct ft_partition_access){ FT_MAY_UNKNOWN, "not open to all" };
   assert_has(table(c), "yes, 40 s ago; not open to all\n");
@@ -298,13 +298,13 @@ static void what_cannot_start_there_is_not_advised(void **state)
 static void idle_cpus_here_and_there_are_not_free_for_one_task(void **state)
 {
   struct scene *c = make();
-  ft_node_kind *kind = &c->v.partition[FAST].nodes[0];
+  ft_node_type *kind = &c->v.partition[FAST].nodes[0];
 
   (void)state;
   c->s.request.cpus_per_task = 8;
   assert_true(look(c, FAST)->free_known && look(c, FAST)->free);
-  kind->has_most_idle_cpus = true;
-  kind->most_idle_cpus = 5;
+  kind->has_max_idle_cpus = true;
+  kind->max_idle_cpus = 5;
   assert_true(look(c, FAST)->free_known);
   assert_false(look(c, FAST)->free);
   c->s.request.cpus_per_task = 5;
@@ -404,7 +404,7 @@ static void no_run_time_is_said_and_why(void **state)
   c->v.performance.runs = 0;
   assert_has(table(c), "sorter: no run time of it is known yet\n");
   assert_int_equal(c->e.fastest, FT_PLACEMENT_PARTITIONS);
-  c->v.partition_count = c->v.home = 0;
+  c->v.partition_count = c->v.current = 0;
   assert_string_equal(table(c), "no partition is known: does foretelld run?\n");
   free(c);
 }
@@ -418,7 +418,7 @@ static void on_one_platform_nothing_is_faster(void **state)
   for (int i = 0; i < PARTITIONS; i++)
     (void)snprintf(c->v.partition[i].nodes[0].platform, 64, "old");
   c->v.partition[MIXED].nodes_count = 1;
-  ft_placement_look(&c->q, &c->e);
+  ft_placement_evaluate(&c->q, &c->e);
   assert_int_equal(c->e.fastest, MAIN);
   for (size_t i = 0; i < c->e.count; i++)
     assert_true(c->e.row[i].speed == 1 && c->e.row[i].speed_p95 == 1);
@@ -432,7 +432,7 @@ static void on_one_platform_nothing_is_faster(void **state)
 static void the_choice_is_among_what_is_named(void **state)
 {
   static const struct {
-    enum ft_placement_goal wish;
+    enum ft_placement_goal goal;
     const char *typed, *list;
     bool environment;
     const char *chosen, *line;
@@ -481,9 +481,9 @@ static void the_choice_is_among_what_is_named(void **state)
     bool stays = i == 19; /* the default is the cheapest already */
 
     (void)snprintf(c->s.request.partition, sizeof c->s.request.partition, "%s", cases[i].typed);
-    c->v.home = strncmp(cases[i].typed, "fast", 4) == 0 ? FAST : MAIN;
-    ft_placement_look(&c->q, &c->e);
-    ft_placement_choose(&c->q, &c->e, cases[i].wish, cases[i].list, !cases[i].environment, &choice);
+    c->v.current = strncmp(cases[i].typed, "fast", 4) == 0 ? FAST : MAIN;
+    ft_placement_evaluate(&c->q, &c->e);
+    ft_placement_choose(&c->q, &c->e, cases[i].goal, cases[i].list, !cases[i].environment, &choice);
     if (strcmp(choice.partitions, stays ? "" : cases[i].chosen) != 0)
       fail_msg("case %zu: %s: %s", i, choice.partitions, choice.line);
     if (strncmp(choice.line, "sorter: ", 8) != 0 ||
@@ -500,21 +500,21 @@ static void without_a_price_none_is_the_cheapest(void **state)
 
   (void)state;
   c->v.platforms.platforms_count = 1; /* "old" alone */
-  ft_placement_look(&c->q, &c->e);
+  ft_placement_evaluate(&c->q, &c->e);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "fast,near", true, &choice);
   assert_string_equal(choice.partitions, "");
   assert_has(choice.line, "it is not known what fast costs; --partition stays");
   /* nor is a job moved from where the price is not known */
   (void)snprintf(c->s.request.partition, sizeof c->s.request.partition, "fast");
-  c->v.home = FAST;
-  ft_placement_look(&c->q, &c->e);
+  c->v.current = FAST;
+  ft_placement_evaluate(&c->q, &c->e);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "main,near", true, &choice);
   assert_string_equal(choice.partitions, "");
   assert_has(choice.line, "it is not known what fast costs; it stays there");
   /* nothing is less than something */
   c->v.platforms = some_platforms();
   c->v.platforms.platforms[0].price = 0;
-  ft_placement_look(&c->q, &c->e);
+  ft_placement_evaluate(&c->q, &c->e);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "main,near", true, &choice);
   assert_string_equal(choice.partitions, "main");
   assert_has(choice.line, "(0 EUR; fast costs something)");
@@ -525,7 +525,7 @@ static void a_wish_is_taken_apart(void **state)
 {
   static const struct {
     const char *text;
-    enum ft_placement_goal wish;
+    enum ft_placement_goal goal;
     const char *list;
   } cases[] = {
     { "fastest", FT_PLACEMENT_GOAL_FASTEST, NULL },
@@ -546,7 +546,7 @@ static void a_wish_is_taken_apart(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     const char *list = "?";
 
-    if (ft_placement_goal_of(cases[i].text, &list) != cases[i].wish)
+    if (ft_placement_goal_of(cases[i].text, &list) != cases[i].goal)
       fail_msg("%s", cases[i].text);
     if (cases[i].list)
       assert_string_equal(list, cases[i].list);
@@ -576,13 +576,13 @@ static void long_names_stay_within_their_lines(void **state)
   }
   memset(c->s.app, 'x', sizeof c->s.app - 1);
   c->v.partition_count = FT_PLACEMENT_PARTITIONS;
-  ft_placement_look(&c->q, &c->e);
+  ft_placement_evaluate(&c->q, &c->e);
   assert_int_equal(c->e.count, FT_PLACEMENT_ROWS);
   (void)table(c);
   for (size_t i = 0; i < FT_PLACEMENT_PARTITIONS; i++)
     c->v.partition[i].nodes_count = 1;
   memset(c->s.request.partition, ',', 10);
-  ft_placement_look(&c->q, &c->e);
+  ft_placement_evaluate(&c->q, &c->e);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_FASTEST, list, true, &choice);
   (void)ft_string_copy(list, c->s.request.partition, sizeof c->s.request.partition);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_FASTEST, NULL, true, &choice);

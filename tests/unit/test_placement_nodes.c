@@ -31,11 +31,11 @@ static ft_partition with_gres(const char *gres)
   return p;
 }
 
-static const char *obstacle(const struct scene *c, const ft_partition *p)
+static const char *blocking_reason(const struct scene *c, const ft_partition *p)
 {
   struct ft_row_nodes n = ft_placement_nodes(&c->q, p, "old");
 
-  return ft_placement_obstacle(&c->q, p, &n);
+  return ft_placement_blocking_reason(&c->q, p, &n);
 }
 
 /* Of partitions with two nodes each. */
@@ -44,7 +44,7 @@ static void gpus_are_of_a_type_and_a_count(void **state)
   static const struct {
     const char *gres, *gpus, *node, *task;
     uint32_t tasks_per_node;
-    const char *obstacle; /* part of it; NULL: none */
+    const char *blocking_reason; /* part of it; NULL: none */
   } cases[] = {
     { "gpu:a100:2", NULL, "2", NULL, 0, NULL },
     { "gpu:a100:2", NULL, "3", NULL, 0, "no node has the GPUs" },
@@ -80,13 +80,13 @@ static void gpus_are_of_a_type_and_a_count(void **state)
     bool tres = task && strchr(task, '=');
 
     c->q.asked.gpus =
-        (struct ft_gpu_request_asked){ .value = { [FT_GPU_REQUEST_JOB] = cases[i].gpus,
-                                                  [FT_GPU_REQUEST_NODE] = cases[i].node,
-                                                  [FT_GPU_REQUEST_TASK] = tres ? NULL : task,
-                                                  [FT_GPU_REQUEST_TRES] = tres ? task : NULL } };
+        (struct ft_gpu_request){ .value = { [FT_GPU_OPTION_JOB] = cases[i].gpus,
+                                            [FT_GPU_OPTION_NODE] = cases[i].node,
+                                            [FT_GPU_OPTION_TASK] = tres ? NULL : task,
+                                            [FT_GPU_OPTION_TRES] = tres ? task : NULL } };
     c->s.request = (ft_request){ .gpus_per_node = 1, .tasks_per_node = cases[i].tasks_per_node };
-    found = obstacle(c, &p);
-    if (!found != !cases[i].obstacle || (found && !strstr(found, cases[i].obstacle)))
+    found = blocking_reason(c, &p);
+    if (!found != !cases[i].blocking_reason || (found && !strstr(found, cases[i].blocking_reason)))
       fail_msg("case %zu: %s", i, found ? found : "none");
   }
   free(c);
@@ -106,20 +106,20 @@ static void what_nodes_without_the_gpus_have_does_not_count(void **state)
   p.nodes[1].idle_nodes = 2;
   p.nodes[0].idle_nodes = p.nodes[0].idle_cpus = 0;
   n = ft_placement_nodes(&c->q, &p, "old");
-  assert_true(n.memory_bytes == UINT64_C(64000) << 20 && n.most_cpus == 64 && n.idle_nodes == 2);
+  assert_true(n.memory_bytes == UINT64_C(64000) << 20 && n.max_cpus == 64 && n.idle_nodes == 2);
   c->s.request.gpus_per_node = 1;
-  c->q.asked.gpus.value[FT_GPU_REQUEST_NODE] = "a100:1";
+  c->q.asked.gpus.value[FT_GPU_OPTION_NODE] = "a100:1";
   n = ft_placement_nodes(&c->q, &p, "old");
-  assert_true(n.memory_bytes == UINT64_C(8000) << 20 && n.most_cpus == 8 && n.idle_nodes == 0);
-  assert_null(ft_placement_obstacle(&c->q, &p, &n));
-  c->q.asked.gpus.value[FT_GPU_REQUEST_NODE] = NULL;
-  c->q.asked.gpus.value[FT_GPU_REQUEST_GRES] = "gpu:a100:1";
+  assert_true(n.memory_bytes == UINT64_C(8000) << 20 && n.max_cpus == 8 && n.idle_nodes == 0);
+  assert_null(ft_placement_blocking_reason(&c->q, &p, &n));
+  c->q.asked.gpus.value[FT_GPU_OPTION_NODE] = NULL;
+  c->q.asked.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100:1";
   n = ft_placement_nodes(&c->q, &p, "old");
-  assert_true(n.most_cpus == 8 && n.idle_nodes == 0);
+  assert_true(n.max_cpus == 8 && n.idle_nodes == 0);
   /* that they are up is nothing to it, either */
   p.nodes[0].has_down_nodes = true;
   p.nodes[0].down_nodes = 2;
-  assert_string_equal(obstacle(c, &p), "all its nodes are down or drained");
+  assert_string_equal(blocking_reason(c, &p), "all its nodes are down or drained");
   free(c);
 }
 
@@ -130,19 +130,19 @@ static void a_partition_must_have_cpus_enough(void **state)
 
   (void)state;
   c->s.request.tasks = 16;
-  assert_null(obstacle(c, &p));
+  assert_null(blocking_reason(c, &p));
   c->s.request.tasks = 17;
-  assert_string_equal(obstacle(c, &p), "too few CPUs");
+  assert_string_equal(blocking_reason(c, &p), "too few CPUs");
   /* the others are of another platform, but of the same partition */
   p.nodes_count = 2;
   p.nodes[1] = some_partition("p", "new", 8000).nodes[0];
-  assert_null(obstacle(c, &p));
+  assert_null(blocking_reason(c, &p));
   /* where not all kinds of nodes are known there may be more */
   for (size_t i = 1; i < 8; i++)
     p.nodes[i] = p.nodes[1];
   p.nodes_count = 8;
   c->s.request.tasks = 1000;
-  assert_null(obstacle(c, &p));
+  assert_null(blocking_reason(c, &p));
   free(c);
 }
 
@@ -163,10 +163,10 @@ static void what_is_going_to_be_set_is_asked_for(void **state)
     (void)snprintf(said->option, sizeof said->option, "%s", options[i]);
     (void)snprintf(said->value, sizeof said->value, "%sa100_1g.5gb:1", i ? "" : "gpu:");
     ft_placement_apply(said, &c->q.asked);
-    assert_non_null(obstacle(c, &p));
+    assert_non_null(blocking_reason(c, &p));
     (void)snprintf(said->value, sizeof said->value, "%sa100:1", i ? "" : "gpu:");
     ft_placement_apply(said, &c->q.asked);
-    assert_null(obstacle(c, &p));
+    assert_null(blocking_reason(c, &p));
     free(said);
   }
   free(c);
@@ -207,13 +207,13 @@ static void excluded_nodes_may_be_all_there_are(void **state)
   v.partition[0] = some_partition("p", "old", 8000);
   c->q.evidence = &v;
   c->q.asked.exclude = "a";
-  assert_null(ft_placement_doubt(&c->q, 0));
+  assert_null(ft_placement_unknown_condition(&c->q, 0));
   c->q.asked.exclude = "a[1-2]";
-  assert_non_null(ft_placement_doubt(&c->q, 0));
+  assert_non_null(ft_placement_unknown_condition(&c->q, 0));
   c->q.asked.exclude = "a";
   c->s.request.nodes = 2;
-  assert_non_null(ft_placement_doubt(&c->q, 0));
-  assert_null(obstacle(c, &v.partition[0]));
+  assert_non_null(ft_placement_unknown_condition(&c->q, 0));
+  assert_null(blocking_reason(c, &v.partition[0]));
   free(c);
 }
 
@@ -223,13 +223,13 @@ static void a_partition_gives_so_many_cpus_of_a_node(void **state)
   ft_partition p = with_gres("");
 
   (void)state;
-  p.most_cpus = 4;
+  p.max_cpus = 4;
   c->s.request.cpus_per_task = 4;
-  assert_null(obstacle(c, &p));
+  assert_null(blocking_reason(c, &p));
   c->s.request.cpus_per_task = 5;
-  assert_string_equal(obstacle(c, &p), "too few CPUs");
+  assert_string_equal(blocking_reason(c, &p), "too few CPUs");
   c->s.request = (ft_request){ .tasks = 9 };
-  assert_string_equal(obstacle(c, &p), "too few CPUs");
+  assert_string_equal(blocking_reason(c, &p), "too few CPUs");
   free(c);
 }
 

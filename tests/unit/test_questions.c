@@ -291,7 +291,7 @@ static int setup(void **state)
   (void)state;
   folder_fd = scratch_open(folder);
   (void)snprintf(path, sizeof path, "%s/agent.sock", folder);
-  (void)snprintf(ask_path, sizeof ask_path, "%s" FT_STATE_ASK_SUFFIX, path);
+  (void)snprintf(ask_path, sizeof ask_path, "%s" FT_STATE_QUERY_SUFFIX, path);
   return 0;
 }
 

@@ -784,7 +784,7 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
 {
   const char *arguments[] = { "--n", "", "3" }, *const environment = NULL;
   const ft_request request = { .tasks = 3, .mem_bytes = 7 };
-  const struct ft_network_asked asked = { .file = "net.onnx", .mig = "", .option = "gres" };
+  const struct ft_network_request asked = { .file = "net.onnx", .mig = "", .option = "gres" };
   struct ft_description what = { .app = "a",
                                  .job_name = "j",
                                  .directory = "/d",

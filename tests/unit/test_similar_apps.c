@@ -99,7 +99,7 @@ static void names_are_alike_but_for_their_numbers(void **state)
 {
   static const struct {
     enum ft_similarity kind;
-    const char *text, *likeness;
+    const char *text, *similarity_key;
   } cases[] = {
     { FT_SIMILAR_NAME, "train", "name:train" },
     { FT_SIMILAR_NAME, "Train_v2-17.sh", "name:train" },
@@ -119,7 +119,8 @@ static void names_are_alike_but_for_their_numbers(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     bool like = ft_state_similarity(cases[i].kind, cases[i].text, out);
 
-    if (like != (cases[i].likeness != NULL) || (like && strcmp(out, cases[i].likeness) != 0))
+    if (like != (cases[i].similarity_key != NULL) ||
+        (like && strcmp(out, cases[i].similarity_key) != 0))
       fail_msg("%s: %s", cases[i].text, out);
   }
   memset(longest, 'a', sizeof longest - 1);
@@ -324,13 +325,13 @@ static void similar_apps_do_not_hide_what_its_own_runs_have_shown(void **state)
 
 static void broken_files_are_done_without(void **state)
 {
-  char likeness[80], name[FT_STATE_NAME_SIZE], path[400];
+  char similarity_key[80], name[FT_STATE_NAME_SIZE], path[400];
   int fd;
 
   (void)state;
   run(getuid(), "train-1", "", "train.py", 100, 40);
-  assert_true(ft_state_similarity(FT_SIMILAR_PROGRAM, "train.py", likeness));
-  ft_state_similar_apps_name(likeness, name);
+  assert_true(ft_state_similarity(FT_SIMILAR_PROGRAM, "train.py", similarity_key));
+  ft_state_similar_apps_name(similarity_key, name);
   (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%u/%s", (unsigned)getuid(), name);
   fd = openat(state_fd, path, O_WRONLY | O_CLOEXEC);
   assert_true(fd >= 0 && ftruncate(fd, 40) == 0);

@@ -189,9 +189,9 @@ static int join_partitions(struct ft_error *err)
   static const ft_site site = { .schema = FT_SCHEMA, .memory_is_consumable = true };
   static const ft_request request = { .partition = "one,two" };
   static ft_partition partition;
-  struct ft_joined joined;
+  struct ft_merged_partitions merged;
 
-  return ft_decide_partition(folder_fd, &site, &request, &partition, &joined, err);
+  return ft_decide_partition(folder_fd, &site, &request, &partition, &merged, err);
 }
 
 static void lists_of_partitions_survive(void **state)

@@ -281,7 +281,7 @@ static void touch_state(const char *folder)
 
   (void)has_byte(fd, FT_STATE_SITE);
   (void)has_byte(fd, FT_STATE_STORE);
-  models = ft_io_folder(fd, FT_STATE_MODELS);
+  models = ft_io_open_directory(fd, FT_STATE_MODELS);
   if (models)
     (void)readdir(models);
 }

@@ -53,7 +53,7 @@ static bool drain(int fd, struct ft_buf *out)
   for (;;) {
     ssize_t got;
 
-    if (!ft_io_ready(fd, POLLIN, end))
+    if (!ft_io_wait_ready(fd, POLLIN, end))
       return false;
     got = read(fd, chunk, sizeof chunk);
     if (got < 0 && errno == EINTR)

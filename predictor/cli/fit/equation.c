@@ -45,7 +45,7 @@ static double unit_of(const char *name, double size, const char **before, struct
 
   if (!ft_named_bytes(name))
     return 1;
-  of = ft_units_of_bytes(fabs(size), &unit);
+  of = ft_units_scale_bytes(fabs(size), &unit);
   (void)ft_buf_printf(legend, "%s%s in %s", *before, name, unit);
   *before = ", ";
   return of;
@@ -77,7 +77,7 @@ int ft_show_expression(const struct ft_expression *expression, const char *const
 
   ft_buf_init(&legend, out->limit);
   if (!unit) {
-    double of = ft_units_of_bytes(fabs(typical), &unit);
+    double of = ft_units_scale_bytes(fabs(typical), &unit);
 
     e.intercept /= of;
     e.slope /= of;
@@ -124,7 +124,7 @@ int ft_show_linear(const struct ft_linear_equation *q, const char *unit, double 
   int status = -1;
 
   if (!unit)
-    target = ft_units_of_bytes(fabs(typical), &unit);
+    target = ft_units_scale_bytes(fabs(typical), &unit);
   ft_buf_init(&legend, out->limit);
   (void)ft_buf_printf(&legend, "%s", unit);
   before = legend.length ? "; " : "";

@@ -263,8 +263,8 @@ int ft_table_read(const char *path, const char *target, const char *features, co
   if (fd < 0)
     return ft_error_errno(err, "%s", path);
   ft_csv_init(&csv, fd, path, ',', true);
-  csv.most = FIELDS;
-  got = ft_csv_guess(&csv, err) < 0 ? -1 : ft_csv_next(&csv, err);
+  csv.max_fields = FIELDS;
+  got = ft_csv_detect_separator(&csv, err) < 0 ? -1 : ft_csv_next(&csv, err);
   if (got == 0)
     got = ft_error_set(err, "%s: empty; expected a line of column names", path);
   else if (got > 0)

@@ -82,7 +82,7 @@ static cairo_status_t collect(void *closure, const unsigned char *data, unsigned
 static const char *mended(const char *text, char out[WRITTEN])
 {
   (void)ft_string_copy(text, out, WRITTEN);
-  ft_utf8_mend(out);
+  ft_utf8_replace_invalid(out);
   return out;
 }
 
@@ -114,7 +114,8 @@ static void write_cut(cairo_t *c, double x, double y, double width, const char *
 
   (void)ft_string_copy(whole, cut, sizeof cut);
   while (length && (!complete || width_of(c, cut) > width)) {
-    (void)snprintf(cut, sizeof cut, "%.*s%s", (int)ft_utf8_bytes(whole, --length), whole, ellipsis);
+    (void)snprintf(cut, sizeof cut, "%.*s%s", (int)ft_utf8_prefix_bytes(whole, --length), whole,
+                   ellipsis);
     complete = true;
   }
   write_text(c, x, y, 0, cut);

@@ -43,7 +43,7 @@ struct question {
   struct ft_file_queries files;
   struct ft_predict_network network;
   struct ft_perf perf;
-  struct ft_known known;
+  struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
   struct ft_grounds grounds; /* with --explain */
 };
@@ -110,7 +110,7 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
                                  .app_count = q->app_count };
 
   (void)snprintf(number, sizeof number, "%u", (unsigned)q->user.uid);
-  ft_io_directory(q->asked.directory, q->directory, sizeof q->directory);
+  ft_io_job_directory(q->asked.directory, q->directory, sizeof q->directory);
   if (q->directory[0])
     what.directory = q->directory;
   if (ft_describe(&what, request, &q->submission, &q->files, err) < 0)
@@ -146,7 +146,7 @@ static json_t *whole_bytes(const struct question *q, double probability)
 
 static json_t *quantiles(const struct question *q)
 {
-  if (!q->decided.plan.claimed)
+  if (!q->decided.sizing.has_estimate)
     return json_null();
   return json_pack("{s:o, s:o, s:o}", "p05", whole_bytes(q, 0.05), "p50", whole_bytes(q, 0.5),
                    "p95", whole_bytes(q, 0.95));
@@ -158,7 +158,7 @@ static json_t *array(const struct question *q, const ft_decision *decision)
   const struct ft_decision_input *of = &q->decided.question;
   json_t *largest = json_null();
 
-  if (q->decided.plan.claimed && of->elements && of->elements->count > 1)
+  if (q->decided.sizing.has_estimate && of->elements && of->elements->count > 1)
     largest = json_integer(of->elements->index[of->estimate - of->elements->each]);
   return json_pack("{s:I, s:I, s:o, s:o}", "elements",
                    (json_int_t)q->submission.request.array_tasks, "looked_at",
@@ -211,7 +211,7 @@ static int print_json(const struct question *q, const ft_decision *decision)
 {
   const struct ft_submission_decision *d = &q->decided;
   const char *reason = decision->reason[0] ? decision->reason : NULL;
-  const char *method = d->plan.claimed ? d->question.estimate->method : NULL;
+  const char *method = d->sizing.has_estimate ? d->question.estimate->method : NULL;
   json_t *chosen =
       json_pack("{s:s, s:o, s:o, s:o, s:s}", "action", ft_action_name(decision->action),
                 "mem_bytes", ft_json_number(decision->mem_bytes > 0, (double)decision->mem_bytes),
@@ -308,12 +308,12 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
                                                          .mode = FT_MODE_CHECK },
                        &q->decided);
   if (ft_perf_find(&q->asked, q->state_fd, &q->site, q->user.uid,
-                   q->decided.plan.claimed ? q->decided.question.estimate : NULL,
+                   q->decided.sizing.has_estimate ? q->decided.question.estimate : NULL,
                    q->network.asked ? &q->network.said : NULL, &q->submission, &q->perf, err) < 0)
     return -1;
   if (q->perf.choice.partitions[0]) {
-    ft_known_policy(&q->site, &submitter, request, &q->known);
-    ft_known_place(q->state_fd, &q->site, request, &q->known);
+    ft_known_resolve_policy(&q->site, &submitter, request, &q->known);
+    ft_known_read_partition(q->state_fd, &q->site, request, &q->known);
   }
   return 0;
 }
@@ -344,14 +344,16 @@ static int predict(struct question *q)
   ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
                          &q->network);
   submitter = submitter_of(q);
-  ft_known_policy(&q->site, &submitter, &request, &q->known);
-  ft_known_place(q->state_fd, &q->site, &request, &q->known);
+  ft_known_resolve_policy(&q->site, &submitter, &request, &q->known);
+  ft_known_read_partition(q->state_fd, &q->site, &request, &q->known);
   if (q->network.said.action == FT_ACTION_REJECT)
     return refused(q);
-  if (ft_known_find(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known, &err) < 0 ||
+  if (ft_known_read_evidence(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known,
+                             &err) < 0 ||
       look_elsewhere(q, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
-  if (!q->network.asked && ft_known_params(&q->known, &q->submission, q->asked.params, line))
+  if (!q->network.asked &&
+      ft_known_unknown_params(&q->known, &q->submission, q->asked.params, line))
     (void)ft_print_error(q->name, FT_EXIT_DONE, "%s", line);
   return answer(q);
 }

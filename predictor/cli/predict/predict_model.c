@@ -146,7 +146,7 @@ static int take_site(struct answer *a, struct ft_error *err)
   if (fd >= 0 && ft_state_read_site(fd, &a->site, NULL) == 0) {
     ft_policy_resolve(&a->site, asked->partition ? asked->partition : "",
                       asked->account ? asked->account : "", user.name, &policy);
-    a->safe = ft_mig_probability(&policy);
+    a->safe = ft_mig_target_probability(&policy);
   }
   status = ft_gpu_site_data_slices(fd, &a->mig, err);
   ft_gpu_site_data_read(fd, &a->mig, &gpu, user.uid, asked->app, &a->measured);

@@ -33,7 +33,7 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
                                          .keep = keep_nothing,
                                          .gpu = &network->gpu };
   bool off = asked->mode && ft_mode_from_name(asked->mode) == FT_MODE_OFF;
-  enum ft_gpus which = ft_gpu_request_find(&asked->gpus);
+  enum ft_gpu_option which = ft_gpu_request_find(&asked->gpus);
 
   network->asked = asked->mig || (asked->network && !off);
   if (!network->asked)
@@ -46,9 +46,9 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
   frame->description = (struct ft_description){ .params = asked->params, .user = user };
   frame->request = submission->request;
   frame->network =
-      (struct ft_network_asked){ .file = asked->network, .mig = asked->mig, .mode = asked->mode };
-  if (which < FT_GPU_REQUEST_OPTIONS) {
-    frame->network.option = ft_gpu_request_name(which);
+      (struct ft_network_request){ .file = asked->network, .mig = asked->mig, .mode = asked->mode };
+  if (which < FT_GPU_OPTIONS) {
+    frame->network.option = ft_gpu_option_name(which);
     frame->network.value = asked->gpus.value[which];
   }
   question.frame = frame;

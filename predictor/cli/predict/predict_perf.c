@@ -23,10 +23,10 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
 {
   ft_request *request = &submission->request;
   const char *list = NULL, *look = NULL;
-  enum ft_placement_goal wish = FT_PLACEMENT_GOAL_NONE;
+  enum ft_placement_goal goal = FT_PLACEMENT_GOAL_NONE;
 
   if (asked->choose)
-    wish = ft_placement_goal_of(asked->choose, &list);
+    goal = ft_placement_goal_of(asked->choose, &list);
   look = list ? list : strchr(request->partition, ',') ? request->partition : NULL;
   /* without the table only where it goes, which is looked at in any case */
   if (!look && !asked->perf)
@@ -43,12 +43,12 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
                                                    .memory = memory,
                                                    .now = ft_io_now() };
   ft_placement_apply(network, &perf->question.asked);
-  if (ft_placement_find(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
+  if (ft_placement_read(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
     return -1;
-  ft_placement_look(&perf->question, &perf->elsewhere);
-  if (wish == FT_PLACEMENT_GOAL_NONE)
+  ft_placement_evaluate(&perf->question, &perf->placement);
+  if (goal == FT_PLACEMENT_GOAL_NONE)
     return 0;
-  ft_placement_choose(&perf->question, &perf->elsewhere, wish, list, true, &perf->choice);
+  ft_placement_choose(&perf->question, &perf->placement, goal, list, true, &perf->choice);
   if (perf->choice.partitions[0])
     (void)ft_string_copy(perf->choice.partitions, request->partition, sizeof request->partition);
   return 0;
@@ -63,7 +63,7 @@ static void print(const char *line, void *data)
 void ft_perf_print(const struct ft_perf *perf)
 {
   if (perf->table)
-    ft_placement_table(&perf->question, &perf->elsewhere, print, NULL);
+    ft_placement_table(&perf->question, &perf->placement, print, NULL);
   if (perf->choice.line[0])
     puts(perf->choice.line);
 }
@@ -83,7 +83,8 @@ static json_t *quantiles(const struct ft_runtime_place *place)
 
 json_t *ft_perf_runtime(const struct ft_perf *perf)
 {
-  const struct ft_placement_row *home = ft_placement_home(&perf->elsewhere, perf->evidence.home);
+  const struct ft_placement_row *home =
+      ft_placement_current(&perf->placement, perf->evidence.current);
 
   return quantiles(home ? home->place : NULL);
 }
@@ -98,8 +99,8 @@ static json_t *speed(bool known, double speed, double p05, double p95, const cha
 /* Against where the job goes, else against where the app has run. */
 json_t *ft_perf_relative(const struct ft_perf *perf)
 {
-  const struct ft_placement *e = &perf->elsewhere;
-  const struct ft_placement_row *home = ft_placement_home(e, perf->evidence.home);
+  const struct ft_placement *e = &perf->placement;
+  const struct ft_placement_row *home = ft_placement_current(e, perf->evidence.current);
   struct ft_placement_row base = { .place = home ? home->place : e->place };
   json_t *list = json_array();
 
@@ -124,7 +125,7 @@ static json_t *answer(enum ft_placement_fit suits)
 static json_t *row_of(const struct ft_perf *perf, const struct ft_placement_row *row)
 {
   const ft_partition *p = &perf->evidence.partition[row->partition];
-  const char *doubt = ft_placement_doubt(&perf->question, row->partition);
+  const char *doubt = ft_placement_unknown_condition(&perf->question, row->partition);
   json_t *object = speed(row->compared, row->speed, row->speed_p05, row->speed_p95, row->platform);
 
   if (!row->platform[0])
@@ -138,7 +139,7 @@ static json_t *row_of(const struct ft_perf *perf, const struct ft_placement_row 
   (void)json_object_set_new(object, "memory", answer(row->memory));
   (void)json_object_set_new(object, "time", answer(row->time));
   (void)json_object_set_new(object, "obstacle",
-                            row->obstacle ? json_string(row->obstacle) : json_null());
+                            row->blocking_reason ? json_string(row->blocking_reason) : json_null());
   (void)json_object_set_new(object, "free",
                             row->free_known ? json_boolean(row->free) : json_null());
   (void)json_object_set_new(object, "idle_nodes", ft_json_number(p->has_idle_nodes, p->idle_nodes));
@@ -164,12 +165,12 @@ json_t *ft_perf_elsewhere(const struct ft_perf *perf)
   if (!perf->table && !perf->choice.line[0])
     return NULL;
   rows = json_array();
-  for (size_t i = 0; i < perf->elsewhere.count; i++)
-    (void)json_array_append_new(rows, row_of(perf, &perf->elsewhere.row[i]));
+  for (size_t i = 0; i < perf->placement.count; i++)
+    (void)json_array_append_new(rows, row_of(perf, &perf->placement.row[i]));
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "partitions", rows, "currency",
                    currency[0] ? ft_json_text(currency) : json_null(), "fastest",
-                   name_of(perf, perf->elsewhere.fastest), "cheapest",
-                   name_of(perf, perf->elsewhere.cheapest), "chosen",
+                   name_of(perf, perf->placement.fastest), "cheapest",
+                   name_of(perf, perf->placement.cheapest), "chosen",
                    perf->choice.partitions[0] ? ft_json_text(perf->choice.partitions) : json_null(),
                    "reason", perf->choice.line[0] ? ft_json_text(perf->choice.line) : json_null());
 }

@@ -11,7 +11,7 @@
 struct ft_perf {
   struct ft_placement_evidence evidence;
   struct ft_placement_question question;
-  struct ft_placement elsewhere;
+  struct ft_placement placement;
   struct ft_placement_choice choice;
   bool table;
 };

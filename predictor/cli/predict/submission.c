@@ -47,16 +47,16 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 'q', "qos", "NAME", "quality of service", FT_OPTION_STRING, &a->qos },
     { 'C', "constraint", "LIST", "features of nodes", FT_OPTION_STRING, &a->constraint },
     { 0, "gres", "LIST", "generic resources", FT_OPTION_STRING,
-      &a->gpus.value[FT_GPU_REQUEST_GRES] },
-    { 'G', "gpus", "N", "GPUs", FT_OPTION_STRING, &a->gpus.value[FT_GPU_REQUEST_JOB] },
+      &a->gpus.value[FT_GPU_OPTION_GRES] },
+    { 'G', "gpus", "N", "GPUs", FT_OPTION_STRING, &a->gpus.value[FT_GPU_OPTION_JOB] },
     { 0, "gpus-per-node", "N", "GPUs per node", FT_OPTION_STRING,
-      &a->gpus.value[FT_GPU_REQUEST_NODE] },
+      &a->gpus.value[FT_GPU_OPTION_NODE] },
     { 0, "gpus-per-socket", "N", "GPUs per socket", FT_OPTION_STRING,
-      &a->gpus.value[FT_GPU_REQUEST_SOCKET] },
+      &a->gpus.value[FT_GPU_OPTION_SOCKET] },
     { 0, "gpus-per-task", "N", "GPUs per task", FT_OPTION_STRING,
-      &a->gpus.value[FT_GPU_REQUEST_TASK] },
+      &a->gpus.value[FT_GPU_OPTION_TASK] },
     { 0, "tres-per-task", "LIST", "trackable resources per task", FT_OPTION_STRING,
-      &a->gpus.value[FT_GPU_REQUEST_TRES] },
+      &a->gpus.value[FT_GPU_OPTION_TRES] },
     { 'N', "nodes", "N", "nodes", FT_OPTION_STRING, &a->nodes },
     { 'w', "nodelist", "LIST", "nodes that it must have", FT_OPTION_STRING, &a->nodelist },
     { 'F', "nodefile", "FILE", "a file of nodes that it must have", FT_OPTION_STRING,
@@ -401,11 +401,11 @@ static int least_nodes(const char *text, uint32_t *nodes, struct ft_error *err)
 
 static int fill_gpus(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
 {
-  for (enum ft_gpus i = 0; i < FT_GPU_REQUEST_OPTIONS; i++) {
+  for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS; i++) {
     uint64_t count;
 
     if (!ft_gpu_request_count(i, asked->gpus.value[i], &count))
-      return ft_error_set(err, "--%s=%s: expected a number or TYPE:NUMBER", ft_gpu_request_name(i),
+      return ft_error_set(err, "--%s=%s: expected a number or TYPE:NUMBER", ft_gpu_option_name(i),
                           asked->gpus.value[i]);
   }
   request->gpus_per_node = ft_gpu_request_per_node(&asked->gpus, request);
@@ -446,7 +446,7 @@ int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *e
                 { "account", a->account, r->account, sizeof r->account },
                 { "qos", a->qos, r->qos, sizeof r->qos },
                 { "constraint", a->constraint, r->constraint, sizeof r->constraint },
-                { "gres", a->gpus.value[FT_GPU_REQUEST_GRES], r->gres, sizeof r->gres },
+                { "gres", a->gpus.value[FT_GPU_OPTION_GRES], r->gres, sizeof r->gres },
                 { "container", a->container, r->container, sizeof r->container } };
 
   *r = (ft_request){ .command = a->srun ? FT_COMMAND_SRUN : FT_COMMAND_SBATCH,
@@ -459,7 +459,7 @@ int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *e
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (words[i].text && !ft_string_copy(words[i].text, words[i].out, words[i].size))
       return ft_error_set(err, "--%s: longer than %zu bytes", words[i].name, words[i].size - 1);
-  if (a->time && !ft_units_seconds(ft_text_from(a->time), &r->time_limit_seconds))
+  if (a->time && !ft_units_parse_seconds(ft_text_from(a->time), &r->time_limit_seconds))
     return ft_error_set(err, "--time=%s: expected minutes, h:min:s or d-h:min:s", a->time);
   if ((a->nodes && least_nodes(a->nodes, &r->nodes, err) < 0) ||
       (a->array && count_elements(a->array, &r->array_tasks, err) < 0) || fill_gpus(a, r, err) < 0)

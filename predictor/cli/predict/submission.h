@@ -24,7 +24,7 @@ struct ft_asked {
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
   /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */
   const char *network, *mig;
-  struct ft_gpu_request_asked gpus;
+  struct ft_gpu_request gpus;
   unsigned long tasks, cpus_per_task, cpus_per_gpu, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
   const char *choose;                     /* NULL: not asked */

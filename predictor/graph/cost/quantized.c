@@ -72,13 +72,13 @@ static bool multiplies(const struct ft_operator *op, uint32_t i, unsigned elemen
 }
 
 enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, unsigned element,
-                                     unsigned *per_element)
+                                     unsigned *per_task)
 {
   const struct rule *rule =
       bsearch(op->type, rules, sizeof rules / sizeof *rules, sizeof *rules, compare);
   int64_t bits;
 
-  *per_element = 1;
+  *per_task = 1;
   if (op->kind && strcmp(op->type, "QLinearConcat") == 0)
     return i % 3 == 2 ? FT_QUANTIZED_NOT : FT_QUANTIZED_SCALE; /* what is joined stands third */
   if (!rule && multiplies(op, i, element))
@@ -91,7 +91,7 @@ enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, u
     return FT_QUANTIZED_NOT;
   if (rule->packed && ft_element_bits(element) == 8) {
     bits = rule->bits ? ft_integer(op, rule->bits, 4) : 4;
-    *per_element = bits > 0 && bits <= 8 ? (unsigned)(8 / bits) : 1;
+    *per_task = bits > 0 && bits <= 8 ? (unsigned)(8 / bits) : 1;
   }
   return FT_QUANTIZED_WEIGHT;
 }

@@ -20,6 +20,6 @@ enum ft_quantized {
  * have 4 bits and lie in bytes.
  */
 enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, unsigned element,
-                                     unsigned *per_element);
+                                     unsigned *per_task);
 
 #endif

@@ -136,10 +136,10 @@ static bool judge(struct ft_additive_work *w, struct attempt *a, size_t width)
     w->row[i] = a->log_target ? 1 : 1 / fmax(fit, w->solution[0] * FT_ADDITIVE_FLOOR);
   }
   memcpy(w->sorted, a->residual, runs * sizeof *w->sorted);
-  centre = ft_sort_median_sorted(w->sorted, runs);
+  centre = ft_sort_select_median(w->sorted, runs);
   for (size_t i = 0; i < runs; i++)
     w->sorted[i] = fabs(a->residual[i] - centre);
-  scale = fmax(1.4826 * ft_sort_median_sorted(w->sorted, runs), 1e-3);
+  scale = fmax(1.4826 * ft_sort_select_median(w->sorted, runs), 1e-3);
   for (size_t i = 0; i < runs; i++) {
     double away = fabs(a->residual[i] - centre) / scale;
     double weight = w->row[i] * w->row[i] * (away > HUBER ? HUBER / away : 1);

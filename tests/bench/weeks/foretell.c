@@ -57,7 +57,8 @@ static bool is_off(const char *without, const char *rule)
  * A rule is switched off by what it rests on: the policy's number, the fact, or what was typed.
  * The request: what was typed is as if it had not been, where the mode lets memory be set.
  */
-static void switch_off(const char *without, ft_submission *submission, struct ft_known *known)
+static void switch_off(const char *without, ft_submission *submission,
+                       struct ft_submission_knowledge *known)
 {
   struct ft_facts *facts = &known->evidence.facts;
 
@@ -90,7 +91,7 @@ static void switch_off(const char *without, ft_submission *submission, struct ft
  */
 static void decide_submission(ft_submission *submission, const struct weeks_site *site,
                               ft_mode mode, const ft_model *model, const char *without,
-                              struct ft_known *known, ft_decision *out)
+                              struct ft_submission_knowledge *known, ft_decision *out)
 {
   static struct ft_submission_decision decision;
   static ft_site foretell_site;
@@ -128,7 +129,7 @@ static int decide(void *state, const struct weeks_world *w, struct weeks_attempt
   struct foretell *f = state;
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   const struct weeks_site *site = &w->stream->site[w->stream->app[s->app].site];
-  static struct ft_known known;
+  static struct ft_submission_knowledge known;
   static ft_submission submission;
   struct ft_array_estimates *elements = &known.evidence.elements;
   bool own_mode = s->typed_mode == FT_MODE_UNSET && a->mode == site->mode;

@@ -16,17 +16,17 @@ enum { FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) }
 static void add_elements(const struct weeks_world *w, const struct weeks_submission *s,
                          ft_submission *out)
 {
-  ft_elements *e = &out->elements[0];
+  ft_task_values *e = &out->task_values[0];
 
   if (!s->input_feature) {
     ft_feature *feature = &out->features[out->features_count++];
 
-    *feature = (ft_feature){ .per_element = true };
+    *feature = (ft_feature){ .per_task = true };
     (void)ft_string_copy(FT_ARRAY_FEATURE, feature->name, sizeof feature->name);
     (void)ft_string_copy("%a", feature->category, sizeof feature->category);
     return;
   }
-  out->elements_count = 1;
+  out->task_values_count = 1;
   (void)ft_string_copy(s->input_feature, e->feature, sizeof e->feature);
   for (uint32_t i = 0; i < s->tasks; i++) {
     e->index[e->index_count++] = i;
@@ -136,9 +136,9 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
     return;
   out->array_job_id = r->attempt + 1;
   out->array_task_id = r->element;
-  ft_features_of_element(of->features, &of->features_count, FEATURES, of->elements,
-                         of->elements_count, &r->element);
-  of->elements_count = 0;
+  ft_features_of_task(of->features, &of->features_count, FEATURES, of->task_values,
+                      of->task_values_count, &r->element);
+  of->task_values_count = 0;
 }
 
 void weeks_make_site(const struct weeks_site *site, ft_site *out, ft_partition *partition)
@@ -157,5 +157,5 @@ void weeks_make_site(const struct weeks_site *site, ft_site *out, ft_partition *
                                .nodes_count = 1 };
   (void)ft_string_copy("main", partition->name, sizeof partition->name);
   partition->nodes[0] =
-      (ft_node_kind){ .count = 10, .cpus = site->node_cpus, .mem_bytes = site->node_bytes };
+      (ft_node_type){ .count = 10, .cpus = site->node_cpus, .mem_bytes = site->node_bytes };
 }
