@@ -9,7 +9,7 @@
 #include "predictor/estimate/gpu_memory.h"
 #include "predictor/estimate/mig.h"
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/training/caching.h"
+#include "predictor/graph/training/cuda_allocator.h"
 
 #define MIB 1048576.0
 
@@ -149,7 +149,7 @@ static int64_t kept_of(const struct ft_gpu_run *run, const struct ft_schedule *s
 struct player {
   const struct ft_schedule *schedule;
   const struct ft_gpu_run *run;
-  struct ft_caching caching;
+  struct ft_cuda_allocator allocator;
   struct ft_arena arena;
   int64_t *blocks; /* of each buffer */
   int64_t *sizes;  /* of each buffer that a tensor has now */
@@ -184,17 +184,17 @@ static int64_t optimize(struct player *p, bool first)
     int64_t state = kept_of(p->run, s, state_bytes(p->run, s->learnt[k]));
 
     if (first) {
-      failed = p->states[k] = ft_caching_take(&p->caching, state);
+      failed = p->states[k] = ft_cuda_allocator_allocate(&p->allocator, state);
       count(p, state);
     }
     if (failed >= 0 && lists) {
       int64_t bytes = kept_of(p->run, s, s->learnt[k]);
 
-      failed = *scratch = ft_caching_take(&p->caching, bytes);
+      failed = *scratch = ft_cuda_allocator_allocate(&p->allocator, bytes);
       count(p, bytes);
       made = ft_plus(made, bytes);
-      if (p->caching.glibc) {
-        ft_caching_give(&p->caching, *scratch);
+      if (p->allocator.glibc) {
+        ft_cuda_allocator_free(&p->allocator, *scratch);
         count(p, -bytes);
         made = *scratch = 0;
       }
@@ -202,7 +202,7 @@ static int64_t optimize(struct player *p, bool first)
   }
   count(p, -made);
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++)
-    ft_caching_give(&p->caching, p->states[s->learnt_count + k]);
+    ft_cuda_allocator_free(&p->allocator, p->states[s->learnt_count + k]);
   return failed;
 }
 
@@ -211,17 +211,17 @@ static int64_t take(struct player *p, const struct ft_event *e, int64_t bytes)
 {
   int64_t *block = &p->blocks[e->buffer];
 
-  *block = ft_caching_take(&p->caching, bytes);
+  *block = ft_cuda_allocator_allocate(&p->allocator, bytes);
   if (*block == -1 && e->kind == FT_EVENT_WORK)
     *block = 0;
-  p->sizes[e->buffer] = e->kind == FT_EVENT_TAKE ? bytes : 0;
+  p->sizes[e->buffer] = e->kind == FT_EVENT_ALLOCATE ? bytes : 0;
   count(p, p->sizes[e->buffer]);
   return *block;
 }
 
 static void give(struct player *p, uint32_t buffer)
 {
-  ft_caching_give(&p->caching, p->blocks[buffer]);
+  ft_cuda_allocator_free(&p->allocator, p->blocks[buffer]);
   count(p, -p->sizes[buffer]);
   p->blocks[buffer] = p->sizes[buffer] = 0;
 }
@@ -244,9 +244,9 @@ static int64_t begin(struct player *p)
     if (i < s->parameters) {
       failed = take(p, e, e->bytes);
       fixed = e->buffer + 1;
-    } else if (e->kind == FT_EVENT_GIVE) {
+    } else if (e->kind == FT_EVENT_FREE) {
       give(p, e->buffer);
-    } else if (e->kind != FT_EVENT_TRIED) {
+    } else if (e->kind != FT_EVENT_TUNED) {
       failed = take(p, e, (int64_t)(part * (double)e->bytes));
     }
   }
@@ -258,13 +258,13 @@ static int64_t begin(struct player *p)
 static int64_t pass(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
-  int64_t before = ft_caching_heap(&p->caching);
+  int64_t before = ft_cuda_allocator_heap(&p->allocator);
 
   for (size_t i = s->parameters; i <= s->count; i++) { /* gradients that stay end with the pass */
     const struct ft_event *e;
 
     if (i == s->forward)
-      p->heap_kept = ft_caching_heap(&p->caching) - before;
+      p->heap_kept = ft_cuda_allocator_heap(&p->allocator) - before;
     if (i == s->backward && p->run->training) {
       int64_t failed = optimize(p, first);
 
@@ -274,10 +274,10 @@ static int64_t pass(struct player *p, bool first)
     if (i == s->count)
       break;
     e = &s->events[i];
-    if (e->kind == FT_EVENT_GIVE)
+    if (e->kind == FT_EVENT_FREE)
       give(p, e->buffer);
-    else if (e->kind == FT_EVENT_TRIED && first && !p->run->no_trials)
-      ft_caching_empty(&p->caching);
+    else if (e->kind == FT_EVENT_TUNED && first && !p->run->no_trials)
+      ft_cuda_allocator_empty(&p->allocator);
     else if (e->kind <= FT_EVENT_WORK && take(p, e, e->bytes) < 0)
       return p->blocks[e->buffer];
   }
@@ -300,9 +300,9 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
   if (!p->blocks || !p->sizes || !p->states)
     failed = -2;
   if (host)
-    ft_caching_init_glibc(&p->caching, &p->arena);
+    ft_cuda_allocator_init_glibc(&p->allocator, &p->arena);
   else
-    ft_caching_init(&p->caching, &p->arena, capacity);
+    ft_cuda_allocator_init(&p->allocator, &p->arena, capacity);
   if (failed >= 0)
     failed = begin(p);
   for (int i = 0; i < PASSES && failed >= 0; i++)
@@ -319,7 +319,8 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
 static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *run, int64_t peak,
                  int64_t *bytes)
 {
-  int64_t low = schedule->firm_bytes < peak ? schedule->firm_bytes : peak, high = peak;
+  int64_t low = schedule->peak_no_workspace_bytes < peak ? schedule->peak_no_workspace_bytes : peak,
+          high = peak;
   struct player p;
 
   while (high - low > peak / 100 + 1) {
@@ -362,7 +363,7 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
   double most = gpu ? gpu->memory_mib * MIB : HUGE_VAL;
 
-  if (memory->bytes > most && memory->squeezed_bytes <= most)
+  if (memory->bytes > most && memory->min_feasible_bytes <= most)
     memory->bytes = most;
 }
 
@@ -398,11 +399,11 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   memory->live_bytes = p.live_peak;
   memory->context_bytes = (int64_t)(gpu->context_mib * MIB);
   memory->cached_bytes = (int64_t)(host_kept * (double)p.heap_kept);
-  if ((double)p.caching.peak > once)
-    memory->cached_bytes += (int64_t)((double)p.caching.peak - once);
+  if ((double)p.allocator.peak > once)
+    memory->cached_bytes += (int64_t)((double)p.allocator.peak - once);
   memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + once +
                   (double)memory->cached_bytes;
-  memory->least_bytes = memory->squeezed_bytes = memory->bytes;
+  memory->least_bytes = memory->min_feasible_bytes = memory->bytes;
   ft_gpu_memory_spread(memory, 1, host_more);
   return 0;
 }
@@ -462,18 +463,18 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
                ? ft_error_set(err, "%s: memory is out", graph->file)
                : 0;
   if (play(&schedule, run, false, 0, &p) < 0 ||
-      least(&schedule, run, p.caching.peak, &smallest) < 0)
+      least(&schedule, run, p.allocator.peak, &smallest) < 0)
     return ft_error_set(err, "%s: memory is out", graph->file);
   memory->live_bytes = p.live_peak;
   memory->context_bytes =
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
-  memory->cached_bytes = p.caching.peak - p.caching.allocated_peak;
+  memory->cached_bytes = p.allocator.peak - p.allocator.allocated_peak;
   other = (double)memory->context_bytes +
           (run->training ? constants->fed : 1) * (double)schedule.fed_bytes;
-  memory->bytes = (double)p.caching.peak + other;
-  memory->squeezed_bytes = (double)smallest + other;
-  memory->least_bytes = fmin((double)p.caching.peak, slack * (double)smallest) + other;
-  memory->network_bytes = (double)p.caching.peak + other - (double)memory->context_bytes;
+  memory->bytes = (double)p.allocator.peak + other;
+  memory->min_feasible_bytes = (double)smallest + other;
+  memory->least_bytes = fmin((double)p.allocator.peak, slack * (double)smallest) + other;
+  memory->network_bytes = (double)p.allocator.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
   fill_estimate(memory, gpu);
   return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What a network needs of a GPU's memory, from its operator graph: its passes are played on
- * PyTorch's allocator (graph/schedule.h, graph/caching.h); context, libraries and the spread
+ * PyTorch's allocator (graph/schedule.h, graph/cuda_allocator.h); context, libraries and the spread
  * around it are learnt from measured runs.
  */
 #ifndef FT_ESTIMATE_GPU_MEMORY_H
@@ -70,7 +70,7 @@ struct ft_gpu_memory {
    * workspace, as one that does not fit is not tried */
   struct ft_estimate estimate;
   double bytes;          /* its middle */
-  double squeezed_bytes; /* the least that it was played in */
+  double min_feasible_bytes; /* the least that it was played in */
   double least_bytes;    /* with less than this of a device it runs out */
   double network_bytes;  /* of the middle what the device's context does not take */
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;

@@ -6,7 +6,7 @@
 
 #include "predictor/estimate/gpu_time.h"
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/shape/kinds.h"
+#include "predictor/graph/shape/operators.h"
 
 /*
  * Operations and bytes a second, dense, from NVIDIA's data sheets (A30, A100, H100, H200, GH200,

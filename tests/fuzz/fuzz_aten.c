@@ -85,34 +85,34 @@ static int take_ints(struct ft_text text, int64_t *out, int room)
   return count;
 }
 
-static struct ft_operand constant(struct ft_live *l, struct ft_text text)
+static struct ft_operand constant(struct ft_tracer *l, struct ft_text text)
 {
   int64_t numbers[ITEMS], count = take_ints(text, numbers, ITEMS);
 
-  return ft_value_tensor(ft_live_list(l, numbers, (size_t)count));
+  return ft_value_tensor(ft_tracer_list(l, numbers, (size_t)count));
 }
 
-static struct ft_operand tensor(struct ft_live *l, struct ft_text text, unsigned element)
+static struct ft_operand tensor(struct ft_tracer *l, struct ft_text text, unsigned element)
 {
-  struct ft_declared *d = ft_live_take(l, sizeof *d);
+  struct ft_declared *d = ft_tracer_take(l, sizeof *d);
   bool unknown = ft_text_equals(text, "?");
   int64_t dims[FT_GRAPH_RANK];
   int rank = unknown ? 0 : take_ints(text, dims, FT_GRAPH_RANK);
-  uint32_t made = d ? ft_live_input(l, "x", d) : 0;
-  int64_t *to = made && !unknown ? ft_shape(l->in, ft_live_of(l, made), rank) : NULL;
+  uint32_t made = d ? ft_tracer_input(l, "x", d) : 0;
+  int64_t *to = made && !unknown ? ft_shape(l->in, ft_tracer_of(l, made), rank) : NULL;
 
   for (int i = 0; to && i < rank; i++)
     to[i] = dims[i] < 0 ? -1 : dims[i] % (FT_GRAPH_DIMENSION + 1);
   if (made)
-    ft_live_of(l, made)->element = (uint8_t)element;
+    ft_tracer_of(l, made)->element = (uint8_t)element;
   if (made)
-    ft_live_of(l, made)->data = true;
+    ft_tracer_of(l, made)->data = true;
   return ft_value_tensor(made);
 }
 
-static struct ft_operand operand(struct ft_live *l, struct ft_text *text, int level);
+static struct ft_operand operand(struct ft_tracer *l, struct ft_text *text, int level);
 
-static struct ft_operand list(struct ft_live *l, struct ft_text *text, int level)
+static struct ft_operand list(struct ft_tracer *l, struct ft_text *text, int level)
 {
   const char *close = *text->at == '(' ? ")" : "]";
   struct ft_operand all =
@@ -130,7 +130,7 @@ static struct ft_operand list(struct ft_live *l, struct ft_text *text, int level
 }
 
 /* What is no number and no list. */
-static struct ft_operand word(struct ft_live *l, struct ft_text *text)
+static struct ft_operand word(struct ft_tracer *l, struct ft_text *text)
 {
   static const struct {
     const char *text;
@@ -151,11 +151,11 @@ static struct ft_operand word(struct ft_live *l, struct ft_text *text)
       return words[i].value;
   while (ft_text_left(text) && !strchr(",])", *text->at))
     text->at++;
-  kept = ft_live_text(l, begin, (size_t)(text->at - begin));
+  kept = ft_tracer_text(l, begin, (size_t)(text->at - begin));
   return kept ? ft_value_string(kept) : ft_value_none();
 }
 
-static struct ft_operand operand(struct ft_live *l, struct ft_text *text, int level)
+static struct ft_operand operand(struct ft_tracer *l, struct ft_text *text, int level)
 {
   bool whole = ft_text_starts(*text, "i<");
   struct ft_text sizes = ft_text_of("", 0), number = *text;
@@ -183,7 +183,7 @@ static struct ft_operand operand(struct ft_live *l, struct ft_text *text, int le
   return word(l, text);
 }
 
-static size_t read_arguments(struct ft_live *l, struct ft_text line, struct ft_operand *args,
+static size_t read_arguments(struct ft_tracer *l, struct ft_text line, struct ft_operand *args,
                              const char **keys)
 {
   struct ft_text one, key, rest;
@@ -194,7 +194,7 @@ static size_t read_arguments(struct ft_live *l, struct ft_text line, struct ft_o
     keys[count] = NULL;
     if (memchr(one.at, '=', ft_text_left(&one)) && *one.at != '=' &&
         ft_text_until(&rest, '=', &key)) {
-      keys[count] = ft_live_text(l, key.at, ft_text_left(&key));
+      keys[count] = ft_tracer_text(l, key.at, ft_text_left(&key));
       one = rest;
     }
     args[count] = operand(l, &one, LEVELS);
@@ -215,7 +215,7 @@ static void must(bool holds, const char *what)
 }
 
 /* Every tensor of the graph has sizes that can be, and what a call gave is one of them. */
-static void check_result(const struct ft_live *l, const struct ft_operand *v, int level)
+static void check_result(const struct ft_tracer *l, const struct ft_operand *v, int level)
 {
   if (v->type == FT_VALUE_TENSOR)
     must(v->tensor > 0 && v->tensor < l->graph->tensor_count, "a result that is no tensor");
@@ -253,12 +253,12 @@ static void call(struct ft_graph *graph, const char *name, struct ft_text line)
   struct ft_operand args[ARGUMENTS];
   const char *keys[ARGUMENTS];
   struct ft_call c = { .name = name, .args = args, .keys = keys };
-  struct ft_live l;
+  struct ft_tracer l;
 
   called = name;
   if (graph->results.used > FT_LIMIT_GRAPH / 2)
     ft_arena_free(&graph->results);
-  must(ft_live_begin(&l, &in) == 0, "no memory");
+  must(ft_tracer_begin(&l, &in) == 0, "no memory");
   c.l = &l;
   c.count = read_arguments(&l, line, args, keys);
   if (err.text[0])
@@ -269,7 +269,7 @@ static void call(struct ft_graph *graph, const char *name, struct ft_text line)
   }
   check_result(&l, &c.result, LEVELS);
   if (c.result.type == FT_VALUE_TENSOR)
-    (void)ft_live_output(&l, c.result.tensor);
+    (void)ft_tracer_output(&l, c.result.tensor);
   check_costs(graph, &err);
 }
 

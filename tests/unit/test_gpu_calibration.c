@@ -52,7 +52,7 @@ static struct ft_gpu_memory refined(double network, const struct ft_gpu_device *
   struct ft_gpu_memory memory = { .context_bytes = (int64_t)context,
                                   .network_bytes = network * MIB,
                                   .bytes = context + network * MIB,
-                                  .squeezed_bytes = context + 0.8 * network * MIB,
+                                  .min_feasible_bytes = context + 0.8 * network * MIB,
                                   .least_bytes = context + 0.9 * network * MIB };
   uint32_t hash = ft_gpu_observations_hash("NVIDIA L40S");
 

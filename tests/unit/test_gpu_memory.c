@@ -74,12 +74,12 @@ static void a_pass_gives_back_what_it_takes(void **state)
       for (size_t k = 0; k < s.count; k++) {
         const struct ft_event *e = &s.events[k];
 
-        if (e->kind == FT_EVENT_TRIED)
+        if (e->kind == FT_EVENT_TUNED)
           continue;
         assert_true(e->buffer < s.buffers);
-        assert_int_equal(taken[e->buffer], e->kind == FT_EVENT_GIVE);
-        taken[e->buffer] = e->kind == FT_EVENT_GIVE ? 2 : 1;
-        if (k >= s.parameters && e->kind == FT_EVENT_TAKE)
+        assert_int_equal(taken[e->buffer], e->kind == FT_EVENT_FREE);
+        taken[e->buffer] = e->kind == FT_EVENT_FREE ? 2 : 1;
+        if (k >= s.parameters && e->kind == FT_EVENT_ALLOCATE)
           taken[e->buffer] = 1;
       }
       for (size_t k = 0; k < s.parameters; k++)
@@ -102,7 +102,7 @@ static size_t taken_as(const char *file, bool backward, int64_t bytes)
 
   make(graph, NULL, &training, &s);
   for (size_t i = backward ? s.forward : 0; i < s.count; i++)
-    count += s.events[i].kind == FT_EVENT_TAKE && s.events[i].bytes == bytes;
+    count += s.events[i].kind == FT_EVENT_ALLOCATE && s.events[i].bytes == bytes;
   ft_graph_free(graph);
   return count;
 }
@@ -299,9 +299,9 @@ static void what_code_names_stays_until_it_returns(void **state)
     for (size_t k = s.parameters; k < s.count; k++) {
       const struct ft_event *e = &s.events[k];
 
-      if (k < s.forward && e->kind == FT_EVENT_TAKE && e->bytes == 4 * 4 * 8 * 64)
+      if (k < s.forward && e->kind == FT_EVENT_ALLOCATE && e->bytes == 4 * 4 * 8 * 64)
         buffer = e->buffer;
-      if (e->kind == FT_EVENT_GIVE && e->buffer == buffer)
+      if (e->kind == FT_EVENT_FREE && e->buffer == buffer)
         given = given ? given : k;
     }
     assert_true(buffer != UINT32_MAX && given >= s.forward);
@@ -337,7 +337,8 @@ static void blocks_are_gathered_one_by_one(void **state)
 
     make(graph, table[i].input, &options, &s);
     for (size_t k = s.parameters; k < s.count; k++)
-      gathered += s.events[k].kind == FT_EVENT_TAKE && s.events[k].bytes == 4 * table[i].numbers;
+      gathered +=
+          s.events[k].kind == FT_EVENT_ALLOCATE && s.events[k].bytes == 4 * table[i].numbers;
     if (gathered != table[i].times)
       fail_msg("%s: %zu times %lld numbers, expected %zu", table[i].file, gathered,
                (long long)table[i].numbers, table[i].times);

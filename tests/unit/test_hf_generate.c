@@ -22,9 +22,9 @@ static double held(const struct ft_graph *graph, double width)
 {
   double bytes = 0;
 
-  for (uint32_t i = 0; i < graph->held_count; i++)
-    bytes += (double)ft_tensor_elements(&graph->tensors[graph->held[i]]) *
-             (graph->tensors[graph->held[i]].element == FT_ELEMENT_INT32 ? 4 : width);
+  for (uint32_t i = 0; i < graph->kv_cache_count; i++)
+    bytes += (double)ft_tensor_elements(&graph->tensors[graph->kv_cache[i]]) *
+             (graph->tensors[graph->kv_cache[i]].element == FT_ELEMENT_INT32 ? 4 : width);
   return bytes;
 }
 

@@ -282,11 +282,11 @@ static int ask_nothing(struct ft_tf_loop *loop, const struct ft_operand *state)
 static int turn_once(struct ft_tf_loop *loop, const struct ft_operand *state,
                      struct ft_operand *next)
 {
-  struct ft_live *l = &loop->r->live;
+  struct ft_tracer *l = &loop->r->live;
   const uint32_t both[2] = { state[1].tensor, state[0].tensor };
 
-  next[0] = ft_value_tensor(ft_live_unary(l, "Relu", state[0].tensor));
-  next[1] = ft_value_tensor(ft_live_concat(l, both, 2, 1));
+  next[0] = ft_value_tensor(ft_tracer_unary(l, "Relu", state[0].tensor));
+  next[1] = ft_value_tensor(ft_tracer_concat(l, both, 2, 1));
   return next[0].tensor && next[1].tensor ? 0 : -1;
 }
 
@@ -299,16 +299,16 @@ static int follow_loop(struct ft_infer *in)
   };
   struct ft_declared *d;
 
-  assert_int_equal(ft_live_begin(&r->live, in), 0);
+  assert_int_equal(ft_tracer_begin(&r->live, in), 0);
   for (int i = 0; i < 2; i++) {
-    d = ft_live_take(&r->live, sizeof *d);
+    d = ft_tracer_take(&r->live, sizeof *d);
     *d = (struct ft_declared){ .rank = -1, .element = FT_ELEMENT_FLOAT };
-    state[i] = ft_value_tensor(ft_live_input(&r->live, i ? "b" : "a", d));
+    state[i] = ft_value_tensor(ft_tracer_input(&r->live, i ? "b" : "a", d));
   }
   if (ft_infer_inputs(in) < 0 || ft_tf_turns(&loop) < 0)
     return -1;
-  return ft_live_output(&r->live, state[0].tensor) < 0 ||
-                 ft_live_output(&r->live, state[1].tensor) < 0
+  return ft_tracer_output(&r->live, state[0].tensor) < 0 ||
+                 ft_tracer_output(&r->live, state[1].tensor) < 0
              ? -1
              : 0;
 }

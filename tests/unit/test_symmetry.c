@@ -13,7 +13,7 @@
 #include "predictor/estimate/gpu_memory.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/import/read.h"
-#include "predictor/graph/training/backward.h"
+#include "predictor/graph/training/autograd_rules.h"
 
 /* ---- the corpus ---- */
 
@@ -249,7 +249,7 @@ static void multiply_and_compare(struct turned *t, const char *name, struct ft_g
   struct figures one, many;
 
   if (!measure(graph, 1, input, &one) || !measure(graph, 3, input, &many) ||
-      one.analysis.cost.unresolved || one.analysis.cost.endless)
+      one.analysis.cost.unresolved || one.analysis.cost.unbounded_loops)
     return;
   for (uint32_t i = 0; i < block->input_count && !many.analysis.scaled; i++)
     if (graph->tensors[block->inputs[i]].rank < 1 || graph->tensors[block->inputs[i]].dims[0] != 3)
@@ -284,7 +284,7 @@ static void every_normalisation_has_its_own_statistics(void **state)
                               .integer = cases[i].value };
     struct ft_operator op = { .type = cases[i].type, .attributes = &a, .attribute_count = 1 };
 
-    assert_int_equal(ft_backward_groups(&op, &y, cases[i].batch), cases[i].groups);
+    assert_int_equal(ft_autograd_groups(&op, &y, cases[i].batch), cases[i].groups);
   }
 }
 

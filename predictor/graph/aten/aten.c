@@ -64,7 +64,7 @@ static int add_tensors(struct ft_call *c, const struct ft_operand *v, int depth)
     tensor = ft_value_as_tensor(c->l, v);
     if (!tensor)
       return -1;
-    ft_live_in(c->l, tensor);
+    ft_tracer_in(c->l, tensor);
   }
   if ((v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE) && depth)
     for (size_t i = 0; i < v->list->count; i++)
@@ -75,16 +75,16 @@ static int add_tensors(struct ft_call *c, const struct ft_operand *v, int depth)
 
 int ft_aten_unknown(struct ft_call *c)
 {
-  char *name = ft_live_text(c->l, c->name, strlen(c->name));
+  char *name = ft_tracer_text(c->l, c->name, strlen(c->name));
   unsigned outputs = c->outputs ? c->outputs : 1;
 
   if (!name)
     return -1;
-  ft_live_unknown(c->l, "aten", name);
+  ft_tracer_unknown(c->l, "aten", name);
   for (size_t i = 0; i < c->count; i++)
     if (add_tensors(c, &c->args[i], 3) < 0)
       return -1;
-  return ft_give_many(c, ft_live_end(c->l, outputs), outputs);
+  return ft_give_many(c, ft_tracer_end(c->l, outputs), outputs);
 }
 
 static bool is_in_place(const char *name)
@@ -112,7 +112,7 @@ int ft_aten(struct ft_call *c)
     return status;
   status = e ? e->run(c) : ft_aten_unknown(c);
   if (status < 0 && !c->l->in->err->text[0])
-    return ft_live_fail(c->l, "%s: its arguments do not fit together", c->name);
+    return ft_tracer_fail(c->l, "%s: its arguments do not fit together", c->name);
   if (status == 0 && is_in_place(c->name) && c->count && c->args[0].type == FT_VALUE_TENSOR &&
       c->result.type == FT_VALUE_TENSOR && c->result.tensor != c->args[0].tensor)
     ft_aten_instead(c->l, c->args[0].tensor, c->result.tensor);
@@ -144,7 +144,7 @@ uint32_t ft_arg_tensor(const struct ft_call *c, unsigned i)
 
   if (v->type != FT_VALUE_NONE)
     return ft_value_as_tensor(c->l, v);
-  (void)ft_live_fail(c->l, "%s: expected a tensor as argument %u", c->name, i);
+  (void)ft_tracer_fail(c->l, "%s: expected a tensor as argument %u", c->name, i);
   return 0;
 }
 
@@ -154,9 +154,9 @@ uint32_t ft_arg_maybe(const struct ft_call *c, unsigned i)
 }
 
 /* The number of V; INT64_MIN where it is not known. */
-static int64_t whole(const struct ft_live *l, const struct ft_operand *v)
+static int64_t whole(const struct ft_tracer *l, const struct ft_operand *v)
 {
-  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_live_of(l, v->tensor) : NULL;
+  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tracer_of(l, v->tensor) : NULL;
   double number = t && t->values && ft_tensor_elements(t) == 1 ? t->values[0] : (double)NAN;
 
   if (ft_value_is_number(v))
@@ -181,7 +181,7 @@ bool ft_arg_true(const struct ft_call *c, unsigned i, const char *key, bool othe
 int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *out, int room)
 {
   const struct ft_operand *v = ft_arg(c, i, key);
-  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_live_of(c->l, v->tensor) : NULL;
+  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tracer_of(c->l, v->tensor) : NULL;
 
   if (v->type == FT_VALUE_NONE)
     return 0;
@@ -214,7 +214,7 @@ int ft_arg_each(const struct ft_call *c, unsigned i, const char *key, int n, int
   int count = n < 1 || n > FT_GRAPH_RANK / 2 ? -1 : ft_arg_ints(c, i, key, out, n);
 
   if (count < 0 || (count > 1 && count != n))
-    return ft_live_fail(c->l, "%s: expected %d numbers for argument %u", c->name, n, i);
+    return ft_tracer_fail(c->l, "%s: expected %d numbers for argument %u", c->name, n, i);
   for (int j = count; j < n; j++)
     out[j] = count == 1 ? out[0] : otherwise;
   return 0;
@@ -226,7 +226,7 @@ int ft_arg_rank(const struct ft_call *c, unsigned i)
 
   if (v->type == FT_VALUE_WEIGHT)
     return v->weight->declared.rank;
-  return v->type == FT_VALUE_TENSOR ? ft_live_of(c->l, v->tensor)->rank : -1;
+  return v->type == FT_VALUE_TENSOR ? ft_tracer_of(c->l, v->tensor)->rank : -1;
 }
 
 int ft_arg_axis(const struct ft_call *c, unsigned i, const char *key, int64_t otherwise, int rank)
@@ -235,7 +235,7 @@ int ft_arg_axis(const struct ft_call *c, unsigned i, const char *key, int64_t ot
 
   axis = axis < 0 && axis >= -rank ? axis + rank : axis;
   if (axis < 0 || axis >= rank)
-    return ft_live_fail(c->l, "%s: dimension %lld of %d", c->name, (long long)axis, rank);
+    return ft_tracer_fail(c->l, "%s: dimension %lld of %d", c->name, (long long)axis, rank);
   return (int)axis;
 }
 
@@ -283,16 +283,16 @@ int ft_aten_unary(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0);
 
-  return ft_give(c, x ? ft_live_unary(c->l, ft_aten_type(c), x) : 0);
+  return ft_give(c, x ? ft_tracer_unary(c->l, ft_aten_type(c), x) : 0);
 }
 
 enum { COMPLEX = 14 }; /* onnx.TensorProto.COMPLEX64 */
 
 /* The wider of two element types, as far as it matters: a real number beside whole ones. */
-static void promote(const struct ft_live *l, uint32_t y, uint32_t a, uint32_t b)
+static void promote(const struct ft_tracer *l, uint32_t y, uint32_t a, uint32_t b)
 {
-  struct ft_tensor *t = ft_live_of(l, y);
-  const struct ft_tensor *p = ft_live_of(l, a), *q = ft_live_of(l, b);
+  struct ft_tensor *t = ft_tracer_of(l, y);
+  const struct ft_tensor *p = ft_tracer_of(l, a), *q = ft_tracer_of(l, b);
 
   if (t->element == FT_ELEMENT_BOOL || !p->element || !q->element)
     return;
@@ -305,13 +305,13 @@ static void promote(const struct ft_live *l, uint32_t y, uint32_t a, uint32_t b)
 static int two(struct ft_call *c, uint32_t a, uint32_t b)
 {
   const char *type = ft_aten_type(c);
-  uint32_t y = a && b ? ft_live_binary(c->l, type, a, b) : 0;
+  uint32_t y = a && b ? ft_tracer_binary(c->l, type, a, b) : 0;
 
   if (y)
     promote(c->l, y, a, b);
   if (y && strcmp(type, "Div") == 0 && !ft_arg_given(c, 2, "rounding_mode") &&
-      !ft_element_is_real(ft_live_of(c->l, y)->element))
-    ft_live_of(c->l, y)->element = FT_ELEMENT_FLOAT;
+      !ft_element_is_real(ft_tracer_of(c->l, y)->element))
+    ft_tracer_of(c->l, y)->element = FT_ELEMENT_FLOAT;
   return ft_give(c, y);
 }
 
@@ -344,7 +344,7 @@ int ft_aten_dropout(struct ft_call *c)
 int ft_aten_softmax(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0);
-  int rank = x ? ft_live_of(c->l, x)->rank : -1, axis = -1;
+  int rank = x ? ft_tracer_of(c->l, x)->rank : -1, axis = -1;
 
   if (!x)
     return -1;
@@ -352,10 +352,10 @@ int ft_aten_softmax(struct ft_call *c)
     axis = ft_arg_axis(c, 1, "dim", -1, rank);
   if (rank > 0 && axis < 0)
     return -1;
-  ft_live_op(c->l, ft_aten_type(c));
-  ft_live_in(c->l, x);
-  ft_live_int(c->l, "axis", axis);
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_in(c->l, x);
+  ft_tracer_int(c->l, "axis", axis);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 /* to(x, dtype), to(x, device, dtype), to(x, other), type_as(x, other), float(x), _to_copy(x) */
@@ -377,11 +377,11 @@ int ft_aten_to(struct ft_call *c)
   for (unsigned i = 1; i < 3 && !element && dtype->type == FT_VALUE_NONE; i++) {
     v = ft_arg(c, i, NULL);
     if (ft_value_is_tensor(v))
-      element = ft_live_of(c->l, ft_value_as_tensor(c->l, v))->element;
+      element = ft_tracer_of(c->l, ft_value_as_tensor(c->l, v))->element;
     else if (v->type == FT_VALUE_INT)
       dtype = v;
   }
   if (dtype->type == FT_VALUE_INT && dtype->known)
     element = ft_aten_element(dtype->integer);
-  return ft_give(c, x ? ft_live_cast(c->l, x, element) : 0);
+  return ft_give(c, x ? ft_tracer_cast(c->l, x, element) : 0);
 }

@@ -7,7 +7,7 @@
 #ifndef FT_GRAPH_ATEN_H
 #define FT_GRAPH_ATEN_H
 
-#include "predictor/graph/shape/live.h"
+#include "predictor/graph/shape/tracer.h"
 
 enum ft_value_type {
   FT_VALUE_NONE,
@@ -67,7 +67,7 @@ struct ft_object {
 };
 
 struct ft_call {
-  struct ft_live *l;
+  struct ft_tracer *l;
   const char *name; /* "conv2d", without the namespace */
   const struct ft_operand *args;
   const char *const *keys; /* of each argument; NULL: by its place */
@@ -84,26 +84,26 @@ struct ft_operand ft_value_real(double value);
 struct ft_operand ft_value_string(const char *text);
 struct ft_operand ft_value_tensor(uint32_t tensor);
 struct ft_operand ft_value_some(uint8_t type); /* a number that is not known, or OPAQUE */
-struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft_operand *items,
+struct ft_operand ft_value_list(struct ft_tracer *l, uint8_t type, const struct ft_operand *items,
                                 size_t count);
-int ft_value_append(struct ft_live *l, struct ft_values *list, struct ft_operand item);
+int ft_value_append(struct ft_tracer *l, struct ft_values *list, struct ft_operand item);
 /* The field NAME; NULL: none. */
 struct ft_operand *ft_object_field(const struct ft_object *object, const char *name);
-int ft_object_set(struct ft_live *l, struct ft_object *object, const char *name,
+int ft_object_set(struct ft_tracer *l, struct ft_object *object, const char *name,
                   struct ft_operand value);
 bool ft_value_is_tensor(const struct ft_operand *value);
 bool ft_value_is_number(const struct ft_operand *value);
 double ft_value_number(const struct ft_operand *value); /* NAN where it is not known */
 /* Whether it is true: 1, 0; -1 not known. A tensor's number is looked up. */
-int ft_value_truth(const struct ft_live *l, const struct ft_operand *value);
+int ft_value_truth(const struct ft_tracer *l, const struct ft_operand *value);
 /* VALUE as a tensor (a number becomes a constant); 0: it is none, or the error is set (l->failed).
  */
-uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value);
+uint32_t ft_value_as_tensor(struct ft_tracer *l, const struct ft_operand *value);
 
 /* Before LIST is changed in its place. Returns 0 or -1. */
-int ft_value_change(struct ft_live *l, struct ft_values *list);
+int ft_value_change(struct ft_tracer *l, struct ft_values *list);
 /* A new LIST, of which no branch around needs to know what it held. Returns 0 or -1. */
-int ft_value_made(struct ft_live *l, struct ft_values *list);
+int ft_value_made(struct ft_tracer *l, struct ft_values *list);
 
 /* ---- the lists that one side of a branch changes (aten_change.c) ---- */
 
@@ -122,12 +122,12 @@ struct ft_changes {
 };
 
 /* From now on what lists held is kept in CHANGES, until ft_changes_end (0 or -1). */
-void ft_changes_begin(struct ft_live *l, struct ft_changes *changes);
-int ft_changes_end(struct ft_live *l, struct ft_changes *changes);
+void ft_changes_begin(struct ft_tracer *l, struct ft_changes *changes);
+int ft_changes_end(struct ft_tracer *l, struct ft_changes *changes);
 /* The lists hold what they did before, CHANGES what they did then. */
 void ft_changes_undo(struct ft_changes *changes);
 
-/* One side of a branch: a closed block (ft_live_close) and what it gives. */
+/* One side of a branch: a closed block (ft_tracer_close) and what it gives. */
 struct ft_side {
   struct ft_block *block;
   const struct ft_operand *values;
@@ -137,7 +137,7 @@ struct ft_side {
  * Both SIDES of a branch by CONDITION: a list of results, alike to what the first gives. Tensors
  * are new ones, other values the first's. FT_VALUE_NONE with the error.
  */
-struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *condition,
+struct ft_operand ft_value_either(struct ft_tracer *l, const struct ft_operand *condition,
                                   const struct ft_side sides[2]);
 
 /*
@@ -184,7 +184,7 @@ int ft_aten_told(struct ft_call *c, const int64_t *dims, int rank, unsigned elem
 unsigned ft_aten_element(int64_t scalar_type);     /* c10/core/ScalarType.h -> ours */
 const char *ft_aten_type(const struct ft_call *c); /* the table's second column */
 /* Y has been made of X where X lies: it stands for X, and within what X is a view of. */
-void ft_aten_instead(struct ft_live *l, uint32_t x, uint32_t y);
+void ft_aten_instead(struct ft_tracer *l, uint32_t x, uint32_t y);
 
 #define FT_ATEN(name) int ft_aten_##name(struct ft_call *c)
 FT_ATEN(unary);

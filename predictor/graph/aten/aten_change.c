@@ -10,10 +10,10 @@
 
 #include "predictor/graph/aten/aten.h"
 
-static struct ft_changed *note(struct ft_live *l, struct ft_changes *changes)
+static struct ft_changed *note(struct ft_tracer *l, struct ft_changes *changes)
 {
   struct ft_changed *all =
-      ft_live_grow(l, changes->all, &changes->room, changes->count, sizeof *all);
+      ft_tracer_grow(l, changes->all, &changes->room, changes->count, sizeof *all);
 
   if (!all)
     return NULL;
@@ -22,14 +22,14 @@ static struct ft_changed *note(struct ft_live *l, struct ft_changes *changes)
   return &all[changes->count++];
 }
 
-void ft_changes_begin(struct ft_live *l, struct ft_changes *changes)
+void ft_changes_begin(struct ft_tracer *l, struct ft_changes *changes)
 {
   *changes =
       (struct ft_changes){ .outer = l->changes, .level = l->changes ? l->changes->level + 1 : 1 };
   l->changes = changes;
 }
 
-int ft_changes_end(struct ft_live *l, struct ft_changes *changes)
+int ft_changes_end(struct ft_tracer *l, struct ft_changes *changes)
 {
   l->changes = changes->outer;
   for (size_t i = 0; i < changes->count; i++) {
@@ -59,7 +59,7 @@ void ft_changes_undo(struct ft_changes *changes)
   }
 }
 
-int ft_value_made(struct ft_live *l, struct ft_values *list)
+int ft_value_made(struct ft_tracer *l, struct ft_values *list)
 {
   struct ft_changed *one = l->changes ? note(l, l->changes) : NULL;
 
@@ -72,7 +72,7 @@ int ft_value_made(struct ft_live *l, struct ft_values *list)
   return 0;
 }
 
-int ft_value_change(struct ft_live *l, struct ft_values *list)
+int ft_value_change(struct ft_tracer *l, struct ft_values *list)
 {
   for (struct ft_changes *c = l->changes; c && c->level > list->kept; c = c->outer) {
     struct ft_changed *one = note(l, c);
@@ -80,7 +80,7 @@ int ft_value_change(struct ft_live *l, struct ft_values *list)
     if (!one)
       return -1;
     one->list = list;
-    one->items = ft_live_take(l, (list->count + 1) * sizeof *one->items);
+    one->items = ft_tracer_take(l, (list->count + 1) * sizeof *one->items);
     if (!one->items)
       return -1;
     if (list->count)

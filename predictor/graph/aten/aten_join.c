@@ -14,7 +14,7 @@ static uint32_t *members(struct ft_call *c, size_t *count)
   if ((v->type != FT_VALUE_LIST && v->type != FT_VALUE_TUPLE) || !v->list->count)
     return NULL;
   *count = v->list->count;
-  list = ft_live_take(c->l, *count * sizeof *list);
+  list = ft_tracer_take(c->l, *count * sizeof *list);
   for (size_t i = 0; list && i < *count; i++) {
     list[i] = ft_value_as_tensor(c->l, &v->list->items[i]);
     if (!list[i])
@@ -31,11 +31,11 @@ int ft_aten_cat(struct ft_call *c)
 
   if (!in)
     return c->l->failed ? -1 : ft_aten_unknown(c);
-  rank = ft_live_of(c->l, in[count - 1])->rank;
+  rank = ft_tracer_of(c->l, in[count - 1])->rank;
   if (rank < 0)
     return ft_aten_unknown(c);
   axis = ft_arg_axis(c, 1, "dim", 0, rank);
-  return axis < 0 ? -1 : ft_give(c, ft_live_concat(c->l, in, count, axis));
+  return axis < 0 ? -1 : ft_give(c, ft_tracer_concat(c->l, in, count, axis));
 }
 
 int ft_aten_stack(struct ft_call *c)
@@ -47,21 +47,21 @@ int ft_aten_stack(struct ft_call *c)
 
   if (!in)
     return c->l->failed ? -1 : ft_aten_unknown(c);
-  if (ft_live_of(c->l, in[0])->rank < 0)
+  if (ft_tracer_of(c->l, in[0])->rank < 0)
     return ft_aten_unknown(c);
-  axis = ft_arg_axis(c, 1, "dim", 0, ft_live_of(c->l, in[0])->rank + 1);
+  axis = ft_arg_axis(c, 1, "dim", 0, ft_tracer_of(c->l, in[0])->rank + 1);
   if (axis < 0)
     return -1;
   at = axis;
   for (size_t i = 0; i < count; i++) {
-    ft_live_op(c->l, "Unsqueeze");
-    ft_live_in(c->l, in[i]);
-    ft_live_ints(c->l, "axes", &at, 1);
-    in[i] = ft_live_end(c->l, 1);
+    ft_tracer_op(c->l, "Unsqueeze");
+    ft_tracer_in(c->l, in[i]);
+    ft_tracer_ints(c->l, "axes", &at, 1);
+    in[i] = ft_tracer_end(c->l, 1);
     if (!in[i])
       return -1;
   }
-  return ft_give(c, ft_live_concat(c->l, in, count, axis));
+  return ft_give(c, ft_tracer_concat(c->l, in, count, axis));
 }
 
 /* How many pieces of which sizes; -1 not known. */
@@ -103,14 +103,14 @@ int ft_aten_split(struct ft_call *c)
   count = pieces(c, t->dims[axis], sizes);
   if (count < 1)
     return ft_aten_unknown(c);
-  list = ft_live_list(c->l, sizes, (size_t)count);
+  list = ft_tracer_list(c->l, sizes, (size_t)count);
   if (!list)
     return -1;
-  ft_live_op(c->l, "Split");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, list);
-  ft_live_int(c->l, "axis", axis);
-  list = ft_live_end(c->l, (uint32_t)count);
+  ft_tracer_op(c->l, "Split");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, list);
+  ft_tracer_int(c->l, "axis", axis);
+  list = ft_tracer_end(c->l, (uint32_t)count);
   if (!list)
     return -1;
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
@@ -120,33 +120,33 @@ int ft_aten_split(struct ft_call *c)
   return 0;
 }
 
-static uint32_t choose(struct ft_live *l, uint32_t x, int axis, int64_t index)
+static uint32_t choose(struct ft_tracer *l, uint32_t x, int axis, int64_t index)
 {
-  uint32_t at = ft_live_number(l, FT_ELEMENT_INT64, (double)index);
+  uint32_t at = ft_tracer_number(l, FT_ELEMENT_INT64, (double)index);
 
   if (!at)
     return 0;
-  ft_live_op(l, "Gather");
-  ft_live_in(l, x);
-  ft_live_in(l, at);
-  ft_live_int(l, "axis", axis);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, "Gather");
+  ft_tracer_in(l, x);
+  ft_tracer_in(l, at);
+  ft_tracer_int(l, "axis", axis);
+  return ft_tracer_end(l, 1);
 }
 
 /* A slice of one, without its dimension: a view, as PyTorch's. */
-static uint32_t pick(struct ft_live *l, uint32_t x, int axis, int64_t index)
+static uint32_t pick(struct ft_tracer *l, uint32_t x, int axis, int64_t index)
 {
   int64_t at = axis;
 
-  if (ft_live_of(l, x)->values)
+  if (ft_tracer_of(l, x)->values)
     return choose(l, x, axis, index);
-  x = ft_live_slice(l, x, axis, index, index == -1 ? INT64_MAX : index + 1, 1);
+  x = ft_tracer_slice(l, x, axis, index, index == -1 ? INT64_MAX : index + 1, 1);
   if (!x)
     return 0;
-  ft_live_op(l, "Squeeze");
-  ft_live_in(l, x);
-  ft_live_ints(l, "axes", &at, 1);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, "Squeeze");
+  ft_tracer_in(l, x);
+  ft_tracer_ints(l, "axes", &at, 1);
+  return ft_tracer_end(l, 1);
 }
 
 int ft_aten_unbind(struct ft_call *c)
@@ -194,11 +194,11 @@ int ft_aten_slice(struct ft_call *c)
       start < INT64_MAX / 2)
     end = start + end;
   if (start == INT64_MIN || end == INT64_MIN || step == INT64_MIN) {
-    y = ft_live_unary(c->l, "Identity", x);
+    y = ft_tracer_unary(c->l, "Identity", x);
     if (y) {
-      int64_t *dims = ft_shape(c->l->in, ft_live_of(c->l, y), t->rank);
+      int64_t *dims = ft_shape(c->l->in, ft_tracer_of(c->l, y), t->rank);
 
-      t = ft_live_of(c->l, x);
+      t = ft_tracer_of(c->l, x);
       for (int i = 0; dims && i < t->rank; i++)
         dims[i] = i == axis ? -1 : t->dims[i];
     }
@@ -206,7 +206,7 @@ int ft_aten_slice(struct ft_call *c)
   }
   if (start == 0 && end == INT64_MAX && step == 1)
     return ft_aten_same(c);
-  return ft_give(c, ft_live_slice(c->l, x, axis, start, end, step));
+  return ft_give(c, ft_tracer_slice(c->l, x, axis, start, end, step));
 }
 
 int ft_aten_select(struct ft_call *c)

@@ -14,38 +14,38 @@ struct window {
   const char *automatic; /* "same", "valid" instead of numbers */
 };
 
-static void put_window(struct ft_live *l, const struct window *w, int n)
+static void put_window(struct ft_tracer *l, const struct window *w, int n)
 {
   int64_t pads[2 * FT_GRAPH_RANK];
 
-  ft_live_ints(l, "strides", w->stride, (size_t)n);
-  ft_live_ints(l, "dilations", w->dilation, (size_t)n);
+  ft_tracer_ints(l, "strides", w->stride, (size_t)n);
+  ft_tracer_ints(l, "dilations", w->dilation, (size_t)n);
   if (w->automatic && strcmp(w->automatic, "same") == 0) {
-    ft_live_string(l, "auto_pad", "SAME_UPPER");
+    ft_tracer_string(l, "auto_pad", "SAME_UPPER");
     return;
   }
   for (int i = 0; i < n; i++)
     pads[i] = pads[n + i] = w->automatic ? 0 : w->pad[i];
-  ft_live_ints(l, "pads", pads, 2 * (size_t)n);
+  ft_tracer_ints(l, "pads", pads, 2 * (size_t)n);
 }
 
 static int convolve(struct ft_call *c, const struct window *w, bool transposed, int64_t groups)
 {
   uint32_t x = ft_arg_tensor(c, 0), weight = ft_arg_tensor(c, 1), bias = ft_arg_maybe(c, 2);
-  int n = weight ? ft_live_of(c->l, weight)->rank - 2 : 0;
+  int n = weight ? ft_tracer_of(c->l, weight)->rank - 2 : 0;
 
   if (!x || !weight)
     return -1;
-  ft_live_op(c->l, transposed ? "ConvTranspose" : "Conv");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, weight);
+  ft_tracer_op(c->l, transposed ? "ConvTranspose" : "Conv");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, weight);
   if (bias)
-    ft_live_in(c->l, bias);
+    ft_tracer_in(c->l, bias);
   put_window(c->l, w, n);
   if (transposed)
-    ft_live_ints(c->l, "output_padding", w->extra, (size_t)n);
-  ft_live_int(c->l, "group", groups);
-  return ft_give(c, ft_live_end(c->l, 1));
+    ft_tracer_ints(c->l, "output_padding", w->extra, (size_t)n);
+  ft_tracer_int(c->l, "group", groups);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 static int read_window(struct ft_call *c, unsigned stride, unsigned pad, unsigned dilation, int n,
@@ -67,7 +67,7 @@ static int sliding(struct ft_call *c)
 {
   int n = ft_arg_rank(c, 1) - 2;
 
-  return n < 1 ? ft_live_fail(c->l, "%s: filters of %d dimensions", c->name, n + 2) : n;
+  return n < 1 ? ft_tracer_fail(c->l, "%s: filters of %d dimensions", c->name, n + 2) : n;
 }
 
 int ft_aten_conv(struct ft_call *c)
@@ -120,15 +120,15 @@ int ft_aten_deform_conv(struct ft_call *c)
   }
   if (!x || !weight || !offset)
     return -1;
-  ft_live_op(c->l, "DeformConv");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, weight);
-  ft_live_in(c->l, offset);
-  ft_live_in(c->l, bias);
-  ft_live_in(c->l, mask);
+  ft_tracer_op(c->l, "DeformConv");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, weight);
+  ft_tracer_in(c->l, offset);
+  ft_tracer_in(c->l, bias);
+  ft_tracer_in(c->l, mask);
   put_window(c->l, &w, 2);
-  ft_live_int(c->l, "group", ft_arg_int(c, 11, NULL, 1));
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_int(c->l, "group", ft_arg_int(c, 11, NULL, 1));
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 /* ---- pooling ---- */
@@ -161,14 +161,14 @@ int ft_aten_pool(struct ft_call *c)
     w.dilation[i] = 1;
   if (largest && ft_arg_each(c, 4, "dilation", n, 1, w.dilation) < 0)
     return -1;
-  ft_live_op(c->l, ft_aten_type(c));
-  ft_live_in(c->l, x);
+  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_in(c->l, x);
   put_window(c->l, &w, n);
-  ft_live_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
-  ft_live_int(c->l, "ceil_mode", ft_arg_true(c, largest ? 5 : 4, "ceil_mode", false));
+  ft_tracer_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
+  ft_tracer_int(c->l, "ceil_mode", ft_arg_true(c, largest ? 5 : 4, "ceil_mode", false));
   if (indexed) /* where each came from too */
-    return ft_give_many(c, ft_live_end(c->l, 2), 2);
-  return ft_give(c, ft_live_end(c->l, 1));
+    return ft_give_many(c, ft_tracer_end(c->l, 2), 2);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 /* Windows that divide SIZE into OUT parts, as far as equal ones can. */
@@ -181,14 +181,14 @@ static bool divide(int64_t size, int64_t out, int64_t *kernel, int64_t *stride)
   return true;
 }
 
-static uint32_t resize(struct ft_live *l, uint32_t x, const int64_t *sizes, int n)
+static uint32_t resize(struct ft_tracer *l, uint32_t x, const int64_t *sizes, int n)
 {
-  const struct ft_tensor *t = ft_live_of(l, x);
+  const struct ft_tensor *t = ft_tracer_of(l, x);
   int64_t all[FT_GRAPH_RANK];
 
   for (int i = 0; i < t->rank; i++)
     all[i] = i < t->rank - n ? t->dims[i] : sizes[i - (t->rank - n)];
-  return ft_live_resize(l, x, all, t->rank);
+  return ft_tracer_resize(l, x, all, t->rank);
 }
 
 int ft_aten_adaptive_pool(struct ft_call *c)
@@ -203,7 +203,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
 
   if (!x)
     return -1;
-  t = ft_live_of(c->l, x);
+  t = ft_tracer_of(c->l, x);
   if (t->rank <= n)
     return ft_aten_unknown(c);
   if (sizes->type == FT_VALUE_LIST || sizes->type == FT_VALUE_TUPLE) {
@@ -211,7 +211,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
     sizes = sizes->list->items;
   }
   if (count != 1 && count != n)
-    return ft_live_fail(c->l, "%s: %d sizes for %d dimensions", c->name, count, n);
+    return ft_tracer_fail(c->l, "%s: %d sizes for %d dimensions", c->name, count, n);
   for (int i = 0; i < n; i++) {
     const struct ft_operand *s = &sizes[count == n ? i : 0];
 
@@ -224,13 +224,13 @@ int ft_aten_adaptive_pool(struct ft_call *c)
     y = resize(c->l, x, out, n);
     return largest ? ft_give_first(c, y, 1) : ft_give(c, y);
   }
-  ft_live_op(c->l, !ones ? ft_aten_type(c) : largest ? "GlobalMaxPool" : "GlobalAveragePool");
-  ft_live_in(c->l, x);
+  ft_tracer_op(c->l, !ones ? ft_aten_type(c) : largest ? "GlobalMaxPool" : "GlobalAveragePool");
+  ft_tracer_in(c->l, x);
   if (!ones) {
     put_window(c->l, &w, n);
-    ft_live_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
+    ft_tracer_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
   }
-  y = ft_live_end(c->l, 1);
+  y = ft_tracer_end(c->l, 1);
   return largest ? ft_give_first(c, y, 1) : ft_give(c, y);
 }
 
@@ -253,10 +253,10 @@ int ft_aten_batch_norm(struct ft_call *c)
     if (c->l->failed || !in[0])
       return -1;
   }
-  ft_live_op(c->l, "BatchNormalization");
+  ft_tracer_op(c->l, "BatchNormalization");
   for (unsigned i = 0; i < 5; i++)
-    ft_live_in(c->l, in[i]);
-  return give_statistics(c, ft_live_end(c->l, 1), "batch_norm");
+    ft_tracer_in(c->l, in[i]);
+  return give_statistics(c, ft_tracer_end(c->l, 1), "batch_norm");
 }
 
 static int normalise(struct ft_call *c, const char *type, uint32_t w, uint32_t b,
@@ -266,12 +266,12 @@ static int normalise(struct ft_call *c, const char *type, uint32_t w, uint32_t b
 
   if (!x)
     return -1;
-  ft_live_op(c->l, type);
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, w);
-  ft_live_in(c->l, b);
-  ft_live_int(c->l, attribute, value);
-  return give_statistics(c, ft_live_end(c->l, 1), plain);
+  ft_tracer_op(c->l, type);
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, w);
+  ft_tracer_in(c->l, b);
+  ft_tracer_int(c->l, attribute, value);
+  return give_statistics(c, ft_tracer_end(c->l, 1), plain);
 }
 
 int ft_aten_layer_norm(struct ft_call *c)
@@ -308,19 +308,19 @@ int ft_aten_linear(struct ft_call *c)
 
   if (!x || !w)
     return -1;
-  ft_live_op(c->l, "Linear");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, w);
+  ft_tracer_op(c->l, "Linear");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, w);
   if (b)
-    ft_live_in(c->l, b);
-  return ft_give(c, ft_live_end(c->l, 1));
+    ft_tracer_in(c->l, b);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_aten_matmul(struct ft_call *c)
 {
   uint32_t a = ft_arg_tensor(c, 0), b = ft_arg_tensor(c, 1);
 
-  return ft_give(c, a && b ? ft_live_binary(c->l, "MatMul", a, b) : 0);
+  return ft_give(c, a && b ? ft_tracer_binary(c->l, "MatMul", a, b) : 0);
 }
 
 int ft_aten_addmm(struct ft_call *c)
@@ -329,21 +329,21 @@ int ft_aten_addmm(struct ft_call *c)
 
   if (!a || !b || !bias)
     return -1;
-  if (ft_live_of(c->l, b)->rank != 2)
-    return ft_give(c, ft_live_binary(c->l, "MatMul", a, b));
-  ft_live_op(c->l, "Gemm");
-  ft_live_in(c->l, a);
-  ft_live_in(c->l, b);
-  ft_live_in(c->l, bias);
-  return ft_give(c, ft_live_end(c->l, 1));
+  if (ft_tracer_of(c->l, b)->rank != 2)
+    return ft_give(c, ft_tracer_binary(c->l, "MatMul", a, b));
+  ft_tracer_op(c->l, "Gemm");
+  ft_tracer_in(c->l, a);
+  ft_tracer_in(c->l, b);
+  ft_tracer_in(c->l, bias);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_aten_baddbmm(struct ft_call *c)
 {
   uint32_t bias = ft_arg_tensor(c, 0), a = ft_arg_tensor(c, 1), b = ft_arg_tensor(c, 2), y;
 
-  y = a && b && bias ? ft_live_binary(c->l, "MatMul", a, b) : 0;
-  return ft_give(c, y ? ft_live_binary(c->l, "Add", y, bias) : 0);
+  y = a && b && bias ? ft_tracer_binary(c->l, "MatMul", a, b) : 0;
+  return ft_give(c, y ? ft_tracer_binary(c->l, "Add", y, bias) : 0);
 }
 
 int ft_aten_einsum(struct ft_call *c)
@@ -358,16 +358,16 @@ int ft_aten_einsum(struct ft_call *c)
     if (!in[i])
       return -1;
   }
-  ft_live_op(c->l, "Einsum");
+  ft_tracer_op(c->l, "Einsum");
   for (size_t i = 0; i < list->list->count; i++)
-    ft_live_in(c->l, in[i]);
-  ft_live_string(c->l, "equation", equation->string);
-  return ft_give(c, ft_live_end(c->l, 1));
+    ft_tracer_in(c->l, in[i]);
+  ft_tracer_string(c->l, "equation", equation->string);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_aten_embedding(struct ft_call *c)
 {
   uint32_t w = ft_arg_tensor(c, 0), x = ft_arg_tensor(c, 1);
 
-  return ft_give(c, w && x ? ft_live_binary(c->l, "Gather", w, x) : 0);
+  return ft_give(c, w && x ? ft_tracer_binary(c->l, "Gather", w, x) : 0);
 }

@@ -14,16 +14,16 @@ static bool named(const struct ft_call *c, const char *name)
 }
 
 /* The mean of X over AXIS, over all where that is NULL. */
-static uint32_t mean(struct ft_live *l, uint32_t x, const int64_t *axis, bool keep)
+static uint32_t mean(struct ft_tracer *l, uint32_t x, const int64_t *axis, bool keep)
 {
   if (!x)
     return 0;
-  ft_live_op(l, "ReduceMean");
-  ft_live_in(l, x);
+  ft_tracer_op(l, "ReduceMean");
+  ft_tracer_in(l, x);
   if (axis)
-    ft_live_ints(l, "axes", axis, 1);
-  ft_live_int(l, "keepdims", keep);
-  return ft_live_end(l, 1);
+    ft_tracer_ints(l, "axes", axis, 1);
+  ft_tracer_int(l, "keepdims", keep);
+  return ft_tracer_end(l, 1);
 }
 
 static uint32_t joined(struct ft_call *c, const char *type, unsigned count)
@@ -33,7 +33,7 @@ static uint32_t joined(struct ft_call *c, const char *type, unsigned count)
   for (unsigned i = 1; y && i < count; i++) {
     uint32_t x = ft_arg_tensor(c, i);
 
-    y = x ? ft_live_binary(c->l, type, y, x) : 0;
+    y = x ? ft_tracer_binary(c->l, type, y, x) : 0;
   }
   return y;
 }
@@ -91,15 +91,15 @@ int ft_aten_class_loss(struct ft_call *c)
   if (!x || !target)
     return -1;
   if (named(c, "cross_entropy_loss"))
-    x = ft_live_unary(c->l, "LogSoftmax", x);
+    x = ft_tracer_unary(c->l, "LogSoftmax", x);
   if (!x)
     return -1;
-  ft_live_op(c->l, "NegativeLogLikelihoodLoss");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, target);
+  ft_tracer_op(c->l, "NegativeLogLikelihoodLoss");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, target);
   if (ft_arg_int(c, 3, "reduction", 1) == 0)
-    ft_live_string(c->l, "reduction", "none");
-  y = ft_live_end(c->l, 1);
+    ft_tracer_string(c->l, "reduction", "none");
+  y = ft_tracer_end(c->l, 1);
   return strstr(c->name, "_forward") ? ft_give_first(c, y, 1) : ft_give(c, y);
 }
 
@@ -128,14 +128,14 @@ int ft_aten_broadcast(struct ft_call *c)
     x = ft_value_as_tensor(c->l, &v->list->items[i]);
     if (!x)
       return -1;
-    together = together ? ft_live_binary(c->l, "Add", together, x) : x; /* for its shape alone */
+    together = together ? ft_tracer_binary(c->l, "Add", together, x) : x; /* for its shape alone */
   }
-  t = together ? ft_live_of(c->l, together) : NULL;
+  t = together ? ft_tracer_of(c->l, together) : NULL;
   if (!t || t->rank < 0)
     return ft_aten_unknown(c);
-  dims = ft_live_list(c->l, t->dims, (size_t)t->rank);
+  dims = ft_tracer_list(c->l, t->dims, (size_t)t->rank);
   for (size_t i = 0; dims && i < v->list->count; i++) {
-    x = ft_live_binary(c->l, "Expand", ft_value_as_tensor(c->l, &v->list->items[i]), dims);
+    x = ft_tracer_binary(c->l, "Expand", ft_value_as_tensor(c->l, &v->list->items[i]), dims);
     if (!x || ft_value_append(c->l, all.list, ft_value_tensor(x)) < 0)
       return -1;
   }
@@ -170,20 +170,21 @@ int ft_aten_diff(struct ft_call *c)
   in[count++] = x;
   if (ft_value_is_tensor(ft_arg(c, 4, "append")))
     in[count++] = ft_value_as_tensor(c->l, ft_arg(c, 4, "append"));
-  x = count > 1 ? ft_live_concat(c->l, in, count, axis) : x;
-  size = x ? ft_live_of(c->l, x)->dims[axis] : -1;
+  x = count > 1 ? ft_tracer_concat(c->l, in, count, axis) : x;
+  size = x ? ft_tracer_of(c->l, x)->dims[axis] : -1;
   if (size < 1)
     return x ? ft_aten_unknown(c) : -1;
-  sides[0] = ft_live_slice(c->l, x, axis, 1, size, 1);
-  sides[1] = sides[0] ? ft_live_slice(c->l, x, axis, 0, size - 1, 1) : 0;
-  return ft_give(c, sides[1] ? ft_live_binary(c->l, "Sub", sides[0], sides[1]) : 0);
+  sides[0] = ft_tracer_slice(c->l, x, axis, 1, size, 1);
+  sides[1] = sides[0] ? ft_tracer_slice(c->l, x, axis, 0, size - 1, 1) : 0;
+  return ft_give(c, sides[1] ? ft_tracer_binary(c->l, "Sub", sides[0], sides[1]) : 0);
 }
 
 /* _grouped_mm(x (words, in), experts (n, in, out), ends): each word by one of the matrices */
 int ft_aten_grouped(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), w = ft_arg_tensor(c, 1);
-  const struct ft_tensor *t = x ? ft_live_of(c->l, x) : NULL, *u = w ? ft_live_of(c->l, w) : NULL;
+  const struct ft_tensor *t = x ? ft_tracer_of(c->l, x) : NULL,
+                         *u = w ? ft_tracer_of(c->l, w) : NULL;
   int64_t dims[2];
 
   if (!t || !u)
@@ -191,12 +192,12 @@ int ft_aten_grouped(struct ft_call *c)
   if (u->rank == 3 && t->rank == 2) {
     dims[0] = u->dims[1];
     dims[1] = u->dims[2];
-    w = ft_live_slice(c->l, w, 0, 0, 1, 1);
-    w = w ? ft_live_reshape(c->l, w, dims, 2) : 0;
+    w = ft_tracer_slice(c->l, w, 0, 0, 1, 1);
+    w = w ? ft_tracer_reshape(c->l, w, dims, 2) : 0;
   } else if (u->rank != 3 || t->rank != 3) {
     return ft_aten_unknown(c);
   }
-  return ft_give(c, w ? ft_live_binary(c->l, "MatMul", x, w) : 0);
+  return ft_give(c, w ? ft_tracer_binary(c->l, "MatMul", x, w) : 0);
 }
 
 /* histc(x, bins = 100) */

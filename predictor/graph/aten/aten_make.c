@@ -21,15 +21,15 @@ static int filled(struct ft_call *c, const int64_t *dims, int rank, unsigned ele
 
   for (int i = 0; i < rank; i++) {
     if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
-      return ft_live_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
+      return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
     count = ft_times(count, dims[i]);
   }
   if (count > FT_GRAPH_ELEMENTS)
-    return ft_live_fail(c->l, "%s: more than 2^50 elements", c->name);
+    return ft_tracer_fail(c->l, "%s: more than 2^50 elements", c->name);
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     values[i] = value;
   return ft_give(
-      c, ft_live_constant(c->l, element, rank, dims, count <= FT_GRAPH_VALUES ? values : NULL));
+      c, ft_tracer_constant(c->l, element, rank, dims, count <= FT_GRAPH_VALUES ? values : NULL));
 }
 
 /* eye(n), eye(n, m) */
@@ -64,7 +64,7 @@ int ft_aten_factory(struct ft_call *c)
 
     if (!x)
       return -1;
-    element = ft_live_of(c->l, x)->element;
+    element = ft_tracer_of(c->l, x)->element;
   }
   if (n < 0)
     return ft_aten_unknown(c);
@@ -104,11 +104,11 @@ static int steps_between(struct ft_call *c)
   if (steps == INT64_MIN)
     return ft_aten_unknown(c);
   if (steps < 0 || steps > FT_GRAPH_DIMENSION)
-    return ft_live_fail(c->l, "%s: %lld steps", c->name, (long long)steps);
+    return ft_tracer_fail(c->l, "%s: %lld steps", c->name, (long long)steps);
   for (int64_t i = 0; i < steps && i < FT_GRAPH_VALUES; i++)
     values[i] = i ? start + (double)i * ((end - start) / (double)(steps - 1)) : start;
-  return ft_give(c, ft_live_constant(c->l, element_of(c, 99, FT_ELEMENT_FLOAT), 1, &steps,
-                                     steps <= FT_GRAPH_VALUES ? values : NULL));
+  return ft_give(c, ft_tracer_constant(c->l, element_of(c, 99, FT_ELEMENT_FLOAT), 1, &steps,
+                                       steps <= FT_GRAPH_VALUES ? values : NULL));
 }
 
 /* arange(end), arange(start, end), arange(start, end, step); numbers come first */
@@ -138,16 +138,16 @@ int ft_aten_arange(struct ft_call *c)
     n[2] = 1;
   }
   for (int i = 0; i < 3; i++) {
-    in[i] = ft_live_number(c->l, element, n[i]);
+    in[i] = ft_tracer_number(c->l, element, n[i]);
     if (!in[i])
       return -1;
   }
-  ft_live_op(c->l, "Range");
+  ft_tracer_op(c->l, "Range");
   for (int i = 0; i < 3; i++)
-    ft_live_in(c->l, in[i]);
-  in[0] = ft_live_end(c->l, 1);
+    ft_tracer_in(c->l, in[i]);
+  in[0] = ft_tracer_end(c->l, 1);
   if (in[0])
-    ft_live_of(c->l, in[0])->element = (uint8_t)element_of(c, 99, element);
+    ft_tracer_of(c->l, in[0])->element = (uint8_t)element_of(c, 99, element);
   return ft_give(c, in[0]);
 }
 
@@ -166,7 +166,7 @@ int ft_aten_meshgrid(struct ft_call *c)
     in[i] = ft_value_as_tensor(c->l, &list->list->items[i]);
     if (!in[i])
       return -1;
-    dims[i] = ft_tensor_elements(ft_live_of(c->l, in[i]));
+    dims[i] = ft_tensor_elements(ft_tracer_of(c->l, in[i]));
     if (dims[i] < 0)
       return ft_aten_unknown(c);
   }
@@ -182,9 +182,9 @@ int ft_aten_meshgrid(struct ft_call *c)
 
     for (size_t j = 0; j < n; j++)
       one[j] = j == place ? dims[j] : 1;
-    in[i] = ft_live_reshape(c->l, in[i], one, (int)n);
-    wanted = in[i] ? ft_live_list(c->l, dims, n) : 0;
-    in[i] = wanted ? ft_live_binary(c->l, "Expand", in[i], wanted) : 0;
+    in[i] = ft_tracer_reshape(c->l, in[i], one, (int)n);
+    wanted = in[i] ? ft_tracer_list(c->l, dims, n) : 0;
+    in[i] = wanted ? ft_tracer_binary(c->l, "Expand", in[i], wanted) : 0;
     if (!in[i] || ft_value_append(c->l, c->result.list, ft_value_tensor(in[i])) < 0)
       return -1;
   }
@@ -208,7 +208,7 @@ int ft_aten_scalar_tensor(struct ft_call *c)
     values[i] = ft_value_number(&v->list->items[i]);
     whole = whole && v->list->items[i].type == FT_VALUE_INT;
   }
-  return ft_give(c, ft_live_constant(c->l,
-                                     element_of(c, 99, whole ? FT_ELEMENT_INT64 : FT_ELEMENT_FLOAT),
-                                     1, &count, values));
+  return ft_give(
+      c, ft_tracer_constant(c->l, element_of(c, 99, whole ? FT_ELEMENT_INT64 : FT_ELEMENT_FLOAT), 1,
+                            &count, values));
 }

@@ -303,7 +303,7 @@ static int times(struct ft_call *c, const struct ft_operand *a, int64_t n)
     return -1;
   if (count > REPEATED)
     return give(c, ft_value_some(FT_VALUE_OPAQUE));
-  all.list->items = count ? ft_live_take(c->l, (size_t)count * sizeof *all.list->items) : NULL;
+  all.list->items = count ? ft_tracer_take(c->l, (size_t)count * sizeof *all.list->items) : NULL;
   if (count && !all.list->items)
     return -1;
   all.list->count = all.list->room = (size_t)count;

@@ -31,7 +31,7 @@ static struct ft_operand item(const struct ft_operand *v, size_t i)
 }
 
 /* N numbers of V from *AT on, as a list. */
-static struct ft_operand numbers(struct ft_live *l, const struct ft_operand *v, size_t *at,
+static struct ft_operand numbers(struct ft_tracer *l, const struct ft_operand *v, size_t *at,
                                  int64_t n)
 {
   struct ft_operand list = ft_value_list(l, FT_VALUE_LIST, NULL, 0);
@@ -47,7 +47,7 @@ static struct ft_operand numbers(struct ft_live *l, const struct ft_operand *v, 
  * dimensions, stride, padding, dilation, output padding, groups, flags
  * (aten/src/ATen/native/quantized/cpu/conv_serialization.h).
  */
-static struct ft_operand convolution(struct ft_live *l, const struct ft_operand *state,
+static struct ft_operand convolution(struct ft_tracer *l, const struct ft_operand *state,
                                      bool transposed)
 {
   struct ft_operand list = item(state, 1), tensors = item(state, 2), parts[7], groups;
@@ -76,7 +76,7 @@ static struct ft_operand convolution(struct ft_live *l, const struct ft_operand 
 }
 
 /* What ARG, packed weights, was packed from; NONE where that is not known. */
-static struct ft_operand unpack(struct ft_live *l, const struct ft_operand *arg, bool transposed)
+static struct ft_operand unpack(struct ft_tracer *l, const struct ft_operand *arg, bool transposed)
 {
   const struct ft_operand *state;
 
@@ -165,8 +165,8 @@ static int embedding(struct ft_call *c)
     return unknown(c);
   w = ft_value_as_tensor(c->l, &args[0]);
   x = ft_value_as_tensor(c->l, &args[1]);
-  y = w && x ? ft_live_binary(c->l, "Gather", w, x) : 0;
-  return ft_give(c, y ? ft_live_unary(c->l, "DequantizeLinear", y) : 0);
+  y = w && x ? ft_tracer_binary(c->l, "Gather", w, x) : 0;
+  return ft_give(c, y ? ft_tracer_unary(c->l, "DequantizeLinear", y) : 0);
 }
 
 /* An operator of that name with scales and zeros behind its own arguments. */
@@ -198,10 +198,10 @@ int ft_aten_quantize(struct ft_call *c)
 
   if (!x)
     return -1;
-  ft_live_op(c->l, "QuantizeLinear");
-  ft_live_in(c->l, x);
-  ft_live_int(c->l, "output_dtype", ft_aten_element(dtype));
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "QuantizeLinear");
+  ft_tracer_in(c->l, x);
+  ft_tracer_int(c->l, "output_dtype", ft_aten_element(dtype));
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_aten_dequantize(struct ft_call *c)
@@ -211,15 +211,15 @@ int ft_aten_dequantize(struct ft_call *c)
   if (!ft_value_is_tensor(ft_arg(c, 0, NULL)))
     return ft_aten_same(c);
   x = ft_arg_tensor(c, 0);
-  if (x && ft_element_is_real(ft_live_of(c->l, x)->element))
+  if (x && ft_element_is_real(ft_tracer_of(c->l, x)->element))
     return ft_give(c, x);
-  return ft_give(c, x ? ft_live_unary(c->l, "DequantizeLinear", x) : 0);
+  return ft_give(c, x ? ft_tracer_unary(c->l, "DequantizeLinear", x) : 0);
 }
 
 /* Rounded to what whole numbers can be, and a mark of each that was within: real numbers still. */
 int ft_aten_fake_quantize(struct ft_call *c)
 {
-  uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_live_unary(c->l, "FakeQuantize", x) : 0;
+  uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_tracer_unary(c->l, "FakeQuantize", x) : 0;
 
   if (strstr(c->name, "cachemask") || strstr(c->name, "helper"))
     return ft_give_first(c, y, 1);

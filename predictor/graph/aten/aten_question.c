@@ -23,8 +23,8 @@ static int dims_of(struct ft_call *c, const int64_t **dims)
     return v->weight->declared.rank;
   }
   x = ft_arg_tensor(c, 0);
-  *dims = x ? ft_live_of(c->l, x)->dims : NULL;
-  return x ? ft_live_of(c->l, x)->rank : -1;
+  *dims = x ? ft_tracer_of(c->l, x)->dims : NULL;
+  return x ? ft_tracer_of(c->l, x)->rank : -1;
 }
 
 int ft_aten_size(struct ft_call *c)
@@ -86,7 +86,7 @@ int ft_aten_query(struct ft_call *c)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);
   unsigned element = v->type == FT_VALUE_WEIGHT   ? v->weight->declared.element
-                     : v->type == FT_VALUE_TENSOR ? ft_live_of(c->l, v->tensor)->element
+                     : v->type == FT_VALUE_TENSOR ? ft_tracer_of(c->l, v->tensor)->element
                                                   : 0;
   const char *name = c->name;
 
@@ -113,7 +113,7 @@ int ft_aten_query(struct ft_call *c)
 int ft_aten_item(struct ft_call *c)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);
-  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_live_of(c->l, v->tensor) : NULL;
+  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tracer_of(c->l, v->tensor) : NULL;
   double value = t && t->values && ft_tensor_elements(t) == 1 ? t->values[0] : (double)NAN;
 
   if (t && ft_element_is_real(t->element))

@@ -8,18 +8,18 @@
 
 int ft_aten_told(struct ft_call *c, const int64_t *dims, int rank, unsigned element)
 {
-  ft_live_op(c->l, ft_aten_type(c));
+  ft_tracer_op(c->l, ft_aten_type(c));
   for (size_t i = 0; i < c->count; i++)
     if (ft_value_is_tensor(&c->args[i])) {
       uint32_t tensor = ft_value_as_tensor(c->l, &c->args[i]);
 
       if (!tensor)
         return -1;
-      ft_live_in(c->l, tensor);
+      ft_tracer_in(c->l, tensor);
     }
-  ft_live_ints(c->l, "sizes", dims, (size_t)rank);
-  ft_live_int(c->l, "to", element);
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_ints(c->l, "sizes", dims, (size_t)rank);
+  ft_tracer_int(c->l, "to", element);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 /* addcmul(x, a, b), lerp(x, end, weight) and those alike: sizes that fit together, one kernel. */
@@ -31,10 +31,10 @@ int ft_aten_variadic(struct ft_call *c)
   for (size_t i = 0; i < c->count && count < 4; i++)
     if (ft_value_is_tensor(&c->args[i]) && !(in[count++] = ft_value_as_tensor(c->l, &c->args[i])))
       return -1;
-  ft_live_op(c->l, "Sum");
+  ft_tracer_op(c->l, "Sum");
   for (size_t i = 0; i < count; i++)
-    ft_live_in(c->l, in[i]);
-  return ft_give(c, count ? ft_live_end(c->l, 1) : 0);
+    ft_tracer_in(c->l, in[i]);
+  return ft_give(c, count ? ft_tracer_end(c->l, 1) : 0);
 }
 
 /* glu(x, dim): the first half times the sigmoid of the second */
@@ -53,10 +53,10 @@ int ft_aten_glu(struct ft_call *c)
   size = t->dims[axis];
   if (size < 0 || size % 2)
     return ft_aten_unknown(c);
-  half[0] = ft_live_slice(c->l, x, axis, 0, size / 2, 1);
-  half[1] = half[0] ? ft_live_slice(c->l, x, axis, size / 2, size, 1) : 0;
-  half[1] = half[1] ? ft_live_unary(c->l, "Sigmoid", half[1]) : 0;
-  return ft_give(c, half[1] ? ft_live_binary(c->l, "Mul", half[0], half[1]) : 0);
+  half[0] = ft_tracer_slice(c->l, x, axis, 0, size / 2, 1);
+  half[1] = half[0] ? ft_tracer_slice(c->l, x, axis, size / 2, size, 1) : 0;
+  half[1] = half[1] ? ft_tracer_unary(c->l, "Sigmoid", half[1]) : 0;
+  return ft_give(c, half[1] ? ft_tracer_binary(c->l, "Mul", half[0], half[1]) : 0);
 }
 
 /* Where the pieces of SIZE elements end: sections of one size more or less, or as told. */
@@ -107,7 +107,7 @@ int ft_aten_tensor_split(struct ft_call *c)
     return ft_aten_unknown(c);
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
   for (int i = 0; i < count && c->result.type == FT_VALUE_LIST; i++) {
-    piece = ft_live_slice(c->l, x, axis, at, end[i] > at ? end[i] : at, 1);
+    piece = ft_tracer_slice(c->l, x, axis, at, end[i] > at ? end[i] : at, 1);
     if (!piece || ft_value_append(c->l, c->result.list, ft_value_tensor(piece)) < 0)
       return -1;
     at = end[i];
@@ -129,7 +129,7 @@ int ft_aten_pile(struct ft_call *c)
       ft_value_is_tensor(list->list->items)) {
     uint32_t first = ft_value_as_tensor(c->l, list->list->items);
 
-    rank = first ? ft_live_of(c->l, first)->rank : -1;
+    rank = first ? ft_tracer_of(c->l, first)->rank : -1;
   }
   if (rank == 1 && strcmp(c->name, "hstack") == 0)
     args[1] = ft_value_int(0);
@@ -155,8 +155,8 @@ int ft_aten_strided(struct ft_call *c)
     return ft_aten_not_shaped(c, x);
   for (int i = 0; i < n; i++)
     if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
-      return ft_live_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
-  return ft_aten_told(c, dims, n, ft_live_of(c->l, x)->element);
+      return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
+  return ft_aten_told(c, dims, n, ft_tracer_of(c->l, x)->element);
 }
 
 /* diagonal(x, offset, dim1, dim2): the two dimensions become one, the last */
@@ -187,7 +187,7 @@ int ft_aten_distances(struct ft_call *c)
 {
   int64_t dims[FT_GRAPH_RANK];
   uint32_t x, y = ft_arg_tensor(c, 1);
-  const struct ft_tensor *t = ft_aten_shaped(c, &x), *u = y ? ft_live_of(c->l, y) : NULL;
+  const struct ft_tensor *t = ft_aten_shaped(c, &x), *u = y ? ft_tracer_of(c->l, y) : NULL;
 
   if (!t || !u || t->rank < 2 || u->rank < 2)
     return ft_aten_not_shaped(c, y ? x : 0);
@@ -204,13 +204,13 @@ int ft_aten_col2im(struct ft_call *c)
 
   if (!x || ft_arg_each(c, 1, NULL, 2, 1, size) < 0 || ft_arg_each(c, 2, NULL, 2, 1, kernel) < 0)
     return -1;
-  lists[0] = ft_live_list(c->l, size, 2);
-  lists[1] = ft_live_list(c->l, kernel, 2);
-  ft_live_op(c->l, "Col2Im");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, lists[0]);
-  ft_live_in(c->l, lists[1]);
-  return ft_give(c, lists[0] && lists[1] ? ft_live_end(c->l, 1) : 0);
+  lists[0] = ft_tracer_list(c->l, size, 2);
+  lists[1] = ft_tracer_list(c->l, kernel, 2);
+  ft_tracer_op(c->l, "Col2Im");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, lists[0]);
+  ft_tracer_in(c->l, lists[1]);
+  return ft_give(c, lists[0] && lists[1] ? ft_tracer_end(c->l, 1) : 0);
 }
 
 /* embedding_bag(weight, indices, offsets, ...): a row for each offset, or each row of indices */
@@ -218,9 +218,9 @@ int ft_aten_bag(struct ft_call *c)
 {
   uint32_t w, x = ft_arg_tensor(c, 1), offsets = ft_arg_maybe(c, 2);
   const struct ft_tensor *t = ft_aten_shaped(c, &w);
-  const struct ft_tensor *rows = x && offsets && ft_live_of(c->l, x)->rank == 1
-                                     ? ft_live_of(c->l, offsets)
-                                     : ft_live_of(c->l, x);
+  const struct ft_tensor *rows = x && offsets && ft_tracer_of(c->l, x)->rank == 1
+                                     ? ft_tracer_of(c->l, offsets)
+                                     : ft_tracer_of(c->l, x);
   int64_t dims[2];
 
   if (!t || !x || t->rank != 2 || rows->rank < 1)

@@ -8,15 +8,15 @@
 #include "predictor/graph/aten/aten.h"
 
 /* OVER of COUNT axes; none: all of them. */
-static uint32_t reduce(struct ft_live *l, const char *type, uint32_t x, const int64_t *over,
+static uint32_t reduce(struct ft_tracer *l, const char *type, uint32_t x, const int64_t *over,
                        int count, bool keep)
 {
-  ft_live_op(l, type);
-  ft_live_in(l, x);
+  ft_tracer_op(l, type);
+  ft_tracer_in(l, x);
   if (count > 0)
-    ft_live_ints(l, "axes", over, (size_t)count);
-  ft_live_int(l, "keepdims", keep);
-  return ft_live_end(l, 1);
+    ft_tracer_ints(l, "axes", over, (size_t)count);
+  ft_tracer_int(l, "keepdims", keep);
+  return ft_tracer_end(l, 1);
 }
 
 /* mean(x), mean(x, dims, keepdim), norm(x, p, dims, keepdim) */
@@ -37,7 +37,7 @@ int ft_aten_reduce(struct ft_call *c)
     return ft_aten_not_shaped(c, x);
   y = reduce(c->l, ft_aten_type(c), x, over, n, keep);
   if (y && (strcmp(c->name, "all") == 0 || strcmp(c->name, "any") == 0))
-    ft_live_of(c->l, y)->element = FT_ELEMENT_BOOL;
+    ft_tracer_of(c->l, y)->element = FT_ELEMENT_BOOL;
   return ft_give(c, y);
 }
 
@@ -48,14 +48,14 @@ int ft_aten_arg(struct ft_call *c)
   int64_t flat = -1;
 
   if (x && all)
-    x = ft_live_reshape(c->l, x, &flat, 1);
+    x = ft_tracer_reshape(c->l, x, &flat, 1);
   if (!x)
     return -1;
-  ft_live_op(c->l, ft_aten_type(c));
-  ft_live_in(c->l, x);
-  ft_live_int(c->l, "axis", all ? 0 : ft_arg_int(c, 1, "dim", 0));
-  ft_live_int(c->l, "keepdims", ft_arg_true(c, 2, "keepdim", false));
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_in(c->l, x);
+  ft_tracer_int(c->l, "axis", all ? 0 : ft_arg_int(c, 1, "dim", 0));
+  ft_tracer_int(c->l, "keepdims", ft_arg_true(c, 2, "keepdim", false));
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 /* max(x), max(x, other), max(x, dim, keepdim) -> values, indices; mode(x, dim = -1, keepdim),
@@ -74,18 +74,18 @@ int ft_aten_extremum(struct ft_call *c)
     return ft_give(c, reduce(c->l, ft_aten_type(c), x, NULL, 0, false));
   if (!last && ft_value_is_tensor(&c->args[1])) {
     y = ft_arg_tensor(c, 1);
-    return ft_give(c,
-                   y ? ft_live_binary(c->l, strcmp(c->name, "max") == 0 ? "Max" : "Min", x, y) : 0);
+    return ft_give(c, y ? ft_tracer_binary(c->l, strcmp(c->name, "max") == 0 ? "Max" : "Min", x, y)
+                        : 0);
   }
   y = reduce(c->l, ft_aten_type(c), x, &axis, 1, keep);
   if (!y)
     return -1;
   both[0] = ft_value_tensor(y);
-  ft_live_op(c->l, "ArgMax");
-  ft_live_in(c->l, x);
-  ft_live_int(c->l, "axis", axis);
-  ft_live_int(c->l, "keepdims", keep);
-  both[1] = ft_value_tensor(ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "ArgMax");
+  ft_tracer_in(c->l, x);
+  ft_tracer_int(c->l, "axis", axis);
+  ft_tracer_int(c->l, "keepdims", keep);
+  both[1] = ft_value_tensor(ft_tracer_end(c->l, 1));
   if (!both[1].tensor)
     return -1;
   c->result = ft_value_list(c->l, FT_VALUE_TUPLE, both, 2);
@@ -117,11 +117,11 @@ int ft_aten_topk(struct ft_call *c)
 
   if (!x || !k)
     return -1;
-  ft_live_op(c->l, "TopK");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, k);
-  ft_live_int(c->l, "axis", ft_arg_int(c, 2, "dim", -1));
-  return ft_give_many(c, ft_live_end(c->l, 2), 2);
+  ft_tracer_op(c->l, "TopK");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, k);
+  ft_tracer_int(c->l, "axis", ft_arg_int(c, 2, "dim", -1));
+  return ft_give_many(c, ft_tracer_end(c->l, 2), 2);
 }
 
 /* All of a dimension in order. */
@@ -137,14 +137,14 @@ int ft_aten_sort(struct ft_call *c)
   axis = ft_arg_axis(c, c->args[c->count > 1].type == FT_VALUE_BOOL && c->count > 2 ? 2 : 1, "dim",
                      -1, t->rank);
   axis = axis < 0 ? 0 : axis;
-  k = ft_live_number(c->l, FT_ELEMENT_INT64,
-                     t->dims[axis] < 0 ? (double)NAN : (double)t->dims[axis]);
+  k = ft_tracer_number(c->l, FT_ELEMENT_INT64,
+                       t->dims[axis] < 0 ? (double)NAN : (double)t->dims[axis]);
   if (!k)
     return -1;
-  ft_live_op(c->l, "TopK");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, k);
-  ft_live_int(c->l, "axis", axis);
-  y = ft_live_end(c->l, 2);
+  ft_tracer_op(c->l, "TopK");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, k);
+  ft_tracer_int(c->l, "axis", axis);
+  y = ft_tracer_end(c->l, 2);
   return strcmp(c->name, "argsort") == 0 ? ft_give(c, y ? y + 1 : 0) : ft_give_many(c, y, 2);
 }

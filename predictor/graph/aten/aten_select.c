@@ -7,15 +7,15 @@
 
 #include "predictor/graph/aten/aten.h"
 
-static uint32_t along(struct ft_live *l, const char *type, uint32_t x, uint32_t index, int axis)
+static uint32_t along(struct ft_tracer *l, const char *type, uint32_t x, uint32_t index, int axis)
 {
   if (!x || !index)
     return 0;
-  ft_live_op(l, type);
-  ft_live_in(l, x);
-  ft_live_in(l, index);
-  ft_live_int(l, "axis", axis);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, type);
+  ft_tracer_in(l, x);
+  ft_tracer_in(l, index);
+  ft_tracer_int(l, "axis", axis);
+  return ft_tracer_end(l, 1);
 }
 
 int ft_aten_index_select(struct ft_call *c)
@@ -39,9 +39,9 @@ int ft_aten_gather(struct ft_call *c)
 
 /* X with the dimensions in front that have an index in LIST: where indices stand apart, what they
  * give comes first (aten/src/ATen/native/TensorAdvancedIndexingUtils.h, transposeToFront). */
-static uint32_t indexed_first(struct ft_live *l, uint32_t x, const struct ft_values *list)
+static uint32_t indexed_first(struct ft_tracer *l, uint32_t x, const struct ft_values *list)
 {
-  const struct ft_tensor *t = ft_live_of(l, x);
+  const struct ft_tensor *t = ft_tracer_of(l, x);
   int64_t order[FT_GRAPH_RANK];
   int n = 0;
 
@@ -52,7 +52,7 @@ static uint32_t indexed_first(struct ft_live *l, uint32_t x, const struct ft_val
       if (index == (pass == 0))
         order[n++] = i;
     }
-  return ft_live_transpose(l, x, order, t->rank);
+  return ft_tracer_transpose(l, x, order, t->rank);
 }
 
 /* x[i, :, j]: a list with an index, or None, for each dimension. */
@@ -62,11 +62,11 @@ int ft_aten_index(struct ft_call *c)
   uint32_t x = ft_arg_tensor(c, 0), index = 0, other;
   int axis = -1, last = -1, count = 0;
 
-  if (!x || list->type != FT_VALUE_LIST || ft_live_of(c->l, x)->rank < 0)
+  if (!x || list->type != FT_VALUE_LIST || ft_tracer_of(c->l, x)->rank < 0)
     return ft_aten_not_shaped(c, x);
-  if (list->list->count > (size_t)ft_live_of(c->l, x)->rank)
-    return ft_live_fail(c->l, "%s: %zu indices for %d dimensions", c->name, list->list->count,
-                        ft_live_of(c->l, x)->rank);
+  if (list->list->count > (size_t)ft_tracer_of(c->l, x)->rank)
+    return ft_tracer_fail(c->l, "%s: %zu indices for %d dimensions", c->name, list->list->count,
+                          ft_tracer_of(c->l, x)->rank);
   for (size_t i = 0; i < list->list->count; i++) {
     if (list->list->items[i].type == FT_VALUE_NONE)
       continue;
@@ -76,14 +76,14 @@ int ft_aten_index(struct ft_call *c)
     if (axis < 0)
       axis = (int)i;
     last = (int)i;
-    index = index ? ft_live_binary(c->l, "Add", index, other) : other;
+    index = index ? ft_tracer_binary(c->l, "Add", index, other) : other;
     if (!index)
       return -1;
     count++;
   }
   if (!count)
     return ft_aten_same(c);
-  if (ft_live_of(c->l, index)->element == FT_ELEMENT_BOOL)
+  if (ft_tracer_of(c->l, index)->element == FT_ELEMENT_BOOL)
     return ft_aten_unknown(c); /* as many as are true */
   if (last - axis >= count) {
     x = indexed_first(c->l, x, list->list);
@@ -93,13 +93,13 @@ int ft_aten_index(struct ft_call *c)
   for (int i = 1; i < count && x; i++) {
     int64_t at = axis;
 
-    x = ft_live_slice(c->l, x, axis, 0, 1, 1);
+    x = ft_tracer_slice(c->l, x, axis, 0, 1, 1);
     if (!x)
       return -1;
-    ft_live_op(c->l, "Squeeze");
-    ft_live_in(c->l, x);
-    ft_live_ints(c->l, "axes", &at, 1);
-    x = ft_live_end(c->l, 1);
+    ft_tracer_op(c->l, "Squeeze");
+    ft_tracer_in(c->l, x);
+    ft_tracer_ints(c->l, "axes", &at, 1);
+    x = ft_tracer_end(c->l, 1);
   }
   return ft_give(c, along(c->l, "Gather", x, index, axis));
 }
@@ -111,9 +111,9 @@ int ft_aten_nonzero(struct ft_call *c)
   int64_t *dims;
 
   if (strcmp(c->name, "masked_select") == 0)
-    return ft_give(c, x ? ft_live_unary(c->l, "Compress", x) : 0);
-  y = x ? ft_live_unary(c->l, "NonZero", x) : 0;
-  dims = y ? ft_shape(c->l->in, ft_live_of(c->l, y), 2) : NULL;
+    return ft_give(c, x ? ft_tracer_unary(c->l, "Compress", x) : 0);
+  y = x ? ft_tracer_unary(c->l, "NonZero", x) : 0;
+  dims = y ? ft_shape(c->l->in, ft_tracer_of(c->l, y), 2) : NULL;
   if (!dims)
     return ft_give(c, 0);
   dims[1] = rank; /* ONNX has it the other way round */
@@ -130,11 +130,11 @@ int ft_aten_where(struct ft_call *c)
   y = ft_arg_tensor(c, 2);
   if (!a || !x || !y)
     return -1;
-  ft_live_op(c->l, "Where");
-  ft_live_in(c->l, a);
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, y);
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "Where");
+  ft_tracer_in(c->l, a);
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, y);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_aten_masked_fill(struct ft_call *c)
@@ -143,13 +143,13 @@ int ft_aten_masked_fill(struct ft_call *c)
 
   if (!x || !mask || !value)
     return -1;
-  ft_live_op(c->l, "Where");
-  ft_live_in(c->l, mask);
-  ft_live_in(c->l, value);
-  ft_live_in(c->l, x);
-  y = ft_live_end(c->l, 1);
+  ft_tracer_op(c->l, "Where");
+  ft_tracer_in(c->l, mask);
+  ft_tracer_in(c->l, value);
+  ft_tracer_in(c->l, x);
+  y = ft_tracer_end(c->l, 1);
   if (y)
-    ft_live_of(c->l, y)->element = ft_live_of(c->l, x)->element;
+    ft_tracer_of(c->l, y)->element = ft_tracer_of(c->l, x)->element;
   return ft_give(c, y);
 }
 
@@ -166,24 +166,24 @@ int ft_aten_roll(struct ft_call *c)
   if (!t || n < 1 || n != m)
     return ft_aten_not_shaped(c, x);
   for (int i = 0; i < n; i++) {
-    int rank = ft_live_of(c->l, x)->rank;
+    int rank = ft_tracer_of(c->l, x)->rank;
     int64_t axis = dims[i] < 0 ? dims[i] + rank : dims[i], size, cut;
 
     if (axis < 0 || axis >= rank)
-      return ft_live_fail(c->l, "%s: dimension %lld of %d", c->name, (long long)dims[i], rank);
-    size = ft_live_of(c->l, x)->dims[axis];
+      return ft_tracer_fail(c->l, "%s: dimension %lld of %d", c->name, (long long)dims[i], rank);
+    size = ft_tracer_of(c->l, x)->dims[axis];
     if (size < 2 || shifts[i] % size == 0)
       continue;
     cut = size - ((shifts[i] % size + size) % size);
-    back = ft_live_slice(c->l, x, (int)axis, cut, size, 1);
-    front = back ? ft_live_slice(c->l, x, (int)axis, 0, cut, 1) : 0;
+    back = ft_tracer_slice(c->l, x, (int)axis, cut, size, 1);
+    front = back ? ft_tracer_slice(c->l, x, (int)axis, 0, cut, 1) : 0;
     if (!front)
       return -1;
-    ft_live_op(c->l, "Concat");
-    ft_live_in(c->l, back);
-    ft_live_in(c->l, front);
-    ft_live_int(c->l, "axis", axis);
-    x = ft_live_end(c->l, 1);
+    ft_tracer_op(c->l, "Concat");
+    ft_tracer_in(c->l, back);
+    ft_tracer_in(c->l, front);
+    ft_tracer_int(c->l, "axis", axis);
+    x = ft_tracer_end(c->l, 1);
     if (!x)
       return -1;
   }
@@ -197,9 +197,9 @@ int ft_aten_flip(struct ft_call *c)
 
   if (!x)
     return -1;
-  ft_live_op(c->l, "ReverseSequence");
-  ft_live_in(c->l, x);
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "ReverseSequence");
+  ft_tracer_in(c->l, x);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_aten_pixel_shuffle(struct ft_call *c)
@@ -208,10 +208,10 @@ int ft_aten_pixel_shuffle(struct ft_call *c)
 
   if (!x)
     return -1;
-  ft_live_op(c->l, ft_aten_type(c));
-  ft_live_in(c->l, x);
-  ft_live_int(c->l, "blocksize", ft_arg_int(c, 1, "factor", 1));
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_in(c->l, x);
+  ft_tracer_int(c->l, "blocksize", ft_arg_int(c, 1, "factor", 1));
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 /* PyTorch counts from the last dimension: before, after, before, after. */
@@ -231,8 +231,8 @@ int ft_aten_pad(struct ft_call *c)
     pads[rank - 1 - i] = given[2 * i];
     pads[2 * rank - 1 - i] = given[2 * i + 1];
   }
-  list = ft_live_list(c->l, pads, 2 * (size_t)rank);
-  return ft_give(c, list ? ft_live_binary(c->l, "Pad", x, list) : 0);
+  list = ft_tracer_list(c->l, pads, 2 * (size_t)rank);
+  return ft_give(c, list ? ft_tracer_binary(c->l, "Pad", x, list) : 0);
 }
 
 /* (x, size or None, ..., scale factors): sizes first, else what the factors make of them. */
@@ -266,21 +266,21 @@ int ft_aten_upsample(struct ft_call *c)
     else
       all[i + 2] = factors ? ft_whole(floor((double)t->dims[i + 2] * by)) : sizes[i];
   }
-  return ft_give(c, ft_live_resize(c->l, x, all, t->rank));
+  return ft_give(c, ft_tracer_resize(c->l, x, all, t->rank));
 }
 
 int ft_aten_grid_sample(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), grid = ft_arg_tensor(c, 1);
 
-  return ft_give(c, x && grid ? ft_live_binary(c->l, "GridSample", x, grid) : 0);
+  return ft_give(c, x && grid ? ft_tracer_binary(c->l, "GridSample", x, grid) : 0);
 }
 
 /* A result that no operator of ONNX has: of known shape all the same. */
 static int custom(struct ft_call *c, const char *type, const int64_t *dims, int rank)
 {
-  uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_live_unary(c->l, type, x) : 0;
-  int64_t *to = y ? ft_shape(c->l->in, ft_live_of(c->l, y), rank) : NULL;
+  uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_tracer_unary(c->l, type, x) : 0;
+  int64_t *to = y ? ft_shape(c->l->in, ft_tracer_of(c->l, y), rank) : NULL;
 
   if (to)
     memcpy(to, dims, (size_t)rank * sizeof *to);
@@ -328,7 +328,7 @@ int ft_aten_im2col(struct ft_call *c)
     int64_t room = ft_plus(t->dims[i + 2], ft_times(2, p[i]));
 
     if (window < 1 || p[i] < 0 || s[i] < 1 || (room >= 0 && room < window))
-      return ft_live_fail(c->l, "%s: windows larger than the input", c->name);
+      return ft_tracer_fail(c->l, "%s: windows larger than the input", c->name);
     dims[2] = ft_times(dims[2], room < 0 ? -1 : (room - window) / s[i] + 1);
   }
   return custom(c, "ReverseSequence", dims, 3);
@@ -338,11 +338,11 @@ int ft_aten_one_hot(struct ft_call *c)
 {
   int64_t depth = ft_arg_int(c, 1, "num_classes", -1);
   uint32_t x = ft_arg_tensor(c, 0);
-  uint32_t size = depth > 0 ? ft_live_number(c->l, FT_ELEMENT_INT64, (double)depth) : 0;
+  uint32_t size = depth > 0 ? ft_tracer_number(c->l, FT_ELEMENT_INT64, (double)depth) : 0;
 
   if (!x || !size)
     return ft_aten_not_shaped(c, x);
-  return ft_give(c, ft_live_binary(c->l, "OneHot", x, size));
+  return ft_give(c, ft_tracer_binary(c->l, "OneHot", x, size));
 }
 
 /* ---- detection (torchvision) ---- */
@@ -351,9 +351,9 @@ int ft_aten_nms(struct ft_call *c)
 {
   uint32_t boxes = ft_arg_tensor(c, 0), scores = ft_arg_tensor(c, 1), y;
 
-  y = boxes && scores ? ft_live_binary(c->l, "Compress", scores, boxes) : 0;
+  y = boxes && scores ? ft_tracer_binary(c->l, "Compress", scores, boxes) : 0;
   if (y)
-    ft_live_of(c->l, y)->element = FT_ELEMENT_INT64;
+    ft_tracer_of(c->l, y)->element = FT_ELEMENT_INT64;
   return ft_give(c, y);
 }
 
@@ -364,11 +364,11 @@ int ft_aten_roi_align(struct ft_call *c)
 
   if (!x || !boxes)
     return -1;
-  ft_live_op(c->l, ft_aten_type(c));
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, boxes);
-  ft_live_ints(c->l, "pooled_shape", pooled, 2);
-  ft_live_int(c->l, "output_height", pooled[0]);
-  ft_live_int(c->l, "output_width", pooled[1]);
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, boxes);
+  ft_tracer_ints(c->l, "pooled_shape", pooled, 2);
+  ft_tracer_int(c->l, "output_height", pooled[0]);
+  ft_tracer_int(c->l, "output_width", pooled[1]);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }

@@ -9,7 +9,7 @@
 /* ---- recurrence ---- */
 
 /* What PyTorch keeps apart and ONNX joins: one for each direction, or two biases each. */
-static struct ft_weight *join(struct ft_live *l, struct ft_weight *const *parts, unsigned count,
+static struct ft_weight *join(struct ft_tracer *l, struct ft_weight *const *parts, unsigned count,
                               unsigned directions)
 {
   const struct ft_declared *first = &parts[0]->declared;
@@ -19,13 +19,13 @@ static struct ft_weight *join(struct ft_live *l, struct ft_weight *const *parts,
 
   if (w)
     return w;
-  w = ft_live_take(l, sizeof *w);
+  w = ft_tracer_take(l, sizeof *w);
   if (!w)
     return NULL;
   w->name = parts[0]->name;
   w->declared =
       (struct ft_declared){ .rank = rank + 1, .element = first->element, .kept = first->kept };
-  w->declared.dims = ft_live_take(l, (size_t)(rank + 2) * sizeof *w->declared.dims);
+  w->declared.dims = ft_tracer_take(l, (size_t)(rank + 2) * sizeof *w->declared.dims);
   if (!w->declared.dims)
     return NULL;
   for (unsigned i = 0; i < count; i++) {
@@ -60,7 +60,7 @@ static int join_layer(struct ft_call *c, const struct ft_operand *params, unsign
         parts[count++] = p->weight;
       }
     w = join(c->l, parts, count, directions);
-    out[k] = w ? ft_live_weight(c->l, w) : 0;
+    out[k] = w ? ft_tracer_weight(c->l, w) : 0;
     if (!out[k])
       return -1;
   }
@@ -72,22 +72,22 @@ static uint32_t run_layer(struct ft_call *c, uint32_t x, const uint32_t w[3], un
                           unsigned outputs)
 {
   const char *type = ft_aten_type(c);
-  int64_t hidden = ft_live_of(c->l, w[1])->dims[2];
+  int64_t hidden = ft_tracer_of(c->l, w[1])->dims[2];
 
-  ft_live_op(c->l, type);
-  ft_live_in(c->l, x);
+  ft_tracer_op(c->l, type);
+  ft_tracer_in(c->l, x);
   for (int i = 0; i < 3; i++)
-    ft_live_in(c->l, w[i]);
-  ft_live_int(c->l, "hidden_size", hidden);
-  ft_live_string(c->l, "direction", directions == 2 ? "bidirectional" : "forward");
-  return ft_live_end(c->l, outputs);
+    ft_tracer_in(c->l, w[i]);
+  ft_tracer_int(c->l, "hidden_size", hidden);
+  ft_tracer_string(c->l, "direction", directions == 2 ? "bidirectional" : "forward");
+  return ft_tracer_end(c->l, outputs);
 }
 
 /* (steps, directions, batch, hidden) as PyTorch has it: (steps, batch, directions x hidden). */
-static uint32_t fold(struct ft_live *l, uint32_t y)
+static uint32_t fold(struct ft_tracer *l, uint32_t y)
 {
   static const int64_t turned[] = { 0, 2, 1, 3 };
-  const struct ft_tensor *t = ft_live_of(l, y);
+  const struct ft_tensor *t = ft_tracer_of(l, y);
   int64_t dims[3];
 
   if (t->rank != 4)
@@ -96,19 +96,19 @@ static uint32_t fold(struct ft_live *l, uint32_t y)
   dims[1] = t->dims[2];
   dims[2] = ft_times(t->dims[1], t->dims[3]);
   if (t->dims[1] != 1)
-    y = ft_live_transpose(l, y, turned, 4);
-  return y ? ft_live_reshape(l, y, dims, 3) : 0;
+    y = ft_tracer_transpose(l, y, turned, 4);
+  return y ? ft_tracer_reshape(l, y, dims, 3) : 0;
 }
 
-static uint32_t join_states(struct ft_live *l, const uint32_t *states, unsigned layers)
+static uint32_t join_states(struct ft_tracer *l, const uint32_t *states, unsigned layers)
 {
   if (layers == 1)
     return states[0];
-  ft_live_op(l, "Concat");
+  ft_tracer_op(l, "Concat");
   for (unsigned i = 0; i < layers; i++)
-    ft_live_in(l, states[i]);
-  ft_live_int(l, "axis", 0);
-  return ft_live_end(l, 1);
+    ft_tracer_in(l, states[i]);
+  ft_tracer_int(l, "axis", 0);
+  return ft_tracer_end(l, 1);
 }
 
 /* (x, states, weights, biases?, layers, dropout, training, bidirectional, batch_first) */
@@ -130,7 +130,7 @@ int ft_aten_recurrent(struct ft_call *c)
     return ft_aten_unknown(c);
   x = ft_arg_tensor(c, 0);
   if (x && batch_first)
-    x = ft_live_transpose(c->l, x, swapped, 3);
+    x = ft_tracer_transpose(c->l, x, swapped, 3);
   for (unsigned i = 0; x && i < layers; i++) {
     status = join_layer(c, params->list->items + i * directions * each, each, directions, w);
     if (status)
@@ -143,7 +143,7 @@ int ft_aten_recurrent(struct ft_call *c)
     x = fold(c->l, y);
   }
   if (x && batch_first)
-    x = ft_live_transpose(c->l, x, swapped, 3);
+    x = ft_tracer_transpose(c->l, x, swapped, 3);
   if (!x)
     return -1;
   parts[0] = ft_value_tensor(x);
@@ -156,42 +156,42 @@ int ft_aten_recurrent(struct ft_call *c)
   return 0;
 }
 
-static uint32_t connect(struct ft_live *l, uint32_t x, uint32_t w, uint32_t b)
+static uint32_t connect(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t b)
 {
   if (!x || !w)
     return 0;
-  ft_live_op(l, "Linear");
-  ft_live_in(l, x);
-  ft_live_in(l, w);
+  ft_tracer_op(l, "Linear");
+  ft_tracer_in(l, x);
+  ft_tracer_in(l, w);
   if (b)
-    ft_live_in(l, b);
-  return ft_live_end(l, 1);
+    ft_tracer_in(l, b);
+  return ft_tracer_end(l, 1);
 }
 
-static uint32_t two(struct ft_live *l, const char *type, uint32_t a, uint32_t b)
+static uint32_t two(struct ft_tracer *l, const char *type, uint32_t a, uint32_t b)
 {
-  return a && b ? ft_live_binary(l, type, a, b) : 0;
+  return a && b ? ft_tracer_binary(l, type, a, b) : 0;
 }
 
-static uint32_t one(struct ft_live *l, const char *type, uint32_t x)
+static uint32_t one(struct ft_tracer *l, const char *type, uint32_t x)
 {
-  return x ? ft_live_unary(l, type, x) : 0;
+  return x ? ft_tracer_unary(l, type, x) : 0;
 }
 
-static uint32_t parts(struct ft_live *l, uint32_t x, uint32_t count)
+static uint32_t parts(struct ft_tracer *l, uint32_t x, uint32_t count)
 {
   if (!x)
     return 0;
-  ft_live_op(l, "Split");
-  ft_live_in(l, x);
-  ft_live_int(l, "axis", -1);
-  return ft_live_end(l, count);
+  ft_tracer_op(l, "Split");
+  ft_tracer_in(l, x);
+  ft_tracer_int(l, "axis", -1);
+  return ft_tracer_end(l, count);
 }
 
 /* LSTM (Hochreiter and Schmidhuber 1997), gates in PyTorch's order: i, f, g, o. */
 static int lstm_step(struct ft_call *c, uint32_t gates, uint32_t cell)
 {
-  struct ft_live *l = c->l;
+  struct ft_tracer *l = c->l;
   uint32_t g = parts(l, gates, 4), kept, added, output;
   struct ft_operand both[2];
 
@@ -212,7 +212,7 @@ static int lstm_step(struct ft_call *c, uint32_t gates, uint32_t cell)
 /* GRU (Cho et al. 2014), gates in PyTorch's order: r, z, n. */
 static int gru_step(struct ft_call *c, uint32_t fed, uint32_t kept, uint32_t h)
 {
-  struct ft_live *l = c->l;
+  struct ft_tracer *l = c->l;
   uint32_t a = parts(l, fed, 3), b = parts(l, kept, 3), r, z, n;
 
   if (!a || !b)
@@ -251,17 +251,17 @@ int ft_aten_cell(struct ft_call *c)
 
 /* ---- attention ---- */
 
-static uint32_t attend(struct ft_live *l, uint32_t q, uint32_t k, uint32_t v, uint32_t mask)
+static uint32_t attend(struct ft_tracer *l, uint32_t q, uint32_t k, uint32_t v, uint32_t mask)
 {
   if (!q || !k || !v)
     return 0;
-  ft_live_op(l, "Attention");
-  ft_live_in(l, q);
-  ft_live_in(l, k);
-  ft_live_in(l, v);
+  ft_tracer_op(l, "Attention");
+  ft_tracer_in(l, q);
+  ft_tracer_in(l, k);
+  ft_tracer_in(l, v);
   if (mask)
-    ft_live_in(l, mask);
-  return ft_live_end(l, 1);
+    ft_tracer_in(l, mask);
+  return ft_tracer_end(l, 1);
 }
 
 int ft_aten_attention(struct ft_call *c)
@@ -276,45 +276,45 @@ int ft_aten_attention(struct ft_call *c)
 }
 
 /* (batch, length, features) into heads: (batch, heads, length, features / heads). */
-static uint32_t heads_of(struct ft_live *l, uint32_t x, int64_t heads)
+static uint32_t heads_of(struct ft_tracer *l, uint32_t x, int64_t heads)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
-  const struct ft_tensor *t = ft_live_of(l, x);
+  const struct ft_tensor *t = ft_tracer_of(l, x);
   int64_t dims[4] = { t->dims[0], t->dims[1], heads, t->dims[2] / heads };
 
-  x = ft_live_reshape(l, x, dims, 4);
-  return x ? ft_live_transpose(l, x, order, 4) : 0;
+  x = ft_tracer_reshape(l, x, dims, 4);
+  return x ? ft_tracer_transpose(l, x, order, 4) : 0;
 }
 
 /* Attention of X to itself by one matrix for queries, keys and values. */
-static uint32_t attend_self(struct ft_live *l, uint32_t x, int64_t heads, const uint32_t w[4])
+static uint32_t attend_self(struct ft_tracer *l, uint32_t x, int64_t heads, const uint32_t w[4])
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   int64_t dims[3];
   uint32_t qkv = connect(l, x, w[0], w[1]), p, y;
 
-  if (!qkv || ft_live_of(l, x)->rank != 3 || heads < 1)
+  if (!qkv || ft_tracer_of(l, x)->rank != 3 || heads < 1)
     return 0;
-  memcpy(dims, ft_live_of(l, x)->dims, sizeof dims);
+  memcpy(dims, ft_tracer_of(l, x)->dims, sizeof dims);
   p = parts(l, qkv, 3);
   if (!p)
     return 0;
   y = attend(l, heads_of(l, p, heads), heads_of(l, p + 1, heads), heads_of(l, p + 2, heads), 0);
-  y = y ? ft_live_transpose(l, y, order, 4) : 0;
-  y = y ? ft_live_reshape(l, y, dims, 3) : 0;
+  y = y ? ft_tracer_transpose(l, y, order, 4) : 0;
+  y = y ? ft_tracer_reshape(l, y, dims, 3) : 0;
   return connect(l, y, w[2], w[3]);
 }
 
-static uint32_t normalise(struct ft_live *l, uint32_t x, uint32_t w, uint32_t b)
+static uint32_t normalise(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t b)
 {
   if (!x)
     return 0;
-  ft_live_op(l, "LayerNormalization");
-  ft_live_in(l, x);
-  ft_live_in(l, w);
-  ft_live_in(l, b);
-  ft_live_int(l, "axis", -1);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, "LayerNormalization");
+  ft_tracer_in(l, x);
+  ft_tracer_in(l, w);
+  ft_tracer_in(l, b);
+  ft_tracer_int(l, "axis", -1);
+  return ft_tracer_end(l, 1);
 }
 
 /* What nn.TransformerEncoderLayer runs as one call when nothing is learnt. */
@@ -322,7 +322,7 @@ int ft_aten_encoder_layer(struct ft_call *c)
 {
   bool gelu = ft_arg_true(c, 7, NULL, false), norm_first = ft_arg_true(c, 8, NULL, false);
   int64_t heads = ft_arg_int(c, 2, NULL, 1);
-  struct ft_live *l = c->l;
+  struct ft_tracer *l = c->l;
   uint32_t w[18], x, y;
 
   if (ft_arg_rank(c, 0) != 3 || heads < 1)

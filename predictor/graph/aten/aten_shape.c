@@ -28,14 +28,14 @@ int ft_aten_view(struct ft_call *c)
   if (c->args[1].type == FT_VALUE_INT && n == 1 && strncmp(c->name, "view", 4) == 0 &&
       c->count == 2 && c->keys && c->keys[1])
     return ft_aten_same(c); /* view.dtype */
-  return ft_give(c, ft_live_reshape(c->l, x, dims, n));
+  return ft_give(c, ft_tracer_reshape(c->l, x, dims, n));
 }
 
-static uint32_t expand(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
+static uint32_t expand(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank)
 {
-  uint32_t list = ft_live_list(l, dims, (size_t)rank);
+  uint32_t list = ft_tracer_list(l, dims, (size_t)rank);
 
-  return list ? ft_live_binary(l, "Expand", x, list) : 0;
+  return list ? ft_tracer_binary(l, "Expand", x, list) : 0;
 }
 
 int ft_aten_view_as(struct ft_call *c)
@@ -45,18 +45,19 @@ int ft_aten_view_as(struct ft_call *c)
 
   if (!x || !other)
     return -1;
-  t = ft_live_of(c->l, other);
+  t = ft_tracer_of(c->l, other);
   if (t->rank < 0 || ft_tensor_elements(t) < 0)
     return ft_aten_unknown(c);
-  return ft_give(c, strcmp(c->name, "expand_as") == 0 ? expand(c->l, x, t->dims, t->rank)
-                                                      : ft_live_reshape(c->l, x, t->dims, t->rank));
+  return ft_give(c, strcmp(c->name, "expand_as") == 0
+                        ? expand(c->l, x, t->dims, t->rank)
+                        : ft_tracer_reshape(c->l, x, t->dims, t->rank));
 }
 
 /* Dimensions FIRST to LAST of X become COUNT others. */
 static int replace(struct ft_call *c, uint32_t x, int first, int last, const int64_t *with,
                    int count)
 {
-  const struct ft_tensor *t = ft_live_of(c->l, x);
+  const struct ft_tensor *t = ft_tracer_of(c->l, x);
   int64_t dims[2 * FT_GRAPH_RANK];
   int n = 0;
 
@@ -68,8 +69,8 @@ static int replace(struct ft_call *c, uint32_t x, int first, int last, const int
     dims[n++] = t->dims[i];
   for (int i = 0; i < n; i++)
     if (dims[i] < -1 || n > FT_GRAPH_RANK)
-      return ft_live_fail(c->l, "%s: %d dimensions, one of %lld", c->name, n, (long long)dims[i]);
-  return ft_give(c, ft_live_reshape(c->l, x, dims, n));
+      return ft_tracer_fail(c->l, "%s: %d dimensions, one of %lld", c->name, n, (long long)dims[i]);
+  return ft_give(c, ft_tracer_reshape(c->l, x, dims, n));
 }
 
 int ft_aten_flatten(struct ft_call *c)
@@ -135,7 +136,7 @@ int ft_aten_transpose(struct ft_call *c)
     order[a] = b;
     order[b] = a;
   }
-  return ft_give(c, ft_live_transpose(c->l, x, order, t->rank));
+  return ft_give(c, ft_tracer_transpose(c->l, x, order, t->rank));
 }
 
 int ft_aten_permute(struct ft_call *c)
@@ -146,7 +147,7 @@ int ft_aten_permute(struct ft_call *c)
 
   if (n < 0)
     return ft_aten_unknown(c);
-  return ft_give(c, x ? ft_live_transpose(c->l, x, order, n) : 0);
+  return ft_give(c, x ? ft_tracer_transpose(c->l, x, order, n) : 0);
 }
 
 int ft_aten_movedim(struct ft_call *c)
@@ -166,7 +167,7 @@ int ft_aten_movedim(struct ft_call *c)
     int64_t a = from[i] < 0 ? from[i] + t->rank : from[i], b = to[i] < 0 ? to[i] + t->rank : to[i];
 
     if (a < 0 || a >= t->rank || b < 0 || b >= t->rank)
-      return ft_live_fail(c->l, "%s: a dimension outside %d", c->name, t->rank);
+      return ft_tracer_fail(c->l, "%s: a dimension outside %d", c->name, t->rank);
     order[b] = a;
     taken[a] = true;
   }
@@ -176,13 +177,13 @@ int ft_aten_movedim(struct ft_call *c)
     if (order[i] < 0)
       order[i] = next++;
   }
-  return ft_give(c, ft_live_transpose(c->l, x, order, t->rank));
+  return ft_give(c, ft_tracer_transpose(c->l, x, order, t->rank));
 }
 
 int ft_aten_unsqueeze(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0);
-  int rank = x ? ft_live_of(c->l, x)->rank : -1, axis;
+  int rank = x ? ft_tracer_of(c->l, x)->rank : -1, axis;
   int64_t at;
 
   if (rank < 0)
@@ -191,10 +192,10 @@ int ft_aten_unsqueeze(struct ft_call *c)
   if (axis < 0)
     return -1;
   at = axis;
-  ft_live_op(c->l, "Unsqueeze");
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "axes", &at, 1);
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "Unsqueeze");
+  ft_tracer_in(c->l, x);
+  ft_tracer_ints(c->l, "axes", &at, 1);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 /* Dimensions of 1 are dropped; others that are named stay, as in PyTorch. */
@@ -219,10 +220,10 @@ int ft_aten_squeeze(struct ft_call *c)
   }
   if (!count)
     return ft_aten_same(c);
-  ft_live_op(c->l, "Squeeze");
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "axes", ones, (size_t)count);
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "Squeeze");
+  ft_tracer_in(c->l, x);
+  ft_tracer_ints(c->l, "axes", ones, (size_t)count);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_aten_expand(struct ft_call *c)
@@ -260,9 +261,9 @@ int ft_aten_repeat(struct ft_call *c)
     dims[i] = i < more ? 1 : t->dims[i - more];
   n = more + t->rank;
   if (more)
-    x = ft_live_reshape(c->l, x, dims, n);
-  list = x ? ft_live_list(c->l, times, (size_t)n) : 0;
-  return ft_give(c, list ? ft_live_binary(c->l, "Tile", x, list) : 0);
+    x = ft_tracer_reshape(c->l, x, dims, n);
+  list = x ? ft_tracer_list(c->l, times, (size_t)n) : 0;
+  return ft_give(c, list ? ft_tracer_binary(c->l, "Tile", x, list) : 0);
 }
 
 /* Each element of a dimension so many times: a dimension behind it, expanded, joined again. */
@@ -284,7 +285,7 @@ int ft_aten_repeat_interleave(struct ft_call *c)
   with[1] = 1;
   if (replace(c, x, axis, axis, with, 2) < 0)
     return -1;
-  memcpy(dims, ft_live_of(c->l, c->result.tensor)->dims, (size_t)(rank + 1) * sizeof *dims);
+  memcpy(dims, ft_tracer_of(c->l, c->result.tensor)->dims, (size_t)(rank + 1) * sizeof *dims);
   dims[axis + 1] = times;
   x = expand(c->l, c->result.tensor, dims, rank + 1);
   with[0] = ft_times(with[0], times);

@@ -13,13 +13,13 @@ static bool is_double(const struct ft_tensor *t)
   return t->element == DOUBLE || t->element == COMPLEX_DOUBLE;
 }
 
-static uint32_t cast(struct ft_live *l, uint32_t x, bool complex)
+static uint32_t cast(struct ft_tracer *l, uint32_t x, bool complex)
 {
-  bool wide = x && is_double(ft_live_of(l, x));
+  bool wide = x && is_double(ft_tracer_of(l, x));
 
   if (!x)
     return 0;
-  return ft_live_cast(l, x, complex ? (wide ? COMPLEX_DOUBLE : COMPLEX) : wide ? DOUBLE : 1);
+  return ft_tracer_cast(l, x, complex ? (wide ? COMPLEX_DOUBLE : COMPLEX) : wide ? DOUBLE : 1);
 }
 
 /* The sizes asked for: s of the n-dimensional ones, n of the others; of axes from the last on. */
@@ -68,11 +68,11 @@ int ft_aten_fourier(struct ft_call *c)
   if (sizes(c, t->rank, t->dims, dims) < 0)
     return ft_aten_unknown(c);
   wide = is_double(t);
-  ft_live_op(c->l, "FFT");
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "sizes", dims, (size_t)t->rank);
-  ft_live_int(c->l, "to", back ? (wide ? DOUBLE : 1) : wide ? COMPLEX_DOUBLE : COMPLEX);
-  return ft_give(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "FFT");
+  ft_tracer_in(c->l, x);
+  ft_tracer_ints(c->l, "sizes", dims, (size_t)t->rank);
+  ft_tracer_int(c->l, "to", back ? (wide ? DOUBLE : 1) : wide ? COMPLEX_DOUBLE : COMPLEX);
+  return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
 /* real(x), imag(x), angle(x) */
@@ -86,7 +86,7 @@ int ft_aten_complex(struct ft_call *c)
 {
   uint32_t a = ft_arg_tensor(c, 0), b = ft_arg_tensor(c, 1);
 
-  return ft_give(c, a && b ? cast(c->l, ft_live_binary(c->l, "Mul", a, b), true) : 0);
+  return ft_give(c, a && b ? cast(c->l, ft_tracer_binary(c->l, "Mul", a, b), true) : 0);
 }
 
 /* (..., 2) real <-> (...) complex */
@@ -104,14 +104,14 @@ int ft_aten_pairs(struct ft_call *c)
   memcpy(dims, t->dims, (size_t)rank * sizeof *dims);
   dims[real ? rank : rank - 1] = real ? 2 : 1;
   if (real) {
-    ft_live_op(c->l, "FFT");
-    ft_live_in(c->l, x);
-    ft_live_ints(c->l, "sizes", dims, (size_t)rank + 1);
-    ft_live_int(c->l, "to", is_double(t) ? DOUBLE : 1);
-    return ft_give(c, ft_live_end(c->l, 1));
+    ft_tracer_op(c->l, "FFT");
+    ft_tracer_in(c->l, x);
+    ft_tracer_ints(c->l, "sizes", dims, (size_t)rank + 1);
+    ft_tracer_int(c->l, "to", is_double(t) ? DOUBLE : 1);
+    return ft_give(c, ft_tracer_end(c->l, 1));
   }
-  x = ft_live_slice(c->l, x, rank - 1, 0, 1, 1);
-  x = x ? ft_live_reshape(c->l, x, dims, rank - 1) : 0;
+  x = ft_tracer_slice(c->l, x, rank - 1, 0, 1, 1);
+  x = x ? ft_tracer_reshape(c->l, x, dims, rank - 1) : 0;
   return ft_give(c, cast(c->l, x, true));
 }
 
@@ -124,11 +124,11 @@ int ft_aten_affine_grid(struct ft_call *c)
 
   if (!x || n < 4 || n > 5)
     return ft_aten_not_shaped(c, x);
-  list = ft_live_list(c->l, size, (size_t)n);
-  ft_live_op(c->l, "AffineGrid");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, list);
-  return ft_give(c, list ? ft_live_end(c->l, 1) : 0);
+  list = ft_tracer_list(c->l, size, (size_t)n);
+  ft_tracer_op(c->l, "AffineGrid");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, list);
+  return ft_give(c, list ? ft_tracer_end(c->l, 1) : 0);
 }
 
 /* outer(a, b): N x M */
@@ -140,6 +140,6 @@ int ft_aten_outer(struct ft_call *c)
 
   if (!t || !b || t->rank != 1)
     return ft_aten_not_shaped(c, b ? a : 0);
-  a = ft_live_reshape(c->l, a, dims, 2);
-  return ft_give(c, a ? ft_live_binary(c->l, "Mul", a, b) : 0);
+  a = ft_tracer_reshape(c->l, a, dims, 2);
+  return ft_give(c, a ? ft_tracer_binary(c->l, "Mul", a, b) : 0);
 }

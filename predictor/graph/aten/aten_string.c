@@ -24,7 +24,7 @@ static bool is(const struct ft_call *c, const char *name)
 
 static int give_text(struct ft_call *c, const char *text, size_t length)
 {
-  char *kept = length < FT_GRAPH_NAME ? ft_live_text(c->l, text, length) : NULL;
+  char *kept = length < FT_GRAPH_NAME ? ft_tracer_text(c->l, text, length) : NULL;
 
   if (!kept && length < FT_GRAPH_NAME)
     return -1;
@@ -47,7 +47,7 @@ static bool is_blank(char c)
 static int change_case(struct ft_call *c, const char *text, char from, int by)
 {
   size_t length = strlen(text);
-  char *out = ft_live_text(c->l, text, length);
+  char *out = ft_tracer_text(c->l, text, length);
 
   for (size_t i = 0; out && i < length; i++)
     if (out[i] >= from && out[i] < from + 26)
@@ -171,7 +171,7 @@ static int ask(struct ft_call *c, const char *a, const char *b)
   if (is(c, "endswith") && c->count == 2)
     return give(c, ft_value_bool(ft_string_ends(a, b)));
   if (is(c, "add") && strlen(a) + strlen(b) < FT_GRAPH_NAME)
-    return give(c, ft_value_string(ft_live_format(c->l, "%s%s", a, b)));
+    return give(c, ft_value_string(ft_tracer_format(c->l, "%s%s", a, b)));
   if (is(c, "split") && c->count == 2)
     return split(c, a, b);
   if (is(c, "replace") && c->count == 3 && c->args[2].type == FT_VALUE_STRING && c->args[2].known)

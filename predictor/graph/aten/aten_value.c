@@ -42,12 +42,12 @@ struct ft_operand ft_value_some(uint8_t type)
   return (struct ft_operand){ .type = type };
 }
 
-struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft_operand *items,
+struct ft_operand ft_value_list(struct ft_tracer *l, uint8_t type, const struct ft_operand *items,
                                 size_t count)
 {
   struct ft_operand v = { .type = type, .known = true };
 
-  v.list = ft_live_take(l, sizeof *v.list);
+  v.list = ft_tracer_take(l, sizeof *v.list);
   if (!v.list || ft_value_made(l, v.list) < 0)
     return ft_value_none();
   for (size_t i = 0; i < count; i++)
@@ -56,13 +56,13 @@ struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft
   return v;
 }
 
-int ft_value_append(struct ft_live *l, struct ft_values *list, struct ft_operand item)
+int ft_value_append(struct ft_tracer *l, struct ft_values *list, struct ft_operand item)
 {
   struct ft_operand *items;
 
   if (ft_value_change(l, list) < 0)
     return -1;
-  items = ft_live_grow(l, list->items, &list->room, list->count, sizeof *items);
+  items = ft_tracer_grow(l, list->items, &list->room, list->count, sizeof *items);
   if (!items)
     return -1;
   list->items = items;
@@ -78,7 +78,7 @@ struct ft_operand *ft_object_field(const struct ft_object *object, const char *n
   return NULL;
 }
 
-int ft_object_set(struct ft_live *l, struct ft_object *object, const char *name,
+int ft_object_set(struct ft_tracer *l, struct ft_object *object, const char *name,
                   struct ft_operand value)
 {
   struct ft_operand *old = ft_object_field(object, name);
@@ -88,7 +88,7 @@ int ft_object_set(struct ft_live *l, struct ft_object *object, const char *name,
     *old = value;
     return 0;
   }
-  fields = ft_live_grow(l, object->fields, &object->room, object->count, sizeof *fields);
+  fields = ft_tracer_grow(l, object->fields, &object->room, object->count, sizeof *fields);
   if (!fields)
     return -1;
   object->fields = fields;
@@ -114,7 +114,7 @@ double ft_value_number(const struct ft_operand *value)
   return value->type == FT_VALUE_REAL ? value->real : (double)value->integer;
 }
 
-int ft_value_truth(const struct ft_live *l, const struct ft_operand *value)
+int ft_value_truth(const struct ft_tracer *l, const struct ft_operand *value)
 {
   const struct ft_tensor *t;
 
@@ -133,40 +133,40 @@ int ft_value_truth(const struct ft_live *l, const struct ft_operand *value)
   case FT_VALUE_DICT:
     return value->list->count > 0;
   case FT_VALUE_TENSOR:
-    t = ft_live_of(l, value->tensor);
+    t = ft_tracer_of(l, value->tensor);
     return t->values && ft_tensor_elements(t) == 1 && !isnan(t->values[0]) ? t->values[0] != 0 : -1;
   default:
     return -1;
   }
 }
 
-uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
+uint32_t ft_value_as_tensor(struct ft_tracer *l, const struct ft_operand *value)
 {
   switch (value->type) {
   case FT_VALUE_TENSOR:
     return value->tensor;
   case FT_VALUE_WEIGHT:
-    return ft_live_weight(l, value->weight);
+    return ft_tracer_weight(l, value->weight);
   case FT_VALUE_BOOL:
-    return ft_live_number(l, FT_ELEMENT_BOOL, ft_value_number(value));
+    return ft_tracer_number(l, FT_ELEMENT_BOOL, ft_value_number(value));
   case FT_VALUE_INT:
-    return ft_live_number(l, FT_ELEMENT_INT64, ft_value_number(value));
+    return ft_tracer_number(l, FT_ELEMENT_INT64, ft_value_number(value));
   case FT_VALUE_REAL:
     /* a Python number takes the tensor's own type */
-    return ft_live_number(l, FT_ELEMENT_FLOAT, ft_value_number(value));
+    return ft_tracer_number(l, FT_ELEMENT_FLOAT, ft_value_number(value));
   case FT_VALUE_NONE:
     return 0;
   case FT_VALUE_OPAQUE: /* something that was not followed: a tensor with nothing known of it */
     l->lost = true;
-    ft_live_unknown(l, "", "Unknown");
-    return ft_live_end(l, 1);
+    ft_tracer_unknown(l, "", "Unknown");
+    return ft_tracer_end(l, 1);
   default:
-    (void)ft_live_fail(l, "expected a tensor, found a %s",
-                       value->type == FT_VALUE_STRING  ? "text"
-                       : value->type == FT_VALUE_NAME  ? value->string
-                       : value->type == FT_VALUE_LIST  ? "list"
-                       : value->type == FT_VALUE_TUPLE ? "tuple"
-                                                       : "module");
+    (void)ft_tracer_fail(l, "expected a tensor, found a %s",
+                         value->type == FT_VALUE_STRING  ? "text"
+                         : value->type == FT_VALUE_NAME  ? value->string
+                         : value->type == FT_VALUE_LIST  ? "list"
+                         : value->type == FT_VALUE_TUPLE ? "tuple"
+                                                         : "module");
     return 0;
   }
 }
@@ -174,7 +174,7 @@ uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
 const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x)
 {
   *x = ft_arg_tensor(c, 0);
-  return *x && ft_live_of(c->l, *x)->rank >= 0 ? ft_live_of(c->l, *x) : NULL;
+  return *x && ft_tracer_of(c->l, *x)->rank >= 0 ? ft_tracer_of(c->l, *x) : NULL;
 }
 
 int ft_aten_not_shaped(struct ft_call *c, uint32_t x)
@@ -185,11 +185,11 @@ int ft_aten_not_shaped(struct ft_call *c, uint32_t x)
 /* ---- branches ---- */
 
 /* The tensors among a side's values become its block's outputs. */
-static int end_side(struct ft_live *l, const struct ft_side *side)
+static int end_side(struct ft_tracer *l, const struct ft_side *side)
 {
   struct ft_block *block = side->block;
 
-  block->outputs = ft_live_take(l, (side->count + 1) * sizeof *block->outputs);
+  block->outputs = ft_tracer_take(l, (side->count + 1) * sizeof *block->outputs);
   if (!block->outputs)
     return -1;
   for (size_t i = 0; i < side->count; i++)
@@ -198,7 +198,7 @@ static int end_side(struct ft_live *l, const struct ft_side *side)
   return 0;
 }
 
-struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *condition,
+struct ft_operand ft_value_either(struct ft_tracer *l, const struct ft_operand *condition,
                                   const struct ft_side sides[2])
 {
   static const char *const names[] = { "then_branch", "else_branch" };
@@ -208,8 +208,8 @@ struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *co
 
   if (list.type != FT_VALUE_TUPLE || end_side(l, &sides[0]) < 0 || end_side(l, &sides[1]) < 0)
     return ft_value_none();
-  result = ft_live_blocks(l, "If", condition->type == FT_VALUE_TENSOR ? condition->tensor : 0,
-                          blocks, names, 2, blocks[0]->output_count, 1);
+  result = ft_tracer_blocks(l, "If", condition->type == FT_VALUE_TENSOR ? condition->tensor : 0,
+                            blocks, names, 2, blocks[0]->output_count, 1);
   if (!result)
     return ft_value_none();
   for (size_t i = 0; i < list.list->count; i++) {
@@ -217,7 +217,7 @@ struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *co
 
     if (v->type != FT_VALUE_TENSOR)
       continue;
-    if (ft_like(l->in, ft_live_of(l, result), ft_live_of(l, v->tensor)) < 0)
+    if (ft_like(l->in, ft_tracer_of(l, result), ft_tracer_of(l, v->tensor)) < 0)
       return ft_value_none();
     *v = ft_value_tensor(result++);
   }

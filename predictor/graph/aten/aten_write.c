@@ -10,9 +10,9 @@
 enum { VIEWS = 32 }; /* of views: deeper ones are not followed */
 
 /* The operator of the block at hand that gives X as a view of its first input; NULL: none. */
-static const struct ft_operator *view(const struct ft_live *l, uint32_t x)
+static const struct ft_operator *view(const struct ft_tracer *l, uint32_t x)
 {
-  const struct ft_tensor *t = ft_live_of(l, x);
+  const struct ft_tensor *t = ft_tracer_of(l, x);
   const struct ft_operator *op;
 
   if (!t->producer || t->block != l->serial)
@@ -22,15 +22,15 @@ static const struct ft_operator *view(const struct ft_live *l, uint32_t x)
     return NULL;
   /* of numbers that are followed one is chosen, not cut out; an index of many copies */
   if (strcmp(op->type, "Gather") == 0 && op->input_count > 1)
-    return ft_live_of(l, op->inputs[1])->rank == 0 ? op : NULL;
+    return ft_tracer_of(l, op->inputs[1])->rank == 0 ? op : NULL;
   return op->kind->view ? op : NULL;
 }
 
 /* Whether OP copies: a reshape of what lies as STRIDES says, which become those of its result. */
-static bool copies(const struct ft_live *l, const struct ft_operator *op,
+static bool copies(const struct ft_tracer *l, const struct ft_operator *op,
                    struct ft_strides *strides)
 {
-  const struct ft_tensor *x = ft_live_of(l, op->inputs[0]), *y = ft_live_of(l, op->outputs[0]);
+  const struct ft_tensor *x = ft_tracer_of(l, op->inputs[0]), *y = ft_tracer_of(l, op->outputs[0]);
   struct ft_strides from = *strides;
   bool reshapes = strcmp(op->type, "Reshape") == 0 || strcmp(op->type, "Flatten") == 0;
 
@@ -45,7 +45,7 @@ static bool copies(const struct ft_live *l, const struct ft_operator *op,
 }
 
 /* The tensor whose memory X is a view of, as far as the block at hand tells. */
-static uint32_t base_of(const struct ft_live *l, uint32_t x)
+static uint32_t base_of(const struct ft_tracer *l, uint32_t x)
 {
   const struct ft_operator *views[VIEWS];
   struct ft_strides strides = { { 0 } };
@@ -54,23 +54,24 @@ static uint32_t base_of(const struct ft_live *l, uint32_t x)
 
   while (count < VIEWS && (views[count] = view(l, base)))
     base = views[count++]->inputs[0];
-  if (ft_live_of(l, base)->rank >= 0)
-    ft_strides_dense(ft_live_of(l, base), &strides);
+  if (ft_tracer_of(l, base)->rank >= 0)
+    ft_strides_dense(ft_tracer_of(l, base), &strides);
   while (count-- > 0)
     if (copies(l, views[count], &strides))
       base = count ? views[count - 1]->inputs[0] : x;
   return base;
 }
 
-void ft_aten_instead(struct ft_live *l, uint32_t x, uint32_t y)
+void ft_aten_instead(struct ft_tracer *l, uint32_t x, uint32_t y)
 {
   uint32_t base = base_of(l, x);
 
-  ft_live_instead(l, x, y);
+  ft_tracer_instead(l, x, y);
   if (base == x || view(l, y)) /* x.unsqueeze_(0) writes nothing */
     return;
-  if (ft_live_of(l, y)->data || !ft_live_of(l, base)->values) /* numbers that are followed stay */
-    ft_live_part(l, base, y);
+  if (ft_tracer_of(l, y)->data ||
+      !ft_tracer_of(l, base)->values) /* numbers that are followed stay */
+    ft_tracer_scatter(l, base, y);
 }
 
 /* Argument I and all that stands in it, as inputs; whether one of them is the network's data. */
@@ -81,8 +82,8 @@ static int add_sources(struct ft_call *c, const struct ft_operand *v, int depth,
 
     if (!tensor)
       return -1;
-    ft_live_in(c->l, tensor);
-    *data = *data || ft_live_of(c->l, tensor)->data || ft_live_of(c->l, tensor)->constant;
+    ft_tracer_in(c->l, tensor);
+    *data = *data || ft_tracer_of(c->l, tensor)->data || ft_tracer_of(c->l, tensor)->constant;
   }
   if ((v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE) && depth)
     for (size_t i = 0; i < v->list->count; i++)
@@ -92,16 +93,16 @@ static int add_sources(struct ft_call *c, const struct ft_operand *v, int depth,
 }
 
 /* Whether SOURCE is what INTO was written with: x[i] += y in Python copies a view onto itself. */
-static bool holds_already(struct ft_live *l, uint32_t into, const struct ft_operand *source)
+static bool holds_already(struct ft_tracer *l, uint32_t into, const struct ft_operand *source)
 {
-  const struct ft_tensor *t = ft_live_of(l, into);
+  const struct ft_tensor *t = ft_tracer_of(l, into);
   const struct ft_operator *op;
 
   if (source->type != FT_VALUE_TENSOR || !t->producer || t->block != l->serial)
     return false;
   op = &l->block->operators[t->producer - 1];
   return strcmp(op->type, "ScatterND") == 0 && op->input_count == 2 &&
-         op->inputs[1] == ft_live_now(l, source->tensor);
+         op->inputs[1] == ft_tracer_now(l, source->tensor);
 }
 
 /*
@@ -120,19 +121,19 @@ int ft_aten_write(struct ft_call *c)
     into = base_of(c->l, x); /* x[...] = ... */
   if (into != x && holds_already(c->l, into, ft_arg(c, 1, "src")))
     return ft_aten_same(c);
-  data = ft_live_of(c->l, into)->data;
-  ft_live_op(c->l, "ScatterND");
-  ft_live_in(c->l, into);
+  data = ft_tracer_of(c->l, into)->data;
+  ft_tracer_op(c->l, "ScatterND");
+  ft_tracer_in(c->l, into);
   for (size_t i = 1; i < c->count; i++)
     if (add_sources(c, &c->args[i], 2, &data) < 0)
       return -1;
   if (!data)
     return ft_aten_same(c);
-  into = ft_live_end(c->l, 1);
+  into = ft_tracer_end(c->l, 1);
   if (!into)
     return -1;
   if (copy && in_place) {
-    ft_live_instead(c->l, base_of(c->l, x), into);
+    ft_tracer_instead(c->l, base_of(c->l, x), into);
     return ft_aten_same(c);
   }
   return ft_give(c, into);

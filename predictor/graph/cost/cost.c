@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
-#include "predictor/graph/cost/bound.h"
+#include "predictor/graph/cost/size_bound.h"
 #include "predictor/graph/cost/cost.h"
 #include "predictor/graph/cost/fuse.h"
 #include "predictor/graph/cost/quantized.h"
@@ -17,7 +17,7 @@ struct count {
   uint8_t *role;   /* of each tensor */
   bool *learnt;    /* of each tensor */
   uint8_t *packed; /* of each tensor; see ft_cost */
-  int64_t *most;   /* of each tensor; see bound.h */
+  int64_t *most;   /* of each tensor; see size_bound.h */
   int64_t kept;    /* by unknown operators, at most */
   size_t layer_room, unknown_room;
 };
@@ -222,7 +222,7 @@ static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
                   ft_plus(q->dims[last], y->dims[last]));
 }
 
-/* For each word and head of keys K a state of as many rows as a key and columns as a value of V has
+/* For each token and head of keys K a state of as many rows as a key and columns as a value of V has
  * is changed, by the delta rule read before too; for each head of queries it is read. */
 static int64_t states(const struct ft_operator *op, const struct ft_tensor *q,
                       const struct ft_tensor *k, const struct ft_tensor *v)
@@ -238,7 +238,7 @@ static int64_t states(const struct ft_operator *op, const struct ft_tensor *q,
   return ft_times(ft_times(product(q, 0, 2), each), ft_plus(ft_times(delta ? 2 : 1, kv), heads));
 }
 
-/* Each word goes through K of the experts, whose weights are W and V. */
+/* Each token goes through K of the experts, whose weights are W and V. */
 static int64_t experts(const struct ft_operator *op, const struct ft_tensor *x,
                        const struct ft_tensor *w, const struct ft_tensor *v)
 {
@@ -272,8 +272,8 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
 
   if (work == FT_WORK_NONE)
     return 0;
-  if (work == FT_WORK_RUNTIME)
-    return ft_runtime_macs(c->graph, op);
+  if (work == FT_WORK_ORT)
+    return ft_ort_macs(c->graph, op);
   w = input(c, op, op->kind->weight);
   if (!x || !y || !w || x->rank < 0 || w->rank < 0)
     return -1;
@@ -334,8 +334,8 @@ static int64_t activations_of(const struct count *c, const struct ft_operator *o
 }
 
 /*
- * Bounds of what is not known: of sizes see bound.h. Of an unknown operator, and of one whose sizes
- * are not known, every result needs every parameter once, as in a full connection.
+ * Bounds of what is not known: of sizes see size_bound.h. Of an unknown operator, and of one whose
+ * sizes are not known, every result needs every parameter once, as in a full connection.
  */
 static void bound(const struct count *c, struct ft_layer *layer)
 {
@@ -344,12 +344,14 @@ static void bound(const struct count *c, struct ft_layer *layer)
   layer->activations_at_most = layer->activations;
   layer->macs_at_most = layer->macs;
   if (layer->activations < 0)
-    layer->activations_at_most = ft_times(ft_bound_result(c->graph, op, c->most), op->output_count);
+    layer->activations_at_most =
+        ft_times(ft_size_bound_result(c->graph, op, c->most), op->output_count);
   if (!op->kind || layer->macs < 0)
     layer->macs_at_most = ft_times(
-        layer->activations ? layer->activations_at_most
-                           : ft_times(ft_bound_result(c->graph, op, c->most), op->output_count),
-        layer->parameters ? layer->parameters : ft_bound_products(c->graph, op, c->most));
+        layer->activations
+            ? layer->activations_at_most
+            : ft_times(ft_size_bound_result(c->graph, op, c->most), op->output_count),
+        layer->parameters ? layer->parameters : ft_size_bound_products(c->graph, op, c->most));
 }
 
 static int note_unknown(struct count *c, const struct ft_operator *op)
@@ -392,14 +394,14 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
       continue;
     if (count_block(c, op->attributes[i].block, depth + 1, &s) < 0)
       return -1;
-    if (op->turns < 0) {
+    if (op->trip_count < 0) {
       s.macs_at_most = -1;
       s.activations_at_most = -1;
     } else {
-      s.macs = ft_times(s.macs, op->turns);
-      s.macs_at_most = ft_times(s.macs_at_most, op->turns);
-      s.activations = ft_times(s.activations, op->turns);
-      s.activations_at_most = ft_times(s.activations_at_most, op->turns);
+      s.macs = ft_times(s.macs, op->trip_count);
+      s.macs_at_most = ft_times(s.macs_at_most, op->trip_count);
+      s.activations = ft_times(s.activations, op->trip_count);
+      s.activations_at_most = ft_times(s.activations_at_most, op->trip_count);
     }
     if (s.macs > layer->macs)
       layer->macs = s.macs;
@@ -435,7 +437,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
 {
   struct ft_layer layer = { .op = op, .depth = depth }, *layers;
 
-  ft_bound_results(c->graph, op, c->most);
+  ft_size_bound_results(c->graph, op, c->most);
   if (!op->kind && note_unknown(c, op) < 0)
     return -1;
   if (is_twin(c, op)) {
@@ -458,9 +460,9 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     c->kept = ft_plus(c->kept, layer.activations_at_most);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;
-  if (depth == 0 && op->turns != 1 && layer.inside > 0) {
+  if (depth == 0 && op->trip_count != 1 && layer.inside > 0) {
     c->cost->inside = ft_plus(c->cost->inside, layer.inside);
-    c->cost->endless += op->turns < 0;
+    c->cost->unbounded_loops += op->trip_count < 0;
   }
   layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,
                          sizeof *layers);

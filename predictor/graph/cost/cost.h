@@ -39,7 +39,8 @@ struct ft_cost {
    * themselves; -1: no bound */
   int64_t open_at_most;
   int64_t inside;      /* of activations those within loops that are counted, turn by turn alike */
-  uint32_t endless;    /* such loops of the outermost block whose number of turns is not known */
+  uint32_t
+      unbounded_loops; /* such loops of the outermost block whose number of turns is not known */
   uint32_t operators;  /* all, constants and what computes sizes included */
   uint32_t unknown;    /* operators whose type is not known */
   uint32_t unresolved; /* operators of known type whose result's size cannot be told */

@@ -282,8 +282,8 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
 }
 
 /*
- * Attention within windows or patches, which stand in the batch's place, is mostly spelt out; a
- * network that has it somewhere spells it out where one window is all there is, too.
+ * Attention within windows or patches, which stand in the batch's place, is mostly decomposed out;
+ * a network that has it somewhere spells it out where one window is all there is, too.
  */
 static bool has_windows(struct fuse *f)
 {

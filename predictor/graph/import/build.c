@@ -7,7 +7,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/graph/import/build.h"
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/shape/kinds.h"
+#include "predictor/graph/shape/operators.h"
 
 struct ft_build_name {
   const char *text;
@@ -280,7 +280,7 @@ static int define_inputs(struct ft_build *build, struct scope *scope)
 /* A layer makes its first result also where the file leaves it out and others alone are read. */
 static bool makes_first(const struct ft_operator *op)
 {
-  const struct ft_operator_kind *kind = ft_kind_find(op->domain, op->type);
+  const struct ft_operator_kind *kind = ft_operator_find(op->domain, op->type);
 
   return op->output_count && kind && kind->work != FT_WORK_NONE;
 }
@@ -427,7 +427,7 @@ static int resolve_operator(struct ft_build *build, struct scope *scope, struct 
 {
   struct scope inner = { 0 };
 
-  op->kind = ft_kind_find(op->domain, op->type);
+  op->kind = ft_operator_find(op->domain, op->type);
   for (uint32_t i = 0; i < op->input_count; i++) {
     uint32_t name = op->inputs[i];
 

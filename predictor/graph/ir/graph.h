@@ -132,7 +132,7 @@ struct ft_operator {
   uint64_t at;   /* byte position in the file */
   bool resolved; /* since ft_graph_infer: the shapes of all its outputs are known */
   bool data;     /* some input depends on what is fed to the network */
-  int64_t turns; /* of a loop; -1 unknown, 1 otherwise */
+  int64_t trip_count; /* of a loop; -1: not known; 1 for every other operator */
 };
 
 struct ft_block {
@@ -151,17 +151,17 @@ struct ft_graph {
   struct ft_tensor *tensors; /* the first stands for "absent" */
   uint32_t tensor_count;
   uint32_t operator_count; /* blocks within blocks included */
-  uint32_t *held;          /* keys and values that stay for the next word */
-  uint32_t held_count;
-  uint32_t chances;        /* of words: the result that training's loss is computed of; 0: none */
-  bool chances_wide;       /* these are cast to 32 bits for it */
-  bool generates;          /* it can make words one by one */
+  uint32_t *kv_cache;      /* keys and values that stay for the next token */
+  uint32_t kv_cache_count;
+  uint32_t logits;         /* of tokens: the result that training's loss is computed of; 0: none */
+  bool logits_wide;        /* these are cast to 32 bits for it */
+  bool generates;          /* it can generate tokens one by one */
   uint8_t stored;          /* enum ft_element that the file says its weights have; 0: not said */
   bool guessed;            /* put together by common fields: of no family that is known */
   struct ft_arena arena;   /* what was read */
   struct ft_arena results; /* what was inferred */
-  /* a program's graph is made when its sizes are known (live.h); tensors and operators until then:
-   * none */
+  /* a program's graph is made when its sizes are known (tracer.h); tensors and operators until
+   * then: none */
   int (*expand)(struct ft_infer *in);
   void *program;
   void (*release)(void *program); /* what of it is not in the arena; or NULL */
@@ -178,11 +178,11 @@ void ft_graph_free(struct ft_graph *graph);
 struct ft_graph_sizes {
   int64_t batch;     /* where a dimension called batch or N, else the first, is open; 1 or more */
   const char *input; /* NULL, or "CxHxW", "name=CxHxW,dimension=N,..." without the batch */
-  /* words that a network of words makes behind those that are fed (ft_graph.generates), 0: none;
+  /* tokens that a language model generates after those that are fed (ft_graph.generates), 0: none;
    * the pass that makes the last of them, else that of the prompt */
   int64_t generate;
   bool last;
-  bool static_cache; /* room for all words is there from the first on */
+  bool static_cache; /* room for all tokens is there from the first on */
 };
 
 /*

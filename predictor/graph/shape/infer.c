@@ -56,6 +56,21 @@ const char *ft_hint_text(const struct ft_operator *op, const char *name)
   return a && a->type == FT_ATTRIBUTE_HINT ? a->string : NULL;
 }
 
+int64_t ft_input_number(const struct ft_infer *in, unsigned i)
+{
+  const struct ft_tensor *x = ft_input(in, i);
+
+  return x && x->values && ft_tensor_elements(x) == 1 && x->values[0] >= 0 ? ft_whole(x->values[0])
+                                                                           : -1;
+}
+
+uint8_t ft_element_attribute(const struct ft_infer *in, const char *name, int64_t otherwise)
+{
+  int64_t type = ft_integer(in->op, name, otherwise);
+
+  return type > 0 && type <= FT_ELEMENT_LAST ? (uint8_t)type : FT_ELEMENT_UNKNOWN;
+}
+
 int64_t ft_whole(double value)
 {
   if (value >= 0x1p62)
@@ -468,7 +483,7 @@ int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
   in->op = op;
   op->resolved = true;
   op->data = false;
-  op->turns = 1;
+  op->trip_count = 1;
   for (uint32_t i = 0; i < op->input_count; i++)
     op->data = op->data || in->graph->tensors[op->inputs[i]].data;
   for (uint32_t i = 0; i < op->capture_count; i++)

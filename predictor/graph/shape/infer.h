@@ -7,7 +7,7 @@
 #define FT_GRAPH_INFER_H
 
 #include "predictor/graph/ir/graph.h"
-#include "predictor/graph/shape/kinds.h"
+#include "predictor/graph/shape/operators.h"
 
 struct ft_binding {
   const char *name;
@@ -35,7 +35,13 @@ struct ft_tensor *ft_output(const struct ft_infer *in, unsigned i);
 const struct ft_attribute *ft_attribute(const struct ft_operator *op, const char *name);
 int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t otherwise);
 
-/* What a reader says of OP by ft_live_hint; 0, NULL where it says nothing. */
+/* The only number in input I if it is not negative; -1 where it is not known or negative. */
+int64_t ft_input_number(const struct ft_infer *in, unsigned i);
+/* The element type that attribute NAME gives, OTHERWISE where it is absent; FT_ELEMENT_UNKNOWN
+ * where there is no such type. */
+uint8_t ft_element_attribute(const struct ft_infer *in, const char *name, int64_t otherwise);
+
+/* What a reader says of OP by ft_tracer_hint; 0, NULL where it says nothing. */
 int64_t ft_hint(const struct ft_operator *op, const char *name);
 const char *ft_hint_text(const struct ft_operator *op, const char *name);
 
@@ -87,8 +93,8 @@ int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft
 /* Give the graph's inputs their shapes: what was asked for, else what the file says. 0 or -1. */
 int ft_infer_inputs(struct ft_infer *in);
 
-/* Multiply-accumulates of OP of ONNX Runtime, FT_WORK_RUNTIME; -1 unknown (infer_runtime.c). */
-int64_t ft_runtime_macs(const struct ft_graph *graph, const struct ft_operator *op);
+/* Multiply-accumulates of OP of ONNX Runtime, FT_WORK_ORT; -1 unknown (infer_ort.c). */
+int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op);
 
 /* Infer one operator whose inputs have their shapes. Returns 0 or -1. */
 int ft_infer_operator(struct ft_infer *in, struct ft_operator *op);
@@ -191,18 +197,18 @@ FT_RULE(multinomial);
 FT_RULE(loss);
 FT_RULE(stft);
 FT_RULE(unique);
-FT_RULE(runtime_attention);
-FT_RULE(runtime_broadcast);
-FT_RULE(runtime_concat);
-FT_RULE(runtime_embed);
-FT_RULE(runtime_gather);
-FT_RULE(runtime_gemm);
-FT_RULE(runtime_halves);
-FT_RULE(runtime_packed);
-FT_RULE(runtime_product);
-FT_RULE(runtime_reduce);
-FT_RULE(runtime_reorder);
-FT_RULE(runtime_skip);
+FT_RULE(ort_attention);
+FT_RULE(ort_broadcast);
+FT_RULE(ort_concat);
+FT_RULE(ort_embed);
+FT_RULE(ort_gather);
+FT_RULE(ort_gemm);
+FT_RULE(ort_halves);
+FT_RULE(ort_packed);
+FT_RULE(ort_product);
+FT_RULE(ort_reduce);
+FT_RULE(ort_reorder);
+FT_RULE(ort_skip);
 FT_RULE(if);
 FT_RULE(loop);
 FT_RULE(scan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shapes of attention and of what keeps a state from word to word (ONNX 23 to 28). */
+/* Shapes of attention and of what keeps a state from token to token (ONNX 23 to 28). */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"

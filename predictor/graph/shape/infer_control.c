@@ -96,7 +96,7 @@ int ft_infer_sequence_map(struct ft_infer *in)
     if (hand_over(in, to, one ? NULL : x, 0) < 0 || (one && ft_infer_sequence_each(in, x, to) < 0))
       return -1;
   }
-  in->op->turns = count;
+  in->op->trip_count = count;
   if (run(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
@@ -158,7 +158,7 @@ int ft_infer_loop(struct ft_infer *in)
     return ft_contradiction(in, "expected a body with %u inputs", carried + 2);
   if (count && count->values && ft_tensor_elements(count) == 1 && !isnan(count->values[0]))
     turns = ft_whole(count->values[0]);
-  in->op->turns = turns = turns > FT_GRAPH_DIMENSION ? -1 : turns;
+  in->op->trip_count = turns = turns > FT_GRAPH_DIMENSION ? -1 : turns;
   for (unsigned i = 0; i < 2; i++) {
     struct ft_tensor *t = &in->graph->tensors[body->inputs[i]];
 
@@ -204,7 +204,7 @@ int ft_infer_scan(struct ft_infer *in)
     if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
       return -1;
   }
-  in->op->turns = ft_times(turns, batch);
+  in->op->trip_count = ft_times(turns, batch);
   if (run(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {

@@ -304,3 +304,31 @@ int ft_infer_dropout(struct ft_infer *in)
   ft_output(in, 1)->element = FT_ELEMENT_BOOL;
   return ft_like(in, ft_output(in, 1), x);
 }
+
+/* The same bytes as another type: numbers are not kept. */
+int ft_infer_bit_cast(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  if (!x || x->rank < 0)
+    return 0;
+  if (ft_like(in, ft_output(in, 0), x) < 0)
+    return -1;
+  ft_output(in, 0)->element = ft_element_attribute(in, "to", x->element);
+  return 0;
+}
+
+/* Bytes, their scale and their zero. */
+int ft_infer_dynamic_quantize(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *scale = ft_output(in, 1), *zero = ft_output(in, 2);
+
+  if (!x || x->rank < 0)
+    return 0;
+  if (ft_like(in, ft_output(in, 0), x) < 0)
+    return -1;
+  ft_output(in, 0)->element = zero->element = FT_ELEMENT_UINT8;
+  scale->element = FT_ELEMENT_FLOAT;
+  return ft_shape(in, scale, 0) && ft_shape(in, zero, 0) ? 0 : -1;
+}

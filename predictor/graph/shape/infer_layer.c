@@ -374,3 +374,23 @@ int ft_infer_recurrent(struct ft_infer *in)
   }
   return 0;
 }
+
+/* A number, or with reduction "none" one for each label; the second result is like the first input.
+ */
+int ft_infer_loss(struct ft_infer *in)
+{
+  const struct ft_attribute *how = ft_attribute(in->op, "reduction");
+  const struct ft_tensor *x = ft_input(in, 0), *labels = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || !labels || x->rank < 0 || labels->rank < 0)
+    return 0;
+  if (how && how->string && strcmp(how->string, "none") == 0) {
+    if (ft_like(in, y, labels) < 0)
+      return -1;
+  } else if (!ft_shape(in, y, 0)) {
+    return -1;
+  }
+  y->element = x->element;
+  return in->op->output_count > 1 ? ft_like(in, ft_output(in, 1), x) : 0;
+}

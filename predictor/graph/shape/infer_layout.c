@@ -431,3 +431,34 @@ int ft_infer_space_to_depth(struct ft_infer *in)
 {
   return blocks(in, false);
 }
+
+int ft_infer_multinomial(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = ft_element_attribute(in, "dtype", FT_ELEMENT_INT32);
+  if (!ft_shape(in, y, 2))
+    return -1;
+  y->dims[0] = x && x->rank == 2 ? x->dims[0] : -1;
+  y->dims[1] = ft_integer(in->op, "sample_size", 1);
+  return 0;
+}
+
+/* What no file has but a reader makes: the attributes "sizes" and "to" say what comes of it. */
+int ft_infer_told(struct ft_infer *in)
+{
+  const struct ft_attribute *sizes = ft_attribute(in->op, "sizes");
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = ft_element_attribute(in, "to", FT_ELEMENT_UNKNOWN);
+  if (!sizes || !sizes->integers || sizes->count > FT_GRAPH_RANK)
+    return 0;
+  for (size_t i = 0; i < sizes->count; i++)
+    if (sizes->integers[i] < -1 || sizes->integers[i] > FT_GRAPH_DIMENSION)
+      return ft_contradiction(in, "a dimension of %lld", (long long)sizes->integers[i]);
+  if (!ft_shape(in, y, (int)sizes->count))
+    return -1;
+  memcpy(y->dims, sizes->integers, sizes->count * sizeof *y->dims);
+  return 0;
+}

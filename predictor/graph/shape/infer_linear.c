@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A full connection as PyTorch has it: any rank times a transposed matrix. */
+/* Linear algebra: a full connection, determinants. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/shape/infer.h"
 
+/* A full connection as PyTorch has it: any rank times a transposed matrix. */
 int ft_infer_linear(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *w = ft_input(in, 1);
@@ -21,5 +22,20 @@ int ft_infer_linear(struct ft_infer *in)
   if (ft_like(in, y, x) < 0)
     return -1;
   y->dims[y->rank - 1] = w->dims[0];
+  return 0;
+}
+
+/* One number per matrix. */
+int ft_infer_det(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || x->rank < 2)
+    return 0;
+  y->element = x->element;
+  if (!ft_shape(in, y, x->rank - 2))
+    return -1;
+  memcpy(y->dims, x->dims, (size_t)y->rank * sizeof *y->dims);
   return 0;
 }

@@ -535,3 +535,31 @@ int ft_infer_nms(struct ft_infer *in)
   y->dims[1] = 3;
   return 0;
 }
+
+/* How many there are depends on data; the lists beside them too. */
+int ft_infer_unique(struct ft_infer *in)
+{
+  const struct ft_attribute *along = ft_attribute(in->op, "axis");
+  const struct ft_tensor *x = ft_input(in, 0);
+  int rank = along && x && x->rank > 0 ? x->rank : 1;
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (x)
+    y->element = x->element;
+  if (!ft_shape(in, y, rank))
+    return -1;
+  if (along && rank > 1) {
+    int axis = ft_axis(in, along->integer, rank);
+
+    if (axis < 0)
+      return -1;
+    for (int i = 0; i < rank; i++)
+      y->dims[i] = i == axis ? -1 : x->dims[i];
+  }
+  for (unsigned i = 1; i < in->op->output_count; i++) {
+    ft_output(in, i)->element = FT_ELEMENT_INT64;
+    if (!ft_shape(in, ft_output(in, i), 1))
+      return -1;
+  }
+  return 0;
+}

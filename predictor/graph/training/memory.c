@@ -6,12 +6,12 @@
 #include "predictor/core/buf.h"
 #include "predictor/graph/cost/fuse.h"
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/training/backward.h"
+#include "predictor/graph/training/autograd_rules.h"
 #include "predictor/graph/training/memory.h"
-#include "predictor/graph/training/spelt.h"
+#include "predictor/graph/training/decomposed.h"
 
 /* Where a tensor's elements lie. */
-struct place {
+struct storage {
   uint32_t owner; /* the tensor whose memory it is; itself unless it is a view */
   uint32_t until; /* the last operator that reads that memory, + 1 (of the owner) */
   int64_t bytes;  /* of the owner */
@@ -23,7 +23,7 @@ struct follow {
   struct ft_graph *graph;
   struct ft_memory *memory;
   struct ft_error *err;
-  struct place *places;
+  struct storage *storages;
   size_t room;
 };
 
@@ -56,7 +56,7 @@ static bool is_view(const struct follow *f, const struct ft_operator *op)
     return false;
   if (!f->graph->tensors[op->inputs[0]].data)
     return false;
-  return !f->places[op->inputs[0]].scattered ||
+  return !f->storages[op->inputs[0]].scattered ||
          (strcmp(op->type, "Reshape") != 0 && strcmp(op->type, "Flatten") != 0);
 }
 
@@ -71,13 +71,13 @@ static void settle(struct follow *f, const struct ft_operator *op, bool inside)
   bool view = is_view(f, op);
 
   for (uint32_t i = 0; i < op->output_count; i++) {
-    struct place *p = &f->places[op->outputs[i]];
+    struct storage *p = &f->storages[op->outputs[i]];
 
     if (!op->outputs[i])
       continue;
     if (view) {
-      p->owner = f->places[op->inputs[0]].owner;
-      p->scattered = f->places[op->inputs[0]].scattered || scatters(op);
+      p->owner = f->storages[op->inputs[0]].owner;
+      p->scattered = f->storages[op->inputs[0]].scattered || scatters(op);
     } else {
       p->owner = op->outputs[i];
       p->bytes = inside || !op->data ? 0 : bytes_of(f, op->outputs[i]);
@@ -87,7 +87,7 @@ static void settle(struct follow *f, const struct ft_operator *op, bool inside)
 
 static void reads(struct follow *f, uint32_t tensor, uint32_t when)
 {
-  struct place *p = &f->places[f->places[tensor].owner];
+  struct storage *p = &f->storages[f->storages[tensor].owner];
 
   if (p->until < when)
     p->until = when;
@@ -97,7 +97,7 @@ static void reads(struct follow *f, uint32_t tensor, uint32_t when)
 
 static int64_t save(struct follow *f, uint32_t tensor)
 {
-  struct place *p = &f->places[f->places[tensor].owner];
+  struct storage *p = &f->storages[f->storages[tensor].owner];
 
   if (!tensor || !f->graph->tensors[tensor].data || p->saved)
     return 0;
@@ -121,7 +121,7 @@ static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned w
   if (what & FT_SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
     bytes += 4 * elements * (op->type[0] == 'L' ? 5 : op->type[0] == 'G' ? 4 : 1);
   if (what & FT_SAVES_STATISTICS)
-    bytes = ft_plus(bytes, ft_times(2 * 4, ft_backward_groups(op, y, 1)));
+    bytes = ft_plus(bytes, ft_times(2 * 4, ft_autograd_groups(op, y, 1)));
   return bytes;
 }
 
@@ -135,17 +135,17 @@ static int64_t probabilities(const struct follow *f, const struct ft_block *bloc
       strcmp(op->type, "MatMul") != 0 ||
       strcmp(block->operators[first->producer - 1].type, "Softmax") != 0)
     return 0;
-  return f->places[f->places[op->inputs[0]].owner].bytes;
+  return f->storages[f->storages[op->inputs[0]].owner].bytes;
 }
 
 static int64_t saved_by(struct follow *f, const struct ft_operator *op,
                         const struct ft_fusion *fusion)
 {
   const struct ft_tensor *tensors = f->graph->tensors;
-  unsigned what = ft_backward_of(op).saves;
+  unsigned what = ft_autograd_rule_of(op).saves;
   uint32_t first = op->input_count ? op->inputs[0] : 0;
   uint32_t second = op->input_count > 1 ? op->inputs[1] : 0;
-  struct ft_spelt spelt;
+  struct ft_decomposed decomposed;
   int64_t bytes = 0;
 
   if (!op->data || fusion->kind == FT_FUSED_INSIDE)
@@ -154,11 +154,11 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
     return save(f, fusion->input);
   if (fusion->kind == FT_FUSED_NORM)
     return save(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
-  if (ft_spelt_of(op, FT_SPELT_32, &spelt)) {
+  if (ft_decomposed_of(op, FT_DECOMPOSED_32, &decomposed)) {
     if (op->output_count && ft_tensor_elements(&tensors[op->outputs[0]]) > 0)
-      bytes =
-          ft_times(4 * (spelt.narrow + spelt.wide), ft_tensor_elements(&tensors[op->outputs[0]]));
-    return ft_plus(bytes, spelt.input ? save(f, first) : 0);
+      bytes = ft_times(4 * (decomposed.narrow + decomposed.wide),
+                       ft_tensor_elements(&tensors[op->outputs[0]]));
+    return ft_plus(bytes, decomposed.input ? save(f, first) : 0);
   }
   bytes = extras(f, op, what);
   if (what & FT_SAVES_FIRST)
@@ -224,8 +224,8 @@ static void settle_block(struct follow *f, const struct ft_block *block,
                          const struct ft_fusion *fusions)
 {
   for (uint32_t i = 0; i < block->input_count; i++) {
-    f->places[block->inputs[i]].owner = block->inputs[i];
-    f->places[block->inputs[i]].bytes = bytes_of(f, block->inputs[i]);
+    f->storages[block->inputs[i]].owner = block->inputs[i];
+    f->storages[block->inputs[i]].bytes = bytes_of(f, block->inputs[i]);
   }
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
@@ -240,8 +240,8 @@ static void settle_block(struct follow *f, const struct ft_block *block,
   }
   for (uint32_t i = 0; i < block->output_count; i++)
     reads(f, block->outputs[i], UINT32_MAX);
-  for (uint32_t i = 0; block == &f->graph->block && i < f->graph->held_count; i++)
-    reads(f, f->graph->held[i], UINT32_MAX);
+  for (uint32_t i = 0; block == &f->graph->block && i < f->graph->kv_cache_count; i++)
+    reads(f, f->graph->kv_cache[i], UINT32_MAX);
 }
 
 /* What OP read for the last time, and results that nobody reads. */
@@ -254,7 +254,7 @@ static int64_t released(const struct follow *f, const struct ft_operator *op, ui
                  : j < op->input_count + op->capture_count + op->output_count
                      ? op->outputs[j - op->input_count - op->capture_count]
                      : input;
-    struct place *p = &f->places[f->places[k].owner];
+    struct storage *p = &f->storages[f->storages[k].owner];
 
     if (p->bytes && p->until <= when) {
       live = live > p->bytes ? live - p->bytes : 0; /* a sum that was cut may fall short */
@@ -274,14 +274,14 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
     return exhausted(f);
   settle_block(f, block, fusions);
   for (uint32_t i = 0; i < block->input_count; i++)
-    live = ft_plus(live, f->places[block->inputs[i]].bytes);
+    live = ft_plus(live, f->storages[block->inputs[i]].bytes);
   *peak = live;
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
 
     for (uint32_t j = 0; j < op->output_count; j++)
-      if (f->places[op->outputs[j]].owner == op->outputs[j])
-        live = ft_plus(live, f->places[op->outputs[j]].bytes);
+      if (f->storages[op->outputs[j]].owner == op->outputs[j])
+        live = ft_plus(live, f->storages[op->outputs[j]].bytes);
     saved = saved_by(f, op, &fusions[i]);
     f->memory->saved_bytes = ft_plus(f->memory->saved_bytes, saved);
     f->memory->attention_bytes = ft_plus(f->memory->attention_bytes, probabilities(f, block, op));
@@ -312,13 +312,14 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
 {
   struct follow f = { .graph = graph, .memory = memory, .err = err };
 
-  *memory = (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown && !cost->endless,
-                                .loop_bytes = ft_times(4, cost->inside) };
-  f.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.places);
-  if (!f.places)
+  *memory =
+      (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown && !cost->unbounded_loops,
+                          .loop_bytes = ft_times(4, cost->inside) };
+  f.storages = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.storages);
+  if (!f.storages)
     return exhausted(&f);
   for (uint32_t i = 0; i < graph->tensor_count; i++)
-    f.places[i].owner = i;
+    f.storages[i].owner = i;
   if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
     return -1;
   memory->saved_bytes = ft_plus(memory->saved_bytes, memory->loop_bytes);

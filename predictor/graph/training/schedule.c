@@ -52,13 +52,13 @@ static void measure(const struct ft_plan *p, int64_t *crossing, int64_t *given)
   int64_t most = INT64_MAX / 4 / p->graph->tensor_count; /* of one: no sum overflows */
 
   for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
-    const struct ft_place *place = &p->places[t];
+    const struct ft_storage *storage = &p->storages[t];
     uint32_t from = ft_plan_tensor(p, t)->producer;
-    uint32_t last = place->last < count ? place->last : count;
+    uint32_t last = storage->last < count ? storage->last : count;
     int64_t bytes = ft_plan_bytes(p, t);
 
-    if (ft_plan_tensor(p, t)->block != 1 /* the outermost */ || place->owner != t || place->fixed ||
-        !from || from > count || p->fusions[from - 1].kind == FT_FUSED_INSIDE)
+    if (ft_plan_tensor(p, t)->block != 1 /* the outermost */ || storage->owner != t ||
+        storage->fixed || !from || from > count || p->fusions[from - 1].kind == FT_FUSED_INSIDE)
       continue;
     bytes = bytes < most ? bytes : most;
     given[from] += bytes;
@@ -113,10 +113,10 @@ static void cut(struct ft_plan *p)
 /* Let SEGMENT keep T, when that comes from before it. */
 static void pin(struct ft_plan *p, uint32_t segment, uint32_t t)
 {
-  uint32_t owner = p->places[t].owner, from = ft_plan_tensor(p, owner)->producer;
+  uint32_t owner = p->storages[t].owner, from = ft_plan_tensor(p, owner)->producer;
 
-  if (owner && from && from <= begins(p, segment) && p->places[owner].held)
-    ft_plan_keep(p, p->block->operator_count + segment, ft_plan_hold(p, p->places[owner].buffer));
+  if (owner && from && from <= begins(p, segment) && p->storages[owner].held)
+    ft_plan_keep(p, p->block->operator_count + segment, ft_plan_hold(p, p->storages[owner].buffer));
 }
 
 /* What comes from before a segment stays until its backward pass. */
@@ -136,19 +136,19 @@ static void pin_inputs(struct ft_plan *p, uint32_t segment)
 static void forward(struct ft_plan *p, uint32_t segment, bool save, bool again)
 {
   for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++) {
-    ft_plan_units_enter(p, i, again);
+    ft_plan_fsdp_enter(p, i, again);
     ft_plan_forward(p, i, save);
     if (!again)
-      ft_plan_units_leave(p, i);
+      ft_plan_fsdp_leave(p, i);
   }
 }
 
 static void release(struct ft_plan *p, uint32_t t)
 {
-  if (!p->places[t].held)
+  if (!p->storages[t].held)
     return;
-  p->places[t].held = false;
-  ft_plan_drop(p, p->places[t].buffer);
+  p->storages[t].held = false;
+  ft_plan_drop(p, p->storages[t].buffer);
 }
 
 /* A segment once more, now with all that its backward pass needs; and that. */
@@ -163,9 +163,9 @@ static void back(struct ft_plan *p, uint32_t segment)
         release(p, p->block->operators[i].outputs[j]);
   }
   for (uint32_t i = end; i-- > first;) {
-    ft_plan_units_return(p, i);
+    ft_plan_fsdp_return(p, i);
     ft_plan_backward(p, i);
-    ft_plan_units_reduce(p, i);
+    ft_plan_fsdp_reduce(p, i);
   }
   ft_plan_forget(p, p->block->operator_count + segment);
 }
@@ -177,26 +177,26 @@ static void finish_forward(struct ft_plan *p)
   for (uint32_t i = 0; i < p->block->output_count; i++) {
     uint32_t t = p->block->outputs[i];
 
-    if (p->options->training && p->places[t].wanted)
-      p->places[t].gradient = ft_plan_take(p, ft_plan_bytes(p, t));
-    release(p, p->places[t].owner);
+    if (p->options->training && p->storages[t].wanted)
+      p->storages[t].gradient = ft_plan_take(p, ft_plan_bytes(p, t));
+    release(p, p->storages[t].owner);
   }
-  for (uint32_t i = 0; i < p->graph->held_count; i++)
-    release(p, p->places[p->graph->held[i]].owner);
+  for (uint32_t i = 0; i < p->graph->kv_cache_count; i++)
+    release(p, p->storages[p->graph->kv_cache[i]].owner);
   for (uint32_t t = 1; t < p->graph->tensor_count; t++)
-    if (p->places[t].named)
+    if (p->storages[t].referenced)
       release(p, t);
 }
 
 /*
- * Chances of words become a loss (aten/src/ATen/native/LossNLL.cpp): their logarithms are kept;
+ * A loss of the logits of tokens (aten/src/ATen/native/LossNLL.cpp): their logarithms are kept;
  * then the gradients of both of its steps are there at once.
  */
 static uint32_t compare(struct ft_plan *p)
 {
-  uint32_t t = p->graph->chances, wide, kept;
-  bool casts = t && p->places[t].width < 4 &&
-               (p->graph->chances_wide || p->options->precision == FT_PRECISION_AMP);
+  uint32_t t = p->graph->logits, wide, kept;
+  bool casts = t && p->storages[t].width < 4 &&
+               (p->graph->logits_wide || p->options->precision == FT_PRECISION_AMP);
   int64_t bytes = t ? ft_times(ft_plan_bytes(p, t), casts ? 2 : 1) : 0;
 
   if (!p->options->training || !t)
@@ -204,7 +204,7 @@ static uint32_t compare(struct ft_plan *p)
   wide = ft_plan_take(p, casts ? bytes : 0);
   kept = ft_plan_take(p, bytes);
   ft_plan_drop(p, wide);
-  if (casts && !p->graph->chances_wide) /* autocast's own cast keeps what it was given */
+  if (casts && !p->graph->logits_wide) /* autocast's own cast keeps what it was given */
     ft_plan_keep(p, p->graph->tensors[t].producer - 1, ft_plan_take(p, ft_plan_bytes(p, t)));
   return kept;
 }
@@ -216,7 +216,7 @@ static void compare_back(struct ft_plan *p, uint32_t kept)
 
   ft_plan_drop(p, step);
   ft_plan_drop(p, kept);
-  ft_plan_drop(p, gradient); /* the chances' own takes its place */
+  ft_plan_drop(p, gradient); /* the logits' own takes its place */
 }
 
 static void pass(struct ft_plan *p)
@@ -241,11 +241,11 @@ static void pass(struct ft_plan *p)
     back(p, k);
   for (uint32_t i = 0; i < p->block->operator_count; i++)
     ft_plan_forget(p, i);
-  ft_plan_units_end(p);
+  ft_plan_fsdp_end(p);
   p->out->backward = p->out->count;
-  ft_plan_units_forget(p);
+  ft_plan_fsdp_forget(p);
   for (uint32_t t = 1; t < p->graph->tensor_count; t++)
-    ft_plan_drop(p, p->places[t].gradient);
+    ft_plan_drop(p, p->storages[t].gradient);
 }
 
 int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
@@ -263,13 +263,13 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
     p.segments = graph->block.operator_count ? graph->block.operator_count : 1;
   operators = (size_t)graph->block.operator_count + p.segments + 1;
   p.fusions = ft_arena_take(&graph->results, operators * sizeof *p.fusions);
-  p.places = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.places);
+  p.storages = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.storages);
   p.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.uses);
   p.users = ft_arena_take(&graph->results, graph->tensor_count * sizeof *p.users);
   p.inside = ft_arena_take(&graph->results, operators * sizeof *p.inside);
   p.keeps = ft_arena_take(&graph->results, operators * sizeof *p.keeps);
   schedule->learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *schedule->learnt);
-  if (!p.fusions || !p.places || !p.uses || !p.users || !p.keeps || !p.inside ||
+  if (!p.fusions || !p.storages || !p.uses || !p.users || !p.keeps || !p.inside ||
       !schedule->learnt || ft_fuse(graph, p.block, options->fused_attention, p.fusions) < 0)
     p.failed = true;
   if (!p.failed) {
@@ -277,11 +277,11 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
       if (cost->layers[i].depth == 0)
         p.inside[cost->layers[i].op - p.block->operators] = cost->layers[i].inside;
     ft_plan_settle(&p);
-    ft_plan_name(&p);
+    ft_plan_mark_references(&p);
     cut(&p);
   }
   if (!p.failed) {
-    ft_plan_units(&p);
+    ft_plan_fsdp_units(&p);
     parameters(&p);
     if (!p.failed)
       pass(&p);

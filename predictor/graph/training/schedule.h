@@ -19,11 +19,11 @@ enum ft_precision {
 };
 
 enum ft_event_kind {
-  FT_EVENT_TAKE,
+  FT_EVENT_ALLOCATE,
   FT_EVENT_WORK, /* a workspace is taken: without room cuDNN's next choice needs less (Conv_v8.cpp)
                   */
-  FT_EVENT_GIVE,
-  FT_EVENT_TRIED /* a convolution's first run: cuDNN's trials are followed by an empty cache */
+  FT_EVENT_FREE,
+  FT_EVENT_TUNED /* a convolution's first run: cuDNN's trials are followed by an empty cache */
 };
 
 struct ft_event {
@@ -84,7 +84,7 @@ struct ft_schedule {
   int64_t saved_bytes;               /* kept at the end of the forward pass */
   int64_t offloaded_bytes;           /* that travel to the host, and back again */
   int64_t peak_bytes;                /* requested at once, rounding apart */
-  int64_t firm_bytes;                /* the same without workspaces */
+  int64_t peak_no_workspace_bytes;   /* the same without workspaces */
 };
 
 /*

@@ -7,7 +7,7 @@
 /* Add BUFFER (a reference is taken over) to the gradient of T. */
 static void accumulate(struct ft_plan *p, uint32_t t, uint32_t buffer)
 {
-  uint32_t *gradient = &p->places[t].gradient, sum;
+  uint32_t *gradient = &p->storages[t].gradient, sum;
 
   if (p->cost->learnt[t] &&
       (ft_plan_views(p) || (p->options->keep_gradients && !ft_plan_shards(p)))) {
@@ -28,7 +28,7 @@ static void accumulate(struct ft_plan *p, uint32_t t, uint32_t buffer)
 
 static void give(struct ft_plan *p, uint32_t t, uint32_t gradient, uint8_t how)
 {
-  if (!t || !p->places[t].wanted)
+  if (!t || !p->storages[t].wanted)
     return;
   if (how == FT_GRADIENT_PASSES && gradient)
     accumulate(p, t, ft_plan_hold(p, gradient));
@@ -40,13 +40,13 @@ static void give_conv(struct ft_plan *p, const struct ft_operator *op)
 {
   if (ft_plan_input(op, 2))
     give(p, ft_plan_input(op, 2), 0, FT_GRADIENT_NEW);
-  if (p->places[ft_plan_input(op, 0)].wanted) {
+  if (p->storages[ft_plan_input(op, 0)].wanted) {
     uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 0)));
 
     ft_plan_work(p, op, 1);
     accumulate(p, ft_plan_input(op, 0), gradient);
   }
-  if (p->places[ft_plan_input(op, 1)].wanted) {
+  if (p->storages[ft_plan_input(op, 1)].wanted) {
     uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 1)));
 
     ft_plan_work(p, op, 2);
@@ -58,9 +58,9 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
-  struct ft_backward rule = ft_backward_of(op);
+  struct ft_autograd_rule rule = ft_autograd_rule_of(op);
   int64_t result = ft_plan_bytes(p, op->outputs[0]);
-  uint32_t spelt[2]; /* gradients of attention's probabilities and scores */
+  uint32_t decomposed[2]; /* gradients of attention's probabilities and scores */
 
   if (fusion->kind == FT_FUSED_ATTENTION) {
     uint32_t delta = ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups));
@@ -83,12 +83,12 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
     return;
   }
   for (int k = 0; k < 2; k++)
-    spelt[k] = ft_plan_take(p, ft_plan_scores(p, op));
+    decomposed[k] = ft_plan_take(p, ft_plan_scores(p, op));
   for (uint32_t j = 0; j < op->input_count; j++) {
     uint32_t t = op->inputs[j], full = 0;
     uint8_t how = ft_plan_pads_pool(p, op) ? FT_GRADIENT_PASSES : rule.gradient;
 
-    if (!t || !p->places[t].wanted)
+    if (!t || !p->storages[t].wanted)
       continue;
     if (how == FT_GRADIENT_PASSES && op->output_count == 1 && !ft_plan_is(op, "Concat") &&
         !ft_plan_is(op, "Pad") && ft_plan_bytes(p, t) != result)
@@ -97,13 +97,13 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
       full = ft_plan_take(p, result); /* the product before its sum */
     else
       full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same of a matrix product */
-    if (ft_plan_is(op, "Gather") && p->places[t].gradient && ft_plan_selects(p, op))
+    if (ft_plan_is(op, "Gather") && p->storages[t].gradient && ft_plan_selects(p, op))
       continue; /* unbind: one stack of them all */
     give(p, t, gradient, how);
     ft_plan_drop(p, full);
   }
   for (int k = 0; k < 2; k++)
-    ft_plan_drop(p, spelt[k]);
+    ft_plan_drop(p, decomposed[k]);
 }
 
 void ft_plan_backward(struct ft_plan *p, uint32_t i)
@@ -116,7 +116,7 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i)
   if (p->options->offload)
     ft_plan_fetch(p, i);
   for (uint32_t j = 0; j < op->output_count && !gradient; j++)
-    gradient = op->outputs[j] ? p->places[op->outputs[j]].gradient : 0;
+    gradient = op->outputs[j] ? p->storages[op->outputs[j]].gradient : 0;
   if (gradient && p->fusions[i].kind != FT_FUSED_INSIDE)
     give_inputs(p, i, gradient);
   ft_plan_forget(p, i);
@@ -125,7 +125,7 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i)
 
     if (!t || p->cost->learnt[t])
       continue;
-    ft_plan_drop(p, p->places[t].gradient);
-    p->places[t].gradient = 0;
+    ft_plan_drop(p, p->storages[t].gradient);
+    p->storages[t].gradient = 0;
   }
 }

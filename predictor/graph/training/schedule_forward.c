@@ -2,38 +2,39 @@
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/shape/kinds.h"
+#include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/schedule_plan.h"
 
 /* Whether a copy in 16 bits is made of what OP takes: by mixed precision, or by the code where all
  * else has 16. */
 static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
-  bool wide = p->places[t].width == 4 && t != op->outputs[0];
+  bool wide = p->storages[t].width == 4 && t != op->outputs[0];
 
   if (!op->kind || p->options->precision < FT_PRECISION_AMP)
     return false;
   if (p->options->precision > FT_PRECISION_AMP)
-    return op->kind->weight && wide && p->places[op->outputs[0]].width == 2;
-  return (op->kind->weight || (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op) &&
-                               !ft_plan_operand(p, op, t))) &&
+    return op->kind->weight && wide && p->storages[op->outputs[0]].width == 2;
+  return (op->kind->weight ||
+          (ft_plan_is(op, "Attention") && !ft_plan_decomposes_attention(p, op) &&
+           !ft_plan_operand(p, op, t))) &&
          (p->cost->learnt[t] || wide);
 }
 
 static void save(struct ft_plan *p, uint32_t op, uint32_t t)
 {
-  struct ft_place *place = ft_plan_owner(p, t);
+  struct ft_storage *storage = ft_plan_owner(p, t);
 
   /* a product keeps its operand as it was cast */
-  if (!t || place->fixed || !place->buffer || casts(p, &p->block->operators[op], t) ||
+  if (!t || storage->fixed || !storage->buffer || casts(p, &p->block->operators[op], t) ||
       ft_plan_widened(p, op) == t)
     return;
-  ft_plan_keep(p, op, ft_plan_hold(p, place->buffer));
+  ft_plan_keep(p, op, ft_plan_hold(p, storage->buffer));
 }
 
 static bool learnt(const struct ft_plan *p, uint32_t t)
 {
-  return p->places[t].wanted;
+  return p->storages[t].wanted;
 }
 
 /* What an operator makes for its backward pass beside tensors of the graph. */
@@ -58,7 +59,7 @@ static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
   if (saves & FT_SAVES_STATISTICS)
     for (int k = 0; k < 2; k++)
       ft_plan_keep(p, i,
-                   ft_plan_take(p, ft_times(4, ft_backward_groups(op, y, p->options->batch))));
+                   ft_plan_take(p, ft_times(4, ft_autograd_groups(op, y, p->options->batch))));
 }
 
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
@@ -128,10 +129,10 @@ static void save_all(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
-  unsigned saves = ft_backward_of(op).saves;
+  unsigned saves = ft_autograd_rule_of(op).saves;
   bool input;
 
-  if (!p->places[op->outputs[0]].wanted)
+  if (!p->storages[op->outputs[0]].wanted)
     return;
   save_inside(p, i);
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
@@ -152,7 +153,7 @@ static void save_all(struct ft_plan *p, uint32_t i)
   }
   if (ft_plan_is(op, "MatMul") && op->input_count == 2) {
     for (uint32_t j = 0; j < 2; j++) {
-      uint32_t copy = p->places[op->inputs[j]].fixed ? 0 : copy_of(p, op, op->inputs[j]);
+      uint32_t copy = p->storages[op->inputs[j]].fixed ? 0 : copy_of(p, op, op->inputs[j]);
 
       if (!learnt(p, op->inputs[!j]))
         ft_plan_drop(p, copy);
@@ -163,11 +164,11 @@ static void save_all(struct ft_plan *p, uint32_t i)
     }
     return;
   }
-  if (ft_backward_of(op).in_place && !ft_plan_is(op, "Relu") && !ft_plan_in_place(p, op))
+  if (ft_autograd_rule_of(op).in_place && !ft_plan_is(op, "Relu") && !ft_plan_in_place(p, op))
     saves = FT_SAVES_FIRST;
-  if (ft_plan_spells_attention(p, op))
+  if (ft_plan_decomposes_attention(p, op))
     saves &= ~(unsigned)FT_SAVES_RESULT; /* which the fused kernel needs */
-  if (ft_plan_keep_spelt(p, i, &input)) {
+  if (ft_plan_keep_decomposed(p, i, &input)) {
     if (input)
       save(p, i, ft_plan_input(op, 0));
     return;
@@ -251,26 +252,26 @@ static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, 
 
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
 {
-  int64_t bytes = workspace(p, op, direction), firm = p->out->firm_bytes;
+  int64_t bytes = workspace(p, op, direction), firm = p->out->peak_no_workspace_bytes;
   uint32_t buffer;
 
   if (ft_plan_is(op, "Conv"))
-    ft_plan_emit(p, FT_EVENT_TRIED, 0, 0);
+    ft_plan_emit(p, FT_EVENT_TUNED, 0, 0);
   buffer = ft_plan_take(p, bytes);
   if (buffer && !p->failed)
     p->out->events[p->out->count - 1].kind = FT_EVENT_WORK;
-  p->out->firm_bytes = firm;
+  p->out->peak_no_workspace_bytes = firm;
   ft_plan_drop(p, buffer);
 }
 
 static void release(struct ft_plan *p, uint32_t t, uint32_t when)
 {
-  struct ft_place *place = ft_plan_owner(p, t);
+  struct ft_storage *storage = ft_plan_owner(p, t);
 
-  if (!t || !place->held || place->named || place->last > when)
+  if (!t || !storage->held || storage->referenced || storage->last > when)
     return;
-  place->held = false;
-  ft_plan_drop(p, place->buffer);
+  storage->held = false;
+  ft_plan_drop(p, storage->buffer);
 }
 
 /*
@@ -284,8 +285,8 @@ static void cast(struct ft_plan *p, uint32_t i)
 
   if (wide) {
     copy = ft_plan_take(p, ft_times(2, ft_plan_bytes(p, wide)));
-    if (p->places[op->outputs[0]].wanted &&
-        (p->fusions[i].kind == FT_FUSED_NORM || ft_backward_of(op).saves & FT_SAVES_FIRST))
+    if (p->storages[op->outputs[0]].wanted &&
+        (p->fusions[i].kind == FT_FUSED_NORM || ft_autograd_rule_of(op).saves & FT_SAVES_FIRST))
       ft_plan_keep(p, i, copy);
     else
       ft_plan_drop(p, copy);
@@ -293,10 +294,10 @@ static void cast(struct ft_plan *p, uint32_t i)
   }
 
   for (uint32_t j = 0; j < op->input_count; j++)
-    if (casts(p, op, op->inputs[j]) && !p->places[op->inputs[j]].cast) {
+    if (casts(p, op, op->inputs[j]) && !p->storages[op->inputs[j]].cast) {
       ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
       /* autocast keeps what it made of a weight for whoever takes it next */
-      p->places[op->inputs[j]].cast = p->cost->learnt[op->inputs[j]] && p->segments < 2;
+      p->storages[op->inputs[j]].cast = p->cost->learnt[op->inputs[j]] && p->segments < 2;
     }
 }
 
@@ -311,14 +312,14 @@ void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
     for (uint32_t j = 0; j < op->output_count; j++) {
       uint32_t t = op->outputs[j];
 
-      if (!t || p->places[t].owner != t || p->places[t].held)
+      if (!t || p->storages[t].owner != t || p->storages[t].held)
         continue;
-      p->places[t].buffer = ft_plan_take(p, ft_plan_bytes(p, t));
-      p->places[t].held = p->places[t].buffer != 0;
+      p->storages[t].buffer = ft_plan_take(p, ft_plan_bytes(p, t));
+      p->storages[t].held = p->storages[t].buffer != 0;
     }
     cast(p, i);
     ft_plan_work(p, op, 0);
-    ft_plan_spell_attention(p, i, saves);
+    ft_plan_decomposed_attention(p, i, saves);
     if (saves)
       save_all(p, i);
     else

@@ -44,9 +44,9 @@ uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes)
   p->live = ft_plus(p->live, bytes);
   if (p->live > p->out->peak_bytes)
     p->out->peak_bytes = p->live;
-  if (p->live > p->out->firm_bytes)
-    p->out->firm_bytes = p->live;
-  ft_plan_emit(p, FT_EVENT_TAKE, buffer, bytes);
+  if (p->live > p->out->peak_no_workspace_bytes)
+    p->out->peak_no_workspace_bytes = p->live;
+  ft_plan_emit(p, FT_EVENT_ALLOCATE, buffer, bytes);
   return buffer + 1;
 }
 
@@ -62,7 +62,7 @@ void ft_plan_drop(struct ft_plan *p, uint32_t buffer)
   if (!buffer || --p->references[buffer - 1])
     return;
   p->live = p->live > p->sizes[buffer - 1] ? p->live - p->sizes[buffer - 1] : 0;
-  ft_plan_emit(p, FT_EVENT_GIVE, buffer - 1, 0);
+  ft_plan_emit(p, FT_EVENT_FREE, buffer - 1, 0);
 }
 
 void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer)
@@ -102,8 +102,8 @@ void ft_plan_fetch(struct ft_plan *p, uint32_t op)
 int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t);
-  int64_t bytes =
-      ft_plan_real(p, t) ? ft_times(ft_tensor_elements(x), p->places[t].width) : ft_tensor_bytes(x);
+  int64_t bytes = ft_plan_real(p, t) ? ft_times(ft_tensor_elements(x), p->storages[t].width)
+                                     : ft_tensor_bytes(x);
 
   return bytes > 0 ? ft_times(bytes, x->data ? p->options->batch : 1) : 0;
 }
@@ -122,7 +122,7 @@ bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op)
   for (uint32_t i = 0; i < op->output_count; i++) {
     if (op->outputs[i] && p->cost->learnt[op->outputs[i]])
       return false; /* a parameter that the exporter wrote as another's copy */
-    wanted = wanted || p->places[op->outputs[i]].wanted;
+    wanted = wanted || p->storages[op->outputs[i]].wanted;
   }
   return op->data || wanted;
 }

@@ -2,13 +2,13 @@
 /*
  * What the files schedule*.c share: the training step while it is written down.
  *   schedule_plan.c      buffers with their references, sizes of tensors
- *   schedule_place.c     who owns a tensor's memory, what is a view, when it is read last
- *   schedule_named.c     what Python holds of it until the forward pass ends
+ *   schedule_storage.c     who owns a tensor's memory, what is a view, when it is read last
+ *   schedule_references.c     what Python holds of it until the forward pass ends
  *   schedule_forward.c   an operator's forward pass and what it keeps
- *   schedule_spelt.c     the same of what a library's code spells out
+ *   schedule_decomposed.c     the same of what a library's code spells out
  *   schedule_backward.c  its backward pass
  *   schedule_shard.c     what several GPUs share out and exchange
- *   schedule_unit.c      which parameters they gather at once
+ *   schedule_fsdp.c      which parameters they gather at once
  *   schedule.c           the order of it all
  */
 #ifndef FT_GRAPH_SCHEDULE_PLAN_H
@@ -18,18 +18,18 @@
 
 #include "predictor/graph/cost/fuse.h"
 #include "predictor/graph/shape/strides.h"
-#include "predictor/graph/training/backward.h"
+#include "predictor/graph/training/autograd_rules.h"
 #include "predictor/graph/training/schedule.h"
 
 /* A tensor's memory, or that of which it is a view. */
-struct ft_place {
+struct ft_storage {
   uint32_t owner;  /* the tensor whose memory it is */
   uint32_t last;   /* operator + 1 that reads that memory last in the forward pass (of the owner) */
   uint32_t buffer; /* + 1; 0: none now (of the owner) */
   uint32_t gradient;                /* buffer + 1 of this tensor's gradient */
   const struct ft_strides *strides; /* NULL: dense */
   bool held;                        /* by the forward pass (of the owner) */
-  bool named;                       /* until that ends (of the owner) */
+  bool referenced;                  /* until that ends (of the owner) */
   bool fixed;                       /* parameters, inputs: there all the time (of the owner) */
   bool cast;                        /* a weight whose copy in 16 bits is there */
   bool wanted;                      /* its gradient is */
@@ -37,7 +37,7 @@ struct ft_place {
 };
 
 /* Parameters that are gathered at once. */
-struct ft_unit {
+struct ft_fsdp_unit {
   uint32_t first, last; /* operators that use it */
   uint32_t from, end;   /* of what is learnt, as ft_plan.used has it */
   uint32_t earlier;     /* another one with the same last, + 1 */
@@ -53,7 +53,7 @@ struct ft_plan {
   const struct ft_schedule_options *options;
   struct ft_schedule *out;
   struct ft_fusion *fusions;
-  struct ft_place *places;
+  struct ft_storage *storages;
   uint32_t *uses; /* of each tensor: how many, and one of them */
   const struct ft_operator **users;
   uint32_t *references; /* of each buffer */
@@ -68,7 +68,7 @@ struct ft_plan {
   uint32_t segments; /* of the blocks' operators; what they keep of earlier ones stands behind */
   int64_t live;
   /* where parameters are shared out: */
-  struct ft_unit *units; /* in the order of use, behind the outermost module's own */
+  struct ft_fsdp_unit *units; /* in the order of use, behind the outermost module's own */
   uint32_t unit_count;
   uint32_t *opens, *closes; /* of each operator: a unit + 1 that it is the first, the last to use */
   uint32_t *used;           /* what is learnt, unit by unit */
@@ -82,9 +82,9 @@ static inline const struct ft_tensor *ft_plan_tensor(const struct ft_plan *p, ui
   return &p->graph->tensors[t];
 }
 
-static inline struct ft_place *ft_plan_owner(const struct ft_plan *p, uint32_t t)
+static inline struct ft_storage *ft_plan_owner(const struct ft_plan *p, uint32_t t)
 {
-  return &p->places[p->places[t].owner];
+  return &p->storages[p->storages[t].owner];
 }
 
 /* Whether T holds real numbers, as far as is known. */
@@ -136,7 +136,7 @@ struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t);
 void ft_plan_settle(struct ft_plan *p);
 
 /* Mark what the network's own code holds. */
-void ft_plan_name(struct ft_plan *p);
+void ft_plan_mark_references(struct ft_plan *p);
 
 /* Operator I; SAVE: with what its backward pass needs. */
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool save);
@@ -145,16 +145,16 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i);
  * that only the other operand has; 0 where there are none. */
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t);
 /* Whether OP is attention, and not in one kernel. */
-bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator *op);
+bool ft_plan_decomposes_attention(const struct ft_plan *p, const struct ft_operator *op);
 /* Bytes of the products of queries and keys where it is; 0 elsewhere. */
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op);
 /* Bytes of what its products make of T, its queries, keys or values; 0 where they take T itself. */
 int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, uint32_t t);
 /* What comes between its two products, and what is kept of that. */
-void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves);
-/* Keep what operator I makes for its backward pass where a library spells it out (spelt.h); INPUT:
- * what comes in is wanted too. False where nothing is said of it. */
-bool ft_plan_keep_spelt(struct ft_plan *p, uint32_t i, bool *input);
+void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves);
+/* Keep what operator I makes for its backward pass where a library spells it out (decomposed.h);
+ * INPUT: what comes in is wanted too. False where nothing is said of it. */
+bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input);
 /* Take the buckets in which gradients are exchanged. */
 void ft_plan_buckets(struct ft_plan *p);
 /* Whether the pass has but a share of what is learnt, and gathers the rest. */
@@ -162,17 +162,17 @@ bool ft_plan_shards(const struct ft_plan *p);
 /* Whether gradients are parts of the buckets. */
 bool ft_plan_views(const struct ft_plan *p);
 /* Find the units, if it does; all that follows does nothing if not. */
-void ft_plan_units(struct ft_plan *p);
+void ft_plan_fsdp_units(struct ft_plan *p);
 /* Before operator I (AGAIN: for its backward pass), and after it: what it is the first to use, or
  * the last. */
-void ft_plan_units_enter(struct ft_plan *p, uint32_t i, bool again);
-void ft_plan_units_leave(struct ft_plan *p, uint32_t i);
+void ft_plan_fsdp_enter(struct ft_plan *p, uint32_t i, bool again);
+void ft_plan_fsdp_leave(struct ft_plan *p, uint32_t i);
 /* The same of its backward pass, which begins with what it was the last to use. */
-void ft_plan_units_return(struct ft_plan *p, uint32_t i);
-void ft_plan_units_reduce(struct ft_plan *p, uint32_t i);
+void ft_plan_fsdp_return(struct ft_plan *p, uint32_t i);
+void ft_plan_fsdp_reduce(struct ft_plan *p, uint32_t i);
 /* After the last one, and once the optimiser has done its step. */
-void ft_plan_units_end(struct ft_plan *p);
-void ft_plan_units_forget(struct ft_plan *p);
+void ft_plan_fsdp_end(struct ft_plan *p);
+void ft_plan_fsdp_forget(struct ft_plan *p);
 /* The workspace of a convolution: 0 forward, 1 gradient of the input, 2 of the weight. */
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction);
 

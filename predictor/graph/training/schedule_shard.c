@@ -2,7 +2,7 @@
 /*
  * What training on several GPUs adds to one's step: DistributedDataParallel's buckets, and where
  * parameters are shared out (FullyShardedDataParallel, fully_shard, ZeRO) the units that are
- * gathered while they are used (schedule_unit.c), two at once, and the flat copies that exchange
+ * gathered while they are used (schedule_fsdp.c), two at once, and the flat copies that exchange
  * their gradients (Zhao et al., PyTorch FSDP, 2023, section 3).
  */
 #include "config.h"
@@ -43,7 +43,7 @@ void ft_plan_buckets(struct ft_plan *p)
 
 /* ---- while the step is played ---- */
 
-static void gather(struct ft_plan *p, struct ft_unit *u)
+static void gather(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   if (u->gathered)
     return;
@@ -51,7 +51,7 @@ static void gather(struct ft_plan *p, struct ft_unit *u)
   p->gathered_bytes = ft_plus(p->gathered_bytes, u->gathered ? u->bytes : 0);
 }
 
-static void let_go(struct ft_plan *p, struct ft_unit *u)
+static void let_go(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   if (!u->gathered)
     return;
@@ -61,7 +61,7 @@ static void let_go(struct ft_plan *p, struct ft_unit *u)
 }
 
 /* Units that begin at operator I: COUNT of them from the one that is returned on. */
-static struct ft_unit *begun(const struct ft_plan *p, uint32_t i, uint32_t *count)
+static struct ft_fsdp_unit *begun(const struct ft_plan *p, uint32_t i, uint32_t *count)
 {
   uint32_t first = p->unit_count ? p->opens[i] : 0;
 
@@ -71,10 +71,10 @@ static struct ft_unit *begun(const struct ft_plan *p, uint32_t i, uint32_t *coun
   return *count ? &p->units[first - 1] : NULL;
 }
 
-void ft_plan_units_enter(struct ft_plan *p, uint32_t i, bool again)
+void ft_plan_fsdp_enter(struct ft_plan *p, uint32_t i, bool again)
 {
   uint32_t count;
-  struct ft_unit *u = begun(p, i, &count);
+  struct ft_fsdp_unit *u = begun(p, i, &count);
 
   if (p->unit_count)
     gather(p, &p->units[0]); /* the outermost module's, and it stays */
@@ -84,7 +84,7 @@ void ft_plan_units_enter(struct ft_plan *p, uint32_t i, bool again)
     gather(p, u + count); /* the next, while these are at work */
 }
 
-void ft_plan_units_leave(struct ft_plan *p, uint32_t i)
+void ft_plan_fsdp_leave(struct ft_plan *p, uint32_t i)
 {
   uint32_t k = p->unit_count && (p->options->shard > 2 || !p->options->training) ? p->closes[i] : 0;
 
@@ -92,7 +92,7 @@ void ft_plan_units_leave(struct ft_plan *p, uint32_t i)
     let_go(p, &p->units[k - 1]);
 }
 
-void ft_plan_units_return(struct ft_plan *p, uint32_t i)
+void ft_plan_fsdp_return(struct ft_plan *p, uint32_t i)
 {
   uint32_t k = p->unit_count ? p->closes[i] : 0;
 
@@ -109,7 +109,7 @@ void ft_plan_units_return(struct ft_plan *p, uint32_t i)
  * there still (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook), fully_shard when
  * they are gone (_fully_shard/_fsdp_param_group.py, post_backward): the first, which needs more.
  */
-static void reduce(struct ft_plan *p, struct ft_unit *u)
+static void reduce(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   uint32_t share;
 
@@ -117,8 +117,8 @@ static void reduce(struct ft_plan *p, struct ft_unit *u)
   p->flat = ft_plan_take(p, u->bytes);
   let_go(p, u);
   for (uint32_t k = u->from; k < u->end; k++) {
-    ft_plan_drop(p, p->places[p->used[k]].gradient);
-    p->places[p->used[k]].gradient = 0;
+    ft_plan_drop(p, p->storages[p->used[k]].gradient);
+    p->storages[p->used[k]].gradient = 0;
   }
   share = ft_plan_take(p, u->share);
   if (p->options->keep_gradients)
@@ -127,16 +127,16 @@ static void reduce(struct ft_plan *p, struct ft_unit *u)
     u->reduced = share;
 }
 
-void ft_plan_units_reduce(struct ft_plan *p, uint32_t i)
+void ft_plan_fsdp_reduce(struct ft_plan *p, uint32_t i)
 {
   uint32_t count;
-  struct ft_unit *u = begun(p, i, &count);
+  struct ft_fsdp_unit *u = begun(p, i, &count);
 
   for (uint32_t k = count; k-- > 0;)
     reduce(p, &u[k]);
 }
 
-void ft_plan_units_end(struct ft_plan *p)
+void ft_plan_fsdp_end(struct ft_plan *p)
 {
   if (p->unit_count && p->options->training)
     reduce(p, &p->units[0]);
@@ -146,7 +146,7 @@ void ft_plan_units_end(struct ft_plan *p)
   p->flat = 0;
 }
 
-void ft_plan_units_forget(struct ft_plan *p)
+void ft_plan_fsdp_forget(struct ft_plan *p)
 {
   for (uint32_t k = 0; k < p->unit_count; k++)
     ft_plan_drop(p, p->units[k].reduced);

@@ -107,7 +107,7 @@ struct ft_hf {
   bool wide_angles;                          /* autocast turns in 32 bits, and leaves it so */
   bool dense_queries;                        /* queries are copied behind each other */
   int64_t rotated;                           /* features of a head that positions turn; 0: all */
-  const char *spelt_norm, *spelt_activation; /* spelt.h; "": in one kernel */
+  const char *spelt_norm, *spelt_activation; /* decomposed.h; "": in one kernel */
 };
 
 /* graph->expand */

@@ -8,14 +8,14 @@
 /* X as (1, words, features). */
 static uint32_t flat(struct ft_hf_run *r, uint32_t x)
 {
-  const int64_t *in = x ? ft_live_of(&r->live, x)->dims : NULL;
+  const int64_t *in = x ? ft_tracer_of(&r->live, x)->dims : NULL;
   int64_t dims[3] = { 1, 0, 0 };
 
   if (!x)
     return 0;
   dims[1] = in[0] * in[1];
   dims[2] = in[2];
-  return ft_live_reshape(&r->live, x, dims, 3);
+  return ft_tracer_reshape(&r->live, x, dims, 3);
 }
 
 /* Every expert works on all of X, times what ROUTER gives it. */
@@ -30,28 +30,28 @@ static uint32_t every_expert(struct ft_hf_run *r, uint32_t x, uint32_t router)
 
   if (!x || !scores || !up || !down)
     return 0;
-  dims[0] = ft_live_of(&r->live, x)->dims[0];
-  dims[1] = ft_live_of(&r->live, x)->dims[1];
-  scores = ft_live_unary(&r->live, "Sigmoid", scores);
-  scores = scores ? ft_live_transpose(&r->live, scores, turned, 3) : 0;
-  list = ft_live_list(&r->live, copies, 3);
+  dims[0] = ft_tracer_of(&r->live, x)->dims[0];
+  dims[1] = ft_tracer_of(&r->live, x)->dims[1];
+  scores = ft_tracer_unary(&r->live, "Sigmoid", scores);
+  scores = scores ? ft_tracer_transpose(&r->live, scores, turned, 3) : 0;
+  list = ft_tracer_list(&r->live, copies, 3);
   x = flat(r, x);
-  x = x && list ? ft_live_binary(&r->live, "Tile", x, list) : 0;
+  x = x && list ? ft_tracer_binary(&r->live, "Tile", x, list) : 0;
   y = ft_hf_both(r, "MatMul", ft_hf_both(r, "Mul", x, scores), up);
   if (!y)
     return 0;
-  gate = ft_live_slice(&r->live, y, 2, 0, m->expert_inner, 1);
-  y = ft_live_slice(&r->live, y, 2, m->expert_inner, 2 * m->expert_inner, 1);
+  gate = ft_tracer_slice(&r->live, y, 2, 0, m->expert_inner, 1);
+  y = ft_tracer_slice(&r->live, y, 2, m->expert_inner, 2 * m->expert_inner, 1);
   y = ft_hf_both(r, "Mul", y, ft_hf_activate(r, gate));
   y = ft_hf_both(r, "MatMul", y, down);
-  list = ft_live_list(&r->live, &zero, 1);
+  list = ft_tracer_list(&r->live, &zero, 1);
   if (!y || !list)
     return 0;
-  ft_live_op(&r->live, "ReduceSum");
-  ft_live_in(&r->live, y);
-  ft_live_in(&r->live, list);
-  y = ft_live_end(&r->live, 1);
-  return y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
+  ft_tracer_op(&r->live, "ReduceSum");
+  ft_tracer_in(&r->live, y);
+  ft_tracer_in(&r->live, list);
+  y = ft_tracer_end(&r->live, 1);
+  return y ? ft_tracer_reshape(&r->live, y, dims, 3) : 0;
 }
 
 /* A few of them work on each word. */
@@ -76,26 +76,26 @@ static uint32_t chosen(struct ft_hf_run *r, uint32_t x, uint32_t router)
     return 0;
   ft_hf_scope(r, "experts");
   if (packs)
-    ft_live_unknown(&r->live, "com.microsoft", "QMoE");
+    ft_tracer_unknown(&r->live, "com.microsoft", "QMoE");
   else
-    ft_live_op(&r->live, "MoE");
-  ft_live_in(&r->live, x);
-  ft_live_in(&r->live, router);
-  ft_live_in(&r->live, parts[0]);
+    ft_tracer_op(&r->live, "MoE");
+  ft_tracer_in(&r->live, x);
+  ft_tracer_in(&r->live, router);
+  ft_tracer_in(&r->live, parts[0]);
   if (packs) {
-    ft_live_in(&r->live, parts[1]);
-    ft_live_in(&r->live, biases[0]);
+    ft_tracer_in(&r->live, parts[1]);
+    ft_tracer_in(&r->live, biases[0]);
   }
-  ft_live_in(&r->live, parts[2]);
+  ft_tracer_in(&r->live, parts[2]);
   if (packs)
-    ft_live_in(&r->live, parts[3]);
+    ft_tracer_in(&r->live, parts[3]);
   for (int i = packs; i < 2; i++)
     if (biases[i])
-      ft_live_in(&r->live, biases[i]);
+      ft_tracer_in(&r->live, biases[i]);
   if (packs)
-    ft_live_int(&r->live, "expert_weight_bits", 8); /* as many elements as weights */
-  ft_live_int(&r->live, "k", m->chosen);
-  return ft_live_end(&r->live, 1);
+    ft_tracer_int(&r->live, "expert_weight_bits", 8); /* as many elements as weights */
+  ft_tracer_int(&r->live, "k", m->chosen);
+  return ft_tracer_end(&r->live, 1);
 }
 
 uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x)
@@ -110,7 +110,7 @@ uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x)
   if (m->shared_gate) {
     uint32_t gate = ft_hf_connect(r, x, "shared_gate", 1, false);
 
-    shared = ft_hf_both(r, "Mul", gate ? ft_live_unary(&r->live, "Sigmoid", gate) : 0, shared);
+    shared = ft_hf_both(r, "Mul", gate ? ft_tracer_unary(&r->live, "Sigmoid", gate) : 0, shared);
   }
   return ft_hf_both(r, "Add", y, shared);
 }

@@ -97,13 +97,13 @@ static int64_t within(const struct ft_hf_run *r, int64_t length)
 static uint32_t before(struct ft_hf_run *r, unsigned element, int rank, const int64_t *dims)
 {
   static const int64_t one[4] = { 1, 1, 1, 1 };
-  uint32_t from = ft_live_constant(&r->live, element, rank, one, NULL), list;
+  uint32_t from = ft_tracer_constant(&r->live, element, rank, one, NULL), list;
 
   if (!from)
     return 0;
-  ft_live_of(&r->live, from)->data = true; /* nobody computes this beforehand */
-  list = ft_live_list(&r->live, dims, (size_t)rank);
-  return list ? ft_live_binary(&r->live, "Tile", from, list) : 0;
+  ft_tracer_of(&r->live, from)->data = true; /* nobody computes this beforehand */
+  list = ft_tracer_list(&r->live, dims, (size_t)rank);
+  return list ? ft_tracer_binary(&r->live, "Tile", from, list) : 0;
 }
 
 int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int64_t columns)
@@ -115,7 +115,7 @@ int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int
     return 0;
   ft_hf_scope(r, "state");
   x = before(r, wide ? FT_ELEMENT_INT32 : FT_ELEMENT_FLOAT, 3, dims);
-  return x ? ft_live_hold(&r->live, x) : -1;
+  return x ? ft_tracer_add_kv_cache(&r->live, x) : -1;
 }
 
 /* X filled up to WORDS words. */
@@ -124,21 +124,21 @@ static uint32_t filled(struct ft_hf_run *r, uint32_t x, int64_t words)
   int64_t more[8] = { 0 };
   uint32_t list;
 
-  more[6] = words - ft_live_of(&r->live, x)->dims[2];
-  list = ft_live_list(&r->live, more, 8);
-  return list ? ft_live_binary(&r->live, "Pad", x, list) : 0;
+  more[6] = words - ft_tracer_of(&r->live, x)->dims[2];
+  list = ft_tracer_list(&r->live, more, 8);
+  return list ? ft_tracer_binary(&r->live, "Pad", x, list) : 0;
 }
 
 /* Parts behind each other, as the library's code gives them their width. */
 static uint32_t joined(struct ft_hf_run *r, const uint32_t *parts, size_t count)
 {
-  ft_live_op(&r->live, "Concat");
+  ft_tracer_op(&r->live, "Concat");
   for (size_t i = 0; i < count; i++)
-    ft_live_in(&r->live, parts[i]);
-  ft_live_int(&r->live, "axis", 2);
+    ft_tracer_in(&r->live, parts[i]);
+  ft_tracer_int(&r->live, "axis", 2);
   if (r->m->wide_angles)
-    ft_live_hint(&r->live, "spelt", 0, "cache");
-  return ft_live_end(&r->live, 1);
+    ft_tracer_hint(&r->live, "spelt", 0, "cache");
+  return ft_tracer_end(&r->live, 1);
 }
 
 uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows)
@@ -151,7 +151,7 @@ uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows)
   if (!x || !r->m->caches)
     return x;
   ft_hf_scope(r, "cache");
-  length = ft_live_of(&r->live, x)->dims[2];
+  length = ft_tracer_of(&r->live, x)->dims[2];
   last = ft_hf_makes(r) && sizes->last && grows;
   if (ft_hf_makes(r) && sizes->static_cache && grows) {
     /* all the room is there from the first word on; the prompt's own stand beside a smaller one */
@@ -159,18 +159,18 @@ uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows)
 
     if (room > length) {
       x = filled(r, x, room);
-      return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
+      return x && ft_tracer_add_kv_cache(&r->live, x) == 0 ? x : 0;
     }
   }
   if (last && within(r, r->words) > 1) {
-    memcpy(dims, ft_live_of(&r->live, x)->dims, sizeof dims);
+    memcpy(dims, ft_tracer_of(&r->live, x)->dims, sizeof dims);
     dims[2] = within(r, r->words) - 1;
     parts[0] = before(r, FT_ELEMENT_FLOAT, 4, dims);
     if (!parts[0])
       return 0;
   }
   x = joined(r, parts[0] ? parts : parts + 1, parts[0] ? 2 : 1);
-  return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
+  return x && ft_tracer_add_kv_cache(&r->live, x) == 0 ? x : 0;
 }
 
 /* ---- words ---- */
@@ -178,18 +178,18 @@ uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows)
 uint32_t ft_hf_fed_words(struct ft_hf_run *r, uint32_t ids)
 {
   const struct ft_graph_sizes *sizes = r->live.in->sizes;
-  int64_t length = ids ? ft_live_of(&r->live, ids)->dims[1] : 0;
+  int64_t length = ids ? ft_tracer_of(&r->live, ids)->dims[1] : 0;
 
   if (!ids || !ft_hf_makes(r))
     return ids;
   /* the last word that is made is not fed again */
   r->words = length + sizes->generate - 1;
   if (sizes->last && !r->m->caches) { /* all are read once more */
-    int64_t dims[2] = { ft_live_of(&r->live, ids)->dims[0], r->words };
+    int64_t dims[2] = { ft_tracer_of(&r->live, ids)->dims[0], r->words };
 
     return before(r, FT_ELEMENT_INT64, 2, dims);
   }
-  return sizes->last ? ft_live_slice(&r->live, ids, 1, length - 1, length, 1) : ids;
+  return sizes->last ? ft_tracer_slice(&r->live, ids, 1, length - 1, length, 1) : ids;
 }
 
 uint32_t ft_hf_begun_words(struct ft_hf_run *r, uint32_t ids)
@@ -197,12 +197,12 @@ uint32_t ft_hf_begun_words(struct ft_hf_run *r, uint32_t ids)
   if (!ids || !ft_hf_makes(r))
     return ids;
   r->words = r->live.in->sizes->generate;
-  return ft_live_slice(&r->live, ids, 1, 0, 1, 1);
+  return ft_tracer_slice(&r->live, ids, 1, 0, 1, 1);
 }
 
 uint32_t ft_hf_last_word(struct ft_hf_run *r, uint32_t x)
 {
-  int64_t length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  int64_t length = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
 
-  return x && ft_hf_makes(r) ? ft_live_slice(&r->live, x, 1, length - 1, length, 1) : x;
+  return x && ft_hf_makes(r) ? ft_tracer_slice(&r->live, x, 1, length - 1, length, 1) : x;
 }

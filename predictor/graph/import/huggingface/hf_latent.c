@@ -7,7 +7,7 @@
 
 static uint32_t part(struct ft_hf_run *r, uint32_t x, int axis, int64_t from, int64_t to)
 {
-  return x ? ft_live_slice(&r->live, x, axis, from, to, 1) : 0;
+  return x ? ft_tracer_slice(&r->live, x, axis, from, to, 1) : 0;
 }
 
 /* X, of which the features from STILL on are turned by their positions. */
@@ -15,8 +15,8 @@ static uint32_t turned(struct ft_hf_run *r, uint32_t x, int64_t still, int64_t a
 {
   uint32_t both[2] = { part(r, x, 3, 0, still), part(r, x, 3, still, all) };
 
-  both[1] = both[1] ? ft_live_unary(&r->live, "RotaryEmbedding", both[1]) : 0;
-  return both[0] && both[1] ? ft_live_concat(&r->live, both, 2, 3) : 0;
+  both[1] = both[1] ? ft_tracer_unary(&r->live, "RotaryEmbedding", both[1]) : 0;
+  return both[0] && both[1] ? ft_tracer_concat(&r->live, both, 2, 3) : 0;
 }
 
 /* X (batch, length, features) behind those of earlier words. */
@@ -26,13 +26,13 @@ static uint32_t kept(struct ft_hf_run *r, uint32_t x)
 
   if (!x)
     return 0;
-  dims[2] = ft_live_of(&r->live, x)->dims[2];
+  dims[2] = ft_tracer_of(&r->live, x)->dims[2];
   x = ft_hf_cached(r, ft_hf_heads(r, x, 1, dims[2]), true);
   if (!x)
     return 0;
-  dims[0] = ft_live_of(&r->live, x)->dims[0];
-  dims[1] = ft_live_of(&r->live, x)->dims[2];
-  return ft_live_reshape(&r->live, x, dims, 3);
+  dims[0] = ft_tracer_of(&r->live, x)->dims[0];
+  dims[1] = ft_tracer_of(&r->live, x)->dims[2];
+  return ft_tracer_reshape(&r->live, x, dims, 3);
 }
 
 uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x)
@@ -53,7 +53,7 @@ uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x)
   kv = ft_hf_normalise(r, part(r, down, 2, 0, m->kv_rank), "kv_norm");
   key[1] = part(r, down, 2, m->kv_rank, m->kv_rank + m->turned);
   key[1] = key[1] ? ft_hf_heads(r, key[1], 1, m->turned) : 0;
-  key[1] = key[1] ? ft_live_unary(&r->live, "RotaryEmbedding", key[1]) : 0;
+  key[1] = key[1] ? ft_tracer_unary(&r->live, "RotaryEmbedding", key[1]) : 0;
   /* what is kept for later words is not spread over the heads yet */
   kv = kept(r, kv);
   key[1] = ft_hf_cached(r, key[1], true);
@@ -63,11 +63,11 @@ uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x)
   if (!q || !key[0] || !key[1])
     return 0;
   for (int i = 0; i < 4; i++)
-    dims[i] = ft_live_of(&r->live, key[0])->dims[i];
+    dims[i] = ft_tracer_of(&r->live, key[0])->dims[i];
   dims[3] = m->turned;
-  key[1] = ft_hf_both(r, "Expand", key[1], ft_live_list(&r->live, dims, 4));
+  key[1] = ft_hf_both(r, "Expand", key[1], ft_tracer_list(&r->live, dims, 4));
   if (!key[1])
     return 0;
-  return ft_hf_read_out(r, q, ft_live_concat(&r->live, key, 2, 3),
+  return ft_hf_read_out(r, q, ft_tracer_concat(&r->live, key, 2, 3),
                         part(r, kv, 3, still, still + m->value), 0);
 }

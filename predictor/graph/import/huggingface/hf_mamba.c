@@ -12,31 +12,31 @@ static uint32_t remember(struct ft_hf_run *r, uint32_t x)
 {
   static const int64_t order[] = { 0, 2, 1 };
   const struct ft_hf *m = r->m;
-  int64_t pads[2] = { m->window - 1, 0 }, length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  int64_t pads[2] = { m->window - 1, 0 }, length = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
   uint32_t w = ft_hf_weight(r, "conv", 1, m->window, m->inner), b = 0;
 
   if (m->bias_conv)
     b = ft_hf_weight(r, "conv.bias", m->inner, 0, 0);
-  x = x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+  x = x ? ft_tracer_transpose(&r->live, x, order, 3) : 0;
   if (!x || !w)
     return 0;
   ft_hf_scope(r, "conv");
-  ft_live_op(&r->live, "Conv");
-  ft_live_in(&r->live, x);
-  ft_live_in(&r->live, w);
+  ft_tracer_op(&r->live, "Conv");
+  ft_tracer_in(&r->live, x);
+  ft_tracer_in(&r->live, w);
   if (b)
-    ft_live_in(&r->live, b);
-  ft_live_ints(&r->live, "pads", pads, 2);
-  ft_live_int(&r->live, "group", m->inner);
-  x = ft_live_end(&r->live, 1);
-  x = x ? ft_live_slice(&r->live, x, 2, 0, length, 1) : 0;
+    ft_tracer_in(&r->live, b);
+  ft_tracer_ints(&r->live, "pads", pads, 2);
+  ft_tracer_int(&r->live, "group", m->inner);
+  x = ft_tracer_end(&r->live, 1);
+  x = x ? ft_tracer_slice(&r->live, x, 2, 0, length, 1) : 0;
   x = ft_hf_activate(r, x);
-  return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+  return x ? ft_tracer_transpose(&r->live, x, order, 3) : 0;
 }
 
 static uint32_t part(struct ft_hf_run *r, uint32_t x, int64_t from, int64_t to)
 {
-  return x ? ft_live_slice(&r->live, x, 2, from, to, 1) : 0;
+  return x ? ft_tracer_slice(&r->live, x, 2, from, to, 1) : 0;
 }
 
 /* X with a dimension of 1 put in before AXIS. */
@@ -44,10 +44,10 @@ static uint32_t widened(struct ft_hf_run *r, uint32_t x, int64_t axis)
 {
   if (!x)
     return 0;
-  ft_live_op(&r->live, "Unsqueeze");
-  ft_live_in(&r->live, x);
-  ft_live_ints(&r->live, "axes", &axis, 1);
-  return ft_live_end(&r->live, 1);
+  ft_tracer_op(&r->live, "Unsqueeze");
+  ft_tracer_in(&r->live, x);
+  ft_tracer_ints(&r->live, "axes", &axis, 1);
+  return ft_tracer_end(&r->live, 1);
 }
 
 /* TYPE of A and B in 32 bits, which the code casts both to. */
@@ -55,12 +55,12 @@ static uint32_t in_32_bits(struct ft_hf_run *r, const char *type, uint32_t a, ui
 {
   if (!a || (!b && type[0] != 'E'))
     return 0;
-  ft_live_op(&r->live, type);
-  ft_live_in(&r->live, a);
+  ft_tracer_op(&r->live, type);
+  ft_tracer_in(&r->live, a);
   if (b)
-    ft_live_in(&r->live, b);
-  ft_live_hint(&r->live, "spelt", 0, "float");
-  return ft_live_end(&r->live, 1);
+    ft_tracer_in(&r->live, b);
+  ft_tracer_hint(&r->live, "spelt", 0, "float");
+  return ft_tracer_end(&r->live, 1);
 }
 
 /* The states that X leads to, and what is read out of them (mamba_selective_scan). */
@@ -76,7 +76,7 @@ static uint32_t scan(struct ft_hf_run *r, uint32_t x)
            d = ft_hf_weight(r, "D", m->inner, 0, 0);
   int64_t dims[3] = { 0, 0, m->inner };
 
-  step = widened(r, step ? ft_live_unary(&r->live, "Softplus", step) : 0, -1);
+  step = widened(r, step ? ft_tracer_unary(&r->live, "Softplus", step) : 0, -1);
   a = in_32_bits(r, "Exp", a, 0);
   decay = in_32_bits(r, "Exp", in_32_bits(r, "Mul", step, a), 0);
   input = in_32_bits(r, "Mul", step, widened(r, in, 2));
@@ -88,9 +88,9 @@ static uint32_t scan(struct ft_hf_run *r, uint32_t x)
   out = ft_hf_both(r, "MatMul", input, widened(r, out, -1));
   if (!out || !x)
     return 0;
-  dims[0] = ft_live_of(&r->live, x)->dims[0];
-  dims[1] = ft_live_of(&r->live, x)->dims[1];
-  out = ft_live_reshape(&r->live, out, dims, 3);
+  dims[0] = ft_tracer_of(&r->live, x)->dims[0];
+  dims[1] = ft_tracer_of(&r->live, x)->dims[1];
+  out = ft_tracer_reshape(&r->live, out, dims, 3);
   return in_32_bits(r, "Add", out, in_32_bits(r, "Mul", x, d));
 }
 
@@ -106,8 +106,8 @@ uint32_t ft_hf_mamba(struct ft_hf_run *r)
   r->where = "embeddings.";
   x = ft_hf_words(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
-    r->where = ft_live_format(&r->live, "layer.%lld.", (long long)i);
-    batch = ft_live_of(&r->live, x)->dims[0];
+    r->where = ft_tracer_format(&r->live, "layer.%lld.", (long long)i);
+    batch = ft_tracer_of(&r->live, x)->dims[0];
     if (ft_hf_state(r, false, batch, m->inner, m->window) < 0 ||
         ft_hf_state(r, true, batch, m->inner, m->state) < 0)
       return 0;

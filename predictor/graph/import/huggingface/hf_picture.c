@@ -15,36 +15,36 @@ uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures)
   whole[1] = m->channels;
   whole[2] = whole[3] = m->patch;
   w = ft_hf_weight(r, "patches", m->hidden, m->channels * m->patch * m->patch, 0);
-  w = w ? ft_live_reshape(&r->live, w, whole, 4) : 0;
+  w = w ? ft_tracer_reshape(&r->live, w, whole, 4) : 0;
   if (m->bias_conv)
     b = ft_hf_weight(r, "patches.bias", m->hidden, 0, 0);
   if (!w)
     return 0;
   ft_hf_scope(r, "patches");
-  ft_live_op(&r->live, "Conv");
-  ft_live_in(&r->live, pictures);
-  ft_live_in(&r->live, w);
+  ft_tracer_op(&r->live, "Conv");
+  ft_tracer_in(&r->live, pictures);
+  ft_tracer_in(&r->live, w);
   if (b)
-    ft_live_in(&r->live, b);
-  ft_live_ints(&r->live, "kernel_shape", size, 2);
-  ft_live_ints(&r->live, "strides", size, 2);
-  x[1] = ft_live_end(&r->live, 1);
-  if (!x[1] || ft_live_of(&r->live, x[1])->rank != 4)
+    ft_tracer_in(&r->live, b);
+  ft_tracer_ints(&r->live, "kernel_shape", size, 2);
+  ft_tracer_ints(&r->live, "strides", size, 2);
+  x[1] = ft_tracer_end(&r->live, 1);
+  if (!x[1] || ft_tracer_of(&r->live, x[1])->rank != 4)
     return 0;
-  flat[0] = ft_live_of(&r->live, x[1])->dims[0];
+  flat[0] = ft_tracer_of(&r->live, x[1])->dims[0];
   flat[1] = m->hidden;
-  flat[2] = ft_live_of(&r->live, x[1])->dims[2] * ft_live_of(&r->live, x[1])->dims[3];
-  x[1] = ft_live_reshape(&r->live, x[1], flat, 3);
-  x[1] = x[1] ? ft_live_transpose(&r->live, x[1], order, 3) : 0;
+  flat[2] = ft_tracer_of(&r->live, x[1])->dims[2] * ft_tracer_of(&r->live, x[1])->dims[3];
+  x[1] = ft_tracer_reshape(&r->live, x[1], flat, 3);
+  x[1] = x[1] ? ft_tracer_transpose(&r->live, x[1], order, 3) : 0;
   if (m->no_class)
     return m->rotary ? x[1] : ft_hf_positions(r, x[1], "positions", count * count);
   first = ft_hf_weight(r, "class", 1, m->hidden, 1);
   flat[1] = 1;
   flat[2] = m->hidden;
-  x[0] = first && x[1] ? ft_hf_both(r, "Expand", first, ft_live_list(&r->live, flat, 3)) : 0;
+  x[0] = first && x[1] ? ft_hf_both(r, "Expand", first, ft_tracer_list(&r->live, flat, 3)) : 0;
   if (!x[0])
     return 0;
-  return ft_hf_positions(r, ft_live_concat(&r->live, x, 2, 1), "positions", 1 + count * count);
+  return ft_hf_positions(r, ft_tracer_concat(&r->live, x, 2, 1), "positions", 1 + count * count);
 }
 
 static uint32_t pictures(struct ft_hf_run *r, const struct ft_hf *m)
@@ -57,10 +57,10 @@ static uint32_t pictures(struct ft_hf_run *r, const struct ft_hf *m)
 static uint32_t layers(struct ft_hf_run *r, uint32_t x, const char *name)
 {
   for (int64_t i = 0; x && i < r->m->layers; i++) {
-    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    r->where = ft_tracer_format(&r->live, "%s.%lld.", name, (long long)i);
     x = ft_hf_layer(r, x);
   }
-  r->where = ft_live_format(&r->live, "%s.", name);
+  r->where = ft_tracer_format(&r->live, "%s.", name);
   return x;
 }
 
@@ -68,9 +68,9 @@ uint32_t ft_hf_first(struct ft_hf_run *r, uint32_t x)
 {
   int64_t dims[2] = { 0, r->m->hidden };
 
-  x = x ? ft_live_slice(&r->live, x, 1, 0, 1, 1) : 0;
-  dims[0] = x ? ft_live_of(&r->live, x)->dims[0] : 0;
-  return x ? ft_live_reshape(&r->live, x, dims, 2) : 0;
+  x = x ? ft_tracer_slice(&r->live, x, 1, 0, 1, 1) : 0;
+  dims[0] = x ? ft_tracer_of(&r->live, x)->dims[0] : 0;
+  return x ? ft_tracer_reshape(&r->live, x, dims, 2) : 0;
 }
 
 uint32_t ft_hf_vit(struct ft_hf_run *r)
@@ -87,7 +87,7 @@ uint32_t ft_hf_vit(struct ft_hf_run *r)
   if (m->labels)
     return ft_hf_connect(r, x, "classifier", m->labels, true);
   x = m->pooler ? ft_hf_connect(r, x, "pooler", m->hidden, true) : x;
-  return x && m->pooler ? ft_live_unary(&r->live, "Tanh", x) : x;
+  return x && m->pooler ? ft_tracer_unary(&r->live, "Tanh", x) : x;
 }
 
 /* Words and pictures, each as one row of PROJECTION features, and how alike they are. */
@@ -109,7 +109,7 @@ uint32_t ft_hf_clip(struct ft_hf_run *r)
   y = ft_hf_normalise(r, ft_hf_first(r, layers(r, y, "vision")), "final_norm");
   y = ft_hf_connect(r, y, "projection", m->projection, false);
   r->m = m;
-  y = y ? ft_live_transpose(&r->live, y, order, 2) : 0;
+  y = y ? ft_tracer_transpose(&r->live, y, order, 2) : 0;
   r->where = "";
   scale = ft_hf_weight(r, "logit_scale", 1, 0, 0);
   return ft_hf_both(r, "Mul", ft_hf_both(r, "MatMul", x, y), scale);

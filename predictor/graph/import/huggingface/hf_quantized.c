@@ -210,8 +210,9 @@ static const char *called(struct ft_hf_run *r, const char *name)
 
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(names[i].ours, name) == 0)
-      return ft_live_format(&r->live, "model.layers.%lld.%s", (long long)r->layer, names[i].theirs);
-  return ft_live_format(&r->live, "model.layers.%lld.%s", (long long)r->layer, name);
+      return ft_tracer_format(&r->live, "model.layers.%lld.%s", (long long)r->layer,
+                              names[i].theirs);
+  return ft_tracer_format(&r->live, "model.layers.%lld.%s", (long long)r->layer, name);
 }
 
 bool ft_hf_packs(struct ft_hf_run *r, const char *name)
@@ -258,13 +259,13 @@ void ft_hf_packed(struct ft_hf_run *r, const char *name, int64_t rows, int64_t c
 
   out[0] = ft_hf_weight_in(r, q->bits == 4 ? ELEMENT_UINT4 : FT_ELEMENT_UINT8, name, rows, columns,
                            depth);
-  out[1] = ft_hf_weight_in(r, FT_ELEMENT_FLOAT, ft_live_format(&r->live, "%s.scales", name),
+  out[1] = ft_hf_weight_in(r, FT_ELEMENT_FLOAT, ft_tracer_format(&r->live, "%s.scales", name),
                            beside(q, rows, columns, depth ? depth : 1), 0, 0);
 }
 
 uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out)
 {
-  int64_t in = x ? ft_live_of(&r->live, x)->dims[ft_live_of(&r->live, x)->rank - 1] : 0;
+  int64_t in = x ? ft_tracer_of(&r->live, x)->dims[ft_tracer_of(&r->live, x)->rank - 1] : 0;
   uint32_t w[2];
 
   if (!x)
@@ -273,16 +274,16 @@ uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name,
   if (!w[0] || !w[1])
     return 0;
   if (r->m->quantized.written_out) { /* in the precision of the products, for this one */
-    ft_live_of(&r->live, w[0])->data = true;
-    w[0] = ft_live_binary(&r->live, "DequantizeLinear", w[0], w[1]);
+    ft_tracer_of(&r->live, w[0])->data = true;
+    w[0] = ft_tracer_binary(&r->live, "DequantizeLinear", w[0], w[1]);
     return ft_hf_both(r, "Linear", x, w[0]);
   }
-  ft_live_unknown(&r->live, "com.microsoft", "MatMulNBits");
-  ft_live_in(&r->live, x);
-  ft_live_in(&r->live, w[0]);
-  ft_live_in(&r->live, w[1]);
-  ft_live_int(&r->live, "bits", 8); /* as many elements as weights */
-  ft_live_int(&r->live, "K", in);
-  ft_live_int(&r->live, "N", out);
-  return ft_live_end(&r->live, 1);
+  ft_tracer_unknown(&r->live, "com.microsoft", "MatMulNBits");
+  ft_tracer_in(&r->live, x);
+  ft_tracer_in(&r->live, w[0]);
+  ft_tracer_in(&r->live, w[1]);
+  ft_tracer_int(&r->live, "bits", 8); /* as many elements as weights */
+  ft_tracer_int(&r->live, "K", in);
+  ft_tracer_int(&r->live, "N", out);
+  return ft_tracer_end(&r->live, 1);
 }

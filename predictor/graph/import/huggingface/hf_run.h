@@ -5,16 +5,16 @@
 #define FT_GRAPH_HF_RUN_H
 
 #include "predictor/graph/import/huggingface/hf.h"
-#include "predictor/graph/ir/names.h"
-#include "predictor/graph/shape/live.h"
+#include "predictor/graph/ir/symbol_table.h"
+#include "predictor/graph/shape/tracer.h"
 
 struct ft_hf_run {
-  struct ft_live live;
+  struct ft_tracer live;
   const struct ft_hf *m;
   const char *where; /* "layer.3." */
   int64_t layer;     /* 3 */
   int64_t words;     /* that the cache holds at the end */
-  struct ft_names weights;
+  struct ft_symbol_table weights;
 };
 
 /* ---- parts of any network (hf_run.c) ---- */

@@ -12,22 +12,22 @@ static uint32_t together(struct ft_hf_run *r, uint32_t x, int64_t side)
 
   if (!x)
     return 0;
-  flat[0] = ft_live_of(&r->live, x)->dims[0];
-  words = ft_live_of(&r->live, x)->dims[1];
-  features = ft_live_of(&r->live, x)->dims[2];
+  flat[0] = ft_tracer_of(&r->live, x)->dims[0];
+  words = ft_tracer_of(&r->live, x)->dims[1];
+  features = ft_tracer_of(&r->live, x)->dims[2];
   if (words % (side * side)) {
-    (void)ft_live_fail(&r->live, "pixel_values: expected patches in squares of %lld x %lld",
-                       (long long)side, (long long)side);
+    (void)ft_tracer_fail(&r->live, "pixel_values: expected patches in squares of %lld x %lld",
+                         (long long)side, (long long)side);
     return 0;
   }
   dims[0] = ft_times(flat[0], words / (side * side));
   dims[1] = dims[2] = side;
   dims[3] = features;
-  x = ft_live_reshape(&r->live, x, dims, 4);
-  x = x ? ft_live_transpose(&r->live, x, order, 4) : 0; /* which has them copied */
+  x = ft_tracer_reshape(&r->live, x, dims, 4);
+  x = x ? ft_tracer_transpose(&r->live, x, order, 4) : 0; /* which has them copied */
   flat[1] = words / (side * side);
   flat[2] = side * side * features;
-  return x ? ft_live_reshape(&r->live, x, flat, 3) : 0;
+  return x ? ft_tracer_reshape(&r->live, x, flat, 3) : 0;
 }
 
 /* Means of SIDE x SIDE neighbours of X. */
@@ -38,21 +38,21 @@ static uint32_t pooled(struct ft_hf_run *r, uint32_t x, int64_t side)
 
   if (!x)
     return 0;
-  dims[0] = flat[0] = ft_live_of(&r->live, x)->dims[0];
+  dims[0] = flat[0] = ft_tracer_of(&r->live, x)->dims[0];
   dims[1] = flat[1] = r->m->hidden;
   dims[2] = dims[3] = r->m->image / r->m->patch;
   flat[2] = (dims[2] / side) * (dims[2] / side);
-  x = ft_live_transpose(&r->live, x, order, 3);
-  x = x ? ft_live_reshape(&r->live, x, dims, 4) : 0;
+  x = ft_tracer_transpose(&r->live, x, order, 3);
+  x = x ? ft_tracer_reshape(&r->live, x, dims, 4) : 0;
   if (!x)
     return 0;
-  ft_live_op(&r->live, "AveragePool");
-  ft_live_in(&r->live, x);
-  ft_live_ints(&r->live, "kernel_shape", size, 2);
-  ft_live_ints(&r->live, "strides", size, 2);
-  x = ft_live_end(&r->live, 1);
-  x = x ? ft_live_reshape(&r->live, x, flat, 3) : 0;
-  return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+  ft_tracer_op(&r->live, "AveragePool");
+  ft_tracer_in(&r->live, x);
+  ft_tracer_ints(&r->live, "kernel_shape", size, 2);
+  ft_tracer_ints(&r->live, "strides", size, 2);
+  x = ft_tracer_end(&r->live, 1);
+  x = x ? ft_tracer_reshape(&r->live, x, flat, 3) : 0;
+  return x ? ft_tracer_transpose(&r->live, x, order, 3) : 0;
 }
 
 /* Words of X, what the tower made of patches. */
@@ -69,7 +69,7 @@ static uint32_t join(struct ft_hf_run *r, uint32_t x)
     return ft_hf_connect(r, x, "linear", v->joined, true);
   case FT_HF_JOIN_TWO:
     if (v->merged && x)
-      x = ft_live_slice(&r->live, x, 1, 1, ft_live_of(&r->live, x)->dims[1], 1);
+      x = ft_tracer_slice(&r->live, x, 1, 1, ft_tracer_of(&r->live, x)->dims[1], 1);
     x = ft_hf_connect(r, x, "linear_1", v->joined, v->bias_each);
     r->m = &other;
     x = ft_hf_activate(r, x);
@@ -103,25 +103,25 @@ static uint32_t layer(struct ft_hf_run *r, uint32_t x)
   int64_t whole[3], parts[3], least = r->m->reach * r->m->reach, window = least;
 
   for (int i = 0; i < 3; i++)
-    whole[i] = parts[i] = x ? ft_live_of(&r->live, x)->dims[i] : 0;
+    whole[i] = parts[i] = x ? ft_tracer_of(&r->live, x)->dims[i] : 0;
   while (window > 0 && whole[1] % window && window < least + TRIED)
     window++;
   if (!x || !ft_hf_slides(r) || window < 1 || whole[1] % window || whole[1] <= window)
     return ft_hf_layer(r, x);
   parts[0] = ft_times(whole[0], whole[1] / window);
   parts[1] = window;
-  x = ft_live_reshape(&r->live, x, parts, 3);
+  x = ft_tracer_reshape(&r->live, x, parts, 3);
   x = ft_hf_layer(r, x);
-  return x ? ft_live_reshape(&r->live, x, whole, 3) : 0;
+  return x ? ft_tracer_reshape(&r->live, x, whole, 3) : 0;
 }
 
 /* One word that asks all patches (SiglipMultiheadAttentionPoolingHead). */
 static uint32_t asked(struct ft_hf_run *r, uint32_t x)
 {
-  int64_t dims[3] = { x ? ft_live_of(&r->live, x)->dims[0] : 0, 1, r->m->hidden };
+  int64_t dims[3] = { x ? ft_tracer_of(&r->live, x)->dims[0] : 0, 1, r->m->hidden };
   uint32_t probe = ft_hf_weight(r, "probe", 1, r->m->hidden, 1), y;
 
-  probe = x && probe ? ft_hf_both(r, "Expand", probe, ft_live_list(&r->live, dims, 3)) : 0;
+  probe = x && probe ? ft_hf_both(r, "Expand", probe, ft_tracer_list(&r->live, dims, 3)) : 0;
   y = ft_hf_attend(r, probe, x, 0);
   return ft_hf_both(r, "Add", y, ft_hf_widen(r, ft_hf_normalise(r, y, "norm"), r->m->inner));
 }
@@ -139,7 +139,7 @@ static uint32_t look(struct ft_hf_run *r, uint32_t pictures, bool alone)
   for (int64_t i = 0; x && i < v->layers; i++) {
     read = i == v->read_layers ? x : read;
     r->layer = i;
-    r->where = ft_live_format(&r->live, "vision.%lld.", (long long)i);
+    r->where = ft_tracer_format(&r->live, "vision.%lld.", (long long)i);
     x = layer(r, x);
   }
   r->where = "vision.";
@@ -156,7 +156,7 @@ static uint32_t look(struct ft_hf_run *r, uint32_t pictures, bool alone)
   if (!last || alone)
     return last;
   /* what nobody reads is computed all the same */
-  if (last != x && ft_live_output(&r->live, last) < 0)
+  if (last != x && ft_tracer_output(&r->live, last) < 0)
     return 0;
   return read ? read : x;
 }
@@ -181,7 +181,7 @@ uint32_t ft_hf_tower(struct ft_hf_run *r)
 /* PICTURES as words (batch, words, features) of the decoder M. */
 static uint32_t seen(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictures, int64_t batch)
 {
-  const struct ft_tensor *t = ft_live_of(&r->live, pictures);
+  const struct ft_tensor *t = ft_tracer_of(&r->live, pictures);
   int64_t dims[4];
   uint32_t x = pictures;
 
@@ -189,7 +189,7 @@ static uint32_t seen(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictur
     dims[0] = ft_times(t->dims[0], t->dims[1]);
     for (int i = 1; i < 4; i++)
       dims[i] = t->dims[i + 1];
-    x = ft_live_reshape(&r->live, x, dims, 4);
+    x = ft_tracer_reshape(&r->live, x, dims, 4);
   }
   r->m = m->vision;
   x = x ? join(r, look(r, x, false)) : 0;
@@ -197,9 +197,10 @@ static uint32_t seen(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictur
   if (!x || !batch)
     return 0;
   dims[0] = batch;
-  dims[1] = ft_times(ft_live_of(&r->live, x)->dims[0], ft_live_of(&r->live, x)->dims[1]) / batch;
+  dims[1] =
+      ft_times(ft_tracer_of(&r->live, x)->dims[0], ft_tracer_of(&r->live, x)->dims[1]) / batch;
   dims[2] = m->hidden;
-  return ft_live_reshape(&r->live, x, dims, 3);
+  return ft_tracer_reshape(&r->live, x, dims, 3);
 }
 
 uint32_t ft_hf_sees(struct ft_hf_run *r)
@@ -210,30 +211,30 @@ uint32_t ft_hf_sees(struct ft_hf_run *r)
 
   if (!ids || !in || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  length = ft_live_of(&r->live, ids)->dims[1];
-  y = seen(r, m, in, ft_live_of(&r->live, ids)->dims[0]);
+  length = ft_tracer_of(&r->live, ids)->dims[1];
+  y = seen(r, m, in, ft_tracer_of(&r->live, ids)->dims[0]);
   if (!y)
     return 0;
-  dims[0] = ft_live_of(&r->live, y)->dims[1];
+  dims[0] = ft_tracer_of(&r->live, y)->dims[1];
   if (dims[0] > length) {
-    (void)ft_live_fail(&r->live, "sequence=%lld: its pictures alone stand for %lld words",
-                       (long long)length, (long long)dims[0]);
+    (void)ft_tracer_fail(&r->live, "sequence=%lld: its pictures alone stand for %lld words",
+                         (long long)length, (long long)dims[0]);
     return 0;
   }
   r->where = "embeddings.";
   fed = ft_hf_fed_words(r, ids);
   x = ft_hf_words(r, fed, &table);
-  if (x && ft_live_of(&r->live, x)->dims[1] >= length) {
-    uint32_t which = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
+  if (x && ft_tracer_of(&r->live, x)->dims[1] >= length) {
+    uint32_t which = ft_tracer_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
 
     if (!which)
       return 0;
     ft_hf_scope(r, "pictures");
-    ft_live_op(&r->live, "ScatterND");
-    ft_live_in(&r->live, x);
-    ft_live_in(&r->live, which);
-    ft_live_in(&r->live, y);
-    x = ft_live_end(&r->live, 1);
+    ft_tracer_op(&r->live, "ScatterND");
+    ft_tracer_in(&r->live, x);
+    ft_tracer_in(&r->live, which);
+    ft_tracer_in(&r->live, y);
+    x = ft_tracer_end(&r->live, 1);
   }
   return ft_hf_decode(r, x, table);
 }

@@ -16,10 +16,10 @@ static uint32_t distances(struct ft_hf_run *r, int64_t length)
 
   ft_hf_scope(r, "relative_attention_bias");
   table = ft_hf_weight(r, "relative_attention_bias", m->buckets, m->heads, 0);
-  x = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims + 2, NULL);
+  x = ft_tracer_constant(&r->live, FT_ELEMENT_INT64, 2, dims + 2, NULL);
   x = ft_hf_both(r, "Gather", table, x);
-  x = x ? ft_live_transpose(&r->live, x, order, 3) : 0;
-  return x ? ft_live_reshape(&r->live, x, dims, 4) : 0;
+  x = x ? ft_tracer_transpose(&r->live, x, order, 3) : 0;
+  return x ? ft_tracer_reshape(&r->live, x, dims, 4) : 0;
 }
 
 /* Encoder or decoder of t5, the latter attending to MEMORY too; positions enter the scores. */
@@ -27,29 +27,29 @@ static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
                          int64_t layers)
 {
   const struct ft_hf *m = r->m;
-  int64_t length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  int64_t length = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
   uint32_t bias = 0, y;
 
-  r->where = ft_live_format(&r->live, "%s.", name);
+  r->where = ft_tracer_format(&r->live, "%s.", name);
   if (!m->bias_each)
     bias = distances(r, length);
   x = ft_hf_drop(r, x, m->drop_embedding);
   for (int64_t i = 0; x && i < layers; i++) {
     r->layer = i;
-    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    r->where = ft_tracer_format(&r->live, "%s.%lld.", name, (long long)i);
     bias = m->bias_each ? distances(r, length) : bias;
     if (!bias)
       return 0;
     y = ft_hf_normalise(r, x, "attention_norm");
     x = ft_hf_both(r, "Add", x, ft_hf_attend(r, y, y, bias));
     if (memory) {
-      r->where = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
+      r->where = ft_tracer_format(&r->live, "%s.%lld.cross.", name, (long long)i);
       x = ft_hf_both(r, "Add", x, ft_hf_attend(r, ft_hf_normalise(r, x, "norm"), memory, 0));
-      r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+      r->where = ft_tracer_format(&r->live, "%s.%lld.", name, (long long)i);
     }
     x = ft_hf_both(r, "Add", x, ft_hf_feed_forward(r, ft_hf_normalise(r, x, "norm")));
   }
-  r->where = ft_live_format(&r->live, "%s.", name);
+  r->where = ft_tracer_format(&r->live, "%s.", name);
   return ft_hf_drop(r, ft_hf_normalise(r, x, "final_norm"), m->drop_hidden);
 }
 
@@ -97,16 +97,16 @@ static uint32_t stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const ch
 {
   for (int64_t i = 0; x && i < layers; i++) {
     r->layer = i;
-    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    r->where = ft_tracer_format(&r->live, "%s.%lld.", name, (long long)i);
     x = attended(r, x, 0);
     if (memory) {
-      r->where = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
+      r->where = ft_tracer_format(&r->live, "%s.%lld.cross.", name, (long long)i);
       x = attended(r, x, memory);
-      r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+      r->where = ft_tracer_format(&r->live, "%s.%lld.", name, (long long)i);
     }
     x = fed_forward(r, x);
   }
-  r->where = ft_live_format(&r->live, "%s.", name);
+  r->where = ft_tracer_format(&r->live, "%s.", name);
   return r->m->norm_final ? ft_hf_normalise(r, x, "final_norm") : x;
 }
 
@@ -114,21 +114,21 @@ static uint32_t stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const ch
 static uint32_t over_time(struct ft_hf_run *r, uint32_t x, const char *name, int64_t stride)
 {
   static const int64_t three[] = { 3 }, pads[] = { 1, 1 };
-  int64_t in = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  int64_t in = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
   uint32_t w = x ? ft_hf_weight(r, name, in, 3, r->m->hidden) : 0;
-  uint32_t b = ft_hf_weight(r, ft_live_format(&r->live, "%s.bias", name), r->m->hidden, 0, 0);
+  uint32_t b = ft_hf_weight(r, ft_tracer_format(&r->live, "%s.bias", name), r->m->hidden, 0, 0);
 
   if (!w || !b)
     return 0;
   ft_hf_scope(r, name);
-  ft_live_op(&r->live, "Conv");
-  ft_live_in(&r->live, x);
-  ft_live_in(&r->live, w);
-  ft_live_in(&r->live, b);
-  ft_live_ints(&r->live, "kernel_shape", three, 1);
-  ft_live_ints(&r->live, "strides", &stride, 1);
-  ft_live_ints(&r->live, "pads", pads, 2);
-  return ft_hf_activate(r, ft_live_end(&r->live, 1));
+  ft_tracer_op(&r->live, "Conv");
+  ft_tracer_in(&r->live, x);
+  ft_tracer_in(&r->live, w);
+  ft_tracer_in(&r->live, b);
+  ft_tracer_ints(&r->live, "kernel_shape", three, 1);
+  ft_tracer_ints(&r->live, "strides", &stride, 1);
+  ft_tracer_ints(&r->live, "pads", pads, 2);
+  return ft_hf_activate(r, ft_tracer_end(&r->live, 1));
 }
 
 /* Sound to what words stand for: (batch, mels, time) to (batch, time / 2, features). */
@@ -137,7 +137,7 @@ static uint32_t listen(struct ft_hf_run *r, uint32_t sound)
   static const int64_t order[] = { 0, 2, 1 };
   uint32_t x = over_time(r, over_time(r, sound, "conv1", 1), "conv2", 2);
 
-  return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
+  return x ? ft_tracer_transpose(&r->live, x, order, 3) : 0;
 }
 
 uint32_t ft_hf_sides(struct ft_hf_run *r)

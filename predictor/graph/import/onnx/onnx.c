@@ -238,7 +238,8 @@ static int read_node(struct ft_onnx *o, const struct ft_proto_field *node, struc
   size_t attributes = 0;
   int more, status = 0;
 
-  *op = (struct ft_operator){ .name = "", .type = "", .domain = "", .at = node->at, .turns = 1 };
+  *op =
+      (struct ft_operator){ .name = "", .type = "", .domain = "", .at = node->at, .trip_count = 1 };
   while (status == 0 && (more = ft_proto_next(&o->proto, node->end, &f)) > 0) {
     if (f.wire != FT_PROTO_BYTES)
       continue;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "predictor/graph/import/onnx/onnx_merged.h"
-#include "predictor/graph/training/backward.h"
+#include "predictor/graph/training/autograd_rules.h"
 
 /* An operator's use by a module that does not hold it. */
 struct use {
@@ -50,7 +50,7 @@ static size_t beside(const char *name, const char *module, size_t length)
 
 static bool may_be_merged(const struct ft_operator *op)
 {
-  return op->output_count == 1 && op->input_count >= 1 && ft_backward_of(op).in_place &&
+  return op->output_count == 1 && op->input_count >= 1 && ft_autograd_rule_of(op).in_place &&
          holder(op->name) > 0;
 }
 

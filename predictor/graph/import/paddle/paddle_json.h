@@ -6,7 +6,7 @@
 
 #include "predictor/graph/import/json.h"
 #include "predictor/graph/import/paddle/paddle.h"
-#include "predictor/graph/ir/names.h"
+#include "predictor/graph/ir/symbol_table.h"
 
 /* What a number stands for. */
 struct ft_pir_value {
@@ -22,7 +22,7 @@ struct ft_pir {
   struct ft_build *build;
   struct ft_pd_program *program;
   size_t block; /* at hand */
-  struct ft_names values;
+  struct ft_symbol_table values;
   const json_t *op;
   size_t at; /* operators so far */
   int depth;

@@ -32,7 +32,7 @@ struct ft_pir_value *ft_pir_value(struct ft_pir *r, json_int_t id)
 {
   const char *number = ft_pir_number(r, id);
 
-  return number ? ft_names_get(&r->values, number) : NULL;
+  return number ? ft_symbol_table_get(&r->values, number) : NULL;
 }
 
 /* The value that ID stands for from now on, called NAME. */
@@ -44,7 +44,7 @@ struct ft_pir_value *ft_pir_define(struct ft_pir *r, json_int_t id, const char *
   if (!v || !number)
     return NULL;
   v->name = name;
-  if (ft_names_put(&r->values, number, v) == 0)
+  if (ft_symbol_table_put(&r->values, number, v) == 0)
     return v;
   (void)ft_pir_fail(r, "too many values");
   return NULL;

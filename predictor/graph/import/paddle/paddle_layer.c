@@ -105,7 +105,7 @@ int ft_pd_normalisation(struct ft_pd_run *r)
   /* begin_norm_axis, and all that is behind it */
   struct ft_operand shape = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
   struct ft_operand args[] = { x, shape, w, b };
-  int rank = x.type == FT_VALUE_TENSOR ? ft_live_of(&r->live, x.tensor)->rank : 0;
+  int rank = x.type == FT_VALUE_TENSOR ? ft_tracer_of(&r->live, x.tensor)->rank : 0;
 
   for (int64_t i = ft_pd_integer(r, "begin_norm_axis", 1); i < rank && i >= 0; i++)
     if (shape.type == FT_VALUE_LIST)
@@ -174,10 +174,11 @@ int ft_pd_product(struct ft_pd_run *r)
  * a convolution the second. */
 static bool takes_in(struct ft_pd_run *r, uint32_t x, struct ft_weight *b)
 {
-  const struct ft_tensor *t = ft_live_of(&r->live, x);
+  const struct ft_tensor *t = ft_tracer_of(&r->live, x);
   int channels = b->declared.rank == 1 ? t->rank - 1 : 1;
 
-  return t->rank > channels && channels >= 0 && ft_live_add_bias(&r->live, x, b, t->dims[channels]);
+  return t->rank > channels && channels >= 0 &&
+         ft_tracer_add_bias(&r->live, x, b, t->dims[channels]);
 }
 
 /* Y's dimensions are X's from AXIS on. */
@@ -193,14 +194,14 @@ int ft_pd_elementwise(struct ft_pd_run *r, const char *name)
     return ft_pd_give(r, args[0]);
   y = ft_value_as_tensor(&r->live, &args[1]);
   if (!x || !y)
-    return ft_live_fail(&r->live, "%s: expected two inputs", r->op->type);
-  p = ft_live_of(&r->live, x)->rank;
-  q = ft_live_of(&r->live, y)->rank;
+    return ft_tracer_fail(&r->live, "%s: expected two inputs", r->op->type);
+  p = ft_tracer_of(&r->live, x)->rank;
+  q = ft_tracer_of(&r->live, y)->rank;
   args[0] = ft_value_tensor(x);
   if (axis >= 0 && q > 0 && axis + q < p) {
     for (int i = 0; i < p - axis; i++)
-      dims[i] = i < q ? ft_live_of(&r->live, y)->dims[i] : 1;
-    y = ft_live_reshape(&r->live, y, dims, (int)(p - axis));
+      dims[i] = i < q ? ft_tracer_of(&r->live, y)->dims[i] : 1;
+    y = ft_tracer_reshape(&r->live, y, dims, (int)(p - axis));
     if (!y)
       return -1;
   }

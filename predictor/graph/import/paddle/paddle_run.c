@@ -36,19 +36,19 @@ const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count
 
 static int bind_name(struct ft_pd_run *r, const char *name, struct ft_operand value)
 {
-  struct ft_operand *kept = ft_live_take(&r->live, sizeof *kept);
+  struct ft_operand *kept = ft_tracer_take(&r->live, sizeof *kept);
 
   if (!kept)
     return -1;
   *kept = value;
-  return ft_names_put(&r->names, name, kept) < 0
-             ? ft_live_fail(&r->live, "too many names, or too many alike")
+  return ft_symbol_table_put(&r->names, name, kept) < 0
+             ? ft_tracer_fail(&r->live, "too many names, or too many alike")
              : 0;
 }
 
 struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name)
 {
-  const struct ft_operand *known = ft_names_get(&r->names, name);
+  const struct ft_operand *known = ft_symbol_table_get(&r->names, name);
 
   return known ? *known : ft_value_some(FT_VALUE_OPAQUE);
 }
@@ -133,8 +133,9 @@ int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *a
   struct ft_call c = { .l = &r->live, .name = name, .args = args, .count = count };
 
   if (ft_aten(&c) < 0)
-    return r->live.in->err->text[0] ? -1
-                                    : ft_live_fail(&r->live, "%s cannot be followed", r->op->type);
+    return r->live.in->err->text[0]
+               ? -1
+               : ft_tracer_fail(&r->live, "%s cannot be followed", r->op->type);
   *result = c.result;
   return 0;
 }
@@ -201,7 +202,7 @@ static int by_table(struct ft_pd_run *r)
       if (strcmp(type, "cast") == 0) {
         uint32_t x = ft_value_as_tensor(&r->live, &args[0]);
 
-        x = x ? ft_live_cast(&r->live, x, ft_pd_element(ft_pd_integer(r, "out_dtype", 5))) : 0;
+        x = x ? ft_tracer_cast(&r->live, x, ft_pd_element(ft_pd_integer(r, "out_dtype", 5))) : 0;
         return x ? ft_pd_give(r, ft_value_tensor(x)) : -1;
       }
       return ft_pd_call_and_give(r, plain[i].name, args, plain[i].attribute ? 2 : 1);
@@ -276,7 +277,7 @@ static int unknown(struct ft_pd_run *r)
 
   for (size_t i = 0; i < r->op->input_count; i++)
     count += r->op->inputs[i].count;
-  in = ft_live_take(&r->live, (count + 1) * sizeof *in);
+  in = ft_tracer_take(&r->live, (count + 1) * sizeof *in);
   count = 0;
   for (size_t i = 0; in && i < r->op->input_count; i++)
     for (size_t j = 0; j < r->op->inputs[i].count; j++) {
@@ -290,12 +291,12 @@ static int unknown(struct ft_pd_run *r)
     }
   for (size_t i = 0; i < r->op->output_count; i++)
     outputs += r->op->outputs[i].count;
-  if (!in || !outputs || outputs > FT_LIVE_OPERATORS)
+  if (!in || !outputs || outputs > FT_TRACER_OPERATORS)
     return in ? 0 : -1;
-  ft_live_unknown(&r->live, "paddle", r->op->type);
+  ft_tracer_unknown(&r->live, "paddle", r->op->type);
   for (size_t i = 0; i < count; i++)
-    ft_live_in(&r->live, in[i]);
-  y = ft_live_end(&r->live, (uint32_t)outputs);
+    ft_tracer_in(&r->live, in[i]);
+  y = ft_tracer_end(&r->live, (uint32_t)outputs);
   for (size_t i = 0; y && i < r->op->output_count; i++)
     for (size_t j = 0; j < r->op->outputs[i].count; j++)
       if (bind_name(r, r->op->outputs[i].variables[j], ft_value_tensor(y++)) < 0)
@@ -313,10 +314,10 @@ static int end_loop(struct ft_pd_run *r, struct ft_block *body)
   static const char *const names[] = { "body" };
   const struct ft_pd_slot *out = ft_pd_slot(r->op->outputs, r->op->output_count, "Out");
   size_t count = out ? out->count : 0;
-  const char **changed = ft_live_take(&r->live, (count + 1) * sizeof *changed);
+  const char **changed = ft_tracer_take(&r->live, (count + 1) * sizeof *changed);
   uint32_t first;
 
-  body->outputs = ft_live_take(&r->live, (count + 1) * sizeof *body->outputs);
+  body->outputs = ft_tracer_take(&r->live, (count + 1) * sizeof *body->outputs);
   if (!changed || !body->outputs)
     return -1;
   for (size_t i = 0; i < count; i++) {
@@ -327,12 +328,12 @@ static int end_loop(struct ft_pd_run *r, struct ft_block *body)
     changed[body->output_count] = out->variables[i];
     body->outputs[body->output_count++] = v.tensor;
   }
-  first = ft_live_blocks(&r->live, "Loop", 0, &body, names, 1, body->output_count, -1);
+  first = ft_tracer_blocks(&r->live, "Loop", 0, &body, names, 1, body->output_count, -1);
   if (!first)
     return -1;
   for (uint32_t i = 0; i < body->output_count; i++)
-    if (ft_like(r->live.in, ft_live_of(&r->live, first + i),
-                ft_live_of(&r->live, body->outputs[i])) < 0 ||
+    if (ft_like(r->live.in, ft_tracer_of(&r->live, first + i),
+                ft_tracer_of(&r->live, body->outputs[i])) < 0 ||
         bind_name(r, changed[i], ft_value_tensor(first + i)) < 0)
       return -1;
   return 0;
@@ -350,11 +351,11 @@ static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
   struct ft_side sides[2];
 
   for (int i = 0; i < 2; i++) {
-    struct ft_live_frame frame;
+    struct ft_tracer_frame frame;
 
     if (truth >= 0 && i == truth)
       continue;
-    if ((truth < 0 && ft_live_open(&r->live, &frame) < 0) || run_block(r, blocks[i]) < 0)
+    if ((truth < 0 && ft_tracer_open(&r->live, &frame) < 0) || run_block(r, blocks[i]) < 0)
       return -1;
     r->op = op;
     given = ft_pd_input_list(r, names[i]);
@@ -362,7 +363,7 @@ static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
       return -1;
     if (truth >= 0)
       return ft_pd_give_list(r, "Out", &given);
-    ft_live_close(&r->live, &frame);
+    ft_tracer_close(&r->live, &frame);
     sides[i] = (struct ft_side){ .block = frame.block,
                                  .values = given.list->items,
                                  .count = given.list->count };
@@ -378,18 +379,18 @@ static int inner(struct ft_pd_run *r)
   const struct ft_pd_operator *op = r->op;
   int64_t which = ft_pd_integer(r, "sub_block", -1), other = ft_pd_integer(r, "else_block", -1);
   bool loop = strcmp(op->type, "while") == 0;
-  struct ft_live_frame frame;
+  struct ft_tracer_frame frame;
 
   if (which < 1 || which >= (int64_t)r->program->count)
-    return ft_live_fail(&r->live, "%s: block %lld of %zu", op->type, (long long)which,
-                        r->program->count);
+    return ft_tracer_fail(&r->live, "%s: block %lld of %zu", op->type, (long long)which,
+                          r->program->count);
   if (other >= 1 && other < (int64_t)r->program->count)
     return either(r, &r->program->blocks[which], &r->program->blocks[other]);
   if (!loop)
     return run_block(r, &r->program->blocks[which]);
-  if (ft_live_open(&r->live, &frame) < 0 || run_block(r, &r->program->blocks[which]) < 0)
+  if (ft_tracer_open(&r->live, &frame) < 0 || run_block(r, &r->program->blocks[which]) < 0)
     return -1;
-  ft_live_close(&r->live, &frame);
+  ft_tracer_close(&r->live, &frame);
   r->op = op;
   return end_loop(r, frame.block);
 }
@@ -400,13 +401,13 @@ static int run_operator(struct ft_pd_run *r)
   int status;
 
   if (++r->steps > STEPS)
-    return ft_live_fail(&r->live, "more than %d operators, blocks followed", STEPS);
+    return ft_tracer_fail(&r->live, "more than %d operators, blocks followed", STEPS);
   if (strcmp(type, "feed") == 0 || strcmp(type, "print") == 0 || strcmp(type, "assert") == 0)
     return 0;
   if (strcmp(type, "fetch") == 0) {
     struct ft_operand v = ft_pd_input(r, "X");
 
-    return v.type == FT_VALUE_TENSOR ? ft_live_output(&r->live, v.tensor) : 0;
+    return v.type == FT_VALUE_TENSOR ? ft_tracer_output(&r->live, v.tensor) : 0;
   }
   if (strcmp(type, "while") == 0 || strcmp(type, "conditional_block") == 0)
     return inner(r);
@@ -422,7 +423,7 @@ static int run_operator(struct ft_pd_run *r)
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
   if (++r->depth > BLOCKS)
-    return ft_live_fail(&r->live, "blocks within each other more than %d deep", BLOCKS);
+    return ft_tracer_fail(&r->live, "blocks within each other more than %d deep", BLOCKS);
   for (size_t i = 0; i < block->operator_count; i++) {
     const struct ft_pd_slot *out;
 
@@ -453,8 +454,8 @@ static int add_variables(struct ft_pd_run *r, const struct ft_pd_block *block)
       continue;
     for (int j = 0; j < v->declared.rank; j++)
       if (v->declared.dims[j] < 0)
-        return ft_live_fail(&r->live, "the size of the weight \"%.100s\" is not said", v->name);
-    value.weight = ft_live_take(&r->live, sizeof *value.weight);
+        return ft_tracer_fail(&r->live, "the size of the weight \"%.100s\" is not said", v->name);
+    value.weight = ft_tracer_take(&r->live, sizeof *value.weight);
     if (!value.weight)
       return -1;
     value.weight->name = v->name;
@@ -476,14 +477,14 @@ static int add_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
 
     if (strcmp(op->type, "feed") != 0 || !out || !out->count)
       continue;
-    d = ft_live_take(&r->live, sizeof *d);
+    d = ft_tracer_take(&r->live, sizeof *d);
     if (!d)
       return -1;
     d->rank = -1;
     for (size_t j = 0; j < block->variable_count; j++)
       if (strcmp(block->variables[j].name, out->variables[0]) == 0)
         *d = block->variables[j].declared;
-    tensor = ft_live_input(&r->live, out->variables[0], d);
+    tensor = ft_tracer_input(&r->live, out->variables[0], d);
     if (!tensor || bind_name(r, out->variables[0], ft_value_tensor(tensor)) < 0)
       return -1;
   }
@@ -495,7 +496,7 @@ int ft_paddle_run(struct ft_infer *in)
   struct ft_pd_run r = { .program = in->graph->program };
   int status = -1;
 
-  if (ft_live_begin(&r.live, in) == 0) {
+  if (ft_tracer_begin(&r.live, in) == 0) {
     r.names.arena = &in->graph->results;
     for (size_t i = 0; i < r.program->count; i++)
       if (add_variables(&r, &r.program->blocks[i]) < 0)

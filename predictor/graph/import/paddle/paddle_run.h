@@ -5,11 +5,11 @@
 #define FT_GRAPH_PADDLE_RUN_H
 
 #include "predictor/graph/import/paddle/paddle.h"
-#include "predictor/graph/ir/names.h"
+#include "predictor/graph/ir/symbol_table.h"
 
 struct ft_pd_run {
-  struct ft_live live;
-  struct ft_names names;
+  struct ft_tracer live;
+  struct ft_symbol_table names;
   const struct ft_pd_program *program;
   const struct ft_pd_operator *op;
   int depth;

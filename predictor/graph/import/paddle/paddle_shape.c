@@ -20,10 +20,10 @@ int ft_pd_reshape(struct ft_pd_run *r)
   uint32_t x;
 
   if (args[0].type == FT_VALUE_WEIGHT && a && a->integers &&
-      ft_live_reshape_weight(&r->live, args[0].weight, a->integers, (int)a->count))
+      ft_tracer_reshape_weight(&r->live, args[0].weight, a->integers, (int)a->count))
     return ft_pd_give(r, args[0]);
   x = ft_value_as_tensor(&r->live, &args[0]);
-  t = x ? ft_live_of(&r->live, x) : NULL;
+  t = x ? ft_tracer_of(&r->live, x) : NULL;
   if (!t)
     return -1;
   for (size_t i = 0; args[1].type == FT_VALUE_LIST && i < args[1].list->count; i++) {
@@ -79,7 +79,7 @@ int ft_pd_fill(struct ft_pd_run *r)
   if (ft_pd_call(r, "full", args, 2, &result) < 0)
     return -1;
   if (result.type == FT_VALUE_TENSOR)
-    ft_live_of(&r->live, result.tensor)->element = (uint8_t)element;
+    ft_tracer_of(&r->live, result.tensor)->element = (uint8_t)element;
   return ft_pd_give(r, result);
 }
 
@@ -106,11 +106,11 @@ int ft_pd_assign_value(struct ft_pd_run *r)
   }
   for (int i = 0; i < rank; i++) {
     if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
-      return ft_live_fail(&r->live, "a size of %lld", (long long)dims[i]);
+      return ft_tracer_fail(&r->live, "a size of %lld", (long long)dims[i]);
     count = ft_times(count, dims[i]);
   }
-  y = ft_live_constant(&r->live, ft_pd_element(ft_pd_integer(r, "dtype", 3)), rank, dims,
-                       a && count == (int64_t)a->count ? values : NULL);
+  y = ft_tracer_constant(&r->live, ft_pd_element(ft_pd_integer(r, "dtype", 3)), rank, dims,
+                         a && count == (int64_t)a->count ? values : NULL);
   return y ? ft_pd_give(r, ft_value_tensor(y)) : -1;
 }
 
@@ -142,7 +142,7 @@ int ft_pd_shape(struct ft_pd_run *r)
 {
   struct ft_operand x = ft_pd_input(r, "Input");
   uint32_t t = ft_value_as_tensor(&r->live, &x);
-  uint32_t y = t ? ft_live_unary(&r->live, "Shape", t) : 0;
+  uint32_t y = t ? ft_tracer_unary(&r->live, "Shape", t) : 0;
 
   return y ? ft_pd_give(r, ft_value_tensor(y)) : -1;
 }

@@ -338,7 +338,7 @@ static int variable(struct ft_tf_reader *r, uint64_t end)
   }
   if (more < 0)
     return -1;
-  return !learnt && name[0] && ft_names_put(&r->program->settled, name, r->program) < 0
+  return !learnt && name[0] && ft_symbol_table_put(&r->program->settled, name, r->program) < 0
              ? ft_build_exhausted(r->build)
              : 0;
 }
@@ -384,10 +384,10 @@ static int index_nodes(struct ft_tf_reader *r, struct ft_tf_function *fn)
 {
   fn->by_name.arena = &r->build->graph->arena;
   for (size_t i = 0; i < fn->node_count; i++) {
-    if (ft_names_get(&fn->by_name, fn->nodes[i].name))
+    if (ft_symbol_table_get(&fn->by_name, fn->nodes[i].name))
       return ft_proto_fail(&r->proto, fn->nodes[i].at, "a second node called \"%.100s\"",
                            fn->nodes[i].name);
-    if (ft_names_put(&fn->by_name, fn->nodes[i].name, &fn->nodes[i]) < 0)
+    if (ft_symbol_table_put(&fn->by_name, fn->nodes[i].name, &fn->nodes[i]) < 0)
       return ft_build_exhausted(r->build);
   }
   return ft_tf_link_all(r->build, fn);
@@ -421,7 +421,7 @@ int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model)
   for (size_t i = 0; i < p->function_count; i++)
     if (index_nodes(r, &p->functions[i]) < 0)
       return -1;
-    else if (ft_names_put(&p->by_name, p->functions[i].name, &p->functions[i]) < 0)
+    else if (ft_symbol_table_put(&p->by_name, p->functions[i].name, &p->functions[i]) < 0)
       return ft_build_exhausted(build);
   if (!p->graph.node_count)
     return ft_error_set(build->err, "%s: byte 0: expected a TensorFlow graph, found no node in it",

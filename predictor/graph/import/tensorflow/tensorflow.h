@@ -9,7 +9,7 @@
 
 #include "predictor/graph/aten/aten.h"
 #include "predictor/graph/import/build.h"
-#include "predictor/graph/ir/names.h"
+#include "predictor/graph/ir/symbol_table.h"
 
 /* Read FD, a SavedModel or a GraphDef alone, into BUILD's graph. Returns 0 or -1. */
 int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model);
@@ -49,7 +49,7 @@ struct ft_tf_function {
   struct ft_tf_node *nodes;
   const char **arguments, **outputs, **results; /* results: what each output is */
   size_t node_count, node_room, argument_count, argument_room, output_count, output_room;
-  struct ft_names by_name;
+  struct ft_symbol_table by_name;
   struct ft_tf_link *links; /* by their text's address */
   size_t link_room;         /* a power of two */
   size_t *order, ordered;   /* of what the results need, once that is known */
@@ -59,8 +59,8 @@ struct ft_tf_program {
   struct ft_tf_function graph;
   struct ft_tf_function *functions;
   size_t function_count, function_room;
-  struct ft_names by_name; /* functions */
-  struct ft_names settled; /* variables that are not learnt */
+  struct ft_symbol_table by_name; /* functions */
+  struct ft_symbol_table settled; /* variables that are not learnt */
   const char **outputs;    /* of the signature: "node:0" */
   size_t output_count, output_room;
   uint64_t expansion; /* counts the times that it was followed */
@@ -81,7 +81,7 @@ int ft_tensorflow_run(struct ft_infer *in);
 
 /* One node whose inputs are known; VALUES are its results. 1: not known here. */
 struct ft_tf_call {
-  struct ft_live *l;
+  struct ft_tracer *l;
   const struct ft_tf_node *node;
   const struct ft_operand *in;
   size_t in_count;

@@ -11,7 +11,7 @@
 static struct ft_tf_function *function_of(struct ft_tf_run *r, const struct ft_tf_node *n,
                                           const char *key)
 {
-  struct ft_tf_function *fn = ft_names_get(&r->program->by_name, ft_tf_text(n, key, ""));
+  struct ft_tf_function *fn = ft_symbol_table_get(&r->program->by_name, ft_tf_text(n, key, ""));
 
   if (!fn)
     (void)ft_tf_fail(r, n, "the file has no function of the name that it calls");
@@ -68,7 +68,7 @@ int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c)
     .r = r, .count = c->in_count, .ask = ask_function, .turn = turn_function, .data = c
   };
 
-  loop.state = ft_live_take(&r->live, (loop.count + 1) * sizeof *loop.state);
+  loop.state = ft_tracer_take(&r->live, (loop.count + 1) * sizeof *loop.state);
   if (!loop.state)
     return -1;
   memcpy(loop.state, c->in, loop.count * sizeof *loop.state);
@@ -94,12 +94,12 @@ int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c)
     return ft_tf_run_function(r, c, names[!taken], c->in + 1, c->in_count - 1);
   for (int i = 0; i < 2; i++) {
     struct ft_tf_call side = { .l = &r->live, .node = c->node };
-    struct ft_live_frame frame;
+    struct ft_tracer_frame frame;
 
-    if (ft_live_open(&r->live, &frame) < 0 ||
+    if (ft_tracer_open(&r->live, &frame) < 0 ||
         ft_tf_run_function(r, &side, names[i], c->in + 1, c->in_count - 1) < 0)
       return -1;
-    ft_live_close(&r->live, &frame);
+    ft_tracer_close(&r->live, &frame);
     sides[i] =
         (struct ft_side){ .block = frame.block, .values = side.out, .count = side.out_count };
   }
@@ -133,14 +133,14 @@ static int begin_turn(struct ft_tf_loop *loop, const struct ft_operand *state)
   t->asked = state;
   r->steps += n / 8; /* what is copied and looked through */
   if (r->steps > FT_TF_NODES)
-    return ft_live_fail(&r->live, "more than %d nodes, loops unrolled", FT_TF_NODES);
+    return ft_tracer_fail(&r->live, "more than %d nodes, loops unrolled", FT_TF_NODES);
   memcpy(t->inside.values, s->values, n * sizeof *s->values);
   memcpy(t->inside.counts, s->counts, n * sizeof *s->counts);
   for (size_t i = 0; i < n; i++)
     t->seen[i] = s->counts[i] ? 2 : 0;
   for (size_t i = 0; i < loop->count; i++) {
     size_t at = (size_t)(t->merges[i] - s->function->nodes);
-    struct ft_operand *kept = ft_live_take(&r->live, sizeof *kept);
+    struct ft_operand *kept = ft_tracer_take(&r->live, sizeof *kept);
 
     if (!kept)
       return -1;
@@ -196,20 +196,20 @@ static int turn_merges(struct ft_tf_loop *loop, const struct ft_operand *state,
 /* The loop with CONDITION; what it ends with stands for the merges from then on. */
 static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_tf_node *condition)
 {
-  struct ft_live *l = &r->live;
+  struct ft_tracer *l = &r->live;
   size_t n = s->function->node_count + 1, count = ft_tf_merges(s, condition, NULL);
   struct turn t = { .outside = s, .condition = condition, .inside = *s };
   struct ft_tf_loop loop = {
     .r = r, .count = count, .ask = ask_merges, .turn = turn_merges, .data = &t
   };
 
-  t.merges = ft_live_take(l, (count + 1) * sizeof *t.merges);
-  t.inside.values = ft_live_take(l, n * sizeof *t.inside.values);
-  t.inside.counts = ft_live_take(l, n * sizeof *t.inside.counts);
-  t.seen = ft_live_take(l, n);
-  t.stack = ft_live_take(l, n * sizeof *t.stack);
-  t.order = ft_live_take(l, n * sizeof *t.order);
-  loop.state = ft_live_take(l, (count + 1) * sizeof *loop.state);
+  t.merges = ft_tracer_take(l, (count + 1) * sizeof *t.merges);
+  t.inside.values = ft_tracer_take(l, n * sizeof *t.inside.values);
+  t.inside.counts = ft_tracer_take(l, n * sizeof *t.inside.counts);
+  t.seen = ft_tracer_take(l, n);
+  t.stack = ft_tracer_take(l, n * sizeof *t.stack);
+  t.order = ft_tracer_take(l, n * sizeof *t.order);
+  loop.state = ft_tracer_take(l, (count + 1) * sizeof *loop.state);
   if (!t.merges || !t.inside.values || !t.inside.counts || !t.seen || !t.stack || !t.order ||
       !loop.state)
     return -1;

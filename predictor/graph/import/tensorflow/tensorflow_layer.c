@@ -18,15 +18,15 @@ static uint32_t filters(struct ft_tf_call *c, size_t i, const int64_t *order, in
   if (v->type != FT_VALUE_WEIGHT || v->weight->tensor || v->weight->declared.rank != rank) {
     uint32_t w = ft_tf_tensor(c, i);
 
-    return w && ft_tf_of(c, w)->rank == rank ? ft_live_transpose(c->l, w, order, rank) : w;
+    return w && ft_tf_of(c, w)->rank == rank ? ft_tracer_transpose(c->l, w, order, rank) : w;
   }
-  dims = ft_live_take(c->l, (size_t)(rank + 1) * sizeof *dims);
+  dims = ft_tracer_take(c->l, (size_t)(rank + 1) * sizeof *dims);
   for (int j = 0; dims && j < rank; j++)
     dims[j] = v->weight->declared.dims[order[j]];
   if (!dims)
     return 0;
   v->weight->declared.dims = dims;
-  return ft_live_weight(c->l, v->weight);
+  return ft_tracer_weight(c->l, v->weight);
 }
 
 /* The numbers of KEY for the N dimensions that are slid over, others left out. */
@@ -47,20 +47,20 @@ static void put_window(struct ft_tf_call *c, int n)
   int first = ft_tf_channels_first(c) ? 2 : 1;
 
   spatial(c, "strides", n, numbers_of);
-  ft_live_ints(c->l, "strides", numbers_of, (size_t)n);
+  ft_tracer_ints(c->l, "strides", numbers_of, (size_t)n);
   spatial(c, "dilations", n, numbers_of);
-  ft_live_ints(c->l, "dilations", numbers_of, (size_t)n);
+  ft_tracer_ints(c->l, "dilations", numbers_of, (size_t)n);
   if (!ft_tf_channels_first(c))
-    ft_live_string(c->l, "layout", "NHWC");
+    ft_tracer_string(c->l, "layout", "NHWC");
   if (strcmp(padding, "SAME") == 0)
-    ft_live_string(c->l, "auto_pad", "SAME_UPPER");
+    ft_tracer_string(c->l, "auto_pad", "SAME_UPPER");
   if (strcmp(padding, "EXPLICIT") != 0 || !pads || pads->count != 2 * ((size_t)n + 2))
     return;
   for (int i = 0; i < n; i++) {
     around[i] = pads->integers[2 * (first + i)];
     around[n + i] = pads->integers[2 * (first + i) + 1];
   }
-  ft_live_ints(c->l, "pads", around, 2 * (size_t)n);
+  ft_tracer_ints(c->l, "pads", around, 2 * (size_t)n);
 }
 
 int ft_tf_convolution(struct ft_tf_call *c)
@@ -76,13 +76,13 @@ int ft_tf_convolution(struct ft_tf_call *c)
                  ? ft_tf_of(c, x)->dims[ft_tf_channels_first(c) ? 1 : n + 1]
                  : -1;
   each = ft_tf_of(c, w)->rank == n + 2 ? ft_tf_of(c, w)->dims[1] : -1;
-  ft_live_op(c->l, "Conv");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, w);
+  ft_tracer_op(c->l, "Conv");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, w);
   put_window(c, n);
-  ft_live_int(c->l, "group",
-              channels > 0 && each > 0 && channels % each == 0 ? channels / each : 1);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_int(c->l, "group",
+                channels > 0 && each > 0 && channels % each == 0 ? channels / each : 1);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 /* Filters of height, width, channels, multiplier: ours are channels x multiplier, 1, height, width.
@@ -98,7 +98,7 @@ int ft_tf_depthwise(struct ft_tf_call *c)
     return -1;
   if (v->type == FT_VALUE_WEIGHT && !v->weight->tensor && v->weight->declared.rank == 4) {
     const int64_t *d = v->weight->declared.dims;
-    int64_t *kept = ft_live_take(c->l, 5 * sizeof *kept);
+    int64_t *kept = ft_tracer_take(c->l, 5 * sizeof *kept);
 
     if (!kept)
       return -1;
@@ -108,7 +108,7 @@ int ft_tf_depthwise(struct ft_tf_call *c)
     kept[2] = d[0];
     kept[3] = d[1];
     v->weight->declared.dims = kept;
-    w = ft_live_weight(c->l, v->weight);
+    w = ft_tracer_weight(c->l, v->weight);
   } else {
     w = filters(c, 1, order, 4);
     if (!w || ft_tf_of(c, w)->rank != 4)
@@ -117,16 +117,16 @@ int ft_tf_depthwise(struct ft_tf_call *c)
     channels = dims[0];
     dims[0] = ft_times(dims[0], dims[1]);
     dims[1] = 1;
-    w = ft_live_reshape(c->l, w, dims, 4);
+    w = ft_tracer_reshape(c->l, w, dims, 4);
   }
   if (!w)
     return -1;
-  ft_live_op(c->l, "Conv");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, w);
+  ft_tracer_op(c->l, "Conv");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, w);
   put_window(c, 2);
-  ft_live_int(c->l, "group", channels);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_int(c->l, "group", channels);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 /* (sizes, filters, x): the gradient of a convolution, which is a transposed one */
@@ -140,13 +140,13 @@ int ft_tf_transposed(struct ft_tf_call *c)
   if (!x || !w)
     return -1;
   count = ft_tf_numbers(c, 0, sizes, FT_GRAPH_RANK);
-  ft_live_op(c->l, "ConvTranspose");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, w);
+  ft_tracer_op(c->l, "ConvTranspose");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, w);
   put_window(c, n);
   if (count == n + 2)
-    ft_live_ints(c->l, "output_shape", sizes + (ft_tf_channels_first(c) ? 2 : 1), (size_t)n);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+    ft_tracer_ints(c->l, "output_shape", sizes + (ft_tf_channels_first(c) ? 2 : 1), (size_t)n);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_tf_pool(struct ft_tf_call *c)
@@ -159,11 +159,11 @@ int ft_tf_pool(struct ft_tf_call *c)
   if (!x)
     return -1;
   spatial(c, "ksize", n, kernel);
-  ft_live_op(c->l, largest ? "MaxPool" : "AveragePool");
-  ft_live_in(c->l, x);
+  ft_tracer_op(c->l, largest ? "MaxPool" : "AveragePool");
+  ft_tracer_in(c->l, x);
   put_window(c, n);
-  ft_live_ints(c->l, "kernel_shape", kernel, (size_t)n);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_ints(c->l, "kernel_shape", kernel, (size_t)n);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_tf_batch_norm(struct ft_tf_call *c)
@@ -175,10 +175,10 @@ int ft_tf_batch_norm(struct ft_tf_call *c)
     if (!in[i])
       return -1;
   }
-  ft_live_op(c->l, "BatchNormalization");
+  ft_tracer_op(c->l, "BatchNormalization");
   for (size_t i = 0; i < 5; i++)
-    ft_live_in(c->l, in[i]);
-  y = ft_live_end(c->l, 1);
+    ft_tracer_in(c->l, in[i]);
+  y = ft_tracer_end(c->l, 1);
   if (ft_tf_give_tensor(c, y) < 0)
     return -1;
   for (size_t i = 0; i < 5; i++)
@@ -195,12 +195,12 @@ int ft_tf_product(struct ft_tf_call *c)
 
   if (!a || !b)
     return -1;
-  ft_live_op(c->l, "Gemm");
-  ft_live_in(c->l, a);
-  ft_live_in(c->l, b);
-  ft_live_int(c->l, "transA", ft_tf_integer(c->node, "transpose_a", 0));
-  ft_live_int(c->l, "transB", ft_tf_integer(c->node, "transpose_b", 0));
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "Gemm");
+  ft_tracer_in(c->l, a);
+  ft_tracer_in(c->l, b);
+  ft_tracer_int(c->l, "transA", ft_tf_integer(c->node, "transpose_a", 0));
+  ft_tracer_int(c->l, "transB", ft_tf_integer(c->node, "transpose_b", 0));
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 /* X with its last two dimensions exchanged. */
@@ -215,7 +215,7 @@ static uint32_t turned(struct ft_tf_call *c, uint32_t x)
     order[i] = i;
   order[rank - 1] = rank - 2;
   order[rank - 2] = rank - 1;
-  return ft_live_transpose(c->l, x, order, rank);
+  return ft_tracer_transpose(c->l, x, order, rank);
 }
 
 int ft_tf_batch_product(struct ft_tf_call *c)
@@ -226,12 +226,12 @@ int ft_tf_batch_product(struct ft_tf_call *c)
     a = turned(c, a);
   if (ft_tf_integer(c->node, "adj_y", 0))
     b = turned(c, b);
-  return ft_tf_give_tensor(c, a && b ? ft_live_binary(c->l, "MatMul", a, b) : 0);
+  return ft_tf_give_tensor(c, a && b ? ft_tracer_binary(c->l, "MatMul", a, b) : 0);
 }
 
 int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last)
 {
-  uint32_t *in = ft_live_take(c->l, (c->in_count + 1) * sizeof *in);
+  uint32_t *in = ft_tracer_take(c->l, (c->in_count + 1) * sizeof *in);
 
   for (size_t i = first; in && i < last; i++) {
     in[i] = ft_tf_tensor(c, i);
@@ -240,9 +240,9 @@ int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t las
   }
   if (!in)
     return -1;
-  ft_live_op(c->l, type);
+  ft_tracer_op(c->l, type);
   for (size_t i = first; i < last; i++)
-    ft_live_in(c->l, in[i]);
+    ft_tracer_in(c->l, in[i]);
   return 0;
 }
 
@@ -250,6 +250,6 @@ int ft_tf_einsum(struct ft_tf_call *c)
 {
   if (ft_tf_begin(c, "Einsum", 0, c->in_count) < 0)
     return -1;
-  ft_live_string(c->l, "equation", ft_tf_text(c->node, "equation", ""));
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_string(c->l, "equation", ft_tf_text(c->node, "equation", ""));
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }

@@ -24,36 +24,36 @@ static double number(const struct ft_tf_loop *loop, const struct ft_operand *v)
 
   if (v->type != FT_VALUE_TENSOR)
     return ft_value_is_number(v) ? ft_value_number(v) : (double)NAN;
-  t = ft_live_of(&loop->r->live, v->tensor);
+  t = ft_tracer_of(&loop->r->live, v->tensor);
   return t->values && t->rank == 0 ? t->values[0] : (double)NAN;
 }
 
 static struct ft_operand number_like(struct ft_tf_loop *loop, const struct ft_operand *v,
                                      double value)
 {
-  struct ft_live *l = &loop->r->live;
+  struct ft_tracer *l = &loop->r->live;
   unsigned element =
-      v->type == FT_VALUE_TENSOR ? ft_live_of(l, v->tensor)->element : FT_ELEMENT_INT64;
+      v->type == FT_VALUE_TENSOR ? ft_tracer_of(l, v->tensor)->element : FT_ELEMENT_INT64;
 
-  return ft_value_tensor(ft_live_number(l, element, value));
+  return ft_value_tensor(ft_tracer_number(l, element, value));
 }
 
 /* The condition TURNS turns after the state, of which each changes numbers by STEPS. */
 static int ask_ahead(struct ft_tf_loop *loop, const double *steps, double turns)
 {
-  struct ft_live *l = &loop->r->live;
-  struct ft_operand *then = ft_live_take(l, (loop->count + 1) * sizeof *then);
-  struct ft_live_frame frame; /* let go of: nothing of it is the network's */
+  struct ft_tracer *l = &loop->r->live;
+  struct ft_operand *then = ft_tracer_take(l, (loop->count + 1) * sizeof *then);
+  struct ft_tracer_frame frame; /* let go of: nothing of it is the network's */
   int truth;
 
-  if (!then || ft_live_open(l, &frame) < 0)
+  if (!then || ft_tracer_open(l, &frame) < 0)
     return FT_TF_FAILED;
   for (size_t i = 0; i < loop->count; i++)
     then[i] = steps[i] != 0 ? number_like(loop, &loop->state[i],
                                           number(loop, &loop->state[i]) + turns * steps[i])
                             : loop->state[i];
   truth = loop->ask(loop, then);
-  ft_live_close(l, &frame);
+  ft_tracer_close(l, &frame);
   return truth;
 }
 
@@ -64,7 +64,7 @@ static int ask_ahead(struct ft_tf_loop *loop, const double *steps, double turns)
 static int64_t turns_left(struct ft_tf_loop *loop, const struct ft_operand *before,
                           const struct ft_operand *last)
 {
-  double *steps = ft_live_take(&loop->r->live, (loop->count + 1) * sizeof *steps);
+  double *steps = ft_tracer_take(&loop->r->live, (loop->count + 1) * sizeof *steps);
   double low = 0, high = 1;
   int truth = 1;
 
@@ -101,7 +101,7 @@ static void sizes_after(struct ft_tf_loop *loop, const struct ft_operand *state,
                         const struct ft_tensor *t, int64_t turns, int64_t *dims)
 {
   const struct ft_tensor *s =
-      state->type == FT_VALUE_TENSOR ? ft_live_of(&loop->r->live, state->tensor) : NULL;
+      state->type == FT_VALUE_TENSOR ? ft_tracer_of(&loop->r->live, state->tensor) : NULL;
 
   for (int i = 0; i < t->rank; i++) {
     int64_t grown = s && s->rank == t->rank && s->dims[i] >= 0 && t->dims[i] > s->dims[i]
@@ -119,19 +119,19 @@ static void sizes_after(struct ft_tf_loop *loop, const struct ft_operand *state,
 static int give_sizes(struct ft_tf_loop *loop, uint32_t result, const struct ft_operand *state,
                       uint32_t from, int64_t length, int64_t turns)
 {
-  struct ft_live *l = &loop->r->live;
-  struct ft_tensor t = *ft_live_of(l, from);
+  struct ft_tracer *l = &loop->r->live;
+  struct ft_tensor t = *ft_tracer_of(l, from);
   int64_t dims[FT_GRAPH_RANK + 1] = { turns < 0 ? -1 : ft_plus(length, turns - 1) }, *to;
   int more = length > 0;
 
-  ft_live_of(l, result)->data = true;
-  ft_live_of(l, result)->element = t.element;
+  ft_tracer_of(l, result)->data = true;
+  ft_tracer_of(l, result)->element = t.element;
   if (t.rank < 0 || t.rank + more > FT_GRAPH_RANK)
     return 0;
   if (dims[0] > FT_GRAPH_DIMENSION)
     dims[0] = -1;
   sizes_after(loop, state, &t, turns, dims + more);
-  to = ft_shape(l->in, ft_live_of(l, result), t.rank + more);
+  to = ft_shape(l->in, ft_tracer_of(l, result), t.rank + more);
   if (to)
     memcpy(to, dims, (size_t)(t.rank + more) * sizeof *to);
   return to ? 0 : -1;
@@ -175,17 +175,17 @@ static int settle(struct ft_tf_loop *loop, struct ft_operand *state, const struc
 static int fold(struct ft_tf_loop *loop, int64_t turns)
 {
   static const char *const names[] = { "body" };
-  struct ft_live *l = &loop->r->live;
-  struct ft_operand *next = ft_live_take(l, (loop->count + 1) * sizeof *next);
-  size_t *lengths = ft_live_take(l, (loop->count + 1) * sizeof *lengths);
-  uint32_t *outputs = ft_live_take(l, (loop->count + 1) * sizeof *outputs), count = 0, result;
-  struct ft_live_frame frame;
+  struct ft_tracer *l = &loop->r->live;
+  struct ft_operand *next = ft_tracer_take(l, (loop->count + 1) * sizeof *next);
+  size_t *lengths = ft_tracer_take(l, (loop->count + 1) * sizeof *lengths);
+  uint32_t *outputs = ft_tracer_take(l, (loop->count + 1) * sizeof *outputs), count = 0, result;
+  struct ft_tracer_frame frame;
 
   if (!next || !lengths || !outputs)
     return -1;
   for (size_t i = 0; i < loop->count; i++)
     lengths[i] = length(&loop->state[i]);
-  if (ft_live_open(l, &frame) < 0 || loop->turn(loop, loop->state, next) < 0)
+  if (ft_tracer_open(l, &frame) < 0 || loop->turn(loop, loop->state, next) < 0)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
     outputs[count] = given(&next[i], length(&next[i]) > lengths[i]);
@@ -193,8 +193,8 @@ static int fold(struct ft_tf_loop *loop, int64_t turns)
   }
   frame.block->outputs = outputs;
   frame.block->output_count = count;
-  ft_live_close(l, &frame);
-  result = ft_live_blocks(l, "Loop", 0, &frame.block, names, 1, count, turns);
+  ft_tracer_close(l, &frame);
+  result = ft_tracer_blocks(l, "Loop", 0, &frame.block, names, 1, count, turns);
   if (!result)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
@@ -217,10 +217,10 @@ static bool too_long(const struct ft_tf_loop *loop, size_t steps, int64_t done, 
 
 int ft_tf_turns(struct ft_tf_loop *loop)
 {
-  struct ft_live *l = &loop->r->live;
+  struct ft_tracer *l = &loop->r->live;
   size_t bytes = loop->count * sizeof *loop->state, begun = loop->r->steps;
-  struct ft_operand *before = ft_live_take(l, bytes + 1), *last = ft_live_take(l, bytes + 1);
-  struct ft_operand *next = ft_live_take(l, bytes + 1);
+  struct ft_operand *before = ft_tracer_take(l, bytes + 1), *last = ft_tracer_take(l, bytes + 1);
+  struct ft_operand *next = ft_tracer_take(l, bytes + 1);
 
   if (!before || !last || !next)
     return -1;

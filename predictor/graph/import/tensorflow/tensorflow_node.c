@@ -20,7 +20,8 @@ uint32_t ft_tf_tensor(struct ft_tf_call *c, size_t i)
   uint32_t t = ft_value_as_tensor(c->l, ft_tf_operand(c, i));
 
   if (!t && !c->l->in->err->text[0])
-    (void)ft_live_fail(c->l, "%s \"%.100s\": input %zu is missing", c->node->op, c->node->name, i);
+    (void)ft_tracer_fail(c->l, "%s \"%.100s\": input %zu is missing", c->node->op, c->node->name,
+                         i);
   return t;
 }
 
@@ -39,7 +40,7 @@ int ft_tf_give_tensors(struct ft_tf_call *c, uint32_t first, uint32_t count)
 
 struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t)
 {
-  return ft_live_of(c->l, t);
+  return ft_tracer_of(c->l, t);
 }
 
 /* Whole numbers that input I holds; how many, -1 not known. */
@@ -132,7 +133,7 @@ static int by_table(struct ft_tf_call *c)
     if (ft_tf_is(c, unaries[i].op)) {
       uint32_t x = ft_tf_tensor(c, 0);
 
-      return ft_tf_give_tensor(c, x ? ft_live_unary(c->l, unaries[i].type, x) : 0);
+      return ft_tf_give_tensor(c, x ? ft_tracer_unary(c->l, unaries[i].type, x) : 0);
     }
   if ((ft_tf_is(c, "BiasAdd") || ft_tf_is(c, "Add") || ft_tf_is(c, "AddV2")) && ft_tf_take_in(c))
     return ft_tf_give(c, *ft_tf_operand(c, 0));
@@ -145,9 +146,9 @@ static int by_table(struct ft_tf_call *c)
 
         for (int j = 1; j < ft_tf_of(c, a)->rank - 1; j++)
           dims[j] = 1;
-        b = ft_live_reshape(c->l, b, dims, ft_tf_of(c, a)->rank - 1);
+        b = ft_tracer_reshape(c->l, b, dims, ft_tf_of(c, a)->rank - 1);
       }
-      return ft_tf_give_tensor(c, a && b ? ft_live_binary(c->l, binaries[i].type, a, b) : 0);
+      return ft_tf_give_tensor(c, a && b ? ft_tracer_binary(c->l, binaries[i].type, a, b) : 0);
     }
   for (size_t i = 0; i < IN(reductions); i++)
     if (ft_tf_is(c, reductions[i].op))
@@ -226,12 +227,12 @@ static int by_hand(struct ft_tf_call *c)
     return ft_tf_space_batch(c, ft_tf_is(c, "SpaceToBatchND"));
   if (ft_tf_is(c, "AddN"))
     return ft_tf_begin(c, "Sum", 0, c->in_count) < 0 ? -1
-                                                     : ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+                                                     : ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
   if (ft_tf_is(c, "Rank")) {
     x = ft_tf_tensor(c, 0);
     return ft_tf_give_tensor(
-        c, x ? ft_live_number(c->l, FT_ELEMENT_INT64,
-                              ft_tf_of(c, x)->rank < 0 ? (double)NAN : ft_tf_of(c, x)->rank)
+        c, x ? ft_tracer_number(c->l, FT_ELEMENT_INT64,
+                                ft_tf_of(c, x)->rank < 0 ? (double)NAN : ft_tf_of(c, x)->rank)
              : 0);
   }
   if (ft_tf_is(c, "TopKV2") || ft_tf_is(c, "TopK")) {
@@ -239,28 +240,28 @@ static int by_hand(struct ft_tf_call *c)
     y = ft_tf_tensor(c, 1);
     if (!x || !y)
       return -1;
-    ft_live_op(c->l, "TopK");
-    ft_live_in(c->l, x);
-    ft_live_in(c->l, y);
-    return ft_tf_give_tensors(c, ft_live_end(c->l, 2), 2);
+    ft_tracer_op(c->l, "TopK");
+    ft_tracer_in(c->l, x);
+    ft_tracer_in(c->l, y);
+    return ft_tf_give_tensors(c, ft_tracer_end(c->l, 2), 2);
   }
   if (ft_tf_is(c, "DepthToSpace") || ft_tf_is(c, "SpaceToDepth")) {
     x = ft_tf_tensor(c, 0);
     if (!x)
       return -1;
-    ft_live_op(c->l, c->node->op);
-    ft_live_in(c->l, x);
-    ft_live_int(c->l, "blocksize", ft_tf_integer(c->node, "block_size", 1));
+    ft_tracer_op(c->l, c->node->op);
+    ft_tracer_in(c->l, x);
+    ft_tracer_int(c->l, "blocksize", ft_tf_integer(c->node, "block_size", 1));
     if (!ft_tf_channels_first(c))
-      ft_live_string(c->l, "layout", "NHWC");
-    return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+      ft_tracer_string(c->l, "layout", "NHWC");
+    return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
   }
   return 1;
 }
 
 static int unknown(struct ft_tf_call *c)
 {
-  uint32_t *in = ft_live_take(c->l, (c->in_count + 1) * sizeof *in);
+  uint32_t *in = ft_tracer_take(c->l, (c->in_count + 1) * sizeof *in);
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "_output_shapes");
   size_t count = 0;
   uint32_t y;
@@ -273,10 +274,10 @@ static int unknown(struct ft_tf_call *c)
     }
   if (!in)
     return -1;
-  ft_live_unknown(c->l, "tensorflow", c->node->op);
+  ft_tracer_unknown(c->l, "tensorflow", c->node->op);
   for (size_t i = 0; i < count; i++)
-    ft_live_in(c->l, in[i]);
-  y = ft_live_end(c->l, 1);
+    ft_tracer_in(c->l, in[i]);
+  y = ft_tracer_end(c->l, 1);
   if (y && shape && shape->shape && shape->shape->rank >= 0) {
     int64_t *dims = ft_shape(c->l->in, ft_tf_of(c, y), shape->shape->rank);
 

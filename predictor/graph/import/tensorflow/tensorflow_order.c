@@ -33,7 +33,7 @@ static const struct ft_tf_node *find(const struct ft_tf_function *fn, const char
           memcmp(colon + 1, seconds[i], strlen(seconds[i])) == 0)
         *which += 1;
   }
-  return ft_names_get(&((struct ft_tf_function *)fn)->by_name, name);
+  return ft_symbol_table_get(&((struct ft_tf_function *)fn)->by_name, name);
 }
 
 static struct ft_tf_link *link_at(const struct ft_tf_function *fn, const char *input)
@@ -182,7 +182,7 @@ size_t ft_tf_merges(struct ft_tf_scope *s, const struct ft_tf_node *condition,
   return count;
 }
 
-static const char *const *needs(struct ft_tf_scope *s, struct ft_live *l,
+static const char *const *needs(struct ft_tf_scope *s, struct ft_tracer *l,
                                 const struct ft_tf_node *n, const char *room[5], size_t *count)
 {
   const struct ft_tf_node *condition, **merges;
@@ -190,8 +190,8 @@ static const char *const *needs(struct ft_tf_scope *s, struct ft_live *l,
 
   if (strcmp(n->op, "Exit") == 0 && ft_tf_merge(s, n, &condition)) {
     *count = ft_tf_merges(s, condition, NULL);
-    merges = ft_live_take(l, (*count + 1) * sizeof *merges);
-    wanted = ft_live_take(l, (*count + 1) * sizeof *wanted);
+    merges = ft_tracer_take(l, (*count + 1) * sizeof *merges);
+    wanted = ft_tracer_take(l, (*count + 1) * sizeof *wanted);
     if (merges && wanted) {
       (void)ft_tf_merges(s, condition, merges);
       for (size_t i = 0; i < *count; i++)

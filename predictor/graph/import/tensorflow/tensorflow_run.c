@@ -44,7 +44,7 @@ const char *ft_tf_text(const struct ft_tf_node *node, const char *key, const cha
 
 int ft_tf_give(struct ft_tf_call *c, struct ft_operand value)
 {
-  struct ft_operand *out = ft_live_grow(c->l, c->out, &c->out_room, c->out_count, sizeof *out);
+  struct ft_operand *out = ft_tracer_grow(c->l, c->out, &c->out_room, c->out_count, sizeof *out);
 
   if (!out)
     return -1;
@@ -68,13 +68,13 @@ static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_ca
     if (!tensors[i] && in[i][0])
       return -1;
   }
-  own = !tensors[3] || ft_live_of(&r->live, tensors[3])->data; /* a layer's own mean */
-  ft_live_op(&r->live, own ? "LayerNormalization" : "BatchNormalization");
+  own = !tensors[3] || ft_tracer_of(&r->live, tensors[3])->data; /* a layer's own mean */
+  ft_tracer_op(&r->live, own ? "LayerNormalization" : "BatchNormalization");
   for (int i = 0; i < (own ? 3 : 5); i++)
-    ft_live_in(&r->live, tensors[i]);
+    ft_tracer_in(&r->live, tensors[i]);
   if (own)
-    ft_live_int(&r->live, "axis", -1);
-  tensors[0] = ft_live_end(&r->live, 1);
+    ft_tracer_int(&r->live, "axis", -1);
+  tensors[0] = ft_tracer_end(&r->live, 1);
   return tensors[0] ? ft_tf_give(c, ft_value_tensor(tensors[0])) : -1;
 }
 
@@ -88,7 +88,7 @@ static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
 
   if (!shape || !shape->shape || shape->shape->rank < 0)
     return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
-  v.weight = ft_live_take(&r->live, sizeof *v.weight);
+  v.weight = ft_tracer_take(&r->live, sizeof *v.weight);
   if (!v.weight)
     return -1;
   v.weight->name = c->node->name;
@@ -96,7 +96,8 @@ static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
   v.weight->declared.element = (uint8_t)ft_tf_element(ft_tf_integer(c->node, "dtype", 1));
   for (int i = 0; i < 3; i++)
     v.weight->declared.kept =
-        v.weight->declared.kept || (names[i][0] && ft_names_get(&r->program->settled, names[i])) ||
+        v.weight->declared.kept ||
+        (names[i][0] && ft_symbol_table_get(&r->program->settled, names[i])) ||
         strstr(names[i], "moving_mean") || strstr(names[i], "moving_variance");
   for (int i = 0; i < v.weight->declared.rank; i++)
     if (v.weight->declared.dims[i] < 0)
@@ -107,7 +108,7 @@ static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
 static int input(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "shape");
-  struct ft_declared *d = ft_live_take(&r->live, sizeof *d);
+  struct ft_declared *d = ft_tracer_take(&r->live, sizeof *d);
   uint32_t tensor;
 
   if (!d)
@@ -124,7 +125,7 @@ static int input(struct ft_tf_run *r, struct ft_tf_call *c)
   }
   d->element = (uint8_t)ft_tf_element(ft_tf_integer(c->node, "dtype", 1));
   d->at = c->node->at;
-  tensor = ft_live_input(&r->live, c->node->name, d);
+  tensor = ft_tracer_input(&r->live, c->node->name, d);
   return tensor ? ft_tf_give(c, ft_value_tensor(tensor)) : -1;
 }
 
@@ -140,7 +141,7 @@ static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
     return ft_tf_fail(r, c->node, "expected a value");
   if (a->tensor->rank > 0 && ft_element_is_real(a->tensor->element)) {
     if (node->expansion != r->program->expansion) {
-      node->weight = ft_live_take(&r->live, sizeof *node->weight);
+      node->weight = ft_tracer_take(&r->live, sizeof *node->weight);
       if (!node->weight)
         return -1;
       node->weight->name = node->name;
@@ -150,9 +151,9 @@ static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
     v.weight = node->weight;
     return ft_tf_give(c, v);
   }
-  if (!known || !node->tensor || ft_live_of(&r->live, node->tensor)->block != r->live.serial)
-    node->tensor = ft_live_constant(&r->live, a->tensor->element, a->tensor->rank, a->tensor->dims,
-                                    a->tensor->values);
+  if (!known || !node->tensor || ft_tracer_of(&r->live, node->tensor)->block != r->live.serial)
+    node->tensor = ft_tracer_constant(&r->live, a->tensor->element, a->tensor->rank,
+                                      a->tensor->dims, a->tensor->values);
   node->expansion = r->program->expansion;
   return node->tensor ? ft_tf_give(c, ft_value_tensor(node->tensor)) : -1;
 }
@@ -175,7 +176,7 @@ static bool calls(const struct ft_tf_run *r, const char *op)
   for (size_t i = 0; some[i]; i++)
     if (strcmp(op, some[i]) == 0)
       return true;
-  return ft_names_get(&r->program->by_name, op) != NULL;
+  return ft_symbol_table_get(&r->program->by_name, op) != NULL;
 }
 
 /* Room for what goes into N: shared by all that call nothing, and so are done before the next. */
@@ -184,9 +185,9 @@ static struct ft_operand *inputs_of(struct ft_tf_run *r, const struct ft_tf_node
   size_t count = n->input_count + 1;
 
   if (calls(r, n->op))
-    return ft_live_take(&r->live, count * sizeof *r->inputs);
+    return ft_tracer_take(&r->live, count * sizeof *r->inputs);
   if (count > r->input_room) {
-    r->inputs = ft_live_take(&r->live, 2 * count * sizeof *r->inputs);
+    r->inputs = ft_tracer_take(&r->live, 2 * count * sizeof *r->inputs);
     r->input_room = r->inputs ? 2 * count : 0;
   }
   return r->inputs;
@@ -226,8 +227,8 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
     return ft_tf_loop(r, c);
   if (strcmp(op, "If") == 0 || strcmp(op, "StatelessIf") == 0)
     return ft_tf_either(r, c);
-  if (ft_names_get(&r->program->by_name, op)) { /* a function called by its own name */
-    const struct ft_tf_function *fn = ft_names_get(&r->program->by_name, op);
+  if (ft_symbol_table_get(&r->program->by_name, op)) { /* a function called by its own name */
+    const struct ft_tf_function *fn = ft_symbol_table_get(&r->program->by_name, op);
 
     return ft_tf_follow(r, fn, fn->results, fn->results ? fn->output_count : 0, args, count, c);
   }
@@ -236,7 +237,7 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
 
 int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *order, size_t count)
 {
-  struct ft_live *l = &r->live;
+  struct ft_tracer *l = &r->live;
 
   for (size_t i = 0; i < count; i++) {
     struct ft_tf_call c = { .l = l, .node = &s->function->nodes[order[i]] };
@@ -246,8 +247,8 @@ int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *or
     l->at = c.node->at;
     l->scope = c.node->name;
     if (++r->steps > FT_TF_NODES)
-      return ft_live_fail(l, "more than %d nodes, loops unrolled", FT_TF_NODES);
-    c.out = ft_live_take(l, sizeof *c.out); /* most give one */
+      return ft_tracer_fail(l, "more than %d nodes, loops unrolled", FT_TF_NODES);
+    c.out = ft_tracer_take(l, sizeof *c.out); /* most give one */
     c.out_room = c.out != NULL;
     if (!c.out || run_node(r, s, &c) < 0)
       return l->in->err->text[0] ? -1 : ft_tf_fail(r, c.node, "cannot be followed");
@@ -262,7 +263,7 @@ static const size_t *put_in_order(struct ft_tf_run *r, struct ft_tf_scope *s,
                                   const char *const *outputs, size_t output_count, size_t *count)
 {
   struct ft_tf_function *fn = (struct ft_tf_function *)s->function;
-  struct ft_live *l = &r->live;
+  struct ft_tracer *l = &r->live;
   size_t n = fn->node_count + 1, *order;
   struct ft_tf_visit *stack;
   uint8_t *seen;
@@ -270,8 +271,8 @@ static const size_t *put_in_order(struct ft_tf_run *r, struct ft_tf_scope *s,
   *count = fn->ordered;
   if (fn->order && outputs == fn->results)
     return fn->order;
-  seen = ft_live_take(l, n);
-  stack = ft_live_take(l, n * sizeof *stack);
+  seen = ft_tracer_take(l, n);
+  stack = ft_tracer_take(l, n * sizeof *stack);
   order = ft_arena_take(outputs == fn->results ? &l->graph->arena : &l->graph->results,
                         n * sizeof *order);
   if (!seen || !stack || !order)
@@ -293,16 +294,16 @@ int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const cha
                  struct ft_tf_call *into)
 {
   struct ft_tf_scope s = { .function = fn, .arguments = args, .argument_count = arg_count };
-  struct ft_live *l = &r->live;
+  struct ft_tracer *l = &r->live;
   size_t n = fn->node_count + 1, count;
   const size_t *order = put_in_order(r, &s, outputs, output_count, &count);
 
-  s.values = ft_live_take(l, n * sizeof *s.values);
-  s.counts = ft_live_take(l, n * sizeof *s.counts);
+  s.values = ft_tracer_take(l, n * sizeof *s.values);
+  s.counts = ft_tracer_take(l, n * sizeof *s.counts);
   if (!order || !s.values || !s.counts)
     return -1;
   if (++r->depth > CALLS)
-    return ft_live_fail(l, "functions within each other more than %d deep", CALLS);
+    return ft_tracer_fail(l, "functions within each other more than %d deep", CALLS);
   if (ft_tf_run_nodes(r, &s, order, count) < 0)
     return -1;
   r->depth--;
@@ -321,8 +322,8 @@ static const char **loose_ends(struct ft_tf_run *r, size_t *count)
   static const char *const none[] = { "NoOp",   "Const",     "Assert",      "Placeholder",
                                       "SaveV2", "RestoreV2", "VarHandleOp", NULL };
   const struct ft_tf_function *g = &r->program->graph;
-  const char **ends = ft_live_take(&r->live, (g->node_count + 1) * sizeof *ends);
-  uint8_t *used = ft_live_take(&r->live, g->node_count + 1);
+  const char **ends = ft_tracer_take(&r->live, (g->node_count + 1) * sizeof *ends);
+  uint8_t *used = ft_tracer_take(&r->live, g->node_count + 1);
   struct ft_tf_scope s = { .function = g };
   uint32_t which;
 
@@ -352,9 +353,9 @@ static int add_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *co
 {
   const struct ft_tf_function *g = s->function;
   size_t n = g->node_count + 1, needed = 0;
-  uint8_t *seen = ft_live_take(&r->live, n);
-  struct ft_tf_visit *stack = ft_live_take(&r->live, n * sizeof *stack);
-  size_t *order = ft_live_take(&r->live, n * sizeof *order);
+  uint8_t *seen = ft_tracer_take(&r->live, n);
+  struct ft_tf_visit *stack = ft_tracer_take(&r->live, n * sizeof *stack);
+  size_t *order = ft_tracer_take(&r->live, n * sizeof *order);
 
   if (!seen || !stack || !order)
     return -1;
@@ -388,16 +389,16 @@ static int follow_graph(struct ft_tf_run *r)
 
   if (!count)
     outputs = loose_ends(r, &count);
-  s.values = ft_live_take(&r->live, n * sizeof *s.values);
-  s.counts = ft_live_take(&r->live, n * sizeof *s.counts);
-  args = ft_live_take(&r->live, n * sizeof *args);
-  names = ft_live_take(&r->live, n * sizeof *names);
+  s.values = ft_tracer_take(&r->live, n * sizeof *s.values);
+  s.counts = ft_tracer_take(&r->live, n * sizeof *s.counts);
+  args = ft_tracer_take(&r->live, n * sizeof *args);
+  names = ft_tracer_take(&r->live, n * sizeof *names);
   if (!outputs || !s.values || !s.counts || !args || !names ||
       add_inputs(r, &s, outputs, count) < 0)
     return -1;
   for (size_t i = 0; i < graph.node_count; i++)
     if (s.counts[i]) {
-      if (ft_live_of(&r->live, s.values[i][0].tensor)->rank < 0)
+      if (ft_tracer_of(&r->live, s.values[i][0].tensor)->rank < 0)
         return ft_error_set(r->live.in->err,
                             "%s: the file does not say the size of its input \"%.100s\": give it "
                             "with --input",
@@ -411,7 +412,7 @@ static int follow_graph(struct ft_tf_run *r)
     return -1;
   for (size_t i = 0; i < results.out_count; i++)
     if (results.out[i].type == FT_VALUE_TENSOR &&
-        ft_live_output(&r->live, results.out[i].tensor) < 0)
+        ft_tracer_output(&r->live, results.out[i].tensor) < 0)
       return -1;
   return 0;
 }
@@ -425,7 +426,7 @@ int ft_tensorflow_run(struct ft_infer *in)
     return ft_error_set(in->err, "%s: out of memory", in->graph->file);
   r->program = in->graph->program;
   r->program->expansion++;
-  if (ft_live_begin(&r->live, in) == 0)
+  if (ft_tracer_begin(&r->live, in) == 0)
     status = follow_graph(r);
   if (status == 0 && r->live.failed)
     status = -1;

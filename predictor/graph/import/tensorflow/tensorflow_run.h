@@ -10,7 +10,7 @@
 enum { FT_TF_NODES = 1 << 18 };
 
 struct ft_tf_run {
-  struct ft_live live;
+  struct ft_tracer live;
   struct ft_tf_program *program;
   int depth;
   size_t steps;

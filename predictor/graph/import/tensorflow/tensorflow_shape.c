@@ -13,7 +13,7 @@ static bool reshape_weight(struct ft_tf_call *c, const int64_t *dims, int n)
 {
   const struct ft_operand *v = ft_tf_operand(c, 0);
 
-  return v->type == FT_VALUE_WEIGHT && ft_live_reshape_weight(c->l, v->weight, dims, n);
+  return v->type == FT_VALUE_WEIGHT && ft_tracer_reshape_weight(c->l, v->weight, dims, n);
 }
 
 bool ft_tf_take_in(struct ft_tf_call *c)
@@ -22,8 +22,8 @@ bool ft_tf_take_in(struct ft_tf_call *c)
   const struct ft_tensor *t = x->type == FT_VALUE_TENSOR ? ft_tf_of(c, x->tensor) : NULL;
 
   return t && t->rank > 0 && b->type == FT_VALUE_WEIGHT &&
-         ft_live_add_bias(c->l, x->tensor, b->weight,
-                          t->dims[ft_tf_channels_first(c) ? 1 : t->rank - 1]);
+         ft_tracer_add_bias(c->l, x->tensor, b->weight,
+                            t->dims[ft_tf_channels_first(c) ? 1 : t->rank - 1]);
 }
 
 int ft_tf_reshape(struct ft_tf_call *c)
@@ -39,20 +39,20 @@ int ft_tf_reshape(struct ft_tf_call *c)
   if (!x)
     return -1;
   if (n >= 0)
-    return ft_tf_give_tensor(c, ft_live_reshape(c->l, x, dims, n));
+    return ft_tf_give_tensor(c, ft_tracer_reshape(c->l, x, dims, n));
   s = ft_tf_tensor(c, 1);
-  return ft_tf_give_tensor(c, s ? ft_live_binary(c->l, "Reshape", x, s) : 0);
+  return ft_tf_give_tensor(c, s ? ft_tracer_binary(c->l, "Reshape", x, s) : 0);
 }
 
 static int axes(struct ft_tf_call *c, const char *type, uint32_t x, const int64_t *list, size_t n)
 {
   if (!x)
     return -1;
-  ft_live_op(c->l, type);
-  ft_live_in(c->l, x);
+  ft_tracer_op(c->l, type);
+  ft_tracer_in(c->l, x);
   if (n)
-    ft_live_ints(c->l, "axes", list, n);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+    ft_tracer_ints(c->l, "axes", list, n);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_tf_squeeze(struct ft_tf_call *c)
@@ -85,7 +85,7 @@ int ft_tf_transpose(struct ft_tf_call *c)
   uint32_t x = ft_tf_tensor(c, 0);
   int n = ft_tf_numbers(c, 1, order, FT_GRAPH_RANK);
 
-  return n < 0 ? 1 : ft_tf_give_tensor(c, x ? ft_live_transpose(c->l, x, order, n) : 0);
+  return n < 0 ? 1 : ft_tf_give_tensor(c, x ? ft_tracer_transpose(c->l, x, order, n) : 0);
 }
 
 /* ConcatV2(values..., axis), Concat(axis, values...) */
@@ -98,30 +98,30 @@ int ft_tf_concat(struct ft_tf_call *c)
     return 1;
   if (ft_tf_begin(c, "Concat", last ? 0 : 1, last ? c->in_count - 1 : c->in_count) < 0)
     return -1;
-  ft_live_int(c->l, "axis", axis);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_int(c->l, "axis", axis);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 /* VALUES with a dimension of their own, joined along it. */
 static uint32_t stack(struct ft_tf_call *c, const struct ft_operand *values, size_t count,
                       int64_t axis)
 {
-  uint32_t *in = ft_live_take(c->l, (count + 1) * sizeof *in);
+  uint32_t *in = ft_tracer_take(c->l, (count + 1) * sizeof *in);
 
   for (size_t i = 0; in && i < count; i++) {
     in[i] = ft_value_as_tensor(c->l, &values[i]);
     if (!in[i])
       return 0;
-    ft_live_op(c->l, "Unsqueeze");
-    ft_live_in(c->l, in[i]);
-    ft_live_ints(c->l, "axes", &axis, 1);
-    in[i] = ft_live_end(c->l, 1);
+    ft_tracer_op(c->l, "Unsqueeze");
+    ft_tracer_in(c->l, in[i]);
+    ft_tracer_ints(c->l, "axes", &axis, 1);
+    in[i] = ft_tracer_end(c->l, 1);
     if (!in[i])
       return 0;
   }
   if (!in || !count)
     return 0;
-  return ft_live_concat(c->l, in, count, axis);
+  return ft_tracer_concat(c->l, in, count, axis);
 }
 
 int ft_tf_pack(struct ft_tf_call *c)
@@ -133,13 +133,13 @@ int ft_tf_pack(struct ft_tf_call *c)
 static uint32_t pick(struct ft_tf_call *c, uint32_t x, int64_t axis, int64_t at)
 {
   axis = axis < 0 ? axis + ft_tf_of(c, x)->rank : axis;
-  x = ft_live_slice(c->l, x, (int)axis, at, at == -1 ? INT64_MAX : at + 1, 1);
+  x = ft_tracer_slice(c->l, x, (int)axis, at, at == -1 ? INT64_MAX : at + 1, 1);
   if (!x)
     return 0;
-  ft_live_op(c->l, "Squeeze");
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "axes", &axis, 1);
-  return ft_live_end(c->l, 1);
+  ft_tracer_op(c->l, "Squeeze");
+  ft_tracer_in(c->l, x);
+  ft_tracer_ints(c->l, "axes", &axis, 1);
+  return ft_tracer_end(c->l, 1);
 }
 
 int ft_tf_unpack(struct ft_tf_call *c)
@@ -167,12 +167,12 @@ int ft_tf_split(struct ft_tf_call *c)
   if (!x || parts < 1 || parts > FT_GRAPH_VALUES)
     return x ? 1 : -1;
   count = (uint32_t)parts;
-  ft_live_op(c->l, "Split");
-  ft_live_in(c->l, x);
+  ft_tracer_op(c->l, "Split");
+  ft_tracer_in(c->l, x);
   if (sizes)
-    ft_live_in(c->l, sizes);
-  ft_live_int(c->l, "axis", axis);
-  return ft_tf_give_tensors(c, ft_live_end(c->l, count), count);
+    ft_tracer_in(c->l, sizes);
+  ft_tracer_int(c->l, "axis", axis);
+  return ft_tf_give_tensors(c, ft_tracer_end(c->l, count), count);
 }
 
 int ft_tf_slice(struct ft_tf_call *c)
@@ -187,12 +187,12 @@ int ft_tf_slice(struct ft_tf_call *c)
     size[i] = size[i] < 0 ? INT64_MAX : ft_plus(begin[i] < 0 ? 0 : begin[i], size[i]);
     all[i] = i;
   }
-  ft_live_op(c->l, "Slice");
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "starts", begin, (size_t)n);
-  ft_live_ints(c->l, "ends", size, (size_t)n);
-  ft_live_ints(c->l, "axes", all, (size_t)n);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "Slice");
+  ft_tracer_in(c->l, x);
+  ft_tracer_ints(c->l, "starts", begin, (size_t)n);
+  ft_tracer_ints(c->l, "ends", size, (size_t)n);
+  ft_tracer_ints(c->l, "axes", all, (size_t)n);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 /* x[begin:end:stride, ...] with masks for what is left out, new or dropped (strided_slice_op) */
@@ -222,10 +222,10 @@ int ft_tf_strided_slice(struct ft_tf_call *c)
       if (axis < 0)
         return 1;
     } else if (fresh & bit) {
-      ft_live_op(c->l, "Unsqueeze");
-      ft_live_in(c->l, x);
-      ft_live_ints(c->l, "axes", &at, 1);
-      x = ft_live_end(c->l, 1);
+      ft_tracer_op(c->l, "Unsqueeze");
+      ft_tracer_in(c->l, x);
+      ft_tracer_ints(c->l, "axes", &at, 1);
+      x = ft_tracer_end(c->l, 1);
       axis++;
     } else if (axis >= ft_tf_of(c, x)->rank) {
       return 1;
@@ -235,7 +235,7 @@ int ft_tf_strided_slice(struct ft_tf_call *c)
       bool whole = (from & bit) && (to & bit) && stride[i] == 1;
 
       if (!whole)
-        x = ft_live_slice(
+        x = ft_tracer_slice(
             c->l, x, axis, from & bit ? (stride[i] > 0 ? 0 : INT64_MAX / 2) : begin[i],
             to & bit ? (stride[i] > 0 ? INT64_MAX / 2 : -(INT64_MAX / 2)) : end[i], stride[i]);
       axis++;
@@ -252,11 +252,11 @@ int ft_tf_gather(struct ft_tf_call *c)
   if (!x || !index)
     return -1;
   (void)ft_tf_numbers(c, 2, &axis, 1);
-  ft_live_op(c->l, "Gather");
-  ft_live_in(c->l, x);
-  ft_live_in(c->l, index);
-  ft_live_int(c->l, "axis", axis);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, "Gather");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, index);
+  ft_tracer_int(c->l, "axis", axis);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 /* before and after of each dimension, one pair behind the other */
@@ -272,8 +272,8 @@ int ft_tf_pad(struct ft_tf_call *c)
     pads[i] = given[2 * i];
     pads[n + i] = given[2 * i + 1];
   }
-  list = ft_live_list(c->l, pads, 2 * (size_t)n);
-  return ft_tf_give_tensor(c, list ? ft_live_binary(c->l, "Pad", x, list) : 0);
+  list = ft_tracer_list(c->l, pads, 2 * (size_t)n);
+  return ft_tf_give_tensor(c, list ? ft_tracer_binary(c->l, "Pad", x, list) : 0);
 }
 
 int ft_tf_fill(struct ft_tf_call *c)
@@ -290,12 +290,12 @@ int ft_tf_fill(struct ft_tf_call *c)
   t = ft_tf_of(c, x);
   for (int i = 0; i < n; i++) {
     if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
-      return ft_live_fail(c->l, "Fill: a size of %lld", (long long)dims[i]);
+      return ft_tracer_fail(c->l, "Fill: a size of %lld", (long long)dims[i]);
     count = ft_times(count, dims[i]);
   }
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     values[i] = t->values ? t->values[0] : (double)NAN;
-  x = ft_live_constant(c->l, t->element, n, dims, count <= FT_GRAPH_VALUES ? values : NULL);
+  x = ft_tracer_constant(c->l, t->element, n, dims, count <= FT_GRAPH_VALUES ? values : NULL);
   if (x && n > 1) /* a state to begin with: as large as what is fed */
     ft_tf_of(c, x)->data = true;
   return ft_tf_give_tensor(c, x);
@@ -311,7 +311,7 @@ int ft_tf_resize(struct ft_tf_call *c)
   memcpy(all, ft_tf_of(c, x)->dims, sizeof all);
   all[1] = size[0];
   all[2] = size[1];
-  return ft_tf_give_tensor(c, ft_live_resize(c->l, x, all, 4));
+  return ft_tf_give_tensor(c, ft_tracer_resize(c->l, x, all, 4));
 }
 
 /* Whether AXES are all those that a picture extends in. */
@@ -335,19 +335,19 @@ int ft_tf_reduce(struct ft_tf_call *c, const char *type)
   if (!x || n < 0)
     return x ? 1 : -1;
   if (n == 0)
-    return ft_tf_give_tensor(c, ft_live_unary(c->l, "Identity", x));
+    return ft_tf_give_tensor(c, ft_tracer_unary(c->l, "Identity", x));
   if (over_pictures(c, x, list, n)) {
-    ft_live_op(c->l, "GlobalAveragePool");
-    ft_live_in(c->l, x);
-    ft_live_string(c->l, "layout", "NHWC");
-    x = ft_live_end(c->l, 1);
+    ft_tracer_op(c->l, "GlobalAveragePool");
+    ft_tracer_in(c->l, x);
+    ft_tracer_string(c->l, "layout", "NHWC");
+    x = ft_tracer_end(c->l, 1);
     return keep ? ft_tf_give_tensor(c, x) : axes(c, "Squeeze", x, list, (size_t)n);
   }
-  ft_live_op(c->l, type);
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "axes", list, (size_t)n);
-  ft_live_int(c->l, "keepdims", keep);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, type);
+  ft_tracer_in(c->l, x);
+  ft_tracer_ints(c->l, "axes", list, (size_t)n);
+  ft_tracer_int(c->l, "keepdims", keep);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_tf_arg(struct ft_tf_call *c, const char *type)
@@ -358,11 +358,11 @@ int ft_tf_arg(struct ft_tf_call *c, const char *type)
   if (!x)
     return -1;
   (void)ft_tf_numbers(c, 1, &axis, 1);
-  ft_live_op(c->l, type);
-  ft_live_in(c->l, x);
-  ft_live_int(c->l, "axis", axis);
-  ft_live_int(c->l, "keepdims", 0);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+  ft_tracer_op(c->l, type);
+  ft_tracer_in(c->l, x);
+  ft_tracer_int(c->l, "axis", axis);
+  ft_tracer_int(c->l, "keepdims", 0);
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 int ft_tf_cast(struct ft_tf_call *c)
@@ -370,14 +370,14 @@ int ft_tf_cast(struct ft_tf_call *c)
   uint32_t x = ft_tf_tensor(c, 0);
 
   return ft_tf_give_tensor(
-      c, x ? ft_live_cast(c->l, x, ft_tf_element(ft_tf_integer(c->node, "DstT", 0))) : 0);
+      c, x ? ft_tracer_cast(c->l, x, ft_tf_element(ft_tf_integer(c->node, "DstT", 0))) : 0);
 }
 
 int ft_tf_three(struct ft_tf_call *c, const char *type)
 {
   return ft_tf_begin(c, type, 0, c->in_count < 3 ? c->in_count : 3) < 0
              ? -1
-             : ft_tf_give_tensor(c, ft_live_end(c->l, 1));
+             : ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 /* Blocks in space are what batches are made of, and back: a dilated convolution of old. */
@@ -394,13 +394,13 @@ int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch)
     int64_t more = pads[2 * i] + pads[2 * i + 1];
 
     if (block[i] < 1 || block[i] > 1 << 20 || more < 0 || more > FT_GRAPH_DIMENSION)
-      return ft_live_fail(c->l, "%s: blocks of %lld", c->node->op, (long long)block[i]);
+      return ft_tracer_fail(c->l, "%s: blocks of %lld", c->node->op, (long long)block[i]);
     all = ft_times(all, block[i]);
     dims[i + 1] =
         to_batch ? (dims[i + 1] + more) / block[i] : ft_times(dims[i + 1], block[i]) - more;
   }
   dims[0] = to_batch ? ft_times(dims[0], all) : dims[0] / (all ? all : 1);
-  x = ft_live_unary(c->l, "ReverseSequence", x); /* a copy in another order */
+  x = ft_tracer_unary(c->l, "ReverseSequence", x); /* a copy in another order */
   if (x) {
     int rank = ft_tf_of(c, x)->rank;
     int64_t *to = ft_shape(c->l->in, ft_tf_of(c, x), rank);
@@ -444,8 +444,8 @@ int ft_tf_list_operator(struct ft_tf_call *c)
     if (list->type != FT_VALUE_LIST || (!placed && ft_tf_is(c, "TensorListSetItem")))
       return 1;
     at = placed ? at : (int64_t)list->list->count;
-    if (at < 0 || at > FT_LIVE_OPERATORS)
-      return ft_live_fail(c->l, "element %lld of a list", (long long)at);
+    if (at < 0 || at > FT_TRACER_OPERATORS)
+      return ft_tracer_fail(c->l, "element %lld of a list", (long long)at);
     while ((int64_t)list->list->count <= at)
       if (ft_value_append(c->l, list->list, ft_value_some(FT_VALUE_OPAQUE)) < 0)
         return -1;

@@ -8,13 +8,13 @@
 #include "predictor/graph/aten/aten.h"
 #include "predictor/graph/import/json.h"
 #include "predictor/graph/import/torch/pt2.h"
-#include "predictor/graph/ir/names.h"
+#include "predictor/graph/ir/symbol_table.h"
 
 enum { DEPTH = 16 };
 
 struct follow {
-  struct ft_live live;
-  struct ft_names names;
+  struct ft_tracer live;
+  struct ft_symbol_table names;
   const json_t *tensors; /* what the file says of each: sizes, element type */
   int depth, nested;
 };
@@ -50,7 +50,7 @@ static const char *symbol_of(struct follow *f, const json_t *expression)
 
   if (strncmp(text, "Symbol('", 8) == 0) {
     end = strchr(text + 8, '\'');
-    return end ? ft_live_text(&f->live, text + 8, (size_t)(end - text - 8)) : NULL;
+    return end ? ft_tracer_text(&f->live, text + 8, (size_t)(end - text - 8)) : NULL;
   }
   return text[0] == 's' && !strpbrk(text, " *+/(") ? text : NULL;
 }
@@ -64,9 +64,9 @@ static int declare(struct follow *f, const char *name, struct ft_declared *d)
   if (!json_is_array(sizes))
     return 0;
   if (rank > FT_GRAPH_RANK)
-    return ft_live_fail(&f->live, "\"%.80s\" has more than %d dimensions", name, FT_GRAPH_RANK);
-  d->dims = ft_live_take(&f->live, (rank + 1) * sizeof *d->dims);
-  d->symbols = ft_live_take(&f->live, (rank + 1) * sizeof *d->symbols);
+    return ft_tracer_fail(&f->live, "\"%.80s\" has more than %d dimensions", name, FT_GRAPH_RANK);
+  d->dims = ft_tracer_take(&f->live, (rank + 1) * sizeof *d->dims);
+  d->symbols = ft_tracer_take(&f->live, (rank + 1) * sizeof *d->symbols);
   if (!d->dims || !d->symbols)
     return -1;
   d->rank = (int)rank;
@@ -79,12 +79,12 @@ static int declare(struct follow *f, const char *name, struct ft_declared *d)
     if (!json_is_integer(whole))
       d->symbols[i] = symbol_of(f, json_object_get(size, "as_expr"));
     if (json_is_integer(whole) && (d->dims[i] < 0 || d->dims[i] > FT_GRAPH_DIMENSION))
-      return ft_live_fail(&f->live, "\"%.80s\" has a dimension of %lld: expected 0 to 2^40", name,
-                          (long long)d->dims[i]);
+      return ft_tracer_fail(&f->live, "\"%.80s\" has a dimension of %lld: expected 0 to 2^40", name,
+                            (long long)d->dims[i]);
     d->elements = ft_times(d->elements, d->dims[i]);
   }
   if (d->elements > FT_GRAPH_ELEMENTS)
-    return ft_live_fail(&f->live, "\"%.80s\" has more than 2^50 elements", name);
+    return ft_tracer_fail(&f->live, "\"%.80s\" has more than 2^50 elements", name);
   return 0;
 }
 
@@ -92,22 +92,22 @@ static int declare(struct follow *f, const char *name, struct ft_declared *d)
 
 static int bind(struct follow *f, const char *name, struct ft_operand value)
 {
-  struct ft_operand *kept = ft_live_take(&f->live, sizeof *kept);
+  struct ft_operand *kept = ft_tracer_take(&f->live, sizeof *kept);
 
   if (!kept)
     return -1;
   *kept = value;
-  return ft_names_put(&f->names, name, kept) < 0
-             ? ft_live_fail(&f->live, "too many names, or too many alike")
+  return ft_symbol_table_put(&f->names, name, kept) < 0
+             ? ft_tracer_fail(&f->live, "too many names, or too many alike")
              : 0;
 }
 
 static int look_up(struct follow *f, const char *name, struct ft_operand *value)
 {
-  const struct ft_operand *known = ft_names_get(&f->names, name);
+  const struct ft_operand *known = ft_symbol_table_get(&f->names, name);
 
   if (!known)
-    return ft_live_fail(&f->live, "nothing gives \"%.100s\"", name);
+    return ft_tracer_fail(&f->live, "nothing gives \"%.100s\"", name);
   *value = *known;
   return 0;
 }
@@ -163,7 +163,7 @@ static int argument(struct follow *f, const json_t *arg, struct ft_operand *valu
   if (!kind || strcmp(kind, "as_none") == 0)
     return 0;
   if (++f->depth > DEPTH)
-    return ft_live_fail(&f->live, "arguments within each other too deep");
+    return ft_tracer_fail(&f->live, "arguments within each other too deep");
   if (strcmp(kind, "as_scalar_type") == 0) {
     json_int_t type = json_integer_value(what);
 
@@ -270,7 +270,7 @@ static const char *operator_name(struct follow *f, const char *target)
   else if (strncmp(target, "torch.sym_", 10) == 0)
     return target + 6;
   dot = strchr(name, '.');
-  return dot ? ft_live_text(&f->live, name, (size_t)(dot - name)) : name;
+  return dot ? ft_tracer_text(&f->live, name, (size_t)(dot - name)) : name;
 }
 
 /* The module that a node was traced in: "L__self__tr,tr,torch.nn.modules..." at the end. */
@@ -280,7 +280,7 @@ static const char *scope_of(struct follow *f, const json_t *node)
   const char *last = strrchr(stack, ';'), *comma = strchr(last ? last : stack, ',');
   const char *end = comma ? strchr(comma + 1, ',') : NULL;
 
-  return end ? ft_live_text(&f->live, comma + 1, (size_t)(end - comma - 1)) : "";
+  return end ? ft_tracer_text(&f->live, comma + 1, (size_t)(end - comma - 1)) : "";
 }
 
 static int follow_graph(struct follow *f, const json_t *graph, struct ft_operand *result);
@@ -324,13 +324,13 @@ static int conditional(struct follow *f, const json_t *inputs, struct ft_operand
   if (argument(f, json_object_get(json_array_get(inputs, 0), "arg"), &predicate) < 0)
     return -1;
   for (unsigned i = 0; i < 2; i++) {
-    struct ft_live_frame frame;
+    struct ft_tracer_frame frame;
 
-    if (ft_live_open(&f->live, &frame) < 0 ||
+    if (ft_tracer_open(&f->live, &frame) < 0 ||
         inner_graph(f, json_object_get(json_array_get(inputs, 1 + i), "arg"), inputs, 3, &given) <
             0)
       return -1;
-    ft_live_close(&f->live, &frame);
+    ft_tracer_close(&f->live, &frame);
     sides[i] = (struct ft_side){ .block = frame.block,
                                  .values = given.list->items,
                                  .count = given.list->count };
@@ -381,8 +381,8 @@ static int follow_node(struct follow *f, const json_t *node)
   status = higher_order(f, target, inputs, outputs);
   if (status <= 0)
     return status;
-  args = ft_live_take(&f->live, (count + 1) * sizeof *args);
-  keys = ft_live_take(&f->live, (count + 1) * sizeof *keys);
+  args = ft_tracer_take(&f->live, (count + 1) * sizeof *args);
+  keys = ft_tracer_take(&f->live, (count + 1) * sizeof *keys);
   if (!args || !keys)
     return -1;
   json_array_foreach(inputs, i, input)
@@ -399,7 +399,7 @@ static int follow_node(struct follow *f, const json_t *node)
   call.outputs = (unsigned)result_count(outputs);
   if (!call.name || ft_aten(&call) < 0)
     return f->live.in->err->text[0] ? -1
-                                    : ft_live_fail(&f->live, "%.100s cannot be followed", target);
+                                    : ft_tracer_fail(&f->live, "%.100s cannot be followed", target);
   return bind_outputs(f, outputs, call.result);
 }
 
@@ -410,7 +410,7 @@ static int follow_graph(struct follow *f, const json_t *graph, struct ft_operand
   size_t i;
 
   if (f->nested >= DEPTH)
-    return ft_live_fail(&f->live, "graphs within each other more than %d deep", DEPTH);
+    return ft_tracer_fail(&f->live, "graphs within each other more than %d deep", DEPTH);
   f->nested++;
   json_array_foreach(nodes, i, node)
   {
@@ -441,11 +441,11 @@ static int add_weight(struct follow *f, const char *name, const char *called, bo
 {
   struct ft_operand value = { .type = FT_VALUE_WEIGHT };
 
-  value.weight = ft_live_take(&f->live, sizeof *value.weight);
+  value.weight = ft_tracer_take(&f->live, sizeof *value.weight);
   if (!value.weight || declare(f, name, &value.weight->declared) < 0)
     return -1;
   if (value.weight->declared.rank < 0 || value.weight->declared.elements < 0)
-    return ft_live_fail(&f->live, "the size of \"%.100s\" is not said", name);
+    return ft_tracer_fail(&f->live, "the size of \"%.100s\" is not said", name);
   value.weight->name = called;
   value.weight->declared.kept = !learnt;
   return bind(f, name, value);
@@ -479,10 +479,10 @@ static int add_input(struct follow *f, const json_t *spec)
     return 0;
   if (whole)
     return bind(f, name, ft_value_some(FT_VALUE_INT));
-  d = ft_live_take(&f->live, sizeof *d);
+  d = ft_tracer_take(&f->live, sizeof *d);
   if (!d || declare(f, name, d) < 0)
     return -1;
-  tensor = ft_live_input(&f->live, name, d);
+  tensor = ft_tracer_input(&f->live, name, d);
   return tensor ? bind(f, name, ft_value_tensor(tensor)) : -1;
 }
 
@@ -490,7 +490,7 @@ static int add_outputs(struct follow *f, const struct ft_operand *result)
 {
   for (size_t i = 0; i < result->list->count; i++)
     if (result->list->items[i].type == FT_VALUE_TENSOR &&
-        ft_live_output(&f->live, result->list->items[i].tensor) < 0)
+        ft_tracer_output(&f->live, result->list->items[i].tensor) < 0)
       return -1;
   return 0;
 }
@@ -503,7 +503,7 @@ static int expand(struct ft_infer *in)
   struct follow f = { .depth = 0 };
   size_t i;
 
-  if (ft_live_begin(&f.live, in) < 0)
+  if (ft_tracer_begin(&f.live, in) < 0)
     return -1;
   in->part = "node";
   f.names.arena = &in->graph->results;
@@ -511,7 +511,7 @@ static int expand(struct ft_infer *in)
   json_array_foreach(json_object_get(json_object_get(module, "signature"), "input_specs"), i,
                      spec) if (add_input(&f, spec) < 0) return -1;
   if (ft_infer_inputs(in) < 0 || follow_graph(&f, graph, &result) < 0 ||
-      add_outputs(&f, &result) < 0 || ft_live_loose_ends(&f.live) < 0)
+      add_outputs(&f, &result) < 0 || ft_tracer_loose_ends(&f.live) < 0)
     return -1;
   in->part = NULL;
   return f.live.failed ? -1 : 0;

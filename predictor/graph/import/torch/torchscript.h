@@ -114,7 +114,7 @@ const struct ft_script_class *ft_script_class(const struct ft_script *script, co
 
 /* What a pickle holds; PART is said in complaints; of CONSTANTS, where not NULL, small ones have
  * their numbers. Returns 0 or -1. */
-int ft_pickle_read(struct ft_live *l, const char *part, const char *data, size_t length,
+int ft_pickle_read(struct ft_tracer *l, const char *part, const char *data, size_t length,
                    const struct ft_script *constants, struct ft_operand *value);
 
 /* Follow the program: graph->expand. */

@@ -23,8 +23,8 @@ static int copy_variables(struct ft_script_run *r, const struct ft_script_frame 
 {
   size_t n = f->function->slots;
 
-  to->variables = ft_live_take(&r->live, (n + 1) * sizeof *to->variables);
-  to->set = ft_live_take(&r->live, (n + 1) * sizeof *to->set);
+  to->variables = ft_tracer_take(&r->live, (n + 1) * sizeof *to->variables);
+  to->set = ft_tracer_take(&r->live, (n + 1) * sizeof *to->set);
   if (!to->variables || !to->set)
     return -1;
   memcpy(to->variables, f->variables, n * sizeof *to->variables);
@@ -41,7 +41,7 @@ static bool identical(const struct ft_operand *a, const struct ft_operand *b)
 static int pair_up(struct ft_script_run *r, uint32_t a, uint32_t b, struct ft_operand *value)
 {
   struct ft_script_pair *pairs =
-      ft_live_grow(&r->live, r->pairs, &r->pair_room, r->pair_count, sizeof *pairs);
+      ft_tracer_grow(&r->live, r->pairs, &r->pair_room, r->pair_count, sizeof *pairs);
 
   if (!pairs)
     return -1;
@@ -90,7 +90,7 @@ static int merge_list(struct ft_script_run *r, struct ft_values *list,
 {
   const struct ft_operand none = ft_value_none();
   size_t most = list->count > count ? list->count : count;
-  struct ft_operand *items = ft_live_take(&r->live, (most + 1) * sizeof *items);
+  struct ft_operand *items = ft_tracer_take(&r->live, (most + 1) * sizeof *items);
 
   for (size_t i = 0; items && i < most; i++)
     if (merge(r, i < list->count ? &list->items[i] : &none, i < count ? &other[i] : &none, LEVELS,
@@ -150,9 +150,9 @@ static int settle_lists(struct ft_script_run *r, const struct fork forks[2], uin
 
 static int give_shape(struct ft_script_run *r, uint32_t to, const struct ft_script_pair *p)
 {
-  struct ft_tensor *t = ft_live_of(&r->live, to);
-  const struct ft_tensor *a = ft_live_of(&r->live, p->a ? p->a : p->b);
-  const struct ft_tensor *b = ft_live_of(&r->live, p->b ? p->b : p->a);
+  struct ft_tensor *t = ft_tracer_of(&r->live, to);
+  const struct ft_tensor *a = ft_tracer_of(&r->live, p->a ? p->a : p->b);
+  const struct ft_tensor *b = ft_tracer_of(&r->live, p->b ? p->b : p->a);
 
   t->element = a->element;
   if (a->rank < 0 || a->rank != b->rank)
@@ -167,7 +167,7 @@ static int give_shape(struct ft_script_run *r, uint32_t to, const struct ft_scri
 
 static int end_block(struct ft_script_run *r, struct ft_block *block, bool second)
 {
-  block->outputs = ft_live_take(&r->live, (r->pair_count + 1) * sizeof *block->outputs);
+  block->outputs = ft_tracer_take(&r->live, (r->pair_count + 1) * sizeof *block->outputs);
   if (!block->outputs)
     return -1;
   for (size_t i = 0; i < r->pair_count; i++) {
@@ -203,8 +203,8 @@ static int join(struct ft_script_run *r, struct ft_script_frame *f, const char *
   for (unsigned i = 0; i < count; i++)
     if (end_block(r, blocks[i], i == 1) < 0)
       return -1;
-  first = ft_live_blocks(&r->live, type, condition, blocks, count == 2 ? branches : bodies, count,
-                         (uint32_t)r->pair_count, turns);
+  first = ft_tracer_blocks(&r->live, type, condition, blocks, count == 2 ? branches : bodies, count,
+                           (uint32_t)r->pair_count, turns);
   if (!first)
     return -1;
   for (size_t i = 0; i < r->pair_count; i++)
@@ -223,19 +223,19 @@ static int aside(struct ft_script_run *r, struct ft_script_frame *f,
                  struct ft_block **block)
 {
   struct ft_script_frame inner = *f;
-  struct ft_live_frame frame;
+  struct ft_tracer_frame frame;
   int status;
 
   inner.variables = fork->variables;
   inner.set = fork->set;
-  if (ft_live_open(&r->live, &frame) < 0)
+  if (ft_tracer_open(&r->live, &frame) < 0)
     return -1;
   if (lists)
     ft_changes_begin(&r->live, lists);
   status = ft_script_follow(r, &inner, body);
   if (lists && ft_changes_end(&r->live, lists) < 0)
     status = -1;
-  ft_live_close(&r->live, &frame);
+  ft_tracer_close(&r->live, &frame);
   *block = frame.block;
   return status < 0 ? -1 : 0;
 }

@@ -7,7 +7,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript_run.h"
-#include "predictor/graph/ir/names.h"
+#include "predictor/graph/ir/symbol_table.h"
 
 /* ---- calls ---- */
 
@@ -27,7 +27,7 @@ static const char *operator_name(struct ft_script_run *r, const char *path)
   for (size_t i = 0; namespaces[i]; i++)
     if (strncmp(path, namespaces[i], strlen(namespaces[i])) == 0)
       return last_part(path);
-  return ft_live_format(&r->live, "%.200s", strncmp(path, "ops.", 4) == 0 ? path + 4 : path);
+  return ft_tracer_format(&r->live, "%.200s", strncmp(path, "ops.", 4) == 0 ? path + 4 : path);
 }
 
 static int call_operator(struct ft_script_run *r, const char *path, const struct ft_operand *args,
@@ -54,10 +54,10 @@ static int make_object(struct ft_script_run *r, const char *path, size_t length,
                        struct ft_operand *result)
 {
   *result = (struct ft_operand){ .type = FT_VALUE_OBJECT };
-  result->object = ft_live_take(&r->live, sizeof *result->object);
+  result->object = ft_tracer_take(&r->live, sizeof *result->object);
   if (!result->object)
     return -1;
-  result->object->type = ft_live_text(&r->live, path, length);
+  result->object->type = ft_tracer_text(&r->live, path, length);
   result->object->path = "";
   return result->object->type ? 0 : -1;
 }
@@ -89,13 +89,13 @@ static int call_method(struct ft_script_run *r, struct ft_object *self, const ch
                        struct ft_operand *result)
 {
   const struct ft_script_function *function =
-      ft_script_function(r->script, ft_live_format(&r->live, "%s.%s", self->type, method));
+      ft_script_function(r->script, ft_tracer_format(&r->live, "%s.%s", self->type, method));
   const char *scope = r->live.scope;
   int status;
 
   if (!function)
     return ft_script_fail(r, "nothing defines ",
-                          ft_live_format(&r->live, "%s.%s", self->type, method));
+                          ft_tracer_format(&r->live, "%s.%s", self->type, method));
   args[0] = (struct ft_operand){ .type = FT_VALUE_OBJECT, .object = self };
   if (self->path && self->path[0])
     r->live.scope = self->path;
@@ -225,7 +225,7 @@ static int built_in(struct ft_script_run *r, struct ft_script_frame *f, const ch
 static const char *path_below(struct ft_script_run *r, const struct ft_object *object,
                               const char *name)
 {
-  return object->path && object->path[0] ? ft_live_format(&r->live, "%s.%s", object->path, name)
+  return object->path && object->path[0] ? ft_tracer_format(&r->live, "%s.%s", object->path, name)
                                          : name;
 }
 
@@ -250,7 +250,7 @@ static struct ft_weight *stored(const struct ft_operand *v)
 static int keep_strangers(struct ft_script_run *r, const struct ft_object *object,
                           struct ft_values *list)
 {
-  struct ft_names near = { .arena = &r->live.graph->results };
+  struct ft_symbol_table near = { .arena = &r->live.graph->results };
   struct ft_weight *w;
   bool any = false;
 
@@ -261,12 +261,12 @@ static int keep_strangers(struct ft_script_run *r, const struct ft_object *objec
     return 0;
   for (size_t i = 0; i < object->count; i++) {
     w = stored(&object->fields[i].value);
-    if (w && ft_names_put(&near, w->storage, w) < 0)
+    if (w && ft_symbol_table_put(&near, w->storage, w) < 0)
       return ft_script_fail(r, "more parameters than can be followed", "");
   }
   for (size_t i = 0; i < list->count; i++) {
     w = stored(&list->items[i]);
-    if (w && !ft_names_get(&near, w->storage))
+    if (w && !ft_symbol_table_get(&near, w->storage))
       w->declared.kept = true;
   }
   return 0;
@@ -278,7 +278,8 @@ static int restore(struct ft_script_run *r, struct ft_object *object)
   struct ft_operand *state = ft_object_field(object, FT_OBJECT_STATE), args[2], ignored;
   const struct ft_script_function *function =
       state && state->type != FT_VALUE_NONE
-          ? ft_script_function(r->script, ft_live_format(&r->live, "%s.__setstate__", object->type))
+          ? ft_script_function(r->script,
+                               ft_tracer_format(&r->live, "%s.__setstate__", object->type))
           : NULL;
 
   if (!function)
@@ -299,7 +300,7 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
     *value = *of;
     value->string = n && n->path && n->kids[0]->path && strcmp(n->kids[0]->path, of->string) == 0
                         ? n->path
-                        : ft_live_format(&r->live, "%s.%s", of->string, name);
+                        : ft_tracer_format(&r->live, "%s.%s", of->string, name);
     return 0;
   }
   *value = ft_value_some(FT_VALUE_OPAQUE);
@@ -355,8 +356,8 @@ static int arguments(struct ft_script_run *r, struct ft_script_frame *f,
 {
   bool any = false;
 
-  *args = ft_live_take(&r->live, n->count * sizeof **args);
-  *keys = ft_live_take(&r->live, n->count * sizeof **keys);
+  *args = ft_tracer_take(&r->live, n->count * sizeof **args);
+  *keys = ft_tracer_take(&r->live, n->count * sizeof **keys);
   if (!*args || !*keys)
     return -1;
   for (size_t i = 1; i < n->count; i++) {

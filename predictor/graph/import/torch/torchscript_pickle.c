@@ -12,7 +12,7 @@
 enum { STACK = 1 << 20, STEPS = 1 << 24 };
 
 struct pickle {
-  struct ft_live *l;
+  struct ft_tracer *l;
   const char *part;
   const struct ft_script *constants;
   const uint8_t *data;
@@ -32,7 +32,7 @@ static int fail(struct pickle *p, const char *what)
 static int push(struct pickle *p, struct ft_operand v)
 {
   struct ft_operand *stack =
-      p->count < STACK ? ft_live_grow(p->l, p->stack, &p->room, p->count, sizeof *stack) : NULL;
+      p->count < STACK ? ft_tracer_grow(p->l, p->stack, &p->room, p->count, sizeof *stack) : NULL;
 
   if (!stack)
     return fail(p, "more values than a model has");
@@ -132,7 +132,7 @@ static int text(struct pickle *p, unsigned bytes)
 
   if (!number(p, bytes, &length) || length > p->length - p->at)
     return fail(p, "a text that is cut short");
-  kept = ft_live_text(p->l, (const char *)p->data + p->at, (size_t)length);
+  kept = ft_tracer_text(p->l, (const char *)p->data + p->at, (size_t)length);
   p->at += length;
   return kept ? push(p, ft_value_string(kept)) : -1;
 }
@@ -147,8 +147,8 @@ static int global(struct pickle *p)
   end = middle ? memchr(middle + 1, '\n', p->length - p->at - (size_t)(middle + 1 - begin)) : NULL;
   if (!end || end - begin > FT_GRAPH_NAME / 2)
     return fail(p, "expected a class");
-  v.string = ft_live_format(p->l, "%.*s.%.*s", (int)(middle - begin), begin,
-                            (int)(end - middle - 1), middle + 1);
+  v.string = ft_tracer_format(p->l, "%.*s.%.*s", (int)(middle - begin), begin,
+                              (int)(end - middle - 1), middle + 1);
   p->at += (size_t)(end - begin) + 1;
   return push(p, v);
 }
@@ -159,7 +159,7 @@ static int keep(struct pickle *p, uint64_t which)
     return fail(p, "nothing to remember, or too much");
   while (p->memo_count <= which) {
     struct ft_operand *memo =
-        ft_live_grow(p->l, p->memo, &p->memo_room, p->memo_count, sizeof *memo);
+        ft_tracer_grow(p->l, p->memo, &p->memo_room, p->memo_count, sizeof *memo);
 
     if (!memo)
       return -1;
@@ -225,7 +225,7 @@ static int small_values(struct pickle *p, const struct ft_operand *key, struct f
   if (!small || !bytes || bytes > 8 || d->elements < 0 ||
       (uint64_t)d->elements * bytes > small->length)
     return 0;
-  values = ft_live_take(p->l, (size_t)(d->elements + 1) * sizeof *values);
+  values = ft_tracer_take(p->l, (size_t)(d->elements + 1) * sizeof *values);
   if (!values)
     return -1;
   for (int64_t i = 0; i < d->elements; i++)
@@ -239,7 +239,7 @@ static int tensor(struct pickle *p, const struct ft_values *args)
 {
   const struct ft_operand *storage = args->count > 2 ? &args->items[0] : NULL;
   const struct ft_values *sizes;
-  struct ft_weight *w = ft_live_take(p->l, sizeof *w);
+  struct ft_weight *w = ft_tracer_take(p->l, sizeof *w);
   struct ft_operand v = { .type = FT_VALUE_WEIGHT };
   int64_t count = 1;
 
@@ -256,7 +256,7 @@ static int tensor(struct pickle *p, const struct ft_values *args)
       (struct ft_declared){ .rank = (int)sizes->count,
                             .element = (uint8_t)element_of(storage->list->items[1].string),
                             .at = p->at };
-  w->declared.dims = ft_live_take(p->l, (sizes->count + 1) * sizeof *w->declared.dims);
+  w->declared.dims = ft_tracer_take(p->l, (sizes->count + 1) * sizeof *w->declared.dims);
   if (!w->declared.dims)
     return -1;
   for (size_t i = 0; i < sizes->count; i++) {
@@ -309,7 +309,7 @@ static int new_object(struct pickle *p)
     return -1;
   if (class.type != FT_VALUE_NAME)
     return fail(p, "an object of something that is no class");
-  v.object = ft_live_take(p->l, sizeof *v.object);
+  v.object = ft_tracer_take(p->l, sizeof *v.object);
   if (!v.object)
     return -1;
   v.object->type = class.string;
@@ -378,7 +378,7 @@ static int add(struct pickle *p, size_t count, bool marked)
 
 static int mark(struct pickle *p)
 {
-  size_t *marks = ft_live_grow(p->l, p->marks, &p->mark_room, p->mark_count, sizeof *marks);
+  size_t *marks = ft_tracer_grow(p->l, p->marks, &p->mark_room, p->mark_count, sizeof *marks);
 
   if (!marks)
     return -1;
@@ -481,14 +481,14 @@ static int step(struct pickle *p, uint8_t code)
   }
 }
 
-int ft_pickle_read(struct ft_live *l, const char *part, const char *data, size_t length,
+int ft_pickle_read(struct ft_tracer *l, const char *part, const char *data, size_t length,
                    const struct ft_script *constants, struct ft_operand *value)
 {
   struct pickle p = {
     .l = l, .part = part, .constants = constants, .data = (const uint8_t *)data, .length = length
   };
 
-  p.stack = ft_live_grow(l, NULL, &p.room, 0, sizeof *p.stack);
+  p.stack = ft_tracer_grow(l, NULL, &p.room, 0, sizeof *p.stack);
   if (!p.stack)
     return fail(&p, "out of memory");
   for (size_t steps = 0; p.at < p.length && steps < STEPS; steps++) {

@@ -233,8 +233,8 @@ int ft_script_call(struct ft_script_run *r, const struct ft_script_function *fun
 
   if (r->depth >= CALLS)
     return ft_script_fail(r, "calls within each other too deep: ", function->name);
-  f.variables = ft_live_take(&r->live, (function->slots + 1) * sizeof *f.variables);
-  f.set = ft_live_take(&r->live, (function->slots + 1) * sizeof *f.set);
+  f.variables = ft_tracer_take(&r->live, (function->slots + 1) * sizeof *f.variables);
+  f.set = ft_tracer_take(&r->live, (function->slots + 1) * sizeof *f.set);
   if (!f.variables || !f.set || bind(r, &f, args, keys, count) < 0)
     return -1;
   r->depth++;
@@ -275,11 +275,11 @@ static int declare_inputs(struct ft_script_run *r, const struct ft_script_functi
 
     args[i] = ft_value_some(FT_VALUE_OPAQUE);
     if (tensor && (!optional || asked_for(r->live.in, p->name))) {
-      d = ft_live_take(&r->live, sizeof *d);
+      d = ft_tracer_take(&r->live, sizeof *d);
       if (!d)
         return -1;
       *d = (struct ft_declared){ .rank = -1, .at = 0 };
-      args[i] = ft_value_tensor(ft_live_input(&r->live, p->name, d));
+      args[i] = ft_value_tensor(ft_tracer_input(&r->live, p->name, d));
       if (!args[i].tensor)
         return -1;
     } else if (p->otherwise) {
@@ -301,11 +301,11 @@ static int take_apart(struct ft_script_run *r, struct ft_operand *arg)
 {
   struct ft_operand args[2] = { *arg, ft_value_int(0) };
   struct ft_call unbind = { .l = &r->live, .args = args, .count = 2, .name = "unbind" };
-  const struct ft_tensor *t = ft_live_of(&r->live, arg->tensor);
+  const struct ft_tensor *t = ft_tracer_of(&r->live, arg->tensor);
 
   if (t->rank < 1 || t->dims[0] > IMAGES)
-    return ft_live_fail(&r->live, "a list of %lld tensors: expected at most %d",
-                        (long long)(t->rank < 1 ? 0 : t->dims[0]), IMAGES);
+    return ft_tracer_fail(&r->live, "a list of %lld tensors: expected at most %d",
+                          (long long)(t->rank < 1 ? 0 : t->dims[0]), IMAGES);
   if (ft_aten(&unbind) < 0)
     return -1;
   *arg = unbind.result;
@@ -320,7 +320,7 @@ static int check_inputs(struct ft_script_run *r, const struct ft_script_function
 
     if (args[i].type != FT_VALUE_TENSOR)
       continue;
-    if (ft_live_of(&r->live, args[i].tensor)->rank < 0)
+    if (ft_tracer_of(&r->live, args[i].tensor)->rank < 0)
       return ft_error_set(r->live.in->err,
                           "%s: the file does not say the size of its input \"%.100s\": give it "
                           "with --input, as in --input=%.100s=3x224x224",
@@ -335,7 +335,7 @@ int ft_script_walks(struct ft_script_run *r)
 {
   return r->walked++ < WALKED
              ? 0
-             : ft_live_fail(&r->live, "lists that stand in lists: more than 2^24 values");
+             : ft_tracer_fail(&r->live, "lists that stand in lists: more than 2^24 values");
 }
 
 static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
@@ -345,7 +345,7 @@ static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, 
   if (value->type == FT_VALUE_OPAQUE || !level)
     r->live.lost = true;
   if (value->type == FT_VALUE_TENSOR)
-    return ft_live_output(&r->live, value->tensor);
+    return ft_tracer_output(&r->live, value->tensor);
   if ((value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE ||
        value->type == FT_VALUE_DICT) &&
       level)
@@ -380,7 +380,7 @@ int ft_script_run(struct ft_infer *in)
   if (!r)
     return ft_error_set(in->err, "%s: out of memory", in->graph->file);
   r->script = script;
-  if (ft_live_begin(&r->live, in) < 0 ||
+  if (ft_tracer_begin(&r->live, in) < 0 ||
       ft_pickle_read(&r->live, script->data_part, script->data, script->data_length, NULL,
                      &network) < 0 ||
       read_constants(r, script) < 0)
@@ -392,18 +392,18 @@ int ft_script_run(struct ft_infer *in)
   }
   network.object->path = "";
   forward =
-      ft_script_function(script, ft_live_format(&r->live, "%s.forward", network.object->type));
+      ft_script_function(script, ft_tracer_format(&r->live, "%s.forward", network.object->type));
   if (!forward || !forward->parameter_count) {
     (void)ft_error_set(in->err, "%s: its module %.200s has no forward()", in->graph->file,
                        network.object->type);
     goto out;
   }
-  args = ft_live_take(&r->live, forward->parameter_count * sizeof *args);
+  args = ft_tracer_take(&r->live, forward->parameter_count * sizeof *args);
   if (!args || declare_inputs(r, forward, args) < 0 || check_inputs(r, forward, args) < 0)
     goto out;
   args[0] = network;
   if (ft_script_call(r, forward, args, NULL, forward->parameter_count, &result) < 0 ||
-      add_outputs(r, &result, LEVELS) < 0 || ft_live_loose_ends(&r->live) < 0)
+      add_outputs(r, &result, LEVELS) < 0 || ft_tracer_loose_ends(&r->live) < 0)
     goto out;
   status = r->live.failed ? -1 : 0;
 out:

@@ -14,7 +14,7 @@ struct ft_script_pair {
 };
 
 struct ft_script_run {
-  struct ft_live live;
+  struct ft_tracer live;
   const struct ft_script *script;
   const struct ft_values *constants;
   int depth;

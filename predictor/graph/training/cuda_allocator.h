@@ -4,8 +4,8 @@
  * its default settings): what it takes from the device, segment by segment, and so what nvidia-smi
  * shows, for a series of requests. Of a process on a CPU: glibc's malloc, by the same blocks.
  */
-#ifndef FT_GRAPH_CACHING_H
-#define FT_GRAPH_CACHING_H
+#ifndef FT_GRAPH_CUDA_ALLOCATOR_H
+#define FT_GRAPH_CUDA_ALLOCATOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,11 +14,11 @@
 #include "predictor/core/random.h"
 #include "predictor/graph/ir/arena.h"
 
-struct ft_caching_block;
+struct ft_cuda_allocator_block;
 
-struct ft_caching {
+struct ft_cuda_allocator {
   struct ft_arena *arena; /* where the blocks are kept */
-  struct ft_caching_block *blocks;
+  struct ft_cuda_allocator_block *blocks;
   size_t room, count;
   uint32_t free_roots[2]; /* small and large, by size and age */
   uint32_t spare;         /* blocks that may be used again */
@@ -35,33 +35,34 @@ struct ft_caching {
 };
 
 /* Start an empty one of CAPACITY bytes, 0 for no end, whose blocks live in ARENA. */
-void ft_caching_init(struct ft_caching *caching, struct ft_arena *arena, int64_t capacity);
+void ft_cuda_allocator_init(struct ft_cuda_allocator *allocator, struct ft_arena *arena,
+                            int64_t capacity);
 
 /*
  * Start glibc's malloc with nothing in use and no end (malloc/malloc.c 2.36, mallopt(3)): large
  * blocks are mapped and go back to the kernel at once, the others come of one heap, of which only
  * the end goes back. RESERVED is then what is resident.
  */
-void ft_caching_init_glibc(struct ft_caching *caching, struct ft_arena *arena);
+void ft_cuda_allocator_init_glibc(struct ft_cuda_allocator *allocator, struct ft_arena *arena);
 
 /*
  * Hand out BYTES. Returns the block, above 0; 0 for 0 bytes; -1 when the device has no more, also
  * after all cached segments were given back (as PyTorch tries before it raises out of memory), or
  * -2 when the arena has no more.
  */
-int64_t ft_caching_take(struct ft_caching *caching, int64_t bytes);
+int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *allocator, int64_t bytes);
 
 /* Take BLOCK back (0: nothing) and merge it with its neighbours. */
-void ft_caching_give(struct ft_caching *caching, int64_t block);
+void ft_cuda_allocator_free(struct ft_cuda_allocator *allocator, int64_t block);
 
 /* Bytes in use of glibc's heap, without what is mapped. */
-static inline int64_t ft_caching_heap(const struct ft_caching *caching)
+static inline int64_t ft_cuda_allocator_heap(const struct ft_cuda_allocator *allocator)
 {
-  return caching->allocated - caching->mapped;
+  return allocator->allocated - allocator->mapped;
 }
 
 /* torch.cuda.empty_cache(): segments of which nothing is in use go back to the device.
  * glibc has nothing like it. */
-void ft_caching_empty(struct ft_caching *caching);
+void ft_cuda_allocator_empty(struct ft_cuda_allocator *allocator);
 
 #endif

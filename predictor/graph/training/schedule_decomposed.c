@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is kept of operations that a library's own code spells out: attention, and those of spelt.h.
+/* What is kept of operations that a library's own code spells out: attention, and those of
+ * decomposed.h.
  */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/schedule_plan.h"
-#include "predictor/graph/training/spelt.h"
+#include "predictor/graph/training/decomposed.h"
 
 /* ---- attention ---- */
 
@@ -53,7 +54,7 @@ static bool masked(const struct ft_operator *op)
  * Heads that share keys have a fused kernel in 16 bits alone (scaled_dot_product_attention,
  * enable_gqa: "works only for Flash_attention and math kernel").
  */
-bool ft_plan_spells_attention(const struct ft_plan *p, const struct ft_operator *op)
+bool ft_plan_decomposes_attention(const struct ft_plan *p, const struct ft_operator *op)
 {
   return ft_plan_is(op, "Attention") &&
          (!p->options->fused_attention || ft_hint(op, "plain") ||
@@ -70,9 +71,9 @@ static bool in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
 
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
 {
-  if (!ft_plan_spells_attention(p, op))
+  if (!ft_plan_decomposes_attention(p, op))
     return 0;
-  return ft_times(score_elements(p, op), in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width);
+  return ft_times(score_elements(p, op), in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width);
 }
 
 static void keep(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
@@ -85,11 +86,11 @@ static void keep(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
  * code asks for them; dropout a byte for each; the product with the values what it takes, where
  * that is another tensor by now.
  */
-void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
+void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
-  int64_t elements = ft_plan_spells_attention(p, op) ? score_elements(p, op) : 0;
-  int64_t width = in_32_bits(p, op) ? 4 : p->places[op->outputs[0]].width;
+  int64_t elements = ft_plan_decomposes_attention(p, op) ? score_elements(p, op) : 0;
+  int64_t width = in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width;
   bool drops = p->options->training && ft_hint(op, "dropout");
   bool wide = width < 4 && (p->options->precision == FT_PRECISION_AMP || ft_hint(op, "upcast"));
   uint32_t copies[4] = { 0, 0, 0, 0 }, scores, probabilities;
@@ -101,13 +102,13 @@ void ft_plan_spell_attention(struct ft_plan *p, uint32_t i, bool saves)
   if (!saves && p->options->fused_attention && !ft_hint(op, "plain")) /* scaled beforehand */
     copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
   scores = ft_plan_take(p, ft_times(elements, width));
-  if (saves && p->places[op->outputs[0]].wanted && ft_hint(op, "softcap"))
+  if (saves && p->storages[op->outputs[0]].wanted && ft_hint(op, "softcap"))
     /* its tangent, or what the mask, which no cast narrows, was added to */
     keep(p, i, elements,
          ft_hint(op, "softcap") > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
   probabilities = ft_plan_take(p, ft_times(elements, wide ? 4 : width));
   ft_plan_drop(p, scores);
-  if (!saves || !p->places[op->outputs[0]].wanted) {
+  if (!saves || !p->storages[op->outputs[0]].wanted) {
     ft_plan_drop(p, probabilities);
     for (int j = 0; j < 4; j++)
       ft_plan_drop(p, copies[j]);
@@ -130,7 +131,7 @@ static int64_t written(const struct ft_plan *p, const struct ft_operator *op, ui
 {
   const struct ft_tensor *k = ft_plan_tensor(p, t);
   bool plain = !p->options->fused_attention || ft_hint(op, "plain");
-  bool cast = p->options->precision == FT_PRECISION_AMP && p->places[t].width == 4;
+  bool cast = p->options->precision == FT_PRECISION_AMP && p->storages[t].width == 4;
 
   if (k->rank != 4 || k->dims[1] != 1)
     return sharing(p, op);
@@ -145,11 +146,12 @@ static int64_t written(const struct ft_plan *p, const struct ft_operator *op, ui
  */
 int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
-  const struct ft_place *place = &p->places[t];
-  int64_t bytes = ft_plan_bytes(p, t), times = 1, width = place->width;
+  const struct ft_storage *storage = &p->storages[t];
+  int64_t bytes = ft_plan_bytes(p, t), times = 1, width = storage->width;
 
-  if ((!ft_plan_spells_attention(p, op) && (!masked(op) || !ft_plan_is(op, "Attention") ||
-                                            t == ft_plan_input(op, 0) || written(p, op, t) < 2)) ||
+  if ((!ft_plan_decomposes_attention(p, op) &&
+       (!masked(op) || !ft_plan_is(op, "Attention") || t == ft_plan_input(op, 0) ||
+        written(p, op, t) < 2)) ||
       !width)
     return 0;
   if (p->options->precision == FT_PRECISION_AMP)
@@ -160,9 +162,9 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
     width = 4;
   if (t != ft_plan_input(op, 0))
     times = written(p, op, t);
-  if (times < 2 && width == place->width && ft_plan_bytes(p, place->owner) <= bytes)
+  if (times < 2 && width == storage->width && ft_plan_bytes(p, storage->owner) <= bytes)
     return 0;
-  return ft_times(bytes / place->width, times * width);
+  return ft_times(bytes / storage->width, times * width);
 }
 
 /* What a fused kernel keeps beside what it takes and gives: logarithms of sums, one for each head
@@ -178,43 +180,43 @@ static void keep_fused(struct ft_plan *p, uint32_t i)
     keep(p, i, ft_times(ft_tensor_elements(y) / last, p->options->batch), 4);
   if (masked(op) && y->rank > 1)
     keep(p, i, score_elements(p, op) / (y->dims[1] ? y->dims[1] : 1),
-         p->places[op->outputs[0]].width);
-  if (bias && p->places[bias].wanted)
-    keep(p, i, ft_tensor_elements(ft_plan_tensor(p, bias)), p->places[op->outputs[0]].width);
+         p->storages[op->outputs[0]].width);
+  if (bias && p->storages[bias].wanted)
+    keep(p, i, ft_tensor_elements(ft_plan_tensor(p, bias)), p->storages[op->outputs[0]].width);
 }
 
 /* ---- the rest ---- */
 
-bool ft_plan_keep_spelt(struct ft_plan *p, uint32_t i, bool *input)
+bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
 {
   const struct ft_operator *op = &p->block->operators[i];
   int64_t elements =
       ft_times(ft_tensor_elements(ft_plan_tensor(p, op->outputs[0])), p->options->batch);
   int64_t last = ft_plan_tensor(p, op->outputs[0])->rank;
-  uint8_t width = p->places[ft_plan_input(op, 0)].width;
-  struct ft_spelt spelt;
+  uint8_t width = p->storages[ft_plan_input(op, 0)].width;
+  struct ft_decomposed decomposed;
 
   *input = false;
-  if (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op))
+  if (ft_plan_is(op, "Attention") && !ft_plan_decomposes_attention(p, op))
     keep_fused(p, i);
   if (elements <= 0 || last < 1 ||
-      !ft_spelt_of(op,
-                   width == 4                                  ? FT_SPELT_32
-                   : p->options->precision == FT_PRECISION_AMP ? FT_SPELT_CAST
-                                                               : FT_SPELT_16,
-                   &spelt))
+      !ft_decomposed_of(op,
+                        width == 4                                  ? FT_DECOMPOSED_32
+                        : p->options->precision == FT_PRECISION_AMP ? FT_DECOMPOSED_CAST
+                                                                    : FT_DECOMPOSED_16,
+                        &decomposed))
     return false;
-  if (ft_spelt_narrows(op) && p->options->precision == FT_PRECISION_AMP && width == 4) {
+  if (ft_decomposed_narrows(op) && p->options->precision == FT_PRECISION_AMP && width == 4) {
     keep(p, i, elements, 2); /* the cast that it makes */
-    spelt.input = false;
+    decomposed.input = false;
   }
-  for (int k = 0; k < spelt.narrow; k++)
+  for (int k = 0; k < decomposed.narrow; k++)
     keep(p, i, elements, width);
-  for (int k = 0; k < spelt.wide; k++)
+  for (int k = 0; k < decomposed.wide; k++)
     keep(p, i, elements, 4);
   last = ft_plan_tensor(p, op->outputs[0])->dims[last - 1];
   if (ft_plan_is(op, "RMSNormalization") || ft_plan_is(op, "LayerNormalization"))
     keep(p, i, last > 0 ? elements / last : 0, 4);
-  *input = spelt.input;
+  *input = decomposed.input;
   return true;
 }

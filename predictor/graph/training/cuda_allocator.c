@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "predictor/core/random.h"
-#include "predictor/graph/training/caching.h"
+#include "predictor/graph/training/cuda_allocator.h"
 
 /* The allocator's own constants, by their names there. */
 #define MIN_BLOCK_SIZE INT64_C(512)
@@ -20,7 +20,7 @@
 #define CHUNK_SIZE INT64_C(64)
 
 /* A piece of a segment. Free ones stand in a treap by size, then age. */
-struct ft_caching_block {
+struct ft_cuda_allocator_block {
   int64_t size;
   uint32_t before, after; /* neighbours in the segment; 0: none */
   uint32_t left, right;   /* in the treap */
@@ -30,33 +30,34 @@ struct ft_caching_block {
 
 enum { NOTHING = 0 };
 
-static struct ft_caching_block *block(const struct ft_caching *c, uint32_t i)
+static struct ft_cuda_allocator_block *block(const struct ft_cuda_allocator *c, uint32_t i)
 {
   return &c->blocks[i];
 }
 
-void ft_caching_init(struct ft_caching *c, struct ft_arena *arena, int64_t capacity)
+void ft_cuda_allocator_init(struct ft_cuda_allocator *c, struct ft_arena *arena, int64_t capacity)
 {
-  *c = (struct ft_caching){ .arena = arena, .capacity = capacity };
+  *c = (struct ft_cuda_allocator){ .arena = arena, .capacity = capacity };
   ft_random_seed(&c->random, 1);
 }
 
-void ft_caching_init_glibc(struct ft_caching *c, struct ft_arena *arena)
+void ft_cuda_allocator_init_glibc(struct ft_cuda_allocator *c, struct ft_arena *arena)
 {
-  ft_caching_init(c, arena, 0);
+  ft_cuda_allocator_init(c, arena, 0);
   c->glibc = true;
   c->mapped_from = MAPPED_FROM;
 }
 
 /* ---- the free blocks of a pool ---- */
 
-static bool before(const struct ft_caching *c, uint32_t a, uint32_t b)
+static bool before(const struct ft_cuda_allocator *c, uint32_t a, uint32_t b)
 {
   return block(c, a)->size != block(c, b)->size ? block(c, a)->size < block(c, b)->size : a < b;
 }
 
 /* Split the treap ROOT: into LOW what stands before KEY, into HIGH the rest. */
-static void cut(struct ft_caching *c, uint32_t root, uint32_t key, uint32_t *low, uint32_t *high)
+static void cut(struct ft_cuda_allocator *c, uint32_t root, uint32_t key, uint32_t *low,
+                uint32_t *high)
 {
   while (root != NOTHING) {
     if (before(c, root, key)) {
@@ -72,7 +73,7 @@ static void cut(struct ft_caching *c, uint32_t root, uint32_t key, uint32_t *low
   *low = *high = NOTHING;
 }
 
-static void set_free(struct ft_caching *c, uint32_t b)
+static void set_free(struct ft_cuda_allocator *c, uint32_t b)
 {
   uint32_t *at = &c->free_roots[!block(c, b)->small];
 
@@ -84,7 +85,7 @@ static void set_free(struct ft_caching *c, uint32_t b)
   *at = b;
 }
 
-static void unset_free(struct ft_caching *c, uint32_t b)
+static void unset_free(struct ft_cuda_allocator *c, uint32_t b)
 {
   uint32_t *at = &c->free_roots[!block(c, b)->small], low, high;
 
@@ -109,7 +110,7 @@ static void unset_free(struct ft_caching *c, uint32_t b)
 }
 
 /* The smallest free block of at least SIZE, the oldest of several. */
-static uint32_t best_fit(const struct ft_caching *c, int64_t size, bool small)
+static uint32_t best_fit(const struct ft_cuda_allocator *c, int64_t size, bool small)
 {
   uint32_t at = c->free_roots[!small], best = NOTHING;
 
@@ -126,9 +127,9 @@ static uint32_t best_fit(const struct ft_caching *c, int64_t size, bool small)
 
 /* ---- blocks ---- */
 
-static uint32_t new_block(struct ft_caching *c, int64_t size, bool small)
+static uint32_t new_block(struct ft_cuda_allocator *c, int64_t size, bool small)
 {
-  struct ft_caching_block *blocks;
+  struct ft_cuda_allocator_block *blocks;
   uint32_t b = c->spare;
 
   if (b != NOTHING) {
@@ -142,15 +143,15 @@ static uint32_t new_block(struct ft_caching *c, int64_t size, bool small)
       b = (uint32_t)c->count++;
     } while (b == NOTHING); /* the first stands for it */
   }
-  *block(c, b) = (struct ft_caching_block){ .size = size,
-                                            .small = small,
-                                            .weight = (uint32_t)ft_random_u64(&c->random) };
+  *block(c, b) = (struct ft_cuda_allocator_block){ .size = size,
+                                                   .small = small,
+                                                   .weight = (uint32_t)ft_random_u64(&c->random) };
   return b;
 }
 
-static void drop_block(struct ft_caching *c, uint32_t b)
+static void drop_block(struct ft_cuda_allocator *c, uint32_t b)
 {
-  *block(c, b) = (struct ft_caching_block){ .after = c->spare };
+  *block(c, b) = (struct ft_cuda_allocator_block){ .after = c->spare };
   c->spare = b;
 }
 
@@ -169,19 +170,19 @@ static int64_t segment_size(int64_t size)
   return (size + ROUND_LARGE - 1) / ROUND_LARGE * ROUND_LARGE;
 }
 
-static bool has_room(const struct ft_caching *c, int64_t size)
+static bool has_room(const struct ft_cuda_allocator *c, int64_t size)
 {
   return !c->capacity || segment_size(size) <= c->capacity - c->reserved;
 }
 
-static void reserve(struct ft_caching *c, int64_t bytes)
+static void reserve(struct ft_cuda_allocator *c, int64_t bytes)
 {
   c->reserved += bytes;
   if (c->reserved > c->peak)
     c->peak = c->reserved;
 }
 
-static uint32_t new_segment(struct ft_caching *c, int64_t size, bool small)
+static uint32_t new_segment(struct ft_cuda_allocator *c, int64_t size, bool small)
 {
   int64_t bytes = segment_size(size);
   uint32_t b = new_block(c, bytes, small);
@@ -194,7 +195,7 @@ static uint32_t new_segment(struct ft_caching *c, int64_t size, bool small)
 
 /* glibc's for SIZE, of which no free block inside the heap has room: the heap's end, a mapping of
  * its own or a heap that grows. */
-static uint32_t new_chunk(struct ft_caching *c, int64_t size)
+static uint32_t new_chunk(struct ft_cuda_allocator *c, int64_t size)
 {
   uint32_t last = c->last, b;
   int64_t left = last != NOTHING && !block(c, last)->used ? block(c, last)->size : 0;
@@ -225,7 +226,7 @@ static uint32_t new_chunk(struct ft_caching *c, int64_t size)
 }
 
 /* Cut what SIZE leaves of B off, where the pool's rule says that it is worth it. */
-static int split(struct ft_caching *c, uint32_t b, int64_t size)
+static int split(struct ft_cuda_allocator *c, uint32_t b, int64_t size)
 {
   int64_t left = block(c, b)->size - size;
   bool small = block(c, b)->small;
@@ -249,7 +250,7 @@ static int split(struct ft_caching *c, uint32_t b, int64_t size)
   return 0;
 }
 
-int64_t ft_caching_take(struct ft_caching *c, int64_t bytes)
+int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *c, int64_t bytes)
 {
   int64_t size = c->glibc ? (bytes / CHUNK_SIZE + 2) * CHUNK_SIZE : rounded(bytes);
   bool small = !c->glibc && size <= SMALL_SIZE;
@@ -266,7 +267,7 @@ int64_t ft_caching_take(struct ft_caching *c, int64_t bytes)
       return -2;
   } else {
     if (!has_room(c, size))
-      ft_caching_empty(c);
+      ft_cuda_allocator_empty(c);
     if (!has_room(c, size))
       return -1;
     b = new_segment(c, size, small);
@@ -284,7 +285,7 @@ int64_t ft_caching_take(struct ft_caching *c, int64_t bytes)
 
 /* A mapped block goes back, and later ones of its size come of the heap (mallopt(3),
  * M_MMAP_THRESHOLD). */
-static void unmap(struct ft_caching *c, uint32_t b)
+static void unmap(struct ft_cuda_allocator *c, uint32_t b)
 {
   int64_t size = block(c, b)->size;
 
@@ -296,7 +297,7 @@ static void unmap(struct ft_caching *c, uint32_t b)
 }
 
 /* The end of the heap goes back once it is twice what is mapped (mallopt(3), M_TRIM_THRESHOLD). */
-static void trim(struct ft_caching *c)
+static void trim(struct ft_cuda_allocator *c)
 {
   uint32_t last = c->last;
 
@@ -309,7 +310,7 @@ static void trim(struct ft_caching *c)
   drop_block(c, last);
 }
 
-void ft_caching_give(struct ft_caching *c, int64_t given)
+void ft_cuda_allocator_free(struct ft_cuda_allocator *c, int64_t given)
 {
   uint32_t b = (uint32_t)given, other;
 
@@ -349,10 +350,10 @@ void ft_caching_give(struct ft_caching *c, int64_t given)
     trim(c);
 }
 
-void ft_caching_empty(struct ft_caching *c)
+void ft_cuda_allocator_empty(struct ft_cuda_allocator *c)
 {
   for (size_t i = 1; i < c->count && !c->glibc; i++) {
-    struct ft_caching_block *b = block(c, (uint32_t)i);
+    struct ft_cuda_allocator_block *b = block(c, (uint32_t)i);
 
     if (b->used || b->size == 0 || b->before != NOTHING || b->after != NOTHING)
       continue;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/shape/kinds.h"
+#include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/schedule_plan.h"
 
 /* Pairs of learnt tensors that are compared at most while blocks are sought. */
@@ -83,12 +83,13 @@ static void find_narrow(const struct ft_plan *p, uint32_t *passing)
   uint32_t count = p->block->operator_count, now = 0, narrow = 0;
 
   for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
-    const struct ft_place *place = &p->places[t];
+    const struct ft_storage *storage = &p->storages[t];
     uint32_t from = ft_plan_tensor(p, t)->producer;
-    uint32_t last = place->last < count ? place->last : count;
+    uint32_t last = storage->last < count ? storage->last : count;
 
-    if (ft_plan_tensor(p, t)->block != 1 /* the outermost */ || place->owner != t || place->fixed ||
-        !place->wanted || !from || from >= last || p->fusions[from - 1].kind == FT_FUSED_INSIDE)
+    if (ft_plan_tensor(p, t)->block != 1 /* the outermost */ || storage->owner != t ||
+        storage->fixed || !storage->wanted || !from || from >= last ||
+        p->fusions[from - 1].kind == FT_FUSED_INSIDE)
       continue;
     passing[from]++;
     passing[last]--; /* below 0 it comes round again */
@@ -238,7 +239,7 @@ static bool take_room(struct ft_plan *p, struct sought *s, uint32_t **narrow)
   return s->all && p->used && p->closes && p->opens && *narrow;
 }
 
-static void add(struct ft_plan *p, struct ft_unit *u, const struct learnt *x, uint32_t *used)
+static void add(struct ft_plan *p, struct ft_fsdp_unit *u, const struct learnt *x, uint32_t *used)
 {
   int64_t bytes = ft_plan_bytes(p, x->tensor);
 
@@ -254,7 +255,7 @@ static void add(struct ft_plan *p, struct ft_unit *u, const struct learnt *x, ui
   u->share = ft_plus(u->share, ft_share(bytes, p->options->gpus));
 }
 
-void ft_plan_units(struct ft_plan *p)
+void ft_plan_fsdp_units(struct ft_plan *p)
 {
   struct sought s = { .plan = p, .left = COMPARED };
   uint32_t *narrow, used = 0;
@@ -279,7 +280,7 @@ void ft_plan_units(struct ft_plan *p)
       if ((s.all[i].unit == 0) == outer)
         add(p, &p->units[s.all[i].unit], &s.all[i], &used);
   for (uint32_t k = p->unit_count; k-- > 1;) {
-    struct ft_unit *u = &p->units[k];
+    struct ft_fsdp_unit *u = &p->units[k];
 
     p->opens[u->first] = k + 1; /* the first of those that begin there: they follow one another */
     u->earlier = p->closes[u->last];

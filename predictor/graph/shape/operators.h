@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is known of each operator: how its shapes follow and what it computes. */
-#ifndef FT_GRAPH_KINDS_H
-#define FT_GRAPH_KINDS_H
+#ifndef FT_GRAPH_OPERATORS_H
+#define FT_GRAPH_OPERATORS_H
 
 #include "predictor/graph/ir/graph.h"
 
@@ -17,9 +17,9 @@ enum ft_work {
   FT_WORK_EINSUM,
   FT_WORK_RECURRENT,
   FT_WORK_ATTENTION,
-  FT_WORK_STATES,     /* a state is changed and read for every word */
-  FT_WORK_EXPERTS,    /* a few of the experts of two weights for each word */
-  FT_WORK_RUNTIME,    /* of ONNX Runtime's own: ft_runtime_macs */
+  FT_WORK_STATES,     /* a state is changed and read for every token */
+  FT_WORK_EXPERTS,    /* a few of the experts of two weights for each token */
+  FT_WORK_ORT,        /* of ONNX Runtime's own: ft_ort_macs */
   FT_WORK_NORM,       /* normalisation by statistics that are there: 2 per element */
   FT_WORK_STATISTICS, /* by statistics of the data: 5 per element */
   FT_WORK_POOL        /* one per input element */
@@ -34,10 +34,10 @@ struct ft_operator_kind {
 };
 
 /* NULL: not known. */
-const struct ft_operator_kind *ft_kind_find(const char *domain, const char *type);
+const struct ft_operator_kind *ft_operator_find(const char *domain, const char *type);
 
 /* ONNX Runtime's own operators, where they do not do what ONNX's of the same name does
- * (kinds_runtime.c). */
-const struct ft_operator_kind *ft_kind_runtime(const char *domain, const char *type);
+ * (operators_ort.c). */
+const struct ft_operator_kind *ft_operator_find_ort(const char *domain, const char *type);
 
 #endif

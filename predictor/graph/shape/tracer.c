@@ -6,18 +6,18 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
-#include "predictor/graph/shape/live.h"
+#include "predictor/graph/shape/tracer.h"
 
 /* ---- memory ---- */
 
-static int exhausted(struct ft_live *l)
+static int exhausted(struct ft_tracer *l)
 {
   l->failed = true;
   return ft_error_set(l->in->err, "%s: its graph needs more than %d MiB, or memory is out",
                       l->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-int ft_live_fail(struct ft_live *l, const char *format, ...)
+int ft_tracer_fail(struct ft_tracer *l, const char *format, ...)
 {
   char text[512];
   va_list args;
@@ -30,7 +30,7 @@ int ft_live_fail(struct ft_live *l, const char *format, ...)
                       (unsigned long long)l->at, text);
 }
 
-void *ft_live_take(struct ft_live *l, size_t size)
+void *ft_tracer_take(struct ft_tracer *l, size_t size)
 {
   void *taken = ft_arena_take(&l->graph->results, size ? size : 1);
 
@@ -39,16 +39,16 @@ void *ft_live_take(struct ft_live *l, size_t size)
   return taken;
 }
 
-char *ft_live_text(struct ft_live *l, const char *text, size_t length)
+char *ft_tracer_text(struct ft_tracer *l, const char *text, size_t length)
 {
-  char *kept = ft_live_take(l, length + 1);
+  char *kept = ft_tracer_take(l, length + 1);
 
   if (kept && length)
     memcpy(kept, text, length);
   return kept;
 }
 
-const char *ft_live_format(struct ft_live *l, const char *format, ...)
+const char *ft_tracer_format(struct ft_tracer *l, const char *format, ...)
 {
   char text[FT_GRAPH_NAME];
   const char *kept;
@@ -57,11 +57,11 @@ const char *ft_live_format(struct ft_live *l, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  kept = ft_live_text(l, text, strlen(text));
+  kept = ft_tracer_text(l, text, strlen(text));
   return kept ? kept : "";
 }
 
-void *ft_live_grow(struct ft_live *l, void *data, size_t *room, size_t count, size_t size)
+void *ft_tracer_grow(struct ft_tracer *l, void *data, size_t *room, size_t count, size_t size)
 {
   void *grown = ft_arena_grow(&l->graph->results, data, room, count, size);
 
@@ -73,11 +73,11 @@ void *ft_live_grow(struct ft_live *l, void *data, size_t *room, size_t count, si
 /* ---- tensors ---- */
 
 /* A tensor of the current block with nothing known of it. */
-static uint32_t add_tensor(struct ft_live *l, const char *name)
+static uint32_t add_tensor(struct ft_tracer *l, const char *name)
 {
   struct ft_graph *g = l->graph;
   struct ft_tensor *tensors =
-      ft_live_grow(l, g->tensors, &l->tensor_room, g->tensor_count, sizeof *tensors);
+      ft_tracer_grow(l, g->tensors, &l->tensor_room, g->tensor_count, sizeof *tensors);
 
   if (!tensors)
     return g->tensor_count ? 0 : UINT32_MAX;
@@ -86,27 +86,27 @@ static uint32_t add_tensor(struct ft_live *l, const char *name)
   return g->tensor_count++;
 }
 
-int ft_live_begin(struct ft_live *l, struct ft_infer *in)
+int ft_tracer_begin(struct ft_tracer *l, struct ft_infer *in)
 {
   struct ft_graph *g = in->graph;
 
-  *l = (struct ft_live){ .in = in, .graph = g, .block = &g->block, .scope = "" };
+  *l = (struct ft_tracer){ .in = in, .graph = g, .block = &g->block, .scope = "" };
   l->serial = l->serials = 1;
   g->block = (struct ft_block){ 0 };
   in->err->text[0] = '\0';
   g->tensors = NULL;
-  g->tensor_count = g->operator_count = g->chances = g->held_count = 0;
-  g->held = NULL;
+  g->tensor_count = g->operator_count = g->logits = g->kv_cache_count = 0;
+  g->kv_cache = NULL;
   if (add_tensor(l, "") == UINT32_MAX)
     return -1;
   g->tensors[0].block = 0;
   return l->failed ? -1 : 0;
 }
 
-static int add_index(struct ft_live *l, uint32_t **list, size_t *room, uint32_t *count,
+static int add_index(struct ft_tracer *l, uint32_t **list, size_t *room, uint32_t *count,
                      uint32_t tensor)
 {
-  uint32_t *grown = ft_live_grow(l, *list, room, *count, sizeof *grown);
+  uint32_t *grown = ft_tracer_grow(l, *list, room, *count, sizeof *grown);
 
   if (!grown)
     return -1;
@@ -115,19 +115,19 @@ static int add_index(struct ft_live *l, uint32_t **list, size_t *room, uint32_t 
   return 0;
 }
 
-uint32_t ft_live_input(struct ft_live *l, const char *name, const struct ft_declared *declared)
+uint32_t ft_tracer_input(struct ft_tracer *l, const char *name, const struct ft_declared *declared)
 {
   uint32_t tensor = add_tensor(l, name);
 
   if (!tensor || add_index(l, &l->graph->block.inputs, &l->input_room, &l->graph->block.input_count,
                            tensor) < 0)
     return 0;
-  ft_live_of(l, tensor)->declared = declared;
+  ft_tracer_of(l, tensor)->declared = declared;
   return tensor;
 }
 
 /* The end of the chain, which is halved on the way. */
-uint32_t ft_live_now(struct ft_live *l, uint32_t tensor)
+uint32_t ft_tracer_now(struct ft_tracer *l, uint32_t tensor)
 {
   while (tensor < l->instead_count && l->instead[tensor]) {
     uint32_t next = l->instead[tensor];
@@ -139,11 +139,11 @@ uint32_t ft_live_now(struct ft_live *l, uint32_t tensor)
   return tensor;
 }
 
-void ft_live_instead(struct ft_live *l, uint32_t x, uint32_t y)
+void ft_tracer_instead(struct ft_tracer *l, uint32_t x, uint32_t y)
 {
-  uint32_t now = ft_live_now(l, x);
+  uint32_t now = ft_tracer_now(l, x);
 
-  if (!x || now >= y || ft_live_of(l, x)->block != l->serial)
+  if (!x || now >= y || ft_tracer_of(l, x)->block != l->serial)
     return;
   while (l->instead_count <= now)
     if (add_index(l, &l->instead, &l->instead_room, &l->instead_count, 0) < 0)
@@ -153,23 +153,23 @@ void ft_live_instead(struct ft_live *l, uint32_t x, uint32_t y)
     l->instead[x] = y;
 }
 
-int ft_live_output(struct ft_live *l, uint32_t tensor)
+int ft_tracer_output(struct ft_tracer *l, uint32_t tensor)
 {
   return add_index(l, &l->block->outputs, &l->output_room, &l->block->output_count,
-                   ft_live_whole(l, ft_live_now(l, tensor)));
+                   ft_tracer_whole(l, ft_tracer_now(l, tensor)));
 }
 
-int ft_live_hold(struct ft_live *l, uint32_t tensor)
+int ft_tracer_add_kv_cache(struct ft_tracer *l, uint32_t tensor)
 {
-  return add_index(l, &l->graph->held, &l->held_room, &l->graph->held_count,
-                   ft_live_whole(l, ft_live_now(l, tensor)));
+  return add_index(l, &l->graph->kv_cache, &l->held_room, &l->graph->kv_cache_count,
+                   ft_tracer_whole(l, ft_tracer_now(l, tensor)));
 }
 
-int ft_live_loose_ends(struct ft_live *l)
+int ft_tracer_loose_ends(struct ft_tracer *l)
 {
   const struct ft_block *block = l->block;
   uint32_t count = block->operator_count; /* an output may bring one more, to be whole */
-  bool *read = l->lost ? ft_live_take(l, l->graph->tensor_count * sizeof *read) : NULL;
+  bool *read = l->lost ? ft_tracer_take(l, l->graph->tensor_count * sizeof *read) : NULL;
 
   if (!read)
     return l->lost ? -1 : 0;
@@ -187,7 +187,7 @@ int ft_live_loose_ends(struct ft_live *l)
     for (uint32_t j = 0; j < block->operators[i].output_count; j++) {
       uint32_t tensor = block->operators[i].outputs[j];
 
-      if (tensor && !read[tensor] && ft_live_output(l, tensor) < 0)
+      if (tensor && !read[tensor] && ft_tracer_output(l, tensor) < 0)
         return -1;
     }
   return 0;
@@ -203,7 +203,7 @@ static void hold(struct ft_tensor *t, const struct ft_declared *d)
 }
 
 /* Weights belong to the outermost block, whoever asks first. */
-uint32_t ft_live_weight(struct ft_live *l, struct ft_weight *weight)
+uint32_t ft_tracer_weight(struct ft_tracer *l, struct ft_weight *weight)
 {
   struct ft_block *block = &l->graph->block;
 
@@ -213,32 +213,32 @@ uint32_t ft_live_weight(struct ft_live *l, struct ft_weight *weight)
   if (!weight->tensor || add_index(l, &block->constants, &l->constant_room, &block->constant_count,
                                    weight->tensor) < 0)
     return 0;
-  hold(ft_live_of(l, weight->tensor), &weight->declared);
-  ft_live_of(l, weight->tensor)->block = 1;
+  hold(ft_tracer_of(l, weight->tensor), &weight->declared);
+  ft_tracer_of(l, weight->tensor)->block = 1;
   return weight->tensor;
 }
 
-static struct ft_attribute *add_attribute(struct ft_live *l, const char *name,
+static struct ft_attribute *add_attribute(struct ft_tracer *l, const char *name,
                                           enum ft_attribute_type type)
 {
   static struct ft_attribute spare;
   struct ft_attribute *a =
-      l->attribute_count < FT_LIVE_ATTRIBUTES ? &l->attributes[l->attribute_count++] : &spare;
+      l->attribute_count < FT_TRACER_ATTRIBUTES ? &l->attributes[l->attribute_count++] : &spare;
 
   *a = (struct ft_attribute){ .name = name, .type = type, .string = "" };
   return a;
 }
 
-uint32_t ft_live_constant(struct ft_live *l, unsigned element, int rank, const int64_t *dims,
-                          const double *values)
+uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, const int64_t *dims,
+                            const double *values)
 {
-  struct ft_declared *d = ft_live_take(l, sizeof *d);
+  struct ft_declared *d = ft_tracer_take(l, sizeof *d);
   int64_t count = 1;
 
   if (!d || rank > FT_GRAPH_RANK)
     return 0;
   *d = (struct ft_declared){ .rank = rank, .element = (uint8_t)element };
-  d->dims = ft_live_take(l, (size_t)(rank + 1) * sizeof *dims);
+  d->dims = ft_tracer_take(l, (size_t)(rank + 1) * sizeof *dims);
   if (!d->dims)
     return 0;
   for (int i = 0; i < rank; i++) {
@@ -247,61 +247,62 @@ uint32_t ft_live_constant(struct ft_live *l, unsigned element, int rank, const i
   }
   d->elements = count;
   if (values && count >= 0 && count <= FT_GRAPH_VALUES) {
-    double *kept = ft_live_take(l, (size_t)(count + 1) * sizeof *kept);
+    double *kept = ft_tracer_take(l, (size_t)(count + 1) * sizeof *kept);
 
     if (!kept)
       return 0;
     memcpy(kept, values, (size_t)count * sizeof *kept);
     d->values = kept;
   }
-  ft_live_op(l, "Constant");
+  ft_tracer_op(l, "Constant");
   add_attribute(l, "value", FT_ATTRIBUTE_TENSOR)->tensor = d;
-  return ft_live_end(l, 1);
+  return ft_tracer_end(l, 1);
 }
 
-uint32_t ft_live_number(struct ft_live *l, unsigned element, double value)
+uint32_t ft_tracer_number(struct ft_tracer *l, unsigned element, double value)
 {
-  return ft_live_constant(l, element, 0, NULL, &value);
+  return ft_tracer_constant(l, element, 0, NULL, &value);
 }
 
-uint32_t ft_live_list(struct ft_live *l, const int64_t *values, size_t count)
+uint32_t ft_tracer_list(struct ft_tracer *l, const int64_t *values, size_t count)
 {
   double numbers[FT_GRAPH_VALUES];
   int64_t dim = (int64_t)count;
 
   for (size_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     numbers[i] = (double)values[i];
-  return ft_live_constant(l, FT_ELEMENT_INT64, 1, &dim, count <= FT_GRAPH_VALUES ? numbers : NULL);
+  return ft_tracer_constant(l, FT_ELEMENT_INT64, 1, &dim,
+                            count <= FT_GRAPH_VALUES ? numbers : NULL);
 }
 
 /* ---- operators ---- */
 
-void ft_live_unknown(struct ft_live *l, const char *domain, const char *type)
+void ft_tracer_unknown(struct ft_tracer *l, const char *domain, const char *type)
 {
   l->type = type;
   l->domain = domain;
   l->in_count = l->attribute_count = 0;
 }
 
-void ft_live_op(struct ft_live *l, const char *type)
+void ft_tracer_op(struct ft_tracer *l, const char *type)
 {
-  ft_live_unknown(l, "", type);
+  ft_tracer_unknown(l, "", type);
 }
 
-void ft_live_in(struct ft_live *l, uint32_t tensor)
+void ft_tracer_in(struct ft_tracer *l, uint32_t tensor)
 {
-  (void)add_index(l, &l->ins, &l->in_room, &l->in_count, ft_live_now(l, tensor));
+  (void)add_index(l, &l->ins, &l->in_room, &l->in_count, ft_tracer_now(l, tensor));
 }
 
-void ft_live_int(struct ft_live *l, const char *name, int64_t value)
+void ft_tracer_int(struct ft_tracer *l, const char *name, int64_t value)
 {
   add_attribute(l, name, FT_ATTRIBUTE_INTEGER)->integer = value;
 }
 
-void ft_live_ints(struct ft_live *l, const char *name, const int64_t *values, size_t count)
+void ft_tracer_ints(struct ft_tracer *l, const char *name, const int64_t *values, size_t count)
 {
   struct ft_attribute *a = add_attribute(l, name, FT_ATTRIBUTE_INTEGERS);
-  int64_t *kept = ft_live_take(l, (count + 1) * sizeof *kept);
+  int64_t *kept = ft_tracer_take(l, (count + 1) * sizeof *kept);
 
   if (!kept)
     return;
@@ -310,12 +311,12 @@ void ft_live_ints(struct ft_live *l, const char *name, const int64_t *values, si
   a->count = count;
 }
 
-void ft_live_string(struct ft_live *l, const char *name, const char *value)
+void ft_tracer_string(struct ft_tracer *l, const char *name, const char *value)
 {
   add_attribute(l, name, FT_ATTRIBUTE_STRING)->string = value;
 }
 
-void ft_live_hint(struct ft_live *l, const char *name, int64_t value, const char *text)
+void ft_tracer_hint(struct ft_tracer *l, const char *name, int64_t value, const char *text)
 {
   struct ft_attribute *a = add_attribute(l, name, FT_ATTRIBUTE_HINT);
 
@@ -323,27 +324,27 @@ void ft_live_hint(struct ft_live *l, const char *name, int64_t value, const char
   a->string = text;
 }
 
-static struct ft_operator *append(struct ft_live *l, uint32_t outputs)
+static struct ft_operator *append(struct ft_tracer *l, uint32_t outputs)
 {
   struct ft_block *b = l->block;
   struct ft_operator op = { .name = l->scope, .type = l->type, .domain = l->domain, .at = l->at };
   struct ft_operator *ops;
 
   for (uint32_t i = 0; i < l->in_count; i++)
-    l->ins[i] = ft_live_whole(l, ft_live_now(l, l->ins[i]));
-  ops = ft_live_grow(l, b->operators, &l->operator_room, b->operator_count, sizeof *ops);
+    l->ins[i] = ft_tracer_whole(l, ft_tracer_now(l, l->ins[i]));
+  ops = ft_tracer_grow(l, b->operators, &l->operator_room, b->operator_count, sizeof *ops);
   if (!ops)
     return NULL;
   b->operators = ops;
-  if (l->graph->operator_count >= FT_LIVE_OPERATORS) {
-    (void)ft_live_fail(l, "more than %d operators: a network has fewer", FT_LIVE_OPERATORS);
+  if (l->graph->operator_count >= FT_TRACER_OPERATORS) {
+    (void)ft_tracer_fail(l, "more than %d operators: a network has fewer", FT_TRACER_OPERATORS);
     return NULL;
   }
-  op.turns = 1;
-  op.kind = ft_kind_find(l->domain, l->type);
-  op.inputs = ft_live_take(l, (l->in_count + 1) * sizeof *op.inputs);
-  op.outputs = ft_live_take(l, (outputs + 1) * sizeof *op.outputs);
-  op.attributes = ft_live_take(l, (l->attribute_count + 1) * sizeof *op.attributes);
+  op.trip_count = 1;
+  op.kind = ft_operator_find(l->domain, l->type);
+  op.inputs = ft_tracer_take(l, (l->in_count + 1) * sizeof *op.inputs);
+  op.outputs = ft_tracer_take(l, (outputs + 1) * sizeof *op.outputs);
+  op.attributes = ft_tracer_take(l, (l->attribute_count + 1) * sizeof *op.attributes);
   if (!op.inputs || !op.outputs || !op.attributes || l->failed)
     return NULL;
   if (l->in_count)
@@ -356,14 +357,14 @@ static struct ft_operator *append(struct ft_live *l, uint32_t outputs)
     op.outputs[i] = add_tensor(l, l->scope);
     if (!op.outputs[i])
       return NULL;
-    ft_live_of(l, op.outputs[i])->producer = b->operator_count + 1;
+    ft_tracer_of(l, op.outputs[i])->producer = b->operator_count + 1;
   }
   l->graph->operator_count++;
   ops[b->operator_count] = op;
   return &ops[b->operator_count++];
 }
 
-uint32_t ft_live_end(struct ft_live *l, uint32_t outputs)
+uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs)
 {
   struct ft_operator *op = append(l, outputs);
 
@@ -372,102 +373,103 @@ uint32_t ft_live_end(struct ft_live *l, uint32_t outputs)
   return op->outputs[0];
 }
 
-uint32_t ft_live_unary(struct ft_live *l, const char *type, uint32_t x)
+uint32_t ft_tracer_unary(struct ft_tracer *l, const char *type, uint32_t x)
 {
-  ft_live_op(l, type);
-  ft_live_in(l, x);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, type);
+  ft_tracer_in(l, x);
+  return ft_tracer_end(l, 1);
 }
 
-uint32_t ft_live_binary(struct ft_live *l, const char *type, uint32_t a, uint32_t b)
+uint32_t ft_tracer_binary(struct ft_tracer *l, const char *type, uint32_t a, uint32_t b)
 {
-  ft_live_op(l, type);
-  ft_live_in(l, a);
-  ft_live_in(l, b);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, type);
+  ft_tracer_in(l, a);
+  ft_tracer_in(l, b);
+  return ft_tracer_end(l, 1);
 }
 
-uint32_t ft_live_reshape(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
+uint32_t ft_tracer_reshape(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank)
 {
   enum { UNKNOWN = -2 }; /* of Reshape's own sizes */
   int64_t sizes[FT_GRAPH_RANK];
   int open = 0;
 
   if (rank > FT_GRAPH_RANK) {
-    (void)ft_live_fail(l, "a shape of %d dimensions", rank);
+    (void)ft_tracer_fail(l, "a shape of %d dimensions", rank);
     return 0;
   }
   for (int i = 0; i < rank; i++)
     open += dims[i] == -1;
   for (int i = 0; i < rank; i++)
     sizes[i] = dims[i] == -1 && open > 1 ? UNKNOWN : dims[i];
-  ft_live_op(l, "Reshape");
-  ft_live_in(l, x);
-  ft_live_ints(l, "shape", sizes, (size_t)rank);
-  ft_live_int(l, "allowzero", 1);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, "Reshape");
+  ft_tracer_in(l, x);
+  ft_tracer_ints(l, "shape", sizes, (size_t)rank);
+  ft_tracer_int(l, "allowzero", 1);
+  return ft_tracer_end(l, 1);
 }
 
-uint32_t ft_live_concat(struct ft_live *l, const uint32_t *tensors, size_t count, int64_t axis)
+uint32_t ft_tracer_concat(struct ft_tracer *l, const uint32_t *tensors, size_t count, int64_t axis)
 {
-  ft_live_op(l, "Concat");
+  ft_tracer_op(l, "Concat");
   for (size_t i = 0; i < count; i++)
-    ft_live_in(l, tensors[i]);
-  ft_live_int(l, "axis", axis);
-  return ft_live_end(l, 1);
+    ft_tracer_in(l, tensors[i]);
+  ft_tracer_int(l, "axis", axis);
+  return ft_tracer_end(l, 1);
 }
 
-uint32_t ft_live_resize(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
+uint32_t ft_tracer_resize(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank)
 {
-  uint32_t list = ft_live_list(l, dims, (size_t)rank);
+  uint32_t list = ft_tracer_list(l, dims, (size_t)rank);
 
   if (!list)
     return 0;
-  ft_live_op(l, "Resize");
-  ft_live_in(l, x);
-  ft_live_in(l, 0);
-  ft_live_in(l, 0);
-  ft_live_in(l, list);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, "Resize");
+  ft_tracer_in(l, x);
+  ft_tracer_in(l, 0);
+  ft_tracer_in(l, 0);
+  ft_tracer_in(l, list);
+  return ft_tracer_end(l, 1);
 }
 
-uint32_t ft_live_transpose(struct ft_live *l, uint32_t x, const int64_t *order, int rank)
+uint32_t ft_tracer_transpose(struct ft_tracer *l, uint32_t x, const int64_t *order, int rank)
 {
-  ft_live_op(l, "Transpose");
-  ft_live_in(l, x);
-  ft_live_ints(l, "perm", order, (size_t)rank);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, "Transpose");
+  ft_tracer_in(l, x);
+  ft_tracer_ints(l, "perm", order, (size_t)rank);
+  return ft_tracer_end(l, 1);
 }
 
-uint32_t ft_live_slice(struct ft_live *l, uint32_t x, int axis, int64_t start, int64_t end,
-                       int64_t step)
+uint32_t ft_tracer_slice(struct ft_tracer *l, uint32_t x, int axis, int64_t start, int64_t end,
+                         int64_t step)
 {
   int64_t along = axis;
-  uint32_t steps = step == 1 ? 0 : ft_live_list(l, &step, 1);
+  uint32_t steps = step == 1 ? 0 : ft_tracer_list(l, &step, 1);
 
   if (step != 1 && !steps)
     return 0;
-  ft_live_op(l, "Slice");
-  ft_live_in(l, x);
+  ft_tracer_op(l, "Slice");
+  ft_tracer_in(l, x);
   for (int i = 0; steps && i < 4; i++)
-    ft_live_in(l, i < 3 ? 0 : steps);
-  ft_live_ints(l, "starts", &start, 1);
-  ft_live_ints(l, "ends", &end, 1);
-  ft_live_ints(l, "axes", &along, 1);
-  return ft_live_end(l, 1);
+    ft_tracer_in(l, i < 3 ? 0 : steps);
+  ft_tracer_ints(l, "starts", &start, 1);
+  ft_tracer_ints(l, "ends", &end, 1);
+  ft_tracer_ints(l, "axes", &along, 1);
+  return ft_tracer_end(l, 1);
 }
 
-uint32_t ft_live_cast(struct ft_live *l, uint32_t x, unsigned element)
+uint32_t ft_tracer_cast(struct ft_tracer *l, uint32_t x, unsigned element)
 {
-  if (!element || ft_live_of(l, x)->element == element)
+  if (!element || ft_tracer_of(l, x)->element == element)
     return x;
-  ft_live_op(l, "Cast");
-  ft_live_in(l, x);
-  ft_live_int(l, "to", element);
-  return ft_live_end(l, 1);
+  ft_tracer_op(l, "Cast");
+  ft_tracer_in(l, x);
+  ft_tracer_int(l, "to", element);
+  return ft_tracer_end(l, 1);
 }
 
-bool ft_live_reshape_weight(struct ft_live *l, struct ft_weight *w, const int64_t *dims, int rank)
+bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const int64_t *dims,
+                              int rank)
 {
   int64_t count = 1, *kept;
   int open = -1; /* the one that is not said */
@@ -481,7 +483,7 @@ bool ft_live_reshape_weight(struct ft_live *l, struct ft_weight *w, const int64_
       count = ft_times(count, dims[i]);
   if (count < 1 || (open < 0 ? count != w->declared.elements : w->declared.elements % count != 0))
     return false;
-  kept = ft_live_take(l, (size_t)rank * sizeof *kept);
+  kept = ft_tracer_take(l, (size_t)rank * sizeof *kept);
   if (!kept)
     return false;
   memcpy(kept, dims, (size_t)rank * sizeof *kept);
@@ -492,10 +494,10 @@ bool ft_live_reshape_weight(struct ft_live *l, struct ft_weight *w, const int64_
   return true;
 }
 
-bool ft_live_add_bias(struct ft_live *l, uint32_t x, struct ft_weight *bias, int64_t channels)
+bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, int64_t channels)
 {
   static const char *const layers[] = { "Conv", "ConvTranspose", "Gemm", "MatMul", NULL };
-  const struct ft_tensor *t = ft_live_of(l, x);
+  const struct ft_tensor *t = ft_tracer_of(l, x);
   struct ft_operator *op;
   uint32_t *in, w;
   bool layer = false;
@@ -508,8 +510,8 @@ bool ft_live_add_bias(struct ft_live *l, uint32_t x, struct ft_weight *bias, int
     layer = layer || strcmp(op->type, layers[i]) == 0;
   if (!layer || op->input_count != 2)
     return false;
-  in = ft_live_take(l, 3 * sizeof *in);
-  w = in ? ft_live_weight(l, bias) : 0;
+  in = ft_tracer_take(l, 3 * sizeof *in);
+  w = in ? ft_tracer_weight(l, bias) : 0;
   if (!w)
     return false;
   memcpy(in, op->inputs, 2 * sizeof *in);
@@ -521,17 +523,17 @@ bool ft_live_add_bias(struct ft_live *l, uint32_t x, struct ft_weight *bias, int
 
 /* ---- blocks ---- */
 
-int ft_live_open(struct ft_live *l, struct ft_live_frame *frame)
+int ft_tracer_open(struct ft_tracer *l, struct ft_tracer_frame *frame)
 {
-  *frame = (struct ft_live_frame){ .outer = l->block,
-                                   .serial = l->serial,
-                                   .operator_room = l->operator_room,
-                                   .output_room = l->output_room };
-  frame->block = ft_live_take(l, sizeof *frame->block);
+  *frame = (struct ft_tracer_frame){ .outer = l->block,
+                                     .serial = l->serial,
+                                     .operator_room = l->operator_room,
+                                     .output_room = l->output_room };
+  frame->block = ft_tracer_take(l, sizeof *frame->block);
   if (!frame->block)
     return -1;
   if (l->outer == FT_GRAPH_DEPTH)
-    return ft_live_fail(l, "branches within each other more than %d deep", FT_GRAPH_DEPTH);
+    return ft_tracer_fail(l, "branches within each other more than %d deep", FT_GRAPH_DEPTH);
   l->outer++;
   l->block = frame->block;
   l->serial = ++l->serials;
@@ -539,7 +541,7 @@ int ft_live_open(struct ft_live *l, struct ft_live_frame *frame)
   return 0;
 }
 
-void ft_live_close(struct ft_live *l, const struct ft_live_frame *frame)
+void ft_tracer_close(struct ft_tracer *l, const struct ft_tracer_frame *frame)
 {
   l->outer--;
   l->block = frame->outer;
@@ -549,7 +551,7 @@ void ft_live_close(struct ft_live *l, const struct ft_live_frame *frame)
 }
 
 /* Tensors from outside BLOCK that it reads: those with a lower serial than the current block's. */
-static int capture(struct ft_live *l, struct ft_operator *op, const struct ft_block *block,
+static int capture(struct ft_tracer *l, struct ft_operator *op, const struct ft_block *block,
                    size_t *room)
 {
   for (uint32_t i = 0; i < block->operator_count + 1; i++) {
@@ -561,7 +563,7 @@ static int capture(struct ft_live *l, struct ft_operator *op, const struct ft_bl
                         : j < o->input_count ? o->inputs[j]
                                              : o->captures[j - o->input_count];
 
-      if (tensor && ft_live_of(l, tensor)->block <= l->serial &&
+      if (tensor && ft_tracer_of(l, tensor)->block <= l->serial &&
           add_index(l, &op->captures, room, &op->capture_count, tensor) < 0)
         return -1;
     }
@@ -569,29 +571,29 @@ static int capture(struct ft_live *l, struct ft_operator *op, const struct ft_bl
   return 0;
 }
 
-uint32_t ft_live_blocks(struct ft_live *l, const char *type, uint32_t condition,
-                        struct ft_block *const *blocks, const char *const *names, unsigned count,
-                        uint32_t outputs, int64_t turns)
+uint32_t ft_tracer_blocks(struct ft_tracer *l, const char *type, uint32_t condition,
+                          struct ft_block *const *blocks, const char *const *names, unsigned count,
+                          uint32_t outputs, int64_t turns)
 {
   struct ft_operator *op;
   size_t room = 0;
 
-  ft_live_op(l, type);
-  ft_live_in(l, condition);
+  ft_tracer_op(l, type);
+  ft_tracer_in(l, condition);
   for (unsigned i = 0; i < count; i++)
     add_attribute(l, names[i], FT_ATTRIBUTE_BLOCK)->block = blocks[i];
   op = append(l, outputs);
   if (!op)
     return 0;
-  op->turns = turns;
+  op->trip_count = turns;
   op->resolved = true;
   for (unsigned i = 0; i < count; i++)
     if (capture(l, op, blocks[i], &room) < 0)
       return 0;
-  op->data = ft_live_of(l, condition)->data;
+  op->data = ft_tracer_of(l, condition)->data;
   for (uint32_t i = 0; i < op->capture_count; i++)
-    op->data = op->data || ft_live_of(l, op->captures[i])->data;
+    op->data = op->data || ft_tracer_of(l, op->captures[i])->data;
   for (uint32_t i = 0; i < outputs; i++)
-    ft_live_of(l, op->outputs[i])->data = op->data;
+    ft_tracer_of(l, op->outputs[i])->data = op->data;
   return outputs ? op->outputs[0] : l->graph->tensor_count;
 }

@@ -29,7 +29,7 @@ static int64_t last(const struct ft_tensor *x)
 /* ---- element by element ---- */
 
 /* Between each pair of inputs stand a scale and a zero. */
-int ft_infer_runtime_broadcast(struct ft_infer *in)
+int ft_infer_ort_broadcast(struct ft_infer *in)
 {
   bool where = is(in->op, "QLinearWhere");
   const struct ft_tensor *a = ft_input(in, where ? 1 : 0), *b = ft_input(in, where ? 4 : 3);
@@ -52,7 +52,7 @@ int ft_infer_runtime_broadcast(struct ft_infer *in)
 }
 
 /* A scale, a zero, and then of each input itself, its scale and its zero. */
-int ft_infer_runtime_concat(struct ft_infer *in)
+int ft_infer_ort_concat(struct ft_infer *in)
 {
   const struct ft_tensor *first = ft_input(in, 2), *x;
   struct ft_tensor *y = ft_output(in, 0);
@@ -73,13 +73,13 @@ int ft_infer_runtime_concat(struct ft_infer *in)
   return 0;
 }
 
-int ft_infer_runtime_reduce(struct ft_infer *in)
+int ft_infer_ort_reduce(struct ft_infer *in)
 {
   return ft_attribute(in->op, "axes") ? ft_infer_reduce(in) : 0;
 }
 
 /* One half gates the other. */
-int ft_infer_runtime_halves(struct ft_infer *in)
+int ft_infer_ort_halves(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
@@ -94,7 +94,7 @@ int ft_infer_runtime_halves(struct ft_infer *in)
 
 /* Of layers two results are means and deviations, if any; the others the sum that was normalised.
  */
-int ft_infer_runtime_skip(struct ft_infer *in)
+int ft_infer_ort_skip(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
 
@@ -110,7 +110,7 @@ int ft_infer_runtime_skip(struct ft_infer *in)
 }
 
 /* Channels are put into blocks and back: then as many as there were, behind them if asked for. */
-int ft_infer_runtime_reorder(struct ft_infer *in)
+int ft_infer_ort_reorder(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
   bool out = is(in->op, "ReorderOutput"), after = ft_integer(in->op, "channels_last", 0) != 0;
@@ -140,7 +140,7 @@ static void matrix(const struct ft_tensor *x, bool swapped, int64_t *rows, int64
   *columns = x->dims[x->rank - (swapped && x->rank > 1 ? 2 : 1)];
 }
 
-int ft_infer_runtime_product(struct ft_infer *in)
+int ft_infer_ort_product(struct ft_infer *in)
 {
   bool across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
@@ -172,7 +172,7 @@ int ft_infer_runtime_product(struct ft_infer *in)
 }
 
 /* Weights in blocks of a few bits: K inputs to N outputs. */
-int ft_infer_runtime_packed(struct ft_infer *in)
+int ft_infer_ort_packed(struct ft_infer *in)
 {
   int64_t k = ft_integer(in->op, "K", -1), n = ft_integer(in->op, "N", -1), sizes[2];
   const struct ft_tensor *x = ft_input(in, 0);
@@ -195,7 +195,7 @@ int ft_infer_runtime_packed(struct ft_infer *in)
   return 0;
 }
 
-int ft_infer_runtime_gemm(struct ft_infer *in)
+int ft_infer_ort_gemm(struct ft_infer *in)
 {
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 3), *zero = ft_input(in, 8);
 
@@ -204,7 +204,7 @@ int ft_infer_runtime_gemm(struct ft_infer *in)
 }
 
 /* Rows of a table that is kept in a few bits. */
-int ft_infer_runtime_gather(struct ft_infer *in)
+int ft_infer_ort_gather(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *which = ft_input(in, 1), *scale = ft_input(in, 2);
   int64_t bits = ft_integer(in->op, "bits", 4);
@@ -229,7 +229,7 @@ int ft_infer_runtime_gather(struct ft_infer *in)
 }
 
 /* Words, their places and what sentence they are of: (batch, length) to (batch, length, size). */
-int ft_infer_runtime_embed(struct ft_infer *in)
+int ft_infer_ort_embed(struct ft_infer *in)
 {
   const struct ft_tensor *ids = ft_input(in, 0), *words = ft_input(in, 2), *scale = ft_input(in, 8);
   bool quantized = in->op->type[0] == 'Q';
@@ -255,7 +255,7 @@ int ft_infer_runtime_embed(struct ft_infer *in)
 
 /* Sizes of one attention, -1 where they are not known. */
 struct attention {
-  int64_t batch, length, seen; /* words, and of them and those before how many are looked at */
+  int64_t batch, length, seen; /* tokens, and of them and those before how many are looked at */
   int64_t heads, kept;         /* of queries, and of what is kept */
   int64_t keys, values;        /* sizes of all heads' queries and results */
   int64_t projected;           /* multiplications of the projection before it */
@@ -283,7 +283,7 @@ static void read_projected(const struct ft_graph *g, const struct ft_operator *o
   a->projected = ft_times(ft_times(a->batch, a->length), ft_times(w->dims[0], w->dims[1]));
 }
 
-/* Queries, keys and values, apart or in one, and what was kept of words before. */
+/* Queries, keys and values, apart or in one, and what was kept of tokens before. */
 static void read_given(const struct ft_graph *g, const struct ft_operator *op, struct attention *a)
 {
   bool grouped = is(op, "GroupQueryAttention");
@@ -325,7 +325,7 @@ static struct attention read_attention(const struct ft_graph *g, const struct ft
 
 /* (batch, length, size), and keys and values kept: (batch, heads, length, size of one), or both in
  * one. */
-int ft_infer_runtime_attention(struct ft_infer *in)
+int ft_infer_ort_attention(struct ft_infer *in)
 {
   const struct attention a = read_attention(in->graph, in->op);
   bool joined = is(in->op, "Attention") || is(in->op, "QAttention");
@@ -359,7 +359,7 @@ int ft_infer_runtime_attention(struct ft_infer *in)
 
 /* ---- what they multiply ---- */
 
-/* Each word goes through K of the experts: two or three matrices, some in a few bits. */
+/* Each token goes through K of the experts: two or three matrices, some in a few bits. */
 static int64_t experts(const struct ft_graph *g, const struct ft_operator *op)
 {
   bool packed = is(op, "QMoE");
@@ -379,7 +379,7 @@ static int64_t experts(const struct ft_graph *g, const struct ft_operator *op)
   return ft_times(ft_times(ft_tensor_elements(x) / last(x), ft_integer(op, "k", 1)), sum);
 }
 
-int64_t ft_runtime_macs(const struct ft_graph *graph, const struct ft_operator *op)
+int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)
 {
   struct attention a;
 

@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-#include "predictor/graph/shape/live.h"
+#include "predictor/graph/shape/tracer.h"
 
 enum { DEPTH = 16 }; /* of parts of parts that wait for each other; deeper ones are not written */
 
-static int reserve(struct ft_live *l, uint32_t tensor)
+static int reserve(struct ft_tracer *l, uint32_t tensor)
 {
   uint32_t *part;
 
   while (l->part_count <= tensor) {
-    part = ft_live_grow(l, l->part, &l->part_room, l->part_count, sizeof *part);
+    part = ft_tracer_grow(l, l->part, &l->part_room, l->part_count, sizeof *part);
     if (!part)
       return -1;
     l->part = part;
@@ -22,24 +22,24 @@ static int reserve(struct ft_live *l, uint32_t tensor)
   return 0;
 }
 
-void ft_live_part(struct ft_live *l, uint32_t x, uint32_t part)
+void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part)
 {
-  uint32_t now = ft_live_now(l, x);
+  uint32_t now = ft_tracer_now(l, x);
 
-  if (ft_live_of(l, now)->block != l->serial)
+  if (ft_tracer_of(l, now)->block != l->serial)
     return;
-  if (now < l->part_count && l->part[now] && ft_live_now(l, l->part[now]) == part)
+  if (now < l->part_count && l->part[now] && ft_tracer_now(l, l->part[now]) == part)
     return; /* the part that waits has been changed once more */
-  now = ft_live_now(l, ft_live_whole(l, now));
+  now = ft_tracer_now(l, ft_tracer_whole(l, now));
   if (reserve(l, now) < 0)
     return;
   l->part[now] = part;
 }
 
-uint32_t ft_live_whole(struct ft_live *l, uint32_t tensor)
+uint32_t ft_tracer_whole(struct ft_tracer *l, uint32_t tensor)
 {
   uint32_t part = tensor < l->part_count ? l->part[tensor] : 0, whole;
-  struct ft_live aside; /* an operator may be half put together */
+  struct ft_tracer aside; /* an operator may be half put together */
 
   if (!part || l->part_depth == DEPTH)
     return tensor;
@@ -48,10 +48,10 @@ uint32_t ft_live_whole(struct ft_live *l, uint32_t tensor)
   l->part[tensor] = 0;
   l->ins = NULL;
   l->in_room = 0;
-  ft_live_op(l, "ScatterND");
-  ft_live_in(l, tensor);
-  ft_live_in(l, part);
-  whole = ft_live_end(l, 1);
+  ft_tracer_op(l, "ScatterND");
+  ft_tracer_in(l, tensor);
+  ft_tracer_in(l, part);
+  whole = ft_tracer_end(l, 1);
   l->part_depth--;
   l->ins = aside.ins;
   l->in_room = aside.in_room;
@@ -64,8 +64,8 @@ uint32_t ft_live_whole(struct ft_live *l, uint32_t tensor)
     l->failed = true;
     return tensor;
   }
-  if (ft_live_of(l, tensor)->block == l->serial)
-    ft_live_instead(l, tensor, whole);
+  if (ft_tracer_of(l, tensor)->block == l->serial)
+    ft_tracer_instead(l, tensor, whole);
   else
     l->part[tensor] = part; /* a branch writes for itself alone */
   return whole;

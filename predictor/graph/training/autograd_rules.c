@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/training/backward.h"
+#include "predictor/graph/training/autograd_rules.h"
 
 struct rule {
   const char *type;
-  struct ft_backward backward;
+  struct ft_autograd_rule backward;
 };
 
 static const struct rule rules[] = {
@@ -103,18 +103,18 @@ static int compare(const void *key, const void *rule)
   return strcmp(key, ((const struct rule *)rule)->type);
 }
 
-struct ft_backward ft_backward_of(const struct ft_operator *op)
+struct ft_autograd_rule ft_autograd_rule_of(const struct ft_operator *op)
 {
   const struct rule *rule =
       bsearch(op->type, rules, sizeof rules / sizeof *rules, sizeof *rules, compare);
 
   if (rule)
     return rule->backward;
-  return (struct ft_backward){ .saves =
-                                   op->kind ? FT_SAVES_FIRST : FT_SAVES_FIRST | FT_SAVES_RESULT };
+  return (struct ft_autograd_rule){ .saves = op->kind ? FT_SAVES_FIRST
+                                                      : FT_SAVES_FIRST | FT_SAVES_RESULT };
 }
 
-int64_t ft_backward_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch)
+int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch)
 {
   int64_t axis = ft_integer(op, "axis", -1), groups = batch;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/training/spelt.h"
+#include "predictor/graph/training/decomposed.h"
 
 /*
  * transformers 5.23, src/transformers: activations.py and each family's own normalisation. A power
@@ -14,7 +14,7 @@
 static const struct {
   const char *name;
   bool widens;
-  struct ft_spelt kept[FT_SPELT_WIDTHS];
+  struct ft_decomposed kept[FT_DECOMPOSED_WIDTHS];
 } table[] = {
   /* w * (x.float() * rsqrt(mean(x.float()^2))).to(x) */
   { "llama", true, { { true, 0, 1 }, { false, 1, 1 }, { false, 1, 1 } } },
@@ -57,31 +57,32 @@ static size_t find(const struct ft_operator *op)
   return i;
 }
 
-bool ft_spelt_of(const struct ft_operator *op, enum ft_spelt_width width, struct ft_spelt *spelt)
+bool ft_decomposed_of(const struct ft_operator *op, enum ft_decomposed_width width,
+                      struct ft_decomposed *decomposed)
 {
   size_t i = find(op);
 
   if (i == COUNT)
     return false;
-  *spelt = table[i].kept[width];
+  *decomposed = table[i].kept[width];
   return true;
 }
 
-bool ft_spelt_floats(const struct ft_operator *op)
+bool ft_decomposed_floats(const struct ft_operator *op)
 {
   const char *name = ft_hint_text(op, "spelt");
 
   return name && strcmp(name, "float") == 0;
 }
 
-bool ft_spelt_narrows(const struct ft_operator *op)
+bool ft_decomposed_narrows(const struct ft_operator *op)
 {
   size_t i = find(op);
 
   return i < COUNT && strcmp(table[i].name, "nemotron") == 0;
 }
 
-bool ft_spelt_widens(const struct ft_operator *op)
+bool ft_decomposed_widens(const struct ft_operator *op)
 {
   size_t i = find(op);
 

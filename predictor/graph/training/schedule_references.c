@@ -29,12 +29,12 @@ static bool same_module(const char *a, const char *b)
  * that one's name, and its own module is its user's (onnx_merged.h). */
 static const char *reader(const struct ft_plan *p, const struct ft_operator *op)
 {
-  if (op->output_count == 1 && ft_backward_of(op).in_place && p->users[op->outputs[0]])
+  if (op->output_count == 1 && ft_autograd_rule_of(op).in_place && p->users[op->outputs[0]])
     return p->users[op->outputs[0]]->name;
   return op->name;
 }
 
-void ft_plan_name(struct ft_plan *p)
+void ft_plan_mark_references(struct ft_plan *p)
 {
   const char **readers =
       ft_arena_take(&p->graph->results, p->graph->tensor_count * sizeof *readers);
@@ -45,11 +45,11 @@ void ft_plan_name(struct ft_plan *p)
   }
   for (uint32_t i = 0; i < p->block->operator_count; i++)
     for (uint32_t j = 0; j < p->block->operators[i].input_count; j++) {
-      uint32_t t = p->places[p->block->operators[i].inputs[j]].owner;
+      uint32_t t = p->storages[p->block->operators[i].inputs[j]].owner;
       uint32_t from = ft_plan_tensor(p, t)->producer;
       const char *by = reader(p, &p->block->operators[i]);
 
-      if (!t || p->places[t].fixed || ft_plan_tensor(p, t)->block != 1 || !from ||
+      if (!t || p->storages[t].fixed || ft_plan_tensor(p, t)->block != 1 || !from ||
           from > p->block->operator_count || !module_of(by) ||
           !module_of(p->block->operators[from - 1].name) ||
           same_module(by, p->block->operators[from - 1].name))
@@ -57,6 +57,6 @@ void ft_plan_name(struct ft_plan *p)
       if (!readers[t])
         readers[t] = by;
       else if (!same_module(by, readers[t]))
-        p->places[t].named = true;
+        p->storages[t].referenced = true;
     }
 }

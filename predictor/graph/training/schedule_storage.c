@@ -2,9 +2,9 @@
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
-#include "predictor/graph/shape/kinds.h"
+#include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/schedule_plan.h"
-#include "predictor/graph/training/spelt.h"
+#include "predictor/graph/training/decomposed.h"
 
 /* One element along an axis, as unbind and indexing with a number take it. */
 bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op)
@@ -27,8 +27,8 @@ struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t)
 {
   struct ft_strides strides = { { 0 } };
 
-  if (p->places[t].strides)
-    return *p->places[t].strides;
+  if (p->storages[t].strides)
+    return *p->storages[t].strides;
   if (ft_plan_tensor(p, t)->rank > 0)
     ft_strides_dense(ft_plan_tensor(p, t), &strides);
   return strides;
@@ -50,7 +50,7 @@ static void lies(struct ft_plan *p, uint32_t t, const struct ft_strides *strides
     p->failed = true;
   else
     memcpy(own, strides, size);
-  p->places[t].strides = own;
+  p->storages[t].strides = own;
 }
 
 /* A cast to what it is already gives the same tensor, and dropout where nothing learns. */
@@ -116,11 +116,11 @@ bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
     return true;
   if (p->options->out_of_place)
     return false;
-  return ft_backward_of(op).in_place && from && p->uses[op->inputs[0]] == 1 &&
+  return ft_autograd_rule_of(op).in_place && from && p->uses[op->inputs[0]] == 1 &&
          (ft_plan_is(op, "Relu") || ft_plan_is(from, "BatchNormalization") ||
           ft_plan_is(from, "Conv")) &&
-         !p->places[op->inputs[0]].strides && !(ft_backward_of(from).saves & FT_SAVES_RESULT) &&
-         fits_first(p, op);
+         !p->storages[op->inputs[0]].strides &&
+         !(ft_autograd_rule_of(from).saves & FT_SAVES_RESULT) && fits_first(p, op);
 }
 
 static void reads(struct ft_plan *p, uint32_t t, uint32_t when)
@@ -146,7 +146,8 @@ static void count_uses(struct ft_plan *p)
 }
 
 /* Where OP's results lie. */
-static void place(struct ft_plan *p, const struct ft_operator *op, const struct ft_fusion *fusion)
+static void place_results(struct ft_plan *p, const struct ft_operator *op,
+                          const struct ft_fusion *fusion)
 {
   struct ft_strides strides = { { 0 } }, from;
   const struct ft_tensor *y = ft_plan_tensor(p, op->output_count ? op->outputs[0] : 0);
@@ -155,14 +156,14 @@ static void place(struct ft_plan *p, const struct ft_operator *op, const struct 
   if (!op->output_count || !op->input_count || y->rank < 0)
     return;
   if (y->rank == 4 && ft_plan_is(op, "Attention") && p->options->precision >= FT_PRECISION_AMP &&
-      !ft_plan_spells_attention(p, op)) { /* as its queries lie (flash_api.cpp, empty_like) */
+      !ft_plan_decomposes_attention(p, op)) { /* as its queries lie (flash_api.cpp, empty_like) */
     from = ft_plan_strides(p, op->inputs[0]);
     ft_strides_like(y, &from, &strides);
     lies(p, op->outputs[0], &strides);
     return;
   }
   if (y->rank == 4 && (fusion->kind == FT_FUSED_ATTENTION ||
-                       (ft_plan_is(op, "Attention") && !ft_plan_spells_attention(p, op)))) {
+                       (ft_plan_is(op, "Attention") && !ft_plan_decomposes_attention(p, op)))) {
     /* heads side by side */
     int64_t heads = y->dims[1], rows = y->dims[2], size = y->dims[3];
 
@@ -176,14 +177,14 @@ static void place(struct ft_plan *p, const struct ft_operator *op, const struct 
   view = is_view(p, op, &strides);
   if (view || ft_plan_in_place(p, op) || ft_plan_pads_pool(p, op)) {
     for (uint32_t j = 0; j < op->output_count; j++) {
-      p->places[op->outputs[j]].owner = p->places[op->inputs[0]].owner;
+      p->storages[op->outputs[j]].owner = p->storages[op->inputs[0]].owner;
       if (view)
         lies(p, op->outputs[j], &strides);
     }
-  } else if (p->places[op->inputs[0]].strides &&
+  } else if (p->storages[op->inputs[0]].strides &&
              ft_plan_tensor(p, op->inputs[0])->rank == y->rank &&
              ft_tensor_elements(ft_plan_tensor(p, op->inputs[0])) == ft_tensor_elements(y) &&
-             ft_backward_of(op).gradient != FT_GRADIENT_STOPS && op->kind &&
+             ft_autograd_rule_of(op).gradient != FT_GRADIENT_STOPS && op->kind &&
              op->kind->work == FT_WORK_NONE && !ft_plan_is(op, "Softmax") &&
              !ft_plan_is(op, "Concat") && !op->kind->view) {
     from = ft_plan_strides(p, op->inputs[0]);
@@ -213,12 +214,12 @@ uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   uint32_t t = p->fusions[i].input ? p->fusions[i].input : ft_plan_input(op, 0);
-  struct ft_spelt spelt;
+  struct ft_decomposed decomposed;
 
-  if (ft_spelt_of(op, FT_SPELT_CAST, &spelt))
+  if (ft_decomposed_of(op, FT_DECOMPOSED_CAST, &decomposed))
     return 0; /* what it makes of its input is told there */
   return p->options->precision == FT_PRECISION_AMP && runs_wide(op, &p->fusions[i]) &&
-                 p->places[t].width == 2 && ft_plan_real(p, t)
+                 p->storages[t].width == 2 && ft_plan_real(p, t)
              ? t
              : 0;
 }
@@ -233,11 +234,11 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
   uint8_t width = 2;
   bool promotes = op->kind && op->kind->work == FT_WORK_NONE; /* what is learnt has 32 */
 
-  if (ft_spelt_floats(op))
+  if (ft_decomposed_floats(op))
     return 4;
-  if (ft_spelt_narrows(op) && p->options->precision == FT_PRECISION_AMP)
+  if (ft_decomposed_narrows(op) && p->options->precision == FT_PRECISION_AMP)
     return 2;
-  if (ft_spelt_widens(op) && p->options->precision == FT_PRECISION_AMP)
+  if (ft_decomposed_widens(op) && p->options->precision == FT_PRECISION_AMP)
     return 4;
   if (p->options->precision < FT_PRECISION_AMP)
     return 4;
@@ -250,11 +251,12 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
   if (fusion->kind == FT_FUSED_ATTENTION || ft_plan_is(op, "Attention"))
     return 2;
   if (fusion->kind == FT_FUSED_ACTIVATION)
-    return p->places[fusion->input].width;
+    return p->storages[fusion->input].width;
   for (uint32_t i = 0; i < op->input_count; i++)
-    if ((ft_plan_tensor(p, op->inputs[i])->data || (promotes && p->places[op->inputs[i]].wanted)) &&
-        p->places[op->inputs[i]].width > width)
-      width = p->places[op->inputs[i]].width;
+    if ((ft_plan_tensor(p, op->inputs[i])->data ||
+         (promotes && p->storages[op->inputs[i]].wanted)) &&
+        p->storages[op->inputs[i]].width > width)
+      width = p->storages[op->inputs[i]].width;
   return width;
 }
 
@@ -263,24 +265,24 @@ void ft_plan_settle(struct ft_plan *p)
 {
   count_uses(p);
   for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
-    p->places[t].owner = t;
-    p->places[t].wanted = p->cost->learnt[t];
-    p->places[t].width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
-    p->places[t].fixed = ft_plan_tensor(p, t)->constant || p->cost->learnt[t];
+    p->storages[t].owner = t;
+    p->storages[t].wanted = p->cost->learnt[t];
+    p->storages[t].width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
+    p->storages[t].fixed = ft_plan_tensor(p, t)->constant || p->cost->learnt[t];
   }
   for (uint32_t i = 0; i < p->block->input_count; i++)
-    p->places[p->block->inputs[i]].fixed = true;
+    p->storages[p->block->inputs[i]].fixed = true;
   for (uint32_t i = 0; i < p->block->operator_count; i++) {
     const struct ft_operator *op = &p->block->operators[i];
     bool wanted = false;
 
     for (uint32_t j = 0; j < op->input_count; j++)
-      wanted = wanted || (op->inputs[j] && p->places[op->inputs[j]].wanted);
-    if (ft_backward_of(op).gradient == FT_GRADIENT_STOPS)
+      wanted = wanted || (op->inputs[j] && p->storages[op->inputs[j]].wanted);
+    if (ft_autograd_rule_of(op).gradient == FT_GRADIENT_STOPS)
       wanted = false;
     for (uint32_t j = 0; j < op->output_count; j++)
       if (op->outputs[j] && ft_plan_real(p, op->outputs[j]))
-        p->places[op->outputs[j]].wanted = p->places[op->outputs[j]].wanted || wanted;
+        p->storages[op->outputs[j]].wanted = p->storages[op->outputs[j]].wanted || wanted;
   }
   for (uint32_t i = 0; i < p->block->operator_count; i++) {
     const struct ft_operator *op = &p->block->operators[i];
@@ -289,8 +291,8 @@ void ft_plan_settle(struct ft_plan *p)
     if (!ft_plan_runs(p, op))
       continue;
     for (uint32_t j = 0; j < op->output_count; j++)
-      p->places[op->outputs[j]].width = width_of(p, op, fusion);
-    place(p, op, fusion);
+      p->storages[op->outputs[j]].width = width_of(p, op, fusion);
+    place_results(p, op, fusion);
     for (uint32_t j = 0; j < op->input_count; j++)
       reads(p, op->inputs[j], i + 1);
     for (uint32_t j = 0; j < op->capture_count; j++)
@@ -301,6 +303,6 @@ void ft_plan_settle(struct ft_plan *p)
   }
   for (uint32_t i = 0; i < p->block->output_count; i++)
     reads(p, p->block->outputs[i], UINT32_MAX);
-  for (uint32_t i = 0; i < p->graph->held_count; i++)
-    reads(p, p->graph->held[i], UINT32_MAX);
+  for (uint32_t i = 0; i < p->graph->kv_cache_count; i++)
+    reads(p, p->graph->kv_cache[i], UINT32_MAX);
 }

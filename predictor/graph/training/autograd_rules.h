@@ -3,8 +3,8 @@
  * What PyTorch keeps of an operator for its backward pass, and how the gradient goes back
  * (tools/autograd/derivatives.yaml, aten/src/ATen/native of 2.x).
  */
-#ifndef FT_GRAPH_BACKWARD_H
-#define FT_GRAPH_BACKWARD_H
+#ifndef FT_GRAPH_AUTOGRAD_RULES_H
+#define FT_GRAPH_AUTOGRAD_RULES_H
 
 #include "predictor/graph/ir/graph.h"
 
@@ -28,20 +28,20 @@ enum ft_gradient {
   FT_GRADIENT_STOPS   /* there is none: comparisons, rounding, positions */
 };
 
-struct ft_backward {
+struct ft_autograd_rule {
   uint16_t saves;
   uint8_t gradient; /* enum ft_gradient */
   bool in_place;    /* mostly computed in its input's place, whose backward then needs the result */
 };
 
 /* An operator without a rule keeps what goes in and, where it is unknown, what comes out. */
-struct ft_backward ft_backward_of(const struct ft_operator *op);
+struct ft_autograd_rule ft_autograd_rule_of(const struct ft_operator *op);
 
 /*
  * How many means and deviations normalisation OP keeps (FT_SAVES_STATISTICS), whose result is Y:
  * one a channel, group, or place that is normalised. Y stands for BATCH times as many samples.
  * Returns 0 where that is not known.
  */
-int64_t ft_backward_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch);
+int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch);
 
 #endif

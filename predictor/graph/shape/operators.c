@@ -241,9 +241,9 @@ static int compare(const void *key, const void *kind)
   return strcmp(key, ((const struct ft_operator_kind *)kind)->type);
 }
 
-const struct ft_operator_kind *ft_kind_find(const char *domain, const char *type)
+const struct ft_operator_kind *ft_operator_find(const char *domain, const char *type)
 {
-  const struct ft_operator_kind *own = domain[0] ? ft_kind_runtime(domain, type) : NULL;
+  const struct ft_operator_kind *own = domain[0] ? ft_operator_find_ort(domain, type) : NULL;
 
   /* ONNX Runtime's other operators of these names do the same; previews keep theirs */
   if (own ||

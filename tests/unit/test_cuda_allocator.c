@@ -2,17 +2,17 @@
 #include "tests/unit/unit.h"
 
 #include "predictor/graph/shape/strides.h"
-#include "predictor/graph/training/caching.h"
+#include "predictor/graph/training/cuda_allocator.h"
 
 #define KIB INT64_C(1024)
 #define MIB (KIB * 1024)
 
 static struct ft_arena arena;
 
-static void open_caching(struct ft_caching *caching, int64_t capacity)
+static void open_allocator(struct ft_cuda_allocator *allocator, int64_t capacity)
 {
   arena = (struct ft_arena){ .limit = 64 << 20 };
-  ft_caching_init(caching, &arena, capacity);
+  ft_cuda_allocator_init(allocator, &arena, capacity);
 }
 
 static void segments_are_rounded_as_pytorch_does(void **state)
@@ -29,10 +29,10 @@ static void segments_are_rounded_as_pytorch_does(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct ft_caching c;
+    struct ft_cuda_allocator c;
 
-    open_caching(&c, 0);
-    assert_true(ft_caching_take(&c, cases[i].bytes) > 0);
+    open_allocator(&c, 0);
+    assert_true(ft_cuda_allocator_allocate(&c, cases[i].bytes) > 0);
     assert_int_equal(c.reserved, cases[i].reserved);
     assert_int_equal(c.allocated, cases[i].allocated);
     ft_arena_free(&arena);
@@ -41,22 +41,22 @@ static void segments_are_rounded_as_pytorch_does(void **state)
 
 static void freed_memory_is_split_merged_and_used_again(void **state)
 {
-  struct ft_caching c;
+  struct ft_cuda_allocator c;
   int64_t large, parts[3];
 
   (void)state;
-  open_caching(&c, 0);
-  large = ft_caching_take(&c, 30 * MIB);
-  ft_caching_give(&c, large);
+  open_allocator(&c, 0);
+  large = ft_cuda_allocator_allocate(&c, 30 * MIB);
+  ft_cuda_allocator_free(&c, large);
   for (int i = 0; i < 3; i++)
-    parts[i] = ft_caching_take(&c, 10 * MIB);
+    parts[i] = ft_cuda_allocator_allocate(&c, 10 * MIB);
   assert_int_equal(c.reserved, 30 * MIB);
-  ft_caching_give(&c, parts[0]);
-  ft_caching_give(&c, parts[2]);
-  assert_true(ft_caching_take(&c, 11 * MIB) > 0); /* neither half is large enough */
+  ft_cuda_allocator_free(&c, parts[0]);
+  ft_cuda_allocator_free(&c, parts[2]);
+  assert_true(ft_cuda_allocator_allocate(&c, 11 * MIB) > 0); /* neither half is large enough */
   assert_int_equal(c.reserved, 42 * MIB);
-  ft_caching_give(&c, parts[1]);
-  assert_true(ft_caching_take(&c, 30 * MIB) > 0); /* the three are one again */
+  ft_cuda_allocator_free(&c, parts[1]);
+  assert_true(ft_cuda_allocator_allocate(&c, 30 * MIB) > 0); /* the three are one again */
   assert_int_equal(c.reserved, 42 * MIB);
   assert_int_equal(c.peak, 42 * MIB);
   ft_arena_free(&arena);
@@ -64,35 +64,35 @@ static void freed_memory_is_split_merged_and_used_again(void **state)
 
 static void what_is_left_of_a_large_block_stays_with_it_up_to_a_mebibyte(void **state)
 {
-  struct ft_caching c;
+  struct ft_cuda_allocator c;
   int64_t block;
 
   (void)state;
-  open_caching(&c, 0);
-  block = ft_caching_take(&c, 12 * MIB);
-  ft_caching_give(&c, block);
-  block = ft_caching_take(&c, 11 * MIB);
+  open_allocator(&c, 0);
+  block = ft_cuda_allocator_allocate(&c, 12 * MIB);
+  ft_cuda_allocator_free(&c, block);
+  block = ft_cuda_allocator_allocate(&c, 11 * MIB);
   assert_int_equal(c.allocated, 12 * MIB);
-  ft_caching_give(&c, block);
-  (void)ft_caching_take(&c, 11 * MIB - 512);
+  ft_cuda_allocator_free(&c, block);
+  (void)ft_cuda_allocator_allocate(&c, 11 * MIB - 512);
   assert_int_equal(c.allocated, 11 * MIB - 512);
   ft_arena_free(&arena);
 }
 
 static void a_full_device_gives_cached_segments_back_before_it_refuses(void **state)
 {
-  struct ft_caching c;
+  struct ft_cuda_allocator c;
   int64_t first;
 
   (void)state;
-  open_caching(&c, 40 * MIB);
-  first = ft_caching_take(&c, 20 * MIB);
-  ft_caching_give(&c, first);
-  assert_true(ft_caching_take(&c, 30 * MIB) > 0);
+  open_allocator(&c, 40 * MIB);
+  first = ft_cuda_allocator_allocate(&c, 20 * MIB);
+  ft_cuda_allocator_free(&c, first);
+  assert_true(ft_cuda_allocator_allocate(&c, 30 * MIB) > 0);
   assert_int_equal(c.reserved, 30 * MIB);
-  assert_int_equal(ft_caching_take(&c, 12 * MIB), -1);
-  assert_int_equal(ft_caching_take(&c, 0), 0);
-  ft_caching_give(&c, 0);
+  assert_int_equal(ft_cuda_allocator_allocate(&c, 12 * MIB), -1);
+  assert_int_equal(ft_cuda_allocator_allocate(&c, 0), 0);
+  ft_cuda_allocator_free(&c, 0);
   ft_arena_free(&arena);
 }
 
@@ -102,13 +102,13 @@ static void an_arena_that_is_full_is_not_a_device_that_is(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(capacities); i++) {
-    struct ft_caching c;
+    struct ft_cuda_allocator c;
     int64_t taken = 1;
 
-    open_caching(&c, capacities[i]);
+    open_allocator(&c, capacities[i]);
     arena.limit = 4096;
     for (int j = 0; j < 4096 && taken > 0; j++)
-      taken = ft_caching_take(&c, 20 * MIB);
+      taken = ft_cuda_allocator_allocate(&c, 20 * MIB);
     assert_int_equal(taken, -2);
     ft_arena_free(&arena);
   }
@@ -116,27 +116,27 @@ static void an_arena_that_is_full_is_not_a_device_that_is(void **state)
 
 static void an_emptied_cache_keeps_what_is_in_use(void **state)
 {
-  struct ft_caching c;
+  struct ft_cuda_allocator c;
   int64_t whole, half;
 
   (void)state;
-  open_caching(&c, 0);
-  whole = ft_caching_take(&c, 20 * MIB);
-  half = ft_caching_take(&c, 24 * MIB);
-  ft_caching_give(&c, half);
-  half = ft_caching_take(&c, 12 * MIB);
-  ft_caching_give(&c, whole);
-  ft_caching_empty(&c);
+  open_allocator(&c, 0);
+  whole = ft_cuda_allocator_allocate(&c, 20 * MIB);
+  half = ft_cuda_allocator_allocate(&c, 24 * MIB);
+  ft_cuda_allocator_free(&c, half);
+  half = ft_cuda_allocator_allocate(&c, 12 * MIB);
+  ft_cuda_allocator_free(&c, whole);
+  ft_cuda_allocator_empty(&c);
   assert_int_equal(c.reserved, 24 * MIB);
-  ft_caching_give(&c, half);
-  ft_caching_empty(&c);
+  ft_cuda_allocator_free(&c, half);
+  ft_cuda_allocator_empty(&c);
   assert_int_equal(c.reserved, 0);
   assert_int_equal(c.allocated, 0);
   ft_arena_free(&arena);
 }
 
 /* Ten thousand takes and gives: nothing is lost, nothing counted twice. */
-static void requests_add_up(struct ft_caching *c)
+static void requests_add_up(struct ft_cuda_allocator *c)
 {
   int64_t blocks[500] = { 0 };
   struct ft_random random;
@@ -145,29 +145,29 @@ static void requests_add_up(struct ft_caching *c)
   for (int i = 0; i < 10000; i++) {
     size_t k = ft_random_below(&random, COUNT_OF(blocks));
 
-    ft_caching_give(c, blocks[k]);
-    blocks[k] = ft_caching_take(c, (int64_t)ft_random_below(&random, 8 * (uint64_t)MIB));
+    ft_cuda_allocator_free(c, blocks[k]);
+    blocks[k] = ft_cuda_allocator_allocate(c, (int64_t)ft_random_below(&random, 8 * (uint64_t)MIB));
     assert_true(blocks[k] >= 0 && c->allocated <= c->reserved && c->reserved <= c->peak);
   }
   for (size_t k = 0; k < COUNT_OF(blocks); k++)
-    ft_caching_give(c, blocks[k]);
+    ft_cuda_allocator_free(c, blocks[k]);
   assert_int_equal(c->allocated, 0);
 }
 
 static void many_requests_add_up(void **state)
 {
-  struct ft_caching c;
+  struct ft_cuda_allocator c;
 
   (void)state;
-  open_caching(&c, 0);
+  open_allocator(&c, 0);
   requests_add_up(&c);
-  ft_caching_empty(&c);
+  ft_cuda_allocator_empty(&c);
   assert_int_equal(c.reserved, 0);
   ft_arena_free(&arena);
-  open_caching(&c, 0);
-  ft_caching_init_glibc(&c, &arena);
+  open_allocator(&c, 0);
+  ft_cuda_allocator_init_glibc(&c, &arena);
   requests_add_up(&c);
-  assert_int_equal(ft_caching_heap(&c), 0);
+  assert_int_equal(ft_cuda_allocator_heap(&c), 0);
   assert_true(c.reserved < 2 * c.mapped_from); /* the end of the heap, below what is trimmed */
   ft_arena_free(&arena);
 }
@@ -175,29 +175,30 @@ static void many_requests_add_up(void **state)
 /* mallopt(3): M_MMAP_THRESHOLD grows with what is given back, to 32 MiB. */
 static void glibc_gives_large_blocks_back_and_reuses_the_others(void **state)
 {
-  struct ft_caching c;
+  struct ft_cuda_allocator c;
   int64_t large, small[2];
 
   (void)state;
-  open_caching(&c, 0);
-  ft_caching_init_glibc(&c, &arena);
+  open_allocator(&c, 0);
+  ft_cuda_allocator_init_glibc(&c, &arena);
   for (int i = 0; i < 2; i++) {
-    large = ft_caching_take(&c, 33 * MIB);
-    assert_int_equal(ft_caching_heap(&c), 0);
-    ft_caching_give(&c, large);
+    large = ft_cuda_allocator_allocate(&c, 33 * MIB);
+    assert_int_equal(ft_cuda_allocator_heap(&c), 0);
+    ft_cuda_allocator_free(&c, large);
     assert_int_equal(c.reserved, 0);
   }
-  ft_caching_give(&c, ft_caching_take(&c, 20 * MIB)); /* mapped, but the next is not */
+  ft_cuda_allocator_free(
+      &c, ft_cuda_allocator_allocate(&c, 20 * MIB)); /* mapped, but the next is not */
   assert_int_equal(c.reserved, 0);
-  small[0] = ft_caching_take(&c, 19 * MIB);
-  small[1] = ft_caching_take(&c, MIB);
-  assert_true(ft_caching_heap(&c) > 20 * MIB);
-  ft_caching_give(&c, small[0]);
+  small[0] = ft_cuda_allocator_allocate(&c, 19 * MIB);
+  small[1] = ft_cuda_allocator_allocate(&c, MIB);
+  assert_true(ft_cuda_allocator_heap(&c) > 20 * MIB);
+  ft_cuda_allocator_free(&c, small[0]);
   assert_true(c.reserved > 20 * MIB); /* behind it something is in use */
-  small[0] = ft_caching_take(&c, 10 * MIB);
+  small[0] = ft_cuda_allocator_allocate(&c, 10 * MIB);
   assert_true(c.reserved < 21 * MIB);
-  ft_caching_give(&c, small[0]);
-  ft_caching_give(&c, small[1]);
+  ft_cuda_allocator_free(&c, small[0]);
+  ft_cuda_allocator_free(&c, small[1]);
   assert_true(c.reserved > 20 * MIB); /* less than twice 20 MiB at the end stays */
   assert_int_equal(c.allocated, 0);
   ft_arena_free(&arena);

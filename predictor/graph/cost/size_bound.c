@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/graph/cost/bound.h"
+#include "predictor/graph/cost/size_bound.h"
 #include "predictor/graph/shape/infer.h"
 
 static int64_t at_most(const struct ft_graph *graph, uint32_t tensor, const int64_t *most)
@@ -14,8 +14,8 @@ static int64_t at_most(const struct ft_graph *graph, uint32_t tensor, const int6
   return elements >= 0 ? elements : most[tensor] > 0 ? most[tensor] : -1;
 }
 
-int64_t ft_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
-                        const int64_t *most)
+int64_t ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
+                             const int64_t *most)
 {
   int64_t largest = 0;
 
@@ -88,12 +88,12 @@ static bool is_whole_network(const struct ft_operator *op)
   return !op->kind && ft_string_listed(types, op->type);
 }
 
-int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
-                        const int64_t *most)
+int64_t ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
+                             const int64_t *most)
 {
   const struct ft_tensor *x =
       op->input_count && op->inputs[0] ? &graph->tensors[op->inputs[0]] : NULL;
-  int64_t largest = ft_bound_inputs(graph, op, most);
+  int64_t largest = ft_size_bound_inputs(graph, op, most);
 
   if (enlarges(op) || is_whole_network(op))
     return -1;
@@ -110,8 +110,8 @@ int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *
   return largest;
 }
 
-int64_t ft_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
-                          const int64_t *most)
+int64_t ft_size_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
+                               const int64_t *most)
 {
   int64_t products = 1;
 
@@ -132,7 +132,8 @@ int64_t ft_bound_products(const struct ft_graph *graph, const struct ft_operator
   return products;
 }
 
-void ft_bound_results(const struct ft_graph *graph, const struct ft_operator *op, int64_t *most)
+void ft_size_bound_results(const struct ft_graph *graph, const struct ft_operator *op,
+                           int64_t *most)
 {
   int64_t largest = -1;
   bool asked = false;
@@ -143,7 +144,7 @@ void ft_bound_results(const struct ft_graph *graph, const struct ft_operator *op
     if (!tensor || ft_tensor_elements(&graph->tensors[tensor]) >= 0)
       continue;
     if (!asked)
-      largest = ft_bound_result(graph, op, most);
+      largest = ft_size_bound_result(graph, op, most);
     asked = true;
     most[tensor] = largest > 0 ? largest : largest == 0 ? 1 : 0;
   }

@@ -8,8 +8,8 @@
  * input that is not known itself counts by its own bound, so that one unknown operator does not
  * leave open all that comes after it.
  */
-#ifndef FT_GRAPH_BOUND_H
-#define FT_GRAPH_BOUND_H
+#ifndef FT_GRAPH_SIZE_BOUND_H
+#define FT_GRAPH_SIZE_BOUND_H
 
 #include "predictor/graph/ir/graph.h"
 
@@ -17,21 +17,22 @@
  * MOST has a place for each tensor of GRAPH, 0 at first: elements at most of those whose size is
  * not known. The largest input of OP, in elements; -1: no bound.
  */
-int64_t ft_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
-                        const int64_t *most);
+int64_t ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
+                             const int64_t *most);
 
 /* The largest that a result of OP can be, in elements; -1: no bound. */
-int64_t ft_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
-                        const int64_t *most);
+int64_t ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
+                             const int64_t *most);
 
 /*
  * How many multiplications one element of its result can take: one side of a matrix among the
  * further inputs, one of their filters, all of one that is not known; -1: no bound.
  */
-int64_t ft_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
-                          const int64_t *most);
+int64_t ft_size_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
+                               const int64_t *most);
 
 /* Note what the results of OP can be. Operators come in their order. */
-void ft_bound_results(const struct ft_graph *graph, const struct ft_operator *op, int64_t *most);
+void ft_size_bound_results(const struct ft_graph *graph, const struct ft_operator *op,
+                           int64_t *most);
 
 #endif

@@ -4,18 +4,18 @@
 #include <string.h>
 
 #include "predictor/core/hash.h"
-#include "predictor/graph/ir/names.h"
+#include "predictor/graph/ir/symbol_table.h"
 
 enum { STEPS = 1 << 27 };
 
-struct ft_names_slot {
+struct ft_symbol_table_slot {
   const char *name;
   uint64_t hash;
   void *what;
 };
 
 /* The slot of NAME, or the free one where it would be; NULL when there were too many steps. */
-static struct ft_names_slot *find(struct ft_names *n, const char *name, uint64_t hash)
+static struct ft_symbol_table_slot *find(struct ft_symbol_table *n, const char *name, uint64_t hash)
 {
   size_t at = hash & (n->room - 1);
 
@@ -35,9 +35,9 @@ static uint64_t hash_of(const char *name)
   return hash ^ hash >> 32;
 }
 
-static int enlarge(struct ft_names *n)
+static int enlarge(struct ft_symbol_table *n)
 {
-  struct ft_names old = *n;
+  struct ft_symbol_table old = *n;
 
   n->room = old.room ? 2 * old.room : 256;
   n->slots = ft_arena_take(n->arena, n->room * sizeof *n->slots);
@@ -46,7 +46,7 @@ static int enlarge(struct ft_names *n)
     return -1;
   }
   for (size_t i = 0; i < old.room; i++) {
-    struct ft_names_slot *slot =
+    struct ft_symbol_table_slot *slot =
         old.slots[i].name ? find(n, old.slots[i].name, old.slots[i].hash) : NULL;
 
     if (slot)
@@ -55,17 +55,17 @@ static int enlarge(struct ft_names *n)
   return 0;
 }
 
-void *ft_names_get(struct ft_names *names, const char *name)
+void *ft_symbol_table_get(struct ft_symbol_table *names, const char *name)
 {
-  const struct ft_names_slot *slot = names->room ? find(names, name, hash_of(name)) : NULL;
+  const struct ft_symbol_table_slot *slot = names->room ? find(names, name, hash_of(name)) : NULL;
 
   return slot && slot->name ? slot->what : NULL;
 }
 
-int ft_names_put(struct ft_names *names, const char *name, void *what)
+int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *what)
 {
   uint64_t hash = hash_of(name);
-  struct ft_names_slot *slot;
+  struct ft_symbol_table_slot *slot;
 
   if (2 * names->count >= names->room && enlarge(names) < 0)
     return -1;
@@ -73,6 +73,6 @@ int ft_names_put(struct ft_names *names, const char *name, void *what)
   if (!slot)
     return -1;
   names->count += !slot->name;
-  *slot = (struct ft_names_slot){ name, hash, what };
+  *slot = (struct ft_symbol_table_slot){ name, hash, what };
   return 0;
 }

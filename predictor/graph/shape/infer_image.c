@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shapes of operators on images: grids, patches, crops, inverse pooling. */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+/* A grid of positions for images of SIZE: (batch, [depth,] height, width, 2 or 3). */
+int ft_infer_affine_grid(struct ft_infer *in)
+{
+  int64_t size[FT_GRAPH_RANK];
+  int n = ft_list(in, NULL, 1, size, FT_GRAPH_RANK);
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (x)
+    y->element = x->element;
+  if (n < 4)
+    return 0;
+  if (!ft_shape(in, y, n))
+    return -1;
+  y->dims[0] = size[0];
+  memcpy(y->dims + 1, size + 2, (size_t)(n - 2) * sizeof *size);
+  y->dims[n - 1] = n - 2;
+  return 0;
+}
+
+/* (batch, channels x block, blocks) to (batch, channels, picture...) */
+int ft_infer_col2im(struct ft_infer *in)
+{
+  int64_t picture[FT_GRAPH_RANK], block[FT_GRAPH_RANK], each = 1;
+  int n = ft_list(in, NULL, 1, picture, FT_GRAPH_RANK - 2);
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || x->rank != 3 || n < 1 || ft_list(in, NULL, 2, block, FT_GRAPH_RANK) != n)
+    return 0;
+  for (int i = 0; i < n; i++)
+    each = ft_times(each, block[i]);
+  y->element = x->element;
+  if (each < 1)
+    return ft_contradiction(in, "blocks of %lld elements", (long long)each);
+  if (!ft_shape(in, y, n + 2))
+    return -1;
+  y->dims[0] = x->dims[0];
+  y->dims[1] = x->dims[1] < 0 ? -1 : x->dims[1] / each;
+  memcpy(y->dims + 2, picture, (size_t)n * sizeof *picture);
+  return 0;
+}
+
+/* The sizes that are asked for, along axes or all. */
+int ft_infer_center_crop_pad(struct ft_infer *in)
+{
+  int64_t sizes[FT_GRAPH_RANK], axes[FT_GRAPH_RANK];
+  int n = ft_list(in, NULL, 1, sizes, FT_GRAPH_RANK);
+  int chosen = ft_list(in, "axes", -1, axes, FT_GRAPH_RANK);
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || x->rank < 0)
+    return 0;
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  if (n < 0) {
+    for (int i = 0; i < y->rank; i++)
+      y->dims[i] = -1;
+    return 0;
+  }
+  if (chosen >= 0 ? chosen != n : x->rank != n)
+    return ft_contradiction(in, "%d sizes for %d dimensions", n, chosen >= 0 ? chosen : x->rank);
+  for (int i = 0; i < n; i++) {
+    int axis = chosen >= 0 ? ft_axis(in, axes[i], x->rank) : i;
+
+    if (axis < 0)
+      return -1;
+    y->dims[axis] = sizes[i];
+  }
+  return 0;
+}
+
+/* The sizes that are asked for, else what the pooling would have begun with. */
+int ft_infer_max_unpool(struct ft_infer *in)
+{
+  int64_t sizes[FT_GRAPH_RANK], kernel[FT_GRAPH_RANK], strides[FT_GRAPH_RANK];
+  int64_t pads[2 * FT_GRAPH_RANK] = { 0 };
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+  int n, given;
+
+  if (!x || x->rank < 3)
+    return 0;
+  n = x->rank - 2;
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  given = ft_list(in, NULL, 2, sizes, FT_GRAPH_RANK);
+  if (given == x->rank) {
+    memcpy(y->dims, sizes, (size_t)given * sizeof *sizes);
+    return 0;
+  }
+  for (int i = 0; i < n && ft_input(in, 2); i++)
+    y->dims[i + 2] = -1; /* as it is told, and that is not known */
+  if (ft_input(in, 2) || ft_list(in, "kernel_shape", -1, kernel, FT_GRAPH_RANK) != n)
+    return 0;
+  if (ft_list(in, "strides", -1, strides, FT_GRAPH_RANK) != n)
+    for (int i = 0; i < n; i++)
+      strides[i] = 1;
+  (void)ft_list(in, "pads", -1, pads, 2 * n);
+  for (int i = 0; i < n; i++) {
+    int64_t around = 0;
+
+    if (kernel[i] < 1 || strides[i] < 1 || kernel[i] > FT_GRAPH_DIMENSION ||
+        __builtin_add_overflow(pads[i], pads[i + n], &around) || around < 0 ||
+        around > FT_GRAPH_DIMENSION)
+      return ft_contradiction(in, "a window of %lld at steps of %lld", (long long)kernel[i],
+                              (long long)strides[i]);
+    if (x->dims[i + 2] > 0)
+      y->dims[i + 2] = ft_plus(ft_times(x->dims[i + 2] - 1, strides[i]), kernel[i]) - around;
+  }
+  return 0;
+}

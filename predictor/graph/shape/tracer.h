@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A graph that is made while its shapes are inferred: what a reader of a program
+ * (TorchScript, an exported PyTorch program, TensorFlow, PaddlePaddle, a configuration) works
+ * with. Every operator's results have their shapes as soon as it is given, so that the program's
+ * own questions for sizes have answers. Nothing survives the next ft_graph_infer.
+ *
+ *   ft_tracer_op(l, "Conv"); ft_tracer_in(l, x); ft_tracer_in(l, w); ft_tracer_ints(l, "strides",
+ * s, 2); y = ft_tracer_end(l, 1);
+ *
+ * Functions that give a tensor give 0 when memory is out or the operator contradicts its inputs,
+ * with the error in l->in->err.
+ */
+#ifndef FT_GRAPH_TRACER_H
+#define FT_GRAPH_TRACER_H
+
+#include "predictor/graph/shape/infer.h"
+
+enum {
+  FT_TRACER_OPERATORS = 1 << 20, /* of one graph, loops unrolled */
+  FT_TRACER_ATTRIBUTES = 16
+};
+
+/* Something learnt or kept, as the file holds it; a tensor from its first use on. */
+struct ft_weight {
+  struct ft_weight *joined; /* with others, where ONNX has them as one */
+  const char *name;
+  const char *storage; /* what its bytes are called in the file; NULL: not told */
+  struct ft_declared declared;
+  uint32_t tensor;
+};
+
+struct ft_changes;
+
+struct ft_tracer {
+  struct ft_infer *in;
+  struct ft_graph *graph;
+  struct ft_block *block;     /* the one that is being filled */
+  const char *scope;          /* what an operator is called after; "" at first */
+  uint64_t at;                /* its byte in the file or the part of it */
+  struct ft_changes *changes; /* of the side of a branch that is followed; NULL: none (aten.h) */
+  /* private */
+  size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room, held_room;
+  uint32_t serial, serials, outer;
+  uint32_t *ins;
+  uint32_t *instead; /* of a tensor: the one that stands for it now; 0: itself */
+  size_t instead_room;
+  uint32_t instead_count;
+  uint32_t *part; /* of a tensor: what is still to be written into it; 0: nothing */
+  size_t part_room;
+  uint32_t part_count, part_depth;
+  uint32_t in_count, attribute_count;
+  const char *type, *domain;
+  struct ft_attribute attributes[FT_TRACER_ATTRIBUTES];
+  bool failed; /* memory was out while an operator was put together */
+  bool lost;   /* something was not followed: what it was made of is not known */
+};
+
+/* Begin the graph anew. Returns 0 or -1. */
+int ft_tracer_begin(struct ft_tracer *l, struct ft_infer *in);
+
+/* SIZE bytes of zeros that live as long as the graph's results; NULL with the error. */
+void *ft_tracer_take(struct ft_tracer *l, size_t size);
+char *ft_tracer_text(struct ft_tracer *l, const char *text, size_t length);
+const char *ft_tracer_format(struct ft_tracer *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* As ft_arena_grow, of what ft_tracer_take gives. */
+void *ft_tracer_grow(struct ft_tracer *l, void *data, size_t *room, size_t count, size_t size);
+
+/* An input of the network; its shape comes with ft_infer_inputs after the last of them. */
+uint32_t ft_tracer_input(struct ft_tracer *l, const char *name, const struct ft_declared *declared);
+int ft_tracer_output(struct ft_tracer *l, uint32_t tensor);
+/* TENSOR stays to the end of the pass, for the next (ft_graph.kv_cache). Returns 0 or -1. */
+int ft_tracer_add_kv_cache(struct ft_tracer *l, uint32_t tensor);
+/* Where something was not followed every result that nothing reads becomes an output: it may have
+ * gone into that. Returns 0 or -1. */
+int ft_tracer_loose_ends(struct ft_tracer *l);
+
+/*
+ * From now on operators that are given X get Y: somebody has written into it. Nothing, where X is
+ * not of the block at hand.
+ */
+void ft_tracer_instead(struct ft_tracer *l, uint32_t x, uint32_t y);
+/* The tensor that stands for TENSOR now. */
+uint32_t ft_tracer_now(struct ft_tracer *l, uint32_t tensor);
+
+/*
+ * PART is what somebody made of a part of X, where it lies: operators that are given X from now on
+ * get it with PART in it, by a ScatterND before the first of them. Nothing, where X is not of the
+ * block at hand. tracer_scatter.c.
+ */
+void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part);
+/* TENSOR, which stands for itself, with what is still to be written into it. For tracer.c. */
+uint32_t ft_tracer_whole(struct ft_tracer *l, uint32_t tensor);
+
+uint32_t ft_tracer_weight(struct ft_tracer *l, struct ft_weight *weight);
+/* Numbers that the program holds: neither learnt nor counted. VALUES may be NULL: not known. Not
+ * between ft_tracer_op and ft_tracer_end. */
+uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, const int64_t *dims,
+                            const double *values);
+uint32_t ft_tracer_number(struct ft_tracer *l, unsigned element, double value);
+uint32_t ft_tracer_list(struct ft_tracer *l, const int64_t *values, size_t count);
+
+/* Put an operator together: its type, inputs (0: absent) and attributes; then run it. */
+void ft_tracer_op(struct ft_tracer *l, const char *type);
+void ft_tracer_unknown(struct ft_tracer *l, const char *domain, const char *type);
+void ft_tracer_in(struct ft_tracer *l, uint32_t tensor);
+void ft_tracer_int(struct ft_tracer *l, const char *name, int64_t value);
+void ft_tracer_ints(struct ft_tracer *l, const char *name, const int64_t *values, size_t count);
+void ft_tracer_string(struct ft_tracer *l, const char *name, const char *value);
+/* What the reader knows beside the operator's own attributes, a number or TEXT (NULL: none). */
+void ft_tracer_hint(struct ft_tracer *l, const char *name, int64_t value, const char *text);
+/* Run it. Returns the first of its OUTPUTS results, which follow each other. */
+uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs);
+
+/* The commonest kinds in one call. */
+uint32_t ft_tracer_unary(struct ft_tracer *l, const char *type, uint32_t x);
+uint32_t ft_tracer_binary(struct ft_tracer *l, const char *type, uint32_t a, uint32_t b);
+/* One of DIMS that is -1 follows from the others; of several none is known. */
+uint32_t ft_tracer_reshape(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank);
+/* The COUNT TENSORS one behind the other along AXIS. */
+uint32_t ft_tracer_concat(struct ft_tracer *l, const uint32_t *tensors, size_t count, int64_t axis);
+uint32_t ft_tracer_resize(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank);
+uint32_t ft_tracer_transpose(struct ft_tracer *l, uint32_t x, const int64_t *order, int rank);
+uint32_t ft_tracer_slice(struct ft_tracer *l, uint32_t x, int axis, int64_t start, int64_t end,
+                         int64_t step);
+uint32_t ft_tracer_cast(struct ft_tracer *l, uint32_t x, unsigned element);
+
+/* Give a weight that nobody used yet other sizes for the same elements. False where it cannot be.
+ */
+bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const int64_t *dims,
+                              int rank);
+
+/*
+ * Let the layer that gives X take BIAS in, one for each of its CHANNELS, where it has none: a file
+ * may add it behind, the frameworks' kernels do both at once. False where it cannot be.
+ */
+bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, int64_t channels);
+
+/* Make a block of its own for what comes next, to be kept with ft_tracer_inner. */
+struct ft_tracer_frame {
+  struct ft_block *block, *outer;
+  uint32_t serial;
+  size_t operator_room, output_room;
+};
+int ft_tracer_open(struct ft_tracer *l, struct ft_tracer_frame *frame);
+void ft_tracer_close(struct ft_tracer *l, const struct ft_tracer_frame *frame);
+
+/*
+ * An operator TYPE ("If", "Loop") of COUNT blocks with OUTPUTS results of unknown shape; CONDITION
+ * may be 0. Returns the first result, or the number of tensors where there is none.
+ */
+uint32_t ft_tracer_blocks(struct ft_tracer *l, const char *type, uint32_t condition,
+                          struct ft_block *const *blocks, const char *const *names, unsigned count,
+                          uint32_t outputs, int64_t turns);
+
+static inline struct ft_tensor *ft_tracer_of(const struct ft_tracer *l, uint32_t tensor)
+{
+  return &l->graph->tensors[tensor];
+}
+
+/* "FILE: PART: TEXT" into the error; -1. */
+int ft_tracer_fail(struct ft_tracer *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
