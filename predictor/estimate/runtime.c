@@ -35,9 +35,9 @@ static void pace(const ft_performance *p, const ft_feature *features, size_t cou
   ft_estimate_widen(quantile, centre->doubt);
 }
 
-static void fill(const ft_performance *p, const ft_place *place,
+static void fill(const ft_performance *p, const ft_platform_runs *place,
                  const double quantile[FT_ESTIMATE_LEVELS], const struct ft_centre *centre,
-                 struct ft_runtime_place *out)
+                 struct ft_platform_runtime *out)
 {
   double shifted[FT_ESTIMATE_LEVELS];
 
@@ -61,16 +61,16 @@ static void fill(const ft_performance *p, const ft_place *place,
 }
 
 size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,
-                           size_t count, struct ft_runtime_place out[FT_RUNTIME_PLACES])
+                           size_t count, struct ft_platform_runtime out[FT_RUNTIME_PLATFORMS])
 {
   double quantile[FT_ESTIMATE_LEVELS];
   struct ft_centre centre;
 
-  if (!performance->runs || !performance->has_pace || !performance->places_count)
+  if (!performance->runs || !performance->has_pace || !performance->platforms_count)
     return 0;
   pace(performance, features, count, quantile, &centre);
-  for (size_t i = 0; i < performance->places_count; i++) {
-    ft_place place = performance->places[i];
+  for (size_t i = 0; i < performance->platforms_count; i++) {
+    ft_platform_runs place = performance->platforms[i];
 
     if (i == 0) {
       place.has_log_ratio = true;
@@ -78,10 +78,10 @@ size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *
     }
     place.log_ratio = fmin(fmax(place.log_ratio, -FT_RUNTIME_MOST_RATIO), FT_RUNTIME_MOST_RATIO);
     place.deviation = fmin(place.deviation, FT_RUNTIME_MOST_RATIO);
-    out[i] = (struct ft_runtime_place){ .platform = performance->places[i].platform,
-                                        .runs = place.runs };
+    out[i] = (struct ft_platform_runtime){ .platform = performance->platforms[i].platform,
+                                           .runs = place.runs };
     if (place.has_log_ratio)
       fill(performance, &place, quantile, &centre, &out[i]);
   }
-  return performance->places_count;
+  return performance->platforms_count;
 }

@@ -297,11 +297,11 @@ static int check_model(const ft_model *m, struct ft_error *err)
   return check_evaluator(&m->evaluator, m->columns_count, err);
 }
 
-static int check_place(const ft_place *p, struct ft_error *err)
+static int check_place(const ft_platform_runs *p, struct ft_error *err)
 {
   if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
-      !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->told_log_ratio) ||
-      !(p->told_deviation >= 0 && isfinite(p->told_deviation)))
+      !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->transferred_log_ratio) ||
+      !(p->transferred_deviation >= 0 && isfinite(p->transferred_deviation)))
     return bad(err, "places");
   return 0;
 }
@@ -310,8 +310,8 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
 {
   if (!printable(p->app) || !isfinite(p->updated))
     return bad(err, "app");
-  for (size_t i = 0; i < p->places_count; i++)
-    if (check_place(&p->places[i], err) < 0)
+  for (size_t i = 0; i < p->platforms_count; i++)
+    if (check_place(&p->platforms[i], err) < 0)
       return -1;
   for (size_t i = 0; i < p->columns_count; i++)
     if (!printable(p->columns[i].name))
@@ -320,10 +320,11 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
     const ft_timed_run *r = &p->history[i];
 
     if (!isfinite(r->time) || !(r->seconds > 0 && isfinite(r->seconds)) ||
-        r->place >= p->places_count || !are_values(r->x, r->x_count, p->columns, p->columns_count))
+        r->platform >= p->platforms_count ||
+        !are_values(r->x, r->x_count, p->columns, p->columns_count))
       return bad(err, "history");
-    for (size_t j = 0; j < r->counted_count; j++)
-      if (isinf(r->counted[j]))
+    for (size_t j = 0; j < r->run_features_count; j++)
+      if (isinf(r->run_features[j]))
         return bad(err, "history");
   }
   return check_evaluator(&p->pace, p->columns_count, err);
