@@ -85,8 +85,9 @@ void ft_allocation_question(const ft_model *model, const ft_feature *features, s
                                        .failed_bytes = failed_bytes,
                                        .failure_price = failure_price,
                                        .failure_time = failure_time(e) };
-  if (e->has_place_column && e->place_column < model->columns_count && !isnan(x[e->place_column]))
-    out->place = log1p(fabs((double)x[e->place_column]));
+  if (e->has_primary_column && e->primary_column < model->columns_count &&
+      !isnan(x[e->primary_column]))
+    out->place = log1p(fabs((double)x[e->primary_column]));
 }
 
 /* Whether nothing but numbers is known of a job: a line through its few runs is all there is. */

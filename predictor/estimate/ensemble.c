@@ -224,7 +224,7 @@ static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_a
   p->e = e;
   p->q = q;
   p->looked_at = p->measured = UINT_MAX;
-  p->placed = e->has_place_column && q->place >= 0;
+  p->placed = e->has_primary_column && q->place >= 0;
   p->least = least_bytes(e);
   p->line.drawn = false;
   for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
@@ -244,8 +244,8 @@ static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_a
   }
   for (size_t i = 0; i < e->needs_count; i++) {
     p->near[i] = 0;
-    if (e->places[i] >= 0)
-      p->near[i] = exp(-fabs((double)e->places[i] - q->place) / NEAR_WIDTH);
+    if (e->covariates[i] >= 0)
+      p->near[i] = exp(-fabs((double)e->covariates[i] - q->place) / NEAR_WIDTH);
     p->weight[NEAR][i] = (float)p->near[i];
   }
   p->weighed[NEAR] = true;
@@ -364,7 +364,7 @@ static void draw_line(struct panel *p)
 
   l->count = 0;
   for (size_t i = 0; i < p->count; i++) {
-    double place = (double)p->e->places[p->run[i]], away = place - p->q->place;
+    double place = (double)p->e->covariates[p->run[i]], away = place - p->q->place;
 
     if (place < 0 || fabs(away) > FAR_PLACE || p->logs[i] < low - far || p->logs[i] > high + far)
       continue;

@@ -30,8 +30,8 @@ bool ft_small_sample_applies(const ft_evaluator *e)
 {
   return e->views_count > 0 && e->views[FT_BASELINE_CONSTANT].needs_count > 0 &&
          e->views[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_LEAST_RUNS &&
-         e->places_count == e->views[FT_BASELINE_CONSTANT].needs_count &&
-         e->seconds_count == e->places_count;
+         e->covariates_count == e->views[FT_BASELINE_CONSTANT].needs_count &&
+         e->seconds_count == e->covariates_count;
 }
 
 /* A Student's t of the logarithm of what is needed. */
@@ -48,7 +48,7 @@ static struct belief believe(const ft_evaluator *e, double place)
   double at[FT_ENSEMBLE_LEAST_RUNS], need[FT_ENSEMBLE_LEAST_RUNS];
 
   for (size_t i = 0; i < count; i++) {
-    double there = (double)e->places[peak->runs.bytes[i]];
+    double there = (double)e->covariates[peak->runs.bytes[i]];
 
     /* a run without a place says nothing of the slope */
     at[i] = place >= 0 && there >= 0 ? there - place : 0;

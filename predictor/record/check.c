@@ -233,7 +233,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
     return bad(err, "evaluator");
   if (!sorted(e->residuals, e->residuals_count))
     return bad(err, "residuals");
-  if (e->places_count != e->needs_count || (e->has_place_column && e->place_column >= columns))
+  if (e->covariates_count != e->needs_count ||
+      (e->has_primary_column && e->primary_column >= columns))
     return bad(err, "needs");
   if (check_views(e, err) < 0)
     return -1;
@@ -244,7 +245,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   if (e->has_equation && check_equation(&e->equation, columns, err) < 0)
     return -1;
   for (size_t i = 0; i < e->needs_count; i++)
-    if (!isfinite(e->needs[i]) || !isfinite(e->places[i]) || (i && e->needs[i] < e->needs[i - 1]))
+    if (!isfinite(e->needs[i]) || !isfinite(e->covariates[i]) ||
+        (i && e->needs[i] < e->needs[i - 1]))
       return bad(err, "needs");
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];

@@ -454,7 +454,7 @@ static const struct {
                 { offsetof(ft_evaluator, views[FT_BASELINE_POWER].slope), true },
                 { offsetof(ft_evaluator, views[FT_BASELINE_LINE].intercept), true },
                 { offsetof(ft_evaluator, needs), false },
-                { offsetof(ft_evaluator, places), false },
+                { offsetof(ft_evaluator, covariates), false },
                 { offsetof(ft_evaluator, views[FT_BASELINE_CONSTANT].needs), false },
                 { offsetof(ft_evaluator, seconds), false } };
 

@@ -42,13 +42,13 @@ static void fill(ft_model *m, size_t length, struct ft_random *random)
   e->terms_count = 2;
   e->terms[1].column = 1;
   e->terms[1].levels_count = 3;
-  e->residuals_count = e->needs_count = e->places_count = e->seconds_count = (pb_size_t)length;
+  e->residuals_count = e->needs_count = e->covariates_count = e->seconds_count = (pb_size_t)length;
   e->losses_count = (pb_size_t)(length < LISTED ? length : LISTED);
   e->ages.size = (pb_size_t)length;
   for (size_t i = 0; i < length; i++) {
     e->residuals[i] = (double)number(random);
     e->needs[i] = number(random);
-    e->places[i] = number(random);
+    e->covariates[i] = number(random);
     e->seconds[i] = number(random);
   }
   for (size_t i = 0; i < e->losses_count; i++)

@@ -263,13 +263,13 @@ static void needs_that_do_not_fit_together_are_refused(void **state)
   m->evaluator.views_count = 1;
   m->evaluator.views[0].needs_count = m->evaluator.views[0].runs.size = 2;
   for (int i = 0; i < 12; i++) {
-    m->evaluator.needs_count = m->evaluator.places_count = 2;
+    m->evaluator.needs_count = m->evaluator.covariates_count = 2;
     m->evaluator.needs[1] = 1;
-    m->evaluator.places_count -= i == 1;
+    m->evaluator.covariates_count -= i == 1;
     m->evaluator.needs[0] = i == 2 ? 2 : 0;
-    m->evaluator.places[0] = i == 3 ? NAN : 0;
-    m->evaluator.has_place_column = i == 4;
-    m->evaluator.place_column = i == 4;
+    m->evaluator.covariates[0] = i == 3 ? NAN : 0;
+    m->evaluator.has_primary_column = i == 4;
+    m->evaluator.primary_column = i == 4;
     m->evaluator.seconds_count = m->evaluator.ages.size = 2;
     m->evaluator.ages.bytes[0] = i == 9;
     m->evaluator.ages.bytes[1] = i == 5 ? 2 : 1;
