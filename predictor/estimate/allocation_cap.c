@@ -127,12 +127,12 @@ double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query
   /* one in so many needs more than its closest */
   if (placed && fixed < (CLOSEST_RUNS + 1) * most)
     most = fmin(most, closest_need(e, q->place, power));
-  most *= exp(fmin(fmax(e->reach, 0), MOST_REACH));
+  most *= exp(fmin(fmax(e->log_cap_correction, 0), MOST_REACH));
   return REACH * most * pow(1 + fixed / fmax(e->max_bytes, 1), REACH_POWER);
 }
 
 void ft_allocation_cap_update(ft_evaluator *e, bool exceeded)
 {
-  e->reach += REACH_STEP * (exceeded - REACH_MISSED);
-  e->reach = fmin(fmax(e->reach, 0), MOST_REACH);
+  e->log_cap_correction += REACH_STEP * (exceeded - REACH_MISSED);
+  e->log_cap_correction = fmin(fmax(e->log_cap_correction, 0), MOST_REACH);
 }

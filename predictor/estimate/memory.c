@@ -159,7 +159,8 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   own = out->quantile[MOST_BANDED] - out->quantile[LEAST_BANDED];
   ft_estimate_widen(out->quantile, centre.doubt);
   within *= 1 + 2 / fmax(model->completed, 1);
-  factor = exp(fmin(fmax(e->band, -FT_MEMORY_MOST_BAND), FT_MEMORY_MOST_BAND));
+  factor = exp(fmin(fmax(e->log_interval_scale, -FT_MEMORY_MAX_LOG_INTERVAL_SCALE),
+                    FT_MEMORY_MAX_LOG_INTERVAL_SCALE));
   if (!e->has_bound_log && alike) {
     scale(out->quantile, factor, within);
   } else if (!e->has_bound_log) {

@@ -25,7 +25,7 @@ int ft_estimate_alike(const ft_model *model, const ft_feature *features, size_t 
 
 /* The logarithm of how much wider or narrower the 90 % interval is told than the runs show it, at
  * most. */
-#define FT_MEMORY_MOST_BAND 4.0
+#define FT_MEMORY_MAX_LOG_INTERVAL_SCALE 4.0
 
 /* Rounds of MODEL's completed runs (ft_interval_calibration_count), or their number where rounds
  * are not known. */

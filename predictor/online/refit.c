@@ -202,8 +202,8 @@ static void forget_fit(ft_evaluator *e)
                         .judged = e->judged,
                         .failure_price = e->failure_price,
                         .failure_time = e->failure_time,
-                        .band = e->band,
-                        .reach = e->reach,
+                        .log_interval_scale = e->log_interval_scale,
+                        .log_cap_correction = e->log_cap_correction,
                         .rounds = e->rounds,
                         .round_ended = e->round_ended };
 

@@ -200,9 +200,9 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
   if (!(e->judged >= 0 && isfinite(e->judged)) ||
-      !(e->failure_price >= 0 && e->failure_price <= MOST_PRICE) || !isfinite(e->band) ||
-      !(e->failure_time >= 0 && e->failure_time <= 1) || !isfinite(e->followed) ||
-      !isfinite(e->round_ended) || !isfinite(e->reach))
+      !(e->failure_price >= 0 && e->failure_price <= MOST_PRICE) ||
+      !isfinite(e->log_interval_scale) || !(e->failure_time >= 0 && e->failure_time <= 1) ||
+      !isfinite(e->followed) || !isfinite(e->round_ended) || !isfinite(e->log_cap_correction))
     return bad(err, "losses");
   return 0;
 }
