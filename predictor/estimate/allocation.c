@@ -70,9 +70,9 @@ static double run_seconds(const ft_evaluator *e)
   return sum > 0 ? fmax(sum, 1) : 3600;
 }
 
-void ft_allocation_question(const ft_model *model, const ft_feature *features, size_t count,
-                            double failed_bytes, double failure_price,
-                            struct ft_allocation_query *out)
+void ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
+                              double failed_bytes, double failure_price,
+                              struct ft_allocation_query *out)
 {
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
@@ -81,13 +81,13 @@ void ft_allocation_question(const ft_model *model, const ft_feature *features, s
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   ft_point_prediction(e, x, model->columns_count, &centre);
   *out = (struct ft_allocation_query){ .centre_log = centre.log,
-                                       .place = -1,
+                                       .covariate = -1,
                                        .failed_bytes = failed_bytes,
                                        .failure_price = failure_price,
                                        .failure_time = failure_time(e) };
   if (e->has_primary_column && e->primary_column < model->columns_count &&
       !isnan(x[e->primary_column]))
-    out->place = log1p(fabs((double)x[e->primary_column]));
+    out->covariate = log1p(fabs((double)x[e->primary_column]));
 }
 
 /* Whether nothing but numbers is known of a job: a line through its few runs is all there is. */
@@ -107,7 +107,7 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
 
   if (ft_estimate_memory(model, features, count, out, err) < 0)
     return -1;
-  ft_allocation_question(model, features, count, failed_bytes, failure_price, &question);
+  ft_allocation_query_fill(model, features, count, failed_bytes, failure_price, &question);
   if (!model->evaluator.has_bound_log && ft_small_sample_applies(&model->evaluator) &&
       all_numbers(model)) {
     *bytes = ft_small_sample_allocation(&model->evaluator, &question);

@@ -114,19 +114,19 @@ static bool moved_by_place_alone(const ft_evaluator *e)
 
 double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *q, double fixed)
 {
-  bool placed = e->has_primary_column && q->place >= 0;
+  bool placed = e->has_primary_column && q->covariate >= 0;
   double most = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0, power;
 
   if (!moved_by_place_alone(e))
     return INFINITY;
   for (size_t i = 0; placed && i < e->covariates_count; i++)
     largest = fmax(largest, (double)e->covariates[i]);
-  power = q->place > largest ? growth(e) : 1;
+  power = q->covariate > largest ? growth(e) : 1;
   if (largest > 0)
-    most = grown(most, largest, q->place, power);
+    most = grown(most, largest, q->covariate, power);
   /* one in so many needs more than its closest */
   if (placed && fixed < (CLOSEST_RUNS + 1) * most)
-    most = fmin(most, closest_need(e, q->place, power));
+    most = fmin(most, closest_need(e, q->covariate, power));
   most *= exp(fmin(fmax(e->log_cap_correction, 0), MOST_REACH));
   return REACH * most * pow(1 + fixed / fmax(e->max_bytes, 1), REACH_POWER);
 }

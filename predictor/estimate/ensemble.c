@@ -224,7 +224,7 @@ static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_a
   p->e = e;
   p->q = q;
   p->looked_at = p->measured = UINT_MAX;
-  p->placed = e->has_primary_column && q->place >= 0;
+  p->placed = e->has_primary_column && q->covariate >= 0;
   p->least = least_bytes(e);
   p->line.drawn = false;
   for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
@@ -245,7 +245,7 @@ static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_a
   for (size_t i = 0; i < e->needs_count; i++) {
     p->near[i] = 0;
     if (e->covariates[i] >= 0)
-      p->near[i] = exp(-fabs((double)e->covariates[i] - q->place) / NEAR_WIDTH);
+      p->near[i] = exp(-fabs((double)e->covariates[i] - q->covariate) / NEAR_WIDTH);
     p->weight[NEAR][i] = (float)p->near[i];
   }
   p->weighed[NEAR] = true;
@@ -284,7 +284,7 @@ static void look_at_view(struct panel *p, const ft_baseline *view)
   p->count = view->needs_count;
   memcpy(p->run, view->runs.bytes, p->count);
   if (view->slope != 0)
-    centre += view->slope * (view->factor ? p->q->place : expm1(p->q->place));
+    centre += view->slope * (view->factor ? p->q->covariate : expm1(p->q->covariate));
   if (view->factor)
     centre = exp(fmin(centre, 50 * M_LN2));
   centre = fmin(fmax(centre, view->least), MOST_BYTES);
@@ -364,7 +364,7 @@ static void draw_line(struct panel *p)
 
   l->count = 0;
   for (size_t i = 0; i < p->count; i++) {
-    double place = (double)p->e->covariates[p->run[i]], away = place - p->q->place;
+    double place = (double)p->e->covariates[p->run[i]], away = place - p->q->covariate;
 
     if (place < 0 || fabs(away) > FAR_PLACE || p->logs[i] < low - far || p->logs[i] > high + far)
       continue;

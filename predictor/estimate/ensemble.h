@@ -32,7 +32,7 @@ enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES }
 
 struct ft_allocation_query {
   double centre_log;    /* ft_point_prediction's */
-  double place;         /* log(1 + |x|) in the place column; below 0: it has none */
+  double covariate;     /* log(1 + |x|) in the primary column; below 0: it has none */
   double failed_bytes;  /* it has run out of memory at; 0: it has not */
   double failure_price; /* 0 or more; up to 1 times what a failed attempt had for its time, above
                            that in FT_FAILURE_BYTE_SECONDS on top */

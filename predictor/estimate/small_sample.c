@@ -82,7 +82,7 @@ static double mean_seconds(const ft_evaluator *e)
 
 double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
-  struct belief b = believe(e, q->place);
+  struct belief b = believe(e, q->covariate);
   double least = q->failed_bytes * LEAST_GROWTH, before = 0, fixed;
   struct ft_retry_sequence chain;
 

@@ -339,8 +339,8 @@ static void judge(ft_model *model, const struct told *told, const ft_run *run)
 
   if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
     return;
-  ft_allocation_question(model, told->features, told->count, 0,
-                         e->failure_price > 0 ? e->failure_price : 1, &q);
+  ft_allocation_query_fill(model, told->features, told->count, 0,
+                           e->failure_price > 0 ? e->failure_price : 1, &q);
   ft_ensemble_update(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
 

@@ -29,7 +29,7 @@ static void fill(ft_evaluator *e, const struct run *runs, size_t count)
 
 static double sized(const ft_evaluator *e, double input, double failed, double price)
 {
-  struct ft_allocation_query q = { .place = input >= 0 ? log1p(input) : -1,
+  struct ft_allocation_query q = { .covariate = input >= 0 ? log1p(input) : -1,
                                    .failed_bytes = failed,
                                    .failure_price = price,
                                    .failure_time = 1 };
