@@ -21,10 +21,11 @@
 #define MICROSECONDS 1e6
 
 /* Log of microseconds on the first place, by level. */
-static void pace(const ft_performance *p, const ft_feature *features, size_t count,
-                 double quantile[FT_ESTIMATE_LEVELS], struct ft_centre *centre)
+static void predict_log_microseconds(const ft_performance *p, const ft_feature *features,
+                                     size_t count, double quantile[FT_ESTIMATE_LEVELS],
+                                     struct ft_centre *centre)
 {
-  const ft_evaluator *e = &p->pace;
+  const ft_evaluator *e = &p->runtime_model;
   float x[sizeof p->columns / sizeof *p->columns];
   unsigned evidence = p->runs < e->residuals_count ? p->runs : e->residuals_count;
 
@@ -57,7 +58,7 @@ static void fill(const ft_performance *p, const ft_platform_runs *place,
   }
   out->seconds.runs = p->runs;
   out->seconds.extrapolated = centre->extrapolated;
-  (void)ft_string_copy(p->pace.method, out->seconds.method, sizeof out->seconds.method);
+  (void)ft_string_copy(p->runtime_model.method, out->seconds.method, sizeof out->seconds.method);
 }
 
 size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,
@@ -66,9 +67,9 @@ size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *
   double quantile[FT_ESTIMATE_LEVELS];
   struct ft_centre centre;
 
-  if (!performance->runs || !performance->has_pace || !performance->platforms_count)
+  if (!performance->runs || !performance->has_runtime_model || !performance->platforms_count)
     return 0;
-  pace(performance, features, count, quantile, &centre);
+  predict_log_microseconds(performance, features, count, quantile, &centre);
   for (size_t i = 0; i < performance->platforms_count; i++) {
     ft_platform_runs place = performance->platforms[i];
 

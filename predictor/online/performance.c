@@ -128,8 +128,8 @@ static void choose_first(ft_performance *p)
   for (size_t i = 0; i < p->history_count; i++)
     if (p->history[i].platform == 0 || p->history[i].platform == most)
       p->history[i].platform = most - p->history[i].platform;
-  p->has_pace = false;
-  p->pace = (ft_evaluator){ 0 };
+  p->has_runtime_model = false;
+  p->runtime_model = (ft_evaluator){ 0 };
 }
 
 /* ---- pace ---- */
@@ -155,8 +155,8 @@ static void to_model(const ft_performance *p, ft_model *model)
   ft_online_init(model, p->app, p->uid, FT_RULE_RSS);
   model->columns_count = p->columns_count;
   memcpy(model->columns, p->columns, sizeof p->columns);
-  model->has_evaluator = p->has_pace;
-  model->evaluator = p->pace;
+  model->has_evaluator = p->has_runtime_model;
+  model->evaluator = p->runtime_model;
   model->runs = model->completed = p->runs;
   model->history_count = p->history_count;
   for (size_t i = 0; i < p->history_count; i++) {
@@ -219,8 +219,8 @@ static void from_model(const ft_model *model, const ft_performance *before, cons
   p->history_count = (pb_size_t)(model->history_count - skip);
   p->columns_count = model->columns_count;
   memcpy(p->columns, model->columns, sizeof p->columns);
-  p->has_pace = model->has_evaluator;
-  p->pace = model->evaluator;
+  p->has_runtime_model = model->has_evaluator;
+  p->runtime_model = model->evaluator;
 }
 
 /* ---- ratios ---- */
@@ -241,7 +241,7 @@ static void residuals_at(const ft_performance *p, uint32_t place, struct residua
 
     if (run->platform != place)
       continue;
-    ft_point_prediction(&p->pace, run->x, run->x_count, &centre);
+    ft_point_prediction(&p->runtime_model, run->x, run->x_count, &centre);
     out->value[out->count++] = log(run->seconds * MICROSECONDS) - centre.log;
   }
 }
@@ -318,11 +318,11 @@ static void guess_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
   float x[COUNT(p->columns)];
   struct ft_centre centre;
 
-  if (!at || p->platforms[at].has_log_ratio || !p->has_pace)
+  if (!at || p->platforms[at].has_log_ratio || !p->has_runtime_model)
     return;
   ft_columns_fill(p->columns, p->columns_count, o->submission.features,
                   o->submission.features_count, x);
-  ft_point_prediction(&p->pace, x, p->columns_count, &centre);
+  ft_point_prediction(&p->runtime_model, x, p->columns_count, &centre);
   p->platforms[at].has_log_ratio = true;
   p->platforms[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;
 }
@@ -405,8 +405,8 @@ void ft_performance_tell(ft_performance *p, const char *platform, double log_rat
   uint32_t at = find_place(p, platform);
   ft_platform_runs *place;
 
-  if (!at || at == MOST_PLACES || !p->platforms_count || !p->has_pace || !isfinite(log_ratio) ||
-      !(deviation >= LEAST_DEVIATION && isfinite(deviation)))
+  if (!at || at == MOST_PLACES || !p->platforms_count || !p->has_runtime_model ||
+      !isfinite(log_ratio) || !(deviation >= LEAST_DEVIATION && isfinite(deviation)))
     return;
   place = &p->platforms[place_of(p, platform)];
   place->has_transferred_log_ratio = true;

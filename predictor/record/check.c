@@ -329,7 +329,7 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
       if (isinf(r->run_features[j]))
         return bad(err, "history");
   }
-  return check_evaluator(&p->pace, p->columns_count, err);
+  return check_evaluator(&p->runtime_model, p->columns_count, err);
 }
 
 static int check_platforms(const ft_platforms *all, struct ft_error *err)

@@ -34,12 +34,12 @@ static bool take_place(const char *word, ft_platform_runs *place)
 
 int main(int argc, char **argv)
 {
-  static ft_performance p = { .schema = FT_SCHEMA,
-                              .runs = 40,
-                              .has_pace = true,
-                              .pace = { .method = "regression",
-                                        .intercept = 100e6,
-                                        .residuals_count = 40 } };
+  static ft_performance p = {
+    .schema = FT_SCHEMA,
+    .runs = 40,
+    .has_runtime_model = true,
+    .runtime_model = { .method = "regression", .intercept = 100e6, .residuals_count = 40 }
+  };
   struct ft_text number = ft_text_from(argc > 4 ? argv[2] : "");
   char path[4096], name[FT_STATE_NAME_SIZE];
   struct ft_error err = { "usage: make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]..." };
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
       goto fail;
   p.platforms[0].runs = 40;
   for (int i = 0; i < 40; i++)
-    p.pace.residuals[i] = 0.002 * (i - 20);
+    p.runtime_model.residuals[i] = 0.002 * (i - 20);
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS "/%lu", argv[1], (unsigned long)uid);
   (void)mkdir(path, 0755);
   fd = open(path, O_RDONLY | O_DIRECTORY);

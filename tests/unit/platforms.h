@@ -26,16 +26,17 @@ static inline ft_performance some_performance(const char *app)
                                       { .platform = "odd" } },
                        .columns_count = 1,
                        .columns = { { .name = "n" } },
-                       .has_pace = true,
-                       .pace = { .method = "regression",
-                                 .intercept = 100e6,
-                                 .terms_count = 1,
-                                 .terms = { { .coefficient = 1e6, .scale = 10, .high = 1000 } },
-                                 .residuals_count = 40 } };
+                       .has_runtime_model = true,
+                       .runtime_model = {
+                           .method = "regression",
+                           .intercept = 100e6,
+                           .terms_count = 1,
+                           .terms = { { .coefficient = 1e6, .scale = 10, .high = 1000 } },
+                           .residuals_count = 40 } };
 
   (void)snprintf(p.app, sizeof p.app, "%s", app);
   for (int i = 0; i < 40; i++)
-    p.pace.residuals[i] = 0.002 * (i - 20);
+    p.runtime_model.residuals[i] = 0.002 * (i - 20);
   return p;
 }
 

@@ -85,8 +85,8 @@ static void the_memory_of_a_run_says_nothing_of_its_time(void **state)
     o.largest_process_bytes = 100 << 20; /* as microseconds 105 s */
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
-  for (size_t i = 0; i < p->pace.residuals_count; i++)
-    assert_true(fabs(p->pace.residuals[i]) < 0.01);
+  for (size_t i = 0; i < p->runtime_model.residuals_count; i++)
+    assert_true(fabs(p->runtime_model.residuals[i]) < 0.01);
   free(p);
 }
 

@@ -14,8 +14,8 @@ static ft_performance performance(void)
 
   p.platforms_count = 3;
   p.platforms[2] = p.platforms[3];
-  p.pace.intercept = 4e6;
-  p.pace.terms[0] = (ft_term){ .coefficient = 4e6, .scale = 8, .high = 64 };
+  p.runtime_model.intercept = 4e6;
+  p.runtime_model.terms[0] = (ft_term){ .coefficient = 4e6, .scale = 8, .high = 64 };
   return p;
 }
 
