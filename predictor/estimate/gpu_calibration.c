@@ -135,16 +135,16 @@ void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                       const uint32_t *hashes, size_t count)
 {
   struct ft_gpu_device elsewhere = { .context_bytes = (double)memory->context_bytes, .slope = 1 };
-  double least = memory->least_bytes - (double)memory->context_bytes;
-  double squeezed = memory->squeezed_bytes - (double)memory->context_bytes;
+  double least = memory->min_device_bytes - (double)memory->context_bytes;
+  double squeezed = memory->min_feasible_bytes - (double)memory->context_bytes;
   double middle, deviation, factor, more = 0;
   unsigned used = fit_app(model, device, &elsewhere, hashes, count, &middle, &deviation);
 
   factor = device->slope * exp(middle);
   memory->context_bytes = llround(device->context_bytes);
   memory->bytes = device->context_bytes + factor * memory->network_bytes;
-  memory->least_bytes = device->context_bytes + factor * least;
-  memory->squeezed_bytes = device->context_bytes + factor * squeezed;
+  memory->min_device_bytes = device->context_bytes + factor * least;
+  memory->min_feasible_bytes = device->context_bytes + factor * squeezed;
   ft_gpu_memory_cap(memory, gpu);
   if (!gpu || !gpu->measured)
     more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);

@@ -362,7 +362,7 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
   double most = gpu ? gpu->memory_mib * MIB : HUGE_VAL;
 
-  if (memory->bytes > most && memory->squeezed_bytes <= most)
+  if (memory->bytes > most && memory->min_feasible_bytes <= most)
     memory->bytes = most;
 }
 
@@ -402,7 +402,7 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
     memory->cached_bytes += (int64_t)((double)p.caching.peak - once);
   memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + once +
                   (double)memory->cached_bytes;
-  memory->least_bytes = memory->squeezed_bytes = memory->bytes;
+  memory->min_device_bytes = memory->min_feasible_bytes = memory->bytes;
   ft_gpu_memory_spread(memory, 1, host_more);
   return 0;
 }
@@ -471,8 +471,8 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   other = (double)memory->context_bytes +
           (run->training ? constants->fed : 1) * (double)schedule.fed_bytes;
   memory->bytes = (double)p.caching.peak + other;
-  memory->squeezed_bytes = (double)smallest + other;
-  memory->least_bytes = fmin((double)p.caching.peak, slack * (double)smallest) + other;
+  memory->min_feasible_bytes = (double)smallest + other;
+  memory->min_device_bytes = fmin((double)p.caching.peak, slack * (double)smallest) + other;
   memory->network_bytes = (double)p.caching.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
   fill_estimate(memory, gpu);
@@ -507,6 +507,6 @@ double ft_gpu_memory_runs_out(const struct ft_gpu_memory *memory, const struct f
   struct ft_estimate least = memory->estimate;
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    least.quantile[i] *= memory->least_bytes / memory->bytes;
+    least.quantile[i] *= memory->min_device_bytes / memory->bytes;
   return ft_estimate_exceeds(&least, gpu->memory_mib * MIB);
 }

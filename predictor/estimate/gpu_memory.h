@@ -70,8 +70,8 @@ struct ft_gpu_memory {
    * workspace, as one that does not fit is not tried */
   struct ft_estimate estimate;
   double bytes;          /* its middle */
-  double squeezed_bytes; /* the least that it was played in */
-  double least_bytes;    /* with less than this of a device it runs out */
+  double min_feasible_bytes; /* the least that it was played in */
+  double min_device_bytes;   /* with less than this of a device it runs out */
   double network_bytes;  /* of the middle what the device's context does not take */
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
   int64_t activation_bytes; /* kept at the end of the forward pass; inference: the peak */

@@ -47,8 +47,8 @@ static void answer(struct ft_text line, const struct ft_gpu_constants *constants
   if (!graph || ft_gpu_memory(graph, NULL, &run, &memory, &err) < 0)
     printf("- %s\n", err.text);
   else
-    printf("%.1f %.1f %.1f %.3f\n", memory.bytes / 1048576, memory.squeezed_bytes / 1048576,
-           memory.least_bytes / 1048576, (double)memory.live_bytes / 1048576);
+    printf("%.1f %.1f %.1f %.3f\n", memory.bytes / 1048576, memory.min_feasible_bytes / 1048576,
+           memory.min_device_bytes / 1048576, (double)memory.live_bytes / 1048576);
   ft_graph_free(graph);
 }
 

@@ -40,7 +40,7 @@ static void play(struct ft_graph *graph, const struct ft_gpu_run *run)
   if (ft_gpu_memory(graph, ft_gpu_at(0), run, &memory, &err) < 0) {
     if (!err.text[0])
       abort();
-  } else if (!(memory.bytes > 0 && memory.least_bytes > 0)) {
+  } else if (!(memory.bytes > 0 && memory.min_device_bytes > 0)) {
     abort();
   }
 }

@@ -179,8 +179,8 @@ static void more_of_everything_needs_more(void **state)
   one = needs("torch-cnn", NULL, &run);
   run.sizes.batch = 65536;
   many = needs("torch-cnn", NULL, &run);
-  assert_true(many.bytes > one.bytes && many.least_bytes > one.least_bytes);
-  assert_true(many.least_bytes <= many.bytes);
+  assert_true(many.bytes > one.bytes && many.min_device_bytes > one.min_device_bytes);
+  assert_true(many.min_device_bytes <= many.bytes);
   run.precision = FT_PRECISION_AMP;
   amp = needs("torch-cnn", NULL, &run);
   assert_true(amp.bytes < many.bytes);
