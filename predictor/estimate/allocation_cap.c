@@ -46,10 +46,11 @@ static double radius(const ft_evaluator *e, double place)
  * logarithms has for sure. */
 static double growth(const ft_evaluator *e)
 {
-  const ft_baseline *line = &e->views[FT_BASELINE_POWER];
+  const ft_baseline *line = &e->baselines[FT_BASELINE_POWER];
   double count = line->needs_count, middle = 0, spread = 0, rest = 0, error;
 
-  if (e->views_count <= FT_BASELINE_POWER || !(line->slope > 1) || count < FT_ENSEMBLE_LEAST_RUNS)
+  if (e->baselines_count <= FT_BASELINE_POWER || !(line->slope > 1) ||
+      count < FT_ENSEMBLE_LEAST_RUNS)
     return 1;
   for (size_t i = 0; i < line->needs_count; i++)
     middle += (double)e->covariates[line->runs.bytes[i]] / count;
@@ -79,10 +80,10 @@ static double grown(double need, double other, double place, double power)
  * have a place. */
 static double closest_need(const ft_evaluator *e, double place, double power)
 {
-  const ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   double within = radius(e, place), most = 0;
 
-  if (!e->views_count || isinf(within))
+  if (!e->baselines_count || isinf(within))
     return INFINITY;
   for (size_t i = 0; i < peak->needs_count; i++) {
     double other = (double)e->covariates[peak->runs.bytes[i]];

@@ -197,9 +197,9 @@ static void set_price(struct ensemble_state *p, double seconds)
  * fits, what lies far below it would be asked for because failing there costs nothing. */
 static double least_bytes(const ft_evaluator *e)
 {
-  const ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
-  return e->views_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
+  return e->baselines_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
 }
 
 /* Whether V has anything to look at. */
@@ -211,8 +211,8 @@ static bool has_view(const struct ensemble_state *p, unsigned v)
     return true;
   if (v == LOCAL)
     return p->placed && has_view(p, 1 + FT_BASELINE_CONSTANT);
-  return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
-         (e->views[v - 1].slope == 0 || p->placed);
+  return v - 1 < e->baselines_count && e->baselines[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
+         (e->baselines[v - 1].slope == 0 || p->placed);
 }
 
 /* How near the runs are to the submission, and what a failure costs there. */
@@ -277,7 +277,7 @@ static void weigh(struct ensemble_state *p, unsigned kernel)
   (void)add_far(p, kernel);
 }
 
-/* The runs around the centre of VIEW, one of e->views. */
+/* The runs around the centre of VIEW, one of e->baselines. */
 static void look_at_view(struct ensemble_state *p, const ft_baseline *view)
 {
   double centre = view->intercept;
@@ -312,7 +312,7 @@ static void look(struct ensemble_state *p, unsigned v)
     return;
   p->looked_at = v;
   if (v) {
-    look_at_view(p, &e->views[v - 1]);
+    look_at_view(p, &e->baselines[v - 1]);
     return;
   }
   p->count = e->needs_count;
@@ -525,7 +525,7 @@ static double least_loss(const struct ensemble_state *p)
 /* A mean run's waste of the best. */
 static double scale_of(const ft_evaluator *e, double least)
 {
-  return least / fmax(e->judged, 1) + 1e-9;
+  return least / fmax(e->loss_updates, 1) + 1e-9;
 }
 
 static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
@@ -609,9 +609,9 @@ static void hold(const ft_evaluator *e, double *bytes, double *seconds)
 
   for (size_t i = 0; i < e->needs_count; i++)
     mean += (double)at_least(e->seconds[i], 0) / (double)e->needs_count;
-  if (e->views_count && e->views[FT_BASELINE_CONSTANT].needs_count)
-    largest = (double)e->views[FT_BASELINE_CONSTANT]
-                  .needs[e->views[FT_BASELINE_CONSTANT].needs_count - 1];
+  if (e->baselines_count && e->baselines[FT_BASELINE_CONSTANT].needs_count)
+    largest = (double)e->baselines[FT_BASELINE_CONSTANT]
+                  .needs[e->baselines[FT_BASELINE_CONSTANT].needs_count - 1];
   *bytes = fmin(*bytes, MOST_PEAKS * largest);
   *seconds = fmin(fmax(*seconds, (double)LEAST_SECONDS), MOST_TIMES * mean);
 }
@@ -631,8 +631,8 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *quest
   /* how long a run took is luck in part, which says nothing of a member: it counts for half */
   seconds = sqrt(seconds * fmax(p.seconds, (double)LEAST_SECONDS));
   least = least_loss(&p);
-  most = e->judged < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
-  e->judged = e->judged * keep + 1;
+  most = e->loss_updates < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
+  e->loss_updates = e->loss_updates * keep + 1;
   for (unsigned i = 0; i < MEMBERS; i++) {
     unsigned member = member_at(i);
     bool hopeless = e->losses[member] > most;

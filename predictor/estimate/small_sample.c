@@ -28,9 +28,9 @@ enum { LEVELS = sizeof level / sizeof *level };
 
 bool ft_small_sample_applies(const ft_evaluator *e)
 {
-  return e->views_count > 0 && e->views[FT_BASELINE_CONSTANT].needs_count > 0 &&
-         e->views[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_LEAST_RUNS &&
-         e->covariates_count == e->views[FT_BASELINE_CONSTANT].needs_count &&
+  return e->baselines_count > 0 && e->baselines[FT_BASELINE_CONSTANT].needs_count > 0 &&
+         e->baselines[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_LEAST_RUNS &&
+         e->covariates_count == e->baselines[FT_BASELINE_CONSTANT].needs_count &&
          e->seconds_count == e->covariates_count;
 }
 
@@ -42,7 +42,7 @@ struct posterior {
 
 static struct posterior believe(const ft_evaluator *e, double place)
 {
-  const ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   size_t count = peak->needs_count;
   double n = (double)count, x = 0, y = 0, xx = 0, xy = 0, yy = 0, ridge, slope, rest, away;
   double at[FT_ENSEMBLE_LEAST_RUNS], need[FT_ENSEMBLE_LEAST_RUNS];

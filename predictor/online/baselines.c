@@ -282,7 +282,7 @@ static void hold_seconds(ft_evaluator *e, const double *bytes, struct credible c
 
 static void fit_views(ft_evaluator *e, const struct need *run, const double *bytes, size_t count)
 {
-  ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   struct credible credible;
   struct need list[RUNS];
 
@@ -290,16 +290,16 @@ static void fit_views(ft_evaluator *e, const struct need *run, const double *byt
   for (size_t i = 0; i < count; i++)
     list[i] = (struct need){ .need = (float)bytes[i], .run = (unsigned char)i };
   put(peak, list, count);
-  e->views_count = 1;
+  e->baselines_count = 1;
   if (!count)
     return;
   credible = credible_bytes(peak);
   hold_seconds(e, bytes, credible);
   if (!e->has_primary_column)
     return;
-  fit_view(&e->views[FT_BASELINE_LINE], false, run, bytes, count, credible);
-  fit_view(&e->views[FT_BASELINE_POWER], true, run, bytes, count, credible);
-  e->views_count = FT_BASELINES;
+  fit_view(&e->baselines[FT_BASELINE_LINE], false, run, bytes, count, credible);
+  fit_view(&e->baselines[FT_BASELINE_POWER], true, run, bytes, count, credible);
+  e->baselines_count = FT_BASELINES;
 }
 
 void ft_baselines_fill(ft_model *model, const double *above)

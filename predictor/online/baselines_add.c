@@ -139,8 +139,8 @@ bool ft_baselines_add(ft_model *model, double above, double shift)
     return false;
   if (e->needs_count > kept) {
     at = drop_oldest(e);
-    for (size_t v = 0; v < e->views_count; v++)
-      drop_from_view(&e->views[v], at);
+    for (size_t v = 0; v < e->baselines_count; v++)
+      drop_from_view(&e->baselines[v], at);
   }
   for (size_t i = 0; i < e->needs_count && shift != 0; i++)
     e->needs[i] = (float)((double)e->needs[i] + shift);
@@ -150,8 +150,8 @@ bool ft_baselines_add(ft_model *model, double above, double shift)
       !isnan(run->x[e->primary_column]))
     place = (float)log1p(fabs((double)run->x[e->primary_column]));
   at = insert(e, (float)above, place, (float)fmin(fmax(run->runtime_seconds, 0), 1e9));
-  for (size_t v = 0; v < e->views_count; v++)
-    if (v == FT_BASELINE_CONSTANT || e->views[v].slope != 0)
-      add_to_view(&e->views[v], at, place, bytes);
+  for (size_t v = 0; v < e->baselines_count; v++)
+    if (v == FT_BASELINE_CONSTANT || e->baselines[v].slope != 0)
+      add_to_view(&e->baselines[v], at, place, bytes);
   return true;
 }

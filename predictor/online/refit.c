@@ -199,7 +199,7 @@ static void forget_fit(ft_evaluator *e)
   ft_evaluator kept = { .has_equation = e->has_equation,
                         .equation = e->equation,
                         .losses_count = e->losses_count,
-                        .judged = e->judged,
+                        .loss_updates = e->loss_updates,
                         .failure_price = e->failure_price,
                         .failure_time = e->failure_time,
                         .log_interval_scale = e->log_interval_scale,

@@ -185,8 +185,8 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
       return bad(err, "seconds");
   if (!are_distinct(e->ages.bytes, e->ages.size))
     return bad(err, "ages");
-  for (size_t v = 0; v < e->views_count; v++) {
-    const ft_baseline *view = &e->views[v];
+  for (size_t v = 0; v < e->baselines_count; v++) {
+    const ft_baseline *view = &e->baselines[v];
 
     if (!isfinite(view->intercept) || !isfinite(view->slope) || !isfinite(view->least) ||
         view->needs_count != view->runs.size || !are_distinct(view->runs.bytes, view->runs.size))
@@ -199,7 +199,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   for (size_t i = 0; i < e->losses_count; i++)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
-  if (!(e->judged >= 0 && isfinite(e->judged)) ||
+  if (!(e->loss_updates >= 0 && isfinite(e->loss_updates)) ||
       !(e->failure_price >= 0 && e->failure_price <= MOST_PRICE) ||
       !isfinite(e->log_interval_scale) || !(e->failure_time >= 0 && e->failure_time <= 1) ||
       !isfinite(e->followed) || !isfinite(e->round_ended) || !isfinite(e->log_cap_correction))

@@ -450,12 +450,12 @@ static const struct {
 } numbers[] = { { offsetof(ft_evaluator, max_bytes), true },
                 { offsetof(ft_evaluator, log_cap_correction), true },
                 { offsetof(ft_evaluator, intercept), true },
-                { offsetof(ft_evaluator, judged), true },
-                { offsetof(ft_evaluator, views[FT_BASELINE_POWER].slope), true },
-                { offsetof(ft_evaluator, views[FT_BASELINE_LINE].intercept), true },
+                { offsetof(ft_evaluator, loss_updates), true },
+                { offsetof(ft_evaluator, baselines[FT_BASELINE_POWER].slope), true },
+                { offsetof(ft_evaluator, baselines[FT_BASELINE_LINE].intercept), true },
                 { offsetof(ft_evaluator, needs), false },
                 { offsetof(ft_evaluator, covariates), false },
-                { offsetof(ft_evaluator, views[FT_BASELINE_CONSTANT].needs), false },
+                { offsetof(ft_evaluator, baselines[FT_BASELINE_CONSTANT].needs), false },
                 { offsetof(ft_evaluator, seconds), false } };
 
 /* Number WHICH, of an array the last where LAST, else the first, becomes VALUE. */

@@ -15,9 +15,9 @@ struct run {
 /* RUNS by rising bytes. */
 static void fill(ft_evaluator *e, const struct run *runs, size_t count)
 {
-  ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
-  *e = (ft_evaluator){ .has_primary_column = true, .views_count = 1 };
+  *e = (ft_evaluator){ .has_primary_column = true, .baselines_count = 1 };
   for (size_t i = 0; i < count; i++) {
     peak->needs[i] = (float)runs[i].bytes;
     peak->runs.bytes[i] = (unsigned char)i;
