@@ -61,7 +61,7 @@ static int note_likeness(struct ft_publisher *publisher, int state_fd, const cha
     return ft_error_errno(err, "%s", likeness);
   if (ft_state_read_similar_apps(state_fd, model->uid, likeness, kin, &why) < 0) {
     *kin = (ft_similar_apps){ .schema = FT_SCHEMA };
-    (void)ft_string_copy(likeness, kin->likeness, sizeof kin->likeness);
+    (void)ft_string_copy(likeness, kin->similarity_key, sizeof kin->similarity_key);
   }
   app = place_of(kin, model->app);
   *app = (ft_similar_app){ .runs = model->completed, .updated = model->updated };

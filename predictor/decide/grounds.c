@@ -74,8 +74,8 @@ static bool is_models(const struct grounds *g)
 {
   const struct ft_model_lookup *e = &g->question->known->evidence;
 
-  return g->decided->plan.claimed && !g->decided->by_network && !e->similar && !e->at_large &&
-         e->model.has_evaluator && (e->imported || is_of_app(g));
+  return g->decided->plan.claimed && !g->decided->by_network && !e->similar &&
+         !e->site_prior_apps && e->model.has_evaluator && (e->imported || is_of_app(g));
 }
 
 /* Those of the task that needs most, of a job array. */

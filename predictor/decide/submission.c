@@ -90,7 +90,7 @@ static bool has_own_model(const struct ft_known *known)
 {
   const struct ft_model_lookup *e = &known->evidence;
 
-  return e->estimate && !e->similar && !e->at_large && !e->imported &&
+  return e->estimate && !e->similar && !e->site_prior_apps && !e->imported &&
          (e->pooled || e->estimate->runs >= known->policy.min_runs) &&
          e->model.columns_count > (find_column(&e->model, FT_VARIANT_FEATURE) ? 1 : 0) &&
          e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;

@@ -76,8 +76,8 @@ static void borrow(int state_fd, uint32_t uid, const ft_submission *s, struct ft
   out->own = out->estimate && out->estimate->runs ? out->estimate : NULL;
   out->similar = ft_similar_apps_estimate(state_fd, uid, s, out->own, &out->model, &out->others);
   if (!out->similar && !out->own)
-    out->at_large = ft_similar_apps_estimate_all(state_fd, &out->others);
-  if (out->similar || out->at_large)
+    out->site_prior_apps = ft_similar_apps_estimate_all(state_fd, &out->others);
+  if (out->similar || out->site_prior_apps)
     out->estimate = &out->others;
 }
 
@@ -91,7 +91,7 @@ int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *d
   int own;
 
   out->imported = out->pooled = false;
-  out->similar = out->at_large = 0;
+  out->similar = out->site_prior_apps = 0;
   out->own = NULL;
   out->facts = (struct ft_facts){ .runs = 0 };
   own = find_own(state_fd, uid, s, policy, out, err);

@@ -20,8 +20,8 @@ struct ft_model_lookup {
   bool pooled;                        /* from runs of all users of an app that the site shares */
   bool imported;    /* from runs imported for the job's name, which are none of its app's own */
   unsigned similar; /* from so many similar apps of the user's, beside its own runs; 0: it is not */
-  unsigned
-      at_large; /* what so many apps of the site need, no run of it being known; 0: it is not */
+  unsigned site_prior_apps; /* what so many apps of the site need, no run of it being known; 0: it
+                               is not */
 };
 
 /*

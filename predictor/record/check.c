@@ -348,7 +348,7 @@ static int check_platforms(const ft_platforms *all, struct ft_error *err)
 
 static int check_kin(const ft_similar_apps *k, struct ft_error *err)
 {
-  if (!printable(k->likeness))
+  if (!printable(k->similarity_key))
     return bad(err, "likeness");
   for (size_t i = 0; i < k->apps_count; i++)
     if (!k->apps[i].app[0] || !printable(k->apps[i].app) || !isfinite(k->apps[i].updated))

@@ -156,7 +156,7 @@ static const struct kind {
               "the model of another app" },
   run_times = { FT_RECORD_PERFORMANCE, ft_state_performance_name, offsetof(ft_performance, app),
                 "the run times of another app" },
-  kin_list = { FT_RECORD_KIN, ft_state_similar_apps_name, offsetof(ft_similar_apps, likeness),
+  kin_list = { FT_RECORD_KIN, ft_state_similar_apps_name, offsetof(ft_similar_apps, similarity_key),
                "of another likeness" };
 
 static int read_in(reader *read, const struct kind *kind, int state_fd, const char *folder,

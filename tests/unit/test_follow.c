@@ -335,7 +335,7 @@ static void note(const char *likeness, const char *app, const char *other)
   char name[FT_STATE_NAME_SIZE];
   struct ft_error err;
 
-  (void)snprintf(kin.likeness, sizeof kin.likeness, "%s", likeness);
+  (void)snprintf(kin.similarity_key, sizeof kin.similarity_key, "%s", likeness);
   (void)snprintf(kin.apps[0].app, sizeof kin.apps[0].app, "%s", app);
   (void)snprintf(kin.apps[1].app, sizeof kin.apps[1].app, "%s", other ? other : "");
   ft_state_similar_apps_name(likeness, name);
