@@ -76,10 +76,10 @@ void ft_allocation_query_fill(const ft_model *model, const ft_feature *features,
 {
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
 
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_point_prediction(e, x, model->columns_count, &centre);
+  ft_predict_point(e, x, model->columns_count, &centre);
   *out = (struct ft_allocation_query){ .centre_log = centre.log,
                                        .covariate = -1,
                                        .failed_bytes = failed_bytes,

@@ -138,7 +138,7 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
   unsigned evidence = model->completed < MOST_EVIDENCE ? model->completed : MOST_EVIDENCE;
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
   double least, within, factor, own;
   bool ranked;
 
@@ -146,9 +146,9 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   if (!model->has_evaluator || (!evidence && !e->has_bound_log))
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_point_prediction(e, x, model->columns_count, &centre);
+  ft_predict_point(e, x, model->columns_count, &centre);
   least = LEAST_PART + LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
-  within = evidence < RANKED_RUNS || centre.doubt > 0 ? least : 0;
+  within = evidence < RANKED_RUNS || centre.added_variance > 0 ? least : 0;
   ft_residual_quantiles(e->residuals, e->residuals_count,
                         evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR,
                         within, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
@@ -157,7 +157,7 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
     take_ranks(e, out->quantile);
   keep_beyond(out->quantile, least);
   own = out->quantile[MOST_BANDED] - out->quantile[LEAST_BANDED];
-  ft_estimate_widen(out->quantile, centre.doubt);
+  ft_estimate_widen(out->quantile, centre.added_variance);
   within *= 1 + 2 / fmax(model->completed, 1);
   factor = exp(fmin(fmax(e->log_interval_scale, -FT_MEMORY_MAX_LOG_INTERVAL_SCALE),
                     FT_MEMORY_MAX_LOG_INTERVAL_SCALE));

@@ -138,7 +138,7 @@ static bool hold(const ft_evaluator *e, const float *x, size_t count, float *hel
 
 /* The equation's centre in place of the additive one, where it says anything; its variance. */
 static double by_equation(const ft_evaluator *e, const float *x, size_t count,
-                          struct ft_centre *out)
+                          struct ft_point_prediction *out)
 {
   float held[COLUMNS];
   struct ft_expression code;
@@ -157,11 +157,12 @@ static double by_equation(const ft_evaluator *e, const float *x, size_t count,
   return isnan(within) ? 9 : BEYOND * BEYOND * (at - within) * (at - within);
 }
 
-void ft_point_prediction(const ft_evaluator *e, const float *x, size_t count, struct ft_centre *out)
+void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
+                      struct ft_point_prediction *out)
 {
   double sum = e->intercept, variance = 0, power = 0, centre;
 
-  *out = (struct ft_centre){ 0 };
+  *out = (struct ft_point_prediction){ 0 };
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
     double at = t->column < count ? (double)x[t->column] : NAN, jump = untried(t, at);
@@ -183,7 +184,7 @@ void ft_point_prediction(const ft_evaluator *e, const float *x, size_t count, st
     variance = fmax(variance, by_equation(e, x, count, out));
   out->log = isnan(out->log) ? 0 : fmin(fmax(out->log, 0), MOST_LOG);
   /* nobody needs to be told of more than a factor of e^3 either way */
-  out->doubt = isnan(variance + power) ? 9 : fmin(variance + power, 9);
+  out->added_variance = isnan(variance + power) ? 9 : fmin(variance + power, 9);
 }
 
 bool ft_point_prediction_uses(const ft_evaluator *e, size_t column)

@@ -23,22 +23,22 @@
 /* Log of microseconds on the first place, by level. */
 static void predict_log_microseconds(const ft_performance *p, const ft_feature *features,
                                      size_t count, double quantile[FT_ESTIMATE_LEVELS],
-                                     struct ft_centre *centre)
+                                     struct ft_point_prediction *centre)
 {
   const ft_evaluator *e = &p->runtime_model;
   float x[sizeof p->columns / sizeof *p->columns];
   unsigned evidence = p->runs < e->residuals_count ? p->runs : e->residuals_count;
 
   ft_columns_fill(p->columns, p->columns_count, features, count, x);
-  ft_point_prediction(e, x, p->columns_count, centre);
+  ft_predict_point(e, x, p->columns_count, centre);
   ft_residual_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, LEAST,
                         ft_estimate_levels, FT_ESTIMATE_LEVELS, quantile);
-  ft_estimate_widen(quantile, centre->doubt);
+  ft_estimate_widen(quantile, centre->added_variance);
 }
 
 static void fill(const ft_performance *p, const ft_platform_runs *place,
-                 const double quantile[FT_ESTIMATE_LEVELS], const struct ft_centre *centre,
-                 struct ft_platform_runtime *out)
+                 const double quantile[FT_ESTIMATE_LEVELS],
+                 const struct ft_point_prediction *centre, struct ft_platform_runtime *out)
 {
   double shifted[FT_ESTIMATE_LEVELS];
 
@@ -65,7 +65,7 @@ size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *
                            size_t count, struct ft_platform_runtime out[FT_RUNTIME_PLATFORMS])
 {
   double quantile[FT_ESTIMATE_LEVELS];
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
 
   if (!performance->runs || !performance->has_runtime_model || !performance->platforms_count)
     return 0;

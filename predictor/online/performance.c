@@ -233,7 +233,7 @@ struct residuals {
 /* What the runs at PLACE took beside the pace of the first place: logarithms. */
 static void residuals_at(const ft_performance *p, uint32_t place, struct residuals *out)
 {
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
 
   out->count = 0;
   for (size_t i = 0; i < p->history_count; i++) {
@@ -241,7 +241,7 @@ static void residuals_at(const ft_performance *p, uint32_t place, struct residua
 
     if (run->platform != place)
       continue;
-    ft_point_prediction(&p->runtime_model, run->x, run->x_count, &centre);
+    ft_predict_point(&p->runtime_model, run->x, run->x_count, &centre);
     out->value[out->count++] = log(run->seconds * MICROSECONDS) - centre.log;
   }
 }
@@ -316,13 +316,13 @@ static bool counts(const ft_observation *o)
 static void guess_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
 {
   float x[COUNT(p->columns)];
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
 
   if (!at || p->platforms[at].has_log_ratio || !p->has_runtime_model)
     return;
   ft_columns_fill(p->columns, p->columns_count, o->submission.features,
                   o->submission.features_count, x);
-  ft_point_prediction(&p->runtime_model, x, p->columns_count, &centre);
+  ft_predict_point(&p->runtime_model, x, p->columns_count, &centre);
   p->platforms[at].has_log_ratio = true;
   p->platforms[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;
 }

@@ -136,9 +136,9 @@ static void measure_above(const ft_model *model, struct ft_refit *r)
 {
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
-    struct ft_centre centre;
+    struct ft_point_prediction centre;
 
-    ft_point_prediction(&model->evaluator, run->x, run->x_count, &centre);
+    ft_predict_point(&model->evaluator, run->x, run->x_count, &centre);
     r->above[i] = log(fmax(run->bytes, 1)) - centre.log;
   }
 }
