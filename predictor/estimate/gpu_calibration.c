@@ -150,9 +150,9 @@ void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
     more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);
   memory->estimate.runs = used;
   if (used) { /* of what its operators leave open, or was guessed, its runs have told */
-    memory->open_bytes = 0;
-    memory->guess = 0;
+    memory->unknown_bytes = 0;
+    memory->guess_log_factor = 0;
   }
-  ft_gpu_memory_spread(
+  ft_gpu_memory_fill_quantiles(
       memory, hypot(deviation, run_deviation) / hypot(network_deviation, run_deviation), more);
 }

@@ -35,7 +35,7 @@ static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
 
 const struct ft_gpu_constants ft_gpu_constants = {
   .context_mib = CONTEXT_MIB,
-  .fed = 3, /* this one, the next, and its bytes */
+  .resident_batches = 3, /* this one, the next, and its bytes */
   .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
                  { 1.125, 0.5, 1, 1.25, 0.375 },
                  { 1, 0.5, 1, 1.25, 0 } },
@@ -101,7 +101,7 @@ const char *ft_precision_name(enum ft_precision precision)
   return names[precision];
 }
 
-void ft_gpu_run_begin(struct ft_gpu_run *run)
+void ft_gpu_run_init(struct ft_gpu_run *run)
 {
   *run = (struct ft_gpu_run){ .sizes = { .batch = 1 },
                               .training = true,
@@ -276,7 +276,7 @@ static int64_t pass(struct player *p, bool first)
     e = &s->events[i];
     if (e->kind == FT_EVENT_GIVE)
       give(p, e->buffer);
-    else if (e->kind == FT_EVENT_TRIED && first && !p->run->no_trials)
+    else if (e->kind == FT_EVENT_TRIED && first && !p->run->no_autotune)
       ft_caching_empty(&p->caching);
     else if (e->kind <= FT_EVENT_WORK && take(p, e, e->bytes) < 0)
       return p->blocks[e->buffer];
@@ -339,12 +339,12 @@ static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *ru
 
 /* ---- the estimate ---- */
 
-void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double more)
+void ft_gpu_memory_fill_quantiles(struct ft_gpu_memory *memory, double narrow, double more)
 {
   unsigned runs = memory->estimate.runs;
-  double open = memory->open_bytes > 0 ? (double)memory->open_bytes : 0;
+  double open = memory->unknown_bytes > 0 ? (double)memory->unknown_bytes : 0;
 
-  more += memory->guess;
+  more += memory->guess_log_factor;
 
   memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
@@ -368,7 +368,7 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 
 static void fill_estimate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
-  ft_gpu_memory_spread(memory, 1, gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured);
+  ft_gpu_memory_fill_quantiles(memory, 1, gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured);
 }
 
 static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
@@ -403,13 +403,13 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + once +
                   (double)memory->cached_bytes;
   memory->min_device_bytes = memory->min_feasible_bytes = memory->bytes;
-  ft_gpu_memory_spread(memory, 1, host_more);
+  ft_gpu_memory_fill_quantiles(memory, 1, host_more);
   return 0;
 }
 
 enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft_gpu_run *run)
 {
-  if (run->training || run->precision_said)
+  if (run->training || run->precision_given)
     return run->precision;
   return graph->stored == FT_ELEMENT_BFLOAT16  ? FT_PRECISION_BF16
          : graph->stored == FT_ELEMENT_FLOAT16 ? FT_PRECISION_FP16
@@ -441,7 +441,7 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   *memory = (struct ft_gpu_memory){ .complete = false };
   memcpy(options.workspace, gpu && gpu->host ? host_workspace : constants->workspace,
          sizeof options.workspace);
-  options.copied_channels = run->no_trials ? constants->copied_channels : 0;
+  options.copied_channels = run->no_autotune ? constants->copied_channels : 0;
   if (ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   options.batch = analysis.scaled ? run->sizes.batch : 1;
@@ -450,10 +450,10 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
   memory->complete = analysis.memory.complete;
-  memory->guess = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
+  memory->guess_log_factor = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
   /* what is guessed of a family bounds all of it; kept for the backward pass, and as much of
    * gradients */
-  memory->open_bytes =
+  memory->unknown_bytes =
       graph->guessed ? 0 : ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_parts(memory, run, &schedule);
@@ -469,7 +469,7 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
   memory->cached_bytes = p.caching.peak - p.caching.allocated_peak;
   other = (double)memory->context_bytes +
-          (run->training ? constants->fed : 1) * (double)schedule.fed_bytes;
+          (run->training ? constants->resident_batches : 1) * (double)schedule.fed_bytes;
   memory->bytes = (double)p.caching.peak + other;
   memory->min_feasible_bytes = (double)smallest + other;
   memory->min_device_bytes = fmin((double)p.caching.peak, slack * (double)smallest) + other;
@@ -502,7 +502,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   return 0;
 }
 
-double ft_gpu_memory_runs_out(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
+double ft_gpu_memory_p_oom(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
   struct ft_estimate least = memory->estimate;
 

@@ -81,7 +81,7 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
   if (ft_text_equals(name, "inplace"))
     return either(value, "off", "on", &run->out_of_place);
   if (ft_text_equals(name, "benchmark"))
-    return either(value, "off", "on", &run->no_trials);
+    return either(value, "off", "on", &run->no_autotune);
   if (ft_text_equals(name, "fused"))
     return either(value, "on", "off", &run->fused);
   if (ft_text_equals(name, "offload"))
@@ -100,7 +100,7 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
     which = listed(value, precision, FT_PRECISIONS);
     if (which >= 0)
       run->precision = (enum ft_precision)which;
-    run->precision_said = true;
+    run->precision_given = true;
     return which >= 0 ? 1 : -1;
   }
   return set_number(run, name, value);

@@ -49,7 +49,7 @@ static void play_all(struct ft_graph *graph)
 {
   struct ft_gpu_run run;
 
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.precision = FT_PRECISION_AMP;
   run.checkpoints = 3;
   play(graph, &run);
@@ -61,7 +61,7 @@ static void play_all(struct ft_graph *graph)
   run.views = true;
   run.accumulate = 2;
   play(graph, &run);
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.training = false;
   play(graph, &run);
   run.sizes.generate = graph->generates ? 5 : 0;

@@ -110,15 +110,15 @@ static const char *left_open(const struct ft_gpu_memory *memory, char *out, size
 
   if (memory->complete)
     return "";
-  if (memory->guess > 0) {
+  if (memory->guess_log_factor > 0) {
     (void)snprintf(out, size, ", its family is guessed: up to %.1f times as much or as little",
-                   exp(memory->guess));
+                   exp(memory->guess_log_factor));
     return out;
   }
-  if (memory->open_bytes <= 0)
+  if (memory->unknown_bytes <= 0)
     return ", some sizes are not known: a lower bound";
   (void)snprintf(out, size, ", some sizes are not known: up to %s more",
-                 ft_units_show_bytes((uint64_t)memory->open_bytes, most, sizeof most));
+                 ft_units_show_bytes((uint64_t)memory->unknown_bytes, most, sizeof most));
   return out;
 }
 
