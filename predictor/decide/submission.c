@@ -38,7 +38,7 @@ int ft_known_find(int state_fd, const struct ft_submitter *submitter, const ft_s
   struct ft_model_lookup *e = &known->evidence;
 
   e->elements.count = array ? ft_array_choose(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
-  if (ft_model_lookup_find(state_fd, submitter->uid, submitter->name, submitter->data, s,
+  if (ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s,
                            &known->policy, e, err) == 0)
     return 0;
   e->estimate = NULL;

@@ -117,7 +117,7 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
     double price = fmin(failure_price, 1) * failure_time(&model->evaluator);
     struct ft_estimate alike;
 
-    if (ft_estimate_alike(model, features, count, &alike, err) < 0)
+    if (ft_estimate_memory_unwidened(model, features, count, &alike, err) < 0)
       return -1;
     price += fmax(failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS /
              (run_seconds(&model->evaluator) * ft_estimate_quantile(out, 0.5));

@@ -51,7 +51,7 @@ void ft_task_facts(const ft_model *model, const ft_feature *features, size_t cou
   float x[sizeof model->columns / sizeof *model->columns];
 
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_facts_find(model, x, model->columns_count, out);
+  ft_facts_collect(model, x, model->columns_count, out);
 }
 
 static size_t largest_of(const struct ft_array_estimates *all)
@@ -81,7 +81,7 @@ int ft_estimate_array(const ft_model *model, const ft_submission *s, double fail
     count = ft_task_features(model, s, &out->index[i], features);
     ft_task_facts(model, features, count, i ? &of_task : facts);
     if (i)
-      ft_facts_join(facts, &of_task);
+      ft_facts_combine(facts, &of_task);
   }
   for (size_t i = 0; i < out->count; i++) {
     count = ft_task_features(model, s, &out->index[i], features);

@@ -116,7 +116,7 @@ static bool is_borrowed(const ft_model *model, const float *asked)
   return false;
 }
 
-void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
+void ft_facts_collect(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
 {
   const ft_evaluator *e = &model->evaluator;
   float asked[sizeof e->fact_columns / sizeof *e->fact_columns];
@@ -164,7 +164,7 @@ static unsigned fewer(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
-void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
+void ft_facts_combine(struct ft_facts *into, const struct ft_facts *other)
 {
   into->borrowed |= other->borrowed;
   into->unexplained |= other->unexplained;

@@ -196,8 +196,8 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
   return estimate(model, features, count, false, out, err);
 }
 
-int ft_estimate_alike(const ft_model *model, const ft_feature *features, size_t count,
-                      struct ft_estimate *out, struct ft_error *err)
+int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *features, size_t count,
+                                 struct ft_estimate *out, struct ft_error *err)
 {
   return estimate(model, features, count, true, out, err);
 }

@@ -272,7 +272,7 @@ static int add(struct ft_mig_table *table, const struct ft_mig_profile *profile)
   return 0;
 }
 
-void ft_mig_known(struct ft_mig_table *table)
+void ft_mig_add_nvidia(struct ft_mig_table *table)
 {
   table->count = 0;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -81,7 +81,7 @@ static void borrow(int state_fd, uint32_t uid, const ft_submission *s, struct ft
     out->estimate = &out->others;
 }
 
-int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
+int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
                          const ft_submission *s, const ft_policy *policy,
                          struct ft_model_lookup *out, struct ft_error *err)
 {

@@ -35,7 +35,7 @@ struct ft_model_lookup {
  * here do. Some more files are opened, only then; MODEL is then of no use. Returns 0, OUT->estimate
  * telling whether anything is known; -1 with ERR when a model is there and cannot be read.
  */
-int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
+int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
                          const ft_submission *submission, const ft_policy *policy,
                          struct ft_model_lookup *out, struct ft_error *err);
 

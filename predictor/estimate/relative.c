@@ -124,8 +124,8 @@ out:
   return status;
 }
 
-int ft_relative_ask(const struct ft_relative_model *m, const double *x, const double *seconds,
-                    struct ft_relative_answer *answer, struct ft_error *err)
+int ft_relative_predict(const struct ft_relative_model *m, const double *x, const double *seconds,
+                        struct ft_relative_prediction *answer, struct ft_error *err)
 {
   static const double levels[] = { 0.05, 0.95 };
   double row[FT_FEATURE_ENCODER_COLUMNS], said[FT_MULTIVARIATE_NORMAL_OUTPUTS],

@@ -77,8 +77,9 @@ size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *
       place.has_log_ratio = true;
       place.log_ratio = place.deviation = 0;
     }
-    place.log_ratio = fmin(fmax(place.log_ratio, -FT_RUNTIME_MOST_RATIO), FT_RUNTIME_MOST_RATIO);
-    place.deviation = fmin(place.deviation, FT_RUNTIME_MOST_RATIO);
+    place.log_ratio =
+        fmin(fmax(place.log_ratio, -FT_RUNTIME_MAX_LOG_RATIO), FT_RUNTIME_MAX_LOG_RATIO);
+    place.deviation = fmin(place.deviation, FT_RUNTIME_MAX_LOG_RATIO);
     out[i] = (struct ft_platform_runtime){ .platform = performance->platforms[i].platform,
                                            .runs = place.runs };
     if (place.has_log_ratio)

@@ -12,7 +12,7 @@
 #define FT_RUNTIME_PLATFORMS 16
 
 /* Log of the largest ratio of run times that is believed: 1 to 22,000. */
-#define FT_RUNTIME_MOST_RATIO 10.0
+#define FT_RUNTIME_MAX_LOG_RATIO 10.0
 
 struct ft_platform_runtime {
   const char *platform; /* borrowed from the performance */

@@ -99,7 +99,7 @@ static void note_hash(ft_model *model, uint32_t hash, unsigned variant)
 
 static void learn_variant(ft_model *model, const ft_submission *s)
 {
-  unsigned variant = ft_variant_find(model, s->script_hash, s->directory_hash);
+  unsigned variant = ft_variant_lookup(model, s->script_hash, s->directory_hash);
 
   if (!variant)
     variant = free_variant(model);

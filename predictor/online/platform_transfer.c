@@ -133,7 +133,7 @@ static void ask_about(const struct ft_relative_model *m, const ft_performance *p
   }
 }
 
-static double deviation_of(const struct ft_relative_answer *a, size_t platform)
+static double deviation_of(const struct ft_relative_prediction *a, size_t platform)
 {
   return log(a->high[platform] / a->low[platform]) / BAND90;
 }
@@ -152,14 +152,14 @@ int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performa
     return 0;
   ask_about(m, p, &q);
   for (size_t i = 0; i < m->platforms; i++) {
-    struct ft_relative_answer a;
+    struct ft_relative_prediction a;
     double own = q.seconds[i];
     int status;
 
     if (i == first)
       continue;
     q.seconds[i] = NAN;
-    status = ft_relative_ask(m, q.x, q.seconds, &a, err);
+    status = ft_relative_predict(m, q.x, q.seconds, &a, err);
     q.seconds[i] = own;
     if (status < 0)
       return -1;

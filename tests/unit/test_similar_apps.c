@@ -87,7 +87,7 @@ static void look(const char *app, const char *job_name, const char *program, dou
   (void)ft_feature_number(s.features, &s.features_count, 4, "batch", batch);
   evidence.elements.count = 0;
   assert_int_equal(
-      ft_model_lookup_find(state_fd, getuid(), nobody, NULL, &s, &policy, &evidence, &err), 0);
+      ft_model_lookup_read(state_fd, getuid(), nobody, NULL, &s, &policy, &evidence, &err), 0);
 }
 
 static double quantile(double p)

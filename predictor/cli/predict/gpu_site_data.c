@@ -22,7 +22,7 @@ int ft_gpu_site_data_slices(int state_fd, struct ft_mig_table *table, struct ft_
   struct ft_buf text;
   int status = 0;
 
-  ft_mig_known(table);
+  ft_mig_add_nvidia(table);
   ft_buf_init(&text, FT_LIMIT_CONFIG);
   if (state_fd >= 0 && faccessat(state_fd, FT_STATE_MIG, F_OK, 0) == 0 &&
       (ft_io_read_file(state_fd, FT_STATE_MIG, &text, err) < 0 ||

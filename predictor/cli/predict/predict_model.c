@@ -98,7 +98,7 @@ static int take_device(struct answer *a, struct ft_error *err)
   const char *name = a->device[0] ? a->device : a->asked->device;
   char names[256] = "";
 
-  ft_mig_known(&a->mig);
+  ft_mig_add_nvidia(&a->mig);
   a->gpu = name ? ft_mig_gpu_called(&a->mig, name) : ft_gpu_at(0);
   if (a->gpu)
     return 0;
