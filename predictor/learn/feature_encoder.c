@@ -146,19 +146,19 @@ void ft_feature_encoder_save(const struct ft_feature_encoder *e, struct ft_numbe
   for (size_t c = 0; c < e->raw; c++) {
     const struct ft_feature_encoder_column *column = &e->column[c];
 
-    ft_number_stream_put(out, column->logs);
-    ft_number_stream_put(out, column->indicates);
-    ft_number_stream_put(out, column->offset);
-    ft_number_stream_put(out, column->mean);
-    ft_number_stream_put(out, column->deviation);
+    ft_number_stream_write(out, column->logs);
+    ft_number_stream_write(out, column->indicates);
+    ft_number_stream_write(out, column->offset);
+    ft_number_stream_write(out, column->mean);
+    ft_number_stream_write(out, column->deviation);
   }
-  ft_number_stream_put(out, (double)e->pairs);
-  ft_number_stream_put(out, (double)e->rates);
+  ft_number_stream_write(out, (double)e->pairs);
+  ft_number_stream_write(out, (double)e->rates);
   for (size_t p = 0; p < e->pairs + e->rates; p++) {
-    ft_number_stream_put(out, e->pair[p].a);
-    ft_number_stream_put(out, e->pair[p].b);
-    ft_number_stream_put(out, e->pair[p].mean);
-    ft_number_stream_put(out, e->pair[p].deviation);
+    ft_number_stream_write(out, e->pair[p].a);
+    ft_number_stream_write(out, e->pair[p].b);
+    ft_number_stream_write(out, e->pair[p].mean);
+    ft_number_stream_write(out, e->pair[p].deviation);
   }
 }
 
@@ -172,20 +172,20 @@ int ft_feature_encoder_load(struct ft_number_reader *in, size_t raw, struct ft_f
   for (size_t c = 0; c < raw; c++) {
     struct ft_feature_encoder_column *column = &e->column[c];
 
-    column->logs = ft_number_reader_take_count(in, 0, 1);
-    column->indicates = ft_number_reader_take_count(in, 0, 1);
-    column->offset = ft_number_reader_take(in);
-    column->mean = ft_number_reader_take(in);
-    column->deviation = ft_number_reader_take(in);
+    column->logs = ft_number_reader_read_count(in, 0, 1);
+    column->indicates = ft_number_reader_read_count(in, 0, 1);
+    column->offset = ft_number_reader_read(in);
+    column->mean = ft_number_reader_read(in);
+    column->deviation = ft_number_reader_read(in);
     e->plain += column->indicates;
   }
-  e->pairs = ft_number_reader_take_count(in, 0, FT_FEATURE_ENCODER_PAIRS);
-  e->rates = ft_number_reader_take_count(in, 0, FT_FEATURE_ENCODER_RATES);
+  e->pairs = ft_number_reader_read_count(in, 0, FT_FEATURE_ENCODER_PAIRS);
+  e->rates = ft_number_reader_read_count(in, 0, FT_FEATURE_ENCODER_RATES);
   for (size_t p = 0; p < e->pairs + e->rates; p++) {
-    e->pair[p].a = (uint32_t)ft_number_reader_take_count(in, 0, raw - 1);
-    e->pair[p].b = (uint32_t)ft_number_reader_take_count(in, 0, raw - 1);
-    e->pair[p].mean = ft_number_reader_take(in);
-    e->pair[p].deviation = ft_number_reader_take(in);
+    e->pair[p].a = (uint32_t)ft_number_reader_read_count(in, 0, raw - 1);
+    e->pair[p].b = (uint32_t)ft_number_reader_read_count(in, 0, raw - 1);
+    e->pair[p].mean = ft_number_reader_read(in);
+    e->pair[p].deviation = ft_number_reader_read(in);
   }
   e->columns = e->plain + e->pairs + e->rates;
   return in->failed ? ft_error_set(err, "features: cut short or out of range") : 0;

@@ -485,18 +485,18 @@ static void numbers_are_little_endian_and_bounded(void **state)
     struct ft_number_stream numbers = { &buf };
 
     ft_buf_init(&buf, 100);
-    ft_number_stream_put_all(&numbers, &kept[i].value, 1);
+    ft_number_stream_write_all(&numbers, &kept[i].value, 1);
     assert_int_equal(buf.length, FT_NUMBER_STREAM_SIZE);
     assert_memory_equal(buf.data, kept[i].bytes, FT_NUMBER_STREAM_SIZE);
     in = (struct ft_number_reader){ kept[i].bytes, 1, false };
-    assert_true(ft_number_reader_take(&in) == kept[i].value && !in.failed);
-    assert_true(ft_number_reader_take(&in) == 0 && in.failed);
+    assert_true(ft_number_reader_read(&in) == kept[i].value && !in.failed);
+    assert_true(ft_number_reader_read(&in) == 0 && in.failed);
     ft_buf_free(&buf);
   }
   in = (struct ft_number_reader){ infinite, 1, false };
-  assert_true(ft_number_reader_take(&in) == 0 && in.failed);
+  assert_true(ft_number_reader_read(&in) == 0 && in.failed);
   in = (struct ft_number_reader){ kept[1].bytes, 1, false };
-  assert_true(ft_number_reader_take_count(&in, 3, 9) == 3 && in.failed);
+  assert_true(ft_number_reader_read_count(&in, 3, 9) == 3 && in.failed);
 }
 
 /*
@@ -589,8 +589,8 @@ static void another_format_is_refused(void **state)
 
   (void)state;
   ft_buf_init(&buf, 100);
-  ft_number_stream_put(&numbers, FT_SPEEDUP_FORMAT + 1);
-  ft_number_stream_put(&numbers, 1);
+  ft_number_stream_write(&numbers, FT_SPEEDUP_FORMAT + 1);
+  ft_number_stream_write(&numbers, 1);
   in = (struct ft_number_reader){ (const unsigned char *)buf.data, 2, false };
   assert_int_equal(ft_speedup_load(&in, &m, &err), -1);
   assert_non_null(strstr(err.text, "another version"));

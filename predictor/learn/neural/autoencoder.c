@@ -32,9 +32,9 @@ void ft_autoencoder_add(const struct ft_autoencoder *m, const double *x, double 
 
 void ft_autoencoder_save(const struct ft_autoencoder *m, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)m->latent);
-  ft_number_stream_put_all(out, m->mean, m->outputs);
-  ft_number_stream_put_all(out, m->deviation, m->outputs);
+  ft_number_stream_write(out, (double)m->latent);
+  ft_number_stream_write_all(out, m->mean, m->outputs);
+  ft_number_stream_write_all(out, m->deviation, m->outputs);
   ft_mlp_save(&m->encoder, out);
   ft_mlp_save(&m->regressor, out);
 }
@@ -43,9 +43,9 @@ int ft_autoencoder_load(struct ft_number_reader *in, size_t columns, size_t outp
                         struct ft_autoencoder *m, struct ft_error *err)
 {
   *m = (struct ft_autoencoder){ .columns = columns, .outputs = outputs };
-  m->latent = ft_number_reader_take_count(in, 1, FT_AUTOENCODER_LATENT);
-  m->mean = ft_number_reader_take_all(in, outputs);
-  m->deviation = ft_number_reader_take_all(in, outputs);
+  m->latent = ft_number_reader_read_count(in, 1, FT_AUTOENCODER_LATENT);
+  m->mean = ft_number_reader_read_all(in, outputs);
+  m->deviation = ft_number_reader_read_all(in, outputs);
   if (in->failed)
     return ft_error_set(err, "an auto-encoder: cut short or out of range");
   if (ft_mlp_load(in, columns, 2 * m->latent, &m->encoder, err) < 0)

@@ -213,23 +213,23 @@ void ft_mlp_predict(const struct ft_mlp *n, const float *in, float *out)
 
 void ft_mlp_save(const struct ft_mlp *n, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)n->layers);
+  ft_number_stream_write(out, (double)n->layers);
   for (size_t l = 1; l < n->layers; l++)
-    ft_number_stream_put(out, (double)n->width[l]);
-  ft_number_stream_put_floats(out, n->parameter, n->parameters);
+    ft_number_stream_write(out, (double)n->width[l]);
+  ft_number_stream_write_floats(out, n->parameter, n->parameters);
 }
 
 int ft_mlp_load(struct ft_number_reader *in, size_t ins, size_t outs, struct ft_mlp *n,
                 struct ft_error *err)
 {
   size_t width[FT_MLP_LAYERS + 1] = { ins };
-  size_t layers = ft_number_reader_take_count(in, 1, FT_MLP_LAYERS);
+  size_t layers = ft_number_reader_read_count(in, 1, FT_MLP_LAYERS);
 
   for (size_t l = 1; l < layers; l++)
-    width[l] = ft_number_reader_take_count(in, 1, FT_MLP_WIDTH);
+    width[l] = ft_number_reader_read_count(in, 1, FT_MLP_WIDTH);
   width[layers] = outs;
   if (shape(n, width, layers, err) < 0)
     return -1;
-  n->parameter = ft_number_reader_take_floats(in, n->parameters);
+  n->parameter = ft_number_reader_read_floats(in, n->parameters);
   return n->parameter ? 0 : ft_error_set(err, "a network: cut short or out of range");
 }

@@ -65,22 +65,22 @@ void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out)
 
 void ft_ridge_save(const struct ft_ridge *ridge, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)ridge->used);
+  ft_number_stream_write(out, (double)ridge->used);
   for (size_t k = 0; k < ridge->used; k++)
-    ft_number_stream_put(out, ridge->column[k]);
-  ft_number_stream_put_all(out, ridge->weight, (ridge->used + 1) * ridge->outputs);
+    ft_number_stream_write(out, ridge->column[k]);
+  ft_number_stream_write_all(out, ridge->weight, (ridge->used + 1) * ridge->outputs);
 }
 
 int ft_ridge_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                   struct ft_ridge *ridge, struct ft_error *err)
 {
-  size_t used = ft_number_reader_take_count(in, 0, columns);
+  size_t used = ft_number_reader_read_count(in, 0, columns);
 
   *ridge = (struct ft_ridge){ .used = used, .outputs = outputs };
   ridge->column = calloc(used + 1, sizeof *ridge->column);
   for (size_t k = 0; ridge->column && k < used; k++)
-    ridge->column[k] = (uint32_t)ft_number_reader_take_count(in, 0, columns - 1);
-  ridge->weight = ft_number_reader_take_all(in, (used + 1) * outputs);
+    ridge->column[k] = (uint32_t)ft_number_reader_read_count(in, 0, columns - 1);
+  ridge->weight = ft_number_reader_read_all(in, (used + 1) * outputs);
   return ridge->column && ridge->weight && !in->failed
              ? 0
              : ft_error_set(err, "ridge regression: cut short or out of range");

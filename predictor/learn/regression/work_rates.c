@@ -177,26 +177,26 @@ void ft_work_rates_add(const struct ft_work_rates *w, const double *x, double *o
 
 void ft_work_rates_save(const struct ft_work_rates *w, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)w->used);
+  ft_number_stream_write(out, (double)w->used);
   for (size_t k = 0; k < w->used; k++)
-    ft_number_stream_put(out, w->column[k]);
-  ft_number_stream_put_all(out, w->scale, w->used);
-  ft_number_stream_put_all(out, w->mean, w->outputs);
-  ft_number_stream_put_all(out, w->rate, (w->used + 1) * w->outputs);
+    ft_number_stream_write(out, w->column[k]);
+  ft_number_stream_write_all(out, w->scale, w->used);
+  ft_number_stream_write_all(out, w->mean, w->outputs);
+  ft_number_stream_write_all(out, w->rate, (w->used + 1) * w->outputs);
 }
 
 int ft_work_rates_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                        struct ft_work_rates *w, struct ft_error *err)
 {
-  size_t used = ft_number_reader_take_count(in, 1, FT_WORK_RATES_COLUMNS);
+  size_t used = ft_number_reader_read_count(in, 1, FT_WORK_RATES_COLUMNS);
 
   *w = (struct ft_work_rates){ .used = used, .outputs = outputs };
   for (size_t k = 0; k < used; k++)
-    w->column[k] = (uint32_t)ft_number_reader_take_count(in, 0, columns - 1);
+    w->column[k] = (uint32_t)ft_number_reader_read_count(in, 0, columns - 1);
   for (size_t k = 0; k < used; k++)
-    w->scale[k] = ft_number_reader_take(in);
-  w->mean = ft_number_reader_take_all(in, outputs);
-  w->rate = ft_number_reader_take_all(in, (used + 1) * outputs);
+    w->scale[k] = ft_number_reader_read(in);
+  w->mean = ft_number_reader_read_all(in, outputs);
+  w->rate = ft_number_reader_read_all(in, (used + 1) * outputs);
   return w->mean && w->rate && !in->failed
              ? 0
              : ft_error_set(err, "sums of works: cut short or out of range");

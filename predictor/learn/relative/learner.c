@@ -325,7 +325,7 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
 
 void ft_learner_save(const struct ft_learner *l, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, l->kind);
+  ft_number_stream_write(out, l->kind);
   if (kinds[l->kind].ridge != NO_RIDGE)
     ft_ridge_save(&l->ridge, out);
   if (kinds[l->kind].forest.trees)
@@ -333,7 +333,7 @@ void ft_learner_save(const struct ft_learner *l, struct ft_number_stream *out)
   if (kinds[l->kind].process)
     ft_gaussian_process_save(&l->process, out);
   if (kinds[l->kind].works) {
-    ft_number_stream_put(out, l->works.used > 0);
+    ft_number_stream_write(out, l->works.used > 0);
     if (l->works.used)
       ft_work_rates_save(&l->works, out);
   }
@@ -347,7 +347,7 @@ int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder
   size_t columns;
 
   *l = (struct ft_learner){ .outputs = outputs };
-  l->kind = (enum ft_learner_kind)ft_number_reader_take_count(in, 0, FT_LEARNERS - 1);
+  l->kind = (enum ft_learner_kind)ft_number_reader_read_count(in, 0, FT_LEARNERS - 1);
   take_span(encode, l);
   columns = l->columns;
   if (kinds[l->kind].ridge != NO_RIDGE && ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
@@ -357,7 +357,7 @@ int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder
   if (kinds[l->kind].process &&
       ft_gaussian_process_load(in, columns, outputs, &l->process, err) < 0)
     return -1;
-  if (kinds[l->kind].works && ft_number_reader_take_count(in, 0, 1) &&
+  if (kinds[l->kind].works && ft_number_reader_read_count(in, 0, 1) &&
       ft_work_rates_load(in, encode->columns, outputs, &l->works, err) < 0)
     return -1;
   return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err)

@@ -72,13 +72,13 @@ void ft_speedup_spread(const struct ft_speedup_model *m, size_t output, const do
 /* What predicts. */
 static void save_mixture(const struct ft_speedup_model *m, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)m->rows);
-  ft_number_stream_put(out, (double)m->encode.raw);
+  ft_number_stream_write(out, (double)m->rows);
+  ft_number_stream_write(out, (double)m->encode.raw);
   ft_feature_encoder_save(&m->encode, out);
-  ft_number_stream_put(out, m->mixed);
+  ft_number_stream_write(out, m->mixed);
   for (int l = 0; l < FT_LEARNERS; l++) {
-    ft_number_stream_put(out, m->weight[l]);
-    ft_number_stream_put(out, isnan(m->error[l]) ? -1 : m->error[l]);
+    ft_number_stream_write(out, m->weight[l]);
+    ft_number_stream_write(out, isnan(m->error[l]) ? -1 : m->error[l]);
     if (m->weight[l] > 0)
       ft_learner_save(&m->learner[l], out);
   }
@@ -88,17 +88,17 @@ void ft_speedup_save(const struct ft_speedup_model *m, struct ft_number_stream *
 {
   size_t n = m->outputs;
 
-  ft_number_stream_put(out, FT_SPEEDUP_FORMAT);
-  ft_number_stream_put(out, (double)n);
+  ft_number_stream_write(out, FT_SPEEDUP_FORMAT);
+  ft_number_stream_write(out, (double)n);
   save_mixture(m, out);
-  ft_number_stream_put_all(out, m->residual.mean, n);
-  ft_number_stream_put_all(out, m->residual.covariance, n * n);
+  ft_number_stream_write_all(out, m->residual.mean, n);
+  ft_number_stream_write_all(out, m->residual.covariance, n * n);
   for (size_t o = 0; o < n; o++)
-    ft_number_stream_put(out, (double)m->count[o]);
-  ft_number_stream_put_all(out, m->missed, n * m->rows);
-  ft_number_stream_put(out, (double)m->aparts);
+    ft_number_stream_write(out, (double)m->count[o]);
+  ft_number_stream_write_all(out, m->missed, n * m->rows);
+  ft_number_stream_write(out, (double)m->aparts);
   for (size_t k = 0; k < m->aparts; k++) {
-    ft_number_stream_put(out, (double)m->apart_of[k]);
+    ft_number_stream_write(out, (double)m->apart_of[k]);
     save_mixture(&m->apart[k], out);
   }
 }
@@ -107,8 +107,8 @@ static int load_learners(struct ft_number_reader *in, struct ft_speedup_model *m
                          struct ft_error *err)
 {
   for (int l = 0; l < FT_LEARNERS; l++) {
-    m->weight[l] = ft_number_reader_take(in);
-    m->error[l] = ft_number_reader_take(in);
+    m->weight[l] = ft_number_reader_read(in);
+    m->error[l] = ft_number_reader_read(in);
     if (m->error[l] < 0)
       m->error[l] = NAN;
     if (!(m->weight[l] >= 0 && m->weight[l] <= 1.01) || in->failed)
@@ -129,24 +129,24 @@ static int load_mixture(struct ft_number_reader *in, size_t outputs, struct ft_s
   size_t raw;
 
   *m = (struct ft_speedup_model){ .outputs = outputs };
-  m->rows = ft_number_reader_take_count(in, 1, ROWS);
-  raw = ft_number_reader_take_count(in, 1, FT_FEATURE_ENCODER_COLUMNS);
+  m->rows = ft_number_reader_read_count(in, 1, ROWS);
+  raw = ft_number_reader_read_count(in, 1, FT_FEATURE_ENCODER_COLUMNS);
   if (in->failed)
     return ft_error_set(err, "cut short or out of range");
   if (ft_feature_encoder_load(in, raw, &m->encode, err) < 0)
     return -1;
-  m->mixed = ft_number_reader_take(in);
+  m->mixed = ft_number_reader_read(in);
   return load_learners(in, m, err);
 }
 
 static int load_apart(struct ft_number_reader *in, struct ft_speedup_model *m, struct ft_error *err)
 {
-  size_t count = ft_number_reader_take_count(in, 0, m->outputs);
+  size_t count = ft_number_reader_read_count(in, 0, m->outputs);
 
   if (count && !in->failed && !(m->apart = calloc(count, sizeof *m->apart)))
     return ft_error_set(err, "out of memory");
   for (size_t k = 0; m->apart && k < count; k++) {
-    m->apart_of[k] = ft_number_reader_take_count(in, 0, m->outputs - 1);
+    m->apart_of[k] = ft_number_reader_read_count(in, 0, m->outputs - 1);
     m->aparts++;
     if (load_mixture(in, 1, &m->apart[k], err) < 0)
       return -1;
@@ -158,8 +158,8 @@ static int load_apart(struct ft_number_reader *in, struct ft_speedup_model *m, s
 
 int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, struct ft_error *err)
 {
-  double format = ft_number_reader_take(in), *mean, *covariance;
-  size_t n = ft_number_reader_take_count(in, 1, FT_MULTIVARIATE_NORMAL_OUTPUTS);
+  double format = ft_number_reader_read(in), *mean, *covariance;
+  size_t n = ft_number_reader_read_count(in, 1, FT_MULTIVARIATE_NORMAL_OUTPUTS);
 
   *m = (struct ft_speedup_model){ .outputs = n };
   if (!in->failed && format != FT_SPEEDUP_FORMAT)
@@ -168,8 +168,8 @@ int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, str
   if (load_mixture(in, n, m, err) < 0)
     return -1;
   m->residual.outputs = n;
-  mean = ft_number_reader_take_all(in, n);
-  covariance = ft_number_reader_take_all(in, n * n);
+  mean = ft_number_reader_read_all(in, n);
+  covariance = ft_number_reader_read_all(in, n * n);
   if (mean && covariance) {
     memcpy(m->residual.mean, mean, n * sizeof *mean);
     memcpy(m->residual.covariance, covariance, n * n * sizeof *covariance);
@@ -177,8 +177,8 @@ int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, str
   free(mean);
   free(covariance);
   for (size_t o = 0; o < n; o++)
-    m->count[o] = ft_number_reader_take_count(in, 0, m->rows);
-  m->missed = ft_number_reader_take_all(in, n * m->rows);
+    m->count[o] = ft_number_reader_read_count(in, 0, m->rows);
+  m->missed = ft_number_reader_read_all(in, n * m->rows);
   if (load_apart(in, m, err) < 0)
     return -1;
   return in->failed || in->left ? ft_error_set(err, "cut short, too long or out of range") : 0;
