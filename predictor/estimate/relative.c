@@ -145,7 +145,7 @@ int ft_relative_predict(const struct ft_relative_model *m, const double *x, cons
   for (size_t o = 0; o < m->ratios.outputs; o++) {
     double spread[2];
 
-    ft_speedup_spread(&m->ratios, o, levels, 2, spread);
+    ft_speedup_residual_quantiles(&m->ratios, o, levels, 2, spread);
     /* a ratio of times has the signs of a ratio of speeds turned round */
     answer->speed[o + 1] = exp(-said[o]);
     answer->low[o + 1] = exp(-said[o] - shrunk[o] * fmax(spread[1], 0));

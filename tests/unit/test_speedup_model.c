@@ -166,7 +166,7 @@ static void every_learner_beats_the_mean(void **state)
 static void a_sum_of_works_goes_on_where_its_rows_end(void **state)
 {
   static const struct ft_speedup_settings works = {
-    .trees = 60, .learners = 1u << FT_LEARNER_WORK_PROCESS, .untried = true, .seed = 1
+    .trees = 60, .learners = 1u << FT_LEARNER_WORK_GAUSSIAN_PROCESS, .untried = true, .seed = 1
   };
   static struct world w;
   struct ft_speedup_table t;
@@ -241,7 +241,7 @@ static void few_rows_give_wide_quantiles(void **state)
 
     assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), 0);
     for (size_t o = 0; o < OUTPUTS; o++) {
-      ft_speedup_spread(&m, o, levels, 2, spread);
+      ft_speedup_residual_quantiles(&m, o, levels, 2, spread);
       assert_true(spread[0] < 0 && spread[1] > 0 && isfinite(spread[1] - spread[0]));
       wide += (spread[1] - spread[0]) / OUTPUTS;
     }
@@ -526,8 +526,8 @@ static void a_platform_of_ten_rows_is_learnt_apart(void **state)
   }
   t = table_of(&w, ROWS);
   assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), 0);
-  assert_int_equal(m.aparts, 1);
-  assert_int_equal(m.apart_of[0], 0);
+  assert_int_equal(m.per_output_count, 1);
+  assert_int_equal(m.per_output_index[0], 0);
   ft_buf_init(&buf, 1 << 24);
   ft_speedup_save(&m, &numbers);
   assert_false(buf.failed);

@@ -10,7 +10,7 @@
 #include "predictor/learn/neural/autoencoder.h"
 #include "predictor/learn/number_stream.h"
 
-void ft_autoencoder_place(const struct ft_autoencoder *m, const double *x, float *z)
+void ft_autoencoder_encode(const struct ft_autoencoder *m, const double *x, float *z)
 {
   float in[FT_FEATURE_ENCODER_MOST], out[2 * FT_AUTOENCODER_LATENT];
 
@@ -24,7 +24,7 @@ void ft_autoencoder_add(const struct ft_autoencoder *m, const double *x, double 
 {
   float z[FT_AUTOENCODER_LATENT], y[FT_MULTIVARIATE_NORMAL_OUTPUTS];
 
-  ft_autoencoder_place(m, x, z);
+  ft_autoencoder_encode(m, x, z);
   ft_mlp_predict(&m->regressor, z, y);
   for (size_t o = 0; o < m->outputs; o++)
     out[o] += m->mean[o] + m->deviation[o] * (double)y[o];

@@ -25,9 +25,9 @@ const struct ft_autoencoder_settings ft_autoencoder_usual = {
   .latent = 8, .hidden = 64, .units = 1024, .steps = { 300, 900, 30, 40 }
 };
 
-int ft_autoencoder_work_make(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
-                             size_t columns, size_t outputs, struct ft_random *random,
-                             struct ft_error *err)
+int ft_autoencoder_work_create(struct ft_autoencoder_work *w,
+                               const struct ft_autoencoder_settings *s, size_t columns,
+                               size_t outputs, struct ft_random *random, struct ft_error *err)
 {
   const size_t width[FT_AUTOENCODER_PARTS][5] = { { columns, s->hidden, 2 * s->latent },
                                                   { s->latent, s->hidden, columns },
@@ -48,9 +48,9 @@ int ft_autoencoder_work_make(struct ft_autoencoder_work *w, const struct ft_auto
   if (ft_blas_open(&w->blas, err) < 0)
     return -1;
   for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
-    if (ft_mlp_make(&w->part[p], width[p], layers[p], random, err) < 0 ||
-        ft_mlp_pass_make(&w->pass[p], &w->part[p], FT_AUTOENCODER_BATCH, err) < 0 ||
-        ft_adam_make(&w->adam[p], &w->part[p], err) < 0)
+    if (ft_mlp_create(&w->part[p], width[p], layers[p], random, err) < 0 ||
+        ft_mlp_pass_create(&w->pass[p], &w->part[p], FT_AUTOENCODER_BATCH, err) < 0 ||
+        ft_adam_create(&w->adam[p], &w->part[p], err) < 0)
       return -1;
   return 0;
 }
@@ -129,14 +129,14 @@ static double encode_back(struct ft_autoencoder_work *w, size_t rows, double kl)
 
 double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_phase phase,
                            const float *x, const float *y, size_t rows, double kl,
-                           struct ft_autoencoder_told *told)
+                           struct ft_autoencoder_progress *told)
 {
   struct ft_mlp_pass *decoder = &w->pass[FT_DECODER], *regressor = &w->pass[FT_REGRESSOR];
   bool regress = phase >= FT_AUTOENCODER_FEEDBACK, code = phase <= FT_AUTOENCODER_FEEDBACK;
   float back[FT_AUTOENCODER_BATCH * FT_AUTOENCODER_LATENT];
   double loss = 0, missed, divergence;
 
-  *told = (struct ft_autoencoder_told){ phase, NAN, NAN };
+  *told = (struct ft_autoencoder_progress){ phase, NAN, NAN };
   encode(w, x, rows);
   memset(w->slope, 0, rows * w->latent * sizeof *w->slope);
   if (code) {
@@ -176,7 +176,7 @@ static int run_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_
     double kl = phase == FT_AUTOENCODER_CALIBRATE ? 0
                 : phase == FT_AUTOENCODER_ANNEAL  ? (double)(step + 1) / (double)s->steps[phase]
                                                   : 1;
-    struct ft_autoencoder_told told;
+    struct ft_autoencoder_progress told;
 
     if (at + rows > all->rows) {
       for (size_t i = all->rows; i > 1; i--) {
@@ -250,7 +250,7 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
   for (size_t r = 0; r < s->rows; r++)
     order[r] = r;
   if (scale(s, m, y, err) < 0 ||
-      ft_autoencoder_work_make(&w, settings, s->columns, s->outputs, &random, err) < 0)
+      ft_autoencoder_work_create(&w, settings, s->columns, s->outputs, &random, err) < 0)
     goto out;
   for (int phase = 0; phase < FT_AUTOENCODER_PHASES; phase++)
     if (run_phase(&w, settings, (enum ft_autoencoder_phase)phase, s, whole, order, &random, batch,

@@ -39,8 +39,8 @@ static int shape(struct ft_mlp *n, const size_t *width, size_t layers, struct ft
   return fits ? 0 : ft_error_set(err, "a network: too many layers, or one too wide");
 }
 
-int ft_mlp_make(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_random *random,
-                struct ft_error *err)
+int ft_mlp_create(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_random *random,
+                  struct ft_error *err)
 {
   float *next;
 
@@ -67,8 +67,8 @@ void ft_mlp_free(struct ft_mlp *n)
   *n = (struct ft_mlp){ 0 };
 }
 
-int ft_mlp_pass_make(struct ft_mlp_pass *pass, const struct ft_mlp *n, size_t rows,
-                     struct ft_error *err)
+int ft_mlp_pass_create(struct ft_mlp_pass *pass, const struct ft_mlp *n, size_t rows,
+                       struct ft_error *err)
 {
   *pass = (struct ft_mlp_pass){ .rows = rows };
   for (size_t l = 0; l < n->layers; l++) {
@@ -89,7 +89,7 @@ void ft_mlp_pass_free(struct ft_mlp_pass *pass)
   *pass = (struct ft_mlp_pass){ 0 };
 }
 
-int ft_adam_make(struct ft_adam *adam, const struct ft_mlp *n, struct ft_error *err)
+int ft_adam_create(struct ft_adam *adam, const struct ft_mlp *n, struct ft_error *err)
 {
   *adam = (struct ft_adam){ 0, calloc(n->parameters, sizeof(float)),
                             calloc(n->parameters, sizeof(float)),

@@ -33,10 +33,10 @@ static const struct {
   [FT_LEARNER_FEW_TREES] = { .ridge = FEW,
                              .lambda = 3,
                              .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
-  [FT_LEARNER_PROCESS] = { .process = true },
+  [FT_LEARNER_GAUSSIAN_PROCESS] = { .process = true },
   [FT_LEARNER_RATE_TREES] = { .span = RATES, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
-  [FT_LEARNER_RATE_PROCESS] = { .span = RATES, .process = true },
-  [FT_LEARNER_WORK_PROCESS] = { .process = true, .works = true },
+  [FT_LEARNER_RATE_GAUSSIAN_PROCESS] = { .span = RATES, .process = true },
+  [FT_LEARNER_WORK_GAUSSIAN_PROCESS] = { .process = true, .works = true },
   [FT_LEARNER_WORK_RATES] = { .span = RATES, .process = true, .works = true },
   [FT_LEARNER_AUTOENCODER] = { .network = true },
 };
@@ -49,10 +49,10 @@ const char *const ft_learner_names[FT_LEARNERS] = {
   [FT_LEARNER_RIDGE] = "ridge",
   [FT_LEARNER_RIDGE_TREES] = "ridge_trees",
   [FT_LEARNER_FEW_TREES] = "few_trees",
-  [FT_LEARNER_PROCESS] = "process",
+  [FT_LEARNER_GAUSSIAN_PROCESS] = "process",
   [FT_LEARNER_RATE_TREES] = "rate_trees",
-  [FT_LEARNER_RATE_PROCESS] = "rate_process",
-  [FT_LEARNER_WORK_PROCESS] = "work_process",
+  [FT_LEARNER_RATE_GAUSSIAN_PROCESS] = "rate_process",
+  [FT_LEARNER_WORK_GAUSSIAN_PROCESS] = "work_process",
   [FT_LEARNER_WORK_RATES] = "work_rates",
   [FT_LEARNER_AUTOENCODER] = "autoencoder",
 };
@@ -144,7 +144,7 @@ bool ft_learner_linear(enum ft_learner_kind kind)
   return kinds[kind].ridge == FEW || kinds[kind].ridge == ALL || kinds[kind].process;
 }
 
-static bool stop_network(void *data, const struct ft_autoencoder_told *told)
+static bool stop_network(void *data, const struct ft_autoencoder_progress *told)
 {
   const struct ft_learner_settings *settings = data;
 

@@ -265,7 +265,7 @@ static int mix(const struct fitter *g, unsigned mask, double *sum, struct ft_spe
 {
   const struct ft_speedup_held held = { g->t, g->fold, g->folds, g->said, mask };
 
-  if (ft_speedup_mix(&held, out->weight, out->error, err) < 0)
+  if (ft_speedup_choose_weights(&held, out->weight, out->error, err) < 0)
     return -1;
   for (int l = 0; l < FT_LEARNERS; l++)
     for (size_t i = 0; out->weight[l] > 0 && i < g->t->rows * g->t->outputs; i++)
@@ -293,8 +293,8 @@ static int keep_missed(const struct ft_speedup_table *t, const double *sum, bool
   double *whole = calloc(t->rows * t->outputs + 1, sizeof *whole);
   int status = -1;
 
-  out->missed = calloc(t->rows * t->outputs + 1, sizeof *out->missed);
-  if (!rest || !whole || !out->missed) {
+  out->held_out_residuals = calloc(t->rows * t->outputs + 1, sizeof *out->held_out_residuals);
+  if (!rest || !whole || !out->held_out_residuals) {
     ft_error_set(err, "out of memory");
     goto out;
   }
@@ -303,14 +303,15 @@ static int keep_missed(const struct ft_speedup_table *t, const double *sum, bool
 
     rest[i] = t->y[i] - sum[i];
     if (!isnan(rest[i]) && honest)
-      out->missed[o * t->rows + out->count[o]++] = rest[i];
+      out->held_out_residuals[o * t->rows + out->count[o]++] = rest[i];
   }
   /* two or three tell nothing of how an output goes with the others */
   for (size_t i = 0; honest && t->rows >= LEAST && i < t->rows * t->outputs; i++)
     if (out->count[i % t->outputs] < LEAST)
       rest[i] = NAN;
   for (size_t o = 0; o < t->outputs; o++)
-    qsort(out->missed + o * t->rows, out->count[o], sizeof *out->missed, ft_sort_compare);
+    qsort(out->held_out_residuals + o * t->rows, out->count[o], sizeof *out->held_out_residuals,
+          ft_sort_compare);
   status = ft_multivariate_normal_fit(rest, t->rows, t->outputs, whole, &out->residual, err);
   /* one imagined residual a platform: few rows do not make for certainty */
   for (size_t o = 0; o < t->outputs; o++)
@@ -400,9 +401,9 @@ int ft_speedup_fit(const struct ft_speedup_table *t, const struct ft_speedup_set
   if (!held)
     return ft_error_set(err, "out of memory");
   if (ft_speedup_fit_mixture(t, settings, out, held, &honest, err) < 0 ||
-      (honest && ft_speedup_fit_apart(t, settings, out, held, err) < 0))
+      (honest && ft_speedup_fit_per_output(t, settings, out, held, err) < 0))
     goto out;
-  if (out->aparts)
+  if (out->per_output_count)
     out->mixed = miss(t, held);
   status = keep_missed(t, held, honest, out, err);
 out:

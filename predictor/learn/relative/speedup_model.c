@@ -34,8 +34,8 @@ static void predict(const struct ft_speedup_model *m, const double *x, double *o
 void ft_speedup_predict(const struct ft_speedup_model *m, const double *x, double *out)
 {
   predict(m, x, out);
-  for (size_t k = 0; k < m->aparts; k++)
-    predict(&m->apart[k], x, out + m->apart_of[k]);
+  for (size_t k = 0; k < m->per_output_count; k++)
+    predict(&m->per_output[k], x, out + m->per_output_index[k]);
 }
 
 int ft_speedup_correct(const struct ft_speedup_model *m, const double *seen, const double *runs,
@@ -60,13 +60,13 @@ int ft_speedup_correct(const struct ft_speedup_model *m, const double *seen, con
   return 0;
 }
 
-void ft_speedup_spread(const struct ft_speedup_model *m, size_t output, const double *levels,
-                       size_t level_count, double *out)
+void ft_speedup_residual_quantiles(const struct ft_speedup_model *m, size_t output,
+                                   const double *levels, size_t level_count, double *out)
 {
   size_t count = m->count[output];
 
-  ft_residual_quantiles(m->missed + output * m->rows, count, (unsigned)count, FT_SPEEDUP_PRIOR,
-                        LEAST, levels, level_count, out);
+  ft_residual_quantiles(m->held_out_residuals + output * m->rows, count, (unsigned)count,
+                        FT_SPEEDUP_PRIOR, LEAST, levels, level_count, out);
 }
 
 /* What predicts. */
@@ -95,11 +95,11 @@ void ft_speedup_save(const struct ft_speedup_model *m, struct ft_number_stream *
   ft_number_stream_write_all(out, m->residual.covariance, n * n);
   for (size_t o = 0; o < n; o++)
     ft_number_stream_write(out, (double)m->count[o]);
-  ft_number_stream_write_all(out, m->missed, n * m->rows);
-  ft_number_stream_write(out, (double)m->aparts);
-  for (size_t k = 0; k < m->aparts; k++) {
-    ft_number_stream_write(out, (double)m->apart_of[k]);
-    save_mixture(&m->apart[k], out);
+  ft_number_stream_write_all(out, m->held_out_residuals, n * m->rows);
+  ft_number_stream_write(out, (double)m->per_output_count);
+  for (size_t k = 0; k < m->per_output_count; k++) {
+    ft_number_stream_write(out, (double)m->per_output_index[k]);
+    save_mixture(&m->per_output[k], out);
   }
 }
 
@@ -143,14 +143,14 @@ static int load_apart(struct ft_number_reader *in, struct ft_speedup_model *m, s
 {
   size_t count = ft_number_reader_read_count(in, 0, m->outputs);
 
-  if (count && !in->failed && !(m->apart = calloc(count, sizeof *m->apart)))
+  if (count && !in->failed && !(m->per_output = calloc(count, sizeof *m->per_output)))
     return ft_error_set(err, "out of memory");
-  for (size_t k = 0; m->apart && k < count; k++) {
-    m->apart_of[k] = ft_number_reader_read_count(in, 0, m->outputs - 1);
-    m->aparts++;
-    if (load_mixture(in, 1, &m->apart[k], err) < 0)
+  for (size_t k = 0; m->per_output && k < count; k++) {
+    m->per_output_index[k] = ft_number_reader_read_count(in, 0, m->outputs - 1);
+    m->per_output_count++;
+    if (load_mixture(in, 1, &m->per_output[k], err) < 0)
       return -1;
-    if (m->apart[k].encode.raw != m->encode.raw)
+    if (m->per_output[k].encode.raw != m->encode.raw)
       return ft_error_set(err, "an output apart: its features are others");
   }
   return 0;
@@ -178,7 +178,7 @@ int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, str
   free(covariance);
   for (size_t o = 0; o < n; o++)
     m->count[o] = ft_number_reader_read_count(in, 0, m->rows);
-  m->missed = ft_number_reader_read_all(in, n * m->rows);
+  m->held_out_residuals = ft_number_reader_read_all(in, n * m->rows);
   if (load_apart(in, m, err) < 0)
     return -1;
   return in->failed || in->left ? ft_error_set(err, "cut short, too long or out of range") : 0;
@@ -196,11 +196,11 @@ void ft_speedup_free(struct ft_speedup_model *m)
   if (!m)
     return;
   free_mixture(m);
-  for (size_t k = 0; k < m->aparts; k++)
-    free_mixture(&m->apart[k]);
-  free(m->apart);
-  free(m->missed);
-  m->apart = NULL;
-  m->aparts = 0;
-  m->missed = NULL;
+  for (size_t k = 0; k < m->per_output_count; k++)
+    free_mixture(&m->per_output[k]);
+  free(m->per_output);
+  free(m->held_out_residuals);
+  m->per_output = NULL;
+  m->per_output_count = 0;
+  m->held_out_residuals = NULL;
 }

@@ -70,7 +70,7 @@ static int try_apart(const struct ft_speedup_table *t, size_t output, size_t kno
                      const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
                      double *held, struct ft_error *err)
 {
-  struct ft_speedup_model *own = &out->apart[out->aparts];
+  struct ft_speedup_model *own = &out->per_output[out->per_output_count];
   struct part p;
   bool honest = false;
   int status = part_make(t, output, known, &p, err);
@@ -82,7 +82,7 @@ static int try_apart(const struct ft_speedup_table *t, size_t output, size_t kno
     if (status == 0 && (known < LEAST || (honest && gained(t, output, &p, held) > 0))) {
       for (size_t i = 0; honest && i < p.rows; i++)
         held[p.row[i] * t->outputs + output] = p.held[i];
-      out->apart_of[out->aparts++] = output;
+      out->per_output_index[out->per_output_count++] = output;
       own = NULL;
     }
     ft_speedup_free(own);
@@ -91,9 +91,9 @@ static int try_apart(const struct ft_speedup_table *t, size_t output, size_t kno
   return status;
 }
 
-int ft_speedup_fit_apart(const struct ft_speedup_table *t,
-                         const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
-                         double *held, struct ft_error *err)
+int ft_speedup_fit_per_output(const struct ft_speedup_table *t,
+                              const struct ft_speedup_settings *settings,
+                              struct ft_speedup_model *out, double *held, struct ft_error *err)
 {
   struct ft_speedup_settings quick = *settings;
 
@@ -107,7 +107,7 @@ int ft_speedup_fit_apart(const struct ft_speedup_table *t,
       known += !isnan(t->y[r * t->outputs + o]);
     if (known < 1 || known > MOST || 2 * known > t->rows)
       continue;
-    if (!out->apart && !(out->apart = calloc(t->outputs, sizeof *out->apart)))
+    if (!out->per_output && !(out->per_output = calloc(t->outputs, sizeof *out->per_output)))
       return ft_error_set(err, "out of memory");
     if (try_apart(t, o, known, &quick, out, held, err) < 0)
       return -1;

@@ -169,8 +169,8 @@ static void measure(const struct ft_speedup_held *h, double *error, double *rms)
   }
 }
 
-int ft_speedup_mix(const struct ft_speedup_held *h, double *weight, double *rms,
-                   struct ft_error *err)
+int ft_speedup_choose_weights(const struct ft_speedup_held *h, double *weight, double *rms,
+                              struct ft_error *err)
 {
   size_t cells = h->table->rows * h->table->outputs;
   double *error = calloc(h->folds * FT_LEARNERS, sizeof *error);

@@ -11,7 +11,7 @@
 /* A constant that is nudged changes by this standard deviation. */
 #define NUDGE 0.1
 
-void ft_grower_begin(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives)
+void ft_grower_init(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives)
 {
   *g = (struct ft_grower){ .variables = variables };
   ft_random_seed(&g->random, seed);

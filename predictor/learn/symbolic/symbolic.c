@@ -607,7 +607,7 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
                         "symbolic regression: expected 2 or more rows, 1 to %d columns and a "
                         "population of 2 to %d",
                         FT_EXPRESSION_VARIABLES, FT_SYMBOLIC_POPULATION);
-  ft_grower_begin(&f.grower, f.set.seed, columns, f.set.primitives);
+  ft_grower_init(&f.grower, f.set.seed, columns, f.set.primitives);
   if (!f.grower.binary_count && !f.grower.unary_count)
     return ft_error_set(err, "symbolic regression: no primitives");
   if (check(x, y, rows, columns, err) < 0)
