@@ -112,7 +112,7 @@ void ft_gpu_run_init(struct ft_gpu_run *run)
 
 /* Of a parameter tensor of BYTES; what is added to a first moment in 8 bits: a scale of 4 bytes for
  * 256 elements (Dettmers et al. 2022), and tensors under 4096 elements stay in 32 bits. */
-static int64_t state_bytes(const struct ft_gpu_run *run, int64_t bytes)
+static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, int64_t bytes)
 {
   int64_t width = run->precision > FT_PRECISION_AMP ? 2 : 4, elements = bytes / width;
 
@@ -128,20 +128,21 @@ static int64_t state_bytes(const struct ft_gpu_run *run, int64_t bytes)
   }
 }
 
-static int64_t shared(const struct ft_gpu_run *run, unsigned stage, int64_t bytes)
+static int64_t shard_bytes(const struct ft_gpu_run *run, unsigned stage, int64_t bytes)
 {
   return run->shard >= stage ? ft_share(bytes, run->gpus) : bytes;
 }
 
 /* Of what the optimiser has for each element of a parameter of BYTES this GPU's part: whole tensors
  * go to the GPU that has least (ZeroRedundancyOptimizer), or each GPU has a share of each. */
-static int64_t kept_of(const struct ft_gpu_run *run, const struct ft_schedule *s, int64_t bytes)
+static int64_t optimizer_shard_bytes(const struct ft_gpu_run *run, const struct ft_schedule *s,
+                                     int64_t bytes)
 {
   double most = s->learnt_bytes > 0 ? (double)s->learnt_most / (double)s->learnt_bytes : 0;
 
   if (run->shard == 1 && run->gpus > 1 && most * run->gpus > 1)
     return (int64_t)(most * (double)bytes);
-  return shared(run, 1, bytes);
+  return shard_bytes(run, 1, bytes);
 }
 
 /* ---- playing ---- */
@@ -160,7 +161,7 @@ struct player {
 
 enum { PASSES = 3 /* after the first with its trials the next is like the one after it */ };
 
-static void count(struct player *p, int64_t bytes)
+static void add_live_bytes(struct player *p, int64_t bytes)
 {
   p->live += bytes;
   if (p->live > p->live_peak)
@@ -173,7 +174,7 @@ static void count(struct player *p, int64_t bytes)
  * fused kernels and those of 8 bits make none. On a CPU it goes from one parameter to the next
  * (torch/optim/optimizer.py, _default_to_fused_or_foreach).
  */
-static int64_t optimize(struct player *p, bool first)
+static int64_t simulate_optimizer(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
   bool lists = !p->run->fused && p->run->optimizer != FT_OPTIMIZER_ADAM8;
@@ -181,33 +182,33 @@ static int64_t optimize(struct player *p, bool first)
 
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++) {
     int64_t *scratch = &p->states[s->learnt_count + k];
-    int64_t state = kept_of(p->run, s, state_bytes(p->run, s->learnt[k]));
+    int64_t state = optimizer_shard_bytes(p->run, s, optimizer_state_bytes(p->run, s->learnt[k]));
 
     if (first) {
       failed = p->states[k] = ft_caching_take(&p->caching, state);
-      count(p, state);
+      add_live_bytes(p, state);
     }
     if (failed >= 0 && lists) {
-      int64_t bytes = kept_of(p->run, s, s->learnt[k]);
+      int64_t bytes = optimizer_shard_bytes(p->run, s, s->learnt[k]);
 
       failed = *scratch = ft_caching_take(&p->caching, bytes);
-      count(p, bytes);
+      add_live_bytes(p, bytes);
       made = ft_plus(made, bytes);
       if (p->caching.glibc) {
         ft_caching_give(&p->caching, *scratch);
-        count(p, -bytes);
+        add_live_bytes(p, -bytes);
         made = *scratch = 0;
       }
     }
   }
-  count(p, -made);
+  add_live_bytes(p, -made);
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++)
     ft_caching_give(&p->caching, p->states[s->learnt_count + k]);
   return failed;
 }
 
 /* What E takes, of BYTES; a workspace without room is left out. Below 0: it runs out. */
-static int64_t take(struct player *p, const struct ft_event *e, int64_t bytes)
+static int64_t allocate_buffer(struct player *p, const struct ft_event *e, int64_t bytes)
 {
   int64_t *block = &p->blocks[e->buffer];
 
@@ -215,14 +216,14 @@ static int64_t take(struct player *p, const struct ft_event *e, int64_t bytes)
   if (*block == -1 && e->kind == FT_EVENT_WORK)
     *block = 0;
   p->sizes[e->buffer] = e->kind == FT_EVENT_TAKE ? bytes : 0;
-  count(p, p->sizes[e->buffer]);
+  add_live_bytes(p, p->sizes[e->buffer]);
   return *block;
 }
 
-static void give(struct player *p, uint32_t buffer)
+static void free_buffer(struct player *p, uint32_t buffer)
 {
   ft_caching_give(&p->caching, p->blocks[buffer]);
-  count(p, -p->sizes[buffer]);
+  add_live_bytes(p, -p->sizes[buffer]);
   p->blocks[buffer] = p->sizes[buffer] = 0;
 }
 
@@ -230,7 +231,7 @@ static void give(struct player *p, uint32_t buffer)
  * Parameters, and where a summary of the network is printed first its forward pass: what that
  * leaves in the cache is too small for the batches to come.
  */
-static int64_t begin(struct player *p)
+static int64_t simulate_setup(struct player *p)
 {
   const struct ft_schedule *s = p->schedule;
   double part = (double)p->run->summary / (double)p->run->sizes.batch;
@@ -242,20 +243,20 @@ static int64_t begin(struct player *p)
     const struct ft_event *e = &s->events[i];
 
     if (i < s->parameters) {
-      failed = take(p, e, e->bytes);
+      failed = allocate_buffer(p, e, e->bytes);
       fixed = e->buffer + 1;
     } else if (e->kind == FT_EVENT_GIVE) {
-      give(p, e->buffer);
+      free_buffer(p, e->buffer);
     } else if (e->kind != FT_EVENT_TRIED) {
-      failed = take(p, e, (int64_t)(part * (double)e->bytes));
+      failed = allocate_buffer(p, e, (int64_t)(part * (double)e->bytes));
     }
   }
   for (uint32_t k = fixed; k < s->buffers && failed >= 0; k++)
-    give(p, k);
+    free_buffer(p, k);
   return failed;
 }
 
-static int64_t pass(struct player *p, bool first)
+static int64_t simulate_step(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
   int64_t before = ft_caching_heap(&p->caching);
@@ -266,7 +267,7 @@ static int64_t pass(struct player *p, bool first)
     if (i == s->forward)
       p->heap_kept = ft_caching_heap(&p->caching) - before;
     if (i == s->backward && p->run->training) {
-      int64_t failed = optimize(p, first);
+      int64_t failed = simulate_optimizer(p, first);
 
       if (failed < 0)
         return failed;
@@ -275,10 +276,10 @@ static int64_t pass(struct player *p, bool first)
       break;
     e = &s->events[i];
     if (e->kind == FT_EVENT_GIVE)
-      give(p, e->buffer);
+      free_buffer(p, e->buffer);
     else if (e->kind == FT_EVENT_TRIED && first && !p->run->no_autotune)
       ft_caching_empty(&p->caching);
-    else if (e->kind <= FT_EVENT_WORK && take(p, e, e->bytes) < 0)
+    else if (e->kind <= FT_EVENT_WORK && allocate_buffer(p, e, e->bytes) < 0)
       return p->blocks[e->buffer];
   }
   return 0;
@@ -288,8 +289,8 @@ static int64_t pass(struct player *p, bool first)
  * Play SCHEDULE on a device of CAPACITY bytes, 0 without an end, or on a HOST. P tells what came of
  * it; its blocks are gone. Returns 0; -1: it runs out; -2: memory is out here.
  */
-static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run, bool host,
-                int64_t capacity, struct player *p)
+static int simulate_schedule(const struct ft_schedule *schedule, const struct ft_gpu_run *run,
+                             bool host, int64_t capacity, struct player *p)
 {
   int64_t failed = 0;
 
@@ -304,9 +305,9 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
   else
     ft_caching_init(&p->caching, &p->arena, capacity);
   if (failed >= 0)
-    failed = begin(p);
+    failed = simulate_setup(p);
   for (int i = 0; i < PASSES && failed >= 0; i++)
-    failed = pass(p, i == 0);
+    failed = simulate_step(p, i == 0);
   free(p->blocks);
   free(p->sizes);
   free(p->states);
@@ -316,15 +317,15 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
 
 /* The least that it can be played in, to a hundredth: between what is requested at once, without
  * workspaces, and PEAK. */
-static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *run, int64_t peak,
-                 int64_t *bytes)
+static int find_min_feasible(const struct ft_schedule *schedule, const struct ft_gpu_run *run,
+                             int64_t peak, int64_t *bytes)
 {
   int64_t low = schedule->firm_bytes < peak ? schedule->firm_bytes : peak, high = peak;
   struct player p;
 
   while (high - low > peak / 100 + 1) {
     int64_t middle = low + (high - low) / 2;
-    int failed = play(schedule, run, false, middle, &p);
+    int failed = simulate_schedule(schedule, run, false, middle, &p);
 
     if (failed < -1)
       return -1;
@@ -366,34 +367,36 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
     memory->bytes = most;
 }
 
-static void fill_estimate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
+static void fill_default_quantiles(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
   ft_gpu_memory_fill_quantiles(memory, 1, gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured);
 }
 
-static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
-                       const struct ft_schedule *schedule)
+static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
+                            const struct ft_schedule *schedule)
 {
-  memory->parameter_bytes = ft_plus(shared(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
+  memory->parameter_bytes =
+      ft_plus(shard_bytes(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
   memory->activation_bytes = schedule->saved_bytes;
   memory->offloaded_bytes = schedule->offloaded_bytes;
-  memory->gradient_bytes = shared(run, 2, schedule->learnt_bytes);
+  memory->gradient_bytes = shard_bytes(run, 2, schedule->learnt_bytes);
   for (uint32_t k = 0; k < schedule->learnt_count; k++)
     memory->optimizer_bytes = ft_plus(
-        memory->optimizer_bytes, kept_of(run, schedule, state_bytes(run, schedule->learnt[k])));
+        memory->optimizer_bytes,
+        optimizer_shard_bytes(run, schedule, optimizer_state_bytes(run, schedule->learnt[k])));
 }
 
 /* Peak RSS: what glibc's malloc is played to keep, and some more. */
-static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
-                     const struct ft_gpu_run *run, const struct ft_schedule *schedule)
+static int estimate_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
+                         const struct ft_gpu_run *run, const struct ft_schedule *schedule)
 {
   struct player p;
   double once = (double)schedule->peak_bytes + (double)memory->optimizer_bytes;
 
-  if (play(schedule, run, true, 0, &p) < 0)
+  if (simulate_schedule(schedule, run, true, 0, &p) < 0)
     return -1;
   memory->live_bytes = p.live_peak;
   memory->context_bytes = (int64_t)(gpu->context_mib * MIB);
@@ -456,13 +459,13 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   memory->unknown_bytes =
       graph->guessed ? 0 : ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
-  fill_parts(memory, run, &schedule);
+  fill_components(memory, run, &schedule);
   if (gpu && gpu->host)
-    return fill_host(memory, gpu, run, &schedule) < 0
+    return estimate_host(memory, gpu, run, &schedule) < 0
                ? ft_error_set(err, "%s: memory is out", graph->file)
                : 0;
-  if (play(&schedule, run, false, 0, &p) < 0 ||
-      least(&schedule, run, p.caching.peak, &smallest) < 0)
+  if (simulate_schedule(&schedule, run, false, 0, &p) < 0 ||
+      find_min_feasible(&schedule, run, p.caching.peak, &smallest) < 0)
     return ft_error_set(err, "%s: memory is out", graph->file);
   memory->live_bytes = p.live_peak;
   memory->context_bytes =
@@ -475,7 +478,7 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   memory->min_device_bytes = fmin((double)p.caching.peak, slack * (double)smallest) + other;
   memory->network_bytes = (double)p.caching.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
-  fill_estimate(memory, gpu);
+  fill_default_quantiles(memory, gpu);
   return 0;
 }
 

@@ -36,9 +36,10 @@ static void predict_log_microseconds(const ft_performance *p, const ft_feature *
   ft_estimate_widen(quantile, centre->added_variance);
 }
 
-static void fill(const ft_performance *p, const ft_platform_runs *place,
-                 const double quantile[FT_ESTIMATE_LEVELS],
-                 const struct ft_point_prediction *centre, struct ft_platform_runtime *out)
+static void fill_platform_runtime(const ft_performance *p, const ft_platform_runs *place,
+                                  const double quantile[FT_ESTIMATE_LEVELS],
+                                  const struct ft_point_prediction *centre,
+                                  struct ft_platform_runtime *out)
 {
   double shifted[FT_ESTIMATE_LEVELS];
 
@@ -83,7 +84,7 @@ size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *
     out[i] = (struct ft_platform_runtime){ .platform = performance->platforms[i].platform,
                                            .runs = place.runs };
     if (place.has_log_ratio)
-      fill(performance, &place, quantile, &centre, &out[i]);
+      fill_platform_runtime(performance, &place, quantile, &centre, &out[i]);
   }
   return performance->platforms_count;
 }

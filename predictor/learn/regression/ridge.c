@@ -8,7 +8,7 @@
 #include "predictor/learn/regression/ridge.h"
 
 /* The I-th column of the design: 1, then those that are used. */
-static double design(const double *row, const uint32_t *column, size_t i)
+static double design_value(const double *row, const uint32_t *column, size_t i)
 {
   return i ? row[column[i - 1]] : 1;
 }
@@ -33,10 +33,10 @@ int ft_ridge_fit(const struct ft_samples *s, const uint32_t *column, size_t used
     const double *row = s->x + r * s->columns, *y = s->y + r * s->outputs;
 
     for (size_t i = 0; i < n; i++) {
-      double v = design(row, column, i);
+      double v = design_value(row, column, i);
 
       for (size_t j = 0; j <= i; j++)
-        a[i * n + j] += v * design(row, column, j);
+        a[i * n + j] += v * design_value(row, column, j);
       for (size_t o = 0; o < s->outputs; o++)
         ridge->weight[i * s->outputs + o] += v * y[o];
     }
@@ -56,7 +56,7 @@ void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out)
 {
   for (size_t i = 0; i <= ridge->used; i++) {
     const double *weight = ridge->weight + i * ridge->outputs;
-    double v = design(x, ridge->column, i);
+    double v = design_value(x, ridge->column, i);
 
     for (size_t o = 0; o < ridge->outputs; o++)
       out[o] += v * weight[o];

@@ -16,7 +16,7 @@ enum { ROWS = 1 << 20 }; /* rows a model was learnt from, at most */
 #define LEAST 0.02
 
 /* What M alone says, without those apart. */
-static void predict(const struct ft_speedup_model *m, const double *x, double *out)
+static void predict_mixture(const struct ft_speedup_model *m, const double *x, double *out)
 {
   double row[FT_FEATURE_ENCODER_MOST], said[FT_MULTIVARIATE_NORMAL_OUTPUTS];
 
@@ -33,9 +33,9 @@ static void predict(const struct ft_speedup_model *m, const double *x, double *o
 
 void ft_speedup_predict(const struct ft_speedup_model *m, const double *x, double *out)
 {
-  predict(m, x, out);
+  predict_mixture(m, x, out);
   for (size_t k = 0; k < m->per_output_count; k++)
-    predict(&m->per_output[k], x, out + m->per_output_index[k]);
+    predict_mixture(&m->per_output[k], x, out + m->per_output_index[k]);
 }
 
 int ft_speedup_correct(const struct ft_speedup_model *m, const double *seen, const double *runs,
@@ -139,7 +139,8 @@ static int load_mixture(struct ft_number_reader *in, size_t outputs, struct ft_s
   return load_learners(in, m, err);
 }
 
-static int load_apart(struct ft_number_reader *in, struct ft_speedup_model *m, struct ft_error *err)
+static int load_per_output(struct ft_number_reader *in, struct ft_speedup_model *m,
+                           struct ft_error *err)
 {
   size_t count = ft_number_reader_read_count(in, 0, m->outputs);
 
@@ -179,7 +180,7 @@ int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, str
   for (size_t o = 0; o < n; o++)
     m->count[o] = ft_number_reader_read_count(in, 0, m->rows);
   m->held_out_residuals = ft_number_reader_read_all(in, n * m->rows);
-  if (load_apart(in, m, err) < 0)
+  if (load_per_output(in, m, err) < 0)
     return -1;
   return in->failed || in->left ? ft_error_set(err, "cut short, too long or out of range") : 0;
 }
