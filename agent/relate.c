@@ -212,10 +212,10 @@ static void tell(const struct ft_relative_model *m, const struct app *app, ft_pe
   if (told < 0)
     return;
   (void)ft_buf_printf(out, "app %" PRIu32 " %s\n", app->uid, app->name);
-  for (size_t i = 0; i < p->places_count; i++)
-    if (p->places[i].has_told_log_ratio)
-      (void)ft_buf_printf(out, "told %.9g %.9g %s\n", p->places[i].told_log_ratio,
-                          p->places[i].told_deviation, p->places[i].platform);
+  for (size_t i = 0; i < p->platforms_count; i++)
+    if (p->platforms[i].has_transferred_log_ratio)
+      (void)ft_buf_printf(out, "told %.9g %.9g %s\n", p->platforms[i].transferred_log_ratio,
+                          p->platforms[i].transferred_deviation, p->platforms[i].platform);
 }
 
 /* Those of all apps whose turn it is; "next" tells the agent where to go on. */
@@ -310,7 +310,7 @@ static void adopt_app(struct ft_relater *r, struct ft_text *text, const struct a
   if (known)
     ft_performance_untell(p);
   while (ft_text_line(&rest, &line) && ft_text_skip(&line, "told ")) {
-    char platform[sizeof p->places->platform];
+    char platform[sizeof p->platforms->platform];
     double log_ratio, deviation;
 
     *text = rest;
@@ -412,8 +412,8 @@ static void published(const ft_performance *p, void *data)
 
   if (r->adopting)
     return;
-  for (size_t i = 0; i < p->places_count; i++)
-    places += p->places[i].runs > 0;
+  for (size_t i = 0; i < p->platforms_count; i++)
+    places += p->platforms[i].runs > 0;
   r->runs += places > 1;
   for (size_t i = 0; i < w->count; i++)
     if (w->app[i].uid == p->uid && strcmp(w->app[i].name, p->app) == 0)

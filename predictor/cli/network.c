@@ -81,7 +81,7 @@ static int take_params(struct work *w, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(w->asked->frame->description.params), one;
 
-  ft_gpu_run_begin(&w->run);
+  ft_gpu_run_init(&w->run);
   while (ft_text_until(&list, ',', &one)) {
     struct ft_text whole = one = ft_text_trim(one), name;
 

@@ -19,7 +19,7 @@ void ft_decision_input_set(struct ft_decision_input *question,
   question->estimate = evidence->estimate;
   question->pooled = evidence->pooled;
   question->similar = evidence->similar;
-  question->at_large = evidence->at_large;
+  question->at_large = evidence->site_prior_apps;
   /* what similar apps have needed does not hide what may be acted upon */
   if (evidence->similar && evidence->own && !is_asked_to_set(question)) {
     question->estimate = evidence->own;

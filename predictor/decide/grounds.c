@@ -75,7 +75,7 @@ static bool is_models(const struct grounds *g)
   const struct ft_model_lookup *e = &g->question->known->evidence;
 
   return g->decided->sizing.has_estimate && !g->decided->by_network && !e->similar &&
-         !e->at_large && e->model.has_evaluator && (e->imported || is_of_app(g));
+         !e->site_prior_apps && e->model.has_evaluator && (e->imported || is_of_app(g));
 }
 
 /* Those of the task that needs most, of a job array. */

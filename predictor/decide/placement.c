@@ -133,7 +133,8 @@ static void fill_price(const struct ft_placement_question *q, const ft_partition
                  SECONDS_PER_HOUR;
 }
 
-static const struct ft_runtime_place *find_place(const struct ft_placement *e, const char *platform)
+static const struct ft_platform_runtime *find_place(const struct ft_placement *e,
+                                                    const char *platform)
 {
   for (size_t i = 0; i < e->place_count && platform[0]; i++)
     if (e->place[i].known && strcmp(e->place[i].platform, platform) == 0)
@@ -200,7 +201,7 @@ static double median_of(const struct ft_placement_row *row)
   return ft_estimate_quantile(&row->place->seconds, 0.5);
 }
 
-static double deviation_of(const struct ft_runtime_place *place)
+static double deviation_of(const struct ft_platform_runtime *place)
 {
   return log(place->speed_p95 / place->speed_p05) / (2 * SCORE95);
 }

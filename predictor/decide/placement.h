@@ -72,7 +72,7 @@ enum ft_placement_fit {
 struct ft_placement_row {
   size_t partition;                     /* in the evidence */
   const char *platform;                 /* "": not known */
-  const struct ft_runtime_place *place; /* NULL: nothing is known of run times there */
+  const struct ft_platform_runtime *place; /* NULL: nothing is known of run times there */
   bool compared;                        /* with where it goes */
   double speed, speed_p05, speed_p95;   /* run time where it goes over that here */
   double price_each;                    /* what the unit costs for an hour; negative: not known */
@@ -86,7 +86,7 @@ struct ft_placement_row {
 };
 
 struct ft_placement {
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
   size_t place_count, count;
   struct ft_placement_row row[FT_PLACEMENT_ROWS]; /* by partition */
   size_t fastest, cheapest; /* of the partitions where it suits; FT_PLACEMENT_PARTITIONS: none */

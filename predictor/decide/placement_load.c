@@ -136,6 +136,6 @@ int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
   if (errno != ENOENT)
     return -1;
   out->performance.runs = 0;
-  out->performance.places_count = 0;
+  out->performance.platforms_count = 0;
   return 0;
 }

@@ -40,7 +40,7 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
 
   e->elements.count =
       array ? ft_array_select_tasks(array, s, e->elements.index, FT_ARRAY_ESTIMATES) : 0;
-  if (ft_model_lookup_find(state_fd, submitter->uid, submitter->name, submitter->data, s,
+  if (ft_model_lookup_read(state_fd, submitter->uid, submitter->name, submitter->data, s,
                            &known->policy, e, err) == 0)
     return 0;
   e->estimate = NULL;
@@ -92,7 +92,7 @@ static bool has_own_model(const struct ft_submission_knowledge *known)
 {
   const struct ft_model_lookup *e = &known->evidence;
 
-  return e->estimate && !e->similar && !e->at_large && !e->imported &&
+  return e->estimate && !e->similar && !e->site_prior_apps && !e->imported &&
          (e->pooled || e->estimate->runs >= known->policy.min_runs) &&
          e->model.columns_count > (find_column(&e->model, FT_VARIANT_FEATURE) ? 1 : 0) &&
          e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;

@@ -184,7 +184,7 @@ void ft_task_predictions_fill(const struct ft_submission_decision *decision,
     return;
   noted.count = 0;
   /* the model of an app that borrows is another one's by now */
-  if (known->evidence.similar || known->evidence.at_large) {
+  if (known->evidence.similar || known->evidence.site_prior_apps) {
     for (; noted.count < done->count; noted.count++) {
       noted.index[noted.count] = done->index[noted.count];
       noted.row[noted.count] = row_of(&done->each[noted.count]);

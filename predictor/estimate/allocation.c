@@ -25,8 +25,8 @@ enum { EVEN = 50, TAIL = 5 };
 static const double tail[TAIL] = { 0.99, 0.995, 0.998, 0.999, 0.9999 };
 
 /* Each point stands for what lies between the one before it and itself. */
-static void take_quantiles(const struct ft_estimate *e, double above,
-                           struct ft_retry_sequence *chain)
+static void sample_quantiles(const struct ft_estimate *e, double above,
+                             struct ft_retry_sequence *chain)
 {
   double before = 0;
 
@@ -46,7 +46,7 @@ double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, do
   struct ft_retry_sequence chain;
   double bytes;
 
-  take_quantiles(estimate, failed_bytes, &chain);
+  sample_quantiles(estimate, failed_bytes, &chain);
   bytes = ft_retry_first_allocation(&chain, failure_price, 0);
   if (!(bytes > 0))
     bytes = BEYOND * failed_bytes;
@@ -55,13 +55,13 @@ double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, do
 }
 
 /* The part of a run's time after which a failed attempt of it has failed. */
-static double failure_time(const ft_evaluator *e)
+static double failure_time_fraction(const ft_evaluator *e)
 {
   return e->failure_time > 0 ? e->failure_time : 1;
 }
 
 /* What a run takes on average; where nothing is known of it, an hour. */
-static double run_seconds(const ft_evaluator *e)
+static double mean_run_seconds(const ft_evaluator *e)
 {
   double sum = 0;
 
@@ -70,27 +70,28 @@ static double run_seconds(const ft_evaluator *e)
   return sum > 0 ? fmax(sum, 1) : 3600;
 }
 
-void ft_allocation_question(const ft_model *model, const ft_feature *features, size_t count,
-                            double failed_bytes, double failure_price,
-                            struct ft_allocation_query *out)
+void ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
+                              double failed_bytes, double failure_price,
+                              struct ft_allocation_query *out)
 {
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
 
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_point_prediction(e, x, model->columns_count, &centre);
+  ft_predict_point(e, x, model->columns_count, &centre);
   *out = (struct ft_allocation_query){ .centre_log = centre.log,
-                                       .place = -1,
+                                       .covariate = -1,
                                        .failed_bytes = failed_bytes,
                                        .failure_price = failure_price,
-                                       .failure_time = failure_time(e) };
-  if (e->has_place_column && e->place_column < model->columns_count && !isnan(x[e->place_column]))
-    out->place = log1p(fabs((double)x[e->place_column]));
+                                       .failure_time = failure_time_fraction(e) };
+  if (e->has_primary_column && e->primary_column < model->columns_count &&
+      !isnan(x[e->primary_column]))
+    out->covariate = log1p(fabs((double)x[e->primary_column]));
 }
 
 /* Whether nothing but numbers is known of a job: a line through its few runs is all there is. */
-static bool all_numbers(const ft_model *model)
+static bool has_only_numbers(const ft_model *model)
 {
   for (size_t j = 0; j < model->columns_count; j++)
     if (model->columns[j].categorical && model->columns[j].categories_count > 1)
@@ -106,20 +107,20 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
 
   if (ft_estimate_memory(model, features, count, out, err) < 0)
     return -1;
-  ft_allocation_question(model, features, count, failed_bytes, failure_price, &question);
+  ft_allocation_query_fill(model, features, count, failed_bytes, failure_price, &question);
   if (!model->evaluator.has_bound_log && ft_small_sample_applies(&model->evaluator) &&
-      all_numbers(model)) {
+      has_only_numbers(model)) {
     *bytes = ft_small_sample_allocation(&model->evaluator, &question);
     return 0;
   }
   if (model->evaluator.has_bound_log || !ft_ensemble_ready(&model->evaluator)) {
-    double price = fmin(failure_price, 1) * failure_time(&model->evaluator);
+    double price = fmin(failure_price, 1) * failure_time_fraction(&model->evaluator);
     struct ft_estimate alike;
 
-    if (ft_estimate_alike(model, features, count, &alike, err) < 0)
+    if (ft_estimate_memory_unwidened(model, features, count, &alike, err) < 0)
       return -1;
     price += fmax(failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS /
-             (run_seconds(&model->evaluator) * ft_estimate_quantile(out, 0.5));
+             (mean_run_seconds(&model->evaluator) * ft_estimate_quantile(out, 0.5));
     *bytes = fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
     return 0;
   }

@@ -19,9 +19,9 @@
 double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, double failure_price);
 
 /* What the ensemble of MODEL is asked for COUNT features of a submission. */
-void ft_allocation_question(const ft_model *model, const ft_feature *features, size_t count,
-                            double failed_bytes, double failure_price,
-                            struct ft_allocation_query *out);
+void ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
+                              double failed_bytes, double failure_price,
+                              struct ft_allocation_query *out);
 
 /*
  * The same for COUNT features of a submission, from MODEL: what its ensemble agrees on. While

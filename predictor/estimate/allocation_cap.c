@@ -28,8 +28,8 @@ static double radius(const ft_evaluator *e, double place)
   double away[CLOSEST_RUNS];
   size_t count = 0;
 
-  for (size_t i = 0; i < e->places_count; i++) {
-    double other = (double)e->places[i], here = fabs(other - place);
+  for (size_t i = 0; i < e->covariates_count; i++) {
+    double other = (double)e->covariates[i], here = fabs(other - place);
     size_t at = count < CLOSEST_RUNS ? count : CLOSEST_RUNS - 1;
 
     if (other < 0 || (count == CLOSEST_RUNS && here >= away[at]))
@@ -46,15 +46,16 @@ static double radius(const ft_evaluator *e, double place)
  * logarithms has for sure. */
 static double growth(const ft_evaluator *e)
 {
-  const ft_baseline *line = &e->views[FT_BASELINE_POWER];
+  const ft_baseline *line = &e->baselines[FT_BASELINE_POWER];
   double count = line->needs_count, middle = 0, spread = 0, rest = 0, error;
 
-  if (e->views_count <= FT_BASELINE_POWER || !(line->slope > 1) || count < FT_ENSEMBLE_LEAST_RUNS)
+  if (e->baselines_count <= FT_BASELINE_POWER || !(line->slope > 1) ||
+      count < FT_ENSEMBLE_LEAST_RUNS)
     return 1;
   for (size_t i = 0; i < line->needs_count; i++)
-    middle += (double)e->places[line->runs.bytes[i]] / count;
+    middle += (double)e->covariates[line->runs.bytes[i]] / count;
   for (size_t i = 0; i < line->needs_count; i++) {
-    double away = (double)e->places[line->runs.bytes[i]] - middle;
+    double away = (double)e->covariates[line->runs.bytes[i]] - middle;
     double left = log((double)line->needs[i]);
 
     spread += away * away;
@@ -79,13 +80,13 @@ static double grown(double need, double other, double place, double power)
  * have a place. */
 static double closest_need(const ft_evaluator *e, double place, double power)
 {
-  const ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   double within = radius(e, place), most = 0;
 
-  if (!e->views_count || isinf(within))
+  if (!e->baselines_count || isinf(within))
     return INFINITY;
   for (size_t i = 0; i < peak->needs_count; i++) {
-    double other = (double)e->places[peak->runs.bytes[i]];
+    double other = (double)e->covariates[peak->runs.bytes[i]];
 
     if (other >= 0 && fabs(other - place) <= within)
       most = fmax(most, grown((double)peak->needs[i], other, place, power));
@@ -105,34 +106,34 @@ static bool moved_by_place_alone(const ft_evaluator *e)
 
     for (size_t l = 0; l < t->levels_count; l++)
       moves |= t->levels[l] != 0;
-    alone &= !moves || (e->has_place_column && t->column == e->place_column);
+    alone &= !moves || (e->has_primary_column && t->column == e->primary_column);
   }
   for (size_t i = 0; e->by_equation && i < e->equation.columns_count; i++)
-    alone &= e->has_place_column && e->equation.columns[i] == e->place_column;
+    alone &= e->has_primary_column && e->equation.columns[i] == e->primary_column;
   return alone;
 }
 
 double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *q, double fixed)
 {
-  bool placed = e->has_place_column && q->place >= 0;
+  bool placed = e->has_primary_column && q->covariate >= 0;
   double most = e->max_bytes > 0 ? e->max_bytes : INFINITY, largest = 0, power;
 
   if (!moved_by_place_alone(e))
     return INFINITY;
-  for (size_t i = 0; placed && i < e->places_count; i++)
-    largest = fmax(largest, (double)e->places[i]);
-  power = q->place > largest ? growth(e) : 1;
+  for (size_t i = 0; placed && i < e->covariates_count; i++)
+    largest = fmax(largest, (double)e->covariates[i]);
+  power = q->covariate > largest ? growth(e) : 1;
   if (largest > 0)
-    most = grown(most, largest, q->place, power);
+    most = grown(most, largest, q->covariate, power);
   /* one in so many needs more than its closest */
   if (placed && fixed < (CLOSEST_RUNS + 1) * most)
-    most = fmin(most, closest_need(e, q->place, power));
-  most *= exp(fmin(fmax(e->reach, 0), MOST_REACH));
+    most = fmin(most, closest_need(e, q->covariate, power));
+  most *= exp(fmin(fmax(e->log_cap_correction, 0), MOST_REACH));
   return REACH * most * pow(1 + fixed / fmax(e->max_bytes, 1), REACH_POWER);
 }
 
 void ft_allocation_cap_update(ft_evaluator *e, bool exceeded)
 {
-  e->reach += REACH_STEP * (exceeded - REACH_MISSED);
-  e->reach = fmin(fmax(e->reach, 0), MOST_REACH);
+  e->log_cap_correction += REACH_STEP * (exceeded - REACH_MISSED);
+  e->log_cap_correction = fmin(fmax(e->log_cap_correction, 0), MOST_REACH);
 }

@@ -12,7 +12,7 @@
 /* By which level the largest element is found. */
 #define LARGE 0.95
 
-static bool knows(const ft_model *model, const char *feature)
+static bool model_has_column(const ft_model *model, const char *feature)
 {
   for (size_t i = 0; i < model->columns_count; i++)
     if (strcmp(model->columns[i].name, feature) == 0)
@@ -21,13 +21,13 @@ static bool knows(const ft_model *model, const char *feature)
 }
 
 /* Whether the model has a column for anything that elements differ in. */
-static bool tells_apart(const ft_model *model, const ft_submission *s)
+static bool model_distinguishes_tasks(const ft_model *model, const ft_submission *s)
 {
   for (size_t i = 0; i < s->task_values_count; i++)
-    if (s->task_values[i].index_count && knows(model, s->task_values[i].feature))
+    if (s->task_values[i].index_count && model_has_column(model, s->task_values[i].feature))
       return true;
   for (size_t i = 0; i < s->features_count; i++)
-    if (s->features[i].per_task && knows(model, s->features[i].name))
+    if (s->features[i].per_task && model_has_column(model, s->features[i].name))
       return true;
   return false;
 }
@@ -51,10 +51,10 @@ void ft_task_facts(const ft_model *model, const ft_feature *features, size_t cou
   float x[sizeof model->columns / sizeof *model->columns];
 
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_facts_find(model, x, model->columns_count, out);
+  ft_facts_collect(model, x, model->columns_count, out);
 }
 
-static size_t largest_of(const struct ft_array_estimates *all)
+static size_t find_largest_task(const struct ft_array_estimates *all)
 {
   size_t largest = 0;
 
@@ -75,20 +75,20 @@ int ft_estimate_array(const ft_model *model, const ft_submission *s, double fail
 
   if (!out->count)
     return ft_error_set(err, "%s: a job array without elements", s->app);
-  if (!tells_apart(model, s))
+  if (!model_distinguishes_tasks(model, s))
     out->count = 1;
   for (size_t i = 0; i < out->count; i++) {
     count = ft_task_features(model, s, &out->index[i], features);
     ft_task_facts(model, features, count, i ? &of_task : facts);
     if (i)
-      ft_facts_join(facts, &of_task);
+      ft_facts_combine(facts, &of_task);
   }
   for (size_t i = 0; i < out->count; i++) {
     count = ft_task_features(model, s, &out->index[i], features);
     if (ft_estimate_memory(model, features, count, &out->each[i], err) < 0)
       return -1;
   }
-  largest = &out->each[largest_of(out)];
+  largest = &out->each[find_largest_task(out)];
   count = ft_task_features(model, s, &out->index[largest - out->each], features);
   return ft_allocate_memory(model, features, count, 0, failure_price, largest,
                             &largest->allocation_bytes, err);

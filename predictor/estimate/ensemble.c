@@ -108,7 +108,7 @@ struct line {
 };
 
 /* What members share is found once, when the first of them asks for it. */
-struct panel {
+struct ensemble_state {
   const ft_evaluator *e;
   const struct ft_allocation_query *q;
   bool placed;
@@ -162,7 +162,7 @@ static float most_seconds(const ft_evaluator *e)
  * What is far counts a little, whatever it took: a long run that is nothing like
  * the submission says nothing of what a failure would cost.
  */
-static double add_far(struct panel *p, unsigned kernel)
+static double add_far(struct ensemble_state *p, unsigned kernel)
 {
   double near = 0, seconds = 0;
   float *weight = p->weight[kernel], far;
@@ -186,7 +186,7 @@ static double add_far(struct panel *p, unsigned kernel)
  * comes on top of that, whatever the job: whoever has to submit again a small
  * job is as annoyed as of a large one.
  */
-static void set_price(struct panel *p, double seconds)
+static void set_price(struct ensemble_state *p, double seconds)
 {
   p->seconds = seconds;
   p->price = fmin(p->q->failure_price, 1) * p->q->failure_time;
@@ -197,13 +197,13 @@ static void set_price(struct panel *p, double seconds)
  * fits, what lies far below it would be asked for because failing there costs nothing. */
 static double least_bytes(const ft_evaluator *e)
 {
-  const ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
-  return e->views_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
+  return e->baselines_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
 }
 
 /* Whether V has anything to look at. */
-static bool has_view(const struct panel *p, unsigned v)
+static bool has_view(const struct ensemble_state *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
 
@@ -211,12 +211,13 @@ static bool has_view(const struct panel *p, unsigned v)
     return true;
   if (v == LOCAL)
     return p->placed && has_view(p, 1 + FT_BASELINE_CONSTANT);
-  return v - 1 < e->views_count && e->views[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
-         (e->views[v - 1].slope == 0 || p->placed);
+  return v - 1 < e->baselines_count && e->baselines[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
+         (e->baselines[v - 1].slope == 0 || p->placed);
 }
 
 /* How near the runs are to the submission, and what a failure costs there. */
-static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_allocation_query *q)
+static void open_panel(struct ensemble_state *p, const ft_evaluator *e,
+                       const struct ft_allocation_query *q)
 {
   float most = most_seconds(e);
   double total = 0;
@@ -224,7 +225,7 @@ static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_a
   p->e = e;
   p->q = q;
   p->looked_at = p->measured = UINT_MAX;
-  p->placed = e->has_place_column && q->place >= 0;
+  p->placed = e->has_primary_column && q->covariate >= 0;
   p->least = least_bytes(e);
   p->line.drawn = false;
   for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
@@ -244,8 +245,8 @@ static void open_panel(struct panel *p, const ft_evaluator *e, const struct ft_a
   }
   for (size_t i = 0; i < e->needs_count; i++) {
     p->near[i] = 0;
-    if (e->places[i] >= 0)
-      p->near[i] = exp(-fabs((double)e->places[i] - q->place) / NEAR_WIDTH);
+    if (e->covariates[i] >= 0)
+      p->near[i] = exp(-fabs((double)e->covariates[i] - q->covariate) / NEAR_WIDTH);
     p->weight[NEAR][i] = (float)p->near[i];
   }
   p->weighed[NEAR] = true;
@@ -258,7 +259,7 @@ static double cube(double x)
 }
 
 /* How much each run counts in KERNEL. */
-static void weigh(struct panel *p, unsigned kernel)
+static void weigh(struct ensemble_state *p, unsigned kernel)
 {
   const ft_evaluator *e = p->e;
   double recent[RUNS], less = exp(-1 / RECENT_RUNS);
@@ -276,15 +277,15 @@ static void weigh(struct panel *p, unsigned kernel)
   (void)add_far(p, kernel);
 }
 
-/* The runs around the centre of VIEW, one of e->views. */
-static void look_at_view(struct panel *p, const ft_baseline *view)
+/* The runs around the centre of VIEW, one of e->baselines. */
+static void look_at_view(struct ensemble_state *p, const ft_baseline *view)
 {
   double centre = view->intercept;
 
   p->count = view->needs_count;
   memcpy(p->run, view->runs.bytes, p->count);
   if (view->slope != 0)
-    centre += view->slope * (view->factor ? p->q->place : expm1(p->q->place));
+    centre += view->slope * (view->factor ? p->q->covariate : expm1(p->q->covariate));
   if (view->factor)
     centre = exp(fmin(centre, 50 * M_LN2));
   centre = fmin(fmax(centre, view->least), MOST_BYTES);
@@ -300,7 +301,7 @@ static void look_at_view(struct panel *p, const ft_baseline *view)
 }
 
 /* Look at the runs around the centre of view V, which there is. */
-static void look(struct panel *p, unsigned v)
+static void look(struct ensemble_state *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
   double least = log(p->least);
@@ -311,7 +312,7 @@ static void look(struct panel *p, unsigned v)
     return;
   p->looked_at = v;
   if (v) {
-    look_at_view(p, &e->views[v - 1]);
+    look_at_view(p, &e->baselines[v - 1]);
     return;
   }
   p->count = e->needs_count;
@@ -325,14 +326,14 @@ static void look(struct panel *p, unsigned v)
 }
 
 /* The runs' bytes, where only their logarithms were wanted before. */
-static void fill_bytes(struct panel *p)
+static void fill_bytes(struct ensemble_state *p)
 {
   for (size_t i = 0; i < p->count && !p->has_bytes; i++)
     p->bytes[i] = exp(p->logs[i]) * MARGIN;
   p->has_bytes = true;
 }
 
-static struct moments measure(struct panel *p, unsigned kernel)
+static struct moments measure(struct ensemble_state *p, unsigned kernel)
 {
   double total = 0, squares = 0, sum = 0, sum2 = 0;
   double origin = p->logs[p->count / 2];
@@ -356,7 +357,7 @@ static struct moments measure(struct panel *p, unsigned kernel)
   return m;
 }
 
-static void draw_line(struct panel *p)
+static void draw_line(struct ensemble_state *p)
 {
   double low = p->logs[p->count / 4], high = p->logs[p->count - 1 - p->count / 4];
   double far = FAR_QUARTERS * (high - low) + FAR_NEED;
@@ -364,7 +365,7 @@ static void draw_line(struct panel *p)
 
   l->count = 0;
   for (size_t i = 0; i < p->count; i++) {
-    double place = (double)p->e->places[p->run[i]], away = place - p->q->place;
+    double place = (double)p->e->covariates[p->run[i]], away = place - p->q->covariate;
 
     if (place < 0 || fabs(away) > FAR_PLACE || p->logs[i] < low - far || p->logs[i] > high + far)
       continue;
@@ -376,7 +377,7 @@ static void draw_line(struct panel *p)
 }
 
 /* The same by a line through the runs that have a place; where there are few, what they needed. */
-static struct moments measure_line(struct panel *p, unsigned kernel)
+static struct moments measure_line(struct ensemble_state *p, unsigned kernel)
 {
   const struct line *l = &p->line;
   double weight[RUNS];
@@ -401,7 +402,7 @@ static const struct {
 } beyond[] = { { 0.2, 0.4 }, { 0.6, 0.3 }, { 1.5, 0.2 }, { 4, 0.1 } };
 
 /* The runs as they are, and a run's worth beyond them. */
-static double as_is(struct panel *p, const struct moments *m)
+static double as_is(struct ensemble_state *p, const struct moments *m)
 {
   double top, failed = p->q->failed_bytes;
   size_t first = 0;
@@ -444,7 +445,7 @@ static double beyond_score(double score, double density, double degrees)
  * Where the expected waste of a first allocation has its minimum: where the
  * probability density times what a failure costs is the cost of a larger one.
  */
-static double as_student(const struct panel *p, const struct moments *m, double wide)
+static double as_student(const struct ensemble_state *p, const struct moments *m, double wide)
 {
   double degrees = fmin(fmax(m->runs - 1, LEAST_DEGREES), MOST_DEGREES);
   double scale = wide * m->deviation * sqrt(1 + 1 / m->runs);
@@ -463,7 +464,7 @@ static double as_student(const struct panel *p, const struct moments *m, double 
   return exp(m->mean + fmin(scale * score, MOST_ABOVE));
 }
 
-static double ask(struct panel *p, unsigned member)
+static double ask(struct ensemble_state *p, unsigned member)
 {
   unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
   double bytes;
@@ -488,7 +489,7 @@ static unsigned member_at(unsigned i)
 }
 
 /* Whether MEMBER has anything to look at. */
-static bool has_member(const struct panel *p, unsigned member)
+static bool has_member(const struct ensemble_state *p, unsigned member)
 {
   return p->kernels[member / SHAPES / KERNELS] >> member / SHAPES % KERNELS & 1;
 }
@@ -499,7 +500,7 @@ static double loss_of(const ft_evaluator *e, unsigned member)
 }
 
 /* Ask the members that have lost MOST at most. */
-static void ask_up_to(struct panel *p, double most, double bytes[FT_ENSEMBLE_MEMBERS])
+static void ask_up_to(struct ensemble_state *p, double most, double bytes[FT_ENSEMBLE_MEMBERS])
 {
   for (unsigned i = 0; i < MEMBERS; i++) {
     unsigned member = member_at(i);
@@ -511,7 +512,7 @@ static void ask_up_to(struct panel *p, double most, double bytes[FT_ENSEMBLE_MEM
 }
 
 /* What the best of those that can be asked has lost. */
-static double least_loss(const struct panel *p)
+static double least_loss(const struct ensemble_state *p)
 {
   double least = INFINITY;
 
@@ -524,7 +525,7 @@ static double least_loss(const struct panel *p)
 /* A mean run's waste of the best. */
 static double scale_of(const ft_evaluator *e, double least)
 {
-  return least / fmax(e->judged, 1) + 1e-9;
+  return least / fmax(e->loss_updates, 1) + 1e-9;
 }
 
 static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
@@ -550,7 +551,7 @@ static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE
 }
 
 /* What is asked for after a failure, where ASKED is what a member asks for. */
-static double retry(const struct panel *p, double asked)
+static double retry(const struct ensemble_state *p, double asked)
 {
   double failed = p->q->failed_bytes, reach = ft_allocation_cap(p->e, p->q, p->fixed);
 
@@ -561,7 +562,7 @@ static double retry(const struct panel *p, double asked)
 double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
   double bytes[MEMBERS], sum = 0, total = 0, least, scale;
-  struct panel p;
+  struct ensemble_state p;
   unsigned best;
 
   open_panel(&p, e, q);
@@ -586,7 +587,8 @@ double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_
 }
 
 /* What MEMBER would have wasted on a run that needed NEED bytes, a second; Q is P's question. */
-static double waste_of(struct panel *p, struct ft_allocation_query *q, unsigned member, double need)
+static double waste_of(struct ensemble_state *p, struct ft_allocation_query *q, unsigned member,
+                       double need)
 {
   double waste = 0, bytes;
 
@@ -607,9 +609,9 @@ static void hold(const ft_evaluator *e, double *bytes, double *seconds)
 
   for (size_t i = 0; i < e->needs_count; i++)
     mean += (double)at_least(e->seconds[i], 0) / (double)e->needs_count;
-  if (e->views_count && e->views[FT_BASELINE_CONSTANT].needs_count)
-    largest = (double)e->views[FT_BASELINE_CONSTANT]
-                  .needs[e->views[FT_BASELINE_CONSTANT].needs_count - 1];
+  if (e->baselines_count && e->baselines[FT_BASELINE_CONSTANT].needs_count)
+    largest = (double)e->baselines[FT_BASELINE_CONSTANT]
+                  .needs[e->baselines[FT_BASELINE_CONSTANT].needs_count - 1];
   *bytes = fmin(*bytes, MOST_PEAKS * largest);
   *seconds = fmin(fmax(*seconds, (double)LEAST_SECONDS), MOST_TIMES * mean);
 }
@@ -619,7 +621,7 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *quest
 {
   struct ft_allocation_query q = *question;
   double keep = exp(-1 / MEMORY_RUNS), least, most;
-  struct panel p;
+  struct ensemble_state p;
 
   hold(e, &bytes, &seconds);
   open_panel(&p, e, &q);
@@ -629,8 +631,8 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *quest
   /* how long a run took is luck in part, which says nothing of a member: it counts for half */
   seconds = sqrt(seconds * fmax(p.seconds, (double)LEAST_SECONDS));
   least = least_loss(&p);
-  most = e->judged < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
-  e->judged = e->judged * keep + 1;
+  most = e->loss_updates < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
+  e->loss_updates = e->loss_updates * keep + 1;
   for (unsigned i = 0; i < MEMBERS; i++) {
     unsigned member = member_at(i);
     bool hopeless = e->losses[member] > most;

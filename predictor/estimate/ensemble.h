@@ -16,7 +16,7 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_ENSEMBLE_VIEWS = 5,   /* the evaluator's centre, e->views, a line around the submission */
+  FT_ENSEMBLE_VIEWS = 5,   /* the evaluator's centre, e->baselines, a line around the submission */
   FT_ENSEMBLE_KERNELS = 5, /* all runs alike; near, nearer, nearest in the place column; recent */
   FT_ENSEMBLE_SHAPES = 2,  /* as it is; Student's t */
   FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_VIEWS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
@@ -24,7 +24,7 @@ enum {
   FT_ENSEMBLE_LEAST_RUNS = 5 /* below it there is no ensemble */
 };
 
-/* Which of e->views is what; a line and a power exist only where there is a place column. */
+/* Which of e->baselines is what; a line and a power exist only where there is a place column. */
 enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES };
 
 /* A gigabyte for a minute. */
@@ -32,7 +32,7 @@ enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES }
 
 struct ft_allocation_query {
   double centre_log;    /* ft_point_prediction's */
-  double place;         /* log(1 + |x|) in the place column; below 0: it has none */
+  double covariate;     /* log(1 + |x|) in the primary column; below 0: it has none */
   double failed_bytes;  /* it has run out of memory at; 0: it has not */
   double failure_price; /* 0 or more; up to 1 times what a failed attempt had for its time, above
                            that in FT_FAILURE_BYTE_SECONDS on top */

@@ -21,7 +21,7 @@ const double ft_estimate_scores[FT_ESTIMATE_LEVELS] = { -3.0902323061678135,  -2
 static const double *const scores = ft_estimate_scores;
 
 /* The pair of levels whose line is used at X, given the levels' own X values. */
-static int segment(const double *x, double at)
+static int find_segment(const double *x, double at)
 {
   int i = 0;
 
@@ -40,7 +40,7 @@ double ft_estimate_quantile(const struct ft_estimate *estimate, double probabili
   if (i < FT_ESTIMATE_LEVELS)
     return estimate->quantile[i];
   score = ft_normal_quantile(probability);
-  i = segment(scores, score);
+  i = find_segment(scores, score);
   low = log(estimate->quantile[i]);
   high = log(estimate->quantile[i + 1]);
   return exp(low + (high - low) * (score - scores[i]) / (scores[i + 1] - scores[i]));
@@ -53,7 +53,7 @@ double ft_estimate_exceeds(const struct ft_estimate *estimate, double value)
 
   if (value <= 0)
     return 1;
-  i = segment(estimate->quantile, value);
+  i = find_segment(estimate->quantile, value);
   low = log(estimate->quantile[i]);
   high = log(estimate->quantile[i + 1]);
   at = log(value);

@@ -35,7 +35,7 @@ enum relation {
 };
 
 /* How FACT is to a submission that has the values ASKED by the evaluator's fact columns. */
-static enum relation compare(const ft_model *model, size_t fact, const float *asked)
+static enum relation compare_fact(const ft_model *model, size_t fact, const float *asked)
 {
   const ft_evaluator *e = &model->evaluator;
   const float *x = &e->fact_x[fact * e->fact_columns_count];
@@ -65,17 +65,17 @@ double ft_facts_bound(ft_fact_kind kind, double bytes)
 }
 
 /* The bound of a run that did not complete; 0 of one that did. */
-static double bound_of(ft_fact_kind kind, double bytes)
+static double incomplete_run_bound(ft_fact_kind kind, double bytes)
 {
   return kind == FT_FACT_COMPLETED ? 0 : ft_facts_bound(kind, bytes);
 }
 
 /* OUTLIVED: enough comparable runs have completed since that needed less. */
-static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, bool outlived)
+static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool outlived)
 {
   f->like_runs++;
   if (!outlived)
-    f->like_bound_bytes = fmax(f->like_bound_bytes, bound_of(kind, bytes));
+    f->like_bound_bytes = fmax(f->like_bound_bytes, incomplete_run_bound(kind, bytes));
   if (kind == FT_FACT_COMPLETED) {
     if (!f->like_completed++ || bytes < f->like_sure_bytes)
       f->like_sure_bytes = bytes;
@@ -98,7 +98,7 @@ static void add_comparable(struct ft_facts *f, ft_fact_kind kind, double bytes, 
 }
 
 /* Whether no run is of the variant ASKED about, and variants have not been seen to need the same. */
-static bool is_borrowed(const ft_model *model, const float *asked)
+static bool is_of_unseen_variant(const ft_model *model, const float *asked)
 {
   const ft_evaluator *e = &model->evaluator;
 
@@ -116,7 +116,7 @@ static bool is_borrowed(const ft_model *model, const float *asked)
   return false;
 }
 
-void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
+void ft_facts_collect(const ft_model *model, const float *x, size_t count, struct ft_facts *out)
 {
   const ft_evaluator *e = &model->evaluator;
   float asked[sizeof e->fact_columns / sizeof *e->fact_columns];
@@ -127,11 +127,11 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
   out->less = e->fact_bytes_count > 0;
   for (size_t c = 0; c < e->fact_columns_count; c++)
     asked[c] = e->fact_columns[c] < count ? x[e->fact_columns[c]] : NAN;
-  out->borrowed = is_borrowed(model, asked);
+  out->borrowed = is_of_unseen_variant(model, asked);
   for (size_t c = 0; c < e->facts_explained; c++)
     out->unexplained |= !ft_point_prediction_uses(e, e->fact_columns[c]);
   for (size_t i = 0; i < e->fact_bytes_count; i++) {
-    enum relation relation = compare(model, i, asked);
+    enum relation relation = compare_fact(model, i, asked);
 
     out->less &= relation == RUN_HAS_MORE;
     comparable[i] = relation == RUN_IS_COMPARABLE;
@@ -141,12 +141,12 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
     ft_fact_kind kind = (ft_fact_kind)e->fact_kinds.bytes[i];
     double bytes = (double)e->fact_bytes[i];
 
-    out->bound_bytes = fmax(out->bound_bytes, bound_of(kind, bytes));
+    out->bound_bytes = fmax(out->bound_bytes, incomplete_run_bound(kind, bytes));
     if (kind == FT_FACT_COMPLETED)
       out->peak_bytes = fmax(out->peak_bytes, bytes);
     left -= comparable[i] && kind == FT_FACT_COMPLETED;
     if (comparable[i])
-      add_comparable(out, kind, bytes, left >= OUTLIVED);
+      add_comparable_run(out, kind, bytes, left >= OUTLIVED);
   }
   if (out->like_completed < FT_FACTS_SURE_RUNS)
     out->like_sure_bytes = 0;
@@ -154,32 +154,32 @@ void ft_facts_find(const ft_model *model, const float *x, size_t count, struct f
   out->least_completed = out->like_completed;
 }
 
-static unsigned more(unsigned a, unsigned b)
+static unsigned max_unsigned(unsigned a, unsigned b)
 {
   return a > b ? a : b;
 }
 
-static unsigned fewer(unsigned a, unsigned b)
+static unsigned min_unsigned(unsigned a, unsigned b)
 {
   return a < b ? a : b;
 }
 
-void ft_facts_join(struct ft_facts *into, const struct ft_facts *other)
+void ft_facts_combine(struct ft_facts *into, const struct ft_facts *other)
 {
   into->borrowed |= other->borrowed;
   into->unexplained |= other->unexplained;
   into->less = into->less && other->less;
-  into->least_runs = fewer(into->least_runs, other->least_runs);
-  into->least_completed = fewer(into->least_completed, other->least_completed);
-  into->like_runs = more(into->like_runs, other->like_runs);
-  into->like_completed = more(into->like_completed, other->like_completed);
+  into->least_runs = min_unsigned(into->least_runs, other->least_runs);
+  into->least_completed = min_unsigned(into->least_completed, other->least_completed);
+  into->like_runs = max_unsigned(into->like_runs, other->like_runs);
+  into->like_completed = max_unsigned(into->like_completed, other->like_completed);
   into->like_peak_bytes = fmax(into->like_peak_bytes, other->like_peak_bytes);
   into->like_sure_bytes = fmax(into->like_sure_bytes, other->like_sure_bytes);
   into->like_bound_bytes = fmax(into->like_bound_bytes, other->like_bound_bytes);
   into->like_killed_bytes = fmax(into->like_killed_bytes, other->like_killed_bytes);
-  into->like_killed = more(into->like_killed, other->like_killed);
-  into->lately_killed = more(into->lately_killed, other->lately_killed);
+  into->like_killed = max_unsigned(into->like_killed, other->like_killed);
+  into->lately_killed = max_unsigned(into->lately_killed, other->lately_killed);
   into->lately_killed_bytes = fmax(into->lately_killed_bytes, other->lately_killed_bytes);
-  into->lately_step_limited = more(into->lately_step_limited, other->lately_step_limited);
-  into->growing_kills = more(into->growing_kills, other->growing_kills);
+  into->lately_step_limited = max_unsigned(into->lately_step_limited, other->lately_step_limited);
+  into->growing_kills = max_unsigned(into->growing_kills, other->growing_kills);
 }

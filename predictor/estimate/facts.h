@@ -61,9 +61,9 @@ bool ft_facts_alike(const ft_column *column, double a, double b);
 double ft_facts_bound(ft_fact_kind kind, double bytes);
 
 /* Fills OUT with what MODEL's runs show for a submission with COUNT values X by column. */
-void ft_facts_find(const ft_model *model, const float *x, size_t count, struct ft_facts *out);
+void ft_facts_collect(const ft_model *model, const float *x, size_t count, struct ft_facts *out);
 
 /* Makes INTO hold for one submission of both tasks: each need is the larger one's. */
-void ft_facts_join(struct ft_facts *into, const struct ft_facts *other);
+void ft_facts_combine(struct ft_facts *into, const struct ft_facts *other);
 
 #endif

@@ -21,12 +21,12 @@ static const double same = 0.002;
 enum { ROUNDS = 12, FREEDOM = 3 };
 
 /* What a residual of R deviations weighs: as if they came from Student's t (Lange et al. 1989). */
-static double weight(double r)
+static double student_weight(double r)
 {
   return (FREEDOM + 1) / (FREEDOM + r * r);
 }
 
-static unsigned alike(const ft_network_run *runs, size_t count, size_t at)
+static unsigned count_same_network(const ft_network_run *runs, size_t count, size_t at)
 {
   unsigned found = 0;
 
@@ -54,8 +54,8 @@ void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_
     for (size_t i = 0; i < count; i++) {
       double x = (double)runs[i].network_bytes, y = (double)runs[i].gpu_bytes;
       double deviation = hypot(network_deviation * x, least_deviation);
-      double w = weight((y - context - slope * x) / deviation) / (deviation * deviation) /
-                 alike(runs, count, i);
+      double w = student_weight((y - context - slope * x) / deviation) / (deviation * deviation) /
+                 count_same_network(runs, count, i);
 
       a += w;
       b += w * x;
@@ -78,7 +78,7 @@ void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_
 
 /* ---- one app ---- */
 
-static bool is_here(uint32_t gpu, const uint32_t *hashes, size_t count)
+static bool is_gpu_listed(uint32_t gpu, const uint32_t *hashes, size_t count)
 {
   for (size_t i = 0; gpu && i < count; i++)
     if (hashes[i] == gpu)
@@ -87,7 +87,7 @@ static bool is_here(uint32_t gpu, const uint32_t *hashes, size_t count)
 }
 
 /* ln(measured / foreseen) of RUN beside its context; NaN where it tells nothing. */
-static double residual(const ft_run *run, const struct ft_gpu_device *device)
+static double calibration_residual(const ft_run *run, const struct ft_gpu_device *device)
 {
   double network = device->slope * (double)run->network_bytes;
   double measured = (double)run->gpu_bytes - device->context_bytes;
@@ -98,9 +98,9 @@ static double residual(const ft_run *run, const struct ft_gpu_device *device)
 }
 
 /* The app's logarithm of what its network needs and is foreseen to, and its deviation. */
-static unsigned fit_app(const ft_model *model, const struct ft_gpu_device *device,
-                        const struct ft_gpu_device *elsewhere, const uint32_t *hashes, size_t count,
-                        double *middle, double *deviation)
+static unsigned fit_app_factor(const ft_model *model, const struct ft_gpu_device *device,
+                               const struct ft_gpu_device *elsewhere, const uint32_t *hashes,
+                               size_t count, double *middle, double *deviation)
 {
   double sum, weights, prior = 1 / (network_deviation * network_deviation);
   unsigned used = 0;
@@ -113,13 +113,13 @@ static unsigned fit_app(const ft_model *model, const struct ft_gpu_device *devic
     used = 0;
     for (size_t i = 0; i < model->history_count; i++) {
       const ft_run *run = &model->history[i];
-      const struct ft_gpu_device *d = is_here(run->gpu, hashes, count) ? device : elsewhere;
-      double r = residual(run, d), each, w;
+      const struct ft_gpu_device *d = is_gpu_listed(run->gpu, hashes, count) ? device : elsewhere;
+      double r = calibration_residual(run, d), each, w;
 
       if (isnan(r))
         continue;
       each = hypot(run_deviation, least_deviation / (double)run->network_bytes);
-      w = weight((r - *middle) / each) / (each * each);
+      w = student_weight((r - *middle) / each) / (each * each);
       sum += w * r;
       weights += w;
       used++;
@@ -135,24 +135,24 @@ void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                       const uint32_t *hashes, size_t count)
 {
   struct ft_gpu_device elsewhere = { .context_bytes = (double)memory->context_bytes, .slope = 1 };
-  double least = memory->least_bytes - (double)memory->context_bytes;
+  double least = memory->min_device_bytes - (double)memory->context_bytes;
   double squeezed = memory->min_feasible_bytes - (double)memory->context_bytes;
   double middle, deviation, factor, more = 0;
-  unsigned used = fit_app(model, device, &elsewhere, hashes, count, &middle, &deviation);
+  unsigned used = fit_app_factor(model, device, &elsewhere, hashes, count, &middle, &deviation);
 
   factor = device->slope * exp(middle);
   memory->context_bytes = llround(device->context_bytes);
   memory->bytes = device->context_bytes + factor * memory->network_bytes;
-  memory->least_bytes = device->context_bytes + factor * least;
+  memory->min_device_bytes = device->context_bytes + factor * least;
   memory->min_feasible_bytes = device->context_bytes + factor * squeezed;
   ft_gpu_memory_cap(memory, gpu);
   if (!gpu || !gpu->measured)
     more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);
   memory->estimate.runs = used;
   if (used) { /* of what its operators leave open, or was guessed, its runs have told */
-    memory->open_bytes = 0;
-    memory->guess = 0;
+    memory->unknown_bytes = 0;
+    memory->guess_log_factor = 0;
   }
-  ft_gpu_memory_spread(
+  ft_gpu_memory_fill_quantiles(
       memory, hypot(deviation, run_deviation) / hypot(network_deviation, run_deviation), more);
 }

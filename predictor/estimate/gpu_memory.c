@@ -35,7 +35,7 @@ static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
 
 const struct ft_gpu_constants ft_gpu_constants = {
   .context_mib = CONTEXT_MIB,
-  .fed = 3, /* this one, the next, and its bytes */
+  .resident_batches = 3, /* this one, the next, and its bytes */
   .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
                  { 1.125, 0.5, 1, 1.25, 0.375 },
                  { 1, 0.5, 1, 1.25, 0 } },
@@ -101,7 +101,7 @@ const char *ft_precision_name(enum ft_precision precision)
   return names[precision];
 }
 
-void ft_gpu_run_begin(struct ft_gpu_run *run)
+void ft_gpu_run_init(struct ft_gpu_run *run)
 {
   *run = (struct ft_gpu_run){ .sizes = { .batch = 1 },
                               .training = true,
@@ -112,7 +112,7 @@ void ft_gpu_run_begin(struct ft_gpu_run *run)
 
 /* Of a parameter tensor of BYTES; what is added to a first moment in 8 bits: a scale of 4 bytes for
  * 256 elements (Dettmers et al. 2022), and tensors under 4096 elements stay in 32 bits. */
-static int64_t state_bytes(const struct ft_gpu_run *run, int64_t bytes)
+static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, int64_t bytes)
 {
   int64_t width = run->precision > FT_PRECISION_AMP ? 2 : 4, elements = bytes / width;
 
@@ -128,20 +128,21 @@ static int64_t state_bytes(const struct ft_gpu_run *run, int64_t bytes)
   }
 }
 
-static int64_t shared(const struct ft_gpu_run *run, unsigned stage, int64_t bytes)
+static int64_t shard_bytes(const struct ft_gpu_run *run, unsigned stage, int64_t bytes)
 {
   return run->shard >= stage ? ft_share(bytes, run->gpus) : bytes;
 }
 
 /* Of what the optimiser has for each element of a parameter of BYTES this GPU's part: whole tensors
  * go to the GPU that has least (ZeroRedundancyOptimizer), or each GPU has a share of each. */
-static int64_t kept_of(const struct ft_gpu_run *run, const struct ft_schedule *s, int64_t bytes)
+static int64_t optimizer_shard_bytes(const struct ft_gpu_run *run, const struct ft_schedule *s,
+                                     int64_t bytes)
 {
   double most = s->learnt_bytes > 0 ? (double)s->learnt_most / (double)s->learnt_bytes : 0;
 
   if (run->shard == 1 && run->gpus > 1 && most * run->gpus > 1)
     return (int64_t)(most * (double)bytes);
-  return shared(run, 1, bytes);
+  return shard_bytes(run, 1, bytes);
 }
 
 /* ---- playing ---- */
@@ -160,7 +161,7 @@ struct player {
 
 enum { PASSES = 3 /* after the first with its trials the next is like the one after it */ };
 
-static void count(struct player *p, int64_t bytes)
+static void add_live_bytes(struct player *p, int64_t bytes)
 {
   p->live += bytes;
   if (p->live > p->live_peak)
@@ -173,7 +174,7 @@ static void count(struct player *p, int64_t bytes)
  * fused kernels and those of 8 bits make none. On a CPU it goes from one parameter to the next
  * (torch/optim/optimizer.py, _default_to_fused_or_foreach).
  */
-static int64_t optimize(struct player *p, bool first)
+static int64_t simulate_optimizer(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
   bool lists = !p->run->fused && p->run->optimizer != FT_OPTIMIZER_ADAM8;
@@ -181,33 +182,33 @@ static int64_t optimize(struct player *p, bool first)
 
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++) {
     int64_t *scratch = &p->states[s->learnt_count + k];
-    int64_t state = kept_of(p->run, s, state_bytes(p->run, s->learnt[k]));
+    int64_t state = optimizer_shard_bytes(p->run, s, optimizer_state_bytes(p->run, s->learnt[k]));
 
     if (first) {
       failed = p->states[k] = ft_cuda_allocator_allocate(&p->allocator, state);
-      count(p, state);
+      add_live_bytes(p, state);
     }
     if (failed >= 0 && lists) {
-      int64_t bytes = kept_of(p->run, s, s->learnt[k]);
+      int64_t bytes = optimizer_shard_bytes(p->run, s, s->learnt[k]);
 
       failed = *scratch = ft_cuda_allocator_allocate(&p->allocator, bytes);
-      count(p, bytes);
+      add_live_bytes(p, bytes);
       made = ft_plus(made, bytes);
       if (p->allocator.glibc) {
         ft_cuda_allocator_free(&p->allocator, *scratch);
-        count(p, -bytes);
+        add_live_bytes(p, -bytes);
         made = *scratch = 0;
       }
     }
   }
-  count(p, -made);
+  add_live_bytes(p, -made);
   for (uint32_t k = 0; k < s->learnt_count && failed >= 0; k++)
     ft_cuda_allocator_free(&p->allocator, p->states[s->learnt_count + k]);
   return failed;
 }
 
 /* What E takes, of BYTES; a workspace without room is left out. Below 0: it runs out. */
-static int64_t take(struct player *p, const struct ft_event *e, int64_t bytes)
+static int64_t allocate_buffer(struct player *p, const struct ft_event *e, int64_t bytes)
 {
   int64_t *block = &p->blocks[e->buffer];
 
@@ -215,14 +216,14 @@ static int64_t take(struct player *p, const struct ft_event *e, int64_t bytes)
   if (*block == -1 && e->kind == FT_EVENT_WORK)
     *block = 0;
   p->sizes[e->buffer] = e->kind == FT_EVENT_ALLOCATE ? bytes : 0;
-  count(p, p->sizes[e->buffer]);
+  add_live_bytes(p, p->sizes[e->buffer]);
   return *block;
 }
 
-static void give(struct player *p, uint32_t buffer)
+static void free_buffer(struct player *p, uint32_t buffer)
 {
   ft_cuda_allocator_free(&p->allocator, p->blocks[buffer]);
-  count(p, -p->sizes[buffer]);
+  add_live_bytes(p, -p->sizes[buffer]);
   p->blocks[buffer] = p->sizes[buffer] = 0;
 }
 
@@ -230,7 +231,7 @@ static void give(struct player *p, uint32_t buffer)
  * Parameters, and where a summary of the network is printed first its forward pass: what that
  * leaves in the cache is too small for the batches to come.
  */
-static int64_t begin(struct player *p)
+static int64_t simulate_setup(struct player *p)
 {
   const struct ft_schedule *s = p->schedule;
   double part = (double)p->run->summary / (double)p->run->sizes.batch;
@@ -242,20 +243,20 @@ static int64_t begin(struct player *p)
     const struct ft_event *e = &s->events[i];
 
     if (i < s->parameters) {
-      failed = take(p, e, e->bytes);
+      failed = allocate_buffer(p, e, e->bytes);
       fixed = e->buffer + 1;
     } else if (e->kind == FT_EVENT_FREE) {
-      give(p, e->buffer);
+      free_buffer(p, e->buffer);
     } else if (e->kind != FT_EVENT_TUNED) {
-      failed = take(p, e, (int64_t)(part * (double)e->bytes));
+      failed = allocate_buffer(p, e, (int64_t)(part * (double)e->bytes));
     }
   }
   for (uint32_t k = fixed; k < s->buffers && failed >= 0; k++)
-    give(p, k);
+    free_buffer(p, k);
   return failed;
 }
 
-static int64_t pass(struct player *p, bool first)
+static int64_t simulate_step(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
   int64_t before = ft_cuda_allocator_heap(&p->allocator);
@@ -266,7 +267,7 @@ static int64_t pass(struct player *p, bool first)
     if (i == s->forward)
       p->heap_kept = ft_cuda_allocator_heap(&p->allocator) - before;
     if (i == s->backward && p->run->training) {
-      int64_t failed = optimize(p, first);
+      int64_t failed = simulate_optimizer(p, first);
 
       if (failed < 0)
         return failed;
@@ -275,10 +276,10 @@ static int64_t pass(struct player *p, bool first)
       break;
     e = &s->events[i];
     if (e->kind == FT_EVENT_FREE)
-      give(p, e->buffer);
-    else if (e->kind == FT_EVENT_TUNED && first && !p->run->no_trials)
+      free_buffer(p, e->buffer);
+    else if (e->kind == FT_EVENT_TUNED && first && !p->run->no_autotune)
       ft_cuda_allocator_empty(&p->allocator);
-    else if (e->kind <= FT_EVENT_WORK && take(p, e, e->bytes) < 0)
+    else if (e->kind <= FT_EVENT_WORK && allocate_buffer(p, e, e->bytes) < 0)
       return p->blocks[e->buffer];
   }
   return 0;
@@ -288,8 +289,8 @@ static int64_t pass(struct player *p, bool first)
  * Play SCHEDULE on a device of CAPACITY bytes, 0 without an end, or on a HOST. P tells what came of
  * it; its blocks are gone. Returns 0; -1: it runs out; -2: memory is out here.
  */
-static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run, bool host,
-                int64_t capacity, struct player *p)
+static int simulate_schedule(const struct ft_schedule *schedule, const struct ft_gpu_run *run,
+                             bool host, int64_t capacity, struct player *p)
 {
   int64_t failed = 0;
 
@@ -304,9 +305,9 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
   else
     ft_cuda_allocator_init(&p->allocator, &p->arena, capacity);
   if (failed >= 0)
-    failed = begin(p);
+    failed = simulate_setup(p);
   for (int i = 0; i < PASSES && failed >= 0; i++)
-    failed = pass(p, i == 0);
+    failed = simulate_step(p, i == 0);
   free(p->blocks);
   free(p->sizes);
   free(p->states);
@@ -316,8 +317,8 @@ static int play(const struct ft_schedule *schedule, const struct ft_gpu_run *run
 
 /* The least that it can be played in, to a hundredth: between what is requested at once, without
  * workspaces, and PEAK. */
-static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *run, int64_t peak,
-                 int64_t *bytes)
+static int find_min_feasible(const struct ft_schedule *schedule, const struct ft_gpu_run *run,
+                             int64_t peak, int64_t *bytes)
 {
   int64_t low = schedule->peak_no_workspace_bytes < peak ? schedule->peak_no_workspace_bytes : peak,
           high = peak;
@@ -325,7 +326,7 @@ static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *ru
 
   while (high - low > peak / 100 + 1) {
     int64_t middle = low + (high - low) / 2;
-    int failed = play(schedule, run, false, middle, &p);
+    int failed = simulate_schedule(schedule, run, false, middle, &p);
 
     if (failed < -1)
       return -1;
@@ -340,12 +341,12 @@ static int least(const struct ft_schedule *schedule, const struct ft_gpu_run *ru
 
 /* ---- the estimate ---- */
 
-void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double more)
+void ft_gpu_memory_fill_quantiles(struct ft_gpu_memory *memory, double narrow, double more)
 {
   unsigned runs = memory->estimate.runs;
-  double open = memory->open_bytes > 0 ? (double)memory->open_bytes : 0;
+  double open = memory->unknown_bytes > 0 ? (double)memory->unknown_bytes : 0;
 
-  more += memory->guess;
+  more += memory->guess_log_factor;
 
   memory->estimate = (struct ft_estimate){ .method = "graph", .runs = runs };
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
@@ -367,34 +368,36 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
     memory->bytes = most;
 }
 
-static void fill_estimate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
+static void fill_default_quantiles(struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
-  ft_gpu_memory_spread(memory, 1, gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured);
+  ft_gpu_memory_fill_quantiles(memory, 1, gpu && gpu->measured ? 0 : ft_gpu_memory_unmeasured);
 }
 
-static void fill_parts(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
-                       const struct ft_schedule *schedule)
+static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_run *run,
+                            const struct ft_schedule *schedule)
 {
-  memory->parameter_bytes = ft_plus(shared(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
+  memory->parameter_bytes =
+      ft_plus(shard_bytes(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
   memory->activation_bytes = schedule->saved_bytes;
   memory->offloaded_bytes = schedule->offloaded_bytes;
-  memory->gradient_bytes = shared(run, 2, schedule->learnt_bytes);
+  memory->gradient_bytes = shard_bytes(run, 2, schedule->learnt_bytes);
   for (uint32_t k = 0; k < schedule->learnt_count; k++)
     memory->optimizer_bytes = ft_plus(
-        memory->optimizer_bytes, kept_of(run, schedule, state_bytes(run, schedule->learnt[k])));
+        memory->optimizer_bytes,
+        optimizer_shard_bytes(run, schedule, optimizer_state_bytes(run, schedule->learnt[k])));
 }
 
 /* Peak RSS: what glibc's malloc is played to keep, and some more. */
-static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
-                     const struct ft_gpu_run *run, const struct ft_schedule *schedule)
+static int estimate_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
+                         const struct ft_gpu_run *run, const struct ft_schedule *schedule)
 {
   struct player p;
   double once = (double)schedule->peak_bytes + (double)memory->optimizer_bytes;
 
-  if (play(schedule, run, true, 0, &p) < 0)
+  if (simulate_schedule(schedule, run, true, 0, &p) < 0)
     return -1;
   memory->live_bytes = p.live_peak;
   memory->context_bytes = (int64_t)(gpu->context_mib * MIB);
@@ -403,14 +406,14 @@ static int fill_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
     memory->cached_bytes += (int64_t)((double)p.allocator.peak - once);
   memory->bytes = (double)memory->context_bytes + (double)schedule->fed_bytes + once +
                   (double)memory->cached_bytes;
-  memory->least_bytes = memory->min_feasible_bytes = memory->bytes;
-  ft_gpu_memory_spread(memory, 1, host_more);
+  memory->min_device_bytes = memory->min_feasible_bytes = memory->bytes;
+  ft_gpu_memory_fill_quantiles(memory, 1, host_more);
   return 0;
 }
 
 enum ft_precision ft_gpu_precision(const struct ft_graph *graph, const struct ft_gpu_run *run)
 {
-  if (run->training || run->precision_said)
+  if (run->training || run->precision_given)
     return run->precision;
   return graph->stored == FT_ELEMENT_BFLOAT16  ? FT_PRECISION_BF16
          : graph->stored == FT_ELEMENT_FLOAT16 ? FT_PRECISION_FP16
@@ -442,7 +445,7 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   *memory = (struct ft_gpu_memory){ .complete = false };
   memcpy(options.workspace, gpu && gpu->host ? host_workspace : constants->workspace,
          sizeof options.workspace);
-  options.copied_channels = run->no_trials ? constants->copied_channels : 0;
+  options.copied_channels = run->no_autotune ? constants->copied_channels : 0;
   if (ft_graph_analyse(graph, &run->sizes, &analysis, err) < 0)
     return -1;
   options.batch = analysis.scaled ? run->sizes.batch : 1;
@@ -451,32 +454,32 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
     return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
   memory->complete = analysis.memory.complete;
-  memory->guess = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
+  memory->guess_log_factor = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
   /* what is guessed of a family bounds all of it; kept for the backward pass, and as much of
    * gradients */
-  memory->open_bytes =
+  memory->unknown_bytes =
       graph->guessed ? 0 : ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
-  fill_parts(memory, run, &schedule);
+  fill_components(memory, run, &schedule);
   if (gpu && gpu->host)
-    return fill_host(memory, gpu, run, &schedule) < 0
+    return estimate_host(memory, gpu, run, &schedule) < 0
                ? ft_error_set(err, "%s: memory is out", graph->file)
                : 0;
-  if (play(&schedule, run, false, 0, &p) < 0 ||
-      least(&schedule, run, p.allocator.peak, &smallest) < 0)
+  if (simulate_schedule(&schedule, run, false, 0, &p) < 0 ||
+      find_min_feasible(&schedule, run, p.allocator.peak, &smallest) < 0)
     return ft_error_set(err, "%s: memory is out", graph->file);
   memory->live_bytes = p.live_peak;
   memory->context_bytes =
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
   memory->cached_bytes = p.allocator.peak - p.allocator.allocated_peak;
   other = (double)memory->context_bytes +
-          (run->training ? constants->fed : 1) * (double)schedule.fed_bytes;
+          (run->training ? constants->resident_batches : 1) * (double)schedule.fed_bytes;
   memory->bytes = (double)p.allocator.peak + other;
   memory->min_feasible_bytes = (double)smallest + other;
-  memory->least_bytes = fmin((double)p.allocator.peak, slack * (double)smallest) + other;
+  memory->min_device_bytes = fmin((double)p.allocator.peak, slack * (double)smallest) + other;
   memory->network_bytes = (double)p.allocator.peak + other - (double)memory->context_bytes;
   ft_gpu_memory_cap(memory, gpu);
-  fill_estimate(memory, gpu);
+  fill_default_quantiles(memory, gpu);
   return 0;
 }
 
@@ -503,11 +506,11 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   return 0;
 }
 
-double ft_gpu_memory_runs_out(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
+double ft_gpu_memory_p_oom(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu)
 {
   struct ft_estimate least = memory->estimate;
 
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
-    least.quantile[i] *= memory->least_bytes / memory->bytes;
+    least.quantile[i] *= memory->min_device_bytes / memory->bytes;
   return ft_estimate_exceeds(&least, gpu->memory_mib * MIB);
 }

@@ -27,7 +27,7 @@ const struct ft_gpu *ft_gpu_at(size_t i);
 /* What is learnt from measured runs. */
 struct ft_gpu_constants {
   double context_mib;               /* as of a GPU that has none of its own */
-  double fed;                       /* batches that are on the device at once */
+  double resident_batches;          /* batches that are on the device at once */
   struct ft_workspace workspace[3]; /* of cuDNN: forward, gradient of the input, of the weight */
   int64_t copied_channels;          /* ft_schedule_options, where cuDNN picks by rule */
 };
@@ -51,13 +51,13 @@ struct ft_gpu_run {
   bool plain_attention; /* softmax is spelt out, not one kernel */
   const struct ft_gpu_constants *constants; /* NULL: those above */
   bool out_of_place;   /* no activation function takes its input's place (inplace=False) */
-  bool no_trials;      /* cuDNN picks by rule (torch.backends.cudnn.benchmark = False) */
-  bool precision_said; /* else inference takes the one that weights are stored in */
+  bool no_autotune;    /* cuDNN picks by rule (torch.backends.cudnn.benchmark = False) */
+  bool precision_given; /* else inference takes the one that weights are stored in */
   bool keeps_graph;    /* inference without torch.no_grad(): what training keeps stays */
 };
 
 /* As most scripts run: training, SGD with momentum, fp32; a batch of 1. */
-void ft_gpu_run_begin(struct ft_gpu_run *run);
+void ft_gpu_run_init(struct ft_gpu_run *run);
 
 /* The precision that RUN of GRAPH has: RUN's own, or where it was not said, in inference, the one
  * that the file says its weights have. */
@@ -71,7 +71,7 @@ struct ft_gpu_memory {
   struct ft_estimate estimate;
   double bytes;          /* its middle */
   double min_feasible_bytes; /* the least that it was played in */
-  double least_bytes;    /* with less than this of a device it runs out */
+  double min_device_bytes;   /* with less than this of a device it runs out */
   double network_bytes;  /* of the middle what the device's context does not take */
   int64_t context_bytes, parameter_bytes, gradient_bytes, optimizer_bytes;
   int64_t activation_bytes; /* kept at the end of the forward pass; inference: the peak */
@@ -80,8 +80,8 @@ struct ft_gpu_memory {
   int64_t cached_bytes;     /* what the allocator holds beyond what is requested at once */
   int64_t loop_bytes;       /* of those at most what the turns of counted loops keep */
   bool complete;            /* every tensor's size is known: else lower bounds */
-  int64_t open_bytes;       /* and what is not known takes at most so much more; -1: no bound */
-  double guess;             /* parameters are guessed: so much wider, of a logarithm */
+  int64_t unknown_bytes;    /* and what is not known takes at most so much more; -1: no bound */
+  double guess_log_factor;  /* parameters are guessed: so much wider, of a logarithm */
 };
 
 /*
@@ -98,10 +98,10 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
 
 /*
  * Give MEMORY the quantiles around its middle: as wide as families that took no part lie, times
- * NARROW, and by MORE of a logarithm wider on either side; above the middle by open_bytes too,
+ * NARROW, and by MORE of a logarithm wider on either side; above the middle by unknown_bytes too,
  * where these have a bound: else the upper quantiles are of the known part alone.
  */
-void ft_gpu_memory_spread(struct ft_gpu_memory *memory, double narrow, double more);
+void ft_gpu_memory_fill_quantiles(struct ft_gpu_memory *memory, double narrow, double more);
 
 /* Not more than GPU (NULL: any) has, where it would run there: the allocator gives back and tries
  * again. */
@@ -111,6 +111,6 @@ void ft_gpu_memory_cap(struct ft_gpu_memory *memory, const struct ft_gpu *gpu);
 extern const double ft_gpu_memory_unmeasured;
 
 /* The probability that it runs out on GPU. */
-double ft_gpu_memory_runs_out(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu);
+double ft_gpu_memory_p_oom(const struct ft_gpu_memory *memory, const struct ft_gpu *gpu);
 
 #endif

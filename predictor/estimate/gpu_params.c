@@ -4,7 +4,7 @@
 #include "predictor/estimate/gpu_params.h"
 
 /* Which of COUNT names, or -1. */
-static int listed(struct ft_text value, const char *(*name)(int i), int count)
+static int find_listed(struct ft_text value, const char *(*name)(int i), int count)
 {
   for (int i = 0; i < count; i++)
     if (ft_text_equals(value, name(i)))
@@ -12,29 +12,29 @@ static int listed(struct ft_text value, const char *(*name)(int i), int count)
   return -1;
 }
 
-static const char *optimizer(int i)
+static const char *optimizer_name_at(int i)
 {
   return ft_optimizer_name((enum ft_optimizer)i);
 }
 
-static const char *precision(int i)
+static const char *precision_name_at(int i)
 {
   return ft_precision_name((enum ft_precision)i);
 }
 
 /* TARGET is true for YES, false for NO. */
-static int either(struct ft_text value, const char *yes, const char *no, bool *target)
+static int parse_either(struct ft_text value, const char *yes, const char *no, bool *target)
 {
   *target = ft_text_equals(value, yes);
   return *target || ft_text_equals(value, no) ? 1 : -1;
 }
 
-static int number(struct ft_text value, uint64_t least, uint64_t most, uint64_t *out)
+static int parse_bounded_number(struct ft_text value, uint64_t least, uint64_t most, uint64_t *out)
 {
   return ft_text_u64(&value, most, out) && !ft_text_left(&value) && *out >= least ? 1 : -1;
 }
 
-static int set_number(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
+static int set_numeric_param(struct ft_gpu_run *run, struct ft_text name, struct ft_text value)
 {
   const struct {
     const char *name;
@@ -47,20 +47,20 @@ static int set_number(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
   uint64_t n;
 
   if (ft_text_equals(name, "batch")) {
-    if (number(value, 1, FT_GRAPH_DIMENSION, &n) < 0)
+    if (parse_bounded_number(value, 1, FT_GRAPH_DIMENSION, &n) < 0)
       return -1;
     run->sizes.batch = (int64_t)n;
     return 1;
   }
   if (ft_text_equals(name, "new_tokens")) {
-    if (number(value, 0, FT_GRAPH_DIMENSION / 1024, &n) < 0)
+    if (parse_bounded_number(value, 0, FT_GRAPH_DIMENSION / 1024, &n) < 0)
       return -1;
     run->sizes.generate = (int64_t)n;
     return 1;
   }
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (ft_text_equals(name, numbers[i].name)) {
-      if (number(value, 0, numbers[i].most, &n) < 0)
+      if (parse_bounded_number(value, 0, numbers[i].most, &n) < 0)
         return -1;
       *numbers[i].target = (unsigned)n;
       return 1;
@@ -73,35 +73,35 @@ int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_tex
   int which;
 
   if (ft_text_equals(name, "mode"))
-    return either(value, "training", "inference", &run->training);
+    return parse_either(value, "training", "inference", &run->training);
   if (ft_text_equals(name, "attention"))
-    return either(value, "plain", "fused", &run->plain_attention);
+    return parse_either(value, "plain", "fused", &run->plain_attention);
   if (ft_text_equals(name, "cache"))
-    return either(value, "static", "dynamic", &run->sizes.static_cache);
+    return parse_either(value, "static", "dynamic", &run->sizes.static_cache);
   if (ft_text_equals(name, "inplace"))
-    return either(value, "off", "on", &run->out_of_place);
+    return parse_either(value, "off", "on", &run->out_of_place);
   if (ft_text_equals(name, "benchmark"))
-    return either(value, "off", "on", &run->no_trials);
+    return parse_either(value, "off", "on", &run->no_autotune);
   if (ft_text_equals(name, "fused"))
-    return either(value, "on", "off", &run->fused);
+    return parse_either(value, "on", "off", &run->fused);
   if (ft_text_equals(name, "offload"))
-    return either(value, "on", "off", &run->offload);
+    return parse_either(value, "on", "off", &run->offload);
   if (ft_text_equals(name, "views"))
-    return either(value, "on", "off", &run->views);
+    return parse_either(value, "on", "off", &run->views);
   if (ft_text_equals(name, "grad"))
-    return either(value, "on", "off", &run->keeps_graph);
+    return parse_either(value, "on", "off", &run->keeps_graph);
   if (ft_text_equals(name, "optimizer")) {
-    which = listed(value, optimizer, FT_OPTIMIZERS);
+    which = find_listed(value, optimizer_name_at, FT_OPTIMIZERS);
     if (which >= 0)
       run->optimizer = (enum ft_optimizer)which;
     return which >= 0 ? 1 : -1;
   }
   if (ft_text_equals(name, "precision")) {
-    which = listed(value, precision, FT_PRECISIONS);
+    which = find_listed(value, precision_name_at, FT_PRECISIONS);
     if (which >= 0)
       run->precision = (enum ft_precision)which;
-    run->precision_said = true;
+    run->precision_given = true;
     return which >= 0 ? 1 : -1;
   }
-  return set_number(run, name, value);
+  return set_numeric_param(run, name, value);
 }

@@ -47,7 +47,8 @@ static const struct speed *speed_of(const struct ft_gpu *gpu)
 }
 
 /* PyTorch lets cuDNN's convolutions, and no other product, use TF32 unless told otherwise. */
-static double rate(const struct speed *s, enum ft_precision precision, const struct ft_operator *op)
+static double peak_rate(const struct speed *s, enum ft_precision precision,
+                        const struct ft_operator *op)
 {
   if (precision >= FT_PRECISION_AMP)
     return s->half;
@@ -58,7 +59,8 @@ static double rate(const struct speed *s, enum ft_precision precision, const str
 }
 
 /* Elements that OP reads and writes for all SAMPLES. */
-static double moved(const struct ft_graph *graph, const struct ft_layer *layer, double samples)
+static double elements_moved(const struct ft_graph *graph, const struct ft_layer *layer,
+                             double samples)
 {
   double elements = layer->activations > 0 ? samples * (double)layer->activations : 0;
 
@@ -91,8 +93,8 @@ double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *par
     const struct ft_layer *layer = &analysis.cost.layers[i];
     double macs = layer->macs > 0 ? samples * (double)layer->macs : 0;
 
-    forward += fmax(2 * macs / (compute * rate(s, precision, layer->op)),
-                    width * moved(graph, layer, samples) / memory);
+    forward += fmax(2 * macs / (compute * peak_rate(s, precision, layer->op)),
+                    width * elements_moved(graph, layer, samples) / memory);
   }
   if (run->training)
     backward = 2 * forward; /* the gradients of inputs and of weights */

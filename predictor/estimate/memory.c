@@ -44,7 +44,8 @@ enum { LOWER_QUARTER = 4, MIDDLE = 5, UPPER_QUARTER = 6, MOST_EVIDENCE = 200 };
  * many times LEAST, a standard deviation: of a program that does one of two things, hardly beyond
  * the larger. Not beyond HIGHEST; the levels beyond the interval are carried along.
  */
-static void lengthen(double quantile[FT_ESTIMATE_LEVELS], double more, double least, double highest)
+static void lengthen_interval(double quantile[FT_ESTIMATE_LEVELS], double more, double least,
+                              double highest)
 {
   /* of a normal distribution, from the middle to 95 % as a part of from 75 % there */
   static const double tails = 1.695;
@@ -67,7 +68,7 @@ static void lengthen(double quantile[FT_ESTIMATE_LEVELS], double more, double le
  * Wider or narrower about the middle by FACTOR. The levels beyond the interval stay where they are,
  * and bound it. LEAST is a standard deviation below which it does not narrow.
  */
-static void scale(double quantile[FT_ESTIMATE_LEVELS], double factor, double least)
+static void scale_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double least)
 {
   for (int i = LEAST_BANDED; i <= MOST_BANDED; i++) {
     double away = quantile[i] - quantile[MIDDLE];
@@ -83,7 +84,7 @@ static void scale(double quantile[FT_ESTIMATE_LEVELS], double factor, double lea
 }
 
 /* The interval, and what lies within, by the ranks of the residuals alone. */
-static void take_ranks(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS])
+static void use_rank_quantiles(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS])
 {
   double count = (double)e->residuals_count;
 
@@ -98,7 +99,7 @@ static void take_ranks(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS
 
 /* The levels beyond the interval are those of a normal distribution of standard deviation LEAST at
  * least. */
-static void keep_beyond(double quantile[FT_ESTIMATE_LEVELS], double least)
+static void widen_outer_levels(double quantile[FT_ESTIMATE_LEVELS], double least)
 {
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     double away = quantile[MIDDLE] + least * ft_estimate_scores[i];
@@ -123,22 +124,22 @@ double ft_memory_widening(unsigned rounds)
 }
 
 /* By how much FACTOR is more than 1 the interval becomes longer, up to HIGHEST. */
-static void calibrate(double quantile[FT_ESTIMATE_LEVELS], double factor, double narrowest,
-                      double least, double highest)
+static void calibrate_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double narrowest,
+                               double least, double highest)
 {
   if (factor > 1)
-    lengthen(quantile, factor - 1, least, highest);
+    lengthen_interval(quantile, factor - 1, least, highest);
   else
-    scale(quantile, factor, narrowest);
+    scale_interval(quantile, factor, narrowest);
 }
 
-static int estimate(const ft_model *model, const ft_feature *features, size_t count, bool alike,
-                    struct ft_estimate *out, struct ft_error *err)
+static int estimate_distribution(const ft_model *model, const ft_feature *features, size_t count,
+                                 bool alike, struct ft_estimate *out, struct ft_error *err)
 {
   const ft_evaluator *e = &model->evaluator;
   float x[sizeof model->columns / sizeof *model->columns];
   unsigned evidence = model->completed < MOST_EVIDENCE ? model->completed : MOST_EVIDENCE;
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
   double least, within, factor, own;
   bool ranked;
 
@@ -146,30 +147,31 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
   if (!model->has_evaluator || (!evidence && !e->has_bound_log))
     return ft_error_set(err, "%s: no completed run yet", model->app);
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
-  ft_point_prediction(e, x, model->columns_count, &centre);
+  ft_predict_point(e, x, model->columns_count, &centre);
   least = LEAST_PART + LEAST_BYTES / exp(fmax(centre.log, log(FT_MIB)));
-  within = evidence < RANKED_RUNS || centre.doubt > 0 ? least : 0;
+  within = evidence < RANKED_RUNS || centre.added_variance > 0 ? least : 0;
   ft_residual_quantiles(e->residuals, e->residuals_count,
                         evidence < e->residuals_count ? evidence : e->residuals_count, PRIOR,
                         within, ft_estimate_levels, FT_ESTIMATE_LEVELS, out->quantile);
   ranked = !alike && evidence >= RANKED_RUNS && e->residuals_count >= RANKED_RUNS;
   if (ranked && !e->has_bound_log)
-    take_ranks(e, out->quantile);
-  keep_beyond(out->quantile, least);
+    use_rank_quantiles(e, out->quantile);
+  widen_outer_levels(out->quantile, least);
   own = out->quantile[MOST_BANDED] - out->quantile[LEAST_BANDED];
-  ft_estimate_widen(out->quantile, centre.doubt);
+  ft_estimate_widen(out->quantile, centre.added_variance);
   within *= 1 + 2 / fmax(model->completed, 1);
-  factor = exp(fmin(fmax(e->band, -FT_MEMORY_MOST_BAND), FT_MEMORY_MOST_BAND));
+  factor = exp(fmin(fmax(e->log_interval_scale, -FT_MEMORY_MAX_LOG_INTERVAL_SCALE),
+                    FT_MEMORY_MAX_LOG_INTERVAL_SCALE));
   if (!e->has_bound_log && alike) {
-    scale(out->quantile, factor, within);
+    scale_interval(out->quantile, factor, within);
   } else if (!e->has_bound_log) {
     /* up to what was the second level above the interval, which keeps what an amount is chosen by
      * nearly where it is; but where ranks have it, an interval that could not become wider than
      * what was foreseen would never cover what was not */
     double highest = out->quantile[MOST_BANDED + 2];
 
-    lengthen(out->quantile, ft_memory_widening(ft_memory_rounds(model)) - 1, 0, highest);
-    calibrate(out->quantile, factor, within, least, ranked ? INFINITY : highest);
+    lengthen_interval(out->quantile, ft_memory_widening(ft_memory_rounds(model)) - 1, 0, highest);
+    calibrate_interval(out->quantile, factor, within, least, ranked ? INFINITY : highest);
   }
   /* what the interval is wider by than single runs differ is common to those submitted together */
   own = fmax(own, NARROWEST);
@@ -192,11 +194,11 @@ static int estimate(const ft_model *model, const ft_feature *features, size_t co
 int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t count,
                        struct ft_estimate *out, struct ft_error *err)
 {
-  return estimate(model, features, count, false, out, err);
+  return estimate_distribution(model, features, count, false, out, err);
 }
 
-int ft_estimate_alike(const ft_model *model, const ft_feature *features, size_t count,
-                      struct ft_estimate *out, struct ft_error *err)
+int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *features, size_t count,
+                                 struct ft_estimate *out, struct ft_error *err)
 {
-  return estimate(model, features, count, true, out, err);
+  return estimate_distribution(model, features, count, true, out, err);
 }

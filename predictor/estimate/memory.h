@@ -20,12 +20,12 @@ int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t
 
 /* The same as if the runs to come were as alike as those that are known, few as these may be: what
  * an amount is reckoned from, for which being too small now and then costs less than being wide. */
-int ft_estimate_alike(const ft_model *model, const ft_feature *features, size_t count,
-                      struct ft_estimate *out, struct ft_error *err);
+int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *features, size_t count,
+                                 struct ft_estimate *out, struct ft_error *err);
 
 /* The logarithm of how much wider or narrower the 90 % interval is told than the runs show it, at
  * most. */
-#define FT_MEMORY_MOST_BAND 4.0
+#define FT_MEMORY_MAX_LOG_INTERVAL_SCALE 4.0
 
 /* Rounds of MODEL's completed runs (ft_interval_calibration_count), or their number where rounds
  * are not known. */

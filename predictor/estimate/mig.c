@@ -166,7 +166,7 @@ static const struct known {
 
 /* ---- names ---- */
 
-static bool take_letter(struct ft_text *text, char letter)
+static bool skip_letter(struct ft_text *text, char letter)
 {
   if (!ft_text_left(text) || tolower((unsigned char)*text->at) != letter)
     return false;
@@ -175,23 +175,23 @@ static bool take_letter(struct ft_text *text, char letter)
 }
 
 /* Take "NNgb", or "NNg" where that is all, after "Ng" and one separator or none. */
-static bool take_profile(struct ft_text *text, uint64_t *slices, uint64_t *gigabytes)
+static bool parse_profile(struct ft_text *text, uint64_t *slices, uint64_t *gigabytes)
 {
   struct ft_text at = *text;
 
-  if (!ft_text_u64(&at, 64, slices) || !take_letter(&at, 'g') || *slices == 0)
+  if (!ft_text_u64(&at, 64, slices) || !skip_letter(&at, 'g') || *slices == 0)
     return false;
   if (ft_text_left(&at) && strchr("._-", *at.at))
     at.at++;
-  if (!ft_text_u64(&at, 9999, gigabytes) || *gigabytes == 0 || !take_letter(&at, 'g') ||
-      (!take_letter(&at, 'b') && ft_text_left(&at) && isalnum((unsigned char)*at.at)))
+  if (!ft_text_u64(&at, 9999, gigabytes) || *gigabytes == 0 || !skip_letter(&at, 'g') ||
+      (!skip_letter(&at, 'b') && ft_text_left(&at) && isalnum((unsigned char)*at.at)))
     return false;
   *text = at;
   return true;
 }
 
 /* What stands behind it: "+me.all" as "+me.all", ".me_all", "_me-all". */
-static const char *take_variant(struct ft_text text)
+static const char *parse_profile_variant(struct ft_text text)
 {
   static const struct {
     const char *letters, *variant;
@@ -218,9 +218,9 @@ bool ft_mig_name(const char *typed, char name[FT_MIG_NAME])
     bool begins = text.at == typed || !isdigit((unsigned char)text.at[-1]);
     uint64_t slices, gigabytes;
 
-    if (begins && take_profile(&text, &slices, &gigabytes)) {
+    if (begins && parse_profile(&text, &slices, &gigabytes)) {
       (void)snprintf(name, FT_MIG_NAME, "%ug.%ugb%s", (unsigned)slices, (unsigned)gigabytes,
-                     take_variant(text));
+                     parse_profile_variant(text));
       return true;
     }
     text.at++;
@@ -229,7 +229,7 @@ bool ft_mig_name(const char *typed, char name[FT_MIG_NAME])
 }
 
 /* Letters and digits of NAME, small, without the maker's name. */
-static void plain(const char *name, char out[FT_MIG_NAME])
+static void normalise_gpu_name(const char *name, char out[FT_MIG_NAME])
 {
   static const char *const makers[] = { "nvidia", "tesla" };
   size_t length = 0;
@@ -247,14 +247,14 @@ bool ft_mig_same_gpu(const char *a, const char *b)
 {
   char left[FT_MIG_NAME], right[FT_MIG_NAME];
 
-  plain(a, left);
-  plain(b, right);
+  normalise_gpu_name(a, left);
+  normalise_gpu_name(b, right);
   return strcmp(left, right) == 0;
 }
 
 /* ---- tables ---- */
 
-static int add(struct ft_mig_table *table, const struct ft_mig_profile *profile)
+static int add_profile(struct ft_mig_table *table, const struct ft_mig_profile *profile)
 {
   for (size_t i = 0; i < table->count; i++) {
     struct ft_mig_profile *p = &table->profiles[i];
@@ -272,7 +272,7 @@ static int add(struct ft_mig_table *table, const struct ft_mig_profile *profile)
   return 0;
 }
 
-void ft_mig_known(struct ft_mig_table *table)
+void ft_mig_add_nvidia(struct ft_mig_table *table)
 {
   table->count = 0;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -282,11 +282,11 @@ void ft_mig_known(struct ft_mig_table *table)
 
     (void)ft_string_copy(known[i].gpu, p.gpu, sizeof p.gpu);
     (void)ft_string_copy(known[i].name, p.name, sizeof p.name);
-    (void)add(table, &p);
+    (void)add_profile(table, &p);
   }
 }
 
-static bool read_line(struct ft_text line, struct ft_mig_profile *p)
+static bool parse_mig_line(struct ft_text line, struct ft_mig_profile *p)
 {
   struct ft_text gpu, name, memory, instances;
   char typed[2 * FT_MIG_NAME];
@@ -321,12 +321,12 @@ int ft_mig_read(struct ft_mig_table *table, const char *text, const char *file,
     words = ft_text_trim(words);
     if (ft_text_left(&words) == 0)
       continue;
-    if (!read_line(words, &p))
+    if (!parse_mig_line(words, &p))
       return ft_error_set(err,
                           "%s: line %u: expected GPU PROFILE MIB [INSTANCES], as in "
                           "\"a100-40gb 1g.5gb 4864 7\"",
                           file, number);
-    if (add(table, &p) < 0)
+    if (add_profile(table, &p) < 0)
       return ft_error_set(err, "%s: line %u: more than %d profiles", file, number, FT_MIG_PROFILES);
   }
   return 0;
@@ -350,7 +350,8 @@ const struct ft_mig_profile *ft_mig_find(const struct ft_mig_table *table, const
  * One slice of compute with two of memory ("1g.10gb" of an A100-40GB): for what computes little.
  * Chosen only where a site says that it has them.
  */
-static bool is_lopsided(const struct ft_mig_table *table, const struct ft_mig_profile *profile)
+static bool is_double_memory_profile(const struct ft_mig_table *table,
+                                     const struct ft_mig_profile *profile)
 {
   for (size_t i = 0; i < table->count; i++) {
     const struct ft_mig_profile *p = &table->profiles[i];
@@ -373,7 +374,7 @@ const struct ft_mig_profile *ft_mig_choose(const struct ft_mig_table *table, con
     const struct ft_mig_profile *p = &table->profiles[i];
 
     if (!ft_mig_same_gpu(gpu, p->gpu) || p->memory_mib < needed || strpbrk(p->name, "+-") ||
-        (available ? !ft_string_listed(available, p->name) : is_lopsided(table, p)))
+        (available ? !ft_string_listed(available, p->name) : is_double_memory_profile(table, p)))
       continue;
     if (!best || p->memory_mib < best->memory_mib ||
         (p->memory_mib == best->memory_mib && p->slices < best->slices))

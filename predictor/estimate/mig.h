@@ -27,7 +27,7 @@ struct ft_mig_table {
 };
 
 /* Fill TABLE with what NVIDIA's user guide lists. */
-void ft_mig_known(struct ft_mig_table *table);
+void ft_mig_add_nvidia(struct ft_mig_table *table);
 
 /*
  * Add the lines of TEXT (from FILE, for messages) to TABLE: "GPU PROFILE MIB [INSTANCES]", '#'

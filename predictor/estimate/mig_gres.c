@@ -13,7 +13,7 @@ enum { NAME = 128 };
 static const double nearby = 0.06;
 
 /* Letters and digits of NAME, small. */
-static void plain(struct ft_text name, char out[NAME])
+static void normalise_gres_name(struct ft_text name, char out[NAME])
 {
   size_t length = 0;
 
@@ -24,15 +24,16 @@ static void plain(struct ft_text name, char out[NAME])
 }
 
 /* "a100-40gb" is of the family "a100" and has "40gb"; "rtx-pro-6000" has no size in its name. */
-static void split(const char *known, char family[NAME], char size[NAME])
+static void split_family_size(const char *known, char family[NAME], char size[NAME])
 {
   const char *dash = strrchr(known, '-');
   struct ft_text text = ft_text_from(dash ? dash + 1 : ""), number = text;
   uint64_t gigabytes;
   bool sized = dash && ft_text_u64(&number, 9999, &gigabytes) && ft_text_equals(number, "gb");
 
-  plain(sized ? ft_text_of(known, (size_t)(dash - known)) : ft_text_from(known), family);
-  plain(sized ? text : ft_text_from(""), size);
+  normalise_gres_name(sized ? ft_text_of(known, (size_t)(dash - known)) : ft_text_from(known),
+                      family);
+  normalise_gres_name(sized ? text : ft_text_from(""), size);
 }
 
 /*
@@ -48,7 +49,7 @@ static bool find_family(const struct ft_mig_table *table, const char *name, char
   for (size_t i = 0; i < table->count; i++) {
     const char *found;
 
-    split(table->profiles[i].gpu, one, size);
+    split_family_size(table->profiles[i].gpu, one, size);
     found = one[0] ? strstr(name, one) : NULL;
     if (found && strlen(one) > strlen(family)) {
       (void)ft_string_copy(one, family, NAME);
@@ -63,13 +64,13 @@ bool ft_mig_names_gpu(const struct ft_mig_table *table, const char *name)
   char given[NAME], family[NAME];
   const char *after;
 
-  plain(ft_text_from(name), given);
+  normalise_gres_name(ft_text_from(name), given);
   return find_family(table, given, family, &after);
 }
 
 /* The size that FAMILY has where AFTER, what follows it, says it by another word; NULL: it does not
  * (NVIDIA's data sheets: the H100 NVL has 94 GB, the H100 PCIe 80). */
-static const char *size_said(const char *family, const char *after)
+static const char *size_from_form_factor(const char *family, const char *after)
 {
   static const char *const words[][3] = { { "h100", "nvl", "94gb" }, { "h100", "pcie", "80gb" } };
 
@@ -85,17 +86,17 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
   const char *after = NULL, *said;
   bool sized = false;
 
-  plain(ft_text_from(name), given);
+  normalise_gres_name(ft_text_from(name), given);
   if (!find_family(table, given, meant, &after))
     return true;
-  split(known, family, size);
+  split_family_size(known, family, size);
   if (strcmp(meant, family) != 0)
     return false;
   for (size_t i = 0; i < table->count; i++) {
-    split(table->profiles[i].gpu, other, other_size);
+    split_family_size(table->profiles[i].gpu, other, other_size);
     sized = sized || (strcmp(other, family) == 0 && other_size[0] && strstr(after, other_size));
   }
-  said = sized ? NULL : size_said(meant, after);
+  said = sized ? NULL : size_from_form_factor(meant, after);
   if (said)
     return !size[0] || strcmp(size, said) == 0;
   return !sized || !size[0] || strstr(after, size);
@@ -132,7 +133,7 @@ double ft_mig_whole_bytes(const struct ft_mig_table *table, const char *name)
 
 /* The part of GRES's type that stands before the profile NAME is of: "a100" of "gpu:a100_1g.5gb".
  */
-static void gpu_part(const char *gres, char out[NAME])
+static void copy_gpu_part(const char *gres, char out[NAME])
 {
   const char *type = strchr(gres, ':');
   char name[FT_MIG_NAME];
@@ -153,16 +154,16 @@ static bool has_profile(const struct ft_mig_table *table, const char *gpu, const
 }
 
 /* Whether all slices of PARTITION that are called like GRES can be of GPU. */
-static bool agrees(const struct ft_mig_table *table, const ft_partition *partition, const char *gpu,
-                   const char *gres)
+static bool agrees_with_partition(const struct ft_mig_table *table, const ft_partition *partition,
+                                  const char *gpu, const char *gres)
 {
   char part[NAME], other[NAME], name[FT_MIG_NAME];
 
-  gpu_part(gres, part);
+  copy_gpu_part(gres, part);
   for (pb_size_t i = 0; partition && i < partition->gres_count; i++) {
     const char *one = partition->gres[i].name;
 
-    gpu_part(one, other);
+    copy_gpu_part(one, other);
     if (ft_mig_name(one, name) && strcmp(part, other) == 0 && !has_profile(table, gpu, one))
       return false;
   }
@@ -170,7 +171,8 @@ static bool agrees(const struct ft_mig_table *table, const ft_partition *partiti
 }
 
 /* NAME's parts: slices, gigabytes, and what follows ("+me"). */
-static void take_apart(const char *name, double *slices, double *gigabytes, const char **variant)
+static void parse_profile_parts(const char *name, double *slices, double *gigabytes,
+                                const char **variant)
 {
   struct ft_text text = ft_text_from(name);
   uint64_t before = 0, behind = 0;
@@ -188,27 +190,28 @@ static void take_apart(const char *name, double *slices, double *gigabytes, cons
  * How far ASKED is from the profile KNOWN, in parts of its gigabytes: drivers have called the same
  * slice 3g.39gb and 3g.40gb. Infinite for another one.
  */
-static double distance(const char *asked, const char *known)
+static double profile_distance(const char *asked, const char *known)
 {
   double slices[2], gigabytes[2];
   const char *variant[2];
 
-  take_apart(asked, &slices[0], &gigabytes[0], &variant[0]);
-  take_apart(known, &slices[1], &gigabytes[1], &variant[1]);
+  parse_profile_parts(asked, &slices[0], &gigabytes[0], &variant[0]);
+  parse_profile_parts(known, &slices[1], &gigabytes[1], &variant[1]);
   if (slices[0] != slices[1] || strcmp(variant[0], variant[1]) != 0)
     return INFINITY;
   return fabs(gigabytes[0] / gigabytes[1] - 1);
 }
 
 /* What is told of P where a name can be several: the least memory, before one of unknown memory. */
-static double sure_memory(const struct ft_mig_profile *p)
+static double conservative_memory(const struct ft_mig_profile *p)
 {
   return p->memory_mib > 0 ? p->memory_mib : INFINITY;
 }
 
-static const struct ft_mig_profile *of_gres(const struct ft_mig_table *table,
-                                            const ft_partition *partition, const char *gpu,
-                                            const char *gres, double furthest)
+static const struct ft_mig_profile *match_gres_profile(const struct ft_mig_table *table,
+                                                       const ft_partition *partition,
+                                                       const char *gpu, const char *gres,
+                                                       double furthest)
 {
   const struct ft_mig_profile *best = NULL;
   char name[FT_MIG_NAME], part[NAME];
@@ -216,19 +219,19 @@ static const struct ft_mig_profile *of_gres(const struct ft_mig_table *table,
 
   if (!ft_mig_name(gres, name))
     return NULL;
-  gpu_part(gres, part);
+  copy_gpu_part(gres, part);
   if (furthest > 0 && !ft_mig_names_gpu(table, part))
     return NULL;
   for (size_t i = 0; i < table->count; i++) {
     const struct ft_mig_profile *p = &table->profiles[i];
     bool agreed;
 
-    if (distance(name, p->name) > furthest || !ft_mig_may_be(table, part, p->gpu) ||
+    if (profile_distance(name, p->name) > furthest || !ft_mig_may_be(table, part, p->gpu) ||
         !ft_mig_may_be(table, gpu, p->gpu))
       continue;
-    agreed = agrees(table, partition, p->gpu, gres);
-    if (best &&
-        (best_agrees > agreed || (best_agrees == agreed && sure_memory(best) <= sure_memory(p))))
+    agreed = agrees_with_partition(table, partition, p->gpu, gres);
+    if (best && (best_agrees > agreed ||
+                 (best_agrees == agreed && conservative_memory(best) <= conservative_memory(p))))
       continue;
     best = p;
     best_agrees = agreed;
@@ -240,15 +243,15 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
                                             const ft_partition *partition, const char *gpu,
                                             const char *gres)
 {
-  const struct ft_mig_profile *exact = of_gres(table, partition, gpu, gres, 0);
+  const struct ft_mig_profile *exact = match_gres_profile(table, partition, gpu, gres, 0);
 
-  return exact ? exact : of_gres(table, partition, gpu, gres, nearby);
+  return exact ? exact : match_gres_profile(table, partition, gpu, gres, nearby);
 }
 
 /* ---- the smallest that is large enough ---- */
 
 /* Whether A, which is large enough, is asked for rather than B, which is so too or is none. */
-static bool rather(const struct ft_mig_offer *a, const struct ft_mig_offer *b)
+static bool is_better_offer(const struct ft_mig_offer *a, const struct ft_mig_offer *b)
 {
   if (!b->slice || a->having != b->having)
     return !b->slice || a->having > b->having;
@@ -275,7 +278,8 @@ struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_pa
       continue;
     if (!largest->slice || slice->memory_mib > largest->slice->memory_mib)
       *largest = offer;
-    if (ft_mig_choose(table, slice->gpu, only, estimate, probability) && rather(&offer, &best))
+    if (ft_mig_choose(table, slice->gpu, only, estimate, probability) &&
+        is_better_offer(&offer, &best))
       best = offer;
   }
   return best;

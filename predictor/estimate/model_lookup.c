@@ -33,9 +33,9 @@ bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
 }
 
 /* Read UID's own model of APP, else the site's. Returns 1; 0: nothing is known; -1 with ERR. */
-static int find(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
-                const ft_policy *policy, struct ft_model_lookup *out, struct ft_facts *facts,
-                struct ft_error *err)
+static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
+                             const ft_policy *policy, struct ft_model_lookup *out,
+                             struct ft_facts *facts, struct ft_error *err)
 {
   if (ft_state_read_evaluator(state_fd, uid, app, &out->model, err) < 0)
     return errno == ENOENT ? 0 : -1;
@@ -43,19 +43,21 @@ static int find(int state_fd, uint32_t uid, const char *app, const ft_submission
 }
 
 /* The same of the submission's app, or where nothing is known under that name of a former one. */
-static int find_own(int state_fd, uint32_t uid, const ft_submission *s, const ft_policy *policy,
-                    struct ft_model_lookup *out, struct ft_error *err)
+static int find_own_model(int state_fd, uint32_t uid, const ft_submission *s,
+                          const ft_policy *policy, struct ft_model_lookup *out,
+                          struct ft_error *err)
 {
-  int found = find(state_fd, uid, s->app, s, policy, out, &out->facts, err);
+  int found = read_and_evaluate(state_fd, uid, s->app, s, policy, out, &out->facts, err);
 
   for (size_t i = 0; !found && !out->facts.runs && i < s->former_apps_count; i++)
-    found = find(state_fd, uid, s->former_apps[i], s, policy, out, &out->facts, err);
+    found = read_and_evaluate(state_fd, uid, s->former_apps[i], s, policy, out, &out->facts, err);
   return found;
 }
 
 /* Read what stands in while the app has too few runs. False where there is no such. */
-static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
-                       const ft_submission *s, const ft_policy *policy, struct ft_model_lookup *out)
+static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
+                              const ft_submission *s, const ft_policy *policy,
+                              struct ft_model_lookup *out)
 {
   char app[sizeof s->app];
   struct ft_facts facts;
@@ -67,21 +69,22 @@ static bool find_other(int state_fd, uint32_t uid, const char *(*user)(void *), 
   if (!s->job_name[0] || ft_string_listed(nameless, s->job_name))
     return false;
   ft_state_imported_app(user(data), uid, s->job_name, app);
-  return find(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
+  return read_and_evaluate(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
 }
 
 /* From others, while it has too few runs of its own. */
-static void borrow(int state_fd, uint32_t uid, const ft_submission *s, struct ft_model_lookup *out)
+static void estimate_from_others(int state_fd, uint32_t uid, const ft_submission *s,
+                                 struct ft_model_lookup *out)
 {
   out->own = out->estimate && out->estimate->runs ? out->estimate : NULL;
   out->similar = ft_similar_apps_estimate(state_fd, uid, s, out->own, &out->model, &out->others);
   if (!out->similar && !out->own)
-    out->at_large = ft_similar_apps_estimate_all(state_fd, &out->others);
-  if (out->similar || out->at_large)
+    out->site_prior_apps = ft_similar_apps_estimate_all(state_fd, &out->others);
+  if (out->similar || out->site_prior_apps)
     out->estimate = &out->others;
 }
 
-int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
+int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
                          const ft_submission *s, const ft_policy *policy,
                          struct ft_model_lookup *out, struct ft_error *err)
 {
@@ -91,10 +94,10 @@ int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *d
   int own;
 
   out->imported = out->pooled = false;
-  out->similar = out->at_large = 0;
+  out->similar = out->site_prior_apps = 0;
   out->own = NULL;
   out->facts = (struct ft_facts){ .runs = 0 };
-  own = find_own(state_fd, uid, s, policy, out, err);
+  own = find_own_model(state_fd, uid, s, policy, out, err);
   if (own < 0)
     return -1;
   if (own) {
@@ -110,7 +113,7 @@ int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *d
   }
   kept = own ? out->estimate : NULL;
   out->estimate = NULL;
-  if (find_other(state_fd, uid, user, data, s, policy, out) &&
+  if (find_shared_model(state_fd, uid, user, data, s, policy, out) &&
       out->estimate->runs >= policy->min_runs &&
       used <= ft_estimate_quantile(out->estimate, 0.95)) {
     out->imported = s->default_app;
@@ -120,9 +123,9 @@ int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *d
   /* its own again, which is read again only where another took its place */
   if (!out->estimate)
     out->estimate = kept;
-  else if (!own || find_own(state_fd, uid, s, policy, out, err) <= 0)
+  else if (!own || find_own_model(state_fd, uid, s, policy, out, err) <= 0)
     out->estimate = NULL;
   if (policy->borrow)
-    borrow(state_fd, uid, s, out);
+    estimate_from_others(state_fd, uid, s, out);
   return 0;
 }

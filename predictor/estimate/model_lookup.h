@@ -20,8 +20,8 @@ struct ft_model_lookup {
   bool pooled;                        /* from runs of all users of an app that the site shares */
   bool imported;    /* from runs imported for the job's name, which are none of its app's own */
   unsigned similar; /* from so many similar apps of the user's, beside its own runs; 0: it is not */
-  unsigned
-      at_large; /* what so many apps of the site need, no run of it being known; 0: it is not */
+  unsigned site_prior_apps; /* what so many apps of the site need, no run of it being known; 0: it
+                               is not */
 };
 
 /*
@@ -35,7 +35,7 @@ struct ft_model_lookup {
  * here do. Some more files are opened, only then; MODEL is then of no use. Returns 0, OUT->estimate
  * telling whether anything is known; -1 with ERR when a model is there and cannot be read.
  */
-int ft_model_lookup_find(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
+int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
                          const ft_submission *submission, const ft_policy *policy,
                          struct ft_model_lookup *out, struct ft_error *err);
 

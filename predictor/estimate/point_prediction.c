@@ -66,7 +66,7 @@ struct part {
   bool extrapolated;
 };
 
-static struct part number_part(const ft_term *t, double x)
+static struct part numeric_term_part(const ft_term *t, double x)
 {
   struct part part = { 0 };
   double beyond = 0, step;
@@ -92,7 +92,7 @@ static struct part number_part(const ft_term *t, double x)
   return part;
 }
 
-static struct part level_part(const ft_term *t, double x)
+static struct part categorical_term_part(const ft_term *t, double x)
 {
   struct part part = { 0 };
 
@@ -106,7 +106,7 @@ static struct part level_part(const ft_term *t, double x)
 }
 
 /* A number that never varied and now does: nothing is known of what it does. */
-static double untried(const ft_term *t, double x)
+static double constant_feature_step(const ft_term *t, double x)
 {
   double step;
 
@@ -119,7 +119,7 @@ static double untried(const ft_term *t, double x)
 }
 
 /* X held within the evidence, by column; whether it was beyond it in what EQUATION reads. */
-static bool hold(const ft_evaluator *e, const float *x, size_t count, float *held)
+static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, float *held)
 {
   bool beyond = false;
 
@@ -137,8 +137,8 @@ static bool hold(const ft_evaluator *e, const float *x, size_t count, float *hel
 }
 
 /* The equation's centre in place of the additive one, where it says anything; its variance. */
-static double by_equation(const ft_evaluator *e, const float *x, size_t count,
-                          struct ft_centre *out)
+static double predict_with_equation(const ft_evaluator *e, const float *x, size_t count,
+                                    struct ft_point_prediction *out)
 {
   float held[COLUMNS];
   struct ft_expression code;
@@ -150,22 +150,23 @@ static double by_equation(const ft_evaluator *e, const float *x, size_t count,
   if (isnan(at))
     return 0;
   out->log = at + e->equation_shift;
-  if (!hold(e, x, count, held))
+  if (!clamp_to_range(e, x, count, held))
     return 0;
   out->extrapolated = true;
   within = ft_equation_log(&e->equation, &code, held, count);
   return isnan(within) ? 9 : BEYOND * BEYOND * (at - within) * (at - within);
 }
 
-void ft_point_prediction(const ft_evaluator *e, const float *x, size_t count, struct ft_centre *out)
+void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
+                      struct ft_point_prediction *out)
 {
   double sum = e->intercept, variance = 0, power = 0, centre;
 
-  *out = (struct ft_centre){ 0 };
+  *out = (struct ft_point_prediction){ 0 };
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
-    double at = t->column < count ? (double)x[t->column] : NAN, jump = untried(t, at);
-    struct part part = t->levels_count ? level_part(t, at) : number_part(t, at);
+    double at = t->column < count ? (double)x[t->column] : NAN, jump = constant_feature_step(t, at);
+    struct part part = t->levels_count ? categorical_term_part(t, at) : numeric_term_part(t, at);
 
     sum += part.value;
     variance += part.doubt * part.doubt;
@@ -180,10 +181,10 @@ void ft_point_prediction(const ft_evaluator *e, const float *x, size_t count, st
     variance /= centre * centre;
   }
   if (e->by_equation)
-    variance = fmax(variance, by_equation(e, x, count, out));
+    variance = fmax(variance, predict_with_equation(e, x, count, out));
   out->log = isnan(out->log) ? 0 : fmin(fmax(out->log, 0), MOST_LOG);
   /* nobody needs to be told of more than a factor of e^3 either way */
-  out->doubt = isnan(variance + power) ? 9 : fmin(variance + power, 9);
+  out->added_variance = isnan(variance + power) ? 9 : fmin(variance + power, 9);
 }
 
 bool ft_point_prediction_uses(const ft_evaluator *e, size_t column)

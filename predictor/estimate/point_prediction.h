@@ -27,16 +27,16 @@ int ft_column_level(const ft_column *column, const char *category);
 void ft_columns_fill(const ft_column *columns, size_t column_count, const ft_feature *features,
                      size_t count, float *x);
 
-struct ft_centre {
+struct ft_point_prediction {
   double log; /* of the centre, in bytes */
-  double
-      doubt; /* variance of it, in log units, for what is missing, unseen or beyond the evidence */
+  double added_variance; /* variance of it, in log units, for what is missing, unseen or beyond the
+                            evidence */
   bool extrapolated;
 };
 
 /* Evaluate the centre for COUNT values of X; the columns that X lacks are missing. */
-void ft_point_prediction(const ft_evaluator *evaluator, const float *x, size_t count,
-                         struct ft_centre *out);
+void ft_predict_point(const ft_evaluator *evaluator, const float *x, size_t count,
+                      struct ft_point_prediction *out);
 
 /* Whether the centre depends on COLUMN. */
 bool ft_point_prediction_uses(const ft_evaluator *evaluator, size_t column);

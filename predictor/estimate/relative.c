@@ -50,7 +50,7 @@ void ft_relative_table_free(struct ft_relative_table *t)
   *t = (struct ft_relative_table){ 0 };
 }
 
-static int allocate(struct ft_relative_model *m, struct ft_error *err)
+static int allocate_names(struct ft_relative_model *m, struct ft_error *err)
 {
   m->feature = calloc(m->features + 1, sizeof *m->feature);
   m->platform = calloc(m->platforms + 1, sizeof *m->platform);
@@ -58,8 +58,8 @@ static int allocate(struct ft_relative_model *m, struct ft_error *err)
 }
 
 /* The rows that teach something, as the learners take them. X, Y and GROUP have room for all. */
-static size_t gather(const struct ft_relative_table *t, const bool *keep, size_t from, double *x,
-                     double *y, size_t *group)
+static size_t gather_rows(const struct ft_relative_table *t, const bool *keep, size_t from,
+                          double *x, double *y, size_t *group)
 {
   size_t rows = 0, outputs = t->platforms - 1;
 
@@ -100,7 +100,7 @@ int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
   x = malloc(t->rows * (t->features + 1) * sizeof *x + 1);
   y = malloc(t->rows * t->platforms * sizeof *y + 1);
   group = malloc(t->rows * sizeof *group + 1);
-  if (!x || !y || !group || allocate(m, err) < 0) {
+  if (!x || !y || !group || allocate_names(m, err) < 0) {
     ft_error_set(err, "out of memory");
     goto out;
   }
@@ -109,9 +109,12 @@ int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
   for (size_t p = 0; p < t->platforms; p++)
     if (p != settings->from)
       memcpy(m->platform[next++], t->platform[p], sizeof *m->platform);
-  table = (struct ft_speedup_table){
-    x, y, group, gather(t, keep, settings->from, x, y, group), t->features + 1, t->platforms - 1
-  };
+  table = (struct ft_speedup_table){ x,
+                                     y,
+                                     group,
+                                     gather_rows(t, keep, settings->from, x, y, group),
+                                     t->features + 1,
+                                     t->platforms - 1 };
   if (!table.rows) {
     ft_error_set(err, "no row has times on %s and on another platform", m->platform[0]);
     goto out;
@@ -124,8 +127,8 @@ out:
   return status;
 }
 
-int ft_relative_ask(const struct ft_relative_model *m, const double *x, const double *seconds,
-                    struct ft_relative_answer *answer, struct ft_error *err)
+int ft_relative_predict(const struct ft_relative_model *m, const double *x, const double *seconds,
+                        struct ft_relative_prediction *answer, struct ft_error *err)
 {
   static const double levels[] = { 0.05, 0.95 };
   double row[FT_FEATURE_ENCODER_COLUMNS], said[FT_MULTIVARIATE_NORMAL_OUTPUTS],
@@ -145,7 +148,7 @@ int ft_relative_ask(const struct ft_relative_model *m, const double *x, const do
   for (size_t o = 0; o < m->ratios.outputs; o++) {
     double spread[2];
 
-    ft_speedup_spread(&m->ratios, o, levels, 2, spread);
+    ft_speedup_residual_quantiles(&m->ratios, o, levels, 2, spread);
     /* a ratio of times has the signs of a ratio of speeds turned round */
     answer->speed[o + 1] = exp(-said[o]);
     answer->low[o + 1] = exp(-said[o] - shrunk[o] * fmax(spread[1], 0));
@@ -155,7 +158,8 @@ int ft_relative_ask(const struct ft_relative_model *m, const double *x, const do
 }
 
 /* PATH as a file of its folder. */
-static int put_file(const char *path, const struct ft_buf *file, mode_t mode, struct ft_error *err)
+static int write_model_file(const char *path, const struct ft_buf *file, mode_t mode,
+                            struct ft_error *err)
 {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   char folder[4096] = ".";
@@ -192,15 +196,15 @@ int ft_relative_save(const struct ft_relative_model *m, const char *path, mode_t
   if (file.failed || data.failed)
     ft_error_set(err, "%s: the model is larger than %d MiB", path, FT_LIMIT_RELATIVE >> 20);
   else
-    status = put_file(path, &file, mode, err);
+    status = write_model_file(path, &file, mode, err);
   ft_buf_free(&data);
   ft_buf_free(&file);
   return status;
 }
 
 /* One line "KEY NAME" into the next place of NAMES. */
-static int take_name(struct ft_text name, ft_relative_name *names, size_t *count, size_t most,
-                     struct ft_error *err, const char *path)
+static int parse_name(struct ft_text name, ft_relative_name *names, size_t *count, size_t most,
+                      struct ft_error *err, const char *path)
 {
   if (*count == most || !ft_text_copy(name, names[*count], FT_RELATIVE_NAME) || !names[*count][0])
     return ft_error_set(err, "%s: a name too long, or too many of them", path);
@@ -208,8 +212,8 @@ static int take_name(struct ft_text name, ft_relative_name *names, size_t *count
   return 0;
 }
 
-static int parse(struct ft_text text, struct ft_relative_model *m, const char *path,
-                 struct ft_error *err)
+static int parse_relative_model(struct ft_text text, struct ft_relative_model *m, const char *path,
+                                struct ft_error *err)
 {
   struct ft_text line;
   struct ft_number_reader in;
@@ -220,10 +224,10 @@ static int parse(struct ft_text text, struct ft_relative_model *m, const char *p
     return ft_error_set(err, "%s: line 1: expected \"%s\"", path, magic);
   while (ft_text_line(&text, &line)) {
     if (ft_text_skip(&line, "platform ")) {
-      if (take_name(line, m->platform, &m->platforms, FT_RELATIVE_PLATFORMS, err, path) < 0)
+      if (parse_name(line, m->platform, &m->platforms, FT_RELATIVE_PLATFORMS, err, path) < 0)
         return -1;
     } else if (ft_text_skip(&line, "feature ")) {
-      if (take_name(line, m->feature, &m->features, FT_FEATURE_ENCODER_COLUMNS - 1, err, path) < 0)
+      if (parse_name(line, m->feature, &m->features, FT_FEATURE_ENCODER_COLUMNS - 1, err, path) < 0)
         return -1;
     } else if (ft_text_skip(&line, "numbers ")) {
       if (!ft_text_u64(&line, FT_LIMIT_RELATIVE / sizeof(double), &count) ||
@@ -253,9 +257,9 @@ int ft_relative_load(const char *path, struct ft_relative_model *m, struct ft_er
   *m = (struct ft_relative_model){ .features = FT_FEATURE_ENCODER_COLUMNS,
                                    .platforms = FT_RELATIVE_PLATFORMS };
   ft_buf_init(&file, FT_LIMIT_RELATIVE);
-  if (ft_io_read_file(AT_FDCWD, path, &file, err) == 0 && allocate(m, err) == 0) {
+  if (ft_io_read_file(AT_FDCWD, path, &file, err) == 0 && allocate_names(m, err) == 0) {
     m->features = m->platforms = 0;
-    status = parse(ft_text_of(file.data, file.length), m, path, err);
+    status = parse_relative_model(ft_text_of(file.data, file.length), m, path, err);
   }
   ft_buf_free(&file);
   return status;

@@ -65,7 +65,7 @@ int ft_relative_learn(const struct ft_relative_table *table, const bool *keep,
 
 /* What is said of one run: by platform of the model; speed is the time on the source over the time
  * there. */
-struct ft_relative_answer {
+struct ft_relative_prediction {
   double speed[FT_RELATIVE_PLATFORMS], low[FT_RELATIVE_PLATFORMS], high[FT_RELATIVE_PLATFORMS];
 };
 
@@ -74,8 +74,9 @@ struct ft_relative_answer {
  * of the model; NAN where unknown. Times on other platforms than the source correct it. 0; -1 with
  * ERR.
  */
-int ft_relative_ask(const struct ft_relative_model *model, const double *x, const double *seconds,
-                    struct ft_relative_answer *answer, struct ft_error *err);
+int ft_relative_predict(const struct ft_relative_model *model, const double *x,
+                        const double *seconds, struct ft_relative_prediction *answer,
+                        struct ft_error *err);
 
 /* Replace PATH, of MODE, by rename: it holds what was counted of single apps, unnamed. 0; -1 with
  * ERR. */

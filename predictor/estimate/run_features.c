@@ -66,7 +66,7 @@ const char *const ft_run_features_names[FT_RUN_FEATURES] = {
 };
 
 /* The counter that PAPI or, where it has none, perf has taken; NAN where neither has. */
-static double counter(const ft_observation *o, const char *papi, const char *perf)
+static double find_counter(const ft_observation *o, const char *papi, const char *perf)
 {
   double found = NAN;
 
@@ -79,34 +79,34 @@ static double counter(const ft_observation *o, const char *papi, const char *per
   return found;
 }
 
-static double ratio(double part, double whole)
+static double ratio_or_nan(double part, double whole)
 {
   return whole > 0 && part >= 0 ? part / whole : NAN;
 }
 
 static void fill_instructions(const ft_observation *o, double *out)
 {
-  double all = counter(o, "PAPI_TOT_INS", "instructions");
-  double loads = counter(o, "PAPI_LD_INS", ""), stores = counter(o, "PAPI_SR_INS", "");
-  double branches = counter(o, "PAPI_BR_INS", "branches");
-  double floats = counter(o, "PAPI_FP_INS", ""),
-         l1 = counter(o, "PAPI_L1_DCM", "L1-dcache-load-misses");
+  double all = find_counter(o, "PAPI_TOT_INS", "instructions");
+  double loads = find_counter(o, "PAPI_LD_INS", ""), stores = find_counter(o, "PAPI_SR_INS", "");
+  double branches = find_counter(o, "PAPI_BR_INS", "branches");
+  double floats = find_counter(o, "PAPI_FP_INS", ""),
+         l1 = find_counter(o, "PAPI_L1_DCM", "L1-dcache-load-misses");
 
   if (isnan(floats))
-    floats = counter(o, "PAPI_FP_OPS", "");
+    floats = find_counter(o, "PAPI_FP_OPS", "");
   out[INSTRUCTIONS] = all > 0 ? all : NAN;
-  out[FLOAT_RATIO] = ratio(floats, all);
-  out[MEMORY_RATIO] = ratio(loads + stores, all);
-  out[BRANCH_RATIO] = ratio(branches, all);
+  out[FLOAT_RATIO] = ratio_or_nan(floats, all);
+  out[MEMORY_RATIO] = ratio_or_nan(loads + stores, all);
+  out[BRANCH_RATIO] = ratio_or_nan(branches, all);
   /* no preset counts integer arithmetic: it is what the others leave */
-  out[INTEGER_RATIO] = ratio(all - loads - stores - branches - floats, all);
-  out[BRANCH_MISS_RATIO] = ratio(counter(o, "PAPI_BR_MSP", "branch-misses"), branches);
-  out[L1_MISS_RATIO] = ratio(l1, loads + stores);
-  out[L3_MISS_RATIO] = ratio(counter(o, "PAPI_L3_TCM", "LLC-load-misses"), l1);
-  out[PER_CYCLE] = ratio(all, counter(o, "PAPI_TOT_CYC", "cycles"));
+  out[INTEGER_RATIO] = ratio_or_nan(all - loads - stores - branches - floats, all);
+  out[BRANCH_MISS_RATIO] = ratio_or_nan(find_counter(o, "PAPI_BR_MSP", "branch-misses"), branches);
+  out[L1_MISS_RATIO] = ratio_or_nan(l1, loads + stores);
+  out[L3_MISS_RATIO] = ratio_or_nan(find_counter(o, "PAPI_L3_TCM", "LLC-load-misses"), l1);
+  out[PER_CYCLE] = ratio_or_nan(all, find_counter(o, "PAPI_TOT_CYC", "cycles"));
 }
 
-static double measured(bool has, double value)
+static double value_or_nan(bool has, double value)
 {
   return has ? value : NAN;
 }
@@ -116,26 +116,28 @@ static void fill_system(const ft_observation *o, double *out)
   double seconds = o->runtime_seconds;
 
   out[MINOR_FAULTS_PER_SECOND] =
-      ratio(measured(o->has_minor_faults, (double)o->minor_faults), seconds);
+      ratio_or_nan(value_or_nan(o->has_minor_faults, (double)o->minor_faults), seconds);
   out[MAJOR_FAULTS_PER_SECOND] =
-      ratio(measured(o->has_major_faults, (double)o->major_faults), seconds);
-  out[SWITCHES_PER_SECOND] = ratio(counter(o, "context-switches", ""), seconds);
-  out[MIGRATIONS_PER_SECOND] = ratio(counter(o, "cpu-migrations", ""), seconds);
-  out[CORES] = ratio(measured(o->has_cpu_seconds, o->cpu_seconds), seconds);
-  out[THREADS] = measured(o->has_threads, o->threads);
-  out[PROCESSES] = measured(o->has_processes, o->processes);
+      ratio_or_nan(value_or_nan(o->has_major_faults, (double)o->major_faults), seconds);
+  out[SWITCHES_PER_SECOND] = ratio_or_nan(find_counter(o, "context-switches", ""), seconds);
+  out[MIGRATIONS_PER_SECOND] = ratio_or_nan(find_counter(o, "cpu-migrations", ""), seconds);
+  out[CORES] = ratio_or_nan(value_or_nan(o->has_cpu_seconds, o->cpu_seconds), seconds);
+  out[THREADS] = value_or_nan(o->has_threads, o->threads);
+  out[PROCESSES] = value_or_nan(o->has_processes, o->processes);
   out[CPUS] = o->cpus ? o->cpus : NAN;
-  out[READ_PER_SECOND] = ratio(measured(o->has_read_bytes, (double)o->read_bytes), seconds);
-  out[WRITTEN_PER_SECOND] = ratio(measured(o->has_write_bytes, (double)o->write_bytes), seconds);
-  out[OPEN_FILES] = measured(o->has_open_files, o->open_files);
-  out[MEMORY] = measured(o->has_rss_bytes, (double)o->rss_bytes);
-  out[SHARED_MEMORY] = measured(o->has_shmem_bytes, (double)o->shmem_bytes);
-  out[GPU_MEMORY] = measured(o->has_gpu_memory_bytes, (double)o->gpu_memory_bytes);
-  out[GPU_UTILISATION] = measured(o->has_gpu_utilisation, o->gpu_utilisation);
-  out[SYSTEM_PART] = ratio(measured(o->has_system_seconds, o->system_seconds),
-                           measured(o->has_cpu_seconds, o->cpu_seconds));
+  out[READ_PER_SECOND] =
+      ratio_or_nan(value_or_nan(o->has_read_bytes, (double)o->read_bytes), seconds);
+  out[WRITTEN_PER_SECOND] =
+      ratio_or_nan(value_or_nan(o->has_write_bytes, (double)o->write_bytes), seconds);
+  out[OPEN_FILES] = value_or_nan(o->has_open_files, o->open_files);
+  out[MEMORY] = value_or_nan(o->has_rss_bytes, (double)o->rss_bytes);
+  out[SHARED_MEMORY] = value_or_nan(o->has_shmem_bytes, (double)o->shmem_bytes);
+  out[GPU_MEMORY] = value_or_nan(o->has_gpu_memory_bytes, (double)o->gpu_memory_bytes);
+  out[GPU_UTILISATION] = value_or_nan(o->has_gpu_utilisation, o->gpu_utilisation);
+  out[SYSTEM_PART] = ratio_or_nan(value_or_nan(o->has_system_seconds, o->system_seconds),
+                                  value_or_nan(o->has_cpu_seconds, o->cpu_seconds));
   out[GPU_TRANSFERRED_PER_SECOND] =
-      ratio(measured(o->has_gpu_transfer_bytes, (double)o->gpu_transfer_bytes), seconds);
+      ratio_or_nan(value_or_nan(o->has_gpu_transfer_bytes, (double)o->gpu_transfer_bytes), seconds);
 }
 
 void ft_run_features_fill(const ft_observation *observation, float out[FT_RUN_FEATURES])

@@ -8,7 +8,7 @@
 
 #include "predictor/record/record.h"
 
-/* ft_timed_run.counted: never more than it has room for. */
+/* ft_timed_run.run_features: never more than it has room for. */
 enum { FT_RUN_FEATURES = 26 };
 
 /* Their names, as columns of a table. */

@@ -21,23 +21,25 @@
 #define MICROSECONDS 1e6
 
 /* Log of microseconds on the first place, by level. */
-static void pace(const ft_performance *p, const ft_feature *features, size_t count,
-                 double quantile[FT_ESTIMATE_LEVELS], struct ft_centre *centre)
+static void predict_log_microseconds(const ft_performance *p, const ft_feature *features,
+                                     size_t count, double quantile[FT_ESTIMATE_LEVELS],
+                                     struct ft_point_prediction *centre)
 {
-  const ft_evaluator *e = &p->pace;
+  const ft_evaluator *e = &p->runtime_model;
   float x[sizeof p->columns / sizeof *p->columns];
   unsigned evidence = p->runs < e->residuals_count ? p->runs : e->residuals_count;
 
   ft_columns_fill(p->columns, p->columns_count, features, count, x);
-  ft_point_prediction(e, x, p->columns_count, centre);
+  ft_predict_point(e, x, p->columns_count, centre);
   ft_residual_quantiles(e->residuals, e->residuals_count, evidence, PRIOR, LEAST,
                         ft_estimate_levels, FT_ESTIMATE_LEVELS, quantile);
-  ft_estimate_widen(quantile, centre->doubt);
+  ft_estimate_widen(quantile, centre->added_variance);
 }
 
-static void fill(const ft_performance *p, const ft_place *place,
-                 const double quantile[FT_ESTIMATE_LEVELS], const struct ft_centre *centre,
-                 struct ft_runtime_place *out)
+static void fill_platform_runtime(const ft_performance *p, const ft_platform_runs *place,
+                                  const double quantile[FT_ESTIMATE_LEVELS],
+                                  const struct ft_point_prediction *centre,
+                                  struct ft_platform_runtime *out)
 {
   double shifted[FT_ESTIMATE_LEVELS];
 
@@ -57,31 +59,32 @@ static void fill(const ft_performance *p, const ft_place *place,
   }
   out->seconds.runs = p->runs;
   out->seconds.extrapolated = centre->extrapolated;
-  (void)ft_string_copy(p->pace.method, out->seconds.method, sizeof out->seconds.method);
+  (void)ft_string_copy(p->runtime_model.method, out->seconds.method, sizeof out->seconds.method);
 }
 
 size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,
-                           size_t count, struct ft_runtime_place out[FT_RUNTIME_PLACES])
+                           size_t count, struct ft_platform_runtime out[FT_RUNTIME_PLATFORMS])
 {
   double quantile[FT_ESTIMATE_LEVELS];
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
 
-  if (!performance->runs || !performance->has_pace || !performance->places_count)
+  if (!performance->runs || !performance->has_runtime_model || !performance->platforms_count)
     return 0;
-  pace(performance, features, count, quantile, &centre);
-  for (size_t i = 0; i < performance->places_count; i++) {
-    ft_place place = performance->places[i];
+  predict_log_microseconds(performance, features, count, quantile, &centre);
+  for (size_t i = 0; i < performance->platforms_count; i++) {
+    ft_platform_runs place = performance->platforms[i];
 
     if (i == 0) {
       place.has_log_ratio = true;
       place.log_ratio = place.deviation = 0;
     }
-    place.log_ratio = fmin(fmax(place.log_ratio, -FT_RUNTIME_MOST_RATIO), FT_RUNTIME_MOST_RATIO);
-    place.deviation = fmin(place.deviation, FT_RUNTIME_MOST_RATIO);
-    out[i] = (struct ft_runtime_place){ .platform = performance->places[i].platform,
-                                        .runs = place.runs };
+    place.log_ratio =
+        fmin(fmax(place.log_ratio, -FT_RUNTIME_MAX_LOG_RATIO), FT_RUNTIME_MAX_LOG_RATIO);
+    place.deviation = fmin(place.deviation, FT_RUNTIME_MAX_LOG_RATIO);
+    out[i] = (struct ft_platform_runtime){ .platform = performance->platforms[i].platform,
+                                           .runs = place.runs };
     if (place.has_log_ratio)
-      fill(performance, &place, quantile, &centre, &out[i]);
+      fill_platform_runtime(performance, &place, quantile, &centre, &out[i]);
   }
-  return performance->places_count;
+  return performance->platforms_count;
 }

@@ -9,12 +9,12 @@
 #include "predictor/record/record.h"
 
 /* The most platforms that a performance names (foretell.options). */
-#define FT_RUNTIME_PLACES 16
+#define FT_RUNTIME_PLATFORMS 16
 
 /* Log of the largest ratio of run times that is believed: 1 to 22,000. */
-#define FT_RUNTIME_MOST_RATIO 10.0
+#define FT_RUNTIME_MAX_LOG_RATIO 10.0
 
-struct ft_runtime_place {
+struct ft_platform_runtime {
   const char *platform; /* borrowed from the performance */
   unsigned runs;        /* completed there; 0: told from other platforms' runs */
   bool known;           /* false: nothing is, and what follows is not set */
@@ -28,6 +28,6 @@ struct ft_runtime_place {
  * in the order of its places. Returns how many; 0: it knows no run time. Allocates nothing.
  */
 size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,
-                           size_t count, struct ft_runtime_place out[FT_RUNTIME_PLACES]);
+                           size_t count, struct ft_platform_runtime out[FT_RUNTIME_PLATFORMS]);
 
 #endif

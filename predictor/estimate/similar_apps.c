@@ -28,7 +28,7 @@ struct pool {
   double max_bytes;
 };
 
-static void add(struct pool *pool, const struct ft_estimate *e, double weight)
+static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double weight)
 {
   double middle = log(e->quantile[MIDDLE]);
 
@@ -41,7 +41,7 @@ static void add(struct pool *pool, const struct ft_estimate *e, double weight)
 }
 
 /* The app of KIN that was noted last, but for those of which DONE; -1: none is left. */
-static int newest(const ft_similar_apps *kin, const char *except, const bool *done)
+static int find_newest_app(const ft_similar_apps *kin, const char *except, const bool *done)
 {
   int best = -1;
 
@@ -52,25 +52,25 @@ static int newest(const ft_similar_apps *kin, const char *except, const bool *do
   return best;
 }
 
-static void gather(int state_fd, uint32_t uid, const ft_submission *s, const ft_similar_apps *kin,
-                   ft_model *model, struct pool *pool)
+static void gather_similar_apps(int state_fd, uint32_t uid, const ft_submission *s,
+                                const ft_similar_apps *kin, ft_model *model, struct pool *pool)
 {
   bool done[sizeof kin->apps / sizeof *kin->apps] = { false };
   struct ft_estimate e;
   int i;
 
-  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = newest(kin, s->app, done)) >= 0) {
+  while (pool->apps < FT_SIMILAR_APPS_MAX && (i = find_newest_app(kin, s->app, done)) >= 0) {
     done[i] = true;
     if (ft_state_read_evaluator(state_fd, uid, kin->apps[i].app, model, NULL) < 0 ||
         model->uid != uid || model->completed < LEAST_RUNS ||
         ft_estimate_memory(model, s->features, s->features_count, &e, NULL) < 0)
       continue;
-    add(pool, &e, 1);
+    add_to_pool(pool, &e, 1);
     pool->apps++;
   }
 }
 
-static double within_of(int state_fd)
+static double within_app_deviation(int state_fd)
 {
   ft_prior prior;
 
@@ -79,7 +79,7 @@ static double within_of(int state_fd)
   return fmax(prior.spread, WITHIN);
 }
 
-static void mix(const struct pool *pool, double within, unsigned own, struct ft_estimate *out)
+static void mix_pool(const struct pool *pool, double within, unsigned own, struct ft_estimate *out)
 {
   double middle = pool->sum / pool->weights;
   double squares = fmax(pool->squares - pool->sum * middle, 0);
@@ -113,16 +113,16 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
   for (unsigned k = 0; k < FT_SIMILARITIES && !pool.apps; k++)
     if (ft_state_similarity((enum ft_similarity)k, text[k], similarity_key) &&
         ft_state_read_similar_apps(state_fd, uid, similarity_key, &kin, NULL) == 0)
-      gather(state_fd, uid, s, &kin, model, &pool);
+      gather_similar_apps(state_fd, uid, s, &kin, model, &pool);
   if (!pool.apps)
     return 0;
-  within = within_of(state_fd);
-  mix(&pool, within, 0, &mixed);
+  within = within_app_deviation(state_fd);
+  mix_pool(&pool, within, 0, &mixed);
   if (own && own->max_bytes > ft_estimate_quantile(&mixed, 0.95))
     return 0;
   if (own) {
-    add(&pool, own, OWN_WEIGHT * own->runs);
-    mix(&pool, within, own->runs, &mixed);
+    add_to_pool(&pool, own, OWN_WEIGHT * own->runs);
+    mix_pool(&pool, within, own->runs, &mixed);
   }
   *out = mixed;
   return pool.apps;

@@ -28,27 +28,27 @@ enum { LEVELS = sizeof level / sizeof *level };
 
 bool ft_small_sample_applies(const ft_evaluator *e)
 {
-  return e->views_count > 0 && e->views[FT_BASELINE_CONSTANT].needs_count > 0 &&
-         e->views[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_LEAST_RUNS &&
-         e->places_count == e->views[FT_BASELINE_CONSTANT].needs_count &&
-         e->seconds_count == e->places_count;
+  return e->baselines_count > 0 && e->baselines[FT_BASELINE_CONSTANT].needs_count > 0 &&
+         e->baselines[FT_BASELINE_CONSTANT].needs_count < FT_ENSEMBLE_LEAST_RUNS &&
+         e->covariates_count == e->baselines[FT_BASELINE_CONSTANT].needs_count &&
+         e->seconds_count == e->covariates_count;
 }
 
 /* A Student's t of the logarithm of what is needed. */
-struct belief {
+struct posterior {
   double mean, scale;
   unsigned degrees;
 };
 
-static struct belief believe(const ft_evaluator *e, double place)
+static struct posterior believe(const ft_evaluator *e, double place)
 {
-  const ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   size_t count = peak->needs_count;
   double n = (double)count, x = 0, y = 0, xx = 0, xy = 0, yy = 0, ridge, slope, rest, away;
   double at[FT_ENSEMBLE_LEAST_RUNS], need[FT_ENSEMBLE_LEAST_RUNS];
 
   for (size_t i = 0; i < count; i++) {
-    double there = (double)e->places[peak->runs.bytes[i]];
+    double there = (double)e->covariates[peak->runs.bytes[i]];
 
     /* a run without a place says nothing of the slope */
     at[i] = place >= 0 && there >= 0 ? there - place : 0;
@@ -66,9 +66,9 @@ static struct belief believe(const ft_evaluator *e, double place)
   away = slope - PRIOR_SLOPE;
   rest = fmax(yy - 2 * slope * xy + slope * slope * xx, 0) + ridge * away * away;
   rest = (rest + PRIOR_DEGREES * PRIOR_DEVIATION * PRIOR_DEVIATION) / (PRIOR_DEGREES + n - 1);
-  return (struct belief){ .mean = y - slope * x,
-                          .scale = sqrt(rest * (1 + 1 / n + x * x / (xx + ridge))),
-                          .degrees = (unsigned)(PRIOR_DEGREES + count - 1) };
+  return (struct posterior){ .mean = y - slope * x,
+                             .scale = sqrt(rest * (1 + 1 / n + x * x / (xx + ridge))),
+                             .degrees = (unsigned)(PRIOR_DEGREES + count - 1) };
 }
 
 static double mean_seconds(const ft_evaluator *e)
@@ -82,7 +82,7 @@ static double mean_seconds(const ft_evaluator *e)
 
 double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
-  struct belief b = believe(e, q->place);
+  struct posterior b = believe(e, q->covariate);
   double least = q->failed_bytes * LEAST_GROWTH, before = 0, fixed;
   struct ft_retry_sequence chain;
 

@@ -14,7 +14,7 @@ static unsigned variant_of_hash(const ft_model *model, uint32_t hash)
   return 0;
 }
 
-unsigned ft_variant_find(const ft_model *model, uint32_t script_hash, uint32_t directory_hash)
+unsigned ft_variant_lookup(const ft_model *model, uint32_t script_hash, uint32_t directory_hash)
 {
   unsigned variant = variant_of_hash(model, script_hash);
 
@@ -24,7 +24,7 @@ unsigned ft_variant_find(const ft_model *model, uint32_t script_hash, uint32_t d
 bool ft_variant_feature(const ft_model *model, uint32_t script_hash, uint32_t directory_hash,
                         ft_feature *out)
 {
-  unsigned variant = ft_variant_find(model, script_hash, directory_hash);
+  unsigned variant = ft_variant_lookup(model, script_hash, directory_hash);
 
   if (!script_hash && !directory_hash)
     return false;

@@ -15,7 +15,7 @@
 #define FT_VARIANT_FEATURE "variant"
 
 /* The variant of MODEL that SCRIPT_HASH or else DIRECTORY_HASH belongs to; 0: none known. */
-unsigned ft_variant_find(const ft_model *model, uint32_t script_hash, uint32_t directory_hash);
+unsigned ft_variant_lookup(const ft_model *model, uint32_t script_hash, uint32_t directory_hash);
 
 /*
  * Fills OUT with the variant of a submission with these hashes as MODEL sees it; one that it has

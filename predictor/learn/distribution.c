@@ -10,7 +10,7 @@ double ft_normal_probability(double x)
   return 0.5 * erfc(-x * M_SQRT1_2);
 }
 
-static double ratio(const double top[8], const double bottom[8], double r)
+static double rational_polynomial(const double top[8], const double bottom[8], double r)
 {
   double above = top[7], below = bottom[7];
 
@@ -62,14 +62,14 @@ double ft_normal_quantile(double probability)
   double p = fmin(fmax(probability, 1e-300), 1 - 1e-16), q = p - 0.5, r, x;
 
   if (fabs(q) <= 0.425)
-    return q * ratio(a, b, 0.180625 - q * q);
+    return q * rational_polynomial(a, b, 0.180625 - q * q);
   r = sqrt(-log(q < 0 ? p : 1 - p));
-  x = r <= 5 ? ratio(c, d, r - 1.6) : ratio(e, f, r - 5);
+  x = r <= 5 ? rational_polynomial(c, d, r - 1.6) : rational_polynomial(e, f, r - 5);
   return q < 0 ? -x : x;
 }
 
 /* Hill's expansion for the two-sided probability BOTH, N >= 3; the names are his. */
-static double hill(double both, double n)
+static double student_tail_hill(double both, double n)
 {
   double a = 1 / (n - 0.5), b = 48 / (a * a);
   double c = ((20700 * a / b - 98) * a - 16) * a + 96.36;
@@ -104,6 +104,6 @@ double ft_student_quantile(double probability, unsigned degrees)
   else if (degrees == 2)
     t = sqrt(2 / (both * (2 - both)) - 2);
   else
-    t = hill(both, degrees);
+    t = student_tail_hill(both, degrees);
   return probability < 0.5 ? -t : t;
 }

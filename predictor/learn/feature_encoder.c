@@ -12,14 +12,14 @@
 /* No value counts as further than this many deviations from the mean. */
 #define FAR 6
 
-static double value_of(const struct ft_feature_encoder_column *c, double x)
+static double raw_or_log(const struct ft_feature_encoder_column *c, double x)
 {
   if (isnan(x) || !c->logs)
     return x;
   return x + c->offset > 0 ? log(x + c->offset) : NAN;
 }
 
-static double scaled(double value, double mean, double deviation)
+static double standardise_clamped(double value, double mean, double deviation)
 {
   if (isnan(value) || !(deviation > 0))
     return 0;
@@ -30,7 +30,7 @@ struct moments {
   double sum, squares, count;
 };
 
-static void add(struct moments *m, double value)
+static void add_moment(struct moments *m, double value)
 {
   double delta;
 
@@ -42,7 +42,7 @@ static void add(struct moments *m, double value)
   m->squares += delta * (value - m->sum);
 }
 
-static void settle(const struct moments *m, double *mean, double *deviation)
+static void finish_moments(const struct moments *m, double *mean, double *deviation)
 {
   *mean = m->sum;
   *deviation = m->count > 1 ? sqrt(m->squares / m->count) : 0;
@@ -50,8 +50,8 @@ static void settle(const struct moments *m, double *mean, double *deviation)
     *deviation = 0;
 }
 
-static void fit_column(const double *x, size_t rows, size_t raw,
-                       struct ft_feature_encoder_column *c)
+static void fit_encoder_column(const double *x, size_t rows, size_t raw,
+                               struct ft_feature_encoder_column *c)
 {
   double least = INFINITY, low = INFINITY, high = -INFINITY;
   struct moments m = { 0 };
@@ -68,8 +68,8 @@ static void fit_column(const double *x, size_t rows, size_t raw,
   c->logs = low >= 0 && high > SPAN * least;
   c->offset = c->logs && low < least ? least : 0;
   for (size_t r = 0; r < rows; r++)
-    add(&m, value_of(c, x[r * raw]));
-  settle(&m, &c->mean, &c->deviation);
+    add_moment(&m, raw_or_log(c, x[r * raw]));
+  finish_moments(&m, &c->mean, &c->deviation);
 }
 
 int ft_feature_encoder_fit(const double *x, size_t rows, size_t raw, struct ft_feature_encoder *e,
@@ -80,30 +80,30 @@ int ft_feature_encoder_fit(const double *x, size_t rows, size_t raw, struct ft_f
   if (!e->column)
     return ft_error_set(err, "features: out of memory");
   for (size_t c = 0; c < raw; c++) {
-    fit_column(x + c, rows, raw, &e->column[c]);
+    fit_encoder_column(x + c, rows, raw, &e->column[c]);
     e->plain += e->column[c].indicates;
   }
   e->columns = e->plain;
   return 0;
 }
 
-static double difference(const struct ft_feature_encoder *e,
-                         const struct ft_feature_encoder_pair *p, const double *row)
+static double log_difference(const struct ft_feature_encoder *e,
+                             const struct ft_feature_encoder_pair *p, const double *row)
 {
-  return value_of(&e->column[p->a], row[p->a]) - value_of(&e->column[p->b], row[p->b]);
+  return raw_or_log(&e->column[p->a], row[p->a]) - raw_or_log(&e->column[p->b], row[p->b]);
 }
 
 /* One more difference, of the logarithms of raw columns A and B. */
-static void add_pair(struct ft_feature_encoder *e, const double *x, size_t rows, uint32_t a,
-                     uint32_t b)
+static void add_difference(struct ft_feature_encoder *e, const double *x, size_t rows, uint32_t a,
+                           uint32_t b)
 {
   struct ft_feature_encoder_pair *p = &e->pair[e->pairs + e->rates];
   struct moments m = { 0 };
 
   *p = (struct ft_feature_encoder_pair){ .a = a, .b = b };
   for (size_t r = 0; r < rows; r++)
-    add(&m, difference(e, p, x + r * e->raw));
-  settle(&m, &p->mean, &p->deviation);
+    add_moment(&m, log_difference(e, p, x + r * e->raw));
+  finish_moments(&m, &p->mean, &p->deviation);
   e->columns++;
 }
 
@@ -112,7 +112,7 @@ void ft_feature_encoder_differ(struct ft_feature_encoder *e, const double *x, si
 {
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < i && e->pairs < FT_FEATURE_ENCODER_PAIRS; j++) {
-      add_pair(e, x, rows, column[j], column[i]);
+      add_difference(e, x, rows, column[j], column[i]);
       e->pairs++;
     }
 }
@@ -121,7 +121,7 @@ void ft_feature_encoder_rate(struct ft_feature_encoder *e, const double *x, size
 {
   for (uint32_t c = 1; e->column[0].logs && c < e->raw && e->rates < FT_FEATURE_ENCODER_RATES; c++)
     if (e->column[c].logs) {
-      add_pair(e, x, rows, 0, c);
+      add_difference(e, x, rows, 0, c);
       e->rates++;
     }
 }
@@ -133,12 +133,13 @@ void ft_feature_encoder_row(const struct ft_feature_encoder *e, const double *ro
   for (size_t c = 0; c < e->raw; c++) {
     const struct ft_feature_encoder_column *column = &e->column[c];
 
-    out[c] = scaled(value_of(column, row[c]), column->mean, column->deviation);
+    out[c] = standardise_clamped(raw_or_log(column, row[c]), column->mean, column->deviation);
     if (column->indicates)
       out[next++] = isnan(row[c]) ? 1 : 0;
   }
   for (size_t p = 0; p < e->pairs + e->rates; p++)
-    out[next++] = scaled(difference(e, &e->pair[p], row), e->pair[p].mean, e->pair[p].deviation);
+    out[next++] = standardise_clamped(log_difference(e, &e->pair[p], row), e->pair[p].mean,
+                                      e->pair[p].deviation);
 }
 
 void ft_feature_encoder_save(const struct ft_feature_encoder *e, struct ft_number_stream *out)
@@ -146,19 +147,19 @@ void ft_feature_encoder_save(const struct ft_feature_encoder *e, struct ft_numbe
   for (size_t c = 0; c < e->raw; c++) {
     const struct ft_feature_encoder_column *column = &e->column[c];
 
-    ft_number_stream_put(out, column->logs);
-    ft_number_stream_put(out, column->indicates);
-    ft_number_stream_put(out, column->offset);
-    ft_number_stream_put(out, column->mean);
-    ft_number_stream_put(out, column->deviation);
+    ft_number_stream_write(out, column->logs);
+    ft_number_stream_write(out, column->indicates);
+    ft_number_stream_write(out, column->offset);
+    ft_number_stream_write(out, column->mean);
+    ft_number_stream_write(out, column->deviation);
   }
-  ft_number_stream_put(out, (double)e->pairs);
-  ft_number_stream_put(out, (double)e->rates);
+  ft_number_stream_write(out, (double)e->pairs);
+  ft_number_stream_write(out, (double)e->rates);
   for (size_t p = 0; p < e->pairs + e->rates; p++) {
-    ft_number_stream_put(out, e->pair[p].a);
-    ft_number_stream_put(out, e->pair[p].b);
-    ft_number_stream_put(out, e->pair[p].mean);
-    ft_number_stream_put(out, e->pair[p].deviation);
+    ft_number_stream_write(out, e->pair[p].a);
+    ft_number_stream_write(out, e->pair[p].b);
+    ft_number_stream_write(out, e->pair[p].mean);
+    ft_number_stream_write(out, e->pair[p].deviation);
   }
 }
 
@@ -172,20 +173,20 @@ int ft_feature_encoder_load(struct ft_number_reader *in, size_t raw, struct ft_f
   for (size_t c = 0; c < raw; c++) {
     struct ft_feature_encoder_column *column = &e->column[c];
 
-    column->logs = ft_number_reader_take_count(in, 0, 1);
-    column->indicates = ft_number_reader_take_count(in, 0, 1);
-    column->offset = ft_number_reader_take(in);
-    column->mean = ft_number_reader_take(in);
-    column->deviation = ft_number_reader_take(in);
+    column->logs = ft_number_reader_read_count(in, 0, 1);
+    column->indicates = ft_number_reader_read_count(in, 0, 1);
+    column->offset = ft_number_reader_read(in);
+    column->mean = ft_number_reader_read(in);
+    column->deviation = ft_number_reader_read(in);
     e->plain += column->indicates;
   }
-  e->pairs = ft_number_reader_take_count(in, 0, FT_FEATURE_ENCODER_PAIRS);
-  e->rates = ft_number_reader_take_count(in, 0, FT_FEATURE_ENCODER_RATES);
+  e->pairs = ft_number_reader_read_count(in, 0, FT_FEATURE_ENCODER_PAIRS);
+  e->rates = ft_number_reader_read_count(in, 0, FT_FEATURE_ENCODER_RATES);
   for (size_t p = 0; p < e->pairs + e->rates; p++) {
-    e->pair[p].a = (uint32_t)ft_number_reader_take_count(in, 0, raw - 1);
-    e->pair[p].b = (uint32_t)ft_number_reader_take_count(in, 0, raw - 1);
-    e->pair[p].mean = ft_number_reader_take(in);
-    e->pair[p].deviation = ft_number_reader_take(in);
+    e->pair[p].a = (uint32_t)ft_number_reader_read_count(in, 0, raw - 1);
+    e->pair[p].b = (uint32_t)ft_number_reader_read_count(in, 0, raw - 1);
+    e->pair[p].mean = ft_number_reader_read(in);
+    e->pair[p].deviation = ft_number_reader_read(in);
   }
   e->columns = e->plain + e->pairs + e->rates;
   return in->failed ? ft_error_set(err, "features: cut short or out of range") : 0;

@@ -11,7 +11,7 @@ struct item {
   size_t at;
 };
 
-static int rising(const void *a, const void *b)
+static int by_item_value(const void *a, const void *b)
 {
   const struct item *x = a, *y = b;
 
@@ -21,11 +21,11 @@ static int rising(const void *a, const void *b)
 
 /* The ranks of VALUE about 0, those of the same value being the same, by which ITEM is left sorted.
  */
-static void rank(const double *value, size_t rows, struct item *item, double *out)
+static void rank_values(const double *value, size_t rows, struct item *item, double *out)
 {
   for (size_t r = 0; r < rows; r++)
     item[r] = (struct item){ value[r], r };
-  qsort(item, rows, sizeof *item, rising);
+  qsort(item, rows, sizeof *item, by_item_value);
   for (size_t i = 0, end; i < rows; i = end) {
     for (end = i + 1; end < rows && item[end].value == item[i].value;)
       end++;
@@ -48,19 +48,20 @@ static double correlation(const double *a, const double *b, size_t rows)
 }
 
 /* How much a column, whose values RANKS holds first, goes with the target of ranks Y. */
-static double worth(double *ranks, const double *y, size_t rows, struct item *item, double *room)
+static double screening_score(double *ranks, const double *y, size_t rows, struct item *item,
+                              double *room)
 {
   double plain;
 
-  rank(ranks, rows, item, room);
+  rank_values(ranks, rows, item, room);
   plain = correlation(room, y, rows);
   for (size_t r = 0; r < rows; r++)
     room[r] = fabs(room[r]);
-  rank(room, rows, item, ranks);
+  rank_values(room, rows, item, ranks);
   return fmax(plain, correlation(ranks, y, rows));
 }
 
-static int by_place(const void *a, const void *b)
+static int by_index(const void *a, const void *b)
 {
   size_t x = *(const size_t *)a, y = *(const size_t *)b;
 
@@ -77,18 +78,18 @@ int ft_feature_screening(const double *x, const double *y, size_t rows, size_t c
 
   if (!item || !column || !room)
     goto out;
-  rank(y, rows, item, room);
+  rank_values(y, rows, item, room);
   for (size_t c = 0; c < columns; c++) {
     double *values = room + rows;
 
     for (size_t r = 0; r < rows; r++)
       values[r] = x[r * columns + c];
-    column[c] = (struct item){ -worth(values, room, rows, item, room + 2 * rows), c };
+    column[c] = (struct item){ -screening_score(values, room, rows, item, room + 2 * rows), c };
   }
-  qsort(column, columns, sizeof *column, rising);
+  qsort(column, columns, sizeof *column, by_item_value);
   for (size_t i = 0; i < most; i++)
     chosen[i] = column[i].at;
-  qsort(chosen, most, sizeof *chosen, by_place);
+  qsort(chosen, most, sizeof *chosen, by_index);
   status = 0;
 out:
   free(room);

@@ -39,8 +39,8 @@ struct completion {
  * Regression of all outputs on the COUNT outputs SEEN, whose numbers are uncertain by the variances
  * NOISE: weights[i * outputs + o] is by how much output o follows seen[i].
  */
-static int regress(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
-                   const double *noise, double *weights, struct ft_error *err)
+static int regress_on_seen(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
+                           const double *noise, double *weights, struct ft_error *err)
 {
   size_t n = g->outputs;
   double *a = calloc(count * count + 1, sizeof *a);
@@ -60,8 +60,8 @@ static int regress(const struct ft_multivariate_normal *g, const size_t *seen, s
 }
 
 /* The covariance of outputs A and B that the regression by WEIGHTS on SEEN leaves. */
-static double remaining(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
-                        const double *weights, size_t a, size_t b)
+static double conditional_covariance(const struct ft_multivariate_normal *g, const size_t *seen,
+                                     size_t count, const double *weights, size_t a, size_t b)
 {
   double covariance = g->covariance[a * g->outputs + b];
 
@@ -83,7 +83,7 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
   weights = calloc(count * n + 1, sizeof *weights);
   if (!weights)
     return ft_error_set(err, "a normal distribution: out of memory");
-  if (regress(g, seen, count, noise, weights, err) < 0) {
+  if (regress_on_seen(g, seen, count, noise, weights, err) < 0) {
     free(weights);
     return -1;
   }
@@ -92,7 +92,7 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
     for (size_t i = 0; i < count; i++)
       expected[o] += weights[i * n + o] * known[seen[i]];
     if (variance)
-      variance[o] = fmax(remaining(g, seen, count, weights, o, o), 0);
+      variance[o] = fmax(conditional_covariance(g, seen, count, weights, o, o), 0);
   }
   free(weights);
   return 0;
@@ -100,7 +100,7 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
 
 /* Maximisation: mean and shrunk covariance of what is filled, and of what filling left uncertain.
  */
-static void estimate(const struct completion *c, struct ft_multivariate_normal *g)
+static void maximise(const struct completion *c, struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, rows = c->rows;
   double keep = (double)rows / (double)(rows + n), m = (double)(rows ? rows : 1);
@@ -136,8 +136,8 @@ static void fill_row(const struct ft_multivariate_normal *g, const size_t *seen,
 }
 
 /* Expectation for the COUNT rows ROW, which lack the same numbers: these, and their covariance. */
-static int fill_alike(struct completion *c, const struct ft_multivariate_normal *g,
-                      const size_t *row, size_t count, struct ft_error *err)
+static int fill_pattern(struct completion *c, const struct ft_multivariate_normal *g,
+                        const size_t *row, size_t count, struct ft_error *err)
 {
   static const double noise[FT_MULTIVARIATE_NORMAL_OUTPUTS] = { 0 };
   size_t seen[FT_MULTIVARIATE_NORMAL_OUTPUTS], seen_count = 0, n = g->outputs;
@@ -148,19 +148,20 @@ static int fill_alike(struct completion *c, const struct ft_multivariate_normal 
       seen[seen_count++] = o;
   if (seen_count == n)
     return 0;
-  if (regress(g, seen, seen_count, noise, c->weights, err) < 0)
+  if (regress_on_seen(g, seen, seen_count, noise, c->weights, err) < 0)
     return -1;
   for (size_t r = 0; r < count; r++)
     fill_row(g, seen, seen_count, c->weights, gaps, c->out + row[r] * n);
   for (size_t a = 0; a < n; a++)
     for (size_t b = 0; b < n; b++)
       if (gaps >> a & 1 && gaps >> b & 1)
-        c->spread[a * n + b] += (double)count * remaining(g, seen, seen_count, c->weights, a, b);
+        c->spread[a * n + b] +=
+            (double)count * conditional_covariance(g, seen, seen_count, c->weights, a, b);
   return 0;
 }
 
 /* The rows from AT on in the order whose gaps are those of the first. */
-static size_t alike(const struct completion *c, size_t at)
+static size_t count_same_pattern(const struct completion *c, size_t at)
 {
   size_t end = at + 1;
 
@@ -169,12 +170,13 @@ static size_t alike(const struct completion *c, size_t at)
   return end - at;
 }
 
-static int fill(struct completion *c, const struct ft_multivariate_normal *g, struct ft_error *err)
+static int fill_all_gaps(struct completion *c, const struct ft_multivariate_normal *g,
+                         struct ft_error *err)
 {
   memset(c->spread, 0, g->outputs * g->outputs * sizeof *c->spread);
   for (size_t at = 0, count; at < c->rows; at += count) {
-    count = alike(c, at);
-    if (fill_alike(c, g, c->order + at, count, err) < 0)
+    count = count_same_pattern(c, at);
+    if (fill_pattern(c, g, c->order + at, count, err) < 0)
       return -1;
   }
   return 0;
@@ -182,12 +184,12 @@ static int fill(struct completion *c, const struct ft_multivariate_normal *g, st
 
 /* As many rounds as WORK allows: each pattern of gaps takes a system of equations, each row its
  * sums. */
-static int rounds_of(const struct completion *c, size_t outputs)
+static int count_em_rounds(const struct completion *c, size_t outputs)
 {
   double n = (double)outputs, each = (double)c->rows * n * n;
   bool gaps = false;
 
-  for (size_t at = 0; at < c->rows; at += alike(c, at))
+  for (size_t at = 0; at < c->rows; at += count_same_pattern(c, at))
     if (c->gaps[c->order[at]]) {
       gaps = true;
       each += n * n * n;
@@ -197,7 +199,7 @@ static int rounds_of(const struct completion *c, size_t outputs)
 
 /* By how much numbers and covariances differ at most from the round before, in deviations of their
  * columns. */
-static double changed(struct completion *c, const struct ft_multivariate_normal *g)
+static double largest_change(struct completion *c, const struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, cells = c->rows * n;
   double most = 0, deviation[FT_MULTIVARIATE_NORMAL_OUTPUTS], *before = c->before + cells;
@@ -215,7 +217,7 @@ static double changed(struct completion *c, const struct ft_multivariate_normal 
 }
 
 /* The means of the columns in place of what is missing. */
-static void begin(const double *y, size_t outputs, struct completion *c)
+static void fill_with_means(const double *y, size_t outputs, struct completion *c)
 {
   for (size_t o = 0; o < outputs; o++) {
     double sum = 0, count = 0;
@@ -262,18 +264,18 @@ int ft_multivariate_normal_fit(const double *y, size_t rows, size_t outputs, dou
     ft_error_set(err, "a normal distribution: out of memory");
     goto out;
   }
-  begin(y, outputs, &c);
+  fill_with_means(y, outputs, &c);
   for (size_t r = 0; r < rows; r++)
     c.order[r] = r;
   qsort_r(c.order, rows, sizeof *c.order, by_gaps, &c);
-  estimate(&c, g);
-  (void)changed(&c, g);
-  rounds = rounds_of(&c, outputs);
+  maximise(&c, g);
+  (void)largest_change(&c, g);
+  rounds = count_em_rounds(&c, outputs);
   status = 0;
   for (int round = 0; status == 0 && round < rounds; round++) {
-    status = fill(&c, g, err);
-    estimate(&c, g);
-    if (changed(&c, g) < settled)
+    status = fill_all_gaps(&c, g, err);
+    maximise(&c, g);
+    if (largest_change(&c, g) < settled)
       break;
   }
 out:

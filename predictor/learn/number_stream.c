@@ -8,7 +8,7 @@
 
 #include "predictor/learn/number_stream.h"
 
-void ft_number_stream_put(struct ft_number_stream *out, double value)
+void ft_number_stream_write(struct ft_number_stream *out, double value)
 {
   unsigned char bytes[FT_NUMBER_STREAM_SIZE];
   uint64_t bits;
@@ -19,13 +19,13 @@ void ft_number_stream_put(struct ft_number_stream *out, double value)
   (void)ft_buf_add(out->buf, bytes, sizeof bytes);
 }
 
-void ft_number_stream_put_all(struct ft_number_stream *out, const double *value, size_t count)
+void ft_number_stream_write_all(struct ft_number_stream *out, const double *value, size_t count)
 {
   for (size_t i = 0; i < count; i++)
-    ft_number_stream_put(out, value[i]);
+    ft_number_stream_write(out, value[i]);
 }
 
-void ft_number_stream_put_floats(struct ft_number_stream *out, const float *value, size_t count)
+void ft_number_stream_write_floats(struct ft_number_stream *out, const float *value, size_t count)
 {
   unsigned char bytes[sizeof(float)];
   uint32_t bits;
@@ -40,7 +40,7 @@ void ft_number_stream_put_floats(struct ft_number_stream *out, const float *valu
   }
 }
 
-double ft_number_reader_take(struct ft_number_reader *in)
+double ft_number_reader_read(struct ft_number_reader *in)
 {
   uint64_t bits = 0;
   double value;
@@ -61,9 +61,9 @@ double ft_number_reader_take(struct ft_number_reader *in)
   return value;
 }
 
-size_t ft_number_reader_take_count(struct ft_number_reader *in, size_t least, size_t most)
+size_t ft_number_reader_read_count(struct ft_number_reader *in, size_t least, size_t most)
 {
-  double value = ft_number_reader_take(in);
+  double value = ft_number_reader_read(in);
 
   if (in->failed || !(value >= (double)least && value <= (double)most) || value != floor(value)) {
     in->failed = true;
@@ -72,7 +72,7 @@ size_t ft_number_reader_take_count(struct ft_number_reader *in, size_t least, si
   return (size_t)value;
 }
 
-double *ft_number_reader_take_all(struct ft_number_reader *in, size_t count)
+double *ft_number_reader_read_all(struct ft_number_reader *in, size_t count)
 {
   double *value = NULL;
 
@@ -81,7 +81,7 @@ double *ft_number_reader_take_all(struct ft_number_reader *in, size_t count)
     return NULL;
   }
   for (size_t i = 0; i < count; i++)
-    value[i] = ft_number_reader_take(in);
+    value[i] = ft_number_reader_read(in);
   if (in->failed) {
     free(value);
     value = NULL;
@@ -89,7 +89,7 @@ double *ft_number_reader_take_all(struct ft_number_reader *in, size_t count)
   return value;
 }
 
-float *ft_number_reader_take_floats(struct ft_number_reader *in, size_t count)
+float *ft_number_reader_read_floats(struct ft_number_reader *in, size_t count)
 {
   size_t places = count / 2 + count % 2;
   float *value = NULL;

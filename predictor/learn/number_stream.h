@@ -24,25 +24,25 @@ struct ft_number_reader {
   bool failed; /* more was wanted than there is, or it was out of range; sticky */
 };
 
-void ft_number_stream_put(struct ft_number_stream *out, double value);
-void ft_number_stream_put_all(struct ft_number_stream *out, const double *value, size_t count);
+void ft_number_stream_write(struct ft_number_stream *out, double value);
+void ft_number_stream_write_all(struct ft_number_stream *out, const double *value, size_t count);
 
 /* COUNT of single precision, two in the place of a number; the last place is filled with 0. */
-void ft_number_stream_put_floats(struct ft_number_stream *out, const float *value, size_t count);
+void ft_number_stream_write_floats(struct ft_number_stream *out, const float *value, size_t count);
 
 /* The next number; it must be finite. 0 once failed. */
-double ft_number_reader_take(struct ft_number_reader *in);
+double ft_number_reader_read(struct ft_number_reader *in);
 
 /* The next number, which must be whole and from LEAST to MOST. LEAST once failed. */
-size_t ft_number_reader_take_count(struct ft_number_reader *in, size_t least, size_t most);
+size_t ft_number_reader_read_count(struct ft_number_reader *in, size_t least, size_t most);
 
 /*
  * The next COUNT numbers, in memory of their own (one place at least) that the caller frees. NULL,
  * and failed, when there are not as many or memory is out.
  */
-double *ft_number_reader_take_all(struct ft_number_reader *in, size_t count);
+double *ft_number_reader_read_all(struct ft_number_reader *in, size_t count);
 
 /* The same of COUNT of single precision. */
-float *ft_number_reader_take_floats(struct ft_number_reader *in, size_t count);
+float *ft_number_reader_read_floats(struct ft_number_reader *in, size_t count);
 
 #endif

@@ -19,7 +19,7 @@ double ft_residual_between(const double *sorted, size_t count, double position)
 }
 
 /* The residual at rank LEVEL * (COUNT + 1), held within the extremes. */
-static double ranked(const double *sorted, size_t count, double level)
+static double rank_quantile(const double *sorted, size_t count, double level)
 {
   if (count < 2)
     return sorted[0];
@@ -33,8 +33,8 @@ static double ranked(const double *sorted, size_t count, double level)
  * middle half's half-width (5.93 of it: four normal standard deviations), so
  * that one absurd run does not widen all.
  */
-static double scale_of(const double *sorted, size_t count, unsigned evidence, double centre,
-                       double prior)
+static double student_scale(const double *sorted, size_t count, unsigned evidence, double centre,
+                            double prior)
 {
   double half =
       count
@@ -65,7 +65,7 @@ static double tail_scale(const double *sorted, size_t count, unsigned degrees, d
 
   if (count <= 15)
     return scale;
-  anchored = (ranked(sorted, count, level) - centre) / ft_student_quantile(level, degrees);
+  anchored = (rank_quantile(sorted, count, level) - centre) / ft_student_quantile(level, degrees);
   weight = fmin(((double)count - 15) / 45, 1);
   return fmax(weight * anchored + (1 - weight) * scale, scale / 4);
 }
@@ -76,8 +76,8 @@ static double tail_scale(const double *sorted, size_t count, unsigned degrees, d
  * residuals 1 + 15 / COUNT times that is needed. Where many are near the
  * largest, as in a program that does one of two things, little is.
  */
-static double reach(const double *sorted, size_t count, int side, double prior, double t,
-                    double far)
+static double outer_limit(const double *sorted, size_t count, int side, double prior, double t,
+                          double far)
 {
   double end = sorted[side > 0 ? count - 1 : 0];
   double inner = ft_residual_between(sorted, count, side > 0 ? 0.75 : 0.25);
@@ -88,8 +88,8 @@ static double reach(const double *sorted, size_t count, int side, double prior, 
 void ft_residual_quantiles(const double *sorted, size_t count, unsigned evidence, double prior,
                            double least, const double *levels, size_t level_count, double *out)
 {
-  double centre = count ? ranked(sorted, count, 0.5) : 0;
-  double scale = scale_of(sorted, count, evidence, centre, prior);
+  double centre = count ? rank_quantile(sorted, count, 0.5) : 0;
+  double scale = student_scale(sorted, count, evidence, centre, prior);
   unsigned degrees = evidence < 1 ? 1 : evidence > MOST_DEGREES ? MOST_DEGREES : evidence;
   double tail[2] = { scale, scale };
   double far = count ? ft_student_quantile(0.99, degrees) : 0;
@@ -104,14 +104,15 @@ void ft_residual_quantiles(const double *sorted, size_t count, unsigned evidence
     double weight = fmin(fmax((beyond - 1) / 4, 0), 1);
     double away = least > 0 ? side * least * ft_normal_quantile(level) : 0;
 
-    out[i] = weight > 0 ? weight * ranked(sorted, count, level) : 0;
+    out[i] = weight > 0 ? weight * rank_quantile(sorted, count, level) : 0;
     if (weight < 1) {
       double student = ft_student_quantile(level, degrees);
       double t = centre + tail[side > 0] * student;
 
       if (count)
-        t = side * fmin(side * t, side * sorted[side > 0 ? count - 1 : 0] +
-                                      reach(sorted, count, (int)side, prior, fabs(student), far));
+        t = side *
+            fmin(side * t, side * sorted[side > 0 ? count - 1 : 0] +
+                               outer_limit(sorted, count, (int)side, prior, fabs(student), far));
       out[i] += (1 - weight) * t;
     }
     if (count && beyond <= 0.5)

@@ -127,11 +127,11 @@ static void first_place(ft_model *model)
 {
   ft_evaluator *e = &model->evaluator;
 
-  for (size_t j = 0; j < model->columns_count && !e->has_place_column; j++)
+  for (size_t j = 0; j < model->columns_count && !e->has_primary_column; j++)
     for (size_t i = 0; i < model->history_count && !model->columns[j].categorical; i++)
       if (place_of(&model->history[i], j) >= 0) {
-        e->has_place_column = true;
-        e->place_column = (uint32_t)j;
+        e->has_primary_column = true;
+        e->primary_column = (uint32_t)j;
         break;
       }
 }
@@ -162,8 +162,8 @@ static void choose_place(ft_model *model)
     if (ratio >= least)
       continue;
     least = ratio;
-    e->has_place_column = true;
-    e->place_column = (uint32_t)j;
+    e->has_primary_column = true;
+    e->primary_column = (uint32_t)j;
   }
 }
 
@@ -282,7 +282,7 @@ static void hold_seconds(ft_evaluator *e, const double *bytes, struct credible c
 
 static void fit_views(ft_evaluator *e, const struct need *run, const double *bytes, size_t count)
 {
-  ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   struct credible credible;
   struct need list[RUNS];
 
@@ -290,16 +290,16 @@ static void fit_views(ft_evaluator *e, const struct need *run, const double *byt
   for (size_t i = 0; i < count; i++)
     list[i] = (struct need){ .need = (float)bytes[i], .run = (unsigned char)i };
   put(peak, list, count);
-  e->views_count = 1;
+  e->baselines_count = 1;
   if (!count)
     return;
   credible = credible_bytes(peak);
   hold_seconds(e, bytes, credible);
-  if (!e->has_place_column)
+  if (!e->has_primary_column)
     return;
-  fit_view(&e->views[FT_BASELINE_LINE], false, run, bytes, count, credible);
-  fit_view(&e->views[FT_BASELINE_POWER], true, run, bytes, count, credible);
-  e->views_count = FT_BASELINES;
+  fit_view(&e->baselines[FT_BASELINE_LINE], false, run, bytes, count, credible);
+  fit_view(&e->baselines[FT_BASELINE_POWER], true, run, bytes, count, credible);
+  e->baselines_count = FT_BASELINES;
 }
 
 void ft_baselines_fill(ft_model *model, const double *above)
@@ -317,7 +317,7 @@ void ft_baselines_fill(ft_model *model, const double *above)
     list[count] =
         (struct need){ .need = (float)above[i],
                        .place = place_of(&model->history[i],
-                                         e->has_place_column ? e->place_column : SIZE_MAX),
+                                         e->has_primary_column ? e->primary_column : SIZE_MAX),
                        .run = (unsigned char)count };
     count++;
   }
@@ -326,11 +326,11 @@ void ft_baselines_fill(ft_model *model, const double *above)
     const ft_run *run = &model->history[of[list[i].run]];
 
     e->needs[i] = list[i].need;
-    e->places[i] = list[i].place;
+    e->covariates[i] = list[i].place;
     e->seconds[i] = (float)fmin(fmax(run->runtime_seconds, 0), 1e9);
     e->ages.bytes[i] = (unsigned char)(count - 1 - list[i].run);
     bytes[i] = fmax(run->bytes, 1);
   }
-  e->needs_count = e->places_count = e->seconds_count = e->ages.size = (pb_size_t)count;
+  e->needs_count = e->covariates_count = e->seconds_count = e->ages.size = (pb_size_t)count;
   fit_views(e, list, bytes, count);
 }

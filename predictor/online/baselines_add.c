@@ -25,10 +25,10 @@ static size_t drop_oldest(ft_evaluator *e)
   while (oldest + 1 < count && e->ages.bytes[oldest] + 1U < count)
     oldest++;
   REMOVE(e->needs, oldest, count);
-  REMOVE(e->places, oldest, count);
+  REMOVE(e->covariates, oldest, count);
   REMOVE(e->seconds, oldest, count);
   REMOVE(e->ages.bytes, oldest, count);
-  e->needs_count = e->places_count = e->seconds_count = e->ages.size = (pb_size_t)(count - 1);
+  e->needs_count = e->covariates_count = e->seconds_count = e->ages.size = (pb_size_t)(count - 1);
   return oldest;
 }
 
@@ -79,14 +79,14 @@ static size_t insert(ft_evaluator *e, float need, float place, float seconds)
   for (size_t i = 0; i < sizeof e->ages.bytes; i++)
     e->ages.bytes[i]++;
   MAKE_ROOM(e->needs, at, count);
-  MAKE_ROOM(e->places, at, count);
+  MAKE_ROOM(e->covariates, at, count);
   MAKE_ROOM(e->seconds, at, count);
   MAKE_ROOM(e->ages.bytes, at, count);
   e->needs[at] = need;
-  e->places[at] = place;
+  e->covariates[at] = place;
   e->seconds[at] = seconds;
   e->ages.bytes[at] = 0;
-  e->needs_count = e->places_count = e->seconds_count = e->ages.size = (pb_size_t)(count + 1);
+  e->needs_count = e->covariates_count = e->seconds_count = e->ages.size = (pb_size_t)(count + 1);
   return at;
 }
 
@@ -139,18 +139,19 @@ bool ft_baselines_add(ft_model *model, double above, double shift)
     return false;
   if (e->needs_count > kept) {
     at = drop_oldest(e);
-    for (size_t v = 0; v < e->views_count; v++)
-      drop_from_view(&e->views[v], at);
+    for (size_t v = 0; v < e->baselines_count; v++)
+      drop_from_view(&e->baselines[v], at);
   }
   for (size_t i = 0; i < e->needs_count && shift != 0; i++)
     e->needs[i] = (float)((double)e->needs[i] + shift);
   if (run->censored)
     return true;
-  if (e->has_place_column && e->place_column < run->x_count && !isnan(run->x[e->place_column]))
-    place = (float)log1p(fabs((double)run->x[e->place_column]));
+  if (e->has_primary_column && e->primary_column < run->x_count &&
+      !isnan(run->x[e->primary_column]))
+    place = (float)log1p(fabs((double)run->x[e->primary_column]));
   at = insert(e, (float)above, place, (float)fmin(fmax(run->runtime_seconds, 0), 1e9));
-  for (size_t v = 0; v < e->views_count; v++)
-    if (v == FT_BASELINE_CONSTANT || e->views[v].slope != 0)
-      add_to_view(&e->views[v], at, place, bytes);
+  for (size_t v = 0; v < e->baselines_count; v++)
+    if (v == FT_BASELINE_CONSTANT || e->baselines[v].slope != 0)
+      add_to_view(&e->baselines[v], at, place, bytes);
   return true;
 }

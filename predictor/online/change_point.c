@@ -34,7 +34,8 @@ static void gather(const ft_model *model, const double *above, struct runs *r)
   r->count = 0;
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
-    float x = e->has_place_column && e->place_column < run->x_count ? run->x[e->place_column] : NAN;
+    float x =
+        e->has_primary_column && e->primary_column < run->x_count ? run->x[e->primary_column] : NAN;
 
     if (run->censored)
       continue;

@@ -34,7 +34,7 @@ void ft_failure_cost_set_price(ft_model *model, double price)
 
   if (!ft_failure_cost_has_price(model, price)) {
     e->losses_count = 0;
-    e->judged = 0;
+    e->loss_updates = 0;
   }
   e->failure_price = in_model(price);
 }

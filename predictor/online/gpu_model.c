@@ -42,7 +42,7 @@ static double listed_for(const ft_observation *o)
   struct ft_mig_table table;
   const struct ft_mig_profile *slice = NULL;
 
-  ft_mig_known(&table);
+  ft_mig_add_nvidia(&table);
   if (o->mig_profile[0])
     slice = ft_mig_of_gres(&table, NULL, o->gpu_name, o->mig_profile);
   else if (o->submission.request.gres[0])

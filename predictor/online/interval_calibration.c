@@ -51,10 +51,11 @@ void ft_interval_calibration_update(ft_model *model, const ft_observation *obser
     return;
   step = BAND_STEP + BAND_FIRST / estimate->runs;
   if (!then)
-    e->band += 0.9 * step;
+    e->log_interval_scale += 0.9 * step;
   else if (now)
-    e->band -= 0.1 * step;
-  e->band = fmin(fmax(e->band, -FT_MEMORY_MOST_BAND), FT_MEMORY_MOST_BAND);
+    e->log_interval_scale -= 0.1 * step;
+  e->log_interval_scale = fmin(fmax(e->log_interval_scale, -FT_MEMORY_MAX_LOG_INTERVAL_SCALE),
+                               FT_MEMORY_MAX_LOG_INTERVAL_SCALE);
 }
 
 /* When the run was submitted; where that is not known, when it began. */
@@ -74,8 +75,9 @@ void ft_interval_calibration_count(ft_model *model, const ft_observation *observ
     return;
   e->round_ended = isfinite(observation->end_time) ? observation->end_time : 0;
   e->rounds = before < UINT32_MAX ? before + 1 : before;
-  if (e->band < 0 && before)
-    e->band = fmin(e->band + log(ft_memory_widening(before) / ft_memory_widening(e->rounds)), 0);
+  if (e->log_interval_scale < 0 && before)
+    e->log_interval_scale = fmin(
+        e->log_interval_scale + log(ft_memory_widening(before) / ft_memory_widening(e->rounds)), 0);
 }
 
 void ft_interval_calibration_recount(ft_model *model)

@@ -99,7 +99,7 @@ static void note_hash(ft_model *model, uint32_t hash, unsigned variant)
 
 static void learn_variant(ft_model *model, const ft_submission *s)
 {
-  unsigned variant = ft_variant_find(model, s->script_hash, s->directory_hash);
+  unsigned variant = ft_variant_lookup(model, s->script_hash, s->directory_hash);
 
   if (!variant)
     variant = free_variant(model);
@@ -339,8 +339,8 @@ static void judge(ft_model *model, const struct told *told, const ft_run *run)
 
   if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
     return;
-  ft_allocation_question(model, told->features, told->count, 0,
-                         e->failure_price > 0 ? e->failure_price : 1, &q);
+  ft_allocation_query_fill(model, told->features, told->count, 0,
+                           e->failure_price > 0 ? e->failure_price : 1, &q);
   ft_ensemble_update(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
 

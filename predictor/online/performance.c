@@ -18,7 +18,7 @@
 
 enum {
   MOST_RUNS = COUNT(((ft_performance *)NULL)->history), /* fewer than a model has */
-  MOST_PLACES = COUNT(((ft_performance *)NULL)->places)
+  MOST_PLACES = COUNT(((ft_performance *)NULL)->platforms)
 };
 
 #define MICROSECONDS 1e6
@@ -46,10 +46,10 @@ void ft_performance_init(ft_performance *p, const char *app, uint32_t uid)
 
 static void count_runs(ft_performance *p)
 {
-  for (size_t i = 0; i < p->places_count; i++)
-    p->places[i].runs = 0;
+  for (size_t i = 0; i < p->platforms_count; i++)
+    p->platforms[i].runs = 0;
   for (size_t i = 0; i < p->history_count; i++) {
-    ft_place *place = &p->places[p->history[i].place];
+    ft_platform_runs *place = &p->platforms[p->history[i].platform];
 
     place->runs++;
     place->last = fmax(place->last, p->history[i].time);
@@ -63,21 +63,22 @@ static void remove_place(ft_performance *p, uint32_t at)
   for (size_t i = 0; i < p->history_count; i++) {
     ft_timed_run run = p->history[i];
 
-    if (run.place == at)
+    if (run.platform == at)
       continue;
-    run.place -= run.place > at;
+    run.platform -= run.platform > at;
     p->history[kept++] = run;
   }
   p->history_count = (pb_size_t)kept;
-  p->places_count--;
-  memmove(&p->places[at], &p->places[at + 1], (p->places_count - at) * sizeof *p->places);
+  p->platforms_count--;
+  memmove(&p->platforms[at], &p->platforms[at + 1],
+          (p->platforms_count - at) * sizeof *p->platforms);
 }
 
 static uint32_t find_place(const ft_performance *p, const char *platform)
 {
   uint32_t i = 0;
 
-  while (i < p->places_count && strcmp(p->places[i].platform, platform) != 0)
+  while (i < p->platforms_count && strcmp(p->platforms[i].platform, platform) != 0)
     i++;
   return i;
 }
@@ -86,18 +87,18 @@ static uint32_t place_of(ft_performance *p, const char *platform)
 {
   uint32_t at = find_place(p, platform), oldest = 1;
 
-  if (at < p->places_count)
+  if (at < p->platforms_count)
     return at;
   if (at == MOST_PLACES) {
     for (uint32_t i = 2; i < MOST_PLACES; i++)
-      if (p->places[i].last < p->places[oldest].last)
+      if (p->platforms[i].last < p->platforms[oldest].last)
         oldest = i;
     remove_place(p, oldest);
     at--;
   }
-  p->places_count++;
-  p->places[at] = (ft_place){ 0 };
-  (void)ft_string_copy(platform, p->places[at].platform, sizeof p->places[at].platform);
+  p->platforms_count++;
+  p->platforms[at] = (ft_platform_runs){ 0 };
+  (void)ft_string_copy(platform, p->platforms[at].platform, sizeof p->platforms[at].platform);
   return at;
 }
 
@@ -106,36 +107,36 @@ static uint32_t place_of(ft_performance *p, const char *platform)
 static void choose_first(ft_performance *p)
 {
   uint32_t most = 0;
-  ft_place first;
+  ft_platform_runs first;
   double ratio;
 
-  for (uint32_t i = 1; i < p->places_count; i++)
-    if (p->places[i].runs > p->places[most].runs)
+  for (uint32_t i = 1; i < p->platforms_count; i++)
+    if (p->platforms[i].runs > p->platforms[most].runs)
       most = i;
-  if (!most || p->places[most].runs < MORE_RUNS * p->places[0].runs)
+  if (!most || p->platforms[most].runs < MORE_RUNS * p->platforms[0].runs)
     return;
-  ratio = p->places[most].log_ratio;
-  first = p->places[0];
-  p->places[0] = p->places[most];
-  p->places[most] = first;
-  for (uint32_t i = 0; i < p->places_count; i++) {
-    p->places[i].log_ratio = i ? p->places[i].log_ratio - ratio : 0;
-    p->places[i].told_log_ratio -= ratio;
+  ratio = p->platforms[most].log_ratio;
+  first = p->platforms[0];
+  p->platforms[0] = p->platforms[most];
+  p->platforms[most] = first;
+  for (uint32_t i = 0; i < p->platforms_count; i++) {
+    p->platforms[i].log_ratio = i ? p->platforms[i].log_ratio - ratio : 0;
+    p->platforms[i].transferred_log_ratio -= ratio;
   }
-  p->places[most].has_log_ratio = true;
-  p->places[0].has_told_log_ratio = false;
+  p->platforms[most].has_log_ratio = true;
+  p->platforms[0].has_transferred_log_ratio = false;
   for (size_t i = 0; i < p->history_count; i++)
-    if (p->history[i].place == 0 || p->history[i].place == most)
-      p->history[i].place = most - p->history[i].place;
-  p->has_pace = false;
-  p->pace = (ft_evaluator){ 0 };
+    if (p->history[i].platform == 0 || p->history[i].platform == most)
+      p->history[i].platform = most - p->history[i].platform;
+  p->has_runtime_model = false;
+  p->runtime_model = (ft_evaluator){ 0 };
 }
 
 /* ---- pace ---- */
 
 static double ratio_of(const ft_performance *p, uint32_t place)
 {
-  return place && p->places[place].has_log_ratio ? p->places[place].log_ratio : 0;
+  return place && p->platforms[place].has_log_ratio ? p->platforms[place].log_ratio : 0;
 }
 
 /* Microseconds of a run of SECONDS at PLACE, had it run on the first; no more nor less than the
@@ -154,8 +155,8 @@ static void to_model(const ft_performance *p, ft_model *model)
   ft_online_init(model, p->app, p->uid, FT_RULE_RSS);
   model->columns_count = p->columns_count;
   memcpy(model->columns, p->columns, sizeof p->columns);
-  model->has_evaluator = p->has_pace;
-  model->evaluator = p->pace;
+  model->has_evaluator = p->has_runtime_model;
+  model->evaluator = p->runtime_model;
   model->runs = model->completed = p->runs;
   model->history_count = p->history_count;
   for (size_t i = 0; i < p->history_count; i++) {
@@ -164,7 +165,7 @@ static void to_model(const ft_performance *p, ft_model *model)
 
     *to = (ft_run){ .key = run->key,
                     .time = run->time,
-                    .bytes = on_first(p, run->seconds, run->place),
+                    .bytes = on_first(p, run->seconds, run->platform),
                     .runtime_seconds = 1,
                     .x_count = run->x_count };
     memcpy(to->x, run->x, sizeof run->x);
@@ -218,8 +219,8 @@ static void from_model(const ft_model *model, const ft_performance *before, cons
   p->history_count = (pb_size_t)(model->history_count - skip);
   p->columns_count = model->columns_count;
   memcpy(p->columns, model->columns, sizeof p->columns);
-  p->has_pace = model->has_evaluator;
-  p->pace = model->evaluator;
+  p->has_runtime_model = model->has_evaluator;
+  p->runtime_model = model->evaluator;
 }
 
 /* ---- ratios ---- */
@@ -232,34 +233,35 @@ struct residuals {
 /* What the runs at PLACE took beside the pace of the first place: logarithms. */
 static void residuals_at(const ft_performance *p, uint32_t place, struct residuals *out)
 {
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
 
   out->count = 0;
   for (size_t i = 0; i < p->history_count; i++) {
     const ft_timed_run *run = &p->history[i];
 
-    if (run->place != place)
+    if (run->platform != place)
       continue;
-    ft_point_prediction(&p->pace, run->x, run->x_count, &centre);
+    ft_predict_point(&p->runtime_model, run->x, run->x_count, &centre);
     out->value[out->count++] = log(run->seconds * MICROSECONDS) - centre.log;
   }
 }
 
 /* What is measured at PLACE, if anything, and what is told of it, by their precision. */
-static void weigh(ft_place *place, bool measured)
+static void weigh(ft_platform_runs *place, bool measured)
 {
   double told, runs, off;
 
-  place->has_log_ratio = measured || place->has_told_log_ratio;
+  place->has_log_ratio = measured || place->has_transferred_log_ratio;
   if (!measured) {
-    place->log_ratio = place->has_told_log_ratio ? place->told_log_ratio : 0;
-    place->deviation = place->has_told_log_ratio ? place->told_deviation : 0;
-  } else if (place->has_told_log_ratio) {
+    place->log_ratio = place->has_transferred_log_ratio ? place->transferred_log_ratio : 0;
+    place->deviation = place->has_transferred_log_ratio ? place->transferred_deviation : 0;
+  } else if (place->has_transferred_log_ratio) {
     /* off by more than it says, it is believed less */
-    off = fabs(place->told_log_ratio - place->log_ratio) / 2;
-    told = pow(fmax(fmax(place->told_deviation, LEAST_DEVIATION), off), -2);
+    off = fabs(place->transferred_log_ratio - place->log_ratio) / 2;
+    told = pow(fmax(fmax(place->transferred_deviation, LEAST_DEVIATION), off), -2);
     runs = 1 / (place->deviation * place->deviation);
-    place->log_ratio = (told * place->told_log_ratio + runs * place->log_ratio) / (told + runs);
+    place->log_ratio =
+        (told * place->transferred_log_ratio + runs * place->log_ratio) / (told + runs);
     place->deviation = 1 / sqrt(told + runs);
   }
 }
@@ -287,8 +289,8 @@ static void measure_ratios(ft_performance *p)
   if (!r.count)
     return;
   first = middle(&r, &off);
-  for (uint32_t i = 1; i < p->places_count; i++) {
-    ft_place *place = &p->places[i];
+  for (uint32_t i = 1; i < p->platforms_count; i++) {
+    ft_platform_runs *place = &p->platforms[i];
     double deviation;
 
     residuals_at(p, i, &r);
@@ -298,8 +300,8 @@ static void measure_ratios(ft_performance *p)
     }
     weigh(place, r.count > 0);
   }
-  p->places[0].has_log_ratio = false;
-  p->places[0].log_ratio = p->places[0].deviation = 0;
+  p->platforms[0].has_log_ratio = false;
+  p->platforms[0].log_ratio = p->platforms[0].deviation = 0;
 }
 
 /* ---- all of it ---- */
@@ -314,15 +316,15 @@ static bool counts(const ft_observation *o)
 static void guess_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
 {
   float x[COUNT(p->columns)];
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
 
-  if (!at || p->places[at].has_log_ratio || !p->has_pace)
+  if (!at || p->platforms[at].has_log_ratio || !p->has_runtime_model)
     return;
   ft_columns_fill(p->columns, p->columns_count, o->submission.features,
                   o->submission.features_count, x);
-  ft_point_prediction(&p->pace, x, p->columns_count, &centre);
-  p->places[at].has_log_ratio = true;
-  p->places[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;
+  ft_predict_point(&p->runtime_model, x, p->columns_count, &centre);
+  p->platforms[at].has_log_ratio = true;
+  p->platforms[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;
 }
 
 /* All that an update needs beside what it changes. */
@@ -337,15 +339,15 @@ static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
   ft_timed_run run = { .key = ft_online_key(p->uid, o),
                        .time = o->end_time,
                        .seconds = o->runtime_seconds,
-                       .counted_count = FT_RUN_FEATURES };
-  ft_place *place;
+                       .run_features_count = FT_RUN_FEATURES };
+  ft_platform_runs *place;
   uint32_t at = place_of(p, o->platform);
 
   guess_ratio(p, o, at);
   choose_first(p);
   at = find_place(p, o->platform);
-  run.place = at;
-  ft_run_features_fill(o, run.counted);
+  run.platform = at;
+  ft_run_features_fill(o, run.run_features);
   w->before = *p;
   to_model(p, &w->model);
   if (update_model(p, o, at, &w->model, err) <= 0)
@@ -354,7 +356,7 @@ static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
   p->runs = w->model.completed;
   p->updated = fmax(p->updated, run.time);
   count_runs(p);
-  place = &p->places[at];
+  place = &p->platforms[at];
   place->bytes = (uint64_t)fmax((double)place->bytes, ft_observation_peak(o, o->rule));
   measure_ratios(p);
   return 1;
@@ -382,17 +384,17 @@ void ft_performance_hold_times(ft_performance *p, double latest)
 {
   for (size_t i = 0; i < p->history_count; i++)
     p->history[i].time = fmin(p->history[i].time, latest);
-  for (size_t i = 0; i < p->places_count; i++)
-    p->places[i].last = fmin(p->places[i].last, latest);
+  for (size_t i = 0; i < p->platforms_count; i++)
+    p->platforms[i].last = fmin(p->platforms[i].last, latest);
   p->updated = fmin(p->updated, latest);
 }
 
 void ft_performance_untell(ft_performance *p)
 {
-  for (uint32_t i = 0; i < p->places_count; i++)
-    p->places[i].has_told_log_ratio = false;
-  for (uint32_t i = p->places_count; i-- > 1;)
-    if (!p->places[i].runs)
+  for (uint32_t i = 0; i < p->platforms_count; i++)
+    p->platforms[i].has_transferred_log_ratio = false;
+  for (uint32_t i = p->platforms_count; i-- > 1;)
+    if (!p->platforms[i].runs)
       remove_place(p, i);
   measure_ratios(p);
 }
@@ -401,15 +403,15 @@ void ft_performance_tell(ft_performance *p, const char *platform, double log_rat
                          double deviation)
 {
   uint32_t at = find_place(p, platform);
-  ft_place *place;
+  ft_platform_runs *place;
 
-  if (!at || at == MOST_PLACES || !p->places_count || !p->has_pace || !isfinite(log_ratio) ||
-      !(deviation >= LEAST_DEVIATION && isfinite(deviation)))
+  if (!at || at == MOST_PLACES || !p->platforms_count || !p->has_runtime_model ||
+      !isfinite(log_ratio) || !(deviation >= LEAST_DEVIATION && isfinite(deviation)))
     return;
-  place = &p->places[place_of(p, platform)];
-  place->has_told_log_ratio = true;
-  place->told_log_ratio = log_ratio;
-  place->told_deviation = deviation;
+  place = &p->platforms[place_of(p, platform)];
+  place->has_transferred_log_ratio = true;
+  place->transferred_log_ratio = log_ratio;
+  place->transferred_deviation = deviation;
   measure_ratios(p);
 }
 
@@ -422,8 +424,8 @@ void ft_performance_counted(const ft_performance *p, double *mean, size_t count)
     for (size_t i = 0; i < p->history_count; i++) {
       const ft_timed_run *run = &p->history[i];
 
-      if (run->place == 0 && c < run->counted_count && !isnan(run->counted[c])) {
-        sum += (double)run->counted[c];
+      if (run->platform == 0 && c < run->run_features_count && !isnan(run->run_features[c])) {
+        sum += (double)run->run_features[c];
         n++;
       }
     }

@@ -24,15 +24,15 @@ static double seconds_on(const ft_performance *p, size_t place)
   double seconds[RUNS];
   size_t count = 0;
 
-  if (place >= p->places_count || !p->places[place].runs)
+  if (place >= p->platforms_count || !p->platforms[place].runs)
     return NAN;
   for (size_t i = 0; i < p->history_count; i++)
-    if (p->history[i].place == 0)
+    if (p->history[i].platform == 0)
       seconds[count++] = p->history[i].seconds;
   if (!count)
     return NAN;
   /* the runs on other platforms may have been larger ones: the ratio knows */
-  return ft_sort_median(seconds, count) * (place ? exp(p->places[place].log_ratio) : 1);
+  return ft_sort_median(seconds, count) * (place ? exp(p->platforms[place].log_ratio) : 1);
 }
 
 static size_t find_name(const ft_relative_name *names, size_t count, const char *name)
@@ -86,14 +86,15 @@ int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *
 {
   size_t row = t->rows;
 
-  if (row == FT_PLATFORM_TRANSFER_APPS || p->places_count < 2 || isnan(seconds_on(p, 0)))
+  if (row == FT_PLATFORM_TRANSFER_APPS || p->platforms_count < 2 || isnan(seconds_on(p, 0)))
     return 0;
   if (!t->seconds && begin(t, err) < 0)
     return -1;
   for (size_t c = 0; c < t->platforms; c++)
     t->seconds[row * t->platforms + c] = NAN;
-  for (size_t i = 0; i < p->places_count; i++) {
-    size_t at = p->places[i].runs ? platform_of(t, p->places[i].platform) : FT_RELATIVE_PLATFORMS;
+  for (size_t i = 0; i < p->platforms_count; i++) {
+    size_t at =
+        p->platforms[i].runs ? platform_of(t, p->platforms[i].platform) : FT_RELATIVE_PLATFORMS;
 
     if (at < FT_RELATIVE_PLATFORMS)
       t->seconds[row * t->platforms + at] = seconds_on(p, i);
@@ -126,13 +127,13 @@ static void ask_about(const struct ft_relative_model *m, const ft_performance *p
   }
   for (size_t i = 0; i < m->platforms; i++) {
     q->seconds[i] = NAN;
-    for (size_t j = 0; j < p->places_count; j++)
-      if (strcmp(m->platform[i], p->places[j].platform) == 0)
+    for (size_t j = 0; j < p->platforms_count; j++)
+      if (strcmp(m->platform[i], p->platforms[j].platform) == 0)
         q->seconds[i] = seconds_on(p, j);
   }
 }
 
-static double deviation_of(const struct ft_relative_answer *a, size_t platform)
+static double deviation_of(const struct ft_relative_prediction *a, size_t platform)
 {
   return log(a->high[platform] / a->low[platform]) / BAND90;
 }
@@ -145,20 +146,20 @@ int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performa
   int told = 0;
 
   ft_performance_untell(p);
-  first = p->places_count ? find_name(m->platform, m->platforms, p->places[0].platform)
-                          : m->platforms;
+  first = p->platforms_count ? find_name(m->platform, m->platforms, p->platforms[0].platform)
+                             : m->platforms;
   if (first == m->platforms)
     return 0;
   ask_about(m, p, &q);
   for (size_t i = 0; i < m->platforms; i++) {
-    struct ft_relative_answer a;
+    struct ft_relative_prediction a;
     double own = q.seconds[i];
     int status;
 
     if (i == first)
       continue;
     q.seconds[i] = NAN;
-    status = ft_relative_ask(m, q.x, q.seconds, &a, err);
+    status = ft_relative_predict(m, q.x, q.seconds, &a, err);
     q.seconds[i] = own;
     if (status < 0)
       return -1;

@@ -136,9 +136,9 @@ static void measure_above(const ft_model *model, struct ft_refit *r)
 {
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
-    struct ft_centre centre;
+    struct ft_point_prediction centre;
 
-    ft_point_prediction(&model->evaluator, run->x, run->x_count, &centre);
+    ft_predict_point(&model->evaluator, run->x, run->x_count, &centre);
     r->above[i] = log(fmax(run->bytes, 1)) - centre.log;
   }
 }
@@ -199,11 +199,11 @@ static void forget_fit(ft_evaluator *e)
   ft_evaluator kept = { .has_equation = e->has_equation,
                         .equation = e->equation,
                         .losses_count = e->losses_count,
-                        .judged = e->judged,
+                        .loss_updates = e->loss_updates,
                         .failure_price = e->failure_price,
                         .failure_time = e->failure_time,
-                        .band = e->band,
-                        .reach = e->reach,
+                        .log_interval_scale = e->log_interval_scale,
+                        .log_cap_correction = e->log_cap_correction,
                         .rounds = e->rounds,
                         .round_ended = e->round_ended };
 

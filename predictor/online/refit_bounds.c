@@ -93,7 +93,7 @@ static void add_fresh(struct ft_refit *r, const struct fresh *f)
 
 static int rising_above(const void *a, const void *b)
 {
-  const struct ft_bound *x = a, *y = b;
+  const struct ft_censored_residual *x = a, *y = b;
 
   if (x->above != y->above)
     return (x->above > y->above) - (x->above < y->above);
@@ -112,7 +112,7 @@ static void redistribute(struct ft_refit *r, size_t count, bool killed)
   double left = 1, mass = 0, last = 0;
 
   for (size_t i = 0; i < r->residuals; i++)
-    r->bound[count + i] = (struct ft_bound){ .above = r->residual[i] };
+    r->bound[count + i] = (struct ft_censored_residual){ .above = r->residual[i] };
   qsort(r->bound, total, sizeof *r->bound, rising_above);
   for (size_t k = 0; k < total; k++) {
     last = r->bound[k].above;
@@ -151,7 +151,7 @@ void ft_refit_add_bounds(ft_model *model, struct ft_refit *r)
         (r->rows || run->killed_by == FT_KILLED_BY_LIMIT)) {
       note_fresh(&fresh, run, r->above[i]);
     } else if (r->residuals && r->above[i] > r->residual[0]) {
-      r->bound[older++] = (struct ft_bound){ .above = r->above[i], .bound = true };
+      r->bound[older++] = (struct ft_censored_residual){ .above = r->above[i], .bound = true };
       killed |= run->killed_by == FT_KILLED_BY_LIMIT;
     }
   }

@@ -77,13 +77,13 @@ bool ft_refit_follow(ft_model *model, struct ft_refit *r)
   ft_evaluator *e = &model->evaluator;
   ft_run *run = &model->history[model->history_count - 1];
   size_t since = model->completed - e->fitted, exact = ft_refit_exact(model);
-  struct ft_centre centre;
+  struct ft_point_prediction centre;
   double before = e->followed, by, above;
 
   if (!e->fitted || !model->has_evaluator || e->has_bound_log || run->sampled ||
       exact == FT_REFIT_EXACT || !within(model, run))
     return false;
-  ft_point_prediction(e, run->x, run->x_count, &centre);
+  ft_predict_point(e, run->x, run->x_count, &centre);
   above = log(fmax(run->bytes, 1)) - centre.log;
   run->residual = (float)(above + before);
   /* only a bound below every residual says nothing at all */

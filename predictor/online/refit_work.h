@@ -22,7 +22,7 @@ enum {
 #define FT_STOPPED_MEAN 0.05
 
 /* A residual, or what one was at least. */
-struct ft_bound {
+struct ft_censored_residual {
   double above;
   bool bound;
 };
@@ -37,7 +37,7 @@ struct ft_refit {
   double residual[FT_REFIT_RUNS]; /* sorted */
   size_t residuals;
   double sorted[FT_REFIT_RUNS];
-  struct ft_bound bound[FT_REFIT_RUNS];
+  struct ft_censored_residual bound[FT_REFIT_RUNS];
   double work[]; /* of ft_additive_fit */
 };
 

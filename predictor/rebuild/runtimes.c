@@ -71,7 +71,7 @@ int ft_store_runtimes(struct ft_store *store, unsigned most,
     if (!name || !ft_string_copy(name, app, sizeof app))
       continue;
     status = learn(store, app, (uint32_t)sqlite3_column_int64(statement, 1), &runs, p, err);
-    if (status == 0 && p->places_count > 1)
+    if (status == 0 && p->platforms_count > 1)
       status = visit(p, data, err);
   }
   if (status == 0 && step != SQLITE_DONE)

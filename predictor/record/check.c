@@ -185,8 +185,8 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
       return bad(err, "seconds");
   if (!are_distinct(e->ages.bytes, e->ages.size))
     return bad(err, "ages");
-  for (size_t v = 0; v < e->views_count; v++) {
-    const ft_baseline *view = &e->views[v];
+  for (size_t v = 0; v < e->baselines_count; v++) {
+    const ft_baseline *view = &e->baselines[v];
 
     if (!isfinite(view->intercept) || !isfinite(view->slope) || !isfinite(view->least) ||
         view->needs_count != view->runs.size || !are_distinct(view->runs.bytes, view->runs.size))
@@ -199,10 +199,10 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   for (size_t i = 0; i < e->losses_count; i++)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
-  if (!(e->judged >= 0 && isfinite(e->judged)) ||
-      !(e->failure_price >= 0 && e->failure_price <= MOST_PRICE) || !isfinite(e->band) ||
-      !(e->failure_time >= 0 && e->failure_time <= 1) || !isfinite(e->followed) ||
-      !isfinite(e->round_ended) || !isfinite(e->reach))
+  if (!(e->loss_updates >= 0 && isfinite(e->loss_updates)) ||
+      !(e->failure_price >= 0 && e->failure_price <= MOST_PRICE) ||
+      !isfinite(e->log_interval_scale) || !(e->failure_time >= 0 && e->failure_time <= 1) ||
+      !isfinite(e->followed) || !isfinite(e->round_ended) || !isfinite(e->log_cap_correction))
     return bad(err, "losses");
   return 0;
 }
@@ -233,7 +233,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
     return bad(err, "evaluator");
   if (!sorted(e->residuals, e->residuals_count))
     return bad(err, "residuals");
-  if (e->places_count != e->needs_count || (e->has_place_column && e->place_column >= columns))
+  if (e->covariates_count != e->needs_count ||
+      (e->has_primary_column && e->primary_column >= columns))
     return bad(err, "needs");
   if (check_views(e, err) < 0)
     return -1;
@@ -244,7 +245,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   if (e->has_equation && check_equation(&e->equation, columns, err) < 0)
     return -1;
   for (size_t i = 0; i < e->needs_count; i++)
-    if (!isfinite(e->needs[i]) || !isfinite(e->places[i]) || (i && e->needs[i] < e->needs[i - 1]))
+    if (!isfinite(e->needs[i]) || !isfinite(e->covariates[i]) ||
+        (i && e->needs[i] < e->needs[i - 1]))
       return bad(err, "needs");
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
@@ -297,11 +299,11 @@ static int check_model(const ft_model *m, struct ft_error *err)
   return check_evaluator(&m->evaluator, m->columns_count, err);
 }
 
-static int check_place(const ft_place *p, struct ft_error *err)
+static int check_place(const ft_platform_runs *p, struct ft_error *err)
 {
   if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
-      !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->told_log_ratio) ||
-      !(p->told_deviation >= 0 && isfinite(p->told_deviation)))
+      !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->transferred_log_ratio) ||
+      !(p->transferred_deviation >= 0 && isfinite(p->transferred_deviation)))
     return bad(err, "places");
   return 0;
 }
@@ -310,8 +312,8 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
 {
   if (!printable(p->app) || !isfinite(p->updated))
     return bad(err, "app");
-  for (size_t i = 0; i < p->places_count; i++)
-    if (check_place(&p->places[i], err) < 0)
+  for (size_t i = 0; i < p->platforms_count; i++)
+    if (check_place(&p->platforms[i], err) < 0)
       return -1;
   for (size_t i = 0; i < p->columns_count; i++)
     if (!printable(p->columns[i].name))
@@ -320,13 +322,14 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
     const ft_timed_run *r = &p->history[i];
 
     if (!isfinite(r->time) || !(r->seconds > 0 && isfinite(r->seconds)) ||
-        r->place >= p->places_count || !are_values(r->x, r->x_count, p->columns, p->columns_count))
+        r->platform >= p->platforms_count ||
+        !are_values(r->x, r->x_count, p->columns, p->columns_count))
       return bad(err, "history");
-    for (size_t j = 0; j < r->counted_count; j++)
-      if (isinf(r->counted[j]))
+    for (size_t j = 0; j < r->run_features_count; j++)
+      if (isinf(r->run_features[j]))
         return bad(err, "history");
   }
-  return check_evaluator(&p->pace, p->columns_count, err);
+  return check_evaluator(&p->runtime_model, p->columns_count, err);
 }
 
 static int check_platforms(const ft_platforms *all, struct ft_error *err)

@@ -52,7 +52,7 @@ static void put_times(int folder_fd)
     if (ft_performance_update(&p, &o, &err) <= 0)
       fail("run times");
   }
-  for (unsigned i = 2; i < FT_RUNTIME_PLACES; i++) {
+  for (unsigned i = 2; i < FT_RUNTIME_PLATFORMS; i++) {
     char platform[32];
 
     (void)snprintf(platform, sizeof platform, "platform-%u", i);
@@ -83,7 +83,7 @@ static void put_partitions(int state_fd)
     char name[32], file[FT_STATE_NAME_SIZE], platform[32];
 
     (void)snprintf(name, sizeof name, "p%u", i);
-    (void)snprintf(platform, sizeof platform, "platform-%u", i % FT_RUNTIME_PLACES);
+    (void)snprintf(platform, sizeof platform, "platform-%u", i % FT_RUNTIME_PLATFORMS);
     all[i] = some_partition(name, platform, 8000);
     ft_state_partition_name(name, file);
     if (ft_record_write(FT_RECORD_PARTITION, &all[i], fd, file, 0644, &err) < 0)

@@ -34,7 +34,7 @@ static void answer(struct ft_text line, const struct ft_gpu_constants *constants
   struct ft_gpu_run run;
   struct ft_error err;
 
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.constants = constants;
   if (!ft_text_word(&line, &file) || !ft_text_word(&line, &input) ||
       !ft_text_word(&line, &params) || !ft_text_copy(file, path, sizeof path) ||
@@ -48,7 +48,7 @@ static void answer(struct ft_text line, const struct ft_gpu_constants *constants
     printf("- %s\n", err.text);
   else
     printf("%.1f %.1f %.1f %.3f\n", memory.bytes / 1048576, memory.min_feasible_bytes / 1048576,
-           memory.least_bytes / 1048576, (double)memory.live_bytes / 1048576);
+           memory.min_device_bytes / 1048576, (double)memory.live_bytes / 1048576);
   ft_graph_free(graph);
 }
 
@@ -57,12 +57,24 @@ int main(int argc, char **argv)
   struct ft_gpu_constants constants = ft_gpu_constants;
   struct ft_workspace *w = constants.workspace;
   double copied = (double)constants.copied_channels;
-  double *all[] = {
-    &constants.context_mib, &constants.fed, &w[0].spatial, &w[0].pointwise, &w[0].grouped,
-    &w[0].weight,           &w[0].odd,      &w[1].spatial, &w[1].pointwise, &w[1].grouped,
-    &w[1].weight,           &w[1].odd,      &w[2].spatial, &w[2].pointwise, &w[2].grouped,
-    &w[2].weight,           &w[2].odd,      &copied
-  };
+  double *all[] = { &constants.context_mib,
+                    &constants.resident_batches,
+                    &w[0].spatial,
+                    &w[0].pointwise,
+                    &w[0].grouped,
+                    &w[0].weight,
+                    &w[0].odd,
+                    &w[1].spatial,
+                    &w[1].pointwise,
+                    &w[1].grouped,
+                    &w[1].weight,
+                    &w[1].odd,
+                    &w[2].spatial,
+                    &w[2].pointwise,
+                    &w[2].grouped,
+                    &w[2].weight,
+                    &w[2].odd,
+                    &copied };
   char line[8192];
 
   for (int i = 1; i < argc && i <= (int)(sizeof all / sizeof *all); i++)

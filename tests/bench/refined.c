@@ -54,7 +54,7 @@ static void estimate(const ft_model *model, double network, double measured, uin
   struct ft_gpu_device device;
 
   memory.bytes = (double)memory.context_bytes + network;
-  memory.least_bytes = memory.min_feasible_bytes = memory.bytes;
+  memory.min_device_bytes = memory.min_feasible_bytes = memory.bytes;
   ft_gpu_device_fit(kind->runs, kind->runs_count, (double)memory.context_bytes, network, &device);
   ft_gpu_calibrate(&memory, gpu, &device, model, &hash, 1);
   printf("%.1f %.1f %.1f\n", ft_estimate_quantile(&memory.estimate, 0.05) / MIB,

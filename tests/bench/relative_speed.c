@@ -19,7 +19,7 @@ int main(int argc, char **argv)
   double seconds[FT_RELATIVE_PLATFORMS], took[ASKED], begin, first;
   struct ft_relative_model m;
   struct ft_relative_table t;
-  struct ft_relative_answer a;
+  struct ft_relative_prediction a;
   struct ft_error err;
 
   if (argc != 3) {
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < ASKED; i++) {
     seconds[0] = (double)(1 + i);
     begin = ft_io_monotonic();
-    if (ft_relative_ask(&m, t.x + i % t.rows * t.features, seconds, &a, &err) < 0)
+    if (ft_relative_predict(&m, t.x + i % t.rows * t.features, seconds, &a, &err) < 0)
       return 1;
     took[i] = 1e6 * (ft_io_monotonic() - begin);
   }

@@ -15,7 +15,7 @@
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 
-static bool take_place(const char *word, ft_place *place)
+static bool take_place(const char *word, ft_platform_runs *place)
 {
   struct ft_text text = ft_text_from(word), name, number;
   double ratio;
@@ -34,12 +34,12 @@ static bool take_place(const char *word, ft_place *place)
 
 int main(int argc, char **argv)
 {
-  static ft_performance p = { .schema = FT_SCHEMA,
-                              .runs = 40,
-                              .has_pace = true,
-                              .pace = { .method = "regression",
-                                        .intercept = 100e6,
-                                        .residuals_count = 40 } };
+  static ft_performance p = {
+    .schema = FT_SCHEMA,
+    .runs = 40,
+    .has_runtime_model = true,
+    .runtime_model = { .method = "regression", .intercept = 100e6, .residuals_count = 40 }
+  };
   struct ft_text number = ft_text_from(argc > 4 ? argv[2] : "");
   char path[4096], name[FT_STATE_NAME_SIZE];
   struct ft_error err = { "usage: make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]..." };
@@ -47,14 +47,14 @@ int main(int argc, char **argv)
   int fd;
 
   if (!ft_text_u64(&number, UINT32_MAX, &uid) || !ft_string_copy(argv[3], p.app, sizeof p.app) ||
-      argc - 4 > (int)(sizeof p.places / sizeof *p.places))
+      argc - 4 > (int)(sizeof p.platforms / sizeof *p.platforms))
     goto fail;
   for (int i = 4; i < argc; i++)
-    if (!take_place(argv[i], &p.places[p.places_count++]))
+    if (!take_place(argv[i], &p.platforms[p.platforms_count++]))
       goto fail;
-  p.places[0].runs = 40;
+  p.platforms[0].runs = 40;
   for (int i = 0; i < 40; i++)
-    p.pace.residuals[i] = 0.002 * (i - 20);
+    p.runtime_model.residuals[i] = 0.002 * (i - 20);
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS "/%lu", argv[1], (unsigned long)uid);
   (void)mkdir(path, 0755);
   fd = open(path, O_RDONLY | O_DIRECTORY);

@@ -26,7 +26,7 @@ static void ask(const struct ft_speedup_model *m)
   ft_speedup_predict(m, x, out);
   (void)ft_speedup_correct(m, seen, runs, 0.04, out, shrunk, &ignored);
   for (size_t o = 0; o < m->outputs; o++)
-    ft_speedup_spread(m, o, levels, 3, spread);
+    ft_speedup_residual_quantiles(m, o, levels, 3, spread);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

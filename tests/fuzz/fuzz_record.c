@@ -61,7 +61,7 @@ static void try_model(ft_model *model)
 
 static void ask_performance(const ft_performance *p)
 {
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
   size_t count = ft_runtime_estimate(p, run.submission.features, 1, place);
 
   for (size_t i = 0; i < count; i++)

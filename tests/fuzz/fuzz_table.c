@@ -48,7 +48,7 @@ static void read_mig(const uint8_t *data, size_t size)
   fuzz_must(text != NULL);
   memcpy(text, data, size);
   text[size] = '\0';
-  ft_mig_known(&known);
+  ft_mig_add_nvidia(&known);
   table = known;
   if (ft_mig_read(&table, text, "fuzz", &err) < 0)
     fuzz_refused(&err);

@@ -40,7 +40,7 @@ static void play(struct ft_graph *graph, const struct ft_gpu_run *run)
   if (ft_gpu_memory(graph, ft_gpu_at(0), run, &memory, &err) < 0) {
     if (!err.text[0])
       abort();
-  } else if (!(memory.bytes > 0 && memory.least_bytes > 0)) {
+  } else if (!(memory.bytes > 0 && memory.min_device_bytes > 0)) {
     abort();
   }
 }
@@ -49,7 +49,7 @@ static void play_all(struct ft_graph *graph)
 {
   struct ft_gpu_run run;
 
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.precision = FT_PRECISION_AMP;
   run.checkpoints = 3;
   play(graph, &run);
@@ -61,7 +61,7 @@ static void play_all(struct ft_graph *graph)
   run.views = true;
   run.accumulate = 2;
   play(graph, &run);
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.training = false;
   play(graph, &run);
   run.sizes.generate = graph->generates ? 5 : 0;

@@ -12,30 +12,31 @@ static inline ft_performance some_performance(const char *app)
 {
   ft_performance p = { .schema = FT_SCHEMA,
                        .runs = 40,
-                       .places_count = 4,
-                       .places = { { .platform = "old", .runs = 30 },
-                                   { .platform = "new",
-                                     .runs = 10,
-                                     .has_log_ratio = true,
-                                     .log_ratio = -M_LN2,
-                                     .deviation = 0.1 },
-                                   { .platform = "near",
-                                     .has_log_ratio = true,
-                                     .log_ratio = -0.02,
-                                     .deviation = 0.1 },
-                                   { .platform = "odd" } },
+                       .platforms_count = 4,
+                       .platforms = { { .platform = "old", .runs = 30 },
+                                      { .platform = "new",
+                                        .runs = 10,
+                                        .has_log_ratio = true,
+                                        .log_ratio = -M_LN2,
+                                        .deviation = 0.1 },
+                                      { .platform = "near",
+                                        .has_log_ratio = true,
+                                        .log_ratio = -0.02,
+                                        .deviation = 0.1 },
+                                      { .platform = "odd" } },
                        .columns_count = 1,
                        .columns = { { .name = "n" } },
-                       .has_pace = true,
-                       .pace = { .method = "regression",
-                                 .intercept = 100e6,
-                                 .terms_count = 1,
-                                 .terms = { { .coefficient = 1e6, .scale = 10, .high = 1000 } },
-                                 .residuals_count = 40 } };
+                       .has_runtime_model = true,
+                       .runtime_model = {
+                           .method = "regression",
+                           .intercept = 100e6,
+                           .terms_count = 1,
+                           .terms = { { .coefficient = 1e6, .scale = 10, .high = 1000 } },
+                           .residuals_count = 40 } };
 
   (void)snprintf(p.app, sizeof p.app, "%s", app);
   for (int i = 0; i < 40; i++)
-    p.pace.residuals[i] = 0.002 * (i - 20);
+    p.runtime_model.residuals[i] = 0.002 * (i - 20);
   return p;
 }
 

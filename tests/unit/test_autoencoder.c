@@ -44,7 +44,7 @@ static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part 
                         size_t rows, double kl)
 {
   struct ft_mlp *n = &w->part[part];
-  struct ft_autoencoder_told told;
+  struct ft_autoencoder_progress told;
   struct ft_random random;
   float *kept = malloc(n->parameters * sizeof *kept), *way = malloc(n->parameters * sizeof *way);
   double slope = 0, loss[2], h = 2e-3, length = 0;
@@ -101,7 +101,7 @@ static void slopes_are_those_of_finite_differences(void **state)
     x[i] = (float)ft_random_normal(&random);
   for (size_t i = 0; i < COUNT_OF(y); i++)
     y[i] = (float)ft_random_normal(&random);
-  assert_int_equal(ft_autoencoder_work_make(&w, &settings, COLUMNS, OUTPUTS, &random, &err), 0);
+  assert_int_equal(ft_autoencoder_work_create(&w, &settings, COLUMNS, OUTPUTS, &random, &err), 0);
   for (size_t i = 0; i < 20 * settings.latent; i++)
     w.noise[i] = (float)ft_random_normal(&random);
   for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -128,9 +128,9 @@ static void adam_finds_the_least_squares(void **state)
     y[r] = 1 + 2 * x[3 * r] - 0.5F * x[3 * r + 2];
   }
   assert_int_equal(ft_blas_open(&blas, &err), 0);
-  assert_int_equal(ft_mlp_make(&n, width, 1, &random, &err), 0);
-  assert_int_equal(ft_mlp_pass_make(&pass, &n, 30, &err), 0);
-  assert_int_equal(ft_adam_make(&adam, &n, &err), 0);
+  assert_int_equal(ft_mlp_create(&n, width, 1, &random, &err), 0);
+  assert_int_equal(ft_mlp_pass_create(&pass, &n, 30, &err), 0);
+  assert_int_equal(ft_adam_create(&adam, &n, &err), 0);
   for (size_t step = 0; step < 3000; step++) {
     ft_mlp_forward(&blas, &n, x, 30, &pass);
     for (size_t r = 0; r < 30; r++)
@@ -156,7 +156,7 @@ struct story {
   double bound[FT_AUTOENCODER_PHASES][2], missed[FT_AUTOENCODER_PHASES][2];
 };
 
-static bool listen(void *data, const struct ft_autoencoder_told *told)
+static bool listen(void *data, const struct ft_autoencoder_progress *told)
 {
   struct story *s = data;
   size_t step = s->told[told->phase]++, tenth = s->steps[told->phase] / 10;
@@ -193,7 +193,7 @@ static double explained(const struct ft_autoencoder *m, const struct world *w, s
   size_t n = m->latent + 1;
 
   for (size_t r = 0; r < ROWS; r++) {
-    ft_autoencoder_place(m, w->x + r * COLUMNS, z[r]);
+    ft_autoencoder_encode(m, w->x + r * COLUMNS, z[r]);
     z[r][m->latent] = 1;
     for (size_t i = 0; i < n; i++) {
       for (size_t j = 0; j < n; j++)
@@ -265,7 +265,7 @@ static void a_latent_structure_is_found_and_the_bound_rises(void **state)
   ft_autoencoder_free(&m);
 }
 
-static bool stop_at_once(void *data, const struct ft_autoencoder_told *told)
+static bool stop_at_once(void *data, const struct ft_autoencoder_progress *told)
 {
   (void)told;
   (*(size_t *)data)++;

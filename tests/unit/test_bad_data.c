@@ -108,7 +108,7 @@ static void a_report_that_comes_three_times_counts_once(void **state)
   assert_int_equal(model.runs, once.runs);
   assert_int_equal(model.completed, once.completed);
   assert_int_equal(model.history_count, once.history_count);
-  assert_near(model.evaluator.judged, once.evaluator.judged, 1e-9);
+  assert_near(model.evaluator.loss_updates, once.evaluator.loss_updates, 1e-9);
   for (double batch = 1; batch <= 64; batch *= 2) {
     double thrice = amount(batch);
     static ft_model other;

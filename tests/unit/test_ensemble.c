@@ -367,8 +367,8 @@ static void nobody_is_given_far_more_than_those_of_his_kind_needed(void **state)
       ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
     }
     /* and by what some of the last runs needed more than that */
-    assert_true(app->model.evaluator.reach < 0.5);
-    most *= exp(app->model.evaluator.reach);
+    assert_true(app->model.evaluator.log_cap_correction < 0.5);
+    most *= exp(app->model.evaluator.log_cap_correction);
     for (double times = 0.5; times < 20; times *= 1.5)
       if (!(sized(app, times * input, 0, 1) <= 1.06 * most * fmax(times, 1)))
         fail_msg("turn %u, %u runs: %g for %g times the input of %g", turn, runs,
@@ -448,14 +448,14 @@ static const struct {
   size_t at;
   bool is_double;
 } numbers[] = { { offsetof(ft_evaluator, max_bytes), true },
-                { offsetof(ft_evaluator, reach), true },
+                { offsetof(ft_evaluator, log_cap_correction), true },
                 { offsetof(ft_evaluator, intercept), true },
-                { offsetof(ft_evaluator, judged), true },
-                { offsetof(ft_evaluator, views[FT_BASELINE_POWER].slope), true },
-                { offsetof(ft_evaluator, views[FT_BASELINE_LINE].intercept), true },
+                { offsetof(ft_evaluator, loss_updates), true },
+                { offsetof(ft_evaluator, baselines[FT_BASELINE_POWER].slope), true },
+                { offsetof(ft_evaluator, baselines[FT_BASELINE_LINE].intercept), true },
                 { offsetof(ft_evaluator, needs), false },
-                { offsetof(ft_evaluator, places), false },
-                { offsetof(ft_evaluator, views[FT_BASELINE_CONSTANT].needs), false },
+                { offsetof(ft_evaluator, covariates), false },
+                { offsetof(ft_evaluator, baselines[FT_BASELINE_CONSTANT].needs), false },
                 { offsetof(ft_evaluator, seconds), false } };
 
 /* Number WHICH, of an array the last where LAST, else the first, becomes VALUE. */

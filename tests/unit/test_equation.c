@@ -130,27 +130,27 @@ static void the_centre_is_the_equations_where_it_has_one(void **state)
   ft_evaluator e = { .log_target = true, .intercept = 15, .terms_count = 2, .has_equation = true };
   const float within[] = { 1, 16, NAN, 64 }, missing[] = { 1, NAN, NAN, 64 },
               beyond[] = { 1, 16, NAN, 128 };
-  struct ft_centre c;
+  struct ft_point_prediction c;
 
   (void)state;
   e.equation = packed();
   e.terms[0] = (ft_term){ .column = 3, .low = 16, .high = 64, .scale = 1 };
   e.terms[1] = (ft_term){ .column = 1, .low = 1, .high = 16, .scale = 1 };
-  ft_point_prediction(&e, within, 4, &c);
+  ft_predict_point(&e, within, 4, &c);
   assert_near(c.log, 15, 1e-12);
   e.by_equation = true;
-  ft_point_prediction(&e, within, 4, &c);
+  ft_predict_point(&e, within, 4, &c);
   assert_near(exp(c.log), bytes_at(&e.equation, within, 4), 1e-9);
   assert_false(c.extrapolated);
-  assert_true(c.doubt == 0);
-  ft_point_prediction(&e, missing, 4, &c);
+  assert_true(c.added_variance == 0);
+  ft_predict_point(&e, missing, 4, &c);
   assert_near(c.log, 15, 1e-12);
-  ft_point_prediction(&e, beyond, 4, &c);
+  ft_predict_point(&e, beyond, 4, &c);
   assert_near(exp(c.log), bytes_at(&e.equation, beyond, 4), 1e-9);
   assert_true(c.extrapolated);
-  assert_true(c.doubt > 0.01);
+  assert_true(c.added_variance > 0.01);
   e.equation.code.bytes[0] = 31; /* from the future: as if there were none */
-  ft_point_prediction(&e, within, 4, &c);
+  ft_predict_point(&e, within, 4, &c);
   assert_near(c.log, 15, 1e-12);
 }
 

@@ -53,7 +53,7 @@ static struct ft_gpu_memory refined(double network, const struct ft_gpu_device *
                                   .network_bytes = network * MIB,
                                   .bytes = context + network * MIB,
                                   .min_feasible_bytes = context + 0.8 * network * MIB,
-                                  .least_bytes = context + 0.9 * network * MIB };
+                                  .min_device_bytes = context + 0.9 * network * MIB };
   uint32_t hash = ft_gpu_observations_hash("NVIDIA L40S");
 
   ft_gpu_calibrate(&memory, NULL, device, model, &hash, 1);
@@ -68,7 +68,7 @@ static void without_runs_an_estimate_stays(void **state)
 
   (void)state;
   assert_near(memory.bytes, context + 4000 * MIB, 1e-6);
-  assert_near(memory.least_bytes, context + 3600 * MIB, 1e-6);
+  assert_near(memory.min_device_bytes, context + 3600 * MIB, 1e-6);
   assert_near(ft_estimate_quantile(&memory.estimate, 0.5), memory.bytes, 1e-6);
 }
 

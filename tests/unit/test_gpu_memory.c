@@ -174,13 +174,13 @@ static void more_of_everything_needs_more(void **state)
   struct ft_gpu_run run;
 
   (void)state;
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.sizes.batch = 64;
   one = needs("torch-cnn", NULL, &run);
   run.sizes.batch = 65536;
   many = needs("torch-cnn", NULL, &run);
-  assert_true(many.bytes > one.bytes && many.least_bytes > one.least_bytes);
-  assert_true(many.least_bytes <= many.bytes);
+  assert_true(many.bytes > one.bytes && many.min_device_bytes > one.min_device_bytes);
+  assert_true(many.min_device_bytes <= many.bytes);
   run.precision = FT_PRECISION_AMP;
   amp = needs("torch-cnn", NULL, &run);
   assert_true(amp.bytes < many.bytes);
@@ -211,7 +211,7 @@ static void a_step_is_taken_however_passes_are_counted(void **state)
       struct ft_gpu_memory memory;
       struct ft_gpu_run run;
 
-      ft_gpu_run_begin(&run);
+      ft_gpu_run_init(&run);
       run.optimizer = table[i].optimizer;
       run.fused = table[i].fused;
       run.accumulate = accumulate;
@@ -243,7 +243,7 @@ static void gpus_share_out_what_they_are_told_to(void **state)
     struct ft_gpu_run run;
     double times;
 
-    ft_gpu_run_begin(&run);
+    ft_gpu_run_init(&run);
     run.optimizer = FT_OPTIMIZER_ADAMW;
     run.fused = true;
     run.gpus = table[i].gpus;
@@ -275,7 +275,7 @@ static void what_a_run_is_told_means_something(void **state)
   struct ft_gpu_run run;
 
   (void)state;
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     if (ft_gpu_params_set(&run, ft_text_from(cases[i].name), ft_text_from(cases[i].value)) !=
         cases[i].status)
@@ -352,8 +352,8 @@ static void a_summary_leaves_blocks_too_small_for_batches(void **state)
   struct ft_gpu_run run;
 
   (void)state;
-  ft_gpu_run_begin(&run);
-  run.no_trials = true; /* they are followed by an empty cache */
+  ft_gpu_run_init(&run);
+  run.no_autotune = true; /* they are followed by an empty cache */
   run.sizes.batch = 65536;
   plain = needs("torch-cnn", NULL, &run);
   run.summary = 30000;
@@ -411,7 +411,7 @@ static void checkpoints_trade_memory(void **state)
   struct ft_gpu_run run;
 
   (void)state;
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.sizes.batch = 65536;
   plain = needs("torch-cnn", NULL, &run);
   run.checkpoints = 4;
@@ -443,7 +443,7 @@ static void attention_in_one_kernel_keeps_no_probabilities(void **state)
   struct ft_gpu_run run;
 
   (void)state;
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.sizes.batch = 2;
   run.plain_attention = true;
   plain = needs("attention", "sequence=1000", &run);
@@ -467,7 +467,7 @@ static void attention_spelt_out_keeps_its_probabilities(void **state)
     struct ft_gpu_memory fused, plain;
     struct ft_gpu_run run;
 
-    ft_gpu_run_begin(&run);
+    ft_gpu_run_init(&run);
     run.sizes.batch = 2;
     fused = needs("hf/bert.json", lengths[i], &run);
     run.plain_attention = true;
@@ -484,7 +484,7 @@ static void a_loop_keeps_at_most_what_all_its_turns_give(void **state)
   struct ft_gpu_run run;
 
   (void)state;
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.sizes.batch = 4;
   training = needs("control", NULL, &run);
   assert_int_equal(training.loop_bytes, 5 * 4 * 4 * 4);
@@ -500,13 +500,13 @@ static void an_estimate_is_sure_of_nothing(void **state)
   struct ft_gpu_run run;
 
   (void)state;
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   memory = needs("torch-cnn", NULL, &run);
   for (int i = 1; i < FT_ESTIMATE_LEVELS; i++)
     assert_true(memory.estimate.quantile[i] >= memory.estimate.quantile[i - 1]);
   assert_true(memory.estimate.quantile[0] > 0);
   assert_near(ft_estimate_quantile(&memory.estimate, 0.5), memory.bytes, 1e-6);
-  assert_true(ft_gpu_memory_runs_out(&memory, ft_gpu_at(0)) < 1e-3);
+  assert_true(ft_gpu_memory_p_oom(&memory, ft_gpu_at(0)) < 1e-3);
 }
 
 /* glibc maps what is larger than 32 MiB and gives it back: nothing of it stays between blocks. */
@@ -524,7 +524,7 @@ static void a_process_on_a_cpu_keeps_no_large_blocks(void **state)
     struct ft_gpu_memory memory;
     struct ft_gpu_run run;
 
-    ft_gpu_run_begin(&run);
+    ft_gpu_run_init(&run);
     run.sizes.batch = cases[i].batch;
     run.sizes.input = "3x32x32";
     run.accumulate = 2;

@@ -32,7 +32,7 @@ static int begin(void **state)
 {
   struct story *s = calloc(1, sizeof *s);
 
-  ft_mig_known(&table);
+  ft_mig_add_nvidia(&table);
   if (!s)
     return -1;
   ft_online_init(&s->model, "unet", 1000, FT_RULE_RSS);

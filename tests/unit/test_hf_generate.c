@@ -38,7 +38,7 @@ static double generated(char *const *field, double *prompt, double *cache)
   char input[128];
   double width, peak;
 
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   set(&run, "mode", "inference");
   set(&run, "cache", field[CACHE]);
   set(&run, "precision", field[PRECISION]);
@@ -111,7 +111,7 @@ static void quantized_matrices_have_their_bits(void **state)
     struct ft_analysis analysis;
     struct ft_gpu_run run;
 
-    ft_gpu_run_begin(&run);
+    ft_gpu_run_init(&run);
     set(&run, "mode", "inference");
     run.sizes.input = "sequence=7";
     if (ft_gpu_memory(graph, NULL, &run, &memory, &err) < 0)
@@ -137,7 +137,7 @@ static void what_makes_no_words_says_so(void **state)
     struct ft_gpu_memory memory;
     struct ft_gpu_run run;
 
-    ft_gpu_run_begin(&run);
+    ft_gpu_run_init(&run);
     set(&run, "mode", i < 2 ? "inference" : "training");
     set(&run, "new_tokens", "5");
     run.sizes.input = i == 1 ? NULL : "sequence=7";

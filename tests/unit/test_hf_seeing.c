@@ -180,7 +180,7 @@ static double kept_with_window(int size)
                  "\"intermediate_size\":64}}",
                  size);
   graph = graph_of(text, path, &err);
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.precision = FT_PRECISION_BF16;
   run.sizes.input = "sequence=1024,height=64,width=64";
   if (!graph || ft_gpu_memory(graph, ft_gpu_at(0), &run, &memory, &err) < 0)

@@ -39,7 +39,7 @@ static struct ft_gpu_memory trained(char *const *field)
   struct ft_gpu_run run;
   char input[128];
 
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.plain_attention = strcmp(field[ATTENTION], "eager") == 0;
   assert_int_equal(
       ft_gpu_params_set(&run, ft_text_from("precision"), ft_text_from(field[PRECISION])), 1);

@@ -48,7 +48,7 @@ static void tenth_more(void *context, const struct ft_gpu *gpu, struct ft_gpu_me
   if (gpu && gpu->host)
     return;
   memory->bytes *= 1.1;
-  ft_gpu_memory_spread(memory, 1, 0);
+  ft_gpu_memory_fill_quantiles(memory, 1, 0);
 }
 
 static struct ft_gpu_memory told(const struct ft_instead_question *q, const struct ft_gpu *gpu,
@@ -136,7 +136,7 @@ static void a_hint_is_what_asking_for_it_would_tell(void **state)
     struct ft_gpu_memory whole;
     struct ft_error err;
 
-    ft_gpu_run_begin(&q.run);
+    ft_gpu_run_init(&q.run);
     q.run.sizes.input = cases[c].input;
     apply(cases[c].asked, &q.run, &q.part.gpu);
     for (size_t g = 0; g < 3; g++) {
@@ -176,7 +176,7 @@ static void every_workaround_is_tried(void **state)
   size_t count;
 
   (void)state;
-  ft_gpu_run_begin(&q.run);
+  ft_gpu_run_init(&q.run);
   q.run.sizes.input = "sequence=256";
   for (q.run.sizes.batch = 1024; fits(&q, q.part.gpu, &q.run);)
     q.run.sizes.batch += q.run.sizes.batch / 4;
@@ -208,7 +208,7 @@ static void what_costs_time_is_said_to(void **state)
   (void)state;
   slice.compute = 1.0 / 7;
   slice.memory = 1.0 / 8;
-  ft_gpu_run_begin(&run);
+  ft_gpu_run_init(&run);
   run.sizes.input = "3x64x64";
   run.sizes.batch = 64;
   seconds = ft_gpu_step_seconds(graph, &whole, &run, 0, &err);

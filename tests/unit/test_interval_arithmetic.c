@@ -116,7 +116,7 @@ static void sound_equations_are_defined(void **state)
   struct ft_grower g;
 
   (void)state;
-  ft_grower_begin(&g, 1, 2, ALL & ~(1u << FT_SYMBOL_EXPONENTIAL));
+  ft_grower_init(&g, 1, 2, ALL & ~(1u << FT_SYMBOL_EXPONENTIAL));
   for (int t = 0; t < TREES; t++) {
     struct ft_expression e = { .slope = 1 };
     unsigned reads = 0;

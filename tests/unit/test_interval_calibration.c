@@ -187,7 +187,7 @@ static void one_round_of_many_runs_is_told_wider_than_as_many_rounds(void **stat
       learn(&o);
     }
     assert_int_equal(ft_memory_rounds(&model), apart ? 40 : 1);
-    model.evaluator.band = 0;
+    model.evaluator.log_interval_scale = 0;
     struct ft_estimate e = told();
 
     widths[apart] = width(&e);
@@ -327,9 +327,11 @@ static void what_only_an_older_wider_interval_held_narrows_nothing(void **state)
     o.submission.decision.p05_bytes = runs[i].low * median;
     o.submission.decision.p95_bytes = runs[i].high * median;
     ft_interval_calibration_update(&model, &o, &e, runs[i].now * median);
-    if (runs[i].moves != (model.evaluator.band > before.evaluator.band) -
-                             (model.evaluator.band < before.evaluator.band))
-      fail_msg("run %zu: from %g to %g", i, before.evaluator.band, model.evaluator.band);
+    if (runs[i].moves !=
+        (model.evaluator.log_interval_scale > before.evaluator.log_interval_scale) -
+            (model.evaluator.log_interval_scale < before.evaluator.log_interval_scale))
+      fail_msg("run %zu: from %g to %g", i, before.evaluator.log_interval_scale,
+               model.evaluator.log_interval_scale);
   }
 }
 

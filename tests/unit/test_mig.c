@@ -8,7 +8,7 @@ static struct ft_mig_table table;
 static int open_table(void **state)
 {
   (void)state;
-  ft_mig_known(&table);
+  ft_mig_add_nvidia(&table);
   return 0;
 }
 

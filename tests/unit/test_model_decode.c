@@ -42,23 +42,23 @@ static void fill(ft_model *m, size_t length, struct ft_random *random)
   e->terms_count = 2;
   e->terms[1].column = 1;
   e->terms[1].levels_count = 3;
-  e->residuals_count = e->needs_count = e->places_count = e->seconds_count = (pb_size_t)length;
+  e->residuals_count = e->needs_count = e->covariates_count = e->seconds_count = (pb_size_t)length;
   e->losses_count = (pb_size_t)(length < LISTED ? length : LISTED);
   e->ages.size = (pb_size_t)length;
   for (size_t i = 0; i < length; i++) {
     e->residuals[i] = (double)number(random);
     e->needs[i] = number(random);
-    e->places[i] = number(random);
+    e->covariates[i] = number(random);
     e->seconds[i] = number(random);
   }
   for (size_t i = 0; i < e->losses_count; i++)
     e->losses[i] = (double)number(random);
-  e->views_count = 3;
+  e->baselines_count = 3;
   for (size_t v = 0; v < 3; v++) {
-    e->views[v].slope = (double)number(random);
-    e->views[v].needs_count = e->views[v].runs.size = (pb_size_t)(v ? length : 0);
-    for (size_t i = 0; i < e->views[v].needs_count; i++)
-      e->views[v].needs[i] = number(random);
+    e->baselines[v].slope = (double)number(random);
+    e->baselines[v].needs_count = e->baselines[v].runs.size = (pb_size_t)(v ? length : 0);
+    for (size_t i = 0; i < e->baselines[v].needs_count; i++)
+      e->baselines[v].needs[i] = number(random);
   }
   m->history_count = 2;
   m->history[1].x_count = 3;
@@ -103,7 +103,7 @@ static void lists_of_every_length_are_read_as_nanopb_reads_them(void **state)
   /* what was there before does not shine through */
   fill(&model, 1, &random);
   assert_true(same(bytes, encode(&model, bytes)));
-  assert_int_equal(ours.evaluator.views[2].needs_count, 1);
+  assert_int_equal(ours.evaluator.baselines[2].needs_count, 1);
 }
 
 static void lists_in_pieces_and_messages_in_pieces_add_up(void **state)

@@ -89,7 +89,7 @@ static void jobs_of_its_name_stand_in_while_it_has_too_few_runs(void **state)
     if (cases[i].imported)
       publish("ada/train", cases[i].imported, 300, false);
     evidence.elements.count = 0;
-    assert_int_equal(ft_model_lookup_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
+    assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
                      0);
     mib = evidence.estimate ? ft_estimate_quantile(evidence.estimate, 0.5) / 0x1p20 : 0;
     if (fabs(mib - cases[i].mib) > 0.02 * cases[i].mib || evidence.imported != cases[i].borrowed)
@@ -110,15 +110,15 @@ static void a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not(void
   ft_state_model_name("ada/b", name);
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
   evidence.elements.count = 0;
-  assert_int_equal(ft_model_lookup_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
+  assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
   assert_null(evidence.estimate);
   publish("a", 3, 100, false);
-  assert_int_equal(ft_model_lookup_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
+  assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err), 0);
   assert_non_null(evidence.estimate);
   assert_int_equal(evidence.estimate->runs, 3);
   ft_state_model_name("a", name);
   assert_int_equal(ftruncate(openat(models_fd, name, O_WRONLY), 40), 0);
-  assert_int_equal(ft_model_lookup_find(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
+  assert_int_equal(ft_model_lookup_read(state_fd, UID, ada, NULL, &s, &policy, &evidence, &err),
                    -1);
 }
 

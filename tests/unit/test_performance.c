@@ -57,7 +57,7 @@ static void pace_and_ratio_are_found(void **state)
 {
   ft_performance *p = learnt(60, 3);
   ft_feature n = { .name = "n", .has_number = true, .number = 6 };
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
 
   (void)state;
   assert_int_equal(ft_runtime_estimate(p, &n, 1, place), 2);
@@ -85,8 +85,8 @@ static void the_memory_of_a_run_says_nothing_of_its_time(void **state)
     o.largest_process_bytes = 100 << 20; /* as microseconds 105 s */
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
-  for (size_t i = 0; i < p->pace.residuals_count; i++)
-    assert_true(fabs(p->pace.residuals[i]) < 0.01);
+  for (size_t i = 0; i < p->runtime_model.residuals_count; i++)
+    assert_true(fabs(p->runtime_model.residuals[i]) < 0.01);
   free(p);
 }
 
@@ -116,7 +116,7 @@ static void a_later_record_of_a_run_replaces_it(void **state)
   (void)state;
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   assert_int_equal(p->history_count, 10);
-  assert_int_equal(p->places[0].runs + p->places[1].runs, 10);
+  assert_int_equal(p->platforms[0].runs + p->platforms[1].runs, 10);
   free(p);
 }
 
@@ -143,7 +143,7 @@ static void an_absurd_time_moves_little(void **state)
 {
   ft_performance *p = learnt(60, 3);
   ft_feature n = { .name = "n", .has_number = true, .number = 6 };
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
   ft_observation o = run(1000, "fast", 6, 1e6);
 
   (void)state;
@@ -157,7 +157,7 @@ static void an_absurd_time_moves_little(void **state)
 static void what_is_told_gives_way_to_runs(void **state)
 {
   ft_performance *p = learnt(60, 3);
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
 
   (void)state;
   ft_performance_tell(p, "new", log(0.5), 0.3);
@@ -180,24 +180,24 @@ static void what_is_told_stays_until_it_is_forgotten(void **state)
   (void)state;
   ft_performance_tell(p, "new", log(0.5), 0.3);
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
-  assert_int_equal(p->places_count, 3);
-  assert_near(p->places[2].log_ratio, log(0.5), 1e-9);
+  assert_int_equal(p->platforms_count, 3);
+  assert_near(p->platforms[2].log_ratio, log(0.5), 1e-9);
   o = run(1001, "new", 6, 5 * 0.3);
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
-  assert_true(p->places[2].log_ratio < log(0.45) && p->places[2].log_ratio > log(0.29));
+  assert_true(p->platforms[2].log_ratio < log(0.45) && p->platforms[2].log_ratio > log(0.29));
   ft_performance_untell(p);
-  assert_near(p->places[2].log_ratio, log(0.3), 0.05);
+  assert_near(p->platforms[2].log_ratio, log(0.3), 0.05);
   ft_performance_tell(p, "gone", log(0.5), 0.3);
-  assert_int_equal(p->places_count, 4);
+  assert_int_equal(p->platforms_count, 4);
   ft_performance_untell(p);
-  assert_int_equal(p->places_count, 3);
+  assert_int_equal(p->platforms_count, 3);
   free(p);
 }
 
 static void the_place_with_most_runs_becomes_the_first(void **state)
 {
   ft_performance *p = learnt(6, 3);
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
   struct ft_random random;
 
   (void)state;
@@ -229,11 +229,11 @@ static void of_too_many_places_the_stalest_leaves(void **state)
     o = run(i, name, 1, 2);
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
-  assert_int_equal(p->places_count, 16);
-  assert_string_equal(p->places[0].platform, "p0");
-  assert_string_equal(p->places[15].platform, "p19");
+  assert_int_equal(p->platforms_count, 16);
+  assert_string_equal(p->platforms[0].platform, "p0");
+  assert_string_equal(p->platforms[15].platform, "p19");
   for (unsigned i = 0; i < p->history_count; i++)
-    assert_true(p->history[i].place < 16);
+    assert_true(p->history[i].platform < 16);
   free(p);
 }
 

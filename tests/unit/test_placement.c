@@ -397,8 +397,8 @@ static void no_run_time_is_said_and_why(void **state)
   struct scene *c = make();
 
   (void)state;
-  (void)snprintf(c->v.performance.places[0].platform, 64, "renamed");
-  c->v.performance.places_count = 1;
+  (void)snprintf(c->v.performance.platforms[0].platform, 64, "renamed");
+  c->v.performance.platforms_count = 1;
   assert_has(table(c),
              "sorter: 30 runs are known, on renamed, which none of these partitions has\n");
   c->v.performance.runs = 0;

@@ -87,11 +87,11 @@ static void learn(struct ft_relative_model *m)
   ft_relative_table_free(&t);
 }
 
-static const ft_place *place(const char *platform)
+static const ft_platform_runs *place(const char *platform)
 {
-  for (size_t i = 0; i < app.places_count; i++)
-    if (strcmp(app.places[i].platform, platform) == 0)
-      return &app.places[i];
+  for (size_t i = 0; i < app.platforms_count; i++)
+    if (strcmp(app.platforms[i].platform, platform) == 0)
+      return &app.platforms[i];
   return NULL;
 }
 
@@ -152,7 +152,7 @@ static void a_platform_that_the_model_does_not_know_is_told_nothing(void **state
   make(999);
   run(&job, "deux", 1, 2);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 0);
-  assert_int_equal(app.places_count, 1);
+  assert_int_equal(app.platforms_count, 1);
   ft_relative_model_free(&m);
 }
 

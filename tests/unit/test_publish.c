@@ -144,8 +144,8 @@ static void run_times_lie_beside_the_model(void **state)
                          .app = "unet3d",
                          .uid = FT_STATE_POOLED,
                          .runs = 1,
-                         .places_count = 1,
-                         .places = { { .platform = "epyc" } },
+                         .platforms_count = 1,
+                         .platforms = { { .platform = "epyc" } },
                          .history_count = 3 };
   for (uint32_t i = 0; i < 3; i++)
     p->history[i] = (ft_timed_run){ .key = ft_pool_key(1, 1000 + i / 2), .seconds = 2 };
@@ -159,7 +159,7 @@ static void run_times_lie_beside_the_model(void **state)
   assert_int_equal(read->history_count, 3);
   /* what all may read says nothing of single runs */
   assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
-  assert_string_equal(read->places[0].platform, "epyc");
+  assert_string_equal(read->platforms[0].platform, "epyc");
   assert_int_equal(read->history_count, 0);
   ft_publish_forget_shared(publisher, &one);
   assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);

@@ -260,20 +260,20 @@ static void needs_that_do_not_fit_together_are_refused(void **state)
   (void)state;
   assert_non_null(out);
   ft_buf_init(&buf, FT_LIMIT_RECORD);
-  m->evaluator.views_count = 1;
-  m->evaluator.views[0].needs_count = m->evaluator.views[0].runs.size = 2;
+  m->evaluator.baselines_count = 1;
+  m->evaluator.baselines[0].needs_count = m->evaluator.baselines[0].runs.size = 2;
   for (int i = 0; i < 12; i++) {
-    m->evaluator.needs_count = m->evaluator.places_count = 2;
+    m->evaluator.needs_count = m->evaluator.covariates_count = 2;
     m->evaluator.needs[1] = 1;
-    m->evaluator.places_count -= i == 1;
+    m->evaluator.covariates_count -= i == 1;
     m->evaluator.needs[0] = i == 2 ? 2 : 0;
-    m->evaluator.places[0] = i == 3 ? NAN : 0;
-    m->evaluator.has_place_column = i == 4;
-    m->evaluator.place_column = i == 4;
+    m->evaluator.covariates[0] = i == 3 ? NAN : 0;
+    m->evaluator.has_primary_column = i == 4;
+    m->evaluator.primary_column = i == 4;
     m->evaluator.seconds_count = m->evaluator.ages.size = 2;
     m->evaluator.ages.bytes[0] = i == 9;
     m->evaluator.ages.bytes[1] = i == 5 ? 2 : 1;
-    m->evaluator.views[0].runs.bytes[1] = i != 10;
+    m->evaluator.baselines[0].runs.bytes[1] = i != 10;
     m->evaluator.failure_price = i == 11 ? 1.1e6 : 1e6;
     m->columns_count = 1;
     m->columns[0].categorical = true;

@@ -40,7 +40,7 @@ static void needs_are_the_historys(const char *name, unsigned turn)
   for (size_t i = 0; i < model.history_count; i++)
     if (!model.history[i].censored)
       completed[count++] = &model.history[i];
-  if (e->needs_count != count || e->views[0].needs_count != count)
+  if (e->needs_count != count || e->baselines[0].needs_count != count)
     fail_msg("%s, turn %u: %d needs of %zu runs", name, turn, (int)e->needs_count, count);
   for (size_t i = 0; i < count; i++) {
     const ft_run *run = completed[count - 1 - e->ages.bytes[i]];
@@ -49,8 +49,8 @@ static void needs_are_the_historys(const char *name, unsigned turn)
     if (!run || fabs((double)e->seconds[i] - run->runtime_seconds) > 1e-3)
       fail_msg("%s, turn %u: need %zu is of no run", name, turn, i);
     for (size_t k = 0; k < count; k++)
-      if (e->views[0].runs.bytes[k] == i)
-        assert_true((double)e->views[0].needs[k] == (double)(float)run->bytes);
+      if (e->baselines[0].runs.bytes[k] == i)
+        assert_true((double)e->baselines[0].needs[k] == (double)(float)run->bytes);
   }
 }
 

@@ -12,10 +12,10 @@ static ft_performance performance(void)
 {
   ft_performance p = some_performance("app");
 
-  p.places_count = 3;
-  p.places[2] = p.places[3];
-  p.pace.intercept = 4e6;
-  p.pace.terms[0] = (ft_term){ .coefficient = 4e6, .scale = 8, .high = 64 };
+  p.platforms_count = 3;
+  p.platforms[2] = p.platforms[3];
+  p.runtime_model.intercept = 4e6;
+  p.runtime_model.terms[0] = (ft_term){ .coefficient = 4e6, .scale = 8, .high = 64 };
   return p;
 }
 
@@ -28,7 +28,7 @@ static void a_run_is_told_on_every_place_that_is_known(void **state)
 {
   ft_performance p = performance();
   ft_feature n = number(8);
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
 
   (void)state;
   assert_int_equal(ft_runtime_estimate(&p, &n, 1, place), 3);
@@ -48,7 +48,7 @@ static void what_is_less_sure_is_wider(void **state)
 {
   ft_performance p = performance();
   ft_feature n = number(8), far = number(1e6);
-  struct ft_runtime_place near[FT_RUNTIME_PLACES], beyond[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime near[FT_RUNTIME_PLATFORMS], beyond[FT_RUNTIME_PLATFORMS];
   double here, there;
 
   (void)state;
@@ -65,7 +65,7 @@ static void what_is_less_sure_is_wider(void **state)
 static void without_runs_nothing_is_told(void **state)
 {
   ft_performance p = performance();
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
 
   (void)state;
   p.runs = 0;
@@ -75,11 +75,11 @@ static void without_runs_nothing_is_told(void **state)
 static void what_no_platform_can_be_is_bounded(void **state)
 {
   ft_performance p = performance();
-  struct ft_runtime_place place[FT_RUNTIME_PLACES];
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
 
   (void)state;
-  p.places[1].log_ratio = 1e300;
-  p.places[1].deviation = 1e300;
+  p.platforms[1].log_ratio = 1e300;
+  p.platforms[1].deviation = 1e300;
   assert_int_equal(ft_runtime_estimate(&p, NULL, 0, place), 3);
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++)
     assert_true(isfinite(place[1].seconds.quantile[i]));

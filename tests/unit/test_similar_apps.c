@@ -87,7 +87,7 @@ static void look(const char *app, const char *job_name, const char *program, dou
   (void)ft_feature_number(s.features, &s.features_count, 4, "batch", batch);
   evidence.elements.count = 0;
   assert_int_equal(
-      ft_model_lookup_find(state_fd, getuid(), nobody, NULL, &s, &policy, &evidence, &err), 0);
+      ft_model_lookup_read(state_fd, getuid(), nobody, NULL, &s, &policy, &evidence, &err), 0);
 }
 
 static double quantile(double p)
@@ -199,7 +199,8 @@ static void what_all_apps_need_names_nobody(void **state)
   assert_true(prior.known_count == 0 && prior.apps == 256 && prior.bytes_count == 7);
   look("new", "", "", 1);
   assert_non_null(evidence.estimate);
-  assert_true(evidence.at_large == 256 && evidence.similar == 0 && evidence.estimate->runs == 0);
+  assert_true(evidence.site_prior_apps == 256 && evidence.similar == 0 &&
+              evidence.estimate->runs == 0);
   assert_true(quantile(0.5) > 800 && quantile(0.5) < 1700);
   assert_true(quantile(0.95) > 1700 && quantile(0.95) < 2100);
 }
@@ -228,7 +229,7 @@ static void no_user_speaks_for_all_apps(void **state)
     run(2000, app, app, "", 1, 5);
   }
   look("new", "", "", 1);
-  assert_true(evidence.at_large < 150);
+  assert_true(evidence.site_prior_apps < 150);
   assert_true(fabs(quantile(0.5) / middle - 1) < 0.05);
 }
 

@@ -15,21 +15,21 @@ struct run {
 /* RUNS by rising bytes. */
 static void fill(ft_evaluator *e, const struct run *runs, size_t count)
 {
-  ft_baseline *peak = &e->views[FT_BASELINE_CONSTANT];
+  ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
-  *e = (ft_evaluator){ .has_place_column = true, .views_count = 1 };
+  *e = (ft_evaluator){ .has_primary_column = true, .baselines_count = 1 };
   for (size_t i = 0; i < count; i++) {
     peak->needs[i] = (float)runs[i].bytes;
     peak->runs.bytes[i] = (unsigned char)i;
-    e->places[i] = runs[i].input >= 0 ? (float)log1p(runs[i].input) : -1;
+    e->covariates[i] = runs[i].input >= 0 ? (float)log1p(runs[i].input) : -1;
     e->seconds[i] = 600;
   }
-  peak->needs_count = peak->runs.size = e->places_count = e->seconds_count = (pb_size_t)count;
+  peak->needs_count = peak->runs.size = e->covariates_count = e->seconds_count = (pb_size_t)count;
 }
 
 static double sized(const ft_evaluator *e, double input, double failed, double price)
 {
-  struct ft_allocation_query q = { .place = input >= 0 ? log1p(input) : -1,
+  struct ft_allocation_query q = { .covariate = input >= 0 ? log1p(input) : -1,
                                    .failed_bytes = failed,
                                    .failure_price = price,
                                    .failure_time = 1 };

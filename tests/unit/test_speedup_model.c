@@ -166,7 +166,7 @@ static void every_learner_beats_the_mean(void **state)
 static void a_sum_of_works_goes_on_where_its_rows_end(void **state)
 {
   static const struct ft_speedup_settings works = {
-    .trees = 60, .learners = 1u << FT_LEARNER_WORK_PROCESS, .untried = true, .seed = 1
+    .trees = 60, .learners = 1u << FT_LEARNER_WORK_GAUSSIAN_PROCESS, .untried = true, .seed = 1
   };
   static struct world w;
   struct ft_speedup_table t;
@@ -241,7 +241,7 @@ static void few_rows_give_wide_quantiles(void **state)
 
     assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), 0);
     for (size_t o = 0; o < OUTPUTS; o++) {
-      ft_speedup_spread(&m, o, levels, 2, spread);
+      ft_speedup_residual_quantiles(&m, o, levels, 2, spread);
       assert_true(spread[0] < 0 && spread[1] > 0 && isfinite(spread[1] - spread[0]));
       wide += (spread[1] - spread[0]) / OUTPUTS;
     }
@@ -485,18 +485,18 @@ static void numbers_are_little_endian_and_bounded(void **state)
     struct ft_number_stream numbers = { &buf };
 
     ft_buf_init(&buf, 100);
-    ft_number_stream_put_all(&numbers, &kept[i].value, 1);
+    ft_number_stream_write_all(&numbers, &kept[i].value, 1);
     assert_int_equal(buf.length, FT_NUMBER_STREAM_SIZE);
     assert_memory_equal(buf.data, kept[i].bytes, FT_NUMBER_STREAM_SIZE);
     in = (struct ft_number_reader){ kept[i].bytes, 1, false };
-    assert_true(ft_number_reader_take(&in) == kept[i].value && !in.failed);
-    assert_true(ft_number_reader_take(&in) == 0 && in.failed);
+    assert_true(ft_number_reader_read(&in) == kept[i].value && !in.failed);
+    assert_true(ft_number_reader_read(&in) == 0 && in.failed);
     ft_buf_free(&buf);
   }
   in = (struct ft_number_reader){ infinite, 1, false };
-  assert_true(ft_number_reader_take(&in) == 0 && in.failed);
+  assert_true(ft_number_reader_read(&in) == 0 && in.failed);
   in = (struct ft_number_reader){ kept[1].bytes, 1, false };
-  assert_true(ft_number_reader_take_count(&in, 3, 9) == 3 && in.failed);
+  assert_true(ft_number_reader_read_count(&in, 3, 9) == 3 && in.failed);
 }
 
 /*
@@ -526,8 +526,8 @@ static void a_platform_of_ten_rows_is_learnt_apart(void **state)
   }
   t = table_of(&w, ROWS);
   assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), 0);
-  assert_int_equal(m.aparts, 1);
-  assert_int_equal(m.apart_of[0], 0);
+  assert_int_equal(m.per_output_count, 1);
+  assert_int_equal(m.per_output_index[0], 0);
   ft_buf_init(&buf, 1 << 24);
   ft_speedup_save(&m, &numbers);
   assert_false(buf.failed);
@@ -589,8 +589,8 @@ static void another_format_is_refused(void **state)
 
   (void)state;
   ft_buf_init(&buf, 100);
-  ft_number_stream_put(&numbers, FT_SPEEDUP_FORMAT + 1);
-  ft_number_stream_put(&numbers, 1);
+  ft_number_stream_write(&numbers, FT_SPEEDUP_FORMAT + 1);
+  ft_number_stream_write(&numbers, 1);
   in = (struct ft_number_reader){ (const unsigned char *)buf.data, 2, false };
   assert_int_equal(ft_speedup_load(&in, &m, &err), -1);
   assert_non_null(strstr(err.text, "another version"));

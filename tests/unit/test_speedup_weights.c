@@ -31,7 +31,7 @@ static void weigh(size_t rows, const double *missed, double wild, enum ft_learne
       said[l][r] = (r + (size_t)l) % 2 ? missed[l] : -missed[l];
   }
   said[who][0] += wild;
-  assert_int_equal(ft_speedup_mix(&held, weight, error, &err), 0);
+  assert_int_equal(ft_speedup_choose_weights(&held, weight, error, &err), 0);
 }
 
 static void none(double *missed)
@@ -62,11 +62,11 @@ static void equal_errors_weigh_equally_and_half_the_error_four_times(void **stat
   (void)state;
   none(missed);
   missed[FT_LEARNER_CONSTANT] = 1;
-  missed[FT_LEARNER_RIDGE] = missed[FT_LEARNER_PROCESS] = 0.1;
+  missed[FT_LEARNER_RIDGE] = missed[FT_LEARNER_GAUSSIAN_PROCESS] = 0.1;
   missed[FT_LEARNER_RIDGE_TREES] = 0.2;
   weigh(ROWS, missed, 0, FT_LEARNER_RIDGE, weight, error);
   assert_float_equal(weight[FT_LEARNER_RIDGE], 4.0 / 9, 1e-9);
-  assert_float_equal(weight[FT_LEARNER_PROCESS], 4.0 / 9, 1e-9);
+  assert_float_equal(weight[FT_LEARNER_GAUSSIAN_PROCESS], 4.0 / 9, 1e-9);
   assert_float_equal(weight[FT_LEARNER_RIDGE_TREES], 1.0 / 9, 1e-9);
 }
 

@@ -77,7 +77,7 @@ static bool measure(struct ft_graph *graph, int64_t batch, const char *input, st
   if (ft_graph_analyse(graph, &sizes, &out->analysis, &err) < 0)
     return false;
   for (int i = 0; i < 2; i++) {
-    ft_gpu_run_begin(&run);
+    ft_gpu_run_init(&run);
     run.sizes = sizes;
     run.training = i == 0;
     out->played[i] = ft_gpu_memory(graph, ft_gpu_at(0), &run, &out->gpu[i], &err) == 0;

@@ -22,7 +22,7 @@ int ft_gpu_site_data_slices(int state_fd, struct ft_mig_table *table, struct ft_
   struct ft_buf text;
   int status = 0;
 
-  ft_mig_known(table);
+  ft_mig_add_nvidia(table);
   ft_buf_init(&text, FT_LIMIT_CONFIG);
   if (state_fd >= 0 && faccessat(state_fd, FT_STATE_MIG, F_OK, 0) == 0 &&
       (ft_io_read_file(state_fd, FT_STATE_MIG, &text, err) < 0 ||
@@ -110,15 +110,15 @@ static const char *left_open(const struct ft_gpu_memory *memory, char *out, size
 
   if (memory->complete)
     return "";
-  if (memory->guess > 0) {
+  if (memory->guess_log_factor > 0) {
     (void)snprintf(out, size, ", its family is guessed: up to %.1f times as much or as little",
-                   exp(memory->guess));
+                   exp(memory->guess_log_factor));
     return out;
   }
-  if (memory->open_bytes <= 0)
+  if (memory->unknown_bytes <= 0)
     return ", some sizes are not known: a lower bound";
   (void)snprintf(out, size, ", some sizes are not known: up to %s more",
-                 ft_units_show_bytes((uint64_t)memory->open_bytes, most, sizeof most));
+                 ft_units_show_bytes((uint64_t)memory->unknown_bytes, most, sizeof most));
   return out;
 }
 

@@ -139,7 +139,7 @@ static void try_precision(struct search *s)
 
   for (size_t i = 0; i < sizeof lower / sizeof *lower; i++) {
     other.precision = lower[i];
-    other.precision_said = true;
+    other.precision_given = true;
     if (ft_gpu_precision(s->asked->graph, &s->asked->run) < lower[i] && fits(s, &other, &memory)) {
       found(s, "precision", &memory, price(s, &s->asked->part, &other, &memory, 1), "precision=%s",
             ft_precision_name(lower[i]));

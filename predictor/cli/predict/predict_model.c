@@ -79,7 +79,7 @@ static int take_run(struct answer *a, struct ft_error *err)
   const struct ft_asked *asked = a->asked;
   struct ft_gpu_run *run = &a->run;
 
-  ft_gpu_run_begin(run);
+  ft_gpu_run_init(run);
   run->sizes.input = asked->input;
   if (take_option("mode", asked->mode, "with --model training or inference", run, err) < 0 ||
       take_option("optimizer", asked->optimizer, "sgd, momentum, adam, adamw or adam8bit", run,
@@ -98,7 +98,7 @@ static int take_device(struct answer *a, struct ft_error *err)
   const char *name = a->device[0] ? a->device : a->asked->device;
   char names[256] = "";
 
-  ft_mig_known(&a->mig);
+  ft_mig_add_nvidia(&a->mig);
   a->gpu = name ? ft_mig_gpu_called(&a->mig, name) : ft_gpu_at(0);
   if (a->gpu)
     return 0;
@@ -180,7 +180,7 @@ static json_t *parts(const struct answer *a)
                    (json_int_t)m->activation_bytes, "cached_bytes", (json_int_t)m->cached_bytes,
                    "loops_bytes_at_most", (json_int_t)m->loop_bytes, "complete", (int)m->complete,
                    "unknown_bytes_at_most",
-                   m->open_bytes < 0 ? json_null() : json_integer(m->open_bytes));
+                   m->unknown_bytes < 0 ? json_null() : json_integer(m->unknown_bytes));
 }
 
 static int print_json(const struct answer *a)
@@ -265,7 +265,7 @@ static int answer(struct answer *a, struct ft_graph *graph)
   ft_gpu_site_data_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
   if (!a->gpu->host) {
     a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, a->safe);
-    a->runs_out = ft_gpu_memory_runs_out(&a->memory, a->gpu);
+    a->runs_out = ft_gpu_memory_p_oom(&a->memory, a->gpu);
   }
   if (a->runs_out > 0.5)
     a->instead_count =

@@ -73,7 +73,7 @@ static json_t *quantile(const struct ft_estimate *estimate, double probability)
   return ft_json_number(true, ft_estimate_quantile(estimate, probability));
 }
 
-static json_t *quantiles(const struct ft_runtime_place *place)
+static json_t *quantiles(const struct ft_platform_runtime *place)
 {
   if (!place)
     return json_null();

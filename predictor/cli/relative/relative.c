@@ -227,7 +227,7 @@ static void tell_differences(const struct ft_relative_model *m, const struct ft_
 }
 
 static void answer_print(const struct ft_relative_model *m, const char *label, double seconds,
-                         const struct ft_relative_answer *a)
+                         const struct ft_relative_prediction *a)
 {
   printf("%s\n", label);
   for (size_t p = 0; p < m->platforms; p++) {
@@ -245,7 +245,7 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
   struct ft_relative_model m;
   double x[FT_FEATURE_ENCODER_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
   json_t *rows = o->json ? json_array() : NULL, *answer;
-  struct ft_relative_answer a;
+  struct ft_relative_prediction a;
   struct ft_error err;
   int status = FT_EXIT_USAGE;
 
@@ -263,7 +263,7 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
 
       seconds[p] = at == SIZE_MAX ? NAN : t->seconds[r * t->platforms + at];
     }
-    if (ft_relative_ask(&m, x, seconds, &a, &err) < 0)
+    if (ft_relative_predict(&m, x, seconds, &a, &err) < 0)
       goto fail;
     if (rows)
       json_array_append_new(rows, json_pack("{s:s, s:o, s:o, s:o}", "app", t->label[r], "speed",

@@ -51,7 +51,7 @@ static int predict(const struct ft_relative_table *t, const struct ft_relative_m
                    struct ft_relative_trial *trial, struct ft_error *err)
 {
   double seconds[FT_RELATIVE_PLATFORMS];
-  struct ft_relative_answer answer;
+  struct ft_relative_prediction answer;
   size_t at = 1;
 
   for (size_t p = 0; p < t->platforms; p++)
@@ -59,7 +59,7 @@ static int predict(const struct ft_relative_table *t, const struct ft_relative_m
   seconds[0] = t->seconds[r * t->platforms + trial->from];
   if (isnan(seconds[0]))
     return 0;
-  if (ft_relative_ask(m, t->x + r * t->features, seconds, &answer, err) < 0)
+  if (ft_relative_predict(m, t->x + r * t->features, seconds, &answer, err) < 0)
     return -1;
   for (size_t p = 0; p < t->platforms; p++) {
     size_t i = p == trial->from ? 0 : at++, cell = r * t->platforms + p;

@@ -10,7 +10,7 @@
 #include "predictor/learn/neural/autoencoder.h"
 #include "predictor/learn/number_stream.h"
 
-void ft_autoencoder_place(const struct ft_autoencoder *m, const double *x, float *z)
+void ft_autoencoder_encode(const struct ft_autoencoder *m, const double *x, float *z)
 {
   float in[FT_FEATURE_ENCODER_MOST], out[2 * FT_AUTOENCODER_LATENT];
 
@@ -24,7 +24,7 @@ void ft_autoencoder_add(const struct ft_autoencoder *m, const double *x, double 
 {
   float z[FT_AUTOENCODER_LATENT], y[FT_MULTIVARIATE_NORMAL_OUTPUTS];
 
-  ft_autoencoder_place(m, x, z);
+  ft_autoencoder_encode(m, x, z);
   ft_mlp_predict(&m->regressor, z, y);
   for (size_t o = 0; o < m->outputs; o++)
     out[o] += m->mean[o] + m->deviation[o] * (double)y[o];
@@ -32,9 +32,9 @@ void ft_autoencoder_add(const struct ft_autoencoder *m, const double *x, double 
 
 void ft_autoencoder_save(const struct ft_autoencoder *m, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)m->latent);
-  ft_number_stream_put_all(out, m->mean, m->outputs);
-  ft_number_stream_put_all(out, m->deviation, m->outputs);
+  ft_number_stream_write(out, (double)m->latent);
+  ft_number_stream_write_all(out, m->mean, m->outputs);
+  ft_number_stream_write_all(out, m->deviation, m->outputs);
   ft_mlp_save(&m->encoder, out);
   ft_mlp_save(&m->regressor, out);
 }
@@ -43,9 +43,9 @@ int ft_autoencoder_load(struct ft_number_reader *in, size_t columns, size_t outp
                         struct ft_autoencoder *m, struct ft_error *err)
 {
   *m = (struct ft_autoencoder){ .columns = columns, .outputs = outputs };
-  m->latent = ft_number_reader_take_count(in, 1, FT_AUTOENCODER_LATENT);
-  m->mean = ft_number_reader_take_all(in, outputs);
-  m->deviation = ft_number_reader_take_all(in, outputs);
+  m->latent = ft_number_reader_read_count(in, 1, FT_AUTOENCODER_LATENT);
+  m->mean = ft_number_reader_read_all(in, outputs);
+  m->deviation = ft_number_reader_read_all(in, outputs);
   if (in->failed)
     return ft_error_set(err, "an auto-encoder: cut short or out of range");
   if (ft_mlp_load(in, columns, 2 * m->latent, &m->encoder, err) < 0)

@@ -24,7 +24,7 @@ enum ft_autoencoder_phase {
 
 /* What is told of each step: the lower bound of a row's log-likelihood, and the regressor's mean
  * squared error. */
-struct ft_autoencoder_told {
+struct ft_autoencoder_progress {
   enum ft_autoencoder_phase phase;
   double bound, missed; /* NAN where it is not part of the phase; outputs have a deviation of 1 */
 };
@@ -34,7 +34,7 @@ struct ft_autoencoder_settings {
   size_t units;          /* of the regressor's three layers */
   size_t steps[FT_AUTOENCODER_PHASES]; /* of at most FT_AUTOENCODER_BATCH rows each */
   uint64_t seed;
-  bool (*stop)(void *data, const struct ft_autoencoder_told *told); /* true: give up; or NULL */
+  bool (*stop)(void *data, const struct ft_autoencoder_progress *told); /* true: give up; or NULL */
   void *data;
 };
 
@@ -60,7 +60,7 @@ int ft_autoencoder_fit(const struct ft_samples *samples,
                        struct ft_error *err);
 
 /* Where row X lies in the latent space, into Z of model->latent places. Allocates nothing. */
-void ft_autoencoder_place(const struct ft_autoencoder *model, const double *x, float *z);
+void ft_autoencoder_encode(const struct ft_autoencoder *model, const double *x, float *z);
 
 /* Add what MODEL says of row X to OUT. Allocates nothing. */
 void ft_autoencoder_add(const struct ft_autoencoder *model, const double *x, double *out);

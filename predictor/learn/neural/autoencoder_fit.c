@@ -25,9 +25,9 @@ const struct ft_autoencoder_settings ft_autoencoder_usual = {
   .latent = 8, .hidden = 64, .units = 1024, .steps = { 300, 900, 30, 40 }
 };
 
-int ft_autoencoder_work_make(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
-                             size_t columns, size_t outputs, struct ft_random *random,
-                             struct ft_error *err)
+int ft_autoencoder_work_create(struct ft_autoencoder_work *w,
+                               const struct ft_autoencoder_settings *s, size_t columns,
+                               size_t outputs, struct ft_random *random, struct ft_error *err)
 {
   const size_t width[FT_AUTOENCODER_PARTS][5] = { { columns, s->hidden, 2 * s->latent },
                                                   { s->latent, s->hidden, columns },
@@ -48,9 +48,9 @@ int ft_autoencoder_work_make(struct ft_autoencoder_work *w, const struct ft_auto
   if (ft_blas_open(&w->blas, err) < 0)
     return -1;
   for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
-    if (ft_mlp_make(&w->part[p], width[p], layers[p], random, err) < 0 ||
-        ft_mlp_pass_make(&w->pass[p], &w->part[p], FT_AUTOENCODER_BATCH, err) < 0 ||
-        ft_adam_make(&w->adam[p], &w->part[p], err) < 0)
+    if (ft_mlp_create(&w->part[p], width[p], layers[p], random, err) < 0 ||
+        ft_mlp_pass_create(&w->pass[p], &w->part[p], FT_AUTOENCODER_BATCH, err) < 0 ||
+        ft_adam_create(&w->adam[p], &w->part[p], err) < 0)
       return -1;
   return 0;
 }
@@ -73,8 +73,8 @@ void ft_autoencoder_work_free(struct ft_autoencoder_work *w)
  * is the mean squared error itself (Rybkin and others 2021, the optimal sigma); SLOPE gets that of
  * the mean over ROWS. MISSED gets the error.
  */
-static double calibrated(const float *said, const float *truth, size_t rows, size_t count,
-                         float *slope, double *missed)
+static double calibrated_loss(const float *said, const float *truth, size_t rows, size_t count,
+                              float *slope, double *missed)
 {
   double squares = 0, variance;
 
@@ -88,7 +88,7 @@ static double calibrated(const float *said, const float *truth, size_t rows, siz
 }
 
 /* Forward through the encoder, and a place drawn for each row by the noise that is given. */
-static void encode(struct ft_autoencoder_work *w, const float *x, size_t rows)
+static void encode_batch(struct ft_autoencoder_work *w, const float *x, size_t rows)
 {
   const float *out;
 
@@ -105,7 +105,7 @@ static void encode(struct ft_autoencoder_work *w, const float *x, size_t rows)
 
 /* The divergence from a standard normal, weighed, and back through the encoder with the slopes at
  * the places. */
-static double encode_back(struct ft_autoencoder_work *w, size_t rows, double kl)
+static double backpropagate_encoder(struct ft_autoencoder_work *w, size_t rows, double kl)
 {
   struct ft_mlp_pass *pass = &w->pass[FT_ENCODER];
   double divergence = 0;
@@ -129,33 +129,34 @@ static double encode_back(struct ft_autoencoder_work *w, size_t rows, double kl)
 
 double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_phase phase,
                            const float *x, const float *y, size_t rows, double kl,
-                           struct ft_autoencoder_told *told)
+                           struct ft_autoencoder_progress *told)
 {
   struct ft_mlp_pass *decoder = &w->pass[FT_DECODER], *regressor = &w->pass[FT_REGRESSOR];
   bool regress = phase >= FT_AUTOENCODER_FEEDBACK, code = phase <= FT_AUTOENCODER_FEEDBACK;
   float back[FT_AUTOENCODER_BATCH * FT_AUTOENCODER_LATENT];
   double loss = 0, missed, divergence;
 
-  *told = (struct ft_autoencoder_told){ phase, NAN, NAN };
-  encode(w, x, rows);
+  *told = (struct ft_autoencoder_progress){ phase, NAN, NAN };
+  encode_batch(w, x, rows);
   memset(w->slope, 0, rows * w->latent * sizeof *w->slope);
   if (code) {
     ft_mlp_forward(&w->blas, &w->part[FT_DECODER], w->z, rows, decoder);
-    loss = calibrated(decoder->out[1], x, rows, w->columns, decoder->slope[1], &missed);
+    loss = calibrated_loss(decoder->out[1], x, rows, w->columns, decoder->slope[1], &missed);
     ft_mlp_backward(&w->blas, &w->part[FT_DECODER], decoder, w->adam[FT_DECODER].gradient,
                     w->slope);
     told->bound = -loss - (double)w->columns / 2 * (1 + log(2 * acos(-1)));
   }
   if (regress) {
     ft_mlp_forward(&w->blas, &w->part[FT_REGRESSOR], w->z, rows, regressor);
-    loss += calibrated(regressor->out[3], y, rows, w->outputs, regressor->slope[3], &told->missed);
+    loss +=
+        calibrated_loss(regressor->out[3], y, rows, w->outputs, regressor->slope[3], &told->missed);
     ft_mlp_backward(&w->blas, &w->part[FT_REGRESSOR], regressor, w->adam[FT_REGRESSOR].gradient,
                     back);
     for (size_t i = 0; code && i < rows * w->latent; i++)
       w->slope[i] += back[i];
   }
   if (code) {
-    divergence = encode_back(w, rows, kl);
+    divergence = backpropagate_encoder(w, rows, kl);
     loss += kl * divergence;
     told->bound -= divergence;
   }
@@ -164,10 +165,10 @@ double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_ph
 
 /* The steps of one phase, on rows drawn batch by batch in an order that is dealt anew each time
  * round. */
-static int run_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
-                     enum ft_autoencoder_phase phase, const struct ft_samples *all,
-                     const float *whole[2], size_t *order, struct ft_random *random,
-                     float *batch[2], struct ft_error *err)
+static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
+                       enum ft_autoencoder_phase phase, const struct ft_samples *all,
+                       const float *whole[2], size_t *order, struct ft_random *random,
+                       float *batch[2], struct ft_error *err)
 {
   size_t at = all->rows, rows = all->rows < FT_AUTOENCODER_BATCH ? all->rows : FT_AUTOENCODER_BATCH;
   size_t count[2] = { all->columns, all->outputs };
@@ -176,7 +177,7 @@ static int run_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_
     double kl = phase == FT_AUTOENCODER_CALIBRATE ? 0
                 : phase == FT_AUTOENCODER_ANNEAL  ? (double)(step + 1) / (double)s->steps[phase]
                                                   : 1;
-    struct ft_autoencoder_told told;
+    struct ft_autoencoder_progress told;
 
     if (at + rows > all->rows) {
       for (size_t i = all->rows; i > 1; i--) {
@@ -203,8 +204,8 @@ static int run_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_
 }
 
 /* Mean and deviation of the outputs; Y gets them scaled. */
-static int scale(const struct ft_samples *s, struct ft_autoencoder *m, float *y,
-                 struct ft_error *err)
+static int standardise_outputs(const struct ft_samples *s, struct ft_autoencoder *m, float *y,
+                               struct ft_error *err)
 {
   m->mean = calloc(s->outputs, sizeof *m->mean);
   m->deviation = calloc(s->outputs, sizeof *m->deviation);
@@ -249,12 +250,12 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
     x[i] = (float)s->x[i];
   for (size_t r = 0; r < s->rows; r++)
     order[r] = r;
-  if (scale(s, m, y, err) < 0 ||
-      ft_autoencoder_work_make(&w, settings, s->columns, s->outputs, &random, err) < 0)
+  if (standardise_outputs(s, m, y, err) < 0 ||
+      ft_autoencoder_work_create(&w, settings, s->columns, s->outputs, &random, err) < 0)
     goto out;
   for (int phase = 0; phase < FT_AUTOENCODER_PHASES; phase++)
-    if (run_phase(&w, settings, (enum ft_autoencoder_phase)phase, s, whole, order, &random, batch,
-                  err) < 0)
+    if (train_phase(&w, settings, (enum ft_autoencoder_phase)phase, s, whole, order, &random, batch,
+                    err) < 0)
       goto out;
   m->encoder = w.part[FT_ENCODER];
   m->regressor = w.part[FT_REGRESSOR];

@@ -17,9 +17,9 @@ struct ft_autoencoder_work {
 };
 
 /* Its networks, drawn. To be freed in either case. 0; -1 with ERR. */
-int ft_autoencoder_work_make(struct ft_autoencoder_work *work,
-                             const struct ft_autoencoder_settings *settings, size_t columns,
-                             size_t outputs, struct ft_random *random, struct ft_error *err);
+int ft_autoencoder_work_create(struct ft_autoencoder_work *work,
+                               const struct ft_autoencoder_settings *settings, size_t columns,
+                               size_t outputs, struct ft_random *random, struct ft_error *err);
 void ft_autoencoder_work_free(struct ft_autoencoder_work *work);
 
 /*
@@ -28,6 +28,6 @@ void ft_autoencoder_work_free(struct ft_autoencoder_work *work);
  */
 double ft_autoencoder_loss(struct ft_autoencoder_work *work, enum ft_autoencoder_phase phase,
                            const float *x, const float *y, size_t rows, double kl,
-                           struct ft_autoencoder_told *told);
+                           struct ft_autoencoder_progress *told);
 
 #endif

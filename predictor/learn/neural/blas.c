@@ -8,7 +8,7 @@
 #include "predictor/learn/neural/blas.h"
 
 /* The symbol NAME of LIBRARY as a function: what POSIX says of dlsym() makes this cast sound. */
-static void (*find(void *library, const char *name))(void)
+static void (*find_blas_symbol(void *library, const char *name))(void)
 {
   void *place = dlsym(library, name);
   void (*function)(void);
@@ -24,8 +24,8 @@ int ft_blas_open(struct ft_blas *blas, struct ft_error *err)
   *blas = (struct ft_blas){ .library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL) };
   if (!blas->library)
     return ft_error_set(err, "%s; on Debian: apt-get install libopenblas0", dlerror());
-  threads = find(blas->library, "openblas_set_num_threads");
-  blas->sgemm = find(blas->library, "cblas_sgemm");
+  threads = find_blas_symbol(blas->library, "openblas_set_num_threads");
+  blas->sgemm = find_blas_symbol(blas->library, "cblas_sgemm");
   if (!threads || !blas->sgemm)
     return ft_error_set(err, "libopenblas.so.0: not OpenBLAS with its C interface");
   /* sums in one order: the same seed gives the same network */

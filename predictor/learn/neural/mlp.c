@@ -19,13 +19,13 @@ enum { RUN = 16 };
 #define BETA2 0.999F
 #define EPSILON 1e-8F
 
-static size_t size_of(const struct ft_mlp *n, size_t layer)
+static size_t layer_parameters(const struct ft_mlp *n, size_t layer)
 {
   return (n->width[layer] + 1) * n->width[layer + 1];
 }
 
 /* The shape alone, checked. */
-static int shape(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_error *err)
+static int set_mlp_shape(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_error *err)
 {
   bool fits = layers >= 1 && layers <= FT_MLP_LAYERS;
 
@@ -35,16 +35,16 @@ static int shape(struct ft_mlp *n, const size_t *width, size_t layers, struct ft
     fits = width[l] >= 1 && width[l] <= (l ? FT_MLP_WIDTH : INPUTS);
   }
   for (size_t l = 0; fits && l < layers; l++)
-    n->parameters += size_of(n, l);
+    n->parameters += layer_parameters(n, l);
   return fits ? 0 : ft_error_set(err, "a network: too many layers, or one too wide");
 }
 
-int ft_mlp_make(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_random *random,
-                struct ft_error *err)
+int ft_mlp_create(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_random *random,
+                  struct ft_error *err)
 {
   float *next;
 
-  if (shape(n, width, layers, err) < 0)
+  if (set_mlp_shape(n, width, layers, err) < 0)
     return -1;
   n->parameter = next = calloc(n->parameters, sizeof *n->parameter);
   if (!next)
@@ -67,8 +67,8 @@ void ft_mlp_free(struct ft_mlp *n)
   *n = (struct ft_mlp){ 0 };
 }
 
-int ft_mlp_pass_make(struct ft_mlp_pass *pass, const struct ft_mlp *n, size_t rows,
-                     struct ft_error *err)
+int ft_mlp_pass_create(struct ft_mlp_pass *pass, const struct ft_mlp *n, size_t rows,
+                       struct ft_error *err)
 {
   *pass = (struct ft_mlp_pass){ .rows = rows };
   for (size_t l = 0; l < n->layers; l++) {
@@ -89,7 +89,7 @@ void ft_mlp_pass_free(struct ft_mlp_pass *pass)
   *pass = (struct ft_mlp_pass){ 0 };
 }
 
-int ft_adam_make(struct ft_adam *adam, const struct ft_mlp *n, struct ft_error *err)
+int ft_adam_create(struct ft_adam *adam, const struct ft_mlp *n, struct ft_error *err)
 {
   *adam = (struct ft_adam){ 0, calloc(n->parameters, sizeof(float)),
                             calloc(n->parameters, sizeof(float)),
@@ -124,7 +124,7 @@ void ft_mlp_forward(const struct ft_blas *blas, const struct ft_mlp *n, const fl
                      out);
     for (size_t i = 0; l + 1 < n->layers && i < rows * outs; i++)
       out[i] = out[i] > 0 ? out[i] : 0;
-    weight += size_of(n, l);
+    weight += layer_parameters(n, l);
   }
 }
 
@@ -137,7 +137,7 @@ void ft_mlp_backward(const struct ft_blas *blas, const struct ft_mlp *n, struct 
     size_t ins = n->width[l], outs = n->width[l + 1];
     float *slope = pass->slope[l], *before = l ? pass->slope[l - 1] : slope_in;
 
-    at -= size_of(n, l);
+    at -= layer_parameters(n, l);
     ft_blas_multiply(blas, l ? pass->out[l - 1] : pass->in, true, slope, false, ins, pass->rows,
                      outs, 1, gradient + at);
     for (size_t r = 0; r < pass->rows; r++)
@@ -152,7 +152,8 @@ void ft_mlp_backward(const struct ft_blas *blas, const struct ft_mlp *n, struct 
 }
 
 /* COUNT parameters from I on; see RUN. */
-static inline void step(struct ft_adam *adam, struct ft_mlp *n, float scale, size_t i, size_t count)
+static inline void adam_update(struct ft_adam *adam, struct ft_mlp *n, float scale, size_t i,
+                               size_t count)
 {
   float *gradient = adam->gradient + i, *mean = adam->mean + i, *square = adam->square + i;
 
@@ -174,12 +175,12 @@ void ft_adam_step(struct ft_adam *adam, struct ft_mlp *n, float rate)
   size_t i = 0;
 
   for (; i + RUN <= n->parameters; i += RUN)
-    step(adam, n, scale, i, RUN);
-  step(adam, n, scale, i, n->parameters - i);
+    adam_update(adam, n, scale, i, RUN);
+  adam_update(adam, n, scale, i, n->parameters - i);
 }
 
 /* OUT += X * WEIGHT. */
-static void add_row(float x, const float *weight, size_t count, float *out)
+static void add_weighted_row(float x, const float *weight, size_t count, float *out)
 {
   size_t i = 0;
 
@@ -203,33 +204,33 @@ void ft_mlp_predict(const struct ft_mlp *n, const float *in, float *out)
     /* about half of the units are 0: their weights are not even read */
     for (size_t i = 0; i < ins; i++)
       if (in[i] != 0)
-        add_row(in[i], weight + i * outs, outs, to);
+        add_weighted_row(in[i], weight + i * outs, outs, to);
     for (size_t i = 0; l + 1 < n->layers && i < outs; i++)
       to[i] = to[i] > 0 ? to[i] : 0;
     in = to;
-    weight += size_of(n, l);
+    weight += layer_parameters(n, l);
   }
 }
 
 void ft_mlp_save(const struct ft_mlp *n, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)n->layers);
+  ft_number_stream_write(out, (double)n->layers);
   for (size_t l = 1; l < n->layers; l++)
-    ft_number_stream_put(out, (double)n->width[l]);
-  ft_number_stream_put_floats(out, n->parameter, n->parameters);
+    ft_number_stream_write(out, (double)n->width[l]);
+  ft_number_stream_write_floats(out, n->parameter, n->parameters);
 }
 
 int ft_mlp_load(struct ft_number_reader *in, size_t ins, size_t outs, struct ft_mlp *n,
                 struct ft_error *err)
 {
   size_t width[FT_MLP_LAYERS + 1] = { ins };
-  size_t layers = ft_number_reader_take_count(in, 1, FT_MLP_LAYERS);
+  size_t layers = ft_number_reader_read_count(in, 1, FT_MLP_LAYERS);
 
   for (size_t l = 1; l < layers; l++)
-    width[l] = ft_number_reader_take_count(in, 1, FT_MLP_WIDTH);
+    width[l] = ft_number_reader_read_count(in, 1, FT_MLP_WIDTH);
   width[layers] = outs;
-  if (shape(n, width, layers, err) < 0)
+  if (set_mlp_shape(n, width, layers, err) < 0)
     return -1;
-  n->parameter = ft_number_reader_take_floats(in, n->parameters);
+  n->parameter = ft_number_reader_read_floats(in, n->parameters);
   return n->parameter ? 0 : ft_error_set(err, "a network: cut short or out of range");
 }

@@ -40,16 +40,16 @@ struct ft_adam {
  * Make NETWORK of LAYERS, 1 to FT_MLP_LAYERS, of WIDTH[0 .. LAYERS], each at most
  * FT_MLP_WIDTH but the first, its weights drawn. To be freed in either case. 0; -1 with ERR.
  */
-int ft_mlp_make(struct ft_mlp *network, const size_t *width, size_t layers,
-                struct ft_random *random, struct ft_error *err);
+int ft_mlp_create(struct ft_mlp *network, const size_t *width, size_t layers,
+                  struct ft_random *random, struct ft_error *err);
 void ft_mlp_free(struct ft_mlp *network);
 
 /* Room for at most ROWS rows at once. To be freed in either case. 0; -1 with ERR. */
-int ft_mlp_pass_make(struct ft_mlp_pass *pass, const struct ft_mlp *network, size_t rows,
-                     struct ft_error *err);
+int ft_mlp_pass_create(struct ft_mlp_pass *pass, const struct ft_mlp *network, size_t rows,
+                       struct ft_error *err);
 void ft_mlp_pass_free(struct ft_mlp_pass *pass);
 
-int ft_adam_make(struct ft_adam *adam, const struct ft_mlp *network, struct ft_error *err);
+int ft_adam_create(struct ft_adam *adam, const struct ft_mlp *network, struct ft_error *err);
 void ft_adam_free(struct ft_adam *adam);
 
 /* The outputs of ROWS rows IN, into the last of pass->out. */

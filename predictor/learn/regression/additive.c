@@ -46,7 +46,7 @@ static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
 
 /* Cholesky's factor of the gram matrix, in its lower half; a pivot that is lost to rounding is
  * held. */
-static void factor(struct ft_additive_work *w, size_t width)
+static void factor_cholesky(struct ft_additive_work *w, size_t width)
 {
   for (size_t j = 0; j < width; j++) {
     double pivot = w->gram[j][j], least = 1e-12 * pivot + 1e-300;
@@ -65,7 +65,7 @@ static void factor(struct ft_additive_work *w, size_t width)
 }
 
 /* Ridge regression by row weights; PENALTY counts against an average row, not for the intercept. */
-static void solve(struct ft_additive_work *w, size_t width, double penalty)
+static void solve_weighted_ridge(struct ft_additive_work *w, size_t width, double penalty)
 {
   double *b = w->solution, all = 0;
 
@@ -88,7 +88,7 @@ static void solve(struct ft_additive_work *w, size_t width, double penalty)
   }
   for (size_t j = 1; j < width; j++)
     w->gram[j][j] += penalty * all / (double)w->data->runs;
-  factor(w, width);
+  factor_cholesky(w, width);
   for (size_t j = 0; j < width; j++) {
     for (size_t k = 0; k < j; k++)
       b[j] -= w->gram[j][k] * b[k];
@@ -102,7 +102,7 @@ static void solve(struct ft_additive_work *w, size_t width, double penalty)
 }
 
 /* The diagonal of the hat matrix for a row. */
-static double leverage(const struct ft_additive_work *w, size_t width, size_t row)
+static double row_leverage(const struct ft_additive_work *w, size_t width, size_t row)
 {
   const double *x = &w->design[row * width];
   double u[PARAMETERS], sum = 0;
@@ -119,14 +119,14 @@ static double leverage(const struct ft_additive_work *w, size_t width, size_t ro
 
 /* Leave-one-out residuals of the solution, and the rows' next weights. Returns whether these
  * changed. */
-static bool judge(struct ft_additive_work *w, struct attempt *a, size_t width)
+static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, size_t width)
 {
   size_t runs = w->data->runs;
   double centre, scale;
   bool changed = false;
 
   for (size_t i = 0; i < runs; i++) {
-    double fit = 0, h = fmin(leverage(w, width, i), 0.95), loo;
+    double fit = 0, h = fmin(row_leverage(w, width, i), 0.95), loo;
 
     for (size_t j = 0; j < width; j++)
       fit += w->design[i * width + j] * w->solution[j];
@@ -150,7 +150,7 @@ static bool judge(struct ft_additive_work *w, struct attempt *a, size_t width)
   return changed;
 }
 
-static void fit(struct ft_additive_work *w, struct attempt *a)
+static void fit_terms(struct ft_additive_work *w, struct attempt *a)
 {
   size_t width = make_design(w, a), runs = w->data->runs;
   double ratio = a->error / fmax(a->start_error, 1e-9);
@@ -163,8 +163,8 @@ static void fit(struct ft_additive_work *w, struct attempt *a)
     w->weight[i] = w->row[i] * w->row[i];
   }
   for (int round = 0; round < ROUNDS; round++) {
-    solve(w, width, penalty);
-    if (!judge(w, a, width))
+    solve_weighted_ridge(w, width, penalty);
+    if (!update_row_weights(w, a, width))
       break;
   }
   a->error = 0;
@@ -192,13 +192,13 @@ static void fit_forms(struct ft_additive_work *w, struct attempt *a)
 {
   struct attempt *trial = &w->trial_form;
 
-  fit(w, a);
+  fit_terms(w, a);
   for (size_t t = 0; t < a->terms && a->terms > 1; t++) {
     *trial = *a;
     trial->chosen[t] = other_form(w, a->chosen[t]);
     if (trial->chosen[t] == a->chosen[t])
       continue;
-    fit(w, trial);
+    fit_terms(w, trial);
     if (trial->error < a->error)
       *a = *trial;
   }
@@ -207,7 +207,7 @@ static void fit_forms(struct ft_additive_work *w, struct attempt *a)
 /* A, whose terms are chosen, is fitted: with those that were tried behind them where the fit, in
  * which forms may be others, gains as much by them as is demanded. WITHOUT: its error without any
  * term. */
-static void fit_chosen(struct ft_additive_work *w, struct attempt *a, double without)
+static void fit_chosen_terms(struct ft_additive_work *w, struct attempt *a, double without)
 {
   struct attempt *longer = &w->trial_terms;
 
@@ -226,8 +226,8 @@ static void fit_chosen(struct ft_additive_work *w, struct attempt *a, double wit
 
 /* ---- the public function ---- */
 
-static void give_term(const struct ft_additive_work *w, const struct candidate *c,
-                      const double *coefficient, double unit, struct ft_additive_term *out)
+static void export_term(const struct ft_additive_work *w, const struct candidate *c,
+                        const double *coefficient, double unit, struct ft_additive_term *out)
 {
   bool seen[FT_ADDITIVE_LEVELS] = { false };
   double squares = 0;
@@ -254,7 +254,8 @@ static void give_term(const struct ft_additive_work *w, const struct candidate *
   out->level_scale = sqrt(squares / (double)(count > 1 ? count - 1 : 1));
 }
 
-static void give(const struct ft_additive_work *w, const struct attempt *a, struct ft_additive *out)
+static void export_fit(const struct ft_additive_work *w, const struct attempt *a,
+                       struct ft_additive *out)
 {
   double unit = a->log_target ? 1 : w->scale_y;
   size_t at = 1;
@@ -264,7 +265,7 @@ static void give(const struct ft_additive_work *w, const struct attempt *a, stru
   for (size_t t = 0; t < a->terms; t++) {
     const struct candidate *c = &w->candidate[a->chosen[t]];
 
-    give_term(w, c, &a->coefficient[at], unit, &out->term[t]);
+    export_term(w, c, &a->coefficient[at], unit, &out->term[t]);
     at += c->levels ? c->levels : 1;
   }
   memcpy(out->residual, a->residual, w->data->runs * sizeof *out->residual);
@@ -287,16 +288,16 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
   ft_additive_gather(w);
   memset(w->attempt, 0, sizeof w->attempt);
   w->attempt[0].log_target = w->attempt[1].log_target = true;
-  fit(w, best);
+  fit_terms(w, best);
   without = best->error;
   needed = without * ft_additive_demanded(w);
   for (size_t k = 1; k < 3 && w->candidates && best->error > NO_ERROR; k++) {
     struct attempt *a = &w->attempt[k];
 
     ft_additive_choose(w, a);
-    fit_chosen(w, a, without);
+    fit_chosen_terms(w, a, without);
     if (a->terms && a->error < needed && a->error < 0.98 * best->error)
       best = a;
   }
-  give(w, best, out);
+  export_fit(w, best, out);
 }

@@ -13,7 +13,7 @@ enum {
 
 /* ---- candidates ---- */
 
-static bool standardise(struct ft_additive_work *w, size_t column, bool log)
+static bool add_standardised(struct ft_additive_work *w, size_t column, bool log)
 {
   struct candidate *c = &w->candidate[w->candidates];
   const float *x = w->data->x[column];
@@ -43,7 +43,7 @@ static bool standardise(struct ft_additive_work *w, size_t column, bool log)
 }
 
 /* A logarithm is worth trying where the values keep one sign and span a factor of 1.5. */
-static bool spans(const struct ft_additive_data *data, size_t column)
+static bool spans_factor(const struct ft_additive_data *data, size_t column)
 {
   double low = INFINITY, high = -INFINITY;
 
@@ -83,8 +83,8 @@ void ft_additive_gather(struct ft_additive_work *w)
       if (levels_differ(data, j))
         w->candidate[w->candidates++] =
             (struct candidate){ .column = j, .levels = data->levels[j] };
-    } else if (standardise(w, j, false) && spans(data, j)) {
-      (void)standardise(w, j, true);
+    } else if (add_standardised(w, j, false) && spans_factor(data, j)) {
+      (void)add_standardised(w, j, true);
     }
     w->columns_used += w->candidates > before;
   }
@@ -93,7 +93,8 @@ void ft_additive_gather(struct ft_additive_work *w)
 /* ---- errors ---- */
 
 /* Mean size of the leave-one-out errors, given LOO, the rows' weighted residuals. */
-static double error_of(const struct ft_additive_work *w, bool log_target, const double *loo)
+static double mean_absolute_error(const struct ft_additive_work *w, bool log_target,
+                                  const double *loo)
 {
   double sum = 0;
 
@@ -137,7 +138,7 @@ static void sum_levels(const struct ft_additive_work *w, const struct candidate 
 }
 
 /* Explained squares of the residual. */
-static double gain_of(const struct ft_additive_work *w, size_t candidate)
+static double explained_squares(const struct ft_additive_work *w, size_t candidate)
 {
   const struct candidate *c = &w->candidate[candidate];
   double dot = 0;
@@ -156,7 +157,7 @@ static double gain_of(const struct ft_additive_work *w, size_t candidate)
 }
 
 /* What leaving a row out leaves of its own say, at least. */
-static double left_of(double part)
+static double clamp_leverage_rest(double part)
 {
   return part > 0.05 ? part : 0.05;
 }
@@ -176,7 +177,7 @@ static void try_candidate(const struct ft_additive_work *w, size_t candidate, do
       int level = level_of(w, c, i);
       double row = w->row[i];
 
-      loo[i] = w->residual[i] / left_of(1 - w->hat[i]);
+      loo[i] = w->residual[i] / clamp_leverage_rest(1 - w->hat[i]);
       if (level >= 0)
         loo[i] -=
             row * (s.sum[level] - row * w->residual[i]) / (s.weight[level] - row * row + s.shrink);
@@ -187,11 +188,11 @@ static void try_candidate(const struct ft_additive_work *w, size_t candidate, do
     dot += v[i] * w->residual[i];
   for (size_t i = 0; i < w->data->runs; i++)
     loo[i] = (w->residual[i] - v[i] * dot / c->squares) /
-             left_of(1 - w->hat[i] - v[i] * v[i] / c->squares);
+             clamp_leverage_rest(1 - w->hat[i] - v[i] * v[i] / c->squares);
 }
 
 /* Take CANDIDATE in: the residual and all other candidates lose its direction. */
-static void accept(struct ft_additive_work *w, size_t candidate)
+static void accept_candidate(struct ft_additive_work *w, size_t candidate)
 {
   struct candidate *c = &w->candidate[candidate];
   double *v = w->v[candidate], squares = 0, dot = 0;
@@ -235,7 +236,8 @@ static void accept(struct ft_additive_work *w, size_t candidate)
 }
 
 /* The best up to SHORTLIST candidates by explained squares, in PICK. */
-static size_t shortlist(const struct ft_additive_work *w, bool categories, size_t pick[SHORTLIST])
+static size_t shortlist_candidates(const struct ft_additive_work *w, bool categories,
+                                   size_t pick[SHORTLIST])
 {
   double gain[SHORTLIST];
   size_t count = 0;
@@ -246,7 +248,7 @@ static size_t shortlist(const struct ft_additive_work *w, bool categories, size_
 
     if (w->candidate[j].used || (w->candidate[j].levels && !categories))
       continue;
-    g = gain_of(w, j);
+    g = explained_squares(w, j);
     for (at = count; at > 0 && g > gain[at - 1]; at--)
       if (at < SHORTLIST) {
         gain[at] = gain[at - 1];
@@ -263,7 +265,7 @@ static size_t shortlist(const struct ft_additive_work *w, bool categories, size_
 }
 
 /* The intercept comes in first: everything is made orthogonal to it. */
-static void begin(struct ft_additive_work *w, bool log_target)
+static void orthogonalise_to_intercept(struct ft_additive_work *w, bool log_target)
 {
   size_t runs = w->data->runs;
   double squares = 0, dot = 0;
@@ -301,20 +303,21 @@ void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
   size_t categorical = 0;
   double error, wanted;
 
-  begin(w, a->log_target);
+  orthogonalise_to_intercept(w, a->log_target);
   for (size_t i = 0; i < w->data->runs; i++)
-    w->trial[0][i] = w->residual[i] / left_of(1 - w->hat[i]);
-  a->error = a->start_error = error = error_of(w, a->log_target, w->trial[0]);
+    w->trial[0][i] = w->residual[i] / clamp_leverage_rest(1 - w->hat[i]);
+  a->error = a->start_error = error = mean_absolute_error(w, a->log_target, w->trial[0]);
   wanted = error;
   while (a->tried < FT_ADDITIVE_TERMS && error > NO_ERROR) {
-    size_t pick[SHORTLIST], count = shortlist(w, categorical < CATEGORICAL_TERMS, pick), best = 0;
+    size_t pick[SHORTLIST], count = shortlist_candidates(w, categorical < CATEGORICAL_TERMS, pick),
+                            best = 0;
     double least = INFINITY;
 
     for (size_t k = 0; k < count; k++) {
       double with;
 
       try_candidate(w, pick[k], w->trial[k]);
-      with = error_of(w, a->log_target, w->trial[k]);
+      with = mean_absolute_error(w, a->log_target, w->trial[k]);
       if (with < least) {
         least = with;
         best = pick[k];
@@ -332,6 +335,6 @@ void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
       a->error = wanted = error;
       a->terms = a->tried;
     }
-    accept(w, best);
+    accept_candidate(w, best);
   }
 }

@@ -13,8 +13,8 @@ static const double lengths[] = { 0.4, 0.8, 1.5, 3 }, linears[] = { 0, 0.1, 1 },
                     noises[] = { 0.01, 0.05, 0.2, 1 };
 
 /* What the kernels of all parts are made of: distance and product of two rows, per column. */
-static void compare(const double *a, const double *b, size_t columns, double *distance,
-                    double *product)
+static void compare_rows(const double *a, const double *b, size_t columns, double *distance,
+                         double *product)
 {
   double squares = 0, sum = 0;
 
@@ -26,7 +26,7 @@ static void compare(const double *a, const double *b, size_t columns, double *di
   *product = sum / (double)(columns ? columns : 1);
 }
 
-static double kernel(double distance, double product, double length, double linear)
+static double kernel_value(double distance, double product, double length, double linear)
 {
   double r = sqrt(3) * distance / length;
 
@@ -34,8 +34,8 @@ static double kernel(double distance, double product, double length, double line
 }
 
 /* The leading principal components of Y - mean: their directions, and of each row its places. */
-static int rotate(struct ft_gaussian_process *p, const double *y, double *places,
-                  struct ft_error *err)
+static int principal_components(struct ft_gaussian_process *p, const double *y, double *places,
+                                struct ft_error *err)
 {
   size_t n = p->outputs;
   double *square = calloc(n * n, sizeof *square), *vector = calloc(n * n, sizeof *vector);
@@ -80,8 +80,9 @@ out:
 }
 
 /* Keep for each part the kernel under which its places are likelier than under the last ones. */
-static void judge(struct ft_gaussian_process *p, const double *places, const double *solved,
-                  double logdet, double length, double linear, double *best)
+static void keep_likelier_kernel(struct ft_gaussian_process *p, const double *places,
+                                 const double *solved, double logdet, double length, double linear,
+                                 double *best)
 {
   for (size_t k = 0; k < p->parts; k++) {
     double sum = 0, likelihood;
@@ -100,7 +101,7 @@ static void judge(struct ft_gaussian_process *p, const double *places, const dou
   }
 }
 
-static int choose(struct ft_gaussian_process *p, const double *places, struct ft_error *err)
+static int choose_kernels(struct ft_gaussian_process *p, const double *places, struct ft_error *err)
 {
   size_t n = p->rows, count = sizeof lengths / sizeof *lengths, trials;
   double *distance = calloc(n * n, sizeof *distance), *product = calloc(n * n, sizeof *product);
@@ -118,8 +119,8 @@ static int choose(struct ft_gaussian_process *p, const double *places, struct ft
   }
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++)
-      compare(p->x + i * p->columns, p->x + j * p->columns, p->columns, &distance[i * n + j],
-              &product[i * n + j]);
+      compare_rows(p->x + i * p->columns, p->x + j * p->columns, p->columns, &distance[i * n + j],
+                   &product[i * n + j]);
   for (size_t t = 0; t < trials; t++) {
     double length = lengths[t % count], logdet;
     double linear = linears[t / count % (sizeof linears / sizeof *linears)];
@@ -127,10 +128,10 @@ static int choose(struct ft_gaussian_process *p, const double *places, struct ft
     struct ft_error ignored;
 
     for (size_t i = 0; i < n * n; i++)
-      k[i] = kernel(distance[i], product[i], length, linear) + (i % (n + 1) ? 0 : noise);
+      k[i] = kernel_value(distance[i], product[i], length, linear) + (i % (n + 1) ? 0 : noise);
     memcpy(solved, places, n * FT_GAUSSIAN_PROCESS_PARTS * sizeof *solved);
     if (ft_dense_solve(k, n, solved, FT_GAUSSIAN_PROCESS_PARTS, &logdet, &ignored) == 0)
-      judge(p, places, solved, logdet, length, linear, best);
+      keep_likelier_kernel(p, places, solved, logdet, length, linear, best);
   }
   status = isfinite(best[0]) ? 0 : ft_error_set(err, "a Gaussian process: it cannot be solved");
 out:
@@ -164,8 +165,8 @@ int ft_gaussian_process_fit(const struct ft_samples *s, struct ft_gaussian_proce
     for (size_t o = 0; o < s->outputs; o++)
       p->mean[o] += s->y[from * s->outputs + o] / (double)rows;
   }
-  if (rotate(p, y, places, err) == 0)
-    status = choose(p, places, err);
+  if (principal_components(p, y, places, err) == 0)
+    status = choose_kernels(p, places, err);
 out:
   free(y);
   free(places);
@@ -179,10 +180,10 @@ void ft_gaussian_process_add(const struct ft_gaussian_process *p, const double *
   for (size_t r = 0; r < p->rows; r++) {
     double distance, product;
 
-    compare(x, p->x + r * p->columns, p->columns, &distance, &product);
+    compare_rows(x, p->x + r * p->columns, p->columns, &distance, &product);
     for (size_t k = 0; k < p->parts; k++)
       place[k] += p->part[k].alpha[r] *
-                  kernel(distance, product, p->part[k].length, p->part[k].linear);
+                  kernel_value(distance, product, p->part[k].length, p->part[k].linear);
   }
   for (size_t o = 0; o < p->outputs; o++) {
     out[o] += p->mean[o];
@@ -193,15 +194,15 @@ void ft_gaussian_process_add(const struct ft_gaussian_process *p, const double *
 
 void ft_gaussian_process_save(const struct ft_gaussian_process *p, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)p->rows);
-  ft_number_stream_put(out, (double)p->parts);
-  ft_number_stream_put_all(out, p->x, p->rows * p->columns);
-  ft_number_stream_put_all(out, p->mean, p->outputs);
+  ft_number_stream_write(out, (double)p->rows);
+  ft_number_stream_write(out, (double)p->parts);
+  ft_number_stream_write_all(out, p->x, p->rows * p->columns);
+  ft_number_stream_write_all(out, p->mean, p->outputs);
   for (size_t k = 0; k < p->parts; k++) {
-    ft_number_stream_put(out, p->part[k].length);
-    ft_number_stream_put(out, p->part[k].linear);
-    ft_number_stream_put_all(out, p->part[k].alpha, p->rows);
-    ft_number_stream_put_all(out, p->part[k].direction, p->outputs);
+    ft_number_stream_write(out, p->part[k].length);
+    ft_number_stream_write(out, p->part[k].linear);
+    ft_number_stream_write_all(out, p->part[k].alpha, p->rows);
+    ft_number_stream_write_all(out, p->part[k].direction, p->outputs);
   }
 }
 
@@ -209,16 +210,16 @@ int ft_gaussian_process_load(struct ft_number_reader *in, size_t columns, size_t
                              struct ft_gaussian_process *p, struct ft_error *err)
 {
   *p = (struct ft_gaussian_process){ .columns = columns, .outputs = outputs };
-  p->rows = ft_number_reader_take_count(in, 1, FT_GAUSSIAN_PROCESS_ROWS);
-  p->parts = ft_number_reader_take_count(in, 0, FT_GAUSSIAN_PROCESS_PARTS);
-  p->x = ft_number_reader_take_all(in, p->rows * columns);
-  p->mean = ft_number_reader_take_all(in, outputs);
+  p->rows = ft_number_reader_read_count(in, 1, FT_GAUSSIAN_PROCESS_ROWS);
+  p->parts = ft_number_reader_read_count(in, 0, FT_GAUSSIAN_PROCESS_PARTS);
+  p->x = ft_number_reader_read_all(in, p->rows * columns);
+  p->mean = ft_number_reader_read_all(in, outputs);
   for (size_t k = 0; k < p->parts; k++) {
-    p->part[k].length = ft_number_reader_take(in);
-    p->part[k].linear = ft_number_reader_take(in);
+    p->part[k].length = ft_number_reader_read(in);
+    p->part[k].linear = ft_number_reader_read(in);
     in->failed |= !(p->part[k].length > 0);
-    p->part[k].alpha = ft_number_reader_take_all(in, p->rows);
-    p->part[k].direction = ft_number_reader_take_all(in, outputs);
+    p->part[k].alpha = ft_number_reader_read_all(in, p->rows);
+    p->part[k].direction = ft_number_reader_read_all(in, outputs);
   }
   return in->failed ? ft_error_set(err, "a Gaussian process: cut short or out of range") : 0;
 }

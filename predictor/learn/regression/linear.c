@@ -9,9 +9,9 @@
 #include "predictor/learn/regression/linear.h"
 
 /* GSL's SVD wants at least as many rows as columns: rows of weight 0 make up the number. */
-static void fill(gsl_matrix *m, gsl_vector *target, gsl_vector *weights, const double *x,
-                 const double *y, const double *weight, size_t rows, size_t columns,
-                 const double *scale)
+static void fill_padded_design(gsl_matrix *m, gsl_vector *target, gsl_vector *weights,
+                               const double *x, const double *y, const double *weight, size_t rows,
+                               size_t columns, const double *scale)
 {
   for (size_t r = 0; r < m->size1; r++) {
     bool real = r < rows;
@@ -25,7 +25,7 @@ static void fill(gsl_matrix *m, gsl_vector *target, gsl_vector *weights, const d
 }
 
 /* Of columns that are many times the same, or next to 0 everywhere, GSL's SVD makes no numbers. */
-static bool all_finite(const double *value, size_t count)
+static bool are_all_finite(const double *value, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     if (!isfinite(value[i]))
@@ -62,7 +62,7 @@ int ft_linear_fit(const double *x, const double *y, const double *weight, size_t
     if (scale[c] == 0)
       scale[c] = 1;
   }
-  fill(design, target, weights, x, y, weight, rows, columns, scale);
+  fill_padded_design(design, target, weights, x, y, weight, rows, columns, scale);
   if (gsl_multifit_wlinear_tsvd(design, weights, target, 1e-10, solution, covariance, &squares,
                                 &rank, work)) {
     ft_error_set(err, "linear regression: it cannot be solved");
@@ -71,7 +71,7 @@ int ft_linear_fit(const double *x, const double *y, const double *weight, size_t
   coefficients[0] = gsl_vector_get(solution, 0);
   for (size_t c = 0; c < columns; c++)
     coefficients[c + 1] = gsl_vector_get(solution, c + 1) / scale[c];
-  if (all_finite(coefficients, n))
+  if (are_all_finite(coefficients, n))
     status = 0;
   else
     ft_error_set(err, "linear regression: it cannot be solved");

@@ -8,7 +8,7 @@
 #include "predictor/learn/regression/ridge.h"
 
 /* The I-th column of the design: 1, then those that are used. */
-static double design(const double *row, const uint32_t *column, size_t i)
+static double design_value(const double *row, const uint32_t *column, size_t i)
 {
   return i ? row[column[i - 1]] : 1;
 }
@@ -33,10 +33,10 @@ int ft_ridge_fit(const struct ft_samples *s, const uint32_t *column, size_t used
     const double *row = s->x + r * s->columns, *y = s->y + r * s->outputs;
 
     for (size_t i = 0; i < n; i++) {
-      double v = design(row, column, i);
+      double v = design_value(row, column, i);
 
       for (size_t j = 0; j <= i; j++)
-        a[i * n + j] += v * design(row, column, j);
+        a[i * n + j] += v * design_value(row, column, j);
       for (size_t o = 0; o < s->outputs; o++)
         ridge->weight[i * s->outputs + o] += v * y[o];
     }
@@ -56,7 +56,7 @@ void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out)
 {
   for (size_t i = 0; i <= ridge->used; i++) {
     const double *weight = ridge->weight + i * ridge->outputs;
-    double v = design(x, ridge->column, i);
+    double v = design_value(x, ridge->column, i);
 
     for (size_t o = 0; o < ridge->outputs; o++)
       out[o] += v * weight[o];
@@ -65,22 +65,22 @@ void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out)
 
 void ft_ridge_save(const struct ft_ridge *ridge, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)ridge->used);
+  ft_number_stream_write(out, (double)ridge->used);
   for (size_t k = 0; k < ridge->used; k++)
-    ft_number_stream_put(out, ridge->column[k]);
-  ft_number_stream_put_all(out, ridge->weight, (ridge->used + 1) * ridge->outputs);
+    ft_number_stream_write(out, ridge->column[k]);
+  ft_number_stream_write_all(out, ridge->weight, (ridge->used + 1) * ridge->outputs);
 }
 
 int ft_ridge_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                   struct ft_ridge *ridge, struct ft_error *err)
 {
-  size_t used = ft_number_reader_take_count(in, 0, columns);
+  size_t used = ft_number_reader_read_count(in, 0, columns);
 
   *ridge = (struct ft_ridge){ .used = used, .outputs = outputs };
   ridge->column = calloc(used + 1, sizeof *ridge->column);
   for (size_t k = 0; ridge->column && k < used; k++)
-    ridge->column[k] = (uint32_t)ft_number_reader_take_count(in, 0, columns - 1);
-  ridge->weight = ft_number_reader_take_all(in, (used + 1) * outputs);
+    ridge->column[k] = (uint32_t)ft_number_reader_read_count(in, 0, columns - 1);
+  ridge->weight = ft_number_reader_read_all(in, (used + 1) * outputs);
   return ridge->column && ridge->weight && !in->failed
              ? 0
              : ft_error_set(err, "ridge regression: cut short or out of range");

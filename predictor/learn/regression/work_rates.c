@@ -24,8 +24,8 @@ static const double longest = 2;
  * The logarithm of the sum of exp(TERM[k] + RATE[k * STRIDE]), and in SHARE, unless NULL, the part
  * of each term: the slopes.
  */
-static double log_sum(const double *term, const double *rate, size_t terms, size_t stride,
-                      double *share)
+static double log_sum_exp(const double *term, const double *rate, size_t terms, size_t stride,
+                          double *share)
 {
   double most = -INFINITY, sum = 0, part[TERMS];
 
@@ -45,7 +45,7 @@ static double log_sum(const double *term, const double *rate, size_t terms, size
  * be as much for the time as it usually is: else a long run of which nothing was counted would look
  * like no work at all.
  */
-static void terms_of(const struct ft_work_rates *w, const double *x, double *term)
+static void fill_log_works(const struct ft_work_rates *w, const double *x, double *term)
 {
   double time = w->scale[0] * x[w->column[0]];
 
@@ -65,14 +65,14 @@ struct problem {
 };
 
 /* One step of Gauss and Newton's for OUTPUT. */
-static int step(const struct problem *p, size_t output, struct ft_work_rates *w,
-                struct ft_error *err)
+static int gauss_newton_step(const struct problem *p, size_t output, struct ft_work_rates *w,
+                             struct ft_error *err)
 {
   double a[TERMS * TERMS] = { 0 }, b[TERMS] = { 0 }, share[TERMS];
   size_t n = p->terms;
 
   for (size_t r = 0; r < p->rows; r++) {
-    double missed = log_sum(p->term + r * n, w->rate + output, n, w->outputs, share) -
+    double missed = log_sum_exp(p->term + r * n, w->rate + output, n, w->outputs, share) -
                     p->target[r * w->outputs + output];
 
     for (size_t i = 0; i < n; i++) {
@@ -94,17 +94,17 @@ static int step(const struct problem *p, size_t output, struct ft_work_rates *w,
   return 0;
 }
 
-static double imagined_rate(size_t term, size_t terms)
+static double prior_rate(size_t term, size_t terms)
 {
   return term == 1 ? log(constant) : log((1 - constant) / (double)(terms - 1));
 }
 
 /* The mean rates under which the ones that there are, and the imagined part of each work, are
  * likeliest. */
-static void take_mean(struct problem *p, const struct ft_work_rates *w)
+static void update_mean_rates(struct problem *p, const struct ft_work_rates *w)
 {
   for (size_t k = 0; k < p->terms; k++) {
-    double sum = imagined * imagined_rate(k, p->terms);
+    double sum = imagined * prior_rate(k, p->terms);
 
     for (size_t o = 0; o < w->outputs; o++)
       sum += w->rate[k * w->outputs + o];
@@ -112,14 +112,14 @@ static void take_mean(struct problem *p, const struct ft_work_rates *w)
   }
 }
 
-static int solve(const struct ft_samples *s, struct problem *p, struct ft_work_rates *w,
-                 struct ft_error *err)
+static int solve_work_rates(const struct ft_samples *s, struct problem *p, struct ft_work_rates *w,
+                            struct ft_error *err)
 {
   for (size_t r = 0; r < p->rows; r++) {
     const double *x = s->x + r * s->rows / p->rows * s->columns;
     const double *y = s->y + r * s->rows / p->rows * s->outputs;
 
-    terms_of(w, x, p->term + r * p->terms);
+    fill_log_works(w, x, p->term + r * p->terms);
     for (size_t o = 0; o < s->outputs; o++) {
       p->target[r * s->outputs + o] = y[o] + p->term[r * p->terms + 1];
       w->mean[o] += p->target[r * s->outputs + o] / (double)p->rows;
@@ -128,11 +128,11 @@ static int solve(const struct ft_samples *s, struct problem *p, struct ft_work_r
   for (size_t i = 0; i < p->rows * s->outputs; i++)
     p->target[i] -= w->mean[i % s->outputs];
   for (size_t i = 0; i < p->terms * s->outputs; i++)
-    w->rate[i] = imagined_rate(i / s->outputs, p->terms);
+    w->rate[i] = prior_rate(i / s->outputs, p->terms);
   for (int round = 0; round < ROUNDS; round++) {
-    take_mean(p, w);
+    update_mean_rates(p, w);
     for (size_t o = 0; o < s->outputs; o++)
-      if (step(p, o, w, err) < 0)
+      if (gauss_newton_step(p, o, w, err) < 0)
         return -1;
   }
   return 0;
@@ -160,7 +160,7 @@ int ft_work_rates_fit(const struct ft_samples *s, const double *scale, struct ft
   else if (!p.rows || !w->used || w->column[0] != 0)
     ft_error_set(err, "sums of works: no rows, or no time that they are ratios to");
   else
-    status = solve(s, &p, w, err);
+    status = solve_work_rates(s, &p, w, err);
   free(p.term);
   free(p.target);
   return status;
@@ -170,33 +170,33 @@ void ft_work_rates_add(const struct ft_work_rates *w, const double *x, double *o
 {
   double term[TERMS];
 
-  terms_of(w, x, term);
+  fill_log_works(w, x, term);
   for (size_t o = 0; o < w->outputs; o++)
-    out[o] += w->mean[o] + log_sum(term, w->rate + o, w->used + 1, w->outputs, NULL) - term[1];
+    out[o] += w->mean[o] + log_sum_exp(term, w->rate + o, w->used + 1, w->outputs, NULL) - term[1];
 }
 
 void ft_work_rates_save(const struct ft_work_rates *w, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)w->used);
+  ft_number_stream_write(out, (double)w->used);
   for (size_t k = 0; k < w->used; k++)
-    ft_number_stream_put(out, w->column[k]);
-  ft_number_stream_put_all(out, w->scale, w->used);
-  ft_number_stream_put_all(out, w->mean, w->outputs);
-  ft_number_stream_put_all(out, w->rate, (w->used + 1) * w->outputs);
+    ft_number_stream_write(out, w->column[k]);
+  ft_number_stream_write_all(out, w->scale, w->used);
+  ft_number_stream_write_all(out, w->mean, w->outputs);
+  ft_number_stream_write_all(out, w->rate, (w->used + 1) * w->outputs);
 }
 
 int ft_work_rates_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                        struct ft_work_rates *w, struct ft_error *err)
 {
-  size_t used = ft_number_reader_take_count(in, 1, FT_WORK_RATES_COLUMNS);
+  size_t used = ft_number_reader_read_count(in, 1, FT_WORK_RATES_COLUMNS);
 
   *w = (struct ft_work_rates){ .used = used, .outputs = outputs };
   for (size_t k = 0; k < used; k++)
-    w->column[k] = (uint32_t)ft_number_reader_take_count(in, 0, columns - 1);
+    w->column[k] = (uint32_t)ft_number_reader_read_count(in, 0, columns - 1);
   for (size_t k = 0; k < used; k++)
-    w->scale[k] = ft_number_reader_take(in);
-  w->mean = ft_number_reader_take_all(in, outputs);
-  w->rate = ft_number_reader_take_all(in, (used + 1) * outputs);
+    w->scale[k] = ft_number_reader_read(in);
+  w->mean = ft_number_reader_read_all(in, outputs);
+  w->rate = ft_number_reader_read_all(in, (used + 1) * outputs);
   return w->mean && w->rate && !in->failed
              ? 0
              : ft_error_set(err, "sums of works: cut short or out of range");

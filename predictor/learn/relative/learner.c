@@ -33,10 +33,10 @@ static const struct {
   [FT_LEARNER_FEW_TREES] = { .ridge = FEW,
                              .lambda = 3,
                              .forest = { 1, 1, 64, 0.5, 0, true, false, 0 } },
-  [FT_LEARNER_PROCESS] = { .process = true },
+  [FT_LEARNER_GAUSSIAN_PROCESS] = { .process = true },
   [FT_LEARNER_RATE_TREES] = { .span = RATES, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
-  [FT_LEARNER_RATE_PROCESS] = { .span = RATES, .process = true },
-  [FT_LEARNER_WORK_PROCESS] = { .process = true, .works = true },
+  [FT_LEARNER_RATE_GAUSSIAN_PROCESS] = { .span = RATES, .process = true },
+  [FT_LEARNER_WORK_GAUSSIAN_PROCESS] = { .process = true, .works = true },
   [FT_LEARNER_WORK_RATES] = { .span = RATES, .process = true, .works = true },
   [FT_LEARNER_AUTOENCODER] = { .network = true },
 };
@@ -49,16 +49,16 @@ const char *const ft_learner_names[FT_LEARNERS] = {
   [FT_LEARNER_RIDGE] = "ridge",
   [FT_LEARNER_RIDGE_TREES] = "ridge_trees",
   [FT_LEARNER_FEW_TREES] = "few_trees",
-  [FT_LEARNER_PROCESS] = "process",
+  [FT_LEARNER_GAUSSIAN_PROCESS] = "process",
   [FT_LEARNER_RATE_TREES] = "rate_trees",
-  [FT_LEARNER_RATE_PROCESS] = "rate_process",
-  [FT_LEARNER_WORK_PROCESS] = "work_process",
+  [FT_LEARNER_RATE_GAUSSIAN_PROCESS] = "rate_process",
+  [FT_LEARNER_WORK_GAUSSIAN_PROCESS] = "work_process",
   [FT_LEARNER_WORK_RATES] = "work_rates",
   [FT_LEARNER_AUTOENCODER] = "autoencoder",
 };
 
-static int fit_ridge(const struct ft_samples *s, const uint32_t *few, size_t count,
-                     struct ft_learner *l, struct ft_error *err)
+static int fit_learner_ridge(const struct ft_samples *s, const uint32_t *few, size_t count,
+                             struct ft_learner *l, struct ft_error *err)
 {
   uint32_t *all = calloc(s->columns + 1, sizeof *all);
   enum ridge ridge = kinds[l->kind].ridge;
@@ -78,8 +78,8 @@ static int fit_ridge(const struct ft_samples *s, const uint32_t *few, size_t cou
 }
 
 /* Trees on what the ridge leaves. */
-static int fit_forest(const struct ft_samples *s, unsigned trees, uint64_t seed,
-                      struct ft_learner *l, struct ft_error *err)
+static int fit_residual_forest(const struct ft_samples *s, unsigned trees, uint64_t seed,
+                               struct ft_learner *l, struct ft_error *err)
 {
   double said[OUTPUTS];
   size_t room;
@@ -113,8 +113,9 @@ out:
 
 /* Sums of works, taken off Y. A time that spans less than orders of magnitude is no work: then
  * there is none. */
-static int fit_works(const struct ft_samples *s, const struct ft_feature_encoder *encode,
-                     struct ft_learner *l, double *y, struct ft_error *err)
+static int fit_and_subtract_works(const struct ft_samples *s,
+                                  const struct ft_feature_encoder *encode, struct ft_learner *l,
+                                  double *y, struct ft_error *err)
 {
   double scale[FT_FEATURE_ENCODER_MOST] = { 0 }, said[OUTPUTS];
 
@@ -144,7 +145,7 @@ bool ft_learner_linear(enum ft_learner_kind kind)
   return kinds[kind].ridge == FEW || kinds[kind].ridge == ALL || kinds[kind].process;
 }
 
-static bool stop_network(void *data, const struct ft_autoencoder_told *told)
+static bool stop_autoencoder(void *data, const struct ft_autoencoder_progress *told)
 {
   const struct ft_learner_settings *settings = data;
 
@@ -152,20 +153,21 @@ static bool stop_network(void *data, const struct ft_autoencoder_told *told)
   return settings->stop(settings->data);
 }
 
-static int fit_network(const struct ft_samples *s, const struct ft_learner_settings *settings,
-                       struct ft_learner *l, struct ft_error *err)
+static int fit_learner_autoencoder(const struct ft_samples *s,
+                                   const struct ft_learner_settings *settings, struct ft_learner *l,
+                                   struct ft_error *err)
 {
   struct ft_autoencoder_settings network = ft_autoencoder_usual;
   struct ft_learner_settings copy = *settings;
 
   network.seed = settings->seed;
-  network.stop = settings->stop ? stop_network : NULL;
+  network.stop = settings->stop ? stop_autoencoder : NULL;
   network.data = &copy;
   return ft_autoencoder_fit(s, &network, &l->autoencoder, err);
 }
 
 /* Which of the columns that ENCODE makes are L's. */
-static void take_span(const struct ft_feature_encoder *encode, struct ft_learner *l)
+static void select_columns(const struct ft_feature_encoder *encode, struct ft_learner *l)
 {
   enum span span = kinds[l->kind].span;
 
@@ -176,16 +178,18 @@ static void take_span(const struct ft_feature_encoder *encode, struct ft_learner
   }
 }
 
-static int fit_kind(const struct ft_samples *s, const struct ft_learner_settings *settings,
-                    struct ft_learner *l, struct ft_error *err)
+static int fit_learner_parts(const struct ft_samples *s, const struct ft_learner_settings *settings,
+                             struct ft_learner *l, struct ft_error *err)
 {
-  if (kinds[l->kind].ridge != NO_RIDGE && fit_ridge(s, settings->few, settings->count, l, err) < 0)
+  if (kinds[l->kind].ridge != NO_RIDGE &&
+      fit_learner_ridge(s, settings->few, settings->count, l, err) < 0)
     return -1;
-  if (kinds[l->kind].forest.trees && fit_forest(s, settings->trees, settings->seed, l, err) < 0)
+  if (kinds[l->kind].forest.trees &&
+      fit_residual_forest(s, settings->trees, settings->seed, l, err) < 0)
     return -1;
   if (kinds[l->kind].process && ft_gaussian_process_fit(s, &l->process, err) < 0)
     return -1;
-  return kinds[l->kind].network ? fit_network(s, settings, l, err) : 0;
+  return kinds[l->kind].network ? fit_learner_autoencoder(s, settings, l, err) : 0;
 }
 
 int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
@@ -197,7 +201,7 @@ int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
   int status = -1;
 
   *l = (struct ft_learner){ .kind = kind, .outputs = s->outputs };
-  take_span(settings->encode, l);
+  select_columns(settings->encode, l);
   if (s->outputs < 1 || s->outputs > OUTPUTS)
     return ft_error_set(err, "%zu outputs; expected 1 to %d", s->outputs, OUTPUTS);
   if (settings->stop && settings->stop(settings->data))
@@ -211,12 +215,12 @@ int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
   for (size_t r = 0; r < s->rows; r++)
     memcpy(x + r * l->columns, s->x + r * s->columns + l->from, l->columns * sizeof *x);
   memcpy(y, s->y, s->rows * s->outputs * sizeof *y);
-  if (kinds[kind].works && fit_works(s, settings->encode, l, y, err) < 0)
+  if (kinds[kind].works && fit_and_subtract_works(s, settings->encode, l, y, err) < 0)
     goto out;
   part.x = x;
   part.y = y;
   part.columns = l->columns;
-  status = fit_kind(&part, settings, l, err);
+  status = fit_learner_parts(&part, settings, l, err);
 out:
   free(x);
   free(y);
@@ -244,8 +248,8 @@ void ft_learner_predict(const struct ft_learner *l, const double *row, double *o
 /* ---- the columns of a ridge of a few ---- */
 
 /* Squared error on held-out groups of a ridge of COUNT columns; INFINITY where it cannot be. */
-static double held_out(const struct ft_samples *s, const size_t *group, const uint32_t *few,
-                       size_t count, double *x, double *y)
+static double cross_validate_ridge(const struct ft_samples *s, const size_t *group,
+                                   const uint32_t *few, size_t count, double *x, double *y)
 {
   double error = 0, said[OUTPUTS];
 
@@ -296,7 +300,7 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
   s.rows = s.rows < CHOOSE_ROWS ? s.rows : CHOOSE_ROWS;
   x = calloc(s.rows * most + 1, sizeof *x);
   y = calloc(s.rows * s.outputs + 1, sizeof *y);
-  best = x && y && most <= 16 ? held_out(&s, group, few, 1, x, y) : INFINITY;
+  best = x && y && most <= 16 ? cross_validate_ridge(&s, group, few, 1, x, y) : INFINITY;
   while (isfinite(best) && count < most) {
     double least = best;
     uint32_t which = 0;
@@ -305,7 +309,7 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
       double error;
 
       few[count] = c;
-      error = held_out(&s, group, few, count + 1, x, y);
+      error = cross_validate_ridge(&s, group, few, count + 1, x, y);
       if (error < least) {
         least = error;
         which = c;
@@ -325,7 +329,7 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
 
 void ft_learner_save(const struct ft_learner *l, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, l->kind);
+  ft_number_stream_write(out, l->kind);
   if (kinds[l->kind].ridge != NO_RIDGE)
     ft_ridge_save(&l->ridge, out);
   if (kinds[l->kind].forest.trees)
@@ -333,7 +337,7 @@ void ft_learner_save(const struct ft_learner *l, struct ft_number_stream *out)
   if (kinds[l->kind].process)
     ft_gaussian_process_save(&l->process, out);
   if (kinds[l->kind].works) {
-    ft_number_stream_put(out, l->works.used > 0);
+    ft_number_stream_write(out, l->works.used > 0);
     if (l->works.used)
       ft_work_rates_save(&l->works, out);
   }
@@ -347,8 +351,8 @@ int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder
   size_t columns;
 
   *l = (struct ft_learner){ .outputs = outputs };
-  l->kind = (enum ft_learner_kind)ft_number_reader_take_count(in, 0, FT_LEARNERS - 1);
-  take_span(encode, l);
+  l->kind = (enum ft_learner_kind)ft_number_reader_read_count(in, 0, FT_LEARNERS - 1);
+  select_columns(encode, l);
   columns = l->columns;
   if (kinds[l->kind].ridge != NO_RIDGE && ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
     return -1;
@@ -357,7 +361,7 @@ int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder
   if (kinds[l->kind].process &&
       ft_gaussian_process_load(in, columns, outputs, &l->process, err) < 0)
     return -1;
-  if (kinds[l->kind].works && ft_number_reader_take_count(in, 0, 1) &&
+  if (kinds[l->kind].works && ft_number_reader_read_count(in, 0, 1) &&
       ft_work_rates_load(in, encode->columns, outputs, &l->works, err) < 0)
     return -1;
   return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err)

@@ -13,19 +13,19 @@
 #include "predictor/learn/trees/forest.h"
 
 enum ft_learner_kind {
-  FT_LEARNER_CONSTANT,     /* the mean */
-  FT_LEARNER_TREES,        /* extremely randomised trees on plain columns */
-  FT_LEARNER_FOREST,       /* random forest */
-  FT_LEARNER_BOOSTING,     /* gradient boosting */
-  FT_LEARNER_RIDGE,        /* of all columns */
-  FT_LEARNER_RIDGE_TREES,  /* ridge of all columns, trees on what it leaves */
-  FT_LEARNER_FEW_TREES,    /* ridge of a few columns, trees on what it leaves */
-  FT_LEARNER_PROCESS,      /* Gaussian process */
-  FT_LEARNER_RATE_TREES,   /* extremely randomised trees on rates alone */
-  FT_LEARNER_RATE_PROCESS, /* Gaussian process on rates alone */
-  FT_LEARNER_WORK_PROCESS, /* a sum of works, Gaussian process on what it leaves */
-  FT_LEARNER_WORK_RATES,   /* the same, the process on rates alone */
-  FT_LEARNER_AUTOENCODER,  /* variational auto-encoder and a network of three layers */
+  FT_LEARNER_CONSTANT,              /* the mean */
+  FT_LEARNER_TREES,                 /* extremely randomised trees on plain columns */
+  FT_LEARNER_FOREST,                /* random forest */
+  FT_LEARNER_BOOSTING,              /* gradient boosting */
+  FT_LEARNER_RIDGE,                 /* of all columns */
+  FT_LEARNER_RIDGE_TREES,           /* ridge of all columns, trees on what it leaves */
+  FT_LEARNER_FEW_TREES,             /* ridge of a few columns, trees on what it leaves */
+  FT_LEARNER_GAUSSIAN_PROCESS,      /* Gaussian process */
+  FT_LEARNER_RATE_TREES,            /* extremely randomised trees on rates alone */
+  FT_LEARNER_RATE_GAUSSIAN_PROCESS, /* Gaussian process on rates alone */
+  FT_LEARNER_WORK_GAUSSIAN_PROCESS, /* a sum of works, Gaussian process on what it leaves */
+  FT_LEARNER_WORK_RATES,            /* the same, the process on rates alone */
+  FT_LEARNER_AUTOENCODER,           /* variational auto-encoder and a network of three layers */
   FT_LEARNERS
 };
 

@@ -18,7 +18,7 @@ struct problem {
   double *centre;   /* centre[medoid * columns + column] */
 };
 
-static double square(const double *a, const double *b, size_t columns)
+static double squared_distance(const double *a, const double *b, size_t columns)
 {
   double sum = 0;
 
@@ -27,7 +27,7 @@ static double square(const double *a, const double *b, size_t columns)
   return sum;
 }
 
-static int among(const size_t *medoid, size_t count, size_t row)
+static int is_medoid(const size_t *medoid, size_t count, size_t row)
 {
   for (size_t k = 0; k < count; k++)
     if (medoid[k] == row)
@@ -37,7 +37,7 @@ static int among(const size_t *medoid, size_t count, size_t row)
 
 /* The first by chance, each other one too, by the square of its distance to those before; each
  * another row, also of rows that are all equal. */
-static void start(struct problem *p, struct ft_random *random, size_t *medoid)
+static void draw_start(struct problem *p, struct ft_random *random, size_t *medoid)
 {
   medoid[0] = (size_t)ft_random_below(random, p->rows);
   for (size_t r = 0; r < p->rows; r++)
@@ -47,7 +47,8 @@ static void start(struct problem *p, struct ft_random *random, size_t *medoid)
     size_t at = 0;
 
     for (size_t r = 0; r < p->rows; r++) {
-      double d = square(p->x + r * p->columns, p->x + medoid[k - 1] * p->columns, p->columns);
+      double d =
+          squared_distance(p->x + r * p->columns, p->x + medoid[k - 1] * p->columns, p->columns);
 
       p->distance[r] = r == medoid[k - 1] ? 0 : fmin(p->distance[r], d);
       sum += p->distance[r];
@@ -57,7 +58,7 @@ static void start(struct problem *p, struct ft_random *random, size_t *medoid)
     drawn = ft_random_double(random) * sum;
     while (at + 1 < p->rows && drawn >= p->distance[at])
       drawn -= p->distance[at++];
-    while (among(medoid, k, at))
+    while (is_medoid(medoid, k, at))
       at = (at + 1) % p->rows;
     medoid[k] = at;
   }
@@ -65,14 +66,14 @@ static void start(struct problem *p, struct ft_random *random, size_t *medoid)
 
 /* To which each row is nearest; the sum of squares. A medoid is its own, also where another one is
  * its equal. */
-static double assign(struct problem *p, const size_t *medoid)
+static double assign_rows(struct problem *p, const size_t *medoid)
 {
   double sum = 0;
 
   for (size_t r = 0; r < p->rows; r++) {
     p->distance[r] = INFINITY;
     for (size_t k = 0; k < p->count; k++) {
-      double d = square(p->x + r * p->columns, p->x + medoid[k] * p->columns, p->columns);
+      double d = squared_distance(p->x + r * p->columns, p->x + medoid[k] * p->columns, p->columns);
 
       if (r == medoid[k] || d < p->distance[r]) {
         p->nearest[r] = k;
@@ -88,7 +89,7 @@ static double assign(struct problem *p, const size_t *medoid)
 
 /* Each medoid becomes the row nearest to the mean of those that are its. Returns whether any is
  * another. */
-static int move(struct problem *p, size_t *medoid, size_t *share)
+static int move_medoids(struct problem *p, size_t *medoid, size_t *share)
 {
   int moved = 0;
 
@@ -106,9 +107,9 @@ static int move(struct problem *p, size_t *medoid, size_t *share)
     for (size_t c = 0; c < p->columns; c++)
       p->centre[k * p->columns + c] /= share[k] ? (double)share[k] : 1;
     for (size_t r = 0; r < p->rows; r++) {
-      double d = p->nearest[r] == k
-                     ? square(p->x + r * p->columns, p->centre + k * p->columns, p->columns)
-                     : INFINITY;
+      double d = p->nearest[r] == k ? squared_distance(p->x + r * p->columns,
+                                                       p->centre + k * p->columns, p->columns)
+                                    : INFINITY;
 
       if (d < least) {
         least = d;
@@ -121,7 +122,7 @@ static int move(struct problem *p, size_t *medoid, size_t *share)
   return moved;
 }
 
-static int by_row(const void *a, const void *b)
+static int by_row_index(const void *a, const void *b)
 {
   const size_t *p = a, *q = b;
 
@@ -148,20 +149,20 @@ int ft_medoids(const double *x, size_t rows, size_t columns, size_t count, uint6
   for (int i = 0; i < STARTS; i++) {
     double sum;
 
-    start(&p, &random, trial);
+    draw_start(&p, &random, trial);
     for (int round = 0; round < ROUNDS; round++) {
-      (void)assign(&p, trial);
-      if (!move(&p, trial, share))
+      (void)assign_rows(&p, trial);
+      if (!move_medoids(&p, trial, share))
         break;
     }
-    sum = assign(&p, trial);
+    sum = assign_rows(&p, trial);
     if (sum < best) {
       best = sum;
       memcpy(medoid, trial, count * sizeof *medoid);
     }
   }
-  qsort(medoid, count, sizeof *medoid, by_row);
-  (void)assign(&p, medoid);
+  qsort(medoid, count, sizeof *medoid, by_row_index);
+  (void)assign_rows(&p, medoid);
   memset(share, 0, count * sizeof *share);
   for (size_t r = 0; r < rows; r++)
     share[p.nearest[r]]++;

@@ -49,9 +49,9 @@ static void fitted_free(struct fitted *f)
 }
 
 /* Encode ROWS of X by F, with differences of the columns that predict most. */
-static int encode(struct fitted *f, const double *x, const double *y, const size_t *group,
-                  size_t rows, const struct ft_speedup_table *t, uint32_t *few, size_t *count,
-                  double **out, struct ft_error *err)
+static int encode_rows(struct fitted *f, const double *x, const double *y, const size_t *group,
+                       size_t rows, const struct ft_speedup_table *t, uint32_t *few, size_t *count,
+                       double **out, struct ft_error *err)
 {
   uint32_t logs[FEW];
   size_t logs_count = 0;
@@ -86,8 +86,8 @@ static int encode(struct fitted *f, const double *x, const double *y, const size
  * from one another: what a row held out would tell of them stays unknown. Returns 0; -1 with ERR. F
  * is to be freed in either case.
  */
-static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned trees,
-                    struct fitted *f, struct ft_error *err)
+static int fit_without_fold(const struct fitter *g, size_t fold, unsigned mask, unsigned trees,
+                            struct fitted *f, struct ft_error *err)
 {
   const struct ft_speedup_table *t = g->t;
   double *x = calloc(t->rows * t->columns + 1, sizeof *x), *encoded = NULL;
@@ -117,7 +117,7 @@ static int fit_part(const struct fitter *g, size_t fold, unsigned mask, unsigned
     group[rows++] = g->fold[r];
   }
   if (ft_multivariate_normal_fit(y, rows, t->outputs, whole_y, &gauss, err) < 0 ||
-      encode(f, x, whole_y, group, rows, t, few, &count, &encoded, err) < 0)
+      encode_rows(f, x, whole_y, group, rows, t, few, &count, &encoded, err) < 0)
     goto out;
   s = (struct ft_samples){ encoded, whole_y, rows, f->encode.columns, t->outputs };
   how = (struct ft_learner_settings){
@@ -145,7 +145,7 @@ static int by_group(const void *a, const void *b)
 }
 
 /* Deal the groups out to the folds, in an order that the seed draws; of one group, the rows. */
-static int deal(struct fitter *g, struct ft_error *err)
+static int deal_folds(struct fitter *g, struct ft_error *err)
 {
   size_t rows = g->t->rows, groups = 0;
   size_t *pair = calloc(2 * rows + 1, sizeof *pair), *drawn = calloc(rows + 1, sizeof *drawn);
@@ -190,7 +190,7 @@ static int deal(struct fitter *g, struct ft_error *err)
  * The slow ones of MASK that are not near the best of the rest on the rows of FOLD are not worth
  * the other folds (a race: Maron and Moore 1994): NAN is what they say. Returns the rest.
  */
-static unsigned race(struct fitter *g, size_t fold, unsigned mask)
+static unsigned drop_slow_losers(struct fitter *g, size_t fold, unsigned mask)
 {
   const struct ft_speedup_table *t = g->t;
   double squares[FT_LEARNERS] = { 0 }, best = INFINITY;
@@ -214,7 +214,7 @@ static unsigned race(struct fitter *g, size_t fold, unsigned mask)
 
 /* What each learner of MASK says of rows that it has not seen; those that fall out of the race
  * leave MASK. */
-static int hold_out(struct fitter *g, unsigned *all, struct ft_error *err)
+static int predict_held_out(struct fitter *g, unsigned *all, struct ft_error *err)
 {
   unsigned mask = *all;
   const struct ft_speedup_table *t = g->t;
@@ -223,7 +223,7 @@ static int hold_out(struct fitter *g, unsigned *all, struct ft_error *err)
   for (size_t fold = 0; fold < g->folds; fold++) {
     struct fitted f;
 
-    if (fit_part(g, fold, mask, (g->settings->trees + 2) / 3, &f, err) < 0) {
+    if (fit_without_fold(g, fold, mask, (g->settings->trees + 2) / 3, &f, err) < 0) {
       fitted_free(&f);
       return -1;
     }
@@ -237,14 +237,14 @@ static int hold_out(struct fitter *g, unsigned *all, struct ft_error *err)
     }
     fitted_free(&f);
     if (fold == 0)
-      mask = race(g, fold, mask);
+      mask = drop_slow_losers(g, fold, mask);
   }
   *all = mask;
   return 0;
 }
 
 /* Root mean square of Y less SAID. */
-static double miss(const struct ft_speedup_table *t, const double *said)
+static double rms_error(const struct ft_speedup_table *t, const double *said)
 {
   double squares = 0, count = 0;
 
@@ -260,22 +260,22 @@ static double miss(const struct ft_speedup_table *t, const double *said)
 }
 
 /* The mixture that does best on rows held out, and in SUM what it says of them. */
-static int mix(const struct fitter *g, unsigned mask, double *sum, struct ft_speedup_model *out,
-               struct ft_error *err)
+static int fit_weights(const struct fitter *g, unsigned mask, double *sum,
+                       struct ft_speedup_model *out, struct ft_error *err)
 {
   const struct ft_speedup_held held = { g->t, g->fold, g->folds, g->said, mask };
 
-  if (ft_speedup_mix(&held, out->weight, out->error, err) < 0)
+  if (ft_speedup_choose_weights(&held, out->weight, out->error, err) < 0)
     return -1;
   for (int l = 0; l < FT_LEARNERS; l++)
     for (size_t i = 0; out->weight[l] > 0 && i < g->t->rows * g->t->outputs; i++)
       sum[i] += out->weight[l] * g->said[l][i];
-  out->mixed = miss(g->t, sum);
+  out->mixed = rms_error(g->t, sum);
   return 0;
 }
 
 /* The learners in MASK, equally: nothing is known of their errors. */
-static void take(unsigned mask, struct ft_speedup_model *out)
+static void set_equal_weights(unsigned mask, struct ft_speedup_model *out)
 {
   for (int l = 0; l < FT_LEARNERS; l++) {
     out->error[l] = NAN;
@@ -286,15 +286,15 @@ static void take(unsigned mask, struct ft_speedup_model *out)
 
 /* What the mixture missed on rows held out, if HONEST: sorted by output, and as a normal
  * distribution. */
-static int keep_missed(const struct ft_speedup_table *t, const double *sum, bool honest,
-                       struct ft_speedup_model *out, struct ft_error *err)
+static int keep_held_out_residuals(const struct ft_speedup_table *t, const double *sum, bool honest,
+                                   struct ft_speedup_model *out, struct ft_error *err)
 {
   double *rest = calloc(t->rows * t->outputs + 1, sizeof *rest);
   double *whole = calloc(t->rows * t->outputs + 1, sizeof *whole);
   int status = -1;
 
-  out->missed = calloc(t->rows * t->outputs + 1, sizeof *out->missed);
-  if (!rest || !whole || !out->missed) {
+  out->held_out_residuals = calloc(t->rows * t->outputs + 1, sizeof *out->held_out_residuals);
+  if (!rest || !whole || !out->held_out_residuals) {
     ft_error_set(err, "out of memory");
     goto out;
   }
@@ -303,14 +303,15 @@ static int keep_missed(const struct ft_speedup_table *t, const double *sum, bool
 
     rest[i] = t->y[i] - sum[i];
     if (!isnan(rest[i]) && honest)
-      out->missed[o * t->rows + out->count[o]++] = rest[i];
+      out->held_out_residuals[o * t->rows + out->count[o]++] = rest[i];
   }
   /* two or three tell nothing of how an output goes with the others */
   for (size_t i = 0; honest && t->rows >= LEAST && i < t->rows * t->outputs; i++)
     if (out->count[i % t->outputs] < LEAST)
       rest[i] = NAN;
   for (size_t o = 0; o < t->outputs; o++)
-    qsort(out->missed + o * t->rows, out->count[o], sizeof *out->missed, ft_sort_compare);
+    qsort(out->held_out_residuals + o * t->rows, out->count[o], sizeof *out->held_out_residuals,
+          ft_sort_compare);
   status = ft_multivariate_normal_fit(rest, t->rows, t->outputs, whole, &out->residual, err);
   /* one imagined residual a platform: few rows do not make for certainty */
   for (size_t o = 0; o < t->outputs; o++)
@@ -322,7 +323,7 @@ out:
   return status;
 }
 
-static int check(const struct ft_speedup_table *t, struct ft_error *err)
+static int check_speedup_table(const struct ft_speedup_table *t, struct ft_error *err)
 {
   size_t known = 0;
 
@@ -353,7 +354,7 @@ int ft_speedup_fit_mixture(const struct ft_speedup_table *t,
   for (int l = 0; l < FT_LEARNERS; l++)
     if (mask & 1u << l && !(g.said[l] = calloc(cells, sizeof **g.said)))
       goto memory;
-  if (deal(&g, err) < 0)
+  if (deal_folds(&g, err) < 0)
     goto out;
   if (t->rows < LEAST) /* nothing can be held out: the mean, and no claim to know its error */
     mask = 1u << FT_LEARNER_CONSTANT;
@@ -361,15 +362,15 @@ int ft_speedup_fit_mixture(const struct ft_speedup_table *t,
     if (ft_learner_slow((enum ft_learner_kind)l) && t->rows < SLOW_ROWS && !settings->untried)
       mask &= ~(1u << l);
   *honest = !settings->untried && g.folds > 1;
-  if (*honest && hold_out(&g, &mask, err) < 0)
+  if (*honest && predict_held_out(&g, &mask, err) < 0)
     goto out;
   if (settings->untried)
-    take(settings->learners, out);
-  else if (mix(&g, mask, held, out, err) < 0)
+    set_equal_weights(settings->learners, out);
+  else if (fit_weights(&g, mask, held, out, err) < 0)
     goto out;
   for (int l = 0; l < FT_LEARNERS; l++)
     used |= out->weight[l] > 0 ? 1u << l : 0;
-  if (fit_part(&g, SIZE_MAX, used, settings->trees, &f, err) < 0)
+  if (fit_without_fold(&g, SIZE_MAX, used, settings->trees, &f, err) < 0)
     goto out;
   out->encode = f.encode;
   memcpy(out->learner, f.learner, sizeof out->learner);
@@ -394,17 +395,17 @@ int ft_speedup_fit(const struct ft_speedup_table *t, const struct ft_speedup_set
   int status = -1;
 
   *out = (struct ft_speedup_model){ 0 };
-  if (check(t, err) < 0)
+  if (check_speedup_table(t, err) < 0)
     return -1;
   held = calloc(t->rows * t->outputs, sizeof *held);
   if (!held)
     return ft_error_set(err, "out of memory");
   if (ft_speedup_fit_mixture(t, settings, out, held, &honest, err) < 0 ||
-      (honest && ft_speedup_fit_apart(t, settings, out, held, err) < 0))
+      (honest && ft_speedup_fit_per_output(t, settings, out, held, err) < 0))
     goto out;
-  if (out->aparts)
-    out->mixed = miss(t, held);
-  status = keep_missed(t, held, honest, out, err);
+  if (out->per_output_count)
+    out->mixed = rms_error(t, held);
+  status = keep_held_out_residuals(t, held, honest, out, err);
 out:
   free(held);
   return status;

@@ -16,7 +16,7 @@ enum { ROWS = 1 << 20 }; /* rows a model was learnt from, at most */
 #define LEAST 0.02
 
 /* What M alone says, without those apart. */
-static void predict(const struct ft_speedup_model *m, const double *x, double *out)
+static void predict_mixture(const struct ft_speedup_model *m, const double *x, double *out)
 {
   double row[FT_FEATURE_ENCODER_MOST], said[FT_MULTIVARIATE_NORMAL_OUTPUTS];
 
@@ -33,9 +33,9 @@ static void predict(const struct ft_speedup_model *m, const double *x, double *o
 
 void ft_speedup_predict(const struct ft_speedup_model *m, const double *x, double *out)
 {
-  predict(m, x, out);
-  for (size_t k = 0; k < m->aparts; k++)
-    predict(&m->apart[k], x, out + m->apart_of[k]);
+  predict_mixture(m, x, out);
+  for (size_t k = 0; k < m->per_output_count; k++)
+    predict_mixture(&m->per_output[k], x, out + m->per_output_index[k]);
 }
 
 int ft_speedup_correct(const struct ft_speedup_model *m, const double *seen, const double *runs,
@@ -60,25 +60,25 @@ int ft_speedup_correct(const struct ft_speedup_model *m, const double *seen, con
   return 0;
 }
 
-void ft_speedup_spread(const struct ft_speedup_model *m, size_t output, const double *levels,
-                       size_t level_count, double *out)
+void ft_speedup_residual_quantiles(const struct ft_speedup_model *m, size_t output,
+                                   const double *levels, size_t level_count, double *out)
 {
   size_t count = m->count[output];
 
-  ft_residual_quantiles(m->missed + output * m->rows, count, (unsigned)count, FT_SPEEDUP_PRIOR,
-                        LEAST, levels, level_count, out);
+  ft_residual_quantiles(m->held_out_residuals + output * m->rows, count, (unsigned)count,
+                        FT_SPEEDUP_PRIOR, LEAST, levels, level_count, out);
 }
 
 /* What predicts. */
 static void save_mixture(const struct ft_speedup_model *m, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)m->rows);
-  ft_number_stream_put(out, (double)m->encode.raw);
+  ft_number_stream_write(out, (double)m->rows);
+  ft_number_stream_write(out, (double)m->encode.raw);
   ft_feature_encoder_save(&m->encode, out);
-  ft_number_stream_put(out, m->mixed);
+  ft_number_stream_write(out, m->mixed);
   for (int l = 0; l < FT_LEARNERS; l++) {
-    ft_number_stream_put(out, m->weight[l]);
-    ft_number_stream_put(out, isnan(m->error[l]) ? -1 : m->error[l]);
+    ft_number_stream_write(out, m->weight[l]);
+    ft_number_stream_write(out, isnan(m->error[l]) ? -1 : m->error[l]);
     if (m->weight[l] > 0)
       ft_learner_save(&m->learner[l], out);
   }
@@ -88,18 +88,18 @@ void ft_speedup_save(const struct ft_speedup_model *m, struct ft_number_stream *
 {
   size_t n = m->outputs;
 
-  ft_number_stream_put(out, FT_SPEEDUP_FORMAT);
-  ft_number_stream_put(out, (double)n);
+  ft_number_stream_write(out, FT_SPEEDUP_FORMAT);
+  ft_number_stream_write(out, (double)n);
   save_mixture(m, out);
-  ft_number_stream_put_all(out, m->residual.mean, n);
-  ft_number_stream_put_all(out, m->residual.covariance, n * n);
+  ft_number_stream_write_all(out, m->residual.mean, n);
+  ft_number_stream_write_all(out, m->residual.covariance, n * n);
   for (size_t o = 0; o < n; o++)
-    ft_number_stream_put(out, (double)m->count[o]);
-  ft_number_stream_put_all(out, m->missed, n * m->rows);
-  ft_number_stream_put(out, (double)m->aparts);
-  for (size_t k = 0; k < m->aparts; k++) {
-    ft_number_stream_put(out, (double)m->apart_of[k]);
-    save_mixture(&m->apart[k], out);
+    ft_number_stream_write(out, (double)m->count[o]);
+  ft_number_stream_write_all(out, m->held_out_residuals, n * m->rows);
+  ft_number_stream_write(out, (double)m->per_output_count);
+  for (size_t k = 0; k < m->per_output_count; k++) {
+    ft_number_stream_write(out, (double)m->per_output_index[k]);
+    save_mixture(&m->per_output[k], out);
   }
 }
 
@@ -107,8 +107,8 @@ static int load_learners(struct ft_number_reader *in, struct ft_speedup_model *m
                          struct ft_error *err)
 {
   for (int l = 0; l < FT_LEARNERS; l++) {
-    m->weight[l] = ft_number_reader_take(in);
-    m->error[l] = ft_number_reader_take(in);
+    m->weight[l] = ft_number_reader_read(in);
+    m->error[l] = ft_number_reader_read(in);
     if (m->error[l] < 0)
       m->error[l] = NAN;
     if (!(m->weight[l] >= 0 && m->weight[l] <= 1.01) || in->failed)
@@ -129,28 +129,29 @@ static int load_mixture(struct ft_number_reader *in, size_t outputs, struct ft_s
   size_t raw;
 
   *m = (struct ft_speedup_model){ .outputs = outputs };
-  m->rows = ft_number_reader_take_count(in, 1, ROWS);
-  raw = ft_number_reader_take_count(in, 1, FT_FEATURE_ENCODER_COLUMNS);
+  m->rows = ft_number_reader_read_count(in, 1, ROWS);
+  raw = ft_number_reader_read_count(in, 1, FT_FEATURE_ENCODER_COLUMNS);
   if (in->failed)
     return ft_error_set(err, "cut short or out of range");
   if (ft_feature_encoder_load(in, raw, &m->encode, err) < 0)
     return -1;
-  m->mixed = ft_number_reader_take(in);
+  m->mixed = ft_number_reader_read(in);
   return load_learners(in, m, err);
 }
 
-static int load_apart(struct ft_number_reader *in, struct ft_speedup_model *m, struct ft_error *err)
+static int load_per_output(struct ft_number_reader *in, struct ft_speedup_model *m,
+                           struct ft_error *err)
 {
-  size_t count = ft_number_reader_take_count(in, 0, m->outputs);
+  size_t count = ft_number_reader_read_count(in, 0, m->outputs);
 
-  if (count && !in->failed && !(m->apart = calloc(count, sizeof *m->apart)))
+  if (count && !in->failed && !(m->per_output = calloc(count, sizeof *m->per_output)))
     return ft_error_set(err, "out of memory");
-  for (size_t k = 0; m->apart && k < count; k++) {
-    m->apart_of[k] = ft_number_reader_take_count(in, 0, m->outputs - 1);
-    m->aparts++;
-    if (load_mixture(in, 1, &m->apart[k], err) < 0)
+  for (size_t k = 0; m->per_output && k < count; k++) {
+    m->per_output_index[k] = ft_number_reader_read_count(in, 0, m->outputs - 1);
+    m->per_output_count++;
+    if (load_mixture(in, 1, &m->per_output[k], err) < 0)
       return -1;
-    if (m->apart[k].encode.raw != m->encode.raw)
+    if (m->per_output[k].encode.raw != m->encode.raw)
       return ft_error_set(err, "an output apart: its features are others");
   }
   return 0;
@@ -158,8 +159,8 @@ static int load_apart(struct ft_number_reader *in, struct ft_speedup_model *m, s
 
 int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, struct ft_error *err)
 {
-  double format = ft_number_reader_take(in), *mean, *covariance;
-  size_t n = ft_number_reader_take_count(in, 1, FT_MULTIVARIATE_NORMAL_OUTPUTS);
+  double format = ft_number_reader_read(in), *mean, *covariance;
+  size_t n = ft_number_reader_read_count(in, 1, FT_MULTIVARIATE_NORMAL_OUTPUTS);
 
   *m = (struct ft_speedup_model){ .outputs = n };
   if (!in->failed && format != FT_SPEEDUP_FORMAT)
@@ -168,8 +169,8 @@ int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, str
   if (load_mixture(in, n, m, err) < 0)
     return -1;
   m->residual.outputs = n;
-  mean = ft_number_reader_take_all(in, n);
-  covariance = ft_number_reader_take_all(in, n * n);
+  mean = ft_number_reader_read_all(in, n);
+  covariance = ft_number_reader_read_all(in, n * n);
   if (mean && covariance) {
     memcpy(m->residual.mean, mean, n * sizeof *mean);
     memcpy(m->residual.covariance, covariance, n * n * sizeof *covariance);
@@ -177,9 +178,9 @@ int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *m, str
   free(mean);
   free(covariance);
   for (size_t o = 0; o < n; o++)
-    m->count[o] = ft_number_reader_take_count(in, 0, m->rows);
-  m->missed = ft_number_reader_take_all(in, n * m->rows);
-  if (load_apart(in, m, err) < 0)
+    m->count[o] = ft_number_reader_read_count(in, 0, m->rows);
+  m->held_out_residuals = ft_number_reader_read_all(in, n * m->rows);
+  if (load_per_output(in, m, err) < 0)
     return -1;
   return in->failed || in->left ? ft_error_set(err, "cut short, too long or out of range") : 0;
 }
@@ -196,11 +197,11 @@ void ft_speedup_free(struct ft_speedup_model *m)
   if (!m)
     return;
   free_mixture(m);
-  for (size_t k = 0; k < m->aparts; k++)
-    free_mixture(&m->apart[k]);
-  free(m->apart);
-  free(m->missed);
-  m->apart = NULL;
-  m->aparts = 0;
-  m->missed = NULL;
+  for (size_t k = 0; k < m->per_output_count; k++)
+    free_mixture(&m->per_output[k]);
+  free(m->per_output);
+  free(m->held_out_residuals);
+  m->per_output = NULL;
+  m->per_output_count = 0;
+  m->held_out_residuals = NULL;
 }

@@ -40,11 +40,13 @@ struct ft_speedup_model {
   double error[FT_LEARNERS];  /* root mean square on rows held out; NAN: not tried */
   double mixed;               /* the same of the mixture */
   struct ft_multivariate_normal residual; /* of the mixture on rows held out */
-  double *missed;             /* missed[output * rows + i], rising, of the first count[output] */
+  double *held_out_residuals; /* missed[output * rows + i], rising, of the first count[output] */
   size_t count[FT_MULTIVARIATE_NORMAL_OUTPUTS];
-  struct ft_speedup_model *apart; /* of one output each: of these only what predicts is there */
-  size_t aparts;
-  size_t apart_of[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* the output that apart[k] answers for */
+  struct ft_speedup_model
+      *per_output; /* of one output each: of these only what predicts is there */
+  size_t per_output_count;
+  size_t
+      per_output_index[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* the output that apart[k] answers for */
 };
 
 /*
@@ -68,8 +70,8 @@ int ft_speedup_correct(const struct ft_speedup_model *ratios, const double *seen
                        struct ft_error *err);
 
 /* By how much OUTPUT's log-ratio may differ from what is expected, at LEVELS. */
-void ft_speedup_spread(const struct ft_speedup_model *ratios, size_t output, const double *levels,
-                       size_t level_count, double *out);
+void ft_speedup_residual_quantiles(const struct ft_speedup_model *ratios, size_t output,
+                                   const double *levels, size_t level_count, double *out);
 
 /*
  * What is kept begins with FT_SPEEDUP_FORMAT, which changes whenever what follows is another: also

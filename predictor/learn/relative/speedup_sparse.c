@@ -33,8 +33,8 @@ static void part_free(struct part *p)
   free(p->row);
 }
 
-static int part_make(const struct ft_speedup_table *t, size_t output, size_t known, struct part *p,
-                     struct ft_error *err)
+static int part_create(const struct ft_speedup_table *t, size_t output, size_t known,
+                       struct part *p, struct ft_error *err)
 {
   *p = (struct part){ .x = calloc(known * t->columns, sizeof *p->x),
                       .y = calloc(known, sizeof *p->y),
@@ -56,8 +56,8 @@ static int part_make(const struct ft_speedup_table *t, size_t output, size_t kno
 
 /* By how much what all outputs are learnt with misses P's rows of OUTPUT, less what its own does.
  */
-static double gained(const struct ft_speedup_table *t, size_t output, const struct part *p,
-                     const double *held)
+static double held_out_gain(const struct ft_speedup_table *t, size_t output, const struct part *p,
+                            const double *held)
 {
   double sum = 0;
 
@@ -66,23 +66,23 @@ static double gained(const struct ft_speedup_table *t, size_t output, const stru
   return sum;
 }
 
-static int try_apart(const struct ft_speedup_table *t, size_t output, size_t known,
-                     const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
-                     double *held, struct ft_error *err)
+static int try_own_model(const struct ft_speedup_table *t, size_t output, size_t known,
+                         const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
+                         double *held, struct ft_error *err)
 {
-  struct ft_speedup_model *own = &out->apart[out->aparts];
+  struct ft_speedup_model *own = &out->per_output[out->per_output_count];
   struct part p;
   bool honest = false;
-  int status = part_make(t, output, known, &p, err);
+  int status = part_create(t, output, known, &p, err);
 
   if (status == 0) {
     const struct ft_speedup_table table = { p.x, p.y, p.group, p.rows, t->columns, 1 };
 
     status = ft_speedup_fit_mixture(&table, settings, own, p.held, &honest, err);
-    if (status == 0 && (known < LEAST || (honest && gained(t, output, &p, held) > 0))) {
+    if (status == 0 && (known < LEAST || (honest && held_out_gain(t, output, &p, held) > 0))) {
       for (size_t i = 0; honest && i < p.rows; i++)
         held[p.row[i] * t->outputs + output] = p.held[i];
-      out->apart_of[out->aparts++] = output;
+      out->per_output_index[out->per_output_count++] = output;
       own = NULL;
     }
     ft_speedup_free(own);
@@ -91,9 +91,9 @@ static int try_apart(const struct ft_speedup_table *t, size_t output, size_t kno
   return status;
 }
 
-int ft_speedup_fit_apart(const struct ft_speedup_table *t,
-                         const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
-                         double *held, struct ft_error *err)
+int ft_speedup_fit_per_output(const struct ft_speedup_table *t,
+                              const struct ft_speedup_settings *settings,
+                              struct ft_speedup_model *out, double *held, struct ft_error *err)
 {
   struct ft_speedup_settings quick = *settings;
 
@@ -107,9 +107,9 @@ int ft_speedup_fit_apart(const struct ft_speedup_table *t,
       known += !isnan(t->y[r * t->outputs + o]);
     if (known < 1 || known > MOST || 2 * known > t->rows)
       continue;
-    if (!out->apart && !(out->apart = calloc(t->outputs, sizeof *out->apart)))
+    if (!out->per_output && !(out->per_output = calloc(t->outputs, sizeof *out->per_output)))
       return ft_error_set(err, "out of memory");
-    if (try_apart(t, o, known, &quick, out, held, err) < 0)
+    if (try_own_model(t, o, known, &quick, out, held, err) < 0)
       return -1;
   }
   return 0;

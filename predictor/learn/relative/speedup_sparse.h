@@ -15,11 +15,11 @@ int ft_speedup_fit_mixture(const struct ft_speedup_table *table,
 
 /*
  * Each output of OUT that few rows of TABLE know is learnt again, from these rows alone; where that
- * misses less on rows held out it becomes one of out->apart, and HELD has what it said of them.
- * 0; -1 with ERR.
+ * misses less on rows held out it becomes one of out->per_output, and HELD has what it said of
+ * them. 0; -1 with ERR.
  */
-int ft_speedup_fit_apart(const struct ft_speedup_table *table,
-                         const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
-                         double *held, struct ft_error *err);
+int ft_speedup_fit_per_output(const struct ft_speedup_table *table,
+                              const struct ft_speedup_settings *settings,
+                              struct ft_speedup_model *out, double *held, struct ft_error *err);
 
 #endif

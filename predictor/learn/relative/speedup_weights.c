@@ -20,7 +20,7 @@ enum { STEPS = 20 /* in which a mixture is selected */, MANY = 400 /* rows, and 
 enum set { LINEAR, ANY, SETS };
 
 /* The learners of MASK that are in SET; the mean where there is none. */
-static unsigned narrow(unsigned mask, enum set set)
+static unsigned restrict_to_set(unsigned mask, enum set set)
 {
   unsigned out = 0;
 
@@ -31,7 +31,7 @@ static unsigned narrow(unsigned mask, enum set set)
 }
 
 /* Sums of absolute errors on all folds but LEFT: error[fold * FT_LEARNERS + learner]. */
-static void add_up(const double *error, size_t folds, size_t left, double *sum)
+static void sum_fold_errors(const double *error, size_t folds, size_t left, double *sum)
 {
   memset(sum, 0, FT_LEARNERS * sizeof *sum);
   for (size_t f = 0; f < folds; f++)
@@ -40,7 +40,7 @@ static void add_up(const double *error, size_t folds, size_t left, double *sum)
 }
 
 /* The least error of MASK's learners. */
-static double least(unsigned mask, const double *error)
+static double smallest_error(unsigned mask, const double *error)
 {
   double best = INFINITY;
 
@@ -51,10 +51,10 @@ static double least(unsigned mask, const double *error)
 
 /* A slow one counts only where it is the best of all; nor is it enough to be near the best for what
  * says the same of every row. */
-static unsigned worth(unsigned mask, const double *error)
+static unsigned drop_dominated(unsigned mask, const double *error)
 {
   unsigned out = mask;
-  double best = least(mask, error);
+  double best = smallest_error(mask, error);
 
   for (int l = 0; l < FT_LEARNERS; l++)
     if (error[l] > best && (l == FT_LEARNER_CONSTANT || ft_learner_slow((enum ft_learner_kind)l)))
@@ -65,7 +65,7 @@ static unsigned worth(unsigned mask, const double *error)
 /* Each of MASK by the inverse square of its error; the least is taken to be above 0. */
 static void weigh_inversely(unsigned mask, const double *error, double *weight)
 {
-  double best = fmax(least(mask, error), 1e-12), sum = 0;
+  double best = fmax(smallest_error(mask, error), 1e-12), sum = 0;
 
   for (int l = 0; l < FT_LEARNERS; l++) {
     weight[l] = mask & 1u << l ? pow(best / fmax(error[l], best), 2) : 0;
@@ -76,7 +76,7 @@ static void weigh_inversely(unsigned mask, const double *error, double *weight)
 }
 
 /* The absolute errors on FOLD of the mixture by WEIGHT, summed. */
-static double mixed(const struct ft_speedup_held *h, size_t fold, const double *weight)
+static double mixture_error(const struct ft_speedup_held *h, size_t fold, const double *weight)
 {
   const struct ft_speedup_table *t = h->table;
   double sum = 0;
@@ -95,7 +95,7 @@ static double mixed(const struct ft_speedup_held *h, size_t fold, const double *
 }
 
 /* The set whose mixtures, weighed on all folds but one, miss least on that one. */
-static enum set choose(const struct ft_speedup_held *h, const double *error)
+static enum set choose_learner_set(const struct ft_speedup_held *h, const double *error)
 {
   double lowest = INFINITY, sum[FT_LEARNERS], weight[FT_LEARNERS];
   enum set chosen = LINEAR;
@@ -104,9 +104,9 @@ static enum set choose(const struct ft_speedup_held *h, const double *error)
     double lost = 0;
 
     for (size_t f = 0; f < h->folds; f++) {
-      add_up(error, h->folds, f, sum);
-      weigh_inversely(narrow(worth(h->mask, sum), (enum set)set), sum, weight);
-      lost += mixed(h, f, weight);
+      sum_fold_errors(error, h->folds, f, sum);
+      weigh_inversely(restrict_to_set(drop_dominated(h->mask, sum), (enum set)set), sum, weight);
+      lost += mixture_error(h, f, weight);
     }
     if (lost < lowest) {
       lowest = lost;
@@ -120,8 +120,8 @@ static enum set choose(const struct ft_speedup_held *h, const double *error)
  * Forward selection with replacement (Caruana and others 2004): step by step, the learner of MASK
  * is added that makes the mixture's error smallest. TOTAL has a place for each number of Y.
  */
-static void select_steps(const struct ft_speedup_held *h, unsigned mask, double *total,
-                         double *weight)
+static void select_forward(const struct ft_speedup_held *h, unsigned mask, double *total,
+                           double *weight)
 {
   const struct ft_speedup_table *t = h->table;
   size_t cells = t->rows * t->outputs;
@@ -149,7 +149,7 @@ static void select_steps(const struct ft_speedup_held *h, unsigned mask, double 
 }
 
 /* Each learner's absolute errors by fold, summed, and in RMS their root mean square. */
-static void measure(const struct ft_speedup_held *h, double *error, double *rms)
+static void measure_learners(const struct ft_speedup_held *h, double *error, double *rms)
 {
   const struct ft_speedup_table *t = h->table;
 
@@ -169,8 +169,8 @@ static void measure(const struct ft_speedup_held *h, double *error, double *rms)
   }
 }
 
-int ft_speedup_mix(const struct ft_speedup_held *h, double *weight, double *rms,
-                   struct ft_error *err)
+int ft_speedup_choose_weights(const struct ft_speedup_held *h, double *weight, double *rms,
+                              struct ft_error *err)
 {
   size_t cells = h->table->rows * h->table->outputs;
   double *error = calloc(h->folds * FT_LEARNERS, sizeof *error);
@@ -182,13 +182,13 @@ int ft_speedup_mix(const struct ft_speedup_held *h, double *weight, double *rms,
     free(total);
     return ft_error_set(err, "out of memory");
   }
-  measure(h, error, rms);
-  add_up(error, h->folds, SIZE_MAX, sum);
-  mask = worth(h->mask, sum);
+  measure_learners(h, error, rms);
+  sum_fold_errors(error, h->folds, SIZE_MAX, sum);
+  mask = drop_dominated(h->mask, sum);
   if (h->table->rows > MANY)
-    select_steps(h, mask, total, weight);
+    select_forward(h, mask, total, weight);
   else
-    weigh_inversely(narrow(mask, choose(h, error)), sum, weight);
+    weigh_inversely(restrict_to_set(mask, choose_learner_set(h, error)), sum, weight);
   free(error);
   free(total);
   return 0;

@@ -20,7 +20,7 @@ struct ft_speedup_held {
  * fold with weights taken from the others. ERROR gets each learner's root mean square (NAN: not of
  * MASK). 0; -1 with ERR when memory is out.
  */
-int ft_speedup_mix(const struct ft_speedup_held *held, double *weight, double *error,
-                   struct ft_error *err);
+int ft_speedup_choose_weights(const struct ft_speedup_held *held, double *weight, double *error,
+                              struct ft_error *err);
 
 #endif

@@ -60,8 +60,8 @@ static void link_nodes(const struct ft_expression *e, struct ft_sweep *s)
   }
 }
 
-static void apply(enum ft_symbol symbol, const double *restrict a, const double *restrict b,
-                  double *restrict v)
+static void apply_symbol(enum ft_symbol symbol, const double *restrict a, const double *restrict b,
+                         double *restrict v)
 {
 #define EACH(expression)                                                                           \
   for (size_t r = 0; r < BLOCK; r++)                                                               \
@@ -101,8 +101,8 @@ static void apply(enum ft_symbol symbol, const double *restrict a, const double 
 }
 
 /* The values of every node in a block of rows; only of those that MOVE where the others stand. */
-static void forward(const struct ft_row_blocks *f, const struct ft_expression *e,
-                    struct ft_sweep *s, size_t first, bool only_moving)
+static void forward_sweep(const struct ft_row_blocks *f, const struct ft_expression *e,
+                          struct ft_sweep *s, size_t first, bool only_moving)
 {
   for (int i = 0; i < e->length; i++) {
     if (only_moving && !s->moves[i])
@@ -114,15 +114,15 @@ static void forward(const struct ft_row_blocks *f, const struct ft_expression *e
       for (size_t r = 0; r < BLOCK; r++)
         s->value[i][r] = e->constant[i];
     else
-      apply(e->symbol[i], s->at[s->links.left[i]],
-            s->links.right[i] >= 0 ? s->at[s->links.right[i]] : NULL, s->value[i]);
+      apply_symbol(e->symbol[i], s->at[s->links.left[i]],
+                   s->links.right[i] >= 0 ? s->at[s->links.right[i]] : NULL, s->value[i]);
   }
 }
 
 /* What the derivative by a node, D, gives for its operands' A and B; V is its own value. */
-static void derive(enum ft_symbol symbol, const double *restrict d, const double *restrict v,
-                   const double *restrict a, const double *restrict b, double *restrict da,
-                   double *restrict db)
+static void derive_operands(enum ft_symbol symbol, const double *restrict d,
+                            const double *restrict v, const double *restrict a,
+                            const double *restrict b, double *restrict da, double *restrict db)
 {
 #define EACH(to, expression)                                                                       \
   for (size_t r = 0; to && r < BLOCK; r++)                                                         \
@@ -178,7 +178,7 @@ static void derive(enum ft_symbol symbol, const double *restrict d, const double
 }
 
 /* The derivative of the root by every node that moves, given the values of a forward sweep. */
-static void backward(const struct ft_expression *e, struct ft_sweep *s)
+static void backward_sweep(const struct ft_expression *e, struct ft_sweep *s)
 {
   for (size_t r = 0; r < BLOCK; r++)
     s->adjoint[e->length - 1][r] = 1;
@@ -186,8 +186,9 @@ static void backward(const struct ft_expression *e, struct ft_sweep *s)
     int l = s->links.left[i], k = s->links.right[i];
 
     if (l >= 0 && s->moves[i])
-      derive(e->symbol[i], s->adjoint[i], s->value[i], s->at[l], k >= 0 ? s->at[k] : NULL,
-             s->moves[l] ? s->adjoint[l] : NULL, k >= 0 && s->moves[k] ? s->adjoint[k] : NULL);
+      derive_operands(e->symbol[i], s->adjoint[i], s->value[i], s->at[l], k >= 0 ? s->at[k] : NULL,
+                      s->moves[l] ? s->adjoint[l] : NULL,
+                      k >= 0 && s->moves[k] ? s->adjoint[k] : NULL);
   }
 }
 
@@ -203,7 +204,7 @@ struct sums {
   double squares, absolutes;
 };
 
-static inline double dot(const double *restrict a, const double *restrict b)
+static inline double block_dot(const double *restrict a, const double *restrict b)
 {
   double part[LANES] = { 0 };
 
@@ -213,7 +214,7 @@ static inline double dot(const double *restrict a, const double *restrict b)
   return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
 }
 
-static inline double total(const double *restrict a)
+static inline double block_absolute_sum(const double *restrict a)
 {
   double part[LANES] = { 0 };
 
@@ -224,8 +225,8 @@ static inline double total(const double *restrict a)
 }
 
 /* The residuals of a block whose ROOT is known. */
-static void residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
-                      const double *restrict root, size_t first, double *restrict residual)
+static void block_residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
+                            const double *restrict root, size_t first, double *restrict residual)
 {
   const double *restrict w = f->weight + first, *restrict y = f->y + first;
 
@@ -234,23 +235,23 @@ static void residuals(const struct ft_row_blocks *f, const struct ft_expression 
 }
 
 /* All residuals' sums; of one block the values are left as they are needed for its derivatives. */
-static struct sums measure(const struct ft_row_blocks *f, const struct ft_expression *e,
-                           struct ft_sweep *s, bool only_moving)
+static struct sums measure_residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
+                                     struct ft_sweep *s, bool only_moving)
 {
   struct sums sums = { 0, 0 };
   double residual[BLOCK];
 
   for (size_t first = 0; first < f->rows; first += BLOCK) {
-    forward(f, e, s, first, only_moving);
-    residuals(f, e, s->at[e->length - 1], first, residual);
-    sums.squares += dot(residual, residual);
-    sums.absolutes += total(residual);
+    forward_sweep(f, e, s, first, only_moving);
+    block_residuals(f, e, s->at[e->length - 1], first, residual);
+    sums.squares += block_dot(residual, residual);
+    sums.absolutes += block_absolute_sum(residual);
   }
   return sums;
 }
 
-static void gather(const struct ft_row_blocks *f, const struct ft_expression *e, struct ft_sweep *s,
-                   bool evaluated, struct normal *n)
+static void build_normal_equations(const struct ft_row_blocks *f, const struct ft_expression *e,
+                                   struct ft_sweep *s, bool evaluated, struct normal *n)
 {
   double jacobian[PARAMETERS][BLOCK], residual[BLOCK];
   int size = n->count + 2;
@@ -262,11 +263,11 @@ static void gather(const struct ft_row_blocks *f, const struct ft_expression *e,
     const double *restrict w = f->weight + first, *restrict root;
 
     if (!evaluated)
-      forward(f, e, s, first, false);
+      forward_sweep(f, e, s, first, false);
     if (n->count)
-      backward(e, s);
+      backward_sweep(e, s);
     root = s->at[e->length - 1];
-    residuals(f, e, root, first, residual);
+    block_residuals(f, e, root, first, residual);
     for (int i = 0; i < n->count; i++)
       for (size_t r = 0; r < BLOCK; r++)
         jacobian[i][r] = w[r] * e->slope * s->adjoint[n->node[i]][r];
@@ -275,9 +276,9 @@ static void gather(const struct ft_row_blocks *f, const struct ft_expression *e,
       jacobian[n->count + 1][r] = w[r] * root[r];
     }
     for (int i = 0; i < size; i++) {
-      n->g[i] += dot(jacobian[i], residual);
+      n->g[i] += block_dot(jacobian[i], residual);
       for (int j = 0; j <= i; j++)
-        n->h[i][j] += dot(jacobian[i], jacobian[j]);
+        n->h[i][j] += block_dot(jacobian[i], jacobian[j]);
     }
   }
 }
@@ -286,7 +287,7 @@ static void gather(const struct ft_row_blocks *f, const struct ft_expression *e,
 #define SINGULAR 1e-12
 
 /* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive, or singular. */
-static bool solve(const struct normal *n, double lambda, double *step)
+static bool solve_damped(const struct normal *n, double lambda, double *step)
 {
   double l[PARAMETERS][PARAMETERS];
   int size = n->count + 2;
@@ -317,7 +318,7 @@ static bool solve(const struct normal *n, double lambda, double *step)
   return true;
 }
 
-static void move(struct ft_expression *e, const struct normal *n, const double *step)
+static void apply_step(struct ft_expression *e, const struct normal *n, const double *step)
 {
   for (int i = 0; i < n->count; i++)
     e->constant[n->node[i]] += step[i];
@@ -325,7 +326,7 @@ static void move(struct ft_expression *e, const struct normal *n, const double *
   e->slope += step[n->count + 1];
 }
 
-static double mean(const struct ft_row_blocks *f, struct sums sums)
+static double mape_of(const struct ft_row_blocks *f, struct sums sums)
 {
   return isfinite(sums.absolutes) ? sums.absolutes / (double)f->rows : INFINITY;
 }
@@ -334,11 +335,11 @@ double ft_constant_fit_error(const struct ft_row_blocks *f, const struct ft_expr
                              struct ft_sweep *s)
 {
   link_nodes(e, s);
-  return mean(f, measure(f, e, s, false));
+  return mape_of(f, measure_residuals(f, e, s, false));
 }
 
 /* Which constants are fitted, and so which nodes move. */
-static void choose(const struct ft_expression *e, struct ft_sweep *s, struct normal *n)
+static void choose_fitted(const struct ft_expression *e, struct ft_sweep *s, struct normal *n)
 {
   int at = 0;
 
@@ -371,26 +372,27 @@ double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, s
   struct normal n;
 
   link_nodes(e, s);
-  choose(e, s, &n);
+  choose_fitted(e, s, &n);
   if (s->through)
     e->intercept = 0;
   if (n.count == 0)
     steps = 1; /* linear in what is left: one step is exact */
-  now = measure(f, e, s, false);
+  now = measure_residuals(f, e, s, false);
   for (int i = 0; i < steps && isfinite(now.squares) && lambda < 1e12; i++) {
     if (!gathered)
-      gather(f, e, s, stays, &n);
+      build_normal_equations(f, e, s, stays, &n);
     gathered = true;
     /* a root that is constant over the rows leaves intercept and slope one parameter */
-    if (!solve(&n, n.count ? lambda : 0, step) && (n.count || !solve(&n, lambda, step))) {
+    if (!solve_damped(&n, n.count ? lambda : 0, step) &&
+        (n.count || !solve_damped(&n, lambda, step))) {
       lambda *= 100;
       continue;
     }
     memcpy(before.constant, e->constant, e->length * sizeof *e->constant);
     before.intercept = e->intercept;
     before.slope = e->slope;
-    move(e, &n, step);
-    next = measure(f, e, s, stays);
+    apply_step(e, &n, step);
+    next = measure_residuals(f, e, s, stays);
     if (next.squares < now.squares) {
       bool done = now.squares - next.squares < 1e-9 * now.squares;
 
@@ -406,5 +408,5 @@ double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, s
       lambda *= 10;
     }
   }
-  return mean(f, now);
+  return mape_of(f, now);
 }

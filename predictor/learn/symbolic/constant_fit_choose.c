@@ -17,7 +17,8 @@ struct roles {
                                       */
 };
 
-static void find_constants(const struct ft_expression *e, const struct ft_links *s, struct roles *r)
+static void find_constant_subtrees(const struct ft_expression *e, const struct ft_links *s,
+                                   struct roles *r)
 {
   for (int i = 0; i < e->length; i++) {
     int l = s->left[i], k = s->right[i];
@@ -33,14 +34,15 @@ static void find_constants(const struct ft_expression *e, const struct ft_links 
 
 /* A node has operands C, without variables, and X: C is a parameter unless the parents do as much.
  */
-static void beside(struct roles *r, int i, int c, int x, uint8_t does, uint8_t keeps)
+static void assign_constant_operand(struct roles *r, int i, int c, int x, uint8_t does,
+                                    uint8_t keeps)
 {
   r->role[c] = r->role[i] & does ? 0 : FITTED;
   r->role[x] = does | (r->role[i] & keeps);
 }
 
-static void pass_down(const struct ft_expression *e, const struct ft_links *s, struct roles *r,
-                      int i)
+static void pass_roles_down(const struct ft_expression *e, const struct ft_links *s,
+                            struct roles *r, int i)
 {
   int l = s->left[i], k = s->right[i];
   bool lc = l >= 0 && r->constant[l] >= 0, kc = k >= 0 && r->constant[k] >= 0;
@@ -49,16 +51,16 @@ static void pass_down(const struct ft_expression *e, const struct ft_links *s, s
   case FT_SYMBOL_ADD:
   case FT_SYMBOL_SUBTRACT:
     if (lc || kc)
-      beside(r, i, lc ? l : k, lc ? k : l, ADDED, SCALED);
+      assign_constant_operand(r, i, lc ? l : k, lc ? k : l, ADDED, SCALED);
     else
       r->role[l] = r->role[k] = r->role[i] & ADDED;
     break;
   case FT_SYMBOL_MULTIPLY:
   case FT_SYMBOL_DIVIDE:
     if (lc && e->symbol[i] == FT_SYMBOL_DIVIDE)
-      beside(r, i, l, k, SCALED, 0);
+      assign_constant_operand(r, i, l, k, SCALED, 0);
     else if (lc || kc)
-      beside(r, i, lc ? l : k, lc ? k : l, SCALED, ADDED);
+      assign_constant_operand(r, i, lc ? l : k, lc ? k : l, SCALED, ADDED);
     else
       r->role[l] = r->role[k] = r->role[i] & SCALED;
     break;
@@ -93,11 +95,11 @@ int ft_constant_fit_choose(const struct ft_expression *e, const struct ft_links 
 
   if (!e->length)
     return 0;
-  find_constants(e, s, &r);
+  find_constant_subtrees(e, s, &r);
   r.role[e->length - 1] = ADDED | SCALED;
   for (int i = e->length - 1; i >= 0; i--) {
     if (r.constant[i] < 0)
-      pass_down(e, s, &r, i);
+      pass_roles_down(e, s, &r, i);
     else if (r.role[i] & FITTED)
       chosen[r.constant[i]] = true;
   }

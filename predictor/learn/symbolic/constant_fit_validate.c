@@ -25,7 +25,7 @@ enum {
 
 /* Constants all 1, as the columns are in the mean; from the second start on drawn as a search draws
  * them. */
-static void restart(struct ft_expression *e, int start, struct ft_random *random)
+static void reset_constants(struct ft_expression *e, int start, struct ft_random *random)
 {
   for (int i = 0; i < e->length; i++)
     if (e->symbol[i] == FT_SYMBOL_CONSTANT)
@@ -35,17 +35,17 @@ static void restart(struct ft_expression *e, int start, struct ft_random *random
 }
 
 /* Fit E to PART from starts of its own. */
-static void refit(const struct ft_row_blocks *part, struct ft_expression *e, struct ft_sweep *sweep,
-                  struct ft_random *random)
+static void refit_fold(const struct ft_row_blocks *part, struct ft_expression *e,
+                       struct ft_sweep *sweep, struct ft_random *random)
 {
   double bar = GOOD * ft_constant_fit_error(part, e, sweep) + ROUNDING, least = INFINITY;
   struct ft_expression best = *e, tried = *e;
 
-  restart(&best, 0, random);
+  reset_constants(&best, 0, random);
   for (int start = 0; start < STARTS && !(least <= bar); start++) {
     double error;
 
-    restart(&tried, start, random);
+    reset_constants(&tried, start, random);
     error = ft_constant_fit(part, &tried, sweep, FIRST_STEPS);
     if (error < least) {
       least = error;
@@ -73,7 +73,7 @@ double ft_constant_fit_validate(const struct ft_row_blocks *rows, const struct f
 
     ft_row_blocks_leave_out(rows, k, folds, room, &part);
     if (fit)
-      refit(&part, &without, sweep, &random);
+      refit_fold(&part, &without, sweep, &random);
     for (size_t r = k; r < rows->rows; r += folds) {
       double x[FT_EXPRESSION_VARIABLES];
 

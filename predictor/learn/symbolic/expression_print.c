@@ -51,7 +51,7 @@ static struct read variables_read(const struct ft_expression *e)
   return r;
 }
 
-static int place(const struct read *r, uint8_t variable)
+static int variable_index(const struct read *r, uint8_t variable)
 {
   int at = 0;
 
@@ -74,7 +74,8 @@ static bool add_term(struct polynomial *p, const struct monomial *m)
   return true;
 }
 
-static bool product(const struct polynomial *a, const struct polynomial *b, struct polynomial *out)
+static bool multiply_polynomials(const struct polynomial *a, const struct polynomial *b,
+                                 struct polynomial *out)
 {
   out->count = 0;
   for (int i = 0; i < a->count; i++)
@@ -91,7 +92,7 @@ static bool product(const struct polynomial *a, const struct polynomial *b, stru
   return true;
 }
 
-static bool sum(const struct polynomial *b, double sign, struct polynomial *a)
+static bool add_polynomial(const struct polynomial *b, double sign, struct polynomial *a)
 {
   for (int i = 0; i < b->count; i++) {
     struct monomial m = b->term[i];
@@ -104,8 +105,8 @@ static bool sum(const struct polynomial *b, double sign, struct polynomial *a)
 }
 
 /* One step on a stack of polynomials; false when the symbol is none or it grows too long. */
-static bool step(const struct ft_expression *e, const struct read *r, int i,
-                 struct polynomial *stack, int *top)
+static bool step_polynomial(const struct ft_expression *e, const struct read *r, int i,
+                            struct polynomial *stack, int *top)
 {
   struct polynomial *a, result, twice;
   struct monomial m = { .coefficient = 1 };
@@ -116,26 +117,26 @@ static bool step(const struct ft_expression *e, const struct read *r, int i,
     break;
   case FT_SYMBOL_VARIABLE:
     m.coefficient = 1 / e->scale[i];
-    m.power[place(r, e->variable[i])] = 1;
+    m.power[variable_index(r, e->variable[i])] = 1;
     break;
   case FT_SYMBOL_ADD:
   case FT_SYMBOL_SUBTRACT:
     --*top;
-    return sum(&stack[*top], e->symbol[i] == FT_SYMBOL_ADD ? 1 : -1, &stack[*top - 1]);
+    return add_polynomial(&stack[*top], e->symbol[i] == FT_SYMBOL_ADD ? 1 : -1, &stack[*top - 1]);
   case FT_SYMBOL_MULTIPLY:
     --*top;
     a = &stack[*top - 1];
-    if (!product(a, &stack[*top], &result))
+    if (!multiply_polynomials(a, &stack[*top], &result))
       return false;
     *a = result;
     return true;
   case FT_SYMBOL_SQUARE:
   case FT_SYMBOL_CUBE:
     a = &stack[*top - 1];
-    if (!product(a, a, &result))
+    if (!multiply_polynomials(a, a, &result))
       return false;
     if (e->symbol[i] == FT_SYMBOL_CUBE) {
-      if (!product(&result, a, &twice))
+      if (!multiply_polynomials(&result, a, &twice))
         return false;
       result = twice;
     }
@@ -160,14 +161,15 @@ static int by_degree(const struct monomial *a, const struct monomial *b)
   return da != db ? db - da : memcmp(b->power, a->power, sizeof a->power);
 }
 
-static bool expand(const struct ft_expression *e, const struct read *r, struct polynomial *out)
+static bool expand_polynomial(const struct ft_expression *e, const struct read *r,
+                              struct polynomial *out)
 {
   struct polynomial stack[FT_EXPRESSION_DEPTH];
   struct monomial constant = { .coefficient = e->intercept };
   int top = 0;
 
   for (int i = 0; i < e->length; i++)
-    if (!step(e, r, i, stack, &top))
+    if (!step_polynomial(e, r, i, stack, &top))
       return false;
   *out = stack[0];
   for (int i = 0; i < out->count; i++)
@@ -190,7 +192,7 @@ struct style {
 };
 
 /* In LaTeX what C writes with an exponent is set as a power of ten. */
-static int print_number(double value, struct style style, struct ft_buf *out)
+static int print_coefficient(double value, struct style style, struct ft_buf *out)
 {
   char text[40];
   const char *exponent;
@@ -205,7 +207,7 @@ static int print_number(double value, struct style style, struct ft_buf *out)
 }
 
 /* What TeX reads as something else, as it is said in mathematics. */
-static const char *escape(char c)
+static const char *latex_escape(char c)
 {
   static const struct {
     char c;
@@ -228,7 +230,7 @@ static int print_name(const char *name, struct style style, struct ft_buf *out)
   if (ft_buf_printf(out, "\\mathrm{") < 0)
     return -1;
   for (; *name; name++) {
-    const char *tex = escape(*name);
+    const char *tex = latex_escape(*name);
 
     if ((tex ? ft_buf_printf(out, "%s", tex) : ft_buf_printf(out, "%c", *name)) < 0)
       return -1;
@@ -239,7 +241,7 @@ static int print_name(const char *name, struct style style, struct ft_buf *out)
 static int print_monomial(const struct monomial *m, const struct read *r, const char *const *names,
                           struct style style, struct ft_buf *out)
 {
-  if (print_number(fabs(m->coefficient), style, out) < 0)
+  if (print_coefficient(fabs(m->coefficient), style, out) < 0)
     return -1;
   for (int v = 0; v < r->count; v++) {
     if (!m->power[v])
@@ -304,13 +306,13 @@ static int print_variable(const char *name, double scale, struct style style, st
     return -1;
   if (!divided)
     return 0;
-  if (ft_buf_printf(out, style.latex ? "}{" : "/") < 0 || print_number(scale, style, out) < 0)
+  if (ft_buf_printf(out, style.latex ? "}{" : "/") < 0 || print_coefficient(scale, style, out) < 0)
     return -1;
   return ft_buf_printf(out, style.latex ? "}" : ")");
 }
 
 /* What the subtree ending at I is wherever; NAN where it reads a variable. */
-static double value_of(const struct ft_expression *e, int i)
+static double constant_subtree_value(const struct ft_expression *e, int i)
 {
   int start = ft_expression_start(e, i);
   struct ft_expression part = { .length = (uint8_t)(i + 1 - start), .slope = 1 };
@@ -326,13 +328,14 @@ static int print_tree(const struct ft_expression *e, int i, const char *const *n
                       struct style style, struct ft_buf *out)
 {
   const struct form *form = &forms[e->symbol[i]];
-  double value = value_of(e, i);
+  double value = constant_subtree_value(e, i);
   /* a product alone stands without brackets: a / (b * c) */
   bool bracket = !style.latex && e->symbol[i] == FT_SYMBOL_DIVIDE &&
-                 e->symbol[i - 1] == FT_SYMBOL_MULTIPLY && !isfinite(value_of(e, i - 1));
+                 e->symbol[i - 1] == FT_SYMBOL_MULTIPLY &&
+                 !isfinite(constant_subtree_value(e, i - 1));
 
   if (isfinite(value))
-    return print_number(value, style, out);
+    return print_coefficient(value, style, out);
   if (e->symbol[i] == FT_SYMBOL_VARIABLE)
     return print_variable(names[e->variable[i]], e->scale[i], style, out);
   if (ft_buf_printf(out, "%s", form->before[style.latex]) < 0)
@@ -351,12 +354,12 @@ static int print_tree(const struct ft_expression *e, int i, const char *const *n
 static int print_whole(const struct ft_expression *e, const char *const *names, struct style style,
                        struct ft_buf *out)
 {
-  if (e->intercept != 0 && (print_number(e->intercept, style, out) < 0 ||
+  if (e->intercept != 0 && (print_coefficient(e->intercept, style, out) < 0 ||
                             ft_buf_printf(out, e->slope < 0 ? " - " : " + ") < 0))
     return -1;
   if (e->intercept == 0 && e->slope < 0 && ft_buf_printf(out, "-") < 0)
     return -1;
-  if (fabs(e->slope) != 1 && (print_number(fabs(e->slope), style, out) < 0 ||
+  if (fabs(e->slope) != 1 && (print_coefficient(fabs(e->slope), style, out) < 0 ||
                               ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0))
     return -1;
   return print_tree(e, e->length - 1, names, style, out);
@@ -378,8 +381,8 @@ int ft_expression_print(const struct ft_expression *e, const char *const *names,
   struct read r = variables_read(e);
   struct polynomial p;
 
-  if ((expand(e, &r, &p) ? print_polynomial(&p, &r, names, style, out)
-                         : print_whole(e, names, style, out)) < 0)
+  if ((expand_polynomial(e, &r, &p) ? print_polynomial(&p, &r, names, style, out)
+                                    : print_whole(e, names, style, out)) < 0)
     return -1;
   return print_unit(unit, style, out);
 }
@@ -391,7 +394,7 @@ static int print_factor(const struct ft_terms *t, size_t i, struct style style, 
   if (ft_buf_printf(out, "%s%s", style.latex ? " \\cdot " : "*", bracket ? "\\left(" : "") < 0 ||
       print_variable(t->name[i], t->scale[i], style, out) < 0 ||
       ft_buf_printf(out, "%s^%s", bracket ? "\\right)" : "", style.latex ? "{" : "") < 0 ||
-      print_number(t->coefficient[i], style, out) < 0)
+      print_coefficient(t->coefficient[i], style, out) < 0)
     return -1;
   return ft_buf_printf(out, style.latex ? "}" : "");
 }
@@ -399,7 +402,7 @@ static int print_factor(const struct ft_terms *t, size_t i, struct style style, 
 static int print_summand(const struct ft_terms *t, size_t i, struct style style, struct ft_buf *out)
 {
   if (ft_buf_printf(out, t->coefficient[i] < 0 ? " - " : " + ") < 0 ||
-      print_number(fabs(t->coefficient[i]), style, out) < 0 ||
+      print_coefficient(fabs(t->coefficient[i]), style, out) < 0 ||
       ft_buf_printf(out, style.latex ? " \\cdot " : "*") < 0)
     return -1;
   return print_variable(t->name[i], t->scale[i], style, out);
@@ -410,7 +413,7 @@ int ft_terms_print(const struct ft_terms *t, const char *unit, bool latex, int d
 {
   const struct style style = { latex, digits };
 
-  if (print_number(t->constant, style, out) < 0)
+  if (print_coefficient(t->constant, style, out) < 0)
     return -1;
   for (size_t i = 0; i < t->count; i++) {
     if (t->coefficient[i] == 0)

@@ -11,7 +11,7 @@
 /* A constant that is nudged changes by this standard deviation. */
 #define NUDGE 0.1
 
-void ft_grower_begin(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives)
+void ft_grower_init(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives)
 {
   *g = (struct ft_grower){ .variables = variables };
   ft_random_seed(&g->random, seed);
@@ -41,7 +41,7 @@ static int draw_node(struct ft_grower *g, const struct ft_expression *e)
   return (int)ft_grower_below(g, e->length);
 }
 
-static void put_terminal(struct ft_grower *g, struct ft_expression *e, int at)
+static void add_terminal(struct ft_grower *g, struct ft_expression *e, int at)
 {
   /* as many constants as one more variable would bring */
   uint32_t v = ft_grower_below(g, (uint32_t)g->variables + 1);
@@ -53,36 +53,36 @@ static void put_terminal(struct ft_grower *g, struct ft_expression *e, int at)
 }
 
 /* Every field of every node is set: nodes are compared as memory. */
-static void add_operator(struct ft_expression *e, uint8_t symbol)
+static void append_operator(struct ft_expression *e, uint8_t symbol)
 {
   e->variable[e->length] = 0;
   e->constant[e->length] = 0;
   e->symbol[e->length++] = symbol;
 }
 
-static void grow(struct ft_grower *g, struct ft_expression *e, int depth)
+static void grow_subtree(struct ft_grower *g, struct ft_expression *e, int depth)
 {
   uint8_t symbol;
 
   if (depth <= 0 || e->length > FT_EXPRESSION_NODES / 2 || ft_grower_chance(g, ENDS)) {
-    put_terminal(g, e, e->length++);
+    add_terminal(g, e, e->length++);
     return;
   }
   symbol = draw_operator(g);
   for (int i = 0; i < ft_symbol_arity(symbol); i++)
-    grow(g, e, depth - 1);
-  add_operator(e, symbol);
+    grow_subtree(g, e, depth - 1);
+  append_operator(e, symbol);
 }
 
 void ft_expression_tree_grow(struct ft_grower *g, struct ft_expression *e, int depth)
 {
   e->length = 0;
-  grow(g, e, depth);
+  grow_subtree(g, e, depth);
 }
 
 /* COUNT nodes of FROM, from SOURCE on, to TO, from TARGET on. */
-static void move(struct ft_expression *to, int target, const struct ft_expression *from, int source,
-                 int count)
+static void copy_nodes(struct ft_expression *to, int target, const struct ft_expression *from,
+                       int source, int count)
 {
   memcpy(to->symbol + target, from->symbol + source, (size_t)count);
   memcpy(to->variable + target, from->variable + source, (size_t)count);
@@ -92,7 +92,7 @@ static void move(struct ft_expression *to, int target, const struct ft_expressio
 void ft_expression_tree_copy(struct ft_expression *to, const struct ft_expression *from)
 {
   to->length = from->length;
-  move(to, 0, from, 0, from->length);
+  copy_nodes(to, 0, from, 0, from->length);
 }
 
 static bool too_deep(const struct ft_expression *e)
@@ -106,8 +106,8 @@ static bool too_deep(const struct ft_expression *e)
   return deepest > FT_EXPRESSION_DEPTH;
 }
 
-static bool same(const struct ft_expression *a, int i, const struct ft_expression *b, int j,
-                 int count)
+static bool nodes_equal(const struct ft_expression *a, int i, const struct ft_expression *b, int j,
+                        int count)
 {
   return memcmp(a->symbol + i, b->symbol + j, (size_t)count) == 0 &&
          memcmp(a->variable + i, b->variable + j, (size_t)count) == 0 &&
@@ -118,17 +118,17 @@ static bool same(const struct ft_expression *a, int i, const struct ft_expressio
  * OUT becomes BASE with the COUNT nodes of SOURCE from FROM on in place of FIRST..LAST.
  * False, and OUT a copy of BASE, when that is too long, too deep or the same.
  */
-static bool splice(const struct ft_expression *base, int first, int last,
-                   const struct ft_expression *source, int from, int count,
-                   struct ft_expression *out)
+static bool splice_nodes(const struct ft_expression *base, int first, int last,
+                         const struct ft_expression *source, int from, int count,
+                         struct ft_expression *out)
 {
   int tail = base->length - last - 1, length = first + count + tail;
 
   if (length <= FT_EXPRESSION_NODES &&
-      (count != last + 1 - first || !same(base, first, source, from, count))) {
-    move(out, 0, base, 0, first);
-    move(out, first, source, from, count);
-    move(out, first + count, base, last + 1, tail);
+      (count != last + 1 - first || !nodes_equal(base, first, source, from, count))) {
+    copy_nodes(out, 0, base, 0, first);
+    copy_nodes(out, first, source, from, count);
+    copy_nodes(out, first + count, base, last + 1, tail);
     out->length = (uint8_t)length;
     if (!too_deep(out))
       return true;
@@ -144,8 +144,8 @@ void ft_expression_tree_cross(struct ft_grower *g, const struct ft_expression *a
   int i = draw_node(g, a), j = draw_node(g, b);
   int si = ft_expression_start(a, i), sj = ft_expression_start(b, j);
 
-  changed[0] = splice(a, si, i, b, sj, j + 1 - sj, x);
-  changed[1] = splice(b, sj, j, a, si, i + 1 - si, y);
+  changed[0] = splice_nodes(a, si, i, b, sj, j + 1 - sj, x);
+  changed[1] = splice_nodes(b, sj, j, a, si, i + 1 - si, y);
 }
 
 /* ---- mutations: E becomes OLD with something else in it ---- */
@@ -158,7 +158,7 @@ static bool mutate_subtree(struct ft_grower *g, const struct ft_expression *old,
   int i = draw_node(g, old);
 
   ft_expression_tree_grow(g, &grown, 2);
-  return splice(old, ft_expression_start(old, i), i, &grown, 0, grown.length, e);
+  return splice_nodes(old, ft_expression_start(old, i), i, &grown, 0, grown.length, e);
 }
 
 /* A symbol becomes another of as many operands. */
@@ -168,12 +168,12 @@ static bool mutate_node(struct ft_grower *g, const struct ft_expression *old,
   int i = draw_node(g, old), arity = ft_symbol_arity(old->symbol[i]);
 
   if (arity == 0)
-    put_terminal(g, e, i);
+    add_terminal(g, e, i);
   else if (arity == 1)
     e->symbol[i] = g->unary[ft_grower_below(g, g->unary_count)];
   else
     e->symbol[i] = g->binary[ft_grower_below(g, g->binary_count)];
-  return !same(old, i, e, i, 1);
+  return !nodes_equal(old, i, e, i, 1);
 }
 
 /* A new symbol is put above a subtree. */
@@ -186,12 +186,12 @@ static bool mutate_insert(struct ft_grower *g, const struct ft_expression *old,
 
   if (count + 2 > FT_EXPRESSION_NODES)
     return false;
-  move(&put, 0, old, start, count);
+  copy_nodes(&put, 0, old, start, count);
   put.length = (uint8_t)count;
   if (ft_symbol_arity(symbol) == 2)
-    put_terminal(g, &put, put.length++);
-  add_operator(&put, symbol);
-  return splice(old, start, i, &put, 0, put.length, e);
+    add_terminal(g, &put, put.length++);
+  append_operator(&put, symbol);
+  return splice_nodes(old, start, i, &put, 0, put.length, e);
 }
 
 /* A symbol gives way to one of its operands. */
@@ -205,7 +205,7 @@ static bool mutate_shrink(struct ft_grower *g, const struct ft_expression *old,
   if (arity == 2 && ft_grower_below(g, 2))
     last = ft_expression_start(old, last) - 1;
   start = ft_expression_start(old, last);
-  return splice(old, ft_expression_start(old, i), i, old, start, last + 1 - start, e);
+  return splice_nodes(old, ft_expression_start(old, i), i, old, start, last + 1 - start, e);
 }
 
 /* Every constant is drawn anew, or nudged. */
@@ -237,12 +237,12 @@ bool ft_expression_tree_mutate(struct ft_grower *g, struct ft_expression *e)
 }
 
 /* The value of the nodes FIRST..LAST of E, a subtree, at X. */
-static double value_of(const struct ft_expression *e, int first, int last, const double *x)
+static double subtree_value(const struct ft_expression *e, int first, int last, const double *x)
 {
   struct ft_expression part = { .slope = 1 };
 
   part.length = (uint8_t)(last + 1 - first);
-  move(&part, 0, e, first, part.length);
+  copy_nodes(&part, 0, e, first, part.length);
   memcpy(part.scale, e->scale + first, part.length * sizeof *part.scale);
   return ft_expression_evaluate(&part, x);
 }
@@ -256,7 +256,7 @@ static bool reads_variable(const struct ft_expression *e, int first, int last)
 }
 
 /* The operand of the minimum at I that is the smaller on all rows: its last node; -1: neither. */
-static int smaller_of(const struct ft_expression *e, int i, const struct ft_row_blocks *rows)
+static int smaller_operand(const struct ft_expression *e, int i, const struct ft_row_blocks *rows)
 {
   int right = ft_expression_start(e, i - 1), left = ft_expression_start(e, right - 1);
   bool left_acts = false, right_acts = false;
@@ -266,8 +266,8 @@ static int smaller_of(const struct ft_expression *e, int i, const struct ft_row_
 
     for (size_t c = 0; c < rows->columns; c++)
       x[c] = rows->x[c * rows->room + r];
-    a = value_of(e, left, right - 1, x);
-    b = value_of(e, right, i - 1, x);
+    a = subtree_value(e, left, right - 1, x);
+    b = subtree_value(e, right, i - 1, x);
     left_acts |= !(b <= a);
     right_acts |= !(a <= b);
   }
@@ -283,13 +283,13 @@ bool ft_expression_tree_prune(struct ft_expression *e, const struct ft_row_block
     int first = ft_expression_start(e, i), kept;
 
     if (first < i && !reads_variable(e, first, i)) {
-      constant.constant[0] = value_of(e, first, i, NULL);
-      if (isfinite(constant.constant[0]) && splice(&old, first, i, &constant, 0, 1, e))
+      constant.constant[0] = subtree_value(e, first, i, NULL);
+      if (isfinite(constant.constant[0]) && splice_nodes(&old, first, i, &constant, 0, 1, e))
         i = first;
-    } else if (e->symbol[i] == FT_SYMBOL_MINIMUM && (kept = smaller_of(e, i, rows)) >= 0) {
+    } else if (e->symbol[i] == FT_SYMBOL_MINIMUM && (kept = smaller_operand(e, i, rows)) >= 0) {
       int start = ft_expression_start(&old, kept);
 
-      if (splice(&old, first, i, &old, start, kept + 1 - start, e))
+      if (splice_nodes(&old, first, i, &old, start, kept + 1 - start, e))
         i = first + kept + 1 - start;
     }
   }

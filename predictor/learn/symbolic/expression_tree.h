@@ -43,7 +43,7 @@ static inline bool ft_grower_chance(struct ft_grower *g, double probability)
 }
 
 /* Begin with SEED and the primitives whose bits 1 << FT_SYMBOL_... are set. */
-void ft_grower_begin(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives);
+void ft_grower_init(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives);
 
 /* Make E a random tree of at most DEPTH levels of operators. */
 void ft_expression_tree_grow(struct ft_grower *g, struct ft_expression *e, int depth);

@@ -14,7 +14,7 @@
 /* Of whole numbers from 1 on, the bound. */
 #define BELOW_ONE 0.5
 
-static bool whole(const double *value, size_t count)
+static bool are_whole_numbers(const double *value, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     if (value[i] != floor(value[i]))
@@ -38,19 +38,19 @@ struct ft_interval ft_interval_of(const double *column, size_t rows, double *roo
     more = pow(high / low, part);
     r = (struct ft_interval){ low / more, high * more };
   }
-  if (low >= 1 && whole(column, rows))
+  if (low >= 1 && are_whole_numbers(column, rows))
     r.low = fmax(r.low, BELOW_ONE);
   return r;
 }
 
-static struct ft_interval product(struct ft_interval a, struct ft_interval b)
+static struct ft_interval interval_product(struct ft_interval a, struct ft_interval b)
 {
   double p = a.low * b.low, q = a.low * b.high, r = a.high * b.low, s = a.high * b.high;
 
   return (struct ft_interval){ fmin(fmin(p, q), fmin(r, s)), fmax(fmax(p, q), fmax(r, s)) };
 }
 
-static struct ft_interval absolute(struct ft_interval a)
+static struct ft_interval interval_absolute(struct ft_interval a)
 {
   double low = fabs(a.low), high = fabs(a.high);
 
@@ -58,22 +58,22 @@ static struct ft_interval absolute(struct ft_interval a)
 }
 
 /* Whether A holds AT or what lies a whole number of turns from it. */
-static bool passes(struct ft_interval a, double at)
+static bool interval_contains_phase(struct ft_interval a, double at)
 {
   return floor((a.high - at) / (2 * M_PI)) >= ceil((a.low - at) / (2 * M_PI));
 }
 
-static struct ft_interval sine(struct ft_interval a)
+static struct ft_interval interval_sine(struct ft_interval a)
 {
   double low = sin(a.low), high = sin(a.high);
 
-  return (struct ft_interval){ passes(a, -M_PI_2) ? -1 : fmin(low, high),
-                               passes(a, M_PI_2) ? 1 : fmax(low, high) };
+  return (struct ft_interval){ interval_contains_phase(a, -M_PI_2) ? -1 : fmin(low, high),
+                               interval_contains_phase(a, M_PI_2) ? 1 : fmax(low, high) };
 }
 
-static struct ft_interval of_one(enum ft_symbol symbol, struct ft_interval a)
+static struct ft_interval interval_unary(enum ft_symbol symbol, struct ft_interval a)
 {
-  struct ft_interval size = absolute(a);
+  struct ft_interval size = interval_absolute(a);
 
   switch (symbol) {
   case FT_SYMBOL_SQUARE:
@@ -85,9 +85,9 @@ static struct ft_interval of_one(enum ft_symbol symbol, struct ft_interval a)
   case FT_SYMBOL_LOG:
     return (struct ft_interval){ log1p(size.low), log1p(size.high) };
   case FT_SYMBOL_SINE:
-    return sine(a);
+    return interval_sine(a);
   case FT_SYMBOL_COSINE:
-    return sine((struct ft_interval){ a.low + M_PI_2, a.high + M_PI_2 });
+    return interval_sine((struct ft_interval){ a.low + M_PI_2, a.high + M_PI_2 });
   case FT_SYMBOL_EXPONENTIAL:
     return (struct ft_interval){ exp(a.low), exp(a.high) };
   default:
@@ -95,7 +95,8 @@ static struct ft_interval of_one(enum ft_symbol symbol, struct ft_interval a)
   }
 }
 
-static struct ft_interval of_two(enum ft_symbol symbol, struct ft_interval a, struct ft_interval b)
+static struct ft_interval interval_binary(enum ft_symbol symbol, struct ft_interval a,
+                                          struct ft_interval b)
 {
   switch (symbol) {
   case FT_SYMBOL_ADD:
@@ -103,9 +104,9 @@ static struct ft_interval of_two(enum ft_symbol symbol, struct ft_interval a, st
   case FT_SYMBOL_SUBTRACT:
     return (struct ft_interval){ a.low - b.high, a.high - b.low };
   case FT_SYMBOL_MULTIPLY:
-    return product(a, b);
+    return interval_product(a, b);
   case FT_SYMBOL_DIVIDE:
-    return product(a, (struct ft_interval){ 1 / b.high, 1 / b.low });
+    return interval_product(a, (struct ft_interval){ 1 / b.high, 1 / b.low });
   case FT_SYMBOL_MINIMUM:
     return (struct ft_interval){ fmin(a.low, b.low), fmin(a.high, b.high) };
   default:
@@ -129,12 +130,12 @@ bool ft_interval_divisors_nonzero(const struct ft_expression *e, const struct ft
 
       *++a = (struct ft_interval){ fmin(p, q), fmax(p, q) };
     } else if (arity == 1) {
-      *a = of_one(symbol, *a);
+      *a = interval_unary(symbol, *a);
     } else {
       if (symbol == FT_SYMBOL_DIVIDE && a->low <= 0 && a->high >= 0)
         return false;
       a--;
-      *a = of_two(symbol, a[0], a[1]);
+      *a = interval_binary(symbol, a[0], a[1]);
     }
     /* written so that what is no number is refused, too */
     if (!(a->low > -INFINITY && a->high < INFINITY))

@@ -123,7 +123,7 @@ static struct seen *find_seen(const struct search *f, const struct ft_expression
  * The error of E, its constants fitted in STEPS steps; infinite where it could divide by 0 between
  * the rows: such a pole fits one row by chance and is anything elsewhere.
  */
-static double fit(const struct search *f, struct ft_expression *e, int steps)
+static double fit_expression(const struct search *f, struct ft_expression *e, int steps)
 {
   double error = f->set.constants ? ft_constant_fit(&f->data, e, f->sweep, steps)
                                   : ft_constant_fit_error(&f->data, e, f->sweep);
@@ -137,7 +137,7 @@ static double fit(const struct search *f, struct ft_expression *e, int steps)
  * The same structure comes up again and again once a population agrees: after
  * some fits from different constants, the best of them is what it is worth.
  */
-static void measure(const struct search *f, struct tree *t)
+static void measure_tree(const struct search *f, struct tree *t)
 {
   struct seen *seen;
 
@@ -145,7 +145,7 @@ static void measure(const struct search *f, struct tree *t)
     return;
   t->known = true;
   if (!f->set.constants) {
-    t->mape = fit(f, &t->code, 0);
+    t->mape = fit_expression(f, &t->code, 0);
     return;
   }
   seen = find_seen(f, &t->code);
@@ -153,7 +153,7 @@ static void measure(const struct search *f, struct tree *t)
     copy_tree(t, &seen->best);
     return;
   }
-  t->mape = fit(f, &t->code, EARLY_STEPS);
+  t->mape = fit_expression(f, &t->code, EARLY_STEPS);
   if (!seen->fits++ || t->mape < seen->best.mape)
     copy_tree(&seen->best, t);
   if (!ft_constant_fit_fitted(f->sweep))
@@ -161,7 +161,7 @@ static void measure(const struct search *f, struct tree *t)
 }
 
 /* The best tree of each length so far. */
-static void remember(struct search *f, const struct tree *t)
+static void keep_best_of_length(struct search *f, const struct tree *t)
 {
   struct tree *b = &f->best[t->code.length];
 
@@ -171,7 +171,7 @@ static void remember(struct search *f, const struct tree *t)
 }
 
 /* After G generations; false to cancel. */
-static bool go_on(const struct search *f, unsigned g)
+static bool report_progress(const struct search *f, unsigned g)
 {
   return !f->set.progress || f->set.progress(f->set.data, g, f->least);
 }
@@ -179,7 +179,7 @@ static bool go_on(const struct search *f, unsigned g)
 /* ---- selection ---- */
 
 /* The best of a tournament by error, as a candidate's number. */
-static uint32_t by_fitness(struct search *f, uint32_t count)
+static uint32_t tournament_best(struct search *f, uint32_t count)
 {
   uint32_t best = ft_grower_below(&f->grower, count);
 
@@ -192,9 +192,9 @@ static uint32_t by_fitness(struct search *f, uint32_t count)
 }
 
 /* Double tournament, fitness first (Luke and Panait 2002). */
-static uint32_t choose(struct search *f, uint32_t count)
+static uint32_t select_tournament(struct search *f, uint32_t count)
 {
-  uint32_t a = by_fitness(f, count), b = by_fitness(f, count);
+  uint32_t a = tournament_best(f, count), b = tournament_best(f, count);
   uint32_t shorter = f->length[a] <= f->length[b] ? a : b;
 
   if (f->length[a] == f->length[b])
@@ -218,7 +218,7 @@ static void free_slots(struct search *f)
 }
 
 /* Parents I and I + 1 have offspring; a last one without a partner has a copy. */
-static void breed(struct search *f, uint32_t i)
+static void breed_pair(struct search *f, uint32_t i)
 {
   uint32_t n = f->set.population;
   const struct tree *a = &f->slot[f->candidate[i]];
@@ -242,13 +242,13 @@ static void breed(struct search *f, uint32_t i)
  * The generation after G: the candidates are parents, then their offspring; parents are selected
  * from all. False when it was cancelled.
  */
-static bool generation(struct search *f, unsigned g)
+static bool run_generation(struct search *f, unsigned g)
 {
   uint32_t n = f->set.population;
 
   free_slots(f);
   for (uint32_t i = 0; i < n; i += 2)
-    breed(f, i);
+    breed_pair(f, i);
   for (uint32_t i = 0; i < 2 * n; i++) {
     struct tree *t = &f->slot[f->candidate[i]];
 
@@ -256,21 +256,21 @@ static bool generation(struct search *f, unsigned g)
       if (ft_grower_chance(&f->grower, f->set.mutation) &&
           ft_expression_tree_mutate(&f->grower, &t->code))
         t->known = false;
-      measure(f, t);
-      remember(f, t);
-      if (i % ASK == ASK - 1 && !go_on(f, g))
+      measure_tree(f, t);
+      keep_best_of_length(f, t);
+      if (i % ASK == ASK - 1 && !report_progress(f, g))
         return false;
     }
     f->mape[i] = t->mape;
     f->length[i] = t->code.length;
   }
   for (uint32_t i = 0; i < n; i++)
-    f->next[i] = f->candidate[choose(f, 2 * n)];
+    f->next[i] = f->candidate[select_tournament(f, 2 * n)];
   memcpy(f->candidate, f->next, n * sizeof *f->next);
-  return go_on(f, g + 1);
+  return report_progress(f, g + 1);
 }
 
-static void begin_tree(struct tree *t)
+static void init_tree(struct tree *t)
 {
   t->known = false;
   t->code.intercept = 0;
@@ -279,35 +279,35 @@ static void begin_tree(struct tree *t)
     t->code.scale[i] = 1;
 }
 
-static bool begin(struct search *f)
+static bool create_population(struct search *f)
 {
   uint32_t n = f->set.population;
 
   for (size_t i = 0; i < 2 * (size_t)n; i++)
-    begin_tree(&f->slot[i]);
+    init_tree(&f->slot[i]);
   for (int i = 0; i <= FT_EXPRESSION_NODES; i++)
-    begin_tree(&f->best[i]);
+    init_tree(&f->best[i]);
   for (uint32_t i = 0; i < n; i++) {
     struct tree *t = &f->slot[i];
 
     f->candidate[i] = i;
     ft_expression_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
-    measure(f, t);
-    remember(f, t);
-    if (i % ASK == ASK - 1 && !go_on(f, 0))
+    measure_tree(f, t);
+    keep_best_of_length(f, t);
+    if (i % ASK == ASK - 1 && !report_progress(f, 0))
       return false;
   }
   return true;
 }
 
 /* False when it was cancelled. */
-static bool evolve(struct search *f)
+static bool run_generations(struct search *f)
 {
   f->least = INFINITY;
-  if (!begin(f))
+  if (!create_population(f))
     return false;
   for (unsigned g = 0; g < f->set.generations; g++)
-    if (!generation(f, g))
+    if (!run_generation(f, g))
       return false;
   return true;
 }
@@ -315,7 +315,7 @@ static bool evolve(struct search *f)
 /* ---- the front ---- */
 
 /* What P misses of rows held out, and in MISSED each row's part of it. */
-static void validate(const struct search *f, struct ft_symbolic_point *p, double *missed)
+static void validate_point(const struct search *f, struct ft_symbolic_point *p, double *missed)
 {
   double *room = f->copy + f->data.room * (f->data.columns + 2);
 
@@ -331,7 +331,7 @@ static void validate(const struct search *f, struct ft_symbolic_point *p, double
  * stand there. The order of operands that can be exchanged says nothing. An intercept is a sum with
  * a constant; a slope there always is, for units are anybody's.
  */
-static double size_of(const struct search *f, const struct ft_expression *e)
+static double expression_description(const struct search *f, const struct ft_expression *e)
 {
   double leaf = log((double)f->data.columns + 1);
   double inner = log((double)(f->grower.unary_count + f->grower.binary_count));
@@ -352,22 +352,23 @@ static double size_of(const struct search *f, const struct ft_expression *e)
  * without the rows that they are judged by, but the search has seen all of them: an error alone,
  * held out or not, prefers what is long.
  */
-static double description(const struct search *f, const struct ft_symbolic_point *p)
+static double description_length(const struct search *f, const struct ft_symbolic_point *p)
 {
-  return size_of(f, &p->expression) + (double)f->data.rows * log(p->validated + ROUNDING);
+  return expression_description(f, &p->expression) +
+         (double)f->data.rows * log(p->validated + ROUNDING);
 }
 
 /* P without an intercept, where that takes less to say and the error stays below BAR. */
-static void try_through(const struct search *f, double bar, struct ft_symbolic_point *p,
-                        double *missed)
+static void try_without_intercept(const struct search *f, double bar, struct ft_symbolic_point *p,
+                                  double *missed)
 {
   struct ft_symbolic_point q = *p;
 
   ft_sweep_through(f->sweep, true);
-  q.mape = fit(f, &q.expression, LATE_STEPS);
+  q.mape = fit_expression(f, &q.expression, LATE_STEPS);
   if (q.mape < bar) {
-    validate(f, &q, f->missed + FT_SYMBOLIC_FRONT * f->data.rows);
-    q.description = description(f, &q);
+    validate_point(f, &q, f->missed + FT_SYMBOLIC_FRONT * f->data.rows);
+    q.description = description_length(f, &q);
     if (q.description < p->description) {
       *p = q;
       memcpy(missed, f->missed + FT_SYMBOLIC_FRONT * f->data.rows, f->data.rows * sizeof *missed);
@@ -380,7 +381,7 @@ static void try_through(const struct search *f, double bar, struct ft_symbolic_p
 static void fit_late(const struct search *f, struct tree *t)
 {
   struct ft_expression e = t->code;
-  double error = fit(f, &e, LATE_STEPS);
+  double error = fit_expression(f, &e, LATE_STEPS);
 
   if (!isfinite(error))
     return;
@@ -390,7 +391,7 @@ static void fit_late(const struct search *f, struct tree *t)
 
 /* The best of each length, fitted to the end and without dead parts: what is shorter then competes
  * there. */
-static void settle(struct search *f)
+static void refit_front(struct search *f)
 {
   for (int length = FT_EXPRESSION_NODES; length > 0; length--) {
     struct tree *t = &f->best[length];
@@ -447,11 +448,11 @@ static unsigned choose_point(const struct search *f, const struct ft_symbolic_re
 }
 
 /* Turn the best of each length into the front, and choose of it. */
-static void conclude(struct search *f, struct ft_symbolic_result *out)
+static void build_front(struct search *f, struct ft_symbolic_result *out)
 {
   double least = INFINITY;
 
-  settle(f);
+  refit_front(f);
   out->count = 0;
   for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
     struct ft_symbolic_point *p = &out->front[out->count];
@@ -463,10 +464,10 @@ static void conclude(struct search *f, struct ft_symbolic_result *out)
     least = t->mape;
     p->expression = t->code;
     p->mape = least;
-    validate(f, p, missed);
-    p->description = description(f, p);
+    validate_point(f, p, missed);
+    p->description = description_length(f, p);
     if (f->set.constants)
-      try_through(f, out->count ? p[-1].mape : INFINITY, p, missed);
+      try_without_intercept(f, out->count ? p[-1].mape : INFINITY, p, missed);
     out->count++;
   }
   out->chosen = choose_point(f, out);
@@ -474,8 +475,8 @@ static void conclude(struct search *f, struct ft_symbolic_result *out)
 
 /* ---- the whole ---- */
 
-static int check(const double *x, const double *y, size_t rows, size_t columns,
-                 struct ft_error *err)
+static int check_symbolic_table(const double *x, const double *y, size_t rows, size_t columns,
+                                struct ft_error *err)
 {
   for (size_t i = 0; i < rows * columns; i++)
     if (!(fabs(x[i]) <= FT_SYMBOLIC_MOST))
@@ -501,7 +502,8 @@ static double mean_size(const double *value, size_t rows)
 }
 
 /* Copy ROWS rows, or as many drawn at random as are used (Knuth's algorithm S), and scale them. */
-static void prepare(struct search *f, const double *x, const double *y, size_t rows, double *scale)
+static void copy_scaled_table(struct search *f, const double *x, const double *y, size_t rows,
+                              double *scale)
 {
   size_t columns = f->data.columns, room = f->data.room, to = 0;
   double *sx = f->copy, *sy = sx + room * columns, *w = sy + room;
@@ -538,7 +540,8 @@ static void prepare(struct search *f, const double *x, const double *y, size_t r
 /* Of intercepts nothing is left but rounding where they are this part of the least target. */
 #define NO_INTERCEPT 1e-13
 
-static void unscale(const struct search *f, struct ft_symbolic_result *out, const double *scale)
+static void unscale_front(const struct search *f, struct ft_symbolic_result *out,
+                          const double *scale)
 {
   size_t columns = f->data.columns;
   double least = INFINITY;
@@ -607,19 +610,19 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
                         "symbolic regression: expected 2 or more rows, 1 to %d columns and a "
                         "population of 2 to %d",
                         FT_EXPRESSION_VARIABLES, FT_SYMBOLIC_POPULATION);
-  ft_grower_begin(&f.grower, f.set.seed, columns, f.set.primitives);
+  ft_grower_init(&f.grower, f.set.seed, columns, f.set.primitives);
   if (!f.grower.binary_count && !f.grower.unary_count)
     return ft_error_set(err, "symbolic regression: no primitives");
-  if (check(x, y, rows, columns, err) < 0)
+  if (check_symbolic_table(x, y, rows, columns, err) < 0)
     return -1;
   f.data.rows = rows < FT_SYMBOLIC_ROWS ? rows : FT_SYMBOLIC_ROWS;
   f.data.room = ft_row_blocks_room(f.data.rows);
   if (open_search(&f, err) < 0)
     goto out;
-  prepare(&f, x, y, rows, scale);
-  result->cancelled = !evolve(&f);
-  conclude(&f, result);
-  unscale(&f, result, scale);
+  copy_scaled_table(&f, x, y, rows, scale);
+  result->cancelled = !run_generations(&f);
+  build_front(&f, result);
+  unscale_front(&f, result, scale);
   status = result->count ? 0
                          : ft_error_set(err, "symbolic regression: no equation is defined "
                                              "on all rows");

@@ -19,7 +19,7 @@ struct trial {
   bool behind;
 };
 
-static bool go_on(void *data, unsigned generation, double best)
+static bool stop_if_behind(void *data, unsigned generation, double best)
 {
   struct trial *t = data;
 
@@ -30,7 +30,7 @@ static bool go_on(void *data, unsigned generation, double best)
   return !t->behind;
 }
 
-static const struct ft_symbolic_point *chosen(const struct ft_symbolic_result *r)
+static const struct ft_symbolic_point *chosen_point(const struct ft_symbolic_result *r)
 {
   return &r->front[r->chosen];
 }
@@ -43,11 +43,11 @@ int ft_symbolic_fit_more(const double *x, const double *y, size_t rows, size_t c
   struct trial trial = { .settings = settings, .bar = -1 };
   struct ft_symbolic_result *other;
 
-  own.progress = go_on;
+  own.progress = stop_if_behind;
   own.data = &trial;
   if (ft_symbolic_fit(x, y, rows, columns, &own, result, err) < 0)
     return -1;
-  if (!more || result->cancelled || chosen(result)->validated < EXACT)
+  if (!more || result->cancelled || chosen_point(result)->validated < EXACT)
     return 0;
   other = malloc(sizeof *other);
   if (!other)
@@ -58,7 +58,7 @@ int ft_symbolic_fit_more(const double *x, const double *y, size_t rows, size_t c
   if (ft_symbolic_fit(x, y, rows, columns, &own, other, NULL) == 0 && !trial.behind) {
     bool cancelled = other->cancelled;
 
-    if (chosen(other)->description < chosen(result)->description)
+    if (chosen_point(other)->description < chosen_point(result)->description)
       *result = *other;
     result->cancelled = cancelled;
   }

@@ -27,66 +27,66 @@ void ft_forest_predict(const struct ft_forest *forest, const double *x, double *
 
 void ft_forest_save(const struct ft_forest *forest, struct ft_number_stream *out)
 {
-  ft_number_stream_put(out, (double)forest->trees);
-  ft_number_stream_put(out, (double)forest->nodes);
-  ft_number_stream_put(out, (double)forest->leaves);
-  ft_number_stream_put(out, forest->scale);
-  ft_number_stream_put_all(out, forest->base, forest->outputs);
+  ft_number_stream_write(out, (double)forest->trees);
+  ft_number_stream_write(out, (double)forest->nodes);
+  ft_number_stream_write(out, (double)forest->leaves);
+  ft_number_stream_write(out, forest->scale);
+  ft_number_stream_write_all(out, forest->base, forest->outputs);
   for (size_t t = 0; t < forest->trees; t++)
-    ft_number_stream_put(out, forest->root[t]);
+    ft_number_stream_write(out, forest->root[t]);
   for (size_t i = 0; i < forest->nodes; i++) {
     const struct ft_forest_node *n = &forest->node[i];
 
-    ft_number_stream_put(out, n->column == UINT32_MAX ? -1.0 : (double)n->column);
-    ft_number_stream_put(out, n->threshold);
-    ft_number_stream_put(out, n->left);
-    ft_number_stream_put(out, n->right);
+    ft_number_stream_write(out, n->column == UINT32_MAX ? -1.0 : (double)n->column);
+    ft_number_stream_write(out, n->threshold);
+    ft_number_stream_write(out, n->left);
+    ft_number_stream_write(out, n->right);
   }
-  ft_number_stream_put_all(out, forest->value, forest->leaves * forest->outputs);
+  ft_number_stream_write_all(out, forest->value, forest->leaves * forest->outputs);
 }
 
 /* A node's children stand behind it: no walk can turn in a circle. */
 static void load_node(struct ft_number_reader *in, struct ft_forest *forest, size_t i)
 {
   struct ft_forest_node *n = &forest->node[i];
-  double column = ft_number_reader_take(in);
+  double column = ft_number_reader_read(in);
 
-  n->threshold = ft_number_reader_take(in);
+  n->threshold = ft_number_reader_read(in);
   if (column < 0) {
     n->column = UINT32_MAX;
-    n->left = (uint32_t)ft_number_reader_take_count(in, 0, forest->leaves - 1);
-    n->right = (uint32_t)ft_number_reader_take_count(in, 0, 0);
+    n->left = (uint32_t)ft_number_reader_read_count(in, 0, forest->leaves - 1);
+    n->right = (uint32_t)ft_number_reader_read_count(in, 0, 0);
   } else {
     n->column = column < (double)forest->columns ? (uint32_t)column : 0;
     in->failed |= !(column < (double)forest->columns) || i + 1 >= forest->nodes;
-    n->left = (uint32_t)ft_number_reader_take_count(in, i + 1, forest->nodes - 1);
-    n->right = (uint32_t)ft_number_reader_take_count(in, i + 1, forest->nodes - 1);
+    n->left = (uint32_t)ft_number_reader_read_count(in, i + 1, forest->nodes - 1);
+    n->right = (uint32_t)ft_number_reader_read_count(in, i + 1, forest->nodes - 1);
   }
 }
 
 int ft_forest_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                    struct ft_forest *forest, struct ft_error *err)
 {
-  size_t trees = ft_number_reader_take_count(in, 1, 100000);
-  size_t nodes = ft_number_reader_take_count(in, 1, 2 * (size_t)FT_FOREST_VALUES);
-  size_t leaves = ft_number_reader_take_count(in, 1, FT_FOREST_VALUES / (outputs ? outputs : 1));
-  double scale = ft_number_reader_take(in);
+  size_t trees = ft_number_reader_read_count(in, 1, 100000);
+  size_t nodes = ft_number_reader_read_count(in, 1, 2 * (size_t)FT_FOREST_VALUES);
+  size_t leaves = ft_number_reader_read_count(in, 1, FT_FOREST_VALUES / (outputs ? outputs : 1));
+  double scale = ft_number_reader_read(in);
 
   *forest = (struct ft_forest){ .columns = columns, .outputs = outputs, .trees = trees,
                                 .nodes = nodes, .leaves = leaves, .scale = scale };
   /* what is announced must be there before room is made for it */
   if (in->failed || nodes > in->left / 4 || trees > in->left)
     return ft_error_set(err, "a forest: cut short or out of range");
-  forest->base = ft_number_reader_take_all(in, outputs);
+  forest->base = ft_number_reader_read_all(in, outputs);
   forest->root = malloc(trees * sizeof *forest->root);
   forest->node = malloc(nodes * sizeof *forest->node);
   if (!forest->base || !forest->root || !forest->node)
     return ft_error_set(err, "a forest: cut short or out of memory");
   for (size_t t = 0; t < trees; t++)
-    forest->root[t] = (uint32_t)ft_number_reader_take_count(in, 0, nodes - 1);
+    forest->root[t] = (uint32_t)ft_number_reader_read_count(in, 0, nodes - 1);
   for (size_t i = 0; i < nodes && !in->failed; i++)
     load_node(in, forest, i);
-  forest->value = ft_number_reader_take_all(in, leaves * outputs);
+  forest->value = ft_number_reader_read_all(in, leaves * outputs);
   if (in->failed)
     return ft_error_set(err, "a forest: cut short or out of range");
   return 0;

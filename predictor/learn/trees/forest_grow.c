@@ -44,7 +44,7 @@ struct split {
 };
 
 /* Sum of squares of the sums, each over its count: what a split of the rows is to make large. */
-static double gain_of(const struct grower *g, size_t left, size_t count)
+static double split_gain(const struct grower *g, size_t left, size_t count)
 {
   double gain = 0, l = 1 / (double)left, r = 1 / (double)(count - left);
 
@@ -56,7 +56,7 @@ static double gain_of(const struct grower *g, size_t left, size_t count)
   return gain;
 }
 
-static void add_row(const struct grower *g, double *sum, uint32_t row)
+static void add_row_outputs(const struct grower *g, double *sum, uint32_t row)
 {
   const double *y = g->y + (size_t)row * g->s->outputs;
 
@@ -75,17 +75,17 @@ static void try_drawn(struct grower *g, const struct task *t, uint32_t column, d
   memset(g->left, 0, g->s->outputs * sizeof *g->left);
   for (size_t i = 0; i < t->count; i++)
     if (g->place[i].x <= threshold) {
-      add_row(g, g->left, g->place[i].row);
+      add_row_outputs(g, g->left, g->place[i].row);
       left++;
     }
   if (left < g->settings->leaf || t->count - left < g->settings->leaf)
     return;
-  gain = gain_of(g, left, t->count);
+  gain = split_gain(g, left, t->count);
   if (gain > best->gain)
     *best = (struct split){ column, threshold, gain };
 }
 
-static int by_value(const void *a, const void *b)
+static int by_column_value(const void *a, const void *b)
 {
   const struct place *p = a, *q = b;
 
@@ -97,15 +97,15 @@ static int by_value(const void *a, const void *b)
 /* Every threshold half way between two values. */
 static void try_all(struct grower *g, const struct task *t, uint32_t column, struct split *best)
 {
-  qsort(g->place, t->count, sizeof *g->place, by_value);
+  qsort(g->place, t->count, sizeof *g->place, by_column_value);
   memset(g->left, 0, g->s->outputs * sizeof *g->left);
   for (size_t i = 0; i + 1 < t->count; i++) {
     double low = g->place[i].x, high = g->place[i + 1].x, gain;
 
-    add_row(g, g->left, g->place[i].row);
+    add_row_outputs(g, g->left, g->place[i].row);
     if (!(low < high) || i + 1 < g->settings->leaf || t->count - i - 1 < g->settings->leaf)
       continue;
-    gain = gain_of(g, i + 1, t->count);
+    gain = split_gain(g, i + 1, t->count);
     if (gain > best->gain) {
       double half = low + (high - low) / 2;
 
@@ -115,7 +115,7 @@ static void try_all(struct grower *g, const struct task *t, uint32_t column, str
 }
 
 /* The best split of the columns tried; gain is -1 when there is none. */
-static struct split seek(struct grower *g, const struct task *t)
+static struct split find_best_split(struct grower *g, const struct task *t)
 {
   size_t columns = g->s->columns, tried = 0;
   size_t most = (size_t)fmax(1, ceil(g->settings->share * (double)columns));
@@ -123,7 +123,7 @@ static struct split seek(struct grower *g, const struct task *t)
 
   memset(g->total, 0, g->s->outputs * sizeof *g->total);
   for (size_t i = 0; i < t->count; i++)
-    add_row(g, g->total, g->order[t->first + i]);
+    add_row_outputs(g, g->total, g->order[t->first + i]);
   for (size_t c = 0; c < columns && tried < most; c++) {
     size_t other = c + ft_random_below(&g->random, columns - c);
     uint32_t column = g->column[other];
@@ -149,7 +149,7 @@ static struct split seek(struct grower *g, const struct task *t)
   return best;
 }
 
-static uint32_t add_node(struct grower *g)
+static uint32_t append_node(struct grower *g)
 {
   struct ft_forest *f = g->forest;
 
@@ -163,7 +163,7 @@ static uint32_t add_node(struct grower *g)
 }
 
 /* Make NODE a leaf of the mean of the task's rows. */
-static int add_leaf(struct grower *g, const struct task *t, struct ft_error *err)
+static int append_leaf(struct grower *g, const struct task *t, struct ft_error *err)
 {
   struct ft_forest *f = g->forest;
   size_t outputs = f->outputs;
@@ -179,7 +179,7 @@ static int add_leaf(struct grower *g, const struct task *t, struct ft_error *err
   value = f->value + f->leaves * outputs;
   memset(value, 0, outputs * sizeof *value);
   for (size_t i = 0; i < t->count; i++)
-    add_row(g, value, g->order[t->first + i]);
+    add_row_outputs(g, value, g->order[t->first + i]);
   for (size_t o = 0; o < outputs; o++)
     value[o] *= scale;
   f->node[t->node] = (struct ft_forest_node){ .column = UINT32_MAX, .left = (uint32_t)f->leaves++ };
@@ -187,7 +187,7 @@ static int add_leaf(struct grower *g, const struct task *t, struct ft_error *err
 }
 
 /* Bring the rows that go left to the front. Returns how many they are. */
-static size_t part(struct grower *g, const struct task *t, const struct split *split)
+static size_t partition_rows(struct grower *g, const struct task *t, const struct split *split)
 {
   size_t left = 0;
 
@@ -208,7 +208,7 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
 
   for (size_t i = 0; i < rows; i++)
     g->order[i] = (uint32_t)(g->settings->resampled ? ft_random_below(&g->random, rows) : i);
-  *root = add_node(g);
+  *root = append_node(g);
   g->task[0] = (struct task){ 0, rows, *root, 0 };
   while (tasks) {
     struct task t = g->task[--tasks];
@@ -219,15 +219,15 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
     if (t.node == UINT32_MAX)
       return ft_error_set(err, "a forest: out of memory");
     if (t.count >= 2 * (size_t)g->settings->leaf && t.count > 1 && t.depth < g->settings->depth)
-      split = seek(g, &t);
+      split = find_best_split(g, &t);
     if (split.gain < 0) {
-      if (add_leaf(g, &t, err) < 0)
+      if (append_leaf(g, &t, err) < 0)
         return -1;
       continue;
     }
-    left = part(g, &t, &split);
-    l = add_node(g);
-    r = l == UINT32_MAX ? l : add_node(g);
+    left = partition_rows(g, &t, &split);
+    l = append_node(g);
+    r = l == UINT32_MAX ? l : append_node(g);
     g->forest->node[t.node] = (struct ft_forest_node){ split.threshold, split.column, l, r };
     g->task[tasks++] = (struct task){ t.first + left, t.count - left, r, t.depth + 1 };
     g->task[tasks++] = (struct task){ t.first, left, l, t.depth + 1 };
@@ -236,7 +236,7 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
 }
 
 /* Take from what is left what the tree under ROOT says. */
-static void subtract(struct grower *g, uint32_t root)
+static void subtract_tree(struct grower *g, uint32_t root)
 {
   const struct ft_forest *f = g->forest;
 
@@ -265,7 +265,7 @@ static void begin_boosting(struct grower *g)
   g->y = g->rest;
 }
 
-static void *room(size_t count, size_t size)
+static void *allocate_array(size_t count, size_t size)
 {
   return calloc(count ? count : 1, size);
 }
@@ -282,15 +282,15 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
                                 .scale = boosts ? 1 : 1 / (double)settings->trees };
   if (!s->rows || !s->outputs || !settings->trees)
     return ft_error_set(err, "a forest: nothing to learn from");
-  g.order = room(s->rows, sizeof *g.order);
-  g.column = room(s->columns, sizeof *g.column);
-  g.place = room(s->rows, sizeof *g.place);
-  g.task = room(s->rows + 2, sizeof *g.task);
-  g.total = room(s->outputs, sizeof *g.total);
-  g.left = room(s->outputs, sizeof *g.left);
-  g.rest = room(boosts ? s->rows * s->outputs : 1, sizeof *g.rest);
-  forest->base = room(s->outputs, sizeof *forest->base);
-  forest->root = room(settings->trees, sizeof *forest->root);
+  g.order = allocate_array(s->rows, sizeof *g.order);
+  g.column = allocate_array(s->columns, sizeof *g.column);
+  g.place = allocate_array(s->rows, sizeof *g.place);
+  g.task = allocate_array(s->rows + 2, sizeof *g.task);
+  g.total = allocate_array(s->outputs, sizeof *g.total);
+  g.left = allocate_array(s->outputs, sizeof *g.left);
+  g.rest = allocate_array(boosts ? s->rows * s->outputs : 1, sizeof *g.rest);
+  forest->base = allocate_array(s->outputs, sizeof *forest->base);
+  forest->root = allocate_array(settings->trees, sizeof *forest->root);
   if (!g.order || !g.column || !g.place || !g.task || !g.total || !g.left || !g.rest ||
       !forest->base || !forest->root) {
     ft_error_set(err, "a forest: out of memory");
@@ -305,7 +305,7 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
     if (grow_tree(&g, &forest->root[forest->trees], err) < 0)
       goto out;
     if (boosts)
-      subtract(&g, forest->root[forest->trees]);
+      subtract_tree(&g, forest->root[forest->trees]);
   }
   status = 0;
 out:
