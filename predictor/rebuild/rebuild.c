@@ -85,7 +85,7 @@ int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned
   if (step == SQLITE_ROW || step == SQLITE_DONE)
     status = learnt < runs;
   else
-    ft_store_failed(store, "read", err);
+    ft_store_set_error(store, "read", err);
 out:
   if (s) {
     sqlite3_reset(s);
