@@ -169,7 +169,7 @@ static int begin(struct ft_follow *follow, struct ft_store *store, struct ft_err
   follow->rebuild = malloc(sizeof *follow->rebuild);
   if (!follow->rebuild)
     return ft_error_errno(err, "%s", follow->change.app);
-  ft_rebuild_begin(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
+  ft_rebuild_init(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
   ft_failure_cost_set_price(&follow->rebuild->model, follow->price);
   return 1;
 }

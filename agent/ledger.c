@@ -320,7 +320,7 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
 
   if (!rebuild)
     return ft_error_errno(err, "%s", o->submission.app);
-  ft_rebuild_begin(rebuild, uid, o->submission.app, ledger->rule);
+  ft_rebuild_init(rebuild, uid, o->submission.app, ledger->rule);
   ft_failure_cost_set_price(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0) {

@@ -13,7 +13,7 @@
 
 enum { PAGE = 256 }; /* runs at once where nobody waits for anything else */
 
-void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
+void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
 {
   ft_online_init(&rebuild->model, app, uid, rule);
   ft_performance_init(&rebuild->performance, app, uid);
@@ -103,7 +103,7 @@ int ft_store_model(struct ft_store *store, uint32_t uid, const char *app, ft_rul
 
   if (!rebuild)
     return ft_error_set(err, "%s: out of memory", app);
-  ft_rebuild_begin(rebuild, uid, app, rule);
+  ft_rebuild_init(rebuild, uid, app, rule);
   while (status == 0)
     status = ft_rebuild_step(rebuild, store, PAGE, err);
   if (status > 0)

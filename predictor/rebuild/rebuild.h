@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A model, and run times, made from the store a few runs at a time. */
-#ifndef FT_HISTORY_REBUILD_H
-#define FT_HISTORY_REBUILD_H
+#ifndef FT_REBUILD_REBUILD_H
+#define FT_REBUILD_REBUILD_H
 
 #include <stdint.h>
 
@@ -16,7 +16,7 @@ struct ft_rebuild {
 
 /* Begin with an empty model of UID's APP, of all users' where it is FT_STATE_POOLED, under RULE.
  */
-void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule);
+void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule);
 
 /*
  * Learn from the next RUNS observations, in order of end_time; nothing of the store stays locked

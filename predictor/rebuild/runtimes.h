@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Run times of the store's apps that have run on several platforms. */
-#ifndef FT_HISTORY_RUNTIMES_H
-#define FT_HISTORY_RUNTIMES_H
+#ifndef FT_REBUILD_RUNTIMES_H
+#define FT_REBUILD_RUNTIMES_H
 
 #include "predictor/history/store.h"
 

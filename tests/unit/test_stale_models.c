@@ -326,7 +326,7 @@ static void a_model_made_in_steps_is_the_same(void **state)
     unsigned steps = 1;
     int status;
 
-    ft_rebuild_begin(rebuild, 1000, "a", FT_RULE_RSS);
+    ft_rebuild_init(rebuild, 1000, "a", FT_RULE_RSS);
     while ((status = ft_rebuild_step(rebuild, store, runs[i], &err)) == 0)
       steps++;
     assert_int_equal(status, 1);
