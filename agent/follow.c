@@ -170,7 +170,7 @@ static int begin(struct ft_follow *follow, struct ft_store *store, struct ft_err
   if (!follow->rebuild)
     return ft_error_errno(err, "%s", follow->change.app);
   ft_rebuild_init(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
-  ft_failure_cost_set_price(&follow->rebuild->model, follow->price);
+  ft_failure_cost_set(&follow->rebuild->model, follow->price);
   return 1;
 }
 
@@ -206,7 +206,7 @@ static int publish_performance(struct ft_follow *follow, struct ft_error *err)
 {
   ft_performance *performance = &follow->rebuild->performance;
 
-  ft_performance_hold_times(performance, (double)time(NULL));
+  ft_performance_clamp_times(performance, (double)time(NULL));
   return performance->runs ? ft_publish_performance(follow->publisher, performance, err) : 0;
 }
 
@@ -220,7 +220,7 @@ static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_e
 {
   ft_model *model = &follow->rebuild->model;
 
-  ft_online_hold_times(model, (double)time(NULL));
+  ft_online_clamp_times(model, (double)time(NULL));
   if (!model->runs || (model->uid == FT_STATE_POOLED && !ft_shared_app(follow->shared, model->app)))
     forget(follow, model);
   else if (ft_publish_model(follow->publisher, model, err) < 0 ||

@@ -305,7 +305,7 @@ static bool read_model(struct ft_ledger *ledger, uint32_t uid, const ft_observat
   ft_model *model = &ledger->work->model;
 
   return ft_state_read_own_model(ledger->state_fd, uid, o->submission.app, model, NULL) == 0 &&
-         model->rule == ledger->rule && ft_failure_cost_has_price(model, ledger->price);
+         model->rule == ledger->rule && ft_failure_cost_equals(model, ledger->price);
 }
 
 /*
@@ -321,7 +321,7 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
   if (!rebuild)
     return ft_error_errno(err, "%s", o->submission.app);
   ft_rebuild_init(rebuild, uid, o->submission.app, ledger->rule);
-  ft_failure_cost_set_price(&rebuild->model, ledger->price);
+  ft_failure_cost_set(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0) {
     ledger->work->model = rebuild->model;
@@ -355,14 +355,14 @@ static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observati
 
   if (changed < 0 || (changed == 0 && !known))
     return changed;
-  ft_online_hold_times(&w->model, (double)time(NULL));
+  ft_online_clamp_times(&w->model, (double)time(NULL));
   if (changed > 0 && ft_publish_model(ledger->publisher, &w->model, err) < 0)
     return -1;
   if (known)
     changed = refine_performance(ledger, uid, o, err);
   if (changed <= 0 || !w->performance.runs)
     return changed;
-  ft_performance_hold_times(&w->performance, (double)time(NULL));
+  ft_performance_clamp_times(&w->performance, (double)time(NULL));
   return ft_publish_performance(ledger->publisher, &w->performance, err);
 }
 

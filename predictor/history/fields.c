@@ -66,30 +66,16 @@ static const char *source_name(unsigned v)
 #define FLAG(n, p) { #n, FT_FIELD_BOOL, p, AT(n), NULL, 0, 1 }
 #define NAMED(n, p, f, m) { #n, FT_FIELD_ENUM, p, AT(n), f, m, 1 }
 #define OPTIONAL(n, t, p) { #n, t, p, HAS(n), NULL, 0, 1 }
-#define SUBMITTED(n, t, s)                                                                         \
-  {                                                                                                \
-#n, t, FT_GROUP_SUBMIT, AT(submission.n), NULL, 0, s                                           \
-  }
-#define REQUEST(n, t)                                                                              \
-  {                                                                                                \
-    "request_" #n, t, FT_GROUP_REQUEST, AT(submission.request.n), NULL, 0, 1                       \
-  }
-#define REQUEST_NAMED(n, f, m)                                                                     \
-  {                                                                                                \
-    "request_" #n, FT_FIELD_ENUM, FT_GROUP_REQUEST, AT(submission.request.n), f, m, 1              \
-  }
-#define DECISION(n, t)                                                                             \
-  {                                                                                                \
-    "decision_" #n, t, FT_GROUP_DECISION, AT(submission.decision.n), NULL, 0, 1                    \
-  }
-#define DECISION_HAS(n, t)                                                                         \
-  {                                                                                                \
-    "decision_" #n, t, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 0, 1               \
-  }
-#define DECISION_NAMED(n, f, m)                                                                    \
-  {                                                                                                \
-    "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), f, m, 1           \
-  }
+#define SUBMITTED(n, t, s) { #n, t, FT_GROUP_SUBMIT, AT(submission.n), NULL, 0, s }
+#define REQUEST(n, t) { "request_" #n, t, FT_GROUP_REQUEST, AT(submission.request.n), NULL, 0, 1 }
+#define REQUEST_NAMED(n, f, m) \
+  { "request_" #n, FT_FIELD_ENUM, FT_GROUP_REQUEST, AT(submission.request.n), f, m, 1 }
+#define DECISION(n, t) \
+  { "decision_" #n, t, FT_GROUP_DECISION, AT(submission.decision.n), NULL, 0, 1 }
+#define DECISION_HAS(n, t) \
+  { "decision_" #n, t, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 0, 1 }
+#define DECISION_NAMED(n, f, m) \
+  { "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), f, m, 1 }
 
 /* a row's `since` is never changed; a new field comes last, with the store's next schema */
 const struct ft_field ft_fields[] = {

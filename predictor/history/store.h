@@ -96,8 +96,4 @@ int ft_store_each_app(struct ft_store *store,
  */
 int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err);
 
-/* Rebuild a model from the store: every observation of UID's APP in order of end_time. */
-int ft_store_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
-                   ft_model *model, struct ft_error *err);
-
 #endif

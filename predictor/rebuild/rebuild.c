@@ -95,8 +95,8 @@ out:
   return status;
 }
 
-int ft_store_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
-                   ft_model *model, struct ft_error *err)
+int ft_rebuild_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
+                     ft_model *model, struct ft_error *err)
 {
   struct ft_rebuild *rebuild = malloc(sizeof *rebuild);
   int status = 0;

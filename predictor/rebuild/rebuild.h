@@ -30,4 +30,11 @@ int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned
 int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *observation,
                      struct ft_error *err);
 
+/*
+ * Makes MODEL of all stored runs of UID's APP (of all users for FT_STATE_POOLED) under RULE, in
+ * order of end_time. Returns 0; -1 on error, fills ERR and leaves MODEL as it was.
+ */
+int ft_rebuild_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
+                     ft_model *model, struct ft_error *err);
+
 #endif

@@ -188,7 +188,7 @@ static void begin(struct play *p)
 {
   ft_past_runs_clear(&p->past);
   ft_online_init(p->model, "replay", 0, FT_RULE_RSS);
-  ft_failure_cost_set_price(p->model, p->options->price);
+  ft_failure_cost_set(p->model, p->options->price);
   p->model->evaluator.failure_time = p->options->failure_time_fraction;
   p->turn = 0;
 }
@@ -328,7 +328,7 @@ void ft_replay_add_scores(struct ft_replay_score scores[FT_REPLAY_METHODS],
     scores[m].failures += more[m].failures;
     scores[m].runs += more[m].runs;
     scores[m].predicted_runs += more[m].predicted_runs;
-    score[m].error_sum += more[m].error_sum;
+    scores[m].error_sum += more[m].error_sum;
     scores[m].interval_runs += more[m].interval_runs;
     scores[m].covered_runs += more[m].covered_runs;
   }

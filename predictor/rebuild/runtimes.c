@@ -39,10 +39,10 @@ static int learn(struct ft_store *store, const char *app, uint32_t uid, struct r
   return 0;
 }
 
-int ft_store_runtimes(struct ft_store *store, unsigned most,
-                      int (*visit)(const ft_performance *performance, void *data,
-                                   struct ft_error *err),
-                      void *data, struct ft_error *err)
+int ft_rebuild_each_runtime(struct ft_store *store, unsigned most,
+                            int (*visit)(const ft_performance *performance, void *data,
+                                         struct ft_error *err),
+                            void *data, struct ft_error *err)
 {
   static const char sql[] =
       "SELECT app, uid FROM observation"

@@ -10,9 +10,9 @@
  * more, made of its last 100 runs; the apps that ran last first, at most MOST of them. VISIT
  * returns 0, or -1 with ERR to end it. Returns 0; -1 with ERR.
  */
-int ft_store_runtimes(struct ft_store *store, unsigned most,
-                      int (*visit)(const ft_performance *performance, void *data,
-                                   struct ft_error *err),
-                      void *data, struct ft_error *err);
+int ft_rebuild_each_runtime(struct ft_store *store, unsigned most,
+                            int (*visit)(const ft_performance *performance, void *data,
+                                         struct ft_error *err),
+                            void *data, struct ft_error *err);
 
 #endif

@@ -166,7 +166,7 @@ static unsigned runs_of(uint32_t uid, const char *app)
   unsigned runs;
 
   assert_non_null(model);
-  assert_int_equal(ft_store_model(store, uid, app, FT_RULE_RSS, model, &err), 0);
+  assert_int_equal(ft_rebuild_model(store, uid, app, FT_RULE_RSS, model, &err), 0);
   runs = model->runs;
   free(model);
   return runs;
@@ -320,7 +320,7 @@ static void a_model_made_in_steps_is_the_same(void **state)
   for (uint32_t job = 60; job > 0; job--)
     put(job, "a", 10 - job % 3);
   put(61, "b", 1);
-  assert_int_equal(ft_store_model(store, 1000, "a", FT_RULE_RSS, whole, &err), 0);
+  assert_int_equal(ft_rebuild_model(store, 1000, "a", FT_RULE_RSS, whole, &err), 0);
   assert_int_equal(whole->runs, 60);
   for (size_t i = 0; i < COUNT_OF(runs); i++) {
     unsigned steps = 1;
