@@ -130,13 +130,13 @@ static int clean_journals(int state_fd, struct ft_ledger *ledger, struct ft_erro
 static int count(struct ft_ledger *ledger, const ft_forget *what, ft_forgotten *out,
                  struct ft_error *err)
 {
-  struct ft_forgetting pass = { 0 };
+  struct ft_forget_pass pass = { 0 };
   int status = ft_ledger_count_begin(ledger, what, &pass, err) < 0 ? -1 : 1;
 
   while (status > 0)
     status = ft_ledger_count(ledger, &pass, err);
   *out = (ft_forgotten){ .runs = pass.runs, .apps = pass.app_count, .kept = pass.kept };
-  ft_forgetting_end(&pass);
+  ft_forget_pass_free(&pass);
   return status;
 }
 

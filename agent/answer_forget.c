@@ -17,7 +17,7 @@
 
 /* What is being done. */
 struct deed {
-  struct ft_forgetting pass;      /* of a dry run */
+  struct ft_forget_pass pass;     /* of a dry run */
   struct ft_forget_report report; /* else */
   double progress_at, failing_since;
 };
@@ -77,7 +77,7 @@ static void show(ft_reply *reply, const ft_forgotten *total, bool last)
 /* The next step of a dry run. */
 static bool count(struct ft_ledger *ledger, struct deed *deed, ft_reply *reply)
 {
-  struct ft_forgetting *pass = &deed->pass;
+  struct ft_forget_pass *pass = &deed->pass;
   struct ft_error err;
   int status = ft_ledger_count(ledger, pass, &err);
 
@@ -132,7 +132,7 @@ void ft_answer_forget_ended(struct ft_ledger *ledger, struct ft_asked *asked)
   if (!deed)
     return;
   ft_ledger_drop_report(ledger, &deed->report);
-  ft_forgetting_end(&deed->pass);
+  ft_forget_pass_free(&deed->pass);
   free(deed);
   asked->data = NULL;
 }

@@ -34,7 +34,7 @@ struct ft_follow {
   int64_t at, kept;   /* changes up to here are published; so the store was told */
   int64_t limit;      /* changes from here on are for the next look; 0: there is no such */
   uint64_t published; /* models since there was nothing to do */
-  struct ft_store_change change;
+  struct ft_stale_model change;
   struct ft_rebuild *rebuild; /* of that change; NULL: none is being made */
 };
 
@@ -114,7 +114,7 @@ static int make_ready(struct ft_follow *follow, struct ft_store *store, struct f
   if (marked)
     ft_log(LOG_DEBUG, "memory counts by rule %s: every app's model is made anew",
            ft_rule_name(follow->rule));
-  marked = ft_store_set_price(store, follow->price, err);
+  marked = ft_store_set_failure_cost(store, follow->price, err);
   if (marked < 0)
     return -1;
   if (marked)
@@ -127,7 +127,7 @@ static int keep(struct ft_follow *follow, struct ft_store *store, struct ft_erro
 {
   if (follow->kept == follow->at)
     return 0;
-  if (ft_store_keep_published(store, follow->at, err) < 0)
+  if (ft_store_set_published(store, follow->at, err) < 0)
     return -1;
   follow->kept = follow->at;
   return 0;
@@ -161,7 +161,7 @@ static int begin(struct ft_follow *follow, struct ft_store *store, struct ft_err
 
   if (follow->rebuild)
     return 1;
-  status = ft_store_next_change(store, follow->at, &follow->change, err);
+  status = ft_store_next_stale(store, follow->at, &follow->change, err);
   if (status < 0)
     return -1;
   if (status == 0 || (follow->limit && follow->change.number >= follow->limit))
@@ -169,8 +169,8 @@ static int begin(struct ft_follow *follow, struct ft_store *store, struct ft_err
   follow->rebuild = malloc(sizeof *follow->rebuild);
   if (!follow->rebuild)
     return ft_error_errno(err, "%s", follow->change.app);
-  ft_rebuild_begin(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
-  ft_failure_cost_set_price(&follow->rebuild->model, follow->price);
+  ft_rebuild_init(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
+  ft_failure_cost_set(&follow->rebuild->model, follow->price);
   return 1;
 }
 
@@ -194,7 +194,7 @@ static int postpone(struct ft_follow *follow, struct ft_store *store, struct ft_
   int64_t number;
 
   tell(follow, err);
-  if (ft_store_mark(store, follow->change.uid, follow->change.app, &number, err) < 0)
+  if (ft_store_mark_stale(store, follow->change.uid, follow->change.app, &number, err) < 0)
     return -1;
   if (!follow->limit)
     follow->limit = number;
@@ -206,7 +206,7 @@ static int publish_performance(struct ft_follow *follow, struct ft_error *err)
 {
   ft_performance *performance = &follow->rebuild->performance;
 
-  ft_performance_hold_times(performance, (double)time(NULL));
+  ft_performance_clamp_times(performance, (double)time(NULL));
   return performance->runs ? ft_publish_performance(follow->publisher, performance, err) : 0;
 }
 
@@ -220,7 +220,7 @@ static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_e
 {
   ft_model *model = &follow->rebuild->model;
 
-  ft_online_hold_times(model, (double)time(NULL));
+  ft_online_clamp_times(model, (double)time(NULL));
   if (!model->runs || (model->uid == FT_STATE_POOLED && !ft_shared_app(follow->shared, model->app)))
     forget(follow, model);
   else if (ft_publish_model(follow->publisher, model, err) < 0 ||
@@ -230,7 +230,7 @@ static int publish(struct ft_follow *follow, struct ft_store *store, struct ft_e
     follow->published++;
   /* what one user's model was made anew for changes that of all */
   if (model->uid != FT_STATE_POOLED && ft_shared_app(follow->shared, model->app) &&
-      ft_store_mark(store, FT_STATE_POOLED, model->app, NULL, err) < 0)
+      ft_store_mark_stale(store, FT_STATE_POOLED, model->app, NULL, err) < 0)
     return -1;
   pass(follow);
   return 0;
@@ -273,9 +273,9 @@ bool ft_follow_step(struct ft_follow *follow, struct ft_store *store)
 
 void ft_follow_pass(struct ft_follow *follow, struct ft_store *store, int64_t first, int64_t last)
 {
-  struct ft_store_change change;
+  struct ft_stale_model change;
 
-  if (ft_store_next_change(store, follow->at, &change, NULL) > 0 && change.number == first)
+  if (ft_store_next_stale(store, follow->at, &change, NULL) > 0 && change.number == first)
     follow->at = last;
 }
 

@@ -12,7 +12,7 @@ enum phase { IDLE, LOOK, WALK, END };
 
 struct ft_forgetter {
   enum phase phase; /* LOOK: whether there is a pass in the store is not known */
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
   struct ft_forget_report *reports; /* by their tombstones, rising */
   int (*leaving)(const ft_observation *observation, void *data, struct ft_error *err);
   void *data;
@@ -33,7 +33,7 @@ void ft_forgetter_close(struct ft_forgetter *f)
 {
   if (!f)
     return;
-  ft_forgetting_end(&f->pass);
+  ft_forget_pass_free(&f->pass);
   free(f);
 }
 
@@ -41,7 +41,7 @@ int ft_forgetter_tell(struct ft_forgetter *f, struct ft_store *store, const ft_f
                       struct ft_forget_report *report, struct ft_error *err)
 {
   struct ft_forget_report **at = &f->reports;
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
 
   if (ft_store_forget_begin(store, what, ft_io_now(), &pass, err) < 0)
     return -1;
@@ -87,7 +87,7 @@ static void end_reports(struct ft_forgetter *f, bool all)
     r->over = r->over || all || r->id < f->pass.stone.id;
 }
 
-static void count(struct ft_forgetter *f, const struct ft_forgetting *before)
+static void count(struct ft_forgetter *f, const struct ft_forget_pass *before)
 {
   struct ft_forget_report *report = report_of(f);
 
@@ -125,7 +125,7 @@ static int look(struct ft_forgetter *f, struct ft_store *store, struct ft_error 
 
 static int walk(struct ft_forgetter *f, struct ft_store *store, struct ft_error *err)
 {
-  struct ft_forgetting before = f->pass;
+  struct ft_forget_pass before = f->pass;
   int status = ft_store_forget_step(store, &f->pass, err);
 
   if (status < 0)
@@ -156,7 +156,7 @@ int ft_forgetter_end(struct ft_forgetter *f, struct ft_store *store, struct ft_e
   if (f->pass.runs)
     ft_log(LOG_INFO, "%" PRIu64 " runs forgotten, %" PRIu64 " apps with their last one",
            f->pass.runs, f->pass.models);
-  ft_forgetting_end(&f->pass);
+  ft_forget_pass_free(&f->pass);
   f->phase = LOOK;
   return 1;
 }

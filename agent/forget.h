@@ -31,7 +31,7 @@ struct ft_forget_report {
 
 struct ft_forgetter;
 
-/* LEAVING and DATA as of struct ft_forgetting. Returns NULL out of memory. */
+/* LEAVING and DATA as of struct ft_forget_pass. Returns NULL out of memory. */
 struct ft_forgetter *ft_forgetter_open(int (*leaving)(const ft_observation *observation, void *data,
                                                       struct ft_error *err),
                                        void *data);

@@ -63,7 +63,7 @@ struct ft_ledger {
   struct ft_follow *follow;
   struct ft_sweep *sweep;
   struct ft_forgetter *forgetter;
-  struct ft_expire expire;
+  struct ft_expiry expire;
   bool expiring;    /* a pass of it is under way */
   double expire_at; /* the next one, of ft_io_monotonic */
   bool expire_told; /* that it fails */
@@ -218,7 +218,7 @@ void ft_ledger_set_shared(struct ft_ledger *ledger, const ft_declared_app *apps,
   ft_publish_forget_shared(ledger->publisher, &ledger->shared);
   for (size_t i = 0; i < count; i++)
     if (!ft_shared_app(&before, apps[i].name) && have_store(ledger, &err) &&
-        ft_store_mark(ledger->store, FT_STATE_POOLED, apps[i].name, NULL, &err) < 0)
+        ft_store_mark_stale(ledger->store, FT_STATE_POOLED, apps[i].name, NULL, &err) < 0)
       ft_log(LOG_WARNING, "%s", err.text);
 }
 
@@ -242,7 +242,7 @@ void ft_ledger_set_borrow(struct ft_ledger *ledger, bool borrow)
 /* Returns as ft_store_expire_step. */
 static int expire(struct ft_ledger *ledger, struct ft_error *err)
 {
-  struct ft_expire *e = &ledger->expire;
+  struct ft_expiry *e = &ledger->expire;
   double now = ft_io_monotonic();
   int status;
 
@@ -305,7 +305,7 @@ static bool read_model(struct ft_ledger *ledger, uint32_t uid, const ft_observat
   ft_model *model = &ledger->work->model;
 
   return ft_state_read_own_model(ledger->state_fd, uid, o->submission.app, model, NULL) == 0 &&
-         model->rule == ledger->rule && ft_failure_cost_has_price(model, ledger->price);
+         model->rule == ledger->rule && ft_failure_cost_equals(model, ledger->price);
 }
 
 /*
@@ -320,8 +320,8 @@ static int rebuild(struct ft_ledger *ledger, uint32_t uid, const ft_observation 
 
   if (!rebuild)
     return ft_error_errno(err, "%s", o->submission.app);
-  ft_rebuild_begin(rebuild, uid, o->submission.app, ledger->rule);
-  ft_failure_cost_set_price(&rebuild->model, ledger->price);
+  ft_rebuild_init(rebuild, uid, o->submission.app, ledger->rule);
+  ft_failure_cost_set(&rebuild->model, ledger->price);
   status = ft_rebuild_step(rebuild, ledger->store, RUNS_AT_ONCE, err);
   if (status > 0) {
     ledger->work->model = rebuild->model;
@@ -355,14 +355,14 @@ static int refine_app(struct ft_ledger *ledger, uint32_t uid, const ft_observati
 
   if (changed < 0 || (changed == 0 && !known))
     return changed;
-  ft_online_hold_times(&w->model, (double)time(NULL));
+  ft_online_clamp_times(&w->model, (double)time(NULL));
   if (changed > 0 && ft_publish_model(ledger->publisher, &w->model, err) < 0)
     return -1;
   if (known)
     changed = refine_performance(ledger, uid, o, err);
   if (changed <= 0 || !w->performance.runs)
     return changed;
-  ft_performance_hold_times(&w->performance, (double)time(NULL));
+  ft_performance_clamp_times(&w->performance, (double)time(NULL));
   return ft_publish_performance(ledger->publisher, &w->performance, err);
 }
 
@@ -434,12 +434,12 @@ static int mark(struct ft_ledger *ledger, const ft_observation *merged, struct m
 
   *marks = (struct marks){ 0 };
   if (ft_follow_published(ledger->follow, ledger->store, &after, err) < 0 ||
-      ft_store_mark_after(ledger->store, merged->uid, app, after, &marks->first, err) < 0)
+      ft_store_mark_stale_after(ledger->store, merged->uid, app, after, &marks->first, err) < 0)
     return -1;
   marks->last = marks->first;
   if (!ft_shared_app(&ledger->shared, app))
     return 0;
-  return ft_store_mark_after(ledger->store, FT_STATE_POOLED, app, after, &marks->last, err);
+  return ft_store_mark_stale_after(ledger->store, FT_STATE_POOLED, app, after, &marks->last, err);
 }
 
 /* O's run and its marks are stored together or not at all. Returns as ft_store_put. */
@@ -452,7 +452,7 @@ static int put_marked(struct ft_ledger *ledger, const ft_observation *o, ft_obse
     return -1;
   status = ft_store_put(ledger->store, o, merged, err);
   if (status < 0 || (status == 0 && mark(ledger, merged, marks, err) < 0)) {
-    ft_store_undo(ledger->store);
+    ft_store_rollback(ledger->store);
     return -1;
   }
   return ft_store_commit(ledger->store, err) < 0 ? -1 : status;
@@ -595,14 +595,14 @@ const char *ft_ledger_scrub(struct ft_ledger *ledger)
 }
 
 int ft_ledger_count_begin(struct ft_ledger *ledger, const ft_forget *what,
-                          struct ft_forgetting *pass, struct ft_error *err)
+                          struct ft_forget_pass *pass, struct ft_error *err)
 {
   return have_store(ledger, err)
              ? ft_store_forget_begin(ledger->store, what, ft_io_now(), pass, err)
              : -1;
 }
 
-int ft_ledger_count(struct ft_ledger *ledger, struct ft_forgetting *pass, struct ft_error *err)
+int ft_ledger_count(struct ft_ledger *ledger, struct ft_forget_pass *pass, struct ft_error *err)
 {
   return have_store(ledger, err) ? ft_store_forget_step(ledger->store, pass, err) : -1;
 }
@@ -617,7 +617,7 @@ bool ft_ledger_is_forgotten(struct ft_ledger *ledger, const ft_observation *o)
 void ft_ledger_rest(struct ft_ledger *ledger)
 {
   if (ledger->store)
-    ft_store_rest(ledger->store);
+    ft_store_release_cache(ledger->store);
 }
 
 struct ft_store *ft_ledger_store(struct ft_ledger *ledger, struct ft_error *err)
@@ -637,5 +637,5 @@ void ft_ledger_see_nodes(struct ft_ledger *ledger,
 {
   /* what cannot be read now is read the next time */
   if (have_store(ledger, NULL))
-    (void)ft_store_nodes(ledger->store, &ledger->seen, NODES_AT_ONCE, see, data, NULL);
+    (void)ft_store_each_node(ledger->store, &ledger->seen, NODES_AT_ONCE, see, data, NULL);
 }

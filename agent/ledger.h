@@ -75,8 +75,8 @@ const char *ft_ledger_scrub(struct ft_ledger *ledger);
 
 /* Count what WHAT, a dry run, would remove: PASS as of ft_store_forget_begin, and its steps. */
 int ft_ledger_count_begin(struct ft_ledger *ledger, const ft_forget *what,
-                          struct ft_forgetting *pass, struct ft_error *err);
-int ft_ledger_count(struct ft_ledger *ledger, struct ft_forgetting *pass, struct ft_error *err);
+                          struct ft_forget_pass *pass, struct ft_error *err);
+int ft_ledger_count(struct ft_ledger *ledger, struct ft_forget_pass *pass, struct ft_error *err);
 
 /* Whether OBSERVATION, of a run that goes on, is forgotten; false where that cannot be told. */
 bool ft_ledger_is_forgotten(struct ft_ledger *ledger, const ft_observation *observation);

@@ -216,7 +216,8 @@ static int publish_told(struct ft_publisher *p, const ft_model *model, const cha
                         struct ft_error *err)
 {
   ft_model *told = malloc(sizeof *told);
-  int status = told ? ft_pool_tell(model, told, err) : ft_error_errno(err, "%s", model->app);
+  int status =
+      told ? ft_pool_shared_model(model, told, err) : ft_error_errno(err, "%s", model->app);
 
   if (status > 0)
     status = publish_shared(p, FT_RECORD_MODEL, told, name, err);

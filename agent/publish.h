@@ -30,7 +30,8 @@ void ft_publisher_watch_times(struct ft_publisher *publisher,
  * (0700) and has an ACL entry that lets him read it; where the filesystem has
  * no ACLs only its files are given to him, to be read, which only root can do, and who does not
  * know their names finds none. A pooled model's (FT_STATE_POOLED) is ours alone, and all may read
- * what ft_pool_tell makes of it, without its history; where that is nothing there is no such file.
+ * what ft_pool_shared_model makes of it, without its history; where that is nothing there is no
+ * such file.
  */
 int ft_publish_model(struct ft_publisher *publisher, const ft_model *model, struct ft_error *err);
 

@@ -140,7 +140,7 @@ static int add_lesson(const struct place *place, int fd, void *data, struct ft_e
   if (place->uid == FT_STATE_POOLED ||
       ft_record_read(FT_RECORD_PERFORMANCE, fd, place->file, p, NULL) < 0 || !p->history_count)
     return 0;
-  ft_performance_untell(p);
+  ft_performance_clear_transfers(p);
   return ft_platform_transfer_add(&lesson->table, p, err);
 }
 
@@ -308,7 +308,7 @@ static void adopt_app(struct ft_relater *r, struct ft_text *text, const struct a
   struct ft_error err;
 
   if (known)
-    ft_performance_untell(p);
+    ft_performance_clear_transfers(p);
   while (ft_text_line(&rest, &line) && ft_text_skip(&line, "told ")) {
     char platform[sizeof p->platforms->platform];
     double log_ratio, deviation;
@@ -317,7 +317,7 @@ static void adopt_app(struct ft_relater *r, struct ft_text *text, const struct a
     if (known && ft_text_double(&line, &log_ratio) && ft_text_skip(&line, " ") &&
         ft_text_double(&line, &deviation) && ft_text_skip(&line, " ") &&
         ft_text_copy(line, platform, sizeof platform))
-      ft_performance_tell(p, platform, log_ratio, deviation);
+      ft_performance_set_transfer(p, platform, log_ratio, deviation);
   }
   if (known && ft_publish_performance(r->publisher, p, &err) < 0)
     ft_log(LOG_WARNING, "%s: %s", app->name, err.text);

@@ -109,7 +109,7 @@ int ft_sweep_step(struct ft_sweep *sweep, struct ft_store *store, struct ft_erro
   int status;
 
   if (!sweep->folder) {
-    status = ft_store_next_gone(store, &sweep->uid, err);
+    status = ft_store_next_cleanup_user(store, &sweep->uid, err);
     if (status <= 0)
       return status;
     (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%" PRIu32, sweep->uid);
@@ -119,5 +119,5 @@ int ft_sweep_step(struct ft_sweep *sweep, struct ft_store *store, struct ft_erro
     return 1;
   leave(sweep);
   ft_publish_forget_folder(sweep->publisher, sweep->uid);
-  return ft_store_gone_done(store, sweep->uid, err) < 0 ? -1 : 1;
+  return ft_store_cleanup_done(store, sweep->uid, err) < 0 ? -1 : 1;
 }

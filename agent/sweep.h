@@ -18,8 +18,8 @@ struct ft_sweep *ft_sweep_open(struct ft_publisher *publisher, int state_fd);
 void ft_sweep_close(struct ft_sweep *sweep);
 
 /*
- * Some milliseconds' work on the users that STORE names (ft_store_next_gone), whose models have
- * been removed by then. Returns 1 when there may be more, 0 when not, -1 with ERR.
+ * Some milliseconds' work on the users that STORE names (ft_store_next_cleanup_user), whose models
+ * have been removed by then. Returns 1 when there may be more, 0 when not, -1 with ERR.
  */
 int ft_sweep_step(struct ft_sweep *sweep, struct ft_store *store, struct ft_error *err);
 

@@ -227,7 +227,7 @@ bool ft_take_rejected(const struct ft_asked *asked, struct ft_ledger *ledger, ft
   struct ft_error err;
   struct ft_store *store = ft_ledger_store(ledger, &err);
 
-  if (!store || ft_store_reject(store, asked->uid, app, ft_io_now(), &err) < 0)
+  if (!store || ft_store_count_rejection(store, asked->uid, app, ft_io_now(), &err) < 0)
     ft_log(LOG_WARNING, "that a submission of %s by user %u was refused is not counted: %s", app,
            (unsigned)asked->uid, err.text);
   reply->last = true;

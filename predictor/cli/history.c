@@ -17,6 +17,7 @@
 #include "predictor/cli/store_access.h"
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
+#include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
 
 struct look {
@@ -213,7 +214,7 @@ static int find_model(struct look *look, ft_model *model, struct ft_error *err)
       ft_state_read_site(look->records.state_fd, site, NULL) == 0)
     rule = site->rule;
   free(site);
-  return ft_store_model(look->records.store, uid, look->word, rule, model, err);
+  return ft_rebuild_model(look->records.store, uid, look->word, rule, model, err);
 }
 
 static int end(struct look *look, json_t *answer)

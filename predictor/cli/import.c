@@ -84,7 +84,7 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
     task->store_failed = false;
     return 0;
   }
-  if (ft_store_mark(task->records.store, merged.uid, merged.submission.app, NULL, err) < 0)
+  if (ft_store_mark_stale(task->records.store, merged.uid, merged.submission.app, NULL, err) < 0)
     return -1;
   /* what a run turns out to be may be another app than the one it was taken for */
   if (ft_app_set_add(&task->apps, merged.submission.app, merged.uid) < 0)

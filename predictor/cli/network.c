@@ -238,10 +238,10 @@ static bool read_gpu_model(struct work *w, const ft_submission *submission, stru
   ft_model *model = &w->runs.model;
 
   if (fd >= 0 && ft_state_read_model(fd, uid, submission->app, model, NULL) == 0)
-    runs = ft_gpu_model_make(model, &w->question.held_bytes, err);
+    runs = ft_gpu_model_convert(model, &w->question.held_bytes, err);
   for (pb_size_t i = 0; fd >= 0 && !runs && i < submission->former_apps_count; i++)
     if (ft_state_read_model(fd, uid, submission->former_apps[i], model, NULL) == 0)
-      runs = ft_gpu_model_make(model, &w->question.held_bytes, err);
+      runs = ft_gpu_model_convert(model, &w->question.held_bytes, err);
   if (fd >= 0)
     close(fd);
   if (!runs)

@@ -93,7 +93,7 @@ static int take_format(const struct task *task, struct ft_trace_source *source,
                        struct ft_error *err)
 {
   if (!task->format)
-    return ft_trace_guess(source, err);
+    return ft_trace_detect_format(source, err);
   source->format = strcmp(task->format, "sacct") == 0 ? FT_TRACE_SACCT
                    : strcmp(task->format, "csv") == 0 ? FT_TRACE_CSV
                                                       : FT_TRACE_NEXTFLOW;
@@ -144,7 +144,7 @@ static double runs_to_play(const struct task *task)
   double runs = 0;
 
   for (size_t i = 0; i < task->trace.count; i++)
-    if (ft_replay_plays(&task->options, task->trace.process[i].count))
+    if (ft_replay_includes(&task->options, task->trace.process[i].count))
       runs += (double)task->trace.process[i].count;
   /* of the published protocol the history is not played */
   return task->options.published ? 0.7 * runs * task->options.seeds : runs;
@@ -163,13 +163,13 @@ static int play(struct task *task)
     const struct ft_trace_process *p = &task->trace.process[i];
     struct ft_replay_played *played = &task->played[task->played_count];
 
-    if (!ft_replay_plays(&task->options, p->count))
+    if (!ft_replay_includes(&task->options, p->count))
       continue;
     played->name = p->name;
     played->runs = p->count;
     if (ft_replay_process(p->run, p->count, &task->options, played->score, &err) < 0)
       status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s: %s", p->name, err.text);
-    ft_replay_add(task->total, played->score);
+    ft_replay_add_scores(task->total, played->score);
     task->played_count++;
   }
   ft_progress_end(&task->progress);
@@ -186,7 +186,7 @@ static json_t *figures(const struct task *task,
   for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
     struct ft_replay_figures f;
 
-    ft_replay_figures_of(&scores[m], &task->options, &f);
+    ft_replay_compute_figures(&scores[m], &task->options, &f);
     json_object_set_new(object, ft_replay_method_name(m),
                         json_pack("{s:o, s:o, s:o, s:o}", "wastage_gbh",
                                   ft_json_number(true, f.wastage_gbh), "failures",
@@ -212,7 +212,7 @@ static int tell_json(const struct task *task)
       json_pack("{s:s, s:s, s:I, s:o, s:o, s:I, s:o, s:o}", "protocol", task->protocol, "target",
                 task->target, "seeds", (json_int_t)(task->options.published ? task->seeds : 1),
                 "ttf", ft_json_number(true, task->ttf), "price", ft_json_number(true, task->price),
-                "passed_over", (json_int_t)task->trace.passed_over, "methods",
+                "passed_over", (json_int_t)task->trace.skipped, "methods",
                 figures(task, task->total), "processes", processes));
 }
 
@@ -225,9 +225,9 @@ static int tell(const struct task *task)
          task->played_count == 1 ? "" : "es");
   if (task->options.published)
     printf(", mean of %u seed%s", task->options.seeds, task->options.seeds == 1 ? "" : "s");
-  if (task->trace.passed_over)
+  if (task->trace.skipped)
     printf("; %llu rows without a good end, a peak or a run time passed over",
-           (unsigned long long)task->trace.passed_over);
+           (unsigned long long)task->trace.skipped);
   printf("\n");
   return ft_flush(task->name);
 }
@@ -246,7 +246,7 @@ static int replay(struct task *task, int count, char **paths)
   task->options = (struct ft_replay_options){ .published = strcmp(task->protocol, "arrival") != 0,
                                               .seeds = (unsigned)task->seeds,
                                               .seed = task->seed,
-                                              .ttf = task->ttf,
+                                              .failure_time_fraction = task->ttf,
                                               .price = task->price,
                                               .node_bytes = (double)task->node_bytes,
                                               .progress = progress,
@@ -258,7 +258,7 @@ static int replay(struct task *task, int count, char **paths)
     return ft_print_error(task->name, FT_EXIT_USAGE,
                           "no process has enough runs to be played; %llu rows without a good end, a"
                           " peak or a run time passed over",
-                          (unsigned long long)task->trace.passed_over);
+                          (unsigned long long)task->trace.skipped);
   return task->json ? tell_json(task) : tell(task);
 }
 

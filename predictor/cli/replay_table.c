@@ -62,17 +62,17 @@ static void make_row(const struct ft_replay_played *p, const struct ft_replay_op
   unsigned best = 0;
   struct ft_replay_figures f;
 
-  for (unsigned m = 1; m < FT_POLICIES; m++)
+  for (unsigned m = 1; m < FT_POLICY_COUNT; m++)
     if (p->score[m].byte_seconds < p->score[best].byte_seconds)
       best = m;
   (void)snprintf(row->cell[RUNS], CELL, "%zu", p->runs);
-  ft_replay_figures_of(&p->score[FT_REPLAY_FORETELL], options, &f);
+  ft_replay_compute_figures(&p->score[FT_REPLAY_FORETELL], options, &f);
   set_figures(&row->cell[GBH], &f);
   set_number(row->cell[BAND], f.has_coverage90, 1, 100 * f.coverage90);
   (void)snprintf(row->cell[POLICY], CELL, "%s", ft_replay_method_name(best));
-  ft_replay_figures_of(&p->score[best], options, &f);
+  ft_replay_compute_figures(&p->score[best], options, &f);
   set_figures(&row->cell[POLICY_GBH], &f);
-  ft_replay_figures_of(&p->score[FT_POLICY_REQUEST], options, &f);
+  ft_replay_compute_figures(&p->score[FT_POLICY_REQUEST], options, &f);
   set_figures(&row->cell[REQUEST_GBH], &f);
 }
 
@@ -131,7 +131,7 @@ void ft_replay_print_total(const struct ft_replay_score total[FT_REPLAY_METHODS]
   for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
     struct ft_replay_figures f;
 
-    ft_replay_figures_of(&total[m], options, &f);
+    ft_replay_compute_figures(&total[m], options, &f);
     printf("%-10s", ft_replay_method_name(m));
     print_number(true, f.wastage_gbh < 100 ? 2 : 0, f.wastage_gbh);
     print_number(true, 1, f.failures);

@@ -67,7 +67,7 @@ int ft_store_access_apps(struct ft_store_access *records,
 {
   if (records->runs)
     return ft_store_access_asked_apps(records->runs, visit, data, err);
-  return ft_store_apps(records->store, visit, data, err);
+  return ft_store_each_app(records->store, visit, data, err);
 }
 
 int ft_store_access_rejections(struct ft_store_access *records,

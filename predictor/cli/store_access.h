@@ -38,7 +38,7 @@ int ft_store_access_ask(struct ft_store_access *records, const char *state,
                         const struct ft_store_filter *wanted, struct ft_error *err);
 void ft_store_access_close(struct ft_store_access *records);
 
-/* As ft_store_each and ft_store_apps, of what was opened. */
+/* As ft_store_each and ft_store_each_app, of what was opened. */
 int ft_store_access_each(struct ft_store_access *records, const struct ft_store_filter *filter,
                          bool (*visit)(const ft_observation *observation, void *data), void *data,
                          struct ft_error *err);

@@ -20,7 +20,7 @@ struct ft_store_access_asked *ft_store_access_asked_open(const char *socket, int
                                                          struct ft_error *err);
 void ft_store_access_asked_close(struct ft_store_access_asked *asked);
 
-/* As ft_store_each and ft_store_apps. */
+/* As ft_store_each and ft_store_each_app. */
 int ft_store_access_asked_each(struct ft_store_access_asked *asked,
                                const struct ft_store_filter *filter,
                                bool (*visit)(const ft_observation *observation, void *data),

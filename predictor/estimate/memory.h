@@ -27,8 +27,8 @@ int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *featur
  * most. */
 #define FT_MEMORY_MAX_LOG_INTERVAL_SCALE 4.0
 
-/* Rounds of MODEL's completed runs (ft_interval_calibration_count), or their number where rounds
- * are not known. */
+/* Rounds of MODEL's completed runs (ft_interval_calibration_count_cohort), or their number where
+ * rounds are not known. */
 unsigned ft_memory_rounds(const ft_model *model);
 
 /* How many times wider than ROUNDS of known runs show it the interval of those to come is told: the

@@ -50,7 +50,7 @@ static int change(struct ft_store *store, const char *sql, int64_t uid, const ch
   int status = 0;
 
   if (run(store, &s, sql, uid, app, number) != SQLITE_DONE)
-    status = ft_store_failed(store, "expire", err);
+    status = ft_store_set_error(store, "expire", err);
   sqlite3_finalize(s);
   return status;
 }
@@ -63,7 +63,7 @@ static int ask(struct ft_store *store, const char *sql, double *out, struct ft_e
 
   *out = step == SQLITE_ROW ? sqlite3_column_double(s, 0) : 0;
   if (step != SQLITE_ROW && step != SQLITE_DONE)
-    status = ft_store_failed(store, "expire", err);
+    status = ft_store_set_error(store, "expire", err);
   sqlite3_finalize(s);
   return status;
 }
@@ -86,7 +86,7 @@ static int move_clock(struct ft_store *store, double *now, struct ft_error *err)
   return change(store, "INSERT OR REPLACE INTO meta VALUES ('" CLOCK "', ?3)", 0, NULL, *now, err);
 }
 
-int ft_store_expire_begin(struct ft_store *store, struct ft_expire *expire, double now,
+int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, double now,
                           struct ft_error *err)
 {
   double age = expire->max_age_seconds, oldest;
@@ -107,7 +107,8 @@ int ft_store_expire_begin(struct ft_store *store, struct ft_expire *expire, doub
                 err);
 }
 
-int ft_store_left(struct ft_store *store, uint32_t uid, const char *app, struct ft_error *err)
+int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
+                          struct ft_error *err)
 {
   int gone;
 
@@ -121,7 +122,7 @@ int ft_store_left(struct ft_store *store, uint32_t uid, const char *app, struct 
   gone = sqlite3_changes(store->db) > 0;
   if (gone && change(store, "INSERT OR IGNORE INTO gone VALUES (?1)", uid, NULL, 0, err) < 0)
     return -1;
-  return ft_store_mark(store, uid, app, NULL, err) < 0 ? -1 : gone;
+  return ft_store_mark_stale(store, uid, app, NULL, err) < 0 ? -1 : gone;
 }
 
 struct removed {
@@ -149,13 +150,13 @@ static int oldest(struct ft_store *store, double before, struct removed out[RUNS
     (void)ft_string_copy(app ? app : "", out[count++].app, sizeof out->app);
   }
   if (step != SQLITE_ROW && step != SQLITE_DONE)
-    count = ft_store_failed(store, "expire", err);
+    count = ft_store_set_error(store, "expire", err);
   sqlite3_finalize(s);
   return count;
 }
 
 /* Inside a transaction. Returns 1 when there may be more, 0 when not, -1 with ERR. */
-static int remove_oldest(struct ft_store *store, struct ft_expire *expire, struct ft_error *err)
+static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
   struct removed runs[RUNS];
   int count = oldest(store, expire->before, runs, err), gone;
@@ -167,7 +168,7 @@ static int remove_oldest(struct ft_store *store, struct ft_expire *expire, struc
   for (int i = 0; i < count; i++) {
     if (i > 0 && runs[i].uid == runs[i - 1].uid && strcmp(runs[i].app, runs[i - 1].app) == 0)
       continue;
-    gone = ft_store_left(store, runs[i].uid, runs[i].app, err);
+    gone = ft_store_note_removal(store, runs[i].uid, runs[i].app, err);
     if (gone < 0)
       return -1;
     expire->apps += (unsigned)gone;
@@ -178,7 +179,7 @@ static int remove_oldest(struct ft_store *store, struct ft_expire *expire, struc
 }
 
 /* The user after EXPIRE's, and the app to remove of that one, "" for none. Returns as oldest. */
-static int next_user(struct ft_store *store, struct ft_expire *expire, struct removed *out,
+static int next_user(struct ft_store *store, struct ft_expiry *expire, struct removed *out,
                      struct ft_error *err)
 {
   sqlite3_stmt *s;
@@ -196,11 +197,12 @@ static int next_user(struct ft_store *store, struct ft_expire *expire, struct re
       (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), out->app, sizeof out->app);
     sqlite3_finalize(s);
   }
-  return step == SQLITE_ROW || step == SQLITE_DONE ? status : ft_store_failed(store, "expire", err);
+  return step == SQLITE_ROW || step == SQLITE_DONE ? status
+                                                   : ft_store_set_error(store, "expire", err);
 }
 
 /* Inside a transaction: a part of an app beyond the limit. Returns likewise. */
-static int remove_app(struct ft_store *store, struct ft_expire *expire, struct ft_error *err)
+static int remove_app(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
   struct removed app;
   int status = next_user(store, expire, &app, err), gone;
@@ -217,7 +219,7 @@ static int remove_app(struct ft_store *store, struct ft_expire *expire, struct f
              app.uid, app.app, RUNS, err) < 0)
     return -1;
   expire->runs += (unsigned)sqlite3_changes(store->db);
-  gone = ft_store_left(store, app.uid, app.app, err);
+  gone = ft_store_note_removal(store, app.uid, app.app, err);
   expire->apps += gone > 0;
   return gone < 0 ? -1 : 1;
 }
@@ -236,7 +238,7 @@ static int remove_marks(struct ft_store *store, struct ft_error *err)
   return sqlite3_changes(store->db) == MARKS;
 }
 
-static int step_inside(struct ft_store *store, struct ft_expire *expire, struct ft_error *err)
+static int step_inside(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
   int status;
 
@@ -250,7 +252,7 @@ static int step_inside(struct ft_store *store, struct ft_expire *expire, struct 
   return status ? status : remove_marks(store, err);
 }
 
-static int step(struct ft_store *store, struct ft_expire *expire, struct ft_error *err)
+static int step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
   int status;
 
@@ -258,15 +260,15 @@ static int step(struct ft_store *store, struct ft_expire *expire, struct ft_erro
     return -1;
   status = step_inside(store, expire, err);
   if (status < 0)
-    ft_store_undo(store);
+    ft_store_rollback(store);
   else if (ft_store_commit(store, err) < 0)
     status = -1;
   return status;
 }
 
-int ft_store_expire_step(struct ft_store *store, struct ft_expire *expire, struct ft_error *err)
+int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
-  struct ft_expire before = *expire;
+  struct ft_expiry before = *expire;
   int status;
 
   /* what a power failure undoes the next pass does again; and few pages wait for a checkpoint,
@@ -281,7 +283,7 @@ int ft_store_expire_step(struct ft_store *store, struct ft_expire *expire, struc
   return status;
 }
 
-int ft_store_next_gone(struct ft_store *store, uint32_t *uid, struct ft_error *err)
+int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_error *err)
 {
   sqlite3_stmt *s;
   int step = run(store, &s, "SELECT uid FROM gone LIMIT 1", 0, NULL, 0);
@@ -289,12 +291,12 @@ int ft_store_next_gone(struct ft_store *store, uint32_t *uid, struct ft_error *e
   if (step == SQLITE_ROW)
     *uid = (uint32_t)sqlite3_column_int64(s, 0);
   else if (step != SQLITE_DONE)
-    ft_store_failed(store, "read", err);
+    ft_store_set_error(store, "read", err);
   sqlite3_finalize(s);
   return step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : -1;
 }
 
-int ft_store_gone_done(struct ft_store *store, uint32_t uid, struct ft_error *err)
+int ft_store_cleanup_done(struct ft_store *store, uint32_t uid, struct ft_error *err)
 {
   return change(store, "DELETE FROM gone WHERE uid = ?1", uid, NULL, 0, err);
 }

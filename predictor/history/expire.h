@@ -15,7 +15,7 @@
 
 #include "predictor/history/store.h"
 
-struct ft_expire {
+struct ft_expiry {
   double max_age_seconds; /* 0: runs of any age stay */
   uint64_t max_apps;      /* of one user; 0: no limit */
   /* the pass: what it has removed so far */
@@ -31,17 +31,17 @@ struct ft_expire {
  * nothing goes before the oldest run is older than max_age by a sixteenth. Returns 0 or -1 with
  * ERR.
  */
-int ft_store_expire_begin(struct ft_store *store, struct ft_expire *expire, double now,
+int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, double now,
                           struct ft_error *err);
 
 /* The next step. Returns 1 when there may be more to do, 0 when the pass is over, -1 with ERR. */
-int ft_store_expire_step(struct ft_store *store, struct ft_expire *expire, struct ft_error *err);
+int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err);
 
 /*
- * UID becomes a user of whom an app has gone, until ft_store_gone_done says that no trace of it is
- * left elsewhere. Returns 1; 0 when there is none; -1 with ERR.
+ * UID becomes a user of whom an app has gone, until ft_store_cleanup_done says that no trace of it
+ * is left elsewhere. Returns 1; 0 when there is none; -1 with ERR.
  */
-int ft_store_next_gone(struct ft_store *store, uint32_t *uid, struct ft_error *err);
-int ft_store_gone_done(struct ft_store *store, uint32_t uid, struct ft_error *err);
+int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_error *err);
+int ft_store_cleanup_done(struct ft_store *store, uint32_t uid, struct ft_error *err);
 
 #endif

@@ -66,37 +66,37 @@ static const char *source_name(unsigned v)
 #define FLAG(n, p) { #n, FT_FIELD_BOOL, p, AT(n), NULL, 0, 1 }
 #define NAMED(n, p, f, m) { #n, FT_FIELD_ENUM, p, AT(n), f, m, 1 }
 #define OPTIONAL(n, t, p) { #n, t, p, HAS(n), NULL, 0, 1 }
-#define SUBMITTED(n, t, s) { #n, t, FT_PART_SUBMIT, AT(submission.n), NULL, 0, s }
-#define REQUEST(n, t) { "request_" #n, t, FT_PART_REQUEST, AT(submission.request.n), NULL, 0, 1 }
+#define SUBMITTED(n, t, s) { #n, t, FT_GROUP_SUBMIT, AT(submission.n), NULL, 0, s }
+#define REQUEST(n, t) { "request_" #n, t, FT_GROUP_REQUEST, AT(submission.request.n), NULL, 0, 1 }
 #define REQUEST_NAMED(n, f, m) \
-  { "request_" #n, FT_FIELD_ENUM, FT_PART_REQUEST, AT(submission.request.n), f, m, 1 }
+  { "request_" #n, FT_FIELD_ENUM, FT_GROUP_REQUEST, AT(submission.request.n), f, m, 1 }
 #define DECISION(n, t) \
-  { "decision_" #n, t, FT_PART_DECISION, AT(submission.decision.n), NULL, 0, 1 }
+  { "decision_" #n, t, FT_GROUP_DECISION, AT(submission.decision.n), NULL, 0, 1 }
 #define DECISION_HAS(n, t) \
-  { "decision_" #n, t, FT_PART_DECISION, HAS_IN(submission.decision, n), NULL, 0, 1 }
+  { "decision_" #n, t, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 0, 1 }
 #define DECISION_NAMED(n, f, m) \
-  { "decision_" #n, FT_FIELD_ENUM, FT_PART_DECISION, AT(submission.decision.n), f, m, 1 }
+  { "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), f, m, 1 }
 
 /* a row's `since` is never changed; a new field comes last, with the store's next schema */
 const struct ft_field ft_fields[] = {
-  U32(schema, FT_PART_SUBMIT),
-  TEXT(cluster, FT_PART_KEY),
-  U32(job_id, FT_PART_KEY),
-  REAL(submit_time, FT_PART_KEY),
-  U32(restart_count, FT_PART_KEY),
-  U32(het_offset, FT_PART_KEY),
-  U32(array_job_id, FT_PART_KEY),
-  U32(array_task_id, FT_PART_KEY),
-  TEXT(node, FT_PART_KEY),
+  U32(schema, FT_GROUP_SUBMIT),
+  TEXT(cluster, FT_GROUP_KEY),
+  U32(job_id, FT_GROUP_KEY),
+  REAL(submit_time, FT_GROUP_KEY),
+  U32(restart_count, FT_GROUP_KEY),
+  U32(het_offset, FT_GROUP_KEY),
+  U32(array_job_id, FT_GROUP_KEY),
+  U32(array_task_id, FT_GROUP_KEY),
+  TEXT(node, FT_GROUP_KEY),
   SUBMITTED(app, FT_FIELD_TEXT, 1),
-  U32(uid, FT_PART_SUBMIT),
-  TEXT(user, FT_PART_SUBMIT),
-  TEXT(account, FT_PART_SUBMIT),
-  TEXT(partition, FT_PART_SUBMIT),
+  U32(uid, FT_GROUP_SUBMIT),
+  TEXT(user, FT_GROUP_SUBMIT),
+  TEXT(account, FT_GROUP_SUBMIT),
+  TEXT(partition, FT_GROUP_SUBMIT),
   SUBMITTED(job_name, FT_FIELD_TEXT, 1),
   SUBMITTED(features, FT_FIELD_FEATURES, 1),
-  NAMED(source, FT_PART_SOURCE, source_name, _ft_source_MAX),
-  NAMED(rule, FT_PART_SUBMIT, rule_name, _ft_rule_MAX),
+  NAMED(source, FT_GROUP_SOURCE, source_name, _ft_source_MAX),
+  NAMED(rule, FT_GROUP_SUBMIT, rule_name, _ft_rule_MAX),
   REQUEST_NAMED(command, command_name, _ft_command_MAX),
   REQUEST_NAMED(mem_unit, unit_name, _ft_mem_unit_MAX),
   REQUEST(mem_bytes, FT_FIELD_U64),
@@ -115,8 +115,8 @@ const struct ft_field ft_fields[] = {
   REQUEST(array_tasks, FT_FIELD_U32),
   REQUEST(container, FT_FIELD_TEXT),
   REQUEST(threads_per_core, FT_FIELD_U32),
-  OPTIONAL(partition_default_bytes, FT_FIELD_U64, FT_PART_SUBMIT),
-  OPTIONAL(limit_bytes, FT_FIELD_U64, FT_PART_SUBMIT),
+  OPTIONAL(partition_default_bytes, FT_FIELD_U64, FT_GROUP_SUBMIT),
+  OPTIONAL(limit_bytes, FT_FIELD_U64, FT_GROUP_SUBMIT),
   DECISION_NAMED(action, action_name, _ft_action_MAX),
   DECISION_NAMED(mode, mode_name, _ft_mode_MAX),
   DECISION_NAMED(mem_unit, unit_name, _ft_mem_unit_MAX),
@@ -128,57 +128,57 @@ const struct ft_field ft_fields[] = {
   DECISION_HAS(p95_bytes, FT_FIELD_DOUBLE),
   DECISION(runs, FT_FIELD_U32),
   DECISION(method, FT_FIELD_TEXT),
-  REAL(start_time, FT_PART_TIME),
-  REAL(end_time, FT_PART_TIME),
-  REAL(runtime_seconds, FT_PART_TIME),
-  NAMED(outcome, FT_PART_OUTCOME, outcome_name, _ft_outcome_MAX),
-  FLAG(censored, FT_PART_OUTCOME),
-  I32(exit_code, FT_PART_OUTCOME),
-  I32(signal, FT_PART_OUTCOME),
-  FLAG(peak_is_bound, FT_PART_SOURCE),
-  OPTIONAL(rss_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(pss_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(charge_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(charge_less_cache_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(swap_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(hugetlb_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(shmem_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(largest_process_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(time_to_peak_seconds, FT_FIELD_DOUBLE, FT_PART_MEASURED),
-  OPTIONAL(cpu_seconds, FT_FIELD_DOUBLE, FT_PART_MEASURED),
-  U32(cpus, FT_PART_SUBMIT),
-  U32(threads_per_core, FT_PART_SUBMIT),
-  OPTIONAL(threads, FT_FIELD_U32, FT_PART_MEASURED),
-  OPTIONAL(processes, FT_FIELD_U32, FT_PART_MEASURED),
-  OPTIONAL(open_files, FT_FIELD_U32, FT_PART_MEASURED),
-  OPTIONAL(read_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(write_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(minor_faults, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(major_faults, FT_FIELD_U64, FT_PART_MEASURED),
-  { "counters", FT_FIELD_COUNTERS, FT_PART_MEASURED, AT(counters), NULL, 0, 1 },
-  OPTIONAL(gpu_memory_bytes, FT_FIELD_U64, FT_PART_MEASURED),
-  OPTIONAL(gpu_utilisation, FT_FIELD_DOUBLE, FT_PART_MEASURED),
-  OPTIONAL(gpu_energy_joules, FT_FIELD_DOUBLE, FT_PART_MEASURED),
-  TEXT(gpu_name, FT_PART_SUBMIT),
-  TEXT(mig_profile, FT_PART_SUBMIT),
-  TEXT(container, FT_PART_SUBMIT),
-  TEXT(platform, FT_PART_SUBMIT),
-  TEXT(fingerprint, FT_PART_SUBMIT),
-  TEXT(foretell_version, FT_PART_SUBMIT),
-  TEXT(slurm_version, FT_PART_SUBMIT),
-  TEXT(kernel_version, FT_PART_SUBMIT),
-  U32(samples, FT_PART_MEASURED),
-  REAL(sample_seconds, FT_PART_MEASURED),
-  { "killed_at_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(killed_at_bytes), NULL, 0, 3 },
-  { "system_seconds", FT_FIELD_DOUBLE, FT_PART_MEASURED, HAS(system_seconds), NULL, 0, 4 },
-  { "gpu_transfer_bytes", FT_FIELD_U64, FT_PART_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 },
+  REAL(start_time, FT_GROUP_TIME),
+  REAL(end_time, FT_GROUP_TIME),
+  REAL(runtime_seconds, FT_GROUP_TIME),
+  NAMED(outcome, FT_GROUP_OUTCOME, outcome_name, _ft_outcome_MAX),
+  FLAG(censored, FT_GROUP_OUTCOME),
+  I32(exit_code, FT_GROUP_OUTCOME),
+  I32(signal, FT_GROUP_OUTCOME),
+  FLAG(peak_is_bound, FT_GROUP_SOURCE),
+  OPTIONAL(rss_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(pss_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(charge_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(charge_less_cache_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(swap_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(hugetlb_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(shmem_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(largest_process_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(time_to_peak_seconds, FT_FIELD_DOUBLE, FT_GROUP_MEASURED),
+  OPTIONAL(cpu_seconds, FT_FIELD_DOUBLE, FT_GROUP_MEASURED),
+  U32(cpus, FT_GROUP_SUBMIT),
+  U32(threads_per_core, FT_GROUP_SUBMIT),
+  OPTIONAL(threads, FT_FIELD_U32, FT_GROUP_MEASURED),
+  OPTIONAL(processes, FT_FIELD_U32, FT_GROUP_MEASURED),
+  OPTIONAL(open_files, FT_FIELD_U32, FT_GROUP_MEASURED),
+  OPTIONAL(read_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(write_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(minor_faults, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(major_faults, FT_FIELD_U64, FT_GROUP_MEASURED),
+  { "counters", FT_FIELD_COUNTERS, FT_GROUP_MEASURED, AT(counters), NULL, 0, 1 },
+  OPTIONAL(gpu_memory_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
+  OPTIONAL(gpu_utilisation, FT_FIELD_DOUBLE, FT_GROUP_MEASURED),
+  OPTIONAL(gpu_energy_joules, FT_FIELD_DOUBLE, FT_GROUP_MEASURED),
+  TEXT(gpu_name, FT_GROUP_SUBMIT),
+  TEXT(mig_profile, FT_GROUP_SUBMIT),
+  TEXT(container, FT_GROUP_SUBMIT),
+  TEXT(platform, FT_GROUP_SUBMIT),
+  TEXT(fingerprint, FT_GROUP_SUBMIT),
+  TEXT(foretell_version, FT_GROUP_SUBMIT),
+  TEXT(slurm_version, FT_GROUP_SUBMIT),
+  TEXT(kernel_version, FT_GROUP_SUBMIT),
+  U32(samples, FT_GROUP_MEASURED),
+  REAL(sample_seconds, FT_GROUP_MEASURED),
+  { "killed_at_bytes", FT_FIELD_U64, FT_GROUP_MEASURED, HAS(killed_at_bytes), NULL, 0, 3 },
+  { "system_seconds", FT_FIELD_DOUBLE, FT_GROUP_MEASURED, HAS(system_seconds), NULL, 0, 4 },
+  { "gpu_transfer_bytes", FT_FIELD_U64, FT_GROUP_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 },
   SUBMITTED(script_hash, FT_FIELD_U32, 5),
   SUBMITTED(directory_hash, FT_FIELD_U32, 5),
-  { "decision_rule", FT_FIELD_ENUM, FT_PART_DECISION, AT(submission.decision.rule), decided_by,
+  { "decision_rule", FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.rule), decided_by,
     _ft_decision_rule_MAX, 8 },
-  { "decision_overrode", FT_FIELD_BOOL, FT_PART_DECISION, AT(submission.decision.overrode), NULL, 0,
-    9 },
-  { "command_ran", FT_FIELD_BOOL, FT_PART_MEASURED, HAS(command_ran), NULL, 0, 10 }
+  { "decision_overrode", FT_FIELD_BOOL, FT_GROUP_DECISION, AT(submission.decision.overrode), NULL,
+    0, 9 },
+  { "command_ran", FT_FIELD_BOOL, FT_GROUP_MEASURED, HAS(command_ran), NULL, 0, 10 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;
@@ -203,8 +203,8 @@ static bool flag(const ft_observation *o, size_t offset)
 
 static bool message_present(const ft_observation *o, const struct ft_field *field)
 {
-  return !(field->part == FT_PART_REQUEST && !o->submission.has_request) &&
-         !(field->part == FT_PART_DECISION && !o->submission.has_decision);
+  return !(field->part == FT_GROUP_REQUEST && !o->submission.has_request) &&
+         !(field->part == FT_GROUP_DECISION && !o->submission.has_decision);
 }
 
 bool ft_field_present(const ft_observation *o, const struct ft_field *field)
@@ -277,9 +277,9 @@ const char *ft_field_text(const ft_observation *o, const struct ft_field *field)
 
 static void *mark(ft_observation *o, const struct ft_field *field)
 {
-  if (field->part == FT_PART_REQUEST)
+  if (field->part == FT_GROUP_REQUEST)
     o->submission.has_request = true;
-  if (field->part == FT_PART_DECISION)
+  if (field->part == FT_GROUP_DECISION)
     o->submission.has_decision = true;
   if (field->has)
     *(bool *)((char *)o + field->has) = true;

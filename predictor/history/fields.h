@@ -28,21 +28,21 @@ enum ft_field_type {
 };
 
 /* What a field is to the merge of two records of one run. */
-enum ft_field_part {
-  FT_PART_KEY,      /* names the run */
-  FT_PART_SUBMIT,   /* what was submitted, and where it ran */
-  FT_PART_REQUEST,  /* of the request, which is kept or replaced whole */
-  FT_PART_DECISION, /* of the decision, likewise */
-  FT_PART_TIME,     /* when it began and ended: Slurm knows best */
-  FT_PART_OUTCOME,  /* how it ended */
-  FT_PART_SOURCE,   /* who measured the peak, and whether it is a bound */
-  FT_PART_MEASURED  /* what it used */
+enum ft_field_group {
+  FT_GROUP_KEY,      /* names the run */
+  FT_GROUP_SUBMIT,   /* what was submitted, and where it ran */
+  FT_GROUP_REQUEST,  /* of the request, which is kept or replaced whole */
+  FT_GROUP_DECISION, /* of the decision, likewise */
+  FT_GROUP_TIME,     /* when it began and ended: Slurm knows best */
+  FT_GROUP_OUTCOME,  /* how it ended */
+  FT_GROUP_SOURCE,   /* who measured the peak, and whether it is a bound */
+  FT_GROUP_MEASURED  /* what it used */
 };
 
 struct ft_field {
   const char *name;
   enum ft_field_type type;
-  enum ft_field_part part;
+  enum ft_field_group part;
   size_t offset;
   size_t has; /* offset of its presence flag; 0: it has none of its own */
   size_t size;

@@ -151,7 +151,7 @@ static sqlite3_stmt *prepare(struct ft_store *store, const char *sql, struct ft_
 
   if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) == SQLITE_OK)
     return s;
-  ft_store_failed(store, "forget", err);
+  ft_store_set_error(store, "forget", err);
   sqlite3_finalize(s);
   return NULL;
 }
@@ -162,7 +162,7 @@ static int finish(struct ft_store *store, sqlite3_stmt *s, struct ft_error *err)
   int step = s ? sqlite3_step(s) : SQLITE_ERROR, status = 0;
 
   if (s && step != SQLITE_DONE)
-    status = ft_store_failed(store, "forget", err);
+    status = ft_store_set_error(store, "forget", err);
   sqlite3_finalize(s);
   return s ? status : -1;
 }
@@ -208,7 +208,7 @@ static int find_stone(struct ft_store *store, const struct run *run, struct ft_t
     found = covers(out, cluster ? cluster : "", run);
   }
   if (!found && step != SQLITE_DONE)
-    found = ft_store_failed(store, "read", err);
+    found = ft_store_set_error(store, "read", err);
   sqlite3_reset(s);
   return found;
 }
@@ -257,7 +257,7 @@ int ft_store_is_forgotten(struct ft_store *store, const ft_observation *o, struc
   return status > 0 && bury_run(store, &stone, &run, err) < 0 ? -1 : status;
 }
 
-int ft_store_bury(struct ft_store *store, ft_observation *o, struct ft_error *err)
+int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct ft_error *err)
 {
   int status = ft_store_is_forgotten(store, o, err);
 
@@ -267,8 +267,8 @@ int ft_store_bury(struct ft_store *store, ft_observation *o, struct ft_error *er
   return o->schema ? 2 : 1;
 }
 
-int ft_store_note_former(struct ft_store *store, uint32_t uid, const char *from, const char *to,
-                         struct ft_error *err)
+int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                           struct ft_error *err)
 {
   sqlite3_stmt *s = prepare(store, "INSERT OR IGNORE INTO former VALUES (?1, ?2, ?3)", err);
 
@@ -316,7 +316,7 @@ static int ask(struct ft_store *store, const char *sql, int64_t uid, int64_t *ou
   if (sqlite3_step(s) == SQLITE_ROW)
     *out = sqlite3_column_int64(s, 0);
   else
-    status = ft_store_failed(store, "forget", err);
+    status = ft_store_set_error(store, "forget", err);
   sqlite3_finalize(s);
   return status;
 }
@@ -343,9 +343,9 @@ static int tell_inside(struct ft_store *store, struct ft_tombstone *stone, struc
 }
 
 int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double now,
-                          struct ft_forgetting *pass, struct ft_error *err)
+                          struct ft_forget_pass *pass, struct ft_error *err)
 {
-  *pass = (struct ft_forgetting){ .dry_run = what->dry_run };
+  *pass = (struct ft_forget_pass){ .dry_run = what->dry_run };
   pass->stone =
       (struct ft_tombstone){ .app = hash_of(what->app),
                              .uid = what->has_uid ? (int64_t)what->uid : -1,
@@ -361,21 +361,23 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
   if (tell_inside(store, &pass->stone, err) == 0 &&
       ft_store_forget_rejections(store, what, err) == 0)
     return ft_store_commit(store, err);
-  ft_store_undo(store);
+  ft_store_rollback(store);
   return -1;
 }
 
-int ft_store_forget_next(struct ft_store *store, struct ft_forgetting *pass, struct ft_error *err)
+int ft_store_forget_next(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
 {
   sqlite3_stmt *s = prepare(
       store, "SELECT " STONE_COLUMNS " FROM forgotten WHERE done = 0 ORDER BY id LIMIT 1", err);
   int step, status;
 
-  *pass = (struct ft_forgetting){ 0 };
+  *pass = (struct ft_forget_pass){ 0 };
   if (!s)
     return -1;
   step = sqlite3_step(s);
-  status = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+  status = step == SQLITE_ROW    ? 1
+           : step == SQLITE_DONE ? 0
+                                 : ft_store_set_error(store, "read", err);
   if (status > 0)
     read_stone(s, &pass->stone);
   sqlite3_finalize(s);
@@ -411,7 +413,7 @@ static void read_key(sqlite3_stmt *s, struct run *run)
  * The runs behind PASS's place that its tombstone covers become OUT. Returns how many, -1 with ERR;
  * *MORE tells whether there may be others behind them.
  */
-static int look(struct ft_store *store, struct ft_forgetting *pass, struct run out[RUNS],
+static int look(struct ft_store *store, struct ft_forget_pass *pass, struct run out[RUNS],
                 bool *more, struct ft_error *err)
 {
   sqlite3_stmt *s = prepare(
@@ -430,7 +432,7 @@ static int look(struct ft_store *store, struct ft_forgetting *pass, struct run o
   }
   *more = count == RUNS || looked == LOOKED_AT;
   if (step != SQLITE_ROW && step != SQLITE_DONE)
-    count = ft_store_failed(store, "read", err);
+    count = ft_store_set_error(store, "read", err);
   sqlite3_finalize(s);
   return count;
 }
@@ -446,7 +448,7 @@ static int read_run(struct ft_store *store, int64_t id, ft_observation *o, struc
     return -1;
   sqlite3_bind_int64(s, 1, id);
   if (sqlite3_step(s) != SQLITE_ROW)
-    status = ft_store_failed(store, "read", err);
+    status = ft_store_set_error(store, "read", err);
   else if (ft_row_read(s, 0, o, &why) < 0)
     /* a row that cannot be read is nobody's override, and goes */
     memset(o, 0, sizeof *o);
@@ -454,7 +456,7 @@ static int read_run(struct ft_store *store, int64_t id, ft_observation *o, struc
   return status;
 }
 
-static int note_app(struct ft_forgetting *pass, const struct run *run)
+static int note_app(struct ft_forget_pass *pass, const struct run *run)
 {
   uint64_t hash = ft_hash64((uint64_t)run->app, &run->uid, sizeof run->uid);
   size_t low = 0, high = pass->app_count;
@@ -486,7 +488,7 @@ static int note_app(struct ft_forgetting *pass, const struct run *run)
 
 /* Returns 1 when ROW is gone, or would be; 2 when it is left as an override; 0 when it is one and
  * nothing else already; -1 with ERR. */
-static int remove_run(struct ft_store *store, struct ft_forgetting *pass, const struct run *run,
+static int remove_run(struct ft_store *store, struct ft_forget_pass *pass, const struct run *run,
                       ft_observation *o, struct ft_error *err)
 {
   sqlite3_stmt *s;
@@ -513,8 +515,8 @@ static int remove_run(struct ft_store *store, struct ft_forgetting *pass, const 
   return finish(store, s, err) < 0 ? -1 : 1;
 }
 
-static int remove_inside(struct ft_store *store, struct ft_forgetting *pass, const struct run *runs,
-                         int count, ft_observation *o, struct ft_error *err)
+static int remove_inside(struct ft_store *store, struct ft_forget_pass *pass,
+                         const struct run *runs, int count, ft_observation *o, struct ft_error *err)
 {
   for (int i = 0; i < count; i++) {
     int status = remove_run(store, pass, &runs[i], o, err), gone;
@@ -527,7 +529,7 @@ static int remove_inside(struct ft_store *store, struct ft_forgetting *pass, con
     pass->kept += status == 2;
     if (note_app(pass, &runs[i]) < 0)
       return ft_error_set(err, "%s: out of memory", store->path);
-    gone = pass->dry_run ? 0 : ft_store_left(store, runs[i].uid, runs[i].name, err);
+    gone = pass->dry_run ? 0 : ft_store_note_removal(store, runs[i].uid, runs[i].name, err);
     if (gone < 0)
       return -1;
     pass->models += (unsigned)gone;
@@ -536,7 +538,7 @@ static int remove_inside(struct ft_store *store, struct ft_forgetting *pass, con
 }
 
 /* Remove COUNT RUNS in a transaction. Returns 0 or -1 with ERR, PASS's counts being of no use. */
-static int remove_runs(struct ft_store *store, struct ft_forgetting *pass, const struct run *runs,
+static int remove_runs(struct ft_store *store, struct ft_forget_pass *pass, const struct run *runs,
                        int count, struct ft_error *err)
 {
   ft_observation *o = malloc(sizeof *o);
@@ -549,7 +551,7 @@ static int remove_runs(struct ft_store *store, struct ft_forgetting *pass, const
   } else if (ft_store_begin(store, err) == 0) {
     status = remove_inside(store, pass, runs, count, o, err);
     if (status < 0)
-      ft_store_undo(store);
+      ft_store_rollback(store);
     else
       status = ft_store_commit(store, err);
   }
@@ -557,9 +559,9 @@ static int remove_runs(struct ft_store *store, struct ft_forgetting *pass, const
   return status;
 }
 
-int ft_store_forget_step(struct ft_store *store, struct ft_forgetting *pass, struct ft_error *err)
+int ft_store_forget_step(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
 {
-  struct ft_forgetting before = *pass;
+  struct ft_forget_pass before = *pass;
   struct run runs[RUNS];
   bool more = false;
   int count = look(store, pass, runs, &more, err);
@@ -606,7 +608,7 @@ int ft_store_scrub(struct ft_store *store, uint64_t most_bytes, struct ft_error 
 
 /* No mark names PASS's apps any more, and the file is to be overwritten. Returns 0 or -1 with ERR.
  */
-static int mark_for_scrub(struct ft_store *store, struct ft_forgetting *pass, struct ft_error *err)
+static int mark_for_scrub(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
 {
   int64_t published;
   sqlite3_stmt *s;
@@ -627,7 +629,7 @@ static int mark_for_scrub(struct ft_store *store, struct ft_forgetting *pass, st
   return 0;
 }
 
-int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint64_t now_bytes,
+int ft_store_forget_end(struct ft_store *store, struct ft_forget_pass *pass, uint64_t now_bytes,
                         struct ft_error *err)
 {
   sqlite3_stmt *s;
@@ -643,7 +645,7 @@ int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint
   return finish(store, s, err);
 }
 
-void ft_forgetting_end(struct ft_forgetting *pass)
+void ft_forget_pass_free(struct ft_forget_pass *pass)
 {
   free(pass->apps);
   pass->apps = NULL;

@@ -43,13 +43,14 @@ struct ft_tombstone {
 };
 
 /* A pass. */
-struct ft_forgetting {
+struct ft_forget_pass {
   struct ft_tombstone stone;
   bool dry_run;    /* nothing is removed */
   uint64_t runs;   /* that have gone so far, or would go */
   uint64_t kept;   /* that stay as overrides, with nothing else of theirs */
   uint64_t models; /* apps that have no run left */
-  uint64_t *apps;  /* hashes of those of which runs have gone, rising; freed by ft_forgetting_end */
+  uint64_t
+      *apps; /* hashes of those of which runs have gone, rising; freed by ft_forget_pass_free */
   size_t app_count, app_room;
   int64_t row; /* runs up to this one were looked at */
   bool marked; /* what of it is left in the file is to be overwritten */
@@ -67,25 +68,25 @@ struct ft_forgetting {
  * user has told too many already.
  */
 int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double now,
-                          struct ft_forgetting *pass, struct ft_error *err);
+                          struct ft_forget_pass *pass, struct ft_error *err);
 
 /* A pass that was begun and has not ended, from its start. Returns 1; 0: there is none; -1, ERR. */
-int ft_store_forget_next(struct ft_store *store, struct ft_forgetting *pass, struct ft_error *err);
+int ft_store_forget_next(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err);
 
 /* The next step. Returns 1 when there is more to do, 0 when all runs were looked at, -1 with ERR.
  */
-int ft_store_forget_step(struct ft_store *store, struct ft_forgetting *pass, struct ft_error *err);
+int ft_store_forget_step(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err);
 
 /*
  * PASS has ended, and so has what followed from it elsewhere. What was removed is overwritten in
  * the files too, now where the store has no more than NOW_BYTES, else by ft_store_scrub.
  * Returns 0; -1 with ERR, and is called again: a reader may be in the way.
  */
-int ft_store_forget_end(struct ft_store *store, struct ft_forgetting *pass, uint64_t now_bytes,
+int ft_store_forget_end(struct ft_store *store, struct ft_forget_pass *pass, uint64_t now_bytes,
                         struct ft_error *err);
 
 /* Free what PASS holds. */
-void ft_forgetting_end(struct ft_forgetting *pass);
+void ft_forget_pass_free(struct ft_forget_pass *pass);
 
 /*
  * Overwrite what was removed where that is still to be done and the store has no more than

@@ -70,10 +70,10 @@ void ft_observation_merge(ft_observation *old, const ft_observation *newer)
     const struct ft_field *field = &ft_fields[i];
     bool replace = stronger;
 
-    if (field->part != FT_PART_SUBMIT && field->part != FT_PART_TIME &&
-        field->part != FT_PART_MEASURED)
+    if (field->part != FT_GROUP_SUBMIT && field->part != FT_GROUP_TIME &&
+        field->part != FT_GROUP_MEASURED)
       continue;
-    if (field->part == FT_PART_TIME)
+    if (field->part == FT_GROUP_TIME)
       replace = true;
     if (ft_field_present(newer, field) && (replace || !ft_field_present(old, field)))
       ft_field_copy(old, newer, field);

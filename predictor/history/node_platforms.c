@@ -4,9 +4,9 @@
 #include "predictor/history/node_platforms.h"
 #include "predictor/history/store_private.h"
 
-int ft_store_nodes(struct ft_store *store, int64_t *after, unsigned limit,
-                   void (*see)(const char *node, const char *platform, double time, void *data),
-                   void *data, struct ft_error *err)
+int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,
+                       void (*see)(const char *node, const char *platform, double time, void *data),
+                       void *data, struct ft_error *err)
 {
   static const char sql[] = "SELECT node, platform, end_time, id FROM observation"
                             " WHERE id > ?1 ORDER BY id DESC LIMIT ?2";
@@ -15,7 +15,7 @@ int ft_store_nodes(struct ft_store *store, int64_t *after, unsigned limit,
   int step = SQLITE_DONE, status = 0;
 
   if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK)
-    return ft_store_failed(store, "prepare", err);
+    return ft_store_set_error(store, "prepare", err);
   sqlite3_bind_int64(statement, 1, *after);
   sqlite3_bind_int64(statement, 2, limit);
   while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -29,7 +29,7 @@ int ft_store_nodes(struct ft_store *store, int64_t *after, unsigned limit,
       see(node, platform, sqlite3_column_double(statement, 2), data);
   }
   if (step != SQLITE_DONE)
-    status = ft_store_failed(store, "read", err);
+    status = ft_store_set_error(store, "read", err);
   else
     *after = last;
   sqlite3_finalize(statement);

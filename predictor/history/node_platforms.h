@@ -10,8 +10,8 @@
  * the last LIMIT of them, those without a platform left out. *AFTER becomes the last one's number.
  * Returns 0; -1 with ERR.
  */
-int ft_store_nodes(struct ft_store *store, int64_t *after, unsigned limit,
-                   void (*see)(const char *node, const char *platform, double time, void *data),
-                   void *data, struct ft_error *err);
+int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,
+                       void (*see)(const char *node, const char *platform, double time, void *data),
+                       void *data, struct ft_error *err);
 
 #endif

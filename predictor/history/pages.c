@@ -55,7 +55,7 @@ int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double 
     visited += status > 0;
   }
   if (status > 0 && step != SQLITE_DONE)
-    status = ft_store_failed(store, "read", err);
+    status = ft_store_set_error(store, "read", err);
 out:
   sqlite3_finalize(s);
   free(o);
@@ -71,12 +71,14 @@ static int find_one(struct ft_store *store, const char *sql, uint32_t number, ui
   int status, step;
 
   if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
-    return ft_store_failed(store, "read", err);
+    return ft_store_set_error(store, "read", err);
   sqlite3_bind_int64(s, 1, number);
   sqlite3_bind_int64(s, 2, *uid);
   sqlite3_bind_text(s, 3, app, -1, SQLITE_TRANSIENT);
   step = sqlite3_step(s);
-  status = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+  status = step == SQLITE_ROW    ? 1
+           : step == SQLITE_DONE ? 0
+                                 : ft_store_set_error(store, "read", err);
   if (status > 0) {
     *uid = (uint32_t)sqlite3_column_int64(s, 0);
     (void)ft_string_copy((const char *)sqlite3_column_text(s, 1), app, APP_SIZE);

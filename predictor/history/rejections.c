@@ -26,19 +26,19 @@ static int write(struct ft_store *store, const char *sql, int64_t uid, const cha
   int status = 0;
 
   if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
-    return ft_store_failed(store, "write", err);
+    return ft_store_set_error(store, "write", err);
   sqlite3_bind_int64(s, 1, uid);
   sqlite3_bind_text(s, 2, app, -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 3, day);
   sqlite3_bind_int64(s, 4, most);
   if (sqlite3_step(s) != SQLITE_DONE)
-    status = ft_store_failed(store, "write", err);
+    status = ft_store_set_error(store, "write", err);
   sqlite3_finalize(s);
   return status;
 }
 
-int ft_store_reject(struct ft_store *store, uint32_t uid, const char *app, double time,
-                    struct ft_error *err)
+int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *app, double time,
+                             struct ft_error *err)
 {
   static const char sql[] =
       "INSERT INTO rejection VALUES (?1, CASE WHEN (SELECT count(*) FROM rejection"
@@ -76,14 +76,16 @@ int ft_store_next_rejections(struct ft_store *store, bool one_user, double since
   int status, step;
 
   if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
-    return ft_store_failed(store, "read", err);
+    return ft_store_set_error(store, "read", err);
   sqlite3_bind_int64(s, 1, row->uid);
   sqlite3_bind_text(s, 2, row->app, -1, SQLITE_TRANSIENT);
   sqlite3_bind_int(s, 3, one_user);
   sqlite3_bind_int64(s, 4, day_of(since));
   sqlite3_bind_int64(s, 5, (sqlite3_int64)row->count);
   step = sqlite3_step(s);
-  status = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+  status = step == SQLITE_ROW    ? 1
+           : step == SQLITE_DONE ? 0
+                                 : ft_store_set_error(store, "read", err);
   if (status > 0) {
     row->uid = (uint32_t)sqlite3_column_int64(s, 0);
     (void)ft_string_copy((const char *)sqlite3_column_text(s, 1), row->app, sizeof row->app);

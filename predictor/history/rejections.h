@@ -20,8 +20,8 @@ struct ft_rejections {
  * -1 with ERR.
  */
 enum { FT_REJECTED_APPS = 64 };
-int ft_store_reject(struct ft_store *store, uint32_t uid, const char *app, double time,
-                    struct ft_error *err);
+int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *app, double time,
+                             struct ft_error *err);
 
 /*
  * The user and app behind those of ROW become it, by user and then by name, with the rejections of

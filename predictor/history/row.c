@@ -61,7 +61,7 @@ int ft_row_bind(sqlite3_stmt *statement, int first, const ft_observation *o, str
     int at = first + (int)i, status;
 
     /* a part of the key is never NULL: NULLs would all differ */
-    if (ft_fields[i].part == FT_PART_KEY && ft_fields[i].type == FT_FIELD_TEXT)
+    if (ft_fields[i].part == FT_GROUP_KEY && ft_fields[i].type == FT_FIELD_TEXT)
       status = sqlite3_bind_text(statement, at, ft_field_text(o, &ft_fields[i]), -1, SQLITE_STATIC);
     else
       status = bind(statement, at, o, &ft_fields[i]);

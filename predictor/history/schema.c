@@ -124,7 +124,7 @@ static int pragma(sqlite3 *db, const char *path, const char *sql, int *value, st
 
 static const char *column_type(const struct ft_field *field)
 {
-  if (field->part == FT_PART_KEY)
+  if (field->part == FT_GROUP_KEY)
     return field->type == FT_FIELD_TEXT     ? "TEXT NOT NULL"
            : field->type == FT_FIELD_DOUBLE ? "REAL NOT NULL"
                                             : "INTEGER NOT NULL";

@@ -20,11 +20,11 @@ static int prepare_once(struct ft_store *store, sqlite3_stmt **statement, const 
   if (*statement || sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement,
                                        NULL) == SQLITE_OK)
     return 0;
-  return ft_store_failed(store, "prepare", err);
+  return ft_store_set_error(store, "prepare", err);
 }
 
-int ft_store_mark_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
-                        int64_t *number, struct ft_error *err)
+int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
+                              int64_t *number, struct ft_error *err)
 {
   sqlite3_stmt *s;
   int status = 0;
@@ -43,7 +43,7 @@ int ft_store_mark_after(struct ft_store *store, uint32_t uid, const char *app, i
   sqlite3_bind_int64(s, 2, uid);
   sqlite3_bind_int64(s, 3, after);
   if (sqlite3_step(s) != SQLITE_DONE)
-    status = ft_store_failed(store, "mark", err);
+    status = ft_store_set_error(store, "mark", err);
   else if (number && sqlite3_changes(store->db))
     *number = sqlite3_last_insert_rowid(store->db);
   sqlite3_reset(s);
@@ -51,14 +51,14 @@ int ft_store_mark_after(struct ft_store *store, uint32_t uid, const char *app, i
   return status;
 }
 
-int ft_store_mark(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
-                  struct ft_error *err)
+int ft_store_mark_stale(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
+                        struct ft_error *err)
 {
-  return ft_store_mark_after(store, uid, app, INT64_MAX, number, err);
+  return ft_store_mark_stale_after(store, uid, app, INT64_MAX, number, err);
 }
 
-int ft_store_next_change(struct ft_store *store, int64_t after, struct ft_store_change *change,
-                         struct ft_error *err)
+int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_model *change,
+                        struct ft_error *err)
 {
   sqlite3_stmt *s;
   const char *app;
@@ -70,7 +70,9 @@ int ft_store_next_change(struct ft_store *store, int64_t after, struct ft_store_
   s = store->next;
   sqlite3_bind_int64(s, 1, after);
   step = sqlite3_step(s);
-  status = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+  status = step == SQLITE_ROW    ? 1
+           : step == SQLITE_DONE ? 0
+                                 : ft_store_set_error(store, "read", err);
   if (status == 1) {
     change->number = sqlite3_column_int64(s, 0);
     app = (const char *)sqlite3_column_text(s, 1);
@@ -99,7 +101,7 @@ static int read_meta(struct ft_store *store, const char *key, char *text, size_t
   if (step == SQLITE_ROW && (value = (const char *)sqlite3_column_text(s, 0)))
     (void)ft_string_copy(value, text, size);
   else if (step != SQLITE_DONE && step != SQLITE_ROW)
-    status = ft_store_failed(store, "read", err);
+    status = ft_store_set_error(store, "read", err);
   sqlite3_finalize(s);
   return status;
 }
@@ -117,7 +119,7 @@ static int write_meta(struct ft_store *store, const char *key, const char *text,
     step = sqlite3_step(s);
   }
   if (step != SQLITE_DONE)
-    status = ft_store_failed(store, "put", err);
+    status = ft_store_set_error(store, "put", err);
   sqlite3_finalize(s);
   return status;
 }
@@ -138,7 +140,7 @@ int ft_store_published(struct ft_store *store, int64_t *number, struct ft_error 
   return 0;
 }
 
-int ft_store_keep_published(struct ft_store *store, int64_t number, struct ft_error *err)
+int ft_store_set_published(struct ft_store *store, int64_t number, struct ft_error *err)
 {
   char text[32];
 
@@ -157,7 +159,7 @@ static int mark_all(struct ft_store *store, const char *name, const char *text,
                     " SELECT DISTINCT app, uid FROM observation WHERE app > ''",
                     "mark", err) < 0 ||
       write_meta(store, name, text, err) < 0) {
-    ft_store_undo(store);
+    ft_store_rollback(store);
     return -1;
   }
   return ft_store_commit(store, err) < 0 ? -1 : 1;
@@ -174,7 +176,7 @@ int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err
   return mark_all(store, RULE, ft_rule_name(rule), err);
 }
 
-int ft_store_set_price(struct ft_store *store, double price, struct ft_error *err)
+int ft_store_set_failure_cost(struct ft_store *store, double price, struct ft_error *err)
 {
   char before[32], text[32];
 

@@ -16,31 +16,31 @@
  * ft_store_commit it is part of the transaction. NUMBER, which may be NULL, gets the mark's.
  * Returns 0 or -1 with ERR.
  */
-int ft_store_mark(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
-                  struct ft_error *err);
+int ft_store_mark_stale(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
+                        struct ft_error *err);
 
 /*
  * The same where UID's APP has no mark above AFTER yet; one that it has keeps its turn, and NUMBER
  * gets 0.
  */
-int ft_store_mark_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
-                        int64_t *number, struct ft_error *err);
+int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
+                              int64_t *number, struct ft_error *err);
 
-struct ft_store_change {
+struct ft_stale_model {
   int64_t number; /* above 0 */
   char app[128];
   uint32_t uid;
 };
 
 /* The first change whose number is above AFTER. Returns 1; 0 when there is none; -1 with ERR. */
-int ft_store_next_change(struct ft_store *store, int64_t after, struct ft_store_change *change,
-                         struct ft_error *err);
+int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_model *change,
+                        struct ft_error *err);
 
 /* The number that was kept last; 0 when none was. Returns 0 or -1 with ERR. */
 int ft_store_published(struct ft_store *store, int64_t *number, struct ft_error *err);
 
 /* Keep NUMBER: all changes up to it are published. Returns 0 or -1 with ERR. */
-int ft_store_keep_published(struct ft_store *store, int64_t number, struct ft_error *err);
+int ft_store_set_published(struct ft_store *store, int64_t number, struct ft_error *err);
 
 /*
  * From now on models tell the peak that counts under RULE. Where it was another before, or not
@@ -49,6 +49,6 @@ int ft_store_keep_published(struct ft_store *store, int64_t number, struct ft_er
 int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err);
 
 /* The same for what a failed attempt costs; where nothing is known of it, it was 1. */
-int ft_store_set_price(struct ft_store *store, double price, struct ft_error *err);
+int ft_store_set_failure_cost(struct ft_store *store, double price, struct ft_error *err);
 
 #endif

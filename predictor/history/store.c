@@ -70,12 +70,12 @@ void ft_store_set_cache(struct ft_store *store, int kib)
   (void)sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 }
 
-void ft_store_rest(struct ft_store *store)
+void ft_store_release_cache(struct ft_store *store)
 {
   (void)sqlite3_db_release_memory(store->db);
 }
 
-int ft_store_failed(struct ft_store *store, const char *doing, struct ft_error *err)
+int ft_store_set_error(struct ft_store *store, const char *doing, struct ft_error *err)
 {
   return ft_schema_error(err, store->db, store->path, doing);
 }
@@ -92,7 +92,7 @@ sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const c
     ft_error_set(err, "%s: out of memory", store->path);
   else if (sqlite3_prepare_v3(store->db, sql.data, (int)sql.length, SQLITE_PREPARE_PERSISTENT,
                               &statement, NULL) != SQLITE_OK)
-    ft_store_failed(store, "prepare", err);
+    ft_store_set_error(store, "prepare", err);
   ft_buf_free(&sql);
   return statement;
 }
@@ -106,7 +106,7 @@ static int prepare_completed(struct ft_store *store, struct ft_error *err)
                          " AND uid = ?7 AND outcome = ?9 AND (restart_count < ?3"
                          " OR (restart_count = ?3 AND ?8 = 0 AND submit_time > 0)) LIMIT 1",
                          -1, SQLITE_PREPARE_PERSISTENT, &store->completed, NULL) != SQLITE_OK)
-    return ft_store_failed(store, "prepare", err);
+    return ft_store_set_error(store, "prepare", err);
   return 0;
 }
 
@@ -188,7 +188,7 @@ static int find(struct ft_store *store, const ft_observation *o, sqlite3_int64 *
   } else if (step == SQLITE_DONE) {
     status = 0;
   } else {
-    status = ft_store_failed(store, "put", err);
+    status = ft_store_set_error(store, "put", err);
   }
   sqlite3_reset(s);
   return status;
@@ -214,7 +214,7 @@ static int write_row(struct ft_store *store, bool replaces, sqlite3_int64 id,
   if (ft_row_bind(s, 4, o, &why) < 0)
     status = ft_error_set(err, "%s: put: %s", store->path, why.text);
   else if (sqlite3_step(s) != SQLITE_DONE)
-    status = ft_store_failed(store, "put", err);
+    status = ft_store_set_error(store, "put", err);
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
   return status;
@@ -250,7 +250,7 @@ static int has_completed(struct ft_store *store, const ft_observation *o, struct
   step = sqlite3_step(s);
   sqlite3_reset(s);
   if (step != SQLITE_ROW && step != SQLITE_DONE)
-    return ft_store_failed(store, "put", err);
+    return ft_store_set_error(store, "put", err);
   return step == SQLITE_ROW;
 }
 
@@ -296,7 +296,7 @@ static int put_live(struct ft_store *store, const ft_observation *o, ft_observat
     return -1;
   /* a run that turns out to be another app's is none of the first one's any more; models know a run
    * by its key */
-  return moved && ft_store_left(store, uid, app, err) < 0 ? -1 : 0;
+  return moved && ft_store_note_removal(store, uid, app, err) < 0 ? -1 : 0;
 }
 
 /* Returns as ft_store_put. */
@@ -307,7 +307,7 @@ static int put_inside(struct ft_store *store, const ft_observation *o, ft_observ
   int status;
 
   *merged = *o;
-  status = ft_store_bury(store, merged, err);
+  status = ft_store_apply_tombstones(store, merged, err);
   if (status <= 0)
     return status < 0 ? -1 : put_live(store, o, merged, err);
   if (status == 1)
@@ -388,7 +388,7 @@ int ft_store_begin(struct ft_store *store, struct ft_error *err)
   return 0;
 }
 
-void ft_store_undo(struct ft_store *store)
+void ft_store_rollback(struct ft_store *store)
 {
   store->inside = false;
   (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -433,17 +433,17 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
 
   /* most runs have nothing to rename, and no writer is in anybody's way */
   if (step != SQLITE_ROW)
-    return step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+    return step == SQLITE_DONE ? 0 : ft_store_set_error(store, "read", err);
   if (ft_store_begin(store, err) < 0)
     return -1;
   if (step_names(store, rename, uid, from, to) != SQLITE_DONE ||
       step_names(store, last, uid, from, to) != SQLITE_DONE)
-    ft_store_failed(store, "rename", err);
-  else if (ft_store_left(store, uid, from, err) >= 0 &&
-           ft_store_note_former(store, uid, from, to, err) == 0 &&
-           ft_store_mark(store, uid, to, NULL, err) == 0)
+    ft_store_set_error(store, "rename", err);
+  else if (ft_store_note_removal(store, uid, from, err) >= 0 &&
+           ft_store_record_rename(store, uid, from, to, err) == 0 &&
+           ft_store_mark_stale(store, uid, to, NULL, err) == 0)
     return ft_store_commit(store, err) < 0 ? -1 : 1;
-  ft_store_undo(store);
+  ft_store_rollback(store);
   return -1;
 }
 
@@ -508,7 +508,7 @@ int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
       break;
     }
   }
-  status = step == SQLITE_DONE ? 0 : ft_store_failed(store, "read", err);
+  status = step == SQLITE_DONE ? 0 : ft_store_set_error(store, "read", err);
 out:
   sqlite3_finalize(s);
   free(o);
@@ -528,8 +528,9 @@ static void read_app(sqlite3_stmt *s, struct ft_store_app *app)
   app->min_bytes = sqlite3_column_double(s, 8);
 }
 
-int ft_store_apps(struct ft_store *store, bool (*visit)(const struct ft_store_app *app, void *data),
-                  void *data, struct ft_error *err)
+int ft_store_each_app(struct ft_store *store,
+                      bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                      struct ft_error *err)
 {
   static const char sql[] = "SELECT app, uid, MAX(user), COUNT(*), SUM(outcome = 'completed'),"
                             " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes),"
@@ -540,7 +541,7 @@ int ft_store_apps(struct ft_store *store, bool (*visit)(const struct ft_store_ap
   int status = 0, step;
 
   if (sqlite3_prepare_v2(store->db, sql, sizeof sql, &s, NULL) != SQLITE_OK)
-    return ft_store_failed(store, "read", err);
+    return ft_store_set_error(store, "read", err);
   while ((step = sqlite3_step(s)) == SQLITE_ROW) {
     read_app(s, &app);
     if (!visit(&app, data)) {
@@ -549,14 +550,14 @@ int ft_store_apps(struct ft_store *store, bool (*visit)(const struct ft_store_ap
     }
   }
   if (step != SQLITE_DONE)
-    status = ft_store_failed(store, "read", err);
+    status = ft_store_set_error(store, "read", err);
   sqlite3_finalize(s);
   return status;
 }
 
 /* The app after the one in *TURN, in the order of the index, becomes it. 1; 0: none; -1 with ERR.
  */
-static int next_turn(struct ft_store *store, struct ft_store_turn *turn, struct ft_error *err)
+static int next_turn(struct ft_store *store, struct ft_trim_cursor *turn, struct ft_error *err)
 {
   static const char sql[] = "SELECT app, uid FROM observation WHERE (app, uid) > (?1, ?2)"
                             " ORDER BY app, uid LIMIT 1";
@@ -564,23 +565,25 @@ static int next_turn(struct ft_store *store, struct ft_store_turn *turn, struct 
   int status, step;
 
   if (sqlite3_prepare_v2(store->db, sql, sizeof sql, &s, NULL) != SQLITE_OK)
-    return ft_store_failed(store, "trim", err);
+    return ft_store_set_error(store, "trim", err);
   sqlite3_bind_text(s, 1, turn->app, -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 2, turn->uid);
   step = sqlite3_step(s);
-  status = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : ft_store_failed(store, "trim", err);
+  status = step == SQLITE_ROW    ? 1
+           : step == SQLITE_DONE ? 0
+                                 : ft_store_set_error(store, "trim", err);
   if (status > 0) {
     (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), turn->app, sizeof turn->app);
     turn->uid = sqlite3_column_int64(s, 1);
   } else {
-    *turn = (struct ft_store_turn){ .uid = -1 };
+    *turn = (struct ft_trim_cursor){ .uid = -1 };
   }
   sqlite3_finalize(s);
   return status;
 }
 
 /* Run SQL on the runs of TURN's app behind its newest KEEP. Returns what sqlite3_step says. */
-static int beyond(struct ft_store *store, const char *sql, const struct ft_store_turn *turn,
+static int beyond(struct ft_store *store, const char *sql, const struct ft_trim_cursor *turn,
                   uint64_t keep)
 {
   sqlite3_stmt *s = NULL;
@@ -611,5 +614,5 @@ int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
   step = beyond(store, any, &store->turn, keep + keep / TRIM_PART);
   if (step == SQLITE_ROW)
     step = beyond(store, delete, &store->turn, keep);
-  return step == SQLITE_DONE ? 1 : ft_store_failed(store, "trim", err);
+  return step == SQLITE_DONE ? 1 : ft_store_set_error(store, "trim", err);
 }

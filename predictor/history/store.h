@@ -28,7 +28,7 @@ void ft_store_set_wait(struct ft_store *store, int milliseconds);
 void ft_store_set_cache(struct ft_store *store, int kib);
 
 /* Give those pages back; they are read again when they are needed. */
-void ft_store_rest(struct ft_store *store);
+void ft_store_release_cache(struct ft_store *store);
 
 /*
  * Put OBSERVATION. One of the same key is completed: a field that the new one
@@ -55,7 +55,7 @@ int ft_store_begin(struct ft_store *store, struct ft_error *err);
 int ft_store_commit(struct ft_store *store, struct ft_error *err);
 
 /* What was put since ft_store_begin is not to be. */
-void ft_store_undo(struct ft_store *store);
+void ft_store_rollback(struct ft_store *store);
 
 /* What to look at; zero fields do not restrict. */
 struct ft_store_filter {
@@ -85,9 +85,9 @@ struct ft_store_app {
 };
 
 /* Call VISIT for each app of each user, most recent first. */
-int ft_store_apps(struct ft_store *store,
-                  bool (*visit)(const struct ft_store_app *app, void *data), void *data,
-                  struct ft_error *err);
+int ft_store_each_app(struct ft_store *store,
+                      bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                      struct ft_error *err);
 
 /*
  * Keep only the newest KEEP observations of one app, and at most a few more: of the next one at each
@@ -95,9 +95,5 @@ int ft_store_apps(struct ft_store *store,
  * 0: all are kept); -1 with ERR.
  */
 int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err);
-
-/* Rebuild a model from the store: every observation of UID's APP in order of end_time. */
-int ft_store_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
-                   ft_model *model, struct ft_error *err);
 
 #endif

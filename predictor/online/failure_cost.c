@@ -21,18 +21,18 @@ static double in_model(double price)
   return fmax(price, LEAST_PRICE);
 }
 
-bool ft_failure_cost_has_price(const ft_model *model, double price)
+bool ft_failure_cost_equals(const ft_model *model, double price)
 {
   double own = model->evaluator.failure_price;
 
   return (own > 0 ? own : 1) == in_model(price);
 }
 
-void ft_failure_cost_set_price(ft_model *model, double price)
+void ft_failure_cost_set(ft_model *model, double price)
 {
   ft_evaluator *e = &model->evaluator;
 
-  if (!ft_failure_cost_has_price(model, price)) {
+  if (!ft_failure_cost_equals(model, price)) {
     e->losses_count = 0;
     e->loss_updates = 0;
   }
@@ -54,7 +54,7 @@ static double median_seconds(const ft_model *model, double bytes, size_t least)
   return count && count >= least ? ft_sort_select_median(seconds, count) : 0;
 }
 
-void ft_failure_cost_learn_time(ft_model *model)
+void ft_failure_cost_estimate_time(ft_model *model)
 {
   double sum = IMAGINED;
   size_t failed = 0;

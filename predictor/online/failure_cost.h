@@ -7,10 +7,10 @@
 
 /* The price that MODEL's members are judged by; where it was another, what they lost is forgotten.
  */
-void ft_failure_cost_set_price(ft_model *model, double price);
+void ft_failure_cost_set(ft_model *model, double price);
 
 /* Whether it is PRICE. */
-bool ft_failure_cost_has_price(const ft_model *model, double price);
+bool ft_failure_cost_equals(const ft_model *model, double price);
 
 /*
  * Put into MODEL's evaluator at which part of its time a run of it runs out of memory: of the last
@@ -18,6 +18,6 @@ bool ft_failure_cost_has_price(const ft_model *model, double price);
  * less (of all, where they are fewer than 3). Three imagined runs failed at their end, so that a
  * few failures move it but little. As it was where none failed.
  */
-void ft_failure_cost_learn_time(ft_model *model);
+void ft_failure_cost_estimate_time(ft_model *model);
 
 #endif

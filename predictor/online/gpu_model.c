@@ -107,7 +107,7 @@ static ft_run turned(const ft_run *run)
   return out;
 }
 
-int ft_gpu_model_make(ft_model *model, double *held_bytes, struct ft_error *err)
+int ft_gpu_model_convert(ft_model *model, double *held_bytes, struct ft_error *err)
 {
   struct ft_refit *work = ft_refit_new();
   size_t count = 0;
@@ -118,7 +118,7 @@ int ft_gpu_model_make(ft_model *model, double *held_bytes, struct ft_error *err)
     if (model->history[i].gpu_bytes > 0)
       model->history[count++] = turned(&model->history[i]);
   model->history_count = (pb_size_t)count;
-  ft_online_forget(model, 0);
+  ft_online_drop_oldest(model, 0);
   ft_online_refit(model, work);
   ft_facts_fill(model);
   *held_bytes = held_by(model);

@@ -27,6 +27,6 @@ bool ft_gpu_model_ran_out(const ft_run *run);
  * completed had nearly all of its GPU in use: such an app takes what there is, and its peaks do not
  * show what it needs; else to 0. Returns how many runs remain, or -1 with ERR out of memory.
  */
-int ft_gpu_model_make(ft_model *model, double *held_bytes, struct ft_error *err);
+int ft_gpu_model_convert(ft_model *model, double *held_bytes, struct ft_error *err);
 
 #endif

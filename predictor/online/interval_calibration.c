@@ -66,7 +66,7 @@ static double begun(const ft_observation *o)
   return o->start_time > 0 ? o->start_time : o->end_time - o->runtime_seconds;
 }
 
-void ft_interval_calibration_count(ft_model *model, const ft_observation *observation)
+void ft_interval_calibration_count_cohort(ft_model *model, const ft_observation *observation)
 {
   ft_evaluator *e = &model->evaluator;
   unsigned before = ft_memory_rounds(model);
@@ -80,7 +80,7 @@ void ft_interval_calibration_count(ft_model *model, const ft_observation *observ
         e->log_interval_scale + log(ft_memory_widening(before) / ft_memory_widening(e->rounds)), 0);
 }
 
-void ft_interval_calibration_recount(ft_model *model)
+void ft_interval_calibration_recount_cohorts(ft_model *model)
 {
   ft_evaluator *e = &model->evaluator;
   uint32_t rounds = 0;

@@ -19,12 +19,12 @@ void ft_interval_calibration_update(ft_model *model, const ft_observation *obser
  * come; a round begins with a run submitted after the first of the last round had ended. What was
  * narrowed because few rounds widen the interval is given back as they do so less.
  */
-void ft_interval_calibration_count(ft_model *model, const ft_observation *observation);
+void ft_interval_calibration_count_cohort(ft_model *model, const ft_observation *observation);
 
 /*
  * After runs have left MODEL's history: its rounds are those of the runs that completed and are
  * still there, as far as their beginnings and ends tell, and no more than there were.
  */
-void ft_interval_calibration_recount(ft_model *model);
+void ft_interval_calibration_recount_cohorts(ft_model *model);
 
 #endif

@@ -383,7 +383,7 @@ static bool insert_run(ft_model *model, const ft_run *run)
   return at + 1 == model->history_count;
 }
 
-void ft_online_forget(ft_model *model, size_t count)
+void ft_online_drop_oldest(ft_model *model, size_t count)
 {
   ft_evaluator *e = &model->evaluator;
 
@@ -400,7 +400,7 @@ void ft_online_forget(ft_model *model, size_t count)
                        .failure_time = e->failure_time,
                        .rounds = e->rounds,
                        .round_ended = e->round_ended };
-  ft_interval_calibration_recount(model);
+  ft_interval_calibration_recount_cohorts(model);
 }
 
 void ft_online_refit(ft_model *model, struct ft_refit *work)
@@ -408,12 +408,12 @@ void ft_online_refit(ft_model *model, struct ft_refit *work)
   size_t before;
 
   ft_refit_model(model, work);
-  before = ft_change_point_find(model, ft_refit_above(work));
+  before = ft_change_point_find(model, ft_refit_log_residuals(work));
   if (before) {
-    ft_online_forget(model, before);
+    ft_online_drop_oldest(model, before);
     ft_refit_model(model, work);
   }
-  ft_failure_cost_learn_time(model);
+  ft_failure_cost_estimate_time(model);
 }
 
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
@@ -425,7 +425,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   ft_run run;
 
   if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation, model->rule) ||
-      (model->uid == FT_STATE_POOLED && !ft_pool_counts(observation)))
+      (model->uid == FT_STATE_POOLED && !ft_pool_accepts(observation)))
     return 0;
   work = ft_refit_new();
   if (!work)
@@ -449,7 +449,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   if (!known)
     judge(model, &told, &run);
   if (!known && !run.censored)
-    ft_interval_calibration_count(model, observation);
+    ft_interval_calibration_count_cohort(model, observation);
   learn_variant(model, &observation->submission);
   gather_told(model, observation, &told);
   follows = !learn_columns(model, &told) && !known;
@@ -458,14 +458,14 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   count_run(model, &run, 1);
   follows &= insert_run(model, &run);
   model->updated = fmax(model->updated, run.time);
-  if (!follows || !ft_refit_follow(model, work))
+  if (!follows || !ft_refit_incremental(model, work))
     ft_online_refit(model, work);
   ft_facts_fill(model);
   free(work);
   return 1;
 }
 
-void ft_online_hold_times(ft_model *model, double latest)
+void ft_online_clamp_times(ft_model *model, double latest)
 {
   for (size_t i = 0; i < model->history_count; i++)
     model->history[i].time = fmin(model->history[i].time, latest);

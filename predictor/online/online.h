@@ -30,7 +30,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
  * ended then. Else such runs would be the newest for ever, and those after them too old to be
  * learnt.
  */
-void ft_online_hold_times(ft_model *model, double latest);
+void ft_online_clamp_times(ft_model *model, double latest);
 
 /* Makes MODEL's evaluator anew from its history, using WORK; runs of what the app was before it
  * changed (online/change_point.h) leave the history. */
@@ -38,7 +38,7 @@ void ft_online_refit(ft_model *model, struct ft_refit *work);
 
 /* Removes the COUNT oldest runs from MODEL's history, counts the others anew and clears what was
  * learnt from any: ft_online_refit has to follow. */
-void ft_online_forget(ft_model *model, size_t count);
+void ft_online_drop_oldest(ft_model *model, size_t count);
 
 /* The key of O's run in the history of user UID's model. */
 uint64_t ft_online_key(uint32_t uid, const ft_observation *o);

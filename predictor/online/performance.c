@@ -367,7 +367,7 @@ int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_
   struct work *w;
   int status;
 
-  if (!counts(o) || (p->uid == FT_STATE_POOLED && !ft_pool_counts(o)))
+  if (!counts(o) || (p->uid == FT_STATE_POOLED && !ft_pool_accepts(o)))
     return 0;
   w = malloc(sizeof *w);
   if (!w)
@@ -380,7 +380,7 @@ int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_
   return status;
 }
 
-void ft_performance_hold_times(ft_performance *p, double latest)
+void ft_performance_clamp_times(ft_performance *p, double latest)
 {
   for (size_t i = 0; i < p->history_count; i++)
     p->history[i].time = fmin(p->history[i].time, latest);
@@ -389,7 +389,7 @@ void ft_performance_hold_times(ft_performance *p, double latest)
   p->updated = fmin(p->updated, latest);
 }
 
-void ft_performance_untell(ft_performance *p)
+void ft_performance_clear_transfers(ft_performance *p)
 {
   for (uint32_t i = 0; i < p->platforms_count; i++)
     p->platforms[i].has_transferred_log_ratio = false;
@@ -399,8 +399,8 @@ void ft_performance_untell(ft_performance *p)
   measure_ratios(p);
 }
 
-void ft_performance_tell(ft_performance *p, const char *platform, double log_ratio,
-                         double deviation)
+void ft_performance_set_transfer(ft_performance *p, const char *platform, double log_ratio,
+                                 double deviation)
 {
   uint32_t at = find_place(p, platform);
   ft_platform_runs *place;
@@ -415,7 +415,7 @@ void ft_performance_tell(ft_performance *p, const char *platform, double log_rat
   measure_ratios(p);
 }
 
-void ft_performance_counted(const ft_performance *p, double *mean, size_t count)
+void ft_performance_mean_features(const ft_performance *p, double *mean, size_t count)
 {
   for (size_t c = 0; c < count; c++) {
     double sum = 0;

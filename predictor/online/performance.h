@@ -24,8 +24,8 @@ void ft_performance_init(ft_performance *performance, const char *app, uint32_t 
 int ft_performance_update(ft_performance *performance, const ft_observation *observation,
                           struct ft_error *err);
 
-/* As ft_online_hold_times. */
-void ft_performance_hold_times(ft_performance *performance, double latest);
+/* As ft_online_clamp_times. */
+void ft_performance_clamp_times(ft_performance *performance, double latest);
 
 /*
  * Take what is told of PLATFORM from elsewhere: the logarithm of the run time there over that on
@@ -33,14 +33,14 @@ void ft_performance_hold_times(ft_performance *performance, double latest);
  * count by their precision, so that a few runs correct what was told and many replace it. Of the
  * first place nothing can be told; too many platforms are passed over.
  */
-void ft_performance_tell(ft_performance *performance, const char *platform, double log_ratio,
-                         double deviation);
+void ft_performance_set_transfer(ft_performance *performance, const char *platform,
+                                 double log_ratio, double deviation);
 
 /* Forget all that was told, and places of which nothing else is known: a platform that is no more.
  */
-void ft_performance_untell(ft_performance *performance);
+void ft_performance_clear_transfers(ft_performance *performance);
 
 /* The mean of what was counted in the runs on the first place, by column; NAN where in none. */
-void ft_performance_counted(const ft_performance *performance, double *mean, size_t count);
+void ft_performance_mean_features(const ft_performance *performance, double *mean, size_t count);
 
 #endif

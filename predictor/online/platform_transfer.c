@@ -99,7 +99,7 @@ int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *
     if (at < FT_RELATIVE_PLATFORMS)
       t->seconds[row * t->platforms + at] = seconds_on(p, i);
   }
-  ft_performance_counted(p, t->x + row * FT_RUN_FEATURES, FT_RUN_FEATURES);
+  ft_performance_mean_features(p, t->x + row * FT_RUN_FEATURES, FT_RUN_FEATURES);
   (void)ft_string_copy(p->app, t->label[row], sizeof *t->label);
   t->group[row] = find_name(t->label, row, t->label[row]);
   t->rows++;
@@ -118,7 +118,7 @@ static void ask_about(const struct ft_relative_model *m, const ft_performance *p
 {
   double counted[FT_RUN_FEATURES];
 
-  ft_performance_counted(p, counted, FT_RUN_FEATURES);
+  ft_performance_mean_features(p, counted, FT_RUN_FEATURES);
   for (size_t f = 0; f < m->features; f++) {
     q->x[f] = NAN;
     for (size_t c = 0; c < FT_RUN_FEATURES; c++)
@@ -145,7 +145,7 @@ int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performa
   size_t first;
   int told = 0;
 
-  ft_performance_untell(p);
+  ft_performance_clear_transfers(p);
   first = p->platforms_count ? find_name(m->platform, m->platforms, p->platforms[0].platform)
                              : m->platforms;
   if (first == m->platforms)
@@ -163,8 +163,9 @@ int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performa
     q.seconds[i] = own;
     if (status < 0)
       return -1;
-    ft_performance_tell(p, m->platform[i], log(a.speed[first] / a.speed[i]),
-                        fmax(hypot(deviation_of(&a, i), deviation_of(&a, first)), LEAST_DEVIATION));
+    ft_performance_set_transfer(
+        p, m->platform[i], log(a.speed[first] / a.speed[i]),
+        fmax(hypot(deviation_of(&a, i), deviation_of(&a, first)), LEAST_DEVIATION));
     told++;
   }
   return told;

@@ -40,7 +40,7 @@ bool ft_pool_same_user(uint64_t key, uint64_t other)
   return key >> RUN_BITS == other >> RUN_BITS;
 }
 
-bool ft_pool_counts(const ft_observation *o)
+bool ft_pool_accepts(const ft_observation *o)
 {
   return !o->has_command_ran || o->command_ran;
 }
@@ -295,7 +295,7 @@ static void take_all(const ft_model *all, bool held, struct work *w, ft_model *t
   qsort(told->history, told->history_count, sizeof *told->history, by_time);
 }
 
-int ft_pool_tell(const ft_model *pooled, ft_model *told, struct ft_error *err)
+int ft_pool_shared_model(const ft_model *pooled, ft_model *told, struct ft_error *err)
 {
   struct work *w = malloc(sizeof *w);
   struct ft_refit *refit = ft_refit_new();

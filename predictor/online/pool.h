@@ -23,7 +23,7 @@ bool ft_pool_same_user(uint64_t key, uint64_t other);
 
 /* Whether OBSERVATION counts among all users': nobody saw that its app's declared command did not
  * run. */
-bool ft_pool_counts(const ft_observation *observation);
+bool ft_pool_accepts(const ft_observation *observation);
 
 /*
  * Whether RUN may join MODEL, all users': its user has fewer than FT_POOL_RUNS there, or an older
@@ -40,7 +40,7 @@ bool ft_pool_make_room(ft_model *model, const ft_run *run);
  * of single users' scripts is left out. Returns 1; 0 where fewer than FT_POOL_USERS users stand
  * behind it, TOLD being of no use; -1 with ERR out of memory. Takes up to 2 ms a user.
  */
-int ft_pool_tell(const ft_model *pooled, ft_model *told, struct ft_error *err);
+int ft_pool_shared_model(const ft_model *pooled, ft_model *told, struct ft_error *err);
 
 /* Whether FT_POOL_USERS users have runs in PERFORMANCE, all users'. */
 bool ft_pool_has_users(const ft_performance *performance);

@@ -39,7 +39,7 @@ static void add_row(const ft_model *model, struct ft_refit *r, size_t run, doubl
     r->data.x[j][row] = x_of(&model->history[run], j);
 }
 
-size_t ft_refit_exact(const ft_model *model)
+size_t ft_refit_count_exact(const ft_model *model)
 {
   size_t exact = 0;
 
@@ -57,7 +57,7 @@ static double joining_bytes(const ft_run *run)
 
 static void gather(const ft_model *model, struct ft_refit *r)
 {
-  size_t exact = ft_refit_exact(model);
+  size_t exact = ft_refit_count_exact(model);
 
   r->data.runs = 0;
   r->data.columns = model->columns_count;
@@ -154,8 +154,8 @@ static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
 
     if (says == 0)
       continue;
-    equation += ft_refit_capped(log(r->data.y[i]) - says);
-    additive += ft_refit_capped(r->fit.residual[i]);
+    equation += ft_refit_cap_residual(log(r->data.y[i]) - says);
+    additive += ft_refit_cap_residual(r->fit.residual[i]);
     count++;
   }
   return count >= EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
@@ -185,7 +185,7 @@ static void fit(ft_model *model, struct ft_refit *r)
 /* Bounds above the centre join; whether any did. */
 static bool join_bounds(const ft_model *model, struct ft_refit *r)
 {
-  size_t exact = ft_refit_exact(model), before = r->data.runs;
+  size_t exact = ft_refit_count_exact(model), before = r->data.runs;
 
   for (size_t i = 0; i < model->history_count && r->rows; i++)
     if (!ft_refit_observed(&model->history[i], exact) && r->above[i] > 0)
@@ -224,7 +224,7 @@ static void note_needs(ft_model *model, const struct ft_refit *r, double by)
   ft_baselines_fill(model, above);
 }
 
-void ft_refit_give(ft_model *model, const struct ft_refit *r)
+void ft_refit_store_residuals(ft_model *model, const struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
 
@@ -236,7 +236,7 @@ void ft_refit_give(ft_model *model, const struct ft_refit *r)
   model->has_evaluator = true;
 }
 
-const double *ft_refit_above(const struct ft_refit *r)
+const double *ft_refit_log_residuals(const struct ft_refit *r)
 {
   return r->above;
 }
@@ -257,11 +257,11 @@ void ft_refit_model(ft_model *model, struct ft_refit *r)
   memcpy(r->honest, r->fit.residual, r->rows * sizeof *r->honest);
   by = ft_refit_drift(r);
   r->residuals = 0;
-  ft_refit_collect(model, r, by);
+  ft_refit_collect_residuals(model, r, by);
   if (by != 0)
     measure_above(model, r);
   note_needs(model, r, by);
-  ft_refit_add_bounds(model, r);
+  ft_refit_add_censored(model, r);
   model->evaluator.fitted = model->completed;
-  ft_refit_give(model, r);
+  ft_refit_store_residuals(model, r);
 }

@@ -26,7 +26,7 @@ struct ft_refit *ft_refit_new(void);
 void ft_refit_model(ft_model *model, struct ft_refit *work);
 
 /* Of each run in the history, log(bytes / the centre of the model that WORK has just made). */
-const double *ft_refit_above(const struct ft_refit *work);
+const double *ft_refit_log_residuals(const struct ft_refit *work);
 
 /*
  * The newest run has just joined MODEL's history: take it into the evaluator by the centre that was
@@ -34,6 +34,6 @@ const double *ft_refit_above(const struct ft_refit *work);
  * its runs are new since the fit, they lie further from it than those before, the run has what no
  * run had or did not complete and says something, or a bound is fresh.
  */
-bool ft_refit_follow(ft_model *model, struct ft_refit *work);
+bool ft_refit_incremental(ft_model *model, struct ft_refit *work);
 
 #endif

@@ -38,8 +38,8 @@ double ft_refit_drift(const struct ft_refit *r)
   if (r->rows < DRIFT_RUNS)
     return 0;
   for (size_t i = DRIFT_FIRST; i < r->rows; i++) {
-    still += ft_refit_capped(residual[i]);
-    moving += ft_refit_capped(residual[i] - level_before(residual, i));
+    still += ft_refit_cap_residual(residual[i]);
+    moving += ft_refit_cap_residual(residual[i] - level_before(residual, i));
   }
   return moving < DRIFT_GAIN * still ? level_before(residual, r->rows) : 0;
 }
@@ -82,7 +82,7 @@ static void remember(struct ft_refit *r, double by)
              ft_residual_between(r->sorted, count, (double)i / (double)(r->residuals - 1)));
 }
 
-void ft_refit_collect(ft_model *model, struct ft_refit *r, double by)
+void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double by)
 {
   ft_evaluator *e = &model->evaluator;
   bool known = by == 0 && r->residuals == r->rows && r->rows;

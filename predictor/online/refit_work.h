@@ -42,7 +42,7 @@ struct ft_refit {
 };
 
 /* Exactly measured completed runs in the history. */
-size_t ft_refit_exact(const ft_model *model);
+size_t ft_refit_count_exact(const ft_model *model);
 
 /* Whether RUN of a history with so many EXACT ones is an observation rather than a bound. */
 static inline bool ft_refit_observed(const ft_run *run, size_t exact)
@@ -51,7 +51,7 @@ static inline bool ft_refit_observed(const ft_run *run, size_t exact)
 }
 
 /* The size of RESIDUAL, of which more than a factor e counts no more than that. */
-static inline double ft_refit_capped(double residual)
+static inline double ft_refit_cap_residual(double residual)
 {
   double size = fabs(residual);
 
@@ -66,12 +66,12 @@ double ft_refit_drift(const struct ft_refit *r);
  * From the honest residuals to those around a centre that is BY from the one that was fitted, which
  * is moved there. As many as there are rows are taken to be them already where BY is 0.
  */
-void ft_refit_collect(ft_model *model, struct ft_refit *r, double by);
+void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double by);
 
 /* Give what did not complete its part of the residuals. */
-void ft_refit_add_bounds(ft_model *model, struct ft_refit *r);
+void ft_refit_add_censored(ft_model *model, struct ft_refit *r);
 
 /* Put what was collected into the evaluator. */
-void ft_refit_give(ft_model *model, const struct ft_refit *r);
+void ft_refit_store_residuals(ft_model *model, const struct ft_refit *r);
 
 #endif

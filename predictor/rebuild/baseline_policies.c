@@ -13,12 +13,12 @@ enum { FIRST_SIZE = 64, FIT_PART = 512 };
  * workflows". */
 #define WITT_PERCENTILE 0.95
 
-const char *ft_policy_name(enum ft_policy policy)
+const char *ft_policy_name(enum ft_baseline_policy policy)
 {
-  static const char *const names[FT_POLICIES] = { "request", "quantile95", "regression", "tovar",
-                                                  "largest" };
+  static const char *const names[FT_POLICY_COUNT] = { "request", "quantile95", "regression",
+                                                      "tovar", "largest" };
 
-  return policy < FT_POLICIES ? names[policy] : "unknown";
+  return policy < FT_POLICY_COUNT ? names[policy] : "unknown";
 }
 
 /* ---- the past ---- */
@@ -61,7 +61,7 @@ static double percentile_position(size_t count)
 }
 
 /* Take BYTES in, so that the largest of the low ones is the last at or below the percentile. */
-static void rank(struct ft_past *past, double bytes)
+static void rank(struct ft_past_runs *past, double bytes)
 {
   bool low = past->low.count && bytes < past->low.number[0];
 
@@ -90,7 +90,7 @@ static bool grow_runs(struct ft_past_run **runs, size_t size)
   return more != NULL;
 }
 
-int ft_past_add(struct ft_past *past, const struct ft_past_run *run)
+int ft_past_runs_add(struct ft_past_runs *past, const struct ft_past_run *run)
 {
   size_t size = past->size ? 2 * past->size : FIRST_SIZE;
 
@@ -108,12 +108,12 @@ int ft_past_add(struct ft_past *past, const struct ft_past_run *run)
   return 0;
 }
 
-void ft_past_clear(struct ft_past *past)
+void ft_past_runs_clear(struct ft_past_runs *past)
 {
   past->count = past->sorted = past->fitted = past->low.count = past->high.count = 0;
 }
 
-void ft_past_free(struct ft_past *past)
+void ft_past_runs_free(struct ft_past_runs *past)
 {
   if (!past)
     return;
@@ -121,7 +121,7 @@ void ft_past_free(struct ft_past *past)
   free(past->fresh);
   free(past->low.number);
   free(past->high.number);
-  *past = (struct ft_past){ 0 };
+  *past = (struct ft_past_runs){ 0 };
 }
 
 static int rising(const void *a, const void *b)
@@ -135,7 +135,7 @@ static int rising(const void *a, const void *b)
 }
 
 /* Merge the fresh ones into the others. */
-static void sort_runs(struct ft_past *past)
+static void sort_runs(struct ft_past_runs *past)
 {
   size_t old = past->sorted, fresh = past->count - old, at = past->count;
 
@@ -150,7 +150,7 @@ static void sort_runs(struct ft_past *past)
 /* ---- policies ---- */
 
 /* The percentile, between the runs beside its position. */
-static double percentile(const struct ft_past *past)
+static double percentile(const struct ft_past_runs *past)
 {
   double position = percentile_position(past->count), low = past->low.number[0];
   double next = past->high.count ? past->high.number[0] : low;
@@ -163,7 +163,7 @@ static double percentile(const struct ft_past *past)
  * workflows": of the peaks seen, the one that would have wasted least had every
  * larger run been tried again at the largest.
  */
-static double tovar(const struct ft_past *past, double ttf)
+static double tovar(const struct ft_past_runs *past, double failure_time_fraction)
 {
   double total = 0, within = 0, best = INFINITY, chosen = past->most;
 
@@ -174,7 +174,7 @@ static double tovar(const struct ft_past *past, double ttf)
 
     within += past->run[i].seconds;
     /* what all runs used is the same for every choice, and left out */
-    waste = bytes * within + (total - within) * (bytes * ttf + past->most);
+    waste = bytes * within + (total - within) * (bytes * failure_time_fraction + past->most);
     if (waste < best) {
       best = waste;
       chosen = bytes;
@@ -183,7 +183,7 @@ static double tovar(const struct ft_past *past, double ttf)
   return chosen;
 }
 
-static void fit_line(struct ft_past *past)
+static void fit_line(struct ft_past_runs *past)
 {
   double x = 0, y = 0, xx = 0, xy = 0, n = (double)past->count, above = 0;
   size_t known = 0;
@@ -212,17 +212,17 @@ static void fit_line(struct ft_past *past)
   past->offset = above;
 }
 
-static void fit(struct ft_past *past, double ttf)
+static void fit(struct ft_past_runs *past, double failure_time_fraction)
 {
   if (past->fitted && past->count - past->fitted <= past->count / FIT_PART)
     return;
   sort_runs(past);
-  past->tovar = tovar(past, ttf);
+  past->tovar = tovar(past, failure_time_fraction);
   fit_line(past);
   past->fitted = past->count;
 }
 
-static double regression(const struct ft_past *past, double input)
+static double regression(const struct ft_past_runs *past, double input)
 {
   double bytes = past->intercept + past->offset;
 
@@ -235,8 +235,8 @@ static double regression(const struct ft_past *past, double input)
   return ceil(fmax(bytes, past->least));
 }
 
-double ft_policy_first(enum ft_policy policy, struct ft_past *past,
-                       const struct ft_policy_task *task)
+double ft_policy_first_allocation(enum ft_baseline_policy policy, struct ft_past_runs *past,
+                                  const struct ft_policy_task *task)
 {
   if (policy == FT_POLICY_REQUEST || !past->count)
     return task->request_bytes > 0 ? task->request_bytes : task->node_bytes;
@@ -244,12 +244,12 @@ double ft_policy_first(enum ft_policy policy, struct ft_past *past,
     return percentile(past);
   if (policy == FT_POLICY_LARGEST)
     return past->most;
-  fit(past, task->ttf);
+  fit(past, task->failure_time_fraction);
   return policy == FT_POLICY_TOVAR ? past->tovar : regression(past, task->input);
 }
 
-double ft_policy_next(enum ft_policy policy, const struct ft_past *past,
-                      const struct ft_policy_task *task, double failed_bytes)
+double ft_policy_next_allocation(enum ft_baseline_policy policy, const struct ft_past_runs *past,
+                                 const struct ft_policy_task *task, double failed_bytes)
 {
   if ((policy == FT_POLICY_TOVAR || policy == FT_POLICY_REGRESSION) && past->count &&
       past->most > failed_bytes)

@@ -13,7 +13,7 @@
 
 enum { PAGE = 256 }; /* runs at once where nobody waits for anything else */
 
-void ft_rebuild_begin(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
+void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
 {
   ft_online_init(&rebuild->model, app, uid, rule);
   ft_performance_init(&rebuild->performance, app, uid);
@@ -85,7 +85,7 @@ int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned
   if (step == SQLITE_ROW || step == SQLITE_DONE)
     status = learnt < runs;
   else
-    ft_store_failed(store, "read", err);
+    ft_store_set_error(store, "read", err);
 out:
   if (s) {
     sqlite3_reset(s);
@@ -95,15 +95,15 @@ out:
   return status;
 }
 
-int ft_store_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
-                   ft_model *model, struct ft_error *err)
+int ft_rebuild_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
+                     ft_model *model, struct ft_error *err)
 {
   struct ft_rebuild *rebuild = malloc(sizeof *rebuild);
   int status = 0;
 
   if (!rebuild)
     return ft_error_set(err, "%s: out of memory", app);
-  ft_rebuild_begin(rebuild, uid, app, rule);
+  ft_rebuild_init(rebuild, uid, app, rule);
   while (status == 0)
     status = ft_rebuild_step(rebuild, store, PAGE, err);
   if (status > 0)

@@ -29,7 +29,7 @@ struct play {
   const struct ft_replay_run *runs;
   const struct ft_replay_options *options;
   struct ft_replay_score *scores;
-  struct ft_past past;
+  struct ft_past_runs past;
   ft_model *model;
   ft_observation *observation; /* working memory */
   uint32_t turn;               /* observations made: the order in which the model has them */
@@ -39,10 +39,11 @@ struct play {
 
 const char *ft_replay_method_name(unsigned method)
 {
-  return method == FT_REPLAY_FORETELL ? "foretell" : ft_policy_name((enum ft_policy)method);
+  return method == FT_REPLAY_FORETELL ? "foretell"
+                                      : ft_policy_name((enum ft_baseline_policy)method);
 }
 
-bool ft_replay_plays(const struct ft_replay_options *options, size_t count)
+bool ft_replay_includes(const struct ft_replay_options *options, size_t count)
 {
   return count >= (options->published ? LEAST_RUNS : 1);
 }
@@ -90,7 +91,7 @@ static int learn(struct play *p, const struct ft_replay_run *run, struct ft_erro
 {
   struct ft_past_run past = { run->bytes, run->seconds, input_of(run) };
 
-  if (ft_past_add(&p->past, &past) < 0)
+  if (ft_past_runs_add(&p->past, &past) < 0)
     return ft_error_set(err, "out of memory");
   return observe(p, run, err);
 }
@@ -101,7 +102,7 @@ static void failed(struct ft_replay_score *s, const struct play *p, const struct
                    double bytes)
 {
   s->failures++;
-  s->byte_seconds += bytes * run->seconds * p->options->ttf;
+  s->byte_seconds += bytes * run->seconds * p->options->failure_time_fraction;
 }
 
 static void succeeded(struct ft_replay_score *s, const struct ft_replay_run *run, double bytes)
@@ -112,22 +113,23 @@ static void succeeded(struct ft_replay_score *s, const struct ft_replay_run *run
 
 static void judge(struct ft_replay_score *s, const struct ft_replay_run *run, double foreseen)
 {
-  s->judged++;
-  s->error += fabs(foreseen - run->bytes) / run->bytes;
+  s->predicted_runs++;
+  s->error_sum += fabs(foreseen - run->bytes) / run->bytes;
 }
 
-static void play_policy(struct play *p, const struct ft_replay_run *run, enum ft_policy policy)
+static void play_policy(struct play *p, const struct ft_replay_run *run,
+                        enum ft_baseline_policy policy)
 {
   struct ft_policy_task task = { run->request_bytes, input_of(run), p->options->node_bytes,
-                                 p->options->ttf };
+                                 p->options->failure_time_fraction };
   struct ft_replay_score *s = &p->scores[policy];
-  double bytes = ft_policy_first(policy, &p->past, &task);
+  double bytes = ft_policy_first_allocation(policy, &p->past, &task);
 
   if (p->past.count)
     judge(s, run, bytes);
   for (int i = 0; bytes < run->bytes && i < MOST_ATTEMPTS; i++) {
     failed(s, p, run, bytes);
-    bytes = ft_policy_next(policy, &p->past, &task, bytes);
+    bytes = ft_policy_next_allocation(policy, &p->past, &task, bytes);
   }
   succeeded(s, run, fmax(bytes, run->bytes));
 }
@@ -158,8 +160,8 @@ static void play_foretell(struct play *p, const struct ft_replay_run *run)
     *told = (struct told){ ft_estimate_quantile(&estimate, 0.05),
                            ft_estimate_quantile(&estimate, 0.95), estimate.runs, p->turn };
     judge(s, run, ft_estimate_quantile(&estimate, 0.5));
-    s->banded++;
-    s->covered += run->bytes >= told->low && run->bytes <= told->high;
+    s->interval_runs++;
+    s->covered_runs += run->bytes >= told->low && run->bytes <= told->high;
   }
   for (int i = 0; bytes < run->bytes && i < MOST_ATTEMPTS; i++) {
     double before = bytes;
@@ -173,8 +175,8 @@ static void play_foretell(struct play *p, const struct ft_replay_run *run)
 
 static void play_run(struct play *p, const struct ft_replay_run *run)
 {
-  for (unsigned m = 0; m < FT_POLICIES; m++)
-    play_policy(p, run, (enum ft_policy)m);
+  for (unsigned m = 0; m < FT_POLICY_COUNT; m++)
+    play_policy(p, run, (enum ft_baseline_policy)m);
   play_foretell(p, run);
   if (p->options->progress)
     p->options->progress(1, p->options->data);
@@ -184,10 +186,10 @@ static void play_run(struct play *p, const struct ft_replay_run *run)
 
 static void begin(struct play *p)
 {
-  ft_past_clear(&p->past);
+  ft_past_runs_clear(&p->past);
   ft_online_init(p->model, "replay", 0, FT_RULE_RSS);
-  ft_failure_cost_set_price(p->model, p->options->price);
-  p->model->evaluator.failure_time = p->options->ttf;
+  ft_failure_cost_set(p->model, p->options->price);
+  p->model->evaluator.failure_time = p->options->failure_time_fraction;
   p->turn = 0;
 }
 
@@ -294,7 +296,7 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
   struct play p = { .runs = runs, .options = options, .scores = scores };
   int status = 0;
 
-  if (!ft_replay_plays(options, count))
+  if (!ft_replay_includes(options, count))
     return 0;
   p.model = malloc(sizeof *p.model);
   p.observation = malloc(sizeof *p.observation);
@@ -307,7 +309,7 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
     status = play_arrival(&p, count, err);
   for (unsigned s = 0; options->published && s < options->seeds && status == 0; s++)
     status = play_published(&p, count, options->seed + s, err);
-  ft_past_free(&p.past);
+  ft_past_runs_free(&p.past);
   free(p.model);
   free(p.observation);
   free(p.order);
@@ -318,31 +320,32 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
 
 /* ---- figures ---- */
 
-void ft_replay_add(struct ft_replay_score scores[FT_REPLAY_METHODS],
-                   const struct ft_replay_score more[FT_REPLAY_METHODS])
+void ft_replay_add_scores(struct ft_replay_score scores[FT_REPLAY_METHODS],
+                          const struct ft_replay_score more[FT_REPLAY_METHODS])
 {
   for (unsigned m = 0; m < FT_REPLAY_METHODS; m++) {
     scores[m].byte_seconds += more[m].byte_seconds;
     scores[m].failures += more[m].failures;
     scores[m].runs += more[m].runs;
-    scores[m].judged += more[m].judged;
-    scores[m].error += more[m].error;
-    scores[m].banded += more[m].banded;
-    scores[m].covered += more[m].covered;
+    scores[m].predicted_runs += more[m].predicted_runs;
+    scores[m].error_sum += more[m].error_sum;
+    scores[m].interval_runs += more[m].interval_runs;
+    scores[m].covered_runs += more[m].covered_runs;
   }
 }
 
-void ft_replay_figures_of(const struct ft_replay_score *score,
-                          const struct ft_replay_options *options, struct ft_replay_figures *out)
+void ft_replay_compute_figures(const struct ft_replay_score *score,
+                               const struct ft_replay_options *options,
+                               struct ft_replay_figures *out)
 {
   double times = options->published ? options->seeds : 1;
 
   *out = (struct ft_replay_figures){ .wastage_gbh = score->byte_seconds / times / 3600 / 1e9,
                                      .failures = score->failures / times,
-                                     .has_mape = score->judged > 0,
-                                     .has_coverage90 = score->banded > 0 };
+                                     .has_mape = score->predicted_runs > 0,
+                                     .has_coverage90 = score->interval_runs > 0 };
   if (out->has_mape)
-    out->mape = 100 * score->error / score->judged;
+    out->mape = 100 * score->error_sum / score->predicted_runs;
   if (out->has_coverage90)
-    out->coverage90 = score->covered / score->banded;
+    out->coverage90 = score->covered_runs / score->interval_runs;
 }

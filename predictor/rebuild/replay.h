@@ -3,8 +3,8 @@
  * Past runs played again: what foretell and the simple policies would have
  * asked for, wasted and got wrong. Pure; given runs, gives scores.
  */
-#ifndef FT_ONLINE_REPLAY_H
-#define FT_ONLINE_REPLAY_H
+#ifndef FT_REBUILD_REPLAY_H
+#define FT_REBUILD_REPLAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct ft_replay_run {
 };
 
 /* The methods: the policies by their own numbers, then foretell. */
-enum { FT_REPLAY_FORETELL = FT_POLICIES, FT_REPLAY_METHODS };
+enum { FT_REPLAY_FORETELL = FT_POLICY_COUNT, FT_REPLAY_METHODS };
 
 /* As in JSON. */
 const char *ft_replay_method_name(unsigned method);
@@ -37,20 +37,21 @@ struct ft_replay_options {
   bool published;
   unsigned seeds;    /* 1 or more */
   uint64_t seed;     /* the first */
-  double ttf;        /* a failed attempt takes this part of the run time */
+  double failure_time_fraction; /* a failed attempt takes this part of the run time */
   double price;      /* as ft_allocation_query.failure_price */
   double node_bytes; /* what a node has */
   void (*progress)(uint64_t runs, void *data); /* NULL: none; RUNS played since the last call */
   void *data;
 };
 
-/* Sums over runs and seeds; ft_replay_figures_of makes figures of them. */
+/* Sums over runs and seeds; ft_replay_compute_figures makes figures of them. */
 struct ft_replay_score {
   double byte_seconds;  /* wasted */
   double failures;      /* attempts that ran out of memory */
   double runs;          /* that were played */
-  double judged, error; /* runs foreseen from past ones, and the sum of |foreseen - peak| / peak */
-  double banded, covered; /* those with a 90 % interval, and of them those within it */
+  double predicted_runs,
+      error_sum; /* runs foreseen from past ones, and the sum of |foreseen - peak| / peak */
+  double interval_runs, covered_runs; /* those with a 90 % interval, and of them those within it */
 };
 
 /* Of a process, or of many added up; has_mape, has_coverage90: there is evidence of it. */
@@ -63,23 +64,24 @@ struct ft_replay_figures {
 };
 
 /* Whether OPTIONS' protocol plays a process of COUNT runs. */
-bool ft_replay_plays(const struct ft_replay_options *options, size_t count);
+bool ft_replay_includes(const struct ft_replay_options *options, size_t count);
 
 /*
  * Play the COUNT RUNS of one process and add to SCORES, one a method. A failed attempt
- * costs allocation x run time x ttf, a success (allocation - peak) x run time. What foretell tries
- * next counts with the failure; it learns the run once that has completed, as the policies do.
- * Returns 0, or -1 with ERR out of memory.
+ * costs allocation x run time x failure_time_fraction, a success (allocation - peak) x run time.
+ * What foretell tries next counts with the failure; it learns the run once that has completed, as
+ * the policies do. Returns 0, or -1 with ERR out of memory.
  */
 int ft_replay_process(const struct ft_replay_run *runs, size_t count,
                       const struct ft_replay_options *options,
                       struct ft_replay_score scores[FT_REPLAY_METHODS], struct ft_error *err);
 
-void ft_replay_add(struct ft_replay_score scores[FT_REPLAY_METHODS],
-                   const struct ft_replay_score more[FT_REPLAY_METHODS]);
+void ft_replay_add_scores(struct ft_replay_score scores[FT_REPLAY_METHODS],
+                          const struct ft_replay_score more[FT_REPLAY_METHODS]);
 
 /* SCORE as means over OPTIONS' seeds. */
-void ft_replay_figures_of(const struct ft_replay_score *score,
-                          const struct ft_replay_options *options, struct ft_replay_figures *out);
+void ft_replay_compute_figures(const struct ft_replay_score *score,
+                               const struct ft_replay_options *options,
+                               struct ft_replay_figures *out);
 
 #endif

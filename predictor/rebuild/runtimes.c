@@ -39,10 +39,10 @@ static int learn(struct ft_store *store, const char *app, uint32_t uid, struct r
   return 0;
 }
 
-int ft_store_runtimes(struct ft_store *store, unsigned most,
-                      int (*visit)(const ft_performance *performance, void *data,
-                                   struct ft_error *err),
-                      void *data, struct ft_error *err)
+int ft_rebuild_each_runtime(struct ft_store *store, unsigned most,
+                            int (*visit)(const ft_performance *performance, void *data,
+                                         struct ft_error *err),
+                            void *data, struct ft_error *err)
 {
   static const char sql[] =
       "SELECT app, uid FROM observation"
@@ -59,7 +59,7 @@ int ft_store_runtimes(struct ft_store *store, unsigned most,
     goto out;
   }
   if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK) {
-    status = ft_store_failed(store, "prepare", err);
+    status = ft_store_set_error(store, "prepare", err);
     goto out;
   }
   sqlite3_bind_text(statement, 1, ft_outcome_name(FT_OUTCOME_COMPLETED), -1, SQLITE_STATIC);
@@ -75,7 +75,7 @@ int ft_store_runtimes(struct ft_store *store, unsigned most,
       status = visit(p, data, err);
   }
   if (status == 0 && step != SQLITE_DONE)
-    status = ft_store_failed(store, "read", err);
+    status = ft_store_set_error(store, "read", err);
 out:
   sqlite3_finalize(statement);
   free(runs.run);

@@ -324,7 +324,7 @@ static int take_row(struct ft_trace *trace, struct table *t, struct ft_error *er
   if (has_input < 0)
     return -1;
   if (!(run.seconds > 0) || !(run.bytes > 0) || !(t->source->failed_too || completed(t))) {
-    trace->passed_over++;
+    trace->skipped++;
     return 0;
   }
   if (!(run.submit_time > 0))
@@ -401,7 +401,7 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
                                .feature_count = o->submission.features_count };
 
   if (o->outcome != FT_OUTCOME_COMPLETED || !(run.bytes > 0) || !(run.seconds > 0)) {
-    importing->trace->passed_over++;
+    importing->trace->skipped++;
     return 0;
   }
   return add_run(importing->trace, o->submission.app, &run, err);
@@ -441,7 +441,7 @@ static int read_imported(struct ft_trace *trace, const struct ft_trace_source *s
                                         : ft_import_sacct(&import, err);
 }
 
-int ft_trace_guess(struct ft_trace_source *source, struct ft_error *err)
+int ft_trace_detect_format(struct ft_trace_source *source, struct ft_error *err)
 {
   char head[HEADER];
   off_t at = lseek(source->fd, 0, SEEK_CUR);

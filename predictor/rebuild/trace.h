@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Traces of past jobs, kept in memory by process, to be played again. */
-#ifndef FT_HISTORY_TRACE_H
-#define FT_HISTORY_TRACE_H
+#ifndef FT_REBUILD_TRACE_H
+#define FT_REBUILD_TRACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct ft_trace {
   struct ft_trace_process *process; /* in order of first appearance */
   size_t count, size;
   uint64_t runs;        /* kept */
-  uint64_t passed_over; /* no run time, no peak, or not completed */
+  uint64_t skipped;     /* no run time, no peak, or not completed */
   /* private */
   void *names;
 };
@@ -51,7 +51,7 @@ struct ft_trace_source {
  * The format of SOURCE, at whose beginning its descriptor is, by its header. Nothing is taken from
  * it. Returns 0; -1 with ERR where there is nothing to see, as in a pipe, and the format is left.
  */
-int ft_trace_guess(struct ft_trace_source *source, struct ft_error *err);
+int ft_trace_detect_format(struct ft_trace_source *source, struct ft_error *err);
 
 /*
  * Add the runs of SOURCE to TRACE, which begins as zeros. Nextflow: columns

@@ -56,7 +56,7 @@ static void put_times(int folder_fd)
     char platform[32];
 
     (void)snprintf(platform, sizeof platform, "platform-%u", i);
-    ft_performance_tell(&p, platform, 0.1 * i - 0.7, 0.1);
+    ft_performance_set_transfer(&p, platform, 0.1 * i - 0.7, 0.1);
   }
   ft_state_performance_name(p.app, name);
   if (ft_record_write(FT_RECORD_PERFORMANCE, &p, folder_fd, name, 0600, &err) < 0)

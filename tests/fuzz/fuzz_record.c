@@ -77,9 +77,9 @@ static void try_performance(ft_performance *p)
   ask_performance(p);
   if (ft_performance_update(p, &run, NULL) > 0)
     ask_performance(p);
-  ft_performance_tell(p, "told", -1, 0.1);
+  ft_performance_set_transfer(p, "told", -1, 0.1);
   ask_performance(p);
-  ft_performance_untell(p);
+  ft_performance_clear_transfers(p);
   ask_performance(p);
 }
 

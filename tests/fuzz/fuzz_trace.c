@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   source.peak_rss = data[0] & 1;
   source.no_input = data[0] & 2;
   source.zone = data[0] & 4 ? ft_timezone_open("+01:00", NULL, &err) : NULL;
-  (void)ft_trace_guess(&source, &err);
+  (void)ft_trace_detect_format(&source, &err);
   if (ft_trace_read(&trace, &source, &err) < 0)
     fuzz_refused(&err);
   for (size_t i = 0; i < trace.count; i++)

@@ -162,7 +162,7 @@ static void a_clock_that_was_ahead_stops_no_learning(void **state)
     ft_observation o = run_of(-1, i, 6 * GIB);
 
     learn(&o);
-    ft_online_hold_times(&model, i);
+    ft_online_clamp_times(&model, i);
   }
   assert_true(model.updated <= 40);
   about(amount(-1), 6 * GIB, 1.2, "after the clock was put right");
@@ -195,7 +195,7 @@ static void run_times_are_learnt_after_a_clock_was_ahead(void **state)
     (void)ft_string_copy("here", o.platform, sizeof o.platform);
     assert_int_equal(ft_performance_update(&p, &o, NULL), 1);
     if (i >= 120)
-      ft_performance_hold_times(&p, i);
+      ft_performance_clamp_times(&p, i);
   }
   assert_near(p.history[p.history_count - 1].seconds, 500, 0);
   assert_near(p.history[p.history_count - 30].seconds, 500, 0);
@@ -260,7 +260,7 @@ static void an_app_that_means_something_else_overnight_is_learnt_anew(void **sta
 
     (void)start(NULL);
     ft_random_seed(&random, k / 3);
-    ft_failure_cost_set_price(&model, price = prices[k % 3]);
+    ft_failure_cost_set(&model, price = prices[k % 3]);
     for (unsigned i = 0; i < 210; i++) {
       double batch = 1 + i * 7 % 32;
       double need = (i < 150 ? before : after)(batch)*exp(0.05 * ft_random_normal(&random));

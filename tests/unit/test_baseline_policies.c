@@ -49,8 +49,8 @@ static double bytes_of(enum order order, size_t i, struct ft_random *random)
 static void percentile_and_largest_follow_every_run(void **state)
 {
   static double bytes[MOST];
-  struct ft_policy_task task = { .input = NAN, .node_bytes = 1e12, .ttf = 1 };
-  struct ft_past past = { 0 };
+  struct ft_policy_task task = { .input = NAN, .node_bytes = 1e12, .failure_time_fraction = 1 };
+  struct ft_past_runs past = { 0 };
   struct ft_random random;
 
   (void)state;
@@ -58,21 +58,21 @@ static void percentile_and_largest_follow_every_run(void **state)
   for (int order = 0; order < ORDERS; order++) {
     double largest = 0;
 
-    ft_past_clear(&past);
+    ft_past_runs_clear(&past);
     for (size_t i = 0; i < MOST; i++) {
       struct ft_past_run run = { bytes_of(order, i, &random), 60, NAN };
 
       bytes[i] = run.bytes;
       largest = fmax(largest, run.bytes);
-      assert_int_equal(ft_past_add(&past, &run), 0);
+      assert_int_equal(ft_past_runs_add(&past, &run), 0);
       if (i > 70 && i % 61)
         continue;
-      assert_near(ft_policy_first(FT_POLICY_QUANTILE, &past, &task), percentile(bytes, i + 1),
-                  1e-12);
-      assert_near(ft_policy_first(FT_POLICY_LARGEST, &past, &task), largest, 0);
+      assert_near(ft_policy_first_allocation(FT_POLICY_QUANTILE, &past, &task),
+                  percentile(bytes, i + 1), 1e-12);
+      assert_near(ft_policy_first_allocation(FT_POLICY_LARGEST, &past, &task), largest, 0);
     }
   }
-  ft_past_free(&past);
+  ft_past_runs_free(&past);
 }
 
 /* Fitted at once or after every run: the same runs give the same line and the same first
@@ -80,9 +80,9 @@ static void percentile_and_largest_follow_every_run(void **state)
 static void a_fit_sees_all_runs_in_whatever_order_they_came(void **state)
 {
   enum { RUNS = 400 };
-  static const enum ft_policy fitted[] = { FT_POLICY_REGRESSION, FT_POLICY_TOVAR };
-  struct ft_policy_task task = { .input = 3e9, .node_bytes = 1e12, .ttf = 1 };
-  struct ft_past often = { 0 }, once = { 0 };
+  static const enum ft_baseline_policy fitted[] = { FT_POLICY_REGRESSION, FT_POLICY_TOVAR };
+  struct ft_policy_task task = { .input = 3e9, .node_bytes = 1e12, .failure_time_fraction = 1 };
+  struct ft_past_runs often = { 0 }, once = { 0 };
   struct ft_random random;
 
   (void)state;
@@ -92,17 +92,17 @@ static void a_fit_sees_all_runs_in_whatever_order_they_came(void **state)
     struct ft_past_run run = { 2 * input + 1e6 * (double)ft_random_below(&random, 300),
                                10 + (double)ft_random_below(&random, 90), input };
 
-    assert_int_equal(ft_past_add(&often, &run) + ft_past_add(&once, &run), 0);
-    (void)ft_policy_first(FT_POLICY_TOVAR, &often, &task);
+    assert_int_equal(ft_past_runs_add(&often, &run) + ft_past_runs_add(&once, &run), 0);
+    (void)ft_policy_first_allocation(FT_POLICY_TOVAR, &often, &task);
   }
   for (size_t f = 0; f < COUNT_OF(fitted); f++)
-    assert_near(ft_policy_first(fitted[f], &often, &task), ft_policy_first(fitted[f], &once, &task),
-                1e-12);
+    assert_near(ft_policy_first_allocation(fitted[f], &often, &task),
+                ft_policy_first_allocation(fitted[f], &once, &task), 1e-12);
   /* 6 GB on the line, at most 0.3 above it */
-  assert_in_range((uintmax_t)ft_policy_first(FT_POLICY_REGRESSION, &once, &task), (uintmax_t)6.1e9,
-                  (uintmax_t)6.4e9);
-  ft_past_free(&often);
-  ft_past_free(&once);
+  assert_in_range((uintmax_t)ft_policy_first_allocation(FT_POLICY_REGRESSION, &once, &task),
+                  (uintmax_t)6.1e9, (uintmax_t)6.4e9);
+  ft_past_runs_free(&often);
+  ft_past_runs_free(&once);
 }
 
 int main(void)

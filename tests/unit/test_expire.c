@@ -100,7 +100,7 @@ static void put_at_their_end(void)
 /* A pass of at most STEPS at NOW. Returns how many it took. */
 static int pass(double max_days, uint64_t max_apps, double at, int steps)
 {
-  struct ft_expire expire = { .max_age_seconds = max_days * DAY, .max_apps = max_apps };
+  struct ft_expiry expire = { .max_age_seconds = max_days * DAY, .max_apps = max_apps };
   struct ft_error err;
   int status, taken = 0;
 
@@ -292,9 +292,9 @@ static void marks_of_what_was_published_do_not_pile_up(void **state)
   (void)state;
   for (int app = 0; app < 1000; app++) {
     (void)snprintf(name, sizeof name, "app%d", app);
-    assert_int_equal(ft_store_mark(store, 1, name, &last, &err), 0);
+    assert_int_equal(ft_store_mark_stale(store, 1, name, &last, &err), 0);
   }
-  assert_int_equal(ft_store_keep_published(store, last - 3, &err), 0);
+  assert_int_equal(ft_store_set_published(store, last - 3, &err), 0);
   (void)pass(0, 0, now, ALL);
   assert_int_equal(number("SELECT COUNT(*) FROM changed"), 3);
 }
@@ -324,7 +324,7 @@ static void an_older_store_is_brought_up_to_date(void **state)
 
 static void a_store_that_another_writes_to_stays_whole(void **state)
 {
-  struct ft_expire expire = { .max_age_seconds = 30 * DAY };
+  struct ft_expiry expire = { .max_age_seconds = 30 * DAY };
   struct ft_error err;
   sqlite3 *db;
 

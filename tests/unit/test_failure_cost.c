@@ -104,15 +104,15 @@ static void another_price_forgets_what_was_lost_by_the_old(void **state)
 {
   (void)state;
   begin(30);
-  assert_true(model.evaluator.losses_count > 0 && ft_failure_cost_has_price(&model, 1));
-  ft_failure_cost_set_price(&model, 1);
+  assert_true(model.evaluator.losses_count > 0 && ft_failure_cost_equals(&model, 1));
+  ft_failure_cost_set(&model, 1);
   assert_true(model.evaluator.losses_count > 0);
-  ft_failure_cost_set_price(&model, 4);
-  assert_true(model.evaluator.losses_count == 0 && ft_failure_cost_has_price(&model, 4));
+  ft_failure_cost_set(&model, 4);
+  assert_true(model.evaluator.losses_count == 0 && ft_failure_cost_equals(&model, 4));
   learn(100, 1000, false);
   assert_true(model.evaluator.losses_count > 0 && model.evaluator.failure_price == 4);
-  ft_failure_cost_set_price(&model, 0);
-  assert_true(ft_failure_cost_has_price(&model, 0) && !ft_failure_cost_has_price(&model, 1));
+  ft_failure_cost_set(&model, 0);
+  assert_true(ft_failure_cost_equals(&model, 0) && !ft_failure_cost_equals(&model, 1));
 }
 
 int main(void)

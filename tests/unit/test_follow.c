@@ -65,7 +65,7 @@ static ft_observation put(uint32_t job, const char *app, double end)
   o.has_rss_bytes = true;
   (void)snprintf(o.submission.app, sizeof o.submission.app, "%s", app);
   if (ft_store_put(store, &o, NULL, &err) < 0 ||
-      ft_store_mark(store, o.uid, o.submission.app, NULL, &err) < 0)
+      ft_store_mark_stale(store, o.uid, o.submission.app, NULL, &err) < 0)
     fail_msg("%s", err.text);
   return o;
 }
@@ -360,10 +360,10 @@ static void put_prior(const char *app, pb_size_t count)
                    0);
 }
 
-static void expire_and_sweep(const struct ft_expire *limits)
+static void expire_and_sweep(const struct ft_expiry *limits)
 {
   struct ft_sweep *sweep = ft_sweep_open(publisher, state_fd);
-  struct ft_expire expire = *limits;
+  struct ft_expiry expire = *limits;
   struct ft_error err;
 
   assert_non_null(sweep);
@@ -378,7 +378,7 @@ static void expire_and_sweep(const struct ft_expire *limits)
 
 static void of_an_app_that_has_gone_nothing_is_left(void **state)
 {
-  static const struct ft_expire one_app = { .max_apps = 1 }, none = { .max_age_seconds = 86400 };
+  static const struct ft_expiry one_app = { .max_apps = 1 }, none = { .max_age_seconds = 86400 };
   const double now = (double)time(NULL);
   struct ft_error err;
   ft_prior prior;

@@ -112,7 +112,7 @@ static int put(ft_observation o)
   return status;
 }
 
-static void begin(ft_forget what, struct ft_forgetting *pass)
+static void begin(ft_forget what, struct ft_forget_pass *pass)
 {
   struct ft_error err;
 
@@ -121,7 +121,7 @@ static void begin(ft_forget what, struct ft_forgetting *pass)
 }
 
 /* At most STEPS of PASS. Returns whether more is to be done. */
-static bool steps(struct ft_forgetting *pass, int count)
+static bool steps(struct ft_forget_pass *pass, int count)
 {
   struct ft_error err;
   int status = 1;
@@ -133,22 +133,22 @@ static bool steps(struct ft_forgetting *pass, int count)
   return status > 0;
 }
 
-static struct ft_forgetting forget(ft_forget what)
+static struct ft_forget_pass forget(ft_forget what)
 {
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
   struct ft_error err;
 
   begin(what, &pass);
   assert_false(steps(&pass, ALL));
   if (ft_store_forget_end(store, &pass, 1 << 20, &err) < 0)
     fail_msg("%s", err.text);
-  ft_forgetting_end(&pass);
+  ft_forget_pass_free(&pass);
   return pass;
 }
 
 static void an_apps_runs_leave_and_it_is_marked(void **state)
 {
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
 
   (void)state;
   for (uint32_t job = 1; job <= 30; job++)
@@ -158,7 +158,7 @@ static void an_apps_runs_leave_and_it_is_marked(void **state)
   assert_int_equal(pass.runs, 10);
   assert_int_equal(pass.app_count, 1);
   assert_int_equal(pass.models, 1);
-  ft_forgetting_end(&pass);
+  ft_forget_pass_free(&pass);
   assert_int_equal(runs(), 20);
   assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE app = 'a'"), 5);
   assert_int_equal(number("SELECT COUNT(*) FROM changed WHERE app = 'a' AND uid = 1001"), 1);
@@ -311,7 +311,7 @@ static ft_observation override(uint32_t job)
 
 static void that_a_policy_was_overridden_stays_and_nothing_else(void **state)
 {
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
 
   (void)state;
   assert_int_equal(put(override(1)), 0);
@@ -336,7 +336,7 @@ static void that_a_policy_was_overridden_stays_and_nothing_else(void **state)
 
 static void a_dry_run_counts_and_changes_nothing(void **state)
 {
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
 
   (void)state;
   for (uint32_t job = 1; job <= 20; job++)
@@ -352,7 +352,7 @@ static void a_dry_run_counts_and_changes_nothing(void **state)
 
 static void a_pass_that_is_cut_short_goes_on(void **state)
 {
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
   struct ft_error err;
 
   (void)state;
@@ -360,7 +360,7 @@ static void a_pass_that_is_cut_short_goes_on(void **state)
     assert_int_equal(put(run_of(ADA, "a", job, 1)), 0);
   begin((ft_forget){ .app = "a" }, &pass);
   assert_true(steps(&pass, 2));
-  ft_forgetting_end(&pass);
+  ft_forget_pass_free(&pass);
   assert_in_range(runs(), 1, 49);
   open_store();
   /* what came after it was told is none of it */
@@ -369,7 +369,7 @@ static void a_pass_that_is_cut_short_goes_on(void **state)
   assert_false(steps(&pass, ALL));
   assert_int_equal(runs(), 1);
   assert_int_equal(ft_store_forget_end(store, &pass, 1 << 20, &err), 0);
-  ft_forgetting_end(&pass);
+  ft_forget_pass_free(&pass);
   assert_int_equal(ft_store_forget_next(store, &pass, &err), 0);
 }
 
@@ -383,7 +383,7 @@ static int leaves(const ft_observation *o, void *data, struct ft_error *err)
 
 static void whoever_is_told_of_a_run_may_refuse(void **state)
 {
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
   struct ft_error err;
   unsigned left = 0;
 
@@ -401,7 +401,7 @@ static void whoever_is_told_of_a_run_may_refuse(void **state)
   assert_int_equal(left, 8);
   assert_int_equal(pass.runs, 5);
   assert_int_equal(runs(), 0);
-  ft_forgetting_end(&pass);
+  ft_forget_pass_free(&pass);
 }
 
 /* How often TEXT stands in the files of the store. */
@@ -428,7 +428,7 @@ static unsigned found(const char *text)
 static void no_byte_of_it_stays_in_the_files(void **state)
 {
   struct ft_random random;
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
   struct ft_error err;
   int64_t last = 0;
 
@@ -443,7 +443,7 @@ static void no_byte_of_it_stays_in_the_files(void **state)
                    o.submission.app, (int)ft_random_below(&random, 60),
                    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
     assert_int_equal(put(o), 0);
-    assert_int_equal(ft_store_mark(store, o.uid, o.submission.app, &last, &err), 0);
+    assert_int_equal(ft_store_mark_stale(store, o.uid, o.submission.app, &last, &err), 0);
   }
   assert_int_equal(ft_store_commit(store, &err), 0);
   assert_true(found("PLANTED") > 100);
@@ -451,18 +451,18 @@ static void no_byte_of_it_stays_in_the_files(void **state)
   begin((ft_forget){ .app = "PLANTED" }, &pass);
   assert_false(steps(&pass, ALL));
   assert_true(pass.runs > 100);
-  while (ft_store_next_change(store, last, &(struct ft_store_change){ 0 }, &err) > 0)
+  while (ft_store_next_stale(store, last, &(struct ft_stale_model){ 0 }, &err) > 0)
     last++;
-  assert_int_equal(ft_store_keep_published(store, last, &err), 0);
+  assert_int_equal(ft_store_set_published(store, last, &err), 0);
   assert_int_equal(ft_store_forget_end(store, &pass, 64 << 20, &err), 0);
-  ft_forgetting_end(&pass);
+  ft_forget_pass_free(&pass);
   assert_int_equal(found("PLANTED"), 0);
   assert_true(found("other") > 100);
 }
 
 static void a_reader_is_waited_for(void **state)
 {
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
   struct ft_error err;
   sqlite3 *reader;
 
@@ -478,7 +478,7 @@ static void a_reader_is_waited_for(void **state)
   assert_non_null(strstr(err.text, "another process"));
   sqlite3_close(reader);
   assert_int_equal(ft_store_forget_end(store, &pass, 0, &err), 0);
-  ft_forgetting_end(&pass);
+  ft_forget_pass_free(&pass);
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 1);
   assert_int_equal(ft_store_scrub(store, 4096, &err), 1);
   assert_int_equal(ft_store_scrub(store, 1 << 20, &err), 0);
@@ -509,7 +509,7 @@ static void tombstones_are_found_by_an_index(void **state)
 static void a_user_tells_so_much_and_no_more(void **state)
 {
   ft_forget what = { .has_uid = true, .uid = ADA };
-  struct ft_forgetting pass;
+  struct ft_forget_pass pass;
   struct ft_error err;
 
   (void)state;

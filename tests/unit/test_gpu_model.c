@@ -114,7 +114,7 @@ static void ask_batch(struct story *s, const char *gres, ft_mode mode, double ba
         ft_feature_number(submission.features, &submission.features_count, 24, "batch", batch));
   s->known.model = s->model;
   s->known.elements.count = 0;
-  assert_true(ft_gpu_model_make(&s->known.model, &q.held_bytes, &err) > 0);
+  assert_true(ft_gpu_model_convert(&s->known.model, &q.held_bytes, &err) > 0);
   s->has_estimate = ft_model_lookup_evaluate(&s->known.model, &submission, &s->policy, &s->known,
                                              &s->known.facts);
   ft_mig_request_find(&q, &place);
@@ -178,7 +178,7 @@ static void runs_without_a_measured_gpu_say_nothing(void **state)
 
   o.has_gpu_memory_bytes = false;
   learn(s, o);
-  assert_int_equal(ft_gpu_model_make(&s->model, &held, NULL), 0);
+  assert_int_equal(ft_gpu_model_convert(&s->model, &held, NULL), 0);
   assert_true(held == 0);
 }
 

@@ -201,7 +201,7 @@ static void a_clock_that_was_ahead_does_not_end_all_rounds(void **state)
 
   (void)state;
   learn(&o);
-  ft_online_hold_times(&model, 100);
+  ft_online_clamp_times(&model, 100);
   o = run_of(101, 102, 0x1p30);
   learn(&o);
   assert_int_equal(ft_memory_rounds(&model), 2);

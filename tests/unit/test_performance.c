@@ -160,9 +160,9 @@ static void what_is_told_gives_way_to_runs(void **state)
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
 
   (void)state;
-  ft_performance_tell(p, "new", log(0.5), 0.3);
-  ft_performance_tell(p, "fast", log(2), 0.3);
-  ft_performance_tell(p, "slow", log(9), 0.3);
+  ft_performance_set_transfer(p, "new", log(0.5), 0.3);
+  ft_performance_set_transfer(p, "fast", log(2), 0.3);
+  ft_performance_set_transfer(p, "slow", log(9), 0.3);
   assert_int_equal(ft_runtime_estimate(p, NULL, 0, place), 3);
   assert_near(place[0].speed, 1, 1e-9);
   assert_near(place[1].speed, 3, 0.05);
@@ -178,18 +178,18 @@ static void what_is_told_stays_until_it_is_forgotten(void **state)
   ft_observation o = run(1000, "slow", 6, 5);
 
   (void)state;
-  ft_performance_tell(p, "new", log(0.5), 0.3);
+  ft_performance_set_transfer(p, "new", log(0.5), 0.3);
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   assert_int_equal(p->platforms_count, 3);
   assert_near(p->platforms[2].log_ratio, log(0.5), 1e-9);
   o = run(1001, "new", 6, 5 * 0.3);
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   assert_true(p->platforms[2].log_ratio < log(0.45) && p->platforms[2].log_ratio > log(0.29));
-  ft_performance_untell(p);
+  ft_performance_clear_transfers(p);
   assert_near(p->platforms[2].log_ratio, log(0.3), 0.05);
-  ft_performance_tell(p, "gone", log(0.5), 0.3);
+  ft_performance_set_transfer(p, "gone", log(0.5), 0.3);
   assert_int_equal(p->platforms_count, 4);
-  ft_performance_untell(p);
+  ft_performance_clear_transfers(p);
   assert_int_equal(p->platforms_count, 3);
   free(p);
 }

@@ -65,7 +65,7 @@ static void begin(unsigned users)
 static int tell(ft_model *out)
 {
   struct ft_error err = { "" };
-  int status = ft_pool_tell(&pooled, out, &err);
+  int status = ft_pool_shared_model(&pooled, out, &err);
 
   if (status < 0)
     fail_msg("%s", err.text);

@@ -25,14 +25,14 @@ static void runs_of(struct ft_replay_run *run, const double *gigabytes, size_t c
 }
 
 static const struct ft_replay_options plain = {
-  .seeds = 1, .seed = 1, .ttf = 1, .price = 1, .node_bytes = 10 * GB
+  .seeds = 1, .seed = 1, .failure_time_fraction = 1, .price = 1, .node_bytes = 10 * GB
 };
 
 /* Needs 1, 2, 1, 4 GB; the first has only the request of 8 GB. */
 static void policies_waste_what_was_reckoned_by_hand(void **state)
 {
   static const struct {
-    enum ft_policy policy;
+    enum ft_baseline_policy policy;
     double ttf, gbh, failures;
   } cases[] = {
     { FT_POLICY_REQUEST, 1, 7 + 6 + 7 + 4, 0 },
@@ -57,9 +57,9 @@ static void policies_waste_what_was_reckoned_by_hand(void **state)
     struct ft_replay_figures f;
     struct ft_error err;
 
-    options.ttf = cases[i].ttf;
+    options.failure_time_fraction = cases[i].ttf;
     assert_int_equal(ft_replay_process(run, COUNT_OF(run), &options, scores, &err), 0);
-    ft_replay_figures_of(&scores[cases[i].policy], &options, &f);
+    ft_replay_compute_figures(&scores[cases[i].policy], &options, &f);
     assert_near(f.wastage_gbh, cases[i].gbh, 1e-9);
     assert_near(f.failures, cases[i].failures, 0);
     assert_false(f.has_coverage90);
@@ -110,8 +110,8 @@ static void in_order_of_arrival_only_what_has_ended_is_known(void **state)
   run[0].end_time = 9000;
   assert_int_equal(ft_replay_process(run, COUNT_OF(run), &plain, scores, &err), 0);
   assert_near(scores[FT_POLICY_LARGEST].byte_seconds / 3600 / GB, 7 + 7 + 0, 1e-9);
-  assert_near(scores[FT_POLICY_LARGEST].judged, 1, 0);
-  assert_near(scores[FT_REPLAY_FORETELL].banded, 1, 0);
+  assert_near(scores[FT_POLICY_LARGEST].predicted_runs, 1, 0);
+  assert_near(scores[FT_REPLAY_FORETELL].interval_runs, 1, 0);
 }
 
 static void the_published_protocol_plays_seven_tenths_from_34_runs_on(void **state)
@@ -128,7 +128,7 @@ static void the_published_protocol_plays_seven_tenths_from_34_runs_on(void **sta
   runs_of(run, need, COUNT_OF(run));
   options.published = true;
   options.seeds = 3;
-  assert_false(ft_replay_plays(&options, 33));
+  assert_false(ft_replay_includes(&options, 33));
   assert_int_equal(ft_replay_process(run, 33, &options, scores, &err), 0);
   assert_near(scores[FT_POLICY_LARGEST].runs, 0, 0);
   assert_int_equal(ft_replay_process(run, COUNT_OF(run), &options, scores, &err), 0);
@@ -274,7 +274,7 @@ static int read_text(struct ft_trace *trace, const char *text, struct ft_trace_s
   source.name = "t";
   source.fd = fd;
   source.zone = zone;
-  assert_int_equal(ft_trace_guess(&source, err), 0);
+  assert_int_equal(ft_trace_detect_format(&source, err), 0);
   status = ft_trace_read(trace, &source, err);
   ft_timezone_close(zone);
   close(fd);
@@ -297,7 +297,7 @@ static void tables_of_nextflow_are_read_raw_and_as_people_have_them(void **state
   assert_int_equal(read_text(&trace, raw, (struct ft_trace_source){ 0 }, &err), 0);
   assert_int_equal(trace.count, 1);
   assert_int_equal(trace.runs, 2);
-  assert_int_equal(trace.passed_over, 1);
+  assert_int_equal(trace.skipped, 1);
   run = trace.process[0].run;
   assert_string_equal(trace.process[0].name, "B");
   assert_near(run[0].seconds, 2, 0);
@@ -360,7 +360,7 @@ static void a_nextflow_attempt_that_was_killed_tells_no_need(void **state)
       fail_msg("%s", err.text);
     assert_int_equal(trace.count, 1);
     assert_int_equal(trace.runs, cases[i].runs);
-    assert_int_equal(trace.passed_over, cases[i].passed_over);
+    assert_int_equal(trace.skipped, cases[i].passed_over);
     assert_int_equal(trace.process[0].run[0].feature_count, 0);
     ft_trace_free(&trace);
   }
@@ -409,7 +409,7 @@ static void other_tables_give_what_completed(void **state)
       read_text(&trace, sacct, (struct ft_trace_source){ 0 }, &err) < 0)
     fail_msg("%s", err.text);
   assert_int_equal(trace.count, 2);
-  assert_int_equal(trace.passed_over, 1);
+  assert_int_equal(trace.skipped, 1);
   assert_int_equal(trace.process[0].count, 1);
   assert_string_equal(trace.process[0].run[0].features[0].name, "batch");
   assert_string_equal(trace.process[1].name, "nobody-here/train");

@@ -64,16 +64,16 @@ static void mark(const char *app)
 {
   struct ft_error err = { "" };
 
-  if (ft_store_mark(store, 1000, app, NULL, &err) < 0)
+  if (ft_store_mark_stale(store, 1000, app, NULL, &err) < 0)
     fail_msg("%s", err.text);
 }
 
 /* The app of the next change after *NUMBER, which becomes its number; "" when there is none. */
 static const char *next(int64_t *number)
 {
-  static struct ft_store_change change;
+  static struct ft_stale_model change;
   struct ft_error err = { "" };
-  int status = ft_store_next_change(store, *number, &change, &err);
+  int status = ft_store_next_stale(store, *number, &change, &err);
 
   if (status < 0)
     fail_msg("%s", err.text);
@@ -93,16 +93,16 @@ static void a_mark_that_waits_keeps_its_turn(void **state)
   (void)state;
   mark("a");
   mark("b");
-  assert_int_equal(ft_store_mark_after(store, 1000, "a", 0, &number, &err), 0);
+  assert_int_equal(ft_store_mark_stale_after(store, 1000, "a", 0, &number, &err), 0);
   assert_int_equal(number, 0);
   assert_string_equal(next(&at), "a");
-  assert_int_equal(ft_store_mark_after(store, 1000, "a", at, &number, &err), 0);
+  assert_int_equal(ft_store_mark_stale_after(store, 1000, "a", at, &number, &err), 0);
   assert_true(number > at);
   assert_string_equal(next(&at), "b");
   assert_string_equal(next(&at), "a");
   assert_int_equal(at, number);
   assert_string_equal(next(&at), "");
-  assert_int_equal(ft_store_mark_after(store, 1000, "", 0, &number, &err), 0);
+  assert_int_equal(ft_store_mark_stale_after(store, 1000, "", 0, &number, &err), 0);
   assert_int_equal(number, 0);
 }
 
@@ -166,7 +166,7 @@ static unsigned runs_of(uint32_t uid, const char *app)
   unsigned runs;
 
   assert_non_null(model);
-  assert_int_equal(ft_store_model(store, uid, app, FT_RULE_RSS, model, &err), 0);
+  assert_int_equal(ft_rebuild_model(store, uid, app, FT_RULE_RSS, model, &err), 0);
   runs = model->runs;
   free(model);
   return runs;
@@ -191,7 +191,7 @@ static void a_renamed_app_takes_its_runs_along(void **state)
   assert_string_equal(next(&at), "");
   assert_int_equal(ft_store_rename_app(store, 1000, "job.sh-1", "train.py-2", &err), 1);
   reopen();
-  assert_int_equal(ft_store_next_gone(store, &uid, &err), 1);
+  assert_int_equal(ft_store_next_cleanup_user(store, &uid, &err), 1);
   assert_int_equal(uid, 1000);
   assert_int_equal(runs_of(1000, "job.sh-1"), 0);
   assert_int_equal(runs_of(1000, "train.py-2"), 3);
@@ -211,7 +211,7 @@ static void what_is_published_is_kept(void **state)
   (void)state;
   assert_int_equal(ft_store_published(store, &number, &err), 0);
   assert_int_equal(number, 0);
-  assert_int_equal(ft_store_keep_published(store, INT64_MAX, &err), 0);
+  assert_int_equal(ft_store_set_published(store, INT64_MAX, &err), 0);
   reopen();
   assert_int_equal(ft_store_published(store, &number, &err), 0);
   assert_true(number == INT64_MAX);
@@ -285,11 +285,11 @@ static void another_writer_is_waited_for_as_long_as_is_said(void **state)
   assert_non_null(other);
   assert_int_equal(ft_store_begin(other, &err), 0);
   ft_store_set_wait(store, 1);
-  assert_int_equal(ft_store_keep_published(store, 1, &err), -1);
+  assert_int_equal(ft_store_set_published(store, 1, &err), -1);
   assert_non_null(strstr(err.text, "locked by another process"));
   assert_int_equal(ft_store_set_rule(store, FT_RULE_PSS, &err), -1);
   assert_int_equal(ft_store_commit(other, &err), 0);
-  assert_int_equal(ft_store_keep_published(store, 1, &err), 0);
+  assert_int_equal(ft_store_set_published(store, 1, &err), 0);
   assert_int_equal(ft_store_set_rule(store, FT_RULE_PSS, &err), 1);
   ft_store_close(other);
 }
@@ -300,10 +300,10 @@ static void another_price_marks_every_app_once(void **state)
 
   (void)state;
   put(1, "a", 1);
-  assert_int_equal(ft_store_set_price(store, 1, &err), 0);
-  assert_int_equal(ft_store_set_price(store, 4, &err), 1);
-  assert_int_equal(ft_store_set_price(store, 4, &err), 0);
-  assert_int_equal(ft_store_set_price(store, 1, &err), 1);
+  assert_int_equal(ft_store_set_failure_cost(store, 1, &err), 0);
+  assert_int_equal(ft_store_set_failure_cost(store, 4, &err), 1);
+  assert_int_equal(ft_store_set_failure_cost(store, 4, &err), 0);
+  assert_int_equal(ft_store_set_failure_cost(store, 1, &err), 1);
 }
 
 static void a_model_made_in_steps_is_the_same(void **state)
@@ -320,13 +320,13 @@ static void a_model_made_in_steps_is_the_same(void **state)
   for (uint32_t job = 60; job > 0; job--)
     put(job, "a", 10 - job % 3);
   put(61, "b", 1);
-  assert_int_equal(ft_store_model(store, 1000, "a", FT_RULE_RSS, whole, &err), 0);
+  assert_int_equal(ft_rebuild_model(store, 1000, "a", FT_RULE_RSS, whole, &err), 0);
   assert_int_equal(whole->runs, 60);
   for (size_t i = 0; i < COUNT_OF(runs); i++) {
     unsigned steps = 1;
     int status;
 
-    ft_rebuild_begin(rebuild, 1000, "a", FT_RULE_RSS);
+    ft_rebuild_init(rebuild, 1000, "a", FT_RULE_RSS);
     while ((status = ft_rebuild_step(rebuild, store, runs[i], &err)) == 0)
       steps++;
     assert_int_equal(status, 1);

@@ -422,9 +422,9 @@ static void rejections_are_counted_and_outlive_their_app(void **state)
 
   (void)state;
   for (unsigned i = 0; i < 3; i++)
-    assert_int_equal(ft_store_reject(store, 1000, "sorter", 1e9 + i * 86400.0, &err), 0);
-  assert_int_equal(ft_store_reject(store, 7, "sorter", 1e9, &err), 0);
-  assert_int_equal(ft_store_reject(store, 1000, "", 1e9, &err), 0);
+    assert_int_equal(ft_store_count_rejection(store, 1000, "sorter", 1e9 + i * 86400.0, &err), 0);
+  assert_int_equal(ft_store_count_rejection(store, 7, "sorter", 1e9, &err), 0);
+  assert_int_equal(ft_store_count_rejection(store, 1000, "", 1e9, &err), 0);
   assert_int_equal(ft_store_next_rejections(store, false, 0, &row, &err), 1);
   assert_true(row.uid == 7 && row.count == 1 && strcmp(row.app, "sorter") == 0);
   assert_int_equal(ft_store_next_rejections(store, false, 0, &row, &err), 1);
@@ -441,7 +441,7 @@ static void rejections_are_counted_and_outlive_their_app(void **state)
   /* who claims to have been refused under ever new names makes no room for them */
   for (unsigned i = 0; i < 3 * FT_REJECTED_APPS; i++) {
     (void)snprintf(app, sizeof app, "forged-%u", i);
-    assert_int_equal(ft_store_reject(store, 9, app, 1e9, &err), 0);
+    assert_int_equal(ft_store_count_rejection(store, 9, app, 1e9, &err), 0);
   }
   row = (struct ft_rejections){ .uid = 9 };
   assert_int_equal(ft_store_next_rejections(store, true, 0, &row, &err), 1);
@@ -493,7 +493,7 @@ static void apps_are_counted_and_trimmed(void **state)
     o.censored = job % 2;
     assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   }
-  assert_int_equal(ft_store_apps(store, note_app, &apps, &err), 0);
+  assert_int_equal(ft_store_each_app(store, note_app, &apps, &err), 0);
   assert_int_equal(apps.count, 3);
   assert_int_equal(apps.app[0].uid, 1001);
   assert_string_equal(apps.app[1].app, "new");

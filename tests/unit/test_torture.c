@@ -18,6 +18,7 @@
 #include "predictor/graph/training/memory.h"
 #include "predictor/history/store.h"
 #include "predictor/online/online.h"
+#include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
 #include "predictor/request/describe.h"
 #include "predictor/site/conf.h"
@@ -177,7 +178,7 @@ static int store_and_rebuild(struct ft_error *err)
   (void)snprintf(path, sizeof path, "%s/store.db", folder);
   store = ft_store_open(path, true, err);
   if (store && ft_store_put(store, &o, NULL, err) == 0 &&
-      ft_store_model(store, 1000, "unet3d", FT_RULE_RSS, &copy, err) == 0)
+      ft_rebuild_model(store, 1000, "unet3d", FT_RULE_RSS, &copy, err) == 0)
     status = 0;
   ft_store_close(store);
   unlink(path);

@@ -26,7 +26,8 @@ static int read_trace(const char *path, struct ft_trace *trace, struct ft_error 
   source.fd = open(path, O_RDONLY | O_CLOEXEC);
   if (source.fd < 0)
     return ft_error_errno(err, "%s", path);
-  status = ft_trace_guess(&source, err) < 0 || ft_trace_read(trace, &source, err) < 0 ? -1 : 0;
+  status =
+      ft_trace_detect_format(&source, err) < 0 || ft_trace_read(trace, &source, err) < 0 ? -1 : 0;
   (void)close(source.fd);
   return status;
 }

@@ -129,13 +129,13 @@ static void redistribute(struct ft_refit *r, size_t count, bool killed)
   r->residuals = made;
 }
 
-void ft_refit_add_bounds(ft_model *model, struct ft_refit *r)
+void ft_refit_add_censored(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
   double most_completed = 0;
   struct fresh fresh = { 0 };
   bool killed = false;
-  size_t older = 0, exact = ft_refit_exact(model);
+  size_t older = 0, exact = ft_refit_count_exact(model);
 
   for (size_t i = 0; i < model->history_count; i++)
     if (!model->history[i].censored)

@@ -58,7 +58,7 @@ static bool astray(const struct ft_refit *r, size_t since)
   if (since < ASTRAY_RUNS || since >= r->rows)
     return false;
   for (size_t i = 0; i < r->rows; i++)
-    *(i + since < r->rows ? &before : &after) += ft_refit_capped(r->honest[i]);
+    *(i + since < r->rows ? &before : &after) += ft_refit_cap_residual(r->honest[i]);
   before /= (double)(r->rows - since);
   after /= (double)since;
   return after > ASTRAY_TIMES * before + ASTRAY_MORE;
@@ -72,11 +72,11 @@ static void take_sorted(const ft_evaluator *e, double by, struct ft_refit *r)
     r->residual[r->residuals++] = (double)e->needs[i];
 }
 
-bool ft_refit_follow(ft_model *model, struct ft_refit *r)
+bool ft_refit_incremental(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
   ft_run *run = &model->history[model->history_count - 1];
-  size_t since = model->completed - e->fitted, exact = ft_refit_exact(model);
+  size_t since = model->completed - e->fitted, exact = ft_refit_count_exact(model);
   struct ft_point_prediction centre;
   double before = e->followed, by, above;
 
@@ -99,13 +99,13 @@ bool ft_refit_follow(ft_model *model, struct ft_refit *r)
   if (!ft_baselines_add(model, (double)run->residual - by, before - by))
     return false;
   take_sorted(e, by, r);
-  ft_refit_collect(model, r, by);
+  ft_refit_collect_residuals(model, r, by);
   e->bound_bytes = 0;
   if (r->rows < model->history_count) {
     for (size_t i = 0; i < model->history_count; i++)
       r->above[i] = (double)model->history[i].residual - by;
-    ft_refit_add_bounds(model, r);
+    ft_refit_add_censored(model, r);
   }
-  ft_refit_give(model, r);
+  ft_refit_store_residuals(model, r);
   return true;
 }
