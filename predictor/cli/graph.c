@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "predictor/cli/cli.h"
+#include "predictor/cli/graph_operators.h"
 #include "predictor/cli/plot/graph.h"
 #include "predictor/cli/sandbox.h"
 #include "predictor/core/io.h"
@@ -20,7 +21,7 @@ enum { LAYERS = 50000 }; /* in JSON: ten times what the largest networks have */
 struct options {
   const char *input, *output;
   unsigned long batch;
-  bool layers, json;
+  bool layers, operators, json;
 };
 
 /* ---- JSON ---- */
@@ -262,6 +263,8 @@ int ft_command_graph(int argc, char **argv)
     { 'l', "layers", NULL, "show every layer", FT_OPTION_FLAG, &o->layers },
     { 'o', "output", "FILE", "draw memory over the layers, .svg or .png", FT_OPTION_STRING,
       &o->output },
+    { 0, "operators", NULL, "show the operators that are known, and each format's names of them",
+      FT_OPTION_FLAG, &o->operators },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o->json },
     { 0 }
   };
@@ -274,8 +277,11 @@ int ft_command_graph(int argc, char **argv)
       false, argc, argv, &status);
   if (first < 0)
     return status;
-  if (argc - first != 1)
-    return ft_print_error("graph", FT_EXIT_USAGE, "expected one file; see foretell graph --help");
+  if (o->operators && argc == first)
+    return ft_graph_operators(o->json);
+  if (argc - first != 1 || o->operators)
+    return ft_print_error("graph", FT_EXIT_USAGE,
+                       "expected one file, or --operators alone; see foretell graph --help");
   if (o->batch < 1 || o->batch > (unsigned long)FT_GRAPH_DIMENSION)
     return ft_print_error("graph", FT_EXIT_USAGE, "--batch=%lu: expected 1 or more", o->batch);
   q.file = argv[first];

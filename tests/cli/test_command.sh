@@ -32,6 +32,17 @@ run predict --help
 is "$status" 0 "a command's --help is done"
 like "$out" '^  -N, --nodes=N +nodes$' "it lists options"
 
+run graph --operators
+is "$status" 0 "graph --operators needs no file"
+like "$out" '^Conv$' "it lists operators"
+like "$out" '^  PyTorch .* conv2d( |$)' "with PyTorch's names of them"
+like "$out" '^  TensorFlow .* Conv2D( |$)' "TensorFlow's"
+like "$out" '^  PaddlePaddle .* depthwise_conv2d( |$)' "and PaddlePaddle's"
+run graph --operators --json
+is "$(json .)" "operators several_or_none" "in JSON too"
+run graph --operators net.onnx
+is "$status" 2 "with a file it is wrong usage"
+
 app="--state=$state --app=unet3d --params=batch=32,arch=vgg"
 run predict $app --json
 is "$(json .)" 'app runs method peak_memory_bytes gpu_memory_bytes runtime_seconds energy_joules mig relative decision' \

@@ -282,7 +282,10 @@ static void every_normalisation_has_its_own_statistics(void **state)
     struct ft_attribute a = { .name = cases[i].attribute,
                               .type = FT_ATTRIBUTE_INTEGER,
                               .integer = cases[i].value };
-    struct ft_operator op = { .type = cases[i].type, .attributes = &a, .attribute_count = 1 };
+    struct ft_operator op = { .type = cases[i].type,
+                              .kind = ft_operator_find("", cases[i].type),
+                              .attributes = &a,
+                              .attribute_count = 1 };
 
     assert_int_equal(ft_autograd_groups(&op, &y, cases[i].batch), cases[i].groups);
   }

@@ -37,6 +37,21 @@ static const struct entry *find(const char *name)
   return bsearch(base, table, sizeof table / sizeof *table, sizeof *table, compare);
 }
 
+const char *ft_aten_type_of(const char *name)
+{
+  const struct entry *e = find(name);
+
+  return e ? e->type : "";
+}
+
+const char *ft_aten_operator_at(size_t i, const char **type)
+{
+  if (i >= sizeof table / sizeof *table)
+    return NULL;
+  *type = table[i].type;
+  return table[i].name;
+}
+
 const char *ft_aten_type(const struct ft_call *c)
 {
   const struct entry *e = find(c->name);

@@ -183,6 +183,13 @@ int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
 int ft_aten_told(struct ft_call *c, const int64_t *dims, int rank, unsigned element);
 unsigned ft_aten_element(int64_t scalar_type);     /* c10/core/ScalarType.h -> ours */
 const char *ft_aten_type(const struct ft_call *c); /* the table's second column */
+
+/* The operator of the graph that ATen's NAME becomes; "": several, which depend on its arguments,
+ * or it is not known. */
+const char *ft_aten_type_of(const char *name);
+/* The name of the Ith of ATen's operators that are known, with TYPE as ft_aten_type_of; NULL behind
+ * the last. */
+const char *ft_aten_operator_at(size_t i, const char **type);
 /* Y has been made of X where X lies: it stands for X, and within what X is a view of. */
 void ft_aten_instead(struct ft_tracer *l, uint32_t x, uint32_t y);
 

@@ -23,7 +23,7 @@ static const struct ft_operator *view(const struct ft_tracer *l, uint32_t x)
   /* of numbers that are followed one is chosen, not cut out; an index of many copies */
   if (strcmp(op->type, "Gather") == 0 && op->input_count > 1)
     return ft_tracer_of(l, op->inputs[1])->rank == 0 ? op : NULL;
-  return op->kind->view ? op : NULL;
+  return ft_operator_is_view(op) ? op : NULL;
 }
 
 /* Whether OP copies: a reshape of what lies as STRIDES says, which become those of its result. */

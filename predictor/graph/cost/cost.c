@@ -52,25 +52,11 @@ static const struct ft_tensor *output(const struct count *c, const struct ft_ope
 /* How many inputs of OP can be learnt: sizes, limits and running statistics are not. */
 static uint32_t learnt_inputs(const struct ft_operator *op)
 {
-  static const struct {
-    const char *type;
-    uint32_t count;
-  } some[] = { { "BatchNormalization", 3 },
-               { "Resize", 1 },
-               { "Upsample", 1 },
-               { "Pad", 1 },
-               { "Clip", 1 },
-               { "Dropout", 1 },
-               { "Range", 0 },
-               { "OneHot", 1 },
-               { "RotaryEmbedding", 1 },
-               { "STFT", 1 },
-               { "MelWeightMatrix", 0 } };
+  int8_t count = op->kind ? op->kind->learnt_inputs : 0;
 
-  for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-    if (strcmp(op->type, some[i].type) == 0 && op->input_count > some[i].count)
-      return some[i].count;
-  return op->input_count;
+  if (count < 0)
+    return 0;
+  return count && (uint32_t)count < op->input_count ? (uint32_t)count : op->input_count;
 }
 
 /*
@@ -160,7 +146,7 @@ static bool is_twin(const struct count *c, const struct ft_operator *op)
 {
   uint8_t role = op->input_count ? c->role[op->inputs[0]] : ROLE_NONE;
 
-  return strcmp(op->type, "Identity") == 0 && op->output_count && !op->data &&
+  return ft_operator_is(op, FT_OP_Identity) && op->output_count && !op->data &&
          c->graph->tensors[op->outputs[0]].rank == 1 &&
          (role == ROLE_PARAMETER || role == ROLE_COUNTED) && c->role[op->outputs[0]] == ROLE_USED;
 }
@@ -309,23 +295,12 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
 
 /* ---- layers ---- */
 
-/* Activation functions are computed in their input's place, as is dropout. */
-static bool in_place(const struct ft_operator *op)
-{
-  static const char *const types[] = { "Relu", "LeakyRelu", "Clip",        "Dropout",   "Elu",
-                                       "Selu", "Celu",      "HardSigmoid", "HardSwish", "PRelu" };
-
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (strcmp(op->type, types[i]) == 0)
-      return true;
-  return false;
-}
-
 static int64_t activations_of(const struct count *c, const struct ft_operator *op)
 {
   int64_t sum = 0;
 
-  if (op->kind && (op->kind->view || in_place(op)))
+  /* activation functions are computed in their input's place, as is dropout */
+  if (ft_operator_is_view(op) || ft_operator_has(op, FT_OPERATOR_IN_PLACE))
     return 0;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i])
@@ -427,7 +402,7 @@ static int64_t spelled_out(const struct count *c, const struct ft_operator *op,
   const struct ft_tensor *below = input(c, op, 1);
   bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
 
-  return within && strcmp(op->type, "Div") == 0 && below && below->data
+  return within && ft_operator_is(op, FT_OP_Div) && below && below->data
              ? ft_times(ft_tensor_elements(output(c, op)), 5)
              : 0;
 }

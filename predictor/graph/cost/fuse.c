@@ -19,13 +19,8 @@ static uint32_t input(const struct ft_operator *op, uint32_t i)
   return i < op->input_count ? op->inputs[i] : 0;
 }
 
-static bool is(const struct ft_operator *op, const char *type)
-{
-  return op && strcmp(op->type, type) == 0;
-}
-
-/* The operator of this block that gives TENSOR if it is of TYPE, else NULL. */
-static const struct ft_operator *from(const struct fuse *f, uint32_t tensor, const char *type)
+/* The operator of this block that gives TENSOR if it is ID, else NULL. */
+static const struct ft_operator *from(const struct fuse *f, uint32_t tensor, enum ft_operator_id id)
 {
   const struct ft_tensor *t = &f->graph->tensors[tensor];
   const struct ft_operator *op;
@@ -33,7 +28,7 @@ static const struct ft_operator *from(const struct fuse *f, uint32_t tensor, con
   if (!tensor || !t->producer || t->producer > f->block->operator_count)
     return NULL;
   op = &f->block->operators[t->producer - 1];
-  return op->output_count && op->outputs[0] == tensor && is(op, type) ? op : NULL;
+  return op->output_count && op->outputs[0] == tensor && ft_operator_is(op, id) ? op : NULL;
 }
 
 static bool constant(const struct fuse *f, uint32_t tensor)
@@ -71,9 +66,9 @@ static void last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uin
 static bool gate(struct fuse *f, const struct ft_operator *op)
 {
   for (uint32_t i = 0; i < 2; i++) {
-    const struct ft_operator *s = from(f, input(op, i), "Sigmoid");
+    const struct ft_operator *s = from(f, input(op, i), FT_OP_Sigmoid);
 
-    s = s ? s : from(f, input(op, i), "HardSigmoid");
+    s = s ? s : from(f, input(op, i), FT_OP_HardSigmoid);
     if (!s || input(s, 0) != input(op, !i) || f->uses[input(op, i)] != 1)
       continue;
     inside(f, s);
@@ -87,19 +82,20 @@ static bool gate(struct fuse *f, const struct ft_operator *op)
 static bool gelu(struct fuse *f, const struct ft_operator *op)
 {
   for (uint32_t i = 0; i < 2; i++) {
-    const struct ft_operator *one = from(f, input(op, i), "Add"), *erf, *scale, *half, *end = op;
+    const struct ft_operator *one = from(f, input(op, i), FT_OP_Add), *erf, *scale, *half,
+                             *end = op;
     uint32_t x;
 
-    erf = one ? from(f, fed(f, one), "Erf") : NULL;
-    scale = erf ? from(f, input(erf, 0), "Div") : NULL;
-    scale = scale ? scale : erf ? from(f, input(erf, 0), "Mul") : NULL;
+    erf = one ? from(f, fed(f, one), FT_OP_Erf) : NULL;
+    scale = erf ? from(f, input(erf, 0), FT_OP_Div) : NULL;
+    scale = scale ? scale : erf ? from(f, input(erf, 0), FT_OP_Mul) : NULL;
     x = scale ? fed(f, scale) : 0;
     if (!x)
       continue;
-    half = from(f, input(op, !i), "Mul");
+    half = from(f, input(op, !i), FT_OP_Mul);
     if (input(op, !i) == x && f->uses[op->outputs[0]] == 1) {
       end = &f->block->operators[f->user[op->outputs[0]]];
-      if (!is(end, "Mul") || fed(f, end) != op->outputs[0])
+      if (!ft_operator_is(end, FT_OP_Mul) || fed(f, end) != op->outputs[0])
         continue;
       inside(f, op);
     } else if (half && fed(f, half) == x) {
@@ -116,16 +112,16 @@ static bool gelu(struct fuse *f, const struct ft_operator *op)
   return false;
 }
 
-/* The only user of OP's result if it is of TYPE with a constant beside it, else OP. */
+/* The only user of OP's result if it is ID with a constant beside it, else OP. */
 static const struct ft_operator *affine(struct fuse *f, const struct ft_operator *op,
-                                        const char *type)
+                                        enum ft_operator_id id)
 {
   const struct ft_operator *next;
 
   if (f->uses[op->outputs[0]] != 1)
     return op;
   next = &f->block->operators[f->user[op->outputs[0]]];
-  if (!is(next, type) || !constant(f, other(next, op->outputs[0])))
+  if (!ft_operator_is(next, id) || !constant(f, other(next, op->outputs[0])))
     return op;
   inside(f, op);
   return next;
@@ -134,14 +130,15 @@ static const struct ft_operator *affine(struct fuse *f, const struct ft_operator
 /* (x - mean) / sqrt(mean of its square + epsilon), times gain plus shift. */
 static void layer_norm(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *sub = from(f, input(op, 0), "Sub"), *root, *add, *mean, *square, *first;
+  const struct ft_operator *sub = from(f, input(op, 0), FT_OP_Sub), *root, *add, *mean, *square,
+                           *first;
 
-  root = from(f, input(op, 1), "Sqrt");
-  add = root ? from(f, input(root, 0), "Add") : NULL;
-  mean = add ? from(f, fed(f, add), "ReduceMean") : NULL;
-  square = mean ? from(f, input(mean, 0), "Pow") : NULL;
-  square = square ? square : mean ? from(f, input(mean, 0), "Mul") : NULL;
-  first = sub ? from(f, input(sub, 1), "ReduceMean") : NULL;
+  root = from(f, input(op, 1), FT_OP_Sqrt);
+  add = root ? from(f, input(root, 0), FT_OP_Add) : NULL;
+  mean = add ? from(f, fed(f, add), FT_OP_ReduceMean) : NULL;
+  square = mean ? from(f, input(mean, 0), FT_OP_Pow) : NULL;
+  square = square ? square : mean ? from(f, input(mean, 0), FT_OP_Mul) : NULL;
+  first = sub ? from(f, input(sub, 1), FT_OP_ReduceMean) : NULL;
   if (!square || !first || input(first, 0) != input(sub, 0) || input(square, 0) != sub->outputs[0])
     return;
   inside(f, sub);
@@ -150,8 +147,8 @@ static void layer_norm(struct fuse *f, const struct ft_operator *op)
   inside(f, mean);
   inside(f, square);
   inside(f, first);
-  op = affine(f, op, "Mul");
-  op = affine(f, op, "Add");
+  op = affine(f, op, FT_OP_Mul);
+  op = affine(f, op, FT_OP_Add);
   last(f, op, FT_FUSED_NORM, input(sub, 0),
        ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
 }
@@ -160,10 +157,11 @@ static void layer_norm(struct fuse *f, const struct ft_operator *op)
  */
 static bool variance(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *square = from(f, input(op, 0), "Mul"), *sub, *mean;
+  const struct ft_operator *square = from(f, input(op, 0), FT_OP_Mul), *sub, *mean;
 
-  sub = square && input(square, 0) == input(square, 1) ? from(f, input(square, 0), "Sub") : NULL;
-  mean = sub ? from(f, input(sub, 1), "ReduceMean") : NULL;
+  sub =
+      square && input(square, 0) == input(square, 1) ? from(f, input(square, 0), FT_OP_Sub) : NULL;
+  mean = sub ? from(f, input(sub, 1), FT_OP_ReduceMean) : NULL;
   if (!mean || input(mean, 0) != input(sub, 0) || f->uses[sub->outputs[0]] != 2 ||
       f->uses[square->outputs[0]] != 1)
     return false;
@@ -179,16 +177,16 @@ static bool variance(struct fuse *f, const struct ft_operator *op)
  */
 static void group_norm(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *to = from(f, input(op, 0), "Reshape"), *back, *end;
+  const struct ft_operator *to = from(f, input(op, 0), FT_OP_Reshape), *back, *end;
   const struct ft_tensor *x = &f->graph->tensors[input(op, 0)];
 
   if (!to || f->uses[op->outputs[0]] != 1)
     return;
   back = &f->block->operators[f->user[op->outputs[0]]];
-  if (!is(back, "Reshape") || f->uses[back->outputs[0]] != 1)
+  if (!ft_operator_is(back, FT_OP_Reshape) || f->uses[back->outputs[0]] != 1)
     return;
-  end = affine(f, back, "Mul");
-  end = affine(f, end, "Add");
+  end = affine(f, back, FT_OP_Mul);
+  end = affine(f, end, FT_OP_Add);
   if (end == back)
     return;
   inside(f, op);
@@ -200,17 +198,17 @@ static const struct ft_operator *scores(struct fuse *f, uint32_t scores,
                                         const struct ft_operator **between, int *count)
 {
   for (int i = 0; i < 4; i++) {
-    const struct ft_operator *product = from(f, scores, "MatMul"), *op;
+    const struct ft_operator *product = from(f, scores, FT_OP_MatMul), *op;
     uint32_t next = 0;
 
     if (f->uses[scores] != 1)
       return NULL;
     if (product)
       return product;
-    op = from(f, scores, "Mul");
-    op = op ? op : from(f, scores, "Div");
+    op = from(f, scores, FT_OP_Mul);
+    op = op ? op : from(f, scores, FT_OP_Div);
     next = op ? fed(f, op) : 0;
-    op = op ? op : from(f, scores, "Add");
+    op = op ? op : from(f, scores, FT_OP_Add);
     next = op && !next ? fed(f, op) : next;
     if (!next)
       return NULL;
@@ -225,13 +223,13 @@ static bool biased(const struct fuse *f, const struct ft_operator *op)
 {
   uint32_t x = fed(f, op), b = x ? other(op, x) : 0;
 
-  return x && from(f, x, "MatMul") && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
+  return x && from(f, x, FT_OP_MatMul) && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
 }
 
 /* What TENSOR is the transpose of, when nobody else wants it; else 0. */
 static uint32_t turned(struct fuse *f, uint32_t tensor)
 {
-  const struct ft_operator *turn = from(f, tensor, "Transpose");
+  const struct ft_operator *turn = from(f, tensor, FT_OP_Transpose);
 
   return turn && f->uses[tensor] == 1 ? input(turn, 0) : 0;
 }
@@ -239,14 +237,14 @@ static uint32_t turned(struct fuse *f, uint32_t tensor)
 /* The operand of a product of attention: before it was scaled and turned. */
 static uint32_t operand(struct fuse *f, uint32_t tensor)
 {
-  const struct ft_operator *scale = from(f, tensor, "Mul");
+  const struct ft_operator *scale = from(f, tensor, FT_OP_Mul);
 
   if (scale && fed(f, scale) && f->uses[tensor] == 1) {
     inside(f, scale);
     tensor = fed(f, scale);
   }
   if (turned(f, tensor)) {
-    inside(f, from(f, tensor, "Transpose"));
+    inside(f, from(f, tensor, FT_OP_Transpose));
     tensor = turned(f, tensor);
   }
   return tensor;
@@ -267,12 +265,12 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
   uint32_t first = input(op, 0), second = input(op, 1);
 
   *a = (struct attention){ .probabilities = first, .values = second };
-  a->softmax = from(f, first, "Softmax");
-  if (!a->softmax && turned(f, second) && from(f, turned(f, second), "Softmax")) {
+  a->softmax = from(f, first, FT_OP_Softmax);
+  if (!a->softmax && turned(f, second) && from(f, turned(f, second), FT_OP_Softmax)) {
     a->turned = true;
     a->probabilities = turned(f, second);
     a->values = first;
-    a->softmax = from(f, a->probabilities, "Softmax");
+    a->softmax = from(f, a->probabilities, FT_OP_Softmax);
   }
   if (!a->softmax || f->uses[a->probabilities] != 1 ||
       f->graph->tensors[op->outputs[0]].rank != 4 || constant(f, a->values))
@@ -292,8 +290,8 @@ static bool has_windows(struct fuse *f)
   for (uint32_t i = 0; i < f->block->operator_count; i++) {
     const struct ft_operator *op = &f->block->operators[i];
 
-    if (op->data && op->output_count && is(op, "MatMul") && find_attention(f, op, &a) &&
-        f->graph->tensors[op->outputs[0]].dims[0] != f->batch)
+    if (op->data && op->output_count && ft_operator_is(op, FT_OP_MatMul) &&
+        find_attention(f, op, &a) && f->graph->tensors[op->outputs[0]].dims[0] != f->batch)
       return true;
   }
   return false;
@@ -313,7 +311,7 @@ static void attention(struct fuse *f, const struct ft_operator *op)
   while (a.count > 0)
     inside(f, a.between[--a.count]);
   if (a.turned)
-    inside(f, from(f, input(op, 1), "Transpose"));
+    inside(f, from(f, input(op, 1), FT_OP_Transpose));
   q = operand(f, input(a.product, 0));
   k = operand(f, input(a.product, 1));
   last(f, op, FT_FUSED_ATTENTION, q, 0);
@@ -361,16 +359,16 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
 
     if (!op->data || !op->output_count || fusions[i].kind != FT_FUSED_NOT)
       continue;
-    fusions[i].bias = is(op, "Add") && biased(&f, op);
-    if (is(op, "Mul"))
+    fusions[i].bias = ft_operator_is(op, FT_OP_Add) && biased(&f, op);
+    if (ft_operator_is(op, FT_OP_Mul))
       (void)(gate(&f, op) || gelu(&f, op));
-    else if (is(op, "Div"))
+    else if (ft_operator_is(op, FT_OP_Div))
       layer_norm(&f, op);
-    else if (is(op, "ReduceMean"))
+    else if (ft_operator_is(op, FT_OP_ReduceMean))
       (void)variance(&f, op);
-    else if (is(op, "InstanceNormalization"))
+    else if (ft_operator_is(op, FT_OP_InstanceNormalization))
       group_norm(&f, op);
-    else if (fuse_attention && is(op, "MatMul"))
+    else if (fuse_attention && ft_operator_is(op, FT_OP_MatMul))
       attention(&f, op);
   }
   return 0;

@@ -51,18 +51,6 @@ static int64_t through(const struct ft_tensor *x, const struct ft_tensor *w)
   return most;
 }
 
-/* Whether what OP gives may be larger than all that it takes. */
-static bool enlarges(const struct ft_operator *op)
-{
-  static const char types[][16] = { "ConstantOfShape", "Expand", "OneHot", "Pad",
-                                    "Range",           "Resize", "Tile",   "Upsample" };
-
-  for (size_t i = 0; op->kind && i < sizeof types / sizeof *types; i++)
-    if (strncmp(op->type, types[i], sizeof *types) == 0)
-      return true;
-  return false;
-}
-
 /* What OP, a Concat, gives. */
 static int64_t sum_of_inputs(const struct ft_graph *graph, const struct ft_operator *op,
                              const int64_t *most)
@@ -95,9 +83,9 @@ int64_t ft_size_bound_result(const struct ft_graph *graph, const struct ft_opera
       op->input_count && op->inputs[0] ? &graph->tensors[op->inputs[0]] : NULL;
   int64_t largest = ft_size_bound_inputs(graph, op, most);
 
-  if (enlarges(op) || is_whole_network(op))
+  if (ft_operator_has(op, FT_OPERATOR_ENLARGES) || is_whole_network(op))
     return -1;
-  if (op->kind && strcmp(op->type, "Concat") == 0)
+  if (ft_operator_is(op, FT_OP_Concat))
     return sum_of_inputs(graph, op, most);
   if (largest < 0 || !x || ft_tensor_elements(x) < 0)
     return largest;

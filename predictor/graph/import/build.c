@@ -280,7 +280,7 @@ static int define_inputs(struct ft_build *build, struct scope *scope)
 /* A layer makes its first result also where the file leaves it out and others alone are read. */
 static bool makes_first(const struct ft_operator *op)
 {
-  const struct ft_operator_kind *kind = ft_operator_find(op->domain, op->type);
+  const struct ft_operator_descriptor *kind = ft_operator_find(op->domain, op->type);
 
   return op->output_count && kind && kind->work != FT_WORK_NONE;
 }

@@ -101,8 +101,7 @@ enum ft_attribute_type {
   FT_ATTRIBUTE_REALS,
   FT_ATTRIBUTE_INTEGERS,
   FT_ATTRIBUTE_TENSOR,
-  FT_ATTRIBUTE_BLOCK,
-  FT_ATTRIBUTE_HINT /* an integer or a string that a reader knows, and no file can say */
+  FT_ATTRIBUTE_BLOCK
 };
 
 struct ft_attribute {
@@ -119,12 +118,27 @@ struct ft_attribute {
   struct ft_block *block;
 };
 
-struct ft_operator_kind;
+struct ft_operator_descriptor;
 struct ft_infer;
+
+/*
+ * What a reader knows of how a library computes an operator, beside its attributes. No file can set
+ * it. The last six are of Attention (schedule_decomposed.c).
+ */
+struct ft_operator_hints {
+  const char *decomposed; /* as several operations: which row of decomposed.c; NULL: as one */
+  uint8_t upcast;         /* 1: the softmax is in 32 bits; 2: queries and keys too */
+  uint8_t softcap;        /* scores are kept: 1 before the mask is added, 2 after it */
+  bool dropout;           /* of the probabilities */
+  bool plain;             /* never in one kernel */
+  bool math;              /* asks for a kernel that there is none of in 16 bits */
+  bool masked;            /* a mask is written out */
+};
 
 struct ft_operator {
   const char *name, *type, *domain;    /* domain "" for ONNX's own */
-  const struct ft_operator_kind *kind; /* NULL: not known here */
+  const struct ft_operator_descriptor *kind; /* NULL: not known here */
+  const struct ft_operator_hints *hints;     /* NULL: none */
   uint32_t *inputs, *outputs;          /* tensors; 0: absent */
   uint32_t *captures;                  /* tensors from outside that its blocks read */
   struct ft_attribute *attributes;

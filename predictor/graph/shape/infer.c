@@ -42,20 +42,6 @@ int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t other
   return a && a->type == FT_ATTRIBUTE_INTEGER ? a->integer : otherwise;
 }
 
-int64_t ft_hint(const struct ft_operator *op, const char *name)
-{
-  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, name) : NULL;
-
-  return a && a->type == FT_ATTRIBUTE_HINT ? a->integer : 0;
-}
-
-const char *ft_hint_text(const struct ft_operator *op, const char *name)
-{
-  const struct ft_attribute *a = op->attribute_count ? ft_attribute(op, name) : NULL;
-
-  return a && a->type == FT_ATTRIBUTE_HINT ? a->string : NULL;
-}
-
 int64_t ft_input_number(const struct ft_infer *in, unsigned i)
 {
   const struct ft_tensor *x = ft_input(in, i);
@@ -477,7 +463,6 @@ static int finish_output(struct ft_infer *in, struct ft_tensor *t)
 
 int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
 {
-  const char *type = op->type;
   int status;
 
   in->op = op;
@@ -488,7 +473,7 @@ int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
     op->data = op->data || in->graph->tensors[op->inputs[i]].data;
   for (uint32_t i = 0; i < op->capture_count; i++)
     op->data = op->data || in->graph->tensors[op->captures[i]].data;
-  if (strcmp(type, "Shape") == 0 || strcmp(type, "Size") == 0)
+  if (ft_operator_has(op, FT_OPERATOR_READS_SHAPE))
     op->data = false;
   status = op->kind ? op->kind->infer(in) : 0;
   if (in->exhausted)

@@ -41,10 +41,6 @@ int64_t ft_input_number(const struct ft_infer *in, unsigned i);
  * where there is no such type. */
 uint8_t ft_element_attribute(const struct ft_infer *in, const char *name, int64_t otherwise);
 
-/* What a reader says of OP by ft_tracer_hint; 0, NULL where it says nothing. */
-int64_t ft_hint(const struct ft_operator *op, const char *name);
-const char *ft_hint_text(const struct ft_operator *op, const char *name);
-
 /*
  * Whole numbers from attribute NAME or else, where SLOT is not negative, the values of that input.
  * Returns how many; -1: there is neither; -2: they are not known, or are more than ROOM.

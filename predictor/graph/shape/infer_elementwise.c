@@ -43,7 +43,7 @@ int ft_infer_same(struct ft_infer *in)
 /* To whole numbers, of the zero's type, and back to the scale's (onnx, Operators.md). */
 int ft_infer_quantize(struct ft_infer *in)
 {
-  bool back = in->op->type[0] == 'D';
+  bool back = ft_operator_is(in->op, FT_OP_DequantizeLinear);
   const struct ft_tensor *type = ft_input(in, back ? 1 : 2);
   struct ft_tensor *y = ft_output(in, 0);
   int64_t told = ft_integer(in->op, "output_dtype", 0);
@@ -55,29 +55,43 @@ int ft_infer_quantize(struct ft_infer *in)
   return ft_like(in, y, ft_input(in, 0));
 }
 
-static double unary(const char *type, double x)
+/* What the operator ID gives for X; NAN where that is not followed. */
+static double evaluate_unary(enum ft_operator_id id, double x)
 {
-  static const struct {
-    const char *type;
-    double (*of)(double);
-  } functions[] = { { "Sqrt", sqrt }, { "Floor", floor }, { "Ceil", ceil },  { "Exp", exp },
-                    { "Log", log },   { "Abs", fabs },    { "Round", rint }, { "Tanh", tanh },
-                    { "Sin", sin },   { "Cos", cos } };
-
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-    if (strcmp(type, functions[i].type) == 0)
-      return functions[i].of(x);
-  if (strcmp(type, "Neg") == 0)
+  switch (id) {
+  case FT_OP_Sqrt:
+    return sqrt(x);
+  case FT_OP_Floor:
+    return floor(x);
+  case FT_OP_Ceil:
+    return ceil(x);
+  case FT_OP_Exp:
+    return exp(x);
+  case FT_OP_Log:
+    return log(x);
+  case FT_OP_Abs:
+    return fabs(x);
+  case FT_OP_Round:
+    return rint(x);
+  case FT_OP_Tanh:
+    return tanh(x);
+  case FT_OP_Sin:
+    return sin(x);
+  case FT_OP_Cos:
+    return cos(x);
+  case FT_OP_Neg:
     return -x;
-  if (strcmp(type, "Reciprocal") == 0)
+  case FT_OP_Reciprocal:
     return 1 / x;
-  if (strcmp(type, "Relu") == 0)
+  case FT_OP_Relu:
     return x > 0 || isnan(x) ? x : 0;
-  if (strcmp(type, "Not") == 0)
+  case FT_OP_Not:
     return x == 0;
-  if (strcmp(type, "Sign") == 0)
+  case FT_OP_Sign:
     return x > 0 ? 1 : x < 0 ? -1 : x;
-  return strcmp(type, "Identity") == 0 ? x : (double)NAN;
+  default:
+    return (double)NAN;
+  }
 }
 
 int ft_infer_unary(struct ft_infer *in)
@@ -90,14 +104,14 @@ int ft_infer_unary(struct ft_infer *in)
     return 0;
   if (ft_like(in, y, x) < 0)
     return -1;
-  if (strcmp(in->op->type, "Identity") == 0) {
+  if (ft_operator_is(in->op, FT_OP_Identity)) {
     y->values = x->values;
     y->sequence = x->sequence;
     return 0;
   }
   values = x->values ? ft_values(in, y) : NULL;
   for (int64_t i = 0; values && i < ft_tensor_elements(y); i++)
-    values[i] = unary(in->op->type, x->values[i]);
+    values[i] = evaluate_unary(in->op->kind->id, x->values[i]);
   return 0;
 }
 
@@ -119,62 +133,68 @@ int ft_infer_cast(struct ft_infer *in)
   return 0;
 }
 
-/* Operators of two operands; the letters are used as a switch's labels. */
-static char operation(const char *type)
+static double quotient(double x, double y, bool real)
 {
-  static const struct {
-    const char *type;
-    char letter;
-  } table[] = { { "Add", '+' },        { "Sub", '-' },     { "Mul", '*' },
-                { "Div", '/' },        { "Mod", '%' },     { "Pow", '^' },
-                { "Max", 'M' },        { "Min", 'm' },     { "Sum", '+' },
-                { "Equal", '=' },      { "Greater", '>' }, { "Less", '<' },
-                { "And", '&' },        { "Or", '|' },      { "GreaterOrEqual", 'G' },
-                { "LessOrEqual", 'L' } };
-
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (strcmp(type, table[i].type) == 0)
-      return table[i].letter;
-  return 0;
+  return y == 0 ? (double)NAN : real ? x / y : trunc(x / y);
 }
 
-static double binary(char what, double x, double y, bool real)
+/* What the operator ID gives for X and Y, of REAL or whole numbers; NAN where that is not followed.
+ */
+static double evaluate_binary(enum ft_operator_id id, double x, double y, bool real)
 {
   if (isnan(x) || isnan(y))
     return (double)NAN;
-  switch (what) {
-  case '+':
+  switch (id) {
+  case FT_OP_Add:
+  case FT_OP_Sum:
     return x + y;
-  case '-':
+  case FT_OP_Sub:
     return x - y;
-  case '*':
+  case FT_OP_Mul:
     return x * y;
-  case '/':
-    return y == 0 ? (double)NAN : real ? x / y : trunc(x / y);
-  case '%': /* the sign of the divisor, as Python's */
+  case FT_OP_Div:
+    return quotient(x, y, real);
+  case FT_OP_Mod: /* the sign of the divisor, as Python's */
     return y == 0 ? (double)NAN : x - y * floor(x / y);
-  case '^':
+  case FT_OP_Pow:
     return pow(x, y);
-  case 'M':
+  case FT_OP_Max:
     return x > y ? x : y;
-  case 'm':
+  case FT_OP_Min:
     return x < y ? x : y;
-  case '=':
+  case FT_OP_Equal:
     return x == y;
-  case '>':
+  case FT_OP_Greater:
     return x > y;
-  case '<':
+  case FT_OP_Less:
     return x < y;
-  case 'G':
+  case FT_OP_GreaterOrEqual:
     return x >= y;
-  case 'L':
+  case FT_OP_LessOrEqual:
     return x <= y;
-  case '&':
+  case FT_OP_And:
     return x != 0 && y != 0;
-  case '|':
+  case FT_OP_Or:
     return x != 0 || y != 0;
   default:
     return (double)NAN;
+  }
+}
+
+/* Whether the operator ID gives true or false. */
+static bool compares(enum ft_operator_id id)
+{
+  switch (id) {
+  case FT_OP_Equal:
+  case FT_OP_Greater:
+  case FT_OP_Less:
+  case FT_OP_GreaterOrEqual:
+  case FT_OP_LessOrEqual:
+  case FT_OP_And:
+  case FT_OP_Or:
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -197,17 +217,12 @@ static int64_t broadcast_index(const struct ft_tensor *t, const struct ft_tensor
   return index;
 }
 
-static bool compares(const char *type)
-{
-  return strchr("=><GL&|", operation(type)) && operation(type);
-}
-
 /* OUT from A and B; OUT may not be one of them. */
 static int combine(struct ft_infer *in, struct ft_tensor *out, const struct ft_tensor *a,
                    const struct ft_tensor *b)
 {
-  char what = operation(in->op->type);
-  bool real = ft_element_is_real(a->element);
+  enum ft_operator_id id = in->op->kind->id;
+  bool real = ft_element_is_real(a->element), followed = !isnan(evaluate_binary(id, 1, 1, true));
   int64_t dims[FT_GRAPH_RANK];
   double *values;
   int rank;
@@ -218,10 +233,10 @@ static int combine(struct ft_infer *in, struct ft_tensor *out, const struct ft_t
   if (rank < 0 || !ft_shape(in, out, rank))
     return -1;
   memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
-  values = what && a->values && b->values ? ft_values(in, out) : NULL;
+  values = followed && a->values && b->values ? ft_values(in, out) : NULL;
   for (int64_t i = 0, n = values ? ft_tensor_elements(out) : 0; i < n; i++)
-    values[i] = binary(what, a->values[broadcast_index(a, out, i)],
-                       b->values[broadcast_index(b, out, i)], real);
+    values[i] = evaluate_binary(id, a->values[broadcast_index(a, out, i)],
+                                b->values[broadcast_index(b, out, i)], real);
   return 0;
 }
 
@@ -232,7 +247,7 @@ int ft_infer_binary(struct ft_infer *in)
 
   if (!a || !b)
     return 0;
-  y->element = compares(in->op->type) ? FT_ELEMENT_BOOL : a->element;
+  y->element = compares(in->op->kind->id) ? FT_ELEMENT_BOOL : a->element;
   return combine(in, y, a, b);
 }
 

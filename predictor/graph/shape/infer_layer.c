@@ -160,7 +160,7 @@ int ft_infer_conv(struct ft_infer *in)
   memcpy(w.kernel, k->dims + 2, (size_t)(x->rank - 2) * sizeof *w.kernel);
   y->dims[0] = x->dims[0];
   y->dims[1] = k->dims[0];
-  if (strcmp(in->op->type, "ConvInteger") == 0)
+  if (ft_operator_is(in->op, FT_OP_ConvInteger))
     y->element = 6;
   return back(in, y, slide_all(in, x, &w, y));
 }
@@ -305,7 +305,7 @@ int ft_infer_matmul(struct ft_infer *in)
   if (!ft_shape(in, y, rank))
     return -1;
   memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
-  if (strcmp(in->op->type, "MatMulInteger") == 0)
+  if (ft_operator_is(in->op, FT_OP_MatMulInteger))
     y->element = 6;
   return 0;
 }
@@ -349,7 +349,7 @@ int ft_infer_recurrent(struct ft_infer *in)
   if (x->rank != 3 || r->rank != 3)
     return ft_contradiction(in, "expected 3 dimensions, found %d and %d", x->rank, r->rank);
   /* what is quantised lies the other way round, all gates of a hidden unit in a row */
-  hidden = r->dims[strcmp(in->op->type, "DynamicQuantizeLSTM") == 0 ? 1 : 2];
+  hidden = r->dims[ft_operator_is(in->op, FT_OP_DynamicQuantizeLSTM) ? 1 : 2];
   directions = r->dims[0];
   sequence = x->dims[batch_first];
   batch = x->dims[!batch_first];

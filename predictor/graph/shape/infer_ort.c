@@ -16,11 +16,6 @@ static const struct ft_tensor *tensor(const struct ft_graph *graph, const struct
   return i < op->input_count && op->inputs[i] ? &graph->tensors[op->inputs[i]] : NULL;
 }
 
-static bool is(const struct ft_operator *op, const char *type)
-{
-  return strcmp(op->type, type) == 0;
-}
-
 static int64_t last(const struct ft_tensor *x)
 {
   return x && x->rank > 0 ? x->dims[x->rank - 1] : -1;
@@ -31,7 +26,7 @@ static int64_t last(const struct ft_tensor *x)
 /* Between each pair of inputs stand a scale and a zero. */
 int ft_infer_ort_broadcast(struct ft_infer *in)
 {
-  bool where = is(in->op, "QLinearWhere");
+  bool where = ft_operator_is(in->op, FT_OP_QLinearWhere);
   const struct ft_tensor *a = ft_input(in, where ? 1 : 0), *b = ft_input(in, where ? 4 : 3);
   const struct ft_tensor *c = where ? ft_input(in, 0) : NULL;
   int64_t dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
@@ -103,7 +98,7 @@ int ft_infer_ort_skip(struct ft_infer *in)
 
     if (ft_like(in, y, x) < 0)
       return -1;
-    if ((i == 1 || i == 2) && y->rank > 0 && !is(in->op, "SkipGroupNorm"))
+    if ((i == 1 || i == 2) && y->rank > 0 && !ft_operator_is(in->op, FT_OP_SkipGroupNorm))
       y->dims[y->rank - 1] = 1;
   }
   return 0;
@@ -113,7 +108,8 @@ int ft_infer_ort_skip(struct ft_infer *in)
 int ft_infer_ort_reorder(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
-  bool out = is(in->op, "ReorderOutput"), after = ft_integer(in->op, "channels_last", 0) != 0;
+  bool out = ft_operator_is(in->op, FT_OP_ReorderOutput),
+       after = ft_integer(in->op, "channels_last", 0) != 0;
   struct ft_tensor *y = ft_output(in, 0);
 
   if (!x || x->rank < 3)
@@ -148,7 +144,7 @@ int ft_infer_ort_product(struct ft_infer *in)
   int64_t dims[FT_GRAPH_RANK], rows, inner, depth, columns;
   int rank;
 
-  if (is(in->op, "MatMulIntegerToFloat"))
+  if (ft_operator_is(in->op, FT_OP_MatMulIntegerToFloat))
     y->element = ft_input(in, 2) ? ft_input(in, 2)->element : FT_ELEMENT_FLOAT;
   if (!a || !b || a->rank < 1 || b->rank < 2 || ft_integer(in->op, "transBatchA", 0) ||
       ft_integer(in->op, "transBatchB", 0))
@@ -178,10 +174,10 @@ int ft_infer_ort_packed(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (is(in->op, "MatMulFpQ4") && ft_list(in, NULL, 2, sizes, 2) == 2) {
+  if (ft_operator_is(in->op, FT_OP_MatMulFpQ4) && ft_list(in, NULL, 2, sizes, 2) == 2) {
     k = sizes[0];
     n = sizes[1];
-  } else if (is(in->op, "MatMulBnb4") && !ft_integer(in->op, "transB", 1)) {
+  } else if (ft_operator_is(in->op, FT_OP_MatMulBnb4) && !ft_integer(in->op, "transB", 1)) {
     return 0;
   }
   if (!x || x->rank < 1 || k < 1 || n < 1 || n > FT_GRAPH_DIMENSION)
@@ -232,7 +228,7 @@ int ft_infer_ort_gather(struct ft_infer *in)
 int ft_infer_ort_embed(struct ft_infer *in)
 {
   const struct ft_tensor *ids = ft_input(in, 0), *words = ft_input(in, 2), *scale = ft_input(in, 8);
-  bool quantized = in->op->type[0] == 'Q';
+  bool quantized = ft_operator_is(in->op, FT_OP_QEmbedLayerNormalization);
 
   if (!ids || !words || ids->rank != 2 || words->rank != 2)
     return 0;
@@ -266,7 +262,7 @@ static void read_projected(const struct ft_graph *g, const struct ft_operator *o
                            struct attention *a)
 {
   const struct ft_tensor *x = tensor(g, op, 0), *w = tensor(g, op, 1);
-  const struct ft_tensor *past = tensor(g, op, op->type[0] == 'Q' ? 8 : 4);
+  const struct ft_tensor *past = tensor(g, op, ft_operator_is(op, FT_OP_QAttention) ? 8 : 4);
   const struct ft_attribute *sizes = ft_attribute(op, "qkv_hidden_sizes");
 
   if (!x || !w || x->rank != 3 || w->rank != 2)
@@ -286,7 +282,7 @@ static void read_projected(const struct ft_graph *g, const struct ft_operator *o
 /* Queries, keys and values, apart or in one, and what was kept of tokens before. */
 static void read_given(const struct ft_graph *g, const struct ft_operator *op, struct attention *a)
 {
-  bool grouped = is(op, "GroupQueryAttention");
+  bool grouped = ft_operator_is(op, FT_OP_GroupQueryAttention);
   const struct ft_tensor *q = tensor(g, op, 0), *k = tensor(g, op, 1), *v = tensor(g, op, 2);
   const struct ft_tensor *past = tensor(g, op, grouped ? 3 : 6);
   int64_t before = past ? past->rank == 4 ? past->dims[2] : -1 : 0;
@@ -316,7 +312,7 @@ static struct attention read_attention(const struct ft_graph *g, const struct ft
 {
   struct attention a = { -1, -1, -1, -1, -1, -1, -1, 0 };
 
-  if (is(op, "Attention") || is(op, "QAttention"))
+  if (ft_operator_is(op, FT_OP_Attention) || ft_operator_is(op, FT_OP_QAttention))
     read_projected(g, op, &a);
   else
     read_given(g, op, &a);
@@ -328,7 +324,7 @@ static struct attention read_attention(const struct ft_graph *g, const struct ft
 int ft_infer_ort_attention(struct ft_infer *in)
 {
   const struct attention a = read_attention(in->graph, in->op);
-  bool joined = is(in->op, "Attention") || is(in->op, "QAttention");
+  bool joined = ft_operator_is(in->op, FT_OP_Attention) || ft_operator_is(in->op, FT_OP_QAttention);
   const struct ft_tensor *x = ft_input(in, 0);
 
   if (!x || a.heads < 1 || a.values < 0)
@@ -362,7 +358,7 @@ int ft_infer_ort_attention(struct ft_infer *in)
 /* Each token goes through K of the experts: two or three matrices, some in a few bits. */
 static int64_t experts(const struct ft_graph *g, const struct ft_operator *op)
 {
-  bool packed = is(op, "QMoE");
+  bool packed = ft_operator_is(op, FT_OP_QMoE);
   int64_t bits = packed ? ft_integer(op, "expert_weight_bits", 4) : 8, sum = 0;
   const struct ft_tensor *x = tensor(g, op, 0);
 
@@ -383,7 +379,7 @@ int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)
 {
   struct attention a;
 
-  if (is(op, "MoE") || is(op, "QMoE"))
+  if (ft_operator_is(op, FT_OP_MoE) || ft_operator_is(op, FT_OP_QMoE))
     return experts(graph, op);
   a = read_attention(graph, op);
   return ft_plus(a.projected, ft_times(ft_times(ft_times(a.batch, a.length), a.seen),

@@ -412,7 +412,6 @@ int ft_infer_compress(struct ft_infer *in)
 /* What a reduction makes of a list of sizes. */
 static void reduce_values(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y)
 {
-  const char *type = in->op->type + strlen("Reduce");
   double result, *values;
 
   if (!x->values || x->rank > 1 || ft_tensor_elements(y) != 1 || ft_tensor_elements(x) < 1)
@@ -424,11 +423,11 @@ static void reduce_values(struct ft_infer *in, const struct ft_tensor *x, struct
   for (int64_t i = 1; i < ft_tensor_elements(x); i++) {
     double v = x->values[i];
 
-    result = strcmp(type, "Prod") == 0  ? result * v
-             : strcmp(type, "Sum") == 0 ? result + v
-             : strcmp(type, "Max") == 0 ? (v > result ? v : result)
-             : strcmp(type, "Min") == 0 ? (v < result ? v : result)
-                                        : (double)NAN;
+    result = ft_operator_is(in->op, FT_OP_ReduceProd)  ? result * v
+             : ft_operator_is(in->op, FT_OP_ReduceSum) ? result + v
+             : ft_operator_is(in->op, FT_OP_ReduceMax) ? (v > result ? v : result)
+             : ft_operator_is(in->op, FT_OP_ReduceMin) ? (v < result ? v : result)
+                                                       : (double)NAN;
   }
   values[0] = result;
 }

@@ -134,7 +134,7 @@ int ft_infer_sequence_empty(struct ft_infer *in)
 /* SequenceInsert(sequence, tensor, place), SequenceErase(sequence, place) */
 int ft_infer_sequence_change(struct ft_infer *in)
 {
-  bool more = strcmp(in->op->type, "SequenceInsert") == 0;
+  bool more = ft_operator_is(in->op, FT_OP_SequenceInsert);
   const struct ft_sequence *s = sequence(ft_input(in, 0));
   struct ft_tensor *y = ft_output(in, 0);
   struct ft_sized items[ITEMS + 1], added = shape_of(ft_input(in, 1)), each;

@@ -5,249 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/graph/shape/infer.h"
+#include "predictor/graph/shape/operator_row.h"
 
-#define TEXT(name) #name
-
-/* type, shape rule, what it computes, which input is its weight, whether it is a view */
-#define KIND(type, rule, work, weight, view)                                                       \
-  {                                                                                                \
-    TEXT(type), ft_infer_##rule, FT_WORK_##work, weight, view                                      \
-  }
-
-static const struct ft_operator_kind kinds[] = {
-  KIND(Abs, unary, NONE, 0, false),
-  KIND(Acos, same, NONE, 0, false),
-  KIND(Acosh, same, NONE, 0, false),
-  KIND(Add, binary, NONE, 0, false),
-  KIND(AffineGrid, affine_grid, NONE, 0, false),
-  KIND(And, binary, NONE, 0, false),
-  KIND(ArgMax, arg, NONE, 0, false),
-  KIND(ArgMin, arg, NONE, 0, false),
-  KIND(Asin, same, NONE, 0, false),
-  KIND(Asinh, same, NONE, 0, false),
-  KIND(Atan, same, NONE, 0, false),
-  KIND(Atanh, same, NONE, 0, false),
-  KIND(Attention, attention, ATTENTION, 0, false),
-  KIND(AveragePool, pool, NONE, 0, false),
-  KIND(BatchNormalization, batch_norm, NORM, 0, false),
-  KIND(Bernoulli, same, NONE, 0, false),
-  KIND(BiasGelu, same, NONE, 0, false),
-  KIND(BitCast, bit_cast, NONE, 0, false),
-  KIND(BitShift, binary, NONE, 0, false),
-  KIND(BitwiseAnd, binary, NONE, 0, false),
-  KIND(BitwiseNot, same, NONE, 0, false),
-  KIND(BitwiseOr, binary, NONE, 0, false),
-  KIND(BitwiseXor, binary, NONE, 0, false),
-  KIND(BlackmanWindow, window, NONE, 0, false),
-  KIND(Cast, cast, NONE, 0, false),
-  KIND(CastLike, cast, NONE, 0, false),
-  KIND(CausalConvWithState, causal_conv, CONV, 1, false),
-  KIND(Ceil, unary, NONE, 0, false),
-  KIND(Celu, same, NONE, 0, false),
-  KIND(CenterCropPad, center_crop_pad, NONE, 0, false),
-  KIND(Clip, same, NONE, 0, false),
-  KIND(Col2Im, col2im, NONE, 0, false),
-  KIND(Compress, compress, NONE, 0, false),
-  KIND(Concat, concat, NONE, 0, false),
-  KIND(ConcatFromSequence, concat_from_sequence, NONE, 0, false),
-  KIND(Constant, constant, NONE, 0, false),
-  KIND(ConstantOfShape, constant_of_shape, NONE, 0, false),
-  KIND(Conv, conv, CONV, 1, false),
-  KIND(ConvInteger, conv, CONV, 1, false),
-  KIND(ConvTranspose, conv_transpose, TRANSPOSED, 1, false),
-  KIND(Cos, unary, NONE, 0, false),
-  KIND(Cosh, same, NONE, 0, false),
-  KIND(CumProd, same, NONE, 0, false),
-  KIND(CumSum, same, NONE, 0, false),
-  KIND(DFT, dft, NONE, 0, false),
-  KIND(DeformConv, conv, CONV, 1, false),
-  KIND(DepthToSpace, depth_to_space, NONE, 0, false),
-  KIND(DequantizeLinear, quantize, NONE, 0, false),
-  KIND(Det, det, NONE, 0, false),
-  KIND(Diagonal, told, NONE, 0, true),
-  KIND(Distance, told, NONE, 0, false),
-  KIND(Div, binary, NONE, 0, false),
-  KIND(Dropout, dropout, NONE, 0, false),
-  KIND(DynamicQuantizeLinear, dynamic_quantize, NONE, 0, false),
-  KIND(Einsum, einsum, EINSUM, 1, false),
-  KIND(Elu, same, NONE, 0, false),
-  KIND(EmbeddingBag, told, NONE, 0, false),
-  KIND(Equal, binary, NONE, 0, false),
-  KIND(Erf, same, NONE, 0, false),
-  KIND(Exp, unary, NONE, 0, false),
-  KIND(Expand, expand, NONE, 0, true),
-  KIND(EyeLike, same, NONE, 0, false),
-  KIND(FFT, told, NONE, 0, false),
-  KIND(FakeQuantize, same, NONE, 0, false),
-  KIND(FastGelu, same, NONE, 0, false),
-  KIND(Flatten, flatten, NONE, 0, true),
-  KIND(FlexAttention, attention, ATTENTION, 0, false),
-  KIND(Floor, unary, NONE, 0, false),
-  KIND(FusedConv, conv, CONV, 1, false),
-  KIND(GRU, recurrent, RECURRENT, 1, false),
-  KIND(Gather, gather, NONE, 0, false),
-  KIND(GatherElements, gather_elements, NONE, 0, false),
-  KIND(GatherND, gather_nd, NONE, 0, false),
-  KIND(Gelu, same, NONE, 0, false),
-  KIND(Gemm, gemm, GEMM, 1, false),
-  KIND(GlobalAveragePool, global_pool, POOL, 0, false),
-  KIND(GlobalLpPool, global_pool, POOL, 0, false),
-  KIND(GlobalMaxPool, global_pool, POOL, 0, false),
-  KIND(Greater, binary, NONE, 0, false),
-  KIND(GreaterOrEqual, binary, NONE, 0, false),
-  KIND(GridSample, grid_sample, NONE, 0, false),
-  KIND(GroupNormalization, norm, STATISTICS, 0, false),
-  KIND(HammingWindow, window, NONE, 0, false),
-  KIND(HannWindow, window, NONE, 0, false),
-  KIND(HardSigmoid, same, NONE, 0, false),
-  KIND(HardSwish, same, NONE, 0, false),
-  KIND(Hardmax, same, NONE, 0, false),
-  KIND(Histogram, told, NONE, 0, false),
-  KIND(Identity, unary, NONE, 0, true),
-  KIND(If, if, NONE, 0, false),
-  KIND(ImageDecoder, image, NONE, 0, false),
-  KIND(InstanceNormalization, norm, STATISTICS, 0, false),
-  KIND(IsInf, same, NONE, 0, false),
-  KIND(IsNaN, same, NONE, 0, false),
-  KIND(LRN, same, NONE, 0, false),
-  KIND(LSTM, recurrent, RECURRENT, 1, false),
-  KIND(LayerNormalization, norm, STATISTICS, 0, false),
-  KIND(LeakyRelu, same, NONE, 0, false),
-  KIND(Less, binary, NONE, 0, false),
-  KIND(LessOrEqual, binary, NONE, 0, false),
-  KIND(Linear, linear, PRODUCT, 1, false),
-  KIND(LinearAttention, linear_attention, STATES, 0, false),
-  KIND(Log, unary, NONE, 0, false),
-  KIND(LogSoftmax, same, NONE, 0, false),
-  KIND(Loop, loop, NONE, 0, false),
-  KIND(LpNormalization, same, NONE, 0, false),
-  KIND(LpPool, pool, NONE, 0, false),
-  KIND(MatMul, matmul, PRODUCT, 1, false),
-  KIND(MatMulInteger, matmul, PRODUCT, 1, false),
-  KIND(Max, variadic, NONE, 0, false),
-  KIND(MaxPool, pool, NONE, 0, false),
-  KIND(MaxRoiPool, roi, NONE, 0, false),
-  KIND(MaxUnpool, max_unpool, NONE, 0, false),
-  KIND(Mean, variadic, NONE, 0, false),
-  KIND(MeanVarianceNormalization, same, NONE, 0, false),
-  KIND(MelWeightMatrix, mel, NONE, 0, false),
-  KIND(Min, variadic, NONE, 0, false),
-  KIND(Mish, same, NONE, 0, false),
-  KIND(MoE, same, EXPERTS, 2, false),
-  KIND(Mod, binary, NONE, 0, false),
-  KIND(Mul, binary, NONE, 0, false),
-  KIND(Multinomial, multinomial, NONE, 0, false),
-  KIND(Neg, unary, NONE, 0, false),
-  KIND(NegativeLogLikelihoodLoss, loss, NONE, 0, false),
-  KIND(NonMaxSuppression, nms, NONE, 0, false),
-  KIND(NonZero, non_zero, NONE, 0, false),
-  KIND(Not, unary, NONE, 0, false),
-  KIND(OneHot, one_hot, NONE, 0, false),
-  KIND(Optional, optional, NONE, 0, true),
-  KIND(OptionalGetElement, optional, NONE, 0, true),
-  KIND(OptionalHasElement, optional_has, NONE, 0, false),
-  KIND(Or, binary, NONE, 0, false),
-  KIND(PRelu, same, NONE, 0, false),
-  KIND(Pad, pad, NONE, 0, false),
-  KIND(Pow, binary, NONE, 0, false),
-  KIND(QLinearConv, conv, CONV, 3, false),
-  KIND(QLinearMatMul, matmul, PRODUCT, 3, false),
-  KIND(QuantizeLinear, quantize, NONE, 0, false),
-  KIND(QuickGelu, same, NONE, 0, false),
-  KIND(RMSNormalization, norm, STATISTICS, 0, false),
-  KIND(RNN, recurrent, RECURRENT, 1, false),
-  KIND(RandomNormal, random, NONE, 0, false),
-  KIND(RandomNormalLike, same, NONE, 0, false),
-  KIND(RandomUniform, random, NONE, 0, false),
-  KIND(RandomUniformLike, same, NONE, 0, false),
-  KIND(Range, range, NONE, 0, false),
-  KIND(Reciprocal, unary, NONE, 0, false),
-  KIND(ReduceL1, reduce, NONE, 0, false),
-  KIND(ReduceL2, reduce, NONE, 0, false),
-  KIND(ReduceLogSum, reduce, NONE, 0, false),
-  KIND(ReduceLogSumExp, reduce, NONE, 0, false),
-  KIND(ReduceMax, reduce, NONE, 0, false),
-  KIND(ReduceMean, reduce, NONE, 0, false),
-  KIND(ReduceMin, reduce, NONE, 0, false),
-  KIND(ReduceProd, reduce, NONE, 0, false),
-  KIND(ReduceSum, reduce, NONE, 0, false),
-  KIND(ReduceSumSquare, reduce, NONE, 0, false),
-  KIND(RegexFullMatch, match, NONE, 0, false),
-  KIND(Relu, unary, NONE, 0, false),
-  KIND(Reshape, reshape, NONE, 0, true),
-  KIND(Resize, resize, NONE, 0, false),
-  KIND(ReverseSequence, same, NONE, 0, false),
-  KIND(RoiAlign, roi, NONE, 0, false),
-  KIND(RotaryEmbedding, same, NONE, 0, false),
-  KIND(Round, unary, NONE, 0, false),
-  KIND(STFT, stft, NONE, 0, false),
-  KIND(Scan, scan, NONE, 0, false),
-  KIND(Scatter, same, NONE, 0, false),
-  KIND(ScatterElements, same, NONE, 0, false),
-  KIND(ScatterND, same, NONE, 0, false),
-  KIND(Selu, same, NONE, 0, false),
-  KIND(SequenceAt, sequence_at, NONE, 0, false),
-  KIND(SequenceConstruct, sequence_construct, NONE, 0, false),
-  KIND(SequenceEmpty, sequence_empty, NONE, 0, false),
-  KIND(SequenceErase, sequence_change, NONE, 0, false),
-  KIND(SequenceInsert, sequence_change, NONE, 0, false),
-  KIND(SequenceLength, sequence_length, NONE, 0, false),
-  KIND(SequenceMap, sequence_map, NONE, 0, false),
-  KIND(Shape, shape, NONE, 0, false),
-  KIND(Shrink, same, NONE, 0, false),
-  KIND(Sigmoid, same, NONE, 0, false),
-  KIND(Sign, unary, NONE, 0, false),
-  KIND(SimplifiedLayerNormalization, norm, STATISTICS, 0, false),
-  KIND(Sin, unary, NONE, 0, false),
-  KIND(Sinh, same, NONE, 0, false),
-  KIND(Size, size, NONE, 0, false),
-  KIND(Slice, slice, NONE, 0, true),
-  KIND(Softmax, same, NONE, 0, false),
-  KIND(SoftmaxCrossEntropyLoss, loss, NONE, 0, false),
-  KIND(Softplus, same, NONE, 0, false),
-  KIND(Softsign, same, NONE, 0, false),
-  KIND(SpaceToDepth, space_to_depth, NONE, 0, false),
-  KIND(Split, split, NONE, 0, true),
-  KIND(SplitToSequence, split_to_sequence, NONE, 0, false),
-  KIND(Sqrt, unary, NONE, 0, false),
-  KIND(Squeeze, squeeze, NONE, 0, true),
-  KIND(Strided, told, NONE, 0, true),
-  KIND(StringConcat, binary, NONE, 0, false),
-  KIND(StringNormalizer, string_normalizer, NONE, 0, false),
-  KIND(StringSplit, string_split, NONE, 0, false),
-  KIND(Sub, binary, NONE, 0, false),
-  KIND(Sum, variadic, NONE, 0, false),
-  KIND(SwiGLU, binary, NONE, 0, false),
-  KIND(Swish, same, NONE, 0, false),
-  KIND(Tan, same, NONE, 0, false),
-  KIND(Tanh, unary, NONE, 0, false),
-  KIND(TensorScatter, same, NONE, 0, false),
-  KIND(TfIdfVectorizer, tf_idf, NONE, 0, false),
-  KIND(ThresholdedRelu, same, NONE, 0, false),
-  KIND(Tile, tile, NONE, 0, false),
-  KIND(TopK, top_k, NONE, 0, false),
-  KIND(Transpose, transpose, NONE, 0, true),
-  KIND(Trilu, same, NONE, 0, false),
-  KIND(Unique, unique, NONE, 0, false),
-  KIND(Unsqueeze, unsqueeze, NONE, 0, true),
-  KIND(Upsample, resize, NONE, 0, false),
-  KIND(Where, where, NONE, 0, false),
-  KIND(Xor, binary, NONE, 0, false),
+static const struct ft_operator_descriptor table[] = {
+#define OPERATOR(...) DESCRIBE("", __VA_ARGS__)
+#include "predictor/graph/shape/operator_table.h"
+#undef OPERATOR
 };
 
-static int compare(const void *key, const void *kind)
+enum { COUNT = sizeof table / sizeof *table };
+
+static int compare_type(const void *key, const void *row)
 {
-  return strcmp(key, ((const struct ft_operator_kind *)kind)->type);
+  return strcmp(key, ((const struct ft_operator_descriptor *)row)->type);
 }
 
-const struct ft_operator_kind *ft_operator_find(const char *domain, const char *type)
+const struct ft_operator_descriptor *ft_operator_find_made(const char *domain, const char *type)
 {
-  const struct ft_operator_kind *own = domain[0] ? ft_operator_find_ort(domain, type) : NULL;
+  const struct ft_operator_descriptor *own = domain[0] ? ft_operator_find_ort(domain, type) : NULL;
 
   /* ONNX Runtime's other operators of these names do the same; previews keep theirs */
   if (own ||
       (domain[0] && strcmp(domain, "com.microsoft") != 0 && strcmp(domain, "ai.onnx.preview") != 0))
     return own;
-  return bsearch(type, kinds, sizeof kinds / sizeof *kinds, sizeof *kinds, compare);
+  return bsearch(type, table, COUNT, sizeof *table, compare_type);
+}
+
+const struct ft_operator_descriptor *ft_operator_find(const char *domain, const char *type)
+{
+  const struct ft_operator_descriptor *found = ft_operator_find_made(domain, type);
+
+  return found && !(found->flags & FT_OPERATOR_INTERNAL) ? found : NULL;
+}
+
+const struct ft_operator_descriptor *ft_operator_at(size_t i)
+{
+  return i < COUNT ? &table[i] : ft_operator_at_ort(i - COUNT);
 }

@@ -123,24 +123,25 @@ bool ft_strides_view(const struct ft_graph *graph, const struct ft_operator *op,
 
   if (x->rank < 0 || y->rank < 0)
     return false;
-  if (strcmp(op->type, "Transpose") == 0)
+  switch (op->kind ? op->kind->view : FT_VIEW_NONE) {
+  case FT_VIEW_PERMUTED:
     return transpose(op, x, from, strides);
-  if (strcmp(op->type, "Gather") == 0)
+  case FT_VIEW_ELEMENT:
     return gather(op, x, from, strides);
-  if (strcmp(op->type, "Squeeze") == 0 || strcmp(op->type, "Unsqueeze") == 0)
+  case FT_VIEW_ONES:
     return same_but_ones(x, from, y, strides);
-  if (strcmp(op->type, "Expand") == 0) {
+  case FT_VIEW_EXPANDED:
     for (int i = 0; i < y->rank; i++) {
       int k = i - (y->rank - x->rank);
 
       strides->step[i] = k >= 0 && x->dims[k] == y->dims[i] ? from->step[k] : 0;
     }
     return true;
-  }
-  if (strcmp(op->type, "Slice") == 0 || strcmp(op->type, "Split") == 0 ||
-      strcmp(op->type, "Identity") == 0) { /* steps beyond 1 are rare and change no more */
+  case FT_VIEW_PART: /* steps beyond 1 are rare and change no more */
+  case FT_VIEW_SAME:
     *strides = *from;
     return true;
+  default:
+    return false;
   }
-  return false;
 }

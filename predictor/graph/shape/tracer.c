@@ -282,6 +282,8 @@ void ft_tracer_unknown(struct ft_tracer *l, const char *domain, const char *type
   l->type = type;
   l->domain = domain;
   l->in_count = l->attribute_count = 0;
+  l->hints = (struct ft_operator_hints){ 0 };
+  l->hinted = false;
 }
 
 void ft_tracer_op(struct ft_tracer *l, const char *type)
@@ -316,18 +318,17 @@ void ft_tracer_string(struct ft_tracer *l, const char *name, const char *value)
   add_attribute(l, name, FT_ATTRIBUTE_STRING)->string = value;
 }
 
-void ft_tracer_hint(struct ft_tracer *l, const char *name, int64_t value, const char *text)
+struct ft_operator_hints *ft_tracer_hints(struct ft_tracer *l)
 {
-  struct ft_attribute *a = add_attribute(l, name, FT_ATTRIBUTE_HINT);
-
-  a->integer = value;
-  a->string = text;
+  l->hinted = true;
+  return &l->hints;
 }
 
 static struct ft_operator *append(struct ft_tracer *l, uint32_t outputs)
 {
   struct ft_block *b = l->block;
   struct ft_operator op = { .name = l->scope, .type = l->type, .domain = l->domain, .at = l->at };
+  struct ft_operator_hints *hints;
   struct ft_operator *ops;
 
   for (uint32_t i = 0; i < l->in_count; i++)
@@ -341,12 +342,16 @@ static struct ft_operator *append(struct ft_tracer *l, uint32_t outputs)
     return NULL;
   }
   op.trip_count = 1;
-  op.kind = ft_operator_find(l->domain, l->type);
+  op.kind = ft_operator_find_made(l->domain, l->type);
   op.inputs = ft_tracer_take(l, (l->in_count + 1) * sizeof *op.inputs);
   op.outputs = ft_tracer_take(l, (outputs + 1) * sizeof *op.outputs);
   op.attributes = ft_tracer_take(l, (l->attribute_count + 1) * sizeof *op.attributes);
+  hints = l->hinted ? ft_tracer_take(l, sizeof *hints) : NULL;
   if (!op.inputs || !op.outputs || !op.attributes || l->failed)
     return NULL;
+  if (hints)
+    *hints = l->hints;
+  op.hints = hints;
   if (l->in_count)
     memcpy(op.inputs, l->ins, l->in_count * sizeof *op.inputs);
   memcpy(op.attributes, l->attributes, l->attribute_count * sizeof *op.attributes);
@@ -496,19 +501,15 @@ bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const in
 
 bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, int64_t channels)
 {
-  static const char *const layers[] = { "Conv", "ConvTranspose", "Gemm", "MatMul", NULL };
   const struct ft_tensor *t = ft_tracer_of(l, x);
   struct ft_operator *op;
   uint32_t *in, w;
-  bool layer = false;
 
   if (bias->tensor || !t->producer || t->block != l->serial ||
       t->producer > l->block->operator_count || bias->declared.elements != channels)
     return false;
   op = &l->block->operators[t->producer - 1];
-  for (size_t i = 0; layers[i]; i++)
-    layer = layer || strcmp(op->type, layers[i]) == 0;
-  if (!layer || op->input_count != 2)
+  if (!ft_operator_has(op, FT_OPERATOR_TAKES_BIAS) || op->input_count != 2)
     return false;
   in = ft_tracer_take(l, 3 * sizeof *in);
   w = in ? ft_tracer_weight(l, bias) : 0;

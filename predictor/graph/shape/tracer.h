@@ -52,6 +52,8 @@ struct ft_tracer {
   uint32_t in_count, attribute_count;
   const char *type, *domain;
   struct ft_attribute attributes[FT_TRACER_ATTRIBUTES];
+  struct ft_operator_hints hints; /* of the operator that is put together */
+  bool hinted;                    /* some were asked for */
   bool failed; /* memory was out while an operator was put together */
   bool lost;   /* something was not followed: what it was made of is not known */
 };
@@ -108,8 +110,9 @@ void ft_tracer_in(struct ft_tracer *l, uint32_t tensor);
 void ft_tracer_int(struct ft_tracer *l, const char *name, int64_t value);
 void ft_tracer_ints(struct ft_tracer *l, const char *name, const int64_t *values, size_t count);
 void ft_tracer_string(struct ft_tracer *l, const char *name, const char *value);
-/* What the reader knows beside the operator's own attributes, a number or TEXT (NULL: none). */
-void ft_tracer_hint(struct ft_tracer *l, const char *name, int64_t value, const char *text);
+/* What the reader knows beside the operator's attributes: all zero until the caller sets it,
+ * between ft_tracer_op and ft_tracer_end. */
+struct ft_operator_hints *ft_tracer_hints(struct ft_tracer *l);
 /* Run it. Returns the first of its OUTPUTS results, which follow each other. */
 uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs);
 

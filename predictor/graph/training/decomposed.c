@@ -49,7 +49,7 @@ enum { COUNT = sizeof table / sizeof *table };
 /* Which of the table OP is; COUNT: none. */
 static size_t find(const struct ft_operator *op)
 {
-  const char *name = ft_hint_text(op, "spelt");
+  const char *name = op->hints ? op->hints->decomposed : NULL;
   size_t i = 0;
 
   while (i < COUNT && (!name || strcmp(table[i].name, name) != 0))
@@ -70,7 +70,7 @@ bool ft_decomposed_of(const struct ft_operator *op, enum ft_decomposed_width wid
 
 bool ft_decomposed_floats(const struct ft_operator *op)
 {
-  const char *name = ft_hint_text(op, "spelt");
+  const char *name = op->hints ? op->hints->decomposed : NULL;
 
   return name && strcmp(name, "float") == 0;
 }

@@ -2,7 +2,7 @@
 /*
  * What is kept for the backward pass of an operation that a library spells out in several where
  * another has one kernel: normalisation by the root mean square, most forms of GELU. A reader that
- * knows how its library writes one says so in the operator's hint "spelt".
+ * knows how its library writes one says so in the operator's hint `decomposed`.
  */
 #ifndef FT_GRAPH_DECOMPOSED_H
 #define FT_GRAPH_DECOMPOSED_H

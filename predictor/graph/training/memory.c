@@ -50,20 +50,20 @@ static int64_t bytes_of(struct follow *f, uint32_t tensor)
  */
 static bool is_view(const struct follow *f, const struct ft_operator *op)
 {
-  if (strcmp(op->type, "Dropout") == 0 && op->input_count && op->data)
+  if (ft_operator_is(op, FT_OP_Dropout) && op->input_count && op->data)
     return true; /* in inference; in training its result stands for what went in */
-  if (!op->kind || !op->kind->view || !op->input_count || !op->data)
+  if (!ft_operator_is_view(op) || !op->input_count || !op->data)
     return false;
   if (!f->graph->tensors[op->inputs[0]].data)
     return false;
-  return !f->storages[op->inputs[0]].scattered ||
-         (strcmp(op->type, "Reshape") != 0 && strcmp(op->type, "Flatten") != 0);
+  return !f->storages[op->inputs[0]].scattered || op->kind->view != FT_VIEW_RESHAPED;
 }
 
+/* Whether the results of OP, a view, do not lie in one piece. */
 static bool scatters(const struct ft_operator *op)
 {
-  return strcmp(op->type, "Transpose") == 0 || strcmp(op->type, "Slice") == 0 ||
-         strcmp(op->type, "Split") == 0 || strcmp(op->type, "Expand") == 0;
+  return op->kind && (op->kind->view == FT_VIEW_PERMUTED || op->kind->view == FT_VIEW_PART ||
+                      op->kind->view == FT_VIEW_EXPANDED);
 }
 
 static void settle(struct follow *f, const struct ft_operator *op, bool inside)
@@ -118,8 +118,8 @@ static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned w
     bytes += 8 * elements;
   if (what & FT_SAVES_MASK)
     bytes += elements;
-  if (what & FT_SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
-    bytes += 4 * elements * (op->type[0] == 'L' ? 5 : op->type[0] == 'G' ? 4 : 1);
+  if (what & FT_SAVES_GATES)
+    bytes += 4 * elements * op->kind->gates;
   if (what & FT_SAVES_STATISTICS)
     bytes = ft_plus(bytes, ft_times(2 * 4, ft_autograd_groups(op, y, 1)));
   return bytes;
@@ -132,8 +132,8 @@ static int64_t probabilities(const struct follow *f, const struct ft_block *bloc
   const struct ft_tensor *first = &f->graph->tensors[op->input_count ? op->inputs[0] : 0];
 
   if (!first->producer || first->producer > block->operator_count ||
-      strcmp(op->type, "MatMul") != 0 ||
-      strcmp(block->operators[first->producer - 1].type, "Softmax") != 0)
+      !ft_operator_is(op, FT_OP_MatMul) ||
+      !ft_operator_is(&block->operators[first->producer - 1], FT_OP_Softmax))
     return 0;
   return f->storages[f->storages[op->inputs[0]].owner].bytes;
 }
@@ -174,7 +174,7 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
     if (tensors[second].data || (tensors[second].constant && !tensors[second].producer))
       bytes += save(f, first);
     if (tensors[first].data || (tensors[first].constant && !tensors[first].producer) ||
-        strcmp(op->type, "Div") == 0)
+        ft_operator_is(op, FT_OP_Div))
       bytes += save(f, second);
   }
   return bytes;

@@ -78,7 +78,7 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
         give(p, op->inputs[j], 0, FT_GRADIENT_NEW);
     return;
   }
-  if (ft_plan_is(op, "Conv") || ft_plan_is(op, "ConvTranspose")) {
+  if (ft_operator_is(op, FT_OP_Conv) || ft_operator_is(op, FT_OP_ConvTranspose)) {
     give_conv(p, op);
     return;
   }
@@ -90,14 +90,14 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
 
     if (!t || !p->storages[t].wanted)
       continue;
-    if (how == FT_GRADIENT_PASSES && op->output_count == 1 && !ft_plan_is(op, "Concat") &&
-        !ft_plan_is(op, "Pad") && ft_plan_bytes(p, t) != result)
+    if (how == FT_GRADIENT_PASSES && op->output_count == 1 && !ft_operator_is(op, FT_OP_Concat) &&
+        !ft_operator_is(op, FT_OP_Pad) && ft_plan_bytes(p, t) != result)
       how = FT_GRADIENT_NEW; /* a sum over what was broadcast */
-    if (how == FT_GRADIENT_NEW && ft_plan_is(op, "Mul") && ft_plan_bytes(p, t) < result)
+    if (how == FT_GRADIENT_NEW && ft_operator_is(op, FT_OP_Mul) && ft_plan_bytes(p, t) < result)
       full = ft_plan_take(p, result); /* the product before its sum */
     else
       full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same of a matrix product */
-    if (ft_plan_is(op, "Gather") && p->storages[t].gradient && ft_plan_selects(p, op))
+    if (ft_operator_is(op, FT_OP_Gather) && p->storages[t].gradient && ft_plan_selects(p, op))
       continue; /* unbind: one stack of them all */
     give(p, t, gradient, how);
     ft_plan_drop(p, full);

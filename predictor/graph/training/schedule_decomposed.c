@@ -8,6 +8,13 @@
 #include "predictor/graph/training/schedule_plan.h"
 #include "predictor/graph/training/decomposed.h"
 
+static const struct ft_operator_hints *hints_of(const struct ft_operator *op)
+{
+  static const struct ft_operator_hints none;
+
+  return op->hints ? op->hints : &none;
+}
+
 /* ---- attention ---- */
 
 /* Elements of the products of queries and keys where OP is attention; 0 elsewhere. */
@@ -18,7 +25,7 @@ static int64_t score_elements(const struct ft_plan *p, const struct ft_operator 
   const struct ft_tensor *past = ft_plan_tensor(p, ft_plan_input(op, 4));
   int64_t rows = 1, columns;
 
-  if (!ft_plan_is(op, "Attention") || q->rank < 3 || k->rank < 3)
+  if (!ft_operator_is(op, FT_OP_Attention) || q->rank < 3 || k->rank < 3)
     return 0;
   for (int i = 0; i < q->rank - 1; i++)
     rows = ft_times(rows, q->dims[i]);
@@ -47,7 +54,7 @@ static int64_t sharing(const struct ft_plan *p, const struct ft_operator *op)
  * mask asks for (transformers' sdpa_attention.py, use_gqa_in_sdpa). */
 static bool masked(const struct ft_operator *op)
 {
-  return ft_hint(op, "masked") != 0;
+  return hints_of(op)->masked;
 }
 
 /*
@@ -56,8 +63,8 @@ static bool masked(const struct ft_operator *op)
  */
 bool ft_plan_decomposes_attention(const struct ft_plan *p, const struct ft_operator *op)
 {
-  return ft_plan_is(op, "Attention") &&
-         (!p->options->fused_attention || ft_hint(op, "plain") ||
+  return ft_operator_is(op, FT_OP_Attention) &&
+         (!p->options->fused_attention || hints_of(op)->plain ||
           (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1 && !masked(op)));
 }
 
@@ -66,7 +73,7 @@ bool ft_plan_decomposes_attention(const struct ft_plan *p, const struct ft_opera
 static bool in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
 {
   return p->options->fused_attention && p->options->precision > FT_PRECISION_AMP &&
-         ft_hint(op, "math");
+         hints_of(op)->math;
 }
 
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
@@ -91,21 +98,21 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
   const struct ft_operator *op = &p->block->operators[i];
   int64_t elements = ft_plan_decomposes_attention(p, op) ? score_elements(p, op) : 0;
   int64_t width = in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width;
-  bool drops = p->options->training && ft_hint(op, "dropout");
-  bool wide = width < 4 && (p->options->precision == FT_PRECISION_AMP || ft_hint(op, "upcast"));
+  bool drops = p->options->training && hints_of(op)->dropout;
+  bool wide = width < 4 && (p->options->precision == FT_PRECISION_AMP || hints_of(op)->upcast);
   uint32_t copies[4] = { 0, 0, 0, 0 }, scores, probabilities;
 
   if (!elements)
     return;
   for (uint32_t j = 0; !saves && j < 3; j++)
     copies[j] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
-  if (!saves && p->options->fused_attention && !ft_hint(op, "plain")) /* scaled beforehand */
+  if (!saves && p->options->fused_attention && !hints_of(op)->plain) /* scaled beforehand */
     copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
   scores = ft_plan_take(p, ft_times(elements, width));
-  if (saves && p->storages[op->outputs[0]].wanted && ft_hint(op, "softcap"))
+  if (saves && p->storages[op->outputs[0]].wanted && hints_of(op)->softcap)
     /* its tangent, or what the mask, which no cast narrows, was added to */
     keep(p, i, elements,
-         ft_hint(op, "softcap") > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
+         hints_of(op)->softcap > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
   probabilities = ft_plan_take(p, ft_times(elements, wide ? 4 : width));
   ft_plan_drop(p, scores);
   if (!saves || !p->storages[op->outputs[0]].wanted) {
@@ -130,7 +137,7 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
 static int64_t written(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   const struct ft_tensor *k = ft_plan_tensor(p, t);
-  bool plain = !p->options->fused_attention || ft_hint(op, "plain");
+  bool plain = !p->options->fused_attention || hints_of(op)->plain;
   bool cast = p->options->precision == FT_PRECISION_AMP && p->storages[t].width == 4;
 
   if (k->rank != 4 || k->dims[1] != 1)
@@ -150,7 +157,7 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
   int64_t bytes = ft_plan_bytes(p, t), times = 1, width = storage->width;
 
   if ((!ft_plan_decomposes_attention(p, op) &&
-       (!masked(op) || !ft_plan_is(op, "Attention") || t == ft_plan_input(op, 0) ||
+       (!masked(op) || !ft_operator_is(op, FT_OP_Attention) || t == ft_plan_input(op, 0) ||
         written(p, op, t) < 2)) ||
       !width)
     return 0;
@@ -158,7 +165,7 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
     width = 2; /* what products take */
   else if (in_32_bits(p, op))
     width = 4;
-  else if (t != ft_plan_input(op, 2) && ft_hint(op, "upcast") > 1)
+  else if (t != ft_plan_input(op, 2) && hints_of(op)->upcast > 1)
     width = 4;
   if (t != ft_plan_input(op, 0))
     times = written(p, op, t);
@@ -197,7 +204,7 @@ bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
   struct ft_decomposed decomposed;
 
   *input = false;
-  if (ft_plan_is(op, "Attention") && !ft_plan_decomposes_attention(p, op))
+  if (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op))
     keep_fused(p, i);
   if (elements <= 0 || last < 1 ||
       !ft_decomposed_of(op,
@@ -215,7 +222,7 @@ bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
   for (int k = 0; k < decomposed.wide; k++)
     keep(p, i, elements, 4);
   last = ft_plan_tensor(p, op->outputs[0])->dims[last - 1];
-  if (ft_plan_is(op, "RMSNormalization") || ft_plan_is(op, "LayerNormalization"))
+  if (ft_operator_is(op, FT_OP_RMSNormalization) || ft_operator_is(op, FT_OP_LayerNormalization))
     keep(p, i, last > 0 ? elements / last : 0, 4);
   *input = decomposed.input;
   return true;

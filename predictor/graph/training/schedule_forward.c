@@ -16,7 +16,7 @@ static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_
   if (p->options->precision > FT_PRECISION_AMP)
     return op->kind->weight && wide && p->storages[op->outputs[0]].width == 2;
   return (op->kind->weight ||
-          (ft_plan_is(op, "Attention") && !ft_plan_decomposes_attention(p, op) &&
+          (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op) &&
            !ft_plan_operand(p, op, t))) &&
          (p->cost->learnt[t] || wide);
 }
@@ -50,12 +50,8 @@ static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
     ft_plan_keep(p, i, ft_plan_take(p, ft_times(8, elements)));
   if (saves & FT_SAVES_MASK)
     ft_plan_keep(p, i, ft_plan_take(p, elements));
-  if (saves & FT_SAVES_GATES) /* LSTM 4 gates and a cell, GRU 3 and 1, RNN 1 */
-    ft_plan_keep(p, i,
-                 ft_plan_take(p, ft_times(4 * (op->type[0] == 'L'   ? 5
-                                               : op->type[0] == 'G' ? 4
-                                                                    : 1),
-                                          elements)));
+  if (saves & FT_SAVES_GATES)
+    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * op->kind->gates, elements)));
   if (saves & FT_SAVES_STATISTICS)
     for (int k = 0; k < 2; k++)
       ft_plan_keep(p, i,
@@ -67,7 +63,7 @@ int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op,
   const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
   int64_t own = 1, wide = 1;
 
-  if (!ft_plan_is(op, "MatMul") || x->rank < 3 || y->rank < 4 ||
+  if (!ft_operator_is(op, FT_OP_MatMul) || x->rank < 3 || y->rank < 4 ||
       ft_plan_tensor(p, op->inputs[op->inputs[0] == t])->rank < 3)
     return 0;
   for (int i = 0; i < x->rank - 2; i++)
@@ -151,7 +147,7 @@ static void save_all(struct ft_plan *p, uint32_t i)
     ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
     return;
   }
-  if (ft_plan_is(op, "MatMul") && op->input_count == 2) {
+  if (ft_operator_is(op, FT_OP_MatMul) && op->input_count == 2) {
     for (uint32_t j = 0; j < 2; j++) {
       uint32_t copy = p->storages[op->inputs[j]].fixed ? 0 : copy_of(p, op, op->inputs[j]);
 
@@ -164,7 +160,8 @@ static void save_all(struct ft_plan *p, uint32_t i)
     }
     return;
   }
-  if (ft_autograd_rule_of(op).in_place && !ft_plan_is(op, "Relu") && !ft_plan_in_place(p, op))
+  if (ft_autograd_rule_of(op).in_place && !ft_operator_is(op, FT_OP_Relu) &&
+      !ft_plan_in_place(p, op))
     saves = FT_SAVES_FIRST;
   if (ft_plan_decomposes_attention(p, op))
     saves &= ~(unsigned)FT_SAVES_RESULT; /* which the fused kernel needs */
@@ -187,7 +184,7 @@ static void save_all(struct ft_plan *p, uint32_t i)
       save(p, i, ft_plan_input(op, 0));
     if (learnt(p, ft_plan_input(op, 0)))
       save(p, i, ft_plan_input(op, 1));
-    if (ft_plan_is(op, "Div") && learnt(p, ft_plan_input(op, 1)))
+    if (ft_operator_is(op, FT_OP_Div) && learnt(p, ft_plan_input(op, 1)))
       save(p, i, ft_plan_input(op, 1));
   }
 }
@@ -234,7 +231,7 @@ static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, 
   int64_t group, both;
   double part;
 
-  if (!ft_plan_is(op, "Conv") && !ft_plan_is(op, "ConvTranspose"))
+  if (!ft_operator_is(op, FT_OP_Conv) && !ft_operator_is(op, FT_OP_ConvTranspose))
     return 0;
   group = ft_integer(op, "group", 1);
   if (kernel->rank > 1 && kernel->dims[1] == 1 && group > 1)
@@ -255,7 +252,7 @@ void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction
   int64_t bytes = workspace(p, op, direction), firm = p->out->peak_no_workspace_bytes;
   uint32_t buffer;
 
-  if (ft_plan_is(op, "Conv"))
+  if (ft_operator_is(op, FT_OP_Conv))
     ft_plan_emit(p, FT_EVENT_TUNED, 0, 0);
   buffer = ft_plan_take(p, bytes);
   if (buffer && !p->failed)

@@ -107,7 +107,7 @@ static bool is_product(const struct ft_plan *p, const struct learnt *x)
   const struct ft_operator *op = &p->block->operators[x->first];
 
   return ft_plan_tensor(p, x->tensor)->rank > 1 &&
-         ((op->kind && op->kind->weight) || ft_plan_is(op, "Transpose"));
+         ((op->kind && op->kind->weight) || ft_operator_is(op, FT_OP_Transpose));
 }
 
 /* What FROM to END have of a part: a block where it has several products, unless most of MOST bytes

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "predictor/graph/cost/fuse.h"
+#include "predictor/graph/shape/operators.h"
 #include "predictor/graph/shape/strides.h"
 #include "predictor/graph/training/autograd_rules.h"
 #include "predictor/graph/training/schedule.h"
@@ -93,11 +94,6 @@ static inline bool ft_plan_real(const struct ft_plan *p, uint32_t t)
   uint8_t element = ft_plan_tensor(p, t)->element;
 
   return element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element);
-}
-
-static inline bool ft_plan_is(const struct ft_operator *op, const char *type)
-{
-  return strcmp(op->type, type) == 0;
 }
 
 static inline uint32_t ft_plan_input(const struct ft_operator *op, uint32_t i)

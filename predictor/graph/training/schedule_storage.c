@@ -9,7 +9,7 @@
 /* One element along an axis, as unbind and indexing with a number take it. */
 bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op)
 {
-  return ft_plan_is(op, "Gather") && op->input_count > 1 &&
+  return ft_operator_is(op, FT_OP_Gather) && op->input_count > 1 &&
          ft_plan_tensor(p, op->inputs[1])->rank == 0 && !ft_plan_tensor(p, op->inputs[1])->data;
 }
 
@@ -18,8 +18,8 @@ bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_operator *user = p->users[op->outputs[0]];
 
-  return ft_plan_is(op, "Pad") && p->uses[op->outputs[0]] == 1 && user &&
-         ft_plan_is(user, "AveragePool");
+  return ft_operator_is(op, FT_OP_Pad) && p->uses[op->outputs[0]] == 1 && user &&
+         ft_operator_is(user, FT_OP_AveragePool);
 }
 
 /* How T lies; dense unless it is a view of another order. */
@@ -56,9 +56,9 @@ static void lies(struct ft_plan *p, uint32_t t, const struct ft_strides *strides
 /* A cast to what it is already gives the same tensor, and dropout where nothing learns. */
 static bool does_nothing(const struct ft_plan *p, const struct ft_operator *op)
 {
-  if (ft_plan_is(op, "Dropout"))
+  if (ft_operator_is(op, FT_OP_Dropout))
     return !p->options->training && op->output_count == 1;
-  return ft_plan_is(op, "Cast") &&
+  return ft_operator_is(op, FT_OP_Cast) &&
          ft_plan_tensor(p, op->inputs[0])->element == ft_plan_tensor(p, op->outputs[0])->element;
 }
 
@@ -71,14 +71,14 @@ static bool is_view(const struct ft_plan *p, const struct ft_operator *op,
   struct ft_strides from;
 
   if (!op->kind || x->rank < 0 || y->rank < 0 ||
-      (!op->kind->view && !ft_plan_selects(p, op) && !does_nothing(p, op)))
+      (!ft_operator_is_view(op) && !ft_plan_selects(p, op) && !does_nothing(p, op)))
     return false;
   from = ft_plan_strides(p, op->inputs[0]);
   if (does_nothing(p, op)) {
     *strides = from;
     return true;
   }
-  if (ft_plan_is(op, "Reshape") || ft_plan_is(op, "Flatten"))
+  if (op->kind->view == FT_VIEW_RESHAPED)
     return ft_strides_reshape(x, &from, y->dims, y->rank, strides);
   return ft_strides_view(p->graph, op, &from, strides);
 }
@@ -102,10 +102,10 @@ static bool adds_in_place(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_operator *from = producer(p, ft_plan_input(op, 0));
 
-  if (!ft_plan_is(op, "Add") || !from || p->uses[op->inputs[0]] != 1 || !fits_first(p, op))
+  if (!ft_operator_is(op, FT_OP_Add) || !from || p->uses[op->inputs[0]] != 1 || !fits_first(p, op))
     return false;
-  return ft_plan_is(from, "BatchNormalization") ||
-         (ft_plan_is(from, "MatMul") && p->cost->learnt[ft_plan_input(op, 1)]);
+  return ft_operator_is(from, FT_OP_BatchNormalization) ||
+         (ft_operator_is(from, FT_OP_MatMul) && p->cost->learnt[ft_plan_input(op, 1)]);
 }
 
 bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
@@ -117,8 +117,8 @@ bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
   if (p->options->out_of_place)
     return false;
   return ft_autograd_rule_of(op).in_place && from && p->uses[op->inputs[0]] == 1 &&
-         (ft_plan_is(op, "Relu") || ft_plan_is(from, "BatchNormalization") ||
-          ft_plan_is(from, "Conv")) &&
+         (ft_operator_is(op, FT_OP_Relu) || ft_operator_is(from, FT_OP_BatchNormalization) ||
+          ft_operator_is(from, FT_OP_Conv)) &&
          !p->storages[op->inputs[0]].strides &&
          !(ft_autograd_rule_of(from).saves & FT_SAVES_RESULT) && fits_first(p, op);
 }
@@ -155,15 +155,17 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
 
   if (!op->output_count || !op->input_count || y->rank < 0)
     return;
-  if (y->rank == 4 && ft_plan_is(op, "Attention") && p->options->precision >= FT_PRECISION_AMP &&
+  if (y->rank == 4 && ft_operator_is(op, FT_OP_Attention) &&
+      p->options->precision >= FT_PRECISION_AMP &&
       !ft_plan_decomposes_attention(p, op)) { /* as its queries lie (flash_api.cpp, empty_like) */
     from = ft_plan_strides(p, op->inputs[0]);
     ft_strides_like(y, &from, &strides);
     lies(p, op->outputs[0], &strides);
     return;
   }
-  if (y->rank == 4 && (fusion->kind == FT_FUSED_ATTENTION ||
-                       (ft_plan_is(op, "Attention") && !ft_plan_decomposes_attention(p, op)))) {
+  if (y->rank == 4 &&
+      (fusion->kind == FT_FUSED_ATTENTION ||
+       (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op)))) {
     /* heads side by side */
     int64_t heads = y->dims[1], rows = y->dims[2], size = y->dims[3];
 
@@ -185,8 +187,8 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
              ft_plan_tensor(p, op->inputs[0])->rank == y->rank &&
              ft_tensor_elements(ft_plan_tensor(p, op->inputs[0])) == ft_tensor_elements(y) &&
              ft_autograd_rule_of(op).gradient != FT_GRADIENT_STOPS && op->kind &&
-             op->kind->work == FT_WORK_NONE && !ft_plan_is(op, "Softmax") &&
-             !ft_plan_is(op, "Concat") && !op->kind->view) {
+             op->kind->work == FT_WORK_NONE && !ft_operator_is(op, FT_OP_Softmax) &&
+             !ft_operator_is(op, FT_OP_Concat) && !ft_operator_is_view(op)) {
     from = ft_plan_strides(p, op->inputs[0]);
     ft_strides_like(y, &from, &strides);
     lies(p, op->outputs[0], &strides);
@@ -197,17 +199,8 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
  */
 static bool runs_wide(const struct ft_operator *op, const struct ft_fusion *fusion)
 {
-  static const char *const wide[] = {
-    "Softmax",   "LogSoftmax",         "LayerNormalization", "Exp",    "Log",       "Pow",
-    "ReduceSum", "GroupNormalization", "Softplus",           "CumSum", "Reciprocal"
-  };
-
-  if (fusion->kind == FT_FUSED_NORM)
-    return true;
-  for (size_t i = 0; fusion->kind == FT_FUSED_NOT && i < sizeof wide / sizeof *wide; i++)
-    if (ft_plan_is(op, wide[i]))
-      return true;
-  return false;
+  return fusion->kind == FT_FUSED_NORM ||
+         (fusion->kind == FT_FUSED_NOT && ft_operator_has(op, FT_OPERATOR_AUTOCAST_32));
 }
 
 uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i)
@@ -248,7 +241,7 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
     return 2;
   if (runs_wide(op, fusion))
     return 4;
-  if (fusion->kind == FT_FUSED_ATTENTION || ft_plan_is(op, "Attention"))
+  if (fusion->kind == FT_FUSED_ATTENTION || ft_operator_is(op, FT_OP_Attention))
     return 2;
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return p->storages[fusion->input].width;

@@ -137,7 +137,7 @@ static uint32_t joined(struct ft_hf_run *r, const uint32_t *parts, size_t count)
     ft_tracer_in(&r->live, parts[i]);
   ft_tracer_int(&r->live, "axis", 2);
   if (r->m->wide_angles)
-    ft_tracer_hint(&r->live, "spelt", 0, "cache");
+    ft_tracer_hints(&r->live)->decomposed = "cache";
   return ft_tracer_end(&r->live, 1);
 }
 

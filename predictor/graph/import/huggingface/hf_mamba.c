@@ -59,7 +59,7 @@ static uint32_t in_32_bits(struct ft_hf_run *r, const char *type, uint32_t a, ui
   ft_tracer_in(&r->live, a);
   if (b)
     ft_tracer_in(&r->live, b);
-  ft_tracer_hint(&r->live, "spelt", 0, "float");
+  ft_tracer_hints(&r->live)->decomposed = "float";
   return ft_tracer_end(&r->live, 1);
 }
 

@@ -107,7 +107,7 @@ uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
     ft_tracer_in(&r->live, b);
   ft_tracer_int(&r->live, "axis", -1);
   if (m->spelt_norm[0])
-    ft_tracer_hint(&r->live, "spelt", 0, m->spelt_norm);
+    ft_tracer_hints(&r->live)->decomposed = m->spelt_norm;
   return ft_tracer_end(&r->live, 1);
 }
 
@@ -129,7 +129,7 @@ uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x)
   ft_tracer_op(&r->live, type);
   ft_tracer_in(&r->live, x);
   if (r->m->spelt_activation[0])
-    ft_tracer_hint(&r->live, "spelt", 0, r->m->spelt_activation);
+    ft_tracer_hints(&r->live)->decomposed = r->m->spelt_activation;
   return ft_tracer_end(&r->live, 1);
 }
 
@@ -152,7 +152,7 @@ static uint32_t rotary(struct ft_hf_run *r, uint32_t x)
   ft_tracer_op(&r->live, "RotaryEmbedding");
   ft_tracer_in(&r->live, x);
   if (r->m->wide_angles)
-    ft_tracer_hint(&r->live, "spelt", 0, "rotary");
+    ft_tracer_hints(&r->live)->decomposed = "rotary";
   return ft_tracer_end(&r->live, 1);
 }
 
@@ -201,7 +201,7 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const cha
   if (x && turned && m->norm_root_heads && ft_hf_slides(r)) {
     ft_tracer_op(&r->live, "RMSNormalization");
     ft_tracer_in(&r->live, x);
-    ft_tracer_hint(&r->live, "spelt", 0, "l2");
+    ft_tracer_hints(&r->live)->decomposed = "l2";
     x = ft_tracer_end(&r->live, 1);
   }
   if (x && name[0] == 'q' && m->dense_queries)
@@ -290,15 +290,15 @@ uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
   ft_tracer_in(&r->live, v);
   if (bias)
     ft_tracer_in(&r->live, bias);
-  ft_tracer_hint(&r->live, "dropout", m->drop_attention, NULL);
-  ft_tracer_hint(&r->live, "upcast", m->upcast, NULL);
-  ft_tracer_hint(&r->live, "plain", m->plain_attention, NULL);
-  ft_tracer_hint(&r->live, "math", m->math, NULL);
-  ft_tracer_hint(&r->live, "softcap", m->softcap, NULL);
+  ft_tracer_hints(&r->live)->dropout = m->drop_attention;
+  ft_tracer_hints(&r->live)->upcast = (uint8_t)m->upcast;
+  ft_tracer_hints(&r->live)->plain = m->plain_attention;
+  ft_tracer_hints(&r->live)->math = m->math;
+  ft_tracer_hints(&r->live)->softcap = (uint8_t)m->softcap;
   /* a tower's windows are cut out of the picture instead */
   if (m->masked ||
       (!m->open_size && ft_hf_slides(r) && ft_tracer_of(&r->live, k)->dims[2] > m->reach))
-    ft_tracer_hint(&r->live, "masked", 1, NULL);
+    ft_tracer_hints(&r->live)->masked = true;
   y = ft_tracer_end(&r->live, 1);
   y = y ? ft_tracer_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_tracer_reshape(&r->live, y, dims, 3) : 0;

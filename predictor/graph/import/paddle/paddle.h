@@ -61,6 +61,9 @@ void ft_paddle_keep(struct ft_build *build, struct ft_pd_program *program);
 
 /* graph->expand */
 int ft_paddle_run(struct ft_infer *in);
+/* The name of the Ith of PaddlePaddle 2's operators that are known, with TYPE, the operator of the
+ * graph that it mostly becomes ("": several); NULL behind the last. */
+const char *ft_pd_operator_at(size_t i, const char **type);
 /* VarType.Type as our element type. */
 unsigned ft_pd_element(int64_t type);
 

@@ -224,50 +224,83 @@ static int by_table(struct ft_pd_run *r)
   return 1;
 }
 
+/* Each with the operator of the graph that its function mostly makes. */
 static const struct {
   const char *type;
   int (*run)(struct ft_pd_run *r);
-} handlers[] = { { "batch_norm", ft_pd_normalisation },
-                 { "sync_batch_norm", ft_pd_normalisation },
-                 { "layer_norm", ft_pd_normalisation },
-                 { "group_norm", ft_pd_normalisation },
-                 { "instance_norm", ft_pd_normalisation },
-                 { "conv2d", ft_pd_convolution },
-                 { "conv3d", ft_pd_convolution },
-                 { "depthwise_conv2d", ft_pd_convolution },
-                 { "conv2d_transpose", ft_pd_convolution },
-                 { "conv3d_transpose", ft_pd_convolution },
-                 { "depthwise_conv2d_transpose", ft_pd_convolution },
-                 { "pool2d", ft_pd_pool },
-                 { "pool3d", ft_pd_pool },
-                 { "rnn", ft_pd_recurrent },
-                 { "matmul_v2", ft_pd_product },
-                 { "matmul", ft_pd_product },
-                 { "mul", ft_pd_product },
-                 { "bmm", ft_pd_product },
-                 { "reshape2", ft_pd_reshape },
-                 { "reshape", ft_pd_reshape },
-                 { "slice", ft_pd_slice },
-                 { "strided_slice", ft_pd_slice },
-                 { "fill_constant", ft_pd_fill },
-                 { "assign_value", ft_pd_assign_value },
-                 { "bilinear_interp_v2", ft_pd_resize },
-                 { "nearest_interp_v2", ft_pd_resize },
-                 { "bicubic_interp_v2", ft_pd_resize },
-                 { "shape", ft_pd_shape },
-                 { "concat", ft_pd_concat },
-                 { "stack", ft_pd_stack },
-                 { "split", ft_pd_split },
-                 { "scale", ft_pd_scale },
-                 { "unsqueeze2", ft_pd_unsqueeze },
-                 { "unsqueeze", ft_pd_unsqueeze },
-                 { "flatten_contiguous_range", ft_pd_flatten },
-                 { "lookup_table_v2", ft_pd_look_up },
-                 { "lookup_table", ft_pd_look_up },
-                 { "gather", ft_pd_look_up },
-                 { "pad3d", ft_pd_pad },
-                 { "p_norm", ft_pd_norm },
-                 { "where", ft_pd_where } };
+  const char *made;
+} handlers[] = {
+  { "batch_norm", ft_pd_normalisation, "BatchNormalization" },
+  { "sync_batch_norm", ft_pd_normalisation, "BatchNormalization" },
+  { "layer_norm", ft_pd_normalisation, "LayerNormalization" },
+  { "group_norm", ft_pd_normalisation, "GroupNormalization" },
+  { "instance_norm", ft_pd_normalisation, "InstanceNormalization" },
+  { "conv2d", ft_pd_convolution, "Conv" },
+  { "conv3d", ft_pd_convolution, "Conv" },
+  { "depthwise_conv2d", ft_pd_convolution, "Conv" },
+  { "conv2d_transpose", ft_pd_convolution, "ConvTranspose" },
+  { "conv3d_transpose", ft_pd_convolution, "ConvTranspose" },
+  { "depthwise_conv2d_transpose", ft_pd_convolution, "ConvTranspose" },
+  { "pool2d", ft_pd_pool, "AveragePool" },
+  { "pool3d", ft_pd_pool, "AveragePool" },
+  { "rnn", ft_pd_recurrent, "LSTM" },
+  { "matmul_v2", ft_pd_product, "MatMul" },
+  { "matmul", ft_pd_product, "MatMul" },
+  { "mul", ft_pd_product, "MatMul" },
+  { "bmm", ft_pd_product, "MatMul" },
+  { "reshape2", ft_pd_reshape, "Reshape" },
+  { "reshape", ft_pd_reshape, "Reshape" },
+  { "slice", ft_pd_slice, "Slice" },
+  { "strided_slice", ft_pd_slice, "Slice" },
+  { "fill_constant", ft_pd_fill, "Constant" },
+  { "assign_value", ft_pd_assign_value, "Constant" },
+  { "bilinear_interp_v2", ft_pd_resize, "Resize" },
+  { "nearest_interp_v2", ft_pd_resize, "Resize" },
+  { "bicubic_interp_v2", ft_pd_resize, "Resize" },
+  { "shape", ft_pd_shape, "Constant" },
+  { "concat", ft_pd_concat, "Concat" },
+  { "stack", ft_pd_stack, "Concat" },
+  { "split", ft_pd_split, "Split" },
+  { "scale", ft_pd_scale, "Mul" },
+  { "unsqueeze2", ft_pd_unsqueeze, "Unsqueeze" },
+  { "unsqueeze", ft_pd_unsqueeze, "Unsqueeze" },
+  { "flatten_contiguous_range", ft_pd_flatten, "Reshape" },
+  { "lookup_table_v2", ft_pd_look_up, "Gather" },
+  { "lookup_table", ft_pd_look_up, "Gather" },
+  { "gather", ft_pd_look_up, "Gather" },
+  { "pad3d", ft_pd_pad, "Pad" },
+  { "p_norm", ft_pd_norm, "" },
+  { "where", ft_pd_where, "Where" },
+};
+
+const char *ft_pd_operator_at(size_t i, const char **type)
+{
+  if (i < IN(plain)) {
+    *type = ft_aten_type_of(plain[i].name);
+    return plain[i].type;
+  }
+  i -= IN(plain);
+  if (i < IN(listed)) {
+    *type = ft_aten_type_of(listed[i].name);
+    return listed[i].type;
+  }
+  i -= IN(listed);
+  if (i < IN(twos)) {
+    *type = ft_aten_type_of(twos[i].name);
+    return twos[i].type;
+  }
+  i -= IN(twos);
+  if (i < IN(reductions)) {
+    *type = ft_aten_type_of(reductions[i].name);
+    return reductions[i].type;
+  }
+  i -= IN(reductions);
+  if (i < IN(handlers)) {
+    *type = handlers[i].made;
+    return handlers[i].type;
+  }
+  return NULL;
+}
 
 /* All inputs of what is not known, and as many results as it has. */
 static int unknown(struct ft_pd_run *r)

@@ -89,6 +89,9 @@ struct ft_tf_call {
   size_t out_count, out_room;
 };
 int ft_tensorflow_node(struct ft_tf_call *c);
+/* The name of the Ith of TensorFlow's operators that are known, with TYPE, the operator of the
+ * graph that it mostly becomes ("": several); NULL behind the last. */
+const char *ft_tf_operator_at(size_t i, const char **type);
 int ft_tf_give(struct ft_tf_call *c, struct ft_operand value);
 
 #endif

@@ -156,57 +156,79 @@ static int by_table(struct ft_tf_call *c)
   return 1;
 }
 
+/* Each with the operator that its function mostly makes. */
+static const struct {
+  const char *op;
+  int (*run)(struct ft_tf_call *c);
+  const char *type;
+} shaped[] = {
+  { "AvgPool", ft_tf_pool, "AveragePool" },
+  { "AvgPool3D", ft_tf_pool, "AveragePool" },
+  { "BatchMatMul", ft_tf_batch_product, "MatMul" },
+  { "BatchMatMulV2", ft_tf_batch_product, "MatMul" },
+  { "BatchMatMulV3", ft_tf_batch_product, "MatMul" },
+  { "Cast", ft_tf_cast, "Cast" },
+  { "Concat", ft_tf_concat, "Concat" },
+  { "ConcatV2", ft_tf_concat, "Concat" },
+  { "Conv2D", ft_tf_convolution, "Conv" },
+  { "Conv2DBackpropInput", ft_tf_transposed, "ConvTranspose" },
+  { "Conv3D", ft_tf_convolution, "Conv" },
+  { "Conv3DBackpropInputV2", ft_tf_transposed, "ConvTranspose" },
+  { "DepthwiseConv2dNative", ft_tf_depthwise, "Conv" },
+  { "Einsum", ft_tf_einsum, "Einsum" },
+  { "ExpandDims", ft_tf_expand_dims, "Unsqueeze" },
+  { "Fill", ft_tf_fill, "Constant" },
+  { "FusedBatchNorm", ft_tf_batch_norm, "BatchNormalization" },
+  { "FusedBatchNormV2", ft_tf_batch_norm, "BatchNormalization" },
+  { "FusedBatchNormV3", ft_tf_batch_norm, "BatchNormalization" },
+  { "Gather", ft_tf_gather, "Gather" },
+  { "GatherV2", ft_tf_gather, "Gather" },
+  { "MatMul", ft_tf_product, "MatMul" },
+  { "MaxPool", ft_tf_pool, "MaxPool" },
+  { "MaxPool3D", ft_tf_pool, "MaxPool" },
+  { "MirrorPad", ft_tf_pad, "Pad" },
+  { "Pack", ft_tf_pack, "Concat" },
+  { "Pad", ft_tf_pad, "Pad" },
+  { "PadV2", ft_tf_pad, "Pad" },
+  { "Reshape", ft_tf_reshape, "Reshape" },
+  { "ResizeBicubic", ft_tf_resize, "Resize" },
+  { "ResizeBilinear", ft_tf_resize, "Resize" },
+  { "ResizeNearestNeighbor", ft_tf_resize, "Resize" },
+  { "ResourceGather", ft_tf_gather, "Gather" },
+  { "Slice", ft_tf_slice, "Slice" },
+  { "Split", ft_tf_split, "Split" },
+  { "SplitV", ft_tf_split, "Split" },
+  { "Squeeze", ft_tf_squeeze, "Squeeze" },
+  { "StridedSlice", ft_tf_strided_slice, "Slice" },
+  { "Transpose", ft_tf_transpose, "Transpose" },
+  { "Unpack", ft_tf_unpack, "Gather" },
+};
+
 static int by_shape(struct ft_tf_call *c)
 {
-  static const struct {
-    const char *op;
-    int (*run)(struct ft_tf_call *c);
-  } table[] = { { "AvgPool", ft_tf_pool },
-                { "AvgPool3D", ft_tf_pool },
-                { "BatchMatMul", ft_tf_batch_product },
-                { "BatchMatMulV2", ft_tf_batch_product },
-                { "BatchMatMulV3", ft_tf_batch_product },
-                { "Cast", ft_tf_cast },
-                { "Concat", ft_tf_concat },
-                { "ConcatV2", ft_tf_concat },
-                { "Conv2D", ft_tf_convolution },
-                { "Conv2DBackpropInput", ft_tf_transposed },
-                { "Conv3D", ft_tf_convolution },
-                { "Conv3DBackpropInputV2", ft_tf_transposed },
-                { "DepthwiseConv2dNative", ft_tf_depthwise },
-                { "Einsum", ft_tf_einsum },
-                { "ExpandDims", ft_tf_expand_dims },
-                { "Fill", ft_tf_fill },
-                { "FusedBatchNorm", ft_tf_batch_norm },
-                { "FusedBatchNormV2", ft_tf_batch_norm },
-                { "FusedBatchNormV3", ft_tf_batch_norm },
-                { "Gather", ft_tf_gather },
-                { "GatherV2", ft_tf_gather },
-                { "MatMul", ft_tf_product },
-                { "MaxPool", ft_tf_pool },
-                { "MaxPool3D", ft_tf_pool },
-                { "MirrorPad", ft_tf_pad },
-                { "Pack", ft_tf_pack },
-                { "Pad", ft_tf_pad },
-                { "PadV2", ft_tf_pad },
-                { "Reshape", ft_tf_reshape },
-                { "ResizeBicubic", ft_tf_resize },
-                { "ResizeBilinear", ft_tf_resize },
-                { "ResizeNearestNeighbor", ft_tf_resize },
-                { "ResourceGather", ft_tf_gather },
-                { "Slice", ft_tf_slice },
-                { "Split", ft_tf_split },
-                { "SplitV", ft_tf_split },
-                { "Squeeze", ft_tf_squeeze },
-                { "StridedSlice", ft_tf_strided_slice },
-                { "Transpose", ft_tf_transpose },
-                { "Unpack", ft_tf_unpack } };
-
-  for (size_t i = 0; i < IN(table); i++)
-    if (ft_tf_is(c, table[i].op))
-      return table[i].run(c);
+  for (size_t i = 0; i < IN(shaped); i++)
+    if (ft_tf_is(c, shaped[i].op))
+      return shaped[i].run(c);
   return 1;
 }
+
+/* Those of by_hand, for ft_tf_operator_at. */
+static const char *const handled[][2] = {
+  { "AddN", "Sum" },
+  { "ArgMax", "ArgMax" },
+  { "ArgMin", "ArgMin" },
+  { "BatchToSpaceND", "" },
+  { "DepthToSpace", "DepthToSpace" },
+  { "OneHot", "OneHot" },
+  { "Range", "Range" },
+  { "Rank", "Constant" },
+  { "Select", "Where" },
+  { "SelectV2", "Where" },
+  { "SpaceToBatchND", "" },
+  { "SpaceToDepth", "SpaceToDepth" },
+  { "TopK", "TopK" },
+  { "TopKV2", "TopK" },
+};
 
 /* Those that a handful of lines is enough for. */
 static int by_hand(struct ft_tf_call *c)
@@ -312,4 +334,33 @@ int ft_tensorflow_node(struct ft_tf_call *c)
     status = unknown(c);
   }
   return c->l->failed ? -1 : status;
+}
+
+const char *ft_tf_operator_at(size_t i, const char **type)
+{
+  if (i < IN(unaries)) {
+    *type = unaries[i].type;
+    return unaries[i].op;
+  }
+  i -= IN(unaries);
+  if (i < IN(binaries)) {
+    *type = binaries[i].type;
+    return binaries[i].op;
+  }
+  i -= IN(binaries);
+  if (i < IN(reductions)) {
+    *type = reductions[i].type;
+    return reductions[i].op;
+  }
+  i -= IN(reductions);
+  if (i < IN(shaped)) {
+    *type = shaped[i].type;
+    return shaped[i].op;
+  }
+  i -= IN(shaped);
+  if (i < IN(handled)) {
+    *type = handled[i][1];
+    return handled[i][0];
+  }
+  return NULL;
 }
