@@ -153,7 +153,7 @@ step "5  One that asks too little"
 before=$(squeue -h -t all -o %i | wc -l)
 as_user sbatch --mem=30M sort.sh words-40.txt
 [ $status != 0 ] || wrong "it should have been refused"
-grep -q 'foretell: not submitted' <<<"$out" || wrong "it was refused, but not by foretell"
+grep -q 'foretell: job rejected' <<<"$out" || wrong "it was refused, but not by foretell"
 [ "$(squeue -h -t all -o %i | wc -l)" = "$before" ] || wrong "a job exists all the same"
 say "  sbatch exits $status, and no job exists. The same with what it suggests:"
 suggestion=$(sed -nE 's/.*ask for (--mem=[0-9]+[MG]).*/\1/p' <<<"$out")

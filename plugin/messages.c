@@ -10,7 +10,7 @@
 
 static bool silent;
 
-void ft_message_set_quiet(bool quiet)
+void ft_print_set_quiet(bool quiet)
 {
   silent = quiet;
 }
@@ -26,7 +26,7 @@ static void say(bool error, const char *line, const char *why)
     slurm_info("foretell: %s%s%s", line, but, why);
 }
 
-bool ft_message_print_decision(const struct ft_submission_decision *decision, const char *why)
+bool ft_print_decision(const struct ft_submission_decision *decision, const char *why)
 {
   struct ft_explanation explanation;
 
@@ -36,12 +36,12 @@ bool ft_message_print_decision(const struct ft_submission_decision *decision, co
   return explanation.count > 0;
 }
 
-void ft_message_print_line(const char *line)
+void ft_print_line(const char *line)
 {
   say(false, line, "");
 }
 
-void ft_message_print_failure(bool asked, const struct ft_error *why)
+void ft_print_failure(bool asked, const struct ft_error *why)
 {
   static char told[sizeof why->text]; /* the components of a job meet the same */
 
@@ -51,7 +51,7 @@ void ft_message_print_failure(bool asked, const struct ft_error *why)
   slurm_info("foretell: no prediction: %s", why->text);
 }
 
-bool ft_message_print_network(const ft_network *network, const char *why)
+bool ft_print_network(const ft_network *network, const char *why)
 {
   for (pb_size_t i = 0; i < network->lines_count; i++)
     say(network->action == FT_ACTION_REJECT, network->lines[i], i ? "" : why);

@@ -20,7 +20,7 @@ struct told {
 static void say(const char *line, void *data)
 {
   (void)data;
-  ft_message_print_line(line);
+  ft_print_line(line);
 }
 
 static int choose(const struct ft_slurm_options *bridge, const struct ft_options *options,
@@ -36,7 +36,7 @@ static int choose(const struct ft_slurm_options *bridge, const struct ft_options
   if (t->choice.partitions[0])
     (void)ft_string_copy(t->choice.partitions, submission->request.partition,
                          sizeof submission->request.partition);
-  ft_message_print_line(t->choice.line);
+  ft_print_line(t->choice.line);
   return 0;
 }
 

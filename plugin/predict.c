@@ -206,7 +206,7 @@ static int apply_network(struct prediction *w)
     if (!request->gpus_per_node)
       request->gpus_per_node = 1;
   }
-  if (ft_message_print_network(n, w->why.text))
+  if (ft_print_network(n, w->why.text))
     w->why.text[0] = '\0';
   return n->action == FT_ACTION_REJECT ? -1 : 0;
 }
@@ -228,7 +228,7 @@ static void look_elsewhere(struct prediction *w)
   memory = w->decided.sizing.has_estimate ? w->decided.question.estimate : NULL;
   if (ft_placement_set_partition(&w->bridge, &w->options, w->state_fd, &w->site, w->collected.uid,
                                  memory, w->network, &w->submission, &err) < 0)
-    ft_message_print_failure(true, &err);
+    ft_print_failure(true, &err);
   ft_known_resolve_policy(&w->site, &submitter, request, &w->known);
   ft_known_read_partition(w->state_fd, &w->site, request, &w->known);
 }
@@ -271,7 +271,7 @@ static int decide_memory(struct prediction *w)
   if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_message_print_decision(&w->decided, w->asks_network || !w->asked ? "" : w->why.text) &&
+  if (ft_print_decision(&w->decided, w->asks_network || !w->asked ? "" : w->why.text) &&
       !w->asks_network)
     w->why.text[0] = '\0';
   return status;
@@ -301,7 +301,7 @@ static int predict_here(struct prediction *w)
       w->why = err;
     else if (!(off && !elsewhere) && !w->asks_network &&
              ft_known_unknown_params(&w->known, s, w->options.params, line))
-      ft_message_print_line(line);
+      ft_print_line(line);
   }
   if (elsewhere)
     look_elsewhere(w);
@@ -412,7 +412,7 @@ static int predict(spank_t spank, struct prediction *w)
   else if (ours && w->network)
     status = apply_network(w);
   if (w->why.text[0])
-    ft_message_print_failure(w->asked, &w->why);
+    ft_print_failure(w->asked, &w->why);
   if (status == 0)
     carry(spank, w);
   else
@@ -441,7 +441,7 @@ int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool l
   /* a job that another workload manager has started runs nothing here */
   if (w->bridge.value[FT_OPTION_EXTERNAL])
     goto release;
-  ft_message_set_quiet(w->bridge.value[FT_OPTION_QUIET]);
+  ft_print_set_quiet(w->bridge.value[FT_OPTION_QUIET]);
   w->settings = settings;
   w->local = local;
   w->component = component;

@@ -29,7 +29,7 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
                                                    .known = &next->known,
                                                    .mode = FT_MODE_CHECK,
                                                    .cannot_reject = true, /* nothing is submitted */
-                                                   .answer = true };
+                                                   .dry_run = true };
   const ft_request *request = &next->submission.request;
 
   next->submission = o->submission;

@@ -140,6 +140,7 @@ static void ask(struct work *w)
 
   w->question.mode = mode_of(w);
   w->question.advisory = n->advisory;
+  w->question.dry_run = n->dry_run;
   w->question.choose = n->mig;
   w->question.gpu = n->mig ? n->mig : "";
   w->question.option = n->option ? n->option : "";
@@ -303,7 +304,7 @@ static void say_instead(struct work *w, ft_network *network)
       &(struct ft_instead_question){ .graph = w->graph,
                                      .part = part_of(w),
                                      .run = w->run,
-                                     .bytes = w->place.most_bytes,
+                                     .bytes = w->place.max_bytes,
                                      .probability = ft_mig_target_probability(&w->policy),
                                      .refine = refine,
                                      .context = w },
@@ -362,7 +363,7 @@ static void decide(struct work *w, ft_network *network)
     return;
   }
   if (ft_mig_decide(&w->question, &w->place, w->has_estimate ? &w->estimate : NULL, network) &&
-      w->graph && network->lines_count && w->place.most_bytes > 0) {
+      w->graph && network->lines_count && w->place.max_bytes > 0) {
     w->asked->keep();
     say_instead(w, network);
   }

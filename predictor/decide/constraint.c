@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parses --constraint, --gres and GPU options, and compares them with the nodes of a type. */
 #include "config.h"
 
 #include <string.h>
@@ -6,20 +7,21 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/constraint.h"
 
-/* Parentheses within one another: Slurm takes one level, and one of brackets. */
-enum { DEEPEST = 4 };
+/* Nesting of parentheses and brackets: Slurm accepts one level of each. */
+enum { MAX_DEPTH = 4 };
 
-struct reading {
+struct constraint_parser {
   struct ft_text rest;
   const char *features;
-  bool spread; /* what stands in brackets or has a count may be on different nodes */
-  bool broken;
+  bool several_nodes; /* features in brackets or with a count may be on different nodes */
+  bool invalid;
 };
 
-static bool either(struct reading *r, int depth);
+static bool parse_expression(struct constraint_parser *r, int depth);
 
-/* A name with a count or without, or an expression in brackets or parentheses. */
-static bool one(struct reading *r, int depth)
+/* Parses a feature with or without a count, or an expression in brackets or parentheses. Returns
+ * whether the node type has it. */
+static bool parse_operand(struct constraint_parser *r, int depth)
 {
   const char *begin = r->rest.at;
   struct ft_text name;
@@ -27,69 +29,62 @@ static bool one(struct reading *r, int depth)
   bool found, bracket = ft_text_skip(&r->rest, "[");
 
   if (bracket || ft_text_skip(&r->rest, "(")) {
-    bool outer = r->spread;
+    bool outer = r->several_nodes;
 
-    r->spread |= bracket;
-    found = depth < DEEPEST && either(r, depth + 1);
-    r->spread = outer;
-    r->broken |= !ft_text_skip(&r->rest, bracket ? "]" : ")");
+    r->several_nodes |= bracket;
+    found = depth < MAX_DEPTH && parse_expression(r, depth + 1);
+    r->several_nodes = outer;
+    r->invalid |= !ft_text_skip(&r->rest, bracket ? "]" : ")");
   } else {
     char text[128];
 
     while (r->rest.at < r->rest.end && !strchr("&|,*()[]", *r->rest.at))
       r->rest.at++;
     name = ft_text_of(begin, (size_t)(r->rest.at - begin));
-    r->broken |= !ft_text_left(&name) || !ft_text_copy(name, text, sizeof text);
-    found = !r->broken && ft_text_lists(ft_text_from(r->features), text);
+    r->invalid |= !ft_text_left(&name) || !ft_text_copy(name, text, sizeof text);
+    found = !r->invalid && ft_text_lists(ft_text_from(r->features), text);
   }
   if (ft_text_skip(&r->rest, "*"))
-    r->broken |= !ft_text_u64(&r->rest, UINT32_MAX, &count);
+    r->invalid |= !ft_text_u64(&r->rest, UINT32_MAX, &count);
   return found;
 }
 
-/* From left to right, without precedence, as Slurm does; a comma is an "and". */
-static bool either(struct reading *r, int depth)
+/* Evaluates from left to right without precedence, as Slurm does; a comma is an "and". */
+static bool parse_expression(struct constraint_parser *r, int depth)
 {
-  bool found = one(r, depth);
+  bool found = parse_operand(r, depth);
 
-  while (!r->broken && r->rest.at < r->rest.end && !strchr(")]", *r->rest.at)) {
+  while (!r->invalid && r->rest.at < r->rest.end && !strchr(")]", *r->rest.at)) {
     bool next, any = ft_text_skip(&r->rest, "|");
 
-    r->broken |= !any && !ft_text_skip(&r->rest, "&") && !ft_text_skip(&r->rest, ",");
-    next = !r->broken && one(r, depth);
-    found = any || r->spread ? found || next : found && next;
+    r->invalid |= !any && !ft_text_skip(&r->rest, "&") && !ft_text_skip(&r->rest, ",");
+    next = !r->invalid && parse_operand(r, depth);
+    found = any || r->several_nodes ? found || next : found && next;
   }
   return found;
 }
 
 bool ft_constraint_allows(const char *constraint, const ft_node_type *kind)
 {
-  struct reading r = { .rest = ft_text_from(constraint), .features = kind->features };
+  struct constraint_parser r = { .rest = ft_text_from(constraint), .features = kind->features };
   bool found;
 
   if (!constraint[0] || !kind->has_features)
     return true;
-  r.spread = strchr(constraint, '*');
-  found = either(&r, 0);
-  return found || r.broken || ft_text_left(&r.rest);
+  r.several_nodes = strchr(constraint, '*');
+  found = parse_expression(&r, 0);
+  return found || r.invalid || ft_text_left(&r.rest);
 }
 
 /* ---- --gres ---- */
 
-struct ft_text ft_gres_skip_prefix(struct ft_text piece)
-{
-  if (!ft_text_skip(&piece, "gres:"))
-    (void)ft_text_skip(&piece, "gres/");
-  return piece;
-}
-
-/* "gpu:a100:2" or "gpu:2" as NAME, TYPE ("": none) and COUNT (1 where none is said). */
+/* "gpu:a100:2" or "gpu:2" as NAME, TYPE ("": none) and COUNT (1 if not given). */
 struct resource {
   struct ft_text name, type;
   uint64_t count;
 };
 
-static bool read_resource(struct ft_text piece, struct resource *out)
+static bool parse_gres(struct ft_text piece, struct resource *out)
 {
   struct ft_text part, number;
   bool counted = false;
@@ -111,8 +106,8 @@ static bool read_resource(struct ft_text piece, struct resource *out)
   return !ft_text_left(&piece);
 }
 
-/* The GPUs that PIECE of OPTION's value asks for; false: it is about something else. */
-static bool read_gpus(enum ft_gpu_option option, struct ft_text piece, struct resource *out)
+/* Parses PIECE of OPTION's value. Returns false if it does not request GPUs. */
+static bool parse_gpus(enum ft_gpu_option option, struct ft_text piece, struct resource *out)
 {
   struct ft_text kind, name;
 
@@ -129,15 +124,15 @@ static bool read_gpus(enum ft_gpu_option option, struct ft_text piece, struct re
   return !memchr(kind.at, ':', ft_text_left(&kind));
 }
 
-/* How many of ASKED a node has that lists LIST. */
-static uint64_t count_of(const struct resource *asked, const char *list)
+/* Counts ASKED in LIST, the generic resources of a node. */
+static uint64_t count_gres(const struct resource *asked, const char *list)
 {
   struct ft_text rest = ft_text_from(list), piece;
   struct resource one;
   uint64_t count = 0;
 
   while (ft_text_until(&rest, ',', &piece))
-    if (read_resource(piece, &one) && ft_text_same(one.name, asked->name) &&
+    if (parse_gres(piece, &one) && ft_text_same(one.name, asked->name) &&
         (!ft_text_left(&asked->type) || ft_text_same(one.type, asked->type)))
       count += one.count;
   return count;
@@ -151,31 +146,31 @@ bool ft_gres_allows(const char *gres, const ft_node_type *kind)
   if (kind->gres_truncated)
     return true;
   while (ft_text_until(&rest, ',', &piece))
-    if (read_resource(piece, &asked) && !ft_text_equals(asked.name, "none") &&
-        count_of(&asked, kind->gres) < asked.count)
+    if (parse_gres(piece, &asked) && !ft_text_equals(asked.name, "none") &&
+        count_gres(&asked, kind->gres) < asked.count)
       return false;
   return true;
 }
 
-bool ft_gpu_request_fits_node(const struct ft_gpu_request *asked, uint64_t tasks,
+bool ft_gpu_request_fits_node(const struct ft_gpu_request *gpus, uint64_t tasks,
                               const ft_node_type *kind)
 {
   for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS && !kind->gres_truncated; i++) {
-    struct ft_text rest = ft_text_from(asked->value[i]), piece;
+    struct ft_text rest = ft_text_from(gpus->value[i]), piece;
     uint64_t times = i == FT_GPU_OPTION_TASK || i == FT_GPU_OPTION_TRES ? tasks : 1;
     struct resource one;
 
-    /* what the whole job gets may be on several nodes, and what --gres has is asked elsewhere */
+    /* --gpus counts over all nodes of the job; ft_gres_allows compares --gres */
     while (i != FT_GPU_OPTION_JOB && i != FT_GPU_OPTION_GRES && ft_text_until(&rest, ',', &piece))
-      if (read_gpus(i, piece, &one) && count_of(&one, kind->gres) < times * one.count)
+      if (parse_gpus(i, piece, &one) && count_gres(&one, kind->gres) < times * one.count)
         return false;
   }
   return true;
 }
 
-/* Whether PARTITION has TIMES what VALUE of OPTION asks for. */
-static bool suffices(enum ft_gpu_option option, const char *value, uint64_t times,
-                     const ft_partition *partition, const char *constraint)
+/* Whether nodes of PARTITION that satisfy CONSTRAINT have TIMES the GPUs of OPTION's VALUE. */
+static bool has_enough_gpus(enum ft_gpu_option option, const char *value, uint64_t times,
+                            const ft_partition *partition, const char *constraint)
 {
   struct ft_text rest = ft_text_from(value), piece;
   struct resource one;
@@ -183,7 +178,7 @@ static bool suffices(enum ft_gpu_option option, const char *value, uint64_t time
   while (ft_text_until(&rest, ',', &piece)) {
     uint64_t count = 0;
 
-    if (!read_gpus(option, piece, &one))
+    if (!parse_gpus(option, piece, &one))
       continue;
     for (size_t i = 0; i < partition->nodes_count; i++) {
       const ft_node_type *kind = &partition->nodes[i];
@@ -191,7 +186,7 @@ static bool suffices(enum ft_gpu_option option, const char *value, uint64_t time
       if (kind->gres_truncated)
         return true;
       if (ft_constraint_allows(constraint, kind))
-        count += kind->count * count_of(&one, kind->gres);
+        count += kind->count * count_gres(&one, kind->gres);
     }
     if (count < times * one.count)
       return false;
@@ -199,7 +194,7 @@ static bool suffices(enum ft_gpu_option option, const char *value, uint64_t time
   return true;
 }
 
-bool ft_gpu_request_fits_partition(const struct ft_gpu_request *asked, uint64_t nodes,
+bool ft_gpu_request_fits_partition(const struct ft_gpu_request *gpus, uint64_t nodes,
                                    uint64_t tasks, const ft_partition *partition,
                                    const char *constraint)
 {
@@ -208,7 +203,7 @@ bool ft_gpu_request_fits_partition(const struct ft_gpu_request *asked, uint64_t 
                      : i == FT_GPU_OPTION_TASK || i == FT_GPU_OPTION_TRES ? tasks
                                                                           : nodes;
 
-    if (!suffices(i, asked->value[i], times, partition, constraint))
+    if (!has_enough_gpus(i, gpus->value[i], times, partition, constraint))
       return false;
   }
   return true;

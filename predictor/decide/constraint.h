@@ -1,43 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which nodes --constraint, --gres and the options about GPUs leave. */
+/* Whether nodes satisfy --constraint, --gres and the options that request GPUs. */
 #ifndef FT_DECIDE_CONSTRAINT_H
 #define FT_DECIDE_CONSTRAINT_H
 
 #include <stdbool.h>
 
-#include "predictor/core/text.h"
 #include "predictor/decide/gpu_request.h"
 #include "predictor/record/record.h"
 
 /*
- * Whether some node of KIND may have what CONSTRAINT, as typed, asks for. Nothing is left out for
- * certain alone: where the kind's features are not known, where different nodes may have different
- * ones of those named ("[a|b]", "a*2&b*2"), and of what Slurm will not take, the answer is yes.
+ * Whether a node of KIND may satisfy CONSTRAINT, as given. Returns true unless it certainly does
+ * not: also if the kind's features are not known, if different nodes may have different features of
+ * it ("[a|b]", "a*2&b*2"), and if Slurm will reject CONSTRAINT.
  */
 bool ft_constraint_allows(const char *constraint, const ft_node_type *kind);
 
 /*
- * PIECE, a generic resource that is asked for, as it was typed: before that some of Slurm's
- * releases put "gres:" or "gres/".
- */
-struct ft_text ft_gres_skip_prefix(struct ft_text piece);
-
-/*
- * Whether a node of KIND may have the generic resources that GRES, as typed, asks for on a node:
- * "gpu", "gpu:2", "gpu:a100:1,shard:4". Yes also of what cannot be read, and where there are
- * more of them than the kind's list has room for.
+ * Whether a node of KIND may have the generic resources that GRES, as given, requests on a node:
+ * "gpu", "gpu:2", "gpu:a100:1,shard:4". Returns true also if GRES cannot be parsed or the kind's
+ * list of resources is incomplete.
  */
 bool ft_gres_allows(const char *gres, const ft_node_type *kind);
 
-/*
- * Likewise of the GPUs that the options about them, but for --gres, ask for on a node of KIND, on
- * which run TASKS tasks; and whether the nodes of PARTITION that have what CONSTRAINT asks for have
- * together as many as a job of TASKS tasks on NODES nodes asks for, where it lists all of its kinds
- * of nodes.
- */
-bool ft_gpu_request_fits_node(const struct ft_gpu_request *asked, uint64_t tasks,
+/* Whether a node of KIND with TASKS tasks may have the GPUs that the options other than --gres
+ * request. */
+bool ft_gpu_request_fits_node(const struct ft_gpu_request *gpus, uint64_t tasks,
                               const ft_node_type *kind);
-bool ft_gpu_request_fits_partition(const struct ft_gpu_request *asked, uint64_t nodes,
+
+/* Whether the nodes of PARTITION that satisfy CONSTRAINT together have the GPUs of a job with TASKS
+ * tasks on NODES nodes. PARTITION must list all its node types. */
+bool ft_gpu_request_fits_partition(const struct ft_gpu_request *gpus, uint64_t nodes,
                                    uint64_t tasks, const ft_partition *partition,
                                    const char *constraint);
 

@@ -1,52 +1,53 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Enters evidence into the input of a decision, and a sizing into the decision's record. */
 #include "config.h"
 
 #include "predictor/core/text.h"
 #include "predictor/decide/sizing.h"
 
-/* Whether the user asks for an amount where none was typed. */
-static bool is_asked_to_set(const struct ft_decision_input *q)
+/* Whether the user chose a mode that sets memory, and gave no request. */
+static bool is_set_requested(const struct ft_decision_input *q)
 {
   return q->mode != FT_MODE_UNSET && q->mode != FT_MODE_CHECK &&
          q->request->mem_unit == FT_MEM_NONE;
 }
 
-void ft_decision_input_set(struct ft_decision_input *question,
-                           const struct ft_model_lookup *evidence, const char *job_name)
+void ft_decision_input_set(struct ft_decision_input *input, const struct ft_model_lookup *evidence,
+                           const char *job_name)
 {
   const struct ft_array_estimates *elements = &evidence->elements;
 
-  question->estimate = evidence->estimate;
-  question->pooled = evidence->pooled;
-  question->similar = evidence->similar;
-  question->at_large = evidence->site_prior_apps;
-  /* what similar apps have needed does not hide what may be acted upon */
-  if (evidence->similar && evidence->own && !is_asked_to_set(question)) {
-    question->estimate = evidence->own;
-    question->similar = 0;
+  input->estimate = evidence->estimate;
+  input->pooled = evidence->pooled;
+  input->similar = evidence->similar;
+  input->at_large = evidence->site_prior_apps;
+  /* similar apps do not hide the app's own runs, which alone may cause a change */
+  if (evidence->similar && evidence->own && !is_set_requested(input)) {
+    input->estimate = evidence->own;
+    input->similar = 0;
   }
   if (evidence->facts.runs)
-    question->facts = &evidence->facts;
+    input->facts = &evidence->facts;
   if (evidence->imported)
-    question->imported_from = job_name;
-  if (!question->estimate || question->estimate == &evidence->others || !elements->count)
+    input->imported_from = job_name;
+  if (!input->estimate || input->estimate == &evidence->others || !elements->count)
     return;
-  question->elements = elements;
-  question->estimate = &elements->each[ft_decide_largest(elements, question->policy)];
+  input->elements = elements;
+  input->estimate = &elements->each[ft_decide_largest(elements, input->policy)];
 }
 
-void ft_decide(const struct ft_decision_input *question, const struct ft_sizing *sizing,
+void ft_decide(const struct ft_decision_input *input, const struct ft_sizing *sizing,
                ft_decision *out)
 {
-  const struct ft_estimate *e = question->estimate;
+  const struct ft_estimate *e = input->estimate;
 
   *out = (ft_decision){ .action = sizing->action, .mode = sizing->mode, .mem_unit = sizing->unit };
   (void)ft_string_copy(sizing->reason, out->reason, sizeof out->reason);
   if (sizing->mode == FT_MODE_OFF && sizing->action != FT_ACTION_REJECT)
     return;
   out->overrode = sizing->overrides;
-  if (question->facts)
-    out->runs = question->facts->completed;
+  if (input->facts)
+    out->runs = input->facts->completed;
   if (e) {
     out->runs = e->runs;
     (void)ft_string_copy(e->method, out->method, sizeof out->method);
@@ -60,9 +61,9 @@ void ft_decide(const struct ft_decision_input *question, const struct ft_sizing 
   if (sizing->p_oom >= 0) {
     out->has_p_oom = true;
     out->p_oom = sizing->p_oom;
-    out->has_p_oom_any = question->request->array_tasks > 0;
+    out->has_p_oom_any = input->request->array_tasks > 0;
     if (out->has_p_oom_any)
-      out->p_oom_any = ft_sizing_p_any_task(question, sizing->oom_bytes);
+      out->p_oom_any = ft_sizing_p_any_task(input, sizing->oom_bytes);
   }
   if (!sizing->has_estimate)
     return;

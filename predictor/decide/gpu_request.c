@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-#include "predictor/decide/constraint.h"
 #include "predictor/decide/gpu_request.h"
 
-enum { MOST = 100000 };
+/* Largest number of GPUs of a job or piece; above any cluster. */
+enum { MAX_GPUS = 100000 };
 
-/* Arrays, so that nothing need be relocated where the plugin is loaded. */
+/* char arrays, not pointers: no relocation when the plugin is loaded. */
 static const struct {
   char name[16];
-  bool mixed, settable;
+  bool takes_other_gres, is_settable;
 } options[FT_GPU_OPTIONS] = {
   [FT_GPU_OPTION_NODE] = { "gpus-per-node", false, true },
   [FT_GPU_OPTION_JOB] = { "gpus", false, true },
@@ -37,12 +37,19 @@ enum ft_gpu_option ft_gpu_option_from_name(const char *name)
 
 bool ft_gpu_option_is_mixed(enum ft_gpu_option option)
 {
-  return options[option].mixed;
+  return options[option].takes_other_gres;
 }
 
 bool ft_gpu_option_is_settable(enum ft_gpu_option option)
 {
-  return options[option].settable;
+  return options[option].is_settable;
+}
+
+struct ft_text ft_gres_skip_prefix(struct ft_text piece)
+{
+  if (!ft_text_skip(&piece, "gres:"))
+    (void)ft_text_skip(&piece, "gres/");
+  return piece;
 }
 
 struct ft_text ft_gpu_request_parse(struct ft_text piece, uint64_t *count)
@@ -57,7 +64,7 @@ struct ft_text ft_gpu_request_parse(struct ft_text piece, uint64_t *count)
       last = at + 1;
   number = ft_text_of(last, (size_t)(piece.end - last));
   *count = 1;
-  if (ft_text_u64(&number, MOST, count) && !ft_text_left(&number))
+  if (ft_text_u64(&number, MAX_GPUS, count) && !ft_text_left(&number))
     piece.end = last > piece.at ? last - 1 : last;
   else
     *count = 1;
@@ -67,7 +74,7 @@ struct ft_text ft_gpu_request_parse(struct ft_text piece, uint64_t *count)
 bool ft_gpu_request_count(enum ft_gpu_option option, const char *value, uint64_t *count)
 {
   struct ft_text list = ft_text_from(value), piece, name;
-  bool understood = true;
+  bool parsed = true;
 
   *count = 0;
   while (ft_text_until(&list, ',', &piece)) {
@@ -75,29 +82,29 @@ bool ft_gpu_request_count(enum ft_gpu_option option, const char *value, uint64_t
     struct ft_text kind = ft_gpu_request_parse(piece, &each);
     bool counted = ft_text_left(&kind) < ft_text_left(&piece);
 
-    if (!options[option].mixed && !counted)
-      understood = false;
-    else if (!options[option].mixed ||
+    if (!options[option].takes_other_gres && !counted)
+      parsed = false;
+    else if (!options[option].takes_other_gres ||
              (ft_text_until(&kind, ':', &name) && ft_text_equals(name, "gpu")))
       *count += each;
   }
-  if (*count > MOST)
-    *count = MOST;
-  return understood;
+  if (*count > MAX_GPUS)
+    *count = MAX_GPUS;
+  return parsed;
 }
 
-enum ft_gpu_option ft_gpu_request_find(const struct ft_gpu_request *asked)
+enum ft_gpu_option ft_gpu_request_find(const struct ft_gpu_request *gpus)
 {
   uint64_t count;
 
   for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS; i++)
-    if (asked->value[i] && (!ft_gpu_request_count(i, asked->value[i], &count) || count > 0))
+    if (gpus->value[i] && (!ft_gpu_request_count(i, gpus->value[i], &count) || count > 0))
       return i;
-  return asked->value[FT_GPU_OPTION_GRES] ? FT_GPU_OPTION_GRES : FT_GPU_OPTIONS;
+  return gpus->value[FT_GPU_OPTION_GRES] ? FT_GPU_OPTION_GRES : FT_GPU_OPTIONS;
 }
 
-/* As far as the request says. */
-static uint64_t tasks_on_node(const ft_request *r)
+/* Tasks on a node as far as the request gives them, at least 1. */
+static uint64_t count_tasks_on_node(const ft_request *r)
 {
   uint64_t nodes = r->nodes ? r->nodes : 1;
 
@@ -106,17 +113,17 @@ static uint64_t tasks_on_node(const ft_request *r)
   return r->tasks ? (r->tasks + nodes - 1) / nodes : 1;
 }
 
-uint32_t ft_gpu_request_per_node(const struct ft_gpu_request *asked, const ft_request *request)
+uint32_t ft_gpu_request_per_node(const struct ft_gpu_request *gpus, const ft_request *request)
 {
-  enum ft_gpu_option which = ft_gpu_request_find(asked);
+  enum ft_gpu_option which = ft_gpu_request_find(gpus);
   uint64_t nodes = request->nodes ? request->nodes : 1, count;
 
   if (which == FT_GPU_OPTIONS)
     return 0;
-  (void)ft_gpu_request_count(which, asked->value[which], &count);
+  (void)ft_gpu_request_count(which, gpus->value[which], &count);
   if (which == FT_GPU_OPTION_JOB)
     count = (count + nodes - 1) / nodes;
   else if (which == FT_GPU_OPTION_TASK || which == FT_GPU_OPTION_TRES)
-    count *= tasks_on_node(request);
-  return (uint32_t)(count > MOST ? MOST : count);
+    count *= count_tasks_on_node(request);
+  return (uint32_t)(count > MAX_GPUS ? MAX_GPUS : count);
 }

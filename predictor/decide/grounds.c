@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An estimate is evaluated again without each feature that it depends on: how far it moves is what
- * that feature is worth. The rest is said by the numbers that the decision was made of.
+ * The effect of a feature is the change of the median when the estimate is evaluated without it.
+ * The other grounds are numbers of the decision.
  */
 #include "config.h"
 
@@ -19,11 +19,10 @@
 
 enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
 
-/* What the sentences are made of. */
 struct grounds {
   const struct ft_submission_question *question;
   const struct ft_submission_decision *decided;
-  const ft_model *model; /* that the estimate is of; NULL: none that has features */
+  const ft_model *model; /* behind the estimate; NULL: none with features */
   ft_feature features[FT_TASK_FEATURES];
   size_t feature_count;
   struct ft_grounds *out;
@@ -33,30 +32,29 @@ const char *ft_rule_meaning(ft_decision_rule rule)
 {
   switch (rule) {
   case FT_DECIDED_BY_REQUEST:
-    return "what was asked for stays";
+    return "the request is unchanged";
   case FT_DECIDED_BY_DEFAULT:
     return "no less than without foretell";
   case FT_DECIDED_BY_MAXIMUM:
-    return "the partition gives no more";
+    return "the partition allows no more";
   case FT_DECIDED_BY_LEAK:
-    return "killed at growing limits, so no more than was tried";
+    return "killed at increasing limits, no more than was tried";
   case FT_DECIDED_BY_FLOOR:
-    return "at least what runs like it have needed";
+    return "at least what comparable runs needed";
   case FT_DECIDED_BY_CEILING:
-    return "few runs set no more than a few times what they needed";
+    return "capped at a multiple of the largest need so far";
   case FT_DECIDED_BY_ESTIMATE:
-    return "what is expected to waste least";
+    return "the least expected waste";
   case FT_DECIDED_BY_NONE:
     break;
   }
-  return "nothing is known, or the mode is off";
+  return "no evidence, or mode off";
 }
 
 /* ---- features ---- */
 
-/* Whether the model is of the submission's app. That of a submission that borrows is overwritten by
- * others. */
-static bool is_of_app(const struct grounds *g)
+/* Whether the model in the evidence is of the submission's app: similar apps overwrite it. */
+static bool is_model_of_app(const struct grounds *g)
 {
   const ft_submission *s = g->question->submission;
   const char *app = g->question->known->evidence.model.app;
@@ -69,16 +67,16 @@ static bool is_of_app(const struct grounds *g)
   return false;
 }
 
-/* Whether the estimate is of the app's own model, or of one that stands in for it. */
-static bool is_models(const struct grounds *g)
+/* Whether the estimate comes from the app's own model, or from the model of imported runs. */
+static bool has_feature_model(const struct grounds *g)
 {
   const struct ft_model_lookup *e = &g->question->known->evidence;
 
   return g->decided->sizing.has_estimate && !g->decided->by_network && !e->similar &&
-         !e->site_prior_apps && e->model.has_evaluator && (e->imported || is_of_app(g));
+         !e->site_prior_apps && e->model.has_evaluator && (e->imported || is_model_of_app(g));
 }
 
-/* Those of the task that needs most, of a job array. */
+/* Finds the features of the submission; of a job array, of the task that needs most. */
 static void find_features(struct grounds *g)
 {
   const struct ft_decision_input *q = &g->decided->question;
@@ -97,8 +95,8 @@ static bool is_in_equation(const ft_evaluator *e, size_t column)
   return false;
 }
 
-/* The term of COLUMN, where the estimate depends on it. */
-static const ft_term *term_of(const ft_evaluator *e, size_t column)
+/* The term of COLUMN; NULL if the estimate does not depend on it. */
+static const ft_term *find_active_term(const ft_evaluator *e, size_t column)
 {
   for (size_t i = 0; i < e->terms_count; i++) {
     const ft_term *t = &e->terms[i];
@@ -112,7 +110,7 @@ static const ft_term *term_of(const ft_evaluator *e, size_t column)
   return NULL;
 }
 
-/* The median of a job without the feature called NAME; 0: there is none. */
+/* The median in bytes of a job without the feature NAME; 0: no estimate. */
 static double median_without(const struct grounds *g, const char *name)
 {
   ft_feature rest[FT_TASK_FEATURES];
@@ -127,14 +125,14 @@ static double median_without(const struct grounds *g, const char *name)
   return ft_estimate_quantile(&estimate, 0.5);
 }
 
-static bool is_bytes(const char *name)
+static bool is_feature_in_bytes(const char *name)
 {
   return ft_string_ends(name, "_bytes");
 }
 
-static void show_number(const char *name, double number, char *out, size_t size)
+static void show_feature_value(const char *name, double number, char *out, size_t size)
 {
-  if (is_bytes(name) && number >= 0 && number < 0x1p63)
+  if (is_feature_in_bytes(name) && number >= 0 && number < 0x1p63)
     (void)ft_units_show_bytes((uint64_t)number, out, size);
   else
     (void)snprintf(out, size, "%.6g", number);
@@ -156,7 +154,7 @@ static void fill_effect(const struct grounds *g, size_t column, const ft_term *t
   if (!f || (!c->categorical && !f->has_number))
     return;
   if (f->has_number)
-    show_number(c->name, f->number, out->value, sizeof out->value);
+    show_feature_value(c->name, f->number, out->value, sizeof out->value);
   else
     (void)ft_string_copy(f->category, out->value, sizeof out->value);
   if (c->categorical) {
@@ -168,8 +166,8 @@ static void fill_effect(const struct grounds *g, size_t column, const ft_term *t
   out->without_bytes = median_without(g, c->name);
 }
 
-/* By how many times the estimate moves, as a logarithm. */
-static double size_of(const struct grounds *g, const struct ft_effect *effect)
+/* The size of an effect: |log(median without the feature / median)|. */
+static double log_effect_size(const struct grounds *g, const struct ft_effect *effect)
 {
   double all = ft_estimate_quantile(g->decided->question.estimate, 0.5);
 
@@ -181,14 +179,14 @@ static void find_effects(struct grounds *g)
   struct ft_grounds *out = g->out;
 
   for (size_t j = 0; j < g->model->columns_count && j < COLUMNS; j++) {
-    const ft_term *term = term_of(&g->model->evaluator, j);
+    const ft_term *term = find_active_term(&g->model->evaluator, j);
     struct ft_effect effect;
     size_t at = out->effect_count;
 
     if (!term || strcmp(g->model->columns[j].name, FT_VARIANT_FEATURE) == 0)
       continue;
     fill_effect(g, j, term, &effect);
-    while (at > 0 && size_of(g, &effect) > size_of(g, &out->effect[at - 1]))
+    while (at > 0 && log_effect_size(g, &effect) > log_effect_size(g, &out->effect[at - 1]))
       at--;
     if (at == FT_GROUNDS_EFFECTS)
       continue;
@@ -202,14 +200,15 @@ static void find_effects(struct grounds *g)
 
 /* ---- sentences ---- */
 
-static void new_line(struct grounds *g)
+static void start_ground_line(struct grounds *g)
 {
   if (g->out->count < FT_GROUNDS_LINES)
     g->out->line[g->out->count++][0] = '\0';
 }
 
-/* Go on with the current line. */
-__attribute__((format(printf, 2, 3))) static void say(struct grounds *g, const char *format, ...)
+/* Appends to the current line. */
+__attribute__((format(printf, 2, 3))) static void append_ground(struct grounds *g,
+                                                                const char *format, ...)
 {
   va_list ap;
 
@@ -218,59 +217,63 @@ __attribute__((format(printf, 2, 3))) static void say(struct grounds *g, const c
   va_end(ap);
 }
 
-static void say_bytes(struct grounds *g, double bytes)
+static void append_ground_bytes(struct grounds *g, double bytes)
 {
   char text[32];
 
-  say(g, "%s", ft_message_bytes(bytes, text));
+  append_ground(g, "%s", ft_message_bytes(bytes, text));
 }
 
-static void say_chance(struct grounds *g, double p)
+static void append_ground_percent(struct grounds *g, double p)
 {
   char text[FT_MESSAGE_PERCENT];
 
-  say(g, "%s", ft_message_percent(p, text));
+  append_ground(g, "%s", ft_message_percent(p, text));
 }
 
-/* "a, b and c" */
-static const char *between(size_t i, size_t count)
+/* What precedes item I of COUNT in "a, b and c". */
+static const char *list_separator(size_t i, size_t count)
 {
   return i == 0 ? "" : i + 1 == count ? " and " : ", ";
 }
 
-static void say_estimate(struct grounds *g)
+static void explain_quantiles(struct grounds *g)
 {
   const struct ft_estimate *e = g->decided->question.estimate;
 
-  new_line(g);
-  say(g, "estimate: half of such runs need ");
-  say_bytes(g, ft_estimate_quantile(e, 0.5));
-  say(g, " or less, 90 %% need ");
-  say_bytes(g, ft_estimate_quantile(e, 0.05));
-  say(g, " to ");
-  say_bytes(g, ft_estimate_quantile(e, 0.95));
+  start_ground_line(g);
+  append_ground(g, "estimate: half of such runs need ");
+  append_ground_bytes(g, ft_estimate_quantile(e, 0.5));
+  append_ground(g, " or less, 90 %% need ");
+  append_ground_bytes(g, ft_estimate_quantile(e, 0.05));
+  append_ground(g, " to ");
+  append_ground_bytes(g, ft_estimate_quantile(e, 0.95));
 }
 
-/* "a line on", "an equation of" the features, or that none tells runs apart */
-static void say_shape(struct grounds *g)
+/* "a line on n through 12 completed runs", "an equation of ...", "a regression on ..." */
+static void append_model_form(struct grounds *g)
 {
   const ft_evaluator *e = &g->model->evaluator;
   const struct ft_grounds *out = g->out;
   bool line = out->effect_count == 1 && !e->log_target && !isnan(out->effect[0].low);
 
   if (!out->effect_count) {
-    say(g, "the peaks of %u completed runs, which no feature tells apart", g->model->completed);
+    append_ground(g, "the peaks of %u completed runs; no feature explains their differences",
+                  g->model->completed);
     return;
   }
-  say(g, "%s", e->by_equation ? "an equation of " : line ? "a line on " : "a regression on ");
+  append_ground(g, "%s",
+                e->by_equation ? "an equation of "
+                : line         ? "a line on "
+                               : "a regression on ");
   for (size_t i = 0; i < out->effect_count; i++)
-    say(g, "%s%s", between(i, out->effect_count), out->effect[i].name);
-  say(g, " through %u completed runs", g->model->completed);
+    append_ground(g, "%s%s", list_separator(i, out->effect_count), out->effect[i].name);
+  append_ground(g, " through %u completed runs", g->model->completed);
   if (e->by_equation)
-    say(g, ", %.2g %% off", 100 * e->equation.error);
+    append_ground(g, ", error %.2g %%", 100 * e->equation.error);
 }
 
-static void say_without(struct grounds *g)
+static void append_effects(struct grounds *g)
 {
   const struct ft_grounds *out = g->out;
   size_t known = 0, at = 0;
@@ -282,68 +285,69 @@ static void say_without(struct grounds *g)
 
     if (!(effect->without_bytes > 0))
       continue;
-    say(g, "%swithout %s ", at ? between(at, known) : "; ",
-        known == 1 && out->effect_count == 1 ? "it" : effect->name);
-    say_bytes(g, effect->without_bytes);
+    append_ground(g, "%swithout %s ", at ? list_separator(at, known) : "; ",
+                  known == 1 && out->effect_count == 1 ? "it" : effect->name);
+    append_ground_bytes(g, effect->without_bytes);
     at++;
   }
 }
 
-static void say_method(struct grounds *g)
+static void explain_method(struct grounds *g)
 {
   const struct ft_decision_input *q = &g->decided->question;
 
-  new_line(g);
-  say(g, "method: ");
+  start_ground_line(g);
+  append_ground(g, "method: ");
   if (g->model) {
-    say_shape(g);
+    append_model_form(g);
     if (q->pooled)
-      say(g, " of all users");
+      append_ground(g, " of all users");
     if (q->imported_from)
-      say(g, " imported for jobs named %s", q->imported_from);
-    say_without(g);
+      append_ground(g, " imported for jobs named %s", q->imported_from);
+    append_effects(g);
   } else if (q->network) {
-    say(g, "the operators of the model file");
+    append_ground(g, "the operators of the model file");
   } else if (q->similar) {
-    say(g, "what %u similar app%s of yours needed", q->similar, q->similar == 1 ? "" : "s");
+    append_ground(g, "what %u similar app%s of yours needed", q->similar,
+                  q->similar == 1 ? "" : "s");
   } else {
-    say(g, "%s of %u completed run%s", q->estimate->method, q->estimate->runs,
-        q->estimate->runs == 1 ? "" : "s");
+    append_ground(g, "%s of %u completed run%s", q->estimate->method, q->estimate->runs,
+                  q->estimate->runs == 1 ? "" : "s");
   }
 }
 
-/* "n=3"; of what differs from task to task the name alone, once. */
-static void say_features(struct grounds *g)
+/* "n=3"; of a feature that differs between array tasks the name alone, once. */
+static void explain_features(struct grounds *g)
 {
   const ft_submission *s = g->question->submission;
   const char *separator = "features of this job: ";
   char text[64];
 
-  new_line(g);
+  start_ground_line(g);
   for (size_t i = 0; i < s->features_count; i++) {
     const ft_feature *f = &s->features[i];
 
-    say(g, "%s%s", separator, f->name);
+    append_ground(g, "%s%s", separator, f->name);
     separator = ", ";
     if (f->per_task) {
-      say(g, " (of each task)");
+      append_ground(g, " (of each task)");
       continue;
     }
     if (f->has_number)
-      show_number(f->name, f->number, text, sizeof text);
-    say(g, "=%s", f->has_number ? text : f->category);
+      show_feature_value(f->name, f->number, text, sizeof text);
+    append_ground(g, "=%s", f->has_number ? text : f->category);
   }
   for (size_t i = 0; i < s->task_values_count; i++) {
     if (ft_feature_find(s->features, s->features_count, s->task_values[i].feature))
       continue;
-    say(g, "%s%s (of each task)", separator, s->task_values[i].feature);
+    append_ground(g, "%s%s (of each task)", separator, s->task_values[i].feature);
     separator = ", ";
   }
   if (separator[0] != ',')
-    say(g, "features of this job: none; --predict-params names some");
+    append_ground(g, "features of this job: none; add some with --predict-params");
 }
 
-static bool has_feature(const ft_submission *s, const char *name)
+static bool submission_has_feature(const ft_submission *s, const char *name)
 {
   bool found = ft_feature_find(s->features, s->features_count, name);
 
@@ -352,25 +356,26 @@ static bool has_feature(const ft_submission *s, const char *name)
   return found;
 }
 
-/* What the app's runs had and this job lacks. */
-static void say_missing(struct grounds *g)
+/* Names features of the app's runs that this job lacks. */
+static void explain_missing_features(struct grounds *g)
 {
   const ft_model *model = &g->question->known->evidence.model;
   bool any = false;
 
-  for (size_t j = 0; is_of_app(g) && j < model->columns_count && j < COLUMNS; j++) {
+  for (size_t j = 0; is_model_of_app(g) && j < model->columns_count && j < COLUMNS; j++) {
     const char *name = model->columns[j].name;
 
-    if (strcmp(name, FT_VARIANT_FEATURE) == 0 || has_feature(g->question->submission, name))
+    if (strcmp(name, FT_VARIANT_FEATURE) == 0 ||
+        submission_has_feature(g->question->submission, name))
       continue;
     if (!any)
-      new_line(g);
-    say(g, "%s%s", any ? ", " : "features of earlier runs that this job lacks: ", name);
+      start_ground_line(g);
+    append_ground(g, "%s%s", any ? ", " : "features of earlier runs missing from this job: ", name);
     any = true;
   }
 }
 
-static void say_effects(struct grounds *g)
+static void explain_unseen_values(struct grounds *g)
 {
   for (size_t i = 0; i < g->out->effect_count; i++) {
     const struct ft_effect *effect = &g->out->effect[i];
@@ -378,67 +383,70 @@ static void say_effects(struct grounds *g)
 
     if (effect->value[0] && !effect->unseen)
       continue;
-    new_line(g);
+    start_ground_line(g);
     if (!effect->value[0]) {
-      say(g, "%s: not known of this job; the usual value counts", effect->name);
+      append_ground(g, "%s: missing from this job; the usual value is used", effect->name);
     } else if (isnan(effect->low)) {
-      say(g, "%s=%s: no run had this value", effect->name, effect->value);
+      append_ground(g, "%s=%s: no run had this value", effect->name, effect->value);
     } else {
-      show_number(effect->name, effect->low, low, sizeof low);
-      show_number(effect->name, effect->high, high, sizeof high);
-      say(g, "%s=%s: outside of the runs' %s to %s, so extrapolated", effect->name, effect->value,
-          low, high);
+      show_feature_value(effect->name, effect->low, low, sizeof low);
+      show_feature_value(effect->name, effect->high, high, sizeof high);
+      append_ground(g, "%s=%s: outside the runs' range %s to %s, extrapolated", effect->name,
+                    effect->value, low, high);
     }
   }
 }
 
-/* "runs like this one: 4 of 42; they used 4.6 GiB to 5.1 GiB; 1 was killed, at 4 GiB" */
-static void say_runs(struct grounds *g)
+/* "comparable runs: 4 of 42; 3 completed and used 4.6 GiB to 5.1 GiB; 1 was killed, at up to 4
+ * GiB" */
+static void explain_runs(struct grounds *g)
 {
   const struct ft_facts *f = g->out->facts;
 
   if (!f)
     return;
-  new_line(g);
-  say(g, "runs like this one: %u of %u", f->like_runs, f->runs);
+  start_ground_line(g);
+  append_ground(g, "comparable runs: %u of %u", f->like_runs, f->runs);
   if (!f->like_runs && f->peak_bytes > 0) {
-    say(g, "; the others used up to ");
-    say_bytes(g, f->peak_bytes);
+    append_ground(g, "; the others used up to ");
+    append_ground_bytes(g, f->peak_bytes);
   }
   if (f->like_peak_bytes > 0) {
-    say(g, "; %u completed and used ", f->like_completed);
+    append_ground(g, "; %u completed and used ", f->like_completed);
     if (f->like_sure_bytes > 0 && f->like_sure_bytes < 0.995 * f->like_peak_bytes) {
-      say_bytes(g, f->like_sure_bytes);
-      say(g, " to ");
+      append_ground_bytes(g, f->like_sure_bytes);
+      append_ground(g, " to ");
     }
-    say_bytes(g, f->like_peak_bytes);
+    append_ground_bytes(g, f->like_peak_bytes);
   }
   if (f->like_killed) {
-    say(g, "; %u %s killed, at up to ", f->like_killed, f->like_killed == 1 ? "was" : "were");
-    say_bytes(g, f->like_killed_bytes);
+    append_ground(g, "; %u %s killed, at up to ", f->like_killed,
+                  f->like_killed == 1 ? "was" : "were");
+    append_ground_bytes(g, f->like_killed_bytes);
   }
 }
 
-static void say_probabilities(struct grounds *g)
+static void explain_probabilities(struct grounds *g)
 {
   const struct ft_sizing *p = &g->decided->sizing;
   char text[32];
 
   if (p->p_limit < 0 && p->p_amount < 0)
     return;
-  new_line(g);
-  say(g, "out of memory: ");
+  start_ground_line(g);
+  append_ground(g, "probability of running out of memory: ");
   if (p->p_limit >= 0) {
-    say_chance(g, p->p_limit);
-    say(g, " with ");
-    say_bytes(g, (double)p->limit);
-    say(g, "%s", p->limit_kind == FT_LIMIT_ASKED ? ", as asked" : ", without foretell");
+    append_ground_percent(g, p->p_limit);
+    append_ground(g, " with ");
+    append_ground_bytes(g, (double)p->limit);
+    append_ground(g, "%s",
+                  p->limit_kind == FT_LIMIT_ASKED ? ", as requested" : ", without foretell");
   }
   if (p->p_amount >= 0 && p->amount != p->limit) {
-    say(g, "%s", p->p_limit >= 0 ? "; " : "");
-    say_chance(g, p->p_amount);
-    say(g, " with %s=%s", ft_message_option(p->unit),
-        ft_units_slurm_bytes(p->unit_amount, text, sizeof text));
+    append_ground(g, "%s", p->p_limit >= 0 ? "; " : "");
+    append_ground_percent(g, p->p_amount);
+    append_ground(g, " with %s=%s", ft_message_option(p->unit),
+                  ft_units_slurm_bytes(p->unit_amount, text, sizeof text));
   }
 }
 
@@ -451,24 +459,25 @@ void ft_grounds_find(const struct ft_submission_question *question,
   out->effect_count = 0;
   out->count = 0;
   out->facts = decided->by_network ? NULL : decided->question.facts;
-  if (is_models(&g)) {
+  if (has_feature_model(&g)) {
     g.model = &question->known->evidence.model;
     find_features(&g);
     find_effects(&g);
   }
   if (sizing->has_estimate) {
-    say_estimate(&g);
-    say_method(&g);
-    say_effects(&g);
+    explain_quantiles(&g);
+    explain_method(&g);
+    explain_unseen_values(&g);
   }
   if (!g.model && !decided->by_network) {
-    say_features(&g);
-    say_missing(&g);
+    explain_features(&g);
+    explain_missing_features(&g);
   }
-  say_runs(&g);
-  say_probabilities(&g);
+  explain_runs(&g);
+  explain_probabilities(&g);
   if (!sizing->has_evidence)
     return;
-  new_line(&g);
-  say(&g, "rule: %s, %s", ft_decision_rule_name(sizing->rule), ft_rule_meaning(sizing->rule));
+  start_ground_line(&g);
+  append_ground(&g, "rule: %s, %s", ft_decision_rule_name(sizing->rule),
+                ft_rule_meaning(sizing->rule));
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The memory that a job has on a node without foretell, and the most that it may have there. */
+/*
+ * The memory of a job on a node without foretell, and its maximum there, as Slurm computes them:
+ * CPUs and GPUs of the job on the least favourable node, times the partition's or request's memory
+ * per unit.
+ */
 #include "config.h"
 
 #include "predictor/decide/constraint.h"
@@ -21,21 +25,21 @@ uint64_t ft_sizing_cpus_of_gpus(const ft_request *r, const ft_partition *partiti
   return each * r->gpus_per_node;
 }
 
-static uint64_t up_to_whole(uint64_t count, uint64_t unit)
+static uint64_t round_up_to_multiple(uint64_t count, uint64_t unit)
 {
   return unit > 1 && count % unit && count <= UINT64_MAX - unit ? count + unit - count % unit
                                                                 : count;
 }
 
 /*
- * Tasks are spread over the nodes asked for; where none are, Slurm fills as
- * few nodes as it can. The least favourable one has the fewest. A task has no
- * part of PER_TASK CPUs.
+ * CPUs of the job on its least favourable node, which has the fewest. Slurm spreads tasks over the
+ * requested nodes; without --nodes it fills as few as possible. CPUs of a task are a multiple of
+ * PER_TASK.
  */
 static uint64_t cpus_on_node(const ft_request *r, const ft_partition *partition, uint64_t node_cpus,
                              uint64_t per_task)
 {
-  uint64_t cpus = up_to_whole(r->cpus_per_task ? r->cpus_per_task : 1, per_task);
+  uint64_t cpus = round_up_to_multiple(r->cpus_per_task ? r->cpus_per_task : 1, per_task);
   uint64_t nodes = r->nodes ? r->nodes : 1, tasks = r->tasks, fit = node_cpus / cpus;
   uint64_t of_gpus = ft_sizing_cpus_of_gpus(r, partition);
 
@@ -56,27 +60,29 @@ bool ft_sizing_exclusive(const struct ft_decision_input *q)
 
 /* ---- whole cores ---- */
 
-/* The threads of a core of KIND that the job uses. */
-static uint64_t threads_of(const ft_request *r, const ft_node_type *kind)
+/* Threads of a core of KIND that the job uses. */
+static uint64_t threads_used_per_core(const ft_request *r, const ft_node_type *kind)
 {
   uint64_t threads = kind->threads_per_core ? kind->threads_per_core : 1;
 
   return r->threads_per_core && r->threads_per_core < threads ? r->threads_per_core : threads;
 }
 
-/* The CPUs of a whole node of KIND, but for threads that the job leaves idle: they do not count. */
-static uint64_t whole_node_cpus(const ft_request *r, const ft_node_type *kind)
+/* CPUs of a whole node of KIND, without threads that the job leaves idle: Slurm does not count
+ * them. */
+static uint64_t node_cpus_used(const ft_request *r, const ft_node_type *kind)
 {
-  return kind->cpus / (kind->threads_per_core ? kind->threads_per_core : 1) * threads_of(r, kind);
+  return kind->cpus / (kind->threads_per_core ? kind->threads_per_core : 1) *
+         threads_used_per_core(r, kind);
 }
 
-/* The most CPUs that the job may have on one node. */
-static uint64_t largest_cpus(const ft_request *r, const ft_partition *partition)
+/* Largest number of CPUs that the job may have on one node. */
+static uint64_t max_cpus_per_node(const ft_request *r, const ft_partition *partition)
 {
   uint64_t most = 0;
 
   for (size_t i = 0; partition && i < partition->nodes_count; i++) {
-    uint64_t cpus = whole_node_cpus(r, &partition->nodes[i]);
+    uint64_t cpus = node_cpus_used(r, &partition->nodes[i]);
 
     most = cpus > most ? cpus : most;
   }
@@ -85,36 +91,39 @@ static uint64_t largest_cpus(const ft_request *r, const ft_partition *partition)
   return most;
 }
 
-/* The CPUs that count on a node of KIND in the partition, whose nodes have up to NODE_CPUS. */
-static uint64_t counted_cpus(const struct ft_decision_input *q, const ft_node_type *kind,
-                             uint64_t node_cpus)
+/* CPUs that count for the job's memory on a node of KIND; NODE_CPUS is the largest node's number.
+ */
+static uint64_t cpus_counted_on(const struct ft_decision_input *q, const ft_node_type *kind,
+                                uint64_t node_cpus)
 {
   const ft_partition *p = q->partition;
-  uint64_t whole = whole_node_cpus(q->request, kind), threads = threads_of(q->request, kind);
+  uint64_t whole = node_cpus_used(q->request, kind),
+           threads = threads_used_per_core(q->request, kind);
   uint64_t cpus = cpus_on_node(q->request, p, node_cpus, p->one_task_per_core ? threads : 1);
 
   if (ft_sizing_exclusive(q))
     return whole > cpus ? whole : cpus;
   if (p->cpu_unit == FT_CPU_UNIT_CORE)
-    return up_to_whole(cpus, threads);
+    return round_up_to_multiple(cpus, threads);
   if (p->cpu_unit == FT_CPU_UNIT_SOCKET && kind->sockets)
-    return up_to_whole(cpus, whole / kind->sockets);
+    return round_up_to_multiple(cpus, whole / kind->sockets);
   return cpus;
 }
 
 struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
 {
-  uint64_t node_cpus = largest_cpus(q->request, q->partition), counted = 0;
+  uint64_t node_cpus = max_cpus_per_node(q->request, q->partition), counted = 0;
   struct ft_nodes n = { .cpus = cpus_on_node(q->request, q->partition, node_cpus, 1) };
 
   for (int pass = 0; pass < 2 && q->partition && !n.largest_bytes; pass++)
     for (size_t i = 0; i < q->partition->nodes_count; i++) {
       const ft_node_type *kind = &q->partition->nodes[i];
-      uint64_t cpus = counted_cpus(q, kind, node_cpus);
+      uint64_t cpus = cpus_counted_on(q, kind, node_cpus);
 
-      /* where no node has as many CPUs, and what --constraint asks for, all count: Slurm says so */
+      /* without a node that has enough CPUs and satisfies --constraint, the second pass takes all:
+       * Slurm rejects such a job itself */
       if (!kind->mem_bytes ||
-          (pass == 0 && ((kind->cpus && whole_node_cpus(q->request, kind) < n.cpus) ||
+          (pass == 0 && ((kind->cpus && node_cpus_used(q->request, kind) < n.cpus) ||
                          !ft_constraint_allows(q->request->constraint, kind))))
         continue;
       if (!n.smallest_bytes || kind->mem_bytes < n.smallest_bytes)
@@ -129,25 +138,26 @@ struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *q)
   return n;
 }
 
-/* ---- what it has without foretell ---- */
+/* ---- the limit and the maximum ---- */
 
-static void whole_node(struct ft_sizing *sizing, const struct ft_nodes *n)
+static void set_whole_node_limit(struct ft_sizing *sizing, const struct ft_nodes *n)
 {
   sizing->limit = n->smallest_bytes;
   sizing->limit_kind = n->smallest_bytes ? FT_LIMIT_WHOLE_NODE : FT_LIMIT_UNKNOWN;
 }
 
-static void default_limit(const struct ft_decision_input *q, struct ft_sizing *sizing,
-                          const struct ft_nodes *n)
+static void set_default_limit(const struct ft_decision_input *q, struct ft_sizing *sizing,
+                              const struct ft_nodes *n)
 {
   const ft_partition *p = q->partition;
 
   if (!p)
     return;
   if (p->def_mem_per_gpu_bytes && q->request->gpus_per_node && q->memory_is_consumable) {
-    /* before any other default (gres_select_util_job_mem_set); all GPUs of a node of its own */
+    /* DefMemPerGPU precedes other defaults (gres_select_util_job_mem_set); a node of its own gives
+     * the job all GPUs */
     if (ft_sizing_exclusive(q)) {
-      whole_node(sizing, n);
+      set_whole_node_limit(sizing, n);
       return;
     }
     sizing->limit = ft_multiply_saturating(p->def_mem_per_gpu_bytes, q->request->gpus_per_node);
@@ -156,7 +166,7 @@ static void default_limit(const struct ft_decision_input *q, struct ft_sizing *s
     sizing->limit = ft_multiply_saturating(p->def_mem_bytes, p->def_per_cpu ? n->cpus : 1);
     sizing->limit_kind = FT_LIMIT_DEFAULT;
   } else if (q->memory_is_consumable) {
-    whole_node(sizing, n);
+    set_whole_node_limit(sizing, n);
   } else {
     sizing->limit_kind = FT_LIMIT_NONE;
   }
@@ -171,7 +181,7 @@ uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partit
   struct ft_nodes n = ft_sizing_nodes(&q);
   struct ft_sizing sizing = { 0 };
 
-  default_limit(&q, &sizing, &n);
+  set_default_limit(&q, &sizing, &n);
   return sizing.limit;
 }
 
@@ -191,11 +201,11 @@ void ft_sizing_find_limit(const struct ft_decision_input *q, struct ft_sizing *s
   sizing->unit = FT_MEM_NODE;
   sizing->per_node = 1;
   if (r->mem_unit == FT_MEM_NONE) {
-    default_limit(q, sizing, n);
+    set_default_limit(q, sizing, n);
     return;
   }
   if (r->mem_unit == FT_MEM_ALL || !r->mem_bytes) {
-    whole_node(sizing, n);
+    set_whole_node_limit(sizing, n);
     return;
   }
   sizing->unit = r->mem_unit;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The voice: one line for what was done, in the user's units, with the evidence. */
+/*
+ * The message about a decision: estimate and evidence, then what was done, in the user's units.
+ * The functions append to the current line of a message, in the order of its sentence.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -8,16 +11,19 @@
 #include <string.h>
 
 #include "predictor/core/units.h"
-#include "predictor/decide/sizing.h"
+#include "predictor/decide/messages.h"
 
-/* Elements of an array whose medians are within this part of the largest need the same. */
-#define ALIKE 0.98
-/* An extrapolated interval that reaches this many times its median is not worth telling. */
-#define VAGUE 4
-/* A probability above which a limit is not called enough. */
-#define LIKELY 0.05
+/* Array tasks with medians above this fraction of the largest median count as equal. Chosen by
+ * judgement. */
+#define EQUAL_MEDIANS 0.98
+/* An extrapolated interval whose 95 % quantile exceeds this multiple of its median is not
+ * reported. Chosen by judgement. */
+#define VAGUE_RATIO 4
+/* Above this probability of running out of memory a limit is not reported as enough; sizing.c's
+ * LOW_MIN. */
+#define ENOUGH_PROBABILITY 0.05
 
-/* ---- parts of sentences ---- */
+/* ---- parts of messages ---- */
 
 const char *ft_message_count(unsigned runs, unsigned completed, char out[FT_MESSAGE_COUNT])
 {
@@ -45,9 +51,10 @@ const char *ft_message_option(ft_mem_unit unit)
   return unit == FT_MEM_CPU ? "--mem-per-cpu" : unit == FT_MEM_GPU ? "--mem-per-gpu" : "--mem";
 }
 
-const char *ft_message_bytes(double bytes, char out[32])
+const char *ft_message_bytes(double bytes, char out[FT_MESSAGE_BYTES])
 {
-  return ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, out, 32);
+  return ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, out,
+                             FT_MESSAGE_BYTES);
 }
 
 const char *ft_message_facts(const struct ft_facts *f, const char *of, const char *killed,
@@ -55,18 +62,17 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
 {
   bool like = f->like_runs > 0;
   double used = like ? f->like_peak_bytes : f->peak_bytes;
-  double least = like ? f->like_bound_bytes : f->bound_bytes;
-  char most[32], limit[32], bound[32], count[FT_MESSAGE_COUNT], first[96] = "", second[96] = "";
+  double bound = like ? f->like_bound_bytes : f->bound_bytes;
+  char text[FT_MESSAGE_BYTES], count[FT_MESSAGE_COUNT], first[96] = "", second[96] = "";
 
   if (used > 0)
-    (void)snprintf(first, sizeof first, "has used up to %s%s%s", ft_message_bytes(used, most), of,
-                   like ? "" : ", by runs unlike this one");
+    (void)snprintf(first, sizeof first, "used up to %s%s%s", ft_message_bytes(used, text), of,
+                   like ? "" : ", in runs that are not comparable");
   if (f->like_killed_bytes > 0)
     (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
-                   ft_message_bytes(f->like_killed_bytes, limit), used > 0 ? "" : of);
+                   ft_message_bytes(f->like_killed_bytes, text), used > 0 ? "" : of);
   else if (!(used > 0))
-    (void)snprintf(second, sizeof second, "has needed at least %s%s",
-                   ft_message_bytes(least, bound), of);
+    (void)snprintf(second, sizeof second, "needs at least %s%s", ft_message_bytes(bound, text), of);
   (void)snprintf(out, size, "%s%s (%s)", first, second,
                  ft_message_count(like ? f->like_runs : f->runs,
                                   like ? f->like_completed : f->completed, count));
@@ -75,20 +81,24 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
 
 bool ft_message_is_vague(const struct ft_estimate *e)
 {
-  return e->extrapolated && ft_estimate_quantile(e, 0.95) > VAGUE * ft_estimate_quantile(e, 0.5);
+  return e->extrapolated &&
+         ft_estimate_quantile(e, 0.95) > VAGUE_RATIO * ft_estimate_quantile(e, 0.5);
 }
 
 const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size)
 {
   const char *name = ft_decision_rule_name(sizing->rule);
+  char basis[FT_MESSAGE_BYTES];
 
   out[0] = '\0';
   if (sizing->rule == FT_DECIDED_BY_CEILING)
-    (void)snprintf(out, size, ", at most %.3g times what was needed so far%s (%s)",
-                   sizing->ceiling_factor, sizing->thin ? " until more runs are known" : "", name);
+    (void)snprintf(out, size, ", capped at %.3g times the largest need %s, %s%s (%s)",
+                   sizing->ceiling_factor, sizing->thin ? "so far" : "of comparable runs",
+                   ft_message_bytes(sizing->ceiling_basis, basis),
+                   sizing->thin ? ", until more runs complete" : "", name);
   else if (sizing->rule == FT_DECIDED_BY_LEAK)
     (void)snprintf(out, size,
-                   " and no further (%s); to try more, ask for at least that much with "
+                   " and not more (%s); to allow more, request at least that with "
                    "--predict-mem=raise",
                    name);
   else if (sizing->rule == FT_DECIDED_BY_FLOOR)
@@ -96,9 +106,9 @@ const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t si
   return out;
 }
 
-/* ---- the sentences ---- */
+/* ---- writing a message ---- */
 
-struct voice {
+struct message {
   const struct ft_decision_input *q;
   const struct ft_sizing *sizing;
   struct ft_explanation *out;
@@ -111,497 +121,516 @@ void ft_message_append(char line[FT_MESSAGE_SIZE], const char *format, va_list a
   (void)vsnprintf(line + used, FT_MESSAGE_SIZE - used, format, ap);
 }
 
-/* Go on with the current line. */
-__attribute__((format(printf, 2, 3))) static void say(struct voice *v, const char *format, ...)
+/* Appends to the current line. */
+__attribute__((format(printf, 2, 3))) static void append(struct message *m, const char *format, ...)
 {
   va_list ap;
 
   va_start(ap, format);
-  ft_message_append(v->out->line[v->out->count - 1], format, ap);
+  ft_message_append(m->out->line[m->out->count - 1], format, ap);
   va_end(ap);
 }
 
-static void new_line(struct voice *v)
+static void start_message_line(struct message *m)
 {
-  if (v->out->count < FT_MESSAGE_LINES)
-    v->out->line[v->out->count++][0] = '\0';
+  if (m->out->count < FT_MESSAGE_LINES)
+    m->out->line[m->out->count++][0] = '\0';
 }
 
-static void say_bytes(struct voice *v, double bytes)
+static void append_bytes(struct message *m, double bytes)
+{
+  char text[FT_MESSAGE_BYTES];
+
+  append(m, "%s", ft_message_bytes(bytes, text));
+}
+
+/* "105M": BYTES as a value of --mem. */
+static void append_slurm_bytes(struct message *m, uint64_t bytes)
 {
   char text[32];
 
-  say(v, "%s", ft_message_bytes(bytes, text));
+  append(m, "%s", ft_units_slurm_bytes(bytes, text, sizeof text));
 }
 
-static void say_slurm(struct voice *v, uint64_t bytes)
-{
-  char text[32];
-
-  say(v, "%s", ft_units_slurm_bytes(bytes, text, sizeof text));
-}
-
-static void say_percent(struct voice *v, double p)
+static void append_percent(struct message *m, double p)
 {
   char text[FT_MESSAGE_PERCENT];
 
-  say(v, "%s", ft_message_percent(p, text));
+  append(m, "%s", ft_message_percent(p, text));
 }
 
 /*
- * "99.7 %" under BYTES, P being the worst element's of an array: "3.0 % for one element, 26 % for
- * any of 10".
+ * "99.7 %": the probability P of running out of memory under BYTES. Of a job array P is the worst
+ * task's: "3.0 % for one task, 26 % for any of 10".
  */
-static void say_chance(struct voice *v, double p, uint64_t bytes)
+static void append_p_oom(struct message *m, double p, uint64_t bytes)
 {
-  uint32_t elements = v->q->request->array_tasks;
+  uint32_t tasks = m->q->request->array_tasks;
 
-  say_percent(v, p);
-  if (elements < 2)
+  append_percent(m, p);
+  if (tasks < 2)
     return;
-  say(v, " for one element, ");
-  say_percent(v, ft_sizing_p_any_task(v->q, bytes));
-  say(v, " for any of %u", (unsigned)elements);
-  if (v->q->elements && v->q->elements->count > 1 && v->q->elements->count < elements)
-    say(v, ", by %zu of them", v->q->elements->count);
+  append(m, " for one task, ");
+  append_percent(m, ft_sizing_p_any_task(m->q, bytes));
+  append(m, " for any of %u", (unsigned)tasks);
+  if (m->q->elements && m->q->elements->count > 1 && m->q->elements->count < tasks)
+    append(m, ", estimated from %zu tasks", m->q->elements->count);
 }
 
-static void say_runs(struct voice *v)
+/* "(42 runs)": the runs that the estimate comes from. */
+static void append_evidence(struct message *m)
 {
-  unsigned runs = v->q->estimate->runs;
+  unsigned runs = m->q->estimate->runs;
 
-  if (v->q->network) {
-    say(v, "(by its operators, without a GPU)");
+  if (m->q->network) {
+    append(m, "(by its operators, without a GPU)");
     return;
   }
-  if (v->q->similar) {
-    say(v, "(");
+  if (m->q->similar) {
+    append(m, "(");
     if (runs)
-      say(v, "%u run%s, and ", runs, runs == 1 ? "" : "s");
-    say(v, "from %u similar app%s of yours)", v->q->similar, v->q->similar == 1 ? "" : "s");
+      append(m, "%u run%s, and ", runs, runs == 1 ? "" : "s");
+    append(m, "from %u similar app%s of yours)", m->q->similar, m->q->similar == 1 ? "" : "s");
     return;
   }
-  say(v, "(%u %srun%s", runs, v->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");
-  if (v->q->pooled)
-    say(v, " of all users");
-  if (v->q->imported_from)
-    say(v, " of jobs named %s", v->q->imported_from);
-  say(v, "%s)", v->q->estimate->extrapolated ? ", extrapolated" : "");
+  append(m, "(%u %srun%s", runs, m->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");
+  if (m->q->pooled)
+    append(m, " of all users");
+  if (m->q->imported_from)
+    append(m, " of jobs named %s", m->q->imported_from);
+  append(m, "%s)", m->q->estimate->extrapolated ? ", extrapolated" : "");
 }
 
-/* Whether the elements of the array need so different amounts that the largest is to be named. */
-static bool differ(const struct voice *v)
+/* Whether the tasks of the array need amounts so different that the message names the largest. */
+static bool do_tasks_differ(const struct message *m)
 {
-  double most = ft_estimate_quantile(v->q->estimate, 0.5);
+  double max = ft_estimate_quantile(m->q->estimate, 0.5);
 
-  for (size_t i = 0; v->q->elements && i < v->q->elements->count; i++)
-    if (ft_estimate_quantile(&v->q->elements->each[i], 0.5) < ALIKE * most)
+  for (size_t i = 0; m->q->elements && i < m->q->elements->count; i++)
+    if (ft_estimate_quantile(&m->q->elements->each[i], 0.5) < EQUAL_MEDIANS * max)
       return true;
   return false;
 }
 
-/* "needs 11.2 GiB"; of an array whose elements differ "needs up to 11.2 GiB (element 7)" */
-static void say_middle(struct voice *v, const char *verb)
+/* "unet3d needs 11.2 GiB"; of an array whose tasks differ "... up to 11.2 GiB (task 7)" */
+static void append_median(struct message *m, const char *verb)
 {
-  const struct ft_array_estimates *all = v->q->elements;
+  const struct ft_array_estimates *all = m->q->elements;
+  bool differ = do_tasks_differ(m);
 
-  say(v, "%s %s %s", v->q->network ? v->q->network : v->q->app, verb, differ(v) ? "up to " : "");
-  say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
-  if (differ(v))
-    say(v, " (element %u)", (unsigned)all->index[v->q->estimate - all->each]);
+  append(m, "%s %s %s", m->q->network ? m->q->network : m->q->app, verb, differ ? "up to " : "");
+  append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
+  if (differ)
+    append(m, " (task %u)", (unsigned)all->index[m->q->estimate - all->each]);
 }
 
-/* "(3 runs)", "(4 runs, 1 completed)", "(6 runs, none completed)" */
-static void say_count(struct voice *v, unsigned runs, unsigned completed)
-{
-  char text[FT_MESSAGE_COUNT];
-
-  say(v, " (%s)", ft_message_count(runs, completed, text));
-}
-
-/* What runs have shown, without a claim about those to come: "x has used up to 210 MiB and was
- * killed at 227 MiB (4 runs, 1 completed)". */
-static void say_facts(struct voice *v)
+/* "unet3d used up to 210 MiB and was killed at 227 MiB (4 runs, 1 completed)" */
+static void append_facts(struct message *m)
 {
   char text[FT_MESSAGE_SIZE];
 
-  say(v, "%s %s", v->q->app, ft_message_facts(v->q->facts, "", "was killed at", text, sizeof text));
+  append(m, "%s %s", m->q->app,
+         ft_message_facts(m->q->facts, "", "was killed at", text, sizeof text));
 }
 
-/* "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)" */
-static void say_need(struct voice *v)
+/* "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)"; without an estimate, the facts */
+static void append_need(struct message *m)
 {
-  const struct ft_estimate *e = v->q->estimate;
+  const struct ft_estimate *e = m->q->estimate;
 
-  if (!v->sizing->has_estimate || (v->q->facts && ft_message_is_vague(e))) {
-    say_facts(v);
+  if (!m->sizing->has_estimate || (m->q->facts && ft_message_is_vague(e))) {
+    append_facts(m);
     return;
   }
-  say_middle(v, v->q->similar || e->extrapolated ? "may need" : "needs");
-  say(v, ", 95 %% below ");
-  say_bytes(v, ft_estimate_quantile(e, 0.95));
-  say(v, " ");
-  say_runs(v);
+  append_median(m, m->q->similar || e->extrapolated ? "may need" : "needs");
+  append(m, ", 95 %% below ");
+  append_bytes(m, ft_estimate_quantile(e, 0.95));
+  append(m, " ");
+  append_evidence(m);
 }
 
-/* "partition main allows", "partitions a,b allow": VERB is of one. */
-static void say_partition(struct voice *v, const char *verb)
+/* "x was killed at 3 increasing limits, the last 400 MiB, and never completed: possible memory
+ * leak" */
+static void append_leak(struct message *m)
 {
-  char called[FT_PARTITION_SHOWN];
-  bool several = ft_partition_show_name(v->q->partition, called);
+  const struct ft_facts *f = m->q->facts;
 
-  say(v, "%s%s%.*s", called, *verb ? " " : "", (int)strlen(verb) - (several && *verb), verb);
+  append(m, "%s was killed at %u increasing limits, the last ", m->q->app, f->growing_kills);
+  append_bytes(m, f->like_killed_bytes);
+  if (f->like_peak_bytes > 0) {
+    append(m, ", and completed with at most ");
+    append_bytes(m, f->like_peak_bytes);
+  } else {
+    append(m, ", and never completed");
+  }
+  append(m, ": possible memory leak");
 }
 
-/* What it has without foretell: "--mem=4G", "the default of partition main, 1 GiB"; FOLLOWS: the
- * sentence goes on. */
-static void say_limit(struct voice *v, const char *follows)
+/* "partition main allows", "partitions a,b allow"; VERB is the singular, "" for none. */
+static void append_partition(struct message *m, const char *verb)
 {
-  bool apposed =
-      v->sizing->limit_kind == FT_LIMIT_DEFAULT || v->sizing->limit_kind == FT_LIMIT_WHOLE_NODE;
+  char name[FT_PARTITION_SHOWN];
+  bool several = ft_partition_show_name(m->q->partition, name);
 
-  switch (v->sizing->limit_kind) {
+  append(m, "%s%s%.*s", name, *verb ? " " : "", (int)strlen(verb) - (several && *verb), verb);
+}
+
+/*
+ * The job's memory without foretell: "--mem=4G", "the default of partition main, 1 GiB". REST
+ * continues the sentence; an apposition is closed with a comma before a REST that begins with a
+ * blank.
+ */
+static void append_limit(struct message *m, const char *rest)
+{
+  const struct ft_sizing *s = m->sizing;
+  bool apposition = s->limit_kind == FT_LIMIT_DEFAULT || s->limit_kind == FT_LIMIT_WHOLE_NODE;
+
+  switch (s->limit_kind) {
   case FT_LIMIT_ASKED:
-    say(v, "%s=", ft_message_option(v->sizing->unit));
-    say_slurm(v, v->q->request->mem_bytes);
+    append(m, "%s=", ft_message_option(s->unit));
+    append_slurm_bytes(m, m->q->request->mem_bytes);
     break;
   case FT_LIMIT_DEFAULT:
-    say(v, "the default of ");
-    if (v->sizing->limit_partition)
-      say(v, "partition %s", v->sizing->limit_partition);
+    append(m, "the default of ");
+    if (s->limit_partition)
+      append(m, "partition %s", s->limit_partition);
     else
-      say_partition(v, "");
-    say(v, ", ");
-    say_bytes(v, (double)v->sizing->limit);
+      append_partition(m, "");
+    append(m, ", ");
+    append_bytes(m, (double)s->limit);
     break;
   case FT_LIMIT_WHOLE_NODE:
-    say(v, "%sa whole node, ", v->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
-    say_bytes(v, (double)v->sizing->limit);
+    append(m, "%sa whole node, ", m->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
+    append_bytes(m, (double)s->limit);
     break;
   case FT_LIMIT_UNKNOWN:
   case FT_LIMIT_NONE:
-    say(v, "what it has");
+    append(m, "its memory");
     break;
   }
-  say(v, "%s%s", apposed && follows[0] == ' ' ? "," : "", follows);
+  append(m, "%s%s", apposition && rest[0] == ' ' ? "," : "", rest);
 }
 
-static void say_amount(struct voice *v)
+/* "--mem=105M": the recommended request. */
+static void append_recommendation(struct message *m)
 {
-  say(v, "%s=", ft_message_option(v->sizing->unit));
-  say_slurm(v, v->sizing->unit_amount);
+  append(m, "%s=", ft_message_option(m->sizing->unit));
+  append_slurm_bytes(m, m->sizing->unit_amount);
 }
 
-static void say_no_node(struct voice *v)
+static void append_no_node(struct message *m)
 {
-  say(v, "no node of ");
-  say_partition(v, "");
-  say(v, " has more than ");
-  say_bytes(v, (double)v->sizing->largest_node);
+  append(m, "no node of ");
+  append_partition(m, "");
+  append(m, " has more than ");
+  append_bytes(m, (double)m->sizing->largest_node);
 }
 
-/* Why it is that much, where the estimate alone would have said otherwise. */
-static void say_rule(struct voice *v)
+/* Why the amount is not the estimate's, and that it is less, if a user could take it for a
+ * mistake. */
+static void append_rule(struct message *m)
 {
+  const struct ft_sizing *s = m->sizing;
   char text[FT_MESSAGE_SIZE];
 
-  say(v, "%s", ft_message_rule(v->sizing, text, sizeof text));
+  if (s->rule == FT_DECIDED_BY_CEILING && s->has_estimate &&
+      (double)s->amount < ft_estimate_quantile(m->q->estimate, 0.5))
+    append(m, ", less than the uncertain estimate");
+  append(m, "%s", ft_message_rule(s, text, sizeof text));
 }
 
-/* "(maximum)" */
-static void say_maximum(struct voice *v)
+static void append_maximum(struct message *m)
 {
-  say(v, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
+  append(m, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
 }
 
-/* "x was killed at 3 growing limits, the last 400 MiB, and never completed: it may leak memory" */
-static void say_leak(struct voice *v)
-{
-  const struct ft_facts *f = v->q->facts;
+/* ---- the messages ---- */
 
-  say(v, "%s was killed at %u growing limits, the last ", v->q->app, f->growing_kills);
-  say_bytes(v, f->like_killed_bytes);
-  if (f->like_peak_bytes > 0) {
-    say(v, ", and completed with at most ");
-    say_bytes(v, f->like_peak_bytes);
-  } else {
-    say(v, ", and never completed");
-  }
-  say(v, ": it may leak memory");
+/* Whether the last comparable runs were killed at a step's own limit. */
+static bool is_step_limited(const struct message *m)
+{
+  return m->q->facts && !m->q->network && m->q->facts->lately_step_limited;
 }
 
-static bool is_step_limited(const struct voice *v)
+static void explain_step_limit(struct message *m)
 {
-  return v->q->facts && !v->q->network && v->q->facts->lately_step_limited;
+  unsigned runs = m->q->facts->lately_step_limited;
+
+  start_message_line(m);
+  append(m, "in %u run%s a step was killed at its own memory limit, ", runs, runs == 1 ? "" : "s");
+  append(m, "which the job's --mem does not change; change --mem of srun in the script");
 }
 
-/* What the job's memory does not help against. */
-static void say_step_limit(struct voice *v)
+/* Also if the user requests more than the leak rule sets. */
+static bool may_leak(const struct message *m)
 {
-  unsigned runs = v->q->facts->lately_step_limited;
+  const struct ft_facts *f = m->q->facts;
 
-  new_line(v);
-  say(v, "in %u run%s a step of it was killed at a limit of its own, ", runs, runs == 1 ? "" : "s");
-  say(v, "which the job's --mem does not change: see --mem of srun in the script");
-}
-
-/* Also where the user asks for more nevertheless. */
-static bool may_leak(const struct voice *v)
-{
-  const struct ft_facts *f = v->q->facts;
-
-  return v->sizing->rule == FT_DECIDED_BY_LEAK ||
-         (f && !v->q->network && v->q->policy->leak_runs &&
-          f->growing_kills >= v->q->policy->leak_runs && f->lately_killed > 0);
+  return m->sizing->rule == FT_DECIDED_BY_LEAK ||
+         (f && !m->q->network && m->q->policy->leak_runs &&
+          f->growing_kills >= m->q->policy->leak_runs && f->lately_killed > 0);
 }
 
 /* Set, raised or lowered. */
-static void say_change(struct voice *v)
+static void explain_change(struct message *m)
 {
-  const struct ft_sizing *p = v->sizing;
+  const struct ft_sizing *s = m->sizing;
 
-  say(v, "; %s ", ft_message_option(p->unit));
-  if (p->action == FT_ACTION_SET) {
-    say(v, "set to ");
-  } else {
-    say(v, p->action == FT_ACTION_RAISE ? "raised from " : "lowered from ");
-    if (p->limit_kind == FT_LIMIT_ASKED)
-      say_slurm(v, v->q->request->mem_bytes);
-    else
-      say(v, "0 (a whole node)");
-    say(v, " to ");
-  }
-  say_slurm(v, p->unit_amount);
-  say_rule(v);
-  if (p->no_node_fits) {
-    say(v, ", but ");
-    say_no_node(v);
-    say_maximum(v);
-  } else if (p->capped) {
-    say(v, ", the most that ");
-    say_partition(v, "allows");
-    say_maximum(v);
-  }
-  if (p->p_amount >= 0 && (p->capped || v->q->request->array_tasks > 1)) {
-    say(v, "; out of memory: ");
-    say_chance(v, p->p_amount, p->amount);
-  }
-}
-
-/* Whether running out of memory is likelier than not, or has been seen. */
-static bool would_fail(const struct voice *v)
-{
-  const struct ft_sizing *p = v->sizing;
-
-  if (p->p_limit > 0.5)
-    return true;
-  return v->q->facts && (double)p->limit <= fmax(v->q->facts->like_sure_bytes,
-                                                 v->q->facts->like_completed
-                                                     ? 0
-                                                     : v->q->facts->like_killed_bytes);
-}
-
-/* Whether the amount is worth a word: it is more, and not likelier than not too little. */
-static bool is_advised(const struct ft_sizing *p)
-{
-  return p->amount > p->limit && !(p->p_amount > 0.5) && p->rule != FT_DECIDED_BY_LEAK;
-}
-
-static void explain_low(struct voice *v)
-{
-  const struct ft_sizing *p = v->sizing;
-  bool advised = is_advised(p) || (p->capped && p->amount > p->limit);
-
-  if (p->rule == FT_DECIDED_BY_LEAK)
-    say_leak(v);
+  if (may_leak(m))
+    append_leak(m);
   else
-    say_need(v);
-  if (!p->enforced) {
-    say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
-    say_limit(v, ", less than that");
+    append_need(m);
+  append(m, "; %s ", ft_message_option(s->unit));
+  if (s->action == FT_ACTION_SET) {
+    append(m, "set to ");
   } else {
-    say(v, "; with ");
-    say_limit(v, would_fail(v) ? " it would run out of memory" : " it may run out of memory");
+    append(m, s->action == FT_ACTION_RAISE ? "raised from " : "lowered from ");
+    if (s->limit_kind == FT_LIMIT_ASKED)
+      append_slurm_bytes(m, m->q->request->mem_bytes);
+    else
+      append(m, "0 (a whole node)");
+    append(m, " to ");
   }
-  if (p->p_limit >= 0) {
-    say(v, " (");
-    say_chance(v, p->p_limit, p->limit);
-    say(v, ")");
+  append_slurm_bytes(m, s->unit_amount);
+  append_rule(m);
+  if (s->no_node_fits) {
+    append(m, ", but ");
+    append_no_node(m);
+    append_maximum(m);
+  } else if (s->capped) {
+    append(m, ", the most that ");
+    append_partition(m, "allows");
+    append_maximum(m);
   }
-  if (p->no_node_fits) {
-    say(v, "; ");
-    say_no_node(v);
-  } else if (advised) {
-    say(v, "; ask for ");
-    say_amount(v);
-  }
-  if (p->capped && !p->no_node_fits) {
-    say(v, advised ? ", the most that " : "; ");
-    say_partition(v, "allows");
-    say(v, advised ? "" : " no more");
+  if (s->p_amount >= 0 && (s->capped || m->q->request->array_tasks > 1)) {
+    append(m, "; probability of running out of memory: ");
+    append_p_oom(m, s->p_amount, s->amount);
   }
 }
 
-/* "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has ever used" */
-static void explain_high(struct voice *v)
+/* Whether running out of memory is more likely than not, or has been observed. */
+static bool would_fail(const struct message *m)
 {
-  const struct ft_estimate *e = v->q->estimate;
+  const struct ft_sizing *s = m->sizing;
+  const struct ft_facts *f = m->q->facts;
+
+  if (s->p_limit > 0.5)
+    return true;
+  return f &&
+         (double)s->limit <= fmax(f->like_sure_bytes, f->like_completed ? 0 : f->like_killed_bytes);
+}
+
+/* Whether the amount is worth recommending: more than the limit, and more likely than not enough.
+ */
+static bool is_recommended(const struct ft_sizing *s)
+{
+  return s->amount > s->limit && !(s->p_amount > 0.5) && s->rule != FT_DECIDED_BY_LEAK;
+}
+
+static void explain_low(struct message *m)
+{
+  const struct ft_sizing *s = m->sizing;
+  bool recommended = is_recommended(s) || (s->capped && s->amount > s->limit);
+
+  if (s->rule == FT_DECIDED_BY_LEAK)
+    append_leak(m);
+  else
+    append_need(m);
+  append(m, "; ");
+  if (!s->enforced) {
+    append_limit(m, " is less");
+  } else {
+    append(m, "with ");
+    append_limit(m, would_fail(m) ? " it would run out of memory" : " it may run out of memory");
+  }
+  if (s->p_limit >= 0) {
+    append(m, " (");
+    append_p_oom(m, s->p_limit, s->limit);
+    append(m, ")");
+  }
+  if (s->no_node_fits) {
+    append(m, "; ");
+    append_no_node(m);
+  } else if (recommended) {
+    append(m, "; use ");
+    append_recommendation(m);
+  }
+  if (s->capped && !s->no_node_fits) {
+    append(m, recommended ? ", the most that " : "; ");
+    append_partition(m, "allows");
+    append(m, recommended ? "" : " no more");
+  }
+}
+
+/* "unet3d needs 11.2 GiB (42 runs); --mem=64G is 50 GiB more than any run used" */
+static void explain_high(struct message *m)
+{
+  const struct ft_estimate *e = m->q->estimate;
   double used = fmax(e->max_bytes, ft_estimate_quantile(e, 0.5));
 
-  say_middle(v, "needs");
-  say(v, " ");
-  say_runs(v);
-  say(v, v->q->request->mem_unit == FT_MEM_NONE ? "; it has " : "; you asked for ");
-  say_limit(v, "");
-  if ((double)v->sizing->limit > used) {
-    say(v, ", ");
-    say_bytes(v, (double)v->sizing->limit - used);
-    say(v, v->q->network ? " more than that" : " more than it has ever used");
+  append_median(m, "needs");
+  append(m, " ");
+  append_evidence(m);
+  append(m, "; ");
+  append_limit(m, " is ");
+  if ((double)m->sizing->limit > used) {
+    append_bytes(m, (double)m->sizing->limit - used);
+    append(m, m->q->network ? " more than that" : " more than any run used");
+  } else {
+    append(m, "far more than that");
   }
 }
 
-static void explain_warning(struct voice *v)
+/*
+ * "job rejected: --mem=30M is too small; x needs 99.0 MiB (6 runs), probability of running out of
+ * memory over 99.9 %", then the request that would pass and the override.
+ */
+static void explain_rejection(struct message *m)
 {
-  if (v->sizing->too_high && !v->sizing->too_low)
-    explain_high(v);
-  else
-    explain_low(v);
-}
+  const struct ft_sizing *s = m->sizing;
+  bool passes = s->p_amount >= 0 && s->p_amount <= m->q->policy->reject_probability;
 
-/* "--mem=4G, but unet3d has needed 11.2 GiB (42 runs)"; or the partition allows too little. */
-static void explain_rejection(struct voice *v)
-{
-  const struct ft_sizing *p = v->sizing;
-  bool passes = p->p_amount >= 0 && p->p_amount <= v->q->policy->reject_probability;
-
-  v->out->error = true;
-  say(v, "not submitted: ");
-  if (passes) {
-    say_limit(v, ", but ");
-  }
-  /* what no run was like has not been seen */
-  say_middle(v, v->q->network || v->q->estimate->extrapolated ? "needs" : "has needed");
-  say(v, " ");
-  say_runs(v);
-  if (!passes && p->no_node_fits) {
-    say(v, ", but ");
-    say_no_node(v);
+  m->out->error = true;
+  append(m, m->q->dry_run ? "job would be rejected: " : "job rejected: ");
+  if (passes)
+    append_limit(m, " is too small; ");
+  append_median(m, "needs");
+  append(m, " ");
+  append_evidence(m);
+  if (!passes && s->no_node_fits) {
+    append(m, ", but ");
+    append_no_node(m);
   } else if (!passes) {
-    say(v, ", but ");
-    say_partition(v, "allows");
-    say(v, " no more than ");
-    say_bytes(v, (double)p->max);
+    append(m, ", but ");
+    append_partition(m, "allows");
+    append(m, " no more than ");
+    append_bytes(m, (double)s->max);
   }
-  say(v, ": it would run out of memory (");
-  say_chance(v, p->p_oom, p->oom_bytes);
-  say(v, ").");
-  if (passes || v->q->policy->force || p->mode == FT_MODE_FORCE)
-    new_line(v);
+  append(m, ", probability of running out of memory ");
+  append_p_oom(m, s->p_oom, s->oom_bytes);
+  if (passes || m->q->policy->force || s->mode == FT_MODE_FORCE)
+    start_message_line(m);
   if (passes) {
-    say(v, "ask for ");
-    say_amount(v);
+    append(m, "use ");
+    append_recommendation(m);
   }
-  if (v->q->policy->force)
-    say(v, "%ssubmit it all the same with --predict-mem=force", passes ? ", or " : "");
-  else if (p->mode == FT_MODE_FORCE)
-    say(v, "%s--predict-mem=force does not override that here", passes ? "; " : "");
+  if (m->q->policy->force)
+    append(m, "%soverride with --predict-mem=force", passes ? ", or " : "");
+  else if (s->mode == FT_MODE_FORCE)
+    append(m, "%sthis site does not allow --predict-mem=force", passes ? "; " : "");
 }
 
-/* "x: no run of it is known yet; half of the 57 apps here need 1.2 GiB or less, 95 % at most 30
+/* "x: no recorded run yet; of 57 apps on this site, half need at most 1.2 GiB and 95 % at most 30
  * GiB" */
-static void say_at_large(struct voice *v)
+static void explain_site_prior(struct message *m)
 {
-  say(v, "%s: no run of it is known yet; half of %u apps here need ", v->q->app, v->q->at_large);
-  say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.5));
-  say(v, " or less, 95 %% of them ");
-  say_bytes(v, ft_estimate_quantile(v->q->estimate, 0.95));
+  append(m, "%s: no recorded run yet; of %u apps on this site, half need at most ", m->q->app,
+         m->q->at_large);
+  append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
+  append(m, " and 95 %% at most ");
+  append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.95));
 }
 
-/* Nothing is wrong, and somebody asked to be told. */
-static void explain_nothing_done(struct voice *v)
+static void explain_no_evidence(struct message *m)
 {
-  const struct ft_sizing *p = v->sizing;
+  const struct ft_facts *f = m->q->facts;
+  char count[FT_MESSAGE_COUNT];
 
-  if (!p->has_evidence) {
-    if (v->q->at_large)
-      say_at_large(v);
-    else if (v->q->facts && v->q->facts->runs)
-      say(v, "%s: no run of it tells what it needs", v->q->app), say_count(v, v->q->facts->runs,
-                                                                           v->q->facts->completed);
-    else
-      say(v, "%s: no run of it is known yet", v->q->app);
-    return;
-  }
-  if (p->rule == FT_DECIDED_BY_LEAK)
-    say_leak(v);
+  if (m->q->at_large)
+    explain_site_prior(m);
+  else if (f && f->runs)
+    append(m, "%s: no recorded run shows what it needs (%s)", m->q->app,
+           ft_message_count(f->runs, f->completed, count));
   else
-    say_need(v);
-  if (p->mode == FT_MODE_OFF)
+    append(m, "%s: no recorded run yet", m->q->app);
+}
+
+/* Nothing is wrong, and the user requested a report. */
+static void explain_no_change(struct message *m)
+{
+  const struct ft_sizing *s = m->sizing;
+
+  if (!s->has_evidence) {
+    explain_no_evidence(m);
     return;
-  if (v->q->interactive && p->mode != FT_MODE_CHECK) {
-    say(v, "; an interactive session is not set from that");
-  } else if (!p->enforced) {
-    say(v, "; nothing here kills a job for its memory");
-  } else if (p->limit && p->p_limit >= 0 && p->p_limit <= LIKELY) {
-    say(v, "; ");
-    say_limit(v, " is enough (out of memory: ");
-    say_chance(v, p->p_limit, p->limit);
-    say(v, ")");
-  } else if (p->limit && p->p_limit >= 0) {
-    say(v, "; ");
-    say_limit(v, " may not be enough (out of memory: ");
-    say_chance(v, p->p_limit, p->limit);
-    say(v, ")");
-  } else if (p->limit && p->mode == FT_MODE_CHECK) {
-    say(v, "; nothing known says that ");
-    say_limit(v, " is too little");
-  } else if (p->limit) {
-    say(v, "; ");
-    say_limit(v, " stays (");
-    say(v, "%s)", ft_decision_rule_name(p->rule));
   }
+  if (s->rule == FT_DECIDED_BY_LEAK)
+    append_leak(m);
+  else
+    append_need(m);
+  if (s->mode == FT_MODE_OFF)
+    return;
+  if (m->q->interactive && s->mode != FT_MODE_CHECK) {
+    append(m, "; memory of interactive sessions is not set");
+  } else if (!s->enforced) {
+    append(m, "; this cluster does not enforce memory limits");
+  } else if (s->limit && s->p_limit >= 0) {
+    append(m, "; ");
+    append_limit(m, s->p_limit <= ENOUGH_PROBABILITY ? " is enough" : " may not be enough");
+    append(m, " (probability of running out of memory: ");
+    append_p_oom(m, s->p_limit, s->limit);
+    append(m, ")");
+  } else if (s->limit && s->mode == FT_MODE_CHECK) {
+    append(m, "; no evidence that ");
+    append_limit(m, " is too small");
+  } else if (s->limit) {
+    append(m, "; ");
+    append_limit(m, " is unchanged (");
+    append(m, "%s)", ft_decision_rule_name(s->rule));
+  }
+}
+
+static void explain_warning(struct message *m)
+{
+  const struct ft_sizing *s = m->sizing;
+
+  if (!s->too_low && !s->too_high && !s->no_node_fits && is_step_limited(m))
+    explain_no_change(m);
+  else if (s->too_high && !s->too_low)
+    explain_high(m);
+  else
+    explain_low(m);
+}
+
+/* Whether neither the user nor the site wants a message about ACTION. */
+static bool is_silent(const struct ft_decision_input *q, const struct ft_sizing *sizing,
+                      ft_action action)
+{
+  bool unchanged = action == FT_ACTION_LEAVE || action == FT_ACTION_WARN;
+
+  if (q->dry_run || action == FT_ACTION_REJECT)
+    return false;
+  if (sizing->mode == FT_MODE_OFF || (action == FT_ACTION_LEAVE && !sizing->explicit_mode))
+    return true;
+  return q->policy->quiet && unchanged && !(sizing->explicit_mode && sizing->mode == FT_MODE_CHECK);
 }
 
 void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *sizing,
                 const ft_decision *decision, struct ft_explanation *out)
 {
-  struct voice v = { question, sizing, out };
-  ft_action action = decision->action;
+  struct message m = { question, sizing, out };
 
   out->count = 0;
   out->error = false;
-  if (sizing->mode == FT_MODE_OFF && !question->answer && action != FT_ACTION_REJECT)
+  if (is_silent(question, sizing, decision->action))
     return;
-  if (question->policy->quiet && !question->answer &&
-      !(sizing->explicit_mode && sizing->mode == FT_MODE_CHECK) &&
-      (action == FT_ACTION_LEAVE || action == FT_ACTION_WARN))
-    return;
-  if (action == FT_ACTION_LEAVE && !sizing->explicit_mode && !question->answer)
-    return;
-  new_line(&v);
-  switch (action) {
+  start_message_line(&m);
+  switch (decision->action) {
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
-    if (may_leak(&v))
-      say_leak(&v);
-    else
-      say_need(&v);
-    say_change(&v);
+    explain_change(&m);
     break;
   case FT_ACTION_WARN:
-    if (sizing->too_low || sizing->too_high || sizing->no_node_fits || !is_step_limited(&v))
-      explain_warning(&v);
-    else
-      explain_nothing_done(&v);
+    explain_warning(&m);
     break;
   case FT_ACTION_REJECT:
-    explain_rejection(&v);
+    explain_rejection(&m);
     break;
   case FT_ACTION_LEAVE:
-    explain_nothing_done(&v);
+    explain_no_change(&m);
     break;
   }
-  if (is_step_limited(&v))
-    say_step_limit(&v);
+  if (is_step_limited(&m))
+    explain_step_limit(&m);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Compares a partition's restrictions with the user's groups, account, QOS and host. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,14 +14,17 @@
 
 /* ---- groups ---- */
 
-enum { GROUPS = 1024, BUFFER_MOST = 1 << 20 };
+/* Groups of a user that are read. Chosen by judgement. */
+enum { MAX_GROUPS = 1024 };
+/* Bytes for one group's entry. Chosen by judgement. */
+enum { MAX_BUFFER = 1 << 20 };
 
-/* The groups of user UID; returns how many, -1 where that is not known. */
-static int groups_of(uint32_t uid, gid_t *out)
+/* Reads the groups of user UID into OUT. Returns their number; -1 if they cannot be read. */
+static int read_user_groups(uint32_t uid, gid_t *out)
 {
   struct passwd entry, *found = NULL;
   char buffer[4096];
-  int count = GROUPS - 1;
+  int count = MAX_GROUPS - 1;
 
   if (uid == getuid()) {
     count = getgroups(count, out);
@@ -35,12 +39,13 @@ static int groups_of(uint32_t uid, gid_t *out)
   return count;
 }
 
-/* The number of the group NAME; groups of many members need a large buffer. */
-static enum ft_may find_group(const char *name, gid_t *gid)
+/* Fills GID for the group NAME; FT_MAY_NOT: there is none. Groups of many members need a large
+ * buffer. */
+static enum ft_may look_up_group(const char *name, gid_t *gid)
 {
   enum ft_may found = FT_MAY_UNKNOWN;
 
-  for (size_t size = 4096; size <= BUFFER_MOST; size *= 4) {
+  for (size_t size = 4096; size <= MAX_BUFFER; size *= 4) {
     struct group entry, *group = NULL;
     char *buffer = malloc(size);
     int status = buffer ? getgrnam_r(name, &entry, buffer, size, &group) : ENOMEM;
@@ -62,8 +67,8 @@ enum ft_may ft_partition_access_groups(const char *groups, uint32_t uid, unsigne
 {
   struct ft_text rest = ft_text_from(groups), piece;
   enum ft_may may = groups[0] ? FT_MAY_NOT : FT_MAY_UNKNOWN;
-  gid_t mine[GROUPS], gid;
-  int count = *lookups ? groups_of(uid, mine) : -1;
+  gid_t user_groups[MAX_GROUPS], gid;
+  int count = *lookups ? read_user_groups(uid, user_groups) : -1;
 
   if (count < 0)
     return FT_MAY_UNKNOWN;
@@ -75,12 +80,12 @@ enum ft_may ft_partition_access_groups(const char *groups, uint32_t uid, unsigne
       return FT_MAY_UNKNOWN;
     --*lookups;
     if (ft_text_copy(piece, name, sizeof name))
-      found = find_group(name, &gid);
+      found = look_up_group(name, &gid);
 
     if (found == FT_MAY_UNKNOWN)
       may = found;
     for (int i = 0; i < count && found == FT_MAY; i++)
-      if (mine[i] == gid)
+      if (user_groups[i] == gid)
         return FT_MAY;
   }
   return may;
@@ -88,8 +93,8 @@ enum ft_may ft_partition_access_groups(const char *groups, uint32_t uid, unsigne
 
 /* ---- the rest ---- */
 
-/* Whether ACCOUNT, "" where none was typed, is of those of R: if so the answer is THEN. */
-static enum ft_may by_account(const ft_restriction *r, const char *account, enum ft_may then)
+/* THEN if ACCOUNT ("": not given) is one of R's names, else the opposite, as far as it is known. */
+static enum ft_may allows_account(const ft_restriction *r, const char *account, enum ft_may then)
 {
   if (!r->names[0] || !account[0])
     return FT_MAY_UNKNOWN;
@@ -100,15 +105,15 @@ static enum ft_may by_account(const ft_restriction *r, const char *account, enum
   return then == FT_MAY ? FT_MAY_NOT : FT_MAY;
 }
 
-static struct ft_partition_access of_account(enum ft_may may, const char *account)
+static struct ft_partition_access access_by_account(enum ft_may may, const char *account)
 {
   return (struct ft_partition_access){ may, !account[0] ? "for some accounts, see --account"
                                             : may == FT_MAY_UNKNOWN ? "perhaps for other accounts"
                                                                     : "for other accounts" };
 }
 
-/* Of several QOS, which --qos takes since Slurm 24.11, the job gets one that may. */
-static enum ft_may by_qos(const ft_restriction *r, const char *qos, bool named_may)
+/* --qos takes several QOS since Slurm 24.11; the job gets one that the partition allows. */
+static enum ft_may allows_qos(const ft_restriction *r, const char *qos, bool named_may)
 {
   struct ft_text rest = ft_text_from(qos), one;
 
@@ -120,15 +125,15 @@ static enum ft_may by_qos(const ft_restriction *r, const char *qos, bool named_m
   return FT_MAY_NOT;
 }
 
-static struct ft_partition_access of_qos(enum ft_may may, const char *qos)
+static struct ft_partition_access access_by_qos(enum ft_may may, const char *qos)
 {
   return (struct ft_partition_access){ may, !qos[0]                 ? "for some QOS, see --qos"
                                             : may == FT_MAY_UNKNOWN ? "perhaps for other QOS"
                                                                     : "for other QOS" };
 }
 
-/* From this host, which Slurm may know by a shorter name; a range is not taken apart. */
-static enum ft_may from_host(const char *names)
+/* Compares this host's full and short name with NAMES; host ranges are not expanded. */
+static enum ft_may allows_this_host(const char *names)
 {
   char host[256];
 
@@ -141,22 +146,23 @@ static enum ft_may from_host(const char *names)
   return ft_text_lists(ft_text_from(names), host) ? FT_MAY : FT_MAY_UNKNOWN;
 }
 
-static struct ft_partition_access access_by(const ft_restriction *r, const ft_request *request,
-                                            uint32_t uid, unsigned *lookups)
+static struct ft_partition_access access_by_restriction(const ft_restriction *r,
+                                                        const ft_request *request, uint32_t uid,
+                                                        unsigned *lookups)
 {
   switch (r->by) {
-  case FT_RESTRICTS_GROUPS: /* slurmctld, too, lets root in */
+  case FT_RESTRICTS_GROUPS: /* slurmctld admits root to every partition */
     return (struct ft_partition_access){ uid ? ft_partition_access_groups(r->names, uid, lookups)
                                              : FT_MAY,
                                          "for other groups" };
   case FT_RESTRICTS_ACCOUNTS:
-    return of_account(by_account(r, request->account, FT_MAY), request->account);
+    return access_by_account(allows_account(r, request->account, FT_MAY), request->account);
   case FT_RESTRICTS_ACCOUNTS_DENIED:
-    return of_account(by_account(r, request->account, FT_MAY_NOT), request->account);
+    return access_by_account(allows_account(r, request->account, FT_MAY_NOT), request->account);
   case FT_RESTRICTS_QOS:
-    return of_qos(by_qos(r, request->qos, true), request->qos);
+    return access_by_qos(allows_qos(r, request->qos, true), request->qos);
   case FT_RESTRICTS_QOS_DENIED:
-    return of_qos(by_qos(r, request->qos, false), request->qos);
+    return access_by_qos(allows_qos(r, request->qos, false), request->qos);
   case FT_RESTRICTS_ROOT:
     return (struct ft_partition_access){ uid ? FT_MAY_NOT : FT_MAY, "for root" };
   case FT_RESTRICTS_ROOT_DENIED:
@@ -164,7 +170,7 @@ static struct ft_partition_access access_by(const ft_restriction *r, const ft_re
   case FT_RESTRICTS_RESERVATION:
     return (struct ft_partition_access){ FT_MAY_NOT, "for reservations" };
   case FT_RESTRICTS_HOSTS:
-    return (struct ft_partition_access){ from_host(r->names), "for jobs from some hosts" };
+    return (struct ft_partition_access){ allows_this_host(r->names), "for jobs from some hosts" };
   case FT_RESTRICTS_OTHER:
     break;
   }
@@ -177,12 +183,13 @@ struct ft_partition_access ft_partition_access_of(const ft_partition *p, const f
   struct ft_partition_access worst = { FT_MAY, NULL };
 
   for (size_t i = 0; i < p->restrictions_count && worst.may != FT_MAY_NOT; i++) {
-    struct ft_partition_access one = access_by(&p->restrictions[i], request, uid, lookups);
+    struct ft_partition_access one =
+        access_by_restriction(&p->restrictions[i], request, uid, lookups);
 
     if (one.may == FT_MAY_NOT || (one.may == FT_MAY_UNKNOWN && worst.may == FT_MAY))
       worst = one;
   }
-  /* of an agent that did not say by what */
+  /* a partition file that names no restriction */
   if (p->restricted && !p->restrictions_count)
     worst = (struct ft_partition_access){ FT_MAY_UNKNOWN, "not open to all" };
   return worst;

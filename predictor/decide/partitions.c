@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The partitions that a job names: which of them it runs in nobody knows beforehand. */
+/* Merges the partitions that a job names: Slurm chooses one of them only when the job starts. */
 #include "config.h"
 
 #include <stdio.h>
@@ -10,31 +10,31 @@
 #include "predictor/decide/sizing.h"
 #include "predictor/record/state_files.h"
 
-enum { MOST_NODES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
+enum { MAX_NODE_TYPES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
 
-/* Add the nodes of OTHER to INTO; where there is no place, the largest take that of smaller ones.
- */
-static void join_nodes(ft_partition *into, const ft_partition *other)
+/* Adds the node types of OTHER to INTO; in a full list larger nodes replace smaller ones. */
+static void merge_nodes(ft_partition *into, const ft_partition *other)
 {
   for (size_t i = 0; i < other->nodes_count; i++) {
     const ft_node_type *kind = &other->nodes[i];
-    size_t least = 0;
+    size_t smallest = 0;
 
-    if (into->nodes_count < MOST_NODES) {
+    if (into->nodes_count < MAX_NODE_TYPES) {
       into->nodes[into->nodes_count++] = *kind;
       continue;
     }
-    for (size_t k = 1; k < MOST_NODES; k++)
-      if (into->nodes[k].mem_bytes < into->nodes[least].mem_bytes)
-        least = k;
-    if (into->nodes[least].mem_bytes < kind->mem_bytes)
-      into->nodes[least] = *kind;
+    for (size_t k = 1; k < MAX_NODE_TYPES; k++)
+      if (into->nodes[k].mem_bytes < into->nodes[smallest].mem_bytes)
+        smallest = k;
+    if (into->nodes[smallest].mem_bytes < kind->mem_bytes)
+      into->nodes[smallest] = *kind;
   }
 }
 
-/* Add what OTHER has of resources to INTO, the most of each, and count who has it. */
-static void join_gres(ft_partition *into, const ft_partition *other,
-                      struct ft_merged_partitions *merged)
+/* Adds the generic resources of OTHER to INTO, with the larger number of each, and counts the
+ * partitions that have them. */
+static void merge_gres(ft_partition *into, const ft_partition *other,
+                       struct ft_merged_partitions *merged)
 {
   for (size_t i = 0; i < other->gres_count; i++) {
     const ft_gres *gres = &other->gres[i];
@@ -54,31 +54,31 @@ static void join_gres(ft_partition *into, const ft_partition *other,
   }
 }
 
-/* A limit of 0 is none. */
-static uint64_t or_none(uint64_t bytes)
+/* A limit of 0 means none. */
+static uint64_t unlimited_if_zero(uint64_t bytes)
 {
   return bytes ? bytes : UINT64_MAX;
 }
 
-/* What INTO and OTHER give a job that REQUEST describes: the more generous of both. */
-static void join(const ft_site *site, const ft_request *request, ft_partition *into,
-                 const ft_partition *other)
+/* Merges OTHER into INTO: default and maximum of the one that gives more memory to REQUEST. */
+static void merge_partition(const ft_site *site, const ft_request *request, ft_partition *into,
+                            const ft_partition *other)
 {
   bool consumable = site->memory_is_consumable;
 
-  if (or_none(ft_sizing_default(request, other, consumable)) >
-      or_none(ft_sizing_default(request, into, consumable))) {
+  if (unlimited_if_zero(ft_sizing_default(request, other, consumable)) >
+      unlimited_if_zero(ft_sizing_default(request, into, consumable))) {
     into->def_mem_bytes = other->def_mem_bytes;
     into->def_per_cpu = other->def_per_cpu;
     into->cpu_unit = other->cpu_unit;
   }
-  if (or_none(ft_sizing_partition_max(request, other)) >
-      or_none(ft_sizing_partition_max(request, into))) {
+  if (unlimited_if_zero(ft_sizing_partition_max(request, other)) >
+      unlimited_if_zero(ft_sizing_partition_max(request, into))) {
     into->max_mem_bytes = other->max_mem_bytes;
     into->max_per_cpu = other->max_per_cpu;
   }
   into->exclusive &= other->exclusive;
-  join_nodes(into, other);
+  merge_nodes(into, other);
 }
 
 int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *request,
@@ -87,9 +87,9 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
 {
   struct ft_text list = ft_text_from(request->partition), name;
   bool consumable = site->memory_is_consumable;
-  uint64_t least, most;
+  uint64_t smallest, largest;
   ft_partition *other;
-  char typed[64];
+  char copy[64];
 
   *merged = (struct ft_merged_partitions){ .count = 1 };
   if (ft_state_read_partition(state_fd, site, request->partition, out, err) < 0)
@@ -103,28 +103,28 @@ int ft_decide_partition(int state_fd, const ft_site *site, const ft_request *req
     return ft_error_set(err, "out of memory");
   (void)ft_string_copy(request->partition, out->name, sizeof out->name);
   (void)ft_text_copy(name, merged->min_default_partition, sizeof merged->min_default_partition);
-  least = most = or_none(ft_sizing_default(request, out, consumable));
+  smallest = largest = unlimited_if_zero(ft_sizing_default(request, out, consumable));
   while (ft_text_until(&list, ',', &name)) {
     uint64_t bytes;
 
-    if (!ft_text_left(&name) || !ft_text_copy(name, typed, sizeof typed) ||
+    if (!ft_text_left(&name) || !ft_text_copy(name, copy, sizeof copy) ||
         ft_text_lists(ft_text_of(request->partition, (size_t)(name.at - request->partition)),
-                      typed) ||
-        ft_state_read_partition(state_fd, site, typed, other, NULL) < 0)
+                      copy) ||
+        ft_state_read_partition(state_fd, site, copy, other, NULL) < 0)
       continue;
-    bytes = or_none(ft_sizing_default(request, other, consumable));
-    if (bytes < least) {
-      least = bytes;
-      (void)ft_string_copy(typed, merged->min_default_partition,
+    bytes = unlimited_if_zero(ft_sizing_default(request, other, consumable));
+    if (bytes < smallest) {
+      smallest = bytes;
+      (void)ft_string_copy(copy, merged->min_default_partition,
                            sizeof merged->min_default_partition);
     }
-    most = bytes > most ? bytes : most;
-    join(site, request, out, other);
-    join_gres(out, other, merged);
+    largest = bytes > largest ? bytes : largest;
+    merge_partition(site, request, out, other);
+    merge_gres(out, other, merged);
     merged->count++;
   }
-  if (least < most)
-    merged->min_default_bytes = least;
+  if (smallest < largest)
+    merged->min_default_bytes = smallest;
   free(other);
   return 0;
 }

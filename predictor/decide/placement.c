@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Evaluates partitions and platforms for a job: memory, time, price, free nodes, relative speed. */
 #include "config.h"
 
 #include <math.h>
@@ -10,26 +11,26 @@
 #include "predictor/decide/placement_nodes.h"
 #include "predictor/decide/sizing.h"
 
-/* As in ft_decide: a chance above which something is told. */
-#define HARDLY 0.05
-/* 95 % of a normal distribution lie below so many standard deviations. */
+/* Smallest probability of exceeding a limit that is reported; sizing.c's LOW_MIN. */
+#define LOW_MIN 0.05
+/* 95 % quantile of the standard normal distribution. */
 #define SCORE95 1.644853626951
 
 #define SECONDS_PER_HOUR 3600.0
 
 /* ---- a row ---- */
 
-static enum ft_placement_fit suits(const struct ft_estimate *estimate, double limit)
+static enum ft_placement_fit fit_of_limit(const struct ft_estimate *estimate, double limit)
 {
   double p = ft_estimate_exceeds(estimate, limit);
 
-  return p > 0.5      ? FT_PLACEMENT_DOES_NOT_FIT
-         : p > HARDLY ? FT_PLACEMENT_MAY_NOT_FIT
-                      : FT_PLACEMENT_FITS;
+  return p > 0.5       ? FT_PLACEMENT_DOES_NOT_FIT
+         : p > LOW_MIN ? FT_PLACEMENT_MAY_NOT_FIT
+                       : FT_PLACEMENT_FITS;
 }
 
-/* Memory of a node that the user asks for; 0: for none. */
-static double asked_bytes(const ft_request *r, double cpus)
+/* Bytes that the user requests on a node with CPUS CPUs of the job; 0: no request. */
+static double requested_bytes(const ft_request *r, double cpus)
 {
   double bytes = (double)r->mem_bytes;
 
@@ -61,13 +62,13 @@ static void fill_memory(const struct ft_placement_question *q, const ft_partitio
   if (!row->memory_bytes)
     return;
   if (q->memory)
-    row->memory = suits(q->memory, (double)row->memory_bytes);
-  if (asked_bytes(r, cpus) > (double)row->memory_bytes)
+    row->memory = fit_of_limit(q->memory, (double)row->memory_bytes);
+  if (requested_bytes(r, cpus) > (double)row->memory_bytes)
     row->memory = FT_PLACEMENT_DOES_NOT_FIT;
 }
 
-/* Whether it could begin at once, as far as CPUs and nodes tell: of generic resources only those of
- * an idle node are known to be free. */
+/* Whether the job could start at once, as far as CPUs and nodes show: generic resources are known
+ * to be free only on idle nodes. */
 static void fill_free(const struct ft_placement_question *q, const ft_partition *p,
                       const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
@@ -97,7 +98,7 @@ static void fill_time(const struct ft_placement_question *q, const ft_partition 
   if (!(limit > 0))
     row->time = FT_PLACEMENT_FITS;
   else if (row->place)
-    row->time = suits(&row->place->seconds, limit);
+    row->time = fit_of_limit(&row->place->seconds, limit);
 }
 
 static void fill_price(const struct ft_placement_question *q, const ft_partition *p,
@@ -127,13 +128,13 @@ static void fill_price(const struct ft_placement_question *q, const ft_partition
     return;
   }
   row->price_each = all->platforms[i].price;
-  /* a job without GPUs has no price by the GPU */
+  /* a job without GPUs has no price per GPU */
   if (row->place && units > 0)
     row->price = row->price_each * units * ft_estimate_quantile(&row->place->seconds, 0.5) /
                  SECONDS_PER_HOUR;
 }
 
-static const struct ft_platform_runtime *find_place(const struct ft_placement *e,
+static const struct ft_platform_runtime *find_run_time(const struct ft_placement *e,
                                                     const char *platform)
 {
   for (size_t i = 0; i < e->place_count && platform[0]; i++)
@@ -142,8 +143,8 @@ static const struct ft_platform_runtime *find_place(const struct ft_placement *e
   return NULL;
 }
 
-static void add_row(const struct ft_placement_question *q, size_t partition, const char *platform,
-                    struct ft_placement *out)
+static void add_platform_row(const struct ft_placement_question *q, size_t partition,
+                             const char *platform, struct ft_placement *out)
 {
   const ft_partition *p = &q->evidence->partition[partition];
   struct ft_row_nodes n = ft_placement_nodes(q, p, platform);
@@ -154,7 +155,7 @@ static void add_row(const struct ft_placement_question *q, size_t partition, con
   out->count++;
   *row = (struct ft_placement_row){ .partition = partition,
                                     .platform = platform,
-                                    .place = find_place(out, platform) };
+                                    .place = find_run_time(out, platform) };
   fill_memory(q, p, &n, row);
   fill_free(q, p, &n, row);
   fill_time(q, p, row);
@@ -166,8 +167,8 @@ static void add_row(const struct ft_placement_question *q, size_t partition, con
               row->time != FT_PLACEMENT_DOES_NOT_FIT;
 }
 
-static void add_rows(const struct ft_placement_question *q, size_t partition,
-                     struct ft_placement *out)
+static void add_partition_rows(const struct ft_placement_question *q, size_t partition,
+                               struct ft_placement *out)
 {
   const ft_partition *p = &q->evidence->partition[partition];
 
@@ -183,32 +184,33 @@ static void add_rows(const struct ft_placement_question *q, size_t partition,
                      !ft_constraint_allows(constraint, &p->nodes[j])))
       j++;
     if (j == i)
-      add_row(q, partition, p->nodes[i].platform, out);
+      add_platform_row(q, partition, p->nodes[i].platform, out);
   }
   if (out->count > before || before == FT_PLACEMENT_ROWS)
     return;
-  add_row(q, partition, "", out);
+  add_platform_row(q, partition, "", out);
   if (p->nodes_count && !out->row[before].blocking_reason) {
-    out->row[before].blocking_reason = "no node has what --constraint asks for";
+    out->row[before].blocking_reason = "no node satisfies --constraint";
     out->row[before].fits = false;
   }
 }
 
-/* ---- compared ---- */
+/* ---- comparisons ---- */
 
-static double median_of(const struct ft_placement_row *row)
+static double median_seconds(const struct ft_placement_row *row)
 {
   return ft_estimate_quantile(&row->place->seconds, 0.5);
 }
 
-static double deviation_of(const struct ft_platform_runtime *place)
+static double log_speed_deviation(const struct ft_platform_runtime *place)
 {
   return log(place->speed_p95 / place->speed_p05) / (2 * SCORE95);
 }
 
 double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b)
 {
-  return a->place == b->place ? 0 : hypot(deviation_of(a->place), deviation_of(b->place));
+  return a->place == b->place ? 0
+                              : hypot(log_speed_deviation(a->place), log_speed_deviation(b->place));
 }
 
 const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, size_t partition,
@@ -223,7 +225,8 @@ const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, 
       continue;
     if (!row->place || (by_price && row->price < 0))
       return NULL;
-    if (!worst || (by_price ? row->price > worst->price : median_of(row) > median_of(worst)))
+    if (!worst ||
+        (by_price ? row->price > worst->price : median_seconds(row) > median_seconds(worst)))
       worst = row;
   }
   return worst;
@@ -238,7 +241,7 @@ const struct ft_placement_row *ft_placement_current(const struct ft_placement *e
       continue;
     if (!e->row[i].place)
       return NULL;
-    if (!slowest || median_of(&e->row[i]) > median_of(slowest))
+    if (!slowest || median_seconds(&e->row[i]) > median_seconds(slowest))
       slowest = &e->row[i];
   }
   return slowest;
@@ -254,15 +257,15 @@ void ft_placement_compare(struct ft_placement_row *row, const struct ft_placemen
   row->speed_p95 = row->speed * spread;
 }
 
-static size_t best(const struct ft_placement_question *q, const struct ft_placement *e,
-                   bool by_price)
+static size_t find_best_partition(const struct ft_placement_question *q,
+                                  const struct ft_placement *e, bool by_price)
 {
   size_t found = FT_PLACEMENT_PARTITIONS;
   double least = 0;
 
   for (size_t i = 0; i < q->evidence->partition_count; i++) {
     const struct ft_placement_row *row = ft_placement_worst(e, i, by_price);
-    double value = !row ? 0 : by_price ? row->price : median_of(row);
+    double value = !row ? 0 : by_price ? row->price : median_seconds(row);
 
     if (row && (found == FT_PLACEMENT_PARTITIONS || value < least)) {
       found = i;
@@ -280,11 +283,11 @@ void ft_placement_evaluate(const struct ft_placement_question *q, struct ft_plac
   out->place_count = ft_runtime_estimate(&q->evidence->performance, q->submission->features,
                                          q->submission->features_count, out->place);
   for (size_t i = 0; i < q->evidence->partition_count; i++)
-    add_rows(q, i, out);
+    add_partition_rows(q, i, out);
   home = ft_placement_current(out, q->evidence->current);
   for (size_t i = 0; i < out->count && home; i++)
     if (out->row[i].place)
       ft_placement_compare(&out->row[i], home);
-  out->fastest = best(q, out, false);
-  out->cheapest = best(q, out, true);
+  out->fastest = find_best_partition(q, out, false);
+  out->cheapest = find_best_partition(q, out, true);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --predict-partition: which of the partitions that the user names. */
+/* --predict-partition: chooses among the partitions that the user names, and reports why. */
 #include "config.h"
 
 #include <math.h>
@@ -11,29 +11,31 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/placement_nodes.h"
 
-/* A job is not moved for less than this, nor with less than this many standard deviations between:
- * the 90 % quantile of a normal distribution. */
-#define WORTH 1.05
+/* Smallest ratio of run times or prices for which a partition is dropped. Chosen by judgement. */
+#define MIN_GAIN 1.05
+/* 90 % quantile of the standard normal distribution: a partition is dropped only if it is worse
+ * with this probability. */
 #define SCORE90 1.281551565545
 
-enum { NAMES = FT_PLACEMENT_PARTITIONS };
+enum { MAX_NAMES = FT_PLACEMENT_PARTITIONS };
 
-/* A partition that is named, and what is known of it. */
-struct named {
+/* A named partition with its evidence. */
+struct candidate {
   struct ft_text name;
-  size_t at;                          /* in the evidence; its partition_count: not known */
-  const struct ft_placement_row *row; /* NULL: nothing is known of what is wished for */
-  bool unfit;
+  size_t at;                          /* index in the evidence; its partition_count: not known */
+  const struct ft_placement_row *row; /* NULL: the goal's quantity is not known there */
+  bool unfit;                         /* the job fits no platform of the partition */
 };
 
 struct choice {
   const struct ft_placement_question *q;
   const struct ft_placement *e;
   bool by_price;
-  struct named now[NAMES]; /* where the job may go as it is */
+  struct candidate now[MAX_NAMES]; /* the current partitions */
   size_t now_count;
-  struct named best;
-  struct named shut; /* one that would be as good, but perhaps not for this user */
+  struct candidate best; /* of those where the job certainly may run */
+  struct candidate
+      uncertain; /* at least as good as the best, but the user may not be allowed there */
   struct ft_placement_choice *out;
 };
 
@@ -56,7 +58,8 @@ enum ft_placement_goal ft_placement_goal_of(const char *text, const char **list)
   return goal;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct choice *c, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void append_choice(struct choice *c,
+                                                                const char *format, ...)
 {
   size_t used = strlen(c->out->line);
   va_list ap;
@@ -66,10 +69,10 @@ __attribute__((format(printf, 2, 3))) static void say(struct choice *c, const ch
   va_end(ap);
 }
 
-static struct named look_up(const struct choice *c, struct ft_text name)
+static struct candidate look_up_candidate(const struct choice *c, struct ft_text name)
 {
   const struct ft_placement_evidence *v = c->q->evidence;
-  struct named n = { .name = name };
+  struct candidate n = { .name = name };
   bool suits = false, rows = false;
 
   while (n.at < v->partition_count && !ft_text_equals(name, v->partition[n.at].name))
@@ -86,196 +89,203 @@ static struct named look_up(const struct choice *c, struct ft_text name)
   return n;
 }
 
-static double value_of(const struct choice *c, const struct named *n)
+static double value_of_candidate(const struct choice *c, const struct candidate *n)
 {
   return c->by_price ? n->row->price : ft_estimate_quantile(&n->row->place->seconds, 0.5);
 }
 
-/* Whether N is worse than BEST by so much that it counts. What is not known is not. */
-static bool worse(const struct choice *c, const struct named *n, const struct named *best)
+/* Whether N is unfit, or worse than BEST by a margin that is large and certain enough. A partition
+ * with unknown quantities is not worse. */
+static bool is_clearly_worse(const struct choice *c, const struct candidate *n,
+                             const struct candidate *best)
 {
   double far, deviation;
 
   if (n->unfit || !n->row)
     return n->unfit;
-  if (!(value_of(c, best) > 0))
-    return value_of(c, n) > 0;
-  far = log(value_of(c, n) / value_of(c, best));
+  if (!(value_of_candidate(c, best) > 0))
+    return value_of_candidate(c, n) > 0;
+  far = log(value_of_candidate(c, n) / value_of_candidate(c, best));
   deviation = ft_placement_deviation(n->row, best->row);
-  return far > log(WORTH) && far > SCORE90 * deviation;
+  return far > log(MIN_GAIN) && far > SCORE90 * deviation;
 }
 
-static void find_best(struct choice *c, const char *list)
+static void find_best_candidate(struct choice *c, const char *list)
 {
   struct ft_text rest = ft_text_from(list), name;
 
   while (ft_text_until(&rest, ',', &name)) {
-    struct named n = look_up(c, name), *to;
+    struct candidate n = look_up_candidate(c, name), *to;
 
     if (!n.row || n.unfit)
       continue;
-    /* a job that goes where its user may not is refused, or waits for ever */
-    to = ft_placement_unknown_condition(c->q, n.at) ? &c->shut : &c->best;
-    if (!to->row || value_of(c, &n) < value_of(c, to))
+    /* Slurm rejects a job in a partition that its user may not use, or never starts it */
+    to = ft_placement_unknown_condition(c->q, n.at) ? &c->uncertain : &c->best;
+    if (!to->row || value_of_candidate(c, &n) < value_of_candidate(c, to))
       *to = n;
   }
-  if (c->best.row && c->shut.row && value_of(c, &c->best) <= value_of(c, &c->shut))
-    c->shut.row = NULL;
+  if (c->best.row && c->uncertain.row &&
+      value_of_candidate(c, &c->best) <= value_of_candidate(c, &c->uncertain))
+    c->uncertain.row = NULL;
 }
 
-static void gather_now(struct choice *c, const char *list)
+static void collect_current(struct choice *c, const char *list)
 {
   struct ft_text rest = ft_text_from(list), name;
 
-  while (c->now_count < NAMES && ft_text_until(&rest, ',', &name))
+  while (c->now_count < MAX_NAMES && ft_text_until(&rest, ',', &name))
     if (ft_text_left(&name))
-      c->now[c->now_count++] = look_up(c, name);
+      c->now[c->now_count++] = look_up_candidate(c, name);
 }
 
-static const char *wish_name(const struct choice *c)
+static const char *goal_name(const struct choice *c)
 {
   return c->by_price ? "cheapest" : "fastest";
 }
 
-static int width(struct ft_text text)
+static int text_width(struct ft_text text)
 {
   return (int)ft_text_left(&text);
 }
 
-/* "2.1 min, 90 % 1.9 to 2.4 min", or what it costs. */
-static void say_value(struct choice *c, const struct named *n)
+/* "2.1 min, 90 % from 1.9 min to 2.4 min", or the price. */
+static void append_value(struct choice *c, const struct candidate *n)
 {
   const struct ft_estimate *e = &n->row->place->seconds;
   char text[3][40];
 
   if (c->by_price) {
-    say(c, "%s", ft_placement_show_price(c->q, n->row->price, text[0], sizeof *text));
+    append_choice(c, "%s", ft_placement_show_price(c->q, n->row->price, text[0], sizeof *text));
     return;
   }
-  say(c, "%s, 90 %% from %s to %s",
-      ft_units_show_seconds(ft_estimate_quantile(e, 0.5), text[0], sizeof *text),
-      ft_units_show_seconds(ft_estimate_quantile(e, 0.05), text[1], sizeof *text),
-      ft_units_show_seconds(ft_estimate_quantile(e, 0.95), text[2], sizeof *text));
+  append_choice(c, "%s, 90 %% from %s to %s",
+                ft_units_show_seconds(ft_estimate_quantile(e, 0.5), text[0], sizeof *text),
+                ft_units_show_seconds(ft_estimate_quantile(e, 0.05), text[1], sizeof *text),
+                ft_units_show_seconds(ft_estimate_quantile(e, 0.95), text[2], sizeof *text));
 }
 
-static void say_against(struct choice *c, const struct named *n)
+static void append_disadvantage(struct choice *c, const struct candidate *n)
 {
-  double ratio = n->row ? value_of(c, n) / value_of(c, &c->best) : 0;
+  double ratio = n->row ? value_of_candidate(c, n) / value_of_candidate(c, &c->best) : 0;
 
   if (n->unfit)
-    say(c, "; it does not fit into %.*s", width(n->name), n->name.at);
+    append_choice(c, "; it does not fit %.*s", text_width(n->name), n->name.at);
   else if (!n->row)
     return;
   else if (!isfinite(ratio))
-    say(c, "; %.*s costs something", width(n->name), n->name.at);
+    append_choice(c, "; %.*s is not free", text_width(n->name), n->name.at);
   else if (c->by_price)
-    say(c, "; %.2f of what %.*s costs", 1 / ratio, width(n->name), n->name.at);
+    append_choice(c, "; %.2f times the price of %.*s", 1 / ratio, text_width(n->name), n->name.at);
   else
-    say(c, "; %.*g times as fast as %.*s", ratio < 9.95 ? 2 : 3, ratio, width(n->name), n->name.at);
+    append_choice(c, "; %.*g times as fast as %.*s", ratio < 9.95 ? 2 : 3, ratio,
+                  text_width(n->name), n->name.at);
 }
 
-/* Why the one that would be as good does not count. */
-static void say_shut(struct choice *c)
+/* Why a partition that would be better is not chosen. */
+static void append_uncertain(struct choice *c)
 {
-  if (c->shut.row)
-    say(c, "%.*s, %s, is left out", width(c->shut.name), c->shut.name.at,
-        ft_placement_unknown_condition(c->q, c->shut.at));
+  if (c->uncertain.row)
+    append_choice(c, "%.*s is not considered (%s)", text_width(c->uncertain.name),
+                  c->uncertain.name.at, ft_placement_unknown_condition(c->q, c->uncertain.at));
 }
 
-/* What there is to know is not known. */
-static void say_unknown(struct choice *c, const struct named *n)
+/* Which quantity of N is not known. */
+static void append_missing_data(struct choice *c, const struct candidate *n)
 {
   const struct ft_placement_evidence *v = c->q->evidence;
 
   if (n->at == v->partition_count)
-    say(c, "partition %.*s is not known", width(n->name), n->name.at);
+    append_choice(c, "partition %.*s is unknown", text_width(n->name), n->name.at);
   else if (c->by_price && ft_placement_worst(c->e, n->at, false))
-    say(c, "it is not known what %.*s costs", width(n->name), n->name.at);
+    append_choice(c, "the price of %.*s is unknown", text_width(n->name), n->name.at);
   else
-    say(c, "it is not known how long it takes on %.*s", width(n->name), n->name.at);
+    append_choice(c, "the run time on %.*s is unknown", text_width(n->name), n->name.at);
 }
 
-/* The job stays: why. KEPT of those where it may go are as good as the best. */
-static void say_stays(struct choice *c)
+/* Why the partition is unchanged. */
+static void explain_unchanged(struct choice *c)
 {
   for (size_t i = 0; i < c->now_count; i++)
     if (!c->now[i].row && !c->now[i].unfit) {
-      say_unknown(c, &c->now[i]);
-      say(c, "; it stays there");
+      append_missing_data(c, &c->now[i]);
+      append_choice(c, "; --partition unchanged");
       return;
     }
   if (c->now_count == 1 && c->now[0].at == c->best.at)
-    say(c, "%.*s, where it goes, is the %s (", width(c->best.name), c->best.name.at, wish_name(c));
+    append_choice(c, "%.*s, the current partition, is the %s (", text_width(c->best.name),
+                  c->best.name.at, goal_name(c));
   else
-    say(c, "%.*s is not %s for certain, or by less than 5 %%; --partition stays (",
-        width(c->best.name), c->best.name.at, c->by_price ? "cheaper" : "faster");
-  say_value(c, &c->best);
-  say(c, ")");
+    append_choice(
+        c, "%.*s: not clearly %s (difference uncertain or below 5 %%); --partition unchanged (",
+        text_width(c->best.name), c->best.name.at, c->by_price ? "cheaper" : "faster");
+  append_value(c, &c->best);
+  append_choice(c, ")");
 }
 
-/* Keep those of where it may go that are as good as the best; returns how many, which are in TO. */
-static size_t keep(struct choice *c, char *to, size_t size)
+/* Writes the current partitions that are not clearly worse than the best into TO, commas between.
+ * Returns their number. */
+static size_t keep_equal_candidates(struct choice *c, char *to, size_t size)
 {
   size_t kept = 0, used = 0;
 
   to[0] = '\0';
   for (size_t i = 0; i < c->now_count; i++) {
-    const struct named *n = &c->now[i];
+    const struct candidate *n = &c->now[i];
 
-    if (worse(c, n, &c->best))
+    if (is_clearly_worse(c, n, &c->best))
       continue;
     kept++;
-    if (used + (size_t)width(n->name) + 2 < size)
-      used += (size_t)snprintf(to + used, size - used, "%s%.*s", used ? "," : "", width(n->name),
-                               n->name.at);
+    if (used + (size_t)text_width(n->name) + 2 < size)
+      used += (size_t)snprintf(to + used, size - used, "%s%.*s", used ? "," : "",
+                               text_width(n->name), n->name.at);
   }
   return kept;
 }
 
-static void choose(struct choice *c)
+static void choose_among_current(struct choice *c)
 {
   struct ft_placement_choice *out = c->out;
-  size_t kept = keep(c, out->partitions, sizeof out->partitions);
+  size_t kept = keep_equal_candidates(c, out->partitions, sizeof out->partitions);
 
   if (kept && kept == c->now_count) {
     out->partitions[0] = '\0';
-    say_stays(c);
+    explain_unchanged(c);
     return;
   }
   if (!kept)
     (void)ft_text_copy(c->best.name, out->partitions, sizeof out->partitions);
-  say(c, "--partition set to %s, the %s (", out->partitions, wish_name(c));
-  say_value(c, &c->best);
+  append_choice(c, "--partition set to %s, the %s (", out->partitions, goal_name(c));
+  append_value(c, &c->best);
   for (size_t i = 0; i < c->now_count; i++)
-    if (worse(c, &c->now[i], &c->best)) {
-      say_against(c, &c->now[i]);
+    if (is_clearly_worse(c, &c->now[i], &c->best)) {
+      append_disadvantage(c, &c->now[i]);
       break;
     }
-  say(c, ")");
+  append_choice(c, ")");
 }
 
-/* None of them is known to fit: why. */
-static void say_none(struct choice *c, const char *list)
+/* Why no partition of LIST can be chosen. */
+static void explain_no_candidate(struct choice *c, const char *list)
 {
   struct ft_text rest = ft_text_from(list), name;
-  struct named n = { .at = 0 };
+  struct candidate n = { .at = 0 };
 
   if (!c->e->place_count) {
-    say(c, "no run time of it is known yet; --partition stays");
+    append_choice(c, "no recorded run time yet; --partition unchanged");
     return;
   }
   while (ft_text_until(&rest, ',', &name)) {
-    n = look_up(c, name);
+    n = look_up_candidate(c, name);
     if (!n.unfit)
       break;
   }
-  if (c->shut.row)
-    say_shut(c);
+  if (c->uncertain.row)
+    append_uncertain(c);
   else if (n.unfit)
-    say(c, "it fits into none of %s", list);
+    append_choice(c, "it fits none of %s", list);
   else
-    say_unknown(c, &n);
-  say(c, "; --partition stays");
+    append_missing_data(c, &n);
+  append_choice(c, "; --partition unchanged");
 }
 
 void ft_placement_choose(const struct ft_placement_question *question,
@@ -290,39 +300,39 @@ void ft_placement_choose(const struct ft_placement_question *question,
   const struct ft_placement_evidence *v = question->evidence;
 
   out->partitions[0] = out->line[0] = '\0';
-  say(&c, "%s: ", question->submission->app);
+  append_choice(&c, "%s: ", question->submission->app);
   if (single && !(list && may_change)) {
-    say(&c, "--partition=%s was asked for and stays; name others in --predict-partition=%s:LIST",
-        typed, wish_name(&c));
+    append_choice(&c, "--partition=%s unchanged; list alternatives in --predict-partition=%s:LIST",
+                  typed, goal_name(&c));
     return;
   }
   if (!list && !typed[0]) {
-    say(&c,
-        "--predict-partition=%s chooses among the partitions of --partition, or of "
-        "--predict-partition=%s:LIST; none is named",
-        wish_name(&c), wish_name(&c));
+    append_choice(&c,
+                  "--predict-partition=%s needs partitions to choose from, in --partition or "
+                  "--predict-partition=%s:LIST",
+                  goal_name(&c), goal_name(&c));
     return;
   }
   if (!list)
     list = typed;
   if (ft_placement_pinning_option(&question->asked)) {
-    say(&c, "%s says where it goes; --partition stays",
-        ft_placement_pinning_option(&question->asked));
+    append_choice(&c, "%s fixes the nodes; --partition unchanged",
+                  ft_placement_pinning_option(&question->asked));
     return;
   }
-  find_best(&c, list);
+  find_best_candidate(&c, list);
   if (!c.best.row) {
-    say_none(&c, list);
+    explain_no_candidate(&c, list);
     return;
   }
   if (typed[0])
-    gather_now(&c, typed);
+    collect_current(&c, typed);
   else if (v->current < v->partition_count &&
            ft_text_lists(ft_text_from(list), v->partition[v->current].name))
-    gather_now(&c, v->partition[v->current].name);
-  choose(&c);
-  if (c.shut.row) {
-    say(&c, "; ");
-    say_shut(&c);
+    collect_current(&c, v->partition[v->current].name);
+  choose_among_current(&c);
+  if (c.uncertain.row) {
+    append_choice(&c, "; ");
+    append_uncertain(&c);
   }
 }

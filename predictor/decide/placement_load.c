@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads the evidence for the placement table from the state directory. */
 #include "config.h"
 
 #include <dirent.h>
@@ -13,7 +14,9 @@
 #include "predictor/decide/placement.h"
 #include "predictor/record/state_files.h"
 
-enum { GROUPS_ASKED = 32 /* a directory elsewhere takes milliseconds for each, at best */ };
+/* Group look-ups of a submission: each takes milliseconds if a directory server answers it. Chosen
+ * by judgement. */
+enum { MAX_GROUP_LOOKUPS = 32 };
 
 static size_t find_partition(const struct ft_placement_evidence *e, struct ft_text name)
 {
@@ -24,9 +27,10 @@ static size_t find_partition(const struct ft_placement_evidence *e, struct ft_te
   return i;
 }
 
-/* Read the partition NAME unless it is there. Returns where it is; the number of them: nowhere. */
-static size_t add_named(int state_fd, const ft_site *site, struct ft_text name,
-                        struct ft_placement_evidence *out)
+/* Reads the partition NAME unless OUT has it. Returns its index; FT_PLACEMENT_PARTITIONS: not
+ * readable, or no room. */
+static size_t read_named_partition(int state_fd, const ft_site *site, struct ft_text name,
+                                   struct ft_placement_evidence *out)
 {
   size_t at = find_partition(out, name);
   char typed[64];
@@ -41,15 +45,15 @@ static size_t add_named(int state_fd, const ft_site *site, struct ft_text name,
   return at;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_partition_names(const void *a, const void *b)
 {
   const ft_partition *left = a, *right = b;
 
   return strcmp(left->name, right->name);
 }
 
-/* Keep what was read into the next place, unless it is hidden or there already. */
-static void keep(struct ft_placement_evidence *out)
+/* Keeps the partition read into the next slot, unless it is hidden or already there. */
+static void keep_read_partition(struct ft_placement_evidence *out)
 {
   const ft_partition *one = &out->partition[out->partition_count];
 
@@ -57,8 +61,8 @@ static void keep(struct ft_placement_evidence *out)
     out->partition_count++;
 }
 
-/* Every partition of the one file that has them all; false where it cannot be read. */
-static bool add_list(int fd, struct ft_placement_evidence *out)
+/* Reads the file with all partitions. Returns false if it cannot be read. */
+static bool read_partition_list(int fd, struct ft_placement_evidence *out)
 {
   size_t first = out->partition_count, at = 0;
   struct ft_buf list;
@@ -68,7 +72,7 @@ static bool add_list(int fd, struct ft_placement_evidence *out)
     got = ft_record_list_next(FT_RECORD_PARTITION, &list, FT_STATE_PARTITION_LIST, &at,
                               &out->partition[out->partition_count], NULL);
     if (got > 0)
-      keep(out);
+      keep_read_partition(out);
   }
   ft_buf_free(&list);
   if (got < 0)
@@ -76,8 +80,8 @@ static bool add_list(int fd, struct ft_placement_evidence *out)
   return got >= 0;
 }
 
-/* Every partition of the folder FD, a file each; FD is closed. */
-static void add_files(int fd, struct ft_placement_evidence *out)
+/* Reads the files of single partitions in the directory FD, and closes FD. */
+static void read_partition_files(int fd, struct ft_placement_evidence *out)
 {
   DIR *folder = fdopendir(fd);
   const struct dirent *entry;
@@ -89,23 +93,24 @@ static void add_files(int fd, struct ft_placement_evidence *out)
   while (out->partition_count < FT_PLACEMENT_PARTITIONS && (entry = readdir(folder)))
     if (entry->d_name[0] != '.' && ft_record_read(FT_RECORD_PARTITION, fd, entry->d_name,
                                                   &out->partition[out->partition_count], NULL) == 0)
-      keep(out);
+      keep_read_partition(out);
   closedir(folder);
 }
 
-/* Every partition that there is, in order of names behind those that are there. */
-static void add_all(int state_fd, struct ft_placement_evidence *out)
+/* Appends all other partitions, sorted by name. */
+static void read_all_partitions(int state_fd, struct ft_placement_evidence *out)
 {
   int fd = openat(state_fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   size_t first = out->partition_count;
 
   if (fd < 0)
     return;
-  if (add_list(fd, out))
+  if (read_partition_list(fd, out))
     close(fd);
   else
-    add_files(fd, out);
-  qsort(out->partition + first, out->partition_count - first, sizeof *out->partition, by_name);
+    read_partition_files(fd, out);
+  qsort(out->partition + first, out->partition_count - first, sizeof *out->partition,
+        compare_partition_names);
 }
 
 int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
@@ -114,16 +119,16 @@ int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
 {
   struct ft_text typed = ft_text_from(submission->request.partition), rest = ft_text_from(list);
   struct ft_text name;
-  unsigned lookups = GROUPS_ASKED;
+  unsigned lookups = MAX_GROUP_LOOKUPS;
 
   out->partition_count = 0;
   if (!ft_text_until(&typed, ',', &name))
     name = ft_text_from(site->default_partition);
-  out->current = add_named(state_fd, site, name, out);
+  out->current = read_named_partition(state_fd, site, name, out);
   while (ft_text_until(&rest, ',', &name))
-    (void)add_named(state_fd, site, name, out);
+    (void)read_named_partition(state_fd, site, name, out);
   if (!list || !*list)
-    add_all(state_fd, out);
+    read_all_partitions(state_fd, out);
   if (out->current == FT_PLACEMENT_PARTITIONS)
     out->current = out->partition_count;
   for (size_t i = 0; i < out->partition_count; i++)

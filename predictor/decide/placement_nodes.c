@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The nodes of a row of the placement table, and why the job cannot run on them. */
 #include "config.h"
 
 #include <math.h>
@@ -9,11 +10,10 @@
 #include "predictor/decide/placement_nodes.h"
 #include "predictor/decide/sizing.h"
 
-/* As many kinds of nodes a partition's file has room for; of one with so many some may be left out.
- */
-enum { KINDS = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
+/* Node types for which a partition's record has room; a full list may be incomplete. */
+enum { MAX_NODE_TYPES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_type) };
 
-/* ---- what the job is ---- */
+/* ---- the job ---- */
 
 const char *ft_placement_pinning_option(const struct ft_placement_requested *asked)
 {
@@ -23,8 +23,8 @@ const char *ft_placement_pinning_option(const struct ft_placement_requested *ask
                               : NULL;
 }
 
-/* Of "1-3,7]": 4, and step over it; a piece that is no range counts for one. */
-static uint64_t hosts_in_brackets(struct ft_text *list)
+/* Counts the hosts of "1-3,7]" (4) and steps over it; a piece that is no range counts as one. */
+static uint64_t count_bracket_hosts(struct ft_text *list)
 {
   struct ft_text inside, piece;
   uint64_t count = 0;
@@ -46,7 +46,7 @@ uint64_t ft_placement_hosts(const char *list)
   struct ft_text rest = ft_text_from(list);
   uint64_t total = 0, one = 1;
 
-  if (list && strchr(list, '/')) /* the name of a file with more of them */
+  if (list && strchr(list, '/')) /* the name of a file with hosts */
     return UINT32_MAX;
   while (ft_text_left(&rest)) {
     char c = *rest.at++;
@@ -55,10 +55,10 @@ uint64_t ft_placement_hosts(const char *list)
       total += one;
       one = 1;
     } else if (c == '[') {
-      uint64_t many = hosts_in_brackets(&rest);
+      uint64_t many = count_bracket_hosts(&rest);
 
       many += !many;
-      /* no cluster has as many */
+      /* above any cluster */
       one = one > UINT32_MAX / many ? UINT32_MAX : one * many;
     }
   }
@@ -73,8 +73,8 @@ void ft_placement_apply(const ft_network *network, struct ft_placement_requested
     asked->gpus.value[option] = network->value;
 }
 
-/* At least. */
-static double tasks_of_job(const ft_request *r)
+/* The smallest number of tasks that the request allows. */
+static double min_tasks(const ft_request *r)
 {
   double nodes = r->nodes ? r->nodes : 1;
 
@@ -85,7 +85,7 @@ static double tasks_of_job(const ft_request *r)
 
 double ft_placement_cpu_count(const ft_request *r, const ft_partition *p)
 {
-  return fmax(tasks_of_job(r) * (r->cpus_per_task ? r->cpus_per_task : 1),
+  return fmax(min_tasks(r) * (r->cpus_per_task ? r->cpus_per_task : 1),
               (double)(r->nodes ? r->nodes : 1) * (double)ft_sizing_cpus_of_gpus(r, p));
 }
 
@@ -102,22 +102,22 @@ double ft_placement_node_count(const ft_request *r, double cpus)
   double fit = floor(cpus / per_task);
 
   if (r->tasks_per_node)
-    nodes = fmax(nodes, ceil(tasks_of_job(r) / r->tasks_per_node));
+    nodes = fmax(nodes, ceil(min_tasks(r) / r->tasks_per_node));
   if (fit >= 1)
-    nodes = fmax(nodes, ceil(tasks_of_job(r) / fit));
+    nodes = fmax(nodes, ceil(min_tasks(r) / fit));
   return nodes;
 }
 
 /* ---- the nodes of a row ---- */
 
-/* Whether all nodes of KIND were down or drained when that was seen. */
-static bool all_down(const ft_node_type *kind)
+/* Whether all nodes of KIND were down or drained when the partition was polled. */
+static bool are_all_nodes_down(const ft_node_type *kind)
 {
   return kind->has_down_nodes && kind->down_nodes >= kind->count;
 }
 
-/* Whether a node of KIND has what --gres and the options about GPUs ask for. */
-static bool able(const struct ft_placement_question *q, const ft_node_type *kind)
+/* Whether a node of KIND has the resources of --gres and of the options that request GPUs. */
+static bool has_requested_gres(const struct ft_placement_question *q, const ft_node_type *kind)
 {
   const ft_request *r = &q->submission->request;
 
@@ -125,22 +125,22 @@ static bool able(const struct ft_placement_question *q, const ft_node_type *kind
          ft_gpu_request_fits_node(&q->asked.gpus, r->tasks_per_node ? r->tasks_per_node : 1, kind);
 }
 
-/* CPUs of a node that the partition lets jobs have. */
-static uint32_t cpus_of_node(const ft_partition *p, const ft_node_type *kind)
+/* CPUs of a node that the partition allows to jobs. */
+static uint32_t usable_node_cpus(const ft_partition *p, const ft_node_type *kind)
 {
   return p->max_cpus && p->max_cpus < kind->cpus ? p->max_cpus : kind->cpus;
 }
 
-/* How near a node of KIND comes to one that could run the job. */
-static int nearness(const struct ft_placement_question *q, const ft_node_type *kind)
+/* 0 to 3: 2 for the requested resources, 1 for nodes that are up. */
+static int match_score(const struct ft_placement_question *q, const ft_node_type *kind)
 {
-  return 2 * able(q, kind) + !all_down(kind);
+  return 2 * has_requested_gres(q, kind) + !are_all_nodes_down(kind);
 }
 
-static void add_kind(const ft_partition *p, const ft_node_type *kind, uint32_t needed,
-                     struct ft_row_nodes *n)
+static void add_node_type(const ft_partition *p, const ft_node_type *kind, uint32_t needed,
+                          struct ft_row_nodes *n)
 {
-  uint32_t cpus = cpus_of_node(p, kind);
+  uint32_t cpus = usable_node_cpus(p, kind);
 
   if (cpus > n->max_cpus)
     n->max_cpus = cpus;
@@ -161,7 +161,7 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, co
   const ft_request *r = &q->submission->request;
   uint32_t needed = r->cpus_per_task ? r->cpus_per_task : 1;
   struct ft_row_nodes n = { 0 };
-  int near[KINDS], nearest = 0;
+  int near[MAX_NODE_TYPES], nearest = 0;
 
   for (size_t i = 0; i < p->nodes_count; i++) {
     const ft_node_type *kind = &p->nodes[i];
@@ -169,7 +169,7 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, co
     near[i] = -1;
     if (strcmp(kind->platform, platform) != 0 || !ft_constraint_allows(r->constraint, kind))
       continue;
-    near[i] = nearness(q, kind);
+    near[i] = match_score(q, kind);
     if (near[i] > nearest)
       nearest = near[i];
     n.gpus |=
@@ -179,29 +179,30 @@ struct ft_row_nodes ft_placement_nodes(const struct ft_placement_question *q, co
   n.up = nearest & 1;
   for (size_t i = 0; i < p->nodes_count; i++)
     if (near[i] == nearest)
-      add_kind(p, &p->nodes[i], needed, &n);
+      add_node_type(p, &p->nodes[i], needed, &n);
   return n;
 }
 
-/* ---- what speaks against them ---- */
+/* ---- reasons against a partition ---- */
 
-/* Whether a node of KIND has what the job names, whatever its platform. */
-static bool will_do(const struct ft_placement_question *q, const ft_node_type *kind)
+/* Whether a node of KIND, of any platform, satisfies --constraint and has the resources. */
+static bool satisfies_request(const struct ft_placement_question *q, const ft_node_type *kind)
 {
-  return ft_constraint_allows(q->submission->request.constraint, kind) && able(q, kind);
+  return ft_constraint_allows(q->submission->request.constraint, kind) &&
+         has_requested_gres(q, kind);
 }
 
-/* What of the partition's nodes together is too little for the job, whatever their platforms. */
-static const char *too_few(const struct ft_placement_question *q, const ft_partition *p)
+/* What the nodes of all the partition's platforms together lack; NULL: nothing. */
+static const char *missing_in_total(const struct ft_placement_question *q, const ft_partition *p)
 {
   const ft_request *r = &q->submission->request;
   double cpus = 0, nodes = 0;
   bool known = true;
 
   for (size_t i = 0; i < p->nodes_count; i++)
-    if (will_do(q, &p->nodes[i])) {
+    if (satisfies_request(q, &p->nodes[i])) {
       nodes += p->nodes[i].count;
-      cpus += (double)p->nodes[i].count * cpus_of_node(p, &p->nodes[i]);
+      cpus += (double)p->nodes[i].count * usable_node_cpus(p, &p->nodes[i]);
       known &= p->nodes[i].cpus > 0;
     }
   if (nodes > 0 && nodes < r->nodes)
@@ -219,11 +220,10 @@ const char *ft_placement_unknown_condition(const struct ft_placement_question *q
   if (access->may == FT_MAY_UNKNOWN && access->why)
     return access->why;
   for (size_t i = 0; i < p->nodes_count; i++)
-    if (will_do(q, &p->nodes[i]))
+    if (satisfies_request(q, &p->nodes[i]))
       nodes += p->nodes[i].count;
-  return excluded && excluded + (r->nodes ? r->nodes : 1) > nodes
-             ? "perhaps without a node but those of --exclude"
-             : NULL;
+  return excluded && excluded + (r->nodes ? r->nodes : 1) > nodes ? "--exclude may leave no node"
+                                                                  : NULL;
 }
 
 const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
@@ -231,12 +231,12 @@ const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
 {
   const ft_request *r = &q->submission->request;
   enum ft_gpu_option by = ft_gpu_request_find(&q->asked.gpus);
-  bool whole = p->nodes_count < KINDS;
-  const char *few = whole ? too_few(q, p) : NULL;
+  bool whole = p->nodes_count < MAX_NODE_TYPES;
+  const char *few = whole ? missing_in_total(q, p) : NULL;
 
   if (p->closed)
     return "it starts no jobs now";
-  /* beside --ntasks, --ntasks-per-node is only the most that a node gets */
+  /* with --ntasks, --ntasks-per-node is only a maximum */
   if (n->max_cpus && (r->tasks ? r->cpus_per_task : ft_placement_cpus_per_node(r, p)) > n->max_cpus)
     return "too few CPUs";
   if (p->max_nodes && r->nodes > p->max_nodes)
@@ -244,12 +244,12 @@ const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
   if (r->gpus_per_node && p->nodes_count && !n->gpus)
     return "no GPUs";
   if (n->max_cpus && !n->able)
-    return by < FT_GPU_OPTIONS && by != FT_GPU_OPTION_GRES ? "no node has the GPUs it asks for"
-                                                           : "no node has what --gres asks for";
+    return by < FT_GPU_OPTIONS && by != FT_GPU_OPTION_GRES ? "no node has the requested GPUs"
+                                                           : "no node has the resources of --gres";
   if (whole && n->max_cpus &&
       !ft_gpu_request_fits_partition(&q->asked.gpus, r->nodes ? r->nodes : 1,
-                                     (uint64_t)tasks_of_job(r), p, r->constraint))
-    return "it has not the GPUs it asks for";
+                                     (uint64_t)min_tasks(r), p, r->constraint))
+    return "too few GPUs";
   if (few)
     return few;
   return n->max_cpus && !n->up ? "all its nodes are down or drained" : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What --predict-perf prints. */
+/* The table of --predict-perf: a row for each partition and platform, then the best partitions. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -13,7 +13,11 @@
 #include "predictor/core/utf8.h"
 #include "predictor/decide/placement_nodes.h"
 
-/* LINE: of names in UTF-8 fewer bytes are shown than there are */
+/*
+ * CELL: bytes of a cell. NAME: bytes of a platform name that are shown; a fingerprint is longer.
+ * LINE: bytes of a line, which has room for blanks after cells whose UTF-8 names have more bytes
+ * than columns.
+ */
 enum { COLUMNS = 8, CELL = 64, NAME = 24, LINE = COLUMNS * 2 * CELL };
 
 enum column { PARTITION, PLATFORM, SPEED, SECONDS, RUNS, PRICE, MEMORY, FREE };
@@ -23,8 +27,8 @@ static const char *const titles[COLUMNS] = { "partition", "platform", "speed",  
 
 typedef char cells[COLUMNS][CELL];
 
-/* "2.17", "21.7", "217": three significant digits; "0.0012" of what is less than a hundredth. */
-static void show_number(double value, char *out, size_t size)
+/* "2.17", "21.7", "217": three significant digits; two below a hundredth, "0.0012". */
+static void show_cell_number(double value, char *out, size_t size)
 {
   double rounded = fabs(value - round(value)) < 1e-9 ? round(value) : value;
   int decimals = rounded == floor(rounded) ? 0 : rounded < 9.995 ? 2 : rounded < 99.95 ? 1 : 0;
@@ -36,7 +40,7 @@ static void show_number(double value, char *out, size_t size)
 }
 
 /* "2.6 min (2.2-3.1)" */
-static void show_seconds(const struct ft_estimate *e, char *out, size_t size)
+static void show_cell_seconds(const struct ft_estimate *e, char *out, size_t size)
 {
   static const struct {
     double seconds;
@@ -48,19 +52,19 @@ static void show_seconds(const struct ft_estimate *e, char *out, size_t size)
 
   while (u < sizeof units / sizeof *units - 1 && middle < 1.5 * units[u].seconds)
     u++;
-  show_number(middle / units[u].seconds, text[0], sizeof *text);
-  show_number(ft_estimate_quantile(e, 0.05) / units[u].seconds, text[1], sizeof *text);
-  show_number(ft_estimate_quantile(e, 0.95) / units[u].seconds, text[2], sizeof *text);
+  show_cell_number(middle / units[u].seconds, text[0], sizeof *text);
+  show_cell_number(ft_estimate_quantile(e, 0.05) / units[u].seconds, text[1], sizeof *text);
+  show_cell_number(ft_estimate_quantile(e, 0.95) / units[u].seconds, text[2], sizeof *text);
   (void)snprintf(out, size, "%s %s (%s-%s)", text[0], units[u].name, text[1], text[2]);
 }
 
-static void show_speed(const struct ft_placement_row *row, char *out, size_t size)
+static void show_cell_speed(const struct ft_placement_row *row, char *out, size_t size)
 {
   char text[3][16];
 
-  show_number(row->speed, text[0], sizeof *text);
-  show_number(row->speed_p05, text[1], sizeof *text);
-  show_number(row->speed_p95, text[2], sizeof *text);
+  show_cell_number(row->speed, text[0], sizeof *text);
+  show_cell_number(row->speed_p05, text[1], sizeof *text);
+  show_cell_number(row->speed_p95, text[2], sizeof *text);
   if (row->speed_p05 < row->speed_p95)
     (void)snprintf(out, size, "%s (%s-%s)", text[0], text[1], text[2]);
   else
@@ -73,12 +77,12 @@ const char *ft_placement_show_price(const struct ft_placement_question *q, doubl
   const char *currency = q->evidence->platforms.currency;
   char number[16];
 
-  show_number(price, number, sizeof number);
+  show_cell_number(price, number, sizeof number);
   (void)snprintf(out, size, "%s%s%s", number, currency[0] ? " " : "", currency);
   return out;
 }
 
-static void show_memory(const struct ft_placement_row *row, char *out, size_t size)
+static void show_cell_memory(const struct ft_placement_row *row, char *out, size_t size)
 {
   static const char *const words[] = { "", ", fits", ", may be too little", ", too little" };
   char text[32];
@@ -87,9 +91,9 @@ static void show_memory(const struct ft_placement_row *row, char *out, size_t si
                  words[row->memory]);
 }
 
-/* Whether it could begin at once, and when that was so. */
-static void show_free(const struct ft_placement_question *q, const struct ft_placement_row *row,
-                      char *out, size_t size)
+/* "yes, 3 min ago": whether the job could start at once when the partition was last polled. */
+static void show_cell_free(const struct ft_placement_question *q,
+                           const struct ft_placement_row *row, char *out, size_t size)
 {
   double age = q->now - q->evidence->partition[row->partition].updated;
   char ago[32];
@@ -99,9 +103,9 @@ static void show_free(const struct ft_placement_question *q, const struct ft_pla
                    ft_units_show_seconds(round(fmax(age, 0)), ago, sizeof ago));
 }
 
-/* What speaks against it; NULL: nothing does. */
-static const char *objection(const struct ft_placement_question *q,
-                             const struct ft_placement_row *row)
+/* Why the job may not run in the row's partition; NULL: no reason known. */
+static const char *objection_to_row(const struct ft_placement_question *q,
+                                    const struct ft_placement_row *row)
 {
   if (row->blocking_reason)
     return row->blocking_reason;
@@ -109,13 +113,13 @@ static const char *objection(const struct ft_placement_question *q,
     return q->submission->request.time_limit_seconds > 0 ? "not within --time"
                                                          : "not within its time limit";
   if (row->time == FT_PLACEMENT_MAY_NOT_FIT)
-    return "may pass the time limit";
+    return "may exceed the time limit";
   return ft_placement_unknown_condition(q, row->partition);
 }
 
-/* Whether A and B show the same in COLUMN. */
-static bool alike(const struct ft_placement_question *q, const struct ft_placement_row *a,
-                  const struct ft_placement_row *b, enum column column)
+/* Whether the cells of A and B in COLUMN are equal. */
+static bool is_cell_equal(const struct ft_placement_question *q, const struct ft_placement_row *a,
+                          const struct ft_placement_row *b, enum column column)
 {
   const ft_partition *p = q->evidence->partition;
 
@@ -131,7 +135,7 @@ static bool alike(const struct ft_placement_question *q, const struct ft_placeme
   case FREE:
     return a->free == b->free && a->free_known == b->free_known &&
            round(p[a->partition].updated - q->now) == round(p[b->partition].updated - q->now) &&
-           objection(q, a) == objection(q, b);
+           objection_to_row(q, a) == objection_to_row(q, b);
   case PARTITION:
   case PLATFORM:
     break;
@@ -149,17 +153,17 @@ static void fill_cell(const struct ft_placement_question *q, const struct ft_pla
   case PARTITION:
     (void)ft_string_copy(q->evidence->partition[row->partition].name, cell, CELL);
     break;
-  case PLATFORM: /* a fingerprint is longer than the rest of the table */
+  case PLATFORM:
     if (row->platform[0])
       (void)ft_string_copy(row->platform, cell, NAME);
     break;
   case SPEED:
     if (row->compared)
-      show_speed(row, cell, CELL);
+      show_cell_speed(row, cell, CELL);
     break;
   case SECONDS:
     if (row->place)
-      show_seconds(&row->place->seconds, cell, CELL);
+      show_cell_seconds(&row->place->seconds, cell, CELL);
     break;
   case RUNS:
     if (row->place)
@@ -171,21 +175,20 @@ static void fill_cell(const struct ft_placement_question *q, const struct ft_pla
     break;
   case MEMORY:
     if (row->memory_bytes)
-      show_memory(row, cell, CELL);
+      show_cell_memory(row, cell, CELL);
     break;
   case FREE:
-    show_free(q, row, cell, CELL);
-    against = objection(q, row);
+    show_cell_free(q, row, cell, CELL);
+    against = objection_to_row(q, row);
     if (against)
       (void)snprintf(cell + strlen(cell), CELL - strlen(cell), "; %s", against);
   }
 }
 
-/*
- * All rows as text. Most partitions show what one before them does: the last on the same platform,
- * or the last of all; what is made of numbers is then copied.
- */
-static void fill(const struct ft_placement_question *q, const struct ft_placement *e, cells *cell)
+/* Fills all cells. Formatting numbers dominates the time, so a cell equal to one of the last row on
+ * the same platform, or of the last row, is copied. */
+static void fill_cells(const struct ft_placement_question *q, const struct ft_placement *e,
+                       cells *cell)
 {
   for (size_t r = 0; r < e->count; r++) {
     const struct ft_placement_row *row = &e->row[r];
@@ -198,7 +201,7 @@ static void fill(const struct ft_placement_question *q, const struct ft_placemen
       const char *same = NULL;
 
       for (int k = 0; k < 2 && r && !same; k++)
-        if (alike(q, row, &e->row[before[k]], (enum column)c))
+        if (is_cell_equal(q, row, &e->row[before[k]], (enum column)c))
           same = cell[before[k]][c];
       if (same)
         memcpy(cell[r][c], same, CELL);
@@ -208,8 +211,8 @@ static void fill(const struct ft_placement_question *q, const struct ft_placemen
   }
 }
 
-static void print_line(cells cell, const int *width, void (*say)(const char *line, void *data),
-                       void *data)
+static void print_table_line(cells cell, const int *width,
+                             void (*print)(const char *line, void *data), void *data)
 {
   char line[LINE], *at = line;
 
@@ -224,11 +227,11 @@ static void print_line(cells cell, const int *width, void (*say)(const char *lin
     }
   }
   *at = '\0';
-  say(line, data);
+  print(line, data);
 }
 
-__attribute__((format(printf, 3, 4))) static void say_line(void (*say)(const char *, void *),
-                                                           void *data, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+print_text_line(void (*print)(const char *, void *), void *data, const char *format, ...)
 {
   char line[512];
   va_list ap;
@@ -236,34 +239,35 @@ __attribute__((format(printf, 3, 4))) static void say_line(void (*say)(const cha
   va_start(ap, format);
   (void)vsnprintf(line, sizeof line, format, ap);
   va_end(ap);
-  say(line, data);
+  print(line, data);
 }
 
-/* Why every run time is a question mark: its runs were on platforms that no partition has (now). */
-static bool say_absent(const struct ft_placement_question *q, const struct ft_placement *e,
-                       void (*say)(const char *, void *), void *data)
+/* Prints why every run time is unknown: the app's runs were on platforms that no listed partition
+ * has. Returns false if a run time is known. */
+static bool explain_missing_run_times(const struct ft_placement_question *q,
+                                      const struct ft_placement *e,
+                                      void (*print)(const char *, void *), void *data)
 {
   for (size_t i = 0; i < e->count; i++)
     if (e->row[i].place)
       return false;
   if (!e->place_count)
-    say_line(say, data, "%s: no run time of it is known yet", q->submission->app);
+    print_text_line(print, data, "%s: no recorded run time yet", q->submission->app);
   else
-    say_line(say, data, "%s: %u run%s %s known, on %s%.*s, which none of these partitions has",
-             q->submission->app, e->place[0].runs, e->place[0].runs == 1 ? "" : "s",
-             e->place[0].runs == 1 ? "is" : "are", e->place_count > 1 ? "above all " : "", NAME - 1,
-             e->place[0].platform);
+    print_text_line(print, data, "%s: %u recorded run%s, %son %.*s, which no listed partition has",
+                    q->submission->app, e->place[0].runs, e->place[0].runs == 1 ? "" : "s",
+                    e->place_count > 1 ? "mainly " : "", NAME - 1, e->place[0].platform);
   return true;
 }
 
-static const char *name_of(const struct ft_placement_question *q, size_t partition)
+static const char *partition_name(const struct ft_placement_question *q, size_t partition)
 {
   return q->evidence->partition[partition].name;
 }
 
-/* Say behind the name of one that is best what speaks against it. */
-static const char *limits_of(const struct ft_placement_question *q, size_t partition, char *out,
-                             size_t size)
+/* Writes ", " and the unknown condition of PARTITION into OUT; "" without one. */
+static const char *unknown_condition_suffix(const struct ft_placement_question *q, size_t partition,
+                                            char *out, size_t size)
 {
   const char *why = ft_placement_unknown_condition(q, partition);
 
@@ -271,49 +275,52 @@ static const char *limits_of(const struct ft_placement_question *q, size_t parti
   return out;
 }
 
-static void say_best(const struct ft_placement_question *q, const struct ft_placement *e,
-                     void (*say)(const char *, void *), void *data)
+static void print_best_partitions(const struct ft_placement_question *q,
+                                  const struct ft_placement *e, void (*print)(const char *, void *),
+                                  void *data)
 {
   char text[384] = "", price[64], limits[64];
   size_t used = 0;
   bool compared = false;
 
   if (ft_placement_pinning_option(&q->asked)) {
-    say_line(say, data, "%s says where it goes", ft_placement_pinning_option(&q->asked));
+    print_text_line(print, data, "%s fixes the nodes", ft_placement_pinning_option(&q->asked));
     return;
   }
   for (size_t i = 0; i < e->count; i++)
     compared |= e->row[i].compared;
   if (compared)
     used = (size_t)snprintf(text, sizeof text, "speed is relative to %s",
-                            name_of(q, q->evidence->current));
+                            partition_name(q, q->evidence->current));
   if (e->fastest < FT_PLACEMENT_PARTITIONS)
-    used +=
-        (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
-                         name_of(q, e->fastest), limits_of(q, e->fastest, limits, sizeof limits));
+    used += (size_t)snprintf(text + used, sizeof text - used, "%sfastest: %s%s", used ? "; " : "",
+                             partition_name(q, e->fastest),
+                             unknown_condition_suffix(q, e->fastest, limits, sizeof limits));
   else
     used += (size_t)snprintf(text + used, sizeof text - used,
-                             "%snowhere does it fit where its run time is known", used ? "; " : "");
+                             "%sno partition with a known run time fits", used ? "; " : "");
   if (e->cheapest < FT_PLACEMENT_PARTITIONS)
     (void)snprintf(text + used, sizeof text - used, "; cheapest: %s%s (%s%s)",
-                   name_of(q, e->cheapest), limits_of(q, e->cheapest, limits, sizeof limits),
+                   partition_name(q, e->cheapest),
+                   unknown_condition_suffix(q, e->cheapest, limits, sizeof limits),
                    ft_placement_show_price(q, ft_placement_worst(e, e->cheapest, true)->price,
                                            price, sizeof price),
-                   q->submission->request.array_tasks > 1 ? " an element" : "");
-  say_line(say, data, "%s", text);
+                   q->submission->request.array_tasks > 1 ? " per task" : "");
+  print_text_line(print, data, "%s", text);
 }
 
 void ft_placement_table(const struct ft_placement_question *q, const struct ft_placement *e,
-                        void (*say)(const char *line, void *data), void *data)
+                        void (*print)(const char *line, void *data), void *data)
 {
   cells cell[FT_PLACEMENT_ROWS], title;
   int width[COLUMNS];
 
   if (!e->count) {
-    say_line(say, data, "no partition is known: does foretelld run?");
+    print_text_line(print, data,
+                    "no partition data in the state directory; check that foretelld is running");
     return;
   }
-  fill(q, e, cell);
+  fill_cells(q, e, cell);
   for (int i = 0; i < COLUMNS; i++) {
     (void)ft_string_copy(titles[i], title[i], CELL);
     width[i] = (int)ft_utf8_length(titles[i]);
@@ -321,9 +328,9 @@ void ft_placement_table(const struct ft_placement_question *q, const struct ft_p
       if ((int)ft_utf8_length(cell[r][i]) > width[i])
         width[i] = (int)ft_utf8_length(cell[r][i]);
   }
-  print_line(title, width, say, data);
+  print_table_line(title, width, print, data);
   for (size_t r = 0; r < e->count; r++)
-    print_line(cell[r], width, say, data);
-  if (!say_absent(q, e, say, data))
-    say_best(q, e, say, data);
+    print_table_line(cell[r], width, print, data);
+  if (!explain_missing_run_times(q, e, print, data))
+    print_best_partitions(q, e, print, data);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The policy of a job: defaults, overridden by the site, partitions, account and user. */
 #include "config.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/decide.h"
 
-static void override(ft_policy *out, const ft_policy *with)
+static void override_policy(ft_policy *out, const ft_policy *with)
 {
   if (with->mode != FT_MODE_UNSET)
     out->mode = with->mode;
@@ -39,10 +40,10 @@ static void override(ft_policy *out, const ft_policy *with)
 }
 
 /*
- * What INTO and OTHER, both whole, let a job do that may start under either: it is changed only
- * where both would, refused where one would, and what it is given is enough for both.
+ * Merges OTHER into INTO, both complete, for a job that may start under either: a change needs
+ * both, a rejection one, and an amount suffices for both.
  */
-static void join(ft_policy *into, const ft_policy *other)
+static void merge_policy(ft_policy *into, const ft_policy *other)
 {
   if (into->mode != other->mode && (into->mode == FT_MODE_OFF || other->mode == FT_MODE_OFF))
     into->mode = FT_MODE_CHECK;
@@ -74,18 +75,18 @@ static void join(ft_policy *into, const ft_policy *other)
   into->force = into->force && other->force;
 }
 
-/* What holds in the partition NAME: OUT, the site's, is overridden. */
-static void override_partition(const ft_site *site, struct ft_text name, ft_policy *out)
+/* Overrides OUT, the site's policy, by the sections of partition NAME. */
+static void override_by_partition(const ft_site *site, struct ft_text name, ft_policy *out)
 {
   for (size_t i = 0; i < site->overrides_count; i++)
     if (site->overrides[i].partition[0] && ft_text_equals(name, site->overrides[i].partition))
-      override(out, &site->overrides[i].policy);
+      override_policy(out, &site->overrides[i].policy);
 }
 
-/* Of a list every name counts. */
-static void override_partitions(const ft_site *site, const char *typed, ft_policy *out)
+/* Overrides OUT by the merged policies of all partitions in NAMES (commas between). */
+static void override_by_partitions(const ft_site *site, const char *names, ft_policy *out)
 {
-  struct ft_text list = ft_text_from(typed), name;
+  struct ft_text list = ft_text_from(names), name;
   const ft_policy whole = *out;
   bool first = true;
 
@@ -94,16 +95,16 @@ static void override_partitions(const ft_site *site, const char *typed, ft_polic
 
     if (!ft_text_left(&name))
       continue;
-    override_partition(site, name, &one);
+    override_by_partition(site, name, &one);
     if (first)
       *out = one;
     else
-      join(out, &one);
+      merge_policy(out, &one);
     first = false;
   }
 }
 
-static bool is(const char *given, const char *name)
+static bool is_named(const char *given, const char *name)
 {
   return given && name[0] && strcmp(given, name) == 0;
 }
@@ -117,12 +118,12 @@ void ft_policy_resolve(const ft_site *site, const char *partition, const char *a
   if (!partition || !partition[0])
     partition = site->default_partition;
   if (site->has_policy)
-    override(out, &site->policy);
-  override_partitions(site, partition, out);
+    override_policy(out, &site->policy);
+  override_by_partitions(site, partition, out);
   for (size_t i = 0; i < site->overrides_count; i++)
-    if (is(account, site->overrides[i].account))
-      override(out, &site->overrides[i].policy);
+    if (is_named(account, site->overrides[i].account))
+      override_policy(out, &site->overrides[i].policy);
   for (size_t i = 0; i < site->overrides_count; i++)
-    if (is(user, site->overrides[i].user))
-      override(out, &site->overrides[i].policy);
+    if (is_named(user, site->overrides[i].user))
+      override_policy(out, &site->overrides[i].policy);
 }

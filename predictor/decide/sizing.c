@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is done about the memory of a job: its limit against what it should have. */
+/* The action of a decision: compares the limit without foretell with the amount by the rules. */
 #include "config.h"
 
 #include <math.h>
@@ -8,26 +8,30 @@
 #include "predictor/decide/sizing.h"
 #include "predictor/learn/distribution.h"
 
-/* A limit is too low where the chance to run out is over twice the one aimed at, and over 5 %. */
-#define LOW_TIMES 2
-#define LOW_LEAST 0.05
-/* By thin evidence. */
+/* A limit is too low if the probability of exceeding it is over this multiple of oom_probability
+ * and over LOW_MIN. Chosen by judgement. */
+#define LOW_FACTOR 2
+/* Smallest probability of running out of memory that is reported as a risk. Chosen by judgement. */
+#define LOW_MIN 0.05
+/* The same for thin evidence: more likely than not. */
 #define LOW_THIN 0.5
-/* No evidence is certainty. */
-#define SURE 1e-6
-/* The factor that the tasks of an array share is integrated over in these standard deviations. */
-#define FACTOR_MOST 5.0
-#define FACTOR_STEP 0.25
+/* Probabilities are within [MIN_PROBABILITY, 1 - MIN_PROBABILITY]: no evidence is certain. */
+#define MIN_PROBABILITY 1e-6
+/* Integration range of the factor that array tasks share, in standard deviations: 6e-7 of a normal
+ * distribution lies outside. */
+#define SHARED_FACTOR_MAX 5.0
+/* Integration step, in standard deviations. Chosen by judgement. */
+#define SHARED_FACTOR_STEP 0.25
 
-/* ---- what it should have ---- */
+/* ---- probabilities ---- */
 
-static double sure(double p)
+static double clamp_probability(double p)
 {
-  return fmin(fmax(p, SURE), 1 - SURE);
+  return fmin(fmax(p, MIN_PROBABILITY), 1 - MIN_PROBABILITY);
 }
 
-/* The chance that a run needs more than BYTES: of a job array's elements the worst one's. */
-static double exceeds(const struct ft_decision_input *q, uint64_t bytes)
+/* The probability that the job needs more than BYTES; of a job array, the worst task's. */
+static double worst_task_exceeds(const struct ft_decision_input *q, uint64_t bytes)
 {
   double worst = ft_estimate_exceeds(q->estimate, (double)bytes);
 
@@ -36,18 +40,18 @@ static double exceeds(const struct ft_decision_input *q, uint64_t bytes)
   return worst;
 }
 
-static void act(struct ft_sizing *sizing, ft_action action, const char *reason)
+static void set_action(struct ft_sizing *sizing, ft_action action, const char *reason)
 {
   sizing->action = action;
   sizing->reason = reason;
 }
 
-static double chance(const struct ft_decision_input *q, const struct ft_sizing *sizing,
-                     uint64_t bytes)
+static double p_oom_under(const struct ft_decision_input *q, const struct ft_sizing *sizing,
+                          uint64_t bytes)
 {
   if (!sizing->enforced || !sizing->has_estimate || !bytes)
     return -1;
-  return sure(exceeds(q, bytes));
+  return clamp_probability(worst_task_exceeds(q, bytes));
 }
 
 size_t ft_decide_largest(const struct ft_array_estimates *elements, const ft_policy *policy)
@@ -61,9 +65,9 @@ size_t ft_decide_largest(const struct ft_array_estimates *elements, const ft_pol
   return largest;
 }
 
-/* Whether nothing says that the job, which has less of all that matters than any run, needs more than
- * it has. */
-static bool has_less(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+/* Whether the job's features are smaller than those of every recorded run, so that thin evidence
+ * does not show that it needs more than the default. */
+static bool is_smaller_than_runs(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->thin && q->facts && q->facts->less && !q->network;
 }
@@ -71,7 +75,7 @@ static bool has_less(const struct ft_decision_input *q, const struct ft_sizing *
 bool ft_sizing_is_too_low(const struct ft_sizing *sizing, const ft_policy *policy, bool less,
                           double limit, double p)
 {
-  double most = sizing->thin ? LOW_THIN : fmax(LOW_LEAST, LOW_TIMES * policy->oom_probability);
+  double most = sizing->thin ? LOW_THIN : fmax(LOW_MIN, LOW_FACTOR * policy->oom_probability);
 
   return limit < (double)sizing->shown || (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > most);
 }
@@ -80,43 +84,44 @@ static bool is_too_low(const struct ft_decision_input *q, const struct ft_sizing
 {
   if (!sizing->limit || !(sizing->enforced || q->memory_is_consumable))
     return false;
-  return ft_sizing_is_too_low(sizing, q->policy, has_less(q, sizing), (double)sizing->limit,
-                              sizing->has_estimate ? exceeds(q, sizing->limit) : -1);
+  return ft_sizing_is_too_low(sizing, q->policy, is_smaller_than_runs(q, sizing),
+                              (double)sizing->limit,
+                              sizing->has_estimate ? worst_task_exceeds(q, sizing->limit) : -1);
 }
 
-static void judge_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
+static void compare_with_limit(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   double factor = fmax(q->policy->trim_factor, 1);
 
-  sizing->p_limit = chance(q, sizing, sizing->limit);
-  sizing->p_amount = chance(q, sizing, sizing->amount);
+  sizing->p_limit = p_oom_under(q, sizing, sizing->limit);
+  sizing->p_amount = p_oom_under(q, sizing, sizing->amount);
   sizing->too_low = is_too_low(q, sizing);
   sizing->too_high = sizing->has_estimate && !sizing->thin && sizing->limit &&
                      q->memory_is_consumable && !ft_sizing_exclusive(q) &&
                      (double)sizing->limit > factor * (double)sizing->min_amount;
 }
 
-/* The job is given less than it would have had: what is enough all but surely. */
-static void lower(const struct ft_decision_input *q, struct ft_sizing *sizing, ft_action action,
-                  const char *reason)
+/* Lowers the request, to the amount that is exceeded much more rarely (rules.c, LOWER_TIMES). */
+static void lower_request(const struct ft_decision_input *q, struct ft_sizing *sizing,
+                          ft_action action, const char *reason)
 {
   sizing->amount = sizing->min_amount;
   sizing->unit_amount = sizing->unit_min_amount;
-  sizing->p_amount = chance(q, sizing, sizing->amount);
+  sizing->p_amount = p_oom_under(q, sizing, sizing->amount);
   sizing->rule = sizing->amount <= sizing->shown ? FT_DECIDED_BY_FLOOR : FT_DECIDED_BY_ESTIMATE;
-  act(sizing, action, reason);
+  set_action(sizing, action, reason);
 }
 
-/* ---- what is done ---- */
+/* ---- the action ---- */
 
-/* What the job has anyway stands, by RULE. */
-static void stay_with(struct ft_sizing *sizing, ft_decision_rule rule, const char *reason)
+/* Leaves the job as it is, by RULE. */
+static void leave_by_rule(struct ft_sizing *sizing, ft_decision_rule rule, const char *reason)
 {
-  act(sizing, FT_ACTION_LEAVE, reason);
+  set_action(sizing, FT_ACTION_LEAVE, reason);
   sizing->rule = rule;
 }
 
-/* Whether enough of its own runs stand behind the estimate. */
+/* Whether enough of the app's own runs support the estimate to lower a request. */
 static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->has_estimate && !sizing->thin && !q->network && !q->pooled &&
@@ -124,10 +129,10 @@ static bool may_lower(const struct ft_decision_input *q, const struct ft_sizing 
 }
 
 /*
- * Some of the job's partitions would give it too little, others more than so few runs may take
- * from it: what the most generous one gives is right in all.
+ * If the default of one partition is too small for the job, but too few runs support less than the
+ * default of another, sets the largest default. Returns whether it does.
  */
-static bool set_as_most_give(const struct ft_decision_input *q, struct ft_sizing *sizing)
+static bool set_largest_default(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   uint64_t bytes = sizing->limit / FT_MIB * FT_MIB;
 
@@ -135,65 +140,65 @@ static bool set_as_most_give(const struct ft_decision_input *q, struct ft_sizing
       (sizing->max && bytes > sizing->max))
     return false;
   sizing->amount = sizing->unit_amount = bytes;
-  sizing->p_amount = chance(q, sizing, bytes);
-  act(sizing, FT_ACTION_SET, "not all of its partitions would have given it enough");
+  sizing->p_amount = p_oom_under(q, sizing, bytes);
+  set_action(sizing, FT_ACTION_SET, "the default of one of its partitions is too small");
   return true;
 }
 
-/* Whether the job's own runs say that it all but surely has enough. */
-static bool is_enough(const struct ft_decision_input *q, const struct ft_sizing *sizing)
+/* Whether the app's own runs show that the limit suffices. */
+static bool is_limit_enough(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return sizing->has_estimate && !sizing->thin && !q->network && sizing->limit >= sizing->shown &&
-         exceeds(q, sizing->limit) <= q->policy->oom_probability;
+         worst_task_exceeds(q, sizing->limit) <= q->policy->oom_probability;
 }
 
-/* Nothing was asked for and the mode may set. */
-static void set_memory(const struct ft_decision_input *q, struct ft_sizing *sizing)
+/* The action if the user requests no memory and the mode may set it. */
+static void set_unrequested(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (!sizing->enforced && !q->memory_is_consumable)
-    act(sizing, FT_ACTION_LEAVE, "memory is neither allocated nor enforced here");
-  else if (has_less(q, sizing))
-    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "it has less than every run of it that is known");
-  else if (sizing->limit && sizing->amount > sizing->limit && is_enough(q, sizing))
-    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "what it gets without asking is enough");
+    set_action(sizing, FT_ACTION_LEAVE, "Slurm neither allocates nor limits memory here");
+  else if (is_smaller_than_runs(q, sizing))
+    leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "the job is smaller than every recorded run");
+  else if (sizing->limit && sizing->amount > sizing->limit && is_limit_enough(q, sizing))
+    leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "the default memory is enough");
   else if (sizing->limit && sizing->amount > sizing->limit && !sizing->explicit_mode &&
            (q->similar || (q->facts && q->facts->borrowed)))
-    act(sizing, FT_ACTION_WARN, "the site's mode does not set what only others have needed");
+    set_action(sizing, FT_ACTION_WARN, "the site's mode does not set memory from other apps' runs");
   else if (sizing->limit && sizing->amount > sizing->limit)
-    act(sizing, FT_ACTION_SET, "no memory was asked for and it would have got too little");
+    set_action(sizing, FT_ACTION_SET, "no memory requested, and the default is too small");
   else if ((!may_lower(q, sizing) || !q->memory_is_consumable || ft_sizing_exclusive(q) ||
             sizing->amount == sizing->limit) &&
-           set_as_most_give(q, sizing))
+           set_largest_default(q, sizing))
     return;
   else if (sizing->limit && sizing->amount == sizing->limit)
-    act(sizing, FT_ACTION_LEAVE, "what it gets without asking is right");
+    set_action(sizing, FT_ACTION_LEAVE, "the default memory is right");
   else if (!may_lower(q, sizing))
-    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "too few runs to give it less than it would have got");
+    leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "too few runs to set less than the default");
   else if (!q->memory_is_consumable || ft_sizing_exclusive(q))
-    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "asking for less would free nothing");
+    leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "a smaller request would free nothing");
   else if (sizing->min_amount >= sizing->limit)
-    stay_with(sizing, FT_DECIDED_BY_DEFAULT, "it may need what it gets without asking");
+    leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "it may need the default memory");
   else
-    lower(q, sizing, FT_ACTION_SET, "no memory was asked for");
+    lower_request(q, sizing, FT_ACTION_SET, "no memory requested");
 }
 
 static void keep_request(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (sizing->too_low)
-    act(sizing, FT_ACTION_WARN, "it has less memory than it is likely to need");
+    set_action(sizing, FT_ACTION_WARN, "the limit is less than the likely need");
   else if (sizing->too_high && sizing->limit_kind != FT_LIMIT_DEFAULT)
-    act(sizing, FT_ACTION_WARN, "it has far more memory than it needs");
-  else if (sizing->p_limit > LOW_LEAST)
-    act(sizing, FT_ACTION_LEAVE, "it may need more than it has, by too little evidence to act on");
+    set_action(sizing, FT_ACTION_WARN, "the request is far above the need");
+  else if (sizing->p_limit > LOW_MIN)
+    set_action(sizing, FT_ACTION_LEAVE, "the limit may be too small, but the evidence is thin");
   else
-    act(sizing, FT_ACTION_LEAVE,
-        sizing->has_estimate && !sizing->thin ? "it has enough memory"
-                                              : "nothing known says that it has too little");
+    set_action(sizing, FT_ACTION_LEAVE,
+               sizing->has_estimate && !sizing->thin ? "the limit is enough"
+                                                     : "no evidence that the limit is too small");
   if (q->request->mem_unit != FT_MEM_NONE && sizing->rule != FT_DECIDED_BY_LEAK)
     sizing->rule = FT_DECIDED_BY_REQUEST;
 }
 
-static void choose(const struct ft_decision_input *q, struct ft_sizing *sizing)
+static void choose_action(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   bool asked = q->request->mem_unit != FT_MEM_NONE;
   bool may_raise = (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) && !q->similar;
@@ -201,31 +206,31 @@ static void choose(const struct ft_decision_input *q, struct ft_sizing *sizing)
   if (sizing->mode == FT_MODE_CHECK)
     keep_request(q, sizing);
   else if (q->interactive)
-    stay_with(sizing, FT_DECIDED_BY_NONE, "an interactive session is not set from history");
+    leave_by_rule(sizing, FT_DECIDED_BY_NONE, "memory of interactive sessions is not set");
   else if (!asked)
-    set_memory(q, sizing);
+    set_unrequested(q, sizing);
   else if (sizing->too_low && may_raise && sizing->amount > sizing->limit)
-    act(sizing, FT_ACTION_RAISE, "what was asked for is too little");
+    set_action(sizing, FT_ACTION_RAISE, "the request is too small");
   else if (sizing->too_high && sizing->mode == FT_MODE_TRIM && may_lower(q, sizing))
-    lower(q, sizing, FT_ACTION_TRIM, "far more was asked for than it needs");
+    lower_request(q, sizing, FT_ACTION_TRIM, "the request is far above the need");
   else
     keep_request(q, sizing);
   if (sizing->action == FT_ACTION_LEAVE && sizing->no_node_fits)
-    act(sizing, FT_ACTION_WARN, "no node of the partition is large enough");
+    set_action(sizing, FT_ACTION_WARN, "no node of the partition is large enough");
   else if (sizing->action == FT_ACTION_LEAVE && sizing->too_low && !q->interactive)
-    act(sizing, FT_ACTION_WARN, "it has less memory than it is likely to need");
+    set_action(sizing, FT_ACTION_WARN, "the limit is less than the likely need");
   else if (sizing->action == FT_ACTION_LEAVE && q->facts && q->facts->lately_step_limited)
-    act(sizing, FT_ACTION_WARN, "a step of it was killed at a limit of its own");
+    set_action(sizing, FT_ACTION_WARN, "a step was killed at its own memory limit");
 }
 
-static bool changes(ft_action action)
+static bool changes_request(ft_action action)
 {
   return action == FT_ACTION_SET || action == FT_ACTION_RAISE || action == FT_ACTION_TRIM;
 }
 
-/* Without a figure of its own the job has what the partition gives where it starts: at the least
- * this. */
-static bool take_least(const struct ft_decision_input *q, struct ft_sizing *sizing)
+/* Without a request the job gets the default of the partition where it starts: the smallest one is
+ * the limit. Returns false if the partitions do not differ or there is a request. */
+static bool use_smallest_default(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (!q->merged.min_default_bytes || q->request->mem_unit != FT_MEM_NONE)
     return false;
@@ -235,42 +240,42 @@ static bool take_least(const struct ft_decision_input *q, struct ft_sizing *sizi
   return true;
 }
 
-static void judge(const struct ft_decision_input *q, struct ft_sizing *sizing)
+static void size_by_mode(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   if (sizing->mode == FT_MODE_CHECK || sizing->mode == FT_MODE_OFF)
-    (void)take_least(q, sizing);
-  judge_limit(q, sizing);
+    (void)use_smallest_default(q, sizing);
+  compare_with_limit(q, sizing);
   if (sizing->mode == FT_MODE_OFF)
     return;
-  choose(q, sizing);
-  if (changes(sizing->action) || sizing->limit_partition || !take_least(q, sizing))
+  choose_action(q, sizing);
+  if (changes_request(sizing->action) || sizing->limit_partition ||
+      !use_smallest_default(q, sizing))
     return;
-  judge_limit(q, sizing);
+  compare_with_limit(q, sizing);
   if (sizing->too_low)
-    act(sizing, FT_ACTION_WARN, "not all of its partitions would give it enough");
+    set_action(sizing, FT_ACTION_WARN, "the default of one of its partitions is too small");
 }
 
-/*
- * Whether the job's own runs show that it would run out of memory: a rejection needs completed runs
- * that are comparable to it, every one of which used more than it would have.
- */
+/* Whether the app's own runs show that the job would run out of memory: comparable runs completed,
+ * and all of them used more. */
 static bool is_shown_to_fail(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
   return q->facts && !sizing->thin && !q->network && !q->interactive &&
          (double)sizing->oom_bytes < q->facts->like_sure_bytes;
 }
 
-/* Under every mode alike: what foretell may change is another question. */
-static void perhaps_reject(const struct ft_decision_input *q, struct ft_sizing *sizing)
+/* Rejects the job if the policy requires it. Every mode does: modes limit changes, not rejections.
+ */
+static void apply_rejection(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  sizing->p_oom = changes(sizing->action) ? sizing->p_amount : sizing->p_limit;
-  sizing->oom_bytes = changes(sizing->action) ? sizing->amount : sizing->limit;
+  sizing->p_oom = changes_request(sizing->action) ? sizing->p_amount : sizing->p_limit;
+  sizing->oom_bytes = changes_request(sizing->action) ? sizing->amount : sizing->limit;
   if (!(q->policy->reject_probability > 0) || !(sizing->p_oom > q->policy->reject_probability) ||
       !is_shown_to_fail(q, sizing) || (q->cannot_reject && sizing->mode == FT_MODE_OFF))
     return;
   sizing->overrides = sizing->mode == FT_MODE_FORCE && q->policy->force && !q->cannot_reject;
-  act(sizing, q->cannot_reject || sizing->overrides ? FT_ACTION_WARN : FT_ACTION_REJECT,
-      "it would run out of memory");
+  set_action(sizing, q->cannot_reject || sizing->overrides ? FT_ACTION_WARN : FT_ACTION_REJECT,
+             "it would run out of memory");
 }
 
 void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
@@ -292,27 +297,31 @@ void ft_sizing_make(const struct ft_decision_input *q, struct ft_sizing *sizing)
   ft_sizing_find_max(q, sizing, &n);
   ft_sizing_weigh_evidence(q, sizing);
   if (sizing->mode == FT_MODE_OFF)
-    act(sizing, FT_ACTION_LEAVE, "nothing is done in mode off");
+    set_action(sizing, FT_ACTION_LEAVE, "mode off");
   else if (!sizing->has_evidence)
-    act(sizing, FT_ACTION_LEAVE, e ? "too few runs are known" : "nothing is known of this app");
+    set_action(sizing, FT_ACTION_LEAVE,
+               e ? "too few recorded runs" : "no recorded run of this app");
   if (!sizing->has_evidence)
     return;
   ft_sizing_find_amount(q, sizing);
-  judge(q, sizing);
-  perhaps_reject(q, sizing);
+  size_by_mode(q, sizing);
+  apply_rejection(q, sizing);
 }
 
 /* ---- job arrays ---- */
 
-/* The logarithm of the probability that no task exceeds its memory where the factor that all tasks
- * share, SHARED of their variance, stands at FACTOR; SCORES are the normal scores of each one's
- * probability to exceed it. */
-static double log_none(const double *scores, size_t count, double shared, double factor)
+/*
+ * The mean over COUNT tasks of log(1 - p), p being a task's probability of exceeding its memory if
+ * the shared factor has the value FACTOR. SHARED is the shared part of the variance, SCORES are the
+ * normal scores of the tasks' unconditional probabilities.
+ */
+static double log_p_no_task(const double *scores, size_t count, double shared, double factor)
 {
   double own = sqrt(fmax(1 - shared, 1e-9)), none = 0;
 
   for (size_t i = 0; i < count; i++)
-    none += log1p(-sure(ft_normal_probability((scores[i] + sqrt(shared) * factor) / own)));
+    none +=
+        log1p(-clamp_probability(ft_normal_probability((scores[i] + sqrt(shared) * factor) / own)));
   return none / (double)count;
 }
 
@@ -324,15 +333,15 @@ double ft_sizing_p_any_task(const struct ft_decision_input *q, uint64_t bytes)
   size_t count = e ? e->count : 1;
 
   for (size_t i = 0; i < count; i++) {
-    double p = sure(ft_estimate_exceeds(e ? &e->each[i] : q->estimate, (double)bytes));
+    double p = clamp_probability(ft_estimate_exceeds(e ? &e->each[i] : q->estimate, (double)bytes));
 
     scores[i] = ft_normal_quantile(p);
     worst = fmax(worst, p);
   }
   if (!(shared > 0))
-    return -expm1(tasks * log_none(scores, count, 0, 0));
-  for (double z = -FACTOR_MOST; z <= FACTOR_MOST; z += FACTOR_STEP)
-    any -= FACTOR_STEP * exp(-0.5 * z * z) / sqrt(2 * M_PI) *
-           expm1(tasks * log_none(scores, count, shared, z));
-  return fmin(fmax(any, worst), 1 - SURE);
+    return -expm1(tasks * log_p_no_task(scores, count, 0, 0));
+  for (double z = -SHARED_FACTOR_MAX; z <= SHARED_FACTOR_MAX; z += SHARED_FACTOR_STEP)
+    any -= SHARED_FACTOR_STEP * exp(-0.5 * z * z) / sqrt(2 * M_PI) *
+           expm1(tasks * log_p_no_task(scores, count, shared, z));
+  return fmin(fmax(any, worst), 1 - MIN_PROBABILITY);
 }

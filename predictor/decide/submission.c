@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads policy, partition and evidence of a submission, and makes its decision. */
 #include "config.h"
 
 #include <stdio.h>
@@ -9,8 +10,8 @@
 #include "predictor/estimate/variant.h"
 #include "predictor/request/array.h"
 
-/* The submitter's name where SITE has a policy for somebody by name; looking it up takes a while. */
-static const char *name_for_policy(const ft_site *site, const struct ft_submitter *submitter)
+/* The submitter's name if SITE has policies of users, else NULL: a look-up reads files. */
+static const char *look_up_policy_user(const ft_site *site, const struct ft_submitter *submitter)
 {
   for (size_t i = 0; i < site->overrides_count; i++)
     if (site->overrides[i].user[0])
@@ -21,8 +22,8 @@ static const char *name_for_policy(const ft_site *site, const struct ft_submitte
 void ft_known_resolve_policy(const ft_site *site, const struct ft_submitter *submitter,
                              const ft_request *request, struct ft_submission_knowledge *known)
 {
-  ft_policy_resolve(site, request->partition, request->account, name_for_policy(site, submitter),
-                    &known->policy);
+  ft_policy_resolve(site, request->partition, request->account,
+                    look_up_policy_user(site, submitter), &known->policy);
 }
 
 void ft_known_read_partition(int state_fd, const ft_site *site, const ft_request *request,
@@ -48,7 +49,7 @@ int ft_known_read_evidence(int state_fd, const struct ft_submitter *submitter,
   return -1;
 }
 
-static const ft_column *find_column(const ft_model *model, const char *name)
+static const ft_column *find_model_column(const ft_model *model, const char *name)
 {
   for (size_t j = 0; j < model->columns_count; j++)
     if (strcmp(model->columns[j].name, name) == 0)
@@ -56,8 +57,10 @@ static const ft_column *find_column(const ft_model *model, const char *name)
   return NULL;
 }
 
-/* Append NAME to the list that begins at FROM in LINE, of which LIMIT bytes may be used. */
-static bool add_name(char line[FT_PARAMS_LINE], size_t from, const char *name, size_t limit)
+/* Appends NAME to the list that begins at byte FROM of LINE. Returns false if LINE would exceed
+ * LIMIT bytes. */
+static bool append_feature_name(char line[FT_PARAMS_LINE], size_t from, const char *name,
+                                size_t limit)
 {
   size_t used = strlen(line);
 
@@ -67,8 +70,9 @@ static bool add_name(char line[FT_PARAMS_LINE], size_t from, const char *name, s
   return true;
 }
 
-/* The model's features: those that S lacks, then the others. */
-static void add_known(const ft_model *model, const ft_submission *s, char line[FT_PARAMS_LINE])
+/* Appends the model's features to LINE: those that S lacks, then the others. */
+static void append_known_features(const ft_model *model, const ft_submission *s,
+                                  char line[FT_PARAMS_LINE])
 {
   size_t from = strlen(line), length;
 
@@ -78,7 +82,7 @@ static void add_known(const ft_model *model, const ft_submission *s, char line[F
 
       if (strcmp(name, FT_VARIANT_FEATURE) == 0 ||
           (ft_feature_find(s->features, s->features_count, name) != NULL) != present ||
-          add_name(line, from, name, FT_PARAMS_LINE - sizeof ", ..."))
+          append_feature_name(line, from, name, FT_PARAMS_LINE - sizeof ", ..."))
         continue;
       length = strlen(line);
       (void)snprintf(line + length, FT_PARAMS_LINE - length, ", ...");
@@ -86,15 +90,15 @@ static void add_known(const ft_model *model, const ft_submission *s, char line[F
     }
 }
 
-/* Whether KNOWN's model is the app's own, or the site's of it, with features and room for more: to
- * an app without any, each is a first one. */
+/* Whether KNOWN's model is of the app itself (or the site's model of it), has features, and has
+ * room for more. For an app without features every name is a new one. */
 static bool has_own_model(const struct ft_submission_knowledge *known)
 {
   const struct ft_model_lookup *e = &known->evidence;
 
   return e->estimate && !e->similar && !e->site_prior_apps && !e->imported &&
          (e->pooled || e->estimate->runs >= known->policy.min_runs) &&
-         e->model.columns_count > (find_column(&e->model, FT_VARIANT_FEATURE) ? 1 : 0) &&
+         e->model.columns_count > (find_model_column(&e->model, FT_VARIANT_FEATURE) ? 1 : 0) &&
          e->model.columns_count < sizeof e->model.columns / sizeof *e->model.columns;
 }
 
@@ -112,21 +116,21 @@ bool ft_known_unknown_params(const struct ft_submission_knowledge *known, const 
     piece = ft_text_trim(piece);
     if (!ft_text_until(&piece, '=', &name) || !ft_text_copy(name, copy, sizeof copy) ||
         !ft_feature_find(s->features, s->features_count, copy) ||
-        find_column(&known->evidence.model, copy))
+        find_model_column(&known->evidence.model, copy))
       continue;
-    unknown += add_name(line, 0, copy, FT_PARAMS_LINE / 2);
+    unknown += append_feature_name(line, 0, copy, FT_PARAMS_LINE / 2);
   }
   if (!unknown)
     return false;
   used = strlen(line);
   (void)snprintf(line + used, FT_PARAMS_LINE - used,
                  ": not %s of this app; known: ", unknown > 1 ? "features" : "a feature");
-  add_known(&known->evidence.model, s, line);
+  append_known_features(&known->evidence.model, s, line);
   return true;
 }
 
-/* Where runs say too little a network's own figure counts. */
-static void take_network(const ft_network *network, struct ft_submission_decision *out)
+/* Replaces the estimate by the network's own if the app has too few runs. */
+static void use_network_estimate(const ft_network *network, struct ft_submission_decision *out)
 {
   struct ft_decision_input *q = &out->question;
 
@@ -161,10 +165,10 @@ void ft_submission_decide(const struct ft_submission_question *q,
                                   .rule = q->site->rule,
                                   .interactive = q->submission->interactive,
                                   .cannot_reject = q->cannot_reject,
-                                  .answer = q->answer };
+                                  .dry_run = q->dry_run };
   out->by_network = false;
   ft_decision_input_set(&out->question, &known->evidence, q->submission->job_name);
-  take_network(q->network, out);
+  use_network_estimate(q->network, out);
   ft_sizing_make(&out->question, &out->sizing);
   ft_decide(&out->question, &out->sizing, &out->decision);
 }

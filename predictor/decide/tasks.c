@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Predictions of the tasks of a job array, as the submission record carries them. */
 #include "config.h"
 
 #include <math.h>
@@ -13,13 +14,13 @@
 enum {
   TASKS = sizeof((ft_task_predictions *)NULL)->index / sizeof(uint32_t),
   ROWS = sizeof((ft_task_predictions *)NULL)->p50_bytes / sizeof(float),
-  LOOKED_AT = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
+  EXAMINED_TASKS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
   LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values),
   COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
-  /* Steps of a row's values in a doubling: 1.1 %, 2.2 % and 4.4 %, so they are off by half of that
-   * at most. Below the scatter of equal runs. */
-  FINE = 64,
-  COARSENINGS = 3
+  /* Steps of a row's values per doubling at the first coarsening: steps of 1.1 %, then 2.2 % and
+   * 4.4 %. The rounding error, half a step, is below the scatter of equal runs. */
+  FINEST_STEPS = 64,
+  COARSENINGS = 3 /* number of coarsenings, each with half the steps */
 };
 
 /* The 5, 50 and 95 % quantiles, in bytes. */
@@ -27,33 +28,33 @@ struct row {
   float bytes[3];
 };
 
-/* The prediction of each task before equal ones become one. */
-struct noted {
+/* The prediction of each task, before equal ones are merged. */
+struct exact {
   size_t count;
   uint32_t index[TASKS];
   struct row row[TASKS];
-  uint64_t hash[TASKS]; /* of the features that the row was made of */
+  uint64_t hash[TASKS]; /* of the features behind the row */
 };
 
-static struct row row_of(const struct ft_estimate *e)
+static struct row row_of_estimate(const struct ft_estimate *e)
 {
   return (struct row){ { (float)ft_estimate_quantile(e, 0.05), (float)ft_estimate_quantile(e, 0.5),
                          (float)ft_estimate_quantile(e, 0.95) } };
 }
 
-static void coarsen(struct row *row, unsigned steps)
+static void coarsen_row(struct row *row, unsigned steps)
 {
   for (int i = 0; steps && i < 3; i++)
     if (row->bytes[i] > 0)
       row->bytes[i] = exp2f(roundf(log2f(row->bytes[i]) * (float)steps) / (float)steps);
 }
 
-/* Adds a task. Returns false when there is no room for one more row. */
-static bool add(ft_task_predictions *out, uint32_t index, const struct row *row)
+/* Adds a task. Returns false if it needs a new row and there is no room for one. */
+static bool add_task(ft_task_predictions *out, uint32_t index, const struct row *row)
 {
   pb_size_t at = out->p50_bytes_count;
 
-  /* the last rows are the likeliest */
+  /* from the end: neighbouring tasks are most often equal */
   while (at && (out->p05_bytes[at - 1] != row->bytes[0] ||
                 out->p50_bytes[at - 1] != row->bytes[1] || out->p95_bytes[at - 1] != row->bytes[2]))
     at--;
@@ -70,34 +71,36 @@ static bool add(ft_task_predictions *out, uint32_t index, const struct row *row)
   return true;
 }
 
-static void clear(ft_task_predictions *out)
+static void clear_predictions(ft_task_predictions *out)
 {
   out->index_count = out->row_count = 0;
   out->p05_bytes_count = out->p50_bytes_count = out->p95_bytes_count = 0;
 }
 
-/* As exact as there are rows for; with the coarsest steps some tasks may find none. */
-static void fill(const struct noted *noted, ft_task_predictions *out)
+/* Fills OUT with the finest steps for which the rows suffice; with the coarsest, tasks without room
+ * are left out. */
+static void merge_equal_rows(const struct exact *exact, ft_task_predictions *out)
 {
   for (unsigned level = 0; level <= COARSENINGS; level++) {
     bool fits = true;
 
-    clear(out);
-    for (size_t i = 0; i < noted->count && (fits || level == COARSENINGS); i++) {
-      struct row row = noted->row[i];
+    clear_predictions(out);
+    for (size_t i = 0; i < exact->count && (fits || level == COARSENINGS); i++) {
+      struct row row = exact->row[i];
 
-      coarsen(&row, level ? FINE >> (level - 1) : 0);
-      fits &= add(out, noted->index[i], &row);
+      coarsen_row(&row, level ? FINEST_STEPS >> (level - 1) : 0);
+      fits &= add_task(out, exact->index[i], &row);
     }
     if (fits)
       return;
   }
 }
 
-/* Whether the files that the task INDEX names were looked at, where that is not so of all. */
-static bool is_looked_at(const ft_submission *s, uint32_t tasks, uint32_t index)
+/* Whether the files of the task INDEX were examined; in arrays of up to EXAMINED_TASKS / LISTS
+ * TASKS all were. */
+static bool are_files_examined(const ft_submission *s, uint32_t tasks, uint32_t index)
 {
-  if (tasks <= LOOKED_AT / LISTS)
+  if (tasks <= EXAMINED_TASKS / LISTS)
     return true;
   for (size_t k = 0; k < s->task_values_count; k++) {
     const ft_task_values *e = &s->task_values[k];
@@ -117,49 +120,48 @@ static bool is_looked_at(const ft_submission *s, uint32_t tasks, uint32_t index)
   return true;
 }
 
-/* The row of a task that was estimated already: for the decision, or for one with the same
- * features, whose HASH is the same. */
-static bool find_row(const struct noted *noted, const struct ft_array_estimates *done,
-                     uint32_t index, uint64_t hash, struct row *out)
+/* The row of a task with the same features (HASH), or of this task in the decision's estimates. */
+static bool find_existing_row(const struct exact *exact, const struct ft_array_estimates *done,
+                              uint32_t index, uint64_t hash, struct row *out)
 {
-  for (size_t i = noted->count; i > 0; i--)
-    if (noted->hash[i - 1] == hash) {
-      *out = noted->row[i - 1];
+  for (size_t i = exact->count; i > 0; i--)
+    if (exact->hash[i - 1] == hash) {
+      *out = exact->row[i - 1];
       return true;
     }
   for (size_t i = 0; i < done->count; i++)
     if (done->index[i] == index) {
-      *out = row_of(&done->each[i]);
+      *out = row_of_estimate(&done->each[i]);
       return true;
     }
   return false;
 }
 
-/* Evaluates MODEL for the task INDEX. */
-static bool evaluate(const ft_model *model, const ft_submission *s, uint32_t index,
-                     const struct ft_array_estimates *done, struct noted *noted)
+/* Adds the prediction of the task INDEX to EXACT. Returns false if MODEL cannot be evaluated. */
+static bool evaluate_task(const ft_model *model, const ft_submission *s, uint32_t index,
+                          const struct ft_array_estimates *done, struct exact *exact)
 {
   ft_feature features[FT_TASK_FEATURES];
   size_t count = ft_task_features(model, s, &index, features);
-  struct row *row = &noted->row[noted->count];
+  struct row *row = &exact->row[exact->count];
   struct ft_estimate estimate;
   float x[COLUMNS];
   uint64_t hash;
 
   ft_columns_fill(model->columns, model->columns_count, features, count, x);
   hash = ft_hash64(FT_HASH_SEED, x, model->columns_count * sizeof *x);
-  if (!find_row(noted, done, index, hash, row)) {
+  if (!find_existing_row(exact, done, index, hash, row)) {
     if (ft_estimate_memory(model, features, count, &estimate, NULL) < 0)
       return false;
-    *row = row_of(&estimate);
+    *row = row_of_estimate(&estimate);
   }
-  noted->hash[noted->count] = hash;
-  noted->index[noted->count++] = index;
+  exact->hash[exact->count] = hash;
+  exact->index[exact->count++] = index;
   return true;
 }
 
-/* The tasks to be predicted: those whose files were looked at where that is not so of all. */
-static size_t choose(const ft_submission *s, const char *array, uint32_t index[TASKS])
+/* Chooses the tasks to predict: in a long array with files, those whose files were examined. */
+static size_t choose_tasks(const ft_submission *s, const char *array, uint32_t index[TASKS])
 {
   const ft_task_values *list = &s->task_values[0];
 
@@ -175,28 +177,29 @@ void ft_task_predictions_fill(const struct ft_submission_decision *decision,
 {
   const struct ft_array_estimates *done = decision->question.elements;
   uint32_t index[TASKS], tasks = ft_array_count(array);
-  struct noted noted;
+  struct exact exact;
   size_t count;
 
-  _Static_assert(LOOKED_AT <= TASKS && ROWS <= UINT16_MAX, "what tasks differ in is carried");
-  clear(out);
+  _Static_assert(EXAMINED_TASKS <= TASKS && ROWS <= UINT16_MAX,
+                 "the record has room for every examined task");
+  clear_predictions(out);
   if (!decision->sizing.has_estimate || !done || done->count < 2)
     return;
-  noted.count = 0;
-  /* the model of an app that borrows is another one's by now */
+  exact.count = 0;
+  /* the model in memory is that of a similar app */
   if (known->evidence.similar || known->evidence.site_prior_apps) {
-    for (; noted.count < done->count; noted.count++) {
-      noted.index[noted.count] = done->index[noted.count];
-      noted.row[noted.count] = row_of(&done->each[noted.count]);
+    for (; exact.count < done->count; exact.count++) {
+      exact.index[exact.count] = done->index[exact.count];
+      exact.row[exact.count] = row_of_estimate(&done->each[exact.count]);
     }
   } else {
-    count = choose(s, array, index);
+    count = choose_tasks(s, array, index);
     for (size_t i = 0; i < count; i++)
-      if (is_looked_at(s, tasks, index[i]) &&
-          !evaluate(&known->evidence.model, s, index[i], done, &noted))
+      if (are_files_examined(s, tasks, index[i]) &&
+          !evaluate_task(&known->evidence.model, s, index[i], done, &exact))
         break;
   }
-  fill(&noted, out);
+  merge_equal_rows(&exact, out);
 }
 
 bool ft_task_predictions_shrink(ft_task_predictions *out, unsigned attempt)
@@ -206,13 +209,13 @@ bool ft_task_predictions_shrink(ft_task_predictions *out, unsigned attempt)
 
   if (thins && out->index_count < 2)
     return false;
-  clear(out);
+  clear_predictions(out);
   for (size_t i = 0; i < from.index_count; i += thins ? 2 : 1) {
     size_t at = from.row_count ? from.row[i] : i;
     struct row row = { { from.p05_bytes[at], from.p50_bytes[at], from.p95_bytes[at] } };
 
-    coarsen(&row, thins ? 0 : FINE >> (attempt - 1));
-    (void)add(out, from.index[i], &row);
+    coarsen_row(&row, thins ? 0 : FINEST_STEPS >> (attempt - 1));
+    (void)add_task(out, from.index[i], &row);
   }
   return true;
 }

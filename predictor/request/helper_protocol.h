@@ -21,6 +21,7 @@ struct ft_network_request {
   const char *mig;    /* --predict-mig: a GPU, or "" for any */
   const char *mode;   /* as typed, by name; NULL: the policy's */
   const char *advisory; /* not NULL: Slurm would not heed a rejection, so there is none */
+  bool dry_run;         /* nothing is submitted; not sent to the helper */
   const char *option; /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node" */
   const char *value;  /* what it says there */
 };

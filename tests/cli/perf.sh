@@ -12,7 +12,7 @@ run predict $app --json
 is "$status:$(json runtime_seconds)$(json relative)" '0:null[]' "without run times they are null"
 like "$(json elsewhere)" KeyError "nothing is said of partitions, of which nothing was asked"
 run predict $app --perf
-like "$out" '^unet3d: no run time of it is known yet$' "the table says so"
+like "$out" '^unet3d: no recorded run time yet$' "the table says so"
 like "$out" '^main       \?         \?      \?         \?     \?      256 GiB, fits  \?$' \
   "behind what is known of the partition"
 "$make/make_perf" "$state" "$(id -u)" unet3d milan rome=0.5~0.1 naples || exit 1
@@ -24,10 +24,10 @@ between() { awk "BEGIN { exit !($1 > $2 && $1 < $3) }"; }
 between "$(json relative.1.p05)" 1.68 1.71 && between "$(json relative.1.p95)" 2.34 2.37
 ok $? "with what is not known of them"
 run predict $app --perf
-like "$out" 'unet3d: 40 runs are known, on above all milan, which none of these partitions has' \
+like "$out" 'unet3d: 40 recorded runs, mainly on milan, which no listed partition has' \
   "a platform that no partition has is named"
 run predict $app --choose=fastest:main,other
-like "$out" 'how long it takes on main; --partition stays' "nothing is chosen"
+like "$out" 'run time on main is unknown; --partition unchanged' "nothing is chosen"
 run predict $app --choose=slowest
 is "$status:$err" \
   '2:foretell predict: --choose=slowest: expected fastest or cheapest, or either with :LIST' \

@@ -75,11 +75,11 @@ like "$out" '^  features of this job: bacth=32' "of which the features that woul
 like="--state=$state --app=unet3d --params=batch=32,arch=resnet50"
 run predict $like --mem=4G
 is "$status" 1 "what would be rejected is a negative answer"
-like "$out" '^not submitted: --mem=4G, but unet3d has needed' "and says so"
+like "$out" '^job would be rejected: --mem=4G is too small; unet3d needs' "and says so"
 run predict $app --mem=4G --explain
 like "$out" '  method: a regression on batch and arch through 39 completed runs; without batch [0-9.]+ GiB and without arch' \
   "the features that a figure stands on are told, with what it would be without them"
-like "$out" '  runs like this one: [0-9]+ of 42' "and the runs"
+like "$out" '  comparable runs: [0-9]+ of 42' "and the runs"
 run predict $app --mem=4G --explain --json
 is "$(json explanation) $(json explanation.features.0)" \
   "features runs lines feature value without_bytes low high unseen" "in JSON as data"
@@ -107,7 +107,7 @@ python3 train.py --batch 16 --arch unet
 #SBATCH --mem=64G
 END
 run predict --state="$state" "$scratch/job.sh"
-like "$out" '^not submitted: --mem=2G, but unet3d has needed 4' "directives and arguments of a script count"
+like "$out" '^job would be rejected: --mem=2G is too small; unet3d needs 4' "directives and arguments of a script count"
 run predict --state="$state" --mem-per-cpu=4G "$scratch/job.sh"
 like "$out" '--mem-per-cpu=4G,? is enough' "what is typed wins over directives"
 out=$("$foretell" predict --state="$state" <"$scratch/job.sh")

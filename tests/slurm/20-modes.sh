@@ -72,7 +72,7 @@ try --predict-mem=banana
 is "$([ "$status" != 0 ] && echo refused)" refused "a mode that does not exist is refused by sbatch"
 like "$err" 'banana' "by its name"
 ask --predict-mem --predict-app=single --wrap true
-like "$err" "single has used up to .* \\(1 run\\); --mem set to [0-9]+M" "below the configured number of runs what was needed is a floor"
+like "$err" "single used up to .* \\(1 run\\); --mem set to [0-9]+M" "below the configured number of runs what was needed is a floor"
 ask --predict-mem --predict-app=nobody-knows-it --wrap true
 is "$status $(asked "$id")" "0 10M per cpu" "nor for an unknown app"
 between "$(said)" 0 1 "with at most one line"

@@ -31,7 +31,7 @@ between "$(mib "$(asked "$id")")" 200 8000 "and set generously"
 ask --predict-mem --predict-app=unheard --mem=500M --wrap "$hog --mib 60 --seconds 0.1"
 is "$(asked "$id"):$(said)" 500M:1 "what is asked for stays"
 ask --predict-mem --predict-app=unheard --wrap true
-is "$(said):$(grep -c 'no run of it is known yet' <<<"$err")" 1:1 "of another program nothing is told"
+is "$(said):$(grep -c 'no recorded run yet' <<<"$err")" 1:1 "of another program nothing is told"
 
 # ---- salloc and srun
 printf '%s\n' '#!/bin/sh' "exec $hog --mib 100 --seconds 0.3" >hog.sh

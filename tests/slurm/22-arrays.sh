@@ -26,8 +26,8 @@ is "$(store "select group_concat(json_extract(features, '$.mib'), ' ') from (sel
 submit sbatch --parsable --predict-mem --array=20-200:20%4 --predict-app=indexed index.sh
 array=$id
 diag "$err"
-like "$err" 'foretell: indexed (may need|needs) up to .* \(element 200\), 95 % below ' "the next array is told its largest element"
-like "$err" 'out of memory: .* for one element, .* for any of 10' "and the chance for one and for any"
+like "$err" 'foretell: indexed (may need|needs) up to .* \(task 200\), 95 % below ' "the next array is told its largest element"
+like "$err" 'out of memory: .* for one task, .* for any of 10' "and the chance for one and for any"
 is "$(said)" 1 "in one line"
 between "$(mib "$(asked "$array")")" 200 500 "its --mem is the largest element's"
 wait_until 120 has_runs indexed 15
@@ -74,7 +74,7 @@ is "$(store "select group_concat(json_extract(features, '$.input_bytes'), ' ') f
 submit sbatch --parsable --predict-mem --array=1,2,9 --predict-app=filed file.sh
 array=$id
 diag "$err; asked $(asked "$id")"
-like "$err" 'foretell: filed (may need|needs) up to .* \(element 9\)' "the largest file's element decides"
+like "$err" 'foretell: filed (may need|needs) up to .* \(task 9\)' "the largest file's element decides"
 wait_until 60 has_runs filed 8
 is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $array")" completed \
   "and all complete"
@@ -89,5 +89,5 @@ submit sbatch --parsable --mem=500M --array=0-7 --predict-app=hidden hidden.sh
 wait_until 60 has_runs hidden 8
 submit sbatch --parsable --predict-mem --array=0-7 --predict-app=hidden hidden.sh
 diag "$err; asked $(asked "$id")"
-like "$err" 'hidden needs up to .* \(element 7\)' "what the index does unseen is learned from the index itself"
+like "$err" 'hidden needs up to .* \(task 7\)' "what the index does unseen is learned from the index itself"
 play_end

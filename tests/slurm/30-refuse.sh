@@ -27,7 +27,7 @@ refused() {
   shift
   submit "$@"
   is "$([ "$status" != 0 ] && echo refused)" refused "$name: exits non-zero"
-  like "$err" 'error: foretell: not submitted: .*steady has needed' "$name: says why"
+  like "$err" 'error: foretell: job rejected: .*steady needs' "$name: says why"
   is "$(grep -c 'error: foretell: ' <<<"$err")" 2 "$name: and what would pass, in two lines"
 }
 refused sbatch sbatch --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
@@ -40,7 +40,7 @@ refused 'a list with a partition that refuses nothing' \
   sbatch -p open,main --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 refused 'the same list from its other end' sbatch -p main,open --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 refused '--mem-per-cpu' sbatch --mem-per-cpu=10M -c 2 --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-like "$err" 'ask for --mem-per-cpu=' "and answered in its own unit"
+like "$err" 'use --mem-per-cpu=' "and answered in its own unit"
 
 # what foretell may change is another question
 refused 'in mode off' sbatch --predict-mem=off --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
@@ -86,7 +86,7 @@ like "$(cat "$fragment")" '^optional /.*/spank_foretell.so.* reject=no' "the fra
 FT_PLUGIN_ARGS="$FT_PLUGIN_ARGS reject=no" FT_PLUGSTACK=optional cluster_write_plugstack
 ask --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 is "$status $(said)" "0 1" "under it the job is submitted, with a warning in one line"
-unlike "$err" 'not submitted' "that does not say it was not"
+unlike "$err" 'job rejected' "that does not say it was not"
 like "$err" '--mem=40M' "but says what is wrong"
 diag "$err"
 play_end

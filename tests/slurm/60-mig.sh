@@ -101,7 +101,7 @@ train 1 --predict-mig --gpus=1
 is "$(job_field "$id" TresPerJob | sed 's/gres[:/]//g')" gpu:1g.5gb:1 "and in --gpus"
 train 1 --predict-mig --gpus-per-task=1 --ntasks=2 -p ampere
 is "$status $(said) $(gres "$id")" "0 1 " "beside --gpus-per-task no --gres is set"
-like "$err" 'net needs .*; ask for --gpus-per-task=a100_1g.5gb:1$' "what to ask for is said"
+like "$err" 'net needs .*; use --gpus-per-task=a100_1g.5gb:1$' "what to ask for is said"
 submit sbatch --parsable --hold --gpus-per-task=a100_1g.5gb:1 --ntasks=2 -p ampere --wrap true
 like "$(job_field "$id" TresPerTask)" 'gpu:a100_1g.5gb[:=]1' "and Slurm takes it"
 train 1 --predict-mig -p media
@@ -152,21 +152,21 @@ rows() {
 train 32 --predict-mig --predict-perf
 diag "$err"
 unlike "$(rows main strict)" 'no node has|no GPUs' "the table has nothing against partitions with the slice"
-like "$(rows ampere)" 'no node has what --gres asks for' "but against those without it"
-like "$(rows plain)" 'no node has what --gres asks for' "and those without any"
-like "$(rows hopper)" 'no node has what --gres asks for' "also where the names are long"
+like "$(rows ampere)" 'no node has the resources of --gres' "but against those without it"
+like "$(rows plain)" 'no node has the resources of --gres' "and those without any"
+like "$(rows hopper)" 'no node has the resources of --gres' "also where the names are long"
 is "$(gres "$id")" gpu:2g.10gb:1 "and the slice is set"
 train 32 --predict-mig --predict-perf --gpus-per-node=1 -p ampere,main
-like "$(rows main)" 'no node has the GPUs it asks for' "a slice in --gpus-per-node counts, too"
+like "$(rows main)" 'no node has the requested GPUs' "a slice in --gpus-per-node counts, too"
 unlike "$(rows ampere)" 'no node has' "for who has it"
 is "$(gres "$id")" gpu:a100_2g.10gb:1 "and is set"
 train 32 --predict-mig --predict-perf --gpus=1 -p main,ampere
-like "$(rows ampere)" 'it has not the GPUs it asks for' "and in --gpus"
+like "$(rows ampere)" 'too few GPUs' "and in --gpus"
 ask --predict-app=any --predict-perf --gpus=a30:1 --wrap true
 like "$(rows long)" '^long +[^ ]+ +\? +\? +\? +\? +7.81 GiB +(\?|no, .* ago|yes, .* ago)?(; all its nodes are down.*)?$' "a GPU that is typed in --gpus"
-like "$(rows main)" 'it has not the GPUs it asks for' "is looked for"
+like "$(rows main)" 'too few GPUs' "is looked for"
 ask --predict-app=any --predict-perf --gpus-per-task=a30:1 -n 2 --ntasks-per-node=2 --wrap true
-like "$(rows long)" 'no node has the GPUs it asks for' "and counted for each task"
+like "$(rows long)" 'no node has the requested GPUs' "and counted for each task"
 
 # ---- past runs whose GPUs were measured, without a model file
 {
@@ -190,7 +190,7 @@ diag "$err"
 # ---- a slice that is named
 train 32 --gres=gpu:1g.5gb:1 --predict-mem=check
 is "$status $(gres "$id")" "0 gpu:1g.5gb:1" "what is named stays"
-like "$err" 'gpu:1g.5gb has 4.75 GiB: it would run out of memory .*; ask for --gres=gpu:2g.10gb:1' "too small a slice is told"
+like "$err" 'gpu:1g.5gb has 4.75 GiB: it would run out of memory .*; use --gres=gpu:2g.10gb:1' "too small a slice is told"
 like "$err" 'it would fit with ' "with what would fit in it"
 train 32 --gres=gpu:1g.5gb:1 --predict-mig
 is "$status $(gres "$id")" "0 gpu:1g.5gb:1" "it stays with --predict-mig, too"
@@ -218,7 +218,7 @@ train 512 --gres=gpu:nvidia_a100_80gb_pcie:1 -p media --predict-mem=check
 like "$err" 'gpu:nvidia_a100_80gb_pcie has 79.2 GiB|gpu:nvidia_a100_80gb_pcie, 79.2 GiB' "and a whole A100 of 80 GB by its own memory"
 for option in --gpus=1g.5gb:1 --gpus-per-node=1g.5gb:1 --gpus-per-task=1g.5gb:1 --gres=gpu:1g.5gb; do
   train 32 $option --ntasks=1 --predict-mem=check
-  like "$err" "; gpu:1g.5gb has 4.75 GiB: it would run out .*; ask for ${option%%1g*}2g.10gb:1" \
+  like "$err" "; gpu:1g.5gb has 4.75 GiB: it would run out .*; use ${option%%1g*}2g.10gb:1" \
     "$option is too small"
 done
 submit salloc --predict-model=net --predict-params=batch=32,input=128 --gres=gpu:1g.5gb:1 true
@@ -232,8 +232,8 @@ before=$(squeue -h -t all -o %i | wc -l)
 FT_PLUGSTACK=required cluster_write_plugstack
 train 32 --gres=gpu:1g.5gb:1 -p strict
 is "$([ "$status" != 0 ] && echo refused)" refused "by the site's policy too small a slice is refused"
-like "$err" 'error: foretell: not submitted: gpu:1g.5gb has 4.75 GiB, but training of batch 32 of net needs' "and why"
-like "$err" 'error: foretell: ask for --gres=gpu:2g.10gb:1, or submit it all the same with --predict-mem=force' "and what would pass"
+like "$err" 'error: foretell: job rejected: gpu:1g.5gb is too small \(4.75 GiB\); training of batch 32 of net needs' "and why"
+like "$err" 'error: foretell: use --gres=gpu:2g.10gb:1, or override with --predict-mem=force' "and what would pass"
 diag "$err"
 is "$(squeue -h -t all -o %i | wc -l)" "$before" "no job exists"
 train 32 --gres=gpu:1g.5gb:1 -p strict --predict-mem=force
@@ -244,7 +244,7 @@ cluster_write_plugstack
 FT_PLUGIN_ARGS="$FT_PLUGIN_ARGS reject=no" cluster_write_plugstack
 train 32 --gres=gpu:1g.5gb:1 -p strict
 is "$status" 0 "with reject=no it is submitted"
-unlike "$err" 'not submitted' "and not said to be refused"
+unlike "$err" 'job rejected' "and not said to be refused"
 cluster_write_plugstack
 
 # ---- no GPU
@@ -255,7 +255,7 @@ diag "$err"
 between "$(mib "$(asked "$id")")" 1000 4000 "which is asked for"
 train 8 --predict-mem --mem=64M -p plain
 is "$status $(asked "$id")" "0 64M" "what was asked for stays"
-like "$err" 'with --mem=64M it (would|may) run out of memory|you asked for --mem=64M, less than that' "and is told to be too little"
+like "$err" 'with --mem=64M it (would|may) run out of memory|--mem=64M is less' "and is told to be too little"
 train 8 --predict-mem -p main
 is "$(job_field "$id" MinMemoryNode)$(job_field "$id" MinMemoryCPU)" 0 "it never gets less than it would have got"
 train 8 --predict-mem -p pergpu --gres=gpu:1g.5gb:1
@@ -320,12 +320,12 @@ like "$err" 'segment failed in 4.75 GiB of GPU memory \(1 run, none completed\);
 diag "$err"
 segment 6000 0 --predict-mig
 is "$(gres "$id")" gpu:2g.10gb:1 "what it completed in it gets again"
-like "$err" 'segment has used up to 5.86 GiB of GPU memory and failed in 4.75 GiB \(2 runs, 1 completed\)' \
+like "$err" 'segment used up to 5.86 GiB of GPU memory and failed in 4.75 GiB \(2 runs, 1 completed\)' \
   "by runs that are counted as they are"
 diag "$err"
 ask --predict-app=segment --predict-mig --gres=gpu:1g.5gb:1 -p strict --wrap true
 is "$status $(gres "$id")" "0 gpu:1g.5gb:1" "few runs reject nothing"
-like "$err" 'gpu:1g.5gb has 4.75 GiB: it may run out of memory; ask for --gres=gpu:2g.10gb:1' "they warn"
+like "$err" 'gpu:1g.5gb has 4.75 GiB: it may run out of memory; use --gres=gpu:2g.10gb:1' "they warn"
 ask --predict-app=segment --predict-mig --predict-mem=raise --gres=gpu:1g.5gb:1 --wrap true
 is "$(gres "$id")" gpu:2g.10gb:1 "the mode raise raises by them"
 like "$err" 'raised from gpu:1g.5gb:1 to gpu:2g.10gb:1' "and says so"
@@ -335,7 +335,7 @@ is "$(gres "$id")" gpu:2g.10gb:1 "with more runs the slice stays"
 FT_PLUGSTACK=required cluster_write_plugstack
 ask --predict-app=segment --predict-mig --gres=gpu:1g.5gb:1 -p strict --wrap true
 is "$([ "$status" != 0 ] && echo rejected)" rejected "from min_runs completed ones on the site's policy rejects"
-like "$err" 'not submitted: gpu:1g.5gb has 4.75 GiB, but segment needs 5.86 GiB of GPU memory \(4 runs\)' "and why"
+like "$err" 'job rejected: gpu:1g.5gb is too small \(4.75 GiB\); segment needs 5.86 GiB of GPU memory \(4 runs\)' "and why"
 diag "$err"
 cluster_write_plugstack
 

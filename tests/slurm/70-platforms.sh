@@ -68,11 +68,11 @@ choose() {
 
 # ---- nothing is known yet
 ask --predict-app=nap --predict-perf --wrap true
-like "$err" 'foretell: nap: no run time of it is known yet' "without runs the table says so"
+like "$err" 'foretell: nap: no recorded run time yet' "without runs the table says so"
 like "$err" 'foretell: slow +old +\? ' "and knows the platforms all the same"
 choose fastest:slow,fast
 is "$(partition "$id") $(said)" "slow 1" "nothing is chosen"
-like "$err" 'nap: no run time of it is known yet; --partition stays$' "which is said"
+like "$err" 'nap: no recorded run time yet; --partition unchanged$' "which is said"
 
 # ---- runs on two platforms, as the agent measures them
 cat >nap.sh <<END
@@ -134,9 +134,9 @@ is "$(partition "$id")" both "but not with a --constraint that the slow nodes do
 choose fastest:slow,both -C quick -p slow
 is "$(partition "$id")" both "also where it would otherwise wait for ever"
 choose fastest:slow,fast -C nowhere
-like "$err" 'it fits into none of slow,fast; --partition stays' "what no node has"
+like "$err" 'it fits none of slow,fast; --partition unchanged' "what no node has"
 ask --predict-app=nap --predict-perf -C quick --wrap true
-like "$err" 'foretell: slow .*; no node has what --constraint asks for' "is said in the table"
+like "$err" 'foretell: slow .*; no node satisfies --constraint' "is said in the table"
 is "$(grep -cE 'foretell: both ' <<<"$err")" 1 "which has the nodes that have it"
 choose fastest:strange,small
 is "$(partition "$id") $(said)" "slow 1" "what is not known, or does not fit, is not chosen"
@@ -158,7 +158,7 @@ before=$(written)
 kill -HUP "$(cluster_pid foretelld)"
 wait_until 15 changed "$before"
 choose fastest:slow,fast --mem=9000M
-like "$err" 'it fits into none of slow,fast; --partition stays' "memory that fits nowhere"
+like "$err" 'it fits none of slow,fast; --partition unchanged' "memory that fits nowhere"
 is "$(said)" 1 "in one line"
 printf '%s\n' '#!/bin/sh' '#SBATCH --predict-app=nap --predict-perf' \
   '#SBATCH --predict-partition=fastest:slow,fast' true >job.sh
@@ -212,7 +212,7 @@ is "$(partition "$id")" groups "also where he is in no group"
 if version_before 23.02; then
   nobody fastest:slow,accounts
   is "$(partition "$id") $(said)" "slow 1" "an account that is not named is not known"
-  like "$err" 'accounts, for some accounts, see --account, is left out$' "and that is said"
+  like "$err" 'accounts is not considered (for some accounts, see --account)$' "and that is said"
   nobody fastest:slow,accounts -A bio
   is "$(partition "$id")" accounts "one that is named is"
   nobody fastest:slow,accounts -A chem
@@ -234,7 +234,7 @@ choose fastest:slow,short --time=5 -c 2
 is "$(partition "$id")" short "within its limits it goes there"
 choose fastest:slow,fast -w "$(cluster_node slow)"
 is "$(partition "$id") $(said)" "slow 1" "a job that names its nodes stays"
-like "$err" 'nap: --nodelist says where it goes; --partition stays$' "which is said"
+like "$err" 'nap: --nodelist fixes the nodes; --partition unchanged$' "which is said"
 choose fastest:slow,fast -x "$(cluster_node slow)"
 is "$(partition "$id") $(said)" "slow 1" "as does one that might be left none by --exclude"
 scontrol create reservation=mine starttime=now duration=60 users=root nodes="$(cluster_node slow)" >/dev/null
@@ -265,7 +265,7 @@ choose fastest:slow,fast : --ntasks=1
 is "$(squeue -h -o '%P' -j "$id" | sort | tr '\n' ' ')" "fast slow " \
   "the next component of a heterogeneous job does not inherit it"
 choose fastest:slow,fast --predict-mem=check --mem=60M
-like "$err" "nap has used up to .*\(1 run\)" "memory is told after that, by the run that was like it"
+like "$err" "nap used up to .*\(1 run\)" "memory is told after that, by the run that was like it"
 run_json() {
   "$foretell" predict --json --perf --state="$FT_STATE" --app=nap -p fast
 }
@@ -275,16 +275,16 @@ like "$(run_json)" '"fastest": *"fast".*"cheapest": *"slow"' "foretell predict s
 reconfigure "platform \"old\" { nodes = \"slow-*\" }" "$fast"
 choose cheapest:slow,fast
 is "$(partition "$id")" slow "without a price where it goes it stays"
-like "$err" 'it is not known what slow costs; it stays there' "and that is said"
+like "$err" 'the price of slow is unknown; --partition unchanged' "and that is said"
 reconfigure "${slow/old/renamed}" "$fast"
 choose fastest:slow,fast
 is "$(partition "$id")" slow "a platform under a new name is not known"
-like "$err" 'not known how long it takes on slow; it stays there' "which is said"
+like "$err" 'run time on slow is unknown; --partition unchanged' "which is said"
 ask --predict-app=nap --predict-perf --wrap true
 like "$err" 'foretell: slow +renamed +\? +\? ' "in the table, too"
 reconfigure "${slow/old/renamed}" "${fast/new/newer}"
 ask --predict-app=nap --predict-perf --wrap true
-like "$err" 'runs are known, on (above all )?(old|new), which none of these partitions has' \
+like "$err" 'recorded runs, (mainly )?on (old|new), which no listed partition has' \
   "a retired platform is named"
 reconfigure "$slow" "$fast"
 choose fastest:slow,fast

@@ -181,18 +181,18 @@ story_leak() { # USER MODE
   for i in 1 2 3 4 5 6 7 8 9 10; do
     attempt "$user" $(mode_options "$mode" | sed 's/ --mem=.*//') "leak-$mode-$user.sh"
     [ "$i" != 4 ] || tried=$mem
-    [ "$i" -lt 4 ] || { grep -q 'may leak memory' <<<"$err" && said=$((said + 1)); }
+    [ "$i" -lt 4 ] || { grep -q 'possible memory leak' <<<"$err" && said=$((said + 1)); }
     [ "$i" -lt 5 ] || [ "$mem" = "$tried" ] || grown=1
   done
   is "$said" 7 "$who: from its third death on it is said that it may leak"
   is "$grown" 0 "$who: and it is given no more than was tried"
   between "$tried" 200 1000 "$who: which is three growing limits"
-  like "$err" "was killed at 3 growing limits, the last .*--mem set to ${mem}M .*\\(leak\\)" "$who: with the rule's name"
+  like "$err" "was killed at 3 increasing limits, the last .*--mem set to ${mem}M .*\\(leak\\)" "$who: with the rule's name"
   hold "$user" --predict-mem=check "leak-$mode-$user.sh"
   unlike "$err" 'ask for' "$who: a check advises nothing"
   attempt "$user" --predict-mem=raise --mem=$((tried + 20))M "leak-$mode-$user.sh"
   between "$mem" $((2 * tried)) 8000 "$who: who asks for more with raise is given more"
-  like "$err" 'may leak memory; --mem raised from' "$who: which is said, and why it may be in vain"
+  like "$err" 'possible memory leak; --mem raised from' "$who: which is said, and why it may be in vain"
 }
 
 # ---- 5, 6: an array of which every task has run once
@@ -212,7 +212,7 @@ story_array() { # USER ROUNDS
     between "${mem:-0}" 234 470 "$user: with $options it is not set several times its largest"
   done
   hold "$user" --predict-mem --array=1-384 "tasks-$user.sh"
-  one=$(sed -nE 's/.*out of memory: (under )?([0-9.]+) % for one element.*/\2/p' <<<"$err")
+  one=$(sed -nE 's/.*out of memory: (under )?([0-9.]+) % for one task.*/\2/p' <<<"$err")
   any=$(sed -nE 's/.*, (under )?([0-9.]+) % for any of 384.*/\2/p' <<<"$err")
   awk -v one="$one" -v any="$any" 'BEGIN {
     exit !(any != "" && any >= one && any < 60 && any < 70 * (1 - (1 - one / 100) ^ 384)) }'
@@ -236,14 +236,14 @@ story_failing() { # USER
   said=$("$foretell" job --state="$FT_STATE" "$id")
   like "$said" 'next time: fails-.* is too little' "$user: foretell job advises no amount where nothing is wrong with it"
   hold "$user" --predict-mem=check "fails-$user.sh"
-  like "$err" 'has needed at least [0-9.]+ MiB \(6 runs, none completed\); nothing known says that .* is too little$' \
+  like "$err" 'needs at least [0-9.]+ MiB \(6 runs, none completed\); no evidence that .* is too small$' \
     "$user: six runs that exit with 1 are six runs, none completed"
   hold "$user" --predict-mem "fails-$user.sh"
   is "$mem" 100 "$user: what has never died is set no more than it gets without asking"
   hold "$user" --predict-mem=raise --mem=50M "fails-$user.sh"
   between "$mem" 65 100 "$user: what was used before it failed is a floor, with a margin"
   said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --json --mem=50M "fails-$user.sh")
-  like "$said" '"action": "warn".*"p_oom": null, "reason": "it has less memory than it is likely to need"' \
+  like "$said" '"action": "warn".*"p_oom": null, "reason": "the limit is less than the likely need"' \
     "$user: foretell predict gives the same reason"
   cp "$hog" "steady-$user"
   for i in 1 2 3 4 5 6; do
@@ -253,10 +253,10 @@ story_failing() { # USER
   done
   said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=151M "$PWD/steady-$user" --mib 150 --seconds 0.2)
   unlike "$said" '"p_oom": 0\.[1-9].*"it has enough memory"' "$user: a reason does not contradict the probability"
-  like "$said" '"action": "(warn|reject)", .*"p_oom": 0\.[3-9][0-9]*, "reason": "it (has less memory|would run out)' \
+  like "$said" '"action": "(warn|reject)", .*"p_oom": 0\.[3-9][0-9]*, "reason": "(the limit is less|it would run out)' \
     "$user: but agrees with it"
   said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=260M "$PWD/steady-$user" --mib 150 --seconds 0.2)
-  like "$said" '"p_oom": (0\.00|[0-9.]+e-).*"reason": "it has enough memory", "rule": "request"' "$user: on both sides"
+  like "$said" '"p_oom": (0\.00|[0-9.]+e-).*"reason": "the limit is enough", "rule": "request"' "$user: on both sides"
 }
 
 # ---- what ends otherwise
@@ -305,7 +305,7 @@ story_step() { # USER
   done
   is "$most" 400 "$user: a step's own limit does not raise the job's, which has more"
   is "$outcome $(observed "$id" "killed_at_bytes >> 20")" "out_of_memory 100" "$user: it is stored as killed at its limit"
-  like "$err" "in [0-9]+ runs a step of it was killed at a limit of its own, which the job's --mem does not change" \
+  like "$err" "in [0-9]+ runs a step was killed at its own memory limit, which the job's --mem does not change" \
     "$user: and that the job's memory is no help is said"
 }
 
@@ -324,7 +324,7 @@ story_sessions() {
   learn steady 200 201 202 199 200 201
   allocated salloc --predict-mem --predict-app=steady
   is "$mem" 100 "salloc's shell is not set from history"
-  like "$err" 'an interactive session is not set' "which is said"
+  like "$err" 'memory of interactive sessions is not set' "which is said"
   allocated salloc --predict-mem --predict-app=steady bash
   is "$mem" 100 "nor is a shell in salloc"
   allocated srun --predict-mem --predict-app=steady bash
@@ -352,7 +352,7 @@ story_two_users() {
     attempt root --mem=1G shared.sh
   done
   attempt nobody --predict-mem shared.sh
-  like "$err" 'no run of it is known yet($|; half of [0-9]+ apps here )' "another user's runs are not told"
+  like "$err" 'no recorded run yet($|; of [0-9]+ apps on this site, )' "another user's runs are not told"
   is "$mem $outcome" "100 out_of_memory" "nor acted upon"
   attempt nobody --predict-mem shared.sh
   is "$outcome" completed "he finds his own way"

@@ -3,7 +3,7 @@
 #ifndef FT_TESTS_DECIDED_H
 #define FT_TESTS_DECIDED_H
 
-#include "predictor/decide/sizing.h"
+#include "predictor/decide/messages.h"
 
 /* SAID may be NULL. */
 static inline void decide(const struct ft_decision_input *q, ft_decision *d,

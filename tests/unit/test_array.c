@@ -649,8 +649,8 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
   /* only the last element can die of it: of any as of one */
   assert_true(d.has_p_oom && d.has_p_oom_any);
   assert_true(d.p_oom_any >= d.p_oom && d.p_oom_any < 1.2 * d.p_oom);
-  if (!strstr(said.line[0], "x needs up to 195 MiB (element 10), 95 % below ") ||
-      !strstr(said.line[0], " for one element, ") || !strstr(said.line[0], " for any of 10"))
+  if (!strstr(said.line[0], "x needs up to 195 MiB (task 10), 95 % below ") ||
+      !strstr(said.line[0], " for one task, ") || !strstr(said.line[0], " for any of 10"))
     fail_msg("%s", said.line[0]);
   /* half of them die of 100 MiB: surely one, and the worst all but surely */
   request.mem_unit = FT_MEM_NODE;
@@ -662,7 +662,7 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
   decide(&q, &d, &said);
   assert_int_equal(d.action, FT_ACTION_REJECT);
   assert_true(d.p_oom > 0.99 && d.p_oom_any >= d.p_oom);
-  if (!strstr(said.line[0], "x has needed up to 195 MiB (element 10) (40 runs)"))
+  if (!strstr(said.line[0], "x needs up to 195 MiB (task 10) (40 runs)"))
     fail_msg("%s", said.line[0]);
 }
 
@@ -717,7 +717,7 @@ static double decide_array(const char *script, const char *array)
                                 .rule = FT_RULE_RSS,
                                 .memory_is_consumable = true };
   const struct ft_submission_question question = {
-    .site = &site, .submission = &out, .known = &known, .mode = FT_MODE_CHECK, .answer = true
+    .site = &site, .submission = &out, .known = &known, .mode = FT_MODE_CHECK, .dry_run = true
   };
   clock_t begun;
 

@@ -295,20 +295,20 @@ static const struct scene scenes[] = {
     .action = FT_ACTION_LEAVE },
   { .name = "off does not step around a rejection", .mode = FT_MODE_OFF, .partition = &per_node,
     .runs = 42, .reject = 0.9, .request = NODE(10 * GB), .action = FT_ACTION_REJECT,
-    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
-              "out of memory (94.4 %).",
-              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+    .line = { "job rejected: --mem=10G is too small; unet3d needs 11.2 GiB (42 runs), probability "
+              "of running out of memory 94.4 %",
+              "use --mem=12900M, or override with --predict-mem=force" } },
   { .name = "nor does the site's own off", .partition = &per_node, .runs = 42, .reject = 0.9,
     .request = NODE(10 * GB), .no_force = true, .action = FT_ACTION_REJECT,
-    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
-              "out of memory (94.4 %).",
-              "ask for --mem=12900M" } },
+    .line = { "job rejected: --mem=10G is too small; unet3d needs 11.2 GiB (42 runs), probability "
+              "of running out of memory 94.4 %",
+              "use --mem=12900M" } },
   { .name = "nor does force where the site does not let it", .mode = FT_MODE_FORCE,
     .partition = &per_node, .runs = 42, .reject = 0.9, .request = NODE(10 * GB), .no_force = true,
     .action = FT_ACTION_REJECT,
-    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
-              "out of memory (94.4 %).",
-              "ask for --mem=12900M; --predict-mem=force does not override that here" } },
+    .line = { "job rejected: --mem=10G is too small; unet3d needs 11.2 GiB (42 runs), probability "
+              "of running out of memory 94.4 %",
+              "use --mem=12900M; this site does not allow --predict-mem=force" } },
   { .name = "no mode at all is off", .partition = &per_node, .runs = 42,
     .action = FT_ACTION_LEAVE },
   { .name = "quiet still says what changes", .mode = FT_MODE_SET, .partition = &per_node,
@@ -317,26 +317,23 @@ static const struct scene scenes[] = {
     .line = { NEEDS "; --mem set to 12900M" } },
   { .name = "the explicit user wins", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(16 * GB), .action = FT_ACTION_LEAVE,
-    .line = { NEEDS "; --mem=16G is enough (out of memory: under 0.1 %)" } },
+    .line = { NEEDS "; --mem=16G is enough (probability of running out of memory: under 0.1 %)" } },
   { .name = "nobody asked, nothing to say", .site_mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .request = NODE(16 * GB), .action = FT_ACTION_LEAVE },
   { .name = "set warns of too little", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(10 * GB), .action = FT_ACTION_WARN,
-    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
-              "--mem=12900M" } },
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); use --mem=12900M" } },
   { .name = "and quietly does not", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .quiet = true, .request = NODE(10 * GB), .action = FT_ACTION_WARN },
   { .name = "far too much", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(64 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has "
-              "ever used" } },
+    .line = { "unet3d needs 11.2 GiB (42 runs); --mem=64G is 50 GiB more than any run used" } },
   { .name = "raise raises", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 42,
     .request = NODE(4 * GB), .reject = 0.5, .action = FT_ACTION_RAISE, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem raised from 4G to 12900M" } },
   { .name = "raise does not lower", .mode = FT_MODE_RAISE, .partition = &per_node, .runs = 42,
     .request = NODE(64 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d needs 11.2 GiB (42 runs); you asked for --mem=64G, 50 GiB more than it has "
-              "ever used" } },
+    .line = { "unet3d needs 11.2 GiB (42 runs); --mem=64G is 50 GiB more than any run used" } },
   { .name = "trim lowers", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
     .request = NODE(64 * GB), .action = FT_ACTION_TRIM, .mem_bytes = 13800 * MB,
     .line = { NEEDS "; --mem lowered from 64G to 13800M" } },
@@ -345,32 +342,33 @@ static const struct scene scenes[] = {
     .line = { NEEDS "; --mem raised from 4G to 12900M" } },
   { .name = "no trimming on few runs", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 19,
     .request = NODE(64 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d needs 11.2 GiB (19 runs); you asked for --mem=64G, 50 GiB more than it has "
-              "ever used" } },
+    .line = { "unet3d needs 11.2 GiB (19 runs); --mem=64G is 50 GiB more than any run used" } },
   { .name = "what other users needed lowers nothing", .mode = FT_MODE_TRIM, .partition = &per_node,
     .runs = 42, .pooled = true, .request = NODE(64 * GB), .action = FT_ACTION_WARN,
-    .line = { "unet3d needs 11.2 GiB (42 runs of all users); you asked for --mem=64G, 50 GiB more "
-              "than it has ever used" } },
+    .line = { "unet3d needs 11.2 GiB (42 runs of all users); --mem=64G is 50 GiB more than any "
+              "run used" } },
   { .name = "nor a default", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .need = 0.5, .pooled = true, .action = FT_ACTION_LEAVE,
     .line = { "unet3d needs 512 MiB, 95 % below 576 MiB (42 runs of all users); the default of "
-              "partition main, 2 GiB, is enough (out of memory: under 0.1 %)" } },
+              "partition main, 2 GiB, is enough (probability of running out of memory: under 0.1 "
+              "%)" } },
   { .name = "a whole node can be trimmed", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
     .request = { .mem_unit = FT_MEM_ALL }, .action = FT_ACTION_TRIM, .mem_bytes = 13800 * MB,
     .line = { NEEDS "; --mem lowered from 0 (a whole node) to 13800M" } },
   { .name = "not an exclusive one", .mode = FT_MODE_TRIM, .partition = &per_node, .runs = 42,
     .request = { .mem_unit = FT_MEM_ALL, .exclusive = true }, .action = FT_ACTION_LEAVE,
-    .line = { NEEDS "; --mem=0, a whole node, 100 GiB, is enough (out of memory: under 0.1 %)" } },
+    .line = { NEEDS "; --mem=0, a whole node, 100 GiB, is enough (probability of running out of "
+              "memory: under 0.1 %)" } },
   { .name = "no default is a whole node, which few runs do not make smaller", .mode = FT_MODE_SET,
     .partition = &no_default, .runs = 19, .action = FT_ACTION_LEAVE,
     .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (19 runs); a whole node, 100 GiB, is "
-              "enough (out of memory: under 0.1 %)" } },
+              "enough (probability of running out of memory: under 0.1 %)" } },
   { .name = "but many do", .mode = FT_MODE_SET, .partition = &no_default, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 13800 * MB, .line = { NEEDS "; --mem set to 13800M" } },
   { .name = "an exclusive job is not made smaller", .mode = FT_MODE_SET, .partition = &alone,
     .runs = 42, .action = FT_ACTION_LEAVE,
-    .line = { NEEDS "; the default of partition main, 32 GiB, is enough (out of memory: under 0.1 "
-              "%)" } },
+    .line = { NEEDS "; the default of partition main, 32 GiB, is enough (probability of running "
+              "out of memory: under 0.1 %)" } },
   { .name = "an unknown partition may give more", .mode = FT_MODE_SET, .runs = 19,
     .action = FT_ACTION_LEAVE, .line = { "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (19 runs)" } },
   { .name = "per cpu stays per cpu", .mode = FT_MODE_RAISE, .partition = &two_kinds, .runs = 42,
@@ -384,87 +382,81 @@ static const struct scene scenes[] = {
   { .name = "MaxMemPerCPU is never crossed", .mode = FT_MODE_RAISE, .partition = &at_most_per_cpu,
     .runs = 42, .request = { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 5 },
     .action = FT_ACTION_RAISE, .mem_bytes = 2 * GB,
-    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows (maximum); "
-              "out "
-              "of memory: 94.4 %" } },
+    .line = { NEEDS "; --mem-per-cpu raised from 1G to 2G, the most that partition main allows "
+              "(maximum); probability of running out of memory: 94.4 %" } },
   { .name = "nor MaxMemPerNode", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, the most that partition main allows (maximum); out of memory: over "
-              "99.9 %" } },
+    .line = { NEEDS "; --mem set to 8G, the most that partition main allows (maximum); "
+              "probability of running out of memory: over 99.9 %" } },
   { .name = "no node is large enough", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
     .action = FT_ACTION_SET, .mem_bytes = 8 * GB,
-    .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB (maximum); out of "
-              "memory: over 99.9 %" } },
+    .line = { NEEDS "; --mem set to 8G, but no node of partition main has more than 8 GiB "
+              "(maximum); probability of running out of memory: over 99.9 %" } },
   { .name = "and that is refused", .mode = FT_MODE_SET, .partition = &tiny, .runs = 42,
     .reject = 0.9,
     .action = FT_ACTION_REJECT,
-    .line = { "not submitted: unet3d has needed 11.2 GiB (42 runs), but no node of partition main "
-              "has "
-              "more than 8 GiB: it would run out of memory (over 99.9 %).",
-              "submit it all the same with --predict-mem=force" } },
+    .line = { "job rejected: unet3d needs 11.2 GiB (42 runs), but no node of partition main has "
+              "more than 8 GiB, probability of running out of memory over 99.9 %",
+              "override with --predict-mem=force" } },
   { .name = "a maximum too low is refused", .mode = FT_MODE_SET, .partition = &at_most, .runs = 42,
     .reject = 0.9, .action = FT_ACTION_REJECT,
-    .line = { "not submitted: unet3d has needed 11.2 GiB (42 runs), but partition main allows no "
-              "more "
-              "than 8 GiB: it would run out of memory (over 99.9 %).",
-              "submit it all the same with --predict-mem=force" } },
+    .line = { "job rejected: unet3d needs 11.2 GiB (42 runs), but partition main allows no more "
+              "than 8 GiB, probability of running out of memory over 99.9 %",
+              "override with --predict-mem=force" } },
   { .name = "too little is refused", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_REJECT,
-    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
-              "out of "
-              "memory (94.4 %).",
-              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+    .line = { "job rejected: --mem=10G is too small; unet3d needs 11.2 GiB (42 runs), probability "
+              "of running out of memory 94.4 %",
+              "use --mem=12900M, or override with --predict-mem=force" } },
   { .name = "what is extrapolated warns and does not reject", .mode = FT_MODE_SET,
     .partition = &per_node, .runs = 42, .extrapolated = true, .request = NODE(10 * GB),
     .reject = 0.9, .action = FT_ACTION_WARN,
     .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (42 runs, extrapolated); with --mem=10G "
-              "it would run out of memory (94.4 %); ask for --mem=12900M" } },
+              "it would run out of memory (94.4 %); use --mem=12900M" } },
   { .name = "not below the site's probability", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .request = NODE(10 * GB), .reject = 0.95, .action = FT_ACTION_WARN,
-    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
-              "--mem=12900M" } },
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); use --mem=12900M" } },
   { .name = "force is never refused", .mode = FT_MODE_FORCE, .partition = &per_node, .runs = 42,
     .request = NODE(10 * GB), .reject = 0.9, .action = FT_ACTION_WARN,
-    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); ask for "
-              "--mem=12900M" } },
+    .line = { NEEDS "; with --mem=10G it would run out of memory (94.4 %); use --mem=12900M" } },
   { .name = "a check does not step around a rejection", .mode = FT_MODE_CHECK,
     .partition = &per_node, .runs = 42, .request = NODE(10 * GB), .reject = 0.9,
     .action = FT_ACTION_REJECT,
-    .line = { "not submitted: --mem=10G, but unet3d has needed 11.2 GiB (42 runs): it would run "
-              "out of memory (94.4 %).",
-              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+    .line = { "job rejected: --mem=10G is too small; unet3d needs 11.2 GiB (42 runs), probability "
+              "of running out of memory 94.4 %",
+              "use --mem=12900M, or override with --predict-mem=force" } },
   { .name = "the site's check refuses a default that is too low", .site_mode = FT_MODE_CHECK,
     .partition = &per_node, .runs = 42, .reject = 0.9, .action = FT_ACTION_REJECT,
-    .line = { "not submitted: the default of partition main, 2 GiB, but unet3d has needed 11.2 "
-              "GiB (42 "
-              "runs): it would run out of memory (over 99.9 %).",
-              "ask for --mem=12900M, or submit it all the same with --predict-mem=force" } },
+    .line = { "job rejected: the default of partition main, 2 GiB, is too small; unet3d needs "
+              "11.2 GiB (42 runs), probability of running out of memory over 99.9 %",
+              "use --mem=12900M, or override with --predict-mem=force" } },
   { .name = "a check changes nothing", .mode = FT_MODE_CHECK, .partition = &per_node, .runs = 42,
     .action = FT_ACTION_WARN,
     .line = { NEEDS "; with the default of partition main, 2 GiB, it would run out of memory (over "
-              "99.9 %); ask for --mem=12900M" } },
+              "99.9 %); use --mem=12900M" } },
   { .name = "arrays: one and any", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = { .array_tasks = 10 }, .action = FT_ACTION_SET, .mem_bytes = 12900 * MB,
-    .line = { NEEDS "; --mem set to 12900M; out of memory: 5.0 % for one element, 40 % for any of "
+    .line = { NEEDS "; --mem set to 12900M; probability of running out of memory: 5.0 % for "
+              "one task, 40 % for any of "
               "10" } },
   { .name = "no evidence, nothing claimed", .mode = FT_MODE_SET, .partition = &per_node,
-    .action = FT_ACTION_LEAVE, .line = { "unet3d: no run of it is known yet" } },
+    .action = FT_ACTION_LEAVE, .line = { "unet3d: no recorded run yet" } },
   { .name = "nor anything said unasked", .site_mode = FT_MODE_SET, .partition = &per_node,
     .action = FT_ACTION_LEAVE },
   { .name = "few runs are facts, and no claim", .mode = FT_MODE_RAISE, .partition = &per_node,
     .runs = 4, .request = NODE(1 * GB), .reject = 0.1, .action = FT_ACTION_RAISE,
     .mem_bytes = 12900 * MB,
-    .line = { "unet3d has used up to 11.2 GiB (4 runs); --mem raised from 1G to 12900M" } },
+    .line = { "unet3d used up to 11.2 GiB (4 runs); --mem raised from 1G to 12900M" } },
   { .name = "what it was killed at is known at once", .mode = FT_MODE_SET, .partition = &per_node,
     .died_at = 2, .action = FT_ACTION_SET, .mem_bytes = 5000 * MB,
     .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem set to 5000M (floor)" } },
   { .name = "and may be passed by what was asked", .mode = FT_MODE_RAISE, .partition = &per_node,
     .died_at = 2, .request = NODE(4 * GB), .action = FT_ACTION_LEAVE,
-    .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem=4G stays (request)" } },
+    .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem=4G is unchanged (request)" } },
   { .name = "or not", .mode = FT_MODE_SET, .partition = &per_node, .died_at = 2,
     .reject = 0.01, .request = NODE(2 * GB), .action = FT_ACTION_WARN,
     .line = { "unet3d was killed at 2 GiB (1 run, none completed); with --mem=2G it would run out "
-              "of memory; ask for --mem=5000M" } },
+              "of memory; use --mem=5000M" } },
   { .name = "an amount passes what it lately died at", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .died_at = 20, .action = FT_ACTION_SET, .mem_bytes = 32000 * MB,
     .line = { NEEDS "; --mem set to 32000M (floor)" } },
@@ -473,14 +465,14 @@ static const struct scene scenes[] = {
     .line = { NEEDS "; --mem set to 12900M" } },
   { .name = "nothing kills and too little was asked", .mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .no_kill = true, .reject = 0.1, .request = NODE(1 * GB), .action = FT_ACTION_WARN,
-    .line = { NEEDS "; you asked for --mem=1G, less than that; ask for --mem=12900M" } },
+    .line = { NEEDS "; --mem=1G is less; use --mem=12900M" } },
   { .name = "nothing kills and raise raises", .mode = FT_MODE_RAISE, .partition = &per_node,
     .runs = 42, .no_kill = true, .reject = 0.1, .request = NODE(1 * GB),
     .action = FT_ACTION_RAISE, .mem_bytes = 12900 * MB,
     .line = { NEEDS "; --mem raised from 1G to 12900M" } },
   { .name = "neither kills nor allocates", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .no_kill = true, .not_consumable = true, .action = FT_ACTION_LEAVE,
-    .line = { NEEDS "; nothing here kills a job for its memory" } },
+    .line = { NEEDS "; this cluster does not enforce memory limits" } },
   { .name = "kills but does not allocate: no limit is put where there was none",
     .mode = FT_MODE_SET,
     .partition = &no_default, .runs = 42, .not_consumable = true, .action = FT_ACTION_LEAVE,

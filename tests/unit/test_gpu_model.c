@@ -202,7 +202,7 @@ static void the_first_run_is_enough_to_choose(void **state)
   run(s, 3000, "3g.20gb", FT_OUTCOME_COMPLETED);
   ask(s, "", FT_MODE_UNSET);
   SETS("1g.5gb");
-  SAYS("unet has used up to 2.93 GiB of GPU memory (1 run); --gres set to");
+  SAYS("unet used up to 2.93 GiB of GPU memory (1 run); --gres set to");
 }
 
 static void after_a_death_the_slice_is_larger_and_stays_so(void **state)
@@ -234,7 +234,7 @@ static void what_failed_for_another_reason_raises_nothing(void **state)
   run(s, 1000, "1g.5gb", FT_OUTCOME_FAILED);
   ask(s, "", FT_MODE_UNSET);
   SETS("1g.5gb");
-  SAYS("has needed at least 1000 MiB of GPU memory (1 run, none completed)");
+  SAYS("needs at least 1000 MiB of GPU memory (1 run, none completed)");
 }
 
 static void a_leak_is_not_followed_for_ever(void **state)
@@ -246,7 +246,7 @@ static void a_leak_is_not_followed_for_ever(void **state)
   run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
   ask(s, "", FT_MODE_UNSET);
   SETS("2g.10gb");
-  SAYS("and no further (leak)");
+  SAYS("and not more (leak)");
   ask(s, "gpu:2g.10gb:1", FT_MODE_RAISE);
   assert_int_equal(s->said.action, FT_ACTION_RAISE);
   assert_string_equal(s->said.value, "gpu:3g.20gb:1");
@@ -291,7 +291,7 @@ static void only_completed_comparable_runs_reject(void **state)
     ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
     assert_int_equal(s->said.action, FT_ACTION_WARN);
     SAYS("gpu:1g.5gb has 4.75 GiB: it ");
-    SAYS("ask for --gres=gpu:2g.10gb:1");
+    SAYS("use --gres=gpu:2g.10gb:1");
   }
   for (int i = 0; i < 8; i++)
     run(s, 7000 + 10 * i, "2g.10gb", FT_OUTCOME_COMPLETED);
@@ -336,7 +336,7 @@ static void the_largest_slice_is_enough_where_runs_completed_in_it(void **state)
   run(s, 19500, "3g.20gb", FT_OUTCOME_FAILED);
   ask(s, "", FT_MODE_UNSET);
   assert_int_equal(s->said.action, FT_ACTION_WARN);
-  SAYS("no MIG slice of partition gpus holds it");
+  SAYS("no MIG slice of partition gpus is large enough");
 }
 
 /* Records come from other machines and releases. */

@@ -47,9 +47,11 @@ static void learn(int runs, bool by_input)
 
 static void ask(const char *app, double input, uint64_t mem)
 {
-  struct ft_submission_question question = {
-    .site = &site, .submission = &submission, .known = &known, .mode = FT_MODE_CHECK, .answer = true
-  };
+  struct ft_submission_question question = { .site = &site,
+                                             .submission = &submission,
+                                             .known = &known,
+                                             .mode = FT_MODE_CHECK,
+                                             .dry_run = true };
 
   submission = (ft_submission){ .has_request = true };
   strcpy(submission.app, app);
@@ -90,9 +92,10 @@ static void a_feature_is_worth_what_the_estimate_moves_without_it(void **state)
   assert_in_range((uint64_t)grounds.effect[0].without_bytes, 9 * FT_GIB, 14 * FT_GIB);
   assert_said("estimate: ", "6.0");
   assert_said("method: ", " on input_bytes through 42 completed runs; without it 1");
-  assert_said("runs like this one: ", " of 42; ");
-  assert_said("out of memory: over 99.9 % with 4 GiB, as asked; ", " with --mem=");
-  assert_said("rule: request, what was asked for stays", NULL);
+  assert_said("comparable runs: ", " of 42; ");
+  assert_said("probability of running out of memory: over 99.9 % with 4 GiB, as requested; ",
+              " with --mem=");
+  assert_said("rule: request, the request is unchanged", NULL);
 }
 
 static void what_no_run_has_had_is_told(void **state)
@@ -101,10 +104,10 @@ static void what_no_run_has_had_is_told(void **state)
   learn(RUNS, true);
   ask("fold", 50.0 * (double)FT_GIB, 4 * FT_GIB);
   assert_true(grounds.effect[0].unseen);
-  assert_said("input_bytes=50 GiB: outside of the runs' 1 GiB to 7 GiB", NULL);
+  assert_said("input_bytes=50 GiB: outside the runs' range 1 GiB to 7 GiB", NULL);
   ask("fold", 0, 4 * FT_GIB);
   assert_string_equal(grounds.effect[0].value, "");
-  assert_said("input_bytes: not known of this job", NULL);
+  assert_said("input_bytes: missing from this job", NULL);
 }
 
 static void without_a_feature_that_matters_the_peaks_are_told(void **state)
@@ -113,7 +116,8 @@ static void without_a_feature_that_matters_the_peaks_are_told(void **state)
   learn(RUNS, false);
   ask("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
   assert_int_equal(grounds.effect_count, 0);
-  assert_said("method: the peaks of 42 completed runs, which no feature tells apart", NULL);
+  assert_said("method: the peaks of 42 completed runs; no feature explains their differences",
+              NULL);
 }
 
 static void few_runs_are_told_and_nothing_is_claimed(void **state)
@@ -123,21 +127,21 @@ static void few_runs_are_told_and_nothing_is_claimed(void **state)
   ask("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
   for (int i = 0; i < grounds.count; i++)
     assert_null(strstr(grounds.line[i], "estimate"));
-  assert_said("runs like this one: ", "of 2");
+  assert_said("comparable runs: ", "of 2");
   assert_said("features of this job: input_bytes=2 GiB", NULL);
   ask("fold", 0, 4 * FT_GIB);
-  assert_said("features of this job: none; --predict-params names some", NULL);
-  assert_said("features of earlier runs that this job lacks: input_bytes", NULL);
+  assert_said("features of this job: none; add some with --predict-params", NULL);
+  assert_said("features of earlier runs missing from this job: input_bytes", NULL);
   ask("another", 2.0 * (double)FT_GIB, 4 * FT_GIB);
   for (int i = 0; i < grounds.count; i++)
-    assert_null(strstr(grounds.line[i], "lacks"));
+    assert_null(strstr(grounds.line[i], "missing"));
 }
 
 static void what_differs_from_task_to_task_is_named_once(void **state)
 {
   ft_submission *s = &submission;
   const struct ft_submission_question question = {
-    .site = &site, .submission = s, .known = &known, .mode = FT_MODE_CHECK, .answer = true
+    .site = &site, .submission = s, .known = &known, .mode = FT_MODE_CHECK, .dry_run = true
   };
 
   (void)state;
@@ -152,7 +156,7 @@ static void what_differs_from_task_to_task_is_named_once(void **state)
   assert_said("features of this job: n (of each task), arch=resnet, input_bytes (of each task)",
               NULL);
   for (int i = 0; i < grounds.count; i++)
-    assert_null(strstr(grounds.line[i], "lacks"));
+    assert_null(strstr(grounds.line[i], "missing"));
 }
 
 static void a_model_of_another_app_has_no_say(void **state)

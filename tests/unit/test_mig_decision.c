@@ -122,9 +122,9 @@ static const struct decided {
   { A100, "", "", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_1g.5gb:1", "set to" },
   { A100, "", "", 4.6, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_2g.10gb:1", "set to" },
   { A100, "", "", 15, "a100", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_3g.20gb:1", NULL },
-  { A100, "", "", 15, "h100", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "no MIG slice of h100" },
+  { A100, "", "", 15, "h100", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "no known MIG slice of h100" },
   { A100, "", "", 25, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "the largest, gpu:a100_3g.20gb" },
-  { "", "", "", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "has no MIG slice that is known" },
+  { "", "", "", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "has no known MIG slice" },
   { A100, "gres", "gpu", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gres=gpu:a100_1g.5gb:1", NULL },
   { A100, "gres", "nic:1,gpu:2,craynetwork:0", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET,
     "gres=nic:1,gpu:a100_1g.5gb:2,craynetwork:0", NULL },
@@ -139,13 +139,13 @@ static const struct decided {
     "gpus-per-node=a100_1g.5gb:1", NULL },
   /* what Slurm reads before it asks is told, not set */
   { A100, "gpus-per-task", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
-    "ask for --gpus-per-task=a100_1g.5gb:1" },
+    "use --gpus-per-task=a100_1g.5gb:1" },
   { A100, "tres-per-task", "cpu=4,gres/gpu=2", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
-    "ask for --tres-per-task=cpu=4,gres/gpu:a100_1g.5gb=2" },
+    "use --tres-per-task=cpu=4,gres/gpu:a100_1g.5gb=2" },
   { A100, "gpus-per-task", "a100_1g.5gb:1", 6, "", FT_MODE_RAISE, 0, FT_ACTION_WARN, "",
-    "ask for --gpus-per-task=a100_2g.10gb:1" },
+    "use --gpus-per-task=a100_2g.10gb:1" },
   { A100, "gpus-per-task", "a100_1g.5gb:1", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_REJECT, "",
-    "not submitted: gpu:a100_1g.5gb has" },
+    "job rejected: gpu:a100_1g.5gb is too small (4.75 GiB); " },
   /* of several the smallest has to hold it */
   { A100, "gres", "gpu:a100_3g.20gb:1,gpu:a100_1g.5gb:1", 6, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN,
     "", "gpu:a100_1g.5gb has" },
@@ -157,25 +157,25 @@ static const struct decided {
     "GPUs of several kinds" },
   { "mig:a100_1g.5gb", "gpus", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "use --gres" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
-    "ask for --gres=gpu:a100_2g.10gb:1" },
+    "use --gres=gpu:a100_2g.10gb:1" },
   { A100, "gres", "gpu:a100_1g.5gb:3", 6, "", FT_MODE_RAISE, 0, FT_ACTION_RAISE,
     "gres=gpu:a100_2g.10gb:3", "raised from gpu:a100_1g.5gb:3 to" },
   { A100, "gpus", "a100_1g.5gb:3", 6, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "",
-    "ask for --gpus=a100_2g.10gb:3" },
-  { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_RAISE, 0, FT_ACTION_WARN, "", "ask for" },
+    "use --gpus=a100_2g.10gb:3" },
+  { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_RAISE, 0, FT_ACTION_WARN, "", "use --" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_REJECT, "",
-    "not submitted" },
+    "job rejected" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_UNSET, 0.5, FT_ACTION_REJECT, "",
-    "not submitted" },
+    "job rejected" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_FORCE, 0.5, FT_ACTION_WARN, "", "would run" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_CHECK, 0.5, FT_ACTION_REJECT, "",
     "would run" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, "", FT_MODE_RAISE, 0.5, FT_ACTION_RAISE,
     "gres=gpu:a100_2g.10gb:1", NULL },
   { A100, "gres", "gpu:a100_3g.20gb", 25, NULL, FT_MODE_SET, 0.5, FT_ACTION_REJECT, "",
-    "not submitted" },
+    "job rejected" },
   { A100, "gres", "gpu:a100_3g.20gb", 25, NULL, FT_MODE_SET, 0, FT_ACTION_WARN, "",
-    "no MIG slice of partition gpus holds it" },
+    "no MIG slice of partition gpus is large enough" },
   { A100, "gres", "gpu:a100_3g.20gb", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_LEAVE, "", "is enough" },
   { A100, "gres", "gpu:a100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "", "gpu:a100 has 39" },
   { "", "gres", "gpu:b300_1g.34gb", 60, NULL, FT_MODE_CHECK, 0.5, FT_ACTION_LEAVE, "",
@@ -312,14 +312,14 @@ static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
       2,
       6,
       "gpu:a100_2g.10gb:1",
-      "which 1 of its 2 partitions has" },
+      "available in 1 of 2 partitions" },
     /* a partition without slices keeps the others from nothing */
     { "gpu:a100_1g.5gb,gpu:a100_2g.10gb",
       { 1, 2 },
       3,
       3,
       "gpu:a100_2g.10gb:1",
-      "which 2 of its 3 partitions have" },
+      "available in 2 of 3 partitions" },
   };
 
   (void)state;
@@ -375,7 +375,7 @@ static void what_would_be_refused_passes_where_slurm_would_not_heed_it(void **st
   ft_mig_request_find(&q, &place);
   assert_true(ft_mig_decide(&q, &place, &e, &n));
   assert_int_equal(n.action, FT_ACTION_WARN);
-  assert_null(strstr(n.lines[0], "not submitted"));
+  assert_null(strstr(n.lines[0], "job rejected"));
   policy.quiet = true;
   (void)ft_mig_decide(&q, &place, &e, &n);
   assert_int_equal(n.lines_count, 0);

@@ -237,13 +237,13 @@ static void a_constraint_leaves_the_nodes_that_have_it(void **state)
   /* it can only come onto the fast nodes of the mixed partition */
   assert_string_equal(look(c, MIXED)->platform, "new");
   assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "new");
-  assert_string_equal(look(c, MAIN)->blocking_reason, "no node has what --constraint asks for");
+  assert_string_equal(look(c, MAIN)->blocking_reason, "no node satisfies --constraint");
   assert_false(look(c, MAIN)->fits);
   assert_int_equal(c->e.fastest, MIXED);
   /* nothing is left out where features are not known */
   assert_string_equal(look(c, ODD)->platform, "odd");
   assert_null(look(c, ODD)->blocking_reason);
-  assert_has(table(c), "; no node has what --constraint asks for\n");
+  assert_has(table(c), "; no node satisfies --constraint\n");
   assert_has(c->text, "\nfastest: mixed");
   /* what is free is of those nodes */
   kind[1].idle_cpus = kind[1].idle_nodes = 0;
@@ -285,7 +285,7 @@ static void what_cannot_start_there_is_not_advised(void **state)
   assert_string_equal(look(c, FAST)->blocking_reason, "too few nodes");
   c->s.request.nodes = 0;
   c->q.asked.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100_1g.5gb:1";
-  assert_string_equal(look(c, FAST)->blocking_reason, "no node has what --gres asks for");
+  assert_string_equal(look(c, FAST)->blocking_reason, "no node has the resources of --gres");
   (void)snprintf(fast->nodes[0].gres, sizeof fast->nodes[0].gres, "gpu:a100_1g.5gb:7");
   assert_null(look(c, FAST)->blocking_reason);
   assert_int_equal(c->e.fastest, FAST);
@@ -356,7 +356,7 @@ static void the_table_is_aligned_and_says_which_is_best(void **state)
   c->s.request = (ft_request){ .nodes = 2, .exclusive = true };
   assert_has(table(c), "no, 40 s ago");
   c->s.request = (ft_request){ .array_tasks = 7 };
-  assert_has(table(c), "EUR an element)\n");
+  assert_has(table(c), "EUR per task)\n");
   c->s.request.array_tasks = 0;
   c->v.partition[MAIN].updated = 0;
   c->v.partition[MAIN].closed = true;
@@ -399,13 +399,13 @@ static void no_run_time_is_said_and_why(void **state)
   (void)state;
   (void)snprintf(c->v.performance.platforms[0].platform, 64, "renamed");
   c->v.performance.platforms_count = 1;
-  assert_has(table(c),
-             "sorter: 30 runs are known, on renamed, which none of these partitions has\n");
+  assert_has(table(c), "sorter: 30 recorded runs, on renamed, which no listed partition has\n");
   c->v.performance.runs = 0;
-  assert_has(table(c), "sorter: no run time of it is known yet\n");
+  assert_has(table(c), "sorter: no recorded run time yet\n");
   assert_int_equal(c->e.fastest, FT_PLACEMENT_PARTITIONS);
   c->v.partition_count = c->v.current = 0;
-  assert_string_equal(table(c), "no partition is known: does foretelld run?\n");
+  assert_string_equal(
+      table(c), "no partition data in the state directory; check that foretelld is running\n");
   free(c);
 }
 
@@ -424,7 +424,7 @@ static void on_one_platform_nothing_is_faster(void **state)
     assert_true(c->e.row[i].speed == 1 && c->e.row[i].speed_p95 == 1);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_FASTEST, "main,fast,near", true, &choice);
   assert_string_equal(choice.partitions, "");
-  assert_has(choice.line, "main, where it goes, is the fastest (");
+  assert_has(choice.line, "main, the current partition, is the fastest (");
   free(c);
 }
 
@@ -444,34 +444,33 @@ static void the_choice_is_among_what_is_named(void **state)
     { FT_PLACEMENT_GOAL_FASTEST, "main,fast,odd", NULL, false, "fast,odd", "set to fast,odd" },
     { FT_PLACEMENT_GOAL_FASTEST, "main", "fast,near", false, "fast", "2 times as fast as main" },
     { FT_PLACEMENT_GOAL_FASTEST, "fast", "main,fast", false, "",
-      "fast, where it goes, is the fastest (" },
+      "fast, the current partition, is the fastest (" },
     { FT_PLACEMENT_GOAL_FASTEST, "", "near,main", false, "",
-      "or by less than 5 %; --partition stays (1.63 min" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main,near", NULL, false, "", "near is not faster for certain" },
+      "or below 5 %); --partition unchanged (1.63 min" },
+    { FT_PLACEMENT_GOAL_FASTEST, "main,near", NULL, false, "", "near: not clearly faster" },
     { FT_PLACEMENT_GOAL_FASTEST, "near", "main,near", false, "",
-      "near, where it goes, is the fastest" },
+      "near, the current partition, is the fastest" },
     { FT_PLACEMENT_GOAL_FASTEST, "odd", "main,fast", false, "",
-      "not known how long it takes on odd; it stays" },
+      "run time on odd is unknown; --partition unchanged" },
     { FT_PLACEMENT_GOAL_FASTEST, "nowhere", "main,fast", false, "",
-      "partition nowhere is not known; it stays" },
+      "partition nowhere is unknown; --partition unchanged" },
     { FT_PLACEMENT_GOAL_FASTEST, "", "odd,none", false, "",
-      "how long it takes on odd; --partition stays" },
+      "run time on odd is unknown; --partition unchanged" },
     { FT_PLACEMENT_GOAL_FASTEST, "", "typo", false, "",
-      "partition typo is not known; --partition stays" },
+      "partition typo is unknown; --partition unchanged" },
     { FT_PLACEMENT_GOAL_FASTEST, "", "small,typo,near", false, "near", "set to near" },
     { FT_PLACEMENT_GOAL_FASTEST, "", "small", false, "",
-      "it fits into none of small; --partition stays" },
-    { FT_PLACEMENT_GOAL_FASTEST, "small,near", NULL, false, "near", "does not fit into small" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main", NULL, false, "",
-      "--partition=main was asked for and stays" },
-    { FT_PLACEMENT_GOAL_FASTEST, "main", "fast", true, "",
-      "--partition=main was asked for and stays" },
-    { FT_PLACEMENT_GOAL_FASTEST, "", NULL, false, "", "none is named" },
+      "it fits none of small; --partition unchanged" },
+    { FT_PLACEMENT_GOAL_FASTEST, "small,near", NULL, false, "near", "does not fit small" },
+    { FT_PLACEMENT_GOAL_FASTEST, "main", NULL, false, "", "--partition=main unchanged" },
+    { FT_PLACEMENT_GOAL_FASTEST, "main", "fast", true, "", "--partition=main unchanged" },
+    { FT_PLACEMENT_GOAL_FASTEST, "", NULL, false, "", "needs partitions to choose from" },
     { FT_PLACEMENT_GOAL_CHEAPEST, "", "main,fast", false, "main", NULL },
-    { FT_PLACEMENT_GOAL_CHEAPEST, "main,fast", NULL, false, "main", "0.20 of what fast costs" },
-    { FT_PLACEMENT_GOAL_CHEAPEST, "main,near", NULL, false, "", "near is not cheaper for certain" },
+    { FT_PLACEMENT_GOAL_CHEAPEST, "main,fast", NULL, false, "main",
+      "0.20 times the price of fast" },
+    { FT_PLACEMENT_GOAL_CHEAPEST, "main,near", NULL, false, "", "near: not clearly cheaper" },
     { FT_PLACEMENT_GOAL_CHEAPEST, "fast", "main,odd", false, "main",
-      "(0.001 EUR; 0.20 of what fast costs)" },
+      "(0.001 EUR; 0.20 times the price of fast)" },
   };
   struct scene *c = make();
 
@@ -503,21 +502,21 @@ static void without_a_price_none_is_the_cheapest(void **state)
   ft_placement_evaluate(&c->q, &c->e);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "fast,near", true, &choice);
   assert_string_equal(choice.partitions, "");
-  assert_has(choice.line, "it is not known what fast costs; --partition stays");
+  assert_has(choice.line, "the price of fast is unknown; --partition unchanged");
   /* nor is a job moved from where the price is not known */
   (void)snprintf(c->s.request.partition, sizeof c->s.request.partition, "fast");
   c->v.current = FAST;
   ft_placement_evaluate(&c->q, &c->e);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "main,near", true, &choice);
   assert_string_equal(choice.partitions, "");
-  assert_has(choice.line, "it is not known what fast costs; it stays there");
+  assert_has(choice.line, "the price of fast is unknown; --partition unchanged");
   /* nothing is less than something */
   c->v.platforms = some_platforms();
   c->v.platforms.platforms[0].price = 0;
   ft_placement_evaluate(&c->q, &c->e);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "main,near", true, &choice);
   assert_string_equal(choice.partitions, "main");
-  assert_has(choice.line, "(0 EUR; fast costs something)");
+  assert_has(choice.line, "(0 EUR; fast is not free)");
   free(c);
 }
 

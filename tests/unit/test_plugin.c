@@ -329,15 +329,15 @@ static void an_array_is_given_what_its_largest_element_needs(void **state)
     const char *line, *wanted, *said;
   } cases[] = {
     { "sbatch --predict-app=indexed --predict-mem --array=1-10%2 array.sh", "\nmem=300M\n",
-      "(element 10)" },
+      "(task 10)" },
     { "sbatch --predict-app=indexed --predict-mem --array=10,2 array.sh", "\nmem=300M\n",
-      "(element 10)" },
+      "(task 10)" },
     { "sbatch --predict-app=indexed --predict-mem --array=1-4 array.sh", "\nmem=100M\n",
       "for any of 4" },
     { "sbatch --predict-app=indexed --predict-mem --array=4 array.sh", "\nmem=100M\n",
       "needs 74.9 MiB" },
     { "sbatch --predict-app=indexed --predict-mem=check --mem=100M --array=1-4000000:4 array.sh",
-      "post_opt 0\n", "for any of 1000000, by 64 of them" }
+      "post_opt 0\n", "for any of 1000000, estimated from 64 tasks" }
   };
 
   (void)state;
@@ -371,9 +371,9 @@ static void what_was_imported_for_the_jobs_name_helps_until_it_has_runs(void **s
   assert_has(output, "raised from 10M to ");
   /* an app that was named is no other one's */
   output = submit("sbatch --predict-mem --predict-app=x --job-name known job.sh 7", NULL);
-  assert_has(output, "x: no run of it is known yet");
+  assert_has(output, "x: no recorded run yet");
   output = submit("sbatch --predict-mem --job-name unknown job.sh 7", NULL);
-  assert_has(output, "no run of it is known yet");
+  assert_has(output, "no recorded run yet");
 }
 
 static void unknown_modes_are_refused_with_the_known_ones(void **state)
@@ -393,7 +393,7 @@ static void a_job_that_would_die_is_refused(void **state)
 
   (void)state;
   assert_has(output, "post_opt -1\n");
-  assert_has(output, "error: foretell: not submitted");
+  assert_has(output, "error: foretell: job rejected");
   assert_has(output, "--predict-mem=force");
   assert_null(strstr(output, "carried"));
   output = submit("sbatch --predict-app=sorter --predict-mem=force --mem=100M job.sh 7", NULL);
@@ -423,7 +423,7 @@ static void no_mode_and_no_job_number_steps_around_a_rejection(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(refused); i++) {
     output = submit(refused[i].line, refused[i].environment);
-    if (!strstr(output, "post_opt -1\n") || !strstr(output, "not submitted") ||
+    if (!strstr(output, "post_opt -1\n") || !strstr(output, "job rejected") ||
         lines_said(output) != 2)
       fail_msg("%s: %s", refused[i].line, output);
   }
@@ -600,7 +600,7 @@ static void what_does_not_count_is_told(void **state)
   assert_int_equal(ft_io_write_all(fd, apps, sizeof apps - 1), 0);
   close(fd);
   output = submit("sbatch --predict-mem job.sh 7", NULL);
-  assert_has(output, "no run of it is known yet; but apps.conf: line 2: ");
+  assert_has(output, "no recorded run yet; but apps.conf: line 2: ");
   assert_int_equal(lines_said(output), 1);
   assert_has(output, "carried FORETELL: sorter-");
   assert_has(output, " size=7 arch=a");

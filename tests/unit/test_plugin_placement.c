@@ -149,7 +149,7 @@ static void what_is_asked_for_is_told_and_set(void **state)
       "\npartition=fast\n", 1 },
     { SBATCH "--predict-partition=fastest --partition main --wrap x", NULL, "\npartition=main\n",
       1 },
-    { SBATCH "--predict-partition=fastest --wrap x", NULL, "none is named\n", 1 },
+    { SBATCH "--predict-partition=fastest --wrap x", NULL, "needs partitions to choose from", 1 },
     { SBATCH "--predict-partition=cheapest:fast,near --partition fast --wrap x", NULL,
       "\npartition=near\n", 1 },
     { SBATCH "--wrap x", "FORETELL_PREDICT_PARTITION=fastest:main,fast", "\npartition=fast\n", 1 },
@@ -217,24 +217,26 @@ static void no_job_is_moved_to_where_it_might_not_start(void **state)
   } cases[] = {
     { "--predict-partition=fastest:main,paid --account bio", "\npartition=paid\n", true },
     { "--predict-partition=fastest:main,paid --account chem",
-      "main, where it goes, is the fastest (", false },
+      "main, the current partition, is the fastest (", false },
     { "--predict-partition=fastest:paid --account chem",
-      "it fits into none of paid; --partition stays\n", false },
+      "it fits none of paid; --partition unchanged\n", false },
     { "--predict-partition=fastest:main,paid",
-      "; paid, for some accounts, see --account, is left out\n", false },
+      "; paid is not considered (for some accounts, see --account)\n", false },
     { "--predict-partition=fastest:paid",
-      "sorter: paid, for some accounts, see --account, is left out; --partition stays\n", false },
+      "sorter: paid is not considered (for some accounts, see --account); --partition unchanged\n",
+      false },
     { "--predict-partition=fastest:main,fast,paid", "\npartition=fast\n", true },
     /* the user's own list is as Slurm takes it: something of it remains */
-    { "--predict-partition=fastest --partition main,paid", "is left out\n", false },
-    { "--predict-partition=fastest:main,near --partition paid", "--partition stays", false },
+    { "--predict-partition=fastest --partition main,paid",
+      "is not considered (for some accounts, see --account)\n", false },
+    { "--predict-partition=fastest:main,near --partition paid", "--partition unchanged", false },
     { "--predict-partition=fastest:main,fast --nodelist n1",
-      "sorter: --nodelist says where it goes; --partition stays\n", false },
+      "sorter: --nodelist fixes the nodes; --partition unchanged\n", false },
     { "--predict-partition=fastest:main,fast --reservation r",
-      "sorter: --reservation says where it goes; --partition stays\n", false },
+      "sorter: --reservation fixes the nodes; --partition unchanged\n", false },
     { "--predict-partition=fastest:main,fast --exclude n1", "\npartition=fast\n", true },
     { "--predict-partition=fastest:main,fast --exclude n[1-2]",
-      "sorter: fast, perhaps without a node but those of --exclude, is left out", false },
+      "sorter: fast is not considered (--exclude may leave no node)", false },
   };
 
   (void)state;
@@ -285,10 +287,10 @@ static void without_a_site_or_runs_the_job_stays(void **state)
   (void)state;
   output =
       submit("sbatch --predict-app=other --predict-partition=fastest:main,fast --wrap x", NULL);
-  assert_has(output, "other: no run time of it is known yet; --partition stays\n");
+  assert_has(output, "other: no recorded run time yet; --partition unchanged\n");
   assert_null(strstr(output, "partition="));
   output = submit("sbatch --predict-app=other --predict-perf --wrap x", NULL);
-  assert_has(output, "other: no run time of it is known yet\n");
+  assert_has(output, "other: no recorded run time yet\n");
   ft_state_performance_name("sorter", name);
   (void)snprintf(path, sizeof path, "models/site/%s", name);
   assert_int_equal(truncate(path, 100), 0);

@@ -270,7 +270,7 @@ static int answer(struct question *q)
                                                    .known = &q->known,
                                                    .network = &q->network.said,
                                                    .mode = mode_of(q),
-                                                   .answer = true };
+                                                   .dry_run = true };
   struct ft_explanation said;
   int status = FT_EXIT_DONE;
 

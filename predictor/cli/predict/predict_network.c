@@ -45,8 +45,9 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
   }
   frame->description = (struct ft_description){ .params = asked->params, .user = user };
   frame->request = submission->request;
-  frame->network =
-      (struct ft_network_request){ .file = asked->network, .mig = asked->mig, .mode = asked->mode };
+  frame->network = (struct ft_network_request){
+    .file = asked->network, .mig = asked->mig, .mode = asked->mode, .dry_run = true
+  };
   if (which < FT_GPU_OPTIONS) {
     frame->network.option = ft_gpu_option_name(which);
     frame->network.value = asked->gpus.value[which];
