@@ -236,6 +236,42 @@ static void what_sequences_hold_is_followed(void **state)
   ft_graph_free(graph);
 }
 
+static void what_has_learnt_without_a_network_has_its_shapes(void **state)
+{
+  static const struct {
+    const char *name, *shape;
+  } cases[] = { { "imputed", "7x5" }, { "scaled", "7x5" },    { "normal", "7x5" },
+                { "binary", "7x5" },  { "features", "7x10" }, { "some", "7x3" },
+                { "class", "7" },     { "scores", "7x3" },    { "code", "7" },
+                { "word", "7" },      { "hot", "7x4" },       { "lines", "7x2" },
+                { "side", "7" },      { "margin", "7x2" },    { "support", "7x1" },
+                { "leaf", "7" },      { "votes", "7x4" },     { "trees", "7x3" },
+                { "w1", "2x3" },      { "v1", "7" },          { "h1", "2x3" },
+                { "h2", "7" },        { "w2", "2x3" },        { "h4", "7" },
+                { "w3", "2x3" },      { "a2", "7" },          { "b1", "2x3" },
+                { "b2", "7" },        { "dw", "2x3" },        { "dv", "7" } };
+  struct ft_graph *graph = open_graph("learning");
+  const struct ft_tensor *maps;
+  struct ft_cost cost;
+  char shape[64];
+
+  (void)state;
+  infer(graph, 7, NULL, &cost);
+  assert_int_equal(cost.unknown + cost.unresolved, 0);
+  for (size_t i = 0; i < COUNT_OF(cases); i++)
+    if (strcmp(ft_tensor_show(&graph->tensors[tensor_named(graph, cases[i].name)], shape,
+                              sizeof shape),
+               cases[i].shape) != 0)
+      fail_msg("%s: %s, expected %s", cases[i].name, shape, cases[i].shape);
+  maps = &graph->tensors[tensor_named(graph, "maps")];
+  assert_non_null(maps->sequence);
+  assert_int_equal(maps->sequence->count, 7);
+  assert_int_equal(maps->sequence->each.dims[0], 3);
+  assert_int_equal(graph->tensors[tensor_named(graph, "code")].element, FT_ELEMENT_INT64);
+  assert_int_equal(graph->tensors[tensor_named(graph, "word")].element, FT_ELEMENT_STRING);
+  ft_graph_free(graph);
+}
+
 static void unknown_operators_are_named_counted_and_bounded(void **state)
 {
   struct ft_graph *graph = open_graph("unknown");
@@ -498,6 +534,7 @@ int main(void)
     cmocka_unit_test(sizes_that_are_computed_are_followed),
     cmocka_unit_test(operators_up_to_opset_28_are_known),
     cmocka_unit_test(what_sequences_hold_is_followed),
+    cmocka_unit_test(what_has_learnt_without_a_network_has_its_shapes),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
     cmocka_unit_test(memory_is_that_worked_out_by_hand),
     cmocka_unit_test(a_batch_written_into_the_file_is_scaled),

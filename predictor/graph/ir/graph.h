@@ -38,6 +38,7 @@ enum ft_element {
   FT_ELEMENT_INT16 = 5,
   FT_ELEMENT_INT32 = 6,
   FT_ELEMENT_INT64 = 7,
+  FT_ELEMENT_STRING = 8, /* of no fixed size */
   FT_ELEMENT_BOOL = 9,
   FT_ELEMENT_FLOAT16 = 10,
   FT_ELEMENT_DOUBLE = 11,
@@ -100,6 +101,7 @@ enum ft_attribute_type {
   FT_ATTRIBUTE_STRING,
   FT_ATTRIBUTE_REALS,
   FT_ATTRIBUTE_INTEGERS,
+  FT_ATTRIBUTE_STRINGS, /* how many, not which */
   FT_ATTRIBUTE_TENSOR,
   FT_ATTRIBUTE_BLOCK
 };
@@ -113,7 +115,7 @@ struct ft_attribute {
   const char *string;
   const double *reals;
   const int64_t *integers;
-  size_t count; /* of reals, integers; FT_GRAPH_VALUES at most */
+  size_t count; /* of reals, integers: FT_GRAPH_VALUES at most; of strings */
   const struct ft_declared *tensor;
   struct ft_block *block;
 };

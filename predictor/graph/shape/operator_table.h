@@ -7,7 +7,10 @@
  *   name, shape rule (ft_infer_*), multiplications (FT_WORK_*), the input that is its weight,
  *   view (FT_VIEW_*), what its backward pass keeps (FT_SAVES_*), gradient (FT_GRADIENT_*),
  *
- * and after them, where they are not zero, further fields of the descriptor by name.
+ * and after them, where they are not zero, further fields of the descriptor by name. What is kept,
+ * and the gradient, are PyTorch's (tools/autograd/derivatives.yaml, aten/src/ATen/native of 2.x);
+ * Attention does not keep its scores, for its kernel computes them again. INTERNAL operators have no
+ * name in ONNX: readers make them.
  *
  * No include guard: whoever includes this defines OPERATOR.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of each operator, in one place: operator_table.h has a row for each. */
+/* What is known of each operator, in one place: operator_table*.h have a row for each. */
 #ifndef FT_GRAPH_OPERATORS_H
 #define FT_GRAPH_OPERATORS_H
 
@@ -22,6 +22,11 @@ enum ft_operator_id {
 #undef NCHWC_OPERATOR
 #undef ORT_VARIANT
 #undef NCHWC_VARIANT
+#define ML_OPERATOR(type, ...) FT_OP_##type,
+#define TRAINING_OPERATOR(type, ...) FT_OP_##type,
+#include "predictor/graph/shape/operator_table_ml.h"
+#undef ML_OPERATOR
+#undef TRAINING_OPERATOR
   FT_OP_COUNT
 };
 
@@ -126,14 +131,8 @@ const struct ft_operator_descriptor *ft_operator_find(const char *domain, const 
 /* As ft_operator_find, for a reader: what only readers make is found too. */
 const struct ft_operator_descriptor *ft_operator_find_made(const char *domain, const char *type);
 
-/* ONNX Runtime's own operators, where they do not do what ONNX's of the same name does
- * (operators_ort.c). NULL: there is none. */
-const struct ft_operator_descriptor *ft_operator_find_ort(const char *domain, const char *type);
-
 /* The Ith descriptor of all, in the order of the tables; NULL behind the last. */
 const struct ft_operator_descriptor *ft_operator_at(size_t i);
-/* The same of ONNX Runtime's own. */
-const struct ft_operator_descriptor *ft_operator_at_ort(size_t i);
 
 /* Whether OP is known and is ID. */
 static inline bool ft_operator_is(const struct ft_operator *op, enum ft_operator_id id)

@@ -161,9 +161,11 @@ static int read_block(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
 /* AttributeProto.AttributeType, where the field that it names is there or left out as empty. */
 static enum ft_attribute_type attribute_type(uint64_t type)
 {
-  static const uint8_t types[] = { FT_ATTRIBUTE_NONE,   FT_ATTRIBUTE_REAL,    FT_ATTRIBUTE_INTEGER,
-                                   FT_ATTRIBUTE_STRING, FT_ATTRIBUTE_NONE,    FT_ATTRIBUTE_NONE,
-                                   FT_ATTRIBUTE_REALS,  FT_ATTRIBUTE_INTEGERS };
+  static const uint8_t types[] = {
+    FT_ATTRIBUTE_NONE,   FT_ATTRIBUTE_REAL,     FT_ATTRIBUTE_INTEGER,
+    FT_ATTRIBUTE_STRING, FT_ATTRIBUTE_NONE,     FT_ATTRIBUTE_NONE,
+    FT_ATTRIBUTE_REALS,  FT_ATTRIBUTE_INTEGERS, FT_ATTRIBUTE_STRINGS
+  };
 
   return type < sizeof types ? types[type] : FT_ATTRIBUTE_NONE;
 }
@@ -171,7 +173,7 @@ static enum ft_attribute_type attribute_type(uint64_t type)
 static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
 {
   struct ft_proto_field f = { 0 };
-  size_t integers = 0, reals = 0;
+  size_t integers = 0, reals = 0, strings = 0;
   int more, status = 0;
 
   *a = (struct ft_attribute){ .name = "", .string = "" };
@@ -198,6 +200,8 @@ static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *
       status = ft_proto_reals(&o->proto, &f, FT_PROTO_FIXED32, o->reals, FT_GRAPH_VALUES, &reals);
     else if (f.number == 8)
       status = ft_proto_integers(&o->proto, &f, o->integers, FT_GRAPH_VALUES, &integers);
+    else if (f.number == 9 && bytes)
+      strings++;
     else if (f.number == 20 && f.wire == FT_PROTO_VARINT && a->type == FT_ATTRIBUTE_NONE)
       a->type = attribute_type(f.value);
     else if (f.number == 21 && bytes)
@@ -216,6 +220,10 @@ static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *
     a->reals = ft_build_keep(o->build, o->reals, reals * sizeof *o->reals);
     a->count = reals;
     return a->reals ? 0 : -1;
+  }
+  if (strings && (a->type == FT_ATTRIBUTE_NONE || a->type == FT_ATTRIBUTE_STRINGS)) {
+    a->type = FT_ATTRIBUTE_STRINGS;
+    a->count = strings;
   }
   return 0;
 }

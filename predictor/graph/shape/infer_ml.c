@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Shapes of ONNX's operators of classical machine learning (ai.onnx.ml, onnx/docs/Operators-ml.md)
+ * and of training steps (ai.onnx.preview.training). A sample is a row of features.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "predictor/graph/shape/infer.h"
+
+/* How many the list in attribute NAME has, -1 where there is none or it is too long to be kept. */
+static int64_t listed(const struct ft_infer *in, const char *name)
+{
+  const struct ft_attribute *a = ft_attribute(in->op, name);
+
+  return a && a->count ? (int64_t)a->count : -1;
+}
+
+/* The number of classes or categories, which are whole numbers or strings; -1 not known. */
+static int64_t categories(const struct ft_infer *in, const char *const *names)
+{
+  for (; *names; names++)
+    if (listed(in, *names) >= 0)
+      return listed(in, *names);
+  return -1;
+}
+
+/* How many samples X has: a row alone is one; -1 not known. */
+static int64_t samples(const struct ft_tensor *x)
+{
+  return !x || x->rank < 0 || x->rank > 2 ? -1 : x->rank == 2 ? x->dims[0] : 1;
+}
+
+/* Y as ROWS times COLUMNS of ELEMENT. Returns 0 or -1. */
+static int give_table(struct ft_infer *in, struct ft_tensor *y, int64_t rows, int64_t columns,
+                      uint8_t element)
+{
+  y->element = element;
+  if (!ft_shape(in, y, 2))
+    return -1;
+  y->dims[0] = rows;
+  y->dims[1] = columns;
+  return 0;
+}
+
+static const char *const class_labels[] = { "classlabels_ints", "classlabels_int64s",
+                                            "classlabels_strings", NULL };
+
+/* The class of each sample, and for each sample a score of each class. A support vector machine
+ * without probabilities has a score of each pair: not known here. */
+int ft_infer_ml_classify(struct ft_infer *in)
+{
+  bool pairs = ft_operator_is(in->op, FT_OP_SVMClassifier) && listed(in, "prob_a") < 0;
+  int64_t rows = samples(ft_input(in, 0));
+  struct ft_tensor *y = ft_output(in, 0);
+
+  y->element = listed(in, "classlabels_strings") < 0 ? FT_ELEMENT_INT64 : FT_ELEMENT_STRING;
+  if (!ft_shape(in, y, 1))
+    return -1;
+  y->dims[0] = rows;
+  return give_table(in, ft_output(in, 1), rows, pairs ? -1 : categories(in, class_labels),
+                    FT_ELEMENT_FLOAT);
+}
+
+/* A result for each target of each sample. */
+int ft_infer_ml_regress(struct ft_infer *in)
+{
+  bool any = ft_operator_is(in->op, FT_OP_TreeEnsemble); /* of its input's type */
+  const struct ft_tensor *x = ft_input(in, 0);
+  int64_t targets = ft_integer(in->op, "targets", ft_integer(in->op, "n_targets", 1));
+
+  return give_table(in, ft_output(in, 0), samples(x), targets < 1 ? -1 : targets,
+                    any && x ? x->element : FT_ELEMENT_FLOAT);
+}
+
+/* Each feature scaled, as a real number. */
+int ft_infer_ml_scale(struct ft_infer *in)
+{
+  ft_output(in, 0)->element = FT_ELEMENT_FLOAT;
+  return ft_like(in, ft_output(in, 0), ft_input(in, 0));
+}
+
+/* The type of the labels that attributes give; strings become numbers where they give none. */
+static uint8_t label_element(const struct ft_infer *in)
+{
+  const struct ft_attribute *tensor = ft_attribute(in->op, "values_tensor");
+  const struct ft_tensor *x = ft_input(in, 0);
+
+  if (tensor && tensor->tensor)
+    return tensor->tensor->element;
+  if (ft_attribute(in->op, "values_int64s"))
+    return FT_ELEMENT_INT64;
+  if (ft_attribute(in->op, "values_floats"))
+    return FT_ELEMENT_FLOAT;
+  if (ft_attribute(in->op, "values_strings"))
+    return FT_ELEMENT_STRING;
+  return x && x->element == FT_ELEMENT_STRING ? FT_ELEMENT_INT64 : FT_ELEMENT_STRING;
+}
+
+/* Another label in each one's place. */
+int ft_infer_ml_label(struct ft_infer *in)
+{
+  ft_output(in, 0)->element = label_element(in);
+  return ft_like(in, ft_output(in, 0), ft_input(in, 0));
+}
+
+/* Of the last dimension the elements that the second input lists. */
+int ft_infer_ml_extract(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0), *chosen = ft_input(in, 1);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || !chosen || x->rank < 0)
+    return 0;
+  if (x->rank < 2)
+    return give_table(in, y, 1, ft_tensor_elements(chosen), x->element);
+  if (ft_like(in, y, x) < 0)
+    return -1;
+  y->element = x->element;
+  y->dims[y->rank - 1] = ft_tensor_elements(chosen);
+  return 0;
+}
+
+/* All inputs' features in a row. */
+int ft_infer_ml_features(struct ft_infer *in)
+{
+  const struct ft_attribute *sizes = ft_attribute(in->op, "inputdimensions");
+  int64_t sum = sizes && sizes->integers ? 0 : -1;
+
+  for (size_t i = 0; sum >= 0 && i < sizes->count; i++)
+    sum = ft_plus(sum, sizes->integers[i]);
+  return give_table(in, ft_output(in, 0), samples(ft_input(in, 0)), sum, FT_ELEMENT_FLOAT);
+}
+
+/* A dimension more: a number for each category. */
+int ft_infer_ml_one_hot(struct ft_infer *in)
+{
+  static const char *const names[] = { "cats_int64s", "cats_strings", NULL };
+  const struct ft_tensor *x = ft_input(in, 0);
+  struct ft_tensor *y = ft_output(in, 0);
+
+  if (!x || x->rank < 0)
+    return 0;
+  y->element = FT_ELEMENT_FLOAT;
+  if (!ft_shape(in, y, x->rank + 1))
+    return -1;
+  memcpy(y->dims, x->dims, (size_t)x->rank * sizeof *y->dims);
+  y->dims[x->rank] = categories(in, names);
+  return 0;
+}
+
+/* A map becomes a row of as many numbers as its keys can be, where attributes tell those. */
+int ft_infer_ml_map(struct ft_infer *in)
+{
+  static const char *const names[] = { "int64_vocabulary", "string_vocabulary", NULL };
+  const struct ft_attribute *form = ft_attribute(in->op, "map_form");
+  bool sparse = form && form->string && strcmp(form->string, "SPARSE") == 0;
+  int64_t most = sparse ? ft_integer(in->op, "max_map", -1) : categories(in, names);
+
+  return give_table(in, ft_output(in, 0), 1, most, FT_ELEMENT_FLOAT);
+}
+
+/* A sequence of maps, one for each sample, with a number for each class. */
+int ft_infer_ml_zip(struct ft_infer *in)
+{
+  const struct ft_tensor *x = ft_input(in, 0);
+  int64_t *dims = ft_arena_take(&in->graph->results, sizeof *dims); /* which the sequence keeps */
+  struct ft_tensor each = { .rank = 1, .dims = dims, .element = FT_ELEMENT_FLOAT };
+
+  if (!dims) {
+    in->exhausted = true;
+    return -1;
+  }
+  dims[0] = categories(in, class_labels);
+  if (x && x->rank > 0 && dims[0] < 0)
+    dims[0] = x->dims[x->rank - 1];
+  return ft_infer_sequence_of(in, ft_output(in, 0), &each, samples(x));
+}
+
+/* A rate, a count of steps, and then lists of as many tensors each: what is learnt, gradients, one
+ * or two lists of states. Gives all but the gradients anew. */
+int ft_infer_optimizer(struct ft_infer *in)
+{
+  unsigned lists = ft_operator_is(in->op, FT_OP_Adam) ? 4 : 3, each;
+
+  if (in->op->input_count < 2 + lists || (in->op->input_count - 2) % lists)
+    return ft_contradiction(in, "%u inputs: expected 2 and %u lists of the same length",
+                            in->op->input_count, lists);
+  each = (in->op->input_count - 2) / lists;
+  for (unsigned i = 0; i < in->op->output_count; i++) {
+    const struct ft_tensor *x = ft_input(in, 2 + i + (i < each ? 0 : each));
+
+    if (x)
+      ft_output(in, i)->element = x->element;
+    if (ft_like(in, ft_output(in, i), x) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+/* A gradient for each of the first inputs, which attribute "xs" names. */
+int ft_infer_gradient(struct ft_infer *in)
+{
+  for (unsigned i = 0; i < in->op->output_count; i++)
+    if (ft_like(in, ft_output(in, i), ft_input(in, i)) < 0)
+      return -1;
+  return 0;
+}
