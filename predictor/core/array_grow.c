@@ -5,21 +5,21 @@
 
 #include "predictor/core/array_grow.h"
 
-enum { FIRST = 16 };
+enum { FIRST = 16 }; /* elements of the first allocation; chosen by judgement */
 
-void *ft_array_grow(void *array, size_t *room, size_t count, size_t size, size_t most)
+void *ft_array_grow(void *array, size_t *capacity, size_t count, size_t size, size_t max)
 {
-  size_t more = *room < FIRST / 2 ? FIRST : 2 * *room;
+  size_t larger = *capacity < FIRST / 2 ? FIRST : 2 * *capacity;
   size_t bytes;
   void *grown;
 
-  if (count < *room)
+  if (count < *capacity)
     return array;
-  more = more < most ? more : most;
-  if (count >= most || __builtin_mul_overflow(more, size, &bytes))
+  larger = larger < max ? larger : max;
+  if (count >= max || __builtin_mul_overflow(larger, size, &bytes))
     return NULL;
   grown = realloc(array, bytes);
   if (grown)
-    *room = more;
+    *capacity = larger;
   return grown;
 }

@@ -6,10 +6,11 @@
 #include <stddef.h>
 
 /*
- * Make room behind the COUNT elements, of SIZE bytes each, of ARRAY (NULL: none yet), which has
- * *ROOM places. Where they are all taken there are twice as many then, MOST at most. Returns the
- * array; NULL, with ARRAY and *ROOM as they were, when there are MOST elements or memory is out.
+ * Makes room for one more element in ARRAY (NULL: empty), which holds COUNT elements of SIZE bytes
+ * and has space for *CAPACITY. A full array doubles, up to MAX elements. Returns the array, which
+ * the caller frees. Returns NULL, with ARRAY and *CAPACITY unchanged, at MAX elements or out of
+ * memory.
  */
-void *ft_array_grow(void *array, size_t *room, size_t count, size_t size, size_t most);
+void *ft_array_grow(void *array, size_t *capacity, size_t count, size_t size, size_t max);
 
 #endif

@@ -24,7 +24,7 @@ void ft_base64_encode(const uint8_t *data, size_t length, char *out)
   *out = '\0';
 }
 
-static int digit_of(char c)
+static int base64_digit(char c)
 {
   if (c >= 'A' && c <= 'Z')
     return c - 'A';
@@ -46,7 +46,7 @@ ssize_t ft_base64_decode(const char *text, uint8_t *out, size_t size)
     uint32_t v = 0;
 
     for (size_t j = 0; j < 4; j++) {
-      int d = digit_of(text[i + j]);
+      int d = base64_digit(text[i + j]);
 
       if (text[i + j] == '=' && i + 4 == length && j >= 2)
         pad++, d = 0;

@@ -19,7 +19,7 @@ void ft_buf_free(struct ft_buf *buf)
   ft_buf_init(buf, buf->limit);
 }
 
-static int reserve(struct ft_buf *buf, size_t more)
+static int reserve_bytes(struct ft_buf *buf, size_t more)
 {
   size_t need, size;
   char *data;
@@ -46,7 +46,7 @@ static int reserve(struct ft_buf *buf, size_t more)
 
 int ft_buf_add(struct ft_buf *buf, const void *data, size_t length)
 {
-  if (reserve(buf, length) < 0)
+  if (reserve_bytes(buf, length) < 0)
     return -1;
   if (length)
     memcpy(buf->data + buf->length, data, length);
@@ -63,7 +63,7 @@ int ft_buf_printf(struct ft_buf *buf, const char *format, ...)
   va_start(ap, format);
   length = vsnprintf(NULL, 0, format, ap);
   va_end(ap);
-  if (length < 0 || reserve(buf, (size_t)length) < 0) {
+  if (length < 0 || reserve_bytes(buf, (size_t)length) < 0) {
     buf->failed = true;
     return -1;
   }

@@ -6,20 +6,21 @@
 
 #include "predictor/core/cgroup.h"
 
-static bool octal(char c)
+static bool is_octal(char c)
 {
   return c >= '0' && c <= '7';
 }
 
-/* mountinfo writes blanks and backslashes as three octal digits (proc(5)). */
-static bool unescape(struct ft_text text, char *out, size_t size)
+/* mountinfo escapes blanks and backslashes as three octal digits (proc(5)). */
+static bool unescape_mount(struct ft_text text, char *out, size_t size)
 {
   size_t length = 0;
 
   while (text.at < text.end && length + 1 < size) {
     const char *at = text.at;
 
-    if (*at == '\\' && text.end - at >= 4 && octal(at[1]) && octal(at[2]) && octal(at[3])) {
+    if (*at == '\\' && text.end - at >= 4 && is_octal(at[1]) && is_octal(at[2]) &&
+        is_octal(at[3])) {
       out[length++] = (char)((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0'));
       text.at += 4;
     } else {
@@ -31,10 +32,10 @@ static bool unescape(struct ft_text text, char *out, size_t size)
 }
 
 /*
- * One line of mountinfo: id parent device root point options [tags] - type source options.
- * Taken when it is of a kind that is better than what was FOUND.
+ * Parses a LINE of mountinfo: id parent device root point options [tags] - type source options.
+ * Returns false for other file systems, and for cgroup v2 after a mount was FOUND.
  */
-static bool take_mount(struct ft_text line, bool found, struct ft_cgroup_mounts *mount)
+static bool parse_mount_line(struct ft_text line, bool found, struct ft_cgroup_mounts *mount)
 {
   struct ft_text word, root, point;
   bool v1;
@@ -57,8 +58,8 @@ static bool take_mount(struct ft_text line, bool found, struct ft_cgroup_mounts 
     return false;
   ft_text_skip(&point, "/");
   mount->v1 = v1;
-  return unescape(root, mount->root, sizeof mount->root) &&
-         unescape(point, mount->point, sizeof mount->point);
+  return unescape_mount(root, mount->root, sizeof mount->root) &&
+         unescape_mount(point, mount->point, sizeof mount->point);
 }
 
 bool ft_cgroup_parse_mounts(struct ft_text mountinfo, struct ft_cgroup_mounts *mounts)
@@ -67,12 +68,12 @@ bool ft_cgroup_parse_mounts(struct ft_text mountinfo, struct ft_cgroup_mounts *m
   bool found = false;
 
   while (!(found && mounts->v1) && ft_text_line(&mountinfo, &line))
-    if (take_mount(line, found, mounts))
+    if (parse_mount_line(line, found, mounts))
       found = true;
   return found;
 }
 
-/* From lines "ID:CONTROLLERS:PATH". */
+/* Format of a line: "ID:CONTROLLERS:PATH" (cgroups(7)). */
 bool ft_cgroup_parse_path(struct ft_text text, bool v1, char *path, size_t size)
 {
   struct ft_text line, id, controllers;
@@ -82,14 +83,14 @@ bool ft_cgroup_parse_path(struct ft_text text, bool v1, char *path, size_t size)
       continue;
     if (v1 ? !ft_text_lists(controllers, "memory") : !ft_text_equals(id, "0"))
       continue;
-    /* a path that climbs is outside of what our cgroup namespace shows */
+    /* "/.." begins paths outside the reader's cgroup namespace (cgroup_namespaces(7)) */
     return ft_text_copy(line, path, size) && path[0] == '/' && !strstr(path, "/..");
   }
   return false;
 }
 
-/* How many levels PATH, "" or "/a/b", has. */
-static size_t count_levels(const char *path)
+/* Counts the components of PATH, "" or "/a/b". */
+static size_t count_path_levels(const char *path)
 {
   size_t count = 0;
 
@@ -102,15 +103,15 @@ bool ft_cgroup_job_of(const char *stepd, const char *task, bool v1, char *job, s
 {
   size_t step = 0, length;
 
-  /* the length of the step's path: both go on with another level, or end */
+  /* STEP becomes the length of the longest common path that ends at a component */
   for (size_t i = 0;; i++) {
     if ((stepd[i] == '/' || !stepd[i]) && (task[i] == '/' || !task[i]))
       step = i;
     if (!stepd[i] || stepd[i] != task[i])
       break;
   }
-  if (v1 ? count_levels(stepd + step) != 0 || count_levels(task + step) < 1
-         : count_levels(stepd + step) != 1 || count_levels(task + step) < 2)
+  if (v1 ? count_path_levels(stepd + step) != 0 || count_path_levels(task + step) < 1
+         : count_path_levels(stepd + step) != 1 || count_path_levels(task + step) < 2)
     return false;
   for (length = step; length && task[--length] != '/';)
     ;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What /proc says about cgroups of the memory controller: where they are mounted and
- * where a process is. Text in, paths out; the reading is its callers'. Folders are
- * without the leading '/', as they are looked up below a root descriptor.
+ * Parses /proc for cgroups of the memory controller: the mount point, the cgroup of a process and
+ * the cgroup of a job. Input is text that the caller has read; output is paths. Directories have no
+ * leading '/', because callers open them relative to a root descriptor.
  */
 #ifndef FT_CORE_CGROUP_H
 #define FT_CORE_CGROUP_H
@@ -14,34 +14,37 @@
 #include "predictor/core/text.h"
 
 struct ft_cgroup_mounts {
-  bool v1;              /* the memory controller's own hierarchy; else the unified one */
-  char point[PATH_MAX]; /* where it is mounted, without the leading '/' */
-  char root[PATH_MAX];  /* which of its cgroups is mounted there */
+  bool v1;              /* cgroup v1, with a hierarchy of the memory controller; else v2 */
+  char point[PATH_MAX]; /* mount point, without the leading '/' */
+  char root[PATH_MAX];  /* path of the cgroup that is mounted there */
 };
 
 /*
- * Find where the memory controller is mounted in the text of /proc/self/mountinfo (proc(5));
- * where both kinds are, it is in the one that names it. False when there is none.
+ * Finds the hierarchy of the memory controller in MOUNTINFO, the text of /proc/self/mountinfo
+ * (proc(5)). Prefers v1 if both are mounted: then v2 has no memory controller. Returns false
+ * without such a mount.
  */
 bool ft_cgroup_parse_mounts(struct ft_text mountinfo, struct ft_cgroup_mounts *mounts);
 
 /*
- * A process's path in that hierarchy, from the text of its /proc/PID/cgroup. False when
- * there is none, or it is outside of what our cgroup namespace shows.
+ * Copies the cgroup path of a process from TEXT, its /proc/PID/cgroup, to PATH of SIZE bytes. V1
+ * selects the hierarchy. Returns false without a path, and for a path outside the cgroup namespace
+ * of the reader.
  */
 bool ft_cgroup_parse_path(struct ft_text text, bool v1, char *path, size_t size);
 
 /*
- * Find a job's own cgroup by two paths of one of its steps: STEPD, its slurmstepd's, and TASK, that
- * of a process of one of its tasks. It is the parent of the deepest cgroup that holds both, the
- * step's, whatever Slurm calls either: "job_17" up to 25.11, "s7JDM817Z5HE00" from 26.05 on. In
- * cgroup v1 slurmstepd is in the step's own cgroup, in v2 in one next to that of all the tasks'.
- * Returns false and leaves JOB, of SIZE bytes, where the two are placed otherwise: then neither has
- * a cgroup that Slurm made for the job.
+ * Finds the cgroup of a job from two paths of one of its steps: STEPD of slurmstepd and TASK of a
+ * process of a task. The deepest cgroup that holds both is the step's; its parent is the job's.
+ * Names are not compared: Slurm uses "job_17" up to 25.11 and "s7JDM817Z5HE00" from 26.05 on. In
+ * v1 slurmstepd is in the step's cgroup; in v2 in a sibling of the cgroup of the tasks. Copies the
+ * path to JOB, of SIZE bytes. Returns false, with JOB unchanged, for any other layout: then Slurm
+ * made no cgroup for the job.
  */
 bool ft_cgroup_job_of(const char *stepd, const char *task, bool v1, char *job, size_t size);
 
-/* The folder of the cgroup PATH. False where the mount does not show it. */
+/* Copies the directory of the cgroup PATH to FOLDER, of SIZE bytes. Returns false for a cgroup
+ * outside the mount. */
 bool ft_cgroup_folder_of(const struct ft_cgroup_mounts *mounts, const char *path, char *folder,
                          size_t size);
 

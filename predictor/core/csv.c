@@ -12,7 +12,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/csv.h"
 
-enum { CHUNK = 64 << 10 };
+enum { CHUNK = 64 << 10 }; /* bytes of one read(); chosen by judgement */
 
 void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes)
 {
@@ -33,7 +33,7 @@ void ft_csv_free(struct ft_csv *csv)
   csv->count = 0;
 }
 
-/* line and column, from 1, of the byte at OFFSET of the current record, which begins at START */
+/* Reports TEXT at the line and column, from 1, of the byte at OFFSET in the current record. */
 static int fail_at(const struct ft_csv *csv, size_t offset, struct ft_error *err, const char *text)
 {
   uint64_t line = csv->line, column = 1;
@@ -62,8 +62,8 @@ int ft_csv_fail(const struct ft_csv *csv, size_t field, const char *what, struct
                       csv->line, column, what, shown, used == 40 ? "..." : "", text);
 }
 
-/* More bytes behind what there is. Returns 1; 0 at the end of the file; -1 with ERR. */
-static int fill(struct ft_csv *csv, struct ft_error *err)
+/* Reads more bytes after END. Returns 1; 0 at the end of the file; -1 on error and fills ERR. */
+static int fill_buffer(struct ft_csv *csv, struct ft_error *err)
 {
   size_t kept = csv->end - csv->start;
   ssize_t got;
@@ -99,10 +99,10 @@ static int fill(struct ft_csv *csv, struct ft_error *err)
 }
 
 /*
- * Find the end of the record that begins at START: *LENGTH without its line
- * end, *WHOLE with it. Returns 1; 0 when nothing is left; -1 with ERR.
+ * Finds the length of the record at START: *LENGTH without its line end, *WHOLE with it. Returns 1;
+ * 0 at the end of the file; -1 on error and fills ERR.
  */
-static int extent(struct ft_csv *csv, size_t *length, size_t *whole, struct ft_error *err)
+static int find_record_end(struct ft_csv *csv, size_t *length, size_t *whole, struct ft_error *err)
 {
   bool inside = false, may_open = true;
   size_t i = 0;
@@ -114,7 +114,7 @@ static int extent(struct ft_csv *csv, size_t *length, size_t *whole, struct ft_e
 
       if (c == '\n' && !inside)
         goto found;
-      /* a quote opens a field at its beginning alone, or again, when it was doubled */
+      /* a quote opens a field only at its first byte; a doubled quote closes and reopens it */
       if (c == '"' && csv->quotes && (inside || may_open)) {
         inside = !inside;
         may_open = true;
@@ -124,7 +124,7 @@ static int extent(struct ft_csv *csv, size_t *length, size_t *whole, struct ft_e
     }
     if (i > FT_LIMIT_LINE)
       break;
-    more = fill(csv, err);
+    more = fill_buffer(csv, err);
     if (more < 0)
       return -1;
     if (!more && !i)
@@ -145,7 +145,7 @@ found:
   return 1;
 }
 
-/* a quoted field from AT (behind its first quote): *AT becomes the byte behind its last one */
+/* Moves *AT from the byte after the opening quote to the byte after the closing quote. */
 static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struct ft_error *err)
 {
   size_t i = *at;
@@ -167,8 +167,7 @@ static int check_quoted(const struct ft_csv *csv, size_t *at, size_t stop, struc
   return 0;
 }
 
-/* Room for one field more. */
-static int grow(struct ft_csv *csv, struct ft_error *err)
+static int grow_fields(struct ft_csv *csv, struct ft_error *err)
 {
   size_t room = csv->capacity;
   char **field = ft_array_grow(csv->field, &room, csv->count, sizeof *field, csv->max_fields);
@@ -184,8 +183,8 @@ static int grow(struct ft_csv *csv, struct ft_error *err)
   return ft_error_set(err, "%s: out of memory", csv->name);
 }
 
-/* Find the fields in START..STOP without changing a byte, so that an error can go back. */
-static int split(struct ft_csv *csv, size_t stop, struct ft_error *err)
+/* Finds the fields in START..STOP. Changes no byte, so that an error can skip one line only. */
+static int split_fields(struct ft_csv *csv, size_t stop, struct ft_error *err)
 {
   size_t i = csv->start;
 
@@ -197,7 +196,7 @@ static int split(struct ft_csv *csv, size_t stop, struct ft_error *err)
       (void)snprintf(text, sizeof text, "more than %zu fields", csv->max_fields);
       return fail_at(csv, i, err, text);
     }
-    if (grow(csv, err) < 0)
+    if (grow_fields(csv, err) < 0)
       return -1;
     csv->at[csv->count] = i - csv->start;
     csv->field[csv->count++] = csv->data + i;
@@ -210,14 +209,14 @@ static int split(struct ft_csv *csv, size_t stop, struct ft_error *err)
       if (csv->data[i] == '\0' || (csv->quotes && csv->data[i] == '"'))
         return fail_at(csv, i, err,
                        csv->data[i] ? "a quote inside a field that is not quoted"
-                                    : "a NUL byte: this is no text");
+                                    : "NUL byte; expected text");
     if (i == stop)
       return 0;
     i++;
   }
 }
 
-static void unquote(char *field, size_t length)
+static void unquote_field(char *field, size_t length)
 {
   size_t used = 0;
 
@@ -229,14 +228,14 @@ static void unquote(char *field, size_t length)
   field[used] = '\0';
 }
 
-static void finish(struct ft_csv *csv, size_t length)
+static void terminate_fields(struct ft_csv *csv, size_t length)
 {
   for (size_t f = 0; f < csv->count; f++) {
     size_t end = f + 1 < csv->count ? csv->at[f + 1] - 1 : length;
 
     csv->field[f][end - csv->at[f]] = '\0';
     if (csv->quotes && csv->field[f][0] == '"')
-      unquote(csv->field[f], end - csv->at[f]);
+      unquote_field(csv->field[f], end - csv->at[f]);
   }
 }
 
@@ -250,18 +249,18 @@ static uint64_t line_ends(const char *data, size_t length)
 }
 
 /*
- * A bad record. The line on which it began is stepped over when the next one is asked for: who
- * gives up at the first need not read on, which from /dev/zero would be for ever.
+ * The first line of a malformed record is skipped by the next call, not here: a caller that stops
+ * at the first error never reads on, which would not end for /dev/zero.
  */
-static int bad(struct ft_csv *csv)
+static int reject_record(struct ft_csv *csv)
 {
   csv->count = 0;
   csv->skipping = true;
   return -1;
 }
 
-/* Step over the line on which the bad record began. Returns 0, or -1 with ERR where it has no end.
- */
+/* Skips the first line of the malformed record. Returns 0; -1 and fills ERR if the line is longer
+ * than FT_LIMIT_SKIPPED. */
 static int skip_line(struct ft_csv *csv, struct ft_error *err)
 {
   uint64_t begun = csv->bytes_read;
@@ -282,7 +281,7 @@ static int skip_line(struct ft_csv *csv, struct ft_error *err)
       return ft_error_set(err, "%s: line %" PRIu64 ": no end of the line within %d MiB", csv->name,
                           csv->line, FT_LIMIT_SKIPPED >> 20);
     }
-    if (fill(csv, err) < 0)
+    if (fill_buffer(csv, err) < 0)
       return -1;
     if (csv->at_eof)
       return 0;
@@ -294,11 +293,11 @@ static bool has_nul(const struct ft_csv *csv, size_t length)
   return length && memchr(csv->data + csv->start, '\0', length);
 }
 
-/* What a file that is no text in UTF-8 begins with. */
+/* First bytes of common formats that are not UTF-8 text. */
 static const struct {
   unsigned char length, bytes[4];
   const char *what;
-} foreign[] = {
+} binary_formats[] = {
   { 2, { 0xff, 0xfe }, "UTF-16 or UTF-32; expected UTF-8 (iconv -f UTF-16 -t UTF-8)" },
   { 2, { 0xfe, 0xff }, "UTF-16; expected UTF-8 (iconv -f UTF-16 -t UTF-8)" },
   { 2, { 0x1f, 0x8b }, "compressed by gzip; expected text (zcat)" },
@@ -306,24 +305,25 @@ static const struct {
   { 4, { 0x28, 0xb5, 0x2f, 0xfd }, "compressed by zstd; expected text (zstdcat)" },
 };
 
-/* a byte order mark, as spreadsheets write it, is no text */
-static int begin(struct ft_csv *csv, struct ft_error *err)
+/* Rejects binary formats and skips the byte order mark that spreadsheets write. */
+static int read_first_bytes(struct ft_csv *csv, struct ft_error *err)
 {
-  if (fill(csv, err) < 0)
+  if (fill_buffer(csv, err) < 0)
     return -1;
-  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-    if (csv->end >= foreign[i].length &&
-        memcmp(csv->data, foreign[i].bytes, foreign[i].length) == 0) {
+  for (size_t i = 0; i < sizeof binary_formats / sizeof *binary_formats; i++)
+    if (csv->end >= binary_formats[i].length &&
+        memcmp(csv->data, binary_formats[i].bytes, binary_formats[i].length) == 0) {
       csv->failed = true;
-      return ft_error_set(err, "%s: %s", csv->name, foreign[i].what);
+      return ft_error_set(err, "%s: %s", csv->name, binary_formats[i].what);
     }
   if (csv->end >= 3 && memcmp(csv->data, "\xef\xbb\xbf", 3) == 0)
     csv->start = 3;
   return 0;
 }
 
-/* Which of LIST's bytes LINE has most of outside quotes; the first one where it has none. */
-static char most_common(const char *list, const char *line, size_t length)
+/* Returns the byte of LIST that is most frequent in LINE outside quotes; the first one if none
+ * occurs. */
+static char most_frequent(const char *list, const char *line, size_t length)
 {
   size_t most = 0;
   char best = *list;
@@ -346,10 +346,10 @@ static char most_common(const char *list, const char *line, size_t length)
 
 int ft_csv_detect_separator(struct ft_csv *csv, struct ft_error *err)
 {
-  int more = begin(csv, err) < 0 ? -1 : 1;
+  int more = read_first_bytes(csv, err) < 0 ? -1 : 1;
   size_t at, length;
 
-  for (;; more = fill(csv, err)) {
+  for (;; more = fill_buffer(csv, err)) {
     const char *stop;
 
     at = csv->start;
@@ -361,7 +361,7 @@ int ft_csv_detect_separator(struct ft_csv *csv, struct ft_error *err)
       break;
   }
   if (more >= 0 && length)
-    csv->separator = most_common(",;\t|", csv->data + at, length);
+    csv->separator = most_frequent(",;\t|", csv->data + at, length);
   return more < 0 ? -1 : 0;
 }
 
@@ -373,7 +373,7 @@ int ft_csv_next(struct ft_csv *csv, struct ft_error *err)
   csv->count = 0;
   if (csv->failed)
     return 0;
-  if (!csv->bytes_read && begin(csv, err) < 0)
+  if (!csv->bytes_read && read_first_bytes(csv, err) < 0)
     return -1;
   if (csv->skipping && skip_line(csv, err) < 0)
     return -1;
@@ -381,22 +381,22 @@ int ft_csv_next(struct ft_csv *csv, struct ft_error *err)
     csv->start += whole;
     csv->lines += whole > 0;
     csv->line = csv->lines + 1;
-    status = extent(csv, &length, &whole, err);
+    status = find_record_end(csv, &length, &whole, err);
     if (status == 0)
       return 0;
     if (status < 0)
-      return csv->failed ? -1 : bad(csv);
+      return csv->failed ? -1 : reject_record(csv);
   } while (length == 0);
   if (has_nul(csv, length)) {
     size_t offset = (size_t)((char *)memchr(csv->data + csv->start, '\0', length) - csv->data);
 
-    fail_at(csv, offset, err, "a NUL byte: this is no text");
-    return bad(csv);
+    fail_at(csv, offset, err, "NUL byte; expected text");
+    return reject_record(csv);
   }
-  if (split(csv, csv->start + length, err) < 0)
-    return bad(csv);
+  if (split_fields(csv, csv->start + length, err) < 0)
+    return reject_record(csv);
   csv->lines += line_ends(csv->data + csv->start, whole);
   csv->start += whole;
-  finish(csv, length);
+  terminate_fields(csv, length);
   return 1;
 }

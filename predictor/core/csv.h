@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tables of text, read as a stream: CSV (RFC 4180, quoted fields may span
- * lines) and, without quotes, whatever has a separator. Memory is bounded by
- * the longest record, FT_LIMIT_LINE at most; every complaint names file, line
- * and column.
+ * Streaming reader of CSV (RFC 4180; quoted fields may span lines) and of unquoted tables with a
+ * separator. Memory is bounded by the longest record, at most FT_LIMIT_LINE. Every error message
+ * names file, line and column.
  */
 #ifndef FT_CORE_CSV_H
 #define FT_CORE_CSV_H
@@ -14,50 +13,50 @@
 
 #include "predictor/core/error.h"
 
-enum { FT_CSV_FIELDS = 512 }; /* of a record, unless MOST says otherwise */
+enum { FT_CSV_FIELDS = 512 }; /* default of max_fields; chosen by judgement */
 
 struct ft_csv {
-  const char *name; /* in complaints; not copied */
-  int fd;           /* not closed here */
+  const char *name; /* file name in error messages; borrowed */
+  int fd;           /* owned by the caller */
   char separator;
   bool quotes;   /* '"' is special, as in RFC 4180 */
-  uint64_t line; /* where the current record begins, from 1 */
-  uint64_t bytes_read; /* bytes read from fd */
-  bool failed;         /* it cannot be read on: the error was not in a record */
-  size_t max_fields;   /* of a record; may be changed before the first */
+  uint64_t line; /* first line of the current record, from 1 */
+  uint64_t bytes_read; /* from fd */
+  bool failed;         /* reading stopped: an error of the file, not of one record */
+  size_t max_fields;   /* of a record; the caller may set it before the first one */
   size_t count;  /* fields of the current record */
-  char **field;  /* each ends in NUL; valid until the next record */
-  /* private */
+  char **field;  /* NUL-terminated; valid until the next record */
+  /* private: DATA holds SIZE bytes, of which START..END are unread */
   char *data;
   size_t size, start, end, capacity;
-  size_t *at; /* of each field, from START */
-  uint64_t lines;
-  bool at_eof;   /* the end of the file was read */
-  bool skipping; /* the record at START is bad: its line does not count */
+  size_t *at;     /* offset of each field from START */
+  uint64_t lines; /* complete lines before START */
+  bool at_eof;    /* read() returned 0 */
+  bool skipping;  /* the record at START is malformed; its first line is skipped next */
 };
 
-/* Begin at FD's position. Allocates nothing. */
+/* Initialises CSV to read from the current position of FD. NAME is borrowed. Allocates nothing. */
 void ft_csv_init(struct ft_csv *csv, int fd, const char *name, char separator, bool quotes);
 
 /*
- * Before the first record: whichever of comma, semicolon, tab and '|' the first line that is not
- * empty has most of becomes the separator. Returns 0, or -1 with ERR.
+ * Sets the separator to the most frequent of comma, semicolon, tab and '|' in the first line that
+ * is not empty. Call it before the first record. Returns 0; -1 on error and fills ERR.
  */
 int ft_csv_detect_separator(struct ft_csv *csv, struct ft_error *err);
 
 /*
- * Read the next record; empty lines are passed over. Returns 1; 0 at the end;
- * -1 with ERR. After a bad record the next call goes on with the line after the
- * one on which it began; when the file cannot be read, broken is set.
+ * Reads the next record and skips empty lines. Returns 1; 0 at the end of the file; -1 on error and
+ * fills ERR. After a malformed record the next call continues on the line after the one where that
+ * record began. If the file itself cannot be read, failed is set.
  */
 int ft_csv_next(struct ft_csv *csv, struct ft_error *err);
 
-/*
- * Fill ERR with "NAME: line L, column C: WHAT 'value': TEXT" for FIELD of the current record; -1.
- */
+/* Fills ERR with "NAME: line L, column C: WHAT 'value': TEXT" for the field with index FIELD of the
+ * current record. Returns -1. */
 int ft_csv_fail(const struct ft_csv *csv, size_t field, const char *what, struct ft_error *err,
                 const char *text);
 
+/* Frees the buffers of CSV. The descriptor stays open. */
 void ft_csv_free(struct ft_csv *csv);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "predictor/core/error.h"
 
-static void fill(struct ft_error *err, const char *format, va_list ap)
+static void format_line(struct ft_error *err, const char *format, va_list ap)
 {
   if (err)
     (void)vsnprintf(err->text, sizeof err->text, format, ap);
@@ -20,7 +20,7 @@ int ft_error_set(struct ft_error *err, const char *format, ...)
   va_list ap;
 
   va_start(ap, format);
-  fill(err, format, ap);
+  format_line(err, format, ap);
   va_end(ap);
   errno = saved;
   return -1;
@@ -32,7 +32,7 @@ int ft_error_errno(struct ft_error *err, const char *format, ...)
   va_list ap;
 
   va_start(ap, format);
-  fill(err, format, ap);
+  format_line(err, format, ap);
   va_end(ap);
   if (err) {
     size_t used = strlen(err->text);

@@ -14,8 +14,8 @@ FT_HOT uint64_t ft_hash64(uint64_t seed, const void *data, size_t length)
 }
 
 /*
- * Four bytes at a time (after Kounavis and Berry 2008, slicing) by half bytes:
- * table[k][n] is what half byte n, followed by k zero ones, makes of a checksum of 0.
+ * Slicing by four bytes (Kounavis and Berry 2008), with tables of half bytes: table[k][n] is the
+ * checksum of half byte n followed by k zero half bytes.
  */
 static const uint32_t table[8][16] = {
   { 0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
@@ -43,7 +43,7 @@ static const uint32_t table[8][16] = {
     0xc5b428ef, 0x7d084f8a, 0x6fbde064, 0xd7018701, 0x4ad6bfb8, 0xf26ad8dd, 0xe0df7733, 0x58631056 }
 };
 
-static uint32_t next_byte(uint32_t crc, unsigned char byte)
+static uint32_t crc32_byte(uint32_t crc, unsigned char byte)
 {
   crc ^= byte;
   crc = crc >> 4 ^ table[0][crc & 15];
@@ -62,7 +62,7 @@ uint32_t ft_crc32(const void *data, size_t length)
           table[1][crc >> 24 & 15] ^ table[0][crc >> 28];
   }
   while (p < end)
-    crc = next_byte(crc, *p++);
+    crc = crc32_byte(crc, *p++);
   return ~crc;
 }
 
@@ -82,7 +82,7 @@ uint32_t ft_checksum(const void *data, size_t length)
     else
       for (size_t i = 0; i < taken; i++)
         word |= (uint64_t)p[i] << 8 * i;
-    /* each step is one to one, so what has once differed differs to the end */
+    /* each step is a bijection of sum: a difference never cancels */
     sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     sum ^= sum >> 32;
     p += taken;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What runs at every instant that the agent measures stands together in the program:
- * ten times a second it comes back to cold caches, and every page that it touches costs
- * about as much as what it does there.
+ * FT_HOT groups the functions of the 10 Hz sampler in .text.hot. Caches are cold at each sample, so
+ * every page of code that it touches costs time.
  */
 #ifndef FT_CORE_HOT_H
 #define FT_CORE_HOT_H
 
-/* Before a function's definition: gcc and clang put it into .text.hot. */
+/* Attribute of a function definition: gcc and clang place the function in .text.hot. */
 #define FT_HOT __attribute__((hot))
 
 #endif

@@ -89,15 +89,16 @@ int ft_io_write_all(int fd, const void *data, size_t length)
 int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
                      struct ft_error *err)
 {
-  char beside[NAME_MAX + 1];
+  char temporary[NAME_MAX + 1];
   int fd, saved;
 
-  if ((size_t)snprintf(beside, sizeof beside, ".%s.%ld", name, (long)getpid()) >= sizeof beside) {
+  if ((size_t)snprintf(temporary, sizeof temporary, ".%s.%ld", name, (long)getpid()) >=
+      sizeof temporary) {
     errno = ENAMETOOLONG;
     return ft_error_errno(err, "%s", name);
   }
-  (void)unlinkat(dirfd, beside, 0);
-  fd = openat(dirfd, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+  (void)unlinkat(dirfd, temporary, 0);
+  fd = openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0)
     return ft_error_errno(err, "%s", name);
   if (fchmod(fd, mode) < 0 || ft_io_write_all(fd, data, length) < 0 || fdatasync(fd) < 0)
@@ -107,20 +108,20 @@ int ft_io_write_file(int dirfd, const char *name, const void *data, size_t lengt
     goto fail;
   }
   fd = -1;
-  if (renameat(dirfd, beside, dirfd, name) < 0)
+  if (renameat(dirfd, temporary, dirfd, name) < 0)
     goto fail;
   return 0;
 fail:
   saved = errno;
   if (fd >= 0)
     close(fd);
-  (void)unlinkat(dirfd, beside, 0);
+  (void)unlinkat(dirfd, temporary, 0);
   errno = saved;
   return ft_error_errno(err, "%s", name);
 }
 
-/* ".NAME.PID", as ft_io_write_file calls it. */
-static bool is_beside(const char *name)
+/* Whether NAME is ".NAME.PID", the temporary name of ft_io_write_file. */
+static bool is_temporary_name(const char *name)
 {
   const char *pid = strrchr(name, '.');
 
@@ -148,8 +149,9 @@ void ft_io_remove_stale(int dirfd, double seconds)
   struct stat st;
 
   while (folder && (entry = readdir(folder)))
-    if (is_beside(entry->d_name) && fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(st.st_mode) && now - (double)st.st_mtime > seconds)
+    if (is_temporary_name(entry->d_name) &&
+        fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+        now - (double)st.st_mtime > seconds)
       (void)unlinkat(dirfd, entry->d_name, 0);
   if (folder)
     closedir(folder);
@@ -175,7 +177,7 @@ int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err)
   return 0;
 }
 
-static int check_one(const char *path, bool above, struct ft_error *err)
+static int check_path_owner(const char *path, bool above, struct ft_error *err)
 {
   struct stat st;
 
@@ -183,12 +185,12 @@ static int check_one(const char *path, bool above, struct ft_error *err)
     return ft_error_errno(err, "%s", path);
   if (st.st_uid != 0 && st.st_uid != geteuid()) {
     errno = EPERM;
-    return ft_error_set(err, "%s: user %u owns it; expected root or the one that runs this", path,
-                        (unsigned)st.st_uid);
+    return ft_error_set(err, "%s: owned by user %u; expected root or user %u", path,
+                        (unsigned)st.st_uid, (unsigned)geteuid());
   }
   if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(above && st.st_mode & S_ISVTX)) {
     errno = EPERM;
-    return ft_error_set(err, "%s: others than its owner may write to it (mode %04o)", path,
+    return ft_error_set(err, "%s: writable by group or others (mode %04o); use chmod go-w", path,
                         (unsigned)(st.st_mode & 07777));
   }
   return 0;
@@ -197,13 +199,13 @@ static int check_one(const char *path, bool above, struct ft_error *err)
 int ft_io_check_owner(const char *path, struct ft_error *err)
 {
   char *real = realpath(path, NULL);
-  int status = real ? check_one(real, false, err) : ft_error_errno(err, "%s", path);
+  int status = real ? check_path_owner(real, false, err) : ft_error_errno(err, "%s", path);
 
   while (status == 0 && strcmp(real, "/") != 0) {
     char *slash = strrchr(real, '/');
 
     slash[slash == real] = '\0';
-    status = check_one(real, true, err);
+    status = check_path_owner(real, true, err);
   }
   free(real);
   return status;
@@ -254,16 +256,16 @@ void ft_io_close_from(int first)
     close(fd);
 }
 
-void ft_io_job_directory(const char *asked, char *out, size_t size)
+void ft_io_job_directory(const char *requested, char *out, size_t size)
 {
   size_t length;
 
-  if ((asked && asked[0] == '/') || !getcwd(out, size)) {
-    (void)ft_string_copy(asked ? asked : "", out, size);
+  if ((requested && requested[0] == '/') || !getcwd(out, size)) {
+    (void)ft_string_copy(requested ? requested : "", out, size);
     return;
   }
   length = strlen(out);
-  if (asked && strcmp(asked, ".") != 0 &&
-      (size_t)snprintf(out + length, size - length, "/%s", asked) >= size - length)
+  if (requested && strcmp(requested, ".") != 0 &&
+      (size_t)snprintf(out + length, size - length, "/%s", requested) >= size - length)
     out[0] = '\0';
 }

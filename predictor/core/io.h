@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading files with a bound and writing them so that no half is ever seen. */
+/* Reads files up to a limit, replaces files atomically, checks owners, waits for descriptors. */
 #ifndef FT_CORE_IO_H
 #define FT_CORE_IO_H
 
@@ -13,70 +13,75 @@
 #include "predictor/core/error.h"
 
 /*
- * Open NAME under directory DIRFD for reading if it is a regular file; never
- * waits for a FIFO or a device. The last part may be a link only where DIRFD is
- * AT_FDCWD: somebody named that path.
- * Returns a descriptor with close-on-exec; -1 with errno (ENOENT: not there).
+ * Opens the regular file NAME under directory DIRFD for reading; never blocks on a FIFO or a
+ * device. Follows a symbolic link in the last component only if DIRFD is AT_FDCWD: then a user gave
+ * the path. Returns a descriptor with close-on-exec, which the caller closes; -1 on error with
+ * errno and fills ERR.
  */
 int ft_io_open_regular(int dirfd, const char *name, struct ft_error *err);
 
 /*
- * Read a whole regular file, at most BUF's limit, into BUF (emptied first).
- * Returns 0; -1 with errno, EFBIG when it is larger.
+ * Replaces the contents of BUF with the regular file NAME under directory DIRFD. Returns 0; -1 on
+ * error with errno (EFBIG: larger than BUF's limit) and fills ERR.
  */
 int ft_io_read_file(int dirfd, const char *name, struct ft_buf *buf, struct ft_error *err);
 
-/* Read all that FD still gives, at most BUF's limit. Returns as above. */
+/* Appends the rest of FD to BUF. Returns as ft_io_read_file. */
 int ft_io_read_fd(int fd, struct ft_buf *buf, struct ft_error *err);
 
 /*
- * Put DATA into NAME under DIRFD with MODE: written beside it under a name of
- * its own, synced, then renamed. Readers see the old file or the new one.
- * On failure the old file stands and nothing is left beside it.
+ * Replaces the file NAME under DIRFD with LENGTH bytes of DATA and permissions MODE: writes a
+ * temporary file, syncs and renames it. Readers see the old contents or the new ones. Returns 0; -1
+ * on error with errno and fills ERR; then the old file is unchanged and the temporary one removed.
  */
 int ft_io_write_file(int dirfd, const char *name, const void *data, size_t length, mode_t mode,
                      struct ft_error *err);
 
-/* The folder NAME below DIRFD, to be read and closed with closedir(); NULL with errno. */
+/* Opens the directory NAME under DIRFD. The caller closes it with closedir(). Returns NULL on error
+ * with errno. */
 DIR *ft_io_open_directory(int dirfd, const char *name);
 
 /*
- * Remove from folder DIRFD what ft_io_write_file has left there because it was killed: what is
- * older than SECONDS, which nobody is still writing; -INFINITY where nobody writes anything.
+ * Removes the temporary files of killed ft_io_write_file calls from directory DIRFD, if older than
+ * SECONDS. Younger ones may still be written; -INFINITY removes all of them.
  */
 void ft_io_remove_stale(int dirfd, double seconds);
 
-/* Write everything or fail with errno. */
+/* Writes all LENGTH bytes of DATA. Returns 0; -1 on error with errno. */
 int ft_io_write_all(int fd, const void *data, size_t length);
 
-/* Make PATH and its missing parents with MODE, as mkdir -p. */
+/* Creates the directory PATH and its missing parents with permissions MODE. Returns 0; -1 on error
+ * and fills ERR. */
 int ft_io_make_path(const char *path, mode_t mode, struct ft_error *err);
 
 /*
- * Whether nobody but root and the running user can change what PATH names, as sshd asks of its
- * files: they own it and all folders above it, and no group or others may write to any of them,
- * except to folders with the sticky bit above it. Returns 0; -1 with ERR, errno being EPERM where
- * somebody can.
+ * Checks that only root and the effective user can change PATH, as sshd(8) does for its files: they
+ * own PATH and every directory above it, and group and others cannot write to any of them. A
+ * directory above PATH may be writable if it has the sticky bit. Returns 0; -1 on error and fills
+ * ERR, with errno EPERM if another user could change PATH.
  */
 int ft_io_check_owner(const char *path, struct ft_error *err);
 
-/* Seconds on CLOCK_MONOTONIC; seconds since the epoch (UTC). */
+/* Returns seconds of CLOCK_MONOTONIC. */
 double ft_io_monotonic(void);
+
+/* Returns seconds since 1970-01-01 UTC. */
 double ft_io_now(void);
 
 /*
- * Wait until FD is ready for EVENTS, poll(2)'s; false once DEADLINE, of ft_io_monotonic, has
- * passed, or where FD cannot be waited for.
+ * Waits until FD is ready for EVENTS (poll(2)). Returns false after DEADLINE, in seconds of
+ * ft_io_monotonic, and if poll fails.
  */
 bool ft_io_wait_ready(int fd, short events, double deadline);
 
-/* Close FIRST and all descriptors above it. */
+/* Closes the descriptor FIRST and all above it. */
 void ft_io_close_from(int first);
 
 /*
- * Write the directory of a job that asked for ASKED (NULL: for none) into OUT, absolute as far as the
- * current one is known; "" where it is not or has no room.
+ * Copies the working directory of a job to OUT, of SIZE bytes. REQUESTED is the value of --chdir
+ * (NULL: none). The result is absolute, or REQUESTED itself if the current directory is unknown; ""
+ * if neither is known or the path is too long.
  */
-void ft_io_job_directory(const char *asked, char *out, size_t size);
+void ft_io_job_directory(const char *requested, char *out, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random numbers that are the same everywhere for the same seed. */
+/* Pseudo-random numbers: the same sequence on every machine for the same seed. */
 #ifndef FT_CORE_RANDOM_H
 #define FT_CORE_RANDOM_H
 
@@ -11,15 +11,18 @@ struct ft_random {
 };
 
 void ft_random_seed(struct ft_random *random, uint64_t seed);
+
+/* Returns 64 random bits. */
 uint64_t ft_random_u64(struct ft_random *random);
 
-/* Uniform in [0, 1). */
+/* Returns a uniform number in [0, 1), a multiple of 2^-53. */
 double ft_random_double(struct ft_random *random);
 
-/* Uniform in 0 .. N-1, without bias (values under 2^64 mod N are drawn again); N > 0. */
+/* Returns a uniform integer in 0..N-1, N > 0. Redraws values below 2^64 mod N, which would bias it.
+ */
 uint64_t ft_random_below(struct ft_random *random, uint64_t n);
 
-/* Standard normal (polar method of Marsaglia). */
+/* Returns a standard normal number (polar method, Marsaglia and Bray 1964). */
 double ft_random_normal(struct ft_random *random);
 
 #endif

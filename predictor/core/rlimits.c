@@ -5,23 +5,24 @@
 
 #include "predictor/core/rlimits.h"
 
-#define MOST_BYTES (FT_RLIMITS_MEMORY ? (rlim_t)1 << 30 : RLIM_INFINITY)
+/* Bytes. A model file of FT_LIMIT_GRAPH_READ and its graph fit; chosen by judgement. */
+#define MAX_ADDRESS_SPACE (FT_RLIMITS_MEMORY ? (rlim_t)1 << 30 : RLIM_INFINITY)
 
-static void limit(int resource, rlim_t most)
+static void lower_limit(int resource, rlim_t max)
 {
   struct rlimit now;
 
   if (getrlimit(resource, &now) < 0)
     return;
-  if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
-    now.rlim_max = most;
+  if (now.rlim_max == RLIM_INFINITY || now.rlim_max > max)
+    now.rlim_max = max;
   now.rlim_cur = now.rlim_max;
   (void)setrlimit(resource, &now);
 }
 
 void ft_rlimits_set(unsigned seconds)
 {
-  limit(RLIMIT_AS, MOST_BYTES);
-  limit(RLIMIT_CPU, seconds);
-  limit(RLIMIT_CORE, 0);
+  lower_limit(RLIMIT_AS, MAX_ADDRESS_SPACE);
+  lower_limit(RLIMIT_CPU, seconds);
+  lower_limit(RLIMIT_CORE, 0);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a process may use that reads a file which a user has named. */
+/* Resource limits of a process that reads a user's file. */
 #ifndef FT_CORE_RLIMITS_H
 #define FT_CORE_RLIMITS_H
 
-/* Whether memory is bounded: not under AddressSanitizer, whose shadow alone is more. */
+/* Whether memory is limited. It is not under AddressSanitizer: the shadow alone exceeds 1 GiB. */
 #if defined(__SANITIZE_ADDRESS__)
 #define FT_RLIMITS_MEMORY 0
 #elif defined(__has_feature)
@@ -16,8 +16,8 @@
 #endif
 
 /*
- * Bound this process: its memory to 1 GiB (FT_RLIMITS_MEMORY), its processor time to SECONDS, and
- * no core file. What was bounded below stays so. Safe after fork().
+ * Limits this process to 1 GiB of address space (if FT_RLIMITS_MEMORY), SECONDS of CPU time and no
+ * core file. Lower hard limits stay. Async-signal-safe, so callable after fork().
  */
 void ft_rlimits_set(unsigned seconds);
 

@@ -12,7 +12,8 @@ int ft_sort_compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Shell's sort with Ciura's gaps (2001), continued: no call a comparison, as qsort has. */
+/* Shell sort with the gaps of Ciura (2001), continued by a factor of 9/4. It inlines the
+ * comparison, which qsort() calls. */
 void ft_sort_doubles(double *value, size_t count)
 {
   static const size_t first[] = { 701, 301, 132, 57, 23, 10, 4, 1 };
@@ -40,15 +41,15 @@ double ft_sort_median(double *value, size_t count)
   return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-static double middle_of_three(double a, double b, double c)
+static double median_of_three(double a, double b, double c)
 {
   double low = a < b ? a : b, high = a < b ? b : a;
 
   return c < low ? low : c > high ? high : c;
 }
 
-/* Keep what is below PIVOT, or above it; returns how many those are. */
-static size_t keep(double *value, size_t count, double pivot, bool above)
+/* Moves the values above PIVOT (ABOVE) or below it to the front. Returns their number. */
+static size_t keep_side(double *value, size_t count, double pivot, bool above)
 {
   size_t kept = 0;
 
@@ -61,15 +62,16 @@ static size_t keep(double *value, size_t count, double pivot, bool above)
   return kept;
 }
 
-/* Hoare's FIND (1961), counting and dropping in place of exchanging: no branch on a value. */
+/* Quickselect (Hoare 1961, FIND). It counts and drops values instead of exchanging them, so that no
+ * branch depends on a value. */
 double ft_sort_select_median(double *value, size_t count)
 {
   size_t rank = count / 2;
   bool even = count % 2 == 0;
-  double before = 0; /* the largest of those that were dropped from below */
+  double before = 0; /* largest value dropped so far from below the median */
 
   for (;;) {
-    double pivot = middle_of_three(value[0], value[count / 2], value[count - 1]);
+    double pivot = median_of_three(value[0], value[count / 2], value[count - 1]);
     size_t below = 0, same = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -79,19 +81,19 @@ double ft_sort_select_median(double *value, size_t count)
     if (rank >= below && rank - below < same) {
       if (!even || rank > below)
         return pivot;
-      count = keep(value, count, pivot, false);
+      count = keep_side(value, count, pivot, false);
       for (size_t i = 0; i < count; i++)
         before = i && value[i] < before ? before : value[i];
       return (before + pivot) / 2;
     }
     if (rank < below) {
-      count = keep(value, count, pivot, false);
+      count = keep_side(value, count, pivot, false);
       continue;
     }
     rank -= below + same;
     before = pivot;
-    count = keep(value, count, pivot, true);
+    count = keep_side(value, count, pivot, true);
     if (rank >= count)
-      return pivot; /* not a number */
+      return pivot; /* only NaN compares so */
   }
 }

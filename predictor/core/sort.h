@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers in order. */
+/* Sorting and medians of doubles. */
 #ifndef FT_CORE_SORT_H
 #define FT_CORE_SORT_H
 
 #include <stddef.h>
 
-/* For qsort(): doubles, rising. */
+/* Comparison for qsort(): doubles in ascending order. */
 int ft_sort_compare(const void *a, const void *b);
 
-/* Sort COUNT values, none of them NaN, rising; several times as fast as qsort() on some hundreds.
- */
+/* Sorts COUNT values in ascending order; none may be NaN. For some hundreds of values several times
+ * faster than qsort(). */
 void ft_sort_doubles(double *value, size_t count);
 
-/* The median of COUNT values, at least one; VALUE is left sorted. */
+/* Sorts COUNT (at least 1) values and returns their median. */
 double ft_sort_median(double *value, size_t count);
 
-/* The same, VALUE being overwritten: of 200 values an eighth of the time. */
+/* Returns the median of COUNT (at least 1) values and overwrites VALUE. For 200 values it takes an
+ * eighth of the time of ft_sort_median. */
 double ft_sort_select_median(double *value, size_t count);
 
 #endif

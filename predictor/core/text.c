@@ -8,12 +8,12 @@
 #include "predictor/core/hot.h"
 #include "predictor/core/text.h"
 
-static bool blank(char c)
+static bool is_space(char c)
 {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool digit(char c)
+static bool is_decimal_digit(char c)
 {
   return c >= '0' && c <= '9';
 }
@@ -61,12 +61,12 @@ bool ft_text_line(struct ft_text *text, struct ft_text *line)
 
 FT_HOT bool ft_text_word(struct ft_text *text, struct ft_text *word)
 {
-  while (text->at < text->end && blank(*text->at))
+  while (text->at < text->end && is_space(*text->at))
     text->at++;
   if (text->at >= text->end)
     return false;
   word->at = text->at;
-  while (text->at < text->end && !blank(*text->at))
+  while (text->at < text->end && !is_space(*text->at))
     text->at++;
   word->end = text->at;
   return true;
@@ -74,9 +74,9 @@ FT_HOT bool ft_text_word(struct ft_text *text, struct ft_text *word)
 
 struct ft_text ft_text_trim(struct ft_text text)
 {
-  while (text.at < text.end && blank(*text.at))
+  while (text.at < text.end && is_space(*text.at))
     text.at++;
-  while (text.end > text.at && blank(text.end[-1]))
+  while (text.end > text.at && is_space(text.end[-1]))
     text.end--;
   return text;
 }
@@ -132,9 +132,9 @@ FT_HOT bool ft_text_u64(struct ft_text *text, uint64_t max, uint64_t *value)
   const char *p = text->at;
   uint64_t v = 0;
 
-  if (p >= text->end || !digit(*p))
+  if (p >= text->end || !is_decimal_digit(*p))
     return false;
-  for (; p < text->end && digit(*p); p++) {
+  for (; p < text->end && is_decimal_digit(*p); p++) {
     uint64_t d = (uint64_t)(*p - '0');
 
     if (v > (UINT64_MAX - d) / 10)
@@ -149,8 +149,8 @@ FT_HOT bool ft_text_u64(struct ft_text *text, uint64_t max, uint64_t *value)
 }
 
 /*
- * The first 18 significant digits decide; the rest only move the exponent.
- * The error is below 1e-15 of the value, well under what any measurement has.
+ * Uses the first 18 significant digits, which fit a uint64_t; further digits only change the
+ * exponent. The relative error is below 1e-15.
  */
 bool ft_text_double(struct ft_text *text, double *value)
 {
@@ -162,7 +162,7 @@ bool ft_text_double(struct ft_text *text, double *value)
 
   if (p < end && (*p == '-' || *p == '+'))
     negative = *p++ == '-';
-  for (; p < end && digit(*p); p++, any = true) {
+  for (; p < end && is_decimal_digit(*p); p++, any = true) {
     if (digits < 18) {
       mantissa = mantissa * 10 + (uint64_t)(*p - '0');
       digits += mantissa > 0;
@@ -171,7 +171,7 @@ bool ft_text_double(struct ft_text *text, double *value)
     }
   }
   if (p < end && *p == '.') {
-    for (p++; p < end && digit(*p); p++, any = true) {
+    for (p++; p < end && is_decimal_digit(*p); p++, any = true) {
       if (digits < 18 && exponent > -100000) {
         mantissa = mantissa * 10 + (uint64_t)(*p - '0');
         digits += mantissa > 0;

@@ -11,16 +11,16 @@
 #include "predictor/core/io.h"
 #include "predictor/core/timezone.h"
 
-#define ZONE_FOLDER "/usr/share/zoneinfo"
+#define ZONE_DIRECTORY "/usr/share/zoneinfo"
 
 enum {
-  DAY = 86400,
-  HEADER = 44, /* RFC 8536, section 3.1 */
-  MOST_OFFSET = 26 * 3600,
-  MOST_TRANSITIONS = 10000
+  DAY = 86400,            /* seconds */
+  HEADER_SIZE = 44,       /* bytes; RFC 8536, section 3.1 */
+  MAX_OFFSET = 26 * 3600, /* seconds from UTC; RFC 8536, section 3.2 */
+  MAX_TRANSITIONS = 10000 /* of one zone; zoneinfo has at most some 240; chosen by judgement */
 };
 
-/* One end of summer time in a POSIX TZ string: RFC 8536, section 3.3. */
+/* Start or end of daylight saving time in a POSIX TZ string: RFC 8536, section 3.3. */
 struct rule {
   char kind; /* 'M', 'J' or 'n' */
   int month, week, day;
@@ -28,17 +28,17 @@ struct rule {
 };
 
 struct ft_timezone {
-  long before; /* offset before the first transition, or always */
-  size_t count;
-  int64_t *at;
-  long *offset; /* from at[i] on */
-  bool ruled;   /* after the last transition the rule below holds */
-  bool summer;
-  long standard, daylight;
-  struct rule start, end;
+  long before;             /* offset before the first transition, or the only one; seconds */
+  size_t count;            /* transitions */
+  int64_t *at;             /* time of each transition, UTC */
+  long *offset;            /* from at[i] on, seconds */
+  bool ruled;              /* the fields below hold after the last transition */
+  bool summer;             /* there is daylight saving time */
+  long standard, daylight; /* offsets, seconds */
+  struct rule start, end;  /* of daylight saving time */
 };
 
-/* days since 1970-01-01 (Howard Hinnant, "chrono-compatible low-level date algorithms") */
+/* Returns days since 1970-01-01 (Howard Hinnant, "chrono-compatible low-level date algorithms"). */
 static int64_t days_of(int64_t year, int month, int day)
 {
   int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400;
@@ -59,7 +59,7 @@ static int64_t year_of(int64_t seconds)
   return year;
 }
 
-static bool leap(int64_t year)
+static bool is_leap_year(int64_t year)
 {
   return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 }
@@ -68,11 +68,11 @@ static int month_days(int64_t year, int month)
 {
   static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 
-  return month == 2 && leap(year) ? 29 : days[month - 1];
+  return month == 2 && is_leap_year(year) ? 29 : days[month - 1];
 }
 
-/* the local time at which RULE strikes in YEAR */
-static int64_t strikes(const struct rule *rule, int64_t year)
+/* Returns the local time of the transition by RULE in YEAR, seconds since 1970. */
+static int64_t rule_local_time(const struct rule *rule, int64_t year)
 {
   int64_t day;
 
@@ -85,14 +85,14 @@ static int64_t strikes(const struct rule *rule, int64_t year)
       of_month -= 7;
     day = first + of_month;
   } else if (rule->kind == 'J') {
-    day = days_of(year, 1, 1) + rule->day - 1 + (rule->day > 59 && leap(year));
+    day = days_of(year, 1, 1) + rule->day - 1 + (rule->day > 59 && is_leap_year(year));
   } else {
     day = days_of(year, 1, 1) + rule->day;
   }
   return day * DAY + rule->seconds;
 }
 
-static long ruled_offset(const struct ft_timezone *zone, int64_t utc)
+static long rule_offset(const struct ft_timezone *zone, int64_t utc)
 {
   int64_t year, start, end;
   bool summer;
@@ -100,8 +100,8 @@ static long ruled_offset(const struct ft_timezone *zone, int64_t utc)
   if (!zone->summer)
     return zone->standard;
   year = year_of(utc + zone->standard);
-  start = strikes(&zone->start, year) - zone->standard;
-  end = strikes(&zone->end, year) - zone->daylight;
+  start = rule_local_time(&zone->start, year) - zone->standard;
+  end = rule_local_time(&zone->end, year) - zone->daylight;
   summer = start < end ? utc >= start && utc < end : utc >= start || utc < end;
   return summer ? zone->daylight : zone->standard;
 }
@@ -119,7 +119,7 @@ long ft_timezone_offset(const struct ft_timezone *zone, int64_t utc)
       high = middle;
   }
   if (low == zone->count && zone->ruled)
-    return ruled_offset(zone, utc);
+    return rule_offset(zone, utc);
   return low ? zone->offset[low - 1] : zone->before;
 }
 
@@ -135,12 +135,12 @@ int64_t ft_timezone_to_utc(const struct ft_timezone *zone, int64_t local)
   return late_holds ? late : early;
 }
 
-/* "hh", "hh:mm", "hh:mm:ss" */
-static bool take_clock(struct ft_text *text, uint64_t most_hours, long *seconds)
+/* Parses "hh", "hh:mm" or "hh:mm:ss". */
+static bool parse_clock(struct ft_text *text, uint64_t max_hours, long *seconds)
 {
   uint64_t h, m = 0, s = 0;
 
-  if (!ft_text_u64(text, most_hours, &h))
+  if (!ft_text_u64(text, max_hours, &h))
     return false;
   if (ft_text_skip(text, ":") && !ft_text_u64(text, 59, &m))
     return false;
@@ -150,20 +150,20 @@ static bool take_clock(struct ft_text *text, uint64_t most_hours, long *seconds)
   return true;
 }
 
-static bool take_signed_clock(struct ft_text *text, uint64_t most_hours, long *seconds)
+static bool parse_signed_clock(struct ft_text *text, uint64_t max_hours, long *seconds)
 {
   bool negative = ft_text_skip(text, "-");
 
   if (!negative)
     (void)ft_text_skip(text, "+");
-  if (!take_clock(text, most_hours, seconds))
+  if (!parse_clock(text, max_hours, seconds))
     return false;
   if (negative)
     *seconds = -*seconds;
   return true;
 }
 
-static bool take_name(struct ft_text *text)
+static bool skip_zone_name(struct ft_text *text)
 {
   const char *begin = text->at;
   struct ft_text piece;
@@ -175,39 +175,39 @@ static bool take_name(struct ft_text *text)
   return text->at - begin >= 3;
 }
 
-static bool take_number(struct ft_text *text, uint64_t least, uint64_t most, int *out)
+static bool parse_range(struct ft_text *text, uint64_t min, uint64_t max, int *out)
 {
   uint64_t value;
 
-  if (!ft_text_u64(text, most, &value) || value < least)
+  if (!ft_text_u64(text, max, &value) || value < min)
     return false;
   *out = (int)value;
   return true;
 }
 
-static bool take_rule(struct ft_text *text, struct rule *rule)
+static bool parse_rule(struct ft_text *text, struct rule *rule)
 {
   *rule = (struct rule){ .seconds = 2 * 3600 };
   if (!ft_text_skip(text, ","))
     return false;
   if (ft_text_skip(text, "M")) {
     rule->kind = 'M';
-    if (!take_number(text, 1, 12, &rule->month) || !ft_text_skip(text, ".") ||
-        !take_number(text, 1, 5, &rule->week) || !ft_text_skip(text, ".") ||
-        !take_number(text, 0, 6, &rule->day))
+    if (!parse_range(text, 1, 12, &rule->month) || !ft_text_skip(text, ".") ||
+        !parse_range(text, 1, 5, &rule->week) || !ft_text_skip(text, ".") ||
+        !parse_range(text, 0, 6, &rule->day))
       return false;
   } else {
     rule->kind = ft_text_skip(text, "J") ? 'J' : 'n';
-    if (!take_number(text, rule->kind == 'J', 365, &rule->day))
+    if (!parse_range(text, rule->kind == 'J', 365, &rule->day))
       return false;
   }
-  return !ft_text_skip(text, "/") || take_signed_clock(text, 167, &rule->seconds);
+  return !ft_text_skip(text, "/") || parse_signed_clock(text, 167, &rule->seconds);
 }
 
-/* "CET-1CEST,M3.5.0,M10.5.0/3": POSIX counts westward */
-static bool read_footer(struct ft_text text, struct ft_timezone *zone)
+/* Parses "CET-1CEST,M3.5.0,M10.5.0/3". Offsets in POSIX are west of UTC. */
+static bool parse_footer(struct ft_text text, struct ft_timezone *zone)
 {
-  if (!take_name(&text) || !take_signed_clock(&text, 25, &zone->standard))
+  if (!skip_zone_name(&text) || !parse_signed_clock(&text, 25, &zone->standard))
     return false;
   zone->standard = -zone->standard;
   zone->ruled = true;
@@ -215,14 +215,14 @@ static bool read_footer(struct ft_text text, struct ft_timezone *zone)
     return true;
   zone->summer = true;
   zone->daylight = zone->standard + 3600;
-  if (!take_name(&text))
+  if (!skip_zone_name(&text))
     return false;
   if (text.at < text.end && *text.at != ',') {
-    if (!take_signed_clock(&text, 25, &zone->daylight))
+    if (!parse_signed_clock(&text, 25, &zone->daylight))
       return false;
     zone->daylight = -zone->daylight;
   }
-  return take_rule(&text, &zone->start) && take_rule(&text, &zone->end) && text.at == text.end;
+  return parse_rule(&text, &zone->start) && parse_rule(&text, &zone->end) && text.at == text.end;
 }
 
 static uint64_t big_endian(const char *at, size_t size)
@@ -238,9 +238,9 @@ struct counts {
   uint64_t isut, isstd, leap, time, type, chars;
 };
 
-static bool read_counts(struct ft_text text, struct counts *n)
+static bool parse_tzif_counts(struct ft_text text, struct counts *n)
 {
-  if (ft_text_left(&text) < HEADER || !ft_text_starts(text, "TZif"))
+  if (ft_text_left(&text) < HEADER_SIZE || !ft_text_starts(text, "TZif"))
     return false;
   n->isut = big_endian(text.at + 20, 4);
   n->isstd = big_endian(text.at + 24, 4);
@@ -248,15 +248,15 @@ static bool read_counts(struct ft_text text, struct counts *n)
   n->time = big_endian(text.at + 32, 4);
   n->type = big_endian(text.at + 36, 4);
   n->chars = big_endian(text.at + 40, 4);
-  return n->time <= MOST_TRANSITIONS && n->type >= 1 && n->type <= 256;
+  return n->time <= MAX_TRANSITIONS && n->type >= 1 && n->type <= 256;
 }
 
-static uint64_t body_size(const struct counts *n, size_t wide)
+static uint64_t tzif_body_size(const struct counts *n, size_t wide)
 {
   return n->time * (wide + 1) + n->type * 6 + n->chars + n->leap * (wide + 4) + n->isstd + n->isut;
 }
 
-static bool read_body(struct ft_text text, const struct counts *n, struct ft_timezone *zone)
+static bool parse_tzif_body(struct ft_text text, const struct counts *n, struct ft_timezone *zone)
 {
   const char *times = text.at, *indices = times + n->time * 8, *types = indices + n->time;
 
@@ -272,35 +272,36 @@ static bool read_body(struct ft_text text, const struct counts *n, struct ft_tim
       return false;
     zone->at[i] = (int64_t)big_endian(times + 8 * i, 8);
     zone->offset[i] = (int32_t)big_endian(types + 6 * type, 4);
-    if ((i && zone->at[i] <= zone->at[i - 1]) || labs(zone->offset[i]) > MOST_OFFSET)
+    if ((i && zone->at[i] <= zone->at[i - 1]) || labs(zone->offset[i]) > MAX_OFFSET)
       return false;
   }
   zone->count = n->time;
-  return labs(zone->before) <= MOST_OFFSET;
+  return labs(zone->before) <= MAX_OFFSET;
 }
 
-static bool read_tzif(struct ft_text text, struct ft_timezone *zone)
+static bool parse_tzif(struct ft_text text, struct ft_timezone *zone)
 {
   struct ft_text footer;
   struct counts n;
 
-  /* the first block has 32-bit times, for readers of version 1 */
-  if (!read_counts(text, &n) || text.at[4] < '2' || body_size(&n, 4) > ft_text_left(&text) - HEADER)
+  /* skip the first block, which has 32-bit times for readers of version 1 */
+  if (!parse_tzif_counts(text, &n) || text.at[4] < '2' ||
+      tzif_body_size(&n, 4) > ft_text_left(&text) - HEADER_SIZE)
     return false;
-  text.at += HEADER + body_size(&n, 4);
-  if (!read_counts(text, &n) || body_size(&n, 8) > ft_text_left(&text) - HEADER)
+  text.at += HEADER_SIZE + tzif_body_size(&n, 4);
+  if (!parse_tzif_counts(text, &n) || tzif_body_size(&n, 8) > ft_text_left(&text) - HEADER_SIZE)
     return false;
-  text.at += HEADER;
-  if (!read_body(text, &n, zone))
+  text.at += HEADER_SIZE;
+  if (!parse_tzif_body(text, &n, zone))
     return false;
-  text.at += body_size(&n, 8);
+  text.at += tzif_body_size(&n, 8);
   if (!ft_text_skip(&text, "\n") || text.at == text.end || text.end[-1] != '\n' ||
       !ft_text_line(&text, &footer))
     return false;
-  return ft_text_left(&footer) == 0 || read_footer(footer, zone);
+  return ft_text_left(&footer) == 0 || parse_footer(footer, zone);
 }
 
-static bool fixed_offset(struct ft_text text, long *offset)
+static bool parse_offset(struct ft_text text, long *offset)
 {
   bool negative = ft_text_starts(text, "-");
   uint64_t hours, minutes = 0;
@@ -327,8 +328,8 @@ static bool fixed_offset(struct ft_text text, long *offset)
   return true;
 }
 
-/* a name that stays below its folder */
-static bool safe_name(const char *name)
+/* Whether NAME stays below its directory. */
+static bool is_relative_name(const char *name)
 {
   if (*name == '/' || strstr(name, "..") || !*name)
     return false;
@@ -338,8 +339,8 @@ static bool safe_name(const char *name)
   return true;
 }
 
-/* zone files are links to one another, so the last part of the name may be one */
-static int read_file(const char *path, struct ft_timezone *zone, struct ft_error *err)
+/* Zone files are often symbolic links to one another, so PATH is resolved first. */
+static int read_zone_file(const char *path, struct ft_timezone *zone, struct ft_error *err)
 {
   char real[PATH_MAX];
   struct ft_buf buf;
@@ -349,14 +350,14 @@ static int read_file(const char *path, struct ft_timezone *zone, struct ft_error
   if (!realpath(path, real))
     ft_error_errno(err, "%s", path);
   else if (ft_io_read_file(AT_FDCWD, real, &buf, err) == 0)
-    status = read_tzif(ft_text_of(ft_buf_text(&buf), buf.length), zone)
+    status = parse_tzif(ft_text_of(ft_buf_text(&buf), buf.length), zone)
                  ? 0
                  : ft_error_set(err, "%s: not a time zone file of version 2 or later", path);
   ft_buf_free(&buf);
   return status;
 }
 
-struct ft_timezone *ft_timezone_open(const char *name, const char *folder, struct ft_error *err)
+struct ft_timezone *ft_timezone_open(const char *name, const char *directory, struct ft_error *err)
 {
   struct ft_timezone *zone = calloc(1, sizeof *zone);
   char path[PATH_MAX];
@@ -367,19 +368,19 @@ struct ft_timezone *ft_timezone_open(const char *name, const char *folder, struc
     return NULL;
   }
   if (strcmp(name, "UTC") == 0 || strcmp(name, "Z") == 0 ||
-      fixed_offset(ft_text_from(name), &zone->before))
+      parse_offset(ft_text_from(name), &zone->before))
     return zone;
   if (strcmp(name, "local") == 0) {
     (void)snprintf(path, sizeof path, "/etc/localtime");
-  } else if (!safe_name(name)) {
+  } else if (!is_relative_name(name)) {
     ft_error_set(err, "'%.60s': expected a time zone: UTC, +02:00, Europe/Berlin or local", name);
     goto fail;
-  } else if (snprintf(path, sizeof path, "%s/%s", folder ? folder : ZONE_FOLDER, name) >=
+  } else if (snprintf(path, sizeof path, "%s/%s", directory ? directory : ZONE_DIRECTORY, name) >=
              (int)sizeof path) {
     ft_error_set(err, "'%.60s': no such time zone", name);
     goto fail;
   }
-  if (read_file(path, zone, &why) == 0)
+  if (read_zone_file(path, zone, &why) == 0)
     return zone;
   ft_error_set(err, "time zone '%.60s': %s", name, why.text);
 fail:
@@ -396,14 +397,13 @@ void ft_timezone_close(struct ft_timezone *zone)
   free(zone);
 }
 
-/* exactly DIGITS digits */
-static bool take_digits(struct ft_text *text, size_t digits, uint64_t least, uint64_t most,
-                        int *value)
+/* Parses a number of exactly DIGITS digits from MIN to MAX. */
+static bool parse_digits(struct ft_text *text, size_t digits, uint64_t min, uint64_t max,
+                         int *value)
 {
   struct ft_text piece = { text->at, text->at + digits };
 
-  if (ft_text_left(text) < digits || !take_number(&piece, least, most, value) ||
-      piece.at != piece.end)
+  if (ft_text_left(text) < digits || !parse_range(&piece, min, max, value) || piece.at != piece.end)
     return false;
   text->at += digits;
   return true;
@@ -420,14 +420,14 @@ int ft_time_parse(struct ft_text text, const struct ft_timezone *zone, double *u
   if (ft_text_u64(&whole, UINT64_C(253402300799), &epoch) &&
       (whole.at == whole.end || *whole.at == '.') && ft_text_is_double(text, utc))
     return 1;
-  if (!take_digits(&text, 4, 1970, 9999, &year) || !ft_text_skip(&text, "-") ||
-      !take_digits(&text, 2, 1, 12, &month) || !ft_text_skip(&text, "-") ||
-      !take_digits(&text, 2, 1, 31, &day) || day > month_days(year, month) ||
+  if (!parse_digits(&text, 4, 1970, 9999, &year) || !ft_text_skip(&text, "-") ||
+      !parse_digits(&text, 2, 1, 12, &month) || !ft_text_skip(&text, "-") ||
+      !parse_digits(&text, 2, 1, 31, &day) || day > month_days(year, month) ||
       !(ft_text_skip(&text, "T") || ft_text_skip(&text, " ")) ||
-      !take_digits(&text, 2, 0, 23, &hour) || !ft_text_skip(&text, ":") ||
-      !take_digits(&text, 2, 0, 59, &minute))
+      !parse_digits(&text, 2, 0, 23, &hour) || !ft_text_skip(&text, ":") ||
+      !parse_digits(&text, 2, 0, 59, &minute))
     return -1;
-  if (ft_text_skip(&text, ":") && !take_digits(&text, 2, 0, 60, &second))
+  if (ft_text_skip(&text, ":") && !parse_digits(&text, 2, 0, 60, &second))
     return -1;
   local = days_of(year, month, day) * DAY + hour * 3600 + minute * 60 + second;
   if (text.at == text.end) {
@@ -438,7 +438,7 @@ int ft_time_parse(struct ft_text text, const struct ft_timezone *zone, double *u
   }
   if (ft_text_equals(text, "Z"))
     offset = 0;
-  else if (!fixed_offset(text, &offset))
+  else if (!parse_offset(text, &offset))
     return -1;
   *utc = (double)(local - offset);
   return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Local times to UTC in any time zone, without touching the process's own:
- * TZif files (RFC 8536) with the rule at their end, and fixed offsets.
+ * Converts local times of any time zone to UTC, from TZif files (RFC 8536) with their footer rule
+ * and from fixed offsets. The time zone of the process stays unchanged; tzset(3) would change it.
  */
 #ifndef FT_CORE_TIMEZONE_H
 #define FT_CORE_TIMEZONE_H
@@ -15,27 +15,28 @@
 struct ft_timezone;
 
 /*
- * NAME is "UTC" or "Z", an offset ("+02:00", "-0530", "+2"), "local" (this
- * machine's /etc/localtime) or a name such as "Europe/Berlin", looked for under
- * FOLDER (NULL: /usr/share/zoneinfo). Returns NULL with ERR. Released with ft_timezone_close.
+ * Opens a time zone. NAME is "UTC" or "Z", an offset ("+02:00", "-0530", "+2"), "local"
+ * (/etc/localtime) or a name such as "Europe/Berlin" under DIRECTORY (NULL: /usr/share/zoneinfo).
+ * The caller releases the zone with ft_timezone_close. Returns NULL on error and fills ERR.
  */
-struct ft_timezone *ft_timezone_open(const char *name, const char *folder, struct ft_error *err);
+struct ft_timezone *ft_timezone_open(const char *name, const char *directory, struct ft_error *err);
+
+/* Frees ZONE (NULL: does nothing). */
 void ft_timezone_close(struct ft_timezone *zone);
 
-/* Seconds east of UTC at the instant UTC, of the years 0 to 9999, as below. */
+/* Returns seconds east of UTC at the time UTC, seconds since 1970, in years 0 to 9999. */
 long ft_timezone_offset(const struct ft_timezone *zone, int64_t utc);
 
 /*
- * LOCAL, seconds since 1970 as a clock on the wall counts them, to UTC. Of an
- * hour that came twice the first is meant; one that was left out counts as if
- * the clock had not been put forward.
+ * Converts LOCAL, the seconds since 1970 of a local clock, to UTC. A time that occurs twice is
+ * taken as the first. A time in the hour skipped in spring is converted with the offset before it.
  */
 int64_t ft_timezone_to_utc(const struct ft_timezone *zone, int64_t local);
 
 /*
- * A time: "2026-11-20T21:30:00" (or a blank for the T) in ZONE; with "Z",
- * "+01:00" or "+0100" behind it in that; or seconds since 1970, with a fraction or without.
- * Returns 1; 0 when it is local and ZONE is NULL; -1 when TEXT is no time.
+ * Parses a time into *UTC, seconds since 1970: "2026-11-20T21:30:00", with a blank for the T, with
+ * "Z", "+01:00" or "+0100" after it, or a number of seconds since 1970. A time without offset is in
+ * ZONE. Returns 1; 0 if it has no offset and ZONE is NULL; -1 if TEXT is no time.
  */
 int ft_time_parse(struct ft_text text, const struct ft_timezone *zone, double *utc);
 

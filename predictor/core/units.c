@@ -31,7 +31,7 @@ bool ft_units_parse_bytes(struct ft_text text, uint64_t bare, uint64_t *bytes)
   return true;
 }
 
-static void significant(double value, const char *unit, char *out, size_t size)
+static void print_significant(double value, const char *unit, char *out, size_t size)
 {
   int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 
@@ -59,7 +59,7 @@ const char *ft_units_show_bytes(uint64_t bytes, char *out, size_t size)
   const char *unit;
   double of = ft_units_scale_bytes((double)bytes, &unit);
 
-  significant((double)bytes / of, unit, out, size);
+  print_significant((double)bytes / of, unit, out, size);
   return out;
 }
 
@@ -136,12 +136,12 @@ bool ft_units_parse_period(struct ft_text text, double *seconds)
 const char *ft_units_show_seconds(double seconds, char *out, size_t size)
 {
   if (seconds < 59.95)
-    significant(seconds, "s", out, size);
+    print_significant(seconds, "s", out, size);
   else if (seconds < 3597)
-    significant(seconds / 60, "min", out, size);
+    print_significant(seconds / 60, "min", out, size);
   else if (seconds < 86400 * 1.5)
-    significant(seconds / 3600, "h", out, size);
+    print_significant(seconds / 3600, "h", out, size);
   else
-    significant(seconds / 86400, "d", out, size);
+    print_significant(seconds / 86400, "d", out, size);
   return out;
 }

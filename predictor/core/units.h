@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes and seconds inside, Slurm's units at its edge. */
+/* Parses and prints memory sizes and durations in the units of Slurm. */
 #ifndef FT_CORE_UNITS_H
 #define FT_CORE_UNITS_H
 
@@ -14,36 +14,39 @@
 #define FT_GIB (UINT64_C(1) << 30)
 
 /*
- * A memory size as Slurm writes it: a number (a fraction is allowed) and K, M,
- * G, T or P, powers of 1024, any case; without a suffix in units of BARE bytes
- * (FT_MIB for --mem). Returns false on anything else or past 2^63.
+ * Parses a memory size of Slurm: a number, with fraction or without, and K, M, G, T or P in any
+ * case, powers of 1024. A number without suffix is in units of BARE bytes (FT_MIB for --mem).
+ * Rounds up to a byte. Returns false for other text and from 2^63 bytes on.
  */
 bool ft_units_parse_bytes(struct ft_text text, uint64_t bare, uint64_t *bytes);
 
-/* "11.2 GiB", "640 MiB", "12 KiB": three significant digits, for people. */
+/* Formats BYTES for readers, with three significant digits: "11.2 GiB", "640 MiB". Returns OUT, an
+ * array of SIZE bytes. */
 const char *ft_units_show_bytes(uint64_t bytes, char *out, size_t size);
 
-/* The unit that BYTES are best told in, and its name: one that gives 1 to 1023, but never below
- * "B". */
+/* Returns the unit in bytes, 1 to 2^60, in which BYTES is below 1023.5, and its NAME, a constant.
+ */
 double ft_units_scale_bytes(double bytes, const char **name);
 
-/* "12900M", or "64G" where it is a whole number of GiB: for --mem. Rounded up to a MiB. */
+/* Formats BYTES for --mem, rounded up to MiB: "12900M", or "64G" for whole GiB. Returns OUT, an
+ * array of SIZE bytes. */
 const char *ft_units_slurm_bytes(uint64_t bytes, char *out, size_t size);
 
 /*
- * A duration as Slurm writes it: "min", "min:sec", "h:min:sec", "d-h",
- * "d-h:min", "d-h:min:sec"; sacct's "[d-]h:min:sec" and "min:sec.millis" too.
- * UNLIMITED and INVALID are refused.
+ * Parses a duration of Slurm: "min", "min:sec", "h:min:sec", "d-h", "d-h:min", "d-h:min:sec", and
+ * the forms of sacct(1), "[d-]h:min:sec" and "min:sec.millis". Returns false for other text, also
+ * for UNLIMITED and INVALID.
  */
 bool ft_units_parse_seconds(struct ft_text text, double *seconds);
 
 /*
- * A period in the words of slurmdbd.conf, a number of hours, days, months (of 30 days) or years (of
- * 365): "400 days", "24months", "1 year"; 0 needs no unit. Returns false on anything else.
+ * Parses a period as slurmdbd.conf(5) has it: a number of hours, days, months (30 days) or years
+ * (365 days), "400 days", "24months"; 0 needs no unit. Returns false for other text.
  */
 bool ft_units_parse_period(struct ft_text text, double *seconds);
 
-/* "37 s", "4.2 min", "3.5 h", "2.1 d". */
+/* Formats SECONDS for readers: "37 s", "4.2 min", "3.5 h", "2.1 d". Returns OUT, an array of SIZE
+ * bytes. */
 const char *ft_units_show_seconds(double seconds, char *out, size_t size);
 
 #endif

@@ -5,10 +5,11 @@
 
 #include "predictor/core/utf8.h"
 
-/* How many bytes the character at S takes; 0: none begins there. NUL ends what is looked at. */
-static size_t character(const unsigned char *s)
+/* Returns the number of bytes of the character at S; 0 if the byte is invalid. Reads no byte after
+ * a NUL. */
+static size_t character_length(const unsigned char *s)
 {
-  /* the second byte's range rules out long forms, surrogates and what is past U+10FFFF */
+  /* the range of the second byte excludes overlong forms, surrogates and values above U+10FFFF */
   const unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
   const unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
   const size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
@@ -26,7 +27,7 @@ static size_t character(const unsigned char *s)
 bool ft_utf8_valid(const char *text)
 {
   for (size_t length; *text; text += length) {
-    length = character((const unsigned char *)text);
+    length = character_length((const unsigned char *)text);
     if (!length)
       return false;
   }
@@ -36,7 +37,7 @@ bool ft_utf8_valid(const char *text)
 void ft_utf8_replace_invalid(char *text)
 {
   while (*text) {
-    size_t length = character((const unsigned char *)text);
+    size_t length = character_length((const unsigned char *)text);
 
     if (!length) {
       *text = '?';
@@ -46,8 +47,8 @@ void ft_utf8_replace_invalid(char *text)
   }
 }
 
-/* Of LENGTH bytes at S, which are a character, whether it is one of ft_utf8_is_printable's. */
-static bool is_plain(const unsigned char *s, size_t length)
+/* Whether ft_utf8_is_printable allows the character of LENGTH bytes at S. */
+static bool is_printable_character(const unsigned char *s, size_t length)
 {
   if (length == 1)
     return s[0] >= ' ' && s[0] != 0x7f;
@@ -65,8 +66,8 @@ bool ft_utf8_is_printable(const char *text)
   const unsigned char *s = (const unsigned char *)text;
 
   for (size_t length; *s; s += length) {
-    length = character(s);
-    if (!length || !is_plain(s, length))
+    length = character_length(s);
+    if (!length || !is_printable_character(s, length))
       return false;
   }
   return true;
@@ -79,8 +80,8 @@ void ft_utf8_make_printable(char *text)
   for (size_t length; *text; text += length) {
     const unsigned char *s = (const unsigned char *)text;
 
-    length = character(s);
-    if (!length || !is_plain(s, length)) {
+    length = character_length(s);
+    if (!length || !is_printable_character(s, length)) {
       length = length ? length : 1;
       *to++ = '?';
       continue;
@@ -96,7 +97,7 @@ size_t ft_utf8_prefix_bytes(const char *text, size_t count)
   size_t used = 0;
 
   for (; count && text[used]; count--) {
-    size_t length = character((const unsigned char *)text + used);
+    size_t length = character_length((const unsigned char *)text + used);
 
     used += length ? length : 1;
   }

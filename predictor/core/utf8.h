@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Names of jobs, files and commands are bytes. Where UTF-8 is wanted (JSON, drawings, columns
- * of a table) they are mended and counted here. What is UTF-8: RFC 3629, section 4.
+ * Validates UTF-8 (RFC 3629, section 4), replaces invalid bytes and counts characters. Names of
+ * jobs, files and commands are arbitrary bytes; JSON, SVG and tables need UTF-8.
  */
 #ifndef FT_CORE_UTF8_H
 #define FT_CORE_UTF8_H
@@ -9,26 +9,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether TEXT is UTF-8 throughout. */
+/* Whether all of TEXT is valid UTF-8. */
 bool ft_utf8_valid(const char *text);
 
-/* Replace by '?' every byte of TEXT that is part of no character. */
+/* Replaces every invalid byte of TEXT by '?'. */
 void ft_utf8_replace_invalid(char *text);
 
 /*
- * Whether TEXT may stand on any terminal, in any table: UTF-8 throughout, without control characters
- * (C0, DEL, C1), line and paragraph separators, and what turns the direction of writing (Unicode's
- * Bidi_Control).
+ * Whether TEXT is safe on a terminal and in a table: valid UTF-8 without control characters (C0,
+ * DEL, C1), line and paragraph separators and bidirectional controls (Unicode: Bidi_Control).
  */
 bool ft_utf8_is_printable(const char *text);
 
-/* Replace by '?' each character of TEXT for which it may not, and each byte that is part of none. */
+/* Replaces every character that ft_utf8_is_printable excludes, and every invalid byte, by '?'. */
 void ft_utf8_make_printable(char *text);
 
-/* How many characters TEXT has; a byte that is part of none counts as one. */
+/* Returns the number of characters of TEXT. An invalid byte counts as one. */
 size_t ft_utf8_length(const char *text);
 
-/* How many bytes the first COUNT of them take, all of TEXT if it has fewer. */
+/* Returns the number of bytes of the first COUNT characters of TEXT, or of all if it has fewer. */
 size_t ft_utf8_prefix_bytes(const char *text, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the elements of a job array differ in: their index, and what it names. */
+/* Features and predictions of one task of a job array. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -23,8 +23,8 @@ bool ft_feature_parse(const char *value, double *number)
   return true;
 }
 
-/* TEMPLATE with INDEX for each "%a"; false when it does not fit SIZE. */
-static bool put_index(const char *template, uint32_t index, char *out, size_t size)
+/* Copies TEMPLATE to OUT with INDEX for each "%a". Returns false if SIZE is too small. */
+static bool insert_index(const char *template, uint32_t index, char *out, size_t size)
 {
   size_t used = 0;
 
@@ -44,13 +44,13 @@ static bool put_index(const char *template, uint32_t index, char *out, size_t si
   return used < size;
 }
 
-/* Make F what it is for the element INDEX; false where that is nothing. */
-static bool resolve(ft_feature *f, uint32_t index)
+/* Resolves F, a template, for the task INDEX. Returns false if the result is empty or too long. */
+static bool resolve_feature(ft_feature *f, uint32_t index)
 {
   char text[sizeof f->category];
 
   f->per_task = false;
-  if (!put_index(f->category, index, text, sizeof text) || !text[0])
+  if (!insert_index(f->category, index, text, sizeof text) || !text[0])
     return false;
   f->has_number = ft_feature_parse(text, &f->number);
   if (f->has_number)
@@ -61,22 +61,22 @@ static bool resolve(ft_feature *f, uint32_t index)
 }
 
 void ft_features_of_task(ft_feature *features, pb_size_t *count, size_t limit,
-                         const ft_task_values *elements, size_t known, const uint32_t *index)
+                         const ft_task_values *values, size_t value_count, const uint32_t *index)
 {
   pb_size_t kept = 0;
 
   for (pb_size_t i = 0; i < *count; i++) {
     ft_feature feature = features[i];
 
-    if (!feature.per_task || (index && resolve(&feature, *index)))
+    if (!feature.per_task || (index && resolve_feature(&feature, *index)))
       features[kept++] = feature;
   }
   *count = kept;
-  for (size_t k = 0; index && k < known; k++)
-    for (size_t i = 0; i < elements[k].index_count; i++)
-      if (elements[k].index[i] == *index)
-        (void)ft_feature_number(features, count, limit, elements[k].feature,
-                                (double)elements[k].value[i]);
+  for (size_t k = 0; index && k < value_count; k++)
+    for (size_t i = 0; i < values[k].index_count; i++)
+      if (values[k].index[i] == *index)
+        (void)ft_feature_number(features, count, limit, values[k].feature,
+                                (double)values[k].value[i]);
 }
 
 void ft_prediction_of_task(ft_submission *s, const uint32_t *index)

@@ -6,22 +6,22 @@
 
 #include "predictor/record/check.h"
 
-/* No job on one node has used a pebibyte; what learns takes no more either. */
-#define MOST_BYTES 0x1p50
-/* An estimate may exceed what any job has used, by its tails. */
-#define MOST_FORESEEN 0x1p60
-/* Of a failed attempt (foretell.conf). */
-#define MOST_PRICE 1e6
+/* Bytes: 1 PiB, more than the memory of any node. The learners accept no more either. */
+#define MAX_PEAK_BYTES 0x1p50
+/* Bytes: 1 EiB. The tail of an estimate may exceed any observed peak; chosen by judgement. */
+#define MAX_ESTIMATE_BYTES 0x1p60
+/* Range of failure_price in foretell.conf(5). */
+#define MAX_FAILURE_COST 1e6
 
-/* (uid_t)-1 is no user's: models of it are all users' (FT_STATE_POOLED). */
-#define NOBODY UINT32_MAX
+/* (uid_t)-1 is no user: it marks models pooled over all users (FT_STATE_POOLED). */
+#define POOLED_UID UINT32_MAX
 
 static int bad(struct ft_error *err, const char *field)
 {
-  return ft_error_set(err, "%s: outside what its schema allows", field);
+  return ft_error_set(err, "%s: value not allowed by the schema", field);
 }
 
-/* Names appear on terminals, in SQL results and in SVG: no control characters. */
+/* Control characters are rejected because names appear on terminals, in SQL results and in SVG. */
 static bool printable(const char *string)
 {
   for (; *string; string++)
@@ -54,12 +54,12 @@ static bool is_probability(double p)
   return p >= 0 && p <= 1;
 }
 
-/* What is foreseen: what is absent is 0. */
+/* Whether estimated quantiles ascend. An absent quantile is 0. */
 static bool are_quantiles(double low, double middle, double high)
 {
   return low >= 0 && (!(middle > 0) || middle >= low) && (!(high > 0) || high >= middle) &&
-         middle >= 0 && high >= 0 && low <= MOST_FORESEEN && middle <= MOST_FORESEEN &&
-         high <= MOST_FORESEEN;
+         middle >= 0 && high >= 0 && low <= MAX_ESTIMATE_BYTES && middle <= MAX_ESTIMATE_BYTES &&
+         high <= MAX_ESTIMATE_BYTES;
 }
 
 static int check_decision(const ft_decision *d, struct ft_error *err)
@@ -72,7 +72,7 @@ static int check_decision(const ft_decision *d, struct ft_error *err)
   return 0;
 }
 
-static bool sound_tasks(const ft_task_predictions *t)
+static bool are_task_predictions(const ft_task_predictions *t)
 {
   if (t->index_count != (t->row_count ? t->row_count : t->p50_bytes_count) ||
       t->p05_bytes_count != t->p50_bytes_count || t->p95_bytes_count != t->p50_bytes_count)
@@ -81,13 +81,13 @@ static bool sound_tasks(const ft_task_predictions *t)
     if (t->row[i] >= t->p50_bytes_count)
       return false;
   for (size_t i = 0; i < t->p50_bytes_count; i++)
-    if (!((double)t->p95_bytes[i] <= MOST_FORESEEN) || !(t->p05_bytes[i] >= 0) ||
+    if (!((double)t->p95_bytes[i] <= MAX_ESTIMATE_BYTES) || !(t->p05_bytes[i] >= 0) ||
         !(t->p05_bytes[i] <= t->p50_bytes[i]) || !(t->p50_bytes[i] <= t->p95_bytes[i]))
       return false;
   return true;
 }
 
-static int check_elements(const ft_task_values *e, struct ft_error *err)
+static int check_task_values(const ft_task_values *e, struct ft_error *err)
 {
   if (e->index_count != e->value_count || !printable(e->feature) ||
       (e->index_count && !e->feature[0]))
@@ -109,10 +109,10 @@ static int check_submission(const ft_submission *s, struct ft_error *err)
   if (check_features(s->features, s->features_count, err) < 0 ||
       check_request(&s->request, err) < 0)
     return -1;
-  if (!sound_tasks(&s->tasks))
+  if (!are_task_predictions(&s->tasks))
     return bad(err, "tasks");
   for (size_t i = 0; i < s->task_values_count; i++)
-    if (check_elements(&s->task_values[i], err) < 0)
+    if (check_task_values(&s->task_values[i], err) < 0)
       return -1;
   return check_decision(&s->decision, err);
 }
@@ -122,7 +122,7 @@ static int check_observation(const ft_observation *o, struct ft_error *err)
   if (!printable(o->cluster) || !printable(o->node) || !printable(o->user) ||
       !printable(o->account) || !printable(o->partition))
     return bad(err, "name");
-  if (o->uid == NOBODY)
+  if (o->uid == POOLED_UID)
     return bad(err, "uid");
   if ((unsigned)o->source > _ft_source_MAX || (unsigned)o->rule > _ft_rule_MAX ||
       (unsigned)o->outcome > _ft_outcome_MAX)
@@ -146,7 +146,7 @@ static bool sorted(const double *value, size_t count)
   return true;
 }
 
-/* The code itself is for whoever runs it (estimate/equation.h): records know no symbols. */
+/* The postfix code is checked by its evaluator (estimate/equation.h), which has the symbols. */
 static int check_equation(const ft_equation *q, size_t columns, struct ft_error *err)
 {
   if (!isfinite(q->intercept) || !isfinite(q->slope) || !isfinite(q->fitted) ||
@@ -162,7 +162,7 @@ static int check_equation(const ft_equation *q, size_t columns, struct ft_error 
   return 0;
 }
 
-/* Whether no two of COUNT runs are one. */
+/* Whether COUNT run indices are distinct. */
 static bool are_distinct(const pb_byte_t *run, size_t count)
 {
   bool seen[UCHAR_MAX + 1] = { false };
@@ -177,7 +177,7 @@ static bool are_distinct(const pb_byte_t *run, size_t count)
 
 static int check_views(const ft_evaluator *e, struct ft_error *err)
 {
-  /* a model of a version that knew none has none */
+  /* models of old versions have neither seconds nor ages */
   if (e->seconds_count && (e->seconds_count != e->needs_count || e->ages.size != e->needs_count))
     return bad(err, "seconds");
   for (size_t i = 0; i < e->seconds_count; i++)
@@ -200,7 +200,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
     if (!(e->losses[i] >= 0 && isfinite(e->losses[i])))
       return bad(err, "losses");
   if (!(e->loss_updates >= 0 && isfinite(e->loss_updates)) ||
-      !(e->failure_price >= 0 && e->failure_price <= MOST_PRICE) ||
+      !(e->failure_price >= 0 && e->failure_price <= MAX_FAILURE_COST) ||
       !isfinite(e->log_interval_scale) || !(e->failure_time >= 0 && e->failure_time <= 1) ||
       !isfinite(e->followed) || !isfinite(e->round_ended) || !isfinite(e->log_cap_correction))
     return bad(err, "losses");
@@ -261,8 +261,8 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   return 0;
 }
 
-/* A run's values by column: NaN where it has none, a level of a category or -1 for one not known.
- */
+/* Checks a run's values by column. A value is NaN if missing; in a categorical column it is a
+ * level, or -1 for an unknown one. */
 static bool are_values(const float *x, size_t count, const ft_column *columns, size_t column_count)
 {
   for (size_t j = 0; j < count; j++) {
@@ -287,7 +287,7 @@ static int check_model(const ft_model *m, struct ft_error *err)
   for (size_t i = 0; i < m->history_count; i++) {
     const ft_run *r = &m->history[i];
 
-    if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MOST_BYTES) ||
+    if (!isfinite(r->time) || !(r->bytes >= 0 && r->bytes <= MAX_PEAK_BYTES) ||
         !isfinite(r->predicted_log) || !isfinite(r->runtime_seconds) ||
         !isfinite(r->equation_log) || !isfinite(r->residual) || !isfinite(r->gpu_bytes) ||
         !isfinite(r->network_bytes) || !isfinite(r->gpu_limit_bytes) ||
@@ -346,7 +346,7 @@ static int check_platforms(const ft_platforms *all, struct ft_error *err)
   return 0;
 }
 
-static int check_kin(const ft_similar_apps *k, struct ft_error *err)
+static int check_similar_apps(const ft_similar_apps *k, struct ft_error *err)
 {
   if (!printable(k->similarity_key))
     return bad(err, "similarity_key");
@@ -372,13 +372,13 @@ static int check_policy(const ft_policy *p, struct ft_error *err)
 {
   if ((unsigned)p->mode > _ft_mode_MAX || !(p->oom_probability >= 0 && p->oom_probability <= 1) ||
       !(p->reject_probability >= 0 && p->reject_probability <= 1) || !isfinite(p->trim_factor) ||
-      !(p->failure_price >= 0 && p->failure_price <= MOST_PRICE) ||
+      !(p->failure_price >= 0 && p->failure_price <= MAX_FAILURE_COST) ||
       (p->has_ceiling_factor && !(p->ceiling_factor >= 1 && isfinite(p->ceiling_factor))))
     return bad(err, "policy");
   return 0;
 }
 
-static int check_site(const ft_site *s, struct ft_error *err)
+static int check_site_record(const ft_site *s, struct ft_error *err)
 {
   if ((unsigned)s->rule > _ft_rule_MAX || !isfinite(s->updated) || !printable(s->cluster) ||
       !printable(s->keep_arguments) || !printable(s->drop_arguments) || !printable(s->socket))
@@ -393,7 +393,7 @@ static int check_announcement(const ft_announcement *a, struct ft_error *err)
 {
   if (!printable(a->node) || !printable(a->partition) || !printable(a->account))
     return bad(err, "node, partition or account");
-  if (a->uid == NOBODY)
+  if (a->uid == POOLED_UID)
     return bad(err, "uid");
   if (a->which_event == ft_announcement_task_end_tag &&
       (!isfinite(a->event.task_end.cpu_seconds) || !isfinite(a->event.task_end.system_seconds)))
@@ -487,7 +487,7 @@ static int check_question(const ft_question *q, struct ft_error *err)
   if (q->which_asked == ft_question_forget_tag && (!printable(f->app) || !isfinite(f->before)))
     return bad(err, "forget");
   if (q->which_asked == ft_question_run_query_tag && (!printable(w->app) || !isfinite(w->since)))
-    return bad(err, "wanted");
+    return bad(err, "run_query");
   if (q->which_asked == ft_question_rejected_tag && !printable(r->app))
     return bad(err, "rejected");
   return 0;
@@ -510,7 +510,7 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
   case FT_RECORD_MODEL:
     return check_model(message, err);
   case FT_RECORD_SITE:
-    return check_site(message, err);
+    return check_site_record(message, err);
   case FT_RECORD_ANNOUNCEMENT:
     return check_announcement(message, err);
   case FT_RECORD_PARTITION:
@@ -524,7 +524,7 @@ int ft_record_check(enum ft_record record, const void *message, struct ft_error 
   case FT_RECORD_PLATFORMS:
     return check_platforms(message, err);
   case FT_RECORD_SIMILAR_APPS:
-    return check_kin(message, err);
+    return check_similar_apps(message, err);
   case FT_RECORD_PRIOR:
     return check_prior(message, err);
   case FT_RECORD_GPUS:

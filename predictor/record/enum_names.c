@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is asked of records everywhere: names of their values, features, peaks, keys, defaults. */
+/* Names of enum values, default policy, and helpers for observations and features. */
 #include "config.h"
 
 #include <math.h>
@@ -52,12 +52,12 @@ static const char *const source_names[] = { "agent", "sacct", "trace", "sacct_to
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char *name_of(const char *const *names, size_t count, unsigned value)
+static const char *enum_name(const char *const *names, size_t count, unsigned value)
 {
   return value < count ? names[value] : "unknown";
 }
 
-static int value_of(const char *const *names, size_t count, const char *name)
+static int enum_value(const char *const *names, size_t count, const char *name)
 {
   for (size_t i = 0; i < count; i++)
     if (strcmp(names[i], name) == 0)
@@ -67,50 +67,51 @@ static int value_of(const char *const *names, size_t count, const char *name)
 
 const char *ft_outcome_name(ft_outcome outcome)
 {
-  return name_of(outcome_names, COUNT(outcome_names), outcome);
+  return enum_name(outcome_names, COUNT(outcome_names), outcome);
 }
 
 const char *ft_mode_name(ft_mode mode)
 {
-  return name_of(mode_names, COUNT(mode_names), mode);
+  return enum_name(mode_names, COUNT(mode_names), mode);
 }
 
 const char *ft_action_name(ft_action action)
 {
-  return name_of(action_names, COUNT(action_names), action);
+  return enum_name(action_names, COUNT(action_names), action);
 }
 
 const char *ft_rule_name(ft_rule rule)
 {
-  return name_of(rule_names, COUNT(rule_names), rule);
+  return enum_name(rule_names, COUNT(rule_names), rule);
 }
 
 const char *ft_decision_rule_name(ft_decision_rule rule)
 {
-  return name_of(decision_rule_names, COUNT(decision_rule_names), rule);
+  return enum_name(decision_rule_names, COUNT(decision_rule_names), rule);
 }
 
 const char *ft_source_name(ft_source source)
 {
-  return name_of(source_names, COUNT(source_names), source);
+  return enum_name(source_names, COUNT(source_names), source);
 }
 
 int ft_outcome_from_name(const char *name)
 {
-  return value_of(outcome_names, COUNT(outcome_names), name);
+  return enum_value(outcome_names, COUNT(outcome_names), name);
 }
 
 int ft_mode_from_name(const char *name)
 {
-  return value_of(mode_names, COUNT(mode_names), name);
+  return enum_value(mode_names, COUNT(mode_names), name);
 }
 
 int ft_rule_from_name(const char *name)
 {
-  return value_of(rule_names, COUNT(rule_names), name);
+  return enum_value(rule_names, COUNT(rule_names), name);
 }
 
-static double or_largest(bool has, uint64_t bytes, const ft_observation *o)
+/* Returns the larger of BYTES and the peak of the largest process, which samples can miss. */
+static double max_with_process(bool has, uint64_t bytes, const ft_observation *o)
 {
   double value = has ? (double)bytes : 0;
 
@@ -124,8 +125,8 @@ double ft_observation_peak(const ft_observation *o, ft_rule rule)
   if (rule == FT_RULE_CGROUP && o->has_charge_less_cache_bytes)
     return (double)o->charge_less_cache_bytes;
   if (rule == FT_RULE_PSS && o->has_pss_bytes)
-    return or_largest(true, o->pss_bytes, o);
-  return or_largest(o->has_rss_bytes, o->rss_bytes, o);
+    return max_with_process(true, o->pss_bytes, o);
+  return max_with_process(o->has_rss_bytes, o->rss_bytes, o);
 }
 
 double ft_observation_gpu_bytes(const ft_observation *o)
@@ -147,7 +148,8 @@ uint64_t ft_observation_key(const ft_observation *o)
   return ft_hash64(hash, &submit, sizeof submit);
 }
 
-static ft_feature *slot(ft_feature *features, pb_size_t *count, size_t limit, const char *name)
+static ft_feature *find_or_add_feature(ft_feature *features, pb_size_t *count, size_t limit,
+                                       const char *name)
 {
   ft_feature *feature;
 
@@ -168,7 +170,7 @@ found:
 bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
                        double number)
 {
-  ft_feature *feature = isfinite(number) ? slot(features, count, limit, name) : NULL;
+  ft_feature *feature = isfinite(number) ? find_or_add_feature(features, count, limit, name) : NULL;
 
   if (!feature)
     return false;
@@ -180,7 +182,7 @@ bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, con
 bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
                          const char *category)
 {
-  ft_feature *feature = slot(features, count, limit, name);
+  ft_feature *feature = find_or_add_feature(features, count, limit, name);
 
   if (!feature)
     return false;

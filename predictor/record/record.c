@@ -18,15 +18,15 @@
 #include "predictor/record/model_decode.h"
 #include "predictor/record/record.h"
 
-enum { HEADER_SIZE = 28 };
+enum { HEADER_SIZE = 28 }; /* bytes; the layout is in record.h */
 
 static const char magic[8] = { 'f', 'o', 'r', 'e', 't', 'e', 'l', 'l' };
 
-static const struct kind {
+static const struct record_type {
   const char *name;
   const pb_msgdesc_t *fields;
   size_t schema_offset;
-} kinds[] = {
+} record_types[] = {
   [FT_RECORD_SUBMISSION] = { "submission", ft_submission_fields, offsetof(ft_submission, schema) },
   [FT_RECORD_OBSERVATION] = { "observation", ft_observation_fields,
                               offsetof(ft_observation, schema) },
@@ -47,7 +47,7 @@ static const struct kind {
   [FT_RECORD_REPLY] = { "reply", ft_reply_fields, offsetof(ft_reply, schema) }
 };
 
-static bool into_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
+static bool write_to_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
 {
   return ft_buf_add(stream->state, data, length) == 0;
 }
@@ -55,19 +55,19 @@ static bool into_buf(pb_ostream_t *stream, const pb_byte_t *data, size_t length)
 int ft_record_encode(enum ft_record record, const void *message, struct ft_buf *out,
                      struct ft_error *err)
 {
-  pb_ostream_t stream = { .callback = into_buf, .state = out, .max_size = SIZE_MAX };
+  pb_ostream_t stream = { .callback = write_to_buf, .state = out, .max_size = SIZE_MAX };
 
-  if (!pb_encode(&stream, kinds[record].fields, message))
-    return ft_error_set(err, "%s: cannot be encoded: %s", kinds[record].name,
+  if (!pb_encode(&stream, record_types[record].fields, message))
+    return ft_error_set(err, "%s: cannot be encoded: %s", record_types[record].name,
                         PB_GET_ERROR(&stream));
   return 0;
 }
 
 /*
- * The release before wrote what is known of the submission into the observation itself, and no
- * submission. Spools and journals have such records still.
+ * The previous release wrote these fields into the observation itself, without a submission. Spools
+ * and journals still have such records.
  */
-static bool decode_before(pb_istream_t *stream, ft_submission *s)
+static bool decode_previous_schema(pb_istream_t *stream, ft_submission *s)
 {
   ft_observation_before before;
 
@@ -97,14 +97,14 @@ static bool decode_observation(pb_istream_t *stream, ft_observation *o)
   if (o->submission.app[0])
     return true;
   *stream = again;
-  return decode_before(stream, &o->submission);
+  return decode_previous_schema(stream, &o->submission);
 }
 
 /*
- * Clean all text of a message: names of jobs, files and partitions come from users, and are shown
- * to others. Those of what the agent made of such records are clean with them.
+ * Makes all strings of MESSAGE printable: names of jobs, files and partitions come from users and
+ * are shown to other users. Records that the agent derives from them are printable, too.
  */
-static void clean(const pb_msgdesc_t *fields, void *message)
+static void make_strings_printable(const pb_msgdesc_t *fields, void *message)
 {
   pb_field_iter_t field;
 
@@ -123,17 +123,17 @@ static void clean(const pb_msgdesc_t *fields, void *message)
       if (PB_LTYPE(field.type) == PB_LTYPE_STRING)
         ft_utf8_make_printable(at);
       else if (PB_LTYPE(field.type) == PB_LTYPE_SUBMESSAGE)
-        clean(field.submsg_desc, at);
+        make_strings_printable(field.submsg_desc, at);
     }
   } while (pb_field_iter_next(&field));
 }
 
 void ft_record_clean(enum ft_record record, void *message)
 {
-  clean(kinds[record].fields, message);
+  make_strings_printable(record_types[record].fields, message);
 }
 
-static bool is_of_users(enum ft_record record)
+static bool has_user_text(enum ft_record record)
 {
   return record == FT_RECORD_SUBMISSION || record == FT_RECORD_OBSERVATION ||
          record == FT_RECORD_ANNOUNCEMENT || record == FT_RECORD_QUESTION;
@@ -142,31 +142,31 @@ static bool is_of_users(enum ft_record record)
 int ft_record_decode(enum ft_record record, const void *data, size_t length, void *message,
                      struct ft_error *err)
 {
-  const struct kind *kind = &kinds[record];
+  const struct record_type *type = &record_types[record];
   pb_istream_t stream = pb_istream_from_buffer(data, length);
   struct ft_error why;
   uint32_t schema;
   bool done = record == FT_RECORD_MODEL         ? ft_model_decode(&stream, message)
               : record == FT_RECORD_OBSERVATION ? decode_observation(&stream, message)
-                                                : pb_decode(&stream, kind->fields, message);
+                                                : pb_decode(&stream, type->fields, message);
 
   if (!done) {
     errno = EBADMSG;
-    return ft_error_set(err, "%s: byte %zu of %zu: %s", kind->name, length - stream.bytes_left,
+    return ft_error_set(err, "%s: byte %zu of %zu: %s", type->name, length - stream.bytes_left,
                         length, PB_GET_ERROR(&stream));
   }
-  memcpy(&schema, (const char *)message + kind->schema_offset, sizeof schema);
+  memcpy(&schema, (const char *)message + type->schema_offset, sizeof schema);
   if (schema < 1 || schema > FT_SCHEMA) {
     errno = EPROTONOSUPPORT;
-    return ft_error_set(err, "%s: schema %u, but this foretell knows 1 to %d", kind->name,
+    return ft_error_set(err, "%s: schema %u; this version of foretell reads 1 to %d", type->name,
                         (unsigned)schema, FT_SCHEMA);
   }
   if (ft_record_check(record, message, &why) < 0) {
     errno = EBADMSG;
-    return ft_error_set(err, "%s: %s", kind->name, why.text);
+    return ft_error_set(err, "%s: %s", type->name, why.text);
   }
-  if (is_of_users(record))
-    clean(kind->fields, message);
+  if (has_user_text(record))
+    make_strings_printable(type->fields, message);
   return 0;
 }
 
@@ -181,15 +181,16 @@ static uint32_t get32(const unsigned char *in)
   return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
-/* kind and schema share a word: 16 bits each */
-static uint32_t kind_word(enum ft_record record)
+/* Returns the header word of type and schema, 16 bits each. */
+static uint32_t type_and_schema(enum ft_record record)
 {
   return ((uint32_t)record + 1) | FT_SCHEMA << 16;
 }
 
 /*
- * Where the history of an encoded model or performance begins: nanopb writes fields in the order of
- * their tags, and the history's is the last. Others are head from end to end.
+ * Returns the offset of the history in the encoded model or performance DATA; LENGTH for other
+ * records, which have no tail. nanopb encodes fields in the order of their tags, and the history
+ * has the last tag.
  */
 static size_t head_length(enum ft_record record, const char *data, size_t length)
 {
@@ -214,7 +215,7 @@ static size_t head_length(enum ft_record record, const char *data, size_t length
   return length;
 }
 
-/* Add MESSAGE to BUF as a file has it: header, head and, if WHOLE, tail. */
+/* Appends MESSAGE in file format to BUF: header, head and, if WHOLE, tail. */
 static int encode_file(enum ft_record record, const void *message, bool whole, struct ft_buf *buf,
                        struct ft_error *err)
 {
@@ -223,7 +224,8 @@ static int encode_file(enum ft_record record, const void *message, bool whole, s
   char *body;
 
   if (ft_buf_add(buf, header, sizeof header) < 0)
-    return ft_error_set(err, "%s: out of memory, or too many", kinds[record].name);
+    return ft_error_set(err, "%s: longer than %zu bytes, or out of memory",
+                        record_types[record].name, buf->limit);
   if (ft_record_encode(record, message, buf, err) < 0)
     return -1;
   body = buf->data + start + HEADER_SIZE;
@@ -232,7 +234,7 @@ static int encode_file(enum ft_record record, const void *message, bool whole, s
   if (!whole)
     length = head;
   memcpy(header, magic, sizeof magic);
-  put32(header + 8, kind_word(record));
+  put32(header + 8, type_and_schema(record));
   put32(header + 12, (uint32_t)head);
   put32(header + 16, ft_checksum(body, head));
   put32(header + 20, (uint32_t)(length - head));
@@ -242,8 +244,8 @@ static int encode_file(enum ft_record record, const void *message, bool whole, s
   return 0;
 }
 
-static int encode_and_write(enum ft_record record, const void *message, bool whole, int dirfd,
-                            const char *name, mode_t mode, struct ft_error *err)
+static int encode_and_write_file(enum ft_record record, const void *message, bool whole, int dirfd,
+                                 const char *name, mode_t mode, struct ft_error *err)
 {
   struct ft_error why;
   struct ft_buf buf;
@@ -278,40 +280,42 @@ int ft_record_write_list(enum ft_record record, const void *messages, size_t siz
 int ft_record_write(enum ft_record record, const void *message, int dirfd, const char *name,
                     mode_t mode, struct ft_error *err)
 {
-  return encode_and_write(record, message, true, dirfd, name, mode, err);
+  return encode_and_write_file(record, message, true, dirfd, name, mode, err);
 }
 
 int ft_record_write_head(enum ft_record record, const void *message, int dirfd, const char *name,
                          mode_t mode, struct ft_error *err)
 {
-  return encode_and_write(record, message, false, dirfd, name, mode, err);
+  return encode_and_write_file(record, message, false, dirfd, name, mode, err);
 }
 
-static int broken(struct ft_error *err, const char *name, const char *what)
+static int reject_file(struct ft_error *err, const char *name, const char *what)
 {
   errno = EBADMSG;
   return ft_error_set(err, "%s: %s", name, what);
 }
 
-/* Check and decode BODY, HEAD bytes and TAIL more, of which a header says the checksums. */
-static int take_body(const unsigned char *header, const unsigned char *body, enum ft_record record,
-                     const char *name, bool whole, void *message, struct ft_error *err)
+/* Checks BODY, head and tail, against the lengths and checksums of HEADER, and decodes it. */
+static int decode_body(const unsigned char *header, const unsigned char *body,
+                       enum ft_record record, const char *name, bool whole, void *message,
+                       struct ft_error *err)
 {
   uint32_t head = get32(header + 12), tail = get32(header + 20);
   struct ft_error why;
 
   if (ft_checksum(body, head) != get32(header + 16))
-    return broken(err, name, "byte 16: the checksum does not agree with the contents");
+    return reject_file(err, name, "byte 16: checksum of the head does not match");
   if (whole && ft_checksum(body + head, tail) != get32(header + 24))
-    return broken(err, name, "byte 24: the checksum does not agree with the contents");
+    return reject_file(err, name, "byte 24: checksum of the tail does not match");
   if (ft_record_decode(record, body, whole ? (size_t)head + tail : head, message, &why) < 0)
     return ft_error_set(err, "%s: %s", name, why.text);
   return 0;
 }
 
-/* What a header promises where more than the AVAILABLE bytes of BODY are needed. */
-static int read_body(int fd, const unsigned char *header, size_t available, enum ft_record record,
-                     const char *name, bool whole, void *message, struct ft_error *err)
+/* Decodes the body after HEADER; reads it from FD if it is longer than the AVAILABLE bytes. */
+static int read_long_body(int fd, const unsigned char *header, size_t available,
+                          enum ft_record record, const char *name, bool whole, void *message,
+                          struct ft_error *err)
 {
   uint32_t head = get32(header + 12), tail = get32(header + 20);
   size_t length = whole ? (size_t)head + tail : head;
@@ -319,23 +323,23 @@ static int read_body(int fd, const unsigned char *header, size_t available, enum
   int status;
 
   if (head > FT_LIMIT_RECORD || tail > FT_LIMIT_RECORD - head)
-    return broken(err, name, "byte 12: longer than a record may be");
+    return reject_file(err, name, "byte 12: record longer than 1048576 bytes");
   if (length <= available)
-    return take_body(header, header + HEADER_SIZE, record, name, whole, message, err);
+    return decode_body(header, header + HEADER_SIZE, record, name, whole, message, err);
   body = malloc(length);
   if (!body)
     return ft_error_errno(err, "%s", name);
   if (pread(fd, body, length, HEADER_SIZE) != (ssize_t)length)
-    status = broken(err, name, "truncated");
+    status = reject_file(err, name, "truncated");
   else
-    status = take_body(header, body, record, name, whole, message, err);
+    status = decode_body(header, body, record, name, whole, message, err);
   free(body);
   return status;
 }
 
-/* Check the GOT bytes of a header, AT bytes into the file NAME. */
-static int check_header(const unsigned char *header, size_t got, enum ft_record record,
-                        const char *name, size_t at, struct ft_error *err)
+/* Checks the first GOT bytes of a header at offset AT of the file NAME. */
+static int check_file_header(const unsigned char *header, size_t got, enum ft_record record,
+                             const char *name, size_t at, struct ft_error *err)
 {
   if (got < HEADER_SIZE || memcmp(header, magic, sizeof magic) != 0) {
     errno = EBADMSG;
@@ -343,36 +347,36 @@ static int check_header(const unsigned char *header, size_t got, enum ft_record 
   }
   if ((get32(header + 8) & 0xffff) != (uint32_t)record + 1) {
     errno = EBADMSG;
-    return ft_error_set(err, "%s: byte %zu: another kind of record was expected", name, at + 8);
+    return ft_error_set(err, "%s: byte %zu: unexpected type of record", name, at + 8);
   }
   if (get32(header + 8) >> 16 > FT_SCHEMA) {
     errno = EPROTONOSUPPORT;
-    return ft_error_set(err, "%s: byte %zu: schema %u, but this foretell knows 1 to %d", name,
-                        at + 10, (unsigned)(get32(header + 8) >> 16), FT_SCHEMA);
+    return ft_error_set(err, "%s: byte %zu: schema %u; this version of foretell reads 1 to %d",
+                        name, at + 10, (unsigned)(get32(header + 8) >> 16), FT_SCHEMA);
   }
   return 0;
 }
 
-/* What a submission reads is so small that its first read brings all of it. */
-static int read_file(int fd, enum ft_record record, const char *name, bool whole, void *message,
-                     struct ft_error *err)
+/* The first read is large enough for every record that a submission reads. */
+static int read_record_file(int fd, enum ft_record record, const char *name, bool whole,
+                            void *message, struct ft_error *err)
 {
   unsigned char start[16384];
   ssize_t got = pread(fd, start, sizeof start, 0);
 
-  if (check_header(start, got < 0 ? 0 : (size_t)got, record, name, 0, err) < 0)
+  if (check_file_header(start, got < 0 ? 0 : (size_t)got, record, name, 0, err) < 0)
     return -1;
-  return read_body(fd, start, (size_t)got - HEADER_SIZE, record, name, whole, message, err);
+  return read_long_body(fd, start, (size_t)got - HEADER_SIZE, record, name, whole, message, err);
 }
 
-static int open_and_read(enum ft_record record, int dirfd, const char *name, bool whole,
-                         void *message, struct ft_error *err)
+static int open_and_read_record(enum ft_record record, int dirfd, const char *name, bool whole,
+                                void *message, struct ft_error *err)
 {
   int fd = ft_io_open_regular(dirfd, name, err), status, saved;
 
   if (fd < 0)
     return -1;
-  status = read_file(fd, record, name, whole, message, err);
+  status = read_record_file(fd, record, name, whole, message, err);
   saved = errno;
   close(fd);
   errno = saved;
@@ -382,13 +386,13 @@ static int open_and_read(enum ft_record record, int dirfd, const char *name, boo
 int ft_record_read(enum ft_record record, int dirfd, const char *name, void *message,
                    struct ft_error *err)
 {
-  return open_and_read(record, dirfd, name, true, message, err);
+  return open_and_read_record(record, dirfd, name, true, message, err);
 }
 
 int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void *message,
                         struct ft_error *err)
 {
-  return open_and_read(record, dirfd, name, false, message, err);
+  return open_and_read_record(record, dirfd, name, false, message, err);
 }
 
 int ft_record_list_open(int dirfd, const char *name, struct ft_buf *list, struct ft_error *err)
@@ -407,7 +411,7 @@ int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const 
   if (!left)
     return 0;
   header = (const unsigned char *)list->data + *at;
-  if (check_header(header, left, record, name, *at, err) < 0)
+  if (check_file_header(header, left, record, name, *at, err) < 0)
     return -1;
   head = get32(header + 12);
   tail = get32(header + 20);
@@ -416,7 +420,7 @@ int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const 
     errno = EBADMSG;
     return ft_error_set(err, "%s: byte %zu: truncated", name, *at + 12);
   }
-  if (take_body(header, header + HEADER_SIZE, record, name, true, message, err) < 0)
+  if (decode_body(header, header + HEADER_SIZE, record, name, true, message, err) < 0)
     return -1;
   *at += (size_t)HEADER_SIZE + head + tail;
   return 1;

@@ -28,35 +28,37 @@ static bool is_alnum(char c)
   return is_digit(c) || is_lower(c) || is_upper(c);
 }
 
-static char lowered(char c)
+static char to_lower(char c)
 {
   return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
 /* ---- by name ---- */
 
-/* Parts of words that no harmless argument has. */
-static const char *const strong_parts[] = { "passw",      "passphrase", "passcode",  "secret",
-                                            "credential", "apikey",     "accesskey", "authkey",
-                                            "privatekey", "sshkey",     "authtoken", NULL };
+/* Parts of words that make an argument secret whatever its value. */
+static const char *const sufficient_parts[] = { "passw",      "passphrase", "passcode",  "secret",
+                                                "credential", "apikey",     "accesskey", "authkey",
+                                                "privatekey", "sshkey",     "authtoken", NULL };
 
-static const char strong_words[] = "bearer,jwt,otp,totp,cred,creds,oauth,oauth2,authorization,"
-                                   "authorisation,cookie,cookies,passin,passout,sshpass,dbpass,"
-                                   "userpass,psk";
+/* Whole words that do the same. */
+static const char sufficient_words[] = "bearer,jwt,otp,totp,cred,creds,oauth,oauth2,authorization,"
+                                       "authorisation,cookie,cookies,passin,passout,sshpass,dbpass,"
+                                       "userpass,psk";
 
-static const char weak_words[] = "token,tokens,key,keys,pass,pwd,pw,auth,signature";
+/* Words that make an argument secret unless a word of quantity_words is next to them. */
+static const char ambiguous_words[] = "token,tokens,key,keys,pass,pwd,pw,auth,signature";
 
-/* Beside a weak word: the argument counts, sizes or sorts. */
-static const char measures[] =
+/* Words for quantities and kinds: "max_tokens", "sort_key". */
+static const char quantity_words[] =
     "max,min,num,n,count,counts,size,sizes,len,length,lengths,dim,dims,head,heads,per,type,types,"
     "rate,bits,limit,budget,total,level,pad,eos,bos,unk,sep,cls,mask,special,new,sort,public,group,"
     "column,col,field,foreign,primary,value,first,second,high,low,band,all,single,multi";
 
-/* Values that say whether or how, under any name. */
+/* Values of switches, never secret. */
 static const char choices[] = "yes,no,true,false,none,null,auto,on,off,never,always,required";
 
-/* Words of a name: at '-', '_', '.' and the like, at capitals of camelCase. */
-static bool take_name_word(struct ft_text *name, struct ft_text *word)
+/* Takes the next WORD of NAME. Words end at punctuation and at the capitals of camelCase. */
+static bool next_name_word(struct ft_text *name, struct ft_text *word)
 {
   const char *p;
 
@@ -75,34 +77,34 @@ static bool take_name_word(struct ft_text *name, struct ft_text *word)
   return word->at < word->end;
 }
 
-static bool has_part(struct ft_text word, const char *part)
+static bool contains_ignoring_case(struct ft_text word, const char *part)
 {
   size_t length = strlen(part);
 
   for (; ft_text_left(&word) >= length; word.at++)
-    if (lowered(*word.at) == part[0] && strncasecmp(word.at, part, length) == 0)
+    if (to_lower(*word.at) == part[0] && strncasecmp(word.at, part, length) == 0)
       return true;
   return false;
 }
 
-static bool ends_in(struct ft_text word, const char *tail)
+static bool ends_ignoring_case(struct ft_text word, const char *tail)
 {
   size_t length = strlen(tail), left = ft_text_left(&word);
 
   return left > length && strncasecmp(word.end - length, tail, length) == 0;
 }
 
-static bool is_strong(struct ft_text word)
+static bool is_sufficient_word(struct ft_text word)
 {
-  for (const char *const *part = strong_parts; *part; part++)
-    if (has_part(word, *part))
+  for (const char *const *part = sufficient_parts; *part; part++)
+    if (contains_ignoring_case(word, *part))
       return true;
-  return ends_in(word, "token") || ends_in(word, "pwd") ||
-         ft_text_lists_any_case(ft_text_from(strong_words), word);
+  return ends_ignoring_case(word, "token") || ends_ignoring_case(word, "pwd") ||
+         ft_text_lists_any_case(ft_text_from(sufficient_words), word);
 }
 
-/* "12", "0.5", "4k", "300B": at most DIGITS digits. */
-static bool is_number(const char *value, size_t digits)
+/* Whether VALUE is "12", "0.5", "4k" or "300B", with at most DIGITS digits. */
+static bool is_short_number(const char *value, size_t digits)
 {
   size_t seen = 0;
 
@@ -115,7 +117,7 @@ static bool is_number(const char *value, size_t digits)
   return seen && seen <= digits && !*value;
 }
 
-/* Beyond doubt a file, of which no more than its size is stored. */
+/* Whether VALUE is certainly a path: of a file only its size is stored. */
 static bool is_plain_path(const char *value)
 {
   if (value[0] != '/' && strncmp(value, "./", 2) != 0 && strncmp(value, "../", 3) != 0)
@@ -126,21 +128,24 @@ static bool is_plain_path(const char *value)
   return true;
 }
 
-/* An argument NAME that tells by itself, or with its VALUE, what it is. */
+/* Whether the words of NAME, with VALUE if they are ambiguous, name a secret. */
 static bool is_secret_name(const char *name, const char *value)
 {
-  enum { WEAK_DIGITS = 5, ANY = 64 }; /* digits; a batch of 65536 tokens, no longer code */
+  enum {
+    WEAK_DIGITS = 5, /* of a count, "65536" tokens; longer numbers may be a code; by judgement */
+    ANY = 64         /* digits after "tokens" or "keys", always a count */
+  };
   struct ft_text rest = ft_text_from(name), word;
   bool weak = false, several = false, measure = false;
 
-  while (take_name_word(&rest, &word)) {
-    if (is_strong(word))
+  while (next_name_word(&rest, &word)) {
+    if (is_sufficient_word(word))
       return true;
-    weak |= ft_text_lists_any_case(ft_text_from(weak_words), word);
-    several |= has_part(word, "tokens") || has_part(word, "keys");
-    measure |= ft_text_lists_any_case(ft_text_from(measures), word);
+    weak |= ft_text_lists_any_case(ft_text_from(ambiguous_words), word);
+    several |= contains_ignoring_case(word, "tokens") || contains_ignoring_case(word, "keys");
+    measure |= ft_text_lists_any_case(ft_text_from(quantity_words), word);
   }
-  return weak && !measure && !is_number(value, several ? ANY : WEAK_DIGITS) &&
+  return weak && !measure && !is_short_number(value, several ? ANY : WEAK_DIGITS) &&
          !is_plain_path(value);
 }
 
@@ -156,12 +161,12 @@ static bool same_name(struct ft_text a, struct ft_text b)
   if (ft_text_left(&a) != ft_text_left(&b))
     return false;
   for (; a.at < a.end; a.at++, b.at++)
-    if (lowered(*a.at == '-' ? '_' : *a.at) != lowered(*b.at == '-' ? '_' : *b.at))
+    if (to_lower(*a.at == '-' ? '_' : *a.at) != to_lower(*b.at == '-' ? '_' : *b.at))
       return false;
   return true;
 }
 
-static bool lists_name(const char *list, const char *name)
+static bool list_has_name(const char *list, const char *name)
 {
   struct ft_text rest = ft_text_from(list), piece;
   struct ft_text bare = without_dashes(ft_text_from(name));
@@ -174,8 +179,8 @@ static bool lists_name(const char *list, const char *name)
 
 /* ---- by shape ---- */
 
-/* How tokens of well-known services begin, and how many characters (letters, digits, '_' and '-')
- * follow at least. Those of words alone ("sk-learn-...") are none. */
+/* Prefixes of the tokens of well-known services, from their documentation, and the minimum number
+ * of token characters after them. Text made of words only ("sk-learn-...") is no token. */
 static const struct prefix {
   const char *text;
   size_t least;
@@ -248,18 +253,18 @@ static const struct prefix {
                  { "AGE-SECRET-KEY-", 16 },
                  { "sntrys_", 16 } };
 
-static bool in_token(char c)
+static bool is_token_byte(char c)
 {
   return is_alnum(c) || c == '_' || c == '-';
 }
 
-/* How many characters of a token TEXT begins with; *RANDOM: they are not just words. */
+/* Counts the token characters at the start of TEXT. *RANDOM: they have a digit or mixed case. */
 static size_t token_length(struct ft_text text, bool *random)
 {
   bool digit = false, lower = false, upper = false;
   const char *p = text.at;
 
-  for (; p < text.end && in_token(*p); p++) {
+  for (; p < text.end && is_token_byte(*p); p++) {
     digit |= is_digit(*p);
     lower |= is_lower(*p);
     upper |= is_upper(*p);
@@ -268,7 +273,7 @@ static size_t token_length(struct ft_text text, bool *random)
   return (size_t)(p - text.at);
 }
 
-static bool has_prefix(struct ft_text rest)
+static bool has_token_prefix(struct ft_text rest)
 {
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
     struct ft_text token = rest;
@@ -282,10 +287,11 @@ static bool has_prefix(struct ft_text rest)
   return false;
 }
 
-/* Three or more parts of Base64, of which the first is a JSON object ("eyJ"): RFC 7519. */
+/* Whether REST begins with a JSON Web Token (RFC 7519): three parts of Base64 separated by '.', the
+ * first a JSON object ("eyJ"). */
 static bool is_jwt(struct ft_text rest)
 {
-  enum { HEADER = 10, CLAIMS = 4 };
+  enum { HEADER = 10, CLAIMS = 4 }; /* minimum characters of a part; chosen by judgement */
   size_t header, claims;
   bool random;
 
@@ -301,10 +307,10 @@ static bool is_jwt(struct ft_text rest)
   return claims >= CLAIMS && rest.at < rest.end && *rest.at == '.';
 }
 
-/* Behind "://": user:password@, or somebody's token before the '@'. */
-static bool has_password(struct ft_text rest)
+/* Whether REST, after "://", begins with user:password@ or TOKEN@. */
+static bool has_url_password(struct ft_text rest)
 {
-  enum { TOKEN = 20 }; /* characters; a user's name is shorter */
+  enum { TOKEN = 20 }; /* characters; user names are shorter; chosen by judgement */
   const char *colon = NULL, *from = rest.at, *at = NULL;
 
   for (; rest.at < rest.end && !strchr("/?#", *rest.at) && *rest.at > ' '; rest.at++) {
@@ -316,15 +322,15 @@ static bool has_password(struct ft_text rest)
   return at && ((colon && at - colon > 1) || at - from >= TOKEN);
 }
 
-/* SEPARATOR (':' or '=') at P: a secret's name before it, and its value behind it. */
-static bool is_pair(struct ft_text text, const char *p)
+/* Whether the ':' or '=' at P separates the name of a secret and its value. */
+static bool is_secret_pair(struct ft_text text, const char *p)
 {
-  enum { NAME = 64, VALUE = 64 }; /* bytes that are looked at */
+  enum { NAME = 64, VALUE = 64 }; /* bytes examined, with NUL */
   const char *from = p;
   struct ft_text value = { p + 1, p + 1 };
   char name[NAME], copy[VALUE];
 
-  while (from > text.at && p - from < NAME - 1 && in_token(from[-1]))
+  while (from > text.at && p - from < NAME - 1 && is_token_byte(from[-1]))
     from--;
   if (from == p)
     return false;
@@ -338,43 +344,43 @@ static bool is_pair(struct ft_text text, const char *p)
   return copy[0] != '$' && ft_secret_name(name, copy, NULL);
 }
 
-/* What no harmless text has. */
-static bool is_certain(struct ft_text text)
+/* Whether TEXT has a form that no harmless text has: a token, a PEM block, a password. */
+static bool has_known_form(struct ft_text text)
 {
   for (struct ft_text rest = text; rest.at < rest.end; rest.at++) {
     bool begins = rest.at == text.at || !is_alnum(rest.at[-1]);
     struct ft_text behind = rest;
 
-    if (begins && (has_prefix(rest) || is_jwt(rest) || ft_text_starts(rest, "-----BEGIN ")))
+    if (begins && (has_token_prefix(rest) || is_jwt(rest) || ft_text_starts(rest, "-----BEGIN ")))
       return true;
-    if ((ft_text_skip(&behind, "://") && has_password(behind)) ||
-        ((*rest.at == '=' || *rest.at == ':') && is_pair(text, rest.at)))
+    if ((ft_text_skip(&behind, "://") && has_url_password(behind)) ||
+        ((*rest.at == '=' || *rest.at == ':') && is_secret_pair(text, rest.at)))
       return true;
   }
   return false;
 }
 
-/* What a text is made of. A run is of one class of characters; "Abc" is one. */
-struct makeup {
+/* Character counts of a text. A run is a sequence of one class; "Abc" is one run. */
+struct character_counts {
   size_t length, runs, digits, lowers, uppers, others;
-  size_t distinct; /* letters */
+  size_t distinct; /* different letters */
   bool hexadecimal;
 };
 
-static int class_of(char c)
+static int character_class(char c)
 {
   return is_digit(c) ? 1 : is_lower(c) ? 2 : is_upper(c) ? 3 : 4;
 }
 
-static struct makeup makeup_of(struct ft_text text)
+static struct character_counts count_classes(struct ft_text text)
 {
-  struct makeup m = { .length = ft_text_left(&text), .hexadecimal = true };
+  struct character_counts m = { .length = ft_text_left(&text), .hexadecimal = true };
   bool seen[26] = { false };
   int last = 0, before = 0; /* classes */
 
   for (; text.at < text.end; text.at++) {
     char c = *text.at;
-    int class = class_of(c);
+    int class = character_class(c);
     bool capital = class == 2 && last == 3 && before != 3;
 
     m.runs += class != 4 && class != last && !capital;
@@ -382,9 +388,9 @@ static struct makeup makeup_of(struct ft_text text)
     m.lowers += class == 2;
     m.uppers += class == 3;
     m.others += class == 4;
-    m.hexadecimal = m.hexadecimal && (class == 1 || (lowered(c) >= 'a' && lowered(c) <= 'f'));
+    m.hexadecimal = m.hexadecimal && (class == 1 || (to_lower(c) >= 'a' && to_lower(c) <= 'f'));
     if (class == 2 || class == 3)
-      seen[lowered(c) - 'a'] = true;
+      seen[to_lower(c) - 'a'] = true;
     before = last;
     last = class;
   }
@@ -393,30 +399,32 @@ static struct makeup makeup_of(struct ft_text text)
   return m;
 }
 
-/* Random characters of Base62 change class after 1.9 of them, of Base36 after 2.5; words and
- * numbers in names after 4 and more. */
-static bool alternates(const struct makeup *m)
+/* Whether runs are shorter than 3 characters on average. Expected length in random text: 1.9 for
+ * Base62, 2.5 for Base36; in names of words and numbers 4 and more. */
+static bool alternates_fast(const struct character_counts *m)
 {
   return m->runs * 3 > m->length - m->others;
 }
 
-/* Letters and digits without anything between. */
-static bool is_random_run(struct ft_text run, bool checksum)
+/* Whether RUN, letters and digits only, is random. CHECKSUM: the name of a checksum precedes it. */
+static bool is_random_alnum(struct ft_text run, bool checksum)
 {
+  /* characters of random text with digits, without digits, of hexadecimal text; different letters.
+   * Chosen on the values of tests/unit/test_secret.c */
   enum { LEAST = 16, LETTERS = 24, CHECKSUM = 32, DISTINCT = 4 };
-  struct makeup m = makeup_of(run);
+  struct character_counts m = count_classes(run);
 
   if (m.hexadecimal && checksum)
     return false;
   if (m.hexadecimal && m.length >= CHECKSUM && m.digits && m.digits < m.length)
     return true;
   if (m.digits)
-    return m.length >= LEAST && m.distinct >= DISTINCT && alternates(&m);
-  return m.length >= LETTERS && m.lowers && m.uppers && alternates(&m);
+    return m.length >= LEAST && m.distinct >= DISTINCT && alternates_fast(&m);
+  return m.length >= LETTERS && m.lowers && m.uppers && alternates_fast(&m);
 }
 
-/* Whether what stands before P names an algorithm of checksums. */
-static bool is_labelled(struct ft_text before)
+/* Whether BEFORE ends in the name of a checksum algorithm and a separator. */
+static bool follows_checksum_name(struct ft_text before)
 {
   static const char *const labels[] = { "sha256", "sha1", "sha512", "md5", "blake2", "blake3" };
 
@@ -432,21 +440,22 @@ static bool is_labelled(struct ft_text before)
   return false;
 }
 
-/* Base64, in which '+', '/', '-' and '_' part what would be one run: one character in 32. */
+/* Whether TEXT is Base64. '+', '/', '-' and '_' are one character in 32 there; at most one in APART
+ * is allowed. */
 static bool is_base64(struct ft_text text)
 {
   enum { LEAST = 32, APART = 10 };
-  struct makeup m = makeup_of(text);
+  struct character_counts m = count_classes(text);
 
   for (const char *p = text.at; p < text.end; p++)
     if (!is_alnum(*p) && !strchr("+/=_-", *p))
       return false;
   return m.length >= LEAST && m.digits && m.lowers && m.uppers && m.others * APART <= m.length &&
-         alternates(&m);
+         alternates_fast(&m);
 }
 
-/* A '/' in it, or an extension of one to eight letters and digits: the name of a file may be a
- * checksum. */
+/* Whether TEXT has a '/' or an extension of one to eight letters and digits. Names of files may be
+ * checksums. */
 static bool is_file(struct ft_text text)
 {
   const char *p = text.end;
@@ -457,7 +466,7 @@ static bool is_file(struct ft_text text)
          (p - text.at > 1 && p[-1] == '.' && text.end > p && text.end - p <= 8);
 }
 
-static bool is_random(struct ft_text text)
+static bool has_random_text(struct ft_text text)
 {
   const char *from = text.at;
 
@@ -470,7 +479,8 @@ static bool is_random(struct ft_text text)
 
     while (run.end < text.end && is_alnum(*run.end))
       run.end++;
-    if (run.end > run.at && is_random_run(run, is_labelled((struct ft_text){ from, run.at })))
+    if (run.end > run.at &&
+        is_random_alnum(run, follows_checksum_name((struct ft_text){ from, run.at })))
       return true;
     text.at = run.end > run.at ? run.end : text.at + 1;
   }
@@ -479,7 +489,7 @@ static bool is_random(struct ft_text text)
 
 /* ---- both ---- */
 
-static struct ft_text looked_at(const char *value)
+static struct ft_text examined_part(const char *value)
 {
   struct ft_text text = ft_text_from(value);
 
@@ -490,25 +500,25 @@ static struct ft_text looked_at(const char *value)
 
 bool ft_secret_value(const char *value)
 {
-  struct ft_text text = looked_at(value);
+  struct ft_text text = examined_part(value);
 
-  return is_certain(text) || (!is_plain_path(value) && is_random(text));
+  return has_known_form(text) || (!is_plain_path(value) && has_random_text(text));
 }
 
 bool ft_secret_name(const char *name, const char *value, const struct ft_secret_rules *rules)
 {
-  if (rules && lists_name(rules->drop, name))
+  if (rules && list_has_name(rules->drop, name))
     return true;
   if (!*value || ft_text_lists_any_case(ft_text_from(choices), ft_text_from(value)))
     return false;
-  return !(rules && lists_name(rules->keep, name)) && is_secret_name(name, value);
+  return !(rules && list_has_name(rules->keep, name)) && is_secret_name(name, value);
 }
 
 bool ft_secret_argument(const char *name, const char *value, const struct ft_secret_rules *rules)
 {
   if (ft_secret_name(name, value, rules))
     return true;
-  if (rules && lists_name(rules->keep, name))
-    return is_certain(looked_at(value));
+  if (rules && list_has_name(rules->keep, name))
+    return has_known_form(examined_part(value));
   return ft_secret_value(value) || ft_secret_value(name);
 }

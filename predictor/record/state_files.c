@@ -10,18 +10,18 @@
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 
-static bool plain(char c)
+static bool is_file_name_byte(char c)
 {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '_' || c == '-';
 }
 
-static void file_name(const char *name, const char *suffix, char out[FT_STATE_NAME_SIZE])
+static void make_file_name(const char *name, const char *suffix, char out[FT_STATE_NAME_SIZE])
 {
   size_t used = 0, seen = 0;
 
   for (const char *p = name; *p && seen < 64; p++, seen++)
-    if (plain(*p) && (used || *p != '.'))
+    if (is_file_name_byte(*p) && (used || *p != '.'))
       out[used++] = *p;
   (void)snprintf(out + used, FT_STATE_NAME_SIZE - used, "-%016" PRIx64 "%s",
                  ft_hash64(FT_HASH_SEED, name, strlen(name)), suffix);
@@ -29,20 +29,21 @@ static void file_name(const char *name, const char *suffix, char out[FT_STATE_NA
 
 void ft_state_model_name(const char *app, char out[FT_STATE_NAME_SIZE])
 {
-  file_name(app, ".model", out);
+  make_file_name(app, ".model", out);
 }
 
 void ft_state_performance_name(const char *app, char out[FT_STATE_NAME_SIZE])
 {
-  file_name(app, ".perf", out);
+  make_file_name(app, ".perf", out);
 }
 
-/* What a job is called that was given no name, or runs that runs anything. */
-static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", "job",
-                                        "run", "test", "python", "perl", "java", "rscript",
-                                        "srun", "mpirun", "mpiexec", NULL };
+/* Default job names of Slurm, and names that do not tell what a job runs. */
+static const char *const generic_names[] = { "wrap",   "interactive", "bash",    "sh",
+                                             "sbatch", "job",         "run",     "test",
+                                             "python", "perl",        "java",    "rscript",
+                                             "srun",   "mpirun",      "mpiexec", NULL };
 
-static bool letter(char c)
+static bool is_name_letter(char c)
 {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
@@ -59,9 +60,9 @@ bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]
   for (const char *p = text; p < end; p++) {
     const char *word = p;
 
-    while (p < end && letter(*p))
+    while (p < end && is_name_letter(*p))
       p++;
-    /* a letter alone belongs to a number: "v2" */
+    /* a single letter belongs to a number: "v2" */
     if (p - word < 2 || used + (size_t)(p - word) > 77)
       continue;
     if (used > first)
@@ -70,16 +71,16 @@ bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]
       out[used++] = *word >= 'A' && *word <= 'Z' ? (char)(*word - 'A' + 'a') : *word;
   }
   out[used] = '\0';
-  return used > first && !ft_string_listed(nameless, out + first);
+  return used > first && !ft_string_listed(generic_names, out + first);
 }
 
 void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NAME_SIZE])
 {
-  file_name(similarity_key, ".kin", out);
+  make_file_name(similarity_key, ".kin", out);
 }
 
-/* Step back over a number that MARK stands before. */
-static void drop_number(struct ft_text *name, char mark)
+/* Removes a number and the byte MARK before it from the end of NAME. */
+static void trim_number(struct ft_text *name, char mark)
 {
   const char *end = name->end;
 
@@ -90,13 +91,14 @@ static void drop_number(struct ft_text *name, char mark)
 }
 
 /*
- * What of JOB_NAME is the same for all jobs of a workflow's task: "nf-ALIGN_(NA1287x)" of Nextflow,
- * "snakejob.align.6.sh" and "snakejob_align_6" of Snakemake. HEAD is what it begins with, where
- * what differs stands inside: "toil_job_3_align", "cromwell_1b671a64_align".
+ * Returns the part of JOB_NAME that all jobs of a workflow task share. Nextflow:
+ * "nf-ALIGN_(NA1287x)"; Snakemake: "snakejob.align.6.sh" and "snakejob_align_6". If the differing
+ * part is in the middle, "toil_job_3_align" and "cromwell_1b671a64_align", HEAD is the part before
+ * it.
  */
-static struct ft_text task_name(const char *job_name, struct ft_text *head)
+static struct ft_text workflow_task_name(const char *job_name, struct ft_text *head)
 {
-  enum { SHORT_UUID = 8 }; /* digits */
+  enum { SHORT_UUID = 8 }; /* digits in Cromwell's job names */
   struct ft_text name = ft_text_from(job_name), rest = name;
   const char *tag = strstr(job_name, "_(");
   size_t digits;
@@ -106,10 +108,10 @@ static struct ft_text task_name(const char *job_name, struct ft_text *head)
   if (ft_text_skip(&rest, "nf-") && tag && ft_string_ends(job_name, ")")) {
     name.end = tag;
   } else if (ft_text_skip(&rest, "snakejob_")) {
-    drop_number(&name, '_');
+    trim_number(&name, '_');
   } else if (ft_text_skip(&rest, "snakejob.") && ft_string_ends(job_name, ".sh")) {
     name.end -= strlen(".sh");
-    drop_number(&name, '.');
+    trim_number(&name, '.');
   } else if (ft_text_skip(&rest, "toil_job_")) {
     head->end = rest.at;
     if (ft_text_u64(&rest, UINT64_MAX, &number) && ft_text_skip(&rest, "_"))
@@ -127,7 +129,7 @@ static struct ft_text task_name(const char *job_name, struct ft_text *head)
 
 void ft_state_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128])
 {
-  struct ft_text head, name = task_name(job_name, &head);
+  struct ft_text head, name = workflow_task_name(job_name, &head);
   char whole[256], number[12];
   int length;
 
@@ -140,99 +142,105 @@ void ft_state_imported_app(const char *user, uint32_t uid, const char *job_name,
 
 void ft_state_partition_name(const char *partition, char out[FT_STATE_NAME_SIZE])
 {
-  file_name(partition, "", out);
+  make_file_name(partition, "", out);
 }
 
-typedef int reader(enum ft_record record, int dirfd, const char *name, void *message,
-                   struct ft_error *err);
+typedef int read_function(enum ft_record record, int dirfd, const char *name, void *message,
+                          struct ft_error *err);
 
-/* A kind of file that is named after what it is of; two names may make one file. */
-static const struct kind {
+/* A type of file named after its subject. Two subjects can have the same file name (by hash). */
+static const struct file_kind {
   enum ft_record record;
   void (*file)(const char *subject, char out[FT_STATE_NAME_SIZE]);
-  size_t subject; /* where the message says what it is of */
-  const char *another;
-} a_model = { FT_RECORD_MODEL, ft_state_model_name, offsetof(ft_model, app),
-              "the model of another app" },
-  run_times = { FT_RECORD_PERFORMANCE, ft_state_performance_name, offsetof(ft_performance, app),
-                "the run times of another app" },
-  kin_list = { FT_RECORD_SIMILAR_APPS, ft_state_similar_apps_name,
-               offsetof(ft_similar_apps, similarity_key), "of another similarity_key" };
+  size_t subject; /* offset of the subject in the message */
+  const char *other_subject;
+} model_file = { FT_RECORD_MODEL, ft_state_model_name, offsetof(ft_model, app),
+                 "file of another app's model" },
+  performance_file = { FT_RECORD_PERFORMANCE, ft_state_performance_name,
+                       offsetof(ft_performance, app), "file of another app's run times" },
+  similar_apps_file = { FT_RECORD_SIMILAR_APPS, ft_state_similar_apps_name,
+                        offsetof(ft_similar_apps, similarity_key),
+                        "file of another similarity key" };
 
-static int read_in(reader *read, const struct kind *kind, int state_fd, const char *folder,
-                   const char *subject, void *message, struct ft_error *err)
+static int read_from_directory(read_function *read, const struct file_kind *kind, int state_fd,
+                               const char *directory, const char *subject, void *message,
+                               struct ft_error *err)
 {
   char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 64];
 
   kind->file(subject, name);
-  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  (void)snprintf(path, sizeof path, "%s/%s", directory, name);
   if (read(kind->record, state_fd, path, message, err) < 0)
     return -1;
   if (strcmp((const char *)message + kind->subject, subject) != 0) {
     errno = ENOENT;
-    return ft_error_set(err, "%s: %s", path, kind->another);
+    return ft_error_set(err, "%s: %s", path, kind->other_subject);
   }
   return 0;
 }
 
-static int read_own(reader *read, const struct kind *kind, int state_fd, uint32_t uid,
-                    const char *subject, void *message, struct ft_error *err)
+static int read_user_file(read_function *read, const struct file_kind *kind, int state_fd,
+                          uint32_t uid, const char *subject, void *message, struct ft_error *err)
 {
-  char folder[48];
+  char directory[48];
 
-  (void)snprintf(folder, sizeof folder, FT_STATE_MODELS "/%" PRIu32, uid);
-  return read_in(read, kind, state_fd, folder, subject, message, err);
+  (void)snprintf(directory, sizeof directory, FT_STATE_MODELS "/%" PRIu32, uid);
+  return read_from_directory(read, kind, state_fd, directory, subject, message, err);
 }
 
-static int read_own_or_shared(reader *read, const struct kind *kind, int state_fd, uint32_t uid,
-                              const char *subject, void *message, struct ft_error *err)
+static int read_user_or_site_file(read_function *read, const struct file_kind *kind, int state_fd,
+                                  uint32_t uid, const char *subject, void *message,
+                                  struct ft_error *err)
 {
-  if (read_own(read, kind, state_fd, uid, subject, message, err) == 0)
+  if (read_user_file(read, kind, state_fd, uid, subject, message, err) == 0)
     return 0;
   if (errno != ENOENT)
     return -1;
-  return read_in(read, kind, state_fd, FT_STATE_SHARED, subject, message, err);
+  return read_from_directory(read, kind, state_fd, FT_STATE_SHARED, subject, message, err);
 }
 
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *kin, struct ft_error *err)
 {
-  return read_own(ft_record_read, &kin_list, state_fd, uid, similarity_key, kin, err);
+  return read_user_file(ft_record_read, &similar_apps_file, state_fd, uid, similarity_key, kin,
+                        err);
 }
 
 int ft_state_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                         struct ft_error *err)
 {
-  return read_own_or_shared(ft_record_read, &a_model, state_fd, uid, app, model, err);
+  return read_user_or_site_file(ft_record_read, &model_file, state_fd, uid, app, model, err);
 }
 
 int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err)
 {
-  return read_own(ft_record_read, &a_model, state_fd, uid, app, model, err);
+  return read_user_file(ft_record_read, &model_file, state_fd, uid, app, model, err);
 }
 
 int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err)
 {
-  return read_in(ft_record_read_head, &a_model, state_fd, FT_STATE_SHARED, app, model, err);
+  return read_from_directory(ft_record_read_head, &model_file, state_fd, FT_STATE_SHARED, app,
+                             model, err);
 }
 
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err)
 {
-  return read_own_or_shared(ft_record_read_head, &a_model, state_fd, uid, app, model, err);
+  return read_user_or_site_file(ft_record_read_head, &model_file, state_fd, uid, app, model, err);
 }
 
 int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
                                   ft_performance *performance, struct ft_error *err)
 {
-  return read_own(ft_record_read, &run_times, state_fd, uid, app, performance, err);
+  return read_user_file(ft_record_read, &performance_file, state_fd, uid, app, performance, err);
 }
 
 int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
                               ft_performance *performance, struct ft_error *err)
 {
-  return read_own_or_shared(ft_record_read_head, &run_times, state_fd, uid, app, performance, err);
+  return read_user_or_site_file(ft_record_read_head, &performance_file, state_fd, uid, app,
+                                performance, err);
 }
 
 int ft_state_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err)
@@ -250,17 +258,17 @@ int ft_state_read_site(int state_fd, ft_site *site, struct ft_error *err)
   return ft_record_read(FT_RECORD_SITE, state_fd, FT_STATE_SITE, site, err);
 }
 
-int ft_state_read_partition(int state_fd, const ft_site *site, const char *typed,
+int ft_state_read_partition(int state_fd, const ft_site *site, const char *requested,
                             ft_partition *partition, struct ft_error *err)
 {
   char name[FT_STATE_NAME_SIZE], path[FT_STATE_NAME_SIZE + 16], first[64];
-  struct ft_text list = ft_text_from(typed), piece;
+  struct ft_text list = ft_text_from(requested), piece;
 
   if (!ft_text_until(&list, ',', &piece))
     piece = ft_text_from(site->default_partition);
   if (!ft_text_copy(piece, first, sizeof first) || !first[0]) {
     errno = ENOENT;
-    return ft_error_set(err, "no partition named and no default one known");
+    return ft_error_set(err, "no partition requested and default partition unknown");
   }
   ft_state_partition_name(first, name);
   (void)snprintf(path, sizeof path, FT_STATE_PARTITIONS "/%s", name);

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where things lie in the state folder:
+ * Names and reads the files of the state directory:
  *   site                      the site file: cluster and policy
- *   apps                      the site's declared apps
- *   platforms                 what foretell.conf says of platforms: prices
- *   partitions/NAME           each partition: its limits and kinds of nodes
- *   partitions/.all           all of them in one file
- *   models/UID/NAME.model     a user's apps; only that user may read the folder (ACL)
- *   models/UID/LIKENESS.kin   which of them are alike in their job's name or their program
- *   models/UID/NAME.perf      how long their runs take, here and on other platforms
- *   models/site/NAME.model    apps that the site declares, pooled over users, without history
- *   models/4294967295/...     the same with it, which the agent learns on
- *   relative.model            how an app's run time on one platform tells it on others
- *                             (estimate/relative.h)
- *   prior                     what the site's apps need at large; nobody is named in it
- *   prior.apps                the same with each app's hash: the agent's own
- *   gpus                      what networks have needed on the cluster's GPUs, nothing says whose
- *   mig.conf                  the site's own MIG slices (estimate/mig.h), where it has any
- *   store.db                  the agent's observations
- *   agent.lock                locked (fcntl) while an agent works here
+ *   apps                      declared apps of the site
+ *   platforms                 platforms of foretell.conf: prices
+ *   partitions/NAME           a partition: limits and node types
+ *   partitions/.all           all partitions in one file
+ *   models/UID/NAME.model     models of a user's apps; only that user can read the directory (ACL)
+ *   models/UID/KEY.kin        a user's apps with the same similarity key
+ *   models/UID/NAME.perf      run times of an app, per platform
+ *   models/site/NAME.model    declared apps, pooled over users, without history
+ *   models/4294967295/...     the same with history, for the agent to learn on
+ *   relative.model            the cross-platform model (estimate/relative.h)
+ *   prior                     the anonymous site-wide prior
+ *   prior.apps                its data with a hash of each app: only for the agent
+ *   gpus                      anonymous measured memory of networks on the cluster's GPUs
+ *   mig.conf                  MIG profiles of the site (estimate/mig.h); optional
+ *   store.db                  observations of the agent
+ *   agent.lock                locked (fcntl) while an agent uses the directory
  */
 #ifndef FT_RECORD_STATE_FILES_H
 #define FT_RECORD_STATE_FILES_H
@@ -33,13 +32,12 @@
 #define FT_STATE_PLATFORMS "platforms"
 #define FT_STATE_RELATIVE "relative.model"
 #define FT_STATE_PARTITIONS "partitions"
-/* All of them in one file of that folder, for who asks for all. */
+/* In FT_STATE_PARTITIONS: all partitions in one file, for readers that need all. */
 #define FT_STATE_PARTITION_LIST ".all"
 #define FT_STATE_MODELS "models"
 #define FT_STATE_SHARED "models/site"
-/* Whose models those of all users together are. */
+/* The UID of models pooled over all users. */
 #define FT_STATE_POOLED UINT32_MAX
-
 #define FT_STATE_PRIOR "prior"
 #define FT_STATE_PRIOR_APPS "prior.apps"
 #define FT_STATE_MIG "mig.conf"
@@ -47,91 +45,89 @@
 #define FT_STATE_STORE "store.db"
 #define FT_STATE_LOCK "agent.lock"
 
-/* Behind the path of the agent's socket: the one where users' commands ask it. */
+/* Suffix of the agent's socket path: the socket for queries of users' commands. */
 #define FT_STATE_QUERY_SUFFIX ".ask"
 
-/* Room for any name that ft_state_model gives. */
+/* Size of an array for a file name, in bytes: 64 of the name, '-', 16 digits, a suffix, NUL. */
 #define FT_STATE_NAME_SIZE 128
 
 /*
- * The file name of APP's model: the letters, digits, '.', '_' and '-' of its
- * first 64 bytes (never a dot first), a '-' and 16 hexadecimal digits of its hash.
+ * Writes the file name of APP's model to OUT: the letters, digits, '.', '_' and '-' of its first 64
+ * bytes, without a leading dot, then '-' and 16 hexadecimal digits of its hash.
  */
 void ft_state_model_name(const char *app, char out[FT_STATE_NAME_SIZE]);
 
 /*
- * The app of what is imported without one: USER (his number UID where it is empty), '/' and
- * the job's name, without what a workflow's manager adds for one job of a task; cut to fit, it ends
- * in its hash.
+ * Writes the app of an imported run without one to OUT: USER (empty: the number UID), '/' and the
+ * job name, without the part that a workflow manager adds for one job of a task. A name that is too
+ * long is truncated and ends in its hash.
  */
 void ft_state_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128]);
 
-/* The same for a partition's file, without ".model". */
+/* Writes the file name of a partition, as ft_state_model_name without the suffix. */
 void ft_state_partition_name(const char *partition, char out[FT_STATE_NAME_SIZE]);
 
 /*
- * Read the model of user UID's APP under the state folder STATE_FD: his own,
- * else the site's. Returns 0; -1 with ERR, errno being ENOENT where there is
- * none. A file that names another app counts as none.
+ * Reads the model of APP of user UID from the state directory STATE_FD: the user's own, else the
+ * site's. A file of another app counts as missing. Returns 0; -1 on error with errno (ENOENT: no
+ * model) and fills ERR.
  */
 int ft_state_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                         struct ft_error *err);
 
-/* The same, of the user's own models alone. */
+/* The same from the user's own models only. */
 int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err);
 
-/* The site's model of APP, without history, whether the user has one or not. Returns likewise. */
+/* The same from the site's models only, without history. */
 int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err);
 
-/* The same as ft_state_read_model without the model's history: all that an estimate needs. */
+/* As ft_state_read_model, without history, which no estimate needs. */
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err);
 
+/* What a similarity key is made of: a job name or a program. */
 enum ft_similarity { FT_SIMILAR_NAME, FT_SIMILAR_PROGRAM, FT_SIMILARITIES };
 
 /*
- * How apps with TEXT for a job's name or a program are alike: "name:train" for "Train_v2-17",
- * without its numbers and what separates them. False where TEXT says nothing of what is run.
+ * Writes the similarity key of TEXT, a job name or program, to OUT: the words without numbers, in
+ * lower case, "name:train" for "Train_v2-17". Returns false for a generic TEXT, "job" or "python".
  */
 bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]);
 
-/* The name of the file with the apps of LIKENESS. */
+/* Writes the file name of the apps with SIMILARITY_KEY to OUT. */
 void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NAME_SIZE]);
 
-/* Read user UID's apps of LIKENESS. Returns as ft_state_read_model. */
+/* Reads the apps of user UID with SIMILARITY_KEY. Returns as ft_state_read_model. */
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
                                ft_similar_apps *kin, struct ft_error *err);
 
-/* The name of the file with APP's run times. */
+/* Writes the file name of APP's run times to OUT. */
 void ft_state_performance_name(const char *app, char out[FT_STATE_NAME_SIZE]);
 
-/*
- * Read how long user UID's APP takes, without its history: his own, else the site's. Returns as
- * ft_state_read_model.
- */
+/* Reads the run times of APP of user UID, without history: the user's own, else the site's. Returns
+ * as ft_state_read_model. */
 int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
                               ft_performance *performance, struct ft_error *err);
 
-/* The same with its history, of the user's own alone. */
+/* The same with history, from the user's own only. */
 int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
                                   ft_performance *performance, struct ft_error *err);
 
-/* Read what is known of platforms; nothing of any where there is no such file. Returns as
- * ft_record_read. */
+/* Reads the platforms of foretell.conf; none if the file is missing. Returns as ft_record_read. */
 int ft_state_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err);
 
-/* Read the site file. Returns as ft_record_read. */
+/* Reads the site file. Returns as ft_record_read. */
 int ft_state_read_site(int state_fd, ft_site *site, struct ft_error *err);
 
 /*
- * Read the partition that a job typed as PARTITION goes to: the first of a
- * list, SITE's default one when empty. Returns as ft_record_read.
+ * Reads the first partition of REQUESTED, the value of --partition; the default partition of SITE
+ * if it is empty. Returns as ft_record_read.
  */
-int ft_state_read_partition(int state_fd, const ft_site *site, const char *typed,
+int ft_state_read_partition(int state_fd, const ft_site *site, const char *requested,
                             ft_partition *partition, struct ft_error *err);
 
-/* Read the site's declared apps; none where SITE says so. Returns as ft_record_read. */
+/* Reads the declared apps of SITE; reads no file if SITE has none. Returns as ft_record_read. */
 int ft_state_read_apps(int state_fd, const ft_site *site, ft_apps *apps, struct ft_error *err);
 
 #endif

@@ -6,12 +6,12 @@
 #include "predictor/core/text.h"
 #include "predictor/request/array.h"
 
-/* One piece of a list: COUNT indices from LOW on, STEP apart. */
+/* One range of a list: COUNT indices from LOW in steps of STEP. */
 struct range {
   uint64_t low, step, count;
 };
 
-/* Take the next piece. Returns 1; 0 at the end, -1 where it is not understood. */
+/* Parses the next range. Returns 1; 0 at the end; -1 if it is malformed. */
 static int next_range(struct ft_text *list, struct range *r)
 {
   struct ft_text piece;
@@ -29,7 +29,7 @@ static int next_range(struct ft_text *list, struct range *r)
   if (ft_text_skip(&piece, ":") && (!ft_text_u64(&piece, FT_ARRAY_MAX_SIZE, &r->step) || !r->step))
     return -1;
   (void)ft_text_skip(&piece, "]");
-  /* "%4": how many at once */
+  /* "%4": at most four tasks at once */
   if (ft_text_skip(&piece, "%") && !ft_text_u64(&piece, FT_ARRAY_MAX_SIZE, &at_once))
     return -1;
   if (ft_text_left(&piece) || high < r->low)
@@ -52,19 +52,19 @@ uint32_t ft_array_count(const char *list)
   return total < FT_ARRAY_MAX_SIZE ? (uint32_t)total : FT_ARRAY_MAX_SIZE;
 }
 
-static int rising(const void *a, const void *b)
+static int compare_indices(const void *a, const void *b)
 {
   uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
   return (x > y) - (x < y);
 }
 
-/* Sort, each once. */
-static size_t tidy(uint32_t *index, size_t count)
+/* Sorts COUNT indices and removes duplicates. Returns the new number. */
+static size_t sort_distinct(uint32_t *index, size_t count)
 {
   size_t kept = 0;
 
-  qsort(index, count, sizeof *index, rising);
+  qsort(index, count, sizeof *index, compare_indices);
   for (size_t i = 0; i < count; i++)
     if (!kept || index[i] != index[kept - 1])
       index[kept++] = index[i];
@@ -88,32 +88,32 @@ size_t ft_array_spread(const char *list, uint32_t *index, size_t limit)
     }
     passed += r.count;
   }
-  return tidy(index, taken);
+  return sort_distinct(index, taken);
 }
 
-struct sized {
+struct task_value {
   float value;
   uint32_t index;
 };
 
-static int rising_value(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
-  const struct sized *x = a, *y = b;
+  const struct task_value *x = a, *y = b;
 
   return (x->value > y->value) - (x->value < y->value);
 }
 
-/* At most LIMIT (2 or more) of E's indices, from the smallest value to the largest. */
-static size_t by_size(const ft_task_values *e, uint32_t *index, size_t limit)
+/* Writes at most LIMIT (2 or more) indices of E, evenly spaced by value. Returns their number. */
+static size_t spread_by_value(const ft_task_values *e, uint32_t *index, size_t limit)
 {
-  struct sized sorted[sizeof e->index / sizeof *e->index];
+  struct task_value sorted[sizeof e->index / sizeof *e->index];
   size_t known = e->index_count;
 
   if (known < 2)
     return 0;
   for (size_t i = 0; i < known; i++)
-    sorted[i] = (struct sized){ e->value[i], e->index[i] };
-  qsort(sorted, known, sizeof *sorted, rising_value);
+    sorted[i] = (struct task_value){ e->value[i], e->index[i] };
+  qsort(sorted, known, sizeof *sorted, compare_values);
   if (limit > known)
     limit = known;
   for (size_t i = 0; i < limit; i++)
@@ -135,6 +135,6 @@ size_t ft_array_select_tasks(const char *list, const ft_submission *submission, 
     share = 2;
   taken = ft_array_spread(list, index, limit - share * lists);
   for (size_t i = 0; i < submission->task_values_count; i++)
-    taken += by_size(&submission->task_values[i], index + taken, share);
-  return tidy(index, taken);
+    taken += spread_by_value(&submission->task_values[i], index + taken, share);
+  return sort_distinct(index, taken);
 }

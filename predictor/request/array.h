@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The elements of a job array: a list as --array takes it, "0-15:4,20,31%2". */
+/* Parses the task indices of a job array, the value of --array, "0-15:4,20,31%2". */
 #ifndef FT_REQUEST_ARRAY_H
 #define FT_REQUEST_ARRAY_H
 
@@ -8,26 +8,26 @@
 
 #include "predictor/record/record.h"
 
-/* What the index of an element is called as a feature. */
+/* Name of the feature with the index of an array task. */
 #define FT_ARRAY_FEATURE "array_task_id"
 
-/* slurm.conf(5): MaxArraySize, which every index is below, may not exceed 4,000,001. */
+/* Largest MaxArraySize, which every index is below: slurm.conf(5). */
 #define FT_ARRAY_MAX_SIZE 4000001
 
-/* How many elements LIST has, at most FT_ARRAY_MAX_SIZE; 0 where it is not understood. */
+/* Returns the number of tasks in LIST, at most FT_ARRAY_MAX_SIZE; 0 if LIST is malformed. */
 uint32_t ft_array_count(const char *list);
 
 /*
- * Elements of LIST, at most LIMIT (2 or more): all of them where they are no more, else evenly
- * spread from its first to its last. INDEX gets them rising, each once. Returns how many; in time
- * linear in the length of LIST.
+ * Writes at most LIMIT (2 or more) task indices of LIST to INDEX, ascending and distinct: all of
+ * them, or evenly spaced ones from the first to the last. Returns their number. Takes time linear
+ * in the length of LIST.
  */
 size_t ft_array_spread(const char *list, uint32_t *index, size_t limit);
 
 /*
- * Which elements of LIST to estimate, at most LIMIT (16 or more): as above, but where they are
- * more, half of them by what SUBMISSION's elements say of their files, from the smallest to the
- * largest of each feature.
+ * Selects at most LIMIT (16 or more) tasks of LIST to estimate, as ft_array_spread. If LIST has
+ * more, half of the selection is by SUBMISSION's values per task, evenly spaced from the smallest
+ * to the largest value of each feature.
  */
 size_t ft_array_select_tasks(const char *list, const ft_submission *submission, uint32_t *index,
                              size_t limit);

@@ -5,11 +5,11 @@
 
 #include "predictor/request/command_program.h"
 
-/* Control words before a command, which goes on behind them. */
+/* Reserved words that precede a command. */
 static const char *const keywords[] = { "if", "then", "elif", "else", "while", "until",
                                         "do", "!",    "{",    "}",    NULL };
 
-/* What runs no program whose memory counts; "./test" is a user's own. */
+/* Builtins and programs with negligible memory; "./test" is a user's program. */
 static const char *const ignored[] = {
   "for",      "case",     "select",  "function", "fi",     "done",     "esac",    "in",
   "[",        "[[",       "test",    ":",        ".",      "source",   "alias",   "bg",
@@ -25,9 +25,9 @@ static const char *const ignored[] = {
 };
 
 /*
- * Commands that run another one: their options that take a value of their own
- * (letters; long names between commas), how many operands stand before the program,
- * and which of those, counted from 1, is a container's image.
+ * Commands that run another one: options with a separate value (letters; long names between
+ * commas), the number of operands before the program, and which of them, from 1, is a container
+ * image. Source: the manual page of each command.
  */
 static const struct launcher {
   const char *name;
@@ -107,20 +107,21 @@ static const struct launcher {
     ",config_file,num_processes,main_process_port,mixed_precision,", 0, 0 }
 };
 
-/* They do so where one of these follows. */
-static const char *const verbs[][2] = { { "conda", ",run," },
-                                        { "uv", ",run," },
-                                        { "singularity", ",exec,run," },
-                                        { "docker", ",exec,run," },
-                                        { "accelerate", ",launch," },
-                                        { "nsys", ",profile,launch," },
-                                        { "perf", ",stat,record," },
-                                        { "coverage", ",run," },
-                                        { "mprof", ",run," } };
+/* Commands that launch only with one of these sub-commands. */
+static const char *const launch_verbs[][2] = { { "conda", ",run," },
+                                               { "uv", ",run," },
+                                               { "singularity", ",exec,run," },
+                                               { "docker", ",exec,run," },
+                                               { "accelerate", ",launch," },
+                                               { "nsys", ",profile,launch," },
+                                               { "perf", ",stat,record," },
+                                               { "coverage", ",run," },
+                                               { "mprof", ",run," } };
 
-/* Two-valued options of MPI's launchers. */
-static const char *const pairs[] = { "mca", "gmca", "genv", "env", NULL };
+/* Options of MPI launchers with two values. */
+static const char *const mpi_pair_options[] = { "mca", "gmca", "genv", "env", NULL };
 
+/* Names that share the row of another launcher. */
 static const char *const aliases[][2] = { { "mpiexec", "mpirun" },
                                           { "mpiexec.hydra", "mpirun" },
                                           { "orterun", "mpirun" },
@@ -144,7 +145,7 @@ static const char *const aliases[][2] = { { "mpiexec", "mpirun" },
                                           { "pipenv", "uv" },
                                           { "pixi", "uv" } };
 
-static const char *base_name(const char *path)
+static const char *last_component(const char *path)
 {
   const char *slash = strrchr(path, '/');
 
@@ -153,7 +154,7 @@ static const char *base_name(const char *path)
 
 const char *ft_word_base_name(const struct ft_word *word, char out[FT_BASE_NAME])
 {
-  const char *base = word->unknown ? word->base : base_name(word->text);
+  const char *base = word->unknown ? word->base : last_component(word->text);
   struct ft_text text = ft_text_from(base);
 
   if (ft_text_left(&text) >= FT_BASE_NAME)
@@ -173,7 +174,7 @@ static const struct launcher *find_launcher(const char *name)
   return NULL;
 }
 
-static bool in_names(const char *names, const char *name)
+static bool has_long_option(const char *names, const char *name)
 {
   size_t length = strlen(name);
 
@@ -185,29 +186,29 @@ static bool in_names(const char *names, const char *name)
   return false;
 }
 
-/* What launches another program at the word AT of C; NULL: nothing does. */
+/* Returns the launcher at the word AT of C; NULL if it is none. */
 static const struct launcher *launcher_at(const struct ft_command *c, size_t at)
 {
   char base[FT_BASE_NAME];
   const struct launcher *found =
       at < c->count ? find_launcher(ft_word_base_name(&c->word[at], base)) : NULL;
 
-  for (size_t i = 0; found && i < sizeof verbs / sizeof *verbs; i++)
-    if (strcmp(verbs[i][0], found->name) == 0 &&
-        (at + 1 == c->count || !in_names(verbs[i][1], c->word[at + 1].text)))
+  for (size_t i = 0; found && i < sizeof launch_verbs / sizeof *launch_verbs; i++)
+    if (strcmp(launch_verbs[i][0], found->name) == 0 &&
+        (at + 1 == c->count || !has_long_option(launch_verbs[i][1], c->word[at + 1].text)))
       return NULL;
   return found;
 }
 
-static bool numeric(const char *word)
+static bool is_numeric_word(const char *word)
 {
   double value;
 
   return ft_text_is_double(ft_text_from(word), &value);
 }
 
-/* How many words after this option of LAUNCHER belong to it. */
-static size_t values_of(const struct launcher *launcher, const char *option)
+/* Returns the number of words after OPTION of LAUNCHER that are its values. */
+static size_t option_value_count(const struct launcher *launcher, const char *option)
 {
   const char *name = option + 1;
 
@@ -215,19 +216,20 @@ static size_t values_of(const struct launcher *launcher, const char *option)
     name++;
   if (strchr(option, '='))
     return 0;
-  if (launcher->names[0] && ft_string_listed(pairs, name) && strcmp(launcher->name, "mpirun") == 0)
+  if (launcher->names[0] && ft_string_listed(mpi_pair_options, name) &&
+      strcmp(launcher->name, "mpirun") == 0)
     return 2;
   if (option[1] != '-' && option[1] && !option[2])
     return strchr(launcher->letters, option[1]) ? 1 : 0;
-  return in_names(launcher->names, name) ? 1 : 0;
+  return has_long_option(launcher->names, name) ? 1 : 0;
 }
 
 /*
- * The program behind LAUNCHER, whose word is AT: its image, where that says what runs; COUNT where
- * there is none.
+ * Returns the index of the program that LAUNCHER, the word AT, runs; of the image if a container
+ * runs its own program; C->count if there is none. Sets *IMAGE to a container image.
  */
-static size_t behind(const struct launcher *launcher, const struct ft_command *c, size_t at,
-                     const char **image)
+static size_t find_launched_program(const struct launcher *launcher, const struct ft_command *c,
+                                    size_t at, const char **image)
 {
   bool runs_image = strcmp(launcher->name, "singularity") == 0 && at + 1 < c->count &&
                     strcmp(c->word[at + 1].text, "run") == 0;
@@ -243,13 +245,13 @@ static size_t behind(const struct launcher *launcher, const struct ft_command *c
     if (strcmp(text, "--container-image") == 0 && at + 1 < count)
       *image = c->word[at + 1].text;
     if (text[0] == '-' && text[1]) {
-      at += values_of(launcher, text);
+      at += option_value_count(launcher, text);
       continue;
     }
     if (c->word[at].unknown && !operands)
       return at;
-    /* env A=B; and the value of an option that is not in the table */
-    if (ft_shell_assignment(&rest, &name) || (!operands && numeric(text)))
+    /* skip A=B after env, and numbers: values of options that are not in the table */
+    if (ft_shell_assignment(&rest, &name) || (!operands && is_numeric_word(text)))
       continue;
     if (!operands)
       return at;
@@ -298,27 +300,27 @@ enum ft_interpreter ft_interpreter(const char *name)
   return FT_INTERPRETER_NONE;
 }
 
-/* Options of interpreters that take a value of their own. */
-static const char *const valued[] = { "-W",
-                                      "-X",
-                                      "-cp",
-                                      "-classpath",
-                                      "-p",
-                                      "-t",
-                                      "-L",
-                                      "-J",
-                                      "--master",
-                                      "--class",
-                                      "--deploy-mode",
-                                      "--conf",
-                                      "--jars",
-                                      "--driver-memory",
-                                      "--executor-memory",
-                                      "--class-path",
-                                      NULL };
+/* Options of interpreters with a separate value. */
+static const char *const interpreter_options[] = { "-W",
+                                                   "-X",
+                                                   "-cp",
+                                                   "-classpath",
+                                                   "-p",
+                                                   "-t",
+                                                   "-L",
+                                                   "-J",
+                                                   "--master",
+                                                   "--class",
+                                                   "--deploy-mode",
+                                                   "--conf",
+                                                   "--jars",
+                                                   "--driver-memory",
+                                                   "--executor-memory",
+                                                   "--class-path",
+                                                   NULL };
 
-/* Whether the option TEXT of an interpreter has VALUE, the next word, for its own. */
-static bool has_value(const char *text, const char *value, enum ft_interpreter kind)
+/* Whether VALUE, the next word, is the value of the option TEXT of an interpreter. */
+static bool option_has_value(const char *text, const char *value, enum ft_interpreter kind)
 {
   static const char *const flags[] = { "-p", "-t", "-L", NULL };
 
@@ -326,21 +328,22 @@ static bool has_value(const char *text, const char *value, enum ft_interpreter k
   if (kind == FT_INTERPRETER_SHELL && text[0] == '-' && text[1] != '-' && text[1] &&
       text[strlen(text) - 1] == 'o')
     return true;
-  /* with some interpreters these are flags, with others numbers or files follow */
+  /* in some interpreters these are flags, in others a number or file follows */
   if (ft_string_listed(flags, text))
-    return numeric(value) || strcmp(value, "auto") == 0;
-  return ft_string_listed(valued, text);
+    return is_numeric_word(value) || strcmp(value, "auto") == 0;
+  return ft_string_listed(interpreter_options, text);
 }
 
-/* "-Dtmp=$TMPDIR" is one, whatever its value. */
-static bool is_option(const struct ft_word *word)
+/* Whether WORD is an option, even if its value is unknown ("-Dtmp=$TMPDIR"). */
+static bool is_option_word(const struct ft_word *word)
 {
   return word->unknown ? ft_text_starts(word->raw, "-") : word->text[0] == '-';
 }
 
-/* What the interpreter at AT runs: "x.py", the module behind -m, the statements behind -c. */
-static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpreter kind,
-                          bool *statements)
+/* Returns the index of the script of the interpreter AT: "x.py", the module after -m, the
+ * statements after -c; AT if there is none. */
+static size_t find_interpreter_script(const struct ft_command *c, size_t at,
+                                      enum ft_interpreter kind, bool *statements)
 {
   const struct launcher *launcher;
   const char *image = NULL;
@@ -349,12 +352,12 @@ static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpr
     const char *text = c->word[i].text, *next = i + 1 < c->count ? c->word[i + 1].text : "";
     bool module = strcmp(text, "-m") == 0;
 
-    /* modules of Python that run a script which they are given */
+    /* Python modules that run the script given to them: cProfile, torchrun */
     if (module && (launcher = find_launcher(next))) {
-      i = behind(launcher, c, i + 1, &image);
+      i = find_launched_program(launcher, c, i + 1, &image);
       return i < c->count ? i : at;
     }
-    /* standard input: what follows is handed to it */
+    /* the script is standard input; the following words are its arguments */
     if (strcmp(text, kind == FT_INTERPRETER_SHELL ? "-s" : "-") == 0)
       return at;
     *statements = strcmp(text, "-c") == 0 || strcmp(text, "--eval") == 0 ||
@@ -364,12 +367,12 @@ static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpr
     if (strcmp(text, "--args") == 0 && kind != FT_INTERPRETER_CHECKER)
       return at;
     /* R CMD BATCH x.R */
-    if ((i + 1 < c->count && has_value(text, next, kind)) ||
+    if ((i + 1 < c->count && option_has_value(text, next, kind)) ||
         (strcmp(text, "CMD") == 0 && strcmp(next, "BATCH") == 0)) {
       i++;
       continue;
     }
-    if (is_option(&c->word[i]) || (i > at + 1 && numeric(text)))
+    if (is_option_word(&c->word[i]) || (i > at + 1 && is_numeric_word(text)))
       continue;
     return i;
   }
@@ -377,10 +380,11 @@ static size_t find_script(const struct ft_command *c, size_t at, enum ft_interpr
 }
 
 /*
- * The commands in WORD; empty where they cannot be told. A word "..." in which a variable is not
- * known is taken as it stands in the script: only that variable will not be known.
+ * Returns the commands in WORD; empty if unknown. If WORD is "..." with an unknown variable,
+ * returns the unexpanded text between the quotes and sets *QUOTED, so that only the variable is
+ * unknown.
  */
-static struct ft_text payload_of(const struct ft_word *word, bool *quoted)
+static struct ft_text command_text(const struct ft_word *word, bool *quoted)
 {
   struct ft_text raw = word->raw;
 
@@ -393,16 +397,16 @@ static struct ft_text payload_of(const struct ft_word *word, bool *quoted)
   return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
 }
 
-/* Whether WORD, which is in quotes, is a command with its arguments. */
-static bool is_commands(const struct ft_word *word)
+/* Whether WORD is quoted and holds a command with arguments. */
+static bool is_quoted_command(const struct ft_word *word)
 {
   return ft_text_left(&word->raw) && strchr("\"'", *word->raw.at) &&
          memchr(word->raw.at, ' ', ft_text_left(&word->raw));
 }
 
-/* The text of "bash -c TEXT", "sh -lc TEXT"; empty for anything else. */
-static struct ft_text inner_of(const struct ft_command *c, const struct ft_command_parts *parts,
-                               bool *quoted)
+/* Returns TEXT of "bash -c TEXT" or "sh -lc TEXT"; empty for other commands. */
+static struct ft_text shell_command_text(const struct ft_command *c,
+                                         const struct ft_command_parts *parts, bool *quoted)
 {
   char base[FT_BASE_NAME];
   const char *option = parts->script > parts->program ? c->word[parts->script - 1].text : "";
@@ -411,11 +415,12 @@ static struct ft_text inner_of(const struct ft_command *c, const struct ft_comma
   if (length < 2 || option[0] != '-' || option[1] == '-' || option[length - 1] != 'c' ||
       ft_interpreter(ft_word_base_name(&c->word[parts->program], base)) != FT_INTERPRETER_SHELL)
     return ft_text_from("");
-  return payload_of(&c->word[parts->script], quoted);
+  return command_text(&c->word[parts->script], quoted);
 }
 
-/* NAME=value words: remembered when nothing else is on the line. */
-static size_t take_assignments(struct ft_shell *shell, const struct ft_command *c, size_t at)
+/* Skips NAME=value words from AT and returns the index after them. Stores them in SHELL if no
+ * command follows. */
+static size_t store_assignments(struct ft_shell *shell, const struct ft_command *c, size_t at)
 {
   size_t first = at;
   struct ft_text raw, name;
@@ -433,9 +438,10 @@ static size_t take_assignments(struct ft_shell *shell, const struct ft_command *
   return at;
 }
 
-static const char *const declares[] = { "export", "declare", "typeset", "local", "readonly", NULL };
+static const char *const declaration_builtins[] = { "export", "declare",  "typeset",
+                                                    "local",  "readonly", NULL };
 
-static bool is_name(const char *text)
+static bool is_variable_name(const char *text)
 {
   struct ft_text name = ft_text_from(text);
 
@@ -447,8 +453,8 @@ static bool is_name(const char *text)
   return *text;
 }
 
-/* "export N=3 M", "declare -x N": what stands behind the word AT is assigned, or exported. */
-static void take_declared(struct ft_shell *shell, const struct ft_command *c, size_t at)
+/* Assigns and exports the operands of the builtin AT: "export N=3 M", "declare -x N". */
+static void store_declarations(struct ft_shell *shell, const struct ft_command *c, size_t at)
 {
   bool exports = strcmp(c->word[at].text, "export") == 0;
 
@@ -464,7 +470,7 @@ static void take_declared(struct ft_shell *shell, const struct ft_command *c, si
     }
     if (ft_shell_assignment(&raw, &name))
       ft_shell_assign(shell, name, word);
-    else if (!word->unknown && is_name(word->text))
+    else if (!word->unknown && is_variable_name(word->text))
       name = ft_text_from(word->text);
     else
       continue;
@@ -473,8 +479,8 @@ static void take_declared(struct ft_shell *shell, const struct ft_command *c, si
   }
 }
 
-/* "set -a", "set -o allexport", and with '+' the contrary. */
-static void take_set(struct ft_shell *shell, const struct ft_command *c, size_t at)
+/* Applies "set -a", "set -o allexport" and their opposites with '+'. */
+static void apply_set(struct ft_shell *shell, const struct ft_command *c, size_t at)
 {
   for (at++; at < c->count; at++) {
     const char *text = c->word[at].text;
@@ -490,8 +496,8 @@ static void take_set(struct ft_shell *shell, const struct ft_command *c, size_t 
   }
 }
 
-/* "mapfile -t NAME < FILE", "readarray NAME < <(ls data)" */
-static void take_mapfile(struct ft_shell *shell, const struct ft_command *c, size_t at)
+/* Assigns the list of "mapfile -t NAME < FILE" or "readarray NAME < <(ls data)". */
+static void assign_mapfile(struct ft_shell *shell, const struct ft_command *c, size_t at)
 {
   struct ft_text name = ft_text_from("MAPFILE"), process = c->process, number;
   const char *input = c->input;
@@ -516,9 +522,10 @@ static void take_mapfile(struct ft_shell *shell, const struct ft_command *c, siz
   ft_shell_assign_lines(shell, name, input, process, (unsigned)skipped);
 }
 
-/* Not a program: what the shell does itself. *AT is behind it where a program follows. */
-static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_t at,
-                       const char **directory)
+/* Applies the builtin at AT to SHELL, and cd to *DIRECTORY. Returns true if it needs no more
+ * attention. */
+static bool run_builtin(struct ft_shell *shell, const struct ft_command *c, size_t at,
+                        const char **directory)
 {
   static const char *const odd[] = { "dotglob", "nocaseglob", "extglob", "globstar", NULL };
   const char *text = c->word[at].text;
@@ -528,18 +535,18 @@ static bool shell_does(struct ft_shell *shell, const struct ft_command *c, size_
       *directory = c->word[at + 1].unknown ? "" : c->word[at + 1].text;
     return true;
   }
-  if (ft_string_listed(declares, text)) {
-    take_declared(shell, c, at);
+  if (ft_string_listed(declaration_builtins, text)) {
+    store_declarations(shell, c, at);
     return true;
   }
   if (strcmp(text, "set") == 0)
-    take_set(shell, c, at);
+    apply_set(shell, c, at);
   if (strcmp(text, "shopt") == 0)
     for (size_t i = at + 1; i < c->count; i++)
       shell->odd_names |= ft_string_listed(odd, c->word[i].text);
-  /* of others what they read is an input */
+  /* without a job array, the file that mapfile reads is an input of the job */
   if ((strcmp(text, "mapfile") == 0 || strcmp(text, "readarray") == 0) && shell->array) {
-    take_mapfile(shell, c, at);
+    assign_mapfile(shell, c, at);
     return true;
   }
   if (strcmp(text, "for") == 0 && at + 1 < c->count)
@@ -556,19 +563,19 @@ bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
   const struct launcher *launcher;
   enum ft_interpreter kind;
   char base[FT_BASE_NAME];
-  bool joined = false; /* what follows may be a whole command in one word */
+  bool joined = false; /* the next word may be a whole command */
   size_t at = 0;
 
   *out = (struct ft_command_parts){ 0 };
   *directory = NULL;
   while (at < c->count && ft_string_listed(keywords, c->word[at].text))
     at++;
-  at = take_assignments(shell, c, at);
-  if (at == c->count || shell_does(shell, c, at, directory))
+  at = store_assignments(shell, c, at);
+  if (at == c->count || run_builtin(shell, c, at, directory))
     return false;
   while ((launcher = launcher_at(c, at))) {
     joined = strcmp(launcher->name, "parallel") == 0;
-    at = behind(launcher, c, at, &out->image);
+    at = find_launched_program(launcher, c, at, &out->image);
   }
   if (at >= c->count || c->pattern || c->defines ||
       (!c->word[at].text[0] && !c->word[at].unknown) ||
@@ -576,13 +583,13 @@ bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *c,
        ft_string_listed(ignored, ft_word_base_name(&c->word[at], base))))
     return false;
   out->program = out->script = at;
-  if (joined && is_commands(&c->word[at])) {
-    out->inner = payload_of(&c->word[at], &out->quoted);
+  if (joined && is_quoted_command(&c->word[at])) {
+    out->inner = command_text(&c->word[at], &out->quoted);
     return true;
   }
   kind = ft_interpreter(ft_word_base_name(&c->word[at], base));
   if (kind)
-    out->script = find_script(c, at, kind, &out->statements);
-  out->inner = inner_of(c, out, &out->quoted);
+    out->script = find_interpreter_script(c, at, kind, &out->statements);
+  out->inner = shell_command_text(c, out, &out->quoted);
   return true;
 }

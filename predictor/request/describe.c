@@ -18,35 +18,35 @@
 #include "predictor/request/workflow.h"
 
 enum {
-  LINE_SIZE = 1024,           /* of a command line that patterns are matched with */
-  LINES_MATCHED = 256,        /* commands that patterns are matched with */
-  INNER_SIZE = FT_SHELL_TEXT, /* bytes of the commands that a shell is given as a word */
-  INNER_DEPTH = 3,            /* of such commands in such commands */
+  LINE_SIZE = 1024,           /* bytes of a command line for pattern matching; by judgement */
+  LINES_MATCHED = 256,        /* commands matched with patterns; by judgement */
+  INNER_SIZE = FT_SHELL_TEXT, /* bytes of a command text given to a shell */
+  INNER_DEPTH = 3,            /* nesting of such texts; by judgement */
   NAME_SIZE = sizeof((ft_submission *)NULL)->app,
-  MOST_CATEGORY = sizeof((ft_feature *)NULL)->category - 1
+  MAX_CATEGORY = sizeof((ft_feature *)NULL)->category - 1
 };
 
-/* One reading of a script: its key, the hash of it normalised, and what its commands say. */
-struct reading {
+/* State while a script is read, and the result: key, hash of the normalised script, features. */
+struct script_reading {
   const struct ft_description *what;
   uint64_t hash;
-  size_t matched; /* of the declared apps, the first that matched; app_count: none */
-  unsigned lines;
+  size_t matched; /* index of the first declared app that matched; app_count: none */
+  unsigned lines; /* commands matched with patterns so far */
   const char *image;
   char image_text[128];
   struct ft_key key;
   struct ft_hidden hidden;
   struct ft_workflow task;
-  unsigned depth;          /* 0: of the script; deeper: of what a command hands to a shell */
-  struct ft_text document; /* that was read last, as it stands in the script */
-  struct ft_feature_set found; /* undeclared */
+  unsigned depth;              /* nesting of command texts given to a shell; 0: the script itself */
+  struct ft_text document;     /* the last here-document, unexpanded */
+  struct ft_feature_set found; /* features without a declaration */
   struct ft_command command;
   struct ft_shell shell;
-  struct ft_feature_set declared; /* where there are declared apps */
+  struct ft_feature_set declared; /* initialised only with declared apps */
 };
 
-/* Copy at most KEEP bytes; what cannot be shown becomes '_'. */
-static void show(const char *name, size_t keep, char *out)
+/* Copies at most KEEP bytes of NAME to OUT, with '_' for control characters. */
+static void copy_printable(const char *name, size_t keep, char *out)
 {
   size_t i = 0;
 
@@ -55,9 +55,10 @@ static void show(const char *name, size_t keep, char *out)
   out[i] = '\0';
 }
 
-/* Large and mostly never touched: what need not be zero is left alone. */
-static void begin(struct reading *r, const struct ft_description *what,
-                  struct ft_file_queries *files, struct ft_file_queries *declared_files)
+/* Initialises R. It sets single members, because most pages of the large struct are never touched.
+ */
+static void init_reading(struct script_reading *r, const struct ft_description *what,
+                         struct ft_file_queries *files, struct ft_file_queries *declared_files)
 {
   r->what = what;
   r->hash = FT_HASH_SEED;
@@ -77,9 +78,9 @@ static void begin(struct reading *r, const struct ft_description *what,
   }
 }
 
-static void hash_body(struct ft_text line, void *data)
+static void read_document_line(struct ft_text line, void *data)
 {
-  struct reading *r = data;
+  struct script_reading *r = data;
 
   if (!r->depth)
     r->hash = ft_script_hash_line(r->hash, line);
@@ -89,8 +90,8 @@ static void hash_body(struct ft_text line, void *data)
   r->document.end = line.end;
 }
 
-/* A command as it would be typed, from its word FIRST on, with single blanks. */
-static void join(const struct ft_command *c, size_t first, bool base, char out[LINE_SIZE])
+/* Joins the words of C from FIRST on with blanks. BASE: the first without its directory. */
+static void join_command(const struct ft_command *c, size_t first, bool base, char out[LINE_SIZE])
 {
   size_t used = 0;
 
@@ -108,8 +109,8 @@ static void join(const struct ft_command *c, size_t first, bool base, char out[L
   }
 }
 
-static bool matches(const ft_declared_app *app, const struct ft_command *c,
-                    const struct ft_command_parts *parts)
+static bool matches_declared_app(const ft_declared_app *app, const struct ft_command *c,
+                                 const struct ft_command_parts *parts)
 {
   const size_t first[] = { parts->program, parts->program, 0 };
   char line[LINE_SIZE];
@@ -117,19 +118,19 @@ static bool matches(const ft_declared_app *app, const struct ft_command *c,
   for (int i = 0; i < 3; i++) {
     if (i == 2 && !parts->program)
       break;
-    join(c, first[i], i == 1, line);
+    join_command(c, first[i], i == 1, line);
     if (fnmatch(app->command, line, 0) == 0)
       return true;
   }
   return false;
 }
 
-static void match_apps(struct reading *r, const struct ft_command_parts *parts)
+static void match_apps(struct script_reading *r, const struct ft_command_parts *parts)
 {
   if (r->what->app || r->lines++ >= LINES_MATCHED)
     return;
   for (size_t i = 0; i < r->matched; i++) {
-    if (!matches(&r->what->apps[i], &r->command, parts))
+    if (!matches_declared_app(&r->what->apps[i], &r->command, parts))
       continue;
     r->matched = i;
     r->declared.count = 0;
@@ -141,10 +142,10 @@ static void match_apps(struct reading *r, const struct ft_command_parts *parts)
   }
 }
 
-static void take_command(struct reading *r);
+static void read_command(struct script_reading *r);
 
-/* What stands in TEXT, in double quotes, for the shell that gets it: in OUT; false: too long. */
-static bool unquote(struct ft_text text, char out[INNER_SIZE])
+/* Removes the backslashes that are special in double quotes. Returns false if OUT is too small. */
+static bool unescape_double_quoted(struct ft_text text, char out[INNER_SIZE])
 {
   size_t used = 0;
 
@@ -158,10 +159,10 @@ static bool unquote(struct ft_text text, char out[INNER_SIZE])
 }
 
 /*
- * The commands in TEXT, which the script's normal form has already. OWN: their $1 is the script's.
- * They leave the script's folder as it is.
+ * Reads the commands in TEXT, already part of the script's hash. OWN: $1 in TEXT is that of the
+ * script. A cd in TEXT does not change the directory of the script.
  */
-static void take_inner(struct reading *r, struct ft_text text, bool own)
+static void read_inner_commands(struct script_reading *r, struct ft_text text, bool own)
 {
   struct ft_shell *shell = &r->shell;
   const struct ft_text rest = shell->rest;
@@ -177,8 +178,8 @@ static void take_inner(struct reading *r, struct ft_text text, bool own)
   shell->argument_count = own ? arguments : 0;
   shell->depth = shell->cases = 0;
   shell->in_pattern = false;
-  while (ft_shell_next_command(shell, &r->command, hash_body, r))
-    take_command(r);
+  while (ft_shell_next_command(shell, &r->command, read_document_line, r))
+    read_command(r);
   shell->rest = rest;
   shell->heredoc_count = documents;
   shell->argument_count = arguments;
@@ -187,22 +188,23 @@ static void take_inner(struct reading *r, struct ft_text text, bool own)
   shell->in_pattern = in_pattern;
   (void)ft_string_copy(directory, r->found.directory, sizeof directory);
   r->found.lost = lost;
-  /* of no command in it, and TEXT does not last */
+  /* no command follows in TEXT, and TEXT does not outlive this call */
   r->document = ft_text_from("");
   r->depth--;
 }
 
-/* The commands that PARTS has in a word: a copy, for the next command takes its place. */
-static void take_payload(struct reading *r, const struct ft_command_parts *parts)
+/* Reads the command text of PARTS, from a copy: the next command overwrites the words. */
+static void read_command_text(struct script_reading *r, const struct ft_command_parts *parts)
 {
   char copy[INNER_SIZE];
 
-  if (parts->quoted ? unquote(parts->inner, copy) : ft_text_copy(parts->inner, copy, sizeof copy))
-    take_inner(r, ft_text_from(copy), parts->quoted);
+  if (parts->quoted ? unescape_double_quoted(parts->inner, copy)
+                    : ft_text_copy(parts->inner, copy, sizeof copy))
+    read_inner_commands(r, ft_text_from(copy), parts->quoted);
 }
 
-/* Whether the command is a shell that reads its commands from the DOCUMENT behind it. */
-static bool runs_document(const struct reading *r, const struct ft_command_parts *parts,
+/* Whether the command is a shell that reads its commands from DOCUMENT. */
+static bool runs_document(const struct script_reading *r, const struct ft_command_parts *parts,
                           struct ft_text document)
 {
   const struct ft_command *c = &r->command;
@@ -212,19 +214,18 @@ static bool runs_document(const struct reading *r, const struct ft_command_parts
          ft_interpreter(ft_word_base_name(&c->word[parts->program], base)) == FT_INTERPRETER_SHELL;
 }
 
-/* What is read is one task of a workflow. */
-static void set_task(struct reading *r)
+static void set_workflow_task(struct script_reading *r)
 {
   ft_key_set_task(&r->key, r->task.manager, r->task.name);
 }
 
-/* What the arguments of a program say; those of a workflow's manager say other things. */
-static void take_arguments(struct reading *r, const struct ft_command_parts *parts)
+/* Adds the features of a program's arguments; those of a workflow manager describe its task. */
+static void read_arguments(struct script_reading *r, const struct ft_command_parts *parts)
 {
   const char *script = ft_workflow_script(&r->command, parts);
 
   if (ft_workflow_of_command(&r->command, parts, r->what->job_name, &r->task)) {
-    set_task(r);
+    set_workflow_task(r);
     ft_workflow_add_features(&r->task, &r->command, parts, &r->found);
   } else if (!r->task.wrapped) {
     ft_feature_set_add_arguments(&r->found, &r->command, parts, false);
@@ -233,16 +234,16 @@ static void take_arguments(struct reading *r, const struct ft_command_parts *par
     (void)ft_string_copy(script, r->found.files->script, sizeof r->found.files->script);
 }
 
-/* A cd to DIRECTORY, which may be that of a call of Cromwell's. */
-static void take_directory(struct reading *r, const char *directory)
+/* Applies cd DIRECTORY, which can be the directory of a Cromwell call. */
+static void change_directory(struct script_reading *r, const char *directory)
 {
   ft_feature_set_change_directory(&r->found, directory);
   if (!r->task.manager && ft_string_ends(directory, "/execution") &&
       ft_workflow_of_path(directory, &r->task))
-    set_task(r);
+    set_workflow_task(r);
 }
 
-static void hash_command(struct reading *r, const struct ft_command_parts *parts)
+static void hash_command(struct script_reading *r, const struct ft_command_parts *parts)
 {
   const struct ft_command *c = &r->command;
 
@@ -253,7 +254,7 @@ static void hash_command(struct reading *r, const struct ft_command_parts *parts
   r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
-static void take_command(struct reading *r)
+static void read_command(struct script_reading *r)
 {
   const struct ft_text document = r->document;
   const char *directory;
@@ -266,7 +267,7 @@ static void take_command(struct reading *r)
   if (!r->depth)
     hash_command(r, runs ? &parts : NULL);
   if (directory)
-    take_directory(r, directory);
+    change_directory(r, directory);
   if (reads)
     parts.inner = document;
   ft_key_add_command(&r->key, &r->command, runs ? &parts : NULL);
@@ -279,16 +280,16 @@ static void take_command(struct reading *r)
     r->image = r->image_text;
   }
   match_apps(r, &parts);
-  take_arguments(r, &parts);
+  read_arguments(r, &parts);
   if (!ft_text_left(&parts.inner) || r->depth == INNER_DEPTH)
     return;
   if (reads)
-    take_inner(r, document, true);
+    read_inner_commands(r, document, true);
   else
-    take_payload(r, &parts);
+    read_command_text(r, &parts);
 }
 
-/* The words of WHAT's arguments as a command; texts are borrowed. */
+/* Makes a command of WHAT's arguments, which are borrowed. */
 static void arguments_as_command(const struct ft_description *what, struct ft_command *out)
 {
   ft_command_clear(out);
@@ -297,7 +298,7 @@ static void arguments_as_command(const struct ft_description *what, struct ft_co
         (struct ft_word){ .raw = ft_text_from(what->arguments[i]), .text = what->arguments[i] };
 }
 
-static void read_all(struct reading *r)
+static void read_whole_script(struct script_reading *r)
 {
   const struct ft_description *what = r->what;
   size_t length = what->script_length < FT_LIMIT_ANALYSED ? what->script_length : FT_LIMIT_ANALYSED;
@@ -308,29 +309,29 @@ static void read_all(struct reading *r)
     r->shell.secrets = &r->hidden.rules;
     arguments_as_command(what, &r->command);
     if (r->command.count)
-      take_command(r);
+      read_command(r);
     ft_feature_set_add_exported(&r->found, &r->shell, &what->exported);
     return;
   }
   if (ft_workflow_of_job(ft_text_of(what->script, length), what->job_name, &r->task))
-    set_task(r);
+    set_workflow_task(r);
   ft_shell_init(&r->shell, ft_text_of(what->script, length), what->arguments, what->argument_count);
   r->shell.secrets = &r->hidden.rules;
   r->shell.exported = what->exported;
   r->shell.array = what->array && ft_array_count(what->array) > 0;
-  while (ft_shell_next_command(&r->shell, &r->command, hash_body, r))
-    take_command(r);
+  while (ft_shell_next_command(&r->shell, &r->command, read_document_line, r))
+    read_command(r);
   if (r->task.manager)
     ft_properties_add_features(ft_text_of(what->script, length), &r->found);
   arguments_as_command(what, &r->command);
   ft_hide_arguments(&r->hidden, &r->command);
   ft_feature_set_add_arguments(&r->found, &r->command, &(struct ft_command_parts){ 0 }, true);
-  /* of a workflow's task they are the manager's */
+  /* in a workflow task, variables belong to the manager */
   if (!r->task.manager)
     ft_feature_set_add_exported(&r->found, &r->shell, &r->shell.exported);
 }
 
-/* A record with anything else in it would be refused. */
+/* Makes all strings of a request printable; check.c rejects others. */
 static void make_printable(ft_request *r)
 {
   char *const strings[] = {
@@ -338,36 +339,36 @@ static void make_printable(ft_request *r)
   };
 
   for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
-    show(strings[i], SIZE_MAX, strings[i]);
+    copy_printable(strings[i], SIZE_MAX, strings[i]);
 }
 
-/* A name that is too long is cut and ends in its hash. */
+/* Copies NAME to OUT; a name that is too long is truncated and ends in its hash. */
 static void set_app(const char *name, char out[NAME_SIZE])
 {
   size_t length = strlen(name), kept = length < NAME_SIZE ? length : NAME_SIZE - 18;
 
-  show(name, kept, out);
+  copy_printable(name, kept, out);
   if (kept < length)
     (void)snprintf(out + kept, NAME_SIZE - kept, "-%016" PRIx64,
                    ft_hash64(FT_HASH_SEED, name, length));
 }
 
-static uint32_t fold(uint64_t hash)
+static uint32_t fold_hash(uint64_t hash)
 {
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* 0 stands for what is not known. */
-static uint32_t fold_known(uint64_t hash)
+/* The same, but never 0, which means unknown. */
+static uint32_t fold_nonzero(uint64_t hash)
 {
-  uint32_t folded = fold(hash);
+  uint32_t folded = fold_hash(hash);
 
   return folded ? folded : 1;
 }
 
-/* Of the job's name, the script's normal form and the user: one more echo makes another app. It is
- * the name where no program is known, and was every app's name once. */
-static void hashed_app(const struct reading *r, char out[NAME_SIZE])
+/* Names the app by job name, normalised script and user, so that every edit makes a new app. Used
+ * if no program is known, and for all apps before release 0.1.0. */
+static void name_by_script(const struct script_reading *r, char out[NAME_SIZE])
 {
   const char *user = r->what->user ? r->what->user : "";
   char name[NAME_SIZE - 16];
@@ -377,25 +378,25 @@ static void hashed_app(const struct reading *r, char out[NAME_SIZE])
                            name, sizeof name);
   hash = ft_hash64(hash, name, strlen(name) + 1);
   hash = ft_hash64(hash, user, strlen(user) + 1);
-  (void)snprintf(out, NAME_SIZE, "%s-%08" PRIx32, name, fold(hash));
+  (void)snprintf(out, NAME_SIZE, "%s-%08" PRIx32, name, fold_hash(hash));
 }
 
-/* Of the programs that it runs; where none is known, as above. */
-static void keyed_app(struct reading *r, char out[NAME_SIZE])
+/* Names the app by the programs of the script; if none is known, by the script. */
+static void name_by_programs(struct script_reading *r, char out[NAME_SIZE])
 {
   char more[24] = "";
   uint64_t hash;
 
   if (!ft_key_hash(&r->key, r->what->user ? r->what->user : "", &hash)) {
-    hashed_app(r, out);
+    name_by_script(r, out);
     return;
   }
   if (r->key.count > 1)
     (void)snprintf(more, sizeof more, "+%zu", r->key.count - 1);
-  (void)snprintf(out, NAME_SIZE, "%s%s-%08" PRIx32, r->key.shown, more, fold(hash));
+  (void)snprintf(out, NAME_SIZE, "%s%s-%08" PRIx32, r->key.shown, more, fold_hash(hash));
 }
 
-static void add_former(const char *name, ft_submission *out)
+static void add_former_app(const char *name, ft_submission *out)
 {
   enum { LIMIT = sizeof out->former_apps / sizeof *out->former_apps };
 
@@ -405,10 +406,9 @@ static void add_former(const char *name, ft_submission *out)
   (void)ft_string_copy(name, out->former_apps[out->former_apps_count++], NAME_SIZE);
 }
 
-/* The app, and what its earlier runs may be recorded under: the derived name of one that has been
- * declared since, and the name by job name and script that every app had until 0.1.0 was released.
- */
-static void name_app(struct reading *r, ft_submission *out)
+/* Sets the app and its former names: the derived name, used before the app was declared, and the
+ * name by the script, used before release 0.1.0. */
+static void set_app_names(struct script_reading *r, ft_submission *out)
 {
   const struct ft_description *what = r->what;
   char name[NAME_SIZE];
@@ -418,36 +418,36 @@ static void name_app(struct reading *r, ft_submission *out)
     set_app(what->app, out->app);
     return;
   }
-  keyed_app(r, name);
+  name_by_programs(r, name);
   out->default_app = r->matched == what->app_count;
   set_app(out->default_app ? name : what->apps[r->matched].name, out->app);
-  add_former(name, out);
-  hashed_app(r, name);
-  add_former(name, out);
+  add_former_app(name, out);
+  name_by_script(r, name);
+  add_former_app(name, out);
 }
 
-/* The hash of an absolute path, however many '/' it ends in and without the folders that a workflow
- * manager makes for one task; 0 of any other. */
+/* Returns the hash of an absolute path, without trailing '/' and without the directories that a
+ * workflow manager makes for one task; 0 for other paths. */
 static uint32_t hash_directory(const char *path)
 {
   size_t length = path ? ft_workflow_directory_length(path) : 0;
 
   while (length > 1 && path[length - 1] == '/')
     length--;
-  return length && path[0] == '/' ? fold_known(ft_hash64(FT_HASH_SEED, path, length)) : 0;
+  return length && path[0] == '/' ? fold_nonzero(ft_hash64(FT_HASH_SEED, path, length)) : 0;
 }
 
-/* Of a task the script differs with each sample: another workflow is one in another folder. */
-static uint32_t hash_task(const struct ft_workflow *task, uint32_t directory_hash)
+/* Hashes task and directory instead of the script, which differs with each sample of a workflow. */
+static uint32_t hash_workflow_task(const struct ft_workflow *task, uint32_t directory_hash)
 {
   uint64_t hash = ft_hash64(FT_HASH_SEED, task->name, strlen(task->name));
 
-  return fold_known(ft_hash64(hash, &directory_hash, sizeof directory_hash));
+  return fold_nonzero(ft_hash64(hash, &directory_hash, sizeof directory_hash));
 }
 
-/* A shell or another interpreter that reads what is typed, what serves a session, or salloc's own
- * shell. */
-static bool is_interactive(const struct reading *r, const ft_request *request)
+/* Whether the job serves a user's session: an interpreter that reads a terminal, Jupyter, salloc.
+ */
+static bool is_interactive(const struct script_reading *r, const ft_request *request)
 {
   const struct ft_description *what = r->what;
 
@@ -458,9 +458,9 @@ static bool is_interactive(const struct reading *r, const ft_request *request)
   return r->key.serves || r->key.idle;
 }
 
-/* "name=value,name=value". Nothing of it counts unless all of it is understood. */
-static int take_params(const char *params, const struct ft_secret_rules *secrets,
-                       ft_submission *out, struct ft_error *err)
+/* Parses "name=value,name=value" into OUT's features. On error none of them counts. */
+static int parse_params(const char *params, const struct ft_secret_rules *secrets,
+                        ft_submission *out, struct ft_error *err)
 {
   struct ft_text text = ft_text_from(params), piece, name;
   struct ft_feature_set found;
@@ -477,12 +477,11 @@ static int take_params(const char *params, const struct ft_secret_rules *secrets
     if (!ft_text_until(&piece, '=', &name) || !ft_text_copy(name, key, sizeof key) || !key[0] ||
         !ft_text_copy(piece, value, sizeof value) || !value[0])
       return ft_error_set(err,
-                          "params: \"%.64s\": expected name=value of at most 47 and 63 "
+                          "params: \"%.64s\": expected name=value with at most 47 and 63 "
                           "characters, separated by commas",
                           name.at);
     if (ft_secret_argument(key, value, secrets))
-      return ft_error_set(err,
-                          "params: the value of \"%.48s\" looks like a secret and is not taken",
+      return ft_error_set(err, "params: the value of \"%.48s\" looks like a secret; params ignored",
                           ft_secret_value(key) ? "..." : key);
     ft_feature_set_add_value(&found, key, value);
     if (found.count == seen)
@@ -497,15 +496,16 @@ static int take_params(const char *params, const struct ft_secret_rules *secrets
   return 0;
 }
 
-/* Features that are not yet there by that name, in their order. */
-static void append(ft_submission *out, const ft_feature *features, size_t count, size_t limit)
+/* Appends the features whose names OUT does not have. */
+static void append_new_features(ft_submission *out, const ft_feature *features, size_t count,
+                                size_t limit)
 {
   for (size_t i = 0; i < count && out->features_count < limit; i++)
     if (!ft_feature_find(out->features, out->features_count, features[i].name))
       out->features[out->features_count++] = features[i];
 }
 
-static void append_request(ft_submission *out)
+static void append_request_features(ft_submission *out)
 {
   const ft_request *r = &out->request;
   const struct {
@@ -519,16 +519,16 @@ static void append_request(ft_submission *out)
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (numbers[i].value)
       (void)ft_feature_number(feature, &count, 4, numbers[i].name, numbers[i].value);
-  /* of a long name the end tells more: registry/team/image:tag */
-  if (strlen(container) > MOST_CATEGORY)
-    container += strlen(container) - MOST_CATEGORY;
+  /* keep the end of a long name, its specific part: registry/team/image:tag */
+  if (strlen(container) > MAX_CATEGORY)
+    container += strlen(container) - MAX_CATEGORY;
   if (ft_is_category(container))
     (void)ft_feature_category(feature, &count, 4, "container", container);
-  append(out, feature, count, FT_FEATURES);
+  append_new_features(out, feature, count, FT_FEATURES);
 }
 
-/* The index itself counts where nothing that it stands in is a number. */
-static void append_index(ft_submission *out)
+/* Adds the index as a feature if no value with the index is a number. */
+static void append_index_feature(ft_submission *out)
 {
   ft_feature feature = { .name = FT_ARRAY_FEATURE, .category = "%a", .per_task = true };
   pb_size_t count = out->features_count;
@@ -543,11 +543,11 @@ static void append_index(ft_submission *out)
     if (out->features[i].per_task && f && f->has_number)
       return;
   }
-  append(out, &feature, 1, FT_FEATURES);
+  append_new_features(out, &feature, 1, FT_FEATURES);
 }
 
-/* What users name themselves, where a secret is in it; once the script has been read. */
-static void hide_names(struct reading *r, struct ft_description *what, ft_request *request)
+/* Replaces names chosen by the user that contain a secret. Call it after the script was read. */
+static void hide_names(struct script_reading *r, struct ft_description *what, ft_request *request)
 {
   const char *container = request->container[0] ? request->container : r->image;
 
@@ -571,12 +571,12 @@ void ft_describe_script(struct ft_text script, const char *directory,
                                        .script = script.at,
                                        .script_length = ft_text_left(&script),
                                        .secrets = *secrets };
-  struct reading r;
+  struct script_reading r;
 
-  begin(&r, &what, files, NULL);
-  read_all(&r);
+  init_reading(&r, &what, files, NULL);
+  read_whole_script(&r);
   ft_hide_features(&r.hidden, r.found.features, &r.found.count);
-  append(out, r.found.features, r.found.count, FT_FEATURES_OF_SCRIPT);
+  append_new_features(out, r.found.features, r.found.count, FT_FEATURES_OF_SCRIPT);
 }
 
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
@@ -584,16 +584,16 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
 {
   struct ft_file_queries declared_files;
   struct ft_description shown = *what;
-  struct reading r;
+  struct script_reading r;
   struct ft_feature_set *found;
   int status = 0;
 
   if (what->app && ft_secret_value(what->app)) {
-    status = ft_error_set(err, "app: its name looks like a secret and is not taken");
+    status = ft_error_set(err, "app: the name looks like a secret; name ignored");
     shown.app = NULL;
   }
-  begin(&r, &shown, files, &declared_files);
-  read_all(&r);
+  init_reading(&r, &shown, files, &declared_files);
+  read_whole_script(&r);
   *out = (ft_submission){ .schema = FT_SCHEMA,
                           .has_request = true,
                           .request = *request,
@@ -601,13 +601,13 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
                           .interactive = is_interactive(&r, request) };
   hide_names(&r, &shown, &out->request);
   if (r.task.manager)
-    out->script_hash = hash_task(&r.task, out->directory_hash);
+    out->script_hash = hash_workflow_task(&r.task, out->directory_hash);
   else if (r.hash != FT_HASH_SEED)
-    out->script_hash = fold_known(r.hash);
+    out->script_hash = fold_nonzero(r.hash);
   (void)ft_string_copy(PACKAGE_VERSION, out->version, sizeof out->version);
-  show(shown.job_name, sizeof out->job_name - 1, out->job_name);
-  name_app(&r, out);
-  show(r.key.last, sizeof out->program - 1, out->program);
+  copy_printable(shown.job_name, sizeof out->job_name - 1, out->job_name);
+  set_app_names(&r, out);
+  copy_printable(r.key.last, sizeof out->program - 1, out->program);
   if (r.image && !out->request.container[0])
     (void)ft_string_copy(r.image, out->request.container, sizeof out->request.container);
   make_printable(&out->request);
@@ -616,12 +616,12 @@ int ft_describe(const struct ft_description *what, const ft_request *request, ft
     *files = declared_files;
   if (files)
     files->secrets = what->secrets;
-  if (what->params && *what->params && take_params(what->params, &r.hidden.rules, out, err) < 0)
+  if (what->params && *what->params && parse_params(what->params, &r.hidden.rules, out, err) < 0)
     status = -1;
   ft_hide_features(&r.hidden, found->features, &found->count);
-  append(out, found->features, found->count, FT_FEATURES_OF_SCRIPT);
-  append_request(out);
+  append_new_features(out, found->features, found->count, FT_FEATURES_OF_SCRIPT);
+  append_request_features(out);
   if (r.shell.array)
-    append_index(out);
+    append_index_feature(out);
   return status;
 }

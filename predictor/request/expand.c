@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a word of a script stands for: quotes, variables, lists, the script's own arguments. */
+/* Expands words of a script: quotes, variables, lists, the script's arguments, look-ups by the
+ * index of an array task. */
 #include "config.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "predictor/request/expand.h"
 #include "predictor/request/lookup.h"
 
-static bool name_byte(char c, bool first)
+static bool is_name_byte(char c, bool first)
 {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          (!first && c >= '0' && c <= '9');
@@ -23,7 +24,7 @@ bool ft_shell_ends_word(char c)
   return ft_shell_blank(c) || (c && strchr("\n;&|()<>", c));
 }
 
-static size_t find_variable(const struct ft_shell *shell, struct ft_text name)
+static size_t find_shell_variable(const struct ft_shell *shell, struct ft_text name)
 {
   size_t i = 0;
 
@@ -32,9 +33,9 @@ static size_t find_variable(const struct ft_shell *shell, struct ft_text name)
   return i;
 }
 
-/* What an assignment's WORD has behind its '=', or the file name that alone is known of it; NULL:
- * neither. */
-static const char *assigned(const struct ft_word *word, bool *adds)
+/* Returns the text after '=' of WORD, an assignment, or only the known file name at its end; NULL
+ * if neither is known. *ADDS: the operator is +=. */
+static const char *assigned_value(const struct ft_word *word, bool *adds)
 {
   const char *equals = strchr(word->text, '=');
 
@@ -45,20 +46,20 @@ static const char *assigned(const struct ft_word *word, bool *adds)
   return equals ? equals + 1 : NULL;
 }
 
-static void assign_printed(struct ft_shell *shell, size_t variable, struct ft_text raw);
+static void assign_command_list(struct ft_shell *shell, size_t variable, struct ft_text raw);
 
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word)
 {
-  size_t i = find_variable(shell, name), kept = 0;
+  size_t i = find_shell_variable(shell, name), kept = 0;
   bool adds = false, known;
-  const char *value = word ? assigned(word, &adds) : NULL;
+  const char *value = word ? assigned_value(word, &adds) : NULL;
 
   if (adds && i < shell->variable_count && !shell->variable[i].base)
     kept = strlen(shell->variable[i].value);
   known = value && kept + strlen(value) < FT_SHELL_VALUE;
   if (i == shell->variable_count) {
     if (i == FT_SHELL_VARIABLES || ft_text_left(&name) >= sizeof shell->variable[0].name) {
-      /* one more that only the script knows: from now on it may be any */
+      /* too many variables: any variable may now be assigned, so the environment is unknown */
       shell->exported.environment = NULL;
       return;
     }
@@ -79,19 +80,19 @@ void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct f
   shell->variable[i].argument = kept || !known ? 0 : word->argument;
   shell->variable[i].base = !known || word->unknown;
   if (word && shell->array)
-    assign_printed(shell, i, word->raw);
+    assign_command_list(shell, i, word->raw);
 }
 
 static const char *exported_value(struct ft_shell *shell, struct ft_text name);
 
 void ft_shell_export(struct ft_shell *shell, struct ft_text name)
 {
-  size_t i = find_variable(shell, name);
+  size_t i = find_shell_variable(shell, name);
   char text[FT_SHELL_VALUE + 1] = "=";
   const char *value;
 
   if (i == shell->variable_count) {
-    /* Slurm's own are not the script's, and stay what they are */
+    /* the script does not set the variables of Slurm */
     if (ft_text_starts(name, "SLURM"))
       return;
     value = exported_value(shell, name);
@@ -108,7 +109,7 @@ bool ft_shell_assignment(struct ft_text *text, struct ft_text *name)
 {
   const char *p = text->at;
 
-  while (p < text->end && name_byte(*p, p == text->at))
+  while (p < text->end && is_name_byte(*p, p == text->at))
     p++;
   *name = (struct ft_text){ text->at, p };
   if (p < text->end && *p == '+' && p + 1 < text->end && p[1] == '=')
@@ -119,7 +120,7 @@ bool ft_shell_assignment(struct ft_text *text, struct ft_text *name)
   return true;
 }
 
-/* Step over a quoted string, the cursor being behind the opening QUOTE. */
+/* Returns the position after a quoted string. P is after the opening QUOTE. */
 static const char *skip_quoted(const char *p, const char *end, char quote)
 {
   while (p < end && *p != quote)
@@ -152,16 +153,16 @@ const char *ft_shell_skip(const char *p, const char *end, char open, char close)
   return p;
 }
 
-/* Step over an expansion, the cursor being behind its '$'. */
+/* Returns the position after an expansion. P is after its '$'. */
 static const char *skip_expansion(const char *p, const char *end)
 {
   if (p < end && *p == '(')
     return ft_shell_skip(p + 1, end, '(', ')');
   if (p < end && *p == '{')
     return ft_shell_skip(p + 1, end, '{', '}');
-  if (p < end && !name_byte(*p, true) && !ft_shell_ends_word(*p) && !strchr("\"'\\$`", *p))
+  if (p < end && !is_name_byte(*p, true) && !ft_shell_ends_word(*p) && !strchr("\"'\\$`", *p))
     return p + 1;
-  while (p < end && name_byte(*p, false))
+  while (p < end && is_name_byte(*p, false))
     p++;
   return p;
 }
@@ -181,24 +182,25 @@ const char *ft_shell_end_of_word(const char *p, const char *end)
   return p;
 }
 
-/* Between the words that an expanded one falls apart into (ASCII's "unit separator"), and in the
- * place of one that is not known ("record separator"). */
+/* Separates the words of one expanded word ("unit separator" of ASCII), and stands for an unknown
+ * word
+ * ("record separator"). */
 #define BETWEEN '\x1f'
 #define UNKNOWN '\x1e'
 
 static const char between = BETWEEN;
 
-/* Where expanded words are put; what does not fit makes the word unknown. */
+/* Destination of expanded text. Text that does not fit makes the word unknown. */
 struct sink {
   struct ft_shell *shell;
   struct ft_word *word;
-  bool splits; /* blanks of a variable part words */
-  bool literal; /* of what was put in quotes something could be a pattern without them */
+  bool splits;  /* blanks in the value of a variable separate words */
+  bool literal; /* quoted text with a wildcard was appended */
 };
 
-static const char patterns[] = "*?[";
+static const char wildcards[] = "*?[";
 
-static void put(struct sink *sink, const char *data, size_t length)
+static void append_bytes(struct sink *sink, const char *data, size_t length)
 {
   struct ft_shell *shell = sink->shell;
 
@@ -211,27 +213,27 @@ static void put(struct sink *sink, const char *data, size_t length)
   shell->used += length;
 }
 
-/* The value of a variable or an argument: the first word of a list. */
-static void put_value(struct sink *sink, const char *value, bool quoted)
+/* Appends the value of a variable or argument; of a list the first word. */
+static void append_value(struct sink *sink, const char *value, bool quoted)
 {
   static const char ends[] = { BETWEEN, UNKNOWN, '\0' };
   size_t length = strcspn(value, ends), from = sink->shell->used;
 
   if (value[length] == UNKNOWN)
     sink->word->unknown = true;
-  put(sink, value, length);
-  sink->literal |= quoted && strpbrk(value, patterns);
+  append_bytes(sink, value, length);
+  sink->literal |= quoted && strpbrk(value, wildcards);
   for (; sink->splits && !quoted && from < sink->shell->used; from++)
     if (ft_shell_blank(sink->shell->text[from]) || sink->shell->text[from] == '\n')
       sink->shell->text[from] = BETWEEN;
 }
 
-/* All words of a list; as one with blanks between them where no words are parted. */
-static void put_list(struct sink *sink, const char *value)
+/* Appends all words of a list; joined by blanks if words are not split. */
+static void append_list(struct sink *sink, const char *value)
 {
   size_t from = sink->shell->used;
 
-  put(sink, value, strlen(value));
+  append_bytes(sink, value, strlen(value));
   for (; !sink->splits && from < sink->shell->used; from++) {
     if (sink->shell->text[from] == BETWEEN)
       sink->shell->text[from] = ' ';
@@ -241,8 +243,7 @@ static void put_list(struct sink *sink, const char *value)
 
 static const char index_text[] = { FT_SHELL_INDEX, '\0' };
 
-/* Whether a variable NAME with VALUE is one that nothing may be made of. */
-static bool is_secret(const struct ft_shell *shell, struct ft_text name, const char *value)
+static bool is_secret_variable(const struct ft_shell *shell, struct ft_text name, const char *value)
 {
   char copy[sizeof shell->variable[0].name];
 
@@ -250,19 +251,20 @@ static bool is_secret(const struct ft_shell *shell, struct ft_text name, const c
   return ft_secret_name(copy, value, shell->secrets);
 }
 
-/* The value of a variable that the script has not set; NULL where it is not known. */
+/* Returns the environment's value of a variable that the script has not set, valid until the next
+ * call; NULL if unknown. */
 static const char *exported_value(struct ft_shell *shell, struct ft_text name)
 {
-  if (shell->looked_outside++ >= FT_SHELL_LOOKUPS ||
-      !ft_export_value(&shell->exported, name, shell->from_outside, sizeof shell->from_outside) ||
-      is_secret(shell, name, shell->from_outside))
+  if (shell->lookups++ >= FT_SHELL_LOOKUPS ||
+      !ft_export_value(&shell->exported, name, shell->looked_up, sizeof shell->looked_up) ||
+      is_secret_variable(shell, name, shell->looked_up))
     return NULL;
-  return shell->from_outside;
+  return shell->looked_up;
 }
 
-/* The value of $NAME or $1, until the next is asked for; NULL where it is not known. *ARGUMENT gets
- * its number. */
-static const char *value_of(struct ft_shell *shell, struct ft_text name, unsigned *argument)
+/* Returns the value of $NAME or $1, valid until the next call; NULL if unknown. *ARGUMENT becomes
+ * the number of the argument, if it is one. */
+static const char *variable_value(struct ft_shell *shell, struct ft_text name, unsigned *argument)
 {
   uint64_t number;
   struct ft_text digits = name;
@@ -274,19 +276,19 @@ static const char *value_of(struct ft_shell *shell, struct ft_text name, unsigne
     *argument = (unsigned)number;
     return shell->arguments[number - 1];
   }
-  i = find_variable(shell, name);
+  i = find_shell_variable(shell, name);
   if (i == shell->variable_count && shell->array && ft_text_equals(name, "SLURM_ARRAY_TASK_ID"))
     return index_text;
   if (i == shell->variable_count)
     return exported_value(shell, name);
-  if (shell->variable[i].base || is_secret(shell, name, shell->variable[i].value))
+  if (shell->variable[i].base || is_secret_variable(shell, name, shell->variable[i].value))
     return NULL;
   if (shell->variable[i].argument)
     *argument = shell->variable[i].argument;
   return shell->variable[i].value;
 }
 
-/* ${NAME:=default}: what follows finds it. */
+/* Assigns the default of ${NAME:=default}. */
 static void assign_default(struct ft_shell *shell, struct ft_text name, const char *value)
 {
   char text[FT_SHELL_VALUE + 1] = "=";
@@ -295,10 +297,10 @@ static void assign_default(struct ft_shell *shell, struct ft_text name, const ch
     ft_shell_assign(shell, name, &(struct ft_word){ .text = text });
 }
 
-/* ${NAME}, ${NAME:-default}, ${NAME-default}, ${NAME:=default}, ${LIST[@]}; any other form is
- * unknown. */
 static bool expand_element(struct sink *sink, struct ft_text name, struct ft_text inside);
 
+/* Expands ${NAME}, ${NAME:-default}, ${NAME-default}, ${NAME:=default} and ${LIST[@]}; other forms
+ * are unknown. */
 static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *argument, bool quoted)
 {
   struct ft_text name = { inside.at, inside.at };
@@ -306,17 +308,17 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
   const char *value;
   bool assigns;
 
-  while (name.end < inside.end && name_byte(*name.end, false))
+  while (name.end < inside.end && is_name_byte(*name.end, false))
     name.end++;
   inside.at = name.end;
-  value = value_of(sink->shell, name, argument);
+  value = variable_value(sink->shell, name, argument);
   if (inside.at == inside.end || ft_text_equals(inside, "[@]") || ft_text_equals(inside, "[*]")) {
     if (!value)
       sink->word->unknown = true;
     else if (inside.at == inside.end)
-      put_value(sink, value, quoted);
+      append_value(sink, value, quoted);
     else
-      put_list(sink, value);
+      append_list(sink, value);
     return;
   }
   if (sink->shell->array && ft_text_starts(inside, "[") && expand_element(sink, name, inside))
@@ -328,13 +330,14 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
     return;
   }
   if (value && *value)
-    put_value(sink, value, quoted);
+    append_value(sink, value, quoted);
   else if ((ft_text_left(&inside) && (memchr(inside.at, '$', ft_text_left(&inside)) ||
                                       memchr(inside.at, '`', ft_text_left(&inside)))) ||
-           !ft_text_copy(inside, instead, sizeof instead) || is_secret(sink->shell, name, instead))
+           !ft_text_copy(inside, instead, sizeof instead) ||
+           is_secret_variable(sink->shell, name, instead))
     sink->word->unknown = true;
   else {
-    put(sink, inside.at, ft_text_left(&inside));
+    append_bytes(sink, inside.at, ft_text_left(&inside));
     if (assigns)
       assign_default(sink->shell, name, instead);
   }
@@ -343,31 +346,31 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
 static void expand_text(struct sink *sink, const char *p, const char *end, bool list,
                         unsigned *argument);
 
-enum { LISTER_WORDS = 24 }; /* of a command that an index is looked up by */
+enum { LISTER_WORDS = 24 }; /* words of a look-up command; chosen by judgement */
 
-/* The array's index, with what is added to it, looked up by LOOKUP. */
-static bool put_lookup(struct sink *sink, const struct ft_lookup *lookup)
+/* Appends LOOKUP in its text form. */
+static bool append_lookup(struct sink *sink, const struct ft_lookup *lookup)
 {
   char text[FT_SHELL_VALUE];
 
   if (!ft_lookup_write(lookup, text, sizeof text))
     return false;
-  put(sink, text, strlen(text));
+  append_bytes(sink, text, strlen(text));
   return true;
 }
 
-static bool is_index(struct ft_shell *shell, struct ft_text name)
+static bool is_task_index(struct ft_shell *shell, struct ft_text name)
 {
   unsigned argument = 0;
-  const char *value = ft_text_left(&name) ? value_of(shell, name, &argument) : NULL;
+  const char *value = ft_text_left(&name) ? variable_value(shell, name, &argument) : NULL;
 
   return value && strcmp(value, index_text) == 0;
 }
 
-/* INSIDE $((...)) or ${list[...]}: the array's index, with a number added to it or taken off. */
-static bool take_sum(struct ft_shell *shell, struct ft_text inside, int *offset)
+/* Parses INSIDE, from $((...)) or ${list[...]}: the task index plus or minus a number. */
+static bool parse_index_sum(struct ft_shell *shell, struct ft_text inside, int *offset)
 {
-  enum { MOST = 1000000 };
+  enum { MOST = 1000000 }; /* as MAX_LOOKUP_OFFSET in lookup.c */
   struct ft_text name;
   uint64_t number = 0;
   bool braces, minus;
@@ -375,10 +378,10 @@ static bool take_sum(struct ft_shell *shell, struct ft_text inside, int *offset)
   inside = ft_text_trim(inside);
   braces = ft_text_skip(&inside, "${") || (ft_text_skip(&inside, "$"), false);
   name = (struct ft_text){ inside.at, inside.at };
-  while (name.end < inside.end && name_byte(*name.end, name.end == name.at))
+  while (name.end < inside.end && is_name_byte(*name.end, name.end == name.at))
     name.end++;
   inside.at = name.end;
-  if ((braces && !ft_text_skip(&inside, "}")) || !is_index(shell, name))
+  if ((braces && !ft_text_skip(&inside, "}")) || !is_task_index(shell, name))
     return false;
   inside = ft_text_trim(inside);
   minus = ft_text_starts(inside, "-");
@@ -394,9 +397,11 @@ static bool take_sum(struct ft_shell *shell, struct ft_text inside, int *offset)
   return true;
 }
 
-/* The words of the command INSIDE $(...), into WORD: how many; 0 where one is not known. */
-static size_t expand_words(struct ft_shell *shell, struct ft_text inside, const char **word,
-                           size_t limit)
+/* Expands the words of the command INSIDE $(...) into WORD. Returns their number; 0 if one is
+ * unknown.
+ */
+static size_t expand_inner_words(struct ft_shell *shell, struct ft_text inside, const char **word,
+                                 size_t limit)
 {
   size_t count = 0;
 
@@ -414,7 +419,7 @@ static size_t expand_words(struct ft_shell *shell, struct ft_text inside, const 
       return 0;
     word[count++] = shell->text + shell->used;
     if (stop == p)
-      put(&into, p, 1);
+      append_bytes(&into, p, 1);
     else
       expand_text(&into, p, stop, false, &argument);
     p = stop == p ? p + 1 : stop;
@@ -425,16 +430,16 @@ static size_t expand_words(struct ft_shell *shell, struct ft_text inside, const 
   return count;
 }
 
-/* Whether the script changes the order of names, in which SOURCE has them, or what patterns name.
- */
-static bool is_sure(const struct ft_shell *shell, enum ft_lookup_source source)
+/* Whether the script leaves unchanged the order of file names and the meaning of patterns, on which
+ * SOURCE depends. */
+static bool has_default_order(const struct ft_shell *shell, enum ft_lookup_source source)
 {
   static const char *const orders[] = { "LC_ALL", "LC_COLLATE", "LANG" };
 
-  if (source != FT_LOOKUP_NAMES && source != FT_LOOKUP_LISTING && source != FT_LOOKUP_PARTED)
+  if (source != FT_LOOKUP_NAMES && source != FT_LOOKUP_LISTING && source != FT_LOOKUP_LISTING_WORDS)
     return true;
   for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
-    size_t i = find_variable(shell, ft_text_from(orders[k]));
+    size_t i = find_shell_variable(shell, ft_text_from(orders[k]));
 
     if (i < shell->variable_count && strcmp(shell->variable[i].value, "C") != 0 &&
         strcmp(shell->variable[i].value, "POSIX") != 0)
@@ -443,12 +448,12 @@ static bool is_sure(const struct ft_shell *shell, enum ft_lookup_source source)
   return !shell->odd_names;
 }
 
-/* The INSIDE of $(...), where it looks the array's index up in a file. One within another is not
- * read: a script may have as many as it is long. */
-static bool expand_command(struct sink *sink, struct ft_text inside)
+/* Expands the command INSIDE $(...) if it looks up the task index in a file. Nested substitutions
+ * are not expanded: their number is bounded only by the script's length. */
+static bool expand_substitution(struct sink *sink, struct ft_text inside)
 {
   struct ft_shell *shell = sink->shell;
-  const size_t begin = shell->used;
+  const size_t start = shell->used;
   const char *word[LISTER_WORDS];
   char text[FT_SHELL_VALUE];
   struct ft_lookup lookup;
@@ -458,32 +463,32 @@ static bool expand_command(struct sink *sink, struct ft_text inside)
   if (shell->inside)
     return false;
   shell->inside = true;
-  count = expand_words(shell, inside, word, LISTER_WORDS);
+  count = expand_inner_words(shell, inside, word, LISTER_WORDS);
   shell->inside = false;
-  found = count && ft_lookup_from_command(word, count, &lookup) && is_sure(shell, lookup.source) &&
-          ft_lookup_write(&lookup, text, sizeof text);
-  shell->used = begin;
+  found = count && ft_lookup_from_command(word, count, &lookup) &&
+          has_default_order(shell, lookup.source) && ft_lookup_write(&lookup, text, sizeof text);
+  shell->used = start;
   if (found)
-    put(sink, text, strlen(text));
+    append_bytes(sink, text, strlen(text));
   return found;
 }
 
-/* Make the variable I the list that LOOKUP finds elements in. */
-static void keep_lookup(struct ft_shell *shell, size_t i, const struct ft_lookup *lookup)
+/* Makes the variable I a list whose elements LOOKUP finds. */
+static void assign_lookup(struct ft_shell *shell, size_t i, const struct ft_lookup *lookup)
 {
   char text[FT_SHELL_VALUE];
 
-  if (!is_sure(shell, lookup->source) || !ft_lookup_write(lookup, text, sizeof text))
+  if (!has_default_order(shell, lookup->source) || !ft_lookup_write(lookup, text, sizeof text))
     return;
   (void)ft_string_copy(text, shell->variable[i].value, sizeof shell->variable[i].value);
   shell->variable[i].base = shell->variable[i].lookup = true;
 }
 
-/* The list that the commands INSIDE print, by lines or by words (PARTED). */
-static void assign_lister(struct ft_shell *shell, size_t i, struct ft_text inside, bool parted,
-                          unsigned skipped)
+/* Makes the variable I a list of the output of the command INSIDE, by lines or by words (SPLIT). */
+static void assign_output_list(struct ft_shell *shell, size_t i, struct ft_text inside, bool split,
+                               unsigned skipped)
 {
-  const size_t begin = shell->used;
+  const size_t start = shell->used;
   const char *word[LISTER_WORDS];
   struct ft_lookup lookup;
   size_t count;
@@ -491,17 +496,17 @@ static void assign_lister(struct ft_shell *shell, size_t i, struct ft_text insid
   if (shell->inside)
     return;
   shell->inside = true;
-  count = expand_words(shell, inside, word, LISTER_WORDS);
+  count = expand_inner_words(shell, inside, word, LISTER_WORDS);
   shell->inside = false;
-  if (count && ft_lookup_from_lister(word, count, parted, &lookup)) {
+  if (count && ft_lookup_from_lister(word, count, split, &lookup)) {
     lookup.offset += (int)skipped;
-    keep_lookup(shell, i, &lookup);
+    assign_lookup(shell, i, &lookup);
   }
-  shell->used = begin;
+  shell->used = start;
 }
 
-/* NAME=($(ls data)), NAME=($(<list.txt)): RAW is the whole word. */
-static void assign_printed(struct ft_shell *shell, size_t variable, struct ft_text raw)
+/* Assigns the list of RAW, a word NAME=($(ls data)) or NAME=($(<list.txt)). */
+static void assign_command_list(struct ft_shell *shell, size_t variable, struct ft_text raw)
 {
   struct ft_text name;
 
@@ -514,7 +519,7 @@ static void assign_printed(struct ft_shell *shell, size_t variable, struct ft_te
       raw.end[-1] != ')')
     return;
   raw.end--;
-  assign_lister(shell, variable, raw, true, 0);
+  assign_output_list(shell, variable, raw, true, 0);
 }
 
 void ft_shell_assign_lines(struct ft_shell *shell, struct ft_text name, const char *file,
@@ -525,24 +530,24 @@ void ft_shell_assign_lines(struct ft_shell *shell, struct ft_text name, const ch
   size_t i;
 
   ft_shell_assign(shell, name, NULL);
-  i = find_variable(shell, name);
+  i = find_shell_variable(shell, name);
   if (i == shell->variable_count || !shell->array)
     return;
   if (!file) {
-    assign_lister(shell, i, process, false, skipped);
+    assign_output_list(shell, i, process, false, skipped);
   } else if (ft_lookup_from_lister(words, 2, false, &lookup)) {
     lookup.offset += (int)skipped;
-    keep_lookup(shell, i, &lookup);
+    assign_lookup(shell, i, &lookup);
   }
 }
 
-/* ${NAME[INDEX]} of a list that is known. */
+/* Expands ${NAME[INDEX]} of a known list, INSIDE being "[INDEX]". */
 static bool expand_element(struct sink *sink, struct ft_text name, struct ft_text inside)
 {
   static const char not_words[] = { UNKNOWN, FT_SHELL_INDEX, ' ', '\t', '\n', '{', '~', '\0' };
   struct ft_shell *shell = sink->shell;
   struct ft_lookup lookup = { .source = FT_LOOKUP_LIST };
-  size_t i = find_variable(shell, name);
+  size_t i = find_shell_variable(shell, name);
   char list[FT_SHELL_VALUE];
   unsigned argument = 0;
   int offset;
@@ -551,7 +556,7 @@ static bool expand_element(struct sink *sink, struct ft_text name, struct ft_tex
       inside.end[-1] != ']')
     return false;
   inside.end--;
-  if (!take_sum(shell, inside, &offset))
+  if (!parse_index_sum(shell, inside, &offset))
     return false;
   (void)ft_string_copy(shell->variable[i].value, list, sizeof list);
   if (shell->variable[i].lookup) {
@@ -559,27 +564,27 @@ static bool expand_element(struct sink *sink, struct ft_text name, struct ft_tex
 
     (void)ft_lookup_read(&text, &lookup);
   } else {
-    if (!value_of(shell, name, &argument) || strpbrk(list, not_words))
+    if (!variable_value(shell, name, &argument) || strpbrk(list, not_words))
       return false;
     for (char *p = list; *p; p++)
       if (*p == BETWEEN)
         *p = FT_LOOKUP_NEXT;
-    if (strpbrk(list, patterns)) {
+    if (strpbrk(list, wildcards)) {
       lookup.source = FT_LOOKUP_NAMES;
       offset++;
     }
     if (lookup.source == FT_LOOKUP_NAMES &&
-        (shell->variable[i].literal || !is_sure(shell, FT_LOOKUP_NAMES)))
+        (shell->variable[i].literal || !has_default_order(shell, FT_LOOKUP_NAMES)))
       return false;
     lookup.in = ft_text_from(list);
   }
   lookup.offset += offset;
-  return put_lookup(sink, &lookup);
+  return append_lookup(sink, &lookup);
 }
 
-/* Expand what follows a '$'. Returns where it ends. */
-static const char *expand(struct sink *sink, const char *p, const char *end, unsigned *argument,
-                          bool quoted)
+/* Expands the text after a '$' at P. Returns its end. */
+static const char *expand_dollar(struct sink *sink, const char *p, const char *end,
+                                 unsigned *argument, bool quoted)
 {
   const char *stop = skip_expansion(p, end), *value;
 
@@ -591,40 +596,40 @@ static const char *expand(struct sink *sink, const char *p, const char *end, uns
     struct ft_lookup sum = { .in = ft_text_from("") };
 
     if (stop - p > 4 && p[1] == '(' && stop[-2] == ')' &&
-        take_sum(sink->shell, (struct ft_text){ p + 2, stop - 2 }, &sum.offset)) {
-      (void)put_lookup(sink, &sum);
+        parse_index_sum(sink->shell, (struct ft_text){ p + 2, stop - 2 }, &sum.offset)) {
+      (void)append_lookup(sink, &sum);
       return stop;
     }
-    if (expand_command(sink, (struct ft_text){ p + 1, stop - 1 }))
+    if (expand_substitution(sink, (struct ft_text){ p + 1, stop - 1 }))
       return stop;
   }
   if (p < end && *p >= '0' && *p <= '9')
     stop = p + 1;
-  value = value_of(sink->shell, (struct ft_text){ p, stop }, argument);
+  value = variable_value(sink->shell, (struct ft_text){ p, stop }, argument);
   if (value)
-    put_value(sink, value, quoted);
+    append_value(sink, value, quoted);
   else
     sink->word->unknown = true;
   return stop;
 }
 
-/* "..." : only '$', '`' and some backslashes mean something. */
+/* Expands the text of "...", where only '$', '`' and some backslashes are special. */
 static const char *expand_quoted(struct sink *sink, const char *p, const char *end,
                                  unsigned *argument)
 {
   while (p < end && *p != '"') {
     if (*p == '\\' && p + 1 < end && strchr("\"\\$`\n", p[1])) {
       if (p[1] != '\n')
-        put(sink, p + 1, 1);
+        append_bytes(sink, p + 1, 1);
       p += 2;
     } else if (*p == '$') {
-      p = expand(sink, p + 1, end, argument, true);
+      p = expand_dollar(sink, p + 1, end, argument, true);
     } else if (*p == '`') {
       sink->word->unknown = true;
       p = skip_quoted(p + 1, end, '`');
     } else {
-      sink->literal |= *p && strchr(patterns, *p);
-      put(sink, p++, 1);
+      sink->literal |= *p && strchr(wildcards, *p);
+      append_bytes(sink, p++, 1);
     }
   }
   return p < end ? p + 1 : end;
@@ -632,7 +637,7 @@ static const char *expand_quoted(struct sink *sink, const char *p, const char *e
 
 static void expand_list(struct sink *sink, const char *p, const char *end, unsigned *argument);
 
-/* Expand what stands from P to END; LIST: a '(' begins one. */
+/* Expands the text from P to END. LIST: '(' begins a list. */
 static void expand_text(struct sink *sink, const char *p, const char *end, bool list,
                         unsigned *argument)
 {
@@ -640,15 +645,15 @@ static void expand_text(struct sink *sink, const char *p, const char *end, bool 
     const char *quote;
 
     if (*p == '\\') {
-      sink->literal |= p + 1 < end && p[1] && strchr(patterns, p[1]);
+      sink->literal |= p + 1 < end && p[1] && strchr(wildcards, p[1]);
       if (p + 1 < end && p[1] != '\n')
-        put(sink, p + 1, 1);
+        append_bytes(sink, p + 1, 1);
       p += p + 1 < end ? 2 : 1;
     } else if (*p == '\'') {
       quote = skip_quoted(p + 1, end, '\'');
       for (const char *q = p + 1; q < quote; q++)
-        sink->literal |= *q && strchr(patterns, *q);
-      put(sink, p + 1, (size_t)(quote - p - 1) - (quote[-1] == '\'' && quote > p + 1));
+        sink->literal |= *q && strchr(wildcards, *q);
+      append_bytes(sink, p + 1, (size_t)(quote - p - 1) - (quote[-1] == '\'' && quote > p + 1));
       p = quote;
     } else if (*p == '"') {
       p = expand_quoted(sink, p + 1, end, argument);
@@ -656,7 +661,7 @@ static void expand_text(struct sink *sink, const char *p, const char *end, bool 
       sink->word->unknown = true;
       p = skip_quoted(p + 1, end, '`');
     } else if (*p == '$') {
-      p = expand(sink, p + 1, end, argument, false);
+      p = expand_dollar(sink, p + 1, end, argument, false);
     } else if (*p == '(' && list && end[-1] == ')') {
       expand_list(sink, p + 1, end - 1, argument);
       return;
@@ -664,12 +669,13 @@ static void expand_text(struct sink *sink, const char *p, const char *end, bool 
       sink->word->unknown = true;
       return;
     } else {
-      put(sink, p++, 1);
+      append_bytes(sink, p++, 1);
     }
   }
 }
 
-/* "(--n 3 "a b")", without its brackets; a word that is not known is marked, the others stay. */
+/* Expands the words of a list, (--n 3 "a b"), without the parentheses. Marks unknown words and
+ * keeps the others. */
 static void expand_list(struct sink *sink, const char *p, const char *end, unsigned *argument)
 {
   static const char unknown = UNKNOWN;
@@ -690,7 +696,7 @@ static void expand_list(struct sink *sink, const char *p, const char *end, unsig
       continue;
     }
     if (!first)
-      put(sink, &between, 1);
+      append_bytes(sink, &between, 1);
     first = false;
     from = sink->shell->used;
     stop = ft_shell_end_of_word(p, end);
@@ -700,14 +706,14 @@ static void expand_list(struct sink *sink, const char *p, const char *end, unsig
     if (sink->word->unknown && known) {
       sink->shell->used = from;
       sink->word->unknown = false;
-      put(sink, &unknown, 1);
+      append_bytes(sink, &unknown, 1);
     }
     p = stop > p ? stop : p + 1;
   }
 }
 
-/* The argument whose value WORD is, or has behind its '='. */
-static unsigned argument_of(const struct ft_shell *shell, const char *text, unsigned argument)
+/* Returns ARGUMENT if its value is all of TEXT, or the part after '='; else 0. */
+static unsigned find_argument(const struct ft_shell *shell, const char *text, unsigned argument)
 {
   const char *equals = strchr(text, '=');
 
@@ -719,16 +725,16 @@ static unsigned argument_of(const struct ft_shell *shell, const char *text, unsi
   return 0;
 }
 
-static struct ft_text without_quotes(struct ft_text raw)
+static struct ft_text strip_double_quotes(struct ft_text raw)
 {
   if (ft_text_left(&raw) > 1 && *raw.at == '"' && raw.end[-1] == '"')
     return ft_text_of(raw.at + 1, ft_text_left(&raw) - 2);
   return raw;
 }
 
-/* The name of the variable that RAW, or what is behind its '=', is and nothing else: "--n=$N",
- * "${N:-20}". */
-static struct ft_text name_alone(struct ft_text raw)
+/* Returns the name of the variable that is all of RAW, or the part after '=': "--n=$N", "${N:-20}".
+ */
+static struct ft_text single_variable_name(struct ft_text raw)
 {
   const char *equals = memchr(raw.at, '=', ft_text_left(&raw));
   struct ft_text name;
@@ -736,12 +742,12 @@ static struct ft_text name_alone(struct ft_text raw)
 
   if (equals && !memchr(raw.at, '$', (size_t)(equals - raw.at)))
     raw.at = equals + 1;
-  raw = without_quotes(raw);
+  raw = strip_double_quotes(raw);
   if (!ft_text_skip(&raw, "$"))
     return ft_text_from("");
   braces = ft_text_skip(&raw, "{");
   name = (struct ft_text){ raw.at, raw.at };
-  while (name.end < raw.end && name_byte(*name.end, name.end == name.at))
+  while (name.end < raw.end && is_name_byte(*name.end, name.end == name.at))
     name.end++;
   if (braces ? raw.end[-1] == '}' && (name.end + 1 == raw.end || strchr(":-=", *name.end))
              : name.end == raw.end)
@@ -749,21 +755,21 @@ static struct ft_text name_alone(struct ft_text raw)
   return ft_text_from("");
 }
 
-/* The variable that RAW is, and nothing else: $NAME, "${NAME}". */
-static size_t only_variable(const struct ft_shell *shell, struct ft_text raw)
+/* Returns the index of the variable that is all of RAW: $NAME, "${NAME}". */
+static size_t find_single_variable(const struct ft_shell *shell, struct ft_text raw)
 {
-  raw = without_quotes(raw);
+  raw = strip_double_quotes(raw);
   if (ft_text_skip(&raw, "${") && raw.end[-1] == '}')
     raw.end--;
   else if (!ft_text_skip(&raw, "$"))
     return shell->variable_count;
-  return find_variable(shell, raw);
+  return find_shell_variable(shell, raw);
 }
 
-/* The file name that RAW ends in, where no variable or quote is in it: "$HOME/bin/sim". */
-static struct ft_text known_end(struct ft_text raw)
+/* Returns the file name at the end of RAW, "$HOME/bin/sim", if it has no variable or quote. */
+static struct ft_text known_base_name(struct ft_text raw)
 {
-  struct ft_text end = without_quotes(raw);
+  struct ft_text end = strip_double_quotes(raw);
 
   if ((ft_text_skip(&end, "$(which ") || ft_text_skip(&end, "$(command -v ")) &&
       ft_text_left(&end)) {
@@ -781,11 +787,11 @@ static struct ft_text known_end(struct ft_text raw)
   return end;
 }
 
-/* WORD, whose value is RAW, is not known: what its end may tell all the same. */
-static void keep_base(struct ft_shell *shell, struct ft_word *word, struct ft_text raw)
+/* Stores the known file name at the end of RAW, the value of the unknown WORD. */
+static void store_base_name(struct ft_shell *shell, struct ft_word *word, struct ft_text raw)
 {
-  struct ft_text base = known_end(raw);
-  size_t i = only_variable(shell, raw);
+  struct ft_text base = known_base_name(raw);
+  size_t i = find_single_variable(shell, raw);
 
   if (i < shell->variable_count && shell->variable[i].base && !shell->variable[i].lookup)
     base = ft_text_from(shell->variable[i].value);
@@ -801,26 +807,26 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
   struct ft_text raw = word->raw, name;
   bool assigns = ft_shell_assignment(&raw, &name);
   struct sink sink = { shell, word, !assigns, false };
-  size_t begin = shell->used;
+  size_t start = shell->used;
   unsigned argument = 0;
 
   expand_text(&sink, word->raw.at, raw.at, false, &argument);
-  /* more words of a list: behind those that it has */
+  /* LIST+=(...) appends words */
   if (assigns && ft_text_starts(raw, "(") && raw.at[-2] == '+')
-    put(&sink, &between, 1);
+    append_bytes(&sink, &between, 1);
   expand_text(&sink, raw.at, raw.end, assigns, &argument);
   if (word->unknown || shell->used == FT_SHELL_TEXT - 1) {
     word->unknown = true;
     word->text = "";
-    shell->used = begin;
-    keep_base(shell, word, raw);
+    shell->used = start;
+    store_base_name(shell, word, raw);
     return;
   }
   shell->text[shell->used++] = '\0';
-  word->text = shell->text + begin;
+  word->text = shell->text + start;
   word->literal = sink.literal;
-  word->argument = argument_of(shell, word->text, argument);
-  word->variable = name_alone(word->raw);
+  word->argument = find_argument(shell, word->text, argument);
+  word->variable = single_variable_name(word->raw);
 }
 
 void ft_shell_split(struct ft_command *command)

@@ -5,18 +5,20 @@
 
 #include "predictor/request/export.h"
 
-/* Set anew on the node, by Slurm or the shell. */
-static const char anew[] = "PWD,OLDPWD,TMPDIR,TMP,TEMP,HOSTNAME,HOST,SHLVL,RANDOM,SRANDOM,SECONDS,"
-                           "UID,EUID,PPID,LINENO,OPTARG,OPTIND,REPLY,IFS,CUDA_VISIBLE_DEVICES";
+/* Variables that Slurm or the shell sets on the node. */
+static const char reset_variables[] =
+    "PWD,OLDPWD,TMPDIR,TMP,TEMP,HOSTNAME,HOST,SHLVL,RANDOM,SRANDOM,SECONDS,"
+    "UID,EUID,PPID,LINENO,OPTARG,OPTIND,REPLY,IFS,CUDA_VISIBLE_DEVICES";
 
-static bool is_anew(struct ft_text name)
+static bool is_reset_in_job(struct ft_text name)
 {
   return ft_text_starts(name, "SLURM") || ft_text_starts(name, "SBATCH_") ||
-         ft_text_starts(name, "BASH") || ft_text_lists_any_case(ft_text_from(anew), name);
+         ft_text_starts(name, "BASH") ||
+         ft_text_lists_any_case(ft_text_from(reset_variables), name);
 }
 
-/* The next piece of LIST; commas within quotes are the piece's. */
-static bool take_piece(struct ft_text *list, struct ft_text *piece)
+/* Takes the next entry of LIST. Commas within quotes do not separate entries. */
+static bool next_export_entry(struct ft_text *list, struct ft_text *piece)
 {
   char quote = '\0';
   const char *p = list->at;
@@ -33,7 +35,7 @@ static bool take_piece(struct ft_text *list, struct ft_text *piece)
   return true;
 }
 
-static struct ft_text without_quotes(struct ft_text value)
+static struct ft_text strip_quotes(struct ft_text value)
 {
   if (ft_text_left(&value) > 1 && (*value.at == '\'' || *value.at == '"') &&
       value.end[-1] == *value.at)
@@ -41,7 +43,8 @@ static struct ft_text without_quotes(struct ft_text value)
   return value;
 }
 
-static bool copy_from(const char *const *environment, struct ft_text name, char *out, size_t size)
+static bool copy_variable(const char *const *environment, struct ft_text name, char *out,
+                          size_t size)
 {
   size_t length = ft_text_left(&name);
 
@@ -55,7 +58,7 @@ bool ft_export_name(struct ft_text *list, struct ft_text *name)
 {
   struct ft_text piece;
 
-  while (take_piece(list, &piece))
+  while (next_export_entry(list, &piece))
     if (!ft_text_equals(piece, "ALL") && !ft_text_equals(piece, "NONE") &&
         !ft_text_equals(piece, "NIL") && ft_text_until(&piece, '=', name) && ft_text_left(name))
       return true;
@@ -67,14 +70,14 @@ bool ft_export_value(const struct ft_export *exported, struct ft_text name, char
   struct ft_text list = ft_text_from(exported->list ? exported->list : "ALL"), piece, key;
   bool handed_on = false;
 
-  if (!ft_text_left(&name) || !exported->environment || is_anew(name))
+  if (!ft_text_left(&name) || !exported->environment || is_reset_in_job(name))
     return false;
-  while (take_piece(&list, &piece)) {
+  while (next_export_entry(&list, &piece)) {
     struct ft_text value = piece;
 
     handed_on |= ft_text_equals(piece, "ALL") || ft_text_same(piece, name);
     if (ft_text_until(&value, '=', &key) && key.end < piece.end && ft_text_same(key, name))
-      return ft_text_copy(without_quotes(value), out, size);
+      return ft_text_copy(strip_quotes(value), out, size);
   }
-  return handed_on && copy_from(exported->environment, name, out, size);
+  return handed_on && copy_variable(exported->environment, name, out, size);
 }

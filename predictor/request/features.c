@@ -10,16 +10,16 @@
 #include "predictor/request/lookup.h"
 #include "predictor/request/script_hash.h"
 
-/* Options that tell where output goes or how a run is called, never how much it needs. */
-static const char *const idle[] = { "o",          "out",        "output", "outfile",  "outdir",
-                                    "output-dir", "output_dir", "log",    "logfile",  "log-file",
-                                    "logdir",     "log-dir",    "name",   "run-name", "run_name",
-                                    "seed",       "port",       "help",   "version",  "verbose",
-                                    "quiet",      NULL };
+/* Options for output, names and verbosity, which do not affect memory. */
+static const char *const ignored_options[] = {
+  "o",       "out",      "output",  "outfile", "outdir", "output-dir", "output_dir", "log",
+  "logfile", "log-file", "logdir",  "log-dir", "name",   "run-name",   "run_name",   "seed",
+  "port",    "help",     "version", "verbose", "quiet",  NULL
+};
 
-static bool is_idle(const char *name)
+static bool is_ignored_option(const char *name)
 {
-  for (const char *const *p = idle; *p; p++)
+  for (const char *const *p = ignored_options; *p; p++)
     if (strcmp(*p, name) == 0)
       return true;
   return false;
@@ -40,9 +40,9 @@ void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *f
   }
 }
 
-/* VALUE with WITH for a job array's index, in OUT; VALUE itself where it has none; NULL: too long.
- */
-static const char *with_index(const char *value, const char *with, char *out, size_t size)
+/* Copies VALUE to OUT with WITH for the index of the array task. Returns OUT; VALUE itself if it
+ * has no index; NULL if OUT is too small. */
+static const char *replace_index(const char *value, const char *with, char *out, size_t size)
 {
   size_t used = 0, length = strlen(with);
 
@@ -64,17 +64,18 @@ static const char *with_index(const char *value, const char *with, char *out, si
   return out;
 }
 
-/* A number, or a size with K, M, G, T or P as Slurm and most programs write it, in bytes. */
-static bool number_of(const char *value, double *number)
+/* Parses a number, or a size with K, M, G, T or P in bytes. An index counts as 1. */
+static bool parse_feature_number(const char *value, double *number)
 {
   char one[FT_FILE_PATH];
 
-  value = with_index(value, "1", one, sizeof one);
+  value = replace_index(value, "1", one, sizeof one);
   return value && ft_feature_parse(value, number);
 }
 
-/* A name as features may have: letters, digits, '.', '_', '-'. None is made of several words. */
-static bool clean_name(const char *name, char out[48])
+/* Copies NAME to OUT without leading dashes, with '_' for all but letters, digits, '.', '_' and
+ * '-'. Returns false for a name with blanks, an empty or a long one. */
+static bool make_feature_name(const char *name, char out[48])
 {
   size_t used = 0;
 
@@ -105,32 +106,33 @@ bool ft_is_category(const char *value)
   return true;
 }
 
-static void ask_file(struct ft_feature_set *found, const char *path, const char *counts,
-                     const char *feature);
+static void add_file_query(struct ft_feature_set *found, const char *path, const char *counts,
+                           const char *feature);
 
-/* What a job array's element finds in a file or list may be a number, or name a file. */
-static void ask_looked_up(struct ft_feature_set *found, const char *name, const char *value)
+/* Adds queries for VALUE, a look-up by the task index: its result may be a number or a file. */
+static void add_lookup_queries(struct ft_feature_set *found, const char *name, const char *value)
 {
   const char *end = value + 1;
   struct ft_lookup lookup;
 
   if (*value != FT_SHELL_INDEX || !ft_lookup_read(&end, &lookup) || *end)
     return;
-  ask_file(found, value, "value", name);
+  add_file_query(found, value, "value", name);
   if (lookup.source)
-    ask_file(found, value, "bytes", "input_bytes");
+    add_file_query(found, value, "bytes", "input_bytes");
 }
 
-/* A value that holds the index of a job array's element is told of each when that is known. */
-static bool take_indexed(struct ft_feature_set *found, const char *name, const char *value)
+/* Adds VALUE as a template per task, or as a query if it is a look-up. Returns false if VALUE has
+ * no index. */
+static bool add_per_task_value(struct ft_feature_set *found, const char *name, const char *value)
 {
   char template[sizeof((ft_feature *)NULL)->category];
-  const char *text = with_index(value, "%a", template, sizeof template);
+  const char *text = replace_index(value, "%a", template, sizeof template);
 
   if (text == value)
     return false;
   if (strchr(value, FT_LOOKUP_MARK)) {
-    ask_looked_up(found, name, value);
+    add_lookup_queries(found, name, value);
     return true;
   }
   if (text && ft_is_category(text) &&
@@ -144,23 +146,23 @@ void ft_feature_set_add_value(struct ft_feature_set *found, const char *name, co
   double number;
   char clean[48];
 
-  if (!clean_name(name, clean) || ft_feature_find(found->features, found->count, clean) ||
+  if (!make_feature_name(name, clean) || ft_feature_find(found->features, found->count, clean) ||
       ft_secret_argument(name, value, found->secrets))
     return;
-  if (take_indexed(found, clean, value))
+  if (add_per_task_value(found, clean, value))
     return;
-  if (number_of(value, &number))
+  if (parse_feature_number(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_OF_SCRIPT, clean, number);
   else if (ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_OF_SCRIPT, clean, value);
 }
 
-/* Whether VALUE is a path once each of INSTEAD is a letter. */
-static bool is_path_with(const char *value, const char *instead)
+/* Whether VALUE is a path if the characters in INSTEAD count as letters. */
+static bool is_path_ignoring(const char *value, const char *instead)
 {
   char one[FT_FILE_PATH], joined[FT_FILE_PATH];
 
-  value = with_index(value, "1", one, sizeof one);
+  value = replace_index(value, "1", one, sizeof one);
   if (!value || !ft_string_copy(value, joined, sizeof joined))
     return false;
   for (char *p = joined; *p; p++)
@@ -169,33 +171,32 @@ static bool is_path_with(const char *value, const char *instead)
   return ft_script_is_path(ft_text_from(joined));
 }
 
-/* Blanks are taken for letters where nothing else in VALUE makes it a program. */
-static bool is_path(const char *value)
+/* Whether VALUE looks like a path. One with blanks must not look like a program text. */
+static bool looks_like_path(const char *value)
 {
   if (!strchr(value, ' '))
-    return is_path_with(value, "");
-  return !strpbrk(value, "{}$;|<>\"'`") && is_path_with(value, " ");
+    return is_path_ignoring(value, "");
+  return !strpbrk(value, "{}$;|<>\"'`") && is_path_ignoring(value, " ");
 }
 
-/* Whether a shell would put names of files for VALUE; that of a program may be a regular
- * expression. */
-static bool is_pattern(const char *value)
+/* Whether VALUE is a file name pattern of the shell and no regular expression. */
+static bool is_path_pattern(const char *value)
 {
-  return strpbrk(value, "*?[") && !strpbrk(value, " {}()$^|\\;<>\"'`") && is_path_with(value, "*?");
+  return strpbrk(value, "*?[") && !strpbrk(value, " {}()$^|\\;<>\"'`") &&
+         is_path_ignoring(value, "*?");
 }
 
-/* A word that a user typed behind his script names a file more often than not, whatever its form.
- */
+/* Whether WORD can be a file. An argument of the script is usually a file, whatever its form. */
 static bool may_be_file(const char *word)
 {
   char path[FT_FILE_PATH];
 
-  return (size_t)snprintf(path, sizeof path, "./%s", word) < sizeof path && is_path(path);
+  return (size_t)snprintf(path, sizeof path, "./%s", word) < sizeof path && looks_like_path(path);
 }
 
-/* Ask for COUNTS of the file PATH, to be added to FEATURE. */
-static void ask_file(struct ft_feature_set *found, const char *path, const char *counts,
-                     const char *feature)
+/* Adds a query for COUNTS of the file PATH, to be added to FEATURE. */
+static void add_file_query(struct ft_feature_set *found, const char *path, const char *counts,
+                           const char *feature)
 {
   struct ft_file_queries *files = found->files;
   struct ft_file_query query;
@@ -203,7 +204,7 @@ static void ask_file(struct ft_feature_set *found, const char *path, const char 
 
   if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)
     return;
-  /* where what is looked up lies after a cd is not known */
+  /* a look-up result can be absolute or relative, so it is unknown after a cd */
   if (strchr(path, FT_LOOKUP_MARK) && found->directory[0])
     return;
   if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 ||
@@ -214,7 +215,7 @@ static void ask_file(struct ft_feature_set *found, const char *path, const char 
     return;
   (void)ft_string_copy(counts, query.counts, sizeof query.counts);
   (void)ft_string_copy(feature, query.feature, sizeof query.feature);
-  query.pattern = !strchr(path, FT_LOOKUP_MARK) && is_pattern(path);
+  query.pattern = !strchr(path, FT_LOOKUP_MARK) && is_path_pattern(path);
   for (size_t i = 0; i < files->count; i++)
     if (strcmp(files->query[i].path, query.path) == 0 &&
         strcmp(files->query[i].feature, query.feature) == 0)
@@ -239,55 +240,55 @@ void ft_feature_set_change_directory(struct ft_feature_set *found, const char *p
     (void)ft_string_copy(joined, found->directory, sizeof found->directory);
 }
 
-static uint64_t hash_of(struct ft_text name)
+static uint64_t hash_variable_name(struct ft_text name)
 {
   return ft_hash64(FT_HASH_SEED, name.at, ft_text_left(&name));
 }
 
-/* WORD is the value of a feature. */
-static void note_variable(struct ft_feature_set *found, const struct ft_word *word)
+/* Remembers the variable of WORD, the value of a feature. */
+static void remember_variable(struct ft_feature_set *found, const struct ft_word *word)
 {
   if (ft_text_left(&word->variable) && found->variable_count < FT_FEATURE_VARIABLES)
-    found->variable[found->variable_count++] = hash_of(word->variable);
+    found->variable[found->variable_count++] = hash_variable_name(word->variable);
 }
 
-static bool is_noted(const struct ft_feature_set *found, struct ft_text name)
+static bool is_remembered_variable(const struct ft_feature_set *found, struct ft_text name)
 {
   for (size_t i = 0; i < found->variable_count; i++)
-    if (found->variable[i] == hash_of(name))
+    if (found->variable[i] == hash_variable_name(name))
       return true;
   return false;
 }
 
-/* The value of the option NAME: a file, or a feature. */
-static void take_value(struct ft_feature_set *found, const char *name, const struct ft_word *word,
-                       const char *value)
+/* Adds the VALUE of the option NAME as a file or a feature. */
+static void add_option_value(struct ft_feature_set *found, const char *name,
+                             const struct ft_word *word, const char *value)
 {
   double number;
   char clean[48];
 
-  if (!clean_name(name, clean) || is_idle(clean))
+  if (!make_feature_name(name, clean) || is_ignored_option(clean))
     return;
-  if ((is_path(value) && !number_of(value, &number)) || is_pattern(value)) {
-    ask_file(found, value, "bytes", "input_bytes");
+  if ((looks_like_path(value) && !parse_feature_number(value, &number)) || is_path_pattern(value)) {
+    add_file_query(found, value, "bytes", "input_bytes");
     return;
   }
   if (word->argument && word->argument <= 64)
     found->arguments_named |= UINT64_C(1) << (word->argument - 1);
-  note_variable(found, word);
+  remember_variable(found, word);
   ft_feature_set_add_value(found, name, value);
 }
 
-/* Whether WORD, behind an option without '=', is its value. */
-static bool is_value(const struct ft_word *word)
+/* Whether WORD is the value of the option before it. */
+static bool is_option_value(const struct ft_word *word)
 {
   double number;
 
   return !word->unknown && word->text[0] &&
-         (word->text[0] != '-' || number_of(word->text, &number));
+         (word->text[0] != '-' || parse_feature_number(word->text, &number));
 }
 
-/* "NAME=VALUE": the name is cut out into OUT. */
+/* Splits "NAME=VALUE": copies NAME to OUT and returns VALUE; NULL for other text. */
 static const char *split_equals(const char *text, char out[64])
 {
   const char *equals = strchr(text, '=');
@@ -300,7 +301,8 @@ static const char *split_equals(const char *text, char out[64])
   return equals + 1;
 }
 
-/* "-j8", "-Xmx4g": letters, then a number or size. */
+/* Splits "-j8" or "-Xmx4g": copies the letters to OUT and returns the number; NULL for other text.
+ */
 static const char *split_attached(const char *text, char out[64])
 {
   const char *p = text + 1;
@@ -310,16 +312,16 @@ static const char *split_attached(const char *text, char out[64])
   while ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'))
     p++;
   length = (size_t)(p - text);
-  if (length < 2 || length >= 64 || !number_of(p, &number))
+  if (length < 2 || length >= 64 || !parse_feature_number(p, &number))
     return NULL;
   memcpy(out, text, length);
   out[length] = '\0';
   return p;
 }
 
-/* An option at I. Returns the index of the last word that belongs to it. */
-static size_t take_option(struct ft_feature_set *found, const struct ft_command *c, size_t i,
-                          size_t script)
+/* Adds the option at the word I. Returns the index of the last word that belongs to it. */
+static size_t add_option(struct ft_feature_set *found, const struct ft_command *c, size_t i,
+                         size_t script)
 {
   const struct ft_word *word = &c->word[i], *next = NULL;
   const char *value;
@@ -332,37 +334,37 @@ static size_t take_option(struct ft_feature_set *found, const struct ft_command 
   if (!value && word->text[1] != '-')
     value = split_attached(word->text, name);
   if (value) {
-    take_value(found, name, word, value);
+    add_option_value(found, name, word, value);
     return i;
   }
   if (word->text[1] != '-') {
-    if (!next || next->unknown || !number_of(next->text, &number))
+    if (!next || next->unknown || !parse_feature_number(next->text, &number))
       return i;
-    take_value(found, word->text, next, next->text);
+    add_option_value(found, word->text, next, next->text);
     return i + 1;
   }
-  if (next && is_value(next)) {
-    take_value(found, word->text, next, next->text);
+  if (next && is_option_value(next)) {
+    add_option_value(found, word->text, next, next->text);
     return i + 1;
   }
   if (!next || !next->unknown)
-    take_value(found, word->text, word, "yes");
+    add_option_value(found, word->text, word, "yes");
   return i;
 }
 
-/* Whether TEXT may be one of a few words that choose what a program does, "dense" or "sparse":
- * letters alone, for names of samples and secrets have digits. */
-static bool is_choice(const char *text)
+/* Whether TEXT may select a variant, "dense" or "sparse": letters only, because names of samples
+ * and secrets have digits. */
+static bool is_choice_word(const char *text)
 {
-  enum { LONGEST = 16 };
+  enum { LONGEST = 16 }; /* bytes; chosen by judgement */
   size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-");
 
   return length >= 2 && length <= LONGEST && !text[length] && text[0] != '-';
 }
 
-/* Variables that say where things are, how much is printed, how processes find each other or where
- * they run, and what a login or environment modules set up. */
-static bool is_surrounding(const char *name)
+/* Whether the variable NAME is for paths, verbosity, communication, placement, the login or
+ * environment modules, and so not a parameter of a program. */
+static bool is_environment_setting(const char *name)
 {
   static const char *const begins[] = {
     "LC_",     "LANG",     "PYTHON",     "TF_CPP_",  "NCCL_",    "UCX_",        "FI_",
@@ -386,18 +388,19 @@ static bool is_surrounding(const char *name)
   return ft_string_listed(names, name);
 }
 
-/* The variable NAME with VALUE, unless it says something of other things than a program's work. */
-static void take_variable(struct ft_feature_set *found, struct ft_text name, const char *value)
+/* Adds the variable NAME with VALUE if it may be a parameter of a program. */
+static void add_variable_feature(struct ft_feature_set *found, struct ft_text name,
+                                 const char *value)
 {
   char copy[48];
 
-  if (ft_text_copy(name, copy, sizeof copy) && !is_surrounding(copy) && !is_idle(copy) &&
-      !is_noted(found, name))
+  if (ft_text_copy(name, copy, sizeof copy) && !is_environment_setting(copy) &&
+      !is_ignored_option(copy) && !is_remembered_variable(found, name))
     ft_feature_set_add_choice(found, copy, value);
 }
 
-/* The NAME=VALUE pieces of srun's --export, where NAME is none of what stands around a job. */
-static void take_export_list(struct ft_feature_set *found, struct ft_text list)
+/* Adds the NAME=VALUE entries of srun --export. */
+static void add_export_list(struct ft_feature_set *found, struct ft_text list)
 {
   const struct ft_export explicitly = { .list = list.at,
                                         .environment = (const char *const[]){ NULL } };
@@ -406,12 +409,13 @@ static void take_export_list(struct ft_feature_set *found, struct ft_text list)
 
   while (ft_export_name(&list, &name))
     if (ft_export_value(&explicitly, name, value, sizeof value))
-      take_variable(found, name, value);
+      add_variable_feature(found, name, value);
 }
 
-/* "SIZE=3000 ./sim", "env SIZE=3000 ./sim": numbers and choices among what stands before it. */
-static void take_assignments(struct ft_feature_set *found, const struct ft_command *c,
-                             size_t program)
+/* Adds the assignments before the program that are numbers or choices: "SIZE=3000 ./sim", "env
+ * SIZE=3000 ./sim". */
+static void add_assignments(struct ft_feature_set *found, const struct ft_command *c,
+                            size_t program)
 {
   for (size_t i = 0; i < program; i++) {
     const struct ft_word *word = &c->word[i];
@@ -421,12 +425,13 @@ static void take_assignments(struct ft_feature_set *found, const struct ft_comma
     double number;
 
     if (!word->unknown && strncmp(word->text, "--export=", 9) == 0)
-      take_export_list(found, ft_text_from(word->text + 9));
+      add_export_list(found, ft_text_from(word->text + 9));
     if (word->unknown || !ft_shell_assignment(&raw, &variable))
       continue;
     value = split_equals(word->text, name);
-    if (value && !is_surrounding(name) && (number_of(value, &number) || is_choice(value)))
-      take_value(found, name, word, value);
+    if (value && !is_environment_setting(name) &&
+        (parse_feature_number(value, &number) || is_choice_word(value)))
+      add_option_value(found, name, word, value);
   }
 }
 
@@ -440,7 +445,7 @@ void ft_feature_set_add_exported(struct ft_feature_set *found, const struct ft_s
     name = ft_text_from(shell->variable[i].name);
     if (!shell->variable[i].base && !shell->variable[i].varied &&
         (shell->variable[i].exported || ft_export_value(exported, name, value, sizeof value)))
-      take_variable(found, name, shell->variable[i].value);
+      add_variable_feature(found, name, shell->variable[i].value);
   }
   while (ft_export_name(&list, &name)) {
     bool own = false;
@@ -448,7 +453,7 @@ void ft_feature_set_add_exported(struct ft_feature_set *found, const struct ft_s
     for (size_t i = 0; i < shell->variable_count; i++)
       own |= ft_text_equals(name, shell->variable[i].name);
     if (!own && ft_export_value(exported, name, value, sizeof value))
-      take_variable(found, name, value);
+      add_variable_feature(found, name, value);
   }
 }
 
@@ -456,13 +461,13 @@ void ft_feature_set_add_choice(struct ft_feature_set *found, const char *name, c
 {
   double number;
 
-  if (number_of(value, &number) || is_choice(value))
+  if (parse_feature_number(value, &number) || is_choice_word(value))
     ft_feature_set_add_value(found, name, value);
 }
 
 void ft_feature_set_add_file(struct ft_feature_set *found, const char *path)
 {
-  ask_file(found, path, "bytes", "input_bytes");
+  add_file_query(found, path, "bytes", "input_bytes");
 }
 
 void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_command *c,
@@ -470,11 +475,11 @@ void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_
 {
   size_t first = own ? 0 : parts->program + 1, script = own ? c->count : parts->script;
   unsigned operands = 0;
-  bool operands_only = false; /* "--" has been */
-  bool named; /* it is there already, under the name of the option that it is handed to */
+  bool operands_only = false; /* after "--" */
+  bool named;                 /* the argument is already the feature of an option in the script */
 
   if (!own)
-    take_assignments(found, c, parts->program);
+    add_assignments(found, c, parts->program);
   for (size_t i = first; i < c->count; i++) {
     const struct ft_word *word = &c->word[i];
     const char *value;
@@ -488,42 +493,43 @@ void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_
       continue;
     }
     if (!operands_only && word->text[0] == '-' && word->text[1] &&
-        !number_of(word->text, &number)) {
-      i = take_option(found, c, i, script);
+        !parse_feature_number(word->text, &number)) {
+      i = add_option(found, c, i, script);
       continue;
     }
     operands++;
     named = own && i < 64 && (found->arguments_named & UINT64_C(1) << i);
     value = split_equals(word->text, name);
     if (value && !strchr(name, '/')) {
-      /* or all of it is a file's name */
-      if (!strchr(value, '/') && is_path(value))
-        ask_file(found, word->text, "bytes", "input_bytes");
-      take_value(found, name, word, value);
-    } else if (is_path(word->text) || is_pattern(word->text) ||
+      /* the whole word may be a file name, too */
+      if (!strchr(value, '/') && looks_like_path(value))
+        add_file_query(found, word->text, "bytes", "input_bytes");
+      add_option_value(found, name, word, value);
+    } else if (looks_like_path(word->text) || is_path_pattern(word->text) ||
                (word->text[0] == '-' && may_be_file(word->text))) {
-      ask_file(found, word->text, "bytes", "input_bytes");
-    } else if (number_of(word->text, &number) && (own || !word->argument)) {
+      add_file_query(found, word->text, "bytes", "input_bytes");
+    } else if (parse_feature_number(word->text, &number) && (own || !word->argument)) {
       if (named)
         continue;
       (void)snprintf(name, sizeof name, "arg%u", operands);
-      note_variable(found, word);
+      remember_variable(found, word);
       ft_feature_set_add_value(found, name, word->text);
-    } else if (!number_of(word->text, &number)) {
+    } else if (!parse_feature_number(word->text, &number)) {
       if ((own || word->argument) && may_be_file(word->text))
-        ask_file(found, word->text, "bytes", "input_bytes");
-      if ((own || !word->argument) && !named && is_choice(word->text)) {
+        add_file_query(found, word->text, "bytes", "input_bytes");
+      if ((own || !word->argument) && !named && is_choice_word(word->text)) {
         (void)snprintf(name, sizeof name, "arg%u", operands);
-        note_variable(found, word);
+        remember_variable(found, word);
         ft_feature_set_add_value(found, name, word->text);
       }
     }
   }
   if (!own && c->input && may_be_file(c->input))
-    ask_file(found, c->input, "bytes", "input_bytes");
+    add_file_query(found, c->input, "bytes", "input_bytes");
 }
 
-/* The value of the argument NAME, "--batch" or the position "2"; NULL where it is not there. */
+/* Returns the value of the argument NAME, "--batch" or the position "2"; NULL if it is missing.
+ * TAKEN marks words that are values of options and no operands. */
 static const char *declared_value(const struct ft_command *c, const struct ft_command_parts *parts,
                                   const char *name, const bool *taken)
 {
@@ -551,9 +557,9 @@ static const char *declared_value(const struct ft_command *c, const struct ft_co
   return NULL;
 }
 
-/* Mark the values of declared options, so that they are not counted as positions. */
-static void mark(const struct ft_command *c, const struct ft_command_parts *parts, const char *name,
-                 bool *taken)
+/* Marks the values of the declared option NAME, which have no position. */
+static void mark_option_values(const struct ft_command *c, const struct ft_command_parts *parts,
+                               const char *name, bool *taken)
 {
   if (name[0] != '-')
     return;
@@ -568,16 +574,17 @@ static void declared_feature(struct ft_feature_set *found, const ft_declared_arg
   char name[48];
   double number;
 
-  if (!clean_name(argument->feature[0] ? argument->feature : argument->name, name))
+  if (!make_feature_name(argument->feature[0] ? argument->feature : argument->name, name))
     return;
   if (name[0] >= '0' && name[0] <= '9' && !argument->feature[0])
     (void)snprintf(name, sizeof name, "arg%.40s", argument->name);
   if (ft_feature_find(found->features, found->count, name) ||
       ft_secret_argument(argument->name, value, found->secrets))
     return;
-  if (argument->categorical != number_of(value, &number) && take_indexed(found, name, value))
+  if (argument->categorical != parse_feature_number(value, &number) &&
+      add_per_task_value(found, name, value))
     return;
-  if (!argument->categorical && number_of(value, &number))
+  if (!argument->categorical && parse_feature_number(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_OF_SCRIPT, name, number);
   else if (argument->categorical && ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_OF_SCRIPT, name, value);
@@ -590,9 +597,9 @@ void ft_feature_set_add_declared(struct ft_feature_set *found, const struct ft_c
   const char *value;
 
   for (size_t i = 0; i < app->arguments_count; i++)
-    mark(c, parts, app->arguments[i].name, taken);
+    mark_option_values(c, parts, app->arguments[i].name, taken);
   for (size_t i = 0; i < app->files_count; i++)
-    mark(c, parts, app->files[i].argument, taken);
+    mark_option_values(c, parts, app->files[i].argument, taken);
   for (size_t i = 0; i < app->arguments_count; i++) {
     value = declared_value(c, parts, app->arguments[i].name, taken);
     if (value)
@@ -608,6 +615,6 @@ void ft_feature_set_add_declared(struct ft_feature_set *found, const struct ft_c
                                                      : file->counts + strlen("key:");
     value = declared_value(c, parts, file->argument, taken);
     if (value && *value)
-      ask_file(found, value, file->counts, feature);
+      add_file_query(found, value, file->counts, feature);
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Looking at users' files. Only the foretell child does this. */
+/* Examines users' files. Only the helper process does this. */
 #include "config.h"
 
 #include <errno.h>
@@ -22,14 +22,14 @@
 #include "predictor/request/tree.h"
 
 enum {
-  CHUNK = 64 << 10,
-  MOST_READ = 64 << 20, /* of one file */
-  MOST_TABLE = 1 << 20, /* of one that a job array's index is looked up in */
-  MOST_ELEMENTS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
-  MOST_LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values)
+  CHUNK = 64 << 10,    /* bytes of one read() */
+  MAX_READ = 64 << 20, /* bytes read of one file; chosen by judgement */
+  MAX_TABLE = 1 << 20, /* bytes of a file with look-ups by task index; chosen by judgement */
+  MAX_TASKS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
+  MAX_LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values)
 };
 
-/* What reading a file piece by piece is to find. */
+/* What a scan of a file looks for, and its result. */
 struct scan {
   const char *key; /* NULL: count lines */
   size_t key_length;
@@ -38,7 +38,7 @@ struct scan {
   double value;
 };
 
-/* The number behind the key on this line: "nodes = 12", "\"nodes\": 12", "nodes 12". */
+/* Parses the number after the key on LINE: "nodes = 12", "\"nodes\": 12", "nodes 12". */
 static bool number_behind(struct ft_text line, const struct scan *scan, double *value)
 {
   for (;;) {
@@ -65,11 +65,10 @@ static void scan_lines(struct scan *scan, struct ft_text text)
 }
 
 /*
- * Read FD by chunks and look for the key in whole lines; a line longer than a
- * chunk is looked at in parts. Returns false when the deadline came first or
- * the file is too long.
+ * Reads FD in chunks and searches whole lines for the key; a line longer than a chunk is searched
+ * in parts. Returns false on error, after DEADLINE and beyond MAX_READ.
  */
-static bool find_key(int fd, struct scan *scan, double deadline, char *chunk)
+static bool find_key_value(int fd, struct scan *scan, double deadline, char *chunk)
 {
   size_t kept = 0, total = 0;
 
@@ -84,7 +83,7 @@ static bool find_key(int fd, struct scan *scan, double deadline, char *chunk)
       return got == 0;
     }
     total += (size_t)got;
-    if (total > MOST_READ || ft_io_monotonic() >= deadline)
+    if (total > MAX_READ || ft_io_monotonic() >= deadline)
       return false;
     kept += (size_t)got;
     last = memrchr(chunk, '\n', kept);
@@ -98,8 +97,8 @@ static bool find_key(int fd, struct scan *scan, double deadline, char *chunk)
   return true;
 }
 
-/* Count lines; a last one without its end counts too. Returns as above. */
-static bool count_lines(int fd, struct scan *scan, double deadline, char *chunk)
+/* Counts lines, including a last one without line end. Returns as find_key_value. */
+static bool count_file_lines(int fd, struct scan *scan, double deadline, char *chunk)
 {
   bool open_line = false;
   size_t total = 0;
@@ -114,7 +113,7 @@ static bool count_lines(int fd, struct scan *scan, double deadline, char *chunk)
       return got == 0;
     }
     total += (size_t)got;
-    if (total > MOST_READ || ft_io_monotonic() >= deadline)
+    if (total > MAX_READ || ft_io_monotonic() >= deadline)
       return false;
     for (char *p = chunk, *end = chunk + got; (p = memchr(p, '\n', (size_t)(end - p))); p++)
       scan->lines++;
@@ -123,11 +122,11 @@ static bool count_lines(int fd, struct scan *scan, double deadline, char *chunk)
 }
 
 /*
- * Adds to *SUM what QUERY asks of its file. Returns 1; 0 where there is no such file, or nothing of
- * that kind in it; -1 where it cannot be told, as the deadline came first.
+ * Adds the value of QUERY's file to *SUM. Returns 1; 0 if the file or the value is missing; -1 if
+ * it is unknown, for example after DEADLINE.
  */
-static int look(const struct ft_file_query *query, int directory, double deadline, char *chunk,
-                double *sum)
+static int examine_file(const struct ft_file_query *query, int directory, double deadline,
+                        char *chunk, double *sum)
 {
   struct scan scan = { 0 };
   struct stat st;
@@ -164,7 +163,7 @@ static int look(const struct ft_file_query *query, int directory, double deadlin
   if (fd < 0)
     return 0;
   done = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-         (scan.key ? find_key : count_lines)(fd, &scan, deadline, chunk);
+         (scan.key ? find_key_value : count_file_lines)(fd, &scan, deadline, chunk);
   close(fd);
   if (!done)
     return -1;
@@ -172,21 +171,19 @@ static int look(const struct ft_file_query *query, int directory, double deadlin
   return !scan.key || scan.found;
 }
 
-/* What is looked at, and where. */
-struct looking {
+/* State of ft_describe_files. */
+struct examination {
   const struct ft_file_queries *files;
   int directory;
   double deadline;
   char *chunk;
-  struct ft_buf table; /* the lines of table_path, in which an index was looked up last */
+  struct ft_buf table; /* lines of the last look-up, from table_source of table_path */
   enum ft_lookup_source table_source;
   char table_path[FT_FILE_PATH];
-  size_t indexed; /* how many features files tell that a job array's index names, at most what a
-                     record holds */
+  size_t indexed; /* features from files named by the task index, at most MAX_LISTS */
 };
 
-/* Read the regular file PATH, of at most MOST_TABLE bytes, into L's table. */
-static int read_table(struct looking *l, const char *path)
+static int read_table_file(struct examination *l, const char *path)
 {
   struct ft_error err;
   struct stat st;
@@ -202,9 +199,9 @@ static int read_table(struct looking *l, const char *path)
   return status;
 }
 
-/* Make a line of each word of L's table. A shell would expand a pattern in it: then it is not
- * known. */
-static int part_table(struct looking *l)
+/* Makes a line of each word of L's table. Returns -1 for a word with a pattern, which a shell would
+ * expand. */
+static int split_table(struct examination *l)
 {
   struct ft_text rest = ft_text_of(ft_buf_text(&l->table), l->table.length), word;
   char *out = l->table.data;
@@ -225,34 +222,35 @@ static int part_table(struct looking *l)
   return 0;
 }
 
-/* The lines of LOOKUP's source; empty where they are not known. */
-static struct ft_text table_of(struct looking *l, const struct ft_lookup *lookup)
+/* Returns the lines of LOOKUP's source; empty if unknown. */
+static struct ft_text load_table(struct examination *l, const struct ft_lookup *lookup)
 {
-  bool listing = lookup->source != FT_LOOKUP_NAMES, parted = lookup->source == FT_LOOKUP_PARTED;
+  bool listing = lookup->source != FT_LOOKUP_NAMES,
+       split = lookup->source == FT_LOOKUP_LISTING_WORDS;
   int status = -1;
 
   if (lookup->source == l->table_source && ft_text_equals(lookup->in, l->table_path))
     return ft_text_of(ft_buf_text(&l->table), l->table.length);
   ft_buf_free(&l->table);
-  ft_buf_init(&l->table, MOST_TABLE);
+  ft_buf_init(&l->table, MAX_TABLE);
   l->table_source = lookup->source;
   if (!ft_text_copy(lookup->in, l->table_path, sizeof l->table_path))
-    l->table_source = FT_LOOKUP_NOWHERE;
+    l->table_source = FT_LOOKUP_NONE;
   else if (lookup->source == FT_LOOKUP_LINES || lookup->source == FT_LOOKUP_WORDS)
-    status = read_table(l, l->table_path);
+    status = read_table_file(l, l->table_path);
   else
-    status = ft_names_list(l->directory, lookup->in, listing, parted, l->deadline, &l->table);
+    status = ft_names_list(l->directory, lookup->in, listing, split, l->deadline, &l->table);
   if (status == 0 && lookup->source == FT_LOOKUP_WORDS)
-    status = part_table(l);
+    status = split_table(l);
   if (status < 0)
     ft_buf_free(&l->table);
   return ft_text_of(ft_buf_text(&l->table), l->table.length);
 }
 
-/* What stands for the element INDEX where *AT is behind an FT_SHELL_INDEX: a part of NUMBER, or of
- * what it finds. *AT is stepped behind it. */
-static bool resolve(struct looking *l, const char **at, uint32_t index, char number[24],
-                    struct ft_text *out)
+/* Resolves the FT_SHELL_INDEX before *AT for the task INDEX into OUT, which points into NUMBER or
+ * the result of a look-up. Moves *AT after it. */
+static bool resolve_index(struct examination *l, const char **at, uint32_t index, char number[24],
+                          struct ft_text *out)
 {
   struct ft_lookup lookup = { .in = ft_text_from("") };
   struct ft_text content;
@@ -265,12 +263,12 @@ static bool resolve(struct looking *l, const char **at, uint32_t index, char num
   if (lookup.source == FT_LOOKUP_LIST)
     content = ft_text_from("");
   else
-    content = table_of(l, &lookup);
+    content = load_table(l, &lookup);
   return ft_lookup_find(&lookup, index, content, out) && ft_text_left(out);
 }
 
-/* QUERY's path for the element INDEX of a job array. */
-static bool element_path(struct looking *l, const struct ft_file_query *query, uint32_t index,
+/* Copies QUERY to OUT with its path for the array task INDEX. */
+static bool resolve_path(struct examination *l, const struct ft_file_query *query, uint32_t index,
                          struct ft_file_query *out)
 {
   size_t used = 0;
@@ -280,7 +278,7 @@ static bool element_path(struct looking *l, const struct ft_file_query *query, u
     struct ft_text piece = { p, p + 1 };
     char number[24];
 
-    if (*p++ == FT_SHELL_INDEX && !resolve(l, &p, index, number, &piece))
+    if (*p++ == FT_SHELL_INDEX && !resolve_index(l, &p, index, number, &piece))
       return false;
     if (ft_text_left(&piece) >= sizeof out->path - used)
       return false;
@@ -292,14 +290,15 @@ static bool element_path(struct looking *l, const struct ft_file_query *query, u
 }
 
 /*
- * Adds to *SUM what the files of FEATURE say: those of the element INDEX, or where it is NULL those
- * that are the same for all. Returns 1; 0 where none says anything; -1 where one could not be told:
- * a part of a sum would mislead.
+ * Adds the values of the files of FEATURE to *SUM: the files of the task *INDEX, or, if INDEX is
+ * NULL, those common to all tasks. Returns 1; 0 without values; -1 if one is unknown, because a
+ * partial sum would mislead.
  */
-static int add_up(struct looking *l, const char *feature, const uint32_t *index, double *sum)
+static int sum_feature(struct examination *l, const char *feature, const uint32_t *index,
+                       double *sum)
 {
   struct ft_file_query named;
-  int any = 0, told;
+  int any = 0, status;
 
   for (size_t i = 0; i < l->files->count; i++) {
     const struct ft_file_query *query = &l->files->query[i];
@@ -310,38 +309,38 @@ static int add_up(struct looking *l, const char *feature, const uint32_t *index,
     if (ft_io_monotonic() >= l->deadline)
       return -1;
     if (per_task) {
-      if (!element_path(l, query, *index, &named))
+      if (!resolve_path(l, query, *index, &named))
         continue;
       query = &named;
     }
-    told = look(query, l->directory, l->deadline, l->chunk, sum);
-    if (told < 0)
+    status = examine_file(query, l->directory, l->deadline, l->chunk, sum);
+    if (status < 0)
       return -1;
-    any |= told;
+    any |= status;
   }
   return any;
 }
 
-/* The files of FEATURE that a job array's index names: BASE and what they say, by element. */
-static void take_elements(struct looking *l, const char *feature, const char *array, double base,
-                          ft_task_values *out)
+/* Fills OUT with the values of FEATURE per task: BASE plus the values of the task's files. */
+static void add_task_values(struct examination *l, const char *feature, const char *array,
+                            double base, ft_task_values *out)
 {
-  uint32_t index[MOST_ELEMENTS];
-  size_t count = ft_array_spread(array, index, MOST_ELEMENTS / l->indexed);
+  uint32_t index[MAX_TASKS];
+  size_t count = ft_array_spread(array, index, MAX_TASKS / l->indexed);
 
   *out = (ft_task_values){ 0 };
   (void)ft_string_copy(feature, out->feature, sizeof out->feature);
   for (size_t i = 0; i < count && ft_io_monotonic() < l->deadline; i++) {
     double sum = base;
 
-    if (add_up(l, feature, &index[i], &sum) <= 0)
+    if (sum_feature(l, feature, &index[i], &sum) <= 0)
       continue;
     out->index[out->index_count++] = index[i];
     out->value[out->value_count++] = (float)sum;
   }
 }
 
-static bool indexed(const struct ft_file_queries *files, const char *feature)
+static bool is_indexed_feature(const struct ft_file_queries *files, const char *feature)
 {
   for (size_t i = 0; i < files->count; i++)
     if (strcmp(files->query[i].feature, feature) == 0 &&
@@ -350,8 +349,8 @@ static bool indexed(const struct ft_file_queries *files, const char *feature)
   return false;
 }
 
-/* What files say tells elements apart: their index need not. */
-static void forget_index(ft_submission *out)
+/* Removes the index feature: values of files already distinguish the tasks. */
+static void remove_index_feature(ft_submission *out)
 {
   pb_size_t kept = 0;
 
@@ -361,31 +360,31 @@ static void forget_index(ft_submission *out)
   out->features_count = kept;
 }
 
-static void take_feature(struct looking *l, const char *feature, const char *array,
-                         ft_submission *out)
+static void add_file_feature(struct examination *l, const char *feature, const char *array,
+                             ft_submission *out)
 {
   enum { LIMIT = sizeof out->features / sizeof *out->features };
   double sum = 0;
-  int told = add_up(l, feature, NULL, &sum);
+  int status = sum_feature(l, feature, NULL, &sum);
 
-  if (told < 0)
+  if (status < 0)
     return;
-  if (array && out->task_values_count < MOST_LISTS && indexed(l->files, feature)) {
-    ft_task_values *elements = &out->task_values[out->task_values_count];
+  if (array && out->task_values_count < MAX_LISTS && is_indexed_feature(l->files, feature)) {
+    ft_task_values *values = &out->task_values[out->task_values_count];
 
-    take_elements(l, feature, array, sum, elements);
-    if (elements->index_count) {
+    add_task_values(l, feature, array, sum, values);
+    if (values->index_count) {
       out->task_values_count++;
-      forget_index(out);
+      remove_index_feature(out);
       return;
     }
   }
-  if (told)
+  if (status)
     (void)ft_feature_number(out->features, &out->features_count, LIMIT, feature, sum);
 }
 
-/* The first of FILES that tells the feature of the file I. */
-static size_t first_of(const struct ft_file_queries *files, size_t i)
+/* Returns the index of the first file with the feature of file I. */
+static size_t first_of_feature(const struct ft_file_queries *files, size_t i)
 {
   size_t first = 0;
 
@@ -394,17 +393,18 @@ static size_t first_of(const struct ft_file_queries *files, size_t i)
   return first;
 }
 
-static size_t count_indexed(const struct ft_file_queries *files)
+static size_t count_indexed_features(const struct ft_file_queries *files)
 {
   size_t count = 0;
 
   for (size_t i = 0; i < files->count; i++)
-    count += first_of(files, i) == i && indexed(files, files->query[i].feature);
-  return count < MOST_LISTS ? count : MOST_LISTS;
+    count += first_of_feature(files, i) == i && is_indexed_feature(files, files->query[i].feature);
+  return count < MAX_LISTS ? count : MAX_LISTS;
 }
 
-/* Read the start of the script PATH into OUT; false where it is none that can be read. */
-static bool read_script(int directory, const char *path, char *out, size_t size, size_t *length)
+/* Reads the first SIZE bytes of the script PATH into OUT. Returns false on error. */
+static bool read_script_start(int directory, const char *path, char *out, size_t size,
+                              size_t *length)
 {
   struct stat st;
   int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -426,7 +426,7 @@ static bool read_script(int directory, const char *path, char *out, size_t size,
   return done;
 }
 
-static bool has_query(const struct ft_file_queries *files, const struct ft_file_query *query)
+static bool has_file_query(const struct ft_file_queries *files, const struct ft_file_query *query)
 {
   for (size_t i = 0; i < files->count; i++)
     if (strcmp(files->query[i].path, query->path) == 0 &&
@@ -435,56 +435,56 @@ static bool has_query(const struct ft_file_queries *files, const struct ft_file_
   return false;
 }
 
-/* Add what the script of a workflow's task says to OUT, and the files that it names to L's, of
- * which ALL is a copy that may grow. */
-static void look_inside(const struct looking *l, const char *directory, ft_submission *out,
-                        struct ft_file_queries *all)
+/* Adds the features of a workflow task's script to OUT and its files to ALL, a copy of L's files.
+ */
+static void examine_task_script(const struct examination *l, const char *directory,
+                                ft_submission *out, struct ft_file_queries *all)
 {
   struct ft_file_queries *inside = malloc(sizeof *inside);
   struct stat st;
   size_t length;
 
-  /* a FIFO is not opened, for that alone can wake its writer */
+  /* never open a FIFO: that alone can wake its writer */
   if (inside && fstatat(l->directory, all->script, &st, 0) == 0 && S_ISREG(st.st_mode) &&
-      read_script(l->directory, all->script, l->chunk, CHUNK, &length)) {
+      read_script_start(l->directory, all->script, l->chunk, CHUNK, &length)) {
     ft_describe_script(ft_text_of(l->chunk, length), directory, &l->files->secrets, out,
                        inside);
     for (size_t i = 0; i < inside->count && all->count < FT_FILE_QUERIES; i++)
-      if (!has_query(all, &inside->query[i]))
+      if (!has_file_query(all, &inside->query[i]))
         all->query[all->count++] = inside->query[i];
   }
   free(inside);
 }
 
-static void look_at_all(struct looking *l, const char *array, ft_submission *out)
+static void examine_all(struct examination *l, const char *array, ft_submission *out)
 {
-  l->indexed = count_indexed(l->files);
+  l->indexed = count_indexed_features(l->files);
   for (size_t i = 0; i < l->files->count; i++) {
     const char *feature = l->files->query[i].feature;
 
-    if (first_of(l->files, i) == i && ft_io_monotonic() < l->deadline &&
+    if (first_of_feature(l->files, i) == i && ft_io_monotonic() < l->deadline &&
         !ft_feature_find(out->features, out->features_count, feature))
-      take_feature(l, feature, array, out);
+      add_file_feature(l, feature, array, out);
   }
 }
 
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out)
 {
-  struct looking l = { .files = files,
-                       .directory = open(directory && *directory ? directory : "/",
-                                         O_PATH | O_DIRECTORY | O_CLOEXEC),
-                       .deadline = deadline,
-                       .chunk = malloc(CHUNK) };
+  struct examination l = { .files = files,
+                           .directory = open(directory && *directory ? directory : "/",
+                                             O_PATH | O_DIRECTORY | O_CLOEXEC),
+                           .deadline = deadline,
+                           .chunk = malloc(CHUNK) };
   struct ft_file_queries *all = files->script[0] ? malloc(sizeof *all) : NULL;
 
   if (l.chunk && l.directory >= 0) {
     if (all && ft_io_monotonic() < deadline) {
       *all = *files;
       l.files = all;
-      look_inside(&l, directory, out, all);
+      examine_task_script(&l, directory, out, all);
     }
-    look_at_all(&l, array, out);
+    examine_all(&l, array, out);
   }
   if (l.directory >= 0)
     close(l.directory);

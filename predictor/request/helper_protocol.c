@@ -5,10 +5,10 @@
 
 #include "predictor/request/helper_protocol.h"
 
-enum { FIELD_HEADER = 5 };
+enum { FIELD_HEADER = 5 }; /* bytes: letter and length */
 
-/* Strings carry their NUL, so that the reader can borrow them. */
-static int add(struct ft_buf *out, char letter, const void *data, size_t length)
+/* String fields include the NUL, so that the reader can borrow them. */
+static int add_field(struct ft_buf *out, char letter, const void *data, size_t length)
 {
   unsigned char header[FIELD_HEADER] = { (unsigned char)letter, (unsigned char)length,
                                          (unsigned char)(length >> 8),
@@ -20,12 +20,12 @@ static int add(struct ft_buf *out, char letter, const void *data, size_t length)
   return ft_buf_add(out, data, length);
 }
 
-static int add_string(struct ft_buf *out, char letter, const char *string)
+static int add_string_field(struct ft_buf *out, char letter, const char *string)
 {
-  return string ? add(out, letter, string, strlen(string) + 1) : 0;
+  return string ? add_field(out, letter, string, strlen(string) + 1) : 0;
 }
 
-static int add_request(struct ft_buf *out, const ft_request *request, struct ft_error *err)
+static int add_request_field(struct ft_buf *out, const ft_request *request, struct ft_error *err)
 {
   ft_submission carrier = { .schema = FT_SCHEMA, .has_request = true, .request = *request };
   struct ft_buf raw;
@@ -34,20 +34,21 @@ static int add_request(struct ft_buf *out, const ft_request *request, struct ft_
   ft_buf_init(&raw, FT_LIMIT_ENVIRONMENT);
   status = ft_record_encode(FT_RECORD_SUBMISSION, &carrier, &raw, err);
   if (status == 0)
-    status = add(out, 'r', ft_buf_text(&raw), raw.length);
+    status = add_field(out, 'r', ft_buf_text(&raw), raw.length);
   ft_buf_free(&raw);
   return status;
 }
 
-static int add_network(struct ft_buf *out, const struct ft_network_request *network)
+static int add_network_fields(struct ft_buf *out, const struct ft_network_request *network)
 {
   if (!network)
     return 0;
-  return add_string(out, 'f', network->file) < 0 || add_string(out, 'g', network->mig) < 0 ||
-                 add_string(out, 'm', network->mode) < 0 ||
-                 add_string(out, 'n', network->advisory) < 0 ||
-                 add_string(out, 'o', network->option) < 0 ||
-                 add_string(out, 'v', network->value) < 0
+  return add_string_field(out, 'f', network->file) < 0 ||
+                 add_string_field(out, 'g', network->mig) < 0 ||
+                 add_string_field(out, 'm', network->mode) < 0 ||
+                 add_string_field(out, 'n', network->advisory) < 0 ||
+                 add_string_field(out, 'o', network->option) < 0 ||
+                 add_string_field(out, 'v', network->value) < 0
              ? -1
              : 0;
 }
@@ -56,26 +57,27 @@ int ft_helper_message_write(const struct ft_description *what, const ft_request 
                             const struct ft_network_request *network, struct ft_buf *out,
                             struct ft_error *err)
 {
-  if (add_request(out, request, err) < 0 || add_string(out, 'a', what->app) < 0 ||
-      add_string(out, 'p', what->params) < 0 || add_string(out, 'u', what->user) < 0 ||
-      add_string(out, 'U', what->user_name) < 0 || add_string(out, 'j', what->job_name) < 0 ||
-      add_string(out, 'y', what->array) < 0 ||
+  if (add_request_field(out, request, err) < 0 || add_string_field(out, 'a', what->app) < 0 ||
+      add_string_field(out, 'p', what->params) < 0 || add_string_field(out, 'u', what->user) < 0 ||
+      add_string_field(out, 'U', what->user_name) < 0 ||
+      add_string_field(out, 'j', what->job_name) < 0 ||
+      add_string_field(out, 'y', what->array) < 0 ||
       (what->exported.environment &&
-       add_string(out, 'e', what->exported.list ? what->exported.list : "ALL") < 0) ||
-      add_string(out, 'K', what->secrets.keep) < 0 ||
-      add_string(out, 'D', what->secrets.drop) < 0 || add_string(out, 'd', what->directory) < 0 ||
-      add_network(out, network) < 0 ||
-      (what->script && add(out, 's', what->script, what->script_length) < 0))
+       add_string_field(out, 'e', what->exported.list ? what->exported.list : "ALL") < 0) ||
+      add_string_field(out, 'K', what->secrets.keep) < 0 ||
+      add_string_field(out, 'D', what->secrets.drop) < 0 ||
+      add_string_field(out, 'd', what->directory) < 0 || add_network_fields(out, network) < 0 ||
+      (what->script && add_field(out, 's', what->script, what->script_length) < 0))
     goto full;
   for (size_t i = 0; i < what->argument_count && i < FT_HELPER_MESSAGE_ARGUMENTS; i++)
-    if (add_string(out, 'w', what->arguments[i]) < 0)
+    if (add_string_field(out, 'w', what->arguments[i]) < 0)
       goto full;
   return 0;
 full:
-  return ft_error_set(err, "description: longer than %zu bytes", out->limit);
+  return ft_error_set(err, "helper message: longer than %zu bytes", out->limit);
 }
 
-static int take_request(const char *data, size_t length, ft_request *out)
+static int decode_request(const char *data, size_t length, ft_request *out)
 {
   ft_submission carrier;
 
@@ -127,13 +129,13 @@ static const char **string_field(struct ft_helper_message *out, char letter)
   return NULL;
 }
 
-static int take(struct ft_helper_message *out, char letter, const char *data, size_t length)
+static int store_field(struct ft_helper_message *out, char letter, const char *data, size_t length)
 {
   struct ft_description *d = &out->description;
   const char **string = string_field(out, letter);
 
   if (letter == 'r')
-    return take_request(data, length, &out->request);
+    return decode_request(data, length, &out->request);
   if (letter == 's') {
     d->script = data;
     d->script_length = length;
@@ -161,12 +163,12 @@ int ft_helper_message_read(const char *data, size_t length, struct ft_helper_mes
     size_t size;
 
     if (length - at < FIELD_HEADER)
-      return ft_error_set(err, "description: byte %zu: truncated", at);
+      return ft_error_set(err, "helper message: byte %zu: truncated", at);
     size = header[1] | (size_t)header[2] << 8 | (size_t)header[3] << 16 | (size_t)header[4] << 24;
     if (size > length - at - FIELD_HEADER)
-      return ft_error_set(err, "description: byte %zu: truncated", at);
-    if (take(out, (char)header[0], data + at + FIELD_HEADER, size) < 0)
-      return ft_error_set(err, "description: byte %zu: expected a field of a description", at);
+      return ft_error_set(err, "helper message: byte %zu: truncated", at);
+    if (store_field(out, (char)header[0], data + at + FIELD_HEADER, size) < 0)
+      return ft_error_set(err, "helper message: byte %zu: unknown or malformed field", at);
     at += FIELD_HEADER + size;
   }
   out->description.arguments = out->words;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A description on its way to the foretell child, which has inherited the environment: fields of
- * one letter, a length of 4 bytes (little-endian) and that many bytes. The child trusts it no more
- * than any other input.
+ * The message from the plugin to the helper process: a submission and a network request. It is a
+ * sequence of fields: one letter, a length of 4 bytes (little-endian) and the data. The environment
+ * is inherited instead. The helper does not trust the message.
  */
 #ifndef FT_REQUEST_HELPER_PROTOCOL_H
 #define FT_REQUEST_HELPER_PROTOCOL_H
@@ -13,9 +13,9 @@
 #include "predictor/core/error.h"
 #include "predictor/request/describe.h"
 
-enum { FT_HELPER_MESSAGE_ARGUMENTS = 1024 };
+enum { FT_HELPER_MESSAGE_ARGUMENTS = 1024 }; /* arguments in a message; chosen by judgement */
 
-/* What is asked about a network; strings are borrowed, NULL where there is none. */
+/* A request to estimate a network. Borrowed; NULL: none. */
 struct ft_network_request {
   const char *file;   /* --predict-model */
   const char *mig;    /* --predict-mig: a GPU, or "" for any */
@@ -26,7 +26,7 @@ struct ft_network_request {
   const char *value;  /* what it says there */
 };
 
-/* A description read from a frame, which it borrows from. */
+/* A decoded message. Strings are borrowed from its bytes. */
 struct ft_helper_message {
   struct ft_description description; /* without apps */
   struct ft_network_request network;
@@ -34,13 +34,13 @@ struct ft_helper_message {
   const char *words[FT_HELPER_MESSAGE_ARGUMENTS];
 };
 
-/* Put WHAT, REQUEST and NETWORK (NULL: nothing is asked) at the end of OUT. Returns 0, or -1 over
- * OUT's limit. */
+/* Appends WHAT, REQUEST and NETWORK (NULL: none) to OUT. Returns 0; -1 over OUT's limit and fills
+ * ERR. */
 int ft_helper_message_write(const struct ft_description *what, const ft_request *request,
                             const struct ft_network_request *network, struct ft_buf *out,
                             struct ft_error *err);
 
-/* Read LENGTH bytes. Returns 0, or -1 with ERR naming the byte at fault. */
+/* Decodes LENGTH bytes of DATA into OUT. Returns 0; -1 on error and fills ERR with the position. */
 int ft_helper_message_read(const char *data, size_t length, struct ft_helper_message *out,
                            struct ft_error *err);
 

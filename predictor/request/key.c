@@ -8,8 +8,8 @@
 #include "predictor/request/key.h"
 #include "predictor/request/script_hash.h"
 
-/* What prints something or looks at something, and streams of text that need no memory. */
-static const char looks[] =
+/* Programs that print or inspect, and text streams with constant memory. */
+static const char passive_programs[] =
     "cat,head,tail,tee,wc,grep,egrep,fgrep,zgrep,cut,tr,column,nl,rev,paste,"
     "fold,seq,basename,dirname,realpath,readlink,stat,file,find,tree,df,du,free,"
     "uname,lscpu,lstopo,uptime,env,nproc,top,ps,sync,mktemp,md5sum,sha1sum,"
@@ -22,11 +22,11 @@ static const char looks[] =
     "likwid-topology,htop,nvtop,gpustat,pidstat,sar,dirs,times,history,disown,coproc,"
     "dos2unix,iconv";
 
-/* Tools that work on text and may need memory for it. */
-static const char texts[] = "sort,awk,gawk,mawk,split,shuf,join,jq,yq";
+/* Text tools whose memory can depend on the input. */
+static const char text_tools[] = "sort,awk,gawk,mawk,split,shuf,join,jq,yq";
 
-/* Tools for files, code and packages: the work of some jobs, in others it stands beside. */
-static const char tools[] =
+/* Tools for files, code and packages: the work of some jobs, preparation in others. */
+static const char file_tools[] =
     "sed,zcat,bzcat,xzcat,gzip,gunzip,pigz,unpigz,bzip2,bunzip2,pbzip2,xz,unxz,"
     "zstd,unzstd,lz4,bgzip,tar,zip,unzip,7z,rsync,scp,sftp,ssh,curl,wget,aria2c,"
     "aws,gsutil,rclone,s3cmd,s5cmd,dd,git,git-lfs,make,gmake,cmake,ninja,meson,"
@@ -36,8 +36,8 @@ static const char tools[] =
     "docker,podman,npm,patch,install,base64,gpg,ccache,strip,ar,wandb,"
     "huggingface-cli,bsdtar,lbzip2";
 
-/* Programs that are many in one: the first word that could be a sub-command is one. */
-static const char multiple[] =
+/* Programs with sub-commands: the first word that can be a sub-command is one. */
+static const char multi_command_programs[] =
     "samtools,bcftools,bedtools,bwa,bwa-mem2,gatk,gatk.jar,picard,picard.jar,"
     "snpEff.jar,trimmomatic.jar,gmx,gmx_mpi,gmx_d,gmx_mpi_d,git,nextflow,kallisto,"
     "salmon,seqkit,seqtk,cellranger,spaceranger,cellranger-arc,cellranger-atac,diamond,"
@@ -47,22 +47,22 @@ static const char multiple[] =
     "cromwell,quarto,streamlit,bazel,stata,stata-mp,stata-se,comsol,abaqus,"
     "llamafactory-cli,rclone";
 
-/* What programs of users' own are asked to do as their first word; any other one is data. */
-static const char verbs[] =
+/* First words that are sub-commands of users' own programs; any other first word is data. */
+static const char subcommand_verbs[] =
     "train,pretrain,finetune,fit,test,validate,evaluate,eval,predict,infer,inference,"
     "generate,simulate,solve,optimize,optimise,prepare,preprocess,postprocess,process,"
     "build,index,align,map,merge,split,filter,convert,export,import,plot,analyze,"
     "analyse,report,serve,benchmark,tune,search,download,migrate,compress,extract,"
     "count,assemble,embed,render";
 
-/* A user sits before what these serve. */
-static const char served[] =
+/* Programs that serve a user's session. */
+static const char session_programs[] =
     "jupyter-lab,jupyter-notebook,jupyterhub-singleuser,jupyterlab,notebook,"
     "jupyter-server,code-server,openvscode-server,rserver,rstudio-server,rstudio,"
     "vncserver,tigervncserver,Xvnc,xpra,ttyd,tmux,screen,sshd,marimo,xterm,"
     "xfce4-session";
 
-static bool listed(const char *list, const char *word)
+static bool is_in_list(const char *list, const char *word)
 {
   return ft_text_lists(ft_text_from(list), word);
 }
@@ -77,7 +77,7 @@ static uint64_t hash_name(uint64_t hash, const char *name)
   return ft_hash64(hash, name, strlen(name) + 1);
 }
 
-static bool has(const uint64_t *hashes, size_t count, uint64_t hash)
+static bool contains_hash(const uint64_t *hashes, size_t count, uint64_t hash)
 {
   for (size_t i = 0; i < count; i++)
     if (hashes[i] == hash)
@@ -87,20 +87,20 @@ static bool has(const uint64_t *hashes, size_t count, uint64_t hash)
 
 /* ---- one program ---- */
 
-static bool is_letter(char c)
+static bool is_alphabetic(char c)
 {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* What stands in the script as it is, not by a variable. */
-static bool is_literal(const struct ft_word *word)
+/* Whether WORD is written in the script without a variable. */
+static bool is_literal_word(const struct ft_word *word)
 {
   return !word->argument &&
          !(ft_text_left(&word->raw) && memchr(word->raw.at, '$', ft_text_left(&word->raw)));
 }
 
-/* What a sub-command may look like: letters and, behind the first, DIGITS. */
-static bool is_plain(const struct ft_word *word, bool digits)
+/* Whether WORD can be a sub-command: a letter, then letters, "-_:" and, if DIGITS, digits. */
+static bool is_subcommand_like(const struct ft_word *word, bool digits)
 {
   size_t length = strlen(word->text);
 
@@ -109,37 +109,38 @@ static bool is_plain(const struct ft_word *word, bool digits)
   for (size_t i = 0; i < length; i++) {
     char c = word->text[i];
 
-    if (!is_letter(c) && (!i || (!strchr("-_:", c) && !(digits && c >= '0' && c <= '9'))))
+    if (!is_alphabetic(c) && (!i || (!strchr("-_:", c) && !(digits && c >= '0' && c <= '9'))))
       return false;
   }
   return true;
 }
 
-/* Whether WORD is an argument as programs have them behind a sub-command. */
-static bool goes_on(const struct ft_word *word)
+/* Whether WORD looks like an argument after a sub-command. */
+static bool is_argument_like(const struct ft_word *word)
 {
   return word->unknown || word->text[0] == '-' || strchr(word->text, '=') ||
          ft_script_is_path(ft_text_from(word->text));
 }
 
 /*
- * The sub-command behind the word AT, whose base name is NAME; COUNT where there is none. Programs
- * that are not known are taken to have one where they are INSTALLED, which a name without folder
- * shows, and arguments follow; those of users' own where it says what to do: "./train small" and
- * "castep benzene" are told data, and to be one app too few is made up for by features, to be one
- * too many forgets what is known.
+ * Returns the index of the sub-command of the program NAME, the word AT; C->count if there is none.
+ * An unknown program has a sub-command if it is INSTALLED and arguments follow; a user's own
+ * program only if the word is a verb. "./train small" and "castep benzene" have data. In doubt
+ * there is no sub-command: features can tell apart the runs of one app, but two apps cannot share
+ * their runs.
  */
-static size_t find_sub(const struct ft_command *c, size_t at, const char *name, bool installed)
+static size_t find_subcommand(const struct ft_command *c, size_t at, const char *name,
+                              bool installed)
 {
-  bool many = listed(multiple, name), skipped = false;
+  bool many = is_in_list(multi_command_programs, name), skipped = false;
 
   for (size_t i = at + 1; i < c->count; i++) {
     const struct ft_word *word = &c->word[i];
 
-    if (is_plain(word, many) && (many || is_literal(word))) {
-      bool sure = many || listed(verbs, word->text);
+    if (is_subcommand_like(word, many) && (many || is_literal_word(word))) {
+      bool sure = many || is_in_list(subcommand_verbs, word->text);
 
-      return sure || (installed && i + 1 < c->count && goes_on(word + 1)) ? i : c->count;
+      return sure || (installed && i + 1 < c->count && is_argument_like(word + 1)) ? i : c->count;
     }
     if (!many || (word->text[0] != '-' && !skipped))
       break;
@@ -150,8 +151,8 @@ static size_t find_sub(const struct ft_command *c, size_t at, const char *name, 
   return c->count;
 }
 
-/* Without a folder or in one of programs, where a user's own stand elsewhere. */
-static bool is_installed(const struct ft_word *word)
+/* Whether WORD is an installed program: without directory or in a bin directory. */
+static bool is_installed_program(const struct ft_word *word)
 {
   struct ft_text text = word->unknown ? word->raw : ft_text_from(word->text);
   size_t length = ft_text_left(&text);
@@ -160,8 +161,10 @@ static bool is_installed(const struct ft_word *word)
          (length && memmem(text.at, length, "/bin/", 5));
 }
 
-/* The file that the program AT, which is no interpreter, is told to run; COUNT: there is none. */
-static size_t find_run(const struct ft_command *c, size_t at, const char *name, size_t sub)
+/* Returns the index of the file that the program AT, no interpreter, runs; C->count if there is
+ * none.
+ */
+static size_t find_program_file(const struct ft_command *c, size_t at, const char *name, size_t sub)
 {
   char base[FT_BASE_NAME];
 
@@ -173,8 +176,8 @@ static size_t find_run(const struct ft_command *c, size_t at, const char *name, 
   return c->count;
 }
 
-/* "--version" and the like alone. */
-static bool asks_version(const struct ft_command *c, size_t at)
+/* Whether the only argument is --version, --help or similar. */
+static bool is_version_query(const struct ft_command *c, size_t at)
 {
   static const char *const options[] = { "--version", "-version", "-V",    "--help",
                                          "-h",        "--info",   "-help", NULL };
@@ -182,24 +185,24 @@ static bool asks_version(const struct ft_command *c, size_t at)
   return at + 2 == c->count && ft_string_listed(options, c->word[at + 1].text);
 }
 
-static enum ft_key_weight weigh(const struct ft_command *c, const struct ft_command_parts *parts,
-                                const char *name)
+static enum ft_key_weight program_weight(const struct ft_command *c,
+                                         const struct ft_command_parts *parts, const char *name)
 {
-  /* "./sort" is a user's own, unlike sort and /bin/sort */
+  /* "./sort" is a user's program, unlike sort and /bin/sort */
   bool own = strncmp(c->word[parts->program].text, "./", 2) == 0 && strcmp(name, "configure") != 0;
 
   /* ":::" of GNU parallel, list[key]=value */
-  if (asks_version(c, parts->program) || name[0] == '-' || name[0] == ':' || strchr(name, '=') ||
-      (!own && listed(looks, name)))
+  if (is_version_query(c, parts->program) || name[0] == '-' || name[0] == ':' ||
+      strchr(name, '=') || (!own && is_in_list(passive_programs, name)))
     return FT_KEY_LOOK;
-  if (!own && listed(tools, name))
+  if (!own && is_in_list(file_tools, name))
     return FT_KEY_TOOL;
-  if ((!own && listed(texts, name)) || parts->statements)
+  if ((!own && is_in_list(text_tools, name)) || parts->statements)
     return FT_KEY_TEXT;
   return FT_KEY_PROGRAM;
 }
 
-static uint64_t statements_of(const char *text)
+static uint64_t hash_statements(const char *text)
 {
   struct ft_statements statements = { 0 };
   struct ft_text rest = ft_text_from(text), line;
@@ -209,26 +212,26 @@ static uint64_t statements_of(const char *text)
   return ft_statements_hash(&statements, true);
 }
 
-/* matlab -batch "f(3)", octave --eval: the function is the program. */
-static uint64_t batch_of(const struct ft_command *c, size_t at)
+/* Hashes the statements of matlab -batch "f(3)" or octave --eval; 0 without such an option. */
+static uint64_t hash_batch_option(const struct ft_command *c, size_t at)
 {
   static const char *const options[] = { "-batch", "-r", "--eval", NULL };
 
   for (size_t i = at + 1; i + 1 < c->count; i++)
     if (ft_string_listed(options, c->word[i].text) && !c->word[i + 1].unknown)
-      return statements_of(c->word[i + 1].text);
+      return hash_statements(c->word[i + 1].text);
   return 0;
 }
 
-/* The file that standard input comes from is a script as well. */
-static void take_input(const struct ft_command *c, struct ft_key_program *p)
+/* Makes the file of standard input the script. */
+static void set_script_from_input(const struct ft_command *c, struct ft_key_program *p)
 {
   if (c->input)
     (void)ft_word_base_name(&(struct ft_word){ .text = c->input }, p->script);
 }
 
-/* "python3.11" is "python". */
-static void drop_version(char *name)
+/* Removes a version: "python3.11" becomes "python". */
+static void strip_version(char *name)
 {
   size_t length = strlen(name);
 
@@ -237,65 +240,65 @@ static void drop_version(char *name)
     name[--length] = '\0';
 }
 
-/* An interpreter and what it runs. */
-static void interpret(const struct ft_command *c, const struct ft_command_parts *parts,
-                      enum ft_interpreter kind, struct ft_key_program *p)
+/* Fills P for an interpreter. */
+static void describe_interpreter(const struct ft_command *c, const struct ft_command_parts *parts,
+                                 enum ft_interpreter kind, struct ft_key_program *p)
 {
   const struct ft_word *script = &c->word[parts->script];
   size_t sub;
 
   p->language = kind != FT_INTERPRETER_CHECKER;
-  drop_version(p->name);
+  strip_version(p->name);
   if (parts->script == parts->program) {
-    take_input(c, p);
+    set_script_from_input(c, p);
     p->idle = !p->script[0] && !c->document;
-    /* what it reads nobody can tell */
+    /* the program from standard input is unknown */
     p->known = !p->idle;
     return;
   }
   p->known = !script->unknown;
   if (parts->statements) {
-    p->code = statements_of(script->text);
-    /* what a shell is given as a word that only running it tells may be anything */
+    p->code = hash_statements(script->text);
+    /* an unknown command text of a shell can be any program */
     if (kind == FT_INTERPRETER_SHELL)
       p->weight = FT_KEY_PROGRAM;
     return;
   }
   p->known = ft_word_base_name(script, p->script)[0];
-  if (listed(tools, p->script))
+  if (is_in_list(file_tools, p->script))
     p->weight = FT_KEY_TOOL;
-  sub = find_sub(c, parts->script, p->script, ft_string_ends(p->script, ".jar"));
+  sub = find_subcommand(c, parts->script, p->script, ft_string_ends(p->script, ".jar"));
   if (sub < c->count)
     (void)ft_string_copy(c->word[sub].text, p->sub, sizeof p->sub);
 }
 
-/* Any other program. */
-static void run(const struct ft_command *c, size_t at, struct ft_key_program *p)
+/* Fills P for any other program. */
+static void describe_program(const struct ft_command *c, size_t at, struct ft_key_program *p)
 {
   bool whole = p->weight == FT_KEY_PROGRAM;
-  bool installed = whole && is_installed(&c->word[at]);
+  bool installed = whole && is_installed_program(&c->word[at]);
   size_t sub = c->count, script = c->count;
 
-  if (whole || listed(multiple, p->name))
-    sub = find_sub(c, at, p->name, installed);
+  if (whole || is_in_list(multi_command_programs, p->name))
+    sub = find_subcommand(c, at, p->name, installed);
   if (sub < c->count)
     (void)ft_string_copy(c->word[sub].text, p->sub, sizeof p->sub);
   if (installed)
-    script = find_run(c, at, p->name, sub);
+    script = find_program_file(c, at, p->name, sub);
   if (script < c->count)
     (void)ft_word_base_name(&c->word[script], p->script);
   p->script_last = script < c->count;
   if (strcmp(p->name, "matlab") != 0)
     return;
-  p->code = batch_of(c, at);
+  p->code = hash_batch_option(c, at);
   if (!p->code)
-    take_input(c, p);
+    set_script_from_input(c, p);
 }
 
 /* ---- all of them ---- */
 
-/* "./x.py" is what "python x.py" is. */
-static uint64_t hash_of(const struct ft_key_program *p)
+/* Hashes P. "./x.py" and "python x.py" have the same hash. */
+static uint64_t hash_program(const struct ft_key_program *p)
 {
   bool alone = p->language && p->script[0];
   char name[FT_BASE_NAME];
@@ -309,23 +312,24 @@ static uint64_t hash_of(const struct ft_key_program *p)
   return ft_hash64(hash, &p->code, sizeof p->code);
 }
 
-/* Of a long name the end tells more: "PIPELINE_ALIGN_STAR". */
-static const char *end_of(const char *name)
+/* Returns the end of NAME that fits; it is the specific part: "PIPELINE_ALIGN_STAR". */
+static const char *name_end(const char *name)
 {
   size_t length = strlen(name);
 
   return length < FT_KEY_SHOWN ? name : name + length - (FT_KEY_SHOWN - 1);
 }
 
-/* "train.py", "samtools-sort". The first by name is shown: where it stands does not count. */
-static void show(struct ft_key *key, const struct ft_key_program *p)
+/* Shows P, "train.py" or "samtools-sort", if it is the first by name, which does not depend on
+ * order. */
+static void update_shown_name(struct ft_key *key, const struct ft_key_program *p)
 {
   const char *base = p->script[0] ? p->script : p->name;
   bool sub = p->sub[0] && !p->script_last;
   char name[2 * FT_BASE_NAME], shown[FT_KEY_SHOWN];
 
   if (p->weight == FT_KEY_TASK) {
-    (void)ft_string_copy(end_of(p->sub), shown, sizeof shown);
+    (void)ft_string_copy(name_end(p->sub), shown, sizeof shown);
   } else {
     (void)snprintf(name, sizeof name, "%s%s%s", base, sub ? "-" : "", sub ? p->sub : "");
     ft_script_normalise_name(name, shown, sizeof shown);
@@ -334,9 +338,9 @@ static void show(struct ft_key *key, const struct ft_key_program *p)
     (void)ft_string_copy(shown, key->shown, sizeof key->shown);
 }
 
-static void note(struct ft_key *key, const struct ft_key_program *p)
+static void add_program(struct ft_key *key, const struct ft_key_program *p)
 {
-  uint64_t hash = hash_of(p);
+  uint64_t hash = hash_program(p);
 
   if (p->weight < key->weight)
     return;
@@ -353,39 +357,39 @@ static void note(struct ft_key *key, const struct ft_key_program *p)
   key->known |= p->known;
   key->idle |= p->idle;
   if (p->known)
-    show(key, p);
-  if (key->count < FT_KEY_PROGRAMS && !has(key->program, key->count, hash))
+    update_shown_name(key, p);
+  if (key->count < FT_KEY_PROGRAMS && !contains_hash(key->program, key->count, hash))
     key->program[key->count++] = hash;
 }
 
-static void take_document(struct ft_key *key, struct ft_key_program *p)
+static void add_with_document(struct ft_key *key, struct ft_key_program *p)
 {
   p->code = ft_statements_hash(&key->document, false);
-  note(key, p);
+  add_program(key, p);
   key->document = (struct ft_statements){ 0 };
 }
 
-/* The document of a command that was not the last of its line stands behind that line. */
-static void end_wait(struct ft_key *key)
+/* Adds the program that waits for its here-document, which follows the line of the command. */
+static void finish_waiting(struct ft_key *key)
 {
-  if (!key->waits.name[0])
+  if (!key->waiting.name[0])
     return;
-  take_document(key, &key->waits);
-  key->waits.name[0] = '\0';
+  add_with_document(key, &key->waiting);
+  key->waiting.name[0] = '\0';
 }
 
-static bool has_served(const struct ft_key_program *p)
+static bool serves_session(const struct ft_key_program *p)
 {
   static const char *const subs[] = { "lab", "notebook", "server", "tunnel", "serve-web", NULL };
 
-  return listed(served, p->name) || listed(served, p->script) ||
+  return is_in_list(session_programs, p->name) || is_in_list(session_programs, p->script) ||
          ((strcmp(p->name, "jupyter") == 0 || strcmp(p->script, "jupyter") == 0 ||
            strcmp(p->name, "code") == 0) &&
           ft_string_listed(subs, p->sub));
 }
 
-static void take_program(struct ft_key *key, const struct ft_command *c,
-                         const struct ft_command_parts *parts)
+static void add_command_program(struct ft_key *key, const struct ft_command *c,
+                                const struct ft_command_parts *parts)
 {
   const struct ft_word *word = &c->word[parts->program];
   struct ft_key_program p = { 0 };
@@ -395,18 +399,18 @@ static void take_program(struct ft_key *key, const struct ft_command *c,
     if (strcmp(key->function[i], p.name) == 0)
       return;
   p.known = p.name[0];
-  p.weight = weigh(c, parts, p.name);
+  p.weight = program_weight(c, parts, p.name);
   if (kind)
-    interpret(c, parts, kind, &p);
+    describe_interpreter(c, parts, kind, &p);
   else
-    run(c, parts->program, &p);
-  key->serves |= has_served(&p);
+    describe_program(c, parts->program, &p);
+  key->serves |= serves_session(&p);
   if (!kind || p.script[0] || !c->document)
-    note(key, &p);
+    add_program(key, &p);
   else if (ft_statements_hash(&key->document, false))
-    take_document(key, &p);
+    add_with_document(key, &p);
   else
-    key->waits = p;
+    key->waiting = p;
 }
 
 void ft_key_add_command(struct ft_key *key, const struct ft_command *c,
@@ -414,14 +418,14 @@ void ft_key_add_command(struct ft_key *key, const struct ft_command *c,
 {
   bool named = c->count > 1 && strcmp(c->word[0].text, "function") == 0;
 
-  end_wait(key);
+  finish_waiting(key);
   if ((c->defines || named) && key->function_count < FT_KEY_FUNCTIONS)
     (void)ft_word_base_name(&c->word[named ? 1 : c->count - 1],
                             key->function[key->function_count++]);
-  /* a shell with commands of its own is none of the programs: they are */
+  /* a shell with a command text is no program itself: the programs of the text count */
   if (parts && !ft_text_left(&parts->inner) && key->commands++ < FT_KEY_COMMANDS)
-    take_program(key, c, parts);
-  if (c->document && !key->waits.name[0])
+    add_command_program(key, c, parts);
+  if (c->document && !key->waiting.name[0])
     key->document = (struct ft_statements){ 0 };
 }
 
@@ -431,7 +435,7 @@ void ft_key_set_task(struct ft_key *key, const char *manager, const char *name)
 
   (void)ft_string_copy(manager, p.name, sizeof p.name);
   (void)ft_string_copy(name, p.sub, sizeof p.sub);
-  note(key, &p);
+  add_program(key, &p);
   (void)ft_string_copy(name, key->last, sizeof key->last);
 }
 
@@ -442,10 +446,10 @@ void ft_key_add_document_line(struct ft_key *key, struct ft_text line)
 
 bool ft_key_hash(struct ft_key *key, const char *user, uint64_t *hash)
 {
-  end_wait(key);
+  finish_waiting(key);
   if (!key->known)
     return false;
-  /* in an order that is not the script's */
+  /* sort, so that the order in the script does not count */
   for (size_t i = 1; i < key->count; i++)
     for (size_t j = i; j > 0 && key->program[j - 1] > key->program[j]; j--) {
       uint64_t larger = key->program[j - 1];

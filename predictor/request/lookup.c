@@ -7,7 +7,10 @@
 #include "predictor/request/lookup.h"
 #include "predictor/request/shell.h"
 
-enum { MOST_OFFSET = 1000000, MOST_COLUMN = 999 };
+enum {
+  MAX_LOOKUP_OFFSET = 1000000, /* added to an index; expand.c has the same limit */
+  MAX_COLUMN = 999             /* of a table; chosen by judgement */
+};
 
 /* ---- marks ---- */
 
@@ -15,7 +18,7 @@ bool ft_lookup_write(const struct ft_lookup *l, char *out, size_t size)
 {
   int length;
 
-  if (l->source == FT_LOOKUP_NOWHERE)
+  if (l->source == FT_LOOKUP_NONE)
     length =
         snprintf(out, size, "%c%c%d%c", FT_SHELL_INDEX, FT_LOOKUP_MARK, l->offset, FT_LOOKUP_MARK);
   else
@@ -26,7 +29,7 @@ bool ft_lookup_write(const struct ft_lookup *l, char *out, size_t size)
   return length > 0 && (size_t)length < size;
 }
 
-static bool take_number(struct ft_text *text, unsigned most, unsigned *out)
+static bool parse_number_field(struct ft_text *text, unsigned most, unsigned *out)
 {
   uint64_t number;
 
@@ -36,12 +39,12 @@ static bool take_number(struct ft_text *text, unsigned most, unsigned *out)
   return true;
 }
 
-static bool take_offset(struct ft_text *text, int *out)
+static bool parse_offset_field(struct ft_text *text, int *out)
 {
   bool minus = ft_text_skip(text, "-");
   uint64_t number;
 
-  if (!ft_text_u64(text, MOST_OFFSET, &number))
+  if (!ft_text_u64(text, MAX_LOOKUP_OFFSET, &number))
     return false;
   *out = minus ? -(int)number : (int)number;
   return true;
@@ -57,12 +60,12 @@ bool ft_lookup_read(const char **text, struct ft_lookup *out)
     return false;
   *text = end + 1;
   *out = (struct ft_lookup){ .in = ft_text_from("") };
-  if (!take_offset(&inside, &out->offset) || inside.at == inside.end)
+  if (!parse_offset_field(&inside, &out->offset) || inside.at == inside.end)
     return true;
-  if (take_number(&inside, FT_LOOKUP_LIST, &source) &&
-      take_number(&inside, MOST_COLUMN, &out->key) &&
-      take_number(&inside, MOST_COLUMN, &out->column) && take_number(&inside, 255, &delimiter) &&
-      ft_text_skip(&inside, ":")) {
+  if (parse_number_field(&inside, FT_LOOKUP_LIST, &source) &&
+      parse_number_field(&inside, MAX_COLUMN, &out->key) &&
+      parse_number_field(&inside, MAX_COLUMN, &out->column) &&
+      parse_number_field(&inside, 255, &delimiter) && ft_text_skip(&inside, ":")) {
     out->source = (enum ft_lookup_source)source;
     out->delimiter = (char)delimiter;
     out->in = inside;
@@ -77,12 +80,12 @@ struct words {
   size_t count, at;
 };
 
-static const char *peek(const struct words *w)
+static const char *peek_word(const struct words *w)
 {
   return w->at < w->count ? w->word[w->at] : "";
 }
 
-static bool skip(struct words *w, const char *word)
+static bool skip_word(struct words *w, const char *word)
 {
   bool found = w->at < w->count && strcmp(w->word[w->at], word) == 0;
 
@@ -90,16 +93,16 @@ static bool skip(struct words *w, const char *word)
   return found;
 }
 
-static bool skip_any(struct words *w, const char *const *words)
+static bool skip_any_word(struct words *w, const char *const *words)
 {
   for (; *words; words++)
-    if (skip(w, *words))
+    if (skip_word(w, *words))
       return true;
   return false;
 }
 
-/* The index, with an offset, but looked up nowhere. */
-static bool take_index(struct ft_text *text, int *offset)
+/* Parses an index with or without offset. Returns false for an index that is looked up. */
+static bool parse_index(struct ft_text *text, int *offset)
 {
   struct ft_lookup plain = { .in = ft_text_from("") };
   const char *at = text->at + 1;
@@ -114,78 +117,79 @@ static bool take_index(struct ft_text *text, int *offset)
   return true;
 }
 
-static void skip_blanks(struct ft_text *text)
+static void skip_program_blanks(struct ft_text *text)
 {
   while (text->at < text->end && (*text->at == ' ' || *text->at == '\t' || *text->at == '\n'))
     text->at++;
 }
 
-static bool is_at_end(struct ft_text *text)
+static bool is_program_end(struct ft_text *text)
 {
-  skip_blanks(text);
+  skip_program_blanks(text);
   return text->at == text->end;
 }
 
-/* "$K", a column. */
-static bool take_column(struct ft_text *text, unsigned *out)
+/* Parses "$K". */
+static bool parse_awk_column(struct ft_text *text, unsigned *out)
 {
   uint64_t number;
 
-  if (!ft_text_skip(text, "$") || !ft_text_u64(text, MOST_COLUMN, &number))
+  if (!ft_text_skip(text, "$") || !ft_text_u64(text, MAX_COLUMN, &number))
     return false;
   *out = (unsigned)number;
   return true;
 }
 
-/* "{ print $2; exit }"; no action at all prints the line. */
-static bool take_action(struct ft_text text, unsigned *column)
+/* Parses "{ print $2; exit }". An empty action prints the line. */
+static bool parse_awk_action(struct ft_text text, unsigned *column)
 {
-  skip_blanks(&text);
+  skip_program_blanks(&text);
   if (!ft_text_skip(&text, "{"))
-    return is_at_end(&text);
-  skip_blanks(&text);
+    return is_program_end(&text);
+  skip_program_blanks(&text);
   if (!ft_text_skip(&text, "print"))
     return false;
-  skip_blanks(&text);
-  (void)take_column(&text, column);
-  skip_blanks(&text);
+  skip_program_blanks(&text);
+  (void)parse_awk_column(&text, column);
+  skip_program_blanks(&text);
   if (ft_text_skip(&text, ";")) {
-    skip_blanks(&text);
+    skip_program_blanks(&text);
     (void)ft_text_skip(&text, "exit");
-    skip_blanks(&text);
+    skip_program_blanks(&text);
   }
-  return ft_text_skip(&text, "}") && is_at_end(&text);
+  return ft_text_skip(&text, "}") && is_program_end(&text);
 }
 
-/* NAME=INDEX of awk's -v. */
-struct variable {
+/* The operand NAME=INDEX of awk -v. */
+struct awk_variable {
   struct ft_text name;
   int offset;
 };
 
-static bool take_variable(const char *word, struct variable *out)
+static bool parse_awk_variable(const char *word, struct awk_variable *out)
 {
   struct ft_text text = ft_text_from(word);
 
-  return ft_text_until(&text, '=', &out->name) && take_index(&text, &out->offset) &&
+  return ft_text_until(&text, '=', &out->name) && parse_index(&text, &out->offset) &&
          text.at == text.end;
 }
 
-/* awk's "NR == INDEX {print $2}", "$1 == ID {print $2}". */
-static bool take_program(const char *program, const struct variable *v, struct ft_lookup *out)
+/* Parses a program of awk: "NR == INDEX {print $2}", "$1 == ID {print $2}". */
+static bool parse_awk_program(const char *program, const struct awk_variable *v,
+                              struct ft_lookup *out)
 {
   struct ft_text text = ft_text_from(program);
   bool quoted;
 
-  skip_blanks(&text);
-  if (!ft_text_skip(&text, "NR") && !(take_column(&text, &out->key) && out->key))
+  skip_program_blanks(&text);
+  if (!ft_text_skip(&text, "NR") && !(parse_awk_column(&text, &out->key) && out->key))
     return false;
-  skip_blanks(&text);
+  skip_program_blanks(&text);
   if (!ft_text_skip(&text, "=="))
     return false;
-  skip_blanks(&text);
+  skip_program_blanks(&text);
   quoted = ft_text_skip(&text, "\"");
-  if (!take_index(&text, &out->offset)) {
+  if (!parse_index(&text, &out->offset)) {
     const struct ft_text head = ft_text_of(text.at, ft_text_left(&v->name));
 
     if (!ft_text_left(&v->name) || ft_text_left(&v->name) > ft_text_left(&text) ||
@@ -196,18 +200,18 @@ static bool take_program(const char *program, const struct variable *v, struct f
   }
   if (quoted && !ft_text_skip(&text, "\""))
     return false;
-  return take_action(text, &out->column);
+  return parse_awk_action(text, &out->column);
 }
 
-static bool take_delimiter(struct words *w, char letter, char *out)
+static bool parse_delimiter_option(struct words *w, char letter, char *out)
 {
-  const char *word = peek(w);
+  const char *word = peek_word(w);
 
   if (word[0] != '-' || word[1] != letter)
     return false;
   w->at++;
   if (!word[2]) {
-    word = peek(w);
+    word = peek_word(w);
     w->at++;
     *out = word[0] && !word[1] ? word[0] : '\0';
     return true;
@@ -216,76 +220,77 @@ static bool take_delimiter(struct words *w, char letter, char *out)
   return true;
 }
 
-static bool take_awk(struct words *w, struct ft_lookup *out)
+static bool parse_awk(struct words *w, struct ft_lookup *out)
 {
-  struct variable v = { .name = ft_text_from("") };
+  struct awk_variable v = { .name = ft_text_from("") };
 
   for (;;) {
-    if (take_delimiter(w, 'F', &out->delimiter))
+    if (parse_delimiter_option(w, 'F', &out->delimiter))
       continue;
-    if (!skip(w, "-v"))
+    if (!skip_word(w, "-v"))
       break;
-    if (!take_variable(peek(w), &v))
+    if (!parse_awk_variable(peek_word(w), &v))
       return false;
     w->at++;
   }
-  return w->at < w->count && take_program(w->word[w->at++], &v, out);
+  return w->at < w->count && parse_awk_program(w->word[w->at++], &v, out);
 }
 
-static bool take_sed(struct words *w, struct ft_lookup *out)
+static bool parse_sed(struct words *w, struct ft_lookup *out)
 {
   static const char *const options[] = { "-n", "-e", "-ne", "--quiet", "--silent", NULL };
   struct ft_text text;
 
-  while (skip_any(w, options))
+  while (skip_any_word(w, options))
     ;
-  text = ft_text_from(peek(w));
+  text = ft_text_from(peek_word(w));
   w->at++;
-  if (!take_index(&text, &out->offset))
+  if (!parse_index(&text, &out->offset))
     return false;
-  skip_blanks(&text);
+  skip_program_blanks(&text);
   return ft_text_equals(text, "p") || ft_text_equals(text, "q;d") || ft_text_equals(text, "!d") ||
          ft_text_equals(text, "{p;q}") || ft_text_equals(text, "{p;q;}");
 }
 
-static bool take_head(struct words *w, struct ft_lookup *out)
+static bool parse_head(struct words *w, struct ft_lookup *out)
 {
   struct ft_text text;
 
-  (void)skip(w, "-n");
-  text = ft_text_from(peek(w));
+  (void)skip_word(w, "-n");
+  text = ft_text_from(peek_word(w));
   w->at++;
   (void)(ft_text_skip(&text, "-n") || ft_text_skip(&text, "-"));
-  return take_index(&text, &out->offset) && text.at == text.end;
+  return parse_index(&text, &out->offset) && text.at == text.end;
 }
 
-static bool take_file(struct words *w, struct ft_lookup *out)
+static bool parse_input_file(struct words *w, struct ft_lookup *out)
 {
-  (void)skip(w, "<");
-  if (w->at == w->count || strcmp(peek(w), "|") == 0)
+  (void)skip_word(w, "<");
+  if (w->at == w->count || strcmp(peek_word(w), "|") == 0)
     return false;
   out->in = ft_text_from(w->word[w->at++]);
   return true;
 }
 
-/* "ls data", "ls -1 x*.csv | sort": one operand, or none. */
-static bool take_ls(struct words *w, struct ft_lookup *out)
+/* Parses "ls data" or "ls -1 x*.csv | sort", with at most one operand. */
+static bool parse_ls(struct words *w, struct ft_lookup *out)
 {
-  if (!skip(w, "ls"))
+  if (!skip_word(w, "ls"))
     return false;
-  (void)skip(w, "-1");
+  (void)skip_word(w, "-1");
   out->source = FT_LOOKUP_LISTING;
   out->in = ft_text_from(".");
-  if (w->at < w->count && strcmp(peek(w), "|") != 0)
+  if (w->at < w->count && strcmp(peek_word(w), "|") != 0)
     out->in = ft_text_from(w->word[w->at++]);
-  if (w->at + 1 < w->count && strcmp(peek(w), "|") == 0 && strcmp(w->word[w->at + 1], "sort") == 0)
+  if (w->at + 1 < w->count && strcmp(peek_word(w), "|") == 0 &&
+      strcmp(w->word[w->at + 1], "sort") == 0)
     w->at += 2;
   return !ft_text_starts(out->in, "-") && !ft_text_starts(out->in, "<") &&
-         (w->at == w->count || strcmp(peek(w), "|") == 0);
+         (w->at == w->count || strcmp(peek_word(w), "|") == 0);
 }
 
-/* Whether TEXT is a path without blanks and control characters. */
-static bool is_plain(struct ft_text text)
+/* Whether TEXT is not empty and has no blanks or control characters. */
+static bool is_plain_operand(struct ft_text text)
 {
   for (const char *p = text.at; p < text.end; p++)
     if ((unsigned char)*p <= ' ')
@@ -293,47 +298,47 @@ static bool is_plain(struct ft_text text)
   return text.at < text.end;
 }
 
-/* "| tail -n 1" */
-static bool take_tail(struct words *w)
+/* Parses "| tail -n 1". */
+static bool parse_tail(struct words *w)
 {
   static const char *const one[] = { "-n1", "-1", "1", NULL };
 
-  if (!skip(w, "|") || !skip(w, "tail"))
+  if (!skip_word(w, "|") || !skip_word(w, "tail"))
     return false;
-  (void)skip(w, "-n");
-  return skip_any(w, one);
+  (void)skip_word(w, "-n");
+  return skip_any_word(w, one);
 }
 
-/* "| cut -d, -f2", "| awk '{print $2}'" */
-static bool take_cut(struct words *w, struct ft_lookup *out)
+/* Parses "| cut -d, -f2", "| awk '{print $2}'" or nothing. */
+static bool parse_cut(struct words *w, struct ft_lookup *out)
 {
   struct ft_text number;
   uint64_t column;
 
   if (w->at == w->count)
     return true;
-  if (!skip(w, "|") || out->column)
+  if (!skip_word(w, "|") || out->column)
     return false;
-  if (skip(w, "awk")) {
-    while (take_delimiter(w, 'F', &out->delimiter))
+  if (skip_word(w, "awk")) {
+    while (parse_delimiter_option(w, 'F', &out->delimiter))
       ;
-    return w->at + 1 == w->count && take_action(ft_text_from(w->word[w->at++]), &out->column) &&
-           out->column;
+    return w->at + 1 == w->count &&
+           parse_awk_action(ft_text_from(w->word[w->at++]), &out->column) && out->column;
   }
-  if (!skip(w, "cut"))
+  if (!skip_word(w, "cut"))
     return false;
   out->delimiter = '\t';
-  (void)take_delimiter(w, 'd', &out->delimiter);
-  number = ft_text_from(peek(w));
+  (void)parse_delimiter_option(w, 'd', &out->delimiter);
+  number = ft_text_from(peek_word(w));
   if (ft_text_skip(&number, "-f") && number.at == number.end) {
     w->at++;
-    number = ft_text_from(peek(w));
+    number = ft_text_from(peek_word(w));
   }
   w->at++;
-  if (!ft_text_u64(&number, MOST_COLUMN, &column) || number.at < number.end || !column)
+  if (!ft_text_u64(&number, MAX_COLUMN, &column) || number.at < number.end || !column)
     return false;
   out->column = (unsigned)column;
-  (void)take_delimiter(w, 'd', &out->delimiter);
+  (void)parse_delimiter_option(w, 'd', &out->delimiter);
   return w->at == w->count;
 }
 
@@ -344,41 +349,41 @@ bool ft_lookup_from_command(const char *const *word, size_t count, struct ft_loo
   bool piped, found, head = false;
 
   *out = (struct ft_lookup){ .source = FT_LOOKUP_LINES, .in = ft_text_from("") };
-  piped = skip(&w, "cat") ? take_file(&w, out) : take_ls(&w, out);
-  if (piped && !skip(&w, "|"))
+  piped = skip_word(&w, "cat") ? parse_input_file(&w, out) : parse_ls(&w, out);
+  if (piped && !skip_word(&w, "|"))
     return false;
-  if (skip(&w, "sed"))
-    found = take_sed(&w, out);
-  else if (skip_any(&w, awks))
-    found = take_awk(&w, out);
+  if (skip_word(&w, "sed"))
+    found = parse_sed(&w, out);
+  else if (skip_any_word(&w, awks))
+    found = parse_awk(&w, out);
   else
-    found = head = skip(&w, "head") && take_head(&w, out);
-  if (!found || (!piped && !take_file(&w, out)) || (head && !take_tail(&w)) || !take_cut(&w, out))
+    found = head = skip_word(&w, "head") && parse_head(&w, out);
+  if (!found || (!piped && !parse_input_file(&w, out)) || (head && !parse_tail(&w)) ||
+      !parse_cut(&w, out))
     return false;
-  return is_plain(out->in);
+  return is_plain_operand(out->in);
 }
 
-bool ft_lookup_from_lister(const char *const *word, size_t count, bool parted,
-                           struct ft_lookup *out)
+bool ft_lookup_from_lister(const char *const *word, size_t count, bool split, struct ft_lookup *out)
 {
   struct words w = { word, count, 0 };
   bool found;
 
-  *out = (struct ft_lookup){ .source = parted ? FT_LOOKUP_WORDS : FT_LOOKUP_LINES,
+  *out = (struct ft_lookup){ .source = split ? FT_LOOKUP_WORDS : FT_LOOKUP_LINES,
                              .offset = 1,
                              .in = ft_text_from("") };
-  if (skip(&w, "<"))
-    found = take_file(&w, out);
+  if (skip_word(&w, "<"))
+    found = parse_input_file(&w, out);
   else
-    found = skip(&w, "cat") ? take_file(&w, out) : take_ls(&w, out);
-  if (found && parted && out->source == FT_LOOKUP_LISTING)
-    out->source = FT_LOOKUP_PARTED;
-  return found && w.at == w.count && is_plain(out->in);
+    found = skip_word(&w, "cat") ? parse_input_file(&w, out) : parse_ls(&w, out);
+  if (found && split && out->source == FT_LOOKUP_LISTING)
+    out->source = FT_LOOKUP_LISTING_WORDS;
+  return found && w.at == w.count && is_plain_operand(out->in);
 }
 
 /* ---- content ---- */
 
-static bool cell_of(struct ft_text line, unsigned column, char delimiter, struct ft_text *out)
+static bool find_cell(struct ft_text line, unsigned column, char delimiter, struct ft_text *out)
 {
   if (!column) {
     *out = ft_text_trim(line);
@@ -391,7 +396,7 @@ static bool cell_of(struct ft_text line, unsigned column, char delimiter, struct
   return true;
 }
 
-static bool in_list(struct ft_text list, int64_t index, struct ft_text *found)
+static bool find_in_list(struct ft_text list, int64_t index, struct ft_text *found)
 {
   while (index >= 0 && ft_text_until(&list, FT_LOOKUP_NEXT, found))
     if (index-- == 0)
@@ -407,18 +412,18 @@ bool ft_lookup_find(const struct ft_lookup *l, uint32_t index, struct ft_text co
   uint64_t number;
 
   if (l->source == FT_LOOKUP_LIST)
-    return in_list(l->in, wanted, found);
+    return find_in_list(l->in, wanted, found);
   for (int64_t i = 1; ft_text_line(&content, &line); i++) {
     if (!l->key && i < wanted)
       continue;
     if (!l->key)
-      return i == wanted && cell_of(line, l->column, l->delimiter, found);
-    if (!cell_of(line, l->key, l->delimiter, &cell))
+      return i == wanted && find_cell(line, l->column, l->delimiter, found);
+    if (!find_cell(line, l->key, l->delimiter, &cell))
       continue;
     digits = cell;
     if (ft_text_u64(&digits, UINT32_MAX, &number) && digits.at == digits.end &&
         (int64_t)number == wanted)
-      return cell_of(line, l->column, l->delimiter, found);
+      return find_cell(line, l->column, l->delimiter, found);
   }
   return false;
 }

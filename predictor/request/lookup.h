@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where a job array's index is looked up: in a line of a file (sed -n, awk, head and tail,
- * mapfile), a row of a table (awk), a list of the script, or the names that a pattern or ls gives.
- * In an expanded word it is FT_SHELL_INDEX and what follows it between two FT_LOOKUP_MARK: an
- * offset, which alone is added to the index, or a whole look-up.
+ * Look-ups by the index of an array task: a line of a file (sed -n, awk, head and tail, mapfile), a
+ * row of a table (awk), an element of a list in the script, or a file name of a pattern or ls. In
+ * an expanded word a look-up is FT_SHELL_INDEX, then text between two FT_LOOKUP_MARK: an offset
+ * that is added to the index, or a whole struct ft_lookup.
  */
 #ifndef FT_REQUEST_LOOKUP_H
 #define FT_REQUEST_LOOKUP_H
@@ -14,51 +14,55 @@
 
 #include "predictor/core/text.h"
 
-/* ASCII's "group separator"; between the words of a list ASCII's "file separator". */
+/* Encloses a look-up: "group separator" of ASCII. */
 #define FT_LOOKUP_MARK '\x1d'
+/* Separates the words of a list: "file separator" of ASCII. */
 #define FT_LOOKUP_NEXT '\x1c'
 
+/* Source of a look-up. Elements are numbered from 1, except in FT_LOOKUP_LIST. */
 enum ft_lookup_source {
-  FT_LOOKUP_NOWHERE, /* the index itself counts */
-  FT_LOOKUP_LINES,   /* of a file, the first being 1; so are what follows */
-  FT_LOOKUP_WORDS,   /* of a file: $(cat FILE) */
-  FT_LOOKUP_NAMES,   /* that words are expanded to: data/x*.csv */
-  FT_LOOKUP_LISTING, /* what ls prints of its operand */
-  FT_LOOKUP_PARTED,  /* the same where blanks part it: $(ls data) */
-  FT_LOOKUP_LIST     /* words as they are, the first being 0 */
+  FT_LOOKUP_NONE,          /* none: the value is the index itself */
+  FT_LOOKUP_LINES,         /* lines of a file */
+  FT_LOOKUP_WORDS,         /* words of a file: $(cat FILE) */
+  FT_LOOKUP_NAMES,         /* file names of patterns: data/x*.csv */
+  FT_LOOKUP_LISTING,       /* lines of the output of ls */
+  FT_LOOKUP_LISTING_WORDS, /* words of the output of ls: $(ls data) */
+  FT_LOOKUP_LIST           /* words of the script, numbered from 0 */
 };
 
+/* A look-up. */
 struct ft_lookup {
   enum ft_lookup_source source;
-  int offset;      /* added to the index */
-  unsigned key;    /* the column of a row that has to be the index; 0: the line of that number */
-  unsigned column; /* of the line found, from 1; 0: all of it */
-  char delimiter;  /* of columns; '\0': blanks */
-  struct ft_text in; /* the file, the words, or ls's operand */
+  int offset;        /* added to the index */
+  unsigned key;      /* column that must equal the index; 0: the index is the number of the line */
+  unsigned column;   /* column of the result, from 1; 0: the whole line */
+  char delimiter;    /* of columns; '\0': blanks */
+  struct ft_text in; /* the file, the words, or the operand of ls; borrowed */
 };
 
 /*
- * Reads a command of COUNT words, "|" and "<" among them, that looks up FT_SHELL_INDEX in a file.
- * OUT borrows from WORD. Returns false for any other command.
+ * Parses a command of COUNT words, "|" and "<" included, that looks up FT_SHELL_INDEX in a file.
+ * OUT borrows from WORD. Returns false for other commands.
  */
 bool ft_lookup_from_command(const char *const *word, size_t count, struct ft_lookup *out);
 
 /*
- * The same of a command of which a list is made, with the lines that it prints or (PARTED) with its
- * words: ls, cat. OUT's offset is that of a list, which begins at 0.
+ * The same for a command, ls or cat, whose output becomes a shell list, by lines or by words
+ * (SPLIT). Sets OUT's offset to 1, because lists begin at 0.
  */
-bool ft_lookup_from_lister(const char *const *word, size_t count, bool parted,
+bool ft_lookup_from_lister(const char *const *word, size_t count, bool split,
                            struct ft_lookup *out);
 
-/* Writes FT_SHELL_INDEX and LOOKUP between marks. Returns false where SIZE bytes are too few. */
+/* Writes FT_SHELL_INDEX and LOOKUP between marks to OUT. Returns false if SIZE bytes are too few.
+ */
 bool ft_lookup_write(const struct ft_lookup *lookup, char *out, size_t size);
 
-/* If what follows an FT_SHELL_INDEX in *TEXT is marked, read it into OUT, step behind it, and
- * return true. OUT borrows from *TEXT. */
+/* Parses the look-up after an FT_SHELL_INDEX at *TEXT into OUT, which borrows from it, and moves
+ * *TEXT after it. Returns false without a mark. */
 bool ft_lookup_read(const char **text, struct ft_lookup *out);
 
-/* The text that LOOKUP finds for INDEX in CONTENT: the lines of its source, unless it is a list.
- * Returns false where there is none. */
+/* Finds the result of LOOKUP for INDEX in CONTENT, the lines of its source (unused for a list).
+ * Returns false if there is none. */
 bool ft_lookup_find(const struct ft_lookup *lookup, uint32_t index, struct ft_text content,
                     struct ft_text *found);
 

@@ -16,9 +16,12 @@
 #include "predictor/request/names.h"
 #include "predictor/request/tree.h"
 
-enum { PATH = 1024, TEXT = 1 << 20 };
+enum {
+  PATH = 1024,   /* bytes of a path */
+  TEXT = 1 << 20 /* bytes of all names of one word; chosen by judgement */
+};
 
-/* The names found so far, each ended by a NUL in TEXT. */
+/* Names found so far: NUL-terminated strings in TEXT. */
 struct names {
   double deadline;
   size_t entries, count;
@@ -26,20 +29,20 @@ struct names {
   struct ft_buf text;
 };
 
-static bool is_cut_off(struct names *n)
+static bool is_search_cut_off(struct names *n)
 {
   if (++n->entries > FT_TREE_ENTRIES || ft_io_monotonic() >= n->deadline)
     n->unknown = true;
   return n->unknown;
 }
 
-static void add(struct names *n, const char *name)
+static void add_file_name(struct names *n, const char *name)
 {
   if (++n->count > FT_NAMES_MAX || ft_buf_add(&n->text, name, strlen(name) + 1) < 0)
     n->unknown = true;
 }
 
-static DIR *open_directory(int directory, const char *path)
+static DIR *open_names_directory(int directory, const char *path)
 {
   int fd = openat(directory, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
   DIR *opened = fd < 0 ? NULL : fdopendir(fd);
@@ -49,8 +52,9 @@ static DIR *open_directory(int directory, const char *path)
   return opened;
 }
 
-/* Appends COMPONENT, of LENGTH bytes, to the path of USED bytes; 0: too long. */
-static size_t extend(char path[PATH], size_t used, const char *component, size_t length)
+/* Appends COMPONENT of LENGTH bytes to PATH of USED bytes. Returns the new length; 0 if too long.
+ */
+static size_t append_component(char path[PATH], size_t used, const char *component, size_t length)
 {
   if (used + length + 1 >= PATH)
     return 0;
@@ -59,15 +63,16 @@ static size_t extend(char path[PATH], size_t used, const char *component, size_t
   return used + length;
 }
 
-static void match(struct names *n, int directory, char path[PATH], size_t used,
-                  const char *pattern);
+static void match_pattern(struct names *n, int directory, char path[PATH], size_t used,
+                          const char *pattern);
 
-/* The entries of PATH that the first component of PATTERN, of LENGTH bytes, names; REST follows. */
-static void match_entries(struct names *n, int directory, char path[PATH], size_t used,
-                          const char *pattern, size_t length)
+/* Matches the entries of the directory PATH with the first component of PATTERN, of LENGTH bytes,
+ * and continues with the rest of PATTERN. */
+static void match_directory_entries(struct names *n, int directory, char path[PATH], size_t used,
+                                    const char *pattern, size_t length)
 {
   const char *rest = pattern + length;
-  DIR *opened = open_directory(directory, path);
+  DIR *opened = open_names_directory(directory, path);
   const struct dirent *entry;
   char component[PATH];
 
@@ -77,26 +82,27 @@ static void match_entries(struct names *n, int directory, char path[PATH], size_
   }
   memcpy(component, pattern, length);
   component[length] = '\0';
-  for (errno = 0; !is_cut_off(n) && (entry = readdir(opened)); errno = 0) {
+  for (errno = 0; !is_search_cut_off(n) && (entry = readdir(opened)); errno = 0) {
     size_t longer;
 
     if (fnmatch(component, entry->d_name, FNM_PERIOD | FNM_NOESCAPE) != 0)
       continue;
-    longer = extend(path, used, entry->d_name, strlen(entry->d_name));
+    longer = append_component(path, used, entry->d_name, strlen(entry->d_name));
     if (!longer)
       n->unknown = true;
     else if (*rest)
-      match(n, directory, path, longer, rest);
+      match_pattern(n, directory, path, longer, rest);
     else
-      add(n, path);
+      add_file_name(n, path);
     path[used] = '\0';
   }
   n->unknown |= errno != 0;
   closedir(opened);
 }
 
-/* Names that PATTERN gives behind PATH, of USED bytes. */
-static void match(struct names *n, int directory, char path[PATH], size_t used, const char *pattern)
+/* Adds the names that match PATTERN under PATH, of USED bytes. */
+static void match_pattern(struct names *n, int directory, char path[PATH], size_t used,
+                          const char *pattern)
 {
   size_t plain = strspn(pattern, "/"), length;
   struct stat st;
@@ -109,59 +115,60 @@ static void match(struct names *n, int directory, char path[PATH], size_t used, 
       break;
     plain = length + strspn(pattern + length, "/");
   }
-  used = extend(path, used, pattern, plain);
+  used = append_component(path, used, pattern, plain);
   if (plain && !used) {
     n->unknown = true;
   } else if (pattern[plain]) {
-    match_entries(n, directory, path, used, pattern + plain, length - plain);
+    match_directory_entries(n, directory, path, used, pattern + plain, length - plain);
   } else if (fstatat(directory, path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-    add(n, path);
+    add_file_name(n, path);
   }
 }
 
-static bool is_pattern(const char *word)
+static bool has_wildcard(const char *word)
 {
   return strpbrk(word, "*?[");
 }
 
-/* What ls prints of WORD: a directory's entries, or files. */
-static void list(struct names *n, int directory, const char *word)
+/* Adds the output of ls WORD: the entries of a directory, or files. */
+static void list_operand(struct names *n, int directory, const char *word)
 {
   char path[PATH] = "";
   struct stat st;
   int fd;
 
-  if (is_pattern(word)) {
-    match(n, directory, path, 0, word);
+  if (has_wildcard(word)) {
+    match_pattern(n, directory, path, 0, word);
     for (const char *p = n->text.data; p && p < n->text.data + n->text.length; p += strlen(p) + 1)
-      n->unknown |= fstatat(directory, p, &st, 0) < 0 || S_ISDIR(st.st_mode) || is_cut_off(n);
+      n->unknown |=
+          fstatat(directory, p, &st, 0) < 0 || S_ISDIR(st.st_mode) || is_search_cut_off(n);
   } else if (fstatat(directory, word, &st, 0) < 0) {
     n->unknown = true;
   } else if (!S_ISDIR(st.st_mode)) {
-    add(n, word);
+    add_file_name(n, word);
   } else if ((fd = openat(directory, word, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0) {
     n->unknown = true;
   } else {
-    match_entries(n, fd, path, 0, "*", 1);
+    match_directory_entries(n, fd, path, 0, "*", 1);
     close(fd);
   }
 }
 
-static int by_bytes(const void *a, const void *b)
+static int compare_bytes(const void *a, const void *b)
 {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* As a shell and ls: of names that a locale takes for equal the bytes decide. */
-static int by_locale(const void *a, const void *b, void *locale)
+/* Compares by collation, then by bytes, as shells and ls do. */
+static int compare_collation(const void *a, const void *b, void *locale)
 {
   int order = strcoll_l(*(const char *const *)a, *(const char *const *)b, (locale_t)locale);
 
-  return order ? order : by_bytes(a, b);
+  return order ? order : compare_bytes(a, b);
 }
 
-/* Adds N's names, sorted, to OUT; an empty line where two orders differ. */
-static int put_sorted(const struct names *n, struct ft_buf *out)
+/* Appends the sorted names to OUT, with an empty line where the two orders differ. */
+static int print_sorted(const struct names *n, struct ft_buf *out)
 {
   const char **order = calloc(2 * n->count + 1, sizeof *order), **other = order + n->count;
   locale_t locale = newlocale(LC_COLLATE_MASK, "", (locale_t)0);
@@ -171,9 +178,9 @@ static int put_sorted(const struct names *n, struct ft_buf *out)
   for (size_t i = 0; order && i < n->count; i++, name += strlen(name) + 1)
     order[i] = other[i] = name;
   if (order) {
-    qsort(order, n->count, sizeof *order, by_bytes);
+    qsort(order, n->count, sizeof *order, compare_bytes);
     if (locale)
-      qsort_r(other, n->count, sizeof *other, by_locale, locale);
+      qsort_r(other, n->count, sizeof *other, compare_collation, locale);
     else
       memcpy(other, order, n->count * sizeof *order);
   }
@@ -185,26 +192,25 @@ static int put_sorted(const struct names *n, struct ft_buf *out)
   return status;
 }
 
-/* Whether one of N's names would be read as several, or as another. */
-static bool has_odd_name(const struct names *n, bool parted)
+/* Whether a name would be read as several names, or as a pattern. */
+static bool has_ambiguous_name(const struct names *n, bool split)
 {
   for (size_t i = 0; i + 1 < n->text.length; i++)
     if (n->text.data[i] == '\n' || n->text.data[i] == '\r' ||
-        (parted && strchr(" \t*?[", n->text.data[i]) && n->text.data[i]))
+        (split && strchr(" \t*?[", n->text.data[i]) && n->text.data[i]))
       return true;
   return false;
 }
 
-/* Whether WORD names what Slurm writes where the job begins, by its usual name: it is not there
- * yet. */
-static bool has_output(const char *word)
+/* Whether WORD matches the output file of the job, slurm-JOBID.out, which does not exist yet. */
+static bool matches_job_output(const char *word)
 {
   while (strncmp(word, "./", 2) == 0)
     word += 2;
   return !*word || strcmp(word, ".") == 0 || fnmatch(word, "slurm-1_1.out", FNM_NOESCAPE) == 0;
 }
 
-int ft_names_list(int directory, struct ft_text words, bool listing, bool parted, double deadline,
+int ft_names_list(int directory, struct ft_text words, bool listing, bool split, double deadline,
                   struct ft_buf *out)
 {
   struct ft_text word;
@@ -215,16 +221,16 @@ int ft_names_list(int directory, struct ft_text words, bool listing, bool parted
     char text[PATH], path[PATH] = "";
 
     ft_buf_init(&n.text, TEXT);
-    if (!ft_text_copy(word, text, sizeof text) || has_output(text) ||
-        (is_pattern(text) && ft_string_ends(text, "/")))
+    if (!ft_text_copy(word, text, sizeof text) || matches_job_output(text) ||
+        (has_wildcard(text) && ft_string_ends(text, "/")))
       n.unknown = true;
     else if (listing)
-      list(&n, directory, text);
-    else if (is_pattern(text))
-      match(&n, directory, path, 0, text);
+      list_operand(&n, directory, text);
+    else if (has_wildcard(text))
+      match_pattern(&n, directory, path, 0, text);
     else
-      add(&n, text);
-    if (n.unknown || !n.count || has_odd_name(&n, parted) || put_sorted(&n, out) < 0 ||
+      add_file_name(&n, text);
+    if (n.unknown || !n.count || has_ambiguous_name(&n, split) || print_sorted(&n, out) < 0 ||
         ft_io_monotonic() >= deadline)
       status = -1;
     ft_buf_free(&n.text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The names that a shell's patterns or ls give, in their order. Both sort by LC_COLLATE, which in a
- * job may be another than here: a name's place is known where the order by bytes, of the locale C,
- * and that of this process's environment agree. Only the foretell child calls this.
+ * Lists the file names of shell patterns and of ls, in order. Both sort by LC_COLLATE, which may
+ * differ in the job. The position of a name is known if the order of the locale C and that of this
+ * process agree. Only the helper process calls this.
  */
 #ifndef FT_REQUEST_NAMES_H
 #define FT_REQUEST_NAMES_H
@@ -12,17 +12,19 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
 
-enum { FT_NAMES_MAX = 10000 }; /* ten times Slurm's usual MaxArraySize; sorted in 50 ms */
+enum {
+  FT_NAMES_MAX = 10000
+}; /* names; ten times the default MaxArraySize of Slurm; sorted in 50 ms */
 
 /*
- * Puts the names that WORDS, between which FT_LOOKUP_NEXT stands, are expanded to relative to the
- * open DIRECTORY into OUT, one a line: those of a word with "*", "?" or "[...]" sorted, any other
- * word as it is. LISTING: WORDS are ls's one operand, which may be a directory. A line is empty
- * where the place of a name is not known. Returns 0; -1 when nothing is known: DEADLINE
- * (ft_io_monotonic) or FT_NAMES_MAX came first, a pattern names nothing, a name has a line break or
- * (PARTED: they would make it several) blanks, or slurm-*.out is named, which the job itself makes.
+ * Appends the names that WORDS, separated by FT_LOOKUP_NEXT, expand to in the open DIRECTORY to
+ * OUT, one per line. The names of a word with "*", "?" or "[...]" are sorted; other words are
+ * copied. LISTING: WORDS is the operand of ls and may be a directory. A line is empty if the
+ * position of its name is unknown. Returns 0. Returns -1 if the result is unknown: after DEADLINE
+ * (seconds of ft_io_monotonic) or FT_NAMES_MAX names; a pattern matches nothing; a name has a line
+ * break, or blanks if SPLIT; or slurm-*.out matches, which the job itself creates.
  */
-int ft_names_list(int directory, struct ft_text words, bool listing, bool parted, double deadline,
+int ft_names_list(int directory, struct ft_text words, bool listing, bool split, double deadline,
                   struct ft_buf *out);
 
 #endif

@@ -5,16 +5,16 @@
 
 #include "predictor/request/properties.h"
 
-enum { HEAD = 64 }; /* lines at the beginning of a script that may be the comment */
+enum { COMMENT_LINES = 64 }; /* first lines of a script that are searched; chosen by judgement */
 
-static void skip_blanks(struct ft_text *json)
+static void skip_json_blanks(struct ft_text *json)
 {
   while (json->at < json->end && (*json->at == ' ' || *json->at == '\t'))
     json->at++;
 }
 
-/* A string; OUT gets what stands between its quotes. */
-static bool take_string(struct ft_text *json, struct ft_text *out)
+/* Parses a string. OUT becomes the text between the quotes, with escapes. */
+static bool parse_json_string(struct ft_text *json, struct ft_text *out)
 {
   const char *p = json->at + 1;
 
@@ -27,20 +27,20 @@ static bool take_string(struct ft_text *json, struct ft_text *out)
   return p < json->end;
 }
 
-/* Any value; OUT gets it as written, a string without its quotes. */
-static bool take_value(struct ft_text *json, struct ft_text *out)
+/* Parses any value. OUT becomes its text, of a string without the quotes. */
+static bool parse_json_value(struct ft_text *json, struct ft_text *out)
 {
   const char *begin = json->at;
   struct ft_text string;
   size_t depth = 0;
 
   if (ft_text_starts(*json, "\""))
-    return take_string(json, out);
+    return parse_json_string(json, out);
   while (json->at < json->end) {
     char c = *json->at;
 
     if (c == '"') {
-      if (!take_string(json, &string))
+      if (!parse_json_string(json, &string))
         return false;
       continue;
     }
@@ -54,29 +54,29 @@ static bool take_value(struct ft_text *json, struct ft_text *out)
   return !depth && ft_text_left(out);
 }
 
-/* The next member of an object, the cursor being behind its '{' or behind a member. */
-static bool take_member(struct ft_text *object, struct ft_text *name, struct ft_text *value)
+/* Parses the next member of an object. The cursor is after its '{' or after a member. */
+static bool next_json_member(struct ft_text *object, struct ft_text *name, struct ft_text *value)
 {
-  skip_blanks(object);
+  skip_json_blanks(object);
   (void)ft_text_skip(object, ",");
-  skip_blanks(object);
-  if (!take_string(object, name))
+  skip_json_blanks(object);
+  if (!parse_json_string(object, name))
     return false;
-  skip_blanks(object);
+  skip_json_blanks(object);
   if (!ft_text_skip(object, ":"))
     return false;
-  skip_blanks(object);
-  return take_value(object, value);
+  skip_json_blanks(object);
+  return parse_json_value(object, value);
 }
 
-static void take_params(struct ft_text params, struct ft_feature_set *found)
+static void add_params(struct ft_text params, struct ft_feature_set *found)
 {
   struct ft_text name, value;
   char key[48], text[64];
 
   if (!ft_text_skip(&params, "{"))
     return;
-  while (take_member(&params, &name, &value)) {
+  while (next_json_member(&params, &name, &value)) {
     bool escaped = memchr(name.at, '\\', ft_text_left(&name)) ||
                    (ft_text_left(&value) && memchr(value.at, '\\', ft_text_left(&value)));
 
@@ -90,12 +90,12 @@ void ft_properties_add_features(struct ft_text script, struct ft_feature_set *fo
 {
   struct ft_text line, name, value;
 
-  for (int i = 0; i < HEAD && ft_text_line(&script, &line); i++) {
+  for (int i = 0; i < COMMENT_LINES && ft_text_line(&script, &line); i++) {
     if (!ft_text_skip(&line, "# properties = {"))
       continue;
-    while (take_member(&line, &name, &value))
+    while (next_json_member(&line, &name, &value))
       if (ft_text_equals(name, "params"))
-        take_params(value, found);
+        add_params(value, found);
     return;
   }
 }

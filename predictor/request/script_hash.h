@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What of a text stays when it is run again with other numbers and files: a
- * number, a UUID, or a long hash becomes "0", a path "/". A hash of that is what tells undeclared
- * apps apart.
+ * Hashes a normalised script, to identify undeclared apps. Normalisation removes what differs
+ * between runs: a number, a UUID or a long hash becomes "0", a path becomes "/".
  */
 #ifndef FT_REQUEST_SCRIPT_HASH_H
 #define FT_REQUEST_SCRIPT_HASH_H
@@ -15,20 +14,21 @@
 
 enum { FT_UUID_LENGTH = 36 }; /* bytes */
 
-/* Whether a word may name a file: it has a '/' or an extension, and is no number and no URL. */
+/* Whether WORD may be a path: it has a '/' or an extension and is neither number, option nor URL.
+ */
 bool ft_script_is_path(struct ft_text word);
 
 /* Whether TEXT begins with a UUID, 8-4-4-4-12 hexadecimal digits. */
 bool ft_script_is_uuid(struct ft_text text);
 
-/* Add the word RAW, as it stands in a script, to HASH. KEEP: a program's name, whose folder alone
- * may change. */
+/* Returns HASH continued by the normalised word RAW of a script. KEEP: RAW is a program, of which
+ * only directory and numbers are removed. */
 uint64_t ft_script_hash_word(uint64_t hash, struct ft_text raw, bool keep);
 
-/* Add every word of a line. */
+/* The same for every word of LINE. */
 uint64_t ft_script_hash_line(uint64_t hash, struct ft_text line);
 
-/* The name of a job with its numbers replaced and what cannot be shown as '_', cut to SIZE. */
+/* Copies NAME to OUT, of SIZE bytes, with "0" for numbers and '_' for unprintable bytes. */
 void ft_script_normalise_name(const char *name, char *out, size_t size);
 
 #endif

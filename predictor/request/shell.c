@@ -12,7 +12,7 @@ void ft_shell_init(struct ft_shell *shell, struct ft_text script, const char *co
   shell->array = shell->exports = shell->inside = shell->odd_names = false;
   shell->secrets = NULL;
   shell->exported = (struct ft_export){ 0 };
-  shell->looked_outside = 0;
+  shell->lookups = 0;
   shell->arguments = arguments;
   shell->argument_count = argument_count;
   shell->depth = shell->cases = 0;
@@ -30,7 +30,7 @@ void ft_command_clear(struct ft_command *command)
   command->document = command->defines = command->pattern = false;
 }
 
-static bool all_arguments(struct ft_text raw)
+static bool is_all_arguments(struct ft_text raw)
 {
   return ft_text_equals(raw, "\"$@\"") || ft_text_equals(raw, "$@") || ft_text_equals(raw, "$*") ||
          ft_text_equals(raw, "\"$*\"") || ft_text_equals(raw, "${@}") ||
@@ -39,12 +39,12 @@ static bool all_arguments(struct ft_text raw)
 
 static void add_word(struct ft_shell *shell, struct ft_command *command, struct ft_text raw)
 {
-  if (all_arguments(raw)) {
+  if (is_all_arguments(raw)) {
     for (size_t i = 0; i < shell->argument_count && command->count < FT_SHELL_WORDS; i++)
       command->word[command->count++] = (struct ft_word){ .raw = { i ? raw.end : raw.at, raw.end },
                                                           .text = shell->arguments[i],
                                                           .argument = (unsigned)i + 1 };
-    /* as written even where there is no argument: the script is the same */
+    /* keep "$@" without arguments as well, so that the hash of the script does not change */
     if (!shell->argument_count && command->count < FT_SHELL_WORDS)
       command->word[command->count++] = (struct ft_word){ .raw = raw, .text = "", .unknown = true };
     return;
@@ -56,9 +56,9 @@ static void add_word(struct ft_shell *shell, struct ft_command *command, struct 
   ft_shell_split(command);
 }
 
-/* Step over the documents whose "<<" stood on the line that has just ended. */
-static void skip_documents(struct ft_shell *shell, void (*body)(struct ft_text line, void *data),
-                           void *data)
+/* Skips the here-documents of the line that just ended. */
+static void skip_heredocs(struct ft_shell *shell, void (*body)(struct ft_text line, void *data),
+                          void *data)
 {
   for (size_t i = 0; i < shell->heredoc_count; i++) {
     struct ft_text line, bare;
@@ -77,7 +77,7 @@ static void skip_documents(struct ft_shell *shell, void (*body)(struct ft_text l
   shell->heredoc_count = 0;
 }
 
-static struct ft_text take_word(struct ft_shell *shell)
+static struct ft_text next_raw_word(struct ft_shell *shell)
 {
   struct ft_text *rest = &shell->rest, raw;
 
@@ -88,10 +88,10 @@ static struct ft_text take_word(struct ft_shell *shell)
   return raw;
 }
 
-/* The word that ends a document, without its quotes. */
-static void begin_document(struct ft_shell *shell)
+/* Parses and remembers the end word of a here-document, without its quotes. */
+static void remember_heredoc(struct ft_shell *shell)
 {
-  struct ft_text word = take_word(shell);
+  struct ft_text word = next_raw_word(shell);
 
   if (word.at < word.end && *word.at == '\\')
     word.at++;
@@ -104,20 +104,20 @@ static void begin_document(struct ft_shell *shell)
     shell->heredoc[shell->heredoc_count++] = word;
 }
 
-/* A redirection, the cursor being at '<' or '>'. */
-static void redirect(struct ft_shell *shell, struct ft_command *command)
+/* Parses a redirection. The cursor is at '<' or '>'. */
+static void parse_redirection(struct ft_shell *shell, struct ft_command *command)
 {
   struct ft_text *rest = &shell->rest;
   struct ft_word target;
 
   if (ft_text_skip(rest, "<<<")) {
-    (void)take_word(shell);
+    (void)next_raw_word(shell);
     return;
   }
   if (ft_text_skip(rest, "<<")) {
     (void)ft_text_skip(rest, "-");
     command->document = true;
-    begin_document(shell);
+    remember_heredoc(shell);
     return;
   }
   if (ft_text_starts(*rest, "<(") || ft_text_starts(*rest, ">(")) {
@@ -128,10 +128,10 @@ static void redirect(struct ft_shell *shell, struct ft_command *command)
   }
   if (ft_text_skip(rest, "<")) {
     if (ft_text_skip(rest, "&") || ft_text_skip(rest, ">")) {
-      (void)take_word(shell);
+      (void)next_raw_word(shell);
       return;
     }
-    target = (struct ft_word){ .raw = take_word(shell) };
+    target = (struct ft_word){ .raw = next_raw_word(shell) };
     ft_shell_expand(shell, &target);
     command->input = target.unknown || !*target.text ? NULL : target.text;
     return;
@@ -139,10 +139,10 @@ static void redirect(struct ft_shell *shell, struct ft_command *command)
   rest->at++;
   while (rest->at < rest->end && (*rest->at == '>' || *rest->at == '&' || *rest->at == '|'))
     rest->at++;
-  (void)take_word(shell);
+  (void)next_raw_word(shell);
 }
 
-/* "2>": the number of a descriptor is no word. */
+/* Whether RAW is the descriptor number of a redirection, "2>", and no word. */
 static bool is_descriptor(struct ft_text raw, const struct ft_text *rest)
 {
   if (rest->at == rest->end || (*rest->at != '<' && *rest->at != '>'))
@@ -153,8 +153,8 @@ static bool is_descriptor(struct ft_text raw, const struct ft_text *rest)
   return true;
 }
 
-/* "()" at the cursor, behind a word: a function of that name begins. */
-static bool defines(const struct ft_text *rest)
+/* Whether "()" is at the cursor, which is after a word: a function definition. */
+static bool is_function_definition(const struct ft_text *rest)
 {
   const char *p = rest->at + 1;
 
@@ -163,8 +163,8 @@ static bool defines(const struct ft_text *rest)
   return *rest->at == '(' && p < rest->end && *p == ')';
 }
 
-/* Whether COMMAND begins with the word NAME, behind one that may stand before it. */
-static bool begins(const struct ft_command *command, const char *name)
+/* Whether NAME is the first word of COMMAND, or the second after a reserved word. */
+static bool begins_with_word(const struct ft_command *command, const char *name)
 {
   static const char *const before[] = { "do", "then", "else", "{", "!", NULL };
   size_t first = command->count > 1 && ft_string_listed(before, command->word[0].text);
@@ -172,16 +172,17 @@ static bool begins(const struct ft_command *command, const char *name)
   return command->count > first && strcmp(command->word[first].text, name) == 0;
 }
 
-/* COMMAND, which may have no word, ends at the cursor's byte C ('\0': at the end of all). */
+/* Updates the state at the end of COMMAND, which may have no words. C is the byte at the cursor,
+ * '\0' at the end of the script. */
 static void end_command(struct ft_shell *shell, struct ft_command *command, char c)
 {
-  command->defines = command->count && c == '(' && defines(&shell->rest);
-  if (begins(command, "esac")) {
+  command->defines = command->count && c == '(' && is_function_definition(&shell->rest);
+  if (begins_with_word(command, "esac")) {
     shell->cases -= shell->cases > 0;
     shell->in_pattern = false;
   }
   command->pattern = shell->in_pattern;
-  if (begins(command, "case")) {
+  if (begins_with_word(command, "case")) {
     shell->cases++;
     shell->in_pattern = true;
   }
@@ -215,19 +216,19 @@ bool ft_shell_next_command(struct ft_shell *shell, struct ft_command *command,
 
       rest->at = stop ? stop : rest->end;
     } else if (c == '<' || c == '>') {
-      redirect(shell, command);
+      parse_redirection(shell, command);
     } else if (ft_text_starts(*rest, "((")) {
       rest->at = ft_shell_skip(rest->at + 1, rest->end, '(', ')');
     } else if (ft_shell_ends_word(c)) {
       end_command(shell, command, c);
       rest->at++;
       if (c == '\n')
-        skip_documents(shell, body, data);
+        skip_heredocs(shell, body, data);
       if (command->count)
         return true;
     } else {
-      raw = take_word(shell);
-      /* NAME=(...): a list, which no variable here can hold */
+      raw = next_raw_word(shell);
+      /* NAME=(...) is one word */
       if (raw.end[-1] == '=' && ft_text_starts(*rest, "("))
         raw.end = rest->at = ft_shell_skip(rest->at + 1, rest->end, '(', ')');
       if (!is_descriptor(raw, rest))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A shell script as a row of simple commands. Nothing is run: quotes are
- * removed, NAME=value assignments, lists, and the script's own arguments are put in, what
- * stands without quotes is split at its blanks, and a word that holds anything else ($(...), an
- * unknown variable) is marked. One pass, in time linear in the text; what is beyond the bounds
- * below is dropped.
+ * Parses a shell script into simple commands, without executing anything. It removes quotes,
+ * expands variables that the script assigns, lists and the script's arguments, and splits unquoted
+ * results at blanks. A word with anything else ($(...), an unknown variable) is marked unknown.
+ * Terms are those of POSIX (Shell Command Language). One pass, in time linear in the text; input
+ * beyond the limits below is dropped.
  */
 #ifndef FT_REQUEST_SHELL_H
 #define FT_REQUEST_SHELL_H
@@ -16,103 +16,108 @@
 #include "predictor/record/secret.h"
 #include "predictor/request/export.h"
 
+/* Limits that bound memory and time; chosen by judgement. */
 enum {
-  FT_SHELL_WORDS = 128,     /* of one command */
-  FT_SHELL_TEXT = 16 << 10, /* bytes of one command's words */
-  FT_SHELL_VARIABLES = 64,
-  FT_SHELL_LOOKUPS = 1024, /* look-ups in the environment, each linear in it */
-  FT_SHELL_VALUE = 256     /* bytes of one variable */
+  FT_SHELL_WORDS = 128,     /* words of a command */
+  FT_SHELL_TEXT = 16 << 10, /* bytes of the expanded words of a command */
+  FT_SHELL_VARIABLES = 64,  /* variables that the script assigns */
+  FT_SHELL_LOOKUPS = 1024,  /* look-ups in the environment, each linear in its size */
+  FT_SHELL_VALUE = 256      /* bytes of the value of a variable */
 };
 
-/* In an expanded word: where the index of a job array's element stands (ASCII's "substitute"). */
+/* Placeholder in an expanded word for the index of the array task ("substitute" of ASCII). */
 #define FT_SHELL_INDEX '\x1a'
 
+/* A word. */
 struct ft_word {
-  struct ft_text raw; /* as written; empty: what was written is the word's before */
-  const char *text;   /* expanded; "" where it is not known */
-  bool unknown;       /* holds what only running it could tell */
+  struct ft_text raw; /* as written; empty: part of the raw text of the previous word */
+  const char *text;   /* expanded; "" if unknown */
+  bool unknown;       /* only execution could determine the value */
   bool literal;       /* a quoted part has "*", "?" or "[" */
-  const char *base;   /* of such a one the file name that it ends in, "$HOME/bin/sim"; or NULL */
-  struct ft_text variable; /* the name of the variable that it, or what stands behind its '=', is */
-  unsigned argument;  /* k: it is the script's k-th argument, or NAME= and that; 0: it is not */
+  const char *base;   /* file name at the end of an unknown word, "$HOME/bin/sim"; or NULL */
+  struct ft_text
+      variable;      /* variable that is the whole word, or the part after its '='; or empty */
+  unsigned argument; /* k: argument k of the script, alone or after NAME=; 0: none */
 };
 
-/* Here and below what is always used stands first: of the rest most pages are never touched. */
+/* A simple command. Members that are always used come first, here and below: most pages of the
+ * arrays are never touched. */
 struct ft_command {
-  size_t count;
-  const char *input; /* the file standard input comes from, or NULL */
-  struct ft_text process; /* the commands in <(...), or empty */
-  bool document;     /* standard input, or another one, is a document (<<) */
-  bool defines;      /* its last word is the name of a function that begins here: NAME() */
-  bool pattern;      /* no command: what a branch of a case is for */
+  size_t count;           /* words */
+  const char *input;      /* file of standard input, or NULL */
+  struct ft_text process; /* commands in <(...), or empty */
+  bool document;          /* has a here-document (<<) */
+  bool defines;           /* the last word is the name of a function defined here: NAME() */
+  bool pattern;           /* no command but a pattern of a case branch */
   struct ft_word word[FT_SHELL_WORDS];
 };
 
+/* State of the parser. */
 struct ft_shell {
-  struct ft_text rest;
-  bool array; /* what is submitted is a job array: SLURM_ARRAY_TASK_ID is known to be its index */
-  bool odd_names; /* patterns do not name what they usually do: shopt -s dotglob, set -f */
-  bool exports;                          /* set -a: each variable assigned is exported */
-  bool inside;                           /* a $(...) is being read: those within it are not known */
-  const struct ft_secret_rules *secrets; /* variables by the names of secrets are not known */
-  struct ft_export exported;             /* variables that the script has not set */
-  const char *const *arguments;
+  struct ft_text rest;                   /* unread part of the script */
+  bool array;                            /* a job array: SLURM_ARRAY_TASK_ID is its index */
+  bool odd_names;                        /* shopt or set -f changes what patterns match */
+  bool exports;                          /* set -a: every assigned variable is exported */
+  bool inside;                           /* inside a $(...); nested ones are unknown */
+  const struct ft_secret_rules *secrets; /* variables with secret names are unknown */
+  struct ft_export exported;             /* environment: variables that the script has not set */
+  const char *const *arguments;          /* of the script; borrowed */
   size_t argument_count;
   unsigned depth;  /* of (...) */
-  unsigned cases;  /* of case ... esac */
-  bool in_pattern; /* what comes next is a branch's pattern */
+  unsigned cases;  /* depth of case ... esac */
+  bool in_pattern; /* a pattern of a case branch is next */
   size_t heredoc_count;
-  struct ft_text heredoc[4]; /* the words that end the documents begun on this line */
+  struct ft_text heredoc[4]; /* end words of the here-documents of the current line */
   size_t variable_count;
-  size_t used;
-  unsigned looked_outside;           /* how often */
-  char from_outside[FT_SHELL_VALUE]; /* the last variable's that was not the script's own */
-  char text[FT_SHELL_TEXT];
+  size_t used;                    /* bytes of TEXT */
+  unsigned lookups;               /* look-ups in the environment */
+  char looked_up[FT_SHELL_VALUE]; /* value of the last look-up */
+  char text[FT_SHELL_TEXT];       /* expanded words of the current command */
   struct {
     char name[48];
-    char value[FT_SHELL_VALUE]; /* a list's words, one behind the other */
-    bool base; /* the value is not known but for this file name in its end, or "" */
-    bool lookup;                /* elements are found by VALUE (lookup.h) */
-    bool literal;               /* as a word's */
-    bool exported;              /* programs find it in their environment */
-    bool assigned, varied;      /* it has been given a value; and later another one */
-    unsigned argument;          /* as a word's */
+    char value[FT_SHELL_VALUE]; /* of a list all words, with a separator between them */
+    bool base;             /* VALUE is only the file name at the end of an unknown value, or "" */
+    bool lookup;           /* VALUE is a look-up that finds the elements (lookup.h) */
+    bool literal;          /* as in struct ft_word */
+    bool exported;         /* programs have it in their environment */
+    bool assigned, varied; /* was assigned a value; was assigned different values */
+    unsigned argument;     /* as in struct ft_word */
   } variable[FT_SHELL_VARIABLES];
 };
 
-/* Make COMMAND one without words. */
+/* Makes COMMAND empty. */
 void ft_command_clear(struct ft_command *command);
 
-/* Begin to read SCRIPT, which is borrowed as ARGUMENTS are. */
+/* Initialises SHELL to read SCRIPT. SCRIPT and ARGUMENTS are borrowed. */
 void ft_shell_init(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
                    size_t argument_count);
 
 /*
- * The next command with at least one word; its texts are valid until the next
- * call. BODY, if not NULL, is called for each line of a document (<<) on the way.
- * Returns false at the end.
+ * Parses the next command with at least one word; its texts are valid until the next call. Calls
+ * BODY (or NULL) with DATA for each line of here-documents on the way. Returns false at the end.
  */
 bool ft_shell_next_command(struct ft_shell *shell, struct ft_command *command,
                            void (*body)(struct ft_text line, void *data), void *data);
 
-/* Whether RAW is one text in double quotes and nothing else. */
+/* Whether RAW is one text in double quotes. */
 bool ft_shell_is_quoted(struct ft_text raw);
 
-/* Remember NAME as what WORD, a "NAME=...", has behind its '='; as not known where WORD is NULL. */
+/* Assigns the part after '=' of WORD, a "NAME=...", to the variable NAME; WORD NULL: an unknown
+ * value.
+ */
 void ft_shell_assign(struct ft_shell *shell, struct ft_text name, const struct ft_word *word);
 
 /*
- * NAME becomes a list of the lines, but for the first SKIPPED ones, of FILE (NULL: none) or, where
- * there is none, of what the commands in PROCESS print; not known where that is not understood.
+ * Assigns to NAME a list of the lines of FILE or, if FILE is NULL, of the output of the commands in
+ * PROCESS, without the first SKIPPED lines. The list is unknown if the commands are not supported.
  */
 void ft_shell_assign_lines(struct ft_shell *shell, struct ft_text name, const char *file,
                            struct ft_text process, unsigned skipped);
 
-/* Programs find the variable NAME, which the script may give a value later, in their environment.
- */
+/* Exports the variable NAME, which may be assigned later. */
 void ft_shell_export(struct ft_shell *shell, struct ft_text name);
 
-/* If TEXT is NAME=..., or NAME+=..., with the name of a variable, take NAME and step over '='. */
+/* Takes NAME= or NAME+= from TEXT, with a valid variable name. Returns false for other text. */
 bool ft_shell_assignment(struct ft_text *text, struct ft_text *name);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a program of a few lines is told by, whatever its language: the modules that it imports, the
- * scripts that it names, and the functions that it calls. Numbers, other strings, comments,
- * variables that it assigns, and the order of its lines do not count. Nothing is parsed: names are
- * found, in time linear in the text.
+ * Hashes a short program in any language by the modules that it imports, the scripts that it names
+ * and the functions that it calls. Numbers, other strings, comments, assigned variables and the
+ * order of lines do not change the hash. It searches for names, without a parser, in time linear in
+ * the text.
  */
 #ifndef FT_REQUEST_STATEMENTS_H
 #define FT_REQUEST_STATEMENTS_H
@@ -14,29 +14,28 @@
 
 #include "predictor/core/text.h"
 
-enum { FT_STATEMENT_NAMES = 24 }; /* different ones of a kind; further ones do not count */
+enum { FT_STATEMENT_NAMES = 24 }; /* names in a set; further ones are ignored; by judgement */
 
-/* Hashes of distinct names, in no order. */
+/* Hashes of distinct names. */
 struct ft_name_set {
   size_t count;
   uint64_t hash[FT_STATEMENT_NAMES];
 };
 
-/* All zero: no statement has been taken. */
+/* Names in the lines so far. All zero: no lines. */
 struct ft_statements {
   struct ft_name_set modules, calls, names;
 };
 
-/* Whether NAME has an extension of programs: "fit.R". */
+/* Whether NAME has the extension of a program file: "fit.R". */
 bool ft_names_program(const char *name);
 
-/* Take a LINE of statements: import x; library(x); f(...). */
+/* Adds a LINE of statements: import x; library(x); f(...). */
 void ft_statements_add_line(struct ft_statements *statements, struct ft_text line);
 
 /*
- * A hash of STATEMENTS; 0: they have no name. WHOLE: modules and calls count, as in a line for
- * python -c; else modules alone, where there are any: a document grows by a call, what it is built
- * on stays.
+ * Returns a hash of STATEMENTS; 0 without names. WHOLE: of modules and calls, for a line of python
+ * -c. Otherwise of modules only, if there are any: in a here-document calls change, modules stay.
  */
 uint64_t ft_statements_hash(const struct ft_statements *statements, bool whole);
 

@@ -14,24 +14,28 @@
 #include "predictor/core/io.h"
 #include "predictor/request/tree.h"
 
-enum { DEPTH = 64, NAME = 256 };
+enum {
+  DEPTH = 64, /* nested directories, each with an open descriptor; chosen by judgement */
+  NAME = 256  /* bytes of a path component with NUL: NAME_MAX of Linux + 1 */
+};
 
 struct walk {
   double deadline, bytes;
   size_t entries;
   unsigned depth;
-  bool found, unknown; /* something was added; the sum is not known */
+  bool found, unknown; /* something was added; the sum is unknown */
 };
 
-static bool is_cut_off(struct walk *w)
+static bool is_walk_cut_off(struct walk *w)
 {
   if (++w->entries > FT_TREE_ENTRIES || w->depth > DEPTH || ft_io_monotonic() >= w->deadline)
     w->unknown = true;
   return w->unknown;
 }
 
-/* Opens NAME in PARENT as a directory; NULL when it is none, or cannot be read: then UNKNOWN. */
-static DIR *open_directory(struct walk *w, int parent, const char *name, int flags)
+/* Opens the directory NAME in PARENT. Returns NULL if it is missing or no directory; on other
+ * errors also makes the sum unknown. */
+static DIR *open_tree_directory(struct walk *w, int parent, const char *name, int flags)
 {
   int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | flags);
   DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -44,14 +48,14 @@ static DIR *open_directory(struct walk *w, int parent, const char *name, int fla
   return NULL;
 }
 
-/* The next entry but "." and ".."; NULL at the end, or where the walk is cut off. */
+/* Returns the next entry except "." and ".."; NULL at the end, on error, and at a limit. */
 static const struct dirent *next_entry(struct walk *w, DIR *directory)
 {
   const struct dirent *entry;
 
   do {
     errno = 0;
-    entry = is_cut_off(w) ? NULL : readdir(directory);
+    entry = is_walk_cut_off(w) ? NULL : readdir(directory);
   } while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
   w->unknown |= !entry && errno;
   return entry;
@@ -60,7 +64,7 @@ static const struct dirent *next_entry(struct walk *w, DIR *directory)
 static void add_directory(struct walk *w, int parent, const char *name, int flags, dev_t device)
 {
   const struct dirent *entry;
-  DIR *directory = open_directory(w, parent, name, flags);
+  DIR *directory = open_tree_directory(w, parent, name, flags);
 
   if (!directory)
     return;
@@ -80,7 +84,7 @@ static void add_directory(struct walk *w, int parent, const char *name, int flag
   closedir(directory);
 }
 
-static void add_named(struct walk *w, int parent, const char *name)
+static void add_entry(struct walk *w, int parent, const char *name)
 {
   struct stat st;
 
@@ -96,23 +100,23 @@ static void add_named(struct walk *w, int parent, const char *name)
 
 static void add_pattern(struct walk *w, int parent, const char *pattern);
 
-/* NAME of PARENT, or what the pattern REST names in it. */
+/* Adds NAME in PARENT, or what matches the pattern REST in it. */
 static void add_component(struct walk *w, int parent, const char *name, const char *rest)
 {
   DIR *directory;
 
   if (!*rest) {
-    add_named(w, parent, name);
+    add_entry(w, parent, name);
     return;
   }
-  directory = open_directory(w, parent, name, 0);
+  directory = open_tree_directory(w, parent, name, 0);
   if (!directory)
     return;
   add_pattern(w, dirfd(directory), rest);
   closedir(directory);
 }
 
-/* What PATTERN, relative to PARENT, names: a component is called for itself. */
+/* Adds what matches PATTERN, relative to PARENT. Recursive over its components. */
 static void add_pattern(struct walk *w, int parent, const char *pattern)
 {
   size_t length = strcspn(pattern, "/");
@@ -121,7 +125,7 @@ static void add_pattern(struct walk *w, int parent, const char *pattern)
   char component[NAME] = "/";
   DIR *directory;
 
-  if (length >= sizeof component || is_cut_off(w)) {
+  if (length >= sizeof component || is_walk_cut_off(w)) {
     w->unknown = true;
     return;
   }
@@ -133,7 +137,7 @@ static void add_pattern(struct walk *w, int parent, const char *pattern)
     add_component(w, parent, component, rest);
     return;
   }
-  directory = open_directory(w, parent, ".", 0);
+  directory = open_tree_directory(w, parent, ".", 0);
   while (directory && (entry = next_entry(w, directory)))
     if (fnmatch(component, entry->d_name, FNM_PERIOD | FNM_NOESCAPE) == 0)
       add_component(w, parent, entry->d_name, rest);
@@ -145,7 +149,7 @@ int ft_tree_add_directory(int directory, const char *path, double deadline, doub
 {
   struct walk w = { .deadline = deadline };
 
-  add_named(&w, directory, path);
+  add_entry(&w, directory, path);
   if (w.unknown || !w.found)
     return -1;
   *bytes += w.bytes;

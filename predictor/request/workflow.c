@@ -8,18 +8,19 @@
 #include "predictor/request/workflow.h"
 
 enum {
-  HEAD = 64,        /* lines at the beginning of a script that are searched for a comment */
-  RULES = 8,        /* of a group of Snakemake's; further ones are no part of the name */
-  SHORT_LENGTH = 8, /* of a UUID in the names of Cromwell's jobs */
-  HASH_START = 2,   /* digits of the first folder of a work directory of Nextflow's */
-  HASH_REST = 30    /* and of the second */
+  COMMENT_LINES = 64, /* first lines of a script that are searched; chosen by judgement */
+  RULES = 8,          /* rules of a Snakemake group in the name; further ones are ignored */
+  SHORT_LENGTH = 8,   /* digits of the UUID in Cromwell's job names */
+  HASH_START = 2,     /* digits of the first component of a Nextflow work directory */
+  HASH_REST = 30      /* digits of the second component */
 };
 
 static const char snakemake[] = "snakemake", nextflow[] = "nextflow", cromwell[] = "cromwell",
                   toil[] = "toil", submitit[] = "submitit", dask[] = "dask";
 
-/* Make NAME the task's, cut to fit; blanks and ':' become '_' as in the names of jobs. */
-static bool name_task(const char *manager, struct ft_text name, struct ft_workflow *out)
+/* Sets OUT to the task NAME, truncated if necessary, with '_' for blanks and ':' as in job names.
+ */
+static bool set_task_name(const char *manager, struct ft_text name, struct ft_workflow *out)
 {
   name = ft_text_trim(name);
   if (!ft_text_left(&name))
@@ -35,50 +36,50 @@ static bool name_task(const char *manager, struct ft_text name, struct ft_workfl
   return true;
 }
 
-/* By a name that is made for one run: of "fit-3" and "fit-4" the numbers do not count. */
-static bool name_run(const char *manager, struct ft_text name, struct ft_workflow *out)
+/* The same for a NAME made for one run, without its numbers: "fit-3" and "fit-4" are one task. */
+static bool set_run_name(const char *manager, struct ft_text name, struct ft_workflow *out)
 {
   char given[FT_BASE_NAME];
 
-  if (!name_task(manager, name, out))
+  if (!set_task_name(manager, name, out))
     return false;
   memcpy(given, out->name, sizeof given);
   ft_script_normalise_name(given, out->name, sizeof out->name);
   return true;
 }
 
-static bool is_hex(char c)
+static bool is_hexadecimal(char c)
 {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* How many hexadecimal digits, at most LENGTH, P begins with. */
-static size_t hex_digits(const char *p, size_t length)
+/* Counts the hexadecimal digits at the start of P, at most LENGTH. */
+static size_t count_hex_digits(const char *p, size_t length)
 {
   size_t i = 0;
 
-  while (i < length && is_hex(p[i]))
+  while (i < length && is_hexadecimal(p[i]))
     i++;
   return i;
 }
 
 /* ---- names and comments ---- */
 
-/* "ALIGN (NA1287x)" or, in a job's name, "ALIGN_(NA1287x)": what stands in brackets is the tag. */
-static struct ft_text without_tag(struct ft_text name, const char *tag)
+/* Removes the tag in parentheses: "ALIGN (NA1287x)" or, in a job name, "ALIGN_(NA1287x)". */
+static struct ft_text strip_tag(struct ft_text name, const char *tag)
 {
   const char *at = memmem(name.at, ft_text_left(&name), tag, 2);
 
   return at ? (struct ft_text){ name.at, at } : name;
 }
 
-static bool of_comments(struct ft_text script, struct ft_workflow *out)
+static bool find_comment_task(struct ft_text script, struct ft_workflow *out)
 {
   struct ft_text line;
 
-  for (int i = 0; i < HEAD && ft_text_line(&script, &line); i++)
+  for (int i = 0; i < COMMENT_LINES && ft_text_line(&script, &line); i++)
     if (ft_text_skip(&line, "# NEXTFLOW TASK:"))
-      return name_task(nextflow, without_tag(line, " ("), out);
+      return set_task_name(nextflow, strip_tag(line, " ("), out);
   return false;
 }
 
@@ -87,22 +88,23 @@ bool ft_workflow_of_job(struct ft_text script, const char *job_name, struct ft_w
   struct ft_text name = ft_text_from(job_name), process;
 
   if (ft_text_left(&script))
-    return of_comments(script, out);
+    return find_comment_task(script, out);
   if (!ft_text_skip(&name, "nf-") || name.at == name.end || name.end[-1] != ')')
     return false;
-  process = without_tag(name, "_(");
-  return process.end < name.end && name_task(nextflow, process, out);
+  process = strip_tag(name, "_(");
+  return process.end < name.end && set_task_name(nextflow, process, out);
 }
 
 /* ---- commands ---- */
 
-static int by_text(const void *a, const void *b)
+static int compare_rules(const void *a, const void *b)
 {
   return strcmp(a, b);
 }
 
-/* The words behind OPTION up to the next option. Returns how many; *FIRST is the first. */
-static size_t words_behind(const struct ft_command *c, const char *option, size_t *first)
+/* Returns the number of words after OPTION up to the next option; *FIRST is the index of the first.
+ */
+static size_t option_words(const struct ft_command *c, const char *option, size_t *first)
 {
   size_t i = 0;
 
@@ -114,14 +116,14 @@ static size_t words_behind(const struct ft_command *c, const char *option, size_
   return i > *first ? i - *first : 0;
 }
 
-/* The rules of a job of Snakemake's: more than one where they are a group. */
-static bool of_snakemake(const struct ft_command *c, struct ft_workflow *out)
+/* Names the task by the rules of a Snakemake job; a group has several. */
+static bool find_snakemake_task(const struct ft_command *c, struct ft_workflow *out)
 {
   char rule[RULES][FT_BASE_NAME], name[FT_BASE_NAME];
-  size_t first, count = words_behind(c, "--allowed-rules", &first), kept = 0, used = 0;
+  size_t first, count = option_words(c, "--allowed-rules", &first), kept = 0, used = 0;
 
   if (!count)
-    count = words_behind(c, "--target-jobs", &first);
+    count = option_words(c, "--target-jobs", &first);
   for (size_t i = first; i < first + count && kept < RULES; i++) {
     struct ft_text rest = ft_text_from(c->word[i].text), word;
 
@@ -129,8 +131,8 @@ static bool of_snakemake(const struct ft_command *c, struct ft_workflow *out)
         ft_text_copy(word, rule[kept], sizeof *rule))
       kept++;
   }
-  /* a group's rules come in any order, and once for each of its jobs */
-  qsort(rule, kept, sizeof *rule, by_text);
+  /* a group lists its rules in any order, once for each job */
+  qsort(rule, kept, sizeof *rule, compare_rules);
   for (size_t i = 0; i < kept; i++) {
     size_t length = strlen(rule[i]);
 
@@ -141,11 +143,12 @@ static bool of_snakemake(const struct ft_command *c, struct ft_workflow *out)
     memcpy(name + used, rule[i], length);
     used += length;
   }
-  return used && name_task(snakemake, ft_text_of(name, used), out);
+  return used && set_task_name(snakemake, ft_text_of(name, used), out);
 }
 
-/* The last folder of PATH that is no pattern as "%j", nor an identifier. */
-static struct ft_text own_folder(const char *path)
+/* Returns the last component of PATH that is neither a pattern such as "%j" nor made for one task.
+ */
+static struct ft_text last_own_directory(const char *path)
 {
   struct ft_text rest = { path, path + ft_workflow_directory_length(path) };
 
@@ -159,28 +162,30 @@ static struct ft_text own_folder(const char *path)
   }
 }
 
-/* What runs a pickled function: the user's name for the job, else the folder of its records. */
-static bool of_function(const struct ft_command *c, const struct ft_command_parts *parts,
-                        const char *job_name, struct ft_workflow *out)
+/* Names the task of submitit, a pickled function, by the job name, else by the directory of its
+ * logs.
+ */
+static bool find_submitit_task(const struct ft_command *c, const struct ft_command_parts *parts,
+                               const char *job_name, struct ft_workflow *out)
 {
-  const char *folder = parts->script + 1 < c->count ? c->word[parts->script + 1].text : "";
+  const char *directory = parts->script + 1 < c->count ? c->word[parts->script + 1].text : "";
 
   if (job_name && *job_name && strcmp(job_name, submitit) != 0)
-    return name_run(submitit, ft_text_from(job_name), out);
-  return name_run(submitit, own_folder(folder), out);
+    return set_run_name(submitit, ft_text_from(job_name), out);
+  return set_run_name(submitit, last_own_directory(directory), out);
 }
 
-/* Without the number that Toil gives a job: "toil_job_12_align". */
-static bool of_toil(const struct ft_command *c, size_t program, const char *job_name,
-                    struct ft_workflow *out)
+/* Names a Toil job without its number: "toil_job_12_align". */
+static bool find_toil_task(const struct ft_command *c, size_t program, const char *job_name,
+                           struct ft_workflow *out)
 {
   struct ft_text name = ft_text_from(job_name);
   uint64_t number;
 
   if (ft_text_skip(&name, "toil_job_") && ft_text_u64(&name, UINT64_MAX, &number) &&
-      ft_text_skip(&name, "_") && name_run(toil, name, out))
+      ft_text_skip(&name, "_") && set_run_name(toil, name, out))
     return true;
-  return program + 1 < c->count && name_run(toil, ft_text_from(c->word[program + 1].text), out);
+  return program + 1 < c->count && set_run_name(toil, ft_text_from(c->word[program + 1].text), out);
 }
 
 bool ft_workflow_of_path(const char *path, struct ft_workflow *out)
@@ -190,22 +195,22 @@ bool ft_workflow_of_path(const char *path, struct ft_workflow *out)
 
   if (!at || at - path < FT_UUID_LENGTH || !ft_script_is_uuid(ft_text_from(at - FT_UUID_LENGTH)))
     return false;
-  /* of a workflow in a workflow the inner call is the task */
+  /* the task of a nested workflow is the inner call */
   for (; at; at = strstr(at + 1, call))
     last = at + sizeof call - 1;
-  return name_task(cromwell, (struct ft_text){ last, last + strcspn(last, "/") }, out);
+  return set_task_name(cromwell, (struct ft_text){ last, last + strcspn(last, "/") }, out);
 }
 
-/* "cromwell_1a2b3c4d_align" */
-static bool of_cromwell_name(const char *job_name, struct ft_workflow *out)
+/* Parses the job name "cromwell_1a2b3c4d_align". */
+static bool find_cromwell_name(const char *job_name, struct ft_workflow *out)
 {
   struct ft_text name = ft_text_from(job_name);
 
   if (!ft_text_skip(&name, "cromwell_") || ft_text_left(&name) <= SHORT_LENGTH + 1 ||
-      hex_digits(name.at, SHORT_LENGTH) != SHORT_LENGTH)
+      count_hex_digits(name.at, SHORT_LENGTH) != SHORT_LENGTH)
     return false;
   name.at += SHORT_LENGTH;
-  return ft_text_skip(&name, "_") && name_task(cromwell, name, out);
+  return ft_text_skip(&name, "_") && set_task_name(cromwell, name, out);
 }
 
 bool ft_workflow_of_command(const struct ft_command *c, const struct ft_command_parts *parts,
@@ -216,21 +221,21 @@ bool ft_workflow_of_command(const struct ft_command *c, const struct ft_command_
 
   (void)ft_word_base_name(&c->word[parts->script], base);
   if (strcmp(base, snakemake) == 0)
-    return of_snakemake(c, out);
+    return find_snakemake_task(c, out);
   if (strcmp(base, "_toil_worker") == 0)
-    return of_toil(c, parts->script, job_name, out);
+    return find_toil_task(c, parts->script, job_name, out);
   if (strcmp(base, "submitit.core._submit") == 0)
-    return of_function(c, parts, job_name, out);
+    return find_submitit_task(c, parts, job_name, out);
   if (strcmp(base, "distributed.cli.dask_worker") == 0 || strcmp(base, "dask-worker") == 0)
     return job_name && *job_name && strcmp(job_name, "dask-worker") != 0 &&
-           name_run(dask, ft_text_from(job_name), out);
-  return script && (ft_workflow_of_path(script, out) || of_cromwell_name(job_name, out));
+           set_run_name(dask, ft_text_from(job_name), out);
+  return script && (ft_workflow_of_path(script, out) || find_cromwell_name(job_name, out));
 }
 
 /* ---- what is known of a task's inputs ---- */
 
-/* "align:sample=A,n=5" */
-static void take_wildcards(const char *job, struct ft_feature_set *found)
+/* Adds the wildcards of "align:sample=A,n=5". */
+static void add_wildcards(const char *job, struct ft_feature_set *found)
 {
   struct ft_text rest = ft_text_from(job), piece, name;
   char key[48], value[64];
@@ -243,14 +248,14 @@ static void take_wildcards(const char *job, struct ft_feature_set *found)
       ft_feature_set_add_choice(found, key, value);
 }
 
-/* Snakemake's own folder, where it leaves marks for its jobs, is no input. */
-static bool is_own(const char *path)
+/* Whether PATH is in the directory of Snakemake's own marker files, which are no inputs. */
+static bool is_snakemake_file(const char *path)
 {
   return strncmp(path, ".snakemake/", 11) == 0 || strstr(path, "/.snakemake/");
 }
 
-/* Whether C, in a job array, tells of its first element what it tells of inputs. */
-static bool tells_of_first(const struct ft_command *c)
+/* Whether C describes only the first task of a job array. */
+static bool describes_first_task(const struct ft_command *c)
 {
   for (size_t i = 0; i < c->count; i++)
     if (ft_text_starts(c->word[i].raw, "--slurm-jobstep-array-execs"))
@@ -258,23 +263,23 @@ static bool tells_of_first(const struct ft_command *c)
   return false;
 }
 
-static void snakemake_features(const struct ft_command *c, struct ft_feature_set *found)
+static void add_snakemake_inputs(const struct ft_command *c, struct ft_feature_set *found)
 {
-  size_t first, count = words_behind(c, "--target-jobs", &first);
+  size_t first, count = option_words(c, "--target-jobs", &first);
 
-  if (tells_of_first(c))
+  if (describes_first_task(c))
     return;
-  /* of a group no job's wildcards are those of all */
+  /* the jobs of a group have different wildcards */
   if (count == 1)
-    take_wildcards(c->word[first].text, found);
-  count = words_behind(c, "--wait-for-files", &first);
+    add_wildcards(c->word[first].text, found);
+  count = option_words(c, "--wait-for-files", &first);
   for (size_t i = first; i < first + count; i++)
-    if (!is_own(c->word[i].text))
+    if (!is_snakemake_file(c->word[i].text))
       ft_feature_set_add_file(found, c->word[i].text);
 }
 
-/* Inputs are staged as links, or as copies: ln -s SOURCE NAME. */
-static void staged_features(const struct ft_command *c, struct ft_feature_set *found)
+/* Adds the source of a staged input: ln -s SOURCE NAME, cp SOURCE NAME. */
+static void add_staged_input(const struct ft_command *c, struct ft_feature_set *found)
 {
   size_t at = 1;
 
@@ -290,9 +295,9 @@ void ft_workflow_add_features(const struct ft_workflow *task, const struct ft_co
                               const struct ft_command_parts *parts, struct ft_feature_set *found)
 {
   if (task->manager == snakemake)
-    snakemake_features(c, found);
+    add_snakemake_inputs(c, found);
   else if (task->manager == nextflow)
-    staged_features(c, found);
+    add_staged_input(c, found);
   else if (task->manager == dask && parts)
     ft_feature_set_add_arguments(found, c, parts, false);
 }
@@ -315,8 +320,8 @@ size_t ft_workflow_directory_length(const char *path)
 {
   for (const char *p = path; (p = strchr(p, '/')); p++) {
     const char *rest = p + 1 + HASH_START + 1;
-    bool hashed = hex_digits(p + 1, HASH_START) == HASH_START && rest[-1] == '/' &&
-                  hex_digits(rest, HASH_REST) == HASH_REST;
+    bool hashed = count_hex_digits(p + 1, HASH_START) == HASH_START && rest[-1] == '/' &&
+                  count_hex_digits(rest, HASH_REST) == HASH_REST;
 
     if (hashed || ft_script_is_uuid(ft_text_from(p + 1)))
       return (size_t)(p - path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which task of a workflow a job is: a rule of Snakemake, a process of Nextflow, a call of
- * Cromwell, a job of Toil. The task is the app. Samples, wildcards, work directories and
- * identifiers of a run are no part of its name.
+ * Recognises the workflow task of a job: a rule of Snakemake, a process of Nextflow, a call of
+ * Cromwell, a job of Toil. The task is the app. Its name has no samples, wildcards, work
+ * directories or run identifiers.
  */
 #ifndef FT_REQUEST_WORKFLOW_H
 #define FT_REQUEST_WORKFLOW_H
@@ -12,42 +12,36 @@
 #include "predictor/request/command_program.h"
 #include "predictor/request/features.h"
 
-/* All zero: no task. */
+/* A workflow task. All zero: none. */
 struct ft_workflow {
-  const char *manager; /* "snakemake"; a constant, NULL where there is no task */
-  bool wrapped;        /* the commands of the script belong to the manager, not to the task */
+  const char *manager; /* "snakemake", a constant; NULL: no task */
+  bool wrapped;        /* the commands of the job script are the manager's, not the task's */
   char name[FT_BASE_NAME];
 };
 
-/*
- * Find the task in the comments at the beginning of SCRIPT or, where SCRIPT is empty, in JOB_NAME
- * (NULL: none). Returns false, and leaves OUT alone, where they name none.
- */
+/* Finds the task in the first comments of SCRIPT or, if SCRIPT is empty, in JOB_NAME (NULL: none).
+ * Returns false, with OUT unchanged, without a task. */
 bool ft_workflow_of_job(struct ft_text script, const char *job_name, struct ft_workflow *out);
 
-/*
- * Find the task that COMMAND runs for its workflow manager. JOB_NAME (NULL: none) names it where
- * the command does not. Returns false, and leaves OUT alone, for any other command.
- */
+/* Finds the task that COMMAND runs for its workflow manager. JOB_NAME (NULL: none) names it if the
+ * command does not. Returns false, with OUT unchanged, for other commands. */
 bool ft_workflow_of_command(const struct ft_command *command, const struct ft_command_parts *parts,
                             const char *job_name, struct ft_workflow *out);
 
-/* Find the call in a PATH of Cromwell's: ".../UUID/call-NAME/...". Returns as above. */
+/* Finds the call in a PATH of Cromwell, ".../UUID/call-NAME/...". Returns as above. */
 bool ft_workflow_of_path(const char *path, struct ft_workflow *out);
 
-/* Add to FOUND what COMMAND, a manager's own, tells of the inputs of TASK. PARTS: which program it
- * runs, NULL: not known. */
+/* Adds the inputs of TASK from COMMAND, a command of its manager, to FOUND. PARTS has the program
+ * of COMMAND, NULL: unknown. */
 void ft_workflow_add_features(const struct ft_workflow *task, const struct ft_command *command,
                               const struct ft_command_parts *parts, struct ft_feature_set *found);
 
-/*
- * The path of the script that a manager has written for its task and that COMMAND runs:
- * Nextflow's .command.sh, Cromwell's execution/script. NULL: it runs none.
- */
+/* Returns the path of the task script of a manager that COMMAND runs: .command.sh of Nextflow,
+ * execution/script of Cromwell; NULL for other commands. Borrowed from COMMAND. */
 const char *ft_workflow_script(const struct ft_command *command,
                                const struct ft_command_parts *parts);
 
-/* How many bytes of PATH come before the folders that a manager makes for one task alone. */
+/* Returns the length in bytes of PATH without the directories that a manager makes for one task. */
 size_t ft_workflow_directory_length(const char *path);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * libconfuse parses; every value is checked while it does, so that an error
- * carries its line. Only a file that is right from end to end is applied.
- */
+/* libconfuse parses the file and calls a check for every value, so that each error has a line
+ * number. Only a file without errors is applied. */
 #include "config.h"
 
 #include <confuse.h>
@@ -20,15 +18,16 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* libconfuse's error callback has no user pointer: the parse in progress on this thread. */
+/* The parse in progress on this thread. libconfuse's error callback has no user pointer. */
 static _Thread_local struct parse {
   const char *path;
-  struct ft_text text; /* the file's own */
+  struct ft_text text; /* contents of the file */
   struct ft_error *err;
   bool failed;
 } parse;
 
-/* One key: how its value is checked and, for numbers, between which bounds. */
+/* A key: type and range of its value. The bounds are in the unit of the key; of a KEY_NAME or
+ * KEY_PATH, HIGH is the size of its array in bytes. Ranges are those of foretell.conf(5). */
 struct key {
   const char *name;
   enum {
@@ -77,7 +76,7 @@ static const struct key site_keys[] = { { "state_dir", KEY_PATH, 0, PATH_MAX },
                                         { "max_age", KEY_PERIOD, 3600, 100 * 365 * 86400.0 },
                                         { "max_apps", KEY_INTEGER, 0, 1000000 } };
 
-static const struct key *find_key(const char *name)
+static const struct key *find_config_key(const char *name)
 {
   for (size_t i = 0; i < COUNT(policy_keys); i++)
     if (strcmp(policy_keys[i].name, name) == 0)
@@ -89,13 +88,13 @@ static const struct key *find_key(const char *name)
 }
 
 /*
- * libconfuse takes the end of the file for the end of a section. A last line
- * that is only known outside of sections tells them apart.
+ * Key appended to the file. libconfuse accepts the end of the file as the end of a section; an
+ * unclosed section then rejects this key, which is valid only outside of sections.
  */
 #define END_MARK "end_of_file"
 
-/* The first error is the one to mend; what follows from it is not said. */
-static void on_error(cfg_t *cfg, const char *format, va_list ap)
+/* Reports only the first error; later ones may follow from it. */
+static void report_first_error(cfg_t *cfg, const char *format, va_list ap)
 {
   int line = cfg->line;
   char text[300];
@@ -115,15 +114,15 @@ static void on_error(cfg_t *cfg, const char *format, va_list ap)
   } else if (strcmp(text, "premature end of file") == 0 ||
              strcmp(text, "unterminated string constant") == 0) {
     line = ft_conf_unterminated_line(parse.text);
-    (void)ft_string_copy("a quoted text begins here and never ends", text, sizeof text);
+    (void)ft_string_copy("string without closing quote", text, sizeof text);
   } else if (line < cfg->line) {
-    (void)ft_string_copy("a quoted text that begins here runs over the end of the line: is its "
-                         "closing quote missing?",
-                         text, sizeof text);
+    (void)ft_string_copy("string continues on the next line; check its closing quote", text,
+                         sizeof text);
   } else if (strstr(text, "title") && strstr(text, "'platform'")) {
-    (void)ft_string_copy("expected platform \"NAME\" { ... }; what this node is called is said by "
-                         "node_platform = \"NAME\"",
-                         text, sizeof text);
+    (void)ft_string_copy(
+        "expected platform \"NAME\" { ... }; to name the platform of this node use "
+        "node_platform = \"NAME\"",
+        text, sizeof text);
   }
   ft_error_set(parse.err, "%s: line %d: %s", parse.path, line, text);
 }
@@ -181,7 +180,7 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
 
 static int check_value(cfg_t *cfg, cfg_opt_t *opt)
 {
-  const struct key *key = find_key(cfg_opt_name(opt));
+  const struct key *key = find_config_key(cfg_opt_name(opt));
   double value;
 
   if (!key || key->type == KEY_BOOL)
@@ -196,7 +195,7 @@ static int check_value(cfg_t *cfg, cfg_opt_t *opt)
   return -1;
 }
 
-static bool fits(cfg_t *cfg, const char *what, const char *text, size_t size)
+static bool check_name_length(cfg_t *cfg, const char *what, const char *text, size_t size)
 {
   if (text && text[0] && strlen(text) < size)
     return true;
@@ -204,7 +203,7 @@ static bool fits(cfg_t *cfg, const char *what, const char *text, size_t size)
   return false;
 }
 
-/* "--batch", "--batch:size" (feature "size"), "2": a word of an app section. */
+/* Splits an argument of an app section: "--batch", "--batch:size" (feature "size"), "2". */
 static bool split_argument(cfg_t *cfg, const char *text, char *name, size_t name_size,
                            char *feature, size_t feature_size)
 {
@@ -219,7 +218,7 @@ static bool split_argument(cfg_t *cfg, const char *text, char *name, size_t name
   return true;
 }
 
-static bool take_arguments(cfg_t *section, const char *key, bool categorical, ft_declared_app *app)
+static bool parse_arguments(cfg_t *section, const char *key, bool categorical, ft_declared_app *app)
 {
   for (unsigned i = 0; i < cfg_size(section, key); i++) {
     ft_declared_argument *a = &app->arguments[app->arguments_count];
@@ -237,8 +236,8 @@ static bool take_arguments(cfg_t *section, const char *key, bool categorical, ft
   return true;
 }
 
-/* "--input", "--input bytes", "1 lines:reads", "--config key:n_cells:cells" */
-static bool take_file(cfg_t *section, const char *text, ft_declared_file *file)
+/* Parses "--input", "--input bytes", "1 lines:reads" or "--config key:n_cells:cells". */
+static bool parse_file_argument(cfg_t *section, const char *text, ft_declared_file *file)
 {
   struct ft_text rest = ft_text_from(text), word, kind;
   bool good;
@@ -272,34 +271,35 @@ static int check_app(cfg_t *cfg, cfg_opt_t *opt)
   ft_declared_app app = { 0 };
 
   (void)cfg;
-  if (!fits(section, "app", cfg_title(section), sizeof app.name) ||
-      !fits(section, "command", cfg_getstr(section, "command"), sizeof app.command) ||
-      !take_arguments(section, "number", false, &app) ||
-      !take_arguments(section, "category", true, &app))
+  if (!check_name_length(section, "app", cfg_title(section), sizeof app.name) ||
+      !check_name_length(section, "command", cfg_getstr(section, "command"), sizeof app.command) ||
+      !parse_arguments(section, "number", false, &app) ||
+      !parse_arguments(section, "category", true, &app))
     return -1;
   if (cfg_size(section, "file") > COUNT(app.files)) {
     cfg_error(section, "app \"%s\": more than %zu files", cfg_title(section), COUNT(app.files));
     return -1;
   }
   for (unsigned i = 0; i < cfg_size(section, "file"); i++)
-    if (!take_file(section, cfg_getnstr(section, "file", i), &app.files[i]))
+    if (!parse_file_argument(section, cfg_getnstr(section, "file", i), &app.files[i]))
       return -1;
   return 0;
 }
 
-/* Of an app section that check_app has passed. */
-static void read_app(cfg_t *section, ft_declared_app *app)
+/* Converts an app section that check_app has accepted. */
+static void convert_app(cfg_t *section, ft_declared_app *app)
 {
   *app = (ft_declared_app){ 0 };
   (void)ft_string_copy(cfg_title(section), app->name, sizeof app->name);
   (void)ft_string_copy(cfg_getstr(section, "command"), app->command, sizeof app->command);
-  (void)take_arguments(section, "number", false, app);
-  (void)take_arguments(section, "category", true, app);
+  (void)parse_arguments(section, "number", false, app);
+  (void)parse_arguments(section, "category", true, app);
   for (unsigned i = 0; i < cfg_size(section, "file"); i++)
-    (void)take_file(section, cfg_getnstr(section, "file", i), &app->files[app->files_count++]);
+    (void)parse_file_argument(section, cfg_getnstr(section, "file", i),
+                              &app->files[app->files_count++]);
 }
 
-static uint64_t bytes_of(cfg_t *cfg, const char *key)
+static uint64_t get_bytes(cfg_t *cfg, const char *key)
 {
   uint64_t bytes = 0;
 
@@ -309,7 +309,7 @@ static uint64_t bytes_of(cfg_t *cfg, const char *key)
 
 #define SET(cfg, key) (cfg_size(cfg, key) > 0)
 
-static void read_policy(cfg_t *cfg, ft_policy *p)
+static void convert_policy(cfg_t *cfg, ft_policy *p)
 {
   if (SET(cfg, "mode"))
     p->mode = (ft_mode)ft_mode_from_name(cfg_getstr(cfg, "mode"));
@@ -323,9 +323,9 @@ static void read_policy(cfg_t *cfg, ft_policy *p)
       SET(cfg, "reject_probability"))
     p->reject_probability = cfg_getfloat(cfg, "reject_probability");
   if ((p->has_floor_bytes |= SET(cfg, "floor")) && SET(cfg, "floor"))
-    p->floor_bytes = bytes_of(cfg, "floor");
+    p->floor_bytes = get_bytes(cfg, "floor");
   if ((p->has_round_bytes |= SET(cfg, "round")) && SET(cfg, "round"))
-    p->round_bytes = bytes_of(cfg, "round");
+    p->round_bytes = get_bytes(cfg, "round");
   if ((p->has_trim_factor |= SET(cfg, "trim_factor")) && SET(cfg, "trim_factor"))
     p->trim_factor = cfg_getfloat(cfg, "trim_factor");
   if ((p->has_quiet |= SET(cfg, "quiet")) && SET(cfg, "quiet"))
@@ -390,7 +390,7 @@ static cfg_opt_t user_options[] = { CFG_SEC("app", app_options, SECTION_FLAGS),
 
 static const char *const override_sections[] = { "partition", "account", "user" };
 
-static void watch_policy(cfg_t *cfg, const char *section)
+static void validate_policy_section(cfg_t *cfg, const char *section)
 {
   char path[64];
 
@@ -401,8 +401,10 @@ static void watch_policy(cfg_t *cfg, const char *section)
   }
 }
 
-/* Parse PATH by OPTIONS. The caller frees the result with cfg_free. */
-static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct ft_error *err)
+/* Parses PATH by OPTIONS; SITE: foretell.conf. Returns the result, which the caller frees with
+ * cfg_free; NULL on error and fills ERR. */
+static cfg_t *parse_config_file(const char *path, cfg_opt_t *options, bool site,
+                                struct ft_error *err)
 {
   struct ft_buf text;
   FILE *stream = NULL;
@@ -428,23 +430,23 @@ static cfg_t *parse_file(const char *path, cfg_opt_t *options, bool site, struct
     goto out;
   }
   parse = (struct parse){ .path = path, .text = ft_text_of(text.data, length), .err = err };
-  cfg_set_error_function(cfg, on_error);
+  cfg_set_error_function(cfg, report_first_error);
   cfg_set_validate_func(cfg, "app", check_app);
   if (site) {
-    watch_policy(cfg, "");
+    validate_policy_section(cfg, "");
     ft_conf_platforms_watch(cfg);
     for (size_t i = 0; i < COUNT(override_sections); i++)
-      watch_policy(cfg, override_sections[i]);
+      validate_policy_section(cfg, override_sections[i]);
     for (size_t i = 0; i < COUNT(site_keys); i++)
       cfg_set_validate_func(cfg, site_keys[i].name, check_value);
   }
   status = cfg_parse_fp(cfg, stream);
   if (status == CFG_SUCCESS && !cfg_size(cfg, END_MARK)) {
     status = CFG_PARSE_ERROR;
-    ft_error_set(err, "%s: line %d: a comment begins here and never ends", path,
+    ft_error_set(err, "%s: line %d: comment without end", path,
                  ft_conf_unterminated_line(parse.text));
   } else if (status != CFG_SUCCESS && !parse.failed) {
-    ft_error_set(err, "%s: line %d: cannot be understood", path, cfg->line);
+    ft_error_set(err, "%s: line %d: syntax error", path, cfg->line);
   }
 out:
   if (stream)
@@ -471,7 +473,7 @@ void ft_config_defaults(struct ft_config *config)
   config->policy = ft_policy_defaults;
 }
 
-static void read_names(cfg_t *cfg, struct ft_config *config)
+static void convert_names(cfg_t *cfg, struct ft_config *config)
 {
   static const char unset[] = "";
   const struct {
@@ -495,7 +497,7 @@ static void read_names(cfg_t *cfg, struct ft_config *config)
     }
 }
 
-static void read_numbers(cfg_t *cfg, struct ft_config *config)
+static void convert_numbers(cfg_t *cfg, struct ft_config *config)
 {
   if (SET(cfg, "sample_hz"))
     config->sample_hertz = cfg_getfloat(cfg, "sample_hz");
@@ -518,8 +520,8 @@ static void read_numbers(cfg_t *cfg, struct ft_config *config)
   }
 }
 
-static int read_overrides(cfg_t *cfg, const char *path, struct ft_config *config,
-                          struct ft_error *err)
+static int convert_overrides(cfg_t *cfg, const char *path, struct ft_config *config,
+                             struct ft_error *err)
 {
   for (size_t s = 0; s < COUNT(override_sections); s++)
     for (unsigned i = 0; i < cfg_size(cfg, override_sections[s]); i++) {
@@ -534,21 +536,21 @@ static int read_overrides(cfg_t *cfg, const char *path, struct ft_config *config
       if (!ft_string_copy(cfg_title(section), name[s], sizeof o->partition) || !name[s][0])
         return ft_error_set(err, "%s: line %d: %s: expected a name of 1 to %zu bytes", path,
                             section->line, override_sections[s], sizeof o->partition - 1);
-      read_policy(section, &o->policy);
+      convert_policy(section, &o->policy);
       config->override_count++;
     }
   return 0;
 }
 
-static int read_apps(cfg_t *cfg, const char *path, ft_declared_app *apps, size_t limit,
-                     size_t *count, struct ft_error *err)
+static int convert_apps(cfg_t *cfg, const char *path, ft_declared_app *apps, size_t limit,
+                        size_t *count, struct ft_error *err)
 {
   if (cfg_size(cfg, "app") > limit)
     return ft_error_set(err, "%s: line %d: more than %zu apps", path,
                         cfg_getnsec(cfg, "app", (unsigned)limit)->line, limit);
   *count = cfg_size(cfg, "app");
   for (size_t i = 0; i < *count; i++)
-    read_app(cfg_getnsec(cfg, "app", (unsigned)i), &apps[i]);
+    convert_app(cfg_getnsec(cfg, "app", (unsigned)i), &apps[i]);
   return 0;
 }
 
@@ -565,16 +567,16 @@ int ft_config_read(const char *path, struct ft_config *config, struct ft_error *
     ft_error_errno(err, "%s", path);
     goto out;
   }
-  cfg = parse_file(path, site_options, true, err);
+  cfg = parse_config_file(path, site_options, true, err);
   if (!cfg)
     goto out;
   ft_config_defaults(read);
-  read_names(cfg, read);
-  read_numbers(cfg, read);
-  read_policy(cfg, &read->policy);
-  if (read_overrides(cfg, path, read, err) < 0 ||
+  convert_names(cfg, read);
+  convert_numbers(cfg, read);
+  convert_policy(cfg, &read->policy);
+  if (convert_overrides(cfg, path, read, err) < 0 ||
       ft_conf_platforms_read(cfg, path, read, err) < 0 ||
-      read_apps(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
+      convert_apps(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
     goto out;
   read->app_count = (pb_size_t)apps;
   if (!read->state_directory[0] || !read->socket[0]) {
@@ -593,12 +595,12 @@ out:
 int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, size_t *count,
                         struct ft_error *err)
 {
-  cfg_t *cfg = parse_file(path, user_options, false, err);
+  cfg_t *cfg = parse_config_file(path, user_options, false, err);
   int status;
 
   if (!cfg)
     return -1;
-  status = read_apps(cfg, path, apps, limit, count, err);
+  status = convert_apps(cfg, path, apps, limit, count, err);
   cfg_free(cfg);
   return status;
 }

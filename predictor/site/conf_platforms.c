@@ -8,8 +8,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* More is a slip of the pen: a node of eight of the dearest GPUs is some 100 an hour. */
-#define MOST_PRICE 1e6
+/* Per hour; a larger price is a typing error. A node of eight of the most expensive GPUs costs some
+ * 100 dollars per hour. */
+#define MAX_PRICE 1e6
 
 cfg_opt_t ft_conf_platform_options[] = { CFG_FLOAT("price", 0, CFGF_NODEFAULT),
                                          CFG_STR("price_per", NULL, CFGF_NODEFAULT),
@@ -21,7 +22,7 @@ static const struct {
   ft_price_unit unit;
 } units[] = { { "cpu", FT_PRICE_CPU }, { "node", FT_PRICE_NODE }, { "gpu", FT_PRICE_GPU } };
 
-static ft_price_unit unit_of(const char *name)
+static ft_price_unit parse_price_unit(const char *name)
 {
   for (size_t i = 0; i < COUNT(units); i++)
     if (strcmp(units[i].name, name) == 0)
@@ -33,9 +34,9 @@ static int check_price(cfg_t *cfg, cfg_opt_t *opt)
 {
   double price = cfg_opt_getnfloat(opt, 0);
 
-  if (price >= 0 && price <= MOST_PRICE)
+  if (price >= 0 && price <= MAX_PRICE)
     return 0;
-  cfg_error(cfg, "price: expected a number from 0 to %g, not %g", MOST_PRICE, price);
+  cfg_error(cfg, "price: expected a number from 0 to %g, not %g", MAX_PRICE, price);
   return -1;
 }
 
@@ -43,13 +44,14 @@ static int check_unit(cfg_t *cfg, cfg_opt_t *opt)
 {
   const char *name = cfg_opt_getnstr(opt, 0);
 
-  if (unit_of(name) != FT_PRICE_NONE)
+  if (parse_price_unit(name) != FT_PRICE_NONE)
     return 0;
   cfg_error(cfg, "price_per: expected cpu, node or gpu, not \"%s\"", name);
   return -1;
 }
 
-/* What stands on a command line and in Slurm's own lists: no blanks, nothing that does not print.
+/* Checks a value that appears on command lines and in lists of Slurm: no blanks, no control
+ * characters.
  */
 static int check_word(cfg_t *cfg, const char *key, const char *text, size_t size)
 {
@@ -112,7 +114,7 @@ int ft_conf_platforms_read(cfg_t *cfg, const char *path, struct ft_config *confi
     (void)ft_string_copy(cfg_title(section), p->name, sizeof p->name);
     if (cfg_size(section, "price")) {
       p->price = cfg_getfloat(section, "price");
-      p->price_unit = unit_of(cfg_getstr(section, "price_per"));
+      p->price_unit = parse_price_unit(cfg_getstr(section, "price_per"));
     }
     if (cfg_size(section, "nodes"))
       (void)ft_string_copy(cfg_getstr(section, "nodes"), p->nodes, sizeof p->nodes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The platform sections of foretell.conf, for conf.c. */
+/* Checks and converts the platform sections of foretell.conf. Only for conf.c. */
 #ifndef FT_SITE_CONF_PLATFORMS_H
 #define FT_SITE_CONF_PLATFORMS_H
 
@@ -7,14 +7,14 @@
 
 #include "predictor/site/conf.h"
 
-/* The keys of a platform section, for CFG_SEC. */
+/* Keys of a platform section, for CFG_SEC. */
 extern cfg_opt_t ft_conf_platform_options[];
 
-/* Have every value of the platform sections checked while CFG is parsed. */
+/* Registers the checks of platform sections with CFG, to be called while it is parsed. */
 void ft_conf_platforms_watch(cfg_t *cfg);
 
-/* Put the sections of CFG, parsed from PATH, into CONFIG. Returns 0; -1 with ERR where there are
- * too many. */
+/* Converts the platform sections of CFG, parsed from PATH, into CONFIG. Returns 0; -1 if there are
+ * too many and fills ERR. */
 int ft_conf_platforms_read(cfg_t *cfg, const char *path, struct ft_config *config,
                            struct ft_error *err);
 

@@ -5,9 +5,9 @@
 
 #include "predictor/site/conf_position.h"
 
-/* A quoted text or a comment; both ends belong to it. */
+/* A string or comment, including both delimiters. */
 struct span {
-  char by; /* its quote, '#' of a comment in one line, '*' of one in several; '\0': none */
+  char by; /* type: the quote, '#' of a line comment, '*' of a block comment; '\0': none */
   const char *from, *to;
 };
 
@@ -25,23 +25,23 @@ int ft_conf_line(struct ft_text text, const char *at)
   return 1 + lines_between(text.at, at < text.end ? at : text.end - (text.at < text.end));
 }
 
-static bool is_pair(struct ft_text text, const char *p, char first, char second)
+static bool has_pair(struct ft_text text, const char *p, char first, char second)
 {
   return p + 1 < text.end && p[0] == first && p[1] == second;
 }
 
-/* What begins at P, where a word does if FRESH. */
-static char opens(struct ft_text text, const char *p, bool fresh)
+/* Returns the type of the span that begins at P. FRESH: a word can begin at P. */
+static char span_type(struct ft_text text, const char *p, bool fresh)
 {
   if (*p == '"' || *p == '\'')
     return *p;
-  if (*p == '#' || (fresh && is_pair(text, p, '/', '/')))
+  if (*p == '#' || (fresh && has_pair(text, p, '/', '/')))
     return '#';
-  return fresh && is_pair(text, p, '/', '*') ? '*' : '\0';
+  return fresh && has_pair(text, p, '/', '*') ? '*' : '\0';
 }
 
-/* The next one in TEXT, which is then what follows it; false where it never ends, or there is
- * none. */
+/* Finds the next span in TEXT and moves TEXT after it. Returns false without a span, or if it has
+ * no end. */
 static bool next_span(struct ft_text *text, struct span *out)
 {
   bool fresh = true;
@@ -49,10 +49,10 @@ static bool next_span(struct ft_text *text, struct span *out)
   *out = (struct span){ 0 };
   for (const char *p = text->at; p < text->end; p++) {
     if (!out->by) {
-      *out = (struct span){ .by = opens(*text, p, fresh), .from = p };
+      *out = (struct span){ .by = span_type(*text, p, fresh), .from = p };
       fresh = strchr(" \t\n\r={}(),+", *p) != NULL;
       p += out->by == '*';
-    } else if (out->by == '*' ? is_pair(*text, p, '*', '/')
+    } else if (out->by == '*' ? has_pair(*text, p, '*', '/')
                               : *p == (out->by == '#' ? '\n' : out->by)) {
       out->to = p + (out->by == '*');
       text->at = out->to + 1;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where in a configuration an error is that libconfuse notices later: at the end of the file, or
- * of a quoted text. TEXT is the file's; lines are counted from 1, and none is past its last.
+ * Finds the lines of errors that libconfuse reports too late: at the end of the file or of a
+ * string. TEXT is the contents of the file. Lines are numbered from 1 and limited to the last line.
  */
 #ifndef FT_SITE_CONF_POSITION_H
 #define FT_SITE_CONF_POSITION_H
 
 #include "predictor/core/text.h"
 
-/* Put blanks for the comments of TEXT, but for one that never ends: libconfuse 3.3 takes each for a
- * line or two more than it has. */
+/* Replaces the comments of TEXT, LENGTH bytes, by blanks, except one without end. libconfuse 3.3
+ * counts one or two lines too many for each comment. */
 void ft_conf_blank_comments(char *text, size_t length);
 
-/* In which line AT is. */
+/* Returns the line of the position AT. */
 int ft_conf_line(struct ft_text text, const char *at);
 
-/* Where the quoted text or the comment begins that never ends; the last line where all do. */
+/* Returns the first line of the string or comment without end; the last line if there is none. */
 int ft_conf_unterminated_line(struct ft_text text);
 
-/* Where a quoted text begins, in a TEXT without comments, that runs over ends of lines into LINE;
- * LINE where none does. */
+/* Returns the first line of a string that continues into LINE; LINE if there is none. TEXT has no
+ * comments. */
 int ft_conf_quote_start_line(struct ft_text text, int line);
 
 #endif

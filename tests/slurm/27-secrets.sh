@@ -109,7 +109,7 @@ direct=${direct#env.}
 declare -A no_record=([$direct]=none)
 submit sbatch --parsable --hold --output=/dev/null --predict-mem \
   --predict-params="n=3,token=$(word C)" --wrap ./tool
-like "$err" 'foretell: .*params: the value of "token" looks like a secret and is not taken' \
+like "$err" 'foretell: .*params: the value of "token" looks like a secret; params ignored' \
   "--predict-params with a secret is told"
 unlike "$err" hush "without it"
 scancel "$id"

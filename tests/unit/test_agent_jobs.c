@@ -546,7 +546,7 @@ static void what_the_kernel_said_stands(void **state)
 
 static void an_element_of_an_array_has_its_own_features(void **state)
 {
-  ft_submission s = { .schema = FT_SCHEMA, .app = "array", .elements_count = 1 };
+  ft_submission s = { .schema = FT_SCHEMA, .app = "array", .task_values_count = 1 };
   struct ft_error err;
   struct ft_buf buf;
 

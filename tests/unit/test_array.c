@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Job arrays, from the list and the script to what is known of each element. */
+/* Job arrays: lists of indices, features per task, look-ups, estimates and predictions per task. */
 #include "config.h"
 
 #include "tests/unit/decided.h"
@@ -93,7 +93,7 @@ static void describe(const char *script, const char *array)
   assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
 }
 
-/* The features of the element INDEX as "name=value ...". */
+/* Returns the features of the task INDEX as "name=value ...". */
 static const char *element(const uint32_t *index)
 {
   static char text[1024];
@@ -125,16 +125,16 @@ static void what_holds_the_index_is_told_of_each_element(void **state)
     { "N=$SLURM_ARRAY_TASK_ID\n./x -n $N\n", "1-9", "n=17" },
     { "./x ${SLURM_ARRAY_TASK_ID}\n", "1-9", "arg1=17" },
     { "./x --rate 0.${SLURM_ARRAY_TASK_ID}\n", "1-9", "rate=0.17" },
-    /* a word tells elements apart as far as it is known, their index does beyond */
+    /* a word with the index is a feature; the index itself as well if the word is no number */
     { "./x --sample s$SLURM_ARRAY_TASK_ID\n", "1-9", "sample=s17 array_task_id=17" },
-    /* nothing that is seen tells them apart */
+    /* nothing visible distinguishes the tasks */
     { "./x --n 3\n", "17", "n=3 array_task_id=17" },
     { "./x --n $((SLURM_ARRAY_TASK_ID * 10))\n", "1-9", "array_task_id=17" },
     { "F=(*.txt); ./x ${F[$SLURM_ARRAY_TASK_ID]}\n", "1-9", "array_task_id=17" },
-    /* the script's own variable of that name is another */
+    /* the script assigns a variable of that name */
     { "SLURM_ARRAY_TASK_ID=4\n./x --n $SLURM_ARRAY_TASK_ID\n", "1-9", "n=4 array_task_id=17" },
     { "align --n $SLURM_ARRAY_TASK_ID --kind k$SLURM_ARRAY_TASK_ID\n", "1-9", "n=17 kind=k17" },
-    /* no array: nobody knows */
+    /* no array: the variable is unknown */
     { "./x --n $SLURM_ARRAY_TASK_ID --m 4\n", NULL, "m=4" },
     { "./x --n $SLURM_ARRAY_TASK_ID --m 4\n", "junk", "m=4" },
   };
@@ -179,7 +179,7 @@ static void a_record_goes_there_and_back(void **state)
   ft_buf_free(&text);
 }
 
-/* The fullest record still fits what the plugin carries and announces. */
+/* The largest record fits the environment variable and the announcement. */
 static void the_fullest_record_fits_its_packet(void **state)
 {
   struct ft_buf buf;
@@ -253,7 +253,7 @@ static void files_that_the_index_names_are_looked_at(void **state)
   ft_describe_files(&files, folder, "1-9", ft_io_monotonic() + 10, &out);
   assert_string_equal(element(&two), "input_bytes=207");
   assert_string_equal(element(&nine), ""); /* it is not there yet */
-  /* many: those that are looked at are spread over the list */
+  /* many tasks: the examined ones are spread over the list */
   describe("./x in_${SLURM_ARRAY_TASK_ID}.txt\n", "0-3999999");
   ft_describe_files(&files, folder, "0-3999999", ft_io_monotonic() + 10, &out);
   assert_string_equal(element(&hundred), "array_task_id=100"); /* none was there */
@@ -263,7 +263,7 @@ static void files_that_the_index_names_are_looked_at(void **state)
   (void)scratch_close(folder, fd);
 }
 
-/* What the index finds in a line, a row or a list is what the element has. */
+/* The result of a look-up in a line, a row or a list is a feature of the task. */
 static void what_the_index_is_looked_up_in_is_read(void **state)
 {
 #define ID "${SLURM_ARRAY_TASK_ID}"
@@ -288,7 +288,7 @@ static void what_the_index_is_looked_up_in_is_read(void **state)
     { "./x --n $((SLURM_ARRAY_TASK_ID - 1))\n", "n=1" },
     { "S=(*.txt)\n./x ${S[$SLURM_ARRAY_TASK_ID]}\n", "input_bytes=200" },
     { "F=$(sed -n \"" ID "p\" names.txt)\n./x in_$F.txt\n", "input_bytes=200" },
-    /* not there, or not known */
+    /* missing or unknown */
     { "F=$(sed -n \"" ID "p\" none.txt)\n./x $F\n", "array_task_id=2" },
     { "F=$(sed -n \"" ID "p\" $HOME/files.txt)\n./x $F\n", "array_task_id=2" },
     { "F=$(sed -n \"" ID "p\" files.txt | rev)\n./x $F\n", "array_task_id=2" },
@@ -324,7 +324,7 @@ static void what_the_index_is_looked_up_in_is_read(void **state)
   (void)scratch_close(folder, fd);
 }
 
-/* A file of SIZE bytes, in a folder perhaps. */
+/* Creates the file NAME, which may include a directory, with SIZE bytes. */
 static void make(int fd, const char *name, size_t size)
 {
   int file = openat(fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -334,7 +334,7 @@ static void make(int fd, const char *name, size_t size)
   close(file);
 }
 
-/* What the script's lists hold that names of files or a file make. */
+/* Lists made of file names or of the contents of a file. */
 static void what_a_list_is_made_of_is_read(void **state)
 {
 #define ID "$SLURM_ARRAY_TASK_ID"
@@ -366,7 +366,7 @@ static void what_a_list_is_made_of_is_read(void **state)
     { "./x $(ls data/*.csv | head -n " ID " | tail -n 1)\n", "input_bytes=22" },
     { "./x data/$(ls data/ | sort | awk \"NR==" ID "\")\n", "input_bytes=22" },
     { "shopt -s nullglob\nF=(data/*.csv)\n./x ${F[" ID "]}\n", "input_bytes=44" },
-    /* how they are sorted or named is not known, or there are fewer */
+    /* order or names are unknown, or the list is shorter */
     { "mapfile -t -n 9 F < list.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
     { "mapfile -t F < none.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
     { "mapfile -t -s 3 F < list.txt\n./x ${F[" ID "]}\n", "array_task_id=2" },
@@ -382,7 +382,7 @@ static void what_a_list_is_made_of_is_read(void **state)
     { "F=($(ls odd/*))\n./x ${F[" ID "]}\n", "array_task_id=2" },
     { "F=($(ls -t data/*.csv))\n./x ${F[" ID "]}\n", "array_task_id=2" },
     { "F=($(ls -r data/*.csv))\n./x ${F[" ID "]}\n", "array_task_id=2" },
-    /* where Slurm puts what the tasks print */
+    /* patterns that match the output files of the job */
     { "F=($(ls))\n./x ${F[" ID "]}\n", "array_task_id=2" },
     { "F=($(ls .))\n./x ${F[" ID "]}\n", "array_task_id=2" },
     { "F=(*)\n./x ${F[" ID " - 2]}\n", "array_task_id=2" },
@@ -425,7 +425,7 @@ static void what_a_list_is_made_of_is_read(void **state)
     if (strcmp(element(&two), cases[i].of_two) != 0)
       fail_msg("%s: %s", cases[i].script, element(&two));
   }
-  /* nor when time is up */
+  /* nor after the deadline */
   describe("F=(data/*.csv)\n./x ${F[" ID "]}\n", "1-3");
   ft_describe_files(&files, folder, "1-3", 0, &out);
   assert_string_equal(element(&two), "array_task_id=2");
@@ -433,7 +433,7 @@ static void what_a_list_is_made_of_is_read(void **state)
 #undef ID
 }
 
-/* The n-th name of a pattern, by the order of bytes and by that of a locale; "": not known. */
+/* The n-th name of a pattern, if byte order and collation agree; "": unknown. */
 static const char *name_at(int fd, const char *pattern, unsigned place)
 {
   static char name[64];
@@ -489,7 +489,7 @@ static void names_have_a_place_where_every_order_agrees(void **state)
   (void)scratch_close(folder, fd);
 }
 
-/* A declared app may count several things of an element's files. */
+/* A declared app may have several features from the files of a task. */
 static void each_feature_of_such_files_is_told(void **state)
 {
   static const ft_declared_app app = {
@@ -520,7 +520,7 @@ static void each_feature_of_such_files_is_told(void **state)
   assert_int_equal(out.task_values_count, 3);
   assert_string_equal(element(&one), "input_bytes=5 input_lines=2 genomes=7");
   assert_string_equal(element(&two), "input_bytes=9 input_lines=1 genomes=9");
-  /* of a long list the elements that are looked at are shared out, so that the record holds them */
+  /* in a long list the examined tasks are divided between the features, to fit the record */
   assert_int_equal(ft_describe(&what, &request, &out, &files, &err), 0);
   ft_describe_files(&files, folder, "1-2,3-4000000", ft_io_monotonic() + 10, &out);
   assert_string_equal(element(&one), "input_bytes=5 input_lines=2 genomes=7");
@@ -584,7 +584,7 @@ static void the_child_is_told_of_the_array(void **state)
 
 /* ---- what is estimated and decided ---- */
 
-/* 20 MiB an index, two in a hundred give or take */
+/* 20 MiB per index, with a spread of 2 % */
 static ft_model by_index(void)
 {
   ft_model m = { .schema = FT_SCHEMA, .app = "x", .runs = 40, .completed = 40 };
@@ -646,13 +646,14 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
   assert_int_equal(d.action, FT_ACTION_SET);
   if (d.mem_bytes < UINT64_C(195) << 20 || d.mem_bytes > UINT64_C(230) << 20)
     fail_msg("%llu MiB", (unsigned long long)(d.mem_bytes >> 20));
-  /* only the last element can die of it: of any as of one */
+  /* only the last task is at risk: the probability for any task is that of one */
   assert_true(d.has_p_oom && d.has_p_oom_any);
   assert_true(d.p_oom_any >= d.p_oom && d.p_oom_any < 1.2 * d.p_oom);
   if (!strstr(said.line[0], "x needs up to 195 MiB (task 10), 95 % below ") ||
       !strstr(said.line[0], " for one task, ") || !strstr(said.line[0], " for any of 10"))
     fail_msg("%s", said.line[0]);
-  /* half of them die of 100 MiB: surely one, and the worst all but surely */
+  /* half of the tasks need more than 100 MiB: any task fails certainly, the worst almost certainly
+   */
   request.mem_unit = FT_MEM_NODE;
   request.mem_bytes = UINT64_C(100) << 20;
   policy.has_reject_probability = true;
@@ -682,12 +683,12 @@ static void elements_that_do_not_differ_are_estimated_once(void **state)
   assert_int_equal(ft_estimate_array(&model, &out, 1, &elements, &facts, &err), -1);
 }
 
-/* ---- what each task is told ---- */
+/* ---- predictions per task ---- */
 
 static struct ft_submission_knowledge known;
 static struct ft_submission_decision decided;
 
-/* RUNS of the app "x", whose peak is 20 MiB a unit of "n". */
+/* Makes RUNS runs of the app "x" with a peak of 20 MiB per unit of "n". */
 static void learn(int runs)
 {
   memset(&known, 0, sizeof known);
@@ -733,7 +734,7 @@ static double decide_array(const char *script, const char *array)
   return (double)(clock() - begun) / CLOCKS_PER_SEC;
 }
 
-/* What the record says of the task INDEX once it has been carried; 0: nothing of its own. */
+/* Returns the prediction for the task INDEX after encoding and decoding; 0: none. */
 static double median_of(uint32_t index)
 {
   static ft_submission carried;
@@ -763,9 +764,9 @@ static void each_task_of_a_long_array_has_its_own_prediction(void **state)
     if (!(fabs(median / expected - 1) < 0.1))
       fail_msg("task %u: %.0f MiB of %.0f", (unsigned)index, median / 0x1p20, expected / 0x1p20);
   }
-  /* what none is made for has none: it is not the largest one's */
+  /* a task that is not listed has none, and not that of the largest task */
   assert_true(median_of(1001) == 0);
-  /* few have theirs to the byte */
+  /* a few tasks have exact predictions */
   (void)decide_array("./x --n $SLURM_ARRAY_TASK_ID\n", "100-160");
   assert_int_equal(out.tasks.index_count, 61);
   assert_int_equal(out.tasks.p50_bytes_count, 61);
@@ -780,11 +781,11 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
 
   (void)state;
   learn(200);
-  /* nothing tells them apart: the job's prediction is every task's */
+  /* equal tasks: each has the prediction of the job */
   took = decide_array("./x --n 40\n", "0-4000000");
   assert_int_equal(out.tasks.index_count, 0);
   print_message("# 4000001 equal tasks: %.0f us\n", 1e6 * took);
-  /* a list of two, which a thousand tasks take turns in */
+  /* a thousand tasks share two predictions */
   (void)decide_array("./x --n 40\n", "0-299");
   out.task_values_count = 1;
   (void)ft_string_copy("n", out.task_values[0].feature, sizeof out.task_values[0].feature);
@@ -802,7 +803,7 @@ static void tasks_of_the_same_features_share_a_prediction(void **state)
   assert_int_equal(out.tasks.index_count, 300);
   assert_int_equal(out.tasks.p50_bytes_count, 2);
   assert_true(median_of(7) < 0.2 * median_of(8));
-  /* those whose file nobody looked at have none, and of a very long array the others do */
+  /* a task without an examined file has no prediction, also in a very long array */
   out.task_values[0].index_count = out.task_values[0].value_count = 200;
   ft_task_predictions_fill(&decided, &known, &out, "0-299", &out.tasks);
   assert_int_equal(out.tasks.index_count, 200);

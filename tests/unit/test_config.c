@@ -144,19 +144,19 @@ static void what_is_wrong_is_named_with_its_line(void **state)
                   { "line 1", "--in words" } },
                 { "partition gpu {\n", { "line 1", "\"}\" before the end" } },
                 { "floor = 1G\nround =\n", { "line 2", "a value" } },
-                { "mode = \"unterminated\n\n\n", { "line 1", "never ends" } },
-                { "floor = \"1G\"\nround = '1M\n", { "line 2", "never ends" } },
+                { "mode = \"unterminated\n\n\n", { "line 1", "without closing quote" } },
+                { "floor = \"1G\"\nround = '1M\n", { "line 2", "without closing quote" } },
                 { "mode = \"set\nfloor = \"1G\"\n", { "line 1", "closing quote" } },
                 { "\ncurrency = \"EUR\nfloor = \"1G\"\n", { "line 2", "closing quote" } },
                 { "currency = \"\x1b[31m\"\n", { "line 1", "?[31m" } },
                 { "\n/* a */ mode = set /* never closed\n\n", { "line 2", "comment" } },
-                /* what merely looks like the beginning of one, or like a quote */
+                /* text that only looks like a comment or a quote */
                 { "state_dir = \"/a/*\"\nslurm_bin = /b/*\n# /* it's\nmode = set\n/* c\n\n",
                   { "line 5", "comment" } },
-                { "# it's \"so\nfloor = 'a\\'\n# don t\n", { "line 2", "never ends" } },
+                { "# it's \"so\nfloor = 'a\\'\n# don t\n", { "line 2", "without closing quote" } },
                 { "mode = set\nfloor = \"1\\nG\"\n", { "line 2", "1?G" } },
                 { "mode = set\nfloor = \"1\n\nG\"\n", { "line 2", "closing quote" } },
-                /* comments of all kinds, and what is none */
+                /* comments of all kinds, and text that is none */
                 { "# a #\n// b\n\n/* c\n// */ mode = set # d\n\nround = -3", { "line 7", "-3" } },
                 { "mode = set#\"\n/**/floor = /*\"*/ -3//x # /*", { "line 2", "-3//x" } },
                 { "/*/ \"*/ floor = -3 /* e */", { "line 1", "-3" } },

@@ -244,7 +244,7 @@ static void a_checksum_tells_every_bit_and_every_length(void **state)
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < i; j++)
       assert_true(sums[i] != sums[j]);
-  /* the same on every machine, for files travel */
+  /* fixed values: files are copied between machines */
   assert_int_equal(ft_checksum("123456789", 9), 0x06215efe);
 }
 

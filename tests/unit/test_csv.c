@@ -21,7 +21,7 @@ static int file_of(const char *data, size_t length)
   return fd;
 }
 
-/* everything that was read: fields joined by '/', records by ';', "!line" for an error */
+/* Returns the whole input: fields joined by '/', records by ';', "!line" for an error. */
 static void read_all(const char *data, size_t length, char separator, bool quotes,
                      struct ft_buf *out, struct ft_error *err)
 {
@@ -157,7 +157,7 @@ static void nul_bytes_are_refused(void **state)
   (void)state;
   read_all("a,b\nc\0,d\ne\n", 11, ',', true, &out, &err);
   assert_string_equal(ft_buf_text(&out), "a/b;!2;e;");
-  assert_non_null(strstr(err.text, "line 2, column 2: a NUL byte"));
+  assert_non_null(strstr(err.text, "line 2, column 2: NUL byte"));
   ft_buf_free(&out);
 }
 

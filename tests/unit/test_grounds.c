@@ -150,8 +150,8 @@ static void what_differs_from_task_to_task_is_named_once(void **state)
   s->features[s->features_count++] =
       (ft_feature){ .name = "n", .category = "%a", .per_task = true };
   assert_true(ft_feature_category(s->features, &s->features_count, 24, "arch", "resnet"));
-  s->elements_count = 1;
-  strcpy(s->elements[0].feature, "input_bytes");
+  s->task_values_count = 1;
+  strcpy(s->task_values[0].feature, "input_bytes");
   ft_grounds_find(&question, &decided, &grounds);
   assert_said("features of this job: n (of each task), arch=resnet, input_bytes (of each task)",
               NULL);

@@ -31,7 +31,7 @@ static int describe(const char *script, const char *argument, const char *job_na
   return ft_describe(&what, &request, &out, &files, &err);
 }
 
-/* Whether the record that would travel holds TEXT. */
+/* Whether the encoded submission contains TEXT. */
 static bool holds(const char *text)
 {
   struct ft_buf raw;
@@ -130,7 +130,7 @@ static void the_app_is_what_it_was(void **state)
     assert_int_equal(describe(pairs[i][1], NULL, "job.sh", NULL), 0);
     assert_string_equal(out.app, app);
   }
-  /* nor is it another text: a token is renewed */
+  /* a renewed token does not change the hash of the script */
   assert_int_equal(describe(pairs[5][0], NULL, "job.sh", NULL), 0);
   hash = out.script_hash;
   assert_int_equal(describe(pairs[5][1], NULL, "job.sh", NULL), 0);

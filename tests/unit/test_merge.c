@@ -187,9 +187,8 @@ static void fields_name_all_of_an_observation(void **state)
    * the columns and the flags cover the struct, but for what is not stored, counts, has_request,
    * has_decision, padding
    */
-  size_t covered =
-      sizeof s->elements + sizeof s->former_apps + sizeof s->program + sizeof s->version +
-      sizeof s->tasks;
+  size_t covered = sizeof s->task_values + sizeof s->former_apps + sizeof s->program +
+                   sizeof s->version + sizeof s->tasks;
 
   (void)state;
   for (size_t i = 0; i < ft_field_count; i++) {

@@ -27,7 +27,7 @@ static float number(struct ft_random *random)
   return (float)ft_random_normal(random);
 }
 
-/* All lists of a model, LENGTH long or as long as they can be. */
+/* Fills all lists of a model with LENGTH elements, or to their limit. */
 static void fill(ft_model *m, size_t length, struct ft_random *random)
 {
   ft_evaluator *e = &m->evaluator;
@@ -65,8 +65,8 @@ static void fill(ft_model *m, size_t length, struct ft_random *random)
   m->history[1].x[2] = number(random);
 }
 
-/* Both accept the LENGTH bytes at DATA and make the same of them, or both refuse; whether they
- * accept. */
+/* Asserts that both decoders accept LENGTH bytes at DATA with equal results, or both reject them.
+ * Returns whether they accept. */
 static bool same(const uint8_t *data, size_t length)
 {
   pb_istream_t stream = pb_istream_from_buffer(data, length);
@@ -100,7 +100,7 @@ static void lists_of_every_length_are_read_as_nanopb_reads_them(void **state)
     assert_true(same(bytes, encode(&model, bytes)));
     assert_int_equal(ours.evaluator.needs_count, lengths[i]);
   }
-  /* what was there before does not shine through */
+  /* earlier contents of the struct must not remain */
   fill(&model, 1, &random);
   assert_true(same(bytes, encode(&model, bytes)));
   assert_int_equal(ours.evaluator.baselines[2].needs_count, 1);

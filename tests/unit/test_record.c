@@ -55,7 +55,7 @@ static void every_record_goes_both_ways(void **state)
   ft_buf_free(&buf);
 }
 
-/* What the release before wrote of run 42, encoded by protoc with its schema. */
+/* Run 42 as the previous release wrote it, encoded by protoc with its schema. */
 static const unsigned char observation_before[] = {
   0x08, 0x01, 0x12, 0x01, 0x63, 0x18, 0x2a, 0x21, 0x00, 0x00, 0x00, 0x40, 0xfc, 0x54, 0xd9, 0x41,
   0x4a, 0x02, 0x6e, 0x31, 0x52, 0x06, 0x75, 0x6e, 0x65, 0x74, 0x33, 0x64, 0x58, 0xe8, 0x07, 0x62,
@@ -116,7 +116,7 @@ static void an_observation_of_the_release_before_is_the_same(void **state)
   free(o);
 }
 
-/* What is known of a submission without an app, as of a job without the plugin. */
+/* A submission without an app, as of a job without the plugin. */
 static void an_observation_without_an_app_keeps_the_rest(void **state)
 {
   ft_observation *o = calloc(1, sizeof *o);
@@ -167,7 +167,7 @@ static void hostile_bytes_are_refused(void **state)
   assert_int_equal(ft_submission_from_text("not base64!", &out, &err), -1);
 }
 
-/* Encoded as it is and decoded again. */
+/* Encodes and decodes without changes. */
 static int through(enum ft_record record, const void *in, void *out)
 {
   struct ft_error err;
@@ -351,7 +351,7 @@ static void a_list_is_read_up_to_where_it_is_damaged(void **state)
         list.data[i] ^= 0x55;
       while ((got = ft_record_list_next(FT_RECORD_PARTITION, &list, "l", &at, &out, &err)) > 0)
         assert_string_equal(out.name, in[read++].name);
-      /* a cut between two records is an end as good as any */
+      /* truncation between two records is no error */
       assert_int_equal(got, i == whole || (cut && i == at) ? 0 : -1);
       assert_true(read == 3 || i < whole);
       list.length = whole;

@@ -14,7 +14,7 @@ static struct ft_error err;
 
 static ft_request no_request;
 
-/* Describe a script with at most one argument. */
+/* Describes a script with at most one argument. */
 static int describe(const char *script, const char *argument)
 {
   const char *arguments[] = { argument };
@@ -29,7 +29,7 @@ static int describe(const char *script, const char *argument)
   return ft_describe(&what, &no_request, &out, &files, &err);
 }
 
-/* The features as "name=value ...", in their order. */
+/* Returns the features as "name=value ...", in their order. */
 static const char *features(void)
 {
   static char text[2048];
@@ -70,10 +70,9 @@ static void arguments_become_features(void **state)
       "x.h5" },
     { "srun -n 4 --mem 2G -c2 ./solver 100 grid/a.msh\n", NULL, "arg1=100", "grid/a.msh" },
     { "mpirun -np 8 --bind-to core --mca btl tcp,self ./solver -n 100\n", NULL, "n=100", "" },
-    { "time nice -n 5 env A=1 timeout 60 ./solver --size=4G\n", NULL,
-      "A=1 size=4294967296", "" },
-    { "SIZE=3000 MODE=fast LC_ALL=C OUT=$x IN=/a/b.dat ./solver --n 2\n", NULL, "SIZE=3000 MODE=fast n=2",
-      "" },
+    { "time nice -n 5 env A=1 timeout 60 ./solver --size=4G\n", NULL, "A=1 size=4294967296", "" },
+    { "SIZE=3000 MODE=fast LC_ALL=C OUT=$x IN=/a/b.dat ./solver --n 2\n", NULL,
+      "SIZE=3000 MODE=fast n=2", "" },
     { "SIZE=$1 ./solver\n", "3000", "SIZE=3000", "" },
     { ": ${N:=20} ${M=3}\n./solver --n $N --m ${M:-4}\n", NULL, "n=20 m=3", "" },
     { "declare -i N=3\nlocal M=4\n./solver --n $N --m $M\n", NULL, "n=3 m=4", "" },
@@ -112,13 +111,13 @@ static void arguments_become_features(void **state)
     { "./train --batch 8\n./train --batch 16 --more 1\n", NULL, "batch=8 more=1", "" },
     { "./train --neg -3 --shift -0.5 -x\n", NULL, "neg=-3 shift=-0.5", "" },
     { "true && echo --n 3; sbatch --mem=3 x.sh\n", NULL, "", "" },
-    /* an argument counts once, whatever it is handed on by */
+    /* an argument is one feature, however often the script passes it on */
     { "N=$1\n./train --n $N\n", "7", "n=7", "" },
     { "N=${1:-5}\n./train --n=${N}\n", "7", "n=7", "" },
     { "N=${1:-5}\n./train --n=$N\n", NULL, "n=5", "" },
     { "./train --n=$1\n", "7", "n=7", "" },
     { "N=1$1\n./train --n=$N\n", "7", "n=17 arg1=7", "" },
-    /* what stands without quotes is as many words as it has */
+    /* unquoted values are split into words */
     { "A='--n 3 --in a.dat'\n./train $A --m 4\n", NULL, "n=3 m=4", "a.dat" },
     { "A='--n 3'\nA+=' --m 4'\n./train ${A}\n", NULL, "n=3 m=4", "" },
     { "A='--n 3'\n./train \"$A\" --m 4\n", NULL, "m=4", "" },
@@ -131,7 +130,7 @@ static void arguments_become_features(void **state)
     { "A=(3 4)\n./train --n $A --m ${A[1]} --k ${#A[@]}\n", NULL, "n=3", "" },
     { "A=(--n 3)\nB=(${A[*]} --m 4)\nC=\"${B[@]}\"\n./train $C\n", NULL, "n=3 m=4", "" },
     { "A=()\n./train \"${A[@]}\" --m 4\n", NULL, "m=4", "" },
-    /* what runs another program */
+    /* launchers */
     { "conda run -n env python train.py --n 3\nconda install -n x --m 4\n", NULL, "n=3", "" },
     { "uv run --with numpy train.py --n 3\n", NULL, "n=3", "" },
     { "ls | xargs -n 1 -P 4 ./train --n 3\n", NULL, "n=3", "" },
@@ -167,13 +166,13 @@ static void variables_come_from_the_environment(void **state)
     { "M='3,4',N=5,K=\"6\"", "./x --m $M --n $N --k $K\n", "m=3,4 n=5 k=6", "" },
     { NULL, "./x --n $N $LIST\n", "n=200 m=4 k=5", "" },
     { NULL, "./x --in $HOME/a.dat --n ${EMPTY:-3}\n", "n=3", "/home/ada/a.dat" },
-    /* what the script sets, also to what only running it tells */
+    /* variables that the script assigns, also to unknown values */
     { NULL, "N=3\n./x --n $N\n", "n=3", "" },
     { NULL, "N=$(nproc)\n./x --n $N --m 1\n", "m=1", "" },
     { NULL, "read N\n./x --n $N --m 1\n", "m=1", "" },
     { NULL, "for N in 1 2; do ./x --n $N --m 1; done\n", "m=1", "" },
     { NULL, "declare -i N=3\n./x --n $N\n", "n=3", "" },
-    /* set anew in the job, and secrets */
+    /* variables that Slurm sets in the job, and secrets */
     { NULL, "./x --n $SLURM_NTASKS --in $TMPDIR/a.dat --m 1\n", "m=1", "" },
     { "ALL,TOKEN=ghijkl", "./x $TOKEN --y ${TOKEN} --m 1\n", "m=1", "" },
   };
@@ -194,7 +193,7 @@ static void variables_come_from_the_environment(void **state)
   }
 }
 
-/* A program may read what no line of the script shows. */
+/* Environment variables are features, though no command has them as arguments. */
 static void exported_variables_are_features(void **state)
 {
   static const char *const environment[] = { "N=200",       "USER=ada", "PATH=/bin",  "M=7",
@@ -215,7 +214,7 @@ static void exported_variables_are_features(void **state)
     { NULL, "export K=3 L=4\n./x $K --m ${K}0 > out_$L\n", "arg1=3 m=30 L=4" },
     { NULL, "bash -c 'export K=3; ./x'\n", "K=3" },
     { NULL, "srun --export=ALL,K=3,PATH=/bin,L ./x --m 1\n", "K=3 m=1" },
-    /* also where the submitting environment has it, by name alone */
+    /* --export=NAME takes the value from the submitting environment */
     { NULL, "export N\n./x\n", "N=200" },
     { NULL, "N=3\n./x\n", "N=3" },
     { NULL, "N=${N:-20}\n./x\n", "N=200" },
@@ -225,7 +224,7 @@ static void exported_variables_are_features(void **state)
     { "ALL,N=300,KIND", "./x\n", "N=300 KIND=dense" },
     { "N=300", "N=4\n./x\n", "N=4" },
     { "N=300", "unset M\nN=${N:-20}\n./x\n", "N=300" },
-    /* not all of it, nothing that is set up for every job, and no secret */
+    /* not the whole environment, no general settings, no secrets */
     { NULL, "K=3\n./x\n", "" },
     { "ALL", "./x\n", "" },
     { "ALL,USER,PATH,SLURM_X,SEED,TEXT", "./x\n", "" },
@@ -234,7 +233,7 @@ static void exported_variables_are_features(void **state)
     { NULL, "export API_TOKEN=abc DB_PASSWORD=123456 K=3\n./x\n", "K=3" },
     { NULL, "export OMP_PLACES=cores CUDA_X=1 PYTHONHASHSEED=0 OUT=a/b seed=3\n./x\n", "" },
     { NULL, "export -n K=3\nexport -f run\n./x\n", "" },
-    /* which value a program finds is not known */
+    /* the value in the program is unknown */
     { NULL, "export K=3\n./x\nexport K=4\n./x\n", "" },
     { NULL, "if a; then export K=3; else export K=4; fi\n./x\n", "" },
     { NULL, "export K=3\nK=$(nproc)\n./x\n", "" },
@@ -256,7 +255,7 @@ static void exported_variables_are_features(void **state)
     assert_int_equal(ft_describe(&what, &no_request, &out, &files, &err), 0);
     if (strcmp(features(), cases[i].features) != 0)
       fail_msg("%s: %s: \"%s\"", cases[i].list ? cases[i].list : "-", cases[i].script, features());
-    /* a variable is no part of an app */
+    /* a variable does not change the app */
     if (!i)
       memcpy(app, out.app, sizeof app);
     if (!strstr(cases[i].script, "if a"))
@@ -348,7 +347,7 @@ static void an_app_is_a_users_and_a_programs(void **state)
   assert_false(same_app(&a, &b));
 }
 
-/* Then only the job's name and the text tell. */
+/* Without a known program the app depends on job name and text. */
 static void without_a_program_the_job_name_counts(void **state)
 {
   static const struct {
@@ -424,7 +423,7 @@ static void earlier_names_go_along(void **state)
   memcpy(derived, out.app, sizeof derived);
   assert_int_equal(out.former_apps_count, 1);
   memcpy(before, out.former_apps[0], sizeof before);
-  /* as the release before calls it */
+  /* the name in the previous release */
   assert_string_equal(before, "job.sh-fcfad726");
   what.app_count = 1;
   assert_int_equal(ft_describe(&what, &no_request, &out, NULL, &err), 0);
@@ -738,7 +737,7 @@ static void directories_patterns_and_odd_names_have_sizes(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     assert_string_equal(in_folder(folder, cases[i].command, ft_io_monotonic() + 10),
                         cases[i].features);
-  /* what is cut off is not known, instead of a part of the sum */
+  /* a sum that the deadline interrupts is unknown, not partial */
   assert_string_equal(in_folder(folder, "./sim a=b.txt data/", ft_io_monotonic()), "");
   (void)scratch_close(folder, fd);
 }
@@ -765,7 +764,7 @@ static void hostile_scripts_take_no_time(void **state)
     if (ft_io_monotonic() - begun > took)
       took = ft_io_monotonic() - begun;
   }
-  /* as deep as a script can be */
+  /* maximum nesting that fits a script */
   for (size_t i = 0; i < FT_LIMIT_ANALYSED; i++)
     script[i] = i >= FT_LIMIT_ANALYSED / 3 * 2 ? ')' : "$("[i % 2];
   begun = ft_io_monotonic();
@@ -776,7 +775,7 @@ static void hostile_scripts_take_no_time(void **state)
   if (ft_io_monotonic() - begun > took)
     took = ft_io_monotonic() - begun;
   free(script);
-  /* a thousand times what is usual: only a quadratic reader is caught */
+  /* the limit is a thousand times the usual duration: it only detects quadratic time */
   assert_true(took < 5);
 }
 

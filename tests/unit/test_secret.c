@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Secrets here are made up. Where a scanner of repositories might take one for real, it stands in
- * two pieces. */
+/* The secrets are invented. One that a repository scanner might report is split into two strings.
+ */
 #include "config.h"
 
 #include "tests/unit/scratch.h"
@@ -181,7 +181,7 @@ static void the_site_decides_about_names(void **state)
   assert_false(ft_secret_argument("--auth", "simple", &rules));
   assert_false(ft_secret_argument("API_KEY", "simple", &rules));
   assert_false(ft_secret_argument("--build", "8f14e45fceea167a5a36dedd4bea2543", &rules));
-  /* what is a secret beyond doubt stays one */
+  /* a value with a known form is always a secret */
   assert_true(ft_secret_argument("--auth",
                                  "ghp_"
                                  "16C7e42F292c6912E7710c838347Ae178B4a",

@@ -20,7 +20,8 @@ static const char *fixtures(void)
 
 static void times_become_utc(void **state)
 {
-  /* as TZ=Europe/Berlin date -d ... +%s says, which takes the second of two hours */
+  /* values of TZ=Europe/Berlin date -d ... +%s, except that date uses the second of two equal times
+   */
   static const struct {
     const char *zone, *text;
     double utc;
@@ -35,9 +36,9 @@ static void times_become_utc(void **state)
     { "Europe/Berlin", "2026-07-20 21:30:00", 1784575800 },
     { "Europe/Berlin", "1999-07-20T21:30:00", 932499000 },
     { "Europe/Berlin", "2060-07-20T21:30:00", 2857577400 },
-    { "Europe/Berlin", "2026-10-25T02:30:00", 1792888200 }, /* came twice: the first */
+    { "Europe/Berlin", "2026-10-25T02:30:00", 1792888200 }, /* occurs twice: the first */
     { "Europe/Berlin", "2026-10-25T03:00:00", 1792893600 },
-    { "Europe/Berlin", "2026-03-29T02:30:00", 1774747800 }, /* left out */
+    { "Europe/Berlin", "2026-03-29T02:30:00", 1774747800 }, /* skipped hour */
     { "Europe/Berlin", "2026-03-29T03:00:00", 1774746000 },
     { "America/New_York", "2026-07-04T12:00:00", 1783180800 },
     { "Australia/Lord_Howe", "2026-01-15T12:00:00", 1768438800 },
@@ -111,7 +112,7 @@ static void what_is_no_zone_is_refused(void **state)
   ft_timezone_close(NULL);
 }
 
-/* every offset the system's own zone tables give, each half year for a century */
+/* Compares offsets with those of the C library, every half year for a century. */
 static void offsets_agree_with_the_c_library(void **state)
 {
   static const char *const zones[] = { "Europe/Berlin",     "America/New_York",

@@ -26,8 +26,8 @@ struct kind {
 #define ALIGN "nf-ALIGN_(@SAMPLE@)"
 #define STAR "nf-NFCORE_RNASEQ_RNASEQ_ALIGN_STAR_STAR_ALIGN_(@SAMPLE@)"
 
-/* What a user would say of six jobs of A and six of B. All jobs of one kind are the same app; its
- * name begins with SHOWN. */
+/* Six jobs of A and six of B, and whether a user calls them the same app. All jobs of one kind are
+ * the same app, whose name begins with SHOWN. */
 static const struct workflow {
   struct kind a, b;
   enum verdict verdict;
@@ -107,7 +107,7 @@ static const struct workflow {
     NEW,
     "align.cwl-" },
   { { "submitit.sh", "train", NULL }, { "submitit.sh", "evaluate", NULL }, NEW, "train-" },
-  /* without a name it is the folder's */
+  /* without a job name the task has the name of the directory */
   { { "submitit.sh", "submitit", NULL }, { "submitit.sh", NULL, NULL }, NEW, "runs-" },
   { { "dask-jobqueue.sh", "preprocess", NULL },
     { "dask-jobqueue.sh", "fit", NULL },
@@ -147,10 +147,10 @@ static const char *const shorts[JOBS] = { "1b671a64", "550e8400", "6ba7b810",
                                           "abcdcd84", "5db60b58", "0a0a0a0a" };
 static const char *const numbers[JOBS] = { "1", "2", "3", "14", "15", "106" };
 
-/* NULL, or folders that stand for the work directory and for that of the inputs. */
+/* Replacements of the work directory and of the input directory, or NULL. */
 static const char *moved_work, *moved_inputs;
 
-/* FROM with what differs from job to job put in. */
+/* Copies FROM with the placeholders replaced for one job. */
 static void fill(const char *from, size_t job, char *out, size_t size)
 {
   const struct {
@@ -199,7 +199,7 @@ static void read_fixture(const char *file, char *out)
 static ft_submission submission;
 static struct ft_file_queries files;
 
-/* What the script TEXT of KIND is as the job JOB. */
+/* Describes the script TEXT of KIND as the job JOB. */
 static void describe_text(const struct kind *kind, const char *text, size_t job)
 {
   static const ft_request no_request;
@@ -233,7 +233,7 @@ static void describe(const struct kind *kind, size_t job)
   describe_text(kind, filled, job);
 }
 
-/* The app of six jobs of KIND, which must be one and no variants. */
+/* Returns the app of six jobs of KIND; asserts that it is the same one, without variants. */
 static unsigned one_app(const struct kind *kind, char app[sizeof submission.app])
 {
   uint32_t script = 0, directory = 0;
@@ -275,7 +275,7 @@ static void a_task_is_one_app(void **state)
   assert_int_equal(wrong, 0);
 }
 
-/* "name=value ..." in their order. */
+/* Returns the features as "name=value ...", in their order. */
 static const char *features(void)
 {
   static char text[1024];
@@ -308,7 +308,7 @@ static const char *asked_files(void)
   return text;
 }
 
-/* No sample, folder or identifier of a run is a feature; inputs are. */
+/* Inputs are features; samples, directories and run identifiers are not. */
 static void inputs_are_found(void **state)
 {
   static const struct {
@@ -363,7 +363,7 @@ static void inputs_are_found(void **state)
   }
 }
 
-/* What a rule's parameters are, as Snakemake writes them into the job's script. */
+/* The parameters of a rule, as Snakemake writes them into the job script, are features. */
 static void parameters_are_features(void **state)
 {
   static const struct {
@@ -402,7 +402,7 @@ static void parameters_are_features(void **state)
     if (strcmp(features(), cases[i].features) != 0)
       fail_msg("%s: \"%s\"", cases[i].properties, features());
   }
-  /* of another script it is any comment */
+  /* in other scripts the line is a comment */
   describe_text(&kind, "# properties = {\"params\": {\"n\": 1}}\n./x --m 3\n", 0);
   assert_string_equal(features(), "m=3");
 }
@@ -436,7 +436,7 @@ static void a_tasks_script_is_followed(void **state)
   ft_describe_files(&files, folder, NULL, ft_io_monotonic() + 10, &submission);
   assert_string_equal(features(), "arg1=mem t=4 K=1e+08 _=4 input_bytes=15");
   assert_string_equal(submission.program, "ALIGN");
-  /* what cannot be read tells nothing, and what is late neither */
+  /* an unreadable script and a passed deadline give no features */
   assert_int_equal(unlinkat(fd, ".command.sh", 0), 0);
   assert_int_equal(mkfifoat(fd, ".command.sh", 0600), 0);
   describe(&align, 0);
