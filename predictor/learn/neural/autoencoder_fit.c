@@ -38,13 +38,13 @@ int ft_autoencoder_work_create(struct ft_autoencoder_work *w,
 
   *w = (struct ft_autoencoder_work){ .columns = columns, .outputs = outputs, .latent = s->latent };
   if (s->latent < 1 || s->latent > FT_AUTOENCODER_LATENT)
-    return ft_error_set(err, "a latent space of %zu; expected 1 to %d", s->latent,
+    return ft_error_set(err, "auto-encoder: latent dimension %zu; expected 1 to %d", s->latent,
                         FT_AUTOENCODER_LATENT);
   w->noise = calloc(places, sizeof *w->noise);
   w->z = calloc(places, sizeof *w->z);
   w->slope = calloc(places, sizeof *w->slope);
   if (!w->noise || !w->z || !w->slope)
-    return ft_error_set(err, "an auto-encoder: out of memory");
+    return ft_error_set(err, "auto-encoder: out of memory");
   if (ft_blas_open(&w->blas, err) < 0)
     return -1;
   for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
@@ -198,7 +198,7 @@ static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencode
       if (p == FT_REGRESSOR ? phase >= FT_AUTOENCODER_FEEDBACK : phase <= FT_AUTOENCODER_FEEDBACK)
         ft_adam_step(&w->adam[p], &w->part[p], RATE);
     if (s->stop && s->stop(s->data, &told))
-      return ft_error_set(err, "an auto-encoder: stopped");
+      return ft_error_set(err, "auto-encoder: stopped");
   }
   return 0;
 }
@@ -210,7 +210,7 @@ static int standardise_outputs(const struct ft_samples *s, struct ft_autoencoder
   m->mean = calloc(s->outputs, sizeof *m->mean);
   m->deviation = calloc(s->outputs, sizeof *m->deviation);
   if (!m->mean || !m->deviation)
-    return ft_error_set(err, "an auto-encoder: out of memory");
+    return ft_error_set(err, "auto-encoder: out of memory");
   for (size_t o = 0; o < s->outputs; o++) {
     double squares = 0;
 
@@ -242,7 +242,7 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
                                 .outputs = s->outputs,
                                 .latent = settings->latent };
   if (!x || !y || !batch[0] || !batch[1] || !order || !s->rows || !s->outputs || !s->columns) {
-    ft_error_set(err, "an auto-encoder: no rows, or out of memory");
+    ft_error_set(err, "auto-encoder: no rows, or out of memory");
     goto out;
   }
   ft_random_seed(&random, settings->seed);

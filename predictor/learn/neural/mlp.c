@@ -36,7 +36,7 @@ static int set_mlp_shape(struct ft_mlp *n, const size_t *width, size_t layers, s
   }
   for (size_t l = 0; fits && l < layers; l++)
     n->parameters += layer_parameters(n, l);
-  return fits ? 0 : ft_error_set(err, "a network: too many layers, or one too wide");
+  return fits ? 0 : ft_error_set(err, "neural network: too many layers, or one too wide");
 }
 
 int ft_mlp_create(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_random *random,
@@ -48,7 +48,7 @@ int ft_mlp_create(struct ft_mlp *n, const size_t *width, size_t layers, struct f
     return -1;
   n->parameter = next = calloc(n->parameters, sizeof *n->parameter);
   if (!next)
-    return ft_error_set(err, "a network: out of memory");
+    return ft_error_set(err, "neural network: out of memory");
   for (size_t l = 0; l < layers; l++) {
     double deviation = sqrt((l + 1 < layers ? 2.0 : 1.0) / (double)width[l]);
 
@@ -75,7 +75,7 @@ int ft_mlp_pass_create(struct ft_mlp_pass *pass, const struct ft_mlp *n, size_t 
     pass->out[l] = calloc(rows * n->width[l + 1], sizeof(float));
     pass->slope[l] = calloc(rows * n->width[l + 1], sizeof(float));
     if (!pass->out[l] || !pass->slope[l])
-      return ft_error_set(err, "a network: out of memory");
+      return ft_error_set(err, "neural network: out of memory");
   }
   return 0;
 }
@@ -96,7 +96,7 @@ int ft_adam_create(struct ft_adam *adam, const struct ft_mlp *n, struct ft_error
                             calloc(n->parameters, sizeof(float)) };
   return adam->gradient && adam->mean && adam->square
              ? 0
-             : ft_error_set(err, "a network: out of memory");
+             : ft_error_set(err, "neural network: out of memory");
 }
 
 void ft_adam_free(struct ft_adam *adam)
@@ -232,5 +232,5 @@ int ft_mlp_load(struct ft_number_reader *in, size_t ins, size_t outs, struct ft_
   if (set_mlp_shape(n, width, layers, err) < 0)
     return -1;
   n->parameter = ft_number_reader_read_floats(in, n->parameters);
-  return n->parameter ? 0 : ft_error_set(err, "a network: cut short or out of range");
+  return n->parameter ? 0 : ft_error_set(err, "neural network: cut short or out of range");
 }

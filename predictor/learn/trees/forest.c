@@ -76,19 +76,19 @@ int ft_forest_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                                 .nodes = nodes, .leaves = leaves, .scale = scale };
   /* what is announced must be there before room is made for it */
   if (in->failed || nodes > in->left / 4 || trees > in->left)
-    return ft_error_set(err, "a forest: cut short or out of range");
+    return ft_error_set(err, "forest: cut short or out of range");
   forest->base = ft_number_reader_read_all(in, outputs);
   forest->root = malloc(trees * sizeof *forest->root);
   forest->node = malloc(nodes * sizeof *forest->node);
   if (!forest->base || !forest->root || !forest->node)
-    return ft_error_set(err, "a forest: cut short or out of memory");
+    return ft_error_set(err, "forest: cut short or out of memory");
   for (size_t t = 0; t < trees; t++)
     forest->root[t] = (uint32_t)ft_number_reader_read_count(in, 0, nodes - 1);
   for (size_t i = 0; i < nodes && !in->failed; i++)
     load_node(in, forest, i);
   forest->value = ft_number_reader_read_all(in, leaves * outputs);
   if (in->failed)
-    return ft_error_set(err, "a forest: cut short or out of range");
+    return ft_error_set(err, "forest: cut short or out of range");
   return 0;
 }
 

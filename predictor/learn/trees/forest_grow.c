@@ -170,11 +170,11 @@ static int append_leaf(struct grower *g, const struct task *t, struct ft_error *
   double *value, scale = (g->settings->rate > 0 ? g->settings->rate : 1) / (double)t->count;
 
   if ((f->leaves + 1) * outputs > FT_FOREST_VALUES)
-    return ft_error_set(err, "a forest: more than %d numbers in its leaves", FT_FOREST_VALUES);
+    return ft_error_set(err, "forest: more than %d numbers in its leaves", FT_FOREST_VALUES);
   value =
       ft_array_grow(f->value, &g->leaf_room, f->leaves, outputs * sizeof *value, FT_FOREST_VALUES);
   if (!value)
-    return ft_error_set(err, "a forest: out of memory");
+    return ft_error_set(err, "forest: out of memory");
   f->value = value;
   value = f->value + f->leaves * outputs;
   memset(value, 0, outputs * sizeof *value);
@@ -217,7 +217,7 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
     size_t left;
 
     if (t.node == UINT32_MAX)
-      return ft_error_set(err, "a forest: out of memory");
+      return ft_error_set(err, "forest: out of memory");
     if (t.count >= 2 * (size_t)g->settings->leaf && t.count > 1 && t.depth < g->settings->depth)
       split = find_best_split(g, &t);
     if (split.gain < 0) {
@@ -281,7 +281,7 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
                                 .outputs = s->outputs,
                                 .scale = boosts ? 1 : 1 / (double)settings->trees };
   if (!s->rows || !s->outputs || !settings->trees)
-    return ft_error_set(err, "a forest: nothing to learn from");
+    return ft_error_set(err, "forest: nothing to learn from");
   g.order = allocate_array(s->rows, sizeof *g.order);
   g.column = allocate_array(s->columns, sizeof *g.column);
   g.place = allocate_array(s->rows, sizeof *g.place);
@@ -293,7 +293,7 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
   forest->root = allocate_array(settings->trees, sizeof *forest->root);
   if (!g.order || !g.column || !g.place || !g.task || !g.total || !g.left || !g.rest ||
       !forest->base || !forest->root) {
-    ft_error_set(err, "a forest: out of memory");
+    ft_error_set(err, "forest: out of memory");
     goto out;
   }
   for (size_t c = 0; c < s->columns; c++)
