@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What answers, is kept and read back. */
+/* Evaluates, writes and reads a fitted auto-encoder. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -8,13 +8,11 @@
 #include "predictor/learn/neural/mlp.h"
 #include "predictor/learn/number_stream.h"
 
-/* Inputs of a network, at most: every column of a row and what comes beside it. */
-enum { INPUTS = 2048 };
+enum { INPUTS = 2048 }; /* inputs of a network at most; above FT_FEATURE_ENCODER_MOST */
 
-/* Loops of this constant length the compiler takes as vectors. */
-enum { RUN = 16 };
+enum { RUN = 16 }; /* constant length of an inner loop, so that compilers vectorise it */
 
-/* Kingma and Ba 2015, section 2: their good default settings. */
+/* Adam's decay rates and epsilon (Kingma and Ba 2015, section 2, defaults). */
 #define BETA1 0.9F
 #define BETA2 0.999F
 #define EPSILON 1e-8F
@@ -24,7 +22,7 @@ static size_t layer_parameters(const struct ft_mlp *n, size_t layer)
   return (n->width[layer] + 1) * n->width[layer + 1];
 }
 
-/* The shape alone, checked. */
+/* Checks and sets the shape of N. */
 static int set_mlp_shape(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_error *err)
 {
   bool fits = layers >= 1 && layers <= FT_MLP_LAYERS;
@@ -201,7 +199,7 @@ void ft_mlp_predict(const struct ft_mlp *n, const float *in, float *out)
     float *to = l + 1 < n->layers ? room[l % 2] : out;
 
     memcpy(to, weight + ins * outs, outs * sizeof *to);
-    /* about half of the units are 0: their weights are not even read */
+    /* about half of the units are 0; their weights are skipped */
     for (size_t i = 0; i < ins; i++)
       if (in[i] != 0)
         add_weighted_row(in[i], weight + i * outs, outs, to);
