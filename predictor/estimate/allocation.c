@@ -10,21 +10,28 @@
 #include "predictor/estimate/retry_sequence.h"
 #include "predictor/estimate/small_sample.h"
 
-/* Points of a distribution: evenly spaced ones and those of the tail. */
-enum { EVEN = 50, TAIL = 5 };
+enum {
+  EVEN = 50, /* evenly spaced quantiles that sample a distribution; chosen by judgement */
+  TAIL = 5   /* quantiles that sample its upper tail */
+};
 
-/* Where the distribution ends and a job has needed more nonetheless. */
+/* Factor over the failed limit where the distribution has no larger value; chosen by judgement. */
 #define BEYOND 1.5
-/* Past what has failed and all that was ever seen a tail is a guess: no attempt is larger than so
- * many times what failed. */
-#define MOST_GROWTH 2
 
-/* Over what a job like it lately died at. */
+/* Largest factor from a failed limit to the next attempt, beyond the largest peak of the app: the
+ * tail is extrapolated there. Chosen by judgement. */
+#define MAX_GROWTH 2
+
+/* Factor over the limit that killed a run of the same features; as FT_FACTS_KILLED_FACTOR. */
 #define BOUND_MARGIN 1.2
 
+/* Run time where no run has one, in seconds; chosen by judgement. */
+#define DEFAULT_RUN_SECONDS 3600
+
+/* Probabilities of the TAIL quantiles; the even ones end at 0.985. Chosen by judgement. */
 static const double tail[TAIL] = { 0.99, 0.995, 0.998, 0.999, 0.9999 };
 
-/* Each point stands for what lies between the one before it and itself. */
+/* Fills CHAIN with quantiles of E above ABOVE bytes, each with the mass since the one before. */
 static void sample_quantiles(const struct ft_estimate *e, double above,
                              struct ft_retry_sequence *chain)
 {
@@ -50,24 +57,24 @@ double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, do
   bytes = ft_retry_first_allocation(&chain, failure_price, 0);
   if (!(bytes > 0))
     bytes = BEYOND * failed_bytes;
-  return failed_bytes > 0 ? fmin(bytes, fmax(MOST_GROWTH * failed_bytes, estimate->max_bytes))
+  return failed_bytes > 0 ? fmin(bytes, fmax(MAX_GROWTH * failed_bytes, estimate->max_bytes))
                           : bytes;
 }
 
-/* The part of a run's time after which a failed attempt of it has failed. */
+/* Mean time to failure of a failed attempt, as a fraction of the run time. */
 static double failure_time_fraction(const ft_evaluator *e)
 {
   return e->failure_time > 0 ? e->failure_time : 1;
 }
 
-/* What a run takes on average; where nothing is known of it, an hour. */
+/* Mean run time in seconds, 1 or more. */
 static double mean_run_seconds(const ft_evaluator *e)
 {
   double sum = 0;
 
   for (size_t i = 0; i < e->seconds_count; i++)
     sum += (double)e->seconds[i] / (double)e->seconds_count;
-  return sum > 0 ? fmax(sum, 1) : 3600;
+  return sum > 0 ? fmax(sum, 1) : DEFAULT_RUN_SECONDS;
 }
 
 void ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
@@ -90,7 +97,7 @@ void ft_allocation_query_fill(const ft_model *model, const ft_feature *features,
     out->covariate = log1p(fabs((double)x[e->primary_column]));
 }
 
-/* Whether nothing but numbers is known of a job: a line through its few runs is all there is. */
+/* Whether no categorical column varies. The small-sample model is a line over one number. */
 static bool has_only_numbers(const ft_model *model)
 {
   for (size_t j = 0; j < model->columns_count; j++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a predictive distribution to the allocation that is expected to waste least. */
+/* The memory allocation with the least expected waste, from a predictive distribution. */
 #ifndef FT_ESTIMATE_ALLOCATION_H
 #define FT_ESTIMATE_ALLOCATION_H
 
@@ -9,26 +9,29 @@
 #include "predictor/record/record.h"
 
 /*
- * The allocation, in bytes, that minimises what is expected to be wasted: an
- * attempt that succeeds wastes what it had and did not need; one that fails
- * costs FAILURE_PRICE (0 or more; 1: as much time as a run) times all that it
- * had, and is followed by the best of the larger allocations, and so on. Above
- * FAILED_BYTES, at which this job has already run out of memory, but at most twice that, or the
- * most that a run has ever used; 0: it has not. Pure, about 10 microseconds.
+ * Returns the allocation, in bytes, with the least expected waste. A successful attempt wastes the
+ * memory that it did not use. A failed attempt costs FAILURE_PRICE times its allocation, and the
+ * best larger allocation follows. FAILURE_PRICE is 0 or more; 1 is one full run time.
+ * FAILED_BYTES is the limit at which this job ran out of memory; 0: it did not. The result then
+ * exceeds FAILED_BYTES, and is at most the larger of 2 * FAILED_BYTES and estimate->max_bytes.
+ * Pure; about 10 microseconds.
  */
 double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, double failure_price);
 
-/* What the ensemble of MODEL is asked for COUNT features of a submission. */
+/*
+ * Fills OUT with the ensemble's query for the COUNT FEATURES of a submission. FAILED_BYTES and
+ * FAILURE_PRICE are as in ft_allocation.
+ */
 void ft_allocation_query_fill(const ft_model *model, const ft_feature *features, size_t count,
                               double failed_bytes, double failure_price,
                               struct ft_allocation_query *out);
 
 /*
- * The same for COUNT features of a submission, from MODEL: what its ensemble agrees on. While
- * there are too few runs for that, or one was killed and none has completed
- * above it, as above. A failed attempt is reckoned to last as
- * long as the model has seen them last. OUT is the estimate. Pure, under 20 microseconds. Returns
- * as ft_estimate_memory.
+ * Estimates the memory of a submission with COUNT FEATURES into OUT, and its allocation into
+ * *BYTES. The ensemble of MODEL sizes it. Before the ensemble has enough runs, and while the
+ * largest run was killed, ft_small_sample_allocation or ft_allocation does. FAILED_BYTES and
+ * FAILURE_PRICE are as in ft_allocation. Pure; under 20 microseconds. Returns 0; -1 on error and
+ * fills ERR, as ft_estimate_memory.
  */
 int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t count,
                        double failed_bytes, double failure_price, struct ft_estimate *out,

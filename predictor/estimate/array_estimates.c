@@ -9,7 +9,7 @@
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
 
-/* By which level the largest element is found. */
+/* Probability of the quantile by which tasks are compared. Source: the interval's upper end. */
 #define LARGE 0.95
 
 static bool model_has_column(const ft_model *model, const char *feature)
@@ -20,7 +20,7 @@ static bool model_has_column(const ft_model *model, const char *feature)
   return false;
 }
 
-/* Whether the model has a column for anything that elements differ in. */
+/* Whether the model has a column for a feature that differs between tasks. */
 static bool model_distinguishes_tasks(const ft_model *model, const ft_submission *s)
 {
   for (size_t i = 0; i < s->task_values_count; i++)
@@ -74,7 +74,7 @@ int ft_estimate_array(const ft_model *model, const ft_submission *s, double fail
   size_t count;
 
   if (!out->count)
-    return ft_error_set(err, "%s: a job array without elements", s->app);
+    return ft_error_set(err, "%s: job array without tasks", s->app);
   if (!model_distinguishes_tasks(model, s))
     out->count = 1;
   for (size_t i = 0; i < out->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Peak memory of each element of a job array, or of a sample of them. */
+/* Peak memory of each task of a job array, or of a sample of its tasks. */
 #ifndef FT_ESTIMATE_ARRAY_ESTIMATES_H
 #define FT_ESTIMATE_ARRAY_ESTIMATES_H
 
@@ -8,30 +8,31 @@
 #include "predictor/estimate/facts.h"
 #include "predictor/record/record.h"
 
-enum { FT_ARRAY_ESTIMATES = 64 }; /* a quarter of a millisecond */
+/* Tasks that are estimated at most. Chosen for time: 64 take a quarter of a millisecond. */
+enum { FT_ARRAY_ESTIMATES = 64 };
 
 struct ft_array_estimates {
-  size_t count; /* of those looked at */
-  uint32_t index[FT_ARRAY_ESTIMATES];
+  size_t count;                       /* estimated tasks */
+  uint32_t index[FT_ARRAY_ESTIMATES]; /* array index of each */
   struct ft_estimate each[FT_ARRAY_ESTIMATES];
 };
 
 /*
- * Evaluate MODEL for OUT's COUNT elements of SUBMISSION, by their indices; for the first alone
- * where nothing that the model knows tells elements apart, COUNT becoming 1. The largest one's
- * allocation, at FAILURE_PRICE, is what the array's one --mem has to be. FACTS become what holds for
- * every task. Pure, a few microseconds each. Returns as ft_estimate_memory.
+ * Estimates the tasks of SUBMISSION whose indices OUT holds. If no column of MODEL differs between
+ * tasks, only the first is estimated and OUT->count becomes 1. The largest task also gets an
+ * allocation at FAILURE_PRICE (ft_allocation): the array has one --mem. FACTS gets what holds for
+ * every task. Pure; a few microseconds per task. Returns 0; -1 on error and fills ERR.
  */
 int ft_estimate_array(const ft_model *model, const ft_submission *submission, double failure_price,
                       struct ft_array_estimates *out, struct ft_facts *facts, struct ft_error *err);
 
-/* SUBMISSION's features as MODEL knows them, its variant among them; with INDEX (NULL: no array)
- * those of that task. Returns how many. */
+/* Fills FEATURES with those of SUBMISSION and its variant in MODEL. *INDEX selects a task of the
+ * array; NULL: no array. Returns their number. */
 enum { FT_TASK_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) + 1 };
 size_t ft_task_features(const ft_model *model, const ft_submission *submission,
                         const uint32_t *index, ft_feature features[FT_TASK_FEATURES]);
 
-/* What MODEL's runs show for COUNT features. */
+/* Fills OUT with the facts of MODEL's runs for COUNT FEATURES (estimate/facts.h). */
 void ft_task_facts(const ft_model *model, const ft_feature *features, size_t count,
                    struct ft_facts *out);
 

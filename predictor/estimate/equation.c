@@ -7,12 +7,14 @@
 #include "predictor/estimate/equation.h"
 
 enum {
-  FIRST_VARIABLE = 32, /* bytes of the code below it are symbols */
+  FIRST_VARIABLE =
+      32, /* first code byte of a variable; smaller ones are symbols (foretell.proto) */
   VARIABLES = sizeof((ft_equation *)NULL)->columns,
   CONSTANTS = sizeof((ft_equation *)NULL)->constants / sizeof(double)
 };
 
-#define MOST_BYTES 0x1p50
+/* Largest prediction in bytes: 1 PiB, more than a node has. Chosen by judgement. */
+#define MAX_BYTES 0x1p50
 
 bool ft_equation_open(const ft_equation *q, struct ft_expression *code)
 {
@@ -52,7 +54,7 @@ double ft_equation_log(const ft_equation *q, const struct ft_expression *code, c
       return NAN;
   }
   bytes = ft_expression_evaluate(code, value);
-  return bytes >= 1 && bytes <= MOST_BYTES ? log(bytes) : NAN;
+  return bytes >= 1 && bytes <= MAX_BYTES ? log(bytes) : NAN;
 }
 
 bool ft_equation_pack(const struct ft_expression *code, const struct ft_variable *variables,

@@ -20,7 +20,7 @@ const double ft_estimate_scores[FT_ESTIMATE_LEVELS] = { -3.0902323061678135,  -2
 
 static const double *const scores = ft_estimate_scores;
 
-/* The pair of levels whose line is used at X, given the levels' own X values. */
+/* Index of the first of the two levels that interpolate at AT. X holds each level's position. */
 static int find_segment(const double *x, double at)
 {
   int i = 0;

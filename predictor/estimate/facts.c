@@ -8,13 +8,13 @@
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/variant.h"
 
-/* A limit has grown when it is this many times the largest before. */
+/* A limit has grown if it exceeds the largest earlier one by this factor. Chosen by judgement. */
 #define GROWN 1.1
-/* The bound of a run counts until so many comparable ones have completed: what these needed counts
- * then, and how probable another such run is the estimate says. */
+/* Later completed comparable runs after which the bound of a run no longer counts: their peaks and
+ * the estimate replace it. Chosen by judgement. */
 enum { OUTLIVED = 5 };
-/* A run that completes with this part of the largest limit that killed one shows that such limits
- * are needed, and not used by a leak. */
+/* A completed run whose peak reaches this fraction of the largest killing limit is evidence against
+ * a leak. Chosen by judgement. */
 #define NEAR 0.7
 
 bool ft_facts_alike(const ft_column *column, double a, double b)
@@ -30,11 +30,11 @@ bool ft_facts_alike(const ft_column *column, double a, double b)
 
 enum relation {
   RUN_DIFFERS,
-  RUN_HAS_MORE, /* of each number that differs, and nothing else does */
+  RUN_HAS_MORE, /* larger in each number that differs; nothing else differs */
   RUN_IS_COMPARABLE
 };
 
-/* How FACT is to a submission that has the values ASKED by the evaluator's fact columns. */
+/* Relation of run FACT to a submission with the values ASKED, by fact column. */
 static enum relation compare_fact(const ft_model *model, size_t fact, const float *asked)
 {
   const ft_evaluator *e = &model->evaluator;
@@ -54,7 +54,7 @@ static enum relation compare_fact(const ft_model *model, size_t fact, const floa
   }
   if (explained)
     return less && !more ? RUN_HAS_MORE : RUN_DIFFERS;
-  /* of what killed a run too little is better known than of what it needed */
+  /* a killed run stays comparable: too low a limit costs more than too high a one */
   return less && !more && e->fact_kinds.bytes[fact] != FT_FACT_KILLED ? RUN_HAS_MORE
                                                                        : RUN_IS_COMPARABLE;
 }
@@ -64,13 +64,13 @@ double ft_facts_bound(ft_fact_kind kind, double bytes)
   return kind == FT_FACT_KILLED ? FT_FACTS_KILLED_FACTOR * bytes : bytes;
 }
 
-/* The bound of a run that did not complete; 0 of one that did. */
+/* Bound of an incomplete run in bytes; 0 for a completed one. */
 static double incomplete_run_bound(ft_fact_kind kind, double bytes)
 {
   return kind == FT_FACT_COMPLETED ? 0 : ft_facts_bound(kind, bytes);
 }
 
-/* OUTLIVED: enough comparable runs have completed since that needed less. */
+/* OUTLIVED: enough comparable runs have completed since. */
 static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double bytes, bool outlived)
 {
   f->like_runs++;
@@ -97,7 +97,7 @@ static void add_comparable_run(struct ft_facts *f, ft_fact_kind kind, double byt
   }
 }
 
-/* Whether no run is of the variant ASKED about, and variants have not been seen to need the same. */
+/* Whether variant is a fact column and no run belongs to the variant in ASKED. */
 static bool is_of_unseen_variant(const ft_model *model, const float *asked)
 {
   const ft_evaluator *e = &model->evaluator;

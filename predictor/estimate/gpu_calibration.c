@@ -7,20 +7,29 @@
 
 #define MIB 1048576.0
 
-/*
- * Before any run: how far a context may lie from the one that is known (drivers, CUDA and library
- * releases), and bytes from those foreseen. How far single networks lie from their estimates, as
- * families held out do (tests/bench/training_memory), and one run of a network from another.
- */
-static const double context_deviation = 300 * MIB, slope_deviation = 0.03;
-static const double network_deviation = 0.05, run_deviation = 0.03, least_deviation = 20 * MIB;
+/* Prior standard deviation of the context in bytes: drivers, CUDA and library releases differ.
+ * Chosen by judgement. */
+static const double context_deviation = 300 * MIB;
+/* Prior standard deviation of the slope, around 1. Chosen by judgement. */
+static const double slope_deviation = 0.03;
+/* Standard deviation of log(measured / simulated) between networks. Source: held-out families
+ * (tests/bench/training_memory). */
+static const double network_deviation = 0.05;
+/* The same between runs of one network. Chosen by judgement. */
+static const double run_deviation = 0.03;
+/* Smallest standard deviation of a run in bytes. Chosen by judgement. */
+static const double least_deviation = 20 * MIB;
 
-/* Two runs within so much, in parts, are of one network. */
+/* Relative difference up to which two simulated sizes are of one network. Chosen by judgement. */
 static const double same = 0.002;
 
-enum { ROUNDS = 12, FREEDOM = 3 };
+enum {
+  ROUNDS = 12, /* reweighting rounds; the weights change little after them */
+  FREEDOM = 3  /* degrees of freedom of Student's t: heavy tails, finite variance */
+};
 
-/* What a residual of R deviations weighs: as if they came from Student's t (Lange et al. 1989). */
+/* Weight of a residual of R standard deviations under Student's t (Lange, Little and Taylor 1989).
+ */
 static double student_weight(double r)
 {
   return (FREEDOM + 1) / (FREEDOM + r * r);
@@ -45,7 +54,7 @@ void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_
   for (int round = 0; round < ROUNDS; round++) {
     double u, v;
 
-    /* normal equations of context and slope around what is known of them */
+    /* normal equations of context and slope, with their priors */
     a = 1 / (context_deviation * context_deviation);
     d = 1 / (slope_deviation * slope_deviation);
     b = 0;
@@ -86,7 +95,7 @@ static bool is_gpu_listed(uint32_t gpu, const uint32_t *hashes, size_t count)
   return false;
 }
 
-/* ln(measured / foreseen) of RUN beside its context; NaN where it tells nothing. */
+/* log(measured / simulated) of RUN without the context; NaN if the run is no evidence. */
 static double calibration_residual(const ft_run *run, const struct ft_gpu_device *device)
 {
   double network = device->slope * (double)run->network_bytes;
@@ -97,7 +106,7 @@ static double calibration_residual(const ft_run *run, const struct ft_gpu_device
   return log(measured / network);
 }
 
-/* The app's logarithm of what its network needs and is foreseen to, and its deviation. */
+/* Robust mean and standard deviation of the app's calibration residuals. Returns the runs used. */
 static unsigned fit_app_factor(const ft_model *model, const struct ft_gpu_device *device,
                                const struct ft_gpu_device *elsewhere, const uint32_t *hashes,
                                size_t count, double *middle, double *deviation)
@@ -149,7 +158,7 @@ void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
   if (!gpu || !gpu->measured)
     more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);
   memory->estimate.runs = used;
-  if (used) { /* of what its operators leave open, or was guessed, its runs have told */
+  if (used) { /* the measured runs include what was unknown or guessed */
     memory->unknown_bytes = 0;
     memory->guess_log_factor = 0;
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A network's estimate made better by what a site has measured: runs of other networks on such
- * GPUs tell what context and libraries take there; runs of the same app how far its network lies
- * from what its operators say. Pure.
+ * Corrects a network's GPU memory estimate by measured runs of the site. Runs of other networks on
+ * the same type of GPU give the memory of context and libraries. Runs of the same app give the
+ * network's ratio of measured to simulated memory. Pure.
  */
 #ifndef FT_ESTIMATE_GPU_CALIBRATION_H
 #define FT_ESTIMATE_GPU_CALIBRATION_H
@@ -10,25 +10,25 @@
 #include "predictor/estimate/gpu_memory.h"
 #include "predictor/record/record.h"
 
-/* What is known of a kind of GPU. */
+/* Linear model of a type of GPU: measured = context_bytes + slope * simulated. */
 struct ft_gpu_device {
-  double context_bytes; /* beside the network, */
-  double slope;         /* and bytes for each that its operators say */
-  double deviation;     /* of a network as large as the one asked about, in bytes */
+  double context_bytes; /* CUDA context and libraries */
+  double slope;         /* measured bytes per simulated byte */
+  double deviation;     /* standard deviation of the line at NETWORK_BYTES, in bytes */
 };
 
 /*
- * Fit RUNS, COUNT of them, around CONTEXT_BYTES, which is known within a few hundred MiB. Each
- * network counts once however often it has run; runs far from the others (cuDNN's trials seen by
- * the sampler, a second process) count little. DEVIATION is for NETWORK_BYTES.
+ * Fits DEVICE to COUNT RUNS by robust Bayesian regression around CONTEXT_BYTES. A network counts
+ * once however often it ran. Outliers, such as a sampled cuDNN autotuning peak or a second process,
+ * count little. device->deviation is at NETWORK_BYTES.
  */
 void ft_gpu_device_fit(const ft_network_run *runs, size_t count, double context_bytes,
                        double network_bytes, struct ft_gpu_device *device);
 
 /*
- * Refine MEMORY, played for GPU (NULL: not known): the middle, the least and the width of the
- * estimate. DEVICE: as fitted. MODEL: of the app with its history, NULL for none; its runs on GPUs
- * that HASHES (COUNT of them) name are read with DEVICE, others with the context that MEMORY has.
+ * Corrects MEMORY, which was simulated for GPU (NULL: unknown): median, minima and width. DEVICE is
+ * fitted by ft_gpu_device_fit. MODEL is the app's model with its history; NULL: none. Its runs on
+ * the GPUs with one of COUNT HASHES use DEVICE, others the context of MEMORY.
  */
 void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                       const struct ft_gpu_device *device, const ft_model *model,

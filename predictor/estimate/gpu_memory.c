@@ -13,48 +13,50 @@
 
 #define MIB 1048576.0
 
-/*
- * Learnt from 1,760 training runs of 384 networks on an A100-40GB (itu-rad/GPUMemNet, CUDA with
- * timm's script): tests/bench/training_memory prints the fit that these figures are taken from and
- * what they reach on families that took no part.
- */
-enum { CONTEXT_MIB = 1740, HOST_MIB = 290 };
+enum {
+  /* CUDA context and libraries in MiB. Fitted to 1,760 training runs of 384 networks on an
+   * A100-40GB (itu-rad/GPUMemNet) by tests/bench/training_memory. */
+  CONTEXT_MIB = 1740,
+  /* RSS of the interpreter with PyTorch in MiB (tests/bench/cpu_training) */
+  HOST_MIB = 290
+};
 
-/* Of what glibc's heap keeps for the backward pass, so much more stays between blocks in use; 0.3
- * to 0.35 with each network left out (tests/bench/cpu_training). */
+/* Fragmentation of glibc's heap, as a fraction of what the forward pass leaves allocated. With each
+ * network left out 0.3 to 0.35 (tests/bench/cpu_training). */
 static const double host_kept = 0.35;
 
-/* Peaks of processes lie so much further from what was played, of a logarithm: of 35, one took
- * 0.17 more (tests/bench/cpu_training). */
+/* Added log width of a CPU estimate: one of 35 peaks was 0.17 above (tests/bench/cpu_training). */
 static const double host_more = 0.1;
 
-/* On a CPU: oneDNN's reordered copies (tests/bench/cpu_training). */
+/* oneDNN's reordered copies of convolutions on a CPU (tests/bench/cpu_training). */
 static const struct ft_workspace host_workspace[3] = { { 1, 1, 1, 1, 0 },
                                                        { 1, 1, 1, 1, 0 },
                                                        { 1, 1, 1, 1, 0 } };
 
 const struct ft_gpu_constants ft_gpu_constants = {
   .context_mib = CONTEXT_MIB,
-  .resident_batches = 3, /* this one, the next, and its bytes */
+  /* the current batch, the prefetched one, and its bytes before conversion to float */
+  .resident_batches = 3,
+  /* fitted by tests/bench/training_memory, as CONTEXT_MIB */
   .workspace = { { 0.0625, 0.0625, 0.0625, 0.5, 0.375 },
                  { 1.125, 0.5, 1, 1.25, 0.375 },
                  { 1, 0.5, 1, 1.25, 0 } },
-  /* copies cost memory traffic, which its trials see and a rule for tiles of 128 channels does not
-   * (tests/bench/gpumemnet; with trials timm's runs show none) */
+  /* Channels; tiles of 128. Without autotuning cuDNN's rule ignores the cost of copies
+   * (tests/bench/gpumemnet). timm's runs, with autotuning, show none. */
   .copied_channels = 128,
 };
 
 /*
- * Of what it can be played in so much more is needed in truth: with it under 2 % of the runs that
- * went well are said not to fit, and of those that ran out under 2 % to fit (the same and
- * tests/bench/gpumemnet).
+ * Real need as a multiple of the smallest device in which the simulation succeeds. Under 2 % of the
+ * successful runs are then predicted not to fit, and under 2 % of the failed ones to fit
+ * (tests/bench/training_memory, tests/bench/gpumemnet).
  */
 static const double slack = 1.08;
 
 /*
- * Quantiles of ln(measured / played) at ft_estimate_levels, families held out, without the 28 of
- * 1,760 runs that showed 1.4 to 13 times as much: cuDNN's trials, caught by the sampler, of which a
- * device with less room tries fewer (the same, and tests/bench/trials).
+ * Quantiles of log(measured / simulated) at ft_estimate_levels, with families held out
+ * (tests/bench/training_memory). Without the 28 of 1,760 runs at 1.4 to 13 times the simulation:
+ * the sampler caught cuDNN autotuning, which shrinks on a smaller device (tests/bench/trials).
  */
 static const double spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.031, -0.014,
                                                    0.0,    0.012,  0.033,  0.051,  0.098,
@@ -62,10 +64,10 @@ static const double spread[FT_ESTIMATE_LEVELS] = { -0.136, -0.062, -0.042, -0.03
 
 enum { MIDDLE = 5 }; /* the median among the levels */
 
-/* On a GPU without runs of its own the context may be another. */
+/* The context may differ on a GPU without measured runs. Chosen by judgement. */
 const double ft_gpu_memory_unmeasured = 0.05;
 
-/* Memory: what nvidia-smi shows in all less what the driver keeps. */
+/* memory_mib: the total that nvidia-smi shows, less the driver's reserve. */
 static const struct ft_gpu gpus[] = {
   { .name = "a100-40gb", .memory_mib = 40448, .context_mib = CONTEXT_MIB, .measured = true },
   { .name = "a100-80gb", .memory_mib = 81050, .context_mib = CONTEXT_MIB },
@@ -110,8 +112,8 @@ void ft_gpu_run_init(struct ft_gpu_run *run)
 
 /* ---- the optimiser's state ---- */
 
-/* Of a parameter tensor of BYTES; what is added to a first moment in 8 bits: a scale of 4 bytes for
- * 256 elements (Dettmers et al. 2022), and tensors under 4096 elements stay in 32 bits. */
+/* Optimiser state in bytes of a parameter tensor of BYTES. An 8-bit state has a scale of 4 bytes
+ * per block of 256 elements; below 4096 elements it has 32 bits (Dettmers et al. 2022). */
 static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, int64_t bytes)
 {
   int64_t width = run->precision > FT_PRECISION_AMP ? 2 : 4, elements = bytes / width;
@@ -128,13 +130,14 @@ static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, int64_t bytes
   }
 }
 
+/* This GPU's part of BYTES if STAGE of ZeRO applies. */
 static int64_t shard_bytes(const struct ft_gpu_run *run, unsigned stage, int64_t bytes)
 {
   return run->shard >= stage ? ft_share(bytes, run->gpus) : bytes;
 }
 
-/* Of what the optimiser has for each element of a parameter of BYTES this GPU's part: whole tensors
- * go to the GPU that has least (ZeroRedundancyOptimizer), or each GPU has a share of each. */
+/* This GPU's part of an optimiser state of BYTES. ZeroRedundancyOptimizer (stage 1) assigns whole
+ * tensors to the GPU with the least; higher stages split each tensor. */
 static int64_t optimizer_shard_bytes(const struct ft_gpu_run *run, const struct ft_schedule *s,
                                      int64_t bytes)
 {
@@ -145,21 +148,23 @@ static int64_t optimizer_shard_bytes(const struct ft_gpu_run *run, const struct 
   return shard_bytes(run, 1, bytes);
 }
 
-/* ---- playing ---- */
+/* ---- simulation ---- */
 
 struct player {
   const struct ft_schedule *schedule;
   const struct ft_gpu_run *run;
   struct ft_cuda_allocator allocator;
   struct ft_arena arena;
-  int64_t *blocks; /* of each buffer */
-  int64_t *sizes;  /* of each buffer that a tensor has now */
-  int64_t *states; /* of each parameter tensor: its state, and what a step makes for a while */
-  int64_t live, live_peak; /* bytes of tensors now, and at most */
-  int64_t heap_kept;       /* of glibc's heap, bytes that the last forward pass left in use */
+  int64_t *blocks; /* by buffer: the allocator's block */
+  int64_t *sizes;  /* by buffer: bytes of the tensor that it holds now */
+  int64_t *states; /* by parameter tensor: block of its optimiser state; then of its scratch */
+  int64_t live, live_peak; /* bytes of all tensors: now, and the peak */
+  int64_t heap_kept;       /* bytes of glibc's heap in use after the last forward pass */
 };
 
-enum { PASSES = 3 /* after the first with its trials the next is like the one after it */ };
+/* Simulated steps. Only the first has autotuning and creates optimiser state; the third equals the
+ * second. */
+enum { PASSES = 3 };
 
 static void add_live_bytes(struct player *p, int64_t bytes)
 {
@@ -169,10 +174,10 @@ static void add_live_bytes(struct player *p, int64_t bytes)
 }
 
 /*
- * One step of the optimiser: its state comes with the first. torch.optim works on lists of all
- * parameters and makes one as large for a while (gradients with their decay, square roots); its
- * fused kernels and those of 8 bits make none. On a CPU it goes from one parameter to the next
- * (torch/optim/optimizer.py, _default_to_fused_or_foreach).
+ * Simulates one optimiser step; the FIRST one allocates the state. torch.optim processes lists of
+ * all parameters with a temporary list of equal size (decayed gradients, square roots). Fused and
+ * 8-bit kernels need none. On a CPU, it processes one parameter at a time
+ * (torch/optim/optimizer.py, _default_to_fused_or_foreach). Returns below 0 if memory is exhausted.
  */
 static int64_t simulate_optimizer(struct player *p, bool first)
 {
@@ -207,7 +212,8 @@ static int64_t simulate_optimizer(struct player *p, bool first)
   return failed;
 }
 
-/* What E takes, of BYTES; a workspace without room is left out. Below 0: it runs out. */
+/* Allocates BYTES for event E; a workspace that does not fit is skipped. Returns below 0 if memory
+ * is exhausted. */
 static int64_t allocate_buffer(struct player *p, const struct ft_event *e, int64_t bytes)
 {
   int64_t *block = &p->blocks[e->buffer];
@@ -228,8 +234,8 @@ static void free_buffer(struct player *p, uint32_t buffer)
 }
 
 /*
- * Parameters, and where a summary of the network is printed first its forward pass: what that
- * leaves in the cache is too small for the batches to come.
+ * Simulates the allocation of the parameters, and the forward pass of a summary if there is one.
+ * The segments that a summary leaves in the cache are too small for later batches.
  */
 static int64_t simulate_setup(struct player *p)
 {
@@ -256,12 +262,14 @@ static int64_t simulate_setup(struct player *p)
   return failed;
 }
 
+/* Simulates one pass with its optimiser step. Returns below 0 if memory is exhausted. */
 static int64_t simulate_step(struct player *p, bool first)
 {
   const struct ft_schedule *s = p->schedule;
   int64_t before = ft_cuda_allocator_heap(&p->allocator);
 
-  for (size_t i = s->parameters; i <= s->count; i++) { /* gradients that stay end with the pass */
+  for (size_t i = s->parameters; i <= s->count;
+       i++) { /* i == count: the backward pass may end here */
     const struct ft_event *e;
 
     if (i == s->forward)
@@ -286,8 +294,8 @@ static int64_t simulate_step(struct player *p, bool first)
 }
 
 /*
- * Play SCHEDULE on a device of CAPACITY bytes, 0 without an end, or on a HOST. P tells what came of
- * it; its blocks are gone. Returns 0; -1: it runs out; -2: memory is out here.
+ * Simulates SCHEDULE on a device of CAPACITY bytes (0: unlimited) or on a HOST. Fills P with peaks;
+ * its blocks are freed. Returns 0; -1: the device is full; -2: this process is out of memory.
  */
 static int simulate_schedule(const struct ft_schedule *schedule, const struct ft_gpu_run *run,
                              bool host, int64_t capacity, struct player *p)
@@ -315,8 +323,8 @@ static int simulate_schedule(const struct ft_schedule *schedule, const struct ft
   return failed < 0 ? (int)failed : 0;
 }
 
-/* The least that it can be played in, to a hundredth: between what is requested at once, without
- * workspaces, and PEAK. */
+/* Finds the smallest device, to 1 % of PEAK, in which the simulation succeeds, by bisection between
+ * the peak without workspaces and PEAK. Returns 0; -1 if this process is out of memory. */
 static int find_min_feasible(const struct ft_schedule *schedule, const struct ft_gpu_run *run,
                              int64_t peak, int64_t *bytes)
 {
@@ -354,7 +362,7 @@ void ft_gpu_memory_fill_quantiles(struct ft_gpu_memory *memory, double narrow, d
 
     outward *= abs(i - MIDDLE) == 1 ? 0.5 : 1;
     memory->estimate.quantile[i] = memory->bytes * exp(narrow * spread[i] + outward);
-    /* as likely none of it as some, and then anything up to all */
+    /* the unknown part is 0 with probability 1/2, otherwise uniform up to its bound */
     if (i > MIDDLE)
       memory->estimate.quantile[i] += (2 * ft_estimate_levels[i] - 1) * open;
   }
@@ -390,7 +398,7 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
         optimizer_shard_bytes(run, schedule, optimizer_state_bytes(run, schedule->learnt[k])));
 }
 
-/* Peak RSS: what glibc's malloc is played to keep, and some more. */
+/* Estimates the peak RSS on a CPU: the simulated heap of glibc's malloc and its fragmentation. */
 static int estimate_host(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
                          const struct ft_gpu_run *run, const struct ft_schedule *schedule)
 {
@@ -452,22 +460,22 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   if (ft_schedule_make(graph, &analysis.cost, &options, &schedule, err) < 0)
     return -1;
   if (schedule.peak_bytes > FT_GRAPH_ELEMENTS)
-    return ft_error_set(err, "%s: needs more memory than any machine has", graph->file);
+    return ft_error_set(err, "%s: memory needed exceeds the largest supported size", graph->file);
   memory->complete = analysis.memory.complete;
   memory->guess_log_factor = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
-  /* what is guessed of a family bounds all of it; kept for the backward pass, and as much of
-   * gradients */
+  /* A guessed architecture has no unknown sizes. Else 4 bytes per element of unknown tensors; in
+   * training as much again for gradients. */
   memory->unknown_bytes =
       graph->guessed ? 0 : ft_times(run->training ? 8 : 4, analysis.cost.open_at_most);
   memory->loop_bytes = run->training ? ft_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_components(memory, run, &schedule);
   if (gpu && gpu->host)
     return estimate_host(memory, gpu, run, &schedule) < 0
-               ? ft_error_set(err, "%s: memory is out", graph->file)
+               ? ft_error_set(err, "%s: simulation out of memory", graph->file)
                : 0;
   if (simulate_schedule(&schedule, run, false, 0, &p) < 0 ||
       find_min_feasible(&schedule, run, p.allocator.peak, &smallest) < 0)
-    return ft_error_set(err, "%s: memory is out", graph->file);
+    return ft_error_set(err, "%s: simulation out of memory", graph->file);
   memory->live_bytes = p.live_peak;
   memory->context_bytes =
       (int64_t)((gpu && !run->constants ? gpu->context_mib : constants->context_mib) * MIB);
@@ -492,7 +500,7 @@ int ft_gpu_memory(struct ft_graph *graph, const struct ft_gpu *gpu, const struct
   if (run->sizes.generate && (run->training || !graph->generates))
     return ft_error_set(err, "%s: new_tokens: expected %s", graph->file,
                         graph->generates ? "mode=inference"
-                                         : "a Hugging Face network that makes words");
+                                         : "an autoregressive Hugging Face network");
   if (ft_gpu_memory_pass(graph, gpu, run, memory, err) < 0)
     return -1;
   if (run->sizes.generate < 2)

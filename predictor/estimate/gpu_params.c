@@ -3,7 +3,7 @@
 
 #include "predictor/estimate/gpu_params.h"
 
-/* Which of COUNT names, or -1. */
+/* Index of VALUE among the COUNT names that NAME returns; -1: none. */
 static int find_listed(struct ft_text value, const char *(*name)(int i), int count)
 {
   for (int i = 0; i < count; i++)
@@ -22,7 +22,7 @@ static const char *precision_name_at(int i)
   return ft_precision_name((enum ft_precision)i);
 }
 
-/* TARGET is true for YES, false for NO. */
+/* Sets TARGET to true for YES, to false for NO. Returns 1; -1 for any other VALUE. */
 static int parse_either(struct ft_text value, const char *yes, const char *no, bool *target)
 {
   *target = ft_text_equals(value, yes);

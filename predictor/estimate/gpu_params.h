@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a network is run, in the words of a user: "batch=64", "optimizer=adam". */
+/* Parses the settings of a network's run: "batch=64", "optimizer=adam". */
 #ifndef FT_ESTIMATE_GPU_PARAMS_H
 #define FT_ESTIMATE_GPU_PARAMS_H
 
 #include "predictor/core/text.h"
 #include "predictor/estimate/gpu_memory.h"
 
-/* What is understood, for messages. */
+/* Supported settings, for messages. */
 #define FT_GPU_PARAMS                                                                              \
   "batch, new_tokens, accumulate, checkpoint, gpus, shard with a number, mode=training or "        \
   "inference, "                                                                                    \
@@ -14,7 +14,7 @@
   "attention=fused or plain, cache=dynamic or static, inplace, benchmark, fused, grad, "           \
   "offload, views=on or off"
 
-/* Set what NAME=VALUE says in RUN. Returns 1; 0: there is no such name; -1: not such a value. */
+/* Sets NAME to VALUE in RUN. Returns 1; 0 if there is no such setting; -1 if VALUE is invalid. */
 int ft_gpu_params_set(struct ft_gpu_run *run, struct ft_text name, struct ft_text value);
 
 #endif

@@ -9,19 +9,20 @@
 #include "predictor/graph/shape/operators.h"
 
 /*
- * Operations and bytes a second, dense, from NVIDIA's data sheets (A30, A100, H100, H200, GH200,
- * DGX B200, GB200, RTX PRO 6000 Server); the link to the host in one direction (PCIe 4 or 5 of 16
- * lanes, NVLink-C2C). The host is one of 32 cores with AVX2 at 2.5 GHz and eight channels of
- * DDR4-3200, of which networks reach HOST_REACHES of what GPUs reach of theirs: an i9-10940X
- * against an RTX 3090, the middle of 60 of timm's networks; between
- * 0.34 and 0.54 lies half of them (0.40 and 0.54 of 80 others, their middle 0.45).
+ * Efficiency of networks on a CPU relative to that on a GPU: median of 60 of timm's networks on an
+ * i9-10940X against an RTX 3090 (quartiles 0.34 and 0.54; 80 other networks: median 0.45).
  */
-#define HOST_REACHES 0.44
+#define HOST_EFFICIENCY 0.44
 
+/*
+ * Dense peak rates from NVIDIA's data sheets (A30, A100, H100, H200, GH200, DGX B200, GB200,
+ * RTX PRO 6000 Server). The host link is one direction of PCIe 4 or 5 x16, or NVLink-C2C. "cpu" is
+ * a node of 32 cores with AVX2 at 2.5 GHz and eight channels of DDR4-3200.
+ */
 static const struct speed {
   const char *gpu;
-  double fp32, tf32, half; /* 1e12 operations */
-  double memory, link;     /* 1e9 bytes */
+  double fp32, tf32, half; /* 1e12 operations per second */
+  double memory, link;     /* 1e9 bytes per second */
 } speeds[] = {
   { "a100-40gb", 19.5, 156, 312, 1555, 31.5 },
   { "a100-80gb", 19.5, 156, 312, 2039, 31.5 },
@@ -34,8 +35,8 @@ static const struct speed {
   { "b200", 75, 1100, 2250, 8000, 63 },
   { "gb200", 80, 1250, 2500, 8000, 450 },
   { "rtx-pro-6000", 120, 252, 504, 1597, 63 },
-  { "cpu", 2.56 * HOST_REACHES, 2.56 * HOST_REACHES, 2.56 * HOST_REACHES, 205 * HOST_REACHES,
-    HUGE_VAL },
+  { "cpu", 2.56 * HOST_EFFICIENCY, 2.56 * HOST_EFFICIENCY, 2.56 * HOST_EFFICIENCY,
+    205 * HOST_EFFICIENCY, HUGE_VAL },
 };
 
 static const struct speed *speed_of(const struct ft_gpu *gpu)
@@ -46,7 +47,7 @@ static const struct speed *speed_of(const struct ft_gpu *gpu)
   return &speeds[0];
 }
 
-/* PyTorch lets cuDNN's convolutions, and no other product, use TF32 unless told otherwise. */
+/* By default PyTorch allows TF32 in cuDNN's convolutions, but not in other products. */
 static double peak_rate(const struct speed *s, enum ft_precision precision,
                         const struct ft_operator *op)
 {
@@ -58,7 +59,7 @@ static double peak_rate(const struct speed *s, enum ft_precision precision,
   return s->fp32;
 }
 
-/* Elements that OP reads and writes for all SAMPLES. */
+/* Elements that LAYER reads and writes for all SAMPLES. */
 static double elements_moved(const struct ft_graph *graph, const struct ft_layer *layer,
                              double samples)
 {
@@ -97,11 +98,11 @@ double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *par
                     width * elements_moved(graph, layer, samples) / memory);
   }
   if (run->training)
-    backward = 2 * forward; /* the gradients of inputs and of weights */
+    backward = 2 * forward; /* gradients of inputs and of weights cost one forward pass each */
   if (run->training && run->gpus > 1)
     exchange = 2.0 * (run->gpus - 1) / run->gpus * (double)analysis.cost.parameter_bytes /
                (1e9 * s->link) * (run->shard >= 3 ? 1.5 : 1); /* Rajbhandari et al. 2020 */
-  if (run->training && run->checkpoints > 1) /* all segments but the last once more */
+  if (run->training && run->checkpoints > 1) /* all segments but the last are recomputed */
     backward += forward * (run->checkpoints - 1) / run->checkpoints;
   return forward + fmax(backward, exchange) + 2 * offloaded / (1e9 * s->link);
 }

@@ -9,45 +9,48 @@
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/learn/residual_quantiles.h"
 
-/*
- * However alike the runs were: what allocators, page sizes and sampling differ
- * by from run to run. One imagined residual of 4 %, and a standard deviation of
- * never less than 0.5 % and half a MiB.
- */
+/* Prior pseudo-observation of the residuals, in log units: allocators, page sizes and sampling
+ * differ by 4 % from run to run. Chosen by tests/bench/replay_constants. */
 #define PRIOR 0.04
+/* Smallest standard deviation, as a fraction of the prediction. Chosen by judgement. */
 #define LEAST_PART 0.005
+/* Smallest standard deviation in bytes, added to LEAST_PART. Chosen by judgement. */
 #define LEAST_BYTES (0.5 * FT_MIB)
 
-/* The 90 % interval, and what lies within. */
+/* Indices in ft_estimate_levels of the ends of the 90 % interval. */
 enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 
-/* Runs come in rounds, of one input, of one user's morning, and within one they are more alike than
- * those of the next. With so many rounds the interval is twice as wide as they show, with more by
- * so much less. */
+/* Number of cohorts at which the interval is twice as wide as the residuals show. Runs of one
+ * cohort resemble each other. Chosen by tests/bench/replay_constants. */
 #define FEW_ROUNDS 4.0
 
-/* From so many runs on their ranks alone give a 90 % interval, as conformal prediction has it (Vovk
- * et al. 2005): one lies beyond it on each side. What any two runs may differ by, and Student's t,
- * are for fewer, and for the levels beyond the interval. */
+/* Runs from which ranks alone give the 90 % interval: one of 19 residuals lies beyond each end
+ * (conformal prediction, Vovk, Gammerman and Shafer 2005). Fewer runs use the prior and Student's
+ * t, as do the outer levels. Confirmed by tests/bench/replay_constants. */
 #define RANKED_RUNS 19
 
-enum { LOWER_QUARTER = 4, MIDDLE = 5, UPPER_QUARTER = 6, MOST_EVIDENCE = 200 };
+enum {
+  LOWER_QUARTER = 4, /* indices in ft_estimate_levels */
+  MIDDLE = 5,
+  UPPER_QUARTER = 6,
+  MOST_EVIDENCE = 200 /* largest effective sample size: the residuals that a model stores */
+};
 
-/* No 90 % interval is taken to be narrower, in log units, where widths are divided. */
+/* Smallest interval width in log units; avoids a division by 0. */
 #define NARROWEST 1e-9
 
-/* The normal score of 95 %. */
+/* Standard normal quantile at 0.95. */
 #define SCORE 1.644853626951
 
 /*
- * Make the interval, and what lies within, wider by MORE times what a side's own tail is, or by so
- * many times LEAST, a standard deviation: of a program that does one of two things, hardly beyond
- * the larger. Not beyond HIGHEST; the levels beyond the interval are carried along.
+ * Widens the 90 % interval and the levels inside by MORE times the tail of each side, or MORE times
+ * LEAST, a standard deviation, if larger. A bimodal program has a short tail above its upper mode.
+ * Nothing is moved above HIGHEST. Outer levels stay outside.
  */
 static void lengthen_interval(double quantile[FT_ESTIMATE_LEVELS], double more, double least,
                               double highest)
 {
-  /* of a normal distribution, from the middle to 95 % as a part of from 75 % there */
+  /* ratio of a normal distribution's 50-to-95 % distance to its 75-to-95 % distance */
   static const double tails = 1.695;
   double middle = quantile[MIDDLE];
   double below = fmin(middle - quantile[LEAST_BANDED],
@@ -65,8 +68,8 @@ static void lengthen_interval(double quantile[FT_ESTIMATE_LEVELS], double more, 
 }
 
 /*
- * Wider or narrower about the middle by FACTOR. The levels beyond the interval stay where they are,
- * and bound it. LEAST is a standard deviation below which it does not narrow.
+ * Scales the interval about the median by FACTOR. The outer levels stay and bound it. LEAST is the
+ * smallest standard deviation that narrowing leaves.
  */
 static void scale_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double least)
 {
@@ -83,7 +86,7 @@ static void scale_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, d
   }
 }
 
-/* The interval, and what lies within, by the ranks of the residuals alone. */
+/* Sets the interval and the levels inside to ranks of the residuals. */
 static void use_rank_quantiles(const ft_evaluator *e, double quantile[FT_ESTIMATE_LEVELS])
 {
   double count = (double)e->residuals_count;
@@ -97,8 +100,8 @@ static void use_rank_quantiles(const ft_evaluator *e, double quantile[FT_ESTIMAT
     quantile[i] = fmax(quantile[i], quantile[i - 1]);
 }
 
-/* The levels beyond the interval are those of a normal distribution of standard deviation LEAST at
- * least. */
+/* Moves the outer levels at least as far out as those of a normal distribution with standard
+ * deviation LEAST. */
 static void widen_outer_levels(double quantile[FT_ESTIMATE_LEVELS], double least)
 {
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
@@ -123,7 +126,8 @@ double ft_memory_widening(unsigned rounds)
   return 1 + FEW_ROUNDS / fmax(rounds, 1);
 }
 
-/* By how much FACTOR is more than 1 the interval becomes longer, up to HIGHEST. */
+/* Applies FACTOR to the interval: above 1 by lengthen_interval up to HIGHEST, below 1 by
+ * scale_interval. */
 static void calibrate_interval(double quantile[FT_ESTIMATE_LEVELS], double factor, double narrowest,
                                double least, double highest)
 {
@@ -165,23 +169,22 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
   if (!e->has_bound_log && alike) {
     scale_interval(out->quantile, factor, within);
   } else if (!e->has_bound_log) {
-    /* up to what was the second level above the interval, which keeps what an amount is chosen by
-     * nearly where it is; but where ranks have it, an interval that could not become wider than
-     * what was foreseen would never cover what was not */
+    /* The limit of two levels above the interval keeps the levels that allocations use. An interval
+     * from ranks has no limit: it must be able to cover a drift. */
     double highest = out->quantile[MOST_BANDED + 2];
 
     lengthen_interval(out->quantile, ft_memory_widening(ft_memory_rounds(model)) - 1, 0, highest);
     calibrate_interval(out->quantile, factor, within, least, ranked ? INFINITY : highest);
   }
-  /* what the interval is wider by than single runs differ is common to those submitted together */
+  /* the added width is common to runs submitted together */
   own = fmax(own, NARROWEST);
   own /= fmax(out->quantile[MOST_BANDED] - out->quantile[LEAST_BANDED], own);
   out->shared = 1 - own * own;
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
-    /* within 2^-60 and 2^60 bytes, so that every reader of it stays finite */
+    /* 2^-60 to 2^60 bytes: products and squares of quantiles stay finite */
     out->quantile[i] = exp(fmin(fmax(centre.log + out->quantile[i], -60 * M_LN2), 60 * M_LN2));
     if (i && !(out->quantile[i] >= out->quantile[i - 1]))
-      return ft_error_set(err, "%s: the model is not sound", model->app);
+      return ft_error_set(err, "%s: invalid model: quantiles decrease", model->app);
   }
   (void)ft_string_copy(e->method, out->method, sizeof out->method);
   out->extrapolated = centre.extrapolated;

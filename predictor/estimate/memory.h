@@ -8,31 +8,30 @@
 #include "predictor/record/record.h"
 
 /*
- * Evaluate MODEL for COUNT features. Pure: libc and libm only, no allocation,
- * under 20 microseconds. A feature the model does not know is ignored; one it
- * knows but is not given stands at its mean and widens the distribution.
- * A model whose every run was killed for its memory gives an estimate of 0 runs
- * above what they died at. Returns 0; -1 with ERR when the model has neither or
- * is not sound.
+ * Estimates the peak memory of a submission with COUNT FEATURES from MODEL into OUT. Features
+ * without a column are ignored. A column without a feature takes its mean and widens the
+ * distribution. If every run of MODEL was killed, the estimate has 0 runs and lies above the
+ * limits that killed them. Pure: no allocation, libc and libm only, under 20 microseconds.
+ * Returns 0; -1 on error (no run, or an invalid model) and fills ERR.
  */
 int ft_estimate_memory(const ft_model *model, const ft_feature *features, size_t count,
                        struct ft_estimate *out, struct ft_error *err);
 
-/* The same as if the runs to come were as alike as those that are known, few as these may be: what
- * an amount is reckoned from, for which being too small now and then costs less than being wide. */
+/* As ft_estimate_memory, without the widening for future cohorts. Allocations use this
+ * distribution: an occasional failure costs less than a wide distribution. */
 int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *features, size_t count,
                                  struct ft_estimate *out, struct ft_error *err);
 
-/* The logarithm of how much wider or narrower the 90 % interval is told than the runs show it, at
- * most. */
+/* Largest absolute log_interval_scale: the 90 % interval widens or narrows by at most e^4. Chosen
+ * by judgement. */
 #define FT_MEMORY_MAX_LOG_INTERVAL_SCALE 4.0
 
-/* Rounds of MODEL's completed runs (ft_interval_calibration_count_cohort), or their number where
- * rounds are not known. */
+/* Returns the number of cohorts of MODEL's completed runs
+ * (ft_interval_calibration_count_cohort), or the number of runs if cohorts are unknown. */
 unsigned ft_memory_rounds(const ft_model *model);
 
-/* How many times wider than ROUNDS of known runs show it the interval of those to come is told: the
- * first are more alike than those after them. 1 for ever more. */
+/* Returns the factor, above 1, by which the interval is widened after ROUNDS cohorts. Runs of one
+ * cohort resemble each other more than later runs. The factor tends to 1. */
 double ft_memory_widening(unsigned rounds);
 
 #endif

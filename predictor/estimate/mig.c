@@ -174,7 +174,7 @@ static bool skip_letter(struct ft_text *text, char letter)
   return true;
 }
 
-/* Take "NNgb", or "NNg" where that is all, after "Ng" and one separator or none. */
+/* Parses "Ng", an optional separator, and "NNgb" or a final "NNg". Advances TEXT on success. */
 static bool parse_profile(struct ft_text *text, uint64_t *slices, uint64_t *gigabytes)
 {
   struct ft_text at = *text;
@@ -190,7 +190,7 @@ static bool parse_profile(struct ft_text *text, uint64_t *slices, uint64_t *giga
   return true;
 }
 
-/* What stands behind it: "+me.all" as "+me.all", ".me_all", "_me-all". */
+/* Suffix of a profile: "+me.all" for "+me.all", ".me_all" or "_me-all"; "" if there is none. */
 static const char *parse_profile_variant(struct ft_text text)
 {
   static const struct {
@@ -228,7 +228,7 @@ bool ft_mig_name(const char *typed, char name[FT_MIG_NAME])
   return false;
 }
 
-/* Letters and digits of NAME, small, without the maker's name. */
+/* Letters and digits of NAME in lower case, without the vendor's name. */
 static void normalise_gpu_name(const char *name, char out[FT_MIG_NAME])
 {
   static const char *const makers[] = { "nvidia", "tesla" };
@@ -347,8 +347,8 @@ const struct ft_mig_profile *ft_mig_find(const struct ft_mig_table *table, const
 }
 
 /*
- * One slice of compute with two of memory ("1g.10gb" of an A100-40GB): for what computes little.
- * Chosen only where a site says that it has them.
+ * Whether PROFILE has one compute slice and two memory slices ("1g.10gb" of an A100-40GB). These
+ * are chosen only if the site lists them.
  */
 static bool is_double_memory_profile(const struct ft_mig_table *table,
                                      const struct ft_mig_profile *profile)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Apart from mig_gres.c: what GPUs are for networks brings the operator graphs along. */
+/* Not in mig_gres.c, which the plugin links: gpu_memory.c needs the operator graphs. */
 #include "config.h"
 
 #include "predictor/estimate/mig_gres.h"

@@ -7,12 +7,13 @@
 
 #include "predictor/estimate/mig_gres.h"
 
-enum { NAME = 128 };
+enum { NAME = 128 }; /* bytes of a GRES name with its NUL */
 
-/* Between names of one slice, in parts of its gigabytes; next to 1g.23gb stands no 1g.24gb. */
+/* Largest relative difference between two names of one slice's gigabytes: drivers have named the
+ * same slice 3g.39gb and 3g.40gb. No GPU has both 1g.23gb and 1g.24gb. */
 static const double nearby = 0.06;
 
-/* Letters and digits of NAME, small. */
+/* Letters and digits of NAME in lower case. */
 static void normalise_gres_name(struct ft_text name, char out[NAME])
 {
   size_t length = 0;
@@ -23,7 +24,7 @@ static void normalise_gres_name(struct ft_text name, char out[NAME])
   out[length] = '\0';
 }
 
-/* "a100-40gb" is of the family "a100" and has "40gb"; "rtx-pro-6000" has no size in its name. */
+/* Splits "a100-40gb" into "a100" and "40gb". "rtx-pro-6000" has no size. */
 static void split_family_size(const char *known, char family[NAME], char size[NAME])
 {
   const char *dash = strrchr(known, '-');
@@ -37,8 +38,8 @@ static void split_family_size(const char *known, char family[NAME], char size[NA
 }
 
 /*
- * The longest family in NAME, plain, of which some GPU of TABLE is ("gh200" has "h200" in it);
- * false where there is none. AFTER gets what follows.
+ * Finds the longest family of TABLE's GPUs in the normalised NAME: "gh200" contains "h200". Sets
+ * AFTER to the text behind it. Returns false if there is none.
  */
 static bool find_family(const struct ft_mig_table *table, const char *name, char family[NAME],
                         const char **after)
@@ -68,8 +69,8 @@ bool ft_mig_names_gpu(const struct ft_mig_table *table, const char *name)
   return find_family(table, given, family, &after);
 }
 
-/* The size that FAMILY has where AFTER, what follows it, says it by another word; NULL: it does not
- * (NVIDIA's data sheets: the H100 NVL has 94 GB, the H100 PCIe 80). */
+/* Size of FAMILY that the form factor in AFTER implies; NULL: none. Source: NVIDIA's data sheets.
+ */
 static const char *size_from_form_factor(const char *family, const char *after)
 {
   static const char *const words[][3] = { { "h100", "nvl", "94gb" }, { "h100", "pcie", "80gb" } };
@@ -102,7 +103,7 @@ bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const cha
   return !sized || !size[0] || strstr(after, size);
 }
 
-/* The memory of the whole GPU of which P is a profile. */
+/* Memory in MiB of the whole GPU of profile P. */
 static double whole_mib(const struct ft_mig_table *table, const struct ft_mig_profile *p)
 {
   double most = 0;
@@ -131,15 +132,14 @@ double ft_mig_whole_bytes(const struct ft_mig_table *table, const char *name)
 
 /* ---- which slice a gres is ---- */
 
-/* The part of GRES's type that stands before the profile NAME is of: "a100" of "gpu:a100_1g.5gb".
- */
+/* Copies the part of the GRES type before the profile: "a100" of "gpu:a100_1g.5gb". */
 static void copy_gpu_part(const char *gres, char out[NAME])
 {
   const char *type = strchr(gres, ':');
   char name[FT_MIG_NAME];
 
   (void)ft_string_copy(type ? type + 1 : gres, out, NAME);
-  /* the profile is what remains a profile when all before it is cut off */
+  /* the profile begins at the last digit run from which the text parses as one */
   for (size_t i = strlen(out); i-- > 0;)
     if (isdigit((unsigned char)out[i]) && (i == 0 || !isdigit((unsigned char)out[i - 1])) &&
         ft_mig_name(out + i, name)) {
@@ -153,7 +153,7 @@ static bool has_profile(const struct ft_mig_table *table, const char *gpu, const
   return ft_mig_find(table, gpu, gres);
 }
 
-/* Whether all slices of PARTITION that are called like GRES can be of GPU. */
+/* Whether GPU has every profile of PARTITION whose GRES has the same GPU part as GRES. */
 static bool agrees_with_partition(const struct ft_mig_table *table, const ft_partition *partition,
                                   const char *gpu, const char *gres)
 {
@@ -170,7 +170,7 @@ static bool agrees_with_partition(const struct ft_mig_table *table, const ft_par
   return true;
 }
 
-/* NAME's parts: slices, gigabytes, and what follows ("+me"). */
+/* Parses NAME into slices, gigabytes and suffix ("+me"). */
 static void parse_profile_parts(const char *name, double *slices, double *gigabytes,
                                 const char **variant)
 {
@@ -186,10 +186,7 @@ static void parse_profile_parts(const char *name, double *slices, double *gigaby
   *variant = text.at;
 }
 
-/*
- * How far ASKED is from the profile KNOWN, in parts of its gigabytes: drivers have called the same
- * slice 3g.39gb and 3g.40gb. Infinite for another one.
- */
+/* Relative difference of the gigabytes of ASKED and KNOWN; infinite if anything else differs. */
 static double profile_distance(const char *asked, const char *known)
 {
   double slices[2], gigabytes[2];
@@ -202,7 +199,7 @@ static double profile_distance(const char *asked, const char *known)
   return fabs(gigabytes[0] / gigabytes[1] - 1);
 }
 
-/* What is told of P where a name can be several: the least memory, before one of unknown memory. */
+/* Memory of P for comparing candidates: unknown memory comes last. */
 static double conservative_memory(const struct ft_mig_profile *p)
 {
   return p->memory_mib > 0 ? p->memory_mib : INFINITY;
@@ -250,7 +247,7 @@ const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
 
 /* ---- the smallest that is large enough ---- */
 
-/* Whether A, which is large enough, is asked for rather than B, which is so too or is none. */
+/* Whether A is preferred to B. Both hold the estimate, or B is empty. */
 static bool is_better_offer(const struct ft_mig_offer *a, const struct ft_mig_offer *b)
 {
   if (!b->slice || a->having != b->having)

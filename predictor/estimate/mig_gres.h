@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The MIG slices of a cluster, discovered from what its generic resources are called. Pure. */
+/* MIG slices of a cluster, recognised by the names of its generic resources (GRES). Pure. */
 #ifndef FT_ESTIMATE_MIG_GRES_H
 #define FT_ESTIMATE_MIG_GRES_H
 
@@ -8,47 +8,46 @@
 #include "predictor/estimate/mig.h"
 #include "predictor/record/record.h"
 
-/* Whether NAME, of a person or of a site, has a GPU of the table in it. */
+/* Returns whether NAME, as a user or a site writes it, contains a GPU of TABLE. */
 bool ft_mig_names_gpu(const struct ft_mig_table *table, const char *name);
 
 /*
- * Whether what a person or a site calls a GPU can be KNOWN, a GPU of the table: "a100",
- * "NVIDIA A100-SXM4-40GB" and "nvidia_a100_80gb_pcie" name a100-40gb or a100-80gb, the first
- * either. A name without any GPU of the table in it can be all of them.
+ * Returns whether NAME, as a user or a site writes it, may mean KNOWN, a GPU of TABLE. "a100" may
+ * be a100-40gb or a100-80gb; "NVIDIA A100-SXM4-40GB" is the first, "nvidia_a100_80gb_pcie" the
+ * second. A NAME without a GPU of TABLE may be any.
  */
 bool ft_mig_may_be(const struct ft_mig_table *table, const char *name, const char *known);
 
-/* The GPU whose memory is known that NAME means, or else the first that it can be; NULL: none. */
+/* Returns the GPU of known memory that NAME means, else the first that it may mean; NULL: none. */
 const struct ft_gpu *ft_mig_gpu_called(const struct ft_mig_table *table, const char *name);
 
 /*
- * The memory, in bytes, of a GPU that NVML calls NAME: the least of those that it may be, whole; 0
- * where TABLE has none of them.
+ * Returns the memory, in bytes, of the whole GPU that NVML calls NAME: the smallest that NAME may
+ * mean. Returns 0 if TABLE has none.
  */
 double ft_mig_whole_bytes(const struct ft_mig_table *table, const char *name);
 
 /*
- * The slice that GRES ("gpu:a100_1g.5gb") is, NULL when it is none. Where GPUs of several sizes
- * have a slice of that name it is the one that the other slices of PARTITION (NULL: not known) and
- * GPU ("": any), what the user calls it, leave possible, and of those the one with the least
- * memory.
+ * Returns the slice that GRES ("gpu:a100_1g.5gb") names; NULL if it names none. If GPUs of several
+ * sizes have a slice of that name, the other slices of PARTITION (NULL: unknown) and the user's
+ * name GPU ("": any) narrow the choice. Of those left, the one with the least memory is returned.
  */
 const struct ft_mig_profile *ft_mig_of_gres(const struct ft_mig_table *table,
                                             const ft_partition *partition, const char *gpu,
                                             const char *gres);
 
-/* A slice and what the cluster calls it. */
+/* A slice and its GRES name. */
 struct ft_mig_offer {
-  const struct ft_mig_profile *slice; /* NULL: there is none */
+  const struct ft_mig_profile *slice; /* NULL: none */
   const char *gres;                   /* borrowed from the partition */
-  unsigned having;                    /* of the partitions asked about so many have it */
+  unsigned having;                    /* number of merged partitions with this GRES */
 };
 
 /*
- * The smallest slice of GPU ("": any) among PARTITION's that ESTIMATE does not pass with
- * PROBABILITY, as ft_mig_choose has it. LARGEST gets the largest that there is.
- * Of a partition that is several in one, HAVING (NULL: it is not) tells by gres how many of them
- * have it: the smallest of those that most have, for in the others it would not start.
+ * Returns the smallest slice of GPU ("": any) in PARTITION that holds the quantile of ESTIMATE at
+ * PROBABILITY, as ft_mig_choose. Fills LARGEST with the largest slice. PARTITION may be several
+ * merged ones: HAVING then gives the number that has each GRES; NULL: one partition. Slices that
+ * most of them have come first, because a job cannot start in the others.
  */
 struct ft_mig_offer ft_mig_offered(const struct ft_mig_table *table, const ft_partition *partition,
                                    const uint8_t *having, const char *gpu,

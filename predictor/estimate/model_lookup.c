@@ -10,8 +10,8 @@
 #include "predictor/estimate/similar_apps.h"
 #include "predictor/record/state_files.h"
 
-/* What a job is called that was given no name says nothing of what it runs. */
-static const char *const nameless[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
+/* Job names that Slurm or a shell gives by default; they do not identify an app. */
+static const char *const generic_names[] = { "wrap", "interactive", "bash", "sh", "sbatch", NULL };
 
 bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
                               const ft_policy *policy, struct ft_model_lookup *out,
@@ -32,7 +32,8 @@ bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *s,
                             &out->alone.allocation_bytes, &why) == 0;
 }
 
-/* Read UID's own model of APP, else the site's. Returns 1; 0: nothing is known; -1 with ERR. */
+/* Reads UID's own model of APP, else the site's, and evaluates it. Returns 1; 0 if there is no
+ * estimate; -1 on error and fills ERR. */
 static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const ft_submission *s,
                              const ft_policy *policy, struct ft_model_lookup *out,
                              struct ft_facts *facts, struct ft_error *err)
@@ -42,7 +43,7 @@ static int read_and_evaluate(int state_fd, uint32_t uid, const char *app, const 
   return ft_model_lookup_evaluate(&out->model, s, policy, out, facts);
 }
 
-/* The same of the submission's app, or where nothing is known under that name of a former one. */
+/* As read_and_evaluate, for the submission's app or, if it has no runs, its former names. */
 static int find_own_model(int state_fd, uint32_t uid, const ft_submission *s,
                           const ft_policy *policy, struct ft_model_lookup *out,
                           struct ft_error *err)
@@ -54,7 +55,7 @@ static int find_own_model(int state_fd, uint32_t uid, const ft_submission *s,
   return found;
 }
 
-/* Read what stands in while the app has too few runs. False where there is no such. */
+/* Evaluates the site's model, or the imported runs of the job's name. Returns false without one. */
 static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(void *), void *data,
                               const ft_submission *s, const ft_policy *policy,
                               struct ft_model_lookup *out)
@@ -66,13 +67,13 @@ static bool find_shared_model(int state_fd, uint32_t uid, const char *(*user)(vo
   if (!s->default_app)
     return ft_state_read_shared(state_fd, s->app, &out->model, &why) == 0 &&
            ft_model_lookup_evaluate(&out->model, s, policy, out, &facts);
-  if (!s->job_name[0] || ft_string_listed(nameless, s->job_name))
+  if (!s->job_name[0] || ft_string_listed(generic_names, s->job_name))
     return false;
   ft_state_imported_app(user(data), uid, s->job_name, app);
   return read_and_evaluate(state_fd, uid, app, s, policy, out, &facts, &why) > 0;
 }
 
-/* From others, while it has too few runs of its own. */
+/* Estimates from similar apps, or from the site-wide prior if the app has no run. */
 static void estimate_from_others(int state_fd, uint32_t uid, const ft_submission *s,
                                  struct ft_model_lookup *out)
 {
@@ -105,7 +106,7 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
     used = out->estimate->max_bytes;
     out->pooled = out->model.uid == FT_STATE_POOLED;
   }
-  /* what it died at says more than what others needed */
+  /* a limit that killed the app's own run is better evidence than other apps */
   if (runs >= policy->min_runs || out->pooled || (own && out->estimate->bound_bytes > 0)) {
     if (!own)
       out->estimate = NULL;
@@ -120,7 +121,7 @@ int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *d
     out->pooled = !s->default_app;
     return 0;
   }
-  /* its own again, which is read again only where another took its place */
+  /* back to the app's own model; out->model was overwritten if the other one was evaluated */
   if (!out->estimate)
     out->estimate = kept;
   else if (!own || find_own_model(state_fd, uid, s, policy, out, err) <= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known for a submission: its app's model, or what was imported under its job's name. */
+/* Finds a model for a submission: its app's own, the site's, an imported one, or similar apps. */
 #ifndef FT_ESTIMATE_MODEL_LOOKUP_H
 #define FT_ESTIMATE_MODEL_LOOKUP_H
 
@@ -10,38 +10,41 @@
 
 struct ft_model_lookup {
   ft_model model;
-  struct ft_array_estimates elements; /* of a job array */
-  struct ft_estimate alone, others;
-  const struct ft_estimate *estimate; /* NULL: nothing is known; of an array: its first element's,
-                                         where it is borrowed &others, which is for every element */
-  const struct ft_estimate *own; /* of its own completed runs, where `estimate` is borrowed; NULL:
-                                    there are none; of an array: its first element's */
-  struct ft_facts facts; /* of its own runs; of an array what holds for every task */
-  bool pooled;                        /* from runs of all users of an app that the site shares */
-  bool imported;    /* from runs imported for the job's name, which are none of its app's own */
-  unsigned similar; /* from so many similar apps of the user's, beside its own runs; 0: it is not */
-  unsigned site_prior_apps; /* what so many apps of the site need, no run of it being known; 0: it
-                               is not */
+  struct ft_array_estimates elements; /* tasks of a job array; count 0: no array */
+  struct ft_estimate alone;           /* estimate of a job without an array */
+  struct ft_estimate others;          /* estimate from similar apps or the site-wide prior */
+  const struct ft_estimate *estimate; /* the one that applies; NULL: none. Array: the first task's,
+                                         or &others for every task */
+  const struct ft_estimate *own; /* from the app's own runs if `estimate` is &others; NULL: none.
+                                    Array: the first task's */
+  struct ft_facts facts;         /* of the app's own runs; array: what holds for every task */
+  bool pooled;                   /* from all users' runs of an app that the site shares */
+  bool imported;                 /* from runs imported for the job's name, not the app's own */
+  unsigned similar;              /* number of similar apps behind `estimate`; 0: none */
+  unsigned site_prior_apps;      /* number of apps in the site-wide prior; 0: not used */
 };
 
 /*
- * Find what is known in the state folder STATE_FD for user UID, whom USER(DATA) names
- * where that matters, and SUBMISSION; of a
- * job array for the elements whose number (0: no array) and indices OUT->elements has. An app
- * that has fewer completed runs of this user's than POLICY's min_runs borrows a model, unless what
- * it has used so far is beyond that: the site's where it was named or declared, else that of the
- * jobs of its name that were imported from Slurm's accounting; where there is neither and POLICY
- * lets it, what similar apps of the user need (estimate/similar_apps.h), or at last what all apps
- * here do. Some more files are opened, only then; MODEL is then of no use. Returns 0, OUT->estimate
- * telling whether anything is known; -1 with ERR when a model is there and cannot be read.
+ * Finds the estimate and facts for SUBMISSION of user UID in the state directory STATE_FD.
+ * USER(DATA) returns the user's name; it is called only for imported runs. For a job array,
+ * out->elements gives the number (0: no array) and indices of the tasks.
+ *
+ * An app with fewer completed runs of this user than policy->min_runs uses another model, unless
+ * its own peak exceeds that model's 95 % quantile. A named or declared app uses the site's model,
+ * any other the runs imported from Slurm's accounting for the job's name. Without these, and if
+ * policy->borrow, similar apps of the user (estimate/similar_apps.h) or the site-wide prior apply.
+ * These read more files, and out->model is then undefined.
+ *
+ * Returns 0; out->estimate is NULL if there is no estimate. Returns -1 if a model exists and cannot
+ * be read, and fills ERR.
  */
 int ft_model_lookup_read(int state_fd, uint32_t uid, const char *(*user)(void *data), void *data,
                          const ft_submission *submission, const ft_policy *policy,
                          struct ft_model_lookup *out, struct ft_error *err);
 
 /*
- * What MODEL says of SUBMISSION under POLICY: FACTS, and OUT->estimate, of a job array for the tasks
- * that OUT->elements has. Pure. False where it has no estimate.
+ * Evaluates MODEL for SUBMISSION under POLICY: fills FACTS and sets out->estimate. For a job array
+ * it evaluates the tasks in out->elements. Pure. Returns false if MODEL has no estimate.
  */
 bool ft_model_lookup_evaluate(const ft_model *model, const ft_submission *submission,
                               const ft_policy *policy, struct ft_model_lookup *out,

@@ -13,17 +13,22 @@
 
 enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
 
-/* A linear centre is never taken below this part of its intercept, none above 2^50 bytes. */
+/* Smallest linear prediction as a fraction of its intercept; as FT_ADDITIVE_FLOOR. */
 #define LEAST_PART (1.0 / 64)
-#define MOST_LOG (50 * M_LN2)
-/* Of what a term adds beyond the evidence, this part is doubtful. */
+/* Largest prediction as a logarithm of bytes: 1 PiB, as ft_equation_log. */
+#define MAX_LOG (50 * M_LN2)
+/* Standard deviation of an extrapolated term, as a fraction of what it adds outside the range of
+ * the runs. Chosen by judgement. */
 #define BEYOND 0.25
-/* What a number that never varied may do: bytes grow like its power of 0 give or take this. */
+/* Prior standard deviation of the exponent of a feature that never varied: bytes grow as
+ * feature^exponent. Chosen by judgement. */
 #define UNTRIED_POWER 0.5
+/* Largest added variance of the logarithm: a factor of e^3 either way. Chosen by judgement. */
+#define MAX_VARIANCE 9
 
 void ft_column_category(const ft_feature *feature, char out[40])
 {
-  enum { KEPT = 22 };
+  enum { KEPT = 22 }; /* bytes kept of a long category, before "~" and 16 digits of its hash */
 
   if (feature->has_number && !feature->category[0])
     (void)snprintf(out, 40, "%.9g", feature->number);
@@ -60,7 +65,7 @@ void ft_columns_fill(const ft_column *columns, size_t column_count, const ft_fea
   }
 }
 
-/* What one term adds to the centre, and the standard deviation of that, in the target's units. */
+/* Contribution of one term and its standard deviation, in the target's units. */
 struct part {
   double value, doubt;
   bool extrapolated;
@@ -105,7 +110,7 @@ static struct part categorical_term_part(const ft_term *t, double x)
   return part;
 }
 
-/* A number that never varied and now does: nothing is known of what it does. */
+/* Log standard deviation that a feature adds which never varied and now differs; 0 otherwise. */
 static double constant_feature_step(const ft_term *t, double x)
 {
   double step;
@@ -118,7 +123,8 @@ static double constant_feature_step(const ft_term *t, double x)
   return UNTRIED_POWER * fmin(step, 2);
 }
 
-/* X held within the evidence, by column; whether it was beyond it in what EQUATION reads. */
+/* Copies X to HELD, clamped to the range of the runs. Returns whether a value that the equation
+ * reads was outside. */
 static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, float *held)
 {
   bool beyond = false;
@@ -136,7 +142,8 @@ static bool clamp_to_range(const ft_evaluator *e, const float *x, size_t count, 
   return beyond;
 }
 
-/* The equation's centre in place of the additive one, where it says anything; its variance. */
+/* Replaces the prediction in OUT by the equation's, if it is defined at X. Returns its added
+ * variance. */
 static double predict_with_equation(const ft_evaluator *e, const float *x, size_t count,
                                     struct ft_point_prediction *out)
 {
@@ -154,7 +161,7 @@ static double predict_with_equation(const ft_evaluator *e, const float *x, size_
     return 0;
   out->extrapolated = true;
   within = ft_equation_log(&e->equation, &code, held, count);
-  return isnan(within) ? 9 : BEYOND * BEYOND * (at - within) * (at - within);
+  return isnan(within) ? MAX_VARIANCE : BEYOND * BEYOND * (at - within) * (at - within);
 }
 
 void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
@@ -182,9 +189,9 @@ void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
   }
   if (e->by_equation)
     variance = fmax(variance, predict_with_equation(e, x, count, out));
-  out->log = isnan(out->log) ? 0 : fmin(fmax(out->log, 0), MOST_LOG);
-  /* nobody needs to be told of more than a factor of e^3 either way */
-  out->added_variance = isnan(variance + power) ? 9 : fmin(variance + power, 9);
+  out->log = isnan(out->log) ? 0 : fmin(fmax(out->log, 0), MAX_LOG);
+  out->added_variance =
+      isnan(variance + power) ? MAX_VARIANCE : fmin(variance + power, MAX_VARIANCE);
 }
 
 bool ft_point_prediction_uses(const ft_evaluator *e, size_t column)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The public interface of foretell.h: a state folder in, predictions out. */
+/* Implements foretell.h: predictions from a state directory. */
 #include "config.h"
 
 #include <fcntl.h>

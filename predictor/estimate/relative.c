@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A model of relative performance: learnt from a table, asked, written and read back. */
+/* Fits, evaluates, writes and reads the cross-platform model. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -149,7 +149,7 @@ int ft_relative_predict(const struct ft_relative_model *m, const double *x, cons
     double spread[2];
 
     ft_speedup_residual_quantiles(&m->ratios, o, levels, 2, spread);
-    /* a ratio of times has the signs of a ratio of speeds turned round */
+    /* log speed = -log time ratio, so the ends of the interval swap */
     answer->speed[o + 1] = exp(-said[o]);
     answer->low[o + 1] = exp(-said[o] - shrunk[o] * fmax(spread[1], 0));
     answer->high[o + 1] = exp(-said[o] - shrunk[o] * fmin(spread[0], 0));
@@ -157,7 +157,7 @@ int ft_relative_predict(const struct ft_relative_model *m, const double *x, cons
   return 0;
 }
 
-/* PATH as a file of its folder. */
+/* Writes FILE to PATH with MODE through its directory. */
 static int write_model_file(const char *path, const struct ft_buf *file, mode_t mode,
                             struct ft_error *err)
 {
@@ -202,7 +202,7 @@ int ft_relative_save(const struct ft_relative_model *m, const char *path, mode_t
   return status;
 }
 
-/* One line "KEY NAME" into the next place of NAMES. */
+/* Appends NAME to NAMES, of at most MOST. */
 static int parse_name(struct ft_text name, ft_relative_name *names, size_t *count, size_t most,
                       struct ft_error *err, const char *path)
 {

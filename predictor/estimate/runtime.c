@@ -8,19 +8,19 @@
 #include "predictor/estimate/runtime.h"
 #include "predictor/learn/residual_quantiles.h"
 
-/*
- * However alike the runs were: time differs more than memory, by what else ran on the node. One
- * imagined residual of 10 %, and a standard deviation of never less than 1 %.
- */
+/* Prior pseudo-observation of the residuals, in log units. Run time varies more than memory: other
+ * jobs share the node. Chosen by judgement. */
 #define PRIOR 0.1
+/* Smallest standard deviation of the residuals, in log units. Chosen by judgement. */
 #define LEAST 0.01
 
-/* 95 % of a normal distribution lie below so many standard deviations. */
+/* Standard normal quantile at 0.95. */
 #define SCORE95 1.644853626951
 
+/* Microseconds per second: the run-time model predicts microseconds. */
 #define MICROSECONDS 1e6
 
-/* Log of microseconds on the first place, by level. */
+/* Quantiles of log microseconds on the first platform, relative to CENTRE. */
 static void predict_log_microseconds(const ft_performance *p, const ft_feature *features,
                                      size_t count, double quantile[FT_ESTIMATE_LEVELS],
                                      struct ft_point_prediction *centre)
@@ -53,7 +53,7 @@ static void fill_platform_runtime(const ft_performance *p, const ft_platform_run
   for (int i = 0; i < FT_ESTIMATE_LEVELS; i++) {
     double at = centre->log + place->log_ratio + shifted[i];
 
-    /* finite for every reader of it, as the memory's; what does not rise is no distribution */
+    /* 2^-60 to 2^60 microseconds, as for memory; decreasing quantiles are invalid */
     out->seconds.quantile[i] = exp(fmin(fmax(at, -60 * M_LN2), 60 * M_LN2)) / MICROSECONDS;
     out->known &= !i || out->seconds.quantile[i] >= out->seconds.quantile[i - 1];
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How long a job would run, on each platform that anything is known of. */
+/* Run time of a job on each known platform. */
 #ifndef FT_ESTIMATE_RUNTIME_H
 #define FT_ESTIMATE_RUNTIME_H
 
@@ -8,24 +8,24 @@
 #include "predictor/estimate/estimate.h"
 #include "predictor/record/record.h"
 
-/* The most platforms that a performance names (foretell.options). */
+/* Platforms of an ft_performance at most (foretell.options). */
 #define FT_RUNTIME_PLATFORMS 16
 
-/* Log of the largest ratio of run times that is believed: 1 to 22,000. */
+/* Largest absolute log ratio of run times: a factor of 22,000. Chosen by judgement. */
 #define FT_RUNTIME_MAX_LOG_RATIO 10.0
 
 struct ft_platform_runtime {
   const char *platform; /* borrowed from the performance */
-  unsigned runs;        /* completed there; 0: told from other platforms' runs */
-  bool known;           /* false: nothing is, and what follows is not set */
-  /* run time on the first place over that here: the median, and 5 and 95 % of its distribution */
+  unsigned runs;        /* completed there; 0: transferred from other platforms */
+  bool known;           /* false: no ratio is known, the following fields are unset */
+  /* run time on the first platform divided by that here: median, 5 % and 95 % quantile */
   double speed, speed_p05, speed_p95;
-  struct ft_estimate seconds;
+  struct ft_estimate seconds; /* run time here, in seconds */
 };
 
 /*
- * What PERFORMANCE, as read, whose pace is in microseconds, says of a job with FEATURES, into OUT
- * in the order of its places. Returns how many; 0: it knows no run time. Allocates nothing.
+ * Estimates the run time of a job with COUNT FEATURES from PERFORMANCE into OUT, in the order of
+ * its platforms. Returns the number of platforms; 0 if there is no run time. Allocates nothing.
  */
 size_t ft_runtime_estimate(const ft_performance *performance, const ft_feature *features,
                            size_t count, struct ft_platform_runtime out[FT_RUNTIME_PLATFORMS]);

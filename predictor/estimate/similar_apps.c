@@ -10,21 +10,27 @@
 #include "predictor/learn/distribution.h"
 #include "predictor/record/state_files.h"
 
-enum { LEVELS = FT_ESTIMATE_LEVELS, MIDDLE = 5, LEAST_RUNS = 3 };
+enum {
+  LEVELS = FT_ESTIMATE_LEVELS,
+  MIDDLE = 5,    /* index of the median in ft_estimate_levels */
+  LEAST_RUNS = 3 /* completed runs of a similar app that is used; chosen by judgement */
+};
 
-/* By how much similar apps mostly differ, as a standard deviation of logarithms (a factor of two),
- * and how many apps that counts for. */
+/* Prior standard deviation of log(peak) between similar apps: a factor of 2. Chosen by judgement.
+ */
 #define BETWEEN 0.7
+/* Weight of that prior, in apps. Chosen by judgement. */
 #define BETWEEN_APPS 2
-/* An own run says as much of the next as so many similar apps. */
+/* Weight of one own run, in similar apps. Chosen by judgement. */
 #define OWN_WEIGHT 2.0
-/* What is within an app where the site says nothing of it. */
+/* Standard deviation of log(peak) within an app, if the site has no estimate. Chosen by judgement.
+ */
 #define WITHIN 0.1
 
 struct pool {
   unsigned apps;
   double weights, sum, squares;
-  double away[LEVELS]; /* weighted distances from the middle */
+  double away[LEVELS]; /* weighted distances from the median, in log units */
   double max_bytes;
 };
 
@@ -40,7 +46,7 @@ static void add_to_pool(struct pool *pool, const struct ft_estimate *e, double w
   pool->max_bytes = fmax(pool->max_bytes, e->max_bytes);
 }
 
-/* The app of KIN that was noted last, but for those of which DONE; -1: none is left. */
+/* Index of the newest app of KIN that is neither EXCEPT nor DONE; -1: none. */
 static int find_newest_app(const ft_similar_apps *kin, const char *except, const bool *done)
 {
   int best = -1;
@@ -130,7 +136,7 @@ unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submissio
 
 unsigned ft_similar_apps_estimate_all(int state_fd, struct ft_estimate *out)
 {
-  /* of the levels, which of the prior's bytes: outside them nothing is told */
+  /* index of the prior's quantile for each level; the outermost ones repeat */
   static const unsigned char of[LEVELS] = { 0, 0, 0, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6 };
   ft_prior prior;
 

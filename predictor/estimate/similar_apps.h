@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An estimate for an app without runs enough: from similar ones of its user, and what apps need
- * here. */
+/* Estimates for apps with too few runs: partial pooling over similar apps of the same user, and the
+ * site-wide prior. */
 #ifndef FT_ESTIMATE_SIMILAR_APPS_H
 #define FT_ESTIMATE_SIMILAR_APPS_H
 
 #include "predictor/estimate/estimate.h"
 #include "predictor/record/record.h"
 
-enum { FT_SIMILAR_APPS_MAX = 3 }; /* that are looked at */
+/* Similar apps that are evaluated. Chosen for time: each reads a model file. */
+enum { FT_SIMILAR_APPS_MAX = 3 };
 
 /*
- * From up to FT_SIMILAR_APPS_MAX of UID's apps that are alike in their job's name, else in their
- * program, those noted last, each evaluated with SUBMISSION's own features. OWN: what its own RUNS,
- * at least one, say; NULL: it has none. They differ from one another by what they show, and as apps
- * mostly do; a run of the app by what runs of theirs do, and no less than is usual on the site. OUT
- * is of its own runs. MODEL is overwritten. Returns how many apps it is from; 0, and OUT is as it
- * was, where there are none or it has needed more than 95 % of runs like theirs would.
+ * Estimates SUBMISSION of user UID from the user's similar apps into OUT: the newest
+ * FT_SIMILAR_APPS_MAX with a similar job name, otherwise with the same program. Each app's model is
+ * evaluated with the features of SUBMISSION. The variance between apps combines their differences
+ * with a prior; the variance within is theirs, at least the site's usual one. OWN is the estimate
+ * from the app's own runs, 1 or more; NULL: none. out->runs is the number of own runs. MODEL is
+ * scratch memory. Returns the number of apps used. Returns 0 and leaves OUT unchanged if there is
+ * none, or if the app's own peak exceeds the pooled 95 % quantile.
  */
 unsigned ft_similar_apps_estimate(int state_fd, uint32_t uid, const ft_submission *submission,
                                   const struct ft_estimate *own, ft_model *model,
                                   struct ft_estimate *out);
 
-/* The distribution of what the site's apps need into OUT, of 0 runs; of how many apps, 0: not told.
- */
+/* Fills OUT with the site-wide prior: the distribution of peaks over all apps, with 0 runs. Returns
+ * the number of apps; 0 if there is no prior. */
 unsigned ft_similar_apps_estimate_all(int state_fd, struct ft_estimate *out);
 
 #endif

@@ -31,7 +31,7 @@ int ft_dense_solve(double *a, size_t n, double *b, size_t count, double *logdet,
   }
 out:
   gsl_set_error_handler(handler);
-  return failed ? ft_error_set(err, "least squares: it cannot be solved") : 0;
+  return failed ? ft_error_set(err, "least squares: matrix is not positive definite") : 0;
 }
 
 int ft_dense_eigen(double *a, size_t n, double *value, double *vector, struct ft_error *err)
@@ -49,5 +49,5 @@ int ft_dense_eigen(double *a, size_t n, double *value, double *vector, struct ft
     gsl_eigen_symmv_free(work);
   }
   gsl_set_error_handler(handler);
-  return failed ? ft_error_set(err, "eigenvectors: they cannot be found") : 0;
+  return failed ? ft_error_set(err, "eigenvectors: no convergence, or out of memory") : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Small dense symmetric systems, row by row; by GSL. */
+/* Solves small dense symmetric systems, stored row by row, with GSL. */
 #ifndef FT_LEARN_DENSE_H
 #define FT_LEARN_DENSE_H
 
@@ -8,16 +8,17 @@
 #include "predictor/core/error.h"
 
 /*
- * Solve A x = b for COUNT right sides, b[row * COUNT + i], in place; A, N x N, symmetric and
- * positive definite, is overwritten. LOGDET, or NULL, gets the logarithm of A's determinant.
- * Returns 0; -1 with ERR where A is not positive definite or memory is out.
+ * Solves A x = b in place for COUNT right-hand sides b[row * COUNT + i]. A is N x N, symmetric and
+ * positive definite, and is overwritten. LOGDET gets the logarithm of its determinant; NULL: not
+ * needed. Returns 0; -1 on error (A is not positive definite, or out of memory) and fills ERR.
  */
 int ft_dense_solve(double *a, size_t n, double *b, size_t count, double *logdet,
                    struct ft_error *err);
 
 /*
- * Eigenvalues, falling, and vectors of symmetric A, N x N, which is overwritten:
- * vector[i * N + k] is the i-th number of the k-th.
+ * Computes the eigenvalues, in descending order, and eigenvectors of the symmetric N x N matrix A,
+ * which is overwritten. vector[i * N + k] is component i of eigenvector k. Returns 0; -1 on error
+ * and fills ERR.
  */
 int ft_dense_eigen(double *a, size_t n, double *value, double *vector, struct ft_error *err);
 

@@ -68,7 +68,7 @@ double ft_normal_quantile(double probability)
   return q < 0 ? -x : x;
 }
 
-/* Hill's expansion for the two-sided probability BOTH, N >= 3; the names are his. */
+/* Hill's expansion for the two-sided probability BOTH, N >= 3. Names are as in algorithm 396. */
 static double student_tail_hill(double both, double n)
 {
   double a = 1 / (n - 0.5), b = 48 / (a * a);

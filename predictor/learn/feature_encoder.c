@@ -7,9 +7,10 @@
 #include "predictor/learn/feature_encoder.h"
 #include "predictor/learn/number_stream.h"
 
-/* A column whose largest value is this many times its smallest above 0 is taken as logarithms. */
+/* Ratio of the largest to the smallest positive value from which a column is a logarithm. Chosen by
+ * judgement. */
 #define SPAN 10
-/* No value counts as further than this many deviations from the mean. */
+/* Clamp of an encoded value, in standard deviations. Chosen by judgement. */
 #define FAR 6
 
 static double raw_or_log(const struct ft_feature_encoder_column *c, double x)
@@ -60,7 +61,7 @@ static void fit_encoder_column(const double *x, size_t rows, size_t raw,
     double v = x[r * raw];
 
     c->indicates |= isnan(v);
-    low = fmin(low, v); /* fmin passes over NAN */
+    low = fmin(low, v); /* fmin ignores NAN */
     high = fmax(high, v);
     if (v > 0)
       least = fmin(least, v);
@@ -93,7 +94,7 @@ static double log_difference(const struct ft_feature_encoder *e,
   return raw_or_log(&e->column[p->a], row[p->a]) - raw_or_log(&e->column[p->b], row[p->b]);
 }
 
-/* One more difference, of the logarithms of raw columns A and B. */
+/* Adds the difference of the logarithms of raw columns A and B. */
 static void add_difference(struct ft_feature_encoder *e, const double *x, size_t rows, uint32_t a,
                            uint32_t b)
 {

@@ -19,8 +19,7 @@ static int by_item_value(const void *a, const void *b)
                               : (x->at > y->at) - (x->at < y->at);
 }
 
-/* The ranks of VALUE about 0, those of the same value being the same, by which ITEM is left sorted.
- */
+/* Writes the centred ranks of VALUE to OUT; ties share a rank. Leaves ITEM sorted. */
 static void rank_values(const double *value, size_t rows, struct item *item, double *out)
 {
   for (size_t r = 0; r < rows; r++)
@@ -34,7 +33,7 @@ static void rank_values(const double *value, size_t rows, struct item *item, dou
   }
 }
 
-/* The correlation of A and B, each of mean 0, without its sign; 0 where one does not vary. */
+/* Absolute correlation of A and B, each of mean 0; 0 if one is constant. */
 static double correlation(const double *a, const double *b, size_t rows)
 {
   double ab = 0, aa = 0, bb = 0;
@@ -47,7 +46,7 @@ static double correlation(const double *a, const double *b, size_t rows)
   return aa > 0 && bb > 0 ? fabs(ab) / sqrt(aa * bb) : 0;
 }
 
-/* How much a column, whose values RANKS holds first, goes with the target of ranks Y. */
+/* Score of a column against the target's ranks Y. RANKS holds the values and is overwritten. */
 static double screening_score(double *ranks, const double *y, size_t rows, struct item *item,
                               double *room)
 {

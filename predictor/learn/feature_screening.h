@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Of very many features those that go with a target, each by itself (sure independence screening,
- * Fan and Lv 2008), by ranks: of the feature, or of its distance from its middle.
+ * Sure independence screening (Fan and Lv 2008): selects the features with the largest marginal
+ * rank correlation with a target, of the feature or of its distance from the median.
  */
 #ifndef FT_LEARN_FEATURE_SCREENING_H
 #define FT_LEARN_FEATURE_SCREENING_H
@@ -9,8 +9,9 @@
 #include <stddef.h>
 
 /*
- * Put the MOST columns of X[row * columns + column], over ROWS rows, that go most with Y into
- * CHOSEN, rising. MOST is at most COLUMNS. Returns 0, or -1 with errno out of memory.
+ * Selects the MOST columns of X[row * columns + column] with the largest correlation with Y over
+ * ROWS rows. CHOSEN gets their indices in ascending order. MOST is at most COLUMNS. Returns 0; -1
+ * with errno set if out of memory.
  */
 int ft_feature_screening(const double *x, const double *y, size_t rows, size_t columns, size_t most,
                          size_t *chosen);

@@ -10,34 +10,34 @@
 #include "predictor/learn/dense.h"
 #include "predictor/learn/multivariate_normal.h"
 
-/*
- * A column known of one row in a hundred nears its limit by a hundredth in each round. Rounds end
- * when no number and no covariance changes by more than SETTLED, in deviations of the columns, or
- * after WORK multiplications.
- */
-enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 1000 };
-static const double work = 4e9, settled = 1e-5;
+enum {
+  LEAST_ROUNDS = 3,  /* of expectation-maximisation, whatever the work; chosen by judgement */
+  MOST_ROUNDS = 1000 /* a column known in 1 % of the rows converges by 1 % per round */
+};
+/* Multiplications of a fit at most: a few seconds. Chosen by judgement. */
+static const double work = 4e9;
+/* Convergence: largest change of a number or covariance in a round, in standard deviations. Chosen
+ * by judgement. */
+static const double settled = 1e-5;
 
-/* Added to variances in each round, so that a column that is constant or unknown can be divided by.
- */
+/* Added to every variance in each round, so that constant and unknown columns stay invertible.
+ * Chosen by judgement. */
 #define RIDGE 1e-9
 
-/* What expectation and maximisation work on. */
+/* State of expectation-maximisation. */
 struct completion {
   size_t rows;
-  double *out;     /* rows x outputs, the gaps filled */
-  uint64_t *gaps;  /* by row: a bit for each output that is missing */
-  size_t *order;   /* rows of equal gaps are neighbours */
-  double *spread;  /* outputs x outputs: sum over the rows of their gaps' covariance given what is
-                      known */
-  double *weights; /* outputs x outputs: of one pattern of gaps */
-  double
-      *before; /* rows x outputs numbers, then outputs x outputs covariances, of the round before */
+  double *out;     /* rows x outputs, gaps filled */
+  uint64_t *gaps;  /* by row: a bit for each missing output */
+  size_t *order;   /* row indices, sorted by gaps */
+  double *spread;  /* outputs x outputs: conditional covariance of the gaps, summed over rows */
+  double *weights; /* outputs x outputs: regression weights of one pattern of gaps */
+  double *before;  /* previous round: rows x outputs numbers, then outputs x outputs covariances */
 };
 
 /*
- * Regression of all outputs on the COUNT outputs SEEN, whose numbers are uncertain by the variances
- * NOISE: weights[i * outputs + o] is by how much output o follows seen[i].
+ * Regresses all outputs on the COUNT outputs SEEN, which have measurement variances NOISE.
+ * weights[i * outputs + o] is the weight of seen[i] for output o.
  */
 static int regress_on_seen(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
                            const double *noise, double *weights, struct ft_error *err)
@@ -47,7 +47,7 @@ static int regress_on_seen(const struct ft_multivariate_normal *g, const size_t 
   int status;
 
   if (!a)
-    return ft_error_set(err, "a normal distribution: out of memory");
+    return ft_error_set(err, "normal distribution: out of memory");
   for (size_t i = 0; i < count; i++) {
     for (size_t j = 0; j < count; j++)
       a[i * count + j] = g->covariance[seen[i] * n + seen[j]];
@@ -59,7 +59,7 @@ static int regress_on_seen(const struct ft_multivariate_normal *g, const size_t 
   return status;
 }
 
-/* The covariance of outputs A and B that the regression by WEIGHTS on SEEN leaves. */
+/* Conditional covariance of outputs A and B given SEEN, whose regression weights are WEIGHTS. */
 static double conditional_covariance(const struct ft_multivariate_normal *g, const size_t *seen,
                                      size_t count, const double *weights, size_t a, size_t b)
 {
@@ -82,7 +82,7 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
       seen[count++] = o;
   weights = calloc(count * n + 1, sizeof *weights);
   if (!weights)
-    return ft_error_set(err, "a normal distribution: out of memory");
+    return ft_error_set(err, "normal distribution: out of memory");
   if (regress_on_seen(g, seen, count, noise, weights, err) < 0) {
     free(weights);
     return -1;
@@ -98,8 +98,7 @@ int ft_multivariate_normal_condition(const struct ft_multivariate_normal *g, con
   return 0;
 }
 
-/* Maximisation: mean and shrunk covariance of what is filled, and of what filling left uncertain.
- */
+/* Maximisation: mean and shrunk covariance of the filled table and of its gaps. */
 static void maximise(const struct completion *c, struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, rows = c->rows;
@@ -122,7 +121,7 @@ static void maximise(const struct completion *c, struct ft_multivariate_normal *
     g->covariance[o * n + o] += RIDGE;
 }
 
-/* The gaps of row R, whose other numbers determine them by WEIGHTS. */
+/* Fills the gaps of ROW from its numbers SEEN by WEIGHTS. */
 static void fill_row(const struct ft_multivariate_normal *g, const size_t *seen, size_t count,
                      const double *weights, uint64_t gaps, double *row)
 {
@@ -135,7 +134,7 @@ static void fill_row(const struct ft_multivariate_normal *g, const size_t *seen,
   }
 }
 
-/* Expectation for the COUNT rows ROW, which lack the same numbers: these, and their covariance. */
+/* Expectation for COUNT rows with the same gaps: fills them and adds their covariance. */
 static int fill_pattern(struct completion *c, const struct ft_multivariate_normal *g,
                         const size_t *row, size_t count, struct ft_error *err)
 {
@@ -160,7 +159,7 @@ static int fill_pattern(struct completion *c, const struct ft_multivariate_norma
   return 0;
 }
 
-/* The rows from AT on in the order whose gaps are those of the first. */
+/* Number of rows from AT on with the same gaps as row AT, in the sorted order. */
 static size_t count_same_pattern(const struct completion *c, size_t at)
 {
   size_t end = at + 1;
@@ -182,8 +181,7 @@ static int fill_all_gaps(struct completion *c, const struct ft_multivariate_norm
   return 0;
 }
 
-/* As many rounds as WORK allows: each pattern of gaps takes a system of equations, each row its
- * sums. */
+/* Rounds that WORK allows: each pattern of gaps costs n^3, each row n^2 multiplications. */
 static int count_em_rounds(const struct completion *c, size_t outputs)
 {
   double n = (double)outputs, each = (double)c->rows * n * n;
@@ -197,8 +195,7 @@ static int count_em_rounds(const struct completion *c, size_t outputs)
   return gaps ? (int)fmin(fmax(work / each, LEAST_ROUNDS), MOST_ROUNDS) : 0;
 }
 
-/* By how much numbers and covariances differ at most from the round before, in deviations of their
- * columns. */
+/* Largest change of a number or covariance since the previous round, in standard deviations. */
 static double largest_change(struct completion *c, const struct ft_multivariate_normal *g)
 {
   size_t n = g->outputs, cells = c->rows * n;
@@ -216,7 +213,7 @@ static double largest_change(struct completion *c, const struct ft_multivariate_
   return most;
 }
 
-/* The means of the columns in place of what is missing. */
+/* Fills the gaps with the means of their columns. */
 static void fill_with_means(const double *y, size_t outputs, struct completion *c)
 {
   for (size_t o = 0; o < outputs; o++) {
@@ -252,7 +249,7 @@ int ft_multivariate_normal_fit(const double *y, size_t rows, size_t outputs, dou
   int rounds, status = -1;
 
   if (outputs < 1 || outputs > FT_MULTIVARIATE_NORMAL_OUTPUTS)
-    return ft_error_set(err, "%zu outputs; expected 1 to %d", outputs,
+    return ft_error_set(err, "normal distribution: %zu outputs; expected 1 to %d", outputs,
                         FT_MULTIVARIATE_NORMAL_OUTPUTS);
   g->outputs = outputs;
   c.gaps = calloc(rows + 1, sizeof *c.gaps);
@@ -261,7 +258,7 @@ int ft_multivariate_normal_fit(const double *y, size_t rows, size_t outputs, dou
   c.weights = calloc(outputs * outputs, sizeof *c.weights);
   c.before = calloc(rows * outputs + outputs * outputs, sizeof *c.before);
   if (!c.gaps || !c.order || !c.spread || !c.weights || !c.before) {
-    ft_error_set(err, "a normal distribution: out of memory");
+    ft_error_set(err, "normal distribution: out of memory");
     goto out;
   }
   fill_with_means(y, outputs, &c);

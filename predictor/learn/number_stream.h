@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Fitted models as one run of numbers, each an IEEE 754 double of 8 bytes, the lowest first, on
- * every machine: how they are kept, and read with a bound at every step.
+ * Serialises fitted models as a stream of numbers, each an IEEE 754 double in little-endian order
+ * on every machine. Reading checks the length at every step.
  */
 #ifndef FT_LEARN_NUMBER_STREAM_H
 #define FT_LEARN_NUMBER_STREAM_H
@@ -11,38 +11,41 @@
 
 #include "predictor/core/buf.h"
 
-enum { FT_NUMBER_STREAM_SIZE = 8 }; /* bytes of one */
+enum { FT_NUMBER_STREAM_SIZE = 8 }; /* bytes of a number */
 
-/* Numbers are added to the end of BUF. */
+/* Writer: appends to BUF, which is not owned. */
 struct ft_number_stream {
   struct ft_buf *buf;
 };
 
+/* Reader. It stays failed after the first error, so callers may check once. */
 struct ft_number_reader {
   const unsigned char *at;
-  size_t left; /* numbers that are still to be read */
-  bool failed; /* more was wanted than there is, or it was out of range; sticky */
+  size_t left; /* numbers not yet read */
+  bool failed; /* too short, not finite, or out of range */
 };
+
+/* Appends VALUE, or COUNT values. */
 
 void ft_number_stream_write(struct ft_number_stream *out, double value);
 void ft_number_stream_write_all(struct ft_number_stream *out, const double *value, size_t count);
 
-/* COUNT of single precision, two in the place of a number; the last place is filled with 0. */
+/* Appends COUNT floats, two per number; an odd last one is padded with 0. */
 void ft_number_stream_write_floats(struct ft_number_stream *out, const float *value, size_t count);
 
-/* The next number; it must be finite. 0 once failed. */
+/* Returns the next number, which must be finite; 0 once failed. */
 double ft_number_reader_read(struct ft_number_reader *in);
 
-/* The next number, which must be whole and from LEAST to MOST. LEAST once failed. */
+/* Returns the next number, which must be an integer from LEAST to MOST; LEAST once failed. */
 size_t ft_number_reader_read_count(struct ft_number_reader *in, size_t least, size_t most);
 
 /*
- * The next COUNT numbers, in memory of their own (one place at least) that the caller frees. NULL,
- * and failed, when there are not as many or memory is out.
+ * Returns the next COUNT numbers in an array that the caller frees. Returns NULL, and sets
+ * in->failed, if there are fewer or memory is exhausted.
  */
 double *ft_number_reader_read_all(struct ft_number_reader *in, size_t count);
 
-/* The same of COUNT of single precision. */
+/* As ft_number_reader_read_all, for COUNT floats. */
 float *ft_number_reader_read_floats(struct ft_number_reader *in, size_t count);
 
 #endif

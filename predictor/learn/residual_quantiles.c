@@ -6,6 +6,7 @@
 #include "predictor/learn/distribution.h"
 #include "predictor/learn/residual_quantiles.h"
 
+/* Degrees of freedom of Student's t at most: heavier than normal tails. Chosen by judgement. */
 enum { MOST_DEGREES = 8 };
 
 double ft_residual_between(const double *sorted, size_t count, double position)
@@ -18,7 +19,7 @@ double ft_residual_between(const double *sorted, size_t count, double position)
   return sorted[i] + (sorted[i + 1] - sorted[i]) * (at - (double)i);
 }
 
-/* The residual at rank LEVEL * (COUNT + 1), held within the extremes. */
+/* The residual at rank LEVEL * (COUNT + 1), clamped to the extremes. */
 static double rank_quantile(const double *sorted, size_t count, double level)
 {
   if (count < 2)
@@ -28,10 +29,9 @@ static double rank_quantile(const double *sorted, size_t count, double level)
 }
 
 /*
- * The scale of a Student's t: root mean square about CENTRE, one imagined
- * residual of PRIOR included. A residual counts for at most four times the
- * middle half's half-width (5.93 of it: four normal standard deviations), so
- * that one absurd run does not widen all.
+ * Scale of Student's t: root mean square about CENTRE, including one pseudo-observation of PRIOR.
+ * A residual is clamped at 5.93 half interquartile ranges, four standard deviations of a normal
+ * distribution, so that one outlier does not widen the whole distribution.
  */
 static double student_scale(const double *sorted, size_t count, unsigned evidence, double centre,
                             double prior)
@@ -55,8 +55,9 @@ static double student_scale(const double *sorted, size_t count, unsigned evidenc
 }
 
 /*
- * Above 60 residuals the tail begins where 5 lie beyond: SIDE is 1 for the
- * upper tail, -1 for the lower. Below 15 it is the scale alone; between them both.
+ * Scale of one tail; SIDE is 1 for the upper, -1 for the lower one. From 60 residuals on it is that
+ * of the point beyond which 5 residuals lie; up to 15 it is SCALE; between them a weighted mean.
+ * The three counts are chosen by judgement.
  */
 static double tail_scale(const double *sorted, size_t count, unsigned degrees, double centre,
                          double scale, int side)
@@ -71,10 +72,9 @@ static double tail_scale(const double *sorted, size_t count, unsigned degrees, d
 }
 
 /*
- * How far beyond the largest residual the quantile for T (of which FAR is the
- * 99 % one) may lie, given how far the upper quarter reaches up: of normal
- * residuals 1 + 15 / COUNT times that is needed. Where many are near the
- * largest, as in a program that does one of two things, little is.
+ * Largest distance of a quantile beyond the extreme residual. T is the quantile of Student's t, FAR
+ * that at 99 %. The distance is 1 + 15 / COUNT times the width of the outer quarter, as normal
+ * residuals need. It is small if many residuals are near the extreme (bimodal programs).
  */
 static double outer_limit(const double *sorted, size_t count, int side, double prior, double t,
                           double far)

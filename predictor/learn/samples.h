@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of numbers with several targets each: what the learners of many outputs are given. */
+/* Training rows for learners with several outputs. */
 #ifndef FT_LEARN_SAMPLES_H
 #define FT_LEARN_SAMPLES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What answers, is kept and read back. */
+/* Evaluates, writes and reads a fitted auto-encoder. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ int ft_autoencoder_load(struct ft_number_reader *in, size_t columns, size_t outp
   m->mean = ft_number_reader_read_all(in, outputs);
   m->deviation = ft_number_reader_read_all(in, outputs);
   if (in->failed)
-    return ft_error_set(err, "an auto-encoder: cut short or out of range");
+    return ft_error_set(err, "auto-encoder: cut short or out of range");
   if (ft_mlp_load(in, columns, 2 * m->latent, &m->encoder, err) < 0)
     return -1;
   return ft_mlp_load(in, m->latent, outputs, &m->regressor, err);

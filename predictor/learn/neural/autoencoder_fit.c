@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How an auto-encoder and its regressor are trained: rows in, in batches, by the phases of the
- * paper's Figure 1. */
+/* Trains an auto-encoder and its regressor in mini-batches, in the phases of the paper's Figure 1.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -9,17 +9,16 @@
 
 #include "predictor/learn/neural/autoencoder_work.h"
 
-/* Kingma and Ba 2015: alpha's good default. */
+/* Adam's step size alpha (Kingma and Ba 2015, default). */
 #define RATE 1e-3F
-/* The least logarithm of the decoder's deviation (Rybkin and others 2021, their code's soft clip).
- */
+/* Smallest log standard deviation of the decoder (Rybkin et al. 2021, soft clip in their code). */
 #define LEAST_LOG_DEVIATION (-6)
-/* Beyond this a variance of the latent space overflows. */
+/* Clamp of a latent log variance; avoids overflow. Chosen by judgement. */
 #define FAR 10
 
 /*
- * The regressor's three layers of 1024 units are the paper's. It does not give the auto-encoder's
- * sizes, nor any number of epochs: these are ours, such that 88 rows take seconds.
+ * The regressor's three layers of 1024 units are the paper's. The paper gives neither the sizes of
+ * the auto-encoder nor epochs: these are chosen so that 88 rows take seconds.
  */
 const struct ft_autoencoder_settings ft_autoencoder_usual = {
   .latent = 8, .hidden = 64, .units = 1024, .steps = { 300, 900, 30, 40 }
@@ -38,13 +37,13 @@ int ft_autoencoder_work_create(struct ft_autoencoder_work *w,
 
   *w = (struct ft_autoencoder_work){ .columns = columns, .outputs = outputs, .latent = s->latent };
   if (s->latent < 1 || s->latent > FT_AUTOENCODER_LATENT)
-    return ft_error_set(err, "a latent space of %zu; expected 1 to %d", s->latent,
+    return ft_error_set(err, "auto-encoder: latent dimension %zu; expected 1 to %d", s->latent,
                         FT_AUTOENCODER_LATENT);
   w->noise = calloc(places, sizeof *w->noise);
   w->z = calloc(places, sizeof *w->z);
   w->slope = calloc(places, sizeof *w->slope);
   if (!w->noise || !w->z || !w->slope)
-    return ft_error_set(err, "an auto-encoder: out of memory");
+    return ft_error_set(err, "auto-encoder: out of memory");
   if (ft_blas_open(&w->blas, err) < 0)
     return -1;
   for (size_t p = 0; p < FT_AUTOENCODER_PARTS; p++)
@@ -69,9 +68,9 @@ void ft_autoencoder_work_free(struct ft_autoencoder_work *w)
 }
 
 /*
- * Minus the log-likelihood of a row, less a constant, of a normal distribution whose one variance
- * is the mean squared error itself (Rybkin and others 2021, the optimal sigma); SLOPE gets that of
- * the mean over ROWS. MISSED gets the error.
+ * Negative log-likelihood per row, up to a constant, of a normal distribution whose variance is the
+ * mean squared error (optimal sigma, Rybkin et al. 2021). SLOPE gets its gradient, MISSED the
+ * error.
  */
 static double calibrated_loss(const float *said, const float *truth, size_t rows, size_t count,
                               float *slope, double *missed)
@@ -87,7 +86,7 @@ static double calibrated_loss(const float *said, const float *truth, size_t rows
   return (double)count / 2 * (log(variance) + *missed / variance - 1);
 }
 
-/* Forward through the encoder, and a place drawn for each row by the noise that is given. */
+/* Encodes the rows and draws a latent sample for each from w->noise. */
 static void encode_batch(struct ft_autoencoder_work *w, const float *x, size_t rows)
 {
   const float *out;
@@ -103,8 +102,8 @@ static void encode_batch(struct ft_autoencoder_work *w, const float *x, size_t r
     }
 }
 
-/* The divergence from a standard normal, weighed, and back through the encoder with the slopes at
- * the places. */
+/* Backpropagates the gradients of the samples and of the weighted KL divergence through the
+ * encoder. Returns the divergence per row. */
 static double backpropagate_encoder(struct ft_autoencoder_work *w, size_t rows, double kl)
 {
   struct ft_mlp_pass *pass = &w->pass[FT_ENCODER];
@@ -163,8 +162,7 @@ double ft_autoencoder_loss(struct ft_autoencoder_work *w, enum ft_autoencoder_ph
   return loss;
 }
 
-/* The steps of one phase, on rows drawn batch by batch in an order that is dealt anew each time
- * round. */
+/* Trains one phase on mini-batches of shuffled rows. */
 static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencoder_settings *s,
                        enum ft_autoencoder_phase phase, const struct ft_samples *all,
                        const float *whole[2], size_t *order, struct ft_random *random,
@@ -198,19 +196,19 @@ static int train_phase(struct ft_autoencoder_work *w, const struct ft_autoencode
       if (p == FT_REGRESSOR ? phase >= FT_AUTOENCODER_FEEDBACK : phase <= FT_AUTOENCODER_FEEDBACK)
         ft_adam_step(&w->adam[p], &w->part[p], RATE);
     if (s->stop && s->stop(s->data, &told))
-      return ft_error_set(err, "an auto-encoder: stopped");
+      return ft_error_set(err, "auto-encoder: stopped");
   }
   return 0;
 }
 
-/* Mean and deviation of the outputs; Y gets them scaled. */
+/* Computes mean and standard deviation of the outputs; Y gets them standardised. */
 static int standardise_outputs(const struct ft_samples *s, struct ft_autoencoder *m, float *y,
                                struct ft_error *err)
 {
   m->mean = calloc(s->outputs, sizeof *m->mean);
   m->deviation = calloc(s->outputs, sizeof *m->deviation);
   if (!m->mean || !m->deviation)
-    return ft_error_set(err, "an auto-encoder: out of memory");
+    return ft_error_set(err, "auto-encoder: out of memory");
   for (size_t o = 0; o < s->outputs; o++) {
     double squares = 0;
 
@@ -242,7 +240,7 @@ int ft_autoencoder_fit(const struct ft_samples *s, const struct ft_autoencoder_s
                                 .outputs = s->outputs,
                                 .latent = settings->latent };
   if (!x || !y || !batch[0] || !batch[1] || !order || !s->rows || !s->outputs || !s->columns) {
-    ft_error_set(err, "an auto-encoder: no rows, or out of memory");
+    ft_error_set(err, "auto-encoder: no rows, or out of memory");
     goto out;
   }
   ft_random_seed(&random, settings->seed);

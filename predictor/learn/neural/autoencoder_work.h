@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An auto-encoder in training: what its fit and its tests share. */
+/* Training state of an auto-encoder, shared by its fit and its tests. */
 #ifndef FT_LEARN_AUTOENCODER_WORK_H
 #define FT_LEARN_AUTOENCODER_WORK_H
 
@@ -13,18 +13,20 @@ struct ft_autoencoder_work {
   struct ft_mlp part[FT_AUTOENCODER_PARTS];
   struct ft_mlp_pass pass[FT_AUTOENCODER_PARTS];
   struct ft_adam adam[FT_AUTOENCODER_PARTS];
-  float *noise, *z, *slope; /* a batch of each: standard normal, drawn places, slopes there */
+  float *noise, *z,
+      *slope; /* per batch: standard normal noise, latent samples, gradients by these */
 };
 
-/* Its networks, drawn. To be freed in either case. 0; -1 with ERR. */
+/* Creates WORK with randomly initialised networks. The caller frees WORK in either case. Returns 0;
+ * -1 on error and fills ERR. */
 int ft_autoencoder_work_create(struct ft_autoencoder_work *work,
                                const struct ft_autoencoder_settings *settings, size_t columns,
                                size_t outputs, struct ft_random *random, struct ft_error *err);
 void ft_autoencoder_work_free(struct ft_autoencoder_work *work);
 
 /*
- * The loss of ROWS rows, a row's mean, its gradients added to those of the parts that PHASE trains.
- * X and Y are what is encoded and regressed, work->noise is given, KL weighs the divergence.
+ * Returns the mean loss per row of ROWS rows, features X and outputs Y, and adds its gradients to
+ * the networks that PHASE trains. work->noise is an input; KL weights the divergence. Fills TOLD.
  */
 double ft_autoencoder_loss(struct ft_autoencoder_work *work, enum ft_autoencoder_phase phase,
                            const float *x, const float *y, size_t rows, double kl,

@@ -7,7 +7,8 @@
 
 #include "predictor/learn/neural/blas.h"
 
-/* The symbol NAME of LIBRARY as a function: what POSIX says of dlsym() makes this cast sound. */
+/* Returns the function NAME of LIBRARY; NULL: none. POSIX guarantees this conversion for dlsym().
+ */
 static void (*find_blas_symbol(void *library, const char *name))(void)
 {
   void *place = dlsym(library, name);
@@ -28,7 +29,7 @@ int ft_blas_open(struct ft_blas *blas, struct ft_error *err)
   blas->sgemm = find_blas_symbol(blas->library, "cblas_sgemm");
   if (!threads || !blas->sgemm)
     return ft_error_set(err, "libopenblas.so.0: not OpenBLAS with its C interface");
-  /* sums in one order: the same seed gives the same network */
+  /* one thread: a fixed order of sums makes fits reproducible */
   ((void (*)(int))threads)(1);
   return 0;
 }

@@ -8,13 +8,11 @@
 #include "predictor/learn/neural/mlp.h"
 #include "predictor/learn/number_stream.h"
 
-/* Inputs of a network, at most: every column of a row and what comes beside it. */
-enum { INPUTS = 2048 };
+enum { INPUTS = 2048 }; /* inputs of a network at most; above FT_FEATURE_ENCODER_MOST */
 
-/* Loops of this constant length the compiler takes as vectors. */
-enum { RUN = 16 };
+enum { RUN = 16 }; /* constant length of an inner loop, so that compilers vectorise it */
 
-/* Kingma and Ba 2015, section 2: their good default settings. */
+/* Adam's decay rates and epsilon (Kingma and Ba 2015, section 2, defaults). */
 #define BETA1 0.9F
 #define BETA2 0.999F
 #define EPSILON 1e-8F
@@ -24,7 +22,7 @@ static size_t layer_parameters(const struct ft_mlp *n, size_t layer)
   return (n->width[layer] + 1) * n->width[layer + 1];
 }
 
-/* The shape alone, checked. */
+/* Checks and sets the shape of N. */
 static int set_mlp_shape(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_error *err)
 {
   bool fits = layers >= 1 && layers <= FT_MLP_LAYERS;
@@ -36,7 +34,7 @@ static int set_mlp_shape(struct ft_mlp *n, const size_t *width, size_t layers, s
   }
   for (size_t l = 0; fits && l < layers; l++)
     n->parameters += layer_parameters(n, l);
-  return fits ? 0 : ft_error_set(err, "a network: too many layers, or one too wide");
+  return fits ? 0 : ft_error_set(err, "neural network: too many layers, or one too wide");
 }
 
 int ft_mlp_create(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_random *random,
@@ -48,7 +46,7 @@ int ft_mlp_create(struct ft_mlp *n, const size_t *width, size_t layers, struct f
     return -1;
   n->parameter = next = calloc(n->parameters, sizeof *n->parameter);
   if (!next)
-    return ft_error_set(err, "a network: out of memory");
+    return ft_error_set(err, "neural network: out of memory");
   for (size_t l = 0; l < layers; l++) {
     double deviation = sqrt((l + 1 < layers ? 2.0 : 1.0) / (double)width[l]);
 
@@ -75,7 +73,7 @@ int ft_mlp_pass_create(struct ft_mlp_pass *pass, const struct ft_mlp *n, size_t 
     pass->out[l] = calloc(rows * n->width[l + 1], sizeof(float));
     pass->slope[l] = calloc(rows * n->width[l + 1], sizeof(float));
     if (!pass->out[l] || !pass->slope[l])
-      return ft_error_set(err, "a network: out of memory");
+      return ft_error_set(err, "neural network: out of memory");
   }
   return 0;
 }
@@ -96,7 +94,7 @@ int ft_adam_create(struct ft_adam *adam, const struct ft_mlp *n, struct ft_error
                             calloc(n->parameters, sizeof(float)) };
   return adam->gradient && adam->mean && adam->square
              ? 0
-             : ft_error_set(err, "a network: out of memory");
+             : ft_error_set(err, "neural network: out of memory");
 }
 
 void ft_adam_free(struct ft_adam *adam)
@@ -201,7 +199,7 @@ void ft_mlp_predict(const struct ft_mlp *n, const float *in, float *out)
     float *to = l + 1 < n->layers ? room[l % 2] : out;
 
     memcpy(to, weight + ins * outs, outs * sizeof *to);
-    /* about half of the units are 0: their weights are not even read */
+    /* about half of the units are 0; their weights are skipped */
     for (size_t i = 0; i < ins; i++)
       if (in[i] != 0)
         add_weighted_row(in[i], weight + i * outs, outs, to);
@@ -232,5 +230,5 @@ int ft_mlp_load(struct ft_number_reader *in, size_t ins, size_t outs, struct ft_
   if (set_mlp_shape(n, width, layers, err) < 0)
     return -1;
   n->parameter = ft_number_reader_read_floats(in, n->parameters);
-  return n->parameter ? 0 : ft_error_set(err, "a network: cut short or out of range");
+  return n->parameter ? 0 : ft_error_set(err, "neural network: cut short or out of range");
 }

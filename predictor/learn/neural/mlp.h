@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Dense networks in single precision: rectified linear units (Nair and Hinton 2010) in all layers
- * but the last, started as He and others 2015, trained by Adam (Kingma and Ba 2015).
+ * Multi-layer perceptrons in single precision: rectified linear units (Nair and Hinton 2010) in all
+ * layers but the last, initialised after He et al. 2015, trained by Adam (Kingma and Ba 2015).
  */
 #ifndef FT_LEARN_MLP_H
 #define FT_LEARN_MLP_H
@@ -13,38 +13,43 @@
 struct ft_number_stream;
 struct ft_number_reader;
 
-enum { FT_MLP_LAYERS = 4, FT_MLP_WIDTH = 1024 };
+enum {
+  FT_MLP_LAYERS = 4,  /* layers at most */
+  FT_MLP_WIDTH = 1024 /* units of a layer at most (Nichols et al. 2022) */
+};
 
-/* Layer L takes width[L] numbers and gives width[L + 1]. All 0 is an empty one. */
+/* Layer L maps width[L] numbers to width[L + 1]. All 0 is an empty network. */
 struct ft_mlp {
   size_t layers, width[FT_MLP_LAYERS + 1];
   size_t parameters;
-  float *parameter; /* by layer: weight[in * outs + out], then a bias each */
+  float *parameter; /* by layer: weight[in * outs + out], then the biases */
 };
 
-/* The numbers of some rows on their way through a network. */
+/* Activations and gradients of a mini-batch. */
 struct ft_mlp_pass {
   size_t rows;
   const float *in;
   float *out[FT_MLP_LAYERS];   /* out[layer][row * width + i] */
-  float *slope[FT_MLP_LAYERS]; /* of the loss, in the same places */
+  float *slope[FT_MLP_LAYERS]; /* gradient of the loss by out */
 };
 
-/* A network's gradient and its moments. */
+/* Adam's state: gradient and its moments. */
 struct ft_adam {
   size_t steps;
-  float *gradient, *mean, *square; /* a place a parameter */
+  float *gradient, *mean, *square; /* by parameter */
 };
 
 /*
- * Make NETWORK of LAYERS, 1 to FT_MLP_LAYERS, of WIDTH[0 .. LAYERS], each at most
- * FT_MLP_WIDTH but the first, its weights drawn. To be freed in either case. 0; -1 with ERR.
+ * Creates NETWORK of 1 to FT_MLP_LAYERS LAYERS with WIDTH[0 .. LAYERS], each but the first at most
+ * FT_MLP_WIDTH, and random weights. The caller frees NETWORK in either case. Returns 0; -1 on error
+ * and fills ERR.
  */
 int ft_mlp_create(struct ft_mlp *network, const size_t *width, size_t layers,
                   struct ft_random *random, struct ft_error *err);
 void ft_mlp_free(struct ft_mlp *network);
 
-/* Room for at most ROWS rows at once. To be freed in either case. 0; -1 with ERR. */
+/* Creates PASS for at most ROWS rows. The caller frees PASS in either case. Returns 0; -1 on error
+ * and fills ERR. */
 int ft_mlp_pass_create(struct ft_mlp_pass *pass, const struct ft_mlp *network, size_t rows,
                        struct ft_error *err);
 void ft_mlp_pass_free(struct ft_mlp_pass *pass);
@@ -52,26 +57,27 @@ void ft_mlp_pass_free(struct ft_mlp_pass *pass);
 int ft_adam_create(struct ft_adam *adam, const struct ft_mlp *network, struct ft_error *err);
 void ft_adam_free(struct ft_adam *adam);
 
-/* The outputs of ROWS rows IN, into the last of pass->out. */
+/* Evaluates ROWS rows IN; the outputs are the last of pass->out. */
 void ft_mlp_forward(const struct ft_blas *blas, const struct ft_mlp *network, const float *in,
                     size_t rows, struct ft_mlp_pass *pass);
 
 /*
- * Given the loss's slopes at the outputs, in the last of pass->slope, add its gradient to GRADIENT;
- * SLOPE_IN, unless NULL, gets the slopes at the inputs.
+ * Backpropagates the last of pass->slope, the loss's gradient by the outputs, and adds the gradient
+ * by the parameters to GRADIENT. SLOPE_IN gets the gradient by the inputs; NULL: not needed.
  */
 void ft_mlp_backward(const struct ft_blas *blas, const struct ft_mlp *network,
                      struct ft_mlp_pass *pass, float *gradient, float *slope_in);
 
-/* One step down adam->gradient, which is then 0 again; RATE as Kingma and Ba's alpha. */
+/* Updates NETWORK by adam->gradient, which becomes 0. RATE is the step size alpha. */
 void ft_adam_step(struct ft_adam *adam, struct ft_mlp *network, float rate);
 
-/* What it says of one row IN, into OUT; without OpenBLAS, and nothing is allocated. */
+/* Evaluates one row IN into OUT, without OpenBLAS. Allocates nothing. */
 void ft_mlp_predict(const struct ft_mlp *network, const float *in, float *out);
 
 void ft_mlp_save(const struct ft_mlp *network, struct ft_number_stream *out);
 
-/* One of INS numbers that gives OUTS, and no other. To be freed in either case. 0; -1 with ERR. */
+/* Reads a network of INS inputs and OUTS outputs. The caller frees NETWORK in either case. Returns
+ * 0; -1 on error and fills ERR. */
 int ft_mlp_load(struct ft_number_reader *in, size_t ins, size_t outs, struct ft_mlp *network,
                 struct ft_error *err);
 

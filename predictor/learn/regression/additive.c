@@ -8,11 +8,11 @@
 #include "predictor/core/sort.h"
 #include "predictor/learn/regression/additive_work.h"
 
-enum { ROUNDS = 4 /* of reweighting */ };
+enum { ROUNDS = 4 /* of reweighting, at most; chosen by judgement */ };
 
-/* 95 % efficient at the normal distribution (Huber 1964). */
+/* Huber's threshold in standard deviations: 95 % efficient for normal residuals (Huber 1964). */
 #define HUBER 1.345
-/* Weights that all change by less are at rest. */
+/* Convergence: largest relative change of a weight. Chosen by judgement. */
 #define SETTLED 0.02
 
 size_t ft_additive_work_size(void)
@@ -44,8 +44,7 @@ static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
   return (size_t)(x - w->design) / w->data->runs;
 }
 
-/* Cholesky's factor of the gram matrix, in its lower half; a pivot that is lost to rounding is
- * held. */
+/* Cholesky factor of the Gram matrix, in its lower half. A pivot lost to rounding is clamped. */
 static void factor_cholesky(struct ft_additive_work *w, size_t width)
 {
   for (size_t j = 0; j < width; j++) {
@@ -64,7 +63,7 @@ static void factor_cholesky(struct ft_additive_work *w, size_t width)
   }
 }
 
-/* Ridge regression by row weights; PENALTY counts against an average row, not for the intercept. */
+/* Weighted ridge regression. PENALTY is in average rows and does not apply to the intercept. */
 static void solve_weighted_ridge(struct ft_additive_work *w, size_t width, double penalty)
 {
   double *b = w->solution, all = 0;
@@ -101,7 +100,7 @@ static void solve_weighted_ridge(struct ft_additive_work *w, size_t width, doubl
   }
 }
 
-/* The diagonal of the hat matrix for a row. */
+/* Diagonal element of the hat matrix. */
 static double row_leverage(const struct ft_additive_work *w, size_t width, size_t row)
 {
   const double *x = &w->design[row * width];
@@ -117,8 +116,7 @@ static double row_leverage(const struct ft_additive_work *w, size_t width, size_
   return w->weight[row] * sum;
 }
 
-/* Leave-one-out residuals of the solution, and the rows' next weights. Returns whether these
- * changed. */
+/* Computes the leave-one-out residuals and the next row weights. Returns whether these changed. */
 static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, size_t width)
 {
   size_t runs = w->data->runs;
@@ -154,7 +152,7 @@ static void fit_terms(struct ft_additive_work *w, struct attempt *a)
 {
   size_t width = make_design(w, a), runs = w->data->runs;
   double ratio = a->error / fmax(a->start_error, 1e-9);
-  /* noise against signal, both squared: the Bayesian ridge penalty for standardised columns */
+  /* noise variance over signal variance: the Bayesian ridge penalty for standardised columns */
   double penalty = fmin(fmax(ratio * ratio, 1e-3), 1);
 
   for (size_t i = 0; i < runs; i++) {
@@ -174,7 +172,7 @@ static void fit_terms(struct ft_additive_work *w, struct attempt *a)
   a->intercept = w->solution[0];
 }
 
-/* Of a number as it is and its logarithm, the other; CANDIDATE where there is none. */
+/* The other form of a numeric candidate, plain or logarithm; CANDIDATE if there is none. */
 static size_t other_form(const struct ft_additive_work *w, size_t candidate)
 {
   const struct candidate *c = &w->candidate[candidate];
@@ -184,10 +182,7 @@ static size_t other_form(const struct ft_additive_work *w, size_t candidate)
                                                                                         : candidate;
 }
 
-/*
- * The form in which a number came in was chosen when terms that came later were missing: try the
- * other one beside all of them.
- */
+/* Fits A, then tries the other form of each number: the form was chosen without the later terms. */
 static void fit_forms(struct ft_additive_work *w, struct attempt *a)
 {
   struct attempt *trial = &w->trial_form;
@@ -204,9 +199,8 @@ static void fit_forms(struct ft_additive_work *w, struct attempt *a)
   }
 }
 
-/* A, whose terms are chosen, is fitted: with those that were tried behind them where the fit, in
- * which forms may be others, gains as much by them as is demanded. WITHOUT: its error without any
- * term. */
+/* Fits the chosen terms of A, and adds the tried ones if they gain as much as demanded. WITHOUT is
+ * the error without terms. */
 static void fit_chosen_terms(struct ft_additive_work *w, struct attempt *a, double without)
 {
   struct attempt *longer = &w->trial_terms;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An additive function of a few columns, fitted robustly: the value or its
- * logarithm is an intercept plus, for each term, a coefficient times a
- * standardised number (or its logarithm) or an offset for each level.
+ * Robust additive regression on a few columns. The target or its logarithm is an intercept plus a
+ * sum of terms: a coefficient times a standardised number (or its logarithm), or an offset per
+ * category.
  *
- * Terms are chosen one by one by their leave-one-out error (forward selection
- * by orthogonal least squares and PRESS: Hong, Sharkey, Warwick 2003), each
- * having to reduce it by more than chance would at this number of runs and of
- * columns. The chosen ones are then fitted together by ridge regression,
- * reweighted after Huber (1964); all residuals are leave-one-out ones.
+ * Terms are chosen one by one by their leave-one-out error (forward selection by orthogonal least
+ * squares and PRESS: Hong, Sharkey and Warwick 2003). Each must reduce it by more than chance would
+ * at this number of runs and columns. The chosen terms are fitted together by ridge regression with
+ * Huber weights (Huber 1964). All residuals are leave-one-out.
  */
 #ifndef FT_LEARN_ADDITIVE_H
 #define FT_LEARN_ADDITIVE_H
@@ -17,18 +16,18 @@
 #include <stddef.h>
 
 enum {
-  FT_ADDITIVE_RUNS = 200,
-  FT_ADDITIVE_COLUMNS = 24,
-  FT_ADDITIVE_LEVELS = 16,
-  FT_ADDITIVE_TERMS = 4
+  FT_ADDITIVE_RUNS = 200,   /* as ft_model.history (foretell.options) */
+  FT_ADDITIVE_COLUMNS = 24, /* as ft_model.columns */
+  FT_ADDITIVE_LEVELS = 16,  /* as ft_column.categories */
+  FT_ADDITIVE_TERMS = 4     /* terms of a fit; chosen by judgement */
 };
 
 struct ft_additive_data {
   size_t runs, columns;
-  double y[FT_ADDITIVE_RUNS]; /* above 0 */
-  float x[FT_ADDITIVE_COLUMNS]
-         [FT_ADDITIVE_RUNS];            /* NaN: missing; of a categorical column: the level */
-  unsigned levels[FT_ADDITIVE_COLUMNS]; /* 0: a number */
+  double y[FT_ADDITIVE_RUNS];                     /* targets, above 0 */
+  float x[FT_ADDITIVE_COLUMNS][FT_ADDITIVE_RUNS]; /* a number or the index of a category; NaN:
+                                                     missing */
+  unsigned levels[FT_ADDITIVE_COLUMNS];           /* categories of the column; 0: it is numeric */
 };
 
 struct ft_additive_term {
@@ -37,7 +36,7 @@ struct ft_additive_term {
   double mean, scale, coefficient;
   size_t levels;
   double level[FT_ADDITIVE_LEVELS];
-  double level_scale; /* root mean square of the seen levels' offsets */
+  double level_scale; /* root mean square of the offsets of observed categories */
 };
 
 struct ft_additive {
@@ -45,18 +44,18 @@ struct ft_additive {
   double intercept;
   size_t terms;
   struct ft_additive_term term[FT_ADDITIVE_TERMS];
-  double residual[FT_ADDITIVE_RUNS]; /* log(y / its leave-one-out prediction), by run */
+  double residual[FT_ADDITIVE_RUNS]; /* log(y / leave-one-out prediction), by run */
 };
 
-/* A linear centre is never taken below this part of its intercept. */
+/* Smallest linear prediction as a fraction of its intercept. Chosen by judgement. */
 #define FT_ADDITIVE_FLOOR (1.0 / 64)
 
 struct ft_additive_work;
 
-/* Bytes of the working memory that a fit needs; the caller allocates it. */
+/* Returns the size in bytes of the working memory of a fit, which the caller allocates. */
 size_t ft_additive_work_size(void);
 
-/* Fit DATA (1 run or more). WORK is overwritten. Deterministic; allocates nothing. */
+/* Fits OUT to DATA, of 1 run or more. WORK is scratch memory. Deterministic; allocates nothing. */
 void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_work *work,
                      struct ft_additive *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which terms an additive function gets. */
+/* Chooses the terms of an additive function. */
 #include "config.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
 #include "predictor/learn/regression/additive_work.h"
 
 enum {
-  FEWEST_RUNS = 4,
-  FEWEST_FOR_TWO = 8 /* below it two terms of noise often fit by themselves (test_learn) */
+  FEWEST_RUNS = 4,   /* runs for a term; chosen by judgement */
+  FEWEST_FOR_TWO = 8 /* runs for a pair of terms: with fewer, pairs of noise fit (test_learn) */
 };
 
 /* ---- candidates ---- */
@@ -42,7 +42,7 @@ static bool add_standardised(struct ft_additive_work *w, size_t column, bool log
   return true;
 }
 
-/* A logarithm is worth trying where the values keep one sign and span a factor of 1.5. */
+/* Whether the logarithm is a candidate: no negative value, and a span above 1.5 (by judgement). */
 static bool spans_factor(const struct ft_additive_data *data, size_t column)
 {
   double low = INFINITY, high = -INFINITY;
@@ -92,7 +92,7 @@ void ft_additive_gather(struct ft_additive_work *w)
 
 /* ---- errors ---- */
 
-/* Mean size of the leave-one-out errors, given LOO, the rows' weighted residuals. */
+/* Mean absolute leave-one-out error, clamped at MOST_ERROR. LOO: weighted residuals by row. */
 static double mean_absolute_error(const struct ft_additive_work *w, bool log_target,
                                   const double *loo)
 {
@@ -137,7 +137,7 @@ static void sum_levels(const struct ft_additive_work *w, const struct candidate 
   s->shrink = all / (double)w->data->runs / 2;
 }
 
-/* Explained squares of the residual. */
+/* Sum of squares of the residual that CANDIDATE explains. */
 static double explained_squares(const struct ft_additive_work *w, size_t candidate)
 {
   const struct candidate *c = &w->candidate[candidate];
@@ -156,13 +156,13 @@ static double explained_squares(const struct ft_additive_work *w, size_t candida
   return c->squares > 1e-6 ? dot * dot / c->squares : 0;
 }
 
-/* What leaving a row out leaves of its own say, at least. */
+/* 1 - leverage of a row, clamped at 0.05 (by judgement). */
 static double clamp_leverage_rest(double part)
 {
   return part > 0.05 ? part : 0.05;
 }
 
-/* The leave-one-out residuals if CANDIDATE came in. */
+/* Fills LOO with the leave-one-out residuals if CANDIDATE is added. */
 static void try_candidate(const struct ft_additive_work *w, size_t candidate, double *loo)
 {
   const struct candidate *c = &w->candidate[candidate];
@@ -191,7 +191,7 @@ static void try_candidate(const struct ft_additive_work *w, size_t candidate, do
              clamp_leverage_rest(1 - w->hat[i] - v[i] * v[i] / c->squares);
 }
 
-/* Take CANDIDATE in: the residual and all other candidates lose its direction. */
+/* Adds CANDIDATE: makes the residual and the other candidates orthogonal to it. */
 static void accept_candidate(struct ft_additive_work *w, size_t candidate)
 {
   struct candidate *c = &w->candidate[candidate];
@@ -235,7 +235,7 @@ static void accept_candidate(struct ft_additive_work *w, size_t candidate)
   }
 }
 
-/* The best up to SHORTLIST candidates by explained squares, in PICK. */
+/* Fills PICK with the best candidates by explained squares, at most SHORTLIST. Returns how many. */
 static size_t shortlist_candidates(const struct ft_additive_work *w, bool categories,
                                    size_t pick[SHORTLIST])
 {
@@ -264,7 +264,7 @@ static size_t shortlist_candidates(const struct ft_additive_work *w, bool catego
   return count;
 }
 
-/* The intercept comes in first: everything is made orthogonal to it. */
+/* Makes the residual and all candidates orthogonal to the intercept. */
 static void orthogonalise_to_intercept(struct ft_additive_work *w, bool log_target)
 {
   size_t runs = w->data->runs;
@@ -324,7 +324,7 @@ void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
       }
     }
     wanted *= demanded;
-    /* two that count only together: the first is no gain by itself */
+    /* two terms may explain the target only together: the first then gains nothing */
     if (!(least < error) ||
         (least >= wanted && (a->tried > a->terms || w->data->runs < FEWEST_FOR_TWO)))
       break;

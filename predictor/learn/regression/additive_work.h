@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What choosing terms (additive_choose.c) and fitting them (additive.c) share. */
+/* Working memory shared by the choice of terms (additive_choose.c) and their fit (additive.c). */
 #ifndef FT_LEARN_ADDITIVE_WORK_H
 #define FT_LEARN_ADDITIVE_WORK_H
 
@@ -10,27 +10,30 @@
 enum {
   RUNS = FT_ADDITIVE_RUNS,
   CANDIDATES = 2 * FT_ADDITIVE_COLUMNS,
-  CATEGORICAL_TERMS = 2,
+  CATEGORICAL_TERMS = 2, /* at most; bounds the parameters */
   PARAMETERS = 1 + CATEGORICAL_TERMS * FT_ADDITIVE_LEVELS + FT_ADDITIVE_TERMS,
-  SHORTLIST = 3 /* candidates by explained squares whose leave-one-out error is worked out */
+  SHORTLIST =
+      3 /* candidates whose leave-one-out error is computed, the best by explained squares */
 };
 
-/* An error of more than a factor e counts no more than that. */
+/* Clamp of an absolute log error: a factor of e. Chosen by judgement. */
 #define MOST_ERROR 1.0
-/* Below 0.2 % mean error no feature could matter. */
+/* Mean absolute log error below which no term is sought. Chosen by judgement. */
 #define NO_ERROR 0.002
+
+/* A column, or its logarithm, that may become a term. */
 struct candidate {
   size_t column, levels;
   bool log, used;
   double mean, scale;
-  double squares; /* of its part that is orthogonal to the terms chosen */
+  double squares; /* of the part orthogonal to the chosen terms */
 };
 
-/* One attempt: either the logarithm or the value is additive. */
+/* One fit: either the target or its logarithm is additive. */
 struct attempt {
   bool log_target;
   size_t terms, chosen[FT_ADDITIVE_TERMS];
-  size_t tried; /* terms, and those behind them that were not enough of a gain by themselves */
+  size_t tried; /* chosen terms and further ones whose gain alone was too small */
   double error, start_error;
   double intercept, coefficient[PARAMETERS];
   double residual[RUNS];
@@ -39,27 +42,27 @@ struct attempt {
 struct ft_additive_work {
   const struct ft_additive_data *data;
   double scale_y;              /* geometric mean of y */
-  double y[RUNS], log_y[RUNS]; /* as parts of it */
+  double y[RUNS], log_y[RUNS]; /* targets divided by scale_y */
   size_t candidates, columns_used;
   struct candidate candidate[CANDIDATES];
   double z[CANDIDATES][RUNS]; /* standardised, 0 where missing */
-  double v[CANDIDATES][RUNS]; /* the same by row weight, orthogonal to what was chosen */
+  double v[CANDIDATES][RUNS]; /* z times row weight, orthogonal to the chosen terms */
   double target[RUNS], row[RUNS], residual[RUNS], hat[RUNS];
   double trial[SHORTLIST][RUNS], sorted[RUNS];
-  double design[RUNS * PARAMETERS]; /* row by row, each as wide as there are parameters */
+  double design[RUNS * PARAMETERS]; /* row by row, one number per parameter */
   double gram[PARAMETERS][PARAMETERS], solution[PARAMETERS];
   double weight[RUNS];
-  struct attempt attempt[3]; /* without a term, and for each target */
+  struct attempt attempt[3]; /* without terms; log target; plain target */
   struct attempt trial_form, trial_terms;
 };
 
-/* log(target / centre) where the target itself is additive. */
+/* log(target / prediction) of a plain target. */
 static inline double log_residual(double target, double centre, double intercept)
 {
   return log(target / fmax(centre, intercept * FT_ADDITIVE_FLOOR));
 }
 
-/* The row's level, or -1. */
+/* Index of the row's category, or -1. */
 static inline int level_of(const struct ft_additive_work *w, const struct candidate *c, size_t row)
 {
   float x = w->data->x[c->column][row];
@@ -67,15 +70,16 @@ static inline int level_of(const struct ft_additive_work *w, const struct candid
   return x >= 0 && x < (float)c->levels ? (int)x : -1;
 }
 
-/* By which factor a term has to reduce the error: the more columns and the fewer runs, the more. */
+/* Returns the factor by which a term must reduce the error. More columns and fewer runs demand a
+ * larger reduction. */
 double ft_additive_demanded(const struct ft_additive_work *w);
 
-/* Find the candidates that vary in the data. */
+/* Fills the candidates: columns that vary, and their logarithms. */
 void ft_additive_gather(struct ft_additive_work *w);
 
 /*
- * Choose the terms of A by their leave-one-out error, which is left in it. Each has to reduce it as
- * demanded, or two in a row by as much as both have to.
+ * Chooses the terms of A by their leave-one-out error, which it stores. Each term must reduce it by
+ * ft_additive_demanded, or two consecutive terms by its square.
  */
 void ft_additive_choose(struct ft_additive_work *w, struct attempt *a);
 

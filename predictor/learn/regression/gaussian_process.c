@@ -9,10 +9,12 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/gaussian_process.h"
 
+/* Grids of the hyperparameters, for standardised columns: length scale, weight of the linear
+ * kernel, noise variance relative to the amplitude. Chosen by judgement. */
 static const double lengths[] = { 0.4, 0.8, 1.5, 3 }, linears[] = { 0, 0.1, 1 },
                     noises[] = { 0.01, 0.05, 0.2, 1 };
 
-/* What the kernels of all parts are made of: distance and product of two rows, per column. */
+/* Distance and inner product of two rows, per column: the inputs of all kernels. */
 static void compare_rows(const double *a, const double *b, size_t columns, double *distance,
                          double *product)
 {
@@ -33,7 +35,7 @@ static double kernel_value(double distance, double product, double length, doubl
   return (1 + r) * exp(-r) + linear * product;
 }
 
-/* The leading principal components of Y - mean: their directions, and of each row its places. */
+/* Computes the leading principal components of Y - mean, and each row's scores in PLACES. */
 static int principal_components(struct ft_gaussian_process *p, const double *y, double *places,
                                 struct ft_error *err)
 {
@@ -43,7 +45,7 @@ static int principal_components(struct ft_gaussian_process *p, const double *y, 
   int status = -1;
 
   if (!square || !vector || !value) {
-    ft_error_set(err, "a Gaussian process: out of memory");
+    ft_error_set(err, "Gaussian process: out of memory");
     goto out;
   }
   for (size_t r = 0; r < p->rows; r++)
@@ -59,7 +61,7 @@ static int principal_components(struct ft_gaussian_process *p, const double *y, 
     part->direction = calloc(n, sizeof *part->direction);
     if (!part->alpha || !part->direction) {
       p->parts++;
-      ft_error_set(err, "a Gaussian process: out of memory");
+      ft_error_set(err, "Gaussian process: out of memory");
       goto out;
     }
     for (size_t o = 0; o < n; o++)
@@ -79,7 +81,7 @@ out:
   return status;
 }
 
-/* Keep for each part the kernel under which its places are likelier than under the last ones. */
+/* Keeps this kernel for each component whose marginal likelihood it raises. */
 static void keep_likelier_kernel(struct ft_gaussian_process *p, const double *places,
                                  const double *solved, double logdet, double length, double linear,
                                  double *best)
@@ -89,7 +91,7 @@ static void keep_likelier_kernel(struct ft_gaussian_process *p, const double *pl
 
     for (size_t r = 0; r < p->rows; r++)
       sum += places[r * FT_GAUSSIAN_PROCESS_PARTS + k] * solved[r * FT_GAUSSIAN_PROCESS_PARTS + k];
-    /* the amplitude's own maximum put in */
+    /* log marginal likelihood with the amplitude at its maximum */
     likelihood = -logdet - (double)p->rows * log(fmax(sum, 1e-300));
     if (!(likelihood > best[k]))
       continue;
@@ -114,7 +116,7 @@ static int choose_kernels(struct ft_gaussian_process *p, const double *places, s
   for (size_t i = 0; i < FT_GAUSSIAN_PROCESS_PARTS; i++)
     best[i] = -INFINITY;
   if (!distance || !product || !k || !solved) {
-    ft_error_set(err, "a Gaussian process: out of memory");
+    ft_error_set(err, "Gaussian process: out of memory");
     goto out;
   }
   for (size_t i = 0; i < n; i++)
@@ -133,7 +135,8 @@ static int choose_kernels(struct ft_gaussian_process *p, const double *places, s
     if (ft_dense_solve(k, n, solved, FT_GAUSSIAN_PROCESS_PARTS, &logdet, &ignored) == 0)
       keep_likelier_kernel(p, places, solved, logdet, length, linear, best);
   }
-  status = isfinite(best[0]) ? 0 : ft_error_set(err, "a Gaussian process: it cannot be solved");
+  status =
+      isfinite(best[0]) ? 0 : ft_error_set(err, "Gaussian process: covariance matrix is singular");
 out:
   free(distance);
   free(product);
@@ -154,7 +157,7 @@ int ft_gaussian_process_fit(const struct ft_samples *s, struct ft_gaussian_proce
   p->x = calloc(rows * s->columns + 1, sizeof *p->x);
   p->mean = calloc(s->outputs + 1, sizeof *p->mean);
   if (!y || !places || !p->x || !p->mean || !rows || !s->outputs) {
-    ft_error_set(err, "a Gaussian process: no rows, or out of memory");
+    ft_error_set(err, "Gaussian process: no rows, or out of memory");
     goto out;
   }
   for (size_t r = 0; r < rows; r++) {
@@ -221,7 +224,7 @@ int ft_gaussian_process_load(struct ft_number_reader *in, size_t columns, size_t
     p->part[k].alpha = ft_number_reader_read_all(in, p->rows);
     p->part[k].direction = ft_number_reader_read_all(in, outputs);
   }
-  return in->failed ? ft_error_set(err, "a Gaussian process: cut short or out of range") : 0;
+  return in->failed ? ft_error_set(err, "Gaussian process: cut short or out of range") : 0;
 }
 
 void ft_gaussian_process_free(struct ft_gaussian_process *p)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A Gaussian process of several outputs (Rasmussen and Williams 2006): each of the outputs' leading
- * principal components has a kernel of its own, linear + Matern 3/2 + noise, of which the marginal
- * likelihood chooses among a grid.
+ * Gaussian process regression with several outputs (Rasmussen and Williams 2006). Each leading
+ * principal component of the outputs has its own kernel: linear + Matern 3/2 + noise. The marginal
+ * likelihood selects the hyperparameters on a grid.
  */
 #ifndef FT_LEARN_GAUSSIAN_PROCESS_H
 #define FT_LEARN_GAUSSIAN_PROCESS_H
@@ -13,12 +13,17 @@
 struct ft_number_stream;
 struct ft_number_reader;
 
-enum { FT_GAUSSIAN_PROCESS_ROWS = 400, FT_GAUSSIAN_PROCESS_PARTS = 4 };
+enum {
+  FT_GAUSSIAN_PROCESS_ROWS = 400, /* training rows at most; bounds the cubic time */
+  FT_GAUSSIAN_PROCESS_PARTS = 4   /* principal components at most; chosen by judgement */
+};
 
+/* One principal component. */
 struct ft_gaussian_process_part {
-  double length, linear; /* of the kernel, for distances over the root of columns */
-  double *alpha;         /* one a row */
-  double *direction;     /* one an output */
+  double length;     /* length scale, for distances divided by the root of the columns */
+  double linear;     /* weight of the linear kernel */
+  double *alpha;     /* dual weights, by row */
+  double *direction; /* by output */
 };
 
 struct ft_gaussian_process {
@@ -28,13 +33,14 @@ struct ft_gaussian_process {
 };
 
 /*
- * Fit PROCESS, to be freed in either case, to at most FT_GAUSSIAN_PROCESS_ROWS rows, evenly taken
- * where there are more; columns have a deviation of about 1. Returns 0; -1 with ERR.
+ * Fits PROCESS to SAMPLES, whose columns have a standard deviation of about 1. Of more than
+ * FT_GAUSSIAN_PROCESS_ROWS rows, evenly spaced ones are used. The caller frees PROCESS in either
+ * case. Returns 0; -1 on error and fills ERR.
  */
 int ft_gaussian_process_fit(const struct ft_samples *samples, struct ft_gaussian_process *process,
                             struct ft_error *err);
 
-/* Add what PROCESS says of row X to OUT. */
+/* Adds the prediction of PROCESS for row X to OUT. */
 void ft_gaussian_process_add(const struct ft_gaussian_process *process, const double *x,
                              double *out);
 

@@ -8,7 +8,7 @@
 
 #include "predictor/learn/regression/linear.h"
 
-/* GSL's SVD wants at least as many rows as columns: rows of weight 0 make up the number. */
+/* Fills the design. GSL's SVD needs as many rows as columns; rows of weight 0 are added. */
 static void fill_padded_design(gsl_matrix *m, gsl_vector *target, gsl_vector *weights,
                                const double *x, const double *y, const double *weight, size_t rows,
                                size_t columns, const double *scale)
@@ -24,7 +24,7 @@ static void fill_padded_design(gsl_matrix *m, gsl_vector *target, gsl_vector *we
   }
 }
 
-/* Of columns that are many times the same, or next to 0 everywhere, GSL's SVD makes no numbers. */
+/* GSL's SVD may return NaN for repeated or nearly zero columns. */
 static bool are_all_finite(const double *value, size_t count)
 {
   for (size_t i = 0; i < count; i++)
@@ -65,7 +65,7 @@ int ft_linear_fit(const double *x, const double *y, const double *weight, size_t
   fill_padded_design(design, target, weights, x, y, weight, rows, columns, scale);
   if (gsl_multifit_wlinear_tsvd(design, weights, target, 1e-10, solution, covariance, &squares,
                                 &rank, work)) {
-    ft_error_set(err, "linear regression: it cannot be solved");
+    ft_error_set(err, "linear regression: no finite solution");
     goto out;
   }
   coefficients[0] = gsl_vector_get(solution, 0);
@@ -74,7 +74,7 @@ int ft_linear_fit(const double *x, const double *y, const double *weight, size_t
   if (are_all_finite(coefficients, n))
     status = 0;
   else
-    ft_error_set(err, "linear regression: it cannot be solved");
+    ft_error_set(err, "linear regression: no finite solution");
 out:
   gsl_set_error_handler(handler);
   gsl_multifit_linear_free(work);

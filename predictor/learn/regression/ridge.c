@@ -7,7 +7,7 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/ridge.h"
 
-/* The I-th column of the design: 1, then those that are used. */
+/* Column I of the design: 1, then the used columns. */
 static double design_value(const double *row, const uint32_t *column, size_t i)
 {
   return i ? row[column[i - 1]] : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ridge regression of several outputs at once (Hoerl and Kennard 1970); the mean is not shrunk. */
+/* Ridge regression with several outputs (Hoerl and Kennard 1970). The intercept is not shrunk. */
 #ifndef FT_LEARN_RIDGE_H
 #define FT_LEARN_RIDGE_H
 
@@ -11,7 +11,8 @@
 struct ft_number_stream;
 struct ft_number_reader;
 
-/* out[o] = weight[o] + sum over k of x[column[k]] * weight[(k + 1) * outputs + o] */
+/* A fitted model: out[o] = weight[o] + sum over k of x[column[k]] * weight[(k + 1) * outputs + o].
+ */
 struct ft_ridge {
   size_t used, outputs;
   uint32_t *column;
@@ -19,14 +20,14 @@ struct ft_ridge {
 };
 
 /*
- * Fit the USED columns that COLUMN names (0: the mean alone); LAMBDA, above 0, is added to the
- * sums of squares, so that it counts rows where columns have a deviation of 1. RIDGE is to be freed
- * in either case. Returns 0; -1 with ERR.
+ * Fits RIDGE to the USED columns COLUMN (0: the mean only). LAMBDA, above 0, is added to the sums
+ * of squares: its unit is rows if columns have a standard deviation of 1. The caller frees RIDGE in
+ * either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_ridge_fit(const struct ft_samples *samples, const uint32_t *column, size_t used,
                  double lambda, struct ft_ridge *ridge, struct ft_error *err);
 
-/* Add what RIDGE says of row X to OUT. */
+/* Adds the prediction of RIDGE for row X to OUT. */
 void ft_ridge_add(const struct ft_ridge *ridge, const double *x, double *out);
 
 void ft_ridge_save(const struct ft_ridge *ridge, struct ft_number_stream *out);

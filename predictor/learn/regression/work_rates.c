@@ -9,20 +9,25 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/work_rates.h"
 
-enum { TERMS = FT_WORK_RATES_COLUMNS + 1, ROUNDS = 20 };
+enum {
+  TERMS = FT_WORK_RATES_COLUMNS + 1,
+  ROUNDS = 20 /* Gauss-Newton steps; chosen by judgement */
+};
 
-/* In rows, how much the mean of the platforms counts for each; in platforms, what is imagined for
- * that mean. */
-static const double shrinkage = 1, imagined = 0.05;
-/* The part of all that the time itself is imagined to be: one ratio for all rows, until they tell
- * otherwise. The other works have equal parts of the rest. */
+/* Weight, in rows, of the mean rates over platforms. Chosen by tests/bench/relative (aiwc). */
+static const double shrinkage = 1;
+/* Weight, in platforms, of the prior of that mean. Chosen by tests/bench/relative (aiwc). */
+static const double imagined = 0.05;
+/* Prior fraction of the source time in the sum: one ratio for all rows until the data differ. The
+ * other works share the rest equally. Chosen by tests/bench/relative (aiwc). */
 static const double constant = 0.9;
-/* A rate changes by no more in one step, so that far from the solution none runs away. */
+/* Largest change of a log rate in one step, so that steps far from the solution do not diverge.
+ * Chosen by judgement. */
 static const double longest = 2;
 
 /*
- * The logarithm of the sum of exp(TERM[k] + RATE[k * STRIDE]), and in SHARE, unless NULL, the part
- * of each term: the slopes.
+ * Returns log(sum of exp(TERM[k] + RATE[k * STRIDE])). SHARE (NULL: not needed) gets the fraction
+ * of each term, which is the derivative by its rate.
  */
 static double log_sum_exp(const double *term, const double *rate, size_t terms, size_t stride,
                           double *share)
@@ -41,9 +46,8 @@ static double log_sum_exp(const double *term, const double *rate, size_t terms, 
 }
 
 /*
- * The logarithms of the works of row X; the first is constant. One that is missing, 0, is taken to
- * be as much for the time as it usually is: else a long run of which nothing was counted would look
- * like no work at all.
+ * Fills TERM with the log works of row X; the first is constant. A missing work (0) is imputed from
+ * the time: otherwise a long run without counters would look like no work.
  */
 static void fill_log_works(const struct ft_work_rates *w, const double *x, double *term)
 {
@@ -64,7 +68,7 @@ struct problem {
   double mean[TERMS]; /* of the rates, over the outputs */
 };
 
-/* One step of Gauss and Newton's for OUTPUT. */
+/* One Gauss-Newton step for OUTPUT. */
 static int gauss_newton_step(const struct problem *p, size_t output, struct ft_work_rates *w,
                              struct ft_error *err)
 {
@@ -99,8 +103,7 @@ static double prior_rate(size_t term, size_t terms)
   return term == 1 ? log(constant) : log((1 - constant) / (double)(terms - 1));
 }
 
-/* The mean rates under which the ones that there are, and the imagined part of each work, are
- * likeliest. */
+/* Maximum-likelihood mean rates, given the platforms' rates and the prior. */
 static void update_mean_rates(struct problem *p, const struct ft_work_rates *w)
 {
   for (size_t k = 0; k < p->terms; k++) {
@@ -156,9 +159,9 @@ int ft_work_rates_fit(const struct ft_samples *s, const double *scale, struct ft
   p.term = calloc(p.rows * p.terms + 1, sizeof *p.term);
   p.target = calloc(p.rows * s->outputs + 1, sizeof *p.target);
   if (!w->mean || !w->rate || !p.term || !p.target)
-    ft_error_set(err, "sums of works: out of memory");
+    ft_error_set(err, "work rates: out of memory");
   else if (!p.rows || !w->used || w->column[0] != 0)
-    ft_error_set(err, "sums of works: no rows, or no time that they are ratios to");
+    ft_error_set(err, "work rates: no rows, or no source time");
   else
     status = solve_work_rates(s, &p, w, err);
   free(p.term);
@@ -199,7 +202,7 @@ int ft_work_rates_load(struct ft_number_reader *in, size_t columns, size_t outpu
   w->rate = ft_number_reader_read_all(in, (used + 1) * outputs);
   return w->mean && w->rate && !in->failed
              ? 0
-             : ft_error_set(err, "sums of works: cut short or out of range");
+             : ft_error_set(err, "work rates: cut short or out of range");
 }
 
 void ft_work_rates_free(struct ft_work_rates *w)

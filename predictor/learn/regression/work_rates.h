@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Times as sums of works, each done at a rate of the platform's own: log t = log(sum over k of
- * exp(rate[k] + log work[k])), one of the works being constant. What starts a kernel dominates
- * small runs, what moves its data large ones, and where the rows end it goes on with no slope below
- * 0 or above 1. Rates of a platform are shrunk towards their mean over the platforms; fitted by
- * Gauss and Newton's steps.
+ * Run time as a sum of work terms at platform-specific rates:
+ * log t = log(sum over k of exp(rate[k] + log work[k])); one term is constant. Launch overhead
+ * dominates small runs, data movement large ones. Outside the training range the slope stays
+ * between 0 and 1. A platform's rates are shrunk towards the mean over platforms. Fitted by
+ * Gauss-Newton.
  */
 #ifndef FT_LEARN_WORK_RATES_H
 #define FT_LEARN_WORK_RATES_H
@@ -17,7 +17,10 @@
 struct ft_number_stream;
 struct ft_number_reader;
 
-enum { FT_WORK_RATES_COLUMNS = 24, FT_WORK_RATES_ROWS = 400 };
+enum {
+  FT_WORK_RATES_COLUMNS = 24, /* work terms at most; bounds time */
+  FT_WORK_RATES_ROWS = 400    /* training rows at most; bounds time */
+};
 
 /*
  * out[o] = mean[o] + log(exp(rate[o]) + sum over k of exp(scale[k] * x[column[k]] + rate[(k + 1) *
@@ -32,16 +35,16 @@ struct ft_work_rates {
 };
 
 /*
- * Fit WORKS, to be freed in either case, to log-ratios of times: x[column] times SCALE[column] is
- * the logarithm, but for a constant, of a work where SCALE is above 0 (x being 0: missing), and
- * column 0, which must be one, that of the time that all are ratios to. The first
- * FT_WORK_RATES_COLUMNS of these columns are used, and at most FT_WORK_RATES_ROWS rows, evenly
- * taken. 0; -1 with ERR.
+ * Fits WORKS to log ratios of run times. x[column] * SCALE[column] is, up to a constant, the
+ * logarithm of a work if SCALE is above 0; x of 0: missing. Column 0 must be the time on the source
+ * platform. The first FT_WORK_RATES_COLUMNS such columns and at most FT_WORK_RATES_ROWS evenly
+ * spaced rows are used. The caller frees WORKS in either case. Returns 0; -1 on error and fills
+ * ERR.
  */
 int ft_work_rates_fit(const struct ft_samples *samples, const double *scale,
                       struct ft_work_rates *works, struct ft_error *err);
 
-/* Add what WORKS says of row X to OUT. */
+/* Adds the prediction of WORKS for row X to OUT. */
 void ft_work_rates_add(const struct ft_work_rates *works, const double *x, double *out);
 
 void ft_work_rates_save(const struct ft_work_rates *works, struct ft_number_stream *out);

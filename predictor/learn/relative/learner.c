@@ -8,19 +8,24 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/relative/learner.h"
 
-/* NUMBERS: as a forest is kept, each of its leaves bringing two nodes of 4 numbers. */
-enum { CHOOSE_ROWS = 300, FOLDS = 5, OUTPUTS = 64, NUMBERS = 2 << 20 };
+enum {
+  CHOOSE_ROWS = 300, /* rows for the choice of columns; bounds time */
+  FOLDS = 5,
+  OUTPUTS = 64,     /* as FT_MULTIVARIATE_NORMAL_OUTPUTS */
+  NUMBERS = 2 << 20 /* numbers of a stored forest: a leaf has its outputs and two nodes of 4 */
+};
 enum ridge { NO_RIDGE, MEAN, FEW, ALL };
-enum span { USUAL, PLAIN, RATES }; /* all but rates; no differences; rates alone */
+enum span { USUAL, PLAIN, RATES }; /* all but rates; no differences; rates only */
 
+/* Hyperparameters of the learners, chosen by tests/bench/relative (aiwc). */
 static const struct {
   enum ridge ridge;
-  double lambda; /* in rows */
+  double lambda; /* ridge penalty in rows */
   enum span span;
   bool process;
   bool works;
   bool network;
-  struct ft_forest_settings forest; /* trees 0: none; 1: as many as asked for */
+  struct ft_forest_settings forest; /* trees 0: none; 1: settings->trees */
 } kinds[FT_LEARNERS] = {
   [FT_LEARNER_CONSTANT] = { .ridge = MEAN, .lambda = 1 },
   [FT_LEARNER_TREES] = { .span = PLAIN, .forest = { 1, 1, 64, 1, 0, true, false, 0 } },
@@ -77,7 +82,7 @@ static int fit_learner_ridge(const struct ft_samples *s, const uint32_t *few, si
   return status;
 }
 
-/* Trees on what the ridge leaves. */
+/* Fits trees to the residuals of the ridge. */
 static int fit_residual_forest(const struct ft_samples *s, unsigned trees, uint64_t seed,
                                struct ft_learner *l, struct ft_error *err)
 {
@@ -89,7 +94,7 @@ static int fit_residual_forest(const struct ft_samples *s, unsigned trees, uint6
   int status = -1;
 
   if (!y) {
-    ft_error_set(err, "a forest: out of memory");
+    ft_error_set(err, "forest: out of memory");
     goto out;
   }
   for (size_t r = 0; r < s->rows; r++) {
@@ -99,7 +104,7 @@ static int fit_residual_forest(const struct ft_samples *s, unsigned trees, uint6
     for (size_t o = 0; o < s->outputs; o++)
       y[r * s->outputs + o] = s->y[r * s->outputs + o] - said[o];
   }
-  /* large tables have larger leaves, so that a forest stays within its bound */
+  /* larger leaves for large tables keep a forest within NUMBERS */
   room = (size_t)NUMBERS / (s->outputs + 8) / trees;
   while (s->rows / settings.leaf > (room ? room : 1) && settings.leaf < s->rows)
     settings.leaf *= 2;
@@ -111,8 +116,8 @@ out:
   return status;
 }
 
-/* Sums of works, taken off Y. A time that spans less than orders of magnitude is no work: then
- * there is none. */
+/* Fits work rates and subtracts their prediction from Y. Without effect if the source time does not
+ * span orders of magnitude. */
 static int fit_and_subtract_works(const struct ft_samples *s,
                                   const struct ft_feature_encoder *encode, struct ft_learner *l,
                                   double *y, struct ft_error *err)
@@ -141,7 +146,7 @@ bool ft_learner_slow(enum ft_learner_kind kind)
 
 bool ft_learner_linear(enum ft_learner_kind kind)
 {
-  /* a process has a linear kernel among its own */
+  /* a Gaussian process includes a linear kernel */
   return kinds[kind].ridge == FEW || kinds[kind].ridge == ALL || kinds[kind].process;
 }
 
@@ -166,7 +171,7 @@ static int fit_learner_autoencoder(const struct ft_samples *s,
   return ft_autoencoder_fit(s, &network, &l->autoencoder, err);
 }
 
-/* Which of the columns that ENCODE makes are L's. */
+/* Sets the range of ENCODE's columns that L uses. */
 static void select_columns(const struct ft_feature_encoder *encode, struct ft_learner *l)
 {
   enum span span = kinds[l->kind].span;
@@ -245,9 +250,9 @@ void ft_learner_predict(const struct ft_learner *l, const double *row, double *o
     ft_autoencoder_add(&l->autoencoder, x, out);
 }
 
-/* ---- the columns of a ridge of a few ---- */
+/* ---- columns of a small ridge regression ---- */
 
-/* Squared error on held-out groups of a ridge of COUNT columns; INFINITY where it cannot be. */
+/* Squared error on held-out groups of a ridge on COUNT columns; INFINITY if a fit fails. */
 static double cross_validate_ridge(const struct ft_samples *s, const size_t *group,
                                    const uint32_t *few, size_t count, double *x, double *y)
 {
@@ -325,7 +330,7 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
   return count;
 }
 
-/* ---- kept and read back ---- */
+/* ---- writing and reading ---- */
 
 void ft_learner_save(const struct ft_learner *l, struct ft_number_stream *out)
 {

@@ -8,7 +8,10 @@
 #include "predictor/core/random.h"
 #include "predictor/learn/relative/medoids.h"
 
-enum { STARTS = 5, ROUNDS = 15 };
+enum {
+  STARTS = 5, /* k-means++ starts; chosen by judgement */
+  ROUNDS = 15 /* alternations of a start at most; chosen by judgement */
+};
 
 struct problem {
   const double *x;
@@ -35,8 +38,8 @@ static int is_medoid(const size_t *medoid, size_t count, size_t row)
   return 0;
 }
 
-/* The first by chance, each other one too, by the square of its distance to those before; each
- * another row, also of rows that are all equal. */
+/* k-means++: each medoid is drawn with probability proportional to the squared distance to the
+ * earlier ones. All are different rows, even if rows are equal. */
 static void draw_start(struct problem *p, struct ft_random *random, size_t *medoid)
 {
   medoid[0] = (size_t)ft_random_below(random, p->rows);
@@ -64,8 +67,7 @@ static void draw_start(struct problem *p, struct ft_random *random, size_t *medo
   }
 }
 
-/* To which each row is nearest; the sum of squares. A medoid is its own, also where another one is
- * its equal. */
+/* Assigns each row to its nearest medoid; a medoid to itself. Returns the sum of squares. */
 static double assign_rows(struct problem *p, const size_t *medoid)
 {
   double sum = 0;
@@ -87,8 +89,7 @@ static double assign_rows(struct problem *p, const size_t *medoid)
   return sum;
 }
 
-/* Each medoid becomes the row nearest to the mean of those that are its. Returns whether any is
- * another. */
+/* Moves each medoid to the row nearest to its cluster's mean. Returns whether any moved. */
 static int move_medoids(struct problem *p, size_t *medoid, size_t *share)
 {
   int moved = 0;
@@ -142,7 +143,7 @@ int ft_medoids(const double *x, size_t rows, size_t columns, size_t count, uint6
   p.distance = calloc(rows + 1, sizeof *p.distance);
   p.centre = calloc(count * columns + 1, sizeof *p.centre);
   if (!trial || !p.nearest || !p.distance || !p.centre) {
-    ft_error_set(err, "the rows that stand for all: out of memory");
+    ft_error_set(err, "k-medoids: out of memory");
     goto out;
   }
   ft_random_seed(&random, seed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a mixture of learners is chosen and fitted. */
+/* Chooses and fits the mixture of learners of a speed-up model. */
 #include "config.h"
 
 #include <math.h>
@@ -11,21 +11,21 @@
 #include "predictor/learn/relative/speedup_sparse.h"
 #include "predictor/learn/relative/speedup_weights.h"
 
-/* Columns a ridge of a few takes; fewer rows than LEAST choose nothing; parts of many rows, and of
- * few. */
-enum { FEW = 4, LEAST = 4, FOLDS = 5, FEW_ROWS = 40, FEW_FOLDS = 10 };
+enum {
+  FEW = 4,        /* columns of a small ridge regression; chosen by judgement */
+  LEAST = 4,      /* rows for cross-validation */
+  FOLDS = 5,      /* of cross-validation */
+  FEW_ROWS = 40,  /* rows up to which there are FEW_FOLDS folds; chosen by judgement */
+  FEW_FOLDS = 10, /* of cross-validation with few rows */
+  /* Rows from which slow learners are tried. With fewer the auto-encoder was never near the best
+   * (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8). */
+  SLOW_ROWS = 200,
+  MOST_ROWS = 4000,      /* rows of one fit; more are thinned evenly to bound time */
+  MOST_NUMBERS = 1 << 19 /* rows times columns of one fit, likewise */
+};
 
-/*
- * The fewest rows that a slow learner is tried on: with fewer a network of thousands of units a row
- * was never near the best (tests/bench/relative: aiwc's 88 rows, R2 0.5 against 0.8).
- */
-enum { SLOW_ROWS = 200 };
-
-/* A slow learner is near the best with an error of so many times the best. */
+/* Largest ratio of a slow learner's error to the best after one fold. Chosen by judgement. */
 #define NEAR 1.5
-
-/* What is learnt from at once: more rows are thinned evenly, that a large table takes minutes. */
-enum { MOST_ROWS = 4000, MOST_NUMBERS = 1 << 19 };
 
 /* One set of learners, fitted to some of the rows. */
 struct fitted {
@@ -38,7 +38,7 @@ struct fitter {
   const struct ft_speedup_settings *settings;
   size_t *fold; /* by row */
   size_t folds;
-  double *said[FT_LEARNERS]; /* of rows held out */
+  double *said[FT_LEARNERS]; /* held-out predictions */
 };
 
 static void fitted_free(struct fitted *f)
@@ -48,7 +48,7 @@ static void fitted_free(struct fitted *f)
     ft_learner_free(&f->learner[l]);
 }
 
-/* Encode ROWS of X by F, with differences of the columns that predict most. */
+/* Encodes ROWS rows of X, with differences of the best predictors. */
 static int encode_rows(struct fitted *f, const double *x, const double *y, const size_t *group,
                        size_t rows, const struct ft_speedup_table *t, uint32_t *few, size_t *count,
                        double **out, struct ft_error *err)
@@ -82,9 +82,9 @@ static int encode_rows(struct fitted *f, const double *x, const double *y, const
 }
 
 /*
- * Fit the learners in MASK to the rows that are not of FOLD (SIZE_MAX: to all), their gaps filled
- * from one another: what a row held out would tell of them stays unknown. Returns 0; -1 with ERR. F
- * is to be freed in either case.
+ * Fits the learners in MASK to the rows outside FOLD (SIZE_MAX: all rows). Missing outputs are
+ * filled from these rows only. The caller frees F in either case. Returns 0; -1 on error and fills
+ * ERR.
  */
 static int fit_without_fold(const struct fitter *g, size_t fold, unsigned mask, unsigned trees,
                             struct fitted *f, struct ft_error *err)
@@ -144,7 +144,7 @@ static int by_group(const void *a, const void *b)
   return p[0] != q[0] ? (p[0] > q[0]) - (p[0] < q[0]) : (p[1] > q[1]) - (p[1] < q[1]);
 }
 
-/* Deal the groups out to the folds, in an order that the seed draws; of one group, the rows. */
+/* Assigns the groups to folds in random order; the rows, if there is one group. */
 static int deal_folds(struct fitter *g, struct ft_error *err)
 {
   size_t rows = g->t->rows, groups = 0;
@@ -187,8 +187,8 @@ static int deal_folds(struct fitter *g, struct ft_error *err)
 }
 
 /*
- * The slow ones of MASK that are not near the best of the rest on the rows of FOLD are not worth
- * the other folds (a race: Maron and Moore 1994): NAN is what they say. Returns the rest.
+ * Drops the slow learners of MASK whose error on FOLD is far from the best (Hoeffding races: Maron
+ * and Moore 1994). Their predictions become NAN. Returns the remaining learners.
  */
 static unsigned drop_slow_losers(struct fitter *g, size_t fold, unsigned mask)
 {
@@ -212,8 +212,7 @@ static unsigned drop_slow_losers(struct fitter *g, size_t fold, unsigned mask)
   return mask;
 }
 
-/* What each learner of MASK says of rows that it has not seen; those that fall out of the race
- * leave MASK. */
+/* Fills the held-out predictions of the learners in ALL, and removes those dropped by the race. */
 static int predict_held_out(struct fitter *g, unsigned *all, struct ft_error *err)
 {
   unsigned mask = *all;
@@ -243,7 +242,7 @@ static int predict_held_out(struct fitter *g, unsigned *all, struct ft_error *er
   return 0;
 }
 
-/* Root mean square of Y less SAID. */
+/* Root mean square error of SAID. */
 static double rms_error(const struct ft_speedup_table *t, const double *said)
 {
   double squares = 0, count = 0;
@@ -259,7 +258,7 @@ static double rms_error(const struct ft_speedup_table *t, const double *said)
   return count > 0 ? sqrt(squares / count) : NAN;
 }
 
-/* The mixture that does best on rows held out, and in SUM what it says of them. */
+/* Fits the mixture weights; SUM gets the mixture's held-out predictions. */
 static int fit_weights(const struct fitter *g, unsigned mask, double *sum,
                        struct ft_speedup_model *out, struct ft_error *err)
 {
@@ -274,7 +273,7 @@ static int fit_weights(const struct fitter *g, unsigned mask, double *sum,
   return 0;
 }
 
-/* The learners in MASK, equally: nothing is known of their errors. */
+/* Gives the learners in MASK equal weight; their errors are unknown. */
 static void set_equal_weights(unsigned mask, struct ft_speedup_model *out)
 {
   for (int l = 0; l < FT_LEARNERS; l++) {
@@ -284,8 +283,7 @@ static void set_equal_weights(unsigned mask, struct ft_speedup_model *out)
   }
 }
 
-/* What the mixture missed on rows held out, if HONEST: sorted by output, and as a normal
- * distribution. */
+/* Stores the held-out residuals, if HONEST: sorted by output, and as a normal distribution. */
 static int keep_held_out_residuals(const struct ft_speedup_table *t, const double *sum, bool honest,
                                    struct ft_speedup_model *out, struct ft_error *err)
 {
@@ -305,7 +303,7 @@ static int keep_held_out_residuals(const struct ft_speedup_table *t, const doubl
     if (!isnan(rest[i]) && honest)
       out->held_out_residuals[o * t->rows + out->count[o]++] = rest[i];
   }
-  /* two or three tell nothing of how an output goes with the others */
+  /* too few residuals give no correlation with other outputs */
   for (size_t i = 0; honest && t->rows >= LEAST && i < t->rows * t->outputs; i++)
     if (out->count[i % t->outputs] < LEAST)
       rest[i] = NAN;
@@ -313,7 +311,7 @@ static int keep_held_out_residuals(const struct ft_speedup_table *t, const doubl
     qsort(out->held_out_residuals + o * t->rows, out->count[o], sizeof *out->held_out_residuals,
           ft_sort_compare);
   status = ft_multivariate_normal_fit(rest, t->rows, t->outputs, whole, &out->residual, err);
-  /* one imagined residual a platform: few rows do not make for certainty */
+  /* one prior pseudo-observation per platform */
   for (size_t o = 0; o < t->outputs; o++)
     out->residual.covariance[o * t->outputs + o] +=
         FT_SPEEDUP_PRIOR * FT_SPEEDUP_PRIOR / (double)(out->count[o] + 1);
@@ -356,7 +354,7 @@ int ft_speedup_fit_mixture(const struct ft_speedup_table *t,
       goto memory;
   if (deal_folds(&g, err) < 0)
     goto out;
-  if (t->rows < LEAST) /* nothing can be held out: the mean, and no claim to know its error */
+  if (t->rows < LEAST) /* too few to cross-validate: the mean, with unknown error */
     mask = 1u << FT_LEARNER_CONSTANT;
   for (int l = 0; l < FT_LEARNERS; l++)
     if (ft_learner_slow((enum ft_learner_kind)l) && t->rows < SLOW_ROWS && !settings->untried)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What evaluates a mixture, corrects it by runs, keeps it and reads it back. */
+/* Evaluates, corrects, writes and reads a speed-up model. */
 #include "config.h"
 
 #include <math.h>
@@ -10,12 +10,12 @@
 #include "predictor/learn/relative/speedup_model.h"
 #include "predictor/learn/residual_quantiles.h"
 
-enum { ROWS = 1 << 20 }; /* rows a model was learnt from, at most */
+enum { ROWS = 1 << 20 }; /* training rows of a stored model at most; bounds memory */
 
-/* No quantile is nearer than half of what repeats differ by (3.9 % in the runs of aiwc). */
+/* Smallest standard deviation of a residual: half that between repeats of a run (aiwc: 3.9 %). */
 #define LEAST 0.02
 
-/* What M alone says, without those apart. */
+/* Predicts with the mixture M, without the per-output models. */
 static void predict_mixture(const struct ft_speedup_model *m, const double *x, double *out)
 {
   double row[FT_FEATURE_ENCODER_MOST], said[FT_MULTIVARIATE_NORMAL_OUTPUTS];
@@ -117,7 +117,7 @@ static int load_learners(struct ft_number_reader *in, struct ft_speedup_model *m
       if (ft_learner_load(in, &m->encode, m->outputs, &m->learner[l], err) < 0)
         return -1;
       if (m->learner[l].kind != (enum ft_learner_kind)l)
-        return ft_error_set(err, "learner %d: another one stands there", l);
+        return ft_error_set(err, "learner %d: unexpected kind %d", l, (int)m->learner[l].kind);
     }
   }
   return 0;
@@ -152,7 +152,7 @@ static int load_per_output(struct ft_number_reader *in, struct ft_speedup_model 
     if (load_mixture(in, 1, &m->per_output[k], err) < 0)
       return -1;
     if (m->per_output[k].encode.raw != m->encode.raw)
-      return ft_error_set(err, "an output apart: its features are others");
+      return ft_error_set(err, "per-output model: unexpected number of features");
   }
   return 0;
 }

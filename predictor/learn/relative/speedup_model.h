@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A vector of log-ratios from features: every learner is tried on groups of rows held out, a
- * mixture of those that did best there is fitted to all rows, and what it missed there is its
- * uncertainty. An output known of few rows has a mixture of its own where that does better.
+ * Speed-up model: predicts log ratios of run times from features. Every learner is cross-validated
+ * on held-out groups of rows. A mixture of the best is fitted to all rows; its held-out residuals
+ * are its uncertainty. An output with few rows has a model of its own if that is better.
  */
 #ifndef FT_LEARN_SPEEDUP_MODEL_H
 #define FT_LEARN_SPEEDUP_MODEL_H
@@ -11,8 +11,8 @@
 #include "predictor/learn/relative/learner.h"
 
 /*
- * x[row * columns + column], the first the time on the source, y[row * outputs + output], NAN where
- * missing; group[row] any number.
+ * Training table: x[row * columns + column], column 0 the time on the source platform;
+ * y[row * outputs + output], log ratios; NAN: missing. Not owned.
  */
 struct ft_speedup_table {
   const double *x, *y;
@@ -21,15 +21,15 @@ struct ft_speedup_table {
 };
 
 struct ft_speedup_settings {
-  unsigned trees;    /* in a forest, 3 or more */
-  unsigned learners; /* bits 1 << FT_LEARNER_...: those to be tried */
-  bool untried;      /* take those, at least one, as they are: no row is held out, no error known */
+  unsigned trees;    /* trees of a forest, 3 or more */
+  unsigned learners; /* bits 1 << FT_LEARNER_...: the candidates */
+  bool untried; /* use all candidates, 1 or more, with equal weight and without cross-validation */
   uint64_t seed;
-  bool (*stop)(void *data); /* asked now and then: true to give up; or NULL */
+  bool (*stop)(void *data); /* polled during the fit: true cancels it; NULL: never */
   void *data;
 };
 
-/* Of few residuals, one imagined: a factor of 2. */
+/* Prior pseudo-observation of a residual, in log units: a factor of 2. Chosen by judgement. */
 #define FT_SPEEDUP_PRIOR 0.7
 
 struct ft_speedup_model {
@@ -37,50 +37,50 @@ struct ft_speedup_model {
   struct ft_feature_encoder encode;
   struct ft_learner learner[FT_LEARNERS];
   double weight[FT_LEARNERS]; /* in the mixture; they sum to 1 */
-  double error[FT_LEARNERS];  /* root mean square on rows held out; NAN: not tried */
-  double mixed;               /* the same of the mixture */
-  struct ft_multivariate_normal residual; /* of the mixture on rows held out */
+  double error[FT_LEARNERS];  /* held-out root mean square error; NAN: not tried */
+  double mixed;               /* held-out root mean square error of the mixture */
+  struct ft_multivariate_normal residual; /* distribution of the held-out residuals */
   double *held_out_residuals; /* missed[output * rows + i], rising, of the first count[output] */
-  size_t count[FT_MULTIVARIATE_NORMAL_OUTPUTS];
-  struct ft_speedup_model
-      *per_output; /* of one output each: of these only what predicts is there */
+  size_t count[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* by output: held-out residuals */
+  struct ft_speedup_model *per_output;          /* models of single outputs: only what predicts */
   size_t per_output_count;
-  size_t
-      per_output_index[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* the output that apart[k] answers for */
+  size_t per_output_index[FT_MULTIVARIATE_NORMAL_OUTPUTS]; /* output of per_output[k] */
 };
 
 /*
- * Fit RATIOS, to be freed in either case. Columns 1 to FT_FEATURE_ENCODER_COLUMNS, outputs 1 to
- * FT_MULTIVARIATE_NORMAL_OUTPUTS, at least one number of Y. Equal seeds give equal answers. 0; -1
- * with ERR.
+ * Fits RATIOS to TABLE, of 1 to FT_FEATURE_ENCODER_COLUMNS columns and 1 to
+ * FT_MULTIVARIATE_NORMAL_OUTPUTS outputs, with at least one number in Y. Equal seeds give equal
+ * models. The caller frees RATIOS in either case. Returns 0; -1 on error and fills ERR.
  */
 int ft_speedup_fit(const struct ft_speedup_table *table, const struct ft_speedup_settings *settings,
                    struct ft_speedup_model *ratios, struct ft_error *err);
 
-/* The expected log-ratios of one raw row X, into OUT. Allocates nothing. */
+/* Predicts the log ratios of one raw row X into OUT. Allocates nothing. */
 void ft_speedup_predict(const struct ft_speedup_model *ratios, const double *x, double *out);
 
 /*
- * Bring OUT, a prediction, towards what runs showed: SEEN[output] is the mean log-ratio of
- * RUNS[output] runs (0: none), each with a deviation of NOISE. The fewer the runs, the nearer it
- * stays. SHRUNK gets by what each output's uncertainty is to be multiplied, 0 to 1. 0; -1 with ERR.
+ * Corrects the prediction OUT by observed runs: SEEN[output] is the mean log ratio of RUNS[output]
+ * runs (0: none), each with standard deviation NOISE. SHRUNK[output] gets the factor, 0 to 1, of
+ * the output's remaining uncertainty. Returns 0; -1 on error and fills ERR.
  */
 int ft_speedup_correct(const struct ft_speedup_model *ratios, const double *seen,
                        const double *runs, double noise, double *out, double *shrunk,
                        struct ft_error *err);
 
-/* By how much OUTPUT's log-ratio may differ from what is expected, at LEVELS. */
+/* Fills OUT with quantiles of the residual of OUTPUT's log ratio at LEVEL_COUNT LEVELS. */
 void ft_speedup_residual_quantiles(const struct ft_speedup_model *ratios, size_t output,
                                    const double *levels, size_t level_count, double *out);
 
 /*
- * What is kept begins with FT_SPEEDUP_FORMAT, which changes whenever what follows is another: also
- * with the learners; above FT_MULTIVARIATE_NORMAL_OUTPUTS, which stood there once. Another one, and
- * whatever is cut, too long or out of range, is refused: -1 with ERR; RATIOS is to be freed in
- * either case.
+ * Format number of a stored model, its first number. It changes with the layout and the learners,
+ * and is above FT_MULTIVARIATE_NORMAL_OUTPUTS, the first number of older models.
  */
 enum { FT_SPEEDUP_FORMAT = 106 };
+
+/* Writes RATIOS to OUT. */
 void ft_speedup_save(const struct ft_speedup_model *ratios, struct ft_number_stream *out);
+/* Reads RATIOS from IN. Another format, and truncated or excess data, are errors. The caller frees
+ * RATIOS in either case. Returns 0; -1 on error and fills ERR. */
 int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *ratios,
                     struct ft_error *err);
 void ft_speedup_free(struct ft_speedup_model *ratios);

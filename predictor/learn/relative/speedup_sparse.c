@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All outputs are learnt together from rows whose gaps the other outputs fill, and these know no
- * feature. Where nearly all of an output is gaps, that outweighs what its own rows tell; so it is
- * learnt from them alone as well, and rows held out choose; of fewer than can be held out, the mean
- * answers.
+ * The joint fit fills missing outputs from the other outputs, without the features. If most of an
+ * output is missing, the filled values outweigh its own rows. Such an output is also fitted to its
+ * own rows only, and the held-out error decides. With too few rows to hold out, its mean is used.
  */
 #include "config.h"
 
@@ -13,14 +12,15 @@
 
 #include "predictor/learn/relative/speedup_sparse.h"
 
-/* Fewer rows than LEAST choose nothing; an output that more than MOST know has no mixture of its
- * own, that a table of many outputs takes minutes. */
-enum { LEAST = 4, MOST = FT_GAUSSIAN_PROCESS_ROWS };
+enum {
+  LEAST = 4,                      /* rows for a held-out comparison */
+  MOST = FT_GAUSSIAN_PROCESS_ROWS /* rows up to which an output is fitted alone; bounds time */
+};
 
-/* The rows of TABLE that know OUTPUT, as a table of their own. */
+/* The rows that have one output, as a table of their own. */
 struct part {
   double *x, *y, *held;
-  size_t *group, *row; /* row: which of the whole table */
+  size_t *group, *row; /* row: index in the whole table */
   size_t rows;
 };
 
@@ -54,7 +54,7 @@ static int part_create(const struct ft_speedup_table *t, size_t output, size_t k
   return 0;
 }
 
-/* By how much what all outputs are learnt with misses P's rows of OUTPUT, less what its own does.
+/* Sum of held-out absolute errors of OUTPUT in P: of the joint model less those of its own model.
  */
 static double held_out_gain(const struct ft_speedup_table *t, size_t output, const struct part *p,
                             const double *held)

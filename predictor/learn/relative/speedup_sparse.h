@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Outputs that few rows know: a platform that joined lately. */
+/* Models of single outputs that few rows have, such as a new platform. */
 #ifndef FT_LEARN_SPEEDUP_SPARSE_H
 #define FT_LEARN_SPEEDUP_SPARSE_H
 
 #include "predictor/learn/relative/speedup_model.h"
 
 /*
- * Fit of OUT what predicts, and into HELD, of a number a cell of TABLE, what it said of rows held
- * out (0: settings->untried, or too few rows). HONEST tells whether any were. 0; -1 with ERR.
+ * Fits the mixture of OUT to TABLE. HELD, one number per cell of TABLE, gets the held-out
+ * predictions; 0 if settings->untried or if there are too few rows. HONEST: whether rows were held
+ * out. Returns 0; -1 on error and fills ERR.
  */
 int ft_speedup_fit_mixture(const struct ft_speedup_table *table,
                            const struct ft_speedup_settings *settings, struct ft_speedup_model *out,
                            double *held, bool *honest, struct ft_error *err);
 
 /*
- * Each output of OUT that few rows of TABLE know is learnt again, from these rows alone; where that
- * misses less on rows held out it becomes one of out->per_output, and HELD has what it said of
- * them. 0; -1 with ERR.
+ * Fits each output that few rows of TABLE have again, from these rows only. If its held-out error
+ * is smaller, the model is added to out->per_output and its predictions to HELD. Returns 0; -1 on
+ * error and fills ERR.
  */
 int ft_speedup_fit_per_output(const struct ft_speedup_table *table,
                               const struct ft_speedup_settings *settings,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Errors are absolute ones of logarithms: of squares, one run that is like no other outweighs all
- * the rest, and chooses. A few hundred rows cannot tell weights, so each learner counts by the
- * inverse of its error's square, as is best where errors are independent; which set of them does
- * so is itself tried on rows held out, its weights coming from the other folds. Many rows tell
- * weights.
+ * Errors are absolute errors of logarithms: with squares, one outlier would decide. A few hundred
+ * rows are too few to fit weights. Each learner then has the inverse square of its error, which is
+ * optimal for independent errors; the set of learners is chosen on held-out folds. Weights are
+ * fitted if there are more rows.
  */
 #include "config.h"
 
@@ -14,12 +13,15 @@
 
 #include "predictor/learn/relative/speedup_weights.h"
 
-enum { STEPS = 20 /* in which a mixture is selected */, MANY = 400 /* rows, and more */ };
+enum {
+  STEPS = 20, /* of forward selection: weights are multiples of 1/20; chosen by judgement */
+  MANY = 400  /* rows from which weights are fitted; chosen by tests/bench/relative */
+};
 
-/* A forest ends where its rows do: LINEAR are those that go on in a line. */
+/* Sets of learners. LINEAR ones extrapolate; a forest does not. */
 enum set { LINEAR, ANY, SETS };
 
-/* The learners of MASK that are in SET; the mean where there is none. */
+/* The learners of MASK in SET; MASK if there is none. */
 static unsigned restrict_to_set(unsigned mask, enum set set)
 {
   unsigned out = 0;
@@ -30,7 +32,7 @@ static unsigned restrict_to_set(unsigned mask, enum set set)
   return out ? out : mask;
 }
 
-/* Sums of absolute errors on all folds but LEFT: error[fold * FT_LEARNERS + learner]. */
+/* Sums the absolute errors error[fold * FT_LEARNERS + learner] over all folds but LEFT. */
 static void sum_fold_errors(const double *error, size_t folds, size_t left, double *sum)
 {
   memset(sum, 0, FT_LEARNERS * sizeof *sum);
@@ -39,7 +41,7 @@ static void sum_fold_errors(const double *error, size_t folds, size_t left, doub
       sum[l] += error[f * FT_LEARNERS + (size_t)l];
 }
 
-/* The least error of MASK's learners. */
+/* Smallest error of the learners in MASK. */
 static double smallest_error(unsigned mask, const double *error)
 {
   double best = INFINITY;
@@ -49,8 +51,7 @@ static double smallest_error(unsigned mask, const double *error)
   return best;
 }
 
-/* A slow one counts only where it is the best of all; nor is it enough to be near the best for what
- * says the same of every row. */
+/* MASK without slow learners and the constant, unless one of them is the best. */
 static unsigned drop_dominated(unsigned mask, const double *error)
 {
   unsigned out = mask;
@@ -62,7 +63,7 @@ static unsigned drop_dominated(unsigned mask, const double *error)
   return out;
 }
 
-/* Each of MASK by the inverse square of its error; the least is taken to be above 0. */
+/* Weights the learners of MASK by the inverse square of their errors, clamped above 0. */
 static void weigh_inversely(unsigned mask, const double *error, double *weight)
 {
   double best = fmax(smallest_error(mask, error), 1e-12), sum = 0;
@@ -75,7 +76,7 @@ static void weigh_inversely(unsigned mask, const double *error, double *weight)
     weight[l] /= sum;
 }
 
-/* The absolute errors on FOLD of the mixture by WEIGHT, summed. */
+/* Sum of absolute errors of the mixture WEIGHT on FOLD. */
 static double mixture_error(const struct ft_speedup_held *h, size_t fold, const double *weight)
 {
   const struct ft_speedup_table *t = h->table;
@@ -94,7 +95,7 @@ static double mixture_error(const struct ft_speedup_held *h, size_t fold, const 
   return sum;
 }
 
-/* The set whose mixtures, weighed on all folds but one, miss least on that one. */
+/* The set whose mixtures have the smallest error on each fold, with weights from the others. */
 static enum set choose_learner_set(const struct ft_speedup_held *h, const double *error)
 {
   double lowest = INFINITY, sum[FT_LEARNERS], weight[FT_LEARNERS];
@@ -117,8 +118,8 @@ static enum set choose_learner_set(const struct ft_speedup_held *h, const double
 }
 
 /*
- * Forward selection with replacement (Caruana and others 2004): step by step, the learner of MASK
- * is added that makes the mixture's error smallest. TOTAL has a place for each number of Y.
+ * Forward selection with replacement (Caruana et al. 2004): each step adds the learner of MASK that
+ * minimises the mixture's error. TOTAL is scratch memory, one number per cell of the table.
  */
 static void select_forward(const struct ft_speedup_held *h, unsigned mask, double *total,
                            double *weight)
@@ -148,7 +149,7 @@ static void select_forward(const struct ft_speedup_held *h, unsigned mask, doubl
   }
 }
 
-/* Each learner's absolute errors by fold, summed, and in RMS their root mean square. */
+/* Sums each learner's absolute errors by fold into ERROR; RMS gets their root mean square. */
 static void measure_learners(const struct ft_speedup_held *h, double *error, double *rms)
 {
   const struct ft_speedup_table *t = h->table;

@@ -9,7 +9,7 @@
 #include "predictor/learn/symbolic/constant_fit.h"
 #include "predictor/learn/symbolic/constant_fit_work.h"
 
-/* clang unrolls and vectorises these loops at -O2 already; gcc takes a third longer there */
+/* gcc vectorises these loops only at -O3; at -O2 it is a third slower. clang does so at -O2. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
@@ -17,19 +17,19 @@
 enum {
   NODES = FT_EXPRESSION_NODES,
   BLOCK = FT_ROW_BLOCKS_BLOCK,
-  LANES = 8,                 /* partial sums of a dot product, for vector units */
-  CONSTANTS = 10,            /* fitted in one equation */
+  LANES = 8,                 /* partial sums of a dot product, for SIMD */
+  CONSTANTS = 10,            /* fitted in one equation at most; more fit noise (by judgement) */
   PARAMETERS = CONSTANTS + 2 /* with intercept and slope */
 };
 
 struct ft_sweep {
   double value[NODES][BLOCK];
   double adjoint[NODES][BLOCK];
-  const double *at[NODES]; /* a node's values: a variable's are the table's own */
+  const double *at[NODES]; /* a node's values; for a variable in the table itself */
   struct ft_links links;
-  bool moves[NODES]; /* whether a fitted constant lies below it, or is it */
+  bool moves[NODES]; /* whether the node is or contains a fitted constant */
   bool through;      /* the intercept stays 0 */
-  int fitted;        /* constants, the last time */
+  int fitted;        /* constants of the last fit */
 };
 
 struct ft_sweep *ft_sweep_new(void)
@@ -46,7 +46,7 @@ void ft_sweep_through(struct ft_sweep *s, bool through)
   s->through = through;
 }
 
-/* Which nodes are whose operands. */
+/* Fills the links of S: the operands of each node. */
 static void link_nodes(const struct ft_expression *e, struct ft_sweep *s)
 {
   int stack[NODES], top = 0;
@@ -100,7 +100,7 @@ static void apply_symbol(enum ft_symbol symbol, const double *restrict a, const 
 #undef EACH
 }
 
-/* The values of every node in a block of rows; only of those that MOVE where the others stand. */
+/* Evaluates all nodes for a block of rows; ONLY_MOVING: only nodes with a fitted constant. */
 static void forward_sweep(const struct ft_row_blocks *f, const struct ft_expression *e,
                           struct ft_sweep *s, size_t first, bool only_moving)
 {
@@ -119,7 +119,8 @@ static void forward_sweep(const struct ft_row_blocks *f, const struct ft_express
   }
 }
 
-/* What the derivative by a node, D, gives for its operands' A and B; V is its own value. */
+/* Derivatives DA and DB by a node's operands with values A and B; D is that by the node, V its
+ * value. */
 static void derive_operands(enum ft_symbol symbol, const double *restrict d,
                             const double *restrict v, const double *restrict a,
                             const double *restrict b, double *restrict da, double *restrict db)
@@ -177,7 +178,7 @@ static void derive_operands(enum ft_symbol symbol, const double *restrict d,
 #undef EACH
 }
 
-/* The derivative of the root by every node that moves, given the values of a forward sweep. */
+/* Computes the derivative of the root by every moving node, after a forward sweep. */
 static void backward_sweep(const struct ft_expression *e, struct ft_sweep *s)
 {
   for (size_t r = 0; r < BLOCK; r++)
@@ -194,12 +195,12 @@ static void backward_sweep(const struct ft_expression *e, struct ft_sweep *s)
 
 /* The normal equations of a step. */
 struct normal {
-  int count, node[CONSTANTS];       /* constants' nodes; two more parameters follow */
+  int count, node[CONSTANTS];       /* nodes of the constants; intercept and slope follow */
   double h[PARAMETERS][PARAMETERS]; /* J'J */
   double g[PARAMETERS];             /* J'r */
 };
 
-/* Sums over the rows, weighted. */
+/* Weighted sums of the residuals over the rows. */
 struct sums {
   double squares, absolutes;
 };
@@ -224,7 +225,7 @@ static inline double block_absolute_sum(const double *restrict a)
   return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
 }
 
-/* The residuals of a block whose ROOT is known. */
+/* Residuals of a block with root values ROOT. */
 static void block_residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
                             const double *restrict root, size_t first, double *restrict residual)
 {
@@ -234,7 +235,7 @@ static void block_residuals(const struct ft_row_blocks *f, const struct ft_expre
     residual[r] = w[r] * (y[r] - e->intercept - e->slope * root[r]);
 }
 
-/* All residuals' sums; of one block the values are left as they are needed for its derivatives. */
+/* Sums all residuals. The values of the last block stay in S for its derivatives. */
 static struct sums measure_residuals(const struct ft_row_blocks *f, const struct ft_expression *e,
                                      struct ft_sweep *s, bool only_moving)
 {
@@ -283,10 +284,10 @@ static void build_normal_equations(const struct ft_row_blocks *f, const struct f
   }
 }
 
-/* A pivot that is left of a diagonal element by less than this part is rounding. */
+/* Smallest pivot relative to its diagonal element; smaller ones are rounding. By judgement. */
 #define SINGULAR 1e-12
 
-/* Solve (H + lambda diag H) step = g by Cholesky. False when H is not positive, or singular. */
+/* Solves (H + LAMBDA diag H) STEP = g by Cholesky. Returns false if H is singular. */
 static bool solve_damped(const struct normal *n, double lambda, double *step)
 {
   double l[PARAMETERS][PARAMETERS];
@@ -338,7 +339,7 @@ double ft_constant_fit_error(const struct ft_row_blocks *f, const struct ft_expr
   return mape_of(f, measure_residuals(f, e, s, false));
 }
 
-/* Which constants are fitted, and so which nodes move. */
+/* Chooses the fitted constants and marks the moving nodes. */
 static void choose_fitted(const struct ft_expression *e, struct ft_sweep *s, struct normal *n)
 {
   int at = 0;
@@ -364,7 +365,7 @@ int ft_constant_fit_fitted(const struct ft_sweep *s)
 double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, struct ft_sweep *s,
                        int steps)
 {
-  bool stays = f->rows <= BLOCK; /* what was evaluated stays in S */
+  bool stays = f->rows <= BLOCK; /* one block: its values stay in S */
   bool gathered = false;
   struct ft_expression before;
   struct sums now, next;
@@ -376,13 +377,13 @@ double ft_constant_fit(const struct ft_row_blocks *f, struct ft_expression *e, s
   if (s->through)
     e->intercept = 0;
   if (n.count == 0)
-    steps = 1; /* linear in what is left: one step is exact */
+    steps = 1; /* linear least squares: one step is exact */
   now = measure_residuals(f, e, s, false);
   for (int i = 0; i < steps && isfinite(now.squares) && lambda < 1e12; i++) {
     if (!gathered)
       build_normal_equations(f, e, s, stays, &n);
     gathered = true;
-    /* a root that is constant over the rows leaves intercept and slope one parameter */
+    /* if the root is constant over the rows, intercept and slope are one parameter */
     if (!solve_damped(&n, n.count ? lambda : 0, step) &&
         (n.count || !solve_damped(&n, lambda, step))) {
       lambda *= 100;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The constants of an equation, by Levenberg-Marquardt on the relative residuals: rows
- * are evaluated in blocks, symbol by symbol, and the gradient by one sweep back over
- * the same code. Nothing here allocates but ft_sweep_new.
+ * Fits the constants of an equation by Levenberg-Marquardt on relative residuals. Rows are
+ * evaluated in blocks, symbol by symbol; reverse-mode differentiation over the same code gives the
+ * gradient. Only ft_sweep_new allocates.
  */
 #ifndef FT_LEARN_CONSTANT_FIT_H
 #define FT_LEARN_CONSTANT_FIT_H
@@ -13,35 +13,35 @@
 /* Working memory for one equation at a time. */
 struct ft_sweep;
 
-/* NULL with errno out of memory; to be given to free(). */
+/* Returns working memory, to be freed with free(); NULL with errno set if out of memory. */
 struct ft_sweep *ft_sweep_new(void);
 
-/* With THROUGH the intercept is 0 and stays so; at first it is fitted. */
+/* Fixes the intercept at 0 if THROUGH. By default it is fitted. */
 void ft_sweep_through(struct ft_sweep *sweep, bool through);
 
-/* Mean absolute percentage error, a fraction, over the rows; infinite where undefined. */
+/* Returns the mean absolute percentage error over ROWS, as a fraction; infinite if undefined. */
 double ft_constant_fit_error(const struct ft_row_blocks *rows,
                              const struct ft_expression *expression, struct ft_sweep *sweep);
 
 /*
- * Fit the constants that count (ten at most; more would only fit noise), intercept and slope of
- * EXPRESSION, a valid one whose scales are 1, in at most STEPS steps from where they
- * are. Returns the error as above; it never gets larger.
+ * Fits intercept, slope and the effective constants of EXPRESSION, ten at most, in at most STEPS
+ * steps from their current values. EXPRESSION is valid and its scales are 1. Returns the error as
+ * ft_constant_fit_error; the sum of squares never increases.
  */
 double ft_constant_fit(const struct ft_row_blocks *rows, struct ft_expression *expression,
                        struct ft_sweep *sweep, int steps);
 
 /*
- * Error of EXPRESSION on rows held out, as a fraction: 5 folds (of fewer rows, as many), each
- * judged by constants fitted to the others from starts that SEED draws; with FIT false by the
- * constants as they are. ROOM is for as many numbers as ROWS has. MISSED gets each row's relative
- * error. Infinite where undefined.
+ * Returns the cross-validated error of EXPRESSION, as a fraction; infinite if undefined. There are
+ * 5 folds, or one per row if fewer. With FIT, constants are fitted to the other folds from random
+ * starts that SEED determines; otherwise they stay. ROOM is scratch memory of the size of ROWS.
+ * MISSED gets each row's relative error.
  */
 double ft_constant_fit_validate(const struct ft_row_blocks *rows,
                                 const struct ft_expression *expression, struct ft_sweep *sweep,
                                 bool fit, uint64_t seed, double *room, double *missed);
 
-/* How many constants the last ft_constant_fit has fitted besides intercept and slope. */
+/* Returns the number of constants, without intercept and slope, that the last fit had. */
 int ft_constant_fit_fitted(const struct ft_sweep *sweep);
 
 #endif

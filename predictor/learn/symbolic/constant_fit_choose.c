@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which constants of an equation are parameters, and which others do the work of. */
+/* Chooses the constants of an equation that are independent parameters. */
 #include "config.h"
 
 #include "predictor/learn/symbolic/constant_fit_work.h"
 
 /*
- * What a node's parents already do to it: with ADDED a constant may be added to its value, with
- * SCALED it may be multiplied by one, and nothing is gained by one of its own. FITTED: a constant
- * subtree whose value is a parameter.
+ * Role of a node. ADDED: a parent already adds a free constant to its value; SCALED: one multiplies
+ * it. A constant of its own would be redundant. FITTED: a constant subtree that is a parameter.
  */
 enum { ADDED = 1, SCALED = 2, FITTED = 4 };
 
@@ -32,8 +31,8 @@ static void find_constant_subtrees(const struct ft_expression *e, const struct f
   }
 }
 
-/* A node has operands C, without variables, and X: C is a parameter unless the parents do as much.
- */
+/* Sets the roles of node I's operands: C, without variables, is a parameter unless redundant; X
+ * gets DOES, and KEEPS from I. */
 static void assign_constant_operand(struct roles *r, int i, int c, int x, uint8_t does,
                                     uint8_t keeps)
 {

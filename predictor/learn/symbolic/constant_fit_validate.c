@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Cross-validation of an equation. Constants that were fitted to all rows know those held out: a
- * start from them stays there where an equation has as many constants as rows, and tells an error
- * of 0. So each fold is fitted from constants that no row has shaped.
+ * Cross-validates an equation. Constants fitted to all rows include the held-out ones: a fit
+ * started there stays there if an equation has as many constants as rows, with an error of 0. Each
+ * fold is therefore fitted from starts independent of the rows.
  */
 #include "config.h"
 
@@ -13,18 +13,19 @@
 
 enum {
   FOLDS = 5,
-  STARTS = 12,      /* of a fold; nearly all equations need one or two */
+  STARTS = 12,      /* of a fold at most; nearly all equations need one or two */
   FIRST_STEPS = 12, /* of Levenberg-Marquardt from each start */
   LAST_STEPS = 60   /* from where the best start led */
 };
 
-/* A start is good enough whose error on the rows that it is fitted to is this many times that of
- * the constants that were fitted to all rows, or rounding. */
+/* A start suffices if its training error is at most this ratio to that of the constants fitted to
+ * all rows. Chosen by judgement. */
 #define GOOD 1.01
+/* Errors below are rounding. */
 #define ROUNDING 1e-9
 
-/* Constants all 1, as the columns are in the mean; from the second start on drawn as a search draws
- * them. */
+/* Sets all constants to 1, the mean of the scaled columns; from the second start on to random
+ * values as in the search. */
 static void reset_constants(struct ft_expression *e, int start, struct ft_random *random)
 {
   for (int i = 0; i < e->length; i++)
@@ -34,7 +35,7 @@ static void reset_constants(struct ft_expression *e, int start, struct ft_random
   e->slope = 1;
 }
 
-/* Fit E to PART from starts of its own. */
+/* Fits E to PART from independent starts. */
 static void refit_fold(const struct ft_row_blocks *part, struct ft_expression *e,
                        struct ft_sweep *sweep, struct ft_random *random)
 {
@@ -52,7 +53,7 @@ static void refit_fold(const struct ft_row_blocks *part, struct ft_expression *e
       best = tried;
     }
     if (!ft_constant_fit_fitted(sweep))
-      break; /* least squares: every start ends there */
+      break; /* linear least squares: every start has the same solution */
   }
   *e = best;
   (void)ft_constant_fit(part, e, sweep, LAST_STEPS);

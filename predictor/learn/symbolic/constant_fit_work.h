@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What choosing constants (constant_fit_choose.c) and fitting them (constant_fit.c) share. */
+/* Shared by the choice of constants (constant_fit_choose.c) and their fit (constant_fit.c). */
 #ifndef FT_LEARN_CONSTANT_FIT_WORK_H
 #define FT_LEARN_CONSTANT_FIT_WORK_H
 
 #include "predictor/learn/symbolic/expression.h"
 
-/* By node: its operands' nodes, -1 where it has none. */
+/* Operands of each node; -1: none. */
 struct ft_links {
   int left[FT_EXPRESSION_NODES], right[FT_EXPRESSION_NODES];
 };
 
 /*
- * The NODEs of the constants to fit, MOST at most: one for each subtree without variables, and
- * none where intercept, slope or another one does the same. Fewer parameters, and a matrix that
- * is not singular. Returns how many.
+ * Chooses the constants to fit, at most MOST, and fills NODE with their nodes: one per subtree
+ * without variables, none if intercept, slope or another constant is equivalent. This keeps the
+ * normal equations regular. Returns their number.
  */
 int ft_constant_fit_choose(const struct ft_expression *expression, const struct ft_links *links,
                            int most, int *node);

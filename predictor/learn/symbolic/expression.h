@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An equation as bytecode: postfix symbols over variables and constants, wrapped
- * as intercept + slope * code. It evaluates without allocating; nothing here fits.
+ * An equation as bytecode: intercept + slope * code, with postfix symbols over variables and
+ * constants. Evaluation allocates nothing.
  */
 #ifndef FT_LEARN_EXPRESSION_H
 #define FT_LEARN_EXPRESSION_H
@@ -28,12 +28,12 @@ enum ft_symbol {
   FT_SYMBOL_EXPONENTIAL,
   FT_SYMBOL_MINIMUM, /* the smaller of two */
   FT_SYMBOLS
-}; /* stored in model files: only ever added to */
+}; /* stored in model files: append only */
 
 enum {
-  FT_EXPRESSION_NODES = 40,     /* of one equation */
-  FT_EXPRESSION_DEPTH = 16,     /* of its stack */
-  FT_EXPRESSION_VARIABLES = 255 /* to choose from */
+  FT_EXPRESSION_NODES = 40,     /* nodes of an equation at most (foretell.options) */
+  FT_EXPRESSION_DEPTH = 16,     /* stack depth at most; bounds evaluation memory */
+  FT_EXPRESSION_VARIABLES = 255 /* variables at most: an index is a byte */
 };
 
 struct ft_expression {
@@ -41,11 +41,11 @@ struct ft_expression {
   uint8_t symbol[FT_EXPRESSION_NODES];
   uint8_t variable[FT_EXPRESSION_NODES]; /* of a FT_SYMBOL_VARIABLE */
   double constant[FT_EXPRESSION_NODES];  /* of a FT_SYMBOL_CONSTANT */
-  double scale[FT_EXPRESSION_NODES];     /* a FT_SYMBOL_VARIABLE stands divided by it */
+  double scale[FT_EXPRESSION_NODES];     /* divisor of a FT_SYMBOL_VARIABLE */
   double intercept, slope;
 };
 
-/* How many operands SYMBOL, below FT_SYMBOLS, takes: 0, 1 or 2. */
+/* Returns the number of operands of SYMBOL, below FT_SYMBOLS: 0, 1 or 2. */
 static inline int ft_symbol_arity(unsigned symbol)
 {
   static const uint8_t arity[FT_SYMBOLS] = {
@@ -58,26 +58,25 @@ static inline int ft_symbol_arity(unsigned symbol)
   return arity[symbol];
 }
 
-/* Whether EXPRESSION is one whole tree within its bounds, over VARIABLES variables. */
+/* Returns whether EXPRESSION is one complete tree within the limits, over VARIABLES variables. */
 bool ft_expression_valid(const struct ft_expression *expression, size_t variables);
 
-/* Where the subtree whose last symbol is at I begins. EXPRESSION must be valid. */
+/* Returns the first node of the subtree that ends at node I. EXPRESSION must be valid. */
 int ft_expression_start(const struct ft_expression *expression, int i);
 
-/* The value at X, one number a variable. EXPRESSION must be valid. */
+/* Returns the value at X, one number per variable. EXPRESSION must be valid. */
 double ft_expression_evaluate(const struct ft_expression *expression, const double *x);
 
 /*
- * Print with NAMES of the variables and UNIT of the value ("" for none), as plain text
- * (which Python, R and C read, but for "^") or LATEX, coefficients with so many DIGITS, 1 to 17.
- * Sums, products and powers are multiplied out into a polynomial; anything else is printed as it
- * stands, but for what reads no variable, which is a number. Returns 0, or -1 past OUT's limit.
+ * Appends EXPRESSION to OUT as plain text, which Python, R and C parse except for "^", or as LATEX.
+ * NAMES are the variables', UNIT is the value's ("": none), coefficients have 1 to 17 DIGITS.
+ * Polynomials are expanded; constant subtrees become numbers. Returns 0; -1 if OUT is full.
  */
 int ft_expression_print(const struct ft_expression *expression, const char *const *names,
                         const char *unit, bool latex, int digits, struct ft_buf *out);
 
-/* constant + the sum of coefficient * name / scale, or constant * the product of
- * (name / scale)^coefficient, over COUNT names. */
+/* constant + sum of coefficient * name / scale over COUNT names; with `product`
+ * constant * product of (name / scale)^coefficient. */
 struct ft_terms {
   bool product;
   double constant;
@@ -86,7 +85,8 @@ struct ft_terms {
   const double *coefficient, *scale;
 };
 
-/* Print TERMS as ft_expression_print does, those that do nothing left out. */
+/* Appends TERMS as ft_expression_print, without terms that have no effect. Returns 0; -1 if OUT is
+ * full. */
 int ft_terms_print(const struct ft_terms *terms, const char *unit, bool latex, int digits,
                    struct ft_buf *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Equations for people: multiplied out where they are polynomials. */
+/* Prints equations; polynomials are expanded. */
 #include "config.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ enum {
   LEAVES = (FT_EXPRESSION_NODES + 1) / 2 /* of a tree whose inner nodes are binary */
 };
 
-/* The variables that an equation reads, in their order: of many, it has few. */
+/* Variables that an equation reads, in ascending order. */
 struct read {
   int count;
   uint8_t variable[LEAVES];
@@ -22,7 +22,7 @@ struct read {
 
 struct monomial {
   double coefficient;
-  uint8_t power[LEAVES]; /* by place among those read */
+  uint8_t power[LEAVES]; /* by index among the read variables */
 };
 
 struct polynomial {
@@ -60,7 +60,7 @@ static int variable_index(const struct read *r, uint8_t variable)
   return at;
 }
 
-/* Add one term, joining it with an equal one. False when there are too many. */
+/* Adds a term, combined with one of equal powers. Returns false if there are too many terms. */
 static bool add_term(struct polynomial *p, const struct monomial *m)
 {
   for (int i = 0; i < p->count; i++)
@@ -104,7 +104,8 @@ static bool add_polynomial(const struct polynomial *b, double sign, struct polyn
   return true;
 }
 
-/* One step on a stack of polynomials; false when the symbol is none or it grows too long. */
+/* Applies symbol I to a stack of polynomials. Returns false if the result is no polynomial or too
+ * long. */
 static bool step_polynomial(const struct ft_expression *e, const struct read *r, int i,
                             struct polynomial *stack, int *top)
 {
@@ -191,7 +192,7 @@ struct style {
   int digits; /* of a coefficient */
 };
 
-/* In LaTeX what C writes with an exponent is set as a power of ten. */
+/* Prints a coefficient; in LaTeX an exponent becomes a power of ten. */
 static int print_coefficient(double value, struct style style, struct ft_buf *out)
 {
   char text[40];
@@ -206,7 +207,7 @@ static int print_coefficient(double value, struct style style, struct ft_buf *ou
                        exponent[1] == '-' ? "-" : "", exponent + 2 + strspn(exponent + 2, "0"));
 }
 
-/* What TeX reads as something else, as it is said in mathematics. */
+/* LaTeX for a character that TeX treats specially; NULL: none. */
 static const char *latex_escape(char c)
 {
   static const struct {
@@ -275,7 +276,7 @@ static int print_polynomial(const struct polynomial *p, const struct read *r,
   return first ? ft_buf_printf(out, "0") : 0;
 }
 
-/* What stands before, between and after operands; in LaTeX the second of each. */
+/* Text before, between and after operands: plain, LaTeX. */
 static const struct form {
   const char *before[2], *between[2], *after[2];
 } forms[FT_SYMBOLS] = {
@@ -295,7 +296,7 @@ static const struct form {
   [FT_SYMBOL_MINIMUM] = { { "min(", "\\min\\left(" }, { ", ", ", " }, { ")", "\\right)" } }
 };
 
-/* A variable divided by its scale, which most often is 1 once units are chosen. */
+/* Prints a variable divided by its scale, if that is not 1. */
 static int print_variable(const char *name, double scale, struct style style, struct ft_buf *out)
 {
   bool divided = scale != 1;
@@ -311,7 +312,7 @@ static int print_variable(const char *name, double scale, struct style style, st
   return ft_buf_printf(out, style.latex ? "}" : ")");
 }
 
-/* What the subtree ending at I is wherever; NAN where it reads a variable. */
+/* Value of the subtree that ends at I; NAN if it reads a variable. */
 static double constant_subtree_value(const struct ft_expression *e, int i)
 {
   int start = ft_expression_start(e, i);
@@ -329,7 +330,7 @@ static int print_tree(const struct ft_expression *e, int i, const char *const *n
 {
   const struct form *form = &forms[e->symbol[i]];
   double value = constant_subtree_value(e, i);
-  /* a product alone stands without brackets: a / (b * c) */
+  /* a product prints without brackets; as a divisor it needs them: a / (b * c) */
   bool bracket = !style.latex && e->symbol[i] == FT_SYMBOL_DIVIDE &&
                  e->symbol[i - 1] == FT_SYMBOL_MULTIPLY &&
                  !isfinite(constant_subtree_value(e, i - 1));
@@ -350,7 +351,7 @@ static int print_tree(const struct ft_expression *e, int i, const char *const *n
   return ft_buf_printf(out, "%s", form->after[style.latex]);
 }
 
-/* What is no polynomial, with the constants about it only where they do something. */
+/* Prints an equation that is no polynomial; intercept 0 and slope 1 are omitted. */
 static int print_whole(const struct ft_expression *e, const char *const *names, struct style style,
                        struct ft_buf *out)
 {

@@ -6,9 +6,9 @@
 
 #include "predictor/learn/symbolic/expression_tree.h"
 
-/* A place where a tree may go on ends with this probability. */
+/* Probability that growth stops at a node above the depth limit. Chosen by judgement. */
 #define ENDS 0.2
-/* A constant that is nudged changes by this standard deviation. */
+/* Standard deviation of a constant's mutation, relative to its value. Chosen by judgement. */
 #define NUDGE 0.1
 
 void ft_grower_init(struct ft_grower *g, uint64_t seed, size_t variables, unsigned primitives)
@@ -43,7 +43,7 @@ static int draw_node(struct ft_grower *g, const struct ft_expression *e)
 
 static void add_terminal(struct ft_grower *g, struct ft_expression *e, int at)
 {
-  /* as many constants as one more variable would bring */
+  /* a constant is as likely as each variable */
   uint32_t v = ft_grower_below(g, (uint32_t)g->variables + 1);
   bool constant = v == g->variables;
 
@@ -52,7 +52,7 @@ static void add_terminal(struct ft_grower *g, struct ft_expression *e, int at)
   e->constant[at] = constant ? draw_constant(g) : 0;
 }
 
-/* Every field of every node is set: nodes are compared as memory. */
+/* Sets every field of the node, because nodes are compared with memcmp. */
 static void append_operator(struct ft_expression *e, uint8_t symbol)
 {
   e->variable[e->length] = 0;
@@ -80,7 +80,7 @@ void ft_expression_tree_grow(struct ft_grower *g, struct ft_expression *e, int d
   grow_subtree(g, e, depth);
 }
 
-/* COUNT nodes of FROM, from SOURCE on, to TO, from TARGET on. */
+/* Copies COUNT nodes of FROM, from SOURCE on, to TO, from TARGET on. */
 static void copy_nodes(struct ft_expression *to, int target, const struct ft_expression *from,
                        int source, int count)
 {
@@ -115,8 +115,8 @@ static bool nodes_equal(const struct ft_expression *a, int i, const struct ft_ex
 }
 
 /*
- * OUT becomes BASE with the COUNT nodes of SOURCE from FROM on in place of FIRST..LAST.
- * False, and OUT a copy of BASE, when that is too long, too deep or the same.
+ * Sets OUT to BASE with nodes FIRST..LAST replaced by COUNT nodes of SOURCE from FROM on. Returns
+ * false, with OUT a copy of BASE, if the result is too long, too deep or unchanged.
  */
 static bool splice_nodes(const struct ft_expression *base, int first, int last,
                          const struct ft_expression *source, int from, int count,
@@ -148,9 +148,9 @@ void ft_expression_tree_cross(struct ft_grower *g, const struct ft_expression *a
   changed[1] = splice_nodes(b, sj, j, a, si, i + 1 - si, y);
 }
 
-/* ---- mutations: E becomes OLD with something else in it ---- */
+/* ---- mutations: E becomes a mutated OLD ---- */
 
-/* A random tree takes a subtree's place. */
+/* Replaces a subtree by a random tree. */
 static bool mutate_subtree(struct ft_grower *g, const struct ft_expression *old,
                            struct ft_expression *e)
 {
@@ -161,7 +161,7 @@ static bool mutate_subtree(struct ft_grower *g, const struct ft_expression *old,
   return splice_nodes(old, ft_expression_start(old, i), i, &grown, 0, grown.length, e);
 }
 
-/* A symbol becomes another of as many operands. */
+/* Replaces a symbol by another with the same number of operands. */
 static bool mutate_node(struct ft_grower *g, const struct ft_expression *old,
                         struct ft_expression *e)
 {
@@ -176,7 +176,7 @@ static bool mutate_node(struct ft_grower *g, const struct ft_expression *old,
   return !nodes_equal(old, i, e, i, 1);
 }
 
-/* A new symbol is put above a subtree. */
+/* Inserts a symbol above a subtree. */
 static bool mutate_insert(struct ft_grower *g, const struct ft_expression *old,
                           struct ft_expression *e)
 {
@@ -194,7 +194,7 @@ static bool mutate_insert(struct ft_grower *g, const struct ft_expression *old,
   return splice_nodes(old, start, i, &put, 0, put.length, e);
 }
 
-/* A symbol gives way to one of its operands. */
+/* Replaces a symbol by one of its operands. */
 static bool mutate_shrink(struct ft_grower *g, const struct ft_expression *old,
                           struct ft_expression *e)
 {
@@ -208,7 +208,7 @@ static bool mutate_shrink(struct ft_grower *g, const struct ft_expression *old,
   return splice_nodes(old, ft_expression_start(old, i), i, old, start, last + 1 - start, e);
 }
 
-/* Every constant is drawn anew, or nudged. */
+/* Redraws or perturbs every constant. */
 static bool mutate_constants(struct ft_grower *g, const struct ft_expression *old,
                              struct ft_expression *e)
 {
@@ -236,7 +236,7 @@ bool ft_expression_tree_mutate(struct ft_grower *g, struct ft_expression *e)
   return operators[ft_grower_below(g, sizeof operators / sizeof *operators)](g, &old, e);
 }
 
-/* The value of the nodes FIRST..LAST of E, a subtree, at X. */
+/* Value of the subtree FIRST..LAST of E at X. */
 static double subtree_value(const struct ft_expression *e, int first, int last, const double *x)
 {
   struct ft_expression part = { .slope = 1 };
@@ -255,7 +255,7 @@ static bool reads_variable(const struct ft_expression *e, int first, int last)
   return false;
 }
 
-/* The operand of the minimum at I that is the smaller on all rows: its last node; -1: neither. */
+/* Last node of the operand that is the smaller on all rows in the minimum at I; -1: neither is. */
 static int smaller_operand(const struct ft_expression *e, int i, const struct ft_row_blocks *rows)
 {
   int right = ft_expression_start(e, i - 1), left = ft_expression_start(e, right - 1);

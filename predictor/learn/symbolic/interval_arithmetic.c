@@ -7,11 +7,12 @@
 #include "predictor/core/sort.h"
 #include "predictor/learn/symbolic/interval_arithmetic.h"
 
-/* Of evenly spread values so many in all lie beyond one end, at 95 %, that N were not among
- * (Hanley and Lippman-Hand 1983): 3 / N, and no more than a part of the range. */
+/* Margin as a fraction of the range, times the rows: the rule of three, at 95 % (Hanley and
+ * Lippman-Hand 1983). */
 #define UNSEEN 3.0
+/* Largest margin as a fraction of the range. Chosen by judgement. */
 #define WIDEST 0.1
-/* Of whole numbers from 1 on, the bound. */
+/* Lower bound of integers from 1 on. */
 #define BELOW_ONE 0.5
 
 static bool are_whole_numbers(const double *value, size_t count)
@@ -57,7 +58,7 @@ static struct ft_interval interval_absolute(struct ft_interval a)
   return (struct ft_interval){ a.low <= 0 && a.high >= 0 ? 0 : fmin(low, high), fmax(low, high) };
 }
 
-/* Whether A holds AT or what lies a whole number of turns from it. */
+/* Whether A contains AT plus a multiple of 2 pi. */
 static bool interval_contains_phase(struct ft_interval a, double at)
 {
   return floor((a.high - at) / (2 * M_PI)) >= ceil((a.low - at) / (2 * M_PI));
@@ -116,7 +117,7 @@ static struct ft_interval interval_binary(enum ft_symbol symbol, struct ft_inter
 
 bool ft_interval_divisors_nonzero(const struct ft_expression *e, const struct ft_interval *range)
 {
-  struct ft_interval stack[FT_EXPRESSION_DEPTH + 1], *a = stack; /* the first is never used */
+  struct ft_interval stack[FT_EXPRESSION_DEPTH + 1], *a = stack; /* element 0 is unused */
 
   for (int i = 0; i < e->length; i++) {
     enum ft_symbol symbol = e->symbol[i];
@@ -137,7 +138,7 @@ bool ft_interval_divisors_nonzero(const struct ft_expression *e, const struct ft
       a--;
       *a = interval_binary(symbol, a[0], a[1]);
     }
-    /* written so that what is no number is refused, too */
+    /* the negation also rejects NaN */
     if (!(a->low > -INFINITY && a->high < INFINITY))
       return false;
   }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whether an equation can be no number between the rows that it was fitted to: interval arithmetic
- * over what the columns hold (Keijzer, Improving symbolic regression with interval arithmetic and
- * linear scaling, EuroGP 2003).
+ * Interval arithmetic: whether an equation is defined everywhere in the range of its columns
+ * (Keijzer, Improving symbolic regression with interval arithmetic and linear scaling, EuroGP
+ * 2003).
  */
 #ifndef FT_LEARN_INTERVAL_ARITHMETIC_H
 #define FT_LEARN_INTERVAL_ARITHMETIC_H
@@ -16,16 +16,17 @@ struct ft_interval {
 };
 
 /*
- * What the ROWS values of COLUMN, at least one, say of those to come: their range and a little
- * more on both sides. That is added in the scale, plain or logarithmic, in whose middle their
- * median is nearer; whole numbers from 1 on stay above 0. ROOM is for as many numbers.
+ * Returns the expected range of future values from the ROWS (1 or more) values of COLUMN: their
+ * range and a margin on both sides. The margin is plain or logarithmic, whichever scale has the
+ * median nearer to its middle. Integers from 1 on stay above 0. ROOM is scratch memory of ROWS
+ * numbers.
  */
 struct ft_interval ft_interval_of(const double *column, size_t rows, double *room);
 
 /*
- * Whether no divisor of EXPRESSION, a valid one, can be 0, and no part of it infinite or no number,
- * while its variables are anywhere in RANGE, each by itself: a divisor that never is 0 because two
- * of them go together is not known to be.
+ * Returns whether every divisor of EXPRESSION is non-zero and every subtree finite for all values
+ * of its variables in RANGE. Variables count as independent, so the test is conservative.
+ * EXPRESSION must be valid.
  */
 bool ft_interval_divisors_nonzero(const struct ft_expression *expression,
                                   const struct ft_interval *range);

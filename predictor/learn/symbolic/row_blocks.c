@@ -6,7 +6,7 @@
 void ft_row_blocks_fill(double *x, double *y, double *weight, const struct ft_row_blocks *f)
 {
   for (size_t r = f->rows; r < f->room; r++) {
-    /* a copy is defined wherever the rows are, so 0 times it is 0 */
+    /* a copy of a row is in every function's domain, so weight 0 cancels it */
     for (size_t c = 0; c < f->columns; c++)
       x[c * f->room + r] = x[c * f->room];
     y[r] = y[0];

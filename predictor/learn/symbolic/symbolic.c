@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Trees lie in slots, twice as many as the population: selection takes numbers of slots, and
- * only offspring are copies.
+ * Genetic programming on expression trees. Trees are in slots, two per member of the population:
+ * selection moves slot indices, and only offspring are copied.
  */
 #include "config.h"
 
@@ -16,19 +16,20 @@
 #include "predictor/learn/symbolic/symbolic.h"
 
 enum {
-  SEEN = 4096,         /* structures that are remembered with their fitted constants */
-  ENOUGH_FITS = 3,     /* of one structure with constants: then what was found best is taken */
-  EARLY_STEPS = 3,     /* of Levenberg-Marquardt while evolving */
-  LATE_STEPS = 60,     /* on the front */
-  FIRST_DEPTH = 3,     /* of the first trees, ramped from 1 */
-  ASK = 1024,          /* trees between two looks at whether to go on: seconds at the most */
-  ROWS_A_PARAMETER = 2 /* at least, of the equation that is chosen */
+  SEEN = 4096, /* entries of the cache of fitted structures; bounds memory */
+  ENOUGH_FITS =
+      3, /* fits of a structure from different constants; chosen by tests/bench/symbolic */
+  EARLY_STEPS = 3,     /* Levenberg-Marquardt steps during evolution; chosen by judgement */
+  LATE_STEPS = 60,     /* Levenberg-Marquardt steps on the front; chosen by judgement */
+  FIRST_DEPTH = 3,     /* largest depth of the initial trees, ramped from 1; by judgement */
+  ASK = 1024,          /* trees between two calls of the progress callback: seconds at most */
+  ROWS_A_PARAMETER = 2 /* rows per parameter of the chosen equation at least; by judgement */
 };
 
-/* A relative error on rows held out that no wrong equation has. */
+/* Held-out relative error of an exact equation, above rounding. Chosen by judgement. */
 #define EXACT 1e-6
 
-/* Errors that differ by less differ by rounding. */
+/* Resolution of an error: smaller differences are rounding. */
 #define ROUNDING 1e-9
 
 struct tree {
@@ -37,7 +38,7 @@ struct tree {
   bool known;
 };
 
-/* A structure (symbols and variables) that was fitted before, and the best that came of it. */
+/* Cache entry: a structure (symbols and variables) and its best fit. */
 struct seen {
   uint64_t hash;
   unsigned fits;
@@ -49,17 +50,17 @@ struct search {
   struct ft_symbolic_settings set;
   struct ft_grower grower;
   struct ft_sweep *sweep;
-  double *copy; /* of the table, scaled; then room for the same without a fold */
-  struct ft_interval range[FT_EXPRESSION_VARIABLES]; /* of the table */
+  double *copy; /* scaled table, then scratch memory for the table without a fold */
+  struct ft_interval range[FT_EXPRESSION_VARIABLES]; /* of the columns */
   struct seen *seen;
   struct tree *slot;   /* 2 * population */
-  uint32_t *candidate; /* slots: of the parents, then of their offspring */
+  uint32_t *candidate; /* slot indices: parents, then offspring */
   uint32_t *next;
-  double *mape; /* of the candidates, and their lengths, side by side */
+  double *mape; /* by candidate: error, length */
   uint8_t *length, *used;
   struct tree *best; /* by length */
-  double *missed;    /* by point of the front, each row's error when held out; and one more */
-  double least;      /* error of them all */
+  double *missed;    /* by point of the front: held-out error of each row; one more is scratch */
+  double least;      /* smallest error so far */
 };
 
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
@@ -77,7 +78,7 @@ void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
                                      .seed = 1 };
 }
 
-/* ---- what a tree is worth ---- */
+/* ---- fitness ---- */
 
 static void copy_tree(struct tree *to, const struct tree *from)
 {
@@ -94,7 +95,7 @@ static bool same_structure(const struct ft_expression *a, const struct ft_expres
          memcmp(a->variable, b->variable, a->length) == 0;
 }
 
-/* Eight bytes at a time: this is done for every offspring. */
+/* Hashes eight bytes at a time: called for every offspring. */
 static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
 {
   for (size_t i = 0; i < count; i += sizeof hash) {
@@ -120,8 +121,8 @@ static struct seen *find_seen(const struct search *f, const struct ft_expression
 }
 
 /*
- * The error of E, its constants fitted in STEPS steps; infinite where it could divide by 0 between
- * the rows: such a pole fits one row by chance and is anything elsewhere.
+ * Fits the constants of E in STEPS steps and returns its error; infinite if a divisor may be 0 in
+ * the range of the columns. Such a pole fits one row by chance and is arbitrary elsewhere.
  */
 static double fit_expression(const struct search *f, struct ft_expression *e, int steps)
 {
@@ -134,8 +135,8 @@ static double fit_expression(const struct search *f, struct ft_expression *e, in
 }
 
 /*
- * The same structure comes up again and again once a population agrees: after
- * some fits from different constants, the best of them is what it is worth.
+ * Computes the error of T. The same structures recur as a population converges: after ENOUGH_FITS
+ * fits from different constants, the best one is reused.
  */
 static void measure_tree(const struct search *f, struct tree *t)
 {
@@ -160,7 +161,7 @@ static void measure_tree(const struct search *f, struct tree *t)
     seen->fits = ENOUGH_FITS;
 }
 
-/* The best tree of each length so far. */
+/* Keeps T if it is the best tree of its length. */
 static void keep_best_of_length(struct search *f, const struct tree *t)
 {
   struct tree *b = &f->best[t->code.length];
@@ -170,7 +171,7 @@ static void keep_best_of_length(struct search *f, const struct tree *t)
   f->least = fmin(f->least, t->mape);
 }
 
-/* After G generations; false to cancel. */
+/* Reports G finished generations. Returns false to cancel. */
 static bool report_progress(const struct search *f, unsigned g)
 {
   return !f->set.progress || f->set.progress(f->set.data, g, f->least);
@@ -178,7 +179,7 @@ static bool report_progress(const struct search *f, unsigned g)
 
 /* ---- selection ---- */
 
-/* The best of a tournament by error, as a candidate's number. */
+/* Returns the candidate with the smallest error of a tournament. */
 static uint32_t tournament_best(struct search *f, uint32_t count)
 {
   uint32_t best = ft_grower_below(&f->grower, count);
@@ -204,7 +205,7 @@ static uint32_t select_tournament(struct search *f, uint32_t count)
 
 /* ---- generations ---- */
 
-/* Slots that no parent lies in become the offspring's. */
+/* Assigns the slots without a parent to the offspring. */
 static void free_slots(struct search *f)
 {
   uint32_t n = f->set.population, found = n;
@@ -217,7 +218,7 @@ static void free_slots(struct search *f)
       f->candidate[found++] = slot;
 }
 
-/* Parents I and I + 1 have offspring; a last one without a partner has a copy. */
+/* Creates two offspring of parents I and I + 1; a last parent without a partner is copied. */
 static void breed_pair(struct search *f, uint32_t i)
 {
   uint32_t n = f->set.population;
@@ -239,8 +240,8 @@ static void breed_pair(struct search *f, uint32_t i)
 }
 
 /*
- * The generation after G: the candidates are parents, then their offspring; parents are selected
- * from all. False when it was cancelled.
+ * Runs generation G + 1. The next parents are selected from parents and offspring. Returns false if
+ * cancelled.
  */
 static bool run_generation(struct search *f, unsigned g)
 {
@@ -300,7 +301,7 @@ static bool create_population(struct search *f)
   return true;
 }
 
-/* False when it was cancelled. */
+/* Runs all generations. Returns false if cancelled. */
 static bool run_generations(struct search *f)
 {
   f->least = INFINITY;
@@ -314,7 +315,7 @@ static bool run_generations(struct search *f)
 
 /* ---- the front ---- */
 
-/* What P misses of rows held out, and in MISSED each row's part of it. */
+/* Cross-validates P; MISSED gets each row's error. */
 static void validate_point(const struct search *f, struct ft_symbolic_point *p, double *missed)
 {
   double *room = f->copy + f->data.room * (f->data.columns + 2);
@@ -327,9 +328,9 @@ static void validate_point(const struct search *f, struct ft_symbolic_point *p, 
 }
 
 /*
- * What it takes to say which expression it is, in nats: of each node, which of those that could
- * stand there. The order of operands that can be exchanged says nothing. An intercept is a sum with
- * a constant; a slope there always is, for units are anybody's.
+ * Description length of the expression E in nats: for each node, the choice among the possible
+ * symbols. The order of commutative operands is free. An intercept is an addition of a constant;
+ * the slope is always present, because units are arbitrary.
  */
 static double expression_description(const struct search *f, const struct ft_expression *e)
 {
@@ -347,10 +348,9 @@ static double expression_description(const struct search *f, const struct ft_exp
 }
 
 /*
- * And what it then takes to say the rows, whose relative errors are Laplace's: minimum description
- * length (Rissanen 1978; of expressions Bartlett, Desmond and Ferreira 2023). Constants are fitted
- * without the rows that they are judged by, but the search has seen all of them: an error alone,
- * held out or not, prefers what is long.
+ * Minimum description length of P and the rows, whose relative errors are Laplace distributed
+ * (Rissanen 1978; for expressions Bartlett, Desmond and Ferreira 2023). Constants are
+ * cross-validated, but the search uses all rows: an error alone prefers long expressions.
  */
 static double description_length(const struct search *f, const struct ft_symbolic_point *p)
 {
@@ -358,7 +358,7 @@ static double description_length(const struct search *f, const struct ft_symboli
          (double)f->data.rows * log(p->validated + ROUNDING);
 }
 
-/* P without an intercept, where that takes less to say and the error stays below BAR. */
+/* Removes the intercept of P if its description gets shorter and the error stays below BAR. */
 static void try_without_intercept(const struct search *f, double bar, struct ft_symbolic_point *p,
                                   double *missed)
 {
@@ -377,7 +377,7 @@ static void try_without_intercept(const struct search *f, double bar, struct ft_
   ft_sweep_through(f->sweep, false);
 }
 
-/* Fit the constants of T to the end, unless that takes a divisor to 0. */
+/* Fits the constants of T in LATE_STEPS steps, unless a divisor may become 0. */
 static void fit_late(const struct search *f, struct tree *t)
 {
   struct ft_expression e = t->code;
@@ -389,8 +389,8 @@ static void fit_late(const struct search *f, struct tree *t)
   t->mape = error;
 }
 
-/* The best of each length, fitted to the end and without dead parts: what is shorter then competes
- * there. */
+/* Refits and simplifies the best tree of each length; a shortened tree competes at its new length.
+ */
 static void refit_front(struct search *f)
 {
   for (int length = FT_EXPRESSION_NODES; length > 0; length--) {
@@ -411,7 +411,7 @@ static void refit_front(struct search *f)
   }
 }
 
-/* Whether point A of the front misses more than B by more than a standard error, row by row. */
+/* Whether the paired error of point A exceeds that of B by more than one standard error. */
 static bool is_worse(const struct search *f, size_t a, size_t b)
 {
   const double *p = f->missed + a * f->data.rows, *q = f->missed + b * f->data.rows;
@@ -424,16 +424,16 @@ static bool is_worse(const struct search *f, size_t a, size_t b)
   return !(mean <= sqrt(squares / (rows * (rows - 1))));
 }
 
-/* Whether the rows can carry P's parameters. Many structures were tried: with as many parameters as
- * rows some fits by chance even what is held out, but none does to the last digit. */
+/* Whether P has few enough parameters for the rows, or is exact. Of many structures with as many
+ * parameters as rows, some fit even held-out rows by chance, but none exactly. */
 static bool is_carried(const struct search *f, const struct ft_symbolic_point *p)
 {
   return p->validated < EXACT || p->parameters * ROWS_A_PARAMETER <= f->data.rows;
 }
 
 /*
- * The point that takes least to say, or the simplest that rows held out do not tell from it (one
- * standard error: Breiman and others, Classification and Regression Trees, 1984).
+ * Chooses the simplest point within one standard error of the point with the shortest description
+ * (Breiman et al., Classification and Regression Trees, 1984).
  */
 static unsigned choose_point(const struct search *f, const struct ft_symbolic_result *out)
 {
@@ -447,7 +447,7 @@ static unsigned choose_point(const struct search *f, const struct ft_symbolic_re
   return simplest;
 }
 
-/* Turn the best of each length into the front, and choose of it. */
+/* Builds the Pareto front from the best trees of each length, and chooses a point. */
 static void build_front(struct search *f, struct ft_symbolic_result *out)
 {
   double least = INFINITY;
@@ -480,7 +480,7 @@ static int check_symbolic_table(const double *x, const double *y, size_t rows, s
 {
   for (size_t i = 0; i < rows * columns; i++)
     if (!(fabs(x[i]) <= FT_SYMBOLIC_MOST))
-      return ft_error_set(err, "symbolic regression: row %zu: a value is no number within %g",
+      return ft_error_set(err, "symbolic regression: row %zu: a value is not a number within %g",
                           i / columns + 1, FT_SYMBOLIC_MOST);
   for (size_t r = 0; r < rows; r++)
     if (!(fabs(y[r]) <= FT_SYMBOLIC_MOST && fabs(y[r]) >= 1 / FT_SYMBOLIC_MOST))
@@ -491,7 +491,7 @@ static int check_symbolic_table(const double *x, const double *y, size_t rows, s
   return 0;
 }
 
-/* The mean of absolute values, by which they are divided. */
+/* Scale of a column: the mean of its absolute values. */
 static double mean_size(const double *value, size_t rows)
 {
   double mean = 0;
@@ -501,7 +501,7 @@ static double mean_size(const double *value, size_t rows)
   return mean > 1 / FT_SYMBOLIC_MOST ? mean : 1;
 }
 
-/* Copy ROWS rows, or as many drawn at random as are used (Knuth's algorithm S), and scale them. */
+/* Copies and scales the rows, or a random sample of them (Knuth's algorithm S). */
 static void copy_scaled_table(struct search *f, const double *x, const double *y, size_t rows,
                               double *scale)
 {
@@ -518,7 +518,7 @@ static void copy_scaled_table(struct search *f, const double *x, const double *y
     sy[to++] = y[r];
   }
   for (size_t c = 0; c <= columns; c++) {
-    double *column = sx + c * room; /* the last is the target */
+    double *column = sx + c * room; /* column `columns` is the target */
 
     scale[c] = mean_size(column, f->data.rows);
     if (c < columns) {
@@ -537,7 +537,7 @@ static void copy_scaled_table(struct search *f, const double *x, const double *y
   ft_row_blocks_fill(sx, sy, w, &f->data);
 }
 
-/* Of intercepts nothing is left but rounding where they are this part of the least target. */
+/* Smallest intercept relative to the smallest target; smaller ones are rounding. */
 #define NO_INTERCEPT 1e-13
 
 static void unscale_front(const struct search *f, struct ft_symbolic_result *out,
@@ -563,7 +563,7 @@ static int open_search(struct search *f, struct ft_error *err)
 {
   size_t n = f->set.population;
 
-  /* the table and the same without a fold, which has no more rows */
+  /* the table and its copy without a fold, which is no larger */
   f->copy = malloc(2 * f->data.room * (f->data.columns + 2) * sizeof *f->copy);
   f->sweep = ft_sweep_new();
   f->seen = f->set.constants ? calloc(SEEN, sizeof *f->seen) : NULL;

@@ -12,62 +12,64 @@
 #include "predictor/learn/symbolic/expression.h"
 
 struct ft_symbolic_settings {
-  unsigned population;    /* 300 */
-  unsigned generations;   /* 150 */
-  unsigned fitness_size;  /* of the double tournament: 3 */
-  double parsimony_size;  /* 1.1: the shorter of two wins with probability 0.55 */
-  double crossover;       /* probability 1.0 */
-  double mutation;        /* probability 0.5 */
-  unsigned primitives;    /* bits 1 << FT_SYMBOL_...: add, multiply, square, cube */
-  bool constants;         /* fit them; false: only those that were drawn */
+  /* in brackets: the paper's value */
+  unsigned population;   /* trees (300) */
+  unsigned generations;  /* (150) */
+  unsigned fitness_size; /* candidates of a fitness tournament (3) */
+  double parsimony_size; /* (1.1): the shorter of two wins with probability 0.55 */
+  double crossover;      /* probability (1.0) */
+  double mutation;       /* probability (0.5) */
+  unsigned primitives;   /* bits 1 << FT_SYMBOL_... (add, multiply, square, cube) */
+  bool constants;        /* fit constants; false: keep the random ones */
   uint64_t seed;
-  /* Told how many generations are done after each, and within one of many trees; returning false
-   * cancels. May be NULL. */
+  /* Called after each generation, and within a generation of many trees, with the number of
+   * finished generations. Returns false to cancel. NULL: none. */
   bool (*progress)(void *data, unsigned generation, double best);
   void *data;
 };
 
 enum {
   FT_SYMBOLIC_FRONT = FT_EXPRESSION_NODES,
-  FT_SYMBOLIC_POPULATION = 100000, /* at most */
-  FT_SYMBOLIC_ROWS = 2000 /* of more, so many drawn at random are used: bounded time */
+  FT_SYMBOLIC_POPULATION = 100000, /* largest population; bounds memory */
+  FT_SYMBOLIC_ROWS = 2000          /* rows used; of more, a random sample. Bounds time */
 };
 
-/* Values are at most of this size, targets at least of its reciprocal: squares stay finite. */
+/* Largest absolute value, and reciprocal of the smallest target: squares and cubes stay finite. */
 #define FT_SYMBOLIC_MOST 1e100
 
 struct ft_symbolic_point {
   struct ft_expression expression;
-  unsigned parameters; /* fitted: slope, intercept unless it is 0, constants */
-  double mape;       /* over the rows that were given */
-  double validated;  /* MAPE in 5 folds, constants fitted anew to the other rows */
-  double description; /* nats that it and the errors take to say: the less, the better */
+  unsigned parameters; /* fitted: slope, intercept unless 0, constants */
+  double mape;         /* training error, a fraction */
+  double validated;    /* cross-validated MAPE in 5 folds, a fraction */
+  double description;  /* description length in nats; smaller is better */
 };
 
 struct ft_symbolic_result {
-  unsigned count;    /* of the Pareto front of error against length, shortest first */
+  unsigned count; /* points of the Pareto front of error and length, shortest first */
   struct ft_symbolic_point front[FT_SYMBOLIC_FRONT];
-  unsigned chosen; /* the simplest within the noise */
+  unsigned chosen; /* index of the simplest point within one standard error of the best */
   bool cancelled;
 };
 
-/* The paper's values. */
+/* Sets SETTINGS to the paper's values. */
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings);
 
 /*
- * Find y = f(x) for ROWS rows; X[row * COLUMNS + column]. All are at most
- * FT_SYMBOLIC_MOST, and no y is 0, for MAPE divides by it. No equation divides by what could be 0
- * while the columns are in their ranges (interval_arithmetic.h). The same seed gives the same
- * result. RESULT is some 40 KB. Returns 0; -1 with ERR.
+ * Searches equations y = f(x) for ROWS rows of X[row * COLUMNS + column]. Absolute values are at
+ * most FT_SYMBOLIC_MOST, and no y is 0: MAPE divides by it. Divisors are non-zero in the range of
+ * the columns (interval_arithmetic.h). Equal seeds give equal results. RESULT is about 40 KB.
+ * Returns 0; -1 on error and fills ERR.
  */
 int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t columns,
                     const struct ft_symbolic_settings *settings,
                     struct ft_symbolic_result *result, struct ft_error *err);
 
 /*
- * The same, and once more with the primitives MORE switched on: which of the two answers, their
- * descriptions decide. The second is given up after a third of its generations when it has found
- * nothing better than the first. PROGRESS is told up to twice as many generations.
+ * As ft_symbolic_fit, with a second search that also has the primitives MORE. The result with the
+ * shorter description wins. The second search is cancelled after a third of its generations if it
+ * is not better. The callback counts up to twice settings->generations. Returns 0; -1 on error and
+ * fills ERR.
  */
 int ft_symbolic_fit_more(const double *x, const double *y, size_t rows, size_t columns,
                          const struct ft_symbolic_settings *settings, unsigned more,

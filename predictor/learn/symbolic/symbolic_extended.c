@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether a table wants more primitives than it is searched with, as its rows say. */
+/* Second symbolic search with more primitives; the description lengths decide. */
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "predictor/learn/symbolic/symbolic.h"
 
-enum { TRIAL = 3 /* a part of the generations, after which a search that is behind is given up */ };
+/* A search that is not better after 1 / TRIAL of its generations is cancelled. By judgement. */
+enum { TRIAL = 3 };
 
-/* An error below which there is nothing left to be found. */
+/* Cross-validated error below which no second search runs; as in symbolic.c. */
 #define EXACT 1e-6
 
-/* Two searches, one after the other, told as one. */
+/* Progress of two consecutive searches, reported as one. */
 struct trial {
   const struct ft_symbolic_settings *settings;
-  unsigned before;
-  double bar; /* the error that must be undercut after the trial; negative: none */
+  unsigned before; /* generations of the first search */
+  double bar;      /* error to undercut; negative: none */
   bool behind;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What evaluates a forest, keeps it and reads it back. */
+/* Evaluates, writes and reads a forest. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ void ft_forest_save(const struct ft_forest *forest, struct ft_number_stream *out
   ft_number_stream_write_all(out, forest->value, forest->leaves * forest->outputs);
 }
 
-/* A node's children stand behind it: no walk can turn in a circle. */
+/* Children have larger indices, so no walk can loop. */
 static void load_node(struct ft_number_reader *in, struct ft_forest *forest, size_t i)
 {
   struct ft_forest_node *n = &forest->node[i];
@@ -74,21 +74,21 @@ int ft_forest_load(struct ft_number_reader *in, size_t columns, size_t outputs,
 
   *forest = (struct ft_forest){ .columns = columns, .outputs = outputs, .trees = trees,
                                 .nodes = nodes, .leaves = leaves, .scale = scale };
-  /* what is announced must be there before room is made for it */
+  /* check the announced length against the data before allocating */
   if (in->failed || nodes > in->left / 4 || trees > in->left)
-    return ft_error_set(err, "a forest: cut short or out of range");
+    return ft_error_set(err, "forest: cut short or out of range");
   forest->base = ft_number_reader_read_all(in, outputs);
   forest->root = malloc(trees * sizeof *forest->root);
   forest->node = malloc(nodes * sizeof *forest->node);
   if (!forest->base || !forest->root || !forest->node)
-    return ft_error_set(err, "a forest: cut short or out of memory");
+    return ft_error_set(err, "forest: cut short or out of memory");
   for (size_t t = 0; t < trees; t++)
     forest->root[t] = (uint32_t)ft_number_reader_read_count(in, 0, nodes - 1);
   for (size_t i = 0; i < nodes && !in->failed; i++)
     load_node(in, forest, i);
   forest->value = ft_number_reader_read_all(in, leaves * outputs);
   if (in->failed)
-    return ft_error_set(err, "a forest: cut short or out of range");
+    return ft_error_set(err, "forest: cut short or out of range");
   return 0;
 }
 

@@ -16,16 +16,16 @@
 struct ft_number_stream;
 struct ft_number_reader;
 
-enum { FT_FOREST_VALUES = 16 << 20 }; /* numbers in the leaves of a forest, at most */
+enum { FT_FOREST_VALUES = 16 << 20 }; /* numbers in all leaves at most: 128 MiB */
 
 struct ft_forest_settings {
   unsigned trees; /* 1 or more */
-  unsigned leaf;  /* the fewest rows of a leaf, 1 or more */
-  unsigned depth; /* the most splits above a leaf, 1 to 64 */
-  double share;   /* of the columns tried at a split, (0, 1] */
-  double rate;    /* above 0: boosting, each tree of what the last ones left, shrunk by this */
-  bool drawn;     /* one drawn threshold a column tried; else the best of all thresholds */
-  bool resampled; /* each tree of its own sample of the rows, with replacement */
+  unsigned leaf;  /* smallest number of rows in a leaf, 1 or more */
+  unsigned depth; /* largest depth, 1 to 64 */
+  double share;   /* fraction of the columns tried at a split, (0, 1] */
+  double rate;    /* above 0: gradient boosting with this learning rate */
+  bool drawn;     /* one random threshold per column tried; else the best threshold */
+  bool resampled; /* bootstrap: each tree has its own sample of the rows */
   uint64_t seed;
 };
 
@@ -35,30 +35,30 @@ struct ft_forest_node {
   uint32_t left, right;
 };
 
-/* A fitted forest; all 0 is an empty one. A node's children stand behind it. */
+/* A fitted forest; all 0 is an empty one. Children have larger indices than their parent. */
 struct ft_forest {
   size_t columns, outputs, trees, nodes, leaves;
-  double scale; /* of the sum over the trees */
-  double *base; /* added; one an output */
+  double scale; /* factor of the sum over the trees */
+  double *base; /* by output: constant part */
   uint32_t *root;
   struct ft_forest_node *node;
   double *value;
 };
 
 /*
- * Grow FOREST, which is to be freed in either case. Equal seeds give equal forests.
- * Returns 0; -1 with ERR, also where the leaves would hold more than FT_FOREST_VALUES numbers.
+ * Grows FOREST. Equal seeds give equal forests. The caller frees FOREST in either case. Returns 0;
+ * -1 on error, also if the leaves need more than FT_FOREST_VALUES numbers, and fills ERR.
  */
 int ft_forest_fit(const struct ft_samples *samples, const struct ft_forest_settings *settings,
                   struct ft_forest *forest, struct ft_error *err);
 
-/* What FOREST says of one row X: OUT gets one number an output. Allocates nothing. */
+/* Predicts row X into OUT, one number per output. Allocates nothing. */
 void ft_forest_predict(const struct ft_forest *forest, const double *x, double *out);
 
 void ft_forest_save(const struct ft_forest *forest, struct ft_number_stream *out);
 
-/* A forest of COLUMNS and OUTPUTS, and no other. Returns 0; -1 with ERR; to be freed in either
- * case. */
+/* Reads a forest of COLUMNS columns and OUTPUTS outputs. The caller frees FOREST in either case.
+ * Returns 0; -1 on error and fills ERR. */
 int ft_forest_load(struct ft_number_reader *in, size_t columns, size_t outputs,
                    struct ft_forest *forest, struct ft_error *err);
 

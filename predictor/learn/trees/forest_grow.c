@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What grows a forest. */
+/* Grows a forest. */
 #include "config.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 #include "predictor/core/random.h"
 #include "predictor/learn/trees/forest.h"
 
-/* A value of one column, and whose. */
+/* A value of one column and its row. */
 struct place {
   double x;
   uint32_t row;
 };
 
-/* A node that is still to be grown: rows FIRST .. FIRST + COUNT - 1 of the order. */
+/* A node to grow: rows FIRST .. FIRST + COUNT - 1 of the order. */
 struct task {
   size_t first, count;
   uint32_t node;
@@ -28,13 +28,13 @@ struct grower {
   const struct ft_forest_settings *settings;
   struct ft_forest *forest;
   struct ft_random random;
-  const double *y;     /* what this tree learns */
-  uint32_t *order;     /* rows, those of a node together */
-  uint32_t *column;    /* all columns, in the order drawn */
-  struct place *place; /* of one node */
+  const double *y;     /* targets of this tree */
+  uint32_t *order;     /* row indices, grouped by node */
+  uint32_t *column;    /* all columns, shuffled */
+  struct place *place; /* values of one node */
   struct task *task;   /* at most one more than rows */
   double *total, *left;
-  double *rest; /* boosting: what is left of y */
+  double *rest; /* boosting: residuals */
   size_t node_room, leaf_room;
 };
 
@@ -43,7 +43,7 @@ struct split {
   double threshold, gain;
 };
 
-/* Sum of squares of the sums, each over its count: what a split of the rows is to make large. */
+/* Criterion that a split maximises: squared sums over counts of both sides. */
 static double split_gain(const struct grower *g, size_t left, size_t count)
 {
   double gain = 0, l = 1 / (double)left, r = 1 / (double)(count - left);
@@ -64,7 +64,7 @@ static void add_row_outputs(const struct grower *g, double *sum, uint32_t row)
     sum[o] += y[o];
 }
 
-/* One threshold drawn between the ends. */
+/* Tries one random threshold between LOW and HIGH. */
 static void try_drawn(struct grower *g, const struct task *t, uint32_t column, double low,
                       double high, struct split *best)
 {
@@ -94,7 +94,7 @@ static int by_column_value(const void *a, const void *b)
   return (p->row > q->row) - (p->row < q->row);
 }
 
-/* Every threshold half way between two values. */
+/* Tries every threshold halfway between two adjacent values. */
 static void try_all(struct grower *g, const struct task *t, uint32_t column, struct split *best)
 {
   qsort(g->place, t->count, sizeof *g->place, by_column_value);
@@ -114,7 +114,7 @@ static void try_all(struct grower *g, const struct task *t, uint32_t column, str
   }
 }
 
-/* The best split of the columns tried; gain is -1 when there is none. */
+/* Returns the best split of the columns tried; its gain is -1 if there is none. */
 static struct split find_best_split(struct grower *g, const struct task *t)
 {
   size_t columns = g->s->columns, tried = 0;
@@ -162,7 +162,7 @@ static uint32_t append_node(struct grower *g)
   return (uint32_t)f->nodes++;
 }
 
-/* Make NODE a leaf of the mean of the task's rows. */
+/* Makes the task's node a leaf with the mean of its rows. */
 static int append_leaf(struct grower *g, const struct task *t, struct ft_error *err)
 {
   struct ft_forest *f = g->forest;
@@ -170,11 +170,11 @@ static int append_leaf(struct grower *g, const struct task *t, struct ft_error *
   double *value, scale = (g->settings->rate > 0 ? g->settings->rate : 1) / (double)t->count;
 
   if ((f->leaves + 1) * outputs > FT_FOREST_VALUES)
-    return ft_error_set(err, "a forest: more than %d numbers in its leaves", FT_FOREST_VALUES);
+    return ft_error_set(err, "forest: more than %d numbers in its leaves", FT_FOREST_VALUES);
   value =
       ft_array_grow(f->value, &g->leaf_room, f->leaves, outputs * sizeof *value, FT_FOREST_VALUES);
   if (!value)
-    return ft_error_set(err, "a forest: out of memory");
+    return ft_error_set(err, "forest: out of memory");
   f->value = value;
   value = f->value + f->leaves * outputs;
   memset(value, 0, outputs * sizeof *value);
@@ -186,7 +186,7 @@ static int append_leaf(struct grower *g, const struct task *t, struct ft_error *
   return 0;
 }
 
-/* Bring the rows that go left to the front. Returns how many they are. */
+/* Moves the rows that go left to the front. Returns their number. */
 static size_t partition_rows(struct grower *g, const struct task *t, const struct split *split)
 {
   size_t left = 0;
@@ -217,7 +217,7 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
     size_t left;
 
     if (t.node == UINT32_MAX)
-      return ft_error_set(err, "a forest: out of memory");
+      return ft_error_set(err, "forest: out of memory");
     if (t.count >= 2 * (size_t)g->settings->leaf && t.count > 1 && t.depth < g->settings->depth)
       split = find_best_split(g, &t);
     if (split.gain < 0) {
@@ -235,7 +235,7 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
   return 0;
 }
 
-/* Take from what is left what the tree under ROOT says. */
+/* Subtracts the prediction of the tree at ROOT from the residuals. */
 static void subtract_tree(struct grower *g, uint32_t root)
 {
   const struct ft_forest *f = g->forest;
@@ -251,7 +251,7 @@ static void subtract_tree(struct grower *g, uint32_t root)
   }
 }
 
-/* Boosting begins with the mean. */
+/* Initialises boosting with the mean. */
 static void begin_boosting(struct grower *g)
 {
   size_t rows = g->s->rows, outputs = g->s->outputs;
@@ -281,7 +281,7 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
                                 .outputs = s->outputs,
                                 .scale = boosts ? 1 : 1 / (double)settings->trees };
   if (!s->rows || !s->outputs || !settings->trees)
-    return ft_error_set(err, "a forest: nothing to learn from");
+    return ft_error_set(err, "forest: nothing to learn from");
   g.order = allocate_array(s->rows, sizeof *g.order);
   g.column = allocate_array(s->columns, sizeof *g.column);
   g.place = allocate_array(s->rows, sizeof *g.place);
@@ -293,7 +293,7 @@ int ft_forest_fit(const struct ft_samples *s, const struct ft_forest_settings *s
   forest->root = allocate_array(settings->trees, sizeof *forest->root);
   if (!g.order || !g.column || !g.place || !g.task || !g.total || !g.left || !g.rest ||
       !forest->base || !forest->root) {
-    ft_error_set(err, "a forest: out of memory");
+    ft_error_set(err, "forest: out of memory");
     goto out;
   }
   for (size_t c = 0; c < s->columns; c++)
