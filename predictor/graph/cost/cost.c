@@ -24,27 +24,27 @@ struct count {
 
 enum { ROLE_NONE, ROLE_USED, ROLE_PARAMETER, ROLE_COUNTED };
 
-static int exhausted(struct count *c)
+static int cost_exhausted(struct count *c)
 {
   return ft_error_set(c->err, "%s: its layers need more than %d MiB, or memory is out",
                       c->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static const struct ft_tensor *tensor(const struct count *c, const uint32_t *list, uint32_t n,
-                                      uint32_t i)
+static const struct ft_tensor *listed_tensor(const struct count *c, const uint32_t *list,
+                                             uint32_t n, uint32_t i)
 {
   return i < n && list[i] ? &c->graph->tensors[list[i]] : NULL;
 }
 
-static const struct ft_tensor *input(const struct count *c, const struct ft_operator *op,
-                                     uint32_t i)
+static const struct ft_tensor *input_tensor(const struct count *c, const struct ft_operator *op,
+                                            uint32_t i)
 {
-  return tensor(c, op->inputs, op->input_count, i);
+  return listed_tensor(c, op->inputs, op->input_count, i);
 }
 
-static const struct ft_tensor *output(const struct count *c, const struct ft_operator *op)
+static const struct ft_tensor *first_output(const struct count *c, const struct ft_operator *op)
 {
-  return tensor(c, op->outputs, op->output_count, 0);
+  return listed_tensor(c, op->outputs, op->output_count, 0);
 }
 
 /* ---- parameters ---- */
@@ -63,7 +63,7 @@ static uint32_t learnt_inputs(const struct ft_operator *op)
  * Whether input I of OP can be learnt or be computed from what is. Quantised weights are marked,
  * and what only moves them hands the mark on.
  */
-static bool follows(struct count *c, const struct ft_operator *op, uint32_t i)
+static bool can_be_learnt(struct count *c, const struct ft_operator *op, uint32_t i)
 {
   const struct ft_tensor *x = &c->graph->tensors[op->inputs[i]];
   enum ft_quantized what;
@@ -75,7 +75,7 @@ static bool follows(struct count *c, const struct ft_operator *op, uint32_t i)
   if (what == FT_QUANTIZED_WEIGHT && !c->packed[op->inputs[i]])
     c->packed[op->inputs[i]] = (uint8_t)each;
   else if (what == FT_QUANTIZED_NOT && op->output_count && c->packed[op->outputs[0]] &&
-           x->element == output(c, op)->element)
+           x->element == first_output(c, op)->element)
     c->packed[op->inputs[i]] = c->packed[op->outputs[0]];
   return what != FT_QUANTIZED_SCALE;
 }
@@ -95,7 +95,7 @@ static void mark_used(struct count *c, const struct ft_block *block)
     for (uint32_t j = 0; j < op->output_count; j++)
       used = used || (op->outputs[j] && c->role[op->outputs[j]] == ROLE_USED);
     for (uint32_t j = 0; used && j < op->input_count; j++)
-      if (follows(c, op, j))
+      if (can_be_learnt(c, op, j))
         c->role[op->inputs[j]] = ROLE_USED;
     for (uint32_t j = 0; used && j < op->capture_count; j++)
       c->role[op->captures[j]] = ROLE_USED;
@@ -174,7 +174,7 @@ static int64_t parameters_of(struct count *c, const struct ft_operator *op)
  * averaged.
  */
 
-static int64_t product(const struct ft_tensor *t, int first, int last)
+static int64_t dims_product(const struct ft_tensor *t, int first, int last)
 {
   int64_t result = 1;
 
@@ -183,19 +183,20 @@ static int64_t product(const struct ft_tensor *t, int first, int last)
   return result;
 }
 
-static int64_t recurrent(const struct ft_operator *op, const struct ft_tensor *x,
-                         const struct ft_tensor *w, const struct ft_tensor *r)
+static int64_t recurrent_macs(const struct ft_operator *op, const struct ft_tensor *x,
+                              const struct ft_tensor *w, const struct ft_tensor *r)
 {
   if (!w || !r || x->rank != 3 || w->rank != 3 || r->rank != 3)
     return -1;
   (void)op;
   /* w: directions x gates of hidden x inputs; r: the same x hidden */
-  return ft_times(ft_times(x->dims[0], x->dims[1]), ft_plus(product(w, 0, 3), product(r, 0, 3)));
+  return ft_times(ft_times(x->dims[0], x->dims[1]),
+                  ft_plus(dims_product(w, 0, 3), dims_product(r, 0, 3)));
 }
 
-static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
-                         const struct ft_tensor *v, const struct ft_tensor *past,
-                         const struct ft_tensor *y)
+static int64_t attention_macs(const struct ft_tensor *q, const struct ft_tensor *k,
+                              const struct ft_tensor *v, const struct ft_tensor *past,
+                              const struct ft_tensor *y)
 {
   int last = q->rank - 1;
   int64_t before = past && past->rank == 4 ? past->dims[2] : 0;
@@ -204,14 +205,14 @@ static int64_t attention(const struct ft_tensor *q, const struct ft_tensor *k,
     return -1;
   if (k->dims[last - 1] < 0 || before < 0)
     return -1;
-  return ft_times(ft_times(product(q, 0, last), ft_plus(k->dims[last - 1], before)),
+  return ft_times(ft_times(dims_product(q, 0, last), ft_plus(k->dims[last - 1], before)),
                   ft_plus(q->dims[last], y->dims[last]));
 }
 
-/* For each token and head of keys K a state of as many rows as a key and columns as a value of V has
- * is changed, by the delta rule read before too; for each head of queries it is read. */
-static int64_t states(const struct ft_operator *op, const struct ft_tensor *q,
-                      const struct ft_tensor *k, const struct ft_tensor *v)
+/* MACs of linear attention: for each token and head of keys K a state of (key size) x (value size
+ * of V) is changed, and by the delta rule read before that; for each head of queries it is read. */
+static int64_t linear_attention_macs(const struct ft_operator *op, const struct ft_tensor *q,
+                                     const struct ft_tensor *k, const struct ft_tensor *v)
 {
   const struct ft_attribute *rule = ft_attribute(op, "update_rule");
   int64_t heads = ft_integer(op, "q_num_heads", 0), kv = ft_integer(op, "kv_num_heads", 0), each;
@@ -221,22 +222,23 @@ static int64_t states(const struct ft_operator *op, const struct ft_tensor *q,
       v->dims[2] < 0)
     return -1;
   each = ft_times(k->dims[2] / kv, v->dims[2] / kv);
-  return ft_times(ft_times(product(q, 0, 2), each), ft_plus(ft_times(delta ? 2 : 1, kv), heads));
+  return ft_times(ft_times(dims_product(q, 0, 2), each),
+                  ft_plus(ft_times(delta ? 2 : 1, kv), heads));
 }
 
-/* Each token goes through K of the experts, whose weights are W and V. */
-static int64_t experts(const struct ft_operator *op, const struct ft_tensor *x,
-                       const struct ft_tensor *w, const struct ft_tensor *v)
+/* MACs of a mixture: each token goes through K of the experts, whose weights are W and V. */
+static int64_t experts_macs(const struct ft_operator *op, const struct ft_tensor *x,
+                            const struct ft_tensor *w, const struct ft_tensor *v)
 {
   int64_t each;
 
   if (!v || x->rank < 1 || w->rank != 3 || v->rank != 3 || w->dims[0] < 1)
     return -1;
-  each = ft_plus(product(w, 1, 3), product(v, 1, 3));
-  return ft_times(ft_times(product(x, 0, x->rank - 1), ft_integer(op, "k", 1)), each);
+  each = ft_plus(dims_product(w, 1, 3), dims_product(v, 1, 3));
+  return ft_times(ft_times(dims_product(x, 0, x->rank - 1), ft_integer(op, "k", 1)), each);
 }
 
-static int64_t einsum(const struct count *c, const struct ft_operator *op)
+static int64_t einsum_macs(const struct count *c, const struct ft_operator *op)
 {
   struct ft_infer in = { .graph = c->graph, .op = (struct ft_operator *)op };
   struct ft_einsum e;
@@ -252,7 +254,7 @@ static bool standardises(const struct ft_operator *op)
 
 static int64_t macs_of(const struct count *c, const struct ft_operator *op)
 {
-  const struct ft_tensor *x = input(c, op, 0), *y = output(c, op), *w;
+  const struct ft_tensor *x = input_tensor(c, op, 0), *y = first_output(c, op), *w;
   uint8_t work = op->kind ? op->kind->work : FT_WORK_NONE;
   int inner;
 
@@ -260,14 +262,14 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
     return 0;
   if (work == FT_WORK_ORT)
     return ft_ort_macs(c->graph, op);
-  w = input(c, op, op->kind->weight);
+  w = input_tensor(c, op, op->kind->weight);
   if (!x || !y || !w || x->rank < 0 || w->rank < 0)
     return -1;
   switch (work) {
   case FT_WORK_CONV:
-    return ft_times(ft_tensor_elements(y), product(w, 1, w->rank));
+    return ft_times(ft_tensor_elements(y), dims_product(w, 1, w->rank));
   case FT_WORK_TRANSPOSED:
-    return ft_times(ft_tensor_elements(x), product(w, 1, w->rank));
+    return ft_times(ft_tensor_elements(x), dims_product(w, 1, w->rank));
   case FT_WORK_PRODUCT:
     inner = ft_integer(op, "transA", 0) && x->rank > 1 ? x->rank - 2 : x->rank - 1;
     return x->rank ? ft_times(ft_tensor_elements(y), x->dims[inner]) : -1;
@@ -275,15 +277,16 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
     return x->rank == 2 ? ft_times(ft_tensor_elements(y), x->dims[ft_integer(op, "transA", 0) == 0])
                         : -1;
   case FT_WORK_EINSUM:
-    return einsum(c, op);
+    return einsum_macs(c, op);
   case FT_WORK_RECURRENT:
-    return recurrent(op, x, w, input(c, op, 2));
+    return recurrent_macs(op, x, w, input_tensor(c, op, 2));
   case FT_WORK_ATTENTION:
-    return attention(x, input(c, op, 1), input(c, op, 2), input(c, op, 4), y);
+    return attention_macs(x, input_tensor(c, op, 1), input_tensor(c, op, 2), input_tensor(c, op, 4),
+                          y);
   case FT_WORK_STATES:
-    return states(op, x, input(c, op, 1), input(c, op, 2));
+    return linear_attention_macs(op, x, input_tensor(c, op, 1), input_tensor(c, op, 2));
   case FT_WORK_EXPERTS:
-    return experts(op, x, w, input(c, op, 3));
+    return experts_macs(op, x, w, input_tensor(c, op, 3));
   case FT_WORK_NORM: /* of weights that are standardised anew in each pass too */
     return ft_times(ft_tensor_elements(x), standardises(op) ? 5 : 2);
   case FT_WORK_STATISTICS:
@@ -312,7 +315,7 @@ static int64_t activations_of(const struct count *c, const struct ft_operator *o
  * Bounds of what is not known: of sizes see size_bound.h. Of an unknown operator, and of one whose
  * sizes are not known, every result needs every parameter once, as in a full connection.
  */
-static void bound(const struct count *c, struct ft_layer *layer)
+static void bound_layer(const struct count *c, struct ft_layer *layer)
 {
   const struct ft_operator *op = layer->op;
 
@@ -344,7 +347,7 @@ static int note_unknown(struct count *c, const struct ft_operator *op)
   list = ft_arena_grow(&c->graph->results, list, &c->unknown_room, c->cost->unknown_count,
                        sizeof *list);
   if (!list)
-    return exhausted(c);
+    return cost_exhausted(c);
   c->cost->unknowns = list;
   list[c->cost->unknown_count++] = (struct ft_unknown){ op->domain, op->type, 1 };
   return 0;
@@ -357,8 +360,8 @@ struct sums {
 
 static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums);
 
-/* Of two branches the dearer, of a loop's body as many as it turns; an unknown number has no bound.
- */
+/* The costlier of two branches; a loop's body times its trip count, without a bound where that is
+ * not known. */
 static int count_blocks(struct count *c, const struct ft_operator *op, int depth,
                         struct ft_layer *layer)
 {
@@ -399,11 +402,11 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
 static int64_t spelled_out(const struct count *c, const struct ft_operator *op,
                            const struct ft_fusion *fusion)
 {
-  const struct ft_tensor *below = input(c, op, 1);
+  const struct ft_tensor *below = input_tensor(c, op, 1);
   bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
 
   return within && ft_operator_is(op, FT_OP_Div) && below && below->data
-             ? ft_times(ft_tensor_elements(output(c, op)), 5)
+             ? ft_times(ft_tensor_elements(first_output(c, op)), 5)
              : 0;
 }
 
@@ -430,7 +433,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
   /* what a framework computes in one go has no memory in between */
   layer.activations =
       op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias ? activations_of(c, op) : 0;
-  bound(c, &layer);
+  bound_layer(c, &layer);
   if (!op->kind)
     c->kept = ft_plus(c->kept, layer.activations_at_most);
   if (count_blocks(c, op, depth, &layer) < 0)
@@ -442,7 +445,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
   layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,
                          sizeof *layers);
   if (!layers)
-    return exhausted(c);
+    return cost_exhausted(c);
   c->cost->layers = layers;
   layers[c->cost->layer_count++] = layer;
   sums->macs = ft_plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
@@ -458,7 +461,7 @@ static int count_block(struct count *c, const struct ft_block *block, int depth,
       ft_arena_take(&c->graph->results, (block->operator_count + 1) * sizeof *fusions);
 
   if (!fusions || ft_fuse(c->graph, block, false, fusions) < 0)
-    return exhausted(c);
+    return cost_exhausted(c);
   mark_constants(c, block);
   for (uint32_t i = 0; i < block->operator_count; i++)
     if (count_operator(c, &block->operators[i], &fusions[i], depth, sums) < 0)
@@ -477,7 +480,7 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   c.packed = ft_arena_take(&graph->results, graph->tensor_count);
   c.most = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.most);
   if (!c.role || !c.learnt || !c.packed || !c.most)
-    return exhausted(&c);
+    return cost_exhausted(&c);
   cost->learnt = c.learnt;
   cost->packed = c.packed;
   mark_used(&c, &graph->block);

@@ -18,7 +18,7 @@ struct ft_layer {
   int64_t activations;  /* elements it gives, 0 where it is in its input's place; -1 unknown */
   int64_t macs_at_most; /* as macs; what it can be at most where that is not known; -1 no bound */
   int64_t activations_at_most;
-  int64_t inside; /* of activations those of its blocks, in all turns that are known of */
+  int64_t inside; /* activations of its blocks, in all iterations that are known of */
   int depth;      /* of blocks around it */
 };
 
@@ -38,9 +38,8 @@ struct ft_cost {
   /* elements at most that results of unknown size have, and unknown operators may keep for
    * themselves; -1: no bound */
   int64_t open_at_most;
-  int64_t inside;      /* of activations those within loops that are counted, turn by turn alike */
-  uint32_t
-      unbounded_loops; /* such loops of the outermost block whose number of turns is not known */
+  int64_t inside; /* activations within loops whose iterations are counted, not followed */
+  uint32_t unbounded_loops; /* such loops of the outermost block whose trip count is not known */
   uint32_t operators;  /* all, constants and what computes sizes included */
   uint32_t unknown;    /* operators whose type is not known */
   uint32_t unresolved; /* operators of known type whose result's size cannot be told */

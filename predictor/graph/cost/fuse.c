@@ -14,13 +14,14 @@ struct fuse {
   int64_t batch;         /* the first dimension of what is fed */
 };
 
-static uint32_t input(const struct ft_operator *op, uint32_t i)
+static uint32_t input_of(const struct ft_operator *op, uint32_t i)
 {
   return i < op->input_count ? op->inputs[i] : 0;
 }
 
 /* The operator of this block that gives TENSOR if it is ID, else NULL. */
-static const struct ft_operator *from(const struct fuse *f, uint32_t tensor, enum ft_operator_id id)
+static const struct ft_operator *producer_if(const struct fuse *f, uint32_t tensor,
+                                             enum ft_operator_id id)
 {
   const struct ft_tensor *t = &f->graph->tensors[tensor];
   const struct ft_operator *op;
@@ -31,185 +32,188 @@ static const struct ft_operator *from(const struct fuse *f, uint32_t tensor, enu
   return op->output_count && op->outputs[0] == tensor && ft_operator_is(op, id) ? op : NULL;
 }
 
-static bool constant(const struct fuse *f, uint32_t tensor)
+static bool is_constant(const struct fuse *f, uint32_t tensor)
 {
   return tensor && !f->graph->tensors[tensor].data;
 }
 
 /* The other operand of OP than ONE. */
-static uint32_t other(const struct ft_operator *op, uint32_t one)
+static uint32_t other_operand(const struct ft_operator *op, uint32_t one)
 {
-  return input(op, 0) == one ? input(op, 1) : input(op, 0);
+  return input_of(op, 0) == one ? input_of(op, 1) : input_of(op, 0);
 }
 
 /* The operand of OP that is fed, the other being a constant; 0 when it is not so. */
-static uint32_t fed(const struct fuse *f, const struct ft_operator *op)
+static uint32_t fed_operand(const struct fuse *f, const struct ft_operator *op)
 {
-  if (constant(f, input(op, 1)) && !constant(f, input(op, 0)))
-    return input(op, 0);
-  return constant(f, input(op, 0)) && !constant(f, input(op, 1)) ? input(op, 1) : 0;
+  if (is_constant(f, input_of(op, 1)) && !is_constant(f, input_of(op, 0)))
+    return input_of(op, 0);
+  return is_constant(f, input_of(op, 0)) && !is_constant(f, input_of(op, 1)) ? input_of(op, 1) : 0;
 }
 
-static void inside(struct fuse *f, const struct ft_operator *op)
+static void mark_inside(struct fuse *f, const struct ft_operator *op)
 {
   f->fusions[op - f->block->operators].kind = FT_FUSED_INSIDE;
 }
 
-static void last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor,
-                 int64_t groups)
+static void mark_last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor,
+                      int64_t groups)
 {
   f->fusions[op - f->block->operators] =
       (struct ft_fusion){ .kind = kind, .input = tensor, .groups = groups };
 }
 
 /* x times sigmoid(x), or hard sigmoid. */
-static bool gate(struct fuse *f, const struct ft_operator *op)
+static bool fuse_gate(struct fuse *f, const struct ft_operator *op)
 {
   for (uint32_t i = 0; i < 2; i++) {
-    const struct ft_operator *s = from(f, input(op, i), FT_OP_Sigmoid);
+    const struct ft_operator *s = producer_if(f, input_of(op, i), FT_OP_Sigmoid);
 
-    s = s ? s : from(f, input(op, i), FT_OP_HardSigmoid);
-    if (!s || input(s, 0) != input(op, !i) || f->uses[input(op, i)] != 1)
+    s = s ? s : producer_if(f, input_of(op, i), FT_OP_HardSigmoid);
+    if (!s || input_of(s, 0) != input_of(op, !i) || f->uses[input_of(op, i)] != 1)
       continue;
-    inside(f, s);
-    last(f, op, FT_FUSED_ACTIVATION, input(s, 0), 0);
+    mark_inside(f, s);
+    mark_last(f, op, FT_FUSED_ACTIVATION, input_of(s, 0), 0);
     return true;
   }
   return false;
 }
 
 /* x times (1 + erf(x / sqrt 2)) in OP, times a half before or behind it. */
-static bool gelu(struct fuse *f, const struct ft_operator *op)
+static bool fuse_gelu(struct fuse *f, const struct ft_operator *op)
 {
   for (uint32_t i = 0; i < 2; i++) {
-    const struct ft_operator *one = from(f, input(op, i), FT_OP_Add), *erf, *scale, *half,
+    const struct ft_operator *one = producer_if(f, input_of(op, i), FT_OP_Add), *erf, *scale, *half,
                              *end = op;
     uint32_t x;
 
-    erf = one ? from(f, fed(f, one), FT_OP_Erf) : NULL;
-    scale = erf ? from(f, input(erf, 0), FT_OP_Div) : NULL;
-    scale = scale ? scale : erf ? from(f, input(erf, 0), FT_OP_Mul) : NULL;
-    x = scale ? fed(f, scale) : 0;
+    erf = one ? producer_if(f, fed_operand(f, one), FT_OP_Erf) : NULL;
+    scale = erf ? producer_if(f, input_of(erf, 0), FT_OP_Div) : NULL;
+    scale = scale ? scale : erf ? producer_if(f, input_of(erf, 0), FT_OP_Mul) : NULL;
+    x = scale ? fed_operand(f, scale) : 0;
     if (!x)
       continue;
-    half = from(f, input(op, !i), FT_OP_Mul);
-    if (input(op, !i) == x && f->uses[op->outputs[0]] == 1) {
+    half = producer_if(f, input_of(op, !i), FT_OP_Mul);
+    if (input_of(op, !i) == x && f->uses[op->outputs[0]] == 1) {
       end = &f->block->operators[f->user[op->outputs[0]]];
-      if (!ft_operator_is(end, FT_OP_Mul) || fed(f, end) != op->outputs[0])
+      if (!ft_operator_is(end, FT_OP_Mul) || fed_operand(f, end) != op->outputs[0])
         continue;
-      inside(f, op);
-    } else if (half && fed(f, half) == x) {
-      inside(f, half);
+      mark_inside(f, op);
+    } else if (half && fed_operand(f, half) == x) {
+      mark_inside(f, half);
     } else {
       continue;
     }
-    inside(f, one);
-    inside(f, erf);
-    inside(f, scale);
-    last(f, end, FT_FUSED_ACTIVATION, x, 0);
+    mark_inside(f, one);
+    mark_inside(f, erf);
+    mark_inside(f, scale);
+    mark_last(f, end, FT_FUSED_ACTIVATION, x, 0);
     return true;
   }
   return false;
 }
 
 /* The only user of OP's result if it is ID with a constant beside it, else OP. */
-static const struct ft_operator *affine(struct fuse *f, const struct ft_operator *op,
-                                        enum ft_operator_id id)
+static const struct ft_operator *follow_affine(struct fuse *f, const struct ft_operator *op,
+                                               enum ft_operator_id id)
 {
   const struct ft_operator *next;
 
   if (f->uses[op->outputs[0]] != 1)
     return op;
   next = &f->block->operators[f->user[op->outputs[0]]];
-  if (!ft_operator_is(next, id) || !constant(f, other(next, op->outputs[0])))
+  if (!ft_operator_is(next, id) || !is_constant(f, other_operand(next, op->outputs[0])))
     return op;
-  inside(f, op);
+  mark_inside(f, op);
   return next;
 }
 
 /* (x - mean) / sqrt(mean of its square + epsilon), times gain plus shift. */
-static void layer_norm(struct fuse *f, const struct ft_operator *op)
+static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *sub = from(f, input(op, 0), FT_OP_Sub), *root, *add, *mean, *square,
-                           *first;
+  const struct ft_operator *sub = producer_if(f, input_of(op, 0), FT_OP_Sub), *root, *add, *mean,
+                           *square, *first;
 
-  root = from(f, input(op, 1), FT_OP_Sqrt);
-  add = root ? from(f, input(root, 0), FT_OP_Add) : NULL;
-  mean = add ? from(f, fed(f, add), FT_OP_ReduceMean) : NULL;
-  square = mean ? from(f, input(mean, 0), FT_OP_Pow) : NULL;
-  square = square ? square : mean ? from(f, input(mean, 0), FT_OP_Mul) : NULL;
-  first = sub ? from(f, input(sub, 1), FT_OP_ReduceMean) : NULL;
-  if (!square || !first || input(first, 0) != input(sub, 0) || input(square, 0) != sub->outputs[0])
+  root = producer_if(f, input_of(op, 1), FT_OP_Sqrt);
+  add = root ? producer_if(f, input_of(root, 0), FT_OP_Add) : NULL;
+  mean = add ? producer_if(f, fed_operand(f, add), FT_OP_ReduceMean) : NULL;
+  square = mean ? producer_if(f, input_of(mean, 0), FT_OP_Pow) : NULL;
+  square = square ? square : mean ? producer_if(f, input_of(mean, 0), FT_OP_Mul) : NULL;
+  first = sub ? producer_if(f, input_of(sub, 1), FT_OP_ReduceMean) : NULL;
+  if (!square || !first || input_of(first, 0) != input_of(sub, 0) ||
+      input_of(square, 0) != sub->outputs[0])
     return;
-  inside(f, sub);
-  inside(f, root);
-  inside(f, add);
-  inside(f, mean);
-  inside(f, square);
-  inside(f, first);
-  op = affine(f, op, FT_OP_Mul);
-  op = affine(f, op, FT_OP_Add);
-  last(f, op, FT_FUSED_NORM, input(sub, 0),
-       ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
+  mark_inside(f, sub);
+  mark_inside(f, root);
+  mark_inside(f, add);
+  mark_inside(f, mean);
+  mark_inside(f, square);
+  mark_inside(f, first);
+  op = follow_affine(f, op, FT_OP_Mul);
+  op = follow_affine(f, op, FT_OP_Add);
+  mark_last(f, op, FT_FUSED_NORM, input_of(sub, 0),
+            ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
 }
 
 /* torch.var, as exporters spell it: the mean of (x - mean) times itself. Its kernel keeps x alone.
  */
-static bool variance(struct fuse *f, const struct ft_operator *op)
+static bool fuse_variance(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *square = from(f, input(op, 0), FT_OP_Mul), *sub, *mean;
+  const struct ft_operator *square = producer_if(f, input_of(op, 0), FT_OP_Mul), *sub, *mean;
 
-  sub =
-      square && input(square, 0) == input(square, 1) ? from(f, input(square, 0), FT_OP_Sub) : NULL;
-  mean = sub ? from(f, input(sub, 1), FT_OP_ReduceMean) : NULL;
-  if (!mean || input(mean, 0) != input(sub, 0) || f->uses[sub->outputs[0]] != 2 ||
+  sub = square && input_of(square, 0) == input_of(square, 1)
+            ? producer_if(f, input_of(square, 0), FT_OP_Sub)
+            : NULL;
+  mean = sub ? producer_if(f, input_of(sub, 1), FT_OP_ReduceMean) : NULL;
+  if (!mean || input_of(mean, 0) != input_of(sub, 0) || f->uses[sub->outputs[0]] != 2 ||
       f->uses[square->outputs[0]] != 1)
     return false;
-  inside(f, sub);
-  inside(f, square);
+  mark_inside(f, sub);
+  mark_inside(f, square);
   if (f->uses[mean->outputs[0]] == 1)
-    inside(f, mean);
-  last(f, op, FT_FUSED_NORM, input(sub, 0), 0);
+    mark_inside(f, mean);
+  mark_last(f, op, FT_FUSED_NORM, input_of(sub, 0), 0);
   return true;
 }
 
 /* Group normalisation: groups in place of channels, normalised, back again, times gain plus shift.
  */
-static void group_norm(struct fuse *f, const struct ft_operator *op)
+static void fuse_group_norm(struct fuse *f, const struct ft_operator *op)
 {
-  const struct ft_operator *to = from(f, input(op, 0), FT_OP_Reshape), *back, *end;
-  const struct ft_tensor *x = &f->graph->tensors[input(op, 0)];
+  const struct ft_operator *to = producer_if(f, input_of(op, 0), FT_OP_Reshape), *back, *end;
+  const struct ft_tensor *x = &f->graph->tensors[input_of(op, 0)];
 
   if (!to || f->uses[op->outputs[0]] != 1)
     return;
   back = &f->block->operators[f->user[op->outputs[0]]];
   if (!ft_operator_is(back, FT_OP_Reshape) || f->uses[back->outputs[0]] != 1)
     return;
-  end = affine(f, back, FT_OP_Mul);
-  end = affine(f, end, FT_OP_Add);
+  end = follow_affine(f, back, FT_OP_Mul);
+  end = follow_affine(f, end, FT_OP_Add);
   if (end == back)
     return;
-  inside(f, op);
-  last(f, end, FT_FUSED_NORM, input(to, 0), x->rank > 1 ? ft_times(x->dims[0], x->dims[1]) : 0);
+  mark_inside(f, op);
+  mark_last(f, end, FT_FUSED_NORM, input_of(to, 0),
+            x->rank > 1 ? ft_times(x->dims[0], x->dims[1]) : 0);
 }
 
 /* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */
-static const struct ft_operator *scores(struct fuse *f, uint32_t scores,
-                                        const struct ft_operator **between, int *count)
+static const struct ft_operator *find_scores(struct fuse *f, uint32_t scores,
+                                             const struct ft_operator **between, int *count)
 {
   for (int i = 0; i < 4; i++) {
-    const struct ft_operator *product = from(f, scores, FT_OP_MatMul), *op;
+    const struct ft_operator *product = producer_if(f, scores, FT_OP_MatMul), *op;
     uint32_t next = 0;
 
     if (f->uses[scores] != 1)
       return NULL;
     if (product)
       return product;
-    op = from(f, scores, FT_OP_Mul);
-    op = op ? op : from(f, scores, FT_OP_Div);
-    next = op ? fed(f, op) : 0;
-    op = op ? op : from(f, scores, FT_OP_Add);
-    next = op && !next ? fed(f, op) : next;
+    op = producer_if(f, scores, FT_OP_Mul);
+    op = op ? op : producer_if(f, scores, FT_OP_Div);
+    next = op ? fed_operand(f, op) : 0;
+    op = op ? op : producer_if(f, scores, FT_OP_Add);
+    next = op && !next ? fed_operand(f, op) : next;
     if (!next)
       return NULL;
     between[(*count)++] = op;
@@ -219,33 +223,33 @@ static const struct ft_operator *scores(struct fuse *f, uint32_t scores,
 }
 
 /* A bias behind a product, as layers on more than two dimensions are exported. */
-static bool biased(const struct fuse *f, const struct ft_operator *op)
+static bool adds_bias(const struct fuse *f, const struct ft_operator *op)
 {
-  uint32_t x = fed(f, op), b = x ? other(op, x) : 0;
+  uint32_t x = fed_operand(f, op), b = x ? other_operand(op, x) : 0;
 
-  return x && from(f, x, FT_OP_MatMul) && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
+  return x && producer_if(f, x, FT_OP_MatMul) && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
 }
 
 /* What TENSOR is the transpose of, when nobody else wants it; else 0. */
-static uint32_t turned(struct fuse *f, uint32_t tensor)
+static uint32_t transposed_of(struct fuse *f, uint32_t tensor)
 {
-  const struct ft_operator *turn = from(f, tensor, FT_OP_Transpose);
+  const struct ft_operator *turn = producer_if(f, tensor, FT_OP_Transpose);
 
-  return turn && f->uses[tensor] == 1 ? input(turn, 0) : 0;
+  return turn && f->uses[tensor] == 1 ? input_of(turn, 0) : 0;
 }
 
 /* The operand of a product of attention: before it was scaled and turned. */
-static uint32_t operand(struct fuse *f, uint32_t tensor)
+static uint32_t attention_operand(struct fuse *f, uint32_t tensor)
 {
-  const struct ft_operator *scale = from(f, tensor, FT_OP_Mul);
+  const struct ft_operator *scale = producer_if(f, tensor, FT_OP_Mul);
 
-  if (scale && fed(f, scale) && f->uses[tensor] == 1) {
-    inside(f, scale);
-    tensor = fed(f, scale);
+  if (scale && fed_operand(f, scale) && f->uses[tensor] == 1) {
+    mark_inside(f, scale);
+    tensor = fed_operand(f, scale);
   }
-  if (turned(f, tensor)) {
-    inside(f, from(f, tensor, FT_OP_Transpose));
-    tensor = turned(f, tensor);
+  if (transposed_of(f, tensor)) {
+    mark_inside(f, producer_if(f, tensor, FT_OP_Transpose));
+    tensor = transposed_of(f, tensor);
   }
   return tensor;
 }
@@ -262,21 +266,23 @@ struct attention {
 /* Whether the last product of one is OP. PyTorch's kernels take batch, heads, rows and columns. */
 static bool find_attention(struct fuse *f, const struct ft_operator *op, struct attention *a)
 {
-  uint32_t first = input(op, 0), second = input(op, 1);
+  uint32_t first = input_of(op, 0), second = input_of(op, 1);
 
   *a = (struct attention){ .probabilities = first, .values = second };
-  a->softmax = from(f, first, FT_OP_Softmax);
-  if (!a->softmax && turned(f, second) && from(f, turned(f, second), FT_OP_Softmax)) {
+  a->softmax = producer_if(f, first, FT_OP_Softmax);
+  if (!a->softmax && transposed_of(f, second) &&
+      producer_if(f, transposed_of(f, second), FT_OP_Softmax)) {
     a->turned = true;
-    a->probabilities = turned(f, second);
+    a->probabilities = transposed_of(f, second);
     a->values = first;
-    a->softmax = from(f, a->probabilities, FT_OP_Softmax);
+    a->softmax = producer_if(f, a->probabilities, FT_OP_Softmax);
   }
   if (!a->softmax || f->uses[a->probabilities] != 1 ||
-      f->graph->tensors[op->outputs[0]].rank != 4 || constant(f, a->values))
+      f->graph->tensors[op->outputs[0]].rank != 4 || is_constant(f, a->values))
     return false;
-  a->product = scores(f, input(a->softmax, 0), a->between, &a->count);
-  return a->product && !constant(f, input(a->product, 0)) && !constant(f, input(a->product, 1));
+  a->product = find_scores(f, input_of(a->softmax, 0), a->between, &a->count);
+  return a->product && !is_constant(f, input_of(a->product, 0)) &&
+         !is_constant(f, input_of(a->product, 1));
 }
 
 /*
@@ -297,7 +303,7 @@ static bool has_windows(struct fuse *f)
   return false;
 }
 
-static void attention(struct fuse *f, const struct ft_operator *op)
+static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
 {
   struct ft_fusion *fusion = &f->fusions[op - f->block->operators];
   const struct ft_tensor *p;
@@ -306,24 +312,24 @@ static void attention(struct fuse *f, const struct ft_operator *op)
 
   if (!find_attention(f, op, &a))
     return;
-  inside(f, a.softmax);
-  inside(f, a.product);
+  mark_inside(f, a.softmax);
+  mark_inside(f, a.product);
   while (a.count > 0)
-    inside(f, a.between[--a.count]);
+    mark_inside(f, a.between[--a.count]);
   if (a.turned)
-    inside(f, from(f, input(op, 1), FT_OP_Transpose));
-  q = operand(f, input(a.product, 0));
-  k = operand(f, input(a.product, 1));
-  last(f, op, FT_FUSED_ATTENTION, q, 0);
+    mark_inside(f, producer_if(f, input_of(op, 1), FT_OP_Transpose));
+  q = attention_operand(f, input_of(a.product, 0));
+  k = attention_operand(f, input_of(a.product, 1));
+  mark_last(f, op, FT_FUSED_ATTENTION, q, 0);
   fusion->keys = k;
-  fusion->values = operand(f, a.values);
+  fusion->values = attention_operand(f, a.values);
   p = &f->graph->tensors[a.probabilities];
   fusion->groups =
       p->rank > 0 && p->dims[p->rank - 1] > 0 ? ft_tensor_elements(p) / p->dims[p->rank - 1] : 0;
 }
 
 /* The first dimension of what is fed. */
-static int64_t batch(const struct ft_graph *graph, const struct ft_block *block)
+static int64_t fed_batch(const struct ft_graph *graph, const struct ft_block *block)
 {
   const struct ft_tensor *x = &graph->tensors[block->input_count ? block->inputs[0] : 0];
 
@@ -334,7 +340,7 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
             struct ft_fusion *fusions)
 {
   struct fuse f = {
-    .graph = graph, .block = block, .fusions = fusions, .batch = batch(graph, block)
+    .graph = graph, .block = block, .fusions = fusions, .batch = fed_batch(graph, block)
   };
 
   f.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.uses);
@@ -359,17 +365,17 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
 
     if (!op->data || !op->output_count || fusions[i].kind != FT_FUSED_NOT)
       continue;
-    fusions[i].bias = ft_operator_is(op, FT_OP_Add) && biased(&f, op);
+    fusions[i].bias = ft_operator_is(op, FT_OP_Add) && adds_bias(&f, op);
     if (ft_operator_is(op, FT_OP_Mul))
-      (void)(gate(&f, op) || gelu(&f, op));
+      (void)(fuse_gate(&f, op) || fuse_gelu(&f, op));
     else if (ft_operator_is(op, FT_OP_Div))
-      layer_norm(&f, op);
+      fuse_layer_norm(&f, op);
     else if (ft_operator_is(op, FT_OP_ReduceMean))
-      (void)variance(&f, op);
+      (void)fuse_variance(&f, op);
     else if (ft_operator_is(op, FT_OP_InstanceNormalization))
-      group_norm(&f, op);
+      fuse_group_norm(&f, op);
     else if (fuse_attention && ft_operator_is(op, FT_OP_MatMul))
-      attention(&f, op);
+      fuse_one_attention(&f, op);
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 #include "predictor/graph/shape/infer.h"
 
 /* Whole numbers that a product takes as its weights were learnt as real ones. */
-static bool multiplies(const struct ft_operator *op, uint32_t i, unsigned element)
+static bool is_product_weight(const struct ft_operator *op, uint32_t i, unsigned element)
 {
   if (!op->kind || element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element))
     return false;
@@ -33,7 +33,7 @@ enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, u
   if (ft_operator_is(op, FT_OP_QLinearConcat))
     return i % 3 == 2 ? FT_QUANTIZED_NOT : FT_QUANTIZED_SCALE; /* what is joined stands third */
   if (!listed)
-    return multiplies(op, i, element) ? FT_QUANTIZED_WEIGHT : FT_QUANTIZED_NOT;
+    return is_product_weight(op, i, element) ? FT_QUANTIZED_WEIGHT : FT_QUANTIZED_NOT;
   if (i >= 32)
     return FT_QUANTIZED_NOT;
   if (kind->scale_inputs & 1u << i)

@@ -7,7 +7,7 @@
 #include "predictor/graph/cost/size_bound.h"
 #include "predictor/graph/shape/infer.h"
 
-static int64_t at_most(const struct ft_graph *graph, uint32_t tensor, const int64_t *most)
+static int64_t elements_at_most(const struct ft_graph *graph, uint32_t tensor, const int64_t *most)
 {
   int64_t elements = tensor ? ft_tensor_elements(&graph->tensors[tensor]) : 0;
 
@@ -21,7 +21,7 @@ int64_t ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_opera
 
   for (uint32_t i = 0; i < op->input_count + op->capture_count; i++) {
     uint32_t tensor = i < op->input_count ? op->inputs[i] : op->captures[i - op->input_count];
-    int64_t elements = at_most(graph, tensor, most);
+    int64_t elements = elements_at_most(graph, tensor, most);
 
     if (elements < 0)
       return -1;
@@ -31,7 +31,7 @@ int64_t ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_opera
 }
 
 /* What X gives times a matrix or filters W, of whose two sides one is X's channels. */
-static int64_t through(const struct ft_tensor *x, const struct ft_tensor *w)
+static int64_t product_elements(const struct ft_tensor *x, const struct ft_tensor *w)
 {
   int64_t elements = ft_tensor_elements(x), most = 0;
 
@@ -58,7 +58,7 @@ static int64_t sum_of_inputs(const struct ft_graph *graph, const struct ft_opera
   int64_t sum = 0;
 
   for (uint32_t i = 0; i < op->input_count; i++) {
-    int64_t elements = at_most(graph, op->inputs[i], most);
+    int64_t elements = elements_at_most(graph, op->inputs[i], most);
 
     if (elements < 0)
       return -1;
@@ -91,7 +91,7 @@ int64_t ft_size_bound_result(const struct ft_graph *graph, const struct ft_opera
     return largest;
   for (uint32_t i = 1; i < op->input_count; i++) {
     const struct ft_tensor *w = &graph->tensors[op->inputs[i]];
-    int64_t given = w->constant && op->inputs[i] ? through(x, w) : 0;
+    int64_t given = w->constant && op->inputs[i] ? product_elements(x, w) : 0;
 
     largest = given > largest ? given : largest;
   }
@@ -107,7 +107,7 @@ int64_t ft_size_bound_products(const struct ft_graph *graph, const struct ft_ope
     return -1;
   for (uint32_t i = 1; i < op->input_count; i++) {
     const struct ft_tensor *w = &graph->tensors[op->inputs[i]];
-    int64_t each = at_most(graph, op->inputs[i], most);
+    int64_t each = elements_at_most(graph, op->inputs[i], most);
 
     if (each < 0)
       return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What names stand for while a graph is made: the tensors, variables, functions of a file. */
+/* Hash table of the names of tensors, variables and functions while a graph is made. */
 #ifndef FT_GRAPH_SYMBOL_TABLE_H
 #define FT_GRAPH_SYMBOL_TABLE_H
 
@@ -16,11 +16,11 @@ struct ft_symbol_table {
   uint64_t steps; /* past others of the same hash: bounded, so that no file can make them collide */
 };
 
-/* Whatever NAME stands for in a pointer's place; NULL: nothing. NAME is not copied. */
+/* The pointer that NAME stands for; NULL: none. */
 void *ft_symbol_table_get(struct ft_symbol_table *names, const char *name);
 
-/* Let NAME stand for WHAT from now on. Returns 0; -1 past the arena's limit or
- * FT_SYMBOL_TABLE_STEPS. */
+/* Let NAME, which is not copied, stand for WHAT. Returns 0; -1 past the arena's limit, or when
+ * names of the same hash have taken too many steps. */
 int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *what);
 
 #endif

@@ -111,7 +111,7 @@ int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out,
   return (int)count;
 }
 
-static int exhausted(struct ft_infer *in)
+static int infer_exhausted(struct ft_infer *in)
 {
   return ft_error_set(in->err, "%s: its shapes need more than %d MiB, or memory is out",
                       in->graph->file, FT_LIMIT_GRAPH >> 20);
@@ -126,7 +126,7 @@ int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
   tensor->dims = ft_arena_take(&in->graph->results, (size_t)(rank + 1) * sizeof *tensor->dims);
   if (!tensor->dims) {
     tensor->rank = -1;
-    (void)exhausted(in);
+    (void)infer_exhausted(in);
     return NULL;
   }
   tensor->rank = rank;
@@ -222,7 +222,7 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
 
 /* ---- sizes that the caller gives ---- */
 
-static int bind(struct ft_infer *in, const char *name, int64_t value)
+static int bind_name(struct ft_infer *in, const char *name, int64_t value)
 {
   for (int i = 0; i < in->binding_count; i++)
     if (strcmp(in->bindings[i].name, name) == 0)
@@ -232,7 +232,7 @@ static int bind(struct ft_infer *in, const char *name, int64_t value)
   return 0;
 }
 
-static int64_t bound(const struct ft_infer *in, const char *name)
+static int64_t bound_value(const struct ft_infer *in, const char *name)
 {
   for (int i = 0; name && name[0] && i < in->binding_count; i++)
     if (strcmp(in->bindings[i].name, name) == 0)
@@ -282,7 +282,7 @@ static bool bind_symbol(struct ft_infer *in, struct ft_text name, int64_t value)
 
     for (int j = 0; d && d->symbols && j < d->rank; j++)
       if (d->symbols[j] && ft_text_equals(name, d->symbols[j]))
-        return bind(in, d->symbols[j], value) == 0;
+        return bind_name(in, d->symbols[j], value) == 0;
   }
   return false;
 }
@@ -372,8 +372,8 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
       dim = given[i];
     else if (count > 0 && i != batch)
       dim = given[i - (i > batch)];
-    else if (dim < 0 && bound(in, symbol) >= 0)
-      dim = bound(in, symbol);
+    else if (dim < 0 && bound_value(in, symbol) >= 0)
+      dim = bound_value(in, symbol);
     else if (dim < 0 && i == batch)
       dim = in->sizes->batch;
     else if (dim < 0)
@@ -381,7 +381,7 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
                               symbol && symbol[0] ? symbol : "no name");
     t->dims[i] = dim;
     if (symbol && symbol[0])
-      (void)bind(in, symbol, dim);
+      (void)bind_name(in, symbol, dim);
   }
   return 0;
 }
@@ -400,7 +400,7 @@ int ft_infer_inputs(struct ft_infer *in)
 
 /* ---- the graph ---- */
 
-static int reset(struct ft_infer *in)
+static int reset_shapes(struct ft_infer *in)
 {
   struct ft_graph *g = in->graph;
 
@@ -434,7 +434,8 @@ static int take_declared(struct ft_infer *in, struct ft_tensor *t)
     return -1;
   for (int i = 0; i < d->rank; i++)
     if (t->dims[i] < 0)
-      t->dims[i] = d->dims[i] >= 0 ? d->dims[i] : bound(in, d->symbols ? d->symbols[i] : NULL);
+      t->dims[i] =
+          d->dims[i] >= 0 ? d->dims[i] : bound_value(in, d->symbols ? d->symbols[i] : NULL);
   return 0;
 }
 
@@ -477,7 +478,7 @@ int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
     op->data = false;
   status = op->kind ? op->kind->infer(in) : 0;
   if (in->exhausted)
-    return exhausted(in);
+    return infer_exhausted(in);
   if (status < 0)
     return -1;
   in->op = op;
@@ -505,7 +506,7 @@ int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes, s
     ft_arena_free(&graph->results);
     return graph->expand(&in);
   }
-  if (reset(&in) < 0 || ft_infer_inputs(&in) < 0)
+  if (reset_shapes(&in) < 0 || ft_infer_inputs(&in) < 0)
     return -1;
   return ft_infer_block(&in, &graph->block);
 }

@@ -110,7 +110,7 @@ int ft_infer_sequence_map(struct ft_infer *in)
 
 /* An output of a loop; collected over TURNS where it has one dimension more than the block's. */
 static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
-                     bool collected, int64_t turns)
+                     bool collected, int64_t trip_count)
 {
   if (!from || from->rank < 0)
     return 0;
@@ -118,7 +118,7 @@ static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_
   if (!ft_shape(in, to, from->rank + collected))
     return -1;
   if (collected)
-    to->dims[0] = turns;
+    to->dims[0] = trip_count;
   memcpy(to->dims + collected, from->dims, (size_t)from->rank * sizeof *to->dims);
   return 0;
 }
@@ -135,15 +135,15 @@ static int surround(struct ft_infer *in, struct ft_tensor *to, int64_t batch)
   return 0;
 }
 
-/* What a turn makes larger than what it was given, FROM, grows by as much in each. */
-static void grow(struct ft_tensor *to, const struct ft_tensor *from, int64_t turns)
+/* A tensor that an iteration makes larger than its input FROM grows by as much in each. */
+static void grow(struct ft_tensor *to, const struct ft_tensor *from, int64_t trip_count)
 {
   for (int i = 0; from && from->rank == to->rank && i < to->rank; i++) {
     int64_t more = to->dims[i] - from->dims[i];
 
     if (from->dims[i] < 0 || to->dims[i] < 0 || !more)
       continue;
-    to->dims[i] = more > 0 ? ft_plus(from->dims[i], ft_times(more, turns)) : -1;
+    to->dims[i] = more > 0 ? ft_plus(from->dims[i], ft_times(more, trip_count)) : -1;
   }
 }
 
@@ -152,13 +152,13 @@ int ft_infer_loop(struct ft_infer *in)
   struct ft_block *body = block_of(in, "body");
   const struct ft_tensor *count = ft_input(in, 0);
   unsigned carried = in->op->input_count > 2 ? in->op->input_count - 2 : 0;
-  int64_t turns = -1;
+  int64_t trip_count = -1;
 
   if (!body || body->input_count < carried + 2)
     return ft_contradiction(in, "expected a body with %u inputs", carried + 2);
   if (count && count->values && ft_tensor_elements(count) == 1 && !isnan(count->values[0]))
-    turns = ft_whole(count->values[0]);
-  in->op->trip_count = turns = turns > FT_GRAPH_DIMENSION ? -1 : turns;
+    trip_count = ft_whole(count->values[0]);
+  in->op->trip_count = trip_count = trip_count > FT_GRAPH_DIMENSION ? -1 : trip_count;
   for (unsigned i = 0; i < 2; i++) {
     struct ft_tensor *t = &in->graph->tensors[body->inputs[i]];
 
@@ -172,10 +172,10 @@ int ft_infer_loop(struct ft_infer *in)
   if (run(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
-    if (take_over(in, ft_output(in, i), result(in, body, i + 1), i >= carried, turns) < 0)
+    if (take_over(in, ft_output(in, i), result(in, body, i + 1), i >= carried, trip_count) < 0)
       return -1;
     if (i < carried)
-      grow(ft_output(in, i), ft_input(in, i + 2), turns);
+      grow(ft_output(in, i), ft_input(in, i + 2), trip_count);
   }
   return 0;
 }
@@ -186,7 +186,7 @@ int ft_infer_loop(struct ft_infer *in)
  */
 int ft_infer_scan(struct ft_infer *in)
 {
-  int64_t scanned = ft_integer(in->op, "num_scan_inputs", 0), turns = -1, batch = 1;
+  int64_t scanned = ft_integer(in->op, "num_scan_inputs", 0), trip_count = -1, batch = 1;
   struct ft_block *body = block_of(in, "body");
   unsigned old = in->graph->version == 8,
            count = in->op->input_count - (in->op->input_count && old);
@@ -198,19 +198,19 @@ int ft_infer_scan(struct ft_infer *in)
     const struct ft_tensor *x = ft_input(in, i + old);
 
     if (i >= states && x && x->rank > (int)old) {
-      turns = x->dims[old];
+      trip_count = x->dims[old];
       batch = old ? x->dims[0] : 1;
     }
     if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
       return -1;
   }
-  in->op->trip_count = ft_times(turns, batch);
+  in->op->trip_count = ft_times(trip_count, batch);
   if (run(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
     struct ft_tensor *y = ft_output(in, i);
 
-    if (take_over(in, y, result(in, body, i), i >= states, turns) < 0)
+    if (take_over(in, y, result(in, body, i), i >= states, trip_count) < 0)
       return -1;
     if (old && y->rank >= 0 && surround(in, y, batch) < 0)
       return -1;

@@ -10,13 +10,13 @@
 
 #include "predictor/graph/shape/infer.h"
 
-static const struct ft_tensor *tensor(const struct ft_graph *graph, const struct ft_operator *op,
-                                      uint32_t i)
+static const struct ft_tensor *listed_tensor(const struct ft_graph *graph,
+                                             const struct ft_operator *op, uint32_t i)
 {
   return i < op->input_count && op->inputs[i] ? &graph->tensors[op->inputs[i]] : NULL;
 }
 
-static int64_t last(const struct ft_tensor *x)
+static int64_t last_dimension(const struct ft_tensor *x)
 {
   return x && x->rank > 0 ? x->dims[x->rank - 1] : -1;
 }
@@ -79,7 +79,7 @@ int ft_infer_ort_halves(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (last(x) < 0)
+  if (last_dimension(x) < 0)
     return 0;
   if (ft_like(in, y, x) < 0)
     return -1;
@@ -117,7 +117,7 @@ int ft_infer_ort_reorder(struct ft_infer *in)
   if (ft_like(in, y, x) < 0)
     return -1;
   if (after && !out) {
-    y->dims[1] = last(x);
+    y->dims[1] = last_dimension(x);
     memcpy(y->dims + 2, x->dims + 1, (size_t)(x->rank - 2) * sizeof *y->dims);
   } else if (after) {
     memcpy(y->dims + 1, x->dims + 2, (size_t)(x->rank - 2) * sizeof *y->dims);
@@ -182,8 +182,8 @@ int ft_infer_ort_packed(struct ft_infer *in)
   }
   if (!x || x->rank < 1 || k < 1 || n < 1 || n > FT_GRAPH_DIMENSION)
     return 0;
-  if (last(x) >= 0 && last(x) != k)
-    return ft_contradiction(in, "%lld features, but weights for %lld", (long long)last(x),
+  if (last_dimension(x) >= 0 && last_dimension(x) != k)
+    return ft_contradiction(in, "%lld features, but weights for %lld", (long long)last_dimension(x),
                             (long long)k);
   if (ft_like(in, y, x) < 0)
     return -1;
@@ -220,7 +220,7 @@ int ft_infer_ort_gather(struct ft_infer *in)
       y->dims[at++] = which->dims[j];
   }
   if (axis != x->rank - 1 && ft_element_bits(x->element) == 8 && bits > 0 && bits < 8)
-    y->dims[y->rank - 1] = ft_times(last(x), 8 / bits);
+    y->dims[y->rank - 1] = ft_times(last_dimension(x), 8 / bits);
   return 0;
 }
 
@@ -261,8 +261,8 @@ struct attention {
 static void read_projected(const struct ft_graph *g, const struct ft_operator *op,
                            struct attention *a)
 {
-  const struct ft_tensor *x = tensor(g, op, 0), *w = tensor(g, op, 1);
-  const struct ft_tensor *past = tensor(g, op, ft_operator_is(op, FT_OP_QAttention) ? 8 : 4);
+  const struct ft_tensor *x = listed_tensor(g, op, 0), *w = listed_tensor(g, op, 1);
+  const struct ft_tensor *past = listed_tensor(g, op, ft_operator_is(op, FT_OP_QAttention) ? 8 : 4);
   const struct ft_attribute *sizes = ft_attribute(op, "qkv_hidden_sizes");
 
   if (!x || !w || x->rank != 3 || w->rank != 2)
@@ -283,8 +283,9 @@ static void read_projected(const struct ft_graph *g, const struct ft_operator *o
 static void read_given(const struct ft_graph *g, const struct ft_operator *op, struct attention *a)
 {
   bool grouped = ft_operator_is(op, FT_OP_GroupQueryAttention);
-  const struct ft_tensor *q = tensor(g, op, 0), *k = tensor(g, op, 1), *v = tensor(g, op, 2);
-  const struct ft_tensor *past = tensor(g, op, grouped ? 3 : 6);
+  const struct ft_tensor *q = listed_tensor(g, op, 0), *k = listed_tensor(g, op, 1),
+                         *v = listed_tensor(g, op, 2);
+  const struct ft_tensor *past = listed_tensor(g, op, grouped ? 3 : 6);
   int64_t before = past ? past->rank == 4 ? past->dims[2] : -1 : 0;
 
   a->heads = ft_integer(op, "num_heads", -1);
@@ -360,19 +361,19 @@ static int64_t experts(const struct ft_graph *g, const struct ft_operator *op)
 {
   bool packed = ft_operator_is(op, FT_OP_QMoE);
   int64_t bits = packed ? ft_integer(op, "expert_weight_bits", 4) : 8, sum = 0;
-  const struct ft_tensor *x = tensor(g, op, 0);
+  const struct ft_tensor *x = listed_tensor(g, op, 0);
 
-  if (last(x) < 1 || ft_tensor_elements(x) < 0 || bits < 1 || bits > 8)
+  if (last_dimension(x) < 1 || ft_tensor_elements(x) < 0 || bits < 1 || bits > 8)
     return -1;
   for (uint32_t i = 2; i <= (packed ? 8 : 6); i += packed ? 3 : 2) {
-    const struct ft_tensor *w = tensor(g, op, i);
+    const struct ft_tensor *w = listed_tensor(g, op, i);
 
     if (w && (w->rank != 3 || w->dims[0] < 1))
       return -1;
     if (w)
       sum = ft_plus(sum, ft_times(ft_times(w->dims[1], w->dims[2]), 8 / bits));
   }
-  return ft_times(ft_times(ft_tensor_elements(x) / last(x), ft_integer(op, "k", 1)), sum);
+  return ft_times(ft_times(ft_tensor_elements(x) / last_dimension(x), ft_integer(op, "k", 1)), sum);
 }
 
 int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)

@@ -12,7 +12,7 @@
 
 enum { ITEMS = 256 }; /* past these a sequence knows what each is like, not which is which */
 
-static const struct ft_sequence *sequence(const struct ft_tensor *t)
+static const struct ft_sequence *sequence_of(const struct ft_tensor *t)
 {
   return t ? t->sequence : NULL;
 }
@@ -34,7 +34,7 @@ static struct ft_sized shape_of(const struct ft_tensor *t)
 }
 
 /* SIZE bytes among the results; NULL where memory is out. */
-static void *take(struct ft_infer *in, size_t size)
+static void *take_memory(struct ft_infer *in, size_t size)
 {
   void *memory = ft_arena_take(&in->graph->results, size);
 
@@ -43,7 +43,7 @@ static void *take(struct ft_infer *in, size_t size)
 }
 
 /* What A and B have in common, into *A. */
-static int unite(struct ft_infer *in, struct ft_sized *a, const struct ft_sized *b)
+static int unite_shapes(struct ft_infer *in, struct ft_sized *a, const struct ft_sized *b)
 {
   int64_t *dims;
 
@@ -51,7 +51,7 @@ static int unite(struct ft_infer *in, struct ft_sized *a, const struct ft_sized 
     a->rank = -1;
     return 0;
   }
-  dims = take(in, (size_t)(a->rank + 1) * sizeof *dims);
+  dims = take_memory(in, (size_t)(a->rank + 1) * sizeof *dims);
   if (!dims)
     return -1;
   for (int i = 0; i < a->rank; i++)
@@ -61,17 +61,17 @@ static int unite(struct ft_infer *in, struct ft_sized *a, const struct ft_sized 
 }
 
 /* Y holds COUNT tensors (-1: so many are not known): ITEMS, or where that is NULL EACH alike. */
-static int hold(struct ft_infer *in, struct ft_tensor *y, int64_t count,
-                const struct ft_sized *items, struct ft_sized each)
+static int set_sequence(struct ft_infer *in, struct ft_tensor *y, int64_t count,
+                        const struct ft_sized *items, struct ft_sized each)
 {
-  struct ft_sequence *s = take(in, sizeof *s);
+  struct ft_sequence *s = take_memory(in, sizeof *s);
   int64_t sum = 0;
 
   if (!s || !ft_shape(in, y, 1))
     return -1;
   *s = (struct ft_sequence){ .count = count, .each = each };
   if (items && count <= ITEMS) {
-    struct ft_sized *kept = take(in, (size_t)(count + 1) * sizeof *kept);
+    struct ft_sized *kept = take_memory(in, (size_t)(count + 1) * sizeof *kept);
 
     if (!kept)
       return -1;
@@ -82,7 +82,7 @@ static int hold(struct ft_infer *in, struct ft_tensor *y, int64_t count,
     sum = ft_plus(sum, elements_of(&items[i]));
     if (i == 0)
       s->each = items[0];
-    else if (unite(in, &s->each, &items[i]) < 0)
+    else if (unite_shapes(in, &s->each, &items[i]) < 0)
       return -1;
   }
   y->dims[0] = items || !count ? sum : ft_times(count, elements_of(&each));
@@ -91,8 +91,8 @@ static int hold(struct ft_infer *in, struct ft_tensor *y, int64_t count,
 }
 
 /* The position that input I says, from 0 to MOST; OTHERWISE where it is absent, -1 not known. */
-static int64_t position(const struct ft_infer *in, unsigned i, int64_t count, int64_t most,
-                        int64_t otherwise)
+static int64_t position_of(const struct ft_infer *in, unsigned i, int64_t count, int64_t most,
+                           int64_t otherwise)
 {
   const struct ft_tensor *t = ft_input(in, i);
   int64_t at;
@@ -116,10 +116,10 @@ int ft_infer_sequence_construct(struct ft_infer *in)
   for (unsigned i = 1; count > ITEMS && i < count; i++) {
     struct ft_sized next = shape_of(ft_input(in, i));
 
-    if (unite(in, &each, &next) < 0)
+    if (unite_shapes(in, &each, &next) < 0)
       return -1;
   }
-  return hold(in, ft_output(in, 0), count, count > ITEMS ? NULL : items, each);
+  return set_sequence(in, ft_output(in, 0), count, count > ITEMS ? NULL : items, each);
 }
 
 int ft_infer_sequence_empty(struct ft_infer *in)
@@ -128,14 +128,14 @@ int ft_infer_sequence_empty(struct ft_infer *in)
   struct ft_tensor *y = ft_output(in, 0);
 
   y->element = element >= 0 && element <= FT_ELEMENT_LAST ? (uint8_t)element : FT_ELEMENT_UNKNOWN;
-  return hold(in, y, 0, NULL, (struct ft_sized){ .rank = -1 });
+  return set_sequence(in, y, 0, NULL, (struct ft_sized){ .rank = -1 });
 }
 
 /* SequenceInsert(sequence, tensor, place), SequenceErase(sequence, place) */
 int ft_infer_sequence_change(struct ft_infer *in)
 {
   bool more = ft_operator_is(in->op, FT_OP_SequenceInsert);
-  const struct ft_sequence *s = sequence(ft_input(in, 0));
+  const struct ft_sequence *s = sequence_of(ft_input(in, 0));
   struct ft_tensor *y = ft_output(in, 0);
   struct ft_sized items[ITEMS + 1], added = shape_of(ft_input(in, 1)), each;
   int64_t at, count;
@@ -144,8 +144,8 @@ int ft_infer_sequence_change(struct ft_infer *in)
     return 0;
   each = s->each;
   count = s->count < 0 ? -1 : more ? s->count + 1 : s->count - 1;
-  at = more ? position(in, 2, s->count, s->count, s->count)
-            : position(in, 1, s->count, s->count - 1, s->count - 1);
+  at = more ? position_of(in, 2, s->count, s->count, s->count)
+            : position_of(in, 1, s->count, s->count - 1, s->count - 1);
   if (!more && s->count == 0)
     return ft_contradiction(in, "nothing to take out of a sequence");
   if (more && ft_input(in, 1) && !y->element)
@@ -153,22 +153,22 @@ int ft_infer_sequence_change(struct ft_infer *in)
   if (at < 0 || count > ITEMS || (s->count && !s->items)) {
     if (more && s->count == 0)
       each = added;
-    else if (more && unite(in, &each, &added) < 0)
+    else if (more && unite_shapes(in, &each, &added) < 0)
       return -1;
-    return hold(in, y, count, NULL, each);
+    return set_sequence(in, y, count, NULL, each);
   }
   for (int64_t i = 0, j = 0; i < count; i++) {
     j += !more && i == at;
     items[i] = more && i == at ? added : s->items[j];
     j += !more || i != at;
   }
-  return hold(in, y, count, items, each);
+  return set_sequence(in, y, count, items, each);
 }
 
 int ft_infer_sequence_at(struct ft_infer *in)
 {
-  const struct ft_sequence *s = sequence(ft_input(in, 0));
-  int64_t at = s ? position(in, 1, s->count, s->count - 1, -1) : -1;
+  const struct ft_sequence *s = sequence_of(ft_input(in, 0));
+  int64_t at = s ? position_of(in, 1, s->count, s->count - 1, -1) : -1;
   struct ft_tensor *y = ft_output(in, 0), from;
 
   if (!s)
@@ -181,7 +181,7 @@ int ft_infer_sequence_at(struct ft_infer *in)
 
 int ft_infer_sequence_length(struct ft_infer *in)
 {
-  const struct ft_sequence *s = sequence(ft_input(in, 0));
+  const struct ft_sequence *s = sequence_of(ft_input(in, 0));
   struct ft_tensor *y = ft_output(in, 0);
   double *values;
 
@@ -199,7 +199,7 @@ static int part(struct ft_infer *in, const struct ft_tensor *x, int axis, const 
                 int count)
 {
   size_t rank = (size_t)x->rank;
-  int64_t *dims = take(in, (size_t)count * rank * sizeof *dims);
+  int64_t *dims = take_memory(in, (size_t)count * rank * sizeof *dims);
   struct ft_sized items[ITEMS];
 
   if (!dims)
@@ -211,7 +211,7 @@ static int part(struct ft_infer *in, const struct ft_tensor *x, int axis, const 
     memcpy(dims, x->dims, rank * sizeof *dims);
     dims[axis] = sizes[i];
   }
-  return hold(in, ft_output(in, 0), count, items, items[0]);
+  return set_sequence(in, ft_output(in, 0), count, items, items[0]);
 }
 
 /* Pieces of one size (the last may be less), of the sizes given, or of 1. */
@@ -235,7 +235,7 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
   }
   if (size > 0 && x->dims[axis] >= 0)
     count = (x->dims[axis] + size - 1) / size;
-  dims = take(in, (size_t)(x->rank + 1) * sizeof *dims);
+  dims = take_memory(in, (size_t)(x->rank + 1) * sizeof *dims);
   if (!dims)
     return -1;
   each = (struct ft_sized){ .rank = x->rank, .dims = dims };
@@ -245,7 +245,7 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
     memmove(dims + axis, dims + axis + 1, (size_t)(x->rank - axis - 1) * sizeof *dims);
     each.rank--;
   }
-  if (hold(in, ft_output(in, 0), count, NULL, each) < 0)
+  if (set_sequence(in, ft_output(in, 0), count, NULL, each) < 0)
     return -1;
   ft_output(in, 0)->dims[0] = ft_tensor_elements(x); /* however they are parted */
   return 0;
@@ -253,7 +253,7 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
 
 int ft_infer_concat_from_sequence(struct ft_infer *in)
 {
-  const struct ft_sequence *s = sequence(ft_input(in, 0));
+  const struct ft_sequence *s = sequence_of(ft_input(in, 0));
   bool new_axis = ft_integer(in->op, "new_axis", 0) != 0;
   struct ft_tensor *y = ft_output(in, 0);
   int64_t sum = 0;
@@ -280,7 +280,7 @@ int ft_infer_concat_from_sequence(struct ft_infer *in)
 
 int ft_infer_sequence_each(struct ft_infer *in, const struct ft_tensor *from, struct ft_tensor *to)
 {
-  const struct ft_sequence *s = sequence(from);
+  const struct ft_sequence *s = sequence_of(from);
   struct ft_tensor each = { .rank = s ? s->each.rank : -1, .dims = s ? s->each.dims : NULL };
 
   to->element = from ? from->element : FT_ELEMENT_UNKNOWN;
@@ -291,10 +291,10 @@ int ft_infer_sequence_of(struct ft_infer *in, struct ft_tensor *to, const struct
                          int64_t count)
 {
   to->element = each->element;
-  return hold(in, to, count, NULL, shape_of(each));
+  return set_sequence(in, to, count, NULL, shape_of(each));
 }
 
-static int nothing(struct ft_infer *in, struct ft_tensor *y)
+static int give_nothing(struct ft_infer *in, struct ft_tensor *y)
 {
   if (!ft_shape(in, y, 1))
     return -1;
@@ -309,7 +309,7 @@ int ft_infer_optional(struct ft_infer *in)
   struct ft_tensor *y = ft_output(in, 0);
 
   if (!x)
-    return nothing(in, y);
+    return give_nothing(in, y);
   y->element = x->element;
   if (ft_like(in, y, x) < 0)
     return -1;

@@ -86,8 +86,8 @@ static bool same_but_ones(const struct ft_tensor *x, const struct ft_strides *fr
   return true;
 }
 
-static bool transpose(const struct ft_operator *op, const struct ft_tensor *x,
-                      const struct ft_strides *from, struct ft_strides *strides)
+static bool permute_strides(const struct ft_operator *op, const struct ft_tensor *x,
+                            const struct ft_strides *from, struct ft_strides *strides)
 {
   const struct ft_attribute *perm = ft_attribute(op, "perm");
 
@@ -103,8 +103,8 @@ static bool transpose(const struct ft_operator *op, const struct ft_tensor *x,
   return true;
 }
 
-static bool gather(const struct ft_operator *op, const struct ft_tensor *x,
-                   const struct ft_strides *from, struct ft_strides *strides)
+static bool select_strides(const struct ft_operator *op, const struct ft_tensor *x,
+                           const struct ft_strides *from, struct ft_strides *strides)
 {
   int64_t axis = ft_integer(op, "axis", 0);
   int at = 0;
@@ -125,9 +125,9 @@ bool ft_strides_view(const struct ft_graph *graph, const struct ft_operator *op,
     return false;
   switch (op->kind ? op->kind->view : FT_VIEW_NONE) {
   case FT_VIEW_PERMUTED:
-    return transpose(op, x, from, strides);
+    return permute_strides(op, x, from, strides);
   case FT_VIEW_ELEMENT:
-    return gather(op, x, from, strides);
+    return select_strides(op, x, from, strides);
   case FT_VIEW_ONES:
     return same_but_ones(x, from, y, strides);
   case FT_VIEW_EXPANDED:

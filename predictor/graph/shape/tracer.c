@@ -10,7 +10,7 @@
 
 /* ---- memory ---- */
 
-static int exhausted(struct ft_tracer *l)
+static int tracer_exhausted(struct ft_tracer *l)
 {
   l->failed = true;
   return ft_error_set(l->in->err, "%s: its graph needs more than %d MiB, or memory is out",
@@ -35,7 +35,7 @@ void *ft_tracer_take(struct ft_tracer *l, size_t size)
   void *taken = ft_arena_take(&l->graph->results, size ? size : 1);
 
   if (!taken)
-    (void)exhausted(l);
+    (void)tracer_exhausted(l);
   return taken;
 }
 
@@ -66,7 +66,7 @@ void *ft_tracer_grow(struct ft_tracer *l, void *data, size_t *room, size_t count
   void *grown = ft_arena_grow(&l->graph->results, data, room, count, size);
 
   if (!grown)
-    (void)exhausted(l);
+    (void)tracer_exhausted(l);
   return grown;
 }
 
@@ -161,7 +161,7 @@ int ft_tracer_output(struct ft_tracer *l, uint32_t tensor)
 
 int ft_tracer_add_kv_cache(struct ft_tracer *l, uint32_t tensor)
 {
-  return add_index(l, &l->graph->kv_cache, &l->held_room, &l->graph->kv_cache_count,
+  return add_index(l, &l->graph->kv_cache, &l->kv_cache_room, &l->graph->kv_cache_count,
                    ft_tracer_whole(l, ft_tracer_now(l, tensor)));
 }
 
@@ -193,7 +193,7 @@ int ft_tracer_loose_ends(struct ft_tracer *l)
   return 0;
 }
 
-static void hold(struct ft_tensor *t, const struct ft_declared *d)
+static void set_constant(struct ft_tensor *t, const struct ft_declared *d)
 {
   t->constant = d;
   t->dims = d->dims;
@@ -213,7 +213,7 @@ uint32_t ft_tracer_weight(struct ft_tracer *l, struct ft_weight *weight)
   if (!weight->tensor || add_index(l, &block->constants, &l->constant_room, &block->constant_count,
                                    weight->tensor) < 0)
     return 0;
-  hold(ft_tracer_of(l, weight->tensor), &weight->declared);
+  set_constant(ft_tracer_of(l, weight->tensor), &weight->declared);
   ft_tracer_of(l, weight->tensor)->block = 1;
   return weight->tensor;
 }
@@ -324,7 +324,7 @@ struct ft_operator_hints *ft_tracer_hints(struct ft_tracer *l)
   return &l->hints;
 }
 
-static struct ft_operator *append(struct ft_tracer *l, uint32_t outputs)
+static struct ft_operator *append_operator(struct ft_tracer *l, uint32_t outputs)
 {
   struct ft_block *b = l->block;
   struct ft_operator op = { .name = l->scope, .type = l->type, .domain = l->domain, .at = l->at };
@@ -371,7 +371,7 @@ static struct ft_operator *append(struct ft_tracer *l, uint32_t outputs)
 
 uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs)
 {
-  struct ft_operator *op = append(l, outputs);
+  struct ft_operator *op = append_operator(l, outputs);
 
   if (!op || ft_infer_operator(l->in, op) < 0)
     return 0;
@@ -552,8 +552,8 @@ void ft_tracer_close(struct ft_tracer *l, const struct ft_tracer_frame *frame)
 }
 
 /* Tensors from outside BLOCK that it reads: those with a lower serial than the current block's. */
-static int capture(struct ft_tracer *l, struct ft_operator *op, const struct ft_block *block,
-                   size_t *room)
+static int add_captures(struct ft_tracer *l, struct ft_operator *op, const struct ft_block *block,
+                        size_t *room)
 {
   for (uint32_t i = 0; i < block->operator_count + 1; i++) {
     const struct ft_operator *o = i < block->operator_count ? &block->operators[i] : NULL;
@@ -574,7 +574,7 @@ static int capture(struct ft_tracer *l, struct ft_operator *op, const struct ft_
 
 uint32_t ft_tracer_blocks(struct ft_tracer *l, const char *type, uint32_t condition,
                           struct ft_block *const *blocks, const char *const *names, unsigned count,
-                          uint32_t outputs, int64_t turns)
+                          uint32_t outputs, int64_t trip_count)
 {
   struct ft_operator *op;
   size_t room = 0;
@@ -583,13 +583,13 @@ uint32_t ft_tracer_blocks(struct ft_tracer *l, const char *type, uint32_t condit
   ft_tracer_in(l, condition);
   for (unsigned i = 0; i < count; i++)
     add_attribute(l, names[i], FT_ATTRIBUTE_BLOCK)->block = blocks[i];
-  op = append(l, outputs);
+  op = append_operator(l, outputs);
   if (!op)
     return 0;
-  op->trip_count = turns;
+  op->trip_count = trip_count;
   op->resolved = true;
   for (unsigned i = 0; i < count; i++)
-    if (capture(l, op, blocks[i], &room) < 0)
+    if (add_captures(l, op, blocks[i], &room) < 0)
       return 0;
   op->data = ft_tracer_of(l, condition)->data;
   for (uint32_t i = 0; i < op->capture_count; i++)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A graph that is made while its shapes are inferred: what a reader of a program
- * (TorchScript, an exported PyTorch program, TensorFlow, PaddlePaddle, a configuration) works
- * with. Every operator's results have their shapes as soon as it is given, so that the program's
- * own questions for sizes have answers. Nothing survives the next ft_graph_infer.
+ * Builds a graph while its shapes are inferred, for the readers of programs (TorchScript, an
+ * exported PyTorch program, TensorFlow, PaddlePaddle, a configuration). An operator's results have
+ * their shapes as soon as it is added, so that the program can ask for sizes. Nothing survives the
+ * next ft_graph_infer.
  *
- *   ft_tracer_op(l, "Conv"); ft_tracer_in(l, x); ft_tracer_in(l, w); ft_tracer_ints(l, "strides",
- * s, 2); y = ft_tracer_end(l, 1);
+ *   ft_tracer_op(l, "Conv");
+ *   ft_tracer_in(l, x);
+ *   ft_tracer_in(l, w);
+ *   ft_tracer_ints(l, "strides", s, 2);
+ *   y = ft_tracer_end(l, 1);
  *
  * Functions that give a tensor give 0 when memory is out or the operator contradicts its inputs,
  * with the error in l->in->err.
@@ -40,7 +43,7 @@ struct ft_tracer {
   uint64_t at;                /* its byte in the file or the part of it */
   struct ft_changes *changes; /* of the side of a branch that is followed; NULL: none (aten.h) */
   /* private */
-  size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room, held_room;
+  size_t tensor_room, operator_room, constant_room, input_room, output_room, in_room, kv_cache_room;
   uint32_t serial, serials, outer;
   uint32_t *ins;
   uint32_t *instead; /* of a tensor: the one that stands for it now; 0: itself */
@@ -72,7 +75,7 @@ void *ft_tracer_grow(struct ft_tracer *l, void *data, size_t *room, size_t count
 /* An input of the network; its shape comes with ft_infer_inputs after the last of them. */
 uint32_t ft_tracer_input(struct ft_tracer *l, const char *name, const struct ft_declared *declared);
 int ft_tracer_output(struct ft_tracer *l, uint32_t tensor);
-/* TENSOR stays to the end of the pass, for the next (ft_graph.kv_cache). Returns 0 or -1. */
+/* Add TENSOR to what stays for the next token (ft_graph.kv_cache). Returns 0 or -1. */
 int ft_tracer_add_kv_cache(struct ft_tracer *l, uint32_t tensor);
 /* Where something was not followed every result that nothing reads becomes an output: it may have
  * gone into that. Returns 0 or -1. */
@@ -113,7 +116,8 @@ void ft_tracer_string(struct ft_tracer *l, const char *name, const char *value);
 /* What the reader knows beside the operator's attributes: all zero until the caller sets it,
  * between ft_tracer_op and ft_tracer_end. */
 struct ft_operator_hints *ft_tracer_hints(struct ft_tracer *l);
-/* Run it. Returns the first of its OUTPUTS results, which follow each other. */
+/* Add the operator and infer its shapes. Returns the first of its OUTPUTS results, which have
+ * consecutive numbers. */
 uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs);
 
 /* The commonest kinds in one call. */
@@ -155,7 +159,7 @@ void ft_tracer_close(struct ft_tracer *l, const struct ft_tracer_frame *frame);
  */
 uint32_t ft_tracer_blocks(struct ft_tracer *l, const char *type, uint32_t condition,
                           struct ft_block *const *blocks, const char *const *names, unsigned count,
-                          uint32_t outputs, int64_t turns);
+                          uint32_t outputs, int64_t trip_count);
 
 static inline struct ft_tensor *ft_tracer_of(const struct ft_tracer *l, uint32_t tensor)
 {

@@ -46,13 +46,13 @@ void ft_cuda_allocator_init(struct ft_cuda_allocator *allocator, struct ft_arena
 void ft_cuda_allocator_init_glibc(struct ft_cuda_allocator *allocator, struct ft_arena *arena);
 
 /*
- * Hand out BYTES. Returns the block, above 0; 0 for 0 bytes; -1 when the device has no more, also
- * after all cached segments were given back (as PyTorch tries before it raises out of memory), or
- * -2 when the arena has no more.
+ * Allocate BYTES. Returns the block, above 0; 0 for 0 bytes; -1 when the device has no more, also
+ * after all cached segments were returned to it (as PyTorch tries before it raises out of memory);
+ * -2 when ARENA has no more.
  */
 int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *allocator, int64_t bytes);
 
-/* Take BLOCK back (0: nothing) and merge it with its neighbours. */
+/* Free BLOCK (0: nothing) and merge it with its free neighbours. */
 void ft_cuda_allocator_free(struct ft_cuda_allocator *allocator, int64_t block);
 
 /* Bytes in use of glibc's heap, without what is mapped. */

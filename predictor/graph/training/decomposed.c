@@ -47,7 +47,7 @@ static const struct {
 enum { COUNT = sizeof table / sizeof *table };
 
 /* Which of the table OP is; COUNT: none. */
-static size_t find(const struct ft_operator *op)
+static size_t decomposed_row(const struct ft_operator *op)
 {
   const char *name = op->hints ? op->hints->decomposed : NULL;
   size_t i = 0;
@@ -60,7 +60,7 @@ static size_t find(const struct ft_operator *op)
 bool ft_decomposed_of(const struct ft_operator *op, enum ft_decomposed_width width,
                       struct ft_decomposed *decomposed)
 {
-  size_t i = find(op);
+  size_t i = decomposed_row(op);
 
   if (i == COUNT)
     return false;
@@ -77,14 +77,14 @@ bool ft_decomposed_floats(const struct ft_operator *op)
 
 bool ft_decomposed_narrows(const struct ft_operator *op)
 {
-  size_t i = find(op);
+  size_t i = decomposed_row(op);
 
   return i < COUNT && strcmp(table[i].name, "nemotron") == 0;
 }
 
 bool ft_decomposed_widens(const struct ft_operator *op)
 {
-  size_t i = find(op);
+  size_t i = decomposed_row(op);
 
   return i < COUNT && table[i].widens;
 }

@@ -48,7 +48,7 @@ static int64_t bytes_of(struct follow *f, uint32_t tensor)
 
 /* Whether OP gives its first input's memory another shape; PyTorch's rules of what can be a view.
  */
-static bool is_view(const struct follow *f, const struct ft_operator *op)
+static bool is_memory_view(const struct follow *f, const struct ft_operator *op)
 {
   if (ft_operator_is(op, FT_OP_Dropout) && op->input_count && op->data)
     return true; /* in inference; in training its result stands for what went in */
@@ -66,9 +66,9 @@ static bool scatters(const struct ft_operator *op)
                       op->kind->view == FT_VIEW_EXPANDED);
 }
 
-static void settle(struct follow *f, const struct ft_operator *op, bool inside)
+static void place_outputs(struct follow *f, const struct ft_operator *op, bool inside)
 {
-  bool view = is_view(f, op);
+  bool view = is_memory_view(f, op);
 
   for (uint32_t i = 0; i < op->output_count; i++) {
     struct storage *p = &f->storages[op->outputs[i]];
@@ -85,7 +85,7 @@ static void settle(struct follow *f, const struct ft_operator *op, bool inside)
   }
 }
 
-static void reads(struct follow *f, uint32_t tensor, uint32_t when)
+static void extend_lifetime(struct follow *f, uint32_t tensor, uint32_t when)
 {
   struct storage *p = &f->storages[f->storages[tensor].owner];
 
@@ -95,7 +95,7 @@ static void reads(struct follow *f, uint32_t tensor, uint32_t when)
 
 /* ---- what is kept ---- */
 
-static int64_t save(struct follow *f, uint32_t tensor)
+static int64_t save_tensor(struct follow *f, uint32_t tensor)
 {
   struct storage *p = &f->storages[f->storages[tensor].owner];
 
@@ -106,7 +106,7 @@ static int64_t save(struct follow *f, uint32_t tensor)
 }
 
 /* What of an operator's own making is kept beside its tensors. */
-static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned what)
+static int64_t extra_saved_bytes(struct follow *f, const struct ft_operator *op, unsigned what)
 {
   const struct ft_tensor *tensors = f->graph->tensors;
   const struct ft_tensor *y = &tensors[op->output_count ? op->outputs[0] : 0];
@@ -126,8 +126,8 @@ static int64_t extras(struct follow *f, const struct ft_operator *op, unsigned w
 }
 
 /* What the softmax gave that OP, a product, takes first; 0 where it is another operator's. */
-static int64_t probabilities(const struct follow *f, const struct ft_block *block,
-                             const struct ft_operator *op)
+static int64_t probabilities_bytes(const struct follow *f, const struct ft_block *block,
+                                   const struct ft_operator *op)
 {
   const struct ft_tensor *first = &f->graph->tensors[op->input_count ? op->inputs[0] : 0];
 
@@ -151,38 +151,38 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
   if (!op->data || fusion->kind == FT_FUSED_INSIDE)
     return 0;
   if (fusion->kind == FT_FUSED_ACTIVATION)
-    return save(f, fusion->input);
+    return save_tensor(f, fusion->input);
   if (fusion->kind == FT_FUSED_NORM)
-    return save(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
+    return save_tensor(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
   if (ft_decomposed_of(op, FT_DECOMPOSED_32, &decomposed)) {
     if (op->output_count && ft_tensor_elements(&tensors[op->outputs[0]]) > 0)
       bytes = ft_times(4 * (decomposed.narrow + decomposed.wide),
                        ft_tensor_elements(&tensors[op->outputs[0]]));
-    return ft_plus(bytes, decomposed.input ? save(f, first) : 0);
+    return ft_plus(bytes, decomposed.input ? save_tensor(f, first) : 0);
   }
-  bytes = extras(f, op, what);
+  bytes = extra_saved_bytes(f, op, what);
   if (what & FT_SAVES_FIRST)
-    bytes += save(f, first);
+    bytes += save_tensor(f, first);
   if (what & FT_SAVES_SECOND)
-    bytes += save(f, second);
+    bytes += save_tensor(f, second);
   if (what & FT_SAVES_THIRD && op->input_count > 2)
-    bytes += save(f, op->inputs[2]);
+    bytes += save_tensor(f, op->inputs[2]);
   if (what & FT_SAVES_RESULT && op->output_count)
-    bytes += save(f, op->outputs[0]);
+    bytes += save_tensor(f, op->outputs[0]);
   /* each for the other's gradient: a number that is neither learnt nor fed needs none */
   if (what & FT_SAVES_BOTH) {
     if (tensors[second].data || (tensors[second].constant && !tensors[second].producer))
-      bytes += save(f, first);
+      bytes += save_tensor(f, first);
     if (tensors[first].data || (tensors[first].constant && !tensors[first].producer) ||
         ft_operator_is(op, FT_OP_Div))
-      bytes += save(f, second);
+      bytes += save_tensor(f, second);
   }
   return bytes;
 }
 
 /* ---- over the schedule ---- */
 
-static int exhausted(struct follow *f)
+static int memory_exhausted(struct follow *f)
 {
   return ft_error_set(f->err, "%s: its tensors need more than %d MiB, or memory is out",
                       f->graph->file, FT_LIMIT_GRAPH >> 20);
@@ -195,7 +195,7 @@ static int add_layer(struct follow *f, int64_t live, int64_t saved)
       ft_arena_grow(&f->graph->results, m->layers, &f->room, m->layer_count, sizeof *layers);
 
   if (!layers)
-    return exhausted(f);
+    return memory_exhausted(f);
   m->layers = layers;
   layers[m->layer_count++] = (struct ft_memory_layer){ live, saved };
   return 0;
@@ -230,23 +230,23 @@ static void settle_block(struct follow *f, const struct ft_block *block,
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
 
-    settle(f, op, fusions[i].kind == FT_FUSED_INSIDE);
+    place_outputs(f, op, fusions[i].kind == FT_FUSED_INSIDE);
     for (uint32_t j = 0; j < op->input_count; j++)
-      reads(f, op->inputs[j], i + 1);
+      extend_lifetime(f, op->inputs[j], i + 1);
     for (uint32_t j = 0; j < op->capture_count; j++)
-      reads(f, op->captures[j], i + 1);
+      extend_lifetime(f, op->captures[j], i + 1);
     if (fusions[i].input)
-      reads(f, fusions[i].input, i + 1);
+      extend_lifetime(f, fusions[i].input, i + 1);
   }
   for (uint32_t i = 0; i < block->output_count; i++)
-    reads(f, block->outputs[i], UINT32_MAX);
+    extend_lifetime(f, block->outputs[i], UINT32_MAX);
   for (uint32_t i = 0; block == &f->graph->block && i < f->graph->kv_cache_count; i++)
-    reads(f, f->graph->kv_cache[i], UINT32_MAX);
+    extend_lifetime(f, f->graph->kv_cache[i], UINT32_MAX);
 }
 
 /* What OP read for the last time, and results that nobody reads. */
-static int64_t released(const struct follow *f, const struct ft_operator *op, uint32_t input,
-                        uint32_t when, int64_t live)
+static int64_t release_unread(const struct follow *f, const struct ft_operator *op, uint32_t input,
+                              uint32_t when, int64_t live)
 {
   for (uint32_t j = 0; j < op->input_count + op->capture_count + op->output_count + 1; j++) {
     uint32_t k = j < op->input_count                       ? op->inputs[j]
@@ -271,7 +271,7 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
   int64_t live = 0, inner, saved;
 
   if (!fusions || ft_fuse(f->graph, block, false, fusions) < 0)
-    return exhausted(f);
+    return memory_exhausted(f);
   settle_block(f, block, fusions);
   for (uint32_t i = 0; i < block->input_count; i++)
     live = ft_plus(live, f->storages[block->inputs[i]].bytes);
@@ -284,7 +284,8 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
         live = ft_plus(live, f->storages[op->outputs[j]].bytes);
     saved = saved_by(f, op, &fusions[i]);
     f->memory->saved_bytes = ft_plus(f->memory->saved_bytes, saved);
-    f->memory->attention_bytes = ft_plus(f->memory->attention_bytes, probabilities(f, block, op));
+    f->memory->attention_bytes =
+        ft_plus(f->memory->attention_bytes, probabilities_bytes(f, block, op));
     if (follow_inner(f, op, depth, &inner) < 0)
       return -1;
     inner = ft_plus(live, inner);
@@ -293,7 +294,7 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
     if (depth == 0 && op->data && fusions[i].kind != FT_FUSED_INSIDE &&
         add_layer(f, inner, saved) < 0)
       return -1;
-    live = released(f, op, fusions[i].input, i + 1, live);
+    live = release_unread(f, op, fusions[i].input, i + 1, live);
   }
   return 0;
 }
@@ -317,7 +318,7 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
                           .loop_bytes = ft_times(4, cost->inside) };
   f.storages = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.storages);
   if (!f.storages)
-    return exhausted(&f);
+    return memory_exhausted(&f);
   for (uint32_t i = 0; i < graph->tensor_count; i++)
     f.storages[i].owner = i;
   if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)

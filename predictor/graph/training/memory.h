@@ -35,7 +35,7 @@ struct ft_memory {
   int64_t saved_bytes; /* activations kept for the backward pass */
   /* of those, the probabilities between the two products of attention: a fused kernel keeps none */
   int64_t attention_bytes;
-  int64_t loop_bytes; /* of those at most what the turns of loops keep, which are counted */
+  int64_t loop_bytes; /* of those at most what the iterations of loops keep, which are counted */
   bool complete;      /* every size could be told: else these are lower bounds */
   struct ft_memory_layer *layers;
   size_t layer_count;

@@ -5,7 +5,7 @@
 #include "predictor/graph/training/schedule_plan.h"
 
 /* Add BUFFER (a reference is taken over) to the gradient of T. */
-static void accumulate(struct ft_plan *p, uint32_t t, uint32_t buffer)
+static void add_gradient(struct ft_plan *p, uint32_t t, uint32_t buffer)
 {
   uint32_t *gradient = &p->storages[t].gradient, sum;
 
@@ -26,35 +26,35 @@ static void accumulate(struct ft_plan *p, uint32_t t, uint32_t buffer)
   ft_plan_drop(p, buffer);
 }
 
-static void give(struct ft_plan *p, uint32_t t, uint32_t gradient, uint8_t how)
+static void give_gradient(struct ft_plan *p, uint32_t t, uint32_t gradient, uint8_t how)
 {
   if (!t || !p->storages[t].wanted)
     return;
   if (how == FT_GRADIENT_PASSES && gradient)
-    accumulate(p, t, ft_plan_hold(p, gradient));
+    add_gradient(p, t, ft_plan_hold(p, gradient));
   else
-    accumulate(p, t, ft_plan_take(p, ft_plan_bytes(p, t)));
+    add_gradient(p, t, ft_plan_take(p, ft_plan_bytes(p, t)));
 }
 
-static void give_conv(struct ft_plan *p, const struct ft_operator *op)
+static void give_conv_gradients(struct ft_plan *p, const struct ft_operator *op)
 {
   if (ft_plan_input(op, 2))
-    give(p, ft_plan_input(op, 2), 0, FT_GRADIENT_NEW);
+    give_gradient(p, ft_plan_input(op, 2), 0, FT_GRADIENT_NEW);
   if (p->storages[ft_plan_input(op, 0)].wanted) {
     uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 0)));
 
     ft_plan_work(p, op, 1);
-    accumulate(p, ft_plan_input(op, 0), gradient);
+    add_gradient(p, ft_plan_input(op, 0), gradient);
   }
   if (p->storages[ft_plan_input(op, 1)].wanted) {
     uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 1)));
 
     ft_plan_work(p, op, 2);
-    accumulate(p, ft_plan_input(op, 1), gradient);
+    add_gradient(p, ft_plan_input(op, 1), gradient);
   }
 }
 
-static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
+static void give_input_gradients(struct ft_plan *p, uint32_t i, uint32_t gradient)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
@@ -65,21 +65,21 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
   if (fusion->kind == FT_FUSED_ATTENTION) {
     uint32_t delta = ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups));
 
-    give(p, fusion->input, 0, FT_GRADIENT_NEW);
-    give(p, fusion->keys, 0, FT_GRADIENT_NEW);
-    give(p, fusion->values, 0, FT_GRADIENT_NEW);
+    give_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
+    give_gradient(p, fusion->keys, 0, FT_GRADIENT_NEW);
+    give_gradient(p, fusion->values, 0, FT_GRADIENT_NEW);
     ft_plan_drop(p, delta);
     return;
   }
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
-    give(p, fusion->input, 0, FT_GRADIENT_NEW);
+    give_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
     for (uint32_t j = 0; fusion->kind == FT_FUSED_NORM && j < op->input_count; j++)
       if (p->cost->learnt[op->inputs[j]])
-        give(p, op->inputs[j], 0, FT_GRADIENT_NEW);
+        give_gradient(p, op->inputs[j], 0, FT_GRADIENT_NEW);
     return;
   }
   if (ft_operator_is(op, FT_OP_Conv) || ft_operator_is(op, FT_OP_ConvTranspose)) {
-    give_conv(p, op);
+    give_conv_gradients(p, op);
     return;
   }
   for (int k = 0; k < 2; k++)
@@ -99,7 +99,7 @@ static void give_inputs(struct ft_plan *p, uint32_t i, uint32_t gradient)
       full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same of a matrix product */
     if (ft_operator_is(op, FT_OP_Gather) && p->storages[t].gradient && ft_plan_selects(p, op))
       continue; /* unbind: one stack of them all */
-    give(p, t, gradient, how);
+    give_gradient(p, t, gradient, how);
     ft_plan_drop(p, full);
   }
   for (int k = 0; k < 2; k++)
@@ -118,7 +118,7 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i)
   for (uint32_t j = 0; j < op->output_count && !gradient; j++)
     gradient = op->outputs[j] ? p->storages[op->outputs[j]].gradient : 0;
   if (gradient && p->fusions[i].kind != FT_FUSED_INSIDE)
-    give_inputs(p, i, gradient);
+    give_input_gradients(p, i, gradient);
   ft_plan_forget(p, i);
   for (uint32_t j = 0; j < op->output_count; j++) {
     uint32_t t = op->outputs[j];

@@ -40,7 +40,7 @@ static int64_t score_elements(const struct ft_plan *p, const struct ft_operator 
 }
 
 /* How many heads of queries share one of keys. */
-static int64_t sharing(const struct ft_plan *p, const struct ft_operator *op)
+static int64_t queries_per_key(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
   const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
@@ -52,7 +52,7 @@ static int64_t sharing(const struct ft_plan *p, const struct ft_operator *op)
 
 /* A mask is written out, and keys and values for every head of queries, as a kernel that takes a
  * mask asks for (transformers' sdpa_attention.py, use_gqa_in_sdpa). */
-static bool masked(const struct ft_operator *op)
+static bool is_masked(const struct ft_operator *op)
 {
   return hints_of(op)->masked;
 }
@@ -65,12 +65,13 @@ bool ft_plan_decomposes_attention(const struct ft_plan *p, const struct ft_opera
 {
   return ft_operator_is(op, FT_OP_Attention) &&
          (!p->options->fused_attention || hints_of(op)->plain ||
-          (p->options->precision < FT_PRECISION_AMP && sharing(p, op) > 1 && !masked(op)));
+          (p->options->precision < FT_PRECISION_AMP && queries_per_key(p, op) > 1 &&
+           !is_masked(op)));
 }
 
 /* Whether OP asks for a kernel that there is none of, and gets operations in 32 bits instead
  * (_scaled_dot_product_attention_math). */
-static bool in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
+static bool runs_in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
 {
   return p->options->fused_attention && p->options->precision > FT_PRECISION_AMP &&
          hints_of(op)->math;
@@ -80,10 +81,11 @@ int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (!ft_plan_decomposes_attention(p, op))
     return 0;
-  return ft_times(score_elements(p, op), in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width);
+  return ft_times(score_elements(p, op),
+                  runs_in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width);
 }
 
-static void keep(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
+static void keep_elements(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
 {
   ft_plan_keep(p, i, ft_plan_take(p, ft_times(elements, width)));
 }
@@ -97,7 +99,7 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   int64_t elements = ft_plan_decomposes_attention(p, op) ? score_elements(p, op) : 0;
-  int64_t width = in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width;
+  int64_t width = runs_in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width;
   bool drops = p->options->training && hints_of(op)->dropout;
   bool wide = width < 4 && (p->options->precision == FT_PRECISION_AMP || hints_of(op)->upcast);
   uint32_t copies[4] = { 0, 0, 0, 0 }, scores, probabilities;
@@ -111,8 +113,9 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
   scores = ft_plan_take(p, ft_times(elements, width));
   if (saves && p->storages[op->outputs[0]].wanted && hints_of(op)->softcap)
     /* its tangent, or what the mask, which no cast narrows, was added to */
-    keep(p, i, elements,
-         hints_of(op)->softcap > 1 && p->options->precision == FT_PRECISION_AMP ? 4 : width);
+    keep_elements(p, i, elements,
+                  hints_of(op)->softcap > 1 && p->options->precision == FT_PRECISION_AMP ? 4
+                                                                                         : width);
   probabilities = ft_plan_take(p, ft_times(elements, wide ? 4 : width));
   ft_plan_drop(p, scores);
   if (!saves || !p->storages[op->outputs[0]].wanted) {
@@ -123,9 +126,9 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
   }
   ft_plan_keep(p, i, probabilities);
   if (drops)
-    keep(p, i, elements, 1);
+    keep_elements(p, i, elements, 1);
   if (drops || wide)
-    keep(p, i, elements, width);
+    keep_elements(p, i, elements, width);
 }
 
 /* ---- what attention takes ---- */
@@ -134,17 +137,17 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
  * How often keys or values T are written out: once for every head of queries. Those of one head for
  * all only look larger (repeat_kv), until they are cast, or multiplied for several samples.
  */
-static int64_t written(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+static int64_t times_written(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   const struct ft_tensor *k = ft_plan_tensor(p, t);
   bool plain = !p->options->fused_attention || hints_of(op)->plain;
   bool cast = p->options->precision == FT_PRECISION_AMP && p->storages[t].width == 4;
 
   if (k->rank != 4 || k->dims[1] != 1)
-    return sharing(p, op);
-  if (plain ? ft_times(k->dims[0], k->data ? p->options->batch : 1) < 2 : masked(op) && !cast)
+    return queries_per_key(p, op);
+  if (plain ? ft_times(k->dims[0], k->data ? p->options->batch : 1) < 2 : is_masked(op) && !cast)
     return 1;
-  return sharing(p, op);
+  return queries_per_key(p, op);
 }
 
 /*
@@ -157,18 +160,18 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
   int64_t bytes = ft_plan_bytes(p, t), times = 1, width = storage->width;
 
   if ((!ft_plan_decomposes_attention(p, op) &&
-       (!masked(op) || !ft_operator_is(op, FT_OP_Attention) || t == ft_plan_input(op, 0) ||
-        written(p, op, t) < 2)) ||
+       (!is_masked(op) || !ft_operator_is(op, FT_OP_Attention) || t == ft_plan_input(op, 0) ||
+        times_written(p, op, t) < 2)) ||
       !width)
     return 0;
   if (p->options->precision == FT_PRECISION_AMP)
     width = 2; /* what products take */
-  else if (in_32_bits(p, op))
+  else if (runs_in_32_bits(p, op))
     width = 4;
   else if (t != ft_plan_input(op, 2) && hints_of(op)->upcast > 1)
     width = 4;
   if (t != ft_plan_input(op, 0))
-    times = written(p, op, t);
+    times = times_written(p, op, t);
   if (times < 2 && width == storage->width && ft_plan_bytes(p, storage->owner) <= bytes)
     return 0;
   return ft_times(bytes / storage->width, times * width);
@@ -176,7 +179,7 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
 
 /* What a fused kernel keeps beside what it takes and gives: logarithms of sums, one for each head
  * and row; what was added to the scores. */
-static void keep_fused(struct ft_plan *p, uint32_t i)
+static void keep_of_fused_kernel(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
@@ -184,12 +187,13 @@ static void keep_fused(struct ft_plan *p, uint32_t i)
   int64_t last = y->rank > 0 ? y->dims[y->rank - 1] : 0;
 
   if (last > 0 && ft_tensor_elements(y) > 0)
-    keep(p, i, ft_times(ft_tensor_elements(y) / last, p->options->batch), 4);
-  if (masked(op) && y->rank > 1)
-    keep(p, i, score_elements(p, op) / (y->dims[1] ? y->dims[1] : 1),
-         p->storages[op->outputs[0]].width);
+    keep_elements(p, i, ft_times(ft_tensor_elements(y) / last, p->options->batch), 4);
+  if (is_masked(op) && y->rank > 1)
+    keep_elements(p, i, score_elements(p, op) / (y->dims[1] ? y->dims[1] : 1),
+                  p->storages[op->outputs[0]].width);
   if (bias && p->storages[bias].wanted)
-    keep(p, i, ft_tensor_elements(ft_plan_tensor(p, bias)), p->storages[op->outputs[0]].width);
+    keep_elements(p, i, ft_tensor_elements(ft_plan_tensor(p, bias)),
+                  p->storages[op->outputs[0]].width);
 }
 
 /* ---- the rest ---- */
@@ -205,7 +209,7 @@ bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
 
   *input = false;
   if (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op))
-    keep_fused(p, i);
+    keep_of_fused_kernel(p, i);
   if (elements <= 0 || last < 1 ||
       !ft_decomposed_of(op,
                         width == 4                                  ? FT_DECOMPOSED_32
@@ -214,16 +218,16 @@ bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
                         &decomposed))
     return false;
   if (ft_decomposed_narrows(op) && p->options->precision == FT_PRECISION_AMP && width == 4) {
-    keep(p, i, elements, 2); /* the cast that it makes */
+    keep_elements(p, i, elements, 2); /* the cast that it makes */
     decomposed.input = false;
   }
   for (int k = 0; k < decomposed.narrow; k++)
-    keep(p, i, elements, width);
+    keep_elements(p, i, elements, width);
   for (int k = 0; k < decomposed.wide; k++)
-    keep(p, i, elements, 4);
+    keep_elements(p, i, elements, 4);
   last = ft_plan_tensor(p, op->outputs[0])->dims[last - 1];
   if (ft_operator_is(op, FT_OP_RMSNormalization) || ft_operator_is(op, FT_OP_LayerNormalization))
-    keep(p, i, last > 0 ? elements / last : 0, 4);
+    keep_elements(p, i, last > 0 ? elements / last : 0, 4);
   *input = decomposed.input;
   return true;
 }

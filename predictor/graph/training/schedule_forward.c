@@ -7,7 +7,7 @@
 
 /* Whether a copy in 16 bits is made of what OP takes: by mixed precision, or by the code where all
  * else has 16. */
-static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+static bool is_cast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   bool wide = p->storages[t].width == 4 && t != op->outputs[0];
 
@@ -21,24 +21,24 @@ static bool casts(const struct ft_plan *p, const struct ft_operator *op, uint32_
          (p->cost->learnt[t] || wide);
 }
 
-static void save(struct ft_plan *p, uint32_t op, uint32_t t)
+static void keep_tensor(struct ft_plan *p, uint32_t op, uint32_t t)
 {
   struct ft_storage *storage = ft_plan_owner(p, t);
 
   /* a product keeps its operand as it was cast */
-  if (!t || storage->fixed || !storage->buffer || casts(p, &p->block->operators[op], t) ||
+  if (!t || storage->fixed || !storage->buffer || is_cast(p, &p->block->operators[op], t) ||
       ft_plan_widened(p, op) == t)
     return;
   ft_plan_keep(p, op, ft_plan_hold(p, storage->buffer));
 }
 
-static bool learnt(const struct ft_plan *p, uint32_t t)
+static bool wants_gradient(const struct ft_plan *p, uint32_t t)
 {
   return p->storages[t].wanted;
 }
 
 /* What an operator makes for its backward pass beside tensors of the graph. */
-static void save_extras(struct ft_plan *p, uint32_t i, unsigned saves)
+static void keep_extras(struct ft_plan *p, uint32_t i, unsigned saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
@@ -78,7 +78,7 @@ int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op,
  * three (two where the other is a matrix that is learnt), and where they do not lie so that is a
  * copy, which is then kept in the operand's place (aten/src/ATen/native/LinearAlgebra.cpp, matmul).
  */
-static uint32_t copy_of(struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
   const struct ft_tensor *other = ft_plan_tensor(p, op->inputs[op->inputs[0] == t]);
@@ -100,9 +100,9 @@ static uint32_t copy_of(struct ft_plan *p, const struct ft_operator *op, uint32_
   return ft_plan_take(p, ft_plan_bytes(p, t));
 }
 
-/* Of a loop or a branch that is not played all that its turns give: a backward pass needs no more.
- */
-static void save_inside(struct ft_plan *p, uint32_t i)
+/* Keep all that the iterations of a loop or branch give which is not followed: a backward pass
+ * needs no more. */
+static void keep_inside(struct ft_plan *p, uint32_t i)
 {
   int64_t width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
 
@@ -110,7 +110,7 @@ static void save_inside(struct ft_plan *p, uint32_t i)
 }
 
 /* Operand J of attention, or the copy that is made of it. */
-static void save_operand(struct ft_plan *p, uint32_t i, uint32_t j)
+static void keep_operand(struct ft_plan *p, uint32_t i, uint32_t j)
 {
   const struct ft_operator *op = &p->block->operators[i];
   int64_t copied = ft_plan_operand(p, op, ft_plan_input(op, j));
@@ -118,10 +118,10 @@ static void save_operand(struct ft_plan *p, uint32_t i, uint32_t j)
   if (copied)
     ft_plan_keep(p, i, ft_plan_take(p, copied));
   else
-    save(p, i, ft_plan_input(op, j));
+    keep_tensor(p, i, ft_plan_input(op, j));
 }
 
-static void save_all(struct ft_plan *p, uint32_t i)
+static void keep_for_backward(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
@@ -130,9 +130,9 @@ static void save_all(struct ft_plan *p, uint32_t i)
 
   if (!p->storages[op->outputs[0]].wanted)
     return;
-  save_inside(p, i);
+  keep_inside(p, i);
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
-    save(p, i, fusion->input);
+    keep_tensor(p, i, fusion->input);
     if (fusion->kind == FT_FUSED_NORM && fusion->groups > 0) {
       ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
       ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
@@ -140,23 +140,23 @@ static void save_all(struct ft_plan *p, uint32_t i)
     return;
   }
   if (fusion->kind == FT_FUSED_ATTENTION) {
-    save(p, i, fusion->input);
-    save(p, i, fusion->keys);
-    save(p, i, fusion->values);
-    save(p, i, op->outputs[0]);
+    keep_tensor(p, i, fusion->input);
+    keep_tensor(p, i, fusion->keys);
+    keep_tensor(p, i, fusion->values);
+    keep_tensor(p, i, op->outputs[0]);
     ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
     return;
   }
   if (ft_operator_is(op, FT_OP_MatMul) && op->input_count == 2) {
     for (uint32_t j = 0; j < 2; j++) {
-      uint32_t copy = p->storages[op->inputs[j]].fixed ? 0 : copy_of(p, op, op->inputs[j]);
+      uint32_t copy = p->storages[op->inputs[j]].fixed ? 0 : copy_of_operand(p, op, op->inputs[j]);
 
-      if (!learnt(p, op->inputs[!j]))
+      if (!wants_gradient(p, op->inputs[!j]))
         ft_plan_drop(p, copy);
       else if (copy)
         ft_plan_keep(p, i, copy);
       else
-        save(p, i, op->inputs[j]);
+        keep_tensor(p, i, op->inputs[j]);
     }
     return;
   }
@@ -167,29 +167,29 @@ static void save_all(struct ft_plan *p, uint32_t i)
     saves &= ~(unsigned)FT_SAVES_RESULT; /* which the fused kernel needs */
   if (ft_plan_keep_decomposed(p, i, &input)) {
     if (input)
-      save(p, i, ft_plan_input(op, 0));
+      keep_tensor(p, i, ft_plan_input(op, 0));
     return;
   }
-  save_extras(p, i, saves);
+  keep_extras(p, i, saves);
   if (saves & FT_SAVES_FIRST)
-    save_operand(p, i, 0);
+    keep_operand(p, i, 0);
   if (saves & FT_SAVES_SECOND)
-    save_operand(p, i, 1);
+    keep_operand(p, i, 1);
   if (saves & FT_SAVES_THIRD)
-    save_operand(p, i, 2);
+    keep_operand(p, i, 2);
   if (saves & FT_SAVES_RESULT)
-    save(p, i, op->outputs[0]);
+    keep_tensor(p, i, op->outputs[0]);
   if (saves & FT_SAVES_BOTH) {
-    if (learnt(p, ft_plan_input(op, 1)))
-      save(p, i, ft_plan_input(op, 0));
-    if (learnt(p, ft_plan_input(op, 0)))
-      save(p, i, ft_plan_input(op, 1));
-    if (ft_operator_is(op, FT_OP_Div) && learnt(p, ft_plan_input(op, 1)))
-      save(p, i, ft_plan_input(op, 1));
+    if (wants_gradient(p, ft_plan_input(op, 1)))
+      keep_tensor(p, i, ft_plan_input(op, 0));
+    if (wants_gradient(p, ft_plan_input(op, 0)))
+      keep_tensor(p, i, ft_plan_input(op, 1));
+    if (ft_operator_is(op, FT_OP_Div) && wants_gradient(p, ft_plan_input(op, 1)))
+      keep_tensor(p, i, ft_plan_input(op, 1));
   }
 }
 
-static int64_t share(double part, int64_t bytes)
+static int64_t part_of_bytes(double part, int64_t bytes)
 {
   double product = part * (double)bytes;
 
@@ -197,7 +197,7 @@ static int64_t share(double part, int64_t bytes)
 }
 
 /* Whether T's channels come in fours, as tensor cores take them in 32 bits. */
-static bool aligned(const struct ft_plan *p, uint32_t t)
+static bool has_aligned_channels(const struct ft_plan *p, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t);
 
@@ -213,7 +213,8 @@ static bool copies_all(const struct ft_plan *p, const struct ft_tensor *kernel, 
          kernel->dims[1] >= channels && kernel->dims[2] > 1;
 }
 
-static double part_of(const struct ft_workspace *w, const struct ft_tensor *kernel, int64_t group)
+static double workspace_part(const struct ft_workspace *w, const struct ft_tensor *kernel,
+                             int64_t group)
 {
   if (group > 1)
     return w->grouped;
@@ -224,7 +225,7 @@ static double part_of(const struct ft_workspace *w, const struct ft_tensor *kern
 }
 
 /* Workspace of a convolution in one direction; grouped by channel PyTorch has a kernel without. */
-static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, int direction)
+static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator *op, int direction)
 {
   const struct ft_workspace *w = &p->options->workspace[direction];
   const struct ft_tensor *kernel = ft_plan_tensor(p, ft_plan_input(op, 1));
@@ -239,17 +240,18 @@ static int64_t workspace(const struct ft_plan *p, const struct ft_operator *op, 
   if (copies_all(p, kernel, group)) {
     part = 1;
   } else {
-    part = part_of(w, kernel, group);
-    if (!aligned(p, ft_plan_input(op, 0)) || !aligned(p, op->outputs[0]))
+    part = workspace_part(w, kernel, group);
+    if (!has_aligned_channels(p, ft_plan_input(op, 0)) || !has_aligned_channels(p, op->outputs[0]))
       part += w->odd;
   }
   both = ft_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
-  return ft_plus(share(part, both), share(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
+  return ft_plus(part_of_bytes(part, both),
+                 part_of_bytes(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
 }
 
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
 {
-  int64_t bytes = workspace(p, op, direction), firm = p->out->peak_no_workspace_bytes;
+  int64_t bytes = workspace_bytes(p, op, direction), firm = p->out->peak_no_workspace_bytes;
   uint32_t buffer;
 
   if (ft_operator_is(op, FT_OP_Conv))
@@ -261,7 +263,7 @@ void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction
   ft_plan_drop(p, buffer);
 }
 
-static void release(struct ft_plan *p, uint32_t t, uint32_t when)
+static void release_tensor(struct ft_plan *p, uint32_t t, uint32_t when)
 {
   struct ft_storage *storage = ft_plan_owner(p, t);
 
@@ -275,7 +277,7 @@ static void release(struct ft_plan *p, uint32_t t, uint32_t when)
  * Autocast makes 16 bits of what a product takes and keeps that (its weights until the end), and 32
  * of what else it runs so, which is kept if a backward pass reads it.
  */
-static void cast(struct ft_plan *p, uint32_t i)
+static void cast_inputs(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   uint32_t wide = ft_plan_widened(p, i), copy;
@@ -291,7 +293,7 @@ static void cast(struct ft_plan *p, uint32_t i)
   }
 
   for (uint32_t j = 0; j < op->input_count; j++)
-    if (casts(p, op, op->inputs[j]) && !p->storages[op->inputs[j]].cast) {
+    if (is_cast(p, op, op->inputs[j]) && !p->storages[op->inputs[j]].cast) {
       ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
       /* autocast keeps what it made of a weight for whoever takes it next */
       p->storages[op->inputs[j]].cast = p->cost->learnt[op->inputs[j]] && p->segments < 2;
@@ -314,23 +316,23 @@ void ft_plan_forward(struct ft_plan *p, uint32_t i, bool saves)
       p->storages[t].buffer = ft_plan_take(p, ft_plan_bytes(p, t));
       p->storages[t].held = p->storages[t].buffer != 0;
     }
-    cast(p, i);
+    cast_inputs(p, i);
     ft_plan_work(p, op, 0);
     ft_plan_decomposed_attention(p, i, saves);
     if (saves)
-      save_all(p, i);
+      keep_for_backward(p, i);
     else
       ft_plan_forget(p, i);
     if (p->options->offload && p->options->training)
       ft_plan_send(p, i);
   }
   for (uint32_t j = 0; j < op->input_count; j++)
-    release(p, op->inputs[j], i + 1);
+    release_tensor(p, op->inputs[j], i + 1);
   for (uint32_t j = 0; j < op->capture_count; j++)
-    release(p, op->captures[j], i + 1);
-  release(p, fusion->input, i + 1);
-  release(p, fusion->keys, i + 1);
-  release(p, fusion->values, i + 1);
+    release_tensor(p, op->captures[j], i + 1);
+  release_tensor(p, fusion->input, i + 1);
+  release_tensor(p, fusion->keys, i + 1);
+  release_tensor(p, fusion->values, i + 1);
   for (uint32_t j = 0; j < op->output_count; j++)
-    release(p, op->outputs[j], i + 1);
+    release_tensor(p, op->outputs[j], i + 1);
 }

@@ -174,15 +174,15 @@ static uint32_t repeated(struct sought *s, uint32_t from, uint32_t end, uint32_t
     uint32_t run = 0;
 
     for (uint32_t i = from; i + length < end; i++) {
-      uint32_t first, turns;
+      uint32_t first, repeats;
 
       run = alike(s, i, i + length) ? run + 1 : 0;
       if (run < length)
         continue;
       first = s->all[i + 1 - run].next;
-      turns = first <= i ? (i + length + 1 - first) / length : 0;
-      if (turns > 1 && turns * length > *count) {
-        *count = turns * length;
+      repeats = first <= i ? (i + length + 1 - first) / length : 0;
+      if (repeats > 1 && repeats * length > *count) {
+        *count = repeats * length;
         *period = length;
         begin = first;
       }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the files schedule*.c share: the training step while it is written down.
- *   schedule_plan.c      buffers with their references, sizes of tensors
- *   schedule_storage.c     who owns a tensor's memory, what is a view, when it is read last
- *   schedule_references.c     what Python holds of it until the forward pass ends
- *   schedule_forward.c   an operator's forward pass and what it keeps
- *   schedule_decomposed.c     the same of what a library's code spells out
- *   schedule_backward.c  its backward pass
- *   schedule_shard.c     what several GPUs share out and exchange
- *   schedule_fsdp.c      which parameters they gather at once
- *   schedule.c           the order of it all
+ *   schedule_plan.c        buffers with their references, sizes of tensors
+ *   schedule_storage.c     which tensor owns the memory, what is a view, when it is read last
+ *   schedule_references.c  what Python variables refer to until the forward pass ends
+ *   schedule_forward.c     an operator's forward pass and what it keeps
+ *   schedule_decomposed.c  the same of what a library computes in several operations
+ *   schedule_backward.c    an operator's backward pass
+ *   schedule_shard.c       what several GPUs share out and exchange
+ *   schedule_fsdp.c        which parameters they gather at once
+ *   schedule.c             the order of it all
  */
 #ifndef FT_GRAPH_SCHEDULE_PLAN_H
 #define FT_GRAPH_SCHEDULE_PLAN_H
@@ -63,7 +63,7 @@ struct ft_plan {
     uint32_t buffer, next;
   } * kept;        /* what operators keep, in lists */
   uint32_t *keeps; /* of each operator: its first + 1 */
-  int64_t *inside; /* of each operator: elements that its blocks give in all their turns */
+  int64_t *inside; /* of each operator: elements that its blocks give in all iterations */
   size_t event_room, reference_room, size_room, kept_room, kept_count;
   uint32_t *cuts;    /* where each segment begins, and the last ends */
   uint32_t segments; /* of the blocks' operators; what they keep of earlier ones stands behind */
@@ -101,15 +101,18 @@ static inline uint32_t ft_plan_input(const struct ft_operator *op, uint32_t i)
   return i < op->input_count ? op->inputs[i] : 0;
 }
 
-/* A buffer of BYTES with one reference, + 1; 0 for none. */
+/* Allocate a buffer of BYTES with one reference. Returns its number + 1; 0 for 0 bytes or where
+ * memory is out (p->failed). */
 uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes);
-/* One reference more to BUFFER, which is returned; one less, and with the last it is given back. */
+/* Add a reference to BUFFER, which is returned; remove one, and with the last free it. 0: nothing.
+ */
 uint32_t ft_plan_hold(struct ft_plan *p, uint32_t buffer);
 void ft_plan_drop(struct ft_plan *p, uint32_t buffer);
-/* Let operator OP keep BUFFER, whose reference it takes over, until its backward pass. */
+/* Keep BUFFER for the backward pass of operator OP, which takes its reference over; drop all that
+ * OP keeps. */
 void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer);
 void ft_plan_forget(struct ft_plan *p, uint32_t op);
-/* Send what OP keeps to the host; have it back, in buffers anew. */
+/* Move what OP keeps to the host; bring it back into new buffers. */
 void ft_plan_send(struct ft_plan *p, uint32_t op);
 void ft_plan_fetch(struct ft_plan *p, uint32_t op);
 void ft_plan_emit(struct ft_plan *p, uint8_t kind, uint32_t buffer, int64_t bytes);
@@ -119,22 +122,23 @@ int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t);
 /* Whether OP does something in a training step: it works on what is fed or what is learnt. */
 bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op);
 
-/* One element along an axis, as unbind and indexing with a number take it. */
+/* Whether OP takes one element along an axis, as unbind and indexing with a number do: a view. */
 bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op);
-/* Padding that pooling does itself. */
+/* Whether OP is padding that the pooling behind it does itself. */
 bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op);
-/* What operator I takes in 16 bits and mixed precision copies into 32; 0: nothing. */
+/* The input of operator I that mixed precision copies from 16 into 32 bits; 0: none. */
 uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i);
+/* Whether OP computes its result in the memory of its first input. */
 bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op);
-/* How T lies; dense unless it is a view of another order. */
+/* The strides of T: dense, unless it is a view of another order. */
 struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t);
-/* Fill places, and widths where precision is mixed. */
+/* Fill storages, and widths where precision is mixed. */
 void ft_plan_settle(struct ft_plan *p);
 
-/* Mark what the network's own code holds. */
+/* Mark what the network's own Python code refers to until the forward pass ends. */
 void ft_plan_mark_references(struct ft_plan *p);
 
-/* Operator I; SAVE: with what its backward pass needs. */
+/* The forward pass of operator I, with SAVE what its backward pass needs; its backward pass. */
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool save);
 void ft_plan_backward(struct ft_plan *p, uint32_t i);
 /* Bytes of operand T of OP, a matrix product, written out over the dimensions before its matrices

@@ -34,7 +34,7 @@ struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t)
   return strides;
 }
 
-static void lies(struct ft_plan *p, uint32_t t, const struct ft_strides *strides)
+static void set_strides(struct ft_plan *p, uint32_t t, const struct ft_strides *strides)
 {
   struct ft_strides *own, dense = { { 0 } };
   size_t size = sizeof *strides->step *
@@ -63,8 +63,8 @@ static bool does_nothing(const struct ft_plan *p, const struct ft_operator *op)
 }
 
 /* Whether OP's results are views of its first input, and then how they lie. */
-static bool is_view(const struct ft_plan *p, const struct ft_operator *op,
-                    struct ft_strides *strides)
+static bool find_view(const struct ft_plan *p, const struct ft_operator *op,
+                      struct ft_strides *strides)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, op->inputs[0]),
                          *y = ft_plan_tensor(p, op->outputs[0]);
@@ -83,7 +83,7 @@ static bool is_view(const struct ft_plan *p, const struct ft_operator *op,
   return ft_strides_view(p->graph, op, &from, strides);
 }
 
-static const struct ft_operator *producer(const struct ft_plan *p, uint32_t t)
+static const struct ft_operator *producer_of(const struct ft_plan *p, uint32_t t)
 {
   uint32_t from = ft_plan_tensor(p, t)->producer;
 
@@ -100,7 +100,7 @@ static bool fits_first(const struct ft_plan *p, const struct ft_operator *op)
 /* A bias or a residual sum that is added where its first operand lies. */
 static bool adds_in_place(const struct ft_plan *p, const struct ft_operator *op)
 {
-  const struct ft_operator *from = producer(p, ft_plan_input(op, 0));
+  const struct ft_operator *from = producer_of(p, ft_plan_input(op, 0));
 
   if (!ft_operator_is(op, FT_OP_Add) || !from || p->uses[op->inputs[0]] != 1 || !fits_first(p, op))
     return false;
@@ -110,7 +110,7 @@ static bool adds_in_place(const struct ft_plan *p, const struct ft_operator *op)
 
 bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
 {
-  const struct ft_operator *from = producer(p, ft_plan_input(op, 0));
+  const struct ft_operator *from = producer_of(p, ft_plan_input(op, 0));
 
   if (adds_in_place(p, op))
     return true;
@@ -123,7 +123,7 @@ bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
          !(ft_autograd_rule_of(from).saves & FT_SAVES_RESULT) && fits_first(p, op);
 }
 
-static void reads(struct ft_plan *p, uint32_t t, uint32_t when)
+static void mark_read(struct ft_plan *p, uint32_t t, uint32_t when)
 {
   if (ft_plan_owner(p, t)->last < when)
     ft_plan_owner(p, t)->last = when;
@@ -160,7 +160,7 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
       !ft_plan_decomposes_attention(p, op)) { /* as its queries lie (flash_api.cpp, empty_like) */
     from = ft_plan_strides(p, op->inputs[0]);
     ft_strides_like(y, &from, &strides);
-    lies(p, op->outputs[0], &strides);
+    set_strides(p, op->outputs[0], &strides);
     return;
   }
   if (y->rank == 4 &&
@@ -171,17 +171,17 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
 
     strides = (struct ft_strides){ { ft_times(rows, ft_times(heads, size)), size,
                                      ft_times(heads, size), 1 } };
-    lies(p, op->outputs[0], &strides);
+    set_strides(p, op->outputs[0], &strides);
     return;
   }
   if (fusion->kind != FT_FUSED_NOT || !op->inputs[0])
     return;
-  view = is_view(p, op, &strides);
+  view = find_view(p, op, &strides);
   if (view || ft_plan_in_place(p, op) || ft_plan_pads_pool(p, op)) {
     for (uint32_t j = 0; j < op->output_count; j++) {
       p->storages[op->outputs[j]].owner = p->storages[op->inputs[0]].owner;
       if (view)
-        lies(p, op->outputs[j], &strides);
+        set_strides(p, op->outputs[j], &strides);
     }
   } else if (p->storages[op->inputs[0]].strides &&
              ft_plan_tensor(p, op->inputs[0])->rank == y->rank &&
@@ -191,7 +191,7 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
              !ft_operator_is(op, FT_OP_Concat) && !ft_operator_is_view(op)) {
     from = ft_plan_strides(p, op->inputs[0]);
     ft_strides_like(y, &from, &strides);
-    lies(p, op->outputs[0], &strides);
+    set_strides(p, op->outputs[0], &strides);
   }
 }
 
@@ -287,15 +287,15 @@ void ft_plan_settle(struct ft_plan *p)
       p->storages[op->outputs[j]].width = width_of(p, op, fusion);
     place_results(p, op, fusion);
     for (uint32_t j = 0; j < op->input_count; j++)
-      reads(p, op->inputs[j], i + 1);
+      mark_read(p, op->inputs[j], i + 1);
     for (uint32_t j = 0; j < op->capture_count; j++)
-      reads(p, op->captures[j], i + 1);
-    reads(p, fusion->input, i + 1);
-    reads(p, fusion->keys, i + 1);
-    reads(p, fusion->values, i + 1);
+      mark_read(p, op->captures[j], i + 1);
+    mark_read(p, fusion->input, i + 1);
+    mark_read(p, fusion->keys, i + 1);
+    mark_read(p, fusion->values, i + 1);
   }
   for (uint32_t i = 0; i < p->block->output_count; i++)
-    reads(p, p->block->outputs[i], UINT32_MAX);
+    mark_read(p, p->block->outputs[i], UINT32_MAX);
   for (uint32_t i = 0; i < p->graph->kv_cache_count; i++)
-    reads(p, p->graph->kv_cache[i], UINT32_MAX);
+    mark_read(p, p->graph->kv_cache[i], UINT32_MAX);
 }
