@@ -11,27 +11,32 @@
 #include "predictor/history/stale_models.h"
 #include "predictor/history/store_private.h"
 
-enum {
-  RUNS = 8,   /* removed in one step: with their indexes some 60 pages are written */
-  MARKS = 256 /* old marks removed in one step */
-};
+/* Runs removed per step. With their indexes some 60 pages are written, a few milliseconds. */
+enum { RUNS_PER_STEP = 8 };
+/* Published marks removed per step. Chosen by judgement. */
+enum { MARKS_PER_STEP = 256 };
+/* ft_store_trim: an app exceeds its limit by this fraction of the limit, 1/64, before runs are
+ * removed, because each removal is a commit. Chosen by judgement. */
+enum { TRIM_FRACTION = 64 };
 
-/* What counts as now moves on by at most so much a pass. */
-#define MOST_SECONDS 86400.0
-/* A part of max_age: how much older than it the oldest run becomes before any goes. */
-#define SLACK (1.0 / 16)
+/* Largest advance of the store's clock per pass, in seconds: one day. */
+#define MAX_CLOCK_ADVANCE 86400.0
+/* Fraction of max_age by which the oldest run exceeds it before runs are removed. Chosen by
+ * judgement. */
+#define AGE_SLACK (1.0 / 16)
 
-#define CLOCK "age_clock" /* key of the table meta */
+/* Key of the table meta. */
+#define CLOCK_KEY "age_clock"
 
-/* The order in which runs leave, as the index observation_age has it. */
+/* SQL: the order of removal, as in the index observation_age. */
 #define AGE_TIME FT_SCHEMA_AGE_TIME
 
 /*
- * Run SQL, whose parameters are 1: UID, 2: APP (NULL: none), 3: NUMBER. Returns what sqlite3_step
- * says; the statement, for its columns, becomes *S, which the caller finalizes.
+ * Runs the first step of SQL with the parameters UID, APP (may be NULL) and NUMBER. Returns the
+ * result of sqlite3_step and sets *S to the statement, which the caller finalizes.
  */
-static int run(struct ft_store *store, sqlite3_stmt **s, const char *sql, int64_t uid,
-               const char *app, double number)
+static int start_query(struct ft_store *store, sqlite3_stmt **s, const char *sql, int64_t uid,
+                       const char *app, double number)
 {
   *s = NULL;
   if (sqlite3_prepare_v2(store->db, sql, -1, s, NULL) != SQLITE_OK)
@@ -42,48 +47,50 @@ static int run(struct ft_store *store, sqlite3_stmt **s, const char *sql, int64_
   return sqlite3_step(*s);
 }
 
-/* The same of SQL that gives no rows. Returns 0 or -1 with ERR. */
-static int change(struct ft_store *store, const char *sql, int64_t uid, const char *app,
-                  double number, struct ft_error *err)
+/* Runs SQL without result rows. Returns 0; -1 on error and fills ERR. */
+static int run_update(struct ft_store *store, const char *sql, int64_t uid, const char *app,
+                      double number, struct ft_error *err)
 {
   sqlite3_stmt *s;
   int status = 0;
 
-  if (run(store, &s, sql, uid, app, number) != SQLITE_DONE)
+  if (start_query(store, &s, sql, uid, app, number) != SQLITE_DONE)
     status = ft_store_set_error(store, "expire", err);
   sqlite3_finalize(s);
   return status;
 }
 
-/* OUT becomes the one number that SQL gives, 0 without one. Returns 0 or -1 with ERR. */
-static int ask(struct ft_store *store, const char *sql, double *out, struct ft_error *err)
+/* Sets OUT to the number that SQL selects, 0 without a row. Returns 0; -1 on error and fills ERR.
+ */
+static int query_number(struct ft_store *store, const char *sql, double *out, struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int step = run(store, &s, sql, 0, NULL, 0), status = 0;
+  int step = start_query(store, &s, sql, 0, NULL, 0);
 
   *out = step == SQLITE_ROW ? sqlite3_column_double(s, 0) : 0;
-  if (step != SQLITE_ROW && step != SQLITE_DONE)
-    status = ft_store_set_error(store, "expire", err);
+  step = ft_store_step_status(store, step, "expire", err);
   sqlite3_finalize(s);
-  return status;
+  return step < 0 ? -1 : 0;
 }
 
-/* NOW becomes what counts as now, for good. Returns 0 or -1 with ERR. */
-static int move_clock(struct ft_store *store, double *now, struct ft_error *err)
+/* Limits *NOW to the store's clock and advances that. Returns 0; -1 on error and fills ERR. */
+static int advance_clock(struct ft_store *store, double *now, struct ft_error *err)
 {
   double before;
 
-  if (ask(store, "SELECT value FROM meta WHERE key = '" CLOCK "'", &before, err) < 0 ||
+  if (query_number(store, "SELECT value FROM meta WHERE key = '" CLOCK_KEY "'", &before, err) < 0 ||
       (before <= 0 &&
-       ask(store, "SELECT " AGE_TIME " FROM observation ORDER BY " AGE_TIME " DESC LIMIT 1",
-           &before, err) < 0))
+       query_number(store,
+                    "SELECT " AGE_TIME " FROM observation ORDER BY " AGE_TIME " DESC LIMIT 1",
+                    &before, err) < 0))
     return -1;
   if (before <= 0)
     return 0;
-  *now = fmin(*now, before + MOST_SECONDS);
+  *now = fmin(*now, before + MAX_CLOCK_ADVANCE);
   if (*now <= before)
     return 0;
-  return change(store, "INSERT OR REPLACE INTO meta VALUES ('" CLOCK "', ?3)", 0, NULL, *now, err);
+  return run_update(store, "INSERT OR REPLACE INTO meta VALUES ('" CLOCK_KEY "', ?3)", 0, NULL,
+                    *now, err);
 }
 
 int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, double now,
@@ -96,15 +103,16 @@ int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, doub
   expire->uid = -1;
   if (age <= 0)
     return 0;
-  if (move_clock(store, &now, err) < 0 || ask(store,
-                                              "SELECT " AGE_TIME " FROM observation WHERE " AGE_TIME
-                                              " > 0 ORDER BY " AGE_TIME " LIMIT 1",
-                                              &oldest, err) < 0)
+  if (advance_clock(store, &now, err) < 0 ||
+      query_number(store,
+                   "SELECT " AGE_TIME " FROM observation WHERE " AGE_TIME " > 0 ORDER BY " AGE_TIME
+                   " LIMIT 1",
+                   &oldest, err) < 0)
     return -1;
-  if (oldest > 0 && oldest < now - age * (1 + SLACK))
+  if (oldest > 0 && oldest < now - age * (1 + AGE_SLACK))
     expire->before = now - age;
-  return change(store, "DELETE FROM rejection WHERE (day + 1) * 86400 < ?3", 0, NULL, now - age,
-                err);
+  return run_update(store, "DELETE FROM rejection WHERE (day + 1) * 86400 < ?3", 0, NULL, now - age,
+                    err);
 }
 
 int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
@@ -114,56 +122,59 @@ int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
 
   if (!*app)
     return 0;
-  if (change(store,
-             "DELETE FROM app WHERE uid = ?1 AND app = ?2 AND NOT EXISTS"
-             " (SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1)",
-             uid, app, 0, err) < 0)
+  if (run_update(store,
+                 "DELETE FROM app WHERE uid = ?1 AND app = ?2 AND NOT EXISTS"
+                 " (SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1)",
+                 uid, app, 0, err) < 0)
     return -1;
   gone = sqlite3_changes(store->db) > 0;
-  if (gone && change(store, "INSERT OR IGNORE INTO gone VALUES (?1)", uid, NULL, 0, err) < 0)
+  if (gone && run_update(store, "INSERT OR IGNORE INTO gone VALUES (?1)", uid, NULL, 0, err) < 0)
     return -1;
   return ft_store_mark_stale(store, uid, app, NULL, err) < 0 ? -1 : gone;
 }
 
-struct removed {
+/* A run, or with id 0 an app, to remove. */
+struct candidate {
   sqlite3_int64 id;
   uint32_t uid;
   char app[128];
 };
 
-/* Up to RUNS of the oldest before BEFORE. Returns how many, -1 with ERR. */
-static int oldest(struct ft_store *store, double before, struct removed out[RUNS],
-                  struct ft_error *err)
+/* Reads up to RUNS_PER_STEP of the oldest runs before BEFORE. Returns their number; -1 on error and
+ * fills ERR. */
+static int find_oldest(struct ft_store *store, double before, struct candidate out[RUNS_PER_STEP],
+                       struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int step = run(store, &s,
-                 "SELECT id, uid, app FROM observation WHERE " AGE_TIME " > 0 AND " AGE_TIME
-                 " < ?3 ORDER BY " AGE_TIME,
-                 0, NULL, before),
+  int step = start_query(store, &s,
+                         "SELECT id, uid, app FROM observation WHERE " AGE_TIME " > 0 AND " AGE_TIME
+                         " < ?3 ORDER BY " AGE_TIME,
+                         0, NULL, before),
       count = 0;
 
-  for (; step == SQLITE_ROW && count < RUNS; step = sqlite3_step(s)) {
+  for (; step == SQLITE_ROW && count < RUNS_PER_STEP; step = sqlite3_step(s)) {
     const char *app = (const char *)sqlite3_column_text(s, 2);
 
-    out[count] = (struct removed){ .id = sqlite3_column_int64(s, 0),
-                                   .uid = (uint32_t)sqlite3_column_int64(s, 1) };
+    out[count] = (struct candidate){ .id = sqlite3_column_int64(s, 0),
+                                     .uid = (uint32_t)sqlite3_column_int64(s, 1) };
     (void)ft_string_copy(app ? app : "", out[count++].app, sizeof out->app);
   }
-  if (step != SQLITE_ROW && step != SQLITE_DONE)
-    count = ft_store_set_error(store, "expire", err);
+  if (ft_store_step_status(store, step, "expire", err) < 0)
+    count = -1;
   sqlite3_finalize(s);
   return count;
 }
 
-/* Inside a transaction. Returns 1 when there may be more, 0 when not, -1 with ERR. */
+/* Inside a transaction: removes some old runs. Returns 1 if more may remain, else 0; -1 on error.
+ */
 static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
-  struct removed runs[RUNS];
-  int count = oldest(store, expire->before, runs, err), gone;
+  struct candidate runs[RUNS_PER_STEP];
+  int count = find_oldest(store, expire->before, runs, err), gone;
 
   for (int i = 0; i < count; i++)
-    if (change(store, "DELETE FROM observation WHERE id = ?3", 0, NULL, (double)runs[i].id, err) <
-        0)
+    if (run_update(store, "DELETE FROM observation WHERE id = ?3", 0, NULL, (double)runs[i].id,
+                   err) < 0)
       return -1;
   for (int i = 0; i < count; i++) {
     if (i > 0 && runs[i].uid == runs[i - 1].uid && strcmp(runs[i].app, runs[i - 1].app) == 0)
@@ -175,24 +186,26 @@ static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struc
   }
   if (count > 0)
     expire->runs += (unsigned)count;
-  return count < 0 ? -1 : count == RUNS;
+  return count < 0 ? -1 : count == RUNS_PER_STEP;
 }
 
-/* The user after EXPIRE's, and the app to remove of that one, "" for none. Returns as oldest. */
-static int next_user(struct ft_store *store, struct ft_expiry *expire, struct removed *out,
-                     struct ft_error *err)
+/* Sets OUT to the next user and to that user's app to remove, "" for none. Returns 1; 0 after the
+ * last user; -1 on error and fills ERR. */
+static int next_user_to_check(struct ft_store *store, struct ft_expiry *expire,
+                              struct candidate *out, struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int step = run(store, &s, "SELECT uid FROM app WHERE uid > ?1 ORDER BY uid LIMIT 1", expire->uid,
-                 NULL, 0),
+  int step = start_query(store, &s, "SELECT uid FROM app WHERE uid > ?1 ORDER BY uid LIMIT 1",
+                         expire->uid, NULL, 0),
       status = step == SQLITE_ROW;
 
-  *out = (struct removed){ .uid = step == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0 };
+  *out = (struct candidate){ .uid = step == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0 };
   sqlite3_finalize(s);
   if (step == SQLITE_ROW) {
-    step = run(store, &s,
-               "SELECT app FROM app WHERE uid = ?1 ORDER BY last DESC, app DESC LIMIT 1 OFFSET ?3",
-               out->uid, NULL, (double)expire->max_apps);
+    step = start_query(
+        store, &s,
+        "SELECT app FROM app WHERE uid = ?1 ORDER BY last DESC, app DESC LIMIT 1 OFFSET ?3",
+        out->uid, NULL, (double)expire->max_apps);
     if (step == SQLITE_ROW)
       (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), out->app, sizeof out->app);
     sqlite3_finalize(s);
@@ -201,11 +214,11 @@ static int next_user(struct ft_store *store, struct ft_expiry *expire, struct re
                                                    : ft_store_set_error(store, "expire", err);
 }
 
-/* Inside a transaction: a part of an app beyond the limit. Returns likewise. */
-static int remove_app(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
+/* Inside a transaction: removes some runs of an app beyond the limit. Returns as remove_oldest. */
+static int remove_excess_app(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
-  struct removed app;
-  int status = next_user(store, expire, &app, err), gone;
+  struct candidate app;
+  int status = next_user_to_check(store, expire, &app, err), gone;
 
   if (status <= 0)
     return status;
@@ -213,10 +226,10 @@ static int remove_app(struct ft_store *store, struct ft_expiry *expire, struct f
     expire->uid = app.uid;
     return 1;
   }
-  if (change(store,
-             "DELETE FROM observation WHERE id IN (SELECT id FROM observation"
-             " WHERE app = ?2 AND uid = ?1 ORDER BY end_time LIMIT ?3)",
-             app.uid, app.app, RUNS, err) < 0)
+  if (run_update(store,
+                 "DELETE FROM observation WHERE id IN (SELECT id FROM observation"
+                 " WHERE app = ?2 AND uid = ?1 ORDER BY end_time LIMIT ?3)",
+                 app.uid, app.app, RUNS_PER_STEP, err) < 0)
     return -1;
   expire->runs += (unsigned)sqlite3_changes(store->db);
   gone = ft_store_note_removal(store, app.uid, app.app, err);
@@ -224,21 +237,22 @@ static int remove_app(struct ft_store *store, struct ft_expiry *expire, struct f
   return gone < 0 ? -1 : 1;
 }
 
-/* Marks of apps whose models were published are of no use. Returns likewise. */
-static int remove_marks(struct ft_store *store, struct ft_error *err)
+/* Inside a transaction: removes marks of published models. Returns as remove_oldest. */
+static int remove_published_marks(struct ft_store *store, struct ft_error *err)
 {
   int64_t published;
 
   if (ft_store_published(store, &published, err) < 0 ||
-      change(store,
-             "DELETE FROM changed WHERE id IN"
-             " (SELECT id FROM changed WHERE id <= ?1 ORDER BY id LIMIT ?3)",
-             published, NULL, MARKS, err) < 0)
+      run_update(store,
+                 "DELETE FROM changed WHERE id IN"
+                 " (SELECT id FROM changed WHERE id <= ?1 ORDER BY id LIMIT ?3)",
+                 published, NULL, MARKS_PER_STEP, err) < 0)
     return -1;
-  return sqlite3_changes(store->db) == MARKS;
+  return sqlite3_changes(store->db) == MARKS_PER_STEP;
 }
 
-static int step_inside(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
+static int step_in_transaction(struct ft_store *store, struct ft_expiry *expire,
+                               struct ft_error *err)
 {
   int status;
 
@@ -248,17 +262,17 @@ static int step_inside(struct ft_store *store, struct ft_expiry *expire, struct 
       expire->before = 0;
     return status < 0 ? -1 : 1;
   }
-  status = expire->max_apps ? remove_app(store, expire, err) : 0;
-  return status ? status : remove_marks(store, err);
+  status = expire->max_apps ? remove_excess_app(store, expire, err) : 0;
+  return status ? status : remove_published_marks(store, err);
 }
 
-static int step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
+static int expire_step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
   int status;
 
   if (ft_store_begin(store, err) < 0)
     return -1;
-  status = step_inside(store, expire, err);
+  status = step_in_transaction(store, expire, err);
   if (status < 0)
     ft_store_rollback(store);
   else if (ft_store_commit(store, err) < 0)
@@ -271,11 +285,10 @@ int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struc
   struct ft_expiry before = *expire;
   int status;
 
-  /* what a power failure undoes the next pass does again; and few pages wait for a checkpoint,
-   * which is part of a step */
+  /* the next pass repeats what a power failure undoes; frequent checkpoints keep each step short */
   (void)sqlite3_exec(store->db, "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 128",
                      NULL, NULL, NULL);
-  status = step(store, expire, err);
+  status = expire_step(store, expire, err);
   (void)sqlite3_exec(store->db, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000", NULL,
                      NULL, NULL);
   if (status < 0)
@@ -286,17 +299,77 @@ int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struc
 int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int step = run(store, &s, "SELECT uid FROM gone LIMIT 1", 0, NULL, 0);
+  int step = start_query(store, &s, "SELECT uid FROM gone LIMIT 1", 0, NULL, 0);
 
   if (step == SQLITE_ROW)
     *uid = (uint32_t)sqlite3_column_int64(s, 0);
-  else if (step != SQLITE_DONE)
-    ft_store_set_error(store, "read", err);
+  step = ft_store_step_status(store, step, "read", err);
   sqlite3_finalize(s);
-  return step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : -1;
+  return step;
 }
 
 int ft_store_cleanup_done(struct ft_store *store, uint32_t uid, struct ft_error *err)
 {
-  return change(store, "DELETE FROM gone WHERE uid = ?1", uid, NULL, 0, err);
+  return run_update(store, "DELETE FROM gone WHERE uid = ?1", uid, NULL, 0, err);
+}
+
+/* Advances CURSOR to the next app in the order of the index. Returns 1; 0 after the last; -1 on
+ * error and fills ERR. */
+static int advance_trim_cursor(struct ft_store *store, struct ft_trim_cursor *cursor,
+                               struct ft_error *err)
+{
+  static const char sql[] = "SELECT app, uid FROM observation WHERE (app, uid) > (?1, ?2)"
+                            " ORDER BY app, uid LIMIT 1";
+  sqlite3_stmt *s = ft_store_statement(store, sql, "trim", err);
+  int status;
+
+  if (!s)
+    return -1;
+  sqlite3_bind_text(s, 1, cursor->app, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 2, cursor->uid);
+  status = ft_store_step_status(store, sqlite3_step(s), "trim", err);
+  if (status > 0) {
+    (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), cursor->app, sizeof cursor->app);
+    cursor->uid = sqlite3_column_int64(s, 1);
+  } else {
+    *cursor = (struct ft_trim_cursor){ .uid = -1 };
+  }
+  sqlite3_finalize(s);
+  return status;
+}
+
+/* Runs one step of SQL with the parameters app, uid and KEEP. Returns the result of sqlite3_step.
+ */
+static int step_trim(struct ft_store *store, const char *sql, const struct ft_trim_cursor *cursor,
+                     uint64_t keep)
+{
+  sqlite3_stmt *s = NULL;
+  int step = SQLITE_ERROR;
+
+  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) == SQLITE_OK) {
+    sqlite3_bind_text(s, 1, cursor->app, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, cursor->uid);
+    sqlite3_bind_int64(s, 3, keep > INT64_MAX ? INT64_MAX : (sqlite3_int64)keep);
+    step = sqlite3_step(s);
+  }
+  sqlite3_finalize(s);
+  return step;
+}
+
+int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
+{
+#define RUNS_BEYOND                                                                                \
+  "SELECT id FROM observation WHERE app = ?1 AND uid = ?2 ORDER BY end_time DESC, id DESC"         \
+  " LIMIT -1 OFFSET ?3"
+  static const char exists[] = RUNS_BEYOND;
+  static const char delete[] = "DELETE FROM observation WHERE id IN (" RUNS_BEYOND ")";
+#undef RUNS_BEYOND
+  int status = keep ? advance_trim_cursor(store, &store->trim_cursor, err) : 0, step;
+
+  if (status <= 0)
+    return status;
+  step = step_trim(store, exists, &store->trim_cursor, keep + keep / TRIM_FRACTION);
+  if (step == SQLITE_ROW)
+    step = step_trim(store, delete, &store->trim_cursor, keep);
+  return step == SQLITE_DONE ? 1 : ft_store_set_error(store, "trim", err);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs that are too old, and apps beyond a user's limit, leave the store: a pass now and then, in
- * steps of a few milliseconds. Every step is a transaction of its own that also marks the apps
- * whose models are to be made anew (stale_models.h), so a pass that is cut short is only late.
+ * Retention: removes runs that are too old, apps beyond a user's limit, and runs beyond an app's
+ * limit. A pass consists of steps of a few milliseconds. Each step is one transaction, which also
+ * marks the affected models as stale (stale_models.h). An interrupted pass loses nothing: the next
+ * pass continues.
  *
- * A run's age counts from its end or, where that is later (an import), from when it was put first.
- * Rejections (rejections.h) of days that are too old leave when a pass begins.
+ * The age of a run counts from its end or, if later (an import), from its first insertion. The
+ * start of a pass also removes old rejections (rejections.h).
  */
 #ifndef FT_HISTORY_EXPIRE_H
 #define FT_HISTORY_EXPIRE_H
@@ -16,32 +17,42 @@
 #include "predictor/history/store.h"
 
 struct ft_expiry {
-  double max_age_seconds; /* 0: runs of any age stay */
-  uint64_t max_apps;      /* of one user; 0: no limit */
-  /* the pass: what it has removed so far */
-  uint64_t runs, apps;
-  double before; /* runs of before this time go, UTC; 0: none do */
-  int64_t uid;   /* users up to this one are within max_apps */
+  double max_age_seconds; /* set by the caller; 0: no limit */
+  uint64_t max_apps;      /* set by the caller, per user; 0: no limit */
+  uint64_t runs, apps;    /* removed so far in this pass */
+  double before;          /* runs older than this UTC time are removed; 0: none */
+  int64_t uid;            /* users up to this uid are within max_apps; -1: none checked yet */
 };
 
 /*
- * Begin a pass at the time NOW, UTC, of a clock that may be wrong: what counts as now moves on by
- * at most a day a pass, and begins at the newest run's time. A clock that is years ahead for some
- * hours therefore costs days of history. So that models are not made anew for every single run,
- * nothing goes before the oldest run is older than max_age by a sixteenth. Returns 0 or -1 with
- * ERR.
+ * Starts a pass at the time NOW (UTC seconds). NOW may come from a wrong clock: the store's own
+ * clock starts at the newest run and advances by at most one day per pass. A clock that is years
+ * ahead for some hours therefore costs days of history. No run is removed before the oldest run
+ * exceeds max_age_seconds by 1/16, so that models are not rebuilt for every single run. Returns 0;
+ * -1 on error and fills ERR.
  */
 int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, double now,
                           struct ft_error *err);
 
-/* The next step. Returns 1 when there may be more to do, 0 when the pass is over, -1 with ERR. */
+/* Runs the next step. Returns 1 if more may remain, 0 at the end of the pass; -1 on error, fills
+ * ERR and leaves EXPIRE as it was. */
 int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err);
 
 /*
- * UID becomes a user of whom an app has gone, until ft_store_cleanup_done says that no trace of it
- * is left elsewhere. Returns 1; 0 when there is none; -1 with ERR.
+ * Sets *UID to a user with a removed app whose files outside the store may still exist; the same
+ * user is returned until ft_store_cleanup_done. Returns 1; 0 if there is none; -1 on error and
+ * fills ERR.
  */
 int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_error *err);
+
+/* Records that all files of UID's removed apps are deleted. Returns 0; -1 on error, fills ERR. */
 int ft_store_cleanup_done(struct ft_store *store, uint32_t uid, struct ft_error *err);
+
+/*
+ * Keeps the newest KEEP runs (and up to KEEP / 64 more) of the next app; each call visits one app,
+ * because all apps at once would take seconds. Returns 1; 0 after the last app, or if KEEP is 0 (no
+ * limit); -1 on error and fills ERR.
+ */
+int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err);
 
 #endif

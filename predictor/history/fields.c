@@ -36,7 +36,7 @@ static const char *action_name(unsigned v)
   return ft_action_name((ft_action)v);
 }
 
-static const char *decided_by(unsigned v)
+static const char *decision_rule_name(unsigned v)
 {
   return ft_decision_rule_name((ft_decision_rule)v);
 }
@@ -51,6 +51,7 @@ static const char *source_name(unsigned v)
   return ft_source_name((ft_source)v);
 }
 
+/* Offset, flag offset and size: without a flag, with one, and with one inside a message. */
 #define AT(member) offsetof(ft_observation, member), 0, sizeof(((ft_observation *)0)->member)
 #define HAS(member) \
   offsetof(ft_observation, member), offsetof(ft_observation, has_##member), \
@@ -59,6 +60,7 @@ static const char *source_name(unsigned v)
   offsetof(ft_observation, message.member), offsetof(ft_observation, message.has_##member), \
       sizeof(((ft_observation *)0)->message.member)
 
+/* Rows of the table: field N of group P, type T, enum names F up to M, since schema S. */
 #define TEXT(n, p) { #n, FT_FIELD_TEXT, p, AT(n), NULL, 0, 1 }
 #define U32(n, p) { #n, FT_FIELD_U32, p, AT(n), NULL, 0, 1 }
 #define I32(n, p) { #n, FT_FIELD_I32, p, AT(n), NULL, 0, 1 }
@@ -77,7 +79,7 @@ static const char *source_name(unsigned v)
 #define DECISION_NAMED(n, f, m) \
   { "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), f, m, 1 }
 
-/* a row's `since` is never changed; a new field comes last, with the store's next schema */
+/* Never change a row's `since`. Append a new field with the next schema of the store. */
 const struct ft_field ft_fields[] = {
   U32(schema, FT_GROUP_SUBMIT),
   TEXT(cluster, FT_GROUP_KEY),
@@ -174,8 +176,8 @@ const struct ft_field ft_fields[] = {
   { "gpu_transfer_bytes", FT_FIELD_U64, FT_GROUP_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 },
   SUBMITTED(script_hash, FT_FIELD_U32, 5),
   SUBMITTED(directory_hash, FT_FIELD_U32, 5),
-  { "decision_rule", FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.rule), decided_by,
-    _ft_decision_rule_MAX, 8 },
+  { "decision_rule", FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.rule),
+    decision_rule_name, _ft_decision_rule_MAX, 8 },
   { "decision_overrode", FT_FIELD_BOOL, FT_GROUP_DECISION, AT(submission.decision.overrode), NULL,
     0, 9 },
   { "command_ran", FT_FIELD_BOOL, FT_GROUP_MEASURED, HAS(command_ran), NULL, 0, 10 }
@@ -191,20 +193,21 @@ const struct ft_field *ft_field_find(const char *name)
   return NULL;
 }
 
-static const void *place(const ft_observation *o, const struct ft_field *field)
+static const void *field_address(const ft_observation *o, const struct ft_field *field)
 {
   return (const char *)o + field->offset;
 }
 
-static bool flag(const ft_observation *o, size_t offset)
+static bool read_flag(const ft_observation *o, size_t offset)
 {
   return *(const bool *)((const char *)o + offset);
 }
 
+/* Returns whether O has the request or decision that FIELD may belong to. */
 static bool message_present(const ft_observation *o, const struct ft_field *field)
 {
-  return !(field->part == FT_GROUP_REQUEST && !o->submission.has_request) &&
-         !(field->part == FT_GROUP_DECISION && !o->submission.has_decision);
+  return !(field->group == FT_GROUP_REQUEST && !o->submission.has_request) &&
+         !(field->group == FT_GROUP_DECISION && !o->submission.has_decision);
 }
 
 bool ft_field_present(const ft_observation *o, const struct ft_field *field)
@@ -212,10 +215,10 @@ bool ft_field_present(const ft_observation *o, const struct ft_field *field)
   if (!message_present(o, field))
     return false;
   if (field->has)
-    return flag(o, field->has);
+    return read_flag(o, field->has);
   switch (field->type) {
   case FT_FIELD_TEXT:
-    return *(const char *)place(o, field) != '\0';
+    return *(const char *)field_address(o, field) != '\0';
   case FT_FIELD_FEATURES:
     return o->submission.features_count > 0;
   case FT_FIELD_COUNTERS:
@@ -235,13 +238,13 @@ bool ft_field_shown(const ft_observation *o, const struct ft_field *field)
   case FT_FIELD_COUNTERS:
     return ft_field_present(o, field);
   default:
-    return message_present(o, field) && (!field->has || flag(o, field->has));
+    return message_present(o, field) && (!field->has || read_flag(o, field->has));
   }
 }
 
 uint64_t ft_field_integer(const ft_observation *o, const struct ft_field *field)
 {
-  const void *p = place(o, field);
+  const void *p = field_address(o, field);
 
   switch (field->type) {
   case FT_FIELD_U64:
@@ -262,9 +265,9 @@ uint64_t ft_field_integer(const ft_observation *o, const struct ft_field *field)
 double ft_field_number(const ft_observation *o, const struct ft_field *field)
 {
   if (field->type == FT_FIELD_DOUBLE)
-    return *(const double *)place(o, field);
+    return *(const double *)field_address(o, field);
   if (field->type == FT_FIELD_I32)
-    return *(const int32_t *)place(o, field);
+    return *(const int32_t *)field_address(o, field);
   return (double)ft_field_integer(o, field);
 }
 
@@ -272,14 +275,15 @@ const char *ft_field_text(const ft_observation *o, const struct ft_field *field)
 {
   if (field->type == FT_FIELD_ENUM)
     return field->enum_name((unsigned)ft_field_integer(o, field));
-  return field->type == FT_FIELD_TEXT ? place(o, field) : "";
+  return field->type == FT_FIELD_TEXT ? field_address(o, field) : "";
 }
 
-static void *mark(ft_observation *o, const struct ft_field *field)
+/* Sets the presence flags of FIELD. Returns its address. */
+static void *mark_present(ft_observation *o, const struct ft_field *field)
 {
-  if (field->part == FT_GROUP_REQUEST)
+  if (field->group == FT_GROUP_REQUEST)
     o->submission.has_request = true;
-  if (field->part == FT_GROUP_DECISION)
+  if (field->group == FT_GROUP_DECISION)
     o->submission.has_decision = true;
   if (field->has)
     *(bool *)((char *)o + field->has) = true;
@@ -292,25 +296,25 @@ bool ft_field_set_integer(ft_observation *o, const struct ft_field *field, int64
   case FT_FIELD_U64:
     if (value < 0)
       return false;
-    *(uint64_t *)mark(o, field) = (uint64_t)value;
+    *(uint64_t *)mark_present(o, field) = (uint64_t)value;
     return true;
   case FT_FIELD_U32:
     if (value < 0 || value > UINT32_MAX)
       return false;
-    *(uint32_t *)mark(o, field) = (uint32_t)value;
+    *(uint32_t *)mark_present(o, field) = (uint32_t)value;
     return true;
   case FT_FIELD_I32:
     if (value < INT32_MIN || value > INT32_MAX)
       return false;
-    *(int32_t *)mark(o, field) = (int32_t)value;
+    *(int32_t *)mark_present(o, field) = (int32_t)value;
     return true;
   case FT_FIELD_BOOL:
     if (value != 0 && value != 1)
       return false;
-    *(bool *)mark(o, field) = value;
+    *(bool *)mark_present(o, field) = value;
     return true;
   case FT_FIELD_DOUBLE:
-    *(double *)mark(o, field) = (double)value;
+    *(double *)mark_present(o, field) = (double)value;
     return true;
   default:
     return false;
@@ -322,7 +326,7 @@ bool ft_field_set_number(ft_observation *o, const struct ft_field *field, double
   if (!isfinite(value))
     return false;
   if (field->type == FT_FIELD_DOUBLE) {
-    *(double *)mark(o, field) = value;
+    *(double *)mark_present(o, field) = value;
     return true;
   }
   if (value <= -0x1p63 || value >= 0x1p63)
@@ -330,7 +334,7 @@ bool ft_field_set_number(ft_observation *o, const struct ft_field *field, double
   return ft_field_set_integer(o, field, (int64_t)llround(value));
 }
 
-static bool printable(const char *text)
+static bool has_no_control_characters(const char *text)
 {
   for (; *text; text++)
     if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -341,15 +345,15 @@ static bool printable(const char *text)
 bool ft_field_set_text(ft_observation *o, const struct ft_field *field, const char *value)
 {
   if (field->type == FT_FIELD_TEXT) {
-    if (strlen(value) >= field->size || !printable(value))
+    if (strlen(value) >= field->size || !has_no_control_characters(value))
       return false;
-    return ft_string_copy(value, mark(o, field), field->size);
+    return ft_string_copy(value, mark_present(o, field), field->size);
   }
   if (field->type != FT_FIELD_ENUM)
     return false;
   for (unsigned v = 0; v <= field->enum_max; v++)
     if (strcmp(field->enum_name(v), value) == 0) {
-      memcpy(mark(o, field), &v, sizeof v);
+      memcpy(mark_present(o, field), &v, sizeof v);
       return true;
     }
   return false;
@@ -357,9 +361,9 @@ bool ft_field_set_text(ft_observation *o, const struct ft_field *field, const ch
 
 void ft_field_copy(ft_observation *to, const ft_observation *from, const struct ft_field *field)
 {
-  memcpy((char *)to + field->offset, place(from, field), field->size);
+  memcpy((char *)to + field->offset, field_address(from, field), field->size);
   if (field->has)
-    *(bool *)((char *)to + field->has) = flag(from, field->has);
+    *(bool *)((char *)to + field->has) = read_flag(from, field->has);
   if (field->type == FT_FIELD_FEATURES)
     to->submission.features_count = from->submission.features_count;
   if (field->type == FT_FIELD_COUNTERS)

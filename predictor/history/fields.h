@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Every field of an observation in one table: its name as a column, in JSON
- * and in CSV, its type and where it lies. The store, the merge rules, export
- * and import all read this table, so that a new field is one new row.
+ * One table of all fields of an observation: name (column, JSON key, CSV header), type and offset.
+ * The store, the merge rules, export and import read this table; a new field is one new row.
  */
 #ifndef FT_HISTORY_FIELDS_H
 #define FT_HISTORY_FIELDS_H
@@ -27,57 +26,61 @@ enum ft_field_type {
   FT_FIELD_COUNTERS  /* JSON object: {"instructions":12000015} */
 };
 
-/* What a field is to the merge of two records of one run. */
+/* The role of a field when two records of one run are merged. */
 enum ft_field_group {
-  FT_GROUP_KEY,      /* names the run */
-  FT_GROUP_SUBMIT,   /* what was submitted, and where it ran */
-  FT_GROUP_REQUEST,  /* of the request, which is kept or replaced whole */
-  FT_GROUP_DECISION, /* of the decision, likewise */
-  FT_GROUP_TIME,     /* when it began and ended: Slurm knows best */
-  FT_GROUP_OUTCOME,  /* how it ended */
-  FT_GROUP_SOURCE,   /* who measured the peak, and whether it is a bound */
-  FT_GROUP_MEASURED  /* what it used */
+  FT_GROUP_KEY,      /* part of the run's key */
+  FT_GROUP_SUBMIT,   /* submission and node */
+  FT_GROUP_REQUEST,  /* part of the request, merged as a whole */
+  FT_GROUP_DECISION, /* part of the decision, merged as a whole */
+  FT_GROUP_TIME,     /* start and end; Slurm's record is authoritative */
+  FT_GROUP_OUTCOME,  /* job state and exit code */
+  FT_GROUP_SOURCE,   /* source of the peak, and whether that is a lower bound */
+  FT_GROUP_MEASURED  /* measured usage */
 };
 
 struct ft_field {
   const char *name;
   enum ft_field_type type;
-  enum ft_field_group part;
-  size_t offset;
-  size_t has; /* offset of its presence flag; 0: it has none of its own */
-  size_t size;
-  const char *(*enum_name)(unsigned value);
-  unsigned enum_max;
-  int since; /* store schema that brought it */
+  enum ft_field_group group;
+  size_t offset;                            /* in ft_observation, bytes */
+  size_t has;                               /* offset of the presence flag; 0: no flag */
+  size_t size;                              /* bytes */
+  const char *(*enum_name)(unsigned value); /* enum only */
+  unsigned enum_max;                        /* enum only: largest value */
+  int since;                                /* store schema that added the column */
 };
 
 extern const struct ft_field ft_fields[];
 extern const size_t ft_field_count;
 
-/* The field called NAME, or NULL. */
+/* Returns the field NAME; NULL if there is none. */
 const struct ft_field *ft_field_find(const char *name);
 
-/* Whether FIELD has a value in O: its flag is set; without one, it is not zero or empty. */
+/* Returns whether FIELD has a value in O: its flag is set, or without a flag it is not zero or
+ * empty.
+ */
 bool ft_field_present(const ft_observation *o, const struct ft_field *field);
 
-/* Whether FIELD has a place to be shown: as above, but a plain number shows its zero too. */
+/* As ft_field_present, but a number without a flag is always shown, 0 too. */
 bool ft_field_shown(const ft_observation *o, const struct ft_field *field);
 
-/* Numbers (every type but text, enum, features and counters) as integer or as double. */
+/* Return a numeric field (any type except text, features and counters); 0 for other types. */
 uint64_t ft_field_integer(const ft_observation *o, const struct ft_field *field);
 double ft_field_number(const ft_observation *o, const struct ft_field *field);
 
-/* Text and enum fields. Owned by O. */
+/* Returns a text field or the name of an enum value; owned by O or static. Empty for other types.
+ */
 const char *ft_field_text(const ft_observation *o, const struct ft_field *field);
 
-/* Set and mark as present. False when VALUE is outside what the field holds. */
+/* Set FIELD and its presence flag. Return false if VALUE is out of range. */
 bool ft_field_set_integer(ft_observation *o, const struct ft_field *field, int64_t value);
 bool ft_field_set_number(ft_observation *o, const struct ft_field *field, double value);
 
-/* The same for text and enums; a text too long, or one with control characters, is outside. */
+/* Sets a text or enum field and its presence flag. Returns false for a text that is too long or has
+ * control characters, and for an unknown enum name. */
 bool ft_field_set_text(ft_observation *o, const struct ft_field *field, const char *value);
 
-/* Copy FIELD, its presence included. */
+/* Copies FIELD and its presence flag. */
 void ft_field_copy(ft_observation *to, const ft_observation *from, const struct ft_field *field);
 
 #endif

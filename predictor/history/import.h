@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Observations from what others recorded: sacct's output and CSV tables. */
+/* Imports observations from output of sacct and from CSV tables. */
 #ifndef FT_HISTORY_IMPORT_H
 #define FT_HISTORY_IMPORT_H
 
@@ -11,56 +11,58 @@
 #include "predictor/core/timezone.h"
 #include "predictor/record/record.h"
 
+/* Largest number of --map options. Chosen by judgement. */
 enum { FT_IMPORT_MAPS = 64 };
 
-/* "column=field" of --map, split */
+/* One --map column=field. */
 struct ft_import_map {
   const char *column;
   const char *field;
 };
 
 struct ft_import {
-  const char *name; /* of the file, in complaints */
+  const char *name; /* of the file, for error messages */
   int fd;
-  bool keep_going;            /* a bad line is told to `skipped` and passed over */
-  const struct ft_timezone *zone; /* of local times; NULL: none may occur */
-  const char *cluster;        /* of rows that name none */
-  const char *app;            /* of every row; NULL: user and job name, or the table's own */
-  const char *user;           /* of rows that name none; NULL: they are refused */
-  /* CSV alone */
+  bool keep_going;                /* report invalid lines by `skipped` and continue */
+  const struct ft_timezone *zone; /* of local times; NULL: local times are errors */
+  const char *cluster;            /* for rows without one; may be NULL */
+  const char *app;  /* for every row; NULL: user and job name, or the table's column */
+  const char *user; /* for rows without one; NULL: they are errors */
+  /* CSV only */
   const struct ft_import_map *maps;
   size_t map_count;
-  const char *features; /* "a,b": these columns; "*": all that nothing else takes; NULL: none */
-  /* who USER is: 0 with *UID, or -1; NULL: nobody is known */
+  const char *features; /* columns "a,b"; "*": all that no field takes; NULL: none */
+  /* Sets *UID to the uid of USER. Returns 0; -1 if unknown. NULL: no user is known. */
   int (*find_uid)(const char *user, uint32_t *uid, void *data);
-  /* each run; what it returns is passed on when it is not 0 */
+  /* Receives each run. Returns 0; -1 on error, which ends the import, and fills ERR. */
   int (*put)(const ft_observation *observation, void *data, struct ft_error *err);
-  void (*skipped)(const struct ft_error *why, void *data);
-  void (*progress)(uint64_t bytes, void *data);
-  void *data;
-  /* what was found */
-  uint64_t runs;      /* given to put */
-  uint64_t not_ended; /* jobs that still run, or never began */
-  uint64_t bad;       /* lines passed over */
+  void (*skipped)(const struct ft_error *why, void *data); /* needed with keep_going */
+  void (*progress)(uint64_t bytes, void *data);            /* NULL: none; BYTES read so far */
+  void *data;                                              /* for the functions above */
+  /* results */
+  uint64_t runs;      /* passed to put */
+  uint64_t not_ended; /* jobs that are pending or running, or never started */
+  uint64_t bad;       /* skipped lines */
 };
 
 /*
- * The output of sacct -P (--parsable2) or -p: a header that names the columns,
- * any of them in any order, JobID and State at least, User or UID. Steps belong to the job
- * whose line is before theirs. One observation a job, on the node of its largest task,
- * else its first node. Memory is the RSS of the steps that ran at the same time, added up; a step's
- * is the larger of MaxRSS (its largest task) and the mem of TRESUsageInTot (the sum of its tasks'
- * highest marks, sacct(1)). Without the latter it is a lower bound, and so it is on several nodes.
- * Returns 0; -1 with ERR naming file, line, column and what was expected.
+ * Imports the output of sacct -P (--parsable2) or -p. The header names the columns in any order: at
+ * least JobID and State, and User or UID. A step belongs to the job of the preceding job line. Each
+ * job gives one observation, on the node of its largest task, else on its first node.
+ *
+ * Peak memory is the sum of RSS over concurrent steps. The RSS of a step is the larger of MaxRSS
+ * (its largest task) and mem of TRESUsageInTot (the sum of its tasks' peaks, sacct(1)). Without the
+ * latter, or on several nodes, the peak is a lower bound.
+ *
+ * Returns 0; -1 on error and fills ERR with file, line, column and the expected form.
  */
 int ft_import_sacct(struct ft_import *import, struct ft_error *err);
 
 /*
- * A CSV table with a header row, one run a row. A column is taken for the field
- * that a map names, else for the field of its own name (ft_fields, unit suffixes
- * _kb _mb _gb _kib _mib _gib for bytes, _minutes and _hours for seconds), else
- * for one of its usual names (app, user, peak_mb, runtime, state ...).
- * Required: an app, and a peak or a runtime. Returns as above.
+ * Imports a CSV table with a header row and one run per row. A column is read as the field that a
+ * map names, else as the field of its own name (ft_fields; suffixes _kb _mb _gb _kib _mib _gib for
+ * bytes, _minutes and _hours for seconds), else by a common alias (process, peak, elapsed, state,
+ * ...). Required are an app, and a peak or a run time. Returns as ft_import_sacct.
  */
 int ft_import_csv(struct ft_import *import, struct ft_error *err);
 

@@ -17,25 +17,28 @@
 #include "predictor/history/sacct_text.h"
 #include "predictor/record/secret.h"
 
-enum { MOST_FEATURES = 24, NAME = 64 };
+/* Features of an observation (foretell.options: ft_submission.features). */
+enum { MAX_FEATURES = 24 };
+/* Bytes of a normalised column name; longer names match no field. */
+enum { NAME_SIZE = 64 };
 
-/* how a column's text becomes its field's value */
-enum kind {
+/* How the text of a column is converted to its field's value. */
+enum column_kind {
   IGNORED,
-  PLAIN,   /* text, enum, number times scale */
-  BYTES,   /* a number times scale, or with a suffix of its own; scale 0: it must have one */
+  PLAIN,   /* text, enum or number */
+  BYTES,   /* a number times scale, or with a unit; scale 0: the unit is required */
   SECONDS, /* a number times scale, or Slurm's h:min:sec */
-  TIME,
-  OUTCOME, /* sacct's states and foretell's outcomes */
-  REQUEST  /* memory asked for on a node, as BYTES */
+  TIME,    /* a date and time */
+  OUTCOME, /* a state of sacct or an outcome of foretell */
+  REQUEST  /* requested memory per node, as BYTES */
 };
 
 struct column {
-  enum kind kind;
+  enum column_kind kind;
   const struct ft_field *field;
-  double scale;
-  bool feature;
-  char name[NAME];
+  double scale; /* of BYTES and SECONDS */
+  bool feature; /* import as a feature */
+  char name[NAME_SIZE];
 };
 
 struct reader {
@@ -55,11 +58,11 @@ static const struct {
                      { "_ms", 1e-3 },    { "_minutes", 60 }, { "_min", 60 },
                      { "_hours", 3600 }, { "_h", 3600 },     { "", 1 } };
 
-/* Usual names of what an observation has. A name with a unit comes without it here. */
+/* Common column names, without a unit suffix. */
 static const struct {
   const char *name, *field;
-  enum kind kind;
-} usual[] = {
+  enum column_kind kind;
+} aliases[] = {
   { "process", "app", PLAIN },
   { "application", "app", PLAIN },
   { "program", "app", PLAIN },
@@ -99,11 +102,12 @@ static const struct {
   { "cputime", "cpu_seconds", SECONDS },
 };
 
-static void normalise(const char *name, char out[NAME])
+/* Copies NAME_SIZE in lower case, with _ for space, hyphen and dot. */
+static void normalise_name(const char *name, char out[NAME_SIZE])
 {
   struct ft_text text = ft_text_trim(ft_text_from(name));
 
-  (void)ft_text_copy(text, out, NAME);
+  (void)ft_text_copy(text, out, NAME_SIZE);
   for (; *out; out++) {
     if (*out >= 'A' && *out <= 'Z')
       *out = (char)(*out | 0x20);
@@ -112,66 +116,70 @@ static void normalise(const char *name, char out[NAME])
   }
 }
 
-static bool ends(const char *name, const char *suffix)
+static bool has_suffix(const char *name, const char *suffix)
 {
   size_t n = strlen(name), s = strlen(suffix);
 
   return n > s && strcmp(name + n - s, suffix) == 0;
 }
 
-static enum kind kind_of(const struct ft_field *field)
+/* Returns the conversion of FIELD's own column. */
+static enum column_kind field_kind(const struct ft_field *field)
 {
   if (strcmp(field->name, "outcome") == 0)
     return OUTCOME;
   if (strcmp(field->name, "request_mem_bytes") == 0)
     return REQUEST;
-  if (ends(field->name, "_time") && field->type == FT_FIELD_DOUBLE)
+  if (has_suffix(field->name, "_time") && field->type == FT_FIELD_DOUBLE)
     return TIME;
-  if (ends(field->name, "_bytes"))
+  if (has_suffix(field->name, "_bytes"))
     return BYTES;
-  if (ends(field->name, "_seconds"))
+  if (has_suffix(field->name, "_seconds"))
     return SECONDS;
   return PLAIN;
 }
 
-/* NAME without SUFFIX, then with the field's own: "swap_mb" is "swap_bytes" */
-static const struct ft_field *with_suffix(const char *name, const char *suffix, const char *own)
+/* Returns the field of NAME_SIZE with OWN in place of SUFFIX: swap_bytes for "swap_mb"; NULL: none.
+ */
+static const struct ft_field *find_with_suffix(const char *name, const char *suffix,
+                                               const char *own)
 {
-  char whole[2 * NAME];
+  char whole[2 * NAME_SIZE];
 
   (void)snprintf(whole, sizeof whole, "%.*s%s", (int)(strlen(name) - strlen(suffix)), name, own);
   return ft_field_find(whole);
 }
 
-static const struct ft_field *usual_name(const char *name, size_t length, enum kind *kind)
+/* Returns the field that the first LENGTH bytes of NAME_SIZE are an alias of; NULL: none. */
+static const struct ft_field *find_alias(const char *name, size_t length, enum column_kind *kind)
 {
-  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-    if (strlen(usual[i].name) == length && strncmp(usual[i].name, name, length) == 0) {
-      *kind = usual[i].kind;
-      return ft_field_find(usual[i].field);
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+    if (strlen(aliases[i].name) == length && strncmp(aliases[i].name, name, length) == 0) {
+      *kind = aliases[i].kind;
+      return ft_field_find(aliases[i].field);
     }
   return NULL;
 }
 
-/* What a column called NAME (normalised) is. IGNORED where nothing fits. */
-static struct column meaning(const char *name)
+/* Returns the meaning of a column with the normalised NAME_SIZE; IGNORED if none is known. */
+static struct column interpret_name(const char *name)
 {
   struct column c = { .scale = 1 };
 
   c.field = ft_field_find(name);
   if (c.field) {
-    c.kind = kind_of(c.field);
+    c.kind = field_kind(c.field);
     return c;
   }
   for (size_t i = 0; i < sizeof byte_units / sizeof *byte_units; i++) {
     const char *suffix = byte_units[i].suffix;
 
-    if (!ends(name, suffix))
+    if (!has_suffix(name, suffix))
       continue;
-    c.field = with_suffix(name, suffix, "_bytes");
-    c.kind = c.field ? kind_of(c.field) : IGNORED;
+    c.field = find_with_suffix(name, suffix, "_bytes");
+    c.kind = c.field ? field_kind(c.field) : IGNORED;
     if (!c.field)
-      c.field = usual_name(name, strlen(name) - strlen(suffix), &c.kind);
+      c.field = find_alias(name, strlen(name) - strlen(suffix), &c.kind);
     c.scale = byte_units[i].scale;
     if (c.field && (c.kind == BYTES || c.kind == REQUEST))
       return c;
@@ -179,25 +187,25 @@ static struct column meaning(const char *name)
   for (size_t i = 0; i < sizeof second_units / sizeof *second_units; i++) {
     const char *suffix = second_units[i].suffix;
 
-    if (!ends(name, suffix))
+    if (!has_suffix(name, suffix))
       continue;
-    c.field = with_suffix(name, suffix, "_seconds");
-    c.kind = c.field ? kind_of(c.field) : IGNORED;
+    c.field = find_with_suffix(name, suffix, "_seconds");
+    c.kind = c.field ? field_kind(c.field) : IGNORED;
     if (!c.field)
-      c.field = usual_name(name, strlen(name) - strlen(suffix), &c.kind);
+      c.field = find_alias(name, strlen(name) - strlen(suffix), &c.kind);
     c.scale = second_units[i].scale;
     if (c.field && c.kind == SECONDS)
       return c;
   }
-  c.field = usual_name(name, strlen(name), &c.kind);
+  c.field = find_alias(name, strlen(name), &c.kind);
   c.scale = 1;
   if (!c.field || c.kind == BYTES || c.kind == REQUEST || c.kind == SECONDS)
     c.kind = IGNORED;
   return c;
 }
 
-/* Whether the list "a,b" names NAME. */
-static bool listed(const char *list, const char *name)
+/* Returns whether the list "a,b" contains NAME_SIZE. */
+static bool list_contains(const char *list, const char *name)
 {
   struct ft_text cursor = ft_text_from(list), item;
 
@@ -207,25 +215,26 @@ static bool listed(const char *list, const char *name)
   return false;
 }
 
+/* Interprets column I. Returns 0; -1 on error and fills ERR. */
 static int map_column(struct reader *r, size_t i, struct ft_error *err)
 {
   const struct ft_import *import = r->import;
-  char name[NAME], field[NAME];
+  char name[NAME_SIZE], field[NAME_SIZE];
   struct column *c = &r->column[i];
 
-  normalise(r->csv.field[i], name);
-  *c = meaning(name);
+  normalise_name(r->csv.field[i], name);
+  *c = interpret_name(name);
   for (size_t m = 0; m < import->map_count; m++)
     if (strcmp(import->maps[m].column, r->csv.field[i]) == 0) {
-      normalise(import->maps[m].field, field);
-      *c = meaning(field);
+      normalise_name(import->maps[m].field, field);
+      *c = interpret_name(field);
       if (c->kind == IGNORED)
         return ft_error_set(err, "--map %.60s=%.60s: no such field", import->maps[m].column,
                             import->maps[m].field);
     }
-  c->feature = import->features &&
-               (strcmp(import->features, "*") == 0 ? c->kind == IGNORED
-                                                   : listed(import->features, r->csv.field[i]));
+  c->feature = import->features && (strcmp(import->features, "*") == 0
+                                        ? c->kind == IGNORED
+                                        : list_contains(import->features, r->csv.field[i]));
   if (!ft_text_copy(ft_text_trim(ft_text_from(r->csv.field[i])), c->name, 48) && c->feature)
     return ft_csv_fail(&r->csv, i, "feature", err, "expected a name of at most 47 bytes");
   if (c->feature && (!c->name[0] || !ft_utf8_is_printable(c->name)))
@@ -233,6 +242,7 @@ static int map_column(struct reader *r, size_t i, struct ft_error *err)
   return 0;
 }
 
+/* Returns whether a column is read as FIELD. */
 static bool has_column(const struct reader *r, const char *field)
 {
   for (size_t i = 0; i < r->count; i++)
@@ -241,7 +251,7 @@ static bool has_column(const struct reader *r, const char *field)
   return false;
 }
 
-static bool in_header(const struct reader *r, struct ft_text name)
+static bool header_contains(const struct reader *r, struct ft_text name)
 {
   for (size_t i = 0; i < r->count; i++)
     if (ft_text_equals(name, r->csv.field[i]))
@@ -249,26 +259,27 @@ static bool in_header(const struct reader *r, struct ft_text name)
   return false;
 }
 
-/* what the command line names must be there */
-static int check_names(const struct reader *r, struct ft_error *err)
+/* Checks that the columns of --map and --features exist. Returns 0; -1 on error and fills ERR. */
+static int check_option_columns(const struct reader *r, struct ft_error *err)
 {
   const struct ft_import *import = r->import;
   struct ft_text cursor = ft_text_from(import->features), item;
 
   for (size_t m = 0; m < import->map_count; m++)
-    if (!in_header(r, ft_text_from(import->maps[m].column)))
+    if (!header_contains(r, ft_text_from(import->maps[m].column)))
       return ft_error_set(err, "%s: line %" PRIu64 ": no column '%.60s', which --map names",
                           import->name, r->csv.line, import->maps[m].column);
   if (!import->features || strcmp(import->features, "*") == 0)
     return 0;
   while (ft_text_until(&cursor, ',', &item))
-    if (!in_header(r, ft_text_trim(item)))
+    if (!header_contains(r, ft_text_trim(item)))
       return ft_error_set(err, "%s: line %" PRIu64 ": no column '%.*s', which --features names",
                           import->name, r->csv.line, (int)ft_text_left(&item), item.at);
   return 0;
 }
 
-static int read_header(struct reader *r, struct ft_error *err)
+/* Reads the header. Returns 0; -1 on error and fills ERR. */
+static int read_csv_header(struct reader *r, struct ft_error *err)
 {
   const char *name = r->import->name;
   size_t features = 0;
@@ -283,11 +294,11 @@ static int read_header(struct reader *r, struct ft_error *err)
       return -1;
     features += r->column[i].feature;
   }
-  if (check_names(r, err) < 0)
+  if (check_option_columns(r, err) < 0)
     return -1;
-  if (features > MOST_FEATURES)
+  if (features > MAX_FEATURES)
     return ft_error_set(err, "%s: line %" PRIu64 ": %zu features; expected at most %d", name,
-                        r->csv.line, features, MOST_FEATURES);
+                        r->csv.line, features, MAX_FEATURES);
   if (!r->import->app && !has_column(r, "app"))
     return ft_error_set(err,
                         "%s: line %" PRIu64 ": expected a column app, process, program or tool"
@@ -302,7 +313,8 @@ static int read_header(struct reader *r, struct ft_error *err)
   return 0;
 }
 
-static int bad(const struct reader *r, size_t i, struct ft_error *err, const char *expected)
+/* Fills ERR with position, column and EXPECTED. Returns -1. */
+static int field_error(const struct reader *r, size_t i, struct ft_error *err, const char *expected)
 {
   return ft_csv_fail(&r->csv, i, r->column[i].name[0] ? r->column[i].name : "column", err,
                      expected);
@@ -316,17 +328,17 @@ static int read_bytes(const struct reader *r, size_t i, double *bytes, struct ft
 
   if (ft_text_is_double(text, &number)) {
     if (scale == 0)
-      return bad(r, i, err,
-                 "expected a unit: 12G here, or _bytes, _mb, _gib ... in the column's"
-                 " name");
+      return field_error(r, i, err,
+                         "expected a unit: 12G here, or _bytes, _mb, _gib ... in the column's"
+                         " name");
     *bytes = number * scale;
   } else if (ft_units_parse_bytes(text, 1, &whole)) {
     *bytes = (double)whole;
   } else {
-    return bad(r, i, err, "expected a size");
+    return field_error(r, i, err, "expected a size");
   }
   if (*bytes < 0 || *bytes >= 0x1p62)
-    return bad(r, i, err, "expected a size from 0 to 4 EiB");
+    return field_error(r, i, err, "expected a size from 0 to 4 EiB");
   return 0;
 }
 
@@ -337,13 +349,14 @@ static int read_seconds(const struct reader *r, size_t i, double *seconds, struc
   if (ft_text_is_double(text, seconds))
     *seconds *= r->column[i].scale;
   else if (!ft_units_parse_seconds(text, seconds))
-    return bad(r, i, err, "expected a number of seconds, or h:min:sec");
+    return field_error(r, i, err, "expected a number of seconds, or h:min:sec");
   if (*seconds < 0 || *seconds > 1e12)
-    return bad(r, i, err, "expected a duration from 0 to 1e12 seconds");
+    return field_error(r, i, err, "expected a duration from 0 to 1e12 seconds");
   return 0;
 }
 
-static int read_outcome(const struct reader *r, size_t i, ft_observation *o, struct ft_error *err)
+static int read_outcome_name(const struct reader *r, size_t i, ft_observation *o,
+                             struct ft_error *err)
 {
   const char *text = r->csv.field[i];
   int known = ft_outcome_from_name(text);
@@ -354,9 +367,9 @@ static int read_outcome(const struct reader *r, size_t i, ft_observation *o, str
   else if (ft_sacct_state(text, &outcome) == FT_SACCT_ENDED)
     o->outcome = outcome;
   else
-    return bad(r, i, err,
-               "expected completed, failed, out_of_memory, cancelled, timeout,"
-               " preempted, requeued, node_fail or a state of sacct");
+    return field_error(r, i, err,
+                       "expected completed, failed, out_of_memory, cancelled, timeout,"
+                       " preempted, requeued, node_fail or a state of sacct");
   return 0;
 }
 
@@ -368,15 +381,15 @@ static int read_plain(const struct reader *r, size_t i, ft_observation *o, struc
   double number;
 
   if (field->type == FT_FIELD_FEATURES)
-    return ft_json_read_features(text, o, &why) < 0 ? bad(r, i, err, why.text) : 0;
+    return ft_json_read_features(text, o, &why) < 0 ? field_error(r, i, err, why.text) : 0;
   if (field->type == FT_FIELD_COUNTERS)
-    return ft_json_read_counters(text, o, &why) < 0 ? bad(r, i, err, why.text) : 0;
+    return ft_json_read_counters(text, o, &why) < 0 ? field_error(r, i, err, why.text) : 0;
   if (field->type == FT_FIELD_TEXT || field->type == FT_FIELD_ENUM)
     return ft_field_set_text(o, field, text)
                ? 0
-               : bad(r, i, err,
-                     field->type == FT_FIELD_ENUM ? "not a name it may have"
-                                                  : "too long, or not printable");
+               : field_error(r, i, err,
+                             field->type == FT_FIELD_ENUM ? "unknown name"
+                                                          : "too long, or not printable");
   if (field->type == FT_FIELD_BOOL && (strcmp(text, "true") == 0 || strcmp(text, "yes") == 0))
     return ft_field_set_integer(o, field, 1) ? 0 : -1;
   if (field->type == FT_FIELD_BOOL && (strcmp(text, "false") == 0 || strcmp(text, "no") == 0))
@@ -384,11 +397,13 @@ static int read_plain(const struct reader *r, size_t i, ft_observation *o, struc
   if (!ft_text_is_double(ft_text_trim(ft_text_from(text)), &number) ||
       (field->type != FT_FIELD_DOUBLE && number != floor(number)) ||
       !ft_field_set_number(o, field, number))
-    return bad(r, i, err, "expected a number in this field's range");
+    return field_error(r, i, err, "expected a number in this field's range");
   return 0;
 }
 
-static int read_column(const struct reader *r, size_t i, ft_observation *o, struct ft_error *err)
+/* Reads column I into O. Returns 0; -1 on error and fills ERR. */
+static int read_csv_column(const struct reader *r, size_t i, ft_observation *o,
+                           struct ft_error *err)
 {
   const struct column *c = &r->column[i];
   double number;
@@ -399,7 +414,7 @@ static int read_column(const struct reader *r, size_t i, ft_observation *o, stru
   case PLAIN:
     return read_plain(r, i, o, err);
   case OUTCOME:
-    return read_outcome(r, i, o, err);
+    return read_outcome_name(r, i, o, err);
   case SECONDS:
     if (read_seconds(r, i, &number, err) < 0)
       return -1;
@@ -407,10 +422,10 @@ static int read_column(const struct reader *r, size_t i, ft_observation *o, stru
   case TIME:
     if (ft_time_parse(ft_text_from(r->csv.field[i]), r->import->zone, &number) == 1)
       break;
-    return bad(r, i, err,
-               r->import->zone ? "expected a time such as 2026-11-20T21:30:00"
-                               : "expected a time with its zone, such as"
-                                 " 2026-11-20T21:30:00Z, or --timezone");
+    return field_error(r, i, err,
+                       r->import->zone ? "expected a time such as 2026-11-20T21:30:00"
+                                       : "expected a time with its zone, such as"
+                                         " 2026-11-20T21:30:00Z, or --timezone");
   case BYTES:
   case REQUEST:
     if (read_bytes(r, i, &number, err) < 0)
@@ -419,9 +434,10 @@ static int read_column(const struct reader *r, size_t i, ft_observation *o, stru
       o->submission.request.mem_unit = FT_MEM_NODE;
     break;
   }
-  return ft_field_set_number(o, c->field, number) ? 0 : bad(r, i, err, "out of range");
+  return ft_field_set_number(o, c->field, number) ? 0 : field_error(r, i, err, "out of range");
 }
 
+/* Adds column I to O's features, except empty values and possible secrets. */
 static void read_feature(const struct reader *r, size_t i, ft_observation *o)
 {
   struct ft_text text = ft_text_trim(ft_text_from(r->csv.field[i]));
@@ -431,7 +447,7 @@ static void read_feature(const struct reader *r, size_t i, ft_observation *o)
   if (text.at == text.end)
     return;
   if (ft_text_is_double(text, &number)) {
-    (void)ft_feature_number(o->submission.features, &o->submission.features_count, MOST_FEATURES,
+    (void)ft_feature_number(o->submission.features, &o->submission.features_count, MAX_FEATURES,
                             r->column[i].name, number);
     return;
   }
@@ -439,12 +455,14 @@ static void read_feature(const struct reader *r, size_t i, ft_observation *o)
   ft_utf8_make_printable(category);
   if (ft_secret_value(category))
     return;
-  (void)ft_feature_category(o->submission.features, &o->submission.features_count, MOST_FEATURES,
+  (void)ft_feature_category(o->submission.features, &o->submission.features_count, MAX_FEATURES,
                             r->column[i].name, category);
 }
 
-/* A run without an id gets one from its row and line: read again, it is the same run. */
-static uint32_t id_of(const struct reader *r)
+/* Returns a job ID derived from the row's text and line, so that a repeated import gives the same
+ * run.
+ */
+static uint32_t derive_job_id(const struct reader *r)
 {
   uint64_t hash = ft_hash64(FT_HASH_SEED, &r->csv.line, sizeof r->csv.line);
 
@@ -453,7 +471,8 @@ static uint32_t id_of(const struct reader *r)
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-static int complete(const struct reader *r, ft_observation *o, struct ft_error *err)
+/* Fills the fields of O that the table lacks. Returns 0; -1 on error and fills ERR. */
+static int complete_run(const struct reader *r, ft_observation *o, struct ft_error *err)
 {
   const struct ft_import *import = r->import;
 
@@ -474,8 +493,8 @@ static int complete(const struct reader *r, ft_observation *o, struct ft_error *
   if (!o->cluster[0] && import->cluster)
     (void)ft_string_copy(import->cluster, o->cluster, sizeof o->cluster);
   if (!has_column(r, "job_id"))
-    o->job_id = id_of(r);
-  /* a table of runs that does not say how they ended is one of runs that did */
+    o->job_id = derive_job_id(r);
+  /* without a column for the outcome, runs with exit code 0 have completed */
   if (o->outcome == FT_OUTCOME_UNKNOWN && !has_column(r, "outcome"))
     o->outcome = o->exit_code ? FT_OUTCOME_FAILED : FT_OUTCOME_COMPLETED;
   o->censored = o->outcome != FT_OUTCOME_COMPLETED;
@@ -485,7 +504,9 @@ static int complete(const struct reader *r, ft_observation *o, struct ft_error *
   return 0;
 }
 
-static int read_row(struct reader *r, struct ft_error *err)
+/* Reads one row and passes it to put. Returns 0; -1 for an invalid row and -2 if the import must
+ * end, both fill ERR. */
+static int read_csv_row(struct reader *r, struct ft_error *err)
 {
   ft_observation o = { .schema = FT_SCHEMA };
 
@@ -495,12 +516,12 @@ static int read_row(struct reader *r, struct ft_error *err)
                         " %zu",
                         r->import->name, r->csv.line, r->count, r->csv.count);
   for (size_t i = 0; i < r->count; i++) {
-    if (r->csv.field[i][0] && read_column(r, i, &o, err) < 0)
+    if (r->csv.field[i][0] && read_csv_column(r, i, &o, err) < 0)
       return -1;
     if (r->column[i].feature)
       read_feature(r, i, &o);
   }
-  if (complete(r, &o, err) < 0)
+  if (complete_run(r, &o, err) < 0)
     return -1;
   r->import->runs++;
   return r->import->put(&o, r->import->data, err) < 0 ? -2 : 0;
@@ -515,11 +536,11 @@ int ft_import_csv(struct ft_import *import, struct ft_error *err)
     return ft_error_set(err, "%s: out of memory", import->name);
   r->import = import;
   ft_csv_init(&r->csv, import->fd, import->name, ',', true);
-  if (read_header(r, err) < 0)
+  if (read_csv_header(r, err) < 0)
     goto out;
   while ((status = ft_csv_next(&r->csv, err)) != 0) {
     if (status > 0)
-      status = read_row(r, err);
+      status = read_csv_row(r, err);
     if (status == -2 || (status < 0 && (!import->keep_going || r->csv.failed)))
       goto out;
     if (status < 0) {

@@ -26,7 +26,7 @@ json_t *ft_json_text(const char *text)
   return string;
 }
 
-/* A number; a whole one below 2^53 is an integer. */
+/* Whole numbers below 2^53 become integers, other finite ones reals, the rest null. */
 static json_t *real_or_null(double value)
 {
   if (!isfinite(value))
@@ -76,7 +76,8 @@ json_t *ft_json_counters(const ft_counter *counters, size_t count)
   return object;
 }
 
-static json_t *object_of(const char *text, struct ft_error *err)
+/* Parses TEXT as a JSON object. Returns it, owned by the caller; NULL on error and fills ERR. */
+static json_t *parse_object(const char *text, struct ft_error *err)
 {
   json_error_t why;
   json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &why);
@@ -93,7 +94,7 @@ static json_t *object_of(const char *text, struct ft_error *err)
 
 int ft_json_read_features(const char *text, ft_observation *o, struct ft_error *err)
 {
-  json_t *object = object_of(text, err), *value;
+  json_t *object = parse_object(text, err), *value;
   size_t limit = sizeof o->submission.features / sizeof *o->submission.features;
   const char *name;
   int status = 0;
@@ -126,7 +127,7 @@ int ft_json_read_features(const char *text, ft_observation *o, struct ft_error *
 
 int ft_json_read_counters(const char *text, ft_observation *o, struct ft_error *err)
 {
-  json_t *object = object_of(text, err), *value;
+  json_t *object = parse_object(text, err), *value;
   size_t limit = sizeof o->counters / sizeof *o->counters;
   const char *name;
   int status = 0;
@@ -150,7 +151,7 @@ int ft_json_read_counters(const char *text, ft_observation *o, struct ft_error *
   return status;
 }
 
-static json_t *value_of(const ft_observation *o, const struct ft_field *field)
+static json_t *field_to_json(const ft_observation *o, const struct ft_field *field)
 {
   if (field->type == FT_FIELD_FEATURES)
     return ft_json_features(o->submission.features, o->submission.features_count);
@@ -176,7 +177,7 @@ json_t *ft_json_observation(const ft_observation *o)
   json_t *object = json_object();
 
   for (size_t i = 0; object && i < ft_field_count; i++)
-    if (ft_json_set(object, ft_fields[i].name, value_of(o, &ft_fields[i])) < 0) {
+    if (ft_json_set(object, ft_fields[i].name, field_to_json(o, &ft_fields[i])) < 0) {
       json_decref(object);
       return NULL;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Observations and their lists as JSON. Every json_t returned is the caller's; NULL out of memory.
+ * Converts observations and their lists to JSON and back. Returned json_t are owned by the caller;
+ * NULL out of memory.
  */
 #ifndef FT_HISTORY_JSON_H
 #define FT_HISTORY_JSON_H
@@ -10,21 +11,25 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
-/* A string of JSON; a byte that is not UTF-8 becomes '?'. */
+/* Returns TEXT as a JSON string; bytes that are not UTF-8 become '?'. */
 json_t *ft_json_text(const char *text);
 
-/* Set NAME, mended likewise, to VALUE (stolen; NULL fails). Returns 0, or -1 out of memory. */
+/* Sets NAME (invalid bytes become '?') to VALUE, whose ownership it takes. Returns 0; -1 if VALUE
+ * is NULL or out of memory. */
 int ft_json_set(json_t *object, const char *name, json_t *value);
 
-/* {"batch": 32, "arch": "resnet50"} */
+/* Returns {"batch": 32, "arch": "resnet50"}. */
 json_t *ft_json_features(const ft_feature *features, size_t count);
+
+/* Returns {"instructions": 12000015}. */
 json_t *ft_json_counters(const ft_counter *counters, size_t count);
 
-/* The other way, from text. Return 0; -1 with ERR naming what was expected. */
+/* Replace the lists of OBSERVATION by the parsed TEXT. Return 0; -1 on error and fill ERR with the
+ * expected form. */
 int ft_json_read_features(const char *text, ft_observation *observation, struct ft_error *err);
 int ft_json_read_counters(const char *text, ft_observation *observation, struct ft_error *err);
 
-/* The whole observation, one key a field, null where it was not measured. */
+/* Returns the observation with one key per field, null if it was not measured. */
 json_t *ft_json_observation(const ft_observation *observation);
 
 #endif

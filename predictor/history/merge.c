@@ -6,8 +6,8 @@
 #include "predictor/history/fields.h"
 #include "predictor/history/merge.h"
 
-/* how much a source's figures are worth */
-static int worth(ft_source source)
+/* Ranks sources by the quality of their measurements. */
+static int source_rank(ft_source source)
 {
   switch (source) {
   case FT_SOURCE_AGENT:
@@ -28,8 +28,8 @@ static bool has_peak(const ft_observation *o)
          o->has_charge_less_cache_bytes || o->has_largest_process_bytes;
 }
 
-/* What the store has no column for: only who was there at the run knows it. */
-static void take_unstored(ft_submission *to, const ft_submission *from)
+/* Copies fields without a column in the store; only a record from the node has them. */
+static void copy_unstored_fields(ft_submission *to, const ft_submission *from)
 {
   to->schema = from->schema;
   to->het_offset = from->het_offset;
@@ -43,11 +43,12 @@ static void take_unstored(ft_submission *to, const ft_submission *from)
 
 static void merge_outcome(ft_observation *old, const ft_observation *newer)
 {
-  bool killed = old->outcome == FT_OUTCOME_OUT_OF_MEMORY &&
-                (newer->outcome == FT_OUTCOME_FAILED || newer->outcome == FT_OUTCOME_CANCELLED);
+  bool killed_for_memory =
+      old->outcome == FT_OUTCOME_OUT_OF_MEMORY &&
+      (newer->outcome == FT_OUTCOME_FAILED || newer->outcome == FT_OUTCOME_CANCELLED);
 
   if (newer->outcome != FT_OUTCOME_UNKNOWN) {
-    if (!killed)
+    if (!killed_for_memory)
       old->outcome = newer->outcome;
     old->exit_code = newer->exit_code;
     old->signal = newer->signal;
@@ -63,17 +64,17 @@ static void merge_outcome(ft_observation *old, const ft_observation *newer)
 
 void ft_observation_merge(ft_observation *old, const ft_observation *newer)
 {
-  bool stronger = worth(newer->source) >= worth(old->source);
+  bool stronger = source_rank(newer->source) >= source_rank(old->source);
   bool measures = has_peak(newer) && (stronger || !has_peak(old));
 
   for (size_t i = 0; i < ft_field_count; i++) {
     const struct ft_field *field = &ft_fields[i];
     bool replace = stronger;
 
-    if (field->part != FT_GROUP_SUBMIT && field->part != FT_GROUP_TIME &&
-        field->part != FT_GROUP_MEASURED)
+    if (field->group != FT_GROUP_SUBMIT && field->group != FT_GROUP_TIME &&
+        field->group != FT_GROUP_MEASURED)
       continue;
-    if (field->part == FT_GROUP_TIME)
+    if (field->group == FT_GROUP_TIME)
       replace = true;
     if (ft_field_present(newer, field) && (replace || !ft_field_present(old, field)))
       ft_field_copy(old, newer, field);
@@ -91,6 +92,6 @@ void ft_observation_merge(ft_observation *old, const ft_observation *newer)
     old->submission.decision = newer->submission.decision;
   }
   if (newer->submission.schema && stronger)
-    take_unstored(&old->submission, &newer->submission);
+    copy_unstored_fields(&old->submission, &newer->submission);
   merge_outcome(old, newer);
 }

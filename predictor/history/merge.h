@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two records of the same run become one. Pure. */
+/* Merges two records of the same run. Pure. */
 #ifndef FT_HISTORY_MERGE_H
 #define FT_HISTORY_MERGE_H
 
 #include "predictor/record/record.h"
 
 /*
- * Complete OLD by NEWER, both of the same key, in place:
- * - a field that only one of them has is kept;
- * - of a field that both have, the newer is kept, unless its source is the
- *   weaker one (agent, then trace, then sacct with totals, then sacct): what was
- *   submitted and what was measured are then the old one's;
- * - start, end and runtime are the newer's, whatever its source;
- * - an outcome is never replaced by an unknown one, nor out_of_memory by failed
- *   or cancelled: Slurm says so of a job that its OverMemoryKill ended;
- * - a run whose outcome is known is censored when it did not complete.
- * `source` tells who measured the peak, and peak_is_bound goes with it.
+ * Completes OLD by NEWER, which has the same key:
+ * - A field present in only one record is kept.
+ * - A field present in both is taken from NEWER, unless its source is weaker (agent, trace, sacct
+ *   with totals, sacct, in this order); then submission and measurements stay OLD's.
+ * - Start, end and run time are NEWER's, whatever its source.
+ * - An unknown outcome replaces nothing. Failed or cancelled does not replace out_of_memory: Slurm
+ *   reports them for a job that its OverMemoryKill ended.
+ * - A run with a known outcome is censored unless it completed.
+ * The field `source` names the source of the peak; peak_is_bound belongs to it.
  */
 void ft_observation_merge(ft_observation *old, const ft_observation *newer);
 

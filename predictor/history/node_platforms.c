@@ -5,17 +5,18 @@
 #include "predictor/history/store_private.h"
 
 int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,
-                       void (*see)(const char *node, const char *platform, double time, void *data),
+                       void (*visit)(const char *node, const char *platform, double time,
+                                     void *data),
                        void *data, struct ft_error *err)
 {
   static const char sql[] = "SELECT node, platform, end_time, id FROM observation"
                             " WHERE id > ?1 ORDER BY id DESC LIMIT ?2";
-  sqlite3_stmt *statement = NULL;
+  sqlite3_stmt *statement = ft_store_statement(store, sql, "prepare", err);
   int64_t last = *after;
-  int step = SQLITE_DONE, status = 0;
+  int step, status;
 
-  if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK)
-    return ft_store_set_error(store, "prepare", err);
+  if (!statement)
+    return -1;
   sqlite3_bind_int64(statement, 1, *after);
   sqlite3_bind_int64(statement, 2, limit);
   while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -26,11 +27,10 @@ int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,
     if (id > last)
       last = id;
     if (node && platform && *node && *platform)
-      see(node, platform, sqlite3_column_double(statement, 2), data);
+      visit(node, platform, sqlite3_column_double(statement, 2), data);
   }
-  if (step != SQLITE_DONE)
-    status = ft_store_set_error(store, "read", err);
-  else
+  status = ft_store_step_status(store, step, "read", err);
+  if (status == 0)
     *after = last;
   sqlite3_finalize(statement);
   return status;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* On which platform each node was when something ran there. */
+/* The platform of each node, as recorded by the runs on it. */
 #ifndef FT_HISTORY_NODE_PLATFORMS_H
 #define FT_HISTORY_NODE_PLATFORMS_H
+
+#include <stdint.h>
 
 #include "predictor/history/store.h"
 
 /*
- * Call SEE with node and platform of runs that were put after number *AFTER, and when they ended:
- * the last LIMIT of them, those without a platform left out. *AFTER becomes the last one's number.
- * Returns 0; -1 with ERR.
+ * Calls VISIT with node, platform and end time (UTC seconds) of runs stored after row *AFTER: at
+ * most the newest LIMIT, without those that have no platform. Advances *AFTER to the last row.
+ * Returns 0; -1 on error and fills ERR.
  */
 int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,
-                       void (*see)(const char *node, const char *platform, double time, void *data),
+                       void (*visit)(const char *node, const char *platform, double time,
+                                     void *data),
                        void *data, struct ft_error *err);
 
 #endif

@@ -11,6 +11,8 @@
 
 enum { APP_SIZE = sizeof((struct ft_store_app *)NULL)->app };
 
+/* Reads the current row of S into O, calls VISIT and advances CURSOR. Returns 1; 0 if VISIT stops;
+ * -1 on error and fills ERR. */
 static int visit_row(struct ft_store *store, sqlite3_stmt *s, struct ft_store_cursor *cursor,
                      ft_observation *o, bool (*visit)(const ft_observation *, void *), void *data,
                      struct ft_error *err)
@@ -28,7 +30,7 @@ static int visit_row(struct ft_store *store, sqlite3_stmt *s, struct ft_store_cu
 }
 
 int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double since,
-                  struct ft_store_cursor *cursor, unsigned most,
+                  struct ft_store_cursor *cursor, unsigned limit,
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err)
 {
@@ -49,36 +51,33 @@ int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double 
   sqlite3_bind_double(s, 3, since);
   sqlite3_bind_double(s, 4, cursor->time);
   sqlite3_bind_int64(s, 5, cursor->row);
-  sqlite3_bind_int64(s, 6, most);
+  sqlite3_bind_int64(s, 6, limit);
   while (status > 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
     status = visit_row(store, s, cursor, o, visit, data, err);
     visited += status > 0;
   }
-  if (status > 0 && step != SQLITE_DONE)
-    status = ft_store_set_error(store, "read", err);
+  if (status > 0)
+    status = ft_store_step_status(store, step, "read", err);
 out:
   sqlite3_finalize(s);
   free(o);
   return status < 0 ? -1 : visited;
 }
 
-/* Run SQL, whose ?1 is NUMBER, ?2 UID, ?3 APP, for one row of a user and an app: these become it.
- * Returns 1; 0 where there is none; -1 with ERR. */
-static int find_one(struct ft_store *store, const char *sql, uint32_t number, uint32_t *uid,
-                    char *app, struct ft_error *err)
+/* Runs SQL with the parameters NUMBER, *UID and APP, and replaces *UID and APP by its row. Returns
+ * 1; 0 without a row; -1 on error and fills ERR. */
+static int query_user_app(struct ft_store *store, const char *sql, uint32_t number, uint32_t *uid,
+                          char *app, struct ft_error *err)
 {
-  sqlite3_stmt *s = NULL;
-  int status, step;
+  sqlite3_stmt *s = ft_store_statement(store, sql, "read", err);
+  int status;
 
-  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
-    return ft_store_set_error(store, "read", err);
+  if (!s)
+    return -1;
   sqlite3_bind_int64(s, 1, number);
   sqlite3_bind_int64(s, 2, *uid);
   sqlite3_bind_text(s, 3, app, -1, SQLITE_TRANSIENT);
-  step = sqlite3_step(s);
-  status = step == SQLITE_ROW    ? 1
-           : step == SQLITE_DONE ? 0
-                                 : ft_store_set_error(store, "read", err);
+  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
   if (status > 0) {
     *uid = (uint32_t)sqlite3_column_int64(s, 0);
     (void)ft_string_copy((const char *)sqlite3_column_text(s, 1), app, APP_SIZE);
@@ -90,12 +89,12 @@ static int find_one(struct ft_store *store, const char *sql, uint32_t number, ui
 int ft_store_next_app(struct ft_store *store, bool one_user, uint32_t *uid, char app[128],
                       struct ft_error *err)
 {
-  return find_one(store,
-                  one_user ? "SELECT uid, app FROM app WHERE uid = ?2 AND app > ?3 AND ?1 = 0"
-                             " ORDER BY app LIMIT 1"
-                           : "SELECT uid, app FROM app WHERE (uid, app) > (?2, ?3) AND ?1 = 0"
-                             " ORDER BY uid, app LIMIT 1",
-                  0, uid, app, err);
+  return query_user_app(store,
+                        one_user ? "SELECT uid, app FROM app WHERE uid = ?2 AND app > ?3 AND ?1 = 0"
+                                   " ORDER BY app LIMIT 1"
+                                 : "SELECT uid, app FROM app WHERE (uid, app) > (?2, ?3) AND ?1 = 0"
+                                   " ORDER BY uid, app LIMIT 1",
+                        0, uid, app, err);
 }
 
 int ft_store_find_job(struct ft_store *store, uint32_t job_id, bool one_user, uint32_t *uid,
@@ -106,5 +105,5 @@ int ft_store_find_job(struct ft_store *store, uint32_t job_id, bool one_user, ui
   static const char own[] = "SELECT uid, ifnull(app, '') FROM observation WHERE (job_id = ?1"
                             " OR (array_job_id = ?1 AND array_job_id > 0)) AND uid = ?2 LIMIT 1";
 
-  return find_one(store, one_user ? own : any, job_id, uid, app, err);
+  return query_user_app(store, one_user ? own : any, job_id, uid, app, err);
 }

@@ -1,37 +1,41 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs in small parts, for who has other things to do between two of them; no part scans the store.
+/* Reads runs page by page, for callers with other work between two pages. No call scans the store.
  */
 #ifndef FT_HISTORY_PAGES_H
 #define FT_HISTORY_PAGES_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "predictor/history/store.h"
 
-/* Where a page ended. Begin with { INFINITY, 0 }. */
+/* The end of the last page; { INFINITY, 0 } at the start. */
 struct ft_store_cursor {
-  double time;
+  double time; /* end_time, UTC seconds */
   int64_t row;
 };
 
 /*
- * Call VISIT for up to MOST runs of UID's APP that ended at or after SINCE, the newest first, from
- * CURSOR on, which is moved behind each. VISIT returns false to stop before that run, which comes
- * again then. Returns how many were visited, 0 behind the last; -1 with ERR.
+ * Calls VISIT for up to LIMIT runs of UID's APP that ended at or after SINCE (UTC seconds), newest
+ * first, starting after CURSOR, and advances CURSOR. VISIT returns false to stop before the run,
+ * which the next call visits again. Returns the number of visited runs, 0 after the last; -1 on
+ * error and fills ERR.
  */
 int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double since,
-                  struct ft_store_cursor *cursor, unsigned most,
+                  struct ft_store_cursor *cursor, unsigned limit,
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err);
 
 /*
- * The app after *UID's APP becomes it, by user and then by name; first {0, ""}. With ONE_USER those
- * of that user alone. Runs without an app have none. Returns 1; 0 behind the last; -1 with ERR.
+ * Replaces *UID and APP by the next app with runs, in the order of user and name; start with 0 and
+ * "". ONE_USER restricts it to *UID. Returns 1; 0 after the last; -1 on error and fills ERR.
  */
 int ft_store_next_app(struct ft_store *store, bool one_user, uint32_t *uid, char app[128],
                       struct ft_error *err);
 
 /*
- * Whose job JOB_ID is, or a job array of that number, and its app; with ONE_USER only where it is
- * *UID's. Returns 1; 0 where it is not there; -1 with ERR.
+ * Sets *UID and APP to the owner and the app of the job or job array JOB_ID; ONE_USER restricts it
+ * to jobs of *UID. Returns 1; 0 if there is no such job; -1 on error and fills ERR.
  */
 int ft_store_find_job(struct ft_store *store, uint32_t job_id, bool one_user, uint32_t *uid,
                       char app[128], struct ft_error *err);

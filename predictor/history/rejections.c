@@ -9,32 +9,32 @@
 #include "predictor/history/store_private.h"
 
 #define DAY_SECONDS 86400.0
-/* Of user ?1 (-1: any) and app ?2 (empty: any), before the day ?3. */
+/* Later times count as this one, in seconds, so that the day fits an integer. */
+#define MAX_TIME 0x1p50
+
+/* SQL: rows of user ?1 (-1: any) and app ?2 (empty: any) before day ?3. */
 #define NAMED                                                                                      \
   " WHERE app <> '' AND (?1 < 0 OR uid = ?1) AND (?2 = '' OR app = ?2) AND day < ?3 AND ?4 = 0"
 
+/* Returns the day since 1970 of TIME (UTC seconds). */
 static int64_t day_of(double time)
 {
-  return (int64_t)floor(fmin(fmax(time, 0), 0x1p50) / DAY_SECONDS);
+  return (int64_t)floor(fmin(fmax(time, 0), MAX_TIME) / DAY_SECONDS);
 }
 
-/* Run SQL with the parameters ?1 to ?4. Returns 0; -1 with ERR. */
-static int write(struct ft_store *store, const char *sql, int64_t uid, const char *app, int64_t day,
-                 int64_t most, struct ft_error *err)
+/* Runs SQL with the parameters UID, APP, DAY and LIMIT. Returns 0; -1 on error and fills ERR. */
+static int run_rejection_sql(struct ft_store *store, const char *sql, int64_t uid, const char *app,
+                             int64_t day, int64_t limit, struct ft_error *err)
 {
-  sqlite3_stmt *s = NULL;
-  int status = 0;
+  sqlite3_stmt *s = ft_store_statement(store, sql, "write", err);
 
-  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
-    return ft_store_set_error(store, "write", err);
+  if (!s)
+    return -1;
   sqlite3_bind_int64(s, 1, uid);
   sqlite3_bind_text(s, 2, app, -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 3, day);
-  sqlite3_bind_int64(s, 4, most);
-  if (sqlite3_step(s) != SQLITE_DONE)
-    status = ft_store_set_error(store, "write", err);
-  sqlite3_finalize(s);
-  return status;
+  sqlite3_bind_int64(s, 4, limit);
+  return ft_store_finish(store, s, "write", err);
 }
 
 int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *app, double time,
@@ -45,7 +45,7 @@ int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *a
       " WHERE uid = ?1 AND day = ?3 AND app <> ?2) < ?4 THEN ?2 ELSE '' END, ?3, 1)"
       " ON CONFLICT DO UPDATE SET count = count + 1";
 
-  return write(store, sql, uid, app, day_of(time), FT_REJECTED_APPS, err);
+  return run_rejection_sql(store, sql, uid, app, day_of(time), FT_REJECTED_APPS, err);
 }
 
 int ft_store_forget_rejections(struct ft_store *store, const ft_forget *what,
@@ -60,9 +60,9 @@ int ft_store_forget_rejections(struct ft_store *store, const ft_forget *what,
 
   if (what->job_id)
     return 0;
-  return write(store, without_app, uid, what->app, before, 0, err) < 0
+  return run_rejection_sql(store, without_app, uid, what->app, before, 0, err) < 0
              ? -1
-             : write(store, with_app, uid, what->app, before, 0, err);
+             : run_rejection_sql(store, with_app, uid, what->app, before, 0, err);
 }
 
 int ft_store_next_rejections(struct ft_store *store, bool one_user, double since,
@@ -72,20 +72,17 @@ int ft_store_next_rejections(struct ft_store *store, bool one_user, double since
       "SELECT uid, app, sum(count) FROM rejection WHERE (uid, app) >= (?1, ?2)"
       " AND (?5 = 0 OR uid <> ?1 OR app <> ?2) AND (?3 = 0 OR uid = ?1) AND day >= ?4"
       " GROUP BY uid, app ORDER BY uid, app LIMIT 1";
-  sqlite3_stmt *s = NULL;
-  int status, step;
+  sqlite3_stmt *s = ft_store_statement(store, sql, "read", err);
+  int status;
 
-  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
-    return ft_store_set_error(store, "read", err);
+  if (!s)
+    return -1;
   sqlite3_bind_int64(s, 1, row->uid);
   sqlite3_bind_text(s, 2, row->app, -1, SQLITE_TRANSIENT);
   sqlite3_bind_int(s, 3, one_user);
   sqlite3_bind_int64(s, 4, day_of(since));
   sqlite3_bind_int64(s, 5, (sqlite3_int64)row->count);
-  step = sqlite3_step(s);
-  status = step == SQLITE_ROW    ? 1
-           : step == SQLITE_DONE ? 0
-                                 : ft_store_set_error(store, "read", err);
+  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
   if (status > 0) {
     row->uid = (uint32_t)sqlite3_column_int64(s, 0);
     (void)ft_string_copy((const char *)sqlite3_column_text(s, 1), row->app, sizeof row->app);

@@ -8,10 +8,10 @@
 #include "predictor/history/json.h"
 #include "predictor/history/row.h"
 
-int ft_row_columns(struct ft_buf *sql, const char *prefix)
+int ft_row_columns(struct ft_buf *sql)
 {
   for (size_t i = 0; i < ft_field_count; i++)
-    if (ft_buf_printf(sql, "%s%s\"%s\"", i ? ", " : "", prefix, ft_fields[i].name) < 0)
+    if (ft_buf_printf(sql, "%s\"%s\"", i ? ", " : "", ft_fields[i].name) < 0)
       return -1;
   return 0;
 }
@@ -26,14 +26,14 @@ static int bind_json(sqlite3_stmt *statement, int at, json_t *object)
   return sqlite3_bind_text(statement, at, text, -1, free);
 }
 
-/* what is above SQLite's integers was never measured: 2^63 bytes are 8 EiB */
-static sqlite3_int64 clamp(uint64_t value)
+/* Limits VALUE to SQLite's integers. No measurement is larger: 2^63 bytes are 8 EiB. */
+static sqlite3_int64 clamp_to_int64(uint64_t value)
 {
   return value > INT64_MAX ? INT64_MAX : (sqlite3_int64)value;
 }
 
-static int bind(sqlite3_stmt *statement, int at, const ft_observation *o,
-                const struct ft_field *field)
+static int bind_field(sqlite3_stmt *statement, int at, const ft_observation *o,
+                      const struct ft_field *field)
 {
   if (!ft_field_shown(o, field))
     return sqlite3_bind_null(statement, at);
@@ -49,7 +49,7 @@ static int bind(sqlite3_stmt *statement, int at, const ft_observation *o,
   case FT_FIELD_DOUBLE:
     return sqlite3_bind_double(statement, at, ft_field_number(o, field));
   case FT_FIELD_U64:
-    return sqlite3_bind_int64(statement, at, clamp(ft_field_integer(o, field)));
+    return sqlite3_bind_int64(statement, at, clamp_to_int64(ft_field_integer(o, field)));
   default:
     return sqlite3_bind_int64(statement, at, (sqlite3_int64)ft_field_integer(o, field));
   }
@@ -60,19 +60,19 @@ int ft_row_bind(sqlite3_stmt *statement, int first, const ft_observation *o, str
   for (size_t i = 0; i < ft_field_count; i++) {
     int at = first + (int)i, status;
 
-    /* a part of the key is never NULL: NULLs would all differ */
-    if (ft_fields[i].part == FT_GROUP_KEY && ft_fields[i].type == FT_FIELD_TEXT)
+    /* parts of the key are never NULL, because the unique index treats all NULLs as different */
+    if (ft_fields[i].group == FT_GROUP_KEY && ft_fields[i].type == FT_FIELD_TEXT)
       status = sqlite3_bind_text(statement, at, ft_field_text(o, &ft_fields[i]), -1, SQLITE_STATIC);
     else
-      status = bind(statement, at, o, &ft_fields[i]);
+      status = bind_field(statement, at, o, &ft_fields[i]);
     if (status != SQLITE_OK)
       return ft_error_set(err, "column %s: %s", ft_fields[i].name, sqlite3_errstr(status));
   }
   return 0;
 }
 
-static bool read_text(sqlite3_stmt *statement, int at, ft_observation *o,
-                      const struct ft_field *field, struct ft_error *why)
+static bool read_text_field(sqlite3_stmt *statement, int at, ft_observation *o,
+                            const struct ft_field *field, struct ft_error *why)
 {
   const char *text = (const char *)sqlite3_column_text(statement, at);
 
@@ -85,8 +85,8 @@ static bool read_text(sqlite3_stmt *statement, int at, ft_observation *o,
   return ft_field_set_text(o, field, text);
 }
 
-static bool read_column(sqlite3_stmt *statement, int at, ft_observation *o,
-                        const struct ft_field *field, struct ft_error *why)
+static bool read_row_field(sqlite3_stmt *statement, int at, ft_observation *o,
+                           const struct ft_field *field, struct ft_error *why)
 {
   int type = sqlite3_column_type(statement, at);
 
@@ -97,7 +97,7 @@ static bool read_column(sqlite3_stmt *statement, int at, ft_observation *o,
   case FT_FIELD_ENUM:
   case FT_FIELD_FEATURES:
   case FT_FIELD_COUNTERS:
-    return type == SQLITE_TEXT && read_text(statement, at, o, field, why);
+    return type == SQLITE_TEXT && read_text_field(statement, at, o, field, why);
   case FT_FIELD_DOUBLE:
     return (type == SQLITE_FLOAT || type == SQLITE_INTEGER) &&
            ft_field_set_number(o, field, sqlite3_column_double(statement, at));
@@ -111,9 +111,9 @@ int ft_row_read(sqlite3_stmt *statement, int first, ft_observation *o, struct ft
 {
   memset(o, 0, sizeof *o);
   for (size_t i = 0; i < ft_field_count; i++) {
-    struct ft_error why = { "not a value that this column may hold" };
+    struct ft_error why = { "invalid value for this column" };
 
-    if (!read_column(statement, first + (int)i, o, &ft_fields[i], &why))
+    if (!read_row_field(statement, first + (int)i, o, &ft_fields[i], &why))
       return ft_error_set(err, "column %s: %s", ft_fields[i].name, why.text);
   }
   return 0;

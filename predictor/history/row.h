@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An observation as a row of the store, and its lists as JSON. */
+/* Converts an observation to a row of the store and back; its lists are stored as JSON. */
 #ifndef FT_HISTORY_ROW_H
 #define FT_HISTORY_ROW_H
 
@@ -9,20 +9,21 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
-/* The columns in the order of ft_fields, separated by ", ", PREFIX before each. */
-int ft_row_columns(struct ft_buf *sql, const char *prefix);
+/* Appends all columns in the order of ft_fields to SQL, separated by commas. Returns 0; -1 above
+ * SQL's limit. */
+int ft_row_columns(struct ft_buf *sql);
 
 /*
- * Bind every field to the parameters FIRST, FIRST + 1, ... Absent optional
- * fields and empty texts are NULL. The texts are OBSERVATION's own: it must
- * outlive the step. Returns 0; -1 with ERR out of memory.
+ * Binds all fields to the parameters FIRST, FIRST + 1, ... Absent optional fields and empty texts
+ * become NULL. The texts remain OBSERVATION's, which must outlive the step. Returns 0; -1 out of
+ * memory and fills ERR.
  */
 int ft_row_bind(sqlite3_stmt *statement, int first, const ft_observation *observation,
                 struct ft_error *err);
 
 /*
- * Read the columns FIRST, FIRST + 1, ... of the current row into OBSERVATION.
- * Returns 0; -1 with ERR naming the column that holds something else than it may.
+ * Reads the columns FIRST, FIRST + 1, ... of the current row into OBSERVATION. Returns 0; -1 on an
+ * invalid value and fills ERR with the column's name.
  */
 int ft_row_read(sqlite3_stmt *statement, int first, ft_observation *observation,
                 struct ft_error *err);

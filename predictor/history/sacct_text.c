@@ -7,7 +7,7 @@
 #include "predictor/core/units.h"
 #include "predictor/history/sacct_text.h"
 
-static bool take_u32(struct ft_text *text, uint32_t *value)
+static bool parse_u32(struct ft_text *text, uint32_t *value)
 {
   uint64_t wide;
 
@@ -23,7 +23,7 @@ bool ft_sacct_id(const char *text, struct ft_sacct_id *id)
 
   *id = (struct ft_sacct_id){ 0 };
   rest = cursor;
-  if (!take_u32(&rest, &id->job) || id->job == 0)
+  if (!parse_u32(&rest, &id->job) || id->job == 0)
     return false;
   if (ft_text_skip(&rest, "_")) {
     id->is_array = true;
@@ -33,10 +33,10 @@ bool ft_sacct_id(const char *text, struct ft_sacct_id *id)
       id->pending = true;
       return ft_text_until(&rest, ']', &range) && rest.at[-1] == ']' && rest.at == rest.end;
     }
-    if (!take_u32(&rest, &id->array_task))
+    if (!parse_u32(&rest, &id->array_task))
       return false;
   }
-  if (ft_text_skip(&rest, "+") && !take_u32(&rest, &id->het_offset))
+  if (ft_text_skip(&rest, "+") && !parse_u32(&rest, &id->het_offset))
     return false;
   cursor.end = rest.at;
   if (!ft_text_copy(cursor, id->base, sizeof id->base))
@@ -49,7 +49,7 @@ bool ft_sacct_id(const char *text, struct ft_sacct_id *id)
 
 enum ft_sacct_state ft_sacct_state(const char *text, ft_outcome *outcome)
 {
-  /* sacct(1), JOB STATE CODES, and the base states of slurm.h that it may print too */
+  /* JOB STATE CODES of sacct(1), and further base states of slurm.h */
   static const struct {
     const char *name;
     enum ft_sacct_state state;
@@ -86,7 +86,7 @@ enum ft_sacct_state ft_sacct_state(const char *text, ft_outcome *outcome)
 
   if (!ft_text_word(&cursor, &word))
     return FT_SACCT_UNKNOWN_STATE;
-  /* a narrow column cuts "CANCELLED by 1000" to "CANCELLED+" */
+  /* a narrow column shortens "CANCELLED by 1000" to "CANCELLED+" */
   if (word.end[-1] == '+')
     word.end--;
   for (size_t i = 0; i < sizeof states / sizeof *states; i++)
@@ -122,7 +122,7 @@ bool ft_sacct_reqmem(const char *text, uint64_t *bytes, char *unit)
   *unit = 0;
   if (cursor.end > cursor.at && (cursor.end[-1] == 'n' || cursor.end[-1] == 'c'))
     *unit = *--cursor.end;
-  /* without a suffix Slurm's memory is in MiB */
+  /* Slurm's memory without a suffix is in MiB */
   return ft_units_parse_bytes(cursor, FT_MIB, bytes);
 }
 

@@ -13,15 +13,14 @@
 #include "predictor/history/fields.h"
 #include "predictor/history/schema.h"
 
-enum {
-  APPLICATION_ID = 0x6674656c, /* "ftel": what file(1) and we know the store by */
-  BUSY_MILLISECONDS = 1000     /* a writer waits so long for another */
-};
+/* PRAGMA application_id of a store, "ftel"; file(1) shows it. */
+enum { APPLICATION_ID = 0x6674656c };
+/* Time in ms that a writer waits for another; ft_store_set_wait changes it. Chosen by judgement. */
+enum { BUSY_MILLISECONDS = 1000 };
 
 /*
- * What each schema adds beside the columns whose `since` it is. Rows are only
- * ever added. In the key, job_id comes first: it alone tells most runs apart,
- * and one index serves both.
+ * The changes of each schema beyond its new columns (`since` in fields.c). Append only; never
+ * change a row. The key starts with job_id, so that its index also serves look-ups by job.
  */
 static const struct migration {
   int version;
@@ -34,14 +33,15 @@ static const struct migration {
        "CREATE INDEX observation_end ON observation (end_time);"
        "INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));"
        "INSERT INTO meta VALUES ('created_by', 'foretell " PACKAGE_VERSION "');" },
-  /* stale_models.h; a number that was given is not given again */
+  /* stale_models.h; AUTOINCREMENT never reuses a number */
   { 2, "CREATE TABLE changed (id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL,"
        " uid INTEGER NOT NULL, UNIQUE (app, uid));" },
   { 3, "" }, /* killed_at_bytes */
   { 4, "" }, /* system_seconds, gpu_transfer_bytes */
   { 5, "" }, /* script_hash, directory_hash */
-  /* expire.h: each user's apps with the end of their last run, users of whom an app has gone. The
-   * trigger replaces by itself: an outer OR REPLACE takes the place of ON CONFLICT. */
+  /* expire.h: each user's apps with the end of their last run; users with a removed app. The
+   * trigger does not use ON CONFLICT, because the conflict clause of the outer statement overrides
+   * it. */
   { 6, "ALTER TABLE observation ADD COLUMN put_time REAL;"
        "CREATE INDEX observation_age ON observation (" FT_SCHEMA_AGE_TIME ");"
        "CREATE TABLE app (uid INTEGER NOT NULL, app TEXT NOT NULL, last REAL NOT NULL,"
@@ -53,8 +53,8 @@ static const struct migration {
        "INSERT INTO app SELECT uid, app, ifnull(MAX(end_time), 0) FROM observation WHERE app > ''"
        " GROUP BY app, uid;"
        "CREATE TABLE gone (uid INTEGER PRIMARY KEY);" },
-  /* forget.h: tombstones, and an app's former names as hashes. What was removed before has left
-   * bytes in the file. */
+  /* forget.h: tombstones (told: time of the request), hashes of former names of apps. Data removed
+   * under older schemas may remain in the file, so it is marked for overwriting. */
   { 7, "CREATE TABLE forgotten (id INTEGER PRIMARY KEY AUTOINCREMENT, job_id INTEGER NOT NULL,"
        " array_task_id INTEGER NOT NULL, cluster TEXT NOT NULL, uid INTEGER NOT NULL,"
        " app INTEGER NOT NULL, before REAL NOT NULL, told REAL NOT NULL, done INTEGER NOT NULL,"
@@ -63,10 +63,10 @@ static const struct migration {
        "CREATE TABLE former (uid INTEGER NOT NULL, app INTEGER NOT NULL, was INTEGER NOT NULL,"
        " PRIMARY KEY (uid, app, was)) WITHOUT ROWID;"
        "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1');" },
-  /* decision_rule; the tasks of a job array are found by the array's job */
+  /* decision_rule; index to find the tasks of a job array */
   { 8, "CREATE INDEX observation_array ON observation (array_job_id, array_task_id)"
        " WHERE array_job_id > 0;" },
-  /* decision_overrode; rejections.h, day of the epoch, UTC */
+  /* decision_overrode; rejections.h, with the day since 1970, UTC */
   { 9, "CREATE TABLE rejection (uid INTEGER NOT NULL, app TEXT NOT NULL, day INTEGER NOT NULL,"
        " count INTEGER NOT NULL, PRIMARY KEY (uid, app, day)) WITHOUT ROWID;"
        "CREATE INDEX rejection_day ON rejection (uid, day);" },
@@ -84,8 +84,7 @@ int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const c
   case SQLITE_LOCKED:
     return ft_error_set(err, "%s: %s: locked by another process", path, doing);
   case SQLITE_READONLY:
-    return ft_error_set(err, "%s: %s: it may only be read here (file, folder or file system)", path,
-                        doing);
+    return ft_error_set(err, "%s: %s: read-only file, directory or file system", path, doing);
   case SQLITE_NOTADB:
   case SQLITE_CORRUPT:
     return ft_error_set(err, "%s: %s: damaged (%s); move it away or restore it from a backup", path,
@@ -106,7 +105,9 @@ int ft_schema_run(sqlite3 *db, const char *path, const char *sql, const char *do
   return 0;
 }
 
-static int pragma(sqlite3 *db, const char *path, const char *sql, int *value, struct ft_error *err)
+/* Sets *VALUE to the integer that SQL returns. Returns 0; -1 on error and fills ERR. */
+static int read_pragma(sqlite3 *db, const char *path, const char *sql, int *value,
+                       struct ft_error *err)
 {
   sqlite3_stmt *statement = NULL;
   int status = -1;
@@ -122,9 +123,10 @@ static int pragma(sqlite3 *db, const char *path, const char *sql, int *value, st
   return status;
 }
 
+/* Returns the SQL type of FIELD's column. */
 static const char *column_type(const struct ft_field *field)
 {
-  if (field->part == FT_GROUP_KEY)
+  if (field->group == FT_GROUP_KEY)
     return field->type == FT_FIELD_TEXT     ? "TEXT NOT NULL"
            : field->type == FT_FIELD_DOUBLE ? "REAL NOT NULL"
                                             : "INTEGER NOT NULL";
@@ -141,8 +143,10 @@ static const char *column_type(const struct ft_field *field)
   }
 }
 
-/* peak_bytes is the peak that counts under the row's own rule, for whoever asks the store in SQL */
-static int add_columns(struct ft_buf *sql, int version)
+/* Appends the statements that add VERSION's columns to SQL. peak_bytes is the peak under the row's
+ * own accounting rule, for users who read the store by SQL. Returns 0; -1 above the limit of SQL.
+ */
+static int append_columns(struct ft_buf *sql, int version)
 {
   if (version == 1 &&
       ft_buf_printf(sql, "CREATE TABLE observation (id INTEGER PRIMARY KEY, peak_bytes REAL") < 0)
@@ -160,6 +164,8 @@ static int add_columns(struct ft_buf *sql, int version)
   return version == 1 ? ft_buf_printf(sql, ");") : 0;
 }
 
+/* Upgrades the schema FROM to the newest one, inside a transaction. Returns 0; -1 on error and
+ * fills ERR. */
 static int migrate(sqlite3 *db, const char *path, int from, struct ft_error *err)
 {
   struct ft_buf sql;
@@ -170,7 +176,7 @@ static int migrate(sqlite3 *db, const char *path, int from, struct ft_error *err
     const struct migration *m = &migrations[i];
 
     if (m->version > from &&
-        (add_columns(&sql, m->version) < 0 || ft_buf_printf(&sql, "%s", m->sql) < 0)) {
+        (append_columns(&sql, m->version) < 0 || ft_buf_printf(&sql, "%s", m->sql) < 0)) {
       ft_error_set(err, "%s: open: out of memory", path);
       goto out;
     }
@@ -182,32 +188,35 @@ static int migrate(sqlite3 *db, const char *path, int from, struct ft_error *err
     ft_error_set(err, "%s: open: out of memory", path);
     goto out;
   }
-  status = ft_schema_run(db, path, ft_buf_text(&sql), "bring up to date", err);
+  status = ft_schema_run(db, path, ft_buf_text(&sql), "upgrade", err);
 out:
   ft_buf_free(&sql);
   return status;
 }
 
-/* VERSION becomes the file's schema, 0 for an empty file */
-static int check(sqlite3 *db, const char *path, int *version, struct ft_error *err)
+/* Sets *VERSION to the file's schema, 0 for an empty file. Returns 0; -1 if it is no supported
+ * store and fills ERR. */
+static int check_schema(sqlite3 *db, const char *path, int *version, struct ft_error *err)
 {
   int application, tables;
 
-  if (pragma(db, path, "PRAGMA user_version", version, err) < 0 ||
-      pragma(db, path, "PRAGMA application_id", &application, err) < 0 ||
-      pragma(db, path, "SELECT COUNT(*) FROM sqlite_master", &tables, err) < 0)
+  if (read_pragma(db, path, "PRAGMA user_version", version, err) < 0 ||
+      read_pragma(db, path, "PRAGMA application_id", &application, err) < 0 ||
+      read_pragma(db, path, "SELECT COUNT(*) FROM sqlite_master", &tables, err) < 0)
     return -1;
   if (tables == 0 && *version == 0)
     return 0;
   if (application != APPLICATION_ID)
     return ft_error_set(err, "%s: open: an SQLite file, but not a store of foretell", path);
   if (*version < 1 || *version > FT_STORE_SCHEMA)
-    return ft_error_set(err, "%s: open: schema %d, but this foretell knows 1 to %d", path, *version,
-                        FT_STORE_SCHEMA);
+    return ft_error_set(err, "%s: open: schema %d; this version of foretell supports 1 to %d", path,
+                        *version, FT_STORE_SCHEMA);
   return 0;
 }
 
-static int prepare(sqlite3 *db, const char *path, bool create, struct ft_error *err)
+/* Configures the connection and, with CREATE, creates or upgrades the schema. Returns 0; -1 on
+ * error and fills ERR. */
+static int prepare_connection(sqlite3 *db, const char *path, bool create, struct ft_error *err)
 {
   int version;
 
@@ -215,17 +224,15 @@ static int prepare(sqlite3 *db, const char *path, bool create, struct ft_error *
   sqlite3_busy_timeout(db, BUSY_MILLISECONDS);
   if (ft_schema_run(db, path, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", "open",
                     err) < 0 ||
-      check(db, path, &version, err) < 0)
+      check_schema(db, path, &version, err) < 0)
     return -1;
   if (!create && version < FT_STORE_SCHEMA)
     return ft_error_set(err, "%s: open: %s", path,
-                        version ? "an older schema; foretelld or foretell import brings it up to"
-                                  " date"
-                                : "an empty file");
+                        version ? "older schema; foretelld or foretell import upgrades it"
+                                : "empty file");
   if (!create)
     return 0;
-  /* FULL: in WAL mode a commit is on the disk when it returns, at one fsync. What is removed is
-   * overwritten. */
+  /* FULL: in WAL mode each commit is durable on return, with one fsync */
   if (ft_schema_run(db, path,
                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                     "PRAGMA secure_delete = ON;",
@@ -233,20 +240,22 @@ static int prepare(sqlite3 *db, const char *path, bool create, struct ft_error *
     return -1;
   if (version == FT_STORE_SCHEMA)
     return 0;
-  /* another process may be at it too: look again under the lock */
+  /* another process may have upgraded it meanwhile: check again under the lock */
   if (ft_schema_run(db, path, "BEGIN IMMEDIATE", "open", err) < 0)
     return -1;
-  if (check(db, path, &version, err) < 0 ||
+  if (check_schema(db, path, &version, err) < 0 ||
       (version < FT_STORE_SCHEMA && migrate(db, path, version, err) < 0) ||
-      ft_schema_run(db, path, "COMMIT", "bring up to date", err) < 0) {
+      ft_schema_run(db, path, "COMMIT", "upgrade", err) < 0) {
     (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return -1;
   }
   return 0;
 }
 
-/* 1 when PATH was made, 0 when it was there */
-static int make_file(const char *path, struct ft_error *err)
+/* Creates PATH if it does not exist. Returns 1 if created, 0 if it exists; -1 on error and fills
+ * ERR.
+ */
+static int create_file(const char *path, struct ft_error *err)
 {
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
@@ -255,7 +264,8 @@ static int make_file(const char *path, struct ft_error *err)
   return errno == EEXIST ? 0 : ft_error_errno(err, "%s", path);
 }
 
-static void unmake_file(const char *path)
+/* Deletes PATH and the files that SQLite keeps beside it. */
+static void delete_file(const char *path)
 {
   static const char *const suffix[] = { "", "-wal", "-shm" };
   char name[4096];
@@ -268,11 +278,11 @@ static void unmake_file(const char *path)
 sqlite3 *ft_schema_open(const char *path, bool create, struct ft_error *err)
 {
   int flags = create ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-  int made = create ? make_file(path, err) : 0;
+  int created = create ? create_file(path, err) : 0;
   sqlite3 *db = NULL;
   struct stat st;
 
-  if (made < 0)
+  if (created < 0)
     return NULL;
   if (stat(path, &st) < 0 || access(path, create ? R_OK | W_OK : R_OK) < 0) {
     ft_error_errno(err, "%s", path);
@@ -288,11 +298,11 @@ sqlite3 *ft_schema_open(const char *path, bool create, struct ft_error *err)
       ft_schema_error(err, db, path, "open");
     else
       ft_error_set(err, "%s: open: out of memory", path);
-  } else if (prepare(db, path, create, err) == 0) {
+  } else if (prepare_connection(db, path, create, err) == 0) {
     return db;
   }
   (void)sqlite3_close(db);
-  if (made)
-    unmake_file(path);
+  if (created)
+    delete_file(path);
   return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The store's file: opened, checked, created and brought up to date. */
+/* Opens, checks, creates and upgrades the store's file. */
 #ifndef FT_HISTORY_SCHEMA_H
 #define FT_HISTORY_SCHEMA_H
 
@@ -8,29 +8,27 @@
 
 #include "predictor/core/error.h"
 
-/* The newest schema of the store that this build knows: PRAGMA user_version. */
+/* Newest supported schema of the store (PRAGMA user_version). */
 #define FT_STORE_SCHEMA 10
 
-/* What a run's age counts from, as the index observation_age has it: its end, or when it was put.
- */
+/* SQL: time from which the age of a run counts, its end or its insertion; as in the index
+ * observation_age. */
 #define FT_SCHEMA_AGE_TIME "max(ifnull(end_time, 0), ifnull(put_time, 0))"
 
-/* A key of the table meta: pages of the file may hold what was removed. */
+/* Key of the table meta: pages of the file may hold removed data. */
 #define FT_SCHEMA_SCRUB "scrub"
 
-/*
- * Open PATH as ft_store_open says. Returns NULL with ERR; nothing is left behind that was not
- * there.
- */
+/* As ft_store_open. Returns the connection, closed by the caller; NULL on error, fills ERR and
+ * leaves no new file. */
 sqlite3 *ft_schema_open(const char *path, bool create, struct ft_error *err);
 
 /*
- * Put in one line why the last call on DB failed while DOING ("put", "read"):
- * PATH, what, SQLite's reason, and what to do where that is known. Returns -1.
+ * Fills ERR with one line: PATH, the failed operation DOING ("put", "read"), SQLite's reason for
+ * the last failure on DB, and the remedy if known. Returns -1.
  */
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing);
 
-/* Run SQL that gives no rows. Returns 0; -1 with ERR as above. */
+/* Runs SQL without result rows. Returns 0; -1 on error and fills ERR as ft_schema_error. */
 int ft_schema_run(sqlite3 *db, const char *path, const char *sql, const char *doing,
                   struct ft_error *err);
 

@@ -9,19 +9,10 @@
 #include "predictor/history/stale_models.h"
 #include "predictor/history/store_private.h"
 
-/* keys of the table meta */
+/* Keys of the table meta. */
 #define PUBLISHED "published"
 #define RULE "rule"
-#define PRICE "failure_price"
-
-static int prepare_once(struct ft_store *store, sqlite3_stmt **statement, const char *sql,
-                        struct ft_error *err)
-{
-  if (*statement || sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement,
-                                       NULL) == SQLITE_OK)
-    return 0;
-  return ft_store_set_error(store, "prepare", err);
-}
+#define FAILURE_COST "failure_price"
 
 int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
                               int64_t *number, struct ft_error *err)
@@ -33,10 +24,11 @@ int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *
     *number = 0;
   if (!*app)
     return 0;
-  if (prepare_once(store, &store->mark,
-                   "INSERT OR REPLACE INTO changed (app, uid) SELECT ?1, ?2 WHERE NOT EXISTS"
-                   " (SELECT 1 FROM changed WHERE app = ?1 AND uid = ?2 AND id > ?3)",
-                   err) < 0)
+  if (ft_store_prepare_once(
+          store, &store->mark,
+          "INSERT OR REPLACE INTO changed (app, uid) SELECT ?1, ?2 WHERE NOT EXISTS"
+          " (SELECT 1 FROM changed WHERE app = ?1 AND uid = ?2 AND id > ?3)",
+          err) < 0)
     return -1;
   s = store->mark;
   sqlite3_bind_text(s, 1, app, -1, SQLITE_STATIC);
@@ -57,71 +49,63 @@ int ft_store_mark_stale(struct ft_store *store, uint32_t uid, const char *app, i
   return ft_store_mark_stale_after(store, uid, app, INT64_MAX, number, err);
 }
 
-int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_model *change,
+int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_model *stale,
                         struct ft_error *err)
 {
   sqlite3_stmt *s;
   const char *app;
-  int status, step;
+  int status;
 
-  if (prepare_once(store, &store->next,
-                   "SELECT id, app, uid FROM changed WHERE id > ?1 ORDER BY id LIMIT 1", err) < 0)
+  if (ft_store_prepare_once(store, &store->next_stale,
+                            "SELECT id, app, uid FROM changed WHERE id > ?1 ORDER BY id LIMIT 1",
+                            err) < 0)
     return -1;
-  s = store->next;
+  s = store->next_stale;
   sqlite3_bind_int64(s, 1, after);
-  step = sqlite3_step(s);
-  status = step == SQLITE_ROW    ? 1
-           : step == SQLITE_DONE ? 0
-                                 : ft_store_set_error(store, "read", err);
+  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
   if (status == 1) {
-    change->number = sqlite3_column_int64(s, 0);
+    stale->number = sqlite3_column_int64(s, 0);
     app = (const char *)sqlite3_column_text(s, 1);
-    /* one that no app can be called has no runs, and so no model */
-    (void)ft_string_copy(app ? app : "", change->app, sizeof change->app);
-    change->uid = (uint32_t)sqlite3_column_int64(s, 2);
+    /* a name too long for an app has no runs and therefore no model */
+    (void)ft_string_copy(app ? app : "", stale->app, sizeof stale->app);
+    stale->uid = (uint32_t)sqlite3_column_int64(s, 2);
   }
   sqlite3_reset(s);
   return status;
 }
 
-/* TEXT becomes what meta says of KEY, empty for nothing. */
+/* Reads the value of KEY in the table meta into TEXT, empty without one. Returns 0; -1 on error and
+ * fills ERR. */
 static int read_meta(struct ft_store *store, const char *key, char *text, size_t size,
                      struct ft_error *err)
 {
-  sqlite3_stmt *s = NULL;
+  sqlite3_stmt *s = ft_store_statement(store, "SELECT value FROM meta WHERE key = ?1", "read", err);
   const char *value;
-  int status = 0, step = SQLITE_ERROR;
+  int status;
 
   text[0] = '\0';
-  if (sqlite3_prepare_v2(store->db, "SELECT value FROM meta WHERE key = ?1", -1, &s, NULL) ==
-      SQLITE_OK) {
-    sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
-    step = sqlite3_step(s);
-  }
-  if (step == SQLITE_ROW && (value = (const char *)sqlite3_column_text(s, 0)))
+  if (!s)
+    return -1;
+  sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
+  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
+  if (status > 0 && (value = (const char *)sqlite3_column_text(s, 0)))
     (void)ft_string_copy(value, text, size);
-  else if (step != SQLITE_DONE && step != SQLITE_ROW)
-    status = ft_store_set_error(store, "read", err);
   sqlite3_finalize(s);
-  return status;
+  return status < 0 ? -1 : 0;
 }
 
+/* Sets KEY in the table meta to TEXT. Returns 0; -1 on error and fills ERR. */
 static int write_meta(struct ft_store *store, const char *key, const char *text,
                       struct ft_error *err)
 {
-  sqlite3_stmt *s = NULL;
-  int status = 0, step = SQLITE_ERROR;
+  sqlite3_stmt *s =
+      ft_store_statement(store, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)", "put", err);
 
-  if (sqlite3_prepare_v2(store->db, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)", -1, &s, NULL) ==
-      SQLITE_OK) {
+  if (s) {
     sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
     sqlite3_bind_text(s, 2, text, -1, SQLITE_STATIC);
-    step = sqlite3_step(s);
   }
-  if (step != SQLITE_DONE)
-    status = ft_store_set_error(store, "put", err);
-  sqlite3_finalize(s);
-  return status;
+  return ft_store_finish(store, s, "put", err);
 }
 
 int ft_store_published(struct ft_store *store, int64_t *number, struct ft_error *err)
@@ -134,7 +118,7 @@ int ft_store_published(struct ft_store *store, int64_t *number, struct ft_error 
   if (read_meta(store, PUBLISHED, text, sizeof text, err) < 0)
     return -1;
   cursor = ft_text_from(text);
-  /* what is no number is as good as none: models are made once more */
+  /* an invalid number counts as none: models are rebuilt once more */
   if (ft_text_u64(&cursor, INT64_MAX, &value) && ft_text_left(&cursor) == 0)
     *number = (int64_t)value;
   return 0;
@@ -148,9 +132,10 @@ int ft_store_set_published(struct ft_store *store, int64_t number, struct ft_err
   return write_meta(store, PUBLISHED, text, err);
 }
 
-/* Keep TEXT under NAME and mark every app, in one transaction. Returns 1 or -1 with ERR. */
-static int mark_all(struct ft_store *store, const char *name, const char *text,
-                    struct ft_error *err)
+/* Sets KEY in the table meta to TEXT and marks every app as stale, in one transaction. Returns 1;
+ * -1 on error and fills ERR. */
+static int mark_all_stale(struct ft_store *store, const char *key, const char *text,
+                          struct ft_error *err)
 {
   if (ft_store_begin(store, err) < 0)
     return -1;
@@ -158,7 +143,7 @@ static int mark_all(struct ft_store *store, const char *name, const char *text,
                     "INSERT OR REPLACE INTO changed (app, uid)"
                     " SELECT DISTINCT app, uid FROM observation WHERE app > ''",
                     "mark", err) < 0 ||
-      write_meta(store, name, text, err) < 0) {
+      write_meta(store, key, text, err) < 0) {
     ft_store_rollback(store);
     return -1;
   }
@@ -173,17 +158,17 @@ int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err
     return -1;
   if (strcmp(text, ft_rule_name(rule)) == 0)
     return 0;
-  return mark_all(store, RULE, ft_rule_name(rule), err);
+  return mark_all_stale(store, RULE, ft_rule_name(rule), err);
 }
 
-int ft_store_set_failure_cost(struct ft_store *store, double price, struct ft_error *err)
+int ft_store_set_failure_cost(struct ft_store *store, double cost, struct ft_error *err)
 {
   char before[32], text[32];
 
-  if (read_meta(store, PRICE, before, sizeof before, err) < 0)
+  if (read_meta(store, FAILURE_COST, before, sizeof before, err) < 0)
     return -1;
-  (void)snprintf(text, sizeof text, "%.9g", price);
+  (void)snprintf(text, sizeof text, "%.9g", cost);
   if (strcmp(before[0] ? before : "1", text) == 0)
     return 0;
-  return mark_all(store, PRICE, text, err);
+  return mark_all_stale(store, FAILURE_COST, text, err);
 }

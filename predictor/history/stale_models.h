@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which apps' models do not yet tell what the store holds. Whoever puts runs marks their app in the
- * same transaction; marks are numbered upwards, an app's newer one takes the place of its older, and
- * the agent keeps the number up to which it has published.
+ * A queue of apps whose published models are older than the store. A writer of runs marks the app
+ * in the same transaction. Marks have ascending numbers, and a newer mark replaces the app's older
+ * one. The agent stores the number up to which it has published.
  */
 #ifndef FT_HISTORY_STALE_MODELS_H
 #define FT_HISTORY_STALE_MODELS_H
@@ -12,17 +12,14 @@
 #include "predictor/history/store.h"
 
 /*
- * Mark UID's APP; without a name there is nothing to mark. Between ft_store_begin and
- * ft_store_commit it is part of the transaction. NUMBER, which may be NULL, gets the mark's.
- * Returns 0 or -1 with ERR.
+ * Marks the model of UID's APP as stale; an empty name marks nothing. Joins the transaction between
+ * ft_store_begin and ft_store_commit. Sets NUMBER (may be NULL) to the mark's number. Returns 0; -1
+ * on error and fills ERR.
  */
 int ft_store_mark_stale(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
                         struct ft_error *err);
 
-/*
- * The same where UID's APP has no mark above AFTER yet; one that it has keeps its turn, and NUMBER
- * gets 0.
- */
+/* As ft_store_mark_stale, but keeps a mark of UID's APP above AFTER; NUMBER is then 0. */
 int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
                               int64_t *number, struct ft_error *err);
 
@@ -32,23 +29,26 @@ struct ft_stale_model {
   uint32_t uid;
 };
 
-/* The first change whose number is above AFTER. Returns 1; 0 when there is none; -1 with ERR. */
-int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_model *change,
+/* Sets STALE to the first mark with a number above AFTER. Returns 1; 0 if there is none; -1 on
+ * error and fills ERR. */
+int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_model *stale,
                         struct ft_error *err);
 
-/* The number that was kept last; 0 when none was. Returns 0 or -1 with ERR. */
+/* Reads the number stored by ft_store_set_published; 0 if there is none. Returns 0; -1 on error and
+ * fills ERR. */
 int ft_store_published(struct ft_store *store, int64_t *number, struct ft_error *err);
 
-/* Keep NUMBER: all changes up to it are published. Returns 0 or -1 with ERR. */
+/* Records that models of all marks up to NUMBER are published. Returns 0; -1 on error, fills ERR.
+ */
 int ft_store_set_published(struct ft_store *store, int64_t number, struct ft_error *err);
 
 /*
- * From now on models tell the peak that counts under RULE. Where it was another before, or not
- * known, every app is marked. Returns 1 when they were, 0 when not, -1 with ERR.
+ * Records that models use the memory accounting RULE. Marks every app if the rule has changed or
+ * was unknown. Returns 1 if they are marked, 0 if not; -1 on error and fills ERR.
  */
 int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err);
 
-/* The same for what a failed attempt costs; where nothing is known of it, it was 1. */
-int ft_store_set_failure_cost(struct ft_store *store, double price, struct ft_error *err);
+/* As ft_store_set_rule for the failure cost (failure_price); the unknown one is 1. */
+int ft_store_set_failure_cost(struct ft_store *store, double cost, struct ft_error *err);
 
 #endif

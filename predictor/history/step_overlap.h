@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The steps of one job, and the most that those at the same time had together. Pure. */
+/* The peak memory of a job from the peaks of its steps: the sum over concurrent steps. Pure. */
 #ifndef FT_HISTORY_STEP_OVERLAP_H
 #define FT_HISTORY_STEP_OVERLAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { FT_STEP_OVERLAP_MAX = 100000 }; /* of one job */
+/* Steps of one job; bounds memory to 2.4 MB. */
+enum { FT_STEP_OVERLAP_MAX = 100000 };
 
-/* Zeroed to begin with. */
+/* Starts zeroed. */
 struct ft_step_overlap {
   struct ft_step {
-    double start, end, bytes;
+    double start, end; /* UTC seconds */
+    double bytes;      /* peak */
   } * step;
-  size_t count, room;
-  bool untimed; /* one of them did not say when it began or ended */
+  size_t count, capacity;
+  bool untimed; /* start or end of a step is unknown */
 };
 
-/* Add a step; times are 0 where they are not known. Returns -1 past the limit or out of memory. */
+/* Adds a step; unknown times are 0. Returns 0; -1 above FT_STEP_OVERLAP_MAX or out of memory. */
 int ft_step_overlap_add(struct ft_step_overlap *steps, double start, double end, double bytes);
 
 /*
- * The largest sum of bytes over the steps that ran at one time; one that began
- * when another ended did not run with it. Where times are not known, the largest step.
+ * Returns the largest sum of bytes over concurrent steps. A step that starts at the end of another
+ * is not concurrent with it. With unknown times returns the largest step's bytes.
  */
 double ft_step_overlap_peak(const struct ft_step_overlap *steps);
 
-/* Forget them, keeping the room; release it. */
+/* Removes all steps and keeps the memory. */
 void ft_step_overlap_clear(struct ft_step_overlap *steps);
+
+/* Frees the memory of STEPS. */
 void ft_step_overlap_free(struct ft_step_overlap *steps);
 
 #endif

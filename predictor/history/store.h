@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Observations in SQLite. One writer (the agent or an import), any readers. */
+/* The store of observations, an SQLite file. One writer (the agent or an import), any readers. */
 #ifndef FT_HISTORY_STORE_H
 #define FT_HISTORY_STORE_H
 
@@ -12,88 +12,89 @@
 struct ft_store;
 
 /*
- * Open PATH; with CREATE make it (mode 0600) or bring an older schema up to
- * date. A newer schema is refused. Returns NULL with ERR on failure.
+ * Opens PATH read-only. With CREATE opens it for writing, creates it (mode 0600) or upgrades an
+ * older schema. A newer schema is an error. Returns the store, released by ft_store_close; NULL on
+ * error and fills ERR.
  */
 struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *err);
+
+/* Closes STORE; NULL is accepted. */
 void ft_store_close(struct ft_store *store);
 
-/*
- * Wait at most so long where another process writes, before a put is refused; 1000 from the
- * beginning.
+/* Sets the time, initially 1000 ms, that a call waits for another writing process before it fails.
  */
 void ft_store_set_wait(struct ft_store *store, int milliseconds);
 
-/* Keep at most so much of the file's pages in memory; 2000 (SQLite's own) from the beginning. */
+/* Sets the page cache's limit, initially SQLite's 2000 KiB. */
 void ft_store_set_cache(struct ft_store *store, int kib);
 
-/* Give those pages back; they are read again when they are needed. */
+/* Releases the page cache. */
 void ft_store_release_cache(struct ft_store *store);
 
 /*
- * Put OBSERVATION. One of the same key is completed: a field that the new one
- * has replaces the old one's, a field it lacks stays; a known outcome is never
- * replaced by an unknown one, nor an agent's peak by a sampled one.
- * MERGED (may be NULL) gets what the store now holds. Durable on return. The app of which it is no
- * run any more, or not by the key that it had, is marked (stale_models.h). Returns 0; 1 where it is
- * forgotten (forget.h) or an agent's completed run of a job of which one has completed already: it
- * is not put, or as an override without the rest, and MERGED is of no use; -1 with ERR.
+ * Stores OBSERVATION, or completes the stored run of the same key (merge.h): a field of the new
+ * record replaces the stored one, an absent field does not. An unknown outcome never replaces a
+ * known one, nor a sampled peak an agent's. If the run moves to another app or key, the former app
+ * is marked as stale (stale_models.h). Durable on return outside a transaction.
+ *
+ * MERGED (may be NULL) receives the stored run. Returns 0. Returns 1, with MERGED undefined, if a
+ * tombstone covers the run (forget.h; at most its policy override is stored), or if OBSERVATION is
+ * an agent's completed run of a job that has already completed. Returns -1 on error and fills ERR.
  */
-int ft_store_put(struct ft_store *store, const ft_observation *observation,
-                 ft_observation *merged, struct ft_error *err);
+int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_observation *merged,
+                 struct ft_error *err);
 
 /*
- * Make the runs of UID's app FROM runs of TO, and mark both (stale_models.h): all of it or nothing,
- * in a transaction of its own. Runs of other users stay. Durable on return. Returns 1; 0 when FROM
- * has no run, which writes nothing; -1 with ERR.
+ * Renames UID's app FROM to TO in all runs of that user and marks both as stale (stale_models.h),
+ * in one durable transaction of its own. Returns 1; 0 without any write if FROM has no run; -1 on
+ * error and fills ERR.
  */
 int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,
                         struct ft_error *err);
 
-/* Many at once: between these two, puts are one transaction. */
+/* Starts and ends a transaction of several calls. Return 0; -1 on error and fill ERR; a failed
+ * commit has rolled back. */
 int ft_store_begin(struct ft_store *store, struct ft_error *err);
 int ft_store_commit(struct ft_store *store, struct ft_error *err);
 
-/* What was put since ft_store_begin is not to be. */
+/* Discards all changes since ft_store_begin. */
 void ft_store_rollback(struct ft_store *store);
 
-/* What to look at; zero fields do not restrict. */
+/* Selects runs; zero fields do not restrict. */
 struct ft_store_filter {
   const char *app;
   bool by_uid;
   uint32_t uid;
-  uint32_t job_id; /* of the run's own job, or of the job array that it is a task of */
+  uint32_t job_id; /* the run's own job, or the job array of its task */
   bool by_task;
-  uint32_t task_id;     /* of the job array JOB_ID */
-  double since;         /* end_time, UTC */
-  uint64_t limit;       /* newest first when set, oldest first else */
+  uint32_t task_id; /* in the job array JOB_ID */
+  double since;     /* earliest end_time, UTC seconds */
+  uint64_t limit;   /* number of runs, newest first; 0: all runs, oldest first */
 };
 
-/* Call VISIT for each; it returns false to stop. The observation is valid during the call. */
+/*
+ * Calls VISIT for each selected run; VISIT returns false to stop. The observation is valid during
+ * the call. Returns 0; -1 on error and fills ERR.
+ */
 int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err);
 
+/* A summary of one app of one user. */
 struct ft_store_app {
   char app[128];
   uint32_t uid;
   char user[64];
   uint64_t runs, completed, censored;
-  double last_time;
-  double max_bytes;     /* the largest peak */
-  double min_bytes;     /* the smallest peak of a completed run; 0: none */
+  double last_time; /* end of the newest run, UTC seconds */
+  double max_bytes; /* largest peak */
+  double min_bytes; /* smallest peak of a completed run; 0: none */
 };
 
-/* Call VISIT for each app of each user, most recent first. */
+/* Calls VISIT for each app of each user, most recent first; VISIT returns false to stop. Returns 0;
+ * -1 on error and fills ERR. */
 int ft_store_each_app(struct ft_store *store,
                       bool (*visit)(const struct ft_store_app *app, void *data), void *data,
                       struct ft_error *err);
-
-/*
- * Keep only the newest KEEP observations of one app, and at most a few more: of the next one at each
- * call, for all of them would take seconds. Returns 1; 0 when the last one had its turn (or KEEP is
- * 0: all are kept); -1 with ERR.
- */
-int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The store's inside, for the sources of this room that are about its tables. */
+/* The store's internals, shared by the files that work on its tables. */
 #ifndef FT_HISTORY_STORE_PRIVATE_H
 #define FT_HISTORY_STORE_PRIVATE_H
 
@@ -10,56 +10,69 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
-/* Whose turn it was: an app of a user. */
+/* The app that ft_store_trim visited last. */
 struct ft_trim_cursor {
   char app[128];
-  int64_t uid; /* -1: of nobody yet */
+  int64_t uid; /* -1: before the first */
 };
 
+/* Prepared statements are NULL until their first use. */
 struct ft_store {
   sqlite3 *db;
   char *path;
-  bool inside;        /* between begin and commit */
-  sqlite3_stmt *find; /* by key, for put */
-  sqlite3_stmt *completed; /* runs before one of the same job */
-  sqlite3_stmt *put;
-  sqlite3_stmt *page; /* runs of an app after one of them */
-  sqlite3_stmt *pooled_page; /* of all users */
-  sqlite3_stmt *mark;
-  sqlite3_stmt *next; /* changed app */
-  sqlite3_stmt *stones; /* tombstones that may cover a run */
-  struct ft_trim_cursor turn; /* trimmed last */
+  bool in_transaction;       /* between ft_store_begin and ft_store_commit */
+  sqlite3_stmt *select_run;  /* by key, for ft_store_put */
+  sqlite3_stmt *completed;   /* earlier completed run of the same job */
+  sqlite3_stmt *put;         /* insert or replace */
+  sqlite3_stmt *page;        /* runs of a user's app after a given one */
+  sqlite3_stmt *pooled_page; /* runs of all users of an app after a given one */
+  sqlite3_stmt *mark;        /* stale model */
+  sqlite3_stmt *next_stale;  /* stale model */
+  sqlite3_stmt *tombstones;  /* that may cover a run */
+  struct ft_trim_cursor trim_cursor;
 };
 
-/*
- * Prepare HEAD, the observation's columns and TAIL as one statement. Returns it, NULL with
- * ERR.
- */
+/* Returns SQL as a statement to be finalized by the caller; NULL on error, fills ERR with the
+ * operation DOING ("read"). */
+sqlite3_stmt *ft_store_statement(struct ft_store *store, const char *sql, const char *doing,
+                                 struct ft_error *err);
+
+/* As ft_store_statement for HEAD, the columns of an observation, and TAIL. */
 sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const char *tail,
                                struct ft_error *err);
 
+/* Sets *STATEMENT to SQL as a persistent statement, unless it is set. Returns 0; -1 on error and
+ * fills ERR. */
+int ft_store_prepare_once(struct ft_store *store, sqlite3_stmt **statement, const char *sql,
+                          struct ft_error *err);
+
+/* Converts STEP, a result of sqlite3_step: 1 for a row, 0 at the end; else -1 and fills ERR with
+ * the operation DOING. */
+int ft_store_step_status(struct ft_store *store, int step, const char *doing, struct ft_error *err);
+
+/* Runs STATEMENT, which returns no rows, and finalizes it; NULL stands for a failed preparation.
+ * Returns 0; -1 on error and fills ERR (not for NULL). */
+int ft_store_finish(struct ft_store *store, sqlite3_stmt *statement, const char *doing,
+                    struct ft_error *err);
+
+/* Returns 0 inside a transaction that is still open; -1 on error and fills ERR. A full disk may
+ * roll back the whole transaction, not only the last statement. */
+int ft_store_check_transaction(struct ft_store *store, struct ft_error *err);
+
+/* Fills ERR with the reason why the last call on STORE failed, during the operation DOING. Returns
+ * -1. */
+int ft_store_set_error(struct ft_store *store, const char *doing, struct ft_error *err);
+
 /*
- * Inside a transaction: runs of UID's APP have left it. It is marked (stale_models.h), and where
- * none is left it has gone (expire.h). Returns 1 when it has, 0 when not, -1 with ERR.
+ * Inside a transaction: runs of UID's APP were removed. Marks the app as stale (stale_models.h),
+ * and as removed if no run is left (expire.h). Returns 1 if none is left, else 0; -1 on error and
+ * fills ERR.
  */
 int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
                           struct ft_error *err);
 
-/* Inside a transaction: keep that runs of UID's app TO were FROM's. Returns 0 or -1 with ERR. */
-int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
-                           struct ft_error *err);
-
-/*
- * Inside a transaction: O is to be put. Returns 1 when a tombstone covers it and it is not to be; 2
- * when it is, as O now is, stripped to what it overrode; 0 when none does; -1 with ERR.
- */
-int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct ft_error *err);
-
-/* Inside a transaction: the row ID becomes O. Returns 0 or -1 with ERR. */
+/* Inside a transaction: overwrites row ID with O. Returns 0; -1 on error and fills ERR. */
 int ft_store_replace(struct ft_store *store, int64_t id, const ft_observation *o,
                      struct ft_error *err);
-
-/* Why the last call on STORE failed, while DOING what. Returns -1. */
-int ft_store_set_error(struct ft_store *store, const char *doing, struct ft_error *err);
 
 #endif

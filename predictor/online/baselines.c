@@ -12,40 +12,38 @@
 
 enum {
   RUNS = FT_ENSEMBLE_RUNS,
-  PLACE_RUNS = 3, /* least number of runs to see a likeness of neighbours in */
-  LINE_RUNS = 4,  /* and to draw a line through */
+  PLACE_RUNS = 3, /* fewest runs to compare neighbours */
+  LINE_RUNS = 4,  /* fewest runs to fit a line */
   KEY_BYTES = sizeof(uint32_t)
 };
 
-/* No run is taken to be moved by more than so much of its distance from the fit by leaving it out.
- */
+/* Largest leverage used for a leave-one-out residual. Chosen by judgement. */
 #define MOST_LEVERAGE 0.6
-/* No centre is below this part of the least that was ever needed. */
+/* Smallest prediction as a fraction of the smallest peak. Chosen by judgement. */
 #define LEAST_PART 0.5
 
-/* No fit believes a run further from the middle half than so many times its width and so many times
- * its ends. */
+/* A fit limits runs further from the quartiles than this multiple of their distance and this
+ * multiple of the quartile. Chosen by judgement. */
 #define FAR_QUARTERS 8
 #define FAR_TIMES 4
 
 struct need {
   float need, place;
-  uint32_t key;      /* it is sorted by */
-  unsigned char run; /* of the completed ones, by time; then of e->needs */
+  uint32_t key;      /* sort key */
+  unsigned char run; /* index in order of time, later in e->needs */
 };
 
-/* What is as large, of two numbers, as they are. */
+/* Returns an integer in the same order as X. */
 static uint32_t key_of(float x)
 {
   uint32_t bits;
 
-  x += 0.0F; /* one zero */
+  x += 0.0F; /* -0 becomes 0 */
   memcpy(&bits, &x, sizeof bits);
   return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
 }
 
-/* Rising by need or by place, equal ones as they were: byte by byte of the keys, so that no branch
- * hangs on a value (radix sort). */
+/* Stable radix sort, ascending by need or by place; it has no data-dependent branches. */
 static void sort(struct need *list, size_t count, bool by_place)
 {
   unsigned char end[KEY_BYTES][UCHAR_MAX + 1] = { { 0 } };
@@ -80,9 +78,9 @@ static float place_of(const ft_run *run, size_t column)
 }
 
 /*
- * How much neighbours in a column differ in their needs, as a part of how much
- * any two runs do: the idea of von Neumann's ratio (1941), with Gini's mean
- * difference for the variance, which no outlier rules. 1: the column says nothing.
+ * Returns the mean difference of the needs of neighbours in a column over that of any two runs,
+ * after von Neumann's ratio (1941), with Gini's mean difference in place of the variance, which is
+ * robust against outliers. 1: the column explains nothing.
  */
 static double unlikeness(struct need *list, size_t count, double any)
 {
@@ -99,7 +97,7 @@ static double unlikeness(struct need *list, size_t count, double any)
   return any > 0 ? neighbours / (double)(count - 1) / any : 1;
 }
 
-/* Gini's mean difference of the needs, which rise. */
+/* Returns Gini's mean difference of the needs, which are in ascending order. */
 static double mean_difference(const struct need *list, size_t count)
 {
   double sum = 0;
@@ -109,7 +107,7 @@ static double mean_difference(const struct need *list, size_t count)
   return sum * 2 / ((double)count * (double)(count - 1));
 }
 
-/* The completed runs by the logarithm of their bytes, and by which run of the history each is. */
+/* Fills LIST with the log bytes of the completed runs and their index. Returns their number. */
 static size_t by_bytes(const ft_model *model, struct need *list)
 {
   size_t count = 0;
@@ -122,7 +120,7 @@ static size_t by_bytes(const ft_model *model, struct need *list)
   return count;
 }
 
-/* Of few runs the first number that one of them has. */
+/* With few runs, chooses the first number that any of them has. */
 static void first_place(ft_model *model)
 {
   ft_evaluator *e = &model->evaluator;
@@ -136,7 +134,7 @@ static void first_place(ft_model *model)
       }
 }
 
-/* The column in which runs that are near to one another are most alike. */
+/* Chooses the column in which neighbouring runs have the most similar needs. */
 static void choose_place(ft_model *model)
 {
   ft_evaluator *e = &model->evaluator;
@@ -167,7 +165,7 @@ static void choose_place(ft_model *model)
   }
 }
 
-/* Sort LIST into VIEW. */
+/* Sorts LIST into VIEW. */
 static void put(ft_baseline *view, struct need *list, size_t count)
 {
   sort(list, count, false);
@@ -178,7 +176,7 @@ static void put(ft_baseline *view, struct need *list, size_t count)
   view->needs_count = view->runs.size = (pb_size_t)count;
 }
 
-/* A straight line of Y over X by least squares, with what leaving a run out would change. */
+/* A least-squares line of Y over X, with the sums for leave-one-out residuals. */
 struct line {
   double intercept, slope, middle, spread;
   size_t count;
@@ -211,7 +209,7 @@ static double left_out(const struct line *l, double x, double y)
   return (y - l->intercept - l->slope * x) / (1 - fmin(leverage, MOST_LEVERAGE));
 }
 
-/* The bytes that a fit believes: others count as the nearest of them. */
+/* Limits of the bytes in a fit; values outside count as the nearer limit. */
 struct credible {
   double least, most;
 };
@@ -226,7 +224,7 @@ static struct credible credible_bytes(const ft_baseline *peak)
                             fmax(high + span, high * FAR_TIMES) };
 }
 
-/* A line (or with FACTOR a power) through the COUNT runs of BYTES; none without a slope. */
+/* Fits a line, or with FACTOR a power law, to the COUNT runs of BYTES; none without a slope. */
 static void fit_view(ft_baseline *view, bool factor, const struct need *run, const double *bytes,
                      size_t count, struct credible credible)
 {
@@ -263,7 +261,7 @@ static void fit_view(ft_baseline *view, bool factor, const struct need *run, con
   put(view, list, used);
 }
 
-/* A run of a peak that is hard to believe counts for no more time than the others mean. */
+/* Limits the run times of runs with outlying peaks to the mean of the others. */
 static void hold_seconds(ft_evaluator *e, const double *bytes, struct credible credible)
 {
   size_t count = e->seconds_count, believed = 0;

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the allocation is reckoned from: a model's completed runs, seen around several centres. */
+/* Residuals of a model's completed runs around several predictors, the basis of allocations. */
 #ifndef FT_ONLINE_BASELINES_H
 #define FT_ONLINE_BASELINES_H
 
 #include "predictor/record/record.h"
 
 /*
- * Fill the needs of MODEL's evaluator, and its views, from the completed runs of
- * its history. ABOVE: of each run in the history, log(bytes / the evaluator's
- * centre), honest where it can be.
+ * Fills the needs and baselines of MODEL's evaluator from the completed runs of its history. ABOVE
+ * holds log(bytes / point prediction) of each run in the history, out of sample if possible.
  *
- * The place is the number in which runs that are near to one another are most
- * alike, if any is. A line is fitted through bytes over it, a power through their logarithms; what
- * each run needed beside them is as if it had been left out (its leverage is taken from it).
+ * The primary feature is the number in which neighbouring runs have the most similar peaks, if any.
+ * A line is fitted to bytes over it, a power law to the logarithms. Residuals are leave-one-out,
+ * computed from the leverage.
  */
 void ft_baselines_fill(ft_model *model, const double *above);
 
 /*
- * Add the newest run of the history, where it completed, ABOVE being its log(bytes / centre); the
- * evaluator's centre has been moved by -SHIFT, to its logarithm, since the others were put there.
- * Place column and fits stay. What has left the history leaves. False, and nothing changes, where
- * the needs are of other runs.
+ * Adds the newest run of the history if it completed; ABOVE is its log(bytes / point prediction).
+ * The point prediction has been shifted by -SHIFT log units since the other needs were computed.
+ * Primary feature and fits stay; runs that left the history are removed. Returns false and changes
+ * nothing if the needs belong to other runs.
  */
 bool ft_baselines_add(ft_model *model, double above, double shift);
 

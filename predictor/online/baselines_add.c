@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One more run in the needs of an evaluator and in its views, whose fits stay as they are. */
+/* Adds one run to an evaluator's needs and baselines without a new fit. */
 #include "config.h"
 
 #include <math.h>
@@ -8,16 +8,16 @@
 #include "predictor/estimate/ensemble.h"
 #include "predictor/online/baselines.h"
 
-/* No centre is below this part of the least that was ever needed (baselines.c). */
+/* Smallest prediction as a fraction of the smallest peak, as in baselines.c. */
 #define LEAST_PART 0.5
 
-/* Take the element AT out of COUNT, or make room for one there. */
+/* Remove element AT of COUNT, or make room for one there. */
 #define REMOVE(array, at, count) \
   memmove(&(array)[at], &(array)[(at) + 1], ((count) - (at) - 1) * sizeof *(array))
 #define MAKE_ROOM(array, at, count) \
   memmove(&(array)[(at) + 1], &(array)[at], ((count) - (at)) * sizeof *(array))
 
-/* The oldest run of COUNT leaves; returns which it was. */
+/* Removes the oldest run. Returns its index. */
 static size_t drop_oldest(ft_evaluator *e)
 {
   size_t count = e->needs_count, oldest = 0;
@@ -32,8 +32,8 @@ static size_t drop_oldest(ft_evaluator *e)
   return oldest;
 }
 
-/* Runs from FIRST on stand BY further. All that there is room for, so that the loop has a length
- * that is known. */
+/* Adds BY to all run indices from FIRST on. The loop covers the whole array, so that its length is
+ * constant. */
 static void move_runs(ft_baseline *view, pb_byte_t first, int by)
 {
   pb_byte_t *run = view->runs.bytes;
@@ -57,7 +57,7 @@ static void drop_from_view(ft_baseline *view, size_t run)
   move_runs(view, (pb_byte_t)(run + 1), -1);
 }
 
-/* How many of COUNT, which rise, are not above NEED. */
+/* Returns how many of the COUNT ascending NEEDS are not above NEED. */
 static size_t place_in(const float *needs, size_t count, float need)
 {
   size_t first = 0;
@@ -101,7 +101,7 @@ static void insert_in_view(ft_baseline *view, float need, size_t run)
   view->needs_count = view->runs.size = (pb_size_t)(count + 1);
 }
 
-/* What BYTES are beside the view's centre at PLACE. */
+/* Returns BYTES relative to the view's prediction at PLACE. */
 static float need_in(const ft_baseline *view, float place, double bytes)
 {
   double x = (double)place;

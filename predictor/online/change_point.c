@@ -6,28 +6,38 @@
 
 #include "predictor/online/change_point.h"
 
-enum {
-  RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run),
-  NEAREST = 20,  /* earlier runs that one is held against */
-  SOON = 6,      /* runs after a change that are enough where some need more */
-  LATER = 40,    /* and where they only need less */
-  LEAST_PART = 6 /* all but one in so many contradict */
-};
+/* Runs in a model's history. */
+enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
 
-/* However alike the earlier runs were. */
-#define LEAST_WIDTH 0.05
-/* So much of their width outside. */
-#define OUTSIDE 0.5
+/*
+ * All constants here were chosen on seven simulated changes at failure costs of 1, 10 and 100
+ * (tests/unit/test_change_point.c). The eight workflow traces of docs/accuracy.md give no change
+ * point.
+ */
+
+/* Earlier runs with which a run is compared. */
+enum { NEAREST = 20 };
+/* Runs after a change if some need more. */
+enum { RISE_WINDOW = 6 };
+/* Runs after a change if all need less. */
+enum { FALL_WINDOW = 40 };
+/* One run in this number may be no outlier. */
+enum { INLIER_FRACTION = 6 };
+/* Smallest width of the earlier runs' range, in log units. */
+#define MIN_WIDTH 0.05
+/* Distance of an outlier from the range, as a fraction of its width. */
+#define OUTLIER_MARGIN 0.5
 
 /* The completed runs, in order of time. */
 struct runs {
   size_t count;
   size_t at[RUNS];
-  double above[RUNS]; /* log(bytes / centre) */
-  float place[RUNS];
+  double log_residual[RUNS];
+  float covariate[RUNS]; /* log1p(|primary feature|); -1: none */
 };
 
-static void gather(const ft_model *model, const double *above, struct runs *r)
+static void collect_completed_runs(const ft_model *model, const double *log_residuals,
+                                   struct runs *r)
 {
   const ft_evaluator *e = &model->evaluator;
 
@@ -40,19 +50,21 @@ static void gather(const ft_model *model, const double *above, struct runs *r)
     if (run->censored)
       continue;
     r->at[r->count] = i;
-    r->above[r->count] = above[i];
-    r->place[r->count++] = isnan(x) ? -1 : (float)log1p(fabs((double)x));
+    r->log_residual[r->count] = log_residuals[i];
+    r->covariate[r->count++] = isnan(x) ? -1 : (float)log1p(fabs((double)x));
   }
 }
 
-/* Of the first COUNT runs the NEAREST to PLACE, of equally near ones the latest; how many. */
-static size_t find_near(const struct runs *r, size_t count, float place, size_t near[NEAREST])
+/* Finds the NEAREST of the first COUNT runs to COVARIATE, the latest of equally near ones. Returns
+ * their number. */
+static size_t find_nearest(const struct runs *r, size_t count, float covariate,
+                           size_t near[NEAREST])
 {
   float away[NEAREST];
   size_t found = 0;
 
   for (size_t i = count; i-- > 0;) {
-    float d = fabsf(r->place[i] - place);
+    float d = fabsf(r->covariate[i] - covariate);
     size_t k = found < NEAREST ? found++ : NEAREST;
 
     if (k == NEAREST && d >= away[NEAREST - 1])
@@ -67,49 +79,50 @@ static size_t find_near(const struct runs *r, size_t count, float place, size_t 
   return found;
 }
 
-/* 1 where run I needed more than any of the first COUNT would have, -1 less, 0 neither. */
-static int contradicts(const struct runs *r, size_t count, size_t i)
+/* Compares run I with the first COUNT runs. Returns 1 if it is an outlier upwards, -1 downwards,
+ * else 0. */
+static int outlier_sign(const struct runs *r, size_t count, size_t i)
 {
-  double least = INFINITY, most = -INFINITY, own = r->above[i], outside;
-  size_t near[NEAREST], found = find_near(r, count, r->place[i], near);
+  double least = INFINITY, most = -INFINITY, own = r->log_residual[i], outside;
+  size_t near[NEAREST], found = find_nearest(r, count, r->covariate[i], near);
 
   for (size_t k = 0; k < found; k++) {
-    least = fmin(least, r->above[near[k]]);
-    most = fmax(most, r->above[near[k]]);
+    least = fmin(least, r->log_residual[near[k]]);
+    most = fmax(most, r->log_residual[near[k]]);
   }
-  outside = OUTSIDE * fmax(most - least, LEAST_WIDTH);
+  outside = OUTLIER_MARGIN * fmax(most - least, MIN_WIDTH);
   return (own > most + outside) - (own < least - outside);
 }
 
-/* The first of the last LAST runs that contradicts those before them, where all but one in
- * LEAST_PART do; with UPWARDS one of them has to need more. 0: it is not so. */
-static size_t first_changed(const struct runs *r, size_t last, bool upwards)
+/* Returns the first outlier among the last LAST runs, if all but one in INLIER_FRACTION are
+ * outliers and, with UPWARDS, one of them is upwards; else 0. */
+static size_t find_first_outlier(const struct runs *r, size_t last, bool upwards)
 {
-  size_t before = r->count - last, agree = 0, first = 0;
+  size_t before = r->count - last, inliers = 0, first = 0;
 
   for (size_t i = r->count; i-- > before;) {
-    int sign = contradicts(r, before, i);
+    int sign = outlier_sign(r, before, i);
 
     upwards = upwards && sign <= 0;
     if (sign)
       first = i;
-    else if (++agree > last / LEAST_PART)
+    else if (++inliers > last / INLIER_FRACTION)
       return 0;
   }
   return upwards ? 0 : first;
 }
 
-size_t ft_change_point_find(const ft_model *model, const double *above)
+size_t ft_change_point_find(const ft_model *model, const double *log_residuals)
 {
   struct runs r;
   size_t first = 0;
 
   if (!model->has_evaluator)
     return 0;
-  gather(model, above, &r);
-  if (r.count >= SOON + NEAREST)
-    first = first_changed(&r, SOON, true);
-  if (!first && r.count >= LATER + NEAREST)
-    first = first_changed(&r, LATER, false);
+  collect_completed_runs(model, log_residuals, &r);
+  if (r.count >= RISE_WINDOW + NEAREST)
+    first = find_first_outlier(&r, RISE_WINDOW, true);
+  if (!first && r.count >= FALL_WINDOW + NEAREST)
+    first = find_first_outlier(&r, FALL_WINDOW, false);
   return first ? r.at[first] : 0;
 }

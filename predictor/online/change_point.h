@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An app whose meaning changed: the same submission needs something else from some run on. */
+/* Detects a change point: the run from which the same submission of an app needs other memory.
+ * Pure. */
 #ifndef FT_ONLINE_CHANGE_POINT_H
 #define FT_ONLINE_CHANGE_POINT_H
 
@@ -8,15 +9,16 @@
 #include "predictor/record/record.h"
 
 /*
- * How many runs of MODEL's history, the oldest, the app has left behind; 0: none. ABOVE: of each
- * run in the history, log(bytes / the evaluator's centre), whether or not that knew it: one centre
- * for all takes from all needs what their features explain. A run contradicts those before it where
- * it lies outside what the 20 nearest to it (in the place column, else in time) needed beside the
- * centre, by more than half of what these differ by. Five of the last six have to, one of them
- * upwards; where the need only fell, 34 of the last 40, for what was needed is not forgotten as
- * soon. The first that does is the first that counts from then on. Pure; some 20 microseconds where
- * the newest runs are like the others.
+ * Returns the number of oldest runs in MODEL's history before its change point; 0: no change point.
+ * LOG_RESIDUALS holds log(bytes / point prediction) for each run of the history, in-sample or not:
+ * a prediction common to all runs removes what their features explain.
+ *
+ * A run is an outlier if it lies outside the range of the 20 earlier runs nearest in the primary
+ * feature (in time without one), by more than half of that range. A change point needs 5 of the
+ * last 6 runs as outliers, at least one of them upwards. If memory only fell, it needs 34 of the
+ * last 40, because a shortage costs more than waste. The first outlier is the change point. Takes
+ * some 20 microseconds without a change.
  */
-size_t ft_change_point_find(const ft_model *model, const double *above);
+size_t ft_change_point_find(const ft_model *model, const double *log_residuals);
 
 #endif

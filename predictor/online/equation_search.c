@@ -11,54 +11,57 @@
 #include "predictor/online/equation_search.h"
 #include "predictor/online/refit.h"
 
-enum {
-  RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run),
-  LEAST_RUNS = 20, /* below it an equation learns the noise */
-  FOLDS = 5,
-  VARIABLES = 24,  /* as many as a model has columns, and some levels */
-  LEAST_LEVEL = 3, /* runs of a category, and of the others, that it may be a variable */
-  ASTRAY_RUNS = 8  /* runs since, of which the mean error tells that it has gone astray */
-};
+/* Runs in a model's history. */
+enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
+/* Fewest runs for a search; with fewer the equation fits noise. Chosen by judgement. */
+enum { MIN_RUNS = 20 };
+/* Folds of the cross-validation. */
+enum { FOLDS = 5 };
+/* Largest number of variables: a model's columns and some category levels. */
+enum { VARIABLES = 24 };
+/* Fewest runs of a category level, and of the other levels, to make it a variable. */
+enum { MIN_LEVEL_RUNS = 3 };
+/* Runs after the search whose mean error detects drift. Chosen by judgement. */
+enum { DRIFT_RUNS = 8 };
 
-/* An additive centre this good leaves nothing to be found. */
+/* Mean relative residual of the additive model below which no search is made. Chosen by judgement.
+ */
 #define GOOD_ENOUGH 0.01
-/* Sought again after so many new runs, as a part of those it was sought in. */
-#define NEW_PART 0.5
-/* The recent error that is no longer its own: twice it and 2 %. */
-#define ASTRAY 2.0
-#define ASTRAY_LEAST 0.02
+/* New runs, as a fraction of those of the last search, that cause a new one. Chosen by judgement.
+ */
+#define NEW_FRACTION 0.5
+/* Drift: the recent error exceeds DRIFT_FACTOR times the equation's own error plus DRIFT_MARGIN.
+ * Chosen by judgement. */
+#define DRIFT_FACTOR 2.0
+#define DRIFT_MARGIN 0.02
 
-/* The runs that count and the variables that vary over them, as symbolic regression reads them. */
-struct table {
+/* The usable runs and their varying variables, as input of symbolic regression. */
+struct search_table {
   size_t rows, variables;
-  size_t run[RUNS]; /* of the history */
+  size_t run[RUNS]; /* index in the history, by row */
   struct ft_variable variable[VARIABLES];
   double x[RUNS * VARIABLES], y[RUNS];
-  double part_x[RUNS * VARIABLES], part_y[RUNS]; /* without one fold */
+  double part_x[RUNS * VARIABLES], part_y[RUNS]; /* the table without one fold */
   struct ft_symbolic_result result;
   bool (*go_on)(void *data);
   void *data;
 };
 
-static bool counts(const ft_run *run)
+/* Returns whether RUN has an exactly measured need. */
+static bool is_usable(const ft_run *run)
 {
   return !run->censored && !run->sampled && run->bytes > 0;
 }
 
-static double x_of(const ft_run *run, size_t column)
-{
-  return column < run->x_count ? (double)run->x[column] : NAN;
-}
-
-/* Whether a number is known of every run that counts, and not always the same. */
-static bool varies(const ft_model *model, size_t column)
+/* Returns whether COLUMN is known for every usable run and not constant. */
+static bool is_varying(const ft_model *model, size_t column)
 {
   double low = INFINITY, high = -INFINITY;
 
   for (size_t i = 0; i < model->history_count; i++) {
-    double x = x_of(&model->history[i], column);
+    double x = (double)ft_refit_feature(&model->history[i], column);
 
-    if (!counts(&model->history[i]))
+    if (!is_usable(&model->history[i]))
       continue;
     if (isnan(x))
       return false;
@@ -68,15 +71,16 @@ static bool varies(const ft_model *model, size_t column)
   return low < high;
 }
 
-static size_t countable(const ft_model *model)
+static size_t count_usable_runs(const ft_model *model)
 {
   size_t count = 0;
 
   for (size_t i = 0; i < model->history_count; i++)
-    count += counts(&model->history[i]);
+    count += is_usable(&model->history[i]);
   return count;
 }
 
+/* Returns the mean absolute residual of E, each at most 1; 1 without residuals. */
 static double mean_residual(const ft_evaluator *e)
 {
   double sum = 0;
@@ -86,21 +90,21 @@ static double mean_residual(const ft_evaluator *e)
   return e->residuals_count ? sum / (double)e->residuals_count : 1;
 }
 
-/* The mean error of the last runs, all of them newer than the equation. */
+/* Returns the equation's mean error over the last DRIFT_RUNS usable runs; 0 with fewer. */
 static double recent_error(const ft_model *model)
 {
   double sum = 0;
   size_t count = 0;
 
-  for (size_t i = model->history_count; i-- > 0 && count < ASTRAY_RUNS;) {
+  for (size_t i = model->history_count; i-- > 0 && count < DRIFT_RUNS;) {
     const ft_run *run = &model->history[i];
 
-    if (!counts(run) || run->equation_log == 0)
+    if (!is_usable(run) || run->equation_log == 0)
       continue;
     sum += fmin(fabs(expm1((double)run->equation_log - log(run->bytes))), 1);
     count++;
   }
-  return count == ASTRAY_RUNS ? sum / ASTRAY_RUNS : 0;
+  return count == DRIFT_RUNS ? sum / DRIFT_RUNS : 0;
 }
 
 bool ft_equation_search_due(const ft_model *model)
@@ -109,77 +113,79 @@ bool ft_equation_search_due(const ft_model *model)
   uint32_t since = model->runs - q->runs_ever;
   bool any = false;
 
-  if (countable(model) < LEAST_RUNS || mean_residual(&model->evaluator) < GOOD_ENOUGH)
+  if (count_usable_runs(model) < MIN_RUNS || mean_residual(&model->evaluator) < GOOD_ENOUGH)
     return false;
-  if (model->evaluator.has_equation && since < NEW_PART * q->runs &&
-      (since < ASTRAY_RUNS || recent_error(model) < ASTRAY * q->error + ASTRAY_LEAST))
+  if (model->evaluator.has_equation && since < NEW_FRACTION * q->runs &&
+      (since < DRIFT_RUNS || recent_error(model) < DRIFT_FACTOR * q->error + DRIFT_MARGIN))
     return false;
   for (size_t j = 0; j < model->columns_count && !any; j++)
-    any = !model->columns[j].categorical && varies(model, j);
+    any = !model->columns[j].categorical && is_varying(model, j);
   return any;
 }
 
 /* ---- the table ---- */
 
-static void add_variable(struct table *t, size_t column, size_t level)
+static void add_search_variable(struct search_table *t, size_t column, size_t level)
 {
   if (t->variables < VARIABLES)
     t->variable[t->variables++] =
         (struct ft_variable){ .column = (uint8_t)column, .level = (uint8_t)level };
 }
 
-static void add_levels(const ft_model *model, struct table *t, size_t column)
+/* Adds each frequent level of COLUMN as a variable. */
+static void add_level_variables(const ft_model *model, struct search_table *t, size_t column)
 {
   for (size_t level = 0; level < model->columns[column].categories_count; level++) {
     size_t count = 0;
 
     for (size_t r = 0; r < t->rows; r++)
-      count += x_of(&model->history[t->run[r]], column) == (double)level;
-    if (count >= LEAST_LEVEL && t->rows - count >= LEAST_LEVEL)
-      add_variable(t, column, level + 1);
+      count += (double)ft_refit_feature(&model->history[t->run[r]], column) == (double)level;
+    if (count >= MIN_LEVEL_RUNS && t->rows - count >= MIN_LEVEL_RUNS)
+      add_search_variable(t, column, level + 1);
   }
 }
 
-static double value_of(const ft_run *run, const struct ft_variable *v)
+/* Returns variable V of RUN; a level is 0 or 1. */
+static double variable_value(const ft_run *run, const struct ft_variable *v)
 {
-  double x = x_of(run, v->column);
+  double x = (double)ft_refit_feature(run, v->column);
 
   return v->level ? x == v->level - 1 : x;
 }
 
-static void fill(const ft_model *model, struct table *t)
+static void fill_search_table(const ft_model *model, struct search_table *t)
 {
   for (size_t i = 0; i < model->history_count; i++)
-    if (counts(&model->history[i]))
+    if (is_usable(&model->history[i]))
       t->run[t->rows++] = i;
   for (size_t j = 0; j < model->columns_count; j++)
-    if (!model->columns[j].categorical && varies(model, j))
-      add_variable(t, j, 0);
+    if (!model->columns[j].categorical && is_varying(model, j))
+      add_search_variable(t, j, 0);
   for (size_t j = 0; j < model->columns_count; j++)
     if (model->columns[j].categorical)
-      add_levels(model, t, j);
+      add_level_variables(model, t, j);
   for (size_t r = 0; r < t->rows; r++) {
     t->y[r] = model->history[t->run[r]].bytes;
     for (size_t v = 0; v < t->variables; v++)
-      t->x[r * t->variables + v] = value_of(&model->history[t->run[r]], &t->variable[v]);
+      t->x[r * t->variables + v] = variable_value(&model->history[t->run[r]], &t->variable[v]);
   }
 }
 
 /* ---- the search ---- */
 
-static bool tick(void *data, unsigned generation, double best)
+static bool forward_go_on(void *data, unsigned generation, double best)
 {
-  struct table *t = data;
+  struct search_table *t = data;
 
   (void)generation;
   (void)best;
   return !t->go_on || t->go_on(t->data);
 }
 
-/* The equation of all rows but those of FOLD (FOLDS: of all) into Q; without code when there is
- * none. */
-static int seek(const ft_model *model, struct table *t, size_t fold, ft_equation *q,
-                struct ft_error *err)
+/* Searches an equation in all rows except those of FOLD (FOLDS: in all rows). Q has no code if none
+ * is found. Returns 0; -1 if cancelled and fills ERR. */
+static int search_without_fold(const ft_model *model, struct search_table *t, size_t fold,
+                               ft_equation *q, struct ft_error *err)
 {
   struct ft_symbolic_settings settings;
   size_t rows = 0;
@@ -192,7 +198,7 @@ static int seek(const ft_model *model, struct table *t, size_t fold, ft_equation
   }
   ft_symbolic_defaults(&settings);
   settings.seed = ft_hash64(FT_HASH_SEED, model->app, strlen(model->app)) + fold;
-  settings.progress = tick;
+  settings.progress = forward_go_on;
   settings.data = t;
   q->code.size = 0;
   if (ft_symbolic_fit_more(t->part_x, t->part_y, rows, t->variables, &settings,
@@ -204,9 +210,9 @@ static int seek(const ft_model *model, struct table *t, size_t fold, ft_equation
   return 0;
 }
 
-/* What the equation found without FOLD says of the runs in it. */
-static void judge(const ft_model *model, const struct table *t, size_t fold, const ft_equation *q,
-                  ft_model *found)
+/* Predicts the runs of FOLD by Q, which was found without them. */
+static void predict_fold(const ft_model *model, const struct search_table *t, size_t fold,
+                         const ft_equation *q, ft_model *found)
 {
   struct ft_expression code;
 
@@ -214,25 +220,27 @@ static void judge(const ft_model *model, const struct table *t, size_t fold, con
     return;
   for (size_t r = fold; r < t->rows; r += FOLDS) {
     const ft_run *run = &model->history[t->run[r]];
-    double says = ft_equation_log(q, &code, run->x, run->x_count);
+    double predicted = ft_equation_log(q, &code, run->x, run->x_count);
 
-    found->history[r].equation_log = isnan(says) ? 0 : (float)says;
+    found->history[r].equation_log = isnan(predicted) ? 0 : (float)predicted;
   }
 }
 
-static double honest_error(const struct table *t, const ft_model *found)
+/* Returns the mean out-of-sample error; a run without prediction counts 1. */
+static double out_of_sample_error(const struct search_table *t, const ft_model *found)
 {
   double sum = 0;
 
   for (size_t r = 0; r < t->rows; r++) {
-    double says = (double)found->history[r].equation_log;
+    double predicted = (double)found->history[r].equation_log;
 
-    sum += says > 0 ? fmin(fabs(expm1(says - log(t->y[r]))), 1) : 1;
+    sum += predicted > 0 ? fmin(fabs(expm1(predicted - log(t->y[r]))), 1) : 1;
   }
   return sum / (double)t->rows;
 }
 
-static void begin(const ft_model *model, const struct table *t, ft_model *found)
+/* Initialises FOUND without an equation. */
+static void init_result(const ft_model *model, const struct search_table *t, ft_model *found)
 {
   memset(found, 0, sizeof *found);
   found->schema = FT_SCHEMA;
@@ -250,7 +258,7 @@ static void begin(const ft_model *model, const struct table *t, ft_model *found)
 int ft_equation_search(const ft_model *model, bool (*go_on)(void *data), void *data,
                        ft_model *found, struct ft_error *err)
 {
-  struct table *t = calloc(1, sizeof *t);
+  struct search_table *t = calloc(1, sizeof *t);
   ft_equation *q = &found->evaluator.equation;
   int status = -1;
 
@@ -258,20 +266,20 @@ int ft_equation_search(const ft_model *model, bool (*go_on)(void *data), void *d
     return ft_error_errno(err, "%s", model->app);
   t->go_on = go_on;
   t->data = data;
-  fill(model, t);
-  begin(model, t, found);
+  fill_search_table(model, t);
+  init_result(model, t, found);
   if (t->rows < FOLDS || !t->variables) {
-    ft_error_set(err, "%s: no runs or no numbers to seek an equation in", model->app);
+    ft_error_set(err, "%s: no runs or no numeric features to search an equation in", model->app);
     goto out;
   }
   for (size_t fold = 0; fold < FOLDS; fold++) {
-    if (seek(model, t, fold, q, err) < 0)
+    if (search_without_fold(model, t, fold, q, err) < 0)
       goto out;
-    judge(model, t, fold, q, found);
+    predict_fold(model, t, fold, q, found);
   }
-  if (seek(model, t, FOLDS, q, err) < 0)
+  if (search_without_fold(model, t, FOLDS, q, err) < 0)
     goto out;
-  q->error = honest_error(t, found);
+  q->error = out_of_sample_error(t, found);
   q->runs = (uint32_t)t->rows;
   q->runs_ever = model->runs;
   q->fitted = model->updated;
@@ -281,10 +289,10 @@ out:
   return status;
 }
 
-/* ---- taking it ---- */
+/* ---- adoption ---- */
 
-/* Whether what Q reads is the same in both. */
-static bool same_meaning(const ft_model *a, const ft_model *b, const ft_equation *q)
+/* Returns whether the columns and levels that Q reads have the same meaning in A and B. */
+static bool has_same_columns(const ft_model *a, const ft_model *b, const ft_equation *q)
 {
   for (size_t v = 0; v < q->columns_count; v++) {
     const ft_column *x = &a->columns[q->columns[v]], *y = &b->columns[q->columns[v]];
@@ -299,7 +307,7 @@ static bool same_meaning(const ft_model *a, const ft_model *b, const ft_equation
   return true;
 }
 
-static const ft_run *find_run(const ft_model *model, uint64_t key)
+static const ft_run *find_run_by_key(const ft_model *model, uint64_t key)
 {
   for (size_t i = 0; i < model->history_count; i++)
     if (model->history[i].key == key)
@@ -312,26 +320,27 @@ bool ft_equation_search_adopt(ft_model *model, const ft_model *found)
   const ft_equation *q = &found->evaluator.equation;
   struct ft_expression code;
   struct ft_refit *work;
-  size_t still = 0;
+  size_t left = 0;
 
   for (size_t i = 0; i < model->history_count; i++)
-    still += find_run(found, model->history[i].key) != NULL;
+    left += find_run_by_key(found, model->history[i].key) != NULL;
   if (!found->evaluator.has_equation || strcmp(model->app, found->app) != 0 ||
-      model->uid != found->uid || model->rule != found->rule || 2 * still < found->history_count ||
-      !still || (q->code.size && (!ft_equation_open(q, &code) || !same_meaning(model, found, q))))
+      model->uid != found->uid || model->rule != found->rule || 2 * left < found->history_count ||
+      !left ||
+      (q->code.size && (!ft_equation_open(q, &code) || !has_same_columns(model, found, q))))
     return false;
   work = ft_refit_new();
   if (!work)
     return false;
   for (size_t i = 0; i < model->history_count; i++) {
     ft_run *run = &model->history[i];
-    const ft_run *judged = find_run(found, run->key);
-    /* what came meanwhile was not seen by it either */
-    double says = judged ? (double)judged->equation_log : 0;
+    const ft_run *predicted_run = find_run_by_key(found, run->key);
+    /* later runs are out of sample too */
+    double predicted = predicted_run ? (double)predicted_run->equation_log : 0;
 
-    if (!judged && q->code.size)
-      says = ft_equation_log(q, &code, run->x, run->x_count);
-    run->equation_log = isnan(says) || !q->code.size ? 0 : (float)says;
+    if (!predicted_run && q->code.size)
+      predicted = ft_equation_log(q, &code, run->x, run->x_count);
+    run->equation_log = isnan(predicted) || !q->code.size ? 0 : (float)predicted;
   }
   model->evaluator.equation = *q;
   model->evaluator.has_equation = true;

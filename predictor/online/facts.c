@@ -7,6 +7,7 @@
 #include "predictor/estimate/facts.h"
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/online/facts.h"
+#include "predictor/online/refit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -15,17 +16,19 @@ enum {
   FACT_COLUMNS = COUNT(((ft_evaluator *)NULL)->fact_columns),
   COLUMNS = COUNT(((ft_model *)NULL)->columns),
   RUNS = COUNT(((ft_model *)NULL)->history),
-  NEWEST = FACTS / 2, /* facts that are kept however little they needed */
-  FITTED_RUNS = 20    /* completed runs from which on the fit alone says which categories matter */
+  NEWEST = FACTS / 2 /* newest runs, kept whatever they needed */
 };
 
-/* ---- which runs ---- */
+/* Completed runs from which the fit alone selects the categories. Chosen by judgement. */
+enum { FITTED_RUNS = 20 };
 
-/* Marks the newest runs, and of the older ones those that needed most beside the centre. */
-static void choose_runs(const ft_model *model, bool *chosen)
+/* ---- selection of runs ---- */
+
+/* Marks the newest runs, and the older runs with the largest residuals. */
+static void choose_fact_runs(const ft_model *model, bool *chosen)
 {
   size_t count = model->history_count, newest = count < FACTS ? count : NEWEST;
-  size_t most[FACTS], found = 0; /* of the older ones, by falling residual */
+  size_t largest[FACTS], found = 0; /* older runs by descending residual */
 
   for (size_t i = 0; i < count; i++) {
     float residual = model->history[i].residual;
@@ -33,18 +36,18 @@ static void choose_runs(const ft_model *model, bool *chosen)
 
     chosen[i] = i + newest >= count;
     if (chosen[i] || (found == FACTS - newest &&
-                      (!found || residual <= model->history[most[found - 1]].residual)))
+                      (!found || residual <= model->history[largest[found - 1]].residual)))
       continue;
     found += found < FACTS - newest;
-    for (at = found - 1; at > 0 && residual > model->history[most[at - 1]].residual; at--)
-      most[at] = most[at - 1];
-    most[at] = i;
+    for (at = found - 1; at > 0 && residual > model->history[largest[at - 1]].residual; at--)
+      largest[at] = largest[at - 1];
+    largest[at] = i;
   }
   for (size_t i = 0; i < found; i++)
-    chosen[most[i]] = true;
+    chosen[largest[i]] = true;
 }
 
-static ft_fact_kind kind_of(const ft_run *run)
+static ft_fact_kind fact_kind(const ft_run *run)
 {
   if (run->killed_by == FT_KILLED_BY_LIMIT)
     return FT_FACT_KILLED;
@@ -53,26 +56,23 @@ static ft_fact_kind kind_of(const ft_run *run)
   return run->censored ? FT_FACT_STOPPED : FT_FACT_COMPLETED;
 }
 
-/* ---- which columns ---- */
+/* ---- selection of columns ---- */
 
-static float value_of(const ft_run *run, size_t column)
+/* Returns whether A and B have similar values in COLUMN. */
+static bool has_similar_value(const ft_model *model, size_t column, const ft_run *a,
+                              const ft_run *b)
 {
-  return column < run->x_count ? run->x[column] : NAN;
-}
-
-static bool is_alike(const ft_model *model, size_t column, const ft_run *a, const ft_run *b)
-{
-  return ft_facts_alike(&model->columns[column], (double)value_of(a, column),
-                        (double)value_of(b, column));
+  return ft_facts_alike(&model->columns[column], (double)ft_refit_feature(a, column),
+                        (double)ft_refit_feature(b, column));
 }
 
 enum comparison { UNDECIDED, AGREED, DIFFERED };
 
-/* Whether A and B have needed the same. One that did not complete needed at least its bound. */
+/* Compares the required memory of A and B; a censored run needed at least its bound. */
 static enum comparison compare_needs(const ft_run *a, const ft_run *b)
 {
-  double need_a = ft_facts_bound(kind_of(a), a->bytes);
-  double need_b = ft_facts_bound(kind_of(b), b->bytes);
+  double need_a = ft_facts_bound(fact_kind(a), a->bytes);
+  double need_b = ft_facts_bound(fact_kind(b), b->bytes);
 
   if (a->censored && b->censored)
     return UNDECIDED;
@@ -83,24 +83,25 @@ static enum comparison compare_needs(const ft_run *a, const ft_run *b)
   return fmax(need_a, need_b) <= FT_FACTS_FACTOR * fmin(need_a, need_b) ? AGREED : DIFFERED;
 }
 
-/* Whether A and B are comparable in the columns that are known to explain the memory. */
+/* Returns whether A and B are similar in all columns known to explain the memory. */
 static bool are_comparable(const ft_model *model, const ft_run *a, const ft_run *b)
 {
   const ft_evaluator *e = &model->evaluator;
 
   for (size_t c = 0; c < e->facts_explained; c++)
-    if (!is_alike(model, e->fact_columns[c], a, b))
+    if (!has_similar_value(model, e->fact_columns[c], a, b))
       return false;
   return true;
 }
 
-/* What pairs of runs say of a column. */
+/* Counts of comparable pairs of runs: similar or different in a column, with equal or different
+ * need. */
 struct pairs {
-  unsigned alike_agreed, alike_differed; /* alike in it: have they needed the same? */
-  unsigned apart_agreed, apart_differed; /* not alike in it */
+  unsigned similar_agreed, similar_differed;
+  unsigned different_agreed, different_differed;
 };
 
-static struct pairs compare_pairs(const ft_model *model, const bool *chosen, size_t column)
+static struct pairs count_pairs(const ft_model *model, const bool *chosen, size_t column)
 {
   struct pairs p = { 0 };
 
@@ -108,32 +109,33 @@ static struct pairs compare_pairs(const ft_model *model, const bool *chosen, siz
     for (size_t k = 0; k < i; k++) {
       const ft_run *a = &model->history[i], *b = &model->history[k];
       enum comparison needs = compare_needs(a, b);
-      bool alike, agreed = needs == AGREED;
+      bool similar, agreed = needs == AGREED;
 
       if (!chosen[i] || !chosen[k] || needs == UNDECIDED || !are_comparable(model, a, b))
         continue;
-      alike = is_alike(model, column, a, b);
-      *(alike ? agreed ? &p.alike_agreed : &p.alike_differed
-              : agreed ? &p.apart_agreed : &p.apart_differed) += 1;
+      similar = has_similar_value(model, column, a, b);
+      *(similar  ? agreed ? &p.similar_agreed : &p.similar_differed
+        : agreed ? &p.different_agreed
+                 : &p.different_differed) += 1;
     }
   return p;
 }
 
-static void add_column(ft_evaluator *e, size_t column)
+static void add_fact_column(ft_evaluator *e, size_t column)
 {
   if (e->fact_columns_count < FACT_COLUMNS)
     e->fact_columns[e->fact_columns_count++] = (uint8_t)column;
 }
 
 /*
- * Of few runs the fit says little, and pairs of them more. A number explains the memory that runs
- * which are alike in it share, where others differ; one in which no two runs are alike may. A
- * category may matter until runs that differ in it, and are comparable else, have agreed.
+ * Adds columns by comparing pairs of runs, because a fit of few runs is unreliable. A number
+ * explains the memory if runs similar in it agree and others differ; a number without similar runs
+ * may explain it. A category may matter until comparable runs that differ in it have agreed.
  */
-static void add_by_pairs(ft_model *model, const bool *chosen)
+static void add_columns_by_pairs(ft_model *model, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
-  size_t open[COLUMNS], opens = 0;
+  size_t undecided[COLUMNS], undecided_count = 0;
   bool explained = e->fact_columns_count > 0;
 
   for (size_t j = 0; j < model->columns_count && !explained; j++) {
@@ -141,11 +143,11 @@ static void add_by_pairs(ft_model *model, const bool *chosen)
 
     if (model->columns[j].categorical)
       continue;
-    p = compare_pairs(model, chosen, j);
-    if (p.apart_differed && p.alike_agreed && !p.alike_differed)
-      add_column(e, j);
-    else if (!p.alike_agreed && !p.alike_differed && !p.apart_agreed)
-      open[opens++] = j;
+    p = count_pairs(model, chosen, j);
+    if (p.different_differed && p.similar_agreed && !p.similar_differed)
+      add_fact_column(e, j);
+    else if (!p.similar_agreed && !p.similar_differed && !p.different_agreed)
+      undecided[undecided_count++] = j;
   }
   e->facts_explained = e->fact_columns_count;
   for (size_t j = 0; j < model->columns_count; j++) {
@@ -153,15 +155,15 @@ static void add_by_pairs(ft_model *model, const bool *chosen)
 
     if (!model->columns[j].categorical || ft_point_prediction_uses(e, j))
       continue;
-    p = compare_pairs(model, chosen, j);
-    if (!p.apart_agreed || p.apart_differed)
-      add_column(e, j);
+    p = count_pairs(model, chosen, j);
+    if (!p.different_agreed || p.different_differed)
+      add_fact_column(e, j);
   }
-  for (size_t i = 0; i < opens && !e->facts_explained; i++)
-    add_column(e, open[i]);
+  for (size_t i = 0; i < undecided_count && !e->facts_explained; i++)
+    add_fact_column(e, undecided[i]);
 }
 
-/* Whether no two runs have differed, so that there is nothing to explain. */
+/* Returns whether all marked runs have agreed, so that no column needs to explain a difference. */
 static bool have_all_agreed(const ft_model *model, const bool *chosen)
 {
   double least = INFINITY, most = 0;
@@ -173,12 +175,12 @@ static bool have_all_agreed(const ft_model *model, const bool *chosen)
       continue;
     if (!run->censored)
       least = fmin(least, run->bytes);
-    most = fmax(most, ft_facts_bound(kind_of(run), run->bytes));
+    most = fmax(most, ft_facts_bound(fact_kind(run), run->bytes));
   }
   return most <= FT_FACTS_FACTOR * least;
 }
 
-static void choose_columns(ft_model *model, const bool *chosen)
+static void choose_fact_columns(ft_model *model, const bool *chosen)
 {
   ft_evaluator *e = &model->evaluator;
   bool agreed = have_all_agreed(model, chosen);
@@ -186,10 +188,10 @@ static void choose_columns(ft_model *model, const bool *chosen)
   e->fact_columns_count = 0;
   for (size_t j = 0; j < model->columns_count && !agreed; j++)
     if (ft_point_prediction_uses(e, j))
-      add_column(e, j);
+      add_fact_column(e, j);
   e->facts_explained = e->fact_columns_count;
   if (model->completed < FITTED_RUNS)
-    add_by_pairs(model, chosen);
+    add_columns_by_pairs(model, chosen);
 }
 
 void ft_facts_fill(ft_model *model)
@@ -198,8 +200,8 @@ void ft_facts_fill(ft_model *model)
   bool chosen[RUNS];
   size_t count = 0;
 
-  choose_runs(model, chosen);
-  choose_columns(model, chosen);
+  choose_fact_runs(model, chosen);
+  choose_fact_columns(model, chosen);
   e->fact_x_count = 0;
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
@@ -207,9 +209,9 @@ void ft_facts_fill(ft_model *model)
     if (!chosen[i])
       continue;
     e->fact_bytes[count] = (float)run->bytes;
-    e->fact_kinds.bytes[count++] = (pb_byte_t)kind_of(run);
+    e->fact_kinds.bytes[count++] = (pb_byte_t)fact_kind(run);
     for (size_t c = 0; c < e->fact_columns_count; c++)
-      e->fact_x[e->fact_x_count++] = value_of(run, e->fact_columns[c]);
+      e->fact_x[e->fact_x_count++] = ft_refit_feature(run, e->fact_columns[c]);
   }
   e->fact_bytes_count = (pb_size_t)count;
   e->fact_kinds.size = (pb_size_t)count;

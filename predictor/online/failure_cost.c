@@ -6,40 +6,43 @@
 #include "predictor/core/sort.h"
 #include "predictor/online/failure_cost.h"
 
-enum {
-  RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run),
-  LAST = 20,     /* failed runs that are looked at */
-  LIKE_IT = 3,   /* least number of completed runs that needed as much */
-  IMAGINED = 3   /* runs that failed at their end */
-};
+enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
 
-/* 0 in a model means 1; what is free still has to be told from that. */
-#define LEAST_PRICE 1e-3
+/* Newest failed runs that count. Chosen by judgement. */
+enum { MAX_FAILED = 20 };
+/* Fewest completed runs with at least the same need for their median run time. */
+enum { MIN_COMPARABLE = 3 };
+/* Weight of the prior, in runs that failed at their end. Chosen by judgement. */
+enum { PRIOR_RUNS = 3 };
 
-static double in_model(double price)
+/* Smallest stored cost: 0 in a model file means the default of 1. */
+#define MIN_COST 1e-3
+
+static double stored_cost(double cost)
 {
-  return fmax(price, LEAST_PRICE);
+  return fmax(cost, MIN_COST);
 }
 
-bool ft_failure_cost_equals(const ft_model *model, double price)
+bool ft_failure_cost_equals(const ft_model *model, double cost)
 {
   double own = model->evaluator.failure_price;
 
-  return (own > 0 ? own : 1) == in_model(price);
+  return (own > 0 ? own : 1) == stored_cost(cost);
 }
 
-void ft_failure_cost_set(ft_model *model, double price)
+void ft_failure_cost_set(ft_model *model, double cost)
 {
   ft_evaluator *e = &model->evaluator;
 
-  if (!ft_failure_cost_equals(model, price)) {
+  if (!ft_failure_cost_equals(model, cost)) {
     e->losses_count = 0;
     e->loss_updates = 0;
   }
-  e->failure_price = in_model(price);
+  e->failure_price = stored_cost(cost);
 }
 
-/* The median run time of completed runs that needed BYTES or more; 0: fewer than LEAST of them. */
+/* Returns the median run time, in seconds, of completed runs that needed at least BYTES; 0 with
+ * fewer than LEAST such runs. */
 static double median_seconds(const ft_model *model, double bytes, size_t least)
 {
   double seconds[RUNS];
@@ -56,16 +59,16 @@ static double median_seconds(const ft_model *model, double bytes, size_t least)
 
 void ft_failure_cost_estimate_time(ft_model *model)
 {
-  double sum = IMAGINED;
+  double sum = PRIOR_RUNS;
   size_t failed = 0;
 
-  for (size_t i = model->history_count; i-- > 0 && failed < LAST;) {
+  for (size_t i = model->history_count; i-- > 0 && failed < MAX_FAILED;) {
     const ft_run *run = &model->history[i];
     double whole;
 
     if (run->killed_by != FT_KILLED_BY_LIMIT || !(run->runtime_seconds > 0))
       continue;
-    whole = median_seconds(model, run->bytes, LIKE_IT);
+    whole = median_seconds(model, run->bytes, MIN_COMPARABLE);
     if (!(whole > 0))
       whole = median_seconds(model, 0, 1);
     if (!(whole > 0))
@@ -74,5 +77,5 @@ void ft_failure_cost_estimate_time(ft_model *model)
     failed++;
   }
   if (failed)
-    model->evaluator.failure_time = sum / (double)(IMAGINED + failed);
+    model->evaluator.failure_time = sum / (double)(PRIOR_RUNS + failed);
 }

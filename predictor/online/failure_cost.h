@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a failed attempt of an app costs: by the site's price, and by when it fails. */
+/* The cost of a failed attempt: the site's failure cost, and the time until the failure. */
 #ifndef FT_ONLINE_FAILURE_COST_H
 #define FT_ONLINE_FAILURE_COST_H
 
 #include "predictor/record/record.h"
 
-/* The price that MODEL's members are judged by; where it was another, what they lost is forgotten.
- */
-void ft_failure_cost_set(ft_model *model, double price);
+/* Sets the failure cost under which MODEL's ensemble members are compared. A changed cost resets
+ * their losses. */
+void ft_failure_cost_set(ft_model *model, double cost);
 
-/* Whether it is PRICE. */
-bool ft_failure_cost_equals(const ft_model *model, double price);
+/* Returns whether MODEL uses the failure cost COST. */
+bool ft_failure_cost_equals(const ft_model *model, double cost);
 
 /*
- * Put into MODEL's evaluator at which part of its time a run of it runs out of memory: of the last
- * 20 that did, the run time as a part of the median one of those that completed and needed no
- * less (of all, where they are fewer than 3). Three imagined runs failed at their end, so that a
- * few failures move it but little. As it was where none failed.
+ * Sets failure_time of MODEL's evaluator: the mean fraction of the run time after which a run is
+ * out of memory, over the last 20 such runs. The full time is the median of the completed runs that
+ * needed at least as much, of all completed runs if those are fewer than 3. Three pseudo-runs that
+ * failed at their end limit the effect of few failures. Without failures nothing changes.
  */
 void ft_failure_cost_estimate_time(ft_model *model);
 

@@ -11,21 +11,21 @@
 #include "predictor/online/online.h"
 #include "predictor/online/refit.h"
 
-/* A failed run with this part of the memory in use ran out of it: the allocation that did not fit
- * is never seen in use. JAX takes 0.75 at once, whatever it needs. */
-#define NEAR 0.8
-/* A completed run with this part of the memory in use took all that it could: TensorFlow, by
- * default, and vLLM (gpu_memory_utilization, 0.9) do. */
-#define FILLED 0.9
-/* More than the memory is in use only where the GPU is another one than its name says. */
-#define BEYOND 1.05
+/* Fraction of GPU memory in use at which a failed run counts as out of memory; the allocation that
+ * failed is never in use. Above the 0.75 that JAX preallocates. */
+#define OUT_OF_MEMORY_FRACTION 0.8
+/* Fraction of GPU memory in use at which a completed run is taken to allocate all of it: the
+ * default of TensorFlow, and 0.9 of vLLM (gpu_memory_utilization). */
+#define FILLED_FRACTION 0.9
+/* Multiple of the listed memory above which the GPU's name is taken to be wrong. */
+#define MAX_FRACTION 1.05
 #define MIB 1048576.0
 
-/* ---- what a run ran on ---- */
+/* ---- the GPU of a run ---- */
 
-/* The slice that the list GRES of --gres names; NULL: none. */
-static const struct ft_mig_profile *slice_in(const struct ft_mig_table *table, const char *gpu,
-                                             const char *gres)
+/* Returns the MIG profile in GRES, the list of --gres; NULL: none. */
+static const struct ft_mig_profile *find_mig_profile(const struct ft_mig_table *table,
+                                                     const char *gpu, const char *gres)
 {
   struct ft_text list = ft_text_from(gres), piece;
   const struct ft_mig_profile *slice = NULL;
@@ -37,7 +37,8 @@ static const struct ft_mig_profile *slice_in(const struct ft_mig_table *table, c
   return slice;
 }
 
-static double listed_for(const ft_observation *o)
+/* Returns the listed memory of the GPU or slice of O in bytes; 0: unknown. */
+static double listed_gpu_bytes(const ft_observation *o)
 {
   struct ft_mig_table table;
   const struct ft_mig_profile *slice = NULL;
@@ -46,7 +47,7 @@ static double listed_for(const ft_observation *o)
   if (o->mig_profile[0])
     slice = ft_mig_of_gres(&table, NULL, o->gpu_name, o->mig_profile);
   else if (o->submission.request.gres[0])
-    slice = slice_in(&table, o->gpu_name, o->submission.request.gres);
+    slice = find_mig_profile(&table, o->gpu_name, o->submission.request.gres);
   if (slice)
     return slice->memory_mib * MIB;
   return o->mig_profile[0] ? 0 : ft_mig_whole_bytes(&table, o->gpu_name);
@@ -58,26 +59,27 @@ double ft_gpu_model_limit(const ft_observation *o)
 
   if (!(bytes > 0) || (o->outcome != FT_OUTCOME_COMPLETED && o->outcome != FT_OUTCOME_FAILED))
     return 0;
-  limit = listed_for(o);
-  return bytes > BEYOND * limit ? 0 : limit;
+  limit = listed_gpu_bytes(o);
+  return bytes > MAX_FRACTION * limit ? 0 : limit;
 }
 
 bool ft_gpu_model_ran_out(const ft_run *run)
 {
   return run->censored && run->killed_by != FT_KILLED_BY_LIMIT && run->gpu_limit_bytes > 0 &&
-         (double)run->gpu_bytes >= NEAR * (double)run->gpu_limit_bytes;
+         (double)run->gpu_bytes >= OUT_OF_MEMORY_FRACTION * (double)run->gpu_limit_bytes;
 }
 
 /* ---- the model ---- */
 
-static bool has_filled(const ft_run *run)
+static bool has_filled_gpu(const ft_run *run)
 {
   return run->gpu_limit_bytes > 0 &&
-         (double)run->gpu_bytes >= FILLED * (double)run->gpu_limit_bytes;
+         (double)run->gpu_bytes >= FILLED_FRACTION * (double)run->gpu_limit_bytes;
 }
 
-/* The largest memory that a completed run filled, if each did; else 0. */
-static double held_by(const ft_model *model)
+/* Returns the largest GPU memory in bytes that a completed run filled, if every completed run
+ * filled its GPU; else 0. */
+static double filled_bytes(const ft_model *model)
 {
   double held = 0;
 
@@ -86,15 +88,15 @@ static double held_by(const ft_model *model)
 
     if (run->censored)
       continue;
-    if (!has_filled(run))
+    if (!has_filled_gpu(run))
       return 0;
     held = fmax(held, (double)run->gpu_limit_bytes);
   }
   return held;
 }
 
-/* RUN as one whose memory is a GPU's. */
-static ft_run turned(const ft_run *run)
+/* Returns RUN with its GPU memory in place of its host memory. */
+static ft_run convert_to_gpu(const ft_run *run)
 {
   ft_run out = *run;
 
@@ -116,12 +118,12 @@ int ft_gpu_model_convert(ft_model *model, double *held_bytes, struct ft_error *e
     return ft_error_errno(err, "%s: GPU memory", model->app);
   for (size_t i = 0; i < model->history_count; i++)
     if (model->history[i].gpu_bytes > 0)
-      model->history[count++] = turned(&model->history[i]);
+      model->history[count++] = convert_to_gpu(&model->history[i]);
   model->history_count = (pb_size_t)count;
   ft_online_drop_oldest(model, 0);
   ft_online_refit(model, work);
   ft_facts_fill(model);
-  *held_bytes = held_by(model);
+  *held_bytes = filled_bytes(model);
   free(work);
   return (int)model->history_count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An app's model of GPU memory, made of the runs that its model of host memory remembers. */
+/* Builds an app's model of GPU memory from the history of its host-memory model. */
 #ifndef FT_ONLINE_GPU_MODEL_H
 #define FT_ONLINE_GPU_MODEL_H
 
@@ -7,25 +7,25 @@
 #include "predictor/record/record.h"
 
 /*
- * The memory, in bytes, of the GPU or slice that the run of OBSERVATION had: what NVIDIA lists for
- * the profile that NVML named, else for the one in --gres, else for the whole GPU. 0 where that is
- * not known, no GPU was measured, or the run neither completed nor failed.
+ * Returns the memory in bytes of the GPU or MIG slice that OBSERVATION's run had: NVIDIA's size of
+ * the profile reported by NVML, else of the profile in --gres, else of the whole GPU. 0 if it is
+ * unknown, if no GPU was measured, or if the run neither completed nor failed.
  */
 double ft_gpu_model_limit(const ft_observation *observation);
 
 /*
- * Whether RUN ran out of GPU memory. No program reports that: it did if its outcome is failed (not
- * cancelled, timed out or out of host memory) and 0.8 of the GPU's memory was in use. Of several
- * GPUs the mean counts: that one of them alone ran out is not known.
+ * Returns whether RUN ran out of GPU memory. No program reports this; it is assumed for the outcome
+ * failed (not cancelled, timeout or out_of_memory) with 0.8 of the GPU's memory in use. Several
+ * GPUs are judged by their mean; one full GPU among them is not detected.
  */
 bool ft_gpu_model_ran_out(const ft_run *run);
 
 /*
- * Turns MODEL, with its whole history, into one of the memory of one GPU in bytes: runs without a
- * measured peak leave it, columns stay. Estimate and facts are then found as those of host memory.
- * Sets HELD_BYTES to the memory of the largest GPU or slice in which a run completed, if each that
- * completed had nearly all of its GPU in use: such an app takes what there is, and its peaks do not
- * show what it needs; else to 0. Returns how many runs remain, or -1 with ERR out of memory.
+ * Converts MODEL with its history to the memory of one GPU, in bytes. Runs without a measured GPU
+ * peak are removed; the columns stay. Estimates and facts then work as for host memory. HELD_BYTES
+ * becomes the memory of the largest GPU or slice with a completed run, if every completed run used
+ * nearly its whole GPU: such an app allocates all memory, and its peaks do not show its need.
+ * Otherwise HELD_BYTES is 0. Returns the number of runs left; -1 out of memory and fills ERR.
  */
 int ft_gpu_model_convert(ft_model *model, double *held_bytes, struct ft_error *err);
 

@@ -10,12 +10,13 @@
 
 enum {
   KINDS = sizeof((ft_gpus *)NULL)->kinds / sizeof(ft_gpu_kind),
-  RUNS = sizeof((ft_gpu_kind *)NULL)->runs / sizeof(ft_network_run),
-  ALIKE = 3 /* runs of one network that stay: one that is run all day says no more of the GPU */
+  RUNS = sizeof((ft_gpu_kind *)NULL)->runs / sizeof(ft_network_run)
 };
 
-/* Two runs of as much as that, in parts, are of one network at one batch. */
-static const double same = 0.002;
+/* Runs kept of one network, so that a frequent one does not displace the others. */
+enum { RUNS_PER_NETWORK = 3 };
+/* Relative difference of estimates below which two runs count as one network at one batch size. */
+#define SAME_NETWORK 0.002
 
 uint32_t ft_gpu_observations_hash(const char *name)
 {
@@ -24,41 +25,42 @@ uint32_t ft_gpu_observations_hash(const char *name)
   return name[0] ? (uint32_t)(hash ^ hash >> 32) | 1 : 0;
 }
 
-static bool is_alike(const ft_network_run *a, const ft_network_run *b)
+static bool is_same_network(const ft_network_run *a, const ft_network_run *b)
 {
   return fabs((double)a->network_bytes - (double)b->network_bytes) <=
-         same * (double)a->network_bytes;
+         SAME_NETWORK * (double)a->network_bytes;
 }
 
-static void remove_run(ft_gpu_kind *kind, size_t at)
+static void remove_network_run(ft_gpu_kind *kind, size_t at)
 {
   kind->runs_count--;
   memmove(&kind->runs[at], &kind->runs[at + 1], (kind->runs_count - at) * sizeof *kind->runs);
 }
 
-/* Make room among KIND's runs for RUN: in the place of itself, of the oldest one alike, of any. */
-static void make_room(ft_gpu_kind *kind, const ft_network_run *run)
+/* Makes room for RUN in KIND: removes its older record, else the oldest run of the same network if
+ * there are enough, else the oldest run if KIND is full. */
+static void make_room_for_run(ft_gpu_kind *kind, const ft_network_run *run)
 {
-  size_t alike = 0, oldest = 0;
+  size_t same = 0, oldest = 0;
 
   for (size_t i = 0; i < kind->runs_count; i++)
     if (kind->runs[i].key == run->key) {
-      remove_run(kind, i);
+      remove_network_run(kind, i);
       return;
     }
   for (size_t i = kind->runs_count; i-- > 0;)
-    if (is_alike(&kind->runs[i], run)) {
-      alike++;
+    if (is_same_network(&kind->runs[i], run)) {
+      same++;
       oldest = i;
     }
-  if (alike >= ALIKE)
-    remove_run(kind, oldest);
+  if (same >= RUNS_PER_NETWORK)
+    remove_network_run(kind, oldest);
   else if (kind->runs_count == RUNS)
-    remove_run(kind, 0);
+    remove_network_run(kind, 0);
 }
 
-/* The GPUs of NAME; where there is no room for more the last kind gives way. */
-static ft_gpu_kind *kind_of(ft_gpus *gpus, const char *name)
+/* Returns the entry of the GPU NAME, added if it is new; a full table replaces its last entry. */
+static ft_gpu_kind *find_or_add_gpu(ft_gpus *gpus, const char *name)
 {
   ft_gpu_kind *kind;
 
@@ -85,11 +87,11 @@ bool ft_gpu_observations_learn(ft_gpus *gpus, const ft_observation *o)
       !(run.gpu_bytes > 0) || !o->gpu_name[0] || o->censored || o->outcome != FT_OUTCOME_COMPLETED)
     return false;
   run.network_bytes = (float)network->number;
-  kind = kind_of(gpus, o->gpu_name);
+  kind = find_or_add_gpu(gpus, o->gpu_name);
   for (size_t i = 0; i < kind->runs_count; i++)
     if (memcmp(&kind->runs[i], &run, sizeof run) == 0)
       return false;
-  make_room(kind, &run);
+  make_room_for_run(kind, &run);
   kind->runs[kind->runs_count++] = run;
   return true;
 }
@@ -105,7 +107,7 @@ bool ft_gpu_observations_forget(ft_gpus *gpus, const ft_observation *o)
 
     for (size_t i = kind->runs_count; i-- > 0;)
       if (kind->runs[i].key == key) {
-        remove_run(kind, i);
+        remove_network_run(kind, i);
         changed = true;
       }
     if (kind->runs_count)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What measured runs of networks tell of the GPUs they ran on, whoever ran them. Pure. */
+/* Measured runs of networks by GPU, of all users, for the calibration of network estimates. Pure.
+ */
 #ifndef FT_ONLINE_GPU_OBSERVATIONS_H
 #define FT_ONLINE_GPU_OBSERVATIONS_H
 
@@ -7,17 +8,17 @@
 
 #include "predictor/record/record.h"
 
-/* What stands for a GPU's name in a run; 0 for "". */
+/* Returns the hash that stands for a GPU's name in a run; 0 for "". */
 uint32_t ft_gpu_observations_hash(const char *name);
 
 /*
- * Put what OBSERVATION tells among GPUS: a completed run whose submission had a model file and
- * whose GPU was measured. Of a network's runs the last few stay, of a GPU's the last many. Returns
- * whether anything has changed.
+ * Adds OBSERVATION to GPUS, if it completed, its submission had a model file and its GPU was
+ * measured. The newest 3 runs of a network and the newest runs of a GPU are kept. Returns whether
+ * GPUS changed.
  */
 bool ft_gpu_observations_learn(ft_gpus *gpus, const ft_observation *observation);
 
-/* Remove from GPUS what the run of OBSERVATION's key told. Returns whether anything has changed. */
+/* Removes the run with OBSERVATION's key from GPUS. Returns whether GPUS changed. */
 bool ft_gpu_observations_forget(ft_gpus *gpus, const ft_observation *observation);
 
 #endif

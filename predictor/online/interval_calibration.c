@@ -6,35 +6,39 @@
 #include "predictor/estimate/memory.h"
 #include "predictor/online/interval_calibration.h"
 
-/* How fast the width of the 90 % interval follows what it covers, faster by this over the number of
- * runs. Where an interval covers nearly everything, what leads back by the
- * shortest way (Robbins and Monro 1951) is 1 over the number of runs and over the change of its
- * coverage with the logarithm of its width: 3 at 90 % of a normal distribution, 8 at 98 %. */
-#define BAND_STEP 0.15
-#define BAND_FIRST 8.0
-/* Fewer runs than this say nothing of what an interval covers. */
-#define BAND_RUNS 5
+/* Step of the log width per run, as runs grow without limit. Chosen by the coverage on eight traces
+ * (tests/bench/replay_constants). */
+#define STEP 0.15
+/* Added to the step, divided by the number of runs. The optimal gain (Robbins and Monro 1951) is
+ * the inverse slope of coverage over log width: 3 at 90 % coverage of a normal distribution, 8 at
+ * 98 %. Chosen by tests/bench/replay_constants. */
+#define INITIAL_STEP 8.0
+/* Fewest runs behind an interval to judge its coverage. Chosen by the coverage of four traces in
+ * order of arrival. */
+#define MIN_RUNS 5
+/* Nominal fractions of runs inside and outside the interval. */
+#define COVERAGE 0.9
+#define MISS_RATE 0.1
 
 static bool is_within(double low, double high, double bytes)
 {
   return bytes >= low && bytes <= high;
 }
 
-/* Whether the 90 % interval that was told when the run was submitted is known, is of this app's own
- * runs, and of this run alone. */
-static bool was_told(const ft_observation *o)
+/* Returns whether the 90 % interval at submission is known, based on enough runs, and valid for
+ * this run only (not for a job array). */
+static bool has_submitted_interval(const ft_observation *o)
 {
   const ft_decision *d = &o->submission.decision;
 
   return o->submission.has_decision && d->has_p05_bytes && d->has_p95_bytes &&
-         d->runs >= BAND_RUNS && !o->array_job_id;
+         d->runs >= MIN_RUNS && !o->array_job_id;
 }
 
 /*
- * Adaptive conformal inference (Gibbs and Candes 2021) on the width of the 90 % interval, by what
- * was told: each run within it narrows it by a ninth of what one outside widens it. Where a run
- * ended long after it was told of, the interval may have become so narrow since that it would have
- * missed it: that run is no reason to narrow it further.
+ * Adaptive conformal inference (Gibbs and Candes 2021) on the log width: a run inside the submitted
+ * interval narrows it by 1/9 of the widening by a run outside. If the current interval, narrower
+ * since the submission, misses the run, it is not narrowed further.
  */
 void ft_interval_calibration_update(ft_model *model, const ft_observation *observation,
                                     const struct ft_estimate *estimate, double bytes)
@@ -42,24 +46,25 @@ void ft_interval_calibration_update(ft_model *model, const ft_observation *obser
   ft_evaluator *e = &model->evaluator;
   bool now =
       is_within(ft_estimate_quantile(estimate, 0.05), ft_estimate_quantile(estimate, 0.95), bytes);
-  bool then = was_told(observation) ? is_within(observation->submission.decision.p05_bytes,
-                                                observation->submission.decision.p95_bytes, bytes)
-                                    : now;
+  bool then = has_submitted_interval(observation)
+                  ? is_within(observation->submission.decision.p05_bytes,
+                              observation->submission.decision.p95_bytes, bytes)
+                  : now;
   double step;
 
-  if (estimate->runs < BAND_RUNS)
+  if (estimate->runs < MIN_RUNS)
     return;
-  step = BAND_STEP + BAND_FIRST / estimate->runs;
+  step = STEP + INITIAL_STEP / estimate->runs;
   if (!then)
-    e->log_interval_scale += 0.9 * step;
+    e->log_interval_scale += COVERAGE * step;
   else if (now)
-    e->log_interval_scale -= 0.1 * step;
+    e->log_interval_scale -= MISS_RATE * step;
   e->log_interval_scale = fmin(fmax(e->log_interval_scale, -FT_MEMORY_MAX_LOG_INTERVAL_SCALE),
                                FT_MEMORY_MAX_LOG_INTERVAL_SCALE);
 }
 
-/* When the run was submitted; where that is not known, when it began. */
-static double begun(const ft_observation *o)
+/* Returns the time of submission, or if unknown of the start, in UTC seconds. */
+static double submission_time(const ft_observation *o)
 {
   if (o->submit_time > 0)
     return o->submit_time;
@@ -71,7 +76,7 @@ void ft_interval_calibration_count_cohort(ft_model *model, const ft_observation 
   ft_evaluator *e = &model->evaluator;
   unsigned before = ft_memory_rounds(model);
 
-  if (model->completed && begun(observation) < e->round_ended)
+  if (model->completed && submission_time(observation) < e->round_ended)
     return;
   e->round_ended = isfinite(observation->end_time) ? observation->end_time : 0;
   e->rounds = before < UINT32_MAX ? before + 1 : before;
@@ -94,6 +99,6 @@ void ft_interval_calibration_recount_cohorts(ft_model *model)
     ended = run->time;
     rounds++;
   }
-  /* runs that wait for one another begin apart, and may have been submitted together */
+  /* runs with later starts may have been submitted together, so their number is an upper limit */
   e->rounds = e->rounds && e->rounds < rounds ? e->rounds : rounds;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How wide an app's 90 % interval is told: learnt from what it has covered. Pure. */
+/* Calibrates the width of an app's 90 % interval by its past coverage. Pure. */
 #ifndef FT_ONLINE_INTERVAL_CALIBRATION_H
 #define FT_ONLINE_INTERVAL_CALIBRATION_H
 
@@ -7,23 +7,24 @@
 #include "predictor/record/record.h"
 
 /*
- * A run that completed needed BYTES; ESTIMATE is what MODEL, which has not learnt it, tells of it
- * now. What was told when it was submitted stands in OBSERVATION's decision.
+ * Updates the width after a completed run that needed BYTES. ESTIMATE is MODEL's current estimate
+ * of the run, which MODEL has not learnt; the interval shown at submission is in OBSERVATION's
+ * decision.
  */
 void ft_interval_calibration_update(ft_model *model, const ft_observation *observation,
                                     const struct ft_estimate *estimate, double bytes);
 
 /*
- * Before MODEL learns a run that completed: whether it begins a round. Runs submitted while others
- * were still going are of one round, of one input or one morning, and more alike than those to
- * come; a round begins with a run submitted after the first of the last round had ended. What was
- * narrowed because few rounds widen the interval is given back as they do so less.
+ * Counts a cohort if OBSERVATION, completed and not yet learnt by MODEL, starts one. Runs submitted
+ * while others still run belong to one cohort: they share an input or a morning and resemble each
+ * other more than later runs. A run submitted after the first run of the last cohort has ended
+ * starts a new one. Narrowing that compensated for few cohorts is undone as their widening shrinks.
  */
 void ft_interval_calibration_count_cohort(ft_model *model, const ft_observation *observation);
 
 /*
- * After runs have left MODEL's history: its rounds are those of the runs that completed and are
- * still there, as far as their beginnings and ends tell, and no more than there were.
+ * Counts the cohorts again after runs have left MODEL's history: from starts and ends of the
+ * remaining completed runs, at most the former number.
  */
 void ft_interval_calibration_recount_cohorts(ft_model *model);
 

@@ -24,21 +24,23 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* Limits of a model (foretell.options). */
 enum {
-  MOST_RUNS = COUNT(((ft_model *)NULL)->history),
-  MOST_COLUMNS = COUNT(((ft_model *)NULL)->columns),
-  MOST_LEVELS = COUNT(((ft_column *)NULL)->categories)
+  MAX_RUNS = COUNT(((ft_model *)NULL)->history),
+  MAX_COLUMNS = COUNT(((ft_model *)NULL)->columns),
+  MAX_LEVELS = COUNT(((ft_column *)NULL)->categories)
 };
 
-/* No job on one node has used a pebibyte. */
-#define ABSURD_BYTES 0x1p50
-/* A killed run whose end nobody could tell had reached this part of its limit. */
+/* Peaks above 1 PiB on one node are measurement errors, bytes. */
+#define MAX_BYTES 0x1p50
+/* A censored run without a known cause counts as killed by its limit from this fraction of it.
+ * Chosen by judgement. */
 #define NEAR_LIMIT 0.95
-/* A step's limit below this part of its job's is its own: Slurm rounds to MiB. */
-#define STEPS_OWN 0.95
-/* One whose peak, by the kernel's own record too, stayed below this part of its limit was not
- * killed by it: what is missed between two samples is less. */
-#define STARVED_BELOW 0.5
+/* A step's limit below this fraction of its job's is the step's own; Slurm rounds limits to MiB. */
+#define STEP_LIMIT_FRACTION 0.95
+/* A killed run whose recorded peak is below this fraction of its limit was not killed by that
+ * limit, since a peak missed between two samples is smaller. Chosen by judgement. */
+#define NODE_OOM_FRACTION 0.5
 
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
 {
@@ -47,35 +49,32 @@ void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule
   (void)ft_string_copy(PACKAGE_VERSION, model->version, sizeof model->version);
 }
 
-/* What an observation says of its run: the submission's features and its variant. */
-struct told {
+/* The features of a run: those of its submission and its variant. */
+struct run_features {
   ft_feature features[COUNT(((ft_submission *)NULL)->features) + 1];
   size_t count;
 };
 
 /* ---- variants ---- */
 
-enum {
-  MOST_HASHES = COUNT(((ft_model *)NULL)->variant_hashes),
-  MOST_VARIANTS = MOST_LEVELS
-};
+enum { MAX_HASHES = COUNT(((ft_model *)NULL)->variant_hashes), MAX_VARIANTS = MAX_LEVELS };
 
-/* A variant that no known hash belongs to; of too many the one whose hashes are oldest. */
-static unsigned free_variant(const ft_model *model)
+/* Returns a variant without hashes, else the one with the oldest hash. */
+static unsigned find_free_variant(const ft_model *model)
 {
-  bool taken[MOST_VARIANTS + 1] = { false };
+  bool taken[MAX_VARIANTS + 1] = { false };
 
   for (size_t i = 0; i < model->variant_hashes_count; i++)
-    if (model->variant_ids.bytes[i] <= MOST_VARIANTS)
+    if (model->variant_ids.bytes[i] <= MAX_VARIANTS)
       taken[model->variant_ids.bytes[i]] = true;
-  for (unsigned v = 1; v <= MOST_VARIANTS; v++)
+  for (unsigned v = 1; v <= MAX_VARIANTS; v++)
     if (!taken[v])
       return v;
   return model->variant_ids.bytes[0];
 }
 
-/* HASH belongs to VARIANT and is the newest. */
-static void note_hash(ft_model *model, uint32_t hash, unsigned variant)
+/* Assigns HASH to VARIANT as the newest hash. */
+static void add_variant_hash(ft_model *model, uint32_t hash, unsigned variant)
 {
   size_t at = 0, count = model->variant_hashes_count;
 
@@ -83,7 +82,7 @@ static void note_hash(ft_model *model, uint32_t hash, unsigned variant)
     return;
   while (at < count && model->variant_hashes[at] != hash)
     at++;
-  if (at == count && count < MOST_HASHES)
+  if (at == count && count < MAX_HASHES)
     count++;
   else if (at == count)
     at = 0;
@@ -102,12 +101,14 @@ static void learn_variant(ft_model *model, const ft_submission *s)
   unsigned variant = ft_variant_lookup(model, s->script_hash, s->directory_hash);
 
   if (!variant)
-    variant = free_variant(model);
-  note_hash(model, s->directory_hash, variant);
-  note_hash(model, s->script_hash, variant);
+    variant = find_free_variant(model);
+  add_variant_hash(model, s->directory_hash, variant);
+  add_variant_hash(model, s->script_hash, variant);
 }
 
-static void gather_told(const ft_model *model, const ft_observation *o, struct told *out)
+/* Collects the features of O and its variant. */
+static void collect_features(const ft_model *model, const ft_observation *o,
+                             struct run_features *out)
 {
   const ft_submission *s = &o->submission;
 
@@ -119,7 +120,7 @@ static void gather_told(const ft_model *model, const ft_observation *o, struct t
 
 /* ---- columns ---- */
 
-static bool column_used(const ft_model *model, size_t column)
+static bool is_column_used(const ft_model *model, size_t column)
 {
   for (size_t i = 0; i < model->history_count; i++)
     if (column < model->history[i].x_count && !isnan(model->history[i].x[column]))
@@ -127,9 +128,9 @@ static bool column_used(const ft_model *model, size_t column)
   return false;
 }
 
-/* What COLUMN (or its category LEVEL - 1) means changes: an equation that reads it is none any
- * more. */
-static void forget_equation(ft_model *model, const ft_column *column, size_t level)
+/* Discards the equation if it reads COLUMN, or its category LEVEL - 1, whose meaning changes. LEVEL
+ * 0: the whole column. */
+static void discard_equation(ft_model *model, const ft_column *column, size_t level)
 {
   ft_equation *q = &model->evaluator.equation;
 
@@ -141,28 +142,30 @@ static void forget_equation(ft_model *model, const ft_column *column, size_t lev
     }
 }
 
-static ft_column *column_of(ft_model *model, const ft_feature *feature, bool *changed)
+/* Returns the column of FEATURE; a new one takes a free or unused column and sets *CHANGED. NULL:
+ * no column is free. */
+static ft_column *find_or_add_column(ft_model *model, const ft_feature *feature, bool *changed)
 {
   ft_column *column = NULL;
 
   for (size_t j = 0; j < model->columns_count; j++)
     if (strcmp(model->columns[j].name, feature->name) == 0)
       return &model->columns[j];
-  if (model->columns_count < MOST_COLUMNS)
+  if (model->columns_count < MAX_COLUMNS)
     column = &model->columns[model->columns_count++];
-  for (size_t j = 0; !column && j < MOST_COLUMNS; j++)
-    if (!column_used(model, j))
+  for (size_t j = 0; !column && j < MAX_COLUMNS; j++)
+    if (!is_column_used(model, j))
       column = &model->columns[j];
   if (!column)
     return NULL;
   *changed = true;
-  forget_equation(model, column, 0);
+  discard_equation(model, column, 0);
   *column = (ft_column){ .categorical = !feature->has_number };
   (void)ft_string_copy(feature->name, column->name, sizeof column->name);
   return column;
 }
 
-static bool level_used(const ft_model *model, size_t column, size_t level)
+static bool is_level_used(const ft_model *model, size_t column, size_t level)
 {
   for (size_t i = 0; i < model->history_count; i++)
     if (column < model->history[i].x_count && model->history[i].x[column] == (float)level)
@@ -170,7 +173,8 @@ static bool level_used(const ft_model *model, size_t column, size_t level)
   return false;
 }
 
-static bool learn_level(ft_model *model, ft_column *column, const ft_feature *feature)
+/* Adds FEATURE's category to COLUMN. Returns whether a level's meaning changed. */
+static bool add_level(ft_model *model, ft_column *column, const ft_feature *feature)
 {
   size_t index = (size_t)(column - model->columns), level;
   char category[sizeof column->categories[0]];
@@ -179,39 +183,40 @@ static bool learn_level(ft_model *model, ft_column *column, const ft_feature *fe
   if (ft_column_level(column, category) >= 0)
     return false;
   for (level = 0; level < column->categories_count; level++)
-    if (column->categories_count == MOST_LEVELS && !level_used(model, index, level))
+    if (column->categories_count == MAX_LEVELS && !is_level_used(model, index, level))
       break;
-  if (level == MOST_LEVELS)
+  if (level == MAX_LEVELS)
     return false;
-  forget_equation(model, column, level + 1);
+  discard_equation(model, column, level + 1);
   (void)ft_string_copy(category, column->categories[level], sizeof column->categories[level]);
   if (level == column->categories_count)
     column->categories_count++;
   return true;
 }
 
-/* Whether any column, or a level of one, means something else now. */
-static bool learn_columns(ft_model *model, const struct told *told)
+/* Adds columns and levels of the features. Returns whether the meaning of any changed. */
+static bool add_columns_of_features(ft_model *model, const struct run_features *in)
 {
   bool changed = false;
 
-  for (size_t i = 0; i < told->count; i++) {
-    const ft_feature *feature = &told->features[i];
-    ft_column *column = column_of(model, feature, &changed);
+  for (size_t i = 0; i < in->count; i++) {
+    const ft_feature *feature = &in->features[i];
+    ft_column *column = find_or_add_column(model, feature, &changed);
 
     if (column && column->categorical)
-      changed |= learn_level(model, column, feature);
+      changed |= add_level(model, column, feature);
   }
   return changed;
 }
 
 /* ---- history ---- */
 
-static bool died_of_memory(const ft_observation *o, double bytes)
+/* Returns whether the run of O was killed for its memory. */
+static bool was_killed_for_memory(const ft_observation *o, double bytes)
 {
   if (o->outcome == FT_OUTCOME_OUT_OF_MEMORY)
     return true;
-  /* OverMemoryKill is a plain SIGKILL, not told apart from scancel on the node */
+  /* on the node OverMemoryKill is a plain SIGKILL, like scancel */
   return o->censored && o->has_limit_bytes && o->limit_bytes > 0 &&
          bytes >= NEAR_LIMIT * (double)o->limit_bytes &&
          (o->outcome == FT_OUTCOME_UNKNOWN || o->outcome == FT_OUTCOME_FAILED ||
@@ -219,12 +224,12 @@ static bool died_of_memory(const ft_observation *o, double bytes)
 }
 
 /*
- * Whether the run was killed because its node was out of memory, by whomever, which says nothing of
- * what the run needs. The agent knows where the kernel counts what failed at a limit. Otherwise,
- * and as page cache may have filled the limit before, the run was if neither samples nor the
- * kernel's own record of its largest process came near its limit.
+ * Returns whether the run was killed because its node was out of memory, which is no evidence of
+ * its own need. The agent detects this if the kernel counts failures at a limit. Otherwise it is
+ * assumed if neither samples nor the kernel's record of the largest process came near the limit
+ * (page cache may have filled it).
  */
-static bool was_starved(const ft_observation *o, ft_rule rule)
+static bool was_killed_by_node_oom(const ft_observation *o, ft_rule rule)
 {
   uint64_t limit = o->has_killed_at_bytes ? o->killed_at_bytes : o->limit_bytes;
   double peak = fmax(ft_observation_peak(o, rule), (double)o->largest_process_bytes);
@@ -233,15 +238,15 @@ static bool was_starved(const ft_observation *o, ft_rule rule)
     return o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
   return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_largest_process_bytes && limit &&
          (o->has_killed_at_bytes || o->submission.request.nodes <= 1) &&
-         peak < STARVED_BELOW * (double)limit;
+         peak < NODE_OOM_FRACTION * (double)limit;
 }
 
 /*
- * What the run needed at least: its peak, and where it was killed by a limit,
- * that limit, however little of the last moments was sampled: whoever killed it
- * had seen it pass there. Of a job on several nodes Slurm does not say on which.
+ * Returns the bytes that the run needed at least: its peak, or the limit that killed it, which it
+ * has exceeded even if no sample shows it. For a job on several nodes Slurm does not report which
+ * node's limit it was.
  */
-static double known_need(const ft_observation *o, ft_rule rule)
+static double min_required_bytes(const ft_observation *o, ft_rule rule)
 {
   double peak = ft_observation_peak(o, rule), limit = 0;
 
@@ -250,24 +255,26 @@ static double known_need(const ft_observation *o, ft_rule rule)
     return peak;
   if (o->has_killed_at_bytes)
     limit = (double)o->killed_at_bytes;
-  else if (o->has_limit_bytes && (o->submission.request.nodes == 1 || o->submission.request.tasks <= 1))
+  else if (o->has_limit_bytes &&
+           (o->submission.request.nodes == 1 || o->submission.request.tasks <= 1))
     limit = (double)o->limit_bytes;
-  return limit <= ABSURD_BYTES ? fmax(peak, limit) : peak;
+  return limit <= MAX_BYTES ? fmax(peak, limit) : peak;
 }
 
 /*
- * Whether a step was killed at a limit of its own (srun --mem in the script), which is not the
- * job's nor follows it: by node a step has what the job has, by CPU what its CPUs have.
+ * Returns whether a step was killed at its own limit (srun --mem in the script), which does not
+ * depend on the job's. With --mem a step has the job's memory; with --mem-per-cpu that of its CPUs,
+ * which may be less.
  */
 static bool was_step_limited(const ft_observation *o)
 {
-  const ft_request *asked = &o->submission.request;
+  const ft_request *request = &o->submission.request;
   const ft_decision *decided = &o->submission.decision;
-  ft_mem_unit unit = decided->mem_bytes ? decided->mem_unit : asked->mem_unit;
+  ft_mem_unit unit = decided->mem_bytes ? decided->mem_unit : request->mem_unit;
 
   return o->outcome == FT_OUTCOME_OUT_OF_MEMORY && o->has_killed_at_bytes && o->killed_at_bytes &&
          o->has_limit_bytes && unit == FT_MEM_NODE &&
-         (double)o->killed_at_bytes < STEPS_OWN * (double)o->limit_bytes;
+         (double)o->killed_at_bytes < STEP_LIMIT_FRACTION * (double)o->limit_bytes;
 }
 
 static double or_zero(double value)
@@ -282,69 +289,73 @@ uint64_t ft_online_key(uint32_t uid, const ft_observation *o)
   return uid == FT_STATE_POOLED ? ft_pool_key(key, o->uid) : key;
 }
 
-static ft_run run_of(const ft_model *model, const ft_observation *o, double bytes)
+/* Returns the run of O with BYTES, without feature values. */
+static ft_run make_history_run(const ft_model *model, const ft_observation *o, double bytes)
 {
   ft_run run = { .key = ft_online_key(model->uid, o),
                  .time = or_zero(o->end_time),
                  .bytes = bytes,
                  .runtime_seconds = or_zero(o->runtime_seconds) };
-  const ft_feature *network = ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
+  const ft_feature *network =
+      ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
 
   run.gpu_bytes = (float)ft_observation_gpu_bytes(o);
-  if (network && network->has_number && network->number > 0 && network->number < ABSURD_BYTES)
+  if (network && network->has_number && network->number > 0 && network->number < MAX_BYTES)
     run.network_bytes = (float)network->number;
   run.gpu = ft_gpu_observations_hash(o->gpu_name);
   run.gpu_limit_bytes = (float)ft_gpu_model_limit(o);
   if (was_step_limited(o))
     run.killed_by = FT_KILLED_BY_STEP_LIMIT;
-  else if (died_of_memory(o, bytes))
+  else if (was_killed_for_memory(o, bytes))
     run.killed_by = FT_KILLED_BY_LIMIT;
   run.censored = o->censored || run.killed_by;
   run.sampled = !run.censored && o->peak_is_bound;
   return run;
 }
 
-static void predict(ft_model *model, const ft_observation *o, const struct told *told, bool known,
-                    ft_run *run)
+/* Sets RUN's out-of-sample prediction and calibrates the interval, unless the run is known. */
+static void predict_run(ft_model *model, const ft_observation *o, const struct run_features *in,
+                        bool known, ft_run *run)
 {
   struct ft_estimate estimate;
 
-  if (ft_estimate_memory(model, told->features, told->count, &estimate, NULL) < 0)
+  if (ft_estimate_memory(model, in->features, in->count, &estimate, NULL) < 0)
     return;
   run->predicted_log = (float)log(ft_estimate_quantile(&estimate, 0.5));
   if (!run->censored && !known)
     ft_interval_calibration_update(model, o, &estimate, run->bytes);
 }
 
-/* What the equation says of it, which never saw it. */
-static void predict_by_equation(const ft_model *model, const struct told *told, ft_run *run)
+/* Sets RUN's out-of-sample prediction by the equation. */
+static void predict_by_equation(const ft_model *model, const struct run_features *in, ft_run *run)
 {
   const ft_equation *q = &model->evaluator.equation;
   struct ft_expression code;
-  float x[MOST_COLUMNS];
-  double says;
+  float x[MAX_COLUMNS];
+  double predicted;
 
   if (!model->evaluator.has_equation || !ft_equation_open(q, &code))
     return;
-  ft_columns_fill(model->columns, model->columns_count, told->features, told->count, x);
-  says = ft_equation_log(q, &code, x, model->columns_count);
-  run->equation_log = isnan(says) ? 0 : (float)says;
+  ft_columns_fill(model->columns, model->columns_count, in->features, in->count, x);
+  predicted = ft_equation_log(q, &code, x, model->columns_count);
+  run->equation_log = isnan(predicted) ? 0 : (float)predicted;
 }
 
-/* What each member of the ensemble would have wasted on RUN, had it sized it. */
-static void judge(ft_model *model, const struct told *told, const ft_run *run)
+/* Adds the waste of each ensemble member on RUN to its loss. */
+static void update_ensemble(ft_model *model, const struct run_features *in, const ft_run *run)
 {
   const ft_evaluator *e = &model->evaluator;
   struct ft_allocation_query q;
 
   if (run->censored || !model->has_evaluator || !ft_ensemble_ready(e))
     return;
-  ft_allocation_query_fill(model, told->features, told->count, 0,
+  ft_allocation_query_fill(model, in->features, in->count, 0,
                            e->failure_price > 0 ? e->failure_price : 1, &q);
   ft_ensemble_update(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
 
-static void count_run(ft_model *model, const ft_run *run, int by)
+/* Adds BY (1 or -1) to the counts of runs. */
+static void adjust_run_counts(ft_model *model, const ft_run *run, int by)
 {
   uint32_t *kind = run->censored ? &model->censored : &model->completed;
 
@@ -354,25 +365,25 @@ static void count_run(ft_model *model, const ft_run *run, int by)
     model->runs += (uint32_t)by;
 }
 
-static void remove_run(ft_model *model, size_t at)
+static void remove_history_run(ft_model *model, size_t at)
 {
   model->history_count--;
   memmove(&model->history[at], &model->history[at + 1],
           (model->history_count - at) * sizeof *model->history);
 }
 
-/* Put RUN among the history in order of time; of too many the oldest leaves. Whether it is the
- * newest. */
-static bool insert_run(ft_model *model, const ft_run *run)
+/* Inserts RUN into the history in order of time; a full history loses its oldest run. Returns
+ * whether RUN is now the newest. */
+static bool insert_history_run(ft_model *model, const ft_run *run)
 {
   size_t at;
 
   if (model->uid == FT_STATE_POOLED && !ft_pool_make_room(model, run))
     return false;
-  if (model->history_count == MOST_RUNS) {
+  if (model->history_count == MAX_RUNS) {
     if (run->time < model->history[0].time)
       return false;
-    remove_run(model, 0);
+    remove_history_run(model, 0);
   }
   for (at = model->history_count; at > 0 && model->history[at - 1].time > run->time; at--)
     ;
@@ -388,7 +399,7 @@ void ft_online_drop_oldest(ft_model *model, size_t count)
   ft_evaluator *e = &model->evaluator;
 
   while (count--)
-    remove_run(model, 0);
+    remove_history_run(model, 0);
   model->runs = (uint32_t)model->history_count;
   model->completed = 0;
   for (size_t i = 0; i < model->history_count; i++) {
@@ -418,47 +429,47 @@ void ft_online_refit(ft_model *model, struct ft_refit *work)
 
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err)
 {
-  double bytes = known_need(observation, model->rule);
+  double bytes = min_required_bytes(observation, model->rule);
   struct ft_refit *work;
-  bool known = false, follows;
-  struct told told;
+  bool known = false, incremental;
+  struct run_features features;
   ft_run run;
 
-  if (!(bytes > 0 && bytes <= ABSURD_BYTES) || was_starved(observation, model->rule) ||
+  if (!(bytes > 0 && bytes <= MAX_BYTES) || was_killed_by_node_oom(observation, model->rule) ||
       (model->uid == FT_STATE_POOLED && !ft_pool_accepts(observation)))
     return 0;
   work = ft_refit_new();
   if (!work)
     return ft_error_errno(err, "%s: update", model->app);
-  run = run_of(model, observation, bytes);
+  run = make_history_run(model, observation, bytes);
   for (size_t i = 0; i < model->history_count; i++)
     known = known || model->history[i].key == run.key;
-  gather_told(model, observation, &told);
-  predict(model, observation, &told, known, &run);
-  predict_by_equation(model, &told, &run);
+  collect_features(model, observation, &features);
+  predict_run(model, observation, &features, known, &run);
+  predict_by_equation(model, &features, &run);
   for (size_t i = 0; i < model->history_count; i++) {
     if (model->history[i].key != run.key)
       continue;
-    /* what was said before anything of this run was known stands */
+    /* keep the predictions made before the first record of this run */
     run.predicted_log = model->history[i].predicted_log;
     run.equation_log = model->history[i].equation_log;
-    count_run(model, &model->history[i], -1);
-    remove_run(model, i);
+    adjust_run_counts(model, &model->history[i], -1);
+    remove_history_run(model, i);
     break;
   }
   if (!known)
-    judge(model, &told, &run);
+    update_ensemble(model, &features, &run);
   if (!known && !run.censored)
     ft_interval_calibration_count_cohort(model, observation);
   learn_variant(model, &observation->submission);
-  gather_told(model, observation, &told);
-  follows = !learn_columns(model, &told) && !known;
+  collect_features(model, observation, &features);
+  incremental = !add_columns_of_features(model, &features) && !known;
   run.x_count = model->columns_count;
-  ft_columns_fill(model->columns, model->columns_count, told.features, told.count, run.x);
-  count_run(model, &run, 1);
-  follows &= insert_run(model, &run);
+  ft_columns_fill(model->columns, model->columns_count, features.features, features.count, run.x);
+  adjust_run_counts(model, &run, 1);
+  incremental &= insert_history_run(model, &run);
   model->updated = fmax(model->updated, run.time);
-  if (!follows || !ft_refit_incremental(model, work))
+  if (!incremental || !ft_refit_incremental(model, work))
     ft_online_refit(model, work);
   ft_facts_fill(model);
   free(work);

@@ -16,24 +16,27 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* Limits of the model (foretell.options). */
 enum {
-  MOST_RUNS = COUNT(((ft_performance *)NULL)->history), /* fewer than a model has */
-  MOST_PLACES = COUNT(((ft_performance *)NULL)->platforms)
+  MAX_RUNS = COUNT(((ft_performance *)NULL)->history), /* below the limit of a memory model */
+  MAX_PLATFORMS = COUNT(((ft_performance *)NULL)->platforms)
 };
 
+/* Per second. */
 #define MICROSECONDS 1e6
-/* A year: no run takes longer. */
-#define ABSURD_SECONDS 3.2e7
-#define MOST_MICROSECONDS 0x1p50
-/* By how much runs of one app on one platform differ, where too few tell: as a deviation of
- * logarithms. */
-#define PRIOR_SPREAD 0.1
-/* However many runs agree, what they share (a node, a week) may differ from the next by so much. */
-#define LEAST_DEVIATION 0.02
-/* The median absolute deviation of a normal distribution, times this, is its standard deviation. */
-#define MAD 1.4826
-/* Another place is the first only with this many times the runs. */
-#define MORE_RUNS 1.5
+/* Longer run times are errors: one year, in seconds. */
+#define MAX_SECONDS 3.2e7
+/* Upper limit of a normalised run time in microseconds; the memory model's limit in bytes. */
+#define MAX_MICROSECONDS 0x1p50
+/* Prior standard deviation of log run times of equal runs on one platform, worth one run. Chosen by
+ * judgement. */
+#define PRIOR_DEVIATION 0.1
+/* Smallest standard deviation of a ratio: runs share a node or a week. Chosen by judgement. */
+#define MIN_DEVIATION 0.02
+/* Standard deviation of a normal distribution over its median absolute deviation. */
+#define MAD_TO_DEVIATION 1.4826
+/* A platform becomes the first with this multiple of the first one's runs. Chosen by judgement. */
+#define SWITCH_FACTOR 1.5
 
 void ft_performance_init(ft_performance *p, const char *app, uint32_t uid)
 {
@@ -42,9 +45,10 @@ void ft_performance_init(ft_performance *p, const char *app, uint32_t uid)
   (void)ft_string_copy(PACKAGE_VERSION, p->version, sizeof p->version);
 }
 
-/* ---- places ---- */
+/* ---- platforms ---- */
 
-static void count_runs(ft_performance *p)
+/* Counts the runs of each platform and updates its last use. */
+static void count_platform_runs(ft_performance *p)
 {
   for (size_t i = 0; i < p->platforms_count; i++)
     p->platforms[i].runs = 0;
@@ -56,7 +60,8 @@ static void count_runs(ft_performance *p)
   }
 }
 
-static void remove_place(ft_performance *p, uint32_t at)
+/* Removes platform AT with its runs. */
+static void remove_platform(ft_performance *p, uint32_t at)
 {
   size_t kept = 0;
 
@@ -74,7 +79,8 @@ static void remove_place(ft_performance *p, uint32_t at)
           (p->platforms_count - at) * sizeof *p->platforms);
 }
 
-static uint32_t find_place(const ft_performance *p, const char *platform)
+/* Returns the index of PLATFORM; the number of platforms if it is unknown. */
+static uint32_t find_platform(const ft_performance *p, const char *platform)
 {
   uint32_t i = 0;
 
@@ -83,17 +89,18 @@ static uint32_t find_place(const ft_performance *p, const char *platform)
   return i;
 }
 
-static uint32_t place_of(ft_performance *p, const char *platform)
+/* Returns the index of PLATFORM, added if it is new; a full list loses the one used longest ago. */
+static uint32_t find_or_add_platform(ft_performance *p, const char *platform)
 {
-  uint32_t at = find_place(p, platform), oldest = 1;
+  uint32_t at = find_platform(p, platform), oldest = 1;
 
   if (at < p->platforms_count)
     return at;
-  if (at == MOST_PLACES) {
-    for (uint32_t i = 2; i < MOST_PLACES; i++)
+  if (at == MAX_PLATFORMS) {
+    for (uint32_t i = 2; i < MAX_PLATFORMS; i++)
       if (p->platforms[i].last < p->platforms[oldest].last)
         oldest = i;
-    remove_place(p, oldest);
+    remove_platform(p, oldest);
     at--;
   }
   p->platforms_count++;
@@ -102,9 +109,9 @@ static uint32_t place_of(ft_performance *p, const char *platform)
   return at;
 }
 
-/* The place with the most runs becomes the first, and ratios are to it; the pace is to be made
- * anew. */
-static void choose_first(ft_performance *p)
+/* Makes the platform with clearly the most runs the first. Ratios then refer to it, and the
+ * regression is cleared. */
+static void choose_first_platform(ft_performance *p)
 {
   uint32_t most = 0;
   ft_platform_runs first;
@@ -113,7 +120,7 @@ static void choose_first(ft_performance *p)
   for (uint32_t i = 1; i < p->platforms_count; i++)
     if (p->platforms[i].runs > p->platforms[most].runs)
       most = i;
-  if (!most || p->platforms[most].runs < MORE_RUNS * p->platforms[0].runs)
+  if (!most || p->platforms[most].runs < SWITCH_FACTOR * p->platforms[0].runs)
     return;
   ratio = p->platforms[most].log_ratio;
   first = p->platforms[0];
@@ -132,25 +139,24 @@ static void choose_first(ft_performance *p)
   p->runtime_model = (ft_evaluator){ 0 };
 }
 
-/* ---- pace ---- */
+/* ---- regression ---- */
 
-static double ratio_of(const ft_performance *p, uint32_t place)
+/* Returns the log ratio of PLACE to the first platform; 0 if unknown. */
+static double log_ratio_of(const ft_performance *p, uint32_t place)
 {
   return place && p->platforms[place].has_log_ratio ? p->platforms[place].log_ratio : 0;
 }
 
-/* Microseconds of a run of SECONDS at PLACE, had it run on the first; no more nor less than the
- * memory model takes for bytes. */
-static double on_first(const ft_performance *p, double seconds, uint32_t place)
+/* Converts SECONDS at PLACE to microseconds on the first platform, within the limits of the memory
+ * model. */
+static double normalised_microseconds(const ft_performance *p, double seconds, uint32_t place)
 {
-  return fmin(fmax(seconds * MICROSECONDS * exp(-ratio_of(p, place)), 1), MOST_MICROSECONDS);
+  return fmin(fmax(seconds * MICROSECONDS * exp(-log_ratio_of(p, place)), 1), MAX_MICROSECONDS);
 }
 
-/*
- * The regression is the memory model's: its bytes are here microseconds, each as it would have
- * been on the first place.
+/* Sets MODEL to a memory model whose bytes are normalised microseconds; its regression is reused.
  */
-static void to_model(const ft_performance *p, ft_model *model)
+static void fill_regression_model(const ft_performance *p, ft_model *model)
 {
   ft_online_init(model, p->app, p->uid, FT_RULE_RSS);
   model->columns_count = p->columns_count;
@@ -165,39 +171,41 @@ static void to_model(const ft_performance *p, ft_model *model)
 
     *to = (ft_run){ .key = run->key,
                     .time = run->time,
-                    .bytes = on_first(p, run->seconds, run->platform),
+                    .bytes = normalised_microseconds(p, run->seconds, run->platform),
                     .runtime_seconds = 1,
                     .x_count = run->x_count };
     memcpy(to->x, run->x, sizeof run->x);
   }
 }
 
-/* What the memory model's update is shown of O. */
-static int update_model(const ft_performance *p, const ft_observation *o, uint32_t place,
-                        ft_model *model, struct ft_error *err)
+/* Updates MODEL by O, with its run time as peak. Returns as ft_online_update. */
+static int update_regression_model(const ft_performance *p, const ft_observation *o, uint32_t place,
+                                   ft_model *model, struct ft_error *err)
 {
-  ft_observation *shown = malloc(sizeof *shown);
+  ft_observation *converted = malloc(sizeof *converted);
   int status;
 
-  if (!shown)
+  if (!converted)
     return ft_error_errno(err, "%s: update", p->app);
-  *shown = *o;
-  shown->rule = FT_RULE_RSS;
-  shown->peak_is_bound = shown->has_killed_at_bytes = shown->has_gpu_memory_bytes = false;
-  shown->has_largest_process_bytes = false; /* it is a peak, too: 100 MB would be 100 s */
-  shown->runtime_seconds = 1;
-  shown->has_rss_bytes = true;
-  shown->rss_bytes = (uint64_t)ceil(on_first(p, o->runtime_seconds, place));
-  status = ft_online_update(model, shown, err);
-  free(shown);
+  *converted = *o;
+  converted->rule = FT_RULE_RSS;
+  converted->peak_is_bound = converted->has_killed_at_bytes = converted->has_gpu_memory_bytes =
+      false;
+  converted->has_largest_process_bytes = false; /* a peak in bytes would count as microseconds */
+  converted->runtime_seconds = 1;
+  converted->has_rss_bytes = true;
+  converted->rss_bytes = (uint64_t)ceil(normalised_microseconds(p, o->runtime_seconds, place));
+  status = ft_online_update(model, converted, err);
+  free(converted);
   return status;
 }
 
-/* Runs and columns as the model has them now; times and places are BEFORE's, and RUN's. */
-static void from_model(const ft_model *model, const ft_performance *before, const ft_timed_run *run,
-                       ft_performance *p)
+/* Sets P's runs, columns and regression from MODEL; run times and platforms come from BEFORE and
+ * RUN. */
+static void read_regression_model(const ft_model *model, const ft_performance *before,
+                                  const ft_timed_run *run, ft_performance *p)
 {
-  size_t skip = model->history_count > MOST_RUNS ? model->history_count - MOST_RUNS : 0;
+  size_t skip = model->history_count > MAX_RUNS ? model->history_count - MAX_RUNS : 0;
   const ft_timed_run *known = before->history;
 
   for (size_t i = 0; i < model->history_count; i++) {
@@ -205,7 +213,7 @@ static void from_model(const ft_model *model, const ft_performance *before, cons
     const ft_timed_run *one = run;
 
     if (from->key != run->key) {
-      /* both are in order of time, and the model has none but these */
+      /* both are in order of time, and MODEL has only runs of BEFORE and RUN */
       while (known->key != from->key)
         known++;
       one = known++;
@@ -225,13 +233,15 @@ static void from_model(const ft_model *model, const ft_performance *before, cons
 
 /* ---- ratios ---- */
 
-struct residuals {
-  double value[MOST_RUNS];
+/* Log residuals of the runs on one platform. */
+struct platform_residuals {
+  double value[MAX_RUNS];
   size_t count;
 };
 
-/* What the runs at PLACE took beside the pace of the first place: logarithms. */
-static void residuals_at(const ft_performance *p, uint32_t place, struct residuals *out)
+/* Collects the log residuals of the runs at PLACE under the regression. */
+static void collect_residuals(const ft_performance *p, uint32_t place,
+                              struct platform_residuals *out)
 {
   struct ft_point_prediction centre;
 
@@ -246,74 +256,76 @@ static void residuals_at(const ft_performance *p, uint32_t place, struct residua
   }
 }
 
-/* What is measured at PLACE, if anything, and what is told of it, by their precision. */
-static void weigh(ft_platform_runs *place, bool measured)
+/* Combines the measured ratio of PLACE, if any, with its transferred estimate by their precisions.
+ */
+static void combine_ratios(ft_platform_runs *place, bool measured)
 {
-  double told, runs, off;
+  double transferred, runs, error;
 
   place->has_log_ratio = measured || place->has_transferred_log_ratio;
   if (!measured) {
     place->log_ratio = place->has_transferred_log_ratio ? place->transferred_log_ratio : 0;
     place->deviation = place->has_transferred_log_ratio ? place->transferred_deviation : 0;
   } else if (place->has_transferred_log_ratio) {
-    /* off by more than it says, it is believed less */
-    off = fabs(place->transferred_log_ratio - place->log_ratio) / 2;
-    told = pow(fmax(fmax(place->transferred_deviation, LEAST_DEVIATION), off), -2);
+    /* an estimate off by more than its own deviation gets a larger one */
+    error = fabs(place->transferred_log_ratio - place->log_ratio) / 2;
+    transferred = pow(fmax(fmax(place->transferred_deviation, MIN_DEVIATION), error), -2);
     runs = 1 / (place->deviation * place->deviation);
     place->log_ratio =
-        (told * place->transferred_log_ratio + runs * place->log_ratio) / (told + runs);
-    place->deviation = 1 / sqrt(told + runs);
+        (transferred * place->transferred_log_ratio + runs * place->log_ratio) / (transferred + runs);
+    place->deviation = 1 / sqrt(transferred + runs);
   }
 }
 
-/* The median, and how far it may be off. */
-static double middle(struct residuals *r, double *deviation)
+/* Returns the median of R and sets *DEVIATION to its standard error. Changes R. */
+static double median_with_error(struct platform_residuals *r, double *deviation)
 {
   double median = ft_sort_median(r->value, r->count), spread, n = (double)r->count;
 
   for (size_t i = 0; i < r->count; i++)
     r->value[i] = fabs(r->value[i] - median);
-  spread = MAD * ft_sort_median(r->value, r->count);
-  /* together with one imagined run */
-  spread = sqrt((n * spread * spread + PRIOR_SPREAD * PRIOR_SPREAD) / (n + 1));
-  *deviation = spread / sqrt(n) + LEAST_DEVIATION;
+  spread = MAD_TO_DEVIATION * ft_sort_median(r->value, r->count);
+  /* with the prior as one more run */
+  spread = sqrt((n * spread * spread + PRIOR_DEVIATION * PRIOR_DEVIATION) / (n + 1));
+  *deviation = spread / sqrt(n) + MIN_DEVIATION;
   return median;
 }
 
 static void measure_ratios(ft_performance *p)
 {
-  struct residuals r;
-  double first, off;
+  struct platform_residuals r;
+  double first, first_deviation;
 
-  residuals_at(p, 0, &r);
+  collect_residuals(p, 0, &r);
   if (!r.count)
     return;
-  first = middle(&r, &off);
+  first = median_with_error(&r, &first_deviation);
   for (uint32_t i = 1; i < p->platforms_count; i++) {
     ft_platform_runs *place = &p->platforms[i];
     double deviation;
 
-    residuals_at(p, i, &r);
+    collect_residuals(p, i, &r);
     if (r.count) {
-      place->log_ratio = middle(&r, &deviation) - first;
-      place->deviation = hypot(deviation, off);
+      place->log_ratio = median_with_error(&r, &deviation) - first;
+      place->deviation = hypot(deviation, first_deviation);
     }
-    weigh(place, r.count > 0);
+    combine_ratios(place, r.count > 0);
   }
   p->platforms[0].has_log_ratio = false;
   p->platforms[0].log_ratio = p->platforms[0].deviation = 0;
 }
 
-/* ---- all of it ---- */
+/* ---- update ---- */
 
-static bool counts(const ft_observation *o)
+/* Returns whether O has a valid run time on a known platform. */
+static bool has_valid_runtime(const ft_observation *o)
 {
   return o->outcome == FT_OUTCOME_COMPLETED && !o->censored && o->platform[0] &&
-         o->runtime_seconds > 0 && o->runtime_seconds < ABSURD_SECONDS && isfinite(o->end_time);
+         o->runtime_seconds > 0 && o->runtime_seconds < MAX_SECONDS && isfinite(o->end_time);
 }
 
-/* A place's first run says its ratio before the pace is made with it. */
-static void guess_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
+/* Sets the ratio of a new platform AT from its first run O, before the regression includes O. */
+static void init_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
 {
   float x[COUNT(p->columns)];
   struct ft_point_prediction centre;
@@ -327,13 +339,14 @@ static void guess_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
   p->platforms[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;
 }
 
-/* All that an update needs beside what it changes. */
-struct work {
+/* Working memory of an update. */
+struct update_work {
   ft_performance next, before;
   ft_model model;
 };
 
-static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
+/* Applies O to W->next. Returns 1; -1 on error and fills ERR. */
+static int apply_observation(struct update_work *w, const ft_observation *o, struct ft_error *err)
 {
   ft_performance *p = &w->next;
   ft_timed_run run = { .key = ft_online_key(p->uid, o),
@@ -341,21 +354,21 @@ static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
                        .seconds = o->runtime_seconds,
                        .run_features_count = FT_RUN_FEATURES };
   ft_platform_runs *place;
-  uint32_t at = place_of(p, o->platform);
+  uint32_t at = find_or_add_platform(p, o->platform);
 
-  guess_ratio(p, o, at);
-  choose_first(p);
-  at = find_place(p, o->platform);
+  init_ratio(p, o, at);
+  choose_first_platform(p);
+  at = find_platform(p, o->platform);
   run.platform = at;
   ft_run_features_fill(o, run.run_features);
   w->before = *p;
-  to_model(p, &w->model);
-  if (update_model(p, o, at, &w->model, err) <= 0)
+  fill_regression_model(p, &w->model);
+  if (update_regression_model(p, o, at, &w->model, err) <= 0)
     return -1;
-  from_model(&w->model, &w->before, &run, p);
+  read_regression_model(&w->model, &w->before, &run, p);
   p->runs = w->model.completed;
   p->updated = fmax(p->updated, run.time);
-  count_runs(p);
+  count_platform_runs(p);
   place = &p->platforms[at];
   place->bytes = (uint64_t)fmax((double)place->bytes, ft_observation_peak(o, o->rule));
   measure_ratios(p);
@@ -364,16 +377,16 @@ static int learn(struct work *w, const ft_observation *o, struct ft_error *err)
 
 int ft_performance_update(ft_performance *p, const ft_observation *o, struct ft_error *err)
 {
-  struct work *w;
+  struct update_work *w;
   int status;
 
-  if (!counts(o) || (p->uid == FT_STATE_POOLED && !ft_pool_accepts(o)))
+  if (!has_valid_runtime(o) || (p->uid == FT_STATE_POOLED && !ft_pool_accepts(o)))
     return 0;
   w = malloc(sizeof *w);
   if (!w)
     return ft_error_errno(err, "%s: update", p->app);
   w->next = *p;
-  status = learn(w, o, err);
+  status = apply_observation(w, o, err);
   if (status > 0)
     *p = w->next;
   free(w);
@@ -395,20 +408,20 @@ void ft_performance_clear_transfers(ft_performance *p)
     p->platforms[i].has_transferred_log_ratio = false;
   for (uint32_t i = p->platforms_count; i-- > 1;)
     if (!p->platforms[i].runs)
-      remove_place(p, i);
+      remove_platform(p, i);
   measure_ratios(p);
 }
 
 void ft_performance_set_transfer(ft_performance *p, const char *platform, double log_ratio,
                                  double deviation)
 {
-  uint32_t at = find_place(p, platform);
+  uint32_t at = find_platform(p, platform);
   ft_platform_runs *place;
 
-  if (!at || at == MOST_PLACES || !p->platforms_count || !p->has_runtime_model ||
-      !isfinite(log_ratio) || !(deviation >= LEAST_DEVIATION && isfinite(deviation)))
+  if (!at || at == MAX_PLATFORMS || !p->platforms_count || !p->has_runtime_model ||
+      !isfinite(log_ratio) || !(deviation >= MIN_DEVIATION && isfinite(deviation)))
     return;
-  place = &p->platforms[place_of(p, platform)];
+  place = &p->platforms[find_or_add_platform(p, platform)];
   place->has_transferred_log_ratio = true;
   place->transferred_log_ratio = log_ratio;
   place->transferred_deviation = deviation;

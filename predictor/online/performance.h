@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Run times of an app + observation -> run times. Pure, as the memory model's update is: the same
- * for agent and import; no clock, no file, no random number.
+ * Updates an app's run-time model by one observation. Pure: no clock, file or random number, so
+ * agent and import get the same model.
+ *
+ * The model is a regression of the run time on the features for the first platform (the one with
+ * the most runs), and for each other platform the log ratio of its run times to it.
  */
 #ifndef FT_ONLINE_PERFORMANCE_H
 #define FT_ONLINE_PERFORMANCE_H
@@ -9,38 +12,37 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
-/* Nothing is known yet of how long user UID's APP runs. */
+/* Sets PERFORMANCE to an empty run-time model of UID's APP. */
 void ft_performance_init(ft_performance *performance, const char *app, uint32_t uid);
 
 /*
- * Learn from OBSERVATION. Only a run that completed, took time and says on which platform counts;
- * of the last 100 such the pace is made, a regression on their features on the first place, and
- * for each other place the ratio to it: the median of what its runs took beside the pace for their
- * features. The first place is the one with the most runs, others are taken for it only once they
- * have half as many again. Of too many places the one used longest ago leaves, with its runs.
- * A later record of a run replaces the earlier. Under a millisecond. Returns 1 when something
- * changed, 0 when not, -1 with ERR out of memory, nothing being changed.
+ * Learns from OBSERVATION, if the run completed and has a run time and a platform. The newest 100
+ * such runs count. The ratio of a platform is the median of its runs' log residuals. A platform
+ * replaces the first one only with 1.5 times its runs. A new platform beyond the limit replaces the
+ * one used longest ago, with its runs. A later record of a run replaces the earlier one. Takes less
+ * than a millisecond. Returns 1 if PERFORMANCE changed, 0 if not; -1 out of memory, fills ERR and
+ * leaves PERFORMANCE as it was.
  */
 int ft_performance_update(ft_performance *performance, const ft_observation *observation,
                           struct ft_error *err);
 
-/* As ft_online_clamp_times. */
+/* Limits all times to LATEST (UTC seconds), as ft_online_clamp_times. */
 void ft_performance_clamp_times(ft_performance *performance, double latest);
 
 /*
- * Take what is told of PLATFORM from elsewhere: the logarithm of the run time there over that on
- * the first place, with its deviation, 0.02 or more. It stays; where the app has run there, both
- * count by their precision, so that a few runs correct what was told and many replace it. Of the
- * first place nothing can be told; too many platforms are passed over.
+ * Sets the transferred estimate of PLATFORM: LOG_RATIO of the run time there to that on the first
+ * platform, with its standard DEVIATION of at least 0.02. If the app has run there, both are
+ * averaged with their precisions as weights. Ignored for the first platform and beyond the limit of
+ * platforms.
  */
 void ft_performance_set_transfer(ft_performance *performance, const char *platform,
                                  double log_ratio, double deviation);
 
-/* Forget all that was told, and places of which nothing else is known: a platform that is no more.
- */
+/* Removes all transferred estimates, and platforms without runs. */
 void ft_performance_clear_transfers(ft_performance *performance);
 
-/* The mean of what was counted in the runs on the first place, by column; NAN where in none. */
+/* Sets MEAN to the means of the COUNT run features over the runs on the first platform; NAN without
+ * values. */
 void ft_performance_mean_features(const ft_performance *performance, double *mean, size_t count);
 
 #endif

@@ -11,15 +11,17 @@
 #include "predictor/online/performance.h"
 #include "predictor/online/platform_transfer.h"
 
+/* Runs of a run-time model. */
 enum { RUNS = sizeof((ft_performance *)NULL)->history / sizeof(ft_timed_run) };
 
-/* Between the 5 and 95 % quantiles of a normal distribution lie so many standard deviations. */
-#define BAND90 3.289707253902
-/* Nothing is told more exactly than this. */
-#define LEAST_DEVIATION 0.02
+/* Standard deviations between the 5 % and 95 % quantiles of a normal distribution. */
+#define INTERVAL90_DEVIATIONS 3.289707253902
+/* Smallest standard deviation of a log ratio, as in performance.c. */
+#define MIN_DEVIATION 0.02
 
-/* A typical run's time on PLACE of the app; NAN where it has not run. */
-static double seconds_on(const ft_performance *p, size_t place)
+/* Returns the median run time on the first platform, scaled to PLACE by the ratio, in seconds; NAN
+ * without runs there. */
+static double typical_seconds(const ft_performance *p, size_t place)
 {
   double seconds[RUNS];
   size_t count = 0;
@@ -31,11 +33,12 @@ static double seconds_on(const ft_performance *p, size_t place)
       seconds[count++] = p->history[i].seconds;
   if (!count)
     return NAN;
-  /* the runs on other platforms may have been larger ones: the ratio knows */
+  /* runs on other platforms may have other inputs, which the ratio accounts for */
   return ft_sort_median(seconds, count) * (place ? exp(p->platforms[place].log_ratio) : 1);
 }
 
-static size_t find_name(const ft_relative_name *names, size_t count, const char *name)
+/* Returns the index of NAME; COUNT if it is absent. */
+static size_t find_name_index(const ft_relative_name *names, size_t count, const char *name)
 {
   size_t i = 0;
 
@@ -44,10 +47,10 @@ static size_t find_name(const ft_relative_name *names, size_t count, const char 
   return i;
 }
 
-/* ---- what it learns from ---- */
+/* ---- training table ---- */
 
-/* Rows have room for every platform that may come, until all are there. */
-static int begin(struct ft_relative_table *t, struct ft_error *err)
+/* Allocates T for all rows and platforms. Returns 0; -1 out of memory and fills ERR. */
+static int allocate_table(struct ft_relative_table *t, struct ft_error *err)
 {
   size_t cells = (size_t)FT_PLATFORM_TRANSFER_APPS * FT_RELATIVE_PLATFORMS;
 
@@ -65,10 +68,11 @@ static int begin(struct ft_relative_table *t, struct ft_error *err)
   return 0;
 }
 
-/* One platform more, between the times of the rows that there are. */
-static size_t platform_of(struct ft_relative_table *t, const char *name)
+/* Returns the column of the platform NAME; a new one is inserted into all rows.
+ * FT_RELATIVE_PLATFORMS: no room. */
+static size_t find_or_add_column_of_platform(struct ft_relative_table *t, const char *name)
 {
-  size_t at = find_name(t->platform, t->platforms, name), stride = t->platforms;
+  size_t at = find_name_index(t->platform, t->platforms, name), stride = t->platforms;
 
   if (at < t->platforms || at == FT_RELATIVE_PLATFORMS)
     return at;
@@ -86,71 +90,74 @@ int ft_platform_transfer_add(struct ft_relative_table *t, const ft_performance *
 {
   size_t row = t->rows;
 
-  if (row == FT_PLATFORM_TRANSFER_APPS || p->platforms_count < 2 || isnan(seconds_on(p, 0)))
+  if (row == FT_PLATFORM_TRANSFER_APPS || p->platforms_count < 2 || isnan(typical_seconds(p, 0)))
     return 0;
-  if (!t->seconds && begin(t, err) < 0)
+  if (!t->seconds && allocate_table(t, err) < 0)
     return -1;
   for (size_t c = 0; c < t->platforms; c++)
     t->seconds[row * t->platforms + c] = NAN;
   for (size_t i = 0; i < p->platforms_count; i++) {
     size_t at =
-        p->platforms[i].runs ? platform_of(t, p->platforms[i].platform) : FT_RELATIVE_PLATFORMS;
+        p->platforms[i].runs ? find_or_add_column_of_platform(t, p->platforms[i].platform)
+                                  : FT_RELATIVE_PLATFORMS;
 
     if (at < FT_RELATIVE_PLATFORMS)
-      t->seconds[row * t->platforms + at] = seconds_on(p, i);
+      t->seconds[row * t->platforms + at] = typical_seconds(p, i);
   }
   ft_performance_mean_features(p, t->x + row * FT_RUN_FEATURES, FT_RUN_FEATURES);
   (void)ft_string_copy(p->app, t->label[row], sizeof *t->label);
-  t->group[row] = find_name(t->label, row, t->label[row]);
+  t->group[row] = find_name_index(t->label, row, t->label[row]);
   t->rows++;
   return 0;
 }
 
-/* ---- what it tells ---- */
+/* ---- transferred estimates ---- */
 
-/* The model's features and times of an app. */
-struct question {
+/* An app's input of the cross-platform model. */
+struct transfer_query {
   double x[FT_FEATURE_ENCODER_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
 };
 
-static void ask_about(const struct ft_relative_model *m, const ft_performance *p,
-                      struct question *q)
+/* Fills Q with P's features and run times in the order of M. */
+static void fill_transfer_query(const struct ft_relative_model *m, const ft_performance *p,
+                                struct transfer_query *q)
 {
-  double counted[FT_RUN_FEATURES];
+  double mean[FT_RUN_FEATURES];
 
-  ft_performance_mean_features(p, counted, FT_RUN_FEATURES);
+  ft_performance_mean_features(p, mean, FT_RUN_FEATURES);
   for (size_t f = 0; f < m->features; f++) {
     q->x[f] = NAN;
     for (size_t c = 0; c < FT_RUN_FEATURES; c++)
       if (strcmp(m->feature[f], ft_run_features_names[c]) == 0)
-        q->x[f] = counted[c];
+        q->x[f] = mean[c];
   }
   for (size_t i = 0; i < m->platforms; i++) {
     q->seconds[i] = NAN;
     for (size_t j = 0; j < p->platforms_count; j++)
       if (strcmp(m->platform[i], p->platforms[j].platform) == 0)
-        q->seconds[i] = seconds_on(p, j);
+        q->seconds[i] = typical_seconds(p, j);
   }
 }
 
-static double deviation_of(const struct ft_relative_prediction *a, size_t platform)
+/* Returns the standard deviation of the log speed on PLATFORM. */
+static double log_speed_deviation(const struct ft_relative_prediction *a, size_t platform)
 {
-  return log(a->high[platform] / a->low[platform]) / BAND90;
+  return log(a->high[platform] / a->low[platform]) / INTERVAL90_DEVIATIONS;
 }
 
 int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performance *p,
                                   struct ft_error *err)
 {
-  struct question q;
+  struct transfer_query q;
   size_t first;
-  int told = 0;
+  int count = 0;
 
   ft_performance_clear_transfers(p);
-  first = p->platforms_count ? find_name(m->platform, m->platforms, p->platforms[0].platform)
+  first = p->platforms_count ? find_name_index(m->platform, m->platforms, p->platforms[0].platform)
                              : m->platforms;
   if (first == m->platforms)
     return 0;
-  ask_about(m, p, &q);
+  fill_transfer_query(m, p, &q);
   for (size_t i = 0; i < m->platforms; i++) {
     struct ft_relative_prediction a;
     double own = q.seconds[i];
@@ -165,8 +172,8 @@ int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performa
       return -1;
     ft_performance_set_transfer(
         p, m->platform[i], log(a.speed[first] / a.speed[i]),
-        fmax(hypot(deviation_of(&a, i), deviation_of(&a, first)), LEAST_DEVIATION));
-    told++;
+        fmax(hypot(log_speed_deviation(&a, i), log_speed_deviation(&a, first)), MIN_DEVIATION));
+    count++;
   }
-  return told;
+  return count;
 }

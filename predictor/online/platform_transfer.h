@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Between the run times of apps and the site's model of relative performance: what each app teaches
- * it, and what it tells of platforms on which an app has not, or hardly, run.
+ * Connects run-time models of apps with the site's cross-platform model: each app adds a row of its
+ * training table, and receives estimates for platforms on which it has not or rarely run.
  */
 #ifndef FT_ONLINE_PLATFORM_TRANSFER_H
 #define FT_ONLINE_PLATFORM_TRANSFER_H
@@ -9,22 +9,23 @@
 #include "predictor/estimate/relative.h"
 #include "predictor/record/record.h"
 
-/* The most apps that a model is learnt from. */
+/* Largest number of rows of the training table. Chosen by judgement. */
 enum { FT_PLATFORM_TRANSFER_APPS = 500 };
 
 /*
- * Add a row for PERFORMANCE to TABLE, zeroed before the first: what was counted in its runs on its
- * first platform, and its time on each it has run on. Rows of apps of one name are one group. An
- * app beyond FT_PLATFORM_TRANSFER_APPS, or on one platform alone, adds nothing. 0; -1 with ERR out
- * of memory.
+ * Adds a row for PERFORMANCE to TABLE, which starts zeroed: the run features on its first platform
+ * and its run time on each platform. Rows of apps with the same name form one group. Adds nothing
+ * for an app on a single platform or beyond FT_PLATFORM_TRANSFER_APPS rows. Returns 0; -1 out of
+ * memory and fills ERR.
  */
 int ft_platform_transfer_add(struct ft_relative_table *table, const ft_performance *performance,
                              struct ft_error *err);
 
 /*
- * Forget what PERFORMANCE was told, and tell it what MODEL says of all its platforms, from what was
- * counted on the app's first one; its times on others correct that, but not of the platform itself.
- * Where MODEL does not know the first platform nothing is told. Returns how many; -1 with ERR.
+ * Replaces PERFORMANCE's transferred estimates by MODEL's for all its platforms, from the run
+ * features on the app's first platform. Run times on other platforms correct an estimate, except
+ * the platform's own. Sets none if MODEL does not know the first platform. Returns the number of
+ * estimates; -1 on error and fills ERR.
  */
 int ft_platform_transfer_estimate(const struct ft_relative_model *model,
                                   ft_performance *performance, struct ft_error *err);

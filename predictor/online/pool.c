@@ -18,15 +18,18 @@
 
 enum { COLUMNS = COUNT(((ft_model *)NULL)->columns) };
 
-/* The upper bits of a key are its user's: of the site's users few share 24 bits of a hash. */
+/* Bits of a key that identify the run; the other 24 are a hash of the user, with few collisions on
+ * a site. */
 #define RUN_BITS 40
 
-/* Numbers this much beyond those of others are still like them. */
-#define SLACK 0.01
+/* Relative distance outside the others' range of a feature that still counts as inside. Chosen by
+ * judgement. */
+#define RANGE_SLACK 0.01
 
-/* What of the others' distribution a run counts within, and the middle one of its user's. */
-#define TAIL 0.05
-#define QUARTER 0.25
+/* Tail probabilities of the others' prediction that limit a run, and the median of a user's runs.
+ * Chosen by judgement. */
+#define RUN_TAIL 0.05
+#define MEDIAN_TAIL 0.25
 
 uint64_t ft_pool_key(uint64_t key, uint32_t uid)
 {
@@ -45,7 +48,7 @@ bool ft_pool_accepts(const ft_observation *o)
   return !o->has_command_ran || o->command_ran;
 }
 
-static void remove_run(ft_model *model, size_t at)
+static void remove_pooled_run(ft_model *model, size_t at)
 {
   model->history_count--;
   memmove(&model->history[at], &model->history[at + 1],
@@ -66,27 +69,27 @@ bool ft_pool_make_room(ft_model *model, const ft_run *run)
     return true;
   if (model->history[oldest].time > run->time)
     return false;
-  remove_run(model, oldest);
+  remove_pooled_run(model, oldest);
   return true;
 }
 
-/* ---- what others bear out ---- */
+/* ---- checks against other users ---- */
 
-/* A user's runs that others bear out: logarithms beside the middle of what those say of each. */
-struct beside {
-  double run[FT_POOL_RUNS];
-  struct ft_estimate others[FT_POOL_RUNS];
+/* The accepted runs of one user, compared with the prediction from the others' runs. */
+struct comparison {
+  double run[FT_POOL_RUNS];                /* log(bytes / median of the prediction) */
+  struct ft_estimate others[FT_POOL_RUNS]; /* prediction of each run */
   size_t count;
 };
 
-struct work {
+struct pool_work {
   struct ft_refit *refit;
-  ft_model all, others; /* than one user, and what they say */
-  struct beside beside;
+  ft_model all, others; /* all runs; those of all users but one */
+  struct comparison comparison;
 };
 
-/* Whether the run at AT is the first of its user. */
-static bool is_first(const ft_model *model, size_t at)
+/* Returns whether the run AT is the first of its user. */
+static bool is_first_of_user(const ft_model *model, size_t at)
 {
   for (size_t i = 0; i < at; i++)
     if (ft_pool_same_user(model->history[i].key, model->history[at].key))
@@ -94,16 +97,17 @@ static bool is_first(const ft_model *model, size_t at)
   return true;
 }
 
-static size_t count_users(const ft_model *model)
+static size_t count_pool_users(const ft_model *model)
 {
   size_t users = 0;
 
   for (size_t i = 0; i < model->history_count; i++)
-    users += is_first(model, i);
+    users += is_first_of_user(model, i);
   return users;
 }
 
-static void fit(ft_model *model, struct ft_refit *refit)
+/* Counts MODEL's runs, all completed, and fits it. */
+static void fit_pooled_model(ft_model *model, struct ft_refit *refit)
 {
   const ft_evaluator empty = { .failure_price = model->evaluator.failure_price };
 
@@ -113,8 +117,8 @@ static void fit(ft_model *model, struct ft_refit *refit)
   ft_refit_model(model, refit);
 }
 
-/* OUT becomes ALL without the runs of the user of KEY. */
-static void leave_out(const ft_model *all, uint64_t key, ft_model *out)
+/* Sets OUT to ALL without the runs of KEY's user. */
+static void exclude_user(const ft_model *all, uint64_t key, ft_model *out)
 {
   *out = *all;
   out->history_count = 0;
@@ -123,8 +127,9 @@ static void leave_out(const ft_model *all, uint64_t key, ft_model *out)
       out->history[out->history_count++] = all->history[i];
 }
 
-/* Whether OTHERS have values of column J on both sides of X, or that category; HAVE: any at all. */
-static bool is_like(const ft_model *others, size_t j, float x, bool *have)
+/* Returns whether OTHERS have values of column J on both sides of X, or the category X. *HAVE: they
+ * have any value of J. */
+static bool is_in_range_of(const ft_model *others, size_t j, float x, bool *have)
 {
   double low = INFINITY, high = -INFINITY, slack;
   bool same = false;
@@ -139,29 +144,31 @@ static bool is_like(const ft_model *others, size_t j, float x, bool *have)
     high = fmax(high, (double)run->x[j]);
   }
   *have = low <= high;
-  slack = SLACK * fmax(fabs(low), fabs(high));
+  slack = RANGE_SLACK * fmax(fabs(low), fabs(high));
   return same ||
          (!others->columns[j].categorical && (double)x >= low - slack && (double)x <= high + slack);
 }
 
-/* RUN without what no other user's run has; false where it lies beyond the others'. */
-static bool is_borne_out(const ft_model *others, ft_run *run)
+/* Removes values of columns without other users' values from RUN. Returns false if another value is
+ * outside the range of the others'. */
+static bool restrict_to_others(const ft_model *others, ft_run *run)
 {
   for (size_t j = 0; j < others->columns_count && j < run->x_count; j++) {
-    bool have, like;
+    bool have, inside;
 
     if (isnan(run->x[j]))
       continue;
-    like = is_like(others, j, run->x[j], &have);
+    inside = is_in_range_of(others, j, run->x[j], &have);
     if (!have)
       run->x[j] = NAN;
-    else if (!like)
+    else if (!inside)
       return false;
   }
   return true;
 }
 
-static size_t features_of(const ft_model *model, const ft_run *run, ft_feature *out)
+/* Converts RUN's values to features. Returns their number. */
+static size_t run_to_features(const ft_model *model, const ft_run *run, ft_feature *out)
 {
   size_t count = 0;
 
@@ -181,30 +188,31 @@ static size_t features_of(const ft_model *model, const ft_run *run, ft_feature *
   return count;
 }
 
-/* Put into TAKEN the runs of KEY's user in ALL that the others bear out, and what these say. */
-static void compare(const ft_model *all, uint64_t key, struct work *w, ft_run *taken)
+/* Copies the acceptable runs of KEY's user to ACCEPTED and fills W's comparison with them. */
+static void compare_user(const ft_model *all, uint64_t key, struct pool_work *w, ft_run *accepted)
 {
   ft_feature features[COLUMNS];
-  struct beside *b = &w->beside;
+  struct comparison *b = &w->comparison;
   struct ft_estimate *e;
 
-  leave_out(all, key, &w->others);
-  fit(&w->others, w->refit);
+  exclude_user(all, key, &w->others);
+  fit_pooled_model(&w->others, w->refit);
   b->count = 0;
   for (size_t i = 0; i < all->history_count && b->count < FT_POOL_RUNS; i++) {
     ft_run run = all->history[i];
 
     e = &b->others[b->count];
-    if (!ft_pool_same_user(run.key, key) || !is_borne_out(&w->others, &run) ||
-        ft_estimate_memory(&w->others, features, features_of(all, &run, features), e, NULL) < 0)
+    if (!ft_pool_same_user(run.key, key) || !restrict_to_others(&w->others, &run) ||
+        ft_estimate_memory(&w->others, features, run_to_features(all, &run, features), e, NULL) < 0)
       continue;
-    taken[b->count] = run;
+    accepted[b->count] = run;
     b->run[b->count++] = log(run.bytes) - log(ft_estimate_quantile(e, 0.5));
   }
 }
 
-/* What others say is passed with PROBABILITY, beside the middle: in the middle of a user's runs. */
-static double bound(const struct beside *b, double probability)
+/* Returns the median, over a user's runs, of log(quantile / median) of the prediction at
+ * PROBABILITY. */
+static double median_log_quantile(const struct comparison *b, double probability)
 {
   double value[FT_POOL_RUNS];
 
@@ -214,26 +222,29 @@ static double bound(const struct beside *b, double probability)
   return ft_sort_median(value, b->count);
 }
 
-/* By how much the middle one of a user's runs is beyond what others say is passed with OUTSIDE, or
- * with 1 - OUTSIDE; 0: it is within. */
-static double beyond(struct beside *b, double outside)
+/* Returns the log distance of the median run from the predicted quantiles TAIL to 1 - TAIL; 0
+ * inside. */
+static double distance_outside(struct comparison *b, double tail)
 {
-  double middle = b->count ? ft_sort_median(b->run, b->count) : 0;
+  double median = b->count ? ft_sort_median(b->run, b->count) : 0;
 
-  return b->count ? middle - fmin(fmax(middle, bound(b, outside)), bound(b, 1 - outside)) : 0;
+  return b->count ? median - fmin(fmax(median, median_log_quantile(b, tail)),
+                                  median_log_quantile(b, 1 - tail))
+                  : 0;
 }
 
-/* Each run counts within what others say, all of a user's moved into their middle half. */
-static void hold(struct beside *b, ft_run *taken)
+/* Shifts a user's runs into the predicted quartiles and limits each to the predicted tails. */
+static void limit_runs(struct comparison *b, ft_run *accepted)
 {
-  double factor = exp(-beyond(b, QUARTER));
+  double factor = exp(-distance_outside(b, MEDIAN_TAIL));
 
   for (size_t i = 0; i < b->count; i++)
-    taken[i].bytes = fmin(fmax(taken[i].bytes * factor, ft_estimate_quantile(&b->others[i], TAIL)),
-                          ft_estimate_quantile(&b->others[i], 1 - TAIL));
+    accepted[i].bytes =
+        fmin(fmax(accepted[i].bytes * factor, ft_estimate_quantile(&b->others[i], RUN_TAIL)),
+             ft_estimate_quantile(&b->others[i], 1 - RUN_TAIL));
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_run_times(const void *a, const void *b)
 {
   const ft_run *one = a, *two = b;
 
@@ -242,19 +253,21 @@ static int by_time(const void *a, const void *b)
   return one->key < two->key ? -1 : one->key > two->key;
 }
 
-/* Users take turns: what follows the last runs follows nobody's flood. */
-static void take_turns(ft_model *model)
+/* Replaces times so that the users alternate: many new runs of one user must not look like a recent
+ * change of the app. */
+static void interleave_users(ft_model *model)
 {
   for (size_t i = 0; i < model->history_count; i++) {
     model->history[i].time = 0;
     for (size_t k = i + 1; k < model->history_count; k++)
       model->history[i].time -= ft_pool_same_user(model->history[i].key, model->history[k].key);
   }
-  qsort(model->history, model->history_count, sizeof *model->history, by_time);
+  qsort(model->history, model->history_count, sizeof *model->history, compare_run_times);
 }
 
-/* Only what is told apart by more than single users: which script a run had is theirs alone. */
-static void prepare(const ft_model *pooled, ft_model *all)
+/* Sets ALL to the completed runs of POOLED without data about scripts, which belong to single
+ * users. */
+static void copy_public_runs(const ft_model *pooled, ft_model *all)
 {
   *all = *pooled;
   all->variant_hashes_count = 0;
@@ -272,32 +285,32 @@ static void prepare(const ft_model *pooled, ft_model *all)
         run->x[j] = NAN;
     all->history_count++;
   }
-  take_turns(all);
+  interleave_users(all);
 }
 
-/* TOLD becomes what of the runs in ALL the others of each user bear out; HELD: within what they
- * say, else without users whose runs are far from that. */
-static void take_all(const ft_model *all, bool held, struct work *w, ft_model *told)
+/* Sets SHARED to the acceptable runs of all users in ALL. LIMIT: limits them to the others'
+ * prediction; else omits users far outside it. */
+static void check_all_users(const ft_model *all, bool limit, struct pool_work *w, ft_model *shared)
 {
-  *told = *all;
-  told->history_count = 0;
+  *shared = *all;
+  shared->history_count = 0;
   for (size_t i = 0; i < all->history_count; i++) {
-    ft_run *taken = &told->history[told->history_count];
+    ft_run *accepted = &shared->history[shared->history_count];
 
-    if (!is_first(all, i))
+    if (!is_first_of_user(all, i))
       continue;
-    compare(all, all->history[i].key, w, taken);
-    if (held)
-      hold(&w->beside, taken);
-    if (held || beyond(&w->beside, TAIL) == 0)
-      told->history_count += (pb_size_t)w->beside.count;
+    compare_user(all, all->history[i].key, w, accepted);
+    if (limit)
+      limit_runs(&w->comparison, accepted);
+    if (limit || distance_outside(&w->comparison, RUN_TAIL) == 0)
+      shared->history_count += (pb_size_t)w->comparison.count;
   }
-  qsort(told->history, told->history_count, sizeof *told->history, by_time);
+  qsort(shared->history, shared->history_count, sizeof *shared->history, compare_run_times);
 }
 
-int ft_pool_shared_model(const ft_model *pooled, ft_model *told, struct ft_error *err)
+int ft_pool_shared_model(const ft_model *pooled, ft_model *shared, struct ft_error *err)
 {
-  struct work *w = malloc(sizeof *w);
+  struct pool_work *w = malloc(sizeof *w);
   struct ft_refit *refit = ft_refit_new();
   int status = 0;
 
@@ -306,19 +319,19 @@ int ft_pool_shared_model(const ft_model *pooled, ft_model *told, struct ft_error
     goto out;
   }
   w->refit = refit;
-  prepare(pooled, &w->all);
-  if (count_users(&w->all) < FT_POOL_USERS)
+  copy_public_runs(pooled, &w->all);
+  if (count_pool_users(&w->all) < FT_POOL_USERS)
     goto out;
-  /* who is far from all others goes first: else they would be moved, not he */
-  take_all(&w->all, false, w, told);
-  w->all = *told;
-  if (count_users(told) < FT_POOL_USERS)
+  /* omit outlying users first, because they would distort the limits of the others */
+  check_all_users(&w->all, false, w, shared);
+  w->all = *shared;
+  if (count_pool_users(shared) < FT_POOL_USERS)
     goto out;
-  take_all(&w->all, true, w, told);
-  if (count_users(told) < FT_POOL_USERS)
+  check_all_users(&w->all, true, w, shared);
+  if (count_pool_users(shared) < FT_POOL_USERS)
     goto out;
-  fit(told, w->refit);
-  ft_facts_fill(told);
+  fit_pooled_model(shared, w->refit);
+  ft_facts_fill(shared);
   status = 1;
 out:
   free(refit);

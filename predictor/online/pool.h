@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs of all users together, of which no user's speak for another's. The agent's own model of
- * them (FT_STATE_POOLED) keeps the last FT_POOL_RUNS of each user; what everybody is told is made
- * of it here. Pure.
+ * The shared model of an app of all users, protected against single users: no user can shift the
+ * estimates of others. The agent's private pooled model (FT_STATE_POOLED) holds the newest
+ * FT_POOL_RUNS runs of each user; the model that all users read is derived from it here. Pure.
  */
 #ifndef FT_ONLINE_POOL_H
 #define FT_ONLINE_POOL_H
@@ -11,38 +11,37 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_POOL_RUNS = 10, /* of each user, the newest */
-  FT_POOL_USERS = 3  /* stand behind what others are told: of two, nobody could say who is right */
+  FT_POOL_RUNS = 10, /* newest runs kept of each user. Chosen by judgement. */
+  FT_POOL_USERS = 3  /* fewest users of a shared model: between two, neither can be checked */
 };
 
-/* The key under which all users' model keeps UID's run, which has KEY elsewhere: it says whose. */
+/* Returns the key of UID's run in the pooled model, from its KEY elsewhere; it includes a hash of
+ * UID. */
 uint64_t ft_pool_key(uint64_t key, uint32_t uid);
 
-/* Whether the runs with the two keys of ft_pool_key are one user's. */
+/* Returns whether two keys of ft_pool_key belong to the same user. */
 bool ft_pool_same_user(uint64_t key, uint64_t other);
 
-/* Whether OBSERVATION counts among all users': nobody saw that its app's declared command did not
- * run. */
+/* Returns whether OBSERVATION may enter the pooled model: not if the app's declared command was
+ * seen not to run. */
 bool ft_pool_accepts(const ft_observation *observation);
 
-/*
- * Whether RUN may join MODEL, all users': its user has fewer than FT_POOL_RUNS there, or an older
- * one, which leaves.
- */
+/* Makes room for RUN in the pooled MODEL: removes the user's oldest run if there are FT_POOL_RUNS.
+ * Returns false if RUN is older than all of them. */
 bool ft_pool_make_room(ft_model *model, const ft_run *run);
 
 /*
- * Fills TOLD with the model of POOLED's completed runs that all may read. Each run counts as far as
- * the other users' runs bear it out: where they have none like it, in features that matter or not,
- * it is left out, and so is a user whose middle run is outside the 5 % and 95 % quantiles of what
- * the others say. The runs of each of the rest are moved together until the middle one is within
- * the middle half of that, and each counts as no more and no less than those quantiles. What tells
- * of single users' scripts is left out. Returns 1; 0 where fewer than FT_POOL_USERS users stand
- * behind it, TOLD being of no use; -1 with ERR out of memory. Takes up to 2 ms a user.
+ * Fills SHARED with the model of POOLED's completed runs that all users may read. Other users' runs
+ * check each run: a run without similar runs of others is omitted, and so is a user whose median
+ * run lies outside the 5 % and 95 % quantiles predicted from the others. The runs of each remaining
+ * user are shifted together until their median lies between the others' quartiles; each is then
+ * limited to their 5 % and 95 % quantiles. Data about scripts of single users is omitted. Takes up
+ * to 2 ms per user. Returns 1; 0 with fewer than FT_POOL_USERS users left, SHARED is then
+ * undefined; -1 out of memory and fills ERR.
  */
-int ft_pool_shared_model(const ft_model *pooled, ft_model *told, struct ft_error *err);
+int ft_pool_shared_model(const ft_model *pooled, ft_model *shared, struct ft_error *err);
 
-/* Whether FT_POOL_USERS users have runs in PERFORMANCE, all users'. */
+/* Returns whether the pooled PERFORMANCE has runs of at least FT_POOL_USERS users. */
 bool ft_pool_has_users(const ft_performance *performance);
 
 #endif

@@ -10,33 +10,30 @@
 #include "predictor/online/baselines.h"
 #include "predictor/online/refit_work.h"
 
-enum {
-  EQUATION_RUNS = 10 /* least number of runs to prefer an equation on */
-};
+/* Fewest runs with both predictions to prefer an equation. Chosen by judgement. */
+enum { MIN_EQUATION_RUNS = 10 };
 
-/* An equation has to be better by this than the additive centre, on the same runs, both honest. */
+/* Largest ratio of the equation's to the additive model's out-of-sample error, on the same runs, to
+ * prefer the equation. Chosen by judgement. */
 #define EQUATION_GAIN 0.9
-/* What a category never seen may do in an app that has had only one, in log units. */
-#define UNTRIED_LEVEL 0.3
+/* Standard deviation of an unseen category of an app with only one, in log units. Chosen by
+ * judgement. */
+#define UNSEEN_LEVEL_SCALE 0.3
 
 struct ft_refit *ft_refit_new(void)
 {
   return malloc(sizeof(struct ft_refit) + ft_additive_work_size());
 }
 
-static float x_of(const ft_run *run, size_t column)
-{
-  return column < run->x_count ? run->x[column] : NAN;
-}
-
-static void add_row(const ft_model *model, struct ft_refit *r, size_t run, double bytes)
+/* Adds RUN of the history with BYTES to the data of the fit. */
+static void add_fit_row(const ft_model *model, struct ft_refit *r, size_t run, double bytes)
 {
   size_t row = r->data.runs++;
 
   r->row[row] = run;
   r->data.y[row] = fmax(bytes, 1);
   for (size_t j = 0; j < model->columns_count; j++)
-    r->data.x[j][row] = x_of(&model->history[run], j);
+    r->data.x[j][row] = ft_refit_feature(&model->history[run], j);
 }
 
 size_t ft_refit_count_exact(const ft_model *model)
@@ -48,14 +45,17 @@ size_t ft_refit_count_exact(const ft_model *model)
   return exact;
 }
 
-static double joining_bytes(const ft_run *run)
+/* Returns the bytes with which RUN enters the fit: for a censored run the median of the exponential
+ * tail above it. */
+static double fitted_bytes(const ft_run *run)
 {
   if (run->killed_by == FT_KILLED_BY_LIMIT)
     return run->bytes * exp(FT_KILLED_MARGIN + FT_KILLED_MEAN * M_LN2);
   return run->censored ? run->bytes * exp(FT_STOPPED_MARGIN + FT_STOPPED_MEAN * M_LN2) : run->bytes;
 }
 
-static void gather(const ft_model *model, struct ft_refit *r)
+/* Collects the observed runs, or without any the killed ones. */
+static void collect_fit_rows(const ft_model *model, struct ft_refit *r)
 {
   size_t exact = ft_refit_count_exact(model);
 
@@ -66,17 +66,19 @@ static void gather(const ft_model *model, struct ft_refit *r)
         model->columns[j].categorical ? (unsigned)model->columns[j].categories_count : 0;
   for (size_t i = 0; i < model->history_count; i++)
     if (ft_refit_observed(&model->history[i], exact))
-      add_row(model, r, i, model->history[i].bytes);
+      add_fit_row(model, r, i, model->history[i].bytes);
   r->rows = r->data.runs;
   for (size_t i = 0; i < model->history_count && !r->rows; i++)
     if (model->history[i].killed_by == FT_KILLED_BY_LIMIT)
-      add_row(model, r, i, joining_bytes(&model->history[i]));
+      add_fit_row(model, r, i, fitted_bytes(&model->history[i]));
 }
 
-/* ---- the evaluator's centre ---- */
+/* ---- the point prediction ---- */
 
-/* The range of a column in the evidence and what an unseen value may do; false when it has none. */
-static bool describe(const ft_model *model, const struct ft_refit *r, size_t column, ft_term *t)
+/* Sets T to the range of COLUMN in the data and the effect of unseen values. Returns false for a
+ * column without values. */
+static bool describe_column(const ft_model *model, const struct ft_refit *r, size_t column,
+                            ft_term *t)
 {
   bool seen[FT_ADDITIVE_LEVELS] = { false };
   size_t present = 0, distinct = 0;
@@ -99,13 +101,14 @@ static bool describe(const ft_model *model, const struct ft_refit *r, size_t col
     return false;
   if (model->columns[column].categorical) {
     t->levels_count = model->columns[column].categories_count;
-    t->scale = distinct == 1 ? UNTRIED_LEVEL * (r->fit.log_target ? 1 : r->fit.intercept) : 0;
+    t->scale = distinct == 1 ? UNSEEN_LEVEL_SCALE * (r->fit.log_target ? 1 : r->fit.intercept) : 0;
     return t->levels_count > 0;
   }
   return true;
 }
 
-static void make_centre(const ft_model *model, const struct ft_refit *r, ft_evaluator *e)
+/* Writes the fitted additive model into E. */
+static void store_additive_model(const ft_model *model, const struct ft_refit *r, ft_evaluator *e)
 {
   e->log_target = r->fit.log_target;
   e->intercept = r->fit.intercept;
@@ -114,7 +117,7 @@ static void make_centre(const ft_model *model, const struct ft_refit *r, ft_eval
   for (size_t j = 0; j < model->columns_count; j++) {
     ft_term *t = &e->terms[e->terms_count];
 
-    if (!describe(model, r, j, t))
+    if (!describe_column(model, r, j, t))
       continue;
     e->terms_count++;
     for (size_t k = 0; k < r->fit.terms; k++) {
@@ -132,35 +135,37 @@ static void make_centre(const ft_model *model, const struct ft_refit *r, ft_eval
   }
 }
 
-static void measure_above(const ft_model *model, struct ft_refit *r)
+/* Sets the log residual of each run in the history. */
+static void measure_log_residuals(const ft_model *model, struct ft_refit *r)
 {
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
     struct ft_point_prediction centre;
 
     ft_predict_point(&model->evaluator, run->x, run->x_count, &centre);
-    r->above[i] = log(fmax(run->bytes, 1)) - centre.log;
+    r->log_residual[i] = log(fmax(run->bytes, 1)) - centre.log;
   }
 }
 
-/* Whether the equation has been better on the runs that both have told without knowing them. */
+/* Returns whether the equation has the smaller out-of-sample error on the runs that it predicts. */
 static bool equation_is_better(const ft_model *model, const struct ft_refit *r)
 {
   double equation = 0, additive = 0;
   size_t count = 0;
 
   for (size_t i = 0; i < r->rows && model->evaluator.has_equation; i++) {
-    double says = (double)model->history[r->row[i]].equation_log;
+    double predicted = (double)model->history[r->row[i]].equation_log;
 
-    if (says == 0)
+    if (predicted == 0)
       continue;
-    equation += ft_refit_cap_residual(log(r->data.y[i]) - says);
+    equation += ft_refit_cap_residual(log(r->data.y[i]) - predicted);
     additive += ft_refit_cap_residual(r->fit.residual[i]);
     count++;
   }
-  return count >= EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
+  return count >= MIN_EQUATION_RUNS && 2 * count >= r->rows && equation < EQUATION_GAIN * additive;
 }
 
+/* Uses the equation as point prediction if it is better. */
 static void prefer_equation(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
@@ -174,27 +179,27 @@ static void prefer_equation(ft_model *model, struct ft_refit *r)
       r->fit.residual[i] = log(r->data.y[i]) - (double)model->history[r->row[i]].equation_log;
 }
 
-static void fit(ft_model *model, struct ft_refit *r)
+static void fit_point_prediction(ft_model *model, struct ft_refit *r)
 {
   ft_additive_fit(&r->data, (struct ft_additive_work *)r->work, &r->fit);
-  make_centre(model, r, &model->evaluator);
+  store_additive_model(model, r, &model->evaluator);
   prefer_equation(model, r);
-  measure_above(model, r);
+  measure_log_residuals(model, r);
 }
 
-/* Bounds above the centre join; whether any did. */
-static bool join_bounds(const ft_model *model, struct ft_refit *r)
+/* Adds the censored runs above the point prediction to the data. Returns whether there are any. */
+static bool add_censored_rows(const ft_model *model, struct ft_refit *r)
 {
   size_t exact = ft_refit_count_exact(model), before = r->data.runs;
 
   for (size_t i = 0; i < model->history_count && r->rows; i++)
-    if (!ft_refit_observed(&model->history[i], exact) && r->above[i] > 0)
-      add_row(model, r, i, joining_bytes(&model->history[i]));
+    if (!ft_refit_observed(&model->history[i], exact) && r->log_residual[i] > 0)
+      add_fit_row(model, r, i, fitted_bytes(&model->history[i]));
   return r->data.runs > before;
 }
 
-/* What is found apart from the fit stays: the equation, and what the ensemble's members wasted. */
-static void forget_fit(ft_evaluator *e)
+/* Clears E except the equation, the ensemble's losses and what is calibrated over time. */
+static void clear_fit(ft_evaluator *e)
 {
   ft_evaluator kept = { .has_equation = e->has_equation,
                         .equation = e->equation,
@@ -211,17 +216,18 @@ static void forget_fit(ft_evaluator *e)
   *e = kept;
 }
 
-/* What the runs that completed needed beside the centre: honest where it was fitted to them. */
-static void note_needs(ft_model *model, const struct ft_refit *r, double by)
+/* Stores the residuals of all runs, out of sample for the fitted ones, relative to a point
+ * prediction moved by BY, and fills the baselines. */
+static void store_run_residuals(ft_model *model, const struct ft_refit *r, double by)
 {
-  double above[FT_REFIT_RUNS];
+  double log_residual[FT_REFIT_RUNS];
 
-  memcpy(above, r->above, model->history_count * sizeof *above);
+  memcpy(log_residual, r->log_residual, model->history_count * sizeof *log_residual);
   for (size_t i = 0; i < r->rows; i++)
-    above[r->row[i]] = r->honest[i] - by;
+    log_residual[r->row[i]] = r->out_of_sample[i] - by;
   for (size_t i = 0; i < model->history_count; i++)
-    model->history[i].residual = (float)(above[i] + by);
-  ft_baselines_fill(model, above);
+    model->history[i].residual = (float)(log_residual[i] + by);
+  ft_baselines_fill(model, log_residual);
 }
 
 void ft_refit_store_residuals(ft_model *model, const struct ft_refit *r)
@@ -238,29 +244,29 @@ void ft_refit_store_residuals(ft_model *model, const struct ft_refit *r)
 
 const double *ft_refit_log_residuals(const struct ft_refit *r)
 {
-  return r->above;
+  return r->log_residual;
 }
 
 void ft_refit_model(ft_model *model, struct ft_refit *r)
 {
   double by;
 
-  forget_fit(&model->evaluator);
-  /* without a run that says what is needed the evaluator holds facts alone */
+  clear_fit(&model->evaluator);
+  /* without usable runs the evaluator holds only facts */
   model->has_evaluator = true;
-  gather(model, r);
+  collect_fit_rows(model, r);
   if (!r->data.runs)
     return;
-  fit(model, r);
-  if (join_bounds(model, r))
-    fit(model, r);
-  memcpy(r->honest, r->fit.residual, r->rows * sizeof *r->honest);
+  fit_point_prediction(model, r);
+  if (add_censored_rows(model, r))
+    fit_point_prediction(model, r);
+  memcpy(r->out_of_sample, r->fit.residual, r->rows * sizeof *r->out_of_sample);
   by = ft_refit_drift(r);
   r->residuals = 0;
   ft_refit_collect_residuals(model, r, by);
   if (by != 0)
-    measure_above(model, r);
-  note_needs(model, r, by);
+    measure_log_residuals(model, r);
+  store_run_residuals(model, r, by);
   ft_refit_add_censored(model, r);
   model->evaluator.fitted = model->completed;
   ft_refit_store_residuals(model, r);

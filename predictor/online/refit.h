@@ -1,39 +1,47 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From an app's history to its evaluator. */
+/* Fits the evaluator of an app's model to its history. */
 #ifndef FT_ONLINE_REFIT_H
 #define FT_ONLINE_REFIT_H
+
+#include <math.h>
 
 #include "predictor/record/record.h"
 
 struct ft_refit;
 
-/* Working memory for one refit, or NULL; released with free. */
+/* Returns working memory for refits, released with free; NULL out of memory. */
 struct ft_refit *ft_refit_new(void);
 
 /*
- * Make MODEL's evaluator anew from its history, which is in order of time.
+ * Fits MODEL's evaluator to its history, which is in order of time.
  *
- * Runs that did not complete are lower bounds. One that stays below the centre
- * says nothing about it. One above it joins the fit at a value that it may have
- * needed. Among the residuals a bound's probability goes to what lies above it
- * (Kaplan and Meier 1958); while nothing has completed above it and fewer than 5
- * runs have completed since, it has at least a fifth of all: whoever's job died
- * is likely to submit it again.
+ * Runs that did not complete are right-censored. A censored run below the point prediction has no
+ * effect on it; one above enters the fit at a value that it may have needed. Among the residuals
+ * the probability of a censored run goes to the values above it (Kaplan and Meier 1958). While no
+ * run has completed above it and fewer than 5 runs have completed since, it has at least a fifth of
+ * the probability, because a user often submits a killed job again.
  *
- * Where the residuals run together in time, the centre follows the last 5; the
- * upper quantiles still cover what the last 40 needed.
+ * If residuals are autocorrelated in time, the point prediction follows the last 5; the upper
+ * quantiles still cover the last 40.
  */
 void ft_refit_model(ft_model *model, struct ft_refit *work);
 
-/* Of each run in the history, log(bytes / the centre of the model that WORK has just made). */
+/* Returns log(bytes / point prediction) of each run in the history under WORK's last fit; owned by
+ * WORK. */
 const double *ft_refit_log_residuals(const struct ft_refit *work);
 
 /*
- * The newest run has just joined MODEL's history: take it into the evaluator by the centre that was
- * fitted last, in a tenth of the time. False where the model has to be made anew: an eighth of
- * its runs are new since the fit, they lie further from it than those before, the run has what no
- * run had or did not complete and says something, or a bound is fresh.
+ * Adds the newest run of MODEL's history to the evaluator without a fit, in a tenth of its time.
+ * Returns false if a fit is needed: 1/8 of the runs are newer than the fit, the new runs lie
+ * further from it than the older ones, the run has feature values without precedent, it is an
+ * informative censored run, or a recent censored run is in force. MODEL is then to be refitted.
  */
 bool ft_refit_incremental(ft_model *model, struct ft_refit *work);
+
+/* Returns the value of COLUMN in RUN; NAN without one. */
+static inline float ft_refit_feature(const ft_run *run, size_t column)
+{
+  return column < run->x_count ? run->x[column] : NAN;
+}
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What runs that did not complete say of those that did: a share of the residuals. */
+/* Censored runs: their share of the residuals. */
 #include "config.h"
 
 #include <math.h>
@@ -9,21 +9,26 @@
 #include "predictor/learn/residual_quantiles.h"
 #include "predictor/online/refit_work.h"
 
-enum {
-  FRESH = 5,       /* a bound counts in full until so many runs have completed since */
-  MANY = 10,       /* one in so many completed runs */
-  RECENT = 4,      /* completed runs that a fresh bound is weighed against */
-  FRESH_LIST = 100 /* residuals where there are fresh bounds */
-};
+/* Runs completed since a censored run after which it is no longer recent. Chosen by judgement. */
+enum { RECENT_COMPLETED = 5 };
+/* The newest run is recent if at most 1 in this number of completed runs lies above it. Chosen by
+ * judgement. */
+enum { ABOVE_FRACTION = 10 };
+/* Completed runs against which recent censored runs are weighted: one of them has a fifth. */
+enum { WEIGHT_RUNS = 4 };
+/* Length of the list of residuals with recent censored runs, so a share is a whole per cent. */
+enum { RESAMPLED = 100 };
 
-/* Killed again at the same peak: this much more each time. */
-#define AGAIN 0.3
+/* Log units added for each repeated kill at the same peak. Chosen by judgement. */
+#define REPEAT_MARGIN 0.3
+/* Log residuals closer than this are the same peak. Chosen by judgement. */
+#define SAME_PEAK 0.2
 
 /*
- * Whether bound I counts in full: not long ago, and no run has completed above it, each by its own
- * centre. Of one just seen it takes many such runs to say that another like it will do with less.
+ * Returns whether the censored run I is recent and uncontradicted: no run has completed above it,
+ * in log residuals. For the newest run only many such completed runs count as contradiction.
  */
-static bool is_fresh(const ft_model *model, const struct ft_refit *r, size_t i)
+static bool is_recent(const ft_model *model, const struct ft_refit *r, size_t i)
 {
   size_t completed = 0, since = 0, above = 0;
 
@@ -32,32 +37,33 @@ static bool is_fresh(const ft_model *model, const struct ft_refit *r, size_t i)
 
     completed += exact;
     since += exact && j > i;
-    above += exact && r->above[j] >= r->above[i];
+    above += exact && r->log_residual[j] >= r->log_residual[i];
   }
-  return since == 0 ? above <= completed / MANY : since < FRESH && !above;
+  return since == 0 ? above <= completed / ABOVE_FRACTION : since < RECENT_COMPLETED && !above;
 }
 
-struct fresh {
-  size_t count; /* of runs */
-  size_t again; /* of them, killed at the same peak as another */
-  double above;
-  bool killed;
+/* The recent censored runs. */
+struct recent_censored {
+  size_t count;
+  size_t repeats;      /* kills at the same peak as an earlier one */
+  double log_residual; /* the largest */
+  bool killed;         /* the largest was killed for memory */
 };
 
-static void note_fresh(struct fresh *f, const ft_run *run, double above)
+static void add_recent_run(struct recent_censored *f, const ft_run *run, double log_residual)
 {
   f->count++;
   if (f->count > 1 && run->killed_by == FT_KILLED_BY_LIMIT && f->killed &&
-      fabs(above - f->above) < 0.2)
-    f->again++;
-  if (f->count == 1 || above > f->above) {
-    f->above = above;
+      fabs(log_residual - f->log_residual) < SAME_PEAK)
+    f->repeats++;
+  if (f->count == 1 || log_residual > f->log_residual) {
+    f->log_residual = log_residual;
     f->killed = run->killed_by == FT_KILLED_BY_LIMIT;
   }
 }
 
-/* Make the list COUNT long: its quantiles at evenly spaced probabilities. */
-static void resample(struct ft_refit *r, size_t count)
+/* Replaces the residuals by COUNT of their quantiles at evenly spaced probabilities. */
+static void resample_residuals(struct ft_refit *r, size_t count)
 {
   for (size_t i = 0; i < r->residuals; i++)
     r->sorted[i] = r->residual[i];
@@ -67,45 +73,45 @@ static void resample(struct ft_refit *r, size_t count)
   r->residuals = r->residuals ? count : 0;
 }
 
-/* The Kth of COUNT evenly spaced values of an exponential tail of MEAN. */
-static double tail_value(size_t k, size_t count, double mean)
+/* Returns quantile (K + 0.5) / COUNT of an exponential distribution with MEAN. */
+static double exponential_quantile(size_t k, size_t count, double mean)
 {
   return -mean * log1p(-((double)k + 0.5) / (double)count);
 }
 
 /*
- * What fresh bounds stand for: an exponential tail above them, as a share of
- * all residuals of their number against that of the recent completed runs.
+ * Adds an exponential tail above the largest recent censored run. Its share of the residuals is the
+ * number of recent censored runs relative to them plus WEIGHT_RUNS completed runs.
  */
-static void add_fresh(struct ft_refit *r, const struct fresh *f)
+static void add_recent_tail(struct ft_refit *r, const struct recent_censored *f)
 {
-  size_t recent = r->rows < RECENT ? r->rows : RECENT;
-  size_t copies = (size_t)ceil((double)f->count / (double)(f->count + recent) * FRESH_LIST);
-  double margin = f->killed ? FT_KILLED_MARGIN + AGAIN * (double)f->again : FT_STOPPED_MARGIN;
+  size_t completed = r->rows < WEIGHT_RUNS ? r->rows : WEIGHT_RUNS;
+  size_t copies = (size_t)ceil((double)f->count / (double)(f->count + completed) * RESAMPLED);
+  double margin =
+      f->killed ? FT_KILLED_MARGIN + REPEAT_MARGIN * (double)f->repeats : FT_STOPPED_MARGIN;
   double mean = f->killed ? FT_KILLED_MEAN : FT_STOPPED_MEAN;
 
-  resample(r, FRESH_LIST - copies);
+  resample_residuals(r, RESAMPLED - copies);
   for (size_t k = 0; k < copies; k++)
-    r->residual[r->residuals++] = f->above + margin + tail_value(k, copies, mean);
+    r->residual[r->residuals++] = f->log_residual + margin + exponential_quantile(k, copies, mean);
 }
 
-/* ---- older bounds: the product-limit estimate (Kaplan and Meier 1958) ---- */
+/* ---- older censored runs: the product-limit estimate (Kaplan and Meier 1958) ---- */
 
-static int rising_above(const void *a, const void *b)
+static int compare_censored_residuals(const void *a, const void *b)
 {
   const struct ft_censored_residual *x = a, *y = b;
 
   if (x->above != y->above)
     return (x->above > y->above) - (x->above < y->above);
-  return x->bound - y->bound; /* a bound lies just above an equal value */
+  return x->bound - y->bound; /* a bound follows an equal value */
 }
 
 /*
- * The residuals and COUNT bounds, sorted, become as many residuals again: each
- * bound's probability goes to what lies above it, and that of bounds above
- * which nothing completed to a tail of their own.
+ * Sorts the residuals and COUNT bounds and replaces them by as many residuals. The probability of a
+ * bound goes to the residuals above it, and without any to an exponential tail.
  */
-static void redistribute(struct ft_refit *r, size_t count, bool killed)
+static void redistribute_bounds(struct ft_refit *r, size_t count, bool killed)
 {
   size_t total = r->residuals + count, limit = total < FT_REFIT_RUNS ? total : FT_REFIT_RUNS,
          made = 0;
@@ -113,7 +119,7 @@ static void redistribute(struct ft_refit *r, size_t count, bool killed)
 
   for (size_t i = 0; i < r->residuals; i++)
     r->bound[count + i] = (struct ft_censored_residual){ .above = r->residual[i] };
-  qsort(r->bound, total, sizeof *r->bound, rising_above);
+  qsort(r->bound, total, sizeof *r->bound, compare_censored_residuals);
   for (size_t k = 0; k < total; k++) {
     last = r->bound[k].above;
     if (r->bound[k].bound)
@@ -125,7 +131,7 @@ static void redistribute(struct ft_refit *r, size_t count, bool killed)
   }
   for (size_t k = 0, rest = limit - made; k < rest; k++)
     r->residual[made++] = last + (killed ? FT_KILLED_MARGIN : FT_STOPPED_MARGIN) +
-                          tail_value(k, rest, killed ? FT_KILLED_MEAN : FT_STOPPED_MEAN);
+                          exponential_quantile(k, rest, killed ? FT_KILLED_MEAN : FT_STOPPED_MEAN);
   r->residuals = made;
 }
 
@@ -133,7 +139,7 @@ void ft_refit_add_censored(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
   double most_completed = 0;
-  struct fresh fresh = { 0 };
+  struct recent_censored recent = { 0 };
   bool killed = false;
   size_t older = 0, exact = ft_refit_count_exact(model);
 
@@ -147,20 +153,20 @@ void ft_refit_add_censored(ft_model *model, struct ft_refit *r)
       continue;
     if (run->bytes > most_completed)
       e->bound_bytes = fmax(e->bound_bytes, run->bytes);
-    if (run->censored && is_fresh(model, r, i) &&
+    if (run->censored && is_recent(model, r, i) &&
         (r->rows || run->killed_by == FT_KILLED_BY_LIMIT)) {
-      note_fresh(&fresh, run, r->above[i]);
-    } else if (r->residuals && r->above[i] > r->residual[0]) {
-      r->bound[older++] = (struct ft_censored_residual){ .above = r->above[i], .bound = true };
+      add_recent_run(&recent, run, r->log_residual[i]);
+    } else if (r->residuals && r->log_residual[i] > r->residual[0]) {
+      r->bound[older++] = (struct ft_censored_residual){ .above = r->log_residual[i], .bound = true };
       killed |= run->killed_by == FT_KILLED_BY_LIMIT;
     }
   }
   if (older)
-    redistribute(r, older, killed);
-  if (fresh.count) {
+    redistribute_bounds(r, older, killed);
+  if (recent.count) {
     e->has_bound_log = true;
-    e->bound_log = fresh.above;
-    add_fresh(r, &fresh);
+    e->bound_log = recent.log_residual;
+    add_recent_tail(r, &recent);
   }
   ft_sort_doubles(r->residual, r->residuals);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Residuals that run together in time: the centre follows them. */
+/* Autocorrelated residuals: the point prediction follows the recent ones. */
 #include "config.h"
 
 #include <math.h>
@@ -9,17 +9,19 @@
 #include "predictor/learn/residual_quantiles.h"
 #include "predictor/online/refit_work.h"
 
-enum {
-  WINDOW = 5,      /* residuals that the centre follows when they drift */
-  DRIFT_FIRST = 2, /* residuals before the first that is judged so */
-  REMEMBERED = 40, /* runs whose needs outlast a centre that followed others down */
-  DRIFT_RUNS = 10  /* least number of runs to see a drift in */
-};
-
-/* Following the last residuals has to reduce the error to this part. */
+/* All constants here were chosen by judgement. */
+/* Recent residuals whose mean is followed. */
+enum { WINDOW = 5 };
+/* Residuals before the first that is compared. */
+enum { FIRST_COMPARED = 2 };
+/* Newest runs that the upper quantiles cover after a shift down. */
+enum { COVERED_RUNS = 40 };
+/* Fewest runs to detect drift. */
+enum { MIN_RUNS = 10 };
+/* Largest ratio of the error with to that without following, to follow. */
 #define DRIFT_GAIN 0.95
 
-/* The mean of up to WINDOW residuals before ROW, which is 1 or more. */
+/* Returns the mean of up to WINDOW residuals before ROW, which is at least 1. */
 static double level_before(const double *residual, size_t row)
 {
   size_t count = row < WINDOW ? row : WINDOW;
@@ -32,19 +34,20 @@ static double level_before(const double *residual, size_t row)
 
 double ft_refit_drift(const struct ft_refit *r)
 {
-  const double *residual = r->honest;
+  const double *residual = r->out_of_sample;
   double still = 0, moving = 0;
 
-  if (r->rows < DRIFT_RUNS)
+  if (r->rows < MIN_RUNS)
     return 0;
-  for (size_t i = DRIFT_FIRST; i < r->rows; i++) {
+  for (size_t i = FIRST_COMPARED; i < r->rows; i++) {
     still += ft_refit_cap_residual(residual[i]);
     moving += ft_refit_cap_residual(residual[i] - level_before(residual, i));
   }
   return moving < DRIFT_GAIN * still ? level_before(residual, r->rows) : 0;
 }
 
-static void move_centre(ft_evaluator *e, double by)
+/* Shifts the point prediction by BY log units. */
+static void shift_point_prediction(ft_evaluator *e, double by)
 {
   double factor = exp(by);
 
@@ -66,15 +69,15 @@ static void move_centre(ft_evaluator *e, double by)
 }
 
 /*
- * A centre that followed the runs down does not forget what the last REMEMBERED
- * needed: from the middle up no residual lies below theirs of the same rank.
+ * Raises the upper half of the residuals to the quantiles of the last COVERED_RUNS runs, so that a
+ * point prediction that followed smaller runs still covers the larger ones.
  */
-static void remember(struct ft_refit *r, double by)
+static void cover_recent_runs(struct ft_refit *r, double by)
 {
-  size_t count = r->rows < REMEMBERED ? r->rows : REMEMBERED;
+  size_t count = r->rows < COVERED_RUNS ? r->rows : COVERED_RUNS;
 
   for (size_t i = 0; i < count; i++)
-    r->sorted[i] = r->honest[r->rows - count + i] - by;
+    r->sorted[i] = r->out_of_sample[r->rows - count + i] - by;
   ft_sort_doubles(r->sorted, count);
   for (size_t i = r->residuals / 2; i < r->residuals; i++)
     r->residual[i] =
@@ -89,13 +92,14 @@ void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double by)
 
   if (!known)
     r->residuals = 0;
-  for (size_t i = by != 0 ? DRIFT_FIRST : 0; i < r->rows && !known; i++)
-    r->residual[r->residuals++] = r->honest[i] - (by != 0 ? level_before(r->honest, i) : 0);
+  for (size_t i = by != 0 ? FIRST_COMPARED : 0; i < r->rows && !known; i++)
+    r->residual[r->residuals++] =
+        r->out_of_sample[i] - (by != 0 ? level_before(r->out_of_sample, i) : 0);
   if (!known)
     ft_sort_doubles(r->residual, r->residuals);
   if (by != e->followed)
-    move_centre(e, by - e->followed);
+    shift_point_prediction(e, by - e->followed);
   e->followed = by;
   if (by < 0)
-    remember(r, by);
+    cover_recent_runs(r, by);
 }

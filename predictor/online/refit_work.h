@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What fitting an app's centre, following its runs and weighing its bounds share. */
+/* Data shared by the files of a refit: fit, incremental update, residuals and censored runs. */
 #ifndef FT_ONLINE_REFIT_WORK_H
 #define FT_ONLINE_REFIT_WORK_H
 
@@ -9,19 +9,22 @@
 #include "predictor/online/refit.h"
 
 enum {
-  FT_REFIT_RUNS = FT_ADDITIVE_RUNS,
-  FT_REFIT_EXACT = 10 /* exactly measured runs, from which on sampled peaks are but bounds */
+  FT_REFIT_RUNS = FT_ADDITIVE_RUNS /* runs of a history */
 };
 
-/* A run killed for its memory needed at least a tenth more than it had, and at a mean a fifth above
- * that (a Pareto tail). */
+/* Exactly measured runs from which sampled peaks count as censored. Chosen by judgement. */
+enum { FT_REFIT_EXACT = 10 };
+
+/* Required memory of a run killed for memory: log units above its bound, plus an exponential tail
+ * of this mean (a Pareto tail of bytes). Chosen by judgement. */
 #define FT_KILLED_MARGIN 0.1
 #define FT_KILLED_MEAN 0.2
-/* One that ended otherwise had perhaps all but reached its peak. */
+/* The same for a run that stopped for another reason, which may have reached its peak. Chosen by
+ * judgement. */
 #define FT_STOPPED_MARGIN 0.03
 #define FT_STOPPED_MEAN 0.05
 
-/* A residual, or what one was at least. */
+/* A log residual, or with bound set the lower bound of one. */
 struct ft_censored_residual {
   double above;
   bool bound;
@@ -30,27 +33,27 @@ struct ft_censored_residual {
 struct ft_refit {
   struct ft_additive_data data;
   struct ft_additive fit;
-  size_t rows;                    /* observed ones; bounds that join come after them */
-  size_t row[FT_REFIT_RUNS];      /* of the history */
-  double honest[FT_REFIT_RUNS];   /* by row: log(bytes / a centre that did not know them) */
-  double above[FT_REFIT_RUNS];    /* by run: log(bytes / centre) */
-  double residual[FT_REFIT_RUNS]; /* sorted */
+  size_t rows;                         /* observed runs; added censored runs follow them */
+  size_t row[FT_REFIT_RUNS];           /* index in the history, by row */
+  double out_of_sample[FT_REFIT_RUNS]; /* log residual, by row */
+  double log_residual[FT_REFIT_RUNS];  /* log(bytes / point prediction), by run of the history */
+  double residual[FT_REFIT_RUNS];      /* ascending, for the evaluator */
   size_t residuals;
-  double sorted[FT_REFIT_RUNS];
+  double sorted[FT_REFIT_RUNS]; /* working memory */
   struct ft_censored_residual bound[FT_REFIT_RUNS];
   double work[]; /* of ft_additive_fit */
 };
 
-/* Exactly measured completed runs in the history. */
+/* Returns the number of exactly measured completed runs in the history. */
 size_t ft_refit_count_exact(const ft_model *model);
 
-/* Whether RUN of a history with so many EXACT ones is an observation rather than a bound. */
+/* Returns whether RUN, in a history with EXACT exactly measured runs, is observed, not censored. */
 static inline bool ft_refit_observed(const ft_run *run, size_t exact)
 {
   return !run->censored && (exact < FT_REFIT_EXACT || !run->sampled);
 }
 
-/* The size of RESIDUAL, of which more than a factor e counts no more than that. */
+/* Returns |RESIDUAL|, at most 1 (a factor of e), which limits the effect of outliers. */
 static inline double ft_refit_cap_residual(double residual)
 {
   double size = fabs(residual);
@@ -58,20 +61,20 @@ static inline double ft_refit_cap_residual(double residual)
   return size < 1 ? size : 1;
 }
 
-/* How far from where it was fitted the centre follows the honest residuals, in log units; 0 where
- * that would not have helped. */
+/* Returns the shift in log units by which the point prediction follows recent out-of-sample
+ * residuals; 0 if past shifts would not have reduced the error. */
 double ft_refit_drift(const struct ft_refit *r);
 
 /*
- * From the honest residuals to those around a centre that is BY from the one that was fitted, which
- * is moved there. As many as there are rows are taken to be them already where BY is 0.
+ * Moves the fitted point prediction by BY and sets the residuals around it. With BY 0, residuals
+ * already in R for all rows are kept.
  */
 void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double by);
 
-/* Give what did not complete its part of the residuals. */
+/* Gives censored runs their share of the residuals. */
 void ft_refit_add_censored(ft_model *model, struct ft_refit *r);
 
-/* Put what was collected into the evaluator. */
+/* Writes the residuals of R into the evaluator. */
 void ft_refit_store_residuals(ft_model *model, const struct ft_refit *r);
 
 #endif

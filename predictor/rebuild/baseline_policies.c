@@ -7,7 +7,11 @@
 
 #include "predictor/rebuild/baseline_policies.h"
 
-enum { FIRST_SIZE = 64, FIT_PART = 512 };
+/* Initial capacity in runs. */
+enum { FIRST_CAPACITY = 64 };
+/* A fit is repeated after this fraction of new runs, 1/512; keeps long replays fast. Chosen by
+ * judgement. */
+enum { REFIT_FRACTION = 512 };
 
 /* Witt, Wagner, Leser 2019, "Feedback-based resource allocation for batch scheduling of scientific
  * workflows". */
@@ -21,32 +25,33 @@ const char *ft_policy_name(enum ft_baseline_policy policy)
   return policy < FT_POLICY_COUNT ? names[policy] : "unknown";
 }
 
-/* ---- the past ---- */
+/* ---- past runs ---- */
 
-/* Whether A stands above B: in the heap of the low ones the largest is on top, of the high the
- * least. */
-static bool above(bool low, double a, double b)
+/* Returns whether A precedes B: the LOW heap has its largest number on top, the other its smallest.
+ */
+static bool heap_precedes(bool low, double a, double b)
 {
   return low ? a > b : a < b;
 }
 
-static void push(struct ft_past_heap *heap, bool low, double number)
+static void heap_push(struct ft_past_heap *heap, bool low, double number)
 {
   size_t at = heap->count++;
 
-  for (; at > 0 && above(low, number, heap->number[(at - 1) / 2]); at = (at - 1) / 2)
+  for (; at > 0 && heap_precedes(low, number, heap->number[(at - 1) / 2]); at = (at - 1) / 2)
     heap->number[at] = heap->number[(at - 1) / 2];
   heap->number[at] = number;
 }
 
-static double pop(struct ft_past_heap *heap, bool low)
+static double heap_pop(struct ft_past_heap *heap, bool low)
 {
   double top = heap->number[0], moved = heap->number[--heap->count];
   size_t at = 0, child;
 
   while ((child = 2 * at + 1) < heap->count) {
-    child += child + 1 < heap->count && above(low, heap->number[child + 1], heap->number[child]);
-    if (!above(low, heap->number[child], moved))
+    child +=
+        child + 1 < heap->count && heap_precedes(low, heap->number[child + 1], heap->number[child]);
+    if (!heap_precedes(low, heap->number[child], moved))
       break;
     heap->number[at] = heap->number[child];
     at = child;
@@ -60,30 +65,30 @@ static double percentile_position(size_t count)
   return WITT_PERCENTILE * (double)(count - 1);
 }
 
-/* Take BYTES in, so that the largest of the low ones is the last at or below the percentile. */
-static void rank(struct ft_past_runs *past, double bytes)
+/* Adds BYTES to the heaps; the top of LOW is then the last value at or below the percentile. */
+static void add_to_heaps(struct ft_past_runs *past, double bytes)
 {
   bool low = past->low.count && bytes < past->low.number[0];
 
-  push(low ? &past->low : &past->high, low, bytes);
+  heap_push(low ? &past->low : &past->high, low, bytes);
   while (past->low.count < (size_t)percentile_position(past->count) + 1)
-    push(&past->low, true, pop(&past->high, false));
+    heap_push(&past->low, true, heap_pop(&past->high, false));
   while (past->low.count > (size_t)percentile_position(past->count) + 1)
-    push(&past->high, false, pop(&past->low, true));
+    heap_push(&past->high, false, heap_pop(&past->low, true));
 }
 
-static bool grow_heap(struct ft_past_heap *heap, size_t size)
+static bool grow_heap(struct ft_past_heap *heap, size_t capacity)
 {
-  double *more = reallocarray(heap->number, size, sizeof *more);
+  double *more = reallocarray(heap->number, capacity, sizeof *more);
 
   if (more)
     heap->number = more;
   return more != NULL;
 }
 
-static bool grow_runs(struct ft_past_run **runs, size_t size)
+static bool grow_runs(struct ft_past_run **runs, size_t capacity)
 {
-  struct ft_past_run *more = reallocarray(*runs, size, sizeof *more);
+  struct ft_past_run *more = reallocarray(*runs, capacity, sizeof *more);
 
   if (more)
     *runs = more;
@@ -92,19 +97,19 @@ static bool grow_runs(struct ft_past_run **runs, size_t size)
 
 int ft_past_runs_add(struct ft_past_runs *past, const struct ft_past_run *run)
 {
-  size_t size = past->size ? 2 * past->size : FIRST_SIZE;
+  size_t capacity = past->capacity ? 2 * past->capacity : FIRST_CAPACITY;
 
-  if (past->count == past->size) {
-    if (!grow_runs(&past->run, size) || !grow_runs(&past->fresh, size) ||
-        !grow_heap(&past->low, size) || !grow_heap(&past->high, size))
+  if (past->count == past->capacity) {
+    if (!grow_runs(&past->run, capacity) || !grow_runs(&past->fresh, capacity) ||
+        !grow_heap(&past->low, capacity) || !grow_heap(&past->high, capacity))
       return -1;
-    past->size = size;
+    past->capacity = capacity;
   }
   past->fresh[past->count - past->sorted] = *run;
-  past->least = past->count ? fmin(past->least, run->bytes) : run->bytes;
-  past->most = past->count ? fmax(past->most, run->bytes) : run->bytes;
+  past->min_bytes = past->count ? fmin(past->min_bytes, run->bytes) : run->bytes;
+  past->max_bytes = past->count ? fmax(past->max_bytes, run->bytes) : run->bytes;
   past->count++;
-  rank(past, run->bytes);
+  add_to_heaps(past, run->bytes);
   return 0;
 }
 
@@ -124,24 +129,24 @@ void ft_past_runs_free(struct ft_past_runs *past)
   *past = (struct ft_past_runs){ 0 };
 }
 
-static int rising(const void *a, const void *b)
+static int compare_runs(const void *a, const void *b)
 {
   const struct ft_past_run *x = a, *y = b;
 
   if (x->bytes != y->bytes)
     return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-  /* of equal ones in an order that does not depend on how they were sorted */
+  /* a total order makes the result independent of the sort algorithm */
   return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
-/* Merge the fresh ones into the others. */
+/* Sorts the fresh runs and merges them into the sorted ones. */
 static void sort_runs(struct ft_past_runs *past)
 {
   size_t old = past->sorted, fresh = past->count - old, at = past->count;
 
-  qsort(past->fresh, fresh, sizeof *past->fresh, rising);
+  qsort(past->fresh, fresh, sizeof *past->fresh, compare_runs);
   while (fresh > 0)
-    past->run[--at] = old > 0 && rising(&past->run[old - 1], &past->fresh[fresh - 1]) > 0
+    past->run[--at] = old > 0 && compare_runs(&past->run[old - 1], &past->fresh[fresh - 1]) > 0
                           ? past->run[--old]
                           : past->fresh[--fresh];
   past->sorted = past->count;
@@ -149,8 +154,8 @@ static void sort_runs(struct ft_past_runs *past)
 
 /* ---- policies ---- */
 
-/* The percentile, between the runs beside its position. */
-static double percentile(const struct ft_past_runs *past)
+/* Returns the percentile, interpolated between the two runs around its position. */
+static double interpolate_percentile(const struct ft_past_runs *past)
 {
   double position = percentile_position(past->count), low = past->low.number[0];
   double next = past->high.count ? past->high.number[0] : low;
@@ -159,13 +164,13 @@ static double percentile(const struct ft_past_runs *past)
 }
 
 /*
- * Tovar et al. 2018, "A job sizing strategy for high-throughput scientific
- * workflows": of the peaks seen, the one that would have wasted least had every
- * larger run been tried again at the largest.
+ * Returns the past peak that would have wasted least as the first allocation, with a retry of each
+ * larger run at the largest peak. Tovar et al. 2018, "A job sizing strategy for high-throughput
+ * scientific workflows".
  */
-static double tovar(const struct ft_past_runs *past, double failure_time_fraction)
+static double tovar_allocation(const struct ft_past_runs *past, double failure_time_fraction)
 {
-  double total = 0, within = 0, best = INFINITY, chosen = past->most;
+  double total = 0, within = 0, best = INFINITY, chosen = past->max_bytes;
 
   for (size_t i = 0; i < past->count; i++)
     total += past->run[i].seconds;
@@ -173,8 +178,8 @@ static double tovar(const struct ft_past_runs *past, double failure_time_fractio
     double bytes = past->run[i].bytes, waste;
 
     within += past->run[i].seconds;
-    /* what all runs used is the same for every choice, and left out */
-    waste = bytes * within + (total - within) * (bytes * failure_time_fraction + past->most);
+    /* the memory used by the runs is the same for every choice and is left out */
+    waste = bytes * within + (total - within) * (bytes * failure_time_fraction + past->max_bytes);
     if (waste < best) {
       best = waste;
       chosen = bytes;
@@ -183,6 +188,7 @@ static double tovar(const struct ft_past_runs *past, double failure_time_fractio
   return chosen;
 }
 
+/* Fits bytes over input by least squares, if all runs have an input, and the largest residual. */
 static void fit_line(struct ft_past_runs *past)
 {
   double x = 0, y = 0, xx = 0, xy = 0, n = (double)past->count, above = 0;
@@ -212,27 +218,29 @@ static void fit_line(struct ft_past_runs *past)
   past->offset = above;
 }
 
-static void fit(struct ft_past_runs *past, double failure_time_fraction)
+/* Fits the regression and Tovar's allocation if enough runs are new. */
+static void refit_policies(struct ft_past_runs *past, double failure_time_fraction)
 {
-  if (past->fitted && past->count - past->fitted <= past->count / FIT_PART)
+  if (past->fitted && past->count - past->fitted <= past->count / REFIT_FRACTION)
     return;
   sort_runs(past);
-  past->tovar = tovar(past, failure_time_fraction);
+  past->tovar = tovar_allocation(past, failure_time_fraction);
   fit_line(past);
   past->fitted = past->count;
 }
 
-static double regression(const struct ft_past_runs *past, double input)
+/* Returns the regression's allocation in bytes for INPUT. */
+static double regression_allocation(const struct ft_past_runs *past, double input)
 {
   double bytes = past->intercept + past->offset;
 
   if (past->slope != 0) {
     if (!isfinite(input))
-      return past->most;
+      return past->max_bytes;
     bytes += past->slope * input;
   }
-  /* a line may fall below all that was seen; a whole byte, so that rounding fails no job */
-  return ceil(fmax(bytes, past->least));
+  /* the line may fall below all past peaks; rounding up to a byte fails no job */
+  return ceil(fmax(bytes, past->min_bytes));
 }
 
 double ft_policy_first_allocation(enum ft_baseline_policy policy, struct ft_past_runs *past,
@@ -241,19 +249,19 @@ double ft_policy_first_allocation(enum ft_baseline_policy policy, struct ft_past
   if (policy == FT_POLICY_REQUEST || !past->count)
     return task->request_bytes > 0 ? task->request_bytes : task->node_bytes;
   if (policy == FT_POLICY_QUANTILE)
-    return percentile(past);
+    return interpolate_percentile(past);
   if (policy == FT_POLICY_LARGEST)
-    return past->most;
-  fit(past, task->failure_time_fraction);
-  return policy == FT_POLICY_TOVAR ? past->tovar : regression(past, task->input);
+    return past->max_bytes;
+  refit_policies(past, task->failure_time_fraction);
+  return policy == FT_POLICY_TOVAR ? past->tovar : regression_allocation(past, task->input);
 }
 
 double ft_policy_next_allocation(enum ft_baseline_policy policy, const struct ft_past_runs *past,
                                  const struct ft_policy_task *task, double failed_bytes)
 {
   if ((policy == FT_POLICY_TOVAR || policy == FT_POLICY_REGRESSION) && past->count &&
-      past->most > failed_bytes)
-    return past->most;
+      past->max_bytes > failed_bytes)
+    return past->max_bytes;
   if (policy == FT_POLICY_TOVAR && task->node_bytes > failed_bytes)
     return task->node_bytes;
   return 2 * failed_bytes;

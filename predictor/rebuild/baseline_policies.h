@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a site could do instead of predicting: simple rules that size a job's
- * memory from its request and from its app's past runs. Pure.
+ * Simple rules that size a job's memory from its request and its app's past runs; replay compares
+ * foretell with them. Pure.
  */
 #ifndef FT_REBUILD_BASELINE_POLICIES_H
 #define FT_REBUILD_BASELINE_POLICIES_H
@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 struct ft_past_run {
-  double bytes, seconds; /* peak memory, run time; above 0 */
-  double input;          /* of a feature that may tell the peak; NaN: none */
+  double bytes, seconds; /* peak memory and run time, above 0 */
+  double input;          /* a feature that may determine the peak; NaN: none */
 };
 
 /* A binary heap of numbers. */
@@ -19,55 +19,57 @@ struct ft_past_heap {
   size_t count;
 };
 
-/* The completed runs of one app; 0 is an empty one. Private but for COUNT. */
+/* The completed runs of one app. Starts zeroed. Only COUNT is public. */
 struct ft_past_runs {
-  size_t count, size;
-  struct ft_past_run *run;   /* by rising bytes, the first SORTED */
-  struct ft_past_run *fresh; /* those added since, as they came */
+  size_t count, capacity;
+  struct ft_past_run *run;   /* the first `sorted` runs, by ascending bytes */
+  struct ft_past_run *fresh; /* the later runs, in order of arrival */
   size_t sorted;
-  double least, most;            /* bytes */
+  double min_bytes, max_bytes;
   struct ft_past_heap low, high; /* bytes up to the 95th percentile and above it */
-  /* fitted to the first `fitted` runs that were added */
-  size_t fitted;
-  double tovar, intercept, slope, offset;
+  size_t fitted;                 /* runs at the last fit of the fields below */
+  double tovar;                  /* bytes */
+  double intercept, slope;       /* bytes; bytes per unit of input */
+  double offset;                 /* largest residual, bytes */
 };
 
 enum ft_baseline_policy {
-  FT_POLICY_REQUEST,    /* what the user asked for */
+  FT_POLICY_REQUEST,    /* the user's request */
   FT_POLICY_QUANTILE,   /* the 95th percentile (Witt et al. 2019); doubled on failure */
-  FT_POLICY_REGRESSION, /* least squares on the input, above every past run; then the largest */
-  FT_POLICY_TOVAR,      /* the first allocation that wastes least (Tovar et al. 2018);
-                           then the largest so far, then the whole node */
-  FT_POLICY_LARGEST,    /* the largest so far; doubled on failure */
+  FT_POLICY_REGRESSION, /* least squares on the input plus the largest residual; then the largest
+                           peak */
+  FT_POLICY_TOVAR,      /* first allocation with the least expected waste (Tovar et al. 2018);
+                           then the largest peak, then the whole node */
+  FT_POLICY_LARGEST,    /* the largest peak; doubled on failure */
   FT_POLICY_COUNT
 };
 
 struct ft_policy_task {
-  double request_bytes; /* 0: the user asked for nothing */
-  double input;         /* as above */
-  double node_bytes;    /* what a node has */
-  double failure_time_fraction; /* a failed attempt takes this part of the run time */
+  double request_bytes;         /* 0: no request */
+  double input;                 /* as ft_past_run.input */
+  double node_bytes;            /* memory of a node */
+  double failure_time_fraction; /* run time of a failed attempt as a fraction of the full one */
 };
 
-/* As in JSON: "request", "quantile95", "regression", "tovar", "largest". */
+/* Returns the name in JSON: "request", "quantile95", "regression", "tovar", "largest". */
 const char *ft_policy_name(enum ft_baseline_policy policy);
 
-/* Add a run, in the time of the logarithm of their number. Returns 0, or -1 out of memory, PAST
- * holding what it held. */
+/* Adds RUN in logarithmic time. Returns 0; -1 out of memory and leaves PAST as it was. */
 int ft_past_runs_add(struct ft_past_runs *past, const struct ft_past_run *run);
-/* No runs, the memory being kept; and that given back. */
+/* Removes all runs and keeps the memory. */
 void ft_past_runs_clear(struct ft_past_runs *past);
+/* Frees the memory of PAST; NULL is accepted. */
 void ft_past_runs_free(struct ft_past_runs *past);
 
 /*
- * The first allocation, in bytes. Without past runs every policy has only the
- * request, and the whole node where there is none. Of more than 512 runs the regression
- * and Tovar's allocation are fitted anew when another 512th has come.
+ * Returns POLICY's first allocation for TASK in bytes. Without past runs it is the request, or the
+ * whole node without a request. Above 512 runs, regression and Tovar's allocation are fitted again
+ * after each 1/512 of new runs.
  */
 double ft_policy_first_allocation(enum ft_baseline_policy policy, struct ft_past_runs *past,
                                   const struct ft_policy_task *task);
 
-/* The next one, above FAILED_BYTES, at which the job ran out of memory. */
+/* Returns the next allocation in bytes, above FAILED_BYTES, at which the job ran out of memory. */
 double ft_policy_next_allocation(enum ft_baseline_policy policy, const struct ft_past_runs *past,
                                  const struct ft_policy_task *task, double failed_bytes);
 

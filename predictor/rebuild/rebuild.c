@@ -11,7 +11,8 @@
 #include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
 
-enum { PAGE = 256 }; /* runs at once where nobody waits for anything else */
+/* Runs per step of ft_rebuild_model. Chosen by judgement. */
+enum { PAGE_RUNS = 256 };
 
 void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule)
 {
@@ -21,22 +22,23 @@ void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, 
   rebuild->row = 0;
 }
 
-/* Rows of one time are told apart by their number, so that none is left out and none is twice. */
-static sqlite3_stmt *select_page(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
-                                 struct ft_error *err)
+/* Returns a statement with the next RUNS runs; NULL on error. Runs of equal time are ordered by
+ * row, so that each is read exactly once. */
+static sqlite3_stmt *select_next_runs(struct ft_rebuild *rebuild, struct ft_store *store,
+                                      unsigned runs, struct ft_error *err)
 {
   bool pooled = rebuild->model.uid == FT_STATE_POOLED;
-  sqlite3_stmt **kept = pooled ? &store->pooled_page : &store->page, *s = *kept;
+  sqlite3_stmt **cached = pooled ? &store->pooled_page : &store->page, *s = *cached;
 
   if (!s)
-    s = *kept = ft_store_prepare(store, "SELECT id, end_time, ",
-                                 pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2"
-                                          " AND (end_time, id) > (?3, ?4)"
-                                          " ORDER BY end_time, id LIMIT ?5"
-                                        : " FROM observation WHERE app = ?1 AND uid = ?2"
-                                          " AND (end_time, id) > (?3, ?4)"
-                                          " ORDER BY end_time, id LIMIT ?5",
-                                 err);
+    s = *cached = ft_store_prepare(store, "SELECT id, end_time, ",
+                                   pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2"
+                                            " AND (end_time, id) > (?3, ?4)"
+                                            " ORDER BY end_time, id LIMIT ?5"
+                                          : " FROM observation WHERE app = ?1 AND uid = ?2"
+                                            " AND (end_time, id) > (?3, ?4)"
+                                            " ORDER BY end_time, id LIMIT ?5",
+                                   err);
   if (!s)
     return NULL;
   sqlite3_bind_text(s, 1, rebuild->model.app, -1, SQLITE_STATIC);
@@ -57,7 +59,7 @@ int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *o, struct
 int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
                     struct ft_error *err)
 {
-  sqlite3_stmt *s = select_page(rebuild, store, runs, err);
+  sqlite3_stmt *s = select_next_runs(rebuild, store, runs, err);
   ft_observation *o = malloc(sizeof *o);
   struct ft_error why;
   unsigned learnt = 0;
@@ -105,7 +107,7 @@ int ft_rebuild_model(struct ft_store *store, uint32_t uid, const char *app, ft_r
     return ft_error_set(err, "%s: out of memory", app);
   ft_rebuild_init(rebuild, uid, app, rule);
   while (status == 0)
-    status = ft_rebuild_step(rebuild, store, PAGE, err);
+    status = ft_rebuild_step(rebuild, store, PAGE_RUNS, err);
   if (status > 0)
     *model = rebuild->model;
   free(rebuild);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A model, and run times, made from the store a few runs at a time. */
+/* Builds the models of an app, memory and run times, from its stored runs. */
 #ifndef FT_REBUILD_REBUILD_H
 #define FT_REBUILD_REBUILD_H
 
@@ -8,25 +8,24 @@
 #include "predictor/history/store.h"
 
 struct ft_rebuild {
-  ft_model model; /* what is learnt so far */
-  ft_performance performance;
-  double time; /* of the last run that was, and its row */
-  int64_t row;
+  ft_model model;             /* of the runs read so far */
+  ft_performance performance; /* likewise */
+  double time;                /* end_time of the last run read, UTC seconds */
+  int64_t row;                /* row of the last run read */
 };
 
-/* Begin with an empty model of UID's APP, of all users' where it is FT_STATE_POOLED, under RULE.
- */
+/* Starts with empty models of UID's APP, of all users for FT_STATE_POOLED, under RULE. */
 void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule);
 
 /*
- * Learn from the next RUNS observations, in order of end_time; nothing of the store stays locked
- * between two steps. Returns 1 when no more are left, 0 when some may be, -1 with ERR.
- * A run that is put meanwhile, and may belong before the last one, is for the caller to learn.
+ * Learns from the next RUNS observations in order of end_time. The store is not locked between two
+ * steps; the caller passes runs stored meanwhile to ft_rebuild_learn. Returns 1 after the last run,
+ * 0 if more may be left; -1 on error and fills ERR.
  */
 int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
                     struct ft_error *err);
 
-/* Such a run. Returns 0; -1 with ERR out of memory. */
+/* Learns from OBSERVATION. Returns 0; -1 out of memory and fills ERR. */
 int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *observation,
                      struct ft_error *err);
 

@@ -11,30 +11,32 @@
 #include "predictor/online/online.h"
 #include "predictor/rebuild/replay.h"
 
-/* Of the published comparison (Sizey, Bader et al. 2024): fewer runs are no process. */
-enum { LEAST_RUNS = 34 };
-#define HISTORY_PART 0.3
+/* Smallest process in runs, and fraction of known runs, of the published protocol: Sizey, Bader et
+ * al. 2024. */
+enum { PUBLISHED_MIN_RUNS = 34 };
+#define PUBLISHED_HISTORY_FRACTION 0.3
 
-enum { MOST_ATTEMPTS = 64 };
+/* Attempts per run: doubling one byte 64 times exceeds any memory. */
+enum { MAX_ATTEMPTS = 64 };
 
-/* The interval that was told of a run before it; of 0 runs: none was. */
-struct told {
-  double low, high;
-  unsigned runs;
-  uint32_t turn; /* observations that had been made when it was submitted */
+/* The prediction of a run at its submission. */
+struct prediction {
+  double low, high;   /* 90 % interval, bytes */
+  unsigned runs;      /* behind it; 0: no prediction */
+  uint32_t submitted; /* observations made before the submission */
 };
 
-/* What is played, and what is known at this point of it. */
-struct play {
+/* The state of one replay. */
+struct replay {
   const struct ft_replay_run *runs;
   const struct ft_replay_options *options;
   struct ft_replay_score *scores;
   struct ft_past_runs past;
   ft_model *model;
   ft_observation *observation; /* working memory */
-  uint32_t turn;               /* observations made: the order in which the model has them */
-  size_t *order, *ends;
-  struct told *told; /* by run */
+  uint32_t observed;           /* observations made so far, the model's order of time */
+  size_t *order, *ends;        /* runs by submission and by end */
+  struct prediction *predictions; /* by run */
 };
 
 const char *ft_replay_method_name(unsigned method)
@@ -45,11 +47,11 @@ const char *ft_replay_method_name(unsigned method)
 
 bool ft_replay_includes(const struct ft_replay_options *options, size_t count)
 {
-  return count >= (options->published ? LEAST_RUNS : 1);
+  return count >= (options->published ? PUBLISHED_MIN_RUNS : 1);
 }
 
-/* The size of the input where it is known, else the first number. */
-static double input_of(const struct ft_replay_run *run)
+/* Returns the feature input_bytes, else the first numeric feature; NAN without one. */
+static double run_input(const struct ft_replay_run *run)
 {
   const ft_feature *f = ft_feature_find(run->features, run->feature_count, "input_bytes");
 
@@ -60,16 +62,17 @@ static double input_of(const struct ft_replay_run *run)
 
 /* ---- learning ---- */
 
-static int observe(struct play *p, const struct ft_replay_run *run, struct ft_error *err)
+/* Passes RUN to foretell's model, with its prediction. Returns 0; -1 on error and fills ERR. */
+static int observe_run(struct replay *p, const struct ft_replay_run *run, struct ft_error *err)
 {
-  const struct told *told = &p->told[run - p->runs];
+  const struct prediction *prediction = &p->predictions[run - p->runs];
   ft_observation *o = p->observation;
   size_t most = sizeof o->submission.features / sizeof *o->submission.features;
 
   *o = (ft_observation){ .schema = FT_SCHEMA,
-                         .job_id = ++p->turn,
-                         .submit_time = 1.0 + told->turn, /* 0 is not known */
-                         .end_time = 1.0 + p->turn,
+                         .job_id = ++p->observed,
+                         .submit_time = 1.0 + prediction->submitted, /* 0 means unknown */
+                         .end_time = 1.0 + p->observed,
                          .runtime_seconds = run->seconds,
                          .source = FT_SOURCE_TRACE,
                          .rule = FT_RULE_RSS,
@@ -80,122 +83,127 @@ static int observe(struct play *p, const struct ft_replay_run *run, struct ft_er
   for (size_t i = 0; i < o->submission.features_count; i++)
     o->submission.features[i] = run->features[i];
   o->submission.has_decision = o->submission.decision.has_p05_bytes =
-      o->submission.decision.has_p95_bytes = told->runs > 0;
-  o->submission.decision.p05_bytes = told->low;
-  o->submission.decision.p95_bytes = told->high;
-  o->submission.decision.runs = told->runs;
+      o->submission.decision.has_p95_bytes = prediction->runs > 0;
+  o->submission.decision.p05_bytes = prediction->low;
+  o->submission.decision.p95_bytes = prediction->high;
+  o->submission.decision.runs = prediction->runs;
   return ft_online_update(p->model, o, err) < 0 ? -1 : 0;
 }
 
-static int learn(struct play *p, const struct ft_replay_run *run, struct ft_error *err)
+/* Passes RUN to all methods. Returns 0; -1 on error and fills ERR. */
+static int learn_run(struct replay *p, const struct ft_replay_run *run, struct ft_error *err)
 {
-  struct ft_past_run past = { run->bytes, run->seconds, input_of(run) };
+  struct ft_past_run past = { run->bytes, run->seconds, run_input(run) };
 
   if (ft_past_runs_add(&p->past, &past) < 0)
     return ft_error_set(err, "out of memory");
-  return observe(p, run, err);
+  return observe_run(p, run, err);
 }
 
 /* ---- one run ---- */
 
-static void failed(struct ft_replay_score *s, const struct play *p, const struct ft_replay_run *run,
-                   double bytes)
+static void count_failure(struct ft_replay_score *s, const struct replay *p,
+                          const struct ft_replay_run *run, double bytes)
 {
   s->failures++;
   s->byte_seconds += bytes * run->seconds * p->options->failure_time_fraction;
 }
 
-static void succeeded(struct ft_replay_score *s, const struct ft_replay_run *run, double bytes)
+static void count_success(struct ft_replay_score *s, const struct ft_replay_run *run, double bytes)
 {
   s->runs++;
   s->byte_seconds += (bytes - run->bytes) * run->seconds;
 }
 
-static void judge(struct ft_replay_score *s, const struct ft_replay_run *run, double foreseen)
+static void count_prediction(struct ft_replay_score *s, const struct ft_replay_run *run,
+                             double predicted)
 {
   s->predicted_runs++;
-  s->error_sum += fabs(foreseen - run->bytes) / run->bytes;
+  s->error_sum += fabs(predicted - run->bytes) / run->bytes;
 }
 
-static void play_policy(struct play *p, const struct ft_replay_run *run,
-                        enum ft_baseline_policy policy)
+static void replay_policy(struct replay *p, const struct ft_replay_run *run,
+                          enum ft_baseline_policy policy)
 {
-  struct ft_policy_task task = { run->request_bytes, input_of(run), p->options->node_bytes,
+  struct ft_policy_task task = { run->request_bytes, run_input(run), p->options->node_bytes,
                                  p->options->failure_time_fraction };
   struct ft_replay_score *s = &p->scores[policy];
   double bytes = ft_policy_first_allocation(policy, &p->past, &task);
 
   if (p->past.count)
-    judge(s, run, bytes);
-  for (int i = 0; bytes < run->bytes && i < MOST_ATTEMPTS; i++) {
-    failed(s, p, run, bytes);
+    count_prediction(s, run, bytes);
+  for (int i = 0; bytes < run->bytes && i < MAX_ATTEMPTS; i++) {
+    count_failure(s, p, run, bytes);
     bytes = ft_policy_next_allocation(policy, &p->past, &task, bytes);
   }
-  succeeded(s, run, fmax(bytes, run->bytes));
+  count_success(s, run, fmax(bytes, run->bytes));
 }
 
-/* What foretell would ask for, above FAILED_BYTES; what it foresaw in OUT. False: it knows nothing.
- */
-static bool allocate(const struct play *p, const struct ft_replay_run *run, double failed_bytes,
-                     struct ft_estimate *out, double *bytes)
+/* Sets *BYTES to foretell's allocation above FAILED_BYTES, and OUT to the estimate. Returns false
+ * without a model. */
+static bool allocate_by_foretell(const struct replay *p, const struct ft_replay_run *run,
+                                 double failed_bytes, struct ft_estimate *out, double *bytes)
 {
   if (ft_allocate_memory(p->model, run->features, run->feature_count, failed_bytes,
                          p->options->price, out, bytes, NULL) < 0)
     return false;
-  /* users know something too: more than they asked for only once that has failed */
+  /* the user's request limits the allocation until an attempt at the request has failed */
   if (run->request_bytes > failed_bytes)
     *bytes = fmin(*bytes, run->request_bytes);
   return true;
 }
 
-static void play_foretell(struct play *p, const struct ft_replay_run *run)
+static void replay_foretell(struct replay *p, const struct ft_replay_run *run)
 {
   struct ft_replay_score *s = &p->scores[FT_REPLAY_FORETELL];
   double bytes = run->request_bytes > 0 ? run->request_bytes : p->options->node_bytes;
-  struct told *told = &p->told[run - p->runs];
+  struct prediction *prediction = &p->predictions[run - p->runs];
   struct ft_estimate estimate;
 
-  *told = (struct told){ .turn = p->turn };
-  if (allocate(p, run, 0, &estimate, &bytes)) {
-    *told = (struct told){ ft_estimate_quantile(&estimate, 0.05),
-                           ft_estimate_quantile(&estimate, 0.95), estimate.runs, p->turn };
-    judge(s, run, ft_estimate_quantile(&estimate, 0.5));
+  *prediction = (struct prediction){ .submitted = p->observed };
+  if (allocate_by_foretell(p, run, 0, &estimate, &bytes)) {
+    *prediction =
+        (struct prediction){ ft_estimate_quantile(&estimate, 0.05),
+                             ft_estimate_quantile(&estimate, 0.95), estimate.runs, p->observed };
+    count_prediction(s, run, ft_estimate_quantile(&estimate, 0.5));
     s->interval_runs++;
-    s->covered_runs += run->bytes >= told->low && run->bytes <= told->high;
+    s->covered_runs += run->bytes >= prediction->low && run->bytes <= prediction->high;
   }
-  for (int i = 0; bytes < run->bytes && i < MOST_ATTEMPTS; i++) {
+  for (int i = 0; bytes < run->bytes && i < MAX_ATTEMPTS; i++) {
     double before = bytes;
 
-    failed(s, p, run, bytes);
-    if (!allocate(p, run, before, &estimate, &bytes))
+    count_failure(s, p, run, bytes);
+    if (!allocate_by_foretell(p, run, before, &estimate, &bytes))
       bytes = 2 * before;
   }
-  succeeded(s, run, fmax(bytes, run->bytes));
+  count_success(s, run, fmax(bytes, run->bytes));
 }
 
-static void play_run(struct play *p, const struct ft_replay_run *run)
+static void replay_one_run(struct replay *p, const struct ft_replay_run *run)
 {
   for (unsigned m = 0; m < FT_POLICY_COUNT; m++)
-    play_policy(p, run, (enum ft_baseline_policy)m);
-  play_foretell(p, run);
+    replay_policy(p, run, (enum ft_baseline_policy)m);
+  replay_foretell(p, run);
   if (p->options->progress)
     p->options->progress(1, p->options->data);
 }
 
 /* ---- protocols ---- */
 
-static void begin(struct play *p)
+/* Resets all methods to no runs. */
+static void reset_methods(struct replay *p)
 {
   ft_past_runs_clear(&p->past);
   ft_online_init(p->model, "replay", 0, FT_RULE_RSS);
   ft_failure_cost_set(p->model, p->options->price);
   p->model->evaluator.failure_time = p->options->failure_time_fraction;
-  p->turn = 0;
+  p->observed = 0;
 }
 
-static int play_published(struct play *p, size_t count, uint64_t seed, struct ft_error *err)
+/* Replays one seed of the published protocol. Returns 0; -1 on error and fills ERR. */
+static int replay_published(struct replay *p, size_t count, uint64_t seed, struct ft_error *err)
 {
-  size_t history = (size_t)(HISTORY_PART * (double)count);
+  size_t history = (size_t)(PUBLISHED_HISTORY_FRACTION * (double)count);
   struct ft_random random;
 
   ft_random_seed(&random, seed);
@@ -207,13 +215,13 @@ static int play_published(struct play *p, size_t count, uint64_t seed, struct ft
     p->order[i - 1] = p->order[j];
     p->order[j] = other;
   }
-  begin(p);
-  memset(p->told, 0, count * sizeof *p->told);
+  reset_methods(p);
+  memset(p->predictions, 0, count * sizeof *p->predictions);
   for (size_t i = 0; i < count; i++) {
-    p->told[p->order[i]].turn = p->turn;
+    p->predictions[p->order[i]].submitted = p->observed;
     if (i >= history)
-      play_run(p, &p->runs[p->order[i]]);
-    if (learn(p, &p->runs[p->order[i]], err) < 0)
+      replay_one_run(p, &p->runs[p->order[i]]);
+    if (learn_run(p, &p->runs[p->order[i]], err) < 0)
       return -1;
   }
   return 0;
@@ -224,7 +232,7 @@ struct moment {
   size_t run;
 };
 
-static int rising(const void *a, const void *b)
+static int compare_moments(const void *a, const void *b)
 {
   const struct moment *x = a, *y = b;
 
@@ -233,9 +241,9 @@ static int rising(const void *a, const void *b)
   return (x->run > y->run) - (x->run < y->run);
 }
 
-/* Indices by submission and by end; where any time is missing, one after the other as they stand.
- */
-static int sort_times(struct play *p, size_t count, struct moment *work)
+/* Sorts the runs by submission and by end, with WORK of COUNT elements. Returns 1; 0 if a time is
+ * unknown: then both orders are the given one. */
+static int sort_by_time(struct replay *p, size_t count, struct moment *work)
 {
   bool known = true;
 
@@ -247,19 +255,20 @@ static int sort_times(struct play *p, size_t count, struct moment *work)
       if (!known)
         work[i].time = (double)i;
       else if (ends)
-        /* a clock that was put back ends no job before it began */
+        /* a clock set back must not end a job before its submission */
         work[i].time = fmax(p->runs[i].end_time, p->runs[i].submit_time);
       else
         work[i].time = p->runs[i].submit_time;
     }
-    qsort(work, count, sizeof *work, rising);
+    qsort(work, count, sizeof *work, compare_moments);
     for (size_t i = 0; i < count; i++)
       (ends ? p->ends : p->order)[i] = work[i].run;
   }
   return known;
 }
 
-static int play_arrival(struct play *p, size_t count, struct ft_error *err)
+/* Replays in order of submission. Returns 0; -1 on error and fills ERR. */
+static int replay_arrivals(struct replay *p, size_t count, struct ft_error *err)
 {
   struct moment *work = reallocarray(NULL, count, sizeof *work);
   size_t ended = 0;
@@ -267,9 +276,9 @@ static int play_arrival(struct play *p, size_t count, struct ft_error *err)
 
   if (!work)
     return ft_error_set(err, "out of memory");
-  known = sort_times(p, count, work);
+  known = sort_by_time(p, count, work);
   free(work);
-  begin(p);
+  reset_methods(p);
   for (size_t i = 0; i < count && status == 0; i++) {
     const struct ft_replay_run *run = &p->runs[p->order[i]];
 
@@ -278,13 +287,13 @@ static int play_arrival(struct play *p, size_t count, struct ft_error *err)
 
       if (fmax(other->end_time, other->submit_time) >= run->submit_time)
         break;
-      status = learn(p, other, err);
+      status = learn_run(p, other, err);
       ended++;
     }
     if (status == 0)
-      play_run(p, run);
+      replay_one_run(p, run);
     if (!known && status == 0)
-      status = learn(p, run, err);
+      status = learn_run(p, run, err);
   }
   return status;
 }
@@ -293,7 +302,7 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
                       const struct ft_replay_options *options,
                       struct ft_replay_score scores[FT_REPLAY_METHODS], struct ft_error *err)
 {
-  struct play p = { .runs = runs, .options = options, .scores = scores };
+  struct replay p = { .runs = runs, .options = options, .scores = scores };
   int status = 0;
 
   if (!ft_replay_includes(options, count))
@@ -302,19 +311,19 @@ int ft_replay_process(const struct ft_replay_run *runs, size_t count,
   p.observation = malloc(sizeof *p.observation);
   p.order = reallocarray(NULL, count, sizeof *p.order);
   p.ends = reallocarray(NULL, count, sizeof *p.ends);
-  p.told = calloc(count, sizeof *p.told);
-  if (!p.model || !p.observation || !p.order || !p.ends || !p.told)
+  p.predictions = calloc(count, sizeof *p.predictions);
+  if (!p.model || !p.observation || !p.order || !p.ends || !p.predictions)
     status = ft_error_set(err, "out of memory");
   else if (!options->published)
-    status = play_arrival(&p, count, err);
+    status = replay_arrivals(&p, count, err);
   for (unsigned s = 0; options->published && s < options->seeds && status == 0; s++)
-    status = play_published(&p, count, options->seed + s, err);
+    status = replay_published(&p, count, options->seed + s, err);
   ft_past_runs_free(&p.past);
   free(p.model);
   free(p.observation);
   free(p.order);
   free(p.ends);
-  free(p.told);
+  free(p.predictions);
   return status;
 }
 

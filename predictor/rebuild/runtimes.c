@@ -8,29 +8,32 @@
 #include "predictor/online/performance.h"
 #include "predictor/rebuild/runtimes.h"
 
-enum { RUNS = 100 };
+/* Newest runs read of an app, as many as ft_performance holds. */
+enum { MAX_RUNS = 100 };
 
-/* The last runs of an app, the newest first. */
-struct runs {
+/* The newest runs of an app, newest first. */
+struct recent_runs {
   ft_observation *run;
   size_t count;
 };
 
-static bool keep(const ft_observation *o, void *data)
+static bool collect_run(const ft_observation *o, void *data)
 {
-  struct runs *runs = data;
+  struct recent_runs *runs = data;
 
   runs->run[runs->count++] = *o;
-  return runs->count < RUNS;
+  return runs->count < MAX_RUNS;
 }
 
-static int learn(struct ft_store *store, const char *app, uint32_t uid, struct runs *runs,
-                 ft_performance *p, struct ft_error *err)
+/* Builds P from the newest runs of UID's APP, with RUNS as working memory. Returns 0; -1 on error.
+ */
+static int build_runtimes(struct ft_store *store, const char *app, uint32_t uid,
+                          struct recent_runs *runs, ft_performance *p, struct ft_error *err)
 {
-  struct ft_store_filter filter = { .app = app, .by_uid = true, .uid = uid, .limit = RUNS };
+  struct ft_store_filter filter = { .app = app, .by_uid = true, .uid = uid, .limit = MAX_RUNS };
 
   runs->count = 0;
-  if (ft_store_each(store, &filter, keep, runs, err) < 0)
+  if (ft_store_each(store, &filter, collect_run, runs, err) < 0)
     return -1;
   ft_performance_init(p, app, uid);
   while (runs->count)
@@ -39,7 +42,7 @@ static int learn(struct ft_store *store, const char *app, uint32_t uid, struct r
   return 0;
 }
 
-int ft_rebuild_each_runtime(struct ft_store *store, unsigned most,
+int ft_rebuild_each_runtime(struct ft_store *store, unsigned limit,
                             int (*visit)(const ft_performance *performance, void *data,
                                          struct ft_error *err),
                             void *data, struct ft_error *err)
@@ -49,7 +52,7 @@ int ft_rebuild_each_runtime(struct ft_store *store, unsigned most,
       " WHERE app <> '' AND platform <> '' AND runtime_seconds > 0"
       " AND outcome = ?1 GROUP BY app, uid HAVING min(platform) < max(platform)"
       " ORDER BY max(end_time) DESC LIMIT ?2";
-  struct runs runs = { malloc(RUNS * sizeof *runs.run), 0 };
+  struct recent_runs runs = { malloc(MAX_RUNS * sizeof *runs.run), 0 };
   ft_performance *p = malloc(sizeof *p);
   sqlite3_stmt *statement = NULL;
   int step = SQLITE_DONE, status = 0;
@@ -58,24 +61,26 @@ int ft_rebuild_each_runtime(struct ft_store *store, unsigned most,
     status = ft_error_set(err, "%s: out of memory", store->path);
     goto out;
   }
-  if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK) {
-    status = ft_store_set_error(store, "prepare", err);
+  statement = ft_store_statement(store, sql, "prepare", err);
+  if (!statement) {
+    status = -1;
     goto out;
   }
   sqlite3_bind_text(statement, 1, ft_outcome_name(FT_OUTCOME_COMPLETED), -1, SQLITE_STATIC);
-  sqlite3_bind_int64(statement, 2, most);
+  sqlite3_bind_int64(statement, 2, limit);
   while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(statement, 0);
     char app[sizeof p->app];
 
     if (!name || !ft_string_copy(name, app, sizeof app))
       continue;
-    status = learn(store, app, (uint32_t)sqlite3_column_int64(statement, 1), &runs, p, err);
+    status =
+        build_runtimes(store, app, (uint32_t)sqlite3_column_int64(statement, 1), &runs, p, err);
     if (status == 0 && p->platforms_count > 1)
       status = visit(p, data, err);
   }
-  if (status == 0 && step != SQLITE_DONE)
-    status = ft_store_set_error(store, "read", err);
+  if (status == 0)
+    status = ft_store_step_status(store, step, "read", err);
 out:
   sqlite3_finalize(statement);
   free(runs.run);

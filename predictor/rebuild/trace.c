@@ -16,36 +16,38 @@
 #include "predictor/history/import.h"
 #include "predictor/rebuild/trace.h"
 
-enum { HEADER = 4096 };
+/* Bytes read to detect format and separator. */
+enum { HEADER_BYTES = 4096 };
 
-/* Nothing of a job is larger: bytes, milliseconds. */
-#define MOST 0x1p60
+/* Upper limit of valid values, in bytes or milliseconds. */
+#define MAX_VALUE 0x1p60
 
 /* ---- processes ---- */
 
-struct named {
-  char *name; /* the process's */
-  size_t process;
+/* An entry of the search tree. */
+struct process_entry {
+  char *name;     /* owned by the process */
+  size_t process; /* its index */
 };
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
-  return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+  return strcmp(((const struct process_entry *)a)->name, ((const struct process_entry *)b)->name);
 }
 
-/* NAME is the trace's from here on; released where that fails. */
-static struct ft_trace_process *add_process(struct ft_trace *trace, char *name)
+/* Adds a process. Takes ownership of NAME. Returns it; NULL out of memory. */
+static struct ft_trace_process *add_trace_process(struct ft_trace *trace, char *name)
 {
   struct ft_trace_process *grown =
-      ft_array_grow(trace->process, &trace->size, trace->count, sizeof *grown, FT_TRACE_RUNS);
-  struct named *named = grown ? malloc(sizeof *named) : NULL;
+      ft_array_grow(trace->process, &trace->capacity, trace->count, sizeof *grown, FT_TRACE_RUNS);
+  struct process_entry *entry = grown ? malloc(sizeof *entry) : NULL;
 
   if (grown)
     trace->process = grown;
-  if (named)
-    *named = (struct named){ name, trace->count };
-  if (!named || !tsearch(named, &trace->names, by_name)) {
-    free(named);
+  if (entry)
+    *entry = (struct process_entry){ name, trace->count };
+  if (!entry || !tsearch(entry, &trace->names, compare_names)) {
+    free(entry);
     free(name);
     return NULL;
   }
@@ -53,32 +55,33 @@ static struct ft_trace_process *add_process(struct ft_trace *trace, char *name)
   return &trace->process[trace->count++];
 }
 
-static struct ft_trace_process *process_of(struct ft_trace *trace, const char *name)
+/* Returns the process NAME, added if it is new; NULL out of memory. */
+static struct ft_trace_process *find_or_add_process(struct ft_trace *trace, const char *name)
 {
   char *copy = strdup(name);
-  struct named wanted = { copy, 0 }, *const * found;
+  struct process_entry wanted = { copy, 0 }, *const * found;
 
   if (!copy)
     return NULL;
   ft_utf8_replace_invalid(copy);
-  found = tfind(&wanted, &trace->names, by_name);
+  found = tfind(&wanted, &trace->names, compare_names);
   if (!found)
-    return add_process(trace, copy);
+    return add_trace_process(trace, copy);
   free(copy);
   return &trace->process[(*found)->process];
 }
 
-/* Add RUN, of which the features are copied. */
-static int add_run(struct ft_trace *trace, const char *name, const struct ft_replay_run *run,
-                   struct ft_error *err)
+/* Adds RUN, with a copy of its features. Returns 0; -1 on error and fills ERR. */
+static int add_trace_run(struct ft_trace *trace, const char *name, const struct ft_replay_run *run,
+                         struct ft_error *err)
 {
-  struct ft_trace_process *p = process_of(trace, name);
+  struct ft_trace_process *p = find_or_add_process(trace, name);
   struct ft_replay_run *grown;
   ft_feature *features = NULL;
 
   if (trace->runs >= FT_TRACE_RUNS)
     return ft_error_set(err, "more than %d runs", FT_TRACE_RUNS);
-  grown = p ? ft_array_grow(p->run, &p->size, p->count, sizeof *grown, FT_TRACE_RUNS) : NULL;
+  grown = p ? ft_array_grow(p->run, &p->capacity, p->count, sizeof *grown, FT_TRACE_RUNS) : NULL;
   if (grown)
     p->run = grown;
   if (run->feature_count)
@@ -110,7 +113,7 @@ void ft_trace_free(struct ft_trace *trace)
   *trace = (struct ft_trace){ 0 };
 }
 
-/* ---- what Nextflow writes ---- */
+/* ---- Nextflow ---- */
 
 enum {
   PROCESS,
@@ -127,19 +130,19 @@ enum {
   COLUMNS
 };
 
-static const char *const columns[COLUMNS] = { "process",  "name",   "realtime", "rss",
-                                              "peak_rss", "memory", "rchar",    "submit",
-                                              "start",    "status", "exit" };
+static const char *const column_names[COLUMNS] = { "process",  "name",   "realtime", "rss",
+                                                   "peak_rss", "memory", "rchar",    "submit",
+                                                   "start",    "status", "exit" };
 
 struct table {
   struct ft_csv csv;
   const struct ft_trace_source *source;
-  int at[COLUMNS]; /* -1: there is none */
-  size_t count;
+  int at[COLUMNS]; /* position of each column; -1: absent */
+  size_t count;    /* columns of the header */
 };
 
-/* As Nextflow, R, pandas and databases write that there is nothing. */
-static bool nothing(struct ft_text text)
+/* Returns whether TEXT is a missing value of Nextflow, R, pandas or a database. */
+static bool is_missing_value(struct ft_text text)
 {
   static const char *const words[] = { "-", "NA", "NaN", "nan", "null", "None" };
 
@@ -149,7 +152,7 @@ static bool nothing(struct ft_text text)
   return !ft_text_left(&text);
 }
 
-/* "1536", "1.5 GB": bytes, prefixes being powers of 1024 as Nextflow means them. */
+/* Parses "1536" or "1.5 GB" in bytes; prefixes are powers of 1024 as in Nextflow. */
 static bool parse_bytes(struct ft_text text, double *value)
 {
   static const char *const units[] = { "B", "KB", "MB", "GB", "TB", "PB" };
@@ -161,12 +164,12 @@ static bool parse_bytes(struct ft_text text, double *value)
   for (size_t i = 0; i < sizeof units / sizeof *units; i++, factor *= 1024)
     if (ft_text_equals(text, units[i])) {
       *value *= factor;
-      return *value >= 0 && *value < MOST;
+      return *value >= 0 && *value < MAX_VALUE;
     }
-  return !ft_text_left(&text) && *value >= 0 && *value < MOST;
+  return !ft_text_left(&text) && *value >= 0 && *value < MAX_VALUE;
 }
 
-/* "63000" in milliseconds, "1m 3s", "250ms": seconds. */
+/* Parses "63000" in milliseconds, "1m 3s" or "250ms". */
 static bool parse_duration(struct ft_text text, double *seconds)
 {
   static const struct {
@@ -179,12 +182,12 @@ static bool parse_duration(struct ft_text text, double *seconds)
   *seconds = 0;
   if (ft_text_is_double(text, &value)) {
     *seconds = value / 1000;
-    return value >= 0 && value < MOST;
+    return value >= 0 && value < MAX_VALUE;
   }
   while (ft_text_word(&text, &word)) {
     size_t unit = 0;
 
-    if (!ft_text_double(&word, &value) || value < 0 || value >= MOST)
+    if (!ft_text_double(&word, &value) || value < 0 || value >= MAX_VALUE)
       return false;
     while (unit < sizeof units / sizeof *units && !ft_text_equals(word, units[unit].name))
       unit++;
@@ -195,7 +198,7 @@ static bool parse_duration(struct ft_text text, double *seconds)
   return true;
 }
 
-/* Milliseconds since 1970, or "2022-01-01 12:00:00.123". */
+/* Parses milliseconds since 1970 or "2022-01-01 12:00:00.123". */
 static bool parse_time(const struct table *t, struct ft_text text, double *seconds)
 {
   struct ft_text whole;
@@ -203,28 +206,29 @@ static bool parse_time(const struct table *t, struct ft_text text, double *secon
 
   if (ft_text_is_double(text, &value)) {
     *seconds = value / 1000;
-    return value >= 0 && value < MOST;
+    return value >= 0 && value < MAX_VALUE;
   }
   return ft_text_until(&text, '.', &whole) && ft_time_parse(whole, t->source->zone, seconds) == 1;
 }
 
-/* What stands in COLUMN of the row; where there is none, nothing. */
-static struct ft_text text_of(const struct table *t, int column)
+/* Returns the trimmed text of COLUMN in the current row; empty without the column. */
+static struct ft_text column_value(const struct table *t, int column)
 {
   bool there = t->at[column] >= 0 && (size_t)t->at[column] < t->csv.count;
 
   return ft_text_trim(ft_text_from(there ? t->csv.field[t->at[column]] : ""));
 }
 
-/* 1 with *VALUE, 0 where there is nothing, -1 with ERR. */
-static int number(const struct table *t, int column, double *value, struct ft_error *err)
+/* Reads COLUMN into *VALUE. Returns 1; 0 for a missing value; -1 on error and fills ERR. */
+static int read_column_number(const struct table *t, int column, double *value,
+                              struct ft_error *err)
 {
   struct ft_text text;
   bool good;
 
   *value = 0;
-  text = text_of(t, column);
-  if (nothing(text))
+  text = column_value(t, column);
+  if (is_missing_value(text))
     return 0;
   if (column == REALTIME)
     good = parse_duration(text, value);
@@ -234,14 +238,15 @@ static int number(const struct table *t, int column, double *value, struct ft_er
     good = parse_bytes(text, value);
   if (good)
     return 1;
-  return ft_csv_fail(&t->csv, (size_t)t->at[column], columns[column], err,
+  return ft_csv_fail(&t->csv, (size_t)t->at[column], column_names[column], err,
                      column == REALTIME ? "expected milliseconds, or as in \"1m 3s\""
                      : column == SUBMIT || column == START
                          ? "expected milliseconds since 1970, or a time"
                          : "expected bytes, or as in \"1.5 GB\"");
 }
 
-static int read_header(struct table *t, struct ft_error *err)
+/* Reads the header. Returns 0; -1 on error and fills ERR. */
+static int read_nextflow_header(struct table *t, struct ft_error *err)
 {
   int status = ft_csv_next(&t->csv, err);
   int peak = t->source->peak_rss ? PEAK_RSS : RSS;
@@ -254,21 +259,21 @@ static int read_header(struct table *t, struct ft_error *err)
   for (int c = 0; c < COLUMNS; c++) {
     t->at[c] = -1;
     for (size_t i = 0; i < t->csv.count && t->at[c] < 0; i++)
-      if (strcmp(t->csv.field[i], columns[c]) == 0)
+      if (strcmp(t->csv.field[i], column_names[c]) == 0)
         t->at[c] = (int)i;
   }
   if (t->at[PROCESS] < 0 && t->at[NAME] < 0)
     return ft_error_set(err, "%s: line 1: expected a column process, or name", t->source->name);
   if (t->at[REALTIME] < 0 || t->at[peak] < 0)
     return ft_error_set(err, "%s: line 1: expected a column %s%s", t->source->name,
-                        t->at[REALTIME] < 0 ? columns[REALTIME] : columns[peak],
+                        t->at[REALTIME] < 0 ? column_names[REALTIME] : column_names[peak],
                         t->at[REALTIME] >= 0 && peak == RSS && t->at[PEAK_RSS] >= 0
                             ? "; it has peak_rss: --target=peak_rss"
                             : "");
   return 0;
 }
 
-/* "ALIGN (sample 7)" is a task of ALIGN. */
+/* Returns the process of the current row; "ALIGN (sample 7)" is a task of ALIGN. */
 static const char *process_name(const struct table *t)
 {
   char *name, *task;
@@ -282,27 +287,29 @@ static const char *process_name(const struct table *t)
   return name;
 }
 
-/* Whether the row is the header once more, as where traces were put one after the other. */
+/* Returns whether the row repeats the header, as in concatenated traces. */
 static bool is_header(const struct table *t)
 {
   int peak = t->source->peak_rss ? PEAK_RSS : RSS;
 
-  return ft_text_equals(text_of(t, REALTIME), columns[REALTIME]) &&
-         ft_text_equals(text_of(t, peak), columns[peak]);
+  return ft_text_equals(column_value(t, REALTIME), column_names[REALTIME]) &&
+         ft_text_equals(column_value(t, peak), column_names[peak]);
 }
 
-/* Whether the attempt ended well: what one that was killed had used is not what it needed. */
-static bool completed(const struct table *t)
+/* Returns whether the attempt completed; the peak of a killed one is less than it needs. */
+static bool has_attempt_completed(const struct table *t)
 {
-  struct ft_text status = text_of(t, STATUS);
+  struct ft_text status = column_value(t, STATUS);
   double code;
 
-  if (!nothing(status) && !ft_text_equals(status, "COMPLETED") && !ft_text_equals(status, "CACHED"))
+  if (!is_missing_value(status) && !ft_text_equals(status, "COMPLETED") &&
+      !ft_text_equals(status, "CACHED"))
     return false;
-  return !ft_text_is_double(text_of(t, EXIT), &code) || code == 0;
+  return !ft_text_is_double(column_value(t, EXIT), &code) || code == 0;
 }
 
-static int take_row(struct ft_trace *trace, struct table *t, struct ft_error *err)
+/* Adds the current row to TRACE. Returns 0; -1 on error and fills ERR. */
+static int add_row_run(struct ft_trace *trace, struct table *t, struct ft_error *err)
 {
   ft_feature features[1];
   pb_size_t count = 0;
@@ -315,15 +322,17 @@ static int take_row(struct ft_trace *trace, struct table *t, struct ft_error *er
                         t->source->name, (unsigned long long)t->csv.line, t->count);
   if (is_header(t))
     return 0;
-  if (number(t, REALTIME, &run.seconds, err) < 0 ||
-      number(t, t->source->peak_rss ? PEAK_RSS : RSS, &run.bytes, err) < 0 ||
-      number(t, MEMORY, &run.request_bytes, err) < 0 ||
-      number(t, SUBMIT, &run.submit_time, err) < 0 || number(t, START, &start, err) < 0)
+  if (read_column_number(t, REALTIME, &run.seconds, err) < 0 ||
+      read_column_number(t, t->source->peak_rss ? PEAK_RSS : RSS, &run.bytes, err) < 0 ||
+      read_column_number(t, MEMORY, &run.request_bytes, err) < 0 ||
+      read_column_number(t, SUBMIT, &run.submit_time, err) < 0 ||
+      read_column_number(t, START, &start, err) < 0)
     return -1;
-  has_input = number(t, RCHAR, &input, err);
+  has_input = read_column_number(t, RCHAR, &input, err);
   if (has_input < 0)
     return -1;
-  if (!(run.seconds > 0) || !(run.bytes > 0) || !(t->source->failed_too || completed(t))) {
+  if (!(run.seconds > 0) || !(run.bytes > 0) ||
+      !(t->source->failed_too || has_attempt_completed(t))) {
     trace->skipped++;
     return 0;
   }
@@ -335,12 +344,13 @@ static int take_row(struct ft_trace *trace, struct table *t, struct ft_error *er
     (void)ft_feature_number(features, &count, 1, "input_bytes", input);
   run.features = features;
   run.feature_count = count;
-  return add_run(trace, process_name(t), &run, err);
+  return add_trace_run(trace, process_name(t), &run, err);
 }
 
-static char separator_of(int fd)
+/* Returns the separator in the first line of FD: tab, else comma. */
+static char detect_separator(int fd)
 {
-  char head[HEADER];
+  char head[HEADER_BYTES];
   ssize_t length = pread(fd, head, sizeof head, lseek(fd, 0, SEEK_CUR));
   const char *end = length > 0 ? memchr(head, '\n', (size_t)length) : NULL;
 
@@ -351,13 +361,13 @@ static int read_nextflow(struct ft_trace *trace, const struct ft_trace_source *s
                          struct ft_error *err)
 {
   struct table t = { .source = source };
-  char separator = separator_of(source->fd);
+  char separator = detect_separator(source->fd);
   int status;
 
   ft_csv_init(&t.csv, source->fd, source->name, separator, separator == ',');
-  status = read_header(&t, err);
+  status = read_nextflow_header(&t, err);
   while (status == 0 && (status = ft_csv_next(&t.csv, err)) > 0) {
-    status = take_row(trace, &t, err);
+    status = add_row_run(trace, &t, err);
     if (source->progress)
       source->progress(t.csv.bytes_read, source->data);
     if (status < 0)
@@ -367,14 +377,15 @@ static int read_nextflow(struct ft_trace *trace, const struct ft_trace_source *s
   return status;
 }
 
-/* ---- what foretell import reads ---- */
+/* ---- the formats of foretell import ---- */
 
 struct importing {
   struct ft_trace *trace;
   const struct ft_trace_source *source;
 };
 
-static double requested(const ft_observation *o)
+/* Returns the memory limit or request of O in bytes; 0: none. */
+static double requested_bytes(const ft_observation *o)
 {
   double cpus = o->cpus ? o->cpus : 1;
 
@@ -389,12 +400,12 @@ static double requested(const ft_observation *o)
              : 0;
 }
 
-static int put(const ft_observation *o, void *data, struct ft_error *err)
+static int put_imported_run(const ft_observation *o, void *data, struct ft_error *err)
 {
   struct importing *importing = data;
   struct ft_replay_run run = { .submit_time = o->submit_time,
                                .end_time = o->end_time,
-                               .request_bytes = requested(o),
+                               .request_bytes = requested_bytes(o),
                                .bytes = ft_observation_peak(o, FT_RULE_CGROUP),
                                .seconds = o->runtime_seconds,
                                .features = o->submission.features,
@@ -404,18 +415,18 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
     importing->trace->skipped++;
     return 0;
   }
-  return add_run(importing->trace, o->submission.app, &run, err);
+  return add_trace_run(importing->trace, o->submission.app, &run, err);
 }
 
-/* The trace may come from elsewhere: users need not be known here, only told apart. */
-static int find_uid(const char *user, uint32_t *uid, void *data)
+/* Derives a uid from the name: users of a foreign trace need not exist here. */
+static int derive_uid(const char *user, uint32_t *uid, void *data)
 {
   (void)data;
   *uid = (uint32_t)ft_hash64(FT_HASH_SEED, user, strlen(user));
   return 0;
 }
 
-static void progress(uint64_t bytes, void *data)
+static void forward_progress(uint64_t bytes, void *data)
 {
   const struct importing *importing = data;
 
@@ -432,9 +443,9 @@ static int read_imported(struct ft_trace *trace, const struct ft_trace_source *s
                               .zone = source->zone,
                               .user = source->format == FT_TRACE_CSV ? "-" : NULL,
                               .features = source->no_input ? NULL : "*",
-                              .find_uid = find_uid,
-                              .put = put,
-                              .progress = progress,
+                              .find_uid = derive_uid,
+                              .put = put_imported_run,
+                              .progress = forward_progress,
                               .data = &importing };
 
   return source->format == FT_TRACE_CSV ? ft_import_csv(&import, err)
@@ -443,15 +454,14 @@ static int read_imported(struct ft_trace *trace, const struct ft_trace_source *s
 
 int ft_trace_detect_format(struct ft_trace_source *source, struct ft_error *err)
 {
-  char head[HEADER];
+  char head[HEADER_BYTES];
   off_t at = lseek(source->fd, 0, SEEK_CUR);
   ssize_t length = at < 0 ? 0 : pread(source->fd, head, sizeof head, at);
   const char *end = length > 0 ? memchr(head, '\n', (size_t)length) : NULL;
   size_t line;
 
   if (at < 0)
-    return ft_error_set(err, "%s: its format cannot be seen in a pipe: --format names it",
-                        source->name);
+    return ft_error_set(err, "%s: cannot detect the format of a pipe; give --format", source->name);
   if (length < 0)
     return ft_error_errno(err, "%s", source->name);
   if (length == 0)

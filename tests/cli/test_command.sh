@@ -256,7 +256,7 @@ run replay "$scratch/empty.csv"
 is "$status:$err" "2:foretell replay: $scratch/empty.csv: empty; expected a header" "nor is what is empty"
 out=$(cat "$scratch/trace.csv" | "$foretell" replay - 2>&1)
 is "$?:$out" \
-  "2:foretell replay: standard input: its format cannot be seen in a pipe: --format names it" \
+  "2:foretell replay: standard input: cannot detect the format of a pipe; give --format" \
   "of a pipe the format is named"
 out=$(cat "$scratch/trace.csv" | "$foretell" replay --format=nextflow - 2>&1)
 like "$out" '^2 runs of 1 process$' "and it is played"

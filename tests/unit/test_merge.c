@@ -165,7 +165,7 @@ static void every_measured_field_is_filled_in(void **state)
     ft_observation old = { .schema = 1 }, newer = { .schema = 1, .source = FT_SOURCE_SACCT };
     double later = field->type == FT_FIELD_BOOL ? 1 : 5, own = field->type == FT_FIELD_BOOL ? 0 : 7;
 
-    if (field->part != FT_GROUP_MEASURED || field->type == FT_FIELD_COUNTERS)
+    if (field->group != FT_GROUP_MEASURED || field->type == FT_FIELD_COUNTERS)
       continue;
     assert_true(ft_field_set_number(&newer, field, later));
     ft_observation_merge(&old, &newer);

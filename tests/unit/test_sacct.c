@@ -325,11 +325,11 @@ static void bad_sacct_lines_are_named(void **state)
     { HEAD "1|alice|COMPLETED||\n1.batch||COMPLETED|many|\n",
       "t: line 3, column 20: MaxRSS 'many': expected a size", 1, 1 },
     { HEAD "1|alice|COMPLETED||2026-07-20T10:00:00\n",
-      "t: line 2, column 20: Submit '2026-07-20T10:00:00': a local time: its zone", 0, 1 },
+      "t: line 2, column 20: Submit '2026-07-20T10:00:00': a local time; give its time zone", 0, 1 },
     { HEAD "1|alice|COMPLETED||yesterday\n", "Submit 'yesterday': expected a time", 0, 1 },
-    { HEAD "1|mallory|COMPLETED||\n", "User 'mallory': not a user of this machine", 0, 1 },
-    { HEAD "1||COMPLETED||\n", "User '': expected whose job it is", 0, 1 },
-    { HEAD "2.batch||COMPLETED|5K|\n", "JobID '2.batch': a step, but the line of its job", 0, 1 },
+    { HEAD "1|mallory|COMPLETED||\n", "User 'mallory': unknown user; add the column UID", 0, 1 },
+    { HEAD "1||COMPLETED||\n", "User '': expected a user name or a uid", 0, 1 },
+    { HEAD "2.batch||COMPLETED|5K|\n", "JobID '2.batch': step without a preceding line", 0, 1 },
     { HEAD "1|alice|COMPLETED|99999999999P|\n", "MaxRSS '99999999999P': expected a size", 0, 1 },
   };
 

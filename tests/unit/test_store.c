@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
+#include "predictor/history/expire.h"
 #include "predictor/history/pages.h"
 #include "predictor/history/rejections.h"
 #include "predictor/history/store.h"
@@ -296,7 +297,7 @@ static void a_job_completes_once(void **state)
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   o.uid = UINT32_MAX; /* all users' */
   assert_int_equal(ft_store_put(store, &o, NULL, &err), -1);
-  assert_line(&err, "is nobody");
+  assert_line(&err, "is reserved");
   /* the next one of that number is another job, as is another task */
   o = run(1, "a", 100);
   o.submit_time += 1e6;
@@ -529,7 +530,7 @@ static void unfinished_transaction_is_undone(void **state)
   store = must_open(false);
   assert_int_equal(count(store), 0);
   assert_int_equal(ft_store_put(store, &o, NULL, &err), -1);
-  assert_line(&err, "only be read");
+  assert_line(&err, "read-only");
   ft_store_close(store);
 }
 
@@ -547,7 +548,7 @@ static void strange_files_are_refused_in_one_line(void **state)
   static const struct {
     const char *sql, *expected;
   } cases[] = {
-    { "PRAGMA user_version = 99", "schema 99, but this foretell knows 1 to 10" },
+    { "PRAGMA user_version = 99", "schema 99; this version of foretell supports 1 to 10" },
     { "PRAGMA user_version = -1", "schema -1" },
     { "PRAGMA application_id = 1", "not a store of foretell" },
   };

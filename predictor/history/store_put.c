@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stores an observation, or merges it into the stored run of the same key. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/buf.h"
+#include "predictor/core/io.h"
+#include "predictor/history/merge.h"
+#include "predictor/history/row.h"
+#include "predictor/history/store.h"
+#include "predictor/history/store_private.h"
+#include "predictor/history/tombstones.h"
+#include "predictor/record/state_files.h"
+
+static int prepare_completed(struct ft_store *store, struct ft_error *err)
+{
+  return ft_store_prepare_once(store, &store->completed,
+                               "SELECT 1 FROM observation WHERE job_id = ?1 AND cluster = ?2"
+                               " AND het_offset = ?4 AND array_job_id = ?5 AND array_task_id = ?6"
+                               " AND uid = ?7 AND outcome = ?9 AND (restart_count < ?3"
+                               " OR (restart_count = ?3 AND ?8 = 0 AND submit_time > 0)) LIMIT 1",
+                               err);
+}
+
+static int prepare_put(struct ft_store *store, struct ft_error *err)
+{
+  struct ft_buf tail;
+
+  if (!store->select_run)
+    store->select_run =
+        ft_store_prepare(store, "SELECT id, ",
+                         " FROM observation WHERE job_id = ?1 AND restart_count = ?4"
+                         " AND het_offset = ?5 AND array_job_id = ?6 AND array_task_id = ?7"
+                         " AND node = ?8 AND ((cluster = ?2 AND submit_time = ?3)"
+                         " OR (uid = ?9 AND start_time <= ?11 AND end_time >= ?10"
+                         " AND ((submit_time = 0 AND cluster IN (?2, ''))"
+                         " OR (?3 = 0 AND ?2 IN (cluster, '')))))"
+                         " ORDER BY cluster = ?2 AND submit_time = ?3 DESC LIMIT 1",
+                         err);
+  if (!store->select_run || prepare_completed(store, err) < 0)
+    return -1;
+  if (store->put)
+    return 0;
+  ft_buf_init(&tail, FT_LIMIT_SQL);
+  /* completing a stored run keeps its first insertion time */
+  (void)ft_buf_printf(&tail, ") VALUES (?1, ?2,"
+                             " ifnull((SELECT put_time FROM observation WHERE id = ?1), ?3)");
+  for (int i = 0; i < sqlite3_column_count(store->select_run) - 1; i++)
+    (void)ft_buf_printf(&tail, ", ?%d", i + 4);
+  if (ft_buf_printf(&tail, ")") < 0)
+    ft_error_set(err, "%s: out of memory", store->path);
+  else
+    store->put = ft_store_prepare(store,
+                                  "INSERT OR REPLACE INTO observation (id, peak_bytes,"
+                                  " put_time, ",
+                                  ft_buf_text(&tail), err);
+  ft_buf_free(&tail);
+  return store->put ? 0 : -1;
+}
+
+/* Whole seconds, like Slurm's times: the keys of two records of one run must be equal. */
+static double whole_seconds(double time)
+{
+  return time > 0 ? floor(time) : 0;
+}
+
+/*
+ * Reads the stored run of O's key into ID and OLD. If Slurm did not answer, the agent stores a run
+ * without submit time, perhaps without the cluster's name, and learns both later. Runs of one job
+ * on one node that overlap in time are therefore the same run. Returns 1; 0 if there is none; -1 on
+ * error and fills ERR.
+ */
+static int find_stored_run(struct ft_store *store, const ft_observation *o, sqlite3_int64 *id,
+                           ft_observation *old, struct ft_error *err)
+{
+  sqlite3_stmt *s = store->select_run;
+  struct ft_error why;
+  int status, step;
+
+  sqlite3_bind_int64(s, 1, o->job_id);
+  sqlite3_bind_text(s, 2, o->cluster, -1, SQLITE_STATIC);
+  sqlite3_bind_double(s, 3, whole_seconds(o->submit_time));
+  sqlite3_bind_int64(s, 4, o->restart_count);
+  sqlite3_bind_int64(s, 5, o->het_offset);
+  sqlite3_bind_int64(s, 6, o->array_job_id);
+  sqlite3_bind_int64(s, 7, o->array_task_id);
+  sqlite3_bind_text(s, 8, o->node, -1, SQLITE_STATIC);
+  if (o->source == FT_SOURCE_AGENT)
+    sqlite3_bind_int64(s, 9, o->uid);
+  else
+    sqlite3_bind_null(s, 9); /* equals no uid */
+  sqlite3_bind_double(s, 10, o->start_time);
+  sqlite3_bind_double(s, 11, o->end_time);
+  step = sqlite3_step(s);
+  status = ft_store_step_status(store, step, "put", err);
+  if (step == SQLITE_ROW) {
+    *id = sqlite3_column_int64(s, 0);
+    if (ft_row_read(s, 1, old, &why) < 0)
+      status = ft_error_set(err, "%s: row %lld: %s", store->path, (long long)*id, why.text);
+  }
+  sqlite3_reset(s);
+  return status;
+}
+
+/* Inserts O, or with REPLACES overwrites row ID. Returns 0; -1 on error and fills ERR. */
+static int write_row(struct ft_store *store, bool replaces, sqlite3_int64 id,
+                     const ft_observation *o, struct ft_error *err)
+{
+  double peak = ft_observation_peak(o, o->rule);
+  sqlite3_stmt *s = store->put;
+  struct ft_error why;
+  int status = 0;
+
+  if (replaces)
+    sqlite3_bind_int64(s, 1, id);
+  else
+    sqlite3_bind_null(s, 1);
+  if (peak > 0)
+    sqlite3_bind_double(s, 2, peak);
+  else
+    sqlite3_bind_null(s, 2);
+  sqlite3_bind_double(s, 3, ft_io_now());
+  if (ft_row_bind(s, 4, o, &why) < 0)
+    status = ft_error_set(err, "%s: put: %s", store->path, why.text);
+  else if (sqlite3_step(s) != SQLITE_DONE)
+    status = ft_store_set_error(store, "put", err);
+  sqlite3_reset(s);
+  sqlite3_clear_bindings(s);
+  return status;
+}
+
+int ft_store_replace(struct ft_store *store, int64_t id, const ft_observation *o,
+                     struct ft_error *err)
+{
+  return prepare_put(store, err) < 0 ? -1 : write_row(store, true, id, o, err);
+}
+
+/*
+ * Returns whether an earlier run of O's job has completed; -1 on error. A job completes only once;
+ * a second completion is a restart by hand, or a restart that the agent assumed.
+ */
+static int has_completed(struct ft_store *store, const ft_observation *o, struct ft_error *err)
+{
+  sqlite3_stmt *s = store->completed;
+  int step;
+
+  if (o->source != FT_SOURCE_AGENT || o->outcome != FT_OUTCOME_COMPLETED ||
+      (!o->restart_count && o->submit_time > 0))
+    return 0;
+  sqlite3_bind_int64(s, 1, o->job_id);
+  sqlite3_bind_text(s, 2, o->cluster, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 3, o->restart_count);
+  sqlite3_bind_int64(s, 4, o->het_offset);
+  sqlite3_bind_int64(s, 5, o->array_job_id);
+  sqlite3_bind_int64(s, 6, o->array_task_id);
+  sqlite3_bind_int64(s, 7, o->uid);
+  sqlite3_bind_double(s, 8, whole_seconds(o->submit_time));
+  sqlite3_bind_text(s, 9, ft_outcome_name(FT_OUTCOME_COMPLETED), -1, SQLITE_STATIC);
+  step = sqlite3_step(s);
+  sqlite3_reset(s);
+  return ft_store_step_status(store, step, "put", err);
+}
+
+/* Copies parts of the key that TO lacks from FROM. Returns whether there were any. */
+static bool complete_key(ft_observation *to, const ft_observation *from)
+{
+  bool time = to->submit_time <= 0 && from->submit_time > 0;
+  bool cluster = !to->cluster[0] && from->cluster[0];
+
+  if (time)
+    to->submit_time = from->submit_time;
+  if (cluster)
+    memcpy(to->cluster, from->cluster, sizeof to->cluster);
+  return time || cluster;
+}
+
+/* Stores O, which no tombstone covers. Returns as ft_store_put. */
+static int put_uncovered(struct ft_store *store, const ft_observation *o, ft_observation *merged,
+                         struct ft_error *err)
+{
+  sqlite3_int64 id = 0;
+  int found, repeated = has_completed(store, o, err);
+  char app[sizeof merged->submission.app];
+  bool moved = false;
+  uint32_t uid = 0;
+
+  if (repeated)
+    return repeated;
+  found = find_stored_run(store, o, &id, merged, err);
+  if (found < 0)
+    return -1;
+  if (found) {
+    memcpy(app, merged->submission.app, sizeof app);
+    uid = merged->uid;
+    ft_observation_merge(merged, o);
+    moved =
+        complete_key(merged, o) || strcmp(app, merged->submission.app) != 0 || uid != merged->uid;
+  } else {
+    *merged = *o;
+  }
+  merged->schema = FT_SCHEMA;
+  merged->submit_time = whole_seconds(merged->submit_time);
+  if (write_row(store, found, id, merged, err) < 0)
+    return -1;
+  /* the former app's model must lose a run with a new app or key, because models identify a run by
+   * its key */
+  return moved && ft_store_note_removal(store, uid, app, err) < 0 ? -1 : 0;
+}
+
+/* Inside a transaction: stores O. Returns as ft_store_put. */
+static int put_in_transaction(struct ft_store *store, const ft_observation *o,
+                              ft_observation *merged, struct ft_error *err)
+{
+  ft_observation *rest;
+  int status;
+
+  *merged = *o;
+  status = ft_store_apply_tombstones(store, merged, err);
+  if (status <= 0)
+    return status < 0 ? -1 : put_uncovered(store, o, merged, err);
+  if (status == 1)
+    return 1;
+  rest = malloc(sizeof *rest);
+  if (!rest)
+    return ft_error_set(err, "%s: out of memory", store->path);
+  *rest = *merged;
+  status = put_uncovered(store, rest, merged, err);
+  free(rest);
+  return status < 0 ? -1 : 1;
+}
+
+int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_observation *merged,
+                 struct ft_error *err)
+{
+  ft_observation *result = merged ? merged : malloc(sizeof *result);
+  int status = -1;
+
+  if (!result)
+    return ft_error_set(err, "%s: out of memory", store->path);
+  if (observation->uid == FT_STATE_POOLED) {
+    ft_error_set(err, "%s: job %u: uid %u is reserved, run not stored", store->path,
+                 (unsigned)observation->job_id, (unsigned)observation->uid);
+    goto out;
+  }
+  if (prepare_put(store, err) < 0)
+    goto out;
+  if (store->in_transaction) {
+    if (ft_store_check_transaction(store, err) == 0)
+      status = put_in_transaction(store, observation, result, err);
+    goto out;
+  }
+  if (ft_store_begin(store, err) < 0)
+    goto out;
+  status = put_in_transaction(store, observation, result, err);
+  if (status < 0)
+    ft_store_rollback(store);
+  else if (ft_store_commit(store, err) < 0)
+    status = -1;
+out:
+  if (!merged)
+    free(result);
+  return status;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads runs and summaries of apps from the store. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "predictor/core/text.h"
+#include "predictor/history/row.h"
+#include "predictor/history/store.h"
+#include "predictor/history/store_private.h"
+
+/* Returns a statement with the columns id and ft_row_columns of the runs that FILTER selects; NULL
+ * on error. */
+static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_filter *filter,
+                                 struct ft_error *err)
+{
+  const char *order = filter->limit ? "DESC" : "ASC";
+  sqlite3_stmt *s;
+  const char *job = "";
+  char tail[512];
+
+  if (filter->job_id && filter->by_task)
+    job = " AND array_job_id = ?3 AND array_job_id > 0 AND array_task_id = ?6";
+  else if (filter->job_id)
+    job = " AND (job_id = ?3 OR (array_job_id = ?3 AND array_job_id > 0))";
+  (void)snprintf(tail, sizeof tail,
+                 " FROM observation WHERE 1%s%s%s%s ORDER BY end_time %s, id %s%s",
+                 filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "", job,
+                 filter->since > 0 ? " AND end_time >= ?4" : "", order, order,
+                 filter->limit ? " LIMIT ?5" : "");
+  s = ft_store_prepare(store, "SELECT id, ", tail, err);
+  if (!s)
+    return NULL;
+  if (filter->app)
+    sqlite3_bind_text(s, 1, filter->app, -1, SQLITE_STATIC);
+  if (filter->by_uid)
+    sqlite3_bind_int64(s, 2, filter->uid);
+  if (filter->job_id)
+    sqlite3_bind_int64(s, 3, filter->job_id);
+  if (filter->job_id && filter->by_task)
+    sqlite3_bind_int64(s, 6, filter->task_id);
+  if (filter->since > 0)
+    sqlite3_bind_double(s, 4, filter->since);
+  if (filter->limit)
+    sqlite3_bind_int64(s, 5, filter->limit > INT64_MAX ? INT64_MAX : (sqlite3_int64)filter->limit);
+  return s;
+}
+
+int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
+                  bool (*visit)(const ft_observation *observation, void *data), void *data,
+                  struct ft_error *err)
+{
+  sqlite3_stmt *s = select_runs(store, filter, err);
+  ft_observation *o = malloc(sizeof *o);
+  struct ft_error why;
+  int status = -1, step = SQLITE_DONE;
+
+  if (!s)
+    goto out;
+  if (!o) {
+    ft_error_set(err, "%s: out of memory", store->path);
+    goto out;
+  }
+  while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+    if (ft_row_read(s, 1, o, &why) < 0) {
+      ft_error_set(err, "%s: row %lld: %s", store->path, (long long)sqlite3_column_int64(s, 0),
+                   why.text);
+      goto out;
+    }
+    if (!visit(o, data)) {
+      step = SQLITE_DONE;
+      break;
+    }
+  }
+  status = ft_store_step_status(store, step, "read", err);
+out:
+  sqlite3_finalize(s);
+  free(o);
+  return status;
+}
+
+static void read_app_summary(sqlite3_stmt *s, struct ft_store_app *app)
+{
+  *app = (struct ft_store_app){ .uid = (uint32_t)sqlite3_column_int64(s, 1) };
+  (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), app->app, sizeof app->app);
+  (void)ft_string_copy((const char *)sqlite3_column_text(s, 2), app->user, sizeof app->user);
+  app->runs = (uint64_t)sqlite3_column_int64(s, 3);
+  app->completed = (uint64_t)sqlite3_column_int64(s, 4);
+  app->censored = (uint64_t)sqlite3_column_int64(s, 5);
+  app->last_time = sqlite3_column_double(s, 6);
+  app->max_bytes = sqlite3_column_double(s, 7);
+  app->min_bytes = sqlite3_column_double(s, 8);
+}
+
+int ft_store_each_app(struct ft_store *store,
+                      bool (*visit)(const struct ft_store_app *app, void *data), void *data,
+                      struct ft_error *err)
+{
+  static const char sql[] = "SELECT app, uid, MAX(user), COUNT(*), SUM(outcome = 'completed'),"
+                            " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes),"
+                            " MIN(CASE WHEN outcome = 'completed' THEN peak_bytes END)"
+                            " FROM observation GROUP BY app, uid ORDER BY last DESC, app, uid";
+  sqlite3_stmt *s = ft_store_statement(store, sql, "read", err);
+  struct ft_store_app app;
+  int status, step;
+
+  if (!s)
+    return -1;
+  while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+    read_app_summary(s, &app);
+    if (!visit(&app, data)) {
+      step = SQLITE_DONE;
+      break;
+    }
+  }
+  status = ft_store_step_status(store, step, "read", err);
+  sqlite3_finalize(s);
+  return status;
+}

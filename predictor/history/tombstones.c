@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/hash.h"
+#include "predictor/core/text.h"
+#include "predictor/history/store_private.h"
+#include "predictor/history/tombstones.h"
+
+/* Tombstones of one user that name no job: every ft_store_put compares its run with all of them.
+ * Chosen by judgement. */
+enum { MAX_PER_USER = 1000 };
+
+int64_t ft_tombstone_hash(const char *app)
+{
+  uint64_t hash = ft_hash64(FT_HASH_SEED, app, strlen(app));
+  int64_t number;
+
+  if (!*app)
+    return 0;
+  memcpy(&number, &hash, sizeof number);
+  return number ? number : 1;
+}
+
+/* Sets the times of RUN; unknown ones are 0. */
+static void set_run_times(struct ft_run_identity *run, double submit, double start, double end,
+                          double seconds)
+{
+  run->ended = end;
+  run->started = start > 0 ? start : end > 0 ? end - seconds : submit;
+  run->submitted = submit > 0 ? submit : run->started;
+}
+
+static void identify_run(const ft_observation *o, struct ft_run_identity *run)
+{
+  *run = (struct ft_run_identity){ .app = ft_tombstone_hash(o->submission.app),
+                                   .uid = o->uid,
+                                   .job_id = o->job_id,
+                                   .array_job_id = o->array_job_id,
+                                   .array_task_id = o->array_task_id };
+  (void)ft_string_copy(o->submission.app, run->app_name, sizeof run->app_name);
+  (void)ft_string_copy(o->cluster, run->cluster, sizeof run->cluster);
+  set_run_times(run, o->submit_time, o->start_time, o->end_time, o->runtime_seconds);
+}
+
+void ft_tombstone_read_run(sqlite3_stmt *s, struct ft_run_identity *run)
+{
+  const char *app = (const char *)sqlite3_column_text(s, 5);
+  const char *cluster = (const char *)sqlite3_column_text(s, 6);
+
+  *run = (struct ft_run_identity){ .id = sqlite3_column_int64(s, 0),
+                                   .uid = (uint32_t)sqlite3_column_int64(s, 1),
+                                   .job_id = (uint32_t)sqlite3_column_int64(s, 2),
+                                   .array_job_id = (uint32_t)sqlite3_column_int64(s, 3),
+                                   .array_task_id = (uint32_t)sqlite3_column_int64(s, 4),
+                                   .app = ft_tombstone_hash(app ? app : "") };
+  (void)ft_string_copy(app ? app : "", run->app_name, sizeof run->app_name);
+  (void)ft_string_copy(cluster ? cluster : "", run->cluster, sizeof run->cluster);
+  set_run_times(run, sqlite3_column_double(s, 7), sqlite3_column_double(s, 8),
+                sqlite3_column_double(s, 9), sqlite3_column_double(s, 10));
+  if (run->ended <= 0)
+    run->ended = sqlite3_column_double(s, 11);
+}
+
+static bool matches_job(const struct ft_tombstone *stone, const struct ft_run_identity *run)
+{
+  if (!stone->job_id)
+    return true;
+  if (stone->array_task_id >= 0 && stone->array_task_id != (int64_t)run->array_task_id)
+    return false;
+  return stone->job_id == run->job_id || stone->job_id == run->array_job_id;
+}
+
+bool ft_tombstone_covers(const struct ft_tombstone *stone, const char *cluster,
+                         const struct ft_run_identity *run)
+{
+  return (!stone->app || stone->app == run->app) &&
+         (stone->uid < 0 || stone->uid == (int64_t)run->uid) && matches_job(stone, run) &&
+         (!*cluster || !run->cluster[0] || strcmp(cluster, run->cluster) == 0) &&
+         (stone->before <= 0 || (run->ended > 0 && run->ended < stone->before)) &&
+         (stone->job_id ? run->submitted : run->started) < stone->request_time;
+}
+
+bool ft_tombstone_is_override(const ft_observation *o)
+{
+  const ft_decision *d = &o->submission.decision;
+
+  return o->submission.has_decision && (d->mode == FT_MODE_FORCE || d->action == FT_ACTION_REJECT);
+}
+
+void ft_tombstone_strip(ft_observation *o)
+{
+  ft_observation *rest = malloc(sizeof *rest);
+  const ft_submission *s = &o->submission;
+
+  if (!rest) {
+    /* the request to forget is more important than the record of the override */
+    memset(o, 0, sizeof *o);
+    return;
+  }
+  *rest = (ft_observation){ .schema = o->schema,
+                            .job_id = o->job_id,
+                            .submit_time = o->submit_time,
+                            .restart_count = o->restart_count,
+                            .het_offset = o->het_offset,
+                            .array_job_id = o->array_job_id,
+                            .array_task_id = o->array_task_id,
+                            .uid = o->uid,
+                            .source = o->source,
+                            .start_time = o->start_time,
+                            .end_time = o->end_time,
+                            .outcome = o->outcome,
+                            .censored = o->censored };
+  memcpy(rest->cluster, o->cluster, sizeof rest->cluster);
+  memcpy(rest->node, o->node, sizeof rest->node);
+  memcpy(rest->user, o->user, sizeof rest->user);
+  memcpy(rest->account, o->account, sizeof rest->account);
+  memcpy(rest->partition, o->partition, sizeof rest->partition);
+  rest->submission.has_decision = true;
+  rest->submission.decision = (ft_decision){ .action = s->decision.action,
+                                             .mode = s->decision.mode,
+                                             .mem_unit = s->decision.mem_unit,
+                                             .mem_bytes = s->decision.mem_bytes,
+                                             .rule = s->decision.rule };
+  rest->submission.has_request = s->has_request;
+  rest->submission.request = (ft_request){ .command = s->request.command,
+                                           .mem_unit = s->request.mem_unit,
+                                           .mem_bytes = s->request.mem_bytes };
+  *o = *rest;
+  free(rest);
+}
+
+bool ft_tombstone_is_stripped(const ft_observation *o)
+{
+  const ft_submission *s = &o->submission;
+
+  return !s->app[0] && !s->job_name[0] && !s->features_count && !s->decision.reason[0] &&
+         !o->has_limit_bytes && ft_observation_peak(o, o->rule) <= 0;
+}
+
+/* SQL: the columns that read_tombstone reads. */
+#define TOMBSTONE_COLUMNS "id, job_id, array_task_id, cluster, uid, app, before, told"
+
+static void read_tombstone(sqlite3_stmt *s, struct ft_tombstone *stone)
+{
+  *stone = (struct ft_tombstone){ .id = sqlite3_column_int64(s, 0),
+                                  .job_id = (uint32_t)sqlite3_column_int64(s, 1),
+                                  .array_task_id = sqlite3_column_int64(s, 2),
+                                  .uid = sqlite3_column_int64(s, 4),
+                                  .app = sqlite3_column_int64(s, 5),
+                                  .before = sqlite3_column_double(s, 6),
+                                  .request_time = sqlite3_column_double(s, 7) };
+}
+
+/* SQL: tombstones without a job; the condition uses the unique index. */
+#define NO_JOB "job_id = 0 AND array_task_id = -1 AND cluster = ''"
+
+/* Sets *OUT to a tombstone that covers RUN. Returns 1; 0 if there is none; -1 on error. */
+static int find_tombstone(struct ft_store *store, const struct ft_run_identity *run,
+                          struct ft_tombstone *out, struct ft_error *err)
+{
+  sqlite3_stmt *s;
+  int step = SQLITE_DONE, found = 0;
+
+  if (ft_store_prepare_once(store, &store->tombstones,
+                            "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE " NO_JOB
+                            " AND uid IN (-1, ?3) UNION ALL SELECT " TOMBSTONE_COLUMNS
+                            " FROM forgotten WHERE job_id IN (?1, ?2) AND job_id > 0",
+                            err) < 0)
+    return -1;
+  s = store->tombstones;
+  sqlite3_bind_int64(s, 1, run->job_id);
+  sqlite3_bind_int64(s, 2, run->array_job_id);
+  sqlite3_bind_int64(s, 3, run->uid);
+  while (!found && (step = sqlite3_step(s)) == SQLITE_ROW) {
+    const char *cluster = (const char *)sqlite3_column_text(s, 3);
+
+    read_tombstone(s, out);
+    found = ft_tombstone_covers(out, cluster ? cluster : "", run);
+  }
+  if (!found)
+    found = ft_store_step_status(store, step, "read", err);
+  sqlite3_reset(s);
+  return found;
+}
+
+/* Stores STONE, restricted to CLUSTER unless empty. DONE: no stored run remains to be removed. */
+static int put_tombstone(struct ft_store *store, const struct ft_tombstone *stone,
+                         const char *cluster, bool done, struct ft_error *err)
+{
+  sqlite3_stmt *s =
+      ft_store_statement(store,
+                         "INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid,"
+                         " app, before, told, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                         "forget", err);
+
+  if (!s)
+    return -1;
+  sqlite3_bind_int64(s, 1, stone->job_id);
+  sqlite3_bind_int64(s, 2, stone->array_task_id);
+  sqlite3_bind_text(s, 3, cluster, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 4, stone->uid);
+  sqlite3_bind_int64(s, 5, stone->app);
+  sqlite3_bind_double(s, 6, stone->before);
+  sqlite3_bind_double(s, 7, stone->request_time);
+  sqlite3_bind_int(s, 8, done);
+  return ft_store_finish(store, s, "forget", err);
+}
+
+int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *stone,
+                         const struct ft_run_identity *run, struct ft_error *err)
+{
+  struct ft_tombstone own = { .uid = run->uid,
+                              .job_id = run->job_id,
+                              .array_task_id = run->array_task_id,
+                              .request_time = stone->request_time };
+
+  return stone->app && run->job_id ? put_tombstone(store, &own, run->cluster, true, err) : 0;
+}
+
+int ft_store_is_forgotten(struct ft_store *store, const ft_observation *o, struct ft_error *err)
+{
+  struct ft_tombstone stone;
+  struct ft_run_identity run;
+  int status;
+
+  identify_run(o, &run);
+  status = find_tombstone(store, &run, &stone, err);
+  return status > 0 && ft_tombstone_add_run(store, &stone, &run, err) < 0 ? -1 : status;
+}
+
+int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct ft_error *err)
+{
+  int status = ft_store_is_forgotten(store, o, err);
+
+  if (status <= 0 || !ft_tombstone_is_override(o))
+    return status;
+  ft_tombstone_strip(o);
+  return o->schema ? 2 : 1;
+}
+
+int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
+                           struct ft_error *err)
+{
+  sqlite3_stmt *s =
+      ft_store_statement(store, "INSERT OR IGNORE INTO former VALUES (?1, ?2, ?3)", "forget", err);
+
+  if (!s)
+    return -1;
+  sqlite3_bind_int64(s, 1, uid);
+  sqlite3_bind_int64(s, 2, ft_tombstone_hash(to));
+  sqlite3_bind_int64(s, 3, ft_tombstone_hash(from));
+  return ft_store_finish(store, s, "forget", err);
+}
+
+/* Stores a copy of STONE for each former name of its app. */
+static int put_former_names(struct ft_store *store, const struct ft_tombstone *stone,
+                            struct ft_error *err)
+{
+  sqlite3_stmt *s = ft_store_statement(
+      store,
+      "WITH RECURSIVE names(app) AS (SELECT was FROM former WHERE app = ?1 AND ?2 IN (-1, uid)"
+      " UNION SELECT was FROM former JOIN names USING (app) WHERE ?2 IN (-1, uid))"
+      " INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid, app, before, told,"
+      " done) SELECT ?3, ?4, '', ?2, app, ?5, ?6, 0 FROM names WHERE app <> ?1",
+      "forget", err);
+
+  if (!s)
+    return -1;
+  sqlite3_bind_int64(s, 1, stone->app);
+  sqlite3_bind_int64(s, 2, stone->uid);
+  sqlite3_bind_int64(s, 3, stone->job_id);
+  sqlite3_bind_int64(s, 4, stone->array_task_id);
+  sqlite3_bind_double(s, 5, stone->before);
+  sqlite3_bind_double(s, 6, stone->request_time);
+  return ft_store_finish(store, s, "forget", err);
+}
+
+/* Sets *COUNT to UID's tombstones without a job. Returns 0; -1 on error and fills ERR. */
+static int count_of_user(struct ft_store *store, int64_t uid, int64_t *count, struct ft_error *err)
+{
+  sqlite3_stmt *s = ft_store_statement(
+      store, "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1", "forget", err);
+  int status;
+
+  if (!s)
+    return -1;
+  sqlite3_bind_int64(s, 1, uid);
+  status = ft_store_step_status(store, sqlite3_step(s), "forget", err);
+  *count = sqlite3_column_int64(s, 0);
+  sqlite3_finalize(s);
+  return status < 0 ? -1 : 0;
+}
+
+int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
+{
+  int64_t count = 0;
+
+  if (!stone->job_id && stone->uid >= 0 && count_of_user(store, stone->uid, &count, err) < 0)
+    return -1;
+  if (count >= MAX_PER_USER)
+    return ft_error_set(err,
+                        "user %lld: %d things are forgotten already, and no more are kept in"
+                        " mind; forget all of the user's runs at once",
+                        (long long)stone->uid, MAX_PER_USER);
+  if (stone->app && put_former_names(store, stone, err) < 0)
+    return -1;
+  if (put_tombstone(store, stone, "", false, err) < 0)
+    return -1;
+  stone->id = sqlite3_last_insert_rowid(store->db);
+  return 0;
+}
+
+int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
+{
+  sqlite3_stmt *s = ft_store_statement(
+      store, "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE done = 0 ORDER BY id LIMIT 1",
+      "forget", err);
+  int status;
+
+  if (!s)
+    return -1;
+  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
+  if (status > 0)
+    read_tombstone(s, stone);
+  sqlite3_finalize(s);
+  return status;
+}
+
+int ft_tombstone_finish(struct ft_store *store, int64_t id, struct ft_error *err)
+{
+  sqlite3_stmt *s =
+      ft_store_statement(store, "UPDATE forgotten SET done = 1 WHERE id = ?1", "forget", err);
+
+  if (s)
+    sqlite3_bind_int64(s, 1, id);
+  return ft_store_finish(store, s, "forget", err);
+}
