@@ -6,23 +6,24 @@
 #include "predictor/estimate/allocation_cap.h"
 #include "predictor/learn/distribution.h"
 
-/* No run is given at first more than so many times what those of its kind have needed, */
+/* Cap as a multiple of the largest peak among the CLOSEST_RUNS. Chosen by
+ * tests/bench/replay_constants. */
 #define REACH 1.05
-/* which are so many that lie closest to it. */
+/* Runs nearest in the covariate. Chosen by tests/bench/replay_constants. */
 enum { CLOSEST_RUNS = 12 };
-/* What grows faster than its input does so where a line says it this surely. */
+/* Confidence of the lower bound of a power-law exponent above 1. Chosen by judgement. */
 #define SURE 0.975
-/* Where a failure costs more than its own bytes, that is more by this power of the ratio: as for a
- * need whose tail falls with the seventh power. */
+/* Exponent of the cap over the relative cost of a failure: about 1/7, as for a tail that falls with
+ * the seventh power. Chosen by tests/bench/replay_constants. */
 #define REACH_POWER 0.15
-/* That is widened where runs lately needed more than it, as adaptive conformal inference does
- * (Gibbs and Candes 2021): so that one in twenty does, */
+/* Target rate of runs above the cap (adaptive conformal inference, Gibbs and Candes 2021). */
 #define REACH_MISSED 0.05
+/* Step of log_cap_correction per run. Chosen by judgement. */
 #define REACH_STEP 0.1
-/* up to e to this. */
+/* Largest log_cap_correction: a factor of e^2. Chosen by judgement. */
 #define MOST_REACH 2.0
 
-/* How far from PLACE the CLOSEST_RUNS lie; infinite: no more have a place. */
+/* Distance of the CLOSEST_RUNS from PLACE in the covariate; infinite if fewer runs have one. */
 static double radius(const ft_evaluator *e, double place)
 {
   double away[CLOSEST_RUNS];
@@ -42,8 +43,8 @@ static double radius(const ft_evaluator *e, double place)
   return count == CLOSEST_RUNS ? away[count - 1] : INFINITY;
 }
 
-/* The power of the input by which needs grow beyond all inputs: 1, or what the line through the
- * logarithms has for sure. */
+/* Exponent by which peaks grow beyond the largest input: 1, or the lower confidence bound of the
+ * power-law fit if larger. */
 static double growth(const ft_evaluator *e)
 {
   const ft_baseline *line = &e->baselines[FT_BASELINE_POWER];
@@ -65,7 +66,7 @@ static double growth(const ft_evaluator *e)
   return fmax(line->slope - ft_student_quantile(SURE, (unsigned)count - 2) * error, 1);
 }
 
-/* NEED of a run at OTHER, grown by POWER where the input at PLACE is larger. */
+/* Extrapolates NEED of a run at OTHER to a larger input at PLACE with exponent POWER. */
 static double grown(double need, double other, double place, double power)
 {
   double times;
@@ -76,8 +77,8 @@ static double grown(double need, double other, double place, double power)
   return need * (power > 1 ? pow(times, power) : times);
 }
 
-/* The most that the runs have needed which lie closest to PLACE, grown by POWER; infinite: too few
- * have a place. */
+/* Largest peak of the CLOSEST_RUNS, extrapolated to PLACE with exponent POWER; infinite if fewer
+ * runs have a covariate. */
 static double closest_need(const ft_evaluator *e, double place, double power)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
@@ -94,8 +95,8 @@ static double closest_need(const ft_evaluator *e, double place, double power)
   return most > 0 ? most : INFINITY;
 }
 
-/* Whether nothing but the place moves the centre: where other features do, runs that are close in
- * one alone are not of the same kind. */
+/* Whether the point prediction depends on the primary column only. Otherwise runs that are near in
+ * it may differ in other features. */
 static bool moved_by_place_alone(const ft_evaluator *e)
 {
   bool alone = true;
@@ -125,7 +126,7 @@ double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query
   power = q->covariate > largest ? growth(e) : 1;
   if (largest > 0)
     most = grown(most, largest, q->covariate, power);
-  /* one in so many needs more than its closest */
+  /* a new run exceeds its CLOSEST_RUNS with probability 1 / (CLOSEST_RUNS + 1) */
   if (placed && fixed < (CLOSEST_RUNS + 1) * most)
     most = fmin(most, closest_need(e, q->covariate, power));
   most *= exp(fmin(fmax(e->log_cap_correction, 0), MOST_REACH));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How much a run is given at most before anything has failed. The ensemble's members think of runs
- * beyond all that were seen; what was seen tells better how far those go. Pure: libc and libm, no
- * allocation.
+ * Upper limit of a first allocation, in bytes, from the largest peaks of the runs. Ensemble members
+ * extrapolate beyond them. Pure: libc and libm, no allocation.
  */
 #ifndef FT_ESTIMATE_ALLOCATION_CAP_H
 #define FT_ESTIMATE_ALLOCATION_CAP_H
@@ -11,12 +10,12 @@
 
 #include "predictor/estimate/ensemble.h"
 
-/* In bytes, where a failure costs FIXED bytes beside its own; infinite where E's runs tell nothing.
- */
+/* Returns the limit in bytes of a first allocation for QUESTION; infinite if E's runs give none.
+ * FIXED: cost of a failure in bytes, beyond the failed attempt itself. */
 double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query *question,
                          double fixed);
 
-/* A run has needed more than its reach, or not: those after it go further, or less far. */
+/* Raises the cap of E if a run EXCEEDED it, and lowers it slightly otherwise. */
 void ft_allocation_cap_update(ft_evaluator *e, bool exceeded);
 
 #endif

@@ -11,75 +11,81 @@
 #include "predictor/estimate/retry_sequence.h"
 
 enum { ALL, NEAR, NEARER, NEAREST, RECENT, KERNELS = FT_ENSEMBLE_KERNELS };
-/* The kernels that are of those near in the place column, by bits. */
+/* Bits of the kernels over the primary column. */
 enum { NEIGHBOURS = 1 << NEAR | 1 << NEARER | 1 << NEAREST };
 enum { AS_IS, STUDENT, SHAPES = FT_ENSEMBLE_SHAPES };
-/* The view of a line around each submission: Student's t, and in the place of AS_IS a narrower one.
- */
+/* View of the local regression: Student's t, and a narrower one instead of AS_IS. */
 enum { LOCAL = FT_ENSEMBLE_VIEWS - 1 };
 enum { RUNS = FT_ENSEMBLE_RUNS, MEMBERS = FT_ENSEMBLE_MEMBERS, MOST_ATTEMPTS = 20 };
 
-/* Runs count e times less with each so much that their places differ; the other kernels are its
- * third and ninth power. */
+/* Unless noted, constants are chosen by tests/bench/replay_constants. */
+
+/* Width of the kernel NEAR in the covariate: a weight falls by e per NEAR_WIDTH. NEARER and NEAREST
+ * are its third and ninth power. */
 #define NEAR_WIDTH 0.3
-/* and with each so many runs since. */
+/* Width of the kernel RECENT in runs: a weight falls by e per RECENT_RUNS later runs. */
 #define RECENT_RUNS 8.0
-/* but never nothing. */
+/* Smallest weight of a run, relative to the largest. */
 #define FAR_WEIGHT 0.003
+/* Smallest run time in seconds. Chosen by judgement. */
 #define LEAST_SECONDS 1e-3F
-/* A run that needs as much as another needs a little more. */
+/* Margin over an observed peak, as a factor. */
 #define MARGIN 1.001
-/* Nor is it expected to need e to this times more than any before it. */
+/* Largest extrapolation above the largest peak, in log units. */
 #define MOST_BEYOND 0.4
-/* No line believes a run further from the middle half than so many times its width and e to this,
- * or with an input further away than e to this. */
+/* Outlier limit of the local regression: distance from the middle half of the log peaks, in widths
+ * of that half. Chosen by judgement. */
 #define FAR_QUARTERS 8
+/* The same, added in log units. Chosen by judgement. */
 #define FAR_NEED 1.4
+/* Outlier limit of the local regression: distance in the covariate. Chosen by judgement. */
 #define FAR_PLACE 10
-/* nor less than this part of the least. */
+/* Smallest expected need as a fraction of the smallest peak. Chosen by judgement. */
 #define LEAST_PART 0.5
-/* No view's centre is above so many bytes, whatever a submission says of itself, and no member asks
- * for more, whatever a model does. */
+/* Largest prediction and allocation in bytes: 1 PiB. Chosen by judgement. */
 #define MOST_BYTES 0x1p50
-/* However alike runs were, the next may differ by so much. */
+/* Smallest standard deviation of log peaks. */
 #define LEAST_DEVIATION 0.0001
+/* Degrees of freedom of Student's t: minimum. */
 #define LEAST_DEGREES 1.5
+/* Degrees of freedom of Student's t: maximum. */
 #define MOST_DEGREES 30.0
-/* Where the runs lie well on a line, those further off make it look less certain than it is. */
+/* Factor of the narrower deviation in the local regression: distant runs inflate the deviation. */
 #define NARROWER 0.7
-/* No t reaches further than e to this above its middle. */
+/* Largest distance of Student's t above its mean, in log units. Chosen by judgement. */
 #define MOST_ABOVE 3.0
-/* What was wasted counts e times less after so many runs. */
+/* Memory of the losses in runs: a loss falls by e per MEMORY_RUNS. */
 #define MEMORY_RUNS 100.0
-/* A member that wastes as much more a run as the best wastes in all counts e times less for each of
- * so many runs. */
+/* Learning rate of the weights: exp(-SHARPNESS * excess loss / mean loss of the best). */
 #define SHARPNESS 0.3
-/* A voice that counts less than this beside the best's is not asked. */
+/* Members whose weight is below this fraction of the best member's are not evaluated. Chosen by
+ * judgement, for time. */
 #define NEGLIGIBLE 0.05
-/* Members further than e to this from the best do not bend what it asks for: between two likely
- * needs there is nothing to gain. */
+/* Members further than this from the best allocation, in log units, are not averaged: between two
+ * modes of the need there is nothing to gain. */
 #define ALIKE 0.3
-/* From so many judged runs on, members that have lost so many mean runs of the best more than it
- * are judged by one run in so many, which then counts for all of them. */
+/* Updates after which dominated members are updated rarely. Chosen by judgement, for time. */
 #define ALL_JUDGED 60
+/* A member is dominated if its excess loss is this multiple of the best member's mean loss. */
 #define HOPELESS 20.0
+/* Dominated members are updated in one of SELDOM runs, with this weight. By judgement, for time. */
 #define SELDOM 4
-/* No run that is judged counts for more than so many of the largest peaks, or of the mean run
- * times, before it. */
+/* Clamp of an update's peak, as a multiple of the largest earlier peak. */
 #define MOST_PEAKS 2.0
+/* Clamp of an update's run time, as a multiple of the mean run time. */
 #define MOST_TIMES 20.0
-/* A score that has failed is followed by one so much larger. */
+/* Growth factor of the score of Student's t after a failure. */
 #define FURTHER 2.0
-/* Where all that was thought of has failed. */
+/* Growth factor after a failure above all points. */
 #define BEYOND 1.5
-/* What has failed is tried again with at least so much, */
+/* Smallest growth factor after a failure. */
 #define LEAST_GROWTH 1.15
-/* and with at most so much where others of its kind needed more, */
+/* Largest growth factor after a failure below the cap. */
 #define NEAR_GROWTH 1.25
-/* and, past the most that a run has used, where every tail is a guess, with at most so much. */
+/* Largest growth factor after a failure above the app's largest peak: the tail is extrapolated. */
 #define MOST_GROWTH 1.5
 
-/* Which kernels a view is looked at through, by bits. */
+/* Kernels of each view, by bits. */
 static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
   1 << ALL | 1 << NEARER | 1 << RECENT,
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST | 1 << RECENT,
@@ -88,18 +94,17 @@ static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
   1 << ALL | 1 << NEAR | 1 << NEARER | 1 << NEAREST,
 };
 
-/* The order in which views are looked at: the line around a submission sees the runs of the peaks.
- */
+/* Order of evaluation: the local regression reuses the runs of the constant baseline. */
 static const unsigned char order[FT_ENSEMBLE_VIEWS] = { 0, 1 + FT_BASELINE_CONSTANT, LOCAL,
                                                         1 + FT_BASELINE_LINE,
                                                         1 + FT_BASELINE_POWER };
 
-/* Mean and deviation of the logarithms; how many runs the weights amount to. */
+/* Weighted mean and standard deviation of log peaks, sum of weights, effective sample size. */
 struct moments {
   double total, mean, deviation, runs;
 };
 
-/* The runs that a line around the submission believes, by their places from there. */
+/* Runs in the local regression, by their distance from the submission. */
 struct line {
   bool drawn;
   size_t count;
@@ -107,29 +112,29 @@ struct line {
   double x[RUNS], y[RUNS];
 };
 
-/* What members share is found once, when the first of them asks for it. */
+/* Values that members share, computed once on demand. */
 struct ensemble_state {
   const ft_evaluator *e;
   const struct ft_allocation_query *q;
   bool placed;
-  double seconds;              /* that a run like the submission is expected to take */
-  double least;                /* bytes that any run is expected to need */
-  double price;                /* of a failed attempt, times its bytes, and beside that */
-  double fixed;                /* so many bytes */
-  double near[RUNS];           /* by run: 1 where it lies with the submission, down to 0 */
+  double seconds;              /* expected run time */
+  double least;                /* smallest expected need in bytes */
+  double price;                /* cost of a failed attempt per byte of it */
+  double fixed;                /* cost of a failed attempt in bytes, in addition */
+  double near[RUNS];           /* by run: weight of NEAR, 0 to 1 */
   float weight[KERNELS][RUNS]; /* by run, run times included */
   bool weighed[KERNELS];
-  double far[KERNELS]; /* what of it the far ones have too */
-  unsigned char kernels[FT_ENSEMBLE_VIEWS]; /* through which each view can be looked at, by bits */
-  unsigned looked_at;                       /* a view; of its runs, by rising need: */
+  double far[KERNELS];                      /* by kernel: the part of a weight that all runs have */
+  unsigned char kernels[FT_ENSEMBLE_VIEWS]; /* kernels available to each view, by bits */
+  unsigned looked_at;                       /* current view; its runs in ascending order of need: */
   size_t count;
   double logs[RUNS];
-  double bytes[RUNS]; /* that they would have to be allocated */
+  double bytes[RUNS]; /* allocations that hold them */
   unsigned char run[RUNS];
   bool has_bytes;
-  unsigned measured; /* a view and a kernel; of them: */
+  unsigned measured; /* current view and kernel; their moments: */
   struct moments moments;
-  double mass[RUNS]; /* what each of the view's runs counts */
+  double mass[RUNS]; /* weight of each of the view's runs */
   struct line line;
   struct ft_retry_sequence chain;
 };
@@ -145,8 +150,7 @@ bool ft_ensemble_ready(const ft_evaluator *e)
          e->ages.size == e->needs_count;
 }
 
-/* What one run's time counts for at most: a quarter of all others together, whoever wrote it down.
- */
+/* Clamp of one run's time: a quarter of the sum of all others. */
 static float most_seconds(const ft_evaluator *e)
 {
   float total = 0, largest = 0;
@@ -159,8 +163,8 @@ static float most_seconds(const ft_evaluator *e)
 }
 
 /*
- * What is far counts a little, whatever it took: a long run that is nothing like
- * the submission says nothing of what a failure would cost.
+ * Multiplies the kernel's weights by run times and adds a small equal weight to every run: the run
+ * time of a distant run does not matter. Returns the mean run time near the submission.
  */
 static double add_far(struct ensemble_state *p, unsigned kernel)
 {
@@ -182,9 +186,8 @@ static double add_far(struct ensemble_state *p, unsigned kernel)
 }
 
 /*
- * Up to 1 the price is a part of what a failed attempt had. What is above 1
- * comes on top of that, whatever the job: whoever has to submit again a small
- * job is as annoyed as of a large one.
+ * Sets the cost of a failure: up to 1 a fraction of the attempt's memory x time; the excess is
+ * independent of the job's size, like the cost of submitting again.
  */
 static void set_price(struct ensemble_state *p, double seconds)
 {
@@ -193,8 +196,8 @@ static void set_price(struct ensemble_state *p, double seconds)
   p->fixed = fmax(p->q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / seconds;
 }
 
-/* No run is expected to need less than a part of the least that any did: where a line no longer
- * fits, what lies far below it would be asked for because failing there costs nothing. */
+/* Smallest expected need in bytes. A line outside its range may predict far too little, where a
+ * failure seems free. */
 static double least_bytes(const ft_evaluator *e)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
@@ -202,7 +205,7 @@ static double least_bytes(const ft_evaluator *e)
   return e->baselines_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
 }
 
-/* Whether V has anything to look at. */
+/* Whether view V has runs. */
 static bool has_view(const struct ensemble_state *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
@@ -215,7 +218,7 @@ static bool has_view(const struct ensemble_state *p, unsigned v)
          (e->baselines[v - 1].slope == 0 || p->placed);
 }
 
-/* How near the runs are to the submission, and what a failure costs there. */
+/* Initialises P: weights of the runs and cost of a failure. */
 static void open_panel(struct ensemble_state *p, const ft_evaluator *e,
                        const struct ft_allocation_query *q)
 {
@@ -258,7 +261,7 @@ static double cube(double x)
   return x * (x * x);
 }
 
-/* How much each run counts in KERNEL. */
+/* Computes the weights of KERNEL. */
 static void weigh(struct ensemble_state *p, unsigned kernel)
 {
   const ft_evaluator *e = p->e;
@@ -277,7 +280,7 @@ static void weigh(struct ensemble_state *p, unsigned kernel)
   (void)add_far(p, kernel);
 }
 
-/* The runs around the centre of VIEW, one of e->baselines. */
+/* Selects the runs around the prediction of VIEW, one of e->baselines. */
 static void look_at_view(struct ensemble_state *p, const ft_baseline *view)
 {
   double centre = view->intercept;
@@ -300,7 +303,7 @@ static void look_at_view(struct ensemble_state *p, const ft_baseline *view)
   p->has_bytes = true;
 }
 
-/* Look at the runs around the centre of view V, which there is. */
+/* Selects the runs around the prediction of view V, which must have runs. */
 static void look(struct ensemble_state *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
@@ -325,7 +328,7 @@ static void look(struct ensemble_state *p, unsigned v)
   }
 }
 
-/* The runs' bytes, where only their logarithms were wanted before. */
+/* Computes the bytes of the selected runs from their logarithms. */
 static void fill_bytes(struct ensemble_state *p)
 {
   for (size_t i = 0; i < p->count && !p->has_bytes; i++)
@@ -376,7 +379,7 @@ static void draw_line(struct ensemble_state *p)
   l->drawn = true;
 }
 
-/* The same by a line through the runs that have a place; where there are few, what they needed. */
+/* Moments by local regression; by the weighted mean if too few runs have a covariate. */
 static struct moments measure_line(struct ensemble_state *p, unsigned kernel)
 {
   const struct line *l = &p->line;
@@ -395,13 +398,13 @@ static struct moments measure_line(struct ensemble_state *p, unsigned kernel)
   return (struct moments){ local.total, local.mean, local.deviation + LEAST_DEVIATION, local.runs };
 }
 
-/* What a run beyond all that were seen may need: deviations above the largest, and which part of
- * such runs. */
+/* Distribution of a new maximum: standard deviations above the largest peak, and probability.
+ * Chosen by judgement. */
 static const struct {
   double above, part;
 } beyond[] = { { 0.2, 0.4 }, { 0.6, 0.3 }, { 1.5, 0.2 }, { 4, 0.1 } };
 
-/* The runs as they are, and a run's worth beyond them. */
+/* Allocation from the empirical distribution with one pseudo-run beyond the largest peak. */
 static double as_is(struct ensemble_state *p, const struct moments *m)
 {
   double top, failed = p->q->failed_bytes;
@@ -423,7 +426,7 @@ static double as_is(struct ensemble_state *p, const struct moments *m)
                         : BEYOND * failed;
 }
 
-/* The score at which Student's density has fallen to DENSITY. */
+/* Score at which the density of Student's t is DENSITY. */
 static double score_at(double density, double degrees)
 {
   double peak = 0.398942 * (1 - 1 / (4 * degrees));
@@ -433,7 +436,7 @@ static double score_at(double density, double degrees)
   return sqrt(degrees * (pow(peak / density, 2 / (degrees + 1)) - 1));
 }
 
-/* The probability beyond SCORE, of which the density is DENSITY. */
+/* Tail probability beyond SCORE, whose density is DENSITY. */
 static double beyond_score(double score, double density, double degrees)
 {
   if (score < 0.3)
@@ -442,8 +445,8 @@ static double beyond_score(double score, double density, double degrees)
 }
 
 /*
- * Where the expected waste of a first allocation has its minimum: where the
- * probability density times what a failure costs is the cost of a larger one.
+ * Allocation from Student's t. Expected waste is minimal where the density times the cost of a
+ * failure equals the cost of a larger allocation.
  */
 static double as_student(const struct ensemble_state *p, const struct moments *m, double wide)
 {
@@ -458,7 +461,7 @@ static double as_student(const struct ensemble_state *p, const struct moments *m
       density *= beyond_score(score, density, degrees);
       score = fmax(score_at(density, degrees), score + 0.3);
     }
-    /* the further out, the less the tail is known */
+    /* the tail is less certain further out */
     score = fmax(score, FURTHER * failed + 0.5);
   }
   return exp(m->mean + fmin(scale * score, MOST_ABOVE));
@@ -482,13 +485,13 @@ static double ask(struct ensemble_state *p, unsigned member)
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
 
-/* The Ith member to be asked. */
+/* Member I in the order of evaluation. */
 static unsigned member_at(unsigned i)
 {
   return order[i / (KERNELS * SHAPES)] * KERNELS * SHAPES + i % (KERNELS * SHAPES);
 }
 
-/* Whether MEMBER has anything to look at. */
+/* Whether MEMBER has runs. */
 static bool has_member(const struct ensemble_state *p, unsigned member)
 {
   return p->kernels[member / SHAPES / KERNELS] >> member / SHAPES % KERNELS & 1;
@@ -499,7 +502,7 @@ static double loss_of(const ft_evaluator *e, unsigned member)
   return member < e->losses_count ? e->losses[member] : 0;
 }
 
-/* Ask the members that have lost MOST at most. */
+/* Evaluates the members whose loss is at most MOST. */
 static void ask_up_to(struct ensemble_state *p, double most, double bytes[FT_ENSEMBLE_MEMBERS])
 {
   for (unsigned i = 0; i < MEMBERS; i++) {
@@ -511,7 +514,7 @@ static void ask_up_to(struct ensemble_state *p, double most, double bytes[FT_ENS
   }
 }
 
-/* What the best of those that can be asked has lost. */
+/* Smallest loss of the available members. */
 static double least_loss(const struct ensemble_state *p)
 {
   double least = INFINITY;
@@ -522,7 +525,7 @@ static double least_loss(const struct ensemble_state *p)
   return least;
 }
 
-/* A mean run's waste of the best. */
+/* Mean loss per run of the best member. */
 static double scale_of(const ft_evaluator *e, double least)
 {
   return least / fmax(e->loss_updates, 1) + 1e-9;
@@ -550,7 +553,7 @@ static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE
   return best;
 }
 
-/* What is asked for after a failure, where ASKED is what a member asks for. */
+/* Limits the allocation ASKED of a member after a failure. */
 static double retry(const struct ensemble_state *p, double asked)
 {
   double failed = p->q->failed_bytes, reach = ft_allocation_cap(p->e, p->q, p->fixed);
@@ -568,7 +571,7 @@ double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_
   open_panel(&p, e, q);
   least = least_loss(&p);
   scale = scale_of(e, least);
-  /* after a failure a shape answers that may have lost more */
+  /* after a failure the empirical shape decides, whose loss may be larger */
   ask_up_to(&p, q->failed_bytes > 0 ? INFINITY : least - log(NEGLIGIBLE) / SHARPNESS * scale,
             bytes);
   best = best_of(e, bytes);
@@ -586,7 +589,7 @@ double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_
   return fmin(exp(sum / total), ft_allocation_cap(e, q, p.fixed));
 }
 
-/* What MEMBER would have wasted on a run that needed NEED bytes, a second; Q is P's question. */
+/* Waste in bytes, per second, of MEMBER on a run that needed NEED bytes. Q is P's query. */
 static double waste_of(struct ensemble_state *p, struct ft_allocation_query *q, unsigned member,
                        double need)
 {
@@ -602,7 +605,7 @@ static double waste_of(struct ensemble_state *p, struct ft_allocation_query *q, 
   return waste + fmax(bytes - need, 0);
 }
 
-/* BYTES and SECONDS of a run, within what the runs before it make credible. */
+/* Clamps BYTES and SECONDS of a run by the earlier runs. */
 static void hold(const ft_evaluator *e, double *bytes, double *seconds)
 {
   double largest = 1, mean = LEAST_SECONDS;
@@ -628,7 +631,7 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *quest
   ft_allocation_cap_update(e, bytes > ft_allocation_cap(e, &q, p.fixed));
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
-  /* how long a run took is luck in part, which says nothing of a member: it counts for half */
+  /* run times vary by chance: the geometric mean of the actual and the expected one counts */
   seconds = sqrt(seconds * fmax(p.seconds, (double)LEAST_SECONDS));
   least = least_loss(&p);
   most = e->loss_updates < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);

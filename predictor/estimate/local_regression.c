@@ -5,10 +5,14 @@
 
 #include "predictor/estimate/local_regression.h"
 
+/* Smallest effective sample size. Chosen by tests/bench/replay_constants. */
 #define LEAST_RUNS 2.5
+/* Smallest effective sample size after the slope. Chosen by judgement. */
 #define LEAST_LEFT 1.5
-/* A slope is no steeper than a proportion, more or less. */
+/* Prior standard deviation of the slope in log-log: peaks grow at most about proportionally. Chosen
+ * by tests/bench/replay_constants. */
 #define SLOPE_DEVIATION 1.0
+/* Variances below are rounding. */
 #define TINY 1e-12
 
 /* Weighted means, then central moments. */
@@ -61,7 +65,7 @@ bool ft_local_regression_fit(const double *x, const double *y, const double *wei
   out->total = s.total;
   out->mean = s.y - slope * s.x;
   out->runs = fmax(runs - 1, LEAST_LEFT);
-  /* about the line, and of the line itself at its end */
+  /* residual variance and variance of the line at the query */
   out->deviation =
       sqrt(rest * runs / fmax(runs - 2, 0.5) * (1 + s.x * s.x / (s.xx + ridge) / (runs + 1)));
   return true;

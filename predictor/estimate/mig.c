@@ -9,19 +9,17 @@
 #include "predictor/estimate/mig.h"
 
 /*
- * Profiles and how many of each: NVIDIA Multi-Instance GPU User Guide of October 2026 (r615),
- * "Supported MIG Profiles", and of r580, which called an RTX PRO 5000's otherwise; of GPUs that it
- * lists by their name alone (H20, GB200, B300, GB300) or not (GH200 of 144 GB) what NVIDIA's
- * mig-parted and GPU Operator 26.3 configure. Thor has no memory of its own, hence no slices here.
- * The guide gives memory as parts of the GPU's; the GiB are what `nvidia-smi mig -lgip` prints, in
- * published listings (H100 NVL of 94 GB: OpenNebula's manual; 96 GB: a GH200's; RTX PRO 6000: a
- * Server Edition, whose 1g.24gb shows PyTorch 24192 MiB). In the guide's own example two of 3g.20gb
- * show 20224 and 20096 MiB. Drivers differ by up to half a GiB, and more on the newest: of the
- * A100-40GB there are listings with 9.62, 19.50 and 39.25, of the A100-80GB with 78.75, of H100 of
- * 94 GB with 46.38 and 93.12, of the H200 with 140.00, of a B200's 1g.23gb with 22.00, of an RTX
- * PRO 6000 under the vGPU manager with 23.12, 46.50 and 93.38; a site's figures go into mig.conf.
- * Of an H200's 3g.71gb PyTorch tells 69.8 GiB, of a B200's 3g.90gb nvidia-smi 89. 0: no listing was
- * found, and only a site's mig.conf says how large it is.
+ * Profiles and instances per GPU: NVIDIA Multi-Instance GPU User Guide of October 2026 (r615),
+ * "Supported MIG Profiles"; of r580 for an RTX PRO 5000, whose profiles had other names. For GPUs
+ * that the guide does not detail (H20, GB200, B300, GB300, GH200 of 144 GB): NVIDIA's mig-parted
+ * and GPU Operator 26.3. Thor has no memory of its own, hence no slices.
+ *
+ * Memory in GiB as `nvidia-smi mig -lgip` prints it, in published listings: OpenNebula's manual for
+ * the H100 NVL of 94 GB, a GH200's for 96 GB, a Server Edition for the RTX PRO 6000. The guide has
+ * only fractions. 0: no listing was found; the site's mig.conf gives the size. Drivers differ by up
+ * to 0.5 GiB, and more on the newest GPUs. Other listings: A100-40GB 9.62, 19.50 and 39.25;
+ * A100-80GB 78.75; H100 of 94 GB 46.38 and 93.12; H200 140.00 (PyTorch: 69.8 for 3g.71gb); B200
+ * 22.00 for 1g.23gb and 89 for 3g.90gb; RTX PRO 6000 under the vGPU manager 23.12, 46.50 and 93.38.
  */
 static const struct known {
   const char *gpu, *name;

@@ -5,7 +5,7 @@
 
 #include "predictor/estimate/retry_sequence.h"
 
-/* What allocating a point's bytes wastes, as a line over the probability that has failed before. */
+/* Expected waste of an attempt, as a linear function of the probability that failed before. */
 struct line {
   double slope, height;
 };
@@ -15,7 +15,7 @@ static double at(const struct line *l, double x)
   return l->slope * x + l->height;
 }
 
-/* Whether B, between A and C by slope, is nowhere the lowest. */
+/* Whether B, whose slope is between those of A and C, is nowhere the minimum. */
 static int covered(const struct line *a, const struct line *b, const struct line *c)
 {
   return (c->height - a->height) * (a->slope - b->slope) >=
@@ -26,7 +26,7 @@ double ft_retry_first_allocation(const struct ft_retry_sequence *c, double price
 {
   struct line hull[FT_RETRY_SEQUENCE_POINTS];
   size_t first = 0, end = 0, n = c->count, best = 0;
-  double rest = 0; /* expected waste of the needs past a point, when all before have failed */
+  double rest = 0; /* expected waste beyond a point, after all earlier attempts failed */
   double least = INFINITY;
 
   for (size_t i = n; i-- > 0;) {
@@ -45,7 +45,7 @@ double ft_retry_first_allocation(const struct ft_retry_sequence *c, double price
     while (end - first >= 2 && at(&hull[first + 1], c->below[i]) <= at(&hull[first], c->below[i]))
       first++;
     rest = at(&hull[first], c->below[i]) + c->needed[i];
-    /* whoever begins below fails more often, and the rest after that is no less */
+    /* smaller first attempts fail more often and have at least the same remaining waste */
     if (rest + (price * c->bytes[0] + fixed) * (c->below[n] - c->below[i]) > least)
       break;
   }

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The chain of attempts that is expected to waste least. */
+/* Retry sequence: the sequence of allocations with the least expected waste. */
 #ifndef FT_ESTIMATE_RETRY_SEQUENCE_H
 #define FT_ESTIMATE_RETRY_SEQUENCE_H
 
 #include <stddef.h>
 
+/* Points at most: the runs of a model and those beyond them. */
 enum { FT_RETRY_SEQUENCE_POINTS = 212 };
 
-/* What may be needed, and how likely: points by rising bytes. */
+/* Discrete distribution of the required memory: points in ascending order of bytes. */
 struct ft_retry_sequence {
   size_t count;
-  double same; /* up to here a need joins the last point */
+  double same; /* bytes up to which a need is merged into the last point */
   double bytes[FT_RETRY_SEQUENCE_POINTS];
-  double below[FT_RETRY_SEQUENCE_POINTS + 1];  /* probability of all points before each */
-  double needed[FT_RETRY_SEQUENCE_POINTS + 1]; /* and the bytes they need, weighted by it */
+  double below[FT_RETRY_SEQUENCE_POINTS + 1];  /* cumulative probability before each point */
+  double needed[FT_RETRY_SEQUENCE_POINTS + 1]; /* cumulative probability times bytes */
 };
 
-/* Needs within this of the least of them are one, as large as the largest. */
+/* Relative difference up to which needs are merged into one point, of the largest of them. Chosen
+ * by judgement. */
 #define FT_RETRY_SEQUENCE_SAME 0.002
 
 static inline void ft_retry_sequence_start(struct ft_retry_sequence *chain)
@@ -26,9 +28,8 @@ static inline void ft_retry_sequence_start(struct ft_retry_sequence *chain)
   chain->below[0] = chain->needed[0] = 0;
 }
 
-/* Add COUNT needs of BYTES, which rise and are not below those added before, each of its
- * probability in MASS; past FT_RETRY_SEQUENCE_POINTS they are left out. Masses need not add up
- * to 1. */
+/* Adds COUNT needs of BYTES with probabilities MASS, ascending and not below earlier ones. Needs
+ * beyond FT_RETRY_SEQUENCE_POINTS are dropped. The masses need not sum to 1. */
 static inline void ft_retry_sequence_add_all(struct ft_retry_sequence *chain, const double *bytes,
                                              const double *mass, size_t count)
 {
@@ -58,11 +59,11 @@ static inline void ft_retry_sequence_add(struct ft_retry_sequence *chain, double
 }
 
 /*
- * The first of the attempts, in bytes, that are expected to waste least: one
- * that succeeds wastes what it had and did not need, one that fails costs PRICE times all that it
- * had and FIXED bytes more, and the next follows. 0 without points. Exact, in time linear in the
- * points: what remains to be wasted after a failure is a minimum over lines, so
- * their lower hull is kept (the convex hull trick).
+ * Returns the first allocation, in bytes, of the retry sequence with the least expected waste; 0
+ * without points. A successful attempt wastes the memory it did not use; a failed one costs PRICE
+ * times its allocation plus FIXED bytes, and the next attempt follows. Exact, in linear time: the
+ * remaining waste after a failure is a minimum over lines, whose lower hull is kept (convex hull
+ * trick).
  */
 double ft_retry_first_allocation(const struct ft_retry_sequence *chain, double price, double fixed);
 

@@ -7,23 +7,27 @@
 #include "predictor/estimate/small_sample.h"
 #include "predictor/learn/distribution.h"
 
-/* Before any run: the slope of log(need) over log(input), and how far like runs differ, each with
- * the weight of PRIOR_DEGREES runs. Of workflow tasks half have no slope, a few are proportional.
- */
+/* Prior mean of the slope of log(peak) over log(input). Of workflow tasks, half have slope 0 and a
+ * few are proportional. Chosen by tests/bench/replay_constants. */
 #define PRIOR_SLOPE 0.2
+/* Prior standard deviation of the slope. Chosen by tests/bench/replay_constants. */
 #define PRIOR_SLOPE_DEVIATION 0.4
+/* Prior standard deviation of log(peak) between equal inputs. Chosen by
+ * tests/bench/replay_constants. */
 #define PRIOR_DEVIATION 0.03
-enum { PRIOR_DEGREES = 1 };
+enum { PRIOR_DEGREES = 1 }; /* weight of the prior deviation in runs; by judgement */
 
-/* Points of the distribution: nobody gambles below its lower quarter. */
+/* Probabilities that sample the distribution. No first allocation is below the lower quartile.
+ * Chosen by judgement. */
 static const double level[] = { 0.25, 0.3,  0.35, 0.4,  0.45, 0.5,  0.55, 0.6,  0.65, 0.7,  0.75,
                                 0.8,  0.83, 0.86, 0.88, 0.9,  0.92, 0.94, 0.96, 0.97, 0.98, 0.99 };
 enum { LEVELS = sizeof level / sizeof *level };
 
-/* Where all that was thought of has failed; what has failed is tried again with at least so much.
- */
+/* Growth factor after a failure above all points; as in ensemble.c. */
 #define BEYOND 1.5
+/* Smallest growth factor after a failure; as in ensemble.c. */
 #define LEAST_GROWTH 1.15
+/* Smallest mean run time in seconds. Chosen by judgement. */
 #define LEAST_SECONDS 1.0
 
 bool ft_small_sample_applies(const ft_evaluator *e)
@@ -34,7 +38,7 @@ bool ft_small_sample_applies(const ft_evaluator *e)
          e->seconds_count == e->covariates_count;
 }
 
-/* A Student's t of the logarithm of what is needed. */
+/* Posterior predictive of log(peak): Student's t. */
 struct posterior {
   double mean, scale;
   unsigned degrees;
@@ -50,7 +54,7 @@ static struct posterior believe(const ft_evaluator *e, double place)
   for (size_t i = 0; i < count; i++) {
     double there = (double)e->covariates[peak->runs.bytes[i]];
 
-    /* a run without a place says nothing of the slope */
+    /* a run without a covariate has no effect on the slope */
     at[i] = place >= 0 && there >= 0 ? there - place : 0;
     need[i] = log(fmax((double)peak->needs[i], 1));
     x += at[i] / n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The memory of an app that has run but a few times. */
+/* Small-sample model: memory of an app with 1 to 4 runs. */
 #ifndef FT_ESTIMATE_SMALL_SAMPLE_H
 #define FT_ESTIMATE_SMALL_SAMPLE_H
 
@@ -8,14 +8,13 @@
 #include "predictor/estimate/ensemble.h"
 #include "predictor/record/record.h"
 
-/* Whether E has runs, but too few for an ensemble. */
+/* Returns whether E has 1 or more runs, but too few for the ensemble. */
 bool ft_small_sample_applies(const ft_evaluator *e);
 
 /*
- * The allocation, in bytes, that is expected to waste least of a run like QUESTION: its logarithm
- * is a line over the place, drawn through the runs by Bayes' rule from a prior of the slope and of
- * the noise (normal-inverse-gamma), so that Student's t says what it may need. Pure, about
- * 10 microseconds.
+ * Returns the allocation, in bytes, with the least expected waste for QUESTION. log(peak) is a
+ * Bayesian linear regression over the covariate with a normal-inverse-gamma prior; the posterior
+ * predictive is Student's t. Pure; about 10 microseconds.
  */
 double ft_small_sample_allocation(const ft_evaluator *e,
                                   const struct ft_allocation_query *question);
