@@ -113,7 +113,7 @@ is "$status $(gres "$id")" "0 " "where there are no slices nothing is set"
 like "$err" 'partition plain has no MIG slice' "which is said"
 train 4096 --predict-mig
 is "$status $(gres "$id")" "0 " "nothing is set where no slice is large enough"
-like "$err" 'no MIG slice of partition main holds it, the largest, gpu:3g.20gb, has 19.6 GiB' "that is said"
+like "$err" 'no MIG slice of partition main is large enough: the largest, gpu:3g.20gb, has 19.6 GiB' "that is said"
 like "$err" 'it would fit with .*batch=[0-9]+,accumulate=[0-9]+ \([0-9.]+ .iB, .*x [0-9.]+\).* or device=cpu \([0-9.]+ .iB, x [0-9.]+\)$' \
   "and what would fit, at what price"
 diag "$err"

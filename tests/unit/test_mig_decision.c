@@ -154,7 +154,7 @@ static const struct decided {
   { A100, "gres", "gpu:a100_3g.20gb:1,gpu:a100_2g.10gb:1", 6, NULL, FT_MODE_CHECK, 0,
     FT_ACTION_LEAVE, "", "is enough" },
   { A100, "gpus", "2,v100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
-    "GPUs of several kinds" },
+    "requests several GPU types" },
   { "mig:a100_1g.5gb", "gpus", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "", "use --gres" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
     "use --gres=gpu:a100_2g.10gb:1" },
