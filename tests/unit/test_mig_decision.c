@@ -169,7 +169,7 @@ static const struct decided {
     "job rejected" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_FORCE, 0.5, FT_ACTION_WARN, "", "would run" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, NULL, FT_MODE_CHECK, 0.5, FT_ACTION_REJECT, "",
-    "would run" },
+    "probability of running out" },
   { A100, "gres", "gpu:a100_1g.5gb", 6, "", FT_MODE_RAISE, 0.5, FT_ACTION_RAISE,
     "gres=gpu:a100_2g.10gb:1", NULL },
   { A100, "gres", "gpu:a100_3g.20gb", 25, NULL, FT_MODE_SET, 0.5, FT_ACTION_REJECT, "",
@@ -179,7 +179,7 @@ static const struct decided {
   { A100, "gres", "gpu:a100_3g.20gb", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_LEAVE, "", "is enough" },
   { A100, "gres", "gpu:a100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN, "", "gpu:a100 has 39" },
   { "", "gres", "gpu:b300_1g.34gb", 60, NULL, FT_MODE_CHECK, 0.5, FT_ACTION_LEAVE, "",
-    "the site's mig.conf can say it" },
+    "memory size of gpu:b300_1g.34gb unknown; add it to mig.conf" },
   { A100, "gres", "gpu:v100:1", 60, NULL, FT_MODE_CHECK, 0, FT_ACTION_LEAVE, "", "needs 60" },
   { A100, "gres", "gpu:a100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_LEAVE, "", "is enough" },
 };
