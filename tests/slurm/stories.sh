@@ -234,7 +234,7 @@ story_failing() { # USER
     attempt "$user" "fails-$user.sh"
   done
   said=$("$foretell" job --state="$FT_STATE" "$id")
-  like "$said" 'next time: fails-.* is too little' "$user: foretell job advises no amount where nothing is wrong with it"
+  like "$said" 'next time: fails-.* is too small' "$user: foretell job advises no amount where nothing is wrong with it"
   hold "$user" --predict-mem=check "fails-$user.sh"
   like "$err" 'needs at least [0-9.]+ MiB \(6 runs, none completed\); no evidence that .* is too small$' \
     "$user: six runs that exit with 1 are six runs, none completed"
