@@ -156,7 +156,7 @@ as_user sbatch --mem=30M sort.sh words-40.txt
 grep -q 'foretell: job rejected' <<<"$out" || wrong "it was refused, but not by foretell"
 [ "$(squeue -h -t all -o %i | wc -l)" = "$before" ] || wrong "a job exists all the same"
 say "  sbatch exits $status, and no job exists. The same with what it suggests:"
-suggestion=$(sed -nE 's/.*ask for (--mem=[0-9]+[MG]).*/\1/p' <<<"$out")
+suggestion=$(sed -nE 's/.*use (--mem=[0-9]+[MG]).*/\1/p' <<<"$out")
 as_user sbatch "$suggestion" sort.sh words-40.txt
 [ "$(job_wait "$id")" = COMPLETED ] || wrong "what was suggested did not suffice"
 say "  job $id: COMPLETED"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Announces the start and end of jobs and tasks to the node's agent. */
 #include "config.h"
 
 #include <stdio.h>
@@ -15,11 +16,13 @@
 #include "predictor/core/units.h"
 #include "predictor/record/record.h"
 
-/* Slurm's own "no value" numbers (slurm.h) and all above them are none of ours. */
-#define NONE_32 UINT32_C(0xfffffffd)
-#define NONE_64 UINT64_C(0xfffffffffffffffd)
+/* The smallest of Slurm's "no value" numbers (slurm.h): INFINITE - 2. */
+#define SLURM_NO_VALUE_32 UINT32_C(0xfffffffd)
+#define SLURM_NO_VALUE_64 UINT64_C(0xfffffffffffffffd)
 
-enum { MOST_TASKS = 4096, MOST_COMPONENTS = 128 };
+/* Tasks of a step on a node whose cgroups are kept, and components of a heterogeneous job. Chosen
+ * by judgement. */
+enum { MAX_TASKS = 4096, MAX_COMPONENTS = 128 };
 
 static struct task {
   pid_t pid;
@@ -27,41 +30,42 @@ static struct task {
 } *tasks;
 static size_t task_count, tasks_alive;
 
-/* What earlier tasks of this step had used when they ended: the kernel only adds up. */
+/* Usage of earlier tasks of this step: the kernel reports only the sum of all children. */
 static struct rusage before;
 
-static uint32_t item(spank_t spank, spank_item_t which)
+static uint32_t read_spank_number(spank_t spank, spank_item_t which)
 {
   uint32_t value = 0;
 
-  if (spank_get_item(spank, which, &value) != ESPANK_SUCCESS || value >= NONE_32)
+  if (spank_get_item(spank, which, &value) != ESPANK_SUCCESS || value >= SLURM_NO_VALUE_32)
     return 0;
   return value;
 }
 
-static uint32_t number(const char *text)
+static uint32_t parse_number(const char *text)
 {
   struct ft_text cursor = ft_text_from(text);
   uint64_t value;
 
-  return ft_text_u64(&cursor, NONE_32 - 1, &value) ? (uint32_t)value : 0;
+  return ft_text_u64(&cursor, SLURM_NO_VALUE_32 - 1, &value) ? (uint32_t)value : 0;
 }
 
-/* The record as it was carried: only that it is base64 and not too long is looked at here. */
-static void take_submission(const char *text, pb_size_t *size, uint8_t *bytes, size_t room)
+/* Decodes the submission record; the agent checks its content. */
+static void decode_submission(const char *text, pb_size_t *size, uint8_t *bytes, size_t room)
 {
   ssize_t length = text ? ft_base64_decode(text, bytes, room) : -1;
 
   *size = length > 0 ? (pb_size_t)length : 0;
 }
 
-/* Where a job's facts lie in the environment: of the script's process, or of the step's tasks. */
-struct surroundings {
+/* Where the variables of a job are: in this process's environment, or in that of the step's tasks.
+ */
+struct job_environment {
   spank_t step; /* NULL: the process's own */
   char value[12 << 10];
 };
 
-static const char *look_up(struct surroundings *s, const char *name)
+static const char *read_job_variable(struct job_environment *s, const char *name)
 {
   if (!s->step)
     return getenv(name);
@@ -70,9 +74,9 @@ static const char *look_up(struct surroundings *s, const char *name)
   return s->value;
 }
 
-static void fill_common(struct surroundings *s, ft_announcement *out)
+static void fill_node(struct job_environment *s, ft_announcement *out)
 {
-  /* Slurm sets it for slurmstepd itself, whatever the step's environment says */
+  /* Slurm sets it for slurmstepd; the step's environment may have another value */
   const char *node = getenv("SLURMD_NODENAME");
 
   out->schema = FT_SCHEMA;
@@ -80,109 +84,110 @@ static void fill_common(struct surroundings *s, ft_announcement *out)
     (void)ft_string_copy(node, out->node, sizeof out->node);
   else if (gethostname(out->node, sizeof out->node - 1) < 0)
     out->node[0] = '\0';
-  (void)ft_string_copy(look_up(s, "SLURM_JOB_PARTITION"), out->partition, sizeof out->partition);
-  (void)ft_string_copy(look_up(s, "SLURM_JOB_ACCOUNT"), out->account, sizeof out->account);
+  (void)ft_string_copy(read_job_variable(s, "SLURM_JOB_PARTITION"), out->partition,
+                       sizeof out->partition);
+  (void)ft_string_copy(read_job_variable(s, "SLURM_JOB_ACCOUNT"), out->account,
+                       sizeof out->account);
 }
 
-static void fill_script(spank_t spank, struct surroundings *s, ft_announcement *out)
+static void fill_script_event(spank_t spank, struct job_environment *s, ft_announcement *out)
 {
   uid_t uid = (uid_t)-1;
 
-  fill_common(s, out);
+  fill_node(s, out);
   (void)spank_get_item(spank, S_JOB_UID, &uid);
   out->uid = uid;
-  out->job_id = item(spank, S_JOB_ID);
-  out->restart_count = number(look_up(s, "SLURM_RESTART_COUNT"));
-  out->array_job_id = number(look_up(s, "SLURM_ARRAY_JOB_ID"));
-  out->array_task_id = number(look_up(s, "SLURM_ARRAY_TASK_ID"));
+  out->job_id = read_spank_number(spank, S_JOB_ID);
+  out->restart_count = parse_number(read_job_variable(s, "SLURM_RESTART_COUNT"));
+  out->array_job_id = parse_number(read_job_variable(s, "SLURM_ARRAY_JOB_ID"));
+  out->array_task_id = parse_number(read_job_variable(s, "SLURM_ARRAY_TASK_ID"));
 }
 
-/*
- * Which component of a heterogeneous job JOB_ID is, by the batch script's
- * environment, which srun hands to the steps of all; 0 of any other job.
- */
-static uint32_t het_offset(struct surroundings *s, uint32_t job_id)
+/* The component of a heterogeneous job that JOB_ID is, from the batch script's environment, which
+ * srun passes to the steps of all components; 0 for other jobs. */
+static uint32_t find_het_offset(struct job_environment *s, uint32_t job_id)
 {
   char name[40];
 
-  for (uint32_t i = 0; i < MOST_COMPONENTS; i++) {
+  for (uint32_t i = 0; i < MAX_COMPONENTS; i++) {
     const char *value;
 
     (void)snprintf(name, sizeof name, "SLURM_JOB_ID_HET_GROUP_%u", (unsigned)i);
-    value = look_up(s, name);
+    value = read_job_variable(s, name);
     if (!value)
       return 0;
-    if (number(value) == job_id)
+    if (parse_number(value) == job_id)
       return i;
   }
   return 0;
 }
 
-static void fill_step(spank_t spank, struct surroundings *s, ft_announcement *out)
+static void fill_step_event(spank_t spank, struct job_environment *s, ft_announcement *out)
 {
   uint64_t mib = 0;
   uint32_t array_task = 0;
   uint16_t cpus = 0;
   uid_t uid = (uid_t)-1;
 
-  fill_common(s, out);
+  fill_node(s, out);
   (void)spank_get_item(spank, S_JOB_UID, &uid);
   (void)spank_get_item(spank, S_JOB_NCPUS, &cpus);
   out->uid = uid;
   out->cpus = cpus;
-  out->job_id = item(spank, S_JOB_ID);
+  out->job_id = read_spank_number(spank, S_JOB_ID);
   if (spank_get_item(spank, S_JOB_STEPID, &out->step_id) != ESPANK_SUCCESS)
     out->step_id = 0;
-  /* 22.05 knows it only in the environment, and there from a task's start on */
-  out->restart_count = item(spank, S_SLURM_RESTART_COUNT);
+  /* Slurm 22.05 has it only in the environment, from a task's start on */
+  out->restart_count = read_spank_number(spank, S_SLURM_RESTART_COUNT);
   if (!out->restart_count)
-    out->restart_count = number(look_up(s, "SLURM_RESTART_COUNT"));
-  /* a step of a job that is no array names the job here, and no task */
+    out->restart_count = parse_number(read_job_variable(s, "SLURM_RESTART_COUNT"));
+  /* without an array Slurm returns the job's ID and no task */
   if (spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &array_task) == ESPANK_SUCCESS &&
-      array_task < NONE_32) {
-    out->array_job_id = item(spank, S_JOB_ARRAY_ID);
+      array_task < SLURM_NO_VALUE_32) {
+    out->array_job_id = read_spank_number(spank, S_JOB_ARRAY_ID);
     out->array_task_id = out->array_job_id ? array_task : 0;
   }
-  out->het_offset = het_offset(s, out->job_id);
-  if (spank_get_item(spank, S_JOB_ALLOC_MEM, &mib) == ESPANK_SUCCESS && mib < NONE_64 / FT_MIB)
+  out->het_offset = find_het_offset(s, out->job_id);
+  if (spank_get_item(spank, S_JOB_ALLOC_MEM, &mib) == ESPANK_SUCCESS &&
+      mib < SLURM_NO_VALUE_64 / FT_MIB)
     out->alloc_mem_bytes = mib * FT_MIB;
 }
 
 void ft_announce_job_start(spank_t spank, const char *socket)
 {
-  struct surroundings s = { 0 };
+  struct job_environment s = { 0 };
   ft_announcement a = { .which_event = ft_announcement_job_start_tag };
   ft_job_start *start = &a.event.job_start;
 
-  fill_script(spank, &s, &a);
-  take_submission(getenv("SPANK_FORETELL"), &start->submission.size, start->submission.bytes,
-                  sizeof start->submission.bytes);
+  fill_script_event(spank, &s, &a);
+  decode_submission(getenv("SPANK_FORETELL"), &start->submission.size, start->submission.bytes,
+                    sizeof start->submission.bytes);
   ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
 void ft_announce_job_end(spank_t spank, const char *socket)
 {
-  struct surroundings s = { 0 };
+  struct job_environment s = { 0 };
   ft_announcement a = { .which_event = ft_announcement_job_end_tag };
   ft_job_end *end = &a.event.job_end;
   const char *code = getenv("SLURM_JOB_EXIT_CODE");
 
-  fill_script(spank, &s, &a);
-  take_submission(getenv("SPANK_FORETELL"), &end->submission.size, end->submission.bytes,
-                  sizeof end->submission.bytes);
+  fill_script_event(spank, &s, &a);
+  decode_submission(getenv("SPANK_FORETELL"), &end->submission.size, end->submission.bytes,
+                    sizeof end->submission.bytes);
   if (code) {
     end->has_exit_code = true;
-    end->exit_code = (int32_t)number(code);
+    end->exit_code = (int32_t)parse_number(code);
   }
   ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
-static void remember(pid_t pid)
+static void remember_task(pid_t pid)
 {
   struct task *grown;
 
   tasks_alive++;
-  if (task_count == MOST_TASKS)
+  if (task_count == MAX_TASKS)
     return;
   grown = realloc(tasks, (task_count + 1) * sizeof *tasks);
   if (!grown)
@@ -195,7 +200,7 @@ static void remember(pid_t pid)
 
 void ft_announce_task_start(spank_t spank, const char *socket)
 {
-  struct surroundings s = { .step = spank };
+  struct job_environment s = { .step = spank };
   ft_announcement a = { .which_event = ft_announcement_task_start_tag };
   ft_task_start *start = &a.event.task_start;
   uint64_t mib = 0;
@@ -204,31 +209,29 @@ void ft_announce_task_start(spank_t spank, const char *socket)
   /* the extern step has no task */
   if (spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS || pid <= 0)
     return;
-  fill_step(spank, &s, &a);
-  remember(pid);
+  fill_step_event(spank, &s, &a);
+  remember_task(pid);
   start->pid = (uint32_t)pid;
-  start->tasks = item(spank, S_JOB_LOCAL_TASK_COUNT);
+  start->tasks = read_spank_number(spank, S_JOB_LOCAL_TASK_COUNT);
   start->limit_bytes = a.alloc_mem_bytes;
   if (spank_get_item(spank, S_STEP_ALLOC_MEM, &mib) == ESPANK_SUCCESS && mib &&
-      mib < NONE_64 / FT_MIB)
+      mib < SLURM_NO_VALUE_64 / FT_MIB)
     start->limit_bytes = mib * FT_MIB;
-  /* the steps of every component have the first one's record in their environment */
+  /* the steps of every component have the first component's record in their environment */
   if (!a.het_offset)
-    take_submission(look_up(&s, "SLURM_SPANK_FORETELL"), &start->submission.size,
-                    start->submission.bytes, sizeof start->submission.bytes);
+    decode_submission(read_job_variable(&s, "SLURM_SPANK_FORETELL"), &start->submission.size,
+                      start->submission.bytes, sizeof start->submission.bytes);
   ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
-static double seconds(const struct timeval *t)
+static double timeval_seconds(const struct timeval *t)
 {
   return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
 }
 
-/*
- * What the kernel adds up over children that were waited for: the difference
- * is this task's. ru_maxrss, in KiB, is the largest process so far.
- */
-static void fill_usage(ft_task_end *out)
+/* The kernel sums usage over reaped children; the difference is this task's. ru_maxrss, in KiB, is
+ * the largest process so far. */
+static void fill_resource_usage(ft_task_end *out)
 {
   struct rusage now;
 
@@ -238,8 +241,9 @@ static void fill_usage(ft_task_end *out)
   out->largest_process_bytes = (uint64_t)now.ru_maxrss * FT_KIB;
   out->has_cpu_seconds = out->has_minor_faults = out->has_major_faults = true;
   out->has_system_seconds = true;
-  out->system_seconds = seconds(&now.ru_stime) - seconds(&before.ru_stime);
-  out->cpu_seconds = seconds(&now.ru_utime) - seconds(&before.ru_utime) + out->system_seconds;
+  out->system_seconds = timeval_seconds(&now.ru_stime) - timeval_seconds(&before.ru_stime);
+  out->cpu_seconds =
+      timeval_seconds(&now.ru_utime) - timeval_seconds(&before.ru_utime) + out->system_seconds;
   out->minor_faults = (uint64_t)(now.ru_minflt - before.ru_minflt);
   out->major_faults = (uint64_t)(now.ru_majflt - before.ru_majflt);
   before = now;
@@ -247,7 +251,7 @@ static void fill_usage(ft_task_end *out)
 
 void ft_announce_task_end(spank_t spank, const char *socket)
 {
-  struct surroundings s = { .step = spank };
+  struct job_environment s = { .step = spank };
   ft_announcement a = { .which_event = ft_announcement_task_end_tag };
   ft_task_end *end = &a.event.task_end;
   int status = 0;
@@ -255,11 +259,11 @@ void ft_announce_task_end(spank_t spank, const char *socket)
 
   if (spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS || pid <= 0)
     return;
-  fill_step(spank, &s, &a);
+  fill_step_event(spank, &s, &a);
   (void)spank_get_item(spank, S_TASK_EXIT_STATUS, &status);
   end->pid = (uint32_t)pid;
   end->status = status;
-  fill_usage(end);
+  fill_resource_usage(end);
   for (size_t i = 0; i < task_count; i++) {
     if (tasks[i].pid != pid)
       continue;

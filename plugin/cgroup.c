@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads the peak, limit and kills of a task's memory cgroup, v1 and v2. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -13,8 +14,8 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* A file of /proc or of a cgroup, whole; empty where it cannot be read. */
-static struct ft_text slurp(const char *path, struct ft_buf *out)
+/* Reads a file of /proc or of a cgroup into OUT; empty if it cannot be read. */
+static struct ft_text read_whole_file(const char *path, struct ft_buf *out)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -26,27 +27,27 @@ static struct ft_text slurp(const char *path, struct ft_buf *out)
   return ft_text_of(out->data, out->length);
 }
 
-static bool find_mount(const char *proc, struct ft_cgroup_mounts *mounts)
+static bool find_cgroup_mounts(const char *proc, struct ft_cgroup_mounts *mounts)
 {
   struct ft_buf data;
   char path[64];
   bool found;
 
   (void)snprintf(path, sizeof path, "%s/self/mountinfo", proc);
-  found = ft_cgroup_parse_mounts(slurp(path, &data), mounts);
+  found = ft_cgroup_parse_mounts(read_whole_file(path, &data), mounts);
   ft_buf_free(&data);
   return found;
 }
 
-/* The path of WHO, a process's number or "self". */
-static bool find_path(const char *proc, const char *who, bool v1, char *out, size_t size)
+/* Finds the cgroup path of WHO, a process ID or "self". */
+static bool find_cgroup_path(const char *proc, const char *who, bool v1, char *out, size_t size)
 {
   struct ft_buf data;
   char path[64];
   bool found;
 
   (void)snprintf(path, sizeof path, "%s/%s/cgroup", proc, who);
-  found = ft_cgroup_parse_path(slurp(path, &data), v1, out, size);
+  found = ft_cgroup_parse_path(read_whole_file(path, &data), v1, out, size);
   ft_buf_free(&data);
   return found;
 }
@@ -58,9 +59,10 @@ bool ft_cgroup_find(const char *proc, pid_t pid, struct ft_cgroup *out)
 
   *out = (struct ft_cgroup){ 0 };
   (void)snprintf(number, sizeof number, "%ld", (long)pid);
-  /* "self", for a SPANK callback may run in a child of slurmstepd's (contain_spank) */
-  if (!find_mount(proc, &mounts) || !find_path(proc, "self", mounts.v1, stepd, sizeof stepd) ||
-      !find_path(proc, number, mounts.v1, task, sizeof task) ||
+  /* "self": a SPANK callback may run in a child of slurmstepd (contain_spank) */
+  if (!find_cgroup_mounts(proc, &mounts) ||
+      !find_cgroup_path(proc, "self", mounts.v1, stepd, sizeof stepd) ||
+      !find_cgroup_path(proc, number, mounts.v1, task, sizeof task) ||
       !ft_cgroup_job_of(stepd, task, mounts.v1, job, sizeof job) ||
       !ft_cgroup_folder_of(&mounts, job, full + 1, sizeof full - 1))
     return false;
@@ -80,8 +82,8 @@ void ft_cgroup_free(struct ft_cgroup *cgroup)
   cgroup->path = NULL;
 }
 
-/* The number after KEY, or the first one where KEY is NULL, in a file of FOLDER. */
-static bool read_number(const char *folder, const char *name, const char *key, uint64_t *out)
+/* Reads the number after KEY (NULL: the first number) from the file NAME of FOLDER. */
+static bool read_cgroup_number(const char *folder, const char *name, const char *key, uint64_t *out)
 {
   struct ft_text text, line, word;
   char path[PATH_MAX + 64];
@@ -89,7 +91,7 @@ static bool read_number(const char *folder, const char *name, const char *key, u
   bool found = false;
 
   (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-  text = slurp(path, &data);
+  text = read_whole_file(path, &data);
   while (!found && ft_text_line(&text, &line)) {
     if (key && !(ft_text_word(&line, &word) && ft_text_equals(word, key)))
       continue;
@@ -100,22 +102,23 @@ static bool read_number(const char *folder, const char *name, const char *key, u
 }
 
 /*
- * How often cgroup v1 refused FOLDER memory, or with SWAP memory and swap together, at its limit.
- * The kernel counts refusals that reclaim made good, too, and of swap since some release none: one
- * that killed leaves a peak at the limit, less than an allocation that the kernel kills for may be
- * large (PAGE_ALLOC_COSTLY_ORDER: 8 pages).
+ * Counts refused allocations of FOLDER in cgroup v1 (SWAP: of memory and swap together). The
+ * kernel's count includes refusals that reclaim resolved, and for swap can stay 0. A refusal that
+ * killed leaves the peak within one allocation of the limit; the kernel kills for allocations of up
+ * to 8 pages (PAGE_ALLOC_COSTLY_ORDER).
  */
 static bool read_refusals(const char *folder, bool swap, uint64_t *out)
 {
-  uint64_t most, bytes, page = (uint64_t)sysconf(_SC_PAGESIZE);
+  uint64_t limit, bytes, page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-  if (!read_number(folder, swap ? "memory.memsw.failcnt" : "memory.failcnt", NULL, out) ||
-      !read_number(folder, swap ? "memory.memsw.max_usage_in_bytes" : "memory.max_usage_in_bytes",
-                   NULL, &bytes) ||
-      !read_number(folder, swap ? "memory.memsw.limit_in_bytes" : "memory.limit_in_bytes", NULL,
-                   &most))
+  if (!read_cgroup_number(folder, swap ? "memory.memsw.failcnt" : "memory.failcnt", NULL, out) ||
+      !read_cgroup_number(folder,
+                          swap ? "memory.memsw.max_usage_in_bytes" : "memory.max_usage_in_bytes",
+                          NULL, &bytes) ||
+      !read_cgroup_number(folder, swap ? "memory.memsw.limit_in_bytes" : "memory.limit_in_bytes",
+                          NULL, &limit))
     return false;
-  if (bytes + 8 * page < most)
+  if (bytes + 8 * page < limit)
     *out = 0;
   else if (swap && !*out)
     *out = 1;
@@ -123,17 +126,17 @@ static bool read_refusals(const char *folder, bool swap, uint64_t *out)
 }
 
 /*
- * How often an allocation failed at a limit of FOLDER; 0 where that is not known. Where swap is
- * limited as memory is, v1 refuses that alone; before Linux 5.2 v2 counts what failed below as
- * well.
+ * Counts allocations that failed at a limit of FOLDER; 0 if not known. With equal limits of memory
+ * and of memory and swap, v1 counts only the latter. Before Linux 5.2, v2 includes failures in
+ * descendants.
  */
 static uint64_t read_limit_hits(const char *folder, bool unified, ft_task_end *out)
 {
   uint64_t memory = 0, swap = 0;
 
   if (unified)
-    out->has_limit_hits |= read_number(folder, "memory.events.local", "oom", &memory) ||
-                           read_number(folder, "memory.events", "oom", &memory);
+    out->has_limit_hits |= read_cgroup_number(folder, "memory.events.local", "oom", &memory) ||
+                           read_cgroup_number(folder, "memory.events", "oom", &memory);
   else {
     out->has_limit_hits |= read_refusals(folder, false, &memory);
     out->has_limit_hits |= read_refusals(folder, true, &swap);
@@ -141,14 +144,14 @@ static uint64_t read_limit_hits(const char *folder, bool unified, ft_task_end *o
   return memory + swap;
 }
 
-/* Of limits the least counts, of those that were hit where some were. */
-static void take_limit(const char *folder, bool unified, ft_task_end *out)
+/* Records the smallest limit; if some limits were hit, the smallest of those. */
+static void record_limit(const char *folder, bool unified, ft_task_end *out)
 {
-  /* v1 says "no limit" as the largest multiple of a page, v2 as "max" */
+  /* without a limit v1 shows the largest multiple of a page, v2 "max" */
   const uint64_t unlimited = UINT64_C(1) << 60;
   uint64_t hits = read_limit_hits(folder, unified, out), value;
 
-  if (read_number(folder, unified ? "memory.max" : "memory.limit_in_bytes", NULL, &value) &&
+  if (read_cgroup_number(folder, unified ? "memory.max" : "memory.limit_in_bytes", NULL, &value) &&
       value < unlimited &&
       (!out->has_cgroup_limit_bytes || (hits && !out->limit_hits) ||
        ((hits || !out->limit_hits) && value < out->cgroup_limit_bytes))) {
@@ -159,14 +162,15 @@ static void take_limit(const char *folder, bool unified, ft_task_end *out)
 }
 
 /*
- * v1 counts a kill where the process was. v2 does on the way up as well: in the job's own folder
- * (IS_JOB) those in its other steps, which tell of them themselves.
+ * v1 counts a kill in the process's own cgroup, v2 also in its ancestors. The job's own directory
+ * (IS_JOB) then includes kills of other steps, which report theirs.
  */
-static void take_kills(const char *folder, bool unified, bool is_job, ft_task_end *out)
+static void record_kills(const char *folder, bool unified, bool is_job, ft_task_end *out)
 {
   uint64_t value;
 
-  if (!read_number(folder, unified ? "memory.events" : "memory.oom_control", "oom_kill", &value))
+  if (!read_cgroup_number(folder, unified ? "memory.events" : "memory.oom_control", "oom_kill",
+                          &value))
     return;
   if (!unified)
     out->oom_kills += value;
@@ -186,13 +190,13 @@ void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out)
   (void)ft_string_copy(cgroup->path, folder, sizeof folder);
   for (size_t length = strlen(folder); length >= cgroup->job_length;) {
     folder[length] = '\0';
-    if (read_number(folder, peak, NULL, &value) &&
+    if (read_cgroup_number(folder, peak, NULL, &value) &&
         (!out->has_charge_bytes || value > out->charge_bytes)) {
       out->has_charge_bytes = true;
       out->charge_bytes = value;
     }
-    take_limit(folder, cgroup->unified, out);
-    take_kills(folder, cgroup->unified, length == cgroup->job_length, out);
+    record_limit(folder, cgroup->unified, out);
+    record_kills(folder, cgroup->unified, length == cgroup->job_length, out);
     while (length && folder[--length] != '/')
       ;
   }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Child processes with a deadline: checks of paths that may hang, and foretell-helper. */
 #include "config.h"
 
 #include <errno.h>
@@ -25,15 +26,15 @@
 #include "predictor/record/state_files.h"
 #include "predictor/request/helper_protocol.h"
 
-/* fork() without the SIGCHLD: the host neither sees a signal nor an unknown child, but of one that
- * has called exec, which the kernel makes a child like any other (begin_new_exec). */
-static pid_t quiet_fork(void)
+/* fork() without SIGCHLD: Slurm's command gets no signal, and its wait() does not see the child.
+ * exec makes it an ordinary child again (the kernel's begin_new_exec). */
+static pid_t fork_without_signal(void)
 {
   return (pid_t)syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
 }
 
-/* End PID and take its status, unless it cannot die: then init will. */
-static void reap(pid_t pid)
+/* Kills PID and reaps it, for at most 2 s: a child stuck in the kernel is left to init. */
+static void kill_and_reap(pid_t pid)
 {
   const struct timespec pause = { .tv_nsec = 50000 };
 
@@ -42,8 +43,8 @@ static void reap(pid_t pid)
     (void)nanosleep(&pause, NULL);
 }
 
-/* As openat2(2) with FLAGS, of what the kernel's caches know without a word to any disk or server
- * (RESOLVE_CACHED, Linux 5.12); -1 with errno, EAGAIN where they do not know. */
+/* Opens PATH with FLAGS from the kernel's caches only, without disk or server access (openat2(2),
+ * RESOLVE_CACHED, Linux 5.12). Returns -1 and sets errno, EAGAIN if PATH is not cached. */
 static int open_cached(const char *path, int flags)
 {
 #if defined(SYS_openat2) && defined(RESOLVE_CACHED)
@@ -60,28 +61,29 @@ static int open_cached(const char *path, int flags)
   return -1;
 }
 
-/* A child with every signal blocked, so that none of the host's handlers runs in it. */
-static pid_t start_deaf(sigset_t *saved)
+/* Forks a child with all signals blocked, so that no handler of Slurm's command runs in it. */
+static pid_t fork_with_blocked_signals(sigset_t *saved)
 {
   sigset_t all;
   pid_t pid;
 
   (void)sigfillset(&all);
   (void)sigprocmask(SIG_SETMASK, &all, saved);
-  pid = quiet_fork();
+  pid = fork_without_signal();
   if (pid != 0)
     (void)sigprocmask(SIG_SETMASK, saved, NULL);
   return pid;
 }
 
-enum look { FAILED, LATE, NO, YES };
+enum check_result { FAILED, LATE, NO, YES };
 
 /*
- * What LOOK says of PATH in a child that has SECONDS; FAILED, with errno, where none could be made.
- * One that is stuck in the kernel may stay for as long as the disk hangs: it holds nothing of the
- * host's open, least of all the pipe from which somebody reads the job's number.
+ * Runs CHECK(PATH) in a child that has SECONDS. Returns FAILED and sets errno if no child can be
+ * made. A child stuck in the kernel may live as long as the disk hangs, so it keeps no descriptor
+ * of Slurm's command open, above all not the pipe from which a script reads the job's number.
  */
-static enum look look_at(bool (*look)(const char *path), const char *path, double seconds)
+static enum check_result check_in_child(bool (*check)(const char *path), const char *path,
+                                        double seconds)
 {
   double deadline = ft_io_monotonic() + seconds;
   char answer = LATE;
@@ -91,12 +93,12 @@ static enum look look_at(bool (*look)(const char *path), const char *path, doubl
 
   if (pipe2(ends, O_CLOEXEC) < 0)
     return FAILED;
-  pid = start_deaf(&saved);
+  pid = fork_with_blocked_signals(&saved);
   if (pid == 0) {
     if (dup2(ends[1], STDIN_FILENO) < 0)
       _exit(1);
     ft_io_close_from(1);
-    answer = look(path) ? YES : NO;
+    answer = check(path) ? YES : NO;
     _exit(write(STDIN_FILENO, &answer, 1) == 1 ? 0 : 1);
   }
   why = errno;
@@ -104,14 +106,14 @@ static enum look look_at(bool (*look)(const char *path), const char *path, doubl
   if (pid > 0) {
     if (!ft_io_wait_ready(ends[0], POLLIN, deadline) || read(ends[0], &answer, 1) != 1)
       answer = LATE;
-    reap(pid);
+    kill_and_reap(pid);
   }
   close(ends[0]);
   errno = why;
-  return pid < 0 ? FAILED : (enum look)answer;
+  return pid < 0 ? FAILED : (enum check_result)answer;
 }
 
-static bool exists(const char *path)
+static bool path_exists(const char *path)
 {
   return access(path, F_OK) == 0;
 }
@@ -122,13 +124,13 @@ bool ft_helper_exists(const char *path, double seconds)
 
   if (fd >= 0)
     close(fd);
-  return fd >= 0 || (errno == EAGAIN && look_at(exists, path, seconds) == YES);
+  return fd >= 0 || (errno == EAGAIN && check_in_child(path_exists, path, seconds) == YES);
 }
 
-/* Whether what FD is of lies on a disk of this machine: what is not, may hang. No server is asked
- * (AT_STATX_DONT_SYNC). A disk that a process serves (fuseblk) is named by its dev_t, of 20 bits
- * for the minor number, among FUSE's connections (fuse_ctl_add_conn). */
-static bool on_disk(int fd)
+/* Whether FD is on a disk of this machine; other file systems may hang. AT_STATX_DONT_SYNC contacts
+ * no server. A disk served by a process (fuseblk) is listed among FUSE's connections by its dev_t,
+ * with 20 bits of minor number (fuse_ctl_add_conn). */
+static bool is_on_local_disk(int fd)
 {
 #ifdef AT_STATX_DONT_SYNC
   char disk[64], served[64];
@@ -146,8 +148,9 @@ static bool on_disk(int fd)
   return false;
 }
 
-/* What a submission reads first. That an answer came says more than the answer. */
-static bool has_site(const char *path)
+/* Reads the first byte of the site file, as a submission does: any answer shows that the file
+ * system responds. */
+static bool has_site_file(const char *path)
 {
   int dirfd = open(path, O_PATH | O_DIRECTORY);
   int fd = dirfd < 0 ? -1 : openat(dirfd, FT_STATE_SITE, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -161,14 +164,14 @@ int ft_helper_open_state(const char *path, double seconds, struct ft_error *err)
   static bool late; /* a job of many components waits once */
   int flags = O_PATH | O_DIRECTORY | O_CLOEXEC, fd = open_cached(path, flags);
 
-  if (fd >= 0 && on_disk(fd))
+  if (fd >= 0 && is_on_local_disk(fd))
     return fd;
   if (fd < 0 && errno != EAGAIN)
     return ft_error_errno(err, "%s", path);
   if (fd >= 0)
     close(fd);
   if (!late) {
-    enum look found = look_at(has_site, path, seconds);
+    enum check_result found = check_in_child(has_site_file, path, seconds);
 
     if (found == FAILED)
       return ft_error_errno(err, "%s", path);
@@ -180,8 +183,9 @@ int ft_helper_open_state(const char *path, double seconds, struct ft_error *err)
   return fd < 0 ? ft_error_errno(err, "%s", path) : fd;
 }
 
-/* In the child, after quiet_fork: only what is safe there. Does not return. */
-static void become_helper(const struct ft_helper *helper, int end)
+/* Executes the helper in the child; calls only functions that are safe after fork. Does not
+ * return. */
+static void exec_helper(const struct ft_helper *helper, int end)
 {
   char milliseconds[24];
   char *const argv[] = { (char *)"helper",
@@ -210,17 +214,17 @@ static void become_helper(const struct ft_helper *helper, int end)
   _exit(127);
 }
 
-static pid_t start(const struct ft_helper *helper, int end)
+static pid_t start_helper(const struct ft_helper *helper, int end)
 {
   sigset_t saved;
-  pid_t pid = start_deaf(&saved);
+  pid_t pid = fork_with_blocked_signals(&saved);
 
   if (pid == 0)
-    become_helper(helper, end);
+    exec_helper(helper, end);
   return pid;
 }
 
-static int put(int fd, const struct ft_buf *frame, double deadline)
+static int send_frame(int fd, const struct ft_buf *frame, double deadline)
 {
   size_t done = 0;
 
@@ -237,7 +241,7 @@ static int put(int fd, const struct ft_buf *frame, double deadline)
   return shutdown(fd, SHUT_WR);
 }
 
-static int get(int fd, struct ft_buf *answer, double deadline)
+static int receive_answer(int fd, struct ft_buf *answer, double deadline)
 {
   char chunk[4096];
 
@@ -255,9 +259,9 @@ static int get(int fd, struct ft_buf *answer, double deadline)
   }
 }
 
-/* The answer to what is asked, whole, or why there is none. */
-static int receive(const struct ft_helper *helper, const struct ft_buf *frame,
-                   struct ft_buf *answer, struct ft_error *err)
+/* Sends FRAME to a new helper and reads its whole ANSWER. Returns 0; -1 and fills ERR. */
+static int query_helper(const struct ft_helper *helper, const struct ft_buf *frame,
+                        struct ft_buf *answer, struct ft_error *err)
 {
   double deadline = ft_io_monotonic() + helper->milliseconds / 1000.0;
   int ends[2], status = -1;
@@ -265,18 +269,19 @@ static int receive(const struct ft_helper *helper, const struct ft_buf *frame,
 
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
     return ft_error_errno(err, "%s", helper->path);
-  pid = start(helper, ends[1]);
+  pid = start_helper(helper, ends[1]);
   if (pid < 0)
     ft_error_errno(err, "%s", helper->path);
   close(ends[1]);
   if (pid > 0) {
-    if (put(ends[0], frame, deadline) == 0 && get(ends[0], answer, deadline) == 0 && answer->length)
+    if (send_frame(ends[0], frame, deadline) == 0 &&
+        receive_answer(ends[0], answer, deadline) == 0 && answer->length)
       status = 0;
     else if (ft_io_monotonic() < deadline)
       ft_error_set(err, "%s: ended without an answer", helper->path);
     else
       ft_error_set(err, "%s: no answer within %u ms", helper->path, helper->milliseconds);
-    reap(pid);
+    kill_and_reap(pid);
   }
   close(ends[0]);
   return status;
@@ -296,7 +301,7 @@ int ft_helper_describe(const struct ft_helper *helper, const struct ft_descripti
   if (!described)
     ft_error_errno(err, "%s", helper->path);
   else if (ft_helper_message_write(what, request, asked, &frame, err) == 0 &&
-           receive(helper, &frame, &answer, err) == 0)
+           query_helper(helper, &frame, &answer, err) == 0)
     status =
         ft_record_decode(FT_RECORD_ANSWER, ft_buf_text(&answer), answer.length, described, err);
   if (status == 0) {

@@ -8,21 +8,21 @@
 #include "plugin/messages.h"
 #include "predictor/core/text.h"
 
-static bool silent;
+static bool is_quiet;
 
 void ft_print_set_quiet(bool quiet)
 {
-  silent = quiet;
+  is_quiet = quiet;
 }
 
-/* LINE, ERROR or not; WHY, where there is any, behind it. */
-static void say(bool error, const char *line, const char *why)
+/* Prints LINE, as an error or as information, and WHY behind it unless that is "". */
+static void print_message(bool error, const char *line, const char *why)
 {
   const char *but = *why ? "; but " : "";
 
   if (error)
     slurm_error("foretell: %s%s%s", line, but, why);
-  else if (!silent)
+  else if (!is_quiet)
     slurm_info("foretell: %s%s%s", line, but, why);
 }
 
@@ -32,28 +32,28 @@ bool ft_print_decision(const struct ft_submission_decision *decision, const char
 
   ft_submission_explain(decision, &explanation);
   for (int i = 0; i < explanation.count; i++)
-    say(explanation.error, explanation.line[i], i ? "" : why);
+    print_message(explanation.error, explanation.line[i], i ? "" : why);
   return explanation.count > 0;
 }
 
 void ft_print_line(const char *line)
 {
-  say(false, line, "");
+  print_message(false, line, "");
 }
 
-void ft_print_failure(bool asked, const struct ft_error *why)
+void ft_print_failure(bool requested, const struct ft_error *why)
 {
-  static char told[sizeof why->text]; /* the components of a job meet the same */
+  static char last_failure[sizeof why->text]; /* components of a job fail alike */
 
-  if (!asked || silent || strcmp(told, why->text) == 0)
+  if (!requested || is_quiet || strcmp(last_failure, why->text) == 0)
     return;
-  (void)ft_string_copy(why->text, told, sizeof told);
+  (void)ft_string_copy(why->text, last_failure, sizeof last_failure);
   slurm_info("foretell: no prediction: %s", why->text);
 }
 
 bool ft_print_network(const ft_network *network, const char *why)
 {
   for (pb_size_t i = 0; i < network->lines_count; i++)
-    say(network->action == FT_ACTION_REJECT, network->lines[i], i ? "" : why);
+    print_message(network->action == FT_ACTION_REJECT, network->lines[i], i ? "" : why);
   return network->lines_count > 0;
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The plugin's options: their table, their values, and the variables in which Slurm carries them.
+ */
 #include "config.h"
 
 #include <getopt.h>
@@ -15,7 +17,7 @@
 #define MODES "check, set, raise, trim, off or force"
 #define RECORD_NAME "FORETELL"
 
-#define WISHES "fastest, cheapest, or either with :LIST of partitions"
+#define GOALS "fastest, cheapest, or either with :LIST of partitions"
 
 enum {
   OPTION_MEM,
@@ -28,6 +30,7 @@ enum {
   OPTIONS
 };
 
+/* Bytes of a value with its NUL; chosen by judgement, PATH_MAX for a file. */
 enum {
   APP_SIZE = 1024,
   PARAMS_SIZE = 4096,
@@ -36,7 +39,7 @@ enum {
   PARTITION_SIZE = 1024
 };
 
-/* Owned; NULL: not said. */
+/* Values of options, and of the environment. Owned; NULL: not given. */
 static struct {
   ft_mode mode;
   char *app;
@@ -45,61 +48,59 @@ static struct {
   char *mig;
   char *partition;
   bool perf;
-} given, surroundings;
+} given, environment_values;
 
-/* By option: whether it was ever said, and so is carried by Slurm, for every later component too.
- */
-static bool said[OPTIONS];
+/* By option: whether any component gave it. Slurm then carries it for all later components. */
+static bool was_given[OPTIONS];
 
-static int take(int which, const char *argument, int remote);
+static int parse_option(int which, const char *argument, int remote);
 
 static struct spank_option table[] = {
   { (char *)"predict-mem", (char *)"MODE",
-    (char
-         *)"[foretell] memory from what the app's past runs needed: set (the default MODE) sets it "
-           "when none is asked for, check only tells, raise also raises a request that is too "
-           "low, trim also lowers one far too high, off does nothing, force submits what the "
-           "site would refuse",
-    optional_argument, OPTION_MEM, take },
+    (char *)"[foretell] use the memory that past runs of the app needed: set (the default MODE) "
+            "sets it "
+            "if none is requested, check only reports, raise also raises a request that is too "
+            "low, trim also lowers one that is far too high, off does nothing, force submits a job "
+            "that the site would reject",
+    optional_argument, OPTION_MEM, parse_option },
   { (char *)"predict-app", (char *)"NAME",
-    (char *)"[foretell] the app whose runs this job is compared with", required_argument,
-    OPTION_APP, take },
+    (char *)"[foretell] compare this job with the runs of app NAME", required_argument, OPTION_APP,
+    parse_option },
   { (char *)"predict-params", (char *)"LIST",
-    (char *)"[foretell] what about this job counts, as name=value,name=value", required_argument,
-    OPTION_PARAMS, take },
+    (char *)"[foretell] features of this job, as name=value,name=value", required_argument,
+    OPTION_PARAMS, parse_option },
   { (char *)"predict-model", (char *)"FILE",
-    (char *)"[foretell] the network that is trained or run, as ONNX, TorchScript, pt2, TensorFlow, "
-            "PaddlePaddle or a config.json folder: its memory is told from it; --predict-params "
-            "takes batch, mode, optimizer, precision",
-    required_argument, OPTION_MODEL, take },
+    (char *)"[foretell] estimate memory from the network that the job trains or runs: ONNX, "
+            "TorchScript, pt2, TensorFlow, PaddlePaddle or a directory with config.json; "
+            "--predict-params takes batch, mode, optimizer, precision",
+    required_argument, OPTION_MODEL, parse_option },
   { (char *)"predict-mig", (char *)"GPU",
-    (char *)"[foretell] ask for the smallest MIG slice, of GPU if it is given, that holds the "
-            "network of --predict-model",
-    optional_argument, OPTION_MIG, take },
+    (char *)"[foretell] request the smallest MIG slice, of GPU if given, that holds the network of "
+            "--predict-model or what past runs needed",
+    optional_argument, OPTION_MIG, parse_option },
   { (char *)"predict-perf", NULL,
-    (char *)"[foretell] print how long the job would take in each partition, what that costs, and "
-            "where it fits",
-    no_argument, OPTION_PERF, take },
+    (char *)"[foretell] print the job's run time and price in each partition, and where it fits",
+    no_argument, OPTION_PERF, parse_option },
   { (char *)"predict-partition", (char *)"WHICH",
     (char *)"[foretell] choose the fastest or the cheapest of the partitions in --partition, or in "
             "WHICH=fastest:LIST or cheapest:LIST",
-    required_argument, OPTION_PARTITION, take }
+    required_argument, OPTION_PARTITION, parse_option }
 };
 
-/* A bare option; Slurm replays one from an environment as "(null)". */
-static bool bare(const char *argument)
+/* Whether an option has no value; Slurm replays one without a value as "(null)". */
+static bool is_without_value(const char *argument)
 {
   return !argument || !*argument || strcmp(argument, "(null)") == 0;
 }
 
-static ft_mode mode_of(const char *name)
+static ft_mode parse_mode(const char *name)
 {
-  int mode = bare(name) ? FT_MODE_SET : ft_mode_from_name(name);
+  int mode = is_without_value(name) ? FT_MODE_SET : ft_mode_from_name(name);
 
   return mode < 0 ? FT_MODE_UNSET : (ft_mode)mode;
 }
 
-static int keep(const char *option, const char *argument, size_t size, char **out)
+static int copy_value(const char *option, const char *argument, size_t size, char **out)
 {
   if (!argument || strlen(argument) >= size) {
     slurm_error("foretell: --%s: expected at most %zu characters", option, size - 1);
@@ -112,23 +113,23 @@ static int keep(const char *option, const char *argument, size_t size, char **ou
   return 0;
 }
 
-static bool is_wish(const char *text)
+static bool is_placement_goal(const char *text)
 {
   const char *list;
 
   return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOAL_NONE;
 }
 
-static int take(int which, const char *argument, int remote)
+static int parse_option(int which, const char *argument, int remote)
 {
   ft_mode mode;
 
   if (remote)
     return 0;
-  said[which] = true;
+  was_given[which] = true;
   switch (which) {
   case OPTION_MEM:
-    mode = mode_of(argument);
+    mode = parse_mode(argument);
     if (mode == FT_MODE_UNSET) {
       slurm_error("foretell: --predict-mem=%.64s: expected " MODES, argument);
       return -1;
@@ -136,29 +137,30 @@ static int take(int which, const char *argument, int remote)
     given.mode = mode;
     return 0;
   case OPTION_APP:
-    return keep("predict-app", argument, APP_SIZE, &given.app);
+    return copy_value("predict-app", argument, APP_SIZE, &given.app);
   case OPTION_PARAMS:
-    return keep("predict-params", argument, PARAMS_SIZE, &given.params);
+    return copy_value("predict-params", argument, PARAMS_SIZE, &given.params);
   case OPTION_MODEL:
-    return keep("predict-model", argument, MODEL_SIZE, &given.model);
+    return copy_value("predict-model", argument, MODEL_SIZE, &given.model);
   case OPTION_MIG:
-    return keep("predict-mig", bare(argument) ? "" : argument, MIG_SIZE, &given.mig);
+    return copy_value("predict-mig", is_without_value(argument) ? "" : argument, MIG_SIZE,
+                      &given.mig);
   case OPTION_PERF:
     given.perf = true;
     return 0;
   case OPTION_PARTITION:
-    if (!is_wish(argument)) {
-      slurm_error("foretell: --predict-partition=%.64s: expected " WISHES, argument);
+    if (!is_placement_goal(argument)) {
+      slurm_error("foretell: --predict-partition=%.64s: expected " GOALS, argument);
       return -1;
     }
-    return keep("predict-partition", argument, PARTITION_SIZE, &given.partition);
+    return copy_value("predict-partition", argument, PARTITION_SIZE, &given.partition);
   }
   return 0;
 }
 
-/* The first that is noted is what is said. */
-__attribute__((format(printf, 2, 3))) static void note(struct ft_error *why, const char *format,
-                                                       ...)
+/* Writes an error into WHY unless it has one: only the first is reported. */
+__attribute__((format(printf, 2, 3))) static void note_first_error(struct ft_error *why,
+                                                                   const char *format, ...)
 {
   va_list ap;
 
@@ -169,7 +171,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct ft_error *why, con
   va_end(ap);
 }
 
-void ft_settings_read(int ac, char **av, struct ft_plugin_arguments *out)
+void ft_plugin_arguments_read(int ac, char **av, struct ft_plugin_arguments *out)
 {
   *out = (struct ft_plugin_arguments){
     .state = FT_STATE_DIRECTORY, .socket = FT_SOCKET, .helper = FT_HELPER, .reject = true
@@ -186,10 +188,10 @@ void ft_settings_read(int ac, char **av, struct ft_plugin_arguments *out)
     else if (ft_text_skip(&word, "reject="))
       out->reject = !ft_text_equals(word, "no");
     else
-      note(&out->why,
-           "plugstack.conf: \"%.64s\": expected state=DIR, socket=PATH, helper=PATH or "
-           "reject=yes|no",
-           av[i]);
+      note_first_error(&out->why,
+                       "plugstack.conf: \"%.64s\": expected state=DIR, socket=PATH, helper=PATH or "
+                       "reject=yes|no",
+                       av[i]);
   }
 }
 
@@ -201,7 +203,8 @@ int ft_options_register(spank_t spank)
   return 0;
 }
 
-/* Slurm's own carriers of plugin options: see _opt_env_name in its plugstack.c */
+/* Variables in which Slurm carries plugin options, in the order of the options: _opt_env_name in
+ * its plugstack.c. */
 static const char *const carriers[] = {
   "_SLURM_SPANK_OPTION_foretell_predict_mem",      "_SLURM_SPANK_OPTION_foretell_predict_app",
   "_SLURM_SPANK_OPTION_foretell_predict_params",   "_SLURM_SPANK_OPTION_foretell_predict_model",
@@ -213,8 +216,9 @@ static const char exported[] = "SLURM_SPANK_";
 
 enum { CARRIERS = sizeof carriers / sizeof *carriers, EXPORTED = sizeof exported - 1 };
 
-/* Whether the environment has any of Slurm's variables for plugins: most often it has none. */
-static bool has_any(void)
+/* Whether the environment has any of Slurm's variables for plugins; without one nothing is dropped.
+ */
+static bool has_spank_variables(void)
 {
   for (char **e = environ; e && *e; e++) {
     const char *name = *e + (**e == '_');
@@ -225,7 +229,7 @@ static bool has_any(void)
   return false;
 }
 
-static void drop(spank_t spank, const char *name)
+static void drop_variable(spank_t spank, const char *name)
 {
   (void)unsetenv(name);
   (void)spank_job_control_unsetenv(spank, name);
@@ -233,14 +237,14 @@ static void drop(spank_t spank, const char *name)
 
 void ft_options_unset_enclosing(spank_t spank, bool record)
 {
-  if (!has_any())
+  if (!has_spank_variables())
     return;
   for (size_t i = 0; i < CARRIERS; i++) {
     char name[96];
 
     (void)snprintf(name, sizeof name, "%s%s", exported, carriers[i]);
     (void)unsetenv(name);
-    drop(spank, carriers[i]);
+    drop_variable(spank, carriers[i]);
   }
   if (!record)
     return;
@@ -252,12 +256,12 @@ void ft_options_unset_enclosing(spank_t spank, bool record)
 void ft_options_unset(spank_t spank)
 {
   for (size_t i = 0; i < CARRIERS; i++)
-    if (said[i])
-      drop(spank, carriers[i]);
+    if (was_given[i])
+      drop_variable(spank, carriers[i]);
 }
 
-/* An empty variable counts as none: that is how scripts switch one off. */
-static const char *from_environment(const char *name)
+/* The value of the variable NAME; NULL if not set or empty, as scripts switch one off. */
+static const char *read_variable(const char *name)
 {
   const char *value = getenv(name);
 
@@ -265,75 +269,75 @@ static const char *from_environment(const char *name)
 }
 
 /*
- * App, params and model describe this submission, not those its job will make: they
- * are taken out of the environment that the job inherits.
+ * Copies the variable NAME into OUT and unsets it: app, params and model describe this submission,
+ * not those that its job makes.
  */
-static void consume(const char *name, size_t size, char **out, struct ft_error *why)
+static void consume_variable(const char *name, size_t size, char **out, struct ft_error *why)
 {
-  const char *value = from_environment(name);
+  const char *value = read_variable(name);
 
   if (!value)
     return;
   free(*out);
   *out = strlen(value) < size ? strdup(value) : NULL;
   if (!*out)
-    note(why, "%s: expected at most %zu characters", name, size - 1);
+    note_first_error(why, "%s: expected at most %zu characters", name, size - 1);
   (void)unsetenv(name);
 }
 
-static bool is_no(const char *value)
+static bool is_negative(const char *value)
 {
   return strcmp(value, "0") == 0 || strcmp(value, "no") == 0;
 }
 
-/* "1" and "yes" stand for the option without a GPU's name. */
-static const char *mig_of_environment(struct ft_error *why)
+/* The value of FORETELL_PREDICT_MIG: "" for "1" and "yes", which name no GPU; NULL: none. */
+static const char *read_mig_variable(struct ft_error *why)
 {
-  const char *value = from_environment("FORETELL_PREDICT_MIG");
+  const char *value = read_variable("FORETELL_PREDICT_MIG");
 
-  if (!value || is_no(value))
+  if (!value || is_negative(value))
     return NULL;
   if (strlen(value) >= MIG_SIZE) {
-    note(why, "FORETELL_PREDICT_MIG: expected at most %d characters", MIG_SIZE - 1);
+    note_first_error(why, "FORETELL_PREDICT_MIG: expected at most %d characters", MIG_SIZE - 1);
     return NULL;
   }
   return strcmp(value, "1") == 0 || strcmp(value, "yes") == 0 ? "" : value;
 }
 
-static void read_elsewhere(struct ft_options *out)
+static void read_placement_options(struct ft_options *out)
 {
-  const char *perf = from_environment("FORETELL_PREDICT_PERF");
-  const char *wish = from_environment("FORETELL_PREDICT_PARTITION");
+  const char *perf = read_variable("FORETELL_PREDICT_PERF");
+  const char *goal = read_variable("FORETELL_PREDICT_PARTITION");
 
-  out->perf = given.perf || (perf && !is_no(perf));
+  out->perf = given.perf || (perf && !is_negative(perf));
   out->partition = given.partition;
   out->partition_typed = given.partition;
-  if (out->partition || !wish)
+  if (out->partition || !goal)
     return;
-  if (is_wish(wish))
-    out->partition = wish;
+  if (is_placement_goal(goal))
+    out->partition = goal;
   else
-    note(&out->why, "FORETELL_PREDICT_PARTITION=%.64s: expected " WISHES, wish);
+    note_first_error(&out->why, "FORETELL_PREDICT_PARTITION=%.64s: expected " GOALS, goal);
 }
 
 void ft_options_read(struct ft_options *out)
 {
-  const char *mode = from_environment("FORETELL_PREDICT_MEM");
+  const char *mode = read_variable("FORETELL_PREDICT_MEM");
 
   out->why.text[0] = '\0';
-  consume("FORETELL_PREDICT_APP", APP_SIZE, &surroundings.app, &out->why);
-  consume("FORETELL_PREDICT_PARAMS", PARAMS_SIZE, &surroundings.params, &out->why);
-  consume("FORETELL_PREDICT_MODEL", MODEL_SIZE, &surroundings.model, &out->why);
+  consume_variable("FORETELL_PREDICT_APP", APP_SIZE, &environment_values.app, &out->why);
+  consume_variable("FORETELL_PREDICT_PARAMS", PARAMS_SIZE, &environment_values.params, &out->why);
+  consume_variable("FORETELL_PREDICT_MODEL", MODEL_SIZE, &environment_values.model, &out->why);
   out->mode = given.mode;
-  out->app = given.app ? given.app : surroundings.app;
-  out->params = given.params ? given.params : surroundings.params;
-  out->model = given.model ? given.model : surroundings.model;
-  out->mig = given.mig ? given.mig : mig_of_environment(&out->why);
-  read_elsewhere(out);
+  out->app = given.app ? given.app : environment_values.app;
+  out->params = given.params ? given.params : environment_values.params;
+  out->model = given.model ? given.model : environment_values.model;
+  out->mig = given.mig ? given.mig : read_mig_variable(&out->why);
+  read_placement_options(out);
   if (out->mode == FT_MODE_UNSET && mode) {
-    out->mode = mode_of(mode);
+    out->mode = parse_mode(mode);
     if (out->mode == FT_MODE_UNSET)
-      note(&out->why, "FORETELL_PREDICT_MEM=%.64s: expected " MODES, mode);
+      note_first_error(&out->why, "FORETELL_PREDICT_MEM=%.64s: expected " MODES, mode);
   }
 }
 
@@ -351,8 +355,8 @@ void ft_options_next(void)
 void ft_options_free(void)
 {
   ft_options_next();
-  free(surroundings.app);
-  free(surroundings.params);
-  free(surroundings.model);
-  surroundings.app = surroundings.params = surroundings.model = NULL;
+  free(environment_values.app);
+  free(environment_values.params);
+  free(environment_values.model);
+  environment_values.app = environment_values.params = environment_values.model = NULL;
 }

@@ -10,8 +10,9 @@
 #include "plugin/packet.h"
 #include "predictor/core/text.h"
 
-/* A full backlog empties within a fraction of a millisecond: after three tries it is lost. */
-static int connect_to(const char *path)
+/* Connects to the socket PATH; -1 after three attempts. The agent empties a full backlog within a
+ * fraction of a millisecond; three attempts are chosen by judgement. */
+static int connect_to_agent(const char *path)
 {
   const struct timespec pause = { .tv_nsec = 200000 };
   struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -35,7 +36,7 @@ static int connect_to(const char *path)
 void ft_packet_send(const char *path, enum ft_record record, const void *message)
 {
   struct ft_buf packet;
-  int fd = connect_to(path);
+  int fd = connect_to_agent(path);
 
   if (fd < 0)
     return;

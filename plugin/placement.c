@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prints the placement table, and sets the partition that --predict-partition chooses. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -10,29 +11,30 @@
 #include "predictor/core/text.h"
 #include "predictor/decide/placement.h"
 
-/* Only who asks pays for them. */
-struct told {
+/* Allocated only for --predict-perf and --predict-partition: 600 KiB. */
+struct placement_work {
   struct ft_placement_evidence evidence;
   struct ft_placement placement;
   struct ft_placement_choice choice;
 };
 
-static void say(const char *line, void *data)
+static void print_placement_line(const char *line, void *data)
 {
   (void)data;
   ft_print_line(line);
 }
 
-static int choose(const struct ft_slurm_options *bridge, const struct ft_options *options,
-                  const struct ft_placement_question *q, struct told *t, ft_submission *submission,
-                  struct ft_error *err)
+static int set_chosen_partition(const struct ft_slurm_options *bridge,
+                                const struct ft_options *options,
+                                const struct ft_placement_question *q, struct placement_work *t,
+                                ft_submission *submission, struct ft_error *err)
 {
   const char *list;
   enum ft_placement_goal goal = ft_placement_goal_of(options->partition, &list);
 
   ft_placement_choose(q, &t->placement, goal, list, options->partition_typed, &t->choice);
   if (t->choice.partitions[0] && ft_slurm_options_set_partition(bridge, t->choice.partitions) < 0)
-    return ft_error_set(err, "Slurm did not take --partition=%.200s", t->choice.partitions);
+    return ft_error_set(err, "Slurm rejected --partition=%.200s", t->choice.partitions);
   if (t->choice.partitions[0])
     (void)ft_string_copy(t->choice.partitions, submission->request.partition,
                          sizeof submission->request.partition);
@@ -40,8 +42,10 @@ static int choose(const struct ft_slurm_options *bridge, const struct ft_options
   return 0;
 }
 
-/* The partitions to look at: where several are named those, else all. */
-static const char *named(const struct ft_options *options, const ft_submission *submission)
+/* The partitions to evaluate: the list of the options, if there is one; for --predict-perf else all
+ * (NULL), for a choice else those of --partition. */
+static const char *listed_partitions(const struct ft_options *options,
+                                     const ft_submission *submission)
 {
   const char *list = NULL;
 
@@ -58,7 +62,7 @@ int ft_placement_set_partition(const struct ft_slurm_options *bridge,
                                const ft_network *network, ft_submission *submission,
                                struct ft_error *err)
 {
-  struct told *t = malloc(sizeof *t);
+  struct placement_work *t = malloc(sizeof *t);
   struct ft_placement_question q = { .submission = submission,
                                      .asked = { .gpus = ft_slurm_options_gpus(bridge),
                                                 .nodelist = bridge->value[FT_OPTION_NODELIST],
@@ -73,13 +77,13 @@ int ft_placement_set_partition(const struct ft_slurm_options *bridge,
     return ft_error_set(err, "out of memory");
   q.evidence = &t->evidence;
   ft_placement_apply(network, &q.asked);
-  if (ft_placement_read(state_fd, site, uid, submission, named(options, submission), &t->evidence,
-                        err) < 0)
+  if (ft_placement_read(state_fd, site, uid, submission, listed_partitions(options, submission),
+                        &t->evidence, err) < 0)
     goto out;
   ft_placement_evaluate(&q, &t->placement);
   if (options->perf)
-    ft_placement_table(&q, &t->placement, say, NULL);
-  status = options->partition ? choose(bridge, options, &q, t, submission, err) : 0;
+    ft_placement_table(&q, &t->placement, print_placement_line, NULL);
+  status = options->partition ? set_chosen_partition(bridge, options, &q, t, submission, err) : 0;
 out:
   free(t);
   return status;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --predict-perf and --predict-partition: what is told of other partitions, and the job's own set.
- */
+/* --predict-perf and --predict-partition: prints the partitions, and sets the job's. */
 #ifndef FT_PLUGIN_PLACEMENT_H
 #define FT_PLUGIN_PLACEMENT_H
 
@@ -10,10 +9,10 @@
 #include "predictor/estimate/estimate.h"
 
 /*
- * Tell what OPTIONS asks for of user UID's SUBMISSION, whose partition is changed where one was
- * chosen; MEMORY (NULL: not known) is what it needs, NETWORK (NULL: nothing) what is going to be
- * set for its GPUs. STATE_FD: the state folder. Returns 0; -1 with ERR where there is nothing to
- * tell by.
+ * Prints what OPTIONS request about user UID's SUBMISSION and sets its partition if one is chosen,
+ * in BRIDGE and in SUBMISSION. MEMORY (NULL: not known) is the estimate per node, NETWORK (NULL:
+ * none) holds the GPU option that will be set. STATE_FD: the state directory. Returns 0; -1 and
+ * fills ERR without evidence.
  */
 int ft_placement_set_partition(const struct ft_slurm_options *bridge,
                                const struct ft_options *options, int state_fd, const ft_site *site,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prediction at submission: reads the site's files, decides, sets Slurm's options, prints messages.
+ */
 #include "config.h"
 
 #include <fcntl.h>
@@ -24,16 +26,15 @@
 #include "predictor/record/state_files.h"
 
 enum {
-  HOME_MILLISECONDS = 50,    /* for a look at ~/.config/foretell/apps.conf */
-  STATE_MILLISECONDS = 250,  /* until a server that holds the state folder answers */
-  HELPER_MILLISECONDS = 500, /* where the site file does not say */
-  HELPER_MOST_MILLISECONDS = 10000
+  /* Deadlines; chosen by judgement. */
+  HOME_MILLISECONDS = 50,         /* to find ~/.config/foretell/apps.conf */
+  STATE_MILLISECONDS = 250,       /* to open a state directory on a remote file system */
+  HELPER_MILLISECONDS = 500,      /* of the helper, unless the site file has helper_timeout_ms */
+  HELPER_MAX_MILLISECONDS = 10000 /* largest helper_timeout_ms */
 };
 
-/*
- * One component of a submission from end to end. Large and mostly never touched: it is allocated
- * apart, and only what is used is written.
- */
+/* One component of a submission. Allocated without initialisation: it is large, and most of it is
+ * never used. */
 struct prediction {
   const struct ft_plugin_arguments *settings;
   int state_fd;        /* -1: cannot be opened */
@@ -41,13 +42,13 @@ struct prediction {
   unsigned component;
   struct ft_slurm_options bridge;
   struct ft_options options;
-  bool asked;          /* for anything, by the user */
+  bool requested;      /* for anything, by the user */
   struct ft_error why; /* the first thing that went wrong; empty: nothing */
   struct ft_collected collected;
   ft_site site;        /* where has_site */
   ft_apps apps;        /* where has_apps */
   bool has_site, has_apps, asks_network;
-  bool perhaps_ours; /* the job may go to another cluster, too */
+  bool maybe_other_cluster; /* the job may go to another cluster, too */
   struct ft_file_queries files;
   ft_submission submission;
   ft_network *network; /* what the child said of one; NULL: nothing */
@@ -55,30 +56,30 @@ struct prediction {
   struct ft_submission_decision decided;
 };
 
-static void note(struct prediction *w, const struct ft_error *err)
+static void note_first_failure(struct prediction *w, const struct ft_error *err)
 {
   if (!w->why.text[0])
     w->why = *err;
 }
 
-/* The site file and the declared apps; without a site file there is nothing to decide by. */
-static void read_site(struct prediction *w)
+/* Reads the site file and the declared apps. Without a site file there is no decision. */
+static void read_site_and_apps(struct prediction *w)
 {
   struct ft_error err;
 
   w->has_site = ft_state_read_site(w->state_fd, &w->site, &err) == 0;
   if (!w->has_site) {
-    note(w, &err);
+    note_first_failure(w, &err);
     return;
   }
   if (!w->site.apps)
     return;
   w->has_apps = ft_state_read_apps(w->state_fd, &w->site, &w->apps, &err) == 0;
   if (!w->has_apps)
-    note(w, &err);
+    note_first_failure(w, &err);
 }
 
-/* The user's own declarations count where the site allows them and no app was named. */
+/* Whether the user's apps.conf applies: the site allows it, and no app was named. */
 static bool has_user_apps(const struct prediction *w)
 {
   const char *home = getenv("HOME");
@@ -91,7 +92,7 @@ static bool has_user_apps(const struct prediction *w)
   return ft_helper_exists(path, HOME_MILLISECONDS / 1000.0);
 }
 
-/* What is asked about a network; false: nothing is, or the user wants no prediction. */
+/* Fills ASKED, the query about a network. Returns false if there is none, or in mode off. */
 static bool asks_network(const struct prediction *w, struct ft_network_request *asked)
 {
   struct ft_gpu_request gpus = ft_slurm_options_gpus(&w->bridge);
@@ -111,13 +112,13 @@ static bool asks_network(const struct prediction *w, struct ft_network_request *
   return true;
 }
 
-/* By the child, where a user's file has a say. */
-static void describe_files(struct prediction *w)
+/* Has the helper read the user's files, if there are any to read. */
+static void describe_by_helper(struct prediction *w)
 {
   struct ft_network_request asked;
   bool network = asks_network(w, &asked);
   struct ft_helper helper = { .path = w->settings->helper,
-                              /* the child need not wait for what has hung already */
+                              /* a directory that hung once is not given to the helper */
                               .state = w->state_fd >= 0 ? w->settings->state : "/dev/null",
                               .milliseconds = HELPER_MILLISECONDS,
                               .user_apps = has_user_apps(w) };
@@ -126,20 +127,20 @@ static void describe_files(struct prediction *w)
   w->asks_network = network;
   if (!w->files.count && !w->files.script[0] && !helper.user_apps && !network)
     return;
-  /* the site's policy may be for somebody by name */
+  /* the site may have policies of users */
   if (network)
     w->collected.description.user_name = ft_collect_user(&w->collected);
   if (w->has_site && w->site.helper_milliseconds)
     helper.milliseconds = w->site.helper_milliseconds;
-  if (helper.milliseconds > HELPER_MOST_MILLISECONDS)
-    helper.milliseconds = HELPER_MOST_MILLISECONDS;
+  if (helper.milliseconds > HELPER_MAX_MILLISECONDS)
+    helper.milliseconds = HELPER_MAX_MILLISECONDS;
   if (ft_helper_describe(&helper, &w->collected.description, &w->collected.request,
                          network ? &asked : NULL, &w->submission, &w->network, &err) < 0)
-    note(w, &err);
+    note_first_failure(w, &err);
 }
 
-/* App and features. */
-static void describe(struct prediction *w)
+/* Fills the submission's app and features. */
+static void describe_submission(struct prediction *w)
 {
   struct ft_description *what = &w->collected.description;
   struct ft_error err;
@@ -151,22 +152,22 @@ static void describe(struct prediction *w)
   if (w->has_site)
     what->secrets = (struct ft_secret_rules){ w->site.keep_arguments, w->site.drop_arguments };
   if (ft_describe(what, &w->collected.request, &w->submission, &w->files, &err) < 0)
-    note(w, &err);
-  describe_files(w);
+    note_first_failure(w, &err);
+  describe_by_helper(w);
 }
 
-static const char *name_of_user(void *collected)
+static const char *submitter_name(void *collected)
 {
   return ft_collect_user(collected);
 }
 
-static struct ft_submitter submitter_of(struct prediction *w)
+static struct ft_submitter make_submitter(struct prediction *w)
 {
-  return (struct ft_submitter){ w->collected.uid, name_of_user, &w->collected };
+  return (struct ft_submitter){ w->collected.uid, submitter_name, &w->collected };
 }
 
-/* Put what was decided into effect. Returns 0, or -1 when the job is refused. */
-static int apply(struct prediction *w, ft_decision *decision)
+/* Sets the memory that was decided. Returns 0; -1 if the job is rejected. */
+static int apply_decision(struct prediction *w, ft_decision *decision)
 {
   switch (decision->action) {
   case FT_ACTION_SET:
@@ -174,7 +175,7 @@ static int apply(struct prediction *w, ft_decision *decision)
   case FT_ACTION_TRIM:
     if (ft_slurm_options_set_memory(&w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
       return 0;
-    ft_error_set(&w->why, "Slurm did not take the memory");
+    ft_error_set(&w->why, "Slurm rejected the memory request");
     decision->action = FT_ACTION_LEAVE;
     decision->mem_bytes = 0;
     return 0;
@@ -187,8 +188,8 @@ static int apply(struct prediction *w, ft_decision *decision)
   return 0;
 }
 
-/* What the child decided about GPUs, put into effect. Returns 0, or -1 when the job is refused. */
-static int apply_network(struct prediction *w)
+/* Sets the GPU option that the helper decided. Returns 0; -1 if the job is rejected. */
+static int apply_gpu_decision(struct prediction *w)
 {
   ft_request *request = &w->submission.request;
   ft_network *n = w->network;
@@ -198,7 +199,7 @@ static int apply_network(struct prediction *w)
     return 0;
   }
   if (n->option[0] && ft_slurm_options_set_gpus(&w->bridge, n->option, n->value) < 0) {
-    ft_error_set(&w->why, "Slurm did not take --%s=%.200s", n->option, n->value);
+    ft_error_set(&w->why, "Slurm rejected --%s=%.200s", n->option, n->value);
     return 0;
   }
   if (n->option[0] && strcmp(n->option, "gres") == 0) {
@@ -211,11 +212,11 @@ static int apply_network(struct prediction *w)
   return n->action == FT_ACTION_REJECT ? -1 : 0;
 }
 
-/* What --predict-perf and --predict-partition ask for; the partition may be another afterwards. */
-static void look_elsewhere(struct prediction *w)
+/* Executes --predict-perf and --predict-partition, which may change the partition. */
+static void choose_placement(struct prediction *w)
 {
   const ft_request *request = &w->submission.request;
-  struct ft_submitter submitter = submitter_of(w);
+  struct ft_submitter submitter = make_submitter(w);
   const struct ft_estimate *memory;
   struct ft_error err;
 
@@ -233,12 +234,13 @@ static void look_elsewhere(struct prediction *w)
   ft_known_read_partition(w->state_fd, &w->site, request, &w->known);
 }
 
-/* The user's mode; of a network there is at least something to say. */
-static ft_mode mode_of(const struct prediction *w)
+/* The user's mode. For a network with an estimate it is at least check; for jobs that may go to
+ * another cluster, off. */
+static ft_mode prediction_mode(const struct prediction *w)
 {
   ft_mode site = w->known.policy.mode;
 
-  if (w->perhaps_ours)
+  if (w->maybe_other_cluster)
     return FT_MODE_OFF;
   if (w->options.mode == FT_MODE_UNSET && w->network && w->network->quantiles_count &&
       (site == FT_MODE_OFF || site == FT_MODE_UNSET))
@@ -246,75 +248,75 @@ static ft_mode mode_of(const struct prediction *w)
   return w->options.mode;
 }
 
-/* Decide about memory by what is known; of what cannot be read nothing is. */
+/* Decides about memory, applies the decision and prints it. Returns 0; -1 if the job is rejected.
+ */
 static int decide_memory(struct prediction *w)
 {
   ft_decision *decision = &w->submission.decision;
   int status;
 
-  ft_submission_decide(
-      &(struct ft_submission_question){ .site = &w->site,
-                                        .submission = &w->submission,
-                                        .known = &w->known,
-                                        .network = w->network,
-                                        .mode = mode_of(w),
-                                        .cannot_reject = !w->settings->reject },
-      &w->decided);
-  status = apply(w, &w->decided.decision);
+  ft_submission_decide(&(struct ft_submission_question){ .site = &w->site,
+                                                         .submission = &w->submission,
+                                                         .known = &w->known,
+                                                         .network = w->network,
+                                                         .mode = prediction_mode(w),
+                                                         .cannot_reject = !w->settings->reject },
+                       &w->decided);
+  status = apply_decision(w, &w->decided.decision);
   *decision = w->decided.decision;
   decision->overrode |= w->network && w->network->overrode;
   if (decision->mode != FT_MODE_OFF)
     ft_task_predictions_fill(&w->decided, &w->known, &w->submission, w->collected.description.array,
                              &w->submission.tasks);
-  /* that no run is known goes without saying where a network's memory was told, or why it was not
-   */
+  /* "no recorded run" adds nothing to a message about a network */
   if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_print_decision(&w->decided, w->asks_network || !w->asked ? "" : w->why.text) &&
+  if (ft_print_decision(&w->decided, w->asks_network || !w->requested ? "" : w->why.text) &&
       !w->asks_network)
     w->why.text[0] = '\0';
   return status;
 }
 
-/* By all that is known here, for a job of this cluster. */
-static int predict_here(struct prediction *w)
+/* Predicts for a job of this cluster. Returns 0; -1 if it is rejected. */
+static int predict_for_site(struct prediction *w)
 {
-  bool elsewhere = !w->perhaps_ours && (w->options.perf || w->options.partition);
+  bool placement = !w->maybe_other_cluster && (w->options.perf || w->options.partition);
   bool off, rejects, known = false;
   char line[FT_PARAMS_LINE];
-  struct ft_submitter submitter = submitter_of(w);
+  struct ft_submitter submitter = make_submitter(w);
   ft_submission *s = &w->submission;
   struct ft_error err;
 
   ft_known_resolve_policy(&w->site, &submitter, &s->request, &w->known);
-  off = mode_of(w) == FT_MODE_OFF ||
-        (mode_of(w) == FT_MODE_UNSET && (w->known.policy.mode == FT_MODE_OFF ||
-                                         w->known.policy.mode == FT_MODE_UNSET));
-  /* in every mode */
+  off = prediction_mode(w) == FT_MODE_OFF ||
+        (prediction_mode(w) == FT_MODE_UNSET &&
+         (w->known.policy.mode == FT_MODE_OFF || w->known.policy.mode == FT_MODE_UNSET));
+  /* a rejection is possible in every mode */
   rejects = w->known.policy.reject_probability > 0;
-  if (!off || elsewhere || rejects) {
+  if (!off || placement || rejects) {
     ft_known_read_partition(w->state_fd, &w->site, &s->request, &w->known);
     known = ft_known_read_evidence(w->state_fd, &submitter, s, w->collected.description.array,
                                    &w->known, &err) == 0;
     if (!known)
       w->why = err;
-    else if (!(off && !elsewhere) && !w->asks_network &&
+    else if (!(off && !placement) && !w->asks_network &&
              ft_known_unknown_params(&w->known, s, w->options.params, line))
       ft_print_line(line);
   }
-  if (elsewhere)
-    look_elsewhere(w);
-  if (w->network && !w->perhaps_ours && apply_network(w) < 0)
+  if (placement)
+    choose_placement(w);
+  if (w->network && !w->maybe_other_cluster && apply_gpu_decision(w) < 0)
     return -1;
   s->has_decision = true;
-  s->decision.mode = mode_of(w) != FT_MODE_UNSET ? mode_of(w) : w->known.policy.mode;
+  s->decision.mode =
+      prediction_mode(w) != FT_MODE_UNSET ? prediction_mode(w) : w->known.policy.mode;
   return known && (!off || rejects) ? decide_memory(w) : 0;
 }
 
-/* The agent counts it, for no job will tell. Where none listens, as on a login host without one,
- * nobody does. */
-static void tell_rejected(const struct prediction *w)
+/* Reports the rejection to the agent of this host, which counts it: no job will. Without an agent
+ * it is not counted. */
+static void report_rejection(const struct prediction *w)
 {
   ft_question question = { .schema = FT_SCHEMA, .which_asked = ft_question_rejected_tag };
   const char *socket = w->has_site && w->site.socket[0] ? w->site.socket : w->settings->socket;
@@ -331,11 +333,11 @@ static void tell_rejected(const struct prediction *w)
   ft_packet_send(path, FT_RECORD_QUESTION, &question);
 }
 
-/* The record travels as one value; Slurm exports it as SLURM_SPANK_FORETELL, under --export=NONE
- * too. Of a job array it may lack what was predicted for some tasks, for which the node has no
- * room.
- */
-static void carry(spank_t spank, struct prediction *w)
+/* Exports the submission record as one variable, which Slurm passes on as SLURM_SPANK_FORETELL,
+ * with
+ * --export=NONE too. Predictions of array tasks are reduced until the record fits the node's
+ * buffer. */
+static void export_record(spank_t spank, struct prediction *w)
 {
   enum { ROOM = FT_BASE64_SIZE(sizeof((ft_job_start *)NULL)->submission.bytes) };
   struct ft_error err;
@@ -355,68 +357,68 @@ static void carry(spank_t spank, struct prediction *w)
 }
 
 /*
- * Whether the job may be for this cluster: neither nodes nor policy of another are known. Where it
- * may be for others, too, it is only refused, never changed.
+ * Whether the job may run on this cluster: nodes and policy of other clusters are not known. A job
+ * that may also run on another one can be rejected, but is not changed.
  */
-static bool is_ours(struct prediction *w)
+static bool is_for_this_cluster(struct prediction *w)
 {
   struct ft_text list = ft_text_from(w->bridge.value[FT_OPTION_CLUSTERS]), name;
-  size_t length = w->has_site ? strlen(w->site.cluster) : 0, ours = 0, others = 0;
+  size_t length = w->has_site ? strlen(w->site.cluster) : 0, this_cluster = 0, other_clusters = 0;
   struct ft_error err;
 
   if (!length || !w->bridge.value[FT_OPTION_CLUSTERS])
     return true;
-  /* as Slurm compares them */
+  /* Slurm compares names like this */
   while (ft_text_until(&list, ',', &name)) {
     name = ft_text_trim(name);
     if (ft_text_left(&name) == length && strncasecmp(name.at, w->site.cluster, length) == 0)
-      ours++;
+      this_cluster++;
     else if (ft_text_left(&name))
-      others++;
+      other_clusters++;
     if (ft_text_left(&name) == 3 && strncasecmp(name.at, "all", 3) == 0)
-      ours++;
+      this_cluster++;
   }
-  if (!others)
+  if (!other_clusters)
     return true;
-  w->perhaps_ours = ours > 0;
+  w->maybe_other_cluster = this_cluster > 0;
   (void)ft_error_set(&err, "--clusters=%.64s: only %s is known here",
                      w->bridge.value[FT_OPTION_CLUSTERS], w->site.cluster);
-  note(w, &err);
-  return ours > 0;
+  note_first_failure(w, &err);
+  return this_cluster > 0;
 }
 
-static int predict(spank_t spank, struct prediction *w)
+static int predict_component(spank_t spank, struct prediction *w)
 {
   struct ft_error err;
   int status = 0;
-  bool ours;
+  bool this_cluster;
 
   ft_options_read(&w->options);
-  w->asked = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
-             w->options.model || w->options.mig || w->options.perf || w->options.partition;
-  note(w, &w->options.why);
-  note(w, &w->settings->why);
-  /* what somebody has written in vain is told though nothing is asked */
-  w->asked |= w->why.text[0] != '\0';
+  w->requested = (w->options.mode != FT_MODE_UNSET && w->options.mode != FT_MODE_OFF) ||
+                 w->options.model || w->options.mig || w->options.perf || w->options.partition;
+  note_first_failure(w, &w->options.why);
+  note_first_failure(w, &w->settings->why);
+  /* an invalid setting is reported even without a request */
+  w->requested |= w->why.text[0] != '\0';
   w->state_fd = ft_helper_open_state(w->settings->state, STATE_MILLISECONDS / 1000.0, &err);
   if (w->state_fd < 0)
-    note(w, &err);
+    note_first_failure(w, &err);
   else
-    read_site(w);
+    read_site_and_apps(w);
   ft_collect(&w->bridge, &w->options, w->local, w->component, &w->collected);
-  describe(w);
+  describe_submission(w);
   w->submission.het_offset = w->component;
-  ours = is_ours(w);
-  if (ours && w->has_site)
-    status = predict_here(w);
-  else if (ours && w->network)
-    status = apply_network(w);
+  this_cluster = is_for_this_cluster(w);
+  if (this_cluster && w->has_site)
+    status = predict_for_site(w);
+  else if (this_cluster && w->network)
+    status = apply_gpu_decision(w);
   if (w->why.text[0])
-    ft_print_failure(w->asked, &w->why);
+    ft_print_failure(w->requested, &w->why);
   if (status == 0)
-    carry(spank, w);
+    export_record(spank, w);
   else
-    tell_rejected(w);
+    report_rejection(w);
   ft_collect_free(&w->collected);
   free(w->network);
   if (w->state_fd >= 0)
@@ -438,7 +440,7 @@ int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool l
   if (ft_collect_is_step(&w->bridge, local))
     goto release;
   ft_slurm_options_restore(&w->bridge);
-  /* a job that another workload manager has started runs nothing here */
+  /* --external: another workload manager runs the job */
   if (w->bridge.value[FT_OPTION_EXTERNAL])
     goto release;
   ft_print_set_quiet(w->bridge.value[FT_OPTION_QUIET]);
@@ -446,9 +448,9 @@ int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool l
   w->local = local;
   w->component = component;
   w->network = NULL;
-  w->has_site = w->has_apps = w->asks_network = w->perhaps_ours = false;
+  w->has_site = w->has_apps = w->asks_network = w->maybe_other_cluster = false;
   w->why.text[0] = '\0';
-  status = predict(spank, w);
+  status = predict_component(spank, w);
 release:
   ft_slurm_options_release(&w->bridge);
 out:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From what is being submitted to a decision, its effect on the job, and the record the job
- * carries. */
+/* Predicts a job while it is being submitted: decision, Slurm's options, messages, and the record
+ * that the job carries. */
 #ifndef FT_PLUGIN_PREDICT_H
 #define FT_PLUGIN_PREDICT_H
 
@@ -10,9 +10,8 @@
 #include "plugin/options.h"
 
 /*
- * Predict component COMPONENT of a submission; LOCAL: srun's. Whatever goes
- * wrong, the job stays as the user wrote it. Returns 0; -1 when the site's
- * policy refuses the job.
+ * Predicts component COMPONENT (0 first) of a submission; LOCAL: by srun. After any failure the job
+ * is submitted unchanged. Returns 0; -1 if the site's policy rejects the job.
  */
 int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool local,
                unsigned component);

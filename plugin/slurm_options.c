@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads and sets Slurm's options in sbatch, salloc and srun, through functions of libslurmfull. */
 #include "config.h"
 
 #include <dlfcn.h>
@@ -11,8 +12,9 @@
 #include "predictor/decide/constraint.h"
 #include "predictor/request/array.h"
 
-/* POSIX lets dlsym give a function; ISO C does not let it be cast. */
-static void find(const char *name, void *function)
+/* Stores the function NAME, NULL if there is none. POSIX lets dlsym return functions; ISO C does not
+ * allow the cast. */
+static void find_slurm_function(const char *name, void *function)
 {
   void *symbol = dlsym(RTLD_DEFAULT, name);
 
@@ -22,15 +24,15 @@ static void find(const char *name, void *function)
 bool ft_slurm_options_open(struct ft_slurm_options *bridge)
 {
   *bridge = (struct ft_slurm_options){ .opt = dlsym(RTLD_DEFAULT, "opt") };
-  find("slurm_option_get", &bridge->get);
-  find("slurm_option_get_next_set", &bridge->next_set);
-  find("slurm_xfree", &bridge->xfree);
+  find_slurm_function("slurm_option_get", &bridge->get);
+  find_slurm_function("slurm_option_get_next_set", &bridge->next_set);
+  find_slurm_function("slurm_xfree", &bridge->xfree);
   if (!bridge->get || !bridge->next_set || !bridge->xfree)
     bridge->opt = NULL;
   return bridge->opt;
 }
 
-/* By enum ft_option; arrays, so that nothing need be relocated where the plugin is loaded. */
+/* By enum ft_option. char arrays, not pointers: no relocation when the plugin is loaded. */
 static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_ACCOUNT] = "account",
   [FT_OPTION_ARRAY] = "array",
@@ -108,7 +110,7 @@ bool ft_slurm_options_get(const struct ft_slurm_options *bridge, const char *nam
   return true;
 }
 
-static uint32_t number_of(const char *value)
+static uint32_t parse_option_number(const char *value)
 {
   struct ft_text text = ft_text_from(value);
   uint64_t number;
@@ -116,11 +118,8 @@ static uint32_t number_of(const char *value)
   return ft_text_u64(&text, UINT32_MAX - 2, &number) ? (uint32_t)number : 0;
 }
 
-/*
- * --mem=0, which Slurm shows as "0?", is the whole node. Slurm shows whole
- * multiples of 1024 MiB with a suffix, and MiB without one.
- */
-static bool memory_of(const char *value, uint64_t *bytes)
+/* Parses Slurm's text of a memory option: MiB without a suffix; --mem=0, the whole node, is "0?". */
+static bool parse_memory(const char *value, uint64_t *bytes)
 {
   struct ft_text text = ft_text_from(value);
 
@@ -129,7 +128,7 @@ static bool memory_of(const char *value, uint64_t *bytes)
   return value && ft_units_parse_bytes(text, FT_MIB, bytes);
 }
 
-static void read_memory(const struct ft_slurm_options *bridge, ft_request *out)
+static void read_memory_request(const struct ft_slurm_options *bridge, ft_request *out)
 {
   static const struct {
     enum ft_option option;
@@ -139,7 +138,7 @@ static void read_memory(const struct ft_slurm_options *bridge, ft_request *out)
                 { FT_OPTION_MEM_PER_GPU, FT_MEM_GPU } };
 
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-    if (!memory_of(bridge->value[units[i].option], &out->mem_bytes))
+    if (!parse_memory(bridge->value[units[i].option], &out->mem_bytes))
       continue;
     out->mem_unit = units[i].unit;
     if (!out->mem_bytes)
@@ -148,13 +147,13 @@ static void read_memory(const struct ft_slurm_options *bridge, ft_request *out)
   }
 }
 
-static ft_command command_of(const struct ft_slurm_options *bridge, bool local)
+static ft_command detect_command(const struct ft_slurm_options *bridge, bool local)
 {
   char value[32];
 
   if (local)
     return FT_COMMAND_SRUN;
-  /* what Slurm answers where an option is sbatch's alone; the first such in its table */
+  /* Slurm's text for an option that only sbatch has; --array is the first in its table */
   if (!bridge->value[FT_OPTION_ARRAY] && ft_slurm_options_get(bridge, "array", value, sizeof value) &&
       strcmp(value, "invalid-context") == 0)
     return FT_COMMAND_SALLOC;
@@ -173,22 +172,20 @@ struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *bridg
                                             [FT_GPU_OPTION_SOCKET] = value[FT_OPTION_GPUS_PER_SOCKET] } };
 }
 
-/* What of a core the job uses, as Slurm reads it (verify_hint); 0: all of it. */
-static uint32_t threads_per_core(const struct ft_slurm_options *bridge)
+/* Threads of a core that the job uses, as Slurm interprets --hint (verify_hint); 0: all. */
+static uint32_t read_threads_per_core(const struct ft_slurm_options *bridge)
 {
   static const char one[] = "compute_bound,memory_bound,nomultithread";
   const char *hint = bridge->value[FT_OPTION_HINT];
-  uint32_t typed = number_of(bridge->value[FT_OPTION_THREADS_PER_CORE]);
+  uint32_t typed = parse_option_number(bridge->value[FT_OPTION_THREADS_PER_CORE]);
 
   return !typed && hint && ft_text_lists_any_case(ft_text_from(one), ft_text_from(hint)) ? 1
                                                                                           : typed;
 }
 
-/*
- * Whether the job gets whole nodes: "allocation", which srun has from 26.05 on, does not hold for its
- * own step. With "user", "mcs" and "topo" it gets no more CPUs than it asks for.
- */
-static bool is_exclusive(const char *value)
+/* Whether --exclusive=VALUE gives the job whole nodes. "allocation" is srun's from 26.05 on; with
+ * "user", "mcs" and "topo" the job gets only the CPUs that it requests. */
+static bool requests_whole_nodes(const char *value)
 {
   return value && (strcmp(value, "exclusive") == 0 || strcmp(value, "allocation") == 0);
 }
@@ -198,15 +195,15 @@ void ft_slurm_options_request(const struct ft_slurm_options *bridge, bool local,
   char *const *value = bridge->value;
   struct ft_gpu_request asked = ft_slurm_options_gpus(bridge);
 
-  *out = (ft_request){ .command = command_of(bridge, local) };
-  read_memory(bridge, out);
-  out->exclusive = is_exclusive(value[FT_OPTION_EXCLUSIVE]);
-  out->nodes = number_of(value[FT_OPTION_NODES]);
-  out->tasks = number_of(value[FT_OPTION_NTASKS]);
-  out->cpus_per_task = number_of(value[FT_OPTION_CPUS_PER_TASK]);
-  out->cpus_per_gpu = number_of(value[FT_OPTION_CPUS_PER_GPU]);
-  out->tasks_per_node = number_of(value[FT_OPTION_NTASKS_PER_NODE]);
-  out->threads_per_core = threads_per_core(bridge);
+  *out = (ft_request){ .command = detect_command(bridge, local) };
+  read_memory_request(bridge, out);
+  out->exclusive = requests_whole_nodes(value[FT_OPTION_EXCLUSIVE]);
+  out->nodes = parse_option_number(value[FT_OPTION_NODES]);
+  out->tasks = parse_option_number(value[FT_OPTION_NTASKS]);
+  out->cpus_per_task = parse_option_number(value[FT_OPTION_CPUS_PER_TASK]);
+  out->cpus_per_gpu = parse_option_number(value[FT_OPTION_CPUS_PER_GPU]);
+  out->tasks_per_node = parse_option_number(value[FT_OPTION_NTASKS_PER_NODE]);
+  out->threads_per_core = read_threads_per_core(bridge);
   (void)ft_string_copy(value[FT_OPTION_PARTITION], out->partition, sizeof out->partition);
   (void)ft_string_copy(value[FT_OPTION_ACCOUNT], out->account, sizeof out->account);
   (void)ft_string_copy(value[FT_OPTION_QOS], out->qos, sizeof out->qos);
@@ -225,48 +222,48 @@ static const enum ft_option memory_options[] = { FT_OPTION_MEM, FT_OPTION_MEM_PE
 
 enum { MEMORY_OPTIONS = sizeof memory_options / sizeof *memory_options };
 
-/* What stands in place of what the user had written, so that it can be put back. */
+/* The memory option that foretell set, and the user's value to restore. */
 static struct {
   enum ft_option which;
-  uint64_t bytes;     /* 0: nothing was replaced */
-  enum ft_option had; /* FT_OPTIONS: the user had asked for none */
-  char theirs[64];
+  uint64_t bytes;         /* 0: nothing was replaced */
+  enum ft_option was_set; /* FT_OPTIONS: the user requested none */
+  char user_value[64];
 } replaced;
 
-static void note_theirs(const struct ft_slurm_options *bridge)
+static void save_memory_request(const struct ft_slurm_options *bridge)
 {
-  replaced.had = FT_OPTIONS;
-  for (size_t i = 0; i < MEMORY_OPTIONS && replaced.had == FT_OPTIONS; i++)
+  replaced.was_set = FT_OPTIONS;
+  for (size_t i = 0; i < MEMORY_OPTIONS && replaced.was_set == FT_OPTIONS; i++)
     if (bridge->value[memory_options[i]]) {
-      replaced.had = memory_options[i];
-      (void)ft_string_copy(bridge->value[replaced.had], replaced.theirs, sizeof replaced.theirs);
+      replaced.was_set = memory_options[i];
+      (void)ft_string_copy(bridge->value[replaced.was_set], replaced.user_value, sizeof replaced.user_value);
     }
 }
 
-static bool set(const struct ft_slurm_options *bridge, enum ft_option option, const char *value)
+static bool set_option(const struct ft_slurm_options *bridge, enum ft_option option, const char *value)
 {
   int (*function)(void *opt, const char *name, const char *value, bool early);
 
-  find("slurm_option_set", &function);
+  find_slurm_function("slurm_option_set", &function);
   return function && function(bridge->opt, option_names[option], value, false) == 0;
 }
 
-static void reset(const struct ft_slurm_options *bridge, enum ft_option option)
+static void reset_option(const struct ft_slurm_options *bridge, enum ft_option option)
 {
   bool (*function)(void *opt, const char *name);
 
-  find("slurm_option_reset", &function);
+  find_slurm_function("slurm_option_reset", &function);
   if (function)
     (void)function(bridge->opt, option_names[option]);
 }
 
-/* A value that Slurm rejects has emptied the option (22.05): the user's own is set again. */
-static bool replace(const struct ft_slurm_options *bridge, enum ft_option option, const char *value)
+/* Sets OPTION to VALUE. If Slurm rejects it, restores the user's value: Slurm 22.05 has cleared it. */
+static bool replace_option(const struct ft_slurm_options *bridge, enum ft_option option, const char *value)
 {
-  if (set(bridge, option, value))
+  if (set_option(bridge, option, value))
     return true;
   if (bridge->value[option])
-    (void)set(bridge, option, bridge->value[option]);
+    (void)set_option(bridge, option, bridge->value[option]);
   return false;
 }
 
@@ -279,23 +276,23 @@ int ft_slurm_options_set_memory(const struct ft_slurm_options *bridge, ft_mem_un
 
   if (!bytes)
     return -1;
-  note_theirs(bridge);
+  save_memory_request(bridge);
   ft_units_slurm_bytes(bytes, value, sizeof value);
-  if (!replace(bridge, which, value))
+  if (!replace_option(bridge, which, value))
     return -1;
   for (size_t i = 0; i < MEMORY_OPTIONS; i++)
     if (memory_options[i] != which && bridge->value[memory_options[i]])
-      reset(bridge, memory_options[i]);
+      reset_option(bridge, memory_options[i]);
   replaced.which = which;
-  (void)memory_of(value, &replaced.bytes);
+  (void)parse_memory(value, &replaced.bytes);
   return 0;
 }
 
-/* Likewise of what is asked of GPUs. */
+/* Likewise for the option that requests GPUs. */
 static struct {
   enum ft_option which;
-  bool had;
-  char ours[256], theirs[256]; /* "": nothing was replaced */
+  bool was_set;
+  char set_value[256], user_value[256]; /* "": nothing was replaced */
 } gpus;
 
 int ft_slurm_options_set_gpus(const struct ft_slurm_options *bridge, const char *name, const char *value)
@@ -310,20 +307,20 @@ int ft_slurm_options_set_gpus(const struct ft_slurm_options *bridge, const char 
                           "_.:,=+-/()")] != '\0')
     return -1;
   gpus.which = where[i];
-  gpus.had = bridge->value[gpus.which];
-  if (!ft_string_copy(bridge->value[gpus.which], gpus.theirs, sizeof gpus.theirs) ||
-      !ft_string_copy(value, gpus.ours, sizeof gpus.ours) ||
-      !replace(bridge, gpus.which, value)) {
-    gpus.ours[0] = '\0';
+  gpus.was_set = bridge->value[gpus.which];
+  if (!ft_string_copy(bridge->value[gpus.which], gpus.user_value, sizeof gpus.user_value) ||
+      !ft_string_copy(value, gpus.set_value, sizeof gpus.set_value) ||
+      !replace_option(bridge, gpus.which, value)) {
+    gpus.set_value[0] = '\0';
     return -1;
   }
   return 0;
 }
 
-/* Whether Slurm has NOW where OURS was set. */
-static bool shows(const char *now, const char *ours)
+/* Whether NOW, as Slurm shows it, is the gres list SET_VALUE; names may have a "gres:" prefix. */
+static bool is_same_gres_list(const char *now, const char *set_value)
 {
-  struct ft_text left = ft_text_from(now), right = ft_text_from(ours), a, b;
+  struct ft_text left = ft_text_from(now), right = ft_text_from(set_value), a, b;
 
   while (ft_text_until(&right, ',', &b)) {
     if (!ft_text_until(&left, ',', &a))
@@ -338,30 +335,30 @@ static void restore_gpus(struct ft_slurm_options *bridge)
 {
   const char *now = bridge->value[gpus.which];
 
-  if (gpus.ours[0] && now && shows(now, gpus.ours)) {
-    reset(bridge, gpus.which);
-    if (gpus.had)
-      (void)set(bridge, gpus.which, gpus.theirs);
+  if (gpus.set_value[0] && now && is_same_gres_list(now, gpus.set_value)) {
+    reset_option(bridge, gpus.which);
+    if (gpus.was_set)
+      (void)set_option(bridge, gpus.which, gpus.user_value);
     ft_slurm_options_read(bridge);
   }
-  gpus.ours[0] = '\0';
+  gpus.set_value[0] = '\0';
 }
 
-/* And of the partition. */
+/* Likewise for the partition. */
 static struct {
-  bool had;
-  char ours[1024], theirs[1024]; /* "": nothing was replaced */
+  bool was_set;
+  char set_value[1024], user_value[1024]; /* "": nothing was replaced */
 } partition;
 
 int ft_slurm_options_set_partition(const struct ft_slurm_options *bridge, const char *list)
 {
   const char *now = bridge->value[FT_OPTION_PARTITION];
 
-  partition.had = now;
-  if (!list[0] || !ft_string_copy(now, partition.theirs, sizeof partition.theirs) ||
-      !ft_string_copy(list, partition.ours, sizeof partition.ours) ||
-      !replace(bridge, FT_OPTION_PARTITION, list)) {
-    partition.ours[0] = '\0';
+  partition.was_set = now;
+  if (!list[0] || !ft_string_copy(now, partition.user_value, sizeof partition.user_value) ||
+      !ft_string_copy(list, partition.set_value, sizeof partition.set_value) ||
+      !replace_option(bridge, FT_OPTION_PARTITION, list)) {
+    partition.set_value[0] = '\0';
     return -1;
   }
   return 0;
@@ -371,13 +368,13 @@ static void restore_partition(struct ft_slurm_options *bridge)
 {
   const char *now = bridge->value[FT_OPTION_PARTITION];
 
-  if (partition.ours[0] && now && strcmp(now, partition.ours) == 0) {
-    reset(bridge, FT_OPTION_PARTITION);
-    if (partition.had)
-      (void)set(bridge, FT_OPTION_PARTITION, partition.theirs);
+  if (partition.set_value[0] && now && strcmp(now, partition.set_value) == 0) {
+    reset_option(bridge, FT_OPTION_PARTITION);
+    if (partition.was_set)
+      (void)set_option(bridge, FT_OPTION_PARTITION, partition.user_value);
     ft_slurm_options_read(bridge);
   }
-  partition.ours[0] = '\0';
+  partition.set_value[0] = '\0';
 }
 
 void ft_slurm_options_restore(struct ft_slurm_options *bridge)
@@ -388,21 +385,21 @@ void ft_slurm_options_restore(struct ft_slurm_options *bridge)
   restore_partition(bridge);
   if (!replaced.bytes)
     return;
-  if (memory_of(bridge->value[replaced.which], &bytes) && bytes == replaced.bytes) {
-    reset(bridge, replaced.which);
-    if (replaced.had < FT_OPTIONS)
-      (void)set(bridge, replaced.had, replaced.theirs);
+  if (parse_memory(bridge->value[replaced.which], &bytes) && bytes == replaced.bytes) {
+    reset_option(bridge, replaced.which);
+    if (replaced.was_set < FT_OPTIONS)
+      (void)set_option(bridge, replaced.was_set, replaced.user_value);
     ft_slurm_options_read(bridge);
   }
   replaced.bytes = 0;
 }
 
 /*
- * How many words the option at WORD is, told without Slurm's table, which takes 60
- * microseconds to make; 0 where only the table knows. The same in sbatch, salloc and
- * srun of every release.
+ * Counts the arguments that the option at WORD occupies, without Slurm's table, which takes 60
+ * microseconds to create; 0: only the table can tell. These options are the same in sbatch, salloc
+ * and srun of every release.
  */
-static int words_of_option(const char *word, struct ft_command_line_facts *typed)
+static int count_option_arguments(const char *word, struct ft_command_line_facts *typed)
 {
   static const char *const flags[] = { "exclusive", "hold",    "parsable",    "predict-mem",
                                        "predict-mig", "predict-perf",
@@ -421,7 +418,7 @@ static int words_of_option(const char *word, struct ft_command_line_facts *typed
     if (ft_text_skip(&text, "--container-image="))
       typed->image = text.at;
     if (strchr(word, '=')) {
-      /* no other option begins so: it may be cut short */
+      /* no other option begins with --ch, and getopt accepts abbreviations */
       typed->chdir |= strncmp(word, "--ch", 4) == 0;
       return 1;
     }
@@ -433,8 +430,8 @@ static int words_of_option(const char *word, struct ft_command_line_facts *typed
   return word[2] ? 1 : 2;
 }
 
-/* The first word that is no option; -1 where only Slurm's table can tell. */
-static int quick_operands(int argc, char **argv, struct ft_command_line_facts *typed)
+/* The index of the first argument that is no option; -1: only Slurm's table can tell. */
+static int find_operands_without_table(int argc, char **argv, struct ft_command_line_facts *typed)
 {
   int at = 1;
 
@@ -443,7 +440,7 @@ static int quick_operands(int argc, char **argv, struct ft_command_line_facts *t
 
     if (strcmp(argv[at], "--") == 0)
       return at + 1;
-    words = words_of_option(argv[at], typed);
+    words = count_option_arguments(argv[at], typed);
     if (!words)
       return -1;
     at += words;
@@ -458,12 +455,12 @@ int ft_slurm_options_operands(const struct ft_slurm_options *bridge, int argc, c
   char *saved_optarg = optarg, *letters = NULL;
   struct option *table, *(*create)(void *opt, char **opt_string);
   void (*destroy)(struct option *table);
-  int letter, index = -1, first = quick_operands(argc, argv, typed);
+  int letter, index = -1, first = find_operands_without_table(argc, argv, typed);
 
   if (first >= 0)
     return first;
-  find("slurm_option_table_create", &create);
-  find("slurm_option_table_destroy", &destroy);
+  find_slurm_function("slurm_option_table_create", &create);
+  find_slurm_function("slurm_option_table_destroy", &destroy);
   if (!create || !destroy)
     return -1;
   table = create(bridge->opt, &letters);

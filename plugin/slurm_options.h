@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Slurm's own option values, in sbatch, salloc and srun. They are reached by
- * name through functions that libslurmfull exports; where one is missing there is
- * no prediction, never a failure.
+ * Slurm's option values in sbatch, salloc and srun, read and set by name through functions that
+ * libslurmfull exports. If one is missing there is no prediction, and the job is submitted
+ * unchanged.
  */
 #ifndef FT_PLUGIN_SLURM_OPTIONS_H
 #define FT_PLUGIN_SLURM_OPTIONS_H
@@ -14,7 +14,7 @@
 #include "predictor/decide/gpu_request.h"
 #include "predictor/record/record.h"
 
-/* The options that have a say here. */
+/* The options that the plugin reads. */
 enum ft_option {
   FT_OPTION_ACCOUNT,
   FT_OPTION_ARRAY,
@@ -57,66 +57,63 @@ enum ft_option {
 };
 
 struct ft_slurm_options {
-  void *opt; /* the command's option object; NULL: cannot be reached */
+  void *opt; /* the command's option object; NULL: not found */
   char *(*get)(void *opt, const char *name);
   bool (*next_set)(void *opt, char **name, char **value, size_t *state);
   void (*xfree)(void **item);
-  /* what the user, the script or the environment set, in Slurm's memory; NULL: not set */
+  /* values from command line, script or environment, owned by Slurm's allocator; NULL: not set */
   char *value[FT_OPTIONS];
 };
 
-/* Find Slurm's functions. Returns whether option values can be read. */
+/* Finds Slurm's functions. Returns whether option values can be read. */
 bool ft_slurm_options_open(struct ft_slurm_options *bridge);
 
-/*
- * Read what is set now, in one pass over Slurm's table: asking by name is a search of it
- * each time. Released with ft_slurm_options_release, before the next reading too.
- */
+/* Reads all set options in one pass over Slurm's table (a look-up by name searches it each time),
+ * and releases earlier values. */
 void ft_slurm_options_read(struct ft_slurm_options *bridge);
 void ft_slurm_options_release(struct ft_slurm_options *bridge);
 
-/* Copy the value of NAME, set or a default, cut to SIZE; false, and "", where it has none. */
+/* Copies the value of NAME, set or default, cut to SIZE bytes. Returns false, with OUT "", without
+ * one. */
 bool ft_slurm_options_get(const struct ft_slurm_options *bridge, const char *name, char *out,
                           size_t size);
 
-/* What is asked of GPUs; it points into what was read. */
+/* The options that request GPUs; borrowed from BRIDGE. */
 struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *bridge);
 
-/* What is asked of Slurm, from what was read. LOCAL: in srun. */
+/* Fills OUT from the values read. LOCAL: in srun. */
 void ft_slurm_options_request(const struct ft_slurm_options *bridge, bool local, ft_request *out);
 
 /*
- * Make the job ask for BYTES in UNIT. The other units exclude it: their values are reset once Slurm
- * has taken this one. Returns 0; -1 when Slurm refused, the user's own request being as it was.
+ * Requests BYTES in UNIT, and resets the options of the other units, which exclude it. Returns 0;
+ * -1 if Slurm rejects the value, with the user's request unchanged.
  */
 int ft_slurm_options_set_memory(const struct ft_slurm_options *bridge, ft_mem_unit unit,
                                 uint64_t bytes);
 
-/* Make the job ask for VALUE in the option NAME: gres, gpus or gpus-per-node. Returns 0; -1 for any
- * other, a value of other letters than those have, and when Slurm refused, as above. */
+/* Sets the option NAME (gres, gpus or gpus-per-node) to VALUE. Returns 0; -1 for other options, for
+ * characters that such values do not have, and if Slurm rejects the value, as above. */
 int ft_slurm_options_set_gpus(const struct ft_slurm_options *bridge, const char *name,
                               const char *value);
 
-/* Make the job ask for the partitions LIST. Returns 0; -1 when Slurm refused, as above. */
+/* Sets --partition to LIST. Returns 0; -1 if Slurm rejects it, as above. */
 int ft_slurm_options_set_partition(const struct ft_slurm_options *bridge, const char *list);
 
 /*
- * Slurm hands the memory, the GPUs and the partition of one component of a heterogeneous job on to
- * the next that asks for none. Called when a component has been read: where that is what was put
- * there, the user's own request is put back, and read.
+ * Slurm passes memory, GPUs and partition of a component of a heterogeneous job on to the next one
+ * without such options. Called after reading a component: restores and reads the user's request if
+ * the values are those that foretell set for the last component.
  */
 void ft_slurm_options_restore(struct ft_slurm_options *bridge);
 
-/* What only the words of a command line tell. */
+/* Facts that only the arguments of the command line show. */
 struct ft_command_line_facts {
-  const char *image; /* of --container-image, an option of another plugin; one of the words */
-  bool chdir;        /* --chdir is among them, not only in a script */
+  const char *image; /* value of --container-image, another plugin's option; borrowed from argv */
+  bool chdir;        /* --chdir is given on the command line, not only in a script */
 };
 
-/*
- * The first of ARGC words that Slurm takes for no option, by its own table;
- * -1 where that cannot be told. What is seen on the way is noted in TYPED.
- */
+/* The index of the first of the ARGC arguments ARGV that is no option, by Slurm's own table; -1:
+ * not known. Fills TYPED. */
 int ft_slurm_options_operands(const struct ft_slurm_options *bridge, int argc, char **argv,
                               struct ft_command_line_facts *typed);
 

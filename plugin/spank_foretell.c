@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Slurm's entry points: one switch on where the plugin has been loaded. */
+/* SPANK's entry points, by the context in which the plugin is loaded. */
 #include "config.h"
 
 #include <stdlib.h>
 
-/* everything else of ours is hidden */
+/* all other symbols are hidden */
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
@@ -15,7 +15,7 @@ SPANK_PLUGIN(foretell, 1)
 #include "plugin/options.h"
 #include "plugin/predict.h"
 
-/* of a heterogeneous job: post_opt is called once for each */
+/* of a heterogeneous job; init_post_opt is called once for each */
 static unsigned component;
 
 int slurm_spank_init(spank_t spank, int ac, char *av[])
@@ -26,7 +26,7 @@ int slurm_spank_init(spank_t spank, int ac, char *av[])
   (void)av;
   switch (spank_context()) {
   case S_CTX_LOCAL:
-    /* inside an allocation the record is the job's own, and its steps want it */
+    /* inside an allocation the record is the job's own, and its steps need it */
     step = getenv("SLURM_JOB_ID");
     ft_options_unset_enclosing(spank, !step);
     return ft_options_register(spank);
@@ -49,42 +49,43 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char *av[])
   if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR)
     return 0;
   ft_options_unset(spank);
-  ft_settings_read(ac, av, &settings);
+  ft_plugin_arguments_read(ac, av, &settings);
   status = ft_predict(spank, &settings, context == S_CTX_LOCAL, component++);
   ft_options_next();
   return status;
 }
 
-/* Run one of the announcements; whatever comes of it, the job goes on. */
-static int tell(void (*what)(spank_t spank, const char *socket), spank_t spank, int ac, char **av)
+/* Sends an announcement. Always returns 0: the job continues after any failure. */
+static int send_announcement(void (*announce)(spank_t spank, const char *socket), spank_t spank,
+                             int ac, char **av)
 {
   struct ft_plugin_arguments settings;
 
-  ft_settings_read(ac, av, &settings);
+  ft_plugin_arguments_read(ac, av, &settings);
   if (settings.why.text[0])
     slurm_error("foretell: %s", settings.why.text);
-  what(spank, settings.socket);
+  announce(spank, settings.socket);
   return 0;
 }
 
 int slurm_spank_job_prolog(spank_t spank, int ac, char *av[])
 {
-  return tell(ft_announce_job_start, spank, ac, av);
+  return send_announcement(ft_announce_job_start, spank, ac, av);
 }
 
 int slurm_spank_job_epilog(spank_t spank, int ac, char *av[])
 {
-  return tell(ft_announce_job_end, spank, ac, av);
+  return send_announcement(ft_announce_job_end, spank, ac, av);
 }
 
 int slurm_spank_task_post_fork(spank_t spank, int ac, char *av[])
 {
-  return tell(ft_announce_task_start, spank, ac, av);
+  return send_announcement(ft_announce_task_start, spank, ac, av);
 }
 
 int slurm_spank_task_exit(spank_t spank, int ac, char *av[])
 {
-  return tell(ft_announce_task_end, spank, ac, av);
+  return send_announcement(ft_announce_task_end, spank, ac, av);
 }
 
 int slurm_spank_exit(spank_t spank, int ac, char *av[])

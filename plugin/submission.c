@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collects a submission: the command line's operands, the script, the submitting user. */
 #include "config.h"
 
 #include <errno.h>
@@ -21,11 +22,9 @@ bool ft_collect_is_step(const struct ft_slurm_options *bridge, bool local)
   return local && id && strcmp(id, "unset") != 0 && !bridge->value[FT_OPTION_DEBUGGER_TEST];
 }
 
-/*
- * At most what is analysed, until a read that comes short; FROM_START: with pread, the offset
- * staying where it is.
- */
-static void read_start(int fd, bool from_start, struct ft_buf *out)
+/* Reads FD into OUT up to OUT's limit or a short read. FROM_START: with pread, which leaves the
+ * offset unchanged. */
+static void read_limited(int fd, bool from_start, struct ft_buf *out)
 {
   char chunk[16384];
   off_t offset = 0;
@@ -45,19 +44,19 @@ static void read_start(int fd, bool from_start, struct ft_buf *out)
   }
 }
 
-/* The words of the command line where the kernel has put them, one behind the other. */
+/* The arguments of the command line, adjacent in memory as the kernel put them; NULL: not found. */
 static struct {
   char *begin, *end;
-} given;
+} command_line;
 
 #ifdef __GLIBC__
-/* glibc calls it with what main is called with, here before the host can change its array. */
-__attribute__((constructor)) static void find_given(int argc, char **argv)
+/* glibc passes main's arguments to constructors, before Slurm's command can change the array. */
+__attribute__((constructor)) static void find_command_line(int argc, char **argv)
 {
-  for (int i = 0; i < argc && argv[i] && (!i || argv[i] == given.end); i++)
-    given.end = argv[i] + strlen(argv[i]) + 1;
-  if (argc > 0 && argv[argc - 1] && given.end == argv[argc - 1] + strlen(argv[argc - 1]) + 1)
-    given.begin = argv[0];
+  for (int i = 0; i < argc && argv[i] && (!i || argv[i] == command_line.end); i++)
+    command_line.end = argv[i] + strlen(argv[i]) + 1;
+  if (argc > 0 && argv[argc - 1] && command_line.end == argv[argc - 1] + strlen(argv[argc - 1]) + 1)
+    command_line.begin = argv[0];
 }
 #endif
 
@@ -67,15 +66,15 @@ static void read_command_line(struct ft_buf *out)
 
   if (fd < 0)
     return;
-  read_start(fd, false, out);
+  read_limited(fd, false, out);
   close(fd);
 }
 
-/* Point WORDS at the words of the command line, of which there is BUF where one has to be read;
- * returns how many. */
-static int find_words(struct ft_buf *buf, char **words)
+/* Points WORDS at the arguments of the command line, read into BUF if they are not in memory.
+ * Returns their number. */
+static int split_command_line(struct ft_buf *buf, char **words)
 {
-  char *at = given.begin, *end = given.end;
+  char *at = command_line.begin, *end = command_line.end;
   int count = 0;
 
   if (!at)
@@ -90,12 +89,10 @@ static int find_words(struct ft_buf *buf, char **words)
   return count;
 }
 
-/*
- * sbatch drops every ":" and then takes the first word that is no option for
- * the script: its operands are the whole job's.
- */
-static int sbatch_operands(const struct ft_slurm_options *bridge, int count, char **words,
-                           struct ft_command_line_facts *typed)
+/* Finds sbatch's operands. sbatch drops every ":" and takes the first argument that is no option as
+ * the script, for all components. */
+static int find_sbatch_operands(const struct ft_slurm_options *bridge, int count, char **words,
+                                struct ft_command_line_facts *typed)
 {
   int kept = 0, first;
 
@@ -107,12 +104,11 @@ static int sbatch_operands(const struct ft_slurm_options *bridge, int count, cha
   return first < 0 ? kept : first;
 }
 
-/*
- * srun and salloc: a component reaches to the next ":" and has a command of
- * its own. Returns where it begins; *END is where it ends.
- */
-static int own_operands(const struct ft_slurm_options *bridge, unsigned component, int count,
-                        char **words, int *end, struct ft_command_line_facts *typed)
+/* Finds the command of a component of srun and salloc, which extends to the next ":". Returns the
+ * index of its first argument; fills END, the index after its last. */
+static int find_component_operands(const struct ft_slurm_options *bridge, unsigned component,
+                                   int count, char **words, int *end,
+                                   struct ft_command_line_facts *typed)
 {
   int begin = 0, first;
   char *after;
@@ -132,14 +128,14 @@ static int own_operands(const struct ft_slurm_options *bridge, unsigned componen
   return first < 0 ? *end : begin + first;
 }
 
-/* Follows links, as sbatch does; a FIFO is not opened, for that alone can wake its writer. */
-static int open_regular(const char *path, const struct stat *st)
+/* Follows links, as sbatch does. A FIFO is not opened, because that can wake its writer. */
+static int open_regular_file(const char *path, const struct stat *st)
 {
   return S_ISREG(st->st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 }
 
-/* The script as sbatch finds it: in DIRECTORY, else along PATH, else by its name. */
-static int open_script(const char *directory, const char *name)
+/* Opens the script where sbatch finds it: in DIRECTORY, else along PATH, else by its name. */
+static int open_batch_script(const char *directory, const char *name)
 {
   struct ft_text list = ft_text_from(getenv("PATH")), piece = ft_text_from(directory);
   char path[FT_FILE_PATH];
@@ -149,28 +145,28 @@ static int open_script(const char *directory, const char *name)
     int length = snprintf(path, sizeof path, "%.*s/%s", (int)ft_text_left(&piece), piece.at, name);
 
     if (length > 0 && (size_t)length < sizeof path && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-      return open_regular(path, &st);
+      return open_regular_file(path, &st);
     if (!ft_text_until(&list, ':', &piece))
       break;
   }
-  return stat(name, &st) == 0 ? open_regular(name, &st) : -1;
+  return stat(name, &st) == 0 ? open_regular_file(name, &st) : -1;
 }
 
-static void read_script(const char *directory, const char *name, struct ft_buf *out)
+static void read_batch_script(const char *directory, const char *name, struct ft_buf *out)
 {
   struct stat st;
-  int fd = name ? open_script(directory, name) : STDIN_FILENO;
+  int fd = name ? open_batch_script(directory, name) : STDIN_FILENO;
 
   if (fd < 0)
     return;
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-    read_start(fd, true, out);
+    read_limited(fd, true, out);
   if (name)
     close(fd);
 }
 
-/* Who submits: root may do so for another user (--uid). */
-static void find_user(const struct ft_slurm_options *bridge, struct ft_collected *out)
+/* Finds the submitting user; root may submit for another user (--uid). */
+static void find_submitter(const struct ft_slurm_options *bridge, struct ft_collected *out)
 {
   struct ft_text text = ft_text_from(bridge->value[FT_OPTION_UID]);
   uint64_t number;
@@ -196,11 +192,9 @@ const char *ft_collect_user(struct ft_collected *collected)
   return collected->user;
 }
 
-/* Absolute, as far as that is known: an app's variants are told apart by it. */
-
-/* sbatch: the script is --wrap's, the first operand's, or standard input's. */
-static void collect_script(const struct ft_slurm_options *bridge, struct ft_collected *out,
-                           int first, int count, bool elsewhere)
+/* Collects a batch job: the script is --wrap's, the first operand, or standard input. */
+static void collect_batch_job(const struct ft_slurm_options *bridge, struct ft_collected *out,
+                              int first, int count, bool chdir_given)
 {
   const char *wrap = bridge->value[FT_OPTION_WRAP];
 
@@ -209,9 +203,9 @@ static void collect_script(const struct ft_slurm_options *bridge, struct ft_coll
 
     (void)ft_buf_add(&out->script, wrap, length < out->script.limit ? length : out->script.limit);
   } else {
-    /* a --chdir in the script itself was not known when it was looked for */
-    read_script(elsewhere ? out->directory : ".", first < count ? out->words[first] : NULL,
-                &out->script);
+    /* sbatch searches for the script before it knows a --chdir in it */
+    read_batch_script(chdir_given ? out->directory : ".", first < count ? out->words[first] : NULL,
+                      &out->script);
   }
   out->description.script = ft_buf_text(&out->script);
   out->description.script_length = out->script.length;
@@ -231,21 +225,21 @@ void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *
   ft_buf_init(&out->command_line, FT_LIMIT_ANALYSED);
   ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
   ft_slurm_options_request(bridge, local, &out->request);
-  find_user(bridge, out);
+  find_submitter(bridge, out);
   if (out->request.array_tasks)
     out->description.array = bridge->value[FT_OPTION_ARRAY];
   ft_io_job_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
   (void)ft_slurm_options_get(bridge, "job-name", out->job_name, sizeof out->job_name);
   out->description.exported =
       (struct ft_export){ bridge->value[FT_OPTION_EXPORT], (const char *const *)environ };
-  count = find_words(&out->command_line, out->words);
+  count = split_command_line(&out->command_line, out->words);
   if (out->request.command == FT_COMMAND_SBATCH) {
-    first = sbatch_operands(bridge, count, out->words, &typed);
+    first = find_sbatch_operands(bridge, count, out->words, &typed);
     for (end = first; out->words[end];)
       end++;
-    collect_script(bridge, out, first, end, typed.chdir);
+    collect_batch_job(bridge, out, first, end, typed.chdir);
   } else {
-    first = own_operands(bridge, component, count, out->words, &end, &typed);
+    first = find_component_operands(bridge, component, count, out->words, &end, &typed);
     out->description.arguments = (const char *const *)out->words + first;
     out->description.argument_count = (size_t)(end - first);
   }

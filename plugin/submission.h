@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is being submitted: the command line's operands and the text of the script. */
+/* The submission: the command line's operands, the text of the script, the submitting user. */
 #ifndef FT_PLUGIN_SUBMISSION_H
 #define FT_PLUGIN_SUBMISSION_H
 
@@ -8,6 +8,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/request/describe.h"
 
+/* Arguments of the command line that are analysed. Chosen by judgement. */
 enum { FT_WORDS = 1024 };
 
 struct ft_collected {
@@ -18,28 +19,27 @@ struct ft_collected {
   char user[64];                     /* ft_collect_user */
   char job_name[256];
   char directory[FT_FILE_PATH];
-  struct ft_buf command_line; /* words, each ended by a NUL; empty where it need not be read */
+  struct ft_buf command_line; /* arguments, each with a NUL; empty if they are in memory */
   struct ft_buf script;
   char *words[FT_WORDS + 1];
 };
 
 /*
- * Whether this is srun inside an allocation, which submits nothing. By the job that srun has taken
- * from --jobid or $SLURM_JOB_ID: for any other it fails by itself, but under --debugger-test, and
- * for none, which may be written as a number too, it makes an allocation.
+ * Whether this is srun inside an allocation, which submits nothing. srun takes the job from --jobid
+ * or $SLURM_JOB_ID. With an invalid job it fails, except with --debugger-test; without a job
+ * ("unset") it makes an allocation.
  */
 bool ft_collect_is_step(const struct ft_slurm_options *bridge, bool local);
 
 /*
- * Collect component COMPONENT (0 first) of what is being submitted, but for the name of who
- * submits: not everyone need know, and a look-up reads files. Never waits: only regular files are
- * read, standard input without moving its offset, and what cannot be had is left out. OUT is
- * released with ft_collect_free.
+ * Collects component COMPONENT (0 first) of the submission, without the user's name, whose look-up
+ * reads files. Never waits: reads only regular files, standard input without moving its offset, and
+ * leaves out what it cannot read. OUT is released with ft_collect_free.
  */
 void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *options, bool local,
                 unsigned component, struct ft_collected *out);
 
-/* Who submits, by name where there is one; looked up when it is first asked for. */
+/* The submitting user's name, or number without a name; looked up at the first call. */
 const char *ft_collect_user(struct ft_collected *collected);
 
 void ft_collect_free(struct ft_collected *collected);

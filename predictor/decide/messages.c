@@ -122,7 +122,8 @@ void ft_message_append(char line[FT_MESSAGE_SIZE], const char *format, va_list a
 }
 
 /* Appends to the current line. */
-__attribute__((format(printf, 2, 3))) static void append(struct message *m, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void append_message_text(struct message *m,
+                                                                      const char *format, ...)
 {
   va_list ap;
 
@@ -141,7 +142,7 @@ static void append_bytes(struct message *m, double bytes)
 {
   char text[FT_MESSAGE_BYTES];
 
-  append(m, "%s", ft_message_bytes(bytes, text));
+  append_message_text(m, "%s", ft_message_bytes(bytes, text));
 }
 
 /* "105M": BYTES as a value of --mem. */
@@ -149,14 +150,14 @@ static void append_slurm_bytes(struct message *m, uint64_t bytes)
 {
   char text[32];
 
-  append(m, "%s", ft_units_slurm_bytes(bytes, text, sizeof text));
+  append_message_text(m, "%s", ft_units_slurm_bytes(bytes, text, sizeof text));
 }
 
 static void append_percent(struct message *m, double p)
 {
   char text[FT_MESSAGE_PERCENT];
 
-  append(m, "%s", ft_message_percent(p, text));
+  append_message_text(m, "%s", ft_message_percent(p, text));
 }
 
 /*
@@ -170,11 +171,11 @@ static void append_p_oom(struct message *m, double p, uint64_t bytes)
   append_percent(m, p);
   if (tasks < 2)
     return;
-  append(m, " for one task, ");
+  append_message_text(m, " for one task, ");
   append_percent(m, ft_sizing_p_any_task(m->q, bytes));
-  append(m, " for any of %u", (unsigned)tasks);
+  append_message_text(m, " for any of %u", (unsigned)tasks);
   if (m->q->elements && m->q->elements->count > 1 && m->q->elements->count < tasks)
-    append(m, ", estimated from %zu tasks", m->q->elements->count);
+    append_message_text(m, ", estimated from %zu tasks", m->q->elements->count);
 }
 
 /* "(42 runs)": the runs that the estimate comes from. */
@@ -183,22 +184,24 @@ static void append_evidence(struct message *m)
   unsigned runs = m->q->estimate->runs;
 
   if (m->q->network) {
-    append(m, "(by its operators, without a GPU)");
+    append_message_text(m, "(by its operators, without a GPU)");
     return;
   }
   if (m->q->similar) {
-    append(m, "(");
+    append_message_text(m, "(");
     if (runs)
-      append(m, "%u run%s, and ", runs, runs == 1 ? "" : "s");
-    append(m, "from %u similar app%s of yours)", m->q->similar, m->q->similar == 1 ? "" : "s");
+      append_message_text(m, "%u run%s, and ", runs, runs == 1 ? "" : "s");
+    append_message_text(m, "from %u similar app%s of yours)", m->q->similar,
+                        m->q->similar == 1 ? "" : "s");
     return;
   }
-  append(m, "(%u %srun%s", runs, m->q->imported_from ? "imported " : "", runs == 1 ? "" : "s");
+  append_message_text(m, "(%u %srun%s", runs, m->q->imported_from ? "imported " : "",
+                      runs == 1 ? "" : "s");
   if (m->q->pooled)
-    append(m, " of all users");
+    append_message_text(m, " of all users");
   if (m->q->imported_from)
-    append(m, " of jobs named %s", m->q->imported_from);
-  append(m, "%s)", m->q->estimate->extrapolated ? ", extrapolated" : "");
+    append_message_text(m, " of jobs named %s", m->q->imported_from);
+  append_message_text(m, "%s)", m->q->estimate->extrapolated ? ", extrapolated" : "");
 }
 
 /* Whether the tasks of the array need amounts so different that the message names the largest. */
@@ -218,10 +221,11 @@ static void append_median(struct message *m, const char *verb)
   const struct ft_array_estimates *all = m->q->elements;
   bool differ = do_tasks_differ(m);
 
-  append(m, "%s %s %s", m->q->network ? m->q->network : m->q->app, verb, differ ? "up to " : "");
+  append_message_text(m, "%s %s %s", m->q->network ? m->q->network : m->q->app, verb,
+                      differ ? "up to " : "");
   append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
   if (differ)
-    append(m, " (task %u)", (unsigned)all->index[m->q->estimate - all->each]);
+    append_message_text(m, " (task %u)", (unsigned)all->index[m->q->estimate - all->each]);
 }
 
 /* "unet3d used up to 210 MiB and was killed at 227 MiB (4 runs, 1 completed)" */
@@ -229,8 +233,8 @@ static void append_facts(struct message *m)
 {
   char text[FT_MESSAGE_SIZE];
 
-  append(m, "%s %s", m->q->app,
-         ft_message_facts(m->q->facts, "", "was killed at", text, sizeof text));
+  append_message_text(m, "%s %s", m->q->app,
+                      ft_message_facts(m->q->facts, "", "was killed at", text, sizeof text));
 }
 
 /* "unet3d needs 11.2 GiB, 95 % below 12.6 GiB (42 runs)"; without an estimate, the facts */
@@ -243,9 +247,9 @@ static void append_need(struct message *m)
     return;
   }
   append_median(m, m->q->similar || e->extrapolated ? "may need" : "needs");
-  append(m, ", 95 %% below ");
+  append_message_text(m, ", 95 %% below ");
   append_bytes(m, ft_estimate_quantile(e, 0.95));
-  append(m, " ");
+  append_message_text(m, " ");
   append_evidence(m);
 }
 
@@ -255,15 +259,16 @@ static void append_leak(struct message *m)
 {
   const struct ft_facts *f = m->q->facts;
 
-  append(m, "%s was killed at %u increasing limits, the last ", m->q->app, f->growing_kills);
+  append_message_text(m, "%s was killed at %u increasing limits, the last ", m->q->app,
+                      f->growing_kills);
   append_bytes(m, f->like_killed_bytes);
   if (f->like_peak_bytes > 0) {
-    append(m, ", and completed with at most ");
+    append_message_text(m, ", and completed with at most ");
     append_bytes(m, f->like_peak_bytes);
   } else {
-    append(m, ", and never completed");
+    append_message_text(m, ", and never completed");
   }
-  append(m, ": possible memory leak");
+  append_message_text(m, ": possible memory leak");
 }
 
 /* "partition main allows", "partitions a,b allow"; VERB is the singular, "" for none. */
@@ -272,7 +277,8 @@ static void append_partition(struct message *m, const char *verb)
   char name[FT_PARTITION_SHOWN];
   bool several = ft_partition_show_name(m->q->partition, name);
 
-  append(m, "%s%s%.*s", name, *verb ? " " : "", (int)strlen(verb) - (several && *verb), verb);
+  append_message_text(m, "%s%s%.*s", name, *verb ? " " : "", (int)strlen(verb) - (several && *verb),
+                      verb);
 }
 
 /*
@@ -287,42 +293,43 @@ static void append_limit(struct message *m, const char *rest)
 
   switch (s->limit_kind) {
   case FT_LIMIT_ASKED:
-    append(m, "%s=", ft_message_option(s->unit));
+    append_message_text(m, "%s=", ft_message_option(s->unit));
     append_slurm_bytes(m, m->q->request->mem_bytes);
     break;
   case FT_LIMIT_DEFAULT:
-    append(m, "the default of ");
+    append_message_text(m, "the default of ");
     if (s->limit_partition)
-      append(m, "partition %s", s->limit_partition);
+      append_message_text(m, "partition %s", s->limit_partition);
     else
       append_partition(m, "");
-    append(m, ", ");
+    append_message_text(m, ", ");
     append_bytes(m, (double)s->limit);
     break;
   case FT_LIMIT_WHOLE_NODE:
-    append(m, "%sa whole node, ", m->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
+    append_message_text(m, "%sa whole node, ",
+                        m->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
     append_bytes(m, (double)s->limit);
     break;
   case FT_LIMIT_UNKNOWN:
   case FT_LIMIT_NONE:
-    append(m, "its memory");
+    append_message_text(m, "its memory");
     break;
   }
-  append(m, "%s%s", apposition && rest[0] == ' ' ? "," : "", rest);
+  append_message_text(m, "%s%s", apposition && rest[0] == ' ' ? "," : "", rest);
 }
 
 /* "--mem=105M": the recommended request. */
 static void append_recommendation(struct message *m)
 {
-  append(m, "%s=", ft_message_option(m->sizing->unit));
+  append_message_text(m, "%s=", ft_message_option(m->sizing->unit));
   append_slurm_bytes(m, m->sizing->unit_amount);
 }
 
 static void append_no_node(struct message *m)
 {
-  append(m, "no node of ");
+  append_message_text(m, "no node of ");
   append_partition(m, "");
-  append(m, " has more than ");
+  append_message_text(m, " has more than ");
   append_bytes(m, (double)m->sizing->largest_node);
 }
 
@@ -335,13 +342,13 @@ static void append_rule(struct message *m)
 
   if (s->rule == FT_DECIDED_BY_CEILING && s->has_estimate &&
       (double)s->amount < ft_estimate_quantile(m->q->estimate, 0.5))
-    append(m, ", less than the uncertain estimate");
-  append(m, "%s", ft_message_rule(s, text, sizeof text));
+    append_message_text(m, ", less than the uncertain estimate");
+  append_message_text(m, "%s", ft_message_rule(s, text, sizeof text));
 }
 
 static void append_maximum(struct message *m)
 {
-  append(m, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
+  append_message_text(m, " (%s)", ft_decision_rule_name(FT_DECIDED_BY_MAXIMUM));
 }
 
 /* ---- the messages ---- */
@@ -357,8 +364,10 @@ static void explain_step_limit(struct message *m)
   unsigned runs = m->q->facts->lately_step_limited;
 
   start_message_line(m);
-  append(m, "in %u run%s a step was killed at its own memory limit, ", runs, runs == 1 ? "" : "s");
-  append(m, "which the job's --mem does not change; change --mem of srun in the script");
+  append_message_text(m, "in %u run%s a step was killed at its own memory limit, ", runs,
+                      runs == 1 ? "" : "s");
+  append_message_text(m,
+                      "which the job's --mem does not change; change --mem of srun in the script");
 }
 
 /* Also if the user requests more than the leak rule sets. */
@@ -380,30 +389,30 @@ static void explain_change(struct message *m)
     append_leak(m);
   else
     append_need(m);
-  append(m, "; %s ", ft_message_option(s->unit));
+  append_message_text(m, "; %s ", ft_message_option(s->unit));
   if (s->action == FT_ACTION_SET) {
-    append(m, "set to ");
+    append_message_text(m, "set to ");
   } else {
-    append(m, s->action == FT_ACTION_RAISE ? "raised from " : "lowered from ");
+    append_message_text(m, s->action == FT_ACTION_RAISE ? "raised from " : "lowered from ");
     if (s->limit_kind == FT_LIMIT_ASKED)
       append_slurm_bytes(m, m->q->request->mem_bytes);
     else
-      append(m, "0 (a whole node)");
-    append(m, " to ");
+      append_message_text(m, "0 (a whole node)");
+    append_message_text(m, " to ");
   }
   append_slurm_bytes(m, s->unit_amount);
   append_rule(m);
   if (s->no_node_fits) {
-    append(m, ", but ");
+    append_message_text(m, ", but ");
     append_no_node(m);
     append_maximum(m);
   } else if (s->capped) {
-    append(m, ", the most that ");
+    append_message_text(m, ", the most that ");
     append_partition(m, "allows");
     append_maximum(m);
   }
   if (s->p_amount >= 0 && (s->capped || m->q->request->array_tasks > 1)) {
-    append(m, "; probability of running out of memory: ");
+    append_message_text(m, "; probability of running out of memory: ");
     append_p_oom(m, s->p_amount, s->amount);
   }
 }
@@ -436,29 +445,29 @@ static void explain_low(struct message *m)
     append_leak(m);
   else
     append_need(m);
-  append(m, "; ");
+  append_message_text(m, "; ");
   if (!s->enforced) {
     append_limit(m, " is less");
   } else {
-    append(m, "with ");
+    append_message_text(m, "with ");
     append_limit(m, would_fail(m) ? " it would run out of memory" : " it may run out of memory");
   }
   if (s->p_limit >= 0) {
-    append(m, " (");
+    append_message_text(m, " (");
     append_p_oom(m, s->p_limit, s->limit);
-    append(m, ")");
+    append_message_text(m, ")");
   }
   if (s->no_node_fits) {
-    append(m, "; ");
+    append_message_text(m, "; ");
     append_no_node(m);
   } else if (recommended) {
-    append(m, "; use ");
+    append_message_text(m, "; use ");
     append_recommendation(m);
   }
   if (s->capped && !s->no_node_fits) {
-    append(m, recommended ? ", the most that " : "; ");
+    append_message_text(m, recommended ? ", the most that " : "; ");
     append_partition(m, "allows");
-    append(m, recommended ? "" : " no more");
+    append_message_text(m, recommended ? "" : " no more");
   }
 }
 
@@ -469,15 +478,15 @@ static void explain_high(struct message *m)
   double used = fmax(e->max_bytes, ft_estimate_quantile(e, 0.5));
 
   append_median(m, "needs");
-  append(m, " ");
+  append_message_text(m, " ");
   append_evidence(m);
-  append(m, "; ");
+  append_message_text(m, "; ");
   append_limit(m, " is ");
   if ((double)m->sizing->limit > used) {
     append_bytes(m, (double)m->sizing->limit - used);
-    append(m, m->q->network ? " more than that" : " more than any run used");
+    append_message_text(m, m->q->network ? " more than that" : " more than any run used");
   } else {
-    append(m, "far more than that");
+    append_message_text(m, "far more than that");
   }
 }
 
@@ -491,43 +500,43 @@ static void explain_rejection(struct message *m)
   bool passes = s->p_amount >= 0 && s->p_amount <= m->q->policy->reject_probability;
 
   m->out->error = true;
-  append(m, m->q->dry_run ? "job would be rejected: " : "job rejected: ");
+  append_message_text(m, m->q->dry_run ? "job would be rejected: " : "job rejected: ");
   if (passes)
     append_limit(m, " is too small; ");
   append_median(m, "needs");
-  append(m, " ");
+  append_message_text(m, " ");
   append_evidence(m);
   if (!passes && s->no_node_fits) {
-    append(m, ", but ");
+    append_message_text(m, ", but ");
     append_no_node(m);
   } else if (!passes) {
-    append(m, ", but ");
+    append_message_text(m, ", but ");
     append_partition(m, "allows");
-    append(m, " no more than ");
+    append_message_text(m, " no more than ");
     append_bytes(m, (double)s->max);
   }
-  append(m, ", probability of running out of memory ");
+  append_message_text(m, ", probability of running out of memory ");
   append_p_oom(m, s->p_oom, s->oom_bytes);
   if (passes || m->q->policy->force || s->mode == FT_MODE_FORCE)
     start_message_line(m);
   if (passes) {
-    append(m, "use ");
+    append_message_text(m, "use ");
     append_recommendation(m);
   }
   if (m->q->policy->force)
-    append(m, "%soverride with --predict-mem=force", passes ? ", or " : "");
+    append_message_text(m, "%soverride with --predict-mem=force", passes ? ", or " : "");
   else if (s->mode == FT_MODE_FORCE)
-    append(m, "%sthis site does not allow --predict-mem=force", passes ? "; " : "");
+    append_message_text(m, "%sthis site does not allow --predict-mem=force", passes ? "; " : "");
 }
 
 /* "x: no recorded run yet; of 57 apps on this site, half need at most 1.2 GiB and 95 % at most 30
  * GiB" */
 static void explain_site_prior(struct message *m)
 {
-  append(m, "%s: no recorded run yet; of %u apps on this site, half need at most ", m->q->app,
-         m->q->at_large);
+  append_message_text(m, "%s: no recorded run yet; of %u apps on this site, half need at most ",
+                      m->q->app, m->q->at_large);
   append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
-  append(m, " and 95 %% at most ");
+  append_message_text(m, " and 95 %% at most ");
   append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.95));
 }
 
@@ -539,10 +548,10 @@ static void explain_no_evidence(struct message *m)
   if (m->q->at_large)
     explain_site_prior(m);
   else if (f && f->runs)
-    append(m, "%s: no recorded run shows what it needs (%s)", m->q->app,
-           ft_message_count(f->runs, f->completed, count));
+    append_message_text(m, "%s: no recorded run shows what it needs (%s)", m->q->app,
+                        ft_message_count(f->runs, f->completed, count));
   else
-    append(m, "%s: no recorded run yet", m->q->app);
+    append_message_text(m, "%s: no recorded run yet", m->q->app);
 }
 
 /* Nothing is wrong, and the user requested a report. */
@@ -561,22 +570,22 @@ static void explain_no_change(struct message *m)
   if (s->mode == FT_MODE_OFF)
     return;
   if (m->q->interactive && s->mode != FT_MODE_CHECK) {
-    append(m, "; memory of interactive sessions is not set");
+    append_message_text(m, "; memory of interactive sessions is not set");
   } else if (!s->enforced) {
-    append(m, "; this cluster does not enforce memory limits");
+    append_message_text(m, "; this cluster does not enforce memory limits");
   } else if (s->limit && s->p_limit >= 0) {
-    append(m, "; ");
+    append_message_text(m, "; ");
     append_limit(m, s->p_limit <= ENOUGH_PROBABILITY ? " is enough" : " may not be enough");
-    append(m, " (probability of running out of memory: ");
+    append_message_text(m, " (probability of running out of memory: ");
     append_p_oom(m, s->p_limit, s->limit);
-    append(m, ")");
+    append_message_text(m, ")");
   } else if (s->limit && s->mode == FT_MODE_CHECK) {
-    append(m, "; no evidence that ");
+    append_message_text(m, "; no evidence that ");
     append_limit(m, " is too small");
   } else if (s->limit) {
-    append(m, "; ");
+    append_message_text(m, "; ");
     append_limit(m, " is unchanged (");
-    append(m, "%s)", ft_decision_rule_name(s->rule));
+    append_message_text(m, "%s)", ft_decision_rule_name(s->rule));
   }
 }
 

@@ -48,8 +48,8 @@ static double requested_bytes(const ft_request *r, double cpus)
   return 0;
 }
 
-static void fill_memory(const struct ft_placement_question *q, const ft_partition *p,
-                        const struct ft_row_nodes *n, struct ft_placement_row *row)
+static void fill_row_memory(const struct ft_placement_question *q, const ft_partition *p,
+                            const struct ft_row_nodes *n, struct ft_placement_row *row)
 {
   const ft_request *r = &q->submission->request;
   struct ft_decision_input question = { .request = r, .partition = p };
@@ -156,7 +156,7 @@ static void add_platform_row(const struct ft_placement_question *q, size_t parti
   *row = (struct ft_placement_row){ .partition = partition,
                                     .platform = platform,
                                     .place = find_run_time(out, platform) };
-  fill_memory(q, p, &n, row);
+  fill_row_memory(q, p, &n, row);
   fill_free(q, p, &n, row);
   fill_time(q, p, row);
   fill_price(q, p, &n, row);
@@ -197,7 +197,7 @@ static void add_partition_rows(const struct ft_placement_question *q, size_t par
 
 /* ---- comparisons ---- */
 
-static double median_seconds(const struct ft_placement_row *row)
+static double row_median_seconds(const struct ft_placement_row *row)
 {
   return ft_estimate_quantile(&row->place->seconds, 0.5);
 }
@@ -225,8 +225,8 @@ const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, 
       continue;
     if (!row->place || (by_price && row->price < 0))
       return NULL;
-    if (!worst ||
-        (by_price ? row->price > worst->price : median_seconds(row) > median_seconds(worst)))
+    if (!worst || (by_price ? row->price > worst->price
+                            : row_median_seconds(row) > row_median_seconds(worst)))
       worst = row;
   }
   return worst;
@@ -241,7 +241,7 @@ const struct ft_placement_row *ft_placement_current(const struct ft_placement *e
       continue;
     if (!e->row[i].place)
       return NULL;
-    if (!slowest || median_seconds(&e->row[i]) > median_seconds(slowest))
+    if (!slowest || row_median_seconds(&e->row[i]) > row_median_seconds(slowest))
       slowest = &e->row[i];
   }
   return slowest;
@@ -265,7 +265,7 @@ static size_t find_best_partition(const struct ft_placement_question *q,
 
   for (size_t i = 0; i < q->evidence->partition_count; i++) {
     const struct ft_placement_row *row = ft_placement_worst(e, i, by_price);
-    double value = !row ? 0 : by_price ? row->price : median_seconds(row);
+    double value = !row ? 0 : by_price ? row->price : row_median_seconds(row);
 
     if (row && (found == FT_PLACEMENT_PARTITIONS || value < least)) {
       found = i;

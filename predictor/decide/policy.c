@@ -104,7 +104,7 @@ static void override_by_partitions(const ft_site *site, const char *names, ft_po
   }
 }
 
-static bool is_named(const char *given, const char *name)
+static bool is_equal_name(const char *given, const char *name)
 {
   return given && name[0] && strcmp(given, name) == 0;
 }
@@ -121,9 +121,9 @@ void ft_policy_resolve(const ft_site *site, const char *partition, const char *a
     override_policy(out, &site->policy);
   override_by_partitions(site, partition, out);
   for (size_t i = 0; i < site->overrides_count; i++)
-    if (is_named(account, site->overrides[i].account))
+    if (is_equal_name(account, site->overrides[i].account))
       override_policy(out, &site->overrides[i].policy);
   for (size_t i = 0; i < site->overrides_count; i++)
-    if (is_named(user, site->overrides[i].user))
+    if (is_equal_name(user, site->overrides[i].user))
       override_policy(out, &site->overrides[i].policy);
 }

@@ -36,26 +36,26 @@
 
 static const struct ft_facts no_facts;
 
-static const struct ft_facts *facts_of(const struct ft_decision_input *q)
+static const struct ft_facts *facts_or_none(const struct ft_decision_input *q)
 {
   return q->facts && !q->network ? q->facts : &no_facts;
 }
 
-static bool is_borrowed(const struct ft_decision_input *q)
+static bool is_evidence_borrowed(const struct ft_decision_input *q)
 {
-  return q->similar || q->imported_from || facts_of(q)->borrowed;
+  return q->similar || q->imported_from || facts_or_none(q)->borrowed;
 }
 
 void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
   const struct ft_estimate *e = q->estimate;
-  const struct ft_facts *f = facts_of(q);
+  const struct ft_facts *f = facts_or_none(q);
   bool enough = e && e->runs >= q->policy->min_runs && e->runs > 0;
 
   sizing->has_estimate =
       e && !q->at_large && (enough || q->network || q->similar) && !f->unexplained;
-  sizing->thin =
-      !sizing->has_estimate || is_borrowed(q) || (!enough && !q->network) || e->extrapolated;
+  sizing->thin = !sizing->has_estimate || is_evidence_borrowed(q) || (!enough && !q->network) ||
+                 e->extrapolated;
   sizing->has_evidence = sizing->has_estimate || f->peak_bytes > 0 || f->bound_bytes > 0;
 }
 
@@ -96,7 +96,7 @@ static double bound_with_margin(const struct ft_facts *f)
  * comparable and few completed. */
 static double floor_bytes(const struct ft_decision_input *q)
 {
-  const struct ft_facts *f = facts_of(q);
+  const struct ft_facts *f = facts_or_none(q);
   double floor;
 
   if (f->less)
@@ -118,7 +118,7 @@ static double shown_bytes(const struct ft_facts *f)
 
 static double ceiling_factor_of(const struct ft_decision_input *q)
 {
-  bool rich = facts_of(q)->least_completed >= q->policy->min_runs;
+  bool rich = facts_or_none(q)->least_completed >= q->policy->min_runs;
 
   return rich ? fmin(RICH_CEILING, q->policy->ceiling_factor) : q->policy->ceiling_factor;
 }
@@ -127,12 +127,12 @@ static double ceiling_factor_of(const struct ft_decision_input *q)
  * app's own runs has completed. */
 static double ceiling_basis_of(const struct ft_decision_input *q)
 {
-  const struct ft_facts *f = facts_of(q);
+  const struct ft_facts *f = facts_or_none(q);
   double basis = shown_bytes(f);
 
   if (!f->least_runs)
     basis = fmax(basis, fmax(f->peak_bytes, f->bound_bytes));
-  if (is_borrowed(q) && q->estimate && !f->like_completed)
+  if (is_evidence_borrowed(q) && q->estimate && !f->like_completed)
     basis = fmax(basis, q->estimate->max_bytes);
   return basis;
 }
@@ -141,7 +141,7 @@ static double ceiling_basis_of(const struct ft_decision_input *q)
  * request at least the last of them with a mode that raises. */
 static bool is_leak_suspected(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
-  const struct ft_facts *f = facts_of(q);
+  const struct ft_facts *f = facts_or_none(q);
   bool asked = sizing->explicit_mode && q->request->mem_unit != FT_MEM_NONE &&
                (sizing->mode == FT_MODE_RAISE || sizing->mode == FT_MODE_TRIM) &&
                (double)sizing->limit >= f->like_killed_bytes;
@@ -173,7 +173,7 @@ static double choose_estimated_need(const struct ft_decision_input *q,
   const struct ft_estimate *e = q->estimate;
 
   /* a job smaller than every recorded run: no evidence that it needs more than it has */
-  if (sizing->thin && facts_of(q)->less)
+  if (sizing->thin && facts_or_none(q)->less)
     return 0;
   if (sizing->thin && !e->extrapolated && e->allocation_bytes > 0)
     return need_of_estimate(e, 0.5);
@@ -192,7 +192,7 @@ static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizin
   ceiling = sizing->ceiling_basis > 0 ? sizing->ceiling_factor * sizing->ceiling_basis : INFINITY;
   if (q->estimate && !q->at_large)
     need = choose_estimated_need(q, sizing);
-  if (sizing->thin || facts_of(q)->like_runs) {
+  if (sizing->thin || facts_or_none(q)->like_runs) {
     floor = fmin(floor, ceiling);
     if (need > ceiling) {
       need = ceiling;
@@ -203,9 +203,9 @@ static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizin
     need = floor;
     sizing->rule = FT_DECIDED_BY_FLOOR;
   }
-  sizing->shown = (uint64_t)fmin(fmin(floor, shown_bytes(facts_of(q))), 0x1p60);
-  if (is_leak_suspected(q, sizing) && need > leak_bytes(facts_of(q))) {
-    need = leak_bytes(facts_of(q));
+  sizing->shown = (uint64_t)fmin(fmin(floor, shown_bytes(facts_or_none(q))), 0x1p60);
+  if (is_leak_suspected(q, sizing) && need > leak_bytes(facts_or_none(q))) {
+    need = leak_bytes(facts_or_none(q));
     sizing->shown = (uint64_t)fmin((double)sizing->shown, need / FLOOR_MARGIN);
     sizing->rule = FT_DECIDED_BY_LEAK;
   }

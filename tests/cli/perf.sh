@@ -36,7 +36,7 @@ printf '%s\n' '#!/bin/sh' '#SBATCH --predict-app=unet3d --predict-perf' \
   '#SBATCH --predict-partition=cheapest:main --predict-params=batch=8,arch=vgg' true >"$scratch/job.sh"
 run predict --state="$state" "$scratch/job.sh"
 like "$out" '^partition  platform' "directives ask as in sbatch"
-like "$out" 'unet3d: .*--partition stays' "all of them"
+like "$out" 'unet3d: .*--partition unchanged' "all of them"
 like "$out" '^unet3d needs ' "and memory is told, too"
 run predict $app --perf --json
 is "$(json elsewhere.partitions.0.partition)$(json elsewhere.partitions.0.platform)$(json elsewhere.fastest)" \

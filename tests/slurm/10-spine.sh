@@ -53,7 +53,7 @@ is "$status" 1 "one that asks too little is refused: sbatch exits 1"
 is "$id" "" "no job exists"
 like "$err" '^sbatch: error: foretell: job rejected: --mem=40M is too small; .*\([0-9]+ runs\)' "the reason names request, estimate and evidence"
 like "$err" '^sbatch: error: foretell: use --mem=[0-9]+[MG], or .*--predict-mem=force' "and what would pass"
-suggestion=$(sed -nE 's/.*ask for (--mem=[0-9]+[MG]).*/\1/p' <<<"$err")
+suggestion=$(sed -nE 's/.*use (--mem=[0-9]+[MG]).*/\1/p' <<<"$err")
 submit sbatch "$suggestion" sort.sh words-32
 is "$status" 0 "what it suggests does pass"
 is "$(job_wait "$id")" COMPLETED "and completes"

@@ -50,7 +50,7 @@ printf '#!/bin/sh\n#SBATCH --predict-mem=off --predict-app=steady\n%s\n' "$hog -
 refused 'off in the script' sbatch --mem=40M off.sh
 refused 'where the site is off and lets nobody force it' \
   sbatch -p strict --predict-mem=force --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-like "$err" 'predict-mem=force does not override that here' "and says that"
+like "$err" 'this site does not allow --predict-mem=force' "and says that"
 for evasion in SLURM_JOBID= SLURM_JOBID=0 SLURM_JOBID=1 SLURM_JOB_ID=4294967294; do
   refused "srun with $evasion" env "$evasion" srun --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
 done

@@ -90,7 +90,7 @@ train 160 --predict-mig -p odd
 is "$(gres "$id")" gpu:mig-3g_71gb:1 "a slice of 16 GiB that nobody says the GPU of is known by its name"
 train 1 --predict-mig -p plain,main,strict
 is "$(gres "$id")" gpu:1g.5gb:1 "of several partitions it is a slice that most have"
-like "$err" 'set to gpu:1g.5gb:1, which 2 of its 3 partitions have$' "and who has none is counted"
+like "$err" 'set to gpu:1g.5gb:1, available in 2 of 3 partitions$' "and who has none is counted"
 train 1 --predict-mig --gres=nic:2 -p long
 is "$(gres "$id")" nic:2,gpu:nvidia_a100_1g.5gb:1 "what else was asked for stays"
 train 1 --predict-mig --gres=gpu:2
@@ -110,10 +110,10 @@ train 1 --predict-mig --array=0-3
 is "$(gres "$id")" gpu:1g.5gb:1 "each element of an array gets its slice"
 train 1 --predict-mig -p plain
 is "$status $(gres "$id")" "0 " "where there are no slices nothing is set"
-like "$err" 'partition plain has no MIG slice' "which is said"
+like "$err" 'partition plain has no known MIG slice' "which is said"
 train 4096 --predict-mig
 is "$status $(gres "$id")" "0 " "nothing is set where no slice is large enough"
-like "$err" 'no MIG slice of partition main holds it, the largest, gpu:3g.20gb, has 19.6 GiB' "that is said"
+like "$err" 'no MIG slice of partition main is large enough: the largest, gpu:3g.20gb, has 19.6 GiB' "that is said"
 like "$err" 'it would fit with .*batch=[0-9]+,accumulate=[0-9]+ \([0-9.]+ .iB, .*x [0-9.]+\).* or device=cpu \([0-9.]+ .iB, x [0-9.]+\)$' \
   "and what would fit, at what price"
 diag "$err"

@@ -212,7 +212,7 @@ is "$(partition "$id")" groups "also where he is in no group"
 if version_before 23.02; then
   nobody fastest:slow,accounts
   is "$(partition "$id") $(said)" "slow 1" "an account that is not named is not known"
-  like "$err" 'accounts is not considered (for some accounts, see --account)$' "and that is said"
+  like "$err" 'accounts is not considered \(for some accounts, see --account\)$' "and that is said"
   nobody fastest:slow,accounts -A bio
   is "$(partition "$id")" accounts "one that is named is"
   nobody fastest:slow,accounts -A chem
@@ -301,7 +301,7 @@ cluster_kill foretelld
 rm -r "$FT_STATE/partitions" "$FT_STATE/platforms"
 choose fastest:slow,fast --predict-perf
 is "$status $(partition "$id")" "0 slow" "without partitions, too, it is submitted"
-like "$err" 'no partition is known' "and that is said"
+like "$err" 'no partition data' "and that is said"
 rm "$FT_STATE/site"
 choose fastest:slow,fast
 is "$status $(partition "$id") $(said)" "0 slow 1" "and without a site file"

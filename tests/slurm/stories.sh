@@ -189,7 +189,7 @@ story_leak() { # USER MODE
   between "$tried" 200 1000 "$who: which is three growing limits"
   like "$err" "was killed at 3 increasing limits, the last .*--mem set to ${mem}M .*\\(leak\\)" "$who: with the rule's name"
   hold "$user" --predict-mem=check "leak-$mode-$user.sh"
-  unlike "$err" 'ask for' "$who: a check advises nothing"
+  unlike "$err" '; use --' "$who: a check advises nothing"
   attempt "$user" --predict-mem=raise --mem=$((tried + 20))M "leak-$mode-$user.sh"
   between "$mem" $((2 * tried)) 8000 "$who: who asks for more with raise is given more"
   like "$err" 'possible memory leak; --mem raised from' "$who: which is said, and why it may be in vain"
@@ -234,7 +234,7 @@ story_failing() { # USER
     attempt "$user" "fails-$user.sh"
   done
   said=$("$foretell" job --state="$FT_STATE" "$id")
-  like "$said" 'next time: fails-.* is too little' "$user: foretell job advises no amount where nothing is wrong with it"
+  like "$said" 'next time: fails-.* is too small' "$user: foretell job advises no amount where nothing is wrong with it"
   hold "$user" --predict-mem=check "fails-$user.sh"
   like "$err" 'needs at least [0-9.]+ MiB \(6 runs, none completed\); no evidence that .* is too small$' \
     "$user: six runs that exit with 1 are six runs, none completed"

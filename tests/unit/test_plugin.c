@@ -317,7 +317,7 @@ static void a_value_that_slurm_rejects_leaves_the_users(void **state)
     const char *output = submit(cases[i].line, cases[i].rejected);
 
     assert_has(output, cases[i].wanted);
-    assert_has(output, "Slurm did not take the memory");
+    assert_has(output, "Slurm rejected the memory request");
     assert_null(strstr(output, "=lost"));
     assert_null(strstr(output, "set to"));
   }
