@@ -25,7 +25,7 @@ enum ft_hf_kind {
   FT_HF_TOWER /* pictures alone */
 };
 
-/* What makes words of a picture's patches (hf_see.c). */
+/* What makes words of a picture's patches (hf_vlm.c). */
 enum ft_hf_join {
   FT_HF_JOIN_NOT,
   FT_HF_JOIN_ONE,     /* a matrix: paligemma */
@@ -90,7 +90,7 @@ struct ft_hf {
   bool shared;    /* every layer has the same weights: albert */
   bool plain_key; /* keys have no bias */
   bool relative_norm, bias_conv;
-  bool guessed; /* of no known family: hf_guess.c */
+  bool guessed; /* of no known family: hf_generic.c */
   struct ft_hf_quantized quantized;
   const char *activation;
   /* training (hf_training.c): what drops out, how attention and other operations are written */

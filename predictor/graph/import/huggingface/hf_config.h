@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a config.json says, as the readers of families (hf.c, hf_newer.c) ask for it. */
+/* What a config.json says, as the readers of families (hf.c, hf_decoders.c) ask for it. */
 #ifndef FT_GRAPH_HF_CONFIG_H
 #define FT_GRAPH_HF_CONFIG_H
 
@@ -30,10 +30,10 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m);
 /* What its quantization_config says (hf_quantized.c). Returns 0 or -1. */
 int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m);
 
-/* Which of M's layers see a part of the words alone (hf_generate.c). */
+/* Which of M's layers see a part of the words alone (hf_kv_cache.c). */
 void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m);
 
-/* Whether C has the fields that a network of no known family is read by (hf_guess.c); read it. */
+/* Whether C has the fields that a network of no known family is read by (hf_generic.c); read it. */
 bool ft_hf_guessable(const struct ft_hf_config *c);
 void ft_hf_guess(struct ft_hf_config *c, struct ft_hf *m);
 
@@ -47,7 +47,7 @@ struct ft_hf_known {
 /* Those that are newer than hf.c's own; those that see. */
 extern const struct ft_hf_known ft_hf_newer[], ft_hf_seeing[];
 
-/* What a part of a network is where its configuration does not say (hf_vision.c). */
+/* What a part of a network is where its configuration does not say (hf_vlm_config.c). */
 struct ft_hf_usual {
   const char *type;
   int64_t hidden, inner, layers, heads, kv_heads, head, vocab; /* kv_heads, head 0: by the others */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks of Hugging Face being put together: what hf_run.c, hf_sides.c, hf_picture.c and
+/* Networks of Hugging Face being put together: what hf_run.c, hf_encoder_decoder.c, hf_vit.c and
  * hf_mamba.c share. Tensors are 0 once something failed, and what is given 0 gives 0. */
 #ifndef FT_GRAPH_HF_RUN_H
 #define FT_GRAPH_HF_RUN_H
@@ -48,7 +48,7 @@ uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x);
 uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
 /* Two or three matrices of INNER features between, with an activation function. */
 uint32_t ft_hf_widen(struct ft_hf_run *r, uint32_t x, int64_t inner);
-/* Several of these, and the one that all words share (hf_experts.c). */
+/* Several of these, and the one that all words share (hf_moe.c). */
 uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x);
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x);
 /* One layer whose norms stand before or behind, as the configuration says. */
@@ -84,7 +84,7 @@ void ft_hf_packed(struct ft_hf_run *r, const char *name, int64_t rows, int64_t c
 /* X by such a matrix of OUT rows. */
 uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
 
-/* ---- words that are made one by one (hf_generate.c) ---- */
+/* ---- words that are made one by one (hf_kv_cache.c) ---- */
 
 /* Whether the layer at hand sees a part of the words alone. */
 bool ft_hf_slides(const struct ft_hf_run *r);

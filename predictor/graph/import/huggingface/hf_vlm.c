@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks that see: a picture's patches become words among those that are read (hf_vision.c). */
+/* Networks that see: a picture's patches become words among those that are read (hf_vlm_config.c). */
 #include "config.h"
 
 #include "predictor/graph/import/huggingface/hf_run.h"
