@@ -13,7 +13,7 @@
 #include "predictor/graph/import/foreign.h"
 #include "predictor/graph/import/huggingface/hf.h"
 #include "predictor/graph/import/onnx/onnx.h"
-#include "predictor/graph/import/onnx/onnx_merged.h"
+#include "predictor/graph/import/onnx/onnx_unmerge.h"
 #include "predictor/graph/import/paddle/paddle.h"
 #include "predictor/graph/import/protobuf.h"
 #include "predictor/graph/import/read.h"
@@ -125,7 +125,7 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
     return ft_paddle_read(build, fd);
   if (ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0)
     return -1;
-  return ft_onnx_part_merged(build);
+  return ft_onnx_unmerge(build);
 }
 
 /* Recognised by what the file begins with. */

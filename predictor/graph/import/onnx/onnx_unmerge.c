@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/graph/import/onnx/onnx_merged.h"
+#include "predictor/graph/import/onnx/onnx_unmerge.h"
 #include "predictor/graph/training/backward.h"
 
 /* An operator's use by a module that does not hold it. */
@@ -183,7 +183,7 @@ static int insert(struct parting *p)
   return 0;
 }
 
-int ft_onnx_part_merged(struct ft_build *build)
+int ft_onnx_unmerge(struct ft_build *build)
 {
   struct parting p = { .build = build, .block = &build->graph->block };
   size_t n = (size_t)p.block->operator_count + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Activation functions that PyTorch's exporter merged, told apart again. */
-#ifndef FT_GRAPH_ONNX_MERGED_H
-#define FT_GRAPH_ONNX_MERGED_H
+#ifndef FT_GRAPH_ONNX_UNMERGE_H
+#define FT_GRAPH_ONNX_UNMERGE_H
 
 #include "predictor/graph/import/build.h"
 
@@ -11,6 +11,6 @@
  * "/cell/left/act/Relu" that "/cell/left" itself uses, and "/cell/right" too, stands for two.
  * After ft_build_finish; looks at the outermost block. Returns 0; -1 with the error.
  */
-int ft_onnx_part_merged(struct ft_build *build);
+int ft_onnx_unmerge(struct ft_build *build);
 
 #endif
