@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "predictor/core/buf.h"
-#include "predictor/graph/import/foreign.h"
+#include "predictor/graph/import/unsupported_formats.h"
 #include "predictor/graph/import/huggingface/hf.h"
 #include "predictor/graph/import/onnx/onnx.h"
 #include "predictor/graph/import/onnx/onnx_unmerge.h"
@@ -67,7 +67,7 @@ static int read_archive(struct ft_build *build, int fd)
   member = ft_pt2_find(&archive);
   if (member < archive.count)
     status = ft_pt2_read(build, &archive, member);
-  else if (ft_foreign_archive(&archive, build->err) < 0)
+  else if (ft_unsupported_archive(&archive, build->err) < 0)
     status = -1;
   else
     status = ft_torchscript_read(build, &archive);
@@ -136,7 +136,7 @@ static int read_graph(struct ft_build *build, int fd, int dirfd)
   struct stat st;
 
   if (length > 0 && fstat(fd, &st) == 0 &&
-      ft_foreign_head(build->graph->file, head, (size_t)length, (uint64_t)st.st_size, build->err) <
+      ft_unsupported_head(build->graph->file, head, (size_t)length, (uint64_t)st.st_size, build->err) <
           0)
     return -1;
   if (length >= 4 && memcmp(head, "PK\3\4", 4) == 0)

@@ -5,7 +5,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
-#include "predictor/graph/import/foreign.h"
+#include "predictor/graph/import/unsupported_formats.h"
 
 #define EXPORT "torch.export.save, torch.jit.save or torch.onnx.export"
 #define UNPACKED "what is in it, unpacked"
@@ -46,7 +46,7 @@ static const struct {
   { 0, 5, "<?xml", "an XML file, as OpenVINO's are", "the ONNX file that it was made of" },
 };
 
-static int is_foreign(const char *file, const char *what, const char *instead, struct ft_error *err)
+static int report_unsupported(const char *file, const char *what, const char *instead, struct ft_error *err)
 {
   return ft_error_set(err, "%s: byte 0: found %s, no network that can be read: give %s", file, what,
                       instead);
@@ -95,7 +95,7 @@ static bool is_model(const char *name)
   return strcmp(name, "config.json") == 0;
 }
 
-int ft_foreign_head(const char *file, const char *head, size_t length, uint64_t size,
+int ft_unsupported_head(const char *file, const char *head, size_t length, uint64_t size,
                     struct ft_error *err)
 {
   uint64_t weights = safetensors(head, length, size);
@@ -104,7 +104,7 @@ int ft_foreign_head(const char *file, const char *head, size_t length, uint64_t 
   for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
     if (length >= magics[i].at + magics[i].length &&
         memcmp(head + magics[i].at, magics[i].magic, magics[i].length) == 0)
-      return is_foreign(file, magics[i].what, magics[i].instead, err);
+      return report_unsupported(file, magics[i].what, magics[i].instead, err);
   if (weights)
     return ft_error_set(
         err,
@@ -112,13 +112,13 @@ int ft_foreign_head(const char *file, const char *head, size_t length, uint64_t 
         "read: give the config.json beside them, or what %s writes",
         file, ft_units_show_bytes(weights, shown, sizeof shown), EXPORT);
   if (is_jax(head, length))
-    return is_foreign(file, "what jax.export serialises (StableHLO)", STABLEHLO, err);
+    return report_unsupported(file, "what jax.export serialises (StableHLO)", STABLEHLO, err);
   if (is_paddle(head, length))
-    return is_foreign(file, "PaddlePaddle's parameters", "the .json or .pdmodel beside them", err);
+    return report_unsupported(file, "PaddlePaddle's parameters", "the .json or .pdmodel beside them", err);
   return 0;
 }
 
-int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
+int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *err)
 {
   bool code = false, pickle = false;
   uint64_t bytes = 0;
@@ -128,12 +128,12 @@ int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
     const char *name = ft_archive_name(archive, i), *slash = strchr(name, '/');
 
     if (strcmp(name, "model.weights.h5") == 0)
-      return is_foreign(archive->file, "a Keras archive", KERAS, err);
+      return report_unsupported(archive->file, "a Keras archive", KERAS, err);
     if (strstr(name, "/aotinductor/"))
-      return is_foreign(archive->file, "code that AOTInductor has compiled",
+      return report_unsupported(archive->file, "code that AOTInductor has compiled",
                         "what torch.export.save writes of the network", err);
     if (!slash && ft_string_ends(name, ".npy"))
-      return is_foreign(archive->file, "NumPy arrays", "what the framework exports", err);
+      return report_unsupported(archive->file, "NumPy arrays", "what the framework exports", err);
     code = code || ft_archive_is_code(name);
     pickle = pickle || ft_archive_at_top(name, "data.pkl");
     if (slash && strncmp(slash, "/data/", 6) == 0 && ft_archive_size(archive, i) < UINT64_MAX / 4)
@@ -142,7 +142,7 @@ int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
   }
   for (uint64_t i = 0; !code && !pickle && i < archive->count; i++)
     if (is_model(ft_archive_name(archive, i)))
-      return is_foreign(archive->file, "a zip archive", UNPACKED, err);
+      return report_unsupported(archive->file, "a zip archive", UNPACKED, err);
   if (code || !pickle)
     return 0;
   return ft_error_set(err,
