@@ -69,6 +69,7 @@ struct ft_object {
 struct ft_call {
   struct ft_live *l;
   const char *name; /* "conv2d", without the namespace */
+  const char *type; /* the table's third column, which ft_aten sets */
   const struct ft_operand *args;
   const char *const *keys; /* of each argument; NULL: by its place */
   size_t count;
@@ -83,7 +84,7 @@ struct ft_operand ft_value_int(int64_t value);
 struct ft_operand ft_value_real(double value);
 struct ft_operand ft_value_string(const char *text);
 struct ft_operand ft_value_tensor(uint32_t tensor);
-struct ft_operand ft_value_some(uint8_t type); /* a number that is not known, or OPAQUE */
+struct ft_operand ft_value_unknown(uint8_t type); /* a number that is not known, or OPAQUE */
 struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft_operand *items,
                                 size_t count);
 int ft_value_append(struct ft_live *l, struct ft_values *list, struct ft_operand item);
@@ -93,12 +94,18 @@ int ft_object_set(struct ft_live *l, struct ft_object *object, const char *name,
                   struct ft_operand value);
 bool ft_value_is_tensor(const struct ft_operand *value);
 bool ft_value_is_number(const struct ft_operand *value);
+bool ft_value_is_list(const struct ft_operand *value); /* or a tuple */
 double ft_value_number(const struct ft_operand *value); /* NAN where it is not known */
 /* Whether it is true: 1, 0; -1 not known. A tensor's number is looked up. */
 int ft_value_truth(const struct ft_live *l, const struct ft_operand *value);
 /* VALUE as a tensor (a number becomes a constant); 0: it is none, or the error is set (l->failed).
  */
 uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value);
+
+/* Elements that one comparison of two values may visit: lists may hold themselves. */
+enum { FT_VALUE_COMPARED = 1 << 16 };
+/* Whether A and B are equal, lists to DEPTH and while LEFT, which is counted down, is above 0: 1, 0; -1: unknown. */
+int ft_value_equal(const struct ft_operand *a, const struct ft_operand *b, int depth, int *left);
 
 /* Before LIST is changed in its place. Returns 0 or -1. */
 int ft_value_change(struct ft_live *l, struct ft_values *list);
@@ -137,7 +144,7 @@ struct ft_side {
  * Both SIDES of a branch by CONDITION: a list of results, alike to what the first gives. Tensors
  * are new ones, other values the first's. FT_VALUE_NONE with the error.
  */
-struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *condition,
+struct ft_operand ft_value_branch(struct ft_live *l, const struct ft_operand *condition,
                                   const struct ft_side sides[2]);
 
 /*
@@ -146,7 +153,9 @@ struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *co
  */
 int ft_aten(struct ft_call *call);
 /* The same for what has no tensor among its arguments; 1: not known either. */
-int ft_aten_number(struct ft_call *call);
+int ft_aten_scalar(struct ft_call *call);
+/* The same for a list, tuple or dictionary as the first argument. */
+int ft_aten_list(struct ft_call *c);
 /* The same for a string as the first argument; never 1. */
 int ft_aten_text(struct ft_call *call);
 /* str(VALUE) as the result. Returns 0 or -1. */
@@ -158,7 +167,7 @@ int ft_aten_to_text(struct ft_call *call, const struct ft_operand *value);
 const struct ft_operand *ft_arg(const struct ft_call *c, unsigned i, const char *key);
 bool ft_arg_given(const struct ft_call *c, unsigned i, const char *key);
 uint32_t ft_arg_tensor(const struct ft_call *c, unsigned i);
-uint32_t ft_arg_maybe(const struct ft_call *c, unsigned i); /* 0 where it is None */
+uint32_t ft_arg_optional(const struct ft_call *c, unsigned i); /* 0 where it is None */
 /* An integer; OTHERWISE where it is not given, INT64_MIN where it is not known. */
 int64_t ft_arg_int(const struct ft_call *c, unsigned i, const char *key, int64_t otherwise);
 bool ft_arg_true(const struct ft_call *c, unsigned i, const char *key, bool otherwise);
@@ -170,6 +179,13 @@ int ft_arg_each(const struct ft_call *c, unsigned i, const char *key, int n, int
 /* The rank of argument I, -1 not known. An axis within RANK, counted from the front; -1 outside. */
 int ft_arg_rank(const struct ft_call *c, unsigned i);
 int ft_arg_axis(const struct ft_call *c, unsigned i, const char *key, int64_t otherwise, int rank);
+/* Whether C calls NAME, or one of the names. */
+bool ft_aten_is(const struct ft_call *c, const char *name);
+#define FT_ATEN_IS_ONE_OF(c, ...)                                                                  \
+  ft_string_listed((const char *const[]){ __VA_ARGS__, NULL }, (c)->name)
+/* ---- results (aten_arguments.c) ---- */
+
+int ft_give_value(struct ft_call *c, struct ft_operand value);
 int ft_give(struct ft_call *c, uint32_t tensor);
 int ft_give_many(struct ft_call *c, uint32_t first, unsigned count);
 /* TENSOR and MORE results that nobody asks for the size of. */
@@ -180,11 +196,10 @@ const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x);
 /* The call becomes an operator of unknown kind; -1 where X is 0. */
 int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
 /* All tensors of the call as inputs of one operator whose result has DIMS. */
-int ft_aten_told(struct ft_call *c, const int64_t *dims, int rank, unsigned element);
+int ft_aten_of_shape(struct ft_call *c, const int64_t *dims, int rank, unsigned element);
 unsigned ft_aten_element(int64_t scalar_type);     /* c10/core/ScalarType.h -> ours */
-const char *ft_aten_type(const struct ft_call *c); /* the table's second column */
 /* Y has been made of X where X lies: it stands for X, and within what X is a view of. */
-void ft_aten_instead(struct ft_live *l, uint32_t x, uint32_t y);
+void ft_aten_replace(struct ft_live *l, uint32_t x, uint32_t y);
 
 #define FT_ATEN(name) int ft_aten_##name(struct ft_call *c)
 FT_ATEN(unary);

@@ -62,7 +62,7 @@ static uint32_t base_of(const struct ft_live *l, uint32_t x)
   return base;
 }
 
-void ft_aten_instead(struct ft_live *l, uint32_t x, uint32_t y)
+void ft_aten_replace(struct ft_live *l, uint32_t x, uint32_t y)
 {
   uint32_t base = base_of(l, x);
 
@@ -84,7 +84,7 @@ static int add_sources(struct ft_call *c, const struct ft_operand *v, int depth,
     ft_live_in(c->l, tensor);
     *data = *data || ft_live_of(c->l, tensor)->data || ft_live_of(c->l, tensor)->constant;
   }
-  if ((v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE) && depth)
+  if (ft_value_is_list(v) && depth)
     for (size_t i = 0; i < v->list->count; i++)
       if (add_sources(c, &v->list->items[i], depth - 1, data) < 0)
         return -1;

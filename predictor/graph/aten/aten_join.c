@@ -11,7 +11,7 @@ static uint32_t *members(struct ft_call *c, size_t *count)
   const struct ft_operand *v = ft_arg(c, 0, "tensors");
   uint32_t *list;
 
-  if ((v->type != FT_VALUE_LIST && v->type != FT_VALUE_TUPLE) || !v->list->count)
+  if (!ft_value_is_list(v) || !v->list->count)
     return NULL;
   *count = v->list->count;
   list = ft_live_take(c->l, *count * sizeof *list);
@@ -72,7 +72,7 @@ static int pieces(struct ft_call *c, int64_t dim, int64_t *sizes)
   int64_t each, left = dim;
   int count = 0;
 
-  if (v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE)
+  if (ft_value_is_list(v))
     return chunk ? -1 : ft_arg_ints(c, 1, NULL, sizes, FT_GRAPH_VALUES);
   each = ft_arg_int(c, 1, "split_size", 1);
   if (dim < 0 || each < 1)
@@ -221,4 +221,87 @@ int ft_aten_select(struct ft_call *c)
     return ft_aten_not_shaped(c, x);
   axis = ft_arg_axis(c, 1, "dim", 0, t->rank);
   return axis < 0 ? -1 : ft_give(c, pick(c->l, x, axis, index == INT64_MIN ? 0 : index));
+}
+
+/* Where the pieces of SIZE elements end: sections of one size more or less, or as told. */
+static int ends(struct ft_call *c, int64_t size, int64_t out[FT_GRAPH_VALUES])
+{
+  const struct ft_operand *v = ft_arg(c, 1, NULL);
+  int64_t sections, at = 0;
+  int count;
+
+  if (ft_value_is_list(v)) {
+    count = ft_arg_ints(c, 1, NULL, out, FT_GRAPH_VALUES - 1);
+    for (int i = 0; i < count; i++) {
+      out[i] += out[i] < 0 ? size : 0;
+      out[i] = out[i] < 0 ? 0 : out[i] > size ? size : out[i];
+    }
+    if (count >= 0)
+      out[count++] = size;
+    return count;
+  }
+  sections = ft_arg_int(c, 1, NULL, 1);
+  if (sections < 1 || sections > FT_GRAPH_VALUES)
+    return -1;
+  for (int64_t i = 0; i < sections; i++)
+    out[i] = at += size / sections + (i < size % sections);
+  return (int)sections;
+}
+
+/* tensor_split(x, sections or indices, dim), hsplit, vsplit, dsplit */
+int ft_aten_tensor_split(struct ft_call *c)
+{
+  int64_t end[FT_GRAPH_VALUES], size, at = 0, otherwise = 0;
+  uint32_t x, piece;
+  const struct ft_tensor *t = ft_aten_shaped(c, &x);
+  int axis, count;
+
+  if (!t || !t->rank)
+    return ft_aten_not_shaped(c, x);
+  if (c->name[0] == 'h')
+    otherwise = t->rank > 1;
+  if (c->name[0] == 'd')
+    otherwise = 2;
+  axis = ft_arg_axis(c, 2, "dim", otherwise, t->rank);
+  if (axis < 0)
+    return -1;
+  size = t->dims[axis];
+  count = size < 0 ? -1 : ends(c, size, end);
+  if (count < 1)
+    return ft_aten_unknown(c);
+  c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
+  for (int i = 0; i < count && c->result.type == FT_VALUE_LIST; i++) {
+    piece = ft_live_slice(c->l, x, axis, at, end[i] > at ? end[i] : at, 1);
+    if (!piece || ft_value_append(c->l, c->result.list, ft_value_tensor(piece)) < 0)
+      return -1;
+    at = end[i];
+  }
+  return c->l->failed ? -1 : 0;
+}
+
+/* hstack, vstack, dstack of tensors of two (three) dimensions and more */
+int ft_aten_pile(struct ft_call *c)
+{
+  const struct ft_operand *list = ft_arg(c, 0, "tensors");
+  struct ft_operand args[2] = { *list, ft_value_int(c->name[0] == 'd'                        ? 2
+                                                    : c->name[0] == 'v' || c->name[0] == 'r' ? 0
+                                                                                             : 1) };
+  struct ft_call inner = *c;
+  int rank = -1, status;
+
+  if (ft_value_is_list(list) && list->list->count && ft_value_is_tensor(list->list->items)) {
+    uint32_t first = ft_value_as_tensor(c->l, list->list->items);
+
+    rank = first ? ft_live_of(c->l, first)->rank : -1;
+  }
+  if (rank == 1 && strcmp(c->name, "hstack") == 0)
+    args[1] = ft_value_int(0);
+  else if (rank < 2 || rank <= args[1].integer)
+    return ft_aten_unknown(c);
+  inner.args = args;
+  inner.keys = NULL;
+  inner.count = 2;
+  status = ft_aten_cat(&inner);
+  c->result = inner.result;
+  return status;
 }

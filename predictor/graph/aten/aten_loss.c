@@ -103,6 +103,20 @@ int ft_aten_class_loss(struct ft_call *c)
   return strstr(c->name, "_forward") ? ft_give_first(c, y, 1) : ft_give(c, y);
 }
 
+/* cdist(a, b): (..., n, d) and (..., m, d) to (..., n, m) */
+int ft_aten_distances(struct ft_call *c)
+{
+  int64_t dims[FT_GRAPH_RANK];
+  uint32_t x, y = ft_arg_tensor(c, 1);
+  const struct ft_tensor *t = ft_aten_shaped(c, &x), *u = y ? ft_live_of(c->l, y) : NULL;
+
+  if (!t || !u || t->rank < 2 || u->rank < 2)
+    return ft_aten_not_shaped(c, y ? x : 0);
+  memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+  dims[t->rank - 1] = u->dims[u->rank - 2];
+  return ft_aten_of_shape(c, dims, t->rank, t->element);
+}
+
 /* cosine_similarity(a, b, dim = 1), pairwise_distance(a, b, p, eps, keepdim), dist(a, b, p) */
 int ft_aten_similarity(struct ft_call *c)
 {
@@ -122,7 +136,7 @@ int ft_aten_broadcast(struct ft_call *c)
   const struct ft_tensor *t;
   uint32_t together = 0, x, dims;
 
-  if (v->type != FT_VALUE_LIST && v->type != FT_VALUE_TUPLE)
+  if (!ft_value_is_list(v))
     return ft_aten_unknown(c);
   for (size_t i = 0; i < v->list->count; i++) {
     x = ft_value_as_tensor(c->l, &v->list->items[i]);
@@ -204,7 +218,7 @@ int ft_aten_histogram(struct ft_call *c)
 {
   int64_t bins = ft_arg_int(c, 1, "bins", 100);
 
-  return bins < 0 ? ft_aten_unknown(c) : ft_aten_told(c, &bins, 1, FT_ELEMENT_FLOAT);
+  return bins < 0 ? ft_aten_unknown(c) : ft_aten_of_shape(c, &bins, 1, FT_ELEMENT_FLOAT);
 }
 
 /* stft(x, n_fft, hop, win, window, normalized, onesided, return_complex), padded beforehand */
@@ -226,5 +240,5 @@ int ft_aten_stft(struct ft_call *c)
   dims[n++] = 1 + (t->dims[t->rank - 1] - size) / hop;
   if (!complex)
     dims[n++] = 2;
-  return ft_aten_told(c, dims, n, complex ? COMPLEX : FT_ELEMENT_FLOAT);
+  return ft_aten_of_shape(c, dims, n, complex ? COMPLEX : FT_ELEMENT_FLOAT);
 }

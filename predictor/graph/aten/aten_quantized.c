@@ -19,15 +19,10 @@ int ft_aten_prepack(struct ft_call *c)
   return c->l->failed ? -1 : 0;
 }
 
-static bool is_list(const struct ft_operand *v)
-{
-  return v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE;
-}
-
 /* Item I of V, a list; NONE where there is none. */
 static struct ft_operand item(const struct ft_operand *v, size_t i)
 {
-  return is_list(v) && i < v->list->count ? v->list->items[i] : ft_value_none();
+  return ft_value_is_list(v) && i < v->list->count ? v->list->items[i] : ft_value_none();
 }
 
 /* N numbers of V from *AT on, as a list. */
@@ -83,7 +78,7 @@ static struct ft_operand unpack(struct ft_live *l, const struct ft_operand *arg,
   if (arg->type == FT_VALUE_TUPLE)
     return *arg;
   state = arg->type == FT_VALUE_OBJECT ? ft_object_field(arg->object, FT_OBJECT_STATE) : NULL;
-  if (!state || !is_list(state))
+  if (!state || !ft_value_is_list(state))
     return ft_value_none();
   if (strstr(arg->object->type, "Linear"))
     return *state;
@@ -172,7 +167,7 @@ static int embedding(struct ft_call *c)
 /* An operator of that name with scales and zeros behind its own arguments. */
 int ft_aten_quantized(struct ft_call *c)
 {
-  const char *type = ft_aten_type(c);
+  const char *type = c->type;
   struct ft_call plain = *c;
 
   if (strncmp(type, "conv", 4) == 0 || strcmp(type, "linear") == 0)
@@ -237,7 +232,7 @@ static int cell(struct ft_call *c, const struct ft_operand *params, struct ft_va
   struct ft_operand biases, products, part;
   bool narrow;
 
-  if (!state || !is_list(state))
+  if (!state || !ft_value_is_list(state))
     return 1;
   biases = item(state, 1);
   products = item(state, 4);
@@ -263,10 +258,10 @@ int ft_aten_quantized_recurrent(struct ft_call *c)
 {
   const struct ft_operand *params = ft_arg(c, 2, NULL);
   struct ft_operand args[9], weights = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
-  struct ft_call plain = {
-    .l = c->l, .name = ft_aten_type(c), .args = args, .outputs = c->outputs
-  };
-  int status = weights.type != FT_VALUE_LIST ? -1 : is_list(params) && c->count >= 9 ? 0 : 1;
+  struct ft_call plain = { .l = c->l, .name = c->type, .args = args, .outputs = c->outputs };
+  int status = weights.type != FT_VALUE_LIST               ? -1
+               : ft_value_is_list(params) && c->count >= 9 ? 0
+                                                           : 1;
 
   for (size_t i = 0; status == 0 && i < params->list->count; i++)
     status = cell(c, &params->list->items[i], weights.list);

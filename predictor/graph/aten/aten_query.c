@@ -9,7 +9,7 @@
 
 static struct ft_operand dimension(int64_t dim)
 {
-  return dim < 0 ? ft_value_some(FT_VALUE_INT) : ft_value_int(dim);
+  return dim < 0 ? ft_value_unknown(FT_VALUE_INT) : ft_value_int(dim);
 }
 
 /* A weight answers without becoming a tensor of the graph. */
@@ -34,7 +34,7 @@ int ft_aten_size(struct ft_call *c)
 
   if (ft_arg_given(c, 1, "dim")) {
     if (rank < 0) {
-      c->result = ft_value_some(FT_VALUE_INT);
+      c->result = ft_value_unknown(FT_VALUE_INT);
       return 0;
     }
     axis = ft_arg_axis(c, 1, "dim", 0, rank);
@@ -42,7 +42,7 @@ int ft_aten_size(struct ft_call *c)
     return axis < 0 ? -1 : 0;
   }
   if (rank < 0) {
-    c->result = ft_value_some(FT_VALUE_OPAQUE);
+    c->result = ft_value_unknown(FT_VALUE_OPAQUE);
     return 0;
   }
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
@@ -105,7 +105,7 @@ int ft_aten_query(struct ft_call *c)
   else if (strcmp(name, "layout") == 0)
     c->result = ft_value_int(0);
   else
-    c->result = ft_value_some(FT_VALUE_INT);
+    c->result = ft_value_unknown(FT_VALUE_INT);
   return 0;
 }
 
@@ -119,7 +119,7 @@ int ft_aten_item(struct ft_call *c)
   if (t && ft_element_is_real(t->element))
     c->result = ft_value_real(value);
   else if (isnan(value))
-    c->result = ft_value_some(FT_VALUE_INT);
+    c->result = ft_value_unknown(FT_VALUE_INT);
   else
     c->result = ft_value_int(ft_whole(value));
   return 0;

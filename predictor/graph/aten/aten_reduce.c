@@ -25,7 +25,7 @@ int ft_aten_reduce(struct ft_call *c)
   bool norm = strstr(c->name, "norm") != NULL;
   unsigned at = norm ? 2 : 1;
   const struct ft_operand *v = ft_arg(c, at, "dim");
-  bool axes = v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE ||
+  bool axes = ft_value_is_list(v) ||
               (v->type == FT_VALUE_INT && (c->count > at + 1 || strcmp(c->name, "sum") != 0));
   int64_t over[FT_GRAPH_RANK];
   uint32_t x = ft_arg_tensor(c, 0), y;
@@ -35,7 +35,7 @@ int ft_aten_reduce(struct ft_call *c)
 
   if (!x || n < 0)
     return ft_aten_not_shaped(c, x);
-  y = reduce(c->l, ft_aten_type(c), x, over, n, keep);
+  y = reduce(c->l, c->type, x, over, n, keep);
   if (y && (strcmp(c->name, "all") == 0 || strcmp(c->name, "any") == 0))
     ft_live_of(c->l, y)->element = FT_ELEMENT_BOOL;
   return ft_give(c, y);
@@ -51,7 +51,7 @@ int ft_aten_arg(struct ft_call *c)
     x = ft_live_reshape(c->l, x, &flat, 1);
   if (!x)
     return -1;
-  ft_live_op(c->l, ft_aten_type(c));
+  ft_live_op(c->l, c->type);
   ft_live_in(c->l, x);
   ft_live_int(c->l, "axis", all ? 0 : ft_arg_int(c, 1, "dim", 0));
   ft_live_int(c->l, "keepdims", ft_arg_true(c, 2, "keepdim", false));
@@ -71,13 +71,13 @@ int ft_aten_extremum(struct ft_call *c)
   if (!x)
     return -1;
   if (!last && !ft_arg_given(c, 1, "dim"))
-    return ft_give(c, reduce(c->l, ft_aten_type(c), x, NULL, 0, false));
+    return ft_give(c, reduce(c->l, c->type, x, NULL, 0, false));
   if (!last && ft_value_is_tensor(&c->args[1])) {
     y = ft_arg_tensor(c, 1);
     return ft_give(c,
                    y ? ft_live_binary(c->l, strcmp(c->name, "max") == 0 ? "Max" : "Min", x, y) : 0);
   }
-  y = reduce(c->l, ft_aten_type(c), x, &axis, 1, keep);
+  y = reduce(c->l, c->type, x, &axis, 1, keep);
   if (!y)
     return -1;
   both[0] = ft_value_tensor(y);

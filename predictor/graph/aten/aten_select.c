@@ -208,7 +208,7 @@ int ft_aten_pixel_shuffle(struct ft_call *c)
 
   if (!x)
     return -1;
-  ft_live_op(c->l, ft_aten_type(c));
+  ft_live_op(c->l, c->type);
   ft_live_in(c->l, x);
   ft_live_int(c->l, "blocksize", ft_arg_int(c, 1, "factor", 1));
   return ft_give(c, ft_live_end(c->l, 1));
@@ -249,8 +249,7 @@ int ft_aten_upsample(struct ft_call *c)
     return ft_aten_not_shaped(c, x);
   spatial = t->rank - 2;
   for (size_t i = 2; i < c->count && n <= 0; i++)
-    if ((c->args[i].type == FT_VALUE_LIST || c->args[i].type == FT_VALUE_TUPLE) &&
-        c->args[i].list->count == (size_t)spatial)
+    if (ft_value_is_list(&c->args[i]) && c->args[i].list->count == (size_t)spatial)
       factors = &c->args[i];
   if (n != spatial && !factors)
     return ft_aten_unknown(c);
@@ -364,11 +363,28 @@ int ft_aten_roi_align(struct ft_call *c)
 
   if (!x || !boxes)
     return -1;
-  ft_live_op(c->l, ft_aten_type(c));
+  ft_live_op(c->l, c->type);
   ft_live_in(c->l, x);
   ft_live_in(c->l, boxes);
   ft_live_ints(c->l, "pooled_shape", pooled, 2);
   ft_live_int(c->l, "output_height", pooled[0]);
   ft_live_int(c->l, "output_width", pooled[1]);
   return ft_give(c, ft_live_end(c->l, 1));
+}
+
+/* fold: col2im(x, output, kernel, dilation, padding, stride) */
+int ft_aten_col2im(struct ft_call *c)
+{
+  int64_t size[2], kernel[2];
+  uint32_t x = ft_arg_tensor(c, 0), lists[2];
+
+  if (!x || ft_arg_each(c, 1, NULL, 2, 1, size) < 0 || ft_arg_each(c, 2, NULL, 2, 1, kernel) < 0)
+    return -1;
+  lists[0] = ft_live_list(c->l, size, 2);
+  lists[1] = ft_live_list(c->l, kernel, 2);
+  ft_live_op(c->l, "Col2Im");
+  ft_live_in(c->l, x);
+  ft_live_in(c->l, lists[0]);
+  ft_live_in(c->l, lists[1]);
+  return ft_give(c, lists[0] && lists[1] ? ft_live_end(c->l, 1) : 0);
 }

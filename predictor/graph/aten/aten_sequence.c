@@ -71,7 +71,7 @@ static int join_layer(struct ft_call *c, const struct ft_operand *params, unsign
 static uint32_t run_layer(struct ft_call *c, uint32_t x, const uint32_t w[3], unsigned directions,
                           unsigned outputs)
 {
-  const char *type = ft_aten_type(c);
+  const char *type = c->type;
   int64_t hidden = ft_live_of(c->l, w[1])->dims[2];
 
   ft_live_op(c->l, type);
@@ -231,14 +231,13 @@ int ft_aten_cell(struct ft_call *c)
   uint32_t hidden, fed, kept;
 
   if (lstm) {
-    if ((states->type != FT_VALUE_LIST && states->type != FT_VALUE_TUPLE) ||
-        states->list->count != 2)
+    if (!ft_value_is_list(states) || states->list->count != 2)
       return ft_aten_unknown(c);
     h = &states->list->items[0];
   }
   hidden = ft_value_as_tensor(c->l, h);
-  fed = connect(c->l, ft_arg_tensor(c, 0), ft_arg_tensor(c, 2), ft_arg_maybe(c, 4));
-  kept = connect(c->l, hidden, ft_arg_tensor(c, 3), ft_arg_maybe(c, 5));
+  fed = connect(c->l, ft_arg_tensor(c, 0), ft_arg_tensor(c, 2), ft_arg_optional(c, 4));
+  kept = connect(c->l, hidden, ft_arg_tensor(c, 3), ft_arg_optional(c, 5));
   if (!fed || !kept)
     return -1;
   if (lstm)
@@ -269,7 +268,7 @@ int ft_aten_attention(struct ft_call *c)
   uint32_t q = ft_arg_tensor(c, 0), k = ft_arg_tensor(c, 1), v = ft_arg_tensor(c, 2), y;
   bool masked = strcmp(c->name, "scaled_dot_product_attention") == 0;
 
-  y = attend(c->l, q, k, v, masked ? ft_arg_maybe(c, 3) : 0);
+  y = attend(c->l, q, k, v, masked ? ft_arg_optional(c, 3) : 0);
   if (masked || !y)
     return ft_give(c, y);
   return ft_give_first(c, y, 8);

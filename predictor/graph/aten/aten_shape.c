@@ -290,3 +290,41 @@ int ft_aten_repeat_interleave(struct ft_call *c)
   with[0] = ft_times(with[0], times);
   return x ? replace(c, x, axis, axis + 1, with, 1) : -1;
 }
+
+/* as_strided(x, size, stride) */
+int ft_aten_strided(struct ft_call *c)
+{
+  int64_t dims[FT_GRAPH_RANK];
+  int n = ft_arg_ints(c, 1, "size", dims, FT_GRAPH_RANK);
+  uint32_t x = ft_arg_tensor(c, 0);
+
+  if (!x || n < 0)
+    return ft_aten_not_shaped(c, x);
+  for (int i = 0; i < n; i++)
+    if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
+      return ft_live_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
+  return ft_aten_of_shape(c, dims, n, ft_live_of(c->l, x)->element);
+}
+
+/* diagonal(x, offset, dim1, dim2): the two dimensions become one, the last */
+int ft_aten_diagonal(struct ft_call *c)
+{
+  int64_t offset = ft_arg_int(c, 1, "offset", 0), dims[FT_GRAPH_RANK], a, b;
+  uint32_t x;
+  const struct ft_tensor *t = ft_aten_shaped(c, &x);
+  int one, two, n = 0;
+
+  if (!t || t->rank < 2 || offset == INT64_MIN)
+    return ft_aten_not_shaped(c, x);
+  one = ft_arg_axis(c, 2, "dim1", 0, t->rank);
+  two = ft_arg_axis(c, 3, "dim2", 1, t->rank);
+  if (one < 0 || two < 0)
+    return -1;
+  a = t->dims[one] + (offset < 0 ? offset : 0);
+  b = t->dims[two] - (offset > 0 ? offset : 0);
+  for (int i = 0; i < t->rank; i++)
+    if (i != one && i != two)
+      dims[n++] = t->dims[i];
+  dims[n++] = t->dims[one] < 0 || t->dims[two] < 0 ? -1 : a < 0 || b < 0 ? 0 : a < b ? a : b;
+  return ft_aten_of_shape(c, dims, n, t->element);
+}

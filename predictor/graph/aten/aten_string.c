@@ -11,24 +11,13 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/aten/aten.h"
 
-static int give(struct ft_call *c, struct ft_operand v)
-{
-  c->result = v;
-  return 0;
-}
-
-static bool is(const struct ft_call *c, const char *name)
-{
-  return strcmp(c->name, name) == 0;
-}
-
 static int give_text(struct ft_call *c, const char *text, size_t length)
 {
   char *kept = length < FT_GRAPH_NAME ? ft_live_text(c->l, text, length) : NULL;
 
   if (!kept && length < FT_GRAPH_NAME)
     return -1;
-  return give(c, kept ? ft_value_string(kept) : ft_value_some(FT_VALUE_OPAQUE));
+  return ft_give_value(c, kept ? ft_value_string(kept) : ft_value_unknown(FT_VALUE_OPAQUE));
 }
 
 /* The text of A, which is not known to be what the program has. */
@@ -52,7 +41,7 @@ static int change_case(struct ft_call *c, const char *text, char from, int by)
   for (size_t i = 0; out && i < length; i++)
     if (out[i] >= from && out[i] < from + 26)
       out[i] = (char)(out[i] + by);
-  return out ? give(c, ft_value_string(out)) : -1;
+  return out ? ft_give_value(c, ft_value_string(out)) : -1;
 }
 
 /* strip(), lstrip(), rstrip(), without characters of their own */
@@ -60,9 +49,9 @@ static int strip(struct ft_call *c, const char *text)
 {
   const char *end = text + strlen(text);
 
-  while (!is(c, "rstrip") && is_blank(*text))
+  while (!ft_aten_is(c, "rstrip") && is_blank(*text))
     text++;
-  while (!is(c, "lstrip") && end > text && is_blank(end[-1]))
+  while (!ft_aten_is(c, "lstrip") && end > text && is_blank(end[-1]))
     end--;
   return give_text(c, text, (size_t)(end - text));
 }
@@ -118,7 +107,7 @@ static int split(struct ft_call *c, const char *text, const char *separator)
         ft_value_append(c->l, all.list, c->result) < 0)
       return -1;
     if (!end)
-      return give(c, all);
+      return ft_give_value(c, all);
   }
   return -1;
 }
@@ -162,19 +151,20 @@ static int ask(struct ft_call *c, const char *a, const char *b)
 {
   const char *found = strstr(a, b);
 
-  if (is(c, "find") && c->count == 2)
-    return give(c, ft_value_int(found ? found - a : -1));
-  if (is(c, "__contains__"))
-    return give(c, ft_value_bool(found != NULL));
-  if (is(c, "startswith") && c->count == 2)
-    return give(c, ft_value_bool(strncmp(a, b, strlen(b)) == 0));
-  if (is(c, "endswith") && c->count == 2)
-    return give(c, ft_value_bool(ft_string_ends(a, b)));
-  if (is(c, "add") && strlen(a) + strlen(b) < FT_GRAPH_NAME)
-    return give(c, ft_value_string(ft_live_format(c->l, "%s%s", a, b)));
-  if (is(c, "split") && c->count == 2)
+  if (ft_aten_is(c, "find") && c->count == 2)
+    return ft_give_value(c, ft_value_int(found ? found - a : -1));
+  if (ft_aten_is(c, "__contains__"))
+    return ft_give_value(c, ft_value_bool(found != NULL));
+  if (ft_aten_is(c, "startswith") && c->count == 2)
+    return ft_give_value(c, ft_value_bool(strncmp(a, b, strlen(b)) == 0));
+  if (ft_aten_is(c, "endswith") && c->count == 2)
+    return ft_give_value(c, ft_value_bool(ft_string_ends(a, b)));
+  if (ft_aten_is(c, "add") && strlen(a) + strlen(b) < FT_GRAPH_NAME)
+    return ft_give_value(c, ft_value_string(ft_live_format(c->l, "%s%s", a, b)));
+  if (ft_aten_is(c, "split") && c->count == 2)
     return split(c, a, b);
-  if (is(c, "replace") && c->count == 3 && c->args[2].type == FT_VALUE_STRING && c->args[2].known)
+  if (ft_aten_is(c, "replace") && c->count == 3 && c->args[2].type == FT_VALUE_STRING &&
+      c->args[2].known)
     return replace(c, a, b, c->args[2].string);
   return 1;
 }
@@ -189,17 +179,19 @@ int ft_aten_text(struct ft_call *c)
   const struct ft_operand *a = ft_arg(c, 0, NULL), *b = ft_arg(c, 1, NULL);
   int status = 1;
 
-  if (a->known && is(c, "len"))
-    return give(c, ft_value_int((int64_t)strlen(a->string)));
-  if (a->known && (is(c, "lower") || is(c, "upper")))
-    return change_case(c, a->string, is(c, "lower") ? 'A' : 'a', is(c, "lower") ? 32 : -32);
-  if (a->known && c->count == 1 && (is(c, "strip") || is(c, "lstrip") || is(c, "rstrip")))
+  if (a->known && ft_aten_is(c, "len"))
+    return ft_give_value(c, ft_value_int((int64_t)strlen(a->string)));
+  if (a->known && (ft_aten_is(c, "lower") || ft_aten_is(c, "upper")))
+    return change_case(c, a->string, ft_aten_is(c, "lower") ? 'A' : 'a',
+                       ft_aten_is(c, "lower") ? 32 : -32);
+  if (a->known && c->count == 1 &&
+      (ft_aten_is(c, "strip") || ft_aten_is(c, "lstrip") || ft_aten_is(c, "rstrip")))
     return strip(c, a->string);
-  if (is(c, "str"))
-    return give(c, *a);
-  if (a->known && is(c, "format"))
+  if (ft_aten_is(c, "str"))
+    return ft_give_value(c, *a);
+  if (a->known && ft_aten_is(c, "format"))
     return format(c, a->string);
-  if (a->known && is(c, "join") && (b->type == FT_VALUE_LIST || b->type == FT_VALUE_TUPLE))
+  if (a->known && ft_aten_is(c, "join") && ft_value_is_list(b))
     return join(c, a->string, b->list);
   if (a->known && b->type == FT_VALUE_STRING && b->known)
     status = ask(c, a->string, b->string);
@@ -207,10 +199,11 @@ int ft_aten_text(struct ft_call *c)
     return status;
   if (ft_string_listed(made, c->name))
     return give_unknown(c, a);
-  return give(c, is(c, "len") || is(c, "find") ? ft_value_some(FT_VALUE_INT)
-                 : is(c, "__contains__") || is(c, "startswith") || is(c, "endswith")
-                     ? ft_value_some(FT_VALUE_BOOL)
-                     : ft_value_some(FT_VALUE_OPAQUE));
+  return ft_give_value(
+      c, ft_aten_is(c, "len") || ft_aten_is(c, "find") ? ft_value_unknown(FT_VALUE_INT)
+         : ft_aten_is(c, "__contains__") || ft_aten_is(c, "startswith") || ft_aten_is(c, "endswith")
+             ? ft_value_unknown(FT_VALUE_BOOL)
+             : ft_value_unknown(FT_VALUE_OPAQUE));
 }
 
 int ft_aten_to_text(struct ft_call *c, const struct ft_operand *v)

@@ -37,7 +37,7 @@ struct ft_operand ft_value_tensor(uint32_t tensor)
   return (struct ft_operand){ .type = FT_VALUE_TENSOR, .tensor = tensor };
 }
 
-struct ft_operand ft_value_some(uint8_t type)
+struct ft_operand ft_value_unknown(uint8_t type)
 {
   return (struct ft_operand){ .type = type };
 }
@@ -114,6 +114,39 @@ double ft_value_number(const struct ft_operand *value)
   return value->type == FT_VALUE_REAL ? value->real : (double)value->integer;
 }
 
+/* Whether A and B are the same, lists to a DEPTH and while there are comparisons LEFT: 1, 0; -1 not
+ * known. */
+int ft_value_equal(const struct ft_operand *a, const struct ft_operand *b, int depth, int *left)
+{
+  int all = 1;
+
+  if (ft_value_is_number(a) && ft_value_is_number(b))
+    return a->known && b->known ? ft_value_number(a) == ft_value_number(b) : -1;
+  if (a->type == FT_VALUE_STRING && b->type == FT_VALUE_STRING)
+    return a->known && b->known ? strcmp(a->string, b->string) == 0 : -1;
+  if (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE)
+    return -1;
+  if (ft_value_is_list(a) && a->type == b->type) {
+    if (a->list->count != b->list->count)
+      return 0;
+    for (size_t i = 0; i < a->list->count && all; i++) {
+      int one = -1;
+
+      if (*left <= 0)
+        return -1;
+      --*left;
+      if (depth)
+        one = ft_value_equal(&a->list->items[i], &b->list->items[i], depth - 1, left);
+
+      all = one == 0 ? 0 : one < 0 ? -1 : all;
+    }
+    return all;
+  }
+  if (a->type == FT_VALUE_NONE || b->type == FT_VALUE_NONE)
+    return a->type == b->type;
+  return a->type == b->type ? -1 : 0;
+}
+
 int ft_value_truth(const struct ft_live *l, const struct ft_operand *value)
 {
   const struct ft_tensor *t;
@@ -171,17 +204,6 @@ uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
   }
 }
 
-const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x)
-{
-  *x = ft_arg_tensor(c, 0);
-  return *x && ft_live_of(c->l, *x)->rank >= 0 ? ft_live_of(c->l, *x) : NULL;
-}
-
-int ft_aten_not_shaped(struct ft_call *c, uint32_t x)
-{
-  return x ? ft_aten_unknown(c) : -1;
-}
-
 /* ---- branches ---- */
 
 /* The tensors among a side's values become its block's outputs. */
@@ -198,7 +220,7 @@ static int end_side(struct ft_live *l, const struct ft_side *side)
   return 0;
 }
 
-struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *condition,
+struct ft_operand ft_value_branch(struct ft_live *l, const struct ft_operand *condition,
                                   const struct ft_side sides[2])
 {
   static const char *const names[] = { "then_branch", "else_branch" };
@@ -222,4 +244,9 @@ struct ft_operand ft_value_either(struct ft_live *l, const struct ft_operand *co
     *v = ft_value_tensor(result++);
   }
   return list;
+}
+
+bool ft_value_is_list(const struct ft_operand *value)
+{
+  return value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE;
 }

@@ -50,7 +50,7 @@ struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name)
 {
   const struct ft_operand *known = ft_names_get(&r->names, name);
 
-  return known ? *known : ft_value_some(FT_VALUE_OPAQUE);
+  return known ? *known : ft_value_unknown(FT_VALUE_OPAQUE);
 }
 
 /* The Ith variable of input NAME; NONE where there is none. */
@@ -118,7 +118,7 @@ int ft_pd_give(struct ft_pd_run *r, struct ft_operand value)
 
 int ft_pd_give_list(struct ft_pd_run *r, const char *name, const struct ft_operand *value)
 {
-  bool listed = value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE;
+  bool listed = ft_value_is_list(value);
 
   for (size_t i = 0; listed && i < value->list->count; i++)
     if (ft_pd_give_at(r, name, i, value->list->items[i]) < 0)
@@ -367,7 +367,7 @@ static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
                                  .values = given.list->items,
                                  .count = given.list->count };
   }
-  given = ft_value_either(&r->live, &condition, sides);
+  given = ft_value_branch(&r->live, &condition, sides);
   return given.type == FT_VALUE_TUPLE ? ft_pd_give_list(r, "Out", &given) : -1;
 }
 

@@ -46,8 +46,8 @@ int ft_pd_slice(struct ft_pd_run *r)
   size_t count = axes.type == FT_VALUE_LIST ? axes.list->count : 0;
 
   for (size_t i = 0; i < count; i++) {
-    struct ft_operand args[] = { x, axes.list->items[i], ft_value_some(FT_VALUE_INT),
-                                 ft_value_some(FT_VALUE_INT), ft_value_int(1) };
+    struct ft_operand args[] = { x, axes.list->items[i], ft_value_unknown(FT_VALUE_INT),
+                                 ft_value_unknown(FT_VALUE_INT), ft_value_int(1) };
 
     if (starts.type == FT_VALUE_LIST && i < starts.list->count)
       args[2] = starts.list->items[i];

@@ -58,7 +58,7 @@ static int turn_function(struct ft_tf_loop *loop, const struct ft_operand *state
   if (call(loop, "body", state, &c) < 0)
     return -1;
   for (size_t i = 0; i < loop->count; i++)
-    next[i] = i < c.out_count ? c.out[i] : ft_value_some(FT_VALUE_OPAQUE);
+    next[i] = i < c.out_count ? c.out[i] : ft_value_unknown(FT_VALUE_OPAQUE);
   return 0;
 }
 
@@ -103,7 +103,7 @@ int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c)
     sides[i] =
         (struct ft_side){ .block = frame.block, .values = side.out, .count = side.out_count };
   }
-  result = ft_value_either(&r->live, &c->in[0], sides);
+  result = ft_value_branch(&r->live, &c->in[0], sides);
   for (size_t i = 0; result.type == FT_VALUE_TUPLE && i < result.list->count; i++)
     if (ft_tf_give(c, result.list->items[i]) < 0)
       return -1;
@@ -237,5 +237,5 @@ int ft_tf_leave(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c
   if (!s->counts[at] && run_loop(r, s, condition) < 0)
     return -1;
   return s->counts[at] ? ft_tf_give(c, s->values[at][0])
-                       : ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+                       : ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
 }

@@ -167,7 +167,7 @@ static int settle(struct ft_tf_loop *loop, struct ft_operand *state, const struc
     *state = tensor ? all : *next;
   else
     *state = tensor ? ft_value_list(&loop->r->live, FT_VALUE_TUPLE, &all, 1)
-                    : ft_value_some(FT_VALUE_OPAQUE);
+                    : ft_value_unknown(FT_VALUE_OPAQUE);
   return 0;
 }
 

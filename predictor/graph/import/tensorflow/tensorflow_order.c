@@ -98,8 +98,8 @@ struct ft_operand ft_tf_value(struct ft_tf_scope *s, const char *input)
 
   if (!n)
     return link->argument && link->argument <= s->argument_count ? s->arguments[link->argument - 1]
-                                                                 : ft_value_some(FT_VALUE_OPAQUE);
-  return which < s->counts[i] ? s->values[i][which] : ft_value_some(FT_VALUE_OPAQUE);
+                                                                 : ft_value_unknown(FT_VALUE_OPAQUE);
+  return which < s->counts[i] ? s->values[i][which] : ft_value_unknown(FT_VALUE_OPAQUE);
 }
 
 /* ---- normalisation that is spelled out (tf.nn.batch_normalization) ---- */

@@ -87,7 +87,7 @@ static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
                            ft_tf_text(c->node, "debug_name", "") };
 
   if (!shape || !shape->shape || shape->shape->rank < 0)
-    return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+    return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
   v.weight = ft_live_take(&r->live, sizeof *v.weight);
   if (!v.weight)
     return -1;
@@ -100,7 +100,7 @@ static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
         strstr(names[i], "moving_mean") || strstr(names[i], "moving_variance");
   for (int i = 0; i < v.weight->declared.rank; i++)
     if (v.weight->declared.dims[i] < 0)
-      return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+      return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
   return ft_tf_give(c, v);
 }
 
@@ -204,7 +204,7 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
     for (size_t i = 0; i < s->argument_count; i++)
       if (strcmp(s->function->arguments[i], c->node->name) == 0)
         return ft_tf_give(c, s->arguments[i]);
-    return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+    return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
   }
   if (strcmp(op, "VarHandleOp") == 0 || starts(op, "Variable"))
     return variable(r, c);
@@ -308,7 +308,7 @@ int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const cha
   r->depth--;
   for (size_t i = 0; i < output_count; i++)
     if (ft_tf_give(into,
-                   outputs[i] ? ft_tf_value(&s, outputs[i]) : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+                   outputs[i] ? ft_tf_value(&s, outputs[i]) : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
   return 0;
 }

@@ -428,7 +428,7 @@ int ft_tf_list_operator(struct ft_tf_call *c)
     made = ft_value_list(c->l, FT_VALUE_TUPLE, list, 1);
     return c->l->failed ? -1 : ft_tf_give(c, made);
   }
-  if ((list->type != FT_VALUE_LIST && list->type != FT_VALUE_TUPLE) ||
+  if (!ft_value_is_list(list) ||
       (ft_tf_is(c, "TensorListGetItem") && ft_tf_numbers(c, 1, &at, 1) != 1))
     return 1;
   if (ft_tf_is(c, "TensorListGetItem")) {
@@ -447,7 +447,7 @@ int ft_tf_list_operator(struct ft_tf_call *c)
     if (at < 0 || at > FT_LIVE_OPERATORS)
       return ft_live_fail(c->l, "element %lld of a list", (long long)at);
     while ((int64_t)list->list->count <= at)
-      if (ft_value_append(c->l, list->list, ft_value_some(FT_VALUE_OPAQUE)) < 0)
+      if (ft_value_append(c->l, list->list, ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
         return -1;
     list->list->items[at] = *ft_tf_operand(c, placed ? 2 : 1);
     return ft_tf_give(c, *list);

@@ -171,7 +171,7 @@ static int argument(struct follow *f, const json_t *arg, struct ft_operand *valu
   } else if (strcmp(kind, "as_device") == 0) {
     *value = ft_value_string("cpu");
   } else if (strcmp(kind, "as_layout") == 0 || strcmp(kind, "as_memory_format") == 0) {
-    *value = ft_value_some(FT_VALUE_OPAQUE);
+    *value = ft_value_unknown(FT_VALUE_OPAQUE);
   } else if (json_is_array(what)) {
     *value = ft_value_list(&f->live, FT_VALUE_LIST, NULL, 0);
     json_array_foreach(what, i,
@@ -217,10 +217,10 @@ static int bind_output(struct follow *f, const json_t *output, struct ft_operand
   {
     const json_t *inner = json_object_get(item, "as_tensor");
     bool part =
-        (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) && i < value.list->count;
+        ft_value_is_list(&value) && i < value.list->count;
 
     if (bind(f, ft_graph_json_text(inner ? inner : item, "name"),
-             part ? value.list->items[i] : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+             part ? value.list->items[i] : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
   }
   return 0;
@@ -236,9 +236,9 @@ static int bind_outputs(struct follow *f, const json_t *outputs, struct ft_opera
   json_array_foreach(outputs, i, output)
   {
     bool part =
-        (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) && i < value.list->count;
+        ft_value_is_list(&value) && i < value.list->count;
 
-    if (bind_output(f, output, part ? value.list->items[i] : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+    if (bind_output(f, output, part ? value.list->items[i] : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
   }
   return 0;
@@ -335,7 +335,7 @@ static int conditional(struct follow *f, const json_t *inputs, struct ft_operand
                                  .values = given.list->items,
                                  .count = given.list->count };
   }
-  *result = ft_value_either(&f->live, &predicate, sides);
+  *result = ft_value_branch(&f->live, &predicate, sides);
   return result->type == FT_VALUE_TUPLE ? 0 : -1;
 }
 
@@ -478,7 +478,7 @@ static int add_input(struct follow *f, const json_t *spec)
   if (!name)
     return 0;
   if (whole)
-    return bind(f, name, ft_value_some(FT_VALUE_INT));
+    return bind(f, name, ft_value_unknown(FT_VALUE_INT));
   d = ft_live_take(&f->live, sizeof *d);
   if (!d || declare(f, name, d) < 0)
     return -1;

@@ -55,7 +55,7 @@ static int pair_up(struct ft_script_run *r, uint32_t a, uint32_t b, struct ft_op
 static int merge(struct ft_script_run *r, const struct ft_operand *a, const struct ft_operand *b,
                  int level, struct ft_operand *value)
 {
-  bool lists = (a->type == FT_VALUE_LIST || a->type == FT_VALUE_TUPLE) && a->type == b->type;
+  bool lists = ft_value_is_list(a) && a->type == b->type;
   struct ft_operand item;
 
   *value = *a;
@@ -65,14 +65,14 @@ static int merge(struct ft_script_run *r, const struct ft_operand *a, const stru
     return pair_up(r, a->type == FT_VALUE_TENSOR ? a->tensor : 0,
                    b->type == FT_VALUE_TENSOR ? b->tensor : 0, value);
   if (ft_value_is_number(a) && a->type == b->type) {
-    *value = ft_value_some(a->type);
+    *value = ft_value_unknown(a->type);
     return 0;
   }
   if (!lists || a->list->count != b->list->count || level == 0) {
     if (a->type == FT_VALUE_NONE)
       *value = *b;
     else if (b->type != FT_VALUE_NONE && !lists)
-      *value = a->type == b->type ? *a : ft_value_some(FT_VALUE_OPAQUE);
+      *value = a->type == b->type ? *a : ft_value_unknown(FT_VALUE_OPAQUE);
     return 0;
   }
   *value = ft_value_list(&r->live, a->type, NULL, 0);
@@ -127,7 +127,7 @@ static int settle(struct ft_script_run *r, struct ft_operand *value, uint32_t fi
     return -1;
   if (value->type == FT_VALUE_TENSOR && value->computed)
     *value = ft_value_tensor(first + value->tensor);
-  if ((value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE) && level)
+  if (ft_value_is_list(value) && level)
     for (size_t i = 0; i < value->list->count; i++)
       if (settle(r, &value->list->items[i], first, level - 1) < 0)
         return -1;

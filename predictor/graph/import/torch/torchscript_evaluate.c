@@ -113,7 +113,7 @@ static int convert(struct ft_script_run *r, const char *name, struct ft_operand 
 
   if (ft_value_is_tensor(value)) {
     if (value->type == FT_VALUE_WEIGHT)
-      *value = ft_value_some(FT_VALUE_REAL);
+      *value = ft_value_unknown(FT_VALUE_REAL);
     else if (ft_aten(&call) < 0)
       return -1;
     else
@@ -121,13 +121,13 @@ static int convert(struct ft_script_run *r, const char *name, struct ft_operand 
   }
   if (strcmp(name, "bool") == 0) {
     truth = ft_value_truth(&r->live, value);
-    *value = truth < 0 ? ft_value_some(FT_VALUE_BOOL) : ft_value_bool(truth == 1);
+    *value = truth < 0 ? ft_value_unknown(FT_VALUE_BOOL) : ft_value_bool(truth == 1);
   } else if (strcmp(name, "float") == 0) {
     *value = ft_value_real(ft_value_number(value));
   } else if (value->type != FT_VALUE_INT) {
     double number = ft_value_number(value);
 
-    *value = isnan(number) ? ft_value_some(FT_VALUE_INT) : ft_value_int(ft_whole(trunc(number)));
+    *value = isnan(number) ? ft_value_unknown(FT_VALUE_INT) : ft_value_int(ft_whole(trunc(number)));
   }
   return 0;
 }
@@ -190,7 +190,7 @@ static int built_in(struct ft_script_run *r, struct ft_script_frame *f, const ch
     if (ft_script_evaluate(r, f, args[0], value) < 0)
       return -1;
     truth = is_instance(r, value, args[1]);
-    *value = truth < 0 ? ft_value_some(FT_VALUE_BOOL) : ft_value_bool(truth);
+    *value = truth < 0 ? ft_value_unknown(FT_VALUE_BOOL) : ft_value_bool(truth);
     return 0;
   }
   if (count == 0)
@@ -302,7 +302,7 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
                         : ft_live_format(&r->live, "%s.%s", of->string, name);
     return 0;
   }
-  *value = ft_value_some(FT_VALUE_OPAQUE);
+  *value = ft_value_unknown(FT_VALUE_OPAQUE);
   if (of->type != FT_VALUE_OBJECT)
     return 0;
   if (restore(r, of->object) < 0)
@@ -312,7 +312,7 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
   for (size_t i = 0; class && i < class->constant_count; i++)
     if (strcmp(class->constants[i].name, name) == 0)
       *value = class->constants[i].value;
-  if (value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE) {
+  if (ft_value_is_list(value)) {
     /* a list of this run: the program's own outlives what a run may put into it */
     *value = ft_value_list(&r->live, value->type, value->list->items, value->list->count);
     return r->live.failed ? -1 : 0;
@@ -338,10 +338,10 @@ static int index_of(struct ft_script_run *r, const struct ft_operand *of,
   struct ft_call call = { .l = &r->live, .args = args, .count = 2, .name = "__getitem__" };
   int status;
 
-  *value = ft_value_some(FT_VALUE_OPAQUE);
-  if (of->type != FT_VALUE_LIST && of->type != FT_VALUE_TUPLE && of->type != FT_VALUE_DICT)
+  *value = ft_value_unknown(FT_VALUE_OPAQUE);
+  if (!ft_value_is_list(of) && of->type != FT_VALUE_DICT)
     return 0;
-  status = ft_aten_number(&call);
+  status = ft_aten_scalar(&call);
   if (status == 0)
     *value = call.result;
   else if (status > 0 && at->known)
@@ -394,7 +394,7 @@ int ft_script_apply(struct ft_script_run *r, struct ft_script_frame *f,
     return -1;
   if (of.type == FT_VALUE_NAME)
     return call_name(r, of.string, args + 1, keys ? keys + 1 : NULL, n->count - 1, expected, value);
-  *value = ft_value_some(FT_VALUE_OPAQUE);
+  *value = ft_value_unknown(FT_VALUE_OPAQUE);
   return 0;
 }
 

@@ -341,7 +341,7 @@ static bool constant(struct ft_script_text *p, const struct ft_script_node *n,
   value->list->count = value->list->room = n->count;
   for (size_t i = 0; value->list->items && i < n->count; i++)
     if (!plain(n->kids[i], &value->list->items[i]))
-      value->list->items[i] = ft_value_some(FT_VALUE_OPAQUE);
+      value->list->items[i] = ft_value_unknown(FT_VALUE_OPAQUE);
   return value->list->items != NULL;
 }
 

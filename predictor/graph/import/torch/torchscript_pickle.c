@@ -104,7 +104,7 @@ static int long_integer(struct pickle *p)
     return fail(p, "cut short");
   if (bytes > 8) {
     p->at += bytes;
-    return push(p, ft_value_some(FT_VALUE_INT));
+    return push(p, ft_value_unknown(FT_VALUE_INT));
   }
   (void)number(p, (unsigned)bytes, &value);
   if (bytes && bytes < 8 && value >> (8 * bytes - 1))
@@ -207,11 +207,6 @@ static unsigned element_of(const char *storage)
   return FT_ELEMENT_UNKNOWN;
 }
 
-static bool is_list(const struct ft_operand *v)
-{
-  return v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE;
-}
-
 /* The numbers of a small constant in its member of the archive, which is called KEY. */
 static int small_values(struct pickle *p, const struct ft_operand *key, struct ft_declared *d)
 {
@@ -245,8 +240,8 @@ static int tensor(struct pickle *p, const struct ft_values *args)
 
   if (!w)
     return -1;
-  if (!storage || !is_list(storage) || storage->list->count < 2 ||
-      storage->list->items[1].type != FT_VALUE_NAME || !is_list(&args->items[2]))
+  if (!storage || !ft_value_is_list(storage) || storage->list->count < 2 ||
+      storage->list->items[1].type != FT_VALUE_NAME || !ft_value_is_list(&args->items[2]))
     return fail(p, "a tensor without storage and sizes");
   sizes = args->items[2].list;
   if (sizes->count > FT_GRAPH_RANK)
@@ -280,12 +275,12 @@ static int tensor(struct pickle *p, const struct ft_values *args)
 
 static int reduce(struct pickle *p)
 {
-  struct ft_operand args, callee, v = ft_value_some(FT_VALUE_OPAQUE);
+  struct ft_operand args, callee, v = ft_value_unknown(FT_VALUE_OPAQUE);
   const char *name;
 
   if (pop(p, &args) < 0 || pop(p, &callee) < 0)
     return -1;
-  if (callee.type != FT_VALUE_NAME || !is_list(&args))
+  if (callee.type != FT_VALUE_NAME || !ft_value_is_list(&args))
     return fail(p, "a call of something that is no class");
   name = callee.string;
   if (strcmp(name, "torch._utils._rebuild_tensor_v2") == 0 ||

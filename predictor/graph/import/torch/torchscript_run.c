@@ -33,11 +33,11 @@ static int assign(struct ft_script_run *r, struct ft_script_frame *f,
     f->set[target->slot] = true;
     return 0;
   case FT_SCRIPT_TUPLE:
-    if (value.type != FT_VALUE_LIST && value.type != FT_VALUE_TUPLE) {
+    if (!ft_value_is_list(&value)) {
       /* several results of something that is not followed */
       for (size_t i = 0; i < target->count; i++)
         if (assign(r, f, target->kids[i],
-                   ft_value_is_tensor(&value) ? value : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+                   ft_value_is_tensor(&value) ? value : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
           return -1;
       return 0;
     }
@@ -112,13 +112,13 @@ static int walk(struct ft_script_run *r, struct ft_script_frame *f,
   } else {
     status = ft_script_evaluate(r, f, n, &over);
     turns =
-        over.type == FT_VALUE_LIST || over.type == FT_VALUE_TUPLE ? (int64_t)over.list->count : -1;
+        ft_value_is_list(&over) ? (int64_t)over.list->count : -1;
   }
   if (status < 0)
     return -1;
   if (turns < 0 || turns > FT_SCRIPT_TURNS) {
     if (assign(r, f, s->target,
-               ranged ? ft_value_some(FT_VALUE_INT) : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+               ranged ? ft_value_unknown(FT_VALUE_INT) : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
     return ft_script_some_turns(r, f, s);
   }
@@ -273,7 +273,7 @@ static int declare_inputs(struct ft_script_run *r, const struct ft_script_functi
         strstr(p->type, "Tensor") && !strstr(p->type, "Dict") && !strstr(p->type, "Tuple");
     struct ft_declared *d;
 
-    args[i] = ft_value_some(FT_VALUE_OPAQUE);
+    args[i] = ft_value_unknown(FT_VALUE_OPAQUE);
     if (tensor && (!optional || asked_for(r->live.in, p->name))) {
       d = ft_live_take(&r->live, sizeof *d);
       if (!d)
@@ -288,9 +288,9 @@ static int declare_inputs(struct ft_script_run *r, const struct ft_script_functi
     } else if (optional) {
       args[i] = ft_value_none();
     } else if (strcmp(p->type, "int") == 0) {
-      args[i] = ft_value_some(FT_VALUE_INT);
+      args[i] = ft_value_unknown(FT_VALUE_INT);
     } else if (strcmp(p->type, "bool") == 0) {
-      args[i] = ft_value_some(FT_VALUE_BOOL);
+      args[i] = ft_value_unknown(FT_VALUE_BOOL);
     }
   }
   return ft_infer_inputs(r->live.in);
@@ -346,7 +346,7 @@ static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, 
     r->live.lost = true;
   if (value->type == FT_VALUE_TENSOR)
     return ft_live_output(&r->live, value->tensor);
-  if ((value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE ||
+  if ((ft_value_is_list(value) ||
        value->type == FT_VALUE_DICT) &&
       level)
     for (size_t i = 0; i < value->list->count; i++)
