@@ -7,10 +7,10 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/shape/infer.h"
 
-void ft_hf_sparse(struct ft_hf_config *c, const char *step, struct ft_hf *m)
+void ft_hf_dense_layers(struct ft_hf_config *c, const char *step, struct ft_hf *m)
 {
   const json_t *list = json_object_get(c->root, "mlp_only_layers");
-  int64_t each = ft_hf_number(c, step, 1), last = -1;
+  int64_t each = ft_hf_int(c, step, 1), last = -1;
 
   m->dense_layers = each > 0 ? m->layers - m->layers / each : m->layers;
   for (size_t i = 0; i < json_array_size(list); i++) { /* in order, as they are written */
@@ -23,46 +23,207 @@ void ft_hf_sparse(struct ft_hf_config *c, const char *step, struct ft_hf *m)
   }
 }
 
+void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m)
+{
+  m->norm = FT_HF_RMS_NORM;
+  m->norm_final = m->gated = m->rotary = true;
+  m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", false);
+  m->bias_inner = ft_hf_bool(c, "mlp_bias", false);
+  m->activation = ft_hf_string(c, "hidden_act", ft_hf_string(c, "hidden_activation", "silu"));
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", strncmp(m->type, "gemma", 5) == 0);
+}
+
+static void gpt(struct ft_hf_config *c, struct ft_hf *m)
+{
+  m->bias_qkv = m->bias_out = m->bias_inner = m->norm_final = true;
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
+}
+
+static void gpt2(struct ft_hf_config *c, struct ft_hf *m)
+{
+  bool neo = strcmp(m->type, "gpt_neo") == 0;
+
+  gpt(c, m);
+  m->positions = ft_hf_int(c, "n_positions|max_position_embeddings", 1024);
+  m->bias_qkv = !neo;
+}
+
+static void gpt_neox(struct ft_hf_config *c, struct ft_hf *m)
+{
+  m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", true);
+  m->bias_inner = m->norm_final = m->rotary = true;
+  m->parallel = ft_hf_bool(c, "use_parallel_residual", true);
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", false);
+}
+
+static void opt(struct ft_hf_config *c, struct ft_hf *m)
+{
+  bool bias = ft_hf_bool(c, "enable_bias", true);
+
+  m->inner = ft_hf_int(c, "ffn_dim", 4 * m->hidden);
+  m->positions = ft_hf_int(c, "max_position_embeddings", 2048) + 2;
+  m->embedding = ft_hf_int(c, "word_embed_proj_dim", m->hidden);
+  m->norm_after = !ft_hf_bool(c, "do_layer_norm_before", true);
+  m->norm_final = !m->norm_after && !ft_hf_bool(c, "_remove_final_layer_norm", false);
+  m->bias_qkv = m->bias_out = m->bias_inner = bias;
+  m->activation = ft_hf_string(c, "activation_function", "relu");
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
+}
+
+static void bloom(struct ft_hf_config *c, struct ft_hf *m)
+{
+  gpt(c, m);
+  m->norm_embedding = true;
+}
+
+static void falcon(struct ft_hf_config *c, struct ft_hf *m)
+{
+  bool fresh = ft_hf_bool(c, "new_decoder_architecture", false),
+       bias = ft_hf_bool(c, "bias", false);
+
+  m->kv_heads = fresh                                ? ft_hf_int(c, "num_kv_heads", m->heads)
+                : ft_hf_bool(c, "multi_query", true) ? 1
+                                                     : m->heads;
+  m->repeat_kv = fresh;
+  m->parallel = ft_hf_bool(c, "parallel_attn", true);
+  m->norms = fresh ? (int)ft_hf_int(c, "num_ln_in_parallel_attn", 2) : m->parallel ? 1 : 2;
+  m->norms = m->norms == 1 ? 1 : 2;
+  m->norm_final = true;
+  m->rotary = !ft_hf_bool(c, "alibi", false);
+  m->bias_qkv = m->bias_out = m->bias_inner = bias;
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
+}
+
+static void tied_llama(struct ft_hf_config *c, struct ft_hf *m)
+{
+  ft_hf_llama(c, m);
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
+}
+
+static void qwen(struct ft_hf_config *c, struct ft_hf *m)
+{
+  bool third = strncmp(m->type, "qwen3", 5) == 0;
+
+  ft_hf_llama(c, m);
+  if (!third) {
+    m->bias_qkv = ft_hf_bool(c, "qkv_bias", true);
+    m->bias_out = false;
+  }
+  m->norm_qk = third;
+}
+
+static void gemma2(struct ft_hf_config *c, struct ft_hf *m)
+{
+  ft_hf_llama(c, m);
+  m->norms = 4;
+  m->head_dim = ft_hf_int(c, "head_dim", 256);
+}
+
+static void cohere(struct ft_hf_config *c, struct ft_hf *m)
+{
+  tied_llama(c, m);
+  m->norm = FT_HF_LAYER_NORM_NO_BIAS;
+  m->norms = 1;
+  m->parallel = true;
+  m->norm_qk = m->norm_qk_per_head = ft_hf_bool(c, "use_qk_norm", false);
+}
+
+static void stablelm(struct ft_hf_config *c, struct ft_hf *m)
+{
+  ft_hf_llama(c, m);
+  m->norm = FT_HF_LAYER_NORM;
+  m->bias_qkv = ft_hf_bool(c, "use_qkv_bias", false);
+  m->bias_out = false;
+  m->parallel = ft_hf_bool(c, "use_parallel_residual", false);
+  m->norms = m->parallel ? 1 : 2;
+}
+
+static void starcoder2(struct ft_hf_config *c, struct ft_hf *m)
+{
+  tied_llama(c, m);
+  m->norm = FT_HF_LAYER_NORM;
+  m->gated = false;
+  m->bias_qkv = m->bias_out = m->bias_inner = ft_hf_bool(c, "use_bias", true);
+}
+
+static void phi(struct ft_hf_config *c, struct ft_hf *m)
+{
+  ft_hf_llama(c, m);
+  m->norm = FT_HF_LAYER_NORM;
+  m->norms = 1;
+  m->gated = false;
+  m->parallel = m->bias_qkv = m->bias_out = m->bias_inner = m->head_bias = true;
+}
+
+static void mixtral(struct ft_hf_config *c, struct ft_hf *m)
+{
+  ft_hf_llama(c, m);
+  m->experts = ft_hf_int(c, "num_local_experts", 8);
+  m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 2);
+  m->expert_inner = m->inner;
+}
+
+static void qwen_moe(struct ft_hf_config *c, struct ft_hf *m)
+{
+  qwen(c, m);
+  m->experts = ft_hf_int(c, "num_experts|num_local_experts", 60);
+  m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 4);
+  m->expert_inner = ft_hf_int(c, "moe_intermediate_size", 1408);
+  m->shared_inner = ft_hf_int(c, "shared_expert_intermediate_size", 0);
+  m->shared_gate = m->shared_inner > 0;
+  ft_hf_dense_layers(c, "decoder_sparse_step", m);
+}
+
+static void mamba(struct ft_hf_config *c, struct ft_hf *m)
+{
+  m->kind = FT_HF_MAMBA;
+  m->norm = FT_HF_RMS_NORM;
+  m->state = ft_hf_int(c, "state_size", 16);
+  m->conv_kernel = ft_hf_int(c, "conv_kernel", 4);
+  m->inner = ft_hf_int(c, "intermediate_size", 0);
+  m->inner = m->inner ? m->inner : ft_hf_int(c, "expand", 2) * m->hidden;
+  m->rank = ft_hf_int(c, "time_step_rank", (m->hidden + 15) / 16);
+  m->bias_inner = ft_hf_bool(c, "use_bias", false);
+  m->bias_conv = ft_hf_bool(c, "use_conv_bias", true);
+  m->activation = ft_hf_string(c, "hidden_act", "silu");
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
+  if (!m->state || !m->conv_kernel || !m->rank)
+    ft_hf_refuse(c, "state_size, conv_kernel, time_step_rank: expected at least 1");
+}
+
 static void olmo(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
-  m->norm = FT_HF_BARE;
+  m->norm = FT_HF_LAYER_NORM_NO_AFFINE;
 }
 
 static void olmo3(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
-  m->norm_heads_whole = m->norm_added = true;
+  m->norm_qk_whole = m->norm_added = true;
 }
 
 static void olmoe(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
-  m->norm_heads_whole = true;
-  m->experts = ft_hf_number(c, "num_experts|num_local_experts", 64);
-  m->chosen = ft_hf_number(c, "num_experts_per_tok", 8);
+  m->norm_qk_whole = true;
+  m->experts = ft_hf_int(c, "num_experts|num_local_experts", 64);
+  m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 8);
   m->expert_inner = m->inner;
 }
 
 static void exaone4(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
-  m->norm_heads = m->norm_added = true;
-}
-
-static void tied_llama(struct ft_hf_config *c, struct ft_hf *m)
-{
-  ft_hf_llama(c, m);
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
+  m->norm_qk = m->norm_added = true;
 }
 
 static void gemma3(struct ft_hf_config *c, struct ft_hf *m)
 {
-  ft_hf_llama(c, m);
+  tied_llama(c, m);
   m->norms = 4;
-  m->norm_heads = true;
-  m->head = ft_hf_number(c, "head_dim", 256);
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
+  m->norm_qk = true;
+  m->head_dim = ft_hf_int(c, "head_dim", 256);
 }
 
 /* Bias of queries, keys and values alone. */
@@ -77,53 +238,43 @@ static void glm(struct ft_hf_config *c, struct ft_hf *m)
 static void seed_oss(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
-  m->bias_qkv = ft_hf_truth(c, "attention_bias", true);
-  m->bias_out = ft_hf_truth(c, "attention_out_bias", false);
+  m->bias_qkv = ft_hf_bool(c, "attention_bias", true);
+  m->bias_out = ft_hf_bool(c, "attention_out_bias", false);
 }
 
 static void ernie(struct ft_hf_config *c, struct ft_hf *m)
 {
-  ft_hf_llama(c, m);
-  m->bias_qkv = m->bias_out = m->bias_inner = ft_hf_truth(c, "use_bias", false);
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
+  tied_llama(c, m);
+  m->bias_qkv = m->bias_out = m->bias_inner = ft_hf_bool(c, "use_bias", false);
 }
 
 static void arcee(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->gated = false;
-  m->activation = ft_hf_text(c, "hidden_act", "relu2");
+  m->activation = ft_hf_string(c, "hidden_act", "relu2");
 }
 
 static void nemotron(struct ft_hf_config *c, struct ft_hf *m)
 {
   arcee(c, m);
-  m->norm = FT_HF_LAYER;
-}
-
-/* Rotary positions and none, in turn, where the file says so: neither learns. */
-static void granite_moe(struct ft_hf_config *c, struct ft_hf *m)
-{
-  ft_hf_llama(c, m);
-  m->experts = ft_hf_number(c, "num_local_experts", 8);
-  m->chosen = ft_hf_number(c, "num_experts_per_tok", 2);
-  m->expert_inner = m->inner;
+  m->norm = FT_HF_LAYER_NORM;
 }
 
 static void phimoe(struct ft_hf_config *c, struct ft_hf *m)
 {
-  granite_moe(c, m);
-  m->norm = FT_HF_LAYER;
-  m->experts = ft_hf_number(c, "num_local_experts", 16);
-  m->head_bias = ft_hf_truth(c, "lm_head_bias", false);
+  mixtral(c, m);
+  m->norm = FT_HF_LAYER_NORM;
+  m->experts = ft_hf_int(c, "num_local_experts", 16);
+  m->head_bias = ft_hf_bool(c, "lm_head_bias", false);
 }
 
 static void gpt_oss(struct ft_hf_config *c, struct ft_hf *m)
 {
-  granite_moe(c, m);
-  m->bias_qkv = m->bias_out = ft_hf_truth(c, "attention_bias", true);
-  m->experts = ft_hf_number(c, "num_local_experts", 128);
-  m->chosen = ft_hf_number(c, "num_experts_per_tok", 4);
+  mixtral(c, m);
+  m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", true);
+  m->experts = ft_hf_int(c, "num_local_experts", 128);
+  m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 4);
   m->router_bias = m->expert_bias = m->sinks = true;
 }
 
@@ -132,13 +283,13 @@ static void llama4(struct ft_hf_config *c, struct ft_hf *m)
   const json_t *listed = json_object_get(c->root, "moe_layers");
 
   ft_hf_llama(c, m);
-  m->experts = ft_hf_number(c, "num_local_experts", 16);
-  m->chosen = ft_hf_number(c, "num_experts_per_tok", 1);
+  m->experts = ft_hf_int(c, "num_local_experts", 16);
+  m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 1);
   m->expert_inner = m->shared_inner = m->inner;
-  m->every_expert = true;
-  m->norm_root_heads = ft_hf_truth(c, "use_qk_norm", true);
-  m->dense_inner = ft_hf_number(c, "intermediate_size_mlp", 16384);
-  ft_hf_sparse(c, "interleave_moe_layer_step", m);
+  m->all_experts = true;
+  m->l2_norm_qk = ft_hf_bool(c, "use_qk_norm", true);
+  m->dense_inner = ft_hf_int(c, "intermediate_size_mlp", 16384);
+  ft_hf_dense_layers(c, "interleave_moe_layer_step", m);
   if (json_is_array(listed) && (int64_t)json_array_size(listed) <= m->layers)
     m->dense_layers = m->layers - (int64_t)json_array_size(listed);
 }
@@ -146,26 +297,26 @@ static void llama4(struct ft_hf_config *c, struct ft_hf *m)
 /* What the experts of deepseek and of those after it share. */
 static void routed(struct ft_hf_config *c, int64_t experts, struct ft_hf *m)
 {
-  m->experts = ft_hf_number(c, "n_routed_experts|num_local_experts|num_experts", experts);
-  m->chosen = ft_hf_number(c, "num_experts_per_tok", 8);
-  m->expert_inner = ft_hf_number(c, "moe_intermediate_size", m->inner);
+  m->experts = ft_hf_int(c, "n_routed_experts|num_local_experts|num_experts", experts);
+  m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 8);
+  m->expert_inner = ft_hf_int(c, "moe_intermediate_size", m->inner);
   m->shared_inner =
-      ft_times(ft_hf_number(c, "n_shared_experts|num_shared_experts", 1), m->expert_inner);
-  m->dense_layers = ft_hf_number(c, "first_k_dense_replace", 0);
+      ft_times(ft_hf_int(c, "n_shared_experts|num_shared_experts", 1), m->expert_inner);
+  m->dense_layers = ft_hf_int(c, "first_k_dense_replace", 0);
 }
 
 static void glm4_moe(struct ft_hf_config *c, struct ft_hf *m)
 {
   glm(c, m);
   routed(c, 128, m);
-  m->norm_heads = ft_hf_truth(c, "use_qk_norm", false);
+  m->norm_qk = ft_hf_bool(c, "use_qk_norm", false);
 }
 
 static void dots1(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   routed(c, 128, m);
-  m->norm_heads = true;
+  m->norm_qk = true;
 }
 
 static void deepseek(struct ft_hf_config *c, struct ft_hf *m)
@@ -174,106 +325,141 @@ static void deepseek(struct ft_hf_config *c, struct ft_hf *m)
 
   ft_hf_llama(c, m);
   routed(c, third ? 256 : 64, m);
-  m->bias_qkv = m->bias_out = ft_hf_truth(c, "attention_bias", false);
-  m->q_rank = ft_hf_number(c, "q_lora_rank", 0);
-  m->kv_rank = ft_hf_number(c, "kv_lora_rank", 512);
-  m->turned = ft_hf_number(c, "qk_rope_head_dim", 64);
-  m->value = ft_hf_number(c, "v_head_dim", 128);
-  m->head = m->turned + ft_hf_number(c, "qk_nope_head_dim", 128);
+  m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", false);
+  m->q_rank = ft_hf_int(c, "q_lora_rank", 0);
+  m->kv_rank = ft_hf_int(c, "kv_lora_rank", 512);
+  m->rope_dim = ft_hf_int(c, "qk_rope_head_dim", 64);
+  m->value_dim = ft_hf_int(c, "v_head_dim", 128);
+  m->head_dim = m->rope_dim + ft_hf_int(c, "qk_nope_head_dim", 128);
   m->kv_heads = m->heads;
-  if (!m->kv_rank || !m->value || m->turned >= m->head)
+  if (!m->kv_rank || !m->value_dim || m->rope_dim >= m->head_dim)
     ft_hf_refuse(c, "kv_lora_rank, v_head_dim, qk_nope_head_dim: expected at least 1");
 }
 
 /* Positions and kinds of words as in bert, norms before. */
 static void megatron_bert(struct ft_hf_config *c, struct ft_hf *m)
 {
-  m->positions = ft_hf_number(c, "max_position_embeddings", 512);
-  m->types = ft_hf_number(c, "type_vocab_size", 2);
+  m->positions = ft_hf_int(c, "max_position_embeddings", 512);
+  m->types = ft_hf_int(c, "type_vocab_size", 2);
   m->bias_qkv = m->bias_out = m->bias_inner = m->norm_final = m->pooler = true;
   m->head_transform = m->head_bias = m->tied = true;
-  m->causal = ft_hf_truth(c, "is_decoder", false);
-}
-
-/* Positions are sines. */
-static void xglm(struct ft_hf_config *c, struct ft_hf *m)
-{
-  m->bias_qkv = m->bias_out = m->bias_inner = m->norm_final = true;
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
+  m->causal = ft_hf_bool(c, "is_decoder", false);
 }
 
 static void mpt(struct ft_hf_config *c, struct ft_hf *m)
 {
-  m->inner = ft_times(ft_hf_number(c, "expansion_ratio", 4), m->hidden);
-  m->norm = FT_HF_PLAIN;
+  m->inner = ft_times(ft_hf_int(c, "expansion_ratio", 4), m->hidden);
+  m->norm = FT_HF_LAYER_NORM_NO_BIAS;
   m->norm_final = true;
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
 }
 
 static void bigcode(struct ft_hf_config *c, struct ft_hf *m)
 {
-  m->positions = ft_hf_number(c, "n_positions|max_position_embeddings", 1024);
-  m->kv_heads = ft_hf_truth(c, "multi_query", true) ? 1 : m->heads;
-  m->bias_qkv = m->bias_out = m->bias_inner = m->norm_final = true;
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
+  gpt(c, m);
+  m->positions = ft_hf_int(c, "n_positions|max_position_embeddings", 1024);
+  m->kv_heads = ft_hf_bool(c, "multi_query", true) ? 1 : m->heads;
 }
 
 static void codegen(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->norms = 1;
   m->parallel = m->bias_inner = m->norm_final = m->head_bias = m->rotary = true;
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", false);
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", false);
 }
 
 static void openai(struct ft_hf_config *c, struct ft_hf *m)
 {
-  m->positions = ft_hf_number(c, "n_positions|max_position_embeddings", 512);
+  m->positions = ft_hf_int(c, "n_positions|max_position_embeddings", 512);
   m->norm_after = m->bias_qkv = m->bias_out = m->bias_inner = true;
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
 }
 
 static void biogpt(struct ft_hf_config *c, struct ft_hf *m)
 {
-  m->positions = ft_hf_number(c, "max_position_embeddings", 1024) + 2;
-  m->bias_qkv = m->bias_out = m->bias_inner = m->norm_final = true;
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true);
+  gpt(c, m);
+  m->positions = ft_hf_int(c, "max_position_embeddings", 1024) + 2;
 }
 
-const struct ft_hf_known ft_hf_newer[] = {
+const struct ft_hf_family ft_hf_decoders[] = {
   { "apriel", ft_hf_llama },
   { "arcee", arcee },
   { "biogpt", biogpt },
+  { "bloom", bloom },
   { "codegen", codegen },
+  { "cohere", cohere },
+  { "cohere2", cohere },
   { "cwm", ft_hf_llama },
   { "deepseek_v2", deepseek },
   { "deepseek_v3", deepseek },
   { "dots1", dots1 },
   { "ernie4_5", ernie },
   { "exaone4", exaone4 },
+  { "falcon", falcon },
   { "flex_olmo", olmoe },
+  { "gemma", ft_hf_llama },
+  { "gemma2", gemma2 },
   { "gemma3_text", gemma3 },
   { "glm", glm },
   { "glm4", glm },
   { "glm4_moe", glm4_moe },
+  { "gpt2", gpt2 },
   { "gpt_bigcode", bigcode },
+  { "gpt_neo", gpt2 },
+  { "gpt_neox", gpt_neox },
   { "gpt_oss", gpt_oss },
+  { "gptj", codegen },
   { "granite", ft_hf_llama },
-  { "granitemoe", granite_moe },
+  { "granitemoe", mixtral },
   { "helium", ft_hf_llama },
+  { "llama", ft_hf_llama },
   { "llama4_text", llama4 },
+  { "mamba", mamba },
+  { "megatron-bert", megatron_bert },
   { "ministral", ft_hf_llama },
   { "ministral3", ft_hf_llama },
-  { "megatron-bert", megatron_bert },
+  { "mistral", ft_hf_llama },
+  { "mixtral", mixtral },
   { "mpt", mpt },
   { "nemotron", nemotron },
   { "olmo", olmo },
+  { "olmo2", olmo3 },
   { "olmo3", olmo3 },
   { "olmoe", olmoe },
   { "openai-gpt", openai },
+  { "opt", opt },
+  { "phi", phi },
+  { "phi3", ft_hf_llama },
   { "phimoe", phimoe },
+  { "qwen2", qwen },
+  { "qwen2_moe", qwen_moe },
+  { "qwen3", qwen },
+  { "qwen3_moe", qwen_moe },
   { "seed_oss", seed_oss },
   { "smollm3", tied_llama },
+  { "stablelm", stablelm },
+  { "starcoder2", starcoder2 },
   { "vaultgemma", ft_hf_llama },
-  { "xglm", xglm },
+  { "xglm", gpt },
   { NULL, NULL },
 };
+
+void ft_hf_text_config(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *m)
+{
+  ft_hf_family_reader *family = ft_hf_find_family(ft_hf_decoders, m->type);
+
+  if (!family) {
+    ft_hf_refuse(c, "text_config: its model_type is not known here");
+    return;
+  }
+  ft_hf_common(c, usual, m);
+  if (!c->failed)
+    family(c, m);
+  if (c->failed)
+    return;
+  if (m->kind != FT_HF_LANGUAGE || !m->causal || m->positions || m->types ||
+      m->embedding != m->hidden)
+    ft_hf_refuse(c, "text_config: expected a decoder such as llama");
+  ft_hf_training(c, m);
+  ft_hf_windows(c, m);
+}

@@ -17,7 +17,7 @@ static uint32_t distances(struct ft_hf_run *r, int64_t length)
   ft_hf_scope(r, "relative_attention_bias");
   table = ft_hf_weight(r, "relative_attention_bias", m->buckets, m->heads, 0);
   x = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims + 2, NULL);
-  x = ft_hf_both(r, "Gather", table, x);
+  x = ft_hf_binary(r, "Gather", table, x);
   x = x ? ft_live_transpose(&r->live, x, order, 3) : 0;
   return x ? ft_live_reshape(&r->live, x, dims, 4) : 0;
 }
@@ -30,26 +30,26 @@ static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
   int64_t length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
   uint32_t bias = 0, y;
 
-  r->where = ft_live_format(&r->live, "%s.", name);
-  if (!m->bias_each)
+  r->prefix = ft_live_format(&r->live, "%s.", name);
+  if (!m->bias_per_layer)
     bias = distances(r, length);
   x = ft_hf_drop(r, x, m->drop_embedding);
   for (int64_t i = 0; x && i < layers; i++) {
     r->layer = i;
-    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
-    bias = m->bias_each ? distances(r, length) : bias;
+    r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    bias = m->bias_per_layer ? distances(r, length) : bias;
     if (!bias)
       return 0;
     y = ft_hf_normalise(r, x, "attention_norm");
-    x = ft_hf_both(r, "Add", x, ft_hf_attend(r, y, y, bias));
+    x = ft_hf_binary(r, "Add", x, ft_hf_attention(r, y, y, bias));
     if (memory) {
-      r->where = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
-      x = ft_hf_both(r, "Add", x, ft_hf_attend(r, ft_hf_normalise(r, x, "norm"), memory, 0));
-      r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+      r->prefix = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
+      x = ft_hf_binary(r, "Add", x, ft_hf_attention(r, ft_hf_normalise(r, x, "norm"), memory, 0));
+      r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
     }
-    x = ft_hf_both(r, "Add", x, ft_hf_feed_forward(r, ft_hf_normalise(r, x, "norm")));
+    x = ft_hf_binary(r, "Add", x, ft_hf_feed_forward(r, ft_hf_normalise(r, x, "norm")));
   }
-  r->where = ft_live_format(&r->live, "%s.", name);
+  r->prefix = ft_live_format(&r->live, "%s.", name);
   return ft_hf_drop(r, ft_hf_normalise(r, x, "final_norm"), m->drop_hidden);
 }
 
@@ -61,14 +61,14 @@ uint32_t ft_hf_t5(struct ft_hf_run *r)
 
   if (!ids || !more || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  more = ft_hf_begun_words(r, more);
-  encoder.caches = false;
+  more = ft_hf_decoder_tokens(r, more);
+  encoder.kv_cache = false;
   r->m = &encoder;
-  r->where = "embeddings.";
-  x = stack_t5(r, ft_hf_words(r, ids, &table), 0, "encoder", m->layers);
+  r->prefix = "embeddings.";
+  x = stack_t5(r, ft_hf_embed(r, ids, &table), 0, "encoder", m->layers);
   r->m = m;
-  r->where = "embeddings.";
-  x = stack_t5(r, ft_hf_words(r, more, &table), x, "decoder", m->decoder_layers);
+  r->prefix = "embeddings.";
+  x = stack_t5(r, ft_hf_embed(r, more, &table), x, "decoder", m->decoder_layers);
   return ft_hf_language_head(r, x, table);
 }
 
@@ -79,7 +79,7 @@ static uint32_t attended(struct ft_hf_run *r, uint32_t x, uint32_t memory)
 {
   uint32_t y = r->m->norm_after ? x : ft_hf_normalise(r, x, "attention_norm");
 
-  x = ft_hf_both(r, "Add", x, ft_hf_attend(r, y, memory ? memory : y, 0));
+  x = ft_hf_binary(r, "Add", x, ft_hf_attention(r, y, memory ? memory : y, 0));
   return r->m->norm_after ? ft_hf_normalise(r, x, "attention_norm") : x;
 }
 
@@ -87,7 +87,7 @@ static uint32_t fed_forward(struct ft_hf_run *r, uint32_t x)
 {
   uint32_t y = r->m->norm_after ? x : ft_hf_normalise(r, x, "norm");
 
-  x = ft_hf_both(r, "Add", x, ft_hf_feed_forward(r, y));
+  x = ft_hf_binary(r, "Add", x, ft_hf_feed_forward(r, y));
   return r->m->norm_after ? ft_hf_normalise(r, x, "norm") : x;
 }
 
@@ -97,16 +97,16 @@ static uint32_t stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const ch
 {
   for (int64_t i = 0; x && i < layers; i++) {
     r->layer = i;
-    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
     x = attended(r, x, 0);
     if (memory) {
-      r->where = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
+      r->prefix = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
       x = attended(r, x, memory);
-      r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+      r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
     }
     x = fed_forward(r, x);
   }
-  r->where = ft_live_format(&r->live, "%s.", name);
+  r->prefix = ft_live_format(&r->live, "%s.", name);
   return r->m->norm_final ? ft_hf_normalise(r, x, "final_norm") : x;
 }
 
@@ -140,35 +140,35 @@ static uint32_t listen(struct ft_hf_run *r, uint32_t sound)
   return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
 }
 
-uint32_t ft_hf_sides(struct ft_hf_run *r)
+uint32_t ft_hf_encoder_decoder(struct ft_hf_run *r)
 {
   const struct ft_hf *m = r->m;
-  int64_t sound[2] = { m->mels, 2 * m->frames };
+  int64_t sound[2] = { m->mel_bins, 2 * m->frames };
   struct ft_hf encoder = *m, decoder = *m;
   uint32_t in, more, table = 0, x;
 
   decoder.heads = decoder.kv_heads = m->decoder_heads;
-  decoder.head = m->hidden / m->decoder_heads;
+  decoder.head_dim = m->hidden / m->decoder_heads;
   decoder.inner = m->decoder_inner;
-  in = m->mels ? ft_hf_input(r, "input_features", FT_ELEMENT_FLOAT, 2, sound)
-               : ft_hf_ids(r, "input_ids");
+  in = m->mel_bins ? ft_hf_input(r, "input_features", FT_ELEMENT_FLOAT, 2, sound)
+                   : ft_hf_ids(r, "input_ids");
   more = ft_hf_ids(r, "decoder_input_ids");
   if (!in || !more || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  more = ft_hf_begun_words(r, more);
-  r->where = "encoder.";
-  x = m->mels ? listen(r, in) : ft_hf_words(r, in, &table);
-  if (m->mels || m->positions)
-    x = ft_hf_positions(r, x, "positions", m->mels ? m->frames : m->positions);
+  more = ft_hf_decoder_tokens(r, more);
+  r->prefix = "encoder.";
+  x = m->mel_bins ? listen(r, in) : ft_hf_embed(r, in, &table);
+  if (m->mel_bins || m->positions)
+    x = ft_hf_positions(r, x, "positions", m->mel_bins ? m->frames : m->positions);
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm_embedding");
   x = ft_hf_drop(r, x, m->drop_embedding);
-  encoder.caches = false; /* it keeps nothing for the next word */
+  encoder.kv_cache = false; /* it keeps nothing for the next word */
   r->m = &encoder;
   in = stack(r, x, 0, "encoder", m->layers);
   r->m = &decoder;
-  r->where = "decoder.";
-  x = ft_hf_words(r, more, &table);
+  r->prefix = "decoder.";
+  x = ft_hf_embed(r, more, &table);
   if (m->positions)
     x = ft_hf_positions(r, x, "positions", m->positions);
   if (m->norm_embedding)

@@ -17,7 +17,7 @@ static bool has(const struct ft_hf_config *c, const char *key)
   return json_is_integer(json_object_get(c->root, key));
 }
 
-bool ft_hf_guessable(const struct ft_hf_config *c)
+bool ft_hf_generic_applies(const struct ft_hf_config *c)
 {
   /* what listens, or looks, is no decoder, whatever else it has */
   static const char *const others[] = { "conv_dim",   "num_mel_bins",  "image_size",
@@ -30,22 +30,22 @@ bool ft_hf_guessable(const struct ft_hf_config *c)
          has(c, "vocab_size");
 }
 
-void ft_hf_guess(struct ft_hf_config *c, struct ft_hf *m)
+void ft_hf_generic(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool root = json_is_number(json_object_get(c->root, "rms_norm_eps"));
 
   ft_hf_llama(c, m);
   m->guessed = true;
-  m->norm = root ? FT_HF_ROOT : FT_HF_LAYER;
+  m->norm = root ? FT_HF_RMS_NORM : FT_HF_LAYER_NORM;
   m->gated = root || strcmp(m->activation, "silu") == 0;
-  m->bias_qkv = m->bias_out = ft_hf_truth(c, "attention_bias", !root);
-  m->bias_inner = ft_hf_truth(c, "mlp_bias", !root);
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", true); /* PreTrainedConfig's own */
-  m->experts = ft_hf_number(c, "num_local_experts|num_experts|n_routed_experts", 0);
+  m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", !root);
+  m->bias_inner = ft_hf_bool(c, "mlp_bias", !root);
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true); /* PreTrainedConfig's own */
+  m->experts = ft_hf_int(c, "num_local_experts|num_experts|n_routed_experts", 0);
   if (m->experts) {
-    m->chosen = ft_hf_number(c, "num_experts_per_tok", 1);
-    m->expert_inner = ft_hf_number(c, "moe_intermediate_size", m->inner);
-    m->dense_layers = ft_hf_number(c, "first_k_dense_replace", 0);
-    m->shared_inner = ft_times(ft_hf_number(c, "n_shared_experts", 0), m->expert_inner);
+    m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 1);
+    m->expert_inner = ft_hf_int(c, "moe_intermediate_size", m->inner);
+    m->dense_layers = ft_hf_int(c, "first_k_dense_replace", 0);
+    m->shared_inner = ft_times(ft_hf_int(c, "n_shared_experts", 0), m->expert_inner);
   }
 }

@@ -12,7 +12,7 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-enum { WORD = 64 }; /* layers whose kind one number of ft_hf.slides holds */
+enum { WORD = 64 }; /* layers whose kind one number of ft_hf.window_layers holds */
 
 /* ---- which layers see a part of the words alone ---- */
 
@@ -20,8 +20,9 @@ static void slides(struct ft_hf *m, int64_t layer, bool yes)
 {
   uint64_t bit = UINT64_C(1) << (layer % WORD);
 
-  if (layer < FT_HF_SLIDES)
-    m->slides[layer / WORD] = yes ? m->slides[layer / WORD] | bit : m->slides[layer / WORD] & ~bit;
+  if (layer < FT_HF_WINDOW_LAYERS)
+    m->window_layers[layer / WORD] =
+        yes ? m->window_layers[layer / WORD] | bit : m->window_layers[layer / WORD] & ~bit;
 }
 
 /*
@@ -41,7 +42,7 @@ static int64_t period(struct ft_hf_config *c, const char *type)
 
   for (size_t i = 0; i < sizeof some / sizeof *some; i++)
     if (strcmp(some[i].type, type) == 0)
-      return some[i].key ? ft_hf_number(c, some[i].key, some[i].usual) : some[i].usual;
+      return some[i].key ? ft_hf_int(c, some[i].key, some[i].usual) : some[i].usual;
   return 1;
 }
 
@@ -59,11 +60,11 @@ void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
   bool chunks = strcmp(m->type, "llama4_text") == 0, some = switched(m->type);
   int64_t each = period(c, m->type), first = 0;
 
-  m->reach = ft_hf_number(c, chunks ? "attention_chunk_size" : "sliding_window", chunks ? 8192 : 0);
+  m->window = ft_hf_int(c, chunks ? "attention_chunk_size" : "sliding_window", chunks ? 8192 : 0);
   if (some)
-    first = ft_hf_truth(c, "use_sliding_window", false) ? ft_hf_number(c, "max_window_layers", 28)
-                                                        : m->layers;
-  for (int64_t i = 0; m->reach && i < m->layers && i < FT_HF_SLIDES; i++) {
+    first = ft_hf_bool(c, "use_sliding_window", false) ? ft_hf_int(c, "max_window_layers", 28)
+                                                       : m->layers;
+  for (int64_t i = 0; m->window && i < m->layers && i < FT_HF_WINDOW_LAYERS; i++) {
     const char *type = json_string_value(json_array_get(types, (size_t)i));
 
     if (type)
@@ -77,12 +78,13 @@ void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
 
 /* ---- the cache ---- */
 
-bool ft_hf_slides(const struct ft_hf_run *r)
+bool ft_hf_in_window(const struct ft_hf_run *r)
 {
-  return r->layer < FT_HF_SLIDES && r->m->slides[r->layer / WORD] >> (r->layer % WORD) & 1;
+  return r->layer < FT_HF_WINDOW_LAYERS &&
+         r->m->window_layers[r->layer / WORD] >> (r->layer % WORD) & 1;
 }
 
-bool ft_hf_makes(const struct ft_hf_run *r)
+bool ft_hf_generates(const struct ft_hf_run *r)
 {
   return r->live.in->sizes->generate > 0;
 }
@@ -90,7 +92,7 @@ bool ft_hf_makes(const struct ft_hf_run *r)
 /* Words of LENGTH that a layer's cache has room for. */
 static int64_t within(const struct ft_hf_run *r, int64_t length)
 {
-  return ft_hf_slides(r) && r->m->reach < length ? r->m->reach : length;
+  return ft_hf_in_window(r) && r->m->window < length ? r->m->window : length;
 }
 
 /* RANK dimensions DIMS of what is there from an earlier pass. */
@@ -111,7 +113,7 @@ int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int
   int64_t dims[3] = { batch, rows, columns };
   uint32_t x;
 
-  if (!ft_hf_makes(r))
+  if (!ft_hf_generates(r))
     return 0;
   ft_hf_scope(r, "state");
   x = before(r, wide ? FT_ELEMENT_INT32 : FT_ELEMENT_FLOAT, 3, dims);
@@ -136,35 +138,35 @@ static uint32_t joined(struct ft_hf_run *r, const uint32_t *parts, size_t count)
   for (size_t i = 0; i < count; i++)
     ft_live_in(&r->live, parts[i]);
   ft_live_int(&r->live, "axis", 2);
-  if (r->m->wide_angles)
+  if (r->m->rope_in_float32)
     ft_live_hint(&r->live, "spelt", 0, "cache");
   return ft_live_end(&r->live, 1);
 }
 
-uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows)
+uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows)
 {
   const struct ft_graph_sizes *sizes = r->live.in->sizes;
   uint32_t parts[2] = { 0, x };
   int64_t length, dims[4];
   bool last;
 
-  if (!x || !r->m->caches)
+  if (!x || !r->m->kv_cache)
     return x;
   ft_hf_scope(r, "cache");
   length = ft_live_of(&r->live, x)->dims[2];
-  last = ft_hf_makes(r) && sizes->last && grows;
-  if (ft_hf_makes(r) && sizes->static_cache && grows) {
+  last = ft_hf_generates(r) && sizes->last && grows;
+  if (ft_hf_generates(r) && sizes->static_cache && grows) {
     /* all the room is there from the first word on; the prompt's own stand beside a smaller one */
-    int64_t room = within(r, r->words);
+    int64_t room = within(r, r->cache_length);
 
     if (room > length) {
       x = filled(r, x, room);
       return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
     }
   }
-  if (last && within(r, r->words) > 1) {
+  if (last && within(r, r->cache_length) > 1) {
     memcpy(dims, ft_live_of(&r->live, x)->dims, sizeof dims);
-    dims[2] = within(r, r->words) - 1;
+    dims[2] = within(r, r->cache_length) - 1;
     parts[0] = before(r, FT_ELEMENT_FLOAT, 4, dims);
     if (!parts[0])
       return 0;
@@ -175,34 +177,34 @@ uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows)
 
 /* ---- words ---- */
 
-uint32_t ft_hf_fed_words(struct ft_hf_run *r, uint32_t ids)
+uint32_t ft_hf_input_tokens(struct ft_hf_run *r, uint32_t ids)
 {
   const struct ft_graph_sizes *sizes = r->live.in->sizes;
   int64_t length = ids ? ft_live_of(&r->live, ids)->dims[1] : 0;
 
-  if (!ids || !ft_hf_makes(r))
+  if (!ids || !ft_hf_generates(r))
     return ids;
   /* the last word that is made is not fed again */
-  r->words = length + sizes->generate - 1;
-  if (sizes->last && !r->m->caches) { /* all are read once more */
-    int64_t dims[2] = { ft_live_of(&r->live, ids)->dims[0], r->words };
+  r->cache_length = length + sizes->generate - 1;
+  if (sizes->last && !r->m->kv_cache) { /* all are read once more */
+    int64_t dims[2] = { ft_live_of(&r->live, ids)->dims[0], r->cache_length };
 
     return before(r, FT_ELEMENT_INT64, 2, dims);
   }
   return sizes->last ? ft_live_slice(&r->live, ids, 1, length - 1, length, 1) : ids;
 }
 
-uint32_t ft_hf_begun_words(struct ft_hf_run *r, uint32_t ids)
+uint32_t ft_hf_decoder_tokens(struct ft_hf_run *r, uint32_t ids)
 {
-  if (!ids || !ft_hf_makes(r))
+  if (!ids || !ft_hf_generates(r))
     return ids;
-  r->words = r->live.in->sizes->generate;
+  r->cache_length = r->live.in->sizes->generate;
   return ft_live_slice(&r->live, ids, 1, 0, 1, 1);
 }
 
-uint32_t ft_hf_last_word(struct ft_hf_run *r, uint32_t x)
+uint32_t ft_hf_last_token(struct ft_hf_run *r, uint32_t x)
 {
   int64_t length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
 
-  return x && ft_hf_makes(r) ? ft_live_slice(&r->live, x, 1, length - 1, length, 1) : x;
+  return x && ft_hf_generates(r) ? ft_live_slice(&r->live, x, 1, length - 1, length, 1) : x;
 }

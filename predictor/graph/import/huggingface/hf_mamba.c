@@ -12,8 +12,8 @@ static uint32_t remember(struct ft_hf_run *r, uint32_t x)
 {
   static const int64_t order[] = { 0, 2, 1 };
   const struct ft_hf *m = r->m;
-  int64_t pads[2] = { m->window - 1, 0 }, length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
-  uint32_t w = ft_hf_weight(r, "conv", 1, m->window, m->inner), b = 0;
+  int64_t pads[2] = { m->conv_kernel - 1, 0 }, length = x ? ft_live_of(&r->live, x)->dims[1] : 0;
+  uint32_t w = ft_hf_weight(r, "conv", 1, m->conv_kernel, m->inner), b = 0;
 
   if (m->bias_conv)
     b = ft_hf_weight(r, "conv.bias", m->inner, 0, 0);
@@ -67,8 +67,8 @@ static uint32_t in_32_bits(struct ft_hf_run *r, const char *type, uint32_t a, ui
 static uint32_t scan(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
-  uint32_t all = ft_hf_connect(r, x, "x_proj", m->rank + 2 * m->state, false);
-  uint32_t step = ft_hf_connect(r, part(r, all, 0, m->rank), "dt_proj", m->inner, true), decay,
+  uint32_t all = ft_hf_linear(r, x, "x_proj", m->rank + 2 * m->state, false);
+  uint32_t step = ft_hf_linear(r, part(r, all, 0, m->rank), "dt_proj", m->inner, true), decay,
            input;
   uint32_t in = part(r, all, m->rank, m->rank + m->state);
   uint32_t out = part(r, all, m->rank + m->state, m->rank + 2 * m->state);
@@ -85,7 +85,7 @@ static uint32_t scan(struct ft_hf_run *r, uint32_t x)
   /* each word's state is kept in 32 bits for the next, and as wide as the product reads it */
   if (!in_32_bits(r, "Mul", decay, input))
     return 0;
-  out = ft_hf_both(r, "MatMul", input, widened(r, out, -1));
+  out = ft_hf_binary(r, "MatMul", input, widened(r, out, -1));
   if (!out || !x)
     return 0;
   dims[0] = ft_live_of(&r->live, x)->dims[0];
@@ -102,20 +102,20 @@ uint32_t ft_hf_mamba(struct ft_hf_run *r)
 
   if (!ids || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  ids = ft_hf_fed_words(r, ids);
-  r->where = "embeddings.";
-  x = ft_hf_words(r, ids, &table);
+  ids = ft_hf_input_tokens(r, ids);
+  r->prefix = "embeddings.";
+  x = ft_hf_embed(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
-    r->where = ft_live_format(&r->live, "layer.%lld.", (long long)i);
+    r->prefix = ft_live_format(&r->live, "layer.%lld.", (long long)i);
     batch = ft_live_of(&r->live, x)->dims[0];
-    if (ft_hf_state(r, false, batch, m->inner, m->window) < 0 ||
+    if (ft_hf_state(r, false, batch, m->inner, m->conv_kernel) < 0 ||
         ft_hf_state(r, true, batch, m->inner, m->state) < 0)
       return 0;
-    y = ft_hf_connect(r, ft_hf_normalise(r, x, "norm"), "in_proj", 2 * m->inner, m->bias_inner);
+    y = ft_hf_linear(r, ft_hf_normalise(r, x, "norm"), "in_proj", 2 * m->inner, m->bias_inner);
     gate = ft_hf_activate(r, part(r, y, m->inner, 2 * m->inner));
     y = in_32_bits(r, "Mul", scan(r, remember(r, part(r, y, 0, m->inner))), gate);
-    x = ft_hf_both(r, "Add", x, ft_hf_connect(r, y, "out_proj", m->hidden, m->bias_inner));
+    x = ft_hf_binary(r, "Add", x, ft_hf_linear(r, y, "out_proj", m->hidden, m->bias_inner));
   }
-  r->where = "";
-  return ft_hf_language_head(r, ft_hf_last_word(r, ft_hf_normalise(r, x, "final_norm")), table);
+  r->prefix = "";
+  return ft_hf_language_head(r, ft_hf_last_token(r, ft_hf_normalise(r, x, "final_norm")), table);
 }

@@ -27,7 +27,7 @@ static uint32_t kept(struct ft_hf_run *r, uint32_t x)
   if (!x)
     return 0;
   dims[2] = ft_live_of(&r->live, x)->dims[2];
-  x = ft_hf_cached(r, ft_hf_heads(r, x, 1, dims[2]), true);
+  x = ft_hf_cache(r, ft_hf_heads(r, x, 1, dims[2]), true);
   if (!x)
     return 0;
   dims[0] = ft_live_of(&r->live, x)->dims[0];
@@ -35,39 +35,39 @@ static uint32_t kept(struct ft_hf_run *r, uint32_t x)
   return ft_live_reshape(&r->live, x, dims, 3);
 }
 
-uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x)
+uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
-  const int64_t still = m->head - m->turned;
+  const int64_t still = m->head_dim - m->rope_dim;
   uint32_t q, kv, down, key[2];
   int64_t dims[4];
 
   if (!x)
     return 0;
-  q = m->q_rank ? ft_hf_normalise(r, ft_hf_connect(r, x, "q_a", m->q_rank, m->bias_qkv), "q_norm")
+  q = m->q_rank ? ft_hf_normalise(r, ft_hf_linear(r, x, "q_a", m->q_rank, m->bias_qkv), "q_norm")
                 : x;
-  q = ft_hf_connect(r, q, "q_b", m->heads * m->head, false);
-  q = q ? ft_hf_heads(r, q, m->heads, m->head) : 0;
-  q = turned(r, q, still, m->head);
-  down = ft_hf_connect(r, x, "kv_a", m->kv_rank + m->turned, m->bias_qkv);
+  q = ft_hf_linear(r, q, "q_b", m->heads * m->head_dim, false);
+  q = q ? ft_hf_heads(r, q, m->heads, m->head_dim) : 0;
+  q = turned(r, q, still, m->head_dim);
+  down = ft_hf_linear(r, x, "kv_a", m->kv_rank + m->rope_dim, m->bias_qkv);
   kv = ft_hf_normalise(r, part(r, down, 2, 0, m->kv_rank), "kv_norm");
-  key[1] = part(r, down, 2, m->kv_rank, m->kv_rank + m->turned);
-  key[1] = key[1] ? ft_hf_heads(r, key[1], 1, m->turned) : 0;
+  key[1] = part(r, down, 2, m->kv_rank, m->kv_rank + m->rope_dim);
+  key[1] = key[1] ? ft_hf_heads(r, key[1], 1, m->rope_dim) : 0;
   key[1] = key[1] ? ft_live_unary(&r->live, "RotaryEmbedding", key[1]) : 0;
   /* what is kept for later words is not spread over the heads yet */
   kv = kept(r, kv);
-  key[1] = ft_hf_cached(r, key[1], true);
-  kv = ft_hf_connect(r, kv, "kv_b", m->heads * (still + m->value), false);
-  kv = kv ? ft_hf_heads(r, kv, m->heads, still + m->value) : 0;
+  key[1] = ft_hf_cache(r, key[1], true);
+  kv = ft_hf_linear(r, kv, "kv_b", m->heads * (still + m->value_dim), false);
+  kv = kv ? ft_hf_heads(r, kv, m->heads, still + m->value_dim) : 0;
   key[0] = part(r, kv, 3, 0, still);
   if (!q || !key[0] || !key[1])
     return 0;
   for (int i = 0; i < 4; i++)
     dims[i] = ft_live_of(&r->live, key[0])->dims[i];
-  dims[3] = m->turned;
-  key[1] = ft_hf_both(r, "Expand", key[1], ft_live_list(&r->live, dims, 4));
+  dims[3] = m->rope_dim;
+  key[1] = ft_hf_binary(r, "Expand", key[1], ft_live_list(&r->live, dims, 4));
   if (!key[1])
     return 0;
-  return ft_hf_read_out(r, q, ft_live_concat(&r->live, key, 2, 3),
-                        part(r, kv, 3, still, still + m->value), 0);
+  return ft_hf_attention_output(r, q, ft_live_concat(&r->live, key, 2, 3),
+                                part(r, kv, 3, still, still + m->value_dim), 0);
 }

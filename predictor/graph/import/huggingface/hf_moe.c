@@ -37,13 +37,13 @@ static uint32_t every_expert(struct ft_hf_run *r, uint32_t x, uint32_t router)
   list = ft_live_list(&r->live, copies, 3);
   x = flat(r, x);
   x = x && list ? ft_live_binary(&r->live, "Tile", x, list) : 0;
-  y = ft_hf_both(r, "MatMul", ft_hf_both(r, "Mul", x, scores), up);
+  y = ft_hf_binary(r, "MatMul", ft_hf_binary(r, "Mul", x, scores), up);
   if (!y)
     return 0;
   gate = ft_live_slice(&r->live, y, 2, 0, m->expert_inner, 1);
   y = ft_live_slice(&r->live, y, 2, m->expert_inner, 2 * m->expert_inner, 1);
-  y = ft_hf_both(r, "Mul", y, ft_hf_activate(r, gate));
-  y = ft_hf_both(r, "MatMul", y, down);
+  y = ft_hf_binary(r, "Mul", y, ft_hf_activate(r, gate));
+  y = ft_hf_binary(r, "MatMul", y, down);
   list = ft_live_list(&r->live, &zero, 1);
   if (!y || !list)
     return 0;
@@ -59,11 +59,11 @@ static uint32_t chosen(struct ft_hf_run *r, uint32_t x, uint32_t router)
 {
   const struct ft_hf *m = r->m;
   uint32_t parts[4] = { 0 }, biases[2] = { 0, 0 };
-  bool packs = ft_hf_packs(r, "experts");
+  bool packs = ft_hf_is_quantized(r, "experts");
 
   if (packs) {
-    ft_hf_packed(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts, parts);
-    ft_hf_packed(r, "experts.down", m->hidden, m->expert_inner, m->experts, parts + 2);
+    ft_hf_quantized_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts, parts);
+    ft_hf_quantized_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts, parts + 2);
   } else {
     parts[0] = ft_hf_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
     parts[2] = ft_hf_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
@@ -94,23 +94,23 @@ static uint32_t chosen(struct ft_hf_run *r, uint32_t x, uint32_t router)
       ft_live_in(&r->live, biases[i]);
   if (packs)
     ft_live_int(&r->live, "expert_weight_bits", 8); /* as many elements as weights */
-  ft_live_int(&r->live, "k", m->chosen);
+  ft_live_int(&r->live, "k", m->experts_per_token);
   return ft_live_end(&r->live, 1);
 }
 
-uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x)
+uint32_t ft_hf_moe(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
-  uint32_t router = ft_hf_connect(r, x, "router", m->experts, m->router_bias);
-  uint32_t y = m->every_expert ? every_expert(r, x, router) : chosen(r, x, router), shared;
+  uint32_t router = ft_hf_linear(r, x, "router", m->experts, m->router_bias);
+  uint32_t y = m->all_experts ? every_expert(r, x, router) : chosen(r, x, router), shared;
 
   if (!m->shared_inner)
     return y;
-  shared = ft_hf_widen(r, x, m->shared_inner);
+  shared = ft_hf_mlp(r, x, m->shared_inner);
   if (m->shared_gate) {
-    uint32_t gate = ft_hf_connect(r, x, "shared_gate", 1, false);
+    uint32_t gate = ft_hf_linear(r, x, "shared_gate", 1, false);
 
-    shared = ft_hf_both(r, "Mul", gate ? ft_live_unary(&r->live, "Sigmoid", gate) : 0, shared);
+    shared = ft_hf_binary(r, "Mul", gate ? ft_live_unary(&r->live, "Sigmoid", gate) : 0, shared);
   }
-  return ft_hf_both(r, "Add", y, shared);
+  return ft_hf_binary(r, "Add", y, shared);
 }

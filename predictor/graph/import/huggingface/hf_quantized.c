@@ -40,7 +40,7 @@ static void bitsandbytes(const json_t *q, struct ft_hf_quantized *out)
   out->scale_bits = 32;
   if (out->bits == 4 && json_is_true(member(q, "bnb_4bit_use_double_quant")))
     out->scale_bits = 8;
-  out->written_out = out->bits == 4;
+  out->dequantized = out->bits == 4;
   out->experts = false;
 }
 
@@ -62,7 +62,7 @@ static void compressed(const json_t *q, struct ft_hf_quantized *out)
   out->bits = whole(w, "num_bits", 8) <= 4 ? 4 : 8;
   out->scale_bits = 16;
   out->group = whole(w, "group_size", 0);
-  out->whole = strategy && strcmp(strategy, "tensor") == 0;
+  out->per_tensor = strategy && strcmp(strategy, "tensor") == 0;
   if (strategy && strcmp(strategy, "block") == 0)
     out->tile = 128;
   if (format && strcmp(format, "nvfp4-pack-quantized") == 0)
@@ -80,11 +80,11 @@ static void describe(const json_t *q, const char *method, struct ft_hf_quantized
     out->group = whole(q, member(q, "group_size") ? "group_size" : "q_group_size", 0);
     out->scale_bits = 16;
     out->zeros = true;
-    out->order = strcmp(method, "gptq") == 0;
+    out->column_groups = strcmp(method, "gptq") == 0;
   } else if (strcmp(method, "fp8") == 0) {
     out->bits = 8;
     out->tile = json_is_null(member(q, "weight_block_size")) ? 0 : 128;
-    out->whole = !out->tile;
+    out->per_tensor = !out->tile;
     out->scale_bits = 32;
   } else if (strcmp(method, "fbgemm_fp8") == 0) {
     out->bits = 8;
@@ -111,14 +111,14 @@ static int leave_out(struct ft_hf_config *c, const json_t *q, struct ft_hf_quant
 
     if (!count)
       continue;
-    out->left_out = ft_build_take(c->build, count * sizeof *out->left_out);
-    for (size_t i = 0; out->left_out && i < count; i++) {
+    out->excluded = ft_build_take(c->build, count * sizeof *out->excluded);
+    for (size_t i = 0; out->excluded && i < count; i++) {
       const char *name = json_string_value(json_array_get(list, i));
 
       if (name)
-        out->left_out[out->left_out_count++] = ft_build_same(c->build, name, strlen(name));
+        out->excluded[out->excluded_count++] = ft_build_same(c->build, name, strlen(name));
     }
-    return out->left_out ? 0 : -1;
+    return out->excluded ? 0 : -1;
   }
   return 0;
 }
@@ -214,7 +214,7 @@ static const char *called(struct ft_hf_run *r, const char *name)
   return ft_live_format(&r->live, "model.layers.%lld.%s", (long long)r->layer, name);
 }
 
-bool ft_hf_packs(struct ft_hf_run *r, const char *name)
+bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name)
 {
   const struct ft_hf_quantized *q = &r->m->quantized;
   bool experts = strcmp(name, "experts") == 0;
@@ -222,9 +222,9 @@ bool ft_hf_packs(struct ft_hf_run *r, const char *name)
 
   if (!q->bits || (experts ? !q->experts : q->only_experts) || strcmp(name, "router") == 0)
     return false;
-  whole_name = q->left_out_count ? called(r, name) : "";
-  for (size_t i = 0; i < q->left_out_count; i++) {
-    const char *left = q->left_out[i];
+  whole_name = q->excluded_count ? called(r, name) : "";
+  for (size_t i = 0; i < q->excluded_count; i++) {
+    const char *left = q->excluded[i];
 
     if (left && (begins(left, whole_name) || (*left && ft_string_ends(whole_name, left))))
       return false;
@@ -239,20 +239,20 @@ static int64_t beside(const struct ft_hf_quantized *q, int64_t rows, int64_t col
 {
   int64_t scales = rows, bits;
 
-  if (q->whole)
+  if (q->per_tensor)
     scales = 1;
   else if (q->tile)
     scales = ft_times((rows + q->tile - 1) / q->tile, (columns + q->tile - 1) / q->tile);
   else if (q->group)
     scales = ft_times(rows, (columns + q->group - 1) / q->group);
   bits = ft_times(scales, q->scale_bits + (q->zeros ? q->bits : 0));
-  if (q->order)
+  if (q->column_groups)
     bits = ft_plus(bits, ft_times(32, columns));
   return ft_times(depth, (bits + 15) / 16);
 }
 
-void ft_hf_packed(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
-                  int64_t depth, uint32_t out[2])
+void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
+                            int64_t depth, uint32_t out[2])
 {
   const struct ft_hf_quantized *q = &r->m->quantized;
 
@@ -262,20 +262,20 @@ void ft_hf_packed(struct ft_hf_run *r, const char *name, int64_t rows, int64_t c
                            beside(q, rows, columns, depth ? depth : 1), 0, 0);
 }
 
-uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out)
+uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out)
 {
   int64_t in = x ? ft_live_of(&r->live, x)->dims[ft_live_of(&r->live, x)->rank - 1] : 0;
   uint32_t w[2];
 
   if (!x)
     return 0;
-  ft_hf_packed(r, name, out, in, 0, w);
+  ft_hf_quantized_weight(r, name, out, in, 0, w);
   if (!w[0] || !w[1])
     return 0;
-  if (r->m->quantized.written_out) { /* in the precision of the products, for this one */
+  if (r->m->quantized.dequantized) { /* in the precision of the products, for this one */
     ft_live_of(&r->live, w[0])->data = true;
     w[0] = ft_live_binary(&r->live, "DequantizeLinear", w[0], w[1]);
-    return ft_hf_both(r, "Linear", x, w[0]);
+    return ft_hf_binary(r, "Linear", x, w[0]);
   }
   ft_live_unknown(&r->live, "com.microsoft", "MatMulNBits");
   ft_live_in(&r->live, x);

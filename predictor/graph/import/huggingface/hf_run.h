@@ -11,9 +11,9 @@
 struct ft_hf_run {
   struct ft_live live;
   const struct ft_hf *m;
-  const char *where; /* "layer.3." */
+  const char *prefix; /* "layer.3." */
   int64_t layer;     /* 3 */
-  int64_t words;     /* that the cache holds at the end */
+  int64_t cache_length; /* tokens that the cache holds at the end */
   struct ft_names weights;
 };
 
@@ -29,9 +29,11 @@ uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64
 uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name, int64_t rows,
                          int64_t columns, int64_t depth);
 /* X by a matrix of OUT rows, and a bias. */
-uint32_t ft_hf_connect(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased);
+uint32_t ft_hf_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased);
+/* X by the matrix W, and the bias B unless it is 0. */
+uint32_t ft_hf_linear_of(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b);
 /* An operator TYPE of A and B. */
-uint32_t ft_hf_both(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b);
+uint32_t ft_hf_binary(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b);
 /* Over the last dimension of X. */
 uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name);
 uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x);
@@ -41,15 +43,16 @@ uint32_t ft_hf_drop(struct ft_hf_run *r, uint32_t x, bool some);
 uint32_t ft_hf_heads(struct ft_hf_run *r, uint32_t x, int64_t heads, int64_t size);
 /* What attention with queries Q reads of values V by keys K, as the layer's features; BIAS is added
  * to the scores where it is given. */
-uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v, uint32_t bias);
+uint32_t ft_hf_attention_output(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
+                                uint32_t bias);
 /* Attention of X to itself by way of few features. */
-uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x);
+uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x);
 /* Queries of X, keys and values of FROM; BIAS is added to the scores where it is given. */
-uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
+uint32_t ft_hf_attention(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
 /* Two or three matrices of INNER features between, with an activation function. */
-uint32_t ft_hf_widen(struct ft_hf_run *r, uint32_t x, int64_t inner);
+uint32_t ft_hf_mlp(struct ft_hf_run *r, uint32_t x, int64_t inner);
 /* Several of these, and the one that all words share (hf_moe.c). */
-uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x);
+uint32_t ft_hf_moe(struct ft_hf_run *r, uint32_t x);
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x);
 /* One layer whose norms stand before or behind, as the configuration says. */
 uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x);
@@ -64,7 +67,7 @@ uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, in
 /* Numbers of words. */
 uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name);
 /* What IDS stand for in *TABLE, which is made where it is 0. */
-uint32_t ft_hf_words(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
+uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
 
 /* What layers make of X, what the words of TABLE stand for. */
 uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table);
@@ -72,43 +75,43 @@ uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table);
  * network has that: (n, patches, features). */
 uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures);
 /* The first of the words, as (batch, features). */
-uint32_t ft_hf_first(struct ft_hf_run *r, uint32_t x);
+uint32_t ft_hf_first_token(struct ft_hf_run *r, uint32_t x);
 
 /* ---- matrices in a few bits (hf_quantized.c) ---- */
 
 /* Whether the layer's matrix NAME, or those of its "experts", is one. */
-bool ft_hf_packs(struct ft_hf_run *r, const char *name);
+bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name);
 /* DEPTH (0: one) matrices of ROWS x COLUMNS and what stands beside them, into OUT. */
-void ft_hf_packed(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
-                  int64_t depth, uint32_t out[2]);
+void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
+                            int64_t depth, uint32_t out[2]);
 /* X by such a matrix of OUT rows. */
-uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
+uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
 
 /* ---- words that are made one by one (hf_kv_cache.c) ---- */
 
 /* Whether the layer at hand sees a part of the words alone. */
-bool ft_hf_slides(const struct ft_hf_run *r);
-bool ft_hf_makes(const struct ft_hf_run *r);
+bool ft_hf_in_window(const struct ft_hf_run *r);
+bool ft_hf_generates(const struct ft_hf_run *r);
 /* Keys or values X behind those that are kept; GROWS: with each word, else they stay. */
-uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows);
+uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows);
 /* A state (BATCH, ROWS, COLUMNS) is kept for the next word; WIDE: in 32 bits whatever the
  * precision. Returns 0 or -1. */
 int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int64_t columns);
 /* Of IDS those that this pass reads; of a decoder that begins with a word of its own. */
-uint32_t ft_hf_fed_words(struct ft_hf_run *r, uint32_t ids);
-uint32_t ft_hf_begun_words(struct ft_hf_run *r, uint32_t ids);
+uint32_t ft_hf_input_tokens(struct ft_hf_run *r, uint32_t ids);
+uint32_t ft_hf_decoder_tokens(struct ft_hf_run *r, uint32_t ids);
 /* Of X (batch, length, features) that of the last word, where no more is asked for. */
-uint32_t ft_hf_last_word(struct ft_hf_run *r, uint32_t x);
+uint32_t ft_hf_last_token(struct ft_hf_run *r, uint32_t x);
 
 /* ---- whole networks; the result, 0 with the error ---- */
 
 uint32_t ft_hf_t5(struct ft_hf_run *r);
 /* bart and those alike, whisper */
-uint32_t ft_hf_sides(struct ft_hf_run *r);
+uint32_t ft_hf_encoder_decoder(struct ft_hf_run *r);
 uint32_t ft_hf_vit(struct ft_hf_run *r);
 uint32_t ft_hf_clip(struct ft_hf_run *r);
 uint32_t ft_hf_mamba(struct ft_hf_run *r);
-uint32_t ft_hf_sees(struct ft_hf_run *r);
-uint32_t ft_hf_tower(struct ft_hf_run *r);
+uint32_t ft_hf_vlm(struct ft_hf_run *r);
+uint32_t ft_hf_vision(struct ft_hf_run *r);
 
 #endif

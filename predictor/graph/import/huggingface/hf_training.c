@@ -261,10 +261,10 @@ static int64_t rotated(struct ft_hf_config *c, const struct ft_hf *m)
 
       part = fraction(c->root, "partial_rotary_factor", part);
       part = fraction(json_object_get(c->root, "rope_parameters"), "partial_rotary_factor", part);
-      return part < 1 ? (int64_t)(part * (double)m->head) : 0;
+      return part < 1 ? (int64_t)(part * (double)m->head_dim) : 0;
     }
   if (strcmp(m->type, "gptj") == 0 || strcmp(m->type, "codegen") == 0)
-    return ft_hf_number(c, "rotary_dim", 64);
+    return ft_hf_int(c, "rotary_dim", 64);
   return 0;
 }
 
@@ -286,21 +286,21 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
   m->drop_embedding = drops(c, &f->embedding);
   m->drop_attention = drops(c, &f->attention);
   m->drop_hidden = drops(c, &f->hidden);
-  m->drop_attended = m->drop_hidden && !(f->how & ON_ONE);
-  m->drop_inner = drops(c, &f->inner);
+  m->drop_attention_output = m->drop_hidden && !(f->how & ON_ONE);
+  m->drop_mlp = drops(c, &f->inner);
   m->upcast = f->how & WIDE_SCORES ? 2 : !(f->how & NARROW);
-  m->math = strcmp(m->type, "falcon") == 0 && m->kv_heads == 1;
-  m->plain_attention = f->how & PLAIN || m->math;
+  m->math_kernel = strcmp(m->type, "falcon") == 0 && m->kv_heads == 1;
+  m->eager_attention = f->how & PLAIN || m->math_kernel;
   m->softcap =
       f->how & LEAST ? 2 : json_is_number(json_object_get(c->root, "attn_logit_softcapping"));
   m->fused_qkv = f->how & ONE_QKV;
   m->fused_gate = f->how & ONE_GATE;
-  m->dense_queries = f->how & COPIES;
-  m->caches = (m->causal || m->decoder_layers) && ft_hf_truth(c, "use_cache", true) &&
-              strcmp(m->type, "openai-gpt") != 0;
-  m->wide_angles = m->rotary && !(f->how & SAME_WIDTH);
-  m->rotated = rotated(c, m);
-  m->loss_wide = loss_wide(c->root);
-  m->spelt_norm = f->norm;
-  m->spelt_activation = spelt_activation(m, f->how);
+  m->copy_queries = f->how & COPIES;
+  m->kv_cache = (m->causal || m->decoder_layers) && ft_hf_bool(c, "use_cache", true) &&
+                strcmp(m->type, "openai-gpt") != 0;
+  m->rope_in_float32 = m->rotary && !(f->how & SAME_WIDTH);
+  m->rotary_dim = rotated(c, m);
+  m->loss_in_float32 = loss_wide(c->root);
+  m->decomposed_norm = f->norm;
+  m->decomposed_activation = spelt_activation(m, f->how);
 }

@@ -36,12 +36,12 @@ uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures)
   flat[2] = ft_live_of(&r->live, x[1])->dims[2] * ft_live_of(&r->live, x[1])->dims[3];
   x[1] = ft_live_reshape(&r->live, x[1], flat, 3);
   x[1] = x[1] ? ft_live_transpose(&r->live, x[1], order, 3) : 0;
-  if (m->no_class)
+  if (m->no_class_token)
     return m->rotary ? x[1] : ft_hf_positions(r, x[1], "positions", count * count);
   first = ft_hf_weight(r, "class", 1, m->hidden, 1);
   flat[1] = 1;
   flat[2] = m->hidden;
-  x[0] = first && x[1] ? ft_hf_both(r, "Expand", first, ft_live_list(&r->live, flat, 3)) : 0;
+  x[0] = first && x[1] ? ft_hf_binary(r, "Expand", first, ft_live_list(&r->live, flat, 3)) : 0;
   if (!x[0])
     return 0;
   return ft_hf_positions(r, ft_live_concat(&r->live, x, 2, 1), "positions", 1 + count * count);
@@ -57,20 +57,11 @@ static uint32_t pictures(struct ft_hf_run *r, const struct ft_hf *m)
 static uint32_t layers(struct ft_hf_run *r, uint32_t x, const char *name)
 {
   for (int64_t i = 0; x && i < r->m->layers; i++) {
-    r->where = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
+    r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
     x = ft_hf_layer(r, x);
   }
-  r->where = ft_live_format(&r->live, "%s.", name);
+  r->prefix = ft_live_format(&r->live, "%s.", name);
   return x;
-}
-
-uint32_t ft_hf_first(struct ft_hf_run *r, uint32_t x)
-{
-  int64_t dims[2] = { 0, r->m->hidden };
-
-  x = x ? ft_live_slice(&r->live, x, 1, 0, 1, 1) : 0;
-  dims[0] = x ? ft_live_of(&r->live, x)->dims[0] : 0;
-  return x ? ft_live_reshape(&r->live, x, dims, 2) : 0;
 }
 
 uint32_t ft_hf_vit(struct ft_hf_run *r)
@@ -80,13 +71,13 @@ uint32_t ft_hf_vit(struct ft_hf_run *r)
 
   if (!in || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  r->where = "embeddings.";
+  r->prefix = "embeddings.";
   x = ft_hf_drop(r, ft_hf_patches(r, in), m->drop_embedding);
   x = ft_hf_normalise(r, layers(r, x, "layer"), "final_norm");
-  x = ft_hf_first(r, x);
+  x = ft_hf_first_token(r, x);
   if (m->labels)
-    return ft_hf_connect(r, x, "classifier", m->labels, true);
-  x = m->pooler ? ft_hf_connect(r, x, "pooler", m->hidden, true) : x;
+    return ft_hf_linear(r, x, "classifier", m->labels, true);
+  x = m->pooler ? ft_hf_linear(r, x, "pooler", m->hidden, true) : x;
   return x && m->pooler ? ft_live_unary(&r->live, "Tanh", x) : x;
 }
 
@@ -99,18 +90,18 @@ uint32_t ft_hf_clip(struct ft_hf_run *r)
 
   if (!ids || !in || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  r->where = "text.";
-  x = ft_hf_positions(r, ft_hf_words(r, ids, &table), "positions", m->positions);
-  x = ft_hf_first(r, ft_hf_normalise(r, layers(r, x, "text"), "final_norm"));
-  x = ft_hf_connect(r, x, "projection", m->projection, false);
+  r->prefix = "text.";
+  x = ft_hf_positions(r, ft_hf_embed(r, ids, &table), "positions", m->positions);
+  x = ft_hf_first_token(r, ft_hf_normalise(r, layers(r, x, "text"), "final_norm"));
+  x = ft_hf_linear(r, x, "projection", m->projection, false);
   r->m = m->vision;
-  r->where = "vision.";
+  r->prefix = "vision.";
   y = ft_hf_normalise(r, ft_hf_patches(r, in), "first_norm");
-  y = ft_hf_normalise(r, ft_hf_first(r, layers(r, y, "vision")), "final_norm");
-  y = ft_hf_connect(r, y, "projection", m->projection, false);
+  y = ft_hf_normalise(r, ft_hf_first_token(r, layers(r, y, "vision")), "final_norm");
+  y = ft_hf_linear(r, y, "projection", m->projection, false);
   r->m = m;
   y = y ? ft_live_transpose(&r->live, y, order, 2) : 0;
-  r->where = "";
+  r->prefix = "";
   scale = ft_hf_weight(r, "logit_scale", 1, 0, 0);
-  return ft_hf_both(r, "Mul", ft_hf_both(r, "MatMul", x, y), scale);
+  return ft_hf_binary(r, "Mul", ft_hf_binary(r, "MatMul", x, y), scale);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks that see: a picture's patches become words among those that are read (hf_vlm_config.c). */
+/* Networks that see: a picture's patches become words among those that are read (hf_vlm_config.c).
+ */
 #include "config.h"
 
 #include "predictor/graph/import/huggingface/hf_run.h"
@@ -61,37 +62,37 @@ static uint32_t join(struct ft_hf_run *r, uint32_t x)
   const struct ft_hf *v = r->m;
   struct ft_hf other = *v;
 
-  r->where = "projector.";
+  r->prefix = "projector.";
   other.activation = "gelu";
-  other.spelt_activation = "";
-  switch (v->join) {
-  case FT_HF_JOIN_ONE:
-    return ft_hf_connect(r, x, "linear", v->joined, true);
-  case FT_HF_JOIN_TWO:
-    if (v->merged && x)
+  other.decomposed_activation = "";
+  switch (v->projector) {
+  case FT_HF_PROJECTOR_LINEAR:
+    return ft_hf_linear(r, x, "linear", v->projector_dim, true);
+  case FT_HF_PROJECTOR_MLP:
+    if (v->merge_size && x)
       x = ft_live_slice(&r->live, x, 1, 1, ft_live_of(&r->live, x)->dims[1], 1);
-    x = ft_hf_connect(r, x, "linear_1", v->joined, v->bias_each);
+    x = ft_hf_linear(r, x, "linear_1", v->projector_dim, v->bias_per_layer);
     r->m = &other;
     x = ft_hf_activate(r, x);
     r->m = v;
-    return ft_hf_connect(r, x, "linear_2", v->joined, v->bias_each);
-  case FT_HF_JOIN_POOL:
-    x = pooled(r, x, v->merged);
-    other.norm = FT_HF_ROOT;
-    other.spelt_norm = "gemma";
+    return ft_hf_linear(r, x, "linear_2", v->projector_dim, v->bias_per_layer);
+  case FT_HF_PROJECTOR_POOL:
+    x = pooled(r, x, v->merge_size);
+    other.norm = FT_HF_RMS_NORM;
+    other.decomposed_norm = "gemma";
     r->m = &other;
     x = ft_hf_normalise(r, x, "norm");
     r->m = v;
-    return ft_hf_connect(r, x, "linear", v->joined, false);
-  case FT_HF_JOIN_SHUFFLE:
-    return ft_hf_connect(r, together(r, x, v->merged), "linear", v->joined, false);
+    return ft_hf_linear(r, x, "linear", v->projector_dim, false);
+  case FT_HF_PROJECTOR_SHUFFLE:
+    return ft_hf_linear(r, together(r, x, v->merge_size), "linear", v->projector_dim, false);
   default:
-    x = together(r, ft_hf_normalise(r, x, "norm"), v->merged);
-    x = ft_hf_connect(r, x, "linear_1", v->hidden * v->merged * v->merged, true);
+    x = together(r, ft_hf_normalise(r, x, "norm"), v->merge_size);
+    x = ft_hf_linear(r, x, "linear_1", v->hidden * v->merge_size * v->merge_size, true);
     r->m = &other;
     x = ft_hf_activate(r, x);
     r->m = v;
-    return ft_hf_connect(r, x, "linear_2", v->joined, true);
+    return ft_hf_linear(r, x, "linear_2", v->projector_dim, true);
   }
 }
 
@@ -100,13 +101,13 @@ static uint32_t join(struct ft_hf_run *r, uint32_t x)
 static uint32_t layer(struct ft_hf_run *r, uint32_t x)
 {
   enum { TRIED = 4096 };
-  int64_t whole[3], parts[3], least = r->m->reach * r->m->reach, window = least;
+  int64_t whole[3], parts[3], least = r->m->window * r->m->window, window = least;
 
   for (int i = 0; i < 3; i++)
     whole[i] = parts[i] = x ? ft_live_of(&r->live, x)->dims[i] : 0;
   while (window > 0 && whole[1] % window && window < least + TRIED)
     window++;
-  if (!x || !ft_hf_slides(r) || window < 1 || whole[1] % window || whole[1] <= window)
+  if (!x || !ft_hf_in_window(r) || window < 1 || whole[1] % window || whole[1] <= window)
     return ft_hf_layer(r, x);
   parts[0] = ft_times(whole[0], whole[1] / window);
   parts[1] = window;
@@ -121,9 +122,9 @@ static uint32_t asked(struct ft_hf_run *r, uint32_t x)
   int64_t dims[3] = { x ? ft_live_of(&r->live, x)->dims[0] : 0, 1, r->m->hidden };
   uint32_t probe = ft_hf_weight(r, "probe", 1, r->m->hidden, 1), y;
 
-  probe = x && probe ? ft_hf_both(r, "Expand", probe, ft_live_list(&r->live, dims, 3)) : 0;
-  y = ft_hf_attend(r, probe, x, 0);
-  return ft_hf_both(r, "Add", y, ft_hf_widen(r, ft_hf_normalise(r, y, "norm"), r->m->inner));
+  probe = x && probe ? ft_hf_binary(r, "Expand", probe, ft_live_list(&r->live, dims, 3)) : 0;
+  y = ft_hf_attention(r, probe, x, 0);
+  return ft_hf_binary(r, "Add", y, ft_hf_mlp(r, ft_hf_normalise(r, y, "norm"), r->m->inner));
 }
 
 /* What the tower makes of PICTURES; of a tower that stands ALONE its last word. */
@@ -132,26 +133,26 @@ static uint32_t look(struct ft_hf_run *r, uint32_t pictures, bool alone)
   const struct ft_hf *v = r->m;
   uint32_t x, read = 0, last;
 
-  r->where = "vision.";
+  r->prefix = "vision.";
   x = ft_hf_patches(r, pictures);
   if (v->norm_first)
     x = ft_hf_normalise(r, x, "first_norm");
   for (int64_t i = 0; x && i < v->layers; i++) {
-    read = i == v->read_layers ? x : read;
+    read = i == v->feature_layer ? x : read;
     r->layer = i;
-    r->where = ft_live_format(&r->live, "vision.%lld.", (long long)i);
+    r->prefix = ft_live_format(&r->live, "vision.%lld.", (long long)i);
     x = layer(r, x);
   }
-  r->where = "vision.";
-  if (v->join == FT_HF_JOIN_MERGE)
+  r->prefix = "vision.";
+  if (v->projector == FT_HF_PROJECTOR_MERGE)
     return x;
-  if (v->no_class) {
+  if (v->no_class_token) {
     last = x = ft_hf_normalise(r, x, "final_norm");
-    r->where = "vision.head.";
+    r->prefix = "vision.head.";
     if (v->pool_head)
       last = asked(r, x);
   } else { /* the norm is that of the word before the patches */
-    last = ft_hf_normalise(r, ft_hf_first(r, x), "final_norm");
+    last = ft_hf_normalise(r, ft_hf_first_token(r, x), "final_norm");
   }
   if (!last || alone)
     return last;
@@ -165,13 +166,13 @@ static uint32_t input(struct ft_hf_run *r, const struct ft_hf *v)
 {
   int64_t dims[4] = { -1, v->channels, v->image, v->image };
 
-  if (v->open_size)
+  if (v->any_size)
     dims[2] = dims[3] = -1;
-  return ft_hf_input(r, "pixel_values", FT_ELEMENT_FLOAT, v->many ? 4 : 3,
-                     v->many ? dims : dims + 1);
+  return ft_hf_input(r, "pixel_values", FT_ELEMENT_FLOAT, v->several_images ? 4 : 3,
+                     v->several_images ? dims : dims + 1);
 }
 
-uint32_t ft_hf_tower(struct ft_hf_run *r)
+uint32_t ft_hf_vision(struct ft_hf_run *r)
 {
   uint32_t in = input(r, r->m);
 
@@ -202,7 +203,7 @@ static uint32_t seen(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictur
   return ft_live_reshape(&r->live, x, dims, 3);
 }
 
-uint32_t ft_hf_sees(struct ft_hf_run *r)
+uint32_t ft_hf_vlm(struct ft_hf_run *r)
 {
   const struct ft_hf *m = r->m;
   uint32_t ids = ft_hf_ids(r, "input_ids"), in = input(r, m->vision), table = 0, x, y, fed;
@@ -220,9 +221,9 @@ uint32_t ft_hf_sees(struct ft_hf_run *r)
                        (long long)length, (long long)dims[0]);
     return 0;
   }
-  r->where = "embeddings.";
-  fed = ft_hf_fed_words(r, ids);
-  x = ft_hf_words(r, fed, &table);
+  r->prefix = "embeddings.";
+  fed = ft_hf_input_tokens(r, ids);
+  x = ft_hf_embed(r, fed, &table);
   if (x && ft_live_of(&r->live, x)->dims[1] >= length) {
     uint32_t which = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
 

@@ -13,7 +13,7 @@
 
 /* ---- the decoder ---- */
 
-static const struct ft_hf_usual decoders[] = {
+static const struct ft_hf_defaults decoders[] = {
   { "llama", 4096, 11008, 32, 32, 0, 0, 32000 },
   { "mistral", 4096, 14336, 32, 32, 8, 0, 32000 },
   { "gemma", 3072, 24576, 28, 16, 16, 256, 256000 },
@@ -23,7 +23,7 @@ static const struct ft_hf_usual decoders[] = {
   { "qwen2_vl", 8192, 29568, 80, 64, 8, 0, 152064 }, /* read as qwen2 is */
 };
 
-static const struct ft_hf_usual *usual_of(const char *type)
+static const struct ft_hf_defaults *usual_of(const char *type)
 {
   for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
     if (strcmp(decoders[i].type, type) == 0)
@@ -43,33 +43,33 @@ static struct ft_hf_config inner(const struct ft_hf_config *c, const char *key)
 
 /* The decoder in text_config, of type OTHERWISE where that does not say. TIED: what the library
  * does where C says nothing. */
-static void words(struct ft_hf_config *c, const struct ft_hf_usual *usual, const char *otherwise,
+static void words(struct ft_hf_config *c, const struct ft_hf_defaults *usual, const char *otherwise,
                   bool tied, struct ft_hf *m)
 {
   struct ft_hf_config part = inner(c, "text_config");
 
-  m->type = otherwise ? otherwise : ft_hf_text(&part, "model_type", "llama");
-  ft_hf_words_part(&part, usual ? usual : usual_of(m->type), m);
-  m->tied = ft_hf_truth(c, "tie_word_embeddings", tied) ||
-            ft_hf_truth(&part, "tie_word_embeddings", false);
-  m->loss_wide = true;
+  m->type = otherwise ? otherwise : ft_hf_string(&part, "model_type", "llama");
+  ft_hf_text_config(&part, usual ? usual : usual_of(m->type), m);
+  m->tied =
+      ft_hf_bool(c, "tie_word_embeddings", tied) || ft_hf_bool(&part, "tie_word_embeddings", false);
+  m->loss_in_float32 = true;
   c->failed = c->failed || part.failed;
 }
 
 /* ---- towers ---- */
 
 /* What towers that were made after clip's share. */
-static void tower(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *v)
+static void tower(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *v)
 {
   v->type = "clip"; /* whose code theirs is, in training too */
-  v->hidden = ft_hf_number(c, "hidden_size|embed_dim", usual->hidden);
-  v->inner = ft_hf_number(c, "intermediate_size", usual->inner);
-  v->layers = ft_hf_number(c, "num_hidden_layers|depth", usual->layers);
-  v->heads = v->kv_heads = ft_hf_number(c, "num_attention_heads|num_heads", usual->heads);
+  v->hidden = ft_hf_int(c, "hidden_size|embed_dim", usual->hidden);
+  v->inner = ft_hf_int(c, "intermediate_size", usual->inner);
+  v->layers = ft_hf_int(c, "num_hidden_layers|depth", usual->layers);
+  v->heads = v->kv_heads = ft_hf_int(c, "num_attention_heads|num_heads", usual->heads);
   v->vocab = 1;
   v->norms = 2;
   v->bias_qkv = v->bias_out = v->bias_inner = true;
-  v->read_layers = v->layers;
+  v->feature_layer = v->layers;
   if (v->layers > 10000 || v->heads > 1 << 16)
     ft_hf_refuse(c, "vision_config: no such network");
 }
@@ -78,35 +78,35 @@ static void tower(struct ft_hf_config *c, const struct ft_hf_usual *usual, struc
 static void share_out(struct ft_hf_config *c, struct ft_hf *v)
 {
   v->embedding = v->hidden;
-  v->head = v->heads ? v->hidden / v->heads : 0;
-  if (!v->head || v->hidden % v->heads)
+  v->head_dim = v->heads ? v->hidden / v->heads : 0;
+  if (!v->head_dim || v->hidden % v->heads)
     ft_hf_refuse(c, "vision_config: expected the same number of features in every head");
 }
 
 static void clip_tower(struct ft_hf_config *c, bool large, struct ft_hf *v)
 {
-  static const struct ft_hf_usual base = { "clip", 768, 3072, 12, 12, 0, 0, 1 },
-                                  llava = { "clip", 1024, 4096, 24, 16, 0, 0, 1 };
+  static const struct ft_hf_defaults base = { "clip", 768, 3072, 12, 12, 0, 0, 1 },
+                                     llava = { "clip", 1024, 4096, 24, 16, 0, 0, 1 };
 
   tower(c, large ? &llava : &base, v);
   share_out(c, v);
-  ft_hf_picture(c, large ? 336 : 224, large ? 14 : 32, v);
-  v->activation = ft_hf_text(c, "hidden_act", "quick_gelu");
+  ft_hf_image_config(c, large ? 336 : 224, large ? 14 : 32, v);
+  v->activation = ft_hf_string(c, "hidden_act", "quick_gelu");
   v->norm_first = true;
   ft_hf_training(c, v);
 }
 
-static void siglip_tower(struct ft_hf_config *c, const struct ft_hf_usual *usual, int64_t patch,
+static void siglip_tower(struct ft_hf_config *c, const struct ft_hf_defaults *usual, int64_t patch,
                          struct ft_hf *v)
 {
-  static const struct ft_hf_usual base = { "siglip", 768, 3072, 12, 12, 0, 0, 1 };
+  static const struct ft_hf_defaults base = { "siglip", 768, 3072, 12, 12, 0, 0, 1 };
 
   tower(c, usual ? usual : &base, v);
   share_out(c, v);
-  ft_hf_picture(c, 224, patch, v);
-  v->activation = ft_hf_text(c, "hidden_act", "gelu_pytorch_tanh");
-  v->no_class = v->bias_conv = true;
-  v->pool_head = !usual && ft_hf_truth(c, "vision_use_head", true);
+  ft_hf_image_config(c, 224, patch, v);
+  v->activation = ft_hf_string(c, "hidden_act", "gelu_pytorch_tanh");
+  v->no_class_token = v->bias_conv = true;
+  v->pool_head = !usual && ft_hf_bool(c, "vision_use_head", true);
   ft_hf_training(c, v);
 }
 
@@ -125,10 +125,10 @@ static int64_t groups(struct ft_hf_config *c, const struct ft_hf *v, int64_t gro
 /* What all of them end with. */
 static void see(struct ft_hf_config *c, unsigned join, struct ft_hf *m)
 {
-  m->kind = FT_HF_SEES;
-  m->vision = c->more;
-  c->more->join = (uint8_t)join;
-  c->more->joined = m->hidden;
+  m->kind = FT_HF_VLM;
+  m->vision = c->vision;
+  c->vision->projector = (uint8_t)join;
+  c->vision->projector_dim = m->hidden;
 }
 
 static void llava(struct ft_hf_config *c, struct ft_hf *m)
@@ -136,76 +136,76 @@ static void llava(struct ft_hf_config *c, struct ft_hf *m)
   struct ft_hf_config part = inner(c, "vision_config");
   const json_t *layer = json_object_get(c->root, "vision_feature_layer");
   int64_t read = layer ? json_integer_value(layer) : -2;
-  bool whole = strcmp(ft_hf_text(c, "vision_feature_select_strategy", "default"), "full") == 0;
-  const char *type = ft_hf_text(&part, "model_type", "clip_vision_model");
+  bool whole = strcmp(ft_hf_string(c, "vision_feature_select_strategy", "default"), "full") == 0;
+  const char *type = ft_hf_string(&part, "model_type", "clip_vision_model");
 
   words(c, NULL, NULL, false, m);
   if (strcmp(type, "siglip_vision_model") == 0)
-    siglip_tower(&part, NULL, 16, c->more);
+    siglip_tower(&part, NULL, 16, c->vision);
   else
-    clip_tower(&part, true, c->more);
+    clip_tower(&part, true, c->vision);
   if (strcmp(type, "siglip_vision_model") != 0 && strcmp(type, "clip_vision_model") != 0)
     ft_hf_refuse(c, "vision_config: expected model_type clip_vision_model or siglip_vision_model");
   if (layer && !json_is_integer(layer))
     ft_hf_refuse(c, "vision_feature_layer: expected one layer");
   c->failed = c->failed || part.failed;
-  see(c, FT_HF_JOIN_TWO, m);
-  c->more->read_layers = read < 0 ? c->more->layers + 1 + read : read;
-  if (c->more->read_layers < 0 || c->more->read_layers > c->more->layers)
+  see(c, FT_HF_PROJECTOR_MLP, m);
+  c->vision->feature_layer = read < 0 ? c->vision->layers + 1 + read : read;
+  if (c->vision->feature_layer < 0 || c->vision->feature_layer > c->vision->layers)
     ft_hf_refuse(c, "vision_feature_layer: there is no such layer");
-  c->more->merged = !whole; /* the first word is left out */
-  if (c->more->no_class && !whole)
+  c->vision->merge_size = !whole; /* the first word is left out */
+  if (c->vision->no_class_token && !whole)
     ft_hf_refuse(c, "vision_feature_select_strategy: expected full, as nothing stands before the "
                     "patches");
-  c->more->bias_each = ft_hf_truth(c, "multimodal_projector_bias", true);
-  if (strstr(ft_hf_text(c, "projector_hidden_act", "gelu"), "gelu") == NULL)
+  c->vision->bias_per_layer = ft_hf_bool(c, "multimodal_projector_bias", true);
+  if (strstr(ft_hf_string(c, "projector_hidden_act", "gelu"), "gelu") == NULL)
     ft_hf_refuse(c, "projector_hidden_act: expected gelu");
 }
 
 static void paligemma(struct ft_hf_config *c, struct ft_hf *m)
 {
-  static const struct ft_hf_usual gemma = { "gemma", 2048, 16384, 18, 8, 1, 0, 257152 },
-                                  siglip = { "siglip", 1152, 4096, 27, 16, 0, 0, 1 };
+  static const struct ft_hf_defaults gemma = { "gemma", 2048, 16384, 18, 8, 1, 0, 257152 },
+                                     siglip = { "siglip", 1152, 4096, 27, 16, 0, 0, 1 };
   struct ft_hf_config part = inner(c, "vision_config"), text = inner(c, "text_config");
 
-  words(c, text.root ? NULL : &gemma, ft_hf_text(&text, "model_type", "gemma"), true, m);
-  siglip_tower(&part, part.root ? NULL : &siglip, part.root ? 16 : 14, c->more);
+  words(c, text.root ? NULL : &gemma, ft_hf_string(&text, "model_type", "gemma"), true, m);
+  siglip_tower(&part, part.root ? NULL : &siglip, part.root ? 16 : 14, c->vision);
   c->failed = c->failed || part.failed;
   m->masked = true; /* what is asked is read in both directions */
-  see(c, FT_HF_JOIN_ONE, m);
-  if (ft_hf_number(&part, "projection_dim", m->hidden) != m->hidden)
+  see(c, FT_HF_PROJECTOR_LINEAR, m);
+  if (ft_hf_int(&part, "projection_dim", m->hidden) != m->hidden)
     ft_hf_refuse(c, "vision_config: expected as many features in projection_dim as words have");
 }
 
 static void gemma3(struct ft_hf_config *c, struct ft_hf *m)
 {
   struct ft_hf_config part = inner(c, "vision_config");
-  int64_t tokens = ft_hf_number(c, "mm_tokens_per_image", 256), side = 0;
+  int64_t tokens = ft_hf_int(c, "mm_tokens_per_image", 256), side = 0;
 
   words(c, NULL, "gemma3_text", true, m);
-  siglip_tower(&part, NULL, 16, c->more);
+  siglip_tower(&part, NULL, 16, c->vision);
   c->failed = c->failed || part.failed;
   m->masked = true; /* patches of a picture see each other in both directions */
-  see(c, FT_HF_JOIN_POOL, m);
+  see(c, FT_HF_PROJECTOR_POOL, m);
   while (side < 1 << 15 && (side + 1) * (side + 1) <= tokens)
     side++;
   if (!c->failed)
-    c->more->merged = groups(c, c->more, side);
+    c->vision->merge_size = groups(c, c->vision, side);
 }
 
 static void idefics3(struct ft_hf_config *c, struct ft_hf *m)
 {
-  static const struct ft_hf_usual usual = { "idefics3", 1152, 3072, 12, 16, 0, 0, 1 };
+  static const struct ft_hf_defaults usual = { "idefics3", 1152, 3072, 12, 16, 0, 0, 1 };
   struct ft_hf_config part = inner(c, "vision_config");
 
   words(c, NULL, NULL, false, m);
-  siglip_tower(&part, &usual, 32, c->more);
+  siglip_tower(&part, &usual, 32, c->vision);
   c->failed = c->failed || part.failed;
-  see(c, FT_HF_JOIN_SHUFFLE, m);
-  c->more->many = true;
-  c->more->merged = ft_hf_number(c, "scale_factor", 2);
+  see(c, FT_HF_PROJECTOR_SHUFFLE, m);
+  c->vision->several_images = true;
+  c->vision->merge_size = ft_hf_int(c, "scale_factor", 2);
   if (!c->failed)
-    (void)groups(c, c->more, c->more->merged);
+    (void)groups(c, c->vision, c->vision->merge_size);
 }
 
 /* Which layers of V see windows alone: all but those that C names. */
@@ -215,59 +215,59 @@ static void windows(struct ft_hf_config *c, struct ft_hf *v)
   const json_t *full = json_object_get(c->root, "fullatt_block_indexes");
   bool said = json_is_array(full);
 
-  v->reach = ft_hf_number(c, "window_size", 112) / (v->patch ? v->patch : 1);
-  for (int64_t i = 0; v->reach && i < v->layers && i < FT_HF_SLIDES; i++)
-    v->slides[i / 64] |= UINT64_C(1) << (i % 64);
+  v->window = ft_hf_int(c, "window_size", 112) / (v->patch ? v->patch : 1);
+  for (int64_t i = 0; v->window && i < v->layers && i < FT_HF_WINDOW_LAYERS; i++)
+    v->window_layers[i / 64] |= UINT64_C(1) << (i % 64);
   for (size_t i = 0; i < (said ? json_array_size(full) : sizeof usual / sizeof *usual); i++) {
     int64_t at = said ? json_integer_value(json_array_get(full, i)) : usual[i];
 
-    if (at >= 0 && at < FT_HF_SLIDES)
-      v->slides[at / 64] &= ~(UINT64_C(1) << (at % 64));
+    if (at >= 0 && at < FT_HF_WINDOW_LAYERS)
+      v->window_layers[at / 64] &= ~(UINT64_C(1) << (at % 64));
   }
 }
 
 /* Words, some of which stand for four patches: pictures of any size. */
 static void qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
 {
-  static const struct ft_hf_usual second = { "qwen2_vl", 1280, 0, 32, 16, 0, 0, 1 },
-                                  later = { "qwen2_5_vl", 3584, 3420, 32, 16, 0, 0, 1 };
+  static const struct ft_hf_defaults second = { "qwen2_vl", 1280, 0, 32, 16, 0, 0, 1 },
+                                     later = { "qwen2_5_vl", 3584, 3420, 32, 16, 0, 0, 1 };
   struct ft_hf_config part = inner(c, "vision_config"), flat = *c;
-  struct ft_hf *v = c->more;
+  struct ft_hf *v = c->vision;
   bool five = strcmp(m->type, "qwen2_5_vl") == 0;
-  int64_t times = ft_hf_number(&part, "temporal_patch_size", 2);
+  int64_t times = ft_hf_int(&part, "temporal_patch_size", 2);
 
   if (inner(c, "text_config").root) {
     words(c, usual_of("qwen2_vl"), "qwen2", false, m);
   } else { /* as the first files had it */
     m->type = "qwen2";
-    ft_hf_words_part(&flat, usual_of("qwen2_vl"), m);
+    ft_hf_text_config(&flat, usual_of("qwen2_vl"), m);
     c->failed = c->failed || flat.failed;
-    m->loss_wide = true;
+    m->loss_in_float32 = true;
   }
   tower(&part, five ? &later : &second, v);
   if (!five) { /* hidden_size is that of the words */
-    v->hidden = ft_hf_number(&part, "embed_dim", 1280);
-    v->inner = ft_times(ft_hf_number(&part, "mlp_ratio", 4), v->hidden);
+    v->hidden = ft_hf_int(&part, "embed_dim", 1280);
+    v->inner = ft_times(ft_hf_int(&part, "mlp_ratio", 4), v->hidden);
   }
   share_out(&part, v);
   v->image = 1 << 16; /* any */
-  v->patch = ft_hf_number(&part, "patch_size", 14);
-  v->channels = ft_times(ft_hf_number(&part, "in_channels|in_chans", 3), times);
-  v->merged = ft_hf_number(&part, "spatial_merge_size", 2);
-  if (v->patch < 1 || v->patch > 1024 || v->merged < 1 || v->merged > 64 || !v->channels ||
+  v->patch = ft_hf_int(&part, "patch_size", 14);
+  v->channels = ft_times(ft_hf_int(&part, "in_channels|in_chans", 3), times);
+  v->merge_size = ft_hf_int(&part, "spatial_merge_size", 2);
+  if (v->patch < 1 || v->patch > 1024 || v->merge_size < 1 || v->merge_size > 64 || !v->channels ||
       v->channels > 1 << 16)
     ft_hf_refuse(&part, "vision_config: expected patches of 1 to 1024, put together by 1 to 64");
-  v->activation = ft_hf_text(&part, "hidden_act", five ? "silu" : "quick_gelu");
-  v->no_class = v->rotary = v->open_size = true;
+  v->activation = ft_hf_string(&part, "hidden_act", five ? "silu" : "quick_gelu");
+  v->no_class_token = v->rotary = v->any_size = true;
   v->gated = five;
-  v->norm = five ? FT_HF_ROOT : FT_HF_LAYER;
+  v->norm = five ? FT_HF_RMS_NORM : FT_HF_LAYER_NORM;
   v->type = five ? "qwen2_5_vl" : "qwen2_vl";
   if (five)
     windows(&part, v);
   ft_hf_training(&part, v);
   c->failed = c->failed || part.failed;
-  see(c, FT_HF_JOIN_MERGE, m);
-  if (five && ft_hf_number(&part, "out_hidden_size", 3584) != m->hidden)
+  see(c, FT_HF_PROJECTOR_MERGE, m);
+  if (five && ft_hf_int(&part, "out_hidden_size", 3584) != m->hidden)
     ft_hf_refuse(c, "out_hidden_size: expected as many features as words have");
 }
 
@@ -279,13 +279,58 @@ static void alone(struct ft_hf_config *c, struct ft_hf *m)
     clip_tower(c, false, m);
   else
     siglip_tower(c, NULL, 16, m);
-  m->kind = FT_HF_TOWER;
+  m->kind = FT_HF_VISION;
 }
 
-const struct ft_hf_known ft_hf_seeing[] = {
-  { "clip_vision_model", alone }, { "gemma3", gemma3 },
-  { "idefics3", idefics3 },       { "llava", llava },
-  { "paligemma", paligemma },     { "qwen2_5_vl", qwen2_vl },
-  { "qwen2_vl", qwen2_vl },       { "siglip_vision_model", alone },
-  { "smolvlm", idefics3 },        { NULL, NULL }
+/* One side of clip, with its own configuration within C's. */
+static void clip_side(struct ft_hf_config *c, const char *key, const int64_t usual[4],
+                      struct ft_hf *m)
+{
+  struct ft_hf_config inner = { .root = json_object_get(c->root, key),
+                                .file = c->file,
+                                .err = c->err };
+
+  m->hidden = m->embedding = ft_hf_int(&inner, "hidden_size", usual[0]);
+  m->inner = ft_hf_int(&inner, "intermediate_size", usual[1]);
+  m->layers = ft_hf_int(&inner, "num_hidden_layers", usual[2]);
+  m->heads = m->kv_heads = ft_hf_int(&inner, "num_attention_heads", usual[3]);
+  m->head_dim = m->heads ? m->hidden / m->heads : 0;
+  m->activation = ft_hf_string(&inner, "hidden_act", "quick_gelu");
+  m->norms = 2;
+  m->vocab = ft_hf_int(&inner, "vocab_size", 49408);
+  m->positions = ft_hf_int(&inner, "max_position_embeddings", 77);
+  if (strcmp(key, "vision_config") == 0)
+    ft_hf_image_config(&inner, 224, 16, m);
+  m->bias_qkv = m->bias_out = m->bias_inner = true;
+  ft_hf_training(&inner, m);
+  c->failed = c->failed || inner.failed;
+}
+
+static void clip(struct ft_hf_config *c, struct ft_hf *m)
+{
+  static const int64_t words[] = { 512, 2048, 12, 8 }, pictures[] = { 768, 3072, 12, 12 };
+  struct ft_hf *vision = c->vision;
+
+  vision->type = m->type;
+  clip_side(c, "text_config", words, m);
+  clip_side(c, "vision_config", pictures, vision);
+  m->kind = FT_HF_CLIP;
+  m->projection = ft_hf_int(c, "projection_dim", 512);
+  m->vision = vision;
+  if (!vision->hidden || !vision->heads || !vision->head_dim || vision->layers > 10000)
+    ft_hf_refuse(c, "vision_config: no such network");
+}
+
+const struct ft_hf_family ft_hf_vlms[] = {
+  { "clip", clip },
+  { "clip_vision_model", alone },
+  { "gemma3", gemma3 },
+  { "idefics3", idefics3 },
+  { "llava", llava },
+  { "paligemma", paligemma },
+  { "qwen2_5_vl", qwen2_vl },
+  { "qwen2_vl", qwen2_vl },
+  { "siglip_vision_model", alone },
+  { "smolvlm", idefics3 },
+  { NULL, NULL },
 };
