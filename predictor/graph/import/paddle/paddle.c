@@ -14,14 +14,6 @@ struct reader {
   double reals[FT_GRAPH_VALUES];
 };
 
-unsigned ft_pd_element(int64_t type)
-{
-  static const uint8_t elements[] = { 9, 5, 6, 7, 10, 1, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
-                                      2, 3, 16, 14, 15 };
-
-  return type >= 0 && type < (int64_t)sizeof elements ? elements[type] : FT_ELEMENT_UNKNOWN;
-}
-
 /* ---- variables ---- */
 
 /* TensorDesc */

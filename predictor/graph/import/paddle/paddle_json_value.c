@@ -176,3 +176,66 @@ int ft_pir_attribute_of(struct ft_pir *r, const json_t *op, const char *name,
                                0) return ft_pir_read_attribute(r, json_object_get(item, "AT"), a);
   return 0;
 }
+
+static int add_slot(struct ft_pir *r, struct ft_pd_slot **slots, size_t *room, size_t *count,
+                    const char *name, const char **variables, size_t variable_count)
+{
+  struct ft_pd_slot *list = ft_build_grow(r->build, *slots, room, *count, sizeof *list);
+
+  if (!list)
+    return -1;
+  *slots = list;
+  list[(*count)++] =
+      (struct ft_pd_slot){ .name = name, .variables = variables, .count = variable_count };
+  return 0;
+}
+
+const char **ft_pir_one(struct ft_pir *r, const char *name)
+{
+  const char **list = name ? ft_build_take(r->build, sizeof *list) : NULL;
+
+  if (list)
+    *list = name;
+  return list;
+}
+
+struct ft_pd_operator *ft_pir_add_operator(struct ft_pir *r, const char *type)
+{
+  struct ft_pd_block *b = &r->program->blocks[r->block];
+  struct ft_pd_operator *list =
+      ft_build_grow(r->build, b->operators, &b->operator_room, b->operator_count, sizeof *list);
+
+  if (!list)
+    return NULL;
+  b->operators = list;
+  list += b->operator_count++;
+  *list = (struct ft_pd_operator){ .type = type, .at = r->at };
+  return list;
+}
+
+int ft_pir_add_input(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
+                     const char **variables, size_t count)
+{
+  return add_slot(r, &op->inputs, &op->input_room, &op->input_count, name, variables, count);
+}
+
+int ft_pir_add_output(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
+                      const char **variables, size_t count)
+{
+  return add_slot(r, &op->outputs, &op->output_room, &op->output_count, name, variables, count);
+}
+
+int ft_pir_add_attribute(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
+                         const struct ft_pd_attribute *what)
+{
+  struct ft_pd_attribute *list = ft_build_grow(r->build, op->attributes, &op->attribute_room,
+                                               op->attribute_count, sizeof *list);
+
+  if (!list)
+    return -1;
+  op->attributes = list;
+  list[op->attribute_count] = *what;
+  list[op->attribute_count].name = name;
+  list[op->attribute_count++].text = what->text ? what->text : "";
+  return 0;
+}

@@ -9,144 +9,6 @@
 
 enum { BLOCKS = 16, TENSOR = 7, STEPS = 1 << 20 };
 
-/* ---- what an operator has ---- */
-
-const struct ft_pd_attribute *ft_pd_attribute(const struct ft_pd_run *r, const char *name)
-{
-  for (size_t i = 0; i < r->op->attribute_count; i++)
-    if (strcmp(r->op->attributes[i].name, name) == 0)
-      return &r->op->attributes[i];
-  return NULL;
-}
-
-int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t otherwise)
-{
-  const struct ft_pd_attribute *a = ft_pd_attribute(r, name);
-
-  return a ? a->integer : otherwise;
-}
-
-const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name)
-{
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(slots[i].name, name) == 0)
-      return &slots[i];
-  return NULL;
-}
-
-static int bind_name(struct ft_pd_run *r, const char *name, struct ft_operand value)
-{
-  struct ft_operand *kept = ft_live_take(&r->live, sizeof *kept);
-
-  if (!kept)
-    return -1;
-  *kept = value;
-  return ft_names_put(&r->names, name, kept) < 0
-             ? ft_live_fail(&r->live, "too many names, or too many alike")
-             : 0;
-}
-
-struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name)
-{
-  const struct ft_operand *known = ft_names_get(&r->names, name);
-
-  return known ? *known : ft_value_unknown(FT_VALUE_OPAQUE);
-}
-
-/* The Ith variable of input NAME; NONE where there is none. */
-struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i)
-{
-  const struct ft_pd_slot *s = ft_pd_slot(r->op->inputs, r->op->input_count, name);
-
-  return s && i < s->count ? ft_pd_value(r, s->variables[i]) : ft_value_none();
-}
-
-struct ft_operand ft_pd_input(struct ft_pd_run *r, const char *name)
-{
-  return ft_pd_input_at(r, name, 0);
-}
-
-struct ft_operand ft_pd_input_list(struct ft_pd_run *r, const char *name)
-{
-  const struct ft_pd_slot *s = ft_pd_slot(r->op->inputs, r->op->input_count, name);
-  struct ft_operand list = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
-
-  for (size_t i = 0; s && list.type == FT_VALUE_LIST && i < s->count; i++)
-    (void)ft_value_append(&r->live, list.list, ft_pd_value(r, s->variables[i]));
-  return list;
-}
-
-struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name)
-{
-  const struct ft_pd_attribute *a = ft_pd_attribute(r, name);
-  struct ft_operand list = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
-
-  for (size_t i = 0; a && a->integers && list.type == FT_VALUE_LIST && i < a->count; i++)
-    (void)ft_value_append(&r->live, list.list, ft_value_int(a->integers[i]));
-  return list;
-}
-
-/* Sizes: of a list of tensors, of one tensor, else of the attribute. */
-struct ft_operand ft_pd_sizes(struct ft_pd_run *r, const char *tensors, const char *tensor,
-                              const char *name)
-{
-  struct ft_operand list = ft_pd_input_list(r, tensors), one = ft_pd_input(r, tensor);
-
-  if (list.type == FT_VALUE_LIST && list.list->count)
-    return list;
-  return one.type == FT_VALUE_TENSOR ? one : ft_pd_integers(r, name);
-}
-
-/* Bind output NAME's Ith variable. */
-int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_operand value)
-{
-  const struct ft_pd_slot *s = ft_pd_slot(r->op->outputs, r->op->output_count, name);
-
-  return s && i < s->count ? bind_name(r, s->variables[i], value) : 0;
-}
-
-/* The result, by whatever name the operator has for it. */
-int ft_pd_give(struct ft_pd_run *r, struct ft_operand value)
-{
-  static const char *const names[] = { "Out", "Output", "Y", NULL };
-
-  for (size_t i = 0; names[i]; i++)
-    if (ft_pd_slot(r->op->outputs, r->op->output_count, names[i]))
-      return ft_pd_give_at(r, names[i], 0, value);
-  return 0;
-}
-
-int ft_pd_give_list(struct ft_pd_run *r, const char *name, const struct ft_operand *value)
-{
-  bool listed = ft_value_is_list(value);
-
-  for (size_t i = 0; listed && i < value->list->count; i++)
-    if (ft_pd_give_at(r, name, i, value->list->items[i]) < 0)
-      return -1;
-  return listed ? 0 : ft_pd_give_at(r, name, 0, *value);
-}
-
-/* A call of ATen's NAME. */
-int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *args, size_t count,
-               struct ft_operand *result)
-{
-  struct ft_call c = { .l = &r->live, .name = name, .args = args, .count = count };
-
-  if (ft_aten(&c) < 0)
-    return r->live.in->err->text[0] ? -1
-                                    : ft_live_fail(&r->live, "%s cannot be followed", r->op->type);
-  *result = c.result;
-  return 0;
-}
-
-int ft_pd_call_and_give(struct ft_pd_run *r, const char *name, const struct ft_operand *args,
-                        size_t count)
-{
-  struct ft_operand result;
-
-  return ft_pd_call(r, name, args, count, &result) < 0 ? -1 : ft_pd_give(r, result);
-}
-
 /* ---- by name ---- */
 
 /* Operators of one input X, one result, and at most one attribute that matters. */
@@ -298,7 +160,7 @@ static int unknown(struct ft_pd_run *r)
   y = ft_live_end(&r->live, (uint32_t)outputs);
   for (size_t i = 0; y && i < r->op->output_count; i++)
     for (size_t j = 0; j < r->op->outputs[i].count; j++)
-      if (bind_name(r, r->op->outputs[i].variables[j], ft_value_tensor(y++)) < 0)
+      if (ft_pd_bind(r, r->op->outputs[i].variables[j], ft_value_tensor(y++)) < 0)
         return -1;
   return y ? 0 : -1;
 }
@@ -333,7 +195,7 @@ static int end_loop(struct ft_pd_run *r, struct ft_block *body)
   for (uint32_t i = 0; i < body->output_count; i++)
     if (ft_like(r->live.in, ft_live_of(&r->live, first + i),
                 ft_live_of(&r->live, body->outputs[i])) < 0 ||
-        bind_name(r, changed[i], ft_value_tensor(first + i)) < 0)
+        ft_pd_bind(r, changed[i], ft_value_tensor(first + i)) < 0)
       return -1;
   return 0;
 }
@@ -459,7 +321,7 @@ static int add_variables(struct ft_pd_run *r, const struct ft_pd_block *block)
       return -1;
     value.weight->name = v->name;
     value.weight->declared = v->declared;
-    if (bind_name(r, v->name, value) < 0)
+    if (ft_pd_bind(r, v->name, value) < 0)
       return -1;
   }
   return 0;
@@ -484,7 +346,7 @@ static int add_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
       if (strcmp(block->variables[j].name, out->variables[0]) == 0)
         *d = block->variables[j].declared;
     tensor = ft_live_input(&r->live, out->variables[0], d);
-    if (!tensor || bind_name(r, out->variables[0], ft_value_tensor(tensor)) < 0)
+    if (!tensor || ft_pd_bind(r, out->variables[0], ft_value_tensor(tensor)) < 0)
       return -1;
   }
   return ft_infer_inputs(r->live.in);

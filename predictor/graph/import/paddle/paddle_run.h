@@ -16,13 +16,15 @@ struct ft_pd_run {
   size_t steps; /* operators so far, those of a block as often as it is entered */
 };
 
-/* ---- what an operator has (paddle_run.c) ---- */
+/* ---- attributes, inputs and results (paddle_operator.c) ---- */
 
 const struct ft_pd_attribute *ft_pd_attribute(const struct ft_pd_run *r, const char *name);
 int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t otherwise);
 /* A list of whole numbers; empty where there is none. */
 struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name);
 const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name);
+/* Binds the variable NAME to VALUE. Returns 0 or -1. */
+int ft_pd_bind(struct ft_pd_run *r, const char *name, struct ft_operand value);
 struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name);
 struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i);
 struct ft_operand ft_pd_input(struct ft_pd_run *r, const char *name);

@@ -229,23 +229,6 @@ int ft_tf_batch_product(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, a && b ? ft_live_binary(c->l, "MatMul", a, b) : 0);
 }
 
-int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last)
-{
-  uint32_t *in = ft_live_take(c->l, (c->in_count + 1) * sizeof *in);
-
-  for (size_t i = first; in && i < last; i++) {
-    in[i] = ft_tf_tensor(c, i);
-    if (!in[i])
-      return -1;
-  }
-  if (!in)
-    return -1;
-  ft_live_op(c->l, type);
-  for (size_t i = first; i < last; i++)
-    ft_live_in(c->l, in[i]);
-  return 0;
-}
-
 int ft_tf_einsum(struct ft_tf_call *c)
 {
   if (ft_tf_begin(c, "Einsum", 0, c->in_count) < 0)

@@ -6,69 +6,6 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow_node.h"
 
-/* ---- inputs and results ---- */
-
-const struct ft_operand *ft_tf_operand(const struct ft_tf_call *c, size_t i)
-{
-  static const struct ft_operand none = { .type = FT_VALUE_NONE };
-
-  return i < c->in_count ? &c->in[i] : &none;
-}
-
-uint32_t ft_tf_tensor(struct ft_tf_call *c, size_t i)
-{
-  uint32_t t = ft_value_as_tensor(c->l, ft_tf_operand(c, i));
-
-  if (!t && !c->l->in->err->text[0])
-    (void)ft_live_fail(c->l, "%s \"%.100s\": input %zu is missing", c->node->op, c->node->name, i);
-  return t;
-}
-
-int ft_tf_give_tensor(struct ft_tf_call *c, uint32_t t)
-{
-  return t ? ft_tf_give(c, ft_value_tensor(t)) : -1;
-}
-
-int ft_tf_give_tensors(struct ft_tf_call *c, uint32_t first, uint32_t count)
-{
-  for (uint32_t i = 0; first && i < count; i++)
-    if (ft_tf_give(c, ft_value_tensor(first + i)) < 0)
-      return -1;
-  return first ? 0 : -1;
-}
-
-struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t)
-{
-  return ft_live_of(c->l, t);
-}
-
-/* Whole numbers that input I holds; how many, -1 not known. */
-int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room)
-{
-  const struct ft_operand *v = ft_tf_operand(c, i);
-  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tf_of(c, v->tensor) : NULL;
-  int64_t count = t ? ft_tensor_elements(t) : -1;
-
-  if (!t || count < 0 || count > room || (count && !t->values))
-    return -1;
-  for (int64_t j = 0; j < count; j++) {
-    if (isnan(t->values[j]))
-      return -1;
-    out[j] = ft_whole(t->values[j]);
-  }
-  return (int)count;
-}
-
-bool ft_tf_is(const struct ft_tf_call *c, const char *op)
-{
-  return strcmp(c->node->op, op) == 0;
-}
-
-bool ft_tf_channels_first(const struct ft_tf_call *c)
-{
-  return strncmp(ft_tf_text(c->node, "data_format", "NHWC"), "NC", 2) == 0;
-}
-
 /* ---- all of them ---- */
 
 static const struct {

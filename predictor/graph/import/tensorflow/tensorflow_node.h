@@ -7,7 +7,7 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow.h"
 
-/* ---- inputs and results (tensorflow_node.c) ---- */
+/* ---- inputs and results (tensorflow_call.c) ---- */
 
 const struct ft_operand *ft_tf_operand(const struct ft_tf_call *c, size_t i);
 /* Input I; 0 with the error. */
@@ -18,6 +18,8 @@ int ft_tf_give_tensors(struct ft_tf_call *c, uint32_t first, uint32_t count);
 struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t);
 /* Whole numbers that input I holds; how many, -1 not known. */
 int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room);
+/* Begin an operator TYPE of the inputs from FIRST on, before LAST. */
+int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last);
 bool ft_tf_is(const struct ft_tf_call *c, const char *op);
 bool ft_tf_channels_first(const struct ft_tf_call *c);
 
@@ -31,8 +33,6 @@ int ft_tf_depthwise(struct ft_tf_call *c);
 int ft_tf_einsum(struct ft_tf_call *c);
 int ft_tf_batch_norm(struct ft_tf_call *c);
 int ft_tf_product(struct ft_tf_call *c);
-/* Begin an operator TYPE of the inputs from FIRST on, before LAST. */
-int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last);
 
 /* ---- shapes (tensorflow_shape.c) ---- */
 

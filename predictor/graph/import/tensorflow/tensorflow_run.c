@@ -12,47 +12,6 @@
 
 enum { CALLS = 64 };
 
-int ft_tf_fail(struct ft_tf_run *r, const struct ft_tf_node *n, const char *what)
-{
-  return ft_error_set(r->live.in->err, "%s: byte %llu: %.40s \"%.120s\": %s", r->live.graph->file,
-                      (unsigned long long)n->at, n->op, n->name, what);
-}
-
-/* ---- attributes ---- */
-
-const struct ft_tf_attribute *ft_tf_attribute(const struct ft_tf_node *node, const char *key)
-{
-  for (size_t i = 0; i < node->attribute_count; i++)
-    if (strcmp(node->attributes[i].key, key) == 0)
-      return &node->attributes[i];
-  return NULL;
-}
-
-int64_t ft_tf_integer(const struct ft_tf_node *node, const char *key, int64_t otherwise)
-{
-  const struct ft_tf_attribute *a = ft_tf_attribute(node, key);
-
-  return a ? a->integer : otherwise;
-}
-
-const char *ft_tf_text(const struct ft_tf_node *node, const char *key, const char *otherwise)
-{
-  const struct ft_tf_attribute *a = ft_tf_attribute(node, key);
-
-  return a ? a->text : otherwise;
-}
-
-int ft_tf_give(struct ft_tf_call *c, struct ft_operand value)
-{
-  struct ft_operand *out = ft_live_grow(c->l, c->out, &c->out_room, c->out_count, sizeof *out);
-
-  if (!out)
-    return -1;
-  c->out = out;
-  out[c->out_count++] = value;
-  return 0;
-}
-
 /* ---- nodes ---- */
 
 static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c,

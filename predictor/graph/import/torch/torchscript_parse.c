@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/graph/import/torch/torchscript_parse.h"
@@ -472,4 +473,43 @@ int ft_script_parse(struct ft_build *build, struct ft_script *script, const char
       return -1;
   }
   return 0;
+}
+
+static int by_function(const void *a, const void *b)
+{
+  return strcmp(((const struct ft_script_function *)a)->name,
+                ((const struct ft_script_function *)b)->name);
+}
+
+static int by_class(const void *a, const void *b)
+{
+  return strcmp(((const struct ft_script_class *)a)->name,
+                ((const struct ft_script_class *)b)->name);
+}
+
+void ft_script_sort(struct ft_script *script)
+{
+  if (script->function_count)
+    qsort(script->functions, script->function_count, sizeof *script->functions, by_function);
+  if (script->class_count)
+    qsort(script->classes, script->class_count, sizeof *script->classes, by_class);
+}
+
+const struct ft_script_function *ft_script_function(const struct ft_script *script,
+                                                    const char *name)
+{
+  struct ft_script_function key = { .name = name };
+
+  return script->function_count
+             ? bsearch(&key, script->functions, script->function_count, sizeof key, by_function)
+             : NULL;
+}
+
+const struct ft_script_class *ft_script_class(const struct ft_script *script, const char *name)
+{
+  struct ft_script_class key = { .name = name };
+
+  return script->class_count
+             ? bsearch(&key, script->classes, script->class_count, sizeof key, by_class)
+             : NULL;
 }
