@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ATen's operators by name, and how their arguments are read. */
+/* The dispatcher of ATen's operators: from a name to the function that records it. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "predictor/graph/aten/aten.h"
 
-/* name, what carries it out, the type of ours that it becomes */
+/* ATen's name, the function that records it, the ONNX-like operator type */
 static const struct entry {
   const char *name;
   int (*run)(struct ft_call *c);
@@ -16,16 +16,16 @@ static const struct entry {
 #include "predictor/graph/aten/aten_table.h"
 };
 
-static int compare(const void *key, const void *entry)
+static int compare_name(const void *key, const void *entry)
 {
   return strcmp(key, ((const struct entry *)entry)->name);
 }
 
-/* By its name, or by that of the function that it is the in-place variant of. */
-static const struct entry *find(const char *name)
+/* Entry of NAME, or of the function whose in-place variant ("add_") NAME is; NULL: none. */
+static const struct entry *find_operator(const char *name)
 {
   const struct entry *e =
-      bsearch(name, table, sizeof table / sizeof *table, sizeof *table, compare);
+      bsearch(name, table, sizeof table / sizeof *table, sizeof *table, compare_name);
   size_t length = strlen(name);
   char base[64];
 
@@ -33,7 +33,7 @@ static const struct entry *find(const char *name)
     return e;
   memcpy(base, name, length - 1);
   base[length - 1] = '\0';
-  return bsearch(base, table, sizeof table / sizeof *table, sizeof *table, compare);
+  return bsearch(base, table, sizeof table / sizeof *table, sizeof *table, compare_name);
 }
 
 static bool holds_tensor(const struct ft_operand *v, int depth)
@@ -57,7 +57,7 @@ static bool is_in_place(const char *name)
 
 int ft_aten(struct ft_call *c)
 {
-  const struct entry *e = find(c->name);
+  const struct entry *e = find_operator(c->name);
   bool tensors = false;
   int status;
 
@@ -67,7 +67,7 @@ int ft_aten(struct ft_call *c)
   status = tensors ? 1 : ft_aten_scalar(c);
   if (status <= 0)
     return status;
-  if (tensors) /* what asks for sizes or changes lists works with tensors among them too */
+  if (tensors) /* Size queries and list changes also take tensors. */
     status = ft_aten_scalar(c);
   if (status <= 0)
     return status;

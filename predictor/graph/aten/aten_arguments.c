@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arguments, results and operators of unknown kind: what the families of ATen operators share. */
+/* Arguments and results of a call, and operators of unknown kind: what the families of operators
+ * share. */
 #include "config.h"
 
 #include <math.h>
@@ -39,8 +40,8 @@ uint32_t ft_arg_optional(const struct ft_call *c, unsigned i)
   return ft_arg_given(c, i, NULL) ? ft_arg_tensor(c, i) : 0;
 }
 
-/* The number of V; INT64_MIN where it is not known. */
-static int64_t whole(const struct ft_live *l, const struct ft_operand *v)
+/* The integer that V holds; INT64_MIN if unknown. */
+static int64_t integer_of(const struct ft_live *l, const struct ft_operand *v)
 {
   const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_live_of(l, v->tensor) : NULL;
   double number = t && t->values && ft_tensor_elements(t) == 1 ? t->values[0] : (double)NAN;
@@ -54,7 +55,7 @@ int64_t ft_arg_int(const struct ft_call *c, unsigned i, const char *key, int64_t
 {
   const struct ft_operand *v = ft_arg(c, i, key);
 
-  return v->type == FT_VALUE_NONE ? otherwise : whole(c->l, v);
+  return v->type == FT_VALUE_NONE ? otherwise : integer_of(c->l, v);
 }
 
 bool ft_arg_true(const struct ft_call *c, unsigned i, const char *key, bool otherwise)
@@ -81,13 +82,13 @@ int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *o
     return (int)n;
   }
   if (!ft_value_is_list(v)) {
-    out[0] = whole(c->l, v);
+    out[0] = integer_of(c->l, v);
     return out[0] == INT64_MIN ? -1 : 1;
   }
   if (v->list->count > (size_t)room)
     return -1;
   for (size_t j = 0; j < v->list->count; j++) {
-    out[j] = whole(c->l, &v->list->items[j]);
+    out[j] = integer_of(c->l, &v->list->items[j]);
     if (out[j] == INT64_MIN)
       return -1;
   }
@@ -167,7 +168,7 @@ const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x)
   return *x && ft_live_of(c->l, *x)->rank >= 0 ? ft_live_of(c->l, *x) : NULL;
 }
 
-static int add_tensors(struct ft_call *c, const struct ft_operand *v, int depth)
+static int add_tensor_inputs(struct ft_call *c, const struct ft_operand *v, int depth)
 {
   uint32_t tensor;
 
@@ -179,7 +180,7 @@ static int add_tensors(struct ft_call *c, const struct ft_operand *v, int depth)
   }
   if (ft_value_is_list(v) && depth)
     for (size_t i = 0; i < v->list->count; i++)
-      if (add_tensors(c, &v->list->items[i], depth - 1) < 0)
+      if (add_tensor_inputs(c, &v->list->items[i], depth - 1) < 0)
         return -1;
   return 0;
 }
@@ -193,7 +194,7 @@ int ft_aten_unknown(struct ft_call *c)
     return -1;
   ft_live_unknown(c->l, "aten", name);
   for (size_t i = 0; i < c->count; i++)
-    if (add_tensors(c, &c->args[i], 3) < 0)
+    if (add_tensor_inputs(c, &c->args[i], 3) < 0)
       return -1;
   return ft_give_many(c, ft_live_end(c->l, outputs), outputs);
 }
@@ -219,7 +220,7 @@ int ft_aten_of_shape(struct ft_call *c, const int64_t *dims, int rank, unsigned 
   return ft_give(c, ft_live_end(c->l, 1));
 }
 
-/* The first argument as it is: what makes no tensor of its own, or only in training. */
+/* Returns the first argument: operators that copy nothing, or only in training. */
 int ft_aten_same(struct ft_call *c)
 {
   c->result = *ft_arg(c, 0, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ATen operators that work element by element, casts and softmax. */
+/* Element-wise operators of ATen, casts and softmax. */
 #include "config.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ int ft_aten_unary(struct ft_call *c)
 
 enum { COMPLEX = 14 }; /* onnx.TensorProto.COMPLEX64 */
 
-/* The wider of two element types, as far as it matters: a real number beside whole ones. */
-static void promote(const struct ft_live *l, uint32_t y, uint32_t a, uint32_t b)
+/* Type promotion as far as it changes sizes: real before integer, integer before bool. */
+static void promote_types(const struct ft_live *l, uint32_t y, uint32_t a, uint32_t b)
 {
   struct ft_tensor *t = ft_live_of(l, y);
   const struct ft_tensor *p = ft_live_of(l, a), *q = ft_live_of(l, b);
@@ -29,13 +29,13 @@ static void promote(const struct ft_live *l, uint32_t y, uint32_t a, uint32_t b)
     t->element = q->element;
 }
 
-static int two(struct ft_call *c, uint32_t a, uint32_t b)
+static int give_binary(struct ft_call *c, uint32_t a, uint32_t b)
 {
   const char *type = c->type;
   uint32_t y = a && b ? ft_live_binary(c->l, type, a, b) : 0;
 
   if (y)
-    promote(c->l, y, a, b);
+    promote_types(c->l, y, a, b);
   if (y && strcmp(type, "Div") == 0 && !ft_arg_given(c, 2, "rounding_mode") &&
       !ft_element_is_real(ft_live_of(c->l, y)->element))
     ft_live_of(c->l, y)->element = FT_ELEMENT_FLOAT;
@@ -44,16 +44,16 @@ static int two(struct ft_call *c, uint32_t a, uint32_t b)
 
 int ft_aten_binary(struct ft_call *c)
 {
-  return two(c, ft_arg_tensor(c, 0), ft_arg_tensor(c, 1));
+  return give_binary(c, ft_arg_tensor(c, 0), ft_arg_tensor(c, 1));
 }
 
-/* rsub: the second less the first */
+/* rsub(a, b) = b - a */
 int ft_aten_scalar_left(struct ft_call *c)
 {
-  return two(c, ft_arg_tensor(c, 1), ft_arg_tensor(c, 0));
+  return give_binary(c, ft_arg_tensor(c, 1), ft_arg_tensor(c, 0));
 }
 
-/* Where nothing is dropped PyTorch gives its input (aten/src/ATen/native/Dropout.cpp). */
+/* In evaluation PyTorch returns the input itself (aten/src/ATen/native/Dropout.cpp). */
 int ft_aten_dropout(struct ft_call *c)
 {
   if (ft_arg_true(c, 2, "train", false) && ft_value_number(ft_arg(c, 1, "p")) != 0)
@@ -106,7 +106,7 @@ int ft_aten_to(struct ft_call *c)
   return ft_give(c, x ? ft_live_cast(c->l, x, element) : 0);
 }
 
-/* addcmul(x, a, b), lerp(x, end, weight) and those alike: sizes that fit together, one kernel. */
+/* addcmul(x, a, b), lerp(x, end, weight) and others: one kernel over broadcast shapes. */
 int ft_aten_variadic(struct ft_call *c)
 {
   uint32_t in[4];
@@ -121,7 +121,7 @@ int ft_aten_variadic(struct ft_call *c)
   return ft_give(c, count ? ft_live_end(c->l, 1) : 0);
 }
 
-/* glu(x, dim): the first half times the sigmoid of the second */
+/* glu(x, dim): first half times sigmoid of the second */
 int ft_aten_glu(struct ft_call *c)
 {
   uint32_t x, half[2];

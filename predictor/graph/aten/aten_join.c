@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that join tensors and take them apart. */
+/* Operators of ATen that join and split tensors. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/aten/aten.h"
 
-static uint32_t *members(struct ft_call *c, size_t *count)
+static uint32_t *listed_tensors(struct ft_call *c, size_t *count)
 {
   const struct ft_operand *v = ft_arg(c, 0, "tensors");
   uint32_t *list;
@@ -26,7 +26,7 @@ static uint32_t *members(struct ft_call *c, size_t *count)
 int ft_aten_cat(struct ft_call *c)
 {
   size_t count = 0;
-  uint32_t *in = members(c, &count);
+  uint32_t *in = listed_tensors(c, &count);
   int rank, axis;
 
   if (!in)
@@ -41,7 +41,7 @@ int ft_aten_cat(struct ft_call *c)
 int ft_aten_stack(struct ft_call *c)
 {
   size_t count = 0;
-  uint32_t *in = members(c, &count);
+  uint32_t *in = listed_tensors(c, &count);
   int64_t at;
   int axis;
 
@@ -64,8 +64,8 @@ int ft_aten_stack(struct ft_call *c)
   return ft_give(c, ft_live_concat(c->l, in, count, axis));
 }
 
-/* How many pieces of which sizes; -1 not known. */
-static int pieces(struct ft_call *c, int64_t dim, int64_t *sizes)
+/* Sizes of the pieces of split and chunk; returns their number, -1 if unknown. */
+static int split_sizes(struct ft_call *c, int64_t dim, int64_t *sizes)
 {
   bool chunk = strstr(c->name, "chunk") != NULL;
   const struct ft_operand *v = ft_arg(c, 1, "split_size");
@@ -100,7 +100,7 @@ int ft_aten_split(struct ft_call *c)
   axis = ft_arg_axis(c, 2, "dim", 0, t->rank);
   if (axis < 0)
     return -1;
-  count = pieces(c, t->dims[axis], sizes);
+  count = split_sizes(c, t->dims[axis], sizes);
   if (count < 1)
     return ft_aten_unknown(c);
   list = ft_live_list(c->l, sizes, (size_t)count);
@@ -120,7 +120,7 @@ int ft_aten_split(struct ft_call *c)
   return 0;
 }
 
-static uint32_t choose(struct ft_live *l, uint32_t x, int axis, int64_t index)
+static uint32_t gather_one(struct ft_live *l, uint32_t x, int axis, int64_t index)
 {
   uint32_t at = ft_live_number(l, FT_ELEMENT_INT64, (double)index);
 
@@ -133,13 +133,13 @@ static uint32_t choose(struct ft_live *l, uint32_t x, int axis, int64_t index)
   return ft_live_end(l, 1);
 }
 
-/* A slice of one, without its dimension: a view, as PyTorch's. */
-static uint32_t pick(struct ft_live *l, uint32_t x, int axis, int64_t index)
+/* x[index] along AXIS: a view, as in PyTorch. Tracked values are gathered instead. */
+static uint32_t select_index(struct ft_live *l, uint32_t x, int axis, int64_t index)
 {
   int64_t at = axis;
 
   if (ft_live_of(l, x)->values)
-    return choose(l, x, axis, index);
+    return gather_one(l, x, axis, index);
   x = ft_live_slice(l, x, axis, index, index == -1 ? INT64_MAX : index + 1, 1);
   if (!x)
     return 0;
@@ -167,7 +167,7 @@ int ft_aten_unbind(struct ft_call *c)
     return ft_aten_unknown(c);
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
   for (int64_t i = 0; i < count && c->result.type == FT_VALUE_LIST; i++) {
-    uint32_t one = pick(c->l, x, axis, i);
+    uint32_t one = select_index(c->l, x, axis, i);
 
     if (!one || ft_value_append(c->l, c->result.list, ft_value_tensor(one)) < 0)
       return -1;
@@ -220,11 +220,12 @@ int ft_aten_select(struct ft_call *c)
   if (!t)
     return ft_aten_not_shaped(c, x);
   axis = ft_arg_axis(c, 1, "dim", 0, t->rank);
-  return axis < 0 ? -1 : ft_give(c, pick(c->l, x, axis, index == INT64_MIN ? 0 : index));
+  return axis < 0 ? -1 : ft_give(c, select_index(c->l, x, axis, index == INT64_MIN ? 0 : index));
 }
 
-/* Where the pieces of SIZE elements end: sections of one size more or less, or as told. */
-static int ends(struct ft_call *c, int64_t size, int64_t out[FT_GRAPH_VALUES])
+/* Ends of the pieces of a dimension of SIZE: N sections of nearly equal size, or explicit
+ * indices. */
+static int section_ends(struct ft_call *c, int64_t size, int64_t out[FT_GRAPH_VALUES])
 {
   const struct ft_operand *v = ft_arg(c, 1, NULL);
   int64_t sections, at = 0;
@@ -266,7 +267,7 @@ int ft_aten_tensor_split(struct ft_call *c)
   if (axis < 0)
     return -1;
   size = t->dims[axis];
-  count = size < 0 ? -1 : ends(c, size, end);
+  count = size < 0 ? -1 : section_ends(c, size, end);
   if (count < 1)
     return ft_aten_unknown(c);
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
@@ -279,7 +280,7 @@ int ft_aten_tensor_split(struct ft_call *c)
   return c->l->failed ? -1 : 0;
 }
 
-/* hstack, vstack, dstack of tensors of two (three) dimensions and more */
+/* hstack, vstack, dstack of tensors of at least two (three) dimensions */
 int ft_aten_pile(struct ft_call *c)
 {
   const struct ft_operand *list = ft_arg(c, 0, "tensors");

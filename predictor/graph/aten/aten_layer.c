@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Layers of ATen: convolution, pooling, normalisation, products. */
+/* Layers of ATen: convolution, pooling, normalisation, matrix products. */
 #include "config.h"
 
 #include <string.h>
@@ -62,8 +62,8 @@ static int read_window(struct ft_call *c, unsigned stride, unsigned pad, unsigne
              : 0;
 }
 
-/* How many dimensions the filters slide over; -1 with the error. */
-static int sliding(struct ft_call *c)
+/* Number of spatial dimensions of a convolution; -1 with the error. */
+static int spatial_rank(struct ft_call *c)
 {
   int n = ft_arg_rank(c, 1) - 2;
 
@@ -73,7 +73,7 @@ static int sliding(struct ft_call *c)
 int ft_aten_conv(struct ft_call *c)
 {
   struct window w;
-  int n = sliding(c);
+  int n = spatial_rank(c);
 
   if (n < 0 || read_window(c, 3, 4, 5, n, &w) < 0)
     return -1;
@@ -83,7 +83,7 @@ int ft_aten_conv(struct ft_call *c)
 int ft_aten_conv_transpose(struct ft_call *c)
 {
   struct window w;
-  int n = sliding(c);
+  int n = spatial_rank(c);
 
   if (n < 0 || read_window(c, 3, 4, 7, n, &w) < 0 ||
       ft_arg_each(c, 5, "output_padding", n, 0, w.extra) < 0)
@@ -96,7 +96,7 @@ int ft_aten_conv_transpose(struct ft_call *c)
 int ft_aten_convolution(struct ft_call *c)
 {
   struct window w;
-  int n = sliding(c);
+  int n = spatial_rank(c);
 
   if (n < 0 || read_window(c, 3, 4, 5, n, &w) < 0)
     return -1;
@@ -133,7 +133,7 @@ int ft_aten_deform_conv(struct ft_call *c)
 
 /* ---- pooling ---- */
 
-/* The digit before "d" in the name: dimensions that are pooled. */
+/* Number of pooled dimensions: the digit before "d" in the name. */
 static int named_dimensions(const char *name)
 {
   for (const char *p = name; *p; p++)
@@ -166,13 +166,13 @@ int ft_aten_pool(struct ft_call *c)
   put_window(c->l, &w, n);
   ft_live_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
   ft_live_int(c->l, "ceil_mode", ft_arg_true(c, largest ? 5 : 4, "ceil_mode", false));
-  if (indexed) /* where each came from too */
+  if (indexed) /* the indices of the maxima */
     return ft_give_many(c, ft_live_end(c->l, 2), 2);
   return ft_give(c, ft_live_end(c->l, 1));
 }
 
-/* Windows that divide SIZE into OUT parts, as far as equal ones can. */
-static bool divide(int64_t size, int64_t out, int64_t *kernel, int64_t *stride)
+/* Kernel and stride of an adaptive pooling from SIZE to OUT, if equal windows can give it. */
+static bool adaptive_window(int64_t size, int64_t out, int64_t *kernel, int64_t *stride)
 {
   if (size < 1 || out < 1 || size < out)
     return false;
@@ -217,7 +217,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
 
     out[i] = s->type == FT_VALUE_INT && s->known ? s->integer : t->dims[t->rank - n + i];
     ones = ones && out[i] == 1;
-    even = divide(t->dims[t->rank - n + i], out[i], &w.kernel[i], &w.stride[i]) && even;
+    even = adaptive_window(t->dims[t->rank - n + i], out[i], &w.kernel[i], &w.stride[i]) && even;
     w.dilation[i] = 1;
   }
   if (!ones && !even) {
@@ -236,7 +236,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
 
 /* ---- normalisation ---- */
 
-/* X normalised, beside statistics that nobody asks for the size of. */
+/* Gives Y and statistics whose sizes are never read. */
 static int give_statistics(struct ft_call *c, uint32_t y, const char *plain)
 {
   if (strcmp(c->name, plain) == 0)
@@ -259,8 +259,8 @@ int ft_aten_batch_norm(struct ft_call *c)
   return give_statistics(c, ft_live_end(c->l, 1), "batch_norm");
 }
 
-static int normalise(struct ft_call *c, const char *type, uint32_t w, uint32_t b,
-                     const char *attribute, int64_t value, const char *plain)
+static int record_norm(struct ft_call *c, const char *type, uint32_t w, uint32_t b,
+                       const char *attribute, int64_t value, const char *plain)
 {
   uint32_t x = ft_arg_tensor(c, 0);
 
@@ -281,7 +281,7 @@ int ft_aten_layer_norm(struct ft_call *c)
   bool root = strcmp(c->type, "RMSNormalization") == 0;
   uint32_t w = ft_arg_optional(c, 2), b = root ? 0 : ft_arg_optional(c, 3);
 
-  return normalise(c, c->type, w, b, "axis", -(n > 0 ? n : 1), root ? "rms_norm" : "layer_norm");
+  return record_norm(c, c->type, w, b, "axis", -(n > 0 ? n : 1), root ? "rms_norm" : "layer_norm");
 }
 
 int ft_aten_group_norm(struct ft_call *c)
@@ -289,14 +289,14 @@ int ft_aten_group_norm(struct ft_call *c)
   bool native = strcmp(c->name, "native_group_norm") == 0;
   uint32_t w = ft_arg_optional(c, native ? 1 : 2), b = ft_arg_optional(c, native ? 2 : 3);
 
-  return normalise(c, "GroupNormalization", w, b, "num_groups",
-                   ft_arg_int(c, native ? 6 : 1, "num_groups", 1), "group_norm");
+  return record_norm(c, "GroupNormalization", w, b, "num_groups",
+                     ft_arg_int(c, native ? 6 : 1, "num_groups", 1), "group_norm");
 }
 
 int ft_aten_instance_norm(struct ft_call *c)
 {
-  return normalise(c, "InstanceNormalization", ft_arg_optional(c, 1), ft_arg_optional(c, 2),
-                   "groups", 1, "instance_norm");
+  return record_norm(c, "InstanceNormalization", ft_arg_optional(c, 1), ft_arg_optional(c, 2),
+                     "groups", 1, "instance_norm");
 }
 
 /* ---- products ---- */

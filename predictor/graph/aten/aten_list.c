@@ -9,9 +9,9 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/aten/aten.h"
 
-enum { REPEATED = 1 << 22 }; /* elements of a list that was multiplied */
+enum { REPEATED = 1 << 22 }; /* elements of a list repeated by *; longer ones are unknown */
 
-static struct ft_operand *element(const struct ft_values *list, const struct ft_operand *index)
+static struct ft_operand *list_element(const struct ft_values *list, const struct ft_operand *index)
 {
   int64_t at = index->integer;
 
@@ -21,7 +21,7 @@ static struct ft_operand *element(const struct ft_values *list, const struct ft_
   return at < 0 || at >= (int64_t)list->count ? NULL : &list->items[at];
 }
 
-static struct ft_operand add(const struct ft_operand *a, const struct ft_operand *b)
+static struct ft_operand add_numbers(const struct ft_operand *a, const struct ft_operand *b)
 {
   int64_t sum;
 
@@ -32,8 +32,8 @@ static struct ft_operand add(const struct ft_operand *a, const struct ft_operand
              : ft_value_unknown(FT_VALUE_INT);
 }
 
-/* all and any of a list of truths; the extremes and the sum of numbers */
-static int over_list(struct ft_call *c, const struct ft_values *list)
+/* all, any, max, min and sum of a list */
+static int reduce_list(struct ft_call *c, const struct ft_values *list)
 {
   bool all = ft_aten_is(c, "all"), any = ft_aten_is(c, "any");
   struct ft_operand best = list->count ? list->items[0] : ft_value_none(), sum = ft_value_int(0);
@@ -54,7 +54,7 @@ static int over_list(struct ft_call *c, const struct ft_values *list)
     if (ft_aten_is(c, "max") ? ft_value_number(v) > ft_value_number(&best)
                              : ft_value_number(v) < ft_value_number(&best))
       best = *v;
-    sum = add(&sum, v);
+    sum = add_numbers(&sum, v);
   }
   if (all || any)
     return ft_give_value(c, ft_value_bool(all));
@@ -63,7 +63,8 @@ static int over_list(struct ft_call *c, const struct ft_values *list)
   return ft_give_value(c, best);
 }
 
-static int concatenate(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int concatenate_lists(struct ft_call *c, const struct ft_operand *a,
+                             const struct ft_operand *b)
 {
   struct ft_operand sum = ft_value_list(c->l, a->type, a->list->items, a->list->count);
 
@@ -73,8 +74,8 @@ static int concatenate(struct ft_call *c, const struct ft_operand *a, const stru
   return ft_give_value(c, sum);
 }
 
-/* A, N times; longer ones than are followed are not known. */
-static int times(struct ft_call *c, const struct ft_operand *a, int64_t n)
+/* A * N */
+static int repeat_list(struct ft_call *c, const struct ft_operand *a, int64_t n)
 {
   struct ft_operand all = ft_value_list(c->l, a->type, NULL, 0);
   int64_t count = n > 0 ? ft_times((int64_t)a->list->count, n) : 0;
@@ -92,14 +93,14 @@ static int times(struct ft_call *c, const struct ft_operand *a, int64_t n)
   return ft_give_value(c, all);
 }
 
-/* A bound of a slice of N elements, as Python settles it: within LEAST and MOST. */
-static int64_t settle(int64_t at, int64_t n, int64_t least, int64_t most)
+/* A slice bound or position AT of a list of N elements, clamped to LEAST..MOST as Python does. */
+static int64_t clamp_index(int64_t at, int64_t n, int64_t least, int64_t most)
 {
   at = at < 0 ? at + n : at;
   return at < least ? least : at > most ? most : at;
 }
 
-static int part(struct ft_call *c, const struct ft_operand *a)
+static int slice_list(struct ft_call *c, const struct ft_operand *a)
 {
   struct ft_operand some = ft_value_list(c->l, a->type, NULL, 0);
   int64_t n = (int64_t)a->list->count, step = ft_arg_int(c, 3, NULL, 1), back = step < 0;
@@ -108,8 +109,8 @@ static int part(struct ft_call *c, const struct ft_operand *a)
 
   if (step == 0 || step == INT64_MIN || start == INT64_MIN || end == INT64_MIN)
     return ft_give_value(c, ft_value_unknown(FT_VALUE_OPAQUE));
-  start = settle(start, n, back ? -1 : 0, n - back);
-  end = settle(end, n, back ? -1 : 0, n - back);
+  start = clamp_index(start, n, back ? -1 : 0, n - back);
+  end = clamp_index(end, n, back ? -1 : 0, n - back);
   step = step > n ? n + 1 : step < -n ? -n - 1 : step;
   for (int64_t i = start; some.type == a->type && (back ? i > end : i < end); i += step)
     if (ft_value_append(c->l, some.list, a->list->items[i]) < 0)
@@ -117,8 +118,8 @@ static int part(struct ft_call *c, const struct ft_operand *a)
   return ft_give_value(c, some);
 }
 
-/* list(A), or dict(A) of pairs. */
-static int copied(struct ft_call *c, const struct ft_operand *a)
+/* list(A), or dict(A) of pairs */
+static int copy_list(struct ft_call *c, const struct ft_operand *a)
 {
   bool pairs = ft_aten_is(c, "dict") && a->type != FT_VALUE_DICT;
   struct ft_operand all =
@@ -136,8 +137,8 @@ static int copied(struct ft_call *c, const struct ft_operand *a)
   return ft_give_value(c, all);
 }
 
-/* Python's order: numbers by size, strings by their bytes. */
-static int by_order(const void *a, const void *b)
+/* Python's order: numbers by value, strings by their bytes. */
+static int compare_in_python_order(const void *a, const void *b)
 {
   const struct ft_operand *x = a, *y = b;
   double m = ft_value_number(x), n = ft_value_number(y);
@@ -147,7 +148,7 @@ static int by_order(const void *a, const void *b)
   return m < n ? -1 : m > n;
 }
 
-static void reverse(struct ft_values *list)
+static void reverse_list(struct ft_values *list)
 {
   for (size_t i = 0; i < list->count / 2; i++) {
     struct ft_operand one = list->items[i];
@@ -157,8 +158,8 @@ static void reverse(struct ft_values *list)
   }
 }
 
-/* Numbers or strings in order; of what is not known neither which nor where. */
-static void sort(struct ft_values *list, bool descending)
+/* Sorts numbers or strings; if one is unknown, all become unknown. */
+static void sort_list(struct ft_values *list, bool descending)
 {
   bool known = true;
 
@@ -169,16 +170,16 @@ static void sort(struct ft_values *list, bool descending)
             (v->type == FT_VALUE_STRING) == (list->items[0].type == FT_VALUE_STRING);
   }
   if (known && list->count)
-    qsort(list->items, list->count, sizeof *list->items, by_order);
+    qsort(list->items, list->count, sizeof *list->items, compare_in_python_order);
   for (size_t i = 0; !known && i < list->count; i++)
     list->items[i] = ft_value_unknown(ft_value_is_number(&list->items[i]) ? list->items[i].type
                                                                           : FT_VALUE_OPAQUE);
   if (known && descending)
-    reverse(list);
+    reverse_list(list);
 }
 
-/* sorted(a, reverse), which is a new list; a.sort(reverse), a.reverse(), a.clear() */
-static int order(struct ft_call *c, const struct ft_operand *a)
+/* sorted(a, reverse), a new list; a.sort(reverse), a.reverse(), a.clear() */
+static int order_list(struct ft_call *c, const struct ft_operand *a)
 {
   bool descending = ft_arg_true(c, 1, "reverse", false);
   struct ft_operand list = *a;
@@ -190,14 +191,14 @@ static int order(struct ft_call *c, const struct ft_operand *a)
   if (ft_aten_is(c, "clear"))
     list.list->count = 0;
   else if (ft_aten_is(c, "reverse"))
-    reverse(list.list);
+    reverse_list(list.list);
   else
-    sort(list.list, descending);
+    sort_list(list.list, descending);
   return ft_give_value(c, ft_aten_is(c, "sorted") ? list : ft_value_none());
 }
 
-/* a.index(b), a.count(b), a.remove(b); 1: that cannot be told. */
-static int seek(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+/* a.index(b), a.count(b), a.remove(b); 1: not found */
+static int search_list(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   int64_t found = 0;
   int left = FT_VALUE_COMPARED, equal;
@@ -222,8 +223,8 @@ static int seek(struct ft_call *c, const struct ft_operand *a, const struct ft_o
   return ft_aten_is(c, "count") ? ft_give_value(c, ft_value_int(found)) : 1;
 }
 
-/* What changes the list A: 0, or -1; 1: it is another call. */
-static int changed(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+/* append, pop, insert, _set_item on list A. Returns 0 or -1; 1: not such a call. */
+static int change_list(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   struct ft_operand *at;
   size_t count = a->list->count;
@@ -233,7 +234,7 @@ static int changed(struct ft_call *c, const struct ft_operand *a, const struct f
   if (ft_aten_is(c, "append") && c->count == 2)
     return ft_value_append(c->l, a->list, *b) < 0 ? -1 : ft_give_value(c, *a);
   if (ft_aten_is(c, "pop") && count) {
-    at = c->count > 1 ? element(a->list, b) : &a->list->items[count - 1];
+    at = c->count > 1 ? list_element(a->list, b) : &a->list->items[count - 1];
     if (!at)
       return 1;
     c->result = *at;
@@ -242,7 +243,7 @@ static int changed(struct ft_call *c, const struct ft_operand *a, const struct f
     return 0;
   }
   if (ft_aten_is(c, "insert") && c->count == 3 && b->type == FT_VALUE_INT && b->known) {
-    size_t place = (size_t)settle(b->integer, (int64_t)count, 0, (int64_t)count);
+    size_t place = (size_t)clamp_index(b->integer, (int64_t)count, 0, (int64_t)count);
 
     if (ft_value_append(c->l, a->list, c->args[2]) < 0)
       return -1;
@@ -252,7 +253,7 @@ static int changed(struct ft_call *c, const struct ft_operand *a, const struct f
     return ft_give_value(c, *a);
   }
   if (ft_aten_is(c, "_set_item") && c->count == 3) {
-    at = element(a->list, b);
+    at = list_element(a->list, b);
     if (at)
       *at = c->args[2];
     return ft_give_value(c, *a);
@@ -260,13 +261,13 @@ static int changed(struct ft_call *c, const struct ft_operand *a, const struct f
   return 1;
 }
 
-/* Two lists, A and B. */
-static int both_lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+/* Operators of two lists, A and B. */
+static int join_lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   if (a->list == b->list)
     return 1;
   if (ft_aten_is(c, "add"))
-    return concatenate(c, a, b);
+    return concatenate_lists(c, a, b);
   if (!ft_aten_is(c, "extend") && !ft_aten_is(c, "add_"))
     return 1;
   for (size_t i = 0; i < b->list->count; i++)
@@ -275,7 +276,7 @@ static int both_lists(struct ft_call *c, const struct ft_operand *a, const struc
   return ft_give_value(c, *a);
 }
 
-static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int list_operator(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   const struct ft_operand *at;
   int left = FT_VALUE_COMPARED;
@@ -284,24 +285,24 @@ static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_
     return ft_give_value(
         c, ft_value_int((int64_t)a->list->count / (a->type == FT_VALUE_DICT ? 2 : 1)));
   if (ft_aten_is(c, "list") || ft_aten_is(c, "dict"))
-    return copied(c, a);
+    return copy_list(c, a);
   if (a->type == FT_VALUE_DICT)
     return 1;
   if (FT_ATEN_IS_ONE_OF(c, "append", "pop", "insert", "_set_item"))
-    return changed(c, a, b);
+    return change_list(c, a, b);
   if (ft_aten_is(c, "mul") && b->type == FT_VALUE_INT && b->known)
-    return times(c, a, b->integer);
+    return repeat_list(c, a, b->integer);
   if (ft_aten_is(c, "slice"))
-    return part(c, a);
+    return slice_list(c, a);
   if (ft_aten_is(c, "copy"))
     return ft_give_value(c, ft_value_list(c->l, FT_VALUE_LIST, a->list->items, a->list->count));
   if (ft_aten_is(c, "sorted") || ft_aten_is(c, "sort") || ft_aten_is(c, "reverse") ||
       ft_aten_is(c, "clear"))
-    return order(c, a);
+    return order_list(c, a);
   if (ft_aten_is(c, "index") || ft_aten_is(c, "count") || ft_aten_is(c, "remove"))
-    return seek(c, a, b);
+    return search_list(c, a, b);
   if (ft_aten_is(c, "__getitem__")) {
-    at = element(a->list, b);
+    at = list_element(a->list, b);
     return at ? ft_give_value(c, *at) : 1;
   }
   if (ft_aten_is(c, "__contains__")) {
@@ -317,11 +318,12 @@ static int lists(struct ft_call *c, const struct ft_operand *a, const struct ft_
     return ft_give_value(c, known ? ft_value_bool(false) : ft_value_unknown(FT_VALUE_BOOL));
   }
   if (FT_ATEN_IS_ONE_OF(c, "max", "min", "all", "any", "sum"))
-    return over_list(c, a->list);
-  return ft_value_is_list(b) ? both_lists(c, a, b) : 1;
+    return reduce_list(c, a->list);
+  return ft_value_is_list(b) ? join_lists(c, a, b) : 1;
 }
 
-static int dictionary(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int dictionary_operator(struct ft_call *c, const struct ft_operand *a,
+                               const struct ft_operand *b)
 {
   size_t which = ft_aten_is(c, "values") ? 1 : 0;
   struct ft_operand list, pair;
@@ -366,6 +368,6 @@ int ft_aten_list(struct ft_call *c)
   const struct ft_operand *a = ft_arg(c, 0, NULL), *b = ft_arg(c, 1, NULL);
 
   if (a->type == FT_VALUE_DICT && !FT_ATEN_IS_ONE_OF(c, "len", "list", "dict"))
-    return dictionary(c, a, b);
-  return lists(c, a, b);
+    return dictionary_operator(c, a, b);
+  return list_operator(c, a, b);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Losses and similarities of ATen, and what else puts two tensors together and sums them up. */
+/* Losses and similarities of ATen, and other operators that combine two tensors. */
 #include "config.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ static bool named(const struct ft_call *c, const char *name)
   return strcmp(c->name, name) == 0;
 }
 
-/* The mean of X over AXIS, over all where that is NULL. */
-static uint32_t mean(struct ft_live *l, uint32_t x, const int64_t *axis, bool keep)
+/* The mean of X over AXIS; over all dimensions if that is NULL. */
+static uint32_t reduce_mean(struct ft_live *l, uint32_t x, const int64_t *axis, bool keep)
 {
   if (!x)
     return 0;
@@ -38,8 +38,8 @@ static uint32_t joined(struct ft_call *c, const char *type, unsigned count)
   return y;
 }
 
-/* Which argument says how a loss is summed up, how many tensors stand before, and over which
- * dimension each of its elements goes (NONE: over none). */
+/* Argument that holds the reduction, number of tensors before it, and the dimension that each
+ * loss sums over (NONE: none). */
 enum { NONE = 99 };
 static const struct loss {
   const char *name;
@@ -76,14 +76,14 @@ int ft_aten_loss(struct ft_call *c)
   axis = loss->axis;
   y = joined(c, "Sub", loss->tensors);
   if (y && axis != NONE)
-    y = mean(c->l, y, &axis, false);
+    y = reduce_mean(c->l, y, &axis, false);
   if (ft_arg_int(c, loss->reduction, "reduction", 1) != 0)
-    y = mean(c->l, y, NULL, false);
+    y = reduce_mean(c->l, y, NULL, false);
   return ft_give(c, y);
 }
 
-/* cross_entropy_loss(x, target, weight, reduction), nll_loss, nll_loss2d, nll_loss_nd and
- * nll_loss_forward, which gives the sum of weights too */
+/* cross_entropy_loss(x, target, weight, reduction), nll_loss, nll_loss2d, nll_loss_nd;
+ * nll_loss_forward also gives the total weight */
 int ft_aten_class_loss(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), target = ft_arg_tensor(c, 1), y;
@@ -124,11 +124,12 @@ int ft_aten_similarity(struct ft_call *c)
   int64_t axis = cosine ? ft_arg_int(c, 2, "dim", 1) : -1;
   uint32_t y = joined(c, cosine ? "Mul" : "Sub", 2);
 
-  return ft_give(c, mean(c->l, y, named(c, "dist") ? NULL : &axis,
-                         named(c, "pairwise_distance") && ft_arg_true(c, 4, "keepdim", false)));
+  return ft_give(c,
+                 reduce_mean(c->l, y, named(c, "dist") ? NULL : &axis,
+                             named(c, "pairwise_distance") && ft_arg_true(c, 4, "keepdim", false)));
 }
 
-/* broadcast_tensors(list): each as large as all of them together */
+/* broadcast_tensors(list) */
 int ft_aten_broadcast(struct ft_call *c)
 {
   const struct ft_operand *v = ft_arg(c, 0, "tensors");
@@ -142,7 +143,8 @@ int ft_aten_broadcast(struct ft_call *c)
     x = ft_value_as_tensor(c->l, &v->list->items[i]);
     if (!x)
       return -1;
-    together = together ? ft_live_binary(c->l, "Add", together, x) : x; /* for its shape alone */
+    together =
+        together ? ft_live_binary(c->l, "Add", together, x) : x; /* computed for its shape only */
   }
   t = together ? ft_live_of(c->l, together) : NULL;
   if (!t || t->rank < 0)
@@ -157,7 +159,7 @@ int ft_aten_broadcast(struct ft_call *c)
   return 0;
 }
 
-/* _weight_norm(v, g, dim): v times g over v's length; the interface gives the lengths too */
+/* _weight_norm(v, g, dim) = v g / |v|; the interface variant also gives the norms */
 int ft_aten_weight_norm(struct ft_call *c)
 {
   uint32_t y = joined(c, "Mul", 2);
@@ -193,7 +195,7 @@ int ft_aten_diff(struct ft_call *c)
   return ft_give(c, sides[1] ? ft_live_binary(c->l, "Sub", sides[0], sides[1]) : 0);
 }
 
-/* _grouped_mm(x (words, in), experts (n, in, out), ends): each word by one of the matrices */
+/* _grouped_mm(x (tokens, in), experts (n, in, out), ends): each token by one of the matrices */
 int ft_aten_grouped(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), w = ft_arg_tensor(c, 1);

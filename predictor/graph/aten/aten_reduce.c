@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that reduce and order. */
+/* Operators of ATen that reduce and sort. */
 #include "config.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 
 #include "predictor/graph/aten/aten.h"
 
-/* OVER of COUNT axes; none: all of them. */
-static uint32_t reduce(struct ft_live *l, const char *type, uint32_t x, const int64_t *over,
-                       int count, bool keep)
+/* Reduces X over COUNT axes of OVER; 0: all axes. */
+static uint32_t record_reduction(struct ft_live *l, const char *type, uint32_t x,
+                                 const int64_t *over, int count, bool keep)
 {
   ft_live_op(l, type);
   ft_live_in(l, x);
@@ -35,7 +35,7 @@ int ft_aten_reduce(struct ft_call *c)
 
   if (!x || n < 0)
     return ft_aten_not_shaped(c, x);
-  y = reduce(c->l, c->type, x, over, n, keep);
+  y = record_reduction(c->l, c->type, x, over, n, keep);
   if (y && (strcmp(c->name, "all") == 0 || strcmp(c->name, "any") == 0))
     ft_live_of(c->l, y)->element = FT_ELEMENT_BOOL;
   return ft_give(c, y);
@@ -71,13 +71,13 @@ int ft_aten_extremum(struct ft_call *c)
   if (!x)
     return -1;
   if (!last && !ft_arg_given(c, 1, "dim"))
-    return ft_give(c, reduce(c->l, c->type, x, NULL, 0, false));
+    return ft_give(c, record_reduction(c->l, c->type, x, NULL, 0, false));
   if (!last && ft_value_is_tensor(&c->args[1])) {
     y = ft_arg_tensor(c, 1);
     return ft_give(c,
                    y ? ft_live_binary(c->l, strcmp(c->name, "max") == 0 ? "Max" : "Min", x, y) : 0);
   }
-  y = reduce(c->l, c->type, x, &axis, 1, keep);
+  y = record_reduction(c->l, c->type, x, &axis, 1, keep);
   if (!y)
     return -1;
   both[0] = ft_value_tensor(y);
@@ -103,7 +103,8 @@ int ft_aten_var_mean(struct ft_call *c)
   if (!x || n < 0)
     return ft_aten_not_shaped(c, x);
   for (int i = 0; i < 2; i++) {
-    both[i] = ft_value_tensor(reduce(c->l, i ? "ReduceMean" : "ReduceSumSquare", x, over, n, keep));
+    both[i] = ft_value_tensor(
+        record_reduction(c->l, i ? "ReduceMean" : "ReduceSumSquare", x, over, n, keep));
     if (!both[i].tensor)
       return -1;
   }
@@ -124,7 +125,7 @@ int ft_aten_topk(struct ft_call *c)
   return ft_give_many(c, ft_live_end(c->l, 2), 2);
 }
 
-/* All of a dimension in order. */
+/* sort(x, dim), argsort */
 int ft_aten_sort(struct ft_call *c)
 {
   const struct ft_tensor *t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a program computes without tensors: numbers and lists; strings are in aten_string.c. */
+/* Calls without tensors: arithmetic and comparison of numbers, and dispatch to lists and
+ * strings. */
 #include "config.h"
 
 #include <math.h>
@@ -11,13 +12,14 @@
 
 /* ---- numbers ---- */
 
-static int64_t divide(int64_t a, int64_t b)
+static int64_t floor_divide(int64_t a, int64_t b)
 {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* A whole result of two whole numbers; FALSE: not this operation, or none that can be told. */
-static bool integers(const char *name, int64_t a, int64_t b, int64_t *out)
+/* Integer result of two integers. Returns false if NAME is another operation or the result is
+ * undefined. */
+static bool integer_arithmetic(const char *name, int64_t a, int64_t b, int64_t *out)
 {
   if (strcmp(name, "add") == 0)
     return !__builtin_add_overflow(a, b, out);
@@ -28,7 +30,7 @@ static bool integers(const char *name, int64_t a, int64_t b, int64_t *out)
   if (b == 0 || (a == INT64_MIN && b == -1))
     return false;
   if (strcmp(name, "floordiv") == 0 || strcmp(name, "floor_divide") == 0) {
-    *out = divide(a, b);
+    *out = floor_divide(a, b);
     return true;
   }
   if (strcmp(name, "trunc") == 0) {
@@ -42,7 +44,7 @@ static bool integers(const char *name, int64_t a, int64_t b, int64_t *out)
   return false;
 }
 
-static double reals(const char *name, double a, double b)
+static double real_arithmetic(const char *name, double a, double b)
 {
   static const char *const names[] = { "add",     "sub",  "mul",          "div",
                                        "truediv", "pow",  "floordiv",     "remainder",
@@ -78,7 +80,8 @@ static double reals(const char *name, double a, double b)
   }
 }
 
-static int arithmetic(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int number_arithmetic(struct ft_call *c, const struct ft_operand *a,
+                             const struct ft_operand *b)
 {
   bool whole = a->type != FT_VALUE_REAL && b->type != FT_VALUE_REAL;
   const struct ft_operand *mode = ft_arg(c, 99, "rounding_mode");
@@ -93,9 +96,9 @@ static int arithmetic(struct ft_call *c, const struct ft_operand *a, const struc
          strcmp(name, "fmod") == 0;
   if (!a->known || !b->known)
     return ft_give_value(c, ft_value_unknown(real ? FT_VALUE_REAL : FT_VALUE_INT));
-  if (whole && integers(name, a->integer, b->integer, &out))
+  if (whole && integer_arithmetic(name, a->integer, b->integer, &out))
     return ft_give_value(c, ft_value_int(out));
-  value = reals(name, ft_value_number(a), ft_value_number(b));
+  value = real_arithmetic(name, ft_value_number(a), ft_value_number(b));
   if (whole && strcmp(name, "pow") == 0 && value == floor(value) && fabs(value) < 0x1p53)
     return ft_give_value(c, ft_value_int((int64_t)value));
   if (whole && strcmp(name, "pow") == 0 && b->integer < 0)
@@ -105,7 +108,7 @@ static int arithmetic(struct ft_call *c, const struct ft_operand *a, const struc
 
 /* ---- comparison ---- */
 
-static int compare(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int compare_values(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   double x = ft_value_number(a), y = ft_value_number(b);
   int equal, left = FT_VALUE_COMPARED;
@@ -123,14 +126,15 @@ static int compare(struct ft_call *c, const struct ft_operand *a, const struct f
                                                               : x >= y));
 }
 
-static struct ft_operand truth_of(const struct ft_call *c, const struct ft_operand *v, bool negated)
+static struct ft_operand truth_value(const struct ft_call *c, const struct ft_operand *v,
+                                     bool negated)
 {
   int truth = ft_value_truth(c->l, v);
 
   return truth < 0 ? ft_value_unknown(FT_VALUE_BOOL) : ft_value_bool((truth == 1) != negated);
 }
 
-static int one_number(struct ft_call *c, const struct ft_operand *a)
+static int unary_number(struct ft_call *c, const struct ft_operand *a)
 {
   double x = ft_value_number(a);
 
@@ -164,23 +168,23 @@ static int one_number(struct ft_call *c, const struct ft_operand *a)
   return 1;
 }
 
-static int two_numbers(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int binary_numbers(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   if (FT_ATEN_IS_ONE_OF(c, "add", "sub", "mul", "div", "truediv", "pow", "floordiv", "remainder",
                         "floor_divide", "mod", "fmod"))
-    return arithmetic(c, a, b);
+    return number_arithmetic(c, a, b);
   if (FT_ATEN_IS_ONE_OF(c, "eq", "ne", "lt", "le", "gt", "ge"))
-    return compare(c, a, b);
+    return compare_values(c, a, b);
   if (FT_ATEN_IS_ONE_OF(c, "max", "min", "sym_max", "sym_min"))
     return ft_give_value(
         c, !a->known || !b->known ? ft_value_unknown(a->type)
            : (ft_value_number(a) > ft_value_number(b)) == (strstr(c->name, "max") != NULL) ? *a
                                                                                            : *b);
-  return one_number(c, a);
+  return unary_number(c, a);
 }
 
-/* What does not depend on what it is asked of. */
-static int facts(struct ft_call *c)
+/* Calls whose result does not depend on their arguments. */
+static int constant_call(struct ft_call *c)
 {
   static const struct {
     const char *name;
@@ -209,7 +213,8 @@ static int facts(struct ft_call *c)
 
 /* ---- truths ---- */
 
-static int identity(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int compare_identity(struct ft_call *c, const struct ft_operand *a,
+                            const struct ft_operand *b)
 {
   bool same_kind = a->type == b->type;
 
@@ -220,15 +225,15 @@ static int identity(struct ft_call *c, const struct ft_operand *a, const struct 
   return ft_give_value(c, ft_value_bool(same_kind == ft_aten_is(c, "__is__")));
 }
 
-static int truths(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int logical_call(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   bool or = strstr(c->name, "or") != NULL;
 
   if (ft_aten_is(c, "__is__") || ft_aten_is(c, "__isnot__"))
-    return identity(c, a, b);
+    return compare_identity(c, a, b);
   if (ft_aten_is(c, "__not__") || ft_aten_is(c, "Bool") ||
       (ft_aten_is(c, "bool") && !ft_value_is_tensor(a)))
-    return ft_give_value(c, truth_of(c, a, ft_aten_is(c, "__not__")));
+    return ft_give_value(c, truth_value(c, a, ft_aten_is(c, "__not__")));
   if (!FT_ATEN_IS_ONE_OF(c, "__and__", "__or__", "logical_and", "logical_or") ||
       a->type != FT_VALUE_BOOL || b->type != FT_VALUE_BOOL)
     return 1;
@@ -239,8 +244,8 @@ static int truths(struct ft_call *c, const struct ft_operand *a, const struct ft
 
 /* ---- loops ---- */
 
-/* How often a range turns, and its number in turn I. */
-static int ranges(struct ft_call *c)
+/* Length of a Python range, and its number at index I. */
+static int range_call(struct ft_call *c)
 {
   int64_t first = ft_arg_int(c, 0, NULL, 0), second = ft_arg_int(c, 1, NULL, 0),
           step = ft_arg_int(c, 2, NULL, 1), product;
@@ -257,7 +262,7 @@ static int ranges(struct ft_call *c)
   return ft_give_value(c, ft_value_int(product));
 }
 
-/* How many a tensor's first dimension has. */
+/* len(tensor): size of its first dimension */
 static int length_of_tensor(struct ft_call *c)
 {
   struct ft_operand dims;
@@ -275,7 +280,7 @@ static bool is_several(const struct ft_operand *v)
   return ft_value_is_list(v) || v->type == FT_VALUE_STRING;
 }
 
-/* What nobody here can look into. */
+/* Values whose contents are not tracked. */
 static bool is_closed(const struct ft_operand *v)
 {
   return v->type == FT_VALUE_OPAQUE || ft_value_is_tensor(v);
@@ -285,28 +290,28 @@ int ft_aten_scalar(struct ft_call *c)
 {
   const struct ft_operand *a = ft_arg(c, 0, NULL), *b = ft_arg(c, 1, NULL);
   bool equality = ft_aten_is(c, "eq") || ft_aten_is(c, "ne");
-  int status = facts(c);
+  int status = constant_call(c);
 
   if (status == 1)
-    status = truths(c, a, b);
+    status = logical_call(c, a, b);
   if (status <= 0)
     return status;
   if ((ft_aten_is(c, "__range_length") || ft_aten_is(c, "__derive_index")) && c->count == 3)
-    return ranges(c);
+    return range_call(c);
   if (equality && (is_several(a) || is_several(b)) && (is_closed(a) || is_closed(b)))
     return ft_give_value(c, ft_value_unknown(FT_VALUE_BOOL));
   if (equality && ft_value_is_list(a) && ft_value_is_list(b))
-    return compare(c, a, b);
+    return compare_values(c, a, b);
   if (ft_value_is_list(a) || a->type == FT_VALUE_DICT)
     return ft_aten_list(c);
   if (a->type == FT_VALUE_STRING)
-    return equality ? compare(c, a, b) : ft_aten_text(c);
+    return equality ? compare_values(c, a, b) : ft_aten_text(c);
   if (ft_aten_is(c, "len") && ft_value_is_tensor(a))
     return length_of_tensor(c);
   if (ft_value_is_number(a)) {
-    status = ft_value_is_number(b) ? two_numbers(c, a, b) : one_number(c, a);
+    status = ft_value_is_number(b) ? binary_numbers(c, a, b) : unary_number(c, a);
     if (status <= 0)
       return status;
   }
-  return equality && !ft_value_is_tensor(a) && !ft_value_is_tensor(b) ? compare(c, a, b) : 1;
+  return equality && !ft_value_is_tensor(a) && !ft_value_is_tensor(b) ? compare_values(c, a, b) : 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that choose, place and resample elements. */
+/* Operators of ATen that select, place and resample elements. */
 #include "config.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ int ft_aten_gather(struct ft_call *c)
   return ft_give(c, along(c->l, "GatherElements", x, index, 0));
 }
 
-/* X with the dimensions in front that have an index in LIST: where indices stand apart, what they
- * give comes first (aten/src/ATen/native/TensorAdvancedIndexingUtils.h, transposeToFront). */
+/* X with the indexed dimensions moved to the front if the indices in LIST are not adjacent, as
+ * PyTorch does (aten/src/ATen/native/TensorAdvancedIndexingUtils.h, transposeToFront). */
 static uint32_t indexed_first(struct ft_live *l, uint32_t x, const struct ft_values *list)
 {
   const struct ft_tensor *t = ft_live_of(l, x);
@@ -55,7 +55,7 @@ static uint32_t indexed_first(struct ft_live *l, uint32_t x, const struct ft_val
   return ft_live_transpose(l, x, order, t->rank);
 }
 
-/* x[i, :, j]: a list with an index, or None, for each dimension. */
+/* x[i, :, j]: LIST has an index or None for each dimension. */
 int ft_aten_index(struct ft_call *c)
 {
   const struct ft_operand *list = ft_arg(c, 1, "indices");
@@ -84,12 +84,12 @@ int ft_aten_index(struct ft_call *c)
   if (!count)
     return ft_aten_same(c);
   if (ft_live_of(c->l, index)->element == FT_ELEMENT_BOOL)
-    return ft_aten_unknown(c); /* as many as are true */
+    return ft_aten_unknown(c); /* a mask selects an unknown number of elements */
   if (last - axis >= count) {
     x = indexed_first(c->l, x, list->list);
     axis = 0;
   }
-  /* several indices, broadcast together, take their dimensions' place at once */
+  /* several indices are broadcast together and replace their dimensions at once */
   for (int i = 1; i < count && x; i++) {
     int64_t at = axis;
 
@@ -116,7 +116,7 @@ int ft_aten_nonzero(struct ft_call *c)
   dims = y ? ft_shape(c->l->in, ft_live_of(c->l, y), 2) : NULL;
   if (!dims)
     return ft_give(c, 0);
-  dims[1] = rank; /* ONNX has it the other way round */
+  dims[1] = rank; /* ONNX has the two dimensions the other way round */
   return ft_give(c, y);
 }
 
@@ -153,7 +153,7 @@ int ft_aten_masked_fill(struct ft_call *c)
   return ft_give(c, y);
 }
 
-/* What passes the end comes in at the front: two slices, joined. */
+/* roll: two slices, joined in reverse order */
 int ft_aten_roll(struct ft_call *c)
 {
   int64_t shifts[FT_GRAPH_RANK], dims[FT_GRAPH_RANK];
@@ -190,7 +190,7 @@ int ft_aten_roll(struct ft_call *c)
   return ft_give(c, x);
 }
 
-/* A copy the other way round. */
+/* flip: a reversed copy */
 int ft_aten_flip(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0);
@@ -214,7 +214,7 @@ int ft_aten_pixel_shuffle(struct ft_call *c)
   return ft_give(c, ft_live_end(c->l, 1));
 }
 
-/* PyTorch counts from the last dimension: before, after, before, after. */
+/* PyTorch's pads begin with the last dimension: before, after, before, after. */
 int ft_aten_pad(struct ft_call *c)
 {
   int64_t given[2 * FT_GRAPH_RANK], pads[2 * FT_GRAPH_RANK] = { 0 };
@@ -235,7 +235,7 @@ int ft_aten_pad(struct ft_call *c)
   return ft_give(c, list ? ft_live_binary(c->l, "Pad", x, list) : 0);
 }
 
-/* (x, size or None, ..., scale factors): sizes first, else what the factors make of them. */
+/* (x, size or None, ..., scale factors); size has priority. */
 int ft_aten_upsample(struct ft_call *c)
 {
   int64_t all[FT_GRAPH_RANK], sizes[FT_GRAPH_RANK];
@@ -275,8 +275,8 @@ int ft_aten_grid_sample(struct ft_call *c)
   return ft_give(c, x && grid ? ft_live_binary(c->l, "GridSample", x, grid) : 0);
 }
 
-/* A result that no operator of ONNX has: of known shape all the same. */
-static int custom(struct ft_call *c, const char *type, const int64_t *dims, int rank)
+/* An operator without an ONNX equivalent, with a result of known shape. */
+static int record_with_shape(struct ft_call *c, const char *type, const int64_t *dims, int rank)
 {
   uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_live_unary(c->l, type, x) : 0;
   int64_t *to = y ? ft_shape(c->l->in, ft_live_of(c->l, y), rank) : NULL;
@@ -286,7 +286,7 @@ static int custom(struct ft_call *c, const char *type, const int64_t *dims, int 
   return ft_give(c, to ? y : 0);
 }
 
-/* Windows over one dimension, as a dimension of their own at the end: a view. */
+/* unfold(x, dim, size, step): windows as a new last dimension, a view */
 int ft_aten_unfold(struct ft_call *c)
 {
   int64_t size = ft_arg_int(c, 2, "size", 1), step = ft_arg_int(c, 3, "step", 1);
@@ -304,10 +304,10 @@ int ft_aten_unfold(struct ft_call *c)
   memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
   dims[axis] = t->dims[axis] < size ? 0 : (t->dims[axis] - size) / step + 1;
   dims[t->rank] = size;
-  return custom(c, "Identity", dims, t->rank + 1);
+  return record_with_shape(c, "Identity", dims, t->rank + 1);
 }
 
-/* (x, kernel, dilation, padding, stride) -> batch, channels x kernel, places */
+/* (x, kernel, dilation, padding, stride) -> batch, channels x kernel, positions */
 int ft_aten_im2col(struct ft_call *c)
 {
   int64_t k[2], d[2], p[2], s[2], dims[3];
@@ -330,7 +330,7 @@ int ft_aten_im2col(struct ft_call *c)
       return ft_live_fail(c->l, "%s: windows larger than the input", c->name);
     dims[2] = ft_times(dims[2], room < 0 ? -1 : (room - window) / s[i] + 1);
   }
-  return custom(c, "ReverseSequence", dims, 3);
+  return record_with_shape(c, "ReverseSequence", dims, 3);
 }
 
 int ft_aten_one_hot(struct ft_call *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that give the same elements another shape. */
+/* Operators of ATen that reshape, permute and expand. */
 #include "config.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ int ft_aten_view(struct ft_call *c)
   if (!x)
     return -1;
   if (n < 0 && to->type == FT_VALUE_LIST && to->list->count <= FT_GRAPH_RANK) {
-    /* sizes that are not known are left open */
+    /* unknown sizes become -1 */
     n = (int)to->list->count;
     for (int i = 0; i < n; i++)
       dims[i] = to->list->items[i].type == FT_VALUE_INT && to->list->items[i].known
@@ -31,7 +31,7 @@ int ft_aten_view(struct ft_call *c)
   return ft_give(c, ft_live_reshape(c->l, x, dims, n));
 }
 
-static uint32_t expand(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
+static uint32_t record_expand(struct ft_live *l, uint32_t x, const int64_t *dims, int rank)
 {
   uint32_t list = ft_live_list(l, dims, (size_t)rank);
 
@@ -48,13 +48,13 @@ int ft_aten_view_as(struct ft_call *c)
   t = ft_live_of(c->l, other);
   if (t->rank < 0 || ft_tensor_elements(t) < 0)
     return ft_aten_unknown(c);
-  return ft_give(c, strcmp(c->name, "expand_as") == 0 ? expand(c->l, x, t->dims, t->rank)
+  return ft_give(c, strcmp(c->name, "expand_as") == 0 ? record_expand(c->l, x, t->dims, t->rank)
                                                       : ft_live_reshape(c->l, x, t->dims, t->rank));
 }
 
-/* Dimensions FIRST to LAST of X become COUNT others. */
-static int replace(struct ft_call *c, uint32_t x, int first, int last, const int64_t *with,
-                   int count)
+/* Replaces dimensions FIRST to LAST of X by COUNT others. */
+static int replace_dims(struct ft_call *c, uint32_t x, int first, int last, const int64_t *with,
+                        int count)
 {
   const struct ft_tensor *t = ft_live_of(c->l, x);
   int64_t dims[2 * FT_GRAPH_RANK];
@@ -83,14 +83,14 @@ int ft_aten_flatten(struct ft_call *c)
   if (!t)
     return ft_aten_not_shaped(c, x);
   if (t->rank == 0)
-    return replace(c, x, 0, -1, &product, 1);
+    return replace_dims(c, x, 0, -1, &product, 1);
   first = ft_arg_axis(c, 1, "start_dim", 0, t->rank);
   last = ft_arg_axis(c, 2, "end_dim", -1, t->rank);
   if (first < 0 || last < 0)
     return -1;
   for (int i = first; i <= last; i++)
     product = ft_times(product, t->dims[i]);
-  return replace(c, x, first, last < first ? first - 1 : last, &product, last < first ? 0 : 1);
+  return replace_dims(c, x, first, last < first ? first - 1 : last, &product, last < first ? 0 : 1);
 }
 
 int ft_aten_unflatten(struct ft_call *c)
@@ -107,7 +107,7 @@ int ft_aten_unflatten(struct ft_call *c)
   n = ft_arg_ints(c, 2, "sizes", sizes, FT_GRAPH_RANK);
   if (n < 0)
     return ft_aten_unknown(c);
-  return axis < 0 ? -1 : replace(c, x, axis, axis, sizes, n);
+  return axis < 0 ? -1 : replace_dims(c, x, axis, axis, sizes, n);
 }
 
 int ft_aten_transpose(struct ft_call *c)
@@ -197,7 +197,7 @@ int ft_aten_unsqueeze(struct ft_call *c)
   return ft_give(c, ft_live_end(c->l, 1));
 }
 
-/* Dimensions of 1 are dropped; others that are named stay, as in PyTorch. */
+/* Dimensions of 1 are removed; others that are named stay, as in PyTorch. */
 int ft_aten_squeeze(struct ft_call *c)
 {
   int64_t axes[FT_GRAPH_RANK], ones[FT_GRAPH_RANK];
@@ -238,7 +238,7 @@ int ft_aten_expand(struct ft_call *c)
   for (int i = 0; i < n; i++)
     if (dims[i] == -1)
       dims[i] = i < n - t->rank ? 1 : t->dims[i - (n - t->rank)];
-  return ft_give(c, expand(c->l, x, dims, n));
+  return ft_give(c, record_expand(c->l, x, dims, n));
 }
 
 int ft_aten_repeat(struct ft_call *c)
@@ -252,7 +252,7 @@ int ft_aten_repeat(struct ft_call *c)
   if (!t || n < 0)
     return ft_aten_not_shaped(c, x);
   more = n > t->rank ? n - t->rank : 0;
-  for (int i = n - 1; n < t->rank && i >= 0; i--) /* tile: missing ones stand in front */
+  for (int i = n - 1; n < t->rank && i >= 0; i--) /* tile: missing repeats are leading ones */
     times[i + t->rank - n] = times[i];
   for (int i = 0; i < t->rank - n; i++)
     times[i] = 1;
@@ -265,7 +265,7 @@ int ft_aten_repeat(struct ft_call *c)
   return ft_give(c, list ? ft_live_binary(c->l, "Tile", x, list) : 0);
 }
 
-/* Each element of a dimension so many times: a dimension behind it, expanded, joined again. */
+/* Each element REPEATS times: a new dimension, expanded and merged. */
 int ft_aten_repeat_interleave(struct ft_call *c)
 {
   int64_t times = ft_arg_int(c, 1, "repeats", INT64_MIN), with[2], dims[FT_GRAPH_RANK + 1];
@@ -282,13 +282,13 @@ int ft_aten_repeat_interleave(struct ft_call *c)
     return -1;
   with[0] = t->dims[axis];
   with[1] = 1;
-  if (replace(c, x, axis, axis, with, 2) < 0)
+  if (replace_dims(c, x, axis, axis, with, 2) < 0)
     return -1;
   memcpy(dims, ft_live_of(c->l, c->result.tensor)->dims, (size_t)(rank + 1) * sizeof *dims);
   dims[axis + 1] = times;
-  x = expand(c->l, c->result.tensor, dims, rank + 1);
+  x = record_expand(c->l, c->result.tensor, dims, rank + 1);
   with[0] = ft_times(with[0], times);
-  return x ? replace(c, x, axis, axis + 1, with, 1) : -1;
+  return x ? replace_dims(c, x, axis, axis + 1, with, 1) : -1;
 }
 
 /* as_strided(x, size, stride) */
@@ -306,7 +306,7 @@ int ft_aten_strided(struct ft_call *c)
   return ft_aten_of_shape(c, dims, n, ft_live_of(c->l, x)->element);
 }
 
-/* diagonal(x, offset, dim1, dim2): the two dimensions become one, the last */
+/* diagonal(x, offset, dim1, dim2): the diagonal becomes the last dimension */
 int ft_aten_diagonal(struct ft_call *c)
 {
   int64_t offset = ft_arg_int(c, 1, "offset", 0), dims[FT_GRAPH_RANK], a, b;

@@ -22,8 +22,10 @@ static uint32_t cast(struct ft_live *l, uint32_t x, bool complex)
   return ft_live_cast(l, x, complex ? (wide ? COMPLEX_DOUBLE : COMPLEX) : wide ? DOUBLE : 1);
 }
 
-/* The sizes asked for: s of the n-dimensional ones, n of the others; of axes from the last on. */
-static int sizes(struct ft_call *c, int rank, const int64_t *dims, int64_t out[FT_GRAPH_RANK])
+/* The requested sizes: argument s of n-dimensional transforms, n of the others; axes from the
+ * last. */
+static int transform_sizes(struct ft_call *c, int rank, const int64_t *dims,
+                           int64_t out[FT_GRAPH_RANK])
 {
   bool many = strstr(c->name, "2") || c->name[strlen(c->name) - 1] == 'n';
   int64_t given[FT_GRAPH_RANK], axes[FT_GRAPH_RANK];
@@ -54,7 +56,7 @@ static int sizes(struct ft_call *c, int rank, const int64_t *dims, int64_t out[F
   return 0;
 }
 
-/* fft(x, n, dim), rfft2(x, s, dim), irfftn(...): complex but for the last */
+/* fft(x, n, dim), rfft2(x, s, dim), irfftn(...): complex except the inverse real ones */
 int ft_aten_fourier(struct ft_call *c)
 {
   bool back = strstr(c->name, "irfft") || strstr(c->name, "_hfft");
@@ -65,7 +67,7 @@ int ft_aten_fourier(struct ft_call *c)
 
   if (!t)
     return ft_aten_not_shaped(c, x);
-  if (sizes(c, t->rank, t->dims, dims) < 0)
+  if (transform_sizes(c, t->rank, t->dims, dims) < 0)
     return ft_aten_unknown(c);
   wide = is_double(t);
   ft_live_op(c->l, "FFT");

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * What a program computes with strings, as Python does for ASCII. A string that is not known has
- * the text that is next to it, for complaints alone.
- */
+/* String methods as Python defines them for ASCII. A string of unknown value keeps the nearest
+ * known text, for error messages only. */
 #include "config.h"
 
 #include <stdio.h>
@@ -20,7 +18,7 @@ static int give_text(struct ft_call *c, const char *text, size_t length)
   return ft_give_value(c, kept ? ft_value_string(kept) : ft_value_unknown(FT_VALUE_OPAQUE));
 }
 
-/* The text of A, which is not known to be what the program has. */
+/* A string of unknown value, with the text of A. */
 static int give_unknown(struct ft_call *c, const struct ft_operand *a)
 {
   c->result = *a;
@@ -44,8 +42,8 @@ static int change_case(struct ft_call *c, const char *text, char from, int by)
   return out ? ft_give_value(c, ft_value_string(out)) : -1;
 }
 
-/* strip(), lstrip(), rstrip(), without characters of their own */
-static int strip(struct ft_call *c, const char *text)
+/* strip(), lstrip(), rstrip() of white space */
+static int strip_blanks(struct ft_call *c, const char *text)
 {
   const char *end = text + strlen(text);
 
@@ -56,8 +54,8 @@ static int strip(struct ft_call *c, const char *text)
   return give_text(c, text, (size_t)(end - text));
 }
 
-/* Every OLD of TEXT becomes NEW. */
-static int replace(struct ft_call *c, const char *text, const char *old, const char *new)
+/* text.replace(old, new) */
+static int replace_text(struct ft_call *c, const char *text, const char *old, const char *new)
 {
   char out[FT_GRAPH_NAME];
   size_t length = 0;
@@ -76,8 +74,8 @@ static int replace(struct ft_call *c, const char *text, const char *old, const c
   return length + 1 < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
 }
 
-/* SEPARATOR.join(list) */
-static int join(struct ft_call *c, const char *separator, const struct ft_values *list)
+/* separator.join(list) */
+static int join_texts(struct ft_call *c, const char *separator, const struct ft_values *list)
 {
   char out[FT_GRAPH_NAME];
   size_t length = 0;
@@ -93,8 +91,8 @@ static int join(struct ft_call *c, const char *separator, const struct ft_values
   return length < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
 }
 
-/* TEXT.split(SEPARATOR) */
-static int split(struct ft_call *c, const char *text, const char *separator)
+/* text.split(separator) */
+static int split_text(struct ft_call *c, const char *text, const char *separator)
 {
   struct ft_operand all = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
   const char *end;
@@ -112,8 +110,8 @@ static int split(struct ft_call *c, const char *text, const char *separator)
   return -1;
 }
 
-/* What str() makes of V into OUT, how long it is; 0: that is not known. */
-static size_t show(const struct ft_operand *v, char *out, size_t size)
+/* Writes str(V) to OUT. Returns its length, 0 if unknown. */
+static size_t format_value(const struct ft_operand *v, char *out, size_t size)
 {
   if (v->type == FT_VALUE_STRING && v->known)
     return (size_t)snprintf(out, size, "%s", v->string);
@@ -125,7 +123,7 @@ static size_t show(const struct ft_operand *v, char *out, size_t size)
 }
 
 /* "{}x{}".format(a, b) */
-static int format(struct ft_call *c, const char *text)
+static int format_text(struct ft_call *c, const char *text)
 {
   char out[FT_GRAPH_NAME];
   size_t length = 0, next = 1, one;
@@ -137,7 +135,7 @@ static int format(struct ft_call *c, const char *text)
       out[length++] = *text++;
       continue;
     }
-    one = next < c->count ? show(&c->args[next++], out + length, sizeof out - length) : 0;
+    one = next < c->count ? format_value(&c->args[next++], out + length, sizeof out - length) : 0;
     if (!one)
       return give_unknown(c, c->args);
     length += one;
@@ -146,8 +144,8 @@ static int format(struct ft_call *c, const char *text)
   return length + 1 < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
 }
 
-/* What asks two strings something; 1: another call. */
-static int ask(struct ft_call *c, const char *a, const char *b)
+/* Methods of two strings; 1: another call. */
+static int two_strings(struct ft_call *c, const char *a, const char *b)
 {
   const char *found = strstr(a, b);
 
@@ -162,10 +160,10 @@ static int ask(struct ft_call *c, const char *a, const char *b)
   if (ft_aten_is(c, "add") && strlen(a) + strlen(b) < FT_GRAPH_NAME)
     return ft_give_value(c, ft_value_string(ft_live_format(c->l, "%s%s", a, b)));
   if (ft_aten_is(c, "split") && c->count == 2)
-    return split(c, a, b);
+    return split_text(c, a, b);
   if (ft_aten_is(c, "replace") && c->count == 3 && c->args[2].type == FT_VALUE_STRING &&
       c->args[2].known)
-    return replace(c, a, b, c->args[2].string);
+    return replace_text(c, a, b, c->args[2].string);
   return 1;
 }
 
@@ -186,15 +184,15 @@ int ft_aten_text(struct ft_call *c)
                        ft_aten_is(c, "lower") ? 32 : -32);
   if (a->known && c->count == 1 &&
       (ft_aten_is(c, "strip") || ft_aten_is(c, "lstrip") || ft_aten_is(c, "rstrip")))
-    return strip(c, a->string);
+    return strip_blanks(c, a->string);
   if (ft_aten_is(c, "str"))
     return ft_give_value(c, *a);
   if (a->known && ft_aten_is(c, "format"))
-    return format(c, a->string);
+    return format_text(c, a->string);
   if (a->known && ft_aten_is(c, "join") && ft_value_is_list(b))
-    return join(c, a->string, b->list);
+    return join_texts(c, a->string, b->list);
   if (a->known && b->type == FT_VALUE_STRING && b->known)
-    status = ask(c, a->string, b->string);
+    status = two_strings(c, a->string, b->string);
   if (status <= 0)
     return status;
   if (ft_string_listed(made, c->name))
@@ -209,7 +207,7 @@ int ft_aten_text(struct ft_call *c)
 int ft_aten_to_text(struct ft_call *c, const struct ft_operand *v)
 {
   char out[FT_GRAPH_NAME];
-  size_t length = show(v, out, sizeof out);
+  size_t length = format_value(v, out, sizeof out);
 
   if (length && length < sizeof out)
     return give_text(c, out, length);

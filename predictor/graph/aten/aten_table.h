@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Included by aten.c alone, in the order of strcmp: name, what carries it out, the type it becomes.
- */
+/* Included by aten.c only, sorted by strcmp: ATen's name, function that records it, operator type. */
 { "Bool", ft_aten_item, "" }, { "Float", ft_aten_item, "" }, { "FloatImplicit", ft_aten_item, "" },
     { "Int", ft_aten_item, "" }, { "IntImplicit", ft_aten_item, "" },
     { "NumToTensor", ft_aten_same, "" }, { "ScalarImplicit", ft_aten_item, "" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The values of a program that is followed. */
+/* Values of a traced program. */
 #include "config.h"
 
 #include <math.h>
@@ -114,8 +114,6 @@ double ft_value_number(const struct ft_operand *value)
   return value->type == FT_VALUE_REAL ? value->real : (double)value->integer;
 }
 
-/* Whether A and B are the same, lists to a DEPTH and while there are comparisons LEFT: 1, 0; -1 not
- * known. */
 int ft_value_equal(const struct ft_operand *a, const struct ft_operand *b, int depth, int *left)
 {
   int all = 1;
@@ -189,7 +187,7 @@ uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
     return ft_live_number(l, FT_ELEMENT_FLOAT, ft_value_number(value));
   case FT_VALUE_NONE:
     return 0;
-  case FT_VALUE_OPAQUE: /* something that was not followed: a tensor with nothing known of it */
+  case FT_VALUE_OPAQUE: /* an untracked value: a tensor of unknown shape */
     l->lost = true;
     ft_live_unknown(l, "", "Unknown");
     return ft_live_end(l, 1);
@@ -206,8 +204,8 @@ uint32_t ft_value_as_tensor(struct ft_live *l, const struct ft_operand *value)
 
 /* ---- branches ---- */
 
-/* The tensors among a side's values become its block's outputs. */
-static int end_side(struct ft_live *l, const struct ft_side *side)
+/* The tensors among a side's values become its subgraph's outputs. */
+static int set_side_outputs(struct ft_live *l, const struct ft_side *side)
 {
   struct ft_block *block = side->block;
 
@@ -228,7 +226,8 @@ struct ft_operand ft_value_branch(struct ft_live *l, const struct ft_operand *co
   struct ft_operand list = ft_value_list(l, FT_VALUE_TUPLE, sides[0].values, sides[0].count);
   uint32_t result;
 
-  if (list.type != FT_VALUE_TUPLE || end_side(l, &sides[0]) < 0 || end_side(l, &sides[1]) < 0)
+  if (list.type != FT_VALUE_TUPLE || set_side_outputs(l, &sides[0]) < 0 ||
+      set_side_outputs(l, &sides[1]) < 0)
     return ft_value_none();
   result = ft_live_blocks(l, "If", condition->type == FT_VALUE_TENSOR ? condition->tensor : 0,
                           blocks, names, 2, blocks[0]->output_count, 1);
