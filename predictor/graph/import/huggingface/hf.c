@@ -11,8 +11,8 @@
 
 static const struct ft_hf_family *const lists[] = { ft_hf_encoders, ft_hf_decoders, ft_hf_vlms };
 
-/* Whether the file is of a model that gives a chance for each word: what it was saved from. */
-static bool with_head(const json_t *root)
+/* Whether the file describes a model with a language model head, by the class it was saved from. */
+static bool has_language_head(const json_t *root)
 {
   const char *saved = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
 
@@ -21,7 +21,7 @@ static bool with_head(const json_t *root)
                    strstr(saved, "ForConditionalGeneration") || strstr(saved, "ForPreTraining"));
 }
 
-static ft_hf_family_reader *family_of(const char *type)
+static ft_hf_family_reader *find_reader(const char *type)
 {
   ft_hf_family_reader *read = NULL;
 
@@ -40,9 +40,9 @@ static size_t count_families(void)
   return count;
 }
 
-static int describe(struct ft_hf_config *c, struct ft_hf *m)
+static int read_config(struct ft_hf_config *c, struct ft_hf *m)
 {
-  ft_hf_family_reader *family = family_of(m->type);
+  ft_hf_family_reader *family = find_reader(m->type);
 
   if (!family && m->type[0] && ft_hf_generic_applies(c))
     family = ft_hf_generic;
@@ -60,7 +60,7 @@ static int describe(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_training(c, m);
     ft_hf_windows(c, m);
   }
-  m->with_head = with_head(c->root);
+  m->with_head = has_language_head(c->root);
   if (m->with_head)
     m->pooler = false;
   if (c->failed || ft_hf_quantized(c, m) < 0)
@@ -74,8 +74,8 @@ static int describe(struct ft_hf_config *c, struct ft_hf *m)
   return 0;
 }
 
-/* What is said in the file outlives it. */
-static int keep_texts(struct ft_build *build, struct ft_hf *m)
+/* Copies strings of the JSON document, which is released, into the graph. */
+static int copy_strings(struct ft_build *build, struct ft_hf *m)
 {
   const char *type = m->type ? m->type : "", *activation = m->activation ? m->activation : "";
 
@@ -84,8 +84,8 @@ static int keep_texts(struct ft_build *build, struct ft_hf *m)
   return m->type && m->activation ? 0 : -1;
 }
 
-/* What its weights are in; 0 where it does not say. */
-static uint8_t stored(const json_t *root)
+/* Element type of the stored weights; FT_ELEMENT_UNKNOWN if the file does not name it. */
+static uint8_t stored_element(const json_t *root)
 {
   static const struct {
     const char *name;
@@ -120,14 +120,14 @@ int ft_hf_read(struct ft_build *build, int fd)
     return -1;
   c.root = root;
   m->type = ft_hf_string(&c, "model_type", "");
-  if (describe(&c, m) < 0 || keep_texts(build, m) < 0 || keep_texts(build, c.vision) < 0)
+  if (read_config(&c, m) < 0 || copy_strings(build, m) < 0 || copy_strings(build, c.vision) < 0)
     goto out;
   g->format = "hugging face config";
   g->producer = "transformers";
   g->program = m;
   g->guessed = m->guessed;
   g->generates = m->causal || m->decoder_layers;
-  g->stored = stored(root);
+  g->stored = stored_element(root);
   g->expand = ft_hf_run;
   status = 0;
 out:

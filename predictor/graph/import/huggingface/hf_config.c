@@ -21,7 +21,7 @@ int64_t ft_hf_int(struct ft_hf_config *c, const char *keys, int64_t otherwise)
   while (ft_text_until(&list, '|', &key)) {
     const json_t *v = ft_text_copy(key, name, sizeof name) ? json_object_get(c->root, name) : NULL;
 
-    if (!json_is_integer(v) || json_integer_value(v) == -1) /* -1: as if it were not there */
+    if (!json_is_integer(v) || json_integer_value(v) == -1) /* -1 counts as absent */
       continue;
     if (json_integer_value(v) < 0 || json_integer_value(v) > FT_GRAPH_DIMENSION / 1024) {
       if (!c->failed)
@@ -53,7 +53,6 @@ const char *ft_hf_string(const struct ft_hf_config *c, const char *key, const ch
   return v ? v : otherwise;
 }
 
-/* What nearly all files say; USUAL: what a part is where its file does not, else NULL. */
 void ft_hf_common(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *m)
 {
   static const struct ft_hf_defaults told = { NULL, -1, 0, -1, -1, 0, 0, -1 };
@@ -95,7 +94,6 @@ void ft_hf_image_config(struct ft_hf_config *c, int64_t image, int64_t patch, st
   m->causal = false;
 }
 
-/* What reads TYPE of LIST; NULL: it is not there. */
 ft_hf_family_reader *ft_hf_find_family(const struct ft_hf_family *list, const char *type)
 {
   for (; list->type; list++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Families of networks of words that came after llama: each by what it changed. */
+/* Configurations of decoder families: each as what it changes of an earlier one. */
 #include "config.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ void ft_hf_dense_layers(struct ft_hf_config *c, const char *step, struct ft_hf *
   int64_t each = ft_hf_int(c, step, 1), last = -1;
 
   m->dense_layers = each > 0 ? m->layers - m->layers / each : m->layers;
-  for (size_t i = 0; i < json_array_size(list); i++) { /* in order, as they are written */
+  for (size_t i = 0; i < json_array_size(list);
+       i++) { /* in ascending order, as transformers writes them */
     int64_t layer = json_integer_value(json_array_get(list, i));
 
     if (layer <= last || layer >= m->layers)
@@ -33,22 +34,22 @@ void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m)
   m->tied = ft_hf_bool(c, "tie_word_embeddings", strncmp(m->type, "gemma", 5) == 0);
 }
 
-static void gpt(struct ft_hf_config *c, struct ft_hf *m)
+static void read_gpt(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->bias_qkv = m->bias_out = m->bias_inner = m->norm_final = true;
   m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
 }
 
-static void gpt2(struct ft_hf_config *c, struct ft_hf *m)
+static void read_gpt2(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool neo = strcmp(m->type, "gpt_neo") == 0;
 
-  gpt(c, m);
+  read_gpt(c, m);
   m->positions = ft_hf_int(c, "n_positions|max_position_embeddings", 1024);
   m->bias_qkv = !neo;
 }
 
-static void gpt_neox(struct ft_hf_config *c, struct ft_hf *m)
+static void read_gpt_neox(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", true);
   m->bias_inner = m->norm_final = m->rotary = true;
@@ -56,7 +57,7 @@ static void gpt_neox(struct ft_hf_config *c, struct ft_hf *m)
   m->tied = ft_hf_bool(c, "tie_word_embeddings", false);
 }
 
-static void opt(struct ft_hf_config *c, struct ft_hf *m)
+static void read_opt(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool bias = ft_hf_bool(c, "enable_bias", true);
 
@@ -70,13 +71,13 @@ static void opt(struct ft_hf_config *c, struct ft_hf *m)
   m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
 }
 
-static void bloom(struct ft_hf_config *c, struct ft_hf *m)
+static void read_bloom(struct ft_hf_config *c, struct ft_hf *m)
 {
-  gpt(c, m);
+  read_gpt(c, m);
   m->norm_embedding = true;
 }
 
-static void falcon(struct ft_hf_config *c, struct ft_hf *m)
+static void read_falcon(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool fresh = ft_hf_bool(c, "new_decoder_architecture", false),
        bias = ft_hf_bool(c, "bias", false);
@@ -94,13 +95,13 @@ static void falcon(struct ft_hf_config *c, struct ft_hf *m)
   m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
 }
 
-static void tied_llama(struct ft_hf_config *c, struct ft_hf *m)
+static void read_tied_llama(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
 }
 
-static void qwen(struct ft_hf_config *c, struct ft_hf *m)
+static void read_qwen(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool third = strncmp(m->type, "qwen3", 5) == 0;
 
@@ -112,23 +113,23 @@ static void qwen(struct ft_hf_config *c, struct ft_hf *m)
   m->norm_qk = third;
 }
 
-static void gemma2(struct ft_hf_config *c, struct ft_hf *m)
+static void read_gemma2(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->norms = 4;
   m->head_dim = ft_hf_int(c, "head_dim", 256);
 }
 
-static void cohere(struct ft_hf_config *c, struct ft_hf *m)
+static void read_cohere(struct ft_hf_config *c, struct ft_hf *m)
 {
-  tied_llama(c, m);
+  read_tied_llama(c, m);
   m->norm = FT_HF_LAYER_NORM_NO_BIAS;
   m->norms = 1;
   m->parallel = true;
   m->norm_qk = m->norm_qk_per_head = ft_hf_bool(c, "use_qk_norm", false);
 }
 
-static void stablelm(struct ft_hf_config *c, struct ft_hf *m)
+static void read_stablelm(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->norm = FT_HF_LAYER_NORM;
@@ -138,15 +139,15 @@ static void stablelm(struct ft_hf_config *c, struct ft_hf *m)
   m->norms = m->parallel ? 1 : 2;
 }
 
-static void starcoder2(struct ft_hf_config *c, struct ft_hf *m)
+static void read_starcoder2(struct ft_hf_config *c, struct ft_hf *m)
 {
-  tied_llama(c, m);
+  read_tied_llama(c, m);
   m->norm = FT_HF_LAYER_NORM;
   m->gated = false;
   m->bias_qkv = m->bias_out = m->bias_inner = ft_hf_bool(c, "use_bias", true);
 }
 
-static void phi(struct ft_hf_config *c, struct ft_hf *m)
+static void read_phi(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->norm = FT_HF_LAYER_NORM;
@@ -155,7 +156,7 @@ static void phi(struct ft_hf_config *c, struct ft_hf *m)
   m->parallel = m->bias_qkv = m->bias_out = m->bias_inner = m->head_bias = true;
 }
 
-static void mixtral(struct ft_hf_config *c, struct ft_hf *m)
+static void read_mixtral(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->experts = ft_hf_int(c, "num_local_experts", 8);
@@ -163,9 +164,9 @@ static void mixtral(struct ft_hf_config *c, struct ft_hf *m)
   m->expert_inner = m->inner;
 }
 
-static void qwen_moe(struct ft_hf_config *c, struct ft_hf *m)
+static void read_qwen_moe(struct ft_hf_config *c, struct ft_hf *m)
 {
-  qwen(c, m);
+  read_qwen(c, m);
   m->experts = ft_hf_int(c, "num_experts|num_local_experts", 60);
   m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 4);
   m->expert_inner = ft_hf_int(c, "moe_intermediate_size", 1408);
@@ -174,7 +175,7 @@ static void qwen_moe(struct ft_hf_config *c, struct ft_hf *m)
   ft_hf_dense_layers(c, "decoder_sparse_step", m);
 }
 
-static void mamba(struct ft_hf_config *c, struct ft_hf *m)
+static void read_mamba(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->kind = FT_HF_MAMBA;
   m->norm = FT_HF_RMS_NORM;
@@ -191,19 +192,19 @@ static void mamba(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_refuse(c, "state_size, conv_kernel, time_step_rank: expected at least 1");
 }
 
-static void olmo(struct ft_hf_config *c, struct ft_hf *m)
+static void read_olmo(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->norm = FT_HF_LAYER_NORM_NO_AFFINE;
 }
 
-static void olmo3(struct ft_hf_config *c, struct ft_hf *m)
+static void read_olmo3(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->norm_qk_whole = m->norm_added = true;
 }
 
-static void olmoe(struct ft_hf_config *c, struct ft_hf *m)
+static void read_olmoe(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->norm_qk_whole = true;
@@ -212,22 +213,22 @@ static void olmoe(struct ft_hf_config *c, struct ft_hf *m)
   m->expert_inner = m->inner;
 }
 
-static void exaone4(struct ft_hf_config *c, struct ft_hf *m)
+static void read_exaone4(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->norm_qk = m->norm_added = true;
 }
 
-static void gemma3(struct ft_hf_config *c, struct ft_hf *m)
+static void read_gemma3(struct ft_hf_config *c, struct ft_hf *m)
 {
-  tied_llama(c, m);
+  read_tied_llama(c, m);
   m->norms = 4;
   m->norm_qk = true;
   m->head_dim = ft_hf_int(c, "head_dim", 256);
 }
 
-/* Bias of queries, keys and values alone. */
-static void glm(struct ft_hf_config *c, struct ft_hf *m)
+/* attention_bias does not cover the output projection. */
+static void read_glm(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->bias_out = false;
@@ -235,50 +236,50 @@ static void glm(struct ft_hf_config *c, struct ft_hf *m)
     m->norms = 4;
 }
 
-static void seed_oss(struct ft_hf_config *c, struct ft_hf *m)
+static void read_seed_oss(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->bias_qkv = ft_hf_bool(c, "attention_bias", true);
   m->bias_out = ft_hf_bool(c, "attention_out_bias", false);
 }
 
-static void ernie(struct ft_hf_config *c, struct ft_hf *m)
+static void read_ernie(struct ft_hf_config *c, struct ft_hf *m)
 {
-  tied_llama(c, m);
+  read_tied_llama(c, m);
   m->bias_qkv = m->bias_out = m->bias_inner = ft_hf_bool(c, "use_bias", false);
 }
 
-static void arcee(struct ft_hf_config *c, struct ft_hf *m)
+static void read_arcee(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
   m->gated = false;
   m->activation = ft_hf_string(c, "hidden_act", "relu2");
 }
 
-static void nemotron(struct ft_hf_config *c, struct ft_hf *m)
+static void read_nemotron(struct ft_hf_config *c, struct ft_hf *m)
 {
-  arcee(c, m);
+  read_arcee(c, m);
   m->norm = FT_HF_LAYER_NORM;
 }
 
-static void phimoe(struct ft_hf_config *c, struct ft_hf *m)
+static void read_phimoe(struct ft_hf_config *c, struct ft_hf *m)
 {
-  mixtral(c, m);
+  read_mixtral(c, m);
   m->norm = FT_HF_LAYER_NORM;
   m->experts = ft_hf_int(c, "num_local_experts", 16);
   m->head_bias = ft_hf_bool(c, "lm_head_bias", false);
 }
 
-static void gpt_oss(struct ft_hf_config *c, struct ft_hf *m)
+static void read_gpt_oss(struct ft_hf_config *c, struct ft_hf *m)
 {
-  mixtral(c, m);
+  read_mixtral(c, m);
   m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", true);
   m->experts = ft_hf_int(c, "num_local_experts", 128);
   m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 4);
   m->router_bias = m->expert_bias = m->sinks = true;
 }
 
-static void llama4(struct ft_hf_config *c, struct ft_hf *m)
+static void read_llama4(struct ft_hf_config *c, struct ft_hf *m)
 {
   const json_t *listed = json_object_get(c->root, "moe_layers");
 
@@ -294,8 +295,8 @@ static void llama4(struct ft_hf_config *c, struct ft_hf *m)
     m->dense_layers = m->layers - (int64_t)json_array_size(listed);
 }
 
-/* What the experts of deepseek and of those after it share. */
-static void routed(struct ft_hf_config *c, int64_t experts, struct ft_hf *m)
+/* Experts of deepseek and its descendants; EXPERTS is the default of their number. */
+static void read_routed_experts(struct ft_hf_config *c, int64_t experts, struct ft_hf *m)
 {
   m->experts = ft_hf_int(c, "n_routed_experts|num_local_experts|num_experts", experts);
   m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 8);
@@ -305,26 +306,26 @@ static void routed(struct ft_hf_config *c, int64_t experts, struct ft_hf *m)
   m->dense_layers = ft_hf_int(c, "first_k_dense_replace", 0);
 }
 
-static void glm4_moe(struct ft_hf_config *c, struct ft_hf *m)
+static void read_glm4_moe(struct ft_hf_config *c, struct ft_hf *m)
 {
-  glm(c, m);
-  routed(c, 128, m);
+  read_glm(c, m);
+  read_routed_experts(c, 128, m);
   m->norm_qk = ft_hf_bool(c, "use_qk_norm", false);
 }
 
-static void dots1(struct ft_hf_config *c, struct ft_hf *m)
+static void read_dots1(struct ft_hf_config *c, struct ft_hf *m)
 {
   ft_hf_llama(c, m);
-  routed(c, 128, m);
+  read_routed_experts(c, 128, m);
   m->norm_qk = true;
 }
 
-static void deepseek(struct ft_hf_config *c, struct ft_hf *m)
+static void read_deepseek(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool third = strcmp(m->type, "deepseek_v3") == 0;
 
   ft_hf_llama(c, m);
-  routed(c, third ? 256 : 64, m);
+  read_routed_experts(c, third ? 256 : 64, m);
   m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", false);
   m->q_rank = ft_hf_int(c, "q_lora_rank", 0);
   m->kv_rank = ft_hf_int(c, "kv_lora_rank", 512);
@@ -336,8 +337,8 @@ static void deepseek(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_refuse(c, "kv_lora_rank, v_head_dim, qk_nope_head_dim: expected at least 1");
 }
 
-/* Positions and kinds of words as in bert, norms before. */
-static void megatron_bert(struct ft_hf_config *c, struct ft_hf *m)
+/* bert with pre-norm layers */
+static void read_megatron_bert(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->positions = ft_hf_int(c, "max_position_embeddings", 512);
   m->types = ft_hf_int(c, "type_vocab_size", 2);
@@ -346,7 +347,7 @@ static void megatron_bert(struct ft_hf_config *c, struct ft_hf *m)
   m->causal = ft_hf_bool(c, "is_decoder", false);
 }
 
-static void mpt(struct ft_hf_config *c, struct ft_hf *m)
+static void read_mpt(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->inner = ft_times(ft_hf_int(c, "expansion_ratio", 4), m->hidden);
   m->norm = FT_HF_LAYER_NORM_NO_BIAS;
@@ -354,93 +355,93 @@ static void mpt(struct ft_hf_config *c, struct ft_hf *m)
   m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
 }
 
-static void bigcode(struct ft_hf_config *c, struct ft_hf *m)
+static void read_bigcode(struct ft_hf_config *c, struct ft_hf *m)
 {
-  gpt(c, m);
+  read_gpt(c, m);
   m->positions = ft_hf_int(c, "n_positions|max_position_embeddings", 1024);
   m->kv_heads = ft_hf_bool(c, "multi_query", true) ? 1 : m->heads;
 }
 
-static void codegen(struct ft_hf_config *c, struct ft_hf *m)
+static void read_codegen(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->norms = 1;
   m->parallel = m->bias_inner = m->norm_final = m->head_bias = m->rotary = true;
   m->tied = ft_hf_bool(c, "tie_word_embeddings", false);
 }
 
-static void openai(struct ft_hf_config *c, struct ft_hf *m)
+static void read_openai(struct ft_hf_config *c, struct ft_hf *m)
 {
   m->positions = ft_hf_int(c, "n_positions|max_position_embeddings", 512);
   m->norm_after = m->bias_qkv = m->bias_out = m->bias_inner = true;
   m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
 }
 
-static void biogpt(struct ft_hf_config *c, struct ft_hf *m)
+static void read_biogpt(struct ft_hf_config *c, struct ft_hf *m)
 {
-  gpt(c, m);
+  read_gpt(c, m);
   m->positions = ft_hf_int(c, "max_position_embeddings", 1024) + 2;
 }
 
 const struct ft_hf_family ft_hf_decoders[] = {
   { "apriel", ft_hf_llama },
-  { "arcee", arcee },
-  { "biogpt", biogpt },
-  { "bloom", bloom },
-  { "codegen", codegen },
-  { "cohere", cohere },
-  { "cohere2", cohere },
+  { "arcee", read_arcee },
+  { "biogpt", read_biogpt },
+  { "bloom", read_bloom },
+  { "codegen", read_codegen },
+  { "cohere", read_cohere },
+  { "cohere2", read_cohere },
   { "cwm", ft_hf_llama },
-  { "deepseek_v2", deepseek },
-  { "deepseek_v3", deepseek },
-  { "dots1", dots1 },
-  { "ernie4_5", ernie },
-  { "exaone4", exaone4 },
-  { "falcon", falcon },
-  { "flex_olmo", olmoe },
+  { "deepseek_v2", read_deepseek },
+  { "deepseek_v3", read_deepseek },
+  { "dots1", read_dots1 },
+  { "ernie4_5", read_ernie },
+  { "exaone4", read_exaone4 },
+  { "falcon", read_falcon },
+  { "flex_olmo", read_olmoe },
   { "gemma", ft_hf_llama },
-  { "gemma2", gemma2 },
-  { "gemma3_text", gemma3 },
-  { "glm", glm },
-  { "glm4", glm },
-  { "glm4_moe", glm4_moe },
-  { "gpt2", gpt2 },
-  { "gpt_bigcode", bigcode },
-  { "gpt_neo", gpt2 },
-  { "gpt_neox", gpt_neox },
-  { "gpt_oss", gpt_oss },
-  { "gptj", codegen },
+  { "gemma2", read_gemma2 },
+  { "gemma3_text", read_gemma3 },
+  { "glm", read_glm },
+  { "glm4", read_glm },
+  { "glm4_moe", read_glm4_moe },
+  { "gpt2", read_gpt2 },
+  { "gpt_bigcode", read_bigcode },
+  { "gpt_neo", read_gpt2 },
+  { "gpt_neox", read_gpt_neox },
+  { "gpt_oss", read_gpt_oss },
+  { "gptj", read_codegen },
   { "granite", ft_hf_llama },
-  { "granitemoe", mixtral },
+  { "granitemoe", read_mixtral },
   { "helium", ft_hf_llama },
   { "llama", ft_hf_llama },
-  { "llama4_text", llama4 },
-  { "mamba", mamba },
-  { "megatron-bert", megatron_bert },
+  { "llama4_text", read_llama4 },
+  { "mamba", read_mamba },
+  { "megatron-bert", read_megatron_bert },
   { "ministral", ft_hf_llama },
   { "ministral3", ft_hf_llama },
   { "mistral", ft_hf_llama },
-  { "mixtral", mixtral },
-  { "mpt", mpt },
-  { "nemotron", nemotron },
-  { "olmo", olmo },
-  { "olmo2", olmo3 },
-  { "olmo3", olmo3 },
-  { "olmoe", olmoe },
-  { "openai-gpt", openai },
-  { "opt", opt },
-  { "phi", phi },
+  { "mixtral", read_mixtral },
+  { "mpt", read_mpt },
+  { "nemotron", read_nemotron },
+  { "olmo", read_olmo },
+  { "olmo2", read_olmo3 },
+  { "olmo3", read_olmo3 },
+  { "olmoe", read_olmoe },
+  { "openai-gpt", read_openai },
+  { "opt", read_opt },
+  { "phi", read_phi },
   { "phi3", ft_hf_llama },
-  { "phimoe", phimoe },
-  { "qwen2", qwen },
-  { "qwen2_moe", qwen_moe },
-  { "qwen3", qwen },
-  { "qwen3_moe", qwen_moe },
-  { "seed_oss", seed_oss },
-  { "smollm3", tied_llama },
-  { "stablelm", stablelm },
-  { "starcoder2", starcoder2 },
+  { "phimoe", read_phimoe },
+  { "qwen2", read_qwen },
+  { "qwen2_moe", read_qwen_moe },
+  { "qwen3", read_qwen },
+  { "qwen3_moe", read_qwen_moe },
+  { "seed_oss", read_seed_oss },
+  { "smollm3", read_tied_llama },
+  { "stablelm", read_stablelm },
+  { "starcoder2", read_starcoder2 },
   { "vaultgemma", ft_hf_llama },
-  { "xglm", gpt },
+  { "xglm", read_gpt },
   { NULL, NULL },
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks of an encoder and a decoder that attends to it: t5, bart and those alike, whisper. */
+/* Encoder-decoder networks: t5, bart and its relatives, whisper. */
 #include "config.h"
 
 #include "predictor/graph/import/huggingface/hf_run.h"
 
 /* ---- t5 ---- */
 
-/* What the distances of LENGTH words add to the scores of each head. */
-static uint32_t distances(struct ft_hf_run *r, int64_t length)
+/* Bias of the attention scores of each head, by the relative positions of LENGTH tokens. */
+static uint32_t relative_bias(struct ft_hf_run *r, int64_t length)
 {
   static const int64_t order[] = { 2, 0, 1 };
   const struct ft_hf *m = r->m;
@@ -22,8 +22,8 @@ static uint32_t distances(struct ft_hf_run *r, int64_t length)
   return x ? ft_live_reshape(&r->live, x, dims, 4) : 0;
 }
 
-/* Encoder or decoder of t5, the latter attending to MEMORY too; positions enter the scores. */
-static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const char *name,
+/* LAYERS of t5's encoder or decoder; a decoder also attends to MEMORY, the encoder's output. */
+static uint32_t t5_stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const char *name,
                          int64_t layers)
 {
   const struct ft_hf *m = r->m;
@@ -32,12 +32,12 @@ static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
 
   r->prefix = ft_live_format(&r->live, "%s.", name);
   if (!m->bias_per_layer)
-    bias = distances(r, length);
+    bias = relative_bias(r, length);
   x = ft_hf_drop(r, x, m->drop_embedding);
   for (int64_t i = 0; x && i < layers; i++) {
     r->layer = i;
     r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
-    bias = m->bias_per_layer ? distances(r, length) : bias;
+    bias = m->bias_per_layer ? relative_bias(r, length) : bias;
     if (!bias)
       return 0;
     y = ft_hf_normalise(r, x, "attention_norm");
@@ -55,7 +55,7 @@ static uint32_t stack_t5(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
 
 uint32_t ft_hf_t5(struct ft_hf_run *r)
 {
-  struct ft_hf encoder = *r->m; /* which keeps nothing for the next word */
+  struct ft_hf encoder = *r->m; /* an encoder has no KV cache */
   const struct ft_hf *m = r->m;
   uint32_t ids = ft_hf_ids(r, "input_ids"), more = ft_hf_ids(r, "decoder_input_ids"), table = 0, x;
 
@@ -65,17 +65,17 @@ uint32_t ft_hf_t5(struct ft_hf_run *r)
   encoder.kv_cache = false;
   r->m = &encoder;
   r->prefix = "embeddings.";
-  x = stack_t5(r, ft_hf_embed(r, ids, &table), 0, "encoder", m->layers);
+  x = t5_stack(r, ft_hf_embed(r, ids, &table), 0, "encoder", m->layers);
   r->m = m;
   r->prefix = "embeddings.";
-  x = stack_t5(r, ft_hf_embed(r, more, &table), x, "decoder", m->decoder_layers);
+  x = t5_stack(r, ft_hf_embed(r, more, &table), x, "decoder", m->decoder_layers);
   return ft_hf_language_head(r, x, table);
 }
 
 /* ---- bart, whisper ---- */
 
-/* X and what attention, or what follows it, makes of it: normalised before or behind. */
-static uint32_t attended(struct ft_hf_run *r, uint32_t x, uint32_t memory)
+/* An attention block with its residual connection and norm; cross-attention if MEMORY is given. */
+static uint32_t attention_block(struct ft_hf_run *r, uint32_t x, uint32_t memory)
 {
   uint32_t y = r->m->norm_after ? x : ft_hf_normalise(r, x, "attention_norm");
 
@@ -83,7 +83,7 @@ static uint32_t attended(struct ft_hf_run *r, uint32_t x, uint32_t memory)
   return r->m->norm_after ? ft_hf_normalise(r, x, "attention_norm") : x;
 }
 
-static uint32_t fed_forward(struct ft_hf_run *r, uint32_t x)
+static uint32_t mlp_block(struct ft_hf_run *r, uint32_t x)
 {
   uint32_t y = r->m->norm_after ? x : ft_hf_normalise(r, x, "norm");
 
@@ -91,27 +91,27 @@ static uint32_t fed_forward(struct ft_hf_run *r, uint32_t x)
   return r->m->norm_after ? ft_hf_normalise(r, x, "norm") : x;
 }
 
-/* LAYERS of encoder or decoder; the latter attends to MEMORY too. */
-static uint32_t stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const char *name,
-                      int64_t layers)
+/* LAYERS of encoder or decoder; a decoder also attends to MEMORY. */
+static uint32_t layer_stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const char *name,
+                            int64_t layers)
 {
   for (int64_t i = 0; x && i < layers; i++) {
     r->layer = i;
     r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
-    x = attended(r, x, 0);
+    x = attention_block(r, x, 0);
     if (memory) {
       r->prefix = ft_live_format(&r->live, "%s.%lld.cross.", name, (long long)i);
-      x = attended(r, x, memory);
+      x = attention_block(r, x, memory);
       r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
     }
-    x = fed_forward(r, x);
+    x = mlp_block(r, x);
   }
   r->prefix = ft_live_format(&r->live, "%s.", name);
   return r->m->norm_final ? ft_hf_normalise(r, x, "final_norm") : x;
 }
 
-/* A convolution of three over time, with its activation. */
-static uint32_t over_time(struct ft_hf_run *r, uint32_t x, const char *name, int64_t stride)
+/* A convolution of kernel size 3 over time, with its activation. */
+static uint32_t audio_convolution(struct ft_hf_run *r, uint32_t x, const char *name, int64_t stride)
 {
   static const int64_t three[] = { 3 }, pads[] = { 1, 1 };
   int64_t in = x ? ft_live_of(&r->live, x)->dims[1] : 0;
@@ -131,11 +131,11 @@ static uint32_t over_time(struct ft_hf_run *r, uint32_t x, const char *name, int
   return ft_hf_activate(r, ft_live_end(&r->live, 1));
 }
 
-/* Sound to what words stand for: (batch, mels, time) to (batch, time / 2, features). */
-static uint32_t listen(struct ft_hf_run *r, uint32_t sound)
+/* Audio to token embeddings: (batch, mel_bins, time) to (batch, time / 2, features). */
+static uint32_t embed_audio(struct ft_hf_run *r, uint32_t sound)
 {
   static const int64_t order[] = { 0, 2, 1 };
-  uint32_t x = over_time(r, over_time(r, sound, "conv1", 1), "conv2", 2);
+  uint32_t x = audio_convolution(r, audio_convolution(r, sound, "conv1", 1), "conv2", 2);
 
   return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
 }
@@ -157,15 +157,15 @@ uint32_t ft_hf_encoder_decoder(struct ft_hf_run *r)
     return 0;
   more = ft_hf_decoder_tokens(r, more);
   r->prefix = "encoder.";
-  x = m->mel_bins ? listen(r, in) : ft_hf_embed(r, in, &table);
+  x = m->mel_bins ? embed_audio(r, in) : ft_hf_embed(r, in, &table);
   if (m->mel_bins || m->positions)
     x = ft_hf_positions(r, x, "positions", m->mel_bins ? m->frames : m->positions);
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm_embedding");
   x = ft_hf_drop(r, x, m->drop_embedding);
-  encoder.kv_cache = false; /* it keeps nothing for the next word */
+  encoder.kv_cache = false; /* an encoder has no KV cache */
   r->m = &encoder;
-  in = stack(r, x, 0, "encoder", m->layers);
+  in = layer_stack(r, x, 0, "encoder", m->layers);
   r->m = &decoder;
   r->prefix = "decoder.";
   x = ft_hf_embed(r, more, &table);
@@ -174,7 +174,7 @@ uint32_t ft_hf_encoder_decoder(struct ft_hf_run *r)
   if (m->norm_embedding)
     x = ft_hf_normalise(r, x, "norm_embedding");
   x = ft_hf_drop(r, x, m->drop_embedding);
-  x = in ? stack(r, x, in, "decoder", m->decoder_layers) : 0;
+  x = in ? layer_stack(r, x, in, "decoder", m->decoder_layers) : 0;
   r->m = m;
   return ft_hf_language_head(r, x, table);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Configurations of encoders, of encoder-decoders and of vision transformers. */
+/* Configurations of encoders, encoder-decoders and vision transformers. */
 #include "config.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/shape/infer.h"
 
-static void bert(struct ft_hf_config *c, struct ft_hf *m)
+static void read_bert(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool distilled = strcmp(m->type, "distilbert") == 0, electra = strcmp(m->type, "electra") == 0;
 
@@ -21,9 +21,9 @@ static void bert(struct ft_hf_config *c, struct ft_hf *m)
   m->causal = ft_hf_bool(c, "is_decoder", false);
 }
 
-static void albert(struct ft_hf_config *c, struct ft_hf *m)
+static void read_albert(struct ft_hf_config *c, struct ft_hf *m)
 {
-  bert(c, m);
+  read_bert(c, m);
   m->embedding = ft_hf_int(c, "embedding_size", 128);
   m->inner = ft_hf_int(c, "intermediate_size", 16384);
   m->shared_layers = m->pooler = true;
@@ -31,12 +31,12 @@ static void albert(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_refuse(c, "num_hidden_groups, inner_group_num: expected 1");
 }
 
-static void deberta(struct ft_hf_config *c, struct ft_hf *m)
+static void read_deberta(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool first = strcmp(m->type, "deberta") == 0;
   int64_t buckets = ft_hf_int(c, "position_buckets|max_relative_positions", 0);
 
-  bert(c, m);
+  read_bert(c, m);
   m->pooler = false;
   m->types = ft_hf_int(c, "type_vocab_size", 0);
   m->positions = ft_hf_bool(c, "position_biased_input", true) ? m->positions : 0;
@@ -52,7 +52,7 @@ static void deberta(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_refuse(c, "conv_kernel_size: expected 0");
 }
 
-static void t5(struct ft_hf_config *c, struct ft_hf *m)
+static void read_t5(struct ft_hf_config *c, struct ft_hf *m)
 {
   const char *inner = ft_hf_string(c, "feed_forward_proj", "relu");
 
@@ -69,7 +69,7 @@ static void t5(struct ft_hf_config *c, struct ft_hf *m)
 }
 
 /* An encoder and a decoder with learnt positions. */
-static void sides(struct ft_hf_config *c, struct ft_hf *m)
+static void read_encoder_decoder(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool small = strcmp(m->type, "blenderbot-small") == 0, many = strcmp(m->type, "mbart") == 0;
   bool bart = strcmp(m->type, "bart") == 0 || strcmp(m->type, "plbart") == 0;
@@ -86,7 +86,7 @@ static void sides(struct ft_hf_config *c, struct ft_hf *m)
   if (bart || many)
     m->positions += 2;
   if (strcmp(m->type, "m2m_100") == 0)
-    m->positions = 0; /* sines */
+    m->positions = 0; /* sinusoidal, not learnt */
   m->norm_embedding = bart || many || small;
   m->norm_after = bart || small || strcmp(m->type, "marian") == 0;
   m->norm_final = !m->norm_after;
@@ -96,16 +96,16 @@ static void sides(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_refuse(c, "decoder_attention_heads: no such network");
 }
 
-static void whisper(struct ft_hf_config *c, struct ft_hf *m)
+static void read_whisper(struct ft_hf_config *c, struct ft_hf *m)
 {
-  sides(c, m);
+  read_encoder_decoder(c, m);
   m->positions = ft_hf_int(c, "max_target_positions", 448);
   m->mel_bins = ft_hf_int(c, "num_mel_bins", 80);
   m->frames = ft_hf_int(c, "max_source_positions", 1500);
   m->no_key_bias = true;
 }
 
-static void vit(struct ft_hf_config *c, struct ft_hf *m)
+static void read_vit(struct ft_hf_config *c, struct ft_hf *m)
 {
   const char *saved =
       json_string_value(json_array_get(json_object_get(c->root, "architectures"), 0));
@@ -120,28 +120,28 @@ static void vit(struct ft_hf_config *c, struct ft_hf *m)
 }
 
 const struct ft_hf_family ft_hf_encoders[] = {
-  { "bert", bert },
-  { "roberta", bert },
-  { "xlm-roberta", bert },
-  { "camembert", bert },
-  { "ernie", bert },
-  { "distilbert", bert },
-  { "electra", bert },
-  { "t5", t5 },
-  { "mt5", t5 },
-  { "umt5", t5 },
-  { "albert", albert },
-  { "deberta", deberta },
-  { "deberta-v2", deberta },
-  { "bart", sides },
-  { "mbart", sides },
-  { "blenderbot", sides },
-  { "blenderbot-small", sides },
-  { "m2m_100", sides },
-  { "plbart", sides },
-  { "pegasus", sides },
-  { "marian", sides },
-  { "whisper", whisper },
-  { "vit", vit },
+  { "bert", read_bert },
+  { "roberta", read_bert },
+  { "xlm-roberta", read_bert },
+  { "camembert", read_bert },
+  { "ernie", read_bert },
+  { "distilbert", read_bert },
+  { "electra", read_bert },
+  { "t5", read_t5 },
+  { "mt5", read_t5 },
+  { "umt5", read_t5 },
+  { "albert", read_albert },
+  { "deberta", read_deberta },
+  { "deberta-v2", read_deberta },
+  { "bart", read_encoder_decoder },
+  { "mbart", read_encoder_decoder },
+  { "blenderbot", read_encoder_decoder },
+  { "blenderbot-small", read_encoder_decoder },
+  { "m2m_100", read_encoder_decoder },
+  { "plbart", read_encoder_decoder },
+  { "pegasus", read_encoder_decoder },
+  { "marian", read_encoder_decoder },
+  { "whisper", read_whisper },
+  { "vit", read_vit },
   { NULL, NULL },
 };

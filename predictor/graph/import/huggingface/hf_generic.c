@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A model_type that no reader knows, by the fields that nearly all share: a decoder as those made
- * after llama are. What is told of it is a guess, and said to be one: read so, of 43 known families
- * that have these fields 95 % are within a factor of 1.49 of their parameters
- * (tests/bench/hf_guess), which is what FT_GRAPH_GUESS bounds.
+ * An unknown model_type, read as a llama-like decoder by the fields that nearly all families
+ * share. The estimate is marked as a guess. Of 43 known families that have these fields, 95 %
+ * are within a factor of 1.49 of their parameter count when read this way
+ * (tests/bench/hf_guess); FT_GRAPH_GUESS is that factor.
  */
 #include "config.h"
 
@@ -12,22 +12,22 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/shape/infer.h"
 
-static bool has(const struct ft_hf_config *c, const char *key)
+static bool has_integer(const struct ft_hf_config *c, const char *key)
 {
   return json_is_integer(json_object_get(c->root, key));
 }
 
 bool ft_hf_generic_applies(const struct ft_hf_config *c)
 {
-  /* what listens, or looks, is no decoder, whatever else it has */
+  /* audio and vision models are no decoders */
   static const char *const others[] = { "conv_dim",   "num_mel_bins",  "image_size",
                                         "patch_size", "vision_config", "audio_config" };
 
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (json_object_get(c->root, others[i]))
       return false;
-  return has(c, "hidden_size") && has(c, "num_hidden_layers") && has(c, "num_attention_heads") &&
-         has(c, "vocab_size");
+  return has_integer(c, "hidden_size") && has_integer(c, "num_hidden_layers") &&
+         has_integer(c, "num_attention_heads") && has_integer(c, "vocab_size");
 }
 
 void ft_hf_generic(struct ft_hf_config *c, struct ft_hf *m)
@@ -40,7 +40,7 @@ void ft_hf_generic(struct ft_hf_config *c, struct ft_hf *m)
   m->gated = root || strcmp(m->activation, "silu") == 0;
   m->bias_qkv = m->bias_out = ft_hf_bool(c, "attention_bias", !root);
   m->bias_inner = ft_hf_bool(c, "mlp_bias", !root);
-  m->tied = ft_hf_bool(c, "tie_word_embeddings", true); /* PreTrainedConfig's own */
+  m->tied = ft_hf_bool(c, "tie_word_embeddings", true); /* default of PreTrainedConfig */
   m->experts = ft_hf_int(c, "num_local_experts|num_experts|n_routed_experts", 0);
   if (m->experts) {
     m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Words that are made one by one: keys and values of those before them are kept (transformers
- * 5.23, cache_utils.py and generation/utils.py). One pass reads the prompt, the largest of the
- * others makes the last word; ft_graph_sizes says which of them it is.
+ * KV cache of autoregressive generation (transformers 5.23, cache_utils.py and
+ * generation/utils.py). ft_graph_sizes selects the pass: the prefill, or the last decode step,
+ * which is the largest.
  */
 #include "config.h"
 
@@ -12,24 +12,22 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-enum { WORD = 64 }; /* layers whose kind one number of ft_hf.window_layers holds */
+enum { WINDOW_BITS = 64 }; /* layers in one element of ft_hf.window_layers */
 
 /* ---- which layers see a part of the words alone ---- */
 
-static void slides(struct ft_hf *m, int64_t layer, bool yes)
+static void set_window(struct ft_hf *m, int64_t layer, bool yes)
 {
-  uint64_t bit = UINT64_C(1) << (layer % WORD);
+  uint64_t bit = UINT64_C(1) << (layer % WINDOW_BITS);
 
   if (layer < FT_HF_WINDOW_LAYERS)
-    m->window_layers[layer / WORD] =
-        yes ? m->window_layers[layer / WORD] | bit : m->window_layers[layer / WORD] & ~bit;
+    m->window_layers[layer / WINDOW_BITS] = yes ? m->window_layers[layer / WINDOW_BITS] | bit
+                                                : m->window_layers[layer / WINDOW_BITS] & ~bit;
 }
 
-/*
- * Where a file names no layer_types: of every PERIOD layers the last sees all, or the first where
- * it is negative; 1: none does.
- */
-static int64_t period(struct ft_hf_config *c, const char *type)
+/* The period of layers with full attention if the file has no layer_types: the last of every so
+ * many layers has it, the first if the period is negative; 1: no layer has it. */
+static int64_t full_attention_period(struct ft_hf_config *c, const char *type)
 {
   static const struct {
     const char *type, *key;
@@ -46,8 +44,8 @@ static int64_t period(struct ft_hf_config *c, const char *type)
   return 1;
 }
 
-/* qwen and those like it: none unless the file says so, and the first layers never. */
-static bool switched(const char *type)
+/* qwen and relatives: no windows unless the file says so, and never in the first layers. */
+static bool has_window_switch(const char *type)
 {
   static const char *const some[] = { "qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "smollm3", NULL };
 
@@ -57,8 +55,8 @@ static bool switched(const char *type)
 void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
 {
   const json_t *types = json_object_get(c->root, "layer_types");
-  bool chunks = strcmp(m->type, "llama4_text") == 0, some = switched(m->type);
-  int64_t each = period(c, m->type), first = 0;
+  bool chunks = strcmp(m->type, "llama4_text") == 0, some = has_window_switch(m->type);
+  int64_t each = full_attention_period(c, m->type), first = 0;
 
   m->window = ft_hf_int(c, chunks ? "attention_chunk_size" : "sliding_window", chunks ? 8192 : 0);
   if (some)
@@ -68,11 +66,11 @@ void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
     const char *type = json_string_value(json_array_get(types, (size_t)i));
 
     if (type)
-      slides(m, i, strstr(type, "sliding") || strstr(type, "chunked"));
+      set_window(m, i, strstr(type, "sliding") || strstr(type, "chunked"));
     else if (each < 0)
-      slides(m, i, i % -each != 0);
+      set_window(m, i, i % -each != 0);
     else
-      slides(m, i, i >= first && (each < 2 || (i + 1) % each != 0));
+      set_window(m, i, i >= first && (each < 2 || (i + 1) % each != 0));
   }
 }
 
@@ -81,7 +79,7 @@ void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
 bool ft_hf_in_window(const struct ft_hf_run *r)
 {
   return r->layer < FT_HF_WINDOW_LAYERS &&
-         r->m->window_layers[r->layer / WORD] >> (r->layer % WORD) & 1;
+         r->m->window_layers[r->layer / WINDOW_BITS] >> (r->layer % WINDOW_BITS) & 1;
 }
 
 bool ft_hf_generates(const struct ft_hf_run *r)
@@ -89,21 +87,22 @@ bool ft_hf_generates(const struct ft_hf_run *r)
   return r->live.in->sizes->generate > 0;
 }
 
-/* Words of LENGTH that a layer's cache has room for. */
-static int64_t within(const struct ft_hf_run *r, int64_t length)
+/* Tokens that the layer's cache holds when LENGTH tokens have been read. */
+static int64_t cached_tokens(const struct ft_hf_run *r, int64_t length)
 {
   return ft_hf_in_window(r) && r->m->window < length ? r->m->window : length;
 }
 
-/* RANK dimensions DIMS of what is there from an earlier pass. */
-static uint32_t before(struct ft_hf_run *r, unsigned element, int rank, const int64_t *dims)
+/* A tensor of RANK dimensions DIMS that an earlier pass left. */
+static uint32_t previous_tensor(struct ft_hf_run *r, unsigned element, int rank,
+                                const int64_t *dims)
 {
   static const int64_t one[4] = { 1, 1, 1, 1 };
   uint32_t from = ft_live_constant(&r->live, element, rank, one, NULL), list;
 
   if (!from)
     return 0;
-  ft_live_of(&r->live, from)->data = true; /* nobody computes this beforehand */
+  ft_live_of(&r->live, from)->data = true; /* keeps it from being folded as a constant */
   list = ft_live_list(&r->live, dims, (size_t)rank);
   return list ? ft_live_binary(&r->live, "Tile", from, list) : 0;
 }
@@ -116,12 +115,12 @@ int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int
   if (!ft_hf_generates(r))
     return 0;
   ft_hf_scope(r, "state");
-  x = before(r, wide ? FT_ELEMENT_INT32 : FT_ELEMENT_FLOAT, 3, dims);
+  x = previous_tensor(r, wide ? FT_ELEMENT_INT32 : FT_ELEMENT_FLOAT, 3, dims);
   return x ? ft_live_hold(&r->live, x) : -1;
 }
 
-/* X filled up to WORDS words. */
-static uint32_t filled(struct ft_hf_run *r, uint32_t x, int64_t words)
+/* X padded to LENGTH tokens. */
+static uint32_t pad_tokens(struct ft_hf_run *r, uint32_t x, int64_t words)
 {
   int64_t more[8] = { 0 };
   uint32_t list;
@@ -131,8 +130,8 @@ static uint32_t filled(struct ft_hf_run *r, uint32_t x, int64_t words)
   return list ? ft_live_binary(&r->live, "Pad", x, list) : 0;
 }
 
-/* Parts behind each other, as the library's code gives them their width. */
-static uint32_t joined(struct ft_hf_run *r, const uint32_t *parts, size_t count)
+/* Concatenates cache and new tokens, with the element type that autocast gives them. */
+static uint32_t append_to_cache(struct ft_hf_run *r, const uint32_t *parts, size_t count)
 {
   ft_live_op(&r->live, "Concat");
   for (size_t i = 0; i < count; i++)
@@ -156,22 +155,23 @@ uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows)
   length = ft_live_of(&r->live, x)->dims[2];
   last = ft_hf_generates(r) && sizes->last && grows;
   if (ft_hf_generates(r) && sizes->static_cache && grows) {
-    /* all the room is there from the first word on; the prompt's own stand beside a smaller one */
-    int64_t room = within(r, r->cache_length);
+    /* a static cache has its full length from the first token on; the prompt attends to a
+     * smaller part */
+    int64_t room = cached_tokens(r, r->cache_length);
 
     if (room > length) {
-      x = filled(r, x, room);
+      x = pad_tokens(r, x, room);
       return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
     }
   }
-  if (last && within(r, r->cache_length) > 1) {
+  if (last && cached_tokens(r, r->cache_length) > 1) {
     memcpy(dims, ft_live_of(&r->live, x)->dims, sizeof dims);
-    dims[2] = within(r, r->cache_length) - 1;
-    parts[0] = before(r, FT_ELEMENT_FLOAT, 4, dims);
+    dims[2] = cached_tokens(r, r->cache_length) - 1;
+    parts[0] = previous_tensor(r, FT_ELEMENT_FLOAT, 4, dims);
     if (!parts[0])
       return 0;
   }
-  x = joined(r, parts[0] ? parts : parts + 1, parts[0] ? 2 : 1);
+  x = append_to_cache(r, parts[0] ? parts : parts + 1, parts[0] ? 2 : 1);
   return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
 }
 
@@ -184,12 +184,12 @@ uint32_t ft_hf_input_tokens(struct ft_hf_run *r, uint32_t ids)
 
   if (!ids || !ft_hf_generates(r))
     return ids;
-  /* the last word that is made is not fed again */
+  /* the last token generated is not an input again */
   r->cache_length = length + sizes->generate - 1;
-  if (sizes->last && !r->m->kv_cache) { /* all are read once more */
+  if (sizes->last && !r->m->kv_cache) { /* without a cache all tokens are read again */
     int64_t dims[2] = { ft_live_of(&r->live, ids)->dims[0], r->cache_length };
 
-    return before(r, FT_ELEMENT_INT64, 2, dims);
+    return previous_tensor(r, FT_ELEMENT_INT64, 2, dims);
   }
   return sizes->last ? ft_live_slice(&r->live, ids, 1, length - 1, length, 1) : ids;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Attention, and transformer layers made of it. */
+/* Attention, transformer layers and stacks of them. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-static uint32_t rotary(struct ft_hf_run *r, uint32_t x)
+static uint32_t record_rotary(struct ft_hf_run *r, uint32_t x)
 {
   if (!x)
     return 0;
@@ -17,8 +17,9 @@ static uint32_t rotary(struct ft_hf_run *r, uint32_t x)
   return ft_live_end(&r->live, 1);
 }
 
-/* X (batch, heads, length, features), of which the first are turned by their positions. */
-static uint32_t turn(struct ft_hf_run *r, uint32_t x)
+/* Rotary position embedding of the first rotary_dim features of X (batch, heads, length,
+ * features). */
+static uint32_t rotate_positions(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
   uint32_t part[2];
@@ -26,17 +27,17 @@ static uint32_t turn(struct ft_hf_run *r, uint32_t x)
   if (!x || !m->rotary)
     return x;
   if (m->rotary_dim < 1 || m->rotary_dim >= m->head_dim)
-    return rotary(r, x);
+    return record_rotary(r, x);
   part[0] = ft_live_slice(&r->live, x, 3, 0, m->rotary_dim, 1);
   part[1] = ft_live_slice(&r->live, x, 3, m->rotary_dim, m->head_dim, 1);
-  part[0] = rotary(r, part[0]);
+  part[0] = record_rotary(r, part[0]);
   return part[0] && part[1] ? ft_live_concat(&r->live, part, 2, 3) : 0;
 }
 
-/* Queries, keys or values NAME of X; ALL: where one matrix made all three, that, else 0. FIRST: the
- * head at which these begin in it. */
-static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const char *name,
-                        int64_t first, int64_t heads)
+/* Queries, keys or values of X, by NAME. ALL (or 0): the output of a fused projection, in which
+ * these heads begin at head FIRST. */
+static uint32_t project_heads(struct ft_hf_run *r, uint32_t x, uint32_t all, const char *name,
+                              int64_t first, int64_t heads)
 {
   const struct ft_hf *m = r->m;
   bool turned = name[0] != 'v';
@@ -58,7 +59,7 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const cha
   if (x && turned && m->norm_qk)
     x = ft_hf_normalise(r, x, name[0] == 'q' ? "q_norm" : "k_norm");
   if (turned)
-    x = turn(r, x);
+    x = rotate_positions(r, x);
   if (x && turned && m->l2_norm_qk && ft_hf_in_window(r)) {
     ft_live_op(&r->live, "RMSNormalization");
     ft_live_in(&r->live, x);
@@ -70,9 +71,9 @@ static uint32_t project(struct ft_hf_run *r, uint32_t x, uint32_t all, const cha
   return x;
 }
 
-/* What the distances between words add to the scores of Q and K (He et al. 2021): each by the rows
- * of the table that the other's places choose. */
-static uint32_t relative(struct ft_hf_run *r, uint32_t q, uint32_t k)
+/* Disentangled attention (He et al. 2021): scores by relative position, content to position and
+ * position to content. */
+static uint32_t relative_scores(struct ft_hf_run *r, uint32_t q, uint32_t k)
 {
   static const int64_t order[] = { 0, 1, 3, 2 };
   const struct ft_hf *m = r->m;
@@ -87,14 +88,15 @@ static uint32_t relative(struct ft_hf_run *r, uint32_t q, uint32_t k)
   r->prefix = where;
   if (table && q && m->no_key_bias &&
       ft_live_of(&r->live, q)->dims[2] < m->relative_positions / 2) {
-    rows[1] = 2 * ft_live_of(&r->live, q)->dims[2]; /* deberta takes those within reach */
+    rows[1] =
+        2 * ft_live_of(&r->live, q)->dims[2]; /* deberta (v1) reads only the positions that occur */
     table = ft_live_slice(&r->live, table, 0, (m->relative_positions - rows[1]) / 2,
                           (m->relative_positions + rows[1]) / 2, 1);
   }
   table = table ? ft_live_reshape(&r->live, table, rows, 3) : 0;
   if (!table)
     return 0;
-  ft_live_of(&r->live, table)->data = true; /* nobody computes this beforehand */
+  ft_live_of(&r->live, table)->data = true; /* keeps it from being folded as a constant */
   sides[0] = m->no_key_bias ? ft_hf_linear(r, table, "pos_proj", m->hidden, false)
                             : ft_hf_linear(r, table, "key", m->hidden, true);
   sides[1] = ft_hf_linear(r, table, m->no_key_bias ? "pos_q_proj" : "query", m->hidden, true);
@@ -122,8 +124,8 @@ static uint32_t relative(struct ft_hf_run *r, uint32_t q, uint32_t k)
   return ft_hf_binary(r, "Add", scores[0], scores[1]);
 }
 
-/* Beside the scores of each head one that nothing is read for. */
-static uint32_t sinks(struct ft_hf_run *r, uint32_t q)
+/* A learnt score for each head that takes attention away from all tokens. */
+static uint32_t sink_scores(struct ft_hf_run *r, uint32_t q)
 {
   const struct ft_hf *m = r->m;
   const int64_t dims[4] = { 1, m->heads, 1, 1 };
@@ -146,15 +148,15 @@ uint32_t ft_hf_attention(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_
     if (!all)
       return 0;
   }
-  q = project(r, x, all, "query", 0, m->heads);
-  k = project(r, from, all, "key", m->heads, m->kv_heads);
-  v = project(r, from, all, "value", m->heads + m->kv_heads, m->kv_heads);
+  q = project_heads(r, x, all, "query", 0, m->heads);
+  k = project_heads(r, from, all, "key", m->heads, m->kv_heads);
+  v = project_heads(r, from, all, "value", m->heads + m->kv_heads, m->kv_heads);
   k = ft_hf_cache(r, k, x == from);
   v = ft_hf_cache(r, v, x == from);
   if (m->relative_positions)
-    bias = relative(r, q, k);
+    bias = relative_scores(r, q, k);
   if (m->sinks)
-    bias = sinks(r, q);
+    bias = sink_scores(r, q);
   if ((m->relative_positions || m->sinks) && !bias)
     return 0;
   return ft_hf_attention_output(r, q, k, v, bias);
@@ -209,7 +211,7 @@ uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table)
     x = ft_hf_layer(r, x);
   }
   r->prefix = "";
-  if (x && m->guessed) { /* named and counted */
+  if (x && m->guessed) { /* the guess is reported as an unknown operator */
     ft_live_unknown(&r->live, "transformers", m->type);
     ft_live_in(&r->live, x);
     if (!ft_live_end(&r->live, 1))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Modules that networks of Hugging Face share: linear layers, norms, MLP, embeddings, language
- * model head. */
+/* Modules that all networks share: linear layers, norms, MLP, embeddings, language model head. */
 #include "config.h"
 
 #include <string.h>
@@ -23,7 +22,6 @@ uint32_t ft_hf_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t
   return ft_hf_linear_of(r, x, w, b);
 }
 
-/* Over the last dimension of X. */
 uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
 {
   const struct ft_hf *m = r->m;
@@ -127,51 +125,49 @@ uint32_t ft_hf_attention_output(struct ft_hf_run *r, uint32_t q, uint32_t k, uin
   ft_live_hint(&r->live, "plain", m->eager_attention, NULL);
   ft_live_hint(&r->live, "math", m->math_kernel, NULL);
   ft_live_hint(&r->live, "softcap", m->softcap, NULL);
-  /* a tower's windows are cut out of the picture instead */
+  /* a vision encoder has its windows cut out of the image instead */
   if (m->masked ||
       (!m->any_size && ft_hf_in_window(r) && ft_live_of(&r->live, k)->dims[2] > m->window))
     ft_live_hint(&r->live, "masked", 1, NULL);
   y = ft_live_end(&r->live, 1);
   y = y ? ft_live_transpose(&r->live, y, order, 4) : 0;
   y = y ? ft_live_reshape(&r->live, y, dims, 3) : 0;
-  if (y && m->any_size) /* each picture is attended to by itself */
+  if (y && m->any_size) /* attention is computed image by image */
     y = ft_live_concat(&r->live, &y, 1, 1);
   return ft_hf_drop(r, ft_hf_linear(r, y, "output", m->hidden, m->bias_out),
                     m->drop_attention_output);
 }
 
-/* Rows of TABLE. */
-static uint32_t look_up(struct ft_hf_run *r, const char *name, uint32_t table, uint32_t which)
+static uint32_t gather_rows(struct ft_hf_run *r, const char *name, uint32_t table, uint32_t which)
 {
   ft_hf_scope(r, name);
   return ft_hf_binary(r, "Gather", table, which);
 }
 
-/* Rows of NAME for LENGTH words: numbers that nobody feeds. */
-static uint32_t beside(struct ft_hf_run *r, const char *name, int64_t size, int64_t features,
-                       int64_t length)
+/* Rows of the embedding table NAME for LENGTH tokens, by indices that are no input. */
+static uint32_t constant_rows(struct ft_hf_run *r, const char *name, int64_t size, int64_t features,
+                              int64_t length)
 {
   int64_t dims[2] = { 1, length };
   uint32_t table = ft_hf_weight(r, name, size, features, 0);
   uint32_t which = ft_live_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
 
-  return look_up(r, name, table, which);
+  return gather_rows(r, name, table, which);
 }
 
 uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int64_t rows)
 {
   const int64_t *dims = x ? ft_live_of(&r->live, x)->dims : NULL;
 
-  return x ? ft_hf_binary(r, "Add", x, beside(r, name, rows, dims[2], dims[1])) : 0;
+  return x ? ft_hf_binary(r, "Add", x, constant_rows(r, name, rows, dims[2], dims[1])) : 0;
 }
 
 uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
 {
   *table = *table ? *table : ft_hf_weight(r, "words", r->m->vocab, r->m->embedding, 0);
-  return look_up(r, "words", *table, ids);
+  return gather_rows(r, "words", *table, ids);
 }
 
-/* What each word's chances are computed with. */
 uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)
 {
   const struct ft_hf *m = r->m;

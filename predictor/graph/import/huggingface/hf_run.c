@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The network of a configuration, layer by layer. */
+/* Dispatch from a configuration to the function that traces its network. */
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-static uint32_t embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
+static uint32_t embed_tokens(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
 {
   const struct ft_hf *m = r->m;
-  bool early = m->types > 0 || m->embedding == m->hidden; /* opt widens before it adds positions */
+  bool early =
+      m->types > 0 || m->embedding == m->hidden; /* opt projects before it adds positions */
   uint32_t x;
 
   r->prefix = "embeddings.";
@@ -28,21 +29,21 @@ static uint32_t embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
   return x;
 }
 
-/* Layers on top of each other between words and their chances. */
-static uint32_t language(struct ft_hf_run *r)
+/* Decoders and encoders: embeddings, layers, head. */
+static uint32_t trace_language_model(struct ft_hf_run *r)
 {
   uint32_t table = 0, ids = ft_hf_ids(r, "input_ids"), x;
 
   if (!ids || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  x = embed(r, r->m->causal ? ft_hf_input_tokens(r, ids) : ids, &table);
+  x = embed_tokens(r, r->m->causal ? ft_hf_input_tokens(r, ids) : ids, &table);
   return ft_hf_decode(r, x, table);
 }
 
 int ft_hf_run(struct ft_infer *in)
 {
   static uint32_t (*const networks[])(struct ft_hf_run * r) = {
-    [FT_HF_LANGUAGE] = language,
+    [FT_HF_LANGUAGE] = trace_language_model,
     [FT_HF_T5] = ft_hf_t5,
     [FT_HF_ENCODER_DECODER] = ft_hf_encoder_decoder,
     [FT_HF_VIT] = ft_hf_vit,

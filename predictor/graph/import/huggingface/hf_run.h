@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks of Hugging Face being put together: what hf_run.c, hf_encoder_decoder.c, hf_vit.c and
- * hf_mamba.c share. Tensors are 0 once something failed, and what is given 0 gives 0. */
+/* Builders of Hugging Face networks. Tensors are indices into the graph, 0 after an error; a
+ * builder that is given 0 returns 0. */
 #ifndef FT_GRAPH_HF_RUN_H
 #define FT_GRAPH_HF_RUN_H
 
@@ -11,102 +11,101 @@
 struct ft_hf_run {
   struct ft_live live;
   const struct ft_hf *m;
-  const char *prefix; /* "layer.3." */
-  int64_t layer;     /* 3 */
-  int64_t cache_length; /* tokens that the cache holds at the end */
+  const char *prefix;   /* of weights' names: "layer.3." */
+  int64_t layer;        /* its number: 3 */
+  int64_t cache_length; /* tokens that the cache holds after this pass */
   struct ft_names weights;
 };
 
 /* ---- parts of any network (hf_run.c) ---- */
 
-/* What comes next belongs to NAME. */
+/* Operators recorded next belong to NAME. */
 void ft_hf_scope(struct ft_hf_run *r, const char *name);
-/* A weight of ROWS x COLUMNS, of ROWS alone where COLUMNS is 0; DEPTH x these where that is given.
- * The same for the same name. */
+/* The weight NAME of ROWS x COLUMNS, of ROWS only if COLUMNS is 0, of DEPTH such matrices if
+ * DEPTH is not 0. One name gives one weight. */
 uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
                       int64_t depth);
-/* The same of ELEMENT, which ft_hf_weight has FT_ELEMENT_FLOAT for. */
+/* The same with element type ELEMENT instead of FT_ELEMENT_FLOAT. */
 uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name, int64_t rows,
                          int64_t columns, int64_t depth);
-/* X by a matrix of OUT rows, and a bias. */
+/* A linear layer of X with OUT features, and a bias if BIASED. */
 uint32_t ft_hf_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased);
-/* X by the matrix W, and the bias B unless it is 0. */
+/* X times the transposed matrix W, plus the bias B unless it is 0. */
 uint32_t ft_hf_linear_of(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b);
-/* An operator TYPE of A and B. */
+/* Operator TYPE of A and B. */
 uint32_t ft_hf_binary(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b);
-/* Over the last dimension of X. */
+/* The configured norm over X's last dimension. */
 uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name);
 uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x);
-/* X, of which training drops a part where SOME. */
+/* X with dropout if SOME. */
 uint32_t ft_hf_drop(struct ft_hf_run *r, uint32_t x, bool some);
 /* (batch, length, features) as (batch, heads, length, SIZE). */
 uint32_t ft_hf_heads(struct ft_hf_run *r, uint32_t x, int64_t heads, int64_t size);
-/* What attention with queries Q reads of values V by keys K, as the layer's features; BIAS is added
- * to the scores where it is given. */
+/* Scaled dot-product attention and the output projection. BIAS (or 0) is added to the scores. */
 uint32_t ft_hf_attention_output(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
                                 uint32_t bias);
-/* Attention of X to itself by way of few features. */
+/* Multi-head latent attention of X to itself (hf_mla.c). */
 uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x);
-/* Queries of X, keys and values of FROM; BIAS is added to the scores where it is given. */
+/* Attention with queries of X, keys and values of FROM. BIAS as above. */
 uint32_t ft_hf_attention(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
-/* Two or three matrices of INNER features between, with an activation function. */
+/* The MLP with INNER features, gated or not. */
 uint32_t ft_hf_mlp(struct ft_hf_run *r, uint32_t x, int64_t inner);
-/* Several of these, and the one that all words share (hf_moe.c). */
+/* The mixture of experts and its shared expert (hf_moe.c). */
 uint32_t ft_hf_moe(struct ft_hf_run *r, uint32_t x);
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x);
-/* One layer whose norms stand before or behind, as the configuration says. */
+/* One layer, with norms before or after as configured. */
 uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x);
-/* TABLE's rows from the first on are added to X (batch, length, features). */
+/* X (batch, length, features) plus the first rows of the table NAME of ROWS rows. */
 uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int64_t rows);
-/* What each word's chances are computed with; X where the file is of no such network. */
+/* Logits of X, or X if the file has no head. TABLE: the token embeddings, which tied heads use. */
 uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table);
-/* An input (batch, DIMS...) of RANK dimensions behind the first; -1 is open. Sizes are given to all
- * of them together, ft_infer_inputs. */
+/* Declares an input (batch, DIMS...) of RANK dimensions after the first; -1: given with --input.
+ * ft_infer_inputs then sets the sizes of all inputs together. */
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
                      const int64_t *dims);
-/* Numbers of words. */
+/* Declares an input of token IDs. */
 uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name);
-/* What IDS stand for in *TABLE, which is made where it is 0. */
+/* Embeddings of IDS from *TABLE, which is created if it is 0. */
 uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
 
-/* What layers make of X, what the words of TABLE stand for. */
+/* All layers, the final norm and the head. TABLE as above. */
 uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table);
-/* Patches of PICTURES (n, channels, height, width) as words, with one more before them where the
- * network has that: (n, patches, features). */
+/* Patch embeddings of images (n, channels, height, width) and the class token, if there is one:
+ * (n, patches, features). */
 uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures);
-/* The first of the words, as (batch, features). */
+/* The first token of X, as (batch, features). */
 uint32_t ft_hf_first_token(struct ft_hf_run *r, uint32_t x);
 
 /* ---- matrices in a few bits (hf_quantized.c) ---- */
 
-/* Whether the layer's matrix NAME, or those of its "experts", is one. */
+/* Whether the layer's matrix NAME, or its "experts", is quantised. */
 bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name);
-/* DEPTH (0: one) matrices of ROWS x COLUMNS and what stands beside them, into OUT. */
+/* DEPTH (0: one) quantised matrices of ROWS x COLUMNS and their scales, into OUT. */
 void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
                             int64_t depth, uint32_t out[2]);
-/* X by such a matrix of OUT rows. */
+/* A linear layer of X with such a matrix of OUT rows. */
 uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
 
 /* ---- words that are made one by one (hf_kv_cache.c) ---- */
 
-/* Whether the layer at hand sees a part of the words alone. */
+/* Whether the current layer has a sliding window. */
 bool ft_hf_in_window(const struct ft_hf_run *r);
 bool ft_hf_generates(const struct ft_hf_run *r);
-/* Keys or values X behind those that are kept; GROWS: with each word, else they stay. */
+/* Keys or values X appended to the cache. GROWS: with each token, unlike those of an encoder. */
 uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows);
-/* A state (BATCH, ROWS, COLUMNS) is kept for the next word; WIDE: in 32 bits whatever the
- * precision. Returns 0 or -1. */
+/* A recurrent state (BATCH, ROWS, COLUMNS) that stays for the next token; WIDE: in 32 bits
+ * whatever the precision. Returns 0 or -1. */
 int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int64_t columns);
-/* Of IDS those that this pass reads; of a decoder that begins with a word of its own. */
+/* The tokens of IDS that this pass reads; of a decoder with a start token. */
 uint32_t ft_hf_input_tokens(struct ft_hf_run *r, uint32_t ids);
 uint32_t ft_hf_decoder_tokens(struct ft_hf_run *r, uint32_t ids);
-/* Of X (batch, length, features) that of the last word, where no more is asked for. */
+/* Only the last token of X (batch, length, features) when generating. */
 uint32_t ft_hf_last_token(struct ft_hf_run *r, uint32_t x);
 
 /* ---- whole networks; the result, 0 with the error ---- */
 
 uint32_t ft_hf_t5(struct ft_hf_run *r);
-/* bart and those alike, whisper */
+/* bart and relatives, whisper */
 uint32_t ft_hf_encoder_decoder(struct ft_hf_run *r);
 uint32_t ft_hf_vit(struct ft_hf_run *r);
 uint32_t ft_hf_clip(struct ft_hf_run *r);

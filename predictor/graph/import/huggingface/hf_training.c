@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * What transformers' code of a family does in training, beyond the network itself: where it drops
- * out, and which operations it spells out (5.23.0, src/transformers/models/).
- */
+/* How transformers' code of each family behaves in training: where it has dropout, and which
+ * operations it decomposes (5.23.0, src/transformers/models/). */
 #include "config.h"
 
 #include <string.h>
@@ -10,19 +8,19 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 
 enum {
-  ON_ONE = 1,        /* dropout stands behind the feed-forward part alone */
-  NARROW = 2,        /* the softmax is computed in the width that comes in */
-  PLAIN = 4,         /* attention has no fused kernel */
-  OPENAI_GELU = 8,   /* what it calls gelu is gelu_new */
-  ONE_QKV = 16,      /* one matrix makes queries, keys and values, */
-  ONE_GATE = 32,     /* and one the gate and what it gates */
-  COPIES = 64,       /* queries are copied behind each other */
-  WIDE_SCORES = 128, /* queries and keys are cast to 32 bits */
-  SAME_WIDTH = 256,  /* what angles turn is cast back */
-  LEAST = 512        /* no score is below the least number there is */
+  DROP_MLP_ONLY = 1,    /* dropout only after the MLP */
+  NATIVE_SOFTMAX = 2,   /* the softmax keeps the input's precision */
+  EAGER = 4,            /* attention has no fused kernel */
+  OPENAI_GELU = 8,      /* "gelu" means gelu_new */
+  FUSED_QKV = 16,       /* one matrix for queries, keys and values */
+  FUSED_GATE = 32,      /* one matrix for gate and up */
+  COPIED_QUERIES = 64,  /* queries are made contiguous */
+  FLOAT32_SCORES = 128, /* queries and keys are cast to float32 */
+  ROPE_CAST_BACK = 256, /* rotated queries and keys are cast back */
+  CLAMPED_SCORES = 512  /* scores are clamped to the smallest number */
 };
 
-/* Where a configuration says how much is dropped, and whether any is where it says nothing. */
+/* Key of a dropout probability, and whether dropout is on by default. */
 struct place {
   const char *key;
   bool usual;
@@ -35,61 +33,61 @@ static const struct family {
 } families[] = {
 #define BERT                                                                                       \
   { "hidden_dropout_prob", true }, { "attention_probs_dropout_prob", true },                       \
-      { "hidden_dropout_prob", true }, { NULL, false }, NARROW
+      { "hidden_dropout_prob", true }, { NULL, false }, NATIVE_SOFTMAX
 #define GPT(usual)                                                                                 \
   { "embd_pdrop", usual }, { "attn_pdrop", usual }, { "resid_pdrop", usual },                      \
   {                                                                                                \
     NULL, false                                                                                    \
   }
-#define SIDES(usual)                                                                               \
+#define SEQ2SEQ(usual)                                                                             \
   { "dropout", usual }, { "attention_dropout", false }, { "dropout", usual },                      \
-      { "activation_dropout", false }, NARROW
+      { "activation_dropout", false }, NATIVE_SOFTMAX
 #define T5                                                                                         \
   { "dropout_rate", true }, { "dropout_rate", true }, { "dropout_rate", true },                    \
-      { "dropout_rate", true }, NARROW
-#define ROOT { NULL, false }, { "attention_dropout", false }, { NULL, false }, { NULL, false }, 0
+      { "dropout_rate", true }, NATIVE_SOFTMAX
+#define LLAMA { NULL, false }, { "attention_dropout", false }, { NULL, false }, { NULL, false }, 0
   { "bert", "", BERT },
   { "roberta", "", BERT },
   { "xlm-roberta", "", BERT },
   { "camembert", "", BERT },
   { "electra", "", BERT },
   { "ernie", "", BERT },
-  { "megatron-bert", "", BERT | PLAIN },
-  { "deberta", "", BERT | PLAIN },
-  { "deberta-v2", "", BERT | PLAIN },
+  { "megatron-bert", "", BERT | EAGER },
+  { "deberta", "", BERT | EAGER },
+  { "deberta-v2", "", BERT | EAGER },
   { "albert",
     "",
     { "hidden_dropout_prob", false },
     { "attention_probs_dropout_prob", false },
     { "hidden_dropout_prob", false },
     { NULL, false },
-    NARROW },
+    NATIVE_SOFTMAX },
   { "distilbert",
     "",
     { "dropout", true },
     { "attention_dropout", true },
     { "dropout", true },
     { NULL, false },
-    NARROW | ON_ONE },
-  { "gpt2", "", GPT(true), ONE_QKV | NARROW },
-  { "gpt_bigcode", "", GPT(true), ONE_QKV },
-  { "openai-gpt", "", GPT(true), ONE_QKV | NARROW | PLAIN | OPENAI_GELU },
-  { "codegen", "", GPT(false), ONE_QKV | PLAIN | WIDE_SCORES },
-  { "gptj", "", GPT(false), WIDE_SCORES | PLAIN },
+    NATIVE_SOFTMAX | DROP_MLP_ONLY },
+  { "gpt2", "", GPT(true), FUSED_QKV | NATIVE_SOFTMAX },
+  { "gpt_bigcode", "", GPT(true), FUSED_QKV },
+  { "openai-gpt", "", GPT(true), FUSED_QKV | NATIVE_SOFTMAX | EAGER | OPENAI_GELU },
+  { "codegen", "", GPT(false), FUSED_QKV | EAGER | FLOAT32_SCORES },
+  { "gptj", "", GPT(false), FLOAT32_SCORES | EAGER },
   { "gpt_neo",
     "",
     { "embed_dropout", false },
     { "attention_dropout", false },
     { "resid_dropout", false },
     { NULL, false },
-    WIDE_SCORES | PLAIN },
+    FLOAT32_SCORES | EAGER },
   { "gpt_neox",
     "",
     { "hidden_dropout", false },
     { "attention_dropout", false },
     { "hidden_dropout", false },
     { NULL, false },
-    ONE_QKV },
+    FUSED_QKV },
   { "opt",
     "",
     { NULL, false },
@@ -103,37 +101,37 @@ static const struct family {
     { "attention_probs_dropout_prob", true },
     { "hidden_dropout_prob", true },
     { "activation_dropout", false },
-    NARROW },
+    NATIVE_SOFTMAX },
   { "bloom",
     "",
     { NULL, false },
     { "attention_dropout", false },
     { "hidden_dropout", false },
     { NULL, false },
-    ONE_QKV | PLAIN },
+    FUSED_QKV | EAGER },
   { "falcon",
     "",
     { NULL, false },
     { "attention_dropout", false },
     { "hidden_dropout", false },
     { NULL, false },
-    ONE_QKV | NARROW },
+    FUSED_QKV | NATIVE_SOFTMAX },
   { "mpt",
     "",
     { NULL, false },
     { NULL, false },
     { NULL, false },
     { NULL, false },
-    ONE_QKV | PLAIN },
-  { "bart", "", SIDES(true) },
-  { "mbart", "", SIDES(true) },
-  { "marian", "", SIDES(true) },
-  { "pegasus", "", SIDES(true) },
-  { "blenderbot", "", SIDES(true) },
-  { "blenderbot-small", "", SIDES(true) },
-  { "m2m_100", "", SIDES(true) },
-  { "plbart", "", SIDES(true) },
-  { "whisper", "", SIDES(false) | COPIES },
+    FUSED_QKV | EAGER },
+  { "bart", "", SEQ2SEQ(true) },
+  { "mbart", "", SEQ2SEQ(true) },
+  { "marian", "", SEQ2SEQ(true) },
+  { "pegasus", "", SEQ2SEQ(true) },
+  { "blenderbot", "", SEQ2SEQ(true) },
+  { "blenderbot-small", "", SEQ2SEQ(true) },
+  { "m2m_100", "", SEQ2SEQ(true) },
+  { "plbart", "", SEQ2SEQ(true) },
+  { "whisper", "", SEQ2SEQ(false) | COPIED_QUERIES },
   { "t5", "t5", T5 },
   { "mt5", "t5", T5 },
   { "umt5", "t5", T5 },
@@ -143,7 +141,7 @@ static const struct family {
     { "attention_dropout", true },
     { "dropout", true },
     { "activation_dropout", false },
-    PLAIN | NARROW | LEAST },
+    EAGER | NATIVE_SOFTMAX | CLAMPED_SCORES },
   { "vit",
     "",
     { "hidden_dropout_prob", false },
@@ -158,8 +156,8 @@ static const struct family {
     { NULL, false },
     { NULL, false },
     0 },
-  { "qwen2_vl", "", ROOT | ONE_QKV | SAME_WIDTH },
-  { "qwen2_5_vl", "llama", ROOT | ONE_QKV | SAME_WIDTH },
+  { "qwen2_vl", "", LLAMA | FUSED_QKV | ROPE_CAST_BACK },
+  { "qwen2_5_vl", "llama", LLAMA | FUSED_QKV | ROPE_CAST_BACK },
   { "phi",
     "",
     { "embd_pdrop", false },
@@ -173,7 +171,7 @@ static const struct family {
     { "attention_dropout", false },
     { "resid_pdrop", false },
     { NULL, false },
-    ONE_QKV | ONE_GATE },
+    FUSED_QKV | FUSED_GATE },
   { "starcoder2",
     "",
     { "embedding_dropout", false },
@@ -188,44 +186,44 @@ static const struct family {
     { "hidden_dropout", false },
     { NULL, false },
     0 },
-  { "gemma", "gemma", ROOT },
-  { "gemma2", "gemma", ROOT | PLAIN },
-  { "gemma3_text", "gemma", ROOT },
-  { "vaultgemma", "gemma", ROOT | PLAIN },
-  { "olmo2", "gemma", ROOT },
-  { "olmo3", "gemma", ROOT },
-  { "flex_olmo", "gemma", ROOT },
-  { "helium", "gemma", ROOT },
-  { "gpt_oss", "gemma", ROOT | PLAIN },
-  { "cohere", "cohere", ROOT },
-  { "cohere2", "cohere", ROOT },
-  { "olmo", "olmo", ROOT | SAME_WIDTH },
-  { "ernie4_5", "llama", ROOT | SAME_WIDTH },
-  { "glm", "llama", ROOT | ONE_GATE },
-  { "glm4", "llama", ROOT | ONE_GATE },
-  { "nemotron", "nemotron", ROOT },
-  { "llama4_text", "llama", ROOT | NARROW },
+  { "gemma", "gemma", LLAMA },
+  { "gemma2", "gemma", LLAMA | EAGER },
+  { "gemma3_text", "gemma", LLAMA },
+  { "vaultgemma", "gemma", LLAMA | EAGER },
+  { "olmo2", "gemma", LLAMA },
+  { "olmo3", "gemma", LLAMA },
+  { "flex_olmo", "gemma", LLAMA },
+  { "helium", "gemma", LLAMA },
+  { "gpt_oss", "gemma", LLAMA | EAGER },
+  { "cohere", "cohere", LLAMA },
+  { "cohere2", "cohere", LLAMA },
+  { "olmo", "olmo", LLAMA | ROPE_CAST_BACK },
+  { "ernie4_5", "llama", LLAMA | ROPE_CAST_BACK },
+  { "glm", "llama", LLAMA | FUSED_GATE },
+  { "glm4", "llama", LLAMA | FUSED_GATE },
+  { "nemotron", "nemotron", LLAMA },
+  { "llama4_text", "llama", LLAMA | NATIVE_SOFTMAX },
 #undef BERT
 #undef GPT
-#undef SIDES
+#undef SEQ2SEQ
 #undef T5
-#undef ROOT
+#undef LLAMA
 };
 
-/* Those made after llama, in its code's way. */
+/* llama's descendants, in its code's way. */
 static const struct family usual = {
   "", "llama", { NULL, false }, { "attention_dropout", false }, { NULL, false }, { NULL, false }, 0
 };
 
-static bool drops(const struct ft_hf_config *c, const struct place *place)
+static bool has_dropout(const struct ft_hf_config *c, const struct place *place)
 {
   const json_t *v = place->key ? json_object_get(c->root, place->key) : NULL;
 
   return json_is_number(v) ? json_number_value(v) > 0 : place->usual;
 }
 
-/* How transformers writes the activation function, where that is no kernel; else "". */
-static const char *spelt_activation(const struct ft_hf *m, unsigned how)
+/* transformers' decomposition of the activation function, "" if it is one kernel. */
+static const char *decomposed_activation(const struct ft_hf *m, unsigned how)
 {
   static const char *const names[] = { "gelu_new", "gelu_fast", "quick_gelu", "relu2" };
 
@@ -237,7 +235,7 @@ static const char *spelt_activation(const struct ft_hf *m, unsigned how)
   return "";
 }
 
-static double fraction(const json_t *root, const char *key, double otherwise)
+static double fraction_member(const json_t *root, const char *key, double otherwise)
 {
   const json_t *v = json_object_get(root, key);
 
@@ -246,8 +244,8 @@ static double fraction(const json_t *root, const char *key, double otherwise)
              : otherwise;
 }
 
-/* Features of a head that positions turn, which not all families turn all of; 0: all. */
-static int64_t rotated(struct ft_hf_config *c, const struct ft_hf *m)
+/* Features of a head with rotary positions; 0: all. */
+static int64_t rotary_features(struct ft_hf_config *c, const struct ft_hf *m)
 {
   static const struct {
     const char *type;
@@ -257,10 +255,11 @@ static int64_t rotated(struct ft_hf_config *c, const struct ft_hf *m)
 
   for (size_t i = 0; i < sizeof some / sizeof *some; i++)
     if (strcmp(some[i].type, m->type) == 0) {
-      double part = fraction(c->root, "rotary_pct", some[i].usual);
+      double part = fraction_member(c->root, "rotary_pct", some[i].usual);
 
-      part = fraction(c->root, "partial_rotary_factor", part);
-      part = fraction(json_object_get(c->root, "rope_parameters"), "partial_rotary_factor", part);
+      part = fraction_member(c->root, "partial_rotary_factor", part);
+      part = fraction_member(json_object_get(c->root, "rope_parameters"), "partial_rotary_factor",
+                             part);
       return part < 1 ? (int64_t)(part * (double)m->head_dim) : 0;
     }
   if (strcmp(m->type, "gptj") == 0 || strcmp(m->type, "codegen") == 0)
@@ -268,8 +267,8 @@ static int64_t rotated(struct ft_hf_config *c, const struct ft_hf *m)
   return 0;
 }
 
-/* Whether chances are cast to 32 bits before the loss (loss_utils.py, ForCausalLMLoss). */
-static bool loss_wide(const json_t *root)
+/* Whether logits are cast to float32 before the loss (loss_utils.py, ForCausalLMLoss). */
+static bool has_float32_loss(const json_t *root)
 {
   const char *saved = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
 
@@ -283,24 +282,25 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (strcmp(families[i].type, m->type) == 0)
       f = &families[i];
-  m->drop_embedding = drops(c, &f->embedding);
-  m->drop_attention = drops(c, &f->attention);
-  m->drop_hidden = drops(c, &f->hidden);
-  m->drop_attention_output = m->drop_hidden && !(f->how & ON_ONE);
-  m->drop_mlp = drops(c, &f->inner);
-  m->upcast = f->how & WIDE_SCORES ? 2 : !(f->how & NARROW);
+  m->drop_embedding = has_dropout(c, &f->embedding);
+  m->drop_attention = has_dropout(c, &f->attention);
+  m->drop_hidden = has_dropout(c, &f->hidden);
+  m->drop_attention_output = m->drop_hidden && !(f->how & DROP_MLP_ONLY);
+  m->drop_mlp = has_dropout(c, &f->inner);
+  m->upcast = f->how & FLOAT32_SCORES ? 2 : !(f->how & NATIVE_SOFTMAX);
   m->math_kernel = strcmp(m->type, "falcon") == 0 && m->kv_heads == 1;
-  m->eager_attention = f->how & PLAIN || m->math_kernel;
-  m->softcap =
-      f->how & LEAST ? 2 : json_is_number(json_object_get(c->root, "attn_logit_softcapping"));
-  m->fused_qkv = f->how & ONE_QKV;
-  m->fused_gate = f->how & ONE_GATE;
-  m->copy_queries = f->how & COPIES;
+  m->eager_attention = f->how & EAGER || m->math_kernel;
+  m->softcap = f->how & CLAMPED_SCORES
+                   ? 2
+                   : json_is_number(json_object_get(c->root, "attn_logit_softcapping"));
+  m->fused_qkv = f->how & FUSED_QKV;
+  m->fused_gate = f->how & FUSED_GATE;
+  m->copy_queries = f->how & COPIED_QUERIES;
   m->kv_cache = (m->causal || m->decoder_layers) && ft_hf_bool(c, "use_cache", true) &&
                 strcmp(m->type, "openai-gpt") != 0;
-  m->rope_in_float32 = m->rotary && !(f->how & SAME_WIDTH);
-  m->rotary_dim = rotated(c, m);
-  m->loss_in_float32 = loss_wide(c->root);
+  m->rope_in_float32 = m->rotary && !(f->how & ROPE_CAST_BACK);
+  m->rotary_dim = rotary_features(c, m);
+  m->loss_in_float32 = has_float32_loss(c->root);
   m->decomposed_norm = f->norm;
-  m->decomposed_activation = spelt_activation(m, f->how);
+  m->decomposed_activation = decomposed_activation(m, f->how);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pictures in patches: vit, and clip beside its words. */
+/* Vision transformers (ViT) and CLIP. */
 #include "config.h"
 
 #include "predictor/graph/import/huggingface/hf_run.h"
@@ -47,14 +47,14 @@ uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures)
   return ft_hf_positions(r, ft_live_concat(&r->live, x, 2, 1), "positions", 1 + count * count);
 }
 
-static uint32_t pictures(struct ft_hf_run *r, const struct ft_hf *m)
+static uint32_t image_input(struct ft_hf_run *r, const struct ft_hf *m)
 {
   int64_t dims[3] = { m->channels, m->image, m->image };
 
   return ft_hf_input(r, "pixel_values", FT_ELEMENT_FLOAT, 3, dims);
 }
 
-static uint32_t layers(struct ft_hf_run *r, uint32_t x, const char *name)
+static uint32_t layer_stack_named(struct ft_hf_run *r, uint32_t x, const char *name)
 {
   for (int64_t i = 0; x && i < r->m->layers; i++) {
     r->prefix = ft_live_format(&r->live, "%s.%lld.", name, (long long)i);
@@ -67,13 +67,13 @@ static uint32_t layers(struct ft_hf_run *r, uint32_t x, const char *name)
 uint32_t ft_hf_vit(struct ft_hf_run *r)
 {
   const struct ft_hf *m = r->m;
-  uint32_t in = pictures(r, m), x;
+  uint32_t in = image_input(r, m), x;
 
   if (!in || ft_infer_inputs(r->live.in) < 0)
     return 0;
   r->prefix = "embeddings.";
   x = ft_hf_drop(r, ft_hf_patches(r, in), m->drop_embedding);
-  x = ft_hf_normalise(r, layers(r, x, "layer"), "final_norm");
+  x = ft_hf_normalise(r, layer_stack_named(r, x, "layer"), "final_norm");
   x = ft_hf_first_token(r, x);
   if (m->labels)
     return ft_hf_linear(r, x, "classifier", m->labels, true);
@@ -81,23 +81,23 @@ uint32_t ft_hf_vit(struct ft_hf_run *r)
   return x && m->pooler ? ft_live_unary(&r->live, "Tanh", x) : x;
 }
 
-/* Words and pictures, each as one row of PROJECTION features, and how alike they are. */
+/* CLIP: text and images as rows of PROJECTION features, and their similarity. */
 uint32_t ft_hf_clip(struct ft_hf_run *r)
 {
   static const int64_t order[] = { 1, 0 };
   const struct ft_hf *m = r->m;
-  uint32_t ids = ft_hf_ids(r, "input_ids"), in = pictures(r, m->vision), table = 0, x, y, scale;
+  uint32_t ids = ft_hf_ids(r, "input_ids"), in = image_input(r, m->vision), table = 0, x, y, scale;
 
   if (!ids || !in || ft_infer_inputs(r->live.in) < 0)
     return 0;
   r->prefix = "text.";
   x = ft_hf_positions(r, ft_hf_embed(r, ids, &table), "positions", m->positions);
-  x = ft_hf_first_token(r, ft_hf_normalise(r, layers(r, x, "text"), "final_norm"));
+  x = ft_hf_first_token(r, ft_hf_normalise(r, layer_stack_named(r, x, "text"), "final_norm"));
   x = ft_hf_linear(r, x, "projection", m->projection, false);
   r->m = m->vision;
   r->prefix = "vision.";
   y = ft_hf_normalise(r, ft_hf_patches(r, in), "first_norm");
-  y = ft_hf_normalise(r, ft_hf_first_token(r, layers(r, y, "vision")), "final_norm");
+  y = ft_hf_normalise(r, ft_hf_first_token(r, layer_stack_named(r, y, "vision")), "final_norm");
   y = ft_hf_linear(r, y, "projection", m->projection, false);
   r->m = m;
   y = y ? ft_live_transpose(&r->live, y, order, 2) : 0;

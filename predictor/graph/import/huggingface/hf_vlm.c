@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks that see: a picture's patches become words among those that are read (hf_vlm_config.c).
- */
+/* Vision-language models: patches of an image become tokens among those of the text. */
 #include "config.h"
 
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-/* X (n, words, features) with neighbours of SIDE x SIDE words side by side. */
-static uint32_t together(struct ft_hf_run *r, uint32_t x, int64_t side)
+/* X (n, tokens, features) with the features of SIDE x SIDE neighbours joined. */
+static uint32_t join_neighbours(struct ft_hf_run *r, uint32_t x, int64_t side)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   int64_t dims[4] = { 0, 0, side, 0 }, words, features, flat[3];
@@ -25,14 +24,14 @@ static uint32_t together(struct ft_hf_run *r, uint32_t x, int64_t side)
   dims[1] = dims[2] = side;
   dims[3] = features;
   x = ft_live_reshape(&r->live, x, dims, 4);
-  x = x ? ft_live_transpose(&r->live, x, order, 4) : 0; /* which has them copied */
+  x = x ? ft_live_transpose(&r->live, x, order, 4) : 0; /* the transpose copies them */
   flat[1] = words / (side * side);
   flat[2] = side * side * features;
   return x ? ft_live_reshape(&r->live, x, flat, 3) : 0;
 }
 
-/* Means of SIDE x SIDE neighbours of X. */
-static uint32_t pooled(struct ft_hf_run *r, uint32_t x, int64_t side)
+/* Average pooling of X over SIDE x SIDE neighbours. */
+static uint32_t pool_neighbours(struct ft_hf_run *r, uint32_t x, int64_t side)
 {
   static const int64_t order[] = { 0, 2, 1 };
   int64_t dims[4], size[2] = { side, side }, flat[3];
@@ -56,8 +55,8 @@ static uint32_t pooled(struct ft_hf_run *r, uint32_t x, int64_t side)
   return x ? ft_live_transpose(&r->live, x, order, 3) : 0;
 }
 
-/* Words of X, what the tower made of patches. */
-static uint32_t join(struct ft_hf_run *r, uint32_t x)
+/* The multimodal projector: from X, the vision encoder's output, to tokens. */
+static uint32_t project_image(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *v = r->m;
   struct ft_hf other = *v;
@@ -77,7 +76,7 @@ static uint32_t join(struct ft_hf_run *r, uint32_t x)
     r->m = v;
     return ft_hf_linear(r, x, "linear_2", v->projector_dim, v->bias_per_layer);
   case FT_HF_PROJECTOR_POOL:
-    x = pooled(r, x, v->merge_size);
+    x = pool_neighbours(r, x, v->merge_size);
     other.norm = FT_HF_RMS_NORM;
     other.decomposed_norm = "gemma";
     r->m = &other;
@@ -85,9 +84,9 @@ static uint32_t join(struct ft_hf_run *r, uint32_t x)
     r->m = v;
     return ft_hf_linear(r, x, "linear", v->projector_dim, false);
   case FT_HF_PROJECTOR_SHUFFLE:
-    return ft_hf_linear(r, together(r, x, v->merge_size), "linear", v->projector_dim, false);
+    return ft_hf_linear(r, join_neighbours(r, x, v->merge_size), "linear", v->projector_dim, false);
   default:
-    x = together(r, ft_hf_normalise(r, x, "norm"), v->merge_size);
+    x = join_neighbours(r, ft_hf_normalise(r, x, "norm"), v->merge_size);
     x = ft_hf_linear(r, x, "linear_1", v->hidden * v->merge_size * v->merge_size, true);
     r->m = &other;
     x = ft_hf_activate(r, x);
@@ -96,9 +95,9 @@ static uint32_t join(struct ft_hf_run *r, uint32_t x)
   }
 }
 
-/* One layer, which may see windows of patches alone: of as many as there are in one, or of a few
- * more, so that the picture is made of them. */
-static uint32_t layer(struct ft_hf_run *r, uint32_t x)
+/* One layer. Windows of patches become separate rows; if the image has no whole number of them,
+ * slightly larger windows are used. */
+static uint32_t windowed_layer(struct ft_hf_run *r, uint32_t x)
 {
   enum { TRIED = 4096 };
   int64_t whole[3], parts[3], least = r->m->window * r->m->window, window = least;
@@ -116,8 +115,8 @@ static uint32_t layer(struct ft_hf_run *r, uint32_t x)
   return x ? ft_live_reshape(&r->live, x, whole, 3) : 0;
 }
 
-/* One word that asks all patches (SiglipMultiheadAttentionPoolingHead). */
-static uint32_t asked(struct ft_hf_run *r, uint32_t x)
+/* Attention pooling by a learnt query (SiglipMultiheadAttentionPoolingHead). */
+static uint32_t attention_pool(struct ft_hf_run *r, uint32_t x)
 {
   int64_t dims[3] = { x ? ft_live_of(&r->live, x)->dims[0] : 0, 1, r->m->hidden };
   uint32_t probe = ft_hf_weight(r, "probe", 1, r->m->hidden, 1), y;
@@ -127,8 +126,8 @@ static uint32_t asked(struct ft_hf_run *r, uint32_t x)
   return ft_hf_binary(r, "Add", y, ft_hf_mlp(r, ft_hf_normalise(r, y, "norm"), r->m->inner));
 }
 
-/* What the tower makes of PICTURES; of a tower that stands ALONE its last word. */
-static uint32_t look(struct ft_hf_run *r, uint32_t pictures, bool alone)
+/* The vision encoder of images. ALONE: its pooled output, else what the projector reads. */
+static uint32_t encode_image(struct ft_hf_run *r, uint32_t pictures, bool alone)
 {
   const struct ft_hf *v = r->m;
   uint32_t x, read = 0, last;
@@ -141,7 +140,7 @@ static uint32_t look(struct ft_hf_run *r, uint32_t pictures, bool alone)
     read = i == v->feature_layer ? x : read;
     r->layer = i;
     r->prefix = ft_live_format(&r->live, "vision.%lld.", (long long)i);
-    x = layer(r, x);
+    x = windowed_layer(r, x);
   }
   r->prefix = "vision.";
   if (v->projector == FT_HF_PROJECTOR_MERGE)
@@ -150,19 +149,19 @@ static uint32_t look(struct ft_hf_run *r, uint32_t pictures, bool alone)
     last = x = ft_hf_normalise(r, x, "final_norm");
     r->prefix = "vision.head.";
     if (v->pool_head)
-      last = asked(r, x);
-  } else { /* the norm is that of the word before the patches */
+      last = attention_pool(r, x);
+  } else { /* the norm is applied to the class token */
     last = ft_hf_normalise(r, ft_hf_first_token(r, x), "final_norm");
   }
   if (!last || alone)
     return last;
-  /* what nobody reads is computed all the same */
+  /* computed although nothing reads it */
   if (last != x && ft_live_output(&r->live, last) < 0)
     return 0;
   return read ? read : x;
 }
 
-static uint32_t input(struct ft_hf_run *r, const struct ft_hf *v)
+static uint32_t vlm_input(struct ft_hf_run *r, const struct ft_hf *v)
 {
   int64_t dims[4] = { -1, v->channels, v->image, v->image };
 
@@ -174,26 +173,27 @@ static uint32_t input(struct ft_hf_run *r, const struct ft_hf *v)
 
 uint32_t ft_hf_vision(struct ft_hf_run *r)
 {
-  uint32_t in = input(r, r->m);
+  uint32_t in = vlm_input(r, r->m);
 
-  return in && ft_infer_inputs(r->live.in) == 0 ? look(r, in, true) : 0;
+  return in && ft_infer_inputs(r->live.in) == 0 ? encode_image(r, in, true) : 0;
 }
 
-/* PICTURES as words (batch, words, features) of the decoder M. */
-static uint32_t seen(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictures, int64_t batch)
+/* Images as tokens (batch, tokens, features) of the decoder M. */
+static uint32_t image_tokens(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictures,
+                             int64_t batch)
 {
   const struct ft_tensor *t = ft_live_of(&r->live, pictures);
   int64_t dims[4];
   uint32_t x = pictures;
 
-  if (t->rank == 5) { /* several of each sample */
+  if (t->rank == 5) { /* several images per sample */
     dims[0] = ft_times(t->dims[0], t->dims[1]);
     for (int i = 1; i < 4; i++)
       dims[i] = t->dims[i + 1];
     x = ft_live_reshape(&r->live, x, dims, 4);
   }
   r->m = m->vision;
-  x = x ? join(r, look(r, x, false)) : 0;
+  x = x ? project_image(r, encode_image(r, x, false)) : 0;
   r->m = m;
   if (!x || !batch)
     return 0;
@@ -206,13 +206,13 @@ static uint32_t seen(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictur
 uint32_t ft_hf_vlm(struct ft_hf_run *r)
 {
   const struct ft_hf *m = r->m;
-  uint32_t ids = ft_hf_ids(r, "input_ids"), in = input(r, m->vision), table = 0, x, y, fed;
+  uint32_t ids = ft_hf_ids(r, "input_ids"), in = vlm_input(r, m->vision), table = 0, x, y, fed;
   int64_t length, dims[2] = { 0, 2 };
 
   if (!ids || !in || ft_infer_inputs(r->live.in) < 0)
     return 0;
   length = ft_live_of(&r->live, ids)->dims[1];
-  y = seen(r, m, in, ft_live_of(&r->live, ids)->dims[0]);
+  y = image_tokens(r, m, in, ft_live_of(&r->live, ids)->dims[0]);
   if (!y)
     return 0;
   dims[0] = ft_live_of(&r->live, y)->dims[1];

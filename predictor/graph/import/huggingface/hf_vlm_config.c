@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Networks that see: a tower for pictures, what makes words of its patches, and a decoder
- * (transformers 5.23, src/transformers/models/). A file often says of a part only what differs from
- * the library's own numbers (configuration_*.py), which stand here.
+ * Configurations of vision-language models: a vision encoder, a projector and a decoder
+ * (transformers 5.23, src/transformers/models/). Files often give only what differs from the
+ * library's defaults (configuration_*.py), which stand here.
  */
 #include "config.h"
 
@@ -20,10 +20,10 @@ static const struct ft_hf_defaults decoders[] = {
   { "gemma2", 2304, 9216, 26, 8, 4, 256, 256000 },
   { "gemma3_text", 2304, 9216, 26, 8, 4, 256, 262208 },
   { "qwen2", 4096, 22016, 32, 32, 32, 0, 151936 },
-  { "qwen2_vl", 8192, 29568, 80, 64, 8, 0, 152064 }, /* read as qwen2 is */
+  { "qwen2_vl", 8192, 29568, 80, 64, 8, 0, 152064 }, /* read like qwen2 */
 };
 
-static const struct ft_hf_defaults *usual_of(const char *type)
+static const struct ft_hf_defaults *find_defaults(const char *type)
 {
   for (size_t i = 0; i < sizeof decoders / sizeof *decoders; i++)
     if (strcmp(decoders[i].type, type) == 0)
@@ -31,8 +31,8 @@ static const struct ft_hf_defaults *usual_of(const char *type)
   return NULL;
 }
 
-/* The part of C called KEY, without a root where there is none: null, say. */
-static struct ft_hf_config inner(const struct ft_hf_config *c, const char *key)
+/* The object KEY of C; its root is NULL if there is no such object. */
+static struct ft_hf_config config_part(const struct ft_hf_config *c, const char *key)
 {
   const json_t *part = json_object_get(c->root, key);
 
@@ -41,15 +41,15 @@ static struct ft_hf_config inner(const struct ft_hf_config *c, const char *key)
                                 .err = c->err };
 }
 
-/* The decoder in text_config, of type OTHERWISE where that does not say. TIED: what the library
- * does where C says nothing. */
-static void words(struct ft_hf_config *c, const struct ft_hf_defaults *usual, const char *otherwise,
-                  bool tied, struct ft_hf *m)
+/* Reads the decoder in text_config; OTHERWISE is its type if the file does not say. TIED: the
+ * default of tie_word_embeddings. */
+static void read_text_config(struct ft_hf_config *c, const struct ft_hf_defaults *usual,
+                             const char *otherwise, bool tied, struct ft_hf *m)
 {
-  struct ft_hf_config part = inner(c, "text_config");
+  struct ft_hf_config part = config_part(c, "text_config");
 
   m->type = otherwise ? otherwise : ft_hf_string(&part, "model_type", "llama");
-  ft_hf_text_config(&part, usual ? usual : usual_of(m->type), m);
+  ft_hf_text_config(&part, usual ? usual : find_defaults(m->type), m);
   m->tied =
       ft_hf_bool(c, "tie_word_embeddings", tied) || ft_hf_bool(&part, "tie_word_embeddings", false);
   m->loss_in_float32 = true;
@@ -58,10 +58,11 @@ static void words(struct ft_hf_config *c, const struct ft_hf_defaults *usual, co
 
 /* ---- towers ---- */
 
-/* What towers that were made after clip's share. */
-static void tower(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *v)
+/* The fields that CLIP-like vision encoders share. */
+static void read_encoder(struct ft_hf_config *c, const struct ft_hf_defaults *usual,
+                         struct ft_hf *v)
 {
-  v->type = "clip"; /* whose code theirs is, in training too */
+  v->type = "clip"; /* transformers derives their code from CLIP's, also in training */
   v->hidden = ft_hf_int(c, "hidden_size|embed_dim", usual->hidden);
   v->inner = ft_hf_int(c, "intermediate_size", usual->inner);
   v->layers = ft_hf_int(c, "num_hidden_layers|depth", usual->layers);
@@ -74,8 +75,8 @@ static void tower(struct ft_hf_config *c, const struct ft_hf_defaults *usual, st
     ft_hf_refuse(c, "vision_config: no such network");
 }
 
-/* All that V's features are is known. */
-static void share_out(struct ft_hf_config *c, struct ft_hf *v)
+/* Sets the head size from the number of features. */
+static void set_head_size(struct ft_hf_config *c, struct ft_hf *v)
 {
   v->embedding = v->hidden;
   v->head_dim = v->heads ? v->hidden / v->heads : 0;
@@ -83,26 +84,26 @@ static void share_out(struct ft_hf_config *c, struct ft_hf *v)
     ft_hf_refuse(c, "vision_config: expected the same number of features in every head");
 }
 
-static void clip_tower(struct ft_hf_config *c, bool large, struct ft_hf *v)
+static void read_clip_encoder(struct ft_hf_config *c, bool large, struct ft_hf *v)
 {
   static const struct ft_hf_defaults base = { "clip", 768, 3072, 12, 12, 0, 0, 1 },
                                      llava = { "clip", 1024, 4096, 24, 16, 0, 0, 1 };
 
-  tower(c, large ? &llava : &base, v);
-  share_out(c, v);
+  read_encoder(c, large ? &llava : &base, v);
+  set_head_size(c, v);
   ft_hf_image_config(c, large ? 336 : 224, large ? 14 : 32, v);
   v->activation = ft_hf_string(c, "hidden_act", "quick_gelu");
   v->norm_first = true;
   ft_hf_training(c, v);
 }
 
-static void siglip_tower(struct ft_hf_config *c, const struct ft_hf_defaults *usual, int64_t patch,
-                         struct ft_hf *v)
+static void read_siglip_encoder(struct ft_hf_config *c, const struct ft_hf_defaults *usual,
+                                int64_t patch, struct ft_hf *v)
 {
   static const struct ft_hf_defaults base = { "siglip", 768, 3072, 12, 12, 0, 0, 1 };
 
-  tower(c, usual ? usual : &base, v);
-  share_out(c, v);
+  read_encoder(c, usual ? usual : &base, v);
+  set_head_size(c, v);
   ft_hf_image_config(c, 224, patch, v);
   v->activation = ft_hf_string(c, "hidden_act", "gelu_pytorch_tanh");
   v->no_class_token = v->bias_conv = true;
@@ -110,8 +111,8 @@ static void siglip_tower(struct ft_hf_config *c, const struct ft_hf_defaults *us
   ft_hf_training(c, v);
 }
 
-/* How many patches a side, which must come in groups of GROUP. */
-static int64_t groups(struct ft_hf_config *c, const struct ft_hf *v, int64_t group)
+/* Groups of GROUP patches per side of the image. */
+static int64_t patch_groups(struct ft_hf_config *c, const struct ft_hf *v, int64_t group)
 {
   int64_t side = v->patch ? v->image / v->patch : 0;
 
@@ -122,8 +123,8 @@ static int64_t groups(struct ft_hf_config *c, const struct ft_hf *v, int64_t gro
 
 /* ---- families ---- */
 
-/* What all of them end with. */
-static void see(struct ft_hf_config *c, unsigned join, struct ft_hf *m)
+/* The fields that all vision-language models share. */
+static void finish_vlm(struct ft_hf_config *c, unsigned join, struct ft_hf *m)
 {
   m->kind = FT_HF_VLM;
   m->vision = c->vision;
@@ -131,29 +132,29 @@ static void see(struct ft_hf_config *c, unsigned join, struct ft_hf *m)
   c->vision->projector_dim = m->hidden;
 }
 
-static void llava(struct ft_hf_config *c, struct ft_hf *m)
+static void read_llava(struct ft_hf_config *c, struct ft_hf *m)
 {
-  struct ft_hf_config part = inner(c, "vision_config");
+  struct ft_hf_config part = config_part(c, "vision_config");
   const json_t *layer = json_object_get(c->root, "vision_feature_layer");
   int64_t read = layer ? json_integer_value(layer) : -2;
   bool whole = strcmp(ft_hf_string(c, "vision_feature_select_strategy", "default"), "full") == 0;
   const char *type = ft_hf_string(&part, "model_type", "clip_vision_model");
 
-  words(c, NULL, NULL, false, m);
+  read_text_config(c, NULL, NULL, false, m);
   if (strcmp(type, "siglip_vision_model") == 0)
-    siglip_tower(&part, NULL, 16, c->vision);
+    read_siglip_encoder(&part, NULL, 16, c->vision);
   else
-    clip_tower(&part, true, c->vision);
+    read_clip_encoder(&part, true, c->vision);
   if (strcmp(type, "siglip_vision_model") != 0 && strcmp(type, "clip_vision_model") != 0)
     ft_hf_refuse(c, "vision_config: expected model_type clip_vision_model or siglip_vision_model");
   if (layer && !json_is_integer(layer))
     ft_hf_refuse(c, "vision_feature_layer: expected one layer");
   c->failed = c->failed || part.failed;
-  see(c, FT_HF_PROJECTOR_MLP, m);
+  finish_vlm(c, FT_HF_PROJECTOR_MLP, m);
   c->vision->feature_layer = read < 0 ? c->vision->layers + 1 + read : read;
   if (c->vision->feature_layer < 0 || c->vision->feature_layer > c->vision->layers)
     ft_hf_refuse(c, "vision_feature_layer: there is no such layer");
-  c->vision->merge_size = !whole; /* the first word is left out */
+  c->vision->merge_size = !whole; /* 1: the class token is dropped */
   if (c->vision->no_class_token && !whole)
     ft_hf_refuse(c, "vision_feature_select_strategy: expected full, as nothing stands before the "
                     "patches");
@@ -162,54 +163,55 @@ static void llava(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_refuse(c, "projector_hidden_act: expected gelu");
 }
 
-static void paligemma(struct ft_hf_config *c, struct ft_hf *m)
+static void read_paligemma(struct ft_hf_config *c, struct ft_hf *m)
 {
   static const struct ft_hf_defaults gemma = { "gemma", 2048, 16384, 18, 8, 1, 0, 257152 },
                                      siglip = { "siglip", 1152, 4096, 27, 16, 0, 0, 1 };
-  struct ft_hf_config part = inner(c, "vision_config"), text = inner(c, "text_config");
+  struct ft_hf_config part = config_part(c, "vision_config"), text = config_part(c, "text_config");
 
-  words(c, text.root ? NULL : &gemma, ft_hf_string(&text, "model_type", "gemma"), true, m);
-  siglip_tower(&part, part.root ? NULL : &siglip, part.root ? 16 : 14, c->vision);
+  read_text_config(c, text.root ? NULL : &gemma, ft_hf_string(&text, "model_type", "gemma"), true,
+                   m);
+  read_siglip_encoder(&part, part.root ? NULL : &siglip, part.root ? 16 : 14, c->vision);
   c->failed = c->failed || part.failed;
-  m->masked = true; /* what is asked is read in both directions */
-  see(c, FT_HF_PROJECTOR_LINEAR, m);
+  m->masked = true; /* the prompt is attended to in both directions */
+  finish_vlm(c, FT_HF_PROJECTOR_LINEAR, m);
   if (ft_hf_int(&part, "projection_dim", m->hidden) != m->hidden)
     ft_hf_refuse(c, "vision_config: expected as many features in projection_dim as words have");
 }
 
-static void gemma3(struct ft_hf_config *c, struct ft_hf *m)
+static void read_gemma3(struct ft_hf_config *c, struct ft_hf *m)
 {
-  struct ft_hf_config part = inner(c, "vision_config");
+  struct ft_hf_config part = config_part(c, "vision_config");
   int64_t tokens = ft_hf_int(c, "mm_tokens_per_image", 256), side = 0;
 
-  words(c, NULL, "gemma3_text", true, m);
-  siglip_tower(&part, NULL, 16, c->vision);
+  read_text_config(c, NULL, "gemma3_text", true, m);
+  read_siglip_encoder(&part, NULL, 16, c->vision);
   c->failed = c->failed || part.failed;
-  m->masked = true; /* patches of a picture see each other in both directions */
-  see(c, FT_HF_PROJECTOR_POOL, m);
+  m->masked = true; /* patches of an image attend to each other in both directions */
+  finish_vlm(c, FT_HF_PROJECTOR_POOL, m);
   while (side < 1 << 15 && (side + 1) * (side + 1) <= tokens)
     side++;
   if (!c->failed)
-    c->vision->merge_size = groups(c, c->vision, side);
+    c->vision->merge_size = patch_groups(c, c->vision, side);
 }
 
-static void idefics3(struct ft_hf_config *c, struct ft_hf *m)
+static void read_idefics3(struct ft_hf_config *c, struct ft_hf *m)
 {
   static const struct ft_hf_defaults usual = { "idefics3", 1152, 3072, 12, 16, 0, 0, 1 };
-  struct ft_hf_config part = inner(c, "vision_config");
+  struct ft_hf_config part = config_part(c, "vision_config");
 
-  words(c, NULL, NULL, false, m);
-  siglip_tower(&part, &usual, 32, c->vision);
+  read_text_config(c, NULL, NULL, false, m);
+  read_siglip_encoder(&part, &usual, 32, c->vision);
   c->failed = c->failed || part.failed;
-  see(c, FT_HF_PROJECTOR_SHUFFLE, m);
+  finish_vlm(c, FT_HF_PROJECTOR_SHUFFLE, m);
   c->vision->several_images = true;
   c->vision->merge_size = ft_hf_int(c, "scale_factor", 2);
   if (!c->failed)
-    (void)groups(c, c->vision, c->vision->merge_size);
+    (void)patch_groups(c, c->vision, c->vision->merge_size);
 }
 
-/* Which layers of V see windows alone: all but those that C names. */
-static void windows(struct ft_hf_config *c, struct ft_hf *v)
+/* Sliding windows of V in all layers except those that C names. */
+static void read_windows(struct ft_hf_config *c, struct ft_hf *v)
 {
   static const int64_t usual[] = { 7, 15, 23, 31 };
   const json_t *full = json_object_get(c->root, "fullatt_block_indexes");
@@ -226,31 +228,31 @@ static void windows(struct ft_hf_config *c, struct ft_hf *v)
   }
 }
 
-/* Words, some of which stand for four patches: pictures of any size. */
-static void qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
+/* qwen2_vl, qwen2_5_vl: images of any size; a token stands for merge_size^2 patches. */
+static void read_qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
 {
   static const struct ft_hf_defaults second = { "qwen2_vl", 1280, 0, 32, 16, 0, 0, 1 },
                                      later = { "qwen2_5_vl", 3584, 3420, 32, 16, 0, 0, 1 };
-  struct ft_hf_config part = inner(c, "vision_config"), flat = *c;
+  struct ft_hf_config part = config_part(c, "vision_config"), flat = *c;
   struct ft_hf *v = c->vision;
   bool five = strcmp(m->type, "qwen2_5_vl") == 0;
   int64_t times = ft_hf_int(&part, "temporal_patch_size", 2);
 
-  if (inner(c, "text_config").root) {
-    words(c, usual_of("qwen2_vl"), "qwen2", false, m);
-  } else { /* as the first files had it */
+  if (config_part(c, "text_config").root) {
+    read_text_config(c, find_defaults("qwen2_vl"), "qwen2", false, m);
+  } else { /* the format of the first releases */
     m->type = "qwen2";
-    ft_hf_text_config(&flat, usual_of("qwen2_vl"), m);
+    ft_hf_text_config(&flat, find_defaults("qwen2_vl"), m);
     c->failed = c->failed || flat.failed;
     m->loss_in_float32 = true;
   }
-  tower(&part, five ? &later : &second, v);
-  if (!five) { /* hidden_size is that of the words */
+  read_encoder(&part, five ? &later : &second, v);
+  if (!five) { /* hidden_size is that of the decoder */
     v->hidden = ft_hf_int(&part, "embed_dim", 1280);
     v->inner = ft_times(ft_hf_int(&part, "mlp_ratio", 4), v->hidden);
   }
-  share_out(&part, v);
-  v->image = 1 << 16; /* any */
+  set_head_size(&part, v);
+  v->image = 1 << 16; /* any size */
   v->patch = ft_hf_int(&part, "patch_size", 14);
   v->channels = ft_times(ft_hf_int(&part, "in_channels|in_chans", 3), times);
   v->merge_size = ft_hf_int(&part, "spatial_merge_size", 2);
@@ -263,28 +265,28 @@ static void qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
   v->norm = five ? FT_HF_RMS_NORM : FT_HF_LAYER_NORM;
   v->type = five ? "qwen2_5_vl" : "qwen2_vl";
   if (five)
-    windows(&part, v);
+    read_windows(&part, v);
   ft_hf_training(&part, v);
   c->failed = c->failed || part.failed;
-  see(c, FT_HF_PROJECTOR_MERGE, m);
+  finish_vlm(c, FT_HF_PROJECTOR_MERGE, m);
   if (five && ft_hf_int(&part, "out_hidden_size", 3584) != m->hidden)
     ft_hf_refuse(c, "out_hidden_size: expected as many features as words have");
 }
 
-static void alone(struct ft_hf_config *c, struct ft_hf *m)
+static void read_alone(struct ft_hf_config *c, struct ft_hf *m)
 {
   bool first = m->type[0] == 'c';
 
   if (first)
-    clip_tower(c, false, m);
+    read_clip_encoder(c, false, m);
   else
-    siglip_tower(c, NULL, 16, m);
+    read_siglip_encoder(c, NULL, 16, m);
   m->kind = FT_HF_VISION;
 }
 
-/* One side of clip, with its own configuration within C's. */
-static void clip_side(struct ft_hf_config *c, const char *key, const int64_t usual[4],
-                      struct ft_hf *m)
+/* The text or vision part of clip, in C's object KEY. */
+static void read_clip_part(struct ft_hf_config *c, const char *key, const int64_t usual[4],
+                           struct ft_hf *m)
 {
   struct ft_hf_config inner = { .root = json_object_get(c->root, key),
                                 .file = c->file,
@@ -306,14 +308,14 @@ static void clip_side(struct ft_hf_config *c, const char *key, const int64_t usu
   c->failed = c->failed || inner.failed;
 }
 
-static void clip(struct ft_hf_config *c, struct ft_hf *m)
+static void read_clip(struct ft_hf_config *c, struct ft_hf *m)
 {
   static const int64_t words[] = { 512, 2048, 12, 8 }, pictures[] = { 768, 3072, 12, 12 };
   struct ft_hf *vision = c->vision;
 
   vision->type = m->type;
-  clip_side(c, "text_config", words, m);
-  clip_side(c, "vision_config", pictures, vision);
+  read_clip_part(c, "text_config", words, m);
+  read_clip_part(c, "vision_config", pictures, vision);
   m->kind = FT_HF_CLIP;
   m->projection = ft_hf_int(c, "projection_dim", 512);
   m->vision = vision;
@@ -322,15 +324,15 @@ static void clip(struct ft_hf_config *c, struct ft_hf *m)
 }
 
 const struct ft_hf_family ft_hf_vlms[] = {
-  { "clip", clip },
-  { "clip_vision_model", alone },
-  { "gemma3", gemma3 },
-  { "idefics3", idefics3 },
-  { "llava", llava },
-  { "paligemma", paligemma },
-  { "qwen2_5_vl", qwen2_vl },
-  { "qwen2_vl", qwen2_vl },
-  { "siglip_vision_model", alone },
-  { "smolvlm", idefics3 },
+  { "clip", read_clip },
+  { "clip_vision_model", read_alone },
+  { "gemma3", read_gemma3 },
+  { "idefics3", read_idefics3 },
+  { "llava", read_llava },
+  { "paligemma", read_paligemma },
+  { "qwen2_5_vl", read_qwen2_vl },
+  { "qwen2_vl", read_qwen2_vl },
+  { "siglip_vision_model", read_alone },
+  { "smolvlm", read_idefics3 },
   { NULL, NULL },
 };

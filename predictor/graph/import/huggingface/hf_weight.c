@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Weights, inputs and names of a Hugging Face network: what the traced operators are made of. */
+/* Weights, inputs and scopes of a network. */
 #include "config.h"
 
 #include <string.h>
@@ -53,7 +53,6 @@ uint32_t ft_hf_binary(struct ft_hf_run *r, const char *type, uint32_t a, uint32_
   return a && b ? ft_live_binary(&r->live, type, a, b) : 0;
 }
 
-/* X by the matrix W, and the bias B unless it is 0. */
 uint32_t ft_hf_linear_of(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b)
 {
   if (!x || !w)
