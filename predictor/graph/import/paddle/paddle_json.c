@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * PaddlePaddle 3's programs (paddle/fluid/pir/serialize_deserialize): JSON in which operators name
- * their operands by number. Each becomes what a ProgramDesc would say (paddle_json_table.h), so
- * that paddle_run.c follows both. Constants that only set an attribute there become attributes.
+ * Programs of PaddlePaddle 3 (paddle/fluid/pir/serialize_deserialize): JSON in which operators
+ * number their operands. Each operator becomes its ProgramDesc equivalent (paddle_json_table.h),
+ * so that paddle_run.c traces both formats. Constants that only set an attribute there become
+ * attributes.
  */
 #include "config.h"
 
@@ -15,9 +16,8 @@
 
 /* ---- operands ---- */
 
-static int convert(struct ft_pir *r, const json_t *op);
+static int convert_operator(struct ft_pir *r, const json_t *op);
 
-/* The name of V's variable, of a constant once its operator stands there; NULL with the error. */
 const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v)
 {
   const json_t *made = v->made;
@@ -27,14 +27,14 @@ const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v)
   if (v->name || !made)
     return v->name;
   v->made = NULL;
-  r->block = v->block; /* where others find it too */
-  status = convert(r, made);
+  r->block = v->block; /* in the block where other readers find it too */
+  status = convert_operator(r, made);
   r->block = block;
   return status < 0 ? NULL : v->name;
 }
 
-/* The variables of the operand ID, one or many, into *LIST; how many, -1 with the error. */
-static int variables_of(struct ft_pir *r, json_int_t id, const char ***list)
+/* The variables of operand ID, one or more, into LIST. Returns their number, -1 with the error. */
+static int operand_variables(struct ft_pir *r, json_int_t id, const char ***list)
 {
   struct ft_pir_value *v = ft_pir_value(r, id);
   const char *name;
@@ -50,10 +50,8 @@ static int variables_of(struct ft_pir *r, json_int_t id, const char ***list)
   return *list ? 1 : -1;
 }
 
-/*
- * Operand ID in the place SPEC of the table: "X" a slot; "=axis" an attribute where it is constant,
- * with "/Slot/List" behind it else a slot for a tensor and one for a list of them.
- */
+/* Adds operand ID as SPEC says: "X" is a slot; "=axis" an attribute if the operand is constant;
+ * "/Slot/List" after it, the slot for a tensor and the one for a list of tensors. */
 static int add_operand(struct ft_pir *r, struct ft_pd_operator *op, struct ft_text spec,
                        json_int_t id)
 {
@@ -76,11 +74,11 @@ static int add_operand(struct ft_pir *r, struct ft_pd_operator *op, struct ft_te
       (void)ft_text_until(&spec, '/', &name);
     slot = ft_build_same(r->build, name.at, ft_text_left(&name));
   }
-  count = slot ? variables_of(r, id, &variables) : -1;
+  count = slot ? operand_variables(r, id, &variables) : -1;
   return count <= 0 ? count : ft_pir_add_input(r, op, slot, variables, (size_t)count);
 }
 
-/* A result of type TYPE becomes variable, or variables, of their own. */
+/* Adds a result of type TYPE as one or more variables. */
 static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *slot,
                       const json_t *output)
 {
@@ -112,7 +110,7 @@ static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *s
 
 /* ---- all of them ---- */
 
-/* The attributes of OP, by the names that they have in the other format. */
+/* Adds the attributes of OP under their ProgramDesc names. */
 static int add_attributes(struct ft_pir *r, const struct ft_pir_operator *known,
                           struct ft_pd_operator *made, const json_t *op)
 {
@@ -141,8 +139,8 @@ static int add_attributes(struct ft_pir *r, const struct ft_pir_operator *known,
   return 0;
 }
 
-/* An operator that the table knows, or by its own name: X in, Out out. */
-static int convert(struct ft_pir *r, const json_t *op)
+/* Converts an operator by the table, or under its own name with inputs X and outputs Out. */
+static int convert_operator(struct ft_pir *r, const json_t *op)
 {
   const char *name = ft_pir_plain(ft_graph_json_text(op, "#"));
   const struct ft_pir_operator *known = ft_pir_find(name);
@@ -160,7 +158,7 @@ static int convert(struct ft_pir *r, const json_t *op)
     if (!ft_text_until(&in, ',', &place)) {
       if (known)
         break;
-      place = ft_text_from("X"); /* of what is not known all operands are kept */
+      place = ft_text_from("X"); /* all operands of an unknown operator are inputs */
     }
     if (add_operand(r, &made, place, ft_pir_id(item)) < 0)
       return -1;
@@ -182,7 +180,7 @@ static int convert(struct ft_pir *r, const json_t *op)
   return 0;
 }
 
-static int convert_any(struct ft_pir *r, const json_t *op)
+static int convert_one(struct ft_pir *r, const json_t *op)
 {
   const char *whole = ft_graph_json_text(op, "#"), *name = ft_pir_plain(whole);
   bool built_in = strncmp(whole, "0.", 2) == 0;
@@ -201,7 +199,7 @@ static int convert_any(struct ft_pir *r, const json_t *op)
     return 0;
   if ((strcmp(name, "if") == 0 || strcmp(name, "while") == 0) && json_object_get(op, "regions"))
     return ft_pir_control(r, op, name[0] == 'w');
-  return name[0] ? convert(r, op) : ft_pir_fail(r, "an operator without a name");
+  return name[0] ? convert_operator(r, op) : ft_pir_fail(r, "an operator without a name");
 }
 
 int ft_pir_convert_all(struct ft_pir *r, const json_t *ops)
@@ -213,7 +211,7 @@ int ft_pir_convert_all(struct ft_pir *r, const json_t *ops)
   {
     r->op = op;
     r->at++;
-    if (convert_any(r, op) < 0)
+    if (convert_one(r, op) < 0)
       return r->build->err->text[0] ? -1 : ft_pir_fail(r, "cannot be understood");
   }
   return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is no operator in a program of PaddlePaddle 3: weights, inputs, constants, lists, regions.
- */
+/* What is no plain operator in a program of PaddlePaddle 3: weights, inputs, constants, lists,
+ * regions. */
 #include "config.h"
 
 #include <string.h>
@@ -11,7 +11,6 @@ enum { REGIONS = 16, TENSOR = 7 };
 
 /* ---- operators that are not followed as such ---- */
 
-/* "p": a weight, its flags (persistable, stop_gradient, trainable) in OA. */
 int ft_pir_parameter(struct ft_pir *r, const json_t *op)
 {
   const json_t *output = json_object_get(op, "O"), *flags = json_object_get(op, "OA");
@@ -31,7 +30,6 @@ int ft_pir_parameter(struct ft_pir *r, const json_t *op)
   return ft_pir_declare(r, json_object_get(output, "TT"), &list->declared);
 }
 
-/* "data": an input. */
 int ft_pir_input(struct ft_pir *r, const json_t *op)
 {
   const json_t *output = json_array_get(json_object_get(op, "O"), 0);
@@ -53,7 +51,6 @@ int ft_pir_input(struct ft_pir *r, const json_t *op)
              : 0;
 }
 
-/* "full", "full_int_array": made where a tensor of it is asked for. */
 int ft_pir_constant(struct ft_pir *r, const json_t *op)
 {
   struct ft_pir_value *v =
@@ -62,7 +59,7 @@ int ft_pir_constant(struct ft_pir *r, const json_t *op)
   if (!v || ft_pir_attribute_of(r, op, "value", &v->set) < 0)
     return -1;
   v->set.name = "value";
-  if (!v->set.integers) { /* one number is a list of one too, where such is asked for */
+  if (!v->set.integers) { /* a single number is also a list of one */
     int64_t *list = ft_build_keep(r->build, &v->set.integer, sizeof *list);
     double *reals = ft_build_keep(r->build, &v->set.real, sizeof *reals);
 
@@ -80,7 +77,6 @@ int ft_pir_constant(struct ft_pir *r, const json_t *op)
   return 0;
 }
 
-/* "combine": a list; its members are made if anybody asks for them. */
 int ft_pir_combine(struct ft_pir *r, const json_t *op)
 {
   const json_t *operands = json_object_get(op, "I"), *operand;
@@ -105,7 +101,6 @@ int ft_pir_combine(struct ft_pir *r, const json_t *op)
   return 0;
 }
 
-/* "split" and "slice" of builtin: a list's members, all or that of attribute index. */
 int ft_pir_take_apart(struct ft_pir *r, const json_t *op)
 {
   struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(json_array_get(json_object_get(op, "I"), 0)));
@@ -129,8 +124,8 @@ int ft_pir_take_apart(struct ft_pir *r, const json_t *op)
 
 /* ---- regions ---- */
 
-/* Operators of OP's region WHICH into a block of their own; its number, -1 with the error. ARGS are
- * what the block's arguments stand for, YIELDS the operands that it ends with. */
+/* Converts region WHICH of OP into a new block. Returns its number, -1 with the error. ARGS:
+ * what the block's arguments stand for; YIELDS: the operands that it returns. */
 static int add_region(struct ft_pir *r, const json_t *op, size_t which, const json_t *args,
                       size_t first, const json_t **yields)
 {
@@ -167,8 +162,8 @@ static int add_region(struct ft_pir *r, const json_t *op, size_t which, const js
   return (int)number;
 }
 
-/* OP's results are called as what its region ends with, from the operand FIRST on: of MADE, which
- * stands for it, the slot Out. */
+/* Binds OP's results to the operands that its region returns, from FIRST on; they are slot Out
+ * of MADE, which replaces OP. */
 static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
                       const json_t *yields, size_t first)
 {
@@ -189,8 +184,8 @@ static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
   return 0;
 }
 
-/* The names of what LIST has operands of. */
-static const char **names_of(struct ft_pir *r, const json_t *list)
+/* The variable names of LIST's operands. */
+static const char **operand_names(struct ft_pir *r, const json_t *list)
 {
   const char **names = ft_build_take(r->build, json_array_size(list) * sizeof *names);
   const json_t *operand;
@@ -212,8 +207,8 @@ static const char **names_of(struct ft_pir *r, const json_t *list)
   return names;
 }
 
-/* Of a branch with two regions: its condition, what each gives, and OP's results. */
-static int end_either(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
+/* Completes a branch with two regions: its condition, the results of each, and OP's results. */
+static int end_branch(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
                       const json_t *const yields[2])
 {
   const json_t *outputs = json_object_get(op, "O"), *output;
@@ -222,11 +217,11 @@ static int end_either(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
   size_t i;
 
   for (i = 0; i < 2; i++) {
-    names = names_of(r, yields[i]);
+    names = operand_names(r, yields[i]);
     if (!names || ft_pir_add_input(r, made, slots[i], names, json_array_size(yields[i])) < 0)
       return -1;
   }
-  names = names_of(r, json_object_get(op, "I"));
+  names = operand_names(r, json_object_get(op, "I"));
   if (!names || ft_pir_add_input(r, made, "Cond", names, 1) < 0)
     return -1;
   names = ft_build_take(r->build, json_array_size(outputs) * sizeof *names);
@@ -241,7 +236,6 @@ static int end_either(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
   return 0;
 }
 
-/* "if": both regions; "while": its body once. */
 int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop)
 {
   const json_t *operands = json_object_get(op, "I"), *yields[2] = { NULL, NULL };
@@ -256,7 +250,7 @@ int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop)
     if (number < 0 || ft_pir_add_attribute(r, &made, blocks[i], &which) < 0)
       return -1;
   }
-  if (two ? end_either(r, op, &made, yields) < 0 : end_region(r, op, &made, yields[0], loop) < 0)
+  if (two ? end_branch(r, op, &made, yields) < 0 : end_region(r, op, &made, yields[0], loop) < 0)
     return -1;
   kept = ft_pir_add_operator(r, made.type);
   if (!kept)

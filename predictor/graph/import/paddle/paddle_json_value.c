@@ -19,7 +19,6 @@ const char *ft_pir_same(struct ft_pir *r, const char *text)
 
 /* ---- values ---- */
 
-/* "%12" */
 const char *ft_pir_number(struct ft_pir *r, json_int_t id)
 {
   char text[32];
@@ -35,7 +34,6 @@ struct ft_pir_value *ft_pir_value(struct ft_pir *r, json_int_t id)
   return number ? ft_names_get(&r->values, number) : NULL;
 }
 
-/* The value that ID stands for from now on, called NAME. */
 struct ft_pir_value *ft_pir_define(struct ft_pir *r, json_int_t id, const char *name)
 {
   struct ft_pir_value *v = ft_build_take(r->build, sizeof *v);
@@ -57,7 +55,6 @@ json_int_t ft_pir_id(const json_t *operand)
 
 /* ---- types ---- */
 
-/* What follows the dialect in "0.t_f32", "1.conv2d". */
 const char *ft_pir_plain(const char *name)
 {
   const char *dot = strchr(name, '.');
@@ -65,7 +62,7 @@ const char *ft_pir_plain(const char *name)
   return dot ? dot + 1 : name;
 }
 
-static unsigned element_of(const char *type)
+static unsigned element_by_name(const char *type)
 {
   static const struct {
     const char *name;
@@ -81,7 +78,7 @@ static unsigned element_of(const char *type)
   return FT_ELEMENT_UNKNOWN;
 }
 
-/* "float32" as VarType.Type. */
+/* VarType.Type of "float32" and others. */
 static int64_t legacy_type(const char *name)
 {
   static const struct {
@@ -97,7 +94,6 @@ static int64_t legacy_type(const char *name)
   return 5;
 }
 
-/* {"#": "0.t_dtensor", "D": [{"#": "0.t_f32"}, [-1, 3], ...]} */
 int ft_pir_declare(struct ft_pir *r, const json_t *type, struct ft_declared *d)
 {
   const json_t *parts = json_object_get(type, "D"), *sizes = json_array_get(parts, 1), *size;
@@ -112,13 +108,13 @@ int ft_pir_declare(struct ft_pir *r, const json_t *type, struct ft_declared *d)
     return ft_pir_fail(r, "a shape of more dimensions than a tensor has");
   json_array_foreach(sizes, i, size) dims[i] =
       json_is_integer(size) ? json_integer_value(size) : -1;
-  d->element = (uint8_t)element_of(ft_graph_json_text(json_array_get(parts, 0), "#"));
+  d->element = (uint8_t)element_by_name(ft_graph_json_text(json_array_get(parts, 0), "#"));
   return ft_build_shape(r->build, r->at, dims, (int)json_array_size(sizes), d);
 }
 
 /* ---- attributes ---- */
 
-static int list_attribute(struct ft_pir *r, const json_t *list, struct ft_pd_attribute *a)
+static int read_list_attribute(struct ft_pir *r, const json_t *list, struct ft_pd_attribute *a)
 {
   size_t count = json_array_size(list), i;
   const json_t *item;
@@ -144,7 +140,6 @@ static int list_attribute(struct ft_pir *r, const json_t *list, struct ft_pd_att
   return 0;
 }
 
-/* {"#": "0.a_i32", "D": 1} */
 int ft_pir_read_attribute(struct ft_pir *r, const json_t *what, struct ft_pd_attribute *a)
 {
   const json_t *data = json_object_get(what, "D");
@@ -152,7 +147,7 @@ int ft_pir_read_attribute(struct ft_pir *r, const json_t *what, struct ft_pd_att
 
   *a = (struct ft_pd_attribute){ .text = "" };
   if (json_is_array(data))
-    return strcmp(kind, "a_place") == 0 ? 0 : list_attribute(r, data, a);
+    return strcmp(kind, "a_place") == 0 ? 0 : read_list_attribute(r, data, a);
   if (json_is_string(data)) {
     a->text = ft_pir_same(r, json_string_value(data));
     a->integer = strcmp(kind, "a_dtype") == 0 ? legacy_type(json_string_value(data)) : 0;
@@ -163,7 +158,6 @@ int ft_pir_read_attribute(struct ft_pir *r, const json_t *what, struct ft_pd_att
   return 0;
 }
 
-/* Attribute NAME of OP, where it is; A is zeros where it is not. */
 int ft_pir_attribute_of(struct ft_pir *r, const json_t *op, const char *name,
                         struct ft_pd_attribute *a)
 {

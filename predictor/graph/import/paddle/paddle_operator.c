@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Attributes, inputs and results of one PaddlePaddle operator: what the operators share. */
+/* Attributes, inputs and results of one operator: what the operators share. */
 #include "config.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 
 unsigned ft_pd_element(int64_t type)
 {
-  static const uint8_t elements[] = { 9, 5, 6, 7, 10, 1, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
-                                      2, 3, 16, 14, 15 };
+  static const uint8_t elements[] = { 9, 5, 6, 7, 10, 1, 11, 0, 0, 0,  0,  0, 0,
+                                      0, 0, 0, 0, 0,  0, 7,  2, 3, 16, 14, 15 };
 
   return type >= 0 && type < (int64_t)sizeof elements ? elements[type] : FT_ELEMENT_UNKNOWN;
 }
@@ -56,7 +56,6 @@ struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name)
   return known ? *known : ft_value_unknown(FT_VALUE_OPAQUE);
 }
 
-/* The Ith variable of input NAME; NONE where there is none. */
 struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i)
 {
   const struct ft_pd_slot *s = ft_pd_slot(r->op->inputs, r->op->input_count, name);
@@ -89,7 +88,6 @@ struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name)
   return list;
 }
 
-/* Sizes: of a list of tensors, of one tensor, else of the attribute. */
 struct ft_operand ft_pd_sizes(struct ft_pd_run *r, const char *tensors, const char *tensor,
                               const char *name)
 {
@@ -100,7 +98,6 @@ struct ft_operand ft_pd_sizes(struct ft_pd_run *r, const char *tensors, const ch
   return one.type == FT_VALUE_TENSOR ? one : ft_pd_integers(r, name);
 }
 
-/* Bind output NAME's Ith variable. */
 int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_operand value)
 {
   const struct ft_pd_slot *s = ft_pd_slot(r->op->outputs, r->op->output_count, name);
@@ -108,7 +105,6 @@ int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_ope
   return s && i < s->count ? ft_pd_bind(r, s->variables[i], value) : 0;
 }
 
-/* The result, by whatever name the operator has for it. */
 int ft_pd_give(struct ft_pd_run *r, struct ft_operand value)
 {
   static const char *const names[] = { "Out", "Output", "Y", NULL };
@@ -129,7 +125,6 @@ int ft_pd_give_list(struct ft_pd_run *r, const char *name, const struct ft_opera
   return listed ? 0 : ft_pd_give_at(r, name, 0, *value);
 }
 
-/* A call of ATen's NAME. */
 int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *args, size_t count,
                struct ft_operand *result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A PaddlePaddle program followed with the sizes of its inputs, by operators of ATen. */
+/* Traces a PaddlePaddle program as operators of ATen, with the sizes of its inputs. */
 #include "config.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 
 #include "predictor/graph/import/paddle/paddle_run.h"
 
-enum { BLOCKS = 16, TENSOR = 7, STEPS = 1 << 20 };
+enum { BLOCK_DEPTH = 16, TENSOR = 7, MAX_OPERATORS = 1 << 20 };
 
 /* ---- by name ---- */
 
-/* Operators of one input X, one result, and at most one attribute that matters. */
+/* One input X, one result, at most one attribute. */
 static const struct {
   const char *type, *name, *attribute;
 } plain[] = {
@@ -50,7 +50,7 @@ static const struct {
 
 #define IN(table) (sizeof(table) / sizeof *(table))
 
-static int by_table(struct ft_pd_run *r)
+static int table_operator(struct ft_pd_run *r)
 {
   const char *type = r->op->type;
 
@@ -130,8 +130,8 @@ static const struct {
                  { "p_norm", ft_pd_norm },
                  { "where", ft_pd_where } };
 
-/* All inputs of what is not known, and as many results as it has. */
-static int unknown(struct ft_pd_run *r)
+/* Records an unknown operator with all its inputs and as many results. */
+static int record_unknown(struct ft_pd_run *r)
 {
   uint32_t *in, y;
   size_t count = 0, outputs = 0;
@@ -169,8 +169,8 @@ static int unknown(struct ft_pd_run *r)
 
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block);
 
-/* A loop of BODY, whose results are what its variables are there. */
-static int end_loop(struct ft_pd_run *r, struct ft_block *body)
+/* Ends a loop of BODY; its results are the variables that it changed. */
+static int record_loop(struct ft_pd_run *r, struct ft_block *body)
 {
   static const char *const names[] = { "body" };
   const struct ft_pd_slot *out = ft_pd_slot(r->op->outputs, r->op->output_count, "Out");
@@ -200,9 +200,9 @@ static int end_loop(struct ft_pd_run *r, struct ft_block *body)
   return 0;
 }
 
-/* Both blocks of a branch that depends on data, else that which is taken. */
-static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
-                  const struct ft_pd_block *otherwise)
+/* Runs the block that is taken; if that is unknown, records both. */
+static int run_branch(struct ft_pd_run *r, const struct ft_pd_block *taken,
+                      const struct ft_pd_block *otherwise)
 {
   static const char *const names[] = { "Then", "Else" };
   const struct ft_pd_block *const blocks[2] = { taken, otherwise };
@@ -233,9 +233,9 @@ static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
   return given.type == FT_VALUE_TUPLE ? ft_pd_give_list(r, "Out", &given) : -1;
 }
 
-/* A condition's block is followed as if it held, where there is no other; a loop's once, in a block
- * of its own. */
-static int inner(struct ft_pd_run *r)
+/* Runs sub_block: a condition without an else block counts as true; a loop's body becomes a
+ * subgraph of unknown trip count. */
+static int run_sub_block(struct ft_pd_run *r)
 {
   const struct ft_pd_operator *op = r->op;
   int64_t which = ft_pd_integer(r, "sub_block", -1), other = ft_pd_integer(r, "else_block", -1);
@@ -246,14 +246,14 @@ static int inner(struct ft_pd_run *r)
     return ft_live_fail(&r->live, "%s: block %lld of %zu", op->type, (long long)which,
                         r->program->count);
   if (other >= 1 && other < (int64_t)r->program->count)
-    return either(r, &r->program->blocks[which], &r->program->blocks[other]);
+    return run_branch(r, &r->program->blocks[which], &r->program->blocks[other]);
   if (!loop)
     return run_block(r, &r->program->blocks[which]);
   if (ft_live_open(&r->live, &frame) < 0 || run_block(r, &r->program->blocks[which]) < 0)
     return -1;
   ft_live_close(&r->live, &frame);
   r->op = op;
-  return end_loop(r, frame.block);
+  return record_loop(r, frame.block);
 }
 
 static int run_operator(struct ft_pd_run *r)
@@ -261,8 +261,8 @@ static int run_operator(struct ft_pd_run *r)
   const char *type = r->op->type;
   int status;
 
-  if (++r->steps > STEPS)
-    return ft_live_fail(&r->live, "more than %d operators, blocks followed", STEPS);
+  if (++r->steps > MAX_OPERATORS)
+    return ft_live_fail(&r->live, "more than %d operators, blocks followed", MAX_OPERATORS);
   if (strcmp(type, "feed") == 0 || strcmp(type, "print") == 0 || strcmp(type, "assert") == 0)
     return 0;
   if (strcmp(type, "fetch") == 0) {
@@ -271,20 +271,20 @@ static int run_operator(struct ft_pd_run *r)
     return v.type == FT_VALUE_TENSOR ? ft_live_output(&r->live, v.tensor) : 0;
   }
   if (strcmp(type, "while") == 0 || strcmp(type, "conditional_block") == 0)
-    return inner(r);
+    return run_sub_block(r);
   if (strcmp(type, "select_input") == 0)
     return ft_pd_give(r, ft_pd_input(r, "X"));
-  status = by_table(r);
+  status = table_operator(r);
   for (size_t i = 0; status == 1 && i < IN(handlers); i++)
     if (strcmp(type, handlers[i].type) == 0)
       return handlers[i].run(r);
-  return status == 1 ? unknown(r) : status;
+  return status == 1 ? record_unknown(r) : status;
 }
 
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
-  if (++r->depth > BLOCKS)
-    return ft_live_fail(&r->live, "blocks within each other more than %d deep", BLOCKS);
+  if (++r->depth > BLOCK_DEPTH)
+    return ft_live_fail(&r->live, "blocks within each other more than %d deep", BLOCK_DEPTH);
   for (size_t i = 0; i < block->operator_count; i++) {
     const struct ft_pd_slot *out;
 
@@ -305,7 +305,7 @@ static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block)
 
 /* ---- the program ---- */
 
-static int add_variables(struct ft_pd_run *r, const struct ft_pd_block *block)
+static int bind_weights(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
   for (size_t i = 0; i < block->variable_count; i++) {
     const struct ft_pd_variable *v = &block->variables[i];
@@ -327,8 +327,8 @@ static int add_variables(struct ft_pd_run *r, const struct ft_pd_block *block)
   return 0;
 }
 
-/* What "feed" gives is an input. */
-static int add_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
+/* Declares the result of each "feed" as an input. */
+static int declare_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
   for (size_t i = 0; i < block->operator_count; i++) {
     const struct ft_pd_operator *op = &block->operators[i];
@@ -360,9 +360,9 @@ int ft_paddle_run(struct ft_infer *in)
   if (ft_live_begin(&r.live, in) == 0) {
     r.names.arena = &in->graph->results;
     for (size_t i = 0; i < r.program->count; i++)
-      if (add_variables(&r, &r.program->blocks[i]) < 0)
+      if (bind_weights(&r, &r.program->blocks[i]) < 0)
         return -1;
-    if (add_inputs(&r, &r.program->blocks[0]) == 0)
+    if (declare_inputs(&r, &r.program->blocks[0]) == 0)
       status = run_block(&r, &r.program->blocks[0]);
   }
   if (r.live.failed)

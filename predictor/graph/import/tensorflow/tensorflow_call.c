@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Attributes, inputs and results of one TensorFlow node: what the operators share. */
+/* Attributes, inputs and results of one node: what the operators share. */
 #include "config.h"
 
 #include <math.h>
@@ -81,7 +81,6 @@ struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t)
   return ft_live_of(c->l, t);
 }
 
-/* Whole numbers that input I holds; how many, -1 not known. */
 int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room)
 {
   const struct ft_operand *v = ft_tf_operand(c, i);

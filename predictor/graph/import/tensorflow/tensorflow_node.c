@@ -41,7 +41,7 @@ static const struct {
 
 #define IN(table) (sizeof(table) / sizeof *(table))
 
-/* What passes its first input on. */
+/* Operators that return their first input. */
 static const char *const passed[] = { "BatchFunction",
                                       "CheckNumerics",
                                       "DisableCopyOnRead",
@@ -63,7 +63,7 @@ static const char *const passed[] = { "BatchFunction",
 static const char *const silent[] = { "Assert",  "AssignVariableOp",   "NoOp", "Print",
                                       "PrintV2", "VarIsInitializedOp", NULL };
 
-static int by_table(struct ft_tf_call *c)
+static int table_operator(struct ft_tf_call *c)
 {
   for (size_t i = 0; i < IN(unaries); i++)
     if (ft_tf_is(c, unaries[i].op)) {
@@ -92,7 +92,7 @@ static int by_table(struct ft_tf_call *c)
   return 1;
 }
 
-static int by_shape(struct ft_tf_call *c)
+static int handler_operator(struct ft_tf_call *c)
 {
   static const struct {
     const char *op;
@@ -144,8 +144,8 @@ static int by_shape(struct ft_tf_call *c)
   return 1;
 }
 
-/* Those that a handful of lines is enough for. */
-static int by_hand(struct ft_tf_call *c)
+/* Operators that need a few lines each. */
+static int inline_operator(struct ft_tf_call *c)
 {
   uint32_t x, y;
 
@@ -195,7 +195,7 @@ static int by_hand(struct ft_tf_call *c)
   return 1;
 }
 
-static int unknown(struct ft_tf_call *c)
+static int record_unknown(struct ft_tf_call *c)
 {
   uint32_t *in = ft_live_take(c->l, (c->in_count + 1) * sizeof *in);
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "_output_shapes");
@@ -233,19 +233,19 @@ int ft_tensorflow_node(struct ft_tf_call *c)
       for (size_t j = 0; j < c->in_count; j++)
         if (ft_tf_give(c, c->in[j]) < 0)
           return -1;
-      if (ft_tf_is(c, "Switch") && c->in_count > 1) /* what is passed on, on either side */
+      if (ft_tf_is(c, "Switch") && c->in_count > 1) /* the same value on both outputs */
         c->out[1] = c->out[0];
       return 0;
     }
   for (size_t i = 0; silent[i]; i++)
     if (ft_tf_is(c, silent[i]))
       return 0;
-  status = by_table(c);
-  status = status == 1 ? by_shape(c) : status;
-  status = status == 1 ? by_hand(c) : status;
+  status = table_operator(c);
+  status = status == 1 ? handler_operator(c) : status;
+  status = status == 1 ? inline_operator(c) : status;
   if (status == 1) {
     c->out_count = 0;
-    status = unknown(c);
+    status = record_unknown(c);
   }
   return c->l->failed ? -1 : status;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * A TensorFlow graph followed from its outputs back: each node once what it needs is there,
- * functions in the place of their calls, loops turn by turn while their condition is known.
- */
+/* Traces a TensorFlow graph from its outputs back: each node after its inputs, functions
+ * inlined, loops unrolled while their condition is known. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -10,12 +8,12 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
-enum { CALLS = 64 };
+enum { CALL_DEPTH = 64 };
 
 /* ---- nodes ---- */
 
-static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c,
-                     const char *const in[5])
+static int record_norm(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c,
+                       const char *const in[5])
 {
   struct ft_operand values[5];
   uint32_t tensors[5];
@@ -27,7 +25,7 @@ static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_ca
     if (!tensors[i] && in[i][0])
       return -1;
   }
-  own = !tensors[3] || ft_live_of(&r->live, tensors[3])->data; /* a layer's own mean */
+  own = !tensors[3] || ft_live_of(&r->live, tensors[3])->data; /* statistics of the data itself */
   ft_live_op(&r->live, own ? "LayerNormalization" : "BatchNormalization");
   for (int i = 0; i < (own ? 3 : 5); i++)
     ft_live_in(&r->live, tensors[i]);
@@ -37,8 +35,8 @@ static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_ca
   return tensors[0] ? ft_tf_give(c, ft_value_tensor(tensors[0])) : -1;
 }
 
-/* A variable, or a resource that stands for one. */
-static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
+/* A variable, or a resource handle of one. */
+static int give_variable(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "shape");
   struct ft_operand v = { .type = FT_VALUE_WEIGHT };
@@ -63,7 +61,7 @@ static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
   return ft_tf_give(c, v);
 }
 
-static int input(struct ft_tf_run *r, struct ft_tf_call *c)
+static int declare_placeholder(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "shape");
   struct ft_declared *d = ft_live_take(&r->live, sizeof *d);
@@ -75,7 +73,7 @@ static int input(struct ft_tf_run *r, struct ft_tf_call *c)
     *d = *shape->shape;
   else
     d->rank = -1;
-  if (d->rank == 0) { /* what writers put where they do not know, or a phase to run in */
+  if (d->rank == 0) { /* exporters write a scalar for an unknown shape or a learning phase */
     const struct ft_tf_attribute *given = ft_tf_attribute(c->node, "_output_shapes");
 
     d->rank = given && given->shape ? given->shape->rank : d->rank;
@@ -87,11 +85,12 @@ static int input(struct ft_tf_run *r, struct ft_tf_call *c)
   return tensor ? ft_tf_give(c, ft_value_tensor(tensor)) : -1;
 }
 
-/* Weights of a frozen graph are constants; a list of sizes or a number is not learnt. */
-static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
+/* Constants: real tensors are the weights of a frozen graph, sizes and scalars are not
+ * trainable. */
+static int give_constant(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "value");
-  struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* each turn of a loop has the same */
+  struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* all iterations of a loop share it */
   bool known = node->expansion == r->program->expansion;
   struct ft_operand v = { .type = FT_VALUE_WEIGHT };
 
@@ -116,12 +115,12 @@ static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
   return node->tensor ? ft_tf_give(c, ft_value_tensor(node->tensor)) : -1;
 }
 
-static bool starts(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
   return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool calls(const struct ft_tf_run *r, const char *op)
+static bool calls_function(const struct ft_tf_run *r, const char *op)
 {
   static const char *const some[] = { "PartitionedCall",
                                       "StatefulPartitionedCall",
@@ -137,12 +136,12 @@ static bool calls(const struct ft_tf_run *r, const char *op)
   return ft_names_get(&r->program->by_name, op) != NULL;
 }
 
-/* Room for what goes into N: shared by all that call nothing, and so are done before the next. */
-static struct ft_operand *inputs_of(struct ft_tf_run *r, const struct ft_tf_node *n)
+/* Room for the inputs of N. Nodes that call no function share one buffer. */
+static struct ft_operand *input_buffer(struct ft_tf_run *r, const struct ft_tf_node *n)
 {
   size_t count = n->input_count + 1;
 
-  if (calls(r, n->op))
+  if (calls_function(r, n->op))
     return ft_live_take(&r->live, count * sizeof *r->inputs);
   if (count > r->input_room) {
     r->inputs = ft_live_take(&r->live, 2 * count * sizeof *r->inputs);
@@ -158,20 +157,20 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
   size_t count = 0;
 
   if (strcmp(op, "Const") == 0)
-    return constant(r, c);
+    return give_constant(r, c);
   if (strcmp(op, "Placeholder") == 0) {
     for (size_t i = 0; i < s->argument_count; i++)
       if (strcmp(s->function->arguments[i], c->node->name) == 0)
         return ft_tf_give(c, s->arguments[i]);
     return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
   }
-  if (strcmp(op, "VarHandleOp") == 0 || starts(op, "Variable"))
-    return variable(r, c);
+  if (strcmp(op, "VarHandleOp") == 0 || begins_with(op, "Variable"))
+    return give_variable(r, c);
   if (strcmp(op, "Exit") == 0)
     return ft_tf_leave(r, s, c);
   if (ft_tf_is_normalisation(s, c->node, in))
-    return normalise(r, s, c, in);
-  args = inputs_of(r, c->node);
+    return record_norm(r, s, c, in);
+  args = input_buffer(r, c->node);
   if (!args)
     return -1;
   for (size_t i = 0; i < c->node->input_count; i++)
@@ -206,7 +205,7 @@ int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *or
     l->scope = c.node->name;
     if (++r->steps > FT_TF_NODES)
       return ft_live_fail(l, "more than %d nodes, loops unrolled", FT_TF_NODES);
-    c.out = ft_live_take(l, sizeof *c.out); /* most give one */
+    c.out = ft_live_take(l, sizeof *c.out); /* most nodes have one result */
     c.out_room = c.out != NULL;
     if (!c.out || run_node(r, s, &c) < 0)
       return l->in->err->text[0] ? -1 : ft_tf_fail(r, c.node, "cannot be followed");
@@ -216,9 +215,9 @@ int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *or
   return 0;
 }
 
-/* The nodes that OUTPUTS need; of a function's results they are kept, for loops ask again. */
-static const size_t *put_in_order(struct ft_tf_run *r, struct ft_tf_scope *s,
-                                  const char *const *outputs, size_t output_count, size_t *count)
+/* The nodes that OUTPUTS need, in order. The order of a function's results is kept for loops. */
+static const size_t *order_nodes(struct ft_tf_run *r, struct ft_tf_scope *s,
+                                 const char *const *outputs, size_t output_count, size_t *count)
 {
   struct ft_tf_function *fn = (struct ft_tf_function *)s->function;
   struct ft_live *l = &r->live;
@@ -246,7 +245,6 @@ static const size_t *put_in_order(struct ft_tf_run *r, struct ft_tf_scope *s,
   return order;
 }
 
-/* What OUTPUTS of FN are, into INTO. */
 int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const char *const *outputs,
                  size_t output_count, const struct ft_operand *args, size_t arg_count,
                  struct ft_tf_call *into)
@@ -254,28 +252,28 @@ int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const cha
   struct ft_tf_scope s = { .function = fn, .arguments = args, .argument_count = arg_count };
   struct ft_live *l = &r->live;
   size_t n = fn->node_count + 1, count;
-  const size_t *order = put_in_order(r, &s, outputs, output_count, &count);
+  const size_t *order = order_nodes(r, &s, outputs, output_count, &count);
 
   s.values = ft_live_take(l, n * sizeof *s.values);
   s.counts = ft_live_take(l, n * sizeof *s.counts);
   if (!order || !s.values || !s.counts)
     return -1;
-  if (++r->depth > CALLS)
-    return ft_live_fail(l, "functions within each other more than %d deep", CALLS);
+  if (++r->depth > CALL_DEPTH)
+    return ft_live_fail(l, "functions within each other more than %d deep", CALL_DEPTH);
   if (ft_tf_run_nodes(r, &s, order, count) < 0)
     return -1;
   r->depth--;
   for (size_t i = 0; i < output_count; i++)
-    if (ft_tf_give(into,
-                   outputs[i] ? ft_tf_value(&s, outputs[i]) : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
+    if (ft_tf_give(into, outputs[i] ? ft_tf_value(&s, outputs[i])
+                                    : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
   return 0;
 }
 
 /* ---- the graph ---- */
 
-/* Results that nobody uses: what a frozen graph is for. */
-static const char **loose_ends(struct ft_tf_run *r, size_t *count)
+/* Results that no node reads: the outputs of a frozen graph. */
+static const char **unread_results(struct ft_tf_run *r, size_t *count)
 {
   static const char *const none[] = { "NoOp",   "Const",     "Assert",      "Placeholder",
                                       "SaveV2", "RestoreV2", "VarHandleOp", NULL };
@@ -305,9 +303,10 @@ static const char **loose_ends(struct ft_tf_run *r, size_t *count)
   return ends;
 }
 
-/* Placeholders that the outputs need, before all else: sizes are given to them together. */
-static int add_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *const *outputs,
-                      size_t count)
+/* Declares the placeholders that the outputs need, before all else: ft_infer_inputs sets their
+ * sizes together. */
+static int declare_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *const *outputs,
+                          size_t count)
 {
   const struct ft_tf_function *g = s->function;
   size_t n = g->node_count + 1, needed = 0;
@@ -325,7 +324,7 @@ static int add_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *co
 
     if (seen[i] != 2 || strcmp(g->nodes[i].op, "Placeholder") != 0)
       continue;
-    if (input(r, &c) < 0)
+    if (declare_placeholder(r, &c) < 0)
       return -1;
     s->values[i] = c.out;
     s->counts[i] = c.out_count;
@@ -333,8 +332,8 @@ static int add_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *co
   return ft_infer_inputs(r->live.in);
 }
 
-/* Placeholders become arguments of the graph, which is then followed as a function is. */
-static int follow_graph(struct ft_tf_run *r)
+/* Placeholders become arguments of the graph, which is then traced like a function. */
+static int trace_graph(struct ft_tf_run *r)
 {
   struct ft_tf_function graph = r->program->graph;
   const char *const *outputs = r->program->outputs;
@@ -346,13 +345,13 @@ static int follow_graph(struct ft_tf_run *r)
   size_t given = 0;
 
   if (!count)
-    outputs = loose_ends(r, &count);
+    outputs = unread_results(r, &count);
   s.values = ft_live_take(&r->live, n * sizeof *s.values);
   s.counts = ft_live_take(&r->live, n * sizeof *s.counts);
   args = ft_live_take(&r->live, n * sizeof *args);
   names = ft_live_take(&r->live, n * sizeof *names);
   if (!outputs || !s.values || !s.counts || !args || !names ||
-      add_inputs(r, &s, outputs, count) < 0)
+      declare_inputs(r, &s, outputs, count) < 0)
     return -1;
   for (size_t i = 0; i < graph.node_count; i++)
     if (s.counts[i]) {
@@ -385,7 +384,7 @@ int ft_tensorflow_run(struct ft_infer *in)
   r->program = in->graph->program;
   r->program->expansion++;
   if (ft_live_begin(&r->live, in) == 0)
-    status = follow_graph(r);
+    status = trace_graph(r);
   if (status == 0 && r->live.failed)
     status = -1;
   if (status < 0 && !in->err->text[0])

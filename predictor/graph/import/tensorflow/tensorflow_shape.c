@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of TensorFlow that shape, choose, join and reduce. */
+/* Operators of TensorFlow that reshape, select, join and reduce. */
 #include "config.h"
 
 #include <math.h>
@@ -44,7 +44,8 @@ int ft_tf_reshape(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, s ? ft_live_binary(c->l, "Reshape", x, s) : 0);
 }
 
-static int axes(struct ft_tf_call *c, const char *type, uint32_t x, const int64_t *list, size_t n)
+static int reduced_axes(struct ft_tf_call *c, const char *type, uint32_t x, const int64_t *list,
+                        size_t n)
 {
   if (!x)
     return -1;
@@ -66,17 +67,19 @@ int ft_tf_squeeze(struct ft_tf_call *c)
   for (int i = 0; d && i < d->rank; i++)
     if (d->dims[i] != 1)
       kept[n++] = d->dims[i];
-  if (d && reshape_weight(c, kept, n)) /* whichever of its ones are meant: none is left */
+  if (d &&
+      reshape_weight(c, kept, n)) /* which dimensions of 1 are removed does not matter: all are */
     return ft_tf_give(c, *v);
-  return axes(c, "Squeeze", ft_tf_tensor(c, 0), a ? a->integers : NULL, a ? a->count : 0);
+  return reduced_axes(c, "Squeeze", ft_tf_tensor(c, 0), a ? a->integers : NULL, a ? a->count : 0);
 }
 
 int ft_tf_expand_dims(struct ft_tf_call *c)
 {
   int64_t axis;
 
-  return ft_tf_numbers(c, 1, &axis, 1) == 1 ? axes(c, "Unsqueeze", ft_tf_tensor(c, 0), &axis, 1)
-                                            : 1;
+  return ft_tf_numbers(c, 1, &axis, 1) == 1
+             ? reduced_axes(c, "Unsqueeze", ft_tf_tensor(c, 0), &axis, 1)
+             : 1;
 }
 
 int ft_tf_transpose(struct ft_tf_call *c)
@@ -102,9 +105,9 @@ int ft_tf_concat(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
 }
 
-/* VALUES with a dimension of their own, joined along it. */
-static uint32_t stack(struct ft_tf_call *c, const struct ft_operand *values, size_t count,
-                      int64_t axis)
+/* Joins VALUES along a new dimension AXIS. */
+static uint32_t stack_values(struct ft_tf_call *c, const struct ft_operand *values, size_t count,
+                             int64_t axis)
 {
   uint32_t *in = ft_live_take(c->l, (count + 1) * sizeof *in);
 
@@ -126,11 +129,12 @@ static uint32_t stack(struct ft_tf_call *c, const struct ft_operand *values, siz
 
 int ft_tf_pack(struct ft_tf_call *c)
 {
-  return ft_tf_give_tensor(c, stack(c, c->in, c->in_count, ft_tf_integer(c->node, "axis", 0)));
+  return ft_tf_give_tensor(c,
+                           stack_values(c, c->in, c->in_count, ft_tf_integer(c->node, "axis", 0)));
 }
 
-/* Element AT of dimension AXIS without it: a view. */
-static uint32_t pick(struct ft_tf_call *c, uint32_t x, int64_t axis, int64_t at)
+/* Element AT of dimension AXIS, without the dimension: a view. */
+static uint32_t select_element(struct ft_tf_call *c, uint32_t x, int64_t axis, int64_t at)
 {
   axis = axis < 0 ? axis + ft_tf_of(c, x)->rank : axis;
   x = ft_live_slice(c->l, x, (int)axis, at, at == -1 ? INT64_MAX : at + 1, 1);
@@ -148,7 +152,7 @@ int ft_tf_unpack(struct ft_tf_call *c)
   uint32_t x = ft_tf_tensor(c, 0);
 
   for (int64_t i = 0; x && i < count && i < FT_GRAPH_VALUES; i++)
-    if (ft_tf_give_tensor(c, pick(c, x, axis, i)) < 0)
+    if (ft_tf_give_tensor(c, select_element(c, x, axis, i)) < 0)
       return -1;
   return x ? 0 : -1;
 }
@@ -195,7 +199,8 @@ int ft_tf_slice(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
 }
 
-/* x[begin:end:stride, ...] with masks for what is left out, new or dropped (strided_slice_op) */
+/* x[begin:end:stride, ...] with masks for omitted bounds, new and removed dimensions
+ * (strided_slice_op) */
 int ft_tf_strided_slice(struct ft_tf_call *c)
 {
   int64_t begin[FT_GRAPH_RANK], end[FT_GRAPH_RANK], stride[FT_GRAPH_RANK];
@@ -230,7 +235,7 @@ int ft_tf_strided_slice(struct ft_tf_call *c)
     } else if (axis >= ft_tf_of(c, x)->rank) {
       return 1;
     } else if (drop & bit) {
-      x = pick(c, x, axis, begin[i]);
+      x = select_element(c, x, axis, begin[i]);
     } else {
       bool whole = (from & bit) && (to & bit) && stride[i] == 1;
 
@@ -259,7 +264,7 @@ int ft_tf_gather(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
 }
 
-/* before and after of each dimension, one pair behind the other */
+/* from pairs of before and after to all before, all after */
 int ft_tf_pad(struct ft_tf_call *c)
 {
   int64_t given[2 * FT_GRAPH_RANK], pads[2 * FT_GRAPH_RANK];
@@ -296,7 +301,7 @@ int ft_tf_fill(struct ft_tf_call *c)
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     values[i] = t->values ? t->values[0] : (double)NAN;
   x = ft_live_constant(c->l, t->element, n, dims, count <= FT_GRAPH_VALUES ? values : NULL);
-  if (x && n > 1) /* a state to begin with: as large as what is fed */
+  if (x && n > 1) /* an initial state: as large as the input's batch */
     ft_tf_of(c, x)->data = true;
   return ft_tf_give_tensor(c, x);
 }
@@ -314,8 +319,8 @@ int ft_tf_resize(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_live_resize(c->l, x, all, 4));
 }
 
-/* Whether AXES are all those that a picture extends in. */
-static bool over_pictures(struct ft_tf_call *c, uint32_t x, const int64_t *list, int n)
+/* Whether AXES are the spatial dimensions of images X. */
+static bool is_spatial(struct ft_tf_call *c, uint32_t x, const int64_t *list, int n)
 {
   int rank = ft_tf_of(c, x)->rank;
 
@@ -336,12 +341,12 @@ int ft_tf_reduce(struct ft_tf_call *c, const char *type)
     return x ? 1 : -1;
   if (n == 0)
     return ft_tf_give_tensor(c, ft_live_unary(c->l, "Identity", x));
-  if (over_pictures(c, x, list, n)) {
+  if (is_spatial(c, x, list, n)) {
     ft_live_op(c->l, "GlobalAveragePool");
     ft_live_in(c->l, x);
     ft_live_string(c->l, "layout", "NHWC");
     x = ft_live_end(c->l, 1);
-    return keep ? ft_tf_give_tensor(c, x) : axes(c, "Squeeze", x, list, (size_t)n);
+    return keep ? ft_tf_give_tensor(c, x) : reduced_axes(c, "Squeeze", x, list, (size_t)n);
   }
   ft_live_op(c->l, type);
   ft_live_in(c->l, x);
@@ -380,7 +385,7 @@ int ft_tf_three(struct ft_tf_call *c, const char *type)
              : ft_tf_give_tensor(c, ft_live_end(c->l, 1));
 }
 
-/* Blocks in space are what batches are made of, and back: a dilated convolution of old. */
+/* SpaceToBatchND and back: the older implementation of dilated convolutions. */
 int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch)
 {
   int64_t block[8], pads[16], dims[FT_GRAPH_RANK], all = 1;
@@ -400,7 +405,7 @@ int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch)
         to_batch ? (dims[i + 1] + more) / block[i] : ft_times(dims[i + 1], block[i]) - more;
   }
   dims[0] = to_batch ? ft_times(dims[0], all) : dims[0] / (all ? all : 1);
-  x = ft_live_unary(c->l, "ReverseSequence", x); /* a copy in another order */
+  x = ft_live_unary(c->l, "ReverseSequence", x); /* recorded as a copy in another order */
   if (x) {
     int rank = ft_tf_of(c, x)->rank;
     int64_t *to = ft_shape(c->l->in, ft_tf_of(c, x), rank);
@@ -424,7 +429,7 @@ int ft_tf_list_operator(struct ft_tf_call *c)
     made = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
     return c->l->failed ? -1 : ft_tf_give(c, made);
   }
-  if (ft_tf_is(c, "TensorListFromTensor")) { /* its steps are taken when they are asked for */
+  if (ft_tf_is(c, "TensorListFromTensor")) { /* its elements are sliced when they are read */
     made = ft_value_list(c->l, FT_VALUE_TUPLE, list, 1);
     return c->l->failed ? -1 : ft_tf_give(c, made);
   }
@@ -436,7 +441,7 @@ int ft_tf_list_operator(struct ft_tf_call *c)
       return at >= 0 && (size_t)at < list->list->count ? ft_tf_give(c, list->list->items[at]) : 1;
     uint32_t x = ft_value_as_tensor(c->l, &list->list->items[0]);
 
-    return x && ft_tf_of(c, x)->rank > 0 ? ft_tf_give_tensor(c, pick(c, x, 0, at)) : 1;
+    return x && ft_tf_of(c, x)->rank > 0 ? ft_tf_give_tensor(c, select_element(c, x, 0, at)) : 1;
   }
   if (ft_tf_is(c, "TensorListSetItem") || ft_tf_is(c, "TensorListPushBack")) {
     bool placed = ft_tf_is(c, "TensorListSetItem") && ft_tf_numbers(c, 1, &at, 1) == 1;
@@ -456,6 +461,6 @@ int ft_tf_list_operator(struct ft_tf_call *c)
     return list->type == FT_VALUE_TUPLE ? ft_tf_give(c, list->list->items[0])
            : list->list->count == 0
                ? 1
-               : ft_tf_give_tensor(c, stack(c, list->list->items, list->list->count, 0));
+               : ft_tf_give_tensor(c, stack_values(c, list->list->items, list->list->count, 0));
   return 1;
 }
