@@ -21,7 +21,7 @@
 #include "predictor/graph/import/torch/pt2.h"
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Links are followed here: models are often kept as links into a cache. */
+/* Symbolic links are followed: models are often links into a cache. */
 static int open_model(const char *path, int *dirfd, struct ft_error *err)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -55,7 +55,7 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
   return fd;
 }
 
-/* A zip archive: PyTorch's. */
+/* A zip archive: TorchScript or torch.export. */
 static int read_archive(struct ft_build *build, int fd)
 {
   struct ft_archive archive;
@@ -78,9 +78,9 @@ static int read_archive(struct ft_build *build, int fd)
 enum kind { KIND_NONE, KIND_ONNX, KIND_GRAPH_DEF, KIND_SAVED_MODEL, KIND_PADDLE };
 
 /*
- * Which of the messages a file holds, by the first fields of each: ONNX's ModelProto has its graph
- * in field 7; SavedModel a number and a message in 2; GraphDef nodes in 1, which begin with a name,
- * and PaddlePaddle's ProgramDesc blocks in 1, which begin with a number.
+ * The message type in a file, by its first fields: ONNX's ModelProto has its graph in field 7;
+ * SavedModel has a number in 1 and a message in 2; GraphDef has nodes in 1, which begin with a
+ * name, and PaddlePaddle's ProgramDesc blocks in 1, which begin with a number.
  */
 static enum kind message_kind(struct ft_proto *p)
 {
@@ -128,7 +128,7 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
   return ft_onnx_unmerge(build);
 }
 
-/* Recognised by what the file begins with. */
+/* The format is recognised by the first bytes. */
 static int read_graph(struct ft_build *build, int fd, int dirfd)
 {
   char head[512] = "";
@@ -136,8 +136,8 @@ static int read_graph(struct ft_build *build, int fd, int dirfd)
   struct stat st;
 
   if (length > 0 && fstat(fd, &st) == 0 &&
-      ft_unsupported_head(build->graph->file, head, (size_t)length, (uint64_t)st.st_size, build->err) <
-          0)
+      ft_unsupported_head(build->graph->file, head, (size_t)length, (uint64_t)st.st_size,
+                          build->err) < 0)
     return -1;
   if (length >= 4 && memcmp(head, "PK\3\4", 4) == 0)
     return read_archive(build, fd);
@@ -164,7 +164,8 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
   graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
   kept = ft_arena_take(&graph->arena, strlen(path) + 1);
   if (kept)
-    memcpy(kept, path, strlen(path) + 1); /* complaints come after the caller's name is gone */
+    memcpy(kept, path,
+           strlen(path) + 1); /* errors are reported after the caller has freed the name */
   graph->file = kept ? kept : path;
   ft_build_init(&build, graph, err);
   status = ft_build_name(&build, "", 0) == UINT32_MAX || read_graph(&build, fd, dirfd) < 0 ? -1 : 0;

@@ -13,7 +13,7 @@
   "what an exporter to ONNX, or Keras with model.export(FOLDER), writes of the network"
 #define KERAS "what model.export(FOLDER) or tf.saved_model.save writes"
 
-/* What stands at byte AT. */
+/* Bytes at offset AT, what they show, and what to give instead. */
 static const struct {
   size_t at, length;
   const char *magic, *what, *instead;
@@ -46,15 +46,16 @@ static const struct {
   { 0, 5, "<?xml", "an XML file, as OpenVINO's are", "the ONNX file that it was made of" },
 };
 
-static int report_unsupported(const char *file, const char *what, const char *instead, struct ft_error *err)
+static int report_unsupported(const char *file, const char *what, const char *instead,
+                              struct ft_error *err)
 {
   return ft_error_set(err, "%s: byte 0: found %s, no network that can be read: give %s", file, what,
                       instead);
 }
 
-/* The length of a header of JSON in 8 bytes, the header, and then SIZE less both of weights
- * (huggingface/safetensors, README.md). */
-static uint64_t safetensors(const char *head, size_t length, uint64_t size)
+/* Returns the bytes of weights in a safetensors file, 0 if it is none: 8 bytes of header length,
+ * the JSON header, the weights (huggingface/safetensors, README.md). */
+static uint64_t safetensors_bytes(const char *head, size_t length, uint64_t size)
 {
   uint64_t header = 0;
 
@@ -65,8 +66,8 @@ static uint64_t safetensors(const char *head, size_t length, uint64_t size)
   return header >= 2 && header < size && size - header > 8 ? size - header - 8 : 0;
 }
 
-/* Parameters begin with the versions and lengths of nothing, then a description (PaddlePaddle,
- * SerializeToStream of DenseTensor). */
+/* PaddlePaddle's parameter files begin with version and empty LoD, then a tensor description
+ * (SerializeToStream of DenseTensor). */
 static bool is_paddle(const char *head, size_t length)
 {
   static const char nothing[16];
@@ -75,7 +76,7 @@ static bool is_paddle(const char *head, size_t length)
          head[22] == 0x10;
 }
 
-/* What jax.export serialises begins with tables of its own; the module within says its version. */
+/* jax.export's files begin with flatbuffer tables; the module inside names its version. */
 static bool is_jax(const char *head, size_t length)
 {
   static const char version[] = "StableHLO_v";
@@ -84,7 +85,7 @@ static bool is_jax(const char *head, size_t length)
          memmem(head, length, version, sizeof version - 1);
 }
 
-/* A file of a model, in a folder that was packed. */
+/* Model files, in an archive of a directory. */
 static bool is_model(const char *name)
 {
   static const char *const ends[] = { ".onnx", ".pb", ".pdmodel", ".pt", ".pt2", "/config.json" };
@@ -96,9 +97,9 @@ static bool is_model(const char *name)
 }
 
 int ft_unsupported_head(const char *file, const char *head, size_t length, uint64_t size,
-                    struct ft_error *err)
+                        struct ft_error *err)
 {
-  uint64_t weights = safetensors(head, length, size);
+  uint64_t weights = safetensors_bytes(head, length, size);
   char shown[32];
 
   for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
@@ -114,7 +115,8 @@ int ft_unsupported_head(const char *file, const char *head, size_t length, uint6
   if (is_jax(head, length))
     return report_unsupported(file, "what jax.export serialises (StableHLO)", STABLEHLO, err);
   if (is_paddle(head, length))
-    return report_unsupported(file, "PaddlePaddle's parameters", "the .json or .pdmodel beside them", err);
+    return report_unsupported(file, "PaddlePaddle's parameters",
+                              "the .json or .pdmodel beside them", err);
   return 0;
 }
 
@@ -131,7 +133,7 @@ int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *er
       return report_unsupported(archive->file, "a Keras archive", KERAS, err);
     if (strstr(name, "/aotinductor/"))
       return report_unsupported(archive->file, "code that AOTInductor has compiled",
-                        "what torch.export.save writes of the network", err);
+                                "what torch.export.save writes of the network", err);
     if (!slash && ft_string_ends(name, ".npy"))
       return report_unsupported(archive->file, "NumPy arrays", "what the framework exports", err);
     code = code || ft_archive_is_code(name);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Activation functions that PyTorch's exporter merged, told apart again. */
+/* Undoes the merging of activation functions by PyTorch's exporter. */
 #ifndef FT_GRAPH_ONNX_UNMERGE_H
 #define FT_GRAPH_ONNX_UNMERGE_H
 
 #include "predictor/graph/import/build.h"
 
 /*
- * The exporter gives equal operators on one tensor as one (torch/csrc/jit, common subexpression
- * elimination), where the network runs each and keeps each result. Names say which: a result of
- * "/cell/left/act/Relu" that "/cell/left" itself uses, and "/cell/right" too, stands for two.
- * After ft_build_finish; looks at the outermost block. Returns 0; -1 with the error.
+ * The exporter merges equal operators on one tensor (torch/csrc/jit, common subexpression
+ * elimination), but the network runs each and saves each result. Names show it: if both
+ * "/cell/left" and "/cell/right" use a result of "/cell/left/act/Relu", the network has two.
+ * Called after ft_build_finish; changes the outermost block only. Returns 0, or -1 with the
+ * error.
  */
 int ft_onnx_unmerge(struct ft_build *build);
 

@@ -9,7 +9,7 @@
 
 enum { SMALL = 512, SMALLS = 4096 };
 
-/* "net/constants/12" */
+/* Member "net/constants/12": a tensor, read if it is small. */
 static int read_small(struct ft_build *build, struct ft_archive *archive, uint64_t i,
                       struct ft_script *script)
 {

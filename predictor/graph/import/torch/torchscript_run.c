@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * A TorchScript program followed with the sizes of its inputs: numbers are computed, tensors become
- * operators.
- */
+/* Traces a TorchScript program with the sizes of its inputs: numbers are computed, tensors
+ * become operators. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -22,8 +20,8 @@ int ft_script_fail(struct ft_script_run *r, const char *format, const char *what
 
 /* ---- statements ---- */
 
-static int assign(struct ft_script_run *r, struct ft_script_frame *f,
-                  const struct ft_script_node *target, struct ft_operand value)
+static int assign_value(struct ft_script_run *r, struct ft_script_frame *f,
+                        const struct ft_script_node *target, struct ft_operand value)
 {
   struct ft_operand of;
 
@@ -34,17 +32,18 @@ static int assign(struct ft_script_run *r, struct ft_script_frame *f,
     return 0;
   case FT_SCRIPT_TUPLE:
     if (!ft_value_is_list(&value)) {
-      /* several results of something that is not followed */
+      /* an untracked value is unpacked */
       for (size_t i = 0; i < target->count; i++)
-        if (assign(r, f, target->kids[i],
-                   ft_value_is_tensor(&value) ? value : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
+        if (assign_value(r, f, target->kids[i],
+                         ft_value_is_tensor(&value) ? value : ft_value_unknown(FT_VALUE_OPAQUE)) <
+            0)
           return -1;
       return 0;
     }
     if (value.list->count < target->count)
       return ft_script_fail(r, "fewer values than names", "");
     for (size_t i = 0; i < target->count; i++)
-      if (assign(r, f, target->kids[i], value.list->items[i]) < 0)
+      if (assign_value(r, f, target->kids[i], value.list->items[i]) < 0)
         return -1;
     return 0;
   case FT_SCRIPT_ATTRIBUTE:
@@ -56,8 +55,8 @@ static int assign(struct ft_script_run *r, struct ft_script_frame *f,
   }
 }
 
-static int condition(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_statement *s)
+static int evaluate_condition(struct ft_script_run *r, struct ft_script_frame *f,
+                              const struct ft_script_statement *s)
 {
   struct ft_operand value;
   int truth;
@@ -70,9 +69,10 @@ static int condition(struct ft_script_run *r, struct ft_script_frame *f,
   return ft_script_follow(r, f, truth ? s->body : s->otherwise);
 }
 
-/* How often "for i in range(...)" turns; -1 not known. */
-static int64_t range(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_node *n, int64_t *start, int64_t *step, int *status)
+/* Trip count of "for i in range(...)"; -1: unknown. */
+static int64_t range_length(struct ft_script_run *r, struct ft_script_frame *f,
+                            const struct ft_script_node *n, int64_t *start, int64_t *step,
+                            int *status)
 {
   int64_t numbers[3] = { 0, 0, 1 };
   struct ft_operand value;
@@ -98,8 +98,8 @@ static int64_t range(struct ft_script_run *r, struct ft_script_frame *f,
   return (numbers[1] - numbers[0] - (numbers[2] > 0 ? 1 : -1)) / numbers[2] + 1;
 }
 
-static int walk(struct ft_script_run *r, struct ft_script_frame *f,
-                const struct ft_script_statement *s)
+static int run_over_list(struct ft_script_run *r, struct ft_script_frame *f,
+                         const struct ft_script_statement *s)
 {
   const struct ft_script_node *n = s->value;
   bool ranged = n->kind == FT_SCRIPT_CALL && ft_script_named(n->kids[0], "range");
@@ -108,22 +108,23 @@ static int walk(struct ft_script_run *r, struct ft_script_frame *f,
   int status = 0;
 
   if (ranged) {
-    turns = range(r, f, n, &start, &step, &status);
+    turns = range_length(r, f, n, &start, &step, &status);
   } else {
     status = ft_script_evaluate(r, f, n, &over);
-    turns =
-        ft_value_is_list(&over) ? (int64_t)over.list->count : -1;
+    turns = ft_value_is_list(&over) ? (int64_t)over.list->count : -1;
   }
   if (status < 0)
     return -1;
   if (turns < 0 || turns > FT_SCRIPT_TURNS) {
-    if (assign(r, f, s->target,
-               ranged ? ft_value_unknown(FT_VALUE_INT) : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
+    if (assign_value(r, f, s->target,
+                     ranged ? ft_value_unknown(FT_VALUE_INT) : ft_value_unknown(FT_VALUE_OPAQUE)) <
+        0)
       return -1;
     return ft_script_some_turns(r, f, s);
   }
   for (int64_t i = 0; i < turns; i++) {
-    if (assign(r, f, s->target, ranged ? ft_value_int(start + i * step) : over.list->items[i]) < 0)
+    if (assign_value(r, f, s->target,
+                     ranged ? ft_value_int(start + i * step) : over.list->items[i]) < 0)
       return -1;
     status = ft_script_follow(r, f, s->body);
     if (status != FT_SCRIPT_GOES_ON)
@@ -134,8 +135,8 @@ static int walk(struct ft_script_run *r, struct ft_script_frame *f,
   return FT_SCRIPT_GOES_ON;
 }
 
-static int repeat(struct ft_script_run *r, struct ft_script_frame *f,
-                  const struct ft_script_statement *s)
+static int run_loop(struct ft_script_run *r, struct ft_script_frame *f,
+                    const struct ft_script_statement *s)
 {
   struct ft_operand value;
   int truth, status;
@@ -168,11 +169,11 @@ static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
     return ft_script_fail(r, "a program that does not end", "");
   switch (s->verb) {
   case FT_SCRIPT_IF:
-    return condition(r, f, s);
+    return evaluate_condition(r, f, s);
   case FT_SCRIPT_FOR:
-    return walk(r, f, s);
+    return run_over_list(r, f, s);
   case FT_SCRIPT_WHILE:
-    return repeat(r, f, s);
+    return run_loop(r, f, s);
   case FT_SCRIPT_RETURN:
     return ft_script_evaluate(r, f, n, &f->result) < 0 ? -1 : FT_SCRIPT_RETURNED;
   case FT_SCRIPT_RUN:
@@ -182,7 +183,7 @@ static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
     if (n->kind == FT_SCRIPT_CALL ? ft_script_apply(r, f, n, expected, &value) < 0
                                   : ft_script_evaluate(r, f, n, &value) < 0)
       return -1;
-    return assign(r, f, s->target, value) < 0 ? -1 : FT_SCRIPT_GOES_ON;
+    return assign_value(r, f, s->target, value) < 0 ? -1 : FT_SCRIPT_GOES_ON;
   }
 }
 
@@ -198,9 +199,9 @@ int ft_script_follow(struct ft_script_run *r, struct ft_script_frame *f,
   return FT_SCRIPT_GOES_ON;
 }
 
-/* Arguments by place and by key, defaults for the others. */
-static int bind(struct ft_script_run *r, struct ft_script_frame *f, const struct ft_operand *args,
-                const char *const *keys, size_t count)
+/* Binds positional and keyword arguments, and defaults. */
+static int bind_arguments(struct ft_script_run *r, struct ft_script_frame *f,
+                          const struct ft_operand *args, const char *const *keys, size_t count)
 {
   const struct ft_script_function *fn = f->function;
 
@@ -235,7 +236,7 @@ int ft_script_call(struct ft_script_run *r, const struct ft_script_function *fun
     return ft_script_fail(r, "calls within each other too deep: ", function->name);
   f.variables = ft_live_take(&r->live, (function->slots + 1) * sizeof *f.variables);
   f.set = ft_live_take(&r->live, (function->slots + 1) * sizeof *f.set);
-  if (!f.variables || !f.set || bind(r, &f, args, keys, count) < 0)
+  if (!f.variables || !f.set || bind_arguments(r, &f, args, keys, count) < 0)
     return -1;
   r->depth++;
   status = ft_script_follow(r, &f, &function->body);
@@ -250,7 +251,7 @@ int ft_script_call(struct ft_script_run *r, const struct ft_script_function *fun
 
 /* ---- the network ---- */
 
-static bool asked_for(const struct ft_infer *in, const char *name)
+static bool is_requested(const struct ft_infer *in, const char *name)
 {
   struct ft_text list = ft_text_from(in->sizes->input), piece;
 
@@ -261,8 +262,7 @@ static bool asked_for(const struct ft_infer *in, const char *name)
   return false;
 }
 
-/* Tensors that forward takes are the network's inputs; of optional ones those that are asked for.
- */
+/* Declares the tensors that forward takes; optional ones only if --input names them. */
 static int declare_inputs(struct ft_script_run *r, const struct ft_script_function *forward,
                           struct ft_operand *args)
 {
@@ -274,7 +274,7 @@ static int declare_inputs(struct ft_script_run *r, const struct ft_script_functi
     struct ft_declared *d;
 
     args[i] = ft_value_unknown(FT_VALUE_OPAQUE);
-    if (tensor && (!optional || asked_for(r->live.in, p->name))) {
+    if (tensor && (!optional || is_requested(r->live.in, p->name))) {
       d = ft_live_take(&r->live, sizeof *d);
       if (!d)
         return -1;
@@ -296,8 +296,8 @@ static int declare_inputs(struct ft_script_run *r, const struct ft_script_functi
   return ft_infer_inputs(r->live.in);
 }
 
-/* A list of images is given as one tensor of them. */
-static int take_apart(struct ft_script_run *r, struct ft_operand *arg)
+/* A list of images is given as one tensor. */
+static int unbind_images(struct ft_script_run *r, struct ft_operand *arg)
 {
   struct ft_operand args[2] = { *arg, ft_value_int(0) };
   struct ft_call unbind = { .l = &r->live, .args = args, .count = 2, .name = "unbind" };
@@ -325,7 +325,7 @@ static int check_inputs(struct ft_script_run *r, const struct ft_script_function
                           "%s: the file does not say the size of its input \"%.100s\": give it "
                           "with --input, as in --input=%.100s=3x224x224",
                           r->live.graph->file, p->name, p->name);
-    if (strstr(p->type, "List[") && take_apart(r, &args[i]) < 0)
+    if (strstr(p->type, "List[") && unbind_images(r, &args[i]) < 0)
       return -1;
   }
   return 0;
@@ -346,9 +346,7 @@ static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, 
     r->live.lost = true;
   if (value->type == FT_VALUE_TENSOR)
     return ft_live_output(&r->live, value->tensor);
-  if ((ft_value_is_list(value) ||
-       value->type == FT_VALUE_DICT) &&
-      level)
+  if ((ft_value_is_list(value) || value->type == FT_VALUE_DICT) && level)
     for (size_t i = 0; i < value->list->count; i++)
       if (add_outputs(r, &value->list->items[i], level - 1) < 0)
         return -1;
