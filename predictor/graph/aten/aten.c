@@ -74,7 +74,7 @@ int ft_aten(struct ft_call *c)
   c->type = e ? e->type : c->name;
   status = e ? e->run(c) : ft_aten_unknown(c);
   if (status < 0 && !c->l->in->err->text[0])
-    return ft_live_fail(c->l, "%s: its arguments do not fit together", c->name);
+    return ft_live_fail(c->l, "%s: its arguments contradict each other", c->name);
   if (status == 0 && is_in_place(c->name) && c->count && c->args[0].type == FT_VALUE_TENSOR &&
       c->result.type == FT_VALUE_TENSOR && c->result.tensor != c->args[0].tensor)
     ft_aten_replace(c->l, c->args[0].tensor, c->result.tensor);

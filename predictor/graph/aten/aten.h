@@ -110,11 +110,11 @@ int ft_value_equal(const struct ft_operand *a, const struct ft_operand *b, int d
 
 /* Saves LIST for the enclosing branches; called before LIST is changed in place. Returns 0 or
  * -1. */
-int ft_value_change(struct ft_live *l, struct ft_values *list);
+int ft_list_before_change(struct ft_live *l, struct ft_values *list);
 /* Registers a new LIST, which enclosing branches need not restore. Returns 0 or -1. */
-int ft_value_made(struct ft_live *l, struct ft_values *list);
+int ft_list_created(struct ft_live *l, struct ft_values *list);
 
-/* ---- the lists that one side of a branch changes (aten_change.c) ---- */
+/* ---- lists changed on one side of a branch (aten_change.c) ---- */
 
 struct ft_changed {
   struct ft_values *list;
@@ -161,9 +161,9 @@ int ft_aten_scalar(struct ft_call *call);
 /* The same for a list, tuple or dictionary as the first argument. */
 int ft_aten_list(struct ft_call *c);
 /* The same for a string as the first argument; never returns 1. */
-int ft_aten_text(struct ft_call *call);
+int ft_aten_string(struct ft_call *call);
 /* Gives str(VALUE) as the result. Returns 0 or -1. */
-int ft_aten_to_text(struct ft_call *call, const struct ft_operand *value);
+int ft_aten_to_string(struct ft_call *call, const struct ft_operand *value);
 
 /* ---- for the families (aten_*.c) ---- */
 
@@ -174,7 +174,7 @@ uint32_t ft_arg_tensor(const struct ft_call *c, unsigned i);
 uint32_t ft_arg_optional(const struct ft_call *c, unsigned i); /* 0 if it is None */
 /* An integer; OTHERWISE if it is not given, INT64_MIN if its value is unknown. */
 int64_t ft_arg_int(const struct ft_call *c, unsigned i, const char *key, int64_t otherwise);
-bool ft_arg_true(const struct ft_call *c, unsigned i, const char *key, bool otherwise);
+bool ft_arg_bool(const struct ft_call *c, unsigned i, const char *key, bool otherwise);
 /* Integers of a list, or a single one, into OUT. Returns their number, 0 if not given, -1 if one
  * is unknown or there are more than ROOM. */
 int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *out, int room);
@@ -203,6 +203,10 @@ int ft_aten_unknown(struct ft_call *c);
 const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x);
 /* Records the call as an operator of unknown kind; -1 if X is 0. */
 int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
+/* Records TYPE (Squeeze, Unsqueeze, ...) of X with COUNT axes, 0: without that attribute. Returns 0
+ * if X is 0. */
+uint32_t ft_aten_axes(struct ft_live *l, const char *type, uint32_t x, const int64_t *axes,
+                      size_t count);
 /* Records one operator with all tensors of the call as inputs and a result of DIMS. */
 int ft_aten_of_shape(struct ft_call *c, const int64_t *dims, int rank, unsigned element);
 unsigned ft_aten_element(int64_t scalar_type); /* from c10/core/ScalarType.h */
@@ -289,29 +293,29 @@ FT_ATEN(scalar_tensor);
 FT_ATEN(nms);
 FT_ATEN(roi_align);
 FT_ATEN(deform_conv);
-FT_ATEN(write);
+FT_ATEN(scatter);
 FT_ATEN(fourier);
-FT_ATEN(part);
+FT_ATEN(complex_part);
 FT_ATEN(complex);
-FT_ATEN(pairs);
+FT_ATEN(view_complex);
 FT_ATEN(affine_grid);
 FT_ATEN(outer);
 FT_ATEN(variadic);
 FT_ATEN(glu);
 FT_ATEN(tensor_split);
-FT_ATEN(pile);
-FT_ATEN(strided);
+FT_ATEN(hstack);
+FT_ATEN(as_strided);
 FT_ATEN(diagonal);
-FT_ATEN(distances);
+FT_ATEN(cdist);
 FT_ATEN(col2im);
-FT_ATEN(bag);
+FT_ATEN(embedding_bag);
 FT_ATEN(loss);
 FT_ATEN(class_loss);
 FT_ATEN(similarity);
 FT_ATEN(broadcast);
 FT_ATEN(weight_norm);
 FT_ATEN(diff);
-FT_ATEN(grouped);
+FT_ATEN(grouped_mm);
 FT_ATEN(histogram);
 FT_ATEN(stft);
 FT_ATEN(prepack);

@@ -58,7 +58,7 @@ int64_t ft_arg_int(const struct ft_call *c, unsigned i, const char *key, int64_t
   return v->type == FT_VALUE_NONE ? otherwise : integer_of(c->l, v);
 }
 
-bool ft_arg_true(const struct ft_call *c, unsigned i, const char *key, bool otherwise)
+bool ft_arg_bool(const struct ft_call *c, unsigned i, const char *key, bool otherwise)
 {
   const struct ft_operand *v = ft_arg(c, i, key);
 
@@ -236,4 +236,16 @@ int ft_give_value(struct ft_call *c, struct ft_operand value)
 {
   c->result = value;
   return 0;
+}
+
+uint32_t ft_aten_axes(struct ft_live *l, const char *type, uint32_t x, const int64_t *axes,
+                      size_t count)
+{
+  if (!x)
+    return 0;
+  ft_live_op(l, type);
+  ft_live_in(l, x);
+  if (count)
+    ft_live_ints(l, "axes", axes, count);
+  return ft_live_end(l, 1);
 }

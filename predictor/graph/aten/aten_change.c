@@ -59,7 +59,7 @@ void ft_changes_undo(struct ft_changes *changes)
   }
 }
 
-int ft_value_made(struct ft_live *l, struct ft_values *list)
+int ft_list_created(struct ft_live *l, struct ft_values *list)
 {
   struct ft_changed *one = l->changes ? append_change(l, l->changes) : NULL;
 
@@ -72,7 +72,7 @@ int ft_value_made(struct ft_live *l, struct ft_values *list)
   return 0;
 }
 
-int ft_value_change(struct ft_live *l, struct ft_values *list)
+int ft_list_before_change(struct ft_live *l, struct ft_values *list)
 {
   for (struct ft_changes *c = l->changes; c && c->level > list->kept; c = c->outer) {
     struct ft_changed *one = append_change(l, c);

@@ -56,7 +56,7 @@ int ft_aten_scalar_left(struct ft_call *c)
 /* In evaluation PyTorch returns the input itself (aten/src/ATen/native/Dropout.cpp). */
 int ft_aten_dropout(struct ft_call *c)
 {
-  if (ft_arg_true(c, 2, "train", false) && ft_value_number(ft_arg(c, 1, "p")) != 0)
+  if (ft_arg_bool(c, 2, "train", false) && ft_value_number(ft_arg(c, 1, "p")) != 0)
     return ft_aten_unary(c);
   return ft_aten_same(c);
 }

@@ -107,7 +107,7 @@ static bool was_written_with(struct ft_live *l, uint32_t into, const struct ft_o
 
 /* index_put(x, indices, values), scatter(x, dim, index, src), copy(x, src) and others: x with
  * the other tensors written into it. Tracked values stay as they are. */
-int ft_aten_write(struct ft_call *c)
+int ft_aten_scatter(struct ft_call *c)
 {
   bool copy = strncmp(c->name, "copy", 4) == 0, in_place = c->name[strlen(c->name) - 1] == '_';
   uint32_t x = ft_arg_tensor(c, 0), into = x;

@@ -54,10 +54,7 @@ int ft_aten_stack(struct ft_call *c)
     return -1;
   at = axis;
   for (size_t i = 0; i < count; i++) {
-    ft_live_op(c->l, "Unsqueeze");
-    ft_live_in(c->l, in[i]);
-    ft_live_ints(c->l, "axes", &at, 1);
-    in[i] = ft_live_end(c->l, 1);
+    in[i] = ft_aten_axes(c->l, "Unsqueeze", in[i], &at, 1);
     if (!in[i])
       return -1;
   }
@@ -141,12 +138,7 @@ static uint32_t select_index(struct ft_live *l, uint32_t x, int axis, int64_t in
   if (ft_live_of(l, x)->values)
     return gather_one(l, x, axis, index);
   x = ft_live_slice(l, x, axis, index, index == -1 ? INT64_MAX : index + 1, 1);
-  if (!x)
-    return 0;
-  ft_live_op(l, "Squeeze");
-  ft_live_in(l, x);
-  ft_live_ints(l, "axes", &at, 1);
-  return ft_live_end(l, 1);
+  return ft_aten_axes(l, "Squeeze", x, &at, 1);
 }
 
 int ft_aten_unbind(struct ft_call *c)
@@ -281,7 +273,7 @@ int ft_aten_tensor_split(struct ft_call *c)
 }
 
 /* hstack, vstack, dstack of tensors of at least two (three) dimensions */
-int ft_aten_pile(struct ft_call *c)
+int ft_aten_hstack(struct ft_call *c)
 {
   const struct ft_operand *list = ft_arg(c, 0, "tensors");
   struct ft_operand args[2] = { *list, ft_value_int(c->name[0] == 'd'                        ? 2

@@ -104,7 +104,7 @@ int ft_aten_convolution(struct ft_call *c)
     return convolve(c, &w, false, ft_arg_int(c, 6, "groups", 1));
   if (ft_arg_each(c, 7, "output_padding", n, 0, w.extra) < 0)
     return -1;
-  return convolve(c, &w, ft_arg_true(c, 6, "transposed", false), ft_arg_int(c, 8, "groups", 1));
+  return convolve(c, &w, ft_arg_bool(c, 6, "transposed", false), ft_arg_int(c, 8, "groups", 1));
 }
 
 int ft_aten_deform_conv(struct ft_call *c)
@@ -165,7 +165,7 @@ int ft_aten_pool(struct ft_call *c)
   ft_live_in(c->l, x);
   put_window(c->l, &w, n);
   ft_live_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
-  ft_live_int(c->l, "ceil_mode", ft_arg_true(c, largest ? 5 : 4, "ceil_mode", false));
+  ft_live_int(c->l, "ceil_mode", ft_arg_bool(c, largest ? 5 : 4, "ceil_mode", false));
   if (indexed) /* the indices of the maxima */
     return ft_give_many(c, ft_live_end(c->l, 2), 2);
   return ft_give(c, ft_live_end(c->l, 1));
@@ -299,7 +299,7 @@ int ft_aten_instance_norm(struct ft_call *c)
                      "groups", 1, "instance_norm");
 }
 
-/* ---- products ---- */
+/* ---- matrix products ---- */
 
 int ft_aten_linear(struct ft_call *c)
 {
@@ -372,7 +372,7 @@ int ft_aten_embedding(struct ft_call *c)
 }
 
 /* embedding_bag(weight, indices, offsets, ...): a row for each offset, or each row of indices */
-int ft_aten_bag(struct ft_call *c)
+int ft_aten_embedding_bag(struct ft_call *c)
 {
   uint32_t w, x = ft_arg_tensor(c, 1), offsets = ft_arg_optional(c, 2);
   const struct ft_tensor *t = ft_aten_shaped(c, &w);

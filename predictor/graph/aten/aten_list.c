@@ -181,12 +181,12 @@ static void sort_list(struct ft_values *list, bool descending)
 /* sorted(a, reverse), a new list; a.sort(reverse), a.reverse(), a.clear() */
 static int order_list(struct ft_call *c, const struct ft_operand *a)
 {
-  bool descending = ft_arg_true(c, 1, "reverse", false);
+  bool descending = ft_arg_bool(c, 1, "reverse", false);
   struct ft_operand list = *a;
 
   if (ft_aten_is(c, "sorted"))
     list = ft_value_list(c->l, FT_VALUE_LIST, a->list->items, a->list->count);
-  if (!list.list || ft_value_change(c->l, list.list) < 0)
+  if (!list.list || ft_list_before_change(c->l, list.list) < 0)
     return -1;
   if (ft_aten_is(c, "clear"))
     list.list->count = 0;
@@ -212,7 +212,7 @@ static int search_list(struct ft_call *c, const struct ft_operand *a, const stru
     if (equal && ft_aten_is(c, "index"))
       return ft_give_value(c, ft_value_int((int64_t)i));
     if (equal && ft_aten_is(c, "remove")) {
-      if (ft_value_change(c->l, a->list) < 0)
+      if (ft_list_before_change(c->l, a->list) < 0)
         return -1;
       memmove(&a->list->items[i], &a->list->items[i + 1],
               (a->list->count - i - 1) * sizeof *a->list->items);
@@ -229,7 +229,7 @@ static int change_list(struct ft_call *c, const struct ft_operand *a, const stru
   struct ft_operand *at;
   size_t count = a->list->count;
 
-  if (ft_value_change(c->l, a->list) < 0)
+  if (ft_list_before_change(c->l, a->list) < 0)
     return -1;
   if (ft_aten_is(c, "append") && c->count == 2)
     return ft_value_append(c->l, a->list, *b) < 0 ? -1 : ft_give_value(c, *a);
@@ -337,7 +337,7 @@ static int dictionary_operator(struct ft_call *c, const struct ft_operand *a,
     if (ft_aten_is(c, "__getitem__") || ft_aten_is(c, "get"))
       return ft_give_value(c, a->list->items[i + 1]);
     if (ft_aten_is(c, "_set_item") && c->count == 3) {
-      if (ft_value_change(c->l, a->list) < 0)
+      if (ft_list_before_change(c->l, a->list) < 0)
         return -1;
       a->list->items[i + 1] = c->args[2];
       return ft_give_value(c, *a);

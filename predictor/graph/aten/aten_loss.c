@@ -6,7 +6,7 @@
 
 #include "predictor/graph/aten/aten.h"
 
-enum { COMPLEX = 14 };
+enum { COMPLEX = 14 }; /* onnx.TensorProto.COMPLEX64 */
 
 static bool named(const struct ft_call *c, const char *name)
 {
@@ -104,7 +104,7 @@ int ft_aten_class_loss(struct ft_call *c)
 }
 
 /* cdist(a, b): (..., n, d) and (..., m, d) to (..., n, m) */
-int ft_aten_distances(struct ft_call *c)
+int ft_aten_cdist(struct ft_call *c)
 {
   int64_t dims[FT_GRAPH_RANK];
   uint32_t x, y = ft_arg_tensor(c, 1);
@@ -126,7 +126,7 @@ int ft_aten_similarity(struct ft_call *c)
 
   return ft_give(c,
                  reduce_mean(c->l, y, named(c, "dist") ? NULL : &axis,
-                             named(c, "pairwise_distance") && ft_arg_true(c, 4, "keepdim", false)));
+                             named(c, "pairwise_distance") && ft_arg_bool(c, 4, "keepdim", false)));
 }
 
 /* broadcast_tensors(list) */
@@ -196,7 +196,7 @@ int ft_aten_diff(struct ft_call *c)
 }
 
 /* _grouped_mm(x (tokens, in), experts (n, in, out), ends): each token by one of the matrices */
-int ft_aten_grouped(struct ft_call *c)
+int ft_aten_grouped_mm(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), w = ft_arg_tensor(c, 1);
   const struct ft_tensor *t = x ? ft_live_of(c->l, x) : NULL, *u = w ? ft_live_of(c->l, w) : NULL;
@@ -227,7 +227,7 @@ int ft_aten_histogram(struct ft_call *c)
 int ft_aten_stft(struct ft_call *c)
 {
   int64_t size = ft_arg_int(c, 1, "n_fft", -1), hop = ft_arg_int(c, 2, "hop_length", size / 4);
-  bool one_sided = ft_arg_true(c, 6, "onesided", true), complex = ft_arg_true(c, 7, NULL, true);
+  bool one_sided = ft_arg_bool(c, 6, "onesided", true), complex = ft_arg_bool(c, 7, NULL, true);
   int64_t dims[4];
   const struct ft_tensor *t;
   uint32_t x;

@@ -111,7 +111,7 @@ static int record_packed_unknown(struct ft_call *c)
 /* Weights stored in 32 bits and used in 16. */
 static void store_as_float16(const struct ft_operand *w)
 {
-  enum { FLOAT16 = 10 };
+  enum { FLOAT16 = 10 }; /* onnx.TensorProto.FLOAT16 */
 
   if (w->type == FT_VALUE_WEIGHT && !w->weight->tensor)
     w->weight->declared.element = FLOAT16;
@@ -184,7 +184,7 @@ int ft_aten_quantized(struct ft_call *c)
   return 0;
 }
 
-/* ---- to whole numbers and back ---- */
+/* ---- quantise and dequantise ---- */
 
 /* quantize_per_tensor(x, scale, zero, dtype), quantize_per_channel(x, scales, zeros, axis, dtype),
  * quantize_per_tensor_dynamic(x, dtype, reduce) */
@@ -224,7 +224,7 @@ int ft_aten_fake_quantize(struct ft_call *c)
   return ft_give(c, y);
 }
 
-/* ---- recurrence ---- */
+/* ---- recurrent layers ---- */
 
 /* Weights and biases of one direction of a layer, in 8 or 16 bits: (kind, tensors, -, -, packed
  * products) (aten/src/ATen/native/RNN.cpp, CellParamsSerializationType). */

@@ -31,7 +31,7 @@ int ft_aten_reduce(struct ft_call *c)
   uint32_t x = ft_arg_tensor(c, 0), y;
   bool spread = strcmp(c->name, "var") == 0 || strcmp(c->name, "std") == 0;
   int n = axes ? ft_arg_ints(c, at, "dim", over, FT_GRAPH_RANK) : 0;
-  bool keep = axes && ft_arg_true(c, at + (spread && c->count > 3 ? 2 : 1), "keepdim", false);
+  bool keep = axes && ft_arg_bool(c, at + (spread && c->count > 3 ? 2 : 1), "keepdim", false);
 
   if (!x || n < 0)
     return ft_aten_not_shaped(c, x);
@@ -54,7 +54,7 @@ int ft_aten_arg(struct ft_call *c)
   ft_live_op(c->l, c->type);
   ft_live_in(c->l, x);
   ft_live_int(c->l, "axis", all ? 0 : ft_arg_int(c, 1, "dim", 0));
-  ft_live_int(c->l, "keepdims", ft_arg_true(c, 2, "keepdim", false));
+  ft_live_int(c->l, "keepdims", ft_arg_bool(c, 2, "keepdim", false));
   return ft_give(c, ft_live_end(c->l, 1));
 }
 
@@ -63,7 +63,7 @@ int ft_aten_arg(struct ft_call *c)
 int ft_aten_extremum(struct ft_call *c)
 {
   bool kth = strcmp(c->name, "kthvalue") == 0, last = kth || strcmp(c->name, "mode") == 0;
-  bool keep = ft_arg_true(c, kth ? 3 : 2, "keepdim", false);
+  bool keep = ft_arg_bool(c, kth ? 3 : 2, "keepdim", false);
   int64_t axis = ft_arg_int(c, kth ? 2 : 1, "dim", last ? -1 : 0);
   uint32_t x = ft_arg_tensor(c, 0), y;
   struct ft_operand both[2];
@@ -97,7 +97,7 @@ int ft_aten_var_mean(struct ft_call *c)
   int64_t over[FT_GRAPH_RANK];
   uint32_t x = ft_arg_tensor(c, 0);
   int n = ft_arg_ints(c, 1, "dim", over, FT_GRAPH_RANK);
-  bool keep = ft_arg_true(c, c->count > 3 ? 3 : 2, "keepdim", false);
+  bool keep = ft_arg_bool(c, c->count > 3 ? 3 : 2, "keepdim", false);
   struct ft_operand both[2];
 
   if (!x || n < 0)

@@ -205,13 +205,13 @@ static int constant_call(struct ft_call *c)
     return ft_give_value(
         c, ft_value_list(c->l, c->name[0] == 'd' ? FT_VALUE_DICT : FT_VALUE_LIST, NULL, 0));
   if (ft_aten_is(c, "str") && c->count == 1 && c->args[0].type != FT_VALUE_STRING)
-    return ft_aten_to_text(c, &c->args[0]);
+    return ft_aten_to_string(c, &c->args[0]);
   if (ft_aten_is(c, "device") || ft_aten_is(c, "type"))
     return c->count && c->args[0].type == FT_VALUE_STRING ? ft_give_value(c, c->args[0]) : 1;
   return 1;
 }
 
-/* ---- truths ---- */
+/* ---- logic ---- */
 
 static int compare_identity(struct ft_call *c, const struct ft_operand *a,
                             const struct ft_operand *b)
@@ -305,7 +305,7 @@ int ft_aten_scalar(struct ft_call *c)
   if (ft_value_is_list(a) || a->type == FT_VALUE_DICT)
     return ft_aten_list(c);
   if (a->type == FT_VALUE_STRING)
-    return equality ? compare_values(c, a, b) : ft_aten_text(c);
+    return equality ? compare_values(c, a, b) : ft_aten_string(c);
   if (ft_aten_is(c, "len") && ft_value_is_tensor(a))
     return length_of_tensor(c);
   if (ft_value_is_number(a)) {

@@ -96,10 +96,7 @@ int ft_aten_index(struct ft_call *c)
     x = ft_live_slice(c->l, x, axis, 0, 1, 1);
     if (!x)
       return -1;
-    ft_live_op(c->l, "Squeeze");
-    ft_live_in(c->l, x);
-    ft_live_ints(c->l, "axes", &at, 1);
-    x = ft_live_end(c->l, 1);
+    x = ft_aten_axes(c->l, "Squeeze", x, &at, 1);
   }
   return ft_give(c, along(c->l, "Gather", x, index, axis));
 }

@@ -6,7 +6,7 @@
 
 #include "predictor/graph/aten/aten.h"
 
-/* ---- recurrence ---- */
+/* ---- recurrent layers ---- */
 
 /* Joins tensors that PyTorch keeps separate and ONNX joins: one per direction, or two biases. */
 static struct ft_weight *join_weights(struct ft_live *l, struct ft_weight *const *parts,
@@ -115,10 +115,10 @@ static uint32_t join_states(struct ft_live *l, const uint32_t *states, unsigned 
 int ft_aten_recurrent(struct ft_call *c)
 {
   static const int64_t swapped[] = { 1, 0, 2 };
-  enum { LAYERS = 64 };
+  enum { LAYERS = 64 }; /* limit of stacked layers, against hostile files */
   const struct ft_operand *params = ft_arg(c, 2, NULL);
-  bool biases = ft_arg_true(c, 3, NULL, true), batch_first = ft_arg_true(c, 8, NULL, false);
-  unsigned directions = ft_arg_true(c, 7, NULL, false) ? 2 : 1, each = biases ? 4 : 2;
+  bool biases = ft_arg_bool(c, 3, NULL, true), batch_first = ft_arg_bool(c, 8, NULL, false);
+  unsigned directions = ft_arg_bool(c, 7, NULL, false) ? 2 : 1, each = biases ? 4 : 2;
   unsigned outputs = strcmp(c->name, "lstm") == 0 ? 3 : 2;
   int64_t layers = ft_arg_int(c, 4, NULL, 1);
   uint32_t x, w[3], y = 0, states[2][LAYERS];
@@ -320,7 +320,7 @@ static uint32_t normalise(struct ft_live *l, uint32_t x, uint32_t w, uint32_t b)
 /* What nn.TransformerEncoderLayer calls in evaluation. */
 int ft_aten_encoder_layer(struct ft_call *c)
 {
-  bool gelu = ft_arg_true(c, 7, NULL, false), norm_first = ft_arg_true(c, 8, NULL, false);
+  bool gelu = ft_arg_bool(c, 7, NULL, false), norm_first = ft_arg_bool(c, 8, NULL, false);
   int64_t heads = ft_arg_int(c, 2, NULL, 1);
   struct ft_live *l = c->l;
   uint32_t w[18], x, y;

@@ -191,10 +191,7 @@ int ft_aten_unsqueeze(struct ft_call *c)
   if (axis < 0)
     return -1;
   at = axis;
-  ft_live_op(c->l, "Unsqueeze");
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "axes", &at, 1);
-  return ft_give(c, ft_live_end(c->l, 1));
+  return ft_give(c, ft_aten_axes(c->l, "Unsqueeze", x, &at, 1));
 }
 
 /* Dimensions of 1 are removed; others that are named stay, as in PyTorch. */
@@ -219,10 +216,7 @@ int ft_aten_squeeze(struct ft_call *c)
   }
   if (!count)
     return ft_aten_same(c);
-  ft_live_op(c->l, "Squeeze");
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "axes", ones, (size_t)count);
-  return ft_give(c, ft_live_end(c->l, 1));
+  return ft_give(c, ft_aten_axes(c->l, "Squeeze", x, ones, (size_t)count));
 }
 
 int ft_aten_expand(struct ft_call *c)
@@ -292,7 +286,7 @@ int ft_aten_repeat_interleave(struct ft_call *c)
 }
 
 /* as_strided(x, size, stride) */
-int ft_aten_strided(struct ft_call *c)
+int ft_aten_as_strided(struct ft_call *c)
 {
   int64_t dims[FT_GRAPH_RANK];
   int n = ft_arg_ints(c, 1, "size", dims, FT_GRAPH_RANK);

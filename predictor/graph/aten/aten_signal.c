@@ -6,7 +6,7 @@
 
 #include "predictor/graph/aten/aten.h"
 
-enum { DOUBLE = 11, COMPLEX = 14, COMPLEX_DOUBLE = 15 };
+enum { DOUBLE = 11, COMPLEX = 14, COMPLEX_DOUBLE = 15 }; /* onnx.TensorProto.DataType */
 
 static bool is_double(const struct ft_tensor *t)
 {
@@ -78,7 +78,7 @@ int ft_aten_fourier(struct ft_call *c)
 }
 
 /* real(x), imag(x), angle(x) */
-int ft_aten_part(struct ft_call *c)
+int ft_aten_complex_part(struct ft_call *c)
 {
   return ft_give(c, cast(c->l, ft_arg_tensor(c, 0), false));
 }
@@ -92,7 +92,7 @@ int ft_aten_complex(struct ft_call *c)
 }
 
 /* (..., 2) real <-> (...) complex */
-int ft_aten_pairs(struct ft_call *c)
+int ft_aten_view_complex(struct ft_call *c)
 {
   bool real = strcmp(c->name, "view_as_real") == 0;
   uint32_t x;

@@ -167,7 +167,7 @@ static int two_strings(struct ft_call *c, const char *a, const char *b)
   return 1;
 }
 
-int ft_aten_text(struct ft_call *c)
+int ft_aten_string(struct ft_call *c)
 {
   static const char *const made[] = { "add",           "capitalize", "center",   "format",
                                       "join",          "ljust",      "lower",    "lstrip",
@@ -204,7 +204,7 @@ int ft_aten_text(struct ft_call *c)
              : ft_value_unknown(FT_VALUE_OPAQUE));
 }
 
-int ft_aten_to_text(struct ft_call *c, const struct ft_operand *v)
+int ft_aten_to_string(struct ft_call *c, const struct ft_operand *v)
 {
   char out[FT_GRAPH_NAME];
   size_t length = format_value(v, out, sizeof out);

@@ -48,7 +48,7 @@ struct ft_operand ft_value_list(struct ft_live *l, uint8_t type, const struct ft
   struct ft_operand v = { .type = type, .known = true };
 
   v.list = ft_live_take(l, sizeof *v.list);
-  if (!v.list || ft_value_made(l, v.list) < 0)
+  if (!v.list || ft_list_created(l, v.list) < 0)
     return ft_value_none();
   for (size_t i = 0; i < count; i++)
     if (ft_value_append(l, v.list, items[i]) < 0)
@@ -60,7 +60,7 @@ int ft_value_append(struct ft_live *l, struct ft_values *list, struct ft_operand
 {
   struct ft_operand *items;
 
-  if (ft_value_change(l, list) < 0)
+  if (ft_list_before_change(l, list) < 0)
     return -1;
   items = ft_live_grow(l, list->items, &list->room, list->count, sizeof *items);
   if (!items)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From names to tensors: the name table, scopes, and the order of operators. */
 #include "config.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ void ft_build_free(struct ft_build *build)
 
 int ft_build_exhausted(struct ft_build *build)
 {
-  return ft_error_set(build->err, "%s: its graph needs more than %d MiB, or memory is out",
+  return ft_error_set(build->err, "%s: its graph needs more than %d MiB, or out of memory",
                       build->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
@@ -95,8 +96,7 @@ uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length)
   for (at = hash & (build->slot_count - 1); build->slots[at];
        at = (at + 1) & (build->slot_count - 1)) {
     if (++build->probes > PROBES) {
-      (void)ft_error_set(build->err, "%s: too many names alike: expected those of a network",
-                         build->graph->file);
+      (void)ft_error_set(build->err, "%s: too many names with the same hash", build->graph->file);
       return UINT32_MAX;
     }
     n = &build->names[build->slots[at] - 1];
@@ -390,7 +390,7 @@ static int sort_operators(struct ft_build *build, struct scope *scope)
     const struct ft_operator *op = &block->operators[i];
 
     if (waits[i])
-      return build_fail(build, op, "waits for its own result,",
+      return build_fail(build, op, "depends on its own result,",
                         build->graph->tensors[op->output_count ? op->outputs[0] : 0].name);
   }
   for (uint32_t i = 0; i < n; i++) {
@@ -433,7 +433,7 @@ static int resolve_operator(struct ft_build *build, struct scope *scope, struct 
 
     op->inputs[i] = build->names[name].tensor;
     if (name && !op->inputs[i])
-      return build_fail(build, op, "nothing gives its input", ft_build_text(build, name));
+      return build_fail(build, op, "no operator defines its input", ft_build_text(build, name));
     if (capture_tensor(build, scope, op->inputs[i]) < 0)
       return -1;
   }
@@ -476,8 +476,8 @@ static int resolve_block(struct ft_build *build, struct scope *scope, uint32_t *
     uint32_t tensor = build->names[draft->outputs[i].name].tensor;
 
     if (!tensor)
-      return ft_error_set(build->err, "%s: nothing gives the output \"%.120s\"", build->graph->file,
-                          ft_build_text(build, draft->outputs[i].name));
+      return ft_error_set(build->err, "%s: no operator defines the output \"%.120s\"",
+                          build->graph->file, ft_build_text(build, draft->outputs[i].name));
     block->outputs[block->output_count++] = tensor;
     if (capture_tensor(build, scope, tensor) < 0)
       return -1;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* JSON model files by jansson, with a limit on the number of values. */
 #include "config.h"
 
 #include "predictor/core/buf.h"
@@ -6,7 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/json.h"
 
-enum { VALUES = 4 << 20 };
+enum { VALUES = 4 << 20 }; /* in a file: bounds the memory that parsing needs */
 
 const char *ft_graph_json_text(const json_t *object, const char *key)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The protobuf wire format, through a window of the file. */
 #include "config.h"
 
 #include <errno.h>
@@ -181,7 +182,7 @@ int ft_proto_integers(struct ft_proto *p, const struct ft_proto_field *field, in
     return 0;
   }
   if (field->wire != FT_PROTO_BYTES)
-    return ft_proto_fail(p, field->at, "expected whole numbers in field %u", field->number);
+    return ft_proto_fail(p, field->at, "expected integers in field %u", field->number);
   while (p->at < field->end && *count <= room) {
     if (read_varint(p, field->end, &value) < 0)
       return -1;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Chooses the reader of a model file by its content. */
 #include "config.h"
 
 #include <errno.h>

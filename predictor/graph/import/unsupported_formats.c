@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Signatures of formats that hold no readable network. */
 #include "config.h"
 
 #include <string.h>
@@ -8,9 +9,8 @@
 #include "predictor/graph/import/unsupported_formats.h"
 
 #define EXPORT "torch.export.save, torch.jit.save or torch.onnx.export"
-#define UNPACKED "what is in it, unpacked"
-#define STABLEHLO                                                                                  \
-  "what an exporter to ONNX, or Keras with model.export(FOLDER), writes of the network"
+#define UNPACKED "its contents, unpacked"
+#define STABLEHLO "an ONNX file of the network, or what Keras writes with model.export(FOLDER)"
 #define KERAS "what model.export(FOLDER) or tf.saved_model.save writes"
 
 /* Bytes at offset AT, what they show, and what to give instead. */
@@ -20,9 +20,9 @@ static const struct {
 } magics[] = {
   { 0, 4, "GGUF", "weights for llama.cpp (GGUF)",
     "the config.json that they were made with, or what the framework exports" },
-  { 0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras keeps weights in", KERAS },
-  { 4, 4, "TFL3", "a TensorFlow Lite model", "the saved model that it was made of" },
-  { 4, 4, "ORTM", "a model in ONNX Runtime's own form", "the ONNX file that it was made of" },
+  { 0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file, as used for Keras weights", KERAS },
+  { 4, 4, "TFL3", "a TensorFlow Lite model", "the SavedModel that it was made from" },
+  { 4, 4, "ORTM", "a model in ONNX Runtime's own format", "the ONNX file that it was made from" },
   { 4, 4, "ET12", "an ExecuTorch program", "what torch.export.save writes of the network" },
   { 0, 4, "ML\xefR", "MLIR bytecode (StableHLO)", STABLEHLO },
   { 0, 8, "module @", "MLIR (StableHLO) as text", STABLEHLO },
@@ -34,7 +34,7 @@ static const struct {
   { 0, 4, "\x28\xb5\x2f\xfd", "a file compressed by zstd", UNPACKED },
   { 0, 4, "\x04\x22\x4d\x18", "a file compressed by lz4", UNPACKED },
   { 257, 5, "ustar", "a tar archive", UNPACKED },
-  { 0, 4, "ftrt", "a TensorRT engine", "the ONNX file that it was made of" },
+  { 0, 4, "ftrt", "a TensorRT engine", "the ONNX file that it was made from" },
   { 0, 4,
     "\x7f"
     "ELF",
@@ -42,14 +42,14 @@ static const struct {
   { 0, 6, "\x93NUMPY", "a NumPy array", "what the framework exports" },
   /* a pickle of protocol 2 that begins with torch.serialization's MAGIC_NUMBER */
   { 0, 14, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19",
-    "weights as PyTorch wrote them before 1.6", "what " EXPORT " writes" },
-  { 0, 5, "<?xml", "an XML file, as OpenVINO's are", "the ONNX file that it was made of" },
+    "weights in the format of PyTorch before 1.6", "what " EXPORT " writes" },
+  { 0, 5, "<?xml", "an XML file, as OpenVINO's are", "the ONNX file that it was made from" },
 };
 
 static int report_unsupported(const char *file, const char *what, const char *instead,
                               struct ft_error *err)
 {
-  return ft_error_set(err, "%s: byte 0: found %s, no network that can be read: give %s", file, what,
+  return ft_error_set(err, "%s: byte 0: found %s, which is no readable network; use %s", file, what,
                       instead);
 }
 
@@ -107,13 +107,12 @@ int ft_unsupported_head(const char *file, const char *head, size_t length, uint6
         memcmp(head + magics[i].at, magics[i].magic, magics[i].length) == 0)
       return report_unsupported(file, magics[i].what, magics[i].instead, err);
   if (weights)
-    return ft_error_set(
-        err,
-        "%s: byte 0: found %s of weights alone (safetensors), no network that can be "
-        "read: give the config.json beside them, or what %s writes",
-        file, ft_units_show_bytes(weights, shown, sizeof shown), EXPORT);
+    return ft_error_set(err,
+                        "%s: byte 0: found %s of weights without a network (safetensors); use "
+                        "the config.json beside them, or what %s writes",
+                        file, ft_units_show_bytes(weights, shown, sizeof shown), EXPORT);
   if (is_jax(head, length))
-    return report_unsupported(file, "what jax.export serialises (StableHLO)", STABLEHLO, err);
+    return report_unsupported(file, "a serialised jax.export (StableHLO)", STABLEHLO, err);
   if (is_paddle(head, length))
     return report_unsupported(file, "PaddlePaddle's parameters",
                               "the .json or .pdmodel beside them", err);
@@ -132,7 +131,7 @@ int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *er
     if (strcmp(name, "model.weights.h5") == 0)
       return report_unsupported(archive->file, "a Keras archive", KERAS, err);
     if (strstr(name, "/aotinductor/"))
-      return report_unsupported(archive->file, "code that AOTInductor has compiled",
+      return report_unsupported(archive->file, "code compiled by AOTInductor",
                                 "what torch.export.save writes of the network", err);
     if (!slash && ft_string_ends(name, ".npy"))
       return report_unsupported(archive->file, "NumPy arrays", "what the framework exports", err);
@@ -148,7 +147,7 @@ int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *er
   if (code || !pickle)
     return 0;
   return ft_error_set(err,
-                      "%s: expected a program, found weights or a pickled object alone (%s of "
-                      "tensors): give what %s writes",
+                      "%s: expected a program, found only weights or a pickled object (%s of "
+                      "tensors); use what %s writes",
                       archive->file, ft_units_show_bytes(bytes, shown, sizeof shown), EXPORT);
 }

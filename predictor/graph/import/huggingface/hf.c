@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a config.json to struct ft_hf: finds the family and checks what its reader gives. */
 #include "config.h"
 
 #include <string.h>
@@ -35,8 +36,11 @@ static size_t count_families(void)
   size_t count = 0;
 
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-    for (const struct ft_hf_family *known = lists[i]; known->type; known++)
+    for (const struct ft_hf_family *family = lists[i]; family->types; family++) {
       count++;
+      for (const char *c = family->types; *c; c++)
+        count += *c == '|';
+    }
   return count;
 }
 
@@ -48,9 +52,9 @@ static int read_config(struct ft_hf_config *c, struct ft_hf *m)
     family = ft_hf_generic;
   if (!family)
     return ft_error_set(c->err,
-                        "%s: model_type %.60s is not known here: expected bert, gpt2, llama, t5, "
+                        "%s: unsupported model_type %.60s; expected bert, gpt2, llama, t5, "
                         "one of %zu others, or hidden_size, num_hidden_layers, "
-                        "num_attention_heads and vocab_size to guess by",
+                        "num_attention_heads and vocab_size for a generic decoder",
                         c->file, m->type[0] ? m->type : "(none)", count_families() - 4);
   if (!ft_hf_find_family(ft_hf_vlms, m->type))
     ft_hf_common(c, NULL, m);
@@ -69,8 +73,10 @@ static int read_config(struct ft_hf_config *c, struct ft_hf *m)
       m->heads % m->kv_heads || m->layers > 10000 || m->decoder_layers > 10000 ||
       m->heads > 1 << 16)
     return ft_error_set(
-        c->err, "%s: %lld features in %lld heads of %lld, %lld layers: no such network", c->file,
-        (long long)m->hidden, (long long)m->heads, (long long)m->kv_heads, (long long)m->layers);
+        c->err,
+        "%s: %lld features in %lld heads of %lld, %lld layers: inconsistent or out of range",
+        c->file, (long long)m->hidden, (long long)m->heads, (long long)m->kv_heads,
+        (long long)m->layers);
   return 0;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Access to the fields of a config.json, and those that all families share. */
 #include "config.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ int64_t ft_hf_int(struct ft_hf_config *c, const char *keys, int64_t otherwise)
     return json_integer_value(v);
   }
   if (otherwise < 0 && !c->failed) {
-    (void)ft_error_set(c->err, "%s: expected %.100s, a whole number", c->file, keys);
+    (void)ft_error_set(c->err, "%s: expected %.100s, an integer", c->file, keys);
     c->failed = true;
   }
   return otherwise;
@@ -55,9 +56,9 @@ const char *ft_hf_string(const struct ft_hf_config *c, const char *key, const ch
 
 void ft_hf_common(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *m)
 {
-  static const struct ft_hf_defaults told = { NULL, -1, 0, -1, -1, 0, 0, -1 };
-  const struct ft_hf_defaults *u = usual ? usual : &told;
-  bool heads = strcmp(m->type, "mamba") != 0, words = strcmp(m->type, "vit") != 0;
+  static const struct ft_hf_defaults required = { NULL, -1, 0, -1, -1, 0, 0, -1 };
+  const struct ft_hf_defaults *u = usual ? usual : &required;
+  bool heads = strcmp(m->type, "mamba") != 0, tokens = strcmp(m->type, "vit") != 0;
 
   m->hidden = ft_hf_int(c, "hidden_size|n_embd|d_model|dim", u->hidden);
   m->layers =
@@ -67,7 +68,7 @@ void ft_hf_common(struct ft_hf_config *c, const struct ft_hf_defaults *usual, st
                        "attention_heads",
                        heads ? u->heads : 1);
   m->kv_heads = ft_hf_int(c, "num_key_value_heads", u->kv_heads ? u->kv_heads : m->heads);
-  m->vocab = ft_hf_int(c, "vocab_size", words ? u->vocab : 1);
+  m->vocab = ft_hf_int(c, "vocab_size", tokens ? u->vocab : 1);
   m->embedding = ft_hf_int(c, "embedding_size", m->hidden);
   m->inner = ft_hf_int(c, "intermediate_size|n_inner|ffn_dim|hidden_dim|ffn_hidden_size|d_ff",
                        u->inner ? u->inner : 4 * m->hidden);
@@ -88,7 +89,7 @@ void ft_hf_image_config(struct ft_hf_config *c, int64_t image, int64_t patch, st
   m->channels = ft_hf_int(c, "num_channels|in_channels", 3);
   m->patch = ft_hf_int(c, "patch_size", patch);
   if (m->patch < 1 || m->patch > m->image || m->image > 1 << 16 || m->channels > 1 << 16)
-    ft_hf_refuse(c, "patch_size, image_size: expected pictures of whole patches");
+    ft_hf_refuse(c, "patch_size, image_size: expected images of whole patches");
   m->bias_out = m->bias_inner = true;
   m->bias_qkv = ft_hf_bool(c, "qkv_bias", true);
   m->causal = false;
@@ -96,8 +97,11 @@ void ft_hf_image_config(struct ft_hf_config *c, int64_t image, int64_t patch, st
 
 ft_hf_family_reader *ft_hf_find_family(const struct ft_hf_family *list, const char *type)
 {
-  for (; list->type; list++)
-    if (strcmp(list->type, type) == 0)
-      return list->read;
+  struct ft_text types, one;
+
+  for (; list->types; list++)
+    for (types = ft_text_from(list->types); ft_text_until(&types, '|', &one);)
+      if (ft_text_equals(one, type))
+        return list->read;
   return NULL;
 }

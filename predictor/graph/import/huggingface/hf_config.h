@@ -40,9 +40,9 @@ void ft_hf_generic(struct ft_hf_config *c, struct ft_hf *m);
 
 /* Reads the configuration C of a family into M. */
 typedef void ft_hf_family_reader(struct ft_hf_config *c, struct ft_hf *m);
-/* An element of a table of families; TYPE (model_type) of NULL ends the table. */
+/* A row of a table of families; TYPES of NULL ends the table. */
 struct ft_hf_family {
-  const char *type;
+  const char *types; /* model_type, or several separated by "|" */
   ft_hf_family_reader *read;
 };
 extern const struct ft_hf_family ft_hf_encoders[], ft_hf_decoders[], ft_hf_vlms[];

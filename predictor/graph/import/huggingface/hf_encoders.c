@@ -93,7 +93,7 @@ static void read_encoder_decoder(struct ft_hf_config *c, struct ft_hf *m)
   m->bias_qkv = m->bias_out = m->bias_inner = true;
   m->tied = ft_hf_bool(c, "tie_word_embeddings", true);
   if (!m->decoder_heads || m->hidden % m->decoder_heads)
-    ft_hf_refuse(c, "decoder_attention_heads: no such network");
+    ft_hf_refuse(c, "decoder_attention_heads: expected a divisor of d_model");
 }
 
 static void read_whisper(struct ft_hf_config *c, struct ft_hf *m)
@@ -120,28 +120,12 @@ static void read_vit(struct ft_hf_config *c, struct ft_hf *m)
 }
 
 const struct ft_hf_family ft_hf_encoders[] = {
-  { "bert", read_bert },
-  { "roberta", read_bert },
-  { "xlm-roberta", read_bert },
-  { "camembert", read_bert },
-  { "ernie", read_bert },
-  { "distilbert", read_bert },
-  { "electra", read_bert },
-  { "t5", read_t5 },
-  { "mt5", read_t5 },
-  { "umt5", read_t5 },
   { "albert", read_albert },
-  { "deberta", read_deberta },
-  { "deberta-v2", read_deberta },
-  { "bart", read_encoder_decoder },
-  { "mbart", read_encoder_decoder },
-  { "blenderbot", read_encoder_decoder },
-  { "blenderbot-small", read_encoder_decoder },
-  { "m2m_100", read_encoder_decoder },
-  { "plbart", read_encoder_decoder },
-  { "pegasus", read_encoder_decoder },
-  { "marian", read_encoder_decoder },
-  { "whisper", read_whisper },
+  { "bart|mbart|blenderbot|blenderbot-small|m2m_100|plbart|pegasus|marian", read_encoder_decoder },
+  { "bert|roberta|xlm-roberta|camembert|ernie|distilbert|electra", read_bert },
+  { "deberta|deberta-v2", read_deberta },
+  { "t5|mt5|umt5", read_t5 },
   { "vit", read_vit },
+  { "whisper", read_whisper },
   { NULL, NULL },
 };

@@ -14,7 +14,7 @@
 
 enum { WINDOW_BITS = 64 }; /* layers in one element of ft_hf.window_layers */
 
-/* ---- which layers see a part of the words alone ---- */
+/* ---- which layers have a sliding window ---- */
 
 static void set_window(struct ft_hf *m, int64_t layer, bool yes)
 {
@@ -120,12 +120,12 @@ int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int
 }
 
 /* X padded to LENGTH tokens. */
-static uint32_t pad_tokens(struct ft_hf_run *r, uint32_t x, int64_t words)
+static uint32_t pad_tokens(struct ft_hf_run *r, uint32_t x, int64_t length)
 {
   int64_t more[8] = { 0 };
   uint32_t list;
 
-  more[6] = words - ft_live_of(&r->live, x)->dims[2];
+  more[6] = length - ft_live_of(&r->live, x)->dims[2];
   list = ft_live_list(&r->live, more, 8);
   return list ? ft_live_binary(&r->live, "Pad", x, list) : 0;
 }
@@ -175,7 +175,7 @@ uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows)
   return x && ft_live_hold(&r->live, x) == 0 ? x : 0;
 }
 
-/* ---- words ---- */
+/* ---- tokens of a pass ---- */
 
 uint32_t ft_hf_input_tokens(struct ft_hf_run *r, uint32_t ids)
 {

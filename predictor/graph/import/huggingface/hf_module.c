@@ -164,8 +164,8 @@ uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int6
 
 uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
 {
-  *table = *table ? *table : ft_hf_weight(r, "words", r->m->vocab, r->m->embedding, 0);
-  return gather_rows(r, "words", *table, ids);
+  *table = *table ? *table : ft_hf_weight(r, "tokens", r->m->vocab, r->m->embedding, 0);
+  return gather_rows(r, "tokens", *table, ids);
 }
 
 uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)
@@ -182,8 +182,8 @@ uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)
   }
   if (m->head_bias)
     b = ft_hf_weight(r, "bias", m->vocab, 0, 0);
-  ft_hf_scope(r, "words");
-  x = ft_hf_linear_of(r, x, m->tied ? table : ft_hf_weight(r, "words", m->vocab, m->embedding, 0),
+  ft_hf_scope(r, "tokens");
+  x = ft_hf_linear_of(r, x, m->tied ? table : ft_hf_weight(r, "tokens", m->vocab, m->embedding, 0),
                       b);
   r->live.graph->chances = x;
   r->live.graph->chances_wide = m->loss_in_float32;

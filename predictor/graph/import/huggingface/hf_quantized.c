@@ -13,9 +13,12 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-enum { ELEMENT_UINT4 = 21, EXCLUDED = 4096 /* excluded modules that are read */ };
+enum {
+  ELEMENT_UINT4 = 21, /* onnx.TensorProto.UINT4 */
+  EXCLUDED = 4096     /* limit of excluded modules */
+};
 
-/* ---- what the file says ---- */
+/* ---- quantization_config ---- */
 
 static const json_t *json_member(const json_t *object, const char *key)
 {
@@ -151,13 +154,13 @@ int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m)
                         c->file);
   if (!m->quantized.bits)
     return ft_error_set(c->err,
-                        "%s: quantization_config: quant_method %.60s is not known here: expected "
+                        "%s: quantization_config: unsupported quant_method %.60s; expected "
                         "bitsandbytes, gptq, awq, fp8, fbgemm_fp8, compressed-tensors or mxfp4",
                         c->file, method ? method : "(none)");
   return read_excluded(c, q, &m->quantized);
 }
 
-/* ---- which matrices ---- */
+/* ---- which matrices are quantised ---- */
 
 /* Whether PATTERN (letters, "\." and ".*") matches NAME up to the end of one of its components. */
 static bool matches_pattern(const char *pattern, const char *name)
@@ -233,7 +236,7 @@ bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name)
   return true;
 }
 
-/* ---- what they take ---- */
+/* ---- sizes ---- */
 
 /* 16-bit numbers that hold scales, zero points and group indices of DEPTH matrices of ROWS x
  * COLUMNS. */

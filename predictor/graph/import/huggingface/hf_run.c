@@ -68,7 +68,7 @@ int ft_hf_run(struct ft_infer *in)
     status = 0;
 out:
   if (status < 0 && !in->err->text[0])
-    (void)ft_error_set(in->err, "%s: its network needs more memory than there is", in->graph->file);
+    (void)ft_error_set(in->err, "%s: out of memory for its network", in->graph->file);
   free(r);
   return status;
 }

@@ -17,7 +17,7 @@ struct ft_hf_run {
   struct ft_names weights;
 };
 
-/* ---- parts of any network (hf_run.c) ---- */
+/* ---- parts of any network (hf_weight.c, hf_module.c, hf_layer.c) ---- */
 
 /* Operators recorded next belong to NAME. */
 void ft_hf_scope(struct ft_hf_run *r, const char *name);
@@ -72,11 +72,11 @@ uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
 uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table);
 /* Patch embeddings of images (n, channels, height, width) and the class token, if there is one:
  * (n, patches, features). */
-uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures);
+uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t images);
 /* The first token of X, as (batch, features). */
 uint32_t ft_hf_first_token(struct ft_hf_run *r, uint32_t x);
 
-/* ---- matrices in a few bits (hf_quantized.c) ---- */
+/* ---- quantised matrices (hf_quantized.c) ---- */
 
 /* Whether the layer's matrix NAME, or its "experts", is quantised. */
 bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name);
@@ -86,7 +86,7 @@ void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows,
 /* A linear layer of X with such a matrix of OUT rows. */
 uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
 
-/* ---- words that are made one by one (hf_kv_cache.c) ---- */
+/* ---- KV cache and generation (hf_kv_cache.c) ---- */
 
 /* Whether the current layer has a sliding window. */
 bool ft_hf_in_window(const struct ft_hf_run *r);

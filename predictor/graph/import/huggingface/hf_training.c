@@ -20,206 +20,99 @@ enum {
   CLAMPED_SCORES = 512  /* scores are clamped to the smallest number */
 };
 
-/* Key of a dropout probability, and whether dropout is on by default. */
-struct place {
-  const char *key;
-  bool usual;
-};
-
+/*
+ * Keys of the dropout probabilities: of embeddings, attention, residual connections and inside the
+ * MLP. A "+" marks a dropout that is on if the key is absent.
+ */
 static const struct family {
-  const char *type, *norm;
-  struct place embedding, attention, hidden, inner;
+  const char *type, *norm, *embedding, *attention, *hidden, *mlp;
   unsigned how;
 } families[] = {
-#define BERT                                                                                       \
-  { "hidden_dropout_prob", true }, { "attention_probs_dropout_prob", true },                       \
-      { "hidden_dropout_prob", true }, { NULL, false }, NATIVE_SOFTMAX
-#define GPT(usual)                                                                                 \
-  { "embd_pdrop", usual }, { "attn_pdrop", usual }, { "resid_pdrop", usual },                      \
-  {                                                                                                \
-    NULL, false                                                                                    \
-  }
-#define SEQ2SEQ(usual)                                                                             \
-  { "dropout", usual }, { "attention_dropout", false }, { "dropout", usual },                      \
-      { "activation_dropout", false }, NATIVE_SOFTMAX
-#define T5                                                                                         \
-  { "dropout_rate", true }, { "dropout_rate", true }, { "dropout_rate", true },                    \
-      { "dropout_rate", true }, NATIVE_SOFTMAX
-#define LLAMA { NULL, false }, { "attention_dropout", false }, { NULL, false }, { NULL, false }, 0
-  { "bert", "", BERT },
-  { "roberta", "", BERT },
-  { "xlm-roberta", "", BERT },
-  { "camembert", "", BERT },
-  { "electra", "", BERT },
-  { "ernie", "", BERT },
-  { "megatron-bert", "", BERT | EAGER },
-  { "deberta", "", BERT | EAGER },
-  { "deberta-v2", "", BERT | EAGER },
-  { "albert",
-    "",
-    { "hidden_dropout_prob", false },
-    { "attention_probs_dropout_prob", false },
-    { "hidden_dropout_prob", false },
-    { NULL, false },
-    NATIVE_SOFTMAX },
-  { "distilbert",
-    "",
-    { "dropout", true },
-    { "attention_dropout", true },
-    { "dropout", true },
-    { NULL, false },
+#define BERT "+hidden_dropout_prob", "+attention_probs_dropout_prob", "+hidden_dropout_prob", NULL
+#define GPT2 "+embd_pdrop", "+attn_pdrop", "+resid_pdrop", NULL
+#define GPTJ "embd_pdrop", "attn_pdrop", "resid_pdrop", NULL
+#define BART "+dropout", "attention_dropout", "+dropout", "activation_dropout"
+#define T5 "+dropout_rate", "+dropout_rate", "+dropout_rate", "+dropout_rate"
+#define LLAMA NULL, "attention_dropout", NULL, NULL
+  { "bert", "", BERT, NATIVE_SOFTMAX },
+  { "roberta", "", BERT, NATIVE_SOFTMAX },
+  { "xlm-roberta", "", BERT, NATIVE_SOFTMAX },
+  { "camembert", "", BERT, NATIVE_SOFTMAX },
+  { "electra", "", BERT, NATIVE_SOFTMAX },
+  { "ernie", "", BERT, NATIVE_SOFTMAX },
+  { "megatron-bert", "", BERT, NATIVE_SOFTMAX | EAGER },
+  { "deberta", "", BERT, NATIVE_SOFTMAX | EAGER },
+  { "deberta-v2", "", BERT, NATIVE_SOFTMAX | EAGER },
+  { "albert", "", "hidden_dropout_prob", "attention_probs_dropout_prob", "hidden_dropout_prob",
+    NULL, NATIVE_SOFTMAX },
+  { "distilbert", "", "+dropout", "+attention_dropout", "+dropout", NULL,
     NATIVE_SOFTMAX | DROP_MLP_ONLY },
-  { "gpt2", "", GPT(true), FUSED_QKV | NATIVE_SOFTMAX },
-  { "gpt_bigcode", "", GPT(true), FUSED_QKV },
-  { "openai-gpt", "", GPT(true), FUSED_QKV | NATIVE_SOFTMAX | EAGER | OPENAI_GELU },
-  { "codegen", "", GPT(false), FUSED_QKV | EAGER | FLOAT32_SCORES },
-  { "gptj", "", GPT(false), FLOAT32_SCORES | EAGER },
-  { "gpt_neo",
-    "",
-    { "embed_dropout", false },
-    { "attention_dropout", false },
-    { "resid_dropout", false },
-    { NULL, false },
+  { "gpt2", "", GPT2, FUSED_QKV | NATIVE_SOFTMAX },
+  { "gpt_bigcode", "", GPT2, FUSED_QKV },
+  { "openai-gpt", "", GPT2, FUSED_QKV | NATIVE_SOFTMAX | EAGER | OPENAI_GELU },
+  { "codegen", "", GPTJ, FUSED_QKV | EAGER | FLOAT32_SCORES },
+  { "gptj", "", GPTJ, FLOAT32_SCORES | EAGER },
+  { "gpt_neo", "", "embed_dropout", "attention_dropout", "resid_dropout", NULL,
     FLOAT32_SCORES | EAGER },
-  { "gpt_neox",
-    "",
-    { "hidden_dropout", false },
-    { "attention_dropout", false },
-    { "hidden_dropout", false },
-    { NULL, false },
-    FUSED_QKV },
-  { "opt",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "dropout", true },
-    { NULL, false },
-    0 },
-  { "biogpt",
-    "",
-    { "hidden_dropout_prob", true },
-    { "attention_probs_dropout_prob", true },
-    { "hidden_dropout_prob", true },
-    { "activation_dropout", false },
-    NATIVE_SOFTMAX },
-  { "bloom",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "hidden_dropout", false },
-    { NULL, false },
-    FUSED_QKV | EAGER },
-  { "falcon",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "hidden_dropout", false },
-    { NULL, false },
-    FUSED_QKV | NATIVE_SOFTMAX },
-  { "mpt",
-    "",
-    { NULL, false },
-    { NULL, false },
-    { NULL, false },
-    { NULL, false },
-    FUSED_QKV | EAGER },
-  { "bart", "", SEQ2SEQ(true) },
-  { "mbart", "", SEQ2SEQ(true) },
-  { "marian", "", SEQ2SEQ(true) },
-  { "pegasus", "", SEQ2SEQ(true) },
-  { "blenderbot", "", SEQ2SEQ(true) },
-  { "blenderbot-small", "", SEQ2SEQ(true) },
-  { "m2m_100", "", SEQ2SEQ(true) },
-  { "plbart", "", SEQ2SEQ(true) },
-  { "whisper", "", SEQ2SEQ(false) | COPIED_QUERIES },
-  { "t5", "t5", T5 },
-  { "mt5", "t5", T5 },
-  { "umt5", "t5", T5 },
-  { "xglm",
-    "",
-    { "dropout", true },
-    { "attention_dropout", true },
-    { "dropout", true },
-    { "activation_dropout", false },
+  { "gpt_neox", "", "hidden_dropout", "attention_dropout", "hidden_dropout", NULL, FUSED_QKV },
+  { "opt", "", NULL, "attention_dropout", "+dropout", NULL, 0 },
+  { "biogpt", "", "+hidden_dropout_prob", "+attention_probs_dropout_prob", "+hidden_dropout_prob",
+    "activation_dropout", NATIVE_SOFTMAX },
+  { "bloom", "", NULL, "attention_dropout", "hidden_dropout", NULL, FUSED_QKV | EAGER },
+  { "falcon", "", NULL, "attention_dropout", "hidden_dropout", NULL, FUSED_QKV | NATIVE_SOFTMAX },
+  { "mpt", "", NULL, NULL, NULL, NULL, FUSED_QKV | EAGER },
+  { "bart", "", BART, NATIVE_SOFTMAX },
+  { "mbart", "", BART, NATIVE_SOFTMAX },
+  { "marian", "", BART, NATIVE_SOFTMAX },
+  { "pegasus", "", BART, NATIVE_SOFTMAX },
+  { "blenderbot", "", BART, NATIVE_SOFTMAX },
+  { "blenderbot-small", "", BART, NATIVE_SOFTMAX },
+  { "m2m_100", "", BART, NATIVE_SOFTMAX },
+  { "plbart", "", BART, NATIVE_SOFTMAX },
+  { "whisper", "", "dropout", "attention_dropout", "dropout", "activation_dropout",
+    NATIVE_SOFTMAX | COPIED_QUERIES },
+  { "t5", "t5", T5, NATIVE_SOFTMAX },
+  { "mt5", "t5", T5, NATIVE_SOFTMAX },
+  { "umt5", "t5", T5, NATIVE_SOFTMAX },
+  { "xglm", "", "+dropout", "+attention_dropout", "+dropout", "activation_dropout",
     EAGER | NATIVE_SOFTMAX | CLAMPED_SCORES },
-  { "vit",
-    "",
-    { "hidden_dropout_prob", false },
-    { "attention_probs_dropout_prob", false },
-    { "hidden_dropout_prob", false },
-    { NULL, false },
+  { "vit", "", "hidden_dropout_prob", "attention_probs_dropout_prob", "hidden_dropout_prob", NULL,
     0 },
-  { "clip",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { NULL, false },
-    { NULL, false },
-    0 },
-  { "qwen2_vl", "", LLAMA | FUSED_QKV | ROPE_CAST_BACK },
-  { "qwen2_5_vl", "llama", LLAMA | FUSED_QKV | ROPE_CAST_BACK },
-  { "phi",
-    "",
-    { "embd_pdrop", false },
-    { "attention_dropout", false },
-    { "resid_pdrop", false },
-    { NULL, false },
-    0 },
-  { "phi3",
-    "llama",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "resid_pdrop", false },
-    { NULL, false },
-    FUSED_QKV | FUSED_GATE },
-  { "starcoder2",
-    "",
-    { "embedding_dropout", false },
-    { "attention_dropout", false },
-    { "residual_dropout", false },
-    { NULL, false },
-    0 },
-  { "stablelm",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "hidden_dropout", false },
-    { NULL, false },
-    0 },
-  { "gemma", "gemma", LLAMA },
-  { "gemma2", "gemma", LLAMA | EAGER },
-  { "gemma3_text", "gemma", LLAMA },
-  { "vaultgemma", "gemma", LLAMA | EAGER },
-  { "olmo2", "gemma", LLAMA },
-  { "olmo3", "gemma", LLAMA },
-  { "flex_olmo", "gemma", LLAMA },
-  { "helium", "gemma", LLAMA },
-  { "gpt_oss", "gemma", LLAMA | EAGER },
-  { "cohere", "cohere", LLAMA },
-  { "cohere2", "cohere", LLAMA },
-  { "olmo", "olmo", LLAMA | ROPE_CAST_BACK },
-  { "ernie4_5", "llama", LLAMA | ROPE_CAST_BACK },
-  { "glm", "llama", LLAMA | FUSED_GATE },
-  { "glm4", "llama", LLAMA | FUSED_GATE },
-  { "nemotron", "nemotron", LLAMA },
-  { "llama4_text", "llama", LLAMA | NATIVE_SOFTMAX },
-#undef BERT
-#undef GPT
-#undef SEQ2SEQ
-#undef T5
-#undef LLAMA
+  { "clip", "", LLAMA, 0 },
+  { "qwen2_vl", "", LLAMA, FUSED_QKV | ROPE_CAST_BACK },
+  { "qwen2_5_vl", "llama", LLAMA, FUSED_QKV | ROPE_CAST_BACK },
+  { "phi", "", "embd_pdrop", "attention_dropout", "resid_pdrop", NULL, 0 },
+  { "phi3", "llama", NULL, "attention_dropout", "resid_pdrop", NULL, FUSED_QKV | FUSED_GATE },
+  { "starcoder2", "", "embedding_dropout", "attention_dropout", "residual_dropout", NULL, 0 },
+  { "stablelm", "", NULL, "attention_dropout", "hidden_dropout", NULL, 0 },
+  { "gemma", "gemma", LLAMA, 0 },
+  { "gemma2", "gemma", LLAMA, EAGER },
+  { "gemma3_text", "gemma", LLAMA, 0 },
+  { "vaultgemma", "gemma", LLAMA, EAGER },
+  { "olmo2", "gemma", LLAMA, 0 },
+  { "olmo3", "gemma", LLAMA, 0 },
+  { "flex_olmo", "gemma", LLAMA, 0 },
+  { "helium", "gemma", LLAMA, 0 },
+  { "gpt_oss", "gemma", LLAMA, EAGER },
+  { "cohere", "cohere", LLAMA, 0 },
+  { "cohere2", "cohere", LLAMA, 0 },
+  { "olmo", "olmo", LLAMA, ROPE_CAST_BACK },
+  { "ernie4_5", "llama", LLAMA, ROPE_CAST_BACK },
+  { "glm", "llama", LLAMA, FUSED_GATE },
+  { "glm4", "llama", LLAMA, FUSED_GATE },
+  { "nemotron", "nemotron", LLAMA, 0 },
+  { "llama4_text", "llama", LLAMA, NATIVE_SOFTMAX },
 };
 
 /* llama's descendants, in its code's way. */
-static const struct family usual = {
-  "", "llama", { NULL, false }, { "attention_dropout", false }, { NULL, false }, { NULL, false }, 0
-};
+static const struct family usual = { "", "llama", LLAMA, 0 };
 
-static bool has_dropout(const struct ft_hf_config *c, const struct place *place)
+static bool has_dropout(const struct ft_hf_config *c, const char *key)
 {
-  const json_t *v = place->key ? json_object_get(c->root, place->key) : NULL;
+  bool usual_on = key && key[0] == '+';
+  const json_t *v = key ? json_object_get(c->root, key + usual_on) : NULL;
 
-  return json_is_number(v) ? json_number_value(v) > 0 : place->usual;
+  return json_is_number(v) ? json_number_value(v) > 0 : usual_on;
 }
 
 /* transformers' decomposition of the activation function, "" if it is one kernel. */
@@ -282,11 +175,11 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (strcmp(families[i].type, m->type) == 0)
       f = &families[i];
-  m->drop_embedding = has_dropout(c, &f->embedding);
-  m->drop_attention = has_dropout(c, &f->attention);
-  m->drop_hidden = has_dropout(c, &f->hidden);
+  m->drop_embedding = has_dropout(c, f->embedding);
+  m->drop_attention = has_dropout(c, f->attention);
+  m->drop_hidden = has_dropout(c, f->hidden);
   m->drop_attention_output = m->drop_hidden && !(f->how & DROP_MLP_ONLY);
-  m->drop_mlp = has_dropout(c, &f->inner);
+  m->drop_mlp = has_dropout(c, f->mlp);
   m->upcast = f->how & FLOAT32_SCORES ? 2 : !(f->how & NATIVE_SOFTMAX);
   m->math_kernel = strcmp(m->type, "falcon") == 0 && m->kv_heads == 1;
   m->eager_attention = f->how & EAGER || m->math_kernel;

@@ -4,7 +4,7 @@
 
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures)
+uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t images)
 {
   static const int64_t order[] = { 0, 2, 1 };
   const struct ft_hf *m = r->m;
@@ -22,7 +22,7 @@ uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures)
     return 0;
   ft_hf_scope(r, "patches");
   ft_live_op(&r->live, "Conv");
-  ft_live_in(&r->live, pictures);
+  ft_live_in(&r->live, images);
   ft_live_in(&r->live, w);
   if (b)
     ft_live_in(&r->live, b);

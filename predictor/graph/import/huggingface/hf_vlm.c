@@ -8,24 +8,24 @@
 static uint32_t join_neighbours(struct ft_hf_run *r, uint32_t x, int64_t side)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
-  int64_t dims[4] = { 0, 0, side, 0 }, words, features, flat[3];
+  int64_t dims[4] = { 0, 0, side, 0 }, tokens, features, flat[3];
 
   if (!x)
     return 0;
   flat[0] = ft_live_of(&r->live, x)->dims[0];
-  words = ft_live_of(&r->live, x)->dims[1];
+  tokens = ft_live_of(&r->live, x)->dims[1];
   features = ft_live_of(&r->live, x)->dims[2];
-  if (words % (side * side)) {
+  if (tokens % (side * side)) {
     (void)ft_live_fail(&r->live, "pixel_values: expected patches in squares of %lld x %lld",
                        (long long)side, (long long)side);
     return 0;
   }
-  dims[0] = ft_times(flat[0], words / (side * side));
+  dims[0] = ft_times(flat[0], tokens / (side * side));
   dims[1] = dims[2] = side;
   dims[3] = features;
   x = ft_live_reshape(&r->live, x, dims, 4);
   x = x ? ft_live_transpose(&r->live, x, order, 4) : 0; /* the transpose copies them */
-  flat[1] = words / (side * side);
+  flat[1] = tokens / (side * side);
   flat[2] = side * side * features;
   return x ? ft_live_reshape(&r->live, x, flat, 3) : 0;
 }
@@ -99,7 +99,7 @@ static uint32_t project_image(struct ft_hf_run *r, uint32_t x)
  * slightly larger windows are used. */
 static uint32_t windowed_layer(struct ft_hf_run *r, uint32_t x)
 {
-  enum { TRIED = 4096 };
+  enum { TRIED = 4096 }; /* sizes tried to find one that divides the image */
   int64_t whole[3], parts[3], least = r->m->window * r->m->window, window = least;
 
   for (int i = 0; i < 3; i++)
@@ -127,13 +127,13 @@ static uint32_t attention_pool(struct ft_hf_run *r, uint32_t x)
 }
 
 /* The vision encoder of images. ALONE: its pooled output, else what the projector reads. */
-static uint32_t encode_image(struct ft_hf_run *r, uint32_t pictures, bool alone)
+static uint32_t encode_image(struct ft_hf_run *r, uint32_t images, bool alone)
 {
   const struct ft_hf *v = r->m;
   uint32_t x, read = 0, last;
 
   r->prefix = "vision.";
-  x = ft_hf_patches(r, pictures);
+  x = ft_hf_patches(r, images);
   if (v->norm_first)
     x = ft_hf_normalise(r, x, "first_norm");
   for (int64_t i = 0; x && i < v->layers; i++) {
@@ -179,12 +179,12 @@ uint32_t ft_hf_vision(struct ft_hf_run *r)
 }
 
 /* Images as tokens (batch, tokens, features) of the decoder M. */
-static uint32_t image_tokens(struct ft_hf_run *r, const struct ft_hf *m, uint32_t pictures,
+static uint32_t image_tokens(struct ft_hf_run *r, const struct ft_hf *m, uint32_t images,
                              int64_t batch)
 {
-  const struct ft_tensor *t = ft_live_of(&r->live, pictures);
+  const struct ft_tensor *t = ft_live_of(&r->live, images);
   int64_t dims[4];
-  uint32_t x = pictures;
+  uint32_t x = images;
 
   if (t->rank == 5) { /* several images per sample */
     dims[0] = ft_times(t->dims[0], t->dims[1]);
@@ -217,7 +217,7 @@ uint32_t ft_hf_vlm(struct ft_hf_run *r)
     return 0;
   dims[0] = ft_live_of(&r->live, y)->dims[1];
   if (dims[0] > length) {
-    (void)ft_live_fail(&r->live, "sequence=%lld: its pictures alone stand for %lld words",
+    (void)ft_live_fail(&r->live, "sequence=%lld: its images alone are %lld tokens",
                        (long long)length, (long long)dims[0]);
     return 0;
   }

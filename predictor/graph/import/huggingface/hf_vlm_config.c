@@ -56,7 +56,7 @@ static void read_text_config(struct ft_hf_config *c, const struct ft_hf_defaults
   c->failed = c->failed || part.failed;
 }
 
-/* ---- towers ---- */
+/* ---- vision encoders ---- */
 
 /* The fields that CLIP-like vision encoders share. */
 static void read_encoder(struct ft_hf_config *c, const struct ft_hf_defaults *usual,
@@ -72,7 +72,7 @@ static void read_encoder(struct ft_hf_config *c, const struct ft_hf_defaults *us
   v->bias_qkv = v->bias_out = v->bias_inner = true;
   v->feature_layer = v->layers;
   if (v->layers > 10000 || v->heads > 1 << 16)
-    ft_hf_refuse(c, "vision_config: no such network");
+    ft_hf_refuse(c, "vision_config: hidden_size, layers or heads out of range");
 }
 
 /* Sets the head size from the number of features. */
@@ -117,7 +117,7 @@ static int64_t patch_groups(struct ft_hf_config *c, const struct ft_hf *v, int64
   int64_t side = v->patch ? v->image / v->patch : 0;
 
   if (group < 1 || group > side || side % group)
-    ft_hf_refuse(c, "vision_config: expected patches that can be put together");
+    ft_hf_refuse(c, "vision_config: expected patches in whole groups");
   return group > 0 ? side / group : 0;
 }
 
@@ -153,10 +153,10 @@ static void read_llava(struct ft_hf_config *c, struct ft_hf *m)
   finish_vlm(c, FT_HF_PROJECTOR_MLP, m);
   c->vision->feature_layer = read < 0 ? c->vision->layers + 1 + read : read;
   if (c->vision->feature_layer < 0 || c->vision->feature_layer > c->vision->layers)
-    ft_hf_refuse(c, "vision_feature_layer: there is no such layer");
+    ft_hf_refuse(c, "vision_feature_layer: no such layer");
   c->vision->merge_size = !whole; /* 1: the class token is dropped */
   if (c->vision->no_class_token && !whole)
-    ft_hf_refuse(c, "vision_feature_select_strategy: expected full, as nothing stands before the "
+    ft_hf_refuse(c, "vision_feature_select_strategy: expected full, as there is no class "
                     "patches");
   c->vision->bias_per_layer = ft_hf_bool(c, "multimodal_projector_bias", true);
   if (strstr(ft_hf_string(c, "projector_hidden_act", "gelu"), "gelu") == NULL)
@@ -176,7 +176,7 @@ static void read_paligemma(struct ft_hf_config *c, struct ft_hf *m)
   m->masked = true; /* the prompt is attended to in both directions */
   finish_vlm(c, FT_HF_PROJECTOR_LINEAR, m);
   if (ft_hf_int(&part, "projection_dim", m->hidden) != m->hidden)
-    ft_hf_refuse(c, "vision_config: expected as many features in projection_dim as words have");
+    ft_hf_refuse(c, "vision_config: expected projection_dim equal to the decoder's hidden_size");
 }
 
 static void read_gemma3(struct ft_hf_config *c, struct ft_hf *m)
@@ -258,7 +258,7 @@ static void read_qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
   v->merge_size = ft_hf_int(&part, "spatial_merge_size", 2);
   if (v->patch < 1 || v->patch > 1024 || v->merge_size < 1 || v->merge_size > 64 || !v->channels ||
       v->channels > 1 << 16)
-    ft_hf_refuse(&part, "vision_config: expected patches of 1 to 1024, put together by 1 to 64");
+    ft_hf_refuse(&part, "vision_config: expected patch_size 1 to 1024, spatial_merge_size 1 to 64");
   v->activation = ft_hf_string(&part, "hidden_act", five ? "silu" : "quick_gelu");
   v->no_class_token = v->rotary = v->any_size = true;
   v->gated = five;
@@ -270,7 +270,7 @@ static void read_qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
   c->failed = c->failed || part.failed;
   finish_vlm(c, FT_HF_PROJECTOR_MERGE, m);
   if (five && ft_hf_int(&part, "out_hidden_size", 3584) != m->hidden)
-    ft_hf_refuse(c, "out_hidden_size: expected as many features as words have");
+    ft_hf_refuse(c, "out_hidden_size: expected the decoder's hidden_size");
 }
 
 static void read_alone(struct ft_hf_config *c, struct ft_hf *m)
@@ -310,29 +310,26 @@ static void read_clip_part(struct ft_hf_config *c, const char *key, const int64_
 
 static void read_clip(struct ft_hf_config *c, struct ft_hf *m)
 {
-  static const int64_t words[] = { 512, 2048, 12, 8 }, pictures[] = { 768, 3072, 12, 12 };
+  static const int64_t text[] = { 512, 2048, 12, 8 }, image[] = { 768, 3072, 12, 12 };
   struct ft_hf *vision = c->vision;
 
   vision->type = m->type;
-  read_clip_part(c, "text_config", words, m);
-  read_clip_part(c, "vision_config", pictures, vision);
+  read_clip_part(c, "text_config", text, m);
+  read_clip_part(c, "vision_config", image, vision);
   m->kind = FT_HF_CLIP;
   m->projection = ft_hf_int(c, "projection_dim", 512);
   m->vision = vision;
   if (!vision->hidden || !vision->heads || !vision->head_dim || vision->layers > 10000)
-    ft_hf_refuse(c, "vision_config: no such network");
+    ft_hf_refuse(c, "vision_config: hidden_size, layers or heads out of range");
 }
 
 const struct ft_hf_family ft_hf_vlms[] = {
   { "clip", read_clip },
-  { "clip_vision_model", read_alone },
+  { "clip_vision_model|siglip_vision_model", read_alone },
   { "gemma3", read_gemma3 },
-  { "idefics3", read_idefics3 },
+  { "idefics3|smolvlm", read_idefics3 },
   { "llava", read_llava },
   { "paligemma", read_paligemma },
-  { "qwen2_5_vl", read_qwen2_vl },
-  { "qwen2_vl", read_qwen2_vl },
-  { "siglip_vision_model", read_alone },
-  { "smolvlm", read_idefics3 },
+  { "qwen2_5_vl|qwen2_vl", read_qwen2_vl },
   { NULL, NULL },
 };

@@ -68,11 +68,11 @@ uint32_t ft_hf_linear_of(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
                      const int64_t *dims)
 {
-  static const char *words[FT_GRAPH_RANK] = { "batch", "sequence" },
+  static const char *tokens[FT_GRAPH_RANK] = { "batch", "sequence" },
                     *picture[FT_GRAPH_RANK] = { "batch", "channels", "height", "width" },
                     *pictures[FT_GRAPH_RANK] = { "batch", "pictures", "channels", "height",
                                                  "width" };
-  const char **symbols = rank == 4 ? pictures : rank == 3 ? picture : words;
+  const char **symbols = rank == 4 ? pictures : rank == 3 ? picture : tokens;
   struct ft_declared *d = ft_live_take(&r->live, sizeof *d);
 
   if (!d)

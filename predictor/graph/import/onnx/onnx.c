@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads an ONNX ModelProto: graphs, operators, attributes, value types. */
 #include "config.h"
 
 #include <math.h>
@@ -147,8 +148,7 @@ static int read_block(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
   int status;
 
   if (o->depth == FT_GRAPH_DEPTH)
-    return ft_proto_fail(&o->proto, o->proto.at, "graphs within each other more than %d deep",
-                         FT_GRAPH_DEPTH);
+    return ft_proto_fail(&o->proto, o->proto.at, "graphs nested more than %d deep", FT_GRAPH_DEPTH);
   a->block = ft_build_take(o->build, sizeof *a->block);
   if (!a->block)
     return -1;

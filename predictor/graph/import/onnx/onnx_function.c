@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inlines the functions that an ONNX model defines. */
 #include "config.h"
 
 #include <stdio.h>
@@ -6,6 +7,7 @@
 
 #include "predictor/graph/import/onnx/onnx_function.h"
 
+/* Limits against hostile files: operators after inlining, nested calls. */
 enum { OPERATORS = 1 << 20, DEPTH = 32 };
 
 struct inlining {
@@ -34,7 +36,8 @@ static int append_inlined(struct inlining *in, const struct ft_operator *op)
       ft_build_grow(in->build, in->operators, &in->operator_room, in->operator_count, sizeof *list);
 
   if (++in->total > OPERATORS)
-    return ft_error_set(in->build->err, "%s: byte %llu: functions that grow past %d operators",
+    return ft_error_set(in->build->err,
+                        "%s: byte %llu: functions of more than %d operators when inlined",
                         in->build->graph->file, (unsigned long long)op->at, OPERATORS);
   if (!list)
     return -1;
@@ -141,7 +144,7 @@ static int expand_call(struct inlining *in, const struct ft_operator *op, int de
     return append_inlined(in, op);
   if (depth == DEPTH)
     return ft_error_set(in->build->err,
-                        "%s: byte %llu: function %.100s: calls within each other more than %d deep",
+                        "%s: byte %llu: function %.100s: calls nested more than %d deep",
                         in->build->graph->file, (unsigned long long)op->at, f->name, DEPTH);
   in->calls++;
   for (size_t i = 0; i < f->operator_count; i++) {

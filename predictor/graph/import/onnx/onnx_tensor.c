@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Headers and small values of TensorProto, in the file or in external data. */
 #include "config.h"
 
 #include <string.h>
@@ -8,7 +9,9 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/onnx/onnx_tensor.h"
 
-enum { REALS = 64 }; /* scales and limits are few; a bias is not needed */
+enum {
+  REALS = 64
+}; /* real values read of a tensor: scales and limits are few, a bias is not needed */
 
 /* Location of a tensor's bytes. */
 struct place {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Undoes common subexpression elimination by PyTorch's exporter. */
 #include "config.h"
 
 #include <stdlib.h>

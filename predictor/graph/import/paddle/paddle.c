@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads a PaddlePaddle ProgramDesc: blocks of variables and operators. */
 #include "config.h"
 
 #include <string.h>

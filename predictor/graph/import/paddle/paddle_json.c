@@ -40,13 +40,13 @@ static int operand_variables(struct ft_pir *r, json_int_t id, const char ***list
   const char *name;
 
   if (!v)
-    return id ? ft_pir_fail(r, "an operand that nothing gives") : 0;
+    return id ? ft_pir_fail(r, "an operand that no operator defines") : 0;
   if (v->list) {
     *list = v->list;
     return (int)v->count;
   }
   name = ft_pir_name(r, v);
-  *list = name ? ft_pir_one(r, name) : NULL;
+  *list = name ? ft_pir_name_list(r, name) : NULL;
   return *list ? 1 : -1;
 }
 
@@ -83,7 +83,7 @@ static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *s
                       const json_t *output)
 {
   const json_t *type = json_object_get(output, "TT");
-  bool many = strcmp(ft_pir_plain(ft_graph_json_text(type, "#")), "t_vec") == 0;
+  bool many = strcmp(ft_pir_without_dialect(ft_graph_json_text(type, "#")), "t_vec") == 0;
   struct ft_pir_value *known = ft_pir_value(r, ft_pir_id(output)), *v;
   const char *name = ft_pir_number(r, ft_pir_id(output));
   size_t count = many ? json_array_size(json_object_get(type, "D")) : 1;
@@ -93,7 +93,7 @@ static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *s
     return v && name ? ft_pir_fail(r, "too many results") : -1;
   if (!many) {
     v->name = name;
-    return ft_pir_add_output(r, op, slot, ft_pir_one(r, name), 1);
+    return ft_pir_add_output(r, op, slot, ft_pir_name_list(r, name), 1);
   }
   v->list = ft_build_take(r->build, (count + 1) * sizeof *v->list);
   for (size_t i = 0; v->list && i < count; i++) {
@@ -108,7 +108,7 @@ static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *s
   return v->list ? ft_pir_add_output(r, op, slot, v->list, count) : -1;
 }
 
-/* ---- all of them ---- */
+/* ---- dispatch ---- */
 
 /* Adds the attributes of OP under their ProgramDesc names. */
 static int add_attributes(struct ft_pir *r, const struct ft_pir_operator *known,
@@ -142,7 +142,7 @@ static int add_attributes(struct ft_pir *r, const struct ft_pir_operator *known,
 /* Converts an operator by the table, or under its own name with inputs X and outputs Out. */
 static int convert_operator(struct ft_pir *r, const json_t *op)
 {
-  const char *name = ft_pir_plain(ft_graph_json_text(op, "#"));
+  const char *name = ft_pir_without_dialect(ft_graph_json_text(op, "#"));
   const struct ft_pir_operator *known = ft_pir_find(name);
   struct ft_text in = ft_text_from(known ? known->in : "X"), out, place;
   const json_t *operands = json_object_get(op, "I"), *outputs = json_object_get(op, "O"), *item;
@@ -182,7 +182,7 @@ static int convert_operator(struct ft_pir *r, const json_t *op)
 
 static int convert_one(struct ft_pir *r, const json_t *op)
 {
-  const char *whole = ft_graph_json_text(op, "#"), *name = ft_pir_plain(whole);
+  const char *whole = ft_graph_json_text(op, "#"), *name = ft_pir_without_dialect(whole);
   bool built_in = strncmp(whole, "0.", 2) == 0;
 
   if (strcmp(whole, "p") == 0)
@@ -194,7 +194,7 @@ static int convert_one(struct ft_pir *r, const json_t *op)
   if (built_in && strcmp(name, "combine") == 0)
     return ft_pir_combine(r, op);
   if (built_in && (strcmp(name, "split") == 0 || strcmp(name, "slice") == 0))
-    return ft_pir_take_apart(r, op);
+    return ft_pir_split(r, op);
   if (strcmp(name, "yield") == 0)
     return 0;
   if ((strcmp(name, "if") == 0 || strcmp(name, "while") == 0) && json_object_get(op, "regions"))
@@ -212,7 +212,7 @@ int ft_pir_convert_all(struct ft_pir *r, const json_t *ops)
     r->op = op;
     r->at++;
     if (convert_one(r, op) < 0)
-      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "cannot be understood");
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "unsupported");
   }
   return 0;
 }

@@ -34,7 +34,7 @@ int ft_pir_fail(struct ft_pir *r, const char *what);
 /* ---- values, types, attributes (paddle_json_value.c) ---- */
 
 /* The name after the dialect in "0.t_f32", "1.conv2d". */
-const char *ft_pir_plain(const char *name);
+const char *ft_pir_without_dialect(const char *name);
 const char *ft_pir_same(struct ft_pir *r, const char *text);
 json_int_t ft_pir_id(const json_t *operand);
 /* A variable name "%12". */
@@ -62,12 +62,12 @@ int ft_pir_add_output(struct ft_pir *r, struct ft_pd_operator *op, const char *n
 int ft_pir_add_attribute(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
                          const struct ft_pd_attribute *what);
 /* An array of the one NAME; NULL if NAME is NULL or memory is exhausted. */
-const char **ft_pir_one(struct ft_pir *r, const char *name);
+const char **ft_pir_name_list(struct ft_pir *r, const char *name);
 /* The name of V's variable. The operator of a constant is converted now. NULL with the error. */
 const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v);
 int ft_pir_convert_all(struct ft_pir *r, const json_t *ops);
 
-/* ---- what is no operator (paddle_json_region.c) ---- */
+/* ---- weights, inputs, constants, lists, regions (paddle_json_region.c) ---- */
 
 /* "p": a weight, with its flags (persistable, stop_gradient, trainable) in OA. */
 int ft_pir_parameter(struct ft_pir *r, const json_t *op);
@@ -78,7 +78,7 @@ int ft_pir_constant(struct ft_pir *r, const json_t *op);
 /* "combine": a list; its members are converted when they are read. */
 int ft_pir_combine(struct ft_pir *r, const json_t *op);
 /* "split" and "slice" of builtin: all members of a list, or the one of attribute index. */
-int ft_pir_take_apart(struct ft_pir *r, const json_t *op);
+int ft_pir_split(struct ft_pir *r, const json_t *op);
 /* "if": both regions; "while": its body. */
 int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop);
 

@@ -7,9 +7,10 @@
 
 #include "predictor/graph/import/paddle/paddle_json.h"
 
-enum { REGIONS = 16, TENSOR = 7 };
+enum { REGIONS = 16 }; /* limit of nested regions, against hostile files */
+enum { TENSOR = 7 };   /* VarType.DENSE_TENSOR (framework.proto) */
 
-/* ---- operators that are not followed as such ---- */
+/* ---- operators of unknown kind ---- */
 
 int ft_pir_parameter(struct ft_pir *r, const json_t *op)
 {
@@ -46,7 +47,7 @@ int ft_pir_input(struct ft_pir *r, const json_t *op)
   list += b->variable_count++;
   *list = (struct ft_pd_variable){ .name = name.text, .kind = TENSOR };
   return ft_pir_declare(r, json_object_get(output, "TT"), &list->declared) < 0 ||
-                 ft_pir_add_output(r, feed, "Out", ft_pir_one(r, name.text), 1) < 0
+                 ft_pir_add_output(r, feed, "Out", ft_pir_name_list(r, name.text), 1) < 0
              ? -1
              : 0;
 }
@@ -95,13 +96,13 @@ int ft_pir_combine(struct ft_pir *r, const json_t *op)
     one = ft_pir_value(r, ft_pir_id(operand));
     v->list[i] = one ? ft_pir_name(r, one) : NULL;
     if (!v->list[i])
-      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a member that nothing gives");
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a member that no operator defines");
   }
   v->count = count;
   return 0;
 }
 
-int ft_pir_take_apart(struct ft_pir *r, const json_t *op)
+int ft_pir_split(struct ft_pir *r, const json_t *op)
 {
   struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(json_array_get(json_object_get(op, "I"), 0)));
   const json_t *outputs = json_object_get(op, "O"), *output;
@@ -146,15 +147,15 @@ static int add_region(struct ft_pir *r, const json_t *op, size_t which, const js
     json_int_t id = json_integer_value(json_object_get(arg, "#"));
 
     if (!from || !ft_pir_define(r, id, ft_pir_name(r, from)))
-      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "an argument that nothing gives");
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "an argument that no operator defines");
   }
   if (++r->depth > REGIONS)
-    return ft_pir_fail(r, "regions within each other too deep");
+    return ft_pir_fail(r, "regions nested too deep");
   r->block = number;
   if (ft_pir_convert_all(r, ops) < 0)
     return -1;
   last = json_array_get(ops, json_array_size(ops) ? json_array_size(ops) - 1 : 0);
-  *yields = strcmp(ft_pir_plain(ft_graph_json_text(last, "#")), "yield") == 0
+  *yields = strcmp(ft_pir_without_dialect(ft_graph_json_text(last, "#")), "yield") == 0
                 ? json_object_get(last, "I")
                 : NULL;
   r->block = outer;
@@ -179,7 +180,7 @@ static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
 
     names[i] = v ? ft_pir_name(r, v) : ft_pir_number(r, ft_pir_id(output));
     if (!names[i] || !ft_pir_define(r, ft_pir_id(output), names[i]))
-      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a list as what a region ends with");
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a region that returns a list");
   }
   return 0;
 }
@@ -200,7 +201,7 @@ static const char **operand_names(struct ft_pir *r, const json_t *list)
     names[i] = v ? ft_pir_name(r, v) : NULL;
     if (!names[i]) {
       if (!r->build->err->text[0])
-        (void)ft_pir_fail(r, "a list as what a region ends with");
+        (void)ft_pir_fail(r, "a region that returns a list");
       return NULL;
     }
   }

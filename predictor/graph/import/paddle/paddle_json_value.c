@@ -55,7 +55,7 @@ json_int_t ft_pir_id(const json_t *operand)
 
 /* ---- types ---- */
 
-const char *ft_pir_plain(const char *name)
+const char *ft_pir_without_dialect(const char *name)
 {
   const char *dot = strchr(name, '.');
 
@@ -71,7 +71,7 @@ static unsigned element_by_name(const char *type)
                 { "i32", 6 },  { "i64", 7 },  { "bool", 9 },  { "f16", 10 },
                 { "f64", 11 }, { "c64", 14 }, { "c128", 15 }, { "bf16", 16 } };
 
-  type = ft_pir_plain(type);
+  type = ft_pir_without_dialect(type);
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (strncmp(type, "t_", 2) == 0 && strcmp(type + 2, types[i].name) == 0)
       return types[i].element;
@@ -101,7 +101,7 @@ int ft_pir_declare(struct ft_pir *r, const json_t *type, struct ft_declared *d)
   size_t i;
 
   d->rank = -1;
-  if (strcmp(ft_pir_plain(ft_graph_json_text(type, "#")), "t_dtensor") != 0 ||
+  if (strcmp(ft_pir_without_dialect(ft_graph_json_text(type, "#")), "t_dtensor") != 0 ||
       !json_is_array(sizes))
     return 0;
   if (json_array_size(sizes) > FT_GRAPH_RANK)
@@ -143,7 +143,7 @@ static int read_list_attribute(struct ft_pir *r, const json_t *list, struct ft_p
 int ft_pir_read_attribute(struct ft_pir *r, const json_t *what, struct ft_pd_attribute *a)
 {
   const json_t *data = json_object_get(what, "D");
-  const char *kind = ft_pir_plain(ft_graph_json_text(what, "#"));
+  const char *kind = ft_pir_without_dialect(ft_graph_json_text(what, "#"));
 
   *a = (struct ft_pd_attribute){ .text = "" };
   if (json_is_array(data))
@@ -184,7 +184,7 @@ static int add_slot(struct ft_pir *r, struct ft_pd_slot **slots, size_t *room, s
   return 0;
 }
 
-const char **ft_pir_one(struct ft_pir *r, const char *name)
+const char **ft_pir_name_list(struct ft_pir *r, const char *name)
 {
   const char **list = name ? ft_build_take(r->build, sizeof *list) : NULL;
 

@@ -45,7 +45,7 @@ int ft_pd_bind(struct ft_pd_run *r, const char *name, struct ft_operand value)
     return -1;
   *kept = value;
   return ft_names_put(&r->names, name, kept) < 0
-             ? ft_live_fail(&r->live, "too many names, or too many alike")
+             ? ft_live_fail(&r->live, "too many names, or too many hash collisions")
              : 0;
 }
 
@@ -132,7 +132,7 @@ int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *a
 
   if (ft_aten(&c) < 0)
     return r->live.in->err->text[0] ? -1
-                                    : ft_live_fail(&r->live, "%s cannot be followed", r->op->type);
+                                    : ft_live_fail(&r->live, "%s cannot be traced", r->op->type);
   *result = c.result;
   return 0;
 }

@@ -7,7 +7,10 @@
 
 #include "predictor/graph/import/paddle/paddle_run.h"
 
-enum { BLOCK_DEPTH = 16, TENSOR = 7, MAX_OPERATORS = 1 << 20 };
+/* Limits against hostile files: nested blocks, operators traced. */
+enum { BLOCK_DEPTH = 16, MAX_OPERATORS = 1 << 20 };
+
+enum { TENSOR = 7 }; /* VarType.DENSE_TENSOR (framework.proto) */
 
 /* ---- by name ---- */
 
@@ -123,9 +126,9 @@ static const struct {
                  { "unsqueeze2", ft_pd_unsqueeze },
                  { "unsqueeze", ft_pd_unsqueeze },
                  { "flatten_contiguous_range", ft_pd_flatten },
-                 { "lookup_table_v2", ft_pd_look_up },
-                 { "lookup_table", ft_pd_look_up },
-                 { "gather", ft_pd_look_up },
+                 { "lookup_table_v2", ft_pd_gather },
+                 { "lookup_table", ft_pd_gather },
+                 { "gather", ft_pd_gather },
                  { "pad3d", ft_pd_pad },
                  { "p_norm", ft_pd_norm },
                  { "where", ft_pd_where } };
@@ -262,7 +265,8 @@ static int run_operator(struct ft_pd_run *r)
   int status;
 
   if (++r->steps > MAX_OPERATORS)
-    return ft_live_fail(&r->live, "more than %d operators, blocks followed", MAX_OPERATORS);
+    return ft_live_fail(&r->live, "more than %d operators, those of blocks included",
+                        MAX_OPERATORS);
   if (strcmp(type, "feed") == 0 || strcmp(type, "print") == 0 || strcmp(type, "assert") == 0)
     return 0;
   if (strcmp(type, "fetch") == 0) {
@@ -284,7 +288,7 @@ static int run_operator(struct ft_pd_run *r)
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
   if (++r->depth > BLOCK_DEPTH)
-    return ft_live_fail(&r->live, "blocks within each other more than %d deep", BLOCK_DEPTH);
+    return ft_live_fail(&r->live, "blocks nested more than %d deep", BLOCK_DEPTH);
   for (size_t i = 0; i < block->operator_count; i++) {
     const struct ft_pd_slot *out;
 
@@ -315,7 +319,7 @@ static int bind_weights(struct ft_pd_run *r, const struct ft_pd_block *block)
       continue;
     for (int j = 0; j < v->declared.rank; j++)
       if (v->declared.dims[j] < 0)
-        return ft_live_fail(&r->live, "the size of the weight \"%.100s\" is not said", v->name);
+        return ft_live_fail(&r->live, "the size of the weight \"%.100s\" is unknown", v->name);
     value.weight = ft_live_take(&r->live, sizeof *value.weight);
     if (!value.weight)
       return -1;
@@ -368,6 +372,6 @@ int ft_paddle_run(struct ft_infer *in)
   if (r.live.failed)
     status = -1;
   if (status < 0 && !in->err->text[0])
-    (void)ft_error_set(in->err, "%s: its program cannot be followed", in->graph->file);
+    (void)ft_error_set(in->err, "%s: its program cannot be traced", in->graph->file);
   return status;
 }

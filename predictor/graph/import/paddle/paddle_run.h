@@ -63,7 +63,7 @@ int ft_pd_shape(struct ft_pd_run *r);
 int ft_pd_split(struct ft_pd_run *r);
 int ft_pd_unsqueeze(struct ft_pd_run *r);
 int ft_pd_flatten(struct ft_pd_run *r);
-int ft_pd_look_up(struct ft_pd_run *r);
+int ft_pd_gather(struct ft_pd_run *r);
 int ft_pd_pad(struct ft_pd_run *r);
 int ft_pd_concat(struct ft_pd_run *r);
 int ft_pd_stack(struct ft_pd_run *r);

@@ -231,7 +231,7 @@ int ft_pd_flatten(struct ft_pd_run *r)
   return ft_pd_call_and_give(r, "flatten", args, 3);
 }
 
-int ft_pd_look_up(struct ft_pd_run *r)
+int ft_pd_gather(struct ft_pd_run *r)
 {
   bool table = strncmp(r->op->type, "lookup_table", 12) == 0;
   struct ft_operand args[] = { ft_pd_input(r, table ? "W" : "X"),

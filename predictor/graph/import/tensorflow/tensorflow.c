@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads a GraphDef or SavedModel: nodes, functions, the signature, saved variables. */
 #include "config.h"
 
 #include <string.h>
@@ -310,10 +311,10 @@ static int read_signature_def(struct ft_tf_reader *r, uint64_t end)
   if (more <= 0)
     return more;
   wanted = strcmp(key, "serving_default") == 0;
-  if (key[0] == '_' || r->program->signed_for || (r->program->output_count && !wanted))
+  if (key[0] == '_' || r->program->default_signature || (r->program->output_count && !wanted))
     return 0;
   r->program->output_count = 0;
-  r->program->signed_for = wanted;
+  r->program->default_signature = wanted;
   while ((more = ft_proto_next(&r->proto, value.end, &f)) > 0)
     if (f.number == 2 && f.wire == FT_PROTO_BYTES && read_output_info(r, f.end) < 0)
       return -1;
@@ -339,7 +340,7 @@ static int read_saved_variable(struct ft_tf_reader *r, uint64_t end)
   }
   if (more < 0)
     return -1;
-  return !learnt && name[0] && ft_names_put(&r->program->settled, name, r->program) < 0
+  return !learnt && name[0] && ft_names_put(&r->program->untrainable, name, r->program) < 0
              ? ft_build_exhausted(r->build)
              : 0;
 }
@@ -386,7 +387,7 @@ static int index_nodes(struct ft_tf_reader *r, struct ft_tf_function *fn)
   fn->by_name.arena = &r->build->graph->arena;
   for (size_t i = 0; i < fn->node_count; i++) {
     if (ft_names_get(&fn->by_name, fn->nodes[i].name))
-      return ft_proto_fail(&r->proto, fn->nodes[i].at, "a second node called \"%.100s\"",
+      return ft_proto_fail(&r->proto, fn->nodes[i].at, "a second node named \"%.100s\"",
                            fn->nodes[i].name);
     if (ft_names_put(&fn->by_name, fn->nodes[i].name, &fn->nodes[i]) < 0)
       return ft_build_exhausted(r->build);
@@ -406,7 +407,7 @@ int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model)
     return ft_build_exhausted(build);
   r->build = build;
   r->program = p;
-  p->by_name.arena = p->settled.arena = &build->graph->arena;
+  p->by_name.arena = p->untrainable.arena = &build->graph->arena;
   if (ft_proto_init(&r->proto, fd, build->graph->file, build->err) < 0)
     return -1;
   if (!saved_model && read_graph_def(r, r->proto.size) < 0)

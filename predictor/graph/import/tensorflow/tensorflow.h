@@ -60,12 +60,12 @@ struct ft_tf_program {
   struct ft_tf_function graph;
   struct ft_tf_function *functions;
   size_t function_count, function_room;
-  struct ft_names by_name; /* functions */
-  struct ft_names settled; /* variables that are not trainable */
-  const char **outputs;    /* of the signature: "node:0" */
+  struct ft_names by_name;     /* functions */
+  struct ft_names untrainable; /* variables that are not trainable */
+  const char **outputs;        /* of the signature: "node:0" */
   size_t output_count, output_room;
-  uint64_t expansion; /* number of traces so far */
-  bool signed_for;    /* the outputs are those of serving_default */
+  uint64_t expansion;     /* number of traces so far */
+  bool default_signature; /* the outputs are those of serving_default */
 };
 
 const struct ft_tf_attribute *ft_tf_attribute(const struct ft_tf_node *node, const char *key);

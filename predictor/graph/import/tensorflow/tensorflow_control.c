@@ -15,7 +15,7 @@ static struct ft_tf_function *find_function(struct ft_tf_run *r, const struct ft
   struct ft_tf_function *fn = ft_names_get(&r->program->by_name, ft_tf_text(n, key, ""));
 
   if (!fn)
-    (void)ft_tf_fail(r, n, "the file has no function of the name that it calls");
+    (void)ft_tf_fail(r, n, "calls a function that the file does not have");
   return fn;
 }
 
@@ -24,9 +24,9 @@ int ft_tf_run_function(struct ft_tf_run *r, struct ft_tf_call *c, const char *ke
 {
   const struct ft_tf_function *fn = find_function(r, c->node, key);
   const char *scope = r->live.scope;
-  int status =
-      fn ? ft_tf_follow(r, fn, fn->results, fn->results ? fn->output_count : 0, args, count, c)
-         : -1;
+  int status = fn ? ft_tf_trace_function(r, fn, fn->results, fn->results ? fn->output_count : 0,
+                                         args, count, c)
+                  : -1;
 
   r->live.scope = scope;
   return status;
@@ -67,15 +67,15 @@ int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   struct ft_tf_loop loop = { .r = r,
                              .count = c->in_count,
-                             .ask = evaluate_condition_function,
-                             .turn = run_body_function,
+                             .condition = evaluate_condition_function,
+                             .body = run_body_function,
                              .data = c };
 
   loop.state = ft_live_take(&r->live, (loop.count + 1) * sizeof *loop.state);
   if (!loop.state)
     return -1;
   memcpy(loop.state, c->in, loop.count * sizeof *loop.state);
-  if (ft_tf_turns(&loop) < 0)
+  if (ft_tf_run_loop(&loop) < 0)
     return -1;
   for (size_t i = 0; i < loop.count; i++)
     if (ft_tf_give(c, loop.state[i]) < 0)
@@ -84,7 +84,7 @@ int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c)
 }
 
 /* Inlines the branch that is taken; if that is unknown, records both. */
-int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c)
+int ft_tf_if(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   static const char *const names[] = { "then_branch", "else_branch" };
   int taken = c->in_count ? ft_value_truth(&r->live, &c->in[0]) : -1;
@@ -113,7 +113,7 @@ int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c)
   return result.type == FT_VALUE_TUPLE ? 0 : -1;
 }
 
-/* ---- loops of the first kind: Enter, Merge, Switch, NextIteration, Exit ---- */
+/* ---- loops of TensorFlow 1: Enter, Merge, Switch, NextIteration, Exit ---- */
 
 /* A loop of Enter and Exit nodes, and the values of the iteration being traced. */
 struct merge_loop {
@@ -188,7 +188,7 @@ static int run_body_nodes(struct ft_tf_loop *loop, const struct ft_operand *stat
   if (t->asked != state && begin_iteration(loop, state) < 0)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
-    const struct ft_tf_node *again = ft_tf_before(&t->inside, t->merges[i], 1, "NextIteration");
+    const struct ft_tf_node *again = ft_tf_input_node(&t->inside, t->merges[i], 1, "NextIteration");
 
     next[i] = state[i];
     if (again && again->input_count && iteration_value(loop->r, t, again->inputs[0], &next[i]) < 0)
@@ -205,7 +205,7 @@ static int run_merge_loop(struct ft_tf_run *r, struct ft_tf_scope *s,
   size_t n = s->function->node_count + 1, count = ft_tf_merges(s, condition, NULL);
   struct merge_loop t = { .outside = s, .condition = condition, .inside = *s };
   struct ft_tf_loop loop = {
-    .r = r, .count = count, .ask = evaluate_condition_node, .turn = run_body_nodes, .data = &t
+    .r = r, .count = count, .condition = evaluate_condition_node, .body = run_body_nodes, .data = &t
   };
 
   t.merges = ft_live_take(l, (count + 1) * sizeof *t.merges);
@@ -221,7 +221,7 @@ static int run_merge_loop(struct ft_tf_run *r, struct ft_tf_scope *s,
   (void)ft_tf_merges(s, condition, t.merges);
   for (size_t i = 0; i < count; i++)
     loop.state[i] = ft_tf_value(s, t.merges[i]->inputs[0]);
-  if (ft_tf_turns(&loop) < 0)
+  if (ft_tf_run_loop(&loop) < 0)
     return -1;
   for (size_t i = 0; i < count; i++) {
     size_t at = (size_t)(t.merges[i] - s->function->nodes);
@@ -232,7 +232,7 @@ static int run_merge_loop(struct ft_tf_run *r, struct ft_tf_scope *s,
   return 0;
 }
 
-int ft_tf_leave(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c)
+int ft_tf_exit(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c)
 {
   const struct ft_tf_node *condition, *merge = ft_tf_merge(s, c->node, &condition);
   size_t at = merge ? (size_t)(merge - s->function->nodes) : 0;

@@ -130,7 +130,7 @@ int ft_tf_depthwise(struct ft_tf_call *c)
 }
 
 /* ConvNDBackpropInput(sizes, filters, x): a transposed convolution */
-int ft_tf_transposed(struct ft_tf_call *c)
+int ft_tf_conv_transpose(struct ft_tf_call *c)
 {
   static const int64_t flat[] = { 3, 2, 0, 1 }, deep[] = { 4, 3, 0, 1, 2 };
   int n = strncmp(c->node->op, "Conv3D", 6) == 0 ? 3 : 2, count;
@@ -187,7 +187,7 @@ int ft_tf_batch_norm(struct ft_tf_call *c)
   return 0;
 }
 
-/* ---- products ---- */
+/* ---- matrix products ---- */
 
 int ft_tf_product(struct ft_tf_call *c)
 {

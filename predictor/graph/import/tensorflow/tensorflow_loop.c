@@ -39,7 +39,7 @@ static struct ft_operand constant_like(struct ft_tf_loop *loop, const struct ft_
 }
 
 /* The condition after N more iterations, each of which adds STEPS to the numbers in the state. */
-static int condition_after(struct ft_tf_loop *loop, const double *steps, double turns)
+static int condition_after(struct ft_tf_loop *loop, const double *steps, double n)
 {
   struct ft_live *l = &loop->r->live;
   struct ft_operand *then = ft_live_take(l, (loop->count + 1) * sizeof *then);
@@ -49,11 +49,10 @@ static int condition_after(struct ft_tf_loop *loop, const double *steps, double 
   if (!then || ft_live_open(l, &frame) < 0)
     return FT_TF_FAILED;
   for (size_t i = 0; i < loop->count; i++)
-    then[i] = steps[i] != 0
-                  ? constant_like(loop, &loop->state[i],
-                                  tracked_number(loop, &loop->state[i]) + turns * steps[i])
-                  : loop->state[i];
-  truth = loop->ask(loop, then);
+    then[i] = steps[i] != 0 ? constant_like(loop, &loop->state[i],
+                                            tracked_number(loop, &loop->state[i]) + n * steps[i])
+                            : loop->state[i];
+  truth = loop->condition(loop, then);
   ft_live_close(l, &frame);
   return truth;
 }
@@ -97,12 +96,12 @@ static int64_t remaining_iterations(struct ft_tf_loop *loop, const struct ft_ope
   return (int64_t)high;
 }
 
-/* ---- what a block leaves behind ---- */
+/* ---- state after the loop ---- */
 
 /* Sizes after N iterations, given that the first changed STATE to T; dimensions may grow
  * linearly. */
 static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_operand *state,
-                                   const struct ft_tensor *t, int64_t turns, int64_t *dims)
+                                   const struct ft_tensor *t, int64_t n, int64_t *dims)
 {
   const struct ft_tensor *s =
       state->type == FT_VALUE_TENSOR ? ft_live_of(&loop->r->live, state->tensor) : NULL;
@@ -114,7 +113,7 @@ static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_oper
 
     dims[i] = t->dims[i];
     if (grown)
-      dims[i] = turns < 0 ? -1 : ft_plus(t->dims[i], ft_times(grown, turns - 1));
+      dims[i] = n < 0 ? -1 : ft_plus(t->dims[i], ft_times(grown, n - 1));
     dims[i] = dims[i] > FT_GRAPH_DIMENSION ? -1 : dims[i];
   }
 }
@@ -122,11 +121,11 @@ static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_oper
 /* Gives RESULT the sizes of FROM after N iterations; for a list, with LENGTH steps first. */
 static int set_result_sizes(struct ft_tf_loop *loop, uint32_t result,
                             const struct ft_operand *state, uint32_t from, int64_t length,
-                            int64_t turns)
+                            int64_t n)
 {
   struct ft_live *l = &loop->r->live;
   struct ft_tensor t = *ft_live_of(l, from);
-  int64_t dims[FT_GRAPH_RANK + 1] = { turns < 0 ? -1 : ft_plus(length, turns - 1) }, *to;
+  int64_t dims[FT_GRAPH_RANK + 1] = { n < 0 ? -1 : ft_plus(length, n - 1) }, *to;
   int more = length > 0;
 
   ft_live_of(l, result)->data = true;
@@ -135,7 +134,7 @@ static int set_result_sizes(struct ft_tf_loop *loop, uint32_t result,
     return 0;
   if (dims[0] > FT_GRAPH_DIMENSION)
     dims[0] = -1;
-  sizes_after_iterations(loop, state, &t, turns, dims + more);
+  sizes_after_iterations(loop, state, &t, n, dims + more);
   to = ft_shape(l->in, ft_live_of(l, result), t.rank + more);
   if (to)
     memcpy(to, dims, (size_t)(t.rank + more) * sizeof *to);
@@ -158,18 +157,17 @@ static uint32_t body_result(const struct ft_operand *next, bool longer)
 
 /* Sets STATE to what N iterations make of it; NEXT is after one, RESULT the loop's result. */
 static int set_final_state(struct ft_tf_loop *loop, struct ft_operand *state,
-                           const struct ft_operand *next, bool longer, uint32_t result,
-                           int64_t turns)
+                           const struct ft_operand *next, bool longer, uint32_t result, int64_t n)
 {
   double from = tracked_number(loop, state), to = tracked_number(loop, next);
   struct ft_operand all = ft_value_tensor(result);
   uint32_t tensor = body_result(next, longer);
 
-  if (tensor && set_result_sizes(loop, result, state, tensor,
-                                 longer ? (int64_t)next->list->count : 0, turns) < 0)
+  if (tensor &&
+      set_result_sizes(loop, result, state, tensor, longer ? (int64_t)next->list->count : 0, n) < 0)
     return -1;
-  if (turns >= 0 && !isnan(from) && !isnan(to))
-    *state = constant_like(loop, next, from + (double)turns * (to - from));
+  if (n >= 0 && !isnan(from) && !isnan(to))
+    *state = constant_like(loop, next, from + (double)n * (to - from));
   else if (!longer)
     *state = tensor ? all : *next;
   else
@@ -179,7 +177,7 @@ static int set_final_state(struct ft_tf_loop *loop, struct ft_operand *state,
 }
 
 /* Records the rest of the loop as a subgraph with trip count N (-1: unknown). */
-static int record_loop(struct ft_tf_loop *loop, int64_t turns)
+static int record_loop(struct ft_tf_loop *loop, int64_t n)
 {
   static const char *const names[] = { "body" };
   struct ft_live *l = &loop->r->live;
@@ -192,7 +190,7 @@ static int record_loop(struct ft_tf_loop *loop, int64_t turns)
     return -1;
   for (size_t i = 0; i < loop->count; i++)
     lengths[i] = list_length(&loop->state[i]);
-  if (ft_live_open(l, &frame) < 0 || loop->turn(loop, loop->state, next) < 0)
+  if (ft_live_open(l, &frame) < 0 || loop->body(loop, loop->state, next) < 0)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
     outputs[count] = body_result(&next[i], list_length(&next[i]) > lengths[i]);
@@ -201,14 +199,14 @@ static int record_loop(struct ft_tf_loop *loop, int64_t turns)
   frame.block->outputs = outputs;
   frame.block->output_count = count;
   ft_live_close(l, &frame);
-  result = ft_live_blocks(l, "Loop", 0, &frame.block, names, 1, count, turns);
+  result = ft_live_blocks(l, "Loop", 0, &frame.block, names, 1, count, n);
   if (!result)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
     bool longer = list_length(&next[i]) > lengths[i];
     uint32_t one = body_result(&next[i], longer) ? result++ : 0;
 
-    if (set_final_state(loop, &loop->state[i], &next[i], longer, one, turns) < 0)
+    if (set_final_state(loop, &loop->state[i], &next[i], longer, one, n) < 0)
       return -1;
   }
   return l->in->err->text[0] ? -1 : 0;
@@ -216,14 +214,14 @@ static int record_loop(struct ft_tf_loop *loop, int64_t turns)
 
 /* Whether N more iterations, each as long as those so far, exceed the limit. */
 static bool exceeds_unroll_limit(const struct ft_tf_loop *loop, size_t steps, int64_t done,
-                                 int64_t turns)
+                                 int64_t n)
 {
   double each = (double)(loop->r->steps - steps) / (double)done + 1;
 
-  return (double)loop->r->steps + each * (double)turns > UNROLLED_NODES;
+  return (double)loop->r->steps + each * (double)n > UNROLLED_NODES;
 }
 
-int ft_tf_turns(struct ft_tf_loop *loop)
+int ft_tf_run_loop(struct ft_tf_loop *loop)
 {
   struct ft_live *l = &loop->r->live;
   size_t bytes = loop->count * sizeof *loop->state, begun = loop->r->steps;
@@ -232,8 +230,8 @@ int ft_tf_turns(struct ft_tf_loop *loop)
 
   if (!before || !last || !next)
     return -1;
-  for (int64_t turn = 0;; turn++) {
-    int truth = loop->ask(loop, loop->state);
+  for (int64_t iteration = 0;; iteration++) {
+    int truth = loop->condition(loop, loop->state);
     int64_t left = -1;
 
     if (truth == FT_TF_FAILED)
@@ -242,16 +240,17 @@ int ft_tf_turns(struct ft_tf_loop *loop)
       return 0;
     if (truth < 0)
       return record_loop(loop, -1);
-    if (turn == UNROLLED_FIRST) {
+    if (iteration == UNROLLED_FIRST) {
       left = remaining_iterations(loop, before, last);
       if (left == FT_TF_FAILED)
         return -1;
-      if (left >= 0 && exceeds_unroll_limit(loop, begun, turn, left))
+      if (left >= 0 && exceeds_unroll_limit(loop, begun, iteration, left))
         return record_loop(loop, left);
     }
-    if (turn > UNROLLED_FIRST && (loop->r->steps > UNROLLED_NODES || turn > UNROLLED_ITERATIONS))
+    if (iteration > UNROLLED_FIRST &&
+        (loop->r->steps > UNROLLED_NODES || iteration > UNROLLED_ITERATIONS))
       return record_loop(loop, -1);
-    if (loop->turn(loop, loop->state, next) < 0)
+    if (loop->body(loop, loop->state, next) < 0)
       return -1;
     memcpy(last, before, bytes);
     memcpy(before, loop->state, bytes);

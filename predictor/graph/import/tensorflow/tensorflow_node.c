@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dispatches a node to the function that records it; tables of simple operators. */
 #include "config.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow_node.h"
 
-/* ---- all of them ---- */
+/* ---- dispatch ---- */
 
 static const struct {
   const char *op, *type;
@@ -71,7 +72,7 @@ static int table_operator(struct ft_tf_call *c)
 
       return ft_tf_give_tensor(c, x ? ft_live_unary(c->l, unaries[i].type, x) : 0);
     }
-  if ((ft_tf_is(c, "BiasAdd") || ft_tf_is(c, "Add") || ft_tf_is(c, "AddV2")) && ft_tf_take_in(c))
+  if ((ft_tf_is(c, "BiasAdd") || ft_tf_is(c, "Add") || ft_tf_is(c, "AddV2")) && ft_tf_fold_bias(c))
     return ft_tf_give(c, *ft_tf_operand(c, 0));
   for (size_t i = 0; i < IN(binaries); i++)
     if (ft_tf_is(c, binaries[i].op)) {
@@ -106,9 +107,9 @@ static int handler_operator(struct ft_tf_call *c)
                 { "Concat", ft_tf_concat },
                 { "ConcatV2", ft_tf_concat },
                 { "Conv2D", ft_tf_convolution },
-                { "Conv2DBackpropInput", ft_tf_transposed },
+                { "Conv2DBackpropInput", ft_tf_conv_transpose },
                 { "Conv3D", ft_tf_convolution },
-                { "Conv3DBackpropInputV2", ft_tf_transposed },
+                { "Conv3DBackpropInputV2", ft_tf_conv_transpose },
                 { "DepthwiseConv2dNative", ft_tf_depthwise },
                 { "Einsum", ft_tf_einsum },
                 { "ExpandDims", ft_tf_expand_dims },
@@ -154,11 +155,11 @@ static int inline_operator(struct ft_tf_call *c)
   if (ft_tf_is(c, "ArgMax") || ft_tf_is(c, "ArgMin"))
     return ft_tf_arg(c, c->node->op);
   if (ft_tf_is(c, "Select") || ft_tf_is(c, "SelectV2"))
-    return ft_tf_three(c, "Where");
+    return ft_tf_ternary(c, "Where");
   if (ft_tf_is(c, "Range"))
-    return ft_tf_three(c, "Range");
+    return ft_tf_ternary(c, "Range");
   if (ft_tf_is(c, "OneHot"))
-    return ft_tf_three(c, "OneHot");
+    return ft_tf_ternary(c, "OneHot");
   if (ft_tf_is(c, "SpaceToBatchND") || ft_tf_is(c, "BatchToSpaceND"))
     return ft_tf_space_batch(c, ft_tf_is(c, "SpaceToBatchND"));
   if (ft_tf_is(c, "AddN"))

@@ -27,7 +27,7 @@ bool ft_tf_channels_first(const struct ft_tf_call *c);
 int ft_tf_pool(struct ft_tf_call *c);
 int ft_tf_batch_product(struct ft_tf_call *c);
 int ft_tf_convolution(struct ft_tf_call *c);
-int ft_tf_transposed(struct ft_tf_call *c);
+int ft_tf_conv_transpose(struct ft_tf_call *c);
 int ft_tf_depthwise(struct ft_tf_call *c);
 int ft_tf_einsum(struct ft_tf_call *c);
 int ft_tf_batch_norm(struct ft_tf_call *c);
@@ -53,11 +53,11 @@ int ft_tf_unpack(struct ft_tf_call *c);
 /* TYPE is the operator that is recorded. */
 int ft_tf_reduce(struct ft_tf_call *c, const char *type);
 int ft_tf_arg(struct ft_tf_call *c, const char *type);
-int ft_tf_three(struct ft_tf_call *c, const char *type);
+int ft_tf_ternary(struct ft_tf_call *c, const char *type);
 int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch);
 /* TensorList operators, which loops use. */
 int ft_tf_list_operator(struct ft_tf_call *c);
 /* Makes an added weight the bias of the layer before. Returns false if it is none. */
-bool ft_tf_take_in(struct ft_tf_call *c);
+bool ft_tf_fold_bias(struct ft_tf_call *c);
 
 #endif

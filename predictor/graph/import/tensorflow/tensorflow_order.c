@@ -7,7 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
-/* ---- what an input names ---- */
+/* ---- names of inputs ---- */
 
 /* The node that INPUT ("^node", "node", "node:1", "node:output:1") names, and which of its
  * results. */
@@ -104,10 +104,10 @@ struct ft_operand ft_tf_value(struct ft_tf_scope *s, const char *input)
   return which < s->counts[i] ? s->values[i][which] : ft_value_unknown(FT_VALUE_OPAQUE);
 }
 
-/* ---- normalisation that is spelled out (tf.nn.batch_normalization) ---- */
+/* ---- decomposed normalisation (tf.nn.batch_normalization) ---- */
 
-const struct ft_tf_node *ft_tf_before(struct ft_tf_scope *s, const struct ft_tf_node *n, size_t i,
-                                      const char *op)
+const struct ft_tf_node *ft_tf_input_node(struct ft_tf_scope *s, const struct ft_tf_node *n,
+                                          size_t i, const char *op)
 {
   const struct ft_tf_node *m;
   uint32_t which;
@@ -119,18 +119,18 @@ const struct ft_tf_node *ft_tf_before(struct ft_tf_scope *s, const struct ft_tf_
 
 bool ft_tf_is_normalisation(struct ft_tf_scope *s, const struct ft_tf_node *n, const char *in[5])
 {
-  const struct ft_tf_node *scaled = ft_tf_before(s, n, 0, "Mul"),
-                          *sub = ft_tf_before(s, n, 1, "Sub");
-  const struct ft_tf_node *mean = ft_tf_before(s, sub, 1, "Mul"), *factor, *root, *sum, *own;
+  const struct ft_tf_node *scaled = ft_tf_input_node(s, n, 0, "Mul"),
+                          *sub = ft_tf_input_node(s, n, 1, "Sub");
+  const struct ft_tf_node *mean = ft_tf_input_node(s, sub, 1, "Mul"), *factor, *root, *sum, *own;
 
   if (strncmp(n->op, "Add", 3) != 0 || !scaled || !sub || !mean || scaled->input_count < 2 ||
       mean->input_count < 2)
     return false;
-  factor = ft_tf_before(s, scaled, 1, NULL);
-  if (!factor || ft_tf_before(s, mean, 1, NULL) != factor)
+  factor = ft_tf_input_node(s, scaled, 1, NULL);
+  if (!factor || ft_tf_input_node(s, mean, 1, NULL) != factor)
     return false;
-  root = strcmp(factor->op, "Rsqrt") == 0 ? factor : ft_tf_before(s, factor, 0, "Rsqrt");
-  sum = ft_tf_before(s, root, 0, "Add");
+  root = strcmp(factor->op, "Rsqrt") == 0 ? factor : ft_tf_input_node(s, factor, 0, "Rsqrt");
+  sum = ft_tf_input_node(s, root, 0, "Add");
   if (!sum || sum->input_count < 2 || (factor != root && factor->input_count < 2))
     return false;
   in[0] = scaled->inputs[0];
@@ -139,7 +139,7 @@ bool ft_tf_is_normalisation(struct ft_tf_scope *s, const struct ft_tf_node *n, c
   in[3] = mean->inputs[0];
   in[4] = sum->inputs[0];
   /* mean and variance are those of the data: a layer normalisation */
-  own = ft_tf_before(s, mean, 0, "Mean");
+  own = ft_tf_input_node(s, mean, 0, "Mean");
   if (own && own->input_count && strcmp(own->inputs[0], in[0]) == 0)
     in[3] = in[4] = "";
   return true;
@@ -150,10 +150,10 @@ bool ft_tf_is_normalisation(struct ft_tf_scope *s, const struct ft_tf_node *n, c
 const struct ft_tf_node *ft_tf_merge(struct ft_tf_scope *s, const struct ft_tf_node *exit,
                                      const struct ft_tf_node **condition)
 {
-  const struct ft_tf_node *sw = ft_tf_before(s, exit, 0, "Switch");
-  const struct ft_tf_node *merge = ft_tf_before(s, sw, 0, "Merge");
+  const struct ft_tf_node *sw = ft_tf_input_node(s, exit, 0, "Switch");
+  const struct ft_tf_node *merge = ft_tf_input_node(s, sw, 0, "Merge");
 
-  *condition = ft_tf_before(s, sw, 1, "LoopCond");
+  *condition = ft_tf_input_node(s, sw, 1, "LoopCond");
   return merge && *condition && merge->input_count > 1 ? merge : NULL;
 }
 
@@ -167,9 +167,9 @@ size_t ft_tf_merges(struct ft_tf_scope *s, const struct ft_tf_node *condition,
     const struct ft_tf_node *merge;
 
     if (strcmp(fn->nodes[i].op, "Switch") != 0 ||
-        ft_tf_before(s, &fn->nodes[i], 1, NULL) != condition)
+        ft_tf_input_node(s, &fn->nodes[i], 1, NULL) != condition)
       continue;
-    merge = ft_tf_before(s, &fn->nodes[i], 0, "Merge");
+    merge = ft_tf_input_node(s, &fn->nodes[i], 0, "Merge");
     if (!merge || merge->input_count < 2)
       continue;
     if (list)
@@ -234,7 +234,7 @@ int ft_tf_order(struct ft_tf_run *r, struct ft_tf_scope *s, const char *input, u
     if (!n || seen[n - nodes] == 2)
       continue;
     if (seen[n - nodes] == 1)
-      return ft_tf_fail(r, n, "waits for its own result");
+      return ft_tf_fail(r, n, "depends on its own result");
     seen[n - nodes] = 1;
     stack[depth++] = (struct ft_tf_visit){ .node = (size_t)(n - nodes) };
   }

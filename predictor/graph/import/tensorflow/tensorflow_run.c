@@ -8,7 +8,7 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
-enum { CALL_DEPTH = 64 };
+enum { CALL_DEPTH = 64 }; /* limit of nested function calls, against hostile files */
 
 /* ---- nodes ---- */
 
@@ -52,9 +52,10 @@ static int give_variable(struct ft_tf_run *r, struct ft_tf_call *c)
   v.weight->declared = *shape->shape;
   v.weight->declared.element = (uint8_t)ft_tf_element(ft_tf_integer(c->node, "dtype", 1));
   for (int i = 0; i < 3; i++)
-    v.weight->declared.kept =
-        v.weight->declared.kept || (names[i][0] && ft_names_get(&r->program->settled, names[i])) ||
-        strstr(names[i], "moving_mean") || strstr(names[i], "moving_variance");
+    v.weight->declared.kept = v.weight->declared.kept ||
+                              (names[i][0] && ft_names_get(&r->program->untrainable, names[i])) ||
+                              strstr(names[i], "moving_mean") ||
+                              strstr(names[i], "moving_variance");
   for (int i = 0; i < v.weight->declared.rank; i++)
     if (v.weight->declared.dims[i] < 0)
       return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
@@ -167,7 +168,7 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
   if (strcmp(op, "VarHandleOp") == 0 || begins_with(op, "Variable"))
     return give_variable(r, c);
   if (strcmp(op, "Exit") == 0)
-    return ft_tf_leave(r, s, c);
+    return ft_tf_exit(r, s, c);
   if (ft_tf_is_normalisation(s, c->node, in))
     return record_norm(r, s, c, in);
   args = input_buffer(r, c->node);
@@ -183,11 +184,12 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
   if (strcmp(op, "While") == 0 || strcmp(op, "StatelessWhile") == 0)
     return ft_tf_loop(r, c);
   if (strcmp(op, "If") == 0 || strcmp(op, "StatelessIf") == 0)
-    return ft_tf_either(r, c);
+    return ft_tf_if(r, c);
   if (ft_names_get(&r->program->by_name, op)) { /* a function called by its own name */
     const struct ft_tf_function *fn = ft_names_get(&r->program->by_name, op);
 
-    return ft_tf_follow(r, fn, fn->results, fn->results ? fn->output_count : 0, args, count, c);
+    return ft_tf_trace_function(r, fn, fn->results, fn->results ? fn->output_count : 0, args, count,
+                                c);
   }
   return ft_tensorflow_node(c);
 }
@@ -208,7 +210,7 @@ int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *or
     c.out = ft_live_take(l, sizeof *c.out); /* most nodes have one result */
     c.out_room = c.out != NULL;
     if (!c.out || run_node(r, s, &c) < 0)
-      return l->in->err->text[0] ? -1 : ft_tf_fail(r, c.node, "cannot be followed");
+      return l->in->err->text[0] ? -1 : ft_tf_fail(r, c.node, "cannot be traced");
     s->values[order[i]] = c.out;
     s->counts[order[i]] = c.out_count;
   }
@@ -245,9 +247,9 @@ static const size_t *order_nodes(struct ft_tf_run *r, struct ft_tf_scope *s,
   return order;
 }
 
-int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const char *const *outputs,
-                 size_t output_count, const struct ft_operand *args, size_t arg_count,
-                 struct ft_tf_call *into)
+int ft_tf_trace_function(struct ft_tf_run *r, const struct ft_tf_function *fn,
+                         const char *const *outputs, size_t output_count,
+                         const struct ft_operand *args, size_t arg_count, struct ft_tf_call *into)
 {
   struct ft_tf_scope s = { .function = fn, .arguments = args, .argument_count = arg_count };
   struct ft_live *l = &r->live;
@@ -259,7 +261,7 @@ int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const cha
   if (!order || !s.values || !s.counts)
     return -1;
   if (++r->depth > CALL_DEPTH)
-    return ft_live_fail(l, "functions within each other more than %d deep", CALL_DEPTH);
+    return ft_live_fail(l, "functions nested more than %d deep", CALL_DEPTH);
   if (ft_tf_run_nodes(r, &s, order, count) < 0)
     return -1;
   r->depth--;
@@ -357,7 +359,7 @@ static int trace_graph(struct ft_tf_run *r)
     if (s.counts[i]) {
       if (ft_live_of(&r->live, s.values[i][0].tensor)->rank < 0)
         return ft_error_set(r->live.in->err,
-                            "%s: the file does not say the size of its input \"%.100s\": give it "
+                            "%s: the file has no size for its input \"%.100s\": set it "
                             "with --input",
                             r->live.graph->file, graph.nodes[i].name);
       names[given] = graph.nodes[i].name;
@@ -365,7 +367,7 @@ static int trace_graph(struct ft_tf_run *r)
     }
   graph.arguments = names;
   graph.argument_count = given;
-  if (ft_tf_follow(r, &graph, outputs, count, args, given, &results) < 0)
+  if (ft_tf_trace_function(r, &graph, outputs, count, args, given, &results) < 0)
     return -1;
   for (size_t i = 0; i < results.out_count; i++)
     if (results.out[i].type == FT_VALUE_TENSOR &&
@@ -388,7 +390,7 @@ int ft_tensorflow_run(struct ft_infer *in)
   if (status == 0 && r->live.failed)
     status = -1;
   if (status < 0 && !in->err->text[0])
-    (void)ft_error_set(in->err, "%s: its graph cannot be followed", in->graph->file);
+    (void)ft_error_set(in->err, "%s: its graph cannot be traced", in->graph->file);
   free(r);
   return status;
 }

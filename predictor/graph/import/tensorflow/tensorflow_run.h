@@ -43,8 +43,8 @@ const struct ft_tf_node *ft_tf_source(const struct ft_tf_scope *s, const char *i
                                       uint32_t *which);
 struct ft_operand ft_tf_value(struct ft_tf_scope *s, const char *input);
 /* The node at input I of N if its operator begins with OP (NULL: any operator), else NULL. */
-const struct ft_tf_node *ft_tf_before(struct ft_tf_scope *s, const struct ft_tf_node *n, size_t i,
-                                      const char *op);
+const struct ft_tf_node *ft_tf_input_node(struct ft_tf_scope *s, const struct ft_tf_node *n,
+                                          size_t i, const char *op);
 /*
  * Recognises the decomposed x m + (shift - mean m), m = rsqrt(variance + e) gain, of
  * tf.nn.batch_normalization at node N. IN: x, gain, shift, mean, variance; "" for no gain, or if
@@ -68,9 +68,9 @@ int ft_tf_order(struct ft_tf_run *r, struct ft_tf_scope *s, const char *input, u
 int ft_tf_run_function(struct ft_tf_run *r, struct ft_tf_call *c, const char *key,
                        const struct ft_operand *args, size_t count);
 int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c);
-int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c);
+int ft_tf_if(struct ft_tf_run *r, struct ft_tf_call *c);
 /* The result of Exit: runs the loop when its first Exit is reached. */
-int ft_tf_leave(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c);
+int ft_tf_exit(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c);
 
 /* ---- loops (tensorflow_loop.c) ---- */
 
@@ -81,20 +81,20 @@ struct ft_tf_loop {
   struct ft_operand *state; /* on entry the initial state, on return the final one */
   size_t count;
   /* Evaluates the condition for STATE: 1, 0; -1: unknown, FT_TF_FAILED with the error. */
-  int (*ask)(struct ft_tf_loop *loop, const struct ft_operand *state);
+  int (*condition)(struct ft_tf_loop *loop, const struct ft_operand *state);
   /* Runs one iteration from STATE; the new state goes into NEXT. Returns 0 or -1. */
-  int (*turn)(struct ft_tf_loop *loop, const struct ft_operand *state, struct ft_operand *next);
+  int (*body)(struct ft_tf_loop *loop, const struct ft_operand *state, struct ft_operand *next);
   void *data;
 };
 
-int ft_tf_turns(struct ft_tf_loop *loop);
+int ft_tf_run_loop(struct ft_tf_loop *loop);
 
 /* ---- nodes (tensorflow_run.c) ---- */
 
 int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *order, size_t count);
 /* Traces FN and appends its OUTPUTS to INTO. Returns 0 or -1. */
-int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const char *const *outputs,
-                 size_t output_count, const struct ft_operand *args, size_t arg_count,
-                 struct ft_tf_call *into);
+int ft_tf_trace_function(struct ft_tf_run *r, const struct ft_tf_function *fn,
+                         const char *const *outputs, size_t output_count,
+                         const struct ft_operand *args, size_t arg_count, struct ft_tf_call *into);
 
 #endif

@@ -16,7 +16,7 @@ static bool reshape_weight(struct ft_tf_call *c, const int64_t *dims, int n)
   return v->type == FT_VALUE_WEIGHT && ft_live_reshape_weight(c->l, v->weight, dims, n);
 }
 
-bool ft_tf_take_in(struct ft_tf_call *c)
+bool ft_tf_fold_bias(struct ft_tf_call *c)
 {
   const struct ft_operand *x = ft_tf_operand(c, 0), *b = ft_tf_operand(c, 1);
   const struct ft_tensor *t = x->type == FT_VALUE_TENSOR ? ft_tf_of(c, x->tensor) : NULL;
@@ -44,18 +44,6 @@ int ft_tf_reshape(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, s ? ft_live_binary(c->l, "Reshape", x, s) : 0);
 }
 
-static int reduced_axes(struct ft_tf_call *c, const char *type, uint32_t x, const int64_t *list,
-                        size_t n)
-{
-  if (!x)
-    return -1;
-  ft_live_op(c->l, type);
-  ft_live_in(c->l, x);
-  if (n)
-    ft_live_ints(c->l, "axes", list, n);
-  return ft_tf_give_tensor(c, ft_live_end(c->l, 1));
-}
-
 int ft_tf_squeeze(struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "squeeze_dims");
@@ -70,7 +58,8 @@ int ft_tf_squeeze(struct ft_tf_call *c)
   if (d &&
       reshape_weight(c, kept, n)) /* which dimensions of 1 are removed does not matter: all are */
     return ft_tf_give(c, *v);
-  return reduced_axes(c, "Squeeze", ft_tf_tensor(c, 0), a ? a->integers : NULL, a ? a->count : 0);
+  return ft_tf_give_tensor(c, ft_aten_axes(c->l, "Squeeze", ft_tf_tensor(c, 0),
+                                           a ? a->integers : NULL, a ? a->count : 0));
 }
 
 int ft_tf_expand_dims(struct ft_tf_call *c)
@@ -78,7 +67,7 @@ int ft_tf_expand_dims(struct ft_tf_call *c)
   int64_t axis;
 
   return ft_tf_numbers(c, 1, &axis, 1) == 1
-             ? reduced_axes(c, "Unsqueeze", ft_tf_tensor(c, 0), &axis, 1)
+             ? ft_tf_give_tensor(c, ft_aten_axes(c->l, "Unsqueeze", ft_tf_tensor(c, 0), &axis, 1))
              : 1;
 }
 
@@ -112,13 +101,7 @@ static uint32_t stack_values(struct ft_tf_call *c, const struct ft_operand *valu
   uint32_t *in = ft_live_take(c->l, (count + 1) * sizeof *in);
 
   for (size_t i = 0; in && i < count; i++) {
-    in[i] = ft_value_as_tensor(c->l, &values[i]);
-    if (!in[i])
-      return 0;
-    ft_live_op(c->l, "Unsqueeze");
-    ft_live_in(c->l, in[i]);
-    ft_live_ints(c->l, "axes", &axis, 1);
-    in[i] = ft_live_end(c->l, 1);
+    in[i] = ft_aten_axes(c->l, "Unsqueeze", ft_value_as_tensor(c->l, &values[i]), &axis, 1);
     if (!in[i])
       return 0;
   }
@@ -138,12 +121,7 @@ static uint32_t select_element(struct ft_tf_call *c, uint32_t x, int64_t axis, i
 {
   axis = axis < 0 ? axis + ft_tf_of(c, x)->rank : axis;
   x = ft_live_slice(c->l, x, (int)axis, at, at == -1 ? INT64_MAX : at + 1, 1);
-  if (!x)
-    return 0;
-  ft_live_op(c->l, "Squeeze");
-  ft_live_in(c->l, x);
-  ft_live_ints(c->l, "axes", &axis, 1);
-  return ft_live_end(c->l, 1);
+  return ft_aten_axes(c->l, "Squeeze", x, &axis, 1);
 }
 
 int ft_tf_unpack(struct ft_tf_call *c)
@@ -227,10 +205,7 @@ int ft_tf_strided_slice(struct ft_tf_call *c)
       if (axis < 0)
         return 1;
     } else if (fresh & bit) {
-      ft_live_op(c->l, "Unsqueeze");
-      ft_live_in(c->l, x);
-      ft_live_ints(c->l, "axes", &at, 1);
-      x = ft_live_end(c->l, 1);
+      x = ft_aten_axes(c->l, "Unsqueeze", x, &at, 1);
       axis++;
     } else if (axis >= ft_tf_of(c, x)->rank) {
       return 1;
@@ -346,7 +321,7 @@ int ft_tf_reduce(struct ft_tf_call *c, const char *type)
     ft_live_in(c->l, x);
     ft_live_string(c->l, "layout", "NHWC");
     x = ft_live_end(c->l, 1);
-    return keep ? ft_tf_give_tensor(c, x) : reduced_axes(c, "Squeeze", x, list, (size_t)n);
+    return ft_tf_give_tensor(c, keep ? x : ft_aten_axes(c->l, "Squeeze", x, list, (size_t)n));
   }
   ft_live_op(c->l, type);
   ft_live_in(c->l, x);
@@ -378,7 +353,7 @@ int ft_tf_cast(struct ft_tf_call *c)
       c, x ? ft_live_cast(c->l, x, ft_tf_element(ft_tf_integer(c->node, "DstT", 0))) : 0);
 }
 
-int ft_tf_three(struct ft_tf_call *c, const char *type)
+int ft_tf_ternary(struct ft_tf_call *c, const char *type)
 {
   return ft_tf_begin(c, type, 0, c->in_count < 3 ? c->in_count : 3) < 0
              ? -1
@@ -417,7 +392,7 @@ int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch)
   return ft_tf_give_tensor(c, x);
 }
 
-/* ---- lists of tensors: what loops keep their steps in ---- */
+/* ---- lists of tensors, which loops collect steps in ---- */
 
 int ft_tf_list_operator(struct ft_tf_call *c)
 {

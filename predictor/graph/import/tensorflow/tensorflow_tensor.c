@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shapes and small tensors in a TensorFlow file. */
 #include "config.h"
 
 #include "predictor/graph/import/tensorflow/tensorflow_tensor.h"

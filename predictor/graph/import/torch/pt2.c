@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads and traces programs of torch.export. */
 #include "config.h"
 
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "predictor/graph/import/torch/pt2.h"
 #include "predictor/graph/ir/names.h"
 
-enum { DEPTH = 16 };
+enum { DEPTH = 16 }; /* limit of nested graphs and arguments, against hostile files */
 
 struct trace {
   struct ft_live live;
@@ -33,7 +34,7 @@ uint64_t ft_pt2_find(const struct ft_archive *archive)
   return archive->count;
 }
 
-/* ---- what the file says of a tensor ---- */
+/* ---- tensor metadata ---- */
 
 /* Element type of the file's dtype number: c10's ScalarType + 1, with bfloat16 at a number of
  * its own. */
@@ -99,7 +100,7 @@ static int bind_name(struct trace *f, const char *name, struct ft_operand value)
     return -1;
   *kept = value;
   return ft_names_put(&f->names, name, kept) < 0
-             ? ft_live_fail(&f->live, "too many names, or too many alike")
+             ? ft_live_fail(&f->live, "too many names, or too many hash collisions")
              : 0;
 }
 
@@ -108,7 +109,7 @@ static int look_up_name(struct trace *f, const char *name, struct ft_operand *va
   const struct ft_operand *known = ft_names_get(&f->names, name);
 
   if (!known)
-    return ft_live_fail(&f->live, "nothing gives \"%.100s\"", name);
+    return ft_live_fail(&f->live, "no node defines \"%.100s\"", name);
   *value = *known;
   return 0;
 }
@@ -164,7 +165,7 @@ static int read_argument(struct trace *f, const json_t *arg, struct ft_operand *
   if (!kind || strcmp(kind, "as_none") == 0)
     return 0;
   if (++f->depth > DEPTH)
-    return ft_live_fail(&f->live, "arguments within each other too deep");
+    return ft_live_fail(&f->live, "arguments nested too deep");
   if (strcmp(kind, "as_scalar_type") == 0) {
     json_int_t type = json_integer_value(what);
 
@@ -398,7 +399,7 @@ static int trace_node(struct trace *f, const json_t *node)
   call.outputs = (unsigned)result_count(outputs);
   if (!call.name || ft_aten(&call) < 0)
     return f->live.in->err->text[0] ? -1
-                                    : ft_live_fail(&f->live, "%.100s cannot be followed", target);
+                                    : ft_live_fail(&f->live, "%.100s cannot be traced", target);
   return bind_outputs(f, outputs, call.result);
 }
 
@@ -409,7 +410,7 @@ static int trace_graph(struct trace *f, const json_t *graph, struct ft_operand *
   size_t i;
 
   if (f->nested >= DEPTH)
-    return ft_live_fail(&f->live, "graphs within each other more than %d deep", DEPTH);
+    return ft_live_fail(&f->live, "graphs nested more than %d deep", DEPTH);
   f->nested++;
   json_array_foreach(nodes, i, node)
   {
@@ -444,7 +445,7 @@ static int bind_weight(struct trace *f, const char *name, const char *called, bo
   if (!value.weight || declare_tensor(f, name, &value.weight->declared) < 0)
     return -1;
   if (value.weight->declared.rank < 0 || value.weight->declared.elements < 0)
-    return ft_live_fail(&f->live, "the size of \"%.100s\" is not said", name);
+    return ft_live_fail(&f->live, "the size of \"%.100s\" is unknown", name);
   value.weight->name = called;
   value.weight->declared.kept = !learnt;
   return bind_name(f, name, value);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads the members of a TorchScript archive. */
 #include "config.h"
 
 #include <string.h>
@@ -7,7 +8,10 @@
 
 /* ---- the archive ---- */
 
-enum { SMALL = 512, SMALLS = 4096 };
+enum {
+  SMALL = 512,  /* bytes: larger constants hold no sizes */
+  SMALLS = 4096 /* limit of small constants */
+};
 
 /* Member "net/constants/12": a tensor, read if it is small. */
 static int read_small(struct ft_build *build, struct ft_archive *archive, uint64_t i,

@@ -10,7 +10,7 @@
 
 #include "predictor/graph/import/torch/torchscript_run.h"
 
-enum { LEVELS = 12 };
+enum { LEVELS = 12 }; /* nested lists that are merged */
 
 /* ---- branches that depend on data ---- */
 
@@ -126,7 +126,7 @@ static int merge_lists(struct ft_script_run *r, const struct fork forks[2])
 static int resolve_pairs(struct ft_script_run *r, struct ft_operand *value, uint32_t first,
                          int level)
 {
-  if (ft_script_walks(r) < 0)
+  if (ft_script_count_value(r) < 0)
     return -1;
   if (value->type == FT_VALUE_TENSOR && value->computed)
     *value = ft_value_tensor(first + value->tensor);
@@ -185,7 +185,7 @@ static int set_outputs(struct ft_script_run *r, struct ft_block *block, bool sec
 /* Merges the variables of both FORKS into those of F; tensors become results of operator TYPE. */
 static int merge_sides(struct ft_script_run *r, struct ft_script_frame *f, const char *type,
                        uint32_t condition, struct fork forks[2], struct ft_block *const *blocks,
-                       unsigned count, int64_t turns)
+                       unsigned count, int64_t trip_count)
 {
   static const char *const branches[] = { "then_branch", "else_branch" };
   static const char *const bodies[] = { "body" };
@@ -207,7 +207,7 @@ static int merge_sides(struct ft_script_run *r, struct ft_script_frame *f, const
     if (set_outputs(r, blocks[i], i == 1) < 0)
       return -1;
   first = ft_live_blocks(&r->live, type, condition, blocks, count == 2 ? branches : bodies, count,
-                         (uint32_t)r->pair_count, turns);
+                         (uint32_t)r->pair_count, trip_count);
   if (!first)
     return -1;
   for (size_t i = 0; i < r->pair_count; i++)
@@ -235,7 +235,7 @@ static int trace_side(struct ft_script_run *r, struct ft_script_frame *f,
     return -1;
   if (lists)
     ft_changes_begin(&r->live, lists);
-  status = ft_script_follow(r, &inner, body);
+  status = ft_script_run_body(r, &inner, body);
   if (lists && ft_changes_end(&r->live, lists) < 0)
     status = -1;
   ft_live_close(&r->live, &frame);
@@ -255,7 +255,7 @@ static bool clear_exception(struct ft_script_run *r)
 }
 
 /* A side that raises an exception for these inputs counts as not taken. */
-int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
+int ft_script_branch(struct ft_script_run *r, struct ft_script_frame *f,
                      const struct ft_script_statement *s, uint32_t condition)
 {
   struct ft_block *blocks[2];
@@ -264,7 +264,7 @@ int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
   if (s->body->raises || s->otherwise->raises) /* an assertion: it is taken to hold */
     return s->body->raises && s->otherwise->raises
                ? FT_SCRIPT_GOES_ON
-               : ft_script_follow(r, f, s->body->raises ? s->otherwise : s->body);
+               : ft_script_run_body(r, f, s->body->raises ? s->otherwise : s->body);
   for (int i = 1; i >= 0; i--) {
     int status = copy_variables(r, f, &forks[i]);
 
@@ -273,13 +273,13 @@ int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
     if (i || status < 0)
       ft_changes_undo(&forks[i].lists);
     if (status < 0)
-      return clear_exception(r) ? ft_script_follow(r, f, i ? s->body : s->otherwise) : -1;
+      return clear_exception(r) ? ft_script_run_body(r, f, i ? s->body : s->otherwise) : -1;
   }
   return merge_sides(r, f, "If", condition, forks, blocks, 2, 1);
 }
 
-int ft_script_some_turns(struct ft_script_run *r, struct ft_script_frame *f,
-                         const struct ft_script_statement *s)
+int ft_script_data_loop(struct ft_script_run *r, struct ft_script_frame *f,
+                        const struct ft_script_statement *s)
 {
   struct ft_block *block;
   struct fork forks[2] = { { 0 }, { 0 } };

@@ -41,11 +41,11 @@ static int call_operator(struct ft_script_run *r, const char *path, const struct
   call.name = operator_name(r, path);
   if (strcmp(call.name, "RaiseException") == 0) {
     r->raised = true;
-    return ft_script_fail(r, "the network refuses these inputs: ",
+    return ft_script_fail(r, "the network raises an exception for these inputs: ",
                           count && args[0].type == FT_VALUE_STRING ? args[0].string : "");
   }
   if (ft_aten(&call) < 0)
-    return r->live.in->err->text[0] ? -1 : ft_script_fail(r, "cannot be followed: ", call.name);
+    return r->live.in->err->text[0] ? -1 : ft_script_fail(r, "cannot be traced: ", call.name);
   *result = call.result;
   return 0;
 }
@@ -94,7 +94,7 @@ static int call_method(struct ft_script_run *r, struct ft_object *self, const ch
   int status;
 
   if (!function)
-    return ft_script_fail(r, "nothing defines ",
+    return ft_script_fail(r, "no definition of ",
                           ft_live_format(&r->live, "%s.%s", self->type, method));
   args[0] = (struct ft_operand){ .type = FT_VALUE_OBJECT, .object = self };
   if (self->path && self->path[0])
@@ -104,7 +104,7 @@ static int call_method(struct ft_script_run *r, struct ft_object *self, const ch
   return status;
 }
 
-/* ---- what the language itself has ---- */
+/* ---- functions of the language ---- */
 
 static int convert_value(struct ft_script_run *r, const char *name, struct ft_operand *value)
 {
@@ -211,7 +211,7 @@ static int call_built_in(struct ft_script_run *r, struct ft_script_frame *f, con
     if (ft_script_evaluate(r, f, args[0], value) < 0)
       return -1;
     if (value->type != FT_VALUE_STRING) {
-      if (ft_aten_to_text(&call, value) < 0)
+      if (ft_aten_to_string(&call, value) < 0)
         return -1;
       *value = call.result;
     }
@@ -263,7 +263,7 @@ static int mark_untrainable(struct ft_script_run *r, const struct ft_object *obj
   for (size_t i = 0; i < object->count; i++) {
     w = stored_weight(&object->fields[i].value);
     if (w && ft_names_put(&near, w->storage, w) < 0)
-      return ft_script_fail(r, "more parameters than can be followed", "");
+      return ft_script_fail(r, "more parameters than supported", "");
   }
   for (size_t i = 0; i < list->count; i++) {
     w = stored_weight(&list->items[i]);
@@ -348,7 +348,7 @@ static int evaluate_index(struct ft_script_run *r, const struct ft_operand *of,
   if (status == 0)
     *value = call.result;
   else if (status > 0 && at->known)
-    return ft_script_fail(r, "an element that is not there", "");
+    return ft_script_fail(r, "an index out of range", "");
   return status < 0 ? -1 : 0;
 }
 

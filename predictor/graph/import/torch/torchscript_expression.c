@@ -9,7 +9,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript_parse.h"
 
-enum { SLOTS = 1 << 20 };
+enum { SLOTS = 1 << 20 }; /* limit of a function's variables, against hostile files */
 
 int ft_script_expected(struct ft_script_text *p, const char *expected)
 {
@@ -17,7 +17,7 @@ int ft_script_expected(struct ft_script_text *p, const char *expected)
                       p->part, (size_t)(p->at - p->begin), expected);
 }
 
-/* ---- words ---- */
+/* ---- tokens ---- */
 
 static bool is_word(char c)
 {
@@ -42,7 +42,7 @@ bool ft_script_literal(struct ft_script_text *p, const char *text)
   return true;
 }
 
-const char *ft_script_word(struct ft_script_text *p, uint32_t *number)
+const char *ft_script_identifier(struct ft_script_text *p, uint32_t *number)
 {
   const char *begin = p->at;
   uint32_t name;
@@ -131,7 +131,7 @@ int ft_script_sequence(struct ft_script_text *p, struct ft_script_node *n, char 
     }
     before = p->at;
     if (keys && p->at < p->end && is_word(*p->at)) {
-      key = ft_script_word(p, NULL);
+      key = ft_script_identifier(p, NULL);
       ft_script_blanks(p, true);
       if (key && p->at < p->end && *p->at == '=') {
         p->at++;
@@ -233,7 +233,7 @@ static struct ft_script_node *parse_name(struct ft_script_text *p)
 
   if (!n)
     return NULL;
-  n->text = ft_script_word(p, &number);
+  n->text = ft_script_identifier(p, &number);
   if (!n->text)
     return NULL;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -280,7 +280,7 @@ static struct ft_script_node *parse_suffixes(struct ft_script_text *p, struct ft
     if (!outer || ft_script_add(p, outer, n) < 0)
       return NULL;
     if (c == '.') {
-      outer->text = ft_script_word(p, NULL);
+      outer->text = ft_script_identifier(p, NULL);
       outer->path = outer->text && n->path ? ft_script_join(p, n->path, outer->text) : NULL;
       if (!outer->text || (n->path && !outer->path))
         return NULL;

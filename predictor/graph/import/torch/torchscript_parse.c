@@ -222,16 +222,16 @@ static int parse_block(struct ft_script_text *p, int outside, struct ft_script_b
   int indent = indentation(p), now = indent;
 
   if (indent <= outside)
-    return ft_script_expected(p, "a block that is set in");
+    return ft_script_expected(p, "an indented block");
   if (++p->depth > FT_SCRIPT_DEPTH)
-    return ft_script_expected(p, "blocks less deep");
+    return ft_script_expected(p, "less nested blocks");
   p->depth -= 1;
   for (; now == indent; now = indentation(p)) {
     int depth = p->depth;
     int status;
 
     if (indent > 2 * FT_SCRIPT_DEPTH)
-      return ft_script_expected(p, "blocks less deep");
+      return ft_script_expected(p, "less nested blocks");
     p->depth = 0;
     status = parse_statement(p, indent, body);
     p->depth = depth;
@@ -240,7 +240,7 @@ static int parse_block(struct ft_script_text *p, int outside, struct ft_script_b
     before = p->at;
   }
   if (now > indent)
-    return ft_script_expected(p, "a line that is set in as the one before");
+    return ft_script_expected(p, "the indentation of the line before");
   p->at = before;
   return 0;
 }
@@ -256,7 +256,7 @@ static int parse_parameters(struct ft_script_text *p, struct ft_script_function 
     ft_script_blanks(p, true);
     if (ft_script_literal(p, ")"))
       return 0;
-    one.name = ft_script_word(p, &name);
+    one.name = ft_script_identifier(p, &name);
     ft_script_blanks(p, true);
     if (!one.name || ft_script_slot(p, name, &one.slot) < 0)
       return -1;
@@ -296,7 +296,7 @@ static int parse_function(struct ft_script_text *p, int indent, const char *owne
   p->function++;
   p->slots = 0;
   ft_script_blanks(p, false);
-  name = ft_script_word(p, NULL);
+  name = ft_script_identifier(p, NULL);
   f.name = name ? ft_script_join(p, owner, name) : NULL;
   if (!f.name || !ft_script_literal(p, "("))
     return f.name ? ft_script_expected(p, "parameters") : -1;
@@ -413,7 +413,7 @@ static int parse_class(struct ft_script_text *p)
   ft_script_blanks(p, false);
   p->function++;
   p->slots = 0;
-  name = ft_script_word(p, NULL);
+  name = ft_script_identifier(p, NULL);
   c.name = name ? ft_script_join(p, p->module, name) : NULL;
   if (!c.name ||
       (ft_script_literal(p, "(") && ft_script_sequence(p, &bases, ')', false, false) < 0) ||
@@ -462,7 +462,7 @@ int ft_script_parse(struct ft_build *build, struct ft_script *script, const char
   build->err->text[0] = '\0';
   p.module = module_of(&p);
   if (!p.module || length > UINT32_MAX)
-    return ft_script_expected(&p, "a file of the program");
+    return ft_script_expected(&p, "a source file of the program");
   while ((indent = indentation(&p)) >= 0) {
     p.depth = 0;
     if (indent > 0)

@@ -29,7 +29,7 @@ void ft_script_blanks(struct ft_script_text *p, bool lines);
 /* Skips TEXT if it comes next. */
 bool ft_script_literal(struct ft_script_text *p, const char *text);
 /* Reads a name; equal names have the same address. NULL with the error. */
-const char *ft_script_word(struct ft_script_text *p, uint32_t *number);
+const char *ft_script_identifier(struct ft_script_text *p, uint32_t *number);
 /* "A.B" */
 const char *ft_script_join(struct ft_script_text *p, const char *a, const char *b);
 /* The index of a name among the variables of the current function, into SLOT. Returns 0 or -1. */

@@ -7,6 +7,7 @@
 
 #include "predictor/graph/import/torch/torchscript.h"
 
+/* Limits against hostile files: values on the stack, opcodes. */
 enum { STACK = 1 << 20, STEPS = 1 << 24 };
 
 struct pickle {
@@ -33,7 +34,7 @@ static int push_value(struct pickle *p, struct ft_operand v)
       p->count < STACK ? ft_live_grow(p->l, p->stack, &p->room, p->count, sizeof *stack) : NULL;
 
   if (!stack)
-    return pickle_fail(p, "more values than a model has");
+    return pickle_fail(p, "too many values");
   p->stack = stack;
   stack[p->count++] = v;
   return 0;
@@ -89,7 +90,7 @@ static int push_integer(struct pickle *p, unsigned bytes, bool with_sign)
   uint64_t value;
 
   if (!read_number(p, bytes, &value))
-    return pickle_fail(p, "cut short");
+    return pickle_fail(p, "truncated");
   return push_value(p, ft_value_int(with_sign ? (int64_t)(int32_t)value : (int64_t)value));
 }
 
@@ -99,7 +100,7 @@ static int push_long_integer(struct pickle *p)
   uint64_t bytes, value;
 
   if (!read_number(p, 1, &bytes) || bytes > p->length - p->at)
-    return pickle_fail(p, "cut short");
+    return pickle_fail(p, "truncated");
   if (bytes > 8) {
     p->at += bytes;
     return push_value(p, ft_value_unknown(FT_VALUE_INT));
@@ -116,7 +117,7 @@ static int push_real(struct pickle *p)
   double value;
 
   if (p->length - p->at < 8)
-    return pickle_fail(p, "cut short");
+    return pickle_fail(p, "truncated");
   for (int i = 0; i < 8; i++)
     bits = bits << 8 | p->data[p->at++];
   memcpy(&value, &bits, sizeof value);
@@ -129,7 +130,7 @@ static int push_text(struct pickle *p, unsigned bytes)
   char *kept;
 
   if (!read_number(p, bytes, &length) || length > p->length - p->at)
-    return pickle_fail(p, "a text that is cut short");
+    return pickle_fail(p, "a truncated string");
   kept = ft_live_text(p->l, (const char *)p->data + p->at, (size_t)length);
   p->at += length;
   return kept ? push_value(p, ft_value_string(kept)) : -1;
@@ -158,7 +159,7 @@ static int push_global(struct pickle *p)
 static int memo_put(struct pickle *p, uint64_t which)
 {
   if (!p->count || which > STACK)
-    return pickle_fail(p, "nothing to remember, or too much");
+    return pickle_fail(p, "memo is empty or full");
   while (p->memo_count <= which) {
     struct ft_operand *memo =
         ft_live_grow(p->l, p->memo, &p->memo_room, p->memo_count, sizeof *memo);
@@ -177,7 +178,7 @@ static int memo_get(struct pickle *p, unsigned bytes)
   uint64_t which;
 
   if (!read_number(p, bytes, &which) || which >= p->memo_count)
-    return pickle_fail(p, "something that was not remembered");
+    return pickle_fail(p, "a memo entry that does not exist");
   return push_value(p, p->memo[which]);
 }
 
@@ -185,7 +186,7 @@ static int memoize(struct pickle *p, unsigned bytes)
 {
   uint64_t which;
 
-  return read_number(p, bytes, &which) ? memo_put(p, which) : pickle_fail(p, "cut short");
+  return read_number(p, bytes, &which) ? memo_put(p, which) : pickle_fail(p, "truncated");
 }
 
 /* ---- tensors and objects ---- */
@@ -283,7 +284,7 @@ static int run_reduce(struct pickle *p)
   if (pop(p, &args) < 0 || pop(p, &callee) < 0)
     return -1;
   if (callee.type != FT_VALUE_NAME || !ft_value_is_list(&args))
-    return pickle_fail(p, "a call of something that is no class");
+    return pickle_fail(p, "a call of something other than a class");
   name = callee.string;
   if (strcmp(name, "torch._utils._rebuild_tensor_v2") == 0 ||
       strcmp(name, "torch._utils._rebuild_tensor") == 0 ||
@@ -305,7 +306,7 @@ static int make_object(struct pickle *p)
   if (pop(p, &args) < 0 || pop(p, &class) < 0)
     return -1;
   if (class.type != FT_VALUE_NAME)
-    return pickle_fail(p, "an object of something that is no class");
+    return pickle_fail(p, "an object of something other than a class");
   v.object = ft_live_take(p->l, sizeof *v.object);
   if (!v.object)
     return -1;
@@ -413,7 +414,7 @@ static int run_literal(struct pickle *p, uint8_t code)
   case 'C':
     return push_text(p, 1);
   default:
-    return pickle_fail(p, "an instruction that PyTorch's archives do not use");
+    return pickle_fail(p, "an opcode that PyTorch's archives do not use");
   }
 }
 

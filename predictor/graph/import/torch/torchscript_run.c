@@ -9,7 +9,14 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript_run.h"
 
-enum { CALLS = 150, STEPS = 1 << 22, LEVELS = 12, IMAGES = 1024, WALKED = 1 << 24 };
+/* Limits against hostile files. */
+enum {
+  CALLS = 150,      /* nested calls */
+  STEPS = 1 << 22,  /* statements traced */
+  LEVELS = 12,      /* nested lists */
+  IMAGES = 1024,    /* images in an input list */
+  VISITED = 1 << 24 /* list elements visited */
+};
 
 int ft_script_fail(struct ft_script_run *r, const char *format, const char *what)
 {
@@ -65,8 +72,8 @@ static int evaluate_condition(struct ft_script_run *r, struct ft_script_frame *f
     return -1;
   truth = ft_value_truth(&r->live, &value);
   if (truth < 0)
-    return ft_script_either(r, f, s, value.type == FT_VALUE_TENSOR ? value.tensor : 0);
-  return ft_script_follow(r, f, truth ? s->body : s->otherwise);
+    return ft_script_branch(r, f, s, value.type == FT_VALUE_TENSOR ? value.tensor : 0);
+  return ft_script_run_body(r, f, truth ? s->body : s->otherwise);
 }
 
 /* Trip count of "for i in range(...)"; -1: unknown. */
@@ -103,33 +110,33 @@ static int run_over_list(struct ft_script_run *r, struct ft_script_frame *f,
 {
   const struct ft_script_node *n = s->value;
   bool ranged = n->kind == FT_SCRIPT_CALL && ft_script_named(n->kids[0], "range");
-  int64_t start = 0, step = 1, turns;
+  int64_t start = 0, step = 1, count;
   struct ft_operand over = { 0 };
   int status = 0;
 
   if (ranged) {
-    turns = range_length(r, f, n, &start, &step, &status);
+    count = range_length(r, f, n, &start, &step, &status);
   } else {
     status = ft_script_evaluate(r, f, n, &over);
-    turns = ft_value_is_list(&over) ? (int64_t)over.list->count : -1;
+    count = ft_value_is_list(&over) ? (int64_t)over.list->count : -1;
   }
   if (status < 0)
     return -1;
-  if (turns < 0 || turns > FT_SCRIPT_TURNS) {
+  if (count < 0 || count > FT_SCRIPT_ITERATIONS) {
     if (assign_value(r, f, s->target,
                      ranged ? ft_value_unknown(FT_VALUE_INT) : ft_value_unknown(FT_VALUE_OPAQUE)) <
         0)
       return -1;
-    return ft_script_some_turns(r, f, s);
+    return ft_script_data_loop(r, f, s);
   }
-  for (int64_t i = 0; i < turns; i++) {
+  for (int64_t i = 0; i < count; i++) {
     if (assign_value(r, f, s->target,
                      ranged ? ft_value_int(start + i * step) : over.list->items[i]) < 0)
       return -1;
-    status = ft_script_follow(r, f, s->body);
+    status = ft_script_run_body(r, f, s->body);
     if (status != FT_SCRIPT_GOES_ON)
       return status;
-    if (!ranged && over.list->count < (size_t)turns)
+    if (!ranged && over.list->count < (size_t)count)
       break;
   }
   return FT_SCRIPT_GOES_ON;
@@ -141,19 +148,19 @@ static int run_loop(struct ft_script_run *r, struct ft_script_frame *f,
   struct ft_operand value;
   int truth, status;
 
-  for (int i = 0; i < FT_SCRIPT_TURNS; i++) {
+  for (int i = 0; i < FT_SCRIPT_ITERATIONS; i++) {
     if (ft_script_evaluate(r, f, s->value, &value) < 0)
       return -1;
     truth = ft_value_truth(&r->live, &value);
     if (truth < 0)
-      return ft_script_some_turns(r, f, s);
+      return ft_script_data_loop(r, f, s);
     if (!truth)
       return FT_SCRIPT_GOES_ON;
-    status = ft_script_follow(r, f, s->body);
+    status = ft_script_run_body(r, f, s->body);
     if (status != FT_SCRIPT_GOES_ON)
       return status;
   }
-  return ft_script_fail(r, "a loop that does not end", "");
+  return ft_script_fail(r, "a loop of too many iterations", "");
 }
 
 static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
@@ -166,7 +173,7 @@ static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
   r->live.at = s->at;
   r->live.in->part = f->function->part;
   if (++r->steps > STEPS)
-    return ft_script_fail(r, "a program that does not end", "");
+    return ft_script_fail(r, "too many statements", "");
   switch (s->verb) {
   case FT_SCRIPT_IF:
     return evaluate_condition(r, f, s);
@@ -187,8 +194,8 @@ static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
   }
 }
 
-int ft_script_follow(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_body *body)
+int ft_script_run_body(struct ft_script_run *r, struct ft_script_frame *f,
+                       const struct ft_script_body *body)
 {
   for (size_t i = 0; i < body->count; i++) {
     int status = run_statement(r, f, &body->statements[i]);
@@ -233,13 +240,13 @@ int ft_script_call(struct ft_script_run *r, const struct ft_script_function *fun
   int status;
 
   if (r->depth >= CALLS)
-    return ft_script_fail(r, "calls within each other too deep: ", function->name);
+    return ft_script_fail(r, "calls nested too deep: ", function->name);
   f.variables = ft_live_take(&r->live, (function->slots + 1) * sizeof *f.variables);
   f.set = ft_live_take(&r->live, (function->slots + 1) * sizeof *f.set);
   if (!f.variables || !f.set || bind_arguments(r, &f, args, keys, count) < 0)
     return -1;
   r->depth++;
-  status = ft_script_follow(r, &f, &function->body);
+  status = ft_script_run_body(r, &f, &function->body);
   r->depth--;
   if (status >= 0) {
     r->live.at = at;
@@ -322,7 +329,7 @@ static int check_inputs(struct ft_script_run *r, const struct ft_script_function
       continue;
     if (ft_live_of(&r->live, args[i].tensor)->rank < 0)
       return ft_error_set(r->live.in->err,
-                          "%s: the file does not say the size of its input \"%.100s\": give it "
+                          "%s: the file has no size for its input \"%.100s\": set it "
                           "with --input, as in --input=%.100s=3x224x224",
                           r->live.graph->file, p->name, p->name);
     if (strstr(p->type, "List[") && unbind_images(r, &args[i]) < 0)
@@ -331,16 +338,15 @@ static int check_inputs(struct ft_script_run *r, const struct ft_script_function
   return 0;
 }
 
-int ft_script_walks(struct ft_script_run *r)
+int ft_script_count_value(struct ft_script_run *r)
 {
-  return r->walked++ < WALKED
-             ? 0
-             : ft_live_fail(&r->live, "lists that stand in lists: more than 2^24 values");
+  return r->visited++ < VISITED ? 0
+                                : ft_live_fail(&r->live, "nested lists of more than 2^24 values");
 }
 
 static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
 {
-  if (ft_script_walks(r) < 0)
+  if (ft_script_count_value(r) < 0)
     return -1;
   if (value->type == FT_VALUE_OPAQUE || !level)
     r->live.lost = true;
@@ -406,7 +412,7 @@ int ft_script_run(struct ft_infer *in)
   status = r->live.failed ? -1 : 0;
 out:
   if (status < 0 && !in->err->text[0])
-    (void)ft_error_set(in->err, "%s: its graph needs more memory than there is", in->graph->file);
+    (void)ft_error_set(in->err, "%s: out of memory for its graph", in->graph->file);
   in->part = NULL;
   free(r);
   return status;

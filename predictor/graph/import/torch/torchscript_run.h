@@ -7,7 +7,7 @@
 #include "predictor/graph/import/torch/torchscript.h"
 
 /* Limit of a loop's iterations. */
-enum { FT_SCRIPT_TURNS = 100000 };
+enum { FT_SCRIPT_ITERATIONS = 100000 };
 
 struct ft_script_pair {
   uint32_t a, b; /* 0: in one branch only */
@@ -18,7 +18,7 @@ struct ft_script_run {
   const struct ft_script *script;
   const struct ft_values *constants;
   int depth;
-  uint32_t steps, walked;       /* statements traced; list elements visited */
+  uint32_t steps, visited;      /* statements traced; list elements visited */
   bool raised;                  /* the failure is an exception that the network raised */
   struct ft_script_pair *pairs; /* tensors of two branches that become one result */
   size_t pair_count, pair_room;
@@ -38,7 +38,7 @@ enum { FT_SCRIPT_GOES_ON, FT_SCRIPT_RETURNED };
 int ft_script_fail(struct ft_script_run *r, const char *format, const char *what);
 
 /* Counts a visited list element. Returns 0, or -1 if lists are nested without end. */
-int ft_script_walks(struct ft_script_run *r);
+int ft_script_count_value(struct ft_script_run *r);
 
 /* ---- expressions (torchscript_evaluate.c) ---- */
 
@@ -56,16 +56,16 @@ int ft_script_call(struct ft_script_run *r, const struct ft_script_function *fun
                    const struct ft_operand *args, const char *const *keys, size_t count,
                    struct ft_operand *result);
 /* Runs BODY. Returns FT_SCRIPT_GOES_ON, FT_SCRIPT_RETURNED or -1. */
-int ft_script_follow(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_body *body);
+int ft_script_run_body(struct ft_script_run *r, struct ft_script_frame *f,
+                       const struct ft_script_body *body);
 
-/* ---- what depends on data (torchscript_branch.c) ---- */
+/* ---- control flow that depends on data (torchscript_branch.c) ---- */
 
 /* Records both sides of the condition of S. */
-int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
+int ft_script_branch(struct ft_script_run *r, struct ft_script_frame *f,
                      const struct ft_script_statement *s, uint32_t condition);
 /* Records a loop of unknown trip count as one iteration. */
-int ft_script_some_turns(struct ft_script_run *r, struct ft_script_frame *f,
-                         const struct ft_script_statement *s);
+int ft_script_data_loop(struct ft_script_run *r, struct ft_script_frame *f,
+                        const struct ft_script_statement *s);
 
 #endif
