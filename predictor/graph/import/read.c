@@ -130,7 +130,7 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
 }
 
 /* The format is recognised by the first bytes. */
-static int read_graph(struct ft_build *build, int fd, int dirfd)
+static int read_by_content(struct ft_build *build, int fd, int dirfd)
 {
   char head[512] = "";
   ssize_t length = pread(fd, head, sizeof head, 0);
@@ -169,7 +169,8 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
            strlen(path) + 1); /* errors are reported after the caller has freed the name */
   graph->file = kept ? kept : path;
   ft_build_init(&build, graph, err);
-  status = ft_build_name(&build, "", 0) == UINT32_MAX || read_graph(&build, fd, dirfd) < 0 ? -1 : 0;
+  status =
+      ft_build_name(&build, "", 0) == UINT32_MAX || read_by_content(&build, fd, dirfd) < 0 ? -1 : 0;
   ft_build_free(&build);
   if (status < 0) {
     ft_graph_free(graph);

@@ -16,7 +16,7 @@ enum { WINDOW_BITS = 64 }; /* layers in one element of ft_hf.window_layers */
 
 /* ---- which layers have a sliding window ---- */
 
-static void set_window(struct ft_hf *m, int64_t layer, bool yes)
+static void set_layer_window(struct ft_hf *m, int64_t layer, bool yes)
 {
   uint64_t bit = UINT64_C(1) << (layer % WINDOW_BITS);
 
@@ -66,11 +66,11 @@ void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m)
     const char *type = json_string_value(json_array_get(types, (size_t)i));
 
     if (type)
-      set_window(m, i, strstr(type, "sliding") || strstr(type, "chunked"));
+      set_layer_window(m, i, strstr(type, "sliding") || strstr(type, "chunked"));
     else if (each < 0)
-      set_window(m, i, i % -each != 0);
+      set_layer_window(m, i, i % -each != 0);
     else
-      set_window(m, i, i >= first && (each < 2 || (i + 1) % each != 0));
+      set_layer_window(m, i, i >= first && (each < 2 || (i + 1) % each != 0));
   }
 }
 

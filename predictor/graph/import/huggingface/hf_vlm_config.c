@@ -179,7 +179,7 @@ static void read_paligemma(struct ft_hf_config *c, struct ft_hf *m)
     ft_hf_refuse(c, "vision_config: expected projection_dim equal to the decoder's hidden_size");
 }
 
-static void read_gemma3(struct ft_hf_config *c, struct ft_hf *m)
+static void read_gemma3_vlm(struct ft_hf_config *c, struct ft_hf *m)
 {
   struct ft_hf_config part = config_part(c, "vision_config");
   int64_t tokens = ft_hf_int(c, "mm_tokens_per_image", 256), side = 0;
@@ -326,7 +326,7 @@ static void read_clip(struct ft_hf_config *c, struct ft_hf *m)
 const struct ft_hf_family ft_hf_vlms[] = {
   { "clip", read_clip },
   { "clip_vision_model|siglip_vision_model", read_alone },
-  { "gemma3", read_gemma3 },
+  { "gemma3", read_gemma3_vlm },
   { "idefics3|smolvlm", read_idefics3 },
   { "llava", read_llava },
   { "paligemma", read_paligemma },

@@ -141,9 +141,9 @@ static int read_value_info(struct ft_onnx *o, uint64_t end, struct ft_named *nam
 
 /* ---- operators ---- */
 
-static int read_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block);
+static int read_onnx_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block);
 
-static int read_block(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
+static int read_subgraph(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
 {
   int status;
 
@@ -153,7 +153,7 @@ static int read_block(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
   if (!a->block)
     return -1;
   o->depth++;
-  status = read_graph(o, end, a->block);
+  status = read_onnx_graph(o, end, a->block);
   o->depth--;
   return status;
 }
@@ -168,7 +168,7 @@ static enum ft_attribute_type attribute_type(uint64_t type)
   return type < sizeof types ? types[type] : FT_ATTRIBUTE_NONE;
 }
 
-static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
+static int read_onnx_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   size_t integers = 0, reals = 0;
@@ -193,7 +193,7 @@ static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *
       if (a->block)
         return ft_proto_fail(&o->proto, f.at, "expected one graph in an attribute");
       a->type = FT_ATTRIBUTE_BLOCK;
-      status = read_block(o, f.end, a);
+      status = read_subgraph(o, f.end, a);
     } else if (f.number == 7)
       status = ft_proto_reals(&o->proto, &f, FT_PROTO_FIXED32, o->reals, FT_GRAPH_VALUES, &reals);
     else if (f.number == 8)
@@ -228,10 +228,11 @@ static int append_attribute(struct ft_onnx *o, uint64_t end, struct ft_operator 
   if (!attributes)
     return -1;
   op->attributes = attributes;
-  return read_attribute(o, end, &attributes[op->attribute_count++]);
+  return read_onnx_attribute(o, end, &attributes[op->attribute_count++]);
 }
 
-static int read_node(struct ft_onnx *o, const struct ft_proto_field *node, struct ft_operator *op)
+static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
+                          struct ft_operator *op)
 {
   struct name_list inputs = { 0 }, outputs = { 0 };
   struct ft_proto_field f = { 0 };
@@ -279,7 +280,7 @@ static int append_operator(struct ft_onnx *o, const struct ft_proto_field *f,
   if (!ops)
     return -1;
   draft->operators = ops;
-  return read_node(o, f, &ops[draft->operator_count++]);
+  return read_onnx_node(o, f, &ops[draft->operator_count++]);
 }
 
 /* Appends an entry to LIST; NULL if memory is exhausted. */
@@ -329,7 +330,7 @@ static int read_info(struct ft_onnx *o, uint64_t end, struct ft_named **list, si
   return added ? read_value_info(o, end, added) : -1;
 }
 
-static int read_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block)
+static int read_onnx_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block)
 {
   struct ft_proto_field f = { 0 };
   struct ft_draft d = { 0 };
@@ -380,7 +381,7 @@ static int read_operator_set(struct ft_onnx *o, uint64_t end)
 }
 
 /* FunctionProto */
-static int read_function(struct ft_onnx *o, uint64_t end, struct ft_onnx_function *fn)
+static int read_onnx_function(struct ft_onnx *o, uint64_t end, struct ft_onnx_function *fn)
 {
   struct ft_arena *arena = &o->build->graph->arena;
   struct name_list inputs = { 0 }, outputs = { 0 };
@@ -409,7 +410,7 @@ static int read_function(struct ft_onnx *o, uint64_t end, struct ft_onnx_functio
       if (!ops)
         return ft_build_exhausted(o->build);
       fn->operators = ops;
-      status = read_node(o, &f, &ops[fn->operator_count++]);
+      status = read_onnx_node(o, &f, &ops[fn->operator_count++]);
     }
   }
   fn->inputs = inputs.names;
@@ -449,12 +450,12 @@ int ft_onnx_read(struct ft_build *build, int fd, int dirfd)
                                 sizeof *functions);
       if (!functions)
         return ft_build_exhausted(build);
-      status = read_function(o, f.end, &functions[function_count++]);
+      status = read_onnx_function(o, f.end, &functions[function_count++]);
     } else if (f.number == 7 && f.wire == FT_PROTO_BYTES) {
       if (found)
         return ft_proto_fail(&o->proto, f.at, "a second graph: expected one");
       found = true;
-      status = read_graph(o, f.end, &g->block);
+      status = read_onnx_graph(o, f.end, &g->block);
     }
   }
   if (status < 0 || more < 0)

@@ -18,8 +18,8 @@ struct inlining {
   size_t operator_count, operator_room;
 };
 
-static const struct ft_onnx_function *find_function(const struct inlining *in,
-                                                    const struct ft_operator *op)
+static const struct ft_onnx_function *find_onnx_function(const struct inlining *in,
+                                                         const struct ft_operator *op)
 {
   for (size_t i = 0; i < in->count; i++) {
     const char *domain = in->functions[i].domain;
@@ -136,7 +136,7 @@ static bool has_blocks(const struct ft_onnx_function *f)
 
 static int expand_call(struct inlining *in, const struct ft_operator *op, int depth)
 {
-  const struct ft_onnx_function *f = find_function(in, op);
+  const struct ft_onnx_function *f = find_onnx_function(in, op);
   size_t call = in->calls;
 
   /* a function with branches stays an operator of unknown kind, which is named and bounded */

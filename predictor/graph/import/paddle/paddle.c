@@ -120,7 +120,7 @@ static int read_slot(struct reader *r, uint64_t end, struct ft_pd_slot **slots, 
   return more;
 }
 
-static int read_attribute(struct reader *r, uint64_t end, struct ft_pd_operator *op)
+static int read_operator_attribute(struct reader *r, uint64_t end, struct ft_pd_operator *op)
 {
   struct ft_pd_attribute *list = ft_build_grow(r->build, op->attributes, &op->attribute_room,
                                                op->attribute_count, sizeof *list);
@@ -189,7 +189,7 @@ static int read_operator(struct reader *r, const struct ft_proto_field *field,
     else if (f.number == 3)
       status = (op->type = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 4)
-      status = read_attribute(r, f.end, op);
+      status = read_operator_attribute(r, f.end, op);
   }
   if (status < 0 || more < 0)
     return -1;
@@ -199,7 +199,7 @@ static int read_operator(struct reader *r, const struct ft_proto_field *field,
                                      "PaddlePaddle program");
 }
 
-static int read_block(struct reader *r, uint64_t end)
+static int read_program_block(struct reader *r, uint64_t end)
 {
   struct ft_pd_program *p = r->program;
   struct ft_pd_block *list = ft_build_grow(r->build, p->blocks, &p->room, p->count, sizeof *list),
@@ -243,7 +243,7 @@ int ft_paddle_read(struct ft_build *build, int fd)
   if (ft_proto_init(&r->proto, fd, build->graph->file, build->err) < 0)
     return -1;
   while ((more = ft_proto_next(&r->proto, r->proto.size, &f)) > 0)
-    if (f.number == 1 && f.wire == FT_PROTO_BYTES && read_block(r, f.end) < 0)
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES && read_program_block(r, f.end) < 0)
       return -1;
   if (more < 0)
     return -1;

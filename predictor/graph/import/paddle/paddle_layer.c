@@ -152,7 +152,7 @@ int ft_pd_recurrent(struct ft_pd_run *r)
   return ft_pd_give(r, result.list->items[0]);
 }
 
-static int transpose_matrices(struct ft_pd_run *r, struct ft_operand *x)
+static int swap_last_dims(struct ft_pd_run *r, struct ft_operand *x)
 {
   struct ft_operand args[] = { *x, ft_value_int(-2), ft_value_int(-1) };
 
@@ -164,9 +164,9 @@ int ft_pd_product(struct ft_pd_run *r)
   struct ft_operand args[] = { ft_pd_input(r, "X"), ft_pd_input(r, "Y") };
 
   if ((ft_pd_integer(r, "trans_x", ft_pd_integer(r, "transpose_X", 0)) &&
-       transpose_matrices(r, &args[0]) < 0) ||
+       swap_last_dims(r, &args[0]) < 0) ||
       (ft_pd_integer(r, "trans_y", ft_pd_integer(r, "transpose_Y", 0)) &&
-       transpose_matrices(r, &args[1]) < 0))
+       swap_last_dims(r, &args[1]) < 0))
     return -1;
   return ft_pd_call_and_give(r, "matmul", args, 2);
 }

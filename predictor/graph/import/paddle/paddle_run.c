@@ -134,7 +134,7 @@ static const struct {
                  { "where", ft_pd_where } };
 
 /* Records an unknown operator with all its inputs and as many results. */
-static int record_unknown(struct ft_pd_run *r)
+static int record_unknown_operator(struct ft_pd_run *r)
 {
   uint32_t *in, y;
   size_t count = 0, outputs = 0;
@@ -173,7 +173,7 @@ static int record_unknown(struct ft_pd_run *r)
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block);
 
 /* Ends a loop of BODY; its results are the variables that it changed. */
-static int record_loop(struct ft_pd_run *r, struct ft_block *body)
+static int record_while(struct ft_pd_run *r, struct ft_block *body)
 {
   static const char *const names[] = { "body" };
   const struct ft_pd_slot *out = ft_pd_slot(r->op->outputs, r->op->output_count, "Out");
@@ -256,7 +256,7 @@ static int run_sub_block(struct ft_pd_run *r)
     return -1;
   ft_live_close(&r->live, &frame);
   r->op = op;
-  return record_loop(r, frame.block);
+  return record_while(r, frame.block);
 }
 
 static int run_operator(struct ft_pd_run *r)
@@ -282,7 +282,7 @@ static int run_operator(struct ft_pd_run *r)
   for (size_t i = 0; status == 1 && i < IN(handlers); i++)
     if (strcmp(type, handlers[i].type) == 0)
       return handlers[i].run(r);
-  return status == 1 ? record_unknown(r) : status;
+  return status == 1 ? record_unknown_operator(r) : status;
 }
 
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block)
@@ -332,7 +332,7 @@ static int bind_weights(struct ft_pd_run *r, const struct ft_pd_block *block)
 }
 
 /* Declares the result of each "feed" as an input. */
-static int declare_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
+static int declare_feeds(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
   for (size_t i = 0; i < block->operator_count; i++) {
     const struct ft_pd_operator *op = &block->operators[i];
@@ -366,7 +366,7 @@ int ft_paddle_run(struct ft_infer *in)
     for (size_t i = 0; i < r.program->count; i++)
       if (bind_weights(&r, &r.program->blocks[i]) < 0)
         return -1;
-    if (declare_inputs(&r, &r.program->blocks[0]) == 0)
+    if (declare_feeds(&r, &r.program->blocks[0]) == 0)
       status = run_block(&r, &r.program->blocks[0]);
   }
   if (r.live.failed)

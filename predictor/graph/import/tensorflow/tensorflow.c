@@ -115,7 +115,7 @@ static int read_attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int read_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_node *n)
+static int read_node_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_node *n)
 {
   struct ft_tf_attribute *list =
       ft_build_grow(r->build, n->attributes, &n->attribute_room, n->attribute_count, sizeof *list);
@@ -134,8 +134,8 @@ static int read_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_nod
 }
 
 /* NodeDef */
-static int read_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
-                     struct ft_tf_function *into)
+static int read_graph_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
+                           struct ft_tf_function *into)
 {
   struct ft_tf_node *list = ft_build_grow(r->build, into->nodes, &into->node_room, into->node_count,
                                           sizeof *list),
@@ -158,7 +158,7 @@ static int read_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
     else if (f.number == 3)
       status = append_string(r, &f, &n->inputs, &n->input_room, &n->input_count);
     else if (f.number == 5)
-      status = read_attribute(r, f.end, n);
+      status = read_node_attribute(r, f.end, n);
   }
   if (status < 0 || more < 0)
     return -1;
@@ -226,7 +226,7 @@ static int read_result(struct ft_tf_reader *r, uint64_t end, struct ft_tf_functi
 }
 
 /* FunctionDef; its signature comes first. */
-static int read_function(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
+static int read_function_def(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -238,7 +238,7 @@ static int read_function(struct ft_tf_reader *r, uint64_t end, struct ft_tf_func
     if (f.number == 1)
       status = read_signature(r, f.end, fn);
     else if (f.number == 3)
-      status = read_node(r, &f, fn);
+      status = read_graph_node(r, &f, fn);
     else if (f.number == 4)
       status = read_result(r, f.end, fn);
   }
@@ -261,7 +261,7 @@ static int read_library(struct ft_tf_reader *r, uint64_t end)
     if (!list)
       return -1;
     p->functions = list;
-    if (read_function(r, f.end, &list[p->function_count++]) < 0)
+    if (read_function_def(r, f.end, &list[p->function_count++]) < 0)
       return -1;
   }
   return more;
@@ -274,7 +274,7 @@ static int read_graph_def(struct ft_tf_reader *r, uint64_t end)
 
   while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
     if (f.number == 1 && f.wire == FT_PROTO_BYTES)
-      status = read_node(r, &f, &r->program->graph);
+      status = read_graph_node(r, &f, &r->program->graph);
     else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
       status = read_library(r, f.end);
   }

@@ -9,8 +9,8 @@
 
 /* ---- functions and control flow ---- */
 
-static struct ft_tf_function *find_function(struct ft_tf_run *r, const struct ft_tf_node *n,
-                                            const char *key)
+static struct ft_tf_function *find_called_function(struct ft_tf_run *r, const struct ft_tf_node *n,
+                                                   const char *key)
 {
   struct ft_tf_function *fn = ft_names_get(&r->program->by_name, ft_tf_text(n, key, ""));
 
@@ -22,7 +22,7 @@ static struct ft_tf_function *find_function(struct ft_tf_run *r, const struct ft
 int ft_tf_run_function(struct ft_tf_run *r, struct ft_tf_call *c, const char *key,
                        const struct ft_operand *args, size_t count)
 {
-  const struct ft_tf_function *fn = find_function(r, c->node, key);
+  const struct ft_tf_function *fn = find_called_function(r, c->node, key);
   const char *scope = r->live.scope;
   int status = fn ? ft_tf_trace_function(r, fn, fn->results, fn->results ? fn->output_count : 0,
                                          args, count, c)

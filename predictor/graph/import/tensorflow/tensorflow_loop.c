@@ -177,7 +177,7 @@ static int set_final_state(struct ft_tf_loop *loop, struct ft_operand *state,
 }
 
 /* Records the rest of the loop as a subgraph with trip count N (-1: unknown). */
-static int record_loop(struct ft_tf_loop *loop, int64_t n)
+static int record_remaining_loop(struct ft_tf_loop *loop, int64_t n)
 {
   static const char *const names[] = { "body" };
   struct ft_live *l = &loop->r->live;
@@ -239,17 +239,17 @@ int ft_tf_run_loop(struct ft_tf_loop *loop)
     if (truth == 0)
       return 0;
     if (truth < 0)
-      return record_loop(loop, -1);
+      return record_remaining_loop(loop, -1);
     if (iteration == UNROLLED_FIRST) {
       left = remaining_iterations(loop, before, last);
       if (left == FT_TF_FAILED)
         return -1;
       if (left >= 0 && exceeds_unroll_limit(loop, begun, iteration, left))
-        return record_loop(loop, left);
+        return record_remaining_loop(loop, left);
     }
     if (iteration > UNROLLED_FIRST &&
         (loop->r->steps > UNROLLED_NODES || iteration > UNROLLED_ITERATIONS))
-      return record_loop(loop, -1);
+      return record_remaining_loop(loop, -1);
     if (loop->body(loop, loop->state, next) < 0)
       return -1;
     memcpy(last, before, bytes);

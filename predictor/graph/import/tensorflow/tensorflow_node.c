@@ -64,7 +64,7 @@ static const char *const passed[] = { "BatchFunction",
 static const char *const silent[] = { "Assert",  "AssignVariableOp",   "NoOp", "Print",
                                       "PrintV2", "VarIsInitializedOp", NULL };
 
-static int table_operator(struct ft_tf_call *c)
+static int table_node(struct ft_tf_call *c)
 {
   for (size_t i = 0; i < IN(unaries); i++)
     if (ft_tf_is(c, unaries[i].op)) {
@@ -196,7 +196,7 @@ static int inline_operator(struct ft_tf_call *c)
   return 1;
 }
 
-static int record_unknown(struct ft_tf_call *c)
+static int record_unknown_node(struct ft_tf_call *c)
 {
   uint32_t *in = ft_live_take(c->l, (c->in_count + 1) * sizeof *in);
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "_output_shapes");
@@ -241,12 +241,12 @@ int ft_tensorflow_node(struct ft_tf_call *c)
   for (size_t i = 0; silent[i]; i++)
     if (ft_tf_is(c, silent[i]))
       return 0;
-  status = table_operator(c);
+  status = table_node(c);
   status = status == 1 ? handler_operator(c) : status;
   status = status == 1 ? inline_operator(c) : status;
   if (status == 1) {
     c->out_count = 0;
-    status = record_unknown(c);
+    status = record_unknown_node(c);
   }
   return c->l->failed ? -1 : status;
 }

@@ -12,8 +12,8 @@ enum { CALL_DEPTH = 64 }; /* limit of nested function calls, against hostile fil
 
 /* ---- nodes ---- */
 
-static int record_norm(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c,
-                       const char *const in[5])
+static int record_decomposed_norm(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c,
+                                  const char *const in[5])
 {
   struct ft_operand values[5];
   uint32_t tensors[5];
@@ -88,7 +88,7 @@ static int declare_placeholder(struct ft_tf_run *r, struct ft_tf_call *c)
 
 /* Constants: real tensors are the weights of a frozen graph, sizes and scalars are not
  * trainable. */
-static int give_constant(struct ft_tf_run *r, struct ft_tf_call *c)
+static int give_const_node(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "value");
   struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* all iterations of a loop share it */
@@ -158,7 +158,7 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
   size_t count = 0;
 
   if (strcmp(op, "Const") == 0)
-    return give_constant(r, c);
+    return give_const_node(r, c);
   if (strcmp(op, "Placeholder") == 0) {
     for (size_t i = 0; i < s->argument_count; i++)
       if (strcmp(s->function->arguments[i], c->node->name) == 0)
@@ -170,7 +170,7 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
   if (strcmp(op, "Exit") == 0)
     return ft_tf_exit(r, s, c);
   if (ft_tf_is_normalisation(s, c->node, in))
-    return record_norm(r, s, c, in);
+    return record_decomposed_norm(r, s, c, in);
   args = input_buffer(r, c->node);
   if (!args)
     return -1;
@@ -307,8 +307,8 @@ static const char **unread_results(struct ft_tf_run *r, size_t *count)
 
 /* Declares the placeholders that the outputs need, before all else: ft_infer_inputs sets their
  * sizes together. */
-static int declare_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *const *outputs,
-                          size_t count)
+static int declare_placeholders(struct ft_tf_run *r, struct ft_tf_scope *s,
+                                const char *const *outputs, size_t count)
 {
   const struct ft_tf_function *g = s->function;
   size_t n = g->node_count + 1, needed = 0;
@@ -335,7 +335,7 @@ static int declare_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char
 }
 
 /* Placeholders become arguments of the graph, which is then traced like a function. */
-static int trace_graph(struct ft_tf_run *r)
+static int trace_tensorflow_graph(struct ft_tf_run *r)
 {
   struct ft_tf_function graph = r->program->graph;
   const char *const *outputs = r->program->outputs;
@@ -353,7 +353,7 @@ static int trace_graph(struct ft_tf_run *r)
   args = ft_live_take(&r->live, n * sizeof *args);
   names = ft_live_take(&r->live, n * sizeof *names);
   if (!outputs || !s.values || !s.counts || !args || !names ||
-      declare_inputs(r, &s, outputs, count) < 0)
+      declare_placeholders(r, &s, outputs, count) < 0)
     return -1;
   for (size_t i = 0; i < graph.node_count; i++)
     if (s.counts[i]) {
@@ -386,7 +386,7 @@ int ft_tensorflow_run(struct ft_infer *in)
   r->program = in->graph->program;
   r->program->expansion++;
   if (ft_live_begin(&r->live, in) == 0)
-    status = trace_graph(r);
+    status = trace_tensorflow_graph(r);
   if (status == 0 && r->live.failed)
     status = -1;
   if (status < 0 && !in->err->text[0])

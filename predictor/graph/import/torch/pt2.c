@@ -255,7 +255,7 @@ static size_t result_count(const json_t *outputs)
 }
 
 /* "torch.ops.aten.conv2d.default" -> "conv2d"; operators of other namespaces keep theirs. */
-static const char *operator_name(struct trace *f, const char *target)
+static const char *operator_of_target(struct trace *f, const char *target)
 {
   const char *name = target, *dot;
 
@@ -395,7 +395,7 @@ static int trace_node(struct trace *f, const json_t *node)
   }
   call.args = args;
   call.keys = keys;
-  call.name = operator_name(f, target);
+  call.name = operator_of_target(f, target);
   call.outputs = (unsigned)result_count(outputs);
   if (!call.name || ft_aten(&call) < 0)
     return f->live.in->err->text[0] ? -1

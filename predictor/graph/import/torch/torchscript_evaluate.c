@@ -19,7 +19,7 @@ static const char *last_part(const char *path)
 }
 
 /* "ops.vision.warp" is no ATen operator and keeps its namespace. */
-static const char *operator_name(struct ft_script_run *r, const char *path)
+static const char *operator_of_path(struct ft_script_run *r, const char *path)
 {
   static const char *const namespaces[] = { "ops.prim.", "ops.aten.", "ops.torchvision.", "torch.",
                                             NULL };
@@ -38,7 +38,7 @@ static int call_operator(struct ft_script_run *r, const char *path, const struct
     .l = &r->live, .args = args, .keys = keys, .count = count, .outputs = expected
   };
 
-  call.name = operator_name(r, path);
+  call.name = operator_of_path(r, path);
   if (strcmp(call.name, "RaiseException") == 0) {
     r->raised = true;
     return ft_script_fail(r, "the network raises an exception for these inputs: ",
@@ -50,8 +50,8 @@ static int call_operator(struct ft_script_run *r, const char *path, const struct
   return 0;
 }
 
-static int make_object(struct ft_script_run *r, const char *path, size_t length,
-                       struct ft_operand *result)
+static int construct_object(struct ft_script_run *r, const char *path, size_t length,
+                            struct ft_operand *result)
 {
   *result = (struct ft_operand){ .type = FT_VALUE_OBJECT };
   result->object = ft_live_take(&r->live, sizeof *result->object);
@@ -73,7 +73,7 @@ static int call_name(struct ft_script_run *r, const char *path, const struct ft_
   if (strncmp(path, "torch.", 6) == 0 || strncmp(path, "ops.", 4) == 0)
     return call_operator(r, path, args, keys, count, expected, result);
   if (length > 8 && strcmp(path + length - 8, ".__new__") == 0)
-    return make_object(r, path, length - 8, result);
+    return construct_object(r, path, length - 8, result);
   function = ft_script_function(r->script, path);
   if (function)
     return ft_script_call(r, function, args, keys, count, result);

@@ -270,8 +270,8 @@ static bool is_requested(const struct ft_infer *in, const char *name)
 }
 
 /* Declares the tensors that forward takes; optional ones only if --input names them. */
-static int declare_inputs(struct ft_script_run *r, const struct ft_script_function *forward,
-                          struct ft_operand *args)
+static int declare_forward_inputs(struct ft_script_run *r, const struct ft_script_function *forward,
+                                  struct ft_operand *args)
 {
   for (size_t i = 1; i < forward->parameter_count; i++) {
     const struct ft_script_parameter *p = &forward->parameters[i];
@@ -344,7 +344,7 @@ int ft_script_count_value(struct ft_script_run *r)
                                 : ft_live_fail(&r->live, "nested lists of more than 2^24 values");
 }
 
-static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
+static int add_forward_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
 {
   if (ft_script_count_value(r) < 0)
     return -1;
@@ -354,7 +354,7 @@ static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, 
     return ft_live_output(&r->live, value->tensor);
   if ((ft_value_is_list(value) || value->type == FT_VALUE_DICT) && level)
     for (size_t i = 0; i < value->list->count; i++)
-      if (add_outputs(r, &value->list->items[i], level - 1) < 0)
+      if (add_forward_outputs(r, &value->list->items[i], level - 1) < 0)
         return -1;
   return 0;
 }
@@ -403,11 +403,11 @@ int ft_script_run(struct ft_infer *in)
     goto out;
   }
   args = ft_live_take(&r->live, forward->parameter_count * sizeof *args);
-  if (!args || declare_inputs(r, forward, args) < 0 || check_inputs(r, forward, args) < 0)
+  if (!args || declare_forward_inputs(r, forward, args) < 0 || check_inputs(r, forward, args) < 0)
     goto out;
   args[0] = network;
   if (ft_script_call(r, forward, args, NULL, forward->parameter_count, &result) < 0 ||
-      add_outputs(r, &result, LEVELS) < 0 || ft_live_loose_ends(&r->live) < 0)
+      add_forward_outputs(r, &result, LEVELS) < 0 || ft_live_loose_ends(&r->live) < 0)
     goto out;
   status = r->live.failed ? -1 : 0;
 out:
