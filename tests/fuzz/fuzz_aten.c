@@ -32,7 +32,7 @@ static const struct {
 #include "predictor/graph/aten/aten_table.h"
 };
 
-/* What aten_number.c answers for, and some that write into their first argument. */
+/* What aten_scalar.c answers for, and some that write into their first argument. */
 static const char *const others[] = {
   "__contains__",  "__derive_index",
   "__getitem__",   "__is__",

@@ -373,18 +373,18 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
   static const struct {
     const char *name, *says;
   } cases[] = {
-    { "hostile-cycle", "byte 15: operator Add \"a\": waits for its own result" },
+    { "hostile-cycle", "byte 15: operator Add \"a\": depends on its own result" },
     { "hostile-twice", "byte 32: operator Neg \"y\": a second definition of \"y\"" },
-    { "hostile-nothing", "nothing gives its input \"z\"" },
+    { "hostile-nothing", "no operator defines its input \"z\"" },
     { "hostile-word", "expected words in a row, found one" },
     { "hostile-piece", "a piece of -1" },
     { "hostile-dimension", "a dimension of 9223372036854775807: expected at most 2^40" },
     { "hostile-negative", "a tensor's dimension of -9223372036854775808" },
     { "hostile-weight", "more than 2^50 elements" },
     { "hostile-tile", "along dimension 1: expected 0 to 2^40" },
-    { "hostile-deep", "graphs within each other more than 16 deep" },
+    { "hostile-deep", "graphs nested more than 16 deep" },
     { "hostile-scan", "byte 16: Scan \"y\": expected a body with 1 inputs" },
-    { "hostile-waiting", "waits for its own result" },
+    { "hostile-waiting", "depends on its own result" },
     { "hostile-fit", "byte 15: Add \"y\": 1x2 and 3 do not fit together" },
     { "convolution", "its dimension 2 (height) is open: give it with --input" },
     { "not-there", "No such file" },

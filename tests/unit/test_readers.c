@@ -271,7 +271,7 @@ static void a_long_loop_is_counted(void **state)
   }
 }
 
-static int ask_nothing(struct ft_tf_loop *loop, const struct ft_operand *state)
+static int unknown_condition(struct ft_tf_loop *loop, const struct ft_operand *state)
 {
   (void)loop;
   (void)state;
@@ -279,7 +279,7 @@ static int ask_nothing(struct ft_tf_loop *loop, const struct ft_operand *state)
 }
 
 /* The first state keeps its size, the second becomes longer. */
-static int turn_once(struct ft_tf_loop *loop, const struct ft_operand *state,
+static int one_iteration(struct ft_tf_loop *loop, const struct ft_operand *state,
                      struct ft_operand *next)
 {
   struct ft_tracer *l = &loop->r->live;
@@ -295,7 +295,7 @@ static int follow_loop(struct ft_infer *in)
   struct ft_tf_run *r = in->graph->program;
   struct ft_operand state[2];
   struct ft_tf_loop loop = {
-    .r = r, .state = state, .count = 2, .ask = ask_nothing, .turn = turn_once
+    .r = r, .state = state, .count = 2, .condition = unknown_condition, .body = one_iteration
   };
   struct ft_declared *d;
 
@@ -305,7 +305,7 @@ static int follow_loop(struct ft_infer *in)
     *d = (struct ft_declared){ .rank = -1, .element = FT_ELEMENT_FLOAT };
     state[i] = ft_value_tensor(ft_tracer_input(&r->live, i ? "b" : "a", d));
   }
-  if (ft_infer_inputs(in) < 0 || ft_tf_turns(&loop) < 0)
+  if (ft_infer_inputs(in) < 0 || ft_tf_run_loop(&loop) < 0)
     return -1;
   return ft_tracer_output(&r->live, state[0].tensor) < 0 ||
                  ft_tracer_output(&r->live, state[1].tensor) < 0
@@ -596,14 +596,14 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
   static const struct {
     const char *file, *input, *says;
   } cases[] = {
-    { "torchscript/weights.pt", NULL, "expected a program, found weights" },
-    { "torchscript/net-cnn-traced.pt", NULL, "does not say the size of its input \"x\"" },
+    { "torchscript/weights.pt", NULL, "expected a program, found only weights" },
+    { "torchscript/net-cnn-traced.pt", NULL, "has no size for its input \"x\"" },
     { "torchscript/net-cnn-traced.pt", "4x16x16", "4 channels, but filters for 3" },
     { "torchscript/net-lstm-scripted.pt", "7x5", "code/__torch__/torch/nn/modules/rnn" },
     { "pt2/net-cnn.pt2", "3x9", "--input gives 2 sizes" },
     { "hf/bert.json", NULL, "its dimension 1 (sequence) is open" },
     { "hf/quantized-nothing.json", NULL, "config_groups: expected a group with \"weights\"" },
-    { "hf/unknown.json", NULL, "model_type warp is not known here" },
+    { "hf/unknown.json", NULL, "unsupported model_type warp" },
     { "tensorflow/net-cnn.pb", "9x9x4", "4 channels, but filters for 3" },
     { "paddle/net-cnn.pdmodel", "4x16x16", "4 channels, but filters for 3" },
     { "paddle/net-cnn.json", "4x16x16", "4 channels, but filters for 3" },

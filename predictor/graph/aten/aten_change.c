@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What lists held before a branch changed them. A list is the same wherever it is held, so both
- * sides of a branch that depends on data change the same one: each begins with what it held before.
- * A list is copied when it is first changed, once for every branch around.
+ * What lists held before a branch changed them. Both sides of a branch that depends on data
+ * change the same list objects, so each side must begin with the contents before the branch. A
+ * list is saved at its first change, once for each enclosing branch.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 
 #include "predictor/graph/aten/aten.h"
 
-static struct ft_changed *note(struct ft_tracer *l, struct ft_changes *changes)
+static struct ft_changed *append_change(struct ft_tracer *l, struct ft_changes *changes)
 {
   struct ft_changed *all =
       ft_tracer_grow(l, changes->all, &changes->room, changes->count, sizeof *all);
@@ -36,7 +36,7 @@ int ft_changes_end(struct ft_tracer *l, struct ft_changes *changes)
     struct ft_changed *one = &changes->all[i], *outer;
 
     one->list->kept = changes->level - 1;
-    outer = one->made && changes->outer ? note(l, changes->outer) : NULL;
+    outer = one->made && changes->outer ? append_change(l, changes->outer) : NULL;
     if (outer)
       outer->list = one->list;
   }
@@ -59,9 +59,9 @@ void ft_changes_undo(struct ft_changes *changes)
   }
 }
 
-int ft_value_made(struct ft_tracer *l, struct ft_values *list)
+int ft_list_created(struct ft_tracer *l, struct ft_values *list)
 {
-  struct ft_changed *one = l->changes ? note(l, l->changes) : NULL;
+  struct ft_changed *one = l->changes ? append_change(l, l->changes) : NULL;
 
   if (!l->changes)
     return 0;
@@ -72,10 +72,10 @@ int ft_value_made(struct ft_tracer *l, struct ft_values *list)
   return 0;
 }
 
-int ft_value_change(struct ft_tracer *l, struct ft_values *list)
+int ft_list_before_change(struct ft_tracer *l, struct ft_values *list)
 {
   for (struct ft_changes *c = l->changes; c && c->level > list->kept; c = c->outer) {
-    struct ft_changed *one = note(l, c);
+    struct ft_changed *one = append_change(l, c);
 
     if (!one)
       return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Layers of ATen: convolution, pooling, normalisation, products. */
+/* Layers of ATen: convolution, pooling, normalisation, matrix products. */
 #include "config.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void put_window(struct ft_tracer *l, const struct window *w, int n)
 
 static int convolve(struct ft_call *c, const struct window *w, bool transposed, int64_t groups)
 {
-  uint32_t x = ft_arg_tensor(c, 0), weight = ft_arg_tensor(c, 1), bias = ft_arg_maybe(c, 2);
+  uint32_t x = ft_arg_tensor(c, 0), weight = ft_arg_tensor(c, 1), bias = ft_arg_optional(c, 2);
   int n = weight ? ft_tracer_of(c->l, weight)->rank - 2 : 0;
 
   if (!x || !weight)
@@ -62,8 +62,8 @@ static int read_window(struct ft_call *c, unsigned stride, unsigned pad, unsigne
              : 0;
 }
 
-/* How many dimensions the filters slide over; -1 with the error. */
-static int sliding(struct ft_call *c)
+/* Number of spatial dimensions of a convolution; -1 with the error. */
+static int spatial_rank(struct ft_call *c)
 {
   int n = ft_arg_rank(c, 1) - 2;
 
@@ -73,7 +73,7 @@ static int sliding(struct ft_call *c)
 int ft_aten_conv(struct ft_call *c)
 {
   struct window w;
-  int n = sliding(c);
+  int n = spatial_rank(c);
 
   if (n < 0 || read_window(c, 3, 4, 5, n, &w) < 0)
     return -1;
@@ -83,7 +83,7 @@ int ft_aten_conv(struct ft_call *c)
 int ft_aten_conv_transpose(struct ft_call *c)
 {
   struct window w;
-  int n = sliding(c);
+  int n = spatial_rank(c);
 
   if (n < 0 || read_window(c, 3, 4, 7, n, &w) < 0 ||
       ft_arg_each(c, 5, "output_padding", n, 0, w.extra) < 0)
@@ -96,7 +96,7 @@ int ft_aten_conv_transpose(struct ft_call *c)
 int ft_aten_convolution(struct ft_call *c)
 {
   struct window w;
-  int n = sliding(c);
+  int n = spatial_rank(c);
 
   if (n < 0 || read_window(c, 3, 4, 5, n, &w) < 0)
     return -1;
@@ -104,13 +104,13 @@ int ft_aten_convolution(struct ft_call *c)
     return convolve(c, &w, false, ft_arg_int(c, 6, "groups", 1));
   if (ft_arg_each(c, 7, "output_padding", n, 0, w.extra) < 0)
     return -1;
-  return convolve(c, &w, ft_arg_true(c, 6, "transposed", false), ft_arg_int(c, 8, "groups", 1));
+  return convolve(c, &w, ft_arg_bool(c, 6, "transposed", false), ft_arg_int(c, 8, "groups", 1));
 }
 
 int ft_aten_deform_conv(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), weight = ft_arg_tensor(c, 1), offset = ft_arg_tensor(c, 2);
-  uint32_t mask = ft_arg_maybe(c, 3), bias = ft_arg_maybe(c, 4);
+  uint32_t mask = ft_arg_optional(c, 3), bias = ft_arg_optional(c, 4);
   struct window w = { .automatic = NULL };
 
   for (int i = 0; i < 2; i++) {
@@ -133,7 +133,7 @@ int ft_aten_deform_conv(struct ft_call *c)
 
 /* ---- pooling ---- */
 
-/* The digit before "d" in the name: dimensions that are pooled. */
+/* Number of pooled dimensions: the digit before "d" in the name. */
 static int named_dimensions(const char *name)
 {
   for (const char *p = name; *p; p++)
@@ -144,7 +144,7 @@ static int named_dimensions(const char *name)
 
 int ft_aten_pool(struct ft_call *c)
 {
-  bool largest = strcmp(ft_aten_type(c), "MaxPool") == 0;
+  bool largest = strcmp(c->type, "MaxPool") == 0;
   bool indexed = strstr(c->name, "indices") != NULL;
   int n = named_dimensions(c->name);
   uint32_t x = ft_arg_tensor(c, 0);
@@ -161,18 +161,18 @@ int ft_aten_pool(struct ft_call *c)
     w.dilation[i] = 1;
   if (largest && ft_arg_each(c, 4, "dilation", n, 1, w.dilation) < 0)
     return -1;
-  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_op(c->l, c->type);
   ft_tracer_in(c->l, x);
   put_window(c->l, &w, n);
   ft_tracer_ints(c->l, "kernel_shape", w.kernel, (size_t)n);
-  ft_tracer_int(c->l, "ceil_mode", ft_arg_true(c, largest ? 5 : 4, "ceil_mode", false));
-  if (indexed) /* where each came from too */
+  ft_tracer_int(c->l, "ceil_mode", ft_arg_bool(c, largest ? 5 : 4, "ceil_mode", false));
+  if (indexed) /* the indices of the maxima */
     return ft_give_many(c, ft_tracer_end(c->l, 2), 2);
   return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
-/* Windows that divide SIZE into OUT parts, as far as equal ones can. */
-static bool divide(int64_t size, int64_t out, int64_t *kernel, int64_t *stride)
+/* Kernel and stride of an adaptive pooling from SIZE to OUT, if equal windows can give it. */
+static bool adaptive_window(int64_t size, int64_t out, int64_t *kernel, int64_t *stride)
 {
   if (size < 1 || out < 1 || size < out)
     return false;
@@ -193,7 +193,7 @@ static uint32_t resize(struct ft_tracer *l, uint32_t x, const int64_t *sizes, in
 
 int ft_aten_adaptive_pool(struct ft_call *c)
 {
-  bool largest = strcmp(ft_aten_type(c), "MaxPool") == 0, ones = true, even = true;
+  bool largest = strcmp(c->type, "MaxPool") == 0, ones = true, even = true;
   int n = named_dimensions(c->name), count = 1;
   int64_t out[FT_GRAPH_RANK];
   uint32_t x = ft_arg_tensor(c, 0), y;
@@ -206,7 +206,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
   t = ft_tracer_of(c->l, x);
   if (t->rank <= n)
     return ft_aten_unknown(c);
-  if (sizes->type == FT_VALUE_LIST || sizes->type == FT_VALUE_TUPLE) {
+  if (ft_value_is_list(sizes)) {
     count = (int)sizes->list->count;
     sizes = sizes->list->items;
   }
@@ -217,14 +217,14 @@ int ft_aten_adaptive_pool(struct ft_call *c)
 
     out[i] = s->type == FT_VALUE_INT && s->known ? s->integer : t->dims[t->rank - n + i];
     ones = ones && out[i] == 1;
-    even = divide(t->dims[t->rank - n + i], out[i], &w.kernel[i], &w.stride[i]) && even;
+    even = adaptive_window(t->dims[t->rank - n + i], out[i], &w.kernel[i], &w.stride[i]) && even;
     w.dilation[i] = 1;
   }
   if (!ones && !even) {
     y = resize(c->l, x, out, n);
     return largest ? ft_give_first(c, y, 1) : ft_give(c, y);
   }
-  ft_tracer_op(c->l, !ones ? ft_aten_type(c) : largest ? "GlobalMaxPool" : "GlobalAveragePool");
+  ft_tracer_op(c->l, !ones ? c->type : largest ? "GlobalMaxPool" : "GlobalAveragePool");
   ft_tracer_in(c->l, x);
   if (!ones) {
     put_window(c->l, &w, n);
@@ -236,7 +236,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
 
 /* ---- normalisation ---- */
 
-/* X normalised, beside statistics that nobody asks for the size of. */
+/* Gives Y and statistics whose sizes are never read. */
 static int give_statistics(struct ft_call *c, uint32_t y, const char *plain)
 {
   if (strcmp(c->name, plain) == 0)
@@ -249,7 +249,7 @@ int ft_aten_batch_norm(struct ft_call *c)
   uint32_t in[5];
 
   for (unsigned i = 0; i < 5; i++) {
-    in[i] = i ? ft_arg_maybe(c, i) : ft_arg_tensor(c, 0);
+    in[i] = i ? ft_arg_optional(c, i) : ft_arg_tensor(c, 0);
     if (c->l->failed || !in[0])
       return -1;
   }
@@ -259,8 +259,8 @@ int ft_aten_batch_norm(struct ft_call *c)
   return give_statistics(c, ft_tracer_end(c->l, 1), "batch_norm");
 }
 
-static int normalise(struct ft_call *c, const char *type, uint32_t w, uint32_t b,
-                     const char *attribute, int64_t value, const char *plain)
+static int record_norm(struct ft_call *c, const char *type, uint32_t w, uint32_t b,
+                       const char *attribute, int64_t value, const char *plain)
 {
   uint32_t x = ft_arg_tensor(c, 0);
 
@@ -278,33 +278,32 @@ int ft_aten_layer_norm(struct ft_call *c)
 {
   int64_t shape[FT_GRAPH_RANK];
   int n = ft_arg_ints(c, 1, "normalized_shape", shape, FT_GRAPH_RANK);
-  bool root = strcmp(ft_aten_type(c), "RMSNormalization") == 0;
-  uint32_t w = ft_arg_maybe(c, 2), b = root ? 0 : ft_arg_maybe(c, 3);
+  bool root = strcmp(c->type, "RMSNormalization") == 0;
+  uint32_t w = ft_arg_optional(c, 2), b = root ? 0 : ft_arg_optional(c, 3);
 
-  return normalise(c, ft_aten_type(c), w, b, "axis", -(n > 0 ? n : 1),
-                   root ? "rms_norm" : "layer_norm");
+  return record_norm(c, c->type, w, b, "axis", -(n > 0 ? n : 1), root ? "rms_norm" : "layer_norm");
 }
 
 int ft_aten_group_norm(struct ft_call *c)
 {
   bool native = strcmp(c->name, "native_group_norm") == 0;
-  uint32_t w = ft_arg_maybe(c, native ? 1 : 2), b = ft_arg_maybe(c, native ? 2 : 3);
+  uint32_t w = ft_arg_optional(c, native ? 1 : 2), b = ft_arg_optional(c, native ? 2 : 3);
 
-  return normalise(c, "GroupNormalization", w, b, "num_groups",
-                   ft_arg_int(c, native ? 6 : 1, "num_groups", 1), "group_norm");
+  return record_norm(c, "GroupNormalization", w, b, "num_groups",
+                     ft_arg_int(c, native ? 6 : 1, "num_groups", 1), "group_norm");
 }
 
 int ft_aten_instance_norm(struct ft_call *c)
 {
-  return normalise(c, "InstanceNormalization", ft_arg_maybe(c, 1), ft_arg_maybe(c, 2), "groups", 1,
-                   "instance_norm");
+  return record_norm(c, "InstanceNormalization", ft_arg_optional(c, 1), ft_arg_optional(c, 2),
+                     "groups", 1, "instance_norm");
 }
 
-/* ---- products ---- */
+/* ---- matrix products ---- */
 
 int ft_aten_linear(struct ft_call *c)
 {
-  uint32_t x = ft_arg_tensor(c, 0), w = ft_arg_tensor(c, 1), b = ft_arg_maybe(c, 2);
+  uint32_t x = ft_arg_tensor(c, 0), w = ft_arg_tensor(c, 1), b = ft_arg_optional(c, 2);
 
   if (!x || !w)
     return -1;
@@ -370,4 +369,23 @@ int ft_aten_embedding(struct ft_call *c)
   uint32_t w = ft_arg_tensor(c, 0), x = ft_arg_tensor(c, 1);
 
   return ft_give(c, w && x ? ft_tracer_binary(c->l, "Gather", w, x) : 0);
+}
+
+/* embedding_bag(weight, indices, offsets, ...): a row for each offset, or each row of indices */
+int ft_aten_embedding_bag(struct ft_call *c)
+{
+  uint32_t w, x = ft_arg_tensor(c, 1), offsets = ft_arg_optional(c, 2);
+  const struct ft_tensor *t = ft_aten_shaped(c, &w);
+  const struct ft_tensor *rows = x && offsets && ft_tracer_of(c->l, x)->rank == 1
+                                     ? ft_tracer_of(c->l, offsets)
+                                     : ft_tracer_of(c->l, x);
+  int64_t dims[2];
+
+  if (!t || !x || t->rank != 2 || rows->rank < 1)
+    return ft_aten_not_shaped(c, x ? w : 0);
+  dims[0] = rows->dims[0];
+  dims[1] = t->dims[1];
+  if (ft_aten_of_shape(c, dims, 2, t->element) < 0)
+    return -1;
+  return ft_give_first(c, c->result.tensor, 3);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Losses and similarities of ATen, and what else puts two tensors together and sums them up. */
+/* Losses and similarities of ATen, and other operators that combine two tensors. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/aten/aten.h"
 
-enum { COMPLEX = 14 };
+enum { COMPLEX = 14 }; /* onnx.TensorProto.COMPLEX64 */
 
 static bool named(const struct ft_call *c, const char *name)
 {
   return strcmp(c->name, name) == 0;
 }
 
-/* The mean of X over AXIS, over all where that is NULL. */
-static uint32_t mean(struct ft_tracer *l, uint32_t x, const int64_t *axis, bool keep)
+/* The mean of X over AXIS; over all dimensions if that is NULL. */
+static uint32_t reduce_mean(struct ft_tracer *l, uint32_t x, const int64_t *axis, bool keep)
 {
   if (!x)
     return 0;
@@ -38,8 +38,8 @@ static uint32_t joined(struct ft_call *c, const char *type, unsigned count)
   return y;
 }
 
-/* Which argument says how a loss is summed up, how many tensors stand before, and over which
- * dimension each of its elements goes (NONE: over none). */
+/* Argument that holds the reduction, number of tensors before it, and the dimension that each
+ * loss sums over (NONE: none). */
 enum { NONE = 99 };
 static const struct loss {
   const char *name;
@@ -76,14 +76,14 @@ int ft_aten_loss(struct ft_call *c)
   axis = loss->axis;
   y = joined(c, "Sub", loss->tensors);
   if (y && axis != NONE)
-    y = mean(c->l, y, &axis, false);
+    y = reduce_mean(c->l, y, &axis, false);
   if (ft_arg_int(c, loss->reduction, "reduction", 1) != 0)
-    y = mean(c->l, y, NULL, false);
+    y = reduce_mean(c->l, y, NULL, false);
   return ft_give(c, y);
 }
 
-/* cross_entropy_loss(x, target, weight, reduction), nll_loss, nll_loss2d, nll_loss_nd and
- * nll_loss_forward, which gives the sum of weights too */
+/* cross_entropy_loss(x, target, weight, reduction), nll_loss, nll_loss2d, nll_loss_nd;
+ * nll_loss_forward also gives the total weight */
 int ft_aten_class_loss(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), target = ft_arg_tensor(c, 1), y;
@@ -103,6 +103,20 @@ int ft_aten_class_loss(struct ft_call *c)
   return strstr(c->name, "_forward") ? ft_give_first(c, y, 1) : ft_give(c, y);
 }
 
+/* cdist(a, b): (..., n, d) and (..., m, d) to (..., n, m) */
+int ft_aten_cdist(struct ft_call *c)
+{
+  int64_t dims[FT_GRAPH_RANK];
+  uint32_t x, y = ft_arg_tensor(c, 1);
+  const struct ft_tensor *t = ft_aten_shaped(c, &x), *u = y ? ft_tracer_of(c->l, y) : NULL;
+
+  if (!t || !u || t->rank < 2 || u->rank < 2)
+    return ft_aten_not_shaped(c, y ? x : 0);
+  memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+  dims[t->rank - 1] = u->dims[u->rank - 2];
+  return ft_aten_of_shape(c, dims, t->rank, t->element);
+}
+
 /* cosine_similarity(a, b, dim = 1), pairwise_distance(a, b, p, eps, keepdim), dist(a, b, p) */
 int ft_aten_similarity(struct ft_call *c)
 {
@@ -110,11 +124,12 @@ int ft_aten_similarity(struct ft_call *c)
   int64_t axis = cosine ? ft_arg_int(c, 2, "dim", 1) : -1;
   uint32_t y = joined(c, cosine ? "Mul" : "Sub", 2);
 
-  return ft_give(c, mean(c->l, y, named(c, "dist") ? NULL : &axis,
-                         named(c, "pairwise_distance") && ft_arg_true(c, 4, "keepdim", false)));
+  return ft_give(c,
+                 reduce_mean(c->l, y, named(c, "dist") ? NULL : &axis,
+                             named(c, "pairwise_distance") && ft_arg_bool(c, 4, "keepdim", false)));
 }
 
-/* broadcast_tensors(list): each as large as all of them together */
+/* broadcast_tensors(list) */
 int ft_aten_broadcast(struct ft_call *c)
 {
   const struct ft_operand *v = ft_arg(c, 0, "tensors");
@@ -122,13 +137,14 @@ int ft_aten_broadcast(struct ft_call *c)
   const struct ft_tensor *t;
   uint32_t together = 0, x, dims;
 
-  if (v->type != FT_VALUE_LIST && v->type != FT_VALUE_TUPLE)
+  if (!ft_value_is_list(v))
     return ft_aten_unknown(c);
   for (size_t i = 0; i < v->list->count; i++) {
     x = ft_value_as_tensor(c->l, &v->list->items[i]);
     if (!x)
       return -1;
-    together = together ? ft_tracer_binary(c->l, "Add", together, x) : x; /* for its shape alone */
+    together =
+        together ? ft_tracer_binary(c->l, "Add", together, x) : x; /* computed for its shape only */
   }
   t = together ? ft_tracer_of(c->l, together) : NULL;
   if (!t || t->rank < 0)
@@ -143,7 +159,7 @@ int ft_aten_broadcast(struct ft_call *c)
   return 0;
 }
 
-/* _weight_norm(v, g, dim): v times g over v's length; the interface gives the lengths too */
+/* _weight_norm(v, g, dim) = v g / |v|; the interface variant also gives the norms */
 int ft_aten_weight_norm(struct ft_call *c)
 {
   uint32_t y = joined(c, "Mul", 2);
@@ -179,8 +195,8 @@ int ft_aten_diff(struct ft_call *c)
   return ft_give(c, sides[1] ? ft_tracer_binary(c->l, "Sub", sides[0], sides[1]) : 0);
 }
 
-/* _grouped_mm(x (words, in), experts (n, in, out), ends): each word by one of the matrices */
-int ft_aten_grouped(struct ft_call *c)
+/* _grouped_mm(x (tokens, in), experts (n, in, out), ends): each token by one of the matrices */
+int ft_aten_grouped_mm(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), w = ft_arg_tensor(c, 1);
   const struct ft_tensor *t = x ? ft_tracer_of(c->l, x) : NULL,
@@ -205,14 +221,14 @@ int ft_aten_histogram(struct ft_call *c)
 {
   int64_t bins = ft_arg_int(c, 1, "bins", 100);
 
-  return bins < 0 ? ft_aten_unknown(c) : ft_aten_told(c, &bins, 1, FT_ELEMENT_FLOAT);
+  return bins < 0 ? ft_aten_unknown(c) : ft_aten_of_shape(c, &bins, 1, FT_ELEMENT_FLOAT);
 }
 
 /* stft(x, n_fft, hop, win, window, normalized, onesided, return_complex), padded beforehand */
 int ft_aten_stft(struct ft_call *c)
 {
   int64_t size = ft_arg_int(c, 1, "n_fft", -1), hop = ft_arg_int(c, 2, "hop_length", size / 4);
-  bool one_sided = ft_arg_true(c, 6, "onesided", true), complex = ft_arg_true(c, 7, NULL, true);
+  bool one_sided = ft_arg_bool(c, 6, "onesided", true), complex = ft_arg_bool(c, 7, NULL, true);
   int64_t dims[4];
   const struct ft_tensor *t;
   uint32_t x;
@@ -227,5 +243,5 @@ int ft_aten_stft(struct ft_call *c)
   dims[n++] = 1 + (t->dims[t->rank - 1] - size) / hop;
   if (!complex)
     dims[n++] = 2;
-  return ft_aten_told(c, dims, n, complex ? COMPLEX : FT_ELEMENT_FLOAT);
+  return ft_aten_of_shape(c, dims, n, complex ? COMPLEX : FT_ELEMENT_FLOAT);
 }

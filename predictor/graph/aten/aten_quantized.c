@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * PyTorch's quantised operators (aten/src/ATen/native/quantized/library.cpp): the same layers with
- * whole numbers. What a layer's weights are packed into is here the tuple of what they were packed
- * from: weights, bias, and of a convolution its window, in the order of its prepack function.
+ * PyTorch's quantised operators (aten/src/ATen/native/quantized/library.cpp): the float layers
+ * with integer weights. Packed weights are represented by the tuple of the prepack function's
+ * arguments: weight, bias, and for a convolution its window.
  */
 #include "config.h"
 
@@ -19,51 +19,46 @@ int ft_aten_prepack(struct ft_call *c)
   return c->l->failed ? -1 : 0;
 }
 
-static bool is_list(const struct ft_operand *v)
+/* Item I of list V; NONE if there is none. */
+static struct ft_operand list_item(const struct ft_operand *v, size_t i)
 {
-  return v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE;
+  return ft_value_is_list(v) && i < v->list->count ? v->list->items[i] : ft_value_none();
 }
 
-/* Item I of V, a list; NONE where there is none. */
-static struct ft_operand item(const struct ft_operand *v, size_t i)
-{
-  return is_list(v) && i < v->list->count ? v->list->items[i] : ft_value_none();
-}
-
-/* N numbers of V from *AT on, as a list. */
-static struct ft_operand numbers(struct ft_tracer *l, const struct ft_operand *v, size_t *at,
-                                 int64_t n)
+/* N numbers of V from position AT on, as a list; advances AT. */
+static struct ft_operand take_numbers(struct ft_tracer *l, const struct ft_operand *v, size_t *at,
+                                      int64_t n)
 {
   struct ft_operand list = ft_value_list(l, FT_VALUE_LIST, NULL, 0);
 
   for (int64_t i = 0; i < n && list.type == FT_VALUE_LIST; i++)
-    if (ft_value_append(l, list.list, item(v, (*at)++)) < 0)
+    if (ft_value_append(l, list.list, list_item(v, (*at)++)) < 0)
       return ft_value_none();
   return list;
 }
 
 /*
- * A packed convolution as it is written since PyTorch 1.10, (3, numbers, [-, w, b]): how many
- * dimensions, stride, padding, dilation, output padding, groups, flags
+ * A packed convolution as PyTorch writes it since 1.10, (3, numbers, [-, w, b]): dimensions,
+ * stride, padding, dilation, output padding, groups, flags
  * (aten/src/ATen/native/quantized/cpu/conv_serialization.h).
  */
-static struct ft_operand convolution(struct ft_tracer *l, const struct ft_operand *state,
-                                     bool transposed)
+static struct ft_operand unpack_convolution(struct ft_tracer *l, const struct ft_operand *state,
+                                            bool transposed)
 {
-  struct ft_operand list = item(state, 1), tensors = item(state, 2), parts[7], groups;
-  int64_t n = item(&list, 0).type == FT_VALUE_INT ? item(&list, 0).integer : 0;
+  struct ft_operand list = list_item(state, 1), tensors = list_item(state, 2), parts[7], groups;
+  int64_t n = list_item(&list, 0).type == FT_VALUE_INT ? list_item(&list, 0).integer : 0;
   size_t at = 1;
 
   if (n < 1 || n > 3)
     return ft_value_none();
-  parts[0] = item(&tensors, 1);
-  parts[1] = item(&tensors, 2);
-  parts[2] = numbers(l, &list, &at, n);
-  parts[3] = numbers(l, &list, &at, n);
-  parts[4] = numbers(l, &list, &at, n);
-  parts[5] = numbers(l, &list, &at, n);
-  groups = item(&list, at);
-  if (transposed) { /* output padding stands before dilation */
+  parts[0] = list_item(&tensors, 1);
+  parts[1] = list_item(&tensors, 2);
+  parts[2] = take_numbers(l, &list, &at, n);
+  parts[3] = take_numbers(l, &list, &at, n);
+  parts[4] = take_numbers(l, &list, &at, n);
+  parts[5] = take_numbers(l, &list, &at, n);
+  groups = list_item(&list, at);
+  if (transposed) { /* output padding comes before dilation */
     struct ft_operand dilation = parts[4];
 
     parts[4] = parts[5];
@@ -75,23 +70,25 @@ static struct ft_operand convolution(struct ft_tracer *l, const struct ft_operan
   return ft_value_list(l, FT_VALUE_TUPLE, parts, 6);
 }
 
-/* What ARG, packed weights, was packed from; NONE where that is not known. */
-static struct ft_operand unpack(struct ft_tracer *l, const struct ft_operand *arg, bool transposed)
+/* The arguments that packed weights ARG were made from; NONE if unknown. */
+static struct ft_operand unpack_weights(struct ft_tracer *l, const struct ft_operand *arg,
+                                        bool transposed)
 {
   const struct ft_operand *state;
 
   if (arg->type == FT_VALUE_TUPLE)
     return *arg;
   state = arg->type == FT_VALUE_OBJECT ? ft_object_field(arg->object, FT_OBJECT_STATE) : NULL;
-  if (!state || !is_list(state))
+  if (!state || !ft_value_is_list(state))
     return ft_value_none();
   if (strstr(arg->object->type, "Linear"))
     return *state;
-  return strstr(arg->object->type, "Conv") ? convolution(l, state, transposed) : ft_value_none();
+  return strstr(arg->object->type, "Conv") ? unpack_convolution(l, state, transposed)
+                                           : ft_value_none();
 }
 
-/* The tensors of a packed object that is not followed, as far as they are seen. */
-static int unknown(struct ft_call *c)
+/* Records an operator of unknown kind with the tensors in packed objects. */
+static int record_packed_unknown(struct ft_call *c)
 {
   struct ft_call seen = *c;
   struct ft_operand args[3] = { *ft_arg(c, 0, NULL), *ft_arg(c, 1, NULL), ft_value_none() };
@@ -111,26 +108,27 @@ static int unknown(struct ft_call *c)
   return 0;
 }
 
-/* Weights that are kept in 32 bits and used in 16. */
-static void halve(const struct ft_operand *w)
+/* Weights stored in 32 bits and used in 16. */
+static void store_as_float16(const struct ft_operand *w)
 {
-  enum { FLOAT16 = 10 };
+  enum { FLOAT16 = 10 }; /* onnx.TensorProto.FLOAT16 */
 
   if (w->type == FT_VALUE_WEIGHT && !w->weight->tensor)
     w->weight->declared.element = FLOAT16;
 }
 
-/* linear(x, packed, ...), conv2d(x, packed, ...), conv2d_add(x, y, packed, ...): the plain layer;
- * what is applied to its result in the same kernel costs nothing. */
-static int layer(struct ft_call *c, const char *type)
+/* linear(x, packed, ...), conv2d(x, packed, ...), conv2d_add(x, y, packed, ...) as the float
+ * layer; a fused activation costs nothing. */
+static int record_float_layer(struct ft_call *c, const char *type)
 {
   bool transposed = strstr(type, "transpose") != NULL, sum = strstr(c->name, "_add") != NULL;
-  struct ft_operand packed = unpack(c->l, ft_arg(c, sum ? 2 : 1, NULL), transposed), args[9];
+  struct ft_operand packed = unpack_weights(c->l, ft_arg(c, sum ? 2 : 1, NULL), transposed),
+                    args[9];
   struct ft_call plain = { .l = c->l, .name = type, .args = args, .outputs = 1 };
 
   if (packed.type != FT_VALUE_TUPLE || packed.list->count > 8 || packed.list->count < 1 ||
       !ft_value_is_tensor(&packed.list->items[0]))
-    return unknown(c);
+    return record_packed_unknown(c);
   args[0] = *ft_arg(c, 0, NULL);
   for (size_t i = 0; i < packed.list->count; i++)
     args[i + 1] = packed.list->items[i];
@@ -140,15 +138,15 @@ static int layer(struct ft_call *c, const char *type)
   }
   plain.count = packed.list->count + 1;
   if (strstr(c->name, "fp16"))
-    halve(&args[1]);
+    store_as_float16(&args[1]);
   if (ft_aten(&plain) < 0)
     return -1;
   c->result = plain.result;
   return 0;
 }
 
-/* An embedding of a byte or less each: its rows, in 32 bits. */
-static int embedding(struct ft_call *c)
+/* embedding_byte, embedding_4bit: rows of 8 bits or fewer, dequantised to 32 bits. */
+static int record_embedding(struct ft_call *c)
 {
   struct ft_operand packed = *ft_arg(c, 0, NULL), args[2], list;
   uint32_t w, x, y;
@@ -156,29 +154,29 @@ static int embedding(struct ft_call *c)
   if (packed.type == FT_VALUE_OBJECT) { /* (version, [w], ...) */
     const struct ft_operand *state = ft_object_field(packed.object, FT_OBJECT_STATE);
 
-    list = state ? item(state, 1) : ft_value_none();
+    list = state ? list_item(state, 1) : ft_value_none();
     packed = list;
   }
-  args[0] = item(&packed, 0);
+  args[0] = list_item(&packed, 0);
   args[1] = *ft_arg(c, 1, NULL);
   if (!ft_value_is_tensor(&args[0]) || !ft_value_is_tensor(&args[1]) || strstr(c->name, "bag"))
-    return unknown(c);
+    return record_packed_unknown(c);
   w = ft_value_as_tensor(c->l, &args[0]);
   x = ft_value_as_tensor(c->l, &args[1]);
   y = w && x ? ft_tracer_binary(c->l, "Gather", w, x) : 0;
   return ft_give(c, y ? ft_tracer_unary(c->l, "DequantizeLinear", y) : 0);
 }
 
-/* An operator of that name with scales and zeros behind its own arguments. */
+/* The float operator; scales and zero points after its own arguments are ignored. */
 int ft_aten_quantized(struct ft_call *c)
 {
-  const char *type = ft_aten_type(c);
+  const char *type = c->type;
   struct ft_call plain = *c;
 
   if (strncmp(type, "conv", 4) == 0 || strcmp(type, "linear") == 0)
-    return layer(c, type);
+    return record_float_layer(c, type);
   if (strcmp(type, "embedding") == 0)
-    return embedding(c);
+    return record_embedding(c);
   plain.name = type;
   if (ft_aten(&plain) < 0)
     return -1;
@@ -186,7 +184,7 @@ int ft_aten_quantized(struct ft_call *c)
   return 0;
 }
 
-/* ---- to whole numbers and back ---- */
+/* ---- quantise and dequantise ---- */
 
 /* quantize_per_tensor(x, scale, zero, dtype), quantize_per_channel(x, scales, zeros, axis, dtype),
  * quantize_per_tensor_dynamic(x, dtype, reduce) */
@@ -216,7 +214,7 @@ int ft_aten_dequantize(struct ft_call *c)
   return ft_give(c, x ? ft_tracer_unary(c->l, "DequantizeLinear", x) : 0);
 }
 
-/* Rounded to what whole numbers can be, and a mark of each that was within: real numbers still. */
+/* x rounded to the quantised range, still in floating point, and a mask of what was in range */
 int ft_aten_fake_quantize(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_tracer_unary(c->l, "FakeQuantize", x) : 0;
@@ -226,50 +224,51 @@ int ft_aten_fake_quantize(struct ft_call *c)
   return ft_give(c, y);
 }
 
-/* ---- recurrence ---- */
+/* ---- recurrent layers ---- */
 
-/* The weights and biases of one direction of a layer, in 8 bits or 16: (kind, tensors, -, -,
- * packed products) (aten/src/ATen/native/RNN.cpp, CellParamsSerializationType). */
-static int cell(struct ft_call *c, const struct ft_operand *params, struct ft_values *out)
+/* Weights and biases of one direction of a layer, in 8 or 16 bits: (kind, tensors, -, -, packed
+ * products) (aten/src/ATen/native/RNN.cpp, CellParamsSerializationType). */
+static int unpack_cell(struct ft_call *c, const struct ft_operand *params, struct ft_values *out)
 {
   const struct ft_operand *state =
       params->type == FT_VALUE_OBJECT ? ft_object_field(params->object, FT_OBJECT_STATE) : NULL;
   struct ft_operand biases, products, part;
   bool narrow;
 
-  if (!state || !is_list(state))
+  if (!state || !ft_value_is_list(state))
     return 1;
-  biases = item(state, 1);
-  products = item(state, 4);
-  narrow = item(state, 0).type == FT_VALUE_STRING && strstr(item(state, 0).string, "fp16");
+  biases = list_item(state, 1);
+  products = list_item(state, 4);
+  narrow =
+      list_item(state, 0).type == FT_VALUE_STRING && strstr(list_item(state, 0).string, "fp16");
   for (size_t bias = 0; bias < 2; bias++)
     for (size_t i = 0; i < 2; i++) {
-      part = item(&products, i);
-      part = unpack(c->l, &part, false);
-      part =
-          bias && item(&biases, i).type == FT_VALUE_WEIGHT ? item(&biases, i) : item(&part, bias);
+      part = list_item(&products, i);
+      part = unpack_weights(c->l, &part, false);
+      part = bias && list_item(&biases, i).type == FT_VALUE_WEIGHT ? list_item(&biases, i)
+                                                                   : list_item(&part, bias);
       if (part.type != FT_VALUE_WEIGHT)
         return 1;
       if (narrow && !bias)
-        halve(&part);
+        store_as_float16(&part);
       if (ft_value_append(c->l, out, part) < 0)
         return -1;
     }
   return 0;
 }
 
-/* quantized_lstm(x, states, params, biases, layers, ...): the plain one of the weights within */
+/* quantized_lstm(x, states, params, biases, layers, ...) as the float layer */
 int ft_aten_quantized_recurrent(struct ft_call *c)
 {
   const struct ft_operand *params = ft_arg(c, 2, NULL);
   struct ft_operand args[9], weights = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
-  struct ft_call plain = {
-    .l = c->l, .name = ft_aten_type(c), .args = args, .outputs = c->outputs
-  };
-  int status = weights.type != FT_VALUE_LIST ? -1 : is_list(params) && c->count >= 9 ? 0 : 1;
+  struct ft_call plain = { .l = c->l, .name = c->type, .args = args, .outputs = c->outputs };
+  int status = weights.type != FT_VALUE_LIST               ? -1
+               : ft_value_is_list(params) && c->count >= 9 ? 0
+                                                           : 1;
 
   for (size_t i = 0; status == 0 && i < params->list->count; i++)
-    status = cell(c, &params->list->items[i], weights.list);
+    status = unpack_cell(c, &params->list->items[i], weights.list);
   if (status)
     return status < 0 ? -1 : ft_aten_unknown(c);
   for (unsigned i = 0; i < 9; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that reduce and order. */
+/* Operators of ATen that reduce and sort. */
 #include "config.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 
 #include "predictor/graph/aten/aten.h"
 
-/* OVER of COUNT axes; none: all of them. */
-static uint32_t reduce(struct ft_tracer *l, const char *type, uint32_t x, const int64_t *over,
-                       int count, bool keep)
+/* Reduces X over COUNT axes of OVER; 0: all axes. */
+static uint32_t record_reduction(struct ft_tracer *l, const char *type, uint32_t x,
+                                 const int64_t *over, int count, bool keep)
 {
   ft_tracer_op(l, type);
   ft_tracer_in(l, x);
@@ -25,17 +25,17 @@ int ft_aten_reduce(struct ft_call *c)
   bool norm = strstr(c->name, "norm") != NULL;
   unsigned at = norm ? 2 : 1;
   const struct ft_operand *v = ft_arg(c, at, "dim");
-  bool axes = v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE ||
+  bool axes = ft_value_is_list(v) ||
               (v->type == FT_VALUE_INT && (c->count > at + 1 || strcmp(c->name, "sum") != 0));
   int64_t over[FT_GRAPH_RANK];
   uint32_t x = ft_arg_tensor(c, 0), y;
   bool spread = strcmp(c->name, "var") == 0 || strcmp(c->name, "std") == 0;
   int n = axes ? ft_arg_ints(c, at, "dim", over, FT_GRAPH_RANK) : 0;
-  bool keep = axes && ft_arg_true(c, at + (spread && c->count > 3 ? 2 : 1), "keepdim", false);
+  bool keep = axes && ft_arg_bool(c, at + (spread && c->count > 3 ? 2 : 1), "keepdim", false);
 
   if (!x || n < 0)
     return ft_aten_not_shaped(c, x);
-  y = reduce(c->l, ft_aten_type(c), x, over, n, keep);
+  y = record_reduction(c->l, c->type, x, over, n, keep);
   if (y && (strcmp(c->name, "all") == 0 || strcmp(c->name, "any") == 0))
     ft_tracer_of(c->l, y)->element = FT_ELEMENT_BOOL;
   return ft_give(c, y);
@@ -51,10 +51,10 @@ int ft_aten_arg(struct ft_call *c)
     x = ft_tracer_reshape(c->l, x, &flat, 1);
   if (!x)
     return -1;
-  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_op(c->l, c->type);
   ft_tracer_in(c->l, x);
   ft_tracer_int(c->l, "axis", all ? 0 : ft_arg_int(c, 1, "dim", 0));
-  ft_tracer_int(c->l, "keepdims", ft_arg_true(c, 2, "keepdim", false));
+  ft_tracer_int(c->l, "keepdims", ft_arg_bool(c, 2, "keepdim", false));
   return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
@@ -63,7 +63,7 @@ int ft_aten_arg(struct ft_call *c)
 int ft_aten_extremum(struct ft_call *c)
 {
   bool kth = strcmp(c->name, "kthvalue") == 0, last = kth || strcmp(c->name, "mode") == 0;
-  bool keep = ft_arg_true(c, kth ? 3 : 2, "keepdim", false);
+  bool keep = ft_arg_bool(c, kth ? 3 : 2, "keepdim", false);
   int64_t axis = ft_arg_int(c, kth ? 2 : 1, "dim", last ? -1 : 0);
   uint32_t x = ft_arg_tensor(c, 0), y;
   struct ft_operand both[2];
@@ -71,13 +71,13 @@ int ft_aten_extremum(struct ft_call *c)
   if (!x)
     return -1;
   if (!last && !ft_arg_given(c, 1, "dim"))
-    return ft_give(c, reduce(c->l, ft_aten_type(c), x, NULL, 0, false));
+    return ft_give(c, record_reduction(c->l, c->type, x, NULL, 0, false));
   if (!last && ft_value_is_tensor(&c->args[1])) {
     y = ft_arg_tensor(c, 1);
     return ft_give(c, y ? ft_tracer_binary(c->l, strcmp(c->name, "max") == 0 ? "Max" : "Min", x, y)
                         : 0);
   }
-  y = reduce(c->l, ft_aten_type(c), x, &axis, 1, keep);
+  y = record_reduction(c->l, c->type, x, &axis, 1, keep);
   if (!y)
     return -1;
   both[0] = ft_value_tensor(y);
@@ -97,13 +97,14 @@ int ft_aten_var_mean(struct ft_call *c)
   int64_t over[FT_GRAPH_RANK];
   uint32_t x = ft_arg_tensor(c, 0);
   int n = ft_arg_ints(c, 1, "dim", over, FT_GRAPH_RANK);
-  bool keep = ft_arg_true(c, c->count > 3 ? 3 : 2, "keepdim", false);
+  bool keep = ft_arg_bool(c, c->count > 3 ? 3 : 2, "keepdim", false);
   struct ft_operand both[2];
 
   if (!x || n < 0)
     return ft_aten_not_shaped(c, x);
   for (int i = 0; i < 2; i++) {
-    both[i] = ft_value_tensor(reduce(c->l, i ? "ReduceMean" : "ReduceSumSquare", x, over, n, keep));
+    both[i] = ft_value_tensor(
+        record_reduction(c->l, i ? "ReduceMean" : "ReduceSumSquare", x, over, n, keep));
     if (!both[i].tensor)
       return -1;
   }
@@ -124,7 +125,7 @@ int ft_aten_topk(struct ft_call *c)
   return ft_give_many(c, ft_tracer_end(c->l, 2), 2);
 }
 
-/* All of a dimension in order. */
+/* sort(x, dim), argsort */
 int ft_aten_sort(struct ft_call *c)
 {
   const struct ft_tensor *t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that choose, place and resample elements. */
+/* Operators of ATen that select, place and resample elements. */
 #include "config.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ int ft_aten_gather(struct ft_call *c)
   return ft_give(c, along(c->l, "GatherElements", x, index, 0));
 }
 
-/* X with the dimensions in front that have an index in LIST: where indices stand apart, what they
- * give comes first (aten/src/ATen/native/TensorAdvancedIndexingUtils.h, transposeToFront). */
+/* X with the indexed dimensions moved to the front if the indices in LIST are not adjacent, as
+ * PyTorch does (aten/src/ATen/native/TensorAdvancedIndexingUtils.h, transposeToFront). */
 static uint32_t indexed_first(struct ft_tracer *l, uint32_t x, const struct ft_values *list)
 {
   const struct ft_tensor *t = ft_tracer_of(l, x);
@@ -55,7 +55,7 @@ static uint32_t indexed_first(struct ft_tracer *l, uint32_t x, const struct ft_v
   return ft_tracer_transpose(l, x, order, t->rank);
 }
 
-/* x[i, :, j]: a list with an index, or None, for each dimension. */
+/* x[i, :, j]: LIST has an index or None for each dimension. */
 int ft_aten_index(struct ft_call *c)
 {
   const struct ft_operand *list = ft_arg(c, 1, "indices");
@@ -84,22 +84,19 @@ int ft_aten_index(struct ft_call *c)
   if (!count)
     return ft_aten_same(c);
   if (ft_tracer_of(c->l, index)->element == FT_ELEMENT_BOOL)
-    return ft_aten_unknown(c); /* as many as are true */
+    return ft_aten_unknown(c); /* a mask selects an unknown number of elements */
   if (last - axis >= count) {
     x = indexed_first(c->l, x, list->list);
     axis = 0;
   }
-  /* several indices, broadcast together, take their dimensions' place at once */
+  /* several indices are broadcast together and replace their dimensions at once */
   for (int i = 1; i < count && x; i++) {
     int64_t at = axis;
 
     x = ft_tracer_slice(c->l, x, axis, 0, 1, 1);
     if (!x)
       return -1;
-    ft_tracer_op(c->l, "Squeeze");
-    ft_tracer_in(c->l, x);
-    ft_tracer_ints(c->l, "axes", &at, 1);
-    x = ft_tracer_end(c->l, 1);
+    x = ft_aten_axes(c->l, "Squeeze", x, &at, 1);
   }
   return ft_give(c, along(c->l, "Gather", x, index, axis));
 }
@@ -116,7 +113,7 @@ int ft_aten_nonzero(struct ft_call *c)
   dims = y ? ft_shape(c->l->in, ft_tracer_of(c->l, y), 2) : NULL;
   if (!dims)
     return ft_give(c, 0);
-  dims[1] = rank; /* ONNX has it the other way round */
+  dims[1] = rank; /* ONNX has the two dimensions the other way round */
   return ft_give(c, y);
 }
 
@@ -153,7 +150,7 @@ int ft_aten_masked_fill(struct ft_call *c)
   return ft_give(c, y);
 }
 
-/* What passes the end comes in at the front: two slices, joined. */
+/* roll: two slices, joined in reverse order */
 int ft_aten_roll(struct ft_call *c)
 {
   int64_t shifts[FT_GRAPH_RANK], dims[FT_GRAPH_RANK];
@@ -190,7 +187,7 @@ int ft_aten_roll(struct ft_call *c)
   return ft_give(c, x);
 }
 
-/* A copy the other way round. */
+/* flip: a reversed copy */
 int ft_aten_flip(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0);
@@ -208,13 +205,13 @@ int ft_aten_pixel_shuffle(struct ft_call *c)
 
   if (!x)
     return -1;
-  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_op(c->l, c->type);
   ft_tracer_in(c->l, x);
   ft_tracer_int(c->l, "blocksize", ft_arg_int(c, 1, "factor", 1));
   return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
-/* PyTorch counts from the last dimension: before, after, before, after. */
+/* PyTorch's pads begin with the last dimension: before, after, before, after. */
 int ft_aten_pad(struct ft_call *c)
 {
   int64_t given[2 * FT_GRAPH_RANK], pads[2 * FT_GRAPH_RANK] = { 0 };
@@ -235,7 +232,7 @@ int ft_aten_pad(struct ft_call *c)
   return ft_give(c, list ? ft_tracer_binary(c->l, "Pad", x, list) : 0);
 }
 
-/* (x, size or None, ..., scale factors): sizes first, else what the factors make of them. */
+/* (x, size or None, ..., scale factors); size has priority. */
 int ft_aten_upsample(struct ft_call *c)
 {
   int64_t all[FT_GRAPH_RANK], sizes[FT_GRAPH_RANK];
@@ -249,8 +246,7 @@ int ft_aten_upsample(struct ft_call *c)
     return ft_aten_not_shaped(c, x);
   spatial = t->rank - 2;
   for (size_t i = 2; i < c->count && n <= 0; i++)
-    if ((c->args[i].type == FT_VALUE_LIST || c->args[i].type == FT_VALUE_TUPLE) &&
-        c->args[i].list->count == (size_t)spatial)
+    if (ft_value_is_list(&c->args[i]) && c->args[i].list->count == (size_t)spatial)
       factors = &c->args[i];
   if (n != spatial && !factors)
     return ft_aten_unknown(c);
@@ -276,8 +272,8 @@ int ft_aten_grid_sample(struct ft_call *c)
   return ft_give(c, x && grid ? ft_tracer_binary(c->l, "GridSample", x, grid) : 0);
 }
 
-/* A result that no operator of ONNX has: of known shape all the same. */
-static int custom(struct ft_call *c, const char *type, const int64_t *dims, int rank)
+/* An operator without an ONNX equivalent, with a result of known shape. */
+static int record_with_shape(struct ft_call *c, const char *type, const int64_t *dims, int rank)
 {
   uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_tracer_unary(c->l, type, x) : 0;
   int64_t *to = y ? ft_shape(c->l->in, ft_tracer_of(c->l, y), rank) : NULL;
@@ -287,7 +283,7 @@ static int custom(struct ft_call *c, const char *type, const int64_t *dims, int 
   return ft_give(c, to ? y : 0);
 }
 
-/* Windows over one dimension, as a dimension of their own at the end: a view. */
+/* unfold(x, dim, size, step): windows as a new last dimension, a view */
 int ft_aten_unfold(struct ft_call *c)
 {
   int64_t size = ft_arg_int(c, 2, "size", 1), step = ft_arg_int(c, 3, "step", 1);
@@ -305,10 +301,10 @@ int ft_aten_unfold(struct ft_call *c)
   memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
   dims[axis] = t->dims[axis] < size ? 0 : (t->dims[axis] - size) / step + 1;
   dims[t->rank] = size;
-  return custom(c, "Identity", dims, t->rank + 1);
+  return record_with_shape(c, "Identity", dims, t->rank + 1);
 }
 
-/* (x, kernel, dilation, padding, stride) -> batch, channels x kernel, places */
+/* (x, kernel, dilation, padding, stride) -> batch, channels x kernel, positions */
 int ft_aten_im2col(struct ft_call *c)
 {
   int64_t k[2], d[2], p[2], s[2], dims[3];
@@ -331,7 +327,7 @@ int ft_aten_im2col(struct ft_call *c)
       return ft_tracer_fail(c->l, "%s: windows larger than the input", c->name);
     dims[2] = ft_times(dims[2], room < 0 ? -1 : (room - window) / s[i] + 1);
   }
-  return custom(c, "ReverseSequence", dims, 3);
+  return record_with_shape(c, "ReverseSequence", dims, 3);
 }
 
 int ft_aten_one_hot(struct ft_call *c)
@@ -364,11 +360,28 @@ int ft_aten_roi_align(struct ft_call *c)
 
   if (!x || !boxes)
     return -1;
-  ft_tracer_op(c->l, ft_aten_type(c));
+  ft_tracer_op(c->l, c->type);
   ft_tracer_in(c->l, x);
   ft_tracer_in(c->l, boxes);
   ft_tracer_ints(c->l, "pooled_shape", pooled, 2);
   ft_tracer_int(c->l, "output_height", pooled[0]);
   ft_tracer_int(c->l, "output_width", pooled[1]);
   return ft_give(c, ft_tracer_end(c->l, 1));
+}
+
+/* fold: col2im(x, output, kernel, dilation, padding, stride) */
+int ft_aten_col2im(struct ft_call *c)
+{
+  int64_t size[2], kernel[2];
+  uint32_t x = ft_arg_tensor(c, 0), lists[2];
+
+  if (!x || ft_arg_each(c, 1, NULL, 2, 1, size) < 0 || ft_arg_each(c, 2, NULL, 2, 1, kernel) < 0)
+    return -1;
+  lists[0] = ft_tracer_list(c->l, size, 2);
+  lists[1] = ft_tracer_list(c->l, kernel, 2);
+  ft_tracer_op(c->l, "Col2Im");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, lists[0]);
+  ft_tracer_in(c->l, lists[1]);
+  return ft_give(c, lists[0] && lists[1] ? ft_tracer_end(c->l, 1) : 0);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recurrence and attention of ATen. */
+/* Recurrent layers and attention of ATen. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/aten/aten.h"
 
-/* ---- recurrence ---- */
+/* ---- recurrent layers ---- */
 
-/* What PyTorch keeps apart and ONNX joins: one for each direction, or two biases each. */
-static struct ft_weight *join(struct ft_tracer *l, struct ft_weight *const *parts, unsigned count,
-                              unsigned directions)
+/* Joins tensors that PyTorch keeps separate and ONNX joins: one per direction, or two biases. */
+static struct ft_weight *join_weights(struct ft_tracer *l, struct ft_weight *const *parts,
+                                      unsigned count, unsigned directions)
 {
   const struct ft_declared *first = &parts[0]->declared;
   struct ft_weight *w = parts[0]->joined;
@@ -40,7 +40,7 @@ static struct ft_weight *join(struct ft_tracer *l, struct ft_weight *const *part
   return w;
 }
 
-/* Tensors of weights that a layer has: input, recurrent, biases (0: none). */
+/* Joined weights of a layer into W: input, recurrent, biases (0: none). */
 static int join_layer(struct ft_call *c, const struct ft_operand *params, unsigned each,
                       unsigned directions, uint32_t out[3])
 {
@@ -59,7 +59,7 @@ static int join_layer(struct ft_call *c, const struct ft_operand *params, unsign
           return 1;
         parts[count++] = p->weight;
       }
-    w = join(c->l, parts, count, directions);
+    w = join_weights(c->l, parts, count, directions);
     out[k] = w ? ft_tracer_weight(c->l, w) : 0;
     if (!out[k])
       return -1;
@@ -67,11 +67,11 @@ static int join_layer(struct ft_call *c, const struct ft_operand *params, unsign
   return 0;
 }
 
-/* One layer over a sequence of (steps, batch, features); OUT: results, last states. */
-static uint32_t run_layer(struct ft_call *c, uint32_t x, const uint32_t w[3], unsigned directions,
-                          unsigned outputs)
+/* One layer over a sequence X (steps, batch, features); OUT: results and last states. */
+static uint32_t record_recurrent_layer(struct ft_call *c, uint32_t x, const uint32_t w[3],
+                                       unsigned directions, unsigned outputs)
 {
-  const char *type = ft_aten_type(c);
+  const char *type = c->type;
   int64_t hidden = ft_tracer_of(c->l, w[1])->dims[2];
 
   ft_tracer_op(c->l, type);
@@ -83,8 +83,8 @@ static uint32_t run_layer(struct ft_call *c, uint32_t x, const uint32_t w[3], un
   return ft_tracer_end(c->l, outputs);
 }
 
-/* (steps, directions, batch, hidden) as PyTorch has it: (steps, batch, directions x hidden). */
-static uint32_t fold(struct ft_tracer *l, uint32_t y)
+/* (steps, directions, batch, hidden) to PyTorch's (steps, batch, directions x hidden). */
+static uint32_t merge_directions(struct ft_tracer *l, uint32_t y)
 {
   static const int64_t turned[] = { 0, 2, 1, 3 };
   const struct ft_tensor *t = ft_tracer_of(l, y);
@@ -115,10 +115,10 @@ static uint32_t join_states(struct ft_tracer *l, const uint32_t *states, unsigne
 int ft_aten_recurrent(struct ft_call *c)
 {
   static const int64_t swapped[] = { 1, 0, 2 };
-  enum { LAYERS = 64 };
+  enum { LAYERS = 64 }; /* limit of stacked layers, against hostile files */
   const struct ft_operand *params = ft_arg(c, 2, NULL);
-  bool biases = ft_arg_true(c, 3, NULL, true), batch_first = ft_arg_true(c, 8, NULL, false);
-  unsigned directions = ft_arg_true(c, 7, NULL, false) ? 2 : 1, each = biases ? 4 : 2;
+  bool biases = ft_arg_bool(c, 3, NULL, true), batch_first = ft_arg_bool(c, 8, NULL, false);
+  unsigned directions = ft_arg_bool(c, 7, NULL, false) ? 2 : 1, each = biases ? 4 : 2;
   unsigned outputs = strcmp(c->name, "lstm") == 0 ? 3 : 2;
   int64_t layers = ft_arg_int(c, 4, NULL, 1);
   uint32_t x, w[3], y = 0, states[2][LAYERS];
@@ -135,12 +135,12 @@ int ft_aten_recurrent(struct ft_call *c)
     status = join_layer(c, params->list->items + i * directions * each, each, directions, w);
     if (status)
       return status < 0 ? -1 : ft_aten_unknown(c);
-    y = run_layer(c, x, w, directions, outputs);
+    y = record_recurrent_layer(c, x, w, directions, outputs);
     if (!y)
       return -1;
     for (unsigned k = 1; k < outputs; k++)
       states[k - 1][i] = y + k;
-    x = fold(c->l, y);
+    x = merge_directions(c->l, y);
   }
   if (x && batch_first)
     x = ft_tracer_transpose(c->l, x, swapped, 3);
@@ -231,14 +231,13 @@ int ft_aten_cell(struct ft_call *c)
   uint32_t hidden, fed, kept;
 
   if (lstm) {
-    if ((states->type != FT_VALUE_LIST && states->type != FT_VALUE_TUPLE) ||
-        states->list->count != 2)
+    if (!ft_value_is_list(states) || states->list->count != 2)
       return ft_aten_unknown(c);
     h = &states->list->items[0];
   }
   hidden = ft_value_as_tensor(c->l, h);
-  fed = connect(c->l, ft_arg_tensor(c, 0), ft_arg_tensor(c, 2), ft_arg_maybe(c, 4));
-  kept = connect(c->l, hidden, ft_arg_tensor(c, 3), ft_arg_maybe(c, 5));
+  fed = connect(c->l, ft_arg_tensor(c, 0), ft_arg_tensor(c, 2), ft_arg_optional(c, 4));
+  kept = connect(c->l, hidden, ft_arg_tensor(c, 3), ft_arg_optional(c, 5));
   if (!fed || !kept)
     return -1;
   if (lstm)
@@ -269,14 +268,14 @@ int ft_aten_attention(struct ft_call *c)
   uint32_t q = ft_arg_tensor(c, 0), k = ft_arg_tensor(c, 1), v = ft_arg_tensor(c, 2), y;
   bool masked = strcmp(c->name, "scaled_dot_product_attention") == 0;
 
-  y = attend(c->l, q, k, v, masked ? ft_arg_maybe(c, 3) : 0);
+  y = attend(c->l, q, k, v, masked ? ft_arg_optional(c, 3) : 0);
   if (masked || !y)
     return ft_give(c, y);
   return ft_give_first(c, y, 8);
 }
 
-/* (batch, length, features) into heads: (batch, heads, length, features / heads). */
-static uint32_t heads_of(struct ft_tracer *l, uint32_t x, int64_t heads)
+/* (batch, length, features) to (batch, heads, length, features / heads). */
+static uint32_t split_heads(struct ft_tracer *l, uint32_t x, int64_t heads)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   const struct ft_tensor *t = ft_tracer_of(l, x);
@@ -286,8 +285,8 @@ static uint32_t heads_of(struct ft_tracer *l, uint32_t x, int64_t heads)
   return x ? ft_tracer_transpose(l, x, order, 4) : 0;
 }
 
-/* Attention of X to itself by one matrix for queries, keys and values. */
-static uint32_t attend_self(struct ft_tracer *l, uint32_t x, int64_t heads, const uint32_t w[4])
+/* Self-attention of X with one matrix for queries, keys and values. */
+static uint32_t self_attention(struct ft_tracer *l, uint32_t x, int64_t heads, const uint32_t w[4])
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   int64_t dims[3];
@@ -299,7 +298,8 @@ static uint32_t attend_self(struct ft_tracer *l, uint32_t x, int64_t heads, cons
   p = parts(l, qkv, 3);
   if (!p)
     return 0;
-  y = attend(l, heads_of(l, p, heads), heads_of(l, p + 1, heads), heads_of(l, p + 2, heads), 0);
+  y = attend(l, split_heads(l, p, heads), split_heads(l, p + 1, heads),
+             split_heads(l, p + 2, heads), 0);
   y = y ? ft_tracer_transpose(l, y, order, 4) : 0;
   y = y ? ft_tracer_reshape(l, y, dims, 3) : 0;
   return connect(l, y, w[2], w[3]);
@@ -317,10 +317,10 @@ static uint32_t normalise(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t 
   return ft_tracer_end(l, 1);
 }
 
-/* What nn.TransformerEncoderLayer runs as one call when nothing is learnt. */
+/* What nn.TransformerEncoderLayer calls in evaluation. */
 int ft_aten_encoder_layer(struct ft_call *c)
 {
-  bool gelu = ft_arg_true(c, 7, NULL, false), norm_first = ft_arg_true(c, 8, NULL, false);
+  bool gelu = ft_arg_bool(c, 7, NULL, false), norm_first = ft_arg_bool(c, 8, NULL, false);
   int64_t heads = ft_arg_int(c, 2, NULL, 1);
   struct ft_tracer *l = c->l;
   uint32_t w[18], x, y;
@@ -330,7 +330,7 @@ int ft_aten_encoder_layer(struct ft_call *c)
   for (unsigned i = 3; i < 18; i++)
     w[i] = i < 7 || i > 9 ? ft_arg_tensor(c, i) : 0;
   x = ft_arg_tensor(c, 0);
-  y = attend_self(l, norm_first ? normalise(l, x, w[10], w[11]) : x, heads, w + 3);
+  y = self_attention(l, norm_first ? normalise(l, x, w[10], w[11]) : x, heads, w + 3);
   x = two(l, "Add", x, y);
   x = norm_first ? x : normalise(l, x, w[10], w[11]);
   y = norm_first ? normalise(l, x, w[12], w[13]) : x;
@@ -349,7 +349,7 @@ int ft_aten_native_attention(struct ft_call *c)
     return ft_aten_unknown(c);
   for (unsigned i = 0; i < 4; i++)
     w[i] = ft_arg_tensor(c, 5 + i);
-  y = attend_self(c->l, ft_arg_tensor(c, 0), ft_arg_int(c, 4, NULL, 1), w);
+  y = self_attention(c->l, ft_arg_tensor(c, 0), ft_arg_int(c, 4, NULL, 1), w);
   if (!y)
     return -1;
   both[0] = ft_value_tensor(y);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that give the same elements another shape. */
+/* Operators of ATen that reshape, permute and expand. */
 #include "config.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ int ft_aten_view(struct ft_call *c)
   if (!x)
     return -1;
   if (n < 0 && to->type == FT_VALUE_LIST && to->list->count <= FT_GRAPH_RANK) {
-    /* sizes that are not known are left open */
+    /* unknown sizes become -1 */
     n = (int)to->list->count;
     for (int i = 0; i < n; i++)
       dims[i] = to->list->items[i].type == FT_VALUE_INT && to->list->items[i].known
@@ -31,7 +31,7 @@ int ft_aten_view(struct ft_call *c)
   return ft_give(c, ft_tracer_reshape(c->l, x, dims, n));
 }
 
-static uint32_t expand(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank)
+static uint32_t record_expand(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank)
 {
   uint32_t list = ft_tracer_list(l, dims, (size_t)rank);
 
@@ -49,13 +49,13 @@ int ft_aten_view_as(struct ft_call *c)
   if (t->rank < 0 || ft_tensor_elements(t) < 0)
     return ft_aten_unknown(c);
   return ft_give(c, strcmp(c->name, "expand_as") == 0
-                        ? expand(c->l, x, t->dims, t->rank)
+                        ? record_expand(c->l, x, t->dims, t->rank)
                         : ft_tracer_reshape(c->l, x, t->dims, t->rank));
 }
 
-/* Dimensions FIRST to LAST of X become COUNT others. */
-static int replace(struct ft_call *c, uint32_t x, int first, int last, const int64_t *with,
-                   int count)
+/* Replaces dimensions FIRST to LAST of X by COUNT others. */
+static int replace_dims(struct ft_call *c, uint32_t x, int first, int last, const int64_t *with,
+                        int count)
 {
   const struct ft_tensor *t = ft_tracer_of(c->l, x);
   int64_t dims[2 * FT_GRAPH_RANK];
@@ -84,14 +84,14 @@ int ft_aten_flatten(struct ft_call *c)
   if (!t)
     return ft_aten_not_shaped(c, x);
   if (t->rank == 0)
-    return replace(c, x, 0, -1, &product, 1);
+    return replace_dims(c, x, 0, -1, &product, 1);
   first = ft_arg_axis(c, 1, "start_dim", 0, t->rank);
   last = ft_arg_axis(c, 2, "end_dim", -1, t->rank);
   if (first < 0 || last < 0)
     return -1;
   for (int i = first; i <= last; i++)
     product = ft_times(product, t->dims[i]);
-  return replace(c, x, first, last < first ? first - 1 : last, &product, last < first ? 0 : 1);
+  return replace_dims(c, x, first, last < first ? first - 1 : last, &product, last < first ? 0 : 1);
 }
 
 int ft_aten_unflatten(struct ft_call *c)
@@ -108,7 +108,7 @@ int ft_aten_unflatten(struct ft_call *c)
   n = ft_arg_ints(c, 2, "sizes", sizes, FT_GRAPH_RANK);
   if (n < 0)
     return ft_aten_unknown(c);
-  return axis < 0 ? -1 : replace(c, x, axis, axis, sizes, n);
+  return axis < 0 ? -1 : replace_dims(c, x, axis, axis, sizes, n);
 }
 
 int ft_aten_transpose(struct ft_call *c)
@@ -192,13 +192,10 @@ int ft_aten_unsqueeze(struct ft_call *c)
   if (axis < 0)
     return -1;
   at = axis;
-  ft_tracer_op(c->l, "Unsqueeze");
-  ft_tracer_in(c->l, x);
-  ft_tracer_ints(c->l, "axes", &at, 1);
-  return ft_give(c, ft_tracer_end(c->l, 1));
+  return ft_give(c, ft_aten_axes(c->l, "Unsqueeze", x, &at, 1));
 }
 
-/* Dimensions of 1 are dropped; others that are named stay, as in PyTorch. */
+/* Dimensions of 1 are removed; others that are named stay, as in PyTorch. */
 int ft_aten_squeeze(struct ft_call *c)
 {
   int64_t axes[FT_GRAPH_RANK], ones[FT_GRAPH_RANK];
@@ -220,10 +217,7 @@ int ft_aten_squeeze(struct ft_call *c)
   }
   if (!count)
     return ft_aten_same(c);
-  ft_tracer_op(c->l, "Squeeze");
-  ft_tracer_in(c->l, x);
-  ft_tracer_ints(c->l, "axes", ones, (size_t)count);
-  return ft_give(c, ft_tracer_end(c->l, 1));
+  return ft_give(c, ft_aten_axes(c->l, "Squeeze", x, ones, (size_t)count));
 }
 
 int ft_aten_expand(struct ft_call *c)
@@ -239,7 +233,7 @@ int ft_aten_expand(struct ft_call *c)
   for (int i = 0; i < n; i++)
     if (dims[i] == -1)
       dims[i] = i < n - t->rank ? 1 : t->dims[i - (n - t->rank)];
-  return ft_give(c, expand(c->l, x, dims, n));
+  return ft_give(c, record_expand(c->l, x, dims, n));
 }
 
 int ft_aten_repeat(struct ft_call *c)
@@ -253,7 +247,7 @@ int ft_aten_repeat(struct ft_call *c)
   if (!t || n < 0)
     return ft_aten_not_shaped(c, x);
   more = n > t->rank ? n - t->rank : 0;
-  for (int i = n - 1; n < t->rank && i >= 0; i--) /* tile: missing ones stand in front */
+  for (int i = n - 1; n < t->rank && i >= 0; i--) /* tile: missing repeats are leading ones */
     times[i + t->rank - n] = times[i];
   for (int i = 0; i < t->rank - n; i++)
     times[i] = 1;
@@ -266,7 +260,7 @@ int ft_aten_repeat(struct ft_call *c)
   return ft_give(c, list ? ft_tracer_binary(c->l, "Tile", x, list) : 0);
 }
 
-/* Each element of a dimension so many times: a dimension behind it, expanded, joined again. */
+/* Each element REPEATS times: a new dimension, expanded and merged. */
 int ft_aten_repeat_interleave(struct ft_call *c)
 {
   int64_t times = ft_arg_int(c, 1, "repeats", INT64_MIN), with[2], dims[FT_GRAPH_RANK + 1];
@@ -283,11 +277,49 @@ int ft_aten_repeat_interleave(struct ft_call *c)
     return -1;
   with[0] = t->dims[axis];
   with[1] = 1;
-  if (replace(c, x, axis, axis, with, 2) < 0)
+  if (replace_dims(c, x, axis, axis, with, 2) < 0)
     return -1;
   memcpy(dims, ft_tracer_of(c->l, c->result.tensor)->dims, (size_t)(rank + 1) * sizeof *dims);
   dims[axis + 1] = times;
-  x = expand(c->l, c->result.tensor, dims, rank + 1);
+  x = record_expand(c->l, c->result.tensor, dims, rank + 1);
   with[0] = ft_times(with[0], times);
-  return x ? replace(c, x, axis, axis + 1, with, 1) : -1;
+  return x ? replace_dims(c, x, axis, axis + 1, with, 1) : -1;
+}
+
+/* as_strided(x, size, stride) */
+int ft_aten_as_strided(struct ft_call *c)
+{
+  int64_t dims[FT_GRAPH_RANK];
+  int n = ft_arg_ints(c, 1, "size", dims, FT_GRAPH_RANK);
+  uint32_t x = ft_arg_tensor(c, 0);
+
+  if (!x || n < 0)
+    return ft_aten_not_shaped(c, x);
+  for (int i = 0; i < n; i++)
+    if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
+      return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
+  return ft_aten_of_shape(c, dims, n, ft_tracer_of(c->l, x)->element);
+}
+
+/* diagonal(x, offset, dim1, dim2): the diagonal becomes the last dimension */
+int ft_aten_diagonal(struct ft_call *c)
+{
+  int64_t offset = ft_arg_int(c, 1, "offset", 0), dims[FT_GRAPH_RANK], a, b;
+  uint32_t x;
+  const struct ft_tensor *t = ft_aten_shaped(c, &x);
+  int one, two, n = 0;
+
+  if (!t || t->rank < 2 || offset == INT64_MIN)
+    return ft_aten_not_shaped(c, x);
+  one = ft_arg_axis(c, 2, "dim1", 0, t->rank);
+  two = ft_arg_axis(c, 3, "dim2", 1, t->rank);
+  if (one < 0 || two < 0)
+    return -1;
+  a = t->dims[one] + (offset < 0 ? offset : 0);
+  b = t->dims[two] - (offset > 0 ? offset : 0);
+  for (int i = 0; i < t->rank; i++)
+    if (i != one && i != two)
+      dims[n++] = t->dims[i];
+  dims[n++] = t->dims[one] < 0 || t->dims[two] < 0 ? -1 : a < 0 || b < 0 ? 0 : a < b ? a : b;
+  return ft_aten_of_shape(c, dims, n, t->element);
 }

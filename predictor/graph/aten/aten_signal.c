@@ -6,7 +6,7 @@
 
 #include "predictor/graph/aten/aten.h"
 
-enum { DOUBLE = 11, COMPLEX = 14, COMPLEX_DOUBLE = 15 };
+enum { DOUBLE = 11, COMPLEX = 14, COMPLEX_DOUBLE = 15 }; /* onnx.TensorProto.DataType */
 
 static bool is_double(const struct ft_tensor *t)
 {
@@ -22,8 +22,10 @@ static uint32_t cast(struct ft_tracer *l, uint32_t x, bool complex)
   return ft_tracer_cast(l, x, complex ? (wide ? COMPLEX_DOUBLE : COMPLEX) : wide ? DOUBLE : 1);
 }
 
-/* The sizes asked for: s of the n-dimensional ones, n of the others; of axes from the last on. */
-static int sizes(struct ft_call *c, int rank, const int64_t *dims, int64_t out[FT_GRAPH_RANK])
+/* The requested sizes: argument s of n-dimensional transforms, n of the others; axes from the
+ * last. */
+static int transform_sizes(struct ft_call *c, int rank, const int64_t *dims,
+                           int64_t out[FT_GRAPH_RANK])
 {
   bool many = strstr(c->name, "2") || c->name[strlen(c->name) - 1] == 'n';
   int64_t given[FT_GRAPH_RANK], axes[FT_GRAPH_RANK];
@@ -54,7 +56,7 @@ static int sizes(struct ft_call *c, int rank, const int64_t *dims, int64_t out[F
   return 0;
 }
 
-/* fft(x, n, dim), rfft2(x, s, dim), irfftn(...): complex but for the last */
+/* fft(x, n, dim), rfft2(x, s, dim), irfftn(...): complex except the inverse real ones */
 int ft_aten_fourier(struct ft_call *c)
 {
   bool back = strstr(c->name, "irfft") || strstr(c->name, "_hfft");
@@ -65,7 +67,7 @@ int ft_aten_fourier(struct ft_call *c)
 
   if (!t)
     return ft_aten_not_shaped(c, x);
-  if (sizes(c, t->rank, t->dims, dims) < 0)
+  if (transform_sizes(c, t->rank, t->dims, dims) < 0)
     return ft_aten_unknown(c);
   wide = is_double(t);
   ft_tracer_op(c->l, "FFT");
@@ -76,7 +78,7 @@ int ft_aten_fourier(struct ft_call *c)
 }
 
 /* real(x), imag(x), angle(x) */
-int ft_aten_part(struct ft_call *c)
+int ft_aten_complex_part(struct ft_call *c)
 {
   return ft_give(c, cast(c->l, ft_arg_tensor(c, 0), false));
 }
@@ -90,7 +92,7 @@ int ft_aten_complex(struct ft_call *c)
 }
 
 /* (..., 2) real <-> (...) complex */
-int ft_aten_pairs(struct ft_call *c)
+int ft_aten_view_complex(struct ft_call *c)
 {
   bool real = strcmp(c->name, "view_as_real") == 0;
   uint32_t x;

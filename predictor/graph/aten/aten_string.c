@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * What a program computes with strings, as Python does for ASCII. A string that is not known has
- * the text that is next to it, for complaints alone.
- */
+/* String methods as Python defines them for ASCII. A string of unknown value keeps the nearest
+ * known text, for error messages only. */
 #include "config.h"
 
 #include <stdio.h>
@@ -11,27 +9,16 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/aten/aten.h"
 
-static int give(struct ft_call *c, struct ft_operand v)
-{
-  c->result = v;
-  return 0;
-}
-
-static bool is(const struct ft_call *c, const char *name)
-{
-  return strcmp(c->name, name) == 0;
-}
-
 static int give_text(struct ft_call *c, const char *text, size_t length)
 {
   char *kept = length < FT_GRAPH_NAME ? ft_tracer_text(c->l, text, length) : NULL;
 
   if (!kept && length < FT_GRAPH_NAME)
     return -1;
-  return give(c, kept ? ft_value_string(kept) : ft_value_some(FT_VALUE_OPAQUE));
+  return ft_give_value(c, kept ? ft_value_string(kept) : ft_value_unknown(FT_VALUE_OPAQUE));
 }
 
-/* The text of A, which is not known to be what the program has. */
+/* A string of unknown value, with the text of A. */
 static int give_unknown(struct ft_call *c, const struct ft_operand *a)
 {
   c->result = *a;
@@ -52,23 +39,23 @@ static int change_case(struct ft_call *c, const char *text, char from, int by)
   for (size_t i = 0; out && i < length; i++)
     if (out[i] >= from && out[i] < from + 26)
       out[i] = (char)(out[i] + by);
-  return out ? give(c, ft_value_string(out)) : -1;
+  return out ? ft_give_value(c, ft_value_string(out)) : -1;
 }
 
-/* strip(), lstrip(), rstrip(), without characters of their own */
-static int strip(struct ft_call *c, const char *text)
+/* strip(), lstrip(), rstrip() of white space */
+static int strip_blanks(struct ft_call *c, const char *text)
 {
   const char *end = text + strlen(text);
 
-  while (!is(c, "rstrip") && is_blank(*text))
+  while (!ft_aten_is(c, "rstrip") && is_blank(*text))
     text++;
-  while (!is(c, "lstrip") && end > text && is_blank(end[-1]))
+  while (!ft_aten_is(c, "lstrip") && end > text && is_blank(end[-1]))
     end--;
   return give_text(c, text, (size_t)(end - text));
 }
 
-/* Every OLD of TEXT becomes NEW. */
-static int replace(struct ft_call *c, const char *text, const char *old, const char *new)
+/* text.replace(old, new) */
+static int replace_text(struct ft_call *c, const char *text, const char *old, const char *new)
 {
   char out[FT_GRAPH_NAME];
   size_t length = 0;
@@ -87,8 +74,8 @@ static int replace(struct ft_call *c, const char *text, const char *old, const c
   return length + 1 < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
 }
 
-/* SEPARATOR.join(list) */
-static int join(struct ft_call *c, const char *separator, const struct ft_values *list)
+/* separator.join(list) */
+static int join_texts(struct ft_call *c, const char *separator, const struct ft_values *list)
 {
   char out[FT_GRAPH_NAME];
   size_t length = 0;
@@ -104,8 +91,8 @@ static int join(struct ft_call *c, const char *separator, const struct ft_values
   return length < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
 }
 
-/* TEXT.split(SEPARATOR) */
-static int split(struct ft_call *c, const char *text, const char *separator)
+/* text.split(separator) */
+static int split_text(struct ft_call *c, const char *text, const char *separator)
 {
   struct ft_operand all = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
   const char *end;
@@ -118,13 +105,13 @@ static int split(struct ft_call *c, const char *text, const char *separator)
         ft_value_append(c->l, all.list, c->result) < 0)
       return -1;
     if (!end)
-      return give(c, all);
+      return ft_give_value(c, all);
   }
   return -1;
 }
 
-/* What str() makes of V into OUT, how long it is; 0: that is not known. */
-static size_t show(const struct ft_operand *v, char *out, size_t size)
+/* Writes str(V) to OUT. Returns its length, 0 if unknown. */
+static size_t format_value(const struct ft_operand *v, char *out, size_t size)
 {
   if (v->type == FT_VALUE_STRING && v->known)
     return (size_t)snprintf(out, size, "%s", v->string);
@@ -136,7 +123,7 @@ static size_t show(const struct ft_operand *v, char *out, size_t size)
 }
 
 /* "{}x{}".format(a, b) */
-static int format(struct ft_call *c, const char *text)
+static int format_text(struct ft_call *c, const char *text)
 {
   char out[FT_GRAPH_NAME];
   size_t length = 0, next = 1, one;
@@ -148,7 +135,7 @@ static int format(struct ft_call *c, const char *text)
       out[length++] = *text++;
       continue;
     }
-    one = next < c->count ? show(&c->args[next++], out + length, sizeof out - length) : 0;
+    one = next < c->count ? format_value(&c->args[next++], out + length, sizeof out - length) : 0;
     if (!one)
       return give_unknown(c, c->args);
     length += one;
@@ -157,29 +144,30 @@ static int format(struct ft_call *c, const char *text)
   return length + 1 < sizeof out ? give_text(c, out, length) : give_unknown(c, c->args);
 }
 
-/* What asks two strings something; 1: another call. */
-static int ask(struct ft_call *c, const char *a, const char *b)
+/* Methods of two strings; 1: another call. */
+static int two_strings(struct ft_call *c, const char *a, const char *b)
 {
   const char *found = strstr(a, b);
 
-  if (is(c, "find") && c->count == 2)
-    return give(c, ft_value_int(found ? found - a : -1));
-  if (is(c, "__contains__"))
-    return give(c, ft_value_bool(found != NULL));
-  if (is(c, "startswith") && c->count == 2)
-    return give(c, ft_value_bool(strncmp(a, b, strlen(b)) == 0));
-  if (is(c, "endswith") && c->count == 2)
-    return give(c, ft_value_bool(ft_string_ends(a, b)));
-  if (is(c, "add") && strlen(a) + strlen(b) < FT_GRAPH_NAME)
-    return give(c, ft_value_string(ft_tracer_format(c->l, "%s%s", a, b)));
-  if (is(c, "split") && c->count == 2)
-    return split(c, a, b);
-  if (is(c, "replace") && c->count == 3 && c->args[2].type == FT_VALUE_STRING && c->args[2].known)
-    return replace(c, a, b, c->args[2].string);
+  if (ft_aten_is(c, "find") && c->count == 2)
+    return ft_give_value(c, ft_value_int(found ? found - a : -1));
+  if (ft_aten_is(c, "__contains__"))
+    return ft_give_value(c, ft_value_bool(found != NULL));
+  if (ft_aten_is(c, "startswith") && c->count == 2)
+    return ft_give_value(c, ft_value_bool(strncmp(a, b, strlen(b)) == 0));
+  if (ft_aten_is(c, "endswith") && c->count == 2)
+    return ft_give_value(c, ft_value_bool(ft_string_ends(a, b)));
+  if (ft_aten_is(c, "add") && strlen(a) + strlen(b) < FT_GRAPH_NAME)
+    return ft_give_value(c, ft_value_string(ft_tracer_format(c->l, "%s%s", a, b)));
+  if (ft_aten_is(c, "split") && c->count == 2)
+    return split_text(c, a, b);
+  if (ft_aten_is(c, "replace") && c->count == 3 && c->args[2].type == FT_VALUE_STRING &&
+      c->args[2].known)
+    return replace_text(c, a, b, c->args[2].string);
   return 1;
 }
 
-int ft_aten_text(struct ft_call *c)
+int ft_aten_string(struct ft_call *c)
 {
   static const char *const made[] = { "add",           "capitalize", "center",   "format",
                                       "join",          "ljust",      "lower",    "lstrip",
@@ -189,34 +177,37 @@ int ft_aten_text(struct ft_call *c)
   const struct ft_operand *a = ft_arg(c, 0, NULL), *b = ft_arg(c, 1, NULL);
   int status = 1;
 
-  if (a->known && is(c, "len"))
-    return give(c, ft_value_int((int64_t)strlen(a->string)));
-  if (a->known && (is(c, "lower") || is(c, "upper")))
-    return change_case(c, a->string, is(c, "lower") ? 'A' : 'a', is(c, "lower") ? 32 : -32);
-  if (a->known && c->count == 1 && (is(c, "strip") || is(c, "lstrip") || is(c, "rstrip")))
-    return strip(c, a->string);
-  if (is(c, "str"))
-    return give(c, *a);
-  if (a->known && is(c, "format"))
-    return format(c, a->string);
-  if (a->known && is(c, "join") && (b->type == FT_VALUE_LIST || b->type == FT_VALUE_TUPLE))
-    return join(c, a->string, b->list);
+  if (a->known && ft_aten_is(c, "len"))
+    return ft_give_value(c, ft_value_int((int64_t)strlen(a->string)));
+  if (a->known && (ft_aten_is(c, "lower") || ft_aten_is(c, "upper")))
+    return change_case(c, a->string, ft_aten_is(c, "lower") ? 'A' : 'a',
+                       ft_aten_is(c, "lower") ? 32 : -32);
+  if (a->known && c->count == 1 &&
+      (ft_aten_is(c, "strip") || ft_aten_is(c, "lstrip") || ft_aten_is(c, "rstrip")))
+    return strip_blanks(c, a->string);
+  if (ft_aten_is(c, "str"))
+    return ft_give_value(c, *a);
+  if (a->known && ft_aten_is(c, "format"))
+    return format_text(c, a->string);
+  if (a->known && ft_aten_is(c, "join") && ft_value_is_list(b))
+    return join_texts(c, a->string, b->list);
   if (a->known && b->type == FT_VALUE_STRING && b->known)
-    status = ask(c, a->string, b->string);
+    status = two_strings(c, a->string, b->string);
   if (status <= 0)
     return status;
   if (ft_string_listed(made, c->name))
     return give_unknown(c, a);
-  return give(c, is(c, "len") || is(c, "find") ? ft_value_some(FT_VALUE_INT)
-                 : is(c, "__contains__") || is(c, "startswith") || is(c, "endswith")
-                     ? ft_value_some(FT_VALUE_BOOL)
-                     : ft_value_some(FT_VALUE_OPAQUE));
+  return ft_give_value(
+      c, ft_aten_is(c, "len") || ft_aten_is(c, "find") ? ft_value_unknown(FT_VALUE_INT)
+         : ft_aten_is(c, "__contains__") || ft_aten_is(c, "startswith") || ft_aten_is(c, "endswith")
+             ? ft_value_unknown(FT_VALUE_BOOL)
+             : ft_value_unknown(FT_VALUE_OPAQUE));
 }
 
-int ft_aten_to_text(struct ft_call *c, const struct ft_operand *v)
+int ft_aten_to_string(struct ft_call *c, const struct ft_operand *v)
 {
   char out[FT_GRAPH_NAME];
-  size_t length = show(v, out, sizeof out);
+  size_t length = format_value(v, out, sizeof out);
 
   if (length && length < sizeof out)
     return give_text(c, out, length);

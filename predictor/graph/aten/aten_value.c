@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The values of a program that is followed. */
+/* Values of a traced program. */
 #include "config.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ struct ft_operand ft_value_tensor(uint32_t tensor)
   return (struct ft_operand){ .type = FT_VALUE_TENSOR, .tensor = tensor };
 }
 
-struct ft_operand ft_value_some(uint8_t type)
+struct ft_operand ft_value_unknown(uint8_t type)
 {
   return (struct ft_operand){ .type = type };
 }
@@ -48,7 +48,7 @@ struct ft_operand ft_value_list(struct ft_tracer *l, uint8_t type, const struct 
   struct ft_operand v = { .type = type, .known = true };
 
   v.list = ft_tracer_take(l, sizeof *v.list);
-  if (!v.list || ft_value_made(l, v.list) < 0)
+  if (!v.list || ft_list_created(l, v.list) < 0)
     return ft_value_none();
   for (size_t i = 0; i < count; i++)
     if (ft_value_append(l, v.list, items[i]) < 0)
@@ -60,7 +60,7 @@ int ft_value_append(struct ft_tracer *l, struct ft_values *list, struct ft_opera
 {
   struct ft_operand *items;
 
-  if (ft_value_change(l, list) < 0)
+  if (ft_list_before_change(l, list) < 0)
     return -1;
   items = ft_tracer_grow(l, list->items, &list->room, list->count, sizeof *items);
   if (!items)
@@ -114,6 +114,37 @@ double ft_value_number(const struct ft_operand *value)
   return value->type == FT_VALUE_REAL ? value->real : (double)value->integer;
 }
 
+int ft_value_equal(const struct ft_operand *a, const struct ft_operand *b, int depth, int *left)
+{
+  int all = 1;
+
+  if (ft_value_is_number(a) && ft_value_is_number(b))
+    return a->known && b->known ? ft_value_number(a) == ft_value_number(b) : -1;
+  if (a->type == FT_VALUE_STRING && b->type == FT_VALUE_STRING)
+    return a->known && b->known ? strcmp(a->string, b->string) == 0 : -1;
+  if (a->type == FT_VALUE_OPAQUE || b->type == FT_VALUE_OPAQUE)
+    return -1;
+  if (ft_value_is_list(a) && a->type == b->type) {
+    if (a->list->count != b->list->count)
+      return 0;
+    for (size_t i = 0; i < a->list->count && all; i++) {
+      int one = -1;
+
+      if (*left <= 0)
+        return -1;
+      --*left;
+      if (depth)
+        one = ft_value_equal(&a->list->items[i], &b->list->items[i], depth - 1, left);
+
+      all = one == 0 ? 0 : one < 0 ? -1 : all;
+    }
+    return all;
+  }
+  if (a->type == FT_VALUE_NONE || b->type == FT_VALUE_NONE)
+    return a->type == b->type;
+  return a->type == b->type ? -1 : 0;
+}
+
 int ft_value_truth(const struct ft_tracer *l, const struct ft_operand *value)
 {
   const struct ft_tensor *t;
@@ -156,7 +187,7 @@ uint32_t ft_value_as_tensor(struct ft_tracer *l, const struct ft_operand *value)
     return ft_tracer_number(l, FT_ELEMENT_FLOAT, ft_value_number(value));
   case FT_VALUE_NONE:
     return 0;
-  case FT_VALUE_OPAQUE: /* something that was not followed: a tensor with nothing known of it */
+  case FT_VALUE_OPAQUE: /* an untracked value: a tensor of unknown shape */
     l->lost = true;
     ft_tracer_unknown(l, "", "Unknown");
     return ft_tracer_end(l, 1);
@@ -171,21 +202,10 @@ uint32_t ft_value_as_tensor(struct ft_tracer *l, const struct ft_operand *value)
   }
 }
 
-const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x)
-{
-  *x = ft_arg_tensor(c, 0);
-  return *x && ft_tracer_of(c->l, *x)->rank >= 0 ? ft_tracer_of(c->l, *x) : NULL;
-}
-
-int ft_aten_not_shaped(struct ft_call *c, uint32_t x)
-{
-  return x ? ft_aten_unknown(c) : -1;
-}
-
 /* ---- branches ---- */
 
-/* The tensors among a side's values become its block's outputs. */
-static int end_side(struct ft_tracer *l, const struct ft_side *side)
+/* The tensors among a side's values become its subgraph's outputs. */
+static int set_side_outputs(struct ft_tracer *l, const struct ft_side *side)
 {
   struct ft_block *block = side->block;
 
@@ -198,7 +218,7 @@ static int end_side(struct ft_tracer *l, const struct ft_side *side)
   return 0;
 }
 
-struct ft_operand ft_value_either(struct ft_tracer *l, const struct ft_operand *condition,
+struct ft_operand ft_value_branch(struct ft_tracer *l, const struct ft_operand *condition,
                                   const struct ft_side sides[2])
 {
   static const char *const names[] = { "then_branch", "else_branch" };
@@ -206,7 +226,8 @@ struct ft_operand ft_value_either(struct ft_tracer *l, const struct ft_operand *
   struct ft_operand list = ft_value_list(l, FT_VALUE_TUPLE, sides[0].values, sides[0].count);
   uint32_t result;
 
-  if (list.type != FT_VALUE_TUPLE || end_side(l, &sides[0]) < 0 || end_side(l, &sides[1]) < 0)
+  if (list.type != FT_VALUE_TUPLE || set_side_outputs(l, &sides[0]) < 0 ||
+      set_side_outputs(l, &sides[1]) < 0)
     return ft_value_none();
   result = ft_tracer_blocks(l, "If", condition->type == FT_VALUE_TENSOR ? condition->tensor : 0,
                             blocks, names, 2, blocks[0]->output_count, 1);
@@ -222,4 +243,9 @@ struct ft_operand ft_value_either(struct ft_tracer *l, const struct ft_operand *
     *v = ft_value_tensor(result++);
   }
   return list;
+}
+
+bool ft_value_is_list(const struct ft_operand *value)
+{
+  return value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Zip archives by libzip, with limits on what is unpacked. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -72,8 +73,8 @@ uint64_t ft_archive_size(const struct ft_archive *a, uint64_t i)
                                                                               : st.size;
 }
 
-/* As much of MEMBER as it gives, SIZE at most. */
-static size_t fill(zip_file_t *member, char *out, size_t size)
+/* Reads up to SIZE bytes of MEMBER. Returns how many were read. */
+static size_t read_fully(zip_file_t *member, char *out, size_t size)
 {
   size_t got = 0;
 
@@ -94,7 +95,7 @@ char *ft_archive_read(struct ft_archive *a, uint64_t i, struct ft_arena *arena, 
   char *data;
 
   if (size == UINT64_MAX) {
-    (void)ft_error_set(a->err, "%s: member %.200s: its size cannot be told", a->file,
+    (void)ft_error_set(a->err, "%s: member %.200s: its unpacked size is unknown", a->file,
                        ft_archive_name(a, i));
     return NULL;
   }
@@ -106,9 +107,9 @@ char *ft_archive_read(struct ft_archive *a, uint64_t i, struct ft_arena *arena, 
   }
   data = ft_arena_take(arena, (size_t)size + 1);
   member = data ? zip_fopen_index(a->zip, i, 0) : NULL;
-  *length = member ? fill(member, data, (size_t)size) : 0;
+  *length = member ? read_fully(member, data, (size_t)size) : 0;
   if (!member || *length != size) {
-    (void)ft_error_set(a->err, "%s: member %.200s: damaged or cut short at byte %zu", a->file,
+    (void)ft_error_set(a->err, "%s: member %.200s: damaged or truncated at byte %zu", a->file,
                        ft_archive_name(a, i), *length);
     data = NULL;
   }

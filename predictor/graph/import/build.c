@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From names to tensors: the name table, scopes, and the order of operators. */
 #include "config.h"
 
 #include <string.h>
@@ -13,22 +14,22 @@ struct ft_build_name {
   const char *text;
   uint64_t hash;
   uint32_t length;
-  uint32_t tensor; /* what it means in the block that is being resolved; 0: nothing */
+  uint32_t tensor; /* the tensor in the block being resolved; 0: none */
 };
 
-/* Steps past names of the same hash: a file made to collide costs no more than this. */
+/* Limit of hash table steps, against files made to collide. */
 enum { PROBES = 1 << 26 };
 
-/* What a name meant outside a block. */
+/* The meaning of a name outside a block. */
 struct shadow {
   uint32_t name, tensor;
 };
 
-/* One block being resolved. */
+/* A block being resolved. */
 struct scope {
   struct ft_block *block;
   struct shadow *shadows;
-  uint32_t *captured; /* tensors of blocks further out */
+  uint32_t *captured; /* tensors of enclosing blocks */
   size_t shadow_count, shadow_room, captured_count, captured_room;
   uint32_t serial;
 };
@@ -46,12 +47,12 @@ void ft_build_free(struct ft_build *build)
 
 int ft_build_exhausted(struct ft_build *build)
 {
-  return ft_error_set(build->err, "%s: its graph needs more than %d MiB, or memory is out",
+  return ft_error_set(build->err, "%s: its graph needs more than %d MiB, or out of memory",
                       build->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static int fail(struct ft_build *build, const struct ft_operator *op, const char *what,
-                const char *name)
+static int build_fail(struct ft_build *build, const struct ft_operator *op, const char *what,
+                      const char *name)
 {
   return ft_error_set(build->err, "%s: byte %llu: operator %.60s \"%.80s\": %s \"%.120s\"",
                       build->graph->file, (unsigned long long)op->at, op->type, op->name, what,
@@ -60,7 +61,7 @@ static int fail(struct ft_build *build, const struct ft_operator *op, const char
 
 /* ---- names ---- */
 
-static int enlarge(struct ft_build *build)
+static int grow_name_table(struct ft_build *build)
 {
   size_t count = build->slot_count ? 2 * build->slot_count : 1024;
   uint32_t *slots = ft_arena_take(&build->arena, count * sizeof *slots);
@@ -88,15 +89,14 @@ uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length)
   char *kept;
 
   hash ^= hash >> 32;
-  if (2 * build->name_count >= build->slot_count && enlarge(build) < 0)
+  if (2 * build->name_count >= build->slot_count && grow_name_table(build) < 0)
     return UINT32_MAX;
   if (!build->name_count && length && ft_build_name(build, "", 0) == UINT32_MAX)
     return UINT32_MAX;
   for (at = hash & (build->slot_count - 1); build->slots[at];
        at = (at + 1) & (build->slot_count - 1)) {
     if (++build->probes > PROBES) {
-      (void)ft_error_set(build->err, "%s: too many names alike: expected those of a network",
-                         build->graph->file);
+      (void)ft_error_set(build->err, "%s: too many names with the same hash", build->graph->file);
       return UINT32_MAX;
     }
     n = &build->names[build->slots[at] - 1];
@@ -206,8 +206,8 @@ int ft_build_block(struct ft_build *build, struct ft_block *block, const struct 
 
 /* ---- tensors ---- */
 
-/* A new tensor for NAME in the scope; 0 when memory is out. */
-static uint32_t define(struct ft_build *build, struct scope *scope, uint32_t name)
+/* A new tensor for NAME in the scope; 0 if memory is exhausted. */
+static uint32_t define_tensor(struct ft_build *build, struct scope *scope, uint32_t name)
 {
   struct ft_graph *g = build->graph;
   struct ft_tensor *tensors =
@@ -228,15 +228,15 @@ static uint32_t define(struct ft_build *build, struct scope *scope, uint32_t nam
   return g->tensor_count++;
 }
 
-/* What NAME means inside the scope itself; 0: nothing. */
-static uint32_t own(const struct ft_build *build, const struct scope *scope, uint32_t name)
+/* The tensor that NAME has in this scope itself; 0: none. */
+static uint32_t own_tensor(const struct ft_build *build, const struct scope *scope, uint32_t name)
 {
   uint32_t tensor = build->names[name].tensor;
 
   return tensor && build->graph->tensors[tensor].block == scope->serial ? tensor : 0;
 }
 
-static uint32_t *indices(struct ft_build *build, size_t count)
+static uint32_t *name_indices(struct ft_build *build, size_t count)
 {
   uint32_t *list = ft_arena_take(&build->graph->arena, (count ? count : 1) * sizeof *list);
 
@@ -245,30 +245,30 @@ static uint32_t *indices(struct ft_build *build, size_t count)
   return list;
 }
 
-/* Constants first: in old files they are listed among the inputs too, and are none. */
+/* Constants first: old files list them among the inputs too. */
 static int define_inputs(struct ft_build *build, struct scope *scope)
 {
   const struct ft_draft *draft = scope->block->draft;
   struct ft_block *block = scope->block;
   uint32_t tensor;
 
-  block->constants = indices(build, draft->constant_count);
-  block->inputs = indices(build, draft->input_count);
+  block->constants = name_indices(build, draft->constant_count);
+  block->inputs = name_indices(build, draft->input_count);
   if (!block->constants || !block->inputs)
     return -1;
   for (size_t i = 0; i < draft->constant_count; i++) {
-    if (own(build, scope, draft->constants[i].name))
+    if (own_tensor(build, scope, draft->constants[i].name))
       continue;
-    tensor = define(build, scope, draft->constants[i].name);
+    tensor = define_tensor(build, scope, draft->constants[i].name);
     if (!tensor)
       return -1;
     build->graph->tensors[tensor].constant = draft->constants[i].declared;
     block->constants[block->constant_count++] = tensor;
   }
   for (size_t i = 0; i < draft->input_count; i++) {
-    if (own(build, scope, draft->inputs[i].name))
+    if (own_tensor(build, scope, draft->inputs[i].name))
       continue;
-    tensor = define(build, scope, draft->inputs[i].name);
+    tensor = define_tensor(build, scope, draft->inputs[i].name);
     if (!tensor)
       return -1;
     build->graph->tensors[tensor].declared = draft->inputs[i].declared;
@@ -277,8 +277,8 @@ static int define_inputs(struct ft_build *build, struct scope *scope)
   return 0;
 }
 
-/* A layer makes its first result also where the file leaves it out and others alone are read. */
-static bool makes_first(const struct ft_operator *op)
+/* A layer computes its first result even if the file names only others. */
+static bool computes_first_result(const struct ft_operator *op)
 {
   const struct ft_operator_descriptor *kind = ft_operator_find(op->domain, op->type);
 
@@ -295,11 +295,11 @@ static int define_outputs(struct ft_build *build, struct scope *scope)
     for (uint32_t j = 0; j < op->output_count; j++) {
       uint32_t name = op->outputs[j];
 
-      if (name == 0 && (j || !makes_first(op)))
+      if (name == 0 && (j || !computes_first_result(op)))
         continue;
-      if (name && own(build, scope, name))
-        return fail(build, op, "a second definition of", ft_build_text(build, name));
-      op->outputs[j] = define(build, scope, name);
+      if (name && own_tensor(build, scope, name))
+        return build_fail(build, op, "a second definition of", ft_build_text(build, name));
+      op->outputs[j] = define_tensor(build, scope, name);
       if (!op->outputs[j])
         return -1;
       build->graph->tensors[op->outputs[j]].producer = i + 1;
@@ -307,7 +307,7 @@ static int define_outputs(struct ft_build *build, struct scope *scope)
     build->names[0].tensor = 0;
   }
   for (size_t i = 0; i < block->draft->info_count; i++) {
-    uint32_t tensor = own(build, scope, block->draft->infos[i].name);
+    uint32_t tensor = own_tensor(build, scope, block->draft->infos[i].name);
 
     if (tensor && !build->graph->tensors[tensor].declared)
       build->graph->tensors[tensor].declared = block->draft->infos[i].declared;
@@ -317,14 +317,14 @@ static int define_outputs(struct ft_build *build, struct scope *scope)
 
 /* ---- order ---- */
 
-static uint32_t needs(const struct ft_operator *op)
+static uint32_t count_needs(const struct ft_operator *op)
 {
   return op->input_count + op->capture_count;
 }
 
-/* Whether what OP needs at J comes from an operator of the block; *WHICH is it. */
-static bool waits_for(const struct ft_build *build, const struct scope *scope,
-                      const struct ft_operator *op, uint32_t j, uint32_t *which)
+/* Whether input J of OP comes from an operator of the block; WHICH is its index. */
+static bool depends_on(const struct ft_build *build, const struct scope *scope,
+                       const struct ft_operator *op, uint32_t j, uint32_t *which)
 {
   uint32_t tensor = j < op->input_count ? op->inputs[j] : op->captures[j - op->input_count];
   const struct ft_tensor *t = &build->graph->tensors[tensor];
@@ -335,20 +335,20 @@ static bool waits_for(const struct ft_build *build, const struct scope *scope,
   return true;
 }
 
-static bool in_order(const struct ft_build *build, const struct scope *scope)
+static bool is_in_order(const struct ft_build *build, const struct scope *scope)
 {
   const struct ft_operator *ops = scope->block->operators;
   uint32_t which;
 
   for (uint32_t i = 0; i < scope->block->operator_count; i++)
-    for (uint32_t j = 0; j < needs(&ops[i]); j++)
-      if (waits_for(build, scope, &ops[i], j, &which) && which >= i)
+    for (uint32_t j = 0; j < count_needs(&ops[i]); j++)
+      if (depends_on(build, scope, &ops[i], j, &which) && which >= i)
         return false;
   return true;
 }
 
-/* Kahn's algorithm (CACM 1962): those that wait for nobody first, in the file's order. */
-static int put_in_order(struct ft_build *build, struct scope *scope)
+/* Kahn's algorithm (CACM 1962), in the file's order where possible. */
+static int sort_operators(struct ft_build *build, struct scope *scope)
 {
   struct ft_block *block = scope->block;
   size_t n = block->operator_count, edges = 0, ready = 0, done = 0;
@@ -361,8 +361,8 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
   if (!first || !sorted || !waits || !queue)
     return ft_build_exhausted(build);
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < needs(&block->operators[i]); j++)
-      if (waits_for(build, scope, &block->operators[i], j, &which)) {
+    for (uint32_t j = 0; j < count_needs(&block->operators[i]); j++)
+      if (depends_on(build, scope, &block->operators[i], j, &which)) {
         first[which + 2]++;
         waits[i]++;
         edges++;
@@ -373,8 +373,8 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
   for (size_t i = 2; i < n + 2; i++)
     first[i] += first[i - 1];
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < needs(&block->operators[i]); j++)
-      if (waits_for(build, scope, &block->operators[i], j, &which))
+    for (uint32_t j = 0; j < count_needs(&block->operators[i]); j++)
+      if (depends_on(build, scope, &block->operators[i], j, &which))
         users[first[which + 1]++] = i;
   for (uint32_t i = 0; i < n; i++)
     if (!waits[i])
@@ -390,8 +390,8 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
     const struct ft_operator *op = &block->operators[i];
 
     if (waits[i])
-      return fail(build, op, "waits for its own result,",
-                  build->graph->tensors[op->output_count ? op->outputs[0] : 0].name);
+      return build_fail(build, op, "depends on its own result,",
+                        build->graph->tensors[op->output_count ? op->outputs[0] : 0].name);
   }
   for (uint32_t i = 0; i < n; i++) {
     sorted[i] = block->operators[queue[i]];
@@ -405,7 +405,7 @@ static int put_in_order(struct ft_build *build, struct scope *scope)
 
 /* ---- resolution ---- */
 
-static int capture(struct ft_build *build, struct scope *scope, uint32_t tensor)
+static int capture_tensor(struct ft_build *build, struct scope *scope, uint32_t tensor)
 {
   uint32_t *captured;
 
@@ -420,7 +420,7 @@ static int capture(struct ft_build *build, struct scope *scope, uint32_t tensor)
   return 0;
 }
 
-static int resolve(struct ft_build *build, struct scope *scope, uint32_t *serials);
+static int resolve_block(struct ft_build *build, struct scope *scope, uint32_t *serials);
 
 static int resolve_operator(struct ft_build *build, struct scope *scope, struct ft_operator *op,
                             uint32_t *serials)
@@ -433,8 +433,8 @@ static int resolve_operator(struct ft_build *build, struct scope *scope, struct 
 
     op->inputs[i] = build->names[name].tensor;
     if (name && !op->inputs[i])
-      return fail(build, op, "nothing gives its input", ft_build_text(build, name));
-    if (capture(build, scope, op->inputs[i]) < 0)
+      return build_fail(build, op, "no operator defines its input", ft_build_text(build, name));
+    if (capture_tensor(build, scope, op->inputs[i]) < 0)
       return -1;
   }
   for (uint32_t i = 0; i < op->attribute_count; i++) {
@@ -442,23 +442,23 @@ static int resolve_operator(struct ft_build *build, struct scope *scope, struct 
       continue;
     inner.block = op->attributes[i].block;
     inner.shadow_count = inner.shadow_room = 0;
-    if (resolve(build, &inner, serials) < 0)
+    if (resolve_block(build, &inner, serials) < 0)
       return -1;
   }
   if (!inner.captured_count)
     return 0;
-  op->captures = indices(build, inner.captured_count);
+  op->captures = name_indices(build, inner.captured_count);
   if (!op->captures)
     return -1;
   memcpy(op->captures, inner.captured, inner.captured_count * sizeof *op->captures);
   op->capture_count = (uint32_t)inner.captured_count;
   for (uint32_t i = 0; i < op->capture_count; i++)
-    if (capture(build, scope, op->captures[i]) < 0)
+    if (capture_tensor(build, scope, op->captures[i]) < 0)
       return -1;
   return 0;
 }
 
-static int resolve(struct ft_build *build, struct scope *scope, uint32_t *serials)
+static int resolve_block(struct ft_build *build, struct scope *scope, uint32_t *serials)
 {
   const struct ft_draft *draft = scope->block->draft;
   struct ft_block *block = scope->block;
@@ -469,23 +469,23 @@ static int resolve(struct ft_build *build, struct scope *scope, uint32_t *serial
   for (uint32_t i = 0; i < block->operator_count; i++)
     if (resolve_operator(build, scope, &block->operators[i], serials) < 0)
       return -1;
-  block->outputs = indices(build, draft->output_count);
+  block->outputs = name_indices(build, draft->output_count);
   if (!block->outputs)
     return -1;
   for (size_t i = 0; i < draft->output_count; i++) {
     uint32_t tensor = build->names[draft->outputs[i].name].tensor;
 
     if (!tensor)
-      return ft_error_set(build->err, "%s: nothing gives the output \"%.120s\"", build->graph->file,
-                          ft_build_text(build, draft->outputs[i].name));
+      return ft_error_set(build->err, "%s: no operator defines the output \"%.120s\"",
+                          build->graph->file, ft_build_text(build, draft->outputs[i].name));
     block->outputs[block->output_count++] = tensor;
-    if (capture(build, scope, tensor) < 0)
+    if (capture_tensor(build, scope, tensor) < 0)
       return -1;
   }
   for (size_t i = scope->shadow_count; i-- > 0;)
     build->names[scope->shadows[i].name].tensor = scope->shadows[i].tensor;
   block->draft = NULL;
-  return in_order(build, scope) ? 0 : put_in_order(build, scope);
+  return is_in_order(build, scope) ? 0 : sort_operators(build, scope);
 }
 
 int ft_build_finish(struct ft_build *build)
@@ -501,5 +501,5 @@ int ft_build_finish(struct ft_build *build)
   g->tensor_count = 1;
   if (ft_build_name(build, "", 0) == UINT32_MAX)
     return -1;
-  return resolve(build, &outermost, &serials);
+  return resolve_block(build, &outermost, &serials);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * What a reader builds a graph with: names while it reads, tensors when all
- * names of the file are known (operators come before what they use in ONNX).
- */
+/* Builds a graph from a file: names while it is read, tensors once all names are known (in ONNX
+ * users may come before definitions). */
 #ifndef FT_GRAPH_BUILD_H
 #define FT_GRAPH_BUILD_H
 
@@ -14,7 +12,7 @@ struct ft_named {
   struct ft_declared *declared;
 };
 
-/* An operator as read: tensor indices are names still. */
+/* An operator as read: its tensor indices are names. */
 struct ft_draft {
   struct ft_operator *operators;
   struct ft_named *inputs, *outputs, *constants, *infos;
@@ -25,8 +23,7 @@ struct ft_draft {
 struct ft_build {
   struct ft_graph *graph;
   struct ft_error *err;
-  /* private */
-  struct ft_arena arena; /* of what is only needed until ft_build_finish */
+  struct ft_arena arena; /* freed by ft_build_finish's caller with ft_build_free */
   struct ft_build_name *names;
   uint32_t *slots;
   size_t name_count, name_room, slot_count, tensor_room, probes;
@@ -35,40 +32,36 @@ struct ft_build {
 void ft_build_init(struct ft_build *build, struct ft_graph *graph, struct ft_error *err);
 void ft_build_free(struct ft_build *build);
 
-/* The number of a name, the same for the same bytes; UINT32_MAX with ERR when memory is out. */
+/* The number of a name, equal for equal bytes; UINT32_MAX with the error if memory is exhausted. */
 uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length);
 const char *ft_build_text(const struct ft_build *build, uint32_t name);
-/* The same text for the same bytes, which live as long as the graph; NULL with ERR. */
+/* A copy of TEXT, one for equal bytes, that lives as long as the graph; NULL with the error. */
 const char *ft_build_same(struct ft_build *build, const char *text, size_t length);
-/* Of the text of FIELD, cut where it is longer than a name may be (call stacks, configurations). */
+/* The same for the text of FIELD, cut to the longest name (FT_GRAPH_NAME): call stacks,
+ * configurations. */
 const char *ft_build_field(struct ft_build *build, struct ft_proto *proto,
                            const struct ft_proto_field *field);
 
-/* SIZE bytes of zeros that live as long as the graph; NULL with ERR. */
+/* SIZE bytes of zeros that live as long as the graph; NULL with the error. */
 void *ft_build_take(struct ft_build *build, size_t size);
-/* The same with DATA in them. */
+/* The same with a copy of DATA. */
 void *ft_build_keep(struct ft_build *build, const void *data, size_t size);
-/* Room for one more behind COUNT elements of SIZE (ft_arena_grow); NULL with ERR. */
+/* Room for one more after COUNT elements of SIZE (ft_arena_grow); NULL with the error. */
 void *ft_build_grow(struct ft_build *build, void *data, size_t *room, size_t count, size_t size);
 
-/*
- * Give D the sizes DIMS of RANK dimensions, -1 where one is open; AT is where the file says them.
- * Returns 0; -1 with ERR past FT_GRAPH_DIMENSION or FT_GRAPH_ELEMENTS.
- */
+/* Sets the shape of D to RANK dimensions DIMS, -1: unknown. AT: byte offset for errors. Returns
+ * 0; -1 past FT_GRAPH_DIMENSION or FT_GRAPH_ELEMENTS. */
 int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *dims, int rank,
                    struct ft_declared *d);
 
-/* Keep the names of DRAFT for BLOCK, which is filled in by ft_build_finish. Returns 0 or -1. */
+/* Keeps the names of DRAFT for BLOCK, which ft_build_finish fills. Returns 0 or -1. */
 int ft_build_block(struct ft_build *build, struct ft_block *block, const struct ft_draft *draft);
 
-/*
- * Turn names into tensors from GRAPH's block inwards, put operators behind what
- * they need and look their kinds up. Fails on a name that nobody defines or two
- * do, and on operators that wait for each other.
- */
+/* Turns names into tensors from GRAPH's block inwards, sorts operators after what they need, and
+ * looks up their kinds. Returns 0; -1 for a name without definition or with two, and for cycles. */
 int ft_build_finish(struct ft_build *build);
 
-/* "FILE: out of memory or past its limit"; -1. */
+/* Sets the error "FILE: out of memory or past its limit". Returns -1. */
 int ft_build_exhausted(struct ft_build *build);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* JSON model files by jansson, with a limit on the number of values. */
 #include "config.h"
 
 #include "predictor/core/buf.h"
@@ -6,7 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/json.h"
 
-enum { VALUES = 4 << 20 };
+enum { VALUES = 4 << 20 }; /* in a file: bounds the memory that parsing needs */
 
 const char *ft_graph_json_text(const json_t *object, const char *key)
 {
@@ -15,8 +16,8 @@ const char *ft_graph_json_text(const json_t *object, const char *key)
   return text ? text : "";
 }
 
-/* How many values there may be in TEXT: what parsing it will cost. */
-static size_t weight_of(const char *text, size_t length)
+/* Upper bound of the number of values in TEXT, to which the memory of parsing is proportional. */
+static size_t count_values(const char *text, size_t length)
 {
   size_t count = 0;
 
@@ -32,7 +33,7 @@ json_t *ft_graph_json_parse(struct ft_build *build, const char *where, const cha
   json_error_t said;
   json_t *root;
 
-  if (weight_of(text, length) > VALUES) {
+  if (count_values(text, length) > VALUES) {
     (void)ft_error_set(build->err, "%s: %smore than %d values", file, where, VALUES);
     return NULL;
   }

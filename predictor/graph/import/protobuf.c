@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The protobuf wire format, through a window of the file. */
 #include "config.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/graph/import/protobuf.h"
 
-enum { FIRST_CHUNK = 4096 }; /* after a leap: one page, as little of a weight as can be */
+enum { FIRST_CHUNK = 4096 }; /* bytes to read after a seek: one page, to read little of a weight */
 
 int ft_proto_fail(struct ft_proto *p, uint64_t at, const char *format, ...)
 {
@@ -39,8 +40,8 @@ int ft_proto_init(struct ft_proto *p, int fd, const char *name, struct ft_error 
   return 0;
 }
 
-/* Have at least one byte at the cursor, which lies before the end of the file. */
-static int fill(struct ft_proto *p)
+/* Reads at least one byte at the cursor, which is before the end of the file. */
+static int fill_window(struct ft_proto *p)
 {
   ssize_t got;
 
@@ -63,9 +64,9 @@ static int fill(struct ft_proto *p)
   return 0;
 }
 
-static int byte(struct ft_proto *p, uint8_t *out)
+static int read_byte(struct ft_proto *p, uint8_t *out)
 {
-  if ((p->at < p->start || p->at - p->start >= p->length) && fill(p) < 0)
+  if ((p->at < p->start || p->at - p->start >= p->length) && fill_window(p) < 0)
     return -1;
   *out = p->window[p->at++ - p->start];
   return 0;
@@ -82,7 +83,7 @@ int ft_proto_copy(struct ft_proto *p, uint64_t at, void *out, size_t length)
   while (length) {
     size_t here, part;
 
-    if ((p->at < p->start || p->at - p->start >= p->length) && fill(p) < 0)
+    if ((p->at < p->start || p->at - p->start >= p->length) && fill_window(p) < 0)
       return -1;
     here = (size_t)(p->at - p->start);
     part = p->length - here < length ? p->length - here : length;
@@ -94,8 +95,8 @@ int ft_proto_copy(struct ft_proto *p, uint64_t at, void *out, size_t length)
   return 0;
 }
 
-/* Take a varint that must end before END. Returns 0 or -1. */
-static int take_varint(struct ft_proto *p, uint64_t end, uint64_t *value)
+/* Reads a varint that must end before END. Returns 0 or -1. */
+static int read_varint(struct ft_proto *p, uint64_t end, uint64_t *value)
 {
   uint64_t begin = p->at, result = 0;
   uint8_t b = 0;
@@ -104,7 +105,7 @@ static int take_varint(struct ft_proto *p, uint64_t end, uint64_t *value)
     if (p->at >= end)
       return ft_proto_fail(p, begin, "a number goes past the end of its message (byte %llu)",
                            (unsigned long long)end);
-    if (byte(p, &b) < 0)
+    if (read_byte(p, &b) < 0)
       return -1;
     if (shift == 63 && b > 1)
       break;
@@ -117,7 +118,7 @@ static int take_varint(struct ft_proto *p, uint64_t end, uint64_t *value)
   return ft_proto_fail(p, begin, "expected a number of at most 64 bits");
 }
 
-static int fixed(struct ft_proto *p, uint64_t end, size_t length, uint64_t *value)
+static int read_fixed(struct ft_proto *p, uint64_t end, size_t length, uint64_t *value)
 {
   uint8_t bytes[8] = { 0 };
 
@@ -141,7 +142,7 @@ int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field
   if (p->at >= end)
     return 0;
   field->at = p->at;
-  if (take_varint(p, end, &tag) < 0)
+  if (read_varint(p, end, &tag) < 0)
     return -1;
   field->wire = tag & 7;
   if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
@@ -149,13 +150,13 @@ int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field
   field->number = (uint32_t)(tag >> 3);
   switch (field->wire) {
   case FT_PROTO_VARINT:
-    return take_varint(p, end, &field->value) < 0 ? -1 : 1;
+    return read_varint(p, end, &field->value) < 0 ? -1 : 1;
   case FT_PROTO_FIXED64:
-    return fixed(p, end, 8, &field->value) < 0 ? -1 : 1;
+    return read_fixed(p, end, 8, &field->value) < 0 ? -1 : 1;
   case FT_PROTO_FIXED32:
-    return fixed(p, end, 4, &field->value) < 0 ? -1 : 1;
+    return read_fixed(p, end, 4, &field->value) < 0 ? -1 : 1;
   case FT_PROTO_BYTES:
-    if (take_varint(p, end, &field->value) < 0)
+    if (read_varint(p, end, &field->value) < 0)
       return -1;
     if (field->value > end - p->at)
       return ft_proto_fail(
@@ -181,9 +182,9 @@ int ft_proto_integers(struct ft_proto *p, const struct ft_proto_field *field, in
     return 0;
   }
   if (field->wire != FT_PROTO_BYTES)
-    return ft_proto_fail(p, field->at, "expected whole numbers in field %u", field->number);
+    return ft_proto_fail(p, field->at, "expected integers in field %u", field->number);
   while (p->at < field->end && *count <= room) {
-    if (take_varint(p, field->end, &value) < 0)
+    if (read_varint(p, field->end, &value) < 0)
       return -1;
     if (*count < room)
       out[*count] = (int64_t)value;
@@ -192,7 +193,7 @@ int ft_proto_integers(struct ft_proto *p, const struct ft_proto_field *field, in
   return 0;
 }
 
-static double real_of(uint64_t bits, uint32_t wire)
+static double decode_real(uint64_t bits, uint32_t wire)
 {
   uint32_t half = (uint32_t)bits;
   float single;
@@ -214,7 +215,7 @@ int ft_proto_reals(struct ft_proto *p, const struct ft_proto_field *field, uint3
 
   if (field->wire == wire) {
     if (*count < room)
-      out[*count] = real_of(bits, wire);
+      out[*count] = decode_real(bits, wire);
     *count = *count < room ? *count + 1 : room + 1;
     return 0;
   }
@@ -222,10 +223,10 @@ int ft_proto_reals(struct ft_proto *p, const struct ft_proto_field *field, uint3
     return ft_proto_fail(p, field->at, "expected numbers of %zu bytes in field %u", width,
                          field->number);
   while (p->at < field->end && *count <= room) {
-    if (fixed(p, field->end, width, &bits) < 0)
+    if (read_fixed(p, field->end, width, &bits) < 0)
       return -1;
     if (*count < room)
-      out[*count] = real_of(bits, wire);
+      out[*count] = decode_real(bits, wire);
     ++*count;
   }
   return 0;

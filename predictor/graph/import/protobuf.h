@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A cursor over a protobuf message in a file (protobuf.dev, "Encoding"). Bytes
- * that nobody asks for are stepped over, never read: a field of a gigabyte
- * costs what its header costs. Every complaint names file and byte position.
+ * A cursor over a protobuf message in a file (protobuf.dev, "Encoding"). Bytes of unwanted
+ * fields are skipped, not read: a weight of a gigabyte costs as much as its header. Errors name
+ * file and byte offset.
  */
 #ifndef FT_GRAPH_PROTOBUF_H
 #define FT_GRAPH_PROTOBUF_H
@@ -15,16 +15,15 @@
 
 enum { FT_PROTO_VARINT = 0, FT_PROTO_FIXED64 = 1, FT_PROTO_BYTES = 2, FT_PROTO_FIXED32 = 5 };
 
-enum { FT_PROTO_WINDOW = 32 << 10 }; /* bytes held at once */
+enum { FT_PROTO_WINDOW = 32 << 10 }; /* bytes in memory at a time */
 
 struct ft_proto {
-  const char *name; /* in complaints; not copied */
-  int fd;           /* not closed here */
-  uint64_t size;    /* of the file */
+  const char *name; /* for errors; not copied */
+  int fd;           /* not closed by this module */
+  uint64_t size;    /* of the file, in bytes */
   uint64_t at;      /* of the next byte */
-  uint64_t taken;   /* bytes read so far, FT_LIMIT_GRAPH_READ at most */
+  uint64_t taken;   /* bytes read so far, at most FT_LIMIT_GRAPH_READ */
   struct ft_error *err;
-  /* private */
   uint64_t start;
   size_t length, chunk;
   uint8_t window[FT_PROTO_WINDOW];
@@ -33,34 +32,30 @@ struct ft_proto {
 struct ft_proto_field {
   uint32_t number;
   uint32_t wire;
-  uint64_t at;    /* where it begins */
-  uint64_t value; /* the number, or how many bytes */
-  uint64_t end;   /* where its bytes end (FT_PROTO_BYTES) */
+  uint64_t at;    /* offset of the field */
+  uint64_t value; /* the number, or the length in bytes */
+  uint64_t end;   /* offset after its bytes (FT_PROTO_BYTES) */
 };
 
-/* Begin at the start of FD, which must be a regular file. Returns 0 or -1. */
+/* Begins at the start of FD, a regular file. NAME must outlive P. Returns 0 or -1. */
 int ft_proto_init(struct ft_proto *p, int fd, const char *name, struct ft_error *err);
 
-/*
- * Take the next field of a message that ends at END; whatever is left of the
- * one in FIELD (all zeros before the first) is stepped over. Returns 1; 0 at the end; -1.
- */
+/* Reads the next field of a message that ends at END, and skips the rest of the one in FIELD
+ * (zeros before the first). Returns 1; 0 at the end; -1. */
 int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field);
 
-/* Copy LENGTH bytes from AT; the cursor ends behind them. Returns 0 or -1. */
+/* Copies LENGTH bytes from AT; the cursor ends after them. Returns 0 or -1. */
 int ft_proto_copy(struct ft_proto *p, uint64_t at, void *out, size_t length);
 
-/*
- * Numbers of a repeated field, packed or not: append to OUT, which has room for
- * ROOM and holds *COUNT. Numbers past ROOM are counted only roughly, as ROOM + 1. Returns 0 or -1.
- */
+/* Appends the numbers of a repeated field, packed or not, to OUT of ROOM, which holds COUNT.
+ * More than ROOM numbers count as ROOM + 1. Returns 0 or -1. */
 int ft_proto_integers(struct ft_proto *p, const struct ft_proto_field *field, int64_t *out,
                       size_t room, size_t *count);
 /* The same for float (FT_PROTO_FIXED32) and double (FT_PROTO_FIXED64), by WIRE. */
 int ft_proto_reals(struct ft_proto *p, const struct ft_proto_field *field, uint32_t wire,
                    double *out, size_t room, size_t *count);
 
-/* "NAME: byte AT: TEXT" into the error; -1. */
+/* Sets the error "NAME: byte AT: TEXT". Returns -1. */
 int ft_proto_fail(struct ft_proto *p, uint64_t at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Chooses the reader of a model file by its content. */
 #include "config.h"
 
 #include <errno.h>
@@ -10,10 +11,10 @@
 #include <unistd.h>
 
 #include "predictor/core/buf.h"
-#include "predictor/graph/import/foreign.h"
+#include "predictor/graph/import/unsupported_formats.h"
 #include "predictor/graph/import/huggingface/hf.h"
 #include "predictor/graph/import/onnx/onnx.h"
-#include "predictor/graph/import/onnx/onnx_merged.h"
+#include "predictor/graph/import/onnx/onnx_unmerge.h"
 #include "predictor/graph/import/paddle/paddle.h"
 #include "predictor/graph/import/protobuf.h"
 #include "predictor/graph/import/read.h"
@@ -21,7 +22,7 @@
 #include "predictor/graph/import/torch/pt2.h"
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Links are followed here: models are often kept as links into a cache. */
+/* Symbolic links are followed: models are often links into a cache. */
 static int open_model(const char *path, int *dirfd, struct ft_error *err)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -55,7 +56,7 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
   return fd;
 }
 
-/* A zip archive: PyTorch's. */
+/* A zip archive: TorchScript or torch.export. */
 static int read_archive(struct ft_build *build, int fd)
 {
   struct ft_archive archive;
@@ -67,7 +68,7 @@ static int read_archive(struct ft_build *build, int fd)
   member = ft_pt2_find(&archive);
   if (member < archive.count)
     status = ft_pt2_read(build, &archive, member);
-  else if (ft_foreign_archive(&archive, build->err) < 0)
+  else if (ft_unsupported_archive(&archive, build->err) < 0)
     status = -1;
   else
     status = ft_torchscript_read(build, &archive);
@@ -78,9 +79,9 @@ static int read_archive(struct ft_build *build, int fd)
 enum kind { KIND_NONE, KIND_ONNX, KIND_GRAPH_DEF, KIND_SAVED_MODEL, KIND_PADDLE };
 
 /*
- * Which of the messages a file holds, by the first fields of each: ONNX's ModelProto has its graph
- * in field 7; SavedModel a number and a message in 2; GraphDef nodes in 1, which begin with a name,
- * and PaddlePaddle's ProgramDesc blocks in 1, which begin with a number.
+ * The message type in a file, by its first fields: ONNX's ModelProto has its graph in field 7;
+ * SavedModel has a number in 1 and a message in 2; GraphDef has nodes in 1, which begin with a
+ * name, and PaddlePaddle's ProgramDesc blocks in 1, which begin with a number.
  */
 static enum kind message_kind(struct ft_proto *p)
 {
@@ -125,19 +126,19 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
     return ft_paddle_read(build, fd);
   if (ft_onnx_read(build, fd, dirfd) < 0 || ft_build_finish(build) < 0)
     return -1;
-  return ft_onnx_part_merged(build);
+  return ft_onnx_unmerge(build);
 }
 
-/* Recognised by what the file begins with. */
-static int read_graph(struct ft_build *build, int fd, int dirfd)
+/* The format is recognised by the first bytes. */
+static int read_by_content(struct ft_build *build, int fd, int dirfd)
 {
   char head[512] = "";
   ssize_t length = pread(fd, head, sizeof head, 0);
   struct stat st;
 
   if (length > 0 && fstat(fd, &st) == 0 &&
-      ft_foreign_head(build->graph->file, head, (size_t)length, (uint64_t)st.st_size, build->err) <
-          0)
+      ft_unsupported_head(build->graph->file, head, (size_t)length, (uint64_t)st.st_size,
+                          build->err) < 0)
     return -1;
   if (length >= 4 && memcmp(head, "PK\3\4", 4) == 0)
     return read_archive(build, fd);
@@ -164,10 +165,12 @@ struct ft_graph *ft_graph_read(const char *path, struct ft_error *err)
   graph->arena.limit = graph->results.limit = FT_LIMIT_GRAPH;
   kept = ft_arena_take(&graph->arena, strlen(path) + 1);
   if (kept)
-    memcpy(kept, path, strlen(path) + 1); /* complaints come after the caller's name is gone */
+    memcpy(kept, path,
+           strlen(path) + 1); /* errors are reported after the caller has freed the name */
   graph->file = kept ? kept : path;
   ft_build_init(&build, graph, err);
-  status = ft_build_name(&build, "", 0) == UINT32_MAX || read_graph(&build, fd, dirfd) < 0 ? -1 : 0;
+  status =
+      ft_build_name(&build, "", 0) == UINT32_MAX || read_by_content(&build, fd, dirfd) < 0 ? -1 : 0;
   ft_build_free(&build);
   if (status < 0) {
     ft_graph_free(graph);

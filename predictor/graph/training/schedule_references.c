@@ -26,7 +26,7 @@ static bool same_module(const char *a, const char *b)
 }
 
 /* Whose operator reads: an activation function that the exporter merged with another module's has
- * that one's name, and its own module is its user's (onnx_merged.h). */
+ * that one's name, and its own module is its user's (onnx_unmerge.h). */
 static const char *reader(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (op->output_count == 1 && ft_autograd_rule_of(op).in_place && p->users[op->outputs[0]])

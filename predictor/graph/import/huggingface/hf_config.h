@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a config.json says, as the readers of families (hf.c, hf_newer.c) ask for it. */
+/* Access to a config.json for the readers of model families. */
 #ifndef FT_GRAPH_HF_CONFIG_H
 #define FT_GRAPH_HF_CONFIG_H
 
@@ -13,55 +13,60 @@ struct ft_hf_config {
   const char *file;
   struct ft_error *err;
   bool failed;
-  struct ft_hf *more; /* for what has two */
+  struct ft_hf *vision; /* receives the vision encoder of a network that has one */
 };
 
-/* Nothing is built of it: FILE: WHAT. The first reason counts. */
+/* Reports "FILE: WHAT" unless an error is set already, and sets C->failed. */
 void ft_hf_refuse(struct ft_hf_config *c, const char *what);
-/* The first of KEYS, which "|" separates, that holds a whole number; OTHERWISE where none does,
- * refused where that is below 0. */
-int64_t ft_hf_number(struct ft_hf_config *c, const char *keys, int64_t otherwise);
-bool ft_hf_truth(const struct ft_hf_config *c, const char *key, bool otherwise);
-const char *ft_hf_text(const struct ft_hf_config *c, const char *key, const char *otherwise);
+/* The first of KEYS, separated by "|", that holds an integer; else OTHERWISE. Sets C->failed if
+ * none does and OTHERWISE is below 0, or if the value is not within 0 to 2^30. */
+int64_t ft_hf_int(struct ft_hf_config *c, const char *keys, int64_t otherwise);
+bool ft_hf_bool(const struct ft_hf_config *c, const char *key, bool otherwise);
+const char *ft_hf_string(const struct ft_hf_config *c, const char *key, const char *otherwise);
 
-/* What its code does in training (hf_training.c); M's type and activation are known. */
+/* Sets how M behaves in training (hf_training.c). M's type and activation must be set. */
 void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m);
 
-/* What its quantization_config says (hf_quantized.c). Returns 0 or -1. */
+/* Reads quantization_config into M (hf_quantized.c). Returns 0, or -1 with the error. */
 int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m);
 
-/* Which of M's layers see a part of the words alone (hf_generate.c). */
+/* Sets M's sliding window and the layers that have it (hf_kv_cache.c). */
 void ft_hf_windows(struct ft_hf_config *c, struct ft_hf *m);
 
-/* Whether C has the fields that a network of no known family is read by (hf_guess.c); read it. */
-bool ft_hf_guessable(const struct ft_hf_config *c);
-void ft_hf_guess(struct ft_hf_config *c, struct ft_hf *m);
+/* Whether C has the fields by which an unknown family can be read as a decoder; reads it so
+ * (hf_generic.c). */
+bool ft_hf_generic_applies(const struct ft_hf_config *c);
+void ft_hf_generic(struct ft_hf_config *c, struct ft_hf *m);
 
-/* What reads a family. */
-typedef void ft_hf_family(struct ft_hf_config *c, struct ft_hf *m);
-/* One of a list of families, which a TYPE of NULL ends. */
-struct ft_hf_known {
-  const char *type;
-  ft_hf_family *read;
+/* Reads the configuration C of a family into M. */
+typedef void ft_hf_family_reader(struct ft_hf_config *c, struct ft_hf *m);
+/* A row of a table of families; TYPES of NULL ends the table. */
+struct ft_hf_family {
+  const char *types; /* model_type, or several separated by "|" */
+  ft_hf_family_reader *read;
 };
-/* Those that are newer than hf.c's own; those that see. */
-extern const struct ft_hf_known ft_hf_newer[], ft_hf_seeing[];
+extern const struct ft_hf_family ft_hf_encoders[], ft_hf_decoders[], ft_hf_vlms[];
+/* The reader of model_type TYPE in LIST, or NULL. */
+ft_hf_family_reader *ft_hf_find_family(const struct ft_hf_family *list, const char *type);
 
-/* What a part of a network is where its configuration does not say (hf_vision.c). */
-struct ft_hf_usual {
+/* The library's defaults for a part of a network (configuration_*.py); -1: the file must say. */
+struct ft_hf_defaults {
   const char *type;
-  int64_t hidden, inner, layers, heads, kv_heads, head, vocab; /* kv_heads, head 0: by the others */
+  int64_t hidden, inner, layers, heads, kv_heads, head_dim,
+      vocab; /* kv_heads, head_dim of 0 follow from the other fields */
 };
-/* The decoder that C describes into M, whose type is known. */
-void ft_hf_words_part(struct ft_hf_config *c, const struct ft_hf_usual *usual, struct ft_hf *m);
-/* Sizes of pictures and of their patches. */
-void ft_hf_picture(struct ft_hf_config *c, int64_t image, int64_t patch, struct ft_hf *m);
+/* Reads the fields that nearly all configurations have. USUAL: their defaults, or NULL. */
+void ft_hf_common(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *m);
+/* Reads the decoder C of a vision-language model into M, whose type is set. USUAL as above. */
+void ft_hf_text_config(struct ft_hf_config *c, const struct ft_hf_defaults *usual, struct ft_hf *m);
+/* Reads image and patch sizes in pixels; IMAGE and PATCH are the defaults. */
+void ft_hf_image_config(struct ft_hf_config *c, int64_t image, int64_t patch, struct ft_hf *m);
 
-/* llama and those made after it: rotary positions, grouped queries, gated connections. */
+/* The base of llama's descendants: RMSNorm, rotary positions, gated MLP. */
 void ft_hf_llama(struct ft_hf_config *c, struct ft_hf *m);
 
-/* Which layers have no experts: of every STEP all but the last, and those that mlp_only_layers
- * names. */
-void ft_hf_sparse(struct ft_hf_config *c, const char *step, struct ft_hf *m);
+/* Counts the layers without experts: of every STEP (a key) all but the last, and those in
+ * mlp_only_layers. */
+void ft_hf_dense_layers(struct ft_hf_config *c, const char *step, struct ft_hf *m);
 
 #endif

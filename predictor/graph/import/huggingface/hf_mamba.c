@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Mamba (Gu and Dao 2023) as transformers runs it without a kernel of its own: a state of N numbers
- * for each of the inner features is made for every word, and read out by a product.
- */
+/* Mamba (Gu and Dao 2023) in transformers' PyTorch implementation, which materialises a state of
+ * N numbers for each inner feature and each token. */
 #include "config.h"
 
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-/* X (batch, length, features) convolved with what came before, each feature by itself. */
-static uint32_t remember(struct ft_hf_run *r, uint32_t x)
+/* The causal depthwise convolution of X (batch, length, features). */
+static uint32_t causal_convolution(struct ft_hf_run *r, uint32_t x)
 {
   static const int64_t order[] = { 0, 2, 1 };
   const struct ft_hf *m = r->m;
-  int64_t pads[2] = { m->window - 1, 0 }, length = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
-  uint32_t w = ft_hf_weight(r, "conv", 1, m->window, m->inner), b = 0;
+  int64_t pads[2] = { m->conv_kernel - 1, 0 }, length = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
+  uint32_t w = ft_hf_weight(r, "conv", 1, m->conv_kernel, m->inner), b = 0;
 
   if (m->bias_conv)
     b = ft_hf_weight(r, "conv.bias", m->inner, 0, 0);
@@ -34,13 +32,13 @@ static uint32_t remember(struct ft_hf_run *r, uint32_t x)
   return x ? ft_tracer_transpose(&r->live, x, order, 3) : 0;
 }
 
-static uint32_t part(struct ft_hf_run *r, uint32_t x, int64_t from, int64_t to)
+static uint32_t slice_features(struct ft_hf_run *r, uint32_t x, int64_t from, int64_t to)
 {
   return x ? ft_tracer_slice(&r->live, x, 2, from, to, 1) : 0;
 }
 
-/* X with a dimension of 1 put in before AXIS. */
-static uint32_t widened(struct ft_hf_run *r, uint32_t x, int64_t axis)
+/* X with a new dimension of 1 before AXIS. */
+static uint32_t insert_axis(struct ft_hf_run *r, uint32_t x, int64_t axis)
 {
   if (!x)
     return 0;
@@ -50,8 +48,8 @@ static uint32_t widened(struct ft_hf_run *r, uint32_t x, int64_t axis)
   return ft_tracer_end(&r->live, 1);
 }
 
-/* TYPE of A and B in 32 bits, which the code casts both to. */
-static uint32_t in_32_bits(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b)
+/* Operator TYPE of A and B in float32, as the code casts them. */
+static uint32_t record_float32(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b)
 {
   if (!a || (!b && type[0] != 'E'))
     return 0;
@@ -63,35 +61,35 @@ static uint32_t in_32_bits(struct ft_hf_run *r, const char *type, uint32_t a, ui
   return ft_tracer_end(&r->live, 1);
 }
 
-/* The states that X leads to, and what is read out of them (mamba_selective_scan). */
-static uint32_t scan(struct ft_hf_run *r, uint32_t x)
+/* The selective scan of X and its output (mamba_selective_scan). */
+static uint32_t selective_scan(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
-  uint32_t all = ft_hf_connect(r, x, "x_proj", m->rank + 2 * m->state, false);
-  uint32_t step = ft_hf_connect(r, part(r, all, 0, m->rank), "dt_proj", m->inner, true), decay,
-           input;
-  uint32_t in = part(r, all, m->rank, m->rank + m->state);
-  uint32_t out = part(r, all, m->rank + m->state, m->rank + 2 * m->state);
+  uint32_t all = ft_hf_linear(r, x, "x_proj", m->rank + 2 * m->state, false);
+  uint32_t step = ft_hf_linear(r, slice_features(r, all, 0, m->rank), "dt_proj", m->inner, true),
+           decay, input;
+  uint32_t in = slice_features(r, all, m->rank, m->rank + m->state);
+  uint32_t out = slice_features(r, all, m->rank + m->state, m->rank + 2 * m->state);
   uint32_t a = ft_hf_weight(r, "A_log", m->inner, m->state, 0),
            d = ft_hf_weight(r, "D", m->inner, 0, 0);
   int64_t dims[3] = { 0, 0, m->inner };
 
-  step = widened(r, step ? ft_tracer_unary(&r->live, "Softplus", step) : 0, -1);
-  a = in_32_bits(r, "Exp", a, 0);
-  decay = in_32_bits(r, "Exp", in_32_bits(r, "Mul", step, a), 0);
-  input = in_32_bits(r, "Mul", step, widened(r, in, 2));
-  input = in_32_bits(r, "Mul", input, widened(r, x, -1));
-  input = in_32_bits(r, "Add", decay, input);
-  /* each word's state is kept in 32 bits for the next, and as wide as the product reads it */
-  if (!in_32_bits(r, "Mul", decay, input))
+  step = insert_axis(r, step ? ft_tracer_unary(&r->live, "Softplus", step) : 0, -1);
+  a = record_float32(r, "Exp", a, 0);
+  decay = record_float32(r, "Exp", record_float32(r, "Mul", step, a), 0);
+  input = record_float32(r, "Mul", step, insert_axis(r, in, 2));
+  input = record_float32(r, "Mul", input, insert_axis(r, x, -1));
+  input = record_float32(r, "Add", decay, input);
+  /* the states are in float32 and are cast to the width of the product */
+  if (!record_float32(r, "Mul", decay, input))
     return 0;
-  out = ft_hf_both(r, "MatMul", input, widened(r, out, -1));
+  out = ft_hf_binary(r, "MatMul", input, insert_axis(r, out, -1));
   if (!out || !x)
     return 0;
   dims[0] = ft_tracer_of(&r->live, x)->dims[0];
   dims[1] = ft_tracer_of(&r->live, x)->dims[1];
   out = ft_tracer_reshape(&r->live, out, dims, 3);
-  return in_32_bits(r, "Add", out, in_32_bits(r, "Mul", x, d));
+  return record_float32(r, "Add", out, record_float32(r, "Mul", x, d));
 }
 
 uint32_t ft_hf_mamba(struct ft_hf_run *r)
@@ -102,20 +100,22 @@ uint32_t ft_hf_mamba(struct ft_hf_run *r)
 
   if (!ids || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  ids = ft_hf_fed_words(r, ids);
-  r->where = "embeddings.";
-  x = ft_hf_words(r, ids, &table);
+  ids = ft_hf_input_tokens(r, ids);
+  r->prefix = "embeddings.";
+  x = ft_hf_embed(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
-    r->where = ft_tracer_format(&r->live, "layer.%lld.", (long long)i);
+    r->prefix = ft_tracer_format(&r->live, "layer.%lld.", (long long)i);
     batch = ft_tracer_of(&r->live, x)->dims[0];
-    if (ft_hf_state(r, false, batch, m->inner, m->window) < 0 ||
+    if (ft_hf_state(r, false, batch, m->inner, m->conv_kernel) < 0 ||
         ft_hf_state(r, true, batch, m->inner, m->state) < 0)
       return 0;
-    y = ft_hf_connect(r, ft_hf_normalise(r, x, "norm"), "in_proj", 2 * m->inner, m->bias_inner);
-    gate = ft_hf_activate(r, part(r, y, m->inner, 2 * m->inner));
-    y = in_32_bits(r, "Mul", scan(r, remember(r, part(r, y, 0, m->inner))), gate);
-    x = ft_hf_both(r, "Add", x, ft_hf_connect(r, y, "out_proj", m->hidden, m->bias_inner));
+    y = ft_hf_linear(r, ft_hf_normalise(r, x, "norm"), "in_proj", 2 * m->inner, m->bias_inner);
+    gate = ft_hf_activate(r, slice_features(r, y, m->inner, 2 * m->inner));
+    y = record_float32(r, "Mul",
+                       selective_scan(r, causal_convolution(r, slice_features(r, y, 0, m->inner))),
+                       gate);
+    x = ft_hf_binary(r, "Add", x, ft_hf_linear(r, y, "out_proj", m->hidden, m->bias_inner));
   }
-  r->where = "";
-  return ft_hf_language_head(r, ft_hf_last_word(r, ft_hf_normalise(r, x, "final_norm")), table);
+  r->prefix = "";
+  return ft_hf_language_head(r, ft_hf_last_token(r, ft_hf_normalise(r, x, "final_norm")), table);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Matrices that a file's quantization_config says are kept in a few bits (transformers 5.23,
- * utils/quantization_config.py and integrations/). Which ones: those of nn.Linear but for what
- * gives the words' chances, for routers and for those that the file leaves out; of experts all that
- * a checkpoint was written with, none where they are quantised on loading (bitsandbytes).
+ * Matrices quantised by the file's quantization_config (transformers 5.23,
+ * utils/quantization_config.py and integrations/): those of nn.Linear except the language model
+ * head, routers and excluded modules. Experts are quantised in checkpoints, not when weights are
+ * quantised on loading (bitsandbytes).
  */
 #include "config.h"
 
@@ -13,84 +13,88 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-enum { ELEMENT_UINT4 = 21, LEFT_OUT = 4096 /* modules that are named as left out */ };
+enum {
+  ELEMENT_UINT4 = 21, /* onnx.TensorProto.UINT4 */
+  EXCLUDED = 4096     /* limit of excluded modules */
+};
 
-/* ---- what the file says ---- */
+/* ---- quantization_config ---- */
 
-static const json_t *member(const json_t *object, const char *key)
+static const json_t *json_member(const json_t *object, const char *key)
 {
   return json_object_get(object, key);
 }
 
-static int64_t whole(const json_t *object, const char *key, int64_t otherwise)
+static int64_t positive_member(const json_t *object, const char *key, int64_t otherwise)
 {
-  const json_t *v = member(object, key);
+  const json_t *v = json_member(object, key);
 
   return json_is_integer(v) && json_integer_value(v) > 0 && json_integer_value(v) < 1 << 20
              ? json_integer_value(v)
              : otherwise;
 }
 
-/* bitsandbytes, functional.py: blocks of 64 with a number of 32 bits; quantised themselves in
- * blocks of 256. */
-static void bitsandbytes(const json_t *q, struct ft_hf_quantized *out)
+/* bitsandbytes, functional.py: blocks of 64 with a 32-bit scale; double quantisation stores
+ * scales in 8 bits, in blocks of 256. */
+static void read_bitsandbytes(const json_t *q, struct ft_hf_quantized *out)
 {
-  out->bits = json_is_true(member(q, "load_in_8bit")) ? 8 : 4;
+  out->bits = json_is_true(json_member(q, "load_in_8bit")) ? 8 : 4;
   out->group = out->bits == 4 ? 64 : 0;
   out->scale_bits = 32;
-  if (out->bits == 4 && json_is_true(member(q, "bnb_4bit_use_double_quant")))
+  if (out->bits == 4 && json_is_true(json_member(q, "bnb_4bit_use_double_quant")))
     out->scale_bits = 8;
-  out->written_out = out->bits == 4;
+  out->dequantized = out->bits == 4;
   out->experts = false;
 }
 
-/* What compressed-tensors, config/quant_scheme.py, calls a group of modules; the first counts. */
-static void compressed(const json_t *q, struct ft_hf_quantized *out)
+/* compressed-tensors, config/quant_scheme.py; the first group counts. */
+static void read_compressed_tensors(const json_t *q, struct ft_hf_quantized *out)
 {
-  const json_t *groups = member(q, "config_groups"), *w = NULL;
-  const char *key, *strategy, *format = json_string_value(member(q, "format"));
+  const json_t *groups = json_member(q, "config_groups"), *w = NULL;
+  const char *key, *strategy, *format = json_string_value(json_member(q, "format"));
   json_t *group;
 
   json_object_foreach((json_t *)groups, key, group)
   {
-    w = member(group, "weights");
+    w = json_member(group, "weights");
     break;
   }
   if (!json_is_object(w))
     return;
-  strategy = json_string_value(member(w, "strategy"));
-  out->bits = whole(w, "num_bits", 8) <= 4 ? 4 : 8;
+  strategy = json_string_value(json_member(w, "strategy"));
+  out->bits = positive_member(w, "num_bits", 8) <= 4 ? 4 : 8;
   out->scale_bits = 16;
-  out->group = whole(w, "group_size", 0);
-  out->whole = strategy && strcmp(strategy, "tensor") == 0;
+  out->group = positive_member(w, "group_size", 0);
+  out->per_tensor = strategy && strcmp(strategy, "tensor") == 0;
   if (strategy && strcmp(strategy, "block") == 0)
     out->tile = 128;
   if (format && strcmp(format, "nvfp4-pack-quantized") == 0)
     out->scale_bits = 8;
-  out->zeros = json_is_false(member(w, "symmetric")) && out->bits == 4;
+  out->zeros = json_is_false(json_member(w, "symmetric")) && out->bits == 4;
 }
 
-static void describe(const json_t *q, const char *method, struct ft_hf_quantized *out)
+static void read_method(const json_t *q, const char *method, struct ft_hf_quantized *out)
 {
   out->experts = true;
   if (strcmp(method, "bitsandbytes") == 0) {
-    bitsandbytes(q, out);
+    read_bitsandbytes(q, out);
   } else if (strcmp(method, "gptq") == 0 || strcmp(method, "awq") == 0) {
-    out->bits = whole(q, member(q, "bits") ? "bits" : "w_bit", 4) <= 4 ? 4 : 8;
-    out->group = whole(q, member(q, "group_size") ? "group_size" : "q_group_size", 0);
+    out->bits = positive_member(q, json_member(q, "bits") ? "bits" : "w_bit", 4) <= 4 ? 4 : 8;
+    out->group =
+        positive_member(q, json_member(q, "group_size") ? "group_size" : "q_group_size", 0);
     out->scale_bits = 16;
     out->zeros = true;
-    out->order = strcmp(method, "gptq") == 0;
+    out->column_groups = strcmp(method, "gptq") == 0;
   } else if (strcmp(method, "fp8") == 0) {
     out->bits = 8;
-    out->tile = json_is_null(member(q, "weight_block_size")) ? 0 : 128;
-    out->whole = !out->tile;
+    out->tile = json_is_null(json_member(q, "weight_block_size")) ? 0 : 128;
+    out->per_tensor = !out->tile;
     out->scale_bits = 32;
   } else if (strcmp(method, "fbgemm_fp8") == 0) {
     out->bits = 8;
     out->scale_bits = 32;
   } else if (strcmp(method, "compressed-tensors") == 0) {
-    compressed(q, out);
+    read_compressed_tensors(q, out);
   } else if (strcmp(method, "mxfp4") == 0) {
     out->bits = 4;
     out->group = 32;
@@ -99,34 +103,34 @@ static void describe(const json_t *q, const char *method, struct ft_hf_quantized
   }
 }
 
-/* The modules that are left out. */
-static int leave_out(struct ft_hf_config *c, const json_t *q, struct ft_hf_quantized *out)
+/* Reads the names of excluded modules. Returns 0 or -1. */
+static int read_excluded(struct ft_hf_config *c, const json_t *q, struct ft_hf_quantized *out)
 {
   static const char *const keys[] = { "modules_to_not_convert", "llm_int8_skip_modules", "ignore",
                                       "ignored_layers" };
 
   for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-    const json_t *list = member(q, keys[k]);
-    size_t count = json_array_size(list) < LEFT_OUT ? json_array_size(list) : LEFT_OUT;
+    const json_t *list = json_member(q, keys[k]);
+    size_t count = json_array_size(list) < EXCLUDED ? json_array_size(list) : EXCLUDED;
 
     if (!count)
       continue;
-    out->left_out = ft_build_take(c->build, count * sizeof *out->left_out);
-    for (size_t i = 0; out->left_out && i < count; i++) {
+    out->excluded = ft_build_take(c->build, count * sizeof *out->excluded);
+    for (size_t i = 0; out->excluded && i < count; i++) {
       const char *name = json_string_value(json_array_get(list, i));
 
       if (name)
-        out->left_out[out->left_out_count++] = ft_build_same(c->build, name, strlen(name));
+        out->excluded[out->excluded_count++] = ft_build_same(c->build, name, strlen(name));
     }
-    return out->left_out ? 0 : -1;
+    return out->excluded ? 0 : -1;
   }
   return 0;
 }
 
-/* A file that was saved so may still tell of bitsandbytes, and that it does nothing. */
+/* bitsandbytes: saved files may have both load_in_* switches off. */
 static bool switched_off(const json_t *q, const char *method)
 {
-  const json_t *four = member(q, "load_in_4bit"), *eight = member(q, "load_in_8bit");
+  const json_t *four = json_member(q, "load_in_4bit"), *eight = json_member(q, "load_in_8bit");
 
   return method && strcmp(method, "bitsandbytes") == 0 && (four || eight) && !json_is_true(four) &&
          !json_is_true(eight);
@@ -134,32 +138,32 @@ static bool switched_off(const json_t *q, const char *method)
 
 int ft_hf_quantized(struct ft_hf_config *c, struct ft_hf *m)
 {
-  const json_t *q = member(c->root, "quantization_config");
-  const char *method = json_string_value(member(q, "quant_method"));
+  const json_t *q = json_member(c->root, "quantization_config");
+  const char *method = json_string_value(json_member(q, "quant_method"));
 
-  if (!json_is_object(q) || json_is_true(member(q, "dequantize")))
+  if (!json_is_object(q) || json_is_true(json_member(q, "dequantize")))
     return 0;
-  if (!method && (member(q, "load_in_4bit") || member(q, "load_in_8bit")))
+  if (!method && (json_member(q, "load_in_4bit") || json_member(q, "load_in_8bit")))
     method = "bitsandbytes";
   if (switched_off(q, method))
     return 0;
-  describe(q, method ? method : "", &m->quantized);
+  read_method(q, method ? method : "", &m->quantized);
   if (!m->quantized.bits && method && strcmp(method, "compressed-tensors") == 0)
     return ft_error_set(c->err,
                         "%s: quantization_config: config_groups: expected a group with \"weights\"",
                         c->file);
   if (!m->quantized.bits)
     return ft_error_set(c->err,
-                        "%s: quantization_config: quant_method %.60s is not known here: expected "
+                        "%s: quantization_config: unsupported quant_method %.60s; expected "
                         "bitsandbytes, gptq, awq, fp8, fbgemm_fp8, compressed-tensors or mxfp4",
                         c->file, method ? method : "(none)");
-  return leave_out(c, q, &m->quantized);
+  return read_excluded(c, q, &m->quantized);
 }
 
-/* ---- which matrices ---- */
+/* ---- which matrices are quantised ---- */
 
-/* Whether PATTERN, of letters, "\." and ".*", is NAME up to the end of a part of it. */
-static bool begins(const char *pattern, const char *name)
+/* Whether PATTERN (letters, "\." and ".*") matches NAME up to the end of one of its components. */
+static bool matches_pattern(const char *pattern, const char *name)
 {
   const char *again = NULL, *from = NULL;
 
@@ -187,8 +191,8 @@ static bool begins(const char *pattern, const char *name)
   }
 }
 
-/* What transformers calls the matrix NAME of layer LAYER. */
-static const char *called(struct ft_hf_run *r, const char *name)
+/* transformers' name of the matrix NAME in the current layer. */
+static const char *transformers_name(struct ft_hf_run *r, const char *name)
 {
   static const struct {
     const char *ours, *theirs;
@@ -215,7 +219,7 @@ static const char *called(struct ft_hf_run *r, const char *name)
   return ft_tracer_format(&r->live, "model.layers.%lld.%s", (long long)r->layer, name);
 }
 
-bool ft_hf_packs(struct ft_hf_run *r, const char *name)
+bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name)
 {
   const struct ft_hf_quantized *q = &r->m->quantized;
   bool experts = strcmp(name, "experts") == 0;
@@ -223,60 +227,62 @@ bool ft_hf_packs(struct ft_hf_run *r, const char *name)
 
   if (!q->bits || (experts ? !q->experts : q->only_experts) || strcmp(name, "router") == 0)
     return false;
-  whole_name = q->left_out_count ? called(r, name) : "";
-  for (size_t i = 0; i < q->left_out_count; i++) {
-    const char *left = q->left_out[i];
+  whole_name = q->excluded_count ? transformers_name(r, name) : "";
+  for (size_t i = 0; i < q->excluded_count; i++) {
+    const char *left = q->excluded[i];
 
-    if (left && (begins(left, whole_name) || (*left && ft_string_ends(whole_name, left))))
+    if (left && (matches_pattern(left, whole_name) || (*left && ft_string_ends(whole_name, left))))
       return false;
   }
   return true;
 }
 
-/* ---- what they take ---- */
+/* ---- sizes ---- */
 
-/* Numbers of 16 bits that stand beside DEPTH matrices of ROWS x COLUMNS. */
-static int64_t beside(const struct ft_hf_quantized *q, int64_t rows, int64_t columns, int64_t depth)
+/* 16-bit numbers that hold scales, zero points and group indices of DEPTH matrices of ROWS x
+ * COLUMNS. */
+static int64_t scale_elements(const struct ft_hf_quantized *q, int64_t rows, int64_t columns,
+                              int64_t depth)
 {
   int64_t scales = rows, bits;
 
-  if (q->whole)
+  if (q->per_tensor)
     scales = 1;
   else if (q->tile)
     scales = ft_times((rows + q->tile - 1) / q->tile, (columns + q->tile - 1) / q->tile);
   else if (q->group)
     scales = ft_times(rows, (columns + q->group - 1) / q->group);
   bits = ft_times(scales, q->scale_bits + (q->zeros ? q->bits : 0));
-  if (q->order)
+  if (q->column_groups)
     bits = ft_plus(bits, ft_times(32, columns));
   return ft_times(depth, (bits + 15) / 16);
 }
 
-void ft_hf_packed(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
-                  int64_t depth, uint32_t out[2])
+void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
+                            int64_t depth, uint32_t out[2])
 {
   const struct ft_hf_quantized *q = &r->m->quantized;
 
   out[0] = ft_hf_weight_in(r, q->bits == 4 ? ELEMENT_UINT4 : FT_ELEMENT_UINT8, name, rows, columns,
                            depth);
   out[1] = ft_hf_weight_in(r, FT_ELEMENT_FLOAT, ft_tracer_format(&r->live, "%s.scales", name),
-                           beside(q, rows, columns, depth ? depth : 1), 0, 0);
+                           scale_elements(q, rows, columns, depth ? depth : 1), 0, 0);
 }
 
-uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out)
+uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out)
 {
   int64_t in = x ? ft_tracer_of(&r->live, x)->dims[ft_tracer_of(&r->live, x)->rank - 1] : 0;
   uint32_t w[2];
 
   if (!x)
     return 0;
-  ft_hf_packed(r, name, out, in, 0, w);
+  ft_hf_quantized_weight(r, name, out, in, 0, w);
   if (!w[0] || !w[1])
     return 0;
-  if (r->m->quantized.written_out) { /* in the precision of the products, for this one */
+  if (r->m->quantized.dequantized) { /* dequantised to the product's precision for this use */
     ft_tracer_of(&r->live, w[0])->data = true;
     w[0] = ft_tracer_binary(&r->live, "DequantizeLinear", w[0], w[1]);
-    return ft_hf_both(r, "Linear", x, w[0]);
+    return ft_hf_binary(r, "Linear", x, w[0]);
   }
   ft_tracer_unknown(&r->live, "com.microsoft", "MatMulNBits");
   ft_tracer_in(&r->live, x);

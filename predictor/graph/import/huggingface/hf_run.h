@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks of Hugging Face being put together: what hf_run.c, hf_sides.c, hf_picture.c and
- * hf_mamba.c share. Tensors are 0 once something failed, and what is given 0 gives 0. */
+/* Builders of Hugging Face networks. Tensors are indices into the graph, 0 after an error; a
+ * builder that is given 0 returns 0. */
 #ifndef FT_GRAPH_HF_RUN_H
 #define FT_GRAPH_HF_RUN_H
 
@@ -11,104 +11,106 @@
 struct ft_hf_run {
   struct ft_tracer live;
   const struct ft_hf *m;
-  const char *where; /* "layer.3." */
-  int64_t layer;     /* 3 */
-  int64_t words;     /* that the cache holds at the end */
+  const char *prefix;   /* of weights' names: "layer.3." */
+  int64_t layer;        /* its number: 3 */
+  int64_t cache_length; /* tokens that the cache holds after this pass */
   struct ft_symbol_table weights;
 };
 
-/* ---- parts of any network (hf_run.c) ---- */
+/* ---- parts of any network (hf_weight.c, hf_module.c, hf_layer.c) ---- */
 
-/* What comes next belongs to NAME. */
+/* Operators recorded next belong to NAME. */
 void ft_hf_scope(struct ft_hf_run *r, const char *name);
-/* A weight of ROWS x COLUMNS, of ROWS alone where COLUMNS is 0; DEPTH x these where that is given.
- * The same for the same name. */
+/* The weight NAME of ROWS x COLUMNS, of ROWS only if COLUMNS is 0, of DEPTH such matrices if
+ * DEPTH is not 0. One name gives one weight. */
 uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
                       int64_t depth);
-/* The same of ELEMENT, which ft_hf_weight has FT_ELEMENT_FLOAT for. */
+/* The same with element type ELEMENT instead of FT_ELEMENT_FLOAT. */
 uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name, int64_t rows,
                          int64_t columns, int64_t depth);
-/* X by a matrix of OUT rows, and a bias. */
-uint32_t ft_hf_connect(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased);
-/* An operator TYPE of A and B. */
-uint32_t ft_hf_both(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b);
-/* Over the last dimension of X. */
+/* A linear layer of X with OUT features, and a bias if BIASED. */
+uint32_t ft_hf_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased);
+/* X times the transposed matrix W, plus the bias B unless it is 0. */
+uint32_t ft_hf_linear_of(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b);
+/* Operator TYPE of A and B. */
+uint32_t ft_hf_binary(struct ft_hf_run *r, const char *type, uint32_t a, uint32_t b);
+/* The configured norm over X's last dimension. */
 uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name);
 uint32_t ft_hf_activate(struct ft_hf_run *r, uint32_t x);
-/* X, of which training drops a part where SOME. */
+/* X with dropout if SOME. */
 uint32_t ft_hf_drop(struct ft_hf_run *r, uint32_t x, bool some);
 /* (batch, length, features) as (batch, heads, length, SIZE). */
 uint32_t ft_hf_heads(struct ft_hf_run *r, uint32_t x, int64_t heads, int64_t size);
-/* What attention with queries Q reads of values V by keys K, as the layer's features; BIAS is added
- * to the scores where it is given. */
-uint32_t ft_hf_read_out(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v, uint32_t bias);
-/* Attention of X to itself by way of few features. */
-uint32_t ft_hf_latent(struct ft_hf_run *r, uint32_t x);
-/* Queries of X, keys and values of FROM; BIAS is added to the scores where it is given. */
-uint32_t ft_hf_attend(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
-/* Two or three matrices of INNER features between, with an activation function. */
-uint32_t ft_hf_widen(struct ft_hf_run *r, uint32_t x, int64_t inner);
-/* Several of these, and the one that all words share (hf_experts.c). */
-uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x);
+/* Scaled dot-product attention and the output projection. BIAS (or 0) is added to the scores. */
+uint32_t ft_hf_attention_output(struct ft_hf_run *r, uint32_t q, uint32_t k, uint32_t v,
+                                uint32_t bias);
+/* Multi-head latent attention of X to itself (hf_mla.c). */
+uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x);
+/* Attention with queries of X, keys and values of FROM. BIAS as above. */
+uint32_t ft_hf_attention(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias);
+/* The MLP with INNER features, gated or not. */
+uint32_t ft_hf_mlp(struct ft_hf_run *r, uint32_t x, int64_t inner);
+/* The mixture of experts and its shared expert (hf_moe.c). */
+uint32_t ft_hf_moe(struct ft_hf_run *r, uint32_t x);
 uint32_t ft_hf_feed_forward(struct ft_hf_run *r, uint32_t x);
-/* One layer whose norms stand before or behind, as the configuration says. */
+/* One layer, with norms before or after as configured. */
 uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x);
-/* TABLE's rows from the first on are added to X (batch, length, features). */
+/* X (batch, length, features) plus the first rows of the table NAME of ROWS rows. */
 uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int64_t rows);
-/* What each word's chances are computed with; X where the file is of no such network. */
+/* Logits of X, or X if the file has no head. TABLE: the token embeddings, which tied heads use. */
 uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table);
-/* An input (batch, DIMS...) of RANK dimensions behind the first; -1 is open. Sizes are given to all
- * of them together, ft_infer_inputs. */
+/* Declares an input (batch, DIMS...) of RANK dimensions after the first; -1: given with --input.
+ * ft_infer_inputs then sets the sizes of all inputs together. */
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
                      const int64_t *dims);
-/* Numbers of words. */
+/* Declares an input of token IDs. */
 uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name);
-/* What IDS stand for in *TABLE, which is made where it is 0. */
-uint32_t ft_hf_words(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
+/* Embeddings of IDS from *TABLE, which is created if it is 0. */
+uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table);
 
-/* What layers make of X, what the words of TABLE stand for. */
+/* All layers, the final norm and the head. TABLE as above. */
 uint32_t ft_hf_decode(struct ft_hf_run *r, uint32_t x, uint32_t table);
-/* Patches of PICTURES (n, channels, height, width) as words, with one more before them where the
- * network has that: (n, patches, features). */
-uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t pictures);
-/* The first of the words, as (batch, features). */
-uint32_t ft_hf_first(struct ft_hf_run *r, uint32_t x);
+/* Patch embeddings of images (n, channels, height, width) and the class token, if there is one:
+ * (n, patches, features). */
+uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t images);
+/* The first token of X, as (batch, features). */
+uint32_t ft_hf_first_token(struct ft_hf_run *r, uint32_t x);
 
-/* ---- matrices in a few bits (hf_quantized.c) ---- */
+/* ---- quantised matrices (hf_quantized.c) ---- */
 
-/* Whether the layer's matrix NAME, or those of its "experts", is one. */
-bool ft_hf_packs(struct ft_hf_run *r, const char *name);
-/* DEPTH (0: one) matrices of ROWS x COLUMNS and what stands beside them, into OUT. */
-void ft_hf_packed(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
-                  int64_t depth, uint32_t out[2]);
-/* X by such a matrix of OUT rows. */
-uint32_t ft_hf_connect_packed(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
+/* Whether the layer's matrix NAME, or its "experts", is quantised. */
+bool ft_hf_is_quantized(struct ft_hf_run *r, const char *name);
+/* DEPTH (0: one) quantised matrices of ROWS x COLUMNS and their scales, into OUT. */
+void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
+                            int64_t depth, uint32_t out[2]);
+/* A linear layer of X with such a matrix of OUT rows. */
+uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out);
 
-/* ---- words that are made one by one (hf_generate.c) ---- */
+/* ---- KV cache and generation (hf_kv_cache.c) ---- */
 
-/* Whether the layer at hand sees a part of the words alone. */
-bool ft_hf_slides(const struct ft_hf_run *r);
-bool ft_hf_makes(const struct ft_hf_run *r);
-/* Keys or values X behind those that are kept; GROWS: with each word, else they stay. */
-uint32_t ft_hf_cached(struct ft_hf_run *r, uint32_t x, bool grows);
-/* A state (BATCH, ROWS, COLUMNS) is kept for the next word; WIDE: in 32 bits whatever the
- * precision. Returns 0 or -1. */
+/* Whether the current layer has a sliding window. */
+bool ft_hf_in_window(const struct ft_hf_run *r);
+bool ft_hf_generates(const struct ft_hf_run *r);
+/* Keys or values X appended to the cache. GROWS: with each token, unlike those of an encoder. */
+uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows);
+/* A recurrent state (BATCH, ROWS, COLUMNS) that stays for the next token; WIDE: in 32 bits
+ * whatever the precision. Returns 0 or -1. */
 int ft_hf_state(struct ft_hf_run *r, bool wide, int64_t batch, int64_t rows, int64_t columns);
-/* Of IDS those that this pass reads; of a decoder that begins with a word of its own. */
-uint32_t ft_hf_fed_words(struct ft_hf_run *r, uint32_t ids);
-uint32_t ft_hf_begun_words(struct ft_hf_run *r, uint32_t ids);
-/* Of X (batch, length, features) that of the last word, where no more is asked for. */
-uint32_t ft_hf_last_word(struct ft_hf_run *r, uint32_t x);
+/* The tokens of IDS that this pass reads; of a decoder with a start token. */
+uint32_t ft_hf_input_tokens(struct ft_hf_run *r, uint32_t ids);
+uint32_t ft_hf_decoder_tokens(struct ft_hf_run *r, uint32_t ids);
+/* Only the last token of X (batch, length, features) when generating. */
+uint32_t ft_hf_last_token(struct ft_hf_run *r, uint32_t x);
 
 /* ---- whole networks; the result, 0 with the error ---- */
 
 uint32_t ft_hf_t5(struct ft_hf_run *r);
-/* bart and those alike, whisper */
-uint32_t ft_hf_sides(struct ft_hf_run *r);
+/* bart and relatives, whisper */
+uint32_t ft_hf_encoder_decoder(struct ft_hf_run *r);
 uint32_t ft_hf_vit(struct ft_hf_run *r);
 uint32_t ft_hf_clip(struct ft_hf_run *r);
 uint32_t ft_hf_mamba(struct ft_hf_run *r);
-uint32_t ft_hf_sees(struct ft_hf_run *r);
-uint32_t ft_hf_tower(struct ft_hf_run *r);
+uint32_t ft_hf_vlm(struct ft_hf_run *r);
+uint32_t ft_hf_vision(struct ft_hf_run *r);
 
 #endif

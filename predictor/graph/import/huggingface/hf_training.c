@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * What transformers' code of a family does in training, beyond the network itself: where it drops
- * out, and which operations it spells out (5.23.0, src/transformers/models/).
- */
+/* How transformers' code of each family behaves in training: where it has dropout, and which
+ * operations it decomposes (5.23.0, src/transformers/models/). */
 #include "config.h"
 
 #include <string.h>
@@ -10,222 +8,115 @@
 #include "predictor/graph/import/huggingface/hf_config.h"
 
 enum {
-  ON_ONE = 1,        /* dropout stands behind the feed-forward part alone */
-  NARROW = 2,        /* the softmax is computed in the width that comes in */
-  PLAIN = 4,         /* attention has no fused kernel */
-  OPENAI_GELU = 8,   /* what it calls gelu is gelu_new */
-  ONE_QKV = 16,      /* one matrix makes queries, keys and values, */
-  ONE_GATE = 32,     /* and one the gate and what it gates */
-  COPIES = 64,       /* queries are copied behind each other */
-  WIDE_SCORES = 128, /* queries and keys are cast to 32 bits */
-  SAME_WIDTH = 256,  /* what angles turn is cast back */
-  LEAST = 512        /* no score is below the least number there is */
+  DROP_MLP_ONLY = 1,    /* dropout only after the MLP */
+  NATIVE_SOFTMAX = 2,   /* the softmax keeps the input's precision */
+  EAGER = 4,            /* attention has no fused kernel */
+  OPENAI_GELU = 8,      /* "gelu" means gelu_new */
+  FUSED_QKV = 16,       /* one matrix for queries, keys and values */
+  FUSED_GATE = 32,      /* one matrix for gate and up */
+  COPIED_QUERIES = 64,  /* queries are made contiguous */
+  FLOAT32_SCORES = 128, /* queries and keys are cast to float32 */
+  ROPE_CAST_BACK = 256, /* rotated queries and keys are cast back */
+  CLAMPED_SCORES = 512  /* scores are clamped to the smallest number */
 };
 
-/* Where a configuration says how much is dropped, and whether any is where it says nothing. */
-struct place {
-  const char *key;
-  bool usual;
-};
-
+/*
+ * Keys of the dropout probabilities: of embeddings, attention, residual connections and inside the
+ * MLP. A "+" marks a dropout that is on if the key is absent.
+ */
 static const struct family {
-  const char *type, *norm;
-  struct place embedding, attention, hidden, inner;
+  const char *type, *norm, *embedding, *attention, *hidden, *mlp;
   unsigned how;
 } families[] = {
-#define BERT                                                                                       \
-  { "hidden_dropout_prob", true }, { "attention_probs_dropout_prob", true },                       \
-      { "hidden_dropout_prob", true }, { NULL, false }, NARROW
-#define GPT(usual)                                                                                 \
-  { "embd_pdrop", usual }, { "attn_pdrop", usual }, { "resid_pdrop", usual },                      \
-  {                                                                                                \
-    NULL, false                                                                                    \
-  }
-#define SIDES(usual)                                                                               \
-  { "dropout", usual }, { "attention_dropout", false }, { "dropout", usual },                      \
-      { "activation_dropout", false }, NARROW
-#define T5                                                                                         \
-  { "dropout_rate", true }, { "dropout_rate", true }, { "dropout_rate", true },                    \
-      { "dropout_rate", true }, NARROW
-#define ROOT { NULL, false }, { "attention_dropout", false }, { NULL, false }, { NULL, false }, 0
-  { "bert", "", BERT },
-  { "roberta", "", BERT },
-  { "xlm-roberta", "", BERT },
-  { "camembert", "", BERT },
-  { "electra", "", BERT },
-  { "ernie", "", BERT },
-  { "megatron-bert", "", BERT | PLAIN },
-  { "deberta", "", BERT | PLAIN },
-  { "deberta-v2", "", BERT | PLAIN },
-  { "albert",
-    "",
-    { "hidden_dropout_prob", false },
-    { "attention_probs_dropout_prob", false },
-    { "hidden_dropout_prob", false },
-    { NULL, false },
-    NARROW },
-  { "distilbert",
-    "",
-    { "dropout", true },
-    { "attention_dropout", true },
-    { "dropout", true },
-    { NULL, false },
-    NARROW | ON_ONE },
-  { "gpt2", "", GPT(true), ONE_QKV | NARROW },
-  { "gpt_bigcode", "", GPT(true), ONE_QKV },
-  { "openai-gpt", "", GPT(true), ONE_QKV | NARROW | PLAIN | OPENAI_GELU },
-  { "codegen", "", GPT(false), ONE_QKV | PLAIN | WIDE_SCORES },
-  { "gptj", "", GPT(false), WIDE_SCORES | PLAIN },
-  { "gpt_neo",
-    "",
-    { "embed_dropout", false },
-    { "attention_dropout", false },
-    { "resid_dropout", false },
-    { NULL, false },
-    WIDE_SCORES | PLAIN },
-  { "gpt_neox",
-    "",
-    { "hidden_dropout", false },
-    { "attention_dropout", false },
-    { "hidden_dropout", false },
-    { NULL, false },
-    ONE_QKV },
-  { "opt",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "dropout", true },
-    { NULL, false },
+#define BERT "+hidden_dropout_prob", "+attention_probs_dropout_prob", "+hidden_dropout_prob", NULL
+#define GPT2 "+embd_pdrop", "+attn_pdrop", "+resid_pdrop", NULL
+#define GPTJ "embd_pdrop", "attn_pdrop", "resid_pdrop", NULL
+#define BART "+dropout", "attention_dropout", "+dropout", "activation_dropout"
+#define T5 "+dropout_rate", "+dropout_rate", "+dropout_rate", "+dropout_rate"
+#define LLAMA NULL, "attention_dropout", NULL, NULL
+  { "bert", "", BERT, NATIVE_SOFTMAX },
+  { "roberta", "", BERT, NATIVE_SOFTMAX },
+  { "xlm-roberta", "", BERT, NATIVE_SOFTMAX },
+  { "camembert", "", BERT, NATIVE_SOFTMAX },
+  { "electra", "", BERT, NATIVE_SOFTMAX },
+  { "ernie", "", BERT, NATIVE_SOFTMAX },
+  { "megatron-bert", "", BERT, NATIVE_SOFTMAX | EAGER },
+  { "deberta", "", BERT, NATIVE_SOFTMAX | EAGER },
+  { "deberta-v2", "", BERT, NATIVE_SOFTMAX | EAGER },
+  { "albert", "", "hidden_dropout_prob", "attention_probs_dropout_prob", "hidden_dropout_prob",
+    NULL, NATIVE_SOFTMAX },
+  { "distilbert", "", "+dropout", "+attention_dropout", "+dropout", NULL,
+    NATIVE_SOFTMAX | DROP_MLP_ONLY },
+  { "gpt2", "", GPT2, FUSED_QKV | NATIVE_SOFTMAX },
+  { "gpt_bigcode", "", GPT2, FUSED_QKV },
+  { "openai-gpt", "", GPT2, FUSED_QKV | NATIVE_SOFTMAX | EAGER | OPENAI_GELU },
+  { "codegen", "", GPTJ, FUSED_QKV | EAGER | FLOAT32_SCORES },
+  { "gptj", "", GPTJ, FLOAT32_SCORES | EAGER },
+  { "gpt_neo", "", "embed_dropout", "attention_dropout", "resid_dropout", NULL,
+    FLOAT32_SCORES | EAGER },
+  { "gpt_neox", "", "hidden_dropout", "attention_dropout", "hidden_dropout", NULL, FUSED_QKV },
+  { "opt", "", NULL, "attention_dropout", "+dropout", NULL, 0 },
+  { "biogpt", "", "+hidden_dropout_prob", "+attention_probs_dropout_prob", "+hidden_dropout_prob",
+    "activation_dropout", NATIVE_SOFTMAX },
+  { "bloom", "", NULL, "attention_dropout", "hidden_dropout", NULL, FUSED_QKV | EAGER },
+  { "falcon", "", NULL, "attention_dropout", "hidden_dropout", NULL, FUSED_QKV | NATIVE_SOFTMAX },
+  { "mpt", "", NULL, NULL, NULL, NULL, FUSED_QKV | EAGER },
+  { "bart", "", BART, NATIVE_SOFTMAX },
+  { "mbart", "", BART, NATIVE_SOFTMAX },
+  { "marian", "", BART, NATIVE_SOFTMAX },
+  { "pegasus", "", BART, NATIVE_SOFTMAX },
+  { "blenderbot", "", BART, NATIVE_SOFTMAX },
+  { "blenderbot-small", "", BART, NATIVE_SOFTMAX },
+  { "m2m_100", "", BART, NATIVE_SOFTMAX },
+  { "plbart", "", BART, NATIVE_SOFTMAX },
+  { "whisper", "", "dropout", "attention_dropout", "dropout", "activation_dropout",
+    NATIVE_SOFTMAX | COPIED_QUERIES },
+  { "t5", "t5", T5, NATIVE_SOFTMAX },
+  { "mt5", "t5", T5, NATIVE_SOFTMAX },
+  { "umt5", "t5", T5, NATIVE_SOFTMAX },
+  { "xglm", "", "+dropout", "+attention_dropout", "+dropout", "activation_dropout",
+    EAGER | NATIVE_SOFTMAX | CLAMPED_SCORES },
+  { "vit", "", "hidden_dropout_prob", "attention_probs_dropout_prob", "hidden_dropout_prob", NULL,
     0 },
-  { "biogpt",
-    "",
-    { "hidden_dropout_prob", true },
-    { "attention_probs_dropout_prob", true },
-    { "hidden_dropout_prob", true },
-    { "activation_dropout", false },
-    NARROW },
-  { "bloom",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "hidden_dropout", false },
-    { NULL, false },
-    ONE_QKV | PLAIN },
-  { "falcon",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "hidden_dropout", false },
-    { NULL, false },
-    ONE_QKV | NARROW },
-  { "mpt",
-    "",
-    { NULL, false },
-    { NULL, false },
-    { NULL, false },
-    { NULL, false },
-    ONE_QKV | PLAIN },
-  { "bart", "", SIDES(true) },
-  { "mbart", "", SIDES(true) },
-  { "marian", "", SIDES(true) },
-  { "pegasus", "", SIDES(true) },
-  { "blenderbot", "", SIDES(true) },
-  { "blenderbot-small", "", SIDES(true) },
-  { "m2m_100", "", SIDES(true) },
-  { "plbart", "", SIDES(true) },
-  { "whisper", "", SIDES(false) | COPIES },
-  { "t5", "t5", T5 },
-  { "mt5", "t5", T5 },
-  { "umt5", "t5", T5 },
-  { "xglm",
-    "",
-    { "dropout", true },
-    { "attention_dropout", true },
-    { "dropout", true },
-    { "activation_dropout", false },
-    PLAIN | NARROW | LEAST },
-  { "vit",
-    "",
-    { "hidden_dropout_prob", false },
-    { "attention_probs_dropout_prob", false },
-    { "hidden_dropout_prob", false },
-    { NULL, false },
-    0 },
-  { "clip",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { NULL, false },
-    { NULL, false },
-    0 },
-  { "qwen2_vl", "", ROOT | ONE_QKV | SAME_WIDTH },
-  { "qwen2_5_vl", "llama", ROOT | ONE_QKV | SAME_WIDTH },
-  { "phi",
-    "",
-    { "embd_pdrop", false },
-    { "attention_dropout", false },
-    { "resid_pdrop", false },
-    { NULL, false },
-    0 },
-  { "phi3",
-    "llama",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "resid_pdrop", false },
-    { NULL, false },
-    ONE_QKV | ONE_GATE },
-  { "starcoder2",
-    "",
-    { "embedding_dropout", false },
-    { "attention_dropout", false },
-    { "residual_dropout", false },
-    { NULL, false },
-    0 },
-  { "stablelm",
-    "",
-    { NULL, false },
-    { "attention_dropout", false },
-    { "hidden_dropout", false },
-    { NULL, false },
-    0 },
-  { "gemma", "gemma", ROOT },
-  { "gemma2", "gemma", ROOT | PLAIN },
-  { "gemma3_text", "gemma", ROOT },
-  { "vaultgemma", "gemma", ROOT | PLAIN },
-  { "olmo2", "gemma", ROOT },
-  { "olmo3", "gemma", ROOT },
-  { "flex_olmo", "gemma", ROOT },
-  { "helium", "gemma", ROOT },
-  { "gpt_oss", "gemma", ROOT | PLAIN },
-  { "cohere", "cohere", ROOT },
-  { "cohere2", "cohere", ROOT },
-  { "olmo", "olmo", ROOT | SAME_WIDTH },
-  { "ernie4_5", "llama", ROOT | SAME_WIDTH },
-  { "glm", "llama", ROOT | ONE_GATE },
-  { "glm4", "llama", ROOT | ONE_GATE },
-  { "nemotron", "nemotron", ROOT },
-  { "llama4_text", "llama", ROOT | NARROW },
-#undef BERT
-#undef GPT
-#undef SIDES
-#undef T5
-#undef ROOT
+  { "clip", "", LLAMA, 0 },
+  { "qwen2_vl", "", LLAMA, FUSED_QKV | ROPE_CAST_BACK },
+  { "qwen2_5_vl", "llama", LLAMA, FUSED_QKV | ROPE_CAST_BACK },
+  { "phi", "", "embd_pdrop", "attention_dropout", "resid_pdrop", NULL, 0 },
+  { "phi3", "llama", NULL, "attention_dropout", "resid_pdrop", NULL, FUSED_QKV | FUSED_GATE },
+  { "starcoder2", "", "embedding_dropout", "attention_dropout", "residual_dropout", NULL, 0 },
+  { "stablelm", "", NULL, "attention_dropout", "hidden_dropout", NULL, 0 },
+  { "gemma", "gemma", LLAMA, 0 },
+  { "gemma2", "gemma", LLAMA, EAGER },
+  { "gemma3_text", "gemma", LLAMA, 0 },
+  { "vaultgemma", "gemma", LLAMA, EAGER },
+  { "olmo2", "gemma", LLAMA, 0 },
+  { "olmo3", "gemma", LLAMA, 0 },
+  { "flex_olmo", "gemma", LLAMA, 0 },
+  { "helium", "gemma", LLAMA, 0 },
+  { "gpt_oss", "gemma", LLAMA, EAGER },
+  { "cohere", "cohere", LLAMA, 0 },
+  { "cohere2", "cohere", LLAMA, 0 },
+  { "olmo", "olmo", LLAMA, ROPE_CAST_BACK },
+  { "ernie4_5", "llama", LLAMA, ROPE_CAST_BACK },
+  { "glm", "llama", LLAMA, FUSED_GATE },
+  { "glm4", "llama", LLAMA, FUSED_GATE },
+  { "nemotron", "nemotron", LLAMA, 0 },
+  { "llama4_text", "llama", LLAMA, NATIVE_SOFTMAX },
 };
 
-/* Those made after llama, in its code's way. */
-static const struct family usual = {
-  "", "llama", { NULL, false }, { "attention_dropout", false }, { NULL, false }, { NULL, false }, 0
-};
+/* llama's descendants, in its code's way. */
+static const struct family usual = { "", "llama", LLAMA, 0 };
 
-static bool drops(const struct ft_hf_config *c, const struct place *place)
+static bool has_dropout(const struct ft_hf_config *c, const char *key)
 {
-  const json_t *v = place->key ? json_object_get(c->root, place->key) : NULL;
+  bool usual_on = key && key[0] == '+';
+  const json_t *v = key ? json_object_get(c->root, key + usual_on) : NULL;
 
-  return json_is_number(v) ? json_number_value(v) > 0 : place->usual;
+  return json_is_number(v) ? json_number_value(v) > 0 : usual_on;
 }
 
-/* How transformers writes the activation function, where that is no kernel; else "". */
-static const char *spelt_activation(const struct ft_hf *m, unsigned how)
+/* transformers' decomposition of the activation function, "" if it is one kernel. */
+static const char *decomposed_activation(const struct ft_hf *m, unsigned how)
 {
   static const char *const names[] = { "gelu_new", "gelu_fast", "quick_gelu", "relu2" };
 
@@ -237,7 +128,7 @@ static const char *spelt_activation(const struct ft_hf *m, unsigned how)
   return "";
 }
 
-static double fraction(const json_t *root, const char *key, double otherwise)
+static double fraction_member(const json_t *root, const char *key, double otherwise)
 {
   const json_t *v = json_object_get(root, key);
 
@@ -246,8 +137,8 @@ static double fraction(const json_t *root, const char *key, double otherwise)
              : otherwise;
 }
 
-/* Features of a head that positions turn, which not all families turn all of; 0: all. */
-static int64_t rotated(struct ft_hf_config *c, const struct ft_hf *m)
+/* Features of a head with rotary positions; 0: all. */
+static int64_t rotary_features(struct ft_hf_config *c, const struct ft_hf *m)
 {
   static const struct {
     const char *type;
@@ -257,19 +148,20 @@ static int64_t rotated(struct ft_hf_config *c, const struct ft_hf *m)
 
   for (size_t i = 0; i < sizeof some / sizeof *some; i++)
     if (strcmp(some[i].type, m->type) == 0) {
-      double part = fraction(c->root, "rotary_pct", some[i].usual);
+      double part = fraction_member(c->root, "rotary_pct", some[i].usual);
 
-      part = fraction(c->root, "partial_rotary_factor", part);
-      part = fraction(json_object_get(c->root, "rope_parameters"), "partial_rotary_factor", part);
-      return part < 1 ? (int64_t)(part * (double)m->head) : 0;
+      part = fraction_member(c->root, "partial_rotary_factor", part);
+      part = fraction_member(json_object_get(c->root, "rope_parameters"), "partial_rotary_factor",
+                             part);
+      return part < 1 ? (int64_t)(part * (double)m->head_dim) : 0;
     }
   if (strcmp(m->type, "gptj") == 0 || strcmp(m->type, "codegen") == 0)
-    return ft_hf_number(c, "rotary_dim", 64);
+    return ft_hf_int(c, "rotary_dim", 64);
   return 0;
 }
 
-/* Whether chances are cast to 32 bits before the loss (loss_utils.py, ForCausalLMLoss). */
-static bool loss_wide(const json_t *root)
+/* Whether logits are cast to float32 before the loss (loss_utils.py, ForCausalLMLoss). */
+static bool has_float32_loss(const json_t *root)
 {
   const char *saved = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
 
@@ -283,24 +175,25 @@ void ft_hf_training(struct ft_hf_config *c, struct ft_hf *m)
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (strcmp(families[i].type, m->type) == 0)
       f = &families[i];
-  m->drop_embedding = drops(c, &f->embedding);
-  m->drop_attention = drops(c, &f->attention);
-  m->drop_hidden = drops(c, &f->hidden);
-  m->drop_attended = m->drop_hidden && !(f->how & ON_ONE);
-  m->drop_inner = drops(c, &f->inner);
-  m->upcast = f->how & WIDE_SCORES ? 2 : !(f->how & NARROW);
-  m->math = strcmp(m->type, "falcon") == 0 && m->kv_heads == 1;
-  m->plain_attention = f->how & PLAIN || m->math;
-  m->softcap =
-      f->how & LEAST ? 2 : json_is_number(json_object_get(c->root, "attn_logit_softcapping"));
-  m->fused_qkv = f->how & ONE_QKV;
-  m->fused_gate = f->how & ONE_GATE;
-  m->dense_queries = f->how & COPIES;
-  m->caches = (m->causal || m->decoder_layers) && ft_hf_truth(c, "use_cache", true) &&
-              strcmp(m->type, "openai-gpt") != 0;
-  m->wide_angles = m->rotary && !(f->how & SAME_WIDTH);
-  m->rotated = rotated(c, m);
-  m->loss_wide = loss_wide(c->root);
-  m->spelt_norm = f->norm;
-  m->spelt_activation = spelt_activation(m, f->how);
+  m->drop_embedding = has_dropout(c, f->embedding);
+  m->drop_attention = has_dropout(c, f->attention);
+  m->drop_hidden = has_dropout(c, f->hidden);
+  m->drop_attention_output = m->drop_hidden && !(f->how & DROP_MLP_ONLY);
+  m->drop_mlp = has_dropout(c, f->mlp);
+  m->upcast = f->how & FLOAT32_SCORES ? 2 : !(f->how & NATIVE_SOFTMAX);
+  m->math_kernel = strcmp(m->type, "falcon") == 0 && m->kv_heads == 1;
+  m->eager_attention = f->how & EAGER || m->math_kernel;
+  m->softcap = f->how & CLAMPED_SCORES
+                   ? 2
+                   : json_is_number(json_object_get(c->root, "attn_logit_softcapping"));
+  m->fused_qkv = f->how & FUSED_QKV;
+  m->fused_gate = f->how & FUSED_GATE;
+  m->copy_queries = f->how & COPIED_QUERIES;
+  m->kv_cache = (m->causal || m->decoder_layers) && ft_hf_bool(c, "use_cache", true) &&
+                strcmp(m->type, "openai-gpt") != 0;
+  m->rope_in_float32 = m->rotary && !(f->how & ROPE_CAST_BACK);
+  m->rotary_dim = rotary_features(c, m);
+  m->loss_in_float32 = has_float32_loss(c->root);
+  m->decomposed_norm = f->norm;
+  m->decomposed_activation = decomposed_activation(m, f->how);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads an ONNX ModelProto: graphs, operators, attributes, value types. */
 #include "config.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "predictor/graph/import/onnx/onnx_function.h"
 #include "predictor/graph/import/onnx/onnx_tensor.h"
 
-/* A repeated field's names, as they come. */
+/* Names in a repeated field. */
 struct name_list {
   uint32_t *names;
   size_t count, room;
@@ -23,7 +24,7 @@ static int take_name(struct ft_onnx *o, const struct ft_proto_field *f, uint32_t
   return *name == UINT32_MAX ? -1 : 0;
 }
 
-static int add_name(struct ft_onnx *o, const struct ft_proto_field *f, struct name_list *list)
+static int append_name(struct ft_onnx *o, const struct ft_proto_field *f, struct name_list *list)
 {
   uint32_t *names = ft_build_grow(o->build, list->names, &list->room, list->count, sizeof *names);
 
@@ -59,7 +60,7 @@ static int read_dimension(struct ft_onnx *o, uint64_t end, int64_t *dim, const c
       if ((int64_t)f.value > FT_GRAPH_DIMENSION)
         return ft_proto_fail(&o->proto, f.at, "a dimension of %lld: expected at most 2^40",
                              (long long)f.value);
-      /* 0 and less are what writers put where they do not know */
+      /* exporters write 0 or less for an unknown size */
       *dim = (int64_t)f.value > 0 ? (int64_t)f.value : -1;
     } else if (f.number == 2 && f.wire == FT_PROTO_BYTES && take_text(o, &f, symbol) < 0) {
       return -1;
@@ -96,7 +97,7 @@ static int read_shape(struct ft_onnx *o, uint64_t end, struct ft_declared *d)
   return 0;
 }
 
-/* TypeProto: of sequences, maps and optionals nothing is followed. */
+/* TypeProto; sequences, maps and optionals are not tracked. */
 static int read_type(struct ft_onnx *o, uint64_t end, struct ft_declared *d)
 {
   struct ft_proto_field f = { 0 }, t;
@@ -140,25 +141,24 @@ static int read_value_info(struct ft_onnx *o, uint64_t end, struct ft_named *nam
 
 /* ---- operators ---- */
 
-static int read_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block);
+static int read_onnx_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block);
 
-static int read_block(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
+static int read_subgraph(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
 {
   int status;
 
   if (o->depth == FT_GRAPH_DEPTH)
-    return ft_proto_fail(&o->proto, o->proto.at, "graphs within each other more than %d deep",
-                         FT_GRAPH_DEPTH);
+    return ft_proto_fail(&o->proto, o->proto.at, "graphs nested more than %d deep", FT_GRAPH_DEPTH);
   a->block = ft_build_take(o->build, sizeof *a->block);
   if (!a->block)
     return -1;
   o->depth++;
-  status = read_graph(o, end, a->block);
+  status = read_onnx_graph(o, end, a->block);
   o->depth--;
   return status;
 }
 
-/* AttributeProto.AttributeType, where the field that it names is there or left out as empty. */
+/* AttributeProto.AttributeType, if the field that it names is present or empty. */
 static enum ft_attribute_type attribute_type(uint64_t type)
 {
   static const uint8_t types[] = {
@@ -170,7 +170,7 @@ static enum ft_attribute_type attribute_type(uint64_t type)
   return type < sizeof types ? types[type] : FT_ATTRIBUTE_NONE;
 }
 
-static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
+static int read_onnx_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   size_t integers = 0, reals = 0, strings = 0;
@@ -195,7 +195,7 @@ static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *
       if (a->block)
         return ft_proto_fail(&o->proto, f.at, "expected one graph in an attribute");
       a->type = FT_ATTRIBUTE_BLOCK;
-      status = read_block(o, f.end, a);
+      status = read_subgraph(o, f.end, a);
     } else if (f.number == 7)
       status = ft_proto_reals(&o->proto, &f, FT_PROTO_FIXED32, o->reals, FT_GRAPH_VALUES, &reals);
     else if (f.number == 8)
@@ -228,7 +228,7 @@ static int read_attribute(struct ft_onnx *o, uint64_t end, struct ft_attribute *
   return 0;
 }
 
-static int add_attribute(struct ft_onnx *o, uint64_t end, struct ft_operator *op, size_t *room)
+static int append_attribute(struct ft_onnx *o, uint64_t end, struct ft_operator *op, size_t *room)
 {
   struct ft_attribute *attributes =
       ft_build_grow(o->build, op->attributes, room, op->attribute_count, sizeof *attributes);
@@ -236,10 +236,11 @@ static int add_attribute(struct ft_onnx *o, uint64_t end, struct ft_operator *op
   if (!attributes)
     return -1;
   op->attributes = attributes;
-  return read_attribute(o, end, &attributes[op->attribute_count++]);
+  return read_onnx_attribute(o, end, &attributes[op->attribute_count++]);
 }
 
-static int read_node(struct ft_onnx *o, const struct ft_proto_field *node, struct ft_operator *op)
+static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
+                          struct ft_operator *op)
 {
   struct name_list inputs = { 0 }, outputs = { 0 };
   struct ft_proto_field f = { 0 };
@@ -252,15 +253,15 @@ static int read_node(struct ft_onnx *o, const struct ft_proto_field *node, struc
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = add_name(o, &f, &inputs);
+      status = append_name(o, &f, &inputs);
     else if (f.number == 2)
-      status = add_name(o, &f, &outputs);
+      status = append_name(o, &f, &outputs);
     else if (f.number == 3)
       status = take_text(o, &f, &op->name);
     else if (f.number == 4)
       status = take_text(o, &f, &op->type);
     else if (f.number == 5)
-      status = add_attribute(o, f.end, op, &attributes);
+      status = append_attribute(o, f.end, op, &attributes);
     else if (f.number == 7)
       status = take_text(o, &f, &op->domain);
   }
@@ -279,7 +280,8 @@ static int read_node(struct ft_onnx *o, const struct ft_proto_field *node, struc
 
 /* ---- graphs ---- */
 
-static int add_operator(struct ft_onnx *o, const struct ft_proto_field *f, struct ft_draft *draft)
+static int append_operator(struct ft_onnx *o, const struct ft_proto_field *f,
+                           struct ft_draft *draft)
 {
   struct ft_operator *ops = ft_build_grow(o->build, draft->operators, &draft->operator_room,
                                           draft->operator_count, sizeof *ops);
@@ -287,12 +289,12 @@ static int add_operator(struct ft_onnx *o, const struct ft_proto_field *f, struc
   if (!ops)
     return -1;
   draft->operators = ops;
-  return read_node(o, f, &ops[draft->operator_count++]);
+  return read_onnx_node(o, f, &ops[draft->operator_count++]);
 }
 
-/* A new entry at the end of LIST; NULL when memory is out. */
-static struct ft_named *add_named(struct ft_onnx *o, struct ft_named **list, size_t *room,
-                                  size_t *count)
+/* Appends an entry to LIST; NULL if memory is exhausted. */
+static struct ft_named *append_named(struct ft_onnx *o, struct ft_named **list, size_t *room,
+                                     size_t *count)
 {
   struct ft_named *grown = ft_arena_grow(&o->build->arena, *list, room, *count, sizeof *grown);
 
@@ -305,11 +307,11 @@ static struct ft_named *add_named(struct ft_onnx *o, struct ft_named **list, siz
   return &grown[(*count)++];
 }
 
-static int add_constant(struct ft_onnx *o, uint64_t end, struct ft_draft *draft)
+static int read_constant(struct ft_onnx *o, uint64_t end, struct ft_draft *draft)
 {
   const struct ft_declared *declared = NULL;
   struct ft_named *added =
-      add_named(o, &draft->constants, &draft->constant_room, &draft->constant_count);
+      append_named(o, &draft->constants, &draft->constant_room, &draft->constant_count);
 
   if (!added || ft_onnx_tensor(o, end, &declared, &added->name) < 0)
     return -1;
@@ -317,27 +319,27 @@ static int add_constant(struct ft_onnx *o, uint64_t end, struct ft_draft *draft)
   return 0;
 }
 
-static int add_sparse(struct ft_onnx *o, uint64_t end, struct ft_draft *draft)
+static int read_sparse(struct ft_onnx *o, uint64_t end, struct ft_draft *draft)
 {
   struct ft_proto_field f = { 0 };
   int more;
 
-  /* its values are what is learnt; indices and dense size cost nothing that is counted */
+  /* its values are trainable; indices and dense size are not counted */
   while ((more = ft_proto_next(&o->proto, end, &f)) > 0)
-    if (f.number == 1 && f.wire == FT_PROTO_BYTES && add_constant(o, f.end, draft) < 0)
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES && read_constant(o, f.end, draft) < 0)
       return -1;
   return more;
 }
 
-static int add_info(struct ft_onnx *o, uint64_t end, struct ft_named **list, size_t *room,
-                    size_t *count)
+static int read_info(struct ft_onnx *o, uint64_t end, struct ft_named **list, size_t *room,
+                     size_t *count)
 {
-  struct ft_named *added = add_named(o, list, room, count);
+  struct ft_named *added = append_named(o, list, room, count);
 
   return added ? read_value_info(o, end, added) : -1;
 }
 
-static int read_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block)
+static int read_onnx_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block)
 {
   struct ft_proto_field f = { 0 };
   struct ft_draft d = { 0 };
@@ -348,21 +350,21 @@ static int read_graph(struct ft_onnx *o, uint64_t end, struct ft_block *block)
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = add_operator(o, &f, &d);
+      status = append_operator(o, &f, &d);
     else if (f.number == 5)
-      status = add_constant(o, f.end, &d);
+      status = read_constant(o, f.end, &d);
     else if (f.number == 11)
-      status = add_info(o, f.end, &d.inputs, &d.input_room, &d.input_count);
+      status = read_info(o, f.end, &d.inputs, &d.input_room, &d.input_count);
     else if (f.number == 12) {
-      status = add_info(o, f.end, &d.outputs, &d.output_room, &d.output_count);
-      info = status == 0 ? add_named(o, &d.infos, &d.info_room, &d.info_count) : NULL;
+      status = read_info(o, f.end, &d.outputs, &d.output_room, &d.output_count);
+      info = status == 0 ? append_named(o, &d.infos, &d.info_room, &d.info_count) : NULL;
       if (!info)
         return -1;
       *info = d.outputs[d.output_count - 1];
     } else if (f.number == 13)
-      status = add_info(o, f.end, &d.infos, &d.info_room, &d.info_count);
+      status = read_info(o, f.end, &d.infos, &d.info_room, &d.info_count);
     else if (f.number == 15)
-      status = add_sparse(o, f.end, &d);
+      status = read_sparse(o, f.end, &d);
   }
   if (status < 0 || more < 0)
     return -1;
@@ -388,7 +390,7 @@ static int read_operator_set(struct ft_onnx *o, uint64_t end)
 }
 
 /* FunctionProto */
-static int read_function(struct ft_onnx *o, uint64_t end, struct ft_onnx_function *fn)
+static int read_onnx_function(struct ft_onnx *o, uint64_t end, struct ft_onnx_function *fn)
 {
   struct ft_arena *arena = &o->build->graph->arena;
   struct name_list inputs = { 0 }, outputs = { 0 };
@@ -405,19 +407,19 @@ static int read_function(struct ft_onnx *o, uint64_t end, struct ft_onnx_functio
     else if (f.number == 10)
       status = take_text(o, &f, &fn->domain);
     else if (f.number == 4)
-      status = add_name(o, &f, &inputs);
+      status = append_name(o, &f, &inputs);
     else if (f.number == 5)
-      status = add_name(o, &f, &outputs);
+      status = append_name(o, &f, &outputs);
     else if (f.number == 11)
-      status = add_attribute(o, f.end, &holder, &fn->attribute_room);
+      status = append_attribute(o, f.end, &holder, &fn->attribute_room);
     else if (f.number == 7) {
-      struct ft_operator *ops = ft_arena_grow(arena, fn->operators, &fn->operator_room,
-                                              fn->operator_count, sizeof *ops);
+      struct ft_operator *ops =
+          ft_arena_grow(arena, fn->operators, &fn->operator_room, fn->operator_count, sizeof *ops);
 
       if (!ops)
         return ft_build_exhausted(o->build);
       fn->operators = ops;
-      status = read_node(o, &f, &ops[fn->operator_count++]);
+      status = read_onnx_node(o, &f, &ops[fn->operator_count++]);
     }
   }
   fn->inputs = inputs.names;
@@ -457,12 +459,12 @@ int ft_onnx_read(struct ft_build *build, int fd, int dirfd)
                                 sizeof *functions);
       if (!functions)
         return ft_build_exhausted(build);
-      status = read_function(o, f.end, &functions[function_count++]);
+      status = read_onnx_function(o, f.end, &functions[function_count++]);
     } else if (f.number == 7 && f.wire == FT_PROTO_BYTES) {
       if (found)
         return ft_proto_fail(&o->proto, f.at, "a second graph: expected one");
       found = true;
-      status = read_graph(o, f.end, &g->block);
+      status = read_onnx_graph(o, f.end, &g->block);
     }
   }
   if (status < 0 || more < 0)

@@ -5,7 +5,8 @@
 
 #include "predictor/graph/import/build.h"
 
-/* Fill BUILD's graph from FD, whose folder DIRFD holds external data. Returns 0 or -1. */
+/* Reads FD into BUILD's graph; external data are in the directory DIRFD. Returns 0, or -1 and
+ * fills BUILD's error. */
 int ft_onnx_read(struct ft_build *build, int fd, int dirfd);
 
 #endif

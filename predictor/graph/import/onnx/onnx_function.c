@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inlines the functions that an ONNX model defines. */
 #include "config.h"
 
 #include <stdio.h>
@@ -6,17 +7,19 @@
 
 #include "predictor/graph/import/onnx/onnx_function.h"
 
+/* Limits against hostile files: operators after inlining, nested calls. */
 enum { OPERATORS = 1 << 20, DEPTH = 32 };
 
 struct inlining {
   struct ft_build *build;
   const struct ft_onnx_function *functions;
   size_t count, calls, total;
-  struct ft_operator *operators; /* what is being put together */
+  struct ft_operator *operators; /* the operators with calls replaced */
   size_t operator_count, operator_room;
 };
 
-static const struct ft_onnx_function *find(const struct inlining *in, const struct ft_operator *op)
+static const struct ft_onnx_function *find_onnx_function(const struct inlining *in,
+                                                         const struct ft_operator *op)
 {
   for (size_t i = 0; i < in->count; i++) {
     const char *domain = in->functions[i].domain;
@@ -27,13 +30,14 @@ static const struct ft_onnx_function *find(const struct inlining *in, const stru
   return NULL;
 }
 
-static int add(struct inlining *in, const struct ft_operator *op)
+static int append_inlined(struct inlining *in, const struct ft_operator *op)
 {
   struct ft_operator *list =
       ft_build_grow(in->build, in->operators, &in->operator_room, in->operator_count, sizeof *list);
 
   if (++in->total > OPERATORS)
-    return ft_error_set(in->build->err, "%s: byte %llu: functions that grow past %d operators",
+    return ft_error_set(in->build->err,
+                        "%s: byte %llu: functions of more than %d operators when inlined",
                         in->build->graph->file, (unsigned long long)op->at, OPERATORS);
   if (!list)
     return -1;
@@ -42,8 +46,8 @@ static int add(struct inlining *in, const struct ft_operator *op)
   return 0;
 }
 
-/* What NAME of F is in its call, the CALLth: the caller's for inputs and outputs, else a new one.
- */
+/* The name that NAME of F has in call number CALL: the caller's for inputs and outputs, else a
+ * new one. */
 static int rename_one(struct inlining *in, const struct ft_onnx_function *f,
                       const struct ft_operator *caller, size_t call, uint32_t *name)
 {
@@ -93,9 +97,9 @@ static const struct ft_attribute *attribute_of(const struct ft_attribute *list, 
   return NULL;
 }
 
-/* Attributes that stand for the caller's take what it has, else what the function gives itself. */
-static int settle_attributes(struct inlining *in, const struct ft_onnx_function *f,
-                             const struct ft_operator *caller, struct ft_operator *op)
+/* Attributes that refer to the function's get the caller's value, or the function's default. */
+static int bind_attributes(struct inlining *in, const struct ft_onnx_function *f,
+                           const struct ft_operator *caller, struct ft_operator *op)
 {
   struct ft_attribute *list = ft_build_take(in->build, (op->attribute_count + 1) * sizeof *list);
   uint32_t kept = 0;
@@ -130,17 +134,17 @@ static bool has_blocks(const struct ft_onnx_function *f)
   return false;
 }
 
-static int expand(struct inlining *in, const struct ft_operator *op, int depth)
+static int expand_call(struct inlining *in, const struct ft_operator *op, int depth)
 {
-  const struct ft_onnx_function *f = find(in, op);
+  const struct ft_onnx_function *f = find_onnx_function(in, op);
   size_t call = in->calls;
 
-  /* one with branches inside stays an operator of unknown kind: it is named and bounded */
+  /* a function with branches stays an operator of unknown kind, which is named and bounded */
   if (!f || has_blocks(f))
-    return add(in, op);
+    return append_inlined(in, op);
   if (depth == DEPTH)
     return ft_error_set(in->build->err,
-                        "%s: byte %llu: function %.100s: calls within each other more than %d deep",
+                        "%s: byte %llu: function %.100s: calls nested more than %d deep",
                         in->build->graph->file, (unsigned long long)op->at, f->name, DEPTH);
   in->calls++;
   for (size_t i = 0; i < f->operator_count; i++) {
@@ -148,11 +152,11 @@ static int expand(struct inlining *in, const struct ft_operator *op, int depth)
 
     inner.inputs = rename_all(in, f, op, call, inner.inputs, inner.input_count);
     inner.outputs = rename_all(in, f, op, call, inner.outputs, inner.output_count);
-    if (!inner.inputs || !inner.outputs || settle_attributes(in, f, op, &inner) < 0)
+    if (!inner.inputs || !inner.outputs || bind_attributes(in, f, op, &inner) < 0)
       return -1;
     if (!inner.name[0])
       inner.name = op->name;
-    if (expand(in, &inner, depth + 1) < 0)
+    if (expand_call(in, &inner, depth + 1) < 0)
       return -1;
   }
   return 0;
@@ -173,7 +177,7 @@ static int inline_block(struct inlining *in, struct ft_block *block, int depth)
       if (op->attributes[j].type == FT_ATTRIBUTE_BLOCK && depth < FT_GRAPH_DEPTH) {
         status = inline_block(&own, op->attributes[j].block, depth + 1);
       }
-    status = status == 0 ? expand(&own, op, 0) : status;
+    status = status == 0 ? expand_call(&own, op, 0) : status;
   }
   in->calls = own.calls;
   in->total = own.total;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* FunctionProto: operators that a model defines itself, put in the place of their calls. */
+/* FunctionProto: operators that a model defines itself, inlined. */
 #ifndef FT_GRAPH_ONNX_FUNCTION_H
 #define FT_GRAPH_ONNX_FUNCTION_H
 
@@ -15,11 +15,8 @@ struct ft_onnx_function {
   size_t attribute_room;
 };
 
-/*
- * Put COUNT functions in the place of their calls in BLOCK and the blocks in it, as they were read
- * (before ft_build_finish). Returns 0; -1 with the error past a million operators, and where
- * functions call themselves.
- */
+/* Inlines COUNT functions in BLOCK and its subgraphs, as they were read (before
+ * ft_build_finish). Returns 0; -1 with the error past a million operators, and for recursion. */
 int ft_onnx_inline(struct ft_build *build, struct ft_block *block,
                    const struct ft_onnx_function *functions, size_t count);
 

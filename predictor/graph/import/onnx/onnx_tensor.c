@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Headers and small values of TensorProto, in the file or in external data. */
 #include "config.h"
 
 #include <string.h>
@@ -8,12 +9,14 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/onnx/onnx_tensor.h"
 
-enum { REALS = 64 }; /* scales and limits are few; a bias is not wanted */
+enum {
+  REALS = 64
+}; /* real values read of a tensor: scales and limits are few, a bias is not needed */
 
-/* Where the bytes of a tensor are. */
+/* Location of a tensor's bytes. */
 struct place {
   uint64_t raw_at, raw_length; /* in the file; 0: not there */
-  size_t integers, reals;      /* numbers in fields of their own */
+  size_t integers, reals;      /* counts of values in typed fields */
   bool external;
   uint64_t offset, length;
   char location[256];
@@ -98,7 +101,7 @@ static int read_fields(struct ft_onnx *o, uint64_t end, struct ft_declared *d, s
   return status < 0 ? -1 : more;
 }
 
-/* Elements of D, checked. */
+/* Sets the number of elements of D. Returns 0, or -1 past the limit. */
 static int count_elements(struct ft_onnx *o, struct ft_declared *d, uint64_t at)
 {
   d->elements = 1;
@@ -115,7 +118,8 @@ static int count_elements(struct ft_onnx *o, struct ft_declared *d, uint64_t at)
   return 0;
 }
 
-/* External data of LENGTH bytes: only of this folder, and none where it cannot be read. */
+/* Reads LENGTH bytes of external data, only from the model's own directory. Returns false if
+ * they cannot be read. */
 static bool read_external(struct ft_onnx *o, const struct place *place, uint8_t *out, size_t length)
 {
   struct ft_error ignored;

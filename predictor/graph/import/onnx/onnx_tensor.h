@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* TensorProto: what is read of a tensor in an ONNX file, within or beside it. */
+/* TensorProto: a tensor in an ONNX file, or in a file beside it. */
 #ifndef FT_GRAPH_ONNX_TENSOR_H
 #define FT_GRAPH_ONNX_TENSOR_H
 
@@ -9,23 +9,20 @@
 /* An ONNX file being read. */
 struct ft_onnx {
   struct ft_build *build;
-  int dirfd;                  /* the folder of external data */
-  int depth;                  /* of graphs within graphs */
-  struct ft_declared *tensor; /* the last one that ft_onnx_tensor gave */
+  int dirfd;                  /* the directory of external data */
+  int depth;                  /* of nested graphs */
+  struct ft_declared *tensor; /* the last result of ft_onnx_tensor */
   char text[FT_GRAPH_NAME + 1];
   int64_t integers[FT_GRAPH_VALUES];
   double reals[FT_GRAPH_VALUES];
   struct ft_proto proto;
 };
 
-/* Read the string of FIELD into text. Returns 0; -1 past FT_GRAPH_NAME. */
+/* Reads the string of FIELD into text. Returns 0; -1 past FT_GRAPH_NAME. */
 int ft_onnx_string(struct ft_onnx *o, const struct ft_proto_field *field);
 
-/*
- * Read a tensor's header up to END, and its values where they are few and may
- * be sizes: whole numbers up to FT_GRAPH_VALUES, others up to 64. NAME may be NULL. Returns 0 or
- * -1.
- */
+/* Reads a tensor's header up to END, and its values if they may be sizes: up to FT_GRAPH_VALUES
+ * integers, up to 64 others. NAME may be NULL. Returns 0 or -1. */
 int ft_onnx_tensor(struct ft_onnx *o, uint64_t end, const struct ft_declared **tensor,
                    uint32_t *name);
 

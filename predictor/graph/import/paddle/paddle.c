@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads a PaddlePaddle ProgramDesc: blocks of variables and operators. */
 #include "config.h"
 
 #include <string.h>
@@ -14,18 +15,10 @@ struct reader {
   double reals[FT_GRAPH_VALUES];
 };
 
-unsigned ft_pd_element(int64_t type)
-{
-  static const uint8_t elements[] = { 9, 5, 6, 7, 10, 1, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
-                                      2, 3, 16, 14, 15 };
-
-  return type >= 0 && type < (int64_t)sizeof elements ? elements[type] : FT_ELEMENT_UNKNOWN;
-}
-
 /* ---- variables ---- */
 
 /* TensorDesc */
-static int tensor(struct reader *r, uint64_t end, struct ft_declared *d)
+static int read_tensor_desc(struct reader *r, uint64_t end, struct ft_declared *d)
 {
   struct ft_proto_field f = { 0 };
   size_t rank = 0;
@@ -45,8 +38,8 @@ static int tensor(struct reader *r, uint64_t end, struct ft_declared *d)
   return ft_build_shape(r->build, end, r->integers, (int)rank, d);
 }
 
-/* VarType: of tensors (3) their description (1) */
-static int type(struct reader *r, uint64_t end, struct ft_pd_variable *v)
+/* VarType; a dense tensor (3) has a TensorDesc (1) */
+static int read_var_type(struct reader *r, uint64_t end, struct ft_pd_variable *v)
 {
   struct ft_proto_field f = { 0 }, t;
   int more, inner;
@@ -58,7 +51,7 @@ static int type(struct reader *r, uint64_t end, struct ft_pd_variable *v)
       continue;
     t = (struct ft_proto_field){ 0 };
     while ((inner = ft_proto_next(&r->proto, f.end, &t)) > 0)
-      if (t.number == 1 && t.wire == FT_PROTO_BYTES && tensor(r, t.end, &v->declared) < 0)
+      if (t.number == 1 && t.wire == FT_PROTO_BYTES && read_tensor_desc(r, t.end, &v->declared) < 0)
         return -1;
     if (inner < 0)
       return -1;
@@ -66,8 +59,8 @@ static int type(struct reader *r, uint64_t end, struct ft_pd_variable *v)
   return more;
 }
 
-static int add_variable(struct reader *r, const struct ft_proto_field *field,
-                        struct ft_pd_block *b)
+static int read_variable(struct reader *r, const struct ft_proto_field *field,
+                         struct ft_pd_block *b)
 {
   struct ft_pd_variable *list =
       ft_build_grow(r->build, b->variables, &b->variable_room, b->variable_count, sizeof *list);
@@ -84,7 +77,7 @@ static int add_variable(struct reader *r, const struct ft_proto_field *field,
     if (f.number == 1 && f.wire == FT_PROTO_BYTES)
       status = (v->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
-      status = type(r, f.end, v);
+      status = read_var_type(r, f.end, v);
     else if (f.number == 3 && f.wire == FT_PROTO_VARINT)
       v->kept = f.value != 0;
   }
@@ -93,9 +86,9 @@ static int add_variable(struct reader *r, const struct ft_proto_field *field,
 
 /* ---- operators ---- */
 
-/* OpDesc.Var: a name and the variables that it stands for */
-static int add_slot(struct reader *r, uint64_t end, struct ft_pd_slot **slots, size_t *room,
-                    size_t *count)
+/* OpDesc.Var: a slot and the names of its variables */
+static int read_slot(struct reader *r, uint64_t end, struct ft_pd_slot **slots, size_t *room,
+                     size_t *count)
 {
   struct ft_pd_slot *list = ft_build_grow(r->build, *slots, room, *count, sizeof *list), *s;
   struct ft_proto_field f = { 0 };
@@ -127,7 +120,7 @@ static int add_slot(struct reader *r, uint64_t end, struct ft_pd_slot **slots, s
   return more;
 }
 
-static int add_attribute(struct reader *r, uint64_t end, struct ft_pd_operator *op)
+static int read_operator_attribute(struct reader *r, uint64_t end, struct ft_pd_operator *op)
 {
   struct ft_pd_attribute *list = ft_build_grow(r->build, op->attributes, &op->attribute_room,
                                                op->attribute_count, sizeof *list);
@@ -172,8 +165,8 @@ static int add_attribute(struct reader *r, uint64_t end, struct ft_pd_operator *
   return 0;
 }
 
-static int add_operator(struct reader *r, const struct ft_proto_field *field,
-                        struct ft_pd_block *b)
+static int read_operator(struct reader *r, const struct ft_proto_field *field,
+                         struct ft_pd_block *b)
 {
   struct ft_pd_operator *list =
       ft_build_grow(r->build, b->operators, &b->operator_room, b->operator_count, sizeof *list);
@@ -190,22 +183,23 @@ static int add_operator(struct reader *r, const struct ft_proto_field *field,
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = add_slot(r, f.end, &op->inputs, &op->input_room, &op->input_count);
+      status = read_slot(r, f.end, &op->inputs, &op->input_room, &op->input_count);
     else if (f.number == 2)
-      status = add_slot(r, f.end, &op->outputs, &op->output_room, &op->output_count);
+      status = read_slot(r, f.end, &op->outputs, &op->output_room, &op->output_count);
     else if (f.number == 3)
       status = (op->type = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 4)
-      status = add_attribute(r, f.end, op);
+      status = read_operator_attribute(r, f.end, op);
   }
   if (status < 0 || more < 0)
     return -1;
   return op->type[0] ? 0
-                     : ft_proto_fail(&r->proto, field->at, "an operator without a type: expected a "
-                                                           "PaddlePaddle program");
+                     : ft_proto_fail(&r->proto, field->at,
+                                     "an operator without a type: expected a "
+                                     "PaddlePaddle program");
 }
 
-static int add_block(struct reader *r, uint64_t end)
+static int read_program_block(struct reader *r, uint64_t end)
 {
   struct ft_pd_program *p = r->program;
   struct ft_pd_block *list = ft_build_grow(r->build, p->blocks, &p->room, p->count, sizeof *list),
@@ -220,9 +214,9 @@ static int add_block(struct reader *r, uint64_t end)
   *b = (struct ft_pd_block){ 0 };
   while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
     if (f.number == 3 && f.wire == FT_PROTO_BYTES)
-      status = add_variable(r, &f, b);
+      status = read_variable(r, &f, b);
     else if (f.number == 4 && f.wire == FT_PROTO_BYTES)
-      status = add_operator(r, &f, b);
+      status = read_operator(r, &f, b);
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
@@ -249,13 +243,14 @@ int ft_paddle_read(struct ft_build *build, int fd)
   if (ft_proto_init(&r->proto, fd, build->graph->file, build->err) < 0)
     return -1;
   while ((more = ft_proto_next(&r->proto, r->proto.size, &f)) > 0)
-    if (f.number == 1 && f.wire == FT_PROTO_BYTES && add_block(r, f.end) < 0)
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES && read_program_block(r, f.end) < 0)
       return -1;
   if (more < 0)
     return -1;
   if (!p->count || !p->blocks[0].operator_count)
-    return ft_error_set(build->err, "%s: byte 0: expected a PaddlePaddle program, found no "
-                                    "operator in it",
+    return ft_error_set(build->err,
+                        "%s: byte 0: expected a PaddlePaddle program, found no "
+                        "operator in it",
                         build->graph->file);
   ft_paddle_keep(build, p);
   return 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PaddlePaddle's .pdmodel, a ProgramDesc (paddle/fluid/framework/framework.proto), and the JSON of
- * version 3. */
+/* PaddlePaddle's .pdmodel, a ProgramDesc (paddle/fluid/framework/framework.proto), and the JSON
+ * of version 3. */
 #ifndef FT_GRAPH_PADDLE_H
 #define FT_GRAPH_PADDLE_H
 
 #include "predictor/graph/aten/aten.h"
 #include "predictor/graph/import/build.h"
 
-/* Read FD into BUILD's graph. Returns 0 or -1. */
+/* Read FD into BUILD's graph. Return 0, or -1 and fill BUILD's error. */
 int ft_paddle_read(struct ft_build *build, int fd);
 int ft_paddle_read_json(struct ft_build *build, int fd);
-/* Whether a JSON file that begins with HEAD is a program of version 3. */
+/* Whether a JSON file that begins with the LENGTH bytes of HEAD is a PaddlePaddle 3 program. */
 bool ft_paddle_is_json(const char *head, size_t length);
 
 /* ---- between the parts of the reader (paddle*.c) ---- */
@@ -23,7 +23,7 @@ struct ft_pd_slot { /* an operator's input or output: a list of variables */
 
 struct ft_pd_attribute {
   const char *name, *text;
-  int64_t integer; /* also of a truth or a block */
+  int64_t integer; /* also a bool or the number of a block */
   double real;
   const int64_t *integers;
   const double *reals;
@@ -41,8 +41,8 @@ struct ft_pd_operator {
 struct ft_pd_variable {
   const char *name;
   struct ft_declared declared;
-  int64_t kind; /* VarType.Type: 7 is a tensor */
-  bool kept;    /* saved with the model: a weight */
+  int64_t kind; /* VarType.Type: 7 is a dense tensor */
+  bool kept;    /* persistable: a weight */
 };
 
 struct ft_pd_block {
@@ -56,15 +56,16 @@ struct ft_pd_program {
   size_t count, room;
 };
 
-/* PROGRAM is what BUILD's graph is followed by. */
+/* Makes PROGRAM the program of BUILD's graph. */
 void ft_paddle_keep(struct ft_build *build, struct ft_pd_program *program);
 
-/* graph->expand */
+/* graph->expand: traces the program with the sizes of IN. Returns 0, or -1 with IN's error. */
 int ft_paddle_run(struct ft_infer *in);
-/* The name of the Ith of PaddlePaddle 2's operators that are known, with TYPE, the operator of the
- * graph that it mostly becomes ("": several); NULL behind the last. */
-const char *ft_pd_operator_at(size_t i, const char **type);
-/* VarType.Type as our element type. */
+/* Our element type of VarType.Type. */
 unsigned ft_pd_element(int64_t type);
+
+/* Returns the name of the Ith known operator of PaddlePaddle 2 and sets TYPE to the operator of the
+ * graph that it mostly becomes ("": several); NULL after the last. */
+const char *ft_pd_operator_at(size_t i, const char **type);
 
 #endif

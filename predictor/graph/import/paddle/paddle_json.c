@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * PaddlePaddle 3's programs (paddle/fluid/pir/serialize_deserialize): JSON in which operators name
- * their operands by number. Each becomes what a ProgramDesc would say (paddle_json_table.h), so
- * that paddle_run.c follows both. Constants that only set an attribute there become attributes.
+ * Programs of PaddlePaddle 3 (paddle/fluid/pir/serialize_deserialize): JSON in which operators
+ * number their operands. Each operator becomes its ProgramDesc equivalent (paddle_json_table.h),
+ * so that paddle_run.c traces both formats. Constants that only set an attribute there become
+ * attributes.
  */
 #include "config.h"
 
@@ -13,81 +14,10 @@
 #include "predictor/graph/import/paddle/paddle_json.h"
 #include "predictor/graph/import/paddle/paddle_json_table.h"
 
-/* ---- operators ---- */
-
-static struct ft_pd_block *block_of(struct ft_pir *r)
-{
-  return &r->program->blocks[r->block];
-}
-
-struct ft_pd_operator *ft_pir_add_operator(struct ft_pir *r, const char *type)
-{
-  struct ft_pd_block *b = block_of(r);
-  struct ft_pd_operator *list =
-      ft_build_grow(r->build, b->operators, &b->operator_room, b->operator_count, sizeof *list);
-
-  if (!list)
-    return NULL;
-  b->operators = list;
-  list += b->operator_count++;
-  *list = (struct ft_pd_operator){ .type = type, .at = r->at };
-  return list;
-}
-
-static int add_slot(struct ft_pir *r, struct ft_pd_slot **slots, size_t *room, size_t *count,
-                    const char *name, const char **variables, size_t variable_count)
-{
-  struct ft_pd_slot *list = ft_build_grow(r->build, *slots, room, *count, sizeof *list);
-
-  if (!list)
-    return -1;
-  *slots = list;
-  list[(*count)++] =
-      (struct ft_pd_slot){ .name = name, .variables = variables, .count = variable_count };
-  return 0;
-}
-
-int ft_pir_add_input(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
-                     const char **variables, size_t count)
-{
-  return add_slot(r, &op->inputs, &op->input_room, &op->input_count, name, variables, count);
-}
-
-int ft_pir_add_output(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
-                      const char **variables, size_t count)
-{
-  return add_slot(r, &op->outputs, &op->output_room, &op->output_count, name, variables, count);
-}
-
-const char **ft_pir_one(struct ft_pir *r, const char *name)
-{
-  const char **list = name ? ft_build_take(r->build, sizeof *list) : NULL;
-
-  if (list)
-    *list = name;
-  return list;
-}
-
-int ft_pir_add_attribute(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
-                         const struct ft_pd_attribute *what)
-{
-  struct ft_pd_attribute *list = ft_build_grow(r->build, op->attributes, &op->attribute_room,
-                                               op->attribute_count, sizeof *list);
-
-  if (!list)
-    return -1;
-  op->attributes = list;
-  list[op->attribute_count] = *what;
-  list[op->attribute_count].name = name;
-  list[op->attribute_count++].text = what->text ? what->text : "";
-  return 0;
-}
-
 /* ---- operands ---- */
 
-static int convert(struct ft_pir *r, const json_t *op);
+static int convert_operator(struct ft_pir *r, const json_t *op);
 
-/* The name of V's variable, of a constant once its operator stands there; NULL with the error. */
 const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v)
 {
   const json_t *made = v->made;
@@ -97,33 +27,31 @@ const char *ft_pir_name(struct ft_pir *r, struct ft_pir_value *v)
   if (v->name || !made)
     return v->name;
   v->made = NULL;
-  r->block = v->block; /* where others find it too */
-  status = convert(r, made);
+  r->block = v->block; /* in the block where other readers find it too */
+  status = convert_operator(r, made);
   r->block = block;
   return status < 0 ? NULL : v->name;
 }
 
-/* The variables of the operand ID, one or many, into *LIST; how many, -1 with the error. */
-static int variables_of(struct ft_pir *r, json_int_t id, const char ***list)
+/* The variables of operand ID, one or more, into LIST. Returns their number, -1 with the error. */
+static int operand_variables(struct ft_pir *r, json_int_t id, const char ***list)
 {
   struct ft_pir_value *v = ft_pir_value(r, id);
   const char *name;
 
   if (!v)
-    return id ? ft_pir_fail(r, "an operand that nothing gives") : 0;
+    return id ? ft_pir_fail(r, "an operand that no operator defines") : 0;
   if (v->list) {
     *list = v->list;
     return (int)v->count;
   }
   name = ft_pir_name(r, v);
-  *list = name ? ft_pir_one(r, name) : NULL;
+  *list = name ? ft_pir_name_list(r, name) : NULL;
   return *list ? 1 : -1;
 }
 
-/*
- * Operand ID in the place SPEC of the table: "X" a slot; "=axis" an attribute where it is constant,
- * with "/Slot/List" behind it else a slot for a tensor and one for a list of them.
- */
+/* Adds operand ID as SPEC says: "X" is a slot; "=axis" an attribute if the operand is constant;
+ * "/Slot/List" after it, the slot for a tensor and the one for a list of tensors. */
 static int add_operand(struct ft_pir *r, struct ft_pd_operator *op, struct ft_text spec,
                        json_int_t id)
 {
@@ -146,16 +74,16 @@ static int add_operand(struct ft_pir *r, struct ft_pd_operator *op, struct ft_te
       (void)ft_text_until(&spec, '/', &name);
     slot = ft_build_same(r->build, name.at, ft_text_left(&name));
   }
-  count = slot ? variables_of(r, id, &variables) : -1;
+  count = slot ? operand_variables(r, id, &variables) : -1;
   return count <= 0 ? count : ft_pir_add_input(r, op, slot, variables, (size_t)count);
 }
 
-/* A result of type TYPE becomes variable, or variables, of their own. */
+/* Adds a result of type TYPE as one or more variables. */
 static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *slot,
                       const json_t *output)
 {
   const json_t *type = json_object_get(output, "TT");
-  bool many = strcmp(ft_pir_plain(ft_graph_json_text(type, "#")), "t_vec") == 0;
+  bool many = strcmp(ft_pir_without_dialect(ft_graph_json_text(type, "#")), "t_vec") == 0;
   struct ft_pir_value *known = ft_pir_value(r, ft_pir_id(output)), *v;
   const char *name = ft_pir_number(r, ft_pir_id(output));
   size_t count = many ? json_array_size(json_object_get(type, "D")) : 1;
@@ -165,7 +93,7 @@ static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *s
     return v && name ? ft_pir_fail(r, "too many results") : -1;
   if (!many) {
     v->name = name;
-    return ft_pir_add_output(r, op, slot, ft_pir_one(r, name), 1);
+    return ft_pir_add_output(r, op, slot, ft_pir_name_list(r, name), 1);
   }
   v->list = ft_build_take(r->build, (count + 1) * sizeof *v->list);
   for (size_t i = 0; v->list && i < count; i++) {
@@ -180,9 +108,9 @@ static int add_result(struct ft_pir *r, struct ft_pd_operator *op, const char *s
   return v->list ? ft_pir_add_output(r, op, slot, v->list, count) : -1;
 }
 
-/* ---- all of them ---- */
+/* ---- dispatch ---- */
 
-/* The attributes of OP, by the names that they have in the other format. */
+/* Adds the attributes of OP under their ProgramDesc names. */
 static int add_attributes(struct ft_pir *r, const struct ft_pir_operator *known,
                           struct ft_pd_operator *made, const json_t *op)
 {
@@ -211,10 +139,10 @@ static int add_attributes(struct ft_pir *r, const struct ft_pir_operator *known,
   return 0;
 }
 
-/* An operator that the table knows, or by its own name: X in, Out out. */
-static int convert(struct ft_pir *r, const json_t *op)
+/* Converts an operator by the table, or under its own name with inputs X and outputs Out. */
+static int convert_operator(struct ft_pir *r, const json_t *op)
 {
-  const char *name = ft_pir_plain(ft_graph_json_text(op, "#"));
+  const char *name = ft_pir_without_dialect(ft_graph_json_text(op, "#"));
   const struct ft_pir_operator *known = ft_pir_find(name);
   struct ft_text in = ft_text_from(known ? known->in : "X"), out, place;
   const json_t *operands = json_object_get(op, "I"), *outputs = json_object_get(op, "O"), *item;
@@ -230,7 +158,7 @@ static int convert(struct ft_pir *r, const json_t *op)
     if (!ft_text_until(&in, ',', &place)) {
       if (known)
         break;
-      place = ft_text_from("X"); /* of what is not known all operands are kept */
+      place = ft_text_from("X"); /* all operands of an unknown operator are inputs */
     }
     if (add_operand(r, &made, place, ft_pir_id(item)) < 0)
       return -1;
@@ -252,9 +180,9 @@ static int convert(struct ft_pir *r, const json_t *op)
   return 0;
 }
 
-static int convert_any(struct ft_pir *r, const json_t *op)
+static int convert_one(struct ft_pir *r, const json_t *op)
 {
-  const char *whole = ft_graph_json_text(op, "#"), *name = ft_pir_plain(whole);
+  const char *whole = ft_graph_json_text(op, "#"), *name = ft_pir_without_dialect(whole);
   bool built_in = strncmp(whole, "0.", 2) == 0;
 
   if (strcmp(whole, "p") == 0)
@@ -266,12 +194,12 @@ static int convert_any(struct ft_pir *r, const json_t *op)
   if (built_in && strcmp(name, "combine") == 0)
     return ft_pir_combine(r, op);
   if (built_in && (strcmp(name, "split") == 0 || strcmp(name, "slice") == 0))
-    return ft_pir_take_apart(r, op);
+    return ft_pir_split(r, op);
   if (strcmp(name, "yield") == 0)
     return 0;
   if ((strcmp(name, "if") == 0 || strcmp(name, "while") == 0) && json_object_get(op, "regions"))
     return ft_pir_control(r, op, name[0] == 'w');
-  return name[0] ? convert(r, op) : ft_pir_fail(r, "an operator without a name");
+  return name[0] ? convert_operator(r, op) : ft_pir_fail(r, "an operator without a name");
 }
 
 int ft_pir_convert_all(struct ft_pir *r, const json_t *ops)
@@ -283,8 +211,8 @@ int ft_pir_convert_all(struct ft_pir *r, const json_t *ops)
   {
     r->op = op;
     r->at++;
-    if (convert_any(r, op) < 0)
-      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "cannot be understood");
+    if (convert_one(r, op) < 0)
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "unsupported");
   }
   return 0;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is no operator in a program of PaddlePaddle 3: weights, inputs, constants, lists, regions.
- */
+/* What is no plain operator in a program of PaddlePaddle 3: weights, inputs, constants, lists,
+ * regions. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/import/paddle/paddle_json.h"
 
-enum { REGIONS = 16, TENSOR = 7 };
+enum { REGIONS = 16 }; /* limit of nested regions, against hostile files */
+enum { TENSOR = 7 };   /* VarType.DENSE_TENSOR (framework.proto) */
 
-/* ---- operators that are not followed as such ---- */
+/* ---- operators of unknown kind ---- */
 
-/* "p": a weight, its flags (persistable, stop_gradient, trainable) in OA. */
 int ft_pir_parameter(struct ft_pir *r, const json_t *op)
 {
   const json_t *output = json_object_get(op, "O"), *flags = json_object_get(op, "OA");
@@ -31,7 +31,6 @@ int ft_pir_parameter(struct ft_pir *r, const json_t *op)
   return ft_pir_declare(r, json_object_get(output, "TT"), &list->declared);
 }
 
-/* "data": an input. */
 int ft_pir_input(struct ft_pir *r, const json_t *op)
 {
   const json_t *output = json_array_get(json_object_get(op, "O"), 0);
@@ -48,12 +47,11 @@ int ft_pir_input(struct ft_pir *r, const json_t *op)
   list += b->variable_count++;
   *list = (struct ft_pd_variable){ .name = name.text, .kind = TENSOR };
   return ft_pir_declare(r, json_object_get(output, "TT"), &list->declared) < 0 ||
-                 ft_pir_add_output(r, feed, "Out", ft_pir_one(r, name.text), 1) < 0
+                 ft_pir_add_output(r, feed, "Out", ft_pir_name_list(r, name.text), 1) < 0
              ? -1
              : 0;
 }
 
-/* "full", "full_int_array": made where a tensor of it is asked for. */
 int ft_pir_constant(struct ft_pir *r, const json_t *op)
 {
   struct ft_pir_value *v =
@@ -62,7 +60,7 @@ int ft_pir_constant(struct ft_pir *r, const json_t *op)
   if (!v || ft_pir_attribute_of(r, op, "value", &v->set) < 0)
     return -1;
   v->set.name = "value";
-  if (!v->set.integers) { /* one number is a list of one too, where such is asked for */
+  if (!v->set.integers) { /* a single number is also a list of one */
     int64_t *list = ft_build_keep(r->build, &v->set.integer, sizeof *list);
     double *reals = ft_build_keep(r->build, &v->set.real, sizeof *reals);
 
@@ -80,7 +78,6 @@ int ft_pir_constant(struct ft_pir *r, const json_t *op)
   return 0;
 }
 
-/* "combine": a list; its members are made if anybody asks for them. */
 int ft_pir_combine(struct ft_pir *r, const json_t *op)
 {
   const json_t *operands = json_object_get(op, "I"), *operand;
@@ -99,14 +96,13 @@ int ft_pir_combine(struct ft_pir *r, const json_t *op)
     one = ft_pir_value(r, ft_pir_id(operand));
     v->list[i] = one ? ft_pir_name(r, one) : NULL;
     if (!v->list[i])
-      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a member that nothing gives");
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a member that no operator defines");
   }
   v->count = count;
   return 0;
 }
 
-/* "split" and "slice" of builtin: a list's members, all or that of attribute index. */
-int ft_pir_take_apart(struct ft_pir *r, const json_t *op)
+int ft_pir_split(struct ft_pir *r, const json_t *op)
 {
   struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(json_array_get(json_object_get(op, "I"), 0)));
   const json_t *outputs = json_object_get(op, "O"), *output;
@@ -129,8 +125,8 @@ int ft_pir_take_apart(struct ft_pir *r, const json_t *op)
 
 /* ---- regions ---- */
 
-/* Operators of OP's region WHICH into a block of their own; its number, -1 with the error. ARGS are
- * what the block's arguments stand for, YIELDS the operands that it ends with. */
+/* Converts region WHICH of OP into a new block. Returns its number, -1 with the error. ARGS:
+ * what the block's arguments stand for; YIELDS: the operands that it returns. */
 static int add_region(struct ft_pir *r, const json_t *op, size_t which, const json_t *args,
                       size_t first, const json_t **yields)
 {
@@ -151,15 +147,15 @@ static int add_region(struct ft_pir *r, const json_t *op, size_t which, const js
     json_int_t id = json_integer_value(json_object_get(arg, "#"));
 
     if (!from || !ft_pir_define(r, id, ft_pir_name(r, from)))
-      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "an argument that nothing gives");
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "an argument that no operator defines");
   }
   if (++r->depth > REGIONS)
-    return ft_pir_fail(r, "regions within each other too deep");
+    return ft_pir_fail(r, "regions nested too deep");
   r->block = number;
   if (ft_pir_convert_all(r, ops) < 0)
     return -1;
   last = json_array_get(ops, json_array_size(ops) ? json_array_size(ops) - 1 : 0);
-  *yields = strcmp(ft_pir_plain(ft_graph_json_text(last, "#")), "yield") == 0
+  *yields = strcmp(ft_pir_without_dialect(ft_graph_json_text(last, "#")), "yield") == 0
                 ? json_object_get(last, "I")
                 : NULL;
   r->block = outer;
@@ -167,8 +163,8 @@ static int add_region(struct ft_pir *r, const json_t *op, size_t which, const js
   return (int)number;
 }
 
-/* OP's results are called as what its region ends with, from the operand FIRST on: of MADE, which
- * stands for it, the slot Out. */
+/* Binds OP's results to the operands that its region returns, from FIRST on; they are slot Out
+ * of MADE, which replaces OP. */
 static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
                       const json_t *yields, size_t first)
 {
@@ -184,13 +180,13 @@ static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
 
     names[i] = v ? ft_pir_name(r, v) : ft_pir_number(r, ft_pir_id(output));
     if (!names[i] || !ft_pir_define(r, ft_pir_id(output), names[i]))
-      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a list as what a region ends with");
+      return r->build->err->text[0] ? -1 : ft_pir_fail(r, "a region that returns a list");
   }
   return 0;
 }
 
-/* The names of what LIST has operands of. */
-static const char **names_of(struct ft_pir *r, const json_t *list)
+/* The variable names of LIST's operands. */
+static const char **operand_names(struct ft_pir *r, const json_t *list)
 {
   const char **names = ft_build_take(r->build, json_array_size(list) * sizeof *names);
   const json_t *operand;
@@ -205,15 +201,15 @@ static const char **names_of(struct ft_pir *r, const json_t *list)
     names[i] = v ? ft_pir_name(r, v) : NULL;
     if (!names[i]) {
       if (!r->build->err->text[0])
-        (void)ft_pir_fail(r, "a list as what a region ends with");
+        (void)ft_pir_fail(r, "a region that returns a list");
       return NULL;
     }
   }
   return names;
 }
 
-/* Of a branch with two regions: its condition, what each gives, and OP's results. */
-static int end_either(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
+/* Completes a branch with two regions: its condition, the results of each, and OP's results. */
+static int end_branch(struct ft_pir *r, const json_t *op, struct ft_pd_operator *made,
                       const json_t *const yields[2])
 {
   const json_t *outputs = json_object_get(op, "O"), *output;
@@ -222,11 +218,11 @@ static int end_either(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
   size_t i;
 
   for (i = 0; i < 2; i++) {
-    names = names_of(r, yields[i]);
+    names = operand_names(r, yields[i]);
     if (!names || ft_pir_add_input(r, made, slots[i], names, json_array_size(yields[i])) < 0)
       return -1;
   }
-  names = names_of(r, json_object_get(op, "I"));
+  names = operand_names(r, json_object_get(op, "I"));
   if (!names || ft_pir_add_input(r, made, "Cond", names, 1) < 0)
     return -1;
   names = ft_build_take(r->build, json_array_size(outputs) * sizeof *names);
@@ -241,7 +237,6 @@ static int end_either(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
   return 0;
 }
 
-/* "if": both regions; "while": its body once. */
 int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop)
 {
   const json_t *operands = json_object_get(op, "I"), *yields[2] = { NULL, NULL };
@@ -256,7 +251,7 @@ int ft_pir_control(struct ft_pir *r, const json_t *op, bool loop)
     if (number < 0 || ft_pir_add_attribute(r, &made, blocks[i], &which) < 0)
       return -1;
   }
-  if (two ? end_either(r, op, &made, yields) < 0 : end_region(r, op, &made, yields[0], loop) < 0)
+  if (two ? end_branch(r, op, &made, yields) < 0 : end_region(r, op, &made, yields[0], loop) < 0)
     return -1;
   kept = ft_pir_add_operator(r, made.type);
   if (!kept)

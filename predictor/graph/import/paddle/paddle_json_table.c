@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* paddle/phi/ops/yaml/op_compat.yaml */
+/* source: paddle/phi/ops/yaml/op_compat.yaml */
 #include "config.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Operators of PaddlePaddle 3 by what they are in a ProgramDesc. IN and OUT are slots in the order
- * of operands and results; "=axis" is an attribute where the operand is constant,
- * "=shape/ShapeTensor/ShapeTensorList" else a tensor, or a list of them. ATTRIBUTES are renamed.
+ * Operators of PaddlePaddle 3 and their ProgramDesc equivalents. IN and OUT are slots in the
+ * order of operands and results. "=axis" is an attribute if the operand is constant; else
+ * "=shape/ShapeTensor/ShapeTensorList" names the slots for a tensor and for a list of tensors.
+ * ATTRIBUTES are renamed.
  */
 #ifndef FT_GRAPH_PADDLE_JSON_TABLE_H
 #define FT_GRAPH_PADDLE_JSON_TABLE_H
@@ -11,7 +12,7 @@ struct ft_pir_operator {
   const char *name, *type, *in, *out, *attributes;
 };
 
-/* NULL: it is called the same and has its operands in X. A "_" behind a name is of one in place. */
+/* The row of NAME without the "_" of in-place variants. NULL: same name, operands in X. */
 const struct ft_pir_operator *ft_pir_find(const char *name);
 
 #endif

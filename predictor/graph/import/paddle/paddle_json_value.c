@@ -19,7 +19,6 @@ const char *ft_pir_same(struct ft_pir *r, const char *text)
 
 /* ---- values ---- */
 
-/* "%12" */
 const char *ft_pir_number(struct ft_pir *r, json_int_t id)
 {
   char text[32];
@@ -35,7 +34,6 @@ struct ft_pir_value *ft_pir_value(struct ft_pir *r, json_int_t id)
   return number ? ft_symbol_table_get(&r->values, number) : NULL;
 }
 
-/* The value that ID stands for from now on, called NAME. */
 struct ft_pir_value *ft_pir_define(struct ft_pir *r, json_int_t id, const char *name)
 {
   struct ft_pir_value *v = ft_build_take(r->build, sizeof *v);
@@ -57,15 +55,14 @@ json_int_t ft_pir_id(const json_t *operand)
 
 /* ---- types ---- */
 
-/* What follows the dialect in "0.t_f32", "1.conv2d". */
-const char *ft_pir_plain(const char *name)
+const char *ft_pir_without_dialect(const char *name)
 {
   const char *dot = strchr(name, '.');
 
   return dot ? dot + 1 : name;
 }
 
-static unsigned element_of(const char *type)
+static unsigned element_by_name(const char *type)
 {
   static const struct {
     const char *name;
@@ -74,14 +71,14 @@ static unsigned element_of(const char *type)
                 { "i32", 6 },  { "i64", 7 },  { "bool", 9 },  { "f16", 10 },
                 { "f64", 11 }, { "c64", 14 }, { "c128", 15 }, { "bf16", 16 } };
 
-  type = ft_pir_plain(type);
+  type = ft_pir_without_dialect(type);
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (strncmp(type, "t_", 2) == 0 && strcmp(type + 2, types[i].name) == 0)
       return types[i].element;
   return FT_ELEMENT_UNKNOWN;
 }
 
-/* "float32" as VarType.Type. */
+/* VarType.Type of "float32" and others. */
 static int64_t legacy_type(const char *name)
 {
   static const struct {
@@ -97,7 +94,6 @@ static int64_t legacy_type(const char *name)
   return 5;
 }
 
-/* {"#": "0.t_dtensor", "D": [{"#": "0.t_f32"}, [-1, 3], ...]} */
 int ft_pir_declare(struct ft_pir *r, const json_t *type, struct ft_declared *d)
 {
   const json_t *parts = json_object_get(type, "D"), *sizes = json_array_get(parts, 1), *size;
@@ -105,20 +101,20 @@ int ft_pir_declare(struct ft_pir *r, const json_t *type, struct ft_declared *d)
   size_t i;
 
   d->rank = -1;
-  if (strcmp(ft_pir_plain(ft_graph_json_text(type, "#")), "t_dtensor") != 0 ||
+  if (strcmp(ft_pir_without_dialect(ft_graph_json_text(type, "#")), "t_dtensor") != 0 ||
       !json_is_array(sizes))
     return 0;
   if (json_array_size(sizes) > FT_GRAPH_RANK)
     return ft_pir_fail(r, "a shape of more dimensions than a tensor has");
   json_array_foreach(sizes, i, size) dims[i] =
       json_is_integer(size) ? json_integer_value(size) : -1;
-  d->element = (uint8_t)element_of(ft_graph_json_text(json_array_get(parts, 0), "#"));
+  d->element = (uint8_t)element_by_name(ft_graph_json_text(json_array_get(parts, 0), "#"));
   return ft_build_shape(r->build, r->at, dims, (int)json_array_size(sizes), d);
 }
 
 /* ---- attributes ---- */
 
-static int list_attribute(struct ft_pir *r, const json_t *list, struct ft_pd_attribute *a)
+static int read_list_attribute(struct ft_pir *r, const json_t *list, struct ft_pd_attribute *a)
 {
   size_t count = json_array_size(list), i;
   const json_t *item;
@@ -144,15 +140,14 @@ static int list_attribute(struct ft_pir *r, const json_t *list, struct ft_pd_att
   return 0;
 }
 
-/* {"#": "0.a_i32", "D": 1} */
 int ft_pir_read_attribute(struct ft_pir *r, const json_t *what, struct ft_pd_attribute *a)
 {
   const json_t *data = json_object_get(what, "D");
-  const char *kind = ft_pir_plain(ft_graph_json_text(what, "#"));
+  const char *kind = ft_pir_without_dialect(ft_graph_json_text(what, "#"));
 
   *a = (struct ft_pd_attribute){ .text = "" };
   if (json_is_array(data))
-    return strcmp(kind, "a_place") == 0 ? 0 : list_attribute(r, data, a);
+    return strcmp(kind, "a_place") == 0 ? 0 : read_list_attribute(r, data, a);
   if (json_is_string(data)) {
     a->text = ft_pir_same(r, json_string_value(data));
     a->integer = strcmp(kind, "a_dtype") == 0 ? legacy_type(json_string_value(data)) : 0;
@@ -163,7 +158,6 @@ int ft_pir_read_attribute(struct ft_pir *r, const json_t *what, struct ft_pd_att
   return 0;
 }
 
-/* Attribute NAME of OP, where it is; A is zeros where it is not. */
 int ft_pir_attribute_of(struct ft_pir *r, const json_t *op, const char *name,
                         struct ft_pd_attribute *a)
 {
@@ -174,5 +168,68 @@ int ft_pir_attribute_of(struct ft_pir *r, const json_t *op, const char *name,
   json_array_foreach(list, i,
                      item) if (strcmp(ft_graph_json_text(item, "N"), name) ==
                                0) return ft_pir_read_attribute(r, json_object_get(item, "AT"), a);
+  return 0;
+}
+
+static int add_slot(struct ft_pir *r, struct ft_pd_slot **slots, size_t *room, size_t *count,
+                    const char *name, const char **variables, size_t variable_count)
+{
+  struct ft_pd_slot *list = ft_build_grow(r->build, *slots, room, *count, sizeof *list);
+
+  if (!list)
+    return -1;
+  *slots = list;
+  list[(*count)++] =
+      (struct ft_pd_slot){ .name = name, .variables = variables, .count = variable_count };
+  return 0;
+}
+
+const char **ft_pir_name_list(struct ft_pir *r, const char *name)
+{
+  const char **list = name ? ft_build_take(r->build, sizeof *list) : NULL;
+
+  if (list)
+    *list = name;
+  return list;
+}
+
+struct ft_pd_operator *ft_pir_add_operator(struct ft_pir *r, const char *type)
+{
+  struct ft_pd_block *b = &r->program->blocks[r->block];
+  struct ft_pd_operator *list =
+      ft_build_grow(r->build, b->operators, &b->operator_room, b->operator_count, sizeof *list);
+
+  if (!list)
+    return NULL;
+  b->operators = list;
+  list += b->operator_count++;
+  *list = (struct ft_pd_operator){ .type = type, .at = r->at };
+  return list;
+}
+
+int ft_pir_add_input(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
+                     const char **variables, size_t count)
+{
+  return add_slot(r, &op->inputs, &op->input_room, &op->input_count, name, variables, count);
+}
+
+int ft_pir_add_output(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
+                      const char **variables, size_t count)
+{
+  return add_slot(r, &op->outputs, &op->output_room, &op->output_count, name, variables, count);
+}
+
+int ft_pir_add_attribute(struct ft_pir *r, struct ft_pd_operator *op, const char *name,
+                         const struct ft_pd_attribute *what)
+{
+  struct ft_pd_attribute *list = ft_build_grow(r->build, op->attributes, &op->attribute_room,
+                                               op->attribute_count, sizeof *list);
+
+  if (!list)
+    return -1;
+  op->attributes = list;
+  list[op->attribute_count] = *what;
+  list[op->attribute_count].name = name;
+  list[op->attribute_count++].text = what->text ? what->text : "";
   return 0;
 }

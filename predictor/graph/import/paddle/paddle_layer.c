@@ -8,8 +8,8 @@
 
 /* ---- layers ---- */
 
-/* Paddings of (2, or before and after 4) for N dimensions; those that differ are evened out. */
-static struct ft_operand paddings(struct ft_pd_run *r, size_t n)
+/* Paddings of N dimensions. Different ones before and after (2 N numbers) are averaged. */
+static struct ft_operand padding_argument(struct ft_pd_run *r, size_t n)
 {
   const struct ft_pd_attribute *a = ft_pd_attribute(r, "paddings"),
                                *how = ft_pd_attribute(r, "padding_algorithm");
@@ -29,7 +29,7 @@ static struct ft_operand paddings(struct ft_pd_run *r, size_t n)
   return list;
 }
 
-static size_t sliding(const struct ft_pd_run *r)
+static size_t spatial_dims(const struct ft_pd_run *r)
 {
   return strstr(r->op->type, "3d") ? 3 : 2;
 }
@@ -41,7 +41,7 @@ int ft_pd_convolution(struct ft_pd_run *r)
                                ft_pd_input(r, "Filter"),
                                ft_pd_input(r, "Bias"),
                                ft_pd_integers(r, "strides"),
-                               paddings(r, sliding(r)),
+                               padding_argument(r, spatial_dims(r)),
                                ft_pd_integers(r, "dilations"),
                                ft_value_bool(transposed),
                                ft_pd_integers(r, "output_padding"),
@@ -56,9 +56,9 @@ int ft_pd_pool(struct ft_pd_run *r)
   bool largest = type && strcmp(type->text, "max") == 0;
   bool all = ft_pd_integer(r, "global_pooling", 0) != 0,
        adaptive = ft_pd_integer(r, "adaptive", 0) != 0;
-  size_t n = sliding(r);
+  size_t n = spatial_dims(r);
   struct ft_operand args[7] = { ft_pd_input(r, "X"), ft_pd_integers(r, "ksize"),
-                                ft_pd_integers(r, "strides"), paddings(r, n) };
+                                ft_pd_integers(r, "strides"), padding_argument(r, n) };
   const char *name =
       n == 3 ? (largest ? "max_pool3d" : "avg_pool3d") : (largest ? "max_pool2d" : "avg_pool2d");
 
@@ -102,7 +102,7 @@ int ft_pd_normalisation(struct ft_pd_run *r)
 
     return ft_pd_call_and_give(r, "instance_norm", args, 3);
   }
-  /* begin_norm_axis, and all that is behind it */
+  /* layer_norm normalises the dimensions from begin_norm_axis on */
   struct ft_operand shape = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
   struct ft_operand args[] = { x, shape, w, b };
   int rank = x.type == FT_VALUE_TENSOR ? ft_tracer_of(&r->live, x.tensor)->rank : 0;
@@ -113,7 +113,7 @@ int ft_pd_normalisation(struct ft_pd_run *r)
   return ft_pd_call_and_give(r, "layer_norm", args, 4);
 }
 
-/* WeightList: matrices of every layer and direction, then their biases. */
+/* WeightList: matrices of all layers and directions, then their biases. */
 int ft_pd_recurrent(struct ft_pd_run *r)
 {
   const struct ft_pd_attribute *mode = ft_pd_attribute(r, "mode");
@@ -152,7 +152,7 @@ int ft_pd_recurrent(struct ft_pd_run *r)
   return ft_pd_give(r, result.list->items[0]);
 }
 
-static int turned(struct ft_pd_run *r, struct ft_operand *x)
+static int swap_last_dims(struct ft_pd_run *r, struct ft_operand *x)
 {
   struct ft_operand args[] = { *x, ft_value_int(-2), ft_value_int(-1) };
 
@@ -164,15 +164,16 @@ int ft_pd_product(struct ft_pd_run *r)
   struct ft_operand args[] = { ft_pd_input(r, "X"), ft_pd_input(r, "Y") };
 
   if ((ft_pd_integer(r, "trans_x", ft_pd_integer(r, "transpose_X", 0)) &&
-       turned(r, &args[0]) < 0) ||
-      (ft_pd_integer(r, "trans_y", ft_pd_integer(r, "transpose_Y", 0)) && turned(r, &args[1]) < 0))
+       swap_last_dims(r, &args[0]) < 0) ||
+      (ft_pd_integer(r, "trans_y", ft_pd_integer(r, "transpose_Y", 0)) &&
+       swap_last_dims(r, &args[1]) < 0))
     return -1;
   return ft_pd_call_and_give(r, "matmul", args, 2);
 }
 
-/* Whether the layer that gives X takes B in: of a product the last dimension is what it is for, of
- * a convolution the second. */
-static bool takes_in(struct ft_pd_run *r, uint32_t x, struct ft_weight *b)
+/* Whether the layer that gives X takes the weight B as its bias: its size is the channel
+ * dimension, the last of a product, the second of a convolution. */
+static bool fold_bias(struct ft_pd_run *r, uint32_t x, struct ft_weight *b)
 {
   const struct ft_tensor *t = ft_tracer_of(&r->live, x);
   int channels = b->declared.rank == 1 ? t->rank - 1 : 1;
@@ -181,7 +182,7 @@ static bool takes_in(struct ft_pd_run *r, uint32_t x, struct ft_weight *b)
          ft_tracer_add_bias(&r->live, x, b, t->dims[channels]);
 }
 
-/* Y's dimensions are X's from AXIS on. */
+/* Y's dimensions are those of X from attribute axis on. */
 int ft_pd_elementwise(struct ft_pd_run *r, const char *name)
 {
   struct ft_operand args[] = { ft_pd_input(r, "X"), ft_pd_input(r, "Y") };
@@ -190,7 +191,7 @@ int ft_pd_elementwise(struct ft_pd_run *r, const char *name)
   int p, q;
 
   if (x && strcmp(name, "add") == 0 && args[1].type == FT_VALUE_WEIGHT &&
-      takes_in(r, x, args[1].weight))
+      fold_bias(r, x, args[1].weight))
     return ft_pd_give(r, args[0]);
   y = ft_value_as_tensor(&r->live, &args[1]);
   if (!x || !y)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A PaddlePaddle program followed with the sizes of its inputs, by operators of ATen. */
+/* Traces a PaddlePaddle program as operators of ATen, with the sizes of its inputs. */
 #include "config.h"
 
 #include <math.h>
@@ -7,150 +7,14 @@
 
 #include "predictor/graph/import/paddle/paddle_run.h"
 
-enum { BLOCKS = 16, TENSOR = 7, STEPS = 1 << 20 };
+/* Limits against hostile files: nested blocks, operators traced. */
+enum { BLOCK_DEPTH = 16, MAX_OPERATORS = 1 << 20 };
 
-/* ---- what an operator has ---- */
-
-const struct ft_pd_attribute *ft_pd_attribute(const struct ft_pd_run *r, const char *name)
-{
-  for (size_t i = 0; i < r->op->attribute_count; i++)
-    if (strcmp(r->op->attributes[i].name, name) == 0)
-      return &r->op->attributes[i];
-  return NULL;
-}
-
-int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t otherwise)
-{
-  const struct ft_pd_attribute *a = ft_pd_attribute(r, name);
-
-  return a ? a->integer : otherwise;
-}
-
-const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name)
-{
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(slots[i].name, name) == 0)
-      return &slots[i];
-  return NULL;
-}
-
-static int bind_name(struct ft_pd_run *r, const char *name, struct ft_operand value)
-{
-  struct ft_operand *kept = ft_tracer_take(&r->live, sizeof *kept);
-
-  if (!kept)
-    return -1;
-  *kept = value;
-  return ft_symbol_table_put(&r->names, name, kept) < 0
-             ? ft_tracer_fail(&r->live, "too many names, or too many alike")
-             : 0;
-}
-
-struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name)
-{
-  const struct ft_operand *known = ft_symbol_table_get(&r->names, name);
-
-  return known ? *known : ft_value_some(FT_VALUE_OPAQUE);
-}
-
-/* The Ith variable of input NAME; NONE where there is none. */
-struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i)
-{
-  const struct ft_pd_slot *s = ft_pd_slot(r->op->inputs, r->op->input_count, name);
-
-  return s && i < s->count ? ft_pd_value(r, s->variables[i]) : ft_value_none();
-}
-
-struct ft_operand ft_pd_input(struct ft_pd_run *r, const char *name)
-{
-  return ft_pd_input_at(r, name, 0);
-}
-
-struct ft_operand ft_pd_input_list(struct ft_pd_run *r, const char *name)
-{
-  const struct ft_pd_slot *s = ft_pd_slot(r->op->inputs, r->op->input_count, name);
-  struct ft_operand list = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
-
-  for (size_t i = 0; s && list.type == FT_VALUE_LIST && i < s->count; i++)
-    (void)ft_value_append(&r->live, list.list, ft_pd_value(r, s->variables[i]));
-  return list;
-}
-
-struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name)
-{
-  const struct ft_pd_attribute *a = ft_pd_attribute(r, name);
-  struct ft_operand list = ft_value_list(&r->live, FT_VALUE_LIST, NULL, 0);
-
-  for (size_t i = 0; a && a->integers && list.type == FT_VALUE_LIST && i < a->count; i++)
-    (void)ft_value_append(&r->live, list.list, ft_value_int(a->integers[i]));
-  return list;
-}
-
-/* Sizes: of a list of tensors, of one tensor, else of the attribute. */
-struct ft_operand ft_pd_sizes(struct ft_pd_run *r, const char *tensors, const char *tensor,
-                              const char *name)
-{
-  struct ft_operand list = ft_pd_input_list(r, tensors), one = ft_pd_input(r, tensor);
-
-  if (list.type == FT_VALUE_LIST && list.list->count)
-    return list;
-  return one.type == FT_VALUE_TENSOR ? one : ft_pd_integers(r, name);
-}
-
-/* Bind output NAME's Ith variable. */
-int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_operand value)
-{
-  const struct ft_pd_slot *s = ft_pd_slot(r->op->outputs, r->op->output_count, name);
-
-  return s && i < s->count ? bind_name(r, s->variables[i], value) : 0;
-}
-
-/* The result, by whatever name the operator has for it. */
-int ft_pd_give(struct ft_pd_run *r, struct ft_operand value)
-{
-  static const char *const names[] = { "Out", "Output", "Y", NULL };
-
-  for (size_t i = 0; names[i]; i++)
-    if (ft_pd_slot(r->op->outputs, r->op->output_count, names[i]))
-      return ft_pd_give_at(r, names[i], 0, value);
-  return 0;
-}
-
-int ft_pd_give_list(struct ft_pd_run *r, const char *name, const struct ft_operand *value)
-{
-  bool listed = value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE;
-
-  for (size_t i = 0; listed && i < value->list->count; i++)
-    if (ft_pd_give_at(r, name, i, value->list->items[i]) < 0)
-      return -1;
-  return listed ? 0 : ft_pd_give_at(r, name, 0, *value);
-}
-
-/* A call of ATen's NAME. */
-int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *args, size_t count,
-               struct ft_operand *result)
-{
-  struct ft_call c = { .l = &r->live, .name = name, .args = args, .count = count };
-
-  if (ft_aten(&c) < 0)
-    return r->live.in->err->text[0]
-               ? -1
-               : ft_tracer_fail(&r->live, "%s cannot be followed", r->op->type);
-  *result = c.result;
-  return 0;
-}
-
-int ft_pd_call_and_give(struct ft_pd_run *r, const char *name, const struct ft_operand *args,
-                        size_t count)
-{
-  struct ft_operand result;
-
-  return ft_pd_call(r, name, args, count, &result) < 0 ? -1 : ft_pd_give(r, result);
-}
+enum { TENSOR = 7 }; /* VarType.DENSE_TENSOR (framework.proto) */
 
 /* ---- by name ---- */
 
-/* Operators of one input X, one result, and at most one attribute that matters. */
+/* One input X, one result, at most one attribute. */
 static const struct {
   const char *type, *name, *attribute;
 } plain[] = {
@@ -189,7 +53,7 @@ static const struct {
 
 #define IN(table) (sizeof(table) / sizeof *(table))
 
-static int by_table(struct ft_pd_run *r)
+static int table_operator(struct ft_pd_run *r)
 {
   const char *type = r->op->type;
 
@@ -224,7 +88,7 @@ static int by_table(struct ft_pd_run *r)
   return 1;
 }
 
-/* Each with the operator of the graph that its function mostly makes. */
+/* made: the operator of the graph that the function mostly records. */
 static const struct {
   const char *type;
   int (*run)(struct ft_pd_run *r);
@@ -265,9 +129,9 @@ static const struct {
   { "unsqueeze2", ft_pd_unsqueeze, "Unsqueeze" },
   { "unsqueeze", ft_pd_unsqueeze, "Unsqueeze" },
   { "flatten_contiguous_range", ft_pd_flatten, "Reshape" },
-  { "lookup_table_v2", ft_pd_look_up, "Gather" },
-  { "lookup_table", ft_pd_look_up, "Gather" },
-  { "gather", ft_pd_look_up, "Gather" },
+  { "lookup_table_v2", ft_pd_gather, "Gather" },
+  { "lookup_table", ft_pd_gather, "Gather" },
+  { "gather", ft_pd_gather, "Gather" },
   { "pad3d", ft_pd_pad, "Pad" },
   { "p_norm", ft_pd_norm, "" },
   { "where", ft_pd_where, "Where" },
@@ -302,8 +166,8 @@ const char *ft_pd_operator_at(size_t i, const char **type)
   return NULL;
 }
 
-/* All inputs of what is not known, and as many results as it has. */
-static int unknown(struct ft_pd_run *r)
+/* Records an unknown operator with all its inputs and as many results. */
+static int record_unknown_operator(struct ft_pd_run *r)
 {
   uint32_t *in, y;
   size_t count = 0, outputs = 0;
@@ -332,7 +196,7 @@ static int unknown(struct ft_pd_run *r)
   y = ft_tracer_end(&r->live, (uint32_t)outputs);
   for (size_t i = 0; y && i < r->op->output_count; i++)
     for (size_t j = 0; j < r->op->outputs[i].count; j++)
-      if (bind_name(r, r->op->outputs[i].variables[j], ft_value_tensor(y++)) < 0)
+      if (ft_pd_bind(r, r->op->outputs[i].variables[j], ft_value_tensor(y++)) < 0)
         return -1;
   return y ? 0 : -1;
 }
@@ -341,8 +205,8 @@ static int unknown(struct ft_pd_run *r)
 
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block);
 
-/* A loop of BODY, whose results are what its variables are there. */
-static int end_loop(struct ft_pd_run *r, struct ft_block *body)
+/* Ends a loop of BODY; its results are the variables that it changed. */
+static int record_while(struct ft_pd_run *r, struct ft_block *body)
 {
   static const char *const names[] = { "body" };
   const struct ft_pd_slot *out = ft_pd_slot(r->op->outputs, r->op->output_count, "Out");
@@ -367,14 +231,14 @@ static int end_loop(struct ft_pd_run *r, struct ft_block *body)
   for (uint32_t i = 0; i < body->output_count; i++)
     if (ft_like(r->live.in, ft_tracer_of(&r->live, first + i),
                 ft_tracer_of(&r->live, body->outputs[i])) < 0 ||
-        bind_name(r, changed[i], ft_value_tensor(first + i)) < 0)
+        ft_pd_bind(r, changed[i], ft_value_tensor(first + i)) < 0)
       return -1;
   return 0;
 }
 
-/* Both blocks of a branch that depends on data, else that which is taken. */
-static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
-                  const struct ft_pd_block *otherwise)
+/* Runs the block that is taken; if that is unknown, records both. */
+static int run_branch(struct ft_pd_run *r, const struct ft_pd_block *taken,
+                      const struct ft_pd_block *otherwise)
 {
   static const char *const names[] = { "Then", "Else" };
   const struct ft_pd_block *const blocks[2] = { taken, otherwise };
@@ -401,13 +265,13 @@ static int either(struct ft_pd_run *r, const struct ft_pd_block *taken,
                                  .values = given.list->items,
                                  .count = given.list->count };
   }
-  given = ft_value_either(&r->live, &condition, sides);
+  given = ft_value_branch(&r->live, &condition, sides);
   return given.type == FT_VALUE_TUPLE ? ft_pd_give_list(r, "Out", &given) : -1;
 }
 
-/* A condition's block is followed as if it held, where there is no other; a loop's once, in a block
- * of its own. */
-static int inner(struct ft_pd_run *r)
+/* Runs sub_block: a condition without an else block counts as true; a loop's body becomes a
+ * subgraph of unknown trip count. */
+static int run_sub_block(struct ft_pd_run *r)
 {
   const struct ft_pd_operator *op = r->op;
   int64_t which = ft_pd_integer(r, "sub_block", -1), other = ft_pd_integer(r, "else_block", -1);
@@ -418,14 +282,14 @@ static int inner(struct ft_pd_run *r)
     return ft_tracer_fail(&r->live, "%s: block %lld of %zu", op->type, (long long)which,
                           r->program->count);
   if (other >= 1 && other < (int64_t)r->program->count)
-    return either(r, &r->program->blocks[which], &r->program->blocks[other]);
+    return run_branch(r, &r->program->blocks[which], &r->program->blocks[other]);
   if (!loop)
     return run_block(r, &r->program->blocks[which]);
   if (ft_tracer_open(&r->live, &frame) < 0 || run_block(r, &r->program->blocks[which]) < 0)
     return -1;
   ft_tracer_close(&r->live, &frame);
   r->op = op;
-  return end_loop(r, frame.block);
+  return record_while(r, frame.block);
 }
 
 static int run_operator(struct ft_pd_run *r)
@@ -433,8 +297,9 @@ static int run_operator(struct ft_pd_run *r)
   const char *type = r->op->type;
   int status;
 
-  if (++r->steps > STEPS)
-    return ft_tracer_fail(&r->live, "more than %d operators, blocks followed", STEPS);
+  if (++r->steps > MAX_OPERATORS)
+    return ft_tracer_fail(&r->live, "more than %d operators, those of blocks included",
+                          MAX_OPERATORS);
   if (strcmp(type, "feed") == 0 || strcmp(type, "print") == 0 || strcmp(type, "assert") == 0)
     return 0;
   if (strcmp(type, "fetch") == 0) {
@@ -443,20 +308,20 @@ static int run_operator(struct ft_pd_run *r)
     return v.type == FT_VALUE_TENSOR ? ft_tracer_output(&r->live, v.tensor) : 0;
   }
   if (strcmp(type, "while") == 0 || strcmp(type, "conditional_block") == 0)
-    return inner(r);
+    return run_sub_block(r);
   if (strcmp(type, "select_input") == 0)
     return ft_pd_give(r, ft_pd_input(r, "X"));
-  status = by_table(r);
+  status = table_operator(r);
   for (size_t i = 0; status == 1 && i < IN(handlers); i++)
     if (strcmp(type, handlers[i].type) == 0)
       return handlers[i].run(r);
-  return status == 1 ? unknown(r) : status;
+  return status == 1 ? record_unknown_operator(r) : status;
 }
 
 static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
-  if (++r->depth > BLOCKS)
-    return ft_tracer_fail(&r->live, "blocks within each other more than %d deep", BLOCKS);
+  if (++r->depth > BLOCK_DEPTH)
+    return ft_tracer_fail(&r->live, "blocks nested more than %d deep", BLOCK_DEPTH);
   for (size_t i = 0; i < block->operator_count; i++) {
     const struct ft_pd_slot *out;
 
@@ -477,7 +342,7 @@ static int run_block(struct ft_pd_run *r, const struct ft_pd_block *block)
 
 /* ---- the program ---- */
 
-static int add_variables(struct ft_pd_run *r, const struct ft_pd_block *block)
+static int bind_weights(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
   for (size_t i = 0; i < block->variable_count; i++) {
     const struct ft_pd_variable *v = &block->variables[i];
@@ -487,20 +352,20 @@ static int add_variables(struct ft_pd_run *r, const struct ft_pd_block *block)
       continue;
     for (int j = 0; j < v->declared.rank; j++)
       if (v->declared.dims[j] < 0)
-        return ft_tracer_fail(&r->live, "the size of the weight \"%.100s\" is not said", v->name);
+        return ft_tracer_fail(&r->live, "the size of the weight \"%.100s\" is unknown", v->name);
     value.weight = ft_tracer_take(&r->live, sizeof *value.weight);
     if (!value.weight)
       return -1;
     value.weight->name = v->name;
     value.weight->declared = v->declared;
-    if (bind_name(r, v->name, value) < 0)
+    if (ft_pd_bind(r, v->name, value) < 0)
       return -1;
   }
   return 0;
 }
 
-/* What "feed" gives is an input. */
-static int add_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
+/* Declares the result of each "feed" as an input. */
+static int declare_feeds(struct ft_pd_run *r, const struct ft_pd_block *block)
 {
   for (size_t i = 0; i < block->operator_count; i++) {
     const struct ft_pd_operator *op = &block->operators[i];
@@ -518,7 +383,7 @@ static int add_inputs(struct ft_pd_run *r, const struct ft_pd_block *block)
       if (strcmp(block->variables[j].name, out->variables[0]) == 0)
         *d = block->variables[j].declared;
     tensor = ft_tracer_input(&r->live, out->variables[0], d);
-    if (!tensor || bind_name(r, out->variables[0], ft_value_tensor(tensor)) < 0)
+    if (!tensor || ft_pd_bind(r, out->variables[0], ft_value_tensor(tensor)) < 0)
       return -1;
   }
   return ft_infer_inputs(r->live.in);
@@ -532,14 +397,14 @@ int ft_paddle_run(struct ft_infer *in)
   if (ft_tracer_begin(&r.live, in) == 0) {
     r.names.arena = &in->graph->results;
     for (size_t i = 0; i < r.program->count; i++)
-      if (add_variables(&r, &r.program->blocks[i]) < 0)
+      if (bind_weights(&r, &r.program->blocks[i]) < 0)
         return -1;
-    if (add_inputs(&r, &r.program->blocks[0]) == 0)
+    if (declare_feeds(&r, &r.program->blocks[0]) == 0)
       status = run_block(&r, &r.program->blocks[0]);
   }
   if (r.live.failed)
     status = -1;
   if (status < 0 && !in->err->text[0])
-    (void)ft_error_set(in->err, "%s: its program cannot be followed", in->graph->file);
+    (void)ft_error_set(in->err, "%s: its program cannot be traced", in->graph->file);
   return status;
 }

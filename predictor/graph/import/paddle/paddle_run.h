@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Following a PaddlePaddle program: what paddle_run.c, paddle_layer.c and paddle_shape.c share.
- * What runs an operator binds its results and returns 0 or -1. */
+/* Tracing a PaddlePaddle program. A function that runs an operator binds its results and returns
+ * 0 or -1 with the error. */
 #ifndef FT_GRAPH_PADDLE_RUN_H
 #define FT_GRAPH_PADDLE_RUN_H
 
@@ -13,28 +13,30 @@ struct ft_pd_run {
   const struct ft_pd_program *program;
   const struct ft_pd_operator *op;
   int depth;
-  size_t steps; /* operators so far, those of a block as often as it is entered */
+  size_t steps; /* operators so far; those of a block count each time */
 };
 
-/* ---- what an operator has (paddle_run.c) ---- */
+/* ---- attributes, inputs and results (paddle_operator.c) ---- */
 
 const struct ft_pd_attribute *ft_pd_attribute(const struct ft_pd_run *r, const char *name);
 int64_t ft_pd_integer(const struct ft_pd_run *r, const char *name, int64_t otherwise);
-/* A list of whole numbers; empty where there is none. */
+/* Attribute NAME as a list of integers; empty if there is none. */
 struct ft_operand ft_pd_integers(struct ft_pd_run *r, const char *name);
 const struct ft_pd_slot *ft_pd_slot(const struct ft_pd_slot *slots, size_t count, const char *name);
+/* Binds the variable NAME to VALUE. Returns 0 or -1. */
+int ft_pd_bind(struct ft_pd_run *r, const char *name, struct ft_operand value);
 struct ft_operand ft_pd_value(struct ft_pd_run *r, const char *name);
 struct ft_operand ft_pd_input_at(struct ft_pd_run *r, const char *name, size_t i);
 struct ft_operand ft_pd_input(struct ft_pd_run *r, const char *name);
 struct ft_operand ft_pd_input_list(struct ft_pd_run *r, const char *name);
-/* Sizes that tensors give, as a list of them (MANY) or one (ONE), else the attribute NAME. */
+/* Sizes from the inputs TENSORS (a list) or TENSOR, else from the attribute NAME. */
 struct ft_operand ft_pd_sizes(struct ft_pd_run *r, const char *tensors, const char *tensor,
                               const char *name);
 int ft_pd_give_at(struct ft_pd_run *r, const char *name, size_t i, struct ft_operand value);
-/* VALUE as the only result, "Out" or the first there is. */
+/* Gives VALUE as the result Out, Output or Y, whichever the operator has. */
 int ft_pd_give(struct ft_pd_run *r, struct ft_operand value);
 int ft_pd_give_list(struct ft_pd_run *r, const char *name, const struct ft_operand *value);
-/* An operator of ATen. */
+/* Calls ATen's operator NAME. Returns 0 or -1. */
 int ft_pd_call(struct ft_pd_run *r, const char *name, const struct ft_operand *args, size_t count,
                struct ft_operand *result);
 int ft_pd_call_and_give(struct ft_pd_run *r, const char *name, const struct ft_operand *args,
@@ -61,7 +63,7 @@ int ft_pd_shape(struct ft_pd_run *r);
 int ft_pd_split(struct ft_pd_run *r);
 int ft_pd_unsqueeze(struct ft_pd_run *r);
 int ft_pd_flatten(struct ft_pd_run *r);
-int ft_pd_look_up(struct ft_pd_run *r);
+int ft_pd_gather(struct ft_pd_run *r);
 int ft_pd_pad(struct ft_pd_run *r);
 int ft_pd_concat(struct ft_pd_run *r);
 int ft_pd_stack(struct ft_pd_run *r);

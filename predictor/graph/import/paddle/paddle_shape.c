@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of PaddlePaddle that shape, choose and join. */
+/* Operators of PaddlePaddle that reshape, select and join. */
 #include "config.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* ---- shapes ---- */
 
-/* A size of 0 stands for the input's own. */
+/* A size of 0 keeps the input's own size. */
 int ft_pd_reshape(struct ft_pd_run *r)
 {
   struct ft_operand args[] = { ft_pd_input(r, "X"),
@@ -46,8 +46,8 @@ int ft_pd_slice(struct ft_pd_run *r)
   size_t count = axes.type == FT_VALUE_LIST ? axes.list->count : 0;
 
   for (size_t i = 0; i < count; i++) {
-    struct ft_operand args[] = { x, axes.list->items[i], ft_value_some(FT_VALUE_INT),
-                                 ft_value_some(FT_VALUE_INT), ft_value_int(1) };
+    struct ft_operand args[] = { x, axes.list->items[i], ft_value_unknown(FT_VALUE_INT),
+                                 ft_value_unknown(FT_VALUE_INT), ft_value_int(1) };
 
     if (starts.type == FT_VALUE_LIST && i < starts.list->count)
       args[2] = starts.list->items[i];
@@ -83,7 +83,7 @@ int ft_pd_fill(struct ft_pd_run *r)
   return ft_pd_give(r, result);
 }
 
-/* A list of numbers in the file, under the name of their type or, of version 3, as "value". */
+/* Values in the file: attribute "value" in version 3, else named after their type. */
 int ft_pd_assign_value(struct ft_pd_run *r)
 {
   static const char *const names[] = { "value", "int64_values", "int32_values", "fp32_values",
@@ -147,7 +147,7 @@ int ft_pd_shape(struct ft_pd_run *r)
   return y ? ft_pd_give(r, ft_value_tensor(y)) : -1;
 }
 
-static int join(struct ft_pd_run *r, const char *name)
+static int join_inputs(struct ft_pd_run *r, const char *name)
 {
   struct ft_operand args[] = { ft_pd_input_list(r, "X"),
                                ft_value_int(ft_pd_integer(r, "axis", 0)) },
@@ -182,7 +182,7 @@ int ft_pd_reduce(struct ft_pd_run *r, const char *name)
   return ft_pd_call_and_give(r, name, args, ft_pd_integer(r, "reduce_all", 0) ? 1 : 3);
 }
 
-/* p_norm(x): over one axis, or over all of it as one vector. */
+/* p_norm(x) over one axis, or over x as one vector (asvector) */
 int ft_pd_norm(struct ft_pd_run *r)
 {
   const struct ft_pd_attribute *order = ft_pd_attribute(r, "porder");
@@ -194,7 +194,7 @@ int ft_pd_norm(struct ft_pd_run *r)
   return ft_pd_call_and_give(r, "norm", args, ft_pd_integer(r, "asvector", 0) ? 2 : 4);
 }
 
-/* x times a number and another added: what is there of both */
+/* x scale + bias, without the parts that are neutral */
 int ft_pd_scale(struct ft_pd_run *r)
 {
   const struct ft_pd_attribute *by = ft_pd_attribute(r, "scale"),
@@ -231,7 +231,7 @@ int ft_pd_flatten(struct ft_pd_run *r)
   return ft_pd_call_and_give(r, "flatten", args, 3);
 }
 
-int ft_pd_look_up(struct ft_pd_run *r)
+int ft_pd_gather(struct ft_pd_run *r)
 {
   bool table = strncmp(r->op->type, "lookup_table", 12) == 0;
   struct ft_operand args[] = { ft_pd_input(r, table ? "W" : "X"),
@@ -251,12 +251,12 @@ int ft_pd_pad(struct ft_pd_run *r)
 
 int ft_pd_concat(struct ft_pd_run *r)
 {
-  return join(r, "cat");
+  return join_inputs(r, "cat");
 }
 
 int ft_pd_stack(struct ft_pd_run *r)
 {
-  return join(r, "stack");
+  return join_inputs(r, "stack");
 }
 
 int ft_pd_where(struct ft_pd_run *r)

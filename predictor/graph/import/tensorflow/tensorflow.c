@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads a GraphDef or SavedModel: nodes, functions, the signature, saved variables. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/import/tensorflow/tensorflow_tensor.h"
 
-static int add_text(struct ft_tf_reader *r, const struct ft_proto_field *f, const char ***list,
-                    size_t *room, size_t *count)
+static int append_string(struct ft_tf_reader *r, const struct ft_proto_field *f, const char ***list,
+                         size_t *room, size_t *count)
 {
   const char **grown = ft_build_grow(r->build, *list, room, *count, sizeof *grown);
 
@@ -17,9 +18,9 @@ static int add_text(struct ft_tf_reader *r, const struct ft_proto_field *f, cons
   return grown[(*count)++] ? 0 : -1;
 }
 
-/* A key of a map and its value: entries are messages of two fields. */
-static int entry(struct ft_tf_reader *r, uint64_t end, const char **key,
-                 struct ft_proto_field *value)
+/* A map entry: a message of key (1) and value (2). Returns 1, 0 without a value, or -1. */
+static int read_map_entry(struct ft_tf_reader *r, uint64_t end, const char **key,
+                          struct ft_proto_field *value)
 {
   struct ft_proto_field f = { 0 };
   int more;
@@ -41,7 +42,7 @@ static int entry(struct ft_tf_reader *r, uint64_t end, const char **key,
 
 /* ---- nodes ---- */
 
-static int keep_integers(struct ft_tf_reader *r, struct ft_tf_attribute *a, size_t count)
+static int copy_integers(struct ft_tf_reader *r, struct ft_tf_attribute *a, size_t count)
 {
   int64_t *kept;
 
@@ -56,7 +57,7 @@ static int keep_integers(struct ft_tf_reader *r, struct ft_tf_attribute *a, size
   return 0;
 }
 
-static int list_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int read_list_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   size_t count = 0;
@@ -71,10 +72,10 @@ static int list_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribu
         return -1;
     }
   }
-  return more < 0 ? -1 : keep_integers(r, a, count);
+  return more < 0 ? -1 : copy_integers(r, a, count);
 }
 
-static int function_name(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int read_function_name(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   int more;
@@ -89,7 +90,7 @@ static int function_name(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attr
 }
 
 /* AttrValue */
-static int attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
+static int read_attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_attribute *a)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -98,7 +99,7 @@ static int attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_at
     bool bytes = f.wire == FT_PROTO_BYTES;
 
     if (f.number == 1 && bytes)
-      status = list_value(r, f.end, a);
+      status = read_list_value(r, f.end, a);
     else if (f.number == 2 && bytes)
       status = (a->text = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if ((f.number == 3 || f.number == 5 || f.number == 6) && f.wire == FT_PROTO_VARINT)
@@ -109,12 +110,12 @@ static int attribute_value(struct ft_tf_reader *r, uint64_t end, struct ft_tf_at
     } else if (f.number == 8 && bytes)
       status = ft_tf_read_tensor(r, f.end, &a->tensor);
     else if (f.number == 10 && bytes)
-      status = function_name(r, f.end, a);
+      status = read_function_name(r, f.end, a);
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int add_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_node *n)
+static int read_node_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_node *n)
 {
   struct ft_tf_attribute *list =
       ft_build_grow(r->build, n->attributes, &n->attribute_room, n->attribute_count, sizeof *list);
@@ -126,15 +127,15 @@ static int add_attribute(struct ft_tf_reader *r, uint64_t end, struct ft_tf_node
   n->attributes = list;
   list += n->attribute_count++;
   *list = (struct ft_tf_attribute){ .key = "", .text = "" };
-  more = entry(r, end, &list->key, &value);
+  more = read_map_entry(r, end, &list->key, &value);
   if (more <= 0)
     return more;
-  return attribute_value(r, value.end, list);
+  return read_attribute_value(r, value.end, list);
 }
 
 /* NodeDef */
-static int add_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
-                    struct ft_tf_function *into)
+static int read_graph_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
+                           struct ft_tf_function *into)
 {
   struct ft_tf_node *list = ft_build_grow(r->build, into->nodes, &into->node_room, into->node_count,
                                           sizeof *list),
@@ -155,9 +156,9 @@ static int add_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
     else if (f.number == 2)
       status = (n->op = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 3)
-      status = add_text(r, &f, &n->inputs, &n->input_room, &n->input_count);
+      status = append_string(r, &f, &n->inputs, &n->input_room, &n->input_count);
     else if (f.number == 5)
-      status = add_attribute(r, f.end, n);
+      status = read_node_attribute(r, f.end, n);
   }
   if (status < 0 || more < 0)
     return -1;
@@ -172,20 +173,20 @@ static int add_node(struct ft_tf_reader *r, const struct ft_proto_field *field,
 /* ---- functions ---- */
 
 /* ArgDef: its name */
-static int argument(struct ft_tf_reader *r, uint64_t end, const char ***list, size_t *room,
-                    size_t *count)
+static int read_argument_name(struct ft_tf_reader *r, uint64_t end, const char ***list,
+                              size_t *room, size_t *count)
 {
   struct ft_proto_field f = { 0 };
   int more;
 
   while ((more = ft_proto_next(&r->proto, end, &f)) > 0)
-    if (f.number == 1 && f.wire == FT_PROTO_BYTES && add_text(r, &f, list, room, count) < 0)
+    if (f.number == 1 && f.wire == FT_PROTO_BYTES && append_string(r, &f, list, room, count) < 0)
       return -1;
   return more;
 }
 
 /* OpDef */
-static int signature(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
+static int read_signature(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -196,18 +197,19 @@ static int signature(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function
     if (f.number == 1)
       status = (fn->name = ft_build_field(r->build, &r->proto, &f)) ? 0 : -1;
     else if (f.number == 2)
-      status = argument(r, f.end, &fn->arguments, &fn->argument_room, &fn->argument_count);
+      status =
+          read_argument_name(r, f.end, &fn->arguments, &fn->argument_room, &fn->argument_count);
     else if (f.number == 3)
-      status = argument(r, f.end, &fn->outputs, &fn->output_room, &fn->output_count);
+      status = read_argument_name(r, f.end, &fn->outputs, &fn->output_room, &fn->output_count);
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int result(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
+static int read_result(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field value;
   const char *key, *what;
-  int more = entry(r, end, &key, &value);
+  int more = read_map_entry(r, end, &key, &value);
 
   if (more <= 0)
     return more;
@@ -224,7 +226,7 @@ static int result(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *f
 }
 
 /* FunctionDef; its signature comes first. */
-static int function(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
+static int read_function_def(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function *fn)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -234,16 +236,16 @@ static int function(struct ft_tf_reader *r, uint64_t end, struct ft_tf_function 
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = signature(r, f.end, fn);
+      status = read_signature(r, f.end, fn);
     else if (f.number == 3)
-      status = add_node(r, &f, fn);
+      status = read_graph_node(r, &f, fn);
     else if (f.number == 4)
-      status = result(r, f.end, fn);
+      status = read_result(r, f.end, fn);
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
 
-static int library(struct ft_tf_reader *r, uint64_t end)
+static int read_library(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_tf_program *p = r->program;
   struct ft_proto_field f = { 0 };
@@ -259,22 +261,22 @@ static int library(struct ft_tf_reader *r, uint64_t end)
     if (!list)
       return -1;
     p->functions = list;
-    if (function(r, f.end, &list[p->function_count++]) < 0)
+    if (read_function_def(r, f.end, &list[p->function_count++]) < 0)
       return -1;
   }
   return more;
 }
 
-static int graph_def(struct ft_tf_reader *r, uint64_t end)
+static int read_graph_def(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
 
   while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
     if (f.number == 1 && f.wire == FT_PROTO_BYTES)
-      status = add_node(r, &f, &r->program->graph);
+      status = read_graph_node(r, &f, &r->program->graph);
     else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
-      status = library(r, f.end);
+      status = read_library(r, f.end);
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
@@ -282,45 +284,45 @@ static int graph_def(struct ft_tf_reader *r, uint64_t end)
 /* ---- saved models ---- */
 
 /* TensorInfo: its name */
-static int output_info(struct ft_tf_reader *r, uint64_t end)
+static int read_output_info(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_tf_program *p = r->program;
   struct ft_proto_field value, f = { 0 };
   const char *key;
-  int more = entry(r, end, &key, &value);
+  int more = read_map_entry(r, end, &key, &value);
 
   if (more <= 0)
     return more;
   while ((more = ft_proto_next(&r->proto, value.end, &f)) > 0)
     if (f.number == 1 && f.wire == FT_PROTO_BYTES &&
-        add_text(r, &f, &p->outputs, &p->output_room, &p->output_count) < 0)
+        append_string(r, &f, &p->outputs, &p->output_room, &p->output_count) < 0)
       return -1;
   return more;
 }
 
-/* The signature that is served by default, else the first that gives something. */
-static int signature_def(struct ft_tf_reader *r, uint64_t end)
+/* Reads the signature serving_default, else the first that has outputs. */
+static int read_signature_def(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field value, f = { 0 };
   const char *key;
   bool wanted;
-  int more = entry(r, end, &key, &value);
+  int more = read_map_entry(r, end, &key, &value);
 
   if (more <= 0)
     return more;
   wanted = strcmp(key, "serving_default") == 0;
-  if (key[0] == '_' || r->program->signed_for || (r->program->output_count && !wanted))
+  if (key[0] == '_' || r->program->default_signature || (r->program->output_count && !wanted))
     return 0;
   r->program->output_count = 0;
-  r->program->signed_for = wanted;
+  r->program->default_signature = wanted;
   while ((more = ft_proto_next(&r->proto, value.end, &f)) > 0)
-    if (f.number == 2 && f.wire == FT_PROTO_BYTES && output_info(r, f.end) < 0)
+    if (f.number == 2 && f.wire == FT_PROTO_BYTES && read_output_info(r, f.end) < 0)
       return -1;
   return more;
 }
 
-/* SavedVariable: whether it is learnt, and its name */
-static int variable(struct ft_tf_reader *r, uint64_t end)
+/* SavedVariable: its name, and whether it is trainable */
+static int read_saved_variable(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   bool learnt = false;
@@ -338,13 +340,13 @@ static int variable(struct ft_tf_reader *r, uint64_t end)
   }
   if (more < 0)
     return -1;
-  return !learnt && name[0] && ft_symbol_table_put(&r->program->settled, name, r->program) < 0
+  return !learnt && name[0] && ft_symbol_table_put(&r->program->untrainable, name, r->program) < 0
              ? ft_build_exhausted(r->build)
              : 0;
 }
 
-/* SavedObjectGraph: of its objects the variables */
-static int objects(struct ft_tf_reader *r, uint64_t end)
+/* SavedObjectGraph: the variables among its objects */
+static int read_object_graph(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 }, o;
   int more, inner;
@@ -354,7 +356,7 @@ static int objects(struct ft_tf_reader *r, uint64_t end)
       continue;
     o = (struct ft_proto_field){ 0 };
     while ((inner = ft_proto_next(&r->proto, f.end, &o)) > 0)
-      if (o.number == 7 && o.wire == FT_PROTO_BYTES && variable(r, o.end) < 0)
+      if (o.number == 7 && o.wire == FT_PROTO_BYTES && read_saved_variable(r, o.end) < 0)
         return -1;
     if (inner < 0)
       return -1;
@@ -362,7 +364,7 @@ static int objects(struct ft_tf_reader *r, uint64_t end)
   return more;
 }
 
-static int meta_graph(struct ft_tf_reader *r, uint64_t end)
+static int read_meta_graph(struct ft_tf_reader *r, uint64_t end)
 {
   struct ft_proto_field f = { 0 };
   int more, status = 0;
@@ -371,11 +373,11 @@ static int meta_graph(struct ft_tf_reader *r, uint64_t end)
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 2)
-      status = graph_def(r, f.end);
+      status = read_graph_def(r, f.end);
     else if (f.number == 5)
-      status = signature_def(r, f.end);
+      status = read_signature_def(r, f.end);
     else if (f.number == 7)
-      status = objects(r, f.end);
+      status = read_object_graph(r, f.end);
   }
   return status < 0 || more < 0 ? -1 : 0;
 }
@@ -385,7 +387,7 @@ static int index_nodes(struct ft_tf_reader *r, struct ft_tf_function *fn)
   fn->by_name.arena = &r->build->graph->arena;
   for (size_t i = 0; i < fn->node_count; i++) {
     if (ft_symbol_table_get(&fn->by_name, fn->nodes[i].name))
-      return ft_proto_fail(&r->proto, fn->nodes[i].at, "a second node called \"%.100s\"",
+      return ft_proto_fail(&r->proto, fn->nodes[i].at, "a second node named \"%.100s\"",
                            fn->nodes[i].name);
     if (ft_symbol_table_put(&fn->by_name, fn->nodes[i].name, &fn->nodes[i]) < 0)
       return ft_build_exhausted(r->build);
@@ -405,15 +407,15 @@ int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model)
     return ft_build_exhausted(build);
   r->build = build;
   r->program = p;
-  p->by_name.arena = p->settled.arena = &build->graph->arena;
+  p->by_name.arena = p->untrainable.arena = &build->graph->arena;
   if (ft_proto_init(&r->proto, fd, build->graph->file, build->err) < 0)
     return -1;
-  if (!saved_model && graph_def(r, r->proto.size) < 0)
+  if (!saved_model && read_graph_def(r, r->proto.size) < 0)
     return -1;
   while (saved_model && !found && (more = ft_proto_next(&r->proto, r->proto.size, &f)) > 0)
     if (f.number == 2 && f.wire == FT_PROTO_BYTES) {
-      found = true; /* further ones are for other devices */
-      if (meta_graph(r, f.end) < 0)
+      found = true; /* further MetaGraphs are for other devices */
+      if (read_meta_graph(r, f.end) < 0)
         return -1;
     }
   if (more < 0 || index_nodes(r, &p->graph) < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * TensorFlow: a frozen GraphDef or a SavedModel (tensorflow/core/framework/graph.proto,
- * core/protobuf/saved_model.proto). Nodes and functions are kept as the file has them; they are
- * followed, functions in their callers' place, when the sizes of the inputs are known.
+ * core/protobuf/saved_model.proto). The reader keeps nodes and functions; they are traced when
+ * the sizes of the inputs are known, with functions inlined.
  */
 #ifndef FT_GRAPH_TENSORFLOW_H
 #define FT_GRAPH_TENSORFLOW_H
@@ -11,14 +11,15 @@
 #include "predictor/graph/import/build.h"
 #include "predictor/graph/ir/symbol_table.h"
 
-/* Read FD, a SavedModel or a GraphDef alone, into BUILD's graph. Returns 0 or -1. */
+/* Reads FD, a SavedModel or a GraphDef, into BUILD's graph. Returns 0, or -1 and fills BUILD's
+ * error. */
 int ft_tensorflow_read(struct ft_build *build, int fd, bool saved_model);
 
 /* ---- between the parts of the reader (tensorflow_*.c) ---- */
 
 struct ft_tf_attribute {
   const char *key, *text; /* a string, or the name of a function */
-  int64_t integer;        /* also of a truth or a type */
+  int64_t integer;        /* also a bool or a type */
   const int64_t *integers;
   size_t count;
   struct ft_declared *shape, *tensor;
@@ -29,57 +30,58 @@ struct ft_tf_node {
   const char **inputs;
   struct ft_tf_attribute *attributes;
   size_t input_count, input_room, attribute_count, attribute_room;
-  uint64_t at; /* its byte in the file */
-  /* of a constant: what it became in the expansion of that number, learnt or not */
+  uint64_t at; /* byte offset in the file */
+  /* of a constant: its weight or tensor in the trace numbered EXPANSION */
   struct ft_weight *weight;
   uint32_t tensor;
   uint64_t expansion;
 };
 
-/* What an input, which is the same text wherever it stands, names. */
+/* What an input names. Equal names have the same address. */
 struct ft_tf_link {
-  const char *input; /* NULL: nothing stands here */
+  const char *input; /* NULL: an empty slot */
   const struct ft_tf_node *node;
-  uint32_t which, argument; /* of the node's results; of the function's arguments, from 1 on */
+  uint32_t which, argument; /* result of the node; or argument of the function, from 1 */
 };
 
 /* The nodes of the graph or of a function. */
 struct ft_tf_function {
   const char *name;
   struct ft_tf_node *nodes;
-  const char **arguments, **outputs, **results; /* results: what each output is */
+  const char **arguments, **outputs, **results; /* results: the input that each output reads */
   size_t node_count, node_room, argument_count, argument_room, output_count, output_room;
   struct ft_symbol_table by_name;
-  struct ft_tf_link *links; /* by their text's address */
+  struct ft_tf_link *links; /* hash table by the address of the input's name */
   size_t link_room;         /* a power of two */
-  size_t *order, ordered;   /* of what the results need, once that is known */
+  size_t *order, ordered;   /* nodes that the results need, in order; set when first needed */
 };
 
 struct ft_tf_program {
   struct ft_tf_function graph;
   struct ft_tf_function *functions;
   size_t function_count, function_room;
-  struct ft_symbol_table by_name; /* functions */
-  struct ft_symbol_table settled; /* variables that are not learnt */
-  const char **outputs;    /* of the signature: "node:0" */
+  struct ft_symbol_table by_name;     /* functions */
+  struct ft_symbol_table untrainable; /* variables that are not trainable */
+  const char **outputs;               /* of the signature: "node:0" */
   size_t output_count, output_room;
-  uint64_t expansion; /* counts the times that it was followed */
-  bool signed_for;    /* the outputs are of serving_default */
+  uint64_t expansion;     /* number of traces so far */
+  bool default_signature; /* the outputs are those of serving_default */
 };
 
 const struct ft_tf_attribute *ft_tf_attribute(const struct ft_tf_node *node, const char *key);
 int64_t ft_tf_integer(const struct ft_tf_node *node, const char *key, int64_t otherwise);
 const char *ft_tf_text(const struct ft_tf_node *node, const char *key, const char *otherwise);
-/* DataType (types.proto) as ours. */
+/* Our element type of TensorFlow's DataType (types.proto). */
 unsigned ft_tf_element(int64_t type);
 
-/* Look up once what the inputs and results of FN name, its nodes being known by name. 0 or -1. */
+/* Resolves the inputs and results of FN, whose nodes are indexed by name. Returns 0 or -1. */
 int ft_tf_link_all(struct ft_build *build, struct ft_tf_function *fn);
 
-/* graph->expand */
+/* graph->expand: traces the graph with the sizes of IN. Returns 0, or -1 with IN's error. */
 int ft_tensorflow_run(struct ft_infer *in);
 
-/* One node whose inputs are known; VALUES are its results. 1: not known here. */
+/* A node whose inputs are known. ft_tensorflow_node appends its results to OUT and returns 0 or
+ * -1. */
 struct ft_tf_call {
   struct ft_tracer *l;
   const struct ft_tf_node *node;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions, branches and loops of a TensorFlow graph, of both kinds. */
+/* Functions, branches and loops: those that call functions (TensorFlow 2), and those of Enter,
+ * Merge, Switch, NextIteration and Exit nodes (TensorFlow 1). */
 #include "config.h"
 
 #include <string.h>
@@ -8,32 +9,32 @@
 
 /* ---- functions and control flow ---- */
 
-static struct ft_tf_function *function_of(struct ft_tf_run *r, const struct ft_tf_node *n,
-                                          const char *key)
+static struct ft_tf_function *find_called_function(struct ft_tf_run *r, const struct ft_tf_node *n,
+                                                   const char *key)
 {
   struct ft_tf_function *fn = ft_symbol_table_get(&r->program->by_name, ft_tf_text(n, key, ""));
 
   if (!fn)
-    (void)ft_tf_fail(r, n, "the file has no function of the name that it calls");
+    (void)ft_tf_fail(r, n, "calls a function that the file does not have");
   return fn;
 }
 
 int ft_tf_run_function(struct ft_tf_run *r, struct ft_tf_call *c, const char *key,
                        const struct ft_operand *args, size_t count)
 {
-  const struct ft_tf_function *fn = function_of(r, c->node, key);
+  const struct ft_tf_function *fn = find_called_function(r, c->node, key);
   const char *scope = r->live.scope;
-  int status =
-      fn ? ft_tf_follow(r, fn, fn->results, fn->results ? fn->output_count : 0, args, count, c)
-         : -1;
+  int status = fn ? ft_tf_trace_function(r, fn, fn->results, fn->results ? fn->output_count : 0,
+                                         args, count, c)
+                  : -1;
 
   r->live.scope = scope;
   return status;
 }
 
-/* One of the two functions that the node of LOOP calls, of STATE. */
-static int call(struct ft_tf_loop *loop, const char *key, const struct ft_operand *state,
-                struct ft_tf_call *result)
+/* Calls the function KEY (condition or body) of the While node with STATE. */
+static int call_loop_function(struct ft_tf_loop *loop, const char *key,
+                              const struct ft_operand *state, struct ft_tf_call *result)
 {
   const struct ft_tf_call *c = loop->data;
 
@@ -41,38 +42,40 @@ static int call(struct ft_tf_loop *loop, const char *key, const struct ft_operan
   return ft_tf_run_function(loop->r, result, key, state, loop->count);
 }
 
-static int ask_function(struct ft_tf_loop *loop, const struct ft_operand *state)
+static int evaluate_condition_function(struct ft_tf_loop *loop, const struct ft_operand *state)
 {
   struct ft_tf_call c;
 
-  if (call(loop, "cond", state, &c) < 0)
+  if (call_loop_function(loop, "cond", state, &c) < 0)
     return FT_TF_FAILED;
   return c.out_count ? ft_value_truth(&loop->r->live, &c.out[0]) : -1;
 }
 
-static int turn_function(struct ft_tf_loop *loop, const struct ft_operand *state,
-                         struct ft_operand *next)
+static int run_body_function(struct ft_tf_loop *loop, const struct ft_operand *state,
+                             struct ft_operand *next)
 {
   struct ft_tf_call c;
 
-  if (call(loop, "body", state, &c) < 0)
+  if (call_loop_function(loop, "body", state, &c) < 0)
     return -1;
   for (size_t i = 0; i < loop->count; i++)
-    next[i] = i < c.out_count ? c.out[i] : ft_value_some(FT_VALUE_OPAQUE);
+    next[i] = i < c.out_count ? c.out[i] : ft_value_unknown(FT_VALUE_OPAQUE);
   return 0;
 }
 
 int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c)
 {
-  struct ft_tf_loop loop = {
-    .r = r, .count = c->in_count, .ask = ask_function, .turn = turn_function, .data = c
-  };
+  struct ft_tf_loop loop = { .r = r,
+                             .count = c->in_count,
+                             .condition = evaluate_condition_function,
+                             .body = run_body_function,
+                             .data = c };
 
   loop.state = ft_tracer_take(&r->live, (loop.count + 1) * sizeof *loop.state);
   if (!loop.state)
     return -1;
   memcpy(loop.state, c->in, loop.count * sizeof *loop.state);
-  if (ft_tf_turns(&loop) < 0)
+  if (ft_tf_run_loop(&loop) < 0)
     return -1;
   for (size_t i = 0; i < loop.count; i++)
     if (ft_tf_give(c, loop.state[i]) < 0)
@@ -80,8 +83,8 @@ int ft_tf_loop(struct ft_tf_run *r, struct ft_tf_call *c)
   return 0;
 }
 
-/* Of two branches the one that is known to be taken, else both, and the first's results. */
-int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c)
+/* Inlines the branch that is taken; if that is unknown, records both. */
+int ft_tf_if(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   static const char *const names[] = { "then_branch", "else_branch" };
   int taken = c->in_count ? ft_value_truth(&r->live, &c->in[0]) : -1;
@@ -103,35 +106,35 @@ int ft_tf_either(struct ft_tf_run *r, struct ft_tf_call *c)
     sides[i] =
         (struct ft_side){ .block = frame.block, .values = side.out, .count = side.out_count };
   }
-  result = ft_value_either(&r->live, &c->in[0], sides);
+  result = ft_value_branch(&r->live, &c->in[0], sides);
   for (size_t i = 0; result.type == FT_VALUE_TUPLE && i < result.list->count; i++)
     if (ft_tf_give(c, result.list->items[i]) < 0)
       return -1;
   return result.type == FT_VALUE_TUPLE ? 0 : -1;
 }
 
-/* ---- loops of the first kind: Enter, Merge, Switch, NextIteration, Exit ---- */
+/* ---- loops of TensorFlow 1: Enter, Merge, Switch, NextIteration, Exit ---- */
 
-/* A loop, and a turn of it: what its nodes gave, begun anew from what is outside. */
-struct turn {
+/* A loop of Enter and Exit nodes, and the values of the iteration being traced. */
+struct merge_loop {
   const struct ft_tf_scope *outside;
   const struct ft_tf_node *condition, **merges;
-  const struct ft_operand *asked; /* the state that the nodes at hand are of */
+  const struct ft_operand *asked; /* the state for which INSIDE holds values */
   struct ft_tf_scope inside;
   uint8_t *seen;
   struct ft_tf_visit *stack;
   size_t *order;
 };
 
-static int begin_turn(struct ft_tf_loop *loop, const struct ft_operand *state)
+static int begin_iteration(struct ft_tf_loop *loop, const struct ft_operand *state)
 {
-  struct turn *t = loop->data;
+  struct merge_loop *t = loop->data;
   const struct ft_tf_scope *s = t->outside;
   struct ft_tf_run *r = loop->r;
   size_t n = s->function->node_count;
 
   t->asked = state;
-  r->steps += n / 8; /* what is copied and looked through */
+  r->steps += n / 8; /* counts the copies and look-ups below */
   if (r->steps > FT_TF_NODES)
     return ft_tracer_fail(&r->live, "more than %d nodes, loops unrolled", FT_TF_NODES);
   memcpy(t->inside.values, s->values, n * sizeof *s->values);
@@ -152,9 +155,9 @@ static int begin_turn(struct ft_tf_loop *loop, const struct ft_operand *state)
   return 0;
 }
 
-/* The value of INPUT within a turn. */
-static int value_in(struct ft_tf_run *r, struct turn *t, const char *input,
-                    struct ft_operand *value)
+/* The value of INPUT within an iteration. */
+static int iteration_value(struct ft_tf_run *r, struct merge_loop *t, const char *input,
+                           struct ft_operand *value)
 {
   size_t count = 0;
 
@@ -165,42 +168,44 @@ static int value_in(struct ft_tf_run *r, struct turn *t, const char *input,
   return 0;
 }
 
-static int ask_merges(struct ft_tf_loop *loop, const struct ft_operand *state)
+static int evaluate_condition_node(struct ft_tf_loop *loop, const struct ft_operand *state)
 {
-  struct turn *t = loop->data;
+  struct merge_loop *t = loop->data;
   struct ft_operand value;
 
-  if (begin_turn(loop, state) < 0 ||
-      value_in(loop->r, t, t->condition->input_count ? t->condition->inputs[0] : "", &value) < 0)
+  if (begin_iteration(loop, state) < 0 ||
+      iteration_value(loop->r, t, t->condition->input_count ? t->condition->inputs[0] : "",
+                      &value) < 0)
     return FT_TF_FAILED;
   return ft_value_truth(&loop->r->live, &value);
 }
 
-static int turn_merges(struct ft_tf_loop *loop, const struct ft_operand *state,
-                       struct ft_operand *next)
+static int run_body_nodes(struct ft_tf_loop *loop, const struct ft_operand *state,
+                          struct ft_operand *next)
 {
-  struct turn *t = loop->data;
+  struct merge_loop *t = loop->data;
 
-  if (t->asked != state && begin_turn(loop, state) < 0)
+  if (t->asked != state && begin_iteration(loop, state) < 0)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
-    const struct ft_tf_node *again = ft_tf_before(&t->inside, t->merges[i], 1, "NextIteration");
+    const struct ft_tf_node *again = ft_tf_input_node(&t->inside, t->merges[i], 1, "NextIteration");
 
     next[i] = state[i];
-    if (again && again->input_count && value_in(loop->r, t, again->inputs[0], &next[i]) < 0)
+    if (again && again->input_count && iteration_value(loop->r, t, again->inputs[0], &next[i]) < 0)
       return -1;
   }
   return 0;
 }
 
-/* The loop with CONDITION; what it ends with stands for the merges from then on. */
-static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_tf_node *condition)
+/* Runs the loop with CONDITION; its final state becomes the values of its Merge nodes. */
+static int run_merge_loop(struct ft_tf_run *r, struct ft_tf_scope *s,
+                          const struct ft_tf_node *condition)
 {
   struct ft_tracer *l = &r->live;
   size_t n = s->function->node_count + 1, count = ft_tf_merges(s, condition, NULL);
-  struct turn t = { .outside = s, .condition = condition, .inside = *s };
+  struct merge_loop t = { .outside = s, .condition = condition, .inside = *s };
   struct ft_tf_loop loop = {
-    .r = r, .count = count, .ask = ask_merges, .turn = turn_merges, .data = &t
+    .r = r, .count = count, .condition = evaluate_condition_node, .body = run_body_nodes, .data = &t
   };
 
   t.merges = ft_tracer_take(l, (count + 1) * sizeof *t.merges);
@@ -216,7 +221,7 @@ static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_
   (void)ft_tf_merges(s, condition, t.merges);
   for (size_t i = 0; i < count; i++)
     loop.state[i] = ft_tf_value(s, t.merges[i]->inputs[0]);
-  if (ft_tf_turns(&loop) < 0)
+  if (ft_tf_run_loop(&loop) < 0)
     return -1;
   for (size_t i = 0; i < count; i++) {
     size_t at = (size_t)(t.merges[i] - s->function->nodes);
@@ -227,15 +232,15 @@ static int run_loop(struct ft_tf_run *r, struct ft_tf_scope *s, const struct ft_
   return 0;
 }
 
-int ft_tf_leave(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c)
+int ft_tf_exit(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c)
 {
   const struct ft_tf_node *condition, *merge = ft_tf_merge(s, c->node, &condition);
   size_t at = merge ? (size_t)(merge - s->function->nodes) : 0;
 
   if (!merge)
     return ft_tf_fail(r, c->node, "expected the end of a loop");
-  if (!s->counts[at] && run_loop(r, s, condition) < 0)
+  if (!s->counts[at] && run_merge_loop(r, s, condition) < 0)
     return -1;
   return s->counts[at] ? ft_tf_give(c, s->values[at][0])
-                       : ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+                       : ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Convolutions, pooling, normalisation and products of TensorFlow. */
+/* Convolutions, pooling, batch normalisation and matrix products. */
 #include "config.h"
 
 #include <string.h>
@@ -8,9 +8,9 @@
 
 /* ---- convolution and pooling ---- */
 
-/* Filters as we have them: ORDER says which of theirs is our first, second... Of a weight that
- * nobody used yet the sizes are put in order, else the tensor is transposed. */
-static uint32_t filters(struct ft_tf_call *c, size_t i, const int64_t *order, int rank)
+/* Filters in our order of dimensions: ORDER[i] is the source of dimension i. An unused weight is
+ * relabelled, another tensor is transposed. */
+static uint32_t ordered_filters(struct ft_tf_call *c, size_t i, const int64_t *order, int rank)
 {
   const struct ft_operand *v = ft_tf_operand(c, i);
   int64_t *dims;
@@ -29,8 +29,8 @@ static uint32_t filters(struct ft_tf_call *c, size_t i, const int64_t *order, in
   return ft_tracer_weight(c->l, v->weight);
 }
 
-/* The numbers of KEY for the N dimensions that are slid over, others left out. */
-static void spatial(const struct ft_tf_call *c, const char *key, int n, int64_t *out)
+/* The elements of attribute KEY that belong to the N spatial dimensions. */
+static void spatial_attribute(const struct ft_tf_call *c, const char *key, int n, int64_t *out)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, key);
   int first = ft_tf_channels_first(c) ? 2 : 1;
@@ -39,16 +39,16 @@ static void spatial(const struct ft_tf_call *c, const char *key, int n, int64_t 
     out[i] = a && a->count == (size_t)n + 2 ? a->integers[first + i] : 1;
 }
 
-static void put_window(struct ft_tf_call *c, int n)
+static void set_window(struct ft_tf_call *c, int n)
 {
   const struct ft_tf_attribute *pads = ft_tf_attribute(c->node, "explicit_paddings");
   const char *padding = ft_tf_text(c->node, "padding", "VALID");
   int64_t numbers_of[FT_GRAPH_RANK], around[2 * FT_GRAPH_RANK];
   int first = ft_tf_channels_first(c) ? 2 : 1;
 
-  spatial(c, "strides", n, numbers_of);
+  spatial_attribute(c, "strides", n, numbers_of);
   ft_tracer_ints(c->l, "strides", numbers_of, (size_t)n);
-  spatial(c, "dilations", n, numbers_of);
+  spatial_attribute(c, "dilations", n, numbers_of);
   ft_tracer_ints(c->l, "dilations", numbers_of, (size_t)n);
   if (!ft_tf_channels_first(c))
     ft_tracer_string(c->l, "layout", "NHWC");
@@ -67,7 +67,7 @@ int ft_tf_convolution(struct ft_tf_call *c)
 {
   static const int64_t flat[] = { 3, 2, 0, 1 }, deep[] = { 4, 3, 0, 1, 2 };
   int n = ft_tf_is(c, "Conv3D") ? 3 : 2;
-  uint32_t x = ft_tf_tensor(c, 0), w = filters(c, 1, n == 3 ? deep : flat, n + 2);
+  uint32_t x = ft_tf_tensor(c, 0), w = ordered_filters(c, 1, n == 3 ? deep : flat, n + 2);
   int64_t channels, each;
 
   if (!x || !w)
@@ -79,14 +79,14 @@ int ft_tf_convolution(struct ft_tf_call *c)
   ft_tracer_op(c->l, "Conv");
   ft_tracer_in(c->l, x);
   ft_tracer_in(c->l, w);
-  put_window(c, n);
+  set_window(c, n);
   ft_tracer_int(c->l, "group",
                 channels > 0 && each > 0 && channels % each == 0 ? channels / each : 1);
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* Filters of height, width, channels, multiplier: ours are channels x multiplier, 1, height, width.
- */
+/* TensorFlow's filters are height, width, channels, multiplier; ours are channels x multiplier,
+ * 1, height, width. */
 int ft_tf_depthwise(struct ft_tf_call *c)
 {
   static const int64_t order[] = { 2, 3, 0, 1 };
@@ -110,7 +110,7 @@ int ft_tf_depthwise(struct ft_tf_call *c)
     v->weight->declared.dims = kept;
     w = ft_tracer_weight(c->l, v->weight);
   } else {
-    w = filters(c, 1, order, 4);
+    w = ordered_filters(c, 1, order, 4);
     if (!w || ft_tf_of(c, w)->rank != 4)
       return w ? 1 : -1;
     memcpy(dims, ft_tf_of(c, w)->dims, sizeof dims);
@@ -124,17 +124,17 @@ int ft_tf_depthwise(struct ft_tf_call *c)
   ft_tracer_op(c->l, "Conv");
   ft_tracer_in(c->l, x);
   ft_tracer_in(c->l, w);
-  put_window(c, 2);
+  set_window(c, 2);
   ft_tracer_int(c->l, "group", channels);
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* (sizes, filters, x): the gradient of a convolution, which is a transposed one */
-int ft_tf_transposed(struct ft_tf_call *c)
+/* ConvNDBackpropInput(sizes, filters, x): a transposed convolution */
+int ft_tf_conv_transpose(struct ft_tf_call *c)
 {
   static const int64_t flat[] = { 3, 2, 0, 1 }, deep[] = { 4, 3, 0, 1, 2 };
   int n = strncmp(c->node->op, "Conv3D", 6) == 0 ? 3 : 2, count;
-  uint32_t x = ft_tf_tensor(c, 2), w = filters(c, 1, n == 3 ? deep : flat, n + 2);
+  uint32_t x = ft_tf_tensor(c, 2), w = ordered_filters(c, 1, n == 3 ? deep : flat, n + 2);
   int64_t sizes[FT_GRAPH_RANK];
 
   if (!x || !w)
@@ -143,7 +143,7 @@ int ft_tf_transposed(struct ft_tf_call *c)
   ft_tracer_op(c->l, "ConvTranspose");
   ft_tracer_in(c->l, x);
   ft_tracer_in(c->l, w);
-  put_window(c, n);
+  set_window(c, n);
   if (count == n + 2)
     ft_tracer_ints(c->l, "output_shape", sizes + (ft_tf_channels_first(c) ? 2 : 1), (size_t)n);
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
@@ -158,10 +158,10 @@ int ft_tf_pool(struct ft_tf_call *c)
 
   if (!x)
     return -1;
-  spatial(c, "ksize", n, kernel);
+  spatial_attribute(c, "ksize", n, kernel);
   ft_tracer_op(c->l, largest ? "MaxPool" : "AveragePool");
   ft_tracer_in(c->l, x);
-  put_window(c, n);
+  set_window(c, n);
   ft_tracer_ints(c->l, "kernel_shape", kernel, (size_t)n);
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
@@ -187,7 +187,7 @@ int ft_tf_batch_norm(struct ft_tf_call *c)
   return 0;
 }
 
-/* ---- products ---- */
+/* ---- matrix products ---- */
 
 int ft_tf_product(struct ft_tf_call *c)
 {
@@ -204,7 +204,7 @@ int ft_tf_product(struct ft_tf_call *c)
 }
 
 /* X with its last two dimensions exchanged. */
-static uint32_t turned(struct ft_tf_call *c, uint32_t x)
+static uint32_t transpose_matrices(struct ft_tf_call *c, uint32_t x)
 {
   int64_t order[FT_GRAPH_RANK];
   int rank = x ? ft_tf_of(c, x)->rank : -1;
@@ -223,27 +223,10 @@ int ft_tf_batch_product(struct ft_tf_call *c)
   uint32_t a = ft_tf_tensor(c, 0), b = ft_tf_tensor(c, 1);
 
   if (ft_tf_integer(c->node, "adj_x", 0))
-    a = turned(c, a);
+    a = transpose_matrices(c, a);
   if (ft_tf_integer(c->node, "adj_y", 0))
-    b = turned(c, b);
+    b = transpose_matrices(c, b);
   return ft_tf_give_tensor(c, a && b ? ft_tracer_binary(c->l, "MatMul", a, b) : 0);
-}
-
-int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last)
-{
-  uint32_t *in = ft_tracer_take(c->l, (c->in_count + 1) * sizeof *in);
-
-  for (size_t i = first; in && i < last; i++) {
-    in[i] = ft_tf_tensor(c, i);
-    if (!in[i])
-      return -1;
-  }
-  if (!in)
-    return -1;
-  ft_tracer_op(c->l, type);
-  for (size_t i = first; i < last; i++)
-    ft_tracer_in(c->l, in[i]);
-  return 0;
 }
 
 int ft_tf_einsum(struct ft_tf_call *c)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Loops of a TensorFlow graph, of both kinds. A short one is followed turn by turn, so that what
- * each turn keeps is seen; of a long one the rest is a block that turns as often as its condition,
- * asked ahead, says; where that is not known the block has no bound.
+ * Loops of both kinds. The first iterations are unrolled, so that what each of them saves is
+ * counted. If the rest would be too long, it becomes a subgraph whose trip count is found by
+ * evaluating the condition ahead, or is unknown.
  */
 #include "config.h"
 
@@ -12,13 +12,13 @@
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
 enum {
-  LOOK = 16,                  /* turns that are followed before the rest is counted */
-  UNROLLED = FT_TF_NODES / 2, /* nodes of all turns that are followed */
-  TURNS = 1 << 16             /* that are followed, however short */
+  UNROLLED_FIRST = 16,              /* iterations before the trip count is determined */
+  UNROLLED_NODES = FT_TF_NODES / 2, /* nodes in all unrolled iterations */
+  UNROLLED_ITERATIONS = 1 << 16     /* unrolled iterations */
 };
 
-/* The number that V is; NAN where it is none, or not known. */
-static double number(const struct ft_tf_loop *loop, const struct ft_operand *v)
+/* The value of V as a number; NAN if it is none or unknown. */
+static double tracked_number(const struct ft_tf_loop *loop, const struct ft_operand *v)
 {
   const struct ft_tensor *t;
 
@@ -28,8 +28,8 @@ static double number(const struct ft_tf_loop *loop, const struct ft_operand *v)
   return t->values && t->rank == 0 ? t->values[0] : (double)NAN;
 }
 
-static struct ft_operand number_like(struct ft_tf_loop *loop, const struct ft_operand *v,
-                                     double value)
+static struct ft_operand constant_like(struct ft_tf_loop *loop, const struct ft_operand *v,
+                                       double value)
 {
   struct ft_tracer *l = &loop->r->live;
   unsigned element =
@@ -38,31 +38,32 @@ static struct ft_operand number_like(struct ft_tf_loop *loop, const struct ft_op
   return ft_value_tensor(ft_tracer_number(l, element, value));
 }
 
-/* The condition TURNS turns after the state, of which each changes numbers by STEPS. */
-static int ask_ahead(struct ft_tf_loop *loop, const double *steps, double turns)
+/* The condition after N more iterations, each of which adds STEPS to the numbers in the state. */
+static int condition_after(struct ft_tf_loop *loop, const double *steps, double n)
 {
   struct ft_tracer *l = &loop->r->live;
   struct ft_operand *then = ft_tracer_take(l, (loop->count + 1) * sizeof *then);
-  struct ft_tracer_frame frame; /* let go of: nothing of it is the network's */
+  struct ft_tracer_frame frame; /* discarded: nothing in it belongs to the network */
   int truth;
 
   if (!then || ft_tracer_open(l, &frame) < 0)
     return FT_TF_FAILED;
   for (size_t i = 0; i < loop->count; i++)
-    then[i] = steps[i] != 0 ? number_like(loop, &loop->state[i],
-                                          number(loop, &loop->state[i]) + turns * steps[i])
+    then[i] = steps[i] != 0 ? constant_like(loop, &loop->state[i],
+                                            tracked_number(loop, &loop->state[i]) + n * steps[i])
                             : loop->state[i];
-  truth = loop->ask(loop, then);
+  truth = loop->condition(loop, then);
   ft_tracer_close(l, &frame);
   return truth;
 }
 
 /*
- * How many turns are left, the condition being true now: BEFORE and LAST are the states one and
- * two turns ago. -1 not known, FT_TF_FAILED with the error.
+ * Remaining trip count, given that the condition is true now. BEFORE and LAST are the states one
+ * and two iterations ago. Returns -1 if unknown, FT_TF_FAILED with the error. Doubles, then
+ * bisects.
  */
-static int64_t turns_left(struct ft_tf_loop *loop, const struct ft_operand *before,
-                          const struct ft_operand *last)
+static int64_t remaining_iterations(struct ft_tf_loop *loop, const struct ft_operand *before,
+                                    const struct ft_operand *last)
 {
   double *steps = ft_tracer_take(&loop->r->live, (loop->count + 1) * sizeof *steps);
   double low = 0, high = 1;
@@ -71,13 +72,14 @@ static int64_t turns_left(struct ft_tf_loop *loop, const struct ft_operand *befo
   if (!steps)
     return FT_TF_FAILED;
   for (size_t i = 0; i < loop->count; i++) {
-    double now = number(loop, &loop->state[i]), one = now - number(loop, &before[i]);
+    double now = tracked_number(loop, &loop->state[i]),
+           one = now - tracked_number(loop, &before[i]);
 
     steps[i] = isfinite(one) ? one : 0;
-    if (steps[i] != 0 && number(loop, &before[i]) - number(loop, &last[i]) != one)
+    if (steps[i] != 0 && tracked_number(loop, &before[i]) - tracked_number(loop, &last[i]) != one)
       return -1;
   }
-  while (high < 0x1p40 && (truth = ask_ahead(loop, steps, high)) == 1) {
+  while (high < 0x1p40 && (truth = condition_after(loop, steps, high)) == 1) {
     low = high;
     high *= 2;
   }
@@ -86,7 +88,7 @@ static int64_t turns_left(struct ft_tf_loop *loop, const struct ft_operand *befo
   while (high - low > 1) {
     double middle = floor((low + high) / 2);
 
-    truth = ask_ahead(loop, steps, middle);
+    truth = condition_after(loop, steps, middle);
     if (truth < 0)
       return truth == FT_TF_FAILED ? truth : -1;
     *(truth ? &low : &high) = middle;
@@ -94,11 +96,12 @@ static int64_t turns_left(struct ft_tf_loop *loop, const struct ft_operand *befo
   return (int64_t)high;
 }
 
-/* ---- what a block leaves behind ---- */
+/* ---- state after the loop ---- */
 
-/* The sizes after TURNS turns, the first of which made T of STATE; each dimension may grow. */
-static void sizes_after(struct ft_tf_loop *loop, const struct ft_operand *state,
-                        const struct ft_tensor *t, int64_t turns, int64_t *dims)
+/* Sizes after N iterations, given that the first changed STATE to T; dimensions may grow
+ * linearly. */
+static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_operand *state,
+                                   const struct ft_tensor *t, int64_t n, int64_t *dims)
 {
   const struct ft_tensor *s =
       state->type == FT_VALUE_TENSOR ? ft_tracer_of(&loop->r->live, state->tensor) : NULL;
@@ -110,18 +113,19 @@ static void sizes_after(struct ft_tf_loop *loop, const struct ft_operand *state,
 
     dims[i] = t->dims[i];
     if (grown)
-      dims[i] = turns < 0 ? -1 : ft_plus(t->dims[i], ft_times(grown, turns - 1));
+      dims[i] = n < 0 ? -1 : ft_plus(t->dims[i], ft_times(grown, n - 1));
     dims[i] = dims[i] > FT_GRAPH_DIMENSION ? -1 : dims[i];
   }
 }
 
-/* RESULT of the block gets the sizes of FROM after TURNS turns; a list's, of LENGTH steps. */
-static int give_sizes(struct ft_tf_loop *loop, uint32_t result, const struct ft_operand *state,
-                      uint32_t from, int64_t length, int64_t turns)
+/* Gives RESULT the sizes of FROM after N iterations; for a list, with LENGTH steps first. */
+static int set_result_sizes(struct ft_tf_loop *loop, uint32_t result,
+                            const struct ft_operand *state, uint32_t from, int64_t length,
+                            int64_t n)
 {
   struct ft_tracer *l = &loop->r->live;
   struct ft_tensor t = *ft_tracer_of(l, from);
-  int64_t dims[FT_GRAPH_RANK + 1] = { turns < 0 ? -1 : ft_plus(length, turns - 1) }, *to;
+  int64_t dims[FT_GRAPH_RANK + 1] = { n < 0 ? -1 : ft_plus(length, n - 1) }, *to;
   int more = length > 0;
 
   ft_tracer_of(l, result)->data = true;
@@ -130,49 +134,50 @@ static int give_sizes(struct ft_tf_loop *loop, uint32_t result, const struct ft_
     return 0;
   if (dims[0] > FT_GRAPH_DIMENSION)
     dims[0] = -1;
-  sizes_after(loop, state, &t, turns, dims + more);
+  sizes_after_iterations(loop, state, &t, n, dims + more);
   to = ft_shape(l->in, ft_tracer_of(l, result), t.rank + more);
   if (to)
     memcpy(to, dims, (size_t)(t.rank + more) * sizeof *to);
   return to ? 0 : -1;
 }
 
-static size_t length(const struct ft_operand *v)
+static size_t list_length(const struct ft_operand *v)
 {
   return v->type == FT_VALUE_LIST ? v->list->count : 0;
 }
 
-/* The tensor that the block gives for NEXT: itself, or a list's step; 0: none. */
-static uint32_t given(const struct ft_operand *next, bool longer)
+/* The tensor in NEXT that the loop's subgraph returns: NEXT itself, or a list's new step; 0:
+ * none. */
+static uint32_t body_result(const struct ft_operand *next, bool longer)
 {
   const struct ft_operand *v = longer ? &next->list->items[next->list->count - 1] : next;
 
   return v->type == FT_VALUE_TENSOR ? v->tensor : 0;
 }
 
-/* What the turns leave of NEXT, for which the block gives RESULT. */
-static int settle(struct ft_tf_loop *loop, struct ft_operand *state, const struct ft_operand *next,
-                  bool longer, uint32_t result, int64_t turns)
+/* Sets STATE to what N iterations make of it; NEXT is after one, RESULT the loop's result. */
+static int set_final_state(struct ft_tf_loop *loop, struct ft_operand *state,
+                           const struct ft_operand *next, bool longer, uint32_t result, int64_t n)
 {
-  double from = number(loop, state), to = number(loop, next);
+  double from = tracked_number(loop, state), to = tracked_number(loop, next);
   struct ft_operand all = ft_value_tensor(result);
-  uint32_t tensor = given(next, longer);
+  uint32_t tensor = body_result(next, longer);
 
   if (tensor &&
-      give_sizes(loop, result, state, tensor, longer ? (int64_t)next->list->count : 0, turns) < 0)
+      set_result_sizes(loop, result, state, tensor, longer ? (int64_t)next->list->count : 0, n) < 0)
     return -1;
-  if (turns >= 0 && !isnan(from) && !isnan(to))
-    *state = number_like(loop, next, from + (double)turns * (to - from));
+  if (n >= 0 && !isnan(from) && !isnan(to))
+    *state = constant_like(loop, next, from + (double)n * (to - from));
   else if (!longer)
     *state = tensor ? all : *next;
   else
     *state = tensor ? ft_value_list(&loop->r->live, FT_VALUE_TUPLE, &all, 1)
-                    : ft_value_some(FT_VALUE_OPAQUE);
+                    : ft_value_unknown(FT_VALUE_OPAQUE);
   return 0;
 }
 
-/* The rest of the loop as a block of TURNS turns (-1: not known). */
-static int fold(struct ft_tf_loop *loop, int64_t turns)
+/* Records the rest of the loop as a subgraph with trip count N (-1: unknown). */
+static int record_remaining_loop(struct ft_tf_loop *loop, int64_t n)
 {
   static const char *const names[] = { "body" };
   struct ft_tracer *l = &loop->r->live;
@@ -184,38 +189,39 @@ static int fold(struct ft_tf_loop *loop, int64_t turns)
   if (!next || !lengths || !outputs)
     return -1;
   for (size_t i = 0; i < loop->count; i++)
-    lengths[i] = length(&loop->state[i]);
-  if (ft_tracer_open(l, &frame) < 0 || loop->turn(loop, loop->state, next) < 0)
+    lengths[i] = list_length(&loop->state[i]);
+  if (ft_tracer_open(l, &frame) < 0 || loop->body(loop, loop->state, next) < 0)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
-    outputs[count] = given(&next[i], length(&next[i]) > lengths[i]);
+    outputs[count] = body_result(&next[i], list_length(&next[i]) > lengths[i]);
     count += outputs[count] != 0;
   }
   frame.block->outputs = outputs;
   frame.block->output_count = count;
   ft_tracer_close(l, &frame);
-  result = ft_tracer_blocks(l, "Loop", 0, &frame.block, names, 1, count, turns);
+  result = ft_tracer_blocks(l, "Loop", 0, &frame.block, names, 1, count, n);
   if (!result)
     return -1;
   for (size_t i = 0; i < loop->count; i++) {
-    bool longer = length(&next[i]) > lengths[i];
-    uint32_t one = given(&next[i], longer) ? result++ : 0;
+    bool longer = list_length(&next[i]) > lengths[i];
+    uint32_t one = body_result(&next[i], longer) ? result++ : 0;
 
-    if (settle(loop, &loop->state[i], &next[i], longer, one, turns) < 0)
+    if (set_final_state(loop, &loop->state[i], &next[i], longer, one, n) < 0)
       return -1;
   }
   return l->in->err->text[0] ? -1 : 0;
 }
 
-/* Whether the TURNS that are left, each as long as those so far, are too many to be followed. */
-static bool too_long(const struct ft_tf_loop *loop, size_t steps, int64_t done, int64_t turns)
+/* Whether N more iterations, each as long as those so far, exceed the limit. */
+static bool exceeds_unroll_limit(const struct ft_tf_loop *loop, size_t steps, int64_t done,
+                                 int64_t n)
 {
   double each = (double)(loop->r->steps - steps) / (double)done + 1;
 
-  return (double)loop->r->steps + each * (double)turns > UNROLLED;
+  return (double)loop->r->steps + each * (double)n > UNROLLED_NODES;
 }
 
-int ft_tf_turns(struct ft_tf_loop *loop)
+int ft_tf_run_loop(struct ft_tf_loop *loop)
 {
   struct ft_tracer *l = &loop->r->live;
   size_t bytes = loop->count * sizeof *loop->state, begun = loop->r->steps;
@@ -224,8 +230,8 @@ int ft_tf_turns(struct ft_tf_loop *loop)
 
   if (!before || !last || !next)
     return -1;
-  for (int64_t turn = 0;; turn++) {
-    int truth = loop->ask(loop, loop->state);
+  for (int64_t iteration = 0;; iteration++) {
+    int truth = loop->condition(loop, loop->state);
     int64_t left = -1;
 
     if (truth == FT_TF_FAILED)
@@ -233,17 +239,18 @@ int ft_tf_turns(struct ft_tf_loop *loop)
     if (truth == 0)
       return 0;
     if (truth < 0)
-      return fold(loop, -1);
-    if (turn == LOOK) {
-      left = turns_left(loop, before, last);
+      return record_remaining_loop(loop, -1);
+    if (iteration == UNROLLED_FIRST) {
+      left = remaining_iterations(loop, before, last);
       if (left == FT_TF_FAILED)
         return -1;
-      if (left >= 0 && too_long(loop, begun, turn, left))
-        return fold(loop, left);
+      if (left >= 0 && exceeds_unroll_limit(loop, begun, iteration, left))
+        return record_remaining_loop(loop, left);
     }
-    if (turn > LOOK && (loop->r->steps > UNROLLED || turn > TURNS))
-      return fold(loop, -1);
-    if (loop->turn(loop, loop->state, next) < 0)
+    if (iteration > UNROLLED_FIRST &&
+        (loop->r->steps > UNROLLED_NODES || iteration > UNROLLED_ITERATIONS))
+      return record_remaining_loop(loop, -1);
+    if (loop->body(loop, loop->state, next) < 0)
       return -1;
     memcpy(last, before, bytes);
     memcpy(before, loop->state, bytes);

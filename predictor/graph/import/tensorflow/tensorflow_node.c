@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dispatches a node to the function that records it; tables of simple operators. */
 #include "config.h"
 
 #include <math.h>
@@ -6,71 +7,7 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow_node.h"
 
-/* ---- inputs and results ---- */
-
-const struct ft_operand *ft_tf_operand(const struct ft_tf_call *c, size_t i)
-{
-  static const struct ft_operand none = { .type = FT_VALUE_NONE };
-
-  return i < c->in_count ? &c->in[i] : &none;
-}
-
-uint32_t ft_tf_tensor(struct ft_tf_call *c, size_t i)
-{
-  uint32_t t = ft_value_as_tensor(c->l, ft_tf_operand(c, i));
-
-  if (!t && !c->l->in->err->text[0])
-    (void)ft_tracer_fail(c->l, "%s \"%.100s\": input %zu is missing", c->node->op, c->node->name,
-                         i);
-  return t;
-}
-
-int ft_tf_give_tensor(struct ft_tf_call *c, uint32_t t)
-{
-  return t ? ft_tf_give(c, ft_value_tensor(t)) : -1;
-}
-
-int ft_tf_give_tensors(struct ft_tf_call *c, uint32_t first, uint32_t count)
-{
-  for (uint32_t i = 0; first && i < count; i++)
-    if (ft_tf_give(c, ft_value_tensor(first + i)) < 0)
-      return -1;
-  return first ? 0 : -1;
-}
-
-struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t)
-{
-  return ft_tracer_of(c->l, t);
-}
-
-/* Whole numbers that input I holds; how many, -1 not known. */
-int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room)
-{
-  const struct ft_operand *v = ft_tf_operand(c, i);
-  const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tf_of(c, v->tensor) : NULL;
-  int64_t count = t ? ft_tensor_elements(t) : -1;
-
-  if (!t || count < 0 || count > room || (count && !t->values))
-    return -1;
-  for (int64_t j = 0; j < count; j++) {
-    if (isnan(t->values[j]))
-      return -1;
-    out[j] = ft_whole(t->values[j]);
-  }
-  return (int)count;
-}
-
-bool ft_tf_is(const struct ft_tf_call *c, const char *op)
-{
-  return strcmp(c->node->op, op) == 0;
-}
-
-bool ft_tf_channels_first(const struct ft_tf_call *c)
-{
-  return strncmp(ft_tf_text(c->node, "data_format", "NHWC"), "NC", 2) == 0;
-}
-
-/* ---- all of them ---- */
+/* ---- dispatch ---- */
 
 static const struct {
   const char *op, *type;
@@ -105,7 +42,7 @@ static const struct {
 
 #define IN(table) (sizeof(table) / sizeof *(table))
 
-/* What passes its first input on. */
+/* Operators that return their first input. */
 static const char *const passed[] = { "BatchFunction",
                                       "CheckNumerics",
                                       "DisableCopyOnRead",
@@ -127,7 +64,7 @@ static const char *const passed[] = { "BatchFunction",
 static const char *const silent[] = { "Assert",  "AssignVariableOp",   "NoOp", "Print",
                                       "PrintV2", "VarIsInitializedOp", NULL };
 
-static int by_table(struct ft_tf_call *c)
+static int table_node(struct ft_tf_call *c)
 {
   for (size_t i = 0; i < IN(unaries); i++)
     if (ft_tf_is(c, unaries[i].op)) {
@@ -135,7 +72,7 @@ static int by_table(struct ft_tf_call *c)
 
       return ft_tf_give_tensor(c, x ? ft_tracer_unary(c->l, unaries[i].type, x) : 0);
     }
-  if ((ft_tf_is(c, "BiasAdd") || ft_tf_is(c, "Add") || ft_tf_is(c, "AddV2")) && ft_tf_take_in(c))
+  if ((ft_tf_is(c, "BiasAdd") || ft_tf_is(c, "Add") || ft_tf_is(c, "AddV2")) && ft_tf_fold_bias(c))
     return ft_tf_give(c, *ft_tf_operand(c, 0));
   for (size_t i = 0; i < IN(binaries); i++)
     if (ft_tf_is(c, binaries[i].op)) {
@@ -161,7 +98,7 @@ static const struct {
   const char *op;
   int (*run)(struct ft_tf_call *c);
   const char *type;
-} shaped[] = {
+} handlers[] = {
   { "AvgPool", ft_tf_pool, "AveragePool" },
   { "AvgPool3D", ft_tf_pool, "AveragePool" },
   { "BatchMatMul", ft_tf_batch_product, "MatMul" },
@@ -171,9 +108,9 @@ static const struct {
   { "Concat", ft_tf_concat, "Concat" },
   { "ConcatV2", ft_tf_concat, "Concat" },
   { "Conv2D", ft_tf_convolution, "Conv" },
-  { "Conv2DBackpropInput", ft_tf_transposed, "ConvTranspose" },
+  { "Conv2DBackpropInput", ft_tf_conv_transpose, "ConvTranspose" },
   { "Conv3D", ft_tf_convolution, "Conv" },
-  { "Conv3DBackpropInputV2", ft_tf_transposed, "ConvTranspose" },
+  { "Conv3DBackpropInputV2", ft_tf_conv_transpose, "ConvTranspose" },
   { "DepthwiseConv2dNative", ft_tf_depthwise, "Conv" },
   { "Einsum", ft_tf_einsum, "Einsum" },
   { "ExpandDims", ft_tf_expand_dims, "Unsqueeze" },
@@ -204,34 +141,17 @@ static const struct {
   { "Unpack", ft_tf_unpack, "Gather" },
 };
 
-static int by_shape(struct ft_tf_call *c)
+static int handler_operator(struct ft_tf_call *c)
 {
-  for (size_t i = 0; i < IN(shaped); i++)
-    if (ft_tf_is(c, shaped[i].op))
-      return shaped[i].run(c);
+
+  for (size_t i = 0; i < IN(handlers); i++)
+    if (ft_tf_is(c, handlers[i].op))
+      return handlers[i].run(c);
   return 1;
 }
 
-/* Those of by_hand, for ft_tf_operator_at. */
-static const char *const handled[][2] = {
-  { "AddN", "Sum" },
-  { "ArgMax", "ArgMax" },
-  { "ArgMin", "ArgMin" },
-  { "BatchToSpaceND", "" },
-  { "DepthToSpace", "DepthToSpace" },
-  { "OneHot", "OneHot" },
-  { "Range", "Range" },
-  { "Rank", "Constant" },
-  { "Select", "Where" },
-  { "SelectV2", "Where" },
-  { "SpaceToBatchND", "" },
-  { "SpaceToDepth", "SpaceToDepth" },
-  { "TopK", "TopK" },
-  { "TopKV2", "TopK" },
-};
-
-/* Those that a handful of lines is enough for. */
-static int by_hand(struct ft_tf_call *c)
+/* Operators that need a few lines each. */
+static int inline_operator(struct ft_tf_call *c)
 {
   uint32_t x, y;
 
@@ -240,11 +160,11 @@ static int by_hand(struct ft_tf_call *c)
   if (ft_tf_is(c, "ArgMax") || ft_tf_is(c, "ArgMin"))
     return ft_tf_arg(c, c->node->op);
   if (ft_tf_is(c, "Select") || ft_tf_is(c, "SelectV2"))
-    return ft_tf_three(c, "Where");
+    return ft_tf_ternary(c, "Where");
   if (ft_tf_is(c, "Range"))
-    return ft_tf_three(c, "Range");
+    return ft_tf_ternary(c, "Range");
   if (ft_tf_is(c, "OneHot"))
-    return ft_tf_three(c, "OneHot");
+    return ft_tf_ternary(c, "OneHot");
   if (ft_tf_is(c, "SpaceToBatchND") || ft_tf_is(c, "BatchToSpaceND"))
     return ft_tf_space_batch(c, ft_tf_is(c, "SpaceToBatchND"));
   if (ft_tf_is(c, "AddN"))
@@ -281,7 +201,7 @@ static int by_hand(struct ft_tf_call *c)
   return 1;
 }
 
-static int unknown(struct ft_tf_call *c)
+static int record_unknown_node(struct ft_tf_call *c)
 {
   uint32_t *in = ft_tracer_take(c->l, (c->in_count + 1) * sizeof *in);
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "_output_shapes");
@@ -319,22 +239,41 @@ int ft_tensorflow_node(struct ft_tf_call *c)
       for (size_t j = 0; j < c->in_count; j++)
         if (ft_tf_give(c, c->in[j]) < 0)
           return -1;
-      if (ft_tf_is(c, "Switch") && c->in_count > 1) /* what is passed on, on either side */
+      if (ft_tf_is(c, "Switch") && c->in_count > 1) /* the same value on both outputs */
         c->out[1] = c->out[0];
       return 0;
     }
   for (size_t i = 0; silent[i]; i++)
     if (ft_tf_is(c, silent[i]))
       return 0;
-  status = by_table(c);
-  status = status == 1 ? by_shape(c) : status;
-  status = status == 1 ? by_hand(c) : status;
+  status = table_node(c);
+  status = status == 1 ? handler_operator(c) : status;
+  status = status == 1 ? inline_operator(c) : status;
   if (status == 1) {
     c->out_count = 0;
-    status = unknown(c);
+    status = record_unknown_node(c);
   }
   return c->l->failed ? -1 : status;
 }
+
+/* The operators that are not in a table, with the operator of the graph that each becomes ("":
+ * several), for ft_tf_operator_at. */
+static const char *const without_table[][2] = {
+  { "AddN", "Sum" },
+  { "ArgMax", "ArgMax" },
+  { "ArgMin", "ArgMin" },
+  { "BatchToSpaceND", "" },
+  { "DepthToSpace", "DepthToSpace" },
+  { "OneHot", "OneHot" },
+  { "Range", "Range" },
+  { "Rank", "Constant" },
+  { "Select", "Where" },
+  { "SelectV2", "Where" },
+  { "SpaceToBatchND", "" },
+  { "SpaceToDepth", "SpaceToDepth" },
+  { "TopK", "TopK" },
+  { "TopKV2", "TopK" },
+};
 
 const char *ft_tf_operator_at(size_t i, const char **type)
 {
@@ -353,14 +292,14 @@ const char *ft_tf_operator_at(size_t i, const char **type)
     return reductions[i].op;
   }
   i -= IN(reductions);
-  if (i < IN(shaped)) {
-    *type = shaped[i].type;
-    return shaped[i].op;
+  if (i < IN(handlers)) {
+    *type = handlers[i].type;
+    return handlers[i].op;
   }
-  i -= IN(shaped);
-  if (i < IN(handled)) {
-    *type = handled[i][1];
-    return handled[i][0];
+  i -= IN(handlers);
+  if (i < IN(without_table)) {
+    *type = without_table[i][1];
+    return without_table[i][0];
   }
   return NULL;
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One node of a TensorFlow graph: what tensorflow_node.c, tensorflow_layer.c and tensorflow_shape.c
- * share. What runs a node leaves the results in the call; 1: it cannot, as its sizes are not known.
- */
+/* Operators of one node. Each appends its results to the call and returns 0 or -1 with the
+ * error; 1: it needs sizes that are unknown. */
 #ifndef FT_GRAPH_TENSORFLOW_NODE_H
 #define FT_GRAPH_TENSORFLOW_NODE_H
 
 #include "predictor/graph/import/tensorflow/tensorflow.h"
 
-/* ---- inputs and results (tensorflow_node.c) ---- */
+/* ---- inputs and results (tensorflow_call.c) ---- */
 
 const struct ft_operand *ft_tf_operand(const struct ft_tf_call *c, size_t i);
-/* Input I; 0 with the error. */
+/* Input I as a tensor; 0 with the error. */
 uint32_t ft_tf_tensor(struct ft_tf_call *c, size_t i);
-/* T as the result; -1 where it is 0. */
+/* Gives T as a result; -1 if it is 0. */
 int ft_tf_give_tensor(struct ft_tf_call *c, uint32_t t);
 int ft_tf_give_tensors(struct ft_tf_call *c, uint32_t first, uint32_t count);
 struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t);
-/* Whole numbers that input I holds; how many, -1 not known. */
+/* The integers of input I into OUT. Returns their number, -1 if unknown or more than ROOM. */
 int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room);
+/* Begins an operator TYPE with the inputs from FIRST to before LAST. Returns 0 or -1. */
+int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last);
 bool ft_tf_is(const struct ft_tf_call *c, const char *op);
 bool ft_tf_channels_first(const struct ft_tf_call *c);
 
@@ -26,13 +27,11 @@ bool ft_tf_channels_first(const struct ft_tf_call *c);
 int ft_tf_pool(struct ft_tf_call *c);
 int ft_tf_batch_product(struct ft_tf_call *c);
 int ft_tf_convolution(struct ft_tf_call *c);
-int ft_tf_transposed(struct ft_tf_call *c);
+int ft_tf_conv_transpose(struct ft_tf_call *c);
 int ft_tf_depthwise(struct ft_tf_call *c);
 int ft_tf_einsum(struct ft_tf_call *c);
 int ft_tf_batch_norm(struct ft_tf_call *c);
 int ft_tf_product(struct ft_tf_call *c);
-/* Begin an operator TYPE of the inputs from FIRST on, before LAST. */
-int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last);
 
 /* ---- shapes (tensorflow_shape.c) ---- */
 
@@ -51,14 +50,14 @@ int ft_tf_squeeze(struct ft_tf_call *c);
 int ft_tf_strided_slice(struct ft_tf_call *c);
 int ft_tf_transpose(struct ft_tf_call *c);
 int ft_tf_unpack(struct ft_tf_call *c);
-/* TYPE is the operator that it becomes. */
+/* TYPE is the operator that is recorded. */
 int ft_tf_reduce(struct ft_tf_call *c, const char *type);
 int ft_tf_arg(struct ft_tf_call *c, const char *type);
-int ft_tf_three(struct ft_tf_call *c, const char *type);
+int ft_tf_ternary(struct ft_tf_call *c, const char *type);
 int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch);
-/* Lists of tensors: what loops keep. */
+/* TensorList operators, which loops use. */
 int ft_tf_list_operator(struct ft_tf_call *c);
-/* Make what is added a bias of the layer before; false where it is none. */
-bool ft_tf_take_in(struct ft_tf_call *c);
+/* Makes an added weight the bias of the layer before. Returns false if it is none. */
+bool ft_tf_fold_bias(struct ft_tf_call *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the nodes of a TensorFlow graph need, and in which order they are followed. */
+/* Inputs of nodes, and the order in which nodes are traced. */
 #include "config.h"
 
 #include <string.h>
@@ -7,11 +7,12 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
-/* ---- what an input names ---- */
+/* ---- names of inputs ---- */
 
-/* "^node", "node", "node:1", "node:output:1": the node's part of it, and which result. */
-static const struct ft_tf_node *find(const struct ft_tf_function *fn, const char *input,
-                                     uint32_t *which)
+/* The node that INPUT ("^node", "node", "node:1", "node:output:1") names, and which of its
+ * results. */
+static const struct ft_tf_node *find_source(const struct ft_tf_function *fn, const char *input,
+                                            uint32_t *which)
 {
   static const char *const seconds[] = { "indices", "batch_mean", "argmax", "idx", NULL };
   const char *colon = strchr(input, ':'), *last = strrchr(input, ':');
@@ -36,7 +37,7 @@ static const struct ft_tf_node *find(const struct ft_tf_function *fn, const char
   return ft_symbol_table_get(&((struct ft_tf_function *)fn)->by_name, name);
 }
 
-static struct ft_tf_link *link_at(const struct ft_tf_function *fn, const char *input)
+static struct ft_tf_link *link_slot(const struct ft_tf_function *fn, const char *input)
 {
   size_t at = ((uintptr_t)input >> 4) * 0x9e3779b97f4a7c15u >> 20;
 
@@ -45,14 +46,14 @@ static struct ft_tf_link *link_at(const struct ft_tf_function *fn, const char *i
   return &fn->links[at];
 }
 
-static void add_link(struct ft_tf_function *fn, const char *input)
+static void resolve_input(struct ft_tf_function *fn, const char *input)
 {
-  struct ft_tf_link *link = link_at(fn, input);
+  struct ft_tf_link *link = link_slot(fn, input);
 
   if (link->input)
     return;
   *link = (struct ft_tf_link){ .input = input };
-  link->node = find(fn, input, &link->which);
+  link->node = find_source(fn, input, &link->which);
   for (size_t a = 0; !link->node && !link->argument && a < fn->argument_count; a++)
     if (strcmp(fn->arguments[a], input) == 0)
       link->argument = (uint32_t)a + 1;
@@ -71,41 +72,42 @@ int ft_tf_link_all(struct ft_build *build, struct ft_tf_function *fn)
     return -1;
   for (size_t i = 0; i < fn->node_count; i++)
     for (size_t j = 0; j < fn->nodes[i].input_count; j++)
-      add_link(fn, fn->nodes[i].inputs[j]);
+      resolve_input(fn, fn->nodes[i].inputs[j]);
   for (size_t i = 0; fn->results && i < fn->output_count; i++)
     if (fn->results[i])
-      add_link(fn, fn->results[i]);
+      resolve_input(fn, fn->results[i]);
   return 0;
 }
 
 const struct ft_tf_node *ft_tf_source(const struct ft_tf_scope *s, const char *input,
                                       uint32_t *which)
 {
-  const struct ft_tf_link *link = link_at(s->function, input);
+  const struct ft_tf_link *link = link_slot(s->function, input);
 
   if (!link->input)
-    return find(s->function, input, which);
+    return find_source(s->function, input, which);
   *which = link->which;
   return link->node;
 }
 
 struct ft_operand ft_tf_value(struct ft_tf_scope *s, const char *input)
 {
-  const struct ft_tf_link *link = link_at(s->function, input);
+  const struct ft_tf_link *link = link_slot(s->function, input);
   uint32_t which;
   const struct ft_tf_node *n = ft_tf_source(s, input, &which);
   size_t i = n ? (size_t)(n - s->function->nodes) : 0;
 
   if (!n)
-    return link->argument && link->argument <= s->argument_count ? s->arguments[link->argument - 1]
-                                                                 : ft_value_some(FT_VALUE_OPAQUE);
-  return which < s->counts[i] ? s->values[i][which] : ft_value_some(FT_VALUE_OPAQUE);
+    return link->argument && link->argument <= s->argument_count
+               ? s->arguments[link->argument - 1]
+               : ft_value_unknown(FT_VALUE_OPAQUE);
+  return which < s->counts[i] ? s->values[i][which] : ft_value_unknown(FT_VALUE_OPAQUE);
 }
 
-/* ---- normalisation that is spelled out (tf.nn.batch_normalization) ---- */
+/* ---- decomposed normalisation (tf.nn.batch_normalization) ---- */
 
-const struct ft_tf_node *ft_tf_before(struct ft_tf_scope *s, const struct ft_tf_node *n, size_t i,
-                                      const char *op)
+const struct ft_tf_node *ft_tf_input_node(struct ft_tf_scope *s, const struct ft_tf_node *n,
+                                          size_t i, const char *op)
 {
   const struct ft_tf_node *m;
   uint32_t which;
@@ -115,22 +117,20 @@ const struct ft_tf_node *ft_tf_before(struct ft_tf_scope *s, const struct ft_tf_
   return m && (!op || strncmp(m->op, op, strlen(op)) == 0) ? m : NULL;
 }
 
-/* x m + (shift - mean m) with m = rsqrt(variance + e) gain: the inputs x, gain, shift, mean,
- * variance, "" where there is no gain. */
 bool ft_tf_is_normalisation(struct ft_tf_scope *s, const struct ft_tf_node *n, const char *in[5])
 {
-  const struct ft_tf_node *scaled = ft_tf_before(s, n, 0, "Mul"),
-                          *sub = ft_tf_before(s, n, 1, "Sub");
-  const struct ft_tf_node *mean = ft_tf_before(s, sub, 1, "Mul"), *factor, *root, *sum, *own;
+  const struct ft_tf_node *scaled = ft_tf_input_node(s, n, 0, "Mul"),
+                          *sub = ft_tf_input_node(s, n, 1, "Sub");
+  const struct ft_tf_node *mean = ft_tf_input_node(s, sub, 1, "Mul"), *factor, *root, *sum, *own;
 
   if (strncmp(n->op, "Add", 3) != 0 || !scaled || !sub || !mean || scaled->input_count < 2 ||
       mean->input_count < 2)
     return false;
-  factor = ft_tf_before(s, scaled, 1, NULL);
-  if (!factor || ft_tf_before(s, mean, 1, NULL) != factor)
+  factor = ft_tf_input_node(s, scaled, 1, NULL);
+  if (!factor || ft_tf_input_node(s, mean, 1, NULL) != factor)
     return false;
-  root = strcmp(factor->op, "Rsqrt") == 0 ? factor : ft_tf_before(s, factor, 0, "Rsqrt");
-  sum = ft_tf_before(s, root, 0, "Add");
+  root = strcmp(factor->op, "Rsqrt") == 0 ? factor : ft_tf_input_node(s, factor, 0, "Rsqrt");
+  sum = ft_tf_input_node(s, root, 0, "Add");
   if (!sum || sum->input_count < 2 || (factor != root && factor->input_count < 2))
     return false;
   in[0] = scaled->inputs[0];
@@ -138,8 +138,8 @@ bool ft_tf_is_normalisation(struct ft_tf_scope *s, const struct ft_tf_node *n, c
   in[2] = sub->inputs[0];
   in[3] = mean->inputs[0];
   in[4] = sum->inputs[0];
-  /* by the data's own moments: nobody keeps what they are computed from */
-  own = ft_tf_before(s, mean, 0, "Mean");
+  /* mean and variance are those of the data: a layer normalisation */
+  own = ft_tf_input_node(s, mean, 0, "Mean");
   if (own && own->input_count && strcmp(own->inputs[0], in[0]) == 0)
     in[3] = in[4] = "";
   return true;
@@ -147,19 +147,16 @@ bool ft_tf_is_normalisation(struct ft_tf_scope *s, const struct ft_tf_node *n, c
 
 /* ---- order ---- */
 
-/* A loop of the first kind: the switch that EXIT ends, and the merge that it takes its value from.
- */
 const struct ft_tf_node *ft_tf_merge(struct ft_tf_scope *s, const struct ft_tf_node *exit,
                                      const struct ft_tf_node **condition)
 {
-  const struct ft_tf_node *sw = ft_tf_before(s, exit, 0, "Switch");
-  const struct ft_tf_node *merge = ft_tf_before(s, sw, 0, "Merge");
+  const struct ft_tf_node *sw = ft_tf_input_node(s, exit, 0, "Switch");
+  const struct ft_tf_node *merge = ft_tf_input_node(s, sw, 0, "Merge");
 
-  *condition = ft_tf_before(s, sw, 1, "LoopCond");
+  *condition = ft_tf_input_node(s, sw, 1, "LoopCond");
   return merge && *condition && merge->input_count > 1 ? merge : NULL;
 }
 
-/* The merges of the loop with CONDITION, into LIST where that is not NULL; how many. */
 size_t ft_tf_merges(struct ft_tf_scope *s, const struct ft_tf_node *condition,
                     const struct ft_tf_node **list)
 {
@@ -170,9 +167,9 @@ size_t ft_tf_merges(struct ft_tf_scope *s, const struct ft_tf_node *condition,
     const struct ft_tf_node *merge;
 
     if (strcmp(fn->nodes[i].op, "Switch") != 0 ||
-        ft_tf_before(s, &fn->nodes[i], 1, NULL) != condition)
+        ft_tf_input_node(s, &fn->nodes[i], 1, NULL) != condition)
       continue;
-    merge = ft_tf_before(s, &fn->nodes[i], 0, "Merge");
+    merge = ft_tf_input_node(s, &fn->nodes[i], 0, "Merge");
     if (!merge || merge->input_count < 2)
       continue;
     if (list)
@@ -182,8 +179,9 @@ size_t ft_tf_merges(struct ft_tf_scope *s, const struct ft_tf_node *condition,
   return count;
 }
 
-static const char *const *needs(struct ft_tf_scope *s, struct ft_tracer *l,
-                                const struct ft_tf_node *n, const char *room[5], size_t *count)
+static const char *const *node_inputs(struct ft_tf_scope *s, struct ft_tracer *l,
+                                      const struct ft_tf_node *n, const char *room[5],
+                                      size_t *count)
 {
   const struct ft_tf_node *condition, **merges;
   const char **wanted;
@@ -199,14 +197,15 @@ static const char *const *needs(struct ft_tf_scope *s, struct ft_tracer *l,
       return wanted;
     }
   }
-  *count = strcmp(n->op, "Merge") == 0 ? 1 : n->input_count; /* a loop's second is its own result */
+  *count = strcmp(n->op, "Merge") == 0
+               ? 1
+               : n->input_count; /* a loop's second input is the loop's own result */
   if (!ft_tf_is_normalisation(s, n, room))
     return n->inputs;
   *count = 5;
   return room;
 }
 
-/* Add the nodes that INPUT needs to ORDER, each behind what it needs itself. */
 int ft_tf_order(struct ft_tf_run *r, struct ft_tf_scope *s, const char *input, uint8_t *seen,
                 struct ft_tf_visit *stack, size_t *order, size_t *count)
 {
@@ -222,7 +221,7 @@ int ft_tf_order(struct ft_tf_run *r, struct ft_tf_scope *s, const char *input, u
     struct ft_tf_visit *v = &stack[depth - 1];
 
     if (!v->list)
-      v->list = needs(s, &r->live, &nodes[v->node], v->room, &v->count);
+      v->list = node_inputs(s, &r->live, &nodes[v->node], v->room, &v->count);
     while (v->next < v->count && v->list[v->next][0] == '^')
       v->next++;
     if (v->next >= v->count) {
@@ -235,7 +234,7 @@ int ft_tf_order(struct ft_tf_run *r, struct ft_tf_scope *s, const char *input, u
     if (!n || seen[n - nodes] == 2)
       continue;
     if (seen[n - nodes] == 1)
-      return ft_tf_fail(r, n, "waits for its own result");
+      return ft_tf_fail(r, n, "depends on its own result");
     seen[n - nodes] = 1;
     stack[depth++] = (struct ft_tf_visit){ .node = (size_t)(n - nodes) };
   }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * A TensorFlow graph followed from its outputs back: each node once what it needs is there,
- * functions in the place of their calls, loops turn by turn while their condition is known.
- */
+/* Traces a TensorFlow graph from its outputs back: each node after its inputs, functions
+ * inlined, loops unrolled while their condition is known. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -10,53 +8,12 @@
 
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
-enum { CALLS = 64 };
-
-int ft_tf_fail(struct ft_tf_run *r, const struct ft_tf_node *n, const char *what)
-{
-  return ft_error_set(r->live.in->err, "%s: byte %llu: %.40s \"%.120s\": %s", r->live.graph->file,
-                      (unsigned long long)n->at, n->op, n->name, what);
-}
-
-/* ---- attributes ---- */
-
-const struct ft_tf_attribute *ft_tf_attribute(const struct ft_tf_node *node, const char *key)
-{
-  for (size_t i = 0; i < node->attribute_count; i++)
-    if (strcmp(node->attributes[i].key, key) == 0)
-      return &node->attributes[i];
-  return NULL;
-}
-
-int64_t ft_tf_integer(const struct ft_tf_node *node, const char *key, int64_t otherwise)
-{
-  const struct ft_tf_attribute *a = ft_tf_attribute(node, key);
-
-  return a ? a->integer : otherwise;
-}
-
-const char *ft_tf_text(const struct ft_tf_node *node, const char *key, const char *otherwise)
-{
-  const struct ft_tf_attribute *a = ft_tf_attribute(node, key);
-
-  return a ? a->text : otherwise;
-}
-
-int ft_tf_give(struct ft_tf_call *c, struct ft_operand value)
-{
-  struct ft_operand *out = ft_tracer_grow(c->l, c->out, &c->out_room, c->out_count, sizeof *out);
-
-  if (!out)
-    return -1;
-  c->out = out;
-  out[c->out_count++] = value;
-  return 0;
-}
+enum { CALL_DEPTH = 64 }; /* limit of nested function calls, against hostile files */
 
 /* ---- nodes ---- */
 
-static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c,
-                     const char *const in[5])
+static int record_decomposed_norm(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_call *c,
+                                  const char *const in[5])
 {
   struct ft_operand values[5];
   uint32_t tensors[5];
@@ -68,7 +25,7 @@ static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_ca
     if (!tensors[i] && in[i][0])
       return -1;
   }
-  own = !tensors[3] || ft_tracer_of(&r->live, tensors[3])->data; /* a layer's own mean */
+  own = !tensors[3] || ft_tracer_of(&r->live, tensors[3])->data; /* statistics of the data itself */
   ft_tracer_op(&r->live, own ? "LayerNormalization" : "BatchNormalization");
   for (int i = 0; i < (own ? 3 : 5); i++)
     ft_tracer_in(&r->live, tensors[i]);
@@ -78,8 +35,8 @@ static int normalise(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_ca
   return tensors[0] ? ft_tf_give(c, ft_value_tensor(tensors[0])) : -1;
 }
 
-/* A variable, or a resource that stands for one. */
-static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
+/* A variable, or a resource handle of one. */
+static int give_variable(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "shape");
   struct ft_operand v = { .type = FT_VALUE_WEIGHT };
@@ -87,7 +44,7 @@ static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
                            ft_tf_text(c->node, "debug_name", "") };
 
   if (!shape || !shape->shape || shape->shape->rank < 0)
-    return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+    return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
   v.weight = ft_tracer_take(&r->live, sizeof *v.weight);
   if (!v.weight)
     return -1;
@@ -97,15 +54,15 @@ static int variable(struct ft_tf_run *r, struct ft_tf_call *c)
   for (int i = 0; i < 3; i++)
     v.weight->declared.kept =
         v.weight->declared.kept ||
-        (names[i][0] && ft_symbol_table_get(&r->program->settled, names[i])) ||
+        (names[i][0] && ft_symbol_table_get(&r->program->untrainable, names[i])) ||
         strstr(names[i], "moving_mean") || strstr(names[i], "moving_variance");
   for (int i = 0; i < v.weight->declared.rank; i++)
     if (v.weight->declared.dims[i] < 0)
-      return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+      return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
   return ft_tf_give(c, v);
 }
 
-static int input(struct ft_tf_run *r, struct ft_tf_call *c)
+static int declare_placeholder(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *shape = ft_tf_attribute(c->node, "shape");
   struct ft_declared *d = ft_tracer_take(&r->live, sizeof *d);
@@ -117,7 +74,7 @@ static int input(struct ft_tf_run *r, struct ft_tf_call *c)
     *d = *shape->shape;
   else
     d->rank = -1;
-  if (d->rank == 0) { /* what writers put where they do not know, or a phase to run in */
+  if (d->rank == 0) { /* exporters write a scalar for an unknown shape or a learning phase */
     const struct ft_tf_attribute *given = ft_tf_attribute(c->node, "_output_shapes");
 
     d->rank = given && given->shape ? given->shape->rank : d->rank;
@@ -129,11 +86,12 @@ static int input(struct ft_tf_run *r, struct ft_tf_call *c)
   return tensor ? ft_tf_give(c, ft_value_tensor(tensor)) : -1;
 }
 
-/* Weights of a frozen graph are constants; a list of sizes or a number is not learnt. */
-static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
+/* Constants: real tensors are the weights of a frozen graph, sizes and scalars are not
+ * trainable. */
+static int give_const_node(struct ft_tf_run *r, struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "value");
-  struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* each turn of a loop has the same */
+  struct ft_tf_node *node = (struct ft_tf_node *)c->node; /* all iterations of a loop share it */
   bool known = node->expansion == r->program->expansion;
   struct ft_operand v = { .type = FT_VALUE_WEIGHT };
 
@@ -158,12 +116,12 @@ static int constant(struct ft_tf_run *r, struct ft_tf_call *c)
   return node->tensor ? ft_tf_give(c, ft_value_tensor(node->tensor)) : -1;
 }
 
-static bool starts(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
   return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool calls(const struct ft_tf_run *r, const char *op)
+static bool calls_function(const struct ft_tf_run *r, const char *op)
 {
   static const char *const some[] = { "PartitionedCall",
                                       "StatefulPartitionedCall",
@@ -179,12 +137,12 @@ static bool calls(const struct ft_tf_run *r, const char *op)
   return ft_symbol_table_get(&r->program->by_name, op) != NULL;
 }
 
-/* Room for what goes into N: shared by all that call nothing, and so are done before the next. */
-static struct ft_operand *inputs_of(struct ft_tf_run *r, const struct ft_tf_node *n)
+/* Room for the inputs of N. Nodes that call no function share one buffer. */
+static struct ft_operand *input_buffer(struct ft_tf_run *r, const struct ft_tf_node *n)
 {
   size_t count = n->input_count + 1;
 
-  if (calls(r, n->op))
+  if (calls_function(r, n->op))
     return ft_tracer_take(&r->live, count * sizeof *r->inputs);
   if (count > r->input_room) {
     r->inputs = ft_tracer_take(&r->live, 2 * count * sizeof *r->inputs);
@@ -200,20 +158,20 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
   size_t count = 0;
 
   if (strcmp(op, "Const") == 0)
-    return constant(r, c);
+    return give_const_node(r, c);
   if (strcmp(op, "Placeholder") == 0) {
     for (size_t i = 0; i < s->argument_count; i++)
       if (strcmp(s->function->arguments[i], c->node->name) == 0)
         return ft_tf_give(c, s->arguments[i]);
-    return ft_tf_give(c, ft_value_some(FT_VALUE_OPAQUE));
+    return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
   }
-  if (strcmp(op, "VarHandleOp") == 0 || starts(op, "Variable"))
-    return variable(r, c);
+  if (strcmp(op, "VarHandleOp") == 0 || begins_with(op, "Variable"))
+    return give_variable(r, c);
   if (strcmp(op, "Exit") == 0)
-    return ft_tf_leave(r, s, c);
+    return ft_tf_exit(r, s, c);
   if (ft_tf_is_normalisation(s, c->node, in))
-    return normalise(r, s, c, in);
-  args = inputs_of(r, c->node);
+    return record_decomposed_norm(r, s, c, in);
+  args = input_buffer(r, c->node);
   if (!args)
     return -1;
   for (size_t i = 0; i < c->node->input_count; i++)
@@ -226,11 +184,12 @@ static int run_node(struct ft_tf_run *r, struct ft_tf_scope *s, struct ft_tf_cal
   if (strcmp(op, "While") == 0 || strcmp(op, "StatelessWhile") == 0)
     return ft_tf_loop(r, c);
   if (strcmp(op, "If") == 0 || strcmp(op, "StatelessIf") == 0)
-    return ft_tf_either(r, c);
+    return ft_tf_if(r, c);
   if (ft_symbol_table_get(&r->program->by_name, op)) { /* a function called by its own name */
     const struct ft_tf_function *fn = ft_symbol_table_get(&r->program->by_name, op);
 
-    return ft_tf_follow(r, fn, fn->results, fn->results ? fn->output_count : 0, args, count, c);
+    return ft_tf_trace_function(r, fn, fn->results, fn->results ? fn->output_count : 0, args, count,
+                                c);
   }
   return ft_tensorflow_node(c);
 }
@@ -248,19 +207,19 @@ int ft_tf_run_nodes(struct ft_tf_run *r, struct ft_tf_scope *s, const size_t *or
     l->scope = c.node->name;
     if (++r->steps > FT_TF_NODES)
       return ft_tracer_fail(l, "more than %d nodes, loops unrolled", FT_TF_NODES);
-    c.out = ft_tracer_take(l, sizeof *c.out); /* most give one */
+    c.out = ft_tracer_take(l, sizeof *c.out); /* most nodes have one result */
     c.out_room = c.out != NULL;
     if (!c.out || run_node(r, s, &c) < 0)
-      return l->in->err->text[0] ? -1 : ft_tf_fail(r, c.node, "cannot be followed");
+      return l->in->err->text[0] ? -1 : ft_tf_fail(r, c.node, "cannot be traced");
     s->values[order[i]] = c.out;
     s->counts[order[i]] = c.out_count;
   }
   return 0;
 }
 
-/* The nodes that OUTPUTS need; of a function's results they are kept, for loops ask again. */
-static const size_t *put_in_order(struct ft_tf_run *r, struct ft_tf_scope *s,
-                                  const char *const *outputs, size_t output_count, size_t *count)
+/* The nodes that OUTPUTS need, in order. The order of a function's results is kept for loops. */
+static const size_t *order_nodes(struct ft_tf_run *r, struct ft_tf_scope *s,
+                                 const char *const *outputs, size_t output_count, size_t *count)
 {
   struct ft_tf_function *fn = (struct ft_tf_function *)s->function;
   struct ft_tracer *l = &r->live;
@@ -288,36 +247,35 @@ static const size_t *put_in_order(struct ft_tf_run *r, struct ft_tf_scope *s,
   return order;
 }
 
-/* What OUTPUTS of FN are, into INTO. */
-int ft_tf_follow(struct ft_tf_run *r, const struct ft_tf_function *fn, const char *const *outputs,
-                 size_t output_count, const struct ft_operand *args, size_t arg_count,
-                 struct ft_tf_call *into)
+int ft_tf_trace_function(struct ft_tf_run *r, const struct ft_tf_function *fn,
+                         const char *const *outputs, size_t output_count,
+                         const struct ft_operand *args, size_t arg_count, struct ft_tf_call *into)
 {
   struct ft_tf_scope s = { .function = fn, .arguments = args, .argument_count = arg_count };
   struct ft_tracer *l = &r->live;
   size_t n = fn->node_count + 1, count;
-  const size_t *order = put_in_order(r, &s, outputs, output_count, &count);
+  const size_t *order = order_nodes(r, &s, outputs, output_count, &count);
 
   s.values = ft_tracer_take(l, n * sizeof *s.values);
   s.counts = ft_tracer_take(l, n * sizeof *s.counts);
   if (!order || !s.values || !s.counts)
     return -1;
-  if (++r->depth > CALLS)
-    return ft_tracer_fail(l, "functions within each other more than %d deep", CALLS);
+  if (++r->depth > CALL_DEPTH)
+    return ft_tracer_fail(l, "functions nested more than %d deep", CALL_DEPTH);
   if (ft_tf_run_nodes(r, &s, order, count) < 0)
     return -1;
   r->depth--;
   for (size_t i = 0; i < output_count; i++)
-    if (ft_tf_give(into,
-                   outputs[i] ? ft_tf_value(&s, outputs[i]) : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+    if (ft_tf_give(into, outputs[i] ? ft_tf_value(&s, outputs[i])
+                                    : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
   return 0;
 }
 
 /* ---- the graph ---- */
 
-/* Results that nobody uses: what a frozen graph is for. */
-static const char **loose_ends(struct ft_tf_run *r, size_t *count)
+/* Results that no node reads: the outputs of a frozen graph. */
+static const char **unread_results(struct ft_tf_run *r, size_t *count)
 {
   static const char *const none[] = { "NoOp",   "Const",     "Assert",      "Placeholder",
                                       "SaveV2", "RestoreV2", "VarHandleOp", NULL };
@@ -347,9 +305,10 @@ static const char **loose_ends(struct ft_tf_run *r, size_t *count)
   return ends;
 }
 
-/* Placeholders that the outputs need, before all else: sizes are given to them together. */
-static int add_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *const *outputs,
-                      size_t count)
+/* Declares the placeholders that the outputs need, before all else: ft_infer_inputs sets their
+ * sizes together. */
+static int declare_placeholders(struct ft_tf_run *r, struct ft_tf_scope *s,
+                                const char *const *outputs, size_t count)
 {
   const struct ft_tf_function *g = s->function;
   size_t n = g->node_count + 1, needed = 0;
@@ -367,7 +326,7 @@ static int add_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *co
 
     if (seen[i] != 2 || strcmp(g->nodes[i].op, "Placeholder") != 0)
       continue;
-    if (input(r, &c) < 0)
+    if (declare_placeholder(r, &c) < 0)
       return -1;
     s->values[i] = c.out;
     s->counts[i] = c.out_count;
@@ -375,8 +334,8 @@ static int add_inputs(struct ft_tf_run *r, struct ft_tf_scope *s, const char *co
   return ft_infer_inputs(r->live.in);
 }
 
-/* Placeholders become arguments of the graph, which is then followed as a function is. */
-static int follow_graph(struct ft_tf_run *r)
+/* Placeholders become arguments of the graph, which is then traced like a function. */
+static int trace_tensorflow_graph(struct ft_tf_run *r)
 {
   struct ft_tf_function graph = r->program->graph;
   const char *const *outputs = r->program->outputs;
@@ -388,19 +347,19 @@ static int follow_graph(struct ft_tf_run *r)
   size_t given = 0;
 
   if (!count)
-    outputs = loose_ends(r, &count);
+    outputs = unread_results(r, &count);
   s.values = ft_tracer_take(&r->live, n * sizeof *s.values);
   s.counts = ft_tracer_take(&r->live, n * sizeof *s.counts);
   args = ft_tracer_take(&r->live, n * sizeof *args);
   names = ft_tracer_take(&r->live, n * sizeof *names);
   if (!outputs || !s.values || !s.counts || !args || !names ||
-      add_inputs(r, &s, outputs, count) < 0)
+      declare_placeholders(r, &s, outputs, count) < 0)
     return -1;
   for (size_t i = 0; i < graph.node_count; i++)
     if (s.counts[i]) {
       if (ft_tracer_of(&r->live, s.values[i][0].tensor)->rank < 0)
         return ft_error_set(r->live.in->err,
-                            "%s: the file does not say the size of its input \"%.100s\": give it "
+                            "%s: the file has no size for its input \"%.100s\": set it "
                             "with --input",
                             r->live.graph->file, graph.nodes[i].name);
       names[given] = graph.nodes[i].name;
@@ -408,7 +367,7 @@ static int follow_graph(struct ft_tf_run *r)
     }
   graph.arguments = names;
   graph.argument_count = given;
-  if (ft_tf_follow(r, &graph, outputs, count, args, given, &results) < 0)
+  if (ft_tf_trace_function(r, &graph, outputs, count, args, given, &results) < 0)
     return -1;
   for (size_t i = 0; i < results.out_count; i++)
     if (results.out[i].type == FT_VALUE_TENSOR &&
@@ -427,11 +386,11 @@ int ft_tensorflow_run(struct ft_infer *in)
   r->program = in->graph->program;
   r->program->expansion++;
   if (ft_tracer_begin(&r->live, in) == 0)
-    status = follow_graph(r);
+    status = trace_tensorflow_graph(r);
   if (status == 0 && r->live.failed)
     status = -1;
   if (status < 0 && !in->err->text[0])
-    (void)ft_error_set(in->err, "%s: its graph cannot be followed", in->graph->file);
+    (void)ft_error_set(in->err, "%s: its graph cannot be traced", in->graph->file);
   free(r);
   return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of TensorFlow that shape, choose, join and reduce. */
+/* Operators of TensorFlow that reshape, select, join and reduce. */
 #include "config.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static bool reshape_weight(struct ft_tf_call *c, const int64_t *dims, int n)
   return v->type == FT_VALUE_WEIGHT && ft_tracer_reshape_weight(c->l, v->weight, dims, n);
 }
 
-bool ft_tf_take_in(struct ft_tf_call *c)
+bool ft_tf_fold_bias(struct ft_tf_call *c)
 {
   const struct ft_operand *x = ft_tf_operand(c, 0), *b = ft_tf_operand(c, 1);
   const struct ft_tensor *t = x->type == FT_VALUE_TENSOR ? ft_tf_of(c, x->tensor) : NULL;
@@ -44,17 +44,6 @@ int ft_tf_reshape(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, s ? ft_tracer_binary(c->l, "Reshape", x, s) : 0);
 }
 
-static int axes(struct ft_tf_call *c, const char *type, uint32_t x, const int64_t *list, size_t n)
-{
-  if (!x)
-    return -1;
-  ft_tracer_op(c->l, type);
-  ft_tracer_in(c->l, x);
-  if (n)
-    ft_tracer_ints(c->l, "axes", list, n);
-  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
-}
-
 int ft_tf_squeeze(struct ft_tf_call *c)
 {
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "squeeze_dims");
@@ -66,17 +55,20 @@ int ft_tf_squeeze(struct ft_tf_call *c)
   for (int i = 0; d && i < d->rank; i++)
     if (d->dims[i] != 1)
       kept[n++] = d->dims[i];
-  if (d && reshape_weight(c, kept, n)) /* whichever of its ones are meant: none is left */
+  if (d &&
+      reshape_weight(c, kept, n)) /* which dimensions of 1 are removed does not matter: all are */
     return ft_tf_give(c, *v);
-  return axes(c, "Squeeze", ft_tf_tensor(c, 0), a ? a->integers : NULL, a ? a->count : 0);
+  return ft_tf_give_tensor(c, ft_aten_axes(c->l, "Squeeze", ft_tf_tensor(c, 0),
+                                           a ? a->integers : NULL, a ? a->count : 0));
 }
 
 int ft_tf_expand_dims(struct ft_tf_call *c)
 {
   int64_t axis;
 
-  return ft_tf_numbers(c, 1, &axis, 1) == 1 ? axes(c, "Unsqueeze", ft_tf_tensor(c, 0), &axis, 1)
-                                            : 1;
+  return ft_tf_numbers(c, 1, &axis, 1) == 1
+             ? ft_tf_give_tensor(c, ft_aten_axes(c->l, "Unsqueeze", ft_tf_tensor(c, 0), &axis, 1))
+             : 1;
 }
 
 int ft_tf_transpose(struct ft_tf_call *c)
@@ -102,20 +94,14 @@ int ft_tf_concat(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* VALUES with a dimension of their own, joined along it. */
-static uint32_t stack(struct ft_tf_call *c, const struct ft_operand *values, size_t count,
-                      int64_t axis)
+/* Joins VALUES along a new dimension AXIS. */
+static uint32_t stack_values(struct ft_tf_call *c, const struct ft_operand *values, size_t count,
+                             int64_t axis)
 {
   uint32_t *in = ft_tracer_take(c->l, (count + 1) * sizeof *in);
 
   for (size_t i = 0; in && i < count; i++) {
-    in[i] = ft_value_as_tensor(c->l, &values[i]);
-    if (!in[i])
-      return 0;
-    ft_tracer_op(c->l, "Unsqueeze");
-    ft_tracer_in(c->l, in[i]);
-    ft_tracer_ints(c->l, "axes", &axis, 1);
-    in[i] = ft_tracer_end(c->l, 1);
+    in[i] = ft_aten_axes(c->l, "Unsqueeze", ft_value_as_tensor(c->l, &values[i]), &axis, 1);
     if (!in[i])
       return 0;
   }
@@ -126,20 +112,16 @@ static uint32_t stack(struct ft_tf_call *c, const struct ft_operand *values, siz
 
 int ft_tf_pack(struct ft_tf_call *c)
 {
-  return ft_tf_give_tensor(c, stack(c, c->in, c->in_count, ft_tf_integer(c->node, "axis", 0)));
+  return ft_tf_give_tensor(c,
+                           stack_values(c, c->in, c->in_count, ft_tf_integer(c->node, "axis", 0)));
 }
 
-/* Element AT of dimension AXIS without it: a view. */
-static uint32_t pick(struct ft_tf_call *c, uint32_t x, int64_t axis, int64_t at)
+/* Element AT of dimension AXIS, without the dimension: a view. */
+static uint32_t select_element(struct ft_tf_call *c, uint32_t x, int64_t axis, int64_t at)
 {
   axis = axis < 0 ? axis + ft_tf_of(c, x)->rank : axis;
   x = ft_tracer_slice(c->l, x, (int)axis, at, at == -1 ? INT64_MAX : at + 1, 1);
-  if (!x)
-    return 0;
-  ft_tracer_op(c->l, "Squeeze");
-  ft_tracer_in(c->l, x);
-  ft_tracer_ints(c->l, "axes", &axis, 1);
-  return ft_tracer_end(c->l, 1);
+  return ft_aten_axes(c->l, "Squeeze", x, &axis, 1);
 }
 
 int ft_tf_unpack(struct ft_tf_call *c)
@@ -148,7 +130,7 @@ int ft_tf_unpack(struct ft_tf_call *c)
   uint32_t x = ft_tf_tensor(c, 0);
 
   for (int64_t i = 0; x && i < count && i < FT_GRAPH_VALUES; i++)
-    if (ft_tf_give_tensor(c, pick(c, x, axis, i)) < 0)
+    if (ft_tf_give_tensor(c, select_element(c, x, axis, i)) < 0)
       return -1;
   return x ? 0 : -1;
 }
@@ -195,7 +177,8 @@ int ft_tf_slice(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* x[begin:end:stride, ...] with masks for what is left out, new or dropped (strided_slice_op) */
+/* x[begin:end:stride, ...] with masks for omitted bounds, new and removed dimensions
+ * (strided_slice_op) */
 int ft_tf_strided_slice(struct ft_tf_call *c)
 {
   int64_t begin[FT_GRAPH_RANK], end[FT_GRAPH_RANK], stride[FT_GRAPH_RANK];
@@ -222,15 +205,12 @@ int ft_tf_strided_slice(struct ft_tf_call *c)
       if (axis < 0)
         return 1;
     } else if (fresh & bit) {
-      ft_tracer_op(c->l, "Unsqueeze");
-      ft_tracer_in(c->l, x);
-      ft_tracer_ints(c->l, "axes", &at, 1);
-      x = ft_tracer_end(c->l, 1);
+      x = ft_aten_axes(c->l, "Unsqueeze", x, &at, 1);
       axis++;
     } else if (axis >= ft_tf_of(c, x)->rank) {
       return 1;
     } else if (drop & bit) {
-      x = pick(c, x, axis, begin[i]);
+      x = select_element(c, x, axis, begin[i]);
     } else {
       bool whole = (from & bit) && (to & bit) && stride[i] == 1;
 
@@ -259,7 +239,7 @@ int ft_tf_gather(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* before and after of each dimension, one pair behind the other */
+/* from pairs of before and after to all before, all after */
 int ft_tf_pad(struct ft_tf_call *c)
 {
   int64_t given[2 * FT_GRAPH_RANK], pads[2 * FT_GRAPH_RANK];
@@ -296,7 +276,7 @@ int ft_tf_fill(struct ft_tf_call *c)
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     values[i] = t->values ? t->values[0] : (double)NAN;
   x = ft_tracer_constant(c->l, t->element, n, dims, count <= FT_GRAPH_VALUES ? values : NULL);
-  if (x && n > 1) /* a state to begin with: as large as what is fed */
+  if (x && n > 1) /* an initial state: as large as the input's batch */
     ft_tf_of(c, x)->data = true;
   return ft_tf_give_tensor(c, x);
 }
@@ -314,8 +294,8 @@ int ft_tf_resize(struct ft_tf_call *c)
   return ft_tf_give_tensor(c, ft_tracer_resize(c->l, x, all, 4));
 }
 
-/* Whether AXES are all those that a picture extends in. */
-static bool over_pictures(struct ft_tf_call *c, uint32_t x, const int64_t *list, int n)
+/* Whether AXES are the spatial dimensions of images X. */
+static bool is_spatial(struct ft_tf_call *c, uint32_t x, const int64_t *list, int n)
 {
   int rank = ft_tf_of(c, x)->rank;
 
@@ -336,12 +316,12 @@ int ft_tf_reduce(struct ft_tf_call *c, const char *type)
     return x ? 1 : -1;
   if (n == 0)
     return ft_tf_give_tensor(c, ft_tracer_unary(c->l, "Identity", x));
-  if (over_pictures(c, x, list, n)) {
+  if (is_spatial(c, x, list, n)) {
     ft_tracer_op(c->l, "GlobalAveragePool");
     ft_tracer_in(c->l, x);
     ft_tracer_string(c->l, "layout", "NHWC");
     x = ft_tracer_end(c->l, 1);
-    return keep ? ft_tf_give_tensor(c, x) : axes(c, "Squeeze", x, list, (size_t)n);
+    return ft_tf_give_tensor(c, keep ? x : ft_aten_axes(c->l, "Squeeze", x, list, (size_t)n));
   }
   ft_tracer_op(c->l, type);
   ft_tracer_in(c->l, x);
@@ -373,14 +353,14 @@ int ft_tf_cast(struct ft_tf_call *c)
       c, x ? ft_tracer_cast(c->l, x, ft_tf_element(ft_tf_integer(c->node, "DstT", 0))) : 0);
 }
 
-int ft_tf_three(struct ft_tf_call *c, const char *type)
+int ft_tf_ternary(struct ft_tf_call *c, const char *type)
 {
   return ft_tf_begin(c, type, 0, c->in_count < 3 ? c->in_count : 3) < 0
              ? -1
              : ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-/* Blocks in space are what batches are made of, and back: a dilated convolution of old. */
+/* SpaceToBatchND and back: the older implementation of dilated convolutions. */
 int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch)
 {
   int64_t block[8], pads[16], dims[FT_GRAPH_RANK], all = 1;
@@ -400,7 +380,7 @@ int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch)
         to_batch ? (dims[i + 1] + more) / block[i] : ft_times(dims[i + 1], block[i]) - more;
   }
   dims[0] = to_batch ? ft_times(dims[0], all) : dims[0] / (all ? all : 1);
-  x = ft_tracer_unary(c->l, "ReverseSequence", x); /* a copy in another order */
+  x = ft_tracer_unary(c->l, "ReverseSequence", x); /* recorded as a copy in another order */
   if (x) {
     int rank = ft_tf_of(c, x)->rank;
     int64_t *to = ft_shape(c->l->in, ft_tf_of(c, x), rank);
@@ -412,7 +392,7 @@ int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch)
   return ft_tf_give_tensor(c, x);
 }
 
-/* ---- lists of tensors: what loops keep their steps in ---- */
+/* ---- lists of tensors, which loops collect steps in ---- */
 
 int ft_tf_list_operator(struct ft_tf_call *c)
 {
@@ -424,11 +404,11 @@ int ft_tf_list_operator(struct ft_tf_call *c)
     made = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
     return c->l->failed ? -1 : ft_tf_give(c, made);
   }
-  if (ft_tf_is(c, "TensorListFromTensor")) { /* its steps are taken when they are asked for */
+  if (ft_tf_is(c, "TensorListFromTensor")) { /* its elements are sliced when they are read */
     made = ft_value_list(c->l, FT_VALUE_TUPLE, list, 1);
     return c->l->failed ? -1 : ft_tf_give(c, made);
   }
-  if ((list->type != FT_VALUE_LIST && list->type != FT_VALUE_TUPLE) ||
+  if (!ft_value_is_list(list) ||
       (ft_tf_is(c, "TensorListGetItem") && ft_tf_numbers(c, 1, &at, 1) != 1))
     return 1;
   if (ft_tf_is(c, "TensorListGetItem")) {
@@ -436,7 +416,7 @@ int ft_tf_list_operator(struct ft_tf_call *c)
       return at >= 0 && (size_t)at < list->list->count ? ft_tf_give(c, list->list->items[at]) : 1;
     uint32_t x = ft_value_as_tensor(c->l, &list->list->items[0]);
 
-    return x && ft_tf_of(c, x)->rank > 0 ? ft_tf_give_tensor(c, pick(c, x, 0, at)) : 1;
+    return x && ft_tf_of(c, x)->rank > 0 ? ft_tf_give_tensor(c, select_element(c, x, 0, at)) : 1;
   }
   if (ft_tf_is(c, "TensorListSetItem") || ft_tf_is(c, "TensorListPushBack")) {
     bool placed = ft_tf_is(c, "TensorListSetItem") && ft_tf_numbers(c, 1, &at, 1) == 1;
@@ -447,7 +427,7 @@ int ft_tf_list_operator(struct ft_tf_call *c)
     if (at < 0 || at > FT_TRACER_OPERATORS)
       return ft_tracer_fail(c->l, "element %lld of a list", (long long)at);
     while ((int64_t)list->list->count <= at)
-      if (ft_value_append(c->l, list->list, ft_value_some(FT_VALUE_OPAQUE)) < 0)
+      if (ft_value_append(c->l, list->list, ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
         return -1;
     list->list->items[at] = *ft_tf_operand(c, placed ? 2 : 1);
     return ft_tf_give(c, *list);
@@ -456,6 +436,6 @@ int ft_tf_list_operator(struct ft_tf_call *c)
     return list->type == FT_VALUE_TUPLE ? ft_tf_give(c, list->list->items[0])
            : list->list->count == 0
                ? 1
-               : ft_tf_give_tensor(c, stack(c, list->list->items, list->list->count, 0));
+               : ft_tf_give_tensor(c, stack_values(c, list->list->items, list->list->count, 0));
   return 1;
 }

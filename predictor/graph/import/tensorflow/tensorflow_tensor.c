@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shapes and small tensors in a TensorFlow file. */
 #include "config.h"
 
 #include "predictor/graph/import/tensorflow/tensorflow_tensor.h"
@@ -8,11 +9,11 @@ unsigned ft_tf_element(int64_t type)
   static const uint8_t elements[] = { 0, 1, 11, 6, 2, 5, 3,  8,  14, 7, 9,  3,
                                       2, 6, 16, 3, 2, 4, 15, 10, 0,  0, 12, 13 };
 
-  type = type > 100 ? type - 100 : type; /* references to such */
+  type = type > 100 ? type - 100 : type; /* reference types */
   return type > 0 && type < (int64_t)sizeof elements ? elements[type] : FT_ELEMENT_UNKNOWN;
 }
 
-static int dimension(struct ft_tf_reader *r, uint64_t end, int64_t *dim)
+static int read_dimension(struct ft_tf_reader *r, uint64_t end, int64_t *dim)
 {
   struct ft_proto_field f = { 0 };
   int more;
@@ -24,7 +25,6 @@ static int dimension(struct ft_tf_reader *r, uint64_t end, int64_t *dim)
   return more;
 }
 
-/* TensorShapeProto; without dimensions a scalar, unless it says that its rank is not known. */
 int ft_tf_read_shape(struct ft_tf_reader *r, uint64_t end, struct ft_declared *d)
 {
   struct ft_proto_field f = { 0 };
@@ -38,7 +38,7 @@ int ft_tf_read_shape(struct ft_tf_reader *r, uint64_t end, struct ft_declared *d
       continue;
     if (rank == FT_GRAPH_RANK)
       return ft_proto_fail(&r->proto, f.at, "a shape of more than %d dimensions", FT_GRAPH_RANK);
-    if (dimension(r, f.end, &dims[rank++]) < 0)
+    if (read_dimension(r, f.end, &dims[rank++]) < 0)
       return -1;
   }
   if (more < 0 || ft_build_shape(r->build, f.at, dims, rank, d) < 0)
@@ -48,9 +48,9 @@ int ft_tf_read_shape(struct ft_tf_reader *r, uint64_t end, struct ft_declared *d
   return 0;
 }
 
-/* Numbers in the machine's order, as tensor_content has them. */
-static int content(struct ft_tf_reader *r, const struct ft_proto_field *f,
-                   const struct ft_declared *d, size_t *count)
+/* tensor_content: values in the machine's byte order. */
+static int read_content(struct ft_tf_reader *r, const struct ft_proto_field *f,
+                        const struct ft_declared *d, size_t *count)
 {
   unsigned bytes = ft_element_bits(d->element) / 8;
   uint8_t raw[8];
@@ -67,7 +67,6 @@ static int content(struct ft_tf_reader *r, const struct ft_proto_field *f,
   return 0;
 }
 
-/* TensorProto: its header, and its numbers where they are few. */
 int ft_tf_read_tensor(struct ft_tf_reader *r, uint64_t end, struct ft_declared **kept)
 {
   struct ft_declared *d = ft_build_take(r->build, sizeof *d);
@@ -87,7 +86,7 @@ int ft_tf_read_tensor(struct ft_tf_reader *r, uint64_t end, struct ft_declared *
     else if (f.number == 2 && f.wire == FT_PROTO_BYTES)
       status = ft_tf_read_shape(r, f.end, d);
     else if (f.number == 4 && f.wire == FT_PROTO_BYTES && d->dims)
-      status = content(r, &f, d, &count);
+      status = read_content(r, &f, d, &count);
     else if (f.number == 5)
       status = ft_proto_reals(&r->proto, &f, FT_PROTO_FIXED32, r->reals, FT_GRAPH_VALUES, &count);
     else if (f.number == 6)
@@ -104,7 +103,7 @@ int ft_tf_read_tensor(struct ft_tf_reader *r, uint64_t end, struct ft_declared *
   for (size_t i = 0; i < integers && integers <= FT_GRAPH_VALUES; i++)
     r->reals[i] = (double)r->integers[i];
   count = integers ? integers : count;
-  if (!written) /* zeros are left out */
+  if (!written) /* zeros are omitted */
     r->reals[count++] = 0;
   *kept = d;
   if (!d->dims || !count || count > FT_GRAPH_VALUES || d->elements > FT_GRAPH_VALUES)
@@ -112,7 +111,7 @@ int ft_tf_read_tensor(struct ft_tf_reader *r, uint64_t end, struct ft_declared *
   values = ft_build_take(r->build, (size_t)(d->elements + 1) * sizeof *values);
   if (!values)
     return -1;
-  for (int64_t i = 0; i < d->elements; i++) /* the last one stands for the rest */
+  for (int64_t i = 0; i < d->elements; i++) /* the last value fills the rest */
     values[i] = r->reals[(size_t)i < count ? (size_t)i : count - 1];
   d->values = values;
   return 0;

@@ -15,9 +15,10 @@ struct ft_tf_reader {
   double reals[FT_GRAPH_VALUES];
 };
 
-/* TensorShapeProto; without dimensions a scalar, unless it says that its rank is not known. */
+/* TensorShapeProto. Without dimensions it is a scalar, unless unknown_rank is set. Returns 0 or
+ * -1. */
 int ft_tf_read_shape(struct ft_tf_reader *r, uint64_t end, struct ft_declared *d);
-/* TensorProto: its header, and its numbers where they are few. */
+/* TensorProto: its type and shape, and its values if they are few. Returns 0 or -1. */
 int ft_tf_read_tensor(struct ft_tf_reader *r, uint64_t end, struct ft_declared **kept);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads and traces programs of torch.export. */
 #include "config.h"
 
 #include <stdio.h>
@@ -10,12 +11,12 @@
 #include "predictor/graph/import/torch/pt2.h"
 #include "predictor/graph/ir/symbol_table.h"
 
-enum { DEPTH = 16 };
+enum { DEPTH = 16 }; /* limit of nested graphs and arguments, against hostile files */
 
-struct follow {
+struct trace {
   struct ft_tracer live;
   struct ft_symbol_table names;
-  const json_t *tensors; /* what the file says of each: sizes, element type */
+  const json_t *tensors; /* metadata of each tensor: sizes, element type */
   int depth, nested;
 };
 
@@ -33,18 +34,19 @@ uint64_t ft_pt2_find(const struct ft_archive *archive)
   return archive->count;
 }
 
-/* ---- what the file says of a tensor ---- */
+/* ---- tensor metadata ---- */
 
-/* c10's ScalarType as the file numbers it: one more, and bfloat16 beside its place. */
-static unsigned element_of(const json_t *dtype)
+/* Element type of the file's dtype number: c10's ScalarType + 1, with bfloat16 at a number of
+ * its own. */
+static unsigned element_by_dtype(const json_t *dtype)
 {
   json_int_t type = json_integer_value(dtype);
 
   return type == 13 ? 16 : type > 0 && type <= 12 ? ft_aten_element(type - 1) : FT_ELEMENT_UNKNOWN;
 }
 
-/* The letter of "Symbol('s77', ...)"; NULL where it is a whole expression. */
-static const char *symbol_of(struct follow *f, const json_t *expression)
+/* The name in "Symbol('s77', ...)"; NULL for any other expression. */
+static const char *symbol_name(struct trace *f, const json_t *expression)
 {
   const char *text = ft_graph_json_text(expression, "expr_str"), *end;
 
@@ -55,7 +57,7 @@ static const char *symbol_of(struct follow *f, const json_t *expression)
   return text[0] == 's' && !strpbrk(text, " *+/(") ? text : NULL;
 }
 
-static int declare(struct follow *f, const char *name, struct ft_declared *d)
+static int declare_tensor(struct trace *f, const char *name, struct ft_declared *d)
 {
   const json_t *meta = json_object_get(f->tensors, name), *sizes = json_object_get(meta, "sizes");
   size_t rank = json_array_size(sizes);
@@ -71,13 +73,13 @@ static int declare(struct follow *f, const char *name, struct ft_declared *d)
     return -1;
   d->rank = (int)rank;
   d->elements = 1;
-  d->element = (uint8_t)element_of(json_object_get(meta, "dtype"));
+  d->element = (uint8_t)element_by_dtype(json_object_get(meta, "dtype"));
   for (size_t i = 0; i < rank; i++) {
     const json_t *size = json_array_get(sizes, i), *whole = json_object_get(size, "as_int");
 
     d->dims[i] = json_is_integer(whole) ? json_integer_value(whole) : -1;
     if (!json_is_integer(whole))
-      d->symbols[i] = symbol_of(f, json_object_get(size, "as_expr"));
+      d->symbols[i] = symbol_name(f, json_object_get(size, "as_expr"));
     if (json_is_integer(whole) && (d->dims[i] < 0 || d->dims[i] > FT_GRAPH_DIMENSION))
       return ft_tracer_fail(&f->live, "\"%.80s\" has a dimension of %lld: expected 0 to 2^40", name,
                             (long long)d->dims[i]);
@@ -90,7 +92,7 @@ static int declare(struct follow *f, const char *name, struct ft_declared *d)
 
 /* ---- names ---- */
 
-static int bind(struct follow *f, const char *name, struct ft_operand value)
+static int bind_name(struct trace *f, const char *name, struct ft_operand value)
 {
   struct ft_operand *kept = ft_tracer_take(&f->live, sizeof *kept);
 
@@ -98,26 +100,26 @@ static int bind(struct follow *f, const char *name, struct ft_operand value)
     return -1;
   *kept = value;
   return ft_symbol_table_put(&f->names, name, kept) < 0
-             ? ft_tracer_fail(&f->live, "too many names, or too many alike")
+             ? ft_tracer_fail(&f->live, "too many names, or too many hash collisions")
              : 0;
 }
 
-static int look_up(struct follow *f, const char *name, struct ft_operand *value)
+static int look_up_name(struct trace *f, const char *name, struct ft_operand *value)
 {
   const struct ft_operand *known = ft_symbol_table_get(&f->names, name);
 
   if (!known)
-    return ft_tracer_fail(&f->live, "nothing gives \"%.100s\"", name);
+    return ft_tracer_fail(&f->live, "no node defines \"%.100s\"", name);
   *value = *known;
   return 0;
 }
 
 /* ---- arguments (schema.py: Argument, a union) ---- */
 
-static int argument(struct follow *f, const json_t *arg, struct ft_operand *value);
+static int read_argument(struct trace *f, const json_t *arg, struct ft_operand *value);
 
 /* {"as_name": "s0"}, {"as_int": 3} */
-static int symbolic(struct follow *f, const json_t *arg, struct ft_operand *value)
+static int read_symbolic(struct trace *f, const json_t *arg, struct ft_operand *value)
 {
   const json_t *whole = json_object_get(arg, "as_int"), *truth = json_object_get(arg, "as_bool");
 
@@ -128,12 +130,12 @@ static int symbolic(struct follow *f, const json_t *arg, struct ft_operand *valu
   else if (json_is_real(json_object_get(arg, "as_float")))
     *value = ft_value_real(json_real_value(json_object_get(arg, "as_float")));
   else
-    return look_up(f, ft_graph_json_text(arg, "as_name"), value);
+    return look_up_name(f, ft_graph_json_text(arg, "as_name"), value);
   return 0;
 }
 
-/* One of the many things in lists: a number, {"name": x}, {"as_tensor": ...}, a symbolic size. */
-static int member(struct follow *f, const json_t *item, struct ft_operand *value)
+/* An element of a list: a number, {"name": x}, {"as_tensor": ...}, a symbolic size. */
+static int read_list_member(struct trace *f, const json_t *item, struct ft_operand *value)
 {
   if (json_is_integer(item))
     *value = ft_value_int(json_integer_value(item));
@@ -144,15 +146,15 @@ static int member(struct follow *f, const json_t *item, struct ft_operand *value
   else if (json_is_string(item))
     *value = ft_value_string(json_string_value(item));
   else if (json_object_get(item, "name"))
-    return look_up(f, ft_graph_json_text(item, "name"), value);
+    return look_up_name(f, ft_graph_json_text(item, "name"), value);
   else if (json_object_get(item, "as_name") || json_object_get(item, "as_int"))
-    return symbolic(f, item, value);
+    return read_symbolic(f, item, value);
   else
-    return argument(f, item, value);
+    return read_argument(f, item, value);
   return 0;
 }
 
-static int argument(struct follow *f, const json_t *arg, struct ft_operand *value)
+static int read_argument(struct trace *f, const json_t *arg, struct ft_operand *value)
 {
   const char *kind = json_object_iter_key(json_object_iter((json_t *)arg));
   const json_t *what = kind ? json_object_get(arg, kind) : NULL, *item;
@@ -163,7 +165,7 @@ static int argument(struct follow *f, const json_t *arg, struct ft_operand *valu
   if (!kind || strcmp(kind, "as_none") == 0)
     return 0;
   if (++f->depth > DEPTH)
-    return ft_tracer_fail(&f->live, "arguments within each other too deep");
+    return ft_tracer_fail(&f->live, "arguments nested too deep");
   if (strcmp(kind, "as_scalar_type") == 0) {
     json_int_t type = json_integer_value(what);
 
@@ -171,16 +173,16 @@ static int argument(struct follow *f, const json_t *arg, struct ft_operand *valu
   } else if (strcmp(kind, "as_device") == 0) {
     *value = ft_value_string("cpu");
   } else if (strcmp(kind, "as_layout") == 0 || strcmp(kind, "as_memory_format") == 0) {
-    *value = ft_value_some(FT_VALUE_OPAQUE);
+    *value = ft_value_unknown(FT_VALUE_OPAQUE);
   } else if (json_is_array(what)) {
     *value = ft_value_list(&f->live, FT_VALUE_LIST, NULL, 0);
-    json_array_foreach(what, i,
-                       item) if (member(f, item, &one) < 0 || value->type != FT_VALUE_LIST ||
-                                 ft_value_append(&f->live, value->list, one) < 0) return -1;
+    json_array_foreach(
+        what, i, item) if (read_list_member(f, item, &one) < 0 || value->type != FT_VALUE_LIST ||
+                           ft_value_append(&f->live, value->list, one) < 0) return -1;
   } else if (strncmp(kind, "as_sym", 6) == 0) {
-    if (symbolic(f, what, value) < 0)
+    if (read_symbolic(f, what, value) < 0)
       return -1;
-  } else if (member(f, what, value) < 0) {
+  } else if (read_list_member(f, what, value) < 0) {
     return -1;
   }
   f->depth--;
@@ -189,7 +191,7 @@ static int argument(struct follow *f, const json_t *arg, struct ft_operand *valu
 
 /* ---- nodes ---- */
 
-/* What a result is called; NULL where it is none. */
+/* The name of a result; NULL: none. */
 static const char *result_name(const json_t *output)
 {
   static const char *const kinds[] = { "as_tensor", "as_sym_int", "as_sym_bool", "as_sym_float" };
@@ -203,30 +205,29 @@ static const char *result_name(const json_t *output)
   return NULL;
 }
 
-/* Bind what OUTPUT names to VALUE; a list's members where it names several. */
-static int bind_output(struct follow *f, const json_t *output, struct ft_operand value)
+/* Binds the name in OUTPUT to VALUE, or several names to the members of a list. */
+static int bind_output(struct trace *f, const json_t *output, struct ft_operand value)
 {
   const json_t *list = json_object_get(output, "as_tensors"), *item;
   const char *name = result_name(output);
   size_t i;
 
   if (name)
-    return bind(f, name, value);
+    return bind_name(f, name, value);
   list = list ? list : json_object_get(output, "as_optional_tensors");
   json_array_foreach(list, i, item)
   {
     const json_t *inner = json_object_get(item, "as_tensor");
-    bool part =
-        (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) && i < value.list->count;
+    bool part = ft_value_is_list(&value) && i < value.list->count;
 
-    if (bind(f, ft_graph_json_text(inner ? inner : item, "name"),
-             part ? value.list->items[i] : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+    if (bind_name(f, ft_graph_json_text(inner ? inner : item, "name"),
+                  part ? value.list->items[i] : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
   }
   return 0;
 }
 
-static int bind_outputs(struct follow *f, const json_t *outputs, struct ft_operand value)
+static int bind_outputs(struct trace *f, const json_t *outputs, struct ft_operand value)
 {
   size_t count = json_array_size(outputs), i;
   const json_t *output;
@@ -235,16 +236,15 @@ static int bind_outputs(struct follow *f, const json_t *outputs, struct ft_opera
     return bind_output(f, json_array_get(outputs, 0), value);
   json_array_foreach(outputs, i, output)
   {
-    bool part =
-        (value.type == FT_VALUE_LIST || value.type == FT_VALUE_TUPLE) && i < value.list->count;
+    bool part = ft_value_is_list(&value) && i < value.list->count;
 
-    if (bind_output(f, output, part ? value.list->items[i] : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+    if (bind_output(f, output, part ? value.list->items[i] : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
   }
   return 0;
 }
 
-/* How many tensors OUTPUTS name, at least 1. */
+/* Number of tensors that OUTPUTS name, at least 1. */
 static size_t result_count(const json_t *outputs)
 {
   size_t count = json_array_size(outputs);
@@ -254,8 +254,8 @@ static size_t result_count(const json_t *outputs)
   return count > 1 ? count : 1;
 }
 
-/* "torch.ops.aten.conv2d.default" -> "conv2d"; other namespaces keep theirs. */
-static const char *operator_name(struct follow *f, const char *target)
+/* "torch.ops.aten.conv2d.default" -> "conv2d"; operators of other namespaces keep theirs. */
+static const char *operator_of_target(struct trace *f, const char *target)
 {
   const char *name = target, *dot;
 
@@ -273,8 +273,8 @@ static const char *operator_name(struct follow *f, const char *target)
   return dot ? ft_tracer_text(&f->live, name, (size_t)(dot - name)) : name;
 }
 
-/* The module that a node was traced in: "L__self__tr,tr,torch.nn.modules..." at the end. */
-static const char *scope_of(struct follow *f, const json_t *node)
+/* The module in which a node was traced: the last "L__self__tr,tr,torch.nn.modules...". */
+static const char *module_scope(struct trace *f, const json_t *node)
 {
   const char *stack = ft_graph_json_text(json_object_get(node, "metadata"), "nn_module_stack");
   const char *last = strrchr(stack, ';'), *comma = strchr(last ? last : stack, ',');
@@ -283,11 +283,11 @@ static const char *scope_of(struct follow *f, const json_t *node)
   return end ? ft_tracer_text(&f->live, comma + 1, (size_t)(end - comma - 1)) : "";
 }
 
-static int follow_graph(struct follow *f, const json_t *graph, struct ft_operand *result);
+static int trace_graph(struct trace *f, const json_t *graph, struct ft_operand *result);
 
-/* A graph that a node holds, with the OPERANDS that it takes as its inputs. */
-static int inner_graph(struct follow *f, const json_t *arg, const json_t *inputs, size_t first,
-                       struct ft_operand *result)
+/* Traces a subgraph in an argument of a node, with OPERANDS as its inputs. */
+static int trace_subgraph(struct trace *f, const json_t *arg, const json_t *inputs, size_t first,
+                          struct ft_operand *result)
 {
   const json_t *graph = json_object_get(json_object_get(arg, "as_graph"), "graph"), *input, *list;
   const json_t *outer = f->tensors;
@@ -303,45 +303,45 @@ static int inner_graph(struct follow *f, const json_t *arg, const json_t *inputs
 
     if (!name)
       continue;
-    if (list ? look_up(f, ft_graph_json_text(json_array_get(list, i), "name"), &value) < 0
-             : argument(f, operand, &value) < 0)
+    if (list ? look_up_name(f, ft_graph_json_text(json_array_get(list, i), "name"), &value) < 0
+             : read_argument(f, operand, &value) < 0)
       return -1;
-    if (bind(f, name, value) < 0)
+    if (bind_name(f, name, value) < 0)
       return -1;
   }
   f->tensors = json_object_get(graph, "tensor_values");
-  status = follow_graph(f, graph, result);
+  status = trace_graph(f, graph, result);
   f->tensors = outer;
   return status;
 }
 
-/* torch.ops.higher_order.cond(predicate, true graph, false graph, operands): both are kept. */
-static int conditional(struct follow *f, const json_t *inputs, struct ft_operand *result)
+/* torch.ops.higher_order.cond(predicate, true graph, false graph, operands): records both. */
+static int trace_conditional(struct trace *f, const json_t *inputs, struct ft_operand *result)
 {
   struct ft_operand predicate, given;
   struct ft_side sides[2];
 
-  if (argument(f, json_object_get(json_array_get(inputs, 0), "arg"), &predicate) < 0)
+  if (read_argument(f, json_object_get(json_array_get(inputs, 0), "arg"), &predicate) < 0)
     return -1;
   for (unsigned i = 0; i < 2; i++) {
     struct ft_tracer_frame frame;
 
     if (ft_tracer_open(&f->live, &frame) < 0 ||
-        inner_graph(f, json_object_get(json_array_get(inputs, 1 + i), "arg"), inputs, 3, &given) <
-            0)
+        trace_subgraph(f, json_object_get(json_array_get(inputs, 1 + i), "arg"), inputs, 3,
+                       &given) < 0)
       return -1;
     ft_tracer_close(&f->live, &frame);
     sides[i] = (struct ft_side){ .block = frame.block,
                                  .values = given.list->items,
                                  .count = given.list->count };
   }
-  *result = ft_value_either(&f->live, &predicate, sides);
+  *result = ft_value_branch(&f->live, &predicate, sides);
   return result->type == FT_VALUE_TUPLE ? 0 : -1;
 }
 
-/* An operator that runs graphs. 1: it is none. */
-static int higher_order(struct follow *f, const char *target, const json_t *inputs,
-                        const json_t *outputs)
+/* Operators that run graphs. Returns 1 for others. */
+static int trace_higher_order(struct trace *f, const char *target, const json_t *inputs,
+                              const json_t *outputs)
 {
   struct ft_operand result = ft_value_none();
   const json_t *input;
@@ -350,14 +350,14 @@ static int higher_order(struct follow *f, const char *target, const json_t *inpu
   if (strncmp(target, "torch.ops.higher_order.", 23) != 0)
     return 1;
   if (strcmp(target + 23, "cond") == 0)
-    return conditional(f, inputs, &result) < 0 ? -1 : bind_outputs(f, outputs, result);
+    return trace_conditional(f, inputs, &result) < 0 ? -1 : bind_outputs(f, outputs, result);
   json_array_foreach(inputs, i, input)
   {
     const json_t *arg = json_object_get(input, "arg");
 
     if (!json_object_get(arg, "as_graph"))
       continue;
-    if (inner_graph(f, arg, inputs, i + 1, &result) < 0)
+    if (trace_subgraph(f, arg, inputs, i + 1, &result) < 0)
       return -1;
     if (json_array_size(outputs) == 1 && result.type == FT_VALUE_TUPLE && result.list->count == 1 &&
         result_name(json_array_get(outputs, 0)))
@@ -367,7 +367,7 @@ static int higher_order(struct follow *f, const char *target, const json_t *inpu
   return 1;
 }
 
-static int follow_node(struct follow *f, const json_t *node)
+static int trace_node(struct trace *f, const json_t *node)
 {
   const json_t *inputs = json_object_get(node, "inputs"), *outputs, *input;
   const char *target = ft_graph_json_text(node, "target"), **keys;
@@ -377,8 +377,8 @@ static int follow_node(struct follow *f, const json_t *node)
   int status;
 
   outputs = json_object_get(node, "outputs");
-  f->live.scope = scope_of(f, node);
-  status = higher_order(f, target, inputs, outputs);
+  f->live.scope = module_scope(f, node);
+  status = trace_higher_order(f, target, inputs, outputs);
   if (status <= 0)
     return status;
   args = ft_tracer_take(&f->live, (count + 1) * sizeof *args);
@@ -388,34 +388,34 @@ static int follow_node(struct follow *f, const json_t *node)
   json_array_foreach(inputs, i, input)
   {
     f->depth = 0;
-    if (argument(f, json_object_get(input, "arg"), &args[i]) < 0)
+    if (read_argument(f, json_object_get(input, "arg"), &args[i]) < 0)
       return -1;
-    if (json_integer_value(json_object_get(input, "kind")) == 2) /* older files do not say */
+    if (json_integer_value(json_object_get(input, "kind")) == 2) /* older files have no kind */
       keys[i] = ft_graph_json_text(input, "name");
   }
   call.args = args;
   call.keys = keys;
-  call.name = operator_name(f, target);
+  call.name = operator_of_target(f, target);
   call.outputs = (unsigned)result_count(outputs);
   if (!call.name || ft_aten(&call) < 0)
     return f->live.in->err->text[0] ? -1
-                                    : ft_tracer_fail(&f->live, "%.100s cannot be followed", target);
+                                    : ft_tracer_fail(&f->live, "%.100s cannot be traced", target);
   return bind_outputs(f, outputs, call.result);
 }
 
-static int follow_graph(struct follow *f, const json_t *graph, struct ft_operand *result)
+static int trace_graph(struct trace *f, const json_t *graph, struct ft_operand *result)
 {
   const json_t *nodes = json_object_get(graph, "nodes"), *node, *output;
   int status = 0;
   size_t i;
 
   if (f->nested >= DEPTH)
-    return ft_tracer_fail(&f->live, "graphs within each other more than %d deep", DEPTH);
+    return ft_tracer_fail(&f->live, "graphs nested more than %d deep", DEPTH);
   f->nested++;
   json_array_foreach(nodes, i, node)
   {
     f->live.at = i;
-    status = follow_node(f, node);
+    status = trace_node(f, node);
     if (status < 0)
       break;
   }
@@ -428,7 +428,7 @@ static int follow_graph(struct follow *f, const json_t *graph, struct ft_operand
     struct ft_operand value;
 
     f->depth = 0;
-    if (argument(f, output, &value) < 0 || result->type != FT_VALUE_TUPLE ||
+    if (read_argument(f, output, &value) < 0 || result->type != FT_VALUE_TUPLE ||
         ft_value_append(&f->live, result->list, value) < 0)
       return -1;
   }
@@ -437,22 +437,22 @@ static int follow_graph(struct follow *f, const json_t *graph, struct ft_operand
 
 /* ---- the program ---- */
 
-static int add_weight(struct follow *f, const char *name, const char *called, bool learnt)
+static int bind_weight(struct trace *f, const char *name, const char *called, bool learnt)
 {
   struct ft_operand value = { .type = FT_VALUE_WEIGHT };
 
   value.weight = ft_tracer_take(&f->live, sizeof *value.weight);
-  if (!value.weight || declare(f, name, &value.weight->declared) < 0)
+  if (!value.weight || declare_tensor(f, name, &value.weight->declared) < 0)
     return -1;
   if (value.weight->declared.rank < 0 || value.weight->declared.elements < 0)
-    return ft_tracer_fail(&f->live, "the size of \"%.100s\" is not said", name);
+    return ft_tracer_fail(&f->live, "the size of \"%.100s\" is unknown", name);
   value.weight->name = called;
   value.weight->declared.kept = !learnt;
-  return bind(f, name, value);
+  return bind_name(f, name, value);
 }
 
-/* schema.py: InputSpec */
-static int add_input(struct follow *f, const json_t *spec)
+/* InputSpec of schema.py */
+static int bind_input(struct trace *f, const json_t *spec)
 {
   static const struct {
     const char *kind, *called;
@@ -469,8 +469,8 @@ static int add_input(struct follow *f, const json_t *spec)
     const json_t *w = json_object_get(spec, weights[i].kind);
 
     if (w)
-      return add_weight(f, ft_graph_json_text(json_object_get(w, "arg"), "name"),
-                        ft_graph_json_text(w, weights[i].called), weights[i].learnt);
+      return bind_weight(f, ft_graph_json_text(json_object_get(w, "arg"), "name"),
+                         ft_graph_json_text(w, weights[i].called), weights[i].learnt);
   }
   arg = json_object_get(json_object_get(spec, "user_input"), "arg");
   name = result_name(arg);
@@ -478,15 +478,15 @@ static int add_input(struct follow *f, const json_t *spec)
   if (!name)
     return 0;
   if (whole)
-    return bind(f, name, ft_value_some(FT_VALUE_INT));
+    return bind_name(f, name, ft_value_unknown(FT_VALUE_INT));
   d = ft_tracer_take(&f->live, sizeof *d);
-  if (!d || declare(f, name, d) < 0)
+  if (!d || declare_tensor(f, name, d) < 0)
     return -1;
   tensor = ft_tracer_input(&f->live, name, d);
-  return tensor ? bind(f, name, ft_value_tensor(tensor)) : -1;
+  return tensor ? bind_name(f, name, ft_value_tensor(tensor)) : -1;
 }
 
-static int add_outputs(struct follow *f, const struct ft_operand *result)
+static int add_outputs(struct trace *f, const struct ft_operand *result)
 {
   for (size_t i = 0; i < result->list->count; i++)
     if (result->list->items[i].type == FT_VALUE_TENSOR &&
@@ -495,12 +495,12 @@ static int add_outputs(struct follow *f, const struct ft_operand *result)
   return 0;
 }
 
-static int expand(struct ft_infer *in)
+static int trace_program(struct ft_infer *in)
 {
   const json_t *module = json_object_get(in->graph->program, "graph_module"), *spec;
   const json_t *graph = json_object_get(module, "graph");
   struct ft_operand result;
-  struct follow f = { .depth = 0 };
+  struct trace f = { .depth = 0 };
   size_t i;
 
   if (ft_tracer_begin(&f.live, in) < 0)
@@ -509,15 +509,15 @@ static int expand(struct ft_infer *in)
   f.names.arena = &in->graph->results;
   f.tensors = json_object_get(graph, "tensor_values");
   json_array_foreach(json_object_get(json_object_get(module, "signature"), "input_specs"), i,
-                     spec) if (add_input(&f, spec) < 0) return -1;
-  if (ft_infer_inputs(in) < 0 || follow_graph(&f, graph, &result) < 0 ||
+                     spec) if (bind_input(&f, spec) < 0) return -1;
+  if (ft_infer_inputs(in) < 0 || trace_graph(&f, graph, &result) < 0 ||
       add_outputs(&f, &result) < 0 || ft_tracer_loose_ends(&f.live) < 0)
     return -1;
   in->part = NULL;
   return f.live.failed ? -1 : 0;
 }
 
-static void release(void *program)
+static void release_program(void *program)
 {
   json_decref(program);
 }
@@ -533,7 +533,7 @@ int ft_pt2_parse(struct ft_build *build, const char *member, const char *text, s
   if (!root)
     return -1;
   g->program = root;
-  g->release = release;
+  g->release = release_program;
   if (!json_is_array(json_object_get(
           json_object_get(json_object_get(root, "graph_module"), "graph"), "nodes")))
     return ft_error_set(build->err,
@@ -541,7 +541,7 @@ int ft_pt2_parse(struct ft_build *build, const char *member, const char *text, s
                         g->file, member);
   g->format = "torch.export";
   g->producer = "pytorch";
-  g->expand = expand;
+  g->expand = trace_program;
   return 0;
 }
 

@@ -1,57 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads the members of a TorchScript archive. */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* ---- looking up ---- */
-
-static int by_function(const void *a, const void *b)
-{
-  return strcmp(((const struct ft_script_function *)a)->name,
-                ((const struct ft_script_function *)b)->name);
-}
-
-static int by_class(const void *a, const void *b)
-{
-  return strcmp(((const struct ft_script_class *)a)->name,
-                ((const struct ft_script_class *)b)->name);
-}
-
-void ft_script_sort(struct ft_script *script)
-{
-  if (script->function_count)
-    qsort(script->functions, script->function_count, sizeof *script->functions, by_function);
-  if (script->class_count)
-    qsort(script->classes, script->class_count, sizeof *script->classes, by_class);
-}
-
-const struct ft_script_function *ft_script_function(const struct ft_script *script,
-                                                    const char *name)
-{
-  struct ft_script_function key = { .name = name };
-
-  return script->function_count
-             ? bsearch(&key, script->functions, script->function_count, sizeof key, by_function)
-             : NULL;
-}
-
-const struct ft_script_class *ft_script_class(const struct ft_script *script, const char *name)
-{
-  struct ft_script_class key = { .name = name };
-
-  return script->class_count
-             ? bsearch(&key, script->classes, script->class_count, sizeof key, by_class)
-             : NULL;
-}
-
 /* ---- the archive ---- */
 
-enum { SMALL = 512, SMALLS = 4096 };
+enum {
+  SMALL = 512,  /* bytes: larger constants hold no sizes */
+  SMALLS = 4096 /* limit of small constants */
+};
 
-/* "net/constants/12" */
+/* Member "net/constants/12": a tensor, read if it is small. */
 static int read_small(struct ft_build *build, struct ft_archive *archive, uint64_t i,
                       struct ft_script *script)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * TorchScript archives (torch/csrc/jit/docs/serialization.md): a zip with the program as text in a
- * small subset of Python, and pickles of the modules, their attributes and the shapes of their
- * tensors. Both are parsed and followed by our own means; nothing is executed, no weight is read.
+ * TorchScript archives (torch/csrc/jit/docs/serialization.md): a zip archive with the program in
+ * a small subset of Python, and pickles of modules, attributes and tensor shapes. Both are
+ * parsed and traced by our own code; nothing is executed, no weight is read.
  */
 #ifndef FT_GRAPH_TORCHSCRIPT_H
 #define FT_GRAPH_TORCHSCRIPT_H
@@ -11,7 +11,7 @@
 #include "predictor/graph/import/archive.h"
 #include "predictor/graph/import/build.h"
 
-/* Read the archive into BUILD's graph. Returns 0 or -1. */
+/* Reads the archive into BUILD's graph. Returns 0, or -1 and fills BUILD's error. */
 int ft_torchscript_read(struct ft_build *build, struct ft_archive *archive);
 
 /* ---- between the parts of the reader (torchscript_*.c) ---- */
@@ -22,15 +22,15 @@ enum ft_script_kind {
   FT_SCRIPT_LIST,
   FT_SCRIPT_TUPLE,
   FT_SCRIPT_DICT,
-  FT_SCRIPT_CALL,      /* first: what is called */
-  FT_SCRIPT_ATTRIBUTE, /* of its only kid */
-  FT_SCRIPT_INDEX      /* of the first by the second */
+  FT_SCRIPT_CALL,      /* the first child is the function */
+  FT_SCRIPT_ATTRIBUTE, /* of its only child */
+  FT_SCRIPT_INDEX      /* the first child indexed by the second */
 };
 
 struct ft_script_node {
   uint8_t kind;
-  uint32_t slot;    /* NAME: of the function's variables */
-  const char *text; /* NAME, ATTRIBUTE; as a keyword argument: its key, else NULL */
+  uint32_t slot;    /* NAME: index among the function's variables */
+  const char *text; /* NAME, ATTRIBUTE; of a keyword argument its keyword, else NULL */
   const char *key;
   const char *path; /* NAME, ATTRIBUTE of names: "torch.conv2d" */
   struct ft_operand value;
@@ -40,7 +40,7 @@ struct ft_script_node {
 
 enum ft_script_verb {
   FT_SCRIPT_ASSIGN,
-  FT_SCRIPT_RUN, /* an expression for what it does */
+  FT_SCRIPT_RUN, /* an expression statement */
   FT_SCRIPT_IF,
   FT_SCRIPT_FOR,
   FT_SCRIPT_WHILE,
@@ -51,9 +51,10 @@ struct ft_script_body;
 
 struct ft_script_statement {
   uint8_t verb;
-  uint32_t at;                   /* byte in its file */
+  uint32_t at;                   /* byte offset in its file */
   struct ft_script_node *target; /* ASSIGN, FOR: a NAME, a TUPLE of them, or an ATTRIBUTE */
-  struct ft_script_node *value;  /* assigned, run, returned, the condition, what is walked over */
+  struct ft_script_node
+      *value; /* the expression: assigned, run, returned, condition or iterated over */
   struct ft_script_body *body, *otherwise;
 };
 
@@ -71,7 +72,7 @@ struct ft_script_parameter {
 
 struct ft_script_function {
   const char *name; /* "__torch__.torch.nn.functional.relu", "__torch__.Net.forward" */
-  const char *part; /* the file it stands in */
+  const char *part; /* the file that defines it */
   struct ft_script_parameter *parameters;
   size_t parameter_count, parameter_room;
   uint32_t slots;
@@ -86,7 +87,7 @@ struct ft_script_class {
   size_t buffer_count, buffer_room;
 };
 
-/* A constant's bytes, where they are few: a size may be among them. */
+/* The bytes of a small constant, which may hold sizes. */
 struct ft_script_small {
   const char *key, *data;
   size_t length;
@@ -95,29 +96,30 @@ struct ft_script_small {
 struct ft_script {
   struct ft_script_small *small;
   size_t small_count, small_room;
-  struct ft_script_function *functions; /* by name */
-  struct ft_script_class *classes;      /* by name */
+  struct ft_script_function *functions; /* sorted by name */
+  struct ft_script_class *classes;      /* sorted by name */
   size_t function_count, function_room, class_count, class_room;
   const char *data, *constants; /* the pickles */
   size_t data_length, constants_length;
   const char *data_part, *constants_part;
 };
 
-/* Add what the file PART, "code/__torch__/torch/nn/functional.py", defines to SCRIPT. 0 or -1. */
+/* Adds the definitions in the file PART, "code/__torch__/torch/nn/functional.py", to SCRIPT.
+ * Returns 0 or -1. */
 int ft_script_parse(struct ft_build *build, struct ft_script *script, const char *part,
                     const char *text, size_t length);
-/* Put what was added in order. */
+/* Sorts what was added, for ft_script_function and ft_script_class. */
 void ft_script_sort(struct ft_script *script);
 const struct ft_script_function *ft_script_function(const struct ft_script *script,
                                                     const char *name);
 const struct ft_script_class *ft_script_class(const struct ft_script *script, const char *name);
 
-/* What a pickle holds; PART is said in complaints; of CONSTANTS, where not NULL, small ones have
- * their numbers. Returns 0 or -1. */
+/* Reads a pickle into VALUE. PART names it in errors. Small tensors of CONSTANTS, unless that is
+ * NULL, get their values. Returns 0 or -1. */
 int ft_pickle_read(struct ft_tracer *l, const char *part, const char *data, size_t length,
                    const struct ft_script *constants, struct ft_operand *value);
 
-/* Follow the program: graph->expand. */
+/* graph->expand: traces the program with the sizes of IN. Returns 0, or -1 with IN's error. */
 int ft_script_run(struct ft_infer *in);
 
 #endif

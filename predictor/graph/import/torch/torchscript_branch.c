@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What depends on data in a TorchScript program: of a branch both sides are kept, a loop is kept as
- * one turn; what either side leaves becomes one.
+ * Control flow of a TorchScript program that depends on data: both sides of a branch are
+ * recorded, a loop is recorded as one iteration, and the variables and lists of both sides are
+ * merged.
  */
 #include "config.h"
 
@@ -9,14 +10,14 @@
 
 #include "predictor/graph/import/torch/torchscript_run.h"
 
-enum { LEVELS = 12 };
+enum { LEVELS = 12 }; /* nested lists that are merged */
 
 /* ---- branches that depend on data ---- */
 
 struct fork {
   struct ft_operand *variables;
   bool *set;
-  struct ft_changes lists; /* that were changed */
+  struct ft_changes lists; /* lists changed by the side */
 };
 
 static int copy_variables(struct ft_script_run *r, const struct ft_script_frame *f, struct fork *to)
@@ -32,12 +33,13 @@ static int copy_variables(struct ft_script_run *r, const struct ft_script_frame 
   return 0;
 }
 
-static bool identical(const struct ft_operand *a, const struct ft_operand *b)
+static bool same_values(const struct ft_operand *a, const struct ft_operand *b)
 {
   return a->type == b->type && a->known == b->known && a->integer == b->integer;
 }
 
-/* A tensor that will be the branches' result: its number among the pairs, marked as computed. */
+/* Pairs tensors A and B, which become one result. VALUE holds the pair's index, marked as
+ * computed. */
 static int pair_up(struct ft_script_run *r, uint32_t a, uint32_t b, struct ft_operand *value)
 {
   struct ft_script_pair *pairs =
@@ -52,39 +54,39 @@ static int pair_up(struct ft_script_run *r, uint32_t a, uint32_t b, struct ft_op
   return 0;
 }
 
-static int merge(struct ft_script_run *r, const struct ft_operand *a, const struct ft_operand *b,
-                 int level, struct ft_operand *value)
+static int merge_values(struct ft_script_run *r, const struct ft_operand *a,
+                        const struct ft_operand *b, int level, struct ft_operand *value)
 {
-  bool lists = (a->type == FT_VALUE_LIST || a->type == FT_VALUE_TUPLE) && a->type == b->type;
+  bool lists = ft_value_is_list(a) && a->type == b->type;
   struct ft_operand item;
 
   *value = *a;
-  if (identical(a, b))
+  if (same_values(a, b))
     return 0;
   if (a->type == FT_VALUE_TENSOR || b->type == FT_VALUE_TENSOR)
     return pair_up(r, a->type == FT_VALUE_TENSOR ? a->tensor : 0,
                    b->type == FT_VALUE_TENSOR ? b->tensor : 0, value);
   if (ft_value_is_number(a) && a->type == b->type) {
-    *value = ft_value_some(a->type);
+    *value = ft_value_unknown(a->type);
     return 0;
   }
   if (!lists || a->list->count != b->list->count || level == 0) {
     if (a->type == FT_VALUE_NONE)
       *value = *b;
     else if (b->type != FT_VALUE_NONE && !lists)
-      *value = a->type == b->type ? *a : ft_value_some(FT_VALUE_OPAQUE);
+      *value = a->type == b->type ? *a : ft_value_unknown(FT_VALUE_OPAQUE);
     return 0;
   }
   *value = ft_value_list(&r->live, a->type, NULL, 0);
   for (size_t i = 0; value->type == a->type && i < a->list->count; i++)
-    if (merge(r, &a->list->items[i], &b->list->items[i], level - 1, &item) < 0 ||
+    if (merge_values(r, &a->list->items[i], &b->list->items[i], level - 1, &item) < 0 ||
         ft_value_append(&r->live, value->list, item) < 0)
       return -1;
   return r->live.failed ? -1 : 0;
 }
 
-/* LIST, which holds what the first side left in it, becomes what both left, OTHER of COUNT the
- * second: where one is longer, its rest is of one side alone. */
+/* Merges LIST, as the first side left it, with OTHER of COUNT values, as the second did. The
+ * rest of the longer one belongs to one side only. */
 static int merge_list(struct ft_script_run *r, struct ft_values *list,
                       const struct ft_operand *other, size_t count)
 {
@@ -93,8 +95,8 @@ static int merge_list(struct ft_script_run *r, struct ft_values *list,
   struct ft_operand *items = ft_tracer_take(&r->live, (most + 1) * sizeof *items);
 
   for (size_t i = 0; items && i < most; i++)
-    if (merge(r, i < list->count ? &list->items[i] : &none, i < count ? &other[i] : &none, LEVELS,
-              &items[i]) < 0)
+    if (merge_values(r, i < list->count ? &list->items[i] : &none, i < count ? &other[i] : &none,
+                     LEVELS, &items[i]) < 0)
       return -1;
   if (!items)
     return -1;
@@ -103,7 +105,7 @@ static int merge_list(struct ft_script_run *r, struct ft_values *list,
   return 0;
 }
 
-/* What both sides have left in lists that were there before; the second's changes are undone. */
+/* Merges the lists that existed before the branch, and undoes the second side's changes. */
 static int merge_lists(struct ft_script_run *r, const struct fork forks[2])
 {
   for (int side = 1; side >= 0; side--)
@@ -119,36 +121,37 @@ static int merge_lists(struct ft_script_run *r, const struct fork forks[2])
   return 0;
 }
 
-/* Put the results, which begin at FIRST, in the place of their numbers. Returns 0; -1 where lists
- * stand in lists again and again. */
-static int settle(struct ft_script_run *r, struct ft_operand *value, uint32_t first, int level)
+/* Replaces pair indices by results, which begin at FIRST. Returns 0; -1 if lists are nested
+ * without end. */
+static int resolve_pairs(struct ft_script_run *r, struct ft_operand *value, uint32_t first,
+                         int level)
 {
-  if (ft_script_walks(r) < 0)
+  if (ft_script_count_value(r) < 0)
     return -1;
   if (value->type == FT_VALUE_TENSOR && value->computed)
     *value = ft_value_tensor(first + value->tensor);
-  if ((value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE) && level)
+  if (ft_value_is_list(value) && level)
     for (size_t i = 0; i < value->list->count; i++)
-      if (settle(r, &value->list->items[i], first, level - 1) < 0)
+      if (resolve_pairs(r, &value->list->items[i], first, level - 1) < 0)
         return -1;
   return 0;
 }
 
-static int settle_lists(struct ft_script_run *r, const struct fork forks[2], uint32_t first)
+static int resolve_list_pairs(struct ft_script_run *r, const struct fork forks[2], uint32_t first)
 {
   for (int side = 0; side < 2; side++)
     for (size_t i = 0; i < forks[side].lists.count; i++) {
       struct ft_values *list = forks[side].lists.all[i].list;
 
       for (size_t j = 0; list->merged && j < list->count; j++)
-        if (settle(r, &list->items[j], first, LEVELS) < 0)
+        if (resolve_pairs(r, &list->items[j], first, LEVELS) < 0)
           return -1;
       list->merged = false;
     }
   return 0;
 }
 
-static int give_shape(struct ft_script_run *r, uint32_t to, const struct ft_script_pair *p)
+static int set_result_shape(struct ft_script_run *r, uint32_t to, const struct ft_script_pair *p)
 {
   struct ft_tensor *t = ft_tracer_of(&r->live, to);
   const struct ft_tensor *a = ft_tracer_of(&r->live, p->a ? p->a : p->b);
@@ -165,7 +168,7 @@ static int give_shape(struct ft_script_run *r, uint32_t to, const struct ft_scri
   return 0;
 }
 
-static int end_block(struct ft_script_run *r, struct ft_block *block, bool second)
+static int set_outputs(struct ft_script_run *r, struct ft_block *block, bool second)
 {
   block->outputs = ft_tracer_take(&r->live, (r->pair_count + 1) * sizeof *block->outputs);
   if (!block->outputs)
@@ -179,10 +182,10 @@ static int end_block(struct ft_script_run *r, struct ft_block *block, bool secon
   return 0;
 }
 
-/* Variables of both FORKS become those of F, tensors as results of the operator TYPE. */
-static int join(struct ft_script_run *r, struct ft_script_frame *f, const char *type,
-                uint32_t condition, struct fork forks[2], struct ft_block *const *blocks,
-                unsigned count, int64_t turns)
+/* Merges the variables of both FORKS into those of F; tensors become results of operator TYPE. */
+static int merge_sides(struct ft_script_run *r, struct ft_script_frame *f, const char *type,
+                       uint32_t condition, struct fork forks[2], struct ft_block *const *blocks,
+                       unsigned count, int64_t trip_count)
 {
   static const char *const branches[] = { "then_branch", "else_branch" };
   static const char *const bodies[] = { "body" };
@@ -195,32 +198,32 @@ static int join(struct ft_script_run *r, struct ft_script_frame *f, const char *
     struct ft_operand merged = forks[forks[0].set[i] ? 0 : 1].variables[i];
 
     if (forks[0].set[i] && forks[1].set[i] &&
-        merge(r, &forks[0].variables[i], &forks[1].variables[i], LEVELS, &merged) < 0)
+        merge_values(r, &forks[0].variables[i], &forks[1].variables[i], LEVELS, &merged) < 0)
       return -1;
     f->variables[i] = merged;
     f->set[i] = forks[0].set[i] || forks[1].set[i];
   }
   for (unsigned i = 0; i < count; i++)
-    if (end_block(r, blocks[i], i == 1) < 0)
+    if (set_outputs(r, blocks[i], i == 1) < 0)
       return -1;
   first = ft_tracer_blocks(&r->live, type, condition, blocks, count == 2 ? branches : bodies, count,
-                           (uint32_t)r->pair_count, turns);
+                           (uint32_t)r->pair_count, trip_count);
   if (!first)
     return -1;
   for (size_t i = 0; i < r->pair_count; i++)
-    if (give_shape(r, first + (uint32_t)i, &r->pairs[i]) < 0)
+    if (set_result_shape(r, first + (uint32_t)i, &r->pairs[i]) < 0)
       return -1;
   for (size_t i = 0; i < f->function->slots; i++)
-    if (settle(r, &f->variables[i], first, LEVELS) < 0)
+    if (resolve_pairs(r, &f->variables[i], first, LEVELS) < 0)
       return -1;
-  return settle_lists(r, forks, first) < 0 ? -1 : FT_SCRIPT_GOES_ON;
+  return resolve_list_pairs(r, forks, first) < 0 ? -1 : FT_SCRIPT_GOES_ON;
 }
 
-/* BODY in a block of its own, from the variables in FORK on, which it changes; what it changes in
- * lists is kept in LISTS, where that is not NULL. */
-static int aside(struct ft_script_run *r, struct ft_script_frame *f,
-                 const struct ft_script_body *body, struct fork *fork, struct ft_changes *lists,
-                 struct ft_block **block)
+/* Traces BODY in a subgraph of its own on the variables of FORK. LISTS (or NULL) saves lists
+ * that it changes. */
+static int trace_side(struct ft_script_run *r, struct ft_script_frame *f,
+                      const struct ft_script_body *body, struct fork *fork,
+                      struct ft_changes *lists, struct ft_block **block)
 {
   struct ft_script_frame inner = *f;
   struct ft_tracer_frame frame;
@@ -232,7 +235,7 @@ static int aside(struct ft_script_run *r, struct ft_script_frame *f,
     return -1;
   if (lists)
     ft_changes_begin(&r->live, lists);
-  status = ft_script_follow(r, &inner, body);
+  status = ft_script_run_body(r, &inner, body);
   if (lists && ft_changes_end(&r->live, lists) < 0)
     status = -1;
   ft_tracer_close(&r->live, &frame);
@@ -240,8 +243,8 @@ static int aside(struct ft_script_run *r, struct ft_script_frame *f,
   return status < 0 ? -1 : 0;
 }
 
-/* Whether the last failure was an exception of the network's own; then it is forgotten. */
-static bool refused(struct ft_script_run *r)
+/* Whether the last failure was an exception of the network; clears it. */
+static bool clear_exception(struct ft_script_run *r)
 {
   bool raised = r->raised;
 
@@ -251,38 +254,38 @@ static bool refused(struct ft_script_run *r)
   return raised;
 }
 
-/* A side that refuses what it is given, deeper within, is not the one that is taken. */
-int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
+/* A side that raises an exception for these inputs counts as not taken. */
+int ft_script_branch(struct ft_script_run *r, struct ft_script_frame *f,
                      const struct ft_script_statement *s, uint32_t condition)
 {
   struct ft_block *blocks[2];
   struct fork forks[2] = { { 0 }, { 0 } };
 
-  if (s->body->raises || s->otherwise->raises) /* a check of the data: it is taken to hold */
+  if (s->body->raises || s->otherwise->raises) /* an assertion: it is taken to hold */
     return s->body->raises && s->otherwise->raises
                ? FT_SCRIPT_GOES_ON
-               : ft_script_follow(r, f, s->body->raises ? s->otherwise : s->body);
+               : ft_script_run_body(r, f, s->body->raises ? s->otherwise : s->body);
   for (int i = 1; i >= 0; i--) {
     int status = copy_variables(r, f, &forks[i]);
 
     if (status == 0)
-      status = aside(r, f, i ? s->otherwise : s->body, &forks[i], &forks[i].lists, &blocks[i]);
+      status = trace_side(r, f, i ? s->otherwise : s->body, &forks[i], &forks[i].lists, &blocks[i]);
     if (i || status < 0)
       ft_changes_undo(&forks[i].lists);
     if (status < 0)
-      return refused(r) ? ft_script_follow(r, f, i ? s->body : s->otherwise) : -1;
+      return clear_exception(r) ? ft_script_run_body(r, f, i ? s->body : s->otherwise) : -1;
   }
-  return join(r, f, "If", condition, forks, blocks, 2, 1);
+  return merge_sides(r, f, "If", condition, forks, blocks, 2, 1);
 }
 
-int ft_script_some_turns(struct ft_script_run *r, struct ft_script_frame *f,
-                         const struct ft_script_statement *s)
+int ft_script_data_loop(struct ft_script_run *r, struct ft_script_frame *f,
+                        const struct ft_script_statement *s)
 {
   struct ft_block *block;
   struct fork forks[2] = { { 0 }, { 0 } };
 
   if (copy_variables(r, f, &forks[0]) < 0 || copy_variables(r, f, &forks[1]) < 0 ||
-      aside(r, f, s->body, &forks[0], NULL, &block) < 0)
+      trace_side(r, f, s->body, &forks[0], NULL, &block) < 0)
     return -1;
-  return join(r, f, "Loop", 0, forks, &block, 1, -1);
+  return merge_sides(r, f, "Loop", 0, forks, &block, 1, -1);
 }

@@ -18,8 +18,8 @@ static const char *last_part(const char *path)
   return dot ? dot + 1 : path;
 }
 
-/* "ops.vision.warp" is no operator of ATen's: it keeps its namespace. */
-static const char *operator_name(struct ft_script_run *r, const char *path)
+/* "ops.vision.warp" is no ATen operator and keeps its namespace. */
+static const char *operator_of_path(struct ft_script_run *r, const char *path)
 {
   static const char *const namespaces[] = { "ops.prim.", "ops.aten.", "ops.torchvision.", "torch.",
                                             NULL };
@@ -38,20 +38,20 @@ static int call_operator(struct ft_script_run *r, const char *path, const struct
     .l = &r->live, .args = args, .keys = keys, .count = count, .outputs = expected
   };
 
-  call.name = operator_name(r, path);
+  call.name = operator_of_path(r, path);
   if (strcmp(call.name, "RaiseException") == 0) {
     r->raised = true;
-    return ft_script_fail(r, "the network refuses these inputs: ",
+    return ft_script_fail(r, "the network raises an exception for these inputs: ",
                           count && args[0].type == FT_VALUE_STRING ? args[0].string : "");
   }
   if (ft_aten(&call) < 0)
-    return r->live.in->err->text[0] ? -1 : ft_script_fail(r, "cannot be followed: ", call.name);
+    return r->live.in->err->text[0] ? -1 : ft_script_fail(r, "cannot be traced: ", call.name);
   *result = call.result;
   return 0;
 }
 
-static int make_object(struct ft_script_run *r, const char *path, size_t length,
-                       struct ft_operand *result)
+static int construct_object(struct ft_script_run *r, const char *path, size_t length,
+                            struct ft_operand *result)
 {
   *result = (struct ft_operand){ .type = FT_VALUE_OBJECT };
   result->object = ft_tracer_take(&r->live, sizeof *result->object);
@@ -62,7 +62,7 @@ static int make_object(struct ft_script_run *r, const char *path, size_t length,
   return result->object->type ? 0 : -1;
 }
 
-/* What is called by its name: an operator, a function, a class. */
+/* Calls PATH: an operator, a function or a class. */
 static int call_name(struct ft_script_run *r, const char *path, const struct ft_operand *args,
                      const char *const *keys, size_t count, unsigned expected,
                      struct ft_operand *result)
@@ -73,7 +73,7 @@ static int call_name(struct ft_script_run *r, const char *path, const struct ft_
   if (strncmp(path, "torch.", 6) == 0 || strncmp(path, "ops.", 4) == 0)
     return call_operator(r, path, args, keys, count, expected, result);
   if (length > 8 && strcmp(path + length - 8, ".__new__") == 0)
-    return make_object(r, path, length - 8, result);
+    return construct_object(r, path, length - 8, result);
   function = ft_script_function(r->script, path);
   if (function)
     return ft_script_call(r, function, args, keys, count, result);
@@ -94,7 +94,7 @@ static int call_method(struct ft_script_run *r, struct ft_object *self, const ch
   int status;
 
   if (!function)
-    return ft_script_fail(r, "nothing defines ",
+    return ft_script_fail(r, "no definition of ",
                           ft_tracer_format(&r->live, "%s.%s", self->type, method));
   args[0] = (struct ft_operand){ .type = FT_VALUE_OBJECT, .object = self };
   if (self->path && self->path[0])
@@ -104,16 +104,16 @@ static int call_method(struct ft_script_run *r, struct ft_object *self, const ch
   return status;
 }
 
-/* ---- what the language itself has ---- */
+/* ---- functions of the language ---- */
 
-static int convert(struct ft_script_run *r, const char *name, struct ft_operand *value)
+static int convert_value(struct ft_script_run *r, const char *name, struct ft_operand *value)
 {
   struct ft_call call = { .l = &r->live, .args = value, .count = 1, .name = "item" };
   int truth;
 
   if (ft_value_is_tensor(value)) {
     if (value->type == FT_VALUE_WEIGHT)
-      *value = ft_value_some(FT_VALUE_REAL);
+      *value = ft_value_unknown(FT_VALUE_REAL);
     else if (ft_aten(&call) < 0)
       return -1;
     else
@@ -121,13 +121,13 @@ static int convert(struct ft_script_run *r, const char *name, struct ft_operand 
   }
   if (strcmp(name, "bool") == 0) {
     truth = ft_value_truth(&r->live, value);
-    *value = truth < 0 ? ft_value_some(FT_VALUE_BOOL) : ft_value_bool(truth == 1);
+    *value = truth < 0 ? ft_value_unknown(FT_VALUE_BOOL) : ft_value_bool(truth == 1);
   } else if (strcmp(name, "float") == 0) {
     *value = ft_value_real(ft_value_number(value));
   } else if (value->type != FT_VALUE_INT) {
     double number = ft_value_number(value);
 
-    *value = isnan(number) ? ft_value_some(FT_VALUE_INT) : ft_value_int(ft_whole(trunc(number)));
+    *value = isnan(number) ? ft_value_unknown(FT_VALUE_INT) : ft_value_int(ft_whole(trunc(number)));
   }
   return 0;
 }
@@ -137,7 +137,7 @@ bool ft_script_named(const struct ft_script_node *n, const char *name)
   return n->path && strcmp(n->path, name) == 0;
 }
 
-/* Whether VALUE is of the type that is written: 1, 0; -1 not known. */
+/* Whether VALUE has the written type: 1, 0; -1: unknown. */
 static int is_instance(const struct ft_script_run *r, const struct ft_operand *value,
                        const struct ft_script_node *type)
 {
@@ -169,12 +169,13 @@ static int is_instance(const struct ft_script_run *r, const struct ft_operand *v
                                                       : 0;
 }
 
-static int attribute(struct ft_script_run *r, const struct ft_operand *of, const char *name,
-                     const struct ft_script_node *n, struct ft_operand *value);
+static int evaluate_attribute(struct ft_script_run *r, const struct ft_operand *of,
+                              const char *name, const struct ft_script_node *n,
+                              struct ft_operand *value);
 
-/* 1: no such thing here. */
-static int built_in(struct ft_script_run *r, struct ft_script_frame *f, const char *name,
-                    const struct ft_script_node *n, struct ft_operand *value)
+/* Functions of the language. Returns 1 if the call is none. */
+static int call_built_in(struct ft_script_run *r, struct ft_script_frame *f, const char *name,
+                         const struct ft_script_node *n, struct ft_operand *value)
 {
   const struct ft_script_node *const *args = (const struct ft_script_node *const *)n->kids + 1;
   size_t count = n->count - 1;
@@ -190,7 +191,7 @@ static int built_in(struct ft_script_run *r, struct ft_script_frame *f, const ch
     if (ft_script_evaluate(r, f, args[0], value) < 0)
       return -1;
     truth = is_instance(r, value, args[1]);
-    *value = truth < 0 ? ft_value_some(FT_VALUE_BOOL) : ft_value_bool(truth);
+    *value = truth < 0 ? ft_value_unknown(FT_VALUE_BOOL) : ft_value_bool(truth);
     return 0;
   }
   if (count == 0)
@@ -200,17 +201,17 @@ static int built_in(struct ft_script_run *r, struct ft_script_frame *f, const ch
 
     return ft_script_evaluate(r, f, args[0], &of) < 0
                ? -1
-               : attribute(r, &of, args[1]->value.string, NULL, value);
+               : evaluate_attribute(r, &of, args[1]->value.string, NULL, value);
   }
   if (strcmp(name, "int") == 0 || strcmp(name, "float") == 0 || strcmp(name, "bool") == 0)
-    return ft_script_evaluate(r, f, args[0], value) < 0 ? -1 : convert(r, name, value);
+    return ft_script_evaluate(r, f, args[0], value) < 0 ? -1 : convert_value(r, name, value);
   if (strcmp(name, "str") == 0 || strcmp(name, "print") == 0) {
     struct ft_call call = { .l = &r->live };
 
     if (ft_script_evaluate(r, f, args[0], value) < 0)
       return -1;
     if (value->type != FT_VALUE_STRING) {
-      if (ft_aten_to_text(&call, value) < 0)
+      if (ft_aten_to_string(&call, value) < 0)
         return -1;
       *value = call.result;
     }
@@ -221,7 +222,7 @@ static int built_in(struct ft_script_run *r, struct ft_script_frame *f, const ch
 
 /* ---- expressions ---- */
 
-/* "layer1" of the network is "layer1", "0" of that is "layer1.0". */
+/* Module paths: "layer1" of the network is "layer1", "0" of that is "layer1.0". */
 static const char *path_below(struct ft_script_run *r, const struct ft_object *object,
                               const char *name)
 {
@@ -239,41 +240,42 @@ static bool is_buffer(const struct ft_script_run *r, const char *type, const cha
   return false;
 }
 
-/* A tensor whose place in the file is told; NULL: V is none. */
-static struct ft_weight *stored(const struct ft_operand *v)
+/* The weight V if its storage in the archive is known, else NULL. */
+static struct ft_weight *stored_weight(const struct ft_operand *v)
 {
   return v->type == FT_VALUE_WEIGHT && v->weight->storage ? v->weight : NULL;
 }
 
-/* Tensors in a list are learnt where a parameter lies in the same place, as a recurrent layer's do;
- * others, anchors say, are not. */
-static int keep_strangers(struct ft_script_run *r, const struct ft_object *object,
-                          struct ft_values *list)
+/* Tensors in a list are trainable if they share a parameter's storage, as those of recurrent
+ * layers do; others, such as anchors, are not. */
+static int mark_untrainable(struct ft_script_run *r, const struct ft_object *object,
+                            struct ft_values *list)
 {
   struct ft_symbol_table near = { .arena = &r->live.graph->results };
   struct ft_weight *w;
   bool any = false;
 
   for (size_t i = 0; i < list->count && !list->sorted; i++)
-    any = any || stored(&list->items[i]);
+    any = any || stored_weight(&list->items[i]);
   list->sorted = true;
   if (!any)
     return 0;
   for (size_t i = 0; i < object->count; i++) {
-    w = stored(&object->fields[i].value);
+    w = stored_weight(&object->fields[i].value);
     if (w && ft_symbol_table_put(&near, w->storage, w) < 0)
-      return ft_script_fail(r, "more parameters than can be followed", "");
+      return ft_script_fail(r, "more parameters than supported", "");
   }
   for (size_t i = 0; i < list->count; i++) {
-    w = stored(&list->items[i]);
+    w = stored_weight(&list->items[i]);
     if (w && !ft_symbol_table_get(&near, w->storage))
       w->declared.kept = true;
   }
   return 0;
 }
 
-/* A state that its class turns into fields itself, as quantised layers do, has them from now on. */
-static int restore(struct ft_script_run *r, struct ft_object *object)
+/* Fills the fields of an object whose class restores them from its state, as quantised layers
+ * do. */
+static int restore_state(struct ft_script_run *r, struct ft_object *object)
 {
   struct ft_operand *state = ft_object_field(object, FT_OBJECT_STATE), args[2], ignored;
   const struct ft_script_function *function =
@@ -290,8 +292,9 @@ static int restore(struct ft_script_run *r, struct ft_object *object)
   return ft_script_call(r, function, args, NULL, 2, &ignored);
 }
 
-static int attribute(struct ft_script_run *r, const struct ft_operand *of, const char *name,
-                     const struct ft_script_node *n, struct ft_operand *value)
+static int evaluate_attribute(struct ft_script_run *r, const struct ft_operand *of,
+                              const char *name, const struct ft_script_node *n,
+                              struct ft_operand *value)
 {
   const struct ft_script_class *class;
   struct ft_operand *field;
@@ -303,18 +306,18 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
                         : ft_tracer_format(&r->live, "%s.%s", of->string, name);
     return 0;
   }
-  *value = ft_value_some(FT_VALUE_OPAQUE);
+  *value = ft_value_unknown(FT_VALUE_OPAQUE);
   if (of->type != FT_VALUE_OBJECT)
     return 0;
-  if (restore(r, of->object) < 0)
+  if (restore_state(r, of->object) < 0)
     return -1;
   field = ft_object_field(of->object, name);
   class = field ? NULL : ft_script_class(r->script, of->object->type);
   for (size_t i = 0; class && i < class->constant_count; i++)
     if (strcmp(class->constants[i].name, name) == 0)
       *value = class->constants[i].value;
-  if (value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE) {
-    /* a list of this run: the program's own outlives what a run may put into it */
+  if (ft_value_is_list(value)) {
+    /* a copy for this trace: the program's own list must not change */
     *value = ft_value_list(&r->live, value->type, value->list->items, value->list->count);
     return r->live.failed ? -1 : 0;
   }
@@ -326,33 +329,34 @@ static int attribute(struct ft_script_run *r, const struct ft_operand *of, const
     field->weight->name = path_below(r, of->object, name);
     field->weight->declared.kept = is_buffer(r, of->object->type, name);
   }
-  if (field->type == FT_VALUE_LIST && keep_strangers(r, of->object, field->list) < 0)
+  if (field->type == FT_VALUE_LIST && mark_untrainable(r, of->object, field->list) < 0)
     return -1;
   *value = *field;
   return 0;
 }
 
-static int index_of(struct ft_script_run *r, const struct ft_operand *of,
-                    const struct ft_operand *at, struct ft_operand *value)
+static int evaluate_index(struct ft_script_run *r, const struct ft_operand *of,
+                          const struct ft_operand *at, struct ft_operand *value)
 {
   struct ft_operand args[2] = { *of, *at };
   struct ft_call call = { .l = &r->live, .args = args, .count = 2, .name = "__getitem__" };
   int status;
 
-  *value = ft_value_some(FT_VALUE_OPAQUE);
-  if (of->type != FT_VALUE_LIST && of->type != FT_VALUE_TUPLE && of->type != FT_VALUE_DICT)
+  *value = ft_value_unknown(FT_VALUE_OPAQUE);
+  if (!ft_value_is_list(of) && of->type != FT_VALUE_DICT)
     return 0;
-  status = ft_aten_number(&call);
+  status = ft_aten_scalar(&call);
   if (status == 0)
     *value = call.result;
   else if (status > 0 && at->known)
-    return ft_script_fail(r, "an element that is not there", "");
+    return ft_script_fail(r, "an index out of range", "");
   return status < 0 ? -1 : 0;
 }
 
-/* The arguments of a call, place 0 left free for self. */
-static int arguments(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_node *n, struct ft_operand **args, const char ***keys)
+/* Evaluates the arguments of a call; element 0 is left for self. */
+static int evaluate_arguments(struct ft_script_run *r, struct ft_script_frame *f,
+                              const struct ft_script_node *n, struct ft_operand **args,
+                              const char ***keys)
 {
   bool any = false;
 
@@ -383,24 +387,24 @@ int ft_script_apply(struct ft_script_run *r, struct ft_script_frame *f,
   if (ft_script_evaluate(r, f, method ? callee->kids[0] : callee, &of) < 0)
     return -1;
   if (!method && of.type == FT_VALUE_NAME) {
-    status = built_in(r, f, of.string, n, value);
+    status = call_built_in(r, f, of.string, n, value);
     if (status <= 0)
       return status;
   }
-  if (arguments(r, f, n, &args, &keys) < 0)
+  if (evaluate_arguments(r, f, n, &args, &keys) < 0)
     return -1;
   if (method && of.type == FT_VALUE_OBJECT)
     return call_method(r, of.object, callee->text, args, keys, n->count, value);
-  if (method && attribute(r, &of, callee->text, callee, &of) < 0)
+  if (method && evaluate_attribute(r, &of, callee->text, callee, &of) < 0)
     return -1;
   if (of.type == FT_VALUE_NAME)
     return call_name(r, of.string, args + 1, keys ? keys + 1 : NULL, n->count - 1, expected, value);
-  *value = ft_value_some(FT_VALUE_OPAQUE);
+  *value = ft_value_unknown(FT_VALUE_OPAQUE);
   return 0;
 }
 
-static int gather(struct ft_script_run *r, struct ft_script_frame *f,
-                  const struct ft_script_node *n, uint8_t type, struct ft_operand *value)
+static int evaluate_list(struct ft_script_run *r, struct ft_script_frame *f,
+                         const struct ft_script_node *n, uint8_t type, struct ft_operand *value)
 {
   struct ft_operand item;
 
@@ -457,24 +461,25 @@ int ft_script_evaluate(struct ft_script_run *r, struct ft_script_frame *f,
       *value = (struct ft_operand){ .type = FT_VALUE_NAME, .known = true, .string = n->text };
     return 0;
   case FT_SCRIPT_LIST:
-    return gather(r, f, n, FT_VALUE_LIST, value);
+    return evaluate_list(r, f, n, FT_VALUE_LIST, value);
   case FT_SCRIPT_TUPLE:
-    return gather(r, f, n, FT_VALUE_TUPLE, value);
+    return evaluate_list(r, f, n, FT_VALUE_TUPLE, value);
   case FT_SCRIPT_DICT:
-    return gather(r, f, n, FT_VALUE_DICT, value);
+    return evaluate_list(r, f, n, FT_VALUE_DICT, value);
   case FT_SCRIPT_CALL:
     return ft_script_apply(r, f, n, 1, value);
   case FT_SCRIPT_ATTRIBUTE:
     if (is_constant(r, n, value))
       return 0;
-    return ft_script_evaluate(r, f, n->kids[0], &of) < 0 ? -1
-                                                         : attribute(r, &of, n->text, n, value);
+    return ft_script_evaluate(r, f, n->kids[0], &of) < 0
+               ? -1
+               : evaluate_attribute(r, &of, n->text, n, value);
   default:
     if (n->count != 2)
       return ft_script_fail(r, "expected one index", "");
     return ft_script_evaluate(r, f, n->kids[0], &of) < 0 ||
                    ft_script_evaluate(r, f, n->kids[1], &at) < 0
                ? -1
-               : index_of(r, &of, &at, value);
+               : evaluate_index(r, &of, &at, value);
   }
 }

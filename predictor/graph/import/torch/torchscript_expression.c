@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Words and expressions of a TorchScript program (python_print.cpp, a small subset of Python). */
+/* Tokens and expressions of a TorchScript program (python_print.cpp, a small subset of Python). */
 #include "config.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript_parse.h"
 
-enum { SLOTS = 1 << 20 };
+enum { SLOTS = 1 << 20 }; /* limit of a function's variables, against hostile files */
 
 int ft_script_expected(struct ft_script_text *p, const char *expected)
 {
@@ -17,7 +17,7 @@ int ft_script_expected(struct ft_script_text *p, const char *expected)
                       p->part, (size_t)(p->at - p->begin), expected);
 }
 
-/* ---- words ---- */
+/* ---- tokens ---- */
 
 static bool is_word(char c)
 {
@@ -42,8 +42,7 @@ bool ft_script_literal(struct ft_script_text *p, const char *text)
   return true;
 }
 
-/* A name, the same text for the same bytes; NULL with the error. */
-const char *ft_script_word(struct ft_script_text *p, uint32_t *number)
+const char *ft_script_identifier(struct ft_script_text *p, uint32_t *number)
 {
   const char *begin = p->at;
   uint32_t name;
@@ -72,7 +71,6 @@ const char *ft_script_join(struct ft_script_text *p, const char *a, const char *
   return ft_build_same(p->build, text, (size_t)length);
 }
 
-/* The place of a name among the variables of the function at hand. */
 int ft_script_slot(struct ft_script_text *p, uint32_t name, uint32_t *slot)
 {
   while (p->slot_count <= name) {
@@ -119,7 +117,6 @@ int ft_script_add(struct ft_script_text *p, struct ft_script_node *n, struct ft_
   return 0;
 }
 
-/* Up to CLOSE: expressions with commas between them; of calls with keys before "=". */
 int ft_script_sequence(struct ft_script_text *p, struct ft_script_node *n, char close, bool keys,
                        bool pairs)
 {
@@ -134,7 +131,7 @@ int ft_script_sequence(struct ft_script_text *p, struct ft_script_node *n, char 
     }
     before = p->at;
     if (keys && p->at < p->end && is_word(*p->at)) {
-      key = ft_script_word(p, NULL);
+      key = ft_script_identifier(p, NULL);
       ft_script_blanks(p, true);
       if (key && p->at < p->end && *p->at == '=') {
         p->at++;
@@ -163,7 +160,7 @@ int ft_script_sequence(struct ft_script_text *p, struct ft_script_node *n, char 
   }
 }
 
-static struct ft_script_node *string(struct ft_script_text *p)
+static struct ft_script_node *parse_string(struct ft_script_text *p)
 {
   struct ft_script_node *n = ft_script_new(p, FT_SCRIPT_VALUE);
   char quote = *p->at++, *out;
@@ -181,7 +178,7 @@ static struct ft_script_node *string(struct ft_script_text *p)
     return NULL;
   for (const char *q = begin; q < p->at; q++) {
     if (*q == '\\' && q + 1 < p->at)
-      q++; /* an escape stands for its letter: only messages have others */
+      q++; /* other escapes occur only in messages */
     out[length++] = *q;
   }
   p->at++;
@@ -189,7 +186,7 @@ static struct ft_script_node *string(struct ft_script_text *p)
   return n;
 }
 
-static struct ft_script_node *numeral(struct ft_script_text *p)
+static struct ft_script_node *parse_number(struct ft_script_text *p)
 {
   struct ft_script_node *n = ft_script_new(p, FT_SCRIPT_VALUE);
   struct ft_text text = ft_text_of(p->at, (size_t)(p->end - p->at));
@@ -219,7 +216,7 @@ static struct ft_script_node *numeral(struct ft_script_text *p)
   return n;
 }
 
-static struct ft_script_node *name(struct ft_script_text *p)
+static struct ft_script_node *parse_name(struct ft_script_text *p)
 {
   static const struct {
     const char *word;
@@ -236,7 +233,7 @@ static struct ft_script_node *name(struct ft_script_text *p)
 
   if (!n)
     return NULL;
-  n->text = ft_script_word(p, &number);
+  n->text = ft_script_identifier(p, &number);
   if (!n->text)
     return NULL;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -249,7 +246,7 @@ static struct ft_script_node *name(struct ft_script_text *p)
   return ft_script_slot(p, number, &n->slot) < 0 ? NULL : n;
 }
 
-static struct ft_script_node *bracket(struct ft_script_text *p)
+static struct ft_script_node *parse_bracket(struct ft_script_text *p)
 {
   char open = *p->at++;
   struct ft_script_node *n = ft_script_new(p, open == '['   ? FT_SCRIPT_LIST
@@ -271,8 +268,8 @@ static struct ft_script_node *bracket(struct ft_script_text *p)
   return *before == ',' ? n : n->kids[0];
 }
 
-/* What follows an expression: a call, an attribute, an index. */
-static struct ft_script_node *suffixes(struct ft_script_text *p, struct ft_script_node *n)
+/* A call, an attribute or an index after an expression. */
+static struct ft_script_node *parse_suffixes(struct ft_script_text *p, struct ft_script_node *n)
 {
   while (n && p->at < p->end && (*p->at == '(' || *p->at == '.' || *p->at == '[')) {
     char c = *p->at++;
@@ -283,7 +280,7 @@ static struct ft_script_node *suffixes(struct ft_script_text *p, struct ft_scrip
     if (!outer || ft_script_add(p, outer, n) < 0)
       return NULL;
     if (c == '.') {
-      outer->text = ft_script_word(p, NULL);
+      outer->text = ft_script_identifier(p, NULL);
       outer->path = outer->text && n->path ? ft_script_join(p, n->path, outer->text) : NULL;
       if (!outer->text || (n->path && !outer->path))
         return NULL;
@@ -309,11 +306,11 @@ struct ft_script_node *ft_script_expression(struct ft_script_text *p)
   p->depth++;
   c = *p->at;
   if (c == '"' || c == '\'')
-    n = string(p);
+    n = parse_string(p);
   else if (c == '(' || c == '[' || c == '{')
-    n = bracket(p);
+    n = parse_bracket(p);
   else if ((c >= '0' && c <= '9') || c == '.')
-    n = numeral(p);
+    n = parse_number(p);
   else if (c == '-') {
     if (p->end - p->at > 4 && memcmp(p->at, "-inf", 4) == 0) {
       p->at += 4;
@@ -321,12 +318,12 @@ struct ft_script_node *ft_script_expression(struct ft_script_text *p)
       if (n)
         n->value = ft_value_real(-HUGE_VAL);
     } else {
-      n = numeral(p);
+      n = parse_number(p);
     }
   } else {
-    n = name(p);
+    n = parse_name(p);
   }
-  n = suffixes(p, n);
+  n = parse_suffixes(p, n);
   p->depth--;
   return n;
 }

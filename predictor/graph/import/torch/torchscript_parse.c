@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The text of a TorchScript program into statements and definitions: what PythonPrint writes
- * (torch/csrc/jit/serialization/python_print.cpp), a small subset of Python.
- */
+/* Statements and definitions of a TorchScript program, as PythonPrint writes them
+ * (torch/csrc/jit/serialization/python_print.cpp), a small subset of Python. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/graph/import/torch/torchscript_parse.h"
 
 /* ---- statements ---- */
 
-/* How far the next line with something on it is set in; -1 at the end. */
+/* Indentation of the next line that is not empty; -1 at the end. */
 static int indentation(struct ft_script_text *p)
 {
   const char *line = p->at;
@@ -47,8 +46,8 @@ static int end_of_line(struct ft_script_text *p)
   return 0;
 }
 
-/* A type as it is written, up to "=", a comma, a bracket or the end of the line. */
-static const char *type(struct ft_script_text *p)
+/* A type as written, up to "=", a comma, a bracket or the end of the line. */
+static const char *parse_type(struct ft_script_text *p)
 {
   const char *begin;
   int open = 0;
@@ -65,23 +64,23 @@ static const char *type(struct ft_script_text *p)
   return ft_build_same(p->build, begin, (size_t)(p->at - begin));
 }
 
-/* ": type" behind a name, where there is one. */
-static int annotation(struct ft_script_text *p)
+/* ": type" after a name, if there is one. */
+static int parse_annotation(struct ft_script_text *p)
 {
   ft_script_blanks(p, false);
   if (p->at >= p->end || *p->at != ':')
     return 0;
   p->at++;
-  if (!type(p))
+  if (!parse_type(p))
     return -1;
   ft_script_blanks(p, false);
   return 0;
 }
 
-static int block(struct ft_script_text *p, int outside, struct ft_script_body *body);
+static int parse_block(struct ft_script_text *p, int outside, struct ft_script_body *body);
 
 /* a, b, c */
-static struct ft_script_node *targets(struct ft_script_text *p)
+static struct ft_script_node *parse_targets(struct ft_script_text *p)
 {
   struct ft_script_node *first = ft_script_expression(p), *all;
 
@@ -103,7 +102,7 @@ static struct ft_script_node *targets(struct ft_script_text *p)
   return all;
 }
 
-static int colon(struct ft_script_text *p)
+static int parse_colon(struct ft_script_text *p)
 {
   ft_script_blanks(p, false);
   if (p->at >= p->end || *p->at != ':')
@@ -112,42 +111,43 @@ static int colon(struct ft_script_text *p)
   return end_of_line(p);
 }
 
-static int conditional(struct ft_script_text *p, int indent, struct ft_script_statement *s)
+static int parse_if(struct ft_script_text *p, int indent, struct ft_script_statement *s)
 {
   const char *before;
 
   s->value = ft_script_expression(p);
   s->body = ft_build_take(p->build, sizeof *s->body);
   s->otherwise = ft_build_take(p->build, sizeof *s->otherwise);
-  if (!s->value || !s->body || !s->otherwise || colon(p) < 0 || block(p, indent, s->body) < 0)
+  if (!s->value || !s->body || !s->otherwise || parse_colon(p) < 0 ||
+      parse_block(p, indent, s->body) < 0)
     return -1;
   before = p->at;
   if (indentation(p) == indent && ft_script_literal(p, "else"))
-    return colon(p) < 0 ? -1 : block(p, indent, s->otherwise);
+    return parse_colon(p) < 0 ? -1 : parse_block(p, indent, s->otherwise);
   p->at = before;
   return 0;
 }
 
-static int loop(struct ft_script_text *p, int indent, struct ft_script_statement *s)
+static int parse_loop(struct ft_script_text *p, int indent, struct ft_script_statement *s)
 {
   if (s->verb == FT_SCRIPT_FOR) {
-    s->target = targets(p);
+    s->target = parse_targets(p);
     ft_script_blanks(p, false);
     if (!s->target || !ft_script_literal(p, "in"))
       return s->target ? ft_script_expected(p, "\"in\"") : -1;
   }
   s->value = ft_script_expression(p);
   s->body = ft_build_take(p->build, sizeof *s->body);
-  return !s->value || !s->body || colon(p) < 0 ? -1 : block(p, indent, s->body);
+  return !s->value || !s->body || parse_colon(p) < 0 ? -1 : parse_block(p, indent, s->body);
 }
 
-/* "with no_grad as x:" changes nothing that is asked here: its block is always taken. */
-static int with(struct ft_script_text *p, int indent, struct ft_script_statement *s)
+/* "with no_grad as x:" does not change shapes: its block always runs. */
+static int parse_with(struct ft_script_text *p, int indent, struct ft_script_statement *s)
 {
   if (!ft_script_expression(p))
     return -1;
   ft_script_blanks(p, false);
-  if (ft_script_literal(p, "as") && !targets(p))
+  if (ft_script_literal(p, "as") && !parse_targets(p))
     return -1;
   s->verb = FT_SCRIPT_IF;
   s->value = ft_script_new(p, FT_SCRIPT_VALUE);
@@ -156,28 +156,28 @@ static int with(struct ft_script_text *p, int indent, struct ft_script_statement
   if (!s->value || !s->body || !s->otherwise)
     return -1;
   s->value->value = ft_value_bool(true);
-  return colon(p) < 0 ? -1 : block(p, indent, s->body);
+  return parse_colon(p) < 0 ? -1 : parse_block(p, indent, s->body);
 }
 
 /* An assignment, with or without a type, or an expression. */
-static int simple(struct ft_script_text *p, struct ft_script_statement *s)
+static int parse_simple(struct ft_script_text *p, struct ft_script_statement *s)
 {
   s->verb = FT_SCRIPT_RUN;
-  s->value = targets(p);
-  if (!s->value || annotation(p) < 0)
+  s->value = parse_targets(p);
+  if (!s->value || parse_annotation(p) < 0)
     return -1;
   if (p->at < p->end && *p->at == '=') {
     p->at++;
     s->verb = FT_SCRIPT_ASSIGN;
     s->target = s->value;
-    s->value = targets(p);
+    s->value = parse_targets(p);
     if (!s->value)
       return -1;
   }
   return end_of_line(p);
 }
 
-static int statement(struct ft_script_text *p, int indent, struct ft_script_body *body)
+static int parse_statement(struct ft_script_text *p, int indent, struct ft_script_body *body)
 {
   struct ft_script_statement *list, s = { .at = (uint32_t)(p->at - p->begin) };
   const struct ft_script_node *callee;
@@ -186,22 +186,23 @@ static int statement(struct ft_script_text *p, int indent, struct ft_script_body
     return end_of_line(p);
   if (ft_script_literal(p, "if")) {
     s.verb = FT_SCRIPT_IF;
-    if (conditional(p, indent, &s) < 0)
+    if (parse_if(p, indent, &s) < 0)
       return -1;
   } else if (ft_script_literal(p, "for") || ft_script_literal(p, "while")) {
     s.verb = p->at[-1] == 'r' ? FT_SCRIPT_FOR : FT_SCRIPT_WHILE;
-    if (loop(p, indent, &s) < 0)
+    if (parse_loop(p, indent, &s) < 0)
       return -1;
   } else if (ft_script_literal(p, "with")) {
-    if (with(p, indent, &s) < 0)
+    if (parse_with(p, indent, &s) < 0)
       return -1;
   } else if (ft_script_literal(p, "return")) {
     s.verb = FT_SCRIPT_RETURN;
     ft_script_blanks(p, false);
-    s.value = p->at < p->end && *p->at != '\n' ? targets(p) : ft_script_new(p, FT_SCRIPT_VALUE);
+    s.value =
+        p->at < p->end && *p->at != '\n' ? parse_targets(p) : ft_script_new(p, FT_SCRIPT_VALUE);
     if (!s.value || end_of_line(p) < 0)
       return -1;
-  } else if (simple(p, &s) < 0) {
+  } else if (parse_simple(p, &s) < 0) {
     return -1;
   }
   callee = s.verb == FT_SCRIPT_RUN && s.value->kind == FT_SCRIPT_CALL ? s.value->kids[0] : NULL;
@@ -215,38 +216,38 @@ static int statement(struct ft_script_text *p, int indent, struct ft_script_body
   return 0;
 }
 
-static int block(struct ft_script_text *p, int outside, struct ft_script_body *body)
+static int parse_block(struct ft_script_text *p, int outside, struct ft_script_body *body)
 {
   const char *before = p->at;
   int indent = indentation(p), now = indent;
 
   if (indent <= outside)
-    return ft_script_expected(p, "a block that is set in");
+    return ft_script_expected(p, "an indented block");
   if (++p->depth > FT_SCRIPT_DEPTH)
-    return ft_script_expected(p, "blocks less deep");
+    return ft_script_expected(p, "less nested blocks");
   p->depth -= 1;
   for (; now == indent; now = indentation(p)) {
     int depth = p->depth;
     int status;
 
     if (indent > 2 * FT_SCRIPT_DEPTH)
-      return ft_script_expected(p, "blocks less deep");
+      return ft_script_expected(p, "less nested blocks");
     p->depth = 0;
-    status = statement(p, indent, body);
+    status = parse_statement(p, indent, body);
     p->depth = depth;
     if (status < 0)
       return -1;
     before = p->at;
   }
   if (now > indent)
-    return ft_script_expected(p, "a line that is set in as the one before");
+    return ft_script_expected(p, "the indentation of the line before");
   p->at = before;
   return 0;
 }
 
 /* ---- definitions ---- */
 
-static int parameters(struct ft_script_text *p, struct ft_script_function *f)
+static int parse_parameters(struct ft_script_text *p, struct ft_script_function *f)
 {
   for (;;) {
     struct ft_script_parameter *list, one = { 0 };
@@ -255,14 +256,14 @@ static int parameters(struct ft_script_text *p, struct ft_script_function *f)
     ft_script_blanks(p, true);
     if (ft_script_literal(p, ")"))
       return 0;
-    one.name = ft_script_word(p, &name);
+    one.name = ft_script_identifier(p, &name);
     ft_script_blanks(p, true);
     if (!one.name || ft_script_slot(p, name, &one.slot) < 0)
       return -1;
     one.type = "";
     if (p->at < p->end && *p->at == ':') {
       p->at++;
-      one.type = type(p);
+      one.type = parse_type(p);
       ft_script_blanks(p, true);
     }
     if (p->at < p->end && *p->at == '=') {
@@ -285,8 +286,8 @@ static int parameters(struct ft_script_text *p, struct ft_script_function *f)
   }
 }
 
-/* Behind "def", set in by INDENT; of the class or module OWNER. */
-static int function(struct ft_script_text *p, int indent, const char *owner)
+/* The rest of a definition after "def", indented by INDENT, in the class or module OWNER. */
+static int parse_function(struct ft_script_text *p, int indent, const char *owner)
 {
   struct ft_script_function *list, f = { .part = p->part };
   const char *name;
@@ -295,17 +296,17 @@ static int function(struct ft_script_text *p, int indent, const char *owner)
   p->function++;
   p->slots = 0;
   ft_script_blanks(p, false);
-  name = ft_script_word(p, NULL);
+  name = ft_script_identifier(p, NULL);
   f.name = name ? ft_script_join(p, owner, name) : NULL;
   if (!f.name || !ft_script_literal(p, "("))
     return f.name ? ft_script_expected(p, "parameters") : -1;
   p->depth = 1;
-  status = parameters(p, &f);
+  status = parse_parameters(p, &f);
   ft_script_blanks(p, true);
   if (status == 0 && ft_script_literal(p, "->"))
-    status = type(p) ? 0 : -1;
+    status = parse_type(p) ? 0 : -1;
   p->depth = 0;
-  if (status < 0 || colon(p) < 0 || block(p, indent, &f.body) < 0)
+  if (status < 0 || parse_colon(p) < 0 || parse_block(p, indent, &f.body) < 0)
     return -1;
   f.slots = p->slots;
   list = ft_build_grow(p->build, p->script->functions, &p->script->function_room,
@@ -317,18 +318,18 @@ static int function(struct ft_script_text *p, int indent, const char *owner)
   return 0;
 }
 
-/* A plain value of an expression without names; false when it has some. */
-static bool plain(const struct ft_script_node *n, struct ft_operand *value)
+/* The value of an expression without names; false if it has any. */
+static bool plain_value(const struct ft_script_node *n, struct ft_operand *value)
 {
   *value = n->value;
   return n->kind == FT_SCRIPT_VALUE;
 }
 
-/* What a constant's brackets hold is made into a list that lives as long as the program. */
-static bool constant(struct ft_script_text *p, const struct ft_script_node *n,
-                     struct ft_operand *value)
+/* The value of a constant; its lists live as long as the program. */
+static bool constant_value(struct ft_script_text *p, const struct ft_script_node *n,
+                           struct ft_operand *value)
 {
-  if (plain(n, value))
+  if (plain_value(n, value))
     return true;
   if (n->kind != FT_SCRIPT_LIST && n->kind != FT_SCRIPT_TUPLE)
     return false;
@@ -340,8 +341,8 @@ static bool constant(struct ft_script_text *p, const struct ft_script_node *n,
   value->list->items = ft_build_take(p->build, (n->count + 1) * sizeof *value->list->items);
   value->list->count = value->list->room = n->count;
   for (size_t i = 0; value->list->items && i < n->count; i++)
-    if (!plain(n->kids[i], &value->list->items[i]))
-      value->list->items[i] = ft_value_some(FT_VALUE_OPAQUE);
+    if (!plain_value(n->kids[i], &value->list->items[i]))
+      value->list->items[i] = ft_value_unknown(FT_VALUE_OPAQUE);
   return value->list->items != NULL;
 }
 
@@ -362,12 +363,12 @@ static int add_buffers(struct ft_script_text *p, struct ft_script_class *class,
 }
 
 /* "name : type", "name : Final[type] = value", "__buffers__ = [...]" */
-static int member(struct ft_script_text *p, struct ft_script_class *class)
+static int parse_member(struct ft_script_text *p, struct ft_script_class *class)
 {
   struct ft_script_node *target = ft_script_expression(p), *value = NULL;
   struct ft_field *list, field = { 0 };
 
-  if (!target || annotation(p) < 0)
+  if (!target || parse_annotation(p) < 0)
     return -1;
   if (p->at < p->end && *p->at == '=') {
     const char *before = ++p->at;
@@ -390,7 +391,7 @@ static int member(struct ft_script_text *p, struct ft_script_class *class)
     return 0;
   if (strcmp(target->text, "__buffers__") == 0)
     return add_buffers(p, class, value);
-  if (strncmp(target->text, "__", 2) == 0 || !constant(p, value, &field.value))
+  if (strncmp(target->text, "__", 2) == 0 || !constant_value(p, value, &field.value))
     return 0;
   field.name = target->text;
   list = ft_build_grow(p->build, class->constants, &class->constant_room, class->constant_count,
@@ -402,7 +403,7 @@ static int member(struct ft_script_text *p, struct ft_script_class *class)
   return 0;
 }
 
-static int class(struct ft_script_text *p)
+static int parse_class(struct ft_script_text *p)
 {
   struct ft_script_class *list, c = { 0 };
   const char *name, *before;
@@ -412,17 +413,17 @@ static int class(struct ft_script_text *p)
   ft_script_blanks(p, false);
   p->function++;
   p->slots = 0;
-  name = ft_script_word(p, NULL);
+  name = ft_script_identifier(p, NULL);
   c.name = name ? ft_script_join(p, p->module, name) : NULL;
   if (!c.name ||
       (ft_script_literal(p, "(") && ft_script_sequence(p, &bases, ')', false, false) < 0) ||
-      colon(p) < 0)
+      parse_colon(p) < 0)
     return p->build->err->text[0] ? -1 : ft_script_expected(p, "a class");
   for (before = p->at; (indent = indentation(p)) > 0; before = p->at) {
     p->depth = 0;
     if (ft_script_literal(p, "pass")  ? end_of_line(p) < 0
-        : ft_script_literal(p, "def") ? function(p, indent, c.name) < 0
-                                      : member(p, &c) < 0)
+        : ft_script_literal(p, "def") ? parse_function(p, indent, c.name) < 0
+                                      : parse_member(p, &c) < 0)
       return -1;
   }
   p->at = before;
@@ -461,15 +462,54 @@ int ft_script_parse(struct ft_build *build, struct ft_script *script, const char
   build->err->text[0] = '\0';
   p.module = module_of(&p);
   if (!p.module || length > UINT32_MAX)
-    return ft_script_expected(&p, "a file of the program");
+    return ft_script_expected(&p, "a source file of the program");
   while ((indent = indentation(&p)) >= 0) {
     p.depth = 0;
     if (indent > 0)
       return ft_script_expected(&p, "a definition");
-    if (ft_script_literal(&p, "class") ? class(&p) < 0
-        : ft_script_literal(&p, "def") ? function(&p, 0, p.module) < 0
+    if (ft_script_literal(&p, "class") ? parse_class(&p) < 0
+        : ft_script_literal(&p, "def") ? parse_function(&p, 0, p.module) < 0
                                        : ft_script_expected(&p, "a class or a function") < 0)
       return -1;
   }
   return 0;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+  return strcmp(((const struct ft_script_function *)a)->name,
+                ((const struct ft_script_function *)b)->name);
+}
+
+static int compare_classes(const void *a, const void *b)
+{
+  return strcmp(((const struct ft_script_class *)a)->name,
+                ((const struct ft_script_class *)b)->name);
+}
+
+void ft_script_sort(struct ft_script *script)
+{
+  if (script->function_count)
+    qsort(script->functions, script->function_count, sizeof *script->functions, compare_functions);
+  if (script->class_count)
+    qsort(script->classes, script->class_count, sizeof *script->classes, compare_classes);
+}
+
+const struct ft_script_function *ft_script_function(const struct ft_script *script,
+                                                    const char *name)
+{
+  struct ft_script_function key = { .name = name };
+
+  return script->function_count ? bsearch(&key, script->functions, script->function_count,
+                                          sizeof key, compare_functions)
+                                : NULL;
+}
+
+const struct ft_script_class *ft_script_class(const struct ft_script *script, const char *name)
+{
+  struct ft_script_class key = { .name = name };
+
+  return script->class_count
+             ? bsearch(&key, script->classes, script->class_count, sizeof key, compare_classes)
+             : NULL;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Pickles as PyTorch's archives hold them (Python, Lib/pickletools.py; protocol 2 to 4): a stack of
- * values. Classes are names, tensors are their shapes; nothing is imported or called.
- */
+/* Pickles in PyTorch's archives (Python, Lib/pickletools.py; protocols 2 to 4), on a stack of
+ * values. Classes are names, tensors are shapes; nothing is imported or called. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/import/torch/torchscript.h"
 
+/* Limits against hostile files: values on the stack, opcodes. */
 enum { STACK = 1 << 20, STEPS = 1 << 24 };
 
 struct pickle {
@@ -23,31 +22,31 @@ struct pickle {
   size_t mark_count, mark_room;
 };
 
-static int fail(struct pickle *p, const char *what)
+static int pickle_fail(struct pickle *p, const char *what)
 {
   return ft_error_set(p->l->in->err, "%s: %s: byte %zu: %s", p->l->graph->file, p->part, p->at,
                       what);
 }
 
-static int push(struct pickle *p, struct ft_operand v)
+static int push_value(struct pickle *p, struct ft_operand v)
 {
   struct ft_operand *stack =
       p->count < STACK ? ft_tracer_grow(p->l, p->stack, &p->room, p->count, sizeof *stack) : NULL;
 
   if (!stack)
-    return fail(p, "more values than a model has");
+    return pickle_fail(p, "too many values");
   p->stack = stack;
   stack[p->count++] = v;
   return 0;
 }
 
-/* The last COUNT values, taken off; what lies below a mark is out of reach. NULL with the error. */
-static const struct ft_operand *take(struct pickle *p, size_t count)
+/* Pops COUNT values, none below a mark. NULL with the error. */
+static const struct ft_operand *pop_values(struct pickle *p, size_t count)
 {
   size_t below = p->mark_count ? p->marks[p->mark_count - 1] : 0;
 
   if (p->count - below < count) {
-    (void)fail(p, "a value is missing");
+    (void)pickle_fail(p, "a value is missing");
     return NULL;
   }
   p->count -= count;
@@ -56,18 +55,18 @@ static const struct ft_operand *take(struct pickle *p, size_t count)
 
 static int pop(struct pickle *p, struct ft_operand *v)
 {
-  const struct ft_operand *last = take(p, 1);
+  const struct ft_operand *last = pop_values(p, 1);
 
   if (last)
     *v = *last;
   return last ? 0 : -1;
 }
 
-/* What was pushed since the last mark: *COUNT values; NULL with the error. */
-static const struct ft_operand *since_mark(struct pickle *p, size_t *count)
+/* Pops the values pushed since the last mark; COUNT is their number. NULL with the error. */
+static const struct ft_operand *pop_to_mark(struct pickle *p, size_t *count)
 {
   if (!p->mark_count) {
-    (void)fail(p, "a mark is missing");
+    (void)pickle_fail(p, "a mark is missing");
     return NULL;
   }
   *count = p->count - p->marks[--p->mark_count];
@@ -75,7 +74,7 @@ static const struct ft_operand *since_mark(struct pickle *p, size_t *count)
   return p->stack + p->count;
 }
 
-static bool number(struct pickle *p, unsigned bytes, uint64_t *value)
+static bool read_number(struct pickle *p, unsigned bytes, uint64_t *value)
 {
   *value = 0;
   if (p->length - p->at < bytes)
@@ -86,59 +85,63 @@ static bool number(struct pickle *p, unsigned bytes, uint64_t *value)
   return true;
 }
 
-static int integer(struct pickle *p, unsigned bytes, bool with_sign)
+static int push_integer(struct pickle *p, unsigned bytes, bool with_sign)
 {
   uint64_t value;
 
-  if (!number(p, bytes, &value))
-    return fail(p, "cut short");
-  return push(p, ft_value_int(with_sign ? (int64_t)(int32_t)value : (int64_t)value));
+  if (!read_number(p, bytes, &value))
+    return pickle_fail(p, "truncated");
+  return push_value(p, ft_value_int(with_sign ? (int64_t)(int32_t)value : (int64_t)value));
 }
 
-/* A number of as many bytes as are said first, two's complement. */
-static int long_integer(struct pickle *p)
+/* An integer with a length prefix, two's complement. */
+static int push_long_integer(struct pickle *p)
 {
   uint64_t bytes, value;
 
-  if (!number(p, 1, &bytes) || bytes > p->length - p->at)
-    return fail(p, "cut short");
+  if (!read_number(p, 1, &bytes) || bytes > p->length - p->at)
+    return pickle_fail(p, "truncated");
   if (bytes > 8) {
     p->at += bytes;
-    return push(p, ft_value_some(FT_VALUE_INT));
+    return push_value(p, ft_value_unknown(FT_VALUE_INT));
   }
-  (void)number(p, (unsigned)bytes, &value);
+  (void)read_number(p, (unsigned)bytes, &value);
   if (bytes && bytes < 8 && value >> (8 * bytes - 1))
     value |= ~UINT64_C(0) << 8 * bytes;
-  return push(p, ft_value_int((int64_t)value));
+  return push_value(p, ft_value_int((int64_t)value));
 }
 
-static int real(struct pickle *p)
+static int push_real(struct pickle *p)
 {
   uint64_t bits = 0;
   double value;
 
   if (p->length - p->at < 8)
-    return fail(p, "cut short");
+    return pickle_fail(p, "truncated");
   for (int i = 0; i < 8; i++)
     bits = bits << 8 | p->data[p->at++];
   memcpy(&value, &bits, sizeof value);
-  return push(p, ft_value_real(value));
+  return push_value(p, ft_value_real(value));
 }
 
-static int text(struct pickle *p, unsigned bytes)
+static int push_text(struct pickle *p, unsigned bytes)
 {
   uint64_t length;
   char *kept;
 
-  if (!number(p, bytes, &length) || length > p->length - p->at)
-    return fail(p, "a text that is cut short");
+  if (!read_number(p, bytes, &length) || length > p->length - p->at)
+    return pickle_fail(p, "a truncated string");
   kept = ft_tracer_text(p->l, (const char *)p->data + p->at, (size_t)length);
   p->at += length;
-  return kept ? push(p, ft_value_string(kept)) : -1;
+  return kept ? push_value(p, ft_value_string(kept)) : -1;
 }
 
-/* "module\nname\n" */
-static int global(struct pickle *p)
+/*
+ * "module
+ * name
+ * "
+ */
+static int push_global(struct pickle *p)
 {
   const char *begin = (const char *)p->data + p->at, *middle, *end;
   struct ft_operand v = { .type = FT_VALUE_NAME, .known = true };
@@ -146,17 +149,17 @@ static int global(struct pickle *p)
   middle = memchr(begin, '\n', p->length - p->at);
   end = middle ? memchr(middle + 1, '\n', p->length - p->at - (size_t)(middle + 1 - begin)) : NULL;
   if (!end || end - begin > FT_GRAPH_NAME / 2)
-    return fail(p, "expected a class");
+    return pickle_fail(p, "expected a class");
   v.string = ft_tracer_format(p->l, "%.*s.%.*s", (int)(middle - begin), begin,
                               (int)(end - middle - 1), middle + 1);
   p->at += (size_t)(end - begin) + 1;
-  return push(p, v);
+  return push_value(p, v);
 }
 
-static int keep(struct pickle *p, uint64_t which)
+static int memo_put(struct pickle *p, uint64_t which)
 {
   if (!p->count || which > STACK)
-    return fail(p, "nothing to remember, or too much");
+    return pickle_fail(p, "memo is empty or full");
   while (p->memo_count <= which) {
     struct ft_operand *memo =
         ft_tracer_grow(p->l, p->memo, &p->memo_room, p->memo_count, sizeof *memo);
@@ -170,25 +173,25 @@ static int keep(struct pickle *p, uint64_t which)
   return 0;
 }
 
-static int recall(struct pickle *p, unsigned bytes)
+static int memo_get(struct pickle *p, unsigned bytes)
 {
   uint64_t which;
 
-  if (!number(p, bytes, &which) || which >= p->memo_count)
-    return fail(p, "something that was not remembered");
-  return push(p, p->memo[which]);
+  if (!read_number(p, bytes, &which) || which >= p->memo_count)
+    return pickle_fail(p, "a memo entry that does not exist");
+  return push_value(p, p->memo[which]);
 }
 
-static int remember(struct pickle *p, unsigned bytes)
+static int memoize(struct pickle *p, unsigned bytes)
 {
   uint64_t which;
 
-  return number(p, bytes, &which) ? keep(p, which) : fail(p, "cut short");
+  return read_number(p, bytes, &which) ? memo_put(p, which) : pickle_fail(p, "truncated");
 }
 
 /* ---- tensors and objects ---- */
 
-static unsigned element_of(const char *storage)
+static unsigned element_by_class(const char *storage)
 {
   static const struct {
     const char *name;
@@ -207,12 +210,7 @@ static unsigned element_of(const char *storage)
   return FT_ELEMENT_UNKNOWN;
 }
 
-static bool is_list(const struct ft_operand *v)
-{
-  return v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE;
-}
-
-/* The numbers of a small constant in its member of the archive, which is called KEY. */
+/* Values of a small constant from the archive member KEY. */
 static int small_values(struct pickle *p, const struct ft_operand *key, struct ft_declared *d)
 {
   const struct ft_script_small *small = NULL;
@@ -235,7 +233,7 @@ static int small_values(struct pickle *p, const struct ft_operand *key, struct f
 }
 
 /* (storage, offset, sizes, strides, ...); the storage is ("storage", class, key, device, count). */
-static int tensor(struct pickle *p, const struct ft_values *args)
+static int make_tensor(struct pickle *p, const struct ft_values *args)
 {
   const struct ft_operand *storage = args->count > 2 ? &args->items[0] : NULL;
   const struct ft_values *sizes;
@@ -245,16 +243,16 @@ static int tensor(struct pickle *p, const struct ft_values *args)
 
   if (!w)
     return -1;
-  if (!storage || !is_list(storage) || storage->list->count < 2 ||
-      storage->list->items[1].type != FT_VALUE_NAME || !is_list(&args->items[2]))
-    return fail(p, "a tensor without storage and sizes");
+  if (!storage || !ft_value_is_list(storage) || storage->list->count < 2 ||
+      storage->list->items[1].type != FT_VALUE_NAME || !ft_value_is_list(&args->items[2]))
+    return pickle_fail(p, "a tensor without storage and sizes");
   sizes = args->items[2].list;
   if (sizes->count > FT_GRAPH_RANK)
-    return fail(p, "a tensor of more than 32 dimensions");
+    return pickle_fail(p, "a tensor of more than 32 dimensions");
   w->name = "";
   w->declared =
       (struct ft_declared){ .rank = (int)sizes->count,
-                            .element = (uint8_t)element_of(storage->list->items[1].string),
+                            .element = (uint8_t)element_by_class(storage->list->items[1].string),
                             .at = p->at };
   w->declared.dims = ft_tracer_take(p->l, (sizes->count + 1) * sizeof *w->declared.dims);
   if (!w->declared.dims)
@@ -263,60 +261,60 @@ static int tensor(struct pickle *p, const struct ft_values *args)
     int64_t dim = sizes->items[i].type == FT_VALUE_INT ? sizes->items[i].integer : -1;
 
     if (dim < 0 || dim > FT_GRAPH_DIMENSION)
-      return fail(p, "a tensor's dimension: expected 0 to 2^40");
+      return pickle_fail(p, "a tensor's dimension: expected 0 to 2^40");
     w->declared.dims[i] = dim;
     count = ft_times(count, dim);
   }
   if (count > FT_GRAPH_ELEMENTS)
-    return fail(p, "a tensor of more than 2^50 elements");
+    return pickle_fail(p, "a tensor of more than 2^50 elements");
   w->declared.elements = count;
   if (storage->list->count > 2 && storage->list->items[2].type == FT_VALUE_STRING)
     w->storage = storage->list->items[2].string;
   if (storage->list->count > 2 && small_values(p, &storage->list->items[2], &w->declared) < 0)
     return -1;
   v.weight = w;
-  return push(p, v);
+  return push_value(p, v);
 }
 
-static int reduce(struct pickle *p)
+static int run_reduce(struct pickle *p)
 {
-  struct ft_operand args, callee, v = ft_value_some(FT_VALUE_OPAQUE);
+  struct ft_operand args, callee, v = ft_value_unknown(FT_VALUE_OPAQUE);
   const char *name;
 
   if (pop(p, &args) < 0 || pop(p, &callee) < 0)
     return -1;
-  if (callee.type != FT_VALUE_NAME || !is_list(&args))
-    return fail(p, "a call of something that is no class");
+  if (callee.type != FT_VALUE_NAME || !ft_value_is_list(&args))
+    return pickle_fail(p, "a call of something other than a class");
   name = callee.string;
   if (strcmp(name, "torch._utils._rebuild_tensor_v2") == 0 ||
       strcmp(name, "torch._utils._rebuild_tensor") == 0 ||
       strcmp(name, "torch._utils._rebuild_qtensor") == 0)
-    return tensor(p, args.list);
+    return make_tensor(p, args.list);
   if (strcmp(name, "collections.OrderedDict") == 0)
     v = ft_value_list(p->l, FT_VALUE_DICT, NULL, 0);
   else if (args.list->count && (strncmp(name, "torch.jit._pickle.", 18) == 0 ||
                                 strcmp(name, "torch._utils._rebuild_parameter") == 0 ||
                                 strcmp(name, "torch.device") == 0))
     v = args.list->items[0];
-  return p->l->failed ? -1 : push(p, v);
+  return p->l->failed ? -1 : push_value(p, v);
 }
 
-static int new_object(struct pickle *p)
+static int make_object(struct pickle *p)
 {
   struct ft_operand args, class, v = { .type = FT_VALUE_OBJECT };
 
   if (pop(p, &args) < 0 || pop(p, &class) < 0)
     return -1;
   if (class.type != FT_VALUE_NAME)
-    return fail(p, "an object of something that is no class");
+    return pickle_fail(p, "an object of something other than a class");
   v.object = ft_tracer_take(p->l, sizeof *v.object);
   if (!v.object)
     return -1;
   v.object->type = class.string;
-  return push(p, v);
+  return push_value(p, v);
 }
 
-static int set_state(struct pickle *p)
+static int run_build(struct pickle *p)
 {
   struct ft_operand state, *object;
 
@@ -335,48 +333,49 @@ static int set_state(struct pickle *p)
   return 0;
 }
 
-static int collect(struct pickle *p, uint8_t type)
+static int push_list(struct pickle *p, uint8_t type)
 {
   const struct ft_operand *items;
   struct ft_operand v;
   size_t count;
 
-  items = since_mark(p, &count);
+  items = pop_to_mark(p, &count);
   if (!items)
     return -1;
   v = ft_value_list(p->l, type, items, count);
-  return p->l->failed ? -1 : push(p, v);
+  return p->l->failed ? -1 : push_value(p, v);
 }
 
-static int tuple(struct pickle *p, size_t count)
+static int push_tuple(struct pickle *p, size_t count)
 {
-  const struct ft_operand *items = take(p, count);
+  const struct ft_operand *items = pop_values(p, count);
   struct ft_operand v;
 
   if (!items)
     return -1;
   v = ft_value_list(p->l, FT_VALUE_TUPLE, items, count);
-  return p->l->failed ? -1 : push(p, v);
+  return p->l->failed ? -1 : push_value(p, v);
 }
 
-/* What was pushed since the mark, or the last COUNT, into the list or dictionary below. */
-static int add(struct pickle *p, size_t count, bool marked)
+/* Adds what was pushed since the mark, or the last COUNT values, to the list or dictionary
+ * below. */
+static int append_values(struct pickle *p, size_t count, bool marked)
 {
-  const struct ft_operand *items = marked ? since_mark(p, &count) : take(p, count);
+  const struct ft_operand *items = marked ? pop_to_mark(p, &count) : pop_values(p, count);
   struct ft_operand *into;
 
   if (!items)
     return -1;
   into = p->count ? &p->stack[p->count - 1] : NULL;
   if (!into || (into->type != FT_VALUE_LIST && into->type != FT_VALUE_DICT))
-    return fail(p, "expected a list or dictionary");
+    return pickle_fail(p, "expected a list or dictionary");
   for (size_t i = 0; i < count; i++)
     if (ft_value_append(p->l, into->list, items[i]) < 0)
       return -1;
   return 0;
 }
 
-static int mark(struct pickle *p)
+static int push_mark(struct pickle *p)
 {
   size_t *marks = ft_tracer_grow(p->l, p->marks, &p->mark_room, p->mark_count, sizeof *marks);
 
@@ -389,37 +388,37 @@ static int mark(struct pickle *p)
 
 /* ---- opcodes ---- */
 
-/* What pushes a value that stands in the pickle itself. */
-static int literal(struct pickle *p, uint8_t code)
+/* Opcodes that push a value in the pickle. */
+static int run_literal(struct pickle *p, uint8_t code)
 {
   switch (code) {
   case 'N':
-    return push(p, ft_value_none());
+    return push_value(p, ft_value_none());
   case 0x88:
   case 0x89:
-    return push(p, ft_value_bool(code == 0x88));
+    return push_value(p, ft_value_bool(code == 0x88));
   case 'K':
-    return integer(p, 1, false);
+    return push_integer(p, 1, false);
   case 'M':
-    return integer(p, 2, false);
+    return push_integer(p, 2, false);
   case 'J':
-    return integer(p, 4, true);
+    return push_integer(p, 4, true);
   case 0x8a:
-    return long_integer(p);
+    return push_long_integer(p);
   case 'G':
-    return real(p);
+    return push_real(p);
   case 'X':
   case 'B':
-    return text(p, 4);
+    return push_text(p, 4);
   case 0x8c:
   case 'C':
-    return text(p, 1);
+    return push_text(p, 1);
   default:
-    return fail(p, "an instruction that PyTorch's archives do not use");
+    return pickle_fail(p, "an opcode that PyTorch's archives do not use");
   }
 }
 
-static int step(struct pickle *p, uint8_t code)
+static int run_opcode(struct pickle *p, uint8_t code)
 {
   struct ft_operand v;
 
@@ -431,53 +430,53 @@ static int step(struct pickle *p, uint8_t code)
     p->at += 8;
     return 0;
   case 'c':
-    return global(p);
+    return push_global(p);
   case '(':
-    return mark(p);
+    return push_mark(p);
   case ')':
-    return tuple(p, 0);
+    return push_tuple(p, 0);
   case ']':
   case '}':
     v = ft_value_list(p->l, code == ']' ? FT_VALUE_LIST : FT_VALUE_DICT, NULL, 0);
-    return p->l->failed ? -1 : push(p, v);
+    return p->l->failed ? -1 : push_value(p, v);
   case 't':
   case 'l':
-    return collect(p, code == 't' ? FT_VALUE_TUPLE : FT_VALUE_LIST);
+    return push_list(p, code == 't' ? FT_VALUE_TUPLE : FT_VALUE_LIST);
   case 0x85:
   case 0x86:
   case 0x87:
-    return tuple(p, code - 0x84U);
+    return push_tuple(p, code - 0x84U);
   case 'u':
   case 'e':
-    return add(p, 0, true);
+    return append_values(p, 0, true);
   case 's':
-    return add(p, 2, false);
+    return append_values(p, 2, false);
   case 'a':
-    return add(p, 1, false);
+    return append_values(p, 1, false);
   case 'q':
-    return remember(p, 1);
+    return memoize(p, 1);
   case 'r':
-    return remember(p, 4);
+    return memoize(p, 4);
   case 0x94:
-    return keep(p, p->memo_count);
+    return memo_put(p, p->memo_count);
   case 'h':
-    return recall(p, 1);
+    return memo_get(p, 1);
   case 'j':
-    return recall(p, 4);
+    return memo_get(p, 4);
   case 'Q':
-    return 0; /* BINPERSID: what names a storage stands for it */
+    return 0; /* BINPERSID: the storage is represented by the tuple that names it */
   case 'R':
-    return reduce(p);
+    return run_reduce(p);
   case 0x81:
-    return new_object(p);
+    return make_object(p);
   case 'b':
-    return set_state(p);
+    return run_build(p);
   case '0':
     return pop(p, &v);
   case '2':
-    return p->count ? push(p, p->stack[p->count - 1]) : fail(p, "a value is missing");
+    return p->count ? push_value(p, p->stack[p->count - 1]) : pickle_fail(p, "a value is missing");
   default:
-    return literal(p, code);
+    return run_literal(p, code);
   }
 }
 
@@ -490,16 +489,16 @@ int ft_pickle_read(struct ft_tracer *l, const char *part, const char *data, size
 
   p.stack = ft_tracer_grow(l, NULL, &p.room, 0, sizeof *p.stack);
   if (!p.stack)
-    return fail(&p, "out of memory");
+    return pickle_fail(&p, "out of memory");
   for (size_t steps = 0; p.at < p.length && steps < STEPS; steps++) {
     uint8_t code = p.data[p.at++];
 
     if (code == '.')
       return pop(&p, value);
-    if (step(&p, code) < 0)
-      return l->in->err->text[0] ? -1 : fail(&p, "out of memory");
+    if (run_opcode(&p, code) < 0)
+      return l->in->err->text[0] ? -1 : pickle_fail(&p, "out of memory");
     if (p.at > p.length)
       break;
   }
-  return fail(&p, "ends too early");
+  return pickle_fail(&p, "ends too early");
 }

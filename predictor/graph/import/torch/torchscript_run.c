@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * A TorchScript program followed with the sizes of its inputs: numbers are computed, tensors become
- * operators.
- */
+/* Traces a TorchScript program with the sizes of its inputs: numbers are computed, tensors
+ * become operators. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -11,7 +9,14 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/torch/torchscript_run.h"
 
-enum { CALLS = 150, STEPS = 1 << 22, LEVELS = 12, IMAGES = 1024, WALKED = 1 << 24 };
+/* Limits against hostile files. */
+enum {
+  CALLS = 150,      /* nested calls */
+  STEPS = 1 << 22,  /* statements traced */
+  LEVELS = 12,      /* nested lists */
+  IMAGES = 1024,    /* images in an input list */
+  VISITED = 1 << 24 /* list elements visited */
+};
 
 int ft_script_fail(struct ft_script_run *r, const char *format, const char *what)
 {
@@ -22,8 +27,8 @@ int ft_script_fail(struct ft_script_run *r, const char *format, const char *what
 
 /* ---- statements ---- */
 
-static int assign(struct ft_script_run *r, struct ft_script_frame *f,
-                  const struct ft_script_node *target, struct ft_operand value)
+static int assign_value(struct ft_script_run *r, struct ft_script_frame *f,
+                        const struct ft_script_node *target, struct ft_operand value)
 {
   struct ft_operand of;
 
@@ -33,18 +38,19 @@ static int assign(struct ft_script_run *r, struct ft_script_frame *f,
     f->set[target->slot] = true;
     return 0;
   case FT_SCRIPT_TUPLE:
-    if (value.type != FT_VALUE_LIST && value.type != FT_VALUE_TUPLE) {
-      /* several results of something that is not followed */
+    if (!ft_value_is_list(&value)) {
+      /* an untracked value is unpacked */
       for (size_t i = 0; i < target->count; i++)
-        if (assign(r, f, target->kids[i],
-                   ft_value_is_tensor(&value) ? value : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+        if (assign_value(r, f, target->kids[i],
+                         ft_value_is_tensor(&value) ? value : ft_value_unknown(FT_VALUE_OPAQUE)) <
+            0)
           return -1;
       return 0;
     }
     if (value.list->count < target->count)
       return ft_script_fail(r, "fewer values than names", "");
     for (size_t i = 0; i < target->count; i++)
-      if (assign(r, f, target->kids[i], value.list->items[i]) < 0)
+      if (assign_value(r, f, target->kids[i], value.list->items[i]) < 0)
         return -1;
     return 0;
   case FT_SCRIPT_ATTRIBUTE:
@@ -56,8 +62,8 @@ static int assign(struct ft_script_run *r, struct ft_script_frame *f,
   }
 }
 
-static int condition(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_statement *s)
+static int evaluate_condition(struct ft_script_run *r, struct ft_script_frame *f,
+                              const struct ft_script_statement *s)
 {
   struct ft_operand value;
   int truth;
@@ -66,13 +72,14 @@ static int condition(struct ft_script_run *r, struct ft_script_frame *f,
     return -1;
   truth = ft_value_truth(&r->live, &value);
   if (truth < 0)
-    return ft_script_either(r, f, s, value.type == FT_VALUE_TENSOR ? value.tensor : 0);
-  return ft_script_follow(r, f, truth ? s->body : s->otherwise);
+    return ft_script_branch(r, f, s, value.type == FT_VALUE_TENSOR ? value.tensor : 0);
+  return ft_script_run_body(r, f, truth ? s->body : s->otherwise);
 }
 
-/* How often "for i in range(...)" turns; -1 not known. */
-static int64_t range(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_node *n, int64_t *start, int64_t *step, int *status)
+/* Trip count of "for i in range(...)"; -1: unknown. */
+static int64_t range_length(struct ft_script_run *r, struct ft_script_frame *f,
+                            const struct ft_script_node *n, int64_t *start, int64_t *step,
+                            int *status)
 {
   int64_t numbers[3] = { 0, 0, 1 };
   struct ft_operand value;
@@ -98,61 +105,62 @@ static int64_t range(struct ft_script_run *r, struct ft_script_frame *f,
   return (numbers[1] - numbers[0] - (numbers[2] > 0 ? 1 : -1)) / numbers[2] + 1;
 }
 
-static int walk(struct ft_script_run *r, struct ft_script_frame *f,
-                const struct ft_script_statement *s)
+static int run_over_list(struct ft_script_run *r, struct ft_script_frame *f,
+                         const struct ft_script_statement *s)
 {
   const struct ft_script_node *n = s->value;
   bool ranged = n->kind == FT_SCRIPT_CALL && ft_script_named(n->kids[0], "range");
-  int64_t start = 0, step = 1, turns;
+  int64_t start = 0, step = 1, count;
   struct ft_operand over = { 0 };
   int status = 0;
 
   if (ranged) {
-    turns = range(r, f, n, &start, &step, &status);
+    count = range_length(r, f, n, &start, &step, &status);
   } else {
     status = ft_script_evaluate(r, f, n, &over);
-    turns =
-        over.type == FT_VALUE_LIST || over.type == FT_VALUE_TUPLE ? (int64_t)over.list->count : -1;
+    count = ft_value_is_list(&over) ? (int64_t)over.list->count : -1;
   }
   if (status < 0)
     return -1;
-  if (turns < 0 || turns > FT_SCRIPT_TURNS) {
-    if (assign(r, f, s->target,
-               ranged ? ft_value_some(FT_VALUE_INT) : ft_value_some(FT_VALUE_OPAQUE)) < 0)
+  if (count < 0 || count > FT_SCRIPT_ITERATIONS) {
+    if (assign_value(r, f, s->target,
+                     ranged ? ft_value_unknown(FT_VALUE_INT) : ft_value_unknown(FT_VALUE_OPAQUE)) <
+        0)
       return -1;
-    return ft_script_some_turns(r, f, s);
+    return ft_script_data_loop(r, f, s);
   }
-  for (int64_t i = 0; i < turns; i++) {
-    if (assign(r, f, s->target, ranged ? ft_value_int(start + i * step) : over.list->items[i]) < 0)
+  for (int64_t i = 0; i < count; i++) {
+    if (assign_value(r, f, s->target,
+                     ranged ? ft_value_int(start + i * step) : over.list->items[i]) < 0)
       return -1;
-    status = ft_script_follow(r, f, s->body);
+    status = ft_script_run_body(r, f, s->body);
     if (status != FT_SCRIPT_GOES_ON)
       return status;
-    if (!ranged && over.list->count < (size_t)turns)
+    if (!ranged && over.list->count < (size_t)count)
       break;
   }
   return FT_SCRIPT_GOES_ON;
 }
 
-static int repeat(struct ft_script_run *r, struct ft_script_frame *f,
-                  const struct ft_script_statement *s)
+static int run_loop(struct ft_script_run *r, struct ft_script_frame *f,
+                    const struct ft_script_statement *s)
 {
   struct ft_operand value;
   int truth, status;
 
-  for (int i = 0; i < FT_SCRIPT_TURNS; i++) {
+  for (int i = 0; i < FT_SCRIPT_ITERATIONS; i++) {
     if (ft_script_evaluate(r, f, s->value, &value) < 0)
       return -1;
     truth = ft_value_truth(&r->live, &value);
     if (truth < 0)
-      return ft_script_some_turns(r, f, s);
+      return ft_script_data_loop(r, f, s);
     if (!truth)
       return FT_SCRIPT_GOES_ON;
-    status = ft_script_follow(r, f, s->body);
+    status = ft_script_run_body(r, f, s->body);
     if (status != FT_SCRIPT_GOES_ON)
       return status;
   }
-  return ft_script_fail(r, "a loop that does not end", "");
+  return ft_script_fail(r, "a loop of too many iterations", "");
 }
 
 static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
@@ -165,14 +173,14 @@ static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
   r->live.at = s->at;
   r->live.in->part = f->function->part;
   if (++r->steps > STEPS)
-    return ft_script_fail(r, "a program that does not end", "");
+    return ft_script_fail(r, "too many statements", "");
   switch (s->verb) {
   case FT_SCRIPT_IF:
-    return condition(r, f, s);
+    return evaluate_condition(r, f, s);
   case FT_SCRIPT_FOR:
-    return walk(r, f, s);
+    return run_over_list(r, f, s);
   case FT_SCRIPT_WHILE:
-    return repeat(r, f, s);
+    return run_loop(r, f, s);
   case FT_SCRIPT_RETURN:
     return ft_script_evaluate(r, f, n, &f->result) < 0 ? -1 : FT_SCRIPT_RETURNED;
   case FT_SCRIPT_RUN:
@@ -182,12 +190,12 @@ static int run_statement(struct ft_script_run *r, struct ft_script_frame *f,
     if (n->kind == FT_SCRIPT_CALL ? ft_script_apply(r, f, n, expected, &value) < 0
                                   : ft_script_evaluate(r, f, n, &value) < 0)
       return -1;
-    return assign(r, f, s->target, value) < 0 ? -1 : FT_SCRIPT_GOES_ON;
+    return assign_value(r, f, s->target, value) < 0 ? -1 : FT_SCRIPT_GOES_ON;
   }
 }
 
-int ft_script_follow(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_body *body)
+int ft_script_run_body(struct ft_script_run *r, struct ft_script_frame *f,
+                       const struct ft_script_body *body)
 {
   for (size_t i = 0; i < body->count; i++) {
     int status = run_statement(r, f, &body->statements[i]);
@@ -198,9 +206,9 @@ int ft_script_follow(struct ft_script_run *r, struct ft_script_frame *f,
   return FT_SCRIPT_GOES_ON;
 }
 
-/* Arguments by place and by key, defaults for the others. */
-static int bind(struct ft_script_run *r, struct ft_script_frame *f, const struct ft_operand *args,
-                const char *const *keys, size_t count)
+/* Binds positional and keyword arguments, and defaults. */
+static int bind_arguments(struct ft_script_run *r, struct ft_script_frame *f,
+                          const struct ft_operand *args, const char *const *keys, size_t count)
 {
   const struct ft_script_function *fn = f->function;
 
@@ -232,13 +240,13 @@ int ft_script_call(struct ft_script_run *r, const struct ft_script_function *fun
   int status;
 
   if (r->depth >= CALLS)
-    return ft_script_fail(r, "calls within each other too deep: ", function->name);
+    return ft_script_fail(r, "calls nested too deep: ", function->name);
   f.variables = ft_tracer_take(&r->live, (function->slots + 1) * sizeof *f.variables);
   f.set = ft_tracer_take(&r->live, (function->slots + 1) * sizeof *f.set);
-  if (!f.variables || !f.set || bind(r, &f, args, keys, count) < 0)
+  if (!f.variables || !f.set || bind_arguments(r, &f, args, keys, count) < 0)
     return -1;
   r->depth++;
-  status = ft_script_follow(r, &f, &function->body);
+  status = ft_script_run_body(r, &f, &function->body);
   r->depth--;
   if (status >= 0) {
     r->live.at = at;
@@ -250,7 +258,7 @@ int ft_script_call(struct ft_script_run *r, const struct ft_script_function *fun
 
 /* ---- the network ---- */
 
-static bool asked_for(const struct ft_infer *in, const char *name)
+static bool is_requested(const struct ft_infer *in, const char *name)
 {
   struct ft_text list = ft_text_from(in->sizes->input), piece;
 
@@ -261,10 +269,9 @@ static bool asked_for(const struct ft_infer *in, const char *name)
   return false;
 }
 
-/* Tensors that forward takes are the network's inputs; of optional ones those that are asked for.
- */
-static int declare_inputs(struct ft_script_run *r, const struct ft_script_function *forward,
-                          struct ft_operand *args)
+/* Declares the tensors that forward takes; optional ones only if --input names them. */
+static int declare_forward_inputs(struct ft_script_run *r, const struct ft_script_function *forward,
+                                  struct ft_operand *args)
 {
   for (size_t i = 1; i < forward->parameter_count; i++) {
     const struct ft_script_parameter *p = &forward->parameters[i];
@@ -273,8 +280,8 @@ static int declare_inputs(struct ft_script_run *r, const struct ft_script_functi
         strstr(p->type, "Tensor") && !strstr(p->type, "Dict") && !strstr(p->type, "Tuple");
     struct ft_declared *d;
 
-    args[i] = ft_value_some(FT_VALUE_OPAQUE);
-    if (tensor && (!optional || asked_for(r->live.in, p->name))) {
+    args[i] = ft_value_unknown(FT_VALUE_OPAQUE);
+    if (tensor && (!optional || is_requested(r->live.in, p->name))) {
       d = ft_tracer_take(&r->live, sizeof *d);
       if (!d)
         return -1;
@@ -288,16 +295,16 @@ static int declare_inputs(struct ft_script_run *r, const struct ft_script_functi
     } else if (optional) {
       args[i] = ft_value_none();
     } else if (strcmp(p->type, "int") == 0) {
-      args[i] = ft_value_some(FT_VALUE_INT);
+      args[i] = ft_value_unknown(FT_VALUE_INT);
     } else if (strcmp(p->type, "bool") == 0) {
-      args[i] = ft_value_some(FT_VALUE_BOOL);
+      args[i] = ft_value_unknown(FT_VALUE_BOOL);
     }
   }
   return ft_infer_inputs(r->live.in);
 }
 
-/* A list of images is given as one tensor of them. */
-static int take_apart(struct ft_script_run *r, struct ft_operand *arg)
+/* A list of images is given as one tensor. */
+static int unbind_images(struct ft_script_run *r, struct ft_operand *arg)
 {
   struct ft_operand args[2] = { *arg, ft_value_int(0) };
   struct ft_call unbind = { .l = &r->live, .args = args, .count = 2, .name = "unbind" };
@@ -322,35 +329,32 @@ static int check_inputs(struct ft_script_run *r, const struct ft_script_function
       continue;
     if (ft_tracer_of(&r->live, args[i].tensor)->rank < 0)
       return ft_error_set(r->live.in->err,
-                          "%s: the file does not say the size of its input \"%.100s\": give it "
+                          "%s: the file has no size for its input \"%.100s\": set it "
                           "with --input, as in --input=%.100s=3x224x224",
                           r->live.graph->file, p->name, p->name);
-    if (strstr(p->type, "List[") && take_apart(r, &args[i]) < 0)
+    if (strstr(p->type, "List[") && unbind_images(r, &args[i]) < 0)
       return -1;
   }
   return 0;
 }
 
-int ft_script_walks(struct ft_script_run *r)
+int ft_script_count_value(struct ft_script_run *r)
 {
-  return r->walked++ < WALKED
-             ? 0
-             : ft_tracer_fail(&r->live, "lists that stand in lists: more than 2^24 values");
+  return r->visited++ < VISITED ? 0
+                                : ft_tracer_fail(&r->live, "nested lists of more than 2^24 values");
 }
 
-static int add_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
+static int add_forward_outputs(struct ft_script_run *r, const struct ft_operand *value, int level)
 {
-  if (ft_script_walks(r) < 0)
+  if (ft_script_count_value(r) < 0)
     return -1;
   if (value->type == FT_VALUE_OPAQUE || !level)
     r->live.lost = true;
   if (value->type == FT_VALUE_TENSOR)
     return ft_tracer_output(&r->live, value->tensor);
-  if ((value->type == FT_VALUE_LIST || value->type == FT_VALUE_TUPLE ||
-       value->type == FT_VALUE_DICT) &&
-      level)
+  if ((ft_value_is_list(value) || value->type == FT_VALUE_DICT) && level)
     for (size_t i = 0; i < value->list->count; i++)
-      if (add_outputs(r, &value->list->items[i], level - 1) < 0)
+      if (add_forward_outputs(r, &value->list->items[i], level - 1) < 0)
         return -1;
   return 0;
 }
@@ -399,16 +403,16 @@ int ft_script_run(struct ft_infer *in)
     goto out;
   }
   args = ft_tracer_take(&r->live, forward->parameter_count * sizeof *args);
-  if (!args || declare_inputs(r, forward, args) < 0 || check_inputs(r, forward, args) < 0)
+  if (!args || declare_forward_inputs(r, forward, args) < 0 || check_inputs(r, forward, args) < 0)
     goto out;
   args[0] = network;
   if (ft_script_call(r, forward, args, NULL, forward->parameter_count, &result) < 0 ||
-      add_outputs(r, &result, LEVELS) < 0 || ft_tracer_loose_ends(&r->live) < 0)
+      add_forward_outputs(r, &result, LEVELS) < 0 || ft_tracer_loose_ends(&r->live) < 0)
     goto out;
   status = r->live.failed ? -1 : 0;
 out:
   if (status < 0 && !in->err->text[0])
-    (void)ft_error_set(in->err, "%s: its graph needs more memory than there is", in->graph->file);
+    (void)ft_error_set(in->err, "%s: out of memory for its graph", in->graph->file);
   in->part = NULL;
   free(r);
   return status;

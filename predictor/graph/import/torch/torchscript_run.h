@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Following a TorchScript program: what the parts of it (torchscript_run.c, torchscript_evaluate.c,
- * torchscript_branch.c) share. */
+/* Tracing a TorchScript program: shared by torchscript_run.c, torchscript_evaluate.c and
+ * torchscript_branch.c. */
 #ifndef FT_GRAPH_TORCHSCRIPT_RUN_H
 #define FT_GRAPH_TORCHSCRIPT_RUN_H
 
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Turns of a loop at most. */
-enum { FT_SCRIPT_TURNS = 100000 };
+/* Limit of a loop's iterations. */
+enum { FT_SCRIPT_ITERATIONS = 100000 };
 
 struct ft_script_pair {
-  uint32_t a, b; /* 0: of one branch alone */
+  uint32_t a, b; /* 0: in one branch only */
 };
 
 struct ft_script_run {
@@ -18,9 +18,9 @@ struct ft_script_run {
   const struct ft_script *script;
   const struct ft_values *constants;
   int depth;
-  uint32_t steps, walked;       /* statements; values in lists */
-  bool raised;                  /* what failed is an exception of the network's own */
-  struct ft_script_pair *pairs; /* tensors of two branches that become one */
+  uint32_t steps, visited;      /* statements traced; list elements visited */
+  bool raised;                  /* the failure is an exception that the network raised */
+  struct ft_script_pair *pairs; /* tensors of two branches that become one result */
   size_t pair_count, pair_room;
 };
 
@@ -31,23 +31,23 @@ struct ft_script_frame {
   struct ft_operand result;
 };
 
-/* What a statement leads to. */
+/* How a statement ends. */
 enum { FT_SCRIPT_GOES_ON, FT_SCRIPT_RETURNED };
 
-/* "FILE: PART: byte AT: FORMAT WHAT"; -1. */
+/* Sets the error "FILE: PART: byte AT: FORMAT WHAT". Returns -1. */
 int ft_script_fail(struct ft_script_run *r, const char *format, const char *what);
 
-/* One more value in a list is looked at: 0; -1 where lists stand in lists without end. */
-int ft_script_walks(struct ft_script_run *r);
+/* Counts a visited list element. Returns 0, or -1 if lists are nested without end. */
+int ft_script_count_value(struct ft_script_run *r);
 
 /* ---- expressions (torchscript_evaluate.c) ---- */
 
 int ft_script_evaluate(struct ft_script_run *r, struct ft_script_frame *f,
                        const struct ft_script_node *n, struct ft_operand *value);
-/* A call, of which EXPECTED results are wanted. */
+/* A call of which EXPECTED results are unpacked. */
 int ft_script_apply(struct ft_script_run *r, struct ft_script_frame *f,
                     const struct ft_script_node *n, unsigned expected, struct ft_operand *value);
-/* Whether N is NAME alone. */
+/* Whether N is just the name NAME. */
 bool ft_script_named(const struct ft_script_node *n, const char *name);
 
 /* ---- statements (torchscript_run.c) ---- */
@@ -55,17 +55,17 @@ bool ft_script_named(const struct ft_script_node *n, const char *name);
 int ft_script_call(struct ft_script_run *r, const struct ft_script_function *function,
                    const struct ft_operand *args, const char *const *keys, size_t count,
                    struct ft_operand *result);
-/* FT_SCRIPT_GOES_ON, FT_SCRIPT_RETURNED or -1. */
-int ft_script_follow(struct ft_script_run *r, struct ft_script_frame *f,
-                     const struct ft_script_body *body);
+/* Runs BODY. Returns FT_SCRIPT_GOES_ON, FT_SCRIPT_RETURNED or -1. */
+int ft_script_run_body(struct ft_script_run *r, struct ft_script_frame *f,
+                       const struct ft_script_body *body);
 
-/* ---- what depends on data (torchscript_branch.c) ---- */
+/* ---- control flow that depends on data (torchscript_branch.c) ---- */
 
-/* Both sides of a condition. */
-int ft_script_either(struct ft_script_run *r, struct ft_script_frame *f,
+/* Records both sides of the condition of S. */
+int ft_script_branch(struct ft_script_run *r, struct ft_script_frame *f,
                      const struct ft_script_statement *s, uint32_t condition);
-/* A loop as one turn of it. */
-int ft_script_some_turns(struct ft_script_run *r, struct ft_script_frame *f,
-                         const struct ft_script_statement *s);
+/* Records a loop of unknown trip count as one iteration. */
+int ft_script_data_loop(struct ft_script_run *r, struct ft_script_frame *f,
+                        const struct ft_script_statement *s);
 
 #endif

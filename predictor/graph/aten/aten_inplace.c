@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that write into a tensor: a part of it, or what somebody else holds too. */
+/* Operators of ATen that write into a tensor, or into the tensor that it is a view of. */
 #include "config.h"
 
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "predictor/graph/aten/aten.h"
 #include "predictor/graph/shape/strides.h"
 
-enum { VIEWS = 32 }; /* of views: deeper ones are not followed */
+enum { VIEWS = 32 }; /* depth of nested views that is tracked */
 
-/* The operator of the block at hand that gives X as a view of its first input; NULL: none. */
-static const struct ft_operator *view(const struct ft_tracer *l, uint32_t x)
+/* The operator of the current subgraph whose result X is a view of its first input; NULL: none. */
+static const struct ft_operator *view_operator(const struct ft_tracer *l, uint32_t x)
 {
   const struct ft_tensor *t = ft_tracer_of(l, x);
   const struct ft_operator *op;
@@ -20,15 +20,15 @@ static const struct ft_operator *view(const struct ft_tracer *l, uint32_t x)
   op = &l->block->operators[t->producer - 1];
   if (!op->kind || !op->input_count || !op->inputs[0])
     return NULL;
-  /* of numbers that are followed one is chosen, not cut out; an index of many copies */
+  /* an index of rank 0 selects a tracked number; other indices copy */
   if (strcmp(op->type, "Gather") == 0 && op->input_count > 1)
     return ft_tracer_of(l, op->inputs[1])->rank == 0 ? op : NULL;
   return ft_operator_is_view(op) ? op : NULL;
 }
 
-/* Whether OP copies: a reshape of what lies as STRIDES says, which become those of its result. */
-static bool copies(const struct ft_tracer *l, const struct ft_operator *op,
-                   struct ft_strides *strides)
+/* Whether OP, a reshape, must copy its input of STRIDES. STRIDES becomes those of its result. */
+static bool reshape_copies(const struct ft_tracer *l, const struct ft_operator *op,
+                           struct ft_strides *strides)
 {
   const struct ft_tensor *x = ft_tracer_of(l, op->inputs[0]), *y = ft_tracer_of(l, op->outputs[0]);
   struct ft_strides from = *strides;
@@ -44,7 +44,7 @@ static bool copies(const struct ft_tracer *l, const struct ft_operator *op,
   return reshapes;
 }
 
-/* The tensor whose memory X is a view of, as far as the block at hand tells. */
+/* The tensor whose storage X is a view of, within the current subgraph. */
 static uint32_t base_of(const struct ft_tracer *l, uint32_t x)
 {
   const struct ft_operator *views[VIEWS];
@@ -52,29 +52,30 @@ static uint32_t base_of(const struct ft_tracer *l, uint32_t x)
   uint32_t base = x;
   int count = 0;
 
-  while (count < VIEWS && (views[count] = view(l, base)))
+  while (count < VIEWS && (views[count] = view_operator(l, base)))
     base = views[count++]->inputs[0];
   if (ft_tracer_of(l, base)->rank >= 0)
     ft_strides_dense(ft_tracer_of(l, base), &strides);
   while (count-- > 0)
-    if (copies(l, views[count], &strides))
+    if (reshape_copies(l, views[count], &strides))
       base = count ? views[count - 1]->inputs[0] : x;
   return base;
 }
 
-void ft_aten_instead(struct ft_tracer *l, uint32_t x, uint32_t y)
+void ft_aten_replace(struct ft_tracer *l, uint32_t x, uint32_t y)
 {
   uint32_t base = base_of(l, x);
 
   ft_tracer_instead(l, x, y);
-  if (base == x || view(l, y)) /* x.unsqueeze_(0) writes nothing */
+  if (base == x || view_operator(l, y)) /* x.unsqueeze_(0) writes nothing */
     return;
   if (ft_tracer_of(l, y)->data ||
-      !ft_tracer_of(l, base)->values) /* numbers that are followed stay */
+      !ft_tracer_of(l, base)->values) /* tracked values stay as they are */
     ft_tracer_scatter(l, base, y);
 }
 
-/* Argument I and all that stands in it, as inputs; whether one of them is the network's data. */
+/* Adds V and all tensors in it as inputs; sets DATA if one of them depends on the network's
+ * input. */
 static int add_sources(struct ft_call *c, const struct ft_operand *v, int depth, bool *data)
 {
   if (ft_value_is_tensor(v)) {
@@ -85,15 +86,15 @@ static int add_sources(struct ft_call *c, const struct ft_operand *v, int depth,
     ft_tracer_in(c->l, tensor);
     *data = *data || ft_tracer_of(c->l, tensor)->data || ft_tracer_of(c->l, tensor)->constant;
   }
-  if ((v->type == FT_VALUE_LIST || v->type == FT_VALUE_TUPLE) && depth)
+  if (ft_value_is_list(v) && depth)
     for (size_t i = 0; i < v->list->count; i++)
       if (add_sources(c, &v->list->items[i], depth - 1, data) < 0)
         return -1;
   return 0;
 }
 
-/* Whether SOURCE is what INTO was written with: x[i] += y in Python copies a view onto itself. */
-static bool holds_already(struct ft_tracer *l, uint32_t into, const struct ft_operand *source)
+/* Whether INTO was just written with SOURCE: Python's x[i] += y copies a view onto itself. */
+static bool was_written_with(struct ft_tracer *l, uint32_t into, const struct ft_operand *source)
 {
   const struct ft_tensor *t = ft_tracer_of(l, into);
   const struct ft_operator *op;
@@ -105,11 +106,9 @@ static bool holds_already(struct ft_tracer *l, uint32_t into, const struct ft_op
          op->inputs[1] == ft_tracer_now(l, source->tensor);
 }
 
-/*
- * index_put(x, indices, values), scatter(x, dim, index, src), copy(x, src) and those alike: X with
- * the others in it. Of numbers that are followed X stays as it is.
- */
-int ft_aten_write(struct ft_call *c)
+/* index_put(x, indices, values), scatter(x, dim, index, src), copy(x, src) and others: x with
+ * the other tensors written into it. Tracked values stay as they are. */
+int ft_aten_scatter(struct ft_call *c)
 {
   bool copy = strncmp(c->name, "copy", 4) == 0, in_place = c->name[strlen(c->name) - 1] == '_';
   uint32_t x = ft_arg_tensor(c, 0), into = x;
@@ -119,7 +118,7 @@ int ft_aten_write(struct ft_call *c)
     return -1;
   if (copy && in_place)
     into = base_of(c->l, x); /* x[...] = ... */
-  if (into != x && holds_already(c->l, into, ft_arg(c, 1, "src")))
+  if (into != x && was_written_with(c->l, into, ft_arg(c, 1, "src")))
     return ft_aten_same(c);
   data = ft_tracer_of(c->l, into)->data;
   ft_tracer_op(c->l, "ScatterND");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that ask for shapes, types and numbers. */
+/* Operators of ATen that return shapes, types and numbers. */
 #include "config.h"
 
 #include <math.h>
@@ -7,12 +7,12 @@
 
 #include "predictor/graph/aten/aten.h"
 
-static struct ft_operand dimension(int64_t dim)
+static struct ft_operand size_value(int64_t dim)
 {
-  return dim < 0 ? ft_value_some(FT_VALUE_INT) : ft_value_int(dim);
+  return dim < 0 ? ft_value_unknown(FT_VALUE_INT) : ft_value_int(dim);
 }
 
-/* A weight answers without becoming a tensor of the graph. */
+/* Rank and DIMS of argument 0; -1 if unknown. A weight stays unused. */
 static int dims_of(struct ft_call *c, const int64_t **dims)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);
@@ -34,20 +34,20 @@ int ft_aten_size(struct ft_call *c)
 
   if (ft_arg_given(c, 1, "dim")) {
     if (rank < 0) {
-      c->result = ft_value_some(FT_VALUE_INT);
+      c->result = ft_value_unknown(FT_VALUE_INT);
       return 0;
     }
     axis = ft_arg_axis(c, 1, "dim", 0, rank);
-    c->result = axis < 0 ? ft_value_none() : dimension(dims[axis]);
+    c->result = axis < 0 ? ft_value_none() : size_value(dims[axis]);
     return axis < 0 ? -1 : 0;
   }
   if (rank < 0) {
-    c->result = ft_value_some(FT_VALUE_OPAQUE);
+    c->result = ft_value_unknown(FT_VALUE_OPAQUE);
     return 0;
   }
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
   for (int i = 0; i < rank && c->result.type == FT_VALUE_LIST; i++)
-    if (ft_value_append(c->l, c->result.list, dimension(dims[i])) < 0)
+    if (ft_value_append(c->l, c->result.list, size_value(dims[i])) < 0)
       return -1;
   return 0;
 }
@@ -56,7 +56,7 @@ int ft_aten_dim(struct ft_call *c)
 {
   const int64_t *dims;
 
-  c->result = dimension(dims_of(c, &dims));
+  c->result = size_value(dims_of(c, &dims));
   return 0;
 }
 
@@ -68,11 +68,11 @@ int ft_aten_numel(struct ft_call *c)
 
   for (int i = 0; i < rank; i++)
     count = ft_times(count, dims[i]);
-  c->result = dimension(count);
+  c->result = size_value(count);
   return 0;
 }
 
-/* ScalarType of an element type, -1 where there is none. */
+/* PyTorch's ScalarType of an element type; -1: none. */
 static int64_t scalar_type(unsigned element)
 {
   for (int i = 0; i < 16; i++)
@@ -81,7 +81,7 @@ static int64_t scalar_type(unsigned element)
   return -1;
 }
 
-/* Questions about a tensor other than for its shape. */
+/* Properties of a tensor other than its shape. */
 int ft_aten_query(struct ft_call *c)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);
@@ -94,7 +94,7 @@ int ft_aten_query(struct ft_call *c)
     c->result = ft_value_bool(!element || ft_element_is_real(element));
   else if (strcmp(name, "dtype") == 0)
     c->result = ft_value_int(scalar_type(element ? element : FT_ELEMENT_FLOAT));
-  else if (strcmp(name, "requires_grad") == 0) /* as it is where something is learnt */
+  else if (strcmp(name, "requires_grad") == 0) /* as in training */
     c->result = ft_value_bool(ft_element_is_real(element));
   else if (strcmp(name, "device") == 0)
     c->result = ft_value_string("cpu");
@@ -105,11 +105,11 @@ int ft_aten_query(struct ft_call *c)
   else if (strcmp(name, "layout") == 0)
     c->result = ft_value_int(0);
   else
-    c->result = ft_value_some(FT_VALUE_INT);
+    c->result = ft_value_unknown(FT_VALUE_INT);
   return 0;
 }
 
-/* The number that a tensor of one element holds. */
+/* The tracked value of a tensor of one element. */
 int ft_aten_item(struct ft_call *c)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);
@@ -119,7 +119,7 @@ int ft_aten_item(struct ft_call *c)
   if (t && ft_element_is_real(t->element))
     c->result = ft_value_real(value);
   else if (isnan(value))
-    c->result = ft_value_some(FT_VALUE_INT);
+    c->result = ft_value_unknown(FT_VALUE_INT);
   else
     c->result = ft_value_int(ft_whole(value));
   return 0;

@@ -34,17 +34,17 @@ static void files_without_a_network_are_called_by_their_name(void **state)
     size_t length;
     const char *says;
   } cases[] = {
-    FILE_OF("GGUF\3\0\0\0\1\0\0\0\0\0\0\0", "weights for llama.cpp (GGUF), no network"),
-    FILE_OF("\2\0\0\0\0\0\0\0{}12345678", "found 8 B of weights alone (safetensors)"),
+    FILE_OF("GGUF\3\0\0\0\1\0\0\0\0\0\0\0", "weights for llama.cpp (GGUF), which is no readable network"),
+    FILE_OF("\2\0\0\0\0\0\0\0{}12345678", "found 8 B of weights without a network (safetensors)"),
     FILE_OF("\x89HDF\r\n\x1a\n....", "model.export(FOLDER)"),
     FILE_OF("\x1c\0\0\0TFL3....", "TensorFlow Lite"),
-    FILE_OF("\x1c\0\0\0ORTM....", "ONNX Runtime's own form"),
+    FILE_OF("\x1c\0\0\0ORTM....", "ONNX Runtime's own format"),
     FILE_OF("\x1c\0\0\0ET12....", "ExecuTorch"),
     FILE_OF("ML\xefR....", "StableHLO"),
     FILE_OF("module @jit_f attributes", "MLIR (StableHLO) as text"),
     FILE_OF("<\0\0\0....ML\xefR\rStableHLO_v1.15.0", "jax.export"),
-    FILE_OF("\x1f\x8b\x08\0....", "found a file compressed by gzip, no network that can be read: "
-                                  "give what is in it, unpacked"),
+    FILE_OF("\x1f\x8b\x08\0....", "found a file compressed by gzip, which is no readable network; "
+                                  "use its contents, unpacked"),
     FILE_OF("BZh91AY", "compressed by bzip2"),
     FILE_OF("\xfd\x37zXZ\0", "compressed by xz"),
     FILE_OF("\x28\xb5\x2f\xfd....", "compressed by zstd"),
@@ -61,7 +61,7 @@ static void files_without_a_network_are_called_by_their_name(void **state)
     FILE_OF("", "byte 0: expected a model file: ONNX"),
     FILE_OF("/////", "byte 0: expected a model file: ONNX"),
   };
-  char path[] = "/tmp/test-foreign-XXXXXX";
+  char path[] = "/tmp/test-unsupported-XXXXXX";
   int fd = mkstemp(path);
 
   (void)state;
@@ -82,14 +82,14 @@ static void archives_without_a_network_are_too(void **state)
     const char *members[3], *says;
   } cases[] = {
     { { "metadata.json", "config.json", "model.weights.h5" }, "a Keras archive" },
-    { { "net/data/aotinductor/model/c.wrapper.so" }, "AOTInductor has compiled" },
+    { { "net/data/aotinductor/model/c.wrapper.so" }, "compiled by AOTInductor" },
     { { "arr_0.npy" }, "NumPy arrays" },
     { { "net/data.pkl", "net/data/0", "net/data/1" }, "(10 B of tensors)" },
-    { { "resnet.onnx" }, "found a zip archive, no network that can be read" },
+    { { "resnet.onnx" }, "found a zip archive, which is no readable network" },
     { { "llama/README.md", "llama/config.json" }, "found a zip archive" },
     { { "notes.txt" }, "expected a TorchScript archive" },
   };
-  char path[] = "/tmp/test-foreign-XXXXXX";
+  char path[] = "/tmp/test-unsupported-XXXXXX";
   int fd = mkstemp(path);
 
   (void)state;

@@ -67,8 +67,8 @@ static void sizes_that_are_open_are_asked_for(void **state)
     { "idefics3", "sequence=20", "(pictures) is open" },
     { "qwen2_vl", "sequence=20", "(height) is open" },
     { "qwen2_vl", "sequence=40,height=49,width=49", "squares of 2 x 2" },
-    { "qwen2_vl", "sequence=5,height=56,width=84", "its pictures alone stand for 24 words" },
-    { "llava", "sequence=15", "its pictures alone stand for 16 words" },
+    { "qwen2_vl", "sequence=5,height=56,width=84", "its images alone are 24 tokens" },
+    { "llava", "sequence=15", "its images alone are 16 tokens" },
   };
 
   (void)state;
@@ -91,7 +91,7 @@ static struct ft_graph *graph_of(const char *text, char path[32], struct ft_erro
   struct ft_graph *graph;
   int fd;
 
-  (void)snprintf(path, 32, "/tmp/test-hf-seeing-XXXXXX");
+  (void)snprintf(path, 32, "/tmp/test-hf-vlm-XXXXXX");
   fd = mkstemp(path);
   assert_true(fd >= 0);
   assert_int_equal(write(fd, text, strlen(text)), strlen(text));
@@ -111,19 +111,19 @@ static void a_file_that_contradicts_itself_is_refused(void **state)
     { "{\"model_type\":\"llava\",\"text_config\":{\"model_type\":\"t5\"}}", "" },
     { "{\"model_type\":\"llava\",\"text_config\":7,\"vision_config\":{\"patch_size\":0}}",
       "patch_size" },
-    { "{\"model_type\":\"llava\",\"vision_feature_layer\":-99}", "there is no such layer" },
+    { "{\"model_type\":\"llava\",\"vision_feature_layer\":-99}", "no such layer" },
     { "{\"model_type\":\"llava\",\"vision_feature_layer\":[-2,-5]}", "expected one layer" },
-    { "{\"model_type\":\"gemma3\",\"mm_tokens_per_image\":0}", "put together" },
-    { "{\"model_type\":\"gemma3\",\"mm_tokens_per_image\":1073741824}", "put together" },
-    { "{\"model_type\":\"idefics3\",\"scale_factor\":3}", "put together" },
-    { "{\"model_type\":\"qwen2_vl\",\"vision_config\":{\"patch_size\":0}}", "patches of 1" },
+    { "{\"model_type\":\"gemma3\",\"mm_tokens_per_image\":0}", "whole groups" },
+    { "{\"model_type\":\"gemma3\",\"mm_tokens_per_image\":1073741824}", "whole groups" },
+    { "{\"model_type\":\"idefics3\",\"scale_factor\":3}", "whole groups" },
+    { "{\"model_type\":\"qwen2_vl\",\"vision_config\":{\"patch_size\":0}}", "patch_size 1 to" },
     { "{\"model_type\":\"qwen2_5_vl\",\"vision_config\":{\"out_hidden_size\":8}}",
       "out_hidden_size" },
     { "{\"model_type\":\"siglip_vision_model\",\"num_attention_heads\":0}", "every head" },
     { "{\"model_type\":\"siglip_vision_model\",\"num_attention_heads\":7}", "every head" },
     { "{\"model_type\":\"qwen2_vl\",\"vision_config\":{\"hidden_size\":64,\"embed_dim\":8}}",
       "every head" },
-    { "{\"model_type\":\"clip_vision_model\",\"num_hidden_layers\":10001}", "no such network" },
+    { "{\"model_type\":\"clip_vision_model\",\"num_hidden_layers\":10001}", "out of range" },
   };
 
   (void)state;

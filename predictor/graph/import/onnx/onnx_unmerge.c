@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Undoes common subexpression elimination by PyTorch's exporter. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/graph/import/onnx/onnx_merged.h"
+#include "predictor/graph/import/onnx/onnx_unmerge.h"
 #include "predictor/graph/training/autograd_rules.h"
 
-/* An operator's use by a module that does not hold it. */
+/* A use of an operator's result by another module. */
 struct use {
-  uint32_t from, user, input; /* operators, and which of the user's inputs */
-  uint32_t copy, next;        /* the copy's tensor; one more copy before the same user, + 1 */
+  uint32_t from, user, input; /* the two operators, and the input of the user */
+  uint32_t copy, next;        /* the copy's tensor; the next copy before the same user, + 1 */
   const char *name;           /* of the user */
-  size_t length;              /* of NAME, up to the module that stands beside the operator's own */
+  size_t length;              /* length of the part of NAME that names the module */
 };
 
 struct parting {
@@ -20,14 +21,14 @@ struct parting {
   struct ft_block *block;
   struct use *uses;
   size_t count, room;
-  bool *inside;     /* of each operator: some user lies in the module that holds it */
-  uint32_t *before; /* of each operator: the first use + 1 whose copy comes before it */
+  bool *inside;     /* for each operator: its own module also uses the result */
+  uint32_t *before; /* for each operator: first copy to insert before it, + 1 */
   uint32_t copies;
 };
 
-/* The length of the module that holds the one called NAME: "/cell/left" of "/cell/left/act/Relu";
- * 0: none. */
-static size_t holder(const char *name)
+/* Length of the name of the module that holds NAME: "/cell/left" of "/cell/left/act/Relu"; 0:
+ * none. */
+static size_t module_length(const char *name)
 {
   const char *slash = strrchr(name, '/');
   size_t length = slash ? (size_t)(slash - name) : 0;
@@ -37,8 +38,8 @@ static size_t holder(const char *name)
   return length > 1 ? length - 1 : 0;
 }
 
-/* What NAME and the module of LENGTH characters at MODULE share, in whole parts, and one more. */
-static size_t beside(const char *name, const char *module, size_t length)
+/* Length of the common components of NAME and MODULE (of LENGTH), and one more. */
+static size_t sibling_length(const char *name, const char *module, size_t length)
 {
   size_t same = 0;
 
@@ -51,7 +52,7 @@ static size_t beside(const char *name, const char *module, size_t length)
 static bool may_be_merged(const struct ft_operator *op)
 {
   return op->output_count == 1 && op->input_count >= 1 && ft_autograd_rule_of(op).in_place &&
-         holder(op->name) > 0;
+         module_length(op->name) > 0;
 }
 
 static int add_use(struct parting *p, const struct use *use)
@@ -79,12 +80,12 @@ static int find_uses(struct parting *p)
         continue;
       module = ops[from - 1].name;
       use = (struct use){ .from = from - 1, .user = i, .input = j, .name = ops[i].name };
-      use.length = holder(module);
+      use.length = module_length(module);
       if (strncmp(use.name, module, use.length) == 0 && use.name[use.length] == '/') {
         p->inside[from - 1] = true;
         continue;
       }
-      use.length = beside(use.name, module, use.length);
+      use.length = sibling_length(use.name, module, use.length);
       if (use.name[0] == '/' && add_use(p, &use) < 0)
         return -1;
     }
@@ -101,7 +102,7 @@ static int same_copy(const struct use *a, const struct use *b)
   return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-static int compare(const void *left, const void *right)
+static int compare_uses(const void *left, const void *right)
 {
   const struct use *a = left, *b = right;
   int order = same_copy(a, b);
@@ -109,7 +110,7 @@ static int compare(const void *left, const void *right)
   return order ? order : (a->user > b->user) - (a->user < b->user);
 }
 
-/* A tensor for what the operator of USE gives once more; 0 when memory is out. */
+/* A tensor for the copy's result; 0 if memory is exhausted. */
 static uint32_t new_tensor(struct parting *p, const struct use *use)
 {
   struct ft_graph *g = p->build->graph;
@@ -125,11 +126,11 @@ static uint32_t new_tensor(struct parting *p, const struct use *use)
   return g->tensor_count++;
 }
 
-/* Give each module beside the operator's own a result of its own. */
-static int part(struct parting *p)
+/* Gives each module that uses a result a copy of its operator. */
+static int copy_operators(struct parting *p)
 {
   if (p->count)
-    qsort(p->uses, p->count, sizeof *p->uses, compare);
+    qsort(p->uses, p->count, sizeof *p->uses, compare_uses);
   for (size_t i = 0; i < p->count; i++) {
     struct use *use = &p->uses[i];
 
@@ -150,8 +151,8 @@ static int part(struct parting *p)
   return 0;
 }
 
-/* Put the copies in, each before the first that uses it. */
-static int insert(struct parting *p)
+/* Inserts the copies, each before its first user. */
+static int insert_copies(struct parting *p)
 {
   struct ft_graph *g = p->build->graph;
   struct ft_block *block = p->block;
@@ -183,7 +184,7 @@ static int insert(struct parting *p)
   return 0;
 }
 
-int ft_onnx_part_merged(struct ft_build *build)
+int ft_onnx_unmerge(struct ft_build *build)
 {
   struct parting p = { .build = build, .block = &build->graph->block };
   size_t n = (size_t)p.block->operator_count + 1;
@@ -192,7 +193,7 @@ int ft_onnx_part_merged(struct ft_build *build)
   p.before = ft_arena_take(&build->arena, n * sizeof *p.before);
   if (!p.inside || !p.before)
     return ft_build_exhausted(build);
-  if (find_uses(&p) < 0 || part(&p) < 0)
+  if (find_uses(&p) < 0 || copy_operators(&p) < 0)
     return -1;
-  return p.copies ? insert(&p) : 0;
+  return p.copies ? insert_copies(&p) : 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Experts: a few for each word, chosen by a router (Shazeer et al. 2017), or all for every word,
- * each weighed by it (transformers 5.23, models/llama4). */
+/* Mixture of experts: a router chooses some for each token (Shazeer et al. 2017), or weighs all
+ * of them for every token (transformers 5.23, models/llama4). */
 #include "config.h"
 
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-/* X as (1, words, features). */
-static uint32_t flat(struct ft_hf_run *r, uint32_t x)
+/* X as (1, tokens, features). */
+static uint32_t flatten_tokens(struct ft_hf_run *r, uint32_t x)
 {
   const int64_t *in = x ? ft_tracer_of(&r->live, x)->dims : NULL;
   int64_t dims[3] = { 1, 0, 0 };
@@ -18,15 +18,15 @@ static uint32_t flat(struct ft_hf_run *r, uint32_t x)
   return ft_tracer_reshape(&r->live, x, dims, 3);
 }
 
-/* Every expert works on all of X, times what ROUTER gives it. */
-static uint32_t every_expert(struct ft_hf_run *r, uint32_t x, uint32_t router)
+/* Every expert processes all of X, scaled by ROUTER's scores. */
+static uint32_t run_all_experts(struct ft_hf_run *r, uint32_t x, uint32_t router)
 {
   static const int64_t turned[] = { 2, 1, 0 };
   const struct ft_hf *m = r->m;
   int64_t copies[3] = { m->experts, 1, 1 }, dims[3] = { 0, 0, m->hidden }, zero = 0;
   uint32_t up = ft_hf_weight(r, "experts.gate_up", m->hidden, 2 * m->expert_inner, m->experts);
   uint32_t down = ft_hf_weight(r, "experts.down", m->expert_inner, m->hidden, m->experts);
-  uint32_t scores = flat(r, router), list, y, gate;
+  uint32_t scores = flatten_tokens(r, router), list, y, gate;
 
   if (!x || !scores || !up || !down)
     return 0;
@@ -35,15 +35,15 @@ static uint32_t every_expert(struct ft_hf_run *r, uint32_t x, uint32_t router)
   scores = ft_tracer_unary(&r->live, "Sigmoid", scores);
   scores = scores ? ft_tracer_transpose(&r->live, scores, turned, 3) : 0;
   list = ft_tracer_list(&r->live, copies, 3);
-  x = flat(r, x);
+  x = flatten_tokens(r, x);
   x = x && list ? ft_tracer_binary(&r->live, "Tile", x, list) : 0;
-  y = ft_hf_both(r, "MatMul", ft_hf_both(r, "Mul", x, scores), up);
+  y = ft_hf_binary(r, "MatMul", ft_hf_binary(r, "Mul", x, scores), up);
   if (!y)
     return 0;
   gate = ft_tracer_slice(&r->live, y, 2, 0, m->expert_inner, 1);
   y = ft_tracer_slice(&r->live, y, 2, m->expert_inner, 2 * m->expert_inner, 1);
-  y = ft_hf_both(r, "Mul", y, ft_hf_activate(r, gate));
-  y = ft_hf_both(r, "MatMul", y, down);
+  y = ft_hf_binary(r, "Mul", y, ft_hf_activate(r, gate));
+  y = ft_hf_binary(r, "MatMul", y, down);
   list = ft_tracer_list(&r->live, &zero, 1);
   if (!y || !list)
     return 0;
@@ -54,16 +54,16 @@ static uint32_t every_expert(struct ft_hf_run *r, uint32_t x, uint32_t router)
   return y ? ft_tracer_reshape(&r->live, y, dims, 3) : 0;
 }
 
-/* A few of them work on each word. */
-static uint32_t chosen(struct ft_hf_run *r, uint32_t x, uint32_t router)
+/* The router's choice of experts processes each token. */
+static uint32_t run_chosen_experts(struct ft_hf_run *r, uint32_t x, uint32_t router)
 {
   const struct ft_hf *m = r->m;
   uint32_t parts[4] = { 0 }, biases[2] = { 0, 0 };
-  bool packs = ft_hf_packs(r, "experts");
+  bool packs = ft_hf_is_quantized(r, "experts");
 
   if (packs) {
-    ft_hf_packed(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts, parts);
-    ft_hf_packed(r, "experts.down", m->hidden, m->expert_inner, m->experts, parts + 2);
+    ft_hf_quantized_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts, parts);
+    ft_hf_quantized_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts, parts + 2);
   } else {
     parts[0] = ft_hf_weight(r, "experts.gate_up", 2 * m->expert_inner, m->hidden, m->experts);
     parts[2] = ft_hf_weight(r, "experts.down", m->hidden, m->expert_inner, m->experts);
@@ -94,23 +94,24 @@ static uint32_t chosen(struct ft_hf_run *r, uint32_t x, uint32_t router)
       ft_tracer_in(&r->live, biases[i]);
   if (packs)
     ft_tracer_int(&r->live, "expert_weight_bits", 8); /* as many elements as weights */
-  ft_tracer_int(&r->live, "k", m->chosen);
+  ft_tracer_int(&r->live, "k", m->experts_per_token);
   return ft_tracer_end(&r->live, 1);
 }
 
-uint32_t ft_hf_experts(struct ft_hf_run *r, uint32_t x)
+uint32_t ft_hf_moe(struct ft_hf_run *r, uint32_t x)
 {
   const struct ft_hf *m = r->m;
-  uint32_t router = ft_hf_connect(r, x, "router", m->experts, m->router_bias);
-  uint32_t y = m->every_expert ? every_expert(r, x, router) : chosen(r, x, router), shared;
+  uint32_t router = ft_hf_linear(r, x, "router", m->experts, m->router_bias);
+  uint32_t y = m->all_experts ? run_all_experts(r, x, router) : run_chosen_experts(r, x, router),
+           shared;
 
   if (!m->shared_inner)
     return y;
-  shared = ft_hf_widen(r, x, m->shared_inner);
+  shared = ft_hf_mlp(r, x, m->shared_inner);
   if (m->shared_gate) {
-    uint32_t gate = ft_hf_connect(r, x, "shared_gate", 1, false);
+    uint32_t gate = ft_hf_linear(r, x, "shared_gate", 1, false);
 
-    shared = ft_hf_both(r, "Mul", gate ? ft_tracer_unary(&r->live, "Sigmoid", gate) : 0, shared);
+    shared = ft_hf_binary(r, "Mul", gate ? ft_tracer_unary(&r->live, "Sigmoid", gate) : 0, shared);
   }
-  return ft_hf_both(r, "Add", y, shared);
+  return ft_hf_binary(r, "Add", y, shared);
 }

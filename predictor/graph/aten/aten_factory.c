@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators of ATen that make tensors. */
+/* Operators of ATen that create tensors. */
 #include "config.h"
 
 #include <math.h>
@@ -7,14 +7,15 @@
 
 #include "predictor/graph/aten/aten.h"
 
-static unsigned element_of(const struct ft_call *c, unsigned i, unsigned otherwise)
+static unsigned dtype_argument(const struct ft_call *c, unsigned i, unsigned otherwise)
 {
   const struct ft_operand *v = ft_arg(c, i, "dtype");
 
   return v->type == FT_VALUE_INT && v->known ? ft_aten_element(v->integer) : otherwise;
 }
 
-static int filled(struct ft_call *c, const int64_t *dims, int rank, unsigned element, double value)
+static int give_constant(struct ft_call *c, const int64_t *dims, int rank, unsigned element,
+                         double value)
 {
   double values[FT_GRAPH_VALUES];
   int64_t count = 1;
@@ -33,14 +34,14 @@ static int filled(struct ft_call *c, const int64_t *dims, int rank, unsigned ele
 }
 
 /* eye(n), eye(n, m) */
-static int identity(struct ft_call *c)
+static int eye(struct ft_call *c)
 {
   int64_t dims[2] = { ft_arg_int(c, 0, "n", INT64_MIN) };
 
   dims[1] = ft_arg_int(c, 1, "m", dims[0]);
   if (dims[0] == INT64_MIN || dims[1] == INT64_MIN)
     return ft_aten_unknown(c);
-  return filled(c, dims, 2, element_of(c, 99, FT_ELEMENT_FLOAT), (double)NAN);
+  return give_constant(c, dims, 2, dtype_argument(c, 99, FT_ELEMENT_FLOAT), (double)NAN);
 }
 
 int ft_aten_factory(struct ft_call *c)
@@ -54,7 +55,7 @@ int ft_aten_factory(struct ft_call *c)
   int n;
 
   if (strcmp(c->name, "eye") == 0)
-    return identity(c);
+    return eye(c);
   while (whole && at < 2 && ft_arg(c, at, NULL)->type == FT_VALUE_INT &&
          strcmp(c->name, "randint") == 0)
     at++;
@@ -75,8 +76,9 @@ int ft_aten_factory(struct ft_call *c)
     if (!fresh && ft_arg(c, at + 1, "fill_value")->type == FT_VALUE_BOOL)
       element = FT_ELEMENT_BOOL;
   }
-  return filled(c, dims, n,
-                element_of(c, full ? at + 2 : at + 1, whole ? FT_ELEMENT_INT64 : element), value);
+  return give_constant(
+      c, dims, n, dtype_argument(c, full ? at + 2 : at + 1, whole ? FT_ELEMENT_INT64 : element),
+      value);
 }
 
 int ft_aten_like(struct ft_call *c)
@@ -90,12 +92,13 @@ int ft_aten_like(struct ft_call *c)
     return ft_aten_not_shaped(c, x);
   if (strncmp(c->name, "full", 4) == 0)
     value = ft_value_number(ft_arg(c, 1, "fill_value"));
-  return filled(c, t->dims, t->rank,
-                element_of(c, strncmp(c->name, "full", 4) == 0 ? 2 : 1, t->element), value);
+  return give_constant(c, t->dims, t->rank,
+                       dtype_argument(c, strncmp(c->name, "full", 4) == 0 ? 2 : 1, t->element),
+                       value);
 }
 
-/* linspace(start, end, steps): both ends are among them */
-static int steps_between(struct ft_call *c)
+/* linspace(start, end, steps), both ends included */
+static int linspace(struct ft_call *c)
 {
   double start = ft_value_number(ft_arg(c, 0, "start")), end = ft_value_number(ft_arg(c, 1, "end"));
   int64_t steps = ft_arg_int(c, 2, "steps", INT64_MIN);
@@ -107,11 +110,11 @@ static int steps_between(struct ft_call *c)
     return ft_tracer_fail(c->l, "%s: %lld steps", c->name, (long long)steps);
   for (int64_t i = 0; i < steps && i < FT_GRAPH_VALUES; i++)
     values[i] = i ? start + (double)i * ((end - start) / (double)(steps - 1)) : start;
-  return ft_give(c, ft_tracer_constant(c->l, element_of(c, 99, FT_ELEMENT_FLOAT), 1, &steps,
+  return ft_give(c, ft_tracer_constant(c->l, dtype_argument(c, 99, FT_ELEMENT_FLOAT), 1, &steps,
                                        steps <= FT_GRAPH_VALUES ? values : NULL));
 }
 
-/* arange(end), arange(start, end), arange(start, end, step); numbers come first */
+/* arange(end), arange(start, end), arange(start, end, step) */
 int ft_aten_arange(struct ft_call *c)
 {
   double n[3] = { 0, (double)NAN, 1 };
@@ -120,7 +123,7 @@ int ft_aten_arange(struct ft_call *c)
   const struct ft_operand *v;
 
   if (strcmp(c->name, "linspace") == 0)
-    return steps_between(c);
+    return linspace(c);
   while (count < 3 && ft_value_is_number(ft_arg(c, count, NULL)) &&
          !(count && ft_arg(c, count, "dtype")->type == FT_VALUE_BOOL)) {
     v = ft_arg(c, count, NULL);
@@ -147,7 +150,7 @@ int ft_aten_arange(struct ft_call *c)
     ft_tracer_in(c->l, in[i]);
   in[0] = ft_tracer_end(c->l, 1);
   if (in[0])
-    ft_tracer_of(c->l, in[0])->element = (uint8_t)element_of(c, 99, element);
+    ft_tracer_of(c->l, in[0])->element = (uint8_t)dtype_argument(c, 99, element);
   return ft_give(c, in[0]);
 }
 
@@ -208,7 +211,7 @@ int ft_aten_scalar_tensor(struct ft_call *c)
     values[i] = ft_value_number(&v->list->items[i]);
     whole = whole && v->list->items[i].type == FT_VALUE_INT;
   }
-  return ft_give(
-      c, ft_tracer_constant(c->l, element_of(c, 99, whole ? FT_ELEMENT_INT64 : FT_ELEMENT_FLOAT), 1,
-                            &count, values));
+  return ft_give(c, ft_tracer_constant(
+                        c->l, dtype_argument(c, 99, whole ? FT_ELEMENT_INT64 : FT_ELEMENT_FLOAT), 1,
+                        &count, values));
 }

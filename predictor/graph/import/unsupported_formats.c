@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Signatures of formats that hold no readable network. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
-#include "predictor/graph/import/foreign.h"
+#include "predictor/graph/import/unsupported_formats.h"
 
 #define EXPORT "torch.export.save, torch.jit.save or torch.onnx.export"
-#define UNPACKED "what is in it, unpacked"
-#define STABLEHLO                                                                                  \
-  "what an exporter to ONNX, or Keras with model.export(FOLDER), writes of the network"
+#define UNPACKED "its contents, unpacked"
+#define STABLEHLO "an ONNX file of the network, or what Keras writes with model.export(FOLDER)"
 #define KERAS "what model.export(FOLDER) or tf.saved_model.save writes"
 
-/* What stands at byte AT. */
+/* Bytes at offset AT, what they show, and what to give instead. */
 static const struct {
   size_t at, length;
   const char *magic, *what, *instead;
 } magics[] = {
   { 0, 4, "GGUF", "weights for llama.cpp (GGUF)",
     "the config.json that they were made with, or what the framework exports" },
-  { 0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras keeps weights in", KERAS },
-  { 4, 4, "TFL3", "a TensorFlow Lite model", "the saved model that it was made of" },
-  { 4, 4, "ORTM", "a model in ONNX Runtime's own form", "the ONNX file that it was made of" },
+  { 0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file, as used for Keras weights", KERAS },
+  { 4, 4, "TFL3", "a TensorFlow Lite model", "the SavedModel that it was made from" },
+  { 4, 4, "ORTM", "a model in ONNX Runtime's own format", "the ONNX file that it was made from" },
   { 4, 4, "ET12", "an ExecuTorch program", "what torch.export.save writes of the network" },
   { 0, 4, "ML\xefR", "MLIR bytecode (StableHLO)", STABLEHLO },
   { 0, 8, "module @", "MLIR (StableHLO) as text", STABLEHLO },
@@ -34,7 +34,7 @@ static const struct {
   { 0, 4, "\x28\xb5\x2f\xfd", "a file compressed by zstd", UNPACKED },
   { 0, 4, "\x04\x22\x4d\x18", "a file compressed by lz4", UNPACKED },
   { 257, 5, "ustar", "a tar archive", UNPACKED },
-  { 0, 4, "ftrt", "a TensorRT engine", "the ONNX file that it was made of" },
+  { 0, 4, "ftrt", "a TensorRT engine", "the ONNX file that it was made from" },
   { 0, 4,
     "\x7f"
     "ELF",
@@ -42,19 +42,20 @@ static const struct {
   { 0, 6, "\x93NUMPY", "a NumPy array", "what the framework exports" },
   /* a pickle of protocol 2 that begins with torch.serialization's MAGIC_NUMBER */
   { 0, 14, "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19",
-    "weights as PyTorch wrote them before 1.6", "what " EXPORT " writes" },
-  { 0, 5, "<?xml", "an XML file, as OpenVINO's are", "the ONNX file that it was made of" },
+    "weights in the format of PyTorch before 1.6", "what " EXPORT " writes" },
+  { 0, 5, "<?xml", "an XML file, as OpenVINO's are", "the ONNX file that it was made from" },
 };
 
-static int is_foreign(const char *file, const char *what, const char *instead, struct ft_error *err)
+static int report_unsupported(const char *file, const char *what, const char *instead,
+                              struct ft_error *err)
 {
-  return ft_error_set(err, "%s: byte 0: found %s, no network that can be read: give %s", file, what,
+  return ft_error_set(err, "%s: byte 0: found %s, which is no readable network; use %s", file, what,
                       instead);
 }
 
-/* The length of a header of JSON in 8 bytes, the header, and then SIZE less both of weights
- * (huggingface/safetensors, README.md). */
-static uint64_t safetensors(const char *head, size_t length, uint64_t size)
+/* Returns the bytes of weights in a safetensors file, 0 if it is none: 8 bytes of header length,
+ * the JSON header, the weights (huggingface/safetensors, README.md). */
+static uint64_t safetensors_bytes(const char *head, size_t length, uint64_t size)
 {
   uint64_t header = 0;
 
@@ -65,8 +66,8 @@ static uint64_t safetensors(const char *head, size_t length, uint64_t size)
   return header >= 2 && header < size && size - header > 8 ? size - header - 8 : 0;
 }
 
-/* Parameters begin with the versions and lengths of nothing, then a description (PaddlePaddle,
- * SerializeToStream of DenseTensor). */
+/* PaddlePaddle's parameter files begin with version and empty LoD, then a tensor description
+ * (SerializeToStream of DenseTensor). */
 static bool is_paddle(const char *head, size_t length)
 {
   static const char nothing[16];
@@ -75,7 +76,7 @@ static bool is_paddle(const char *head, size_t length)
          head[22] == 0x10;
 }
 
-/* What jax.export serialises begins with tables of its own; the module within says its version. */
+/* jax.export's files begin with flatbuffer tables; the module inside names its version. */
 static bool is_jax(const char *head, size_t length)
 {
   static const char version[] = "StableHLO_v";
@@ -84,7 +85,7 @@ static bool is_jax(const char *head, size_t length)
          memmem(head, length, version, sizeof version - 1);
 }
 
-/* A file of a model, in a folder that was packed. */
+/* Model files, in an archive of a directory. */
 static bool is_model(const char *name)
 {
   static const char *const ends[] = { ".onnx", ".pb", ".pdmodel", ".pt", ".pt2", "/config.json" };
@@ -95,30 +96,30 @@ static bool is_model(const char *name)
   return strcmp(name, "config.json") == 0;
 }
 
-int ft_foreign_head(const char *file, const char *head, size_t length, uint64_t size,
-                    struct ft_error *err)
+int ft_unsupported_head(const char *file, const char *head, size_t length, uint64_t size,
+                        struct ft_error *err)
 {
-  uint64_t weights = safetensors(head, length, size);
+  uint64_t weights = safetensors_bytes(head, length, size);
   char shown[32];
 
   for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
     if (length >= magics[i].at + magics[i].length &&
         memcmp(head + magics[i].at, magics[i].magic, magics[i].length) == 0)
-      return is_foreign(file, magics[i].what, magics[i].instead, err);
+      return report_unsupported(file, magics[i].what, magics[i].instead, err);
   if (weights)
-    return ft_error_set(
-        err,
-        "%s: byte 0: found %s of weights alone (safetensors), no network that can be "
-        "read: give the config.json beside them, or what %s writes",
-        file, ft_units_show_bytes(weights, shown, sizeof shown), EXPORT);
+    return ft_error_set(err,
+                        "%s: byte 0: found %s of weights without a network (safetensors); use "
+                        "the config.json beside them, or what %s writes",
+                        file, ft_units_show_bytes(weights, shown, sizeof shown), EXPORT);
   if (is_jax(head, length))
-    return is_foreign(file, "what jax.export serialises (StableHLO)", STABLEHLO, err);
+    return report_unsupported(file, "a serialised jax.export (StableHLO)", STABLEHLO, err);
   if (is_paddle(head, length))
-    return is_foreign(file, "PaddlePaddle's parameters", "the .json or .pdmodel beside them", err);
+    return report_unsupported(file, "PaddlePaddle's parameters",
+                              "the .json or .pdmodel beside them", err);
   return 0;
 }
 
-int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
+int ft_unsupported_archive(const struct ft_archive *archive, struct ft_error *err)
 {
   bool code = false, pickle = false;
   uint64_t bytes = 0;
@@ -128,12 +129,12 @@ int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
     const char *name = ft_archive_name(archive, i), *slash = strchr(name, '/');
 
     if (strcmp(name, "model.weights.h5") == 0)
-      return is_foreign(archive->file, "a Keras archive", KERAS, err);
+      return report_unsupported(archive->file, "a Keras archive", KERAS, err);
     if (strstr(name, "/aotinductor/"))
-      return is_foreign(archive->file, "code that AOTInductor has compiled",
-                        "what torch.export.save writes of the network", err);
+      return report_unsupported(archive->file, "code compiled by AOTInductor",
+                                "what torch.export.save writes of the network", err);
     if (!slash && ft_string_ends(name, ".npy"))
-      return is_foreign(archive->file, "NumPy arrays", "what the framework exports", err);
+      return report_unsupported(archive->file, "NumPy arrays", "what the framework exports", err);
     code = code || ft_archive_is_code(name);
     pickle = pickle || ft_archive_at_top(name, "data.pkl");
     if (slash && strncmp(slash, "/data/", 6) == 0 && ft_archive_size(archive, i) < UINT64_MAX / 4)
@@ -142,11 +143,11 @@ int ft_foreign_archive(const struct ft_archive *archive, struct ft_error *err)
   }
   for (uint64_t i = 0; !code && !pickle && i < archive->count; i++)
     if (is_model(ft_archive_name(archive, i)))
-      return is_foreign(archive->file, "a zip archive", UNPACKED, err);
+      return report_unsupported(archive->file, "a zip archive", UNPACKED, err);
   if (code || !pickle)
     return 0;
   return ft_error_set(err,
-                      "%s: expected a program, found weights or a pickled object alone (%s of "
-                      "tensors): give what %s writes",
+                      "%s: expected a program, found only weights or a pickled object (%s of "
+                      "tensors); use what %s writes",
                       archive->file, ft_units_show_bytes(bytes, shown, sizeof shown), EXPORT);
 }
