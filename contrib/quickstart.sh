@@ -111,7 +111,7 @@ rss) say "  munge, slurmctld, slurmd and foretelld run; Slurm kills what outgrow
 esac
 say "  foretell.conf: every job is checked; one likelier than not to run out of memory is refused"
 
-step "3  Five runs that nobody predicts"
+step "3  Five runs without a prediction"
 cd "$cluster_work" || exit 1
 cat >sort.sh <<'END'
 #!/bin/bash
@@ -154,7 +154,7 @@ before=$(squeue -h -t all -o %i | wc -l)
 as_user sbatch --mem=30M sort.sh words-40.txt
 [ $status != 0 ] || wrong "it should have been refused"
 grep -q 'foretell: job rejected' <<<"$out" || wrong "it was refused, but not by foretell"
-[ "$(squeue -h -t all -o %i | wc -l)" = "$before" ] || wrong "a job exists all the same"
+[ "$(squeue -h -t all -o %i | wc -l)" = "$before" ] || wrong "a job exists nevertheless"
 say "  sbatch exits $status, and no job exists. The same with what it suggests:"
 suggestion=$(sed -nE 's/.*use (--mem=[0-9]+[MG]).*/\1/p' <<<"$out")
 as_user sbatch "$suggestion" sort.sh words-40.txt

@@ -21,7 +21,7 @@
 /* One for each platform of each partition; what is beyond is left out. */
 #define FT_PLACEMENT_ROWS 128
 
-/* What the state folder knows that is needed here; 600 KiB. */
+/* What placement needs from the state directory; 600 KiB. */
 struct ft_placement_evidence {
   ft_performance performance; /* of the app, without history; runs 0: none is known */
   ft_platforms platforms;

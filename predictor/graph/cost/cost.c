@@ -139,7 +139,7 @@ static void mark_constants(struct count *c, const struct ft_block *block)
 
 /*
  * PyTorch's exporter writes parameters of equal values once, and an Identity for
- * each of the others: gains and shifts that nobody has trained. Whole matrices are equal only where
+ * each of the others: gains and shifts that are not trained. Whole matrices are equal only where
  * a module is shared, and then they are one.
  */
 static bool is_twin(const struct count *c, const struct ft_operator *op)
@@ -287,7 +287,7 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
     return linear_attention_macs(op, x, input_tensor(c, op, 1), input_tensor(c, op, 2));
   case FT_WORK_EXPERTS:
     return experts_macs(op, x, w, input_tensor(c, op, 3));
-  case FT_WORK_NORM: /* of weights that are standardised anew in each pass too */
+  case FT_WORK_NORM: /* weights that each pass standardises again count too */
     return ft_times(ft_tensor_elements(x), standardises(op) ? 5 : 2);
   case FT_WORK_STATISTICS:
     return ft_times(ft_tensor_elements(x), 5);

@@ -31,7 +31,7 @@ struct ft_cost {
   int64_t parameters;      /* elements of what is learnt; running statistics are none */
   int64_t parameter_bytes; /* of those that are learnt further: not of quantised weights */
   int64_t buffers;         /* elements of constants that are not learnt */
-  /* activations: the inputs and what every operator gives anew */
+  /* activations: the inputs and the results that are not views */
   int64_t macs;        /* what is known of them */
   int64_t activations; /* elements of the inputs and of all layers, as far as known */
   int64_t macs_at_most, activations_at_most; /* -1: no bound */

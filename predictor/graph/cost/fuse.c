@@ -230,7 +230,7 @@ static bool adds_bias(const struct fuse *f, const struct ft_operator *op)
   return x && producer_if(f, x, FT_OP_MatMul) && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
 }
 
-/* What TENSOR is the transpose of, when nobody else wants it; else 0. */
+/* Returns the tensor that TENSOR is the transpose of, if TENSOR has one reader; else 0. */
 static uint32_t transposed_of(struct fuse *f, uint32_t tensor)
 {
   const struct ft_operator *turn = producer_if(f, tensor, FT_OP_Transpose);

@@ -18,7 +18,7 @@ enum ft_fused {
 
 struct ft_fusion {
   uint8_t kind;
-  bool bias;             /* adds a constant to a product that nobody else wants: in one go too */
+  bool bias;             /* adds a constant to a product with no other reader: one kernel too */
   uint32_t input;        /* of the last: what went in; of attention the queries */
   uint32_t keys, values; /* of attention */
   int64_t groups; /* of a normalisation: how many means and deviations it takes; of attention: how

@@ -124,7 +124,7 @@ struct ft_operator_descriptor;
 struct ft_infer;
 
 /*
- * What a reader knows of how a library computes an operator, beside its attributes. No file can set
+ * How a library computes an operator, known to the reader besides the attributes. No file can set
  * it. The last six are of Attention (schedule_decomposed.c).
  */
 struct ft_operator_hints {
@@ -186,8 +186,8 @@ struct ft_graph {
 /* Release a graph with all that belongs to it; NULL is allowed. */
 void ft_graph_free(struct ft_graph *graph);
 
-/* Of a network that is guessed there are so many times as many parameters as are counted at most,
- * and as few at least. */
+/* A generic architecture's true parameter count lies within this factor of the count, either way
+ * (tests/bench/hf_guess). */
 #define FT_GRAPH_GUESS 1.6
 
 /* The sizes that a file leaves open. */
@@ -203,7 +203,7 @@ struct ft_graph_sizes {
 
 /*
  * Find the shape of every tensor. May be called again with other sizes. Fails
- * on contradictions, on inputs whose size nobody gave, and past FT_LIMIT_GRAPH;
+ * on contradictions, on inputs of unknown size, and past FT_LIMIT_GRAPH;
  * an operator that is not known or whose outputs cannot be told is no failure: see
  * ft_operator.resolved.
  */

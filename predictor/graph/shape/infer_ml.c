@@ -179,7 +179,7 @@ int ft_infer_ml_zip(struct ft_infer *in)
 }
 
 /* A rate, a count of steps, and then lists of as many tensors each: what is learnt, gradients, one
- * or two lists of states. Gives all but the gradients anew. */
+ * or two lists of states. Results: all inputs but the gradients. */
 int ft_infer_optimizer(struct ft_infer *in)
 {
   unsigned lists = ft_operator_is(in->op, FT_OP_Adam) ? 4 : 3, each;

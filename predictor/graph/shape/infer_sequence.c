@@ -60,7 +60,7 @@ static int unite_shapes(struct ft_infer *in, struct ft_sized *a, const struct ft
   return 0;
 }
 
-/* Y holds COUNT tensors (-1: so many are not known): ITEMS, or where that is NULL EACH alike. */
+/* Y holds COUNT tensors (-1: unknown number): ITEMS, or with ITEMS NULL each like EACH. */
 static int set_sequence(struct ft_infer *in, struct ft_tensor *y, int64_t count,
                         const struct ft_sized *items, struct ft_sized each)
 {

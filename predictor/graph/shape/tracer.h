@@ -61,7 +61,7 @@ struct ft_tracer {
   bool lost;   /* something was not followed: what it was made of is not known */
 };
 
-/* Begin the graph anew. Returns 0 or -1. */
+/* Empty the graph and begin it again. Returns 0; -1 out of memory. */
 int ft_tracer_begin(struct ft_tracer *l, struct ft_infer *in);
 
 /* SIZE bytes of zeros that live as long as the graph's results; NULL with the error. */
@@ -82,17 +82,16 @@ int ft_tracer_add_kv_cache(struct ft_tracer *l, uint32_t tensor);
 int ft_tracer_loose_ends(struct ft_tracer *l);
 
 /*
- * From now on operators that are given X get Y: somebody has written into it. Nothing, where X is
- * not of the block at hand.
+ * Later operators that read X read Y instead (X was written in place). No effect if X is outside
+ * the current block.
  */
 void ft_tracer_instead(struct ft_tracer *l, uint32_t x, uint32_t y);
 /* The tensor that stands for TENSOR now. */
 uint32_t ft_tracer_now(struct ft_tracer *l, uint32_t tensor);
 
 /*
- * PART is what somebody made of a part of X, where it lies: operators that are given X from now on
- * get it with PART in it, by a ScatterND before the first of them. Nothing, where X is not of the
- * block at hand. tracer_scatter.c.
+ * PART is the new content of a part of X: later operators that read X read it with PART written
+ * into it, by a ScatterND before the first of them. No effect if X is outside the current block.
  */
 void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part);
 /* TENSOR, which stands for itself, with what is still to be written into it. For tracer.c. */
@@ -133,7 +132,7 @@ uint32_t ft_tracer_slice(struct ft_tracer *l, uint32_t x, int axis, int64_t star
                          int64_t step);
 uint32_t ft_tracer_cast(struct ft_tracer *l, uint32_t x, unsigned element);
 
-/* Give a weight that nobody used yet other sizes for the same elements. False where it cannot be.
+/* Give a weight that no operator reads yet other sizes for the same elements. False where it cannot be.
  */
 bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const int64_t *dims,
                               int rank);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is written into a part of a tensor is put there when somebody reads the tensor. */
+/* A write into a part of a tensor is recorded when an operator next reads the tensor. */
 #include "config.h"
 
 #include <string.h>

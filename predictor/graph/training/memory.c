@@ -244,7 +244,7 @@ static void settle_block(struct follow *f, const struct ft_block *block,
     extend_lifetime(f, f->graph->kv_cache[i], UINT32_MAX);
 }
 
-/* What OP read for the last time, and results that nobody reads. */
+/* The tensors that OP reads last, and results without a reader. */
 static int64_t release_unread(const struct follow *f, const struct ft_operator *op, uint32_t input,
                               uint32_t when, int64_t live)
 {

@@ -19,10 +19,10 @@ enum ft_optimizer {
 
 const char *ft_optimizer_name(enum ft_optimizer optimizer);
 
-/* One operator of the outermost block that gives memory anew or keeps some. */
+/* One operator of the outermost block that allocates memory or keeps some. */
 struct ft_memory_layer {
   int64_t live_bytes;  /* inference: activations that are there while it runs */
-  int64_t saved_bytes; /* training: what it keeps for the backward pass, and nobody before it did */
+  int64_t saved_bytes; /* training: saved for the backward pass, and not by an operator before it */
 };
 
 struct ft_memory {

@@ -58,12 +58,12 @@ struct ft_schedule_options {
   unsigned segments; /* of activation checkpointing; below 2: none */
   int64_t batch;     /* times what the shapes say (ft_analysis.scaled), else 1 */
   struct ft_workspace workspace[3]; /* forward, gradient of the input, of the weight */
-  /* a spatial kernel of so many channels on both sides works on copies of all it reads and gives,
-   * whichever the direction; 0: none does */
+  /* a spatial convolution with at least this number of channels on both sides copies its inputs
+   * and results, in both directions; 0: none does */
   int64_t copied_channels;
 };
 
-/* Of BYTES what each of so many GPUs has that share them out. */
+/* Returns the bytes of each GPU when BYTES are sharded over GPUS. */
 static inline int64_t ft_share(int64_t bytes, unsigned gpus)
 {
   return gpus > 1 ? bytes / gpus + (bytes % gpus != 0) : bytes;
