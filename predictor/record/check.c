@@ -65,8 +65,8 @@ static bool are_quantiles(double low, double middle, double high)
 static int check_decision(const ft_decision *d, struct ft_error *err)
 {
   if ((unsigned)d->action > _ft_action_MAX || (unsigned)d->mode > _ft_mode_MAX ||
-      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !is_probability(d->p_oom) || !is_probability(d->p_oom_any) ||
-      !are_quantiles(d->p05_bytes, d->p50_bytes, d->p95_bytes) ||
+      (unsigned)d->mem_unit > _ft_mem_unit_MAX || !is_probability(d->p_oom) ||
+      !is_probability(d->p_oom_any) || !are_quantiles(d->p05_bytes, d->p50_bytes, d->p95_bytes) ||
       (unsigned)d->rule > _ft_decision_rule_MAX || !printable(d->reason) || !printable(d->method))
     return bad(err, "decision");
   return 0;

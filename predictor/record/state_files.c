@@ -37,7 +37,7 @@ void ft_state_performance_name(const char *app, char out[FT_STATE_NAME_SIZE])
   make_file_name(app, ".perf", out);
 }
 
-/* Default job names of Slurm, and names that do not tell what a job runs. */
+/* Default job names of Slurm, and names of programs that run any program. */
 static const char *const generic_names[] = { "wrap",   "interactive", "bash",    "sh",
                                              "sbatch", "job",         "run",     "test",
                                              "python", "perl",        "java",    "rscript",

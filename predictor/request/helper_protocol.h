@@ -19,11 +19,11 @@ enum { FT_HELPER_MESSAGE_ARGUMENTS = 1024 }; /* arguments in a message; chosen b
 struct ft_network_request {
   const char *file;   /* --predict-model */
   const char *mig;    /* --predict-mig: a GPU, or "" for any */
-  const char *mode;   /* as typed, by name; NULL: the policy's */
-  const char *advisory; /* not NULL: Slurm would not heed a rejection, so there is none */
+  const char *mode;   /* name of the requested mode; NULL: that of the policy */
+  const char *advisory; /* not NULL: never reject, because Slurm would ignore it */
   bool dry_run;         /* nothing is submitted; not sent to the helper */
-  const char *option; /* where the job asks for GPUs: "gres", "gpus", "gpus-per-node" */
-  const char *value;  /* what it says there */
+  const char *option;   /* option of the GPU request: "gres", "gpus", "gpus-per-node" */
+  const char *value;    /* value of that option */
 };
 
 /* A decoded message. Strings are borrowed from its bytes. */

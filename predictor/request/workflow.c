@@ -232,7 +232,7 @@ bool ft_workflow_of_command(const struct ft_command *c, const struct ft_command_
   return script && (ft_workflow_of_path(script, out) || find_cromwell_name(job_name, out));
 }
 
-/* ---- what is known of a task's inputs ---- */
+/* ---- inputs of a task ---- */
 
 /* Adds the wildcards of "align:sample=A,n=5". */
 static void add_wildcards(const char *job, struct ft_feature_set *found)

@@ -13,6 +13,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 #include "predictor/site/conf.h"
+#include "predictor/site/conf_apps.h"
 #include "predictor/site/conf_platforms.h"
 #include "predictor/site/conf_position.h"
 
@@ -195,110 +196,6 @@ static int check_value(cfg_t *cfg, cfg_opt_t *opt)
   return -1;
 }
 
-static bool check_name_length(cfg_t *cfg, const char *what, const char *text, size_t size)
-{
-  if (text && text[0] && strlen(text) < size)
-    return true;
-  cfg_error(cfg, "%s: expected 1 to %zu bytes", what, size - 1);
-  return false;
-}
-
-/* Splits an argument of an app section: "--batch", "--batch:size" (feature "size"), "2". */
-static bool split_argument(cfg_t *cfg, const char *text, char *name, size_t name_size,
-                           char *feature, size_t feature_size)
-{
-  struct ft_text rest = ft_text_from(text), first;
-
-  if (!ft_text_until(&rest, ':', &first) || !ft_text_copy(first, name, name_size) || !name[0] ||
-      !ft_text_copy(rest, feature, feature_size)) {
-    cfg_error(cfg, "\"%s\": expected ARGUMENT or ARGUMENT:FEATURE, each under %zu bytes", text,
-              name_size);
-    return false;
-  }
-  return true;
-}
-
-static bool parse_arguments(cfg_t *section, const char *key, bool categorical, ft_declared_app *app)
-{
-  for (unsigned i = 0; i < cfg_size(section, key); i++) {
-    ft_declared_argument *a = &app->arguments[app->arguments_count];
-
-    if (app->arguments_count == COUNT(app->arguments)) {
-      cfg_error(section, "app \"%s\": more than %zu arguments", app->name, COUNT(app->arguments));
-      return false;
-    }
-    *a = (ft_declared_argument){ .categorical = categorical };
-    if (!split_argument(section, cfg_getnstr(section, key, i), a->name, sizeof a->name, a->feature,
-                        sizeof a->feature))
-      return false;
-    app->arguments_count++;
-  }
-  return true;
-}
-
-/* Parses "--input", "--input bytes", "1 lines:reads" or "--config key:n_cells:cells". */
-static bool parse_file_argument(cfg_t *section, const char *text, ft_declared_file *file)
-{
-  struct ft_text rest = ft_text_from(text), word, kind;
-  bool good;
-
-  *file = (ft_declared_file){ 0 };
-  good = ft_text_word(&rest, &word) && ft_text_copy(word, file->argument, sizeof file->argument);
-  rest = ft_text_trim(rest);
-  if (good && ft_text_skip(&rest, "key:")) {
-    struct ft_text counted;
-
-    good = ft_text_until(&rest, ':', &kind) && ft_text_left(&kind) > 0;
-    counted = good ? ft_text_of(kind.at - 4, ft_text_left(&kind) + 4) : rest;
-    good = good && ft_text_copy(counted, file->counts, sizeof file->counts);
-  } else if (good && ft_text_left(&rest)) {
-    good = ft_text_until(&rest, ':', &kind) &&
-           (ft_text_equals(kind, "bytes") || ft_text_equals(kind, "lines")) &&
-           ft_text_copy(kind, file->counts, sizeof file->counts);
-  } else if (good) {
-    (void)ft_string_copy("bytes", file->counts, sizeof file->counts);
-  }
-  if (!good || !ft_text_copy(rest, file->feature, sizeof file->feature)) {
-    cfg_error(section, "\"%s\": expected \"ARGUMENT [bytes|lines|key:NAME][:FEATURE]\"", text);
-    return false;
-  }
-  return true;
-}
-
-static int check_app(cfg_t *cfg, cfg_opt_t *opt)
-{
-  cfg_t *section = cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
-  ft_declared_app app = { 0 };
-
-  (void)cfg;
-  if (!check_name_length(section, "app", cfg_title(section), sizeof app.name) ||
-      !check_name_length(section, "command", cfg_getstr(section, "command"), sizeof app.command) ||
-      !parse_arguments(section, "number", false, &app) ||
-      !parse_arguments(section, "category", true, &app))
-    return -1;
-  if (cfg_size(section, "file") > COUNT(app.files)) {
-    cfg_error(section, "app \"%s\": more than %zu files", cfg_title(section), COUNT(app.files));
-    return -1;
-  }
-  for (unsigned i = 0; i < cfg_size(section, "file"); i++)
-    if (!parse_file_argument(section, cfg_getnstr(section, "file", i), &app.files[i]))
-      return -1;
-  return 0;
-}
-
-/* Converts an app section that check_app has accepted. */
-static void convert_app(cfg_t *section, ft_declared_app *app)
-{
-  *app = (ft_declared_app){ 0 };
-  (void)ft_string_copy(cfg_title(section), app->name, sizeof app->name);
-  (void)ft_string_copy(cfg_getstr(section, "command"), app->command, sizeof app->command);
-  (void)parse_arguments(section, "number", false, app);
-  (void)parse_arguments(section, "category", true, app);
-  for (unsigned i = 0; i < cfg_size(section, "file"); i++)
-    (void)parse_file_argument(section, cfg_getnstr(section, "file", i),
-                              &app->files[app->files_count++]);
-}
-
 static uint64_t get_bytes(cfg_t *cfg, const char *key)
 {
   uint64_t bytes = 0;
@@ -351,11 +248,6 @@ static void convert_policy(cfg_t *cfg, ft_policy *p)
       CFG_BOOL("borrow", cfg_true, CFGF_NODEFAULT), CFG_BOOL("force", cfg_true, CFGF_NODEFAULT),   \
       CFG_FLOAT("ceiling_factor", 2, CFGF_NODEFAULT), CFG_INT("leak_runs", 3, CFGF_NODEFAULT)
 
-static cfg_opt_t app_options[] = { CFG_STR("command", NULL, CFGF_NODEFAULT),
-                                   CFG_STR_LIST("number", NULL, CFGF_NODEFAULT),
-                                   CFG_STR_LIST("category", NULL, CFGF_NODEFAULT),
-                                   CFG_STR_LIST("file", NULL, CFGF_NODEFAULT), CFG_END() };
-
 static cfg_opt_t override_options[] = { POLICY_OPTIONS, CFG_END() };
 
 enum { SECTION_FLAGS = CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES };
@@ -380,12 +272,12 @@ static cfg_opt_t site_options[] = { CFG_STR("state_dir", NULL, CFGF_NODEFAULT),
                                     CFG_SEC("partition", override_options, SECTION_FLAGS),
                                     CFG_SEC("account", override_options, SECTION_FLAGS),
                                     CFG_SEC("user", override_options, SECTION_FLAGS),
-                                    CFG_SEC("app", app_options, SECTION_FLAGS),
+                                    CFG_SEC("app", ft_conf_app_options, SECTION_FLAGS),
                                     CFG_SEC("platform", ft_conf_platform_options, SECTION_FLAGS),
                                     CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT),
                                     CFG_END() };
 
-static cfg_opt_t user_options[] = { CFG_SEC("app", app_options, SECTION_FLAGS),
+static cfg_opt_t user_options[] = { CFG_SEC("app", ft_conf_app_options, SECTION_FLAGS),
                                     CFG_BOOL(END_MARK, cfg_false, CFGF_NODEFAULT), CFG_END() };
 
 static const char *const override_sections[] = { "partition", "account", "user" };
@@ -431,7 +323,7 @@ static cfg_t *parse_config_file(const char *path, cfg_opt_t *options, bool site,
   }
   parse = (struct parse){ .path = path, .text = ft_text_of(text.data, length), .err = err };
   cfg_set_error_function(cfg, report_first_error);
-  cfg_set_validate_func(cfg, "app", check_app);
+  ft_conf_apps_watch(cfg);
   if (site) {
     validate_policy_section(cfg, "");
     ft_conf_platforms_watch(cfg);
@@ -542,18 +434,6 @@ static int convert_overrides(cfg_t *cfg, const char *path, struct ft_config *con
   return 0;
 }
 
-static int convert_apps(cfg_t *cfg, const char *path, ft_declared_app *apps, size_t limit,
-                        size_t *count, struct ft_error *err)
-{
-  if (cfg_size(cfg, "app") > limit)
-    return ft_error_set(err, "%s: line %d: more than %zu apps", path,
-                        cfg_getnsec(cfg, "app", (unsigned)limit)->line, limit);
-  *count = cfg_size(cfg, "app");
-  for (size_t i = 0; i < *count; i++)
-    convert_app(cfg_getnsec(cfg, "app", (unsigned)i), &apps[i]);
-  return 0;
-}
-
 int ft_config_read(const char *path, struct ft_config *config, struct ft_error *err)
 {
   struct ft_config *read = malloc(sizeof *read);
@@ -576,7 +456,7 @@ int ft_config_read(const char *path, struct ft_config *config, struct ft_error *
   convert_policy(cfg, &read->policy);
   if (convert_overrides(cfg, path, read, err) < 0 ||
       ft_conf_platforms_read(cfg, path, read, err) < 0 ||
-      convert_apps(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
+      ft_conf_apps_read(cfg, path, read->apps, COUNT(read->apps), &apps, err) < 0)
     goto out;
   read->app_count = (pb_size_t)apps;
   if (!read->state_directory[0] || !read->socket[0]) {
@@ -600,7 +480,7 @@ int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, s
 
   if (!cfg)
     return -1;
-  status = convert_apps(cfg, path, apps, limit, count, err);
+  status = ft_conf_apps_read(cfg, path, apps, limit, count, err);
   cfg_free(cfg);
   return status;
 }
