@@ -8,7 +8,7 @@
 
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/core/buf.h"
-#include "predictor/estimate/mig.h"
+#include "predictor/estimate/gpu/mig.h"
 #include "predictor/request/helper_protocol.h"
 
 /* Become the program that can answer INPUT, a frame about a network, with the same ARGV. Returns

@@ -18,7 +18,7 @@
 #include "predictor/core/units.h"
 #include "predictor/decide/decide.h"
 #include "predictor/decide/mig_decision.h"
-#include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 #include "predictor/estimate/model_lookup.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/import/read.h"

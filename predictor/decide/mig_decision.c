@@ -9,9 +9,9 @@
 
 #include "predictor/core/units.h"
 #include "predictor/decide/gpu_request.h"
-#include "predictor/decide/mig_decision.h"
 #include "predictor/decide/messages.h"
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/decide/mig_decision.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
 
 #define MIB 1048576.0
 

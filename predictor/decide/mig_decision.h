@@ -7,7 +7,7 @@
 #define FT_DECIDE_MIG_DECISION_H
 
 #include "predictor/decide/decide.h"
-#include "predictor/estimate/mig_gres.h"
+#include "predictor/estimate/gpu/mig_gres.h"
 #include "predictor/record/record.h"
 
 /* The input of the decision; all pointers are borrowed. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/mig_gres.h"
+#include "predictor/estimate/gpu/mig_gres.h"
 #include "predictor/online/facts.h"
 #include "predictor/online/gpu_model.h"
 #include "predictor/online/online.h"

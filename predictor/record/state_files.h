@@ -15,7 +15,7 @@
  *   prior                     the anonymous site-wide prior
  *   prior.apps                its data with a hash of each app: only for the agent
  *   gpus                      anonymous measured memory of networks on the cluster's GPUs
- *   mig.conf                  MIG profiles of the site (estimate/mig.h); optional
+ *   mig.conf                  MIG profiles of the site (estimate/gpu/mig.h); optional
  *   store.db                  observations of the agent
  *   agent.lock                locked (fcntl) while an agent uses the directory
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What estimate/gpu_memory.c plays for many models with other constants than its own, for
+ * What estimate/gpu/gpu_memory.c plays for many models with other constants than its own, for
  * tests/bench/training_memory and live_bytes. Arguments: context MiB, batches fed, five parts of
  * workspace (schedule.h) in each of three directions, channels of copies by rule.
  * Standard input: lines "FILE INPUT PARAMS" (INPUT "-": as in the file; PARAMS as --params takes
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 #include "predictor/graph/import/read.h"
 
 static bool set(struct ft_gpu_run *run, struct ft_text params)

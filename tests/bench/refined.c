@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A site that has just got a GPU, for tests/bench/refine: runs of networks arrive one by one, each
- * is estimated by what was measured before it (estimate/gpu_calibration.c), then learnt. Standard
+ * is estimated by what was measured before it (estimate/gpu/gpu_calibration.c), then learnt. Standard
  * input: lines "APP NETWORK MEASURED", the latter in MiB, the first without context. Prints "P05
  * P50 P95" in MiB for each.
  */
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/gpu_calibration.h"
+#include "predictor/estimate/gpu/gpu_calibration.h"
 #include "predictor/online/gpu_observations.h"
 
 #define MIB 1048576.0

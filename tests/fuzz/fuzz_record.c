@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "predictor/estimate/allocation.h"
-#include "predictor/estimate/gpu_calibration.h"
+#include "predictor/estimate/gpu/gpu_calibration.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/runtime.h"
 #include "predictor/online/online.h"

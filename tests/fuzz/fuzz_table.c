@@ -8,7 +8,7 @@
 
 #include "predictor/cli/fit/fit_table.h"
 #include "predictor/cli/relative/relative.h"
-#include "predictor/estimate/mig.h"
+#include "predictor/estimate/gpu/mig.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/import/read.h"
 #include "tests/fuzz/graph.h"

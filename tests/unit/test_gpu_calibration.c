@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "predictor/estimate/gpu_calibration.h"
+#include "predictor/estimate/gpu/gpu_calibration.h"
 #include "predictor/online/gpu_observations.h"
 
 #define MIB 1048576.0

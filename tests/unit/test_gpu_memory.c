@@ -4,8 +4,8 @@
 
 #include "tests/unit/corpus.h"
 
-#include "predictor/estimate/gpu_memory.h"
-#include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 
 static const char *const files[] = { "convolution", "attention", "torch-cnn",   "baked",
                                      "merged",      "broadcast", "hf/bert.json" };

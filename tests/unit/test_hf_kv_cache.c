@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#include "predictor/estimate/gpu_memory.h"
-#include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 
 enum { NAME, CACHE, PRECISION, BATCH, PROMPT, NEW, PROMPT_BYTES, CACHE_BYTES, PEAK_BYTES, COLUMNS };
 

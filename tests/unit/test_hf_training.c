@@ -5,8 +5,8 @@
 
 #include "tests/unit/corpus.h"
 
-#include "predictor/estimate/gpu_memory.h"
-#include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 
 enum { NAME, ATTENTION, PRECISION, BATCH, SEQUENCE, BYTES, COLUMNS };
 

@@ -5,7 +5,7 @@
 
 #include "tests/unit/corpus.h"
 
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/import/read.h"
 

@@ -5,7 +5,7 @@
 #include "tests/unit/corpus.h"
 
 #include "predictor/cli/predict/predict_model.h"
-#include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 
 #define MIB 1048576.0
 

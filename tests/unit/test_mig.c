@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/unit/unit.h"
 
-#include "predictor/estimate/mig.h"
+#include "predictor/estimate/gpu/mig.h"
 
 static struct ft_mig_table table;
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/graph/import/read.h"
 
 /* Into FD the file NAME with each operator of these types called otherwise, as if nobody knew it.

@@ -10,7 +10,7 @@
 
 #include <dirent.h>
 
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/import/read.h"
 #include "predictor/graph/training/autograd_rules.h"

@@ -13,7 +13,7 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
-#include "predictor/estimate/mig_gres.h"
+#include "predictor/estimate/gpu/mig_gres.h"
 #include "predictor/online/gpu_observations.h"
 #include "predictor/record/state_files.h"
 

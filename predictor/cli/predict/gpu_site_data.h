@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
-#include "predictor/estimate/gpu_calibration.h"
-#include "predictor/estimate/mig.h"
+#include "predictor/estimate/gpu/gpu_calibration.h"
+#include "predictor/estimate/gpu/mig.h"
 
 /* Too large for a stack: in ft_gpus alone are some 50 KiB. */
 struct ft_gpu_site_data {

@@ -16,7 +16,7 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 #include "predictor/decide/mig_decision.h"
-#include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 #include "predictor/graph/import/read.h"
 #include "predictor/history/json.h"
 #include "predictor/record/state_files.h"

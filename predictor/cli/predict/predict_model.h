@@ -4,9 +4,9 @@
 #define FT_CLI_PREDICT_MODEL_H
 
 #include "predictor/cli/predict/submission.h"
-#include "predictor/estimate/gpu_memory.h"
-#include "predictor/estimate/gpu_time.h"
-#include "predictor/estimate/mig.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_time.h"
+#include "predictor/estimate/gpu/mig.h"
 
 /* Answer ASKED, whose model is given, in the name of COMMAND. Returns an exit status. */
 int ft_predict_model(const struct ft_asked *asked, const char *command);

@@ -2,7 +2,7 @@
 /*
  * One pass of a network as PyTorch runs it, as the series of requests to its allocator: parameters;
  * forward pass; in training backward pass in reverse and the gradients. What the optimiser holds
- * is the player's (estimate/gpu_memory.c).
+ * is the player's (estimate/gpu/gpu_memory.c).
  */
 #ifndef FT_GRAPH_SCHEDULE_H
 #define FT_GRAPH_SCHEDULE_H

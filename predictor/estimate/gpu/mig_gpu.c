@@ -2,7 +2,7 @@
 /* Not in mig_gres.c, which the plugin links: gpu_memory.c needs the operator graphs. */
 #include "config.h"
 
-#include "predictor/estimate/mig_gres.h"
+#include "predictor/estimate/gpu/mig_gres.h"
 
 const struct ft_gpu *ft_mig_gpu_called(const struct ft_mig_table *table, const char *name)
 {

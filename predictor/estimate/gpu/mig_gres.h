@@ -4,8 +4,8 @@
 #define FT_ESTIMATE_MIG_GRES_H
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/gpu_memory.h"
-#include "predictor/estimate/mig.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
+#include "predictor/estimate/gpu/mig.h"
 #include "predictor/record/record.h"
 
 /* Returns whether NAME, as a user or a site writes it, contains a GPU of TABLE. */

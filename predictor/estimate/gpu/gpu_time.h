@@ -7,7 +7,7 @@
 #ifndef FT_ESTIMATE_GPU_TIME_H
 #define FT_ESTIMATE_GPU_TIME_H
 
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
 
 /* A GPU or a MIG slice of it. */
 struct ft_gpu_part {

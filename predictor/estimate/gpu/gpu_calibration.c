@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "predictor/estimate/gpu_calibration.h"
+#include "predictor/estimate/gpu/gpu_calibration.h"
 
 #define MIB 1048576.0
 

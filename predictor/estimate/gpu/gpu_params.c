@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
-#include "predictor/estimate/gpu_params.h"
+#include "predictor/estimate/gpu/gpu_params.h"
 
 /* Index of VALUE among the COUNT names that NAME returns; -1: none. */
 static int find_listed(struct ft_text value, const char *(*name)(int i), int count)

@@ -4,7 +4,7 @@
 #define FT_ESTIMATE_GPU_PARAMS_H
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
 
 /* Supported settings, for messages. */
 #define FT_GPU_PARAMS                                                                              \

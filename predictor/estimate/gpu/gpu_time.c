@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/estimate/gpu_time.h"
+#include "predictor/estimate/gpu/gpu_time.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/shape/operators.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "predictor/core/text.h"
-#include "predictor/estimate/mig.h"
+#include "predictor/estimate/gpu/mig.h"
 
 /*
  * Profiles and instances per GPU: NVIDIA Multi-Instance GPU User Guide of October 2026 (r615),

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
-#include "predictor/estimate/gpu_memory.h"
-#include "predictor/estimate/mig.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
+#include "predictor/estimate/gpu/mig.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/cuda_allocator.h"
 

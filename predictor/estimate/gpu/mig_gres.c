@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/estimate/mig_gres.h"
+#include "predictor/estimate/gpu/mig_gres.h"
 
 enum { NAME = 128 }; /* bytes of a GRES name with its NUL */
 

@@ -7,7 +7,7 @@
 #ifndef FT_ESTIMATE_GPU_CALIBRATION_H
 #define FT_ESTIMATE_GPU_CALIBRATION_H
 
-#include "predictor/estimate/gpu_memory.h"
+#include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/record/record.h"
 
 /* Linear model of a type of GPU: measured = context_bytes + slope * simulated. */
