@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell(1): main.c knows the sub-commands, one file each. A sub-command
- * gets its own argv (argv[0] is its name) and returns the exit status.
+ * Interface of foretell(1)'s sub-commands. main.c lists them; each has a file of its own, gets its
+ * own argv (argv[0] is its name) and returns an exit status.
  */
 #ifndef FT_CLI_CLI_H
 #define FT_CLI_CLI_H
@@ -17,7 +17,7 @@ enum {
   FT_EXIT_DONE = 0,  /* done */
   FT_EXIT_NO = 1,    /* a negative answer: would not fit, would be rejected */
   FT_EXIT_USAGE = 2, /* wrong usage or input */
-  FT_EXIT_SYSTEM = 3 /* the system's fault */
+  FT_EXIT_SYSTEM = 3 /* system error */
 };
 
 int ft_command_predict(int argc, char **argv);
@@ -36,7 +36,7 @@ int ft_command_relative(int argc, char **argv);
 int ft_command_forget(int argc, char **argv);
 int ft_command_doctor(int argc, char **argv);
 
-/* What an option's argument is and where it goes. */
+/* Type of an option's argument, and of the variable that receives it. */
 enum ft_option_type {
   FT_OPTION_FLAG,   /* bool * */
   FT_OPTION_STRING, /* const char ** */
@@ -55,38 +55,37 @@ struct ft_option {
 };
 
 /*
- * Parse ARGV by OPTIONS (ended by a NULL name); options may follow operands,
- * "--" ends them (STOP: the first operand does). --help prints USAGE ("[OPTION]... FILE"),
- * SUMMARY and the options, and is answered here. Operands are moved to the end.
- * Returns the index of the first operand; -1 when the command is over with *STATUS.
+ * Parses ARGV by OPTIONS (ended by a NULL name). Options may follow operands; "--" ends the
+ * options, and with STOP the first operand does. --help prints USAGE ("[OPTION]... FILE"), SUMMARY
+ * and the options. Moves the operands to the end. Returns the index of the first operand; -1 when
+ * the command has ended, with its exit status in *STATUS.
  */
 int ft_options_parse(const struct ft_option *options, const char *usage, const char *summary,
                      bool stop, int argc, char **argv, int *status);
 
-/* "foretell NAME: TEXT" on standard error, in one line. Returns STATUS. */
+/* Prints "foretell NAME: TEXT" on standard error, in one line. Returns STATUS. */
 int ft_print_error(const char *name, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Print TEXT as ft_print_plain, and blanks up to WIDTH characters; longer ones are printed whole.
- */
+/* Prints TEXT like ft_print_plain, padded with blanks to WIDTH characters. Never truncates. */
 void ft_print_column(const char *text, size_t width);
 
-/* Print TEXT, which comes from anywhere, with a question mark for each control character. */
+/* Prints TEXT, which may come from any source, with a question mark for each control character. */
 void ft_print_plain(const char *text);
 
-/* Write out what was printed. Returns an exit status: 3, having complained in the name of COMMAND
- * (NULL: of foretell), where any of it could not be. */
+/* Flushes standard output. Returns FT_EXIT_DONE; FT_EXIT_SYSTEM after an error message in the
+ * name of COMMAND (NULL: of foretell) if a write failed. */
 int ft_flush(const char *command);
 
-/* Print OBJECT (stolen) as one line of JSON, or indented on a terminal. Returns an exit status: 3
- * when standard output fails. */
+/* Prints OBJECT, whose reference it steals, as one line of JSON, or indented on a terminal.
+ * Returns FT_EXIT_DONE; FT_EXIT_SYSTEM if standard output fails. */
 int ft_json_print(json_t *object);
 
-/* JSON of a number of type double, or null where HAS is false or it is not finite. */
+/* Returns a new JSON number of type double; null if HAS is false or VALUE is not finite. */
 json_t *ft_json_number(bool has, double value);
 
-/* A progress bar on standard error, drawn only on a terminal and at most 10 times a second; TOTAL
- * 0: unknown. */
+/* A progress bar on standard error, drawn only on a terminal and at most 10 times a second. A
+ * TOTAL of 0 is unknown. */
 struct ft_progress {
   const char *what;
   double total, next;
@@ -96,7 +95,7 @@ void ft_progress_start(struct ft_progress *progress, const char *what, double to
 void ft_progress_step(struct ft_progress *progress, double done);
 void ft_progress_end(struct ft_progress *progress);
 
-/* A time as ISO 8601 in UTC, "2026-11-20T21:30:00Z". */
+/* Formats TIME, in seconds since 1970, as ISO 8601 in UTC: "2026-11-20T21:30:00Z". Returns OUT. */
 const char *ft_show_time(double time, char out[32]);
 
 #endif

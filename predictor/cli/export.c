@@ -15,7 +15,7 @@
 struct output {
   bool lines;  /* JSON lines */
   bool object; /* one object of all; neither: CSV */
-  bool begun;  /* a run was written */
+  bool begun;  /* at least one run was written */
   bool failed; /* out of memory, or standard output cannot be written */
 };
 
@@ -34,8 +34,8 @@ static void print_quoted(const char *text)
   putchar('"');
 }
 
-/* the shortest that reads back as the same number */
-static void print_number(double value)
+/* Prints the shortest decimal number that reads back as VALUE. */
+static void print_shortest_number(double value)
 {
   char text[32];
   double again;
@@ -46,7 +46,7 @@ static void print_number(double value)
   fputs(text, stdout);
 }
 
-static int print_json(json_t *object)
+static int print_json_line(json_t *object)
 {
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 
@@ -64,15 +64,15 @@ static int print_field(const ft_observation *o, const struct ft_field *field)
     return 0;
   switch (field->type) {
   case FT_FIELD_FEATURES:
-    return print_json(ft_json_features(o->submission.features, o->submission.features_count));
+    return print_json_line(ft_json_features(o->submission.features, o->submission.features_count));
   case FT_FIELD_COUNTERS:
-    return print_json(ft_json_counters(o->counters, o->counters_count));
+    return print_json_line(ft_json_counters(o->counters, o->counters_count));
   case FT_FIELD_TEXT:
   case FT_FIELD_ENUM:
     print_quoted(ft_field_text(o, field));
     return 0;
   case FT_FIELD_DOUBLE:
-    print_number(ft_field_number(o, field));
+    print_shortest_number(ft_field_number(o, field));
     return 0;
   case FT_FIELD_I32:
     printf("%" PRId64, (int64_t)ft_field_integer(o, field));
@@ -108,8 +108,8 @@ static bool print_run(const ft_observation *o, void *data)
   return !output->failed;
 }
 
-/* What stands before the runs. */
-static void print_head(const struct output *output)
+/* Prints the text before the first run. */
+static void print_export_head(const struct output *output)
 {
   if (output->object)
     fputs("{\"runs\":[", stdout);
@@ -131,7 +131,7 @@ static int export_runs(const char *name, const char *state, const struct ft_stor
     ft_print_error(name, 0, "%s", err.text);
     goto out;
   }
-  print_head(output);
+  print_export_head(output);
   if (ft_store_access_each(records, filter, print_run, output, &err) < 0) {
     ft_print_error(name, 0, "%s", err.text);
     goto out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell forget: removes runs for good. The agent does it, for whoever the kernel says asks;
- * where none works, root and the owner of the state folder do it themselves.
+ * foretell forget: removes runs permanently. The agent removes them, for the user that the kernel
+ * reports; without an agent, root and the owner of the state directory can remove them directly.
  */
 #include "config.h"
 
@@ -19,15 +19,15 @@
 #include "predictor/core/text.h"
 
 struct task {
-  const char *name; /* of the command */
+  const char *name; /* of the command, for messages */
   const char *app, *job, *user, *before, *state;
   bool dry_run, json;
   ft_question question;
   ft_forgotten done;
 };
 
-/* "139" or "139_4" */
-static int read_job(const char *text, ft_forget *what, struct ft_error *err)
+/* Parses "139" or "139_4". */
+static int parse_forget_job(const char *text, ft_forget *what, struct ft_error *err)
 {
   struct ft_text cursor = ft_text_from(text);
   uint64_t job, element;
@@ -50,7 +50,7 @@ bad:
       err, "--job=%.60s: expected a job's number, 139, or an array's element, 139_4", text);
 }
 
-static int read_what(struct task *task, ft_forget *what, struct ft_error *err)
+static int parse_selection(struct task *task, ft_forget *what, struct ft_error *err)
 {
   struct ft_user user;
 
@@ -58,7 +58,7 @@ static int read_what(struct task *task, ft_forget *what, struct ft_error *err)
     return ft_error_set(err, "what? expected an app, --job, --user or --before");
   if (task->app && (!task->app[0] || !ft_string_copy(task->app, what->app, sizeof what->app)))
     return ft_error_set(err, "'%.60s': no app has such a name", task->app);
-  if (task->job && read_job(task->job, what, err) < 0)
+  if (task->job && parse_forget_job(task->job, what, err) < 0)
     return -1;
   if (task->before && ft_store_access_time("before", task->before, &what->before, err) < 0)
     return -1;
@@ -72,7 +72,7 @@ static int read_what(struct task *task, ft_forget *what, struct ft_error *err)
   return 0;
 }
 
-static bool take(const ft_reply *reply, void *data)
+static bool receive_forget_reply(const ft_reply *reply, void *data)
 {
   struct task *task = data;
 
@@ -81,23 +81,24 @@ static bool take(const ft_reply *reply, void *data)
   return true;
 }
 
-/* Whether who runs this may work in the state folder STATE_FD. */
-static bool is_owner(int state_fd)
+/* True if the caller owns the state directory STATE_FD or is root. */
+static bool owns_state_dir(int state_fd)
 {
   struct stat st;
 
   return geteuid() == 0 || (fstat(state_fd, &st) == 0 && st.st_uid == geteuid());
 }
 
-static int carry_out(struct task *task, int state_fd, const struct ft_config *config,
-                     struct ft_error *err)
+static int forget_runs(struct task *task, int state_fd, const struct ft_config *config,
+                       struct ft_error *err)
 {
   struct ft_error why;
 
-  if (is_owner(state_fd) && !ft_agent_works(state_fd))
+  if (owns_state_dir(state_fd) && !ft_agent_works(state_fd))
     return ft_alone_forget(state_fd, config->state_directory, &task->question.asked.forget,
                            &task->done, err);
-  if (ft_agent_ask(config->socket, state_fd, &task->question, take, task, &why) == 0)
+  if (ft_agent_ask(config->socket, state_fd, &task->question, receive_forget_reply, task, &why) ==
+      0)
     return 0;
   if (errno == ENOENT || errno == ECONNREFUSED)
     return ft_error_set(err,
@@ -107,12 +108,12 @@ static int carry_out(struct task *task, int state_fd, const struct ft_config *co
   return ft_error_set(err, "%s", why.text);
 }
 
-static const char *plural(uint64_t count)
+static const char *plural_suffix(uint64_t count)
 {
   return count == 1 ? "" : "s";
 }
 
-static int tell(const struct task *task)
+static int print_forget_result(const struct task *task)
 {
   const ft_forgotten *d = &task->done;
 
@@ -122,17 +123,17 @@ static int tell(const struct task *task)
                                    "models_removed", (json_int_t)d->models, "overrides_kept",
                                    (json_int_t)d->kept));
   printf("%s %" PRIu64 " run%s of %" PRIu64 " app%s", task->dry_run ? "would forget" : "forgot",
-         d->runs, plural(d->runs), d->apps, plural(d->apps));
+         d->runs, plural_suffix(d->runs), d->apps, plural_suffix(d->apps));
   if (!task->dry_run)
-    printf(" (%" PRIu64 " model%s removed)", d->models, plural(d->models));
+    printf(" (%" PRIu64 " model%s removed)", d->models, plural_suffix(d->models));
   if (d->kept)
     printf("; that %" PRIu64 " run%s overrode the policy stays on record", d->kept,
-           plural(d->kept));
+           plural_suffix(d->kept));
   printf("\n");
   return ft_flush(task->name);
 }
 
-static int forget(struct task *task)
+static int run_forget(struct task *task)
 {
   struct ft_config *config = malloc(sizeof *config);
   struct ft_error err;
@@ -141,13 +142,13 @@ static int forget(struct task *task)
   task->question.which_asked = ft_question_forget_tag;
   if (!config)
     status = ft_print_error(task->name, FT_EXIT_SYSTEM, "out of memory");
-  else if (read_what(task, &task->question.asked.forget, &err) < 0)
+  else if (parse_selection(task, &task->question.asked.forget, &err) < 0)
     status = ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
   else if ((state_fd = ft_open_state(task->state, config, &err)) < 0 ||
-           carry_out(task, state_fd, config, &err) < 0)
+           forget_runs(task, state_fd, config, &err) < 0)
     status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
   else
-    status = tell(task);
+    status = print_forget_result(task);
   if (state_fd >= 0)
     close(state_fd);
   free(config);
@@ -179,5 +180,5 @@ int ft_command_forget(int argc, char **argv)
   if (argc - first > 1)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "'%s': one app was expected", argv[first + 1]);
   task.app = first < argc ? argv[first] : NULL;
-  return forget(&task);
+  return run_forget(&task);
 }

@@ -36,7 +36,7 @@ struct asked {
   bool user_apps;
 };
 
-static int parse(int argc, char **argv, struct asked *asked)
+static int parse_helper_arguments(int argc, char **argv, struct asked *asked)
 {
   const struct ft_option options[] = {
     { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &asked->state },
@@ -60,7 +60,8 @@ static int parse(int argc, char **argv, struct asked *asked)
  * The user's declared apps, then the site's. Those that cannot be read do not count; of the user's
  * WRONG says why, without the folder, which they know.
  */
-static size_t read_apps(const struct asked *asked, ft_declared_app *apps, char *wrong, size_t size)
+static size_t read_declared_apps(const struct asked *asked, ft_declared_app *apps, char *wrong,
+                                 size_t size)
 {
   const char *home = getenv("HOME");
   size_t count = 0;
@@ -93,7 +94,7 @@ static size_t read_apps(const struct asked *asked, ft_declared_app *apps, char *
  * Waits until DEADLINE for one of this user's turns, which are names of abstract sockets: the
  * kernel gives a name to one process, until that ends. Returns false where all were taken.
  */
-static bool take_turn(double deadline)
+static bool acquire_slot(double deadline)
 {
   const struct timespec pause = { .tv_nsec = TURN_NANOSECONDS };
   struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -122,22 +123,22 @@ static ft_answer *reply;
 static struct ft_buf kept[2];
 static volatile sig_atomic_t which;
 
-static int encode(struct ft_buf *out, struct ft_error *err)
+static int encode_answer(struct ft_buf *out, struct ft_error *err)
 {
   ft_buf_free(out);
   ft_buf_init(out, FT_LIMIT_ENVIRONMENT);
   return ft_record_encode(FT_RECORD_ANSWER, reply, out, err);
 }
 
-static void keep(void)
+static void store_answer(void)
 {
   int other = !which;
 
-  if (encode(&kept[other], NULL) == 0)
+  if (encode_answer(&kept[other], NULL) == 0)
     which = other;
 }
 
-static void time_is_up(int signal)
+static void send_stored_answer(int signal)
 {
   const struct ft_buf *said = &kept[which];
 
@@ -153,30 +154,32 @@ static void answer_network(const struct asked *asked, const struct ft_helper_mes
   double left = deadline - ft_io_monotonic();
   struct itimerval timer = { .it_value = { (time_t)left,
                                            (suseconds_t)(1e6 * (left - (time_t)left)) } };
-  struct ft_helper_question question = { .frame = frame, .state = asked->state, .keep = keep };
+  struct ft_helper_question question = { .frame = frame,
+                                         .state = asked->state,
+                                         .keep = store_answer };
 
   reply->has_network = true;
   (void)snprintf(reply->network.error, sizeof reply->network.error,
                  "%.200s: no estimate of it within %lu ms",
                  frame->network.file ? frame->network.file : "--predict-mig", asked->milliseconds);
-  keep();
+  store_answer();
   if (left <= 0)
     return;
-  (void)signal(SIGALRM, time_is_up);
-  (void)signal(SIGXCPU, time_is_up);
+  (void)signal(SIGALRM, send_stored_answer);
+  (void)signal(SIGXCPU, send_stored_answer);
   (void)setitimer(ITIMER_REAL, &timer, NULL);
   reply->network.error[0] = '\0';
   ft_helper_network(&question, &reply->submission, &reply->network);
   (void)signal(SIGALRM, SIG_IGN);
 }
 
-static int answer(struct ft_error *err)
+static int write_answer(struct ft_error *err)
 {
   struct ft_buf out;
   int status;
 
   ft_buf_init(&out, FT_LIMIT_ENVIRONMENT);
-  status = encode(&out, err);
+  status = encode_answer(&out, err);
   if (status == 0 && ft_io_write_all(STDOUT_FILENO, out.data, out.length) < 0)
     status = ft_error_errno(err, "standard output");
   ft_buf_free(&out);
@@ -194,7 +197,7 @@ int main(int argc, char **argv)
   struct ft_error err = { "" };
   struct ft_buf input;
   double deadline;
-  int status = parse(argc, argv, &asked);
+  int status = parse_helper_arguments(argc, argv, &asked);
 
   ft_buf_init(&input, FT_LIMIT_FRAME);
   if (status != FT_EXIT_DONE) {
@@ -220,12 +223,13 @@ int main(int argc, char **argv)
   if (frame->description.exported.list)
     frame->description.exported.environment = (const char *const *)environ;
   frame->description.apps = apps;
-  frame->description.app_count = read_apps(&asked, apps, reply->error, sizeof reply->error);
+  frame->description.app_count =
+      read_declared_apps(&asked, apps, reply->error, sizeof reply->error);
   /* params that are not understood were the plugin's to complain of */
   (void)ft_describe(&frame->description, &frame->request, submission, files, &err);
   /* a tenth of the time is the answer's */
   deadline = begun + (double)asked.milliseconds * (1 - 1.0 / ANSWER_PART) / 1000;
-  if (take_turn(begun + (double)asked.milliseconds / 2000)) {
+  if (acquire_slot(begun + (double)asked.milliseconds / 2000)) {
     ft_describe_files(files, frame->description.directory, frame->description.array, deadline,
                       submission);
     if (frame->network.file || frame->network.mig)
@@ -234,7 +238,7 @@ int main(int argc, char **argv)
     (void)snprintf(reply->error, sizeof reply->error,
                    "no file was looked at: %d submissions of this user are doing so", TURNS);
   }
-  if (answer(&err) < 0)
+  if (write_answer(&err) < 0)
     ft_print_error("helper", FT_EXIT_SYSTEM, "%s", err.text);
   else
     status = FT_EXIT_DONE;

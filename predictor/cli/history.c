@@ -41,12 +41,12 @@ struct look {
 };
 
 /* From the store or from the agent; else model files are all there is. */
-static bool has_runs(const struct look *look)
+static bool has_run_source(const struct look *look)
 {
   return look->records.store || look->records.runs;
 }
 
-static const char *bytes(double value, char out[32])
+static const char *show_bytes_or_dash(double value, char out[32])
 {
   if (value <= 0)
     return "-";
@@ -54,7 +54,7 @@ static const char *bytes(double value, char out[32])
 }
 
 /* Whether all have been shown that --limit lets be; then there is one more. */
-static bool is_full(struct look *look)
+static bool reached_limit(struct look *look)
 {
   bool full = look->limit && look->shown == look->limit;
 
@@ -62,7 +62,7 @@ static bool is_full(struct look *look)
   return full;
 }
 
-static bool is_meant(const struct look *look, const struct ft_store_app *app)
+static bool is_selected_app(const struct look *look, const struct ft_store_app *app)
 {
   if (look->filter.by_uid && app->uid != look->filter.uid)
     return false;
@@ -74,7 +74,7 @@ static bool show_app(const struct ft_store_app *app, void *data)
   struct look *look = data;
   char low[32], high[32], time[32];
 
-  if (app->last_time < look->filter.since || !is_meant(look, app) || is_full(look))
+  if (app->last_time < look->filter.since || !is_selected_app(look, app) || reached_limit(look))
     return true;
   if (look->json) {
     json_array_append_new(look->list,
@@ -94,19 +94,19 @@ static bool show_app(const struct ft_store_app *app, void *data)
     printf(" ");
     ft_print_column(app->user, 10);
     printf(" %6" PRIu64 " %9" PRIu64 " %8" PRIu64 "  %-20s  %s to %s\n", app->runs, app->completed,
-           app->censored, ft_show_time(app->last_time, time), bytes(app->min_bytes, low),
-           bytes(app->max_bytes, high));
+           app->censored, ft_show_time(app->last_time, time),
+           show_bytes_or_dash(app->min_bytes, low), show_bytes_or_dash(app->max_bytes, high));
   }
   look->shown++;
   return true;
 }
 
 /* Counts the users of the app that the word names, and the apps that have it in their names. */
-static bool note_app(const struct ft_store_app *app, void *data)
+static bool match_app_name(const struct ft_store_app *app, void *data)
 {
   struct look *look = data;
 
-  if (!is_meant(look, app))
+  if (!is_selected_app(look, app))
     return true;
   if (strcmp(app->app, look->word) == 0 && !look->owners++)
     look->owner = app->uid;
@@ -116,7 +116,7 @@ static bool note_app(const struct ft_store_app *app, void *data)
   return true;
 }
 
-static void print_features(const ft_observation *o)
+static void print_run_features(const ft_observation *o)
 {
   for (size_t i = 0; i < o->submission.features_count; i++) {
     const ft_feature *f = &o->submission.features[i];
@@ -139,7 +139,7 @@ static bool show_run(const ft_observation *o, void *data)
   struct look *look = data;
   char text[5][32], job[24];
 
-  if (is_full(look))
+  if (reached_limit(look))
     return true;
   if (look->json) {
     json_t *run = ft_json_observation(o);
@@ -154,21 +154,22 @@ static bool show_run(const ft_observation *o, void *data)
            "PEAK", "PREDICTED", "LIMIT", "TIME", look->job ? "APP  " : "", "FEATURES");
   printf("%-20s %10s ", ft_show_time(o->end_time, text[0]), ft_store_access_job_name(o, job));
   ft_print_column(o->node, 12);
-  printf(" %-13s %9s %9s %9s %9s  ", ft_outcome_name(o->outcome), bytes(peak, text[1]),
-         bytes(o->submission.has_decision && d->has_p50_bytes ? d->p50_bytes : 0, text[2]),
-         bytes(o->has_limit_bytes ? (double)o->limit_bytes : 0, text[3]),
+  printf(" %-13s %9s %9s %9s %9s  ", ft_outcome_name(o->outcome), show_bytes_or_dash(peak, text[1]),
+         show_bytes_or_dash(o->submission.has_decision && d->has_p50_bytes ? d->p50_bytes : 0,
+                            text[2]),
+         show_bytes_or_dash(o->has_limit_bytes ? (double)o->limit_bytes : 0, text[3]),
          o->runtime_seconds > 0 ? ft_units_show_seconds(o->runtime_seconds, text[4], 32) : "-");
   if (look->job) {
     ft_print_plain(o->submission.app);
     printf("  ");
   }
-  print_features(o);
+  print_run_features(o);
   printf("%s\n", o->peak_is_bound && !o->censored ? " (at least)" : "");
   return true;
 }
 
 /* the newest first, as the store gives them */
-static void show_remembered(struct look *look, const ft_model *model)
+static void show_model_runs(struct look *look, const ft_model *model)
 {
   char peak[32], time[32];
 
@@ -178,7 +179,7 @@ static void show_remembered(struct look *look, const ft_model *model)
                           : run->censored ? "censored"
                                           : "completed";
 
-    if (run->time < look->filter.since || is_full(look))
+    if (run->time < look->filter.since || reached_limit(look))
       continue;
     if (look->json) {
       json_array_append_new(
@@ -190,7 +191,8 @@ static void show_remembered(struct look *look, const ft_model *model)
     } else {
       if (!look->shown)
         printf("%-20s %-13s %9s\n", "END", "OUTCOME", "PEAK");
-      printf("%-20s %-13s %9s\n", ft_show_time(run->time, time), outcome, bytes(run->bytes, peak));
+      printf("%-20s %-13s %9s\n", ft_show_time(run->time, time), outcome,
+             show_bytes_or_dash(run->bytes, peak));
     }
     look->shown++;
   }
@@ -200,9 +202,9 @@ static void show_remembered(struct look *look, const ft_model *model)
 static int find_model(struct look *look, ft_model *model, struct ft_error *err)
 {
   ft_rule rule = look->records.config.rule;
-  uint32_t uid = has_runs(look) && look->owners ? look->owner
-                 : look->filter.by_uid          ? look->filter.uid
-                                                : look->viewer.uid;
+  uint32_t uid = has_run_source(look) && look->owners ? look->owner
+                 : look->filter.by_uid                ? look->filter.uid
+                                                      : look->viewer.uid;
   ft_site *site;
 
   if (ft_state_read_model(look->records.state_fd, uid, look->word, model, err) == 0)
@@ -217,13 +219,13 @@ static int find_model(struct look *look, ft_model *model, struct ft_error *err)
   return ft_rebuild_model(look->records.store, uid, look->word, rule, model, err);
 }
 
-static int end(struct look *look, json_t *answer)
+static int finish_output(struct look *look, json_t *answer)
 {
   return look->json ? ft_json_print(answer) : ft_flush(look->name);
 }
 
 /* What the lines shown do not tell. */
-static void tell_rest(const struct look *look)
+static void print_footer(const struct look *look)
 {
   if (look->json)
     return;
@@ -238,10 +240,11 @@ static void tell_rest(const struct look *look)
 }
 
 /* VISIT for each app, of the store or of the model files that may be read. */
-static int each_app(struct look *look, bool (*visit)(const struct ft_store_app *app, void *data),
-                    struct ft_error *err)
+static int visit_each_app(struct look *look,
+                          bool (*visit)(const struct ft_store_app *app, void *data),
+                          struct ft_error *err)
 {
-  if (has_runs(look))
+  if (has_run_source(look))
     return ft_store_access_apps(&look->records, visit, look, err);
   return ft_models_each(look->records.state_fd,
                         look->filter.by_uid ? look->filter.uid : look->viewer.uid, visit, look,
@@ -253,24 +256,24 @@ static int list_apps(struct look *look)
   struct ft_error err;
   int status;
 
-  if (each_app(look, show_app, &err) < 0)
+  if (visit_each_app(look, show_app, &err) < 0)
     return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
-  tell_rest(look);
-  status = end(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
+  print_footer(look);
+  status = finish_output(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
   return look->damaged && !look->shown ? FT_EXIT_SYSTEM : status;
 }
 
 static int show_job(struct look *look, const char *job)
 {
-  tell_rest(look);
-  return end(look, look->json
-                       ? json_pack("{s:o, s:O}", "job", ft_json_text(job), "runs", look->list)
-                       : NULL);
+  print_footer(look);
+  return finish_output(
+      look,
+      look->json ? json_pack("{s:o, s:O}", "job", ft_json_text(job), "runs", look->list) : NULL);
 }
 
 static int show_app_runs(struct look *look, ft_model *model)
 {
-  bool from_store = has_runs(look), learnt = false;
+  bool from_store = has_run_source(look), learnt = false;
   struct ft_error err, why = { "" };
   json_t *fit;
 
@@ -288,25 +291,25 @@ static int show_app_runs(struct look *look, ft_model *model)
     return ft_print_error(look->name, look->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
                           "%s: no model of such an app: %s", look->word, why.text);
   if (!from_store)
-    show_remembered(look, model);
-  tell_rest(look);
+    show_model_runs(look, model);
+  print_footer(look);
   if (look->fit && !learnt && !look->json)
     ft_print_error(look->name, 0, "%s: %s", look->word, why.text);
   if (look->fit && learnt && !look->json)
     ft_fit_print(model);
   if (!look->json)
-    return end(look, NULL);
+    return finish_output(look, NULL);
   fit = look->fit && learnt ? ft_fit_json(model) : json_null();
-  return end(look, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(look->word), "runs", look->list,
-                             "fit", fit));
+  return finish_output(look, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(look->word), "runs",
+                                       look->list, "fit", fit));
 }
 
 /* Whether WORD is a job of which there are runs; they have been shown then. -1 with ERR. */
-static int find_job(struct look *look, const char *word, struct ft_error *err)
+static int show_matching_job(struct look *look, const char *word, struct ft_error *err)
 {
   struct ft_store_filter filter = look->filter;
 
-  if (!has_runs(look) || look->fit || !ft_store_access_job(word, &filter))
+  if (!has_run_source(look) || look->fit || !ft_store_access_job(word, &filter))
     return 0;
   look->job = true;
   if (ft_store_access_each(&look->records, &filter, show_run, look, err) < 0)
@@ -316,14 +319,14 @@ static int find_job(struct look *look, const char *word, struct ft_error *err)
 }
 
 /* The word is an app; or else part of the names of apps. Of one alone it is taken for that. */
-static int find_app(struct look *look, struct ft_error *err)
+static int resolve_app_word(struct look *look, struct ft_error *err)
 {
-  if (each_app(look, note_app, err) < 0)
+  if (visit_each_app(look, match_app_name, err) < 0)
     return -1;
   if (look->owners || !look->part[0] || look->several)
     return 0;
   look->word = look->part;
-  return each_app(look, note_app, err);
+  return visit_each_app(look, match_app_name, err);
 }
 
 static int show_word(struct look *look)
@@ -333,10 +336,10 @@ static int show_word(struct look *look)
   ft_model *model;
   int status;
 
-  if (find_app(look, &err) < 0 && has_runs(look))
+  if (resolve_app_word(look, &err) < 0 && has_run_source(look))
     return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (strcmp(typed, look->word) != 0 || !look->owners) {
-    status = find_job(look, typed, &err);
+    status = show_matching_job(look, typed, &err);
     if (status < 0)
       return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
     if (status)
@@ -346,7 +349,7 @@ static int show_word(struct look *look)
     return look->fit ? ft_print_error(look->name, FT_EXIT_USAGE,
                                       "%s: part of the names of several apps; which?", look->word)
                      : list_apps(look);
-  if (!look->owners && has_runs(look))
+  if (!look->owners && has_run_source(look))
     return ft_print_error(look->name, FT_EXIT_NO, "%s: no run of such an app or job", look->word);
   model = malloc(sizeof *model);
   if (!model)
@@ -356,7 +359,7 @@ static int show_word(struct look *look)
   return status;
 }
 
-static int show(struct look *look)
+static int show_history(struct look *look)
 {
   struct ft_error err;
 
@@ -410,7 +413,7 @@ int ft_command_history(int argc, char **argv)
     else if (look->fit && !look->word)
       status = ft_print_error(argv[0], FT_EXIT_USAGE, "--fit: expected an app");
     else
-      status = show(look);
+      status = show_history(look);
   }
   ft_store_access_close(&look->records);
   json_decref(look->list);

@@ -20,19 +20,19 @@
 #include "predictor/history/json.h"
 #include "predictor/record/state_files.h"
 
-static const char *bytes(double value, char out[32])
+static const char *show_fit_bytes(double value, char out[32])
 {
   return ft_units_show_bytes((uint64_t)fmin(fmax(value, 0), 0x1p63), out, 32);
 }
 
 /* where the target is a logarithm an effect is a factor */
-static double effect(const ft_evaluator *e, double offset)
+static double term_effect(const ft_evaluator *e, double offset)
 {
   return e->log_target ? exp(offset) : offset;
 }
 
 /* what was seen but changed nothing */
-static bool idle(const ft_term *term)
+static bool is_idle_term(const ft_term *term)
 {
   for (size_t i = 0; i < term->levels_count; i++)
     if (term->levels[i] != 0)
@@ -48,13 +48,14 @@ static void print_term(const ft_model *model, const ft_term *term)
   printf("  %-20s", column->name);
   if (column->categorical) {
     for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
-      printf(" %s %s%.3g", column->categories[i], sign, effect(&model->evaluator, term->levels[i]));
+      printf(" %s %s%.3g", column->categories[i], sign,
+             term_effect(&model->evaluator, term->levels[i]));
     printf("\n");
     return;
   }
   printf(" %s%.3g for each %.4g of %s around %.4g, seen from %.6g to %.6g\n", sign,
-         effect(&model->evaluator, term->coefficient), term->scale, term->log ? "log(1+x)" : "it",
-         term->mean, term->low, term->high);
+         term_effect(&model->evaluator, term->coefficient), term->scale,
+         term->log ? "log(1+x)" : "it", term->mean, term->low, term->high);
 }
 
 static void print_equation(const ft_model *model)
@@ -86,14 +87,14 @@ void ft_fit_print(const ft_model *model)
     return;
   }
   printf("  method %s, %zu residuals; the most ever seen is %s\n", e->method,
-         (size_t)e->residuals_count, bytes(e->max_bytes, text[3]));
+         (size_t)e->residuals_count, show_fit_bytes(e->max_bytes, text[3]));
   printf("  with usual features %s, from %s (5 %%) to %s (95 %%)\n",
-         bytes(ft_estimate_quantile(&estimate, 0.5), text[0]),
-         bytes(ft_estimate_quantile(&estimate, 0.05), text[1]),
-         bytes(ft_estimate_quantile(&estimate, 0.95), text[2]));
+         show_fit_bytes(ft_estimate_quantile(&estimate, 0.5), text[0]),
+         show_fit_bytes(ft_estimate_quantile(&estimate, 0.05), text[1]),
+         show_fit_bytes(ft_estimate_quantile(&estimate, 0.95), text[2]));
   print_equation(model);
   for (size_t i = 0; i < e->terms_count; i++)
-    if (!idle(&e->terms[i]))
+    if (!is_idle_term(&e->terms[i]))
       print_term(model, &e->terms[i]);
 }
 
@@ -133,7 +134,7 @@ json_t *ft_fit_json(const ft_model *model)
       "peak_memory_bytes", peak);
 }
 
-static void count_runs(const ft_model *model, struct ft_store_app *app)
+static void count_model_runs(const ft_model *model, struct ft_store_app *app)
 {
   const struct passwd *entry = getpwuid(model->uid);
 
@@ -160,8 +161,8 @@ struct apps {
 };
 
 /* Add what the models in FOLDER tell; -1 with ERR when it is there but may not be read. */
-static int add_apps(int state_fd, const char *folder, ft_model *model, struct apps *apps,
-                    struct ft_error *err)
+static int add_model_apps(int state_fd, const char *folder, ft_model *model, struct apps *apps,
+                          struct ft_error *err)
 {
   DIR *dir = ft_io_open_directory(state_fd, folder);
   struct ft_store_app *grown;
@@ -181,7 +182,7 @@ static int add_apps(int state_fd, const char *folder, ft_model *model, struct ap
     grown = ft_array_grow(apps->app, &apps->room, apps->count, sizeof *grown, SIZE_MAX);
     if (grown) {
       apps->app = grown;
-      count_runs(model, &grown[apps->count++]);
+      count_model_runs(model, &grown[apps->count++]);
     } else {
       status = ft_error_set(err, "out of memory");
     }
@@ -191,7 +192,7 @@ static int add_apps(int state_fd, const char *folder, ft_model *model, struct ap
 }
 
 /* as the store gives them */
-static int by_last_time(const void *a, const void *b)
+static int compare_last_times(const void *a, const void *b)
 {
   const struct ft_store_app *x = a, *y = b;
 
@@ -212,13 +213,13 @@ int ft_models_each(int state_fd, uint32_t uid,
   if (!model)
     return ft_error_set(err, "out of memory");
   (void)snprintf(folder, sizeof folder, FT_STATE_MODELS "/%" PRIu32, uid);
-  status = add_apps(state_fd, folder, model, &apps, err);
+  status = add_model_apps(state_fd, folder, model, &apps, err);
   /* the site's own folder is a gift: without it there is no complaint */
   if (status == 0)
-    (void)add_apps(state_fd, FT_STATE_SHARED, model, &apps, NULL);
+    (void)add_model_apps(state_fd, FT_STATE_SHARED, model, &apps, NULL);
   free(model);
   if (status == 0 && apps.count)
-    qsort(apps.app, apps.count, sizeof *apps.app, by_last_time);
+    qsort(apps.app, apps.count, sizeof *apps.app, compare_last_times);
   for (size_t i = 0; status == 0 && i < apps.count; i++)
     if (!visit(&apps.app[i], data))
       break;

@@ -47,7 +47,7 @@ struct task {
   json_t *files;
 };
 
-static int find_uid(const char *user, uint32_t *uid, void *data)
+static int lookup_import_uid(const char *user, uint32_t *uid, void *data)
 {
   struct task *task = data;
   size_t hash = 0;
@@ -67,7 +67,7 @@ static int find_uid(const char *user, uint32_t *uid, void *data)
   return known->exists ? 0 : -1;
 }
 
-static int put(const ft_observation *o, void *data, struct ft_error *err)
+static int insert_run(const ft_observation *o, void *data, struct ft_error *err)
 {
   struct task *task = data;
   ft_observation merged;
@@ -93,7 +93,7 @@ static int put(const ft_observation *o, void *data, struct ft_error *err)
   return 0;
 }
 
-static void skipped(const struct ft_error *why, void *data)
+static void print_skipped_line(const struct ft_error *why, void *data)
 {
   struct task *task = data;
 
@@ -102,7 +102,7 @@ static void skipped(const struct ft_error *why, void *data)
     ft_print_error(task->name, 0, "passed over: %s", why->text);
 }
 
-static void progress(uint64_t bytes, void *data)
+static void show_import_progress(uint64_t bytes, void *data)
 {
   struct task *task = data;
 
@@ -146,7 +146,7 @@ static int check_name(const char *option, const char *name, size_t size, struct 
   return 0;
 }
 
-static int check(struct task *task, struct ft_error *err)
+static int check_import_options(struct task *task, struct ft_error *err)
 {
   if (task->format && strcmp(task->format, "sacct") != 0 && strcmp(task->format, "csv") != 0)
     return ft_error_set(err, "--format=%.60s: expected sacct or csv", task->format);
@@ -183,7 +183,7 @@ static int run_import(struct task *task, struct ft_import *import, const char *p
   return status;
 }
 
-static void tell(struct task *task, const struct ft_import *import)
+static void print_import_result(struct task *task, const struct ft_import *import)
 {
   json_t *file;
 
@@ -225,10 +225,10 @@ static int import_file(struct task *task, const char *path)
     .maps = task->maps,
     .map_count = task->map_count,
     .features = task->features,
-    .find_uid = find_uid,
-    .put = put,
-    .skipped = skipped,
-    .progress = progress,
+    .find_uid = lookup_import_uid,
+    .put = insert_run,
+    .skipped = print_skipped_line,
+    .progress = show_import_progress,
     .data = task
   };
   int status = FT_EXIT_DONE;
@@ -245,7 +245,7 @@ static int import_file(struct task *task, const char *path)
   else if (ft_store_commit(task->records.store, &err) < 0)
     status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
   else
-    tell(task, &import);
+    print_import_result(task, &import);
   if (!standard)
     close(import.fd);
   return status;
@@ -257,7 +257,7 @@ static int import_all(struct task *task, int count, char **paths)
   int status = FT_EXIT_DONE;
   bool works;
 
-  if (check(task, &err) < 0)
+  if (check_import_options(task, &err) < 0)
     return ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
   if (ft_store_access_open(&task->records, task->state, true, &err) < 0)
     return ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);

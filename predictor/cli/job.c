@@ -35,12 +35,12 @@ struct job {
   struct ft_error no_next; /* why there is none */
 };
 
-static const char *bytes(double value, char out[32])
+static const char *show_amount(double value, char out[32])
 {
   return ft_units_show_bytes((uint64_t)fmin(fmax(value, 0), 0x1p63), out, 32);
 }
 
-static const char *seconds(double value, char out[32])
+static const char *show_seconds(double value, char out[32])
 {
   return ft_units_show_seconds(value, out, 32);
 }
@@ -48,7 +48,7 @@ static const char *seconds(double value, char out[32])
 /* ---- which run ---- */
 
 /* A later attempt of a job that was requeued counts whatever the earlier one used. */
-static bool is_to_be_told(const struct job *job, const ft_observation *o, double peak)
+static bool replaces_chosen_run(const struct job *job, const ft_observation *o, double peak)
 {
   if (!job->runs)
     return true;
@@ -57,12 +57,12 @@ static bool is_to_be_told(const struct job *job, const ft_observation *o, double
   return peak > ft_observation_peak(&job->told, job->told.rule);
 }
 
-static bool visit(const ft_observation *o, void *data)
+static bool visit_job_run(const ft_observation *o, void *data)
 {
   struct job *job = data;
   double peak = ft_observation_peak(o, o->rule);
 
-  if (is_to_be_told(job, o, peak))
+  if (replaces_chosen_run(job, o, peak))
     job->told = *o;
   job->runs++;
   job->completed += o->outcome == FT_OUTCOME_COMPLETED;
@@ -97,7 +97,7 @@ static void label(const char *name)
   printf("  %-10s ", name);
 }
 
-static void print_head(const struct job *job)
+static void print_job_head(const struct job *job)
 {
   const ft_observation *o = &job->told;
   char name[24], text[2][32];
@@ -120,12 +120,13 @@ static void print_head(const struct job *job)
   if (job->live)
     printf(", %u running", job->live);
   if (job->most > 0)
-    printf("; peaks from %s to %s", bytes(job->least, text[0]), bytes(job->most, text[1]));
+    printf("; peaks from %s to %s", show_amount(job->least, text[0]),
+           show_amount(job->most, text[1]));
   printf("; this is the one that used most%s\n", job->live ? " of those that run" : "");
 }
 
 /* "--mem=4G", "no memory, and had the default of 4 GiB", "a whole node" */
-static void print_memory(const ft_observation *o)
+static void print_memory_request(const ft_observation *o)
 {
   const ft_request *r = &o->submission.request;
   char text[32];
@@ -136,7 +137,7 @@ static void print_memory(const ft_observation *o)
     printf("%s=%s", ft_message_option(r->mem_unit),
            ft_units_slurm_bytes(r->mem_bytes, text, sizeof text));
   else if (o->has_partition_default_bytes)
-    printf("no memory; the default is %s", bytes((double)o->partition_default_bytes, text));
+    printf("no memory; the default is %s", show_amount((double)o->partition_default_bytes, text));
   else
     printf("no memory");
 }
@@ -151,11 +152,11 @@ static void print_asked(const ft_observation *o)
     printf("not known\n");
     return;
   }
-  print_memory(o);
+  print_memory_request(o);
   if (o->cpus)
     printf(", %" PRIu32 " CPU%s", o->cpus, o->cpus == 1 ? "" : "s");
   if (r->time_limit_seconds > 0)
-    printf(", %s", seconds(r->time_limit_seconds, text));
+    printf(", %s", show_seconds(r->time_limit_seconds, text));
   printf("\n");
 }
 
@@ -172,9 +173,10 @@ static void print_predicted(const ft_observation *o)
     printf("\n");
     return;
   }
-  printf("%s", bytes(d->p50_bytes, text[0]));
+  printf("%s", show_amount(d->p50_bytes, text[0]));
   if (d->has_p05_bytes && d->has_p95_bytes)
-    printf(", 90 %% between %s and %s", bytes(d->p05_bytes, text[1]), bytes(d->p95_bytes, text[2]));
+    printf(", 90 %% between %s and %s", show_amount(d->p05_bytes, text[1]),
+           show_amount(d->p95_bytes, text[2]));
   printf(" (%" PRIu32 " runs, ", d->runs);
   ft_print_plain(d->method);
   printf(")\n");
@@ -213,27 +215,27 @@ static void print_used(const struct job *job)
 
   label("used:");
   if (job->live && job->now_bytes >= 0)
-    printf("%s now, at most ", bytes(job->now_bytes, text[0]));
+    printf("%s now, at most ", show_amount(job->now_bytes, text[0]));
   if (peak > 0)
-    printf("%s%s", o->peak_is_bound ? "at least " : "", bytes(peak, text[0]));
+    printf("%s%s", o->peak_is_bound ? "at least " : "", show_amount(peak, text[0]));
   else
     printf("memory was not measured");
   if (o->has_limit_bytes && o->limit_bytes) {
-    printf(" of %s", bytes((double)o->limit_bytes, text[0]));
+    printf(" of %s", show_amount((double)o->limit_bytes, text[0]));
     if (peak > 0)
       printf(" (%.0f %%)", 100 * peak / (double)o->limit_bytes);
   }
   if (o->has_time_to_peak_seconds && peak > 0)
-    printf(", after %s", seconds(o->time_to_peak_seconds, text[0]));
+    printf(", after %s", show_seconds(o->time_to_peak_seconds, text[0]));
   if (o->runtime_seconds > 0)
-    printf("; %s %s", job->live ? "running for" : "ran", seconds(o->runtime_seconds, text[1]));
+    printf("; %s %s", job->live ? "running for" : "ran", show_seconds(o->runtime_seconds, text[1]));
   if (o->has_cpu_seconds && o->runtime_seconds > 0 && o->cpus)
     printf(" on %.2g of %" PRIu32 " CPUs", o->cpu_seconds / o->runtime_seconds, o->cpus);
   printf("\n");
 }
 
 /* Whose limit it was that killed. */
-static void print_killer(const ft_observation *o)
+static void print_oom_source(const ft_observation *o)
 {
   char text[32];
 
@@ -242,9 +244,9 @@ static void print_killer(const ft_observation *o)
   if (!o->killed_at_bytes)
     printf("; killed for want of memory on the node, below the job's own limit");
   else if (o->has_limit_bytes && o->killed_at_bytes < o->limit_bytes)
-    printf("; killed at a step's limit of %s", bytes((double)o->killed_at_bytes, text));
+    printf("; killed at a step's limit of %s", show_amount((double)o->killed_at_bytes, text));
   else
-    printf("; killed at the job's own limit of %s", bytes((double)o->killed_at_bytes, text));
+    printf("; killed at the job's own limit of %s", show_amount((double)o->killed_at_bytes, text));
 }
 
 static void print_ended(const ft_observation *o)
@@ -254,7 +256,7 @@ static void print_ended(const ft_observation *o)
   label("ended:");
   for (const char *at = ft_outcome_name(o->outcome); *at; at++)
     putchar(*at == '_' ? ' ' : *at);
-  print_killer(o);
+  print_oom_source(o);
   if (o->signal)
     printf(", signal %" PRIi32, o->signal);
   else if (o->exit_code)
@@ -297,11 +299,11 @@ static void print_next(const struct job *job)
   }
 }
 
-static int print_text(const struct job *job)
+static int print_job_text(const struct job *job)
 {
   const ft_observation *o = &job->told;
 
-  print_head(job);
+  print_job_head(job);
   print_asked(o);
   print_predicted(o);
   print_decided(o);
@@ -315,7 +317,7 @@ static int print_text(const struct job *job)
 /* ---- as JSON ---- */
 
 /* The keys of OBSERVATION's fields that begin with PREFIX, without it; null where it has none. */
-static json_t *part(const ft_observation *o, const char *prefix)
+static json_t *json_with_prefix(const ft_observation *o, const char *prefix)
 {
   json_t *all = ft_json_observation(o), *out = json_object(), *value;
   size_t length = strlen(prefix);
@@ -330,13 +332,13 @@ static json_t *part(const ft_observation *o, const char *prefix)
   return out;
 }
 
-static json_t *asked(const ft_observation *o)
+static json_t *requested_memory(const ft_observation *o)
 {
   json_t *out;
 
   if (!o->submission.has_request)
     return json_null();
-  out = part(o, "request_");
+  out = json_with_prefix(o, "request_");
   (void)json_object_set_new(
       out, "default_bytes",
       ft_json_number(o->has_partition_default_bytes, (double)o->partition_default_bytes));
@@ -374,7 +376,7 @@ static json_t *used(const struct job *job)
       ft_json_number(o->end_time > 0, o->end_time));
 }
 
-static int print_json(const struct job *job)
+static int print_job_json(const struct job *job)
 {
   const ft_observation *o = &job->told;
   char name[24];
@@ -385,12 +387,12 @@ static int print_json(const struct job *job)
                 o->user[0] ? ft_json_text(o->user) : json_null(), "node", ft_json_text(o->node),
                 "runs", (json_int_t)job->runs, "completed", (json_int_t)job->completed,
                 "out_of_memory", (json_int_t)job->out_of_memory, "running", (json_int_t)job->live,
-                "asked", asked(o), "predicted", predicted(o), "decided",
-                o->submission.has_decision ? part(o, "decision_") : json_null(), "used", used(job),
-                "next", job->has_next ? ft_next_json(&job->next) : json_null()));
+                "asked", requested_memory(o), "predicted", predicted(o), "decided",
+                o->submission.has_decision ? json_with_prefix(o, "decision_") : json_null(), "used",
+                used(job), "next", job->has_next ? ft_next_json(&job->next) : json_null()));
 }
 
-static int show(struct job *job)
+static int show_job_result(struct job *job)
 {
   struct ft_error err, why;
 
@@ -398,7 +400,7 @@ static int show(struct job *job)
     return ft_print_error(job->name, FT_EXIT_USAGE, "'%s': expected a job, such as 139 or 139_4",
                           job->word);
   if (ft_store_access_ask(&job->records, job->state, &job->filter, &err) < 0 ||
-      ft_store_access_each(&job->records, &job->filter, visit, job, &err) < 0)
+      ft_store_access_each(&job->records, &job->filter, visit_job_run, job, &err) < 0)
     return ft_print_error(job->name, FT_EXIT_SYSTEM, "%s", err.text);
   /* no agent here, or one that will not tell: nothing runs as far as is known */
   (void)ft_store_access_live(&job->records, &job->filter, visit_live, job, &why);
@@ -408,7 +410,7 @@ static int show(struct job *job)
   job->has_next = job->told.submission.app[0] &&
                   ft_next_find(job->name, job->records.state_fd, &job->records.config, &job->told,
                                &job->next, &job->no_next) == 0;
-  return job->json ? print_json(job) : print_text(job);
+  return job->json ? print_job_json(job) : print_job_text(job);
 }
 
 int ft_command_job(int argc, char **argv)
@@ -436,7 +438,7 @@ int ft_command_job(int argc, char **argv)
     if (argc - first != 1)
       status = ft_print_error(argv[0], FT_EXIT_USAGE, "one job was expected, such as 139 or 139_4");
     else
-      status = show(job);
+      status = show_job_result(job);
   }
   ft_store_access_close(&job->records);
   free(job);

@@ -6,7 +6,7 @@
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
 
-static const char *name_of(void *observation)
+static const char *user_name_of(void *observation)
 {
   return ((const ft_observation *)observation)->user;
 }
@@ -23,7 +23,7 @@ static bool is_worth_asking(const struct ft_sizing *sizing)
 int ft_next_find(const char *command, int state_fd, const struct ft_config *config,
                  const ft_observation *o, struct ft_next *next, struct ft_error *err)
 {
-  const struct ft_submitter submitter = { o->uid, name_of, (void *)(uintptr_t)o };
+  const struct ft_submitter submitter = { o->uid, user_name_of, (void *)(uintptr_t)o };
   const struct ft_submission_question question = { .site = &next->site,
                                                    .submission = &next->submission,
                                                    .known = &next->known,

@@ -33,7 +33,7 @@ static const struct command commands[] = {
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static int print_help(void)
+static int print_command_list(void)
 {
   printf("Usage: foretell COMMAND [OPTION]... [ARGUMENT]...\n"
          "Predicts what a Slurm job will need from what its past runs needed.\n\n");
@@ -52,7 +52,7 @@ static int print_version(void)
   return ft_flush(NULL);
 }
 
-static const struct command *find(const char *name)
+static const struct command *find_command(const char *name)
 {
   for (int i = 0; i < COMMANDS; i++)
     if (strcmp(commands[i].name, name) == 0)
@@ -60,14 +60,14 @@ static const struct command *find(const char *name)
   return NULL;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t min_of_three(size_t a, size_t b)
 {
   return a < b ? a : b;
 }
 
 /* Levenshtein's distance, of words of up to 15 letters; longer ones are far away, a beginning is
  * near. */
-static size_t distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
   enum { LONGEST = 15 };
   size_t row[LONGEST + 1], m = strlen(a), n = strlen(b);
@@ -85,20 +85,20 @@ static size_t distance(const char *a, const char *b)
     for (size_t j = 1; j <= n; j++) {
       size_t above = row[j];
 
-      row[j] = least(diagonal + (a[i - 1] != b[j - 1]), 1 + least(above, row[j - 1]));
+      row[j] = min_of_three(diagonal + (a[i - 1] != b[j - 1]), 1 + min_of_three(above, row[j - 1]));
       diagonal = above;
     }
   }
   return row[n];
 }
 
-static int unknown(const char *name)
+static int report_unknown_command(const char *name)
 {
   const char *nearest = NULL;
   size_t best = 3; /* more than two slips are another word */
 
   for (int i = 0; i < COMMANDS; i++) {
-    size_t d = distance(name, commands[i].name);
+    size_t d = edit_distance(name, commands[i].name);
 
     if (d < best) {
       best = d;
@@ -113,12 +113,12 @@ static int unknown(const char *name)
 
 static int help_on(const char *name)
 {
-  const struct command *command = find(name);
+  const struct command *command = find_command(name);
   char help[] = "--help", called[16];
   char *argv[] = { called, help, NULL };
 
   if (!command)
-    return unknown(name);
+    return report_unknown_command(name);
   (void)snprintf(called, sizeof called, "%s", command->name);
   return command->run(2, argv);
 }
@@ -134,11 +134,11 @@ int main(int argc, char **argv)
     return FT_EXIT_USAGE;
   }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-    return print_help();
+    return print_command_list();
   if (strcmp(argv[1], "--version") == 0)
     return print_version();
   if (strcmp(argv[1], "help") == 0)
-    return argc > 2 ? help_on(argv[2]) : print_help();
-  command = find(argv[1]);
-  return command ? command->run(argc - 1, argv + 1) : unknown(argv[1]);
+    return argc > 2 ? help_on(argv[2]) : print_command_list();
+  command = find_command(argv[1]);
+  return command ? command->run(argc - 1, argv + 1) : report_unknown_command(argv[1]);
 }

@@ -58,7 +58,7 @@ void ft_helper_hand_over(char **argv, const struct ft_buf *input)
 /* ---- what is asked ---- */
 
 /* Cluster and policy; without a site file the defaults hold. */
-static int read_site(struct work *w, struct ft_error *err)
+static int read_site_policy(struct work *w, struct ft_error *err)
 {
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status;
   const ft_request *request = &w->asked->frame->request;
@@ -77,7 +77,7 @@ static int read_site(struct work *w, struct ft_error *err)
 }
 
 /* Of the params those about a network; the others are features like any. */
-static int take_params(struct work *w, struct ft_error *err)
+static int parse_network_params(struct work *w, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(w->asked->frame->description.params), one;
 
@@ -102,7 +102,7 @@ static int take_params(struct work *w, struct ft_error *err)
 }
 
 /* Which GPU it runs on; "cpu" where no GPU is asked for. */
-static int find_gpu(struct work *w, struct ft_error *err)
+static int find_requested_gpu(struct work *w, struct ft_error *err)
 {
   const struct ft_network_request *n = w->network;
 
@@ -124,7 +124,7 @@ static int find_gpu(struct work *w, struct ft_error *err)
 
 /* The user's mode; where nothing was said of one and the site has none, only what there is to say.
  */
-static ft_mode mode_of(const struct work *w)
+static ft_mode network_mode(const struct work *w)
 {
   int mode = w->network->mode ? ft_mode_from_name(w->network->mode) : FT_MODE_UNSET;
 
@@ -134,11 +134,11 @@ static ft_mode mode_of(const struct work *w)
   return (ft_mode)mode;
 }
 
-static void ask(struct work *w)
+static void answer_network_query(struct work *w)
 {
   const struct ft_network_request *n = w->network;
 
-  w->question.mode = mode_of(w);
+  w->question.mode = network_mode(w);
   w->question.advisory = n->advisory;
   w->question.dry_run = n->dry_run;
   w->question.choose = n->mig;
@@ -172,7 +172,7 @@ static void printable_name(const char *path, char out[96])
 }
 
 /* Not even opened where it is no file: that alone can wake a FIFO's writer. */
-static int look(const char *path, struct ft_error *err)
+static int check_regular_file(const char *path, struct ft_error *err)
 {
   struct stat st;
 
@@ -184,7 +184,7 @@ static int look(const char *path, struct ft_error *err)
 }
 
 /* What was measured here of this app and of other networks on such a GPU. */
-static void read_measured(struct work *w, const ft_submission *submission)
+static void read_gpu_observations(struct work *w, const ft_submission *submission)
 {
   const struct ft_gpu_site_data_gpu gpu = { w->gpu, w->device[0] ? w->device : w->place.gres };
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -195,19 +195,20 @@ static void read_measured(struct work *w, const ft_submission *submission)
 }
 
 /* MEMORY, played for GPU, made better by that. */
-static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
+static void refine_by_observations(void *context, const struct ft_gpu *gpu,
+                                   struct ft_gpu_memory *memory)
 {
   const struct work *w = context;
 
   ft_gpu_site_data_refine(&w->measured, gpu, memory);
 }
 
-static int read_network(struct work *w, ft_submission *submission, struct ft_error *err)
+static int read_model_network(struct work *w, ft_submission *submission, struct ft_error *err)
 {
   struct ft_analysis analysis;
   char name[96];
 
-  if (look(w->network->file, err) < 0)
+  if (check_regular_file(w->network->file, err) < 0)
     return -1;
   w->graph = ft_graph_read(w->network->file, err);
   if (!w->graph || ft_graph_analyse(w->graph, &w->run.sizes, &analysis, err) < 0)
@@ -219,8 +220,8 @@ static int read_network(struct work *w, ft_submission *submission, struct ft_err
     return -1;
   if (!w->gpu || !w->gpu->host) {
     add_feature(submission, FT_FEATURE_NETWORK, (int64_t)w->memory.network_bytes);
-    read_measured(w, submission);
-    refine(w, w->gpu, &w->memory);
+    read_gpu_observations(w, submission);
+    refine_by_observations(w, w->gpu, &w->memory);
   }
   ft_gpu_site_data_evidence(&w->measured, w->gpu, &w->memory, w->evidence, sizeof w->evidence);
   w->estimate = w->memory.estimate;
@@ -254,7 +255,7 @@ static bool read_gpu_model(struct work *w, const ft_submission *submission, stru
 }
 
 /* Without a model file the app's own past runs tell, where their GPUs were measured. */
-static int read_runs(struct work *w, const ft_submission *submission, struct ft_error *err)
+static int estimate_from_runs(struct work *w, const ft_submission *submission, struct ft_error *err)
 {
   struct ft_model_lookup *known = &w->runs;
   const char *array = w->asked->frame->description.array;
@@ -279,7 +280,7 @@ static int read_runs(struct work *w, const ft_submission *submission, struct ft_
 }
 
 /* How much of its GPU the job has. */
-static struct ft_gpu_part part_of(const struct work *w)
+static struct ft_gpu_part gpu_part(const struct work *w)
 {
   const struct ft_mig_profile *slice = w->place.most;
   struct ft_gpu_part part = { .gpu = w->gpu };
@@ -296,17 +297,17 @@ static struct ft_gpu_part part_of(const struct work *w)
 }
 
 /* "it would fit with precision=amp (2.1 GiB, a step takes about x 0.5), ... or device=cpu ..." */
-static void say_instead(struct work *w, ft_network *network)
+static void append_alternatives(struct work *w, ft_network *network)
 {
   struct ft_helper_gpu none, *gpu = w->asked->gpu ? w->asked->gpu : &none;
   struct ft_instead *list = gpu->instead;
   size_t count = ft_instead_find(
       &(struct ft_instead_question){ .graph = w->graph,
-                                     .part = part_of(w),
+                                     .part = gpu_part(w),
                                      .run = w->run,
                                      .bytes = w->place.max_bytes,
                                      .probability = ft_mig_target_probability(&w->policy),
-                                     .refine = refine,
+                                     .refine = refine_by_observations,
                                      .context = w },
       list);
   struct ft_buf text;
@@ -335,7 +336,7 @@ static void say_instead(struct work *w, ft_network *network)
 }
 
 /* The slice that the job will have, for who asks. */
-static void show_gpu(struct work *w, const ft_network *network)
+static void fill_gpu_slice(struct work *w, const ft_network *network)
 {
   struct ft_helper_gpu *gpu = w->asked->gpu;
 
@@ -354,7 +355,7 @@ static void show_gpu(struct work *w, const ft_network *network)
     gpu->slice = *w->place.slice;
 }
 
-static void decide(struct work *w, ft_network *network)
+static void decide_network(struct work *w, ft_network *network)
 {
   if (w->graph && w->gpu && w->gpu->host) {
     (void)ft_string_copy(w->subject, network->subject, sizeof network->subject);
@@ -365,9 +366,9 @@ static void decide(struct work *w, ft_network *network)
   if (ft_mig_decide(&w->question, &w->place, w->has_estimate ? &w->estimate : NULL, network) &&
       w->graph && network->lines_count && w->place.max_bytes > 0) {
     w->asked->keep();
-    say_instead(w, network);
+    append_alternatives(w, network);
   }
-  show_gpu(w, network);
+  fill_gpu_slice(w, network);
 }
 
 void ft_helper_network(const struct ft_helper_question *asked, ft_submission *submission,
@@ -380,11 +381,13 @@ void ft_helper_network(const struct ft_helper_question *asked, ft_submission *su
     w->asked = asked;
     w->network = &asked->frame->network;
   }
-  if (!w || read_site(w, &err) < 0 || (ask(w), take_params(w, &err)) < 0 || find_gpu(w, &err) < 0)
+  if (!w || read_site_policy(w, &err) < 0 ||
+      (answer_network_query(w), parse_network_params(w, &err)) < 0 ||
+      find_requested_gpu(w, &err) < 0)
     goto fail;
-  if ((w->network->file ? read_network(w, submission, &err) : read_runs(w, submission, &err)) ==
-      0) {
-    decide(w, network);
+  if ((w->network->file ? read_model_network(w, submission, &err)
+                        : estimate_from_runs(w, submission, &err)) == 0) {
+    decide_network(w, network);
     goto out;
   }
 fail:

@@ -29,8 +29,8 @@ static void print_option(char letter, const char *name, const char *argument, co
   printf("%-26s  %s\n", left, help);
 }
 
-static int print_help(const struct ft_option *options, const char *name, const char *usage,
-                      const char *summary)
+static int print_option_help(const struct ft_option *options, const char *name, const char *usage,
+                             const char *summary)
 {
   printf("Usage: foretell %s %s\n%s\n\n", name, usage, summary);
   for (const struct ft_option *o = options; o->name; o++)
@@ -40,7 +40,7 @@ static int print_help(const struct ft_option *options, const char *name, const c
 }
 
 /* Put TEXT where OPTION wants it. Returns 0; -1 having complained. */
-static int store(const struct ft_option *option, const char *text, const char *command)
+static int store_option_value(const struct ft_option *option, const char *text, const char *command)
 {
   struct ft_text cursor = ft_text_from(text);
   const char *expected;
@@ -75,7 +75,7 @@ static int store(const struct ft_option *option, const char *text, const char *c
 }
 
 /* What getopt found wrong with the word before optind. */
-static int refuse(int found, const char *name, char **argv)
+static int report_bad_option(int found, const char *name, char **argv)
 {
   const char *word = argv[optind - 1];
 
@@ -94,8 +94,8 @@ static int refuse(int found, const char *name, char **argv)
 }
 
 /* getopt's tables for OPTIONS. Returns how many there are. */
-static int tables(const struct ft_option *options, bool stop, struct option *words,
-                  char letters[2 * LIMIT + 8])
+static int make_getopt_tables(const struct ft_option *options, bool stop, struct option *words,
+                              char letters[2 * LIMIT + 8])
 {
   size_t used = 0;
   int count = 0;
@@ -125,7 +125,7 @@ int ft_options_parse(const struct ft_option *options, const char *usage, const c
 {
   struct option words[LIMIT + 2];
   char letters[2 * LIMIT + 8];
-  int count = tables(options, stop, words, letters), found;
+  int count = make_getopt_tables(options, stop, words, letters), found;
 
   optind = 0; /* glibc: begin anew, whatever was parsed before */
   opterr = 0;
@@ -133,17 +133,17 @@ int ft_options_parse(const struct ft_option *options, const char *usage, const c
     int which = found - LONG_ONLY;
 
     if (found == 'h') {
-      *status = print_help(options, argv[0], usage, summary);
+      *status = print_option_help(options, argv[0], usage, summary);
       return -1;
     }
     for (int i = 0; which < 0 && i < count; i++)
       if (options[i].letter && options[i].letter == found)
         which = i;
     if (which < 0) {
-      *status = refuse(found, argv[0], argv);
+      *status = report_bad_option(found, argv[0], argv);
       return -1;
     }
-    if (store(&options[which], optarg, argv[0]) < 0) {
+    if (store_option_value(&options[which], optarg, argv[0]) < 0) {
       *status = FT_EXIT_USAGE;
       return -1;
     }

@@ -88,7 +88,7 @@ json_t *ft_json_number(bool has, double value)
   return json_real(value);
 }
 
-static void draw(const struct ft_progress *progress, double done)
+static void draw_progress(const struct ft_progress *progress, double done)
 {
   enum { WIDTH = 30 };
   static const char full[] = "##############################";
@@ -116,7 +116,7 @@ void ft_progress_step(struct ft_progress *progress, double done)
 
   if (progress->next == INFINITY || (now = ft_io_monotonic()) < progress->next)
     return;
-  draw(progress, done);
+  draw_progress(progress, done);
   progress->next = now + 0.1;
   progress->shown = true;
 }

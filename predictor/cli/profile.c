@@ -172,7 +172,7 @@ FT_HOT static void keep_sample(struct profile *profile, const struct ft_sample *
 /* ---- the command ---- */
 
 /* In the child: wait until it is watched, then become the command. */
-static void become(const struct profile *profile, int go_fd, int error_fd)
+static void exec_command(const struct profile *profile, int go_fd, int error_fd)
 {
   char byte;
   ssize_t got;
@@ -189,7 +189,7 @@ static void become(const struct profile *profile, int go_fd, int error_fd)
 }
 
 /* Fork the command and hold it before its exec. */
-static int prepare(struct profile *profile)
+static int fork_command(struct profile *profile)
 {
   int go[2] = { -1, -1 }, error[2] = { -1, -1 };
 
@@ -200,7 +200,7 @@ static int prepare(struct profile *profile)
     goto fail;
   if (profile->pid == 0) {
     close(go[1]);
-    become(profile, go[0], error[1]);
+    exec_command(profile, go[0], error[1]);
   }
   close(go[0]);
   close(error[1]);
@@ -219,7 +219,7 @@ fail:
 }
 
 /* Let it go. Returns 0, or its exit status (126, 127) having complained when its exec failed. */
-static int start(struct profile *profile)
+static int release_command(struct profile *profile)
 {
   int code = 0;
   ssize_t got;
@@ -241,7 +241,7 @@ static int start(struct profile *profile)
  * Wait for what has ended: the command, or a process that it left behind (we are its
  * subreaper). The kernel's account of all of them goes to the tree.
  */
-static void reap(struct profile *profile)
+static void reap_children(struct profile *profile)
 {
   int status;
   pid_t pid;
@@ -255,7 +255,7 @@ static void reap(struct profile *profile)
   }
 }
 
-static void note_end(struct profile *profile)
+static void record_end(struct profile *profile)
 {
   struct rusage usage;
   ft_task_end end = ft_task_end_init_zero;
@@ -280,7 +280,7 @@ static void note_end(struct profile *profile)
  * A signal for the command: what the terminal sends goes to its whole foreground group,
  * the command too, so it is not sent twice.
  */
-static void forward(const struct profile *profile, const siginfo_t *info)
+static void forward_signal(const struct profile *profile, const siginfo_t *info)
 {
   if (info->si_code != SI_KERNEL && !profile->ended)
     kill(profile->pid, info->si_signo);
@@ -330,9 +330,9 @@ FT_HOT static void wait_until(struct profile *profile, double time)
     timeout.tv_nsec = (long)((left - (double)timeout.tv_sec) * 1e9);
     signal = sigtimedwait(&profile->signals, &info, &timeout);
     if (signal == SIGCHLD)
-      reap(profile);
+      reap_children(profile);
     else if (signal > 0)
-      forward(profile, &info);
+      forward_signal(profile, &info);
   }
 }
 
@@ -357,7 +357,7 @@ FT_HOT static void watch(struct profile *profile)
 /* RSS counts what processes share once for each; where that is much, what it comes to is told. */
 #define SHARED_PART 0.1
 
-static void say(const struct profile *profile, const ft_observation *seen)
+static void print_summary(const struct profile *profile, const ft_observation *seen)
 {
   char peak[32], runtime[32], once[32], shared[96] = "";
 
@@ -377,7 +377,7 @@ static void say(const struct profile *profile, const ft_observation *seen)
           profile->output ? ", in " : "", profile->output ? profile->options.output : "");
 }
 
-static int print_json(const struct profile *profile, const ft_observation *seen)
+static int print_profile_json(const struct profile *profile, const ft_observation *seen)
 {
   const struct ft_profile known = { .command = profile->command,
                                     .measure = profile->measure,
@@ -391,7 +391,7 @@ static int print_json(const struct profile *profile, const ft_observation *seen)
 
 /* ---- putting it together ---- */
 
-static int open_measure(struct profile *profile)
+static int start_measure(struct profile *profile)
 {
   struct ft_measure_settings settings = { .seconds = profile->options.seconds };
   struct ft_error err;
@@ -415,7 +415,7 @@ static void block_signals(struct profile *profile)
   sigprocmask(SIG_BLOCK, &profile->signals, &profile->inherited);
 }
 
-static int run(struct profile *profile)
+static int run_profile(struct profile *profile)
 {
   struct ft_error err;
   ft_observation *seen = calloc(1, sizeof *seen);
@@ -426,7 +426,7 @@ static int run(struct profile *profile)
   /* what the command leaves behind comes to us, and stays in sight */
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   block_signals(profile);
-  if (prepare(profile) < 0)
+  if (fork_command(profile) < 0)
     goto out;
   if (ft_tree_add_root(profile->tree, getpid(), true, &err) < 0) {
     ft_print_error("profile", 0, "%s", err.text);
@@ -434,7 +434,7 @@ static int run(struct profile *profile)
   }
   /* the first sample finds the command before it begins, so that its counters miss nothing */
   ft_measure_sample(profile->measure);
-  failed = start(profile);
+  failed = release_command(profile);
   if (failed) {
     status = failed;
     goto out;
@@ -442,13 +442,13 @@ static int run(struct profile *profile)
   profile->progress = !profile->options.quiet && isatty(STDERR_FILENO);
   watch(profile);
   write_samples(profile);
-  note_end(profile);
+  record_end(profile);
   ft_tree_close(profile->tree, seen);
   profile->tree = NULL;
-  say(profile, seen);
+  print_summary(profile, seen);
   status = WIFSIGNALED(profile->status) ? EXIT_SIGNAL + WTERMSIG(profile->status)
                                         : WEXITSTATUS(profile->status);
-  if (profile->options.json && print_json(profile, seen) != FT_EXIT_DONE)
+  if (profile->options.json && print_profile_json(profile, seen) != FT_EXIT_DONE)
     status = FT_EXIT_SYSTEM;
 
 out:
@@ -488,7 +488,7 @@ int ft_command_profile(int argc, char **argv)
   profile.command = argv + first;
   if (open_output(&profile) < 0)
     return FT_EXIT_USAGE;
-  status = open_measure(&profile) < 0 ? FT_EXIT_SYSTEM : run(&profile);
+  status = start_measure(&profile) < 0 ? FT_EXIT_SYSTEM : run_profile(&profile);
   ft_tree_close(profile.tree, NULL);
   ft_measure_close(profile.measure);
   if (profile.output && fclose(profile.output) != 0)

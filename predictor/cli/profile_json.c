@@ -31,7 +31,7 @@ static json_t *json_counters(const ft_observation *seen)
 }
 
 /* By what it would be told how fast the command is elsewhere. */
-static json_t *json_counted(const struct ft_profile *profile, const ft_observation *seen)
+static json_t *json_counted_features(const struct ft_profile *profile, const ft_observation *seen)
 {
   ft_observation *o = malloc(sizeof *o);
   json_t *counted = json_object();
@@ -108,7 +108,7 @@ json_t *ft_profile_json(const struct ft_profile *profile, const ft_observation *
   NUMBER(object, "gpu_energy_joules", seen, gpu_energy_joules);
   NUMBER(object, "gpu_transfer_bytes", seen, gpu_transfer_bytes);
   json_object_set_new(object, "counters", json_counters(seen));
-  json_object_set_new(object, "counted", json_counted(profile, seen));
+  json_object_set_new(object, "counted", json_counted_features(profile, seen));
   json_object_set_new(object, "platform",
                       ft_platform_fingerprint(platform, sizeof platform, NULL) == 0
                           ? ft_json_text(platform)

@@ -19,7 +19,7 @@
 #define PATIENCE_SECONDS 60
 
 /* Returns a connection to the agent at PATH; -1 with ERR and errno. */
-static int connect_to(const char *path, struct ft_error *err)
+static int connect_agent(const char *path, struct ft_error *err)
 {
   const struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
   struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -44,7 +44,7 @@ static int connect_to(const char *path, struct ft_error *err)
 }
 
 /* Returns 0; -1 with ERR. */
-static int say(int fd, const ft_question *question, struct ft_error *err)
+static int send_question(int fd, const ft_question *question, struct ft_error *err)
 {
   struct ft_buf packet;
   int status;
@@ -60,7 +60,7 @@ static int say(int fd, const ft_question *question, struct ft_error *err)
 
 /* Read a packet into REPLY. Returns 0; -1 with ERR and errno, which is 0 where the agent has said
  * no. */
-static int hear(int fd, ft_reply *reply, struct ft_error *err)
+static int receive_packet(int fd, ft_reply *reply, struct ft_error *err)
 {
   /* larger than any by a byte, so that a longer one shows */
   static unsigned char packet[ft_reply_size + 1];
@@ -86,7 +86,7 @@ static int hear(int fd, ft_reply *reply, struct ft_error *err)
 }
 
 /* Returns a connection to the agent that works in STATE_FD; -1 with ERR and errno. */
-static int find_agent(const char *socket, int state_fd, struct ft_error *err)
+static int find_agent_socket(const char *socket, int state_fd, struct ft_error *err)
 {
   ft_site *site = malloc(sizeof *site);
   int fd, saved;
@@ -95,7 +95,7 @@ static int find_agent(const char *socket, int state_fd, struct ft_error *err)
     return ft_error_errno(err, "foretelld");
   if (ft_state_read_site(state_fd, site, NULL) == 0 && site->socket[0])
     socket = site->socket;
-  fd = connect_to(socket, err);
+  fd = connect_agent(socket, err);
   saved = errno;
   free(site);
   errno = saved;
@@ -116,11 +116,11 @@ int ft_agent_ask(const char *socket, int state_fd, ft_question *question,
   question->schema = FT_SCHEMA;
   question->state_device = st.st_dev;
   question->state_inode = st.st_ino;
-  fd = find_agent(socket, state_fd, err);
-  if (fd < 0 || say(fd, question, err) < 0)
+  fd = find_agent_socket(socket, state_fd, err);
+  if (fd < 0 || send_question(fd, question, err) < 0)
     goto out;
   do
-    status = hear(fd, reply, err);
+    status = receive_packet(fd, reply, err);
   while (status == 0 && take(reply, data) && !reply->last);
 out:
   saved = errno;

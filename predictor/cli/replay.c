@@ -38,7 +38,7 @@ struct task {
 };
 
 /* Without --price a failure costs what foretell.conf says; its default where there is none. */
-static int take_price(struct task *task, struct ft_error *err)
+static int resolve_failure_cost(struct task *task, struct ft_error *err)
 {
   struct ft_config *config;
   int status = 0;
@@ -57,7 +57,7 @@ static int take_price(struct task *task, struct ft_error *err)
   return status;
 }
 
-static int check(struct task *task, struct ft_error *err)
+static int check_replay_options(struct task *task, struct ft_error *err)
 {
   const char *const protocol = task->protocol, *const target = task->target;
 
@@ -74,7 +74,7 @@ static int check(struct task *task, struct ft_error *err)
     return ft_error_set(err, "--ttf=%g: expected a part of the run time, above 0 to 1", task->ttf);
   if (task->price < 0 || task->price > 1e6)
     return ft_error_set(err, "--price=%g: expected 0 to 1000000", task->price);
-  if (take_price(task, err) < 0)
+  if (resolve_failure_cost(task, err) < 0)
     return -1;
   if (task->node_bytes == 0)
     return ft_error_set(err, "--node=0: expected the memory of a node");
@@ -84,13 +84,13 @@ static int check(struct task *task, struct ft_error *err)
 
 /* ---- reading ---- */
 
-static void read_so_far(uint64_t bytes, void *data)
+static void show_read_progress(uint64_t bytes, void *data)
 {
   ft_progress_step(data, (double)bytes);
 }
 
-static int take_format(const struct task *task, struct ft_trace_source *source,
-                       struct ft_error *err)
+static int set_trace_format(const struct task *task, struct ft_trace_source *source,
+                            struct ft_error *err)
 {
   if (!task->format)
     return ft_trace_detect_format(source, err);
@@ -100,7 +100,7 @@ static int take_format(const struct task *task, struct ft_trace_source *source,
   return 0;
 }
 
-static int read_file(struct task *task, const char *path)
+static int read_trace_file(struct task *task, const char *path)
 {
   bool standard = strcmp(path, "-") == 0;
   struct ft_trace_source source = { .name = standard ? "standard input" : path,
@@ -110,7 +110,7 @@ static int read_file(struct task *task, const char *path)
                                     .failed_too = strcmp(task->protocol, "published") == 0,
                                     .no_input = task->no_input,
                                     .zone = task->zone,
-                                    .progress = read_so_far,
+                                    .progress = show_read_progress,
                                     .data = &task->progress };
   struct ft_error err;
   struct stat st;
@@ -121,7 +121,7 @@ static int read_file(struct task *task, const char *path)
   if (fstat(source.fd, &st) < 0 || !S_ISREG(st.st_mode))
     st.st_size = 0;
   ft_progress_start(&task->progress, source.name, (double)st.st_size);
-  if (take_format(task, &source, &err) < 0 || ft_trace_read(&task->trace, &source, &err) < 0)
+  if (set_trace_format(task, &source, &err) < 0 || ft_trace_read(&task->trace, &source, &err) < 0)
     status = ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
   ft_progress_end(&task->progress);
   if (!standard)
@@ -131,7 +131,7 @@ static int read_file(struct task *task, const char *path)
 
 /* ---- playing ---- */
 
-static void progress(uint64_t runs, void *data)
+static void show_replay_progress(uint64_t runs, void *data)
 {
   struct task *task = data;
 
@@ -150,7 +150,7 @@ static double runs_to_play(const struct task *task)
   return task->options.published ? 0.7 * runs * task->options.seeds : runs;
 }
 
-static int play(struct task *task)
+static int play_trace(struct task *task)
 {
   int status = FT_EXIT_DONE;
   struct ft_error err;
@@ -178,8 +178,8 @@ static int play(struct task *task)
 
 /* ---- telling ---- */
 
-static json_t *figures(const struct task *task,
-                       const struct ft_replay_score scores[FT_REPLAY_METHODS])
+static json_t *score_json(const struct task *task,
+                          const struct ft_replay_score scores[FT_REPLAY_METHODS])
 {
   json_t *object = json_object();
 
@@ -197,13 +197,13 @@ static json_t *figures(const struct task *task,
   return object;
 }
 
-static int tell_json(const struct task *task)
+static int print_replay_json(const struct task *task)
 {
   json_t *processes = json_object();
 
   for (size_t i = 0; i < task->played_count; i++) {
     const struct ft_replay_played *p = &task->played[i];
-    json_t *object = figures(task, p->score);
+    json_t *object = score_json(task, p->score);
 
     json_object_set_new(object, "runs", json_integer((json_int_t)p->runs));
     json_object_set_new(processes, p->name, object);
@@ -213,10 +213,10 @@ static int tell_json(const struct task *task)
                 task->target, "seeds", (json_int_t)(task->options.published ? task->seeds : 1),
                 "ttf", ft_json_number(true, task->ttf), "price", ft_json_number(true, task->price),
                 "passed_over", (json_int_t)task->trace.skipped, "methods",
-                figures(task, task->total), "processes", processes));
+                score_json(task, task->total), "processes", processes));
 }
 
-static int tell(const struct task *task)
+static int print_replay_text(const struct task *task)
 {
   ft_replay_print_processes(task->played, task->played_count, &task->options);
   printf("\n");
@@ -232,15 +232,15 @@ static int tell(const struct task *task)
   return ft_flush(task->name);
 }
 
-static int replay(struct task *task, int count, char **paths)
+static int run_replay(struct task *task, int count, char **paths)
 {
   int status = FT_EXIT_DONE;
   struct ft_error err;
 
-  if (check(task, &err) < 0)
+  if (check_replay_options(task, &err) < 0)
     return ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
   for (int i = 0; i < count && status == FT_EXIT_DONE; i++)
-    status = read_file(task, paths[i]);
+    status = read_trace_file(task, paths[i]);
   if (status != FT_EXIT_DONE)
     return status;
   task->options = (struct ft_replay_options){ .published = strcmp(task->protocol, "arrival") != 0,
@@ -249,9 +249,9 @@ static int replay(struct task *task, int count, char **paths)
                                               .failure_time_fraction = task->ttf,
                                               .price = task->price,
                                               .node_bytes = (double)task->node_bytes,
-                                              .progress = progress,
+                                              .progress = show_replay_progress,
                                               .data = task };
-  status = play(task);
+  status = play_trace(task);
   if (status != FT_EXIT_DONE)
     return status;
   if (task->played_count == 0)
@@ -259,7 +259,7 @@ static int replay(struct task *task, int count, char **paths)
                           "no process has enough runs to be played; %llu rows without a good end, a"
                           " peak or a run time passed over",
                           (unsigned long long)task->trace.skipped);
-  return task->json ? tell_json(task) : tell(task);
+  return task->json ? print_replay_json(task) : print_replay_text(task);
 }
 
 int ft_command_replay(int argc, char **argv)
@@ -308,7 +308,7 @@ int ft_command_replay(int argc, char **argv)
   if (first >= argc)
     status = ft_print_error(argv[0], FT_EXIT_USAGE, "expected a trace, or - for standard input");
   else if (first >= 0)
-    status = replay(&task, argc - first, argv + first);
+    status = run_replay(&task, argc - first, argv + first);
   ft_trace_free(&task.trace);
   ft_timezone_close(task.zone);
   free(task.played);

@@ -38,7 +38,7 @@ static const struct row headings = { { "runs", "GB.h", "failures", "MAPE %", "90
                                        "best policy", "GB.h", "failures", "MAPE %", "request GB.h",
                                        "failures", "MAPE %" } };
 
-static void set_number(char cell[CELL], bool has, int decimals, double value)
+static void set_cell(char cell[CELL], bool has, int decimals, double value)
 {
   if (has)
     (void)snprintf(cell, CELL, "%.*f", decimals, value);
@@ -51,9 +51,9 @@ static void set_figures(char (*cell)[CELL], const struct ft_replay_figures *f)
 {
   double gbh = f->wastage_gbh;
 
-  set_number(cell[0], true, gbh < 0.0995 ? 4 : gbh < 99.5 ? 2 : 0, gbh);
-  set_number(cell[1], true, 1, f->failures);
-  set_number(cell[2], f->has_mape, 1, f->mape);
+  set_cell(cell[0], true, gbh < 0.0995 ? 4 : gbh < 99.5 ? 2 : 0, gbh);
+  set_cell(cell[1], true, 1, f->failures);
+  set_cell(cell[2], f->has_mape, 1, f->mape);
 }
 
 static void make_row(const struct ft_replay_played *p, const struct ft_replay_options *options,
@@ -68,7 +68,7 @@ static void make_row(const struct ft_replay_played *p, const struct ft_replay_op
   (void)snprintf(row->cell[RUNS], CELL, "%zu", p->runs);
   ft_replay_compute_figures(&p->score[FT_REPLAY_FORETELL], options, &f);
   set_figures(&row->cell[GBH], &f);
-  set_number(row->cell[BAND], f.has_coverage90, 1, 100 * f.coverage90);
+  set_cell(row->cell[BAND], f.has_coverage90, 1, 100 * f.coverage90);
   (void)snprintf(row->cell[POLICY], CELL, "%s", ft_replay_method_name(best));
   ft_replay_compute_figures(&p->score[best], options, &f);
   set_figures(&row->cell[POLICY_GBH], &f);
@@ -76,7 +76,7 @@ static void make_row(const struct ft_replay_played *p, const struct ft_replay_op
   set_figures(&row->cell[REQUEST_GBH], &f);
 }
 
-static void print_row(const int width[COLUMNS], const struct row *row, const char *name)
+static void print_process_row(const int width[COLUMNS], const struct row *row, const char *name)
 {
   for (int c = 0; c < COLUMNS; c++)
     printf("%*s  ", c == POLICY ? -width[c] : width[c], row->cell[c]);
@@ -84,7 +84,7 @@ static void print_row(const int width[COLUMNS], const struct row *row, const cha
   putchar('\n');
 }
 
-static int by_waste(const void *a, const void *b)
+static int compare_waste(const void *a, const void *b)
 {
   const struct ft_replay_played *x = a, *y = b;
   double of_x = x->score[FT_REPLAY_FORETELL].byte_seconds;
@@ -99,7 +99,7 @@ void ft_replay_print_processes(struct ft_replay_played *played, size_t count,
   int width[COLUMNS];
   struct row row;
 
-  qsort(played, count, sizeof *played, by_waste);
+  qsort(played, count, sizeof *played, compare_waste);
   for (int c = 0; c < COLUMNS; c++)
     width[c] = (int)strlen(headings.cell[c]);
   for (size_t i = 0; i < count; i++) {
@@ -107,16 +107,16 @@ void ft_replay_print_processes(struct ft_replay_played *played, size_t count,
     for (int c = 0; c < COLUMNS; c++)
       width[c] = strlen(row.cell[c]) > (size_t)width[c] ? (int)strlen(row.cell[c]) : width[c];
   }
-  print_row(width, &headings, "process");
+  print_process_row(width, &headings, "process");
   for (size_t i = 0; i < count; i++) {
     make_row(&played[i], options, &row);
-    print_row(width, &row, played[i].name);
+    print_process_row(width, &row, played[i].name);
   }
 }
 
 /* ---- totals ---- */
 
-static void print_number(bool has, int decimals, double value)
+static void print_score(bool has, int decimals, double value)
 {
   if (has)
     printf("  %9.*f", decimals, value);
@@ -133,10 +133,10 @@ void ft_replay_print_total(const struct ft_replay_score total[FT_REPLAY_METHODS]
 
     ft_replay_compute_figures(&total[m], options, &f);
     printf("%-10s", ft_replay_method_name(m));
-    print_number(true, f.wastage_gbh < 100 ? 2 : 0, f.wastage_gbh);
-    print_number(true, 1, f.failures);
-    print_number(f.has_mape, 1, f.mape);
-    print_number(f.has_coverage90, 1, 100 * f.coverage90);
+    print_score(true, f.wastage_gbh < 100 ? 2 : 0, f.wastage_gbh);
+    print_score(true, 1, f.failures);
+    print_score(f.has_mape, 1, f.mape);
+    print_score(f.has_coverage90, 1, 100 * f.coverage90);
     printf("\n");
   }
 }

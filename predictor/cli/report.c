@@ -67,7 +67,7 @@ struct report {
   bool failed;
 };
 
-static bool changed(const ft_observation *o)
+static bool request_was_changed(const ft_observation *o)
 {
   return o->submission.has_decision && o->submission.decision.mem_bytes > 0 &&
          (o->submission.decision.action == FT_ACTION_SET ||
@@ -75,7 +75,7 @@ static bool changed(const ft_observation *o)
           o->submission.decision.action == FT_ACTION_TRIM);
 }
 
-static int add_error(struct tally *t, double error)
+static int append_error(struct tally *t, double error)
 {
   double *grown = ft_array_grow(t->error, &t->room, t->errors, sizeof *grown, SIZE_MAX);
 
@@ -98,7 +98,7 @@ static int add_prediction(struct tally *t, const ft_observation *o, double peak)
     t->with_interval++;
     t->covered += d->p05_bytes <= peak && peak <= d->p95_bytes;
   }
-  return add_error(t, fabs(d->p50_bytes - peak) / peak);
+  return append_error(t, fabs(d->p50_bytes - peak) / peak);
 }
 
 static void add_memory(struct tally *t, const ft_observation *o, double peak)
@@ -110,7 +110,7 @@ static void add_memory(struct tally *t, const ft_observation *o, double peak)
     t->asked += asked * gbh;
     t->used += peak * gbh;
   }
-  if (asked > 0 && gbh > 0 && changed(o) && o->has_limit_bytes && o->limit_bytes > 0)
+  if (asked > 0 && gbh > 0 && request_was_changed(o) && o->has_limit_bytes && o->limit_bytes > 0)
     t->saved += (asked - (double)o->limit_bytes) * gbh;
 }
 
@@ -124,7 +124,7 @@ static void add_worth(struct tally *t, const ft_observation *o)
     t->overrides++;
     t->overrides_died += died;
   }
-  if (!changed(o))
+  if (!request_was_changed(o))
     return;
   t->decided[o->submission.decision.action]++;
   if (!(given > 0 && gbh > 0))
@@ -143,14 +143,14 @@ static void add_oom(struct tally *t, const ft_observation *o, double peak)
 
   if (o->outcome == FT_OUTCOME_OUT_OF_MEMORY) {
     t->suffered++;
-    t->caused += changed(o);
-  } else if (changed(o) && asked > 0 && peak > asked && o->has_limit_bytes &&
+    t->caused += request_was_changed(o);
+  } else if (request_was_changed(o) && asked > 0 && peak > asked && o->has_limit_bytes &&
              (double)o->limit_bytes >= peak) {
     t->avoided++;
   }
 }
 
-static int add(struct tally *t, const ft_observation *o)
+static int add_observation(struct tally *t, const ft_observation *o)
 {
   double peak = ft_observation_peak(o, o->rule);
 
@@ -183,12 +183,13 @@ static struct tally *tally_of(struct report *report, const char *app, uint32_t u
   return number < 0 ? NULL : &report->tally[number];
 }
 
-static bool visit(const ft_observation *o, void *data)
+static bool visit_run(const ft_observation *o, void *data)
 {
   struct report *report = data;
   struct tally *tally = tally_of(report, o->submission.app, o->uid);
 
-  report->failed = !tally || add(tally, o) < 0 || add(&report->total, o) < 0;
+  report->failed =
+      !tally || add_observation(tally, o) < 0 || add_observation(&report->total, o) < 0;
   return !report->failed;
 }
 
@@ -206,16 +207,16 @@ static bool visit_rejections(const struct ft_rejections *one, void *data)
 }
 
 /* of the absolute errors; negative: there are none */
-static double median(struct tally *t)
+static double median_error(struct tally *t)
 {
   if (!t->errors)
     return -1;
   return ft_sort_median(t->error, t->errors);
 }
 
-static json_t *json_of(struct tally *t)
+static json_t *tally_json(struct tally *t)
 {
-  double error = median(t);
+  double error = median_error(t);
 
   return json_pack(
       "{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o,"
@@ -236,13 +237,13 @@ static json_t *json_of(struct tally *t)
       (json_int_t)t->overrides, "overrides_out_of_memory", (json_int_t)t->overrides_died);
 }
 
-static int print_json(struct report *report)
+static int print_report_json(struct report *report)
 {
   json_t *apps = json_array();
 
   for (size_t i = 0; i < report->apps.count; i++) {
     const struct ft_app_name *name = &report->apps.name[i];
-    json_t *app = json_of(&report->tally[i]);
+    json_t *app = tally_json(&report->tally[i]);
 
     json_object_set_new(app, "app", ft_json_text(name->app));
     json_object_set_new(app, "uid", json_integer(name->uid));
@@ -250,16 +251,16 @@ static int print_json(struct report *report)
         app, "user", report->tally[i].user[0] ? ft_json_text(report->tally[i].user) : json_null());
     json_array_append_new(apps, app);
   }
-  return ft_json_print(json_pack("{s:o, s:o}", "apps", apps, "total", json_of(&report->total)));
+  return ft_json_print(json_pack("{s:o, s:o}", "apps", apps, "total", tally_json(&report->total)));
 }
 
-static const char *percent(bool has, double part, char out[16])
+static const char *show_percent(bool has, double part, char out[16])
 {
   (void)snprintf(out, 16, has ? "%.*f %%" : "-", part < 0.0995 ? 1 : 0, 100 * part);
   return out;
 }
 
-static const char *amount(bool has, double gbh, char out[16])
+static const char *show_gbh(bool has, double gbh, char out[16])
 {
   int decimals = fabs(gbh) < 0.0995 ? 4 : fabs(gbh) < 99.5 ? 2 : 0;
 
@@ -269,21 +270,21 @@ static const char *amount(bool has, double gbh, char out[16])
   return out;
 }
 
-static void print_row(const char *app, const char *user, struct tally *t)
+static void print_tally_row(const char *app, const char *user, struct tally *t)
 {
-  double error = median(t);
+  double error = median_error(t);
   char text[5][16];
 
   ft_print_column(app, 28);
   printf(" ");
   ft_print_column(user, 10);
-  printf(" %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64 " %6" PRIu64 "\n", t->runs,
-         percent(error >= 0, error, text[0]),
-         percent(t->with_interval,
-                 t->with_interval ? (double)t->covered / (double)t->with_interval : 0, text[1]),
-         amount(t->weighed, t->asked, text[2]), amount(t->weighed, t->used, text[3]),
-         amount(t->weighed || t->saved != 0, t->saved, text[4]), t->suffered, t->avoided,
-         t->caused);
+  printf(
+      " %7" PRIu64 " %7s %8s %10s %10s %10s %5" PRIu64 " %7" PRIu64 " %6" PRIu64 "\n", t->runs,
+      show_percent(error >= 0, error, text[0]),
+      show_percent(t->with_interval,
+                   t->with_interval ? (double)t->covered / (double)t->with_interval : 0, text[1]),
+      show_gbh(t->weighed, t->asked, text[2]), show_gbh(t->weighed, t->used, text[3]),
+      show_gbh(t->weighed || t->saved != 0, t->saved, text[4]), t->suffered, t->avoided, t->caused);
 }
 
 /* What the decisions were worth, of all that is shown. */
@@ -295,8 +296,8 @@ static void print_worth(const struct tally *t)
          " lowered; %s GBh freed, %s GBh added,"
          " %s GBh lost in %" PRIu64 " run%s that foretell's limit killed\n",
          t->decided[FT_ACTION_SET], t->decided[FT_ACTION_RAISE], t->decided[FT_ACTION_TRIM],
-         amount(true, t->freed, text[0]), amount(true, t->added, text[1]),
-         amount(true, t->lost, text[2]), t->caused, t->caused == 1 ? "" : "s");
+         show_gbh(true, t->freed, text[0]), show_gbh(true, t->added, text[1]),
+         show_gbh(true, t->lost, text[2]), t->caused, t->caused == 1 ? "" : "s");
   if (t->rejected || t->overrides)
     printf("rejections: %" PRIu64 " submission%s refused, %" PRIu64
            " submitted all the same (force), %" PRIu64 " of these out of memory\n",
@@ -308,8 +309,8 @@ static int print_table(const char *name, struct report *report)
   printf("%-28s %-10s %7s %7s %8s %10s %10s %10s %5s %7s %6s\n", "APP", "USER", "RUNS", "ERROR",
          "COVERAGE", "ASKED GBh", "USED GBh", "SAVED GBh", "OOMS", "AVOIDED", "CAUSED");
   for (size_t i = 0; i < report->apps.count; i++)
-    print_row(report->apps.name[i].app, report->tally[i].user, &report->tally[i]);
-  print_row("total", "", &report->total);
+    print_tally_row(report->apps.name[i].app, report->tally[i].user, &report->tally[i]);
+  print_tally_row("total", "", &report->total);
   print_worth(&report->total);
   return ft_flush(name);
 }
@@ -325,13 +326,13 @@ static int make_report(const char *name, const char *state, const struct ft_stor
   if (!records)
     return ft_print_error(name, FT_EXIT_SYSTEM, "out of memory");
   if (ft_store_access_ask(records, state, filter, &err) < 0 ||
-      ft_store_access_each(records, filter, visit, &report, &err) < 0 ||
+      ft_store_access_each(records, filter, visit_run, &report, &err) < 0 ||
       ft_store_access_rejections(records, filter, visit_rejections, &report, &err) < 0)
     ft_print_error(name, 0, "%s", err.text);
   else if (report.failed)
     ft_print_error(name, 0, "out of memory");
   else
-    status = json ? print_json(&report) : print_table(name, &report);
+    status = json ? print_report_json(&report) : print_table(name, &report);
   for (size_t i = 0; i < report.apps.count && i < report.room; i++)
     free(report.tally[i].error);
   free(report.tally);

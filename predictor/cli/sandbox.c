@@ -20,7 +20,7 @@
 #include "predictor/core/rlimits.h"
 
 /* Its status; a process in the middle of a dead disk's answer cannot be killed, and is left. */
-static int reap(pid_t pid, bool ended, int *status)
+static int reap_sandbox_child(pid_t pid, bool ended, int *status)
 {
   const struct timespec pause = { .tv_nsec = 1000000 };
 
@@ -39,7 +39,7 @@ static int reap(pid_t pid, bool ended, int *status)
 }
 
 /* Why it ended; what a person or a closed pipe ended ends us too. */
-static int complain(const char *command, const char *file, int status)
+static int print_child_failure(const char *command, const char *file, int status)
 {
   int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
@@ -78,11 +78,12 @@ int ft_sandbox(const char *command, const char *file, double seconds, int (*work
   }
   /* the child alone holds the other end */
   in_time = ft_io_wait_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
-  known = reap(pid, in_time, &status) == 0;
+  known = reap_sandbox_child(pid, in_time, &status) == 0;
   close(ends[0]);
   if (!in_time)
     return ft_print_error(command, FT_EXIT_USAGE, "%s: no answer within %g s", file, seconds);
-  return known && WIFEXITED(status) ? WEXITSTATUS(status) : complain(command, file, status);
+  return known && WIFEXITED(status) ? WEXITSTATUS(status)
+                                    : print_child_failure(command, file, status);
 }
 
 bool ft_sandbox_end(void (*look)(const char *path), const char *path, double seconds)
@@ -105,7 +106,7 @@ bool ft_sandbox_end(void (*look)(const char *path), const char *path, double sec
   close(ends[1]);
   in_time = pid < 0 || ft_io_wait_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
   if (pid > 0)
-    (void)reap(pid, in_time, &status);
+    (void)reap_sandbox_child(pid, in_time, &status);
   close(ends[0]);
   return in_time;
 }

@@ -106,7 +106,7 @@ void ft_store_access_close(struct ft_store_access *records)
 }
 
 /* "30d", "12h", "90m" before now */
-static bool read_age(const char *text, double *since)
+static bool parse_age(const char *text, double *since)
 {
   static const struct {
     const char *unit;
@@ -131,7 +131,7 @@ int ft_store_access_time(const char *option, const char *text, double *time, str
   char day[32];
   int status;
 
-  if (read_age(text, time))
+  if (parse_age(text, time))
     return 0;
   /* a machine without a zone file counts in UTC */
   zone = ft_timezone_open("local", NULL, NULL);
@@ -215,15 +215,15 @@ double ft_store_access_asked(const ft_observation *o)
   return 0;
 }
 
-static uint64_t hash_of(const char *app, uint32_t uid)
+static uint64_t hash_app(const char *app, uint32_t uid)
 {
   return ft_hash64(ft_hash64(FT_HASH_SEED, app, strlen(app) + 1), &uid, sizeof uid);
 }
 
 /* the slot of that name, or the free one where it belongs */
-static size_t slot_of(const struct ft_app_set *set, const char *app, uint32_t uid)
+static size_t find_app_slot(const struct ft_app_set *set, const char *app, uint32_t uid)
 {
-  size_t i = hash_of(app, uid) & (set->slots - 1);
+  size_t i = hash_app(app, uid) & (set->slots - 1);
 
   for (; set->slot[i]; i = (i + 1) & (set->slots - 1)) {
     const struct ft_app_name *name = &set->name[set->slot[i] - 1];
@@ -235,7 +235,7 @@ static size_t slot_of(const struct ft_app_set *set, const char *app, uint32_t ui
 }
 
 /* never more than half full */
-static int grow(struct ft_app_set *set)
+static int grow_app_set(struct ft_app_set *set)
 {
   size_t room = set->room ? 2 * set->room : 64;
   struct ft_app_name *name = realloc(set->name, room * sizeof *name);
@@ -252,7 +252,7 @@ static int grow(struct ft_app_set *set)
   set->room = room;
   set->slots = 2 * room;
   for (size_t i = 0; i < set->count; i++)
-    set->slot[slot_of(set, name[i].app, name[i].uid)] = (uint32_t)i + 1;
+    set->slot[find_app_slot(set, name[i].app, name[i].uid)] = (uint32_t)i + 1;
   return 0;
 }
 
@@ -260,9 +260,9 @@ long ft_app_set_add(struct ft_app_set *set, const char *app, uint32_t uid)
 {
   size_t at;
 
-  if (set->count == set->room && grow(set) < 0)
+  if (set->count == set->room && grow_app_set(set) < 0)
     return -1;
-  at = slot_of(set, app, uid);
+  at = find_app_slot(set, app, uid);
   if (!set->slot[at]) {
     set->name[set->count].uid = uid;
     (void)ft_string_copy(app, set->name[set->count].app, sizeof set->name->app);

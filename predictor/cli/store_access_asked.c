@@ -38,7 +38,7 @@ struct hearing {
   bool failed;
 };
 
-static bool hear(const ft_reply *reply, void *data)
+static bool receive_reply(const ft_reply *reply, void *data)
 {
   enum { HEAD = 4 };
   const unsigned char *at = reply->record.bytes, *end = at + reply->record.size;
@@ -61,8 +61,8 @@ static bool hear(const ft_reply *reply, void *data)
 }
 
 /* The question that WANTED is; of what, but for the runs in the store, the caller enters. */
-static int make_question(const struct ft_store_filter *wanted, ft_question *out,
-                         struct ft_error *err)
+static int make_store_question(const struct ft_store_filter *wanted, ft_question *out,
+                               struct ft_error *err)
 {
   ft_run_query *w = &out->asked.run_query;
 
@@ -78,15 +78,15 @@ static int make_question(const struct ft_store_filter *wanted, ft_question *out,
   return 0;
 }
 
-static int ask(const char *socket, int state_fd, const struct ft_store_filter *wanted, bool live,
-               struct hearing *h, struct ft_error *err)
+static int query_agent(const char *socket, int state_fd, const struct ft_store_filter *wanted,
+                       bool live, struct hearing *h, struct ft_error *err)
 {
   ft_question question;
 
-  if (make_question(wanted, &question, err) < 0)
+  if (make_store_question(wanted, &question, err) < 0)
     return -1;
   question.asked.run_query.live = live;
-  if (ft_agent_ask(socket, state_fd, &question, hear, h, err) < 0)
+  if (ft_agent_ask(socket, state_fd, &question, receive_reply, h, err) < 0)
     return -1;
   if (!h->failed)
     return 0;
@@ -96,7 +96,8 @@ static int ask(const char *socket, int state_fd, const struct ft_store_filter *w
 
 /* ---- runs in the store ---- */
 
-static int keep(const unsigned char *data, size_t length, const ft_reply *reply, struct hearing *h)
+static int store_encoded_run(const unsigned char *data, size_t length, const ft_reply *reply,
+                             struct hearing *h)
 {
   struct ft_store_access_asked *asked = h->asked;
   struct run *grown, *run;
@@ -118,7 +119,7 @@ static int keep(const unsigned char *data, size_t length, const ft_reply *reply,
 }
 
 /* The newest first; of one time as they came, which is that way, too. */
-static int by_time(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
   const struct run *x = a, *y = b;
 
@@ -132,7 +133,7 @@ struct ft_store_access_asked *ft_store_access_asked_open(const char *socket, int
                                                          struct ft_error *err)
 {
   struct ft_store_access_asked *asked = calloc(1, sizeof *asked);
-  struct hearing h = { .take = keep, .asked = asked };
+  struct hearing h = { .take = store_encoded_run, .asked = asked };
   int saved;
 
   if (asked)
@@ -142,14 +143,14 @@ struct ft_store_access_asked *ft_store_access_asked_open(const char *socket, int
     free(asked);
     return NULL;
   }
-  if (ask(socket, state_fd, wanted, false, &h, err) < 0) {
+  if (query_agent(socket, state_fd, wanted, false, &h, err) < 0) {
     saved = errno;
     ft_store_access_asked_close(asked);
     errno = saved;
     return NULL;
   }
   if (asked->count)
-    qsort(asked->run, asked->count, sizeof *asked->run, by_time);
+    qsort(asked->run, asked->count, sizeof *asked->run, compare_times);
   return asked;
 }
 
@@ -164,7 +165,7 @@ void ft_store_access_asked_close(struct ft_store_access_asked *asked)
   free(asked);
 }
 
-static bool passes(const struct ft_store_filter *f, const ft_observation *o)
+static bool matches_filter(const struct ft_store_filter *f, const ft_observation *o)
 {
   if ((f->app && strcmp(f->app, o->submission.app) != 0) || (f->by_uid && f->uid != o->uid) ||
       (f->since > 0 && o->end_time < f->since))
@@ -189,7 +190,7 @@ int ft_store_access_asked_each(struct ft_store_access_asked *asked,
 
     if (ft_record_decode(FT_RECORD_OBSERVATION, run->data, run->length, asked->one, err) < 0)
       return -1;
-    if (!passes(filter, asked->one))
+    if (!matches_filter(filter, asked->one))
       continue;
     if (!visit(asked->one, data))
       break;
@@ -206,7 +207,7 @@ struct apps {
   bool failed;
 };
 
-static bool count_run(const ft_observation *o, void *data)
+static bool count_app_run(const ft_observation *o, void *data)
 {
   struct apps *apps = data;
   double peak = ft_observation_peak(o, o->rule);
@@ -244,7 +245,7 @@ int ft_store_access_asked_apps(struct ft_store_access_asked *asked,
 {
   const struct ft_store_filter newest_first = { .limit = UINT64_MAX };
   struct apps apps = { .count = 0 };
-  int status = ft_store_access_asked_each(asked, &newest_first, count_run, &apps, err);
+  int status = ft_store_access_asked_each(asked, &newest_first, count_app_run, &apps, err);
 
   if (apps.failed)
     status = ft_error_set(err, "out of memory");
@@ -257,7 +258,8 @@ int ft_store_access_asked_apps(struct ft_store_access_asked *asked,
 
 /* ---- runs that go on ---- */
 
-static int tell(const unsigned char *data, size_t length, const ft_reply *reply, struct hearing *h)
+static int visit_live_run(const unsigned char *data, size_t length, const ft_reply *reply,
+                          struct hearing *h)
 {
   ft_observation *o = malloc(sizeof *o);
   int status = -1;
@@ -278,9 +280,9 @@ int ft_store_access_asked_live(const char *socket, int state_fd,
                                              void *data),
                                void *data, struct ft_error *err)
 {
-  struct hearing h = { .take = tell, .visit = visit, .data = data };
+  struct hearing h = { .take = visit_live_run, .visit = visit, .data = data };
 
-  return ask(socket, state_fd, wanted, true, &h, err);
+  return query_agent(socket, state_fd, wanted, true, &h, err);
 }
 
 /* ---- rejections ---- */
@@ -290,7 +292,7 @@ struct refused {
   void *data;
 };
 
-static bool hear_rejections(const ft_reply *reply, void *data)
+static bool receive_rejections(const ft_reply *reply, void *data)
 {
   struct refused *r = data;
   struct ft_rejections one = { .uid = reply->rejections.uid, .count = reply->rejections.count };
@@ -309,8 +311,8 @@ int ft_store_access_asked_rejections(const char *socket, int state_fd,
   struct refused refused = { visit, data };
   ft_question question;
 
-  if (make_question(wanted, &question, err) < 0)
+  if (make_store_question(wanted, &question, err) < 0)
     return -1;
   question.asked.run_query.rejections = true;
-  return ft_agent_ask(socket, state_fd, &question, hear_rejections, &refused, err);
+  return ft_agent_ask(socket, state_fd, &question, receive_rejections, &refused, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell doctor: looks at every part of an installation and says, for what is
- * not right, what to do. Nothing is changed.
+ * foretell doctor: checks every part of an installation and prints an action for each problem. It
+ * changes nothing.
  */
 #include "config.h"
 
@@ -29,7 +29,10 @@
 #include "predictor/history/store.h"
 #include "predictor/record/state_files.h"
 
-enum { STATE_SECONDS = 2 /* for the state folder to answer; a submission gives it less */ };
+enum {
+  STATE_SECONDS = 2 /* s; time limit for the state directory to respond, longer than a submission's;
+                       chosen by judgement */
+};
 
 static const char usage[] = "[OPTION]...";
 static const char summary[] = "Checks the installation on this host and says what to do.";
@@ -82,7 +85,7 @@ static void check_config(struct ft_doctor *doctor, const char *file)
                   (int)doctor->config.app_count, doctor->config.app_count == 1 ? "" : "s");
 }
 
-/* Whether a process called slurmd runs: what measures is needed where jobs run. */
+/* True if slurmd runs here: only hosts that run jobs need the samplers. */
 static bool find_slurmd(const struct ft_doctor *doctor)
 {
   char path[PATH_MAX];
@@ -131,7 +134,7 @@ static void check_agent(struct ft_doctor *doctor)
     close(fd);
 }
 
-static void check_site(struct ft_doctor *doctor, int state_fd)
+static void check_site_file(struct ft_doctor *doctor, int state_fd)
 {
   struct ft_error err;
   char age[32];
@@ -187,7 +190,7 @@ static void check_store(struct ft_doctor *doctor, const char *folder)
   ft_store_close(store);
 }
 
-/* Whether the access list of PATH lets user UID read and search it. */
+/* True if the access list of PATH lets user UID read and search it. */
 static bool user_may_read(const char *path, uid_t uid)
 {
   acl_t list = acl_get_file(path, ACL_TYPE_ACCESS);
@@ -213,8 +216,9 @@ static bool user_may_read(const char *path, uid_t uid)
   return may;
 }
 
-/* A user's folder: that user may read it and nobody else but its owner. Returns what is wrong. */
-static const char *wrong_with(const char *path, uid_t uid)
+/* Checks that only user UID and the owner may read PATH, the user's directory. Returns the
+ * problem, or NULL. */
+static const char *user_dir_problem(const char *path, uid_t uid)
 {
   struct stat about;
 
@@ -250,12 +254,12 @@ static void check_models(struct ft_doctor *doctor, const char *folder)
 
     if (!ft_text_u64(&number, UINT32_MAX, &uid) || ft_text_left(&number))
       continue;
-    /* what the agent learns on of all users together: whoever is the agent owns it */
+    /* the agent's pooled data of all users: any agent account may own it */
     if (uid == FT_STATE_POOLED)
       continue;
     users++;
     (void)snprintf(each, sizeof each, "%s/%s", path, entry->d_name);
-    wrong = wrong_with(each, (uid_t)uid);
+    wrong = user_dir_problem(each, (uid_t)uid);
     if (wrong && bad++ == 0)
       ft_doctor_add(doctor, "models", FT_FINDING_FAIL, "%s %s", each, wrong);
   }
@@ -273,8 +277,8 @@ static bool has_byte(int dirfd, const char *name)
   return fd >= 0 && read(fd, &byte, 1) == 1;
 }
 
-/* Touch what the checks of FOLDER read: where its file system hangs, so does this. */
-static void touch_state(const char *folder)
+/* Accesses what the checks of FOLDER read. Hangs if the file system hangs. */
+static void probe_state_files(const char *folder)
 {
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *models;
@@ -292,7 +296,7 @@ static void check_state(struct ft_doctor *doctor)
   int fd;
 
   ft_doctor_path(doctor, doctor->config.state_directory, folder);
-  if (!ft_sandbox_end(touch_state, folder, STATE_SECONDS)) {
+  if (!ft_sandbox_end(probe_state_files, folder, STATE_SECONDS)) {
     ft_doctor_add(doctor, "state", FT_FINDING_FAIL,
                   "%s: no answer within %d s: is its file server gone? nothing is predicted "
                   "until it answers",
@@ -308,7 +312,7 @@ static void check_state(struct ft_doctor *doctor)
     return;
   }
   ft_doctor_add(doctor, "state", FT_FINDING_OK, "%s", folder);
-  check_site(doctor, fd);
+  check_site_file(doctor, fd);
   check_store(doctor, folder);
   check_models(doctor, folder);
   close(fd);
@@ -345,7 +349,7 @@ static void check_samplers(struct ft_doctor *doctor)
     close(settings.root_fd);
 }
 
-static int print_json(const struct ft_doctor *doctor)
+static int print_findings_json(const struct ft_doctor *doctor)
 {
   json_t *checks = json_array();
 
@@ -356,7 +360,7 @@ static int print_json(const struct ft_doctor *doctor)
   return ft_json_print(json_pack("{s:o}", "checks", checks));
 }
 
-static int print(const struct ft_doctor *doctor)
+static int print_findings(const struct ft_doctor *doctor)
 {
   for (size_t i = 0; i < doctor->count; i++)
     printf("%-4s %s: %s\n", words[doctor->check[i].finding], doctor->check[i].name,
@@ -398,7 +402,7 @@ int ft_command_doctor(int argc, char **argv)
   ft_doctor_cgroup(doctor);
   check_samplers(doctor);
 
-  status = json ? print_json(doctor) : print(doctor);
+  status = json ? print_findings_json(doctor) : print_findings(doctor);
   for (size_t i = 0; i < doctor->count; i++)
     if (status == FT_EXIT_DONE && doctor->check[i].finding == FT_FINDING_FAIL)
       status = FT_EXIT_NO;

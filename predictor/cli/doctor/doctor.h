@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What foretell doctor's checks share: the list they add to, and what is already known. */
+/* Shared by the checks of foretell doctor: the list of findings and facts about the host. */
 #ifndef FT_CLI_DOCTOR_H
 #define FT_CLI_DOCTOR_H
 
@@ -22,9 +22,9 @@ struct ft_check {
 enum { FT_CHECKS = 64 };
 
 struct ft_doctor {
-  const char *root; /* "" or a folder that stands for "/" */
-  bool in_fixture;  /* root is not "/": no program of this host is asked */
-  bool slurmd_here; /* this host runs jobs */
+  const char *root; /* "" or a directory that replaces "/" */
+  bool in_fixture;  /* root is not "/": run no program of this host */
+  bool slurmd_here; /* slurmd runs on this host */
   struct ft_config config;
   bool has_site;
   ft_site site;
@@ -32,23 +32,23 @@ struct ft_doctor {
   size_t count;
 };
 
-/* Add a finding; what no longer fits is dropped. */
+/* Appends a finding. Drops it when the list is full. */
 void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding finding,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The path of NAME below the root. Returns OUT. */
+/* Writes the path of NAME below the root to OUT. Returns OUT. */
 const char *ft_doctor_path(const struct ft_doctor *doctor, const char *name, char out[PATH_MAX]);
 
-/* Slurm's side: its version, plugstack.conf, the plugin and the command that it starts. */
+/* Checks Slurm's version, plugstack.conf, the plugin and the command that the plugin starts. */
 void ft_doctor_slurm(struct ft_doctor *doctor);
 
-/* What Slurm calls the cgroups of its jobs, where one runs here. */
+/* Reports how Slurm names the cgroups of jobs, if a job runs here. */
 void ft_doctor_cgroup(struct ft_doctor *doctor);
 
 /*
- * The version of Slurm, as in SLURM_VERSION_NUMBER (major << 16 | minor << 8 |
- * micro), that a SPANK plugin was built for: its symbol plugin_version, read from
- * the file, which is not loaded. Returns 0; -1 with ERR when it is no such plugin.
+ * Reads the version of Slurm that a SPANK plugin was built for, as in SLURM_VERSION_NUMBER (major
+ * << 16 | minor << 8 | micro), from its symbol plugin_version. Does not load the file. Returns 0;
+ * -1 and fills ERR if PATH is not a SPANK plugin.
  */
 int ft_plugin_version(const char *path, unsigned *version, struct ft_error *err);
 

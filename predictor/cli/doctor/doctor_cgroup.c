@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell doctor: what Slurm calls the cgroups of the jobs that run here, by its slurmstepd and
- * their tasks.
+ * foretell doctor: how Slurm names the cgroups of running jobs, found from slurmstepd processes
+ * and their tasks.
  */
 #include "config.h"
 
@@ -16,19 +16,20 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Of a node's processes: what is not among them tells nothing. */
+/* processes examined on a node, at most; chosen by judgement */
 enum { PIDS_LIMIT = 65536 };
 
-/* What is found on the way. */
+/* State of the search. */
 struct jobs {
   int proc; /* descriptor of /proc */
   struct ft_cgroup_mounts mounts;
-  bool steps;         /* a slurmstepd has a task */
-  char job[PATH_MAX]; /* a job's own cgroup; empty: none is found */
+  bool steps;         /* a slurmstepd has at least one task */
+  char job[PATH_MAX]; /* cgroup of a job; "": none found */
 };
 
-/* Read the file NAME of process PID into OUT. */
-static bool read_of(const struct jobs *jobs, uint64_t pid, const char *name, struct ft_buf *out)
+/* Reads the file NAME of process PID into OUT. */
+static bool read_process_file(const struct jobs *jobs, uint64_t pid, const char *name,
+                              struct ft_buf *out)
 {
   char path[64];
 
@@ -40,21 +41,21 @@ static bool read_of(const struct jobs *jobs, uint64_t pid, const char *name, str
 static bool is_slurmstepd(const struct jobs *jobs, uint64_t pid)
 {
   struct ft_buf text;
-  bool is = read_of(jobs, pid, "comm", &text) &&
+  bool is = read_process_file(jobs, pid, "comm", &text) &&
             ft_text_starts(ft_text_from(ft_buf_text(&text)), "slurmstepd");
 
   ft_buf_free(&text);
   return is;
 }
 
-/* The parent of PID; 0: not known. */
-static uint64_t parent_of(const struct jobs *jobs, uint64_t pid)
+/* Returns the parent of PID; 0 if unknown. */
+static uint64_t parent_pid(const struct jobs *jobs, uint64_t pid)
 {
   struct ft_text rest, line, word;
   struct ft_buf text;
   uint64_t parent = 0;
 
-  if (read_of(jobs, pid, "status", &text)) {
+  if (read_process_file(jobs, pid, "status", &text)) {
     rest = ft_text_of(ft_buf_text(&text), text.length);
     while (!parent && ft_text_line(&rest, &line))
       if (ft_text_word(&line, &word) && ft_text_equals(word, "PPid:") && ft_text_word(&line, &word))
@@ -64,10 +65,10 @@ static uint64_t parent_of(const struct jobs *jobs, uint64_t pid)
   return parent;
 }
 
-static bool path_of(const struct jobs *jobs, uint64_t pid, char path[PATH_MAX])
+static bool cgroup_path_of(const struct jobs *jobs, uint64_t pid, char path[PATH_MAX])
 {
   struct ft_buf text;
-  bool found = read_of(jobs, pid, "cgroup", &text) &&
+  bool found = read_process_file(jobs, pid, "cgroup", &text) &&
                ft_cgroup_parse_path(ft_text_of(ft_buf_text(&text), text.length), jobs->mounts.v1,
                                     path, PATH_MAX);
 
@@ -75,16 +76,16 @@ static bool path_of(const struct jobs *jobs, uint64_t pid, char path[PATH_MAX])
   return found;
 }
 
-/* Look whether PID is a task, and where its job's cgroup is. */
-static void look_at(struct jobs *jobs, uint64_t pid)
+/* If PID is a task of a job, records its job's cgroup. */
+static void inspect_process(struct jobs *jobs, uint64_t pid)
 {
   char stepd[PATH_MAX], task[PATH_MAX];
-  uint64_t parent = parent_of(jobs, pid);
+  uint64_t parent = parent_pid(jobs, pid);
 
   if (!parent || !is_slurmstepd(jobs, parent) || is_slurmstepd(jobs, pid))
     return;
   jobs->steps = true;
-  if (path_of(jobs, parent, stepd) && path_of(jobs, pid, task))
+  if (cgroup_path_of(jobs, parent, stepd) && cgroup_path_of(jobs, pid, task))
     (void)ft_cgroup_job_of(stepd, task, jobs->mounts.v1, jobs->job, sizeof jobs->job);
 }
 
@@ -100,7 +101,7 @@ static bool find_mounts(struct jobs *jobs)
   return found;
 }
 
-static void report(struct ft_doctor *doctor, const struct jobs *jobs)
+static void report_cgroups(struct ft_doctor *doctor, const struct jobs *jobs)
 {
   static const char name[] = "job cgroups";
   const char *job = strrchr(jobs->job, '/');
@@ -143,9 +144,9 @@ void ft_doctor_cgroup(struct ft_doctor *doctor)
       uint64_t pid;
 
       if (ft_text_u64(&name, INT32_MAX, &pid) && !ft_text_left(&name))
-        look_at(jobs, pid);
+        inspect_process(jobs, pid);
     }
-    report(doctor, jobs);
+    report_cgroups(doctor, jobs);
   }
   closedir(proc);
 out:

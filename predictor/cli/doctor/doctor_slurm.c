@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell doctor, Slurm's side: its version, the plugin file, plugstack.conf. */
+/* foretell doctor, Slurm's side: version, plugin file, plugstack.conf. */
 #include "config.h"
 
 #include <errno.h>
@@ -24,28 +24,29 @@
 
 enum { ANSWER_SECONDS = 10 };
 
-/* Of plugstack.conf with what it includes: a file that includes itself twice has no end. */
+/* Limits on plugstack.conf and its includes; they end a file that includes itself. Chosen by
+ * judgement. */
 enum { INCLUDE_DEPTH = 4, FILES_LIMIT = 64 };
 
 extern char **environ;
 
-/* What is found on the way. */
+/* What the checks find out about Slurm. */
 struct slurm {
-  unsigned version;          /* 0: not known */
-  char plugstack[PATH_MAX];  /* without the root */
-  char plugin_dir[PATH_MAX]; /* slurm.conf's PluginDir; empty: not said */
+  unsigned version;          /* as SLURM_VERSION_NUMBER; 0: unknown */
+  char plugstack[PATH_MAX];  /* path without the root */
+  char plugin_dir[PATH_MAX]; /* slurm.conf's PluginDir; "": not set */
   char plugin[PATH_MAX];     /* as plugstack.conf names it */
-  char file[PATH_MAX];       /* the file that does */
-  char state[PATH_MAX];      /* its argument state=; empty: the built-in folder */
-  char helper[PATH_MAX];     /* its argument helper=; empty: the built-in path */
+  char file[PATH_MAX];       /* the file with that line */
+  char state[PATH_MAX];      /* its argument state=; "": the built-in directory */
+  char helper[PATH_MAX];     /* its argument helper=; "": the built-in path */
   bool required;
   bool warns; /* its argument reject=no */
-  int lines;  /* how many name it */
-  int files;  /* read for it */
+  int lines;  /* number of lines that name the plugin */
+  int files;  /* number of files read */
 };
 
-/* Read what a child writes until it ends; false when late. */
-static bool drain(int fd, struct ft_buf *out)
+/* Reads a child's output until it ends. Returns false on time-out. */
+static bool read_until_end(int fd, struct ft_buf *out)
 {
   double end = ft_io_monotonic() + ANSWER_SECONDS;
   char chunk[4096];
@@ -65,8 +66,9 @@ static bool drain(int fd, struct ft_buf *out)
   }
 }
 
-/* The standard output of a program of Slurm's. Returns 0; -1 when it failed or was late. */
-static int ask(const char *program, const char *const *argv, struct ft_buf *out)
+/* Reads the standard output of a Slurm command into OUT. Returns 0; -1 if it failed or timed
+ * out. */
+static int run_slurm_command(const char *program, const char *const *argv, struct ft_buf *out)
 {
   posix_spawn_file_actions_t actions;
   int ends[2], status = -1;
@@ -84,7 +86,7 @@ static int ask(const char *program, const char *const *argv, struct ft_buf *out)
   }
   close(ends[1]);
   if (pid > 0) {
-    read_all = drain(ends[0], out);
+    read_all = read_until_end(ends[0], out);
     if (!read_all)
       kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -94,8 +96,8 @@ static int ask(const char *program, const char *const *argv, struct ft_buf *out)
   return pid > 0 && read_all && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
-static int ask_scontrol(const struct ft_doctor *doctor, const char *first, const char *second,
-                        struct ft_buf *out)
+static int query_scontrol(const struct ft_doctor *doctor, const char *first, const char *second,
+                          struct ft_buf *out)
 {
   char program[PATH_MAX + 16];
   const char *argv[] = { "scontrol", first, second, NULL };
@@ -104,11 +106,12 @@ static int ask_scontrol(const struct ft_doctor *doctor, const char *first, const
     return -1;
   (void)snprintf(program, sizeof program, "%s%sscontrol", doctor->config.slurm_bin,
                  doctor->config.slurm_bin[0] ? "/" : "");
-  return ask(program, argv, out);
+  return run_slurm_command(program, argv, out);
 }
 
-/* "22.05.8", "slurm-wlm 22.05.8", "slurm 24.05.1-2" as SLURM_VERSION_NUMBER; 0 when it is none. */
-static unsigned read_version(struct ft_text text)
+/* Parses "22.05.8", "slurm-wlm 22.05.8" or "slurm 24.05.1-2". Returns it as
+ * SLURM_VERSION_NUMBER; 0 if it is no version. */
+static unsigned parse_slurm_version(struct ft_text text)
 {
   uint64_t major, minor, micro;
   struct ft_text word, last = text;
@@ -122,7 +125,7 @@ static unsigned read_version(struct ft_text text)
   return (unsigned)(major << 16 | minor << 8 | micro);
 }
 
-static void show_version(unsigned version, char out[32])
+static void format_slurm_version(unsigned version, char out[32])
 {
   (void)snprintf(out, 32, "%u.%02u.%u", version >> 16 & 255, version >> 8 & 255, version & 255);
 }
@@ -133,12 +136,12 @@ static void check_slurm(struct ft_doctor *doctor, struct slurm *slurm)
   char shown[32];
 
   ft_buf_init(&out, FT_LIMIT_PROC);
-  if (ask_scontrol(doctor, "--version", NULL, &out) == 0)
-    slurm->version = read_version(ft_text_trim(ft_text_from(ft_buf_text(&out))));
+  if (query_scontrol(doctor, "--version", NULL, &out) == 0)
+    slurm->version = parse_slurm_version(ft_text_trim(ft_text_from(ft_buf_text(&out))));
   ft_buf_free(&out);
   if (!slurm->version && doctor->has_site)
-    slurm->version = read_version(ft_text_from(doctor->site.slurm_version));
-  show_version(slurm->version, shown);
+    slurm->version = parse_slurm_version(ft_text_from(doctor->site.slurm_version));
+  format_slurm_version(slurm->version, shown);
   if (slurm->version)
     ft_doctor_add(doctor, "slurm", FT_FINDING_OK, "version %s, %s", shown,
                   doctor->slurmd_here ? "slurmd runs here" : "no slurmd on this host");
@@ -148,8 +151,8 @@ static void check_slurm(struct ft_doctor *doctor, struct slurm *slurm)
                   doctor->config.slurm_bin[0] ? doctor->config.slurm_bin : "in PATH");
 }
 
-/* "Key = value" or "key=value": the value of KEY in a line, letters of any case. */
-static bool value_in(struct ft_text line, const char *key, char *out, size_t size)
+/* Copies the value of KEY from a line "Key = value" or "key=value" to OUT. Ignores case. */
+static bool find_key_value(struct ft_text line, const char *key, char *out, size_t size)
 {
   size_t length = strlen(key);
 
@@ -164,8 +167,8 @@ static bool value_in(struct ft_text line, const char *key, char *out, size_t siz
   return ft_text_left(&line) > 0 && ft_text_copy(line, out, size);
 }
 
-/* Slurm reads its own files through links too, so they are opened plainly. */
-static int read_file(const struct ft_doctor *doctor, const char *name, struct ft_buf *out)
+/* Reads a file of Slurm's. Follows symbolic links, as Slurm does. */
+static int read_slurm_file(const struct ft_doctor *doctor, const char *name, struct ft_buf *out)
 {
   char path[PATH_MAX];
   struct stat about;
@@ -179,18 +182,18 @@ static int read_file(const struct ft_doctor *doctor, const char *name, struct ft
   return result;
 }
 
-static void look_for_keys(const char *text, struct slurm *slurm)
+static void find_slurm_conf_keys(const char *text, struct slurm *slurm)
 {
   struct ft_text cursor = ft_text_from(text), line;
 
   while (ft_text_line(&cursor, &line))
-    if (!value_in(line, "PlugStackConfig", slurm->plugstack, sizeof slurm->plugstack))
-      (void)value_in(line, "PluginDir", slurm->plugin_dir, sizeof slurm->plugin_dir);
+    if (!find_key_value(line, "PlugStackConfig", slurm->plugstack, sizeof slurm->plugstack))
+      (void)find_key_value(line, "PluginDir", slurm->plugin_dir, sizeof slurm->plugin_dir);
 }
 
 /*
- * Where plugstack.conf is: slurm.conf's PlugStackConfig, else beside slurm.conf
- * (slurm.conf(5)). The controller is asked only where no slurm.conf is readable.
+ * Finds plugstack.conf: slurm.conf's PlugStackConfig, else next to slurm.conf (slurm.conf(5)).
+ * Queries the controller only if no slurm.conf is readable.
  */
 static bool find_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
 {
@@ -205,16 +208,16 @@ static bool find_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
     const char *slash = strrchr(places[i], '/');
 
     ft_buf_free(&text);
-    if (!slash || read_file(doctor, places[i], &text) < 0)
+    if (!slash || read_slurm_file(doctor, places[i], &text) < 0)
       continue;
     (void)snprintf(slurm->plugstack, sizeof slurm->plugstack, "%.*s/plugstack.conf",
                    (int)(slash - places[i]), places[i]);
-    look_for_keys(ft_buf_text(&text), slurm);
+    find_slurm_conf_keys(ft_buf_text(&text), slurm);
     found = true;
   }
   ft_buf_free(&text);
-  if (!found && ask_scontrol(doctor, "show", "config", &text) == 0) {
-    look_for_keys(ft_buf_text(&text), slurm);
+  if (!found && query_scontrol(doctor, "show", "config", &text) == 0) {
+    find_slurm_conf_keys(ft_buf_text(&text), slurm);
     found = slurm->plugstack[0] != '\0';
   }
   ft_buf_free(&text);
@@ -224,9 +227,9 @@ static bool find_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
 static void read_plugstack(struct ft_doctor *doctor, struct slurm *slurm, const char *name,
                            int depth);
 
-/* "include PATTERN", relative to the folder of the file that says it (spank(7)). */
-static void include(struct ft_doctor *doctor, struct slurm *slurm, const char *from,
-                    struct ft_text pattern, int depth)
+/* Reads "include PATTERN", relative to the directory of the including file (spank(7)). */
+static void include_plugstack(struct ft_doctor *doctor, struct slurm *slurm, const char *from,
+                              struct ft_text pattern, int depth)
 {
   char named[PATH_MAX], absolute[2 * PATH_MAX], path[PATH_MAX];
   const char *slash = strrchr(from, '/');
@@ -253,7 +256,8 @@ static void read_plugstack(struct ft_doctor *doctor, struct slurm *slurm, const 
   struct ft_buf text;
 
   ft_buf_init(&text, FT_LIMIT_SCRIPT);
-  if (depth > INCLUDE_DEPTH || slurm->files++ >= FILES_LIMIT || read_file(doctor, name, &text) < 0)
+  if (depth > INCLUDE_DEPTH || slurm->files++ >= FILES_LIMIT ||
+      read_slurm_file(doctor, name, &text) < 0)
     goto out;
   cursor = ft_text_from(ft_buf_text(&text));
   while (ft_text_line(&cursor, &line)) {
@@ -263,7 +267,7 @@ static void read_plugstack(struct ft_doctor *doctor, struct slurm *slurm, const 
     if (!ft_text_word(&line, &word) || *word.at == '#')
       continue;
     if (ft_text_equals(word, "include")) {
-      include(doctor, slurm, name, line, depth);
+      include_plugstack(doctor, slurm, name, line, depth);
       continue;
     }
     if (!ft_text_word(&line, &path) || !ft_text_copy(path, plugin, sizeof plugin))
@@ -287,7 +291,7 @@ out:
   ft_buf_free(&text);
 }
 
-static bool rejects(const struct ft_doctor *doctor)
+static bool site_rejects(const struct ft_doctor *doctor)
 {
   bool rejecting = doctor->config.policy.reject_probability > 0;
 
@@ -326,7 +330,7 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
         "%s: the plugin reads %s, but foretell.conf's state_dir is %s: say state=%s there",
         slurm->file, slurm->state[0] ? slurm->state : FT_STATE_DIRECTORY,
         doctor->config.state_directory, doctor->config.state_directory);
-  else if (!slurm->required && !slurm->warns && rejects(doctor) && !doctor->slurmd_here)
+  else if (!slurm->required && !slurm->warns && site_rejects(doctor) && !doctor->slurmd_here)
     ft_doctor_add(doctor, name, FT_FINDING_WARN,
                   "%s: optional, so that a rejection is said but the job submitted; where users "
                   "log in, include %s/plugstack-required.conf instead, or say reject=no",
@@ -336,7 +340,8 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
                   slurm->required ? "required, and no slurmd on this host" : "optional");
 }
 
-/* Slurm wants a SPANK plugin's major and minor version to be its own (plugin.c, _verify_syms). */
+/* Slurm requires a SPANK plugin's major and minor version to equal its own (plugin.c,
+ * _verify_syms). */
 static void check_plugin(struct ft_doctor *doctor, const struct slurm *slurm)
 {
   char named[2 * PATH_MAX], path[PATH_MAX], built[32], runs[32];
@@ -353,8 +358,8 @@ static void check_plugin(struct ft_doctor *doctor, const struct slurm *slurm)
     ft_doctor_add(doctor, "plugin", FT_FINDING_FAIL, "%s; install it there", err.text);
     return;
   }
-  show_version(version, built);
-  show_version(slurm->version, runs);
+  format_slurm_version(version, built);
+  format_slurm_version(slurm->version, runs);
   if (slurm->version && (version ^ slurm->version) & 0xffff00)
     ft_doctor_add(doctor, "plugin", FT_FINDING_FAIL,
                   "%s was built for Slurm %s, but Slurm is %s, and %s: build it anew", named, built,
@@ -366,7 +371,7 @@ static void check_plugin(struct ft_doctor *doctor, const struct slurm *slurm)
     ft_doctor_add(doctor, "plugin", FT_FINDING_OK, "%s, built for Slurm %s", named, built);
 }
 
-/* The plugin starts it where a submission's files have to be looked at. */
+/* Checks the helper, which the plugin starts to read a submission's files. */
 static void check_command(struct ft_doctor *doctor, const struct slurm *slurm)
 {
   const char *command = slurm->helper[0] ? slurm->helper : FT_HELPER;

@@ -16,8 +16,8 @@ enum {
   NAME = sizeof((ft_column *)NULL)->name + sizeof((ft_column *)NULL)->categories[0] + 1
 };
 
-/* Beside a product of powers within e to this, either way, the constant of values up to 1e100, the
- * most that a table holds, is well within a double. */
+/* Largest |logarithm| of a product of powers that is printed unscaled. With values up to 1e100,
+ * the largest in a table, the constant then stays within a double (e^709). */
 #define FAR 400
 
 bool ft_named_bytes(const char *name)
@@ -27,8 +27,8 @@ bool ft_named_bytes(const char *name)
   return strcmp(name, "bytes") == 0 || (length > 6 && strcmp(name + length - 6, "_bytes") == 0);
 }
 
-/* Where E first reads VARIABLE; -1: nowhere. */
-static int find(const struct ft_expression *e, size_t variable)
+/* Returns the index at which E first reads VARIABLE; -1 if it does not. */
+static int find_variable(const struct ft_expression *e, size_t variable)
 {
   for (int i = 0; i < e->length; i++)
     if (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] == variable)
@@ -36,9 +36,10 @@ static int find(const struct ft_expression *e, size_t variable)
   return -1;
 }
 
-/* The unit of a variable called NAME, of the order of SIZE: 1, or one of bytes, which is added to
- * LEGEND behind BEFORE. */
-static double unit_of(const char *name, double size, const char **before, struct ft_buf *legend)
+/* Returns the unit for a variable called NAME of magnitude SIZE: 1, or a unit of bytes, which it
+ * appends to LEGEND after BEFORE. */
+static double byte_unit_of(const char *name, double size, const char **before,
+                           struct ft_buf *legend)
 {
   const char *unit;
   double of;
@@ -51,15 +52,15 @@ static double unit_of(const char *name, double size, const char **before, struct
   return of;
 }
 
-/* Variables in bytes are put into larger units, which are added to LEGEND. */
+/* Scales variables in bytes to larger units and appends these to LEGEND. */
 static void choose_units(struct ft_expression *e, const char *const *names, size_t variables,
                          struct ft_buf *legend)
 {
   const char *before = legend->length ? "; " : "";
 
   for (size_t v = 0; v < variables; v++) {
-    int first = find(e, v);
-    double of = first < 0 ? 1 : unit_of(names[v], e->scale[first], &before, legend);
+    int first = find_variable(e, v);
+    double of = first < 0 ? 1 : byte_unit_of(names[v], e->scale[first], &before, legend);
 
     for (int i = first; i >= 0 && i < e->length; i++)
       if (e->symbol[i] == FT_SYMBOL_VARIABLE && e->variable[i] == v)
@@ -90,8 +91,8 @@ int ft_show_expression(const struct ft_expression *expression, const char *const
   return status;
 }
 
-/* X as it is printed. */
-static double rounded(double x, int digits)
+/* Rounds X to DIGITS significant digits, as printed. */
+static double round_digits(double x, int digits)
 {
   char text[40];
 
@@ -99,8 +100,8 @@ static double rounded(double x, int digits)
   return ft_text_is_double(ft_text_from(text), &x) ? x : 1;
 }
 
-/* The factors that are far from 1, be they all so, are of variables divided by what they are of the
- * order of. Returns the logarithm of the constant. */
+/* Divides variables by their magnitude if their factors would be far from 1. Returns the
+ * logarithm of the constant. */
 static double scale_factors(const struct ft_linear_equation *q, const double *of, double constant,
                             int digits, double *scale)
 {
@@ -108,7 +109,7 @@ static double scale_factors(const struct ft_linear_equation *q, const double *of
     double size = q->sizes[v] / of[v], power = q->coefficients[v + 1];
 
     if (fabs(power * log(size)) * (double)q->variables > FAR)
-      scale[v] = rounded(size, digits);
+      scale[v] = round_digits(size, digits);
     constant += power * log(scale[v]);
   }
   return constant;
@@ -133,7 +134,7 @@ int ft_show_linear(const struct ft_linear_equation *q, const char *unit, double 
     double c = q->coefficients[v + 1];
 
     scale[v] = 1;
-    of[v] = c == 0 ? 1 : unit_of(q->names[v], q->sizes[v], &before, &legend);
+    of[v] = c == 0 ? 1 : byte_unit_of(q->names[v], q->sizes[v], &before, &legend);
     coefficient[v] = q->logarithms ? c : c * of[v] / target;
     constant += q->logarithms ? c * log(of[v]) : 0;
   }

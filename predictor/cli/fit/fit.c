@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell fit: an equation for a column of any table. Rows are split at random
- * into training and test part, or as a column says; the test part chooses nothing. With several
- * seeds the medians over the splits are told, and every test error with --json.
+ * foretell fit: an equation for a column of a table. Splits the rows at random, or by a column,
+ * into training and test part; the test part influences no choice. With several seeds it prints
+ * medians over the splits, and with --json every test error.
  */
 #include "config.h"
 
@@ -19,15 +19,15 @@
 
 enum { SEEDS = 1000 };
 
-/* Rows below which an equation of a few constants fits by chance: twice as many as five constants.
- */
+/* rows; below it an equation with five constants often fits by chance (two rows per constant;
+ * chosen by judgement) */
 enum { FEW_ROWS = 10 };
 
 struct options {
   const char *target, *features, *held, *method, *unit, *primitives;
   double test;
   unsigned long seed, seeds, population, generations, tournament, digits;
-  struct ft_symbolic_settings symbolic; /* what follows from these */
+  struct ft_symbolic_settings symbolic; /* derived from the options above */
   bool drawn_constants, front, skips, json;
 };
 
@@ -35,9 +35,9 @@ static const char *const method_names[FT_FIT_METHODS] = {
   [FT_FIT_SYMBOLIC] = "symbolic", [FT_FIT_LINEAR] = "linear", [FT_FIT_LOGLINEAR] = "loglinear"
 };
 
-/* ---- telling ---- */
+/* ---- printing ---- */
 
-static double median(const struct ft_outcome *out, size_t count, size_t offset)
+static double median_outcome(const struct ft_outcome *out, size_t count, size_t offset)
 {
   double value[SEEDS];
 
@@ -46,7 +46,7 @@ static double median(const struct ft_outcome *out, size_t count, size_t offset)
   return ft_sort_median(value, count);
 }
 
-static json_t *method_json(const struct ft_outcome *out, size_t count)
+static json_t *outcome_json(const struct ft_outcome *out, size_t count)
 {
   json_t *spread = json_array();
 
@@ -55,16 +55,18 @@ static json_t *method_json(const struct ft_outcome *out, size_t count)
   return json_pack(
       "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "equation", ft_buf_text(&out[0].equation),
       "latex", out[0].latex.length ? json_string(out[0].latex.data) : json_null(), "train_mape",
-      ft_json_number(true, median(out, count, offsetof(struct ft_outcome, train_mape))),
-      "test_mape", ft_json_number(true, median(out, count, offsetof(struct ft_outcome, test_mape))),
-      "r2", ft_json_number(true, median(out, count, offsetof(struct ft_outcome, r2))), "seconds",
-      ft_json_number(true, median(out, count, offsetof(struct ft_outcome, seconds))), "test_mapes",
-      spread, "cancelled", out[count - 1].cancelled, "front",
+      ft_json_number(true, median_outcome(out, count, offsetof(struct ft_outcome, train_mape))),
+      "test_mape",
+      ft_json_number(true, median_outcome(out, count, offsetof(struct ft_outcome, test_mape))),
+      "r2", ft_json_number(true, median_outcome(out, count, offsetof(struct ft_outcome, r2))),
+      "seconds",
+      ft_json_number(true, median_outcome(out, count, offsetof(struct ft_outcome, seconds))),
+      "test_mapes", spread, "cancelled", out[count - 1].cancelled, "front",
       out[0].front ? json_incref(out[0].front) : json_null());
 }
 
-/* As "12.34 %", or a dash where nothing was tested. */
-static const char *show_error(double percent, char out[16])
+/* Formats PERCENT as "12.34 %", or as a dash without a test part. */
+static const char *format_error(double percent, char out[16])
 {
   if (isfinite(percent))
     (void)snprintf(out, 16, percent < 1e5 ? "%8.2f %%" : "%8.2g %%", percent);
@@ -73,21 +75,21 @@ static const char *show_error(double percent, char out[16])
   return out;
 }
 
-static void method_print(const char *name, const struct ft_outcome *out, size_t count)
+static void print_outcome(const char *name, const struct ft_outcome *out, size_t count)
 {
-  double r2 = median(out, count, offsetof(struct ft_outcome, r2));
+  double r2 = median_outcome(out, count, offsetof(struct ft_outcome, r2));
   char train[16], test[16], fit[16];
 
   (void)snprintf(fit, sizeof fit, !isfinite(r2) ? "-" : r2 > -999 ? "%.4f" : "%.1e", r2);
   printf("%-10s %s %s %8s %8.3f s  %s%s\n", name,
-         show_error(median(out, count, offsetof(struct ft_outcome, train_mape)), train),
-         show_error(median(out, count, offsetof(struct ft_outcome, test_mape)), test), fit,
-         median(out, count, offsetof(struct ft_outcome, seconds)), ft_buf_text(&out[0].equation),
-         out[count - 1].cancelled ? " (the best so far)" : "");
+         format_error(median_outcome(out, count, offsetof(struct ft_outcome, train_mape)), train),
+         format_error(median_outcome(out, count, offsetof(struct ft_outcome, test_mape)), test),
+         fit, median_outcome(out, count, offsetof(struct ft_outcome, seconds)),
+         ft_buf_text(&out[0].equation), out[count - 1].cancelled ? " (the best so far)" : "");
 }
 
-/* The front of the first split, a line an equation. */
-static void front_print(const json_t *front)
+/* Prints the Pareto front of the first split, one equation per line. */
+static void print_pareto_front(const json_t *front)
 {
   size_t i;
   json_t *p;
@@ -104,22 +106,22 @@ static void front_print(const json_t *front)
 
 static volatile sig_atomic_t interrupted;
 
-static void interrupt(int signal)
+static void note_interrupt(int signal)
 {
   (void)signal;
   interrupted = 1;
 }
 
-static bool go_on(void)
+static bool is_not_interrupted(void)
 {
   return !interrupted;
 }
 
-/* Room for the split of one seed, and the features chosen for each. */
+/* Buffers for the split of one seed, and the features selected for each split. */
 struct work {
   struct ft_split split;
   size_t *order;
-  struct ft_choice *choices; /* by seed, for all methods; NULL: they fit to all */
+  struct ft_choice *choices; /* by seed, shared by all methods; NULL: use all features */
 };
 
 static void close_work(struct work *w)
@@ -153,18 +155,20 @@ static int open_work(const struct ft_table *t, const struct options *o, struct w
   return status;
 }
 
-/* Fit METHOD on every split until interrupted. Its outcomes are added to METHODS_JSON, or printed.
- */
+/* Fits METHOD on every split until interrupted. Appends its outcomes to METHODS_JSON, or prints
+ * them. */
 static int run_method(int method, const struct ft_table *t, const struct options *o, struct work *w,
                       json_t *methods, struct ft_error *err)
 {
   struct ft_outcome *out = calloc(o->seeds, sizeof *out);
   size_t done = 0;
   struct ft_progress progress;
-  /* the paper's primitives, and the rows decide about one more, but where somebody chose them */
+  /* Default: the primitives of the paper; the data decide whether minimum joins them. Not if
+   * --primitives chose. */
   unsigned more = o->primitives ? 0 : 1u << FT_SYMBOL_MINIMUM;
   double turns = (double)o->generations * (more ? 2 : 1);
-  struct ft_fit_settings settings = { o->unit, (int)o->digits, o->symbolic, more, go_on, &progress,
+  struct ft_fit_settings settings = { o->unit, (int)o->digits,     o->symbolic,
+                                      more,    is_not_interrupted, &progress,
                                       0 };
   int status = out ? 0 : ft_error_errno(err, "fit");
 
@@ -178,18 +182,18 @@ static int run_method(int method, const struct ft_table *t, const struct options
   }
   ft_progress_end(&progress);
   if (status == 0 && methods)
-    json_object_set_new(methods, method_names[method], method_json(out, done));
+    json_object_set_new(methods, method_names[method], outcome_json(out, done));
   if (status == 0 && !methods)
-    method_print(method_names[method], out, done);
+    print_outcome(method_names[method], out, done);
   if (status == 0 && !methods && o->front && out[0].front)
-    front_print(out[0].front);
+    print_pareto_front(out[0].front);
   for (size_t i = 0; i < done; i++)
     ft_outcome_free(&out[i]);
   free(out);
   return status;
 }
 
-static int take_primitives(struct options *o)
+static int parse_primitives(struct options *o)
 {
   static const char *const names[FT_SYMBOLS] = {
     [FT_SYMBOL_ADD] = "add",    [FT_SYMBOL_MULTIPLY] = "multiply", [FT_SYMBOL_SQUARE] = "square",
@@ -219,13 +223,13 @@ static int take_primitives(struct options *o)
                                 o->primitives);
 }
 
-static bool share(double value)
+static bool is_fraction(double value)
 {
   return value >= 0 && value <= 1;
 }
 
-/* What the search is to be, once the options are known to be in range. */
-static int take_symbolic(struct options *o)
+/* Sets up the symbolic search; the options' ranges are already checked. */
+static int parse_search_options(struct options *o)
 {
   struct ft_symbolic_settings *s = &o->symbolic;
 
@@ -234,7 +238,7 @@ static int take_symbolic(struct options *o)
                           "expected a population of 2 to 100000 and at most 100000 "
                           "generations");
   if (o->tournament < 1 || o->tournament > 1000 || !(s->parsimony_size >= 1) ||
-      !(s->parsimony_size <= 2) || !share(s->crossover) || !share(s->mutation))
+      !(s->parsimony_size <= 2) || !is_fraction(s->crossover) || !is_fraction(s->mutation))
     return ft_print_error("fit", -1,
                           "expected a tournament of 1 to 1000, a parsimony of 1 to 2 and "
                           "probabilities of 0 to 1");
@@ -242,10 +246,10 @@ static int take_symbolic(struct options *o)
   s->generations = (unsigned)o->generations;
   s->fitness_size = (unsigned)o->tournament;
   s->constants = !o->drawn_constants;
-  return take_primitives(o);
+  return parse_primitives(o);
 }
 
-static int check_options(const struct options *o)
+static int check_fit_options(const struct options *o)
 {
   int known = strcmp(o->method, "all") == 0;
 
@@ -265,8 +269,8 @@ static int check_options(const struct options *o)
   return 0;
 }
 
-/* The part of the rows that a column holds out. */
-static double held_part(const struct ft_table *t)
+/* Returns the fraction of rows that a column holds out. */
+static double held_out_fraction(const struct ft_table *t)
 {
   size_t held = 0;
 
@@ -275,12 +279,13 @@ static double held_part(const struct ft_table *t)
   return (double)held / (double)t->rows;
 }
 
-/* While a search goes on an interrupt ends it, and the best so far is told; a second one ends the
- * command, as the first does at any other time. Whom a shell has started deaf to it stays so. */
+/* During a search the first interrupt ends it and the best equation so far is printed; a second
+ * one ends the command, as the first does at any other time. An ignored SIGINT (nohup) stays
+ * ignored. */
 static int run_search(const struct ft_table *t, const struct options *o, struct work *w,
                       json_t *methods, struct ft_error *err)
 {
-  struct sigaction action = { .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND }, prior;
+  struct sigaction action = { .sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND }, prior;
   int status;
 
   (void)sigaction(SIGINT, NULL, &prior);
@@ -291,7 +296,7 @@ static int run_search(const struct ft_table *t, const struct options *o, struct 
   return status;
 }
 
-/* Run the methods that are asked for, until interrupted. Returns whether any could. */
+/* Runs the requested methods until interrupted. Returns true if any succeeded. */
 static bool run_methods(const struct ft_table *t, const struct options *o, struct work *w,
                         json_t *methods)
 {
@@ -315,7 +320,7 @@ static bool run_methods(const struct ft_table *t, const struct options *o, struc
   return any;
 }
 
-static void print_head(const struct ft_table *t, const struct options *o)
+static void print_fit_head(const struct ft_table *t, const struct options *o)
 {
   char skipped[64] = "";
 
@@ -326,7 +331,7 @@ static void print_head(const struct ft_table *t, const struct options *o)
   printf("%-10s %10s %10s %8s %10s  equation\n", "method", "train", "test", "R2", "time");
 }
 
-static int run(const struct ft_table *t, const struct options *o)
+static int run_all_methods(const struct ft_table *t, const struct options *o)
 {
   struct work w = { .order = NULL };
   json_t *methods = o->json ? json_object() : NULL;
@@ -340,7 +345,7 @@ static int run(const struct ft_table *t, const struct options *o)
     goto out;
   }
   if (!o->json)
-    print_head(t, o);
+    print_fit_head(t, o);
   any = run_methods(t, o, &w, methods);
   if (o->json)
     status = ft_json_print(json_pack("{s:s, s:i, s:i, s:i, s:f, s:o}", "target", o->target, "rows",
@@ -355,8 +360,8 @@ out:
   return status;
 }
 
-/* Says so where a search finds an equation for the rows of T by chance. */
-static void warn_of_few_rows(const struct ft_table *t, const struct options *o)
+/* Warns if T has too few rows: a search then finds equations that fit by chance. */
+static void warn_few_rows(const struct ft_table *t, const struct options *o)
 {
   size_t rows = t->rows - (size_t)floor(o->test * (double)t->rows + 0.5);
 
@@ -367,8 +372,8 @@ static void warn_of_few_rows(const struct ft_table *t, const struct options *o)
         rows, FEW_ROWS);
 }
 
-/* What is asked of the table PATH. */
-static int fit(const char *path, struct options *o)
+/* Fits the table at PATH by the options. */
+static int run_fit(const char *path, struct options *o)
 {
   struct ft_table t = { .skips = o->skips };
   struct ft_error err;
@@ -376,19 +381,19 @@ static int fit(const char *path, struct options *o)
 
   if (!o->unit && o->target && !ft_named_bytes(o->target))
     o->unit = "";
-  if (check_options(o) < 0 || take_symbolic(o) < 0)
+  if (check_fit_options(o) < 0 || parse_search_options(o) < 0)
     return FT_EXIT_USAGE;
   if (ft_table_read(path, o->target, o->features, o->held, &t, &err) < 0)
     status = ft_print_error("fit", FT_EXIT_USAGE, "%s", err.text);
   else {
     if (t.held)
-      o->test = held_part(&t);
-    warn_of_few_rows(&t, o);
-    status = run(&t, o);
+      o->test = held_out_fraction(&t);
+    warn_few_rows(&t, o);
+    status = run_all_methods(&t, o);
   }
   ft_table_free(&t);
   if (interrupted) {
-    /* whoever waits for the command learns that it was, and a script ends with it */
+    /* die by the signal: the parent shell sees the interrupt and ends its script */
     (void)signal(SIGINT, SIG_DFL);
     (void)raise(SIGINT);
   }
@@ -447,5 +452,5 @@ int ft_command_fit(int argc, char **argv)
     return status;
   if (argc - first != 1)
     return ft_print_error("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
-  return fit(argv[first], &o);
+  return run_fit(argv[first], &o);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What foretell fit does with one split of a table's rows. */
+/* Methods of foretell fit, applied to one split of a table's rows. */
 #ifndef FT_CLI_FIT_H
 #define FT_CLI_FIT_H
 
@@ -14,57 +14,58 @@
 
 enum ft_fit_method { FT_FIT_SYMBOLIC, FT_FIT_LINEAR, FT_FIT_LOGLINEAR, FT_FIT_METHODS };
 
-/* One split: which rows train and which test; x is row by row. */
+/* One split: training rows and test rows; x is row-major. */
 struct ft_split {
   double *train_x, *train_y, *test_x, *test_y;
   size_t train, test;
 };
 
-/* Room for a split of TABLE. Returns 0, or -1 with errno; to be freed in either case. */
+/* Allocates buffers for a split of TABLE. Returns 0; -1 with errno. The caller frees SPLIT in
+ * either case. */
 int ft_split_open(const struct ft_table *table, struct ft_split *split);
 void ft_split_free(struct ft_split *split);
 
 /*
- * Draw PART of the rows to test by SEED, leaving two to train; or those that TABLE holds out.
- * ORDER is room for as many as rows.
+ * Draws PART of the rows as test rows by SEED, leaving at least two for training; or uses the rows
+ * that TABLE holds out. ORDER has room for one entry per row.
  */
 void ft_split_draw(const struct ft_table *table, double part, uint64_t seed, size_t *order,
                    struct ft_split *split);
 
-/* Of more features than an equation chooses from those that it chooses from. */
+/* Features selected from more than an equation can have. */
 struct ft_choice {
-  size_t column[FT_EXPRESSION_VARIABLES]; /* of the table, rising */
-  double seconds;                         /* that choosing them took */
+  size_t column[FT_EXPRESSION_VARIABLES]; /* indices into the table, ascending */
+  double seconds;                         /* s; time of the selection */
 };
 
-/* Choose those that go most with the training part's target. Returns 0; -1 with ERR out of memory.
- */
+/* Selects the features that are most associated with the target in the training part. Returns 0;
+ * -1 and fills ERR if out of memory. */
 int ft_split_choose(const struct ft_table *table, const struct ft_split *split,
                     struct ft_choice *choice, struct ft_error *err);
 
-/* How a method is to work; what is being done is drawn on PROGRESS from BEFORE on. */
+/* Settings of a method. Progress is drawn on PROGRESS from BEFORE on. */
 struct ft_fit_settings {
-  const char *unit;                     /* of the target; NULL: bytes, in what suits them */
-  int digits;                           /* of coefficients */
-  struct ft_symbolic_settings symbolic; /* but for seed and progress */
-  unsigned more;                        /* primitives that the rows may switch on */
-  bool (*go_on)(void);                  /* false ends the search with the best so far */
+  const char *unit;                     /* of the target; NULL: bytes, scaled */
+  int digits;                           /* significant digits of coefficients */
+  struct ft_symbolic_settings symbolic; /* all but seed and progress */
+  unsigned more;                        /* bit mask of primitives that the data may enable */
+  bool (*go_on)(void); /* returns false to stop the search with the best equation so far */
   struct ft_progress *progress;
   double before;
 };
 
-/* What one method made of one split; errors in per cent. */
+/* Result of one method on one split; errors in per cent. */
 struct ft_outcome {
   double train_mape, test_mape, r2, seconds;
   struct ft_buf equation, latex;
-  json_t *front;  /* symbolic: of error against length */
-  bool cancelled; /* it is the best until then */
+  json_t *front;  /* symbolic: Pareto front of error against length */
+  bool cancelled; /* interrupted; holds the best equation so far */
 };
 
 /*
- * Fit METHOD on a split drawn by SEED, to the features that CHOICE says, with which SPLIT is left;
- * NULL, of no more than an equation chooses from, to all. OUT is to be freed in either case.
- * Returns 0; -1 with ERR where the method cannot take such numbers.
+ * Fits METHOD on a split drawn by SEED, to the features of CHOICE, which SPLIT then contains;
+ * CHOICE NULL uses all features. The caller frees OUT in either case. Returns 0; -1 and fills ERR
+ * if the method cannot fit these numbers.
  */
 int ft_fit(enum ft_fit_method method, const struct ft_table *table, struct ft_split *split,
            const struct ft_choice *choice, const struct ft_fit_settings *settings, uint64_t seed,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Splitting and scoring, and the methods that a table is fitted by. */
+/* Splits, scores and fits a table by each method. */
 #include "config.h"
 
 #include <math.h>
@@ -62,8 +62,8 @@ void ft_split_draw(const struct ft_table *t, double part, uint64_t seed, size_t 
 
 typedef double predictor(const void *model, const double *x, size_t columns);
 
-static double mape(predictor *f, const void *model, const double *x, const double *y, size_t rows,
-                   size_t columns)
+static double mape_of_model(predictor *f, const void *model, const double *x, const double *y,
+                            size_t rows, size_t columns)
 {
   double total = 0;
 
@@ -72,7 +72,7 @@ static double mape(predictor *f, const void *model, const double *x, const doubl
   return rows ? 100 * total / (double)rows : NAN;
 }
 
-/* R squared on the test part (on the training part where there is none). */
+/* R squared on the test part; on the training part if there is no test part. */
 static double r_squared(predictor *f, const void *model, const struct ft_split *s, size_t columns)
 {
   const double *x = s->test ? s->test_x : s->train_x, *y = s->test ? s->test_y : s->train_y;
@@ -90,11 +90,11 @@ static double r_squared(predictor *f, const void *model, const struct ft_split *
   return all > 0 ? 1 - left / all : NAN;
 }
 
-static void score(predictor *f, const void *model, const struct ft_split *s, size_t columns,
-                  struct ft_outcome *out)
+static void score_method(predictor *f, const void *model, const struct ft_split *s, size_t columns,
+                         struct ft_outcome *out)
 {
-  out->train_mape = mape(f, model, s->train_x, s->train_y, s->train, columns);
-  out->test_mape = mape(f, model, s->test_x, s->test_y, s->test, columns);
+  out->train_mape = mape_of_model(f, model, s->train_x, s->train_y, s->train, columns);
+  out->test_mape = mape_of_model(f, model, s->test_x, s->test_y, s->test, columns);
   out->r2 = r_squared(f, model, s, columns);
 }
 
@@ -102,7 +102,7 @@ static void score(predictor *f, const void *model, const struct ft_split *s, siz
 
 struct linear {
   bool log;
-  double *c; /* the intercept, then one a feature */
+  double *c; /* the intercept, then one per feature */
 };
 
 static double linear_at(const void *model, const double *x, size_t columns)
@@ -115,8 +115,8 @@ static double linear_at(const void *model, const double *x, size_t columns)
   return l->log ? exp(v) : v;
 }
 
-/* What COUNT values, STRIDE apart, are of the order of. */
-static double typical(const double *value, size_t count, size_t stride)
+/* Geometric scale of COUNT values, STRIDE apart. */
+static double geometric_scale(const double *value, size_t count, size_t stride)
 {
   double sum = 0;
 
@@ -130,12 +130,12 @@ static int show_linear(const struct linear *l, const struct ft_table *t, const s
                        struct ft_error *err)
 {
   const char *names[FT_EXPRESSION_VARIABLES];
-  double sizes[FT_EXPRESSION_VARIABLES], size = typical(s->train_y, s->train, 1);
+  double sizes[FT_EXPRESSION_VARIABLES], size = geometric_scale(s->train_y, s->train, 1);
   struct ft_linear_equation q = { l->c, l->log, names, sizes, t->columns };
 
   for (size_t i = 0; i < t->columns; i++) {
     names[i] = t->column[i].name;
-    sizes[i] = typical(s->train_x + i, s->train, t->columns);
+    sizes[i] = geometric_scale(s->train_x + i, s->train, t->columns);
   }
   if (ft_show_linear(&q, o->unit, size, false, o->digits, &out->equation) < 0 ||
       ft_show_linear(&q, o->unit, size, true, o->digits, &out->latex) < 0)
@@ -143,9 +143,10 @@ static int show_linear(const struct linear *l, const struct ft_table *t, const s
   return 0;
 }
 
-/* Relative least squares on the features, or least squares of logarithms. */
-static int fit_linear(bool logarithms, const struct ft_table *t, const struct ft_split *s,
-                      const struct ft_fit_settings *o, struct ft_outcome *out, struct ft_error *err)
+/* Fits by relative least squares on the features, or by least squares on logarithms. */
+static int fit_linear_method(bool logarithms, const struct ft_table *t, const struct ft_split *s,
+                             const struct ft_fit_settings *o, struct ft_outcome *out,
+                             struct ft_error *err)
 {
   struct linear l = { .log = logarithms, .c = calloc(t->columns + 1, sizeof *l.c) };
   size_t n = s->train;
@@ -174,7 +175,7 @@ static int fit_linear(bool logarithms, const struct ft_table *t, const struct ft
   }
   if (ft_linear_fit(x, y, w, n, t->columns, l.c, err) < 0)
     goto out;
-  score(linear_at, &l, s, t->columns, out);
+  score_method(linear_at, &l, s, t->columns, out);
   status = show_linear(&l, t, s, o, out, err);
 out:
   free(w);
@@ -190,7 +191,7 @@ static double symbolic_at(const void *model, const double *x, size_t columns)
   return ft_expression_evaluate(model, x);
 }
 
-static bool tick(void *data, unsigned generation, double best)
+static bool report_generation(void *data, unsigned generation, double best)
 {
   const struct ft_fit_settings *o = data;
 
@@ -199,8 +200,8 @@ static bool tick(void *data, unsigned generation, double best)
   return o->go_on();
 }
 
-static json_t *front_json(const struct ft_symbolic_result *result, const char *const *names,
-                          size_t columns, const struct ft_fit_settings *o, double size)
+static json_t *pareto_front_json(const struct ft_symbolic_result *result, const char *const *names,
+                                 size_t columns, const struct ft_fit_settings *o, double size)
 {
   json_t *list = json_array();
 
@@ -230,13 +231,13 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
   struct ft_fit_settings own = *o;
   const char *names[FT_EXPRESSION_VARIABLES];
   const struct ft_expression *e;
-  double size = typical(s->train_y, s->train, 1);
+  double size = geometric_scale(s->train_y, s->train, 1);
   int status = -1;
 
   if (!result)
     return ft_error_errno(err, "fit");
   settings.seed = seed;
-  settings.progress = tick;
+  settings.progress = report_generation;
   settings.data = &own;
   if (ft_symbolic_fit_more(s->train_x, s->train_y, s->train, t->columns, &settings, o->more, result,
                            err) < 0)
@@ -244,9 +245,9 @@ static int fit_symbolic(const struct ft_table *t, const struct ft_split *s,
   for (size_t i = 0; i < t->columns; i++)
     names[i] = t->column[i].name;
   e = &result->front[result->chosen].expression;
-  score(symbolic_at, e, s, t->columns, out);
+  score_method(symbolic_at, e, s, t->columns, out);
   out->cancelled = result->cancelled;
-  out->front = front_json(result, names, t->columns, o, size);
+  out->front = pareto_front_json(result, names, t->columns, o, size);
   if (ft_show_expression(e, names, t->columns, o->unit, size, false, o->digits, &out->equation) <
           0 ||
       ft_show_expression(e, names, t->columns, o->unit, size, true, o->digits, &out->latex) < 0)
@@ -258,12 +259,13 @@ out:
   return status;
 }
 
-static int fit(enum ft_fit_method method, const struct ft_table *t, const struct ft_split *s,
-               const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
-               struct ft_error *err)
+static int fit_method(enum ft_fit_method method, const struct ft_table *t, const struct ft_split *s,
+                      const struct ft_fit_settings *o, uint64_t seed, struct ft_outcome *out,
+                      struct ft_error *err)
 {
-  return method == FT_FIT_SYMBOLIC ? fit_symbolic(t, s, o, seed, out, err)
-                                   : fit_linear(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
+  return method == FT_FIT_SYMBOLIC
+             ? fit_symbolic(t, s, o, seed, out, err)
+             : fit_linear_method(method == FT_FIT_LOGLINEAR, t, s, o, out, err);
 }
 
 int ft_split_choose(const struct ft_table *t, const struct ft_split *s, struct ft_choice *choice,
@@ -278,29 +280,30 @@ int ft_split_choose(const struct ft_table *t, const struct ft_split *s, struct f
   return 0;
 }
 
-/* Of ROWS rows of X the columns CHOSEN, in place. */
-static void keep_columns(double *x, size_t rows, size_t columns, const size_t *chosen)
+/* Keeps the columns CHOSEN of X, which has ROWS rows, in place. */
+static void select_columns(double *x, size_t rows, size_t columns, const size_t *chosen)
 {
   for (size_t r = 0; r < rows; r++)
     for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
       x[r * FT_EXPRESSION_VARIABLES + i] = x[r * columns + chosen[i]];
 }
 
-/* The split is drawn anew for each fit, so that its columns can be given up. */
-static int fit_chosen(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
-                      const struct ft_choice *choice, const struct ft_fit_settings *o,
-                      uint64_t seed, struct ft_outcome *out, struct ft_error *err)
+/* Draws the split again for each fit, because selecting columns overwrites it. */
+static int fit_selected_columns(enum ft_fit_method method, const struct ft_table *t,
+                                struct ft_split *s, const struct ft_choice *choice,
+                                const struct ft_fit_settings *o, uint64_t seed,
+                                struct ft_outcome *out, struct ft_error *err)
 {
   struct ft_table_column column[FT_EXPRESSION_VARIABLES];
   struct ft_table narrow = *t;
 
   for (size_t i = 0; i < FT_EXPRESSION_VARIABLES; i++)
     column[i] = t->column[choice->column[i]];
-  keep_columns(s->train_x, s->train, t->columns, choice->column);
-  keep_columns(s->test_x, s->test, t->columns, choice->column);
+  select_columns(s->train_x, s->train, t->columns, choice->column);
+  select_columns(s->test_x, s->test, t->columns, choice->column);
   narrow.column = column;
   narrow.columns = FT_EXPRESSION_VARIABLES;
-  return fit(method, &narrow, s, o, seed, out, err);
+  return fit_method(method, &narrow, s, o, seed, out, err);
 }
 
 int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split *s,
@@ -313,8 +316,8 @@ int ft_fit(enum ft_fit_method method, const struct ft_table *t, struct ft_split 
   *out = (struct ft_outcome){ 0 };
   ft_buf_init(&out->equation, FT_LIMIT_LINE);
   ft_buf_init(&out->latex, FT_LIMIT_LINE);
-  status = choice ? fit_chosen(method, t, s, choice, o, seed, out, err)
-                  : fit(method, t, s, o, seed, out, err);
+  status = choice ? fit_selected_columns(method, t, s, choice, o, seed, out, err)
+                  : fit_method(method, t, s, o, seed, out, err);
   out->seconds = ft_io_monotonic() - began + (choice ? choice->seconds : 0);
   return status;
 }

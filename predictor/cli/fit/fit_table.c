@@ -16,11 +16,11 @@
 
 enum {
   ROWS = 1000000,
-  NUMBERS = 24 * ROWS, /* features of all rows: 192 MB */
+  NUMBERS = 24 * ROWS, /* features of all rows; as doubles 192 MB; chosen by judgement */
   FIELDS = 2 * FT_TABLE_FEATURES
 };
 
-static int find_field(const struct ft_csv *csv, const char *name, size_t *field)
+static int find_csv_field(const struct ft_csv *csv, const char *name, size_t *field)
 {
   for (size_t i = 0; i < csv->count; i++)
     if (strcmp(csv->field[i], name) == 0) {
@@ -30,8 +30,8 @@ static int find_field(const struct ft_csv *csv, const char *name, size_t *field)
   return -1;
 }
 
-static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *name,
-                      struct ft_error *err)
+static int add_fit_column(const struct ft_csv *csv, struct ft_table *t, const char *name,
+                          struct ft_error *err)
 {
   struct ft_table_column *column = &t->column[t->columns];
 
@@ -41,7 +41,7 @@ static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *
   if (!ft_string_copy(name, column->name, sizeof column->name))
     return ft_error_set(err, "%s: column \"%s\": a name of more than %zu bytes", csv->name, name,
                         sizeof column->name - 1);
-  if (find_field(csv, name, &column->field) < 0)
+  if (find_csv_field(csv, name, &column->field) < 0)
     return ft_error_set(err, "%s: line %llu: no column \"%s\"; the first is \"%.60s\"", csv->name,
                         (unsigned long long)csv->line, name, csv->field[0]);
   for (size_t i = column->field + 1; i < csv->count; i++)
@@ -59,8 +59,8 @@ static int add_column(const struct ft_csv *csv, struct ft_table *t, const char *
   return 0;
 }
 
-/* Without the blanks around it, in place. */
-static char *trim(char *field)
+/* Removes blanks around FIELD, in place. Returns its first character. */
+static char *trim_blanks(char *field)
 {
   struct ft_text text = ft_text_trim(ft_text_from(field));
 
@@ -68,8 +68,8 @@ static char *trim(char *field)
   return field + (text.at - field);
 }
 
-/* Whether STRING can be printed in one line and as JSON: UTF-8 without control characters. */
-static bool printable(const char *string)
+/* True if STRING can be printed in one line and as JSON: UTF-8 without control characters. */
+static bool is_printable_utf8(const char *string)
 {
   const char *p = string;
 
@@ -78,61 +78,61 @@ static bool printable(const char *string)
   return !*p && ft_utf8_valid(string);
 }
 
-/* The names as they are meant; a line of anything else is none of names. */
-static int check_header(struct ft_csv *csv, const char *target, struct ft_error *err)
+/* Trims the column names; rejects a header line of numbers. */
+static int clean_header(struct ft_csv *csv, const char *target, struct ft_error *err)
 {
   size_t numbers = 0, field;
   double value;
 
   for (size_t i = 0; i < csv->count; i++) {
-    csv->field[i] = trim(csv->field[i]);
-    if (!printable(csv->field[i]))
+    csv->field[i] = trim_blanks(csv->field[i]);
+    if (!is_printable_utf8(csv->field[i]))
       return ft_csv_fail(csv, i, "name", err,
                          "expected UTF-8 without control characters, and lines that end in LF");
     numbers += ft_text_is_double(ft_text_from(csv->field[i]), &value);
   }
-  if (numbers == csv->count && find_field(csv, target, &field) < 0)
+  if (numbers == csv->count && find_csv_field(csv, target, &field) < 0)
     return ft_error_set(err, "%s: line %llu: numbers; expected a line of column names", csv->name,
                         (unsigned long long)csv->line);
   return 0;
 }
 
-/* The features, by name or all but the target, and then the target, which is not counted. */
-static int read_header(struct ft_csv *csv, const char *target, const char *features,
-                       const char *held, struct ft_table *t, struct ft_error *err)
+/* Selects the features, by name or all but the target, then the target, which is not counted. */
+static int read_fit_header(struct ft_csv *csv, const char *target, const char *features,
+                           const char *held, struct ft_table *t, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(features), piece;
   char name[64];
 
-  if (check_header(csv, target, err) < 0)
+  if (clean_header(csv, target, err) < 0)
     return -1;
   t->column = calloc(FT_TABLE_FEATURES + 2, sizeof *t->column);
   if (!t->column)
     return ft_error_errno(err, "%s", csv->name);
   t->fields = csv->count;
   t->holds = held != NULL;
-  if (held && find_field(csv, held, &t->held_field) < 0)
+  if (held && find_csv_field(csv, held, &t->held_field) < 0)
     return ft_error_set(err, "%s: line %llu: no column \"%s\"", csv->name,
                         (unsigned long long)csv->line, held);
   while (features && ft_text_until(&list, ',', &piece)) {
     if (!ft_text_copy(ft_text_trim(piece), name, sizeof name) || !name[0])
       return ft_error_set(err, "--features=%s: expected names with commas between them", features);
-    if (add_column(csv, t, name, err) < 0)
+    if (add_fit_column(csv, t, name, err) < 0)
       return -1;
   }
   for (size_t i = 0; !features && i < csv->count; i++)
     if (csv->field[i][0] && strcmp(csv->field[i], target) != 0 && (!held || i != t->held_field) &&
-        add_column(csv, t, csv->field[i], err) < 0)
+        add_fit_column(csv, t, csv->field[i], err) < 0)
       return -1;
   if (!t->columns)
     return ft_error_set(err, "%s: no column but the target", csv->name);
-  if (add_column(csv, t, target, err) < 0)
+  if (add_fit_column(csv, t, target, err) < 0)
     return -1;
   t->columns--;
   return 0;
 }
 
-/* Whether the row is held out, by its number in the column that says so. */
+/* Reads whether the row is held out from the column that tells. */
 static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
   double value;
@@ -146,7 +146,7 @@ static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_err
   return 0;
 }
 
-static int make_room(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+static int reserve_row(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
   size_t most = NUMBERS / t->columns < ROWS ? NUMBERS / t->columns : ROWS;
   size_t room = !t->room ? 256 : 2 * t->room < most ? 2 * t->room : most;
@@ -174,8 +174,8 @@ static int make_room(const struct ft_csv *csv, struct ft_table *t, struct ft_err
   return 0;
 }
 
-/* What tables have where there is no number. */
-static bool is_missing(const char *field)
+/* True if FIELD is a usual marker of a missing value. */
+static bool is_missing_text(const char *field)
 {
   static const char *const words[] = { "",    "NA", "N/A",  "n/a",  "na", "NaN",  "nan",
                                        "NAN", "-",  "null", "NULL", "?",  "None", NULL };
@@ -183,8 +183,8 @@ static bool is_missing(const char *field)
   return ft_string_listed(words, field);
 }
 
-/* The number of FIELD, whose decimal sign may be a comma where that does not separate. */
-static bool take_number(const struct ft_csv *csv, size_t field, double *value)
+/* Parses FIELD as a number. The decimal sign may be a comma if the separator is not. */
+static bool parse_cell(const struct ft_csv *csv, size_t field, double *value)
 {
   const char *from = csv->field[field], *comma = strchr(from, ',');
   char text[64];
@@ -198,20 +198,21 @@ static bool take_number(const struct ft_csv *csv, size_t field, double *value)
   return ft_text_is_double(ft_text_from(text), value);
 }
 
-/* The number of column C. Returns 1; 0 where it is missing and its row is left out; -1 with ERR. */
-static int read_number(const struct ft_csv *csv, struct ft_table *t, size_t c, double *to,
-                       struct ft_error *err)
+/* Reads the number of column C. Returns 1; 0 if it is missing and its row is skipped; -1 and
+ * fills ERR. */
+static int read_cell(const struct ft_csv *csv, struct ft_table *t, size_t c, double *to,
+                     struct ft_error *err)
 {
   const char *name = t->column[c].name;
   size_t field = t->column[c].field;
   const char *from = csv->field[field];
   char sign = strchr(from, '.') ? '.' : strchr(from, ',') ? ',' : '\0';
 
-  if (is_missing(from))
+  if (is_missing_text(from))
     return t->skips ? 0
                     : ft_csv_fail(csv, field, name, err,
                                   "expected a number; --skip-missing leaves such rows out");
-  if (!take_number(csv, field, to))
+  if (!parse_cell(csv, field, to))
     return ft_csv_fail(csv, field, name, err, "expected a number; --features chooses columns");
   if (sign && t->decimal && sign != t->decimal)
     return ft_csv_fail(csv, field, name, err,
@@ -222,9 +223,9 @@ static int read_number(const struct ft_csv *csv, struct ft_table *t, size_t c, d
   return 1;
 }
 
-static int add_row(struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
+static int add_fit_row(struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
-  if (t->rows == t->room && make_room(csv, t, err) < 0)
+  if (t->rows == t->room && reserve_row(csv, t, err) < 0)
     return -1;
   if (csv->count > t->fields)
     return ft_error_set(err, "%s: line %llu: %zu values in %zu columns", csv->name,
@@ -238,8 +239,8 @@ static int add_row(struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
     if (field >= csv->count)
       return ft_error_set(err, "%s: line %llu: no value for \"%s\"", csv->name,
                           (unsigned long long)csv->line, t->column[c].name);
-    csv->field[field] = trim(csv->field[field]);
-    got = read_number(csv, t, c, to, err);
+    csv->field[field] = trim_blanks(csv->field[field]);
+    got = read_cell(csv, t, c, to, err);
     t->skipped += got == 0;
     if (got <= 0)
       return got;
@@ -268,9 +269,9 @@ int ft_table_read(const char *path, const char *target, const char *features, co
   if (got == 0)
     got = ft_error_set(err, "%s: empty; expected a line of column names", path);
   else if (got > 0)
-    got = read_header(&csv, target, features, held, t, err) < 0 ? -1 : 1;
+    got = read_fit_header(&csv, target, features, held, t, err) < 0 ? -1 : 1;
   while (got > 0 && (got = ft_csv_next(&csv, err)) > 0)
-    got = add_row(&csv, t, err) < 0 ? -1 : 1;
+    got = add_fit_row(&csv, t, err) < 0 ? -1 : 1;
   ft_csv_free(&csv);
   close(fd);
   if (got == 0 && t->rows < 4)

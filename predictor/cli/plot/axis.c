@@ -24,7 +24,7 @@ static const struct unit second_units[] = {
   { 0, 1, "s" }, { 300, 60, "min" }, { 3 * 3600, 3600, "h" }, { 3 * 86400, 86400, "d" }
 };
 
-static void choose(struct ft_axis *axis, const struct unit *units, size_t count)
+static void choose_unit(struct ft_axis *axis, const struct unit *units, size_t count)
 {
   const struct unit *chosen = units;
 
@@ -53,7 +53,7 @@ static void add_tick(struct ft_axis *axis, double value)
     axis->tick[axis->tick_count++] = value;
 }
 
-static void fit_linear(struct ft_axis *axis)
+static void fit_linear_axis(struct ft_axis *axis)
 {
   double step;
 
@@ -72,7 +72,7 @@ static void fit_linear(struct ft_axis *axis)
     add_tick(axis, t * step);
 }
 
-static void fit_log(struct ft_axis *axis)
+static void fit_log_axis(struct ft_axis *axis)
 {
   double low = axis->low / axis->unit, high = axis->high / axis->unit;
   double first = 1 / round_up(1 / low), last = round_up(high);
@@ -104,14 +104,14 @@ void ft_axis_fit(struct ft_axis *axis)
     return;
   }
   if (axis->kind == FT_AXIS_BYTES)
-    choose(axis, byte_units, sizeof byte_units / sizeof *byte_units);
+    choose_unit(axis, byte_units, sizeof byte_units / sizeof *byte_units);
   else if (axis->kind == FT_AXIS_SECONDS)
-    choose(axis, second_units, sizeof second_units / sizeof *second_units);
+    choose_unit(axis, second_units, sizeof second_units / sizeof *second_units);
   axis->log = axis->log && axis->low > 0;
   if (axis->log)
-    fit_log(axis);
+    fit_log_axis(axis);
   else
-    fit_linear(axis);
+    fit_linear_axis(axis);
 }
 
 const char *ft_axis_label(const struct ft_axis *axis, size_t index, char out[64])

@@ -47,12 +47,12 @@ struct ft_chart {
   double legend_x;
 };
 
-static void use(cairo_t *c, struct colour colour, double alpha)
+static void set_series_color(cairo_t *c, struct colour colour, double alpha)
 {
   cairo_set_source_rgba(c, colour.red, colour.green, colour.blue, alpha);
 }
 
-static double place(const struct ft_axis *axis, double value, double from, double to)
+static double axis_position(const struct ft_axis *axis, double value, double from, double to)
 {
   double part;
 
@@ -65,33 +65,33 @@ static double place(const struct ft_axis *axis, double value, double from, doubl
 
 static double at_x(const struct ft_chart *chart, double value)
 {
-  return place(&chart->x, value, LEFT, WIDTH - RIGHT);
+  return axis_position(&chart->x, value, LEFT, WIDTH - RIGHT);
 }
 
 static double at_y(const struct ft_chart *chart, double value)
 {
-  return place(&chart->y, value, chart->ground, chart->top);
+  return axis_position(&chart->y, value, chart->ground, chart->top);
 }
 
-static cairo_status_t collect(void *closure, const unsigned char *data, unsigned length)
+static cairo_status_t append_png_bytes(void *closure, const unsigned char *data, unsigned length)
 {
   return ft_buf_add(closure, data, length) == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
 /* TEXT as cairo takes it: after a string that is no UTF-8 it does nothing more. */
-static const char *mended(const char *text, char out[WRITTEN])
+static const char *valid_utf8(const char *text, char out[WRITTEN])
 {
   (void)ft_string_copy(text, out, WRITTEN);
   ft_utf8_replace_invalid(out);
   return out;
 }
 
-static double width_of(cairo_t *c, const char *text)
+static double text_width(cairo_t *c, const char *text)
 {
   cairo_text_extents_t extents;
   char shown[WRITTEN];
 
-  cairo_text_extents(c, mended(text, shown), &extents);
+  cairo_text_extents(c, valid_utf8(text, shown), &extents);
   return extents.x_advance;
 }
 
@@ -100,8 +100,8 @@ static void write_text(cairo_t *c, double x, double y, double align, const char 
 {
   char shown[WRITTEN];
 
-  cairo_move_to(c, x - align * width_of(c, text), y);
-  cairo_show_text(c, mended(text, shown));
+  cairo_move_to(c, x - align * text_width(c, text), y);
+  cairo_show_text(c, valid_utf8(text, shown));
 }
 
 /* TEXT, cut with an ellipsis where it would be wider than WIDTH. */
@@ -113,7 +113,7 @@ static void write_cut(cairo_t *c, double x, double y, double width, const char *
   size_t length = ft_utf8_length(whole);
 
   (void)ft_string_copy(whole, cut, sizeof cut);
-  while (length && (!complete || width_of(c, cut) > width)) {
+  while (length && (!complete || text_width(c, cut) > width)) {
     (void)snprintf(cut, sizeof cut, "%.*s%s", (int)ft_utf8_prefix_bytes(whole, --length), whole,
                    ellipsis);
     complete = true;
@@ -134,7 +134,7 @@ static const char *axis_title(const struct ft_axis *axis, char out[128])
   return out;
 }
 
-static void line(cairo_t *c, double x0, double y0, double x1, double y1)
+static void draw_axis_line(cairo_t *c, double x0, double y0, double x1, double y1)
 {
   /* half a pixel: a line of width 1 then covers whole pixels */
   cairo_move_to(c, floor(x0) + 0.5, floor(y0) + 0.5);
@@ -143,14 +143,14 @@ static void line(cairo_t *c, double x0, double y0, double x1, double y1)
 }
 
 /* Names wider than their part of the axis are written aslant, and the plot ends higher. */
-static void make_room(struct ft_chart *chart)
+static void reserve_label_space(struct ft_chart *chart)
 {
   double room = (double)(WIDTH - LEFT - RIGHT) / (double)(chart->x.tick_count + 1), widest = 0;
   char text[64];
 
   set_font(chart->c, 12, false);
   for (size_t i = 0; i < chart->x.tick_count && chart->x.kind == FT_AXIS_NAMES; i++)
-    widest = fmax(widest, width_of(chart->c, ft_axis_label(&chart->x, i, text)));
+    widest = fmax(widest, text_width(chart->c, ft_axis_label(&chart->x, i, text)));
   chart->slanted = widest > room - 4;
   chart->ground = HEIGHT - BOTTOM;
   if (chart->slanted)
@@ -165,7 +165,7 @@ static void write_slanted(struct ft_chart *chart, double x, const char *text)
   cairo_save(c);
   cairo_translate(c, x + 4, chart->ground + 14);
   cairo_rotate(c, -SLANT);
-  write_cut(c, -fmin(width_of(c, text), SLANTED), 0, SLANTED, text);
+  write_cut(c, -fmin(text_width(c, text), SLANTED), 0, SLANTED, text);
   cairo_restore(c);
 }
 
@@ -178,25 +178,25 @@ static void draw_axes(struct ft_chart *chart)
   for (size_t i = 0; i < chart->y.tick_count; i++) {
     double y = at_y(chart, chart->y.tick[i]);
 
-    use(c, rule, 1);
-    line(c, LEFT, y, WIDTH - RIGHT, y);
-    use(c, faint, 1);
+    set_series_color(c, rule, 1);
+    draw_axis_line(c, LEFT, y, WIDTH - RIGHT, y);
+    set_series_color(c, faint, 1);
     write_text(c, LEFT - 8, y + 4, 1, ft_axis_label(&chart->y, i, text));
   }
   for (size_t i = 0; i < chart->x.tick_count; i++) {
     double x = at_x(chart, chart->x.tick[i]);
 
-    use(c, faint, 1);
-    line(c, x, chart->ground, x, chart->ground + 5);
+    set_series_color(c, faint, 1);
+    draw_axis_line(c, x, chart->ground, x, chart->ground + 5);
     ft_axis_label(&chart->x, i, text);
     if (chart->slanted)
       write_slanted(chart, x, text);
     else
       write_text(c, x, chart->ground + 20, 0.5, text);
   }
-  use(c, faint, 1);
-  line(c, LEFT, chart->ground, WIDTH - RIGHT, chart->ground);
-  use(c, ink, 1);
+  set_series_color(c, faint, 1);
+  draw_axis_line(c, LEFT, chart->ground, WIDTH - RIGHT, chart->ground);
+  set_series_color(c, ink, 1);
   write_text(c, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 14, 0.5, axis_title(&chart->x, text));
   write_text(c, 20, chart->top - 12, 0, axis_title(&chart->y, text));
 }
@@ -229,16 +229,16 @@ struct ft_chart *ft_chart_open(bool png, bool legend, const char *title, const c
     cairo_scale(chart->c, SCALE, SCALE);
   cairo_set_source_rgb(chart->c, 1, 1, 1);
   cairo_paint(chart->c);
-  use(chart->c, ink, 1);
+  set_series_color(chart->c, ink, 1);
   set_font(chart->c, 17, true);
   write_cut(chart->c, 20, 28, WIDTH - 40, title);
   if (subtitle) {
-    use(chart->c, faint, 1);
+    set_series_color(chart->c, faint, 1);
     set_font(chart->c, 12.5, false);
     write_cut(chart->c, 20, 47, WIDTH - 40, subtitle);
   }
   chart->legend_x = 20;
-  make_room(chart);
+  reserve_label_space(chart);
   draw_axes(chart);
   return chart;
 }
@@ -253,7 +253,7 @@ static void draw_dot(cairo_t *c, double x, double y, double alpha)
 {
   cairo_new_sub_path(c);
   cairo_arc(c, x, y, 3.2, 0, 2 * M_PI);
-  use(c, blue, alpha);
+  set_series_color(c, blue, alpha);
   cairo_fill(c);
 }
 
@@ -274,7 +274,7 @@ static void draw_bound(cairo_t *c, double x, double y)
   cairo_line_to(c, x + 4, y + 3);
   cairo_line_to(c, x, y - 4.5);
   cairo_close_path(c);
-  use(c, orange, 1);
+  set_series_color(c, orange, 1);
   cairo_set_line_width(c, 1.4);
   cairo_stroke(c);
 }
@@ -285,7 +285,7 @@ static void stroke(cairo_t *c, enum ft_mark mark)
 
   if (mark == FT_MARK_SAME)
     cairo_set_dash(c, dashes, 2, 0);
-  use(c, mark == FT_MARK_SAME ? faint : blue, 1);
+  set_series_color(c, mark == FT_MARK_SAME ? faint : blue, 1);
   cairo_set_line_width(c, mark == FT_MARK_SAME ? 1 : 1.8);
   cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
   cairo_stroke(c);
@@ -298,7 +298,7 @@ static void draw_area(struct ft_chart *chart, const double *x, const double *y, 
   path(chart, x, y, count);
   cairo_line_to(chart->c, at_x(chart, x[count - 1]), chart->ground);
   cairo_close_path(chart->c);
-  use(chart->c, blue, 0.14);
+  set_series_color(chart->c, blue, 0.14);
   cairo_fill(chart->c);
 }
 
@@ -339,7 +339,7 @@ void ft_chart_series(struct ft_chart *chart, enum ft_mark mark, const double *x,
     for (size_t i = count; i-- > 0;)
       cairo_line_to(c, at_x(chart, x[i]), at_y(chart, low[i]));
     cairo_close_path(c);
-    use(c, blue, 0.16);
+    set_series_color(c, blue, 0.16);
     cairo_fill(c);
   } else {
     if (mark == FT_MARK_AREA)
@@ -362,7 +362,7 @@ void ft_chart_legend(struct ft_chart *chart, enum ft_mark mark, const char *text
     point(c, x + KEY / 2.0, y);
   } else if (mark == FT_MARK_BAND) {
     cairo_rectangle(c, x, y - 5, KEY, 10);
-    use(c, blue, 0.16);
+    set_series_color(c, blue, 0.16);
     cairo_fill(c);
   } else {
     cairo_move_to(c, x, y);
@@ -370,9 +370,9 @@ void ft_chart_legend(struct ft_chart *chart, enum ft_mark mark, const char *text
     stroke(c, mark);
   }
   set_font(c, 12, false);
-  use(c, ink, 1);
+  set_series_color(c, ink, 1);
   write_text(c, x + KEY + 6, BASE, 0, text);
-  chart->legend_x = x + KEY + 6 + width_of(c, text) + 22;
+  chart->legend_x = x + KEY + 6 + text_width(c, text) + 22;
 }
 
 void ft_chart_note(struct ft_chart *chart, double x, double y, const char *text)
@@ -381,9 +381,9 @@ void ft_chart_note(struct ft_chart *chart, double x, double y, const char *text)
   double px = at_x(chart, x), py = at_y(chart, y), width;
 
   set_font(c, 12, true);
-  width = width_of(c, text);
+  width = text_width(c, text);
   draw_point(c, px, py);
-  use(c, ink, 1);
+  set_series_color(c, ink, 1);
   write_text(c, px + (px + width + 10 > WIDTH - RIGHT ? -8 : 8), fmax(py - 8, chart->top - 4),
              px + width + 10 > WIDTH - RIGHT ? 1 : 0, text);
 }

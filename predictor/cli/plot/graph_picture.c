@@ -14,7 +14,7 @@
 enum { POINTS = 2000 }; /* more than a chart has across */
 
 /* At most POINTS of the layers, each standing for its neighbours' largest. Returns how many. */
-static size_t collect(const struct ft_memory *m, double *x, double *live, double *kept)
+static size_t sample_layers(const struct ft_memory *m, double *x, double *live, double *kept)
 {
   size_t every = m->layer_count / POINTS + 1, count = 0;
   double sum = 0;
@@ -62,7 +62,7 @@ int ft_graph_picture(const char *name, const struct ft_memory *m, const char *ou
   live = values + POINTS + 1;
   kept = live + POINTS + 1;
   zeros = kept + POINTS + 1;
-  count = collect(m, values, live, kept);
+  count = sample_layers(m, values, live, kept);
   for (size_t i = 0; i < count; i++)
     y.high = fmax(y.high, fmax(live[i], kept[i]));
   (void)snprintf(subtitle, sizeof subtitle, "%s of weights; inference needs %s in all",

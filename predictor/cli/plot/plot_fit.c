@@ -39,14 +39,14 @@ struct fit {
 };
 
 /* A category beyond those that the model keeps has no place of its own. */
-static double value_of(const ft_model *model, const ft_run *run, size_t column)
+static double column_value(const ft_model *model, const ft_run *run, size_t column)
 {
   double x = column < run->x_count ? (double)run->x[column] : NAN;
 
   return model->columns[column].categorical && x < 0 ? NAN : x;
 }
 
-static void add_run(struct fit *fit, const ft_run *run, double x, bool faint)
+static void add_run_point(struct fit *fit, const ft_run *run, double x, bool faint)
 {
   struct points *points = run->censored ? &fit->bounds : faint ? &fit->faint : &fit->full;
 
@@ -60,20 +60,20 @@ static void add_run(struct fit *fit, const ft_run *run, double x, bool faint)
   points->y[points->count++] = run->bytes;
 }
 
-static size_t shown(const struct fit *fit)
+static size_t is_shown(const struct fit *fit)
 {
   return fit->full.count + fit->faint.count + fit->bounds.count;
 }
 
 /* The usual value of a column over the runs: its median, or its most frequent category. */
-static double usual(const ft_model *model, size_t column)
+static double usual_value(const ft_model *model, size_t column)
 {
   double values[RUNS], best = NAN;
   size_t count = 0, longest = 0;
 
   for (pb_size_t i = 0; i < model->history_count; i++)
-    if (!isnan(value_of(model, &model->history[i], column)))
-      values[count++] = value_of(model, &model->history[i], column);
+    if (!isnan(column_value(model, &model->history[i], column)))
+      values[count++] = column_value(model, &model->history[i], column);
   if (count == 0)
     return NAN;
   qsort(values, count, sizeof *values, ft_sort_compare);
@@ -91,11 +91,11 @@ static double usual(const ft_model *model, size_t column)
 }
 
 /* Whether RUN differs in a category from what the curve over COLUMN is drawn for. */
-static bool of_another_category(const ft_model *model, const ft_run *run, size_t column)
+static bool differs_in_category(const ft_model *model, const ft_run *run, size_t column)
 {
   for (size_t i = 0; i < model->columns_count; i++)
     if (i != column && model->columns[i].categorical &&
-        fabs(value_of(model, run, i) - usual(model, i)) > 0.5)
+        fabs(column_value(model, run, i) - usual_value(model, i)) > 0.5)
       return true;
   return false;
 }
@@ -114,14 +114,15 @@ static void put_feature(const ft_model *model, size_t column, double value, ft_f
 }
 
 /* The model's estimate with COLUMN at VALUE (COLUMNS: none) and the rest as usual. */
-static int evaluate(const struct fit *fit, size_t column, double value, struct ft_estimate *out,
-                    struct ft_error *err)
+static int evaluate_at(const struct fit *fit, size_t column, double value, struct ft_estimate *out,
+                       struct ft_error *err)
 {
   ft_feature features[COLUMNS];
   pb_size_t count = 0;
 
   for (size_t i = 0; i < fit->model.columns_count; i++)
-    put_feature(&fit->model, i, i == column ? value : usual(&fit->model, i), features, &count);
+    put_feature(&fit->model, i, i == column ? value : usual_value(&fit->model, i), features,
+                &count);
   return ft_estimate_memory(&fit->model, features, count, out, err);
 }
 
@@ -138,7 +139,7 @@ static void legend(struct ft_chart *chart, const struct fit *fit)
 }
 
 /* Under the title: where an equation predicts, it is told in place of the count of runs. */
-static void tell_equation(const struct fit *fit, char *subtitle, size_t size)
+static void describe_equation(const struct fit *fit, char *subtitle, size_t size)
 {
   enum { SHOWN = 110 }; /* letters, that it fits the chart */
   struct ft_buf text;
@@ -158,7 +159,7 @@ static void draw_runs(struct ft_chart *chart, const struct fit *fit)
 }
 
 /* Whether values so far apart are better seen on a logarithmic axis. */
-static bool wide(double low, double high)
+static bool spans_decades(double low, double high)
 {
   return low > 0 && high / low > 12;
 }
@@ -172,13 +173,13 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
   struct ft_axis x = { .kind = FT_AXIS_BYTES, .title = "Predicted peak memory" }, y;
   struct ft_chart *chart;
 
-  if (evaluate(fit, COLUMNS, NAN, &estimate, err) < 0)
+  if (evaluate_at(fit, COLUMNS, NAN, &estimate, err) < 0)
     return -1;
   factor05 = ft_estimate_quantile(&estimate, 0.05) / ft_estimate_quantile(&estimate, 0.5);
   factor95 = ft_estimate_quantile(&estimate, 0.95) / ft_estimate_quantile(&estimate, 0.5);
   low = fmin(fit->low, fit->y_low);
   high = fmax(fit->high, fit->y_high);
-  x.log = wide(low, high);
+  x.log = spans_decades(low, high);
   x.low = x.log ? low : fmax(0, low - 0.1 * (high - low));
   x.high = x.log ? high : high + 0.05 * (high - low);
   y = x;
@@ -186,8 +187,8 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
   (void)snprintf(title, sizeof title, "%s: observed against predicted peak memory", model->app);
   (void)snprintf(subtitle, sizeof subtitle,
                  "%zu of the last %u runs, each predicted from the runs before it; %u runs in all",
-                 shown(fit), (unsigned)model->history_count, (unsigned)model->runs);
-  tell_equation(fit, subtitle, sizeof subtitle);
+                 is_shown(fit), (unsigned)model->history_count, (unsigned)model->runs);
+  describe_equation(fit, subtitle, sizeof subtitle);
   chart = ft_chart_open(fit->plot->png, true, title, subtitle, &x, &y, err);
   if (!chart)
     return -1;
@@ -206,7 +207,7 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
 }
 
 /* What a feature's name says about its unit. */
-static enum ft_axis_kind kind_of(const char *name)
+static enum ft_axis_kind axis_kind_of_feature(const char *name)
 {
   size_t length = strlen(name);
 
@@ -228,7 +229,7 @@ static int add_to_curve(struct fit *fit, size_t column, double value, double at,
   struct ft_estimate estimate;
   size_t i = curve->count++;
 
-  if (evaluate(fit, column, value, &estimate, err) < 0)
+  if (evaluate_at(fit, column, value, &estimate, err) < 0)
     return -1;
   curve->x[i] = at;
   curve->middle[i] = ft_estimate_quantile(&estimate, 0.5);
@@ -276,10 +277,10 @@ static int make_curve(struct fit *fit, size_t column, const struct ft_axis *x, s
 }
 
 /* Whether the runs differ in COLUMN. */
-static bool varies(const ft_model *model, size_t column)
+static bool column_varies(const ft_model *model, size_t column)
 {
   for (pb_size_t i = 0; i < model->history_count; i++)
-    if (fabs(value_of(model, &model->history[i], column) - usual(model, column)) > 0)
+    if (fabs(column_value(model, &model->history[i], column) - usual_value(model, column)) > 0)
       return true;
   return false;
 }
@@ -291,12 +292,12 @@ static void describe_usual(const struct fit *fit, size_t column, char *out, size
   const char *before = "; predicted for ";
   size_t used;
 
-  (void)snprintf(out, size, "%zu of %u runs", shown(fit), (unsigned)model->runs);
+  (void)snprintf(out, size, "%zu of %u runs", is_shown(fit), (unsigned)model->runs);
   for (size_t i = 0; i < model->columns_count; i++) {
-    double value = usual(model, i);
+    double value = usual_value(model, i);
 
     used = strlen(out);
-    if (i == column || !varies(model, i) || used + 2 > size)
+    if (i == column || !column_varies(model, i) || used + 2 > size)
       continue;
     if (model->columns[i].categorical)
       (void)snprintf(out + used, size - used, "%s%s=%s", before, model->columns[i].name,
@@ -311,7 +312,7 @@ static int draw_against_feature(struct fit *fit, size_t column, struct ft_error 
 {
   const ft_column *c = &fit->model.columns[column];
   const char *names[sizeof c->categories / sizeof *c->categories];
-  struct ft_axis x = { .kind = c->categorical ? FT_AXIS_NAMES : kind_of(c->name),
+  struct ft_axis x = { .kind = c->categorical ? FT_AXIS_NAMES : axis_kind_of_feature(c->name),
                        .title = c->name,
                        .names = names,
                        .name_count = c->categories_count };
@@ -322,7 +323,7 @@ static int draw_against_feature(struct fit *fit, size_t column, struct ft_error 
 
   for (size_t i = 0; i < c->categories_count; i++)
     names[i] = c->categories[i];
-  x.log = !c->categorical && wide(fit->low, fit->high);
+  x.log = !c->categorical && spans_decades(fit->low, fit->high);
   x.low = fit->low;
   x.high = fit->high;
   for (size_t i = 0; c->categorical && i < c->categories_count; i++) {
@@ -333,7 +334,7 @@ static int draw_against_feature(struct fit *fit, size_t column, struct ft_error 
   }
   if (!c->categorical && make_curve(fit, column, &x, &curve, err) < 0)
     return -1;
-  y.log = wide(fit->y_low, fit->y_high);
+  y.log = spans_decades(fit->y_low, fit->y_high);
   y.low = y.log ? fit->y_low : 0;
   y.high = fit->y_high;
   (void)snprintf(title, sizeof title, "%s: peak memory by %s", fit->model.app, c->name);
@@ -381,10 +382,11 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
     const ft_run *run = &model->history[i];
 
     if (fit->plot->by)
-      add_run(fit, run, value_of(model, run, column), of_another_category(model, run, column));
+      add_run_point(fit, run, column_value(model, run, column),
+                    differs_in_category(model, run, column));
     else
-      add_run(fit, run, run->predicted_log != 0 ? exp((double)run->predicted_log) : NAN,
-              2 * i < model->history_count);
+      add_run_point(fit, run, run->predicted_log != 0 ? exp((double)run->predicted_log) : NAN,
+                    2 * i < model->history_count);
   }
   if (fit->full.count + fit->faint.count == 0) {
     ft_error_set(err,
@@ -427,7 +429,7 @@ int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err
         json_pack("{s:o, s:s, s:o, s:o, s:I, s:I, s:I}", "output",
                   plot->output ? ft_json_text(plot->output) : json_null(), "kind", "fit", "app",
                   ft_json_text(plot->app), "by", plot->by ? ft_json_text(plot->by) : json_null(),
-                  "runs", (json_int_t)fit->model.runs, "drawn", (json_int_t)shown(fit),
+                  "runs", (json_int_t)fit->model.runs, "drawn", (json_int_t)is_shown(fit),
                   "lower_bounds", (json_int_t)fit->bounds.count);
 out:
   if (state_fd >= 0)

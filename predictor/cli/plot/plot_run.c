@@ -61,7 +61,7 @@ static bool read_sample(struct ft_text rest, double *mib, double *time)
          *mib < 0x1p40;
 }
 
-static int parse(const char *name, struct ft_text text, struct run *run, struct ft_error *err)
+static int parse_mprof(const char *name, struct ft_text text, struct run *run, struct ft_error *err)
 {
   struct ft_text line;
   double mib, time, begin = 0, last = -INFINITY;
@@ -87,7 +87,7 @@ static int parse(const char *name, struct ft_text text, struct run *run, struct 
   return 0;
 }
 
-static int read_run(const char *name, struct run *run, struct ft_error *err)
+static int read_mprof_file(const char *name, struct run *run, struct ft_error *err)
 {
   struct ft_buf text;
   struct ft_error why;
@@ -103,14 +103,14 @@ static int read_run(const char *name, struct run *run, struct ft_error *err)
   else if (ft_io_read_fd(fd, &text, &why) < 0)
     ft_error_set(err, "%s: %s", name, why.text);
   else
-    result = parse(name, ft_text_of(ft_buf_text(&text), text.length), run, err);
+    result = parse_mprof(name, ft_text_of(ft_buf_text(&text), text.length), run, err);
   close(fd);
   ft_buf_free(&text);
   return result;
 }
 
 /* Keep of each column its least and its largest sample, in the order they came. */
-static void thin(struct run *run)
+static void thin_samples(struct run *run)
 {
   double width = run->seconds[run->count - 1] / COLUMNS;
   size_t kept = 0;
@@ -137,7 +137,8 @@ static void thin(struct run *run)
   run->count = kept;
 }
 
-static int draw(const struct ft_plot *plot, const char *name, struct run *run, struct ft_error *err)
+static int draw_run(const struct ft_plot *plot, const char *name, struct run *run,
+                    struct ft_error *err)
 {
   double peak = run->bytes[run->peak], peak_at = run->seconds[run->peak];
   double length = run->seconds[run->count - 1];
@@ -158,7 +159,7 @@ static int draw(const struct ft_plot *plot, const char *name, struct run *run, s
       ft_chart_open(plot->png, false, run->command[0] ? run->command : name, subtitle, &x, &y, err);
   if (!chart)
     return -1;
-  thin(run);
+  thin_samples(run);
   ft_chart_series(chart, FT_MARK_AREA, run->seconds, run->bytes, NULL, run->count);
   ft_chart_note(chart, peak_at, peak, note);
   return ft_chart_close(chart, plot->output, err);
@@ -169,14 +170,14 @@ int ft_plot_run(const struct ft_plot *plot, const char *name, json_t **drawn, st
   struct run run = { 0 };
   int status = FT_EXIT_USAGE;
 
-  if (read_run(name, &run, err) == 0) {
+  if (read_mprof_file(name, &run, err) == 0) {
     *drawn = json_pack("{s:o, s:s, s:I, s:o, s:o, s:o}", "output",
                        plot->output ? ft_json_text(plot->output) : json_null(), "kind", "run",
                        "samples", (json_int_t)run.count, "seconds",
                        ft_json_number(true, run.seconds[run.count - 1]), "peak_bytes",
                        ft_json_number(true, run.bytes[run.peak]), "seconds_to_peak",
                        ft_json_number(true, run.seconds[run.peak]));
-    status = draw(plot, name, &run, err) == 0 ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
+    status = draw_run(plot, name, &run, err) == 0 ? FT_EXIT_DONE : FT_EXIT_SYSTEM;
   }
   free(run.seconds);
   free(run.bytes);

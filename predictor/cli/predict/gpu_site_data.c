@@ -33,7 +33,7 @@ int ft_gpu_site_data_slices(int state_fd, struct ft_mig_table *table, struct ft_
 }
 
 /* Letters and digits of NAME alone, small. */
-static void plain(const char *name, char *out, size_t size)
+static void normalise_gpu_name(const char *name, char *out, size_t size)
 {
   size_t length = 0;
 
@@ -44,16 +44,16 @@ static void plain(const char *name, char *out, size_t size)
 }
 
 /* Whether what NVML calls NAME is the GPU, of KINDS that were measured here. */
-static bool is_kind(const struct ft_mig_table *table, const struct ft_gpu_site_data_gpu *gpu,
-                    const char *name, size_t kinds)
+static bool is_gpu_kind(const struct ft_mig_table *table, const struct ft_gpu_site_data_gpu *gpu,
+                        const char *name, size_t kinds)
 {
   const char *typed = strncmp(gpu->typed, "gpu:", 4) == 0 ? gpu->typed + 4 : gpu->typed;
   char called[96], nvml[64];
 
   if (gpu->gpu)
     return ft_mig_names_gpu(table, name) && ft_mig_may_be(table, name, gpu->gpu->name);
-  plain(typed, called, sizeof called);
-  plain(name, nvml, sizeof nvml);
+  normalise_gpu_name(typed, called, sizeof called);
+  normalise_gpu_name(name, nvml, sizeof nvml);
   return called[0] ? strstr(nvml, called) != NULL : kinds == 1;
 }
 
@@ -75,7 +75,7 @@ void ft_gpu_site_data_read(int state_fd, const struct ft_mig_table *table,
   for (size_t i = 0; i < m->gpus.kinds_count && m->runs; i++) {
     const ft_gpu_kind *kind = &m->gpus.kinds[i];
 
-    if (!is_kind(table, gpu, kind->name, m->gpus.kinds_count))
+    if (!is_gpu_kind(table, gpu, kind->name, m->gpus.kinds_count))
       continue;
     m->hashes[m->hash_count++] = ft_gpu_observations_hash(kind->name);
     memcpy(m->runs + m->run_count, kind->runs, kind->runs_count * sizeof *kind->runs);
@@ -104,7 +104,7 @@ void ft_gpu_site_data_refine(const struct ft_gpu_site_data *m, const struct ft_g
 }
 
 /* What the operators leave open, with how much that can be where it has a bound. */
-static const char *left_open(const struct ft_gpu_memory *memory, char *out, size_t size)
+static const char *unknown_size_note(const struct ft_gpu_memory *memory, char *out, size_t size)
 {
   char most[32];
 
@@ -138,5 +138,5 @@ void ft_gpu_site_data_evidence(const struct ft_gpu_site_data *m, const struct ft
   else if (gpu && !gpu->measured)
     (void)snprintf(runs, sizeof runs, ", no run on this GPU is known");
   (void)snprintf(out, size, "by its operators%s%s%s", runs, loops,
-                 left_open(memory, sizes, sizeof sizes));
+                 unknown_size_note(memory, sizes, sizeof sizes));
 }

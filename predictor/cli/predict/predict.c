@@ -49,7 +49,7 @@ struct question {
 };
 
 /* The state folder and what lies in it: site and declared apps. */
-static int look_at_site(struct question *q, struct ft_error *err)
+static int open_site(struct question *q, struct ft_error *err)
 {
   q->state_fd = ft_open_state(q->asked.state, &q->config, err);
   if (q->state_fd < 0)
@@ -59,7 +59,7 @@ static int look_at_site(struct question *q, struct ft_error *err)
 
 /* The user's declared apps come first. A broken apps.conf is said, and counts for nothing. One's
  * own lie where HOME says, as for the plugin. */
-static void gather_apps(struct question *q)
+static void collect_declared_apps(struct question *q)
 {
   const char *home = q->asked.user ? q->user.home : getenv("HOME");
   char path[PATH_MAX + 32];
@@ -92,7 +92,7 @@ static const char *job_name(const struct ft_asked *asked)
   return slash ? slash + 1 : path;
 }
 
-static int describe(struct question *q, const ft_request *request, struct ft_error *err)
+static int describe_submission(struct question *q, const ft_request *request, struct ft_error *err)
 {
   char number[12];
   struct ft_description what = { .app = q->asked.app,
@@ -120,18 +120,18 @@ static int describe(struct question *q, const ft_request *request, struct ft_err
   return 0;
 }
 
-static const char *name_of_user(void *question)
+static const char *user_name_callback(void *question)
 {
   return ((struct question *)question)->user.name;
 }
 
-static struct ft_submitter submitter_of(struct question *q)
+static struct ft_submitter make_submitter(struct question *q)
 {
-  return (struct ft_submitter){ q->user.uid, name_of_user, q };
+  return (struct ft_submitter){ q->user.uid, user_name_callback, q };
 }
 
 /* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
-static ft_mode mode_of(const struct question *q)
+static ft_mode submission_mode(const struct question *q)
 {
   if (q->asked.mode)
     return (ft_mode)ft_mode_from_name(q->asked.mode);
@@ -139,21 +139,21 @@ static ft_mode mode_of(const struct question *q)
                                                                           : FT_MODE_UNSET;
 }
 
-static json_t *whole_bytes(const struct question *q, double probability)
+static json_t *quantile_json(const struct question *q, double probability)
 {
   return ft_json_number(true, round(ft_estimate_quantile(q->decided.question.estimate, probability)));
 }
 
-static json_t *quantiles(const struct question *q)
+static json_t *peak_quantiles_json(const struct question *q)
 {
   if (!q->decided.sizing.has_estimate)
     return json_null();
-  return json_pack("{s:o, s:o, s:o}", "p05", whole_bytes(q, 0.05), "p50", whole_bytes(q, 0.5),
-                   "p95", whole_bytes(q, 0.95));
+  return json_pack("{s:o, s:o, s:o}", "p05", quantile_json(q, 0.05), "p50", quantile_json(q, 0.5),
+                   "p95", quantile_json(q, 0.95));
 }
 
 /* How many tasks the job array has and were looked at, and which needs most. */
-static json_t *array(const struct question *q, const ft_decision *decision)
+static json_t *array_json(const struct question *q, const ft_decision *decision)
 {
   const struct ft_decision_input *of = &q->decided.question;
   json_t *largest = json_null();
@@ -167,34 +167,35 @@ static json_t *array(const struct question *q, const ft_decision *decision)
                    ft_json_number(decision->has_p_oom_any, decision->p_oom_any));
 }
 
-static json_t *of_bytes(double bytes)
+static json_t *positive_bytes_json(double bytes)
 {
   return ft_json_number(bytes > 0, round(bytes));
 }
 
-static json_t *json_of_effect(const struct ft_effect *e)
+static json_t *effect_json(const struct ft_effect *e)
 {
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "feature", ft_json_text(e->name), "value",
                    e->value[0] ? ft_json_text(e->value) : json_null(), "without_bytes",
-                   of_bytes(e->without_bytes), "low", ft_json_number(true, e->low), "high",
-                   ft_json_number(true, e->high), "unseen", e->unseen);
+                   positive_bytes_json(e->without_bytes), "low", ft_json_number(true, e->low),
+                   "high", ft_json_number(true, e->high), "unseen", e->unseen);
 }
 
-static json_t *explanation(const struct ft_grounds *g)
+static json_t *explanation_json(const struct ft_grounds *g)
 {
   json_t *features = json_array(), *lines = json_array(), *runs = json_null();
   const struct ft_facts *f = g->facts;
 
   for (size_t i = 0; i < g->effect_count; i++)
-    json_array_append_new(features, json_of_effect(&g->effect[i]));
+    json_array_append_new(features, effect_json(&g->effect[i]));
   for (int i = 0; i < g->count; i++)
     json_array_append_new(lines, ft_json_text(g->line[i]));
   if (f)
     runs =
         json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "runs", (json_int_t)f->runs, "comparable",
                   (json_int_t)f->like_runs, "comparable_completed", (json_int_t)f->like_completed,
-                  "least_bytes", of_bytes(f->like_sure_bytes), "peak_bytes",
-                  of_bytes(f->like_peak_bytes), "killed_bytes", of_bytes(f->like_killed_bytes));
+                  "least_bytes", positive_bytes_json(f->like_sure_bytes), "peak_bytes",
+                  positive_bytes_json(f->like_peak_bytes), "killed_bytes",
+                  positive_bytes_json(f->like_killed_bytes));
   return json_pack("{s:o, s:o, s:o}", "features", features, "runs", runs, "lines", lines);
 }
 
@@ -207,7 +208,7 @@ static void print_grounds(const struct ft_grounds *g)
   }
 }
 
-static int print_json(const struct question *q, const ft_decision *decision)
+static int print_submission_json(const struct question *q, const ft_decision *decision)
 {
   const struct ft_submission_decision *d = &q->decided;
   const char *reason = decision->reason[0] ? decision->reason : NULL;
@@ -222,15 +223,15 @@ static int print_json(const struct question *q, const ft_decision *decision)
   return ft_json_print(json_pack(
       "{s:o, s:I, s:o, s:o, s:o, s:o, s:n, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}",
       "app", ft_json_text(q->submission.app), "runs", (json_int_t)decision->runs, "method",
-      method ? ft_json_text(method) : json_null(), "peak_memory_bytes", quantiles(q),
+      method ? ft_json_text(method) : json_null(), "peak_memory_bytes", peak_quantiles_json(q),
       "gpu_memory_bytes", ft_predict_network_gpu(&q->network), "runtime_seconds",
       ft_perf_runtime(&q->perf), "energy_joules", "mig", ft_predict_network_slice(&q->network),
       "relative", ft_perf_relative(&q->perf), "decision", chosen, "elsewhere",
       ft_perf_elsewhere(&q->perf), "network", ft_predict_network_said(&q->network), "imported_from",
       d->question.imported_from ? ft_json_text(q->submission.job_name) : NULL, "similar_apps",
       d->question.similar ? json_integer(d->question.similar) : NULL, "array",
-      q->asked.array ? array(q, decision) : NULL, "explanation",
-      q->asked.explain ? explanation(&q->grounds) : NULL));
+      q->asked.array ? array_json(q, decision) : NULL, "explanation",
+      q->asked.explain ? explanation_json(&q->grounds) : NULL));
 }
 
 /* What is said of the network: whether there was anything. */
@@ -246,7 +247,7 @@ static bool print_network(const struct question *q)
 }
 
 /* A job that is refused for its GPU is not looked at further. */
-static int refused(const struct question *q)
+static int print_rejection(const struct question *q)
 {
   const ft_network *n = &q->network.said;
   ft_decision decision = { .action = FT_ACTION_REJECT };
@@ -254,7 +255,7 @@ static int refused(const struct question *q)
 
   (void)ft_string_copy(n->lines_count ? n->lines[0] : "", decision.reason, sizeof decision.reason);
   if (q->asked.json) {
-    status = print_json(q, &decision);
+    status = print_submission_json(q, &decision);
   } else {
     (void)print_network(q);
     status = ft_flush(q->name);
@@ -262,14 +263,14 @@ static int refused(const struct question *q)
   return status == FT_EXIT_DONE ? FT_EXIT_NO : status;
 }
 
-static int answer(struct question *q)
+static int answer_submission(struct question *q)
 {
   const ft_decision *decision = &q->decided.decision;
   const struct ft_submission_question question = { .site = &q->site,
                                                    .submission = &q->submission,
                                                    .known = &q->known,
                                                    .network = &q->network.said,
-                                                   .mode = mode_of(q),
+                                                   .mode = submission_mode(q),
                                                    .dry_run = true };
   struct ft_explanation said;
   int status = FT_EXIT_DONE;
@@ -278,7 +279,7 @@ static int answer(struct question *q)
   if (q->asked.explain)
     ft_grounds_find(&question, &q->decided, &q->grounds);
   if (q->asked.json) {
-    status = print_json(q, decision);
+    status = print_submission_json(q, decision);
   } else {
     bool told = print_network(q);
 
@@ -296,10 +297,10 @@ static int answer(struct question *q)
 }
 
 /* Run times; the partition, and with it what is known of it, may be another afterwards. */
-static int look_elsewhere(struct question *q, struct ft_error *err)
+static int find_placement(struct question *q, struct ft_error *err)
 {
   const ft_request *request = &q->submission.request;
-  struct ft_submitter submitter = submitter_of(q);
+  struct ft_submitter submitter = make_submitter(q);
 
   ft_submission_decide(&(struct ft_submission_question){ .site = &q->site,
                                                          .submission = &q->submission,
@@ -318,7 +319,7 @@ static int look_elsewhere(struct question *q, struct ft_error *err)
   return 0;
 }
 
-static int predict(struct question *q)
+static int predict_submission(struct question *q)
 {
   struct ft_submitter submitter;
   char line[FT_PARAMS_LINE];
@@ -336,29 +337,29 @@ static int predict(struct question *q)
   if (ft_asked_request(&q->asked, &request, &err) < 0 ||
       ft_find_user(q->asked.user, &q->user, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_USAGE, "%s", err.text);
-  if (look_at_site(q, &err) < 0)
+  if (open_site(q, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
-  gather_apps(q);
-  if (describe(q, &request, &err) < 0)
+  collect_declared_apps(q);
+  if (describe_submission(q, &request, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_USAGE, "%s", err.text);
   ft_predict_network_ask(&q->asked, q->config.state_directory, q->user.name, &q->submission,
                          &q->network);
-  submitter = submitter_of(q);
+  submitter = make_submitter(q);
   ft_known_resolve_policy(&q->site, &submitter, &request, &q->known);
   ft_known_read_partition(q->state_fd, &q->site, &request, &q->known);
   if (q->network.said.action == FT_ACTION_REJECT)
-    return refused(q);
+    return print_rejection(q);
   if (ft_known_read_evidence(q->state_fd, &submitter, &q->submission, q->asked.array, &q->known,
                              &err) < 0 ||
-      look_elsewhere(q, &err) < 0)
+      find_placement(q, &err) < 0)
     return ft_print_error(q->name, FT_EXIT_SYSTEM, "%s", err.text);
   if (!q->network.asked &&
       ft_known_unknown_params(&q->known, &q->submission, q->asked.params, line))
     (void)ft_print_error(q->name, FT_EXIT_DONE, "%s", line);
-  return answer(q);
+  return answer_submission(q);
 }
 
-static int of_model(void *data)
+static int answer_model(void *data)
 {
   const struct question *q = data;
 
@@ -367,17 +368,17 @@ static int of_model(void *data)
 
 static int of_submission(void *data)
 {
-  return predict(data);
+  return predict_submission(data);
 }
 
 /* Whatever a model file has a say in is answered where it can do no harm. */
-static int guarded(struct question *q)
+static int answer_in_sandbox(struct question *q)
 {
   if (q->asked.model)
-    return ft_sandbox(q->name, q->asked.model, FT_SANDBOX_SECONDS, of_model, q);
+    return ft_sandbox(q->name, q->asked.model, FT_SANDBOX_SECONDS, answer_model, q);
   if (q->asked.network)
     return ft_sandbox(q->name, q->asked.network, FT_SANDBOX_SECONDS, of_submission, q);
-  return predict(q);
+  return predict_submission(q);
 }
 
 int ft_command_predict(int argc, char **argv)
@@ -390,7 +391,7 @@ int ft_command_predict(int argc, char **argv)
   q->name = argv[0];
   q->state_fd = -1;
   if (ft_asked_parse(&q->asked, argc, argv, &status) == 0)
-    status = guarded(q);
+    status = answer_in_sandbox(q);
   if (q->state_fd >= 0)
     close(q->state_fd);
   ft_asked_free(&q->asked);

@@ -23,8 +23,8 @@ struct search {
 };
 
 /* What RUN needs on GPU as a submission that asks for it would be told. Returns 0 or -1. */
-static int predict(const struct search *s, const struct ft_gpu *gpu, const struct ft_gpu_run *run,
-                   struct ft_gpu_memory *memory)
+static int predict_setting(const struct search *s, const struct ft_gpu *gpu,
+                           const struct ft_gpu_run *run, struct ft_gpu_memory *memory)
 {
   const struct ft_instead_question *q = s->asked;
   struct ft_error err;
@@ -36,15 +36,17 @@ static int predict(const struct search *s, const struct ft_gpu *gpu, const struc
   return 0;
 }
 
-static bool fits(const struct search *s, const struct ft_gpu_run *run, struct ft_gpu_memory *memory)
+static bool fits_probably(const struct search *s, const struct ft_gpu_run *run,
+                          struct ft_gpu_memory *memory)
 {
-  return predict(s, s->asked->part.gpu, run, memory) == 0 &&
+  return predict_setting(s, s->asked->part.gpu, run, memory) == 0 &&
          ft_estimate_quantile(&memory->estimate, s->asked->probability) <= s->asked->bytes;
 }
 
 /* How much longer RUN takes for as many samples, in STEPS times as many passes. */
-static double price(const struct search *s, const struct ft_gpu_part *part,
-                    const struct ft_gpu_run *run, const struct ft_gpu_memory *memory, double steps)
+static double relative_time(const struct search *s, const struct ft_gpu_part *part,
+                            const struct ft_gpu_run *run, const struct ft_gpu_memory *memory,
+                            double steps)
 {
   struct ft_error err;
   double seconds =
@@ -89,7 +91,7 @@ static void try_batch(struct search *s)
     other.accumulate = 2; /* any number takes as much */
   while (high - low > 1) {
     other.sizes.batch = low + (high - low) / 2;
-    if (fits(s, &other, &memory)) {
+    if (fits_probably(s, &other, &memory)) {
       low = other.sizes.batch;
       best = memory;
     } else {
@@ -100,17 +102,17 @@ static void try_batch(struct search *s)
     return;
   passes = (run->sizes.batch + low - 1) / low;
   other.sizes.batch = run->training ? (run->sizes.batch + passes - 1) / passes : low;
-  if (other.sizes.batch < low && !fits(s, &other, &best)) {
+  if (other.sizes.batch < low && !fits_probably(s, &other, &best)) {
     other.sizes.batch = low;
-    (void)fits(s, &other, &best);
+    (void)fits_probably(s, &other, &best);
   }
   if (run->training)
-    found(s, "batch", &best, price(s, &s->asked->part, &other, &best, (double)passes),
+    found(s, "batch", &best, relative_time(s, &s->asked->part, &other, &best, (double)passes),
           "batch=%lld,accumulate=%lld", (long long)other.sizes.batch,
           (long long)passes * at_least_one(run->accumulate));
   else
     found(s, "batch", &best,
-          price(s, &s->asked->part, &other, &best, (double)run->sizes.batch / (double)low),
+          relative_time(s, &s->asked->part, &other, &best, (double)run->sizes.batch / (double)low),
           "batch=%lld", (long long)low);
   if (s->count && strcmp(s->list[s->count - 1].change, "batch") == 0)
     s->list[s->count - 1].largest_batch = low;
@@ -124,8 +126,8 @@ static void try_checkpoints(struct search *s)
 
   other.checkpoints = at_least_one(other.checkpoints);
   while (other.training && (other.checkpoints *= 2) <= SEGMENTS)
-    if (fits(s, &other, &memory)) {
-      found(s, "checkpoint", &memory, price(s, &s->asked->part, &other, &memory, 1),
+    if (fits_probably(s, &other, &memory)) {
+      found(s, "checkpoint", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
             "checkpoint=%u", other.checkpoints);
       return;
     }
@@ -140,9 +142,10 @@ static void try_precision(struct search *s)
   for (size_t i = 0; i < sizeof lower / sizeof *lower; i++) {
     other.precision = lower[i];
     other.precision_given = true;
-    if (ft_gpu_precision(s->asked->graph, &s->asked->run) < lower[i] && fits(s, &other, &memory)) {
-      found(s, "precision", &memory, price(s, &s->asked->part, &other, &memory, 1), "precision=%s",
-            ft_precision_name(lower[i]));
+    if (ft_gpu_precision(s->asked->graph, &s->asked->run) < lower[i] &&
+        fits_probably(s, &other, &memory)) {
+      found(s, "precision", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
+            "precision=%s", ft_precision_name(lower[i]));
       return;
     }
   }
@@ -157,12 +160,13 @@ static void try_offload(struct search *s)
   if (!other.training || other.offload)
     return;
   other.offload = true;
-  if (fits(s, &other, &memory))
-    found(s, "offload", &memory, price(s, &s->asked->part, &other, &memory, 1), "offload=on");
+  if (fits_probably(s, &other, &memory))
+    found(s, "offload", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
+          "offload=on");
 }
 
 /* The samples of a step shared out among more GPUs; where that does not do, what is learnt, too. */
-static void try_gpus(struct search *s)
+static void try_more_gpus(struct search *s)
 {
   const struct ft_gpu_run *run = &s->asked->run;
   const unsigned now = at_least_one(run->gpus), shards[] = { run->shard, 3 };
@@ -174,13 +178,13 @@ static void try_gpus(struct search *s)
       other.gpus = gpus;
       other.shard = shards[i];
       other.sizes.batch = (run->sizes.batch * now + gpus - 1) / gpus;
-      if (!fits(s, &other, &memory))
+      if (!fits_probably(s, &other, &memory))
         continue;
       if (other.shard != run->shard)
-        found(s, "gpus", &memory, price(s, &s->asked->part, &other, &memory, 1),
+        found(s, "gpus", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
               "gpus=%u,batch=%lld,shard=%u", gpus, (long long)other.sizes.batch, other.shard);
       else
-        found(s, "gpus", &memory, price(s, &s->asked->part, &other, &memory, 1),
+        found(s, "gpus", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
               "gpus=%u,batch=%lld", gpus, (long long)other.sizes.batch);
       return;
     }
@@ -191,9 +195,9 @@ static void try_cpu(struct search *s)
   const struct ft_gpu_part host = { .gpu = ft_gpu_find("cpu") };
   struct ft_gpu_memory memory;
 
-  if (predict(s, host.gpu, &s->asked->run, &memory) < 0)
+  if (predict_setting(s, host.gpu, &s->asked->run, &memory) < 0)
     return;
-  found(s, "cpu", &memory, price(s, &host, &s->asked->run, &memory, 1), "device=cpu");
+  found(s, "cpu", &memory, relative_time(s, &host, &s->asked->run, &memory, 1), "device=cpu");
 }
 
 size_t ft_instead_find(const struct ft_instead_question *question,
@@ -204,13 +208,13 @@ size_t ft_instead_find(const struct ft_instead_question *question,
   struct ft_error err;
 
   if (question->run.offload)
-    (void)predict(&s, question->part.gpu, &question->run, &memory);
+    (void)predict_setting(&s, question->part.gpu, &question->run, &memory);
   s.seconds = ft_gpu_step_seconds(question->graph, &question->part, &question->run,
                                   (double)memory.offloaded_bytes, &err);
   try_precision(&s);
   try_batch(&s);
   try_checkpoints(&s);
-  try_gpus(&s);
+  try_more_gpus(&s);
   try_offload(&s);
   try_cpu(&s);
   return s.count;

@@ -45,7 +45,7 @@ struct answer {
 
 /* ---- what is asked ---- */
 
-static int take_params(struct answer *a, const char *params, struct ft_error *err)
+static int parse_model_params(struct answer *a, const char *params, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(params), one;
 
@@ -66,8 +66,8 @@ static int take_params(struct answer *a, const char *params, struct ft_error *er
 }
 
 /* VALUE of the option NAME, where it is given. */
-static int take_option(const char *name, const char *value, const char *expected,
-                       struct ft_gpu_run *run, struct ft_error *err)
+static int set_option_value(const char *name, const char *value, const char *expected,
+                            struct ft_gpu_run *run, struct ft_error *err)
 {
   if (!value || ft_gpu_params_set(run, ft_text_from(name), ft_text_from(value)) > 0)
     return 0;
@@ -81,12 +81,13 @@ static int take_run(struct answer *a, struct ft_error *err)
 
   ft_gpu_run_init(run);
   run->sizes.input = asked->input;
-  if (take_option("mode", asked->mode, "with --model training or inference", run, err) < 0 ||
-      take_option("optimizer", asked->optimizer, "sgd, momentum, adam, adamw or adam8bit", run,
-                  err) < 0 ||
-      take_option("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) < 0)
+  if (set_option_value("mode", asked->mode, "with --model training or inference", run, err) < 0 ||
+      set_option_value("optimizer", asked->optimizer, "sgd, momentum, adam, adamw or adam8bit", run,
+                       err) < 0 ||
+      set_option_value("precision", asked->precision, "fp32, tf32, amp, bf16 or fp16", run, err) <
+          0)
     return -1;
-  if (asked->params && take_params(a, asked->params, err) < 0)
+  if (asked->params && parse_model_params(a, asked->params, err) < 0)
     return -1;
   if (a->input[0])
     run->sizes.input = a->input;
@@ -112,7 +113,7 @@ static int take_device(struct answer *a, struct ft_error *err)
 }
 
 /* The lines of --mig-file. */
-static int take_mig(struct answer *a, struct ft_error *err)
+static int parse_mig_option(struct answer *a, struct ft_error *err)
 {
   struct ft_buf text;
   int status = 0;
@@ -128,7 +129,7 @@ static int take_mig(struct answer *a, struct ft_error *err)
 }
 
 /* What a site knows and wants, where there is one: only a folder that is named must be there. */
-static int take_site(struct answer *a, struct ft_error *err)
+static int read_site_defaults(struct answer *a, struct ft_error *err)
 {
   const struct ft_asked *asked = a->asked;
   const struct ft_gpu_site_data_gpu gpu = { a->gpu, "" };
@@ -162,14 +163,14 @@ static json_t *bytes_json(double bytes)
   return ft_json_number(bytes > 0, round(bytes));
 }
 
-static json_t *quantiles(const struct ft_estimate *e)
+static json_t *model_quantiles(const struct ft_estimate *e)
 {
   return json_pack("{s:o, s:o, s:o}", "p05", bytes_json(ft_estimate_quantile(e, 0.05)), "p50",
                    bytes_json(ft_estimate_quantile(e, 0.5)), "p95",
                    bytes_json(ft_estimate_quantile(e, 0.95)));
 }
 
-static json_t *parts(const struct answer *a)
+static json_t *gpu_parts(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
 
@@ -183,23 +184,23 @@ static json_t *parts(const struct answer *a)
                    m->unknown_bytes < 0 ? json_null() : json_integer(m->unknown_bytes));
 }
 
-static int print_json(const struct answer *a)
+static int print_model_json(const struct answer *a)
 {
   return ft_json_print(json_pack(
       "{s:s?, s:i, s:s, s:o, s:o, s:n, s:n, s:o, s:f, s:[], s:n, s:s, s:o, s:b, s:I, s:o, s:o, "
       "s:o}",
       "app", a->asked->app, "runs", (int)a->memory.estimate.runs, "method",
       a->memory.estimate.method, "peak_memory_bytes",
-      a->gpu->host ? quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
-      a->gpu->host ? json_null() : quantiles(&a->memory.estimate), "runtime_seconds",
+      a->gpu->host ? model_quantiles(&a->memory.estimate) : json_null(), "gpu_memory_bytes",
+      a->gpu->host ? json_null() : model_quantiles(&a->memory.estimate), "runtime_seconds",
       "energy_joules", "mig", ft_predict_slice_json(a->slice, &a->memory.estimate),
       "mig_probability", a->safe, "relative", "decision", "device", a->gpu->name, "device_bytes",
       bytes_json(a->gpu->memory_mib * MIB), "device_measured", (int)a->gpu->measured, "device_runs",
       (json_int_t)a->measured.run_count, "p_oom", ft_json_number(!a->gpu->host, a->runs_out),
-      "parts", parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count)));
+      "parts", gpu_parts(a), "instead", ft_predict_instead_json(a->instead, a->instead_count)));
 }
 
-static const char *show(double bytes, char out[32])
+static const char *show_bytes(double bytes, char out[32])
 {
   return ft_units_show_bytes((uint64_t)(bytes > 0 ? bytes : 0), out, 32);
 }
@@ -212,27 +213,27 @@ static void print_slice(const struct answer *a)
   if (slice->instances)
     (void)snprintf(times, sizeof times, ", %u on a GPU", slice->instances);
   printf("smallest MIG slice of %s that holds it at %.4g %%: %s (%s%s)\n", a->gpu->name,
-         100 * a->safe, slice->name, show(slice->memory_mib * MIB, bytes), times);
+         100 * a->safe, slice->name, show_bytes(slice->memory_mib * MIB, bytes), times);
 }
 
-static int print_text(const struct answer *a)
+static int print_model_text(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
   char one[32], two[32], three[32], four[32], most[48];
 
   printf("%s of batch %lld needs %s of %s, 95 %% below %s (%s)\n",
          a->run.training ? "training" : "inference", (long long)a->run.sizes.batch,
-         show(m->bytes, one), a->gpu->host ? "memory" : "GPU memory",
-         show(ft_estimate_quantile(&m->estimate, 0.95), two), a->evidence);
-  printf("parameters %s, gradients %s, optimiser %s", show((double)m->parameter_bytes, one),
-         show((double)m->gradient_bytes, two), show((double)m->optimizer_bytes, three));
-  printf(", activations %s", show((double)m->activation_bytes, four));
-  printf(", cached %s, context %s\n", show((double)m->cached_bytes, one),
-         show((double)m->context_bytes, two));
+         show_bytes(m->bytes, one), a->gpu->host ? "memory" : "GPU memory",
+         show_bytes(ft_estimate_quantile(&m->estimate, 0.95), two), a->evidence);
+  printf("parameters %s, gradients %s, optimiser %s", show_bytes((double)m->parameter_bytes, one),
+         show_bytes((double)m->gradient_bytes, two), show_bytes((double)m->optimizer_bytes, three));
+  printf(", activations %s", show_bytes((double)m->activation_bytes, four));
+  printf(", cached %s, context %s\n", show_bytes((double)m->cached_bytes, one),
+         show_bytes((double)m->context_bytes, two));
   if (m->loop_bytes > 0)
     printf(
         "of the activations at most %s in loops that are counted, not followed: an upper bound\n",
-        show((double)m->loop_bytes, one));
+        show_bytes((double)m->loop_bytes, one));
   if (a->slice)
     print_slice(a);
   else if (!a->gpu->host)
@@ -242,7 +243,7 @@ static int print_text(const struct answer *a)
   for (size_t i = 0; i < a->instead_count; i++) {
     const struct ft_instead *x = &a->instead[i];
 
-    printf("  %s: %s", x->setting, show(x->bytes, one));
+    printf("  %s: %s", x->setting, show_bytes(x->bytes, one));
     if (x->time > 0)
       printf(", a step takes about x %s", ft_instead_times(x->time, two));
     printf("%s\n", ft_instead_most(x, most));
@@ -250,18 +251,18 @@ static int print_text(const struct answer *a)
   return ft_flush("predict");
 }
 
-static void refine(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
+static void refine_by_site(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
 {
   const struct answer *a = context;
 
   ft_gpu_site_data_refine(&a->measured, gpu, memory);
 }
 
-static int answer(struct answer *a, struct ft_graph *graph)
+static int answer_model_file(struct answer *a, struct ft_graph *graph)
 {
   int status;
 
-  refine(a, a->gpu, &a->memory);
+  refine_by_site(a, a->gpu, &a->memory);
   ft_gpu_site_data_evidence(&a->measured, a->gpu, &a->memory, a->evidence, sizeof a->evidence);
   if (!a->gpu->host) {
     a->slice = ft_mig_choose(&a->mig, a->gpu->name, NULL, &a->memory.estimate, a->safe);
@@ -274,10 +275,10 @@ static int answer(struct answer *a, struct ft_graph *graph)
                                                        .run = a->run,
                                                        .bytes = a->gpu->memory_mib * MIB,
                                                        .probability = a->safe,
-                                                       .refine = refine,
+                                                       .refine = refine_by_site,
                                                        .context = a },
                         a->instead);
-  status = a->asked->json ? print_json(a) : print_text(a);
+  status = a->asked->json ? print_model_json(a) : print_model_text(a);
   return status == FT_EXIT_DONE && a->runs_out > 0.5 ? FT_EXIT_NO : status;
 }
 
@@ -293,15 +294,15 @@ int ft_predict_model(const struct ft_asked *asked, const char *command)
   a->asked = asked;
   if (take_run(a, &err) < 0 || take_device(a, &err) < 0)
     goto out;
-  if (take_site(a, &err) < 0) {
+  if (read_site_defaults(a, &err) < 0) {
     status = FT_EXIT_SYSTEM;
     goto out;
   }
-  if (take_mig(a, &err) < 0)
+  if (parse_mig_option(a, &err) < 0)
     goto out;
   graph = ft_graph_read(asked->model, &err);
   if (graph && ft_gpu_memory(graph, a->gpu, &a->run, &a->memory, &err) == 0) {
-    status = answer(a, graph);
+    status = answer_model_file(a, graph);
     err.text[0] = '\0';
   }
 out:

@@ -16,7 +16,7 @@ static void keep_nothing(void)
 }
 
 /* What would be set becomes a part of the request. */
-static void apply(const ft_network *said, ft_request *request)
+static void apply_network_options(const ft_network *said, ft_request *request)
 {
   if (strcmp(said->option, "gres") != 0)
     return;
@@ -54,13 +54,13 @@ void ft_predict_network_ask(const struct ft_asked *asked, const char *state, con
   }
   question.frame = frame;
   ft_helper_network(&question, submission, &network->said);
-  apply(&network->said, &submission->request);
+  apply_network_options(&network->said, &submission->request);
   free(frame);
 }
 
 /* ---- JSON ---- */
 
-static json_t *whole(const struct ft_estimate *e, double probability)
+static json_t *whole_quantile_json(const struct ft_estimate *e, double probability)
 {
   return ft_json_number(true, round(ft_estimate_quantile(e, probability)));
 }
@@ -69,9 +69,10 @@ json_t *ft_predict_network_gpu(const struct ft_predict_network *network)
 {
   const struct ft_estimate *e = &network->gpu.estimate;
 
-  return network->gpu.has_estimate ? json_pack("{s:o, s:o, s:o}", "p05", whole(e, 0.05), "p50",
-                                               whole(e, 0.5), "p95", whole(e, 0.95))
-                                   : json_null();
+  return network->gpu.has_estimate
+             ? json_pack("{s:o, s:o, s:o}", "p05", whole_quantile_json(e, 0.05), "p50",
+                         whole_quantile_json(e, 0.5), "p95", whole_quantile_json(e, 0.95))
+             : json_null();
 }
 
 json_t *ft_predict_slice_json(const struct ft_mig_profile *slice, const struct ft_estimate *e)

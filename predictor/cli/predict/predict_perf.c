@@ -54,7 +54,7 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
   return 0;
 }
 
-static void print(const char *line, void *data)
+static void print_wrapped(const char *line, void *data)
 {
   (void)data;
   puts(line);
@@ -63,22 +63,23 @@ static void print(const char *line, void *data)
 void ft_perf_print(const struct ft_perf *perf)
 {
   if (perf->table)
-    ft_placement_table(&perf->question, &perf->placement, print, NULL);
+    ft_placement_table(&perf->question, &perf->placement, print_wrapped, NULL);
   if (perf->choice.line[0])
     puts(perf->choice.line);
 }
 
-static json_t *quantile(const struct ft_estimate *estimate, double probability)
+static json_t *time_quantile(const struct ft_estimate *estimate, double probability)
 {
   return ft_json_number(true, ft_estimate_quantile(estimate, probability));
 }
 
-static json_t *quantiles(const struct ft_platform_runtime *place)
+static json_t *time_quantiles_json(const struct ft_platform_runtime *place)
 {
   if (!place)
     return json_null();
-  return json_pack("{s:o, s:o, s:o}", "p05", quantile(&place->seconds, 0.05), "p50",
-                   quantile(&place->seconds, 0.5), "p95", quantile(&place->seconds, 0.95));
+  return json_pack("{s:o, s:o, s:o}", "p05", time_quantile(&place->seconds, 0.05), "p50",
+                   time_quantile(&place->seconds, 0.5), "p95",
+                   time_quantile(&place->seconds, 0.95));
 }
 
 json_t *ft_perf_runtime(const struct ft_perf *perf)
@@ -86,10 +87,10 @@ json_t *ft_perf_runtime(const struct ft_perf *perf)
   const struct ft_placement_row *home =
       ft_placement_current(&perf->placement, perf->evidence.current);
 
-  return quantiles(home ? home->place : NULL);
+  return time_quantiles_json(home ? home->place : NULL);
 }
 
-static json_t *speed(bool known, double speed, double p05, double p95, const char *platform)
+static json_t *speed_json(bool known, double speed, double p05, double p95, const char *platform)
 {
   return json_pack("{s:o, s:o, s:o, s:o}", "platform", ft_json_text(platform), "speed",
                    ft_json_number(known, speed), "p05", ft_json_number(known, p05), "p95",
@@ -109,35 +110,36 @@ json_t *ft_perf_relative(const struct ft_perf *perf)
 
     if (e->place[i].known)
       ft_placement_compare(&row, &base);
-    (void)json_array_append_new(list, speed(e->place[i].known, row.speed, row.speed_p05,
-                                            row.speed_p95, e->place[i].platform));
+    (void)json_array_append_new(list, speed_json(e->place[i].known, row.speed, row.speed_p05,
+                                                 row.speed_p95, e->place[i].platform));
   }
   return list;
 }
 
-static json_t *answer(enum ft_placement_fit suits)
+static json_t *fit_json(enum ft_placement_fit suits)
 {
   static const char *const names[] = { NULL, "enough", "hardly", "too little" };
 
   return names[suits] ? json_string(names[suits]) : json_null();
 }
 
-static json_t *row_of(const struct ft_perf *perf, const struct ft_placement_row *row)
+static json_t *placement_row_json(const struct ft_perf *perf, const struct ft_placement_row *row)
 {
   const ft_partition *p = &perf->evidence.partition[row->partition];
   const char *doubt = ft_placement_unknown_condition(&perf->question, row->partition);
-  json_t *object = speed(row->compared, row->speed, row->speed_p05, row->speed_p95, row->platform);
+  json_t *object =
+      speed_json(row->compared, row->speed, row->speed_p05, row->speed_p95, row->platform);
 
   if (!row->platform[0])
     (void)json_object_set_new(object, "platform", json_null());
   (void)json_object_set_new(object, "partition", ft_json_text(p->name));
   (void)json_object_set_new(object, "runs", json_integer(row->place ? row->place->runs : 0));
-  (void)json_object_set_new(object, "runtime_seconds", quantiles(row->place));
+  (void)json_object_set_new(object, "runtime_seconds", time_quantiles_json(row->place));
   (void)json_object_set_new(object, "price", ft_json_number(row->price >= 0, row->price));
   (void)json_object_set_new(object, "memory_bytes",
                             ft_json_number(row->memory_bytes > 0, (double)row->memory_bytes));
-  (void)json_object_set_new(object, "memory", answer(row->memory));
-  (void)json_object_set_new(object, "time", answer(row->time));
+  (void)json_object_set_new(object, "memory", fit_json(row->memory));
+  (void)json_object_set_new(object, "time", fit_json(row->time));
   (void)json_object_set_new(object, "obstacle",
                             row->blocking_reason ? json_string(row->blocking_reason) : json_null());
   (void)json_object_set_new(object, "free",
@@ -150,7 +152,7 @@ static json_t *row_of(const struct ft_perf *perf, const struct ft_placement_row 
   return object;
 }
 
-static json_t *name_of(const struct ft_perf *perf, size_t partition)
+static json_t *partition_name_json(const struct ft_perf *perf, size_t partition)
 {
   return partition < FT_PLACEMENT_PARTITIONS
              ? ft_json_text(perf->evidence.partition[partition].name)
@@ -166,11 +168,11 @@ json_t *ft_perf_elsewhere(const struct ft_perf *perf)
     return NULL;
   rows = json_array();
   for (size_t i = 0; i < perf->placement.count; i++)
-    (void)json_array_append_new(rows, row_of(perf, &perf->placement.row[i]));
+    (void)json_array_append_new(rows, placement_row_json(perf, &perf->placement.row[i]));
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "partitions", rows, "currency",
                    currency[0] ? ft_json_text(currency) : json_null(), "fastest",
-                   name_of(perf, perf->placement.fastest), "cheapest",
-                   name_of(perf, perf->placement.cheapest), "chosen",
+                   partition_name_json(perf, perf->placement.fastest), "cheapest",
+                   partition_name_json(perf, perf->placement.cheapest), "chosen",
                    perf->choice.partitions[0] ? ft_json_text(perf->choice.partitions) : json_null(),
                    "reason", perf->choice.line[0] ? ft_json_text(perf->choice.line) : json_null());
 }

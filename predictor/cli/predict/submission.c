@@ -100,14 +100,14 @@ static const char usage[] = "[OPTION]... [--] [SCRIPT [ARGUMENT]...]";
 static const char summary[] =
     "What a submission would need and what would be decided, as the plugin would in sbatch.";
 
-static void begin(struct ft_asked *asked)
+static void init_asked(struct ft_asked *asked)
 {
   *asked =
       (struct ft_asked){ .mem = NOT_GIVEN, .mem_per_cpu = NOT_GIVEN, .mem_per_gpu = NOT_GIVEN };
 }
 
 /* One word of a directive: quotes are taken off. Returns false at the line's end. */
-static bool take_word(const char **at, const char *end, char **out)
+static bool next_directive_word(const char **at, const char *end, char **out)
 {
   char quote = 0;
   const char *p = *at;
@@ -148,14 +148,15 @@ size_t ft_asked_directives(const char *text, char *words)
     if (!ft_text_skip(&line, "#SBATCH") || line.at == line.end ||
         (*line.at != ' ' && *line.at != '\t'))
       continue;
-    while (take_word(&line.at, line.end, &words))
+    while (next_directive_word(&line.at, line.end, &words))
       count++;
   }
   return count;
 }
 
 /* The option of TABLE that WORD ("--name=x", "-Nx") begins, and whether its argument is in it. */
-static const struct ft_option *find(const struct ft_option *table, const char *word, bool *whole)
+static const struct ft_option *find_option(const struct ft_option *table, const char *word,
+                                           bool *whole)
 {
   size_t length = strcspn(word, "=");
 
@@ -174,7 +175,7 @@ static const struct ft_option *find(const struct ft_option *table, const char *w
 }
 
 /* In a script the plugin's own options have their names in sbatch. */
-static char *here(char *word)
+static char *local_option_name(char *word)
 {
   static const struct {
     const char *there, *here;
@@ -196,7 +197,7 @@ static char *here(char *word)
 
 /* What a script asks about its network, which this command has no words for. AFTER follows WORD;
  * returns how many of them that took. */
-static int take_network(struct ft_asked *asked, const char *word, const char *after)
+static int parse_network_option(struct ft_asked *asked, const char *word, const char *after)
 {
   struct ft_text text = ft_text_from(word);
 
@@ -236,9 +237,9 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
   word = asked->lines;
   for (size_t i = 0; i < count && argc < DIRECTIVE_WORDS; i++, word += strlen(word) + 1) {
     bool whole = false;
-    int taken = take_network(asked, word, i + 1 < count ? word + strlen(word) + 1 : NULL);
-    char *known = here(word);
-    const struct ft_option *option = find(table, known, &whole);
+    int taken = parse_network_option(asked, word, i + 1 < count ? word + strlen(word) + 1 : NULL);
+    char *known = local_option_name(word);
+    const struct ft_option *option = find_option(table, known, &whole);
 
     if (taken == 2) {
       word += strlen(word) + 1;
@@ -259,7 +260,7 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
 }
 
 /* As sbatch: in the working directory, else along PATH. */
-static int open_script(const char *name)
+static int open_batch_script(const char *name)
 {
   struct ft_text list = ft_text_from(getenv("PATH")), folder;
   int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -296,12 +297,12 @@ static int check_script(const struct ft_buf *script, const char *name, struct ft
   return 0;
 }
 
-static int read_script(struct ft_asked *asked, const char *path, struct ft_error *err)
+static int read_batch_script(struct ft_asked *asked, const char *path, struct ft_error *err)
 {
   const char *name = path ? path : "standard input";
   struct stat about;
   struct ft_error why;
-  int fd = path ? open_script(path) : STDIN_FILENO;
+  int fd = path ? open_batch_script(path) : STDIN_FILENO;
   int result = -1;
 
   if (fd < 0)
@@ -318,8 +319,8 @@ static int read_script(struct ft_asked *asked, const char *path, struct ft_error
 }
 
 /* Find the script among the operands and read it. */
-static int take_script(struct ft_asked *asked, int argc, char **argv, int first,
-                       struct ft_error *err)
+static int parse_script_operands(struct ft_asked *asked, int argc, char **argv, int first,
+                                 struct ft_error *err)
 {
   ft_buf_init(&asked->script, FT_LIMIT_SCRIPT);
   if (!asked->srun && !asked->wrap && first < argc)
@@ -329,12 +330,12 @@ static int take_script(struct ft_asked *asked, int argc, char **argv, int first,
   if (asked->wrap)
     return ft_buf_printf(&asked->script, "%s", asked->wrap);
   if (asked->script_name)
-    return read_script(asked, asked->script_name, err);
+    return read_batch_script(asked, asked->script_name, err);
   if (asked->app || asked->model || asked->argument_count)
     return 0;
   if (asked->srun || isatty(STDIN_FILENO))
     return ft_error_set(err, "which script? or --app=NAME, or --wrap=COMMAND");
-  return read_script(asked, NULL, err);
+  return read_batch_script(asked, NULL, err);
 }
 
 static bool memory_given(const struct ft_asked *asked)
@@ -350,12 +351,12 @@ int ft_asked_parse(struct ft_asked *asked, int argc, char **argv, int *status)
   bool typed;
   int first;
 
-  begin(asked);
+  init_asked(asked);
   fill_table(asked, table);
   first = ft_options_parse(table, usage, summary, true, argc, argv, status);
   if (first < 0)
     return -1;
-  if (take_script(asked, argc, argv, first, &err) < 0) {
+  if (parse_script_operands(asked, argc, argv, first, &err) < 0) {
     *status = ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
     return -1;
   }
@@ -377,7 +378,7 @@ void ft_asked_free(struct ft_asked *asked)
   free(asked->lines);
 }
 
-static int count_elements(const char *list, uint32_t *count, struct ft_error *err)
+static int count_array_tasks(const char *list, uint32_t *count, struct ft_error *err)
 {
   *count = ft_array_count(list);
   if (*count)
@@ -386,7 +387,7 @@ static int count_elements(const char *list, uint32_t *count, struct ft_error *er
 }
 
 /* The least of "2", "2-4"; K and M are Slurm's 1024 and 1024 squared, and nobody's here. */
-static int least_nodes(const char *text, uint32_t *nodes, struct ft_error *err)
+static int parse_min_nodes(const char *text, uint32_t *nodes, struct ft_error *err)
 {
   struct ft_text cursor = ft_text_from(text);
   uint64_t low, high;
@@ -399,7 +400,7 @@ static int least_nodes(const char *text, uint32_t *nodes, struct ft_error *err)
   return 0;
 }
 
-static int fill_gpus(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
+static int fill_gpu_request(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
 {
   for (enum ft_gpu_option i = 0; i < FT_GPU_OPTIONS; i++) {
     uint64_t count;
@@ -412,7 +413,8 @@ static int fill_gpus(const struct ft_asked *asked, ft_request *request, struct f
   return 0;
 }
 
-static int fill_memory(const struct ft_asked *asked, ft_request *request, struct ft_error *err)
+static int fill_memory_request(const struct ft_asked *asked, ft_request *request,
+                               struct ft_error *err)
 {
   if ((asked->mem != NOT_GIVEN) + (asked->mem_per_cpu != NOT_GIVEN) +
           (asked->mem_per_gpu != NOT_GIVEN) >
@@ -431,7 +433,7 @@ static int fill_memory(const struct ft_asked *asked, ft_request *request, struct
   return 0;
 }
 
-static uint32_t clamp(unsigned long number)
+static uint32_t clamp_to_uint32(unsigned long number)
 {
   return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
 }
@@ -451,18 +453,19 @@ int ft_asked_request(const struct ft_asked *a, ft_request *r, struct ft_error *e
 
   *r = (ft_request){ .command = a->srun ? FT_COMMAND_SRUN : FT_COMMAND_SBATCH,
                      .exclusive = a->exclusive,
-                     .tasks = clamp(a->tasks),
-                     .cpus_per_task = clamp(a->cpus_per_task),
-                     .cpus_per_gpu = clamp(a->cpus_per_gpu),
-                     .tasks_per_node = clamp(a->tasks_per_node),
-                     .threads_per_core = clamp(a->threads_per_core) };
+                     .tasks = clamp_to_uint32(a->tasks),
+                     .cpus_per_task = clamp_to_uint32(a->cpus_per_task),
+                     .cpus_per_gpu = clamp_to_uint32(a->cpus_per_gpu),
+                     .tasks_per_node = clamp_to_uint32(a->tasks_per_node),
+                     .threads_per_core = clamp_to_uint32(a->threads_per_core) };
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (words[i].text && !ft_string_copy(words[i].text, words[i].out, words[i].size))
       return ft_error_set(err, "--%s: longer than %zu bytes", words[i].name, words[i].size - 1);
   if (a->time && !ft_units_parse_seconds(ft_text_from(a->time), &r->time_limit_seconds))
     return ft_error_set(err, "--time=%s: expected minutes, h:min:s or d-h:min:s", a->time);
-  if ((a->nodes && least_nodes(a->nodes, &r->nodes, err) < 0) ||
-      (a->array && count_elements(a->array, &r->array_tasks, err) < 0) || fill_gpus(a, r, err) < 0)
+  if ((a->nodes && parse_min_nodes(a->nodes, &r->nodes, err) < 0) ||
+      (a->array && count_array_tasks(a->array, &r->array_tasks, err) < 0) ||
+      fill_gpu_request(a, r, err) < 0)
     return -1;
-  return fill_memory(a, r, err);
+  return fill_memory_request(a, r, err);
 }

@@ -49,8 +49,8 @@ enum { TREES_MOST = 2000, FOLDS_MOST = 1000 };
 /* clang-format on */
 
 /* What the options ask the learners to be. */
-static int settings_of(const struct options *o, const struct ft_relative_table *t,
-                       const char *command, struct ft_relative_settings *s)
+static int make_settings(const struct options *o, const struct ft_relative_table *t,
+                         const char *command, struct ft_relative_settings *s)
 {
   struct ft_error err;
 
@@ -79,7 +79,7 @@ static int settings_of(const struct options *o, const struct ft_relative_table *
                              : FT_EXIT_DONE;
 }
 
-static void tell_zeros(const struct ft_relative_table *t, const char *command)
+static void warn_zero_columns(const struct ft_relative_table *t, const char *command)
 {
   if (t->zeros)
     (void)ft_print_error(command, 0, "%zu time%s of 0 left out: nothing was measured", t->zeros,
@@ -141,13 +141,13 @@ static json_t *trial_json(const struct ft_relative_table *t, const struct ft_rel
 
 /* ---- without a model: rows held out ---- */
 
-static const char *show(double value, char out[16])
+static const char *format_figure(double value, char out[16])
 {
   (void)snprintf(out, 16, isfinite(value) ? "%.3f" : "-", value);
   return out;
 }
 
-static void trial_print(const struct ft_relative_table *t, const struct ft_relative_trial *y,
+static void print_trial(const struct ft_relative_table *t, const struct ft_relative_trial *y,
                         const struct ft_relative_score *s)
 {
   char a[16], b[16], c[16], d[16];
@@ -157,12 +157,13 @@ static void trial_print(const struct ft_relative_table *t, const struct ft_relat
          t->rows, t->features, t->platform[y->from], "platform", "R2", "median error");
   for (size_t p = 0; p < t->platforms; p++)
     if (p != y->from)
-      printf("%-24s %8s %10s %%\n", t->platform[p], show(s->platform_r2[p], a),
-             show(100 * s->platform_error[p], b));
+      printf("%-24s %8s %10s %%\n", t->platform[p], format_figure(s->platform_r2[p], a),
+             format_figure(100 * s->platform_error[p], b));
   printf("R2 %s, pairs in order %s %%, chosen platform %s times as slow as the fastest, "
          "median error %s %%\n",
-         show(s->r2, a), show(100 * s->order, b), show(s->chosen, c), show(100 * s->error, d));
-  printf("90 %% interval: %s %% of the times within\n", show(100 * s->coverage, a));
+         format_figure(s->r2, a), format_figure(100 * s->order, b), format_figure(s->chosen, c),
+         format_figure(100 * s->error, d));
+  printf("90 %% interval: %s %% of the times within\n", format_figure(100 * s->coverage, a));
 }
 
 static int run_trial(const struct options *o, const struct ft_relative_table *t)
@@ -172,7 +173,7 @@ static int run_trial(const struct options *o, const struct ft_relative_table *t)
   struct ft_relative_score score;
   struct ft_progress progress;
   struct ft_error err;
-  int status = settings_of(o, t, "relative", &settings);
+  int status = make_settings(o, t, "relative", &settings);
 
   if (status != FT_EXIT_DONE)
     return status;
@@ -191,7 +192,7 @@ static int run_trial(const struct options *o, const struct ft_relative_table *t)
   else if (o->json)
     status = ft_json_print(trial_json(t, &trial, &score));
   else
-    trial_print(t, &trial, &score);
+    print_trial(t, &trial, &score);
 out:
   ft_relative_trial_free(&trial);
   return status;
@@ -199,7 +200,7 @@ out:
 
 /* ---- by a model ---- */
 
-static size_t find(const ft_relative_name *names, size_t count, const char *name)
+static size_t find_relative_name(const ft_relative_name *names, size_t count, const char *name)
 {
   for (size_t i = 0; i < count; i++)
     if (strcmp(names[i], name) == 0)
@@ -208,25 +209,26 @@ static size_t find(const ft_relative_name *names, size_t count, const char *name
 }
 
 /* What the table has that the model does not know, and the other way round. */
-static void tell_differences(const struct ft_relative_model *m, const struct ft_relative_table *t)
+static void warn_name_differences(const struct ft_relative_model *m,
+                                  const struct ft_relative_table *t)
 {
   size_t absent = 0;
 
   for (size_t f = 0; f < m->features; f++)
-    absent += find(t->feature, t->features, m->feature[f]) == SIZE_MAX;
+    absent += find_relative_name(t->feature, t->features, m->feature[f]) == SIZE_MAX;
   if (absent)
     (void)ft_print_error("relative", 0,
                          "%zu of the model's %zu features are not in the table: taken "
                          "as missing",
                          absent, m->features);
   for (size_t p = 0; p < t->platforms; p++)
-    if (find(m->platform, m->platforms, t->platform[p]) == SIZE_MAX)
+    if (find_relative_name(m->platform, m->platforms, t->platform[p]) == SIZE_MAX)
       (void)ft_print_error("relative", 0,
                            "platform %s: the model does not know it; its times are not used",
                            t->platform[p]);
 }
 
-static void answer_print(const struct ft_relative_model *m, const char *label, double seconds,
+static void print_answer(const struct ft_relative_model *m, const char *label, double seconds,
                          const struct ft_relative_prediction *a)
 {
   printf("%s\n", label);
@@ -251,15 +253,15 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
 
   if (ft_relative_load(o->model, &m, &err) < 0)
     goto fail;
-  tell_differences(&m, t);
+  warn_name_differences(&m, t);
   for (size_t r = 0; r < t->rows; r++) {
     for (size_t f = 0; f < m.features; f++) {
-      size_t at = find(t->feature, t->features, m.feature[f]);
+      size_t at = find_relative_name(t->feature, t->features, m.feature[f]);
 
       x[f] = at == SIZE_MAX ? NAN : t->x[r * t->features + at];
     }
     for (size_t p = 0; p < m.platforms; p++) {
-      size_t at = find(t->platform, t->platforms, m.platform[p]);
+      size_t at = find_relative_name(t->platform, t->platforms, m.platform[p]);
 
       seconds[p] = at == SIZE_MAX ? NAN : t->seconds[r * t->platforms + at];
     }
@@ -271,7 +273,7 @@ static int run_model(const struct options *o, const struct ft_relative_table *t)
                                             numbers_json(a.low, m.platforms), "p95",
                                             numbers_json(a.high, m.platforms)));
     else
-      answer_print(&m, t->label[r], seconds[0], &a);
+      print_answer(&m, t->label[r], seconds[0], &a);
   }
   status = FT_EXIT_DONE;
   if (rows) {
@@ -328,8 +330,8 @@ out:
 }
 
 /* The table: the store's, or of the file that ARGV says beside NOUNS other words. */
-static int read_table(const struct options *o, int argc, char **argv, int first, int nouns,
-                      struct ft_store_access *records, struct ft_relative_table *t)
+static int read_relative_table(const struct options *o, int argc, char **argv, int first, int nouns,
+                               struct ft_store_access *records, struct ft_relative_table *t)
 {
   struct ft_error err;
   int status;
@@ -345,7 +347,7 @@ static int read_table(const struct options *o, int argc, char **argv, int first,
                     : ft_relative_read(argv[first + nouns], &o->reading, t, &err);
   if (status < 0)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
-  tell_zeros(t, argv[0]);
+  warn_zero_columns(t, argv[0]);
   return FT_EXIT_DONE;
 }
 
@@ -380,7 +382,7 @@ int ft_command_relative(int argc, char **argv)
   if (o.which != ULONG_MAX && (o.model || o.plot))
     return ft_print_error(argv[0], FT_EXIT_USAGE,
                           "--which chooses rows of a table: not with --model or --plot");
-  status = read_table(&o, argc, argv, first, 0, &records, &t);
+  status = read_relative_table(&o, argc, argv, first, 0, &records, &t);
   if (status == FT_EXIT_DONE)
     status = o.which != ULONG_MAX ? run_which(&o, &t)
              : o.model            ? run_model(&o, &t)
@@ -393,7 +395,7 @@ int ft_command_relative(int argc, char **argv)
 /* ---- foretell train relative ---- */
 
 /* One group of rows, or learners that were named, leave no error that is known. */
-static bool was_held_out(const struct ft_speedup_model *ratios)
+static bool has_held_out_error(const struct ft_speedup_model *ratios)
 {
   for (size_t o = 0; o < ratios->outputs; o++)
     if (ratios->count[o])
@@ -407,7 +409,7 @@ struct learning {
 };
 
 /* One more learner is about to be fitted. */
-static bool tick(void *data)
+static bool count_fitted_learner(void *data)
 {
   struct learning *l = data;
 
@@ -415,19 +417,19 @@ static bool tick(void *data)
   return false;
 }
 
-static int train(const struct options *o, const struct ft_relative_table *t)
+static int train_model(const struct options *o, const struct ft_relative_table *t)
 {
   struct ft_relative_settings settings;
   struct ft_relative_model m;
   struct learning learning = { .learners = 0 };
   struct ft_error err;
-  int status = settings_of(o, t, "train", &settings), learnt;
+  int status = make_settings(o, t, "train", &settings), learnt;
 
   if (status != FT_EXIT_DONE)
     return status;
   status = FT_EXIT_USAGE;
   ft_progress_start(&learning.progress, "train", 0);
-  settings.ratios.stop = tick;
+  settings.ratios.stop = count_fitted_learner;
   settings.ratios.data = &learning;
   learnt = ft_relative_learn(t, NULL, &settings, &m, &err);
   ft_progress_end(&learning.progress);
@@ -437,12 +439,12 @@ static int train(const struct options *o, const struct ft_relative_table *t)
     status = ft_json_print(json_pack(
         "{s:o, s:s, s:i, s:o, s:o}", "platforms", names_json(m.platform, m.platforms), "from",
         m.platform[0], "rows", (int)m.ratios.rows, "learners", learners_json(&m.ratios),
-        "held_out_error", ft_json_number(was_held_out(&m.ratios), m.ratios.mixed)));
+        "held_out_error", ft_json_number(has_held_out_error(&m.ratios), m.ratios.mixed)));
   } else {
     status = FT_EXIT_DONE;
     printf("%s: from %s to %zu platforms, learnt from %zu rows", o->output, m.platform[0],
            m.platforms - 1, m.ratios.rows);
-    if (was_held_out(&m.ratios))
+    if (has_held_out_error(&m.ratios))
       printf("; typically within a factor of %.2f on rows held out", exp(m.ratios.mixed));
     printf("\n");
     for (int l = 0; l < FT_LEARNERS; l++)
@@ -478,12 +480,12 @@ int ft_command_train(int argc, char **argv)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "expected \"relative\" and one DATA.csv");
   if (!o.output && !o.store)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "where to? --output=FILE");
-  status = read_table(&o, argc, argv, first, 1, &records, &t);
+  status = read_relative_table(&o, argc, argv, first, 1, &records, &t);
   if (status == FT_EXIT_DONE) {
     if (!o.output)
       (void)snprintf(path, sizeof path, "%s/" FT_STATE_RELATIVE, records.config.state_directory);
     o.output = o.output ? o.output : path;
-    status = train(&o, &t);
+    status = train_model(&o, &t);
   }
   ft_relative_table_free(&t);
   ft_store_access_close(&records);

@@ -31,7 +31,7 @@ static int close_chart(const struct drawing *d, struct ft_chart *chart, const ch
 }
 
 /* A logarithmic axis over what is above 0 in VALUE. */
-static void fit_log(struct ft_axis *axis, const double *value, size_t count)
+static void fit_log_to_values(struct ft_axis *axis, const double *value, size_t count)
 {
   axis->log = true;
   axis->low = INFINITY;
@@ -69,7 +69,7 @@ static int draw_distribution(struct drawing *d, struct ft_error *err)
       d->x[count] = (double)(i % n) + 0.5 * ((double)(i / n % 97) / 96 - 0.5);
       d->a[count++] = d->y->measured[i];
     }
-  fit_log(&y, d->a, count);
+  fit_log_to_values(&y, d->a, count);
   chart = ft_chart_open(false, false, "Relative performance by platform", NULL, &x, &y, err);
   if (!chart)
     return -1;
@@ -114,7 +114,7 @@ static int draw_vector(struct drawing *d, struct ft_error *err)
   (void)snprintf(title, sizeof title, "%s: the row of middling error", d->t->label[which]);
   memcpy(d->c, d->a, count * sizeof *d->c);
   memcpy(d->c + count, d->b, count * sizeof *d->c);
-  fit_log(&y, d->c, 2 * count);
+  fit_log_to_values(&y, d->c, 2 * count);
   chart = ft_chart_open(false, true, title, NULL, &x, &y, err);
   if (!chart)
     return -1;
@@ -126,7 +126,7 @@ static int draw_vector(struct drawing *d, struct ft_error *err)
 }
 
 /* Pairs of ROW's platforms that SAID puts in the measured order, as a part; NAN without a pair. */
-static double in_order(const struct drawing *d, size_t row)
+static double row_order_share(const struct drawing *d, size_t row)
 {
   size_t n = d->t->platforms;
   const double *truth = d->y->measured + row * n, *said = d->y->speed + row * n;
@@ -152,7 +152,7 @@ static int draw_order(struct drawing *d, struct ft_error *err)
   char subtitle[128];
 
   for (size_t r = 0; r < d->y->rows; r++) {
-    double part = in_order(d, r);
+    double part = row_order_share(d, r);
     size_t at = count;
 
     if (isnan(part))
@@ -175,7 +175,7 @@ static int draw_order(struct drawing *d, struct ft_error *err)
 }
 
 /* The median error of ROW's platforms, as a part; NAN where it has run on one alone. */
-static double error_of(const struct drawing *d, size_t row)
+static double row_median_error(const struct drawing *d, size_t row)
 {
   size_t n = d->t->platforms, count = 0;
   double errors[FT_RELATIVE_PLATFORMS];
@@ -199,7 +199,7 @@ static int draw_error(struct drawing *d, struct ft_error *err)
   char subtitle[128];
 
   for (size_t r = 0; r < d->y->rows; r++) {
-    double error = error_of(d, r);
+    double error = row_median_error(d, r);
 
     if (!isnan(error))
       d->a[count++] = 100 * error;
@@ -208,7 +208,7 @@ static int draw_error(struct drawing *d, struct ft_error *err)
   for (size_t i = 0; i < count; i++)
     d->x[i] = (double)(i + 1);
   x.high = (double)(count ? count : 1);
-  fit_log(&y, d->a, count);
+  fit_log_to_values(&y, d->a, count);
   (void)snprintf(subtitle, sizeof subtitle, "half of %zu samples within %.3g %%", count,
                  count ? ft_sort_median(d->a, count) : 0);
   chart = ft_chart_open(false, false, "Error by sample", subtitle, &x, &y, err);
@@ -220,7 +220,7 @@ static int draw_error(struct drawing *d, struct ft_error *err)
 
 /* The two platforms whose order is most evenly divided: FIRST before SECOND is the positive
  * outcome. */
-static void find_pair(const struct drawing *d, size_t *first, size_t *second)
+static void find_balanced_pair(const struct drawing *d, size_t *first, size_t *second)
 {
   size_t n = d->t->platforms;
   double even = INFINITY;
@@ -256,7 +256,7 @@ static int draw_roc(struct drawing *d, struct ft_error *err)
   struct ft_chart *chart;
   char title[256], subtitle[64];
 
-  find_pair(d, &first, &second);
+  find_balanced_pair(d, &first, &second);
   for (size_t r = 0; r < d->y->rows; r++) { /* sorted by what was predicted, falling */
     double score = log(d->y->speed[r * n + first] / d->y->speed[r * n + second]);
     double ratio = d->y->measured[r * n + first] / d->y->measured[r * n + second];

@@ -15,7 +15,8 @@ enum { MOST_ROWS = 2000 }; /* what is chosen from; of more, these, evenly taken 
  * done, which is what platforms differ in, where a feature spans orders of magnitude. Returns how
  * many columns that are; 0 with ERR.
  */
-static size_t encode(const double *x, size_t rows, size_t raw, double *out, struct ft_error *err)
+static size_t encode_work_rates(const double *x, size_t rows, size_t raw, double *out,
+                                struct ft_error *err)
 {
   double row[FT_FEATURE_ENCODER_MOST];
   struct ft_feature_encoder e;
@@ -64,7 +65,7 @@ int ft_relative_which(const struct ft_relative_table *t, size_t from, size_t cou
                  t->platform[from]);
     goto out;
   }
-  columns = encode(x, rows, raw, encoded, err);
+  columns = encode_work_rates(x, rows, raw, encoded, err);
   if (!columns || ft_medoids(encoded, rows, columns, count, seed, which, share, err) < 0)
     goto out;
   for (size_t k = 0; k < count; k++)

@@ -31,7 +31,7 @@ struct reader {
 };
 
 /* The platform in "time:NAME" or "time_UNIT:NAME", or NULL. */
-static const char *platform_in(const char *column)
+static const char *platform_of_column(const char *column)
 {
   const char *colon = strchr(column, ':');
 
@@ -40,8 +40,8 @@ static const char *platform_in(const char *column)
              : NULL;
 }
 
-static int add_name(struct reader *r, size_t field, const char *name, enum role role,
-                    struct ft_error *err)
+static int add_named_column(struct reader *r, size_t field, const char *name, enum role role,
+                            struct ft_error *err)
 {
   bool time = role == TIME;
   ft_relative_name **names = time ? &r->t->platform : &r->t->feature;
@@ -77,7 +77,7 @@ static int check_list(const struct reader *r, const char *list, bool times, cons
 
     piece = ft_text_trim(piece);
     for (size_t f = 0; f < r->csv.count && !found; f++) {
-      const char *name = times ? platform_in(r->csv.field[f]) : r->csv.field[f];
+      const char *name = times ? platform_of_column(r->csv.field[f]) : r->csv.field[f];
 
       found = name && ft_text_equals(piece, name);
     }
@@ -89,7 +89,7 @@ static int check_list(const struct reader *r, const char *list, bool times, cons
   return 0;
 }
 
-static int read_header(struct reader *r, struct ft_error *err)
+static int read_relative_header(struct reader *r, struct ft_error *err)
 {
   const struct ft_relative_reading *w = r->reading;
 
@@ -102,7 +102,7 @@ static int read_header(struct reader *r, struct ft_error *err)
   if (!r->t->feature || !r->t->platform)
     return ft_error_set(err, "%s: out of memory", r->csv.name);
   for (size_t f = 0; f < r->csv.count; f++) {
-    const char *name = r->csv.field[f], *platform = platform_in(name);
+    const char *name = r->csv.field[f], *platform = platform_of_column(name);
     bool listed = w->features && ft_text_lists(ft_text_from(w->features), name);
     bool grouped = w->groups && ft_text_lists(ft_text_from(w->groups), name);
 
@@ -111,17 +111,17 @@ static int read_header(struct reader *r, struct ft_error *err)
     if (platform && !listed) {
       if (w->platforms && !ft_text_lists(ft_text_from(w->platforms), platform))
         continue;
-      if (add_name(r, f, platform, TIME, err) < 0)
+      if (add_named_column(r, f, platform, TIME, err) < 0)
         return -1;
     } else if (listed || (!w->features && !grouped)) {
-      if (add_name(r, f, name, FEATURE, err) < 0)
+      if (add_named_column(r, f, name, FEATURE, err) < 0)
         return -1;
     }
   }
   return 0;
 }
 
-static int grow(struct reader *r, struct ft_error *err)
+static int grow_rows(struct reader *r, struct ft_error *err)
 {
   struct ft_relative_table *t = r->t;
   size_t room = !r->room ? 128 : 2 * r->room < FT_RELATIVE_ROWS ? 2 * r->room : FT_RELATIVE_ROWS;
@@ -148,7 +148,7 @@ static int grow(struct reader *r, struct ft_error *err)
   return 0;
 }
 
-static bool missing(struct ft_text text)
+static bool is_missing_value(struct ft_text text)
 {
   return ft_text_left(&text) == 0 || ft_text_equals(text, "NA") || ft_text_equals(text, "nan") ||
          ft_text_equals(text, "NaN");
@@ -162,7 +162,7 @@ static int read_field(struct reader *r, size_t field, struct ft_error *err)
   double *to = time ? &t->seconds[t->rows * t->platforms + r->place[field]]
                     : &t->x[t->rows * t->features + r->place[field]];
 
-  if (missing(text))
+  if (is_missing_value(text))
     return 0;
   if (!ft_text_is_double(text, to)) {
     *to = NAN;
@@ -184,14 +184,14 @@ static int read_field(struct reader *r, size_t field, struct ft_error *err)
   return 0;
 }
 
-static int add_row(struct reader *r, struct ft_error *err)
+static int add_relative_row(struct reader *r, struct ft_error *err)
 {
   struct ft_relative_table *t = r->t;
   uint64_t hash = FT_HASH_SEED;
   char *label;
   size_t used = 0;
 
-  if (t->rows == r->room && grow(r, err) < 0)
+  if (t->rows == r->room && grow_rows(r, err) < 0)
     return -1;
   label = t->label[t->rows];
   label[0] = '\0';
@@ -218,7 +218,7 @@ static int add_row(struct reader *r, struct ft_error *err)
 }
 
 /* Leave out the columns of text that nobody asked for. */
-static void drop_text(struct reader *r)
+static void drop_text_columns(struct reader *r)
 {
   struct ft_relative_table *t = r->t;
   size_t kept = 0, before = t->features;
@@ -235,7 +235,7 @@ static void drop_text(struct reader *r)
   t->features = kept;
 }
 
-static int by_hash(const void *a, const void *b)
+static int compare_hashes(const void *a, const void *b)
 {
   uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
 
@@ -243,7 +243,7 @@ static int by_hash(const void *a, const void *b)
 }
 
 /* Number the groups, so that equal hashes are one. */
-static int number(struct reader *r, struct ft_error *err)
+static int number_groups(struct reader *r, struct ft_error *err)
 {
   size_t rows = r->t->rows;
   uint64_t *sorted;
@@ -254,7 +254,7 @@ static int number(struct reader *r, struct ft_error *err)
   if (!sorted)
     return ft_error_set(err, "%s: out of memory", r->csv.name);
   memcpy(sorted, r->hash, rows * sizeof *sorted);
-  qsort(sorted, rows, sizeof *sorted, by_hash);
+  qsort(sorted, rows, sizeof *sorted, compare_hashes);
   for (size_t i = 0; i < rows; i++) {
     size_t low = 0, high = rows;
 
@@ -291,12 +291,12 @@ int ft_relative_read(const char *path, const struct ft_relative_reading *reading
   if (got == 0)
     got = ft_error_set(err, "%s: empty; expected a line of column names", path);
   else if (got > 0)
-    got = read_header(r, err) < 0 ? -1 : 1;
+    got = read_relative_header(r, err) < 0 ? -1 : 1;
   while (got > 0 && (got = ft_csv_next(&r->csv, err)) > 0)
-    got = add_row(r, err) < 0 ? -1 : 1;
+    got = add_relative_row(r, err) < 0 ? -1 : 1;
   if (got == 0) {
-    drop_text(r);
-    got = number(r, err);
+    drop_text_columns(r);
+    got = number_groups(r, err);
   }
   ft_csv_free(&r->csv);
 out:

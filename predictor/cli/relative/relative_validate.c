@@ -14,8 +14,8 @@ enum { ALONE = 60, FOLDS = 10 };
 
 /* The fold of each row, in FOLD; returns how many folds there are. GROUPS is room for as many as
  * rows. */
-static size_t deal(const struct ft_relative_table *t, size_t folds, uint64_t seed, size_t *fold,
-                   size_t *dealt)
+static size_t assign_folds(const struct ft_relative_table *t, size_t folds, uint64_t seed,
+                           size_t *fold, size_t *dealt)
 {
   struct ft_random random;
   size_t groups = 0;
@@ -47,8 +47,8 @@ static size_t deal(const struct ft_relative_table *t, size_t folds, uint64_t see
 }
 
 /* Predict row R, of which the model is told the time on its source alone. */
-static int predict(const struct ft_relative_table *t, const struct ft_relative_model *m, size_t r,
-                   struct ft_relative_trial *trial, struct ft_error *err)
+static int predict_row(const struct ft_relative_table *t, const struct ft_relative_model *m,
+                       size_t r, struct ft_relative_trial *trial, struct ft_error *err)
 {
   double seconds[FT_RELATIVE_PLATFORMS];
   struct ft_relative_prediction answer;
@@ -95,7 +95,7 @@ int ft_relative_try(const struct ft_relative_table *t, const struct ft_relative_
     ft_error_set(err, "out of memory");
     goto out;
   }
-  folds = deal(t, folds, settings->ratios.seed, fold, dealt);
+  folds = assign_folds(t, folds, settings->ratios.seed, fold, dealt);
   if (folds < 2) {
     ft_error_set(err, "one group of rows; holding out takes two");
     goto out;
@@ -110,7 +110,7 @@ int ft_relative_try(const struct ft_relative_table *t, const struct ft_relative_
       keep[r] = fold[r] != f;
     fine = ft_relative_learn(t, keep, settings, &m, err) == 0;
     for (size_t r = 0; fine && r < t->rows; r++)
-      fine = keep[r] || predict(t, &m, r, trial, err) == 0;
+      fine = keep[r] || predict_row(t, &m, r, trial, err) == 0;
     ft_relative_model_free(&m);
     if (!fine)
       goto out;
