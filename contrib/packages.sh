@@ -6,7 +6,7 @@ packages_build='build-essential autoconf automake libtool pkg-config
   libacl1-dev libhwloc-dev libpapi-dev libgsl-dev libopenblas-dev libcairo2-dev libcmocka-dev
   munge slurm-client slurm-wlm-basic-plugins slurmctld slurmd
   acl iproute2 procps util-linux xz-utils'
-packages_check='clang mandoc libclang-rt-dev valgrind git python3 python3-torch man-db sqlite3 binutils
+packages_check='clang codespell mandoc libclang-rt-dev valgrind git python3 python3-torch man-db sqlite3 binutils
   snakemake file busybox-static cpio qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 
 # install_packages NAME...: those that are not installed; nothing is asked, no service is started
