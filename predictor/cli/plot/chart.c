@@ -220,7 +220,7 @@ struct ft_chart *ft_chart_open(bool png, bool legend, const char *title, const c
   if (png) {
     chart->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, SCALE * WIDTH, SCALE * HEIGHT);
   } else {
-    chart->surface = cairo_svg_surface_create_for_stream(collect, &chart->out, WIDTH, HEIGHT);
+    chart->surface = cairo_svg_surface_create_for_stream(append_png_bytes, &chart->out, WIDTH, HEIGHT);
     cairo_svg_surface_set_document_unit(chart->surface, CAIRO_SVG_UNIT_PX);
   }
   chart->c = cairo_create(chart->surface);
@@ -421,7 +421,7 @@ int ft_chart_close(struct ft_chart *chart, const char *path, struct ft_error *er
   cairo_show_page(chart->c);
   status = cairo_status(chart->c);
   if (status == CAIRO_STATUS_SUCCESS && chart->png)
-    status = cairo_surface_write_to_png_stream(chart->surface, collect, &chart->out);
+    status = cairo_surface_write_to_png_stream(chart->surface, append_png_bytes, &chart->out);
   cairo_surface_finish(chart->surface);
   if (status == CAIRO_STATUS_SUCCESS)
     status = cairo_surface_status(chart->surface);
