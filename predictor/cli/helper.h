@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The plugin's child in two programs: foretell-helper, linked with as little as can be, hands what
- * is asked about networks over to foretell-network, which has the readers of model files.
+ * Interface between the two programs of the plugin's helper process: foretell-helper, with few
+ * libraries, hands queries about networks over to foretell-network, which contains the readers of
+ * model files.
  */
 #ifndef FT_CLI_HELPER_H
 #define FT_CLI_HELPER_H
@@ -11,29 +12,28 @@
 #include "predictor/estimate/gpu/mig.h"
 #include "predictor/request/helper_protocol.h"
 
-/* Become the program that can answer INPUT, a frame about a network, with the same ARGV. Returns
- * where that is this one, or where there is none. */
+/* Executes the program that can answer INPUT, a message about a network, with the same ARGV.
+ * Returns if this program can, or if the other one is missing. */
 void ft_helper_hand_over(char **argv, const struct ft_buf *input);
 
-/* What is known of one GPU's memory; zeros where nothing is. */
+/* Prediction of one GPU's memory; zeros if unknown. */
 struct ft_helper_gpu {
   struct ft_estimate estimate;
   bool has_estimate, has_slice;
-  struct ft_mig_profile slice; /* that the job names, or is given */
+  struct ft_mig_profile slice; /* named by the job, or assigned to it */
   struct ft_instead instead[FT_INSTEADS];
   size_t instead_count;
 };
 
 struct ft_helper_question {
   const struct ft_helper_message *frame;
-  const char *state; /* the state folder */
-  /* called with the answer so far, which is given if there is none in time */
+  const char *state; /* the state directory */
+  /* called with each preliminary answer, which is sent if time runs out; NULL: none */
   void (*keep)(void);
-  struct ft_helper_gpu *gpu; /* for who asks in the same process; NULL: nobody */
+  struct ft_helper_gpu *gpu; /* receives the GPU prediction in the same process; NULL: not needed */
 };
 
-/* Answer what is asked about a network: its figures join SUBMISSION's features, NETWORK the rest.
- */
+/* Answers a query about a network: adds its figures to SUBMISSION's features and fills NETWORK. */
 void ft_helper_network(const struct ft_helper_question *question, ft_submission *submission,
                        ft_network *network);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What foretell profile knows of a run when it is over. */
+/* Result of foretell profile after a run. */
 #ifndef FT_CLI_PROFILE_H
 #define FT_CLI_PROFILE_H
 
@@ -9,13 +9,13 @@
 struct ft_profile {
   char **command;
   const struct ft_measure *measure;
-  const char *output;  /* the file that was written; NULL: none */
-  int status;          /* as of waitpid */
+  const char *output;  /* path of the samples; NULL: none written */
+  int status;          /* as from waitpid */
   double runtime;      /* seconds */
-  double seconds;      /* between samples */
+  double seconds;      /* s between samples */
 };
 
-/* The object that --json prints: foretell-profile(1) tells its keys. The caller owns it. */
+/* Returns the object that --json prints (keys: foretell-profile(1)). The caller owns it. */
 json_t *ft_profile_json(const struct ft_profile *profile, const ft_observation *seen);
 
 #endif

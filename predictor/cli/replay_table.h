@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What foretell replay tells in text: a line a process, then the totals by method. */
+/* Text output of foretell replay: a line per process, then the totals by method. */
 #ifndef FT_CLI_REPLAY_TABLE_H
 #define FT_CLI_REPLAY_TABLE_H
 
@@ -7,7 +7,7 @@
 
 #include "predictor/rebuild/replay.h"
 
-/* A process that was played. */
+/* A replayed process. */
 struct ft_replay_played {
   const char *name;
   size_t runs;
@@ -15,14 +15,14 @@ struct ft_replay_played {
 };
 
 /*
- * Print the COUNT processes, what foretell wasted most of first: beside it the policy that wasted
- * least there, and the request. PLAYED is left in that order. The name, as long as it is, stands
- * last; no other column is wider than what stands in it.
+ * Prints the COUNT processes, sorted by foretell's waste: foretell, the simple policy with the
+ * least waste, and the request. Leaves PLAYED in this order. The name stands last and may be long;
+ * other columns are as wide as their contents.
  */
 void ft_replay_print_processes(struct ft_replay_played *played, size_t count,
                                const struct ft_replay_options *options);
 
-/* Print TOTAL, a line a method. */
+/* Prints TOTAL, a line per method. */
 void ft_replay_print_total(const struct ft_replay_score total[FT_REPLAY_METHODS],
                            const struct ft_replay_options *options);
 

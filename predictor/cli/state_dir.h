@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whose apps and which state folder: what --user and --state name, and what holds without them. */
+/* The user and the state directory of a command: --user, --state and their defaults. */
 #ifndef FT_CLI_STATE_DIR_H
 #define FT_CLI_STATE_DIR_H
 
@@ -12,29 +12,29 @@
 
 struct ft_user {
   uid_t uid;
-  char name[64];       /* the number where there is no name */
-  char home[PATH_MAX]; /* empty: not known */
+  char name[64];       /* the numeric id without an account */
+  char home[PATH_MAX]; /* "": unknown */
 };
 
-/* The user called NAME or numbered so; NULL: who runs this. Returns 0; -1 with ERR. */
+/* Finds the user with the name or number NAME (NULL: the caller). Returns 0; -1 and fills ERR. */
 int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err);
 
 /*
- * Open the state folder NAME; NULL: that of foretell.conf, or of the file that FORETELL_CONFIG
- * names, or the built-in one where there is no such file that can be read. CONFIG is filled, with
- * defaults where need be, its state_directory being the folder. Returns a descriptor; -1 with ERR.
+ * Opens the state directory NAME; NULL: that of foretell.conf (or the file in FORETELL_CONFIG), or
+ * the built-in one if no such file is readable. Fills CONFIG, with defaults if necessary, and sets
+ * its state_directory. Returns a descriptor; -1 and fills ERR.
  */
 int ft_open_state(const char *name, struct ft_config *config, struct ft_error *err);
 
 /*
- * Read SITE and its declared APPS from the state folder STATE_FD that CONFIG names. Without a site
- * file CONFIG's settings hold, which is said on standard error in the name of COMMAND. Returns 0;
- * -1 with ERR.
+ * Reads SITE and its declared APPS from the state directory STATE_FD of CONFIG. Without a site
+ * file, uses CONFIG's settings and prints a warning in the name of COMMAND. Returns 0; -1 and
+ * fills ERR.
  */
 int ft_read_site(const char *command, int state_fd, const struct ft_config *config, ft_site *site,
                  ft_apps *apps, struct ft_error *err);
 
-/* Whether an agent works in the state folder STATE_FD. */
+/* True if an agent serves the state directory STATE_FD. */
 bool ft_agent_works(int state_fd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs as the agent tells them to who may not read the store, held in memory. */
+/* Runs received from the agent by a user who may not read the store, held in memory. */
 #ifndef FT_CLI_STORE_ACCESS_ASKED_H
 #define FT_CLI_STORE_ACCESS_ASKED_H
 
@@ -12,15 +12,16 @@
 struct ft_store_access_asked;
 
 /*
- * Ask the agent at SOCKET, which works in the state folder STATE_FD, for the runs of WANTED, but
- * for its limit. Returns NULL with ERR where it does not tell, errno being 0 where it has refused.
+ * Queries the agent at SOCKET, which serves the state directory STATE_FD, for the runs of WANTED,
+ * ignoring its limit. Returns NULL and fills ERR on failure, with errno 0 if the agent has denied
+ * access.
  */
 struct ft_store_access_asked *ft_store_access_asked_open(const char *socket, int state_fd,
                                                          const struct ft_store_filter *wanted,
                                                          struct ft_error *err);
 void ft_store_access_asked_close(struct ft_store_access_asked *asked);
 
-/* As ft_store_each and ft_store_each_app. */
+/* Like ft_store_each and ft_store_each_app. */
 int ft_store_access_asked_each(struct ft_store_access_asked *asked,
                                const struct ft_store_filter *filter,
                                bool (*visit)(const ft_observation *observation, void *data),
@@ -29,13 +30,13 @@ int ft_store_access_asked_apps(struct ft_store_access_asked *asked,
                                bool (*visit)(const struct ft_store_app *app, void *data),
                                void *data, struct ft_error *err);
 
-/* As ft_store_access_rejections. */
+/* Like ft_store_access_rejections. */
 int ft_store_access_asked_rejections(const char *socket, int state_fd,
                                      const struct ft_store_filter *wanted,
                                      bool (*visit)(const struct ft_rejections *one, void *data),
                                      void *data, struct ft_error *err);
 
-/* As ft_store_access_live. */
+/* Like ft_store_access_live. */
 int ft_store_access_asked_live(const char *socket, int state_fd,
                                const struct ft_store_filter *wanted,
                                void (*visit)(const ft_observation *observation, double now_bytes,

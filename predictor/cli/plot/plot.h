@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The two drawings of foretell plot. */
+/* The two charts of foretell plot. */
 #ifndef FT_CLI_PLOT_H
 #define FT_CLI_PLOT_H
 
@@ -15,9 +15,8 @@ struct ft_plot {
 };
 
 /*
- * Draw the run in the file NAME, or the fit of PLOT's app. Each returns an exit
- * status, ERR being filled unless it is 0; DRAWN gets a new object that says what
- * was drawn, for --json.
+ * Draws the run in the file NAME, or the fit of PLOT's app. DRAWN receives a new object that
+ * describes the chart, for --json. Returns an exit status; fills ERR unless it is 0.
  */
 int ft_plot_run(const struct ft_plot *plot, const char *name, json_t **drawn, struct ft_error *err);
 int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err);

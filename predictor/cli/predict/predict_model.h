@@ -8,42 +8,43 @@
 #include "predictor/estimate/gpu/gpu_time.h"
 #include "predictor/estimate/gpu/mig.h"
 
-/* Answer ASKED, whose model is given, in the name of COMMAND. Returns an exit status. */
+/* Answers ASKED, which names a model file, in the name of COMMAND. Returns an exit status. */
 int ft_predict_model(const struct ft_asked *asked, const char *command);
 
-/* What could be done where a network does not fit. */
+/* A change of settings with which a network would fit. */
 struct ft_instead {
   const char *change;      /* "batch", "checkpoint", "precision", "gpus", "offload", "cpu" */
   char setting[64];        /* as --params takes it: "batch=32,accumulate=2" */
-  double bytes;            /* the middle of what it then needs; of "cpu" of the host's memory */
-  long long largest_batch; /* of "batch": with which one pass fits; else 0 */
-  double time;             /* as many samples as before take, as a multiple of now; 0: not known */
+  double bytes;            /* bytes; median of the memory then needed, for "cpu" of the host's memory */
+  long long largest_batch; /* of "batch": largest batch that fits in one pass; else 0 */
+  double time;             /* time for the same number of samples, as a multiple of the present time; 0: unknown */
 };
 
 enum { FT_INSTEADS = 8 };
 
 struct ft_instead_question {
   struct ft_graph *graph;
-  struct ft_gpu_part part; /* what the job has */
-  struct ft_gpu_run run;   /* what does not fit */
-  double bytes;            /* of memory there */
-  double probability;      /* with which it shall do */
-  /* what is measured here makes MEMORY better, played for GPU; NULL: nothing is */
+  struct ft_gpu_part part; /* share of the GPU that the job has */
+  struct ft_gpu_run run;   /* the run that does not fit */
+  double bytes;            /* bytes of memory available */
+  double probability;      /* probability with which a setting must fit */
+  /* calibrates MEMORY, simulated for GPU, by the site's measurements; NULL: no calibration */
   void (*refine)(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory);
   void *context;
 };
 
 /*
- * Ways to run what QUESTION asks about so that it fits, cheapest first, into LIST; each
- * figure is what asking for that setting would tell. Returns how many there are.
+ * Finds settings with which QUESTION's run would fit, cheapest first, and writes them to LIST.
+ * Each figure equals the prediction for that setting. Returns their number.
  */
 size_t ft_instead_find(const struct ft_instead_question *question,
                        struct ft_instead list[FT_INSTEADS]);
 
-/* What stands behind the figures of a batch that is not the largest: "; batch=47 at most". */
+/* Formats the suffix for a batch that is not the largest: "; batch=47 at most". Returns OUT. */
 const char *ft_instead_most(const struct ft_instead *one, char out[48]);
 
-/* TIME, of struct ft_instead, with two digits that count: "0.063", "4.3", "250". Returns OUT. */
+/* Formats TIME of struct ft_instead with two significant digits: "0.063", "4.3", "250". Returns
+ * OUT. */
 const char *ft_instead_times(double time, char out[32]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell predict of a script that asks about its network, --predict-model or --predict-mig. */
+/* foretell predict for a script with --predict-model or --predict-mig. */
 #ifndef FT_CLI_PREDICT_NETWORK_H
 #define FT_CLI_PREDICT_NETWORK_H
 
@@ -10,30 +10,30 @@
 #include "predictor/decide/decide.h"
 
 struct ft_predict_network {
-  ft_network said; /* what the plugin's child would have said */
+  ft_network said; /* the answer that the plugin's helper process would give */
   struct ft_helper_gpu gpu;
   bool asked;
 };
 
 /*
- * Ask what the script of ASKED asks about a network, as USER, with the state folder STATE. Figures
- * join SUBMISSION's features, a GPU that would be set its request.
+ * Answers what the script of ASKED requests for its network, as USER, with the state directory
+ * STATE. Adds figures to SUBMISSION's features and a GPU that would be set to its request.
  */
 void ft_predict_network_ask(const struct ft_asked *asked, const char *state, const char *user,
                             ft_submission *submission, struct ft_predict_network *network);
 
-/* A slice, and how probable it is that it does not hold what ESTIMATE tells, for --json: a new
- * reference, null without SLICE. */
+/* Returns a new JSON object of SLICE and the probability that ESTIMATE exceeds it; null without
+ * SLICE. */
 json_t *ft_predict_slice_json(const struct ft_mig_profile *slice,
                               const struct ft_estimate *estimate);
 
-/* For --json, new references: {"p05", "p50", "p95"}; the slice; what was decided about GPUs. The
- * first two are null where they are not known, the last NULL. */
+/* For --json, new references: {"p05", "p50", "p95"}; the slice; the decision about GPUs. The
+ * first two are null if unknown, the last is NULL. */
 json_t *ft_predict_network_gpu(const struct ft_predict_network *network);
 json_t *ft_predict_network_slice(const struct ft_predict_network *network);
 json_t *ft_predict_network_said(const struct ft_predict_network *network);
 
-/* What would fit instead, COUNT of LIST, as a list of objects: a new reference. */
+/* Returns a new list of the COUNT alternatives of LIST. */
 json_t *ft_predict_instead_json(const struct ft_instead *list, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What foretell predict tells of run times, here and elsewhere: as the plugin would. */
+/* Run times on this platform and others, as the plugin reports them. */
 #ifndef FT_CLI_PREDICT_PERF_H
 #define FT_CLI_PREDICT_PERF_H
 
@@ -17,27 +17,27 @@ struct ft_perf {
 };
 
 /*
- * Look at what the state folder STATE_FD knows of user UID's SUBMISSION, which needs MEMORY (NULL:
- * not known) and for whose GPUs NETWORK (NULL: nothing) would be set; all are borrowed. Where ASKED
- * has a choice made, SUBMISSION's partition becomes that. Returns 0; -1 with ERR.
+ * Finds the run times of user UID's SUBMISSION in the state directory STATE_FD. MEMORY (NULL:
+ * unknown) is its predicted need, NETWORK (NULL: none) would set its GPUs; both are borrowed. If
+ * ASKED requests a choice, it becomes SUBMISSION's partition. Returns 0; -1 and fills ERR.
  */
 int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site, uint32_t uid,
                  const struct ft_estimate *memory, const ft_network *network,
                  ft_submission *submission, struct ft_perf *perf, struct ft_error *err);
 
-/* The table and the choice, where they were asked for. */
+/* Prints the table and the choice, if requested. */
 void ft_perf_print(const struct ft_perf *perf);
 
-/* "runtime_seconds": quantiles where the job goes, or null. */
+/* Returns "runtime_seconds": quantiles on the job's partition, or null. */
 json_t *ft_perf_runtime(const struct ft_perf *perf);
 
-/* "relative": a list of platforms. */
+/* Returns "relative": a list of platforms. */
 json_t *ft_perf_relative(const struct ft_perf *perf);
 
-/* "elsewhere": what the table says; NULL: it was not asked for. */
+/* Returns "elsewhere": the table of partitions; NULL if not requested. */
 json_t *ft_perf_elsewhere(const struct ft_perf *perf);
 
-/* Whether TEXT is something that --choose takes. */
+/* True if TEXT is a value of --choose. */
 bool ft_perf_is_choice(const char *text);
 
 #endif

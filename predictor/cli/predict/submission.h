@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What foretell predict is asked about: options, script and arguments as sbatch
- * would get them, #SBATCH lines included, without a Slurm at hand.
+ * Input of foretell predict: options, script and arguments as sbatch would get them, #SBATCH lines
+ * included. Does not need Slurm.
  */
 #ifndef FT_CLI_SUBMISSION_H
 #define FT_CLI_SUBMISSION_H
@@ -15,42 +15,42 @@
 #include "predictor/decide/gpu_request.h"
 #include "predictor/record/record.h"
 
-/* Strings are of argv or of the script's text and live as long as those. */
+/* Strings point into argv or the script's text and live as long as these. */
 struct ft_asked {
   const char *app, *params, *mode, *user, *state;
   const char *partition, *account, *qos, *constraint, *nodes;
   const char *nodelist, *nodefile, *exclude, *reservation;
   const char *time, *array, *job_name, *directory, *wrap, *container, *exported;
   const char *model, *input, *device, *optimizer, *precision, *mig_file;
-  /* of the script alone: --predict-model; --predict-mig, "" for any GPU; NULL: not asked */
+  /* from the script only: --predict-model; --predict-mig, "" for any GPU; NULL: not given */
   const char *network, *mig;
   struct ft_gpu_request gpus;
   unsigned long tasks, cpus_per_task, cpus_per_gpu, tasks_per_node, threads_per_core;
   uint64_t mem, mem_per_cpu, mem_per_gpu; /* UINT64_MAX: not given */
-  const char *choose;                     /* NULL: not asked */
+  const char *choose;                     /* NULL: not given */
   bool exclusive, srun, perf, explain, json;
 
   const char *script_name; /* NULL: none, standard input, or --wrap */
   struct ft_buf script;
   const char *const *arguments; /* after the script; with --srun the command too */
   size_t argument_count;
-  char *lines; /* the words of the #SBATCH lines, which the strings above may point into */
+  char *lines; /* words of the #SBATCH lines; strings above may point into it */
 };
 
 /*
- * Understand ARGV. Returns 0; -1 when the command is over with *STATUS, having
- * said why. ASKED is released with ft_asked_free either way.
+ * Parses ARGV. Returns 0; -1 after a message when the command has ended, with its exit status in
+ * *STATUS. The caller calls ft_asked_free in either case.
  */
 int ft_asked_parse(struct ft_asked *asked, int argc, char **argv, int *status);
 void ft_asked_free(struct ft_asked *asked);
 
-/* The request of ASKED as the plugin would see it. Returns 0; -1 with ERR. */
+/* Builds the request of ASKED as the plugin would see it. Returns 0; -1 and fills ERR. */
 int ft_asked_request(const struct ft_asked *asked, ft_request *request, struct ft_error *err);
 
 /*
- * The words of the #SBATCH lines at the head of a script, as sbatch splits them
- * (quotes, backslashes, a comment after a blank and '#'): NUL-separated in
- * WORDS, which is allocated and holds TEXT's length + 1 bytes. Returns how many.
+ * Splits the #SBATCH lines at the head of a script like sbatch (quotes, backslashes, a comment
+ * after a blank and '#') into NUL-separated WORDS, which holds TEXT's length + 1 bytes. Returns
+ * the number of words.
  */
 size_t ft_asked_directives(const char *text, char *words);
 
