@@ -42,7 +42,7 @@ static uint32_t read_spank_number(spank_t spank, spank_item_t which)
   return value;
 }
 
-static uint32_t parse_number(const char *text)
+static uint32_t parse_slurm_number(const char *text)
 {
   struct ft_text cursor = ft_text_from(text);
   uint64_t value;
@@ -98,9 +98,9 @@ static void fill_script_event(spank_t spank, struct job_environment *s, ft_annou
   (void)spank_get_item(spank, S_JOB_UID, &uid);
   out->uid = uid;
   out->job_id = read_spank_number(spank, S_JOB_ID);
-  out->restart_count = parse_number(read_job_variable(s, "SLURM_RESTART_COUNT"));
-  out->array_job_id = parse_number(read_job_variable(s, "SLURM_ARRAY_JOB_ID"));
-  out->array_task_id = parse_number(read_job_variable(s, "SLURM_ARRAY_TASK_ID"));
+  out->restart_count = parse_slurm_number(read_job_variable(s, "SLURM_RESTART_COUNT"));
+  out->array_job_id = parse_slurm_number(read_job_variable(s, "SLURM_ARRAY_JOB_ID"));
+  out->array_task_id = parse_slurm_number(read_job_variable(s, "SLURM_ARRAY_TASK_ID"));
 }
 
 /* The component of a heterogeneous job that JOB_ID is, from the batch script's environment, which
@@ -116,7 +116,7 @@ static uint32_t find_het_offset(struct job_environment *s, uint32_t job_id)
     value = read_job_variable(s, name);
     if (!value)
       return 0;
-    if (parse_number(value) == job_id)
+    if (parse_slurm_number(value) == job_id)
       return i;
   }
   return 0;
@@ -140,7 +140,7 @@ static void fill_step_event(spank_t spank, struct job_environment *s, ft_announc
   /* Slurm 22.05 has it only in the environment, from a task's start on */
   out->restart_count = read_spank_number(spank, S_SLURM_RESTART_COUNT);
   if (!out->restart_count)
-    out->restart_count = parse_number(read_job_variable(s, "SLURM_RESTART_COUNT"));
+    out->restart_count = parse_slurm_number(read_job_variable(s, "SLURM_RESTART_COUNT"));
   /* without an array Slurm returns the job's ID and no task */
   if (spank_get_item(spank, S_JOB_ARRAY_TASK_ID, &array_task) == ESPANK_SUCCESS &&
       array_task < SLURM_NO_VALUE_32) {
@@ -177,7 +177,7 @@ void ft_announce_job_end(spank_t spank, const char *socket)
                     sizeof end->submission.bytes);
   if (code) {
     end->has_exit_code = true;
-    end->exit_code = (int32_t)parse_number(code);
+    end->exit_code = (int32_t)parse_slurm_number(code);
   }
   ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }

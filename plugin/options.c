@@ -261,7 +261,7 @@ void ft_options_unset(spank_t spank)
 }
 
 /* The value of the variable NAME; NULL if not set or empty, as scripts switch one off. */
-static const char *read_variable(const char *name)
+static const char *read_environment(const char *name)
 {
   const char *value = getenv(name);
 
@@ -274,7 +274,7 @@ static const char *read_variable(const char *name)
  */
 static void consume_variable(const char *name, size_t size, char **out, struct ft_error *why)
 {
-  const char *value = read_variable(name);
+  const char *value = read_environment(name);
 
   if (!value)
     return;
@@ -293,7 +293,7 @@ static bool is_negative(const char *value)
 /* The value of FORETELL_PREDICT_MIG: "" for "1" and "yes", which name no GPU; NULL: none. */
 static const char *read_mig_variable(struct ft_error *why)
 {
-  const char *value = read_variable("FORETELL_PREDICT_MIG");
+  const char *value = read_environment("FORETELL_PREDICT_MIG");
 
   if (!value || is_negative(value))
     return NULL;
@@ -306,8 +306,8 @@ static const char *read_mig_variable(struct ft_error *why)
 
 static void read_placement_options(struct ft_options *out)
 {
-  const char *perf = read_variable("FORETELL_PREDICT_PERF");
-  const char *goal = read_variable("FORETELL_PREDICT_PARTITION");
+  const char *perf = read_environment("FORETELL_PREDICT_PERF");
+  const char *goal = read_environment("FORETELL_PREDICT_PARTITION");
 
   out->perf = given.perf || (perf && !is_negative(perf));
   out->partition = given.partition;
@@ -322,7 +322,7 @@ static void read_placement_options(struct ft_options *out)
 
 void ft_options_read(struct ft_options *out)
 {
-  const char *mode = read_variable("FORETELL_PREDICT_MEM");
+  const char *mode = read_environment("FORETELL_PREDICT_MEM");
 
   out->why.text[0] = '\0';
   consume_variable("FORETELL_PREDICT_APP", APP_SIZE, &environment_values.app, &out->why);

@@ -140,7 +140,7 @@ static void describe_by_helper(struct prediction *w)
 }
 
 /* Fills the submission's app and features. */
-static void describe_submission(struct prediction *w)
+static void fill_submission(struct prediction *w)
 {
   struct ft_description *what = &w->collected.description;
   struct ft_error err;
@@ -161,7 +161,7 @@ static const char *submitter_name(void *collected)
   return ft_collect_user(collected);
 }
 
-static struct ft_submitter make_submitter(struct prediction *w)
+static struct ft_submitter plugin_submitter(struct prediction *w)
 {
   return (struct ft_submitter){ w->collected.uid, submitter_name, &w->collected };
 }
@@ -216,7 +216,7 @@ static int apply_gpu_decision(struct prediction *w)
 static void choose_placement(struct prediction *w)
 {
   const ft_request *request = &w->submission.request;
-  struct ft_submitter submitter = make_submitter(w);
+  struct ft_submitter submitter = plugin_submitter(w);
   const struct ft_estimate *memory;
   struct ft_error err;
 
@@ -284,7 +284,7 @@ static int predict_for_site(struct prediction *w)
   bool placement = !w->maybe_other_cluster && (w->options.perf || w->options.partition);
   bool off, rejects, known = false;
   char line[FT_PARAMS_LINE];
-  struct ft_submitter submitter = make_submitter(w);
+  struct ft_submitter submitter = plugin_submitter(w);
   ft_submission *s = &w->submission;
   struct ft_error err;
 
@@ -406,7 +406,7 @@ static int predict_component(spank_t spank, struct prediction *w)
   else
     read_site_and_apps(w);
   ft_collect(&w->bridge, &w->options, w->local, w->component, &w->collected);
-  describe_submission(w);
+  fill_submission(w);
   w->submission.het_offset = w->component;
   this_cluster = is_for_this_cluster(w);
   if (this_cluster && w->has_site)

@@ -135,7 +135,7 @@ static int open_regular_file(const char *path, const struct stat *st)
 }
 
 /* Opens the script where sbatch finds it: in DIRECTORY, else along PATH, else by its name. */
-static int open_batch_script(const char *directory, const char *name)
+static int open_submitted_script(const char *directory, const char *name)
 {
   struct ft_text list = ft_text_from(getenv("PATH")), piece = ft_text_from(directory);
   char path[FT_FILE_PATH];
@@ -152,10 +152,10 @@ static int open_batch_script(const char *directory, const char *name)
   return stat(name, &st) == 0 ? open_regular_file(name, &st) : -1;
 }
 
-static void read_batch_script(const char *directory, const char *name, struct ft_buf *out)
+static void read_submitted_script(const char *directory, const char *name, struct ft_buf *out)
 {
   struct stat st;
-  int fd = name ? open_batch_script(directory, name) : STDIN_FILENO;
+  int fd = name ? open_submitted_script(directory, name) : STDIN_FILENO;
 
   if (fd < 0)
     return;
@@ -204,8 +204,8 @@ static void collect_batch_job(const struct ft_slurm_options *bridge, struct ft_c
     (void)ft_buf_add(&out->script, wrap, length < out->script.limit ? length : out->script.limit);
   } else {
     /* sbatch searches for the script before it knows a --chdir in it */
-    read_batch_script(chdir_given ? out->directory : ".", first < count ? out->words[first] : NULL,
-                      &out->script);
+    read_submitted_script(chdir_given ? out->directory : ".",
+                          first < count ? out->words[first] : NULL, &out->script);
   }
   out->description.script = ft_buf_text(&out->script);
   out->description.script_length = out->script.length;

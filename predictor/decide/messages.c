@@ -138,7 +138,7 @@ static void start_message_line(struct message *m)
     m->out->line[m->out->count++][0] = '\0';
 }
 
-static void append_bytes(struct message *m, double bytes)
+static void append_message_bytes(struct message *m, double bytes)
 {
   char text[FT_MESSAGE_BYTES];
 
@@ -223,7 +223,7 @@ static void append_median(struct message *m, const char *verb)
 
   append_message_text(m, "%s %s %s", m->q->network ? m->q->network : m->q->app, verb,
                       differ ? "up to " : "");
-  append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
+  append_message_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
   if (differ)
     append_message_text(m, " (task %u)", (unsigned)all->index[m->q->estimate - all->each]);
 }
@@ -248,7 +248,7 @@ static void append_need(struct message *m)
   }
   append_median(m, m->q->similar || e->extrapolated ? "may need" : "needs");
   append_message_text(m, ", 95 %% below ");
-  append_bytes(m, ft_estimate_quantile(e, 0.95));
+  append_message_bytes(m, ft_estimate_quantile(e, 0.95));
   append_message_text(m, " ");
   append_evidence(m);
 }
@@ -261,10 +261,10 @@ static void append_leak(struct message *m)
 
   append_message_text(m, "%s was killed at %u increasing limits, the last ", m->q->app,
                       f->growing_kills);
-  append_bytes(m, f->like_killed_bytes);
+  append_message_bytes(m, f->like_killed_bytes);
   if (f->like_peak_bytes > 0) {
     append_message_text(m, ", and completed with at most ");
-    append_bytes(m, f->like_peak_bytes);
+    append_message_bytes(m, f->like_peak_bytes);
   } else {
     append_message_text(m, ", and never completed");
   }
@@ -303,12 +303,12 @@ static void append_limit(struct message *m, const char *rest)
     else
       append_partition(m, "");
     append_message_text(m, ", ");
-    append_bytes(m, (double)s->limit);
+    append_message_bytes(m, (double)s->limit);
     break;
   case FT_LIMIT_WHOLE_NODE:
     append_message_text(m, "%sa whole node, ",
                         m->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
-    append_bytes(m, (double)s->limit);
+    append_message_bytes(m, (double)s->limit);
     break;
   case FT_LIMIT_UNKNOWN:
   case FT_LIMIT_NONE:
@@ -330,7 +330,7 @@ static void append_no_node(struct message *m)
   append_message_text(m, "no node of ");
   append_partition(m, "");
   append_message_text(m, " has more than ");
-  append_bytes(m, (double)m->sizing->largest_node);
+  append_message_bytes(m, (double)m->sizing->largest_node);
 }
 
 /* Why the amount is not the estimate's, and that it is less, if a user could take it for a
@@ -483,7 +483,7 @@ static void explain_high(struct message *m)
   append_message_text(m, "; ");
   append_limit(m, " is ");
   if ((double)m->sizing->limit > used) {
-    append_bytes(m, (double)m->sizing->limit - used);
+    append_message_bytes(m, (double)m->sizing->limit - used);
     append_message_text(m, m->q->network ? " more than that" : " more than any run used");
   } else {
     append_message_text(m, "far more than that");
@@ -513,7 +513,7 @@ static void explain_rejection(struct message *m)
     append_message_text(m, ", but ");
     append_partition(m, "allows");
     append_message_text(m, " no more than ");
-    append_bytes(m, (double)s->max);
+    append_message_bytes(m, (double)s->max);
   }
   append_message_text(m, ", probability of running out of memory ");
   append_p_oom(m, s->p_oom, s->oom_bytes);
@@ -535,9 +535,9 @@ static void explain_site_prior(struct message *m)
 {
   append_message_text(m, "%s: no recorded run yet; of %u apps on this site, half need at most ",
                       m->q->app, m->q->at_large);
-  append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
+  append_message_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
   append_message_text(m, " and 95 %% at most ");
-  append_bytes(m, ft_estimate_quantile(m->q->estimate, 0.95));
+  append_message_bytes(m, ft_estimate_quantile(m->q->estimate, 0.95));
 }
 
 static void explain_no_evidence(struct message *m)

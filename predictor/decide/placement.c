@@ -30,7 +30,7 @@ static enum ft_placement_fit fit_of_limit(const struct ft_estimate *estimate, do
 }
 
 /* Bytes that the user requests on a node with CPUS CPUs of the job; 0: no request. */
-static double requested_bytes(const ft_request *r, double cpus)
+static double node_request_bytes(const ft_request *r, double cpus)
 {
   double bytes = (double)r->mem_bytes;
 
@@ -63,7 +63,7 @@ static void fill_row_memory(const struct ft_placement_question *q, const ft_part
     return;
   if (q->memory)
     row->memory = fit_of_limit(q->memory, (double)row->memory_bytes);
-  if (requested_bytes(r, cpus) > (double)row->memory_bytes)
+  if (node_request_bytes(r, cpus) > (double)row->memory_bytes)
     row->memory = FT_PLACEMENT_DOES_NOT_FIT;
 }
 
@@ -202,15 +202,16 @@ static double row_median_seconds(const struct ft_placement_row *row)
   return ft_estimate_quantile(&row->place->seconds, 0.5);
 }
 
-static double log_speed_deviation(const struct ft_platform_runtime *place)
+static double placement_speed_deviation(const struct ft_platform_runtime *place)
 {
   return log(place->speed_p95 / place->speed_p05) / (2 * SCORE95);
 }
 
 double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b)
 {
-  return a->place == b->place ? 0
-                              : hypot(log_speed_deviation(a->place), log_speed_deviation(b->place));
+  return a->place == b->place
+             ? 0
+             : hypot(placement_speed_deviation(a->place), placement_speed_deviation(b->place));
 }
 
 const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, size_t partition,

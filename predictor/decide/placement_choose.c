@@ -143,13 +143,13 @@ static const char *goal_name(const struct choice *c)
   return c->by_price ? "cheapest" : "fastest";
 }
 
-static int text_width(struct ft_text text)
+static int table_text_width(struct ft_text text)
 {
   return (int)ft_text_left(&text);
 }
 
 /* "2.1 min, 90 % from 1.9 min to 2.4 min", or the price. */
-static void append_value(struct choice *c, const struct candidate *n)
+static void append_choice_value(struct choice *c, const struct candidate *n)
 {
   const struct ft_estimate *e = &n->row->place->seconds;
   char text[3][40];
@@ -169,23 +169,24 @@ static void append_disadvantage(struct choice *c, const struct candidate *n)
   double ratio = n->row ? value_of_candidate(c, n) / value_of_candidate(c, &c->best) : 0;
 
   if (n->unfit)
-    append_choice(c, "; it does not fit %.*s", text_width(n->name), n->name.at);
+    append_choice(c, "; it does not fit %.*s", table_text_width(n->name), n->name.at);
   else if (!n->row)
     return;
   else if (!isfinite(ratio))
-    append_choice(c, "; %.*s is not free", text_width(n->name), n->name.at);
+    append_choice(c, "; %.*s is not free", table_text_width(n->name), n->name.at);
   else if (c->by_price)
-    append_choice(c, "; %.2f times the price of %.*s", 1 / ratio, text_width(n->name), n->name.at);
+    append_choice(c, "; %.2f times the price of %.*s", 1 / ratio, table_text_width(n->name),
+                  n->name.at);
   else
     append_choice(c, "; %.*g times as fast as %.*s", ratio < 9.95 ? 2 : 3, ratio,
-                  text_width(n->name), n->name.at);
+                  table_text_width(n->name), n->name.at);
 }
 
 /* Why a partition that would be better is not chosen. */
 static void append_uncertain(struct choice *c)
 {
   if (c->uncertain.row)
-    append_choice(c, "%.*s is not considered (%s)", text_width(c->uncertain.name),
+    append_choice(c, "%.*s is not considered (%s)", table_text_width(c->uncertain.name),
                   c->uncertain.name.at, ft_placement_unknown_condition(c->q, c->uncertain.at));
 }
 
@@ -195,11 +196,11 @@ static void append_missing_data(struct choice *c, const struct candidate *n)
   const struct ft_placement_evidence *v = c->q->evidence;
 
   if (n->at == v->partition_count)
-    append_choice(c, "partition %.*s is unknown", text_width(n->name), n->name.at);
+    append_choice(c, "partition %.*s is unknown", table_text_width(n->name), n->name.at);
   else if (c->by_price && ft_placement_worst(c->e, n->at, false))
-    append_choice(c, "the price of %.*s is unknown", text_width(n->name), n->name.at);
+    append_choice(c, "the price of %.*s is unknown", table_text_width(n->name), n->name.at);
   else
-    append_choice(c, "the run time on %.*s is unknown", text_width(n->name), n->name.at);
+    append_choice(c, "the run time on %.*s is unknown", table_text_width(n->name), n->name.at);
 }
 
 /* Why the partition is unchanged. */
@@ -212,13 +213,13 @@ static void explain_unchanged(struct choice *c)
       return;
     }
   if (c->now_count == 1 && c->now[0].at == c->best.at)
-    append_choice(c, "%.*s, the current partition, is the %s (", text_width(c->best.name),
+    append_choice(c, "%.*s, the current partition, is the %s (", table_text_width(c->best.name),
                   c->best.name.at, goal_name(c));
   else
     append_choice(
         c, "%.*s: not clearly %s (difference uncertain or below 5 %%); --partition unchanged (",
-        text_width(c->best.name), c->best.name.at, c->by_price ? "cheaper" : "faster");
-  append_value(c, &c->best);
+        table_text_width(c->best.name), c->best.name.at, c->by_price ? "cheaper" : "faster");
+  append_choice_value(c, &c->best);
   append_choice(c, ")");
 }
 
@@ -235,9 +236,9 @@ static size_t keep_equal_candidates(struct choice *c, char *to, size_t size)
     if (is_clearly_worse(c, n, &c->best))
       continue;
     kept++;
-    if (used + (size_t)text_width(n->name) + 2 < size)
+    if (used + (size_t)table_text_width(n->name) + 2 < size)
       used += (size_t)snprintf(to + used, size - used, "%s%.*s", used ? "," : "",
-                               text_width(n->name), n->name.at);
+                               table_text_width(n->name), n->name.at);
   }
   return kept;
 }
@@ -255,7 +256,7 @@ static void choose_among_current(struct choice *c)
   if (!kept)
     (void)ft_text_copy(c->best.name, out->partitions, sizeof out->partitions);
   append_choice(c, "--partition set to %s, the %s (", out->partitions, goal_name(c));
-  append_value(c, &c->best);
+  append_choice_value(c, &c->best);
   for (size_t i = 0; i < c->now_count; i++)
     if (is_clearly_worse(c, &c->now[i], &c->best)) {
       append_disadvantage(c, &c->now[i]);

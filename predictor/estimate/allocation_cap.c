@@ -24,7 +24,7 @@ enum { CLOSEST_RUNS = 12 };
 #define MOST_REACH 2.0
 
 /* Distance of the CLOSEST_RUNS from PLACE in the covariate; infinite if fewer runs have one. */
-static double radius(const ft_evaluator *e, double place)
+static double closest_radius(const ft_evaluator *e, double place)
 {
   double away[CLOSEST_RUNS];
   size_t count = 0;
@@ -45,7 +45,7 @@ static double radius(const ft_evaluator *e, double place)
 
 /* Exponent by which peaks grow beyond the largest input: 1, or the lower confidence bound of the
  * power-law fit if larger. */
-static double growth(const ft_evaluator *e)
+static double growth_exponent(const ft_evaluator *e)
 {
   const ft_baseline *line = &e->baselines[FT_BASELINE_POWER];
   double count = line->needs_count, middle = 0, spread = 0, rest = 0, error;
@@ -67,7 +67,7 @@ static double growth(const ft_evaluator *e)
 }
 
 /* Extrapolates NEED of a run at OTHER to a larger input at PLACE with exponent POWER. */
-static double grown(double need, double other, double place, double power)
+static double extrapolate_need(double need, double other, double place, double power)
 {
   double times;
 
@@ -82,7 +82,7 @@ static double grown(double need, double other, double place, double power)
 static double closest_need(const ft_evaluator *e, double place, double power)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
-  double within = radius(e, place), most = 0;
+  double within = closest_radius(e, place), most = 0;
 
   if (!e->baselines_count || isinf(within))
     return INFINITY;
@@ -90,7 +90,7 @@ static double closest_need(const ft_evaluator *e, double place, double power)
     double other = (double)e->covariates[peak->runs.bytes[i]];
 
     if (other >= 0 && fabs(other - place) <= within)
-      most = fmax(most, grown((double)peak->needs[i], other, place, power));
+      most = fmax(most, extrapolate_need((double)peak->needs[i], other, place, power));
   }
   return most > 0 ? most : INFINITY;
 }
@@ -123,9 +123,9 @@ double ft_allocation_cap(const ft_evaluator *e, const struct ft_allocation_query
     return INFINITY;
   for (size_t i = 0; placed && i < e->covariates_count; i++)
     largest = fmax(largest, (double)e->covariates[i]);
-  power = q->covariate > largest ? growth(e) : 1;
+  power = q->covariate > largest ? growth_exponent(e) : 1;
   if (largest > 0)
-    most = grown(most, largest, q->covariate, power);
+    most = extrapolate_need(most, largest, q->covariate, power);
   /* a new run exceeds its CLOSEST_RUNS with probability 1 / (CLOSEST_RUNS + 1) */
   if (placed && fixed < (CLOSEST_RUNS + 1) * most)
     most = fmin(most, closest_need(e, q->covariate, power));

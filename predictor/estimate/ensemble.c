@@ -139,7 +139,7 @@ struct ensemble_state {
   struct ft_retry_sequence chain;
 };
 
-static float at_least(float x, float least)
+static float larger_float(float x, float least)
 {
   return x > least ? x : least;
 }
@@ -151,13 +151,13 @@ bool ft_ensemble_ready(const ft_evaluator *e)
 }
 
 /* Clamp of one run's time: a quarter of the sum of all others. */
-static float most_seconds(const ft_evaluator *e)
+static float run_time_limit(const ft_evaluator *e)
 {
   float total = 0, largest = 0;
 
   for (size_t i = 0; i < e->needs_count; i++) {
     total += e->seconds[i];
-    largest = at_least(e->seconds[i], largest);
+    largest = larger_float(e->seconds[i], largest);
   }
   return fmaxf((total - largest) / 4, LEAST_SECONDS);
 }
@@ -166,7 +166,7 @@ static float most_seconds(const ft_evaluator *e)
  * Multiplies the kernel's weights by run times and adds a small equal weight to every run: the run
  * time of a distant run does not matter. Returns the mean run time near the submission.
  */
-static double add_far(struct ensemble_state *p, unsigned kernel)
+static double add_distant_weight(struct ensemble_state *p, unsigned kernel)
 {
   double near = 0, seconds = 0;
   float *weight = p->weight[kernel], far;
@@ -189,7 +189,7 @@ static double add_far(struct ensemble_state *p, unsigned kernel)
  * Sets the cost of a failure: up to 1 a fraction of the attempt's memory x time; the excess is
  * independent of the job's size, like the cost of submitting again.
  */
-static void set_price(struct ensemble_state *p, double seconds)
+static void set_failure_cost(struct ensemble_state *p, double seconds)
 {
   p->seconds = seconds;
   p->price = fmin(p->q->failure_price, 1) * p->q->failure_time;
@@ -198,7 +198,7 @@ static void set_price(struct ensemble_state *p, double seconds)
 
 /* Smallest expected need in bytes. A line outside its range may predict far too little, where a
  * failure seems free. */
-static double least_bytes(const ft_evaluator *e)
+static double smallest_need(const ft_evaluator *e)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
@@ -219,23 +219,23 @@ static bool has_view(const struct ensemble_state *p, unsigned v)
 }
 
 /* Initialises P: weights of the runs and cost of a failure. */
-static void open_panel(struct ensemble_state *p, const ft_evaluator *e,
-                       const struct ft_allocation_query *q)
+static void init_ensemble_state(struct ensemble_state *p, const ft_evaluator *e,
+                                const struct ft_allocation_query *q)
 {
-  float most = most_seconds(e);
+  float most = run_time_limit(e);
   double total = 0;
 
   p->e = e;
   p->q = q;
   p->looked_at = p->measured = UINT_MAX;
   p->placed = e->has_primary_column && q->covariate >= 0;
-  p->least = least_bytes(e);
+  p->least = smallest_need(e);
   p->line.drawn = false;
   for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
     p->kernels[v] = has_view(p, v) ? kernels_of[v] & (p->placed ? UCHAR_MAX : ~NEIGHBOURS) : 0;
   memset(p->weighed, 0, sizeof p->weighed);
   for (size_t i = 0; i < e->needs_count; i++) {
-    float seconds = at_least(e->seconds[i], LEAST_SECONDS);
+    float seconds = larger_float(e->seconds[i], LEAST_SECONDS);
 
     p->weight[ALL][i] = seconds < most ? seconds : most;
     total += (double)p->weight[ALL][i];
@@ -243,7 +243,7 @@ static void open_panel(struct ensemble_state *p, const ft_evaluator *e,
   p->weighed[ALL] = true;
   p->far[ALL] = 0;
   if (!p->placed) {
-    set_price(p, total / (double)e->needs_count);
+    set_failure_cost(p, total / (double)e->needs_count);
     return;
   }
   for (size_t i = 0; i < e->needs_count; i++) {
@@ -253,16 +253,16 @@ static void open_panel(struct ensemble_state *p, const ft_evaluator *e,
     p->weight[NEAR][i] = (float)p->near[i];
   }
   p->weighed[NEAR] = true;
-  set_price(p, add_far(p, NEAR));
+  set_failure_cost(p, add_distant_weight(p, NEAR));
 }
 
-static double cube(double x)
+static double cube_of(double x)
 {
   return x * (x * x);
 }
 
 /* Computes the weights of KERNEL. */
-static void weigh(struct ensemble_state *p, unsigned kernel)
+static void compute_kernel_weights(struct ensemble_state *p, unsigned kernel)
 {
   const ft_evaluator *e = p->e;
   double recent[RUNS], less = exp(-1 / RECENT_RUNS);
@@ -275,13 +275,13 @@ static void weigh(struct ensemble_state *p, unsigned kernel)
     recent[i] = recent[i - 1] * less;
   for (size_t i = 0; i < e->needs_count; i++)
     p->weight[kernel][i] = (float)(kernel == RECENT   ? recent[e->ages.bytes[i]]
-                                   : kernel == NEARER ? cube(p->near[i])
-                                                      : cube(cube(p->near[i])));
-  (void)add_far(p, kernel);
+                                   : kernel == NEARER ? cube_of(p->near[i])
+                                                      : cube_of(cube_of(p->near[i])));
+  (void)add_distant_weight(p, kernel);
 }
 
 /* Selects the runs around the prediction of VIEW, one of e->baselines. */
-static void look_at_view(struct ensemble_state *p, const ft_baseline *view)
+static void select_baseline_view(struct ensemble_state *p, const ft_baseline *view)
 {
   double centre = view->intercept;
 
@@ -304,7 +304,7 @@ static void look_at_view(struct ensemble_state *p, const ft_baseline *view)
 }
 
 /* Selects the runs around the prediction of view V, which must have runs. */
-static void look(struct ensemble_state *p, unsigned v)
+static void select_view(struct ensemble_state *p, unsigned v)
 {
   const ft_evaluator *e = p->e;
   double least = log(p->least);
@@ -315,7 +315,7 @@ static void look(struct ensemble_state *p, unsigned v)
     return;
   p->looked_at = v;
   if (v) {
-    look_at_view(p, &e->baselines[v - 1]);
+    select_baseline_view(p, &e->baselines[v - 1]);
     return;
   }
   p->count = e->needs_count;
@@ -336,7 +336,7 @@ static void fill_bytes(struct ensemble_state *p)
   p->has_bytes = true;
 }
 
-static struct moments measure(struct ensemble_state *p, unsigned kernel)
+static struct moments weighted_moments(struct ensemble_state *p, unsigned kernel)
 {
   double total = 0, squares = 0, sum = 0, sum2 = 0;
   double origin = p->logs[p->count / 2];
@@ -360,7 +360,7 @@ static struct moments measure(struct ensemble_state *p, unsigned kernel)
   return m;
 }
 
-static void draw_line(struct ensemble_state *p)
+static void select_local_runs(struct ensemble_state *p)
 {
   double low = p->logs[p->count / 4], high = p->logs[p->count - 1 - p->count / 4];
   double far = FAR_QUARTERS * (high - low) + FAR_NEED;
@@ -380,21 +380,21 @@ static void draw_line(struct ensemble_state *p)
 }
 
 /* Moments by local regression; by the weighted mean if too few runs have a covariate. */
-static struct moments measure_line(struct ensemble_state *p, unsigned kernel)
+static struct moments local_moments(struct ensemble_state *p, unsigned kernel)
 {
   const struct line *l = &p->line;
   double weight[RUNS];
   struct ft_local_regression local;
 
   if (!l->drawn)
-    draw_line(p);
+    select_local_runs(p);
   for (size_t i = 0; i < l->count; i++) {
     double near = (double)p->weight[kernel][l->run[i]] - p->far[kernel];
 
     weight[i] = near > 0 ? near : 0;
   }
   if (!ft_local_regression_fit(l->x, l->y, weight, l->count, &local))
-    return measure(p, kernel);
+    return weighted_moments(p, kernel);
   return (struct moments){ local.total, local.mean, local.deviation + LEAST_DEVIATION, local.runs };
 }
 
@@ -405,7 +405,7 @@ static const struct {
 } beyond[] = { { 0.2, 0.4 }, { 0.6, 0.3 }, { 1.5, 0.2 }, { 4, 0.1 } };
 
 /* Allocation from the empirical distribution with one pseudo-run beyond the largest peak. */
-static double as_is(struct ensemble_state *p, const struct moments *m)
+static double empirical_allocation(struct ensemble_state *p, const struct moments *m)
 {
   double top, failed = p->q->failed_bytes;
   size_t first = 0;
@@ -427,7 +427,7 @@ static double as_is(struct ensemble_state *p, const struct moments *m)
 }
 
 /* Score at which the density of Student's t is DENSITY. */
-static double score_at(double density, double degrees)
+static double student_score(double density, double degrees)
 {
   double peak = 0.398942 * (1 - 1 / (4 * degrees));
 
@@ -437,7 +437,7 @@ static double score_at(double density, double degrees)
 }
 
 /* Tail probability beyond SCORE, whose density is DENSITY. */
-static double beyond_score(double score, double density, double degrees)
+static double tail_probability(double score, double density, double degrees)
 {
   if (score < 0.3)
     return 0.5;
@@ -448,18 +448,19 @@ static double beyond_score(double score, double density, double degrees)
  * Allocation from Student's t. Expected waste is minimal where the density times the cost of a
  * failure equals the cost of a larger allocation.
  */
-static double as_student(const struct ensemble_state *p, const struct moments *m, double wide)
+static double student_allocation(const struct ensemble_state *p, const struct moments *m,
+                                 double wide)
 {
   double degrees = fmin(fmax(m->runs - 1, LEAST_DEGREES), MOST_DEGREES);
   double scale = wide * m->deviation * sqrt(1 + 1 / m->runs);
   double density = scale / (p->price + p->fixed / exp(m->mean) + 1.5 * scale);
-  double score = score_at(density, degrees), failed;
+  double score = student_score(density, degrees), failed;
 
   if (p->q->failed_bytes > 0) {
     failed = (log(p->q->failed_bytes) - m->mean) / scale;
     for (int i = 0; i < MOST_ATTEMPTS && score <= failed; i++) {
-      density *= beyond_score(score, density, degrees);
-      score = fmax(score_at(density, degrees), score + 0.3);
+      density *= tail_probability(score, density, degrees);
+      score = fmax(student_score(density, degrees), score + 0.3);
     }
     /* the tail is less certain further out */
     score = fmax(score, FURTHER * failed + 0.5);
@@ -467,20 +468,20 @@ static double as_student(const struct ensemble_state *p, const struct moments *m
   return exp(m->mean + fmin(scale * score, MOST_ABOVE));
 }
 
-static double ask(struct ensemble_state *p, unsigned member)
+static double member_allocation(struct ensemble_state *p, unsigned member)
 {
   unsigned view = member / SHAPES / KERNELS, kernel = member / SHAPES % KERNELS;
   double bytes;
 
-  weigh(p, kernel);
-  look(p, view);
+  compute_kernel_weights(p, kernel);
+  select_view(p, view);
   if (p->measured != member / SHAPES)
-    p->moments = view == LOCAL ? measure_line(p, kernel) : measure(p, kernel);
+    p->moments = view == LOCAL ? local_moments(p, kernel) : weighted_moments(p, kernel);
   p->measured = member / SHAPES;
   if (member % SHAPES == STUDENT || view == LOCAL)
-    bytes = as_student(p, &p->moments, member % SHAPES == STUDENT ? 1 : NARROWER);
+    bytes = student_allocation(p, &p->moments, member % SHAPES == STUDENT ? 1 : NARROWER);
   else
-    bytes = as_is(p, &p->moments);
+    bytes = empirical_allocation(p, &p->moments);
   bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
   return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
 }
@@ -497,20 +498,21 @@ static bool has_member(const struct ensemble_state *p, unsigned member)
   return p->kernels[member / SHAPES / KERNELS] >> member / SHAPES % KERNELS & 1;
 }
 
-static double loss_of(const ft_evaluator *e, unsigned member)
+static double member_loss(const ft_evaluator *e, unsigned member)
 {
   return member < e->losses_count ? e->losses[member] : 0;
 }
 
 /* Evaluates the members whose loss is at most MOST. */
-static void ask_up_to(struct ensemble_state *p, double most, double bytes[FT_ENSEMBLE_MEMBERS])
+static void evaluate_members(struct ensemble_state *p, double most,
+                             double bytes[FT_ENSEMBLE_MEMBERS])
 {
   for (unsigned i = 0; i < MEMBERS; i++) {
     unsigned member = member_at(i);
 
     bytes[member] = 0;
-    if (has_member(p, member) && loss_of(p->e, member) <= most)
-      bytes[member] = ask(p, member);
+    if (has_member(p, member) && member_loss(p->e, member) <= most)
+      bytes[member] = member_allocation(p, member);
   }
 }
 
@@ -521,40 +523,40 @@ static double least_loss(const struct ensemble_state *p)
 
   for (unsigned i = 0; i < MEMBERS; i++)
     if (has_member(p, i))
-      least = fmin(least, loss_of(p->e, i));
+      least = fmin(least, member_loss(p->e, i));
   return least;
 }
 
 /* Mean loss per run of the best member. */
-static double scale_of(const ft_evaluator *e, double least)
+static double mean_loss(const ft_evaluator *e, double least)
 {
   return least / fmax(e->loss_updates, 1) + 1e-9;
 }
 
-static unsigned best_of(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
+static unsigned best_member(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS])
 {
   unsigned best = MEMBERS;
 
   for (unsigned i = 0; i < MEMBERS; i++)
-    if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
+    if (bytes[i] > 0 && (best == MEMBERS || member_loss(e, i) < member_loss(e, best)))
       best = i;
   return best;
 }
 
-static unsigned best_as_is(const ft_evaluator *e, const double bytes[FT_ENSEMBLE_MEMBERS],
-                           unsigned best)
+static unsigned best_empirical_member(const ft_evaluator *e,
+                                      const double bytes[FT_ENSEMBLE_MEMBERS], unsigned best)
 {
   if (best / SHAPES / KERNELS != LOCAL)
     return best / SHAPES * SHAPES + AS_IS;
   best = MEMBERS;
   for (unsigned i = AS_IS; i < LOCAL * KERNELS * SHAPES; i += SHAPES)
-    if (bytes[i] > 0 && (best == MEMBERS || loss_of(e, i) < loss_of(e, best)))
+    if (bytes[i] > 0 && (best == MEMBERS || member_loss(e, i) < member_loss(e, best)))
       best = i;
   return best;
 }
 
 /* Limits the allocation ASKED of a member after a failure. */
-static double retry(const struct ensemble_state *p, double asked)
+static double limit_retry(const struct ensemble_state *p, double asked)
 {
   double failed = p->q->failed_bytes, reach = ft_allocation_cap(p->e, p->q, p->fixed);
 
@@ -568,21 +570,21 @@ double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_
   struct ensemble_state p;
   unsigned best;
 
-  open_panel(&p, e, q);
+  init_ensemble_state(&p, e, q);
   least = least_loss(&p);
-  scale = scale_of(e, least);
+  scale = mean_loss(e, least);
   /* after a failure the empirical shape decides, whose loss may be larger */
-  ask_up_to(&p, q->failed_bytes > 0 ? INFINITY : least - log(NEGLIGIBLE) / SHARPNESS * scale,
-            bytes);
-  best = best_of(e, bytes);
+  evaluate_members(&p, q->failed_bytes > 0 ? INFINITY : least - log(NEGLIGIBLE) / SHARPNESS * scale,
+                   bytes);
+  best = best_member(e, bytes);
   if (q->failed_bytes > 0)
-    return retry(&p, bytes[best_as_is(e, bytes, best)]);
+    return limit_retry(&p, bytes[best_empirical_member(e, bytes, best)]);
   for (unsigned i = 0; i < MEMBERS; i++) {
     double weight;
 
     if (!(bytes[i] > 0) || fabs(log(bytes[i] / bytes[best])) > ALIKE)
       continue;
-    weight = exp(-SHARPNESS * (loss_of(e, i) - loss_of(e, best)) / scale);
+    weight = exp(-SHARPNESS * (member_loss(e, i) - member_loss(e, best)) / scale);
     total += weight;
     sum += weight * log(bytes[i]);
   }
@@ -590,28 +592,28 @@ double ft_ensemble_allocation(const ft_evaluator *e, const struct ft_allocation_
 }
 
 /* Waste in bytes, per second, of MEMBER on a run that needed NEED bytes. Q is P's query. */
-static double waste_of(struct ensemble_state *p, struct ft_allocation_query *q, unsigned member,
-                       double need)
+static double member_waste(struct ensemble_state *p, struct ft_allocation_query *q, unsigned member,
+                           double need)
 {
   double waste = 0, bytes;
 
   q->failed_bytes = 0;
-  bytes = ask(p, member);
+  bytes = member_allocation(p, member);
   for (int i = 0; bytes < need && i < MOST_ATTEMPTS; i++) {
     waste += p->price * bytes + p->fixed;
     q->failed_bytes = bytes;
-    bytes = ask(p, member);
+    bytes = member_allocation(p, member);
   }
   return waste + fmax(bytes - need, 0);
 }
 
 /* Clamps BYTES and SECONDS of a run by the earlier runs. */
-static void hold(const ft_evaluator *e, double *bytes, double *seconds)
+static void clamp_run(const ft_evaluator *e, double *bytes, double *seconds)
 {
   double largest = 1, mean = LEAST_SECONDS;
 
   for (size_t i = 0; i < e->needs_count; i++)
-    mean += (double)at_least(e->seconds[i], 0) / (double)e->needs_count;
+    mean += (double)larger_float(e->seconds[i], 0) / (double)e->needs_count;
   if (e->baselines_count && e->baselines[FT_BASELINE_CONSTANT].needs_count)
     largest = (double)e->baselines[FT_BASELINE_CONSTANT]
                   .needs[e->baselines[FT_BASELINE_CONSTANT].needs_count - 1];
@@ -626,15 +628,15 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *quest
   double keep = exp(-1 / MEMORY_RUNS), least, most;
   struct ensemble_state p;
 
-  hold(e, &bytes, &seconds);
-  open_panel(&p, e, &q);
+  clamp_run(e, &bytes, &seconds);
+  init_ensemble_state(&p, e, &q);
   ft_allocation_cap_update(e, bytes > ft_allocation_cap(e, &q, p.fixed));
   while (e->losses_count < MEMBERS)
     e->losses[e->losses_count++] = 0;
   /* run times vary by chance: the geometric mean of the actual and the expected one counts */
   seconds = sqrt(seconds * fmax(p.seconds, (double)LEAST_SECONDS));
   least = least_loss(&p);
-  most = e->loss_updates < ALL_JUDGED ? INFINITY : least + HOPELESS * scale_of(e, least);
+  most = e->loss_updates < ALL_JUDGED ? INFINITY : least + HOPELESS * mean_loss(e, least);
   e->loss_updates = e->loss_updates * keep + 1;
   for (unsigned i = 0; i < MEMBERS; i++) {
     unsigned member = member_at(i);
@@ -644,6 +646,6 @@ void ft_ensemble_update(ft_evaluator *e, const struct ft_allocation_query *quest
       continue;
     e->losses[member] *= keep;
     if (!hopeless || (turn + member) % SELDOM == 0)
-      e->losses[member] += (hopeless ? SELDOM : 1) * seconds * waste_of(&p, &q, member, bytes);
+      e->losses[member] += (hopeless ? SELDOM : 1) * seconds * member_waste(&p, &q, member, bytes);
   }
 }

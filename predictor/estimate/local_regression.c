@@ -20,7 +20,8 @@ struct sums {
   double total, squares, x, y, xx, xy, yy;
 };
 
-static struct sums sum(const double *x, const double *y, const double *weight, size_t count)
+static struct sums weighted_sums(const double *x, const double *y, const double *weight,
+                                 size_t count)
 {
   struct sums s = { 0 };
   double origin = count ? y[count / 2] : 0;
@@ -50,7 +51,7 @@ static struct sums sum(const double *x, const double *y, const double *weight, s
 bool ft_local_regression_fit(const double *x, const double *y, const double *weight, size_t count,
                              struct ft_local_regression *out)
 {
-  struct sums s = sum(x, y, weight, count);
+  struct sums s = weighted_sums(x, y, weight, count);
   double runs, slope, rest, ridge;
 
   if (!(s.squares > 0))

@@ -58,8 +58,8 @@ static int allocate_names(struct ft_relative_model *m, struct ft_error *err)
 }
 
 /* The rows that teach something, as the learners take them. X, Y and GROUP have room for all. */
-static size_t gather_rows(const struct ft_relative_table *t, const bool *keep, size_t from,
-                          double *x, double *y, size_t *group)
+static size_t select_training_rows(const struct ft_relative_table *t, const bool *keep, size_t from,
+                                   double *x, double *y, size_t *group)
 {
   size_t rows = 0, outputs = t->platforms - 1;
 
@@ -112,7 +112,7 @@ int ft_relative_learn(const struct ft_relative_table *t, const bool *keep,
   table = (struct ft_speedup_table){ x,
                                      y,
                                      group,
-                                     gather_rows(t, keep, settings->from, x, y, group),
+                                     select_training_rows(t, keep, settings->from, x, y, group),
                                      t->features + 1,
                                      t->platforms - 1 };
   if (!table.rows) {
@@ -203,8 +203,8 @@ int ft_relative_save(const struct ft_relative_model *m, const char *path, mode_t
 }
 
 /* Appends NAME to NAMES, of at most MOST. */
-static int parse_name(struct ft_text name, ft_relative_name *names, size_t *count, size_t most,
-                      struct ft_error *err, const char *path)
+static int append_relative_name(struct ft_text name, ft_relative_name *names, size_t *count,
+                                size_t most, struct ft_error *err, const char *path)
 {
   if (*count == most || !ft_text_copy(name, names[*count], FT_RELATIVE_NAME) || !names[*count][0])
     return ft_error_set(err, "%s: a name too long, or too many of them", path);
@@ -224,10 +224,12 @@ static int parse_relative_model(struct ft_text text, struct ft_relative_model *m
     return ft_error_set(err, "%s: line 1: expected \"%s\"", path, magic);
   while (ft_text_line(&text, &line)) {
     if (ft_text_skip(&line, "platform ")) {
-      if (parse_name(line, m->platform, &m->platforms, FT_RELATIVE_PLATFORMS, err, path) < 0)
+      if (append_relative_name(line, m->platform, &m->platforms, FT_RELATIVE_PLATFORMS, err, path) <
+          0)
         return -1;
     } else if (ft_text_skip(&line, "feature ")) {
-      if (parse_name(line, m->feature, &m->features, FT_FEATURE_ENCODER_COLUMNS - 1, err, path) < 0)
+      if (append_relative_name(line, m->feature, &m->features, FT_FEATURE_ENCODER_COLUMNS - 1, err,
+                               path) < 0)
         return -1;
     } else if (ft_text_skip(&line, "numbers ")) {
       if (!ft_text_u64(&line, FT_LIMIT_RELATIVE / sizeof(double), &count) ||

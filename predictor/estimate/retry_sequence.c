@@ -10,13 +10,13 @@ struct line {
   double slope, height;
 };
 
-static double at(const struct line *l, double x)
+static double line_height(const struct line *l, double x)
 {
   return l->slope * x + l->height;
 }
 
 /* Whether B, whose slope is between those of A and C, is nowhere the minimum. */
-static int covered(const struct line *a, const struct line *b, const struct line *c)
+static int is_covered_line(const struct line *a, const struct line *b, const struct line *c)
 {
   return (c->height - a->height) * (a->slope - b->slope) >=
          (b->height - a->height) * (a->slope - c->slope);
@@ -39,12 +39,13 @@ double ft_retry_first_allocation(const struct ft_retry_sequence *c, double price
       least = l.height;
       best = i;
     }
-    while (end - first >= 2 && covered(&hull[end - 2], &hull[end - 1], &l))
+    while (end - first >= 2 && is_covered_line(&hull[end - 2], &hull[end - 1], &l))
       end--;
     hull[end++] = l;
-    while (end - first >= 2 && at(&hull[first + 1], c->below[i]) <= at(&hull[first], c->below[i]))
+    while (end - first >= 2 &&
+           line_height(&hull[first + 1], c->below[i]) <= line_height(&hull[first], c->below[i]))
       first++;
-    rest = at(&hull[first], c->below[i]) + c->needed[i];
+    rest = line_height(&hull[first], c->below[i]) + c->needed[i];
     /* smaller first attempts fail more often and have at least the same remaining waste */
     if (rest + (price * c->bytes[0] + fixed) * (c->below[n] - c->below[i]) > least)
       break;

@@ -44,7 +44,7 @@ struct posterior {
   unsigned degrees;
 };
 
-static struct posterior believe(const ft_evaluator *e, double place)
+static struct posterior fit_posterior(const ft_evaluator *e, double place)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
   size_t count = peak->needs_count;
@@ -86,7 +86,7 @@ static double mean_seconds(const ft_evaluator *e)
 
 double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
-  struct posterior b = believe(e, q->covariate);
+  struct posterior b = fit_posterior(e, q->covariate);
   double least = q->failed_bytes * LEAST_GROWTH, before = 0, fixed;
   struct ft_retry_sequence chain;
 

@@ -188,8 +188,8 @@ static int forget_runs_in_transaction(struct ft_store *store, struct ft_forget_p
 
 /* Removes COUNT RUNS in one transaction. Returns 0; -1 on error, fills ERR and leaves PASS's counts
  * undefined. */
-static int forget_runs(struct ft_store *store, struct ft_forget_pass *pass,
-                       const struct ft_run_identity *runs, int count, struct ft_error *err)
+static int forget_stored_runs(struct ft_store *store, struct ft_forget_pass *pass,
+                              const struct ft_run_identity *runs, int count, struct ft_error *err)
 {
   ft_observation *o = malloc(sizeof *o);
   int status = -1;
@@ -216,7 +216,7 @@ int ft_store_forget_step(struct ft_store *store, struct ft_forget_pass *pass, st
   bool more = false;
   int count = find_covered_runs(store, pass, runs, &more, err);
 
-  if (count < 0 || (count > 0 && forget_runs(store, pass, runs, count, err) < 0)) {
+  if (count < 0 || (count > 0 && forget_stored_runs(store, pass, runs, count, err) < 0)) {
     /* the next step repeats this one; the list of apps may already hold apps of failed removals */
     before.apps = pass->apps;
     before.app_count = pass->app_count;

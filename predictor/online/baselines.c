@@ -44,7 +44,7 @@ static uint32_t key_of(float x)
 }
 
 /* Stable radix sort, ascending by need or by place; it has no data-dependent branches. */
-static void sort(struct need *list, size_t count, bool by_place)
+static void sort_needs(struct need *list, size_t count, bool by_place)
 {
   unsigned char end[KEY_BYTES][UCHAR_MAX + 1] = { { 0 } };
   struct need spare[RUNS], *from = list, *to = spare;
@@ -82,7 +82,7 @@ static float place_of(const ft_run *run, size_t column)
  * after von Neumann's ratio (1941), with Gini's mean difference in place of the variance, which is
  * robust against outliers. 1: the column explains nothing.
  */
-static double unlikeness(struct need *list, size_t count, double any)
+static double neighbour_difference(struct need *list, size_t count, double any)
 {
   double neighbours = 0;
   size_t same = 1;
@@ -91,7 +91,7 @@ static double unlikeness(struct need *list, size_t count, double any)
     same++;
   if (same == count)
     return INFINITY;
-  sort(list, count, true);
+  sort_needs(list, count, true);
   for (size_t i = 1; i < count; i++)
     neighbours += fabs((double)list[i].need - (double)list[i - 1].need);
   return any > 0 ? neighbours / (double)(count - 1) / any : 1;
@@ -116,7 +116,7 @@ static size_t by_bytes(const ft_model *model, struct need *list)
     if (!model->history[i].censored)
       list[count++] = (struct need){ .need = (float)log(fmax(model->history[i].bytes, 1)),
                                      .run = (unsigned char)i };
-  sort(list, count, false);
+  sort_needs(list, count, false);
   return count;
 }
 
@@ -156,7 +156,7 @@ static void choose_place(ft_model *model)
       list[i] = rising[i];
       list[i].place = place_of(&model->history[rising[i].run], j);
     }
-    ratio = unlikeness(list, count, any);
+    ratio = neighbour_difference(list, count, any);
     if (ratio >= least)
       continue;
     least = ratio;
@@ -166,9 +166,9 @@ static void choose_place(ft_model *model)
 }
 
 /* Sorts LIST into VIEW. */
-static void put(ft_baseline *view, struct need *list, size_t count)
+static void store_needs(ft_baseline *view, struct need *list, size_t count)
 {
-  sort(list, count, false);
+  sort_needs(list, count, false);
   for (size_t i = 0; i < count; i++) {
     view->needs[i] = list[i].need;
     view->runs.bytes[i] = list[i].run;
@@ -182,7 +182,7 @@ struct line {
   size_t count;
 };
 
-static struct line draw(const double *x, const double *y, size_t count)
+static struct line fit_baseline_line(const double *x, const double *y, size_t count)
 {
   struct line l = { .count = count };
   double sum_x = 0, sum_y = 0, xy = 0, scale = 0;
@@ -247,7 +247,7 @@ static void fit_view(ft_baseline *view, bool factor, const struct need *run, con
   }
   if (used < LINE_RUNS)
     return;
-  l = draw(x, z, used);
+  l = fit_baseline_line(x, z, used);
   if (l.slope == 0)
     return;
   for (size_t i = 0; i < used; i++) {
@@ -258,7 +258,7 @@ static void fit_view(ft_baseline *view, bool factor, const struct need *run, con
   view->intercept = l.intercept;
   view->slope = l.slope;
   view->least = LEAST_PART * least;
-  put(view, list, used);
+  store_needs(view, list, used);
 }
 
 /* Limits the run times of runs with outlying peaks to the mean of the others. */
@@ -287,7 +287,7 @@ static void fit_views(ft_evaluator *e, const struct need *run, const double *byt
   *peak = (ft_baseline){ 0 };
   for (size_t i = 0; i < count; i++)
     list[i] = (struct need){ .need = (float)bytes[i], .run = (unsigned char)i };
-  put(peak, list, count);
+  store_needs(peak, list, count);
   e->baselines_count = 1;
   if (!count)
     return;
@@ -319,7 +319,7 @@ void ft_baselines_fill(ft_model *model, const double *above)
                        .run = (unsigned char)count };
     count++;
   }
-  sort(list, count, false);
+  sort_needs(list, count, false);
   for (size_t i = 0; i < count; i++) {
     const ft_run *run = &model->history[of[list[i].run]];
 

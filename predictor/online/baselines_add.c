@@ -72,7 +72,7 @@ static size_t place_in(const float *needs, size_t count, float need)
   return first;
 }
 
-static size_t insert(ft_evaluator *e, float need, float place, float seconds)
+static size_t insert_sorted_run(ft_evaluator *e, float need, float place, float seconds)
 {
   size_t count = e->needs_count, at = place_in(e->needs, count, need);
 
@@ -149,7 +149,7 @@ bool ft_baselines_add(ft_model *model, double above, double shift)
   if (e->has_primary_column && e->primary_column < run->x_count &&
       !isnan(run->x[e->primary_column]))
     place = (float)log1p(fabs((double)run->x[e->primary_column]));
-  at = insert(e, (float)above, place, (float)fmin(fmax(run->runtime_seconds, 0), 1e9));
+  at = insert_sorted_run(e, (float)above, place, (float)fmin(fmax(run->runtime_seconds, 0), 1e9));
   for (size_t v = 0; v < e->baselines_count; v++)
     if (v == FT_BASELINE_CONSTANT || e->baselines[v].slope != 0)
       add_to_view(&e->baselines[v], at, place, bytes);

@@ -146,7 +146,7 @@ static void add_level_variables(const ft_model *model, struct search_table *t, s
 }
 
 /* Returns variable V of RUN; a level is 0 or 1. */
-static double variable_value(const ft_run *run, const struct ft_variable *v)
+static double run_variable_value(const ft_run *run, const struct ft_variable *v)
 {
   double x = (double)ft_refit_feature(run, v->column);
 
@@ -167,7 +167,7 @@ static void fill_search_table(const ft_model *model, struct search_table *t)
   for (size_t r = 0; r < t->rows; r++) {
     t->y[r] = model->history[t->run[r]].bytes;
     for (size_t v = 0; v < t->variables; v++)
-      t->x[r * t->variables + v] = variable_value(&model->history[t->run[r]], &t->variable[v]);
+      t->x[r * t->variables + v] = run_variable_value(&model->history[t->run[r]], &t->variable[v]);
   }
 }
 

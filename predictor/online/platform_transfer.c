@@ -140,7 +140,7 @@ static void fill_transfer_query(const struct ft_relative_model *m, const ft_perf
 }
 
 /* Returns the standard deviation of the log speed on PLATFORM. */
-static double log_speed_deviation(const struct ft_relative_prediction *a, size_t platform)
+static double predicted_speed_deviation(const struct ft_relative_prediction *a, size_t platform)
 {
   return log(a->high[platform] / a->low[platform]) / INTERVAL90_DEVIATIONS;
 }
@@ -172,7 +172,8 @@ int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performa
       return -1;
     ft_performance_set_transfer(
         p, m->platform[i], log(a.speed[first] / a.speed[i]),
-        fmax(hypot(log_speed_deviation(&a, i), log_speed_deviation(&a, first)), MIN_DEVIATION));
+        fmax(hypot(predicted_speed_deviation(&a, i), predicted_speed_deviation(&a, first)),
+             MIN_DEVIATION));
     count++;
   }
   return count;

@@ -26,7 +26,7 @@ struct ft_refit *ft_refit_new(void)
 }
 
 /* Adds RUN of the history with BYTES to the data of the fit. */
-static void add_fit_row(const ft_model *model, struct ft_refit *r, size_t run, double bytes)
+static void append_refit_run(const ft_model *model, struct ft_refit *r, size_t run, double bytes)
 {
   size_t row = r->data.runs++;
 
@@ -66,11 +66,11 @@ static void collect_fit_rows(const ft_model *model, struct ft_refit *r)
         model->columns[j].categorical ? (unsigned)model->columns[j].categories_count : 0;
   for (size_t i = 0; i < model->history_count; i++)
     if (ft_refit_observed(&model->history[i], exact))
-      add_fit_row(model, r, i, model->history[i].bytes);
+      append_refit_run(model, r, i, model->history[i].bytes);
   r->rows = r->data.runs;
   for (size_t i = 0; i < model->history_count && !r->rows; i++)
     if (model->history[i].killed_by == FT_KILLED_BY_LIMIT)
-      add_fit_row(model, r, i, fitted_bytes(&model->history[i]));
+      append_refit_run(model, r, i, fitted_bytes(&model->history[i]));
 }
 
 /* ---- the point prediction ---- */
@@ -194,7 +194,7 @@ static bool add_censored_rows(const ft_model *model, struct ft_refit *r)
 
   for (size_t i = 0; i < model->history_count && r->rows; i++)
     if (!ft_refit_observed(&model->history[i], exact) && r->log_residual[i] > 0)
-      add_fit_row(model, r, i, fitted_bytes(&model->history[i]));
+      append_refit_run(model, r, i, fitted_bytes(&model->history[i]));
   return r->data.runs > before;
 }
 

@@ -142,7 +142,7 @@ struct table {
 };
 
 /* Returns whether TEXT is a missing value of Nextflow, R, pandas or a database. */
-static bool is_missing_value(struct ft_text text)
+static bool is_missing_trace_value(struct ft_text text)
 {
   static const char *const words[] = { "-", "NA", "NaN", "nan", "null", "None" };
 
@@ -212,7 +212,7 @@ static bool parse_time(const struct table *t, struct ft_text text, double *secon
 }
 
 /* Returns the trimmed text of COLUMN in the current row; empty without the column. */
-static struct ft_text column_value(const struct table *t, int column)
+static struct ft_text trace_column_text(const struct table *t, int column)
 {
   bool there = t->at[column] >= 0 && (size_t)t->at[column] < t->csv.count;
 
@@ -227,8 +227,8 @@ static int read_column_number(const struct table *t, int column, double *value,
   bool good;
 
   *value = 0;
-  text = column_value(t, column);
-  if (is_missing_value(text))
+  text = trace_column_text(t, column);
+  if (is_missing_trace_value(text))
     return 0;
   if (column == REALTIME)
     good = parse_duration(text, value);
@@ -292,20 +292,20 @@ static bool is_header(const struct table *t)
 {
   int peak = t->source->peak_rss ? PEAK_RSS : RSS;
 
-  return ft_text_equals(column_value(t, REALTIME), column_names[REALTIME]) &&
-         ft_text_equals(column_value(t, peak), column_names[peak]);
+  return ft_text_equals(trace_column_text(t, REALTIME), column_names[REALTIME]) &&
+         ft_text_equals(trace_column_text(t, peak), column_names[peak]);
 }
 
 /* Returns whether the attempt completed; the peak of a killed one is less than it needs. */
 static bool has_attempt_completed(const struct table *t)
 {
-  struct ft_text status = column_value(t, STATUS);
+  struct ft_text status = trace_column_text(t, STATUS);
   double code;
 
-  if (!is_missing_value(status) && !ft_text_equals(status, "COMPLETED") &&
+  if (!is_missing_trace_value(status) && !ft_text_equals(status, "COMPLETED") &&
       !ft_text_equals(status, "CACHED"))
     return false;
-  return !ft_text_is_double(column_value(t, EXIT), &code) || code == 0;
+  return !ft_text_is_double(trace_column_text(t, EXIT), &code) || code == 0;
 }
 
 /* Adds the current row to TRACE. Returns 0; -1 on error and fills ERR. */
@@ -385,7 +385,7 @@ struct importing {
 };
 
 /* Returns the memory limit or request of O in bytes; 0: none. */
-static double requested_bytes(const ft_observation *o)
+static double observed_request_bytes(const ft_observation *o)
 {
   double cpus = o->cpus ? o->cpus : 1;
 
@@ -405,7 +405,7 @@ static int put_imported_run(const ft_observation *o, void *data, struct ft_error
   struct importing *importing = data;
   struct ft_replay_run run = { .submit_time = o->submit_time,
                                .end_time = o->end_time,
-                               .request_bytes = requested_bytes(o),
+                               .request_bytes = observed_request_bytes(o),
                                .bytes = ft_observation_peak(o, FT_RULE_CGROUP),
                                .seconds = o->runtime_seconds,
                                .features = o->submission.features,

@@ -96,7 +96,7 @@ struct task_value {
   uint32_t index;
 };
 
-static int compare_values(const void *a, const void *b)
+static int compare_task_values(const void *a, const void *b)
 {
   const struct task_value *x = a, *y = b;
 
@@ -113,7 +113,7 @@ static size_t spread_by_value(const ft_task_values *e, uint32_t *index, size_t l
     return 0;
   for (size_t i = 0; i < known; i++)
     sorted[i] = (struct task_value){ e->value[i], e->index[i] };
-  qsort(sorted, known, sizeof *sorted, compare_values);
+  qsort(sorted, known, sizeof *sorted, compare_task_values);
   if (limit > known)
     limit = known;
   for (size_t i = 0; i < limit; i++)

@@ -200,7 +200,7 @@ struct sink {
 
 static const char wildcards[] = "*?[";
 
-static void append_bytes(struct sink *sink, const char *data, size_t length)
+static void append_word_bytes(struct sink *sink, const char *data, size_t length)
 {
   struct ft_shell *shell = sink->shell;
 
@@ -214,14 +214,14 @@ static void append_bytes(struct sink *sink, const char *data, size_t length)
 }
 
 /* Appends the value of a variable or argument; of a list the first word. */
-static void append_value(struct sink *sink, const char *value, bool quoted)
+static void append_word_value(struct sink *sink, const char *value, bool quoted)
 {
   static const char ends[] = { BETWEEN, UNKNOWN, '\0' };
   size_t length = strcspn(value, ends), from = sink->shell->used;
 
   if (value[length] == UNKNOWN)
     sink->word->unknown = true;
-  append_bytes(sink, value, length);
+  append_word_bytes(sink, value, length);
   sink->literal |= quoted && strpbrk(value, wildcards);
   for (; sink->splits && !quoted && from < sink->shell->used; from++)
     if (ft_shell_blank(sink->shell->text[from]) || sink->shell->text[from] == '\n')
@@ -233,7 +233,7 @@ static void append_list(struct sink *sink, const char *value)
 {
   size_t from = sink->shell->used;
 
-  append_bytes(sink, value, strlen(value));
+  append_word_bytes(sink, value, strlen(value));
   for (; !sink->splits && from < sink->shell->used; from++) {
     if (sink->shell->text[from] == BETWEEN)
       sink->shell->text[from] = ' ';
@@ -264,7 +264,8 @@ static const char *exported_value(struct ft_shell *shell, struct ft_text name)
 
 /* Returns the value of $NAME or $1, valid until the next call; NULL if unknown. *ARGUMENT becomes
  * the number of the argument, if it is one. */
-static const char *variable_value(struct ft_shell *shell, struct ft_text name, unsigned *argument)
+static const char *shell_variable_value(struct ft_shell *shell, struct ft_text name,
+                                        unsigned *argument)
 {
   uint64_t number;
   struct ft_text digits = name;
@@ -311,12 +312,12 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
   while (name.end < inside.end && is_name_byte(*name.end, false))
     name.end++;
   inside.at = name.end;
-  value = variable_value(sink->shell, name, argument);
+  value = shell_variable_value(sink->shell, name, argument);
   if (inside.at == inside.end || ft_text_equals(inside, "[@]") || ft_text_equals(inside, "[*]")) {
     if (!value)
       sink->word->unknown = true;
     else if (inside.at == inside.end)
-      append_value(sink, value, quoted);
+      append_word_value(sink, value, quoted);
     else
       append_list(sink, value);
     return;
@@ -330,14 +331,14 @@ static void expand_braces(struct sink *sink, struct ft_text inside, unsigned *ar
     return;
   }
   if (value && *value)
-    append_value(sink, value, quoted);
+    append_word_value(sink, value, quoted);
   else if ((ft_text_left(&inside) && (memchr(inside.at, '$', ft_text_left(&inside)) ||
                                       memchr(inside.at, '`', ft_text_left(&inside)))) ||
            !ft_text_copy(inside, instead, sizeof instead) ||
            is_secret_variable(sink->shell, name, instead))
     sink->word->unknown = true;
   else {
-    append_bytes(sink, inside.at, ft_text_left(&inside));
+    append_word_bytes(sink, inside.at, ft_text_left(&inside));
     if (assigns)
       assign_default(sink->shell, name, instead);
   }
@@ -355,14 +356,14 @@ static bool append_lookup(struct sink *sink, const struct ft_lookup *lookup)
 
   if (!ft_lookup_write(lookup, text, sizeof text))
     return false;
-  append_bytes(sink, text, strlen(text));
+  append_word_bytes(sink, text, strlen(text));
   return true;
 }
 
 static bool is_task_index(struct ft_shell *shell, struct ft_text name)
 {
   unsigned argument = 0;
-  const char *value = ft_text_left(&name) ? variable_value(shell, name, &argument) : NULL;
+  const char *value = ft_text_left(&name) ? shell_variable_value(shell, name, &argument) : NULL;
 
   return value && strcmp(value, index_text) == 0;
 }
@@ -419,7 +420,7 @@ static size_t expand_inner_words(struct ft_shell *shell, struct ft_text inside, 
       return 0;
     word[count++] = shell->text + shell->used;
     if (stop == p)
-      append_bytes(&into, p, 1);
+      append_word_bytes(&into, p, 1);
     else
       expand_text(&into, p, stop, false, &argument);
     p = stop == p ? p + 1 : stop;
@@ -469,7 +470,7 @@ static bool expand_substitution(struct sink *sink, struct ft_text inside)
           has_default_order(shell, lookup.source) && ft_lookup_write(&lookup, text, sizeof text);
   shell->used = start;
   if (found)
-    append_bytes(sink, text, strlen(text));
+    append_word_bytes(sink, text, strlen(text));
   return found;
 }
 
@@ -564,7 +565,7 @@ static bool expand_element(struct sink *sink, struct ft_text name, struct ft_tex
 
     (void)ft_lookup_read(&text, &lookup);
   } else {
-    if (!variable_value(shell, name, &argument) || strpbrk(list, not_words))
+    if (!shell_variable_value(shell, name, &argument) || strpbrk(list, not_words))
       return false;
     for (char *p = list; *p; p++)
       if (*p == BETWEEN)
@@ -605,9 +606,9 @@ static const char *expand_dollar(struct sink *sink, const char *p, const char *e
   }
   if (p < end && *p >= '0' && *p <= '9')
     stop = p + 1;
-  value = variable_value(sink->shell, (struct ft_text){ p, stop }, argument);
+  value = shell_variable_value(sink->shell, (struct ft_text){ p, stop }, argument);
   if (value)
-    append_value(sink, value, quoted);
+    append_word_value(sink, value, quoted);
   else
     sink->word->unknown = true;
   return stop;
@@ -620,7 +621,7 @@ static const char *expand_quoted(struct sink *sink, const char *p, const char *e
   while (p < end && *p != '"') {
     if (*p == '\\' && p + 1 < end && strchr("\"\\$`\n", p[1])) {
       if (p[1] != '\n')
-        append_bytes(sink, p + 1, 1);
+        append_word_bytes(sink, p + 1, 1);
       p += 2;
     } else if (*p == '$') {
       p = expand_dollar(sink, p + 1, end, argument, true);
@@ -629,7 +630,7 @@ static const char *expand_quoted(struct sink *sink, const char *p, const char *e
       p = skip_quoted(p + 1, end, '`');
     } else {
       sink->literal |= *p && strchr(wildcards, *p);
-      append_bytes(sink, p++, 1);
+      append_word_bytes(sink, p++, 1);
     }
   }
   return p < end ? p + 1 : end;
@@ -647,13 +648,14 @@ static void expand_text(struct sink *sink, const char *p, const char *end, bool 
     if (*p == '\\') {
       sink->literal |= p + 1 < end && p[1] && strchr(wildcards, p[1]);
       if (p + 1 < end && p[1] != '\n')
-        append_bytes(sink, p + 1, 1);
+        append_word_bytes(sink, p + 1, 1);
       p += p + 1 < end ? 2 : 1;
     } else if (*p == '\'') {
       quote = skip_quoted(p + 1, end, '\'');
       for (const char *q = p + 1; q < quote; q++)
         sink->literal |= *q && strchr(wildcards, *q);
-      append_bytes(sink, p + 1, (size_t)(quote - p - 1) - (quote[-1] == '\'' && quote > p + 1));
+      append_word_bytes(sink, p + 1,
+                        (size_t)(quote - p - 1) - (quote[-1] == '\'' && quote > p + 1));
       p = quote;
     } else if (*p == '"') {
       p = expand_quoted(sink, p + 1, end, argument);
@@ -669,7 +671,7 @@ static void expand_text(struct sink *sink, const char *p, const char *end, bool 
       sink->word->unknown = true;
       return;
     } else {
-      append_bytes(sink, p++, 1);
+      append_word_bytes(sink, p++, 1);
     }
   }
 }
@@ -696,7 +698,7 @@ static void expand_list(struct sink *sink, const char *p, const char *end, unsig
       continue;
     }
     if (!first)
-      append_bytes(sink, &between, 1);
+      append_word_bytes(sink, &between, 1);
     first = false;
     from = sink->shell->used;
     stop = ft_shell_end_of_word(p, end);
@@ -706,7 +708,7 @@ static void expand_list(struct sink *sink, const char *p, const char *end, unsig
     if (sink->word->unknown && known) {
       sink->shell->used = from;
       sink->word->unknown = false;
-      append_bytes(sink, &unknown, 1);
+      append_word_bytes(sink, &unknown, 1);
     }
     p = stop > p ? stop : p + 1;
   }
@@ -813,7 +815,7 @@ void ft_shell_expand(struct ft_shell *shell, struct ft_word *word)
   expand_text(&sink, word->raw.at, raw.at, false, &argument);
   /* LIST+=(...) appends words */
   if (assigns && ft_text_starts(raw, "(") && raw.at[-2] == '+')
-    append_bytes(&sink, &between, 1);
+    append_word_bytes(&sink, &between, 1);
   expand_text(&sink, raw.at, raw.end, assigns, &argument);
   if (word->unknown || shell->used == FT_SHELL_TEXT - 1) {
     word->unknown = true;

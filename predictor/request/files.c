@@ -68,7 +68,7 @@ static void scan_lines(struct scan *scan, struct ft_text text)
  * Reads FD in chunks and searches whole lines for the key; a line longer than a chunk is searched
  * in parts. Returns false on error, after DEADLINE and beyond MAX_READ.
  */
-static bool find_key_value(int fd, struct scan *scan, double deadline, char *chunk)
+static bool scan_file_for_key(int fd, struct scan *scan, double deadline, char *chunk)
 {
   size_t kept = 0, total = 0;
 
@@ -97,7 +97,7 @@ static bool find_key_value(int fd, struct scan *scan, double deadline, char *chu
   return true;
 }
 
-/* Counts lines, including a last one without line end. Returns as find_key_value. */
+/* Counts lines, including a last one without line end. Returns as scan_file_for_key. */
 static bool count_file_lines(int fd, struct scan *scan, double deadline, char *chunk)
 {
   bool open_line = false;
@@ -163,7 +163,7 @@ static int examine_file(const struct ft_file_query *query, int directory, double
   if (fd < 0)
     return 0;
   done = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-         (scan.key ? find_key_value : count_file_lines)(fd, &scan, deadline, chunk);
+         (scan.key ? scan_file_for_key : count_file_lines)(fd, &scan, deadline, chunk);
   close(fd);
   if (!done)
     return -1;

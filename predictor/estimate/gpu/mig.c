@@ -227,7 +227,7 @@ bool ft_mig_name(const char *typed, char name[FT_MIG_NAME])
 }
 
 /* Letters and digits of NAME in lower case, without the vendor's name. */
-static void normalise_gpu_name(const char *name, char out[FT_MIG_NAME])
+static void normalise_mig_gpu(const char *name, char out[FT_MIG_NAME])
 {
   static const char *const makers[] = { "nvidia", "tesla" };
   size_t length = 0;
@@ -245,8 +245,8 @@ bool ft_mig_same_gpu(const char *a, const char *b)
 {
   char left[FT_MIG_NAME], right[FT_MIG_NAME];
 
-  normalise_gpu_name(a, left);
-  normalise_gpu_name(b, right);
+  normalise_mig_gpu(a, left);
+  normalise_mig_gpu(b, right);
   return strcmp(left, right) == 0;
 }
 

@@ -48,8 +48,8 @@ static int convolve(struct ft_call *c, const struct window *w, bool transposed, 
   return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
-static int read_window(struct ft_call *c, unsigned stride, unsigned pad, unsigned dilation, int n,
-                       struct window *w)
+static int read_aten_window(struct ft_call *c, unsigned stride, unsigned pad, unsigned dilation,
+                            int n, struct window *w)
 {
   const struct ft_operand *p = ft_arg(c, pad, "padding");
 
@@ -75,7 +75,7 @@ int ft_aten_conv(struct ft_call *c)
   struct window w;
   int n = spatial_rank(c);
 
-  if (n < 0 || read_window(c, 3, 4, 5, n, &w) < 0)
+  if (n < 0 || read_aten_window(c, 3, 4, 5, n, &w) < 0)
     return -1;
   return convolve(c, &w, false, ft_arg_int(c, 6, "groups", 1));
 }
@@ -85,7 +85,7 @@ int ft_aten_conv_transpose(struct ft_call *c)
   struct window w;
   int n = spatial_rank(c);
 
-  if (n < 0 || read_window(c, 3, 4, 7, n, &w) < 0 ||
+  if (n < 0 || read_aten_window(c, 3, 4, 7, n, &w) < 0 ||
       ft_arg_each(c, 5, "output_padding", n, 0, w.extra) < 0)
     return -1;
   return convolve(c, &w, true, ft_arg_int(c, 6, "groups", 1));
@@ -98,7 +98,7 @@ int ft_aten_convolution(struct ft_call *c)
   struct window w;
   int n = spatial_rank(c);
 
-  if (n < 0 || read_window(c, 3, 4, 5, n, &w) < 0)
+  if (n < 0 || read_aten_window(c, 3, 4, 5, n, &w) < 0)
     return -1;
   if (strcmp(c->name, "_convolution_mode") == 0)
     return convolve(c, &w, false, ft_arg_int(c, 6, "groups", 1));

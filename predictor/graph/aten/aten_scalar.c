@@ -108,7 +108,8 @@ static int number_arithmetic(struct ft_call *c, const struct ft_operand *a,
 
 /* ---- comparison ---- */
 
-static int compare_values(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
+static int compare_scalars(struct ft_call *c, const struct ft_operand *a,
+                           const struct ft_operand *b)
 {
   double x = ft_value_number(a), y = ft_value_number(b);
   int equal, left = FT_VALUE_COMPARED;
@@ -174,7 +175,7 @@ static int binary_numbers(struct ft_call *c, const struct ft_operand *a, const s
                         "floor_divide", "mod", "fmod"))
     return number_arithmetic(c, a, b);
   if (FT_ATEN_IS_ONE_OF(c, "eq", "ne", "lt", "le", "gt", "ge"))
-    return compare_values(c, a, b);
+    return compare_scalars(c, a, b);
   if (FT_ATEN_IS_ONE_OF(c, "max", "min", "sym_max", "sym_min"))
     return ft_give_value(
         c, !a->known || !b->known ? ft_value_unknown(a->type)
@@ -301,11 +302,11 @@ int ft_aten_scalar(struct ft_call *c)
   if (equality && (is_several(a) || is_several(b)) && (is_closed(a) || is_closed(b)))
     return ft_give_value(c, ft_value_unknown(FT_VALUE_BOOL));
   if (equality && ft_value_is_list(a) && ft_value_is_list(b))
-    return compare_values(c, a, b);
+    return compare_scalars(c, a, b);
   if (ft_value_is_list(a) || a->type == FT_VALUE_DICT)
     return ft_aten_list(c);
   if (a->type == FT_VALUE_STRING)
-    return equality ? compare_values(c, a, b) : ft_aten_string(c);
+    return equality ? compare_scalars(c, a, b) : ft_aten_string(c);
   if (ft_aten_is(c, "len") && ft_value_is_tensor(a))
     return length_of_tensor(c);
   if (ft_value_is_number(a)) {
@@ -313,5 +314,6 @@ int ft_aten_scalar(struct ft_call *c)
     if (status <= 0)
       return status;
   }
-  return equality && !ft_value_is_tensor(a) && !ft_value_is_tensor(b) ? compare_values(c, a, b) : 1;
+  return equality && !ft_value_is_tensor(a) && !ft_value_is_tensor(b) ? compare_scalars(c, a, b)
+                                                                      : 1;
 }

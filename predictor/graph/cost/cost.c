@@ -30,8 +30,8 @@ static int cost_exhausted(struct count *c)
                       c->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static const struct ft_tensor *listed_tensor(const struct count *c, const uint32_t *list,
-                                             uint32_t n, uint32_t i)
+static const struct ft_tensor *list_tensor(const struct count *c, const uint32_t *list, uint32_t n,
+                                           uint32_t i)
 {
   return i < n && list[i] ? &c->graph->tensors[list[i]] : NULL;
 }
@@ -39,12 +39,13 @@ static const struct ft_tensor *listed_tensor(const struct count *c, const uint32
 static const struct ft_tensor *input_tensor(const struct count *c, const struct ft_operator *op,
                                             uint32_t i)
 {
-  return listed_tensor(c, op->inputs, op->input_count, i);
+  return list_tensor(c, op->inputs, op->input_count, i);
 }
 
-static const struct ft_tensor *first_output(const struct count *c, const struct ft_operator *op)
+static const struct ft_tensor *first_operator_output(const struct count *c,
+                                                     const struct ft_operator *op)
 {
-  return listed_tensor(c, op->outputs, op->output_count, 0);
+  return list_tensor(c, op->outputs, op->output_count, 0);
 }
 
 /* ---- parameters ---- */
@@ -75,7 +76,7 @@ static bool can_be_learnt(struct count *c, const struct ft_operator *op, uint32_
   if (what == FT_QUANTIZED_WEIGHT && !c->packed[op->inputs[i]])
     c->packed[op->inputs[i]] = (uint8_t)each;
   else if (what == FT_QUANTIZED_NOT && op->output_count && c->packed[op->outputs[0]] &&
-           x->element == first_output(c, op)->element)
+           x->element == first_operator_output(c, op)->element)
     c->packed[op->inputs[i]] = c->packed[op->outputs[0]];
   return what != FT_QUANTIZED_SCALE;
 }
@@ -247,14 +248,14 @@ static int64_t einsum_macs(const struct count *c, const struct ft_operator *op)
 }
 
 /* Whether OP is a batch normalisation of weights, by statistics of their own. */
-static bool standardises(const struct ft_operator *op)
+static bool standardises_weights(const struct ft_operator *op)
 {
   return op->kind && op->kind->work == FT_WORK_NORM && !op->data;
 }
 
 static int64_t macs_of(const struct count *c, const struct ft_operator *op)
 {
-  const struct ft_tensor *x = input_tensor(c, op, 0), *y = first_output(c, op), *w;
+  const struct ft_tensor *x = input_tensor(c, op, 0), *y = first_operator_output(c, op), *w;
   uint8_t work = op->kind ? op->kind->work : FT_WORK_NONE;
   int inner;
 
@@ -288,7 +289,7 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_EXPERTS:
     return experts_macs(op, x, w, input_tensor(c, op, 3));
   case FT_WORK_NORM: /* weights that each pass standardises again count too */
-    return ft_times(ft_tensor_elements(x), standardises(op) ? 5 : 2);
+    return ft_times(ft_tensor_elements(x), standardises_weights(op) ? 5 : 2);
   case FT_WORK_STATISTICS:
     return ft_times(ft_tensor_elements(x), 5);
   default: /* pooling of everything */
@@ -406,7 +407,7 @@ static int64_t spelled_out(const struct count *c, const struct ft_operator *op,
   bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
 
   return within && ft_operator_is(op, FT_OP_Div) && below && below->data
-             ? ft_times(ft_tensor_elements(first_output(c, op)), 5)
+             ? ft_times(ft_tensor_elements(first_operator_output(c, op)), 5)
              : 0;
 }
 
@@ -427,7 +428,7 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     return 0;
   if (op->kind && !op->resolved)
     c->cost->unresolved++;
-  layer.macs = op->data || standardises(op) ? macs_of(c, op) : 0;
+  layer.macs = op->data || standardises_weights(op) ? macs_of(c, op) : 0;
   if (layer.macs == 0)
     layer.macs = spelled_out(c, op, fusion);
   /* what a framework computes in one go has no memory in between */

@@ -32,7 +32,7 @@ static const struct ft_operator *producer_if(const struct fuse *f, uint32_t tens
   return op->output_count && op->outputs[0] == tensor && ft_operator_is(op, id) ? op : NULL;
 }
 
-static bool is_constant(const struct fuse *f, uint32_t tensor)
+static bool is_weight_tensor(const struct fuse *f, uint32_t tensor)
 {
   return tensor && !f->graph->tensors[tensor].data;
 }
@@ -46,9 +46,11 @@ static uint32_t other_operand(const struct ft_operator *op, uint32_t one)
 /* The operand of OP that is fed, the other being a constant; 0 when it is not so. */
 static uint32_t fed_operand(const struct fuse *f, const struct ft_operator *op)
 {
-  if (is_constant(f, input_of(op, 1)) && !is_constant(f, input_of(op, 0)))
+  if (is_weight_tensor(f, input_of(op, 1)) && !is_weight_tensor(f, input_of(op, 0)))
     return input_of(op, 0);
-  return is_constant(f, input_of(op, 0)) && !is_constant(f, input_of(op, 1)) ? input_of(op, 1) : 0;
+  return is_weight_tensor(f, input_of(op, 0)) && !is_weight_tensor(f, input_of(op, 1))
+             ? input_of(op, 1)
+             : 0;
 }
 
 static void mark_inside(struct fuse *f, const struct ft_operator *op)
@@ -122,7 +124,7 @@ static const struct ft_operator *follow_affine(struct fuse *f, const struct ft_o
   if (f->uses[op->outputs[0]] != 1)
     return op;
   next = &f->block->operators[f->user[op->outputs[0]]];
-  if (!ft_operator_is(next, id) || !is_constant(f, other_operand(next, op->outputs[0])))
+  if (!ft_operator_is(next, id) || !is_weight_tensor(f, other_operand(next, op->outputs[0])))
     return op;
   mark_inside(f, op);
   return next;
@@ -278,11 +280,11 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
     a->softmax = producer_if(f, a->probabilities, FT_OP_Softmax);
   }
   if (!a->softmax || f->uses[a->probabilities] != 1 ||
-      f->graph->tensors[op->outputs[0]].rank != 4 || is_constant(f, a->values))
+      f->graph->tensors[op->outputs[0]].rank != 4 || is_weight_tensor(f, a->values))
     return false;
   a->product = find_scores(f, input_of(a->softmax, 0), a->between, &a->count);
-  return a->product && !is_constant(f, input_of(a->product, 0)) &&
-         !is_constant(f, input_of(a->product, 1));
+  return a->product && !is_weight_tensor(f, input_of(a->product, 0)) &&
+         !is_weight_tensor(f, input_of(a->product, 1));
 }
 
 /*

@@ -15,7 +15,8 @@ struct ft_symbol_table_slot {
 };
 
 /* The slot of NAME, or the free one where it would be; NULL when there were too many steps. */
-static struct ft_symbol_table_slot *find(struct ft_symbol_table *n, const char *name, uint64_t hash)
+static struct ft_symbol_table_slot *find_symbol_slot(struct ft_symbol_table *n, const char *name,
+                                                     uint64_t hash)
 {
   size_t at = hash & (n->room - 1);
 
@@ -35,7 +36,7 @@ static uint64_t hash_of(const char *name)
   return hash ^ hash >> 32;
 }
 
-static int enlarge(struct ft_symbol_table *n)
+static int enlarge_symbol_table(struct ft_symbol_table *n)
 {
   struct ft_symbol_table old = *n;
 
@@ -47,7 +48,7 @@ static int enlarge(struct ft_symbol_table *n)
   }
   for (size_t i = 0; i < old.room; i++) {
     struct ft_symbol_table_slot *slot =
-        old.slots[i].name ? find(n, old.slots[i].name, old.slots[i].hash) : NULL;
+        old.slots[i].name ? find_symbol_slot(n, old.slots[i].name, old.slots[i].hash) : NULL;
 
     if (slot)
       *slot = old.slots[i];
@@ -57,7 +58,8 @@ static int enlarge(struct ft_symbol_table *n)
 
 void *ft_symbol_table_get(struct ft_symbol_table *names, const char *name)
 {
-  const struct ft_symbol_table_slot *slot = names->room ? find(names, name, hash_of(name)) : NULL;
+  const struct ft_symbol_table_slot *slot =
+      names->room ? find_symbol_slot(names, name, hash_of(name)) : NULL;
 
   return slot && slot->name ? slot->what : NULL;
 }
@@ -67,9 +69,9 @@ int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *w
   uint64_t hash = hash_of(name);
   struct ft_symbol_table_slot *slot;
 
-  if (2 * names->count >= names->room && enlarge(names) < 0)
+  if (2 * names->count >= names->room && enlarge_symbol_table(names) < 0)
     return -1;
-  slot = find(names, name, hash);
+  slot = find_symbol_slot(names, name, hash);
   if (!slot)
     return -1;
   names->count += !slot->name;

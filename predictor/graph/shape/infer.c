@@ -222,7 +222,7 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
 
 /* ---- sizes that the caller gives ---- */
 
-static int bind_name(struct ft_infer *in, const char *name, int64_t value)
+static int bind_dimension_name(struct ft_infer *in, const char *name, int64_t value)
 {
   for (int i = 0; i < in->binding_count; i++)
     if (strcmp(in->bindings[i].name, name) == 0)
@@ -282,7 +282,7 @@ static bool bind_symbol(struct ft_infer *in, struct ft_text name, int64_t value)
 
     for (int j = 0; d && d->symbols && j < d->rank; j++)
       if (d->symbols[j] && ft_text_equals(name, d->symbols[j]))
-        return bind_name(in, d->symbols[j], value) == 0;
+        return bind_dimension_name(in, d->symbols[j], value) == 0;
   }
   return false;
 }
@@ -381,7 +381,7 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
                               symbol && symbol[0] ? symbol : "no name");
     t->dims[i] = dim;
     if (symbol && symbol[0])
-      (void)bind_name(in, symbol, dim);
+      (void)bind_dimension_name(in, symbol, dim);
   }
   return 0;
 }
@@ -439,7 +439,7 @@ static int take_declared(struct ft_infer *in, struct ft_tensor *t)
   return 0;
 }
 
-static int finish_output(struct ft_infer *in, struct ft_tensor *t)
+static int infer_output_type(struct ft_infer *in, struct ft_tensor *t)
 {
   int64_t count = 1;
 
@@ -483,7 +483,7 @@ int ft_infer_operator(struct ft_infer *in, struct ft_operator *op)
     return -1;
   in->op = op;
   for (uint32_t i = 0; i < op->output_count; i++)
-    if (op->outputs[i] && finish_output(in, &in->graph->tensors[op->outputs[i]]) < 0)
+    if (op->outputs[i] && infer_output_type(in, &in->graph->tensors[op->outputs[i]]) < 0)
       return -1;
   return 0;
 }

@@ -11,8 +11,8 @@ static int64_t kept_length(const struct ft_tensor *past)
 }
 
 /* Keys or values X with what was kept of them: (batch, heads, length, size). */
-static int keep(struct ft_infer *in, unsigned i, const struct ft_tensor *x, int64_t heads,
-                const struct ft_tensor *past)
+static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_tensor *x,
+                              int64_t heads, const struct ft_tensor *past)
 {
   int64_t before = kept_length(past), length = x->dims[x->rank - 2];
   struct ft_tensor *y = ft_output(in, i);
@@ -44,7 +44,8 @@ int ft_infer_attention(struct ft_infer *in)
     y->dims[2] = ft_times(v->dims[2] / kv, heads);
   if (q->rank > 4 || k->rank != q->rank)
     return 0;
-  if (keep(in, 1, k, kv, ft_input(in, 4)) < 0 || keep(in, 2, v, kv, ft_input(in, 5)) < 0)
+  if (append_kept_states(in, 1, k, kv, ft_input(in, 4)) < 0 ||
+      append_kept_states(in, 2, v, kv, ft_input(in, 5)) < 0)
     return -1;
   if (in->op->output_count < 4)
     return 0;

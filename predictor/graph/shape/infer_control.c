@@ -14,7 +14,7 @@ static struct ft_block *block_of(const struct ft_infer *in, const char *name)
   return a && a->type == FT_ATTRIBUTE_BLOCK ? a->block : NULL;
 }
 
-static int run(struct ft_infer *in, struct ft_block *block)
+static int infer_nested_block(struct ft_infer *in, struct ft_block *block)
 {
   struct ft_operator *outer = in->op;
   int status = ft_infer_block(in, block);
@@ -23,7 +23,8 @@ static int run(struct ft_infer *in, struct ft_block *block)
   return status;
 }
 
-static struct ft_tensor *result(const struct ft_infer *in, const struct ft_block *block, unsigned i)
+static struct ft_tensor *block_result(const struct ft_infer *in, const struct ft_block *block,
+                                      unsigned i)
 {
   return i < block->output_count ? &in->graph->tensors[block->outputs[i]] : NULL;
 }
@@ -41,10 +42,10 @@ int ft_infer_if(struct ft_infer *in)
     yes = condition->values[0] != 0 ? yes : no;
     no = yes;
   }
-  if (run(in, yes) < 0 || (no != yes && run(in, no) < 0))
+  if (infer_nested_block(in, yes) < 0 || (no != yes && infer_nested_block(in, no) < 0))
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
-    const struct ft_tensor *a = result(in, yes, i), *b = result(in, no, i);
+    const struct ft_tensor *a = block_result(in, yes, i), *b = block_result(in, no, i);
     struct ft_tensor *y = ft_output(in, i);
 
     if (!a || !b || a->rank < 0 || a->rank != b->rank)
@@ -97,10 +98,10 @@ int ft_infer_sequence_map(struct ft_infer *in)
       return -1;
   }
   in->op->trip_count = count;
-  if (run(in, body) < 0)
+  if (infer_nested_block(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
-    const struct ft_tensor *each = result(in, body, i);
+    const struct ft_tensor *each = block_result(in, body, i);
 
     if (each && ft_infer_sequence_of(in, ft_output(in, i), each, count) < 0)
       return -1;
@@ -124,7 +125,7 @@ static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_
 }
 
 /* A batch around TO's shape. */
-static int surround(struct ft_infer *in, struct ft_tensor *to, int64_t batch)
+static int prepend_batch(struct ft_infer *in, struct ft_tensor *to, int64_t batch)
 {
   const struct ft_tensor inner = *to;
 
@@ -136,7 +137,8 @@ static int surround(struct ft_infer *in, struct ft_tensor *to, int64_t batch)
 }
 
 /* A tensor that an iteration makes larger than its input FROM grows by as much in each. */
-static void grow(struct ft_tensor *to, const struct ft_tensor *from, int64_t trip_count)
+static void extrapolate_growth(struct ft_tensor *to, const struct ft_tensor *from,
+                               int64_t trip_count)
 {
   for (int i = 0; from && from->rank == to->rank && i < to->rank; i++) {
     int64_t more = to->dims[i] - from->dims[i];
@@ -169,13 +171,14 @@ int ft_infer_loop(struct ft_infer *in)
   for (unsigned i = 0; i < carried; i++)
     if (hand_over(in, &in->graph->tensors[body->inputs[i + 2]], ft_input(in, i + 2), 0) < 0)
       return -1;
-  if (run(in, body) < 0)
+  if (infer_nested_block(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
-    if (take_over(in, ft_output(in, i), result(in, body, i + 1), i >= carried, trip_count) < 0)
+    if (take_over(in, ft_output(in, i), block_result(in, body, i + 1), i >= carried, trip_count) <
+        0)
       return -1;
     if (i < carried)
-      grow(ft_output(in, i), ft_input(in, i + 2), trip_count);
+      extrapolate_growth(ft_output(in, i), ft_input(in, i + 2), trip_count);
   }
   return 0;
 }
@@ -205,14 +208,14 @@ int ft_infer_scan(struct ft_infer *in)
       return -1;
   }
   in->op->trip_count = ft_times(trip_count, batch);
-  if (run(in, body) < 0)
+  if (infer_nested_block(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
     struct ft_tensor *y = ft_output(in, i);
 
-    if (take_over(in, y, result(in, body, i), i >= states, trip_count) < 0)
+    if (take_over(in, y, block_result(in, body, i), i >= states, trip_count) < 0)
       return -1;
-    if (old && y->rank >= 0 && surround(in, y, batch) < 0)
+    if (old && y->rank >= 0 && prepend_batch(in, y, batch) < 0)
       return -1;
   }
   return 0;

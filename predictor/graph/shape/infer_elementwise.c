@@ -133,7 +133,7 @@ int ft_infer_cast(struct ft_infer *in)
   return 0;
 }
 
-static double quotient(double x, double y, bool real)
+static double divide_values(double x, double y, bool real)
 {
   return y == 0 ? (double)NAN : real ? x / y : trunc(x / y);
 }
@@ -153,7 +153,7 @@ static double evaluate_binary(enum ft_operator_id id, double x, double y, bool r
   case FT_OP_Mul:
     return x * y;
   case FT_OP_Div:
-    return quotient(x, y, real);
+    return divide_values(x, y, real);
   case FT_OP_Mod: /* the sign of the divisor, as Python's */
     return y == 0 ? (double)NAN : x - y * floor(x / y);
   case FT_OP_Pow:
@@ -182,7 +182,7 @@ static double evaluate_binary(enum ft_operator_id id, double x, double y, bool r
 }
 
 /* Whether the operator ID gives true or false. */
-static bool compares(enum ft_operator_id id)
+static bool is_comparison(enum ft_operator_id id)
 {
   switch (id) {
   case FT_OP_Equal:
@@ -218,8 +218,8 @@ static int64_t broadcast_index(const struct ft_tensor *t, const struct ft_tensor
 }
 
 /* OUT from A and B; OUT may not be one of them. */
-static int combine(struct ft_infer *in, struct ft_tensor *out, const struct ft_tensor *a,
-                   const struct ft_tensor *b)
+static int combine_elementwise(struct ft_infer *in, struct ft_tensor *out,
+                               const struct ft_tensor *a, const struct ft_tensor *b)
 {
   enum ft_operator_id id = in->op->kind->id;
   bool real = ft_element_is_real(a->element), followed = !isnan(evaluate_binary(id, 1, 1, true));
@@ -247,8 +247,8 @@ int ft_infer_binary(struct ft_infer *in)
 
   if (!a || !b)
     return 0;
-  y->element = compares(in->op->kind->id) ? FT_ELEMENT_BOOL : a->element;
-  return combine(in, y, a, b);
+  y->element = is_comparison(in->op->kind->id) ? FT_ELEMENT_BOOL : a->element;
+  return combine_elementwise(in, y, a, b);
 }
 
 int ft_infer_variadic(struct ft_infer *in)
@@ -267,7 +267,7 @@ int ft_infer_variadic(struct ft_infer *in)
       return 0;
     }
     so_far = *y;
-    if (combine(in, y, &so_far, x) < 0)
+    if (combine_elementwise(in, y, &so_far, x) < 0)
       return -1;
   }
   return 0;

@@ -30,7 +30,7 @@ static int per_dimension(struct ft_infer *in, const char *name, int n, int64_t o
   return 0;
 }
 
-static int read_window(struct ft_infer *in, int n, struct window *w)
+static int read_onnx_window(struct ft_infer *in, int n, struct window *w)
 {
   const struct ft_attribute *a = ft_attribute(in->op, "auto_pad");
   int64_t pads[2 * FT_GRAPH_RANK];
@@ -54,7 +54,7 @@ static int read_window(struct ft_infer *in, int n, struct window *w)
              : 0;
 }
 
-static int64_t slide(const struct window *w, int i, int64_t size)
+static int64_t window_positions(const struct window *w, int i, int64_t size)
 {
   int64_t span = w->kernel[i] < 0 ? -1 : ft_times(w->kernel[i] - 1, w->dilation[i]) + 1, room;
 
@@ -80,7 +80,7 @@ static int slide_all(struct ft_infer *in, const struct ft_tensor *x, const struc
                      struct ft_tensor *y)
 {
   for (int i = 0; i < x->rank - 2; i++) {
-    y->dims[i + 2] = slide(w, i, x->dims[i + 2]);
+    y->dims[i + 2] = window_positions(w, i, x->dims[i + 2]);
     if (y->dims[i + 2] == 0 && x->dims[i + 2] != 0)
       return ft_contradiction(in, "a window of %lld over %lld: the input is too small",
                               (long long)w->kernel[i], (long long)x->dims[i + 2]);
@@ -112,7 +112,7 @@ static const struct ft_tensor *channels_first(const struct ft_infer *in, const s
 }
 
 /* A result back into the order of the input; STATUS is handed on. */
-static int back(const struct ft_infer *in, struct ft_tensor *y, int status)
+static int restore_channel_order(const struct ft_infer *in, struct ft_tensor *y, int status)
 {
   int64_t channels;
 
@@ -125,7 +125,8 @@ static int back(const struct ft_infer *in, struct ft_tensor *y, int status)
 }
 
 /* Whether input X and filters K are of sizes that are known: 1, 0; -1 where they contradict. */
-static int filtered(struct ft_infer *in, const struct ft_tensor *x, const struct ft_tensor *k)
+static int check_filter_rank(struct ft_infer *in, const struct ft_tensor *x,
+                             const struct ft_tensor *k)
 {
   if (!x || !k || x->rank < 0 || k->rank < 0)
     return 0;
@@ -142,7 +143,7 @@ int ft_infer_conv(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, weight);
   int64_t group = ft_integer(in->op, "group", 1);
   struct ft_tensor *y = ft_output(in, 0);
-  int known = filtered(in, x, k);
+  int known = check_filter_rank(in, x, k);
   struct window w;
 
   if (known <= 0)
@@ -155,14 +156,14 @@ int ft_infer_conv(struct ft_infer *in)
       strcmp(in->op->domain, "com.microsoft.nchwc") != 0)
     return ft_contradiction(in, "%lld channels, but filters for %lld", (long long)x->dims[1],
                             (long long)ft_times(k->dims[1], group));
-  if (read_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
+  if (read_onnx_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
     return -1;
   memcpy(w.kernel, k->dims + 2, (size_t)(x->rank - 2) * sizeof *w.kernel);
   y->dims[0] = x->dims[0];
   y->dims[1] = k->dims[0];
   if (ft_operator_is(in->op, FT_OP_ConvInteger))
     y->element = 6;
-  return back(in, y, slide_all(in, x, &w, y));
+  return restore_channel_order(in, y, slide_all(in, x, &w, y));
 }
 
 int ft_infer_conv_transpose(struct ft_infer *in)
@@ -171,13 +172,13 @@ int ft_infer_conv_transpose(struct ft_infer *in)
   int64_t group = ft_integer(in->op, "group", 1), sizes[FT_GRAPH_RANK];
   struct ft_tensor *y = ft_output(in, 0), turned;
   int64_t dims[FT_GRAPH_RANK];
-  int given, known = filtered(in, x, k);
+  int given, known = check_filter_rank(in, x, k);
   struct window w;
 
   if (known <= 0)
     return known;
   x = channels_first(in, x, &turned, dims);
-  if (read_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
+  if (read_onnx_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
     return -1;
   y->dims[0] = x->dims[0];
   y->dims[1] = ft_times(k->dims[1], group);
@@ -198,7 +199,7 @@ int ft_infer_conv_transpose(struct ft_infer *in)
       return ft_contradiction(in, "a result of %lld along dimension %d", (long long)y->dims[i + 2],
                               i + 2);
   }
-  return back(in, y, 0);
+  return restore_channel_order(in, y, 0);
 }
 
 int ft_infer_pool(struct ft_infer *in)
@@ -213,13 +214,13 @@ int ft_infer_pool(struct ft_infer *in)
   if (x->rank < 3)
     return ft_contradiction(in, "an input of %d dimensions", x->rank);
   x = channels_first(in, x, &turned, dims);
-  if (read_window(in, x->rank - 2, &w) < 0 ||
+  if (read_onnx_window(in, x->rank - 2, &w) < 0 ||
       per_dimension(in, "kernel_shape", x->rank - 2, 1, 1, w.kernel) < 0 ||
       !ft_shape(in, y, x->rank))
     return -1;
   y->dims[0] = x->dims[0];
   y->dims[1] = x->dims[1];
-  if (back(in, y, slide_all(in, x, &w, y)) < 0)
+  if (restore_channel_order(in, y, slide_all(in, x, &w, y)) < 0)
     return -1;
   ft_output(in, 1)->element = FT_ELEMENT_INT64; /* where the largest were */
   return in->op->output_count > 1 ? ft_like(in, ft_output(in, 1), y) : 0;

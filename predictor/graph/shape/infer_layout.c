@@ -8,7 +8,7 @@
 #include "predictor/graph/shape/infer.h"
 
 /* The values of X for Y, which has the same elements in the same order. */
-static void same_values(struct ft_tensor *y, const struct ft_tensor *x)
+static void share_values(struct ft_tensor *y, const struct ft_tensor *x)
 {
   y->values = x->values;
 }
@@ -48,7 +48,7 @@ int ft_infer_constant(struct ft_infer *in)
   return 0;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
+static int64_t clamp_between(int64_t value, int64_t low, int64_t high)
 {
   return value < low ? low : value > high ? high : value;
 }
@@ -65,8 +65,8 @@ int ft_infer_shape(struct ft_infer *in)
     return 0;
   start = ft_integer(in->op, "start", 0);
   end = ft_integer(in->op, "end", x->rank);
-  start = clamp(start < 0 ? start + x->rank : start, 0, x->rank);
-  end = clamp(end < 0 ? end + x->rank : end, start, x->rank);
+  start = clamp_between(start < 0 ? start + x->rank : start, 0, x->rank);
+  end = clamp_between(end < 0 ? end + x->rank : end, start, x->rank);
   if (!ft_shape(in, y, 1))
     return -1;
   y->dims[0] = end - start;
@@ -233,7 +233,7 @@ int ft_infer_reshape(struct ft_infer *in)
   if (fill_open(in, x, y, open) < 0)
     return -1;
   if (ft_tensor_elements(y) >= 0)
-    same_values(y, x);
+    share_values(y, x);
   return 0;
 }
 
@@ -253,7 +253,7 @@ int ft_infer_flatten(struct ft_infer *in)
   y->dims[0] = y->dims[1] = 1;
   for (int i = 0; i < x->rank; i++)
     y->dims[i >= axis] = ft_times(y->dims[i >= axis], x->dims[i]);
-  same_values(y, x);
+  share_values(y, x);
   return 0;
 }
 
@@ -300,7 +300,7 @@ int ft_infer_squeeze(struct ft_infer *in)
   for (int i = 0, j = 0; i < x->rank; i++)
     if (!marked[i])
       y->dims[j++] = x->dims[i];
-  same_values(y, x);
+  share_values(y, x);
   return 0;
 }
 
@@ -321,7 +321,7 @@ int ft_infer_unsqueeze(struct ft_infer *in)
     return -1;
   for (int i = 0, j = 0; i < y->rank; i++)
     y->dims[i] = marked[i] || j >= x->rank ? 1 : x->dims[j++];
-  same_values(y, x);
+  share_values(y, x);
   return 0;
 }
 
@@ -397,7 +397,7 @@ int ft_infer_tile(struct ft_infer *in)
   return 0;
 }
 
-static int blocks(struct ft_infer *in, bool to_space)
+static int move_space_blocks(struct ft_infer *in, bool to_space)
 {
   int64_t size = ft_integer(in->op, "blocksize", 1);
   const struct ft_tensor *x = ft_input(in, 0);
@@ -424,12 +424,12 @@ static int blocks(struct ft_infer *in, bool to_space)
 
 int ft_infer_depth_to_space(struct ft_infer *in)
 {
-  return blocks(in, true);
+  return move_space_blocks(in, true);
 }
 
 int ft_infer_space_to_depth(struct ft_infer *in)
 {
-  return blocks(in, false);
+  return move_space_blocks(in, false);
 }
 
 int ft_infer_multinomial(struct ft_infer *in)

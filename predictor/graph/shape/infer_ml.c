@@ -10,7 +10,7 @@
 #include "predictor/graph/shape/infer.h"
 
 /* How many the list in attribute NAME has, -1 where there is none or it is too long to be kept. */
-static int64_t listed(const struct ft_infer *in, const char *name)
+static int64_t attribute_list_length(const struct ft_infer *in, const char *name)
 {
   const struct ft_attribute *a = ft_attribute(in->op, name);
 
@@ -18,16 +18,16 @@ static int64_t listed(const struct ft_infer *in, const char *name)
 }
 
 /* The number of classes or categories, which are whole numbers or strings; -1 not known. */
-static int64_t categories(const struct ft_infer *in, const char *const *names)
+static int64_t category_count(const struct ft_infer *in, const char *const *names)
 {
   for (; *names; names++)
-    if (listed(in, *names) >= 0)
-      return listed(in, *names);
+    if (attribute_list_length(in, *names) >= 0)
+      return attribute_list_length(in, *names);
   return -1;
 }
 
 /* How many samples X has: a row alone is one; -1 not known. */
-static int64_t samples(const struct ft_tensor *x)
+static int64_t sample_count(const struct ft_tensor *x)
 {
   return !x || x->rank < 0 || x->rank > 2 ? -1 : x->rank == 2 ? x->dims[0] : 1;
 }
@@ -51,15 +51,17 @@ static const char *const class_labels[] = { "classlabels_ints", "classlabels_int
  * without probabilities has a score of each pair: not known here. */
 int ft_infer_ml_classify(struct ft_infer *in)
 {
-  bool pairs = ft_operator_is(in->op, FT_OP_SVMClassifier) && listed(in, "prob_a") < 0;
-  int64_t rows = samples(ft_input(in, 0));
+  bool pairs =
+      ft_operator_is(in->op, FT_OP_SVMClassifier) && attribute_list_length(in, "prob_a") < 0;
+  int64_t rows = sample_count(ft_input(in, 0));
   struct ft_tensor *y = ft_output(in, 0);
 
-  y->element = listed(in, "classlabels_strings") < 0 ? FT_ELEMENT_INT64 : FT_ELEMENT_STRING;
+  y->element =
+      attribute_list_length(in, "classlabels_strings") < 0 ? FT_ELEMENT_INT64 : FT_ELEMENT_STRING;
   if (!ft_shape(in, y, 1))
     return -1;
   y->dims[0] = rows;
-  return give_table(in, ft_output(in, 1), rows, pairs ? -1 : categories(in, class_labels),
+  return give_table(in, ft_output(in, 1), rows, pairs ? -1 : category_count(in, class_labels),
                     FT_ELEMENT_FLOAT);
 }
 
@@ -70,7 +72,7 @@ int ft_infer_ml_regress(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0);
   int64_t targets = ft_integer(in->op, "targets", ft_integer(in->op, "n_targets", 1));
 
-  return give_table(in, ft_output(in, 0), samples(x), targets < 1 ? -1 : targets,
+  return give_table(in, ft_output(in, 0), sample_count(x), targets < 1 ? -1 : targets,
                     any && x ? x->element : FT_ELEMENT_FLOAT);
 }
 
@@ -130,7 +132,7 @@ int ft_infer_ml_features(struct ft_infer *in)
 
   for (size_t i = 0; sum >= 0 && i < sizes->count; i++)
     sum = ft_plus(sum, sizes->integers[i]);
-  return give_table(in, ft_output(in, 0), samples(ft_input(in, 0)), sum, FT_ELEMENT_FLOAT);
+  return give_table(in, ft_output(in, 0), sample_count(ft_input(in, 0)), sum, FT_ELEMENT_FLOAT);
 }
 
 /* A dimension more: a number for each category. */
@@ -146,7 +148,7 @@ int ft_infer_ml_one_hot(struct ft_infer *in)
   if (!ft_shape(in, y, x->rank + 1))
     return -1;
   memcpy(y->dims, x->dims, (size_t)x->rank * sizeof *y->dims);
-  y->dims[x->rank] = categories(in, names);
+  y->dims[x->rank] = category_count(in, names);
   return 0;
 }
 
@@ -156,7 +158,7 @@ int ft_infer_ml_map(struct ft_infer *in)
   static const char *const names[] = { "int64_vocabulary", "string_vocabulary", NULL };
   const struct ft_attribute *form = ft_attribute(in->op, "map_form");
   bool sparse = form && form->string && strcmp(form->string, "SPARSE") == 0;
-  int64_t most = sparse ? ft_integer(in->op, "max_map", -1) : categories(in, names);
+  int64_t most = sparse ? ft_integer(in->op, "max_map", -1) : category_count(in, names);
 
   return give_table(in, ft_output(in, 0), 1, most, FT_ELEMENT_FLOAT);
 }
@@ -172,10 +174,10 @@ int ft_infer_ml_zip(struct ft_infer *in)
     in->exhausted = true;
     return -1;
   }
-  dims[0] = categories(in, class_labels);
+  dims[0] = category_count(in, class_labels);
   if (x && x->rank > 0 && dims[0] < 0)
     dims[0] = x->dims[x->rank - 1];
-  return ft_infer_sequence_of(in, ft_output(in, 0), &each, samples(x));
+  return ft_infer_sequence_of(in, ft_output(in, 0), &each, sample_count(x));
 }
 
 /* A rate, a count of steps, and then lists of as many tensors each: what is learnt, gradients, one

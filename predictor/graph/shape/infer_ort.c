@@ -10,8 +10,8 @@
 
 #include "predictor/graph/shape/infer.h"
 
-static const struct ft_tensor *listed_tensor(const struct ft_graph *graph,
-                                             const struct ft_operator *op, uint32_t i)
+static const struct ft_tensor *ort_input_tensor(const struct ft_graph *graph,
+                                                const struct ft_operator *op, uint32_t i)
 {
   return i < op->input_count && op->inputs[i] ? &graph->tensors[op->inputs[i]] : NULL;
 }
@@ -130,7 +130,8 @@ int ft_infer_ort_reorder(struct ft_infer *in)
 /* ---- products ---- */
 
 /* The last two dimensions of X, which may be swapped, into ROWS and COLUMNS. */
-static void matrix(const struct ft_tensor *x, bool swapped, int64_t *rows, int64_t *columns)
+static void matrix_dimensions(const struct ft_tensor *x, bool swapped, int64_t *rows,
+                              int64_t *columns)
 {
   *rows = x->rank > 1 ? x->dims[x->rank - (swapped ? 1 : 2)] : 1;
   *columns = x->dims[x->rank - (swapped && x->rank > 1 ? 2 : 1)];
@@ -149,8 +150,8 @@ int ft_infer_ort_product(struct ft_infer *in)
   if (!a || !b || a->rank < 1 || b->rank < 2 || ft_integer(in->op, "transBatchA", 0) ||
       ft_integer(in->op, "transBatchB", 0))
     return 0;
-  matrix(a, across, &rows, &inner);
-  matrix(b, turned, &depth, &columns);
+  matrix_dimensions(a, across, &rows, &inner);
+  matrix_dimensions(b, turned, &depth, &columns);
   if (inner >= 0 && depth >= 0 && inner != depth)
     return ft_contradiction(in, "%lld columns times %lld rows", (long long)inner, (long long)depth);
   front_a = (struct ft_tensor){ .dims = a->dims, .rank = a->rank > 2 ? a->rank - 2 : 0 };
@@ -261,8 +262,9 @@ struct attention {
 static void read_projected(const struct ft_graph *g, const struct ft_operator *op,
                            struct attention *a)
 {
-  const struct ft_tensor *x = listed_tensor(g, op, 0), *w = listed_tensor(g, op, 1);
-  const struct ft_tensor *past = listed_tensor(g, op, ft_operator_is(op, FT_OP_QAttention) ? 8 : 4);
+  const struct ft_tensor *x = ort_input_tensor(g, op, 0), *w = ort_input_tensor(g, op, 1);
+  const struct ft_tensor *past =
+      ort_input_tensor(g, op, ft_operator_is(op, FT_OP_QAttention) ? 8 : 4);
   const struct ft_attribute *sizes = ft_attribute(op, "qkv_hidden_sizes");
 
   if (!x || !w || x->rank != 3 || w->rank != 2)
@@ -283,9 +285,9 @@ static void read_projected(const struct ft_graph *g, const struct ft_operator *o
 static void read_given(const struct ft_graph *g, const struct ft_operator *op, struct attention *a)
 {
   bool grouped = ft_operator_is(op, FT_OP_GroupQueryAttention);
-  const struct ft_tensor *q = listed_tensor(g, op, 0), *k = listed_tensor(g, op, 1),
-                         *v = listed_tensor(g, op, 2);
-  const struct ft_tensor *past = listed_tensor(g, op, grouped ? 3 : 6);
+  const struct ft_tensor *q = ort_input_tensor(g, op, 0), *k = ort_input_tensor(g, op, 1),
+                         *v = ort_input_tensor(g, op, 2);
+  const struct ft_tensor *past = ort_input_tensor(g, op, grouped ? 3 : 6);
   int64_t before = past ? past->rank == 4 ? past->dims[2] : -1 : 0;
 
   a->heads = ft_integer(op, "num_heads", -1);
@@ -357,16 +359,16 @@ int ft_infer_ort_attention(struct ft_infer *in)
 /* ---- what they multiply ---- */
 
 /* Each token goes through K of the experts: two or three matrices, some in a few bits. */
-static int64_t experts(const struct ft_graph *g, const struct ft_operator *op)
+static int64_t expert_macs(const struct ft_graph *g, const struct ft_operator *op)
 {
   bool packed = ft_operator_is(op, FT_OP_QMoE);
   int64_t bits = packed ? ft_integer(op, "expert_weight_bits", 4) : 8, sum = 0;
-  const struct ft_tensor *x = listed_tensor(g, op, 0);
+  const struct ft_tensor *x = ort_input_tensor(g, op, 0);
 
   if (last_dimension(x) < 1 || ft_tensor_elements(x) < 0 || bits < 1 || bits > 8)
     return -1;
   for (uint32_t i = 2; i <= (packed ? 8 : 6); i += packed ? 3 : 2) {
-    const struct ft_tensor *w = listed_tensor(g, op, i);
+    const struct ft_tensor *w = ort_input_tensor(g, op, i);
 
     if (w && (w->rank != 3 || w->dims[0] < 1))
       return -1;
@@ -381,7 +383,7 @@ int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)
   struct attention a;
 
   if (ft_operator_is(op, FT_OP_MoE) || ft_operator_is(op, FT_OP_QMoE))
-    return experts(graph, op);
+    return expert_macs(graph, op);
   a = read_attention(graph, op);
   return ft_plus(a.projected, ft_times(ft_times(ft_times(a.batch, a.length), a.seen),
                                        ft_plus(a.keys, a.values)));

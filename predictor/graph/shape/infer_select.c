@@ -93,7 +93,7 @@ int ft_infer_split(struct ft_infer *in)
 }
 
 /* One axis of Slice: where it begins and how many (onnx, Operators.md: Slice). */
-static int64_t slice_axis(int64_t dim, int64_t *start, int64_t end, int64_t step)
+static int64_t clamp_slice(int64_t dim, int64_t *start, int64_t end, int64_t step)
 {
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
 
@@ -140,7 +140,7 @@ int ft_infer_slice(struct ft_infer *in)
     }
     if (y->dims[axis] != x->dims[axis])
       return ft_contradiction(in, "axis %d named twice", axis);
-    y->dims[axis] = slice_axis(x->dims[axis], &starts[i], ends[i], step);
+    y->dims[axis] = clamp_slice(x->dims[axis], &starts[i], ends[i], step);
     if (!x->values)
       continue;
     from += starts[i] * along[axis];
@@ -376,7 +376,7 @@ int ft_infer_non_zero(struct ft_infer *in)
 }
 
 /* How many of the conditions in T hold; -1 not known. */
-static int64_t holding(const struct ft_tensor *t)
+static int64_t count_true(const struct ft_tensor *t)
 {
   int64_t count = 0;
 
@@ -405,7 +405,7 @@ int ft_infer_compress(struct ft_infer *in)
     axis = ft_axis(in, a->integer, x->rank);
   if (axis < 0 || (a ? ft_like(in, y, x) < 0 : !ft_shape(in, y, 1)))
     return -1;
-  y->dims[axis] = holding(ft_input(in, 1));
+  y->dims[axis] = count_true(ft_input(in, 1));
   return 0;
 }
 

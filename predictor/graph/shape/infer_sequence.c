@@ -195,8 +195,8 @@ int ft_infer_sequence_length(struct ft_infer *in)
 }
 
 /* X in COUNT pieces of SIZES along AXIS. */
-static int part(struct ft_infer *in, const struct ft_tensor *x, int axis, const int64_t *sizes,
-                int count)
+static int split_tensor(struct ft_infer *in, const struct ft_tensor *x, int axis,
+                        const int64_t *sizes, int count)
 {
   size_t rank = (size_t)x->rank;
   int64_t *dims = take_memory(in, (size_t)count * rank * sizeof *dims);
@@ -230,7 +230,7 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
   if (split) {
     given = ft_list(in, NULL, 1, sizes, ITEMS);
     if (given > 0 && split->rank == 1)
-      return part(in, x, axis, sizes, given);
+      return split_tensor(in, x, axis, sizes, given);
     size = given == 1 && split->rank == 0 ? sizes[0] : 0;
   }
   if (size > 0 && x->dims[axis] >= 0)

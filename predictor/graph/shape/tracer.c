@@ -324,7 +324,7 @@ struct ft_operator_hints *ft_tracer_hints(struct ft_tracer *l)
   return &l->hints;
 }
 
-static struct ft_operator *append_operator(struct ft_tracer *l, uint32_t outputs)
+static struct ft_operator *append_traced_operator(struct ft_tracer *l, uint32_t outputs)
 {
   struct ft_block *b = l->block;
   struct ft_operator op = { .name = l->scope, .type = l->type, .domain = l->domain, .at = l->at };
@@ -371,7 +371,7 @@ static struct ft_operator *append_operator(struct ft_tracer *l, uint32_t outputs
 
 uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs)
 {
-  struct ft_operator *op = append_operator(l, outputs);
+  struct ft_operator *op = append_traced_operator(l, outputs);
 
   if (!op || ft_infer_operator(l->in, op) < 0)
     return 0;
@@ -583,7 +583,7 @@ uint32_t ft_tracer_blocks(struct ft_tracer *l, const char *type, uint32_t condit
   ft_tracer_in(l, condition);
   for (unsigned i = 0; i < count; i++)
     add_attribute(l, names[i], FT_ATTRIBUTE_BLOCK)->block = blocks[i];
-  op = append_operator(l, outputs);
+  op = append_traced_operator(l, outputs);
   if (!op)
     return 0;
   op->trip_count = trip_count;

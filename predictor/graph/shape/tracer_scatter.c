@@ -8,7 +8,7 @@
 
 enum { DEPTH = 16 }; /* of parts of parts that wait for each other; deeper ones are not written */
 
-static int reserve(struct ft_tracer *l, uint32_t tensor)
+static int reserve_parts(struct ft_tracer *l, uint32_t tensor)
 {
   uint32_t *part;
 
@@ -31,7 +31,7 @@ void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part)
   if (now < l->part_count && l->part[now] && ft_tracer_now(l, l->part[now]) == part)
     return; /* the part that waits has been changed once more */
   now = ft_tracer_now(l, ft_tracer_whole(l, now));
-  if (reserve(l, now) < 0)
+  if (reserve_parts(l, now) < 0)
     return;
   l->part[now] = part;
 }

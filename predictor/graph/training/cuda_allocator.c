@@ -30,7 +30,7 @@ struct ft_cuda_allocator_block {
 
 enum { NOTHING = 0 };
 
-static struct ft_cuda_allocator_block *block(const struct ft_cuda_allocator *c, uint32_t i)
+static struct ft_cuda_allocator_block *block_at(const struct ft_cuda_allocator *c, uint32_t i)
 {
   return &c->blocks[i];
 }
@@ -50,23 +50,24 @@ void ft_cuda_allocator_init_glibc(struct ft_cuda_allocator *c, struct ft_arena *
 
 /* ---- the free blocks of a pool ---- */
 
-static bool before(const struct ft_cuda_allocator *c, uint32_t a, uint32_t b)
+static bool block_precedes(const struct ft_cuda_allocator *c, uint32_t a, uint32_t b)
 {
-  return block(c, a)->size != block(c, b)->size ? block(c, a)->size < block(c, b)->size : a < b;
+  return block_at(c, a)->size != block_at(c, b)->size ? block_at(c, a)->size < block_at(c, b)->size
+                                                      : a < b;
 }
 
 /* Split the treap ROOT: into LOW what stands before KEY, into HIGH the rest. */
-static void cut(struct ft_cuda_allocator *c, uint32_t root, uint32_t key, uint32_t *low,
-                uint32_t *high)
+static void split_treap(struct ft_cuda_allocator *c, uint32_t root, uint32_t key, uint32_t *low,
+                        uint32_t *high)
 {
   while (root != NOTHING) {
-    if (before(c, root, key)) {
+    if (block_precedes(c, root, key)) {
       *low = root;
-      low = &block(c, root)->right;
+      low = &block_at(c, root)->right;
       root = *low;
     } else {
       *high = root;
-      high = &block(c, root)->left;
+      high = &block_at(c, root)->left;
       root = *high;
     }
   }
@@ -75,34 +76,34 @@ static void cut(struct ft_cuda_allocator *c, uint32_t root, uint32_t key, uint32
 
 static void set_free(struct ft_cuda_allocator *c, uint32_t b)
 {
-  uint32_t *at = &c->free_roots[!block(c, b)->small];
+  uint32_t *at = &c->free_roots[!block_at(c, b)->small];
 
   if (c->glibc && b == c->last)
     return;
-  while (*at != NOTHING && block(c, *at)->weight >= block(c, b)->weight)
-    at = before(c, *at, b) ? &block(c, *at)->right : &block(c, *at)->left;
-  cut(c, *at, b, &block(c, b)->left, &block(c, b)->right);
+  while (*at != NOTHING && block_at(c, *at)->weight >= block_at(c, b)->weight)
+    at = block_precedes(c, *at, b) ? &block_at(c, *at)->right : &block_at(c, *at)->left;
+  split_treap(c, *at, b, &block_at(c, b)->left, &block_at(c, b)->right);
   *at = b;
 }
 
 static void unset_free(struct ft_cuda_allocator *c, uint32_t b)
 {
-  uint32_t *at = &c->free_roots[!block(c, b)->small], low, high;
+  uint32_t *at = &c->free_roots[!block_at(c, b)->small], low, high;
 
   if (c->glibc && b == c->last)
     return;
   while (*at != b)
-    at = before(c, *at, b) ? &block(c, *at)->right : &block(c, *at)->left;
-  low = block(c, b)->left;
-  high = block(c, b)->right;
+    at = block_precedes(c, *at, b) ? &block_at(c, *at)->right : &block_at(c, *at)->left;
+  low = block_at(c, b)->left;
+  high = block_at(c, b)->right;
   while (low != NOTHING && high != NOTHING) {
-    if (block(c, low)->weight >= block(c, high)->weight) {
+    if (block_at(c, low)->weight >= block_at(c, high)->weight) {
       *at = low;
-      at = &block(c, low)->right;
+      at = &block_at(c, low)->right;
       low = *at;
     } else {
       *at = high;
-      at = &block(c, high)->left;
+      at = &block_at(c, high)->left;
       high = *at;
     }
   }
@@ -115,11 +116,11 @@ static uint32_t best_fit(const struct ft_cuda_allocator *c, int64_t size, bool s
   uint32_t at = c->free_roots[!small], best = NOTHING;
 
   while (at != NOTHING) {
-    if (block(c, at)->size >= size) {
+    if (block_at(c, at)->size >= size) {
       best = at;
-      at = block(c, at)->left;
+      at = block_at(c, at)->left;
     } else {
-      at = block(c, at)->right;
+      at = block_at(c, at)->right;
     }
   }
   return best;
@@ -133,7 +134,7 @@ static uint32_t new_block(struct ft_cuda_allocator *c, int64_t size, bool small)
   uint32_t b = c->spare;
 
   if (b != NOTHING) {
-    c->spare = block(c, b)->after;
+    c->spare = block_at(c, b)->after;
   } else {
     do {
       blocks = ft_arena_grow(c->arena, c->blocks, &c->room, c->count, sizeof *blocks);
@@ -143,19 +144,19 @@ static uint32_t new_block(struct ft_cuda_allocator *c, int64_t size, bool small)
       b = (uint32_t)c->count++;
     } while (b == NOTHING); /* the first stands for it */
   }
-  *block(c, b) = (struct ft_cuda_allocator_block){ .size = size,
-                                                   .small = small,
-                                                   .weight = (uint32_t)ft_random_u64(&c->random) };
+  *block_at(c, b) = (struct ft_cuda_allocator_block){
+    .size = size, .small = small, .weight = (uint32_t)ft_random_u64(&c->random)
+  };
   return b;
 }
 
 static void drop_block(struct ft_cuda_allocator *c, uint32_t b)
 {
-  *block(c, b) = (struct ft_cuda_allocator_block){ .after = c->spare };
+  *block_at(c, b) = (struct ft_cuda_allocator_block){ .after = c->spare };
   c->spare = b;
 }
 
-static int64_t rounded(int64_t bytes)
+static int64_t round_block_size(int64_t bytes)
 {
   return bytes < MIN_BLOCK_SIZE ? MIN_BLOCK_SIZE
                                 : (bytes + MIN_BLOCK_SIZE - 1) / MIN_BLOCK_SIZE * MIN_BLOCK_SIZE;
@@ -175,7 +176,7 @@ static bool has_room(const struct ft_cuda_allocator *c, int64_t size)
   return !c->capacity || segment_size(size) <= c->capacity - c->reserved;
 }
 
-static void reserve(struct ft_cuda_allocator *c, int64_t bytes)
+static void add_reserved_bytes(struct ft_cuda_allocator *c, int64_t bytes)
 {
   c->reserved += bytes;
   if (c->reserved > c->peak)
@@ -189,7 +190,7 @@ static uint32_t new_segment(struct ft_cuda_allocator *c, int64_t size, bool smal
 
   if (b == NOTHING)
     return NOTHING;
-  reserve(c, bytes);
+  add_reserved_bytes(c, bytes);
   return b;
 }
 
@@ -198,52 +199,52 @@ static uint32_t new_segment(struct ft_cuda_allocator *c, int64_t size, bool smal
 static uint32_t new_chunk(struct ft_cuda_allocator *c, int64_t size)
 {
   uint32_t last = c->last, b;
-  int64_t left = last != NOTHING && !block(c, last)->used ? block(c, last)->size : 0;
+  int64_t left = last != NOTHING && !block_at(c, last)->used ? block_at(c, last)->size : 0;
 
   if (left < size && size >= c->mapped_from) {
     b = new_block(c, (size + PAGE - 1) / PAGE * PAGE, false);
     if (b == NOTHING)
       return NOTHING;
-    block(c, b)->mapped = true;
-    c->mapped += block(c, b)->size;
-    reserve(c, block(c, b)->size);
+    block_at(c, b)->mapped = true;
+    c->mapped += block_at(c, b)->size;
+    add_reserved_bytes(c, block_at(c, b)->size);
     return b;
   }
   if (left == 0) {
     b = new_block(c, 0, false);
     if (b == NOTHING)
       return NOTHING;
-    block(c, b)->before = last;
+    block_at(c, b)->before = last;
     if (last != NOTHING)
-      block(c, last)->after = b;
+      block_at(c, last)->after = b;
     c->last = last = b;
   }
   if (left < size) {
-    reserve(c, size - left);
-    block(c, last)->size = size;
+    add_reserved_bytes(c, size - left);
+    block_at(c, last)->size = size;
   }
   return last;
 }
 
 /* Cut what SIZE leaves of B off, where the pool's rule says that it is worth it. */
-static int split(struct ft_cuda_allocator *c, uint32_t b, int64_t size)
+static int split_block(struct ft_cuda_allocator *c, uint32_t b, int64_t size)
 {
-  int64_t left = block(c, b)->size - size;
-  bool small = block(c, b)->small;
+  int64_t left = block_at(c, b)->size - size;
+  bool small = block_at(c, b)->small;
   uint32_t rest;
 
-  if (c->glibc ? left < CHUNK_SIZE || block(c, b)->mapped
+  if (c->glibc ? left < CHUNK_SIZE || block_at(c, b)->mapped
                : left < (small ? MIN_BLOCK_SIZE : SMALL_SIZE + 1))
     return 0;
   rest = new_block(c, left, small);
   if (rest == NOTHING)
     return -1;
-  block(c, rest)->before = b;
-  block(c, rest)->after = block(c, b)->after;
-  if (block(c, rest)->after != NOTHING)
-    block(c, block(c, rest)->after)->before = rest;
-  block(c, b)->after = rest;
-  block(c, b)->size = size;
+  block_at(c, rest)->before = b;
+  block_at(c, rest)->after = block_at(c, b)->after;
+  if (block_at(c, rest)->after != NOTHING)
+    block_at(c, block_at(c, rest)->after)->before = rest;
+  block_at(c, b)->after = rest;
+  block_at(c, b)->size = size;
   if (b == c->last)
     c->last = rest;
   set_free(c, rest);
@@ -252,7 +253,7 @@ static int split(struct ft_cuda_allocator *c, uint32_t b, int64_t size)
 
 int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *c, int64_t bytes)
 {
-  int64_t size = c->glibc ? (bytes / CHUNK_SIZE + 2) * CHUNK_SIZE : rounded(bytes);
+  int64_t size = c->glibc ? (bytes / CHUNK_SIZE + 2) * CHUNK_SIZE : round_block_size(bytes);
   bool small = !c->glibc && size <= SMALL_SIZE;
   uint32_t b;
 
@@ -274,10 +275,10 @@ int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *c, int64_t bytes)
     if (b == NOTHING)
       return -2;
   }
-  block(c, b)->used = true;
-  if (split(c, b, size) < 0)
+  block_at(c, b)->used = true;
+  if (split_block(c, b, size) < 0)
     return -2;
-  c->allocated += block(c, b)->size;
+  c->allocated += block_at(c, b)->size;
   if (c->allocated > c->allocated_peak)
     c->allocated_peak = c->allocated;
   return b;
@@ -285,9 +286,9 @@ int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *c, int64_t bytes)
 
 /* A mapped block goes back, and later ones of its size come of the heap (mallopt(3),
  * M_MMAP_THRESHOLD). */
-static void unmap(struct ft_cuda_allocator *c, uint32_t b)
+static void unmap_block(struct ft_cuda_allocator *c, uint32_t b)
 {
-  int64_t size = block(c, b)->size;
+  int64_t size = block_at(c, b)->size;
 
   if (size > c->mapped_from && size <= MAPPED_FROM_MOST)
     c->mapped_from = size;
@@ -297,16 +298,16 @@ static void unmap(struct ft_cuda_allocator *c, uint32_t b)
 }
 
 /* The end of the heap goes back once it is twice what is mapped (mallopt(3), M_TRIM_THRESHOLD). */
-static void trim(struct ft_cuda_allocator *c)
+static void trim_heap(struct ft_cuda_allocator *c)
 {
   uint32_t last = c->last;
 
-  if (block(c, last)->size < 2 * c->mapped_from)
+  if (block_at(c, last)->size < 2 * c->mapped_from)
     return;
-  c->reserved -= block(c, last)->size;
-  c->last = block(c, last)->before;
+  c->reserved -= block_at(c, last)->size;
+  c->last = block_at(c, last)->before;
   if (c->last != NOTHING)
-    block(c, c->last)->after = NOTHING;
+    block_at(c, c->last)->after = NOTHING;
   drop_block(c, last);
 }
 
@@ -316,30 +317,30 @@ void ft_cuda_allocator_free(struct ft_cuda_allocator *c, int64_t given)
 
   if (given <= 0)
     return;
-  c->allocated -= block(c, b)->size;
-  if (block(c, b)->mapped) {
-    unmap(c, b);
+  c->allocated -= block_at(c, b)->size;
+  if (block_at(c, b)->mapped) {
+    unmap_block(c, b);
     return;
   }
-  block(c, b)->used = false;
-  other = block(c, b)->after;
-  if (other != NOTHING && !block(c, other)->used) {
+  block_at(c, b)->used = false;
+  other = block_at(c, b)->after;
+  if (other != NOTHING && !block_at(c, other)->used) {
     unset_free(c, other);
-    block(c, b)->size += block(c, other)->size;
-    block(c, b)->after = block(c, other)->after;
-    if (block(c, b)->after != NOTHING)
-      block(c, block(c, b)->after)->before = b;
+    block_at(c, b)->size += block_at(c, other)->size;
+    block_at(c, b)->after = block_at(c, other)->after;
+    if (block_at(c, b)->after != NOTHING)
+      block_at(c, block_at(c, b)->after)->before = b;
     if (other == c->last)
       c->last = b;
     drop_block(c, other);
   }
-  other = block(c, b)->before;
-  if (other != NOTHING && !block(c, other)->used) {
+  other = block_at(c, b)->before;
+  if (other != NOTHING && !block_at(c, other)->used) {
     unset_free(c, other);
-    block(c, other)->size += block(c, b)->size;
-    block(c, other)->after = block(c, b)->after;
-    if (block(c, other)->after != NOTHING)
-      block(c, block(c, other)->after)->before = other;
+    block_at(c, other)->size += block_at(c, b)->size;
+    block_at(c, other)->after = block_at(c, b)->after;
+    if (block_at(c, other)->after != NOTHING)
+      block_at(c, block_at(c, other)->after)->before = other;
     if (b == c->last)
       c->last = other;
     drop_block(c, b);
@@ -347,13 +348,13 @@ void ft_cuda_allocator_free(struct ft_cuda_allocator *c, int64_t given)
   }
   set_free(c, b);
   if (b == c->last)
-    trim(c);
+    trim_heap(c);
 }
 
 void ft_cuda_allocator_empty(struct ft_cuda_allocator *c)
 {
   for (size_t i = 1; i < c->count && !c->glibc; i++) {
-    struct ft_cuda_allocator_block *b = block(c, (uint32_t)i);
+    struct ft_cuda_allocator_block *b = block_at(c, (uint32_t)i);
 
     if (b->used || b->size == 0 || b->before != NOTHING || b->after != NOTHING)
       continue;

@@ -60,7 +60,7 @@ static bool is_memory_view(const struct follow *f, const struct ft_operator *op)
 }
 
 /* Whether the results of OP, a view, do not lie in one piece. */
-static bool scatters(const struct ft_operator *op)
+static bool is_scattered_view(const struct ft_operator *op)
 {
   return op->kind && (op->kind->view == FT_VIEW_PERMUTED || op->kind->view == FT_VIEW_PART ||
                       op->kind->view == FT_VIEW_EXPANDED);
@@ -77,7 +77,7 @@ static void place_outputs(struct follow *f, const struct ft_operator *op, bool i
       continue;
     if (view) {
       p->owner = f->storages[op->inputs[0]].owner;
-      p->scattered = f->storages[op->inputs[0]].scattered || scatters(op);
+      p->scattered = f->storages[op->inputs[0]].scattered || is_scattered_view(op);
     } else {
       p->owner = op->outputs[i];
       p->bytes = inside || !op->data ? 0 : bytes_of(f, op->outputs[i]);

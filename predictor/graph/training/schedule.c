@@ -5,7 +5,7 @@
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/schedule_plan.h"
 
-static void parameters(struct ft_plan *p)
+static void plan_parameters(struct ft_plan *p)
 {
   unsigned gpus = ft_plan_shards(p) ? p->options->gpus : 1;
 
@@ -37,7 +37,7 @@ static void parameters(struct ft_plan *p)
 
 /* ---- checkpointing (torch.utils.checkpoint) ---- */
 
-static uint32_t begins(const struct ft_plan *p, uint32_t segment)
+static uint32_t segment_start(const struct ft_plan *p, uint32_t segment)
 {
   return p->cuts[segment];
 }
@@ -46,7 +46,7 @@ static uint32_t begins(const struct ft_plan *p, uint32_t segment)
  * At each operator and behind the last: CROSSING, bytes that earlier operators gave and later ones
  * read; GIVEN, bytes that earlier ones gave.
  */
-static void measure(const struct ft_plan *p, int64_t *crossing, int64_t *given)
+static void measure_crossings(const struct ft_plan *p, int64_t *crossing, int64_t *given)
 {
   uint32_t count = p->block->operator_count;
   int64_t most = INT64_MAX / 4 / p->graph->tensor_count; /* of one: no sum overflows */
@@ -73,7 +73,7 @@ static void measure(const struct ft_plan *p, int64_t *crossing, int64_t *given)
   }
 }
 
-static int64_t apart(int64_t a, int64_t b)
+static int64_t absolute_difference(int64_t a, int64_t b)
 {
   return a > b ? a - b : b - a;
 }
@@ -82,7 +82,7 @@ static int64_t apart(int64_t a, int64_t b)
  * Segments give about as many bytes, and end where least crosses: between the blocks of a network,
  * as whoever checkpoints chooses them.
  */
-static void cut(struct ft_plan *p)
+static void cut_segments(struct ft_plan *p)
 {
   uint32_t count = p->block->operator_count, at = 0;
   int64_t *crossing = ft_arena_take(&p->graph->results, (count + 1) * sizeof *crossing);
@@ -93,7 +93,7 @@ static void cut(struct ft_plan *p)
     p->failed = true;
     return;
   }
-  measure(p, crossing, given);
+  measure_crossings(p, crossing, given);
   for (uint32_t k = 1; k < p->segments; k++) {
     int64_t part = given[count] / p->segments, even = part * k;
     uint32_t best;
@@ -103,7 +103,8 @@ static void cut(struct ft_plan *p)
     best = at;
     for (; at < count && given[at] < even + part / 2; at++)
       if (crossing[at] < crossing[best] ||
-          (crossing[at] == crossing[best] && apart(given[at], even) < apart(given[best], even)))
+          (crossing[at] == crossing[best] &&
+           absolute_difference(given[at], even) < absolute_difference(given[best], even)))
         best = at;
     p->cuts[k] = best;
   }
@@ -111,31 +112,31 @@ static void cut(struct ft_plan *p)
 }
 
 /* Let SEGMENT keep T, when that comes from before it. */
-static void pin(struct ft_plan *p, uint32_t segment, uint32_t t)
+static void pin_segment_input(struct ft_plan *p, uint32_t segment, uint32_t t)
 {
   uint32_t owner = p->storages[t].owner, from = ft_plan_tensor(p, owner)->producer;
 
-  if (owner && from && from <= begins(p, segment) && p->storages[owner].held)
+  if (owner && from && from <= segment_start(p, segment) && p->storages[owner].held)
     ft_plan_keep(p, p->block->operator_count + segment, ft_plan_hold(p, p->storages[owner].buffer));
 }
 
 /* What comes from before a segment stays until its backward pass. */
 static void pin_inputs(struct ft_plan *p, uint32_t segment)
 {
-  for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++) {
+  for (uint32_t i = segment_start(p, segment); i < segment_start(p, segment + 1); i++) {
     const struct ft_operator *op = &p->block->operators[i];
 
     for (uint32_t j = 0; j < op->input_count; j++)
-      pin(p, segment, op->inputs[j]);
-    pin(p, segment, p->fusions[i].input);
-    pin(p, segment, p->fusions[i].keys);
-    pin(p, segment, p->fusions[i].values);
+      pin_segment_input(p, segment, op->inputs[j]);
+    pin_segment_input(p, segment, p->fusions[i].input);
+    pin_segment_input(p, segment, p->fusions[i].keys);
+    pin_segment_input(p, segment, p->fusions[i].values);
   }
 }
 
-static void forward(struct ft_plan *p, uint32_t segment, bool save, bool again)
+static void replay_forward(struct ft_plan *p, uint32_t segment, bool save, bool again)
 {
-  for (uint32_t i = begins(p, segment); i < begins(p, segment + 1); i++) {
+  for (uint32_t i = segment_start(p, segment); i < segment_start(p, segment + 1); i++) {
     ft_plan_fsdp_enter(p, i, again);
     ft_plan_forward(p, i, save);
     if (!again)
@@ -143,7 +144,7 @@ static void forward(struct ft_plan *p, uint32_t segment, bool save, bool again)
   }
 }
 
-static void release(struct ft_plan *p, uint32_t t)
+static void release_held_tensor(struct ft_plan *p, uint32_t t)
 {
   if (!p->storages[t].held)
     return;
@@ -152,15 +153,15 @@ static void release(struct ft_plan *p, uint32_t t)
 }
 
 /* A segment once more, now with all that its backward pass needs; and that. */
-static void back(struct ft_plan *p, uint32_t segment)
+static void replay_backward(struct ft_plan *p, uint32_t segment)
 {
-  uint32_t first = begins(p, segment), end = begins(p, segment + 1);
+  uint32_t first = segment_start(p, segment), end = segment_start(p, segment + 1);
 
   if (segment + 1 < p->segments) {
-    forward(p, segment, true, true);
+    replay_forward(p, segment, true, true);
     for (uint32_t i = first; i < end; i++)
       for (uint32_t j = 0; j < p->block->operators[i].output_count; j++)
-        release(p, p->block->operators[i].outputs[j]);
+        release_held_tensor(p, p->block->operators[i].outputs[j]);
   }
   for (uint32_t i = end; i-- > first;) {
     ft_plan_fsdp_return(p, i);
@@ -179,20 +180,20 @@ static void finish_forward(struct ft_plan *p)
 
     if (p->options->training && p->storages[t].wanted)
       p->storages[t].gradient = ft_plan_take(p, ft_plan_bytes(p, t));
-    release(p, p->storages[t].owner);
+    release_held_tensor(p, p->storages[t].owner);
   }
   for (uint32_t i = 0; i < p->graph->kv_cache_count; i++)
-    release(p, p->storages[p->graph->kv_cache[i]].owner);
+    release_held_tensor(p, p->storages[p->graph->kv_cache[i]].owner);
   for (uint32_t t = 1; t < p->graph->tensor_count; t++)
     if (p->storages[t].referenced)
-      release(p, t);
+      release_held_tensor(p, t);
 }
 
 /*
  * A loss of the logits of tokens (aten/src/ATen/native/LossNLL.cpp): their logarithms are kept;
  * then the gradients of both of its steps are there at once.
  */
-static uint32_t compare(struct ft_plan *p)
+static uint32_t plan_loss(struct ft_plan *p)
 {
   uint32_t t = p->graph->logits, wide, kept;
   bool casts = t && p->storages[t].width < 4 &&
@@ -219,7 +220,7 @@ static void compare_back(struct ft_plan *p, uint32_t kept)
   ft_plan_drop(p, gradient); /* the logits' own takes its place */
 }
 
-static void pass(struct ft_plan *p)
+static void plan_pass(struct ft_plan *p)
 {
   uint32_t loss;
 
@@ -230,15 +231,16 @@ static void pass(struct ft_plan *p)
   for (uint32_t k = 0; k < p->segments; k++) {
     if (k + 1 < p->segments)
       pin_inputs(p, k);
-    forward(p, k, (p->options->training || p->options->saves) && k + 1 == p->segments, false);
+    replay_forward(p, k, (p->options->training || p->options->saves) && k + 1 == p->segments,
+                   false);
   }
-  loss = compare(p);
+  loss = plan_loss(p);
   p->out->saved_bytes = p->live - before - p->gathered_bytes;
   p->out->forward = p->out->count;
   compare_back(p, loss);
   finish_forward(p);
   for (uint32_t k = p->options->training ? p->segments : 0; k-- > 0;)
-    back(p, k);
+    replay_backward(p, k);
   for (uint32_t i = 0; i < p->block->operator_count; i++)
     ft_plan_forget(p, i);
   ft_plan_fsdp_end(p);
@@ -278,13 +280,13 @@ int ft_schedule_make(struct ft_graph *graph, const struct ft_cost *cost,
         p.inside[cost->layers[i].op - p.block->operators] = cost->layers[i].inside;
     ft_plan_settle(&p);
     ft_plan_mark_references(&p);
-    cut(&p);
+    cut_segments(&p);
   }
   if (!p.failed) {
     ft_plan_fsdp_units(&p);
-    parameters(&p);
+    plan_parameters(&p);
     if (!p.failed)
-      pass(&p);
+      plan_pass(&p);
   }
   if (p.failed)
     return ft_error_set(err, "%s: one pass of it needs more than %d MiB to follow", graph->file,

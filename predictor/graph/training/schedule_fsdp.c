@@ -45,7 +45,8 @@ static int by_use(const void *a, const void *b)
   return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
 }
 
-static void use(const struct ft_plan *p, struct learnt *uses, uint32_t t, uint32_t op)
+static void note_parameter_use(const struct ft_plan *p, struct learnt *uses, uint32_t t,
+                               uint32_t op)
 {
   if (!p->cost->learnt[t])
     return;
@@ -63,9 +64,9 @@ static uint32_t gather_learnt(const struct ft_plan *p, struct learnt *all)
     const struct ft_operator *op = &p->block->operators[i];
 
     for (uint32_t j = 0; j < op->input_count; j++)
-      use(p, all, op->inputs[j], i);
+      note_parameter_use(p, all, op->inputs[j], i);
     for (uint32_t j = 0; j < op->capture_count; j++)
-      use(p, all, op->captures[j], i);
+      note_parameter_use(p, all, op->captures[j], i);
   }
   for (uint32_t t = 1; t < p->graph->tensor_count; t++)
     if (all[t].tensor)
@@ -149,7 +150,7 @@ static void mark_parts(struct sought *s, const uint32_t *narrow)
 
 /* ---- units ---- */
 
-static bool alike(const struct sought *s, uint32_t a, uint32_t b)
+static bool parameters_alike(const struct sought *s, uint32_t a, uint32_t b)
 {
   const struct ft_tensor *x = ft_plan_tensor(s->plan, s->all[a].tensor),
                          *y = ft_plan_tensor(s->plan, s->all[b].tensor);
@@ -164,8 +165,8 @@ static bool alike(const struct sought *s, uint32_t a, uint32_t b)
 
 /* The most tensors from FROM to END that are one series again and again: where they begin, COUNT
  * how many (0: none), PERIOD how many a series has. */
-static uint32_t repeated(struct sought *s, uint32_t from, uint32_t end, uint32_t *count,
-                         uint32_t *period)
+static uint32_t find_repetition(struct sought *s, uint32_t from, uint32_t end, uint32_t *count,
+                                uint32_t *period)
 {
   uint32_t begin = from;
 
@@ -176,7 +177,7 @@ static uint32_t repeated(struct sought *s, uint32_t from, uint32_t end, uint32_t
     for (uint32_t i = from; i + length < end; i++) {
       uint32_t first, repeats;
 
-      run = alike(s, i, i + length) ? run + 1 : 0;
+      run = parameters_alike(s, i, i + length) ? run + 1 : 0;
       if (run < length)
         continue;
       first = s->all[i + 1 - run].next;
@@ -211,19 +212,19 @@ static uint32_t divide_rest(struct sought *s, uint32_t from, uint32_t end, uint3
 }
 
 /* Number the units of the tensors from FROM to END, from UNIT on. Returns what comes after. */
-static uint32_t divide(struct sought *s, uint32_t from, uint32_t end, uint32_t unit)
+static uint32_t number_units(struct sought *s, uint32_t from, uint32_t end, uint32_t unit)
 {
   uint32_t count, period, begin;
 
   if (from == end)
     return unit;
-  begin = repeated(s, from, end, &count, &period);
+  begin = find_repetition(s, from, end, &count, &period);
   if (!count)
     return divide_rest(s, from, end, unit);
-  unit = divide(s, from, begin, unit);
+  unit = number_units(s, from, begin, unit);
   for (uint32_t i = 0; i < count; i++)
     s->all[begin + i].unit = unit + i / period;
-  return divide(s, begin + count, end, unit + count / period);
+  return number_units(s, begin + count, end, unit + count / period);
 }
 
 static bool take_room(struct ft_plan *p, struct sought *s, uint32_t **narrow)
@@ -239,7 +240,8 @@ static bool take_room(struct ft_plan *p, struct sought *s, uint32_t **narrow)
   return s->all && p->used && p->closes && p->opens && *narrow;
 }
 
-static void add(struct ft_plan *p, struct ft_fsdp_unit *u, const struct learnt *x, uint32_t *used)
+static void add_unit_parameter(struct ft_plan *p, struct ft_fsdp_unit *u, const struct learnt *x,
+                               uint32_t *used)
 {
   int64_t bytes = ft_plan_bytes(p, x->tensor);
 
@@ -269,7 +271,7 @@ void ft_plan_fsdp_units(struct ft_plan *p)
   s.count = gather_learnt(p, s.all);
   find_narrow(p, narrow);
   mark_parts(&s, narrow);
-  p->unit_count = divide(&s, 0, s.count, 1);
+  p->unit_count = number_units(&s, 0, s.count, 1);
   p->units = ft_arena_take(&p->graph->results, (size_t)p->unit_count * sizeof *p->units);
   if (!p->units) {
     p->failed = true;
@@ -278,7 +280,7 @@ void ft_plan_fsdp_units(struct ft_plan *p)
   for (uint32_t outer = 2; outer-- > 0;)
     for (uint32_t i = 0; i < s.count; i++)
       if ((s.all[i].unit == 0) == outer)
-        add(p, &p->units[s.all[i].unit], &s.all[i], &used);
+        add_unit_parameter(p, &p->units[s.all[i].unit], &s.all[i], &used);
   for (uint32_t k = p->unit_count; k-- > 1;) {
     struct ft_fsdp_unit *u = &p->units[k];
 

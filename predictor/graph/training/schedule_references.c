@@ -11,7 +11,7 @@
 #include "predictor/graph/training/schedule_plan.h"
 
 /* The length of what NAME says of the outermost module's module: "/cell_3"; 0: nothing. */
-static size_t module_of(const char *name)
+static size_t outer_module_length(const char *name)
 {
   size_t length = name[0] == '/' ? 1 + strcspn(name + 1, "/") : 0;
 
@@ -20,14 +20,14 @@ static size_t module_of(const char *name)
 
 static bool same_module(const char *a, const char *b)
 {
-  size_t length = module_of(a);
+  size_t length = outer_module_length(a);
 
-  return length == module_of(b) && memcmp(a, b, length) == 0;
+  return length == outer_module_length(b) && memcmp(a, b, length) == 0;
 }
 
 /* Whose operator reads: an activation function that the exporter merged with another module's has
  * that one's name, and its own module is its user's (onnx_unmerge.h). */
-static const char *reader(const struct ft_plan *p, const struct ft_operator *op)
+static const char *reading_module(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (op->output_count == 1 && ft_autograd_rule_of(op).in_place && p->users[op->outputs[0]])
     return p->users[op->outputs[0]]->name;
@@ -47,11 +47,11 @@ void ft_plan_mark_references(struct ft_plan *p)
     for (uint32_t j = 0; j < p->block->operators[i].input_count; j++) {
       uint32_t t = p->storages[p->block->operators[i].inputs[j]].owner;
       uint32_t from = ft_plan_tensor(p, t)->producer;
-      const char *by = reader(p, &p->block->operators[i]);
+      const char *by = reading_module(p, &p->block->operators[i]);
 
       if (!t || p->storages[t].fixed || ft_plan_tensor(p, t)->block != 1 || !from ||
-          from > p->block->operator_count || !module_of(by) ||
-          !module_of(p->block->operators[from - 1].name) ||
+          from > p->block->operator_count || !outer_module_length(by) ||
+          !outer_module_length(p->block->operators[from - 1].name) ||
           same_module(by, p->block->operators[from - 1].name))
         continue;
       if (!readers[t])

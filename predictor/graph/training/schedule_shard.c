@@ -43,7 +43,7 @@ void ft_plan_buckets(struct ft_plan *p)
 
 /* ---- while the step is played ---- */
 
-static void gather(struct ft_plan *p, struct ft_fsdp_unit *u)
+static void gather_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   if (u->gathered)
     return;
@@ -51,7 +51,7 @@ static void gather(struct ft_plan *p, struct ft_fsdp_unit *u)
   p->gathered_bytes = ft_plus(p->gathered_bytes, u->gathered ? u->bytes : 0);
 }
 
-static void let_go(struct ft_plan *p, struct ft_fsdp_unit *u)
+static void release_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   if (!u->gathered)
     return;
@@ -61,7 +61,7 @@ static void let_go(struct ft_plan *p, struct ft_fsdp_unit *u)
 }
 
 /* Units that begin at operator I: COUNT of them from the one that is returned on. */
-static struct ft_fsdp_unit *begun(const struct ft_plan *p, uint32_t i, uint32_t *count)
+static struct ft_fsdp_unit *units_beginning_at(const struct ft_plan *p, uint32_t i, uint32_t *count)
 {
   uint32_t first = p->unit_count ? p->opens[i] : 0;
 
@@ -74,14 +74,14 @@ static struct ft_fsdp_unit *begun(const struct ft_plan *p, uint32_t i, uint32_t 
 void ft_plan_fsdp_enter(struct ft_plan *p, uint32_t i, bool again)
 {
   uint32_t count;
-  struct ft_fsdp_unit *u = begun(p, i, &count);
+  struct ft_fsdp_unit *u = units_beginning_at(p, i, &count);
 
   if (p->unit_count)
-    gather(p, &p->units[0]); /* the outermost module's, and it stays */
+    gather_unit(p, &p->units[0]); /* the outermost module's, and it stays */
   for (uint32_t k = 0; k < count; k++)
-    gather(p, &u[k]);
+    gather_unit(p, &u[k]);
   if (count && !again && u + count < p->units + p->unit_count)
-    gather(p, u + count); /* the next, while these are at work */
+    gather_unit(p, u + count); /* the next, while these are at work */
 }
 
 void ft_plan_fsdp_leave(struct ft_plan *p, uint32_t i)
@@ -89,7 +89,7 @@ void ft_plan_fsdp_leave(struct ft_plan *p, uint32_t i)
   uint32_t k = p->unit_count && (p->options->shard > 2 || !p->options->training) ? p->closes[i] : 0;
 
   for (; k; k = p->units[k - 1].earlier)
-    let_go(p, &p->units[k - 1]);
+    release_unit(p, &p->units[k - 1]);
 }
 
 void ft_plan_fsdp_return(struct ft_plan *p, uint32_t i)
@@ -97,9 +97,9 @@ void ft_plan_fsdp_return(struct ft_plan *p, uint32_t i)
   uint32_t k = p->unit_count ? p->closes[i] : 0;
 
   for (; k; k = p->units[k - 1].earlier) {
-    gather(p, &p->units[k - 1]);
+    gather_unit(p, &p->units[k - 1]);
     if (k > 1)
-      gather(p, &p->units[k - 2]);
+      gather_unit(p, &p->units[k - 2]);
   }
 }
 
@@ -109,13 +109,13 @@ void ft_plan_fsdp_return(struct ft_plan *p, uint32_t i)
  * there still (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook), fully_shard when
  * they are gone (_fully_shard/_fsdp_param_group.py, post_backward): the first, which needs more.
  */
-static void reduce(struct ft_plan *p, struct ft_fsdp_unit *u)
+static void reduce_gradients(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   uint32_t share;
 
   ft_plan_drop(p, p->flat);
   p->flat = ft_plan_take(p, u->bytes);
-  let_go(p, u);
+  release_unit(p, u);
   for (uint32_t k = u->from; k < u->end; k++) {
     ft_plan_drop(p, p->storages[p->used[k]].gradient);
     p->storages[p->used[k]].gradient = 0;
@@ -130,18 +130,18 @@ static void reduce(struct ft_plan *p, struct ft_fsdp_unit *u)
 void ft_plan_fsdp_reduce(struct ft_plan *p, uint32_t i)
 {
   uint32_t count;
-  struct ft_fsdp_unit *u = begun(p, i, &count);
+  struct ft_fsdp_unit *u = units_beginning_at(p, i, &count);
 
   for (uint32_t k = count; k-- > 0;)
-    reduce(p, &u[k]);
+    reduce_gradients(p, &u[k]);
 }
 
 void ft_plan_fsdp_end(struct ft_plan *p)
 {
   if (p->unit_count && p->options->training)
-    reduce(p, &p->units[0]);
+    reduce_gradients(p, &p->units[0]);
   for (uint32_t k = p->unit_count; k-- > 0;)
-    let_go(p, &p->units[k]);
+    release_unit(p, &p->units[k]);
   ft_plan_drop(p, p->flat);
   p->flat = 0;
 }

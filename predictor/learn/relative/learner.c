@@ -172,7 +172,7 @@ static int fit_learner_autoencoder(const struct ft_samples *s,
 }
 
 /* Sets the range of ENCODE's columns that L uses. */
-static void select_columns(const struct ft_feature_encoder *encode, struct ft_learner *l)
+static void set_column_range(const struct ft_feature_encoder *encode, struct ft_learner *l)
 {
   enum span span = kinds[l->kind].span;
 
@@ -206,7 +206,7 @@ int ft_learner_fit(enum ft_learner_kind kind, const struct ft_samples *s,
   int status = -1;
 
   *l = (struct ft_learner){ .kind = kind, .outputs = s->outputs };
-  select_columns(settings->encode, l);
+  set_column_range(settings->encode, l);
   if (s->outputs < 1 || s->outputs > OUTPUTS)
     return ft_error_set(err, "%zu outputs; expected 1 to %d", s->outputs, OUTPUTS);
   if (settings->stop && settings->stop(settings->data))
@@ -357,7 +357,7 @@ int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder
 
   *l = (struct ft_learner){ .outputs = outputs };
   l->kind = (enum ft_learner_kind)ft_number_reader_read_count(in, 0, FT_LEARNERS - 1);
-  select_columns(encode, l);
+  set_column_range(encode, l);
   columns = l->columns;
   if (kinds[l->kind].ridge != NO_RIDGE && ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
     return -1;

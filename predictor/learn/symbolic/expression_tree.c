@@ -53,7 +53,7 @@ static void add_terminal(struct ft_grower *g, struct ft_expression *e, int at)
 }
 
 /* Sets every field of the node, because nodes are compared with memcmp. */
-static void append_operator(struct ft_expression *e, uint8_t symbol)
+static void append_symbol(struct ft_expression *e, uint8_t symbol)
 {
   e->variable[e->length] = 0;
   e->constant[e->length] = 0;
@@ -71,7 +71,7 @@ static void grow_subtree(struct ft_grower *g, struct ft_expression *e, int depth
   symbol = draw_operator(g);
   for (int i = 0; i < ft_symbol_arity(symbol); i++)
     grow_subtree(g, e, depth - 1);
-  append_operator(e, symbol);
+  append_symbol(e, symbol);
 }
 
 void ft_expression_tree_grow(struct ft_grower *g, struct ft_expression *e, int depth)
@@ -190,7 +190,7 @@ static bool mutate_insert(struct ft_grower *g, const struct ft_expression *old,
   put.length = (uint8_t)count;
   if (ft_symbol_arity(symbol) == 2)
     add_terminal(g, &put, put.length++);
-  append_operator(&put, symbol);
+  append_symbol(&put, symbol);
   return splice_nodes(old, start, i, &put, 0, put.length, e);
 }
 

@@ -5,7 +5,7 @@
 
 #include "predictor/graph/import/huggingface/hf_run.h"
 
-static uint32_t slice_axis(struct ft_hf_run *r, uint32_t x, int axis, int64_t from, int64_t to)
+static uint32_t slice_mla_axis(struct ft_hf_run *r, uint32_t x, int axis, int64_t from, int64_t to)
 {
   return x ? ft_tracer_slice(&r->live, x, axis, from, to, 1) : 0;
 }
@@ -13,7 +13,7 @@ static uint32_t slice_axis(struct ft_hf_run *r, uint32_t x, int axis, int64_t fr
 /* X with rotary position embedding of the features from STILL to ALL. */
 static uint32_t rotate_tail(struct ft_hf_run *r, uint32_t x, int64_t still, int64_t all)
 {
-  uint32_t both[2] = { slice_axis(r, x, 3, 0, still), slice_axis(r, x, 3, still, all) };
+  uint32_t both[2] = { slice_mla_axis(r, x, 3, 0, still), slice_mla_axis(r, x, 3, still, all) };
 
   both[1] = both[1] ? ft_tracer_unary(&r->live, "RotaryEmbedding", both[1]) : 0;
   return both[0] && both[1] ? ft_tracer_concat(&r->live, both, 2, 3) : 0;
@@ -50,8 +50,8 @@ uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x)
   q = q ? ft_hf_heads(r, q, m->heads, m->head_dim) : 0;
   q = rotate_tail(r, q, still, m->head_dim);
   down = ft_hf_linear(r, x, "kv_a", m->kv_rank + m->rope_dim, m->bias_qkv);
-  kv = ft_hf_normalise(r, slice_axis(r, down, 2, 0, m->kv_rank), "kv_norm");
-  key[1] = slice_axis(r, down, 2, m->kv_rank, m->kv_rank + m->rope_dim);
+  kv = ft_hf_normalise(r, slice_mla_axis(r, down, 2, 0, m->kv_rank), "kv_norm");
+  key[1] = slice_mla_axis(r, down, 2, m->kv_rank, m->kv_rank + m->rope_dim);
   key[1] = key[1] ? ft_hf_heads(r, key[1], 1, m->rope_dim) : 0;
   key[1] = key[1] ? ft_tracer_unary(&r->live, "RotaryEmbedding", key[1]) : 0;
   /* the cache holds the latent vectors, before they are expanded to heads */
@@ -59,7 +59,7 @@ uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x)
   key[1] = ft_hf_cache(r, key[1], true);
   kv = ft_hf_linear(r, kv, "kv_b", m->heads * (still + m->value_dim), false);
   kv = kv ? ft_hf_heads(r, kv, m->heads, still + m->value_dim) : 0;
-  key[0] = slice_axis(r, kv, 3, 0, still);
+  key[0] = slice_mla_axis(r, kv, 3, 0, still);
   if (!q || !key[0] || !key[1])
     return 0;
   for (int i = 0; i < 4; i++)
@@ -69,5 +69,5 @@ uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x)
   if (!key[1])
     return 0;
   return ft_hf_attention_output(r, q, ft_tracer_concat(&r->live, key, 2, 3),
-                                slice_axis(r, kv, 3, still, still + m->value_dim), 0);
+                                slice_mla_axis(r, kv, 3, still, still + m->value_dim), 0);
 }

@@ -138,7 +138,8 @@ uint32_t ft_hf_attention_output(struct ft_hf_run *r, uint32_t q, uint32_t k, uin
                     m->drop_attention_output);
 }
 
-static uint32_t gather_rows(struct ft_hf_run *r, const char *name, uint32_t table, uint32_t which)
+static uint32_t gather_embeddings(struct ft_hf_run *r, const char *name, uint32_t table,
+                                  uint32_t which)
 {
   ft_hf_scope(r, name);
   return ft_hf_binary(r, "Gather", table, which);
@@ -152,7 +153,7 @@ static uint32_t constant_rows(struct ft_hf_run *r, const char *name, int64_t siz
   uint32_t table = ft_hf_weight(r, name, size, features, 0);
   uint32_t which = ft_tracer_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
 
-  return gather_rows(r, name, table, which);
+  return gather_embeddings(r, name, table, which);
 }
 
 uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int64_t rows)
@@ -165,7 +166,7 @@ uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int6
 uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
 {
   *table = *table ? *table : ft_hf_weight(r, "tokens", r->m->vocab, r->m->embedding, 0);
-  return gather_rows(r, "tokens", *table, ids);
+  return gather_embeddings(r, "tokens", *table, ids);
 }
 
 uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table)

@@ -49,7 +49,7 @@ static int take_text(struct ft_onnx *o, const struct ft_proto_field *f, const ch
 
 /* ---- shapes ---- */
 
-static int read_dimension(struct ft_onnx *o, uint64_t end, int64_t *dim, const char **symbol)
+static int read_onnx_dimension(struct ft_onnx *o, uint64_t end, int64_t *dim, const char **symbol)
 {
   struct ft_proto_field f = { 0 };
   int more;
@@ -81,7 +81,7 @@ static int read_shape(struct ft_onnx *o, uint64_t end, struct ft_declared *d)
       continue;
     if (rank == FT_GRAPH_RANK)
       return ft_proto_fail(&o->proto, f.at, "a shape of more than %d dimensions", FT_GRAPH_RANK);
-    if (read_dimension(o, f.end, &dims[rank], &symbols[rank]) < 0)
+    if (read_onnx_dimension(o, f.end, &dims[rank], &symbols[rank]) < 0)
       return -1;
     rank++;
   }
@@ -280,8 +280,8 @@ static int read_onnx_node(struct ft_onnx *o, const struct ft_proto_field *node,
 
 /* ---- graphs ---- */
 
-static int append_operator(struct ft_onnx *o, const struct ft_proto_field *f,
-                           struct ft_draft *draft)
+static int append_onnx_operator(struct ft_onnx *o, const struct ft_proto_field *f,
+                                struct ft_draft *draft)
 {
   struct ft_operator *ops = ft_build_grow(o->build, draft->operators, &draft->operator_room,
                                           draft->operator_count, sizeof *ops);
@@ -350,7 +350,7 @@ static int read_onnx_graph(struct ft_onnx *o, uint64_t end, struct ft_block *blo
     if (f.wire != FT_PROTO_BYTES)
       continue;
     if (f.number == 1)
-      status = append_operator(o, &f, &d);
+      status = append_onnx_operator(o, &f, &d);
     else if (f.number == 5)
       status = read_constant(o, f.end, &d);
     else if (f.number == 11)

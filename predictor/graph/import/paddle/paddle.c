@@ -59,8 +59,8 @@ static int read_var_type(struct reader *r, uint64_t end, struct ft_pd_variable *
   return more;
 }
 
-static int read_variable(struct reader *r, const struct ft_proto_field *field,
-                         struct ft_pd_block *b)
+static int read_pd_variable(struct reader *r, const struct ft_proto_field *field,
+                            struct ft_pd_block *b)
 {
   struct ft_pd_variable *list =
       ft_build_grow(r->build, b->variables, &b->variable_room, b->variable_count, sizeof *list);
@@ -214,7 +214,7 @@ static int read_program_block(struct reader *r, uint64_t end)
   *b = (struct ft_pd_block){ 0 };
   while (status == 0 && (more = ft_proto_next(&r->proto, end, &f)) > 0) {
     if (f.number == 3 && f.wire == FT_PROTO_BYTES)
-      status = read_variable(r, &f, b);
+      status = read_pd_variable(r, &f, b);
     else if (f.number == 4 && f.wire == FT_PROTO_BYTES)
       status = read_operator(r, &f, b);
   }

@@ -13,7 +13,7 @@ unsigned ft_tf_element(int64_t type)
   return type > 0 && type < (int64_t)sizeof elements ? elements[type] : FT_ELEMENT_UNKNOWN;
 }
 
-static int read_dimension(struct ft_tf_reader *r, uint64_t end, int64_t *dim)
+static int read_tf_dimension(struct ft_tf_reader *r, uint64_t end, int64_t *dim)
 {
   struct ft_proto_field f = { 0 };
   int more;
@@ -38,7 +38,7 @@ int ft_tf_read_shape(struct ft_tf_reader *r, uint64_t end, struct ft_declared *d
       continue;
     if (rank == FT_GRAPH_RANK)
       return ft_proto_fail(&r->proto, f.at, "a shape of more than %d dimensions", FT_GRAPH_RANK);
-    if (read_dimension(r, f.end, &dims[rank++]) < 0)
+    if (read_tf_dimension(r, f.end, &dims[rank++]) < 0)
       return -1;
   }
   if (more < 0 || ft_build_shape(r->build, f.at, dims, rank, d) < 0)

@@ -92,7 +92,7 @@ static int declare_tensor(struct trace *f, const char *name, struct ft_declared 
 
 /* ---- names ---- */
 
-static int bind_name(struct trace *f, const char *name, struct ft_operand value)
+static int bind_pt2_value(struct trace *f, const char *name, struct ft_operand value)
 {
   struct ft_operand *kept = ft_tracer_take(&f->live, sizeof *kept);
 
@@ -213,15 +213,15 @@ static int bind_output(struct trace *f, const json_t *output, struct ft_operand 
   size_t i;
 
   if (name)
-    return bind_name(f, name, value);
+    return bind_pt2_value(f, name, value);
   list = list ? list : json_object_get(output, "as_optional_tensors");
   json_array_foreach(list, i, item)
   {
     const json_t *inner = json_object_get(item, "as_tensor");
     bool part = ft_value_is_list(&value) && i < value.list->count;
 
-    if (bind_name(f, ft_graph_json_text(inner ? inner : item, "name"),
-                  part ? value.list->items[i] : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
+    if (bind_pt2_value(f, ft_graph_json_text(inner ? inner : item, "name"),
+                       part ? value.list->items[i] : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
       return -1;
   }
   return 0;
@@ -306,7 +306,7 @@ static int trace_subgraph(struct trace *f, const json_t *arg, const json_t *inpu
     if (list ? look_up_name(f, ft_graph_json_text(json_array_get(list, i), "name"), &value) < 0
              : read_argument(f, operand, &value) < 0)
       return -1;
-    if (bind_name(f, name, value) < 0)
+    if (bind_pt2_value(f, name, value) < 0)
       return -1;
   }
   f->tensors = json_object_get(graph, "tensor_values");
@@ -448,7 +448,7 @@ static int bind_weight(struct trace *f, const char *name, const char *called, bo
     return ft_tracer_fail(&f->live, "the size of \"%.100s\" is unknown", name);
   value.weight->name = called;
   value.weight->declared.kept = !learnt;
-  return bind_name(f, name, value);
+  return bind_pt2_value(f, name, value);
 }
 
 /* InputSpec of schema.py */
@@ -478,12 +478,12 @@ static int bind_input(struct trace *f, const json_t *spec)
   if (!name)
     return 0;
   if (whole)
-    return bind_name(f, name, ft_value_unknown(FT_VALUE_INT));
+    return bind_pt2_value(f, name, ft_value_unknown(FT_VALUE_INT));
   d = ft_tracer_take(&f->live, sizeof *d);
   if (!d || declare_tensor(f, name, d) < 0)
     return -1;
   tensor = ft_tracer_input(&f->live, name, d);
-  return tensor ? bind_name(f, name, ft_value_tensor(tensor)) : -1;
+  return tensor ? bind_pt2_value(f, name, ft_value_tensor(tensor)) : -1;
 }
 
 static int add_outputs(struct trace *f, const struct ft_operand *result)

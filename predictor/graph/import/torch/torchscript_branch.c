@@ -33,7 +33,7 @@ static int copy_variables(struct ft_script_run *r, const struct ft_script_frame 
   return 0;
 }
 
-static bool same_values(const struct ft_operand *a, const struct ft_operand *b)
+static bool operands_match(const struct ft_operand *a, const struct ft_operand *b)
 {
   return a->type == b->type && a->known == b->known && a->integer == b->integer;
 }
@@ -61,7 +61,7 @@ static int merge_values(struct ft_script_run *r, const struct ft_operand *a,
   struct ft_operand item;
 
   *value = *a;
-  if (same_values(a, b))
+  if (operands_match(a, b))
     return 0;
   if (a->type == FT_VALUE_TENSOR || b->type == FT_VALUE_TENSOR)
     return pair_up(r, a->type == FT_VALUE_TENSOR ? a->tensor : 0,

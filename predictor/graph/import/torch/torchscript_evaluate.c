@@ -417,8 +417,8 @@ static int evaluate_list(struct ft_script_run *r, struct ft_script_frame *f,
 }
 
 /* CONSTANTS.c3 */
-static bool is_constant(struct ft_script_run *r, const struct ft_script_node *n,
-                        struct ft_operand *value)
+static bool find_script_constant(struct ft_script_run *r, const struct ft_script_node *n,
+                                 struct ft_operand *value)
 {
   struct ft_text digits;
   uint64_t which;
@@ -469,7 +469,7 @@ int ft_script_evaluate(struct ft_script_run *r, struct ft_script_frame *f,
   case FT_SCRIPT_CALL:
     return ft_script_apply(r, f, n, 1, value);
   case FT_SCRIPT_ATTRIBUTE:
-    if (is_constant(r, n, value))
+    if (find_script_constant(r, n, value))
       return 0;
     return ft_script_evaluate(r, f, n->kids[0], &of) < 0
                ? -1

@@ -186,7 +186,7 @@ static struct ft_script_node *parse_string(struct ft_script_text *p)
   return n;
 }
 
-static struct ft_script_node *parse_number(struct ft_script_text *p)
+static struct ft_script_node *parse_script_number(struct ft_script_text *p)
 {
   struct ft_script_node *n = ft_script_new(p, FT_SCRIPT_VALUE);
   struct ft_text text = ft_text_of(p->at, (size_t)(p->end - p->at));
@@ -216,7 +216,7 @@ static struct ft_script_node *parse_number(struct ft_script_text *p)
   return n;
 }
 
-static struct ft_script_node *parse_name(struct ft_script_text *p)
+static struct ft_script_node *parse_script_name(struct ft_script_text *p)
 {
   static const struct {
     const char *word;
@@ -310,7 +310,7 @@ struct ft_script_node *ft_script_expression(struct ft_script_text *p)
   else if (c == '(' || c == '[' || c == '{')
     n = parse_bracket(p);
   else if ((c >= '0' && c <= '9') || c == '.')
-    n = parse_number(p);
+    n = parse_script_number(p);
   else if (c == '-') {
     if (p->end - p->at > 4 && memcmp(p->at, "-inf", 4) == 0) {
       p->at += 4;
@@ -318,10 +318,10 @@ struct ft_script_node *ft_script_expression(struct ft_script_text *p)
       if (n)
         n->value = ft_value_real(-HUGE_VAL);
     } else {
-      n = parse_number(p);
+      n = parse_script_number(p);
     }
   } else {
-    n = parse_name(p);
+    n = parse_script_name(p);
   }
   n = parse_suffixes(p, n);
   p->depth--;

@@ -437,7 +437,7 @@ static int parse_class(struct ft_script_text *p)
 }
 
 /* "code/__torch__/torch/nn.py" -> "__torch__.torch.nn" */
-static const char *module_of(struct ft_script_text *p)
+static const char *code_module_name(struct ft_script_text *p)
 {
   const char *code = strstr(p->part, "code/"), *begin = code ? code + 5 : p->part;
   size_t length = strlen(begin);
@@ -460,7 +460,7 @@ int ft_script_parse(struct ft_build *build, struct ft_script *script, const char
   int indent;
 
   build->err->text[0] = '\0';
-  p.module = module_of(&p);
+  p.module = code_module_name(&p);
   if (!p.module || length > UINT32_MAX)
     return ft_script_expected(&p, "a source file of the program");
   while ((indent = indentation(&p)) >= 0) {
