@@ -52,7 +52,7 @@ done
 
 # valgrind's records whose memory was asked for, or which went wrong, in our own
 # code: a frame of ours comes before any of Slurm's
-ours() {
+foretell_records() {
   awk -v RS='\n==[0-9]+== *\n' '
     / by 0x| at 0x/ {
       n = split($0, line, "\n")
@@ -72,7 +72,7 @@ if command -v valgrind >/dev/null; then
     "${valgrind[@]}" --child-silent-after-fork=yes --log-file="$scratch/valgrind-$name" \
       $name --predict-mem --mem=100M ${command#"$name"} >/dev/null 2>&1
     ok $? "$name runs under valgrind"
-    is "$(ours "$scratch/valgrind-$name")" "" "which sees nothing of ours leak or go wrong"
+    is "$(foretell_records "$scratch/valgrind-$name")" "" "which sees nothing of ours leak or go wrong"
     like "$(cat "$scratch/valgrind-$name")" 'HEAP SUMMARY' "and did look"
   done
 else
@@ -85,7 +85,7 @@ cluster_kill foretelld
 submit sbatch --parsable --predict-mem --wrap 'srun true'
 is "$status" 0 "without an agent sbatch submits"
 is "$(job_wait "$id")" COMPLETED "and the job completes"
-between "$(said)" 0 1 "at most one line is said"
+between "$(message_lines)" 0 1 "at most one line is said"
 
 # ---- slurmd under valgrind, and the slurmstepd that it starts
 if command -v valgrind >/dev/null; then
@@ -103,7 +103,7 @@ if command -v valgrind >/dev/null; then
   stepd=$(grep -l '^==[0-9]*== Command: .*slurmstepd' "$scratch"/valgrind-node-*)
   wait_until 30 grep -q 'HEAP SUMMARY' $stepd
   for log in "$scratch"/valgrind-node-*; do
-    is "$(ours "$log")" "" "nothing of ours leaks or goes wrong in $(sed -nE 's/^==[0-9]+== Command: ([^ ]+).*/\1/p' "$log")"
+    is "$(foretell_records "$log")" "" "nothing of ours leaks or goes wrong in $(sed -nE 's/^==[0-9]+== Command: ([^ ]+).*/\1/p' "$log")"
   done
   like "$(cat $stepd)" 'HEAP SUMMARY' "slurmstepd was looked at, too"
 fi

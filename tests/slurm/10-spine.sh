@@ -28,8 +28,8 @@ done
 ids=
 for size in 8 16 24 40 48; do
   submit sbatch --mem=1000M sort.sh words-$size
-  is "$status $(said)" "0 0" "sort of $size MB: unpredicted, nothing is said"
-  is "$(asked "$id")" 1000M "and it has what it asked for"
+  is "$status $(message_lines)" "0 0" "sort of $size MB: unpredicted, nothing is said"
+  is "$(requested_mem "$id")" 1000M "and it has what it asked for"
   ids="$ids $id"
 done
 for id in $ids; do
@@ -43,8 +43,8 @@ ok $? "five runs are learned as one app"
 
 submit sbatch --predict-mem sort.sh words-32
 like "$err" '^sbatch: foretell: .* needs .*\(5 runs\); --mem set to [0-9]+[MG]( \(floor\))?$' "the next is predicted, and told"
-is "$(said)" 1 "in one line"
-between "$(mib "$(asked "$id")")" 83 160 "its memory is set, from its input's size"
+is "$(message_lines)" 1 "in one line"
+between "$(mib "$(requested_mem "$id")")" 83 160 "its memory is set, from its input's size"
 diag "$err"
 is "$(job_wait "$id")" COMPLETED "and it completes under OverMemoryKill"
 
@@ -58,7 +58,7 @@ submit sbatch "$suggestion" sort.sh words-32
 is "$status" 0 "what it suggests does pass"
 is "$(job_wait "$id")" COMPLETED "and completes"
 submit sbatch --mem=40M --predict-mem=force sort.sh words-32
-is "$status $(asked "$id")" "0 40M" "--predict-mem=force submits it all the same"
+is "$status $(requested_mem "$id")" "0 40M" "--predict-mem=force submits it all the same"
 
 # ---- an edit leaves it the same app; an app that is declared takes its runs along
 job_wait "$id" >/dev/null
@@ -112,7 +112,7 @@ for id in $ids; do job_wait "$id" >/dev/null; done
 wait_until 15 has_runs arrays 4 && wait_until 15 has_runs xz 4
 ok $? "python3 and xz are learned"
 submit sbatch --predict-mem --predict-app=arrays arrays.sh 40
-between "$(mib "$(asked "$id")")" 45 400 "python3 is predicted from --size"
+between "$(mib "$(requested_mem "$id")")" 45 400 "python3 is predicted from --size"
 is "$(job_wait "$id")" COMPLETED "and completes"
 submit sbatch --predict-mem --predict-app=xz xz.sh numbers 40
 is "$(job_wait "$id")" COMPLETED "so does xz"

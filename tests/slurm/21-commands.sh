@@ -16,42 +16,42 @@ learn steady 100 101 99 100 102 100
 ok $? "six runs of 100 MiB are learned"
 learn little 30 31 29 30
 ok $? "four of 30 MiB"
-ask --predict-mem --predict-app=steady --wrap true
-steady=$(asked "$id")
-ask --predict-mem --predict-app=little --wrap true
-little=$(asked "$id")
+submit_held --predict-mem --predict-app=steady --wrap true
+steady=$(requested_mem "$id")
+submit_held --predict-mem --predict-app=little --wrap true
+little=$(requested_mem "$id")
 diag "steady: $steady, little: $little"
 unlike "$steady" "^($little|10M.*)$" "the two are told apart"
 
 # ---- a new app, told from those that run the same program
-ask --predict-mem --predict-app=unheard --wrap "$hog --mib 60 --seconds 0.1"
+submit_held --predict-mem --predict-app=unheard --wrap "$hog --mib 60 --seconds 0.1"
 like "$err" '^sbatch: foretell: unheard may need .*, 95 % below .* \(from 2 similar apps of yours\)' \
   "a new app is told from similar ones"
-between "$(mib "$(asked "$id")")" 200 8000 "and set generously"
-ask --predict-mem --predict-app=unheard --mem=500M --wrap "$hog --mib 60 --seconds 0.1"
-is "$(asked "$id"):$(said)" 500M:1 "what is asked for stays"
-ask --predict-mem --predict-app=unheard --wrap true
-is "$(said):$(grep -c 'no recorded run yet' <<<"$err")" 1:1 "of another program nothing is told"
+between "$(mib "$(requested_mem "$id")")" 200 8000 "and set generously"
+submit_held --predict-mem --predict-app=unheard --mem=500M --wrap "$hog --mib 60 --seconds 0.1"
+is "$(requested_mem "$id"):$(message_lines)" 500M:1 "what is asked for stays"
+submit_held --predict-mem --predict-app=unheard --wrap true
+is "$(message_lines):$(grep -c 'no recorded run yet' <<<"$err")" 1:1 "of another program nothing is told"
 
 # ---- salloc and srun
 printf '%s\n' '#!/bin/sh' "exec $hog --mib 100 --seconds 0.3" >hog.sh
 chmod +x hog.sh
 submit salloc --predict-mem --predict-app=steady sh -c "echo \$SLURM_JOB_ID; srun $hog --mib 100 --seconds 0.3"
 is "$status" 0 "salloc runs"
-between "$(mib "$(asked "$out")")" 100 400 "its memory is set"
-is "$(said)" 1 "with one line"
+between "$(mib "$(requested_mem "$out")")" 100 400 "its memory is set"
+is "$(message_lines)" 1 "with one line"
 like "$err" '^salloc: foretell: steady (may need|needs)' "of its own"
 submit srun --predict-mem --predict-app=steady sh -c "echo \$SLURM_JOB_ID; $hog --mib 100 --seconds 0.3"
 is "$status" 0 "srun runs"
-between "$(mib "$(asked "$out")")" 100 400 "its memory is set"
-is "$(said)" 1 "with one line"
+between "$(mib "$(requested_mem "$out")")" 100 400 "its memory is set"
+is "$(message_lines)" 1 "with one line"
 for quiet in "srun -Q" "salloc -Q" "sbatch -Q --output=/dev/null"; do
   submit $quiet --mem=300M --predict-mem=check --predict-app=steady $PWD/hog.sh
-  is "$status $(said)" "0 0" "$quiet is quiet"
+  is "$status $(message_lines)" "0 0" "$quiet is quiet"
 done
 submit salloc --predict-mem --predict-app=steady srun --mem=50M true
 is "$status" 0 "a step inside an allocation is left alone"
-is "$(said)" 1 "only the allocation speaks"
+is "$(message_lines)" 1 "only the allocation speaks"
 for n in 40 60 80 100; do
   srun --mem=500M --predict-app=direct "$hog" --mib $n --seconds 0.4 &
 done
@@ -61,28 +61,28 @@ submit srun --predict-mem --predict-app=direct "$hog" --mib 90 --seconds 0.1
 like "$err" 'foretell: direct (may need|needs)' "and predicted from its own arguments"
 
 # ---- heterogeneous jobs
-ask --predict-mem --predict-app=steady --wrap true
-steady=$(asked "$id")
-ask --predict-mem --predict-app=steady : --predict-app=little --wrap true
+submit_held --predict-mem --predict-app=steady --wrap true
+steady=$(requested_mem "$id")
+submit_held --predict-mem --predict-app=steady : --predict-app=little --wrap true
 is "$status" 0 "a heterogeneous job is submitted"
-is "$(asked "$id")" "$steady" "its first component is predicted"
-is "$(asked "$((id + 1))")" "$little" "its second by itself"
-between "$(said)" 1 2 "one line a component"
+is "$(requested_mem "$id")" "$steady" "its first component is predicted"
+is "$(requested_mem "$((id + 1))")" "$little" "its second by itself"
+between "$(message_lines)" 1 2 "one line a component"
 scancel "$id"
 printf '%s\n' '#!/bin/bash' '#SBATCH --predict-mem --predict-app=steady' '#SBATCH hetjob' \
   '#SBATCH --predict-app=little' true >het.sh
-ask het.sh
-is "$(asked "$id") $(asked "$((id + 1))")" "$steady $little" "its components may stand in the script"
+submit_held het.sh
+is "$(requested_mem "$id") $(requested_mem "$((id + 1))")" "$steady $little" "its components may stand in the script"
 scancel "$id"
-FORETELL_PREDICT_MEM=set FORETELL_PREDICT_APP=steady ask -n 1 : -n 1 --wrap true
-is "$(asked "$id") $(asked "$((id + 1))")" "$steady $steady" "what the environment says holds for each"
+FORETELL_PREDICT_MEM=set FORETELL_PREDICT_APP=steady submit_held -n 1 : -n 1 --wrap true
+is "$(requested_mem "$id") $(requested_mem "$((id + 1))")" "$steady $steady" "what the environment says holds for each"
 scancel "$id"
-ask --predict-mem --predict-app=steady : --predict-mem=off --predict-app=little --wrap true
-is "$(asked "$id") $(asked "$((id + 1))")" "$steady 10M per cpu" "one may be left out"
+submit_held --predict-mem --predict-app=steady : --predict-mem=off --predict-app=little --wrap true
+is "$(requested_mem "$id") $(requested_mem "$((id + 1))")" "$steady 10M per cpu" "one may be left out"
 scancel "$id"
-ask --predict-mem=raise --mem=20M --predict-app=steady : --mem=20M --predict-app=little --wrap true
-is "$(said)" 2 "each is raised from its own request"
-between "$(mib "$(asked "$((id + 1))")")" 30 60 "to its own need"
+submit_held --predict-mem=raise --mem=20M --predict-app=steady : --mem=20M --predict-app=little --wrap true
+is "$(message_lines)" 2 "each is raised from its own request"
+between "$(mib "$(requested_mem "$((id + 1))")")" 30 60 "to its own need"
 scancel "$id"
 submit salloc --predict-mem --predict-app=steady : --predict-app=little sh -c 'squeue -h -j $SLURM_JOB_ID -o "%i %m"'
 is "$status $(grep -c '^salloc: foretell: .* --mem set to' <<<"$err")" "0 1" "salloc predicts the component that has the command"
@@ -100,7 +100,7 @@ ok $? "and is observed"
 before=$(runs_of steady)
 submit sbatch --parsable --output=/dev/null --array=1-3 --predict-mem --predict-app=steady \
   --wrap "exec $hog --mib 100 --seconds 0.4"
-is "$status $(said)" "0 1" "an array is predicted in one line"
+is "$status $(message_lines)" "0 1" "an array is predicted in one line"
 between "$(mib "$(job_field "${id}_1" MinMemoryNode)")" 100 400 "one --mem for all elements"
 wait_until 30 has_runs steady $((before + 3))
 ok $? "each element is an observation"
@@ -163,7 +163,7 @@ is "$(job_wait "$id")" COMPLETED "a job that submits another runs"
 inner=$(sed -n 1p outer.out)
 job_wait "$inner" >/dev/null
 wait_observed "$inner"
-is "$(asked "$inner")" "10M per cpu" "the inner one asks for what it asked for"
+is "$(requested_mem "$inner")" "10M per cpu" "the inner one asks for what it asked for"
 unlike "$(observed "$inner" app)" '^(outer)?$' "it is an app of its own"
 wait_observed "$id"
 is "$(observed "$id" app)" outer "the outer one keeps its"
@@ -171,11 +171,11 @@ unlike "$(cat outer.out)" 'foretell:' "nothing is said"
 
 # ---- where a script comes from
 printf '%s\n' '#!/bin/bash' '#SBATCH --output=/dev/null --predict-mem --predict-app=steady' true >script.sh
-ask <script.sh
-steady=$(asked "$id")
+submit_held <script.sh
+steady=$(requested_mem "$id")
 between "$(mib "$steady")" 100 400 "standard input, a file"
 submit sh -c 'cat script.sh | sbatch --parsable'
-is "$(asked "$id")" "$steady" "standard input, a pipe"
+is "$(requested_mem "$id")" "$steady" "standard input, a pipe"
 is "$(job_wait "$id")" COMPLETED "it runs"
 for n in 40 60 80 100; do
   printf '%s\n' '#!/bin/bash' '#SBATCH --output=/dev/null' "$hog --mib $n --seconds 0.4" |

@@ -28,8 +28,8 @@ array=$id
 diag "$err"
 like "$err" 'foretell: indexed (may need|needs) up to .* \(task 200\), 95 % below ' "the next array is told its largest element"
 like "$err" 'out of memory: .* for one task, .* for any of 10' "and the chance for one and for any"
-is "$(said)" 1 "in one line"
-between "$(mib "$(asked "$array")")" 200 500 "its --mem is the largest element's"
+is "$(message_lines)" 1 "in one line"
+between "$(mib "$(requested_mem "$array")")" 200 500 "its --mem is the largest element's"
 wait_until 120 has_runs indexed 15
 ok $? "its ten elements are learned"
 is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $array")" completed \
@@ -50,8 +50,8 @@ wait_until 240 has_runs indexed 95
 ok $? "an array of eighty is learned"
 is "$(store "select count(*) from observation where array_job_id = $array and decision_p50_bytes between 0.75 * peak_bytes and 1.33 * peak_bytes")" \
   80 "each of its elements was predicted by itself"
-ask --predict-mem --array=20,40 --predict-app=indexed index.sh
-between "$(mib "$(asked "$id")")" 40 80 "an array of small elements is given little"
+submit_held --predict-mem --array=20,40 --predict-app=indexed index.sh
+between "$(mib "$(requested_mem "$id")")" 40 80 "an array of small elements is given little"
 like "$("$foretell" predict --json --state="$FT_STATE" --array=20-200:20 --app=indexed index.sh)" \
   '"largest": 200' "foretell predict answers the same"
 
@@ -73,7 +73,7 @@ is "$(store "select group_concat(json_extract(features, '$.input_bytes'), ' ') f
   "6000000 12000000 18000000 24000000 30000000" "each by its own file's size"
 submit sbatch --parsable --predict-mem --array=1,2,9 --predict-app=filed file.sh
 array=$id
-diag "$err; asked $(asked "$id")"
+diag "$err; asked $(requested_mem "$id")"
 like "$err" 'foretell: filed (may need|needs) up to .* \(task 9\)' "the largest file's element decides"
 wait_until 60 has_runs filed 8
 is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $array")" completed \
@@ -88,6 +88,6 @@ END
 submit sbatch --parsable --mem=500M --array=0-7 --predict-app=hidden hidden.sh
 wait_until 60 has_runs hidden 8
 submit sbatch --parsable --predict-mem --array=0-7 --predict-app=hidden hidden.sh
-diag "$err; asked $(asked "$id")"
+diag "$err; asked $(requested_mem "$id")"
 like "$err" 'hidden needs up to .* \(task 7\)' "what the index does unseen is learned from the index itself"
 play_end

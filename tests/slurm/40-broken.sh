@@ -20,18 +20,18 @@ cp -a "$FT_STATE/site" "$scratch/good.site"
 # suffers NAME [COMMAND...]: a submission meets what was just broken. Its job is held, so
 # that no run of it mends what is broken next; all are released at the end.
 held=
-suffers() {
+check_submission() {
   local name=$1 begun=${EPOCHREALTIME/./} spent
   shift
   [ $# -gt 0 ] || set -- sbatch --predict-mem --wrap true
   submit "$@"
   spent=$(((${EPOCHREALTIME/./} - begun) / 1000))
   held="$held $id"
-  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(said)" -le 1 ] && [ $spent -lt 1500 ]; then
-    ok 0 "$name: submitted, $(said) line"
+  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(message_lines)" -le 1 ] && [ $spent -lt 1500 ]; then
+    ok 0 "$name: submitted, $(message_lines) line"
   else
     ok 1 "$name: submitted, at most one line"
-    diag "exit $status, job $id, $spent ms, $(said) lines: $err"
+    diag "exit $status, job $id, $spent ms, $(message_lines) lines: $err"
   fi
 }
 sbatch() {
@@ -50,26 +50,26 @@ restore() {
   cp "$scratch/good.model" "$file"
 }
 
-suffers "nothing broken"
+check_submission "nothing broken"
 size=$(stat -c %s "$file")
 for n in 0 1 7 $((size / 2)) $((size - 1)); do
   head -c "$n" "$scratch/good.model" | put_model
-  suffers "model of $n of $size bytes"
+  check_submission "model of $n of $size bytes"
 done
 head -c 4096 /dev/urandom | put_model
-suffers "model of noise"
+check_submission "model of noise"
 { head -c $((size / 2)) "$scratch/good.model"; head -c $((size - size / 2)) /dev/urandom; } | put_model
-suffers "model whose second half is noise"
+check_submission "model whose second half is noise"
 rm -f "$file"; truncate -s 8G "$file"
-suffers "model of 8 GiB of nothing"
+check_submission "model of 8 GiB of nothing"
 rm -f "$file"; mkdir "$file"
-suffers "a folder in the model's place"
+check_submission "a folder in the model's place"
 rm -rf "$file"; ln -s "$file" "$file"
-suffers "a symbolic link to itself"
+check_submission "a symbolic link to itself"
 rm -f "$file"; mkfifo "$file"
-suffers "a FIFO, as a hung mount would be"
+check_submission "a FIFO, as a hung mount would be"
 rm -f "$file"; ln -s /dev/zero "$file"
-suffers "a device"
+check_submission "a device"
 # a header from the future: 4 bytes of magic, then the version
 python3 - "$scratch/good.model" "$file" <<'END'
 import os, sys
@@ -78,7 +78,7 @@ data[4:8] = (0x7fffffff).to_bytes(4, "little")
 os.unlink(sys.argv[2])
 open(sys.argv[2], "wb").write(data)
 END
-suffers "a model from a newer version"
+check_submission "a model from a newer version"
 restore
 for n in $(seq 1 25); do
   python3 - "$scratch/good.model" "$file" "$n" <<'END'
@@ -90,7 +90,7 @@ for _ in range(4):
 open(sys.argv[2], "wb").write(data)
 END
   submit sbatch --predict-mem=check --wrap true
-  [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
+  [ "$status" = 0 ] && [ "$(message_lines)" -le 1 ] || break
 done
 is "$n $status" "25 0" "25 models with flipped bits: submitted, at most one line each"
 
@@ -104,7 +104,7 @@ is "$n $status" "25 0" "25 models with flipped bits: submitted, at most one line
 ) &
 for n in $(seq 1 40); do
   submit sbatch --predict-mem=check --wrap true
-  [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
+  [ "$status" = 0 ] && [ "$(message_lines)" -le 1 ] || break
 done
 touch "$scratch/enough"
 wait_child 60 $!
@@ -114,36 +114,36 @@ restore
 # ---- another user, unreadable
 submit cluster_as nobody cat "$file"
 is "$([ "$status" != 0 ] && echo no)" no "another user cannot read the model"
-suffers "a user who may not read any model" \
+check_submission "a user who may not read any model" \
   as_nobody --predict-mem --wrap true
 uid=$(id -u nobody)
 mkdir -p "$FT_STATE/models/$uid"
 chmod 0755 "$FT_STATE/models/$uid"
 for mode in 0000 0644; do
   install -m $mode "$scratch/good.model" "$FT_STATE/models/$uid/${file##*/}"
-  suffers "a user's own model of mode $mode" as_nobody --predict-mem --wrap true
+  check_submission "a user's own model of mode $mode" as_nobody --predict-mem --wrap true
 done
 rm -rf "${FT_STATE:?}/models/$uid"
 chmod 0 "$FT_STATE/site"
-suffers "a user who may not read the site file" \
+check_submission "a user who may not read the site file" \
   as_nobody --predict-mem --wrap true
 chmod 0644 "$FT_STATE/site"
 
 # ---- the site file and the partition's
 for broken in "$FT_STATE/site" "$FT_STATE"/partitions/*; do
   mv "$broken" "$scratch/aside"
-  suffers "no ${broken#"$FT_STATE"/}"
+  check_submission "no ${broken#"$FT_STATE"/}"
   head -c 5 "$scratch/aside" >"$broken"
-  suffers "${broken#"$FT_STATE"/} cut off"
+  check_submission "${broken#"$FT_STATE"/} cut off"
   rm -f "$broken"; mkfifo "$broken"
-  suffers "${broken#"$FT_STATE"/} a FIFO"
+  check_submission "${broken#"$FT_STATE"/} a FIFO"
   rm -f "$broken"; mv "$scratch/aside" "$broken"
 done
 
 # ---- the helper
 seq 1000 >input
 with_input() {
-  suffers "$1" sbatch --predict-mem script.sh input
+  check_submission "$1" sbatch --predict-mem script.sh input
 }
 printf '%s\n' '#!/bin/bash' 'test "$1" = input' >script.sh
 for kind in 'exec sleep 300' 'trap "" TERM; while :; do sleep 1; done' 'kill -SEGV $$' 'exit 3' \
@@ -165,7 +165,7 @@ rm -f input
 
 # ---- no state folder at all
 mv "$FT_STATE" "$FT_STATE.aside"
-suffers "no state folder"
+check_submission "no state folder"
 mv "$FT_STATE.aside" "$FT_STATE"
 
 # ---- a file system that hangs, with processes that cannot be killed in it
@@ -180,22 +180,22 @@ if grep -q mounted "$scratch/mounted"; then
     job=$("$@") || return 1
     echo "$job"
   }
-  HOME=$scratch/mnt suffers "a home that hangs" substituted sbatch --predict-mem --wrap true
+  HOME=$scratch/mnt check_submission "a home that hangs" substituted sbatch --predict-mem --wrap true
   FT_PLUGIN_ARGS="state=$scratch/mnt/state socket=$FT_AGENT_SOCKET helper=$play_helper" \
     cluster_write_plugstack
-  suffers "a state folder that hangs" substituted sbatch --predict-mem --wrap true
+  check_submission "a state folder that hangs" substituted sbatch --predict-mem --wrap true
   like "$err" "foretell: no prediction: $scratch/mnt/state: no answer within" "and is named"
-  suffers "a state folder that hangs, nothing asked" substituted sbatch --wrap true
-  is "$(said)" 0 "is nothing to tell then"
+  check_submission "a state folder that hangs, nothing asked" substituted sbatch --wrap true
+  is "$(message_lines)" 0 "is nothing to tell then"
   seq 1000 >input
-  suffers "a state folder that hangs, files to look at" substituted sbatch --predict-mem script.sh input
-  HOME=$scratch/mnt suffers "both" substituted sbatch --predict-mem script.sh input
-  suffers "a state folder that hangs, a job of three components" \
+  check_submission "a state folder that hangs, files to look at" substituted sbatch --predict-mem script.sh input
+  HOME=$scratch/mnt check_submission "both" substituted sbatch --predict-mem script.sh input
+  check_submission "a state folder that hangs, a job of three components" \
     substituted sbatch --predict-mem : --predict-mem : --predict-mem --wrap true
   scancel "$id" # its components want a node each
   held=${held% *}
   cluster_write_plugstack
-  suffers "an input that hangs" substituted sbatch --predict-mem --wrap "true $scratch/mnt/input"
+  check_submission "an input that hangs" substituted sbatch --predict-mem --wrap "true $scratch/mnt/input"
   rm -f input
 else
   skip "a file system that hangs" "$(cat "$scratch/mounted")"
@@ -218,7 +218,7 @@ fi
 if grep -qx mounted "$scratch/mounted"; then
   FT_PLUGIN_ARGS="state=$scratch/mnt socket=$FT_AGENT_SOCKET helper=$play_helper" \
     cluster_write_plugstack
-  suffers "a state folder on a disk that is served" substituted sbatch --predict-mem --wrap true
+  check_submission "a state folder on a disk that is served" substituted sbatch --predict-mem --wrap true
   like "$err" "foretell: no prediction: $scratch/mnt: no answer within" "and hangs is named"
   cluster_write_plugstack
 else
@@ -241,7 +241,7 @@ is "$bad" "" "all of these jobs run and complete"
 
 # ---- what is broken when a run ends is whole again after it
 unset -f sbatch
-heal() {
+check_recovery() {
   local name=$1 before
   before=$(runs_of steady)
   submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=steady --wrap "exec $hog --mib 100 --seconds 0.3"
@@ -253,9 +253,9 @@ predicted() {
   sbatch --test-only --predict-mem=check --predict-app=steady --wrap true 2>&1 | grep -q 'steady needs'
 }
 head -c 100 "$scratch/good.model" | put_model
-heal "a model cut off"
+check_recovery "a model cut off"
 rm -f "$file"; mkfifo "$file"
-heal "a FIFO in the model's place"
+check_recovery "a FIFO in the model's place"
 rm -f "$file"
-heal "no model"
+check_recovery "no model"
 play_end

@@ -33,7 +33,7 @@ killed=$id
 run
 is "$(job_wait "$id")" COMPLETED "without an agent a job completes"
 submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
-between "$(mib "$(asked "$id")")" 100 400 "the model is still there for submissions"
+between "$(mib "$(requested_mem "$id")")" 100 400 "the model is still there for submissions"
 cluster_start_agent
 ok $? "the agent comes back"
 is "$(store 'pragma integrity_check')" ok "its store is sound"
@@ -96,8 +96,8 @@ if [ "$FT_STATE" = "$scratch/mnt/state" ]; then
   full=$id
   submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady \
     --wrap "$hog --mib 100 --seconds 0.5"
-  between "$(mib "$(asked "$id")")" 100 400 "submissions are still predicted"
-  between "$(said)" 0 1 "with at most one line"
+  between "$(mib "$(requested_mem "$id")")" 100 400 "submissions are still predicted"
+  between "$(message_lines)" 0 1 "with at most one line"
   cluster_pid foretelld >/dev/null
   ok $? "the agent lives"
   wait_until 10 grep -qiE 'full|no space' "$scratch"/log/foretelld.*

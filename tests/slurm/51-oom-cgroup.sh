@@ -9,5 +9,5 @@ cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
 }
 play_begin
 story
-story_of_others
+story_of_limits
 play_end

@@ -10,5 +10,5 @@ FT_ENFORCE=cgroup
 FT_CGROUP_CONF='ConstrainSwapSpace=yes
 AllowedSwapSpace=0'
 play_begin
-story_of_others
+story_of_limits
 play_end

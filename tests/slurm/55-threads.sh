@@ -36,10 +36,10 @@ learn steady 200 201 199
 ok $? "three runs of 200 MiB are learned"
 
 # gives MIB OPTION...: Slurm gives a job with these options so much, and foretell knows it
-gives() {
+check_default_memory() {
   local expected=$1 tres told
   shift
-  ask --predict-app=steady --predict-mem=check "$@" --wrap true
+  submit_held --predict-app=steady --predict-mem=check "$@" --wrap true
   told=$err
   submit sbatch --parsable --output=/dev/null --predict-mem=off "$@" --wrap true
   job_wait "$id" >/dev/null
@@ -51,26 +51,26 @@ gives() {
 }
 
 unit=cores
-gives 10
-gives 20 --cpus-per-task=3
-gives 20 --ntasks=3
-gives 30 --ntasks=2 --cpus-per-task=3
-gives 5 --threads-per-core=1
-gives 15 --threads-per-core=1 --cpus-per-task=3
-gives 5 --hint=nomultithread
-gives 15 --hint=compute_bound --cpus-per-task=3
-gives 20 --hint=multithread --cpus-per-task=3
-gives 160 --exclusive
-gives 80 --exclusive --hint=nomultithread
-gives 5 -p cores
-gives 15 -p cores --cpus-per-task=3
+check_default_memory 10
+check_default_memory 20 --cpus-per-task=3
+check_default_memory 20 --ntasks=3
+check_default_memory 30 --ntasks=2 --cpus-per-task=3
+check_default_memory 5 --threads-per-core=1
+check_default_memory 15 --threads-per-core=1 --cpus-per-task=3
+check_default_memory 5 --hint=nomultithread
+check_default_memory 15 --hint=compute_bound --cpus-per-task=3
+check_default_memory 20 --hint=multithread --cpus-per-task=3
+check_default_memory 160 --exclusive
+check_default_memory 80 --exclusive --hint=nomultithread
+check_default_memory 5 -p cores
+check_default_memory 15 -p cores --cpus-per-task=3
 unit=sockets
-gives 80 -p sockets
-gives 40 -p sockets --threads-per-core=1
+check_default_memory 80 -p sockets
+check_default_memory 40 -p sockets --threads-per-core=1
 
 # what is set is in --mem-per-cpu of the CPUs that count
-ask --predict-app=steady --predict-mem=raise --mem-per-cpu=20 --cpus-per-task=3 --wrap true
-between "$(mib "$(asked "$id")")" 50 60 "--mem-per-cpu is raised for four CPUs, not three"
+submit_held --predict-app=steady --predict-mem=raise --mem-per-cpu=20 --cpus-per-task=3 --wrap true
+between "$(mib "$(requested_mem "$id")")" 50 60 "--mem-per-cpu is raised for four CPUs, not three"
 
 # SelectTypeParameters is read at slurmctld's start alone
 cluster_kill slurmctld
@@ -82,9 +82,9 @@ cluster_kill foretelld
 rm "$FT_STATE/partitions/"*
 cluster_start_agent
 unit=CPUs
-gives 5
-gives 15 --cpus-per-task=3
-gives 5 --threads-per-core=1
-gives 160 --exclusive
-gives 80 --exclusive --hint=nomultithread
+check_default_memory 5
+check_default_memory 15 --cpus-per-task=3
+check_default_memory 5 --threads-per-core=1
+check_default_memory 160 --exclusive
+check_default_memory 80 --exclusive --hint=nomultithread
 play_end

@@ -60,7 +60,7 @@ printf '%s\n' '{"architectures": ["BertForMaskedLM"], "model_type": "bert", "hid
 train() {
   local batch=$1
   shift
-  ask --predict-model=net --predict-params="batch=$batch,input=128" "$@" --wrap true
+  submit_held --predict-model=net --predict-params="batch=$batch,input=128" "$@" --wrap true
 }
 # gres ID: what the job asks for, without the release's own prefixes
 gres() {
@@ -70,7 +70,7 @@ gres() {
 # ---- the slice is chosen
 train 1 --predict-mig
 is "$(gres "$id")" gpu:1g.5gb:1 "a small batch gets the smallest slice"
-is "$status $(said)" "0 1" "in one line"
+is "$status $(message_lines)" "0 1" "in one line"
 like "$err" 'foretell: training of batch 1 of net needs .* of GPU memory, 95 % below .*; --gres set to gpu:1g.5gb:1$' \
   "which says what it needs"
 diag "$err"
@@ -100,7 +100,7 @@ is "$(gres "$id")" gpu:a100_1g.5gb:2 "in --gpus-per-node, too"
 train 1 --predict-mig --gpus=1
 is "$(job_field "$id" TresPerJob | sed 's/gres[:/]//g')" gpu:1g.5gb:1 "and in --gpus"
 train 1 --predict-mig --gpus-per-task=1 --ntasks=2 -p ampere
-is "$status $(said) $(gres "$id")" "0 1 " "beside --gpus-per-task no --gres is set"
+is "$status $(message_lines) $(gres "$id")" "0 1 " "beside --gpus-per-task no --gres is set"
 like "$err" 'net needs .*; use --gpus-per-task=a100_1g.5gb:1$' "what to ask for is said"
 submit sbatch --parsable --hold --gpus-per-task=a100_1g.5gb:1 --ntasks=2 -p ampere --wrap true
 like "$(job_field "$id" TresPerTask)" 'gpu:a100_1g.5gb[:=]1' "and Slurm takes it"
@@ -118,7 +118,7 @@ like "$err" 'it would fit with .*batch=[0-9]+,accumulate=[0-9]+ \([0-9.]+ .iB, .
   "and what would fit, at what price"
 diag "$err"
 train 1 --predict-mig=riva128
-is "$status $(said)" "0 1" "a GPU that is none costs a line"
+is "$status $(message_lines)" "0 1" "a GPU that is none costs a line"
 like "$err" 'predict-mig=riva128: expected a GPU with MIG' "that says so"
 FORETELL_PREDICT_MODEL=net submit sbatch --parsable --hold --predict-mig --predict-params=input=128 --wrap true
 is "$(gres "$id")" gpu:1g.5gb:1 "the model file may stand in the environment"
@@ -127,7 +127,7 @@ FORETELL_PREDICT_MODEL=net FORETELL_PREDICT_MIG=a100-40gb \
 is "$(gres "$id")" gpu:2g.10gb:1 "and so may the wish for a slice"
 printf '%s\n' '#!/bin/sh' '#SBATCH --predict-model=net --predict-mig' \
   '#SBATCH --predict-params=batch=32,input=128' true >train.sh
-ask train.sh
+submit_held train.sh
 is "$(gres "$id")" gpu:2g.10gb:1 "and all of it in #SBATCH lines"
 submit salloc --predict-model=net --predict-mig --predict-params=batch=32,input=128 \
   bash -c 'scontrol -o show job $SLURM_JOB_ID | tr " " "\n" | grep TresPerNode'
@@ -136,7 +136,7 @@ submit srun --predict-model=net --predict-mig --predict-params=batch=32,input=12
   bash -c 'scontrol -o show job $SLURM_JOB_ID | tr " " "\n" | grep TresPerNode; env'
 like "$out" 'TresPerNode=.*gpu:2g.10gb:1' "srun has it"
 unlike "$out" 'PREDICT_M' "and hands no option on"
-ask --predict-model=net --predict-mig --predict-params=batch=32,input=128 : --ntasks=1 --wrap true
+submit_held --predict-model=net --predict-mig --predict-params=batch=32,input=128 : --ntasks=1 --wrap true
 is "$(squeue -h -o '%b' -j "$id" | sed 's/gres[:/]//g' | sort | tr '\n' ' ')" "N/A gpu:2g.10gb:1 " \
   "the next component of a heterogeneous job does not inherit it"
 submit sbatch --parsable --output=ran --predict-model=net --predict-mig --predict-params=batch=32,input=128 --wrap 'echo yes'
@@ -162,10 +162,10 @@ unlike "$(rows ampere)" 'no node has' "for who has it"
 is "$(gres "$id")" gpu:a100_2g.10gb:1 "and is set"
 train 32 --predict-mig --predict-perf --gpus=1 -p main,ampere
 like "$(rows ampere)" 'too few GPUs' "and in --gpus"
-ask --predict-app=any --predict-perf --gpus=a30:1 --wrap true
+submit_held --predict-app=any --predict-perf --gpus=a30:1 --wrap true
 like "$(rows long)" '^long +[^ ]+ +\? +\? +\? +\? +7.81 GiB +(\?|no, .* ago|yes, .* ago)?(; all its nodes are down.*)?$' "a GPU that is typed in --gpus"
 like "$(rows main)" 'too few GPUs' "is looked for"
-ask --predict-app=any --predict-perf --gpus-per-task=a30:1 -n 2 --ntasks-per-node=2 --wrap true
+submit_held --predict-app=any --predict-perf --gpus-per-task=a30:1 -n 2 --ntasks-per-node=2 --wrap true
 like "$(rows long)" 'no node has the requested GPUs' "and counted for each task"
 
 # ---- past runs whose GPUs were measured, without a model file
@@ -175,14 +175,14 @@ like "$(rows long)" 'no node has the requested GPUs' "and counted for each task"
     echo "unet,COMPLETED,2026-01-0${n}T10:00:00Z,2026-01-0${n}T10:05:00Z,100000000,$((6000 + 30 * n))000000"
   done
 } >runs.csv
-ask --predict-mig --predict-app=unet --wrap true
-is "$status $(said) $(gres "$id")" "0 1 " "without a model file and without runs nothing is set"
+submit_held --predict-mig --predict-app=unet --wrap true
+is "$status $(message_lines) $(gres "$id")" "0 1 " "without a model file and without runs nothing is set"
 like "$err" 'unet has no run whose GPU memory was measured; --predict-model tells' "which is said"
 "$foretell" import --state="$FT_STATE" runs.csv >"$scratch/import" 2>&1
 ok $? "eight runs are imported"
 kill -HUP "$(cluster_pid foretelld)"
 wait_until 90 model_file unet
-ask --predict-mig --predict-app=unet --wrap true
+submit_held --predict-mig --predict-app=unet --wrap true
 is "$(gres "$id")" gpu:2g.10gb:1 "past runs choose the slice"
 like "$err" 'unet needs 5.7[0-9] GiB of GPU memory, 95 % below .* \(8 runs\); --gres set to' "and are the evidence"
 diag "$err"
@@ -200,9 +200,9 @@ like "$err" 'raised from gpu:1g.5gb:1 to gpu:2g.10gb:1' "and says so"
 train 1 --gres=gpu:3g.20gb:1 --predict-mem=check
 like "$err" 'gpu:3g.20gb, 19.6 GiB, is enough' "a slice that is large enough is told to be"
 train 32 --gres=gpu:1g.5gb:1
-is "$status $(said)" "0 2" "a model file alone is reason enough to tell"
+is "$status $(message_lines)" "0 2" "a model file alone is reason enough to tell"
 train 32 --gres=gpu:1g.5gb:1 --predict-mem=off
-is "$status $(said)" "0 0" "off says nothing"
+is "$status $(message_lines)" "0 0" "off says nothing"
 train 32 --gres=gpu:nvidia_a100_1g.5gb:1 -p long --predict-mem=check
 like "$err" 'nvidia_a100_1g.5gb has 4.75 GiB: it would run out of memory' "in the site's spelling"
 train 512 --gres=gpu:a30:1 -p long --predict-mem=check
@@ -223,7 +223,7 @@ for option in --gpus=1g.5gb:1 --gpus-per-node=1g.5gb:1 --gpus-per-task=1g.5gb:1 
 done
 submit salloc --predict-model=net --predict-params=batch=32,input=128 --gres=gpu:1g.5gb:1 true
 like "$err" 'gpu:1g.5gb has 4.75 GiB: it would run out' "salloc tells it"
-ask --predict-model=net --predict-params=batch=32,input=128 --gres=gpu:1g.5gb:1 : \
+submit_held --predict-model=net --predict-params=batch=32,input=128 --gres=gpu:1g.5gb:1 : \
   --predict-model=net --predict-params=batch=32,input=128 --gres=gpu:3g.20gb:1 --wrap true
 is "$(grep -c 'it would run out' <<<"$err")" 1 "in a heterogeneous job each component is judged by its own slice"
 
@@ -239,7 +239,7 @@ is "$(squeue -h -t all -o %i | wc -l)" "$before" "no job exists"
 train 32 --gres=gpu:1g.5gb:1 -p strict --predict-mem=force
 is "$status" 0 "force submits it"
 train 1 --gres=gpu:1g.5gb:1 -p strict
-is "$status $(said)" "0 0" "one that is large enough passes without a word"
+is "$status $(message_lines)" "0 0" "one that is large enough passes without a word"
 cluster_write_plugstack
 FT_PLUGIN_ARGS="$FT_PLUGIN_ARGS reject=no" cluster_write_plugstack
 train 32 --gres=gpu:1g.5gb:1 -p strict
@@ -249,12 +249,12 @@ cluster_write_plugstack
 
 # ---- no GPU
 train 8 --predict-mem -p plain
-is "$status $(said)" "0 1" "a job without GPUs gets its line"
+is "$status $(message_lines)" "0 1" "a job without GPUs gets its line"
 like "$err" 'training of batch 8 of net needs .*iB, 95 % below .*by its operators.*--mem set to' "for the host's memory"
 diag "$err"
-between "$(mib "$(asked "$id")")" 1000 4000 "which is asked for"
+between "$(mib "$(requested_mem "$id")")" 1000 4000 "which is asked for"
 train 8 --predict-mem --mem=64M -p plain
-is "$status $(asked "$id")" "0 64M" "what was asked for stays"
+is "$status $(requested_mem "$id")" "0 64M" "what was asked for stays"
 like "$err" 'with --mem=64M it (would|may) run out of memory|--mem=64M is less' "and is told to be too little"
 train 8 --predict-mem -p main
 is "$(job_field "$id" MinMemoryNode)$(job_field "$id" MinMemoryCPU)" 0 "it never gets less than it would have got"
@@ -323,70 +323,70 @@ is "$(gres "$id")" gpu:2g.10gb:1 "what it completed in it gets again"
 like "$err" 'segment used up to 5.86 GiB of GPU memory and failed in 4.75 GiB \(2 runs, 1 completed\)' \
   "by runs that are counted as they are"
 diag "$err"
-ask --predict-app=segment --predict-mig --gres=gpu:1g.5gb:1 -p strict --wrap true
+submit_held --predict-app=segment --predict-mig --gres=gpu:1g.5gb:1 -p strict --wrap true
 is "$status $(gres "$id")" "0 gpu:1g.5gb:1" "few runs reject nothing"
 like "$err" 'gpu:1g.5gb has 4.75 GiB: it may run out of memory; use --gres=gpu:2g.10gb:1' "they warn"
-ask --predict-app=segment --predict-mig --predict-mem=raise --gres=gpu:1g.5gb:1 --wrap true
+submit_held --predict-app=segment --predict-mig --predict-mem=raise --gres=gpu:1g.5gb:1 --wrap true
 is "$(gres "$id")" gpu:2g.10gb:1 "the mode raise raises by them"
 like "$err" 'raised from gpu:1g.5gb:1 to gpu:2g.10gb:1' "and says so"
 segment 6000 0 --predict-mig
 segment 6000 0 --predict-mig
 is "$(gres "$id")" gpu:2g.10gb:1 "with more runs the slice stays"
 FT_PLUGSTACK=required cluster_write_plugstack
-ask --predict-app=segment --predict-mig --gres=gpu:1g.5gb:1 -p strict --wrap true
+submit_held --predict-app=segment --predict-mig --gres=gpu:1g.5gb:1 -p strict --wrap true
 is "$([ "$status" != 0 ] && echo rejected)" rejected "from min_runs completed ones on the site's policy rejects"
 like "$err" 'job rejected: gpu:1g.5gb is too small \(4.75 GiB\); segment needs 5.86 GiB of GPU memory \(4 runs\)' "and why"
 diag "$err"
 cluster_write_plugstack
 
 # ---- whatever stands in the model file's place
-suffers() {
+check_submission() {
   local name=$1 file=$2 begun=${EPOCHREALTIME/./} spent
-  ask --predict-mig --predict-mem=check --predict-model="$file" --wrap true
+  submit_held --predict-mig --predict-mem=check --predict-model="$file" --wrap true
   spent=$(((${EPOCHREALTIME/./} - begun) / 1000))
-  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(said)" = 1 ] && [ $spent -lt 8000 ]; then
+  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(message_lines)" = 1 ] && [ $spent -lt 8000 ]; then
     ok 0 "$name: submitted, one line"
   else
     ok 1 "$name: submitted, one line"
   fi
   diag "$spent ms: $err"
 }
-suffers "no such file" nowhere.onnx
+check_submission "no such file" nowhere.onnx
 printf 'not a model' >text.onnx
-suffers "a text" text.onnx
+check_submission "a text" text.onnx
 : >empty.onnx
-suffers "an empty file" empty.onnx
+check_submission "an empty file" empty.onnx
 head -c 100000 /dev/urandom >noise.onnx
-suffers "noise" noise.onnx
+check_submission "noise" noise.onnx
 mkfifo fifo.onnx
-suffers "a FIFO" fifo.onnx
-suffers "a device" /dev/zero
+check_submission "a FIFO" fifo.onnx
+check_submission "a device" /dev/zero
 truncate -s 8G sparse.onnx
-suffers "8 GiB of nothing" sparse.onnx
+check_submission "8 GiB of nothing" sparse.onnx
 mkdir folder
-suffers "an empty folder" folder
+check_submission "an empty folder" folder
 while cat text.onnx >>growing.onnx; do :; done &
 grower=$!
-suffers "a file that grows" growing.onnx
+check_submission "a file that grows" growing.onnx
 kill "$grower"
 wait_child 60 "$grower"
 rm -f growing.onnx
 ln -s loop.onnx loop.onnx
-suffers "a link to itself" loop.onnx
+check_submission "a link to itself" loop.onnx
 mkdir deep
 { printf '{"a":'; head -c 500000 /dev/zero | tr '\0' '['; } >deep/config.json
-suffers "half a million brackets" deep
+check_submission "half a million brackets" deep
 mkdir huge
 sed 's/"hidden_size": 768/"hidden_size": 9223372036854775807/' net/config.json >huge/config.json
-suffers "dimensions of 2^63" huge
-suffers "a name with a line feed" $'net\nforetell: rm -rf'
-suffers "a name of 3000 letters" "$(head -c 3000 /dev/zero | tr '\0' n)"
+check_submission "dimensions of 2^63" huge
+check_submission "a name with a line feed" $'net\nforetell: rm -rf'
+check_submission "a name of 3000 letters" "$(head -c 3000 /dev/zero | tr '\0' n)"
 install -m 0600 net/config.json secret.json
 submit cluster_as nobody sbatch --parsable --hold --predict-model=secret.json --predict-mig --wrap true
-is "$status $(said)" "0 1" "a file that the user may not read: submitted, one line"
+is "$status $(message_lines)" "0 1" "a file that the user may not read: submitted, one line"
 like "$err" 'secret.*Permission denied' "which says so"
 train many --predict-mig
-is "$status $(said)" "0 1" "a batch that is no number: submitted, one line"
+is "$status $(message_lines)" "0 1" "a batch that is no number: submitted, one line"
 like "$err" 'batch=many": with --predict-model expected batch' "which says what is expected"
 
 # ---- the child
@@ -394,19 +394,19 @@ for kind in 'exec sleep 300' 'kill -SEGV $$' 'exit 3' 'head -c 30000000 /dev/ura
   printf '%s\n' '#!/bin/bash' "$kind" >"$scratch/helper"
   chmod 0755 "$scratch/helper"
   FT_PLUGIN_ARGS="state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$scratch/helper" cluster_write_plugstack
-  suffers "a child that does: $kind" net
+  check_submission "a child that does: $kind" net
 done
 cluster_write_plugstack
 mv "$scratch/installed/foretell-network" "$scratch/aside"
-suffers "no foretell-network" net
+check_submission "no foretell-network" net
 mv "$scratch/aside" "$scratch/installed/foretell-network"
 printf '%s\n' '# GPU PROFILE MIB' 'x100-10gb 1g.5gb' >"$FT_STATE/mig.conf"
-suffers "a broken mig.conf" net
+check_submission "a broken mig.conf" net
 printf '%s\n' 'x100-80gb 2g.10gb 9000 4' >"$FT_STATE/mig.conf"
 train 32 --predict-mig=x100
 is "$status $(gres "$id")" "0 gpu:2g.10gb:1" "a GPU of the site's own mig.conf"
 rm "$FT_STATE/mig.conf"
 mv "$FT_STATE" "$FT_STATE.aside"
-suffers "no state folder" nowhere.onnx
+check_submission "no state folder" nowhere.onnx
 mv "$FT_STATE.aside" "$FT_STATE"
 play_end

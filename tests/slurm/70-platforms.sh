@@ -63,15 +63,15 @@ partition() {
 choose() {
   local which=$1
   shift
-  ask --predict-app=nap --predict-partition="$which" "$@" --wrap true
+  submit_held --predict-app=nap --predict-partition="$which" "$@" --wrap true
 }
 
 # ---- nothing is known yet
-ask --predict-app=nap --predict-perf --wrap true
+submit_held --predict-app=nap --predict-perf --wrap true
 like "$err" 'foretell: nap: no recorded run time yet' "without runs the table says so"
 like "$err" 'foretell: slow +old +\? ' "and knows the platforms all the same"
 choose fastest:slow,fast
-is "$(partition "$id") $(said)" "slow 1" "nothing is chosen"
+is "$(partition "$id") $(message_lines)" "slow 1" "nothing is chosen"
 like "$err" 'nap: no recorded run time yet; --partition unchanged$' "which is said"
 
 # ---- runs on two platforms, as the agent measures them
@@ -101,7 +101,7 @@ times_known() {
 wait_until 15 times_known
 ok $? "run times are published"
 
-ask --predict-app=nap --predict-perf --wrap true
+submit_held --predict-app=nap --predict-perf --wrap true
 diag "$err"
 is "$(grep -cE 'foretell: (slow|fast|small|strange|both|shut) ' <<<"$err")" 7 "a line for each platform of each partition"
 like "$err" 'foretell: slow +old +1 +[0-9.]+ s \(.*\) +4 +0\.0[0-9]+ EUR +7.81 GiB, fits +yes, ' "where it goes: speed 1"
@@ -122,10 +122,10 @@ is "$(partition "$id")" slow "the cheapest, though another was typed"
 choose fastest -p slow,fast,small
 is "$(partition "$id")" fast "of those in --partition"
 choose fastest -p slow
-is "$(partition "$id") $(said)" "slow 1" "a single partition that was typed stays"
-FORETELL_PREDICT_PARTITION=fastest:slow,fast ask --predict-app=nap -p slow --wrap true
+is "$(partition "$id") $(message_lines)" "slow 1" "a single partition that was typed stays"
+FORETELL_PREDICT_PARTITION=fastest:slow,fast submit_held --predict-app=nap -p slow --wrap true
 is "$(partition "$id")" slow "also against the environment"
-FORETELL_PREDICT_PARTITION=fastest:slow,fast ask --predict-app=nap --wrap true
+FORETELL_PREDICT_PARTITION=fastest:slow,fast submit_held --predict-app=nap --wrap true
 is "$(partition "$id")" fast "which else counts"
 choose fastest:fast,both
 is "$(partition "$id")" fast "where a job may come onto the slow nodes it is slow"
@@ -135,11 +135,11 @@ choose fastest:slow,both -C quick -p slow
 is "$(partition "$id")" both "also where it would otherwise wait for ever"
 choose fastest:slow,fast -C nowhere
 like "$err" 'it fits none of slow,fast; --partition unchanged' "what no node has"
-ask --predict-app=nap --predict-perf -C quick --wrap true
+submit_held --predict-app=nap --predict-perf -C quick --wrap true
 like "$err" 'foretell: slow .*; no node satisfies --constraint' "is said in the table"
 is "$(grep -cE 'foretell: both ' <<<"$err")" 1 "which has the nodes that have it"
 choose fastest:strange,small
-is "$(partition "$id") $(said)" "slow 1" "what is not known, or does not fit, is not chosen"
+is "$(partition "$id") $(message_lines)" "slow 1" "what is not known, or does not fit, is not chosen"
 choose fastest:slow,strange -p strange
 is "$(partition "$id")" strange "nor left"
 choose fastest:shut,slow -p shut
@@ -148,7 +148,7 @@ scontrol update nodename="$(cluster_node fast)" state=drain reason=test
 before=$(written)
 kill -HUP "$(cluster_pid foretelld)"
 wait_until 15 changed "$before"
-ask --predict-app=nap --predict-perf --wrap true
+submit_held --predict-app=nap --predict-perf --wrap true
 like "$err" 'foretell: fast .*; all its nodes are down or drained' "nodes that are drained are said"
 like "$err" 'fastest: (slow|both)' "and are not the fastest"
 choose fastest:slow,fast
@@ -159,11 +159,11 @@ kill -HUP "$(cluster_pid foretelld)"
 wait_until 15 changed "$before"
 choose fastest:slow,fast --mem=9000M
 like "$err" 'it fits none of slow,fast; --partition unchanged' "memory that fits nowhere"
-is "$(said)" 1 "in one line"
+is "$(message_lines)" 1 "in one line"
 printf '%s\n' '#!/bin/sh' '#SBATCH --predict-app=nap --predict-perf' \
   '#SBATCH --predict-partition=fastest:slow,fast' true >job.sh
-ask job.sh
-is "$(partition "$id") $(said)" "fast 5" "both in #SBATCH lines"
+submit_held job.sh
+is "$(partition "$id") $(message_lines)" "fast 5" "both in #SBATCH lines"
 show='scontrol -o show job $SLURM_JOB_ID | tr " " "\n" | grep ^Partition='
 submit salloc --predict-app=nap --predict-partition=fastest:slow,fast bash -c "$show"
 is "$out" Partition=fast "salloc has it"
@@ -172,13 +172,13 @@ like "$out" '^Partition=fast$' "srun has it"
 unlike "$out" 'PREDICT_P' "and hands no option on"
 
 # ---- where Slurm would refuse it, or let it wait for ever
-nobody() {
+choose_as_nobody() {
   local which=$1
   shift
   submit cluster_as nobody sbatch --parsable --hold --output=/dev/null --predict-app=nap \
     --predict-partition="$which" "$@" --wrap true
 }
-learn_nobody() {
+learn_as_nobody() {
   local where job ids=
   for where in slow slow slow fast fast fast; do
     job=$(cluster_as nobody sbatch --parsable --output=/dev/null -p $where --mem=200M \
@@ -188,21 +188,21 @@ learn_nobody() {
     job_wait "$job" >/dev/null
   done
 }
-nobody_knows() {
+nobody_has_times() {
   [ -n "$(ls "$FT_STATE/models/$(id -u nobody)/"nap-*.perf 2>/dev/null)" ] &&
     "$foretell" predict --json --state="$FT_STATE" --user=nobody --app=nap --perf |
     grep -q '"fastest": *"'
 }
 chmod 0755 nap.sh
-learn_nobody
-wait_until 15 nobody_knows
-nobody fastest:slow,fast
-is "$status $(partition "$id") $(said)" "0 fast 1" "another user is told from runs of his own"
+learn_as_nobody
+wait_until 15 nobody_has_times
+choose_as_nobody fastest:slow,fast
+is "$status $(partition "$id") $(message_lines)" "0 fast 1" "another user is told from runs of his own"
 for closed in groups root; do
-  nobody fastest:slow,$closed
-  is "$status $(partition "$id") $(said)" "0 slow 1" "where the user may not go he is not sent: $closed"
-  nobody fastest:$closed
-  is "$status $(partition "$id") $(said)" "0 slow 1" "also where nothing else is named: $closed"
+  choose_as_nobody fastest:slow,$closed
+  is "$status $(partition "$id") $(message_lines)" "0 slow 1" "where the user may not go he is not sent: $closed"
+  choose_as_nobody fastest:$closed
+  is "$status $(partition "$id") $(message_lines)" "0 slow 1" "also where nothing else is named: $closed"
 done
 diag "$err"
 choose fastest:slow,root
@@ -210,49 +210,49 @@ is "$(partition "$id")" root "root is sent where root may"
 choose fastest:slow,groups
 is "$(partition "$id")" groups "also where he is in no group"
 if version_before 23.02; then
-  nobody fastest:slow,accounts
-  is "$(partition "$id") $(said)" "slow 1" "an account that is not named is not known"
+  choose_as_nobody fastest:slow,accounts
+  is "$(partition "$id") $(message_lines)" "slow 1" "an account that is not named is not known"
   like "$err" 'accounts is not considered \(for some accounts, see --account\)$' "and that is said"
-  nobody fastest:slow,accounts -A bio
+  choose_as_nobody fastest:slow,accounts -A bio
   is "$(partition "$id")" accounts "one that is named is"
-  nobody fastest:slow,accounts -A chem
+  choose_as_nobody fastest:slow,accounts -A chem
   is "$(partition "$id")" slow "if it is not the partition's, too"
 else
   # without slurmdbd this Slurm heeds no list of accounts
-  nobody fastest:slow,accounts
+  choose_as_nobody fastest:slow,accounts
   is "$(partition "$id")" accounts "where accounts are not enforced their list is none"
   scontrol release "$id"
   is "$(job_wait "$id")" COMPLETED "and Slurm runs it there"
 fi
-ask --predict-app=nap --predict-perf --wrap true
+submit_held --predict-app=nap --predict-perf --wrap true
 unlike "$err" 'foretell: (groups|accounts|root|short) ' "what Slurm hides stands in no table"
 for limit in --time=20 "--nodes=2" "-c 3"; do
   choose fastest:slow,short $limit
-  is "$status $(partition "$id") $(said)" "0 slow 1" "past the partition's limit: $limit"
+  is "$status $(partition "$id") $(message_lines)" "0 slow 1" "past the partition's limit: $limit"
 done
 choose fastest:slow,short --time=5 -c 2
 is "$(partition "$id")" short "within its limits it goes there"
 choose fastest:slow,fast -w "$(cluster_node slow)"
-is "$(partition "$id") $(said)" "slow 1" "a job that names its nodes stays"
+is "$(partition "$id") $(message_lines)" "slow 1" "a job that names its nodes stays"
 like "$err" 'nap: --nodelist fixes the nodes; --partition unchanged$' "which is said"
 choose fastest:slow,fast -x "$(cluster_node slow)"
-is "$(partition "$id") $(said)" "slow 1" "as does one that might be left none by --exclude"
+is "$(partition "$id") $(message_lines)" "slow 1" "as does one that might be left none by --exclude"
 scontrol create reservation=mine starttime=now duration=60 users=root nodes="$(cluster_node slow)" >/dev/null
 choose fastest:slow,fast --reservation=mine
-is "$status $(partition "$id") $(said)" "0 slow 1" "or has a reservation"
+is "$status $(partition "$id") $(message_lines)" "0 slow 1" "or has a reservation"
 scontrol delete reservation=mine
 choose fastest:slow,fast --exclusive
 is "$(partition "$id")" fast "a job that wants whole nodes is moved"
 choose fastest:slow,fast --array=1-3
-is "$(partition "$id") $(said)" "fast 1" "and so is a job array"
+is "$(partition "$id") $(message_lines)" "fast 1" "and so is a job array"
 choose fastest:fast
 is "$(partition "$id")" fast "a list of one is a choice"
 choose fastest:nowhere,fast -p slow
 is "$(partition "$id")" fast "a name that is not known takes nothing from the others"
 choose fastest:nowhere -p slow
-is "$(partition "$id") $(said)" "slow 1" "nor does it choose"
+is "$(partition "$id") $(message_lines)" "slow 1" "nor does it choose"
 submit sbatch --parsable --hold --predict-app=nap --predict-partition=fastest:slow,fast -p nowhere --wrap true
-is "$(said)" 1 "a partition that Slurm does not know"
+is "$(message_lines)" 1 "a partition that Slurm does not know"
 like "$err" 'invalid partition|Invalid partition' "is for Slurm to refuse"
 choose fastest:slow,fast --qos=any
 is "$(partition "$id")" fast "a QOS changes nothing where no partition asks for one"
@@ -280,10 +280,10 @@ reconfigure "${slow/old/renamed}" "$fast"
 choose fastest:slow,fast
 is "$(partition "$id")" slow "a platform under a new name is not known"
 like "$err" 'run time on slow is unknown; --partition unchanged' "which is said"
-ask --predict-app=nap --predict-perf --wrap true
+submit_held --predict-app=nap --predict-perf --wrap true
 like "$err" 'foretell: slow +renamed +\? +\? ' "in the table, too"
 reconfigure "${slow/old/renamed}" "${fast/new/newer}"
-ask --predict-app=nap --predict-perf --wrap true
+submit_held --predict-app=nap --predict-perf --wrap true
 like "$err" 'recorded runs, (mainly )?on (old|new), which no listed partition has' \
   "a retired platform is named"
 reconfigure "$slow" "$fast"
@@ -293,10 +293,10 @@ for file in "$FT_STATE"/models/0/nap-*.perf; do
   truncate -s 50 "$file"
 done
 choose fastest:slow,fast
-is "$status $(partition "$id") $(said)" "0 slow 1" "broken run times cost a line"
+is "$status $(partition "$id") $(message_lines)" "0 slow 1" "broken run times cost a line"
 rm "$FT_STATE"/models/0/nap-*.perf
 choose fastest:slow,fast
-is "$status $(partition "$id") $(said)" "0 slow 1" "so do missing ones"
+is "$status $(partition "$id") $(message_lines)" "0 slow 1" "so do missing ones"
 cluster_kill foretelld
 rm -r "$FT_STATE/partitions" "$FT_STATE/platforms"
 choose fastest:slow,fast --predict-perf
@@ -304,5 +304,5 @@ is "$status $(partition "$id")" "0 slow" "without partitions, too, it is submitt
 like "$err" 'no partition data' "and that is said"
 rm "$FT_STATE/site"
 choose fastest:slow,fast
-is "$status $(partition "$id") $(said)" "0 slow 1" "and without a site file"
+is "$status $(partition "$id") $(message_lines)" "0 slow 1" "and without a site file"
 play_end

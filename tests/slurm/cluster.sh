@@ -324,8 +324,8 @@ cluster_logs() {
   done
 }
 
-# cluster_ours: pids of whatever still runs under this cluster's slurm.conf or folder
-cluster_ours() {
+# cluster_processes: pids of whatever still runs under this cluster's slurm.conf or folder
+cluster_processes() {
   local environ pid
   for environ in /proc/[0-9]*/environ; do
     pid=${environ#/proc/}
@@ -365,7 +365,7 @@ cluster_stop() {
   cluster_kill foretelld
   cluster_kill slurmctld
   cluster_kill munged
-  for pid in $(cluster_ours); do
+  for pid in $(cluster_processes); do
     kill -KILL "$pid" 2>/dev/null
   done
   find /sys/fs/cgroup -depth -type d -path "*/slurm_*-$cluster_id*" -exec rmdir {} + 2>/dev/null

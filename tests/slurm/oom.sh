@@ -24,7 +24,7 @@ story() {
   wait_until 10 test_out_of_memory "$id"
   ok $? "$FT_ENFORCE: and as out of memory"
   submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=grows --wrap "exec $hog --mib 180 --seconds 1"
-  diag "$err; asked $(asked "$id")"
+  diag "$err; asked $(requested_mem "$id")"
   is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: the next --predict-mem submission survives"
 
   # killed as soon as it began, when hardly a sample was taken: the limit is what it needed more than
@@ -35,7 +35,7 @@ story() {
   wait_until 10 model_file sudden
   diag "less cache $(observed "$id" charge_less_cache_bytes), rss $(observed "$id" rss_bytes), killed at $(observed "$id" killed_at_bytes)"
   submit sbatch --parsable --output=/dev/null --predict-mem=raise --mem=70M --predict-app=sudden --wrap "exec $hog --mib 90 --seconds 2"
-  diag "$err; asked $(asked "$id")"
+  diag "$err; asked $(requested_mem "$id")"
   is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: survives the first time it is predicted"
 
   # the same job over and over, only ever killed
@@ -45,7 +45,7 @@ story() {
   wait_until 10 model_file dies
   for size in 1 2 3 4; do
     submit sbatch --parsable --output=/dev/null --predict-mem=raise --mem=60M --predict-app=dies --wrap "exec $hog --mib 90 --seconds 2"
-    diag "attempt $size: $err; asked $(asked "$id")"
+    diag "attempt $size: $err; asked $(requested_mem "$id")"
     [ "$(job_wait "$id")" != COMPLETED ] || break
     wait_observed "$id"
     wait_until 3 false
@@ -68,7 +68,7 @@ story() {
 }
 
 # Whose limit it was that killed; where the kernel enforces limits.
-story_of_others() {
+story_of_limits() {
   local above limit=memory.max none=max
 
   submit sbatch --parsable --output=/dev/null --mem=70M --predict-app=own --wrap "exec $hog --mib 90 --seconds 4"
@@ -108,12 +108,12 @@ story_of_others() {
   is "$(observed "$id" killed_at_bytes)" "" "$FT_ENFORCE: not at a limit"
   ! test_out_of_memory "$id"
   ok $? "$FT_ENFORCE: nor for its memory"
-  ask --predict-mem=raise --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
-  is "$(asked "$id")" 300M "$FT_ENFORCE: it keeps what it asks for"
+  submit_held --predict-mem=raise --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
+  is "$(requested_mem "$id")" 300M "$FT_ENFORCE: it keeps what it asks for"
 
   # models are made in the order of runs: the one before the last is by now
-  ask --predict-mem=raise --mem=100M --predict-app=above --wrap "exec $hog --mib 80"
-  is "$(asked "$id")" 100M "$FT_ENFORCE: what was killed for want of memory above it raises nothing"
+  submit_held --predict-mem=raise --mem=100M --predict-app=above --wrap "exec $hog --mib 80"
+  is "$(requested_mem "$id")" 100M "$FT_ENFORCE: what was killed for want of memory above it raises nothing"
   unlike "$err" 'needs|was killed' "$FT_ENFORCE: for it has taught nothing"
   diag "$err"
 }

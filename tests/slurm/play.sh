@@ -58,17 +58,17 @@ submit() {
 }
 
 # ask OPTION...: submits a job that is held, for what is said and set; no run of it is learned
-ask() {
+submit_held() {
   submit sbatch --parsable --hold --output=/dev/null "$@"
 }
 
 # said: how many lines of the last submit were foretell's
-said() {
+message_lines() {
   grep -c 'foretell: ' <<<"$err"
 }
 
 # asked ID: the memory the job asks for, as scontrol shows it ("300M", or "20M per cpu")
-asked() {
+requested_mem() {
   local node
   node=$(job_field "$1" MinMemoryNode)
   [ -n "$node" ] && echo "$node" || echo "$(job_field "$1" MinMemoryCPU) per cpu"
@@ -130,15 +130,15 @@ test_observed() {
 
 # has_runs APP N [UID]: the store has so many, and the model that is published knows all that completed
 has_runs() {
-  [ "$(runs_of "$1")" -ge "$2" ] && model_file "$1" "${3:-0}" && model_knows "$1" "${3:-0}"
+  [ "$(runs_of "$1")" -ge "$2" ] && model_file "$1" "${3:-0}" && model_is_current "$1" "${3:-0}"
 }
 
 # a model that cannot be read is for the test to judge
-model_knows() {
-  local said
-  said=$("$foretell" predict --json --state="$FT_STATE" --app="$1" --user="$2" 2>/dev/null)
+model_is_current() {
+  local shown
+  shown=$("$foretell" predict --json --state="$FT_STATE" --app="$1" --user="$2" 2>/dev/null)
   [ $? -lt 2 ] || return 0
-  [ "$(sed -nE 's/.*"runs": ?([0-9]+).*/\1/p' <<<"$said")" -ge \
+  [ "$(sed -nE 's/.*"runs": ?([0-9]+).*/\1/p' <<<"$shown")" -ge \
     "$(store "select count(*) from observation where app = '$1' and uid = $2 and outcome = 'completed'")" ]
 }
 

@@ -63,7 +63,7 @@ attempt() {
   submit cluster_as "$user" sbatch --parsable "$@"
   mem= state=refused outcome=
   [ "$status" = 0 ] || { diag "$user: $*: refused: $err"; return 1; }
-  mem=$(mib "$(asked "$id")")
+  mem=$(mib "$(requested_mem "$id")")
   state=$(job_wait "$id" 60)
   wait_observed "$id" && wait_until 10 models_changed "$user"
   outcome=$(observed "$id" outcome)
@@ -71,12 +71,12 @@ attempt() {
 }
 
 # hold USER WORD...: the same of a job that never starts
-hold() {
+attempt_held() {
   local user=$1
   shift
   submit cluster_as "$user" sbatch --parsable --hold "$@"
   mem=
-  [ "$status" != 0 ] || mem=$(mib "$(asked "$id")")
+  [ "$status" != 0 ] || mem=$(mib "$(requested_mem "$id")")
   diag "$user: $*: ${mem:-refused}; ${err:-nothing said}"
   [ "$status" != 0 ] || scancel "$id"
 }
@@ -168,27 +168,27 @@ story_unlike() { # USER
   attempt "$user" --predict-mem "solve-$user.sh" sparse 9000
   is "$outcome" completed "$user: set, it completes"
   between "$mem" 251 750 "$user: with at most three times its need"
-  hold "$user" --mem=60M "solve-$user.sh" dense 4500
+  attempt_held "$user" --mem=60M "solve-$user.sh" dense 4500
   is "$([ "$status" = 0 ] || echo rejected)" rejected "$user: what runs like it have all used more than is rejected"
-  hold "$user" --mem=60M --predict-mem=force "solve-$user.sh" dense 4500
+  attempt_held "$user" --mem=60M --predict-mem=force "solve-$user.sh" dense 4500
   is "$status $mem" "0 60" "$user: but with force"
 }
 
 # ---- 4: it may leak
 story_leak() { # USER MODE
-  local user=$1 mode=$2 who="$1, $2" i tried= said=0 grown=0
+  local user=$1 mode=$2 who="$1, $2" i tried= reported=0 grown=0
   script "leak-$mode-$user.sh" "exec PROGRAM --mib 6000 --seconds 1"
   for i in 1 2 3 4 5 6 7 8 9 10; do
     attempt "$user" $(mode_options "$mode" | sed 's/ --mem=.*//') "leak-$mode-$user.sh"
     [ "$i" != 4 ] || tried=$mem
-    [ "$i" -lt 4 ] || { grep -q 'possible memory leak' <<<"$err" && said=$((said + 1)); }
+    [ "$i" -lt 4 ] || { grep -q 'possible memory leak' <<<"$err" && reported=$((reported + 1)); }
     [ "$i" -lt 5 ] || [ "$mem" = "$tried" ] || grown=1
   done
-  is "$said" 7 "$who: from its third death on it is said that it may leak"
+  is "$reported" 7 "$who: from its third death on it is said that it may leak"
   is "$grown" 0 "$who: and it is given no more than was tried"
   between "$tried" 200 1000 "$who: which is three growing limits"
   like "$err" "was killed at 3 increasing limits, the last .*--mem set to ${mem}M .*\\(leak\\)" "$who: with the rule's name"
-  hold "$user" --predict-mem=check "leak-$mode-$user.sh"
+  attempt_held "$user" --predict-mem=check "leak-$mode-$user.sh"
   unlike "$err" '; use --' "$who: a check advises nothing"
   attempt "$user" --predict-mem=raise --mem=$((tried + 20))M "leak-$mode-$user.sh"
   between "$mem" $((2 * tried)) 8000 "$who: who asks for more with raise is given more"
@@ -208,10 +208,10 @@ story_array() { # USER ROUNDS
   wait_until 60 array_done "$id" 24 "$user"
   ok $? "$user: every task of an array has run once"
   for options in --predict-mem '-p setting' '-p raising' '--predict-mem=raise --mem=100M' '--predict-mem=trim --mem=2G'; do
-    hold "$user" $options --array=1-384 "tasks-$user.sh"
+    attempt_held "$user" $options --array=1-384 "tasks-$user.sh"
     between "${mem:-0}" 234 470 "$user: with $options it is not set several times its largest"
   done
-  hold "$user" --predict-mem --array=1-384 "tasks-$user.sh"
+  attempt_held "$user" --predict-mem --array=1-384 "tasks-$user.sh"
   one=$(sed -nE 's/.*out of memory: (under )?([0-9.]+) % for one task.*/\2/p' <<<"$err")
   any=$(sed -nE 's/.*, (under )?([0-9.]+) % for any of 384.*/\2/p' <<<"$err")
   awk -v one="$one" -v any="$any" 'BEGIN {
@@ -222,28 +222,28 @@ story_array() { # USER ROUNDS
     submit cluster_as "$user" sbatch --parsable --predict-mem --array=1-12 "tasks-$user.sh"
     wait_until 60 array_done "$id" 12 "$user"
     is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $id")" completed \
-      "$user: the next round completes with $(asked "$id")"
+      "$user: the next round completes with $(requested_mem "$id")"
   done
 }
 
 # ---- 7: runs that fail
 story_failing() { # USER
-  local user=$1 i said
+  local user=$1 i shown
   script "fails-$user.sh" "PROGRAM --mib 60 --seconds 0.2" 'exit 1'
   for i in 1 2 3 4 5 6; do
     attempt "$user" "fails-$user.sh"
   done
-  said=$("$foretell" job --state="$FT_STATE" "$id")
-  like "$said" 'next time: fails-.* is too small' "$user: foretell job advises no amount where nothing is wrong with it"
-  hold "$user" --predict-mem=check "fails-$user.sh"
+  shown=$("$foretell" job --state="$FT_STATE" "$id")
+  like "$shown" 'next time: fails-.* is too small' "$user: foretell job advises no amount where nothing is wrong with it"
+  attempt_held "$user" --predict-mem=check "fails-$user.sh"
   like "$err" 'needs at least [0-9.]+ MiB \(6 runs, none completed\); no evidence that .* is too small$' \
     "$user: six runs that exit with 1 are six runs, none completed"
-  hold "$user" --predict-mem "fails-$user.sh"
+  attempt_held "$user" --predict-mem "fails-$user.sh"
   is "$mem" 100 "$user: what has never died is set no more than it gets without asking"
-  hold "$user" --predict-mem=raise --mem=50M "fails-$user.sh"
+  attempt_held "$user" --predict-mem=raise --mem=50M "fails-$user.sh"
   between "$mem" 65 100 "$user: what was used before it failed is a floor, with a margin"
-  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --json --mem=50M "fails-$user.sh")
-  like "$said" '"action": "warn".*"p_oom": null, "reason": "the limit is less than the likely need"' \
+  shown=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --json --mem=50M "fails-$user.sh")
+  like "$shown" '"action": "warn".*"p_oom": null, "reason": "the limit is less than the likely need"' \
     "$user: foretell predict gives the same reason"
   cp "$hog" "steady-$user"
   for i in 1 2 3 4 5 6; do
@@ -251,12 +251,12 @@ story_failing() { # USER
     cluster_as "$user" srun -Q --mem=1G "$PWD/steady-$user" --mib 150 --seconds 0.2
     wait_until 10 models_changed "$user"
   done
-  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=151M "$PWD/steady-$user" --mib 150 --seconds 0.2)
-  unlike "$said" '"p_oom": 0\.[1-9].*"it has enough memory"' "$user: a reason does not contradict the probability"
-  like "$said" '"action": "(warn|reject)", .*"p_oom": 0\.[3-9][0-9]*, "reason": "(the limit is less|it would run out)' \
+  shown=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=151M "$PWD/steady-$user" --mib 150 --seconds 0.2)
+  unlike "$shown" '"p_oom": 0\.[1-9].*"it has enough memory"' "$user: a reason does not contradict the probability"
+  like "$shown" '"action": "(warn|reject)", .*"p_oom": 0\.[3-9][0-9]*, "reason": "(the limit is less|it would run out)' \
     "$user: but agrees with it"
-  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=260M "$PWD/steady-$user" --mib 150 --seconds 0.2)
-  like "$said" '"p_oom": (0\.00|[0-9.]+e-).*"reason": "the limit is enough", "rule": "request"' "$user: on both sides"
+  shown=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=260M "$PWD/steady-$user" --mib 150 --seconds 0.2)
+  like "$shown" '"p_oom": (0\.00|[0-9.]+e-).*"reason": "the limit is enough", "rule": "request"' "$user: on both sides"
 }
 
 # ---- what ends otherwise
@@ -270,7 +270,7 @@ story_cancelled() { # USER
   wait_until 1 false
   scancel "$id"
   wait_observed "$id" && wait_until 10 models_changed "$user"
-  hold "$user" --predict-mem "cancelled-$user.sh"
+  attempt_held "$user" --predict-mem "cancelled-$user.sh"
   between "${mem:-0}" 250 460 "$user: what a cancelled job had used is needed, with a margin"
 }
 
@@ -292,7 +292,7 @@ story_requeued() { # USER
   is "$(store "select group_concat(outcome || ' ' || (rss_bytes >> 20 > 100), ', ') from (select * from observation where job_id = $id order by restart_count)")" \
     "requeued 1, completed 0" "$user: each with its own peak"
   is "$(app_runs "$user" "$app" completed)" 1 "$user: under one app"
-  hold "$user" --predict-mem "requeued-$user.sh"
+  attempt_held "$user" --predict-mem "requeued-$user.sh"
   between "${mem:-0}" 121 300 "$user: the next one is given what either needed"
 }
 
@@ -315,7 +315,7 @@ allocated() { # COMMAND...: what a session was given, from its shell's job
   "$@" <in >stdout 2>stderr
   id=$(tr -d '\r' <stdout | sed -nE 's/.*job ([0-9]+)$/\1/p' | tail -n 1)
   err=$(grep foretell: stderr)
-  mem=$(mib "$(asked "$id")")
+  mem=$(mib "$(requested_mem "$id")")
   diag "$*: $mem; $err"
 }
 
@@ -338,7 +338,7 @@ story_wrong_options() {
   local option
   script wrong.sh true
   for option in sett raise=3 MB -1; do
-    hold root --predict-mem="$option" wrong.sh
+    attempt_held root --predict-mem="$option" wrong.sh
     is "$([ "$status" = 0 ] || echo refused)" refused "--predict-mem=$option is refused"
     like "$err" "foretell: --predict-mem=$option: expected check, set, raise, trim, off or force" "and what is meant is said"
   done
@@ -357,8 +357,8 @@ story_two_users() {
   attempt nobody --predict-mem shared.sh
   is "$outcome" completed "he finds his own way"
   like "$err" '\(1 run, none completed\)' "from his own runs"
-  hold root --mem=60M shared.sh
+  attempt_held root --mem=60M shared.sh
   is "$([ "$status" = 0 ] || echo rejected)" rejected "who has runs enough is rejected"
-  hold nobody --mem=60M shared.sh
+  attempt_held nobody --mem=60M shared.sh
   is "$status" 0 "who has two is warned"
 }
