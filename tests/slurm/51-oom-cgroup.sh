@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The kernel kills: task/cgroup with ConstrainRAMSpace.
+# The kernel enforces the limit: task/cgroup with ConstrainRAMSpace.
 FT_ENFORCE=cgroup
 . "$(dirname "$0")/oom.sh"
 cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
