@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The main job, on real programs: what ran unpredicted is learned, the next one is
-# set, and one that asks too little is refused. (On a machine that is overloaded a look at the
-# input files takes long: what comes of one that is late is 40-broken's to test.)
+# The main task, with real programs: runs without a prediction are learned, later requests are
+# set from them, and a request that is too small is rejected. (On an overloaded machine the helper
+# reads input files slowly, hence the long helper_timeout_ms; 40-broken.sh tests late answers.)
 . "$(dirname "$0")/play.sh"
 need python3 xz
 FT_ENFORCE=rss
@@ -16,7 +16,7 @@ round = "1M"'
 FT_PLUGSTACK=required
 play_begin
 
-# ---- sort: memory grows with its input, which foretell finds without being told
+# ---- sort: its memory grows with its input; foretell finds that by itself
 cat >sort.sh <<'END'
 #!/bin/bash
 #SBATCH --output=/dev/null
@@ -28,8 +28,8 @@ done
 ids=
 for size in 8 16 24 40 48; do
   submit sbatch --mem=1000M sort.sh words-$size
-  is "$status $(said)" "0 0" "sort of $size MB: unpredicted, nothing is said"
-  is "$(asked "$id")" 1000M "and it has what it asked for"
+  is "$status $(message_lines)" "0 0" "sort of $size MB: no message without runs"
+  is "$(requested_mem "$id")" 1000M "its request is unchanged"
   ids="$ids $id"
 done
 for id in $ids; do
@@ -42,33 +42,33 @@ wait_until 15 sort_learned
 ok $? "five runs are learned as one app"
 
 submit sbatch --predict-mem sort.sh words-32
-like "$err" '^sbatch: foretell: .* needs .*\(5 runs\); --mem set to [0-9]+[MG]( \(floor\))?$' "the next is predicted, and told"
-is "$(said)" 1 "in one line"
-between "$(mib "$(asked "$id")")" 83 160 "its memory is set, from its input's size"
+like "$err" '^sbatch: foretell: .* needs .*\(5 runs\); --mem set to [0-9]+[MG]( \(floor\))?$' "the next request is predicted, and the message states it"
+is "$(message_lines)" 1 "the message is one line"
+between "$(mib "$(requested_mem "$id")")" 83 160 "its memory is set from its input's size"
 diag "$err"
-is "$(job_wait "$id")" COMPLETED "and it completes under OverMemoryKill"
+is "$(job_wait "$id")" COMPLETED "it completes under OverMemoryKill"
 
 submit sbatch --mem=40M sort.sh words-32
-is "$status" 1 "one that asks too little is refused: sbatch exits 1"
+is "$status" 1 "a request that is too small is rejected: sbatch exits with 1"
 is "$id" "" "no job exists"
-like "$err" '^sbatch: error: foretell: job rejected: --mem=40M is too small; .*\([0-9]+ runs\)' "the reason names request, estimate and evidence"
-like "$err" '^sbatch: error: foretell: use --mem=[0-9]+[MG], or .*--predict-mem=force' "and what would pass"
+like "$err" '^sbatch: error: foretell: job rejected: --mem=40M is too small; .*\([0-9]+ runs\)' "the reason states request, estimate and evidence"
+like "$err" '^sbatch: error: foretell: use --mem=[0-9]+[MG], or .*--predict-mem=force' "the message suggests a sufficient request"
 suggestion=$(sed -nE 's/.*use (--mem=[0-9]+[MG]).*/\1/p' <<<"$err")
 submit sbatch "$suggestion" sort.sh words-32
-is "$status" 0 "what it suggests does pass"
-is "$(job_wait "$id")" COMPLETED "and completes"
+is "$status" 0 "the suggested request is accepted"
+is "$(job_wait "$id")" COMPLETED "the job with it completes"
 submit sbatch --mem=40M --predict-mem=force sort.sh words-32
-is "$status $(asked "$id")" "0 40M" "--predict-mem=force submits it all the same"
+is "$status $(requested_mem "$id")" "0 40M" "--predict-mem=force submits the job unchanged"
 
-# ---- an edit leaves it the same app; an app that is declared takes its runs along
+# ---- an edited script stays the same app; a declared app takes over its earlier runs
 job_wait "$id" >/dev/null
 wait_observed "$id"
 sed -i '2a date; echo "sorting $1"' sort.sh
 submit sbatch --predict-mem sort.sh words-24
-like "$err" 'needs .*\([0-9]+ runs\); --mem set to [0-9]+[MG]' "with an echo more it is still predicted from its runs"
-is "$(job_wait "$id")" COMPLETED "and completes"
+like "$err" 'needs .*\([0-9]+ runs\); --mem set to [0-9]+[MG]' "with one more echo in the script the same runs predict it"
+is "$(job_wait "$id")" COMPLETED "the edited script completes"
 wait_observed "$id"
-is "$(observed "$id" app)" "$sort_app" "as a run of the same app"
+is "$(observed "$id" app)" "$sort_app" "it is a run of the same app"
 before=$(runs_of "$sort_app")
 mkdir -p home/.config/foretell
 printf 'app "sorting" {\n  command = "sort *"\n}\n' >home/.config/foretell/apps.conf
@@ -76,17 +76,17 @@ user_home=$HOME
 export HOME="$PWD/home"
 submit sbatch --mem=1000M sort.sh words-8
 export HOME="$user_home"
-is "$(job_wait "$id")" COMPLETED "it is declared, and completes"
+is "$(job_wait "$id")" COMPLETED "a job of a declared app completes"
 wait_until 15 has_runs sorting $((before + 1))
-ok $? "as a run of the declared app, beside those before"
-is "$(runs_of "$sort_app")" 0 "of which none has the old name"
+ok $? "the declared app has its run and all earlier ones"
+is "$(runs_of "$sort_app")" 0 "no run has the old app's name"
 no_model() {
   ! model_file "$sort_app"
 }
 wait_until 15 no_model
-ok $? "nor has a model"
+ok $? "the old app has no model"
 
-# ---- xz, python3: real programs whose memory is one of their parameters
+# ---- xz, python3: real programs whose memory depends on an argument
 cat >xz.sh <<'END'
 #!/bin/bash
 #SBATCH --output=/dev/null
@@ -112,8 +112,8 @@ for id in $ids; do job_wait "$id" >/dev/null; done
 wait_until 15 has_runs arrays 4 && wait_until 15 has_runs xz 4
 ok $? "python3 and xz are learned"
 submit sbatch --predict-mem --predict-app=arrays arrays.sh 40
-between "$(mib "$(asked "$id")")" 45 400 "python3 is predicted from --size"
-is "$(job_wait "$id")" COMPLETED "and completes"
+between "$(mib "$(requested_mem "$id")")" 45 400 "python3 is predicted from --size"
+is "$(job_wait "$id")" COMPLETED "the job of python3 completes"
 submit sbatch --predict-mem --predict-app=xz xz.sh numbers 40
-is "$(job_wait "$id")" COMPLETED "so does xz"
+is "$(job_wait "$id")" COMPLETED "the job of xz completes"
 play_end

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every mode, unit of memory and precedence, with sbatch.
+# Every mode, every unit of memory and the precedence of settings, with sbatch.
 . "$(dirname "$0")/play.sh"
 FT_ENFORCE=rss
 FT_NODES='one 8 8000 Gres=gpu:2
@@ -25,146 +25,146 @@ play_begin
 learn steady 100 101 99 100 102 100
 ok $? "six runs of 100 MiB are learned"
 learn young 100 101 99
-ok $? "three of another app"
+ok $? "three runs of another app are learned"
 learn single 100
-ok $? "one of a third"
+ok $? "one run of a third app is learned"
 
-# try WORDS...: submits a short job of app steady with these options
+# try OPTION...: submits a held job of app steady with these options
 try() {
-  ask --predict-app=steady "$@" --wrap true
+  submit_held --predict-app=steady "$@" --wrap true
 }
 
 # ---- modes
 try --predict-mem=check
-is "$status $(asked "$id")" "0 10M per cpu" "check changes nothing"
-is "$(said)" 1 "and says one line"
+is "$status $(requested_mem "$id")" "0 10M per cpu" "check leaves the request unchanged"
+is "$(message_lines)" 1 "check prints one line"
 try --predict-mem=set
-between "$(mib "$(asked "$id")")" 100 400 "set sets what was not asked for"
-like "$err" 'sbatch: foretell: steady needs .*\(6 runs\); --mem set to [0-9]+M( \(floor\))?$' "and says so"
-said_mem=$(sed -nE 's/.*--mem set to ([0-9]+M)( \(floor\))?$/\1/p' <<<"$err")
-is "$(asked "$id")" "$said_mem" "with the figure that Slurm holds"
+between "$(mib "$(requested_mem "$id")")" 100 400 "set sets a request that the user did not give"
+like "$err" 'sbatch: foretell: steady needs .*\(6 runs\); --mem set to [0-9]+M( \(floor\))?$' "set reports the new request"
+reported_mem=$(sed -nE 's/.*--mem set to ([0-9]+M)( \(floor\))?$/\1/p' <<<"$err")
+is "$(requested_mem "$id")" "$reported_mem" "the reported amount is the one that Slurm has"
 try --predict-mem
-is "$(asked "$id")" "$said_mem" "--predict-mem alone is set"
+is "$(requested_mem "$id")" "$reported_mem" "--predict-mem without a mode means set"
 try --predict-mem=set --mem=50M
-is "$status $(asked "$id")" "0 50M" "set leaves what was asked for"
-like "$err" 'foretell: steady .*--mem=50M' "and warns when it is too low"
-is "$(said)" 1 "in one line"
+is "$status $(requested_mem "$id")" "0 50M" "set leaves a request of the user's unchanged"
+like "$err" 'foretell: steady .*--mem=50M' "set warns if the request is too low"
+is "$(message_lines)" 1 "the warning is one line"
 try --predict-mem=set --mem=7000M
-is "$(asked "$id")" 7000M "set leaves what is far too high"
-between "$(said)" 0 1 "with at most one line"
+is "$(requested_mem "$id")" 7000M "set leaves a request that is far too high"
+between "$(message_lines)" 0 1 "set prints at most one line about it"
 try --predict-mem=raise --mem=50M
-between "$(mib "$(asked "$id")")" 100 400 "raise raises what is too low"
-is "$(said)" 1 "and says so in one line"
+between "$(mib "$(requested_mem "$id")")" 100 400 "raise raises a request that is too low"
+is "$(message_lines)" 1 "raise reports it in one line"
 try --predict-mem=raise --mem=7000M
-is "$(asked "$id")" 7000M "raise lowers nothing"
+is "$(requested_mem "$id")" 7000M "raise lowers no request"
 try --predict-mem=raise
-is "$(asked "$id")" "$said_mem" "raise sets what was not asked for"
+is "$(requested_mem "$id")" "$reported_mem" "raise sets a request that the user did not give"
 try --predict-mem=trim --mem=7000M
-between "$(mib "$(asked "$id")")" 100 400 "trim lowers what is far too high"
-is "$(said)" 1 "and says so in one line"
+between "$(mib "$(requested_mem "$id")")" 100 400 "trim lowers a request that is far too high"
+is "$(message_lines)" 1 "trim reports it in one line"
 try --predict-mem=trim --mem=50M
-between "$(mib "$(asked "$id")")" 100 400 "trim raises, too"
+between "$(mib "$(requested_mem "$id")")" 100 400 "trim raises a request that is too low"
 try --predict-mem=off --mem=50M
-is "$(asked "$id") $(said)" "50M 0" "off does nothing and says nothing"
+is "$(requested_mem "$id") $(message_lines)" "50M 0" "off changes nothing and prints nothing"
 try --predict-mem=force --mem=50M
-is "$status" 0 "force submits"
+is "$status" 0 "force submits the job"
 try --predict-mem=banana
-is "$([ "$status" != 0 ] && echo refused)" refused "a mode that does not exist is refused by sbatch"
-like "$err" 'banana' "by its name"
-ask --predict-mem --predict-app=single --wrap true
-like "$err" "single used up to .* \\(1 run\\); --mem set to [0-9]+M" "below the configured number of runs what was needed is a floor"
-ask --predict-mem --predict-app=nobody-knows-it --wrap true
-is "$status $(asked "$id")" "0 10M per cpu" "nor for an unknown app"
-between "$(said)" 0 1 "with at most one line"
-ask --wrap true
-is "$(asked "$id") $(said)" "10M per cpu 0" "a job that asks for nothing is left alone"
+is "$([ "$status" != 0 ] && echo refused)" refused "sbatch rejects an unknown mode"
+like "$err" 'banana' "the message names the unknown mode"
+submit_held --predict-mem --predict-app=single --wrap true
+like "$err" "single used up to .* \\(1 run\\); --mem set to [0-9]+M" "below min_runs the largest peak is a lower limit of the request"
+submit_held --predict-mem --predict-app=nobody-knows-it --wrap true
+is "$status $(requested_mem "$id")" "0 10M per cpu" "the request of an unknown app is unchanged"
+between "$(message_lines)" 0 1 "an unknown app has at most one line"
+submit_held --wrap true
+is "$(requested_mem "$id") $(message_lines)" "10M per cpu 0" "a job without --predict-mem is unchanged"
 
-# ---- never smaller than without foretell, until enough runs stand behind it
-ask -p roomy --predict-mem --predict-app=young --wrap true
-is "$(asked "$id")" 2000M "three runs do not go below the partition's default"
-ask -p roomy --predict-mem=trim --predict-app=young --mem=7000M --wrap true
-is "$(asked "$id")" 7000M "nor trim a request"
+# ---- below trim_runs a request is never smaller than without foretell
+submit_held -p roomy --predict-mem --predict-app=young --wrap true
+is "$(requested_mem "$id")" 2000M "three runs set no request below the partition's default"
+submit_held -p roomy --predict-mem=trim --predict-app=young --mem=7000M --wrap true
+is "$(requested_mem "$id")" 7000M "three runs do not trim a request"
 try -p roomy --predict-mem
-between "$(mib "$(asked "$id")")" 100 400 "six do"
+between "$(mib "$(requested_mem "$id")")" 100 400 "six runs set a request below the partition's default"
 
 # ---- units
 try --predict-mem=raise --mem-per-cpu=20M --cpus-per-task=2
-like "$(asked "$id")" 'per cpu$' "--mem-per-cpu is answered in its own unit"
-between "$(mib "$(asked "$id")")" 50 200 "and raised to what two CPUs need together"
+like "$(requested_mem "$id")" 'per cpu$' "a raised --mem-per-cpu stays in its own unit"
+between "$(mib "$(requested_mem "$id")")" 50 200 "--mem-per-cpu is raised to half of what two CPUs need together"
 try --predict-mem=set --mem-per-cpu=20M
-is "$(asked "$id")" "20M per cpu" "set leaves --mem-per-cpu"
-is "$(said)" 1 "and warns"
+is "$(requested_mem "$id")" "20M per cpu" "set leaves --mem-per-cpu unchanged"
+is "$(message_lines)" 1 "set warns about --mem-per-cpu"
 try --predict-mem=raise --mem-per-gpu=20M --gpus-per-node=2
 like "$(job_field "$id" MemPerTres)" 'gpu:([5-9][0-9]|1[0-9][0-9])' "--mem-per-gpu is raised in its own unit"
-is "$status" 0 "and submitted"
+is "$status" 0 "the job with --mem-per-gpu is submitted"
 try --predict-mem=raise --mem=0
-is "$status $(job_field "$id" MinMemoryNode)" "0 0" "--mem=0, the whole node, is left"
+is "$status $(job_field "$id" MinMemoryNode)" "0 0" "--mem=0, the whole node, is unchanged"
 try --predict-mem --exclusive
-is "$status" 0 "--exclusive is submitted"
-between "$(said)" 0 1 "with at most one line"
+is "$status" 0 "a job with --exclusive is submitted"
+between "$(message_lines)" 0 1 "a job with --exclusive has at most one line"
 try -p roomy,main --predict-mem=check
 like "$err" 'with the default of partition main, 10 MiB, it would run out of memory' \
-  "a job has what the least of its partitions gives"
+  "the lowest default of several partitions counts"
 try -p roomy,main --predict-mem
-is "$(asked "$id")" "$said_mem" "and is set what it needs in each"
+is "$(requested_mem "$id")" "$reported_mem" "several partitions: the request is set to what each needs"
 try -p roomy,setting
-is "$(asked "$id") $(said)" "2000M 1" "where not all of them set, it is told and left alone"
+is "$(requested_mem "$id") $(message_lines)" "2000M 1" "mode set in one of several partitions: the job is warned and unchanged"
 try -p capped --predict-mem
-is "$status" 0 "a partition with MaxMemPerCPU takes the job"
-between "$(job_field "$id" NumCPUs)" 1 1 "and gives it no CPU more for foretell's sake"
-between "$(mib "$(asked "$id")")" 1 60 "what is set stays below it"
+is "$status" 0 "a partition with MaxMemPerCPU accepts the job"
+between "$(job_field "$id" NumCPUs)" 1 1 "the predicted request does not add a CPU"
+between "$(mib "$(requested_mem "$id")")" 1 60 "the set request is below MaxMemPerCPU"
 diag "$err"
 try -p pernode --predict-mem
-is "$status $(asked "$id")" "0 70M" "nor does it pass MaxMemPerNode"
+is "$status $(requested_mem "$id")" "0 70M" "the set request is at most MaxMemPerNode"
 try -p capped --predict-mem=raise --mem-per-cpu=20M -c 4
 is "$status $(job_field "$id" NumCPUs)" "0 4" "four CPUs stay four under MaxMemPerCPU"
-between "$(mib "$(asked "$id")")" 25 60 "when --mem-per-cpu is raised"
+between "$(mib "$(requested_mem "$id")")" 25 60 "--mem-per-cpu of four CPUs is raised"
 try -p main,roomy --predict-mem
-is "$status $(asked "$id")" "0 $said_mem" "in a list of partitions memory is set"
-ask -p main,roomy --predict-mem --predict-app=young --wrap true
-is "$(asked "$id")" 2000M "to what one of them gives, as long as few runs stand behind less"
+is "$status $(requested_mem "$id")" "0 $reported_mem" "memory is set for a list of partitions"
+submit_held -p main,roomy --predict-mem --predict-app=young --wrap true
+is "$(requested_mem "$id")" 2000M "few runs set no request below the larger default of two partitions"
 try -p small,main --predict-mem
-is "$(asked "$id")" "$said_mem" "and the nodes of all of them count"
-ask -p roomy --exclusive --predict-mem --predict-app=young --wrap true
-is "$(asked "$id")" 2000M "an exclusive node keeps its default"
+is "$(requested_mem "$id")" "$reported_mem" "memory is set for a list in which one partition's nodes are too small"
+submit_held -p roomy --exclusive --predict-mem --predict-app=young --wrap true
+is "$(requested_mem "$id")" 2000M "few runs leave the default of an exclusive node"
 try -p roomy --exclusive --predict-mem
-is "$(asked "$id")" 2000M "with runs enough, too: less would free nothing"
+is "$(requested_mem "$id")" 2000M "enough runs leave it, too: a smaller request would free nothing"
 try --predict-mem -n 4 --ntasks-per-node=4
-is "$(asked "$id")" "$said_mem" "four tasks on a node are set what the node needs"
+is "$(requested_mem "$id")" "$reported_mem" "four tasks on one node: the request is what the node needs"
 try --predict-mem=raise --mem-per-cpu=20M -n 4
-between "$(mib "$(asked "$id")")" 25 100 "shared out among their CPUs where memory is asked for by CPU"
+between "$(mib "$(requested_mem "$id")")" 25 100 "--mem-per-cpu is raised to a share of that"
 try -p small --predict-mem=set
-like "$err" 'foretell: .*(no node|small|fit)' "a job that fits no node of its partition is told so"
+like "$err" 'foretell: .*(no node|small|fit)' "a message states that the job fits no node of its partition"
 
 # ---- precedence: command line, #SBATCH, environment, site
 script() {
   printf '%s\n' '#!/bin/bash' '#SBATCH --output=/dev/null' '#SBATCH --predict-app=steady' "$@" true >script.sh
 }
 script '#SBATCH --predict-mem=set'
-ask script.sh
-is "$(asked "$id")" "$said_mem" "#SBATCH --predict-mem is heard"
-ask --predict-mem=off script.sh
-is "$(asked "$id") $(said)" "10M per cpu 0" "the command line beats #SBATCH"
+submit_held script.sh
+is "$(requested_mem "$id")" "$reported_mem" "#SBATCH --predict-mem is read"
+submit_held --predict-mem=off script.sh
+is "$(requested_mem "$id") $(message_lines)" "10M per cpu 0" "the command line has precedence over #SBATCH"
 script '#SBATCH --predict-mem=off'
-FORETELL_PREDICT_MEM=set ask script.sh
-is "$(asked "$id")" "10M per cpu" "#SBATCH beats the environment"
+FORETELL_PREDICT_MEM=set submit_held script.sh
+is "$(requested_mem "$id")" "10M per cpu" "#SBATCH has precedence over the environment"
 script
-FORETELL_PREDICT_MEM=set ask script.sh
-is "$(asked "$id")" "$said_mem" "the environment is heard"
-FORETELL_PREDICT_MEM=check ask -p setting script.sh
-is "$(asked "$id")" "10M per cpu" "the environment beats the site"
-ask -p setting script.sh
-is "$(asked "$id")" "$said_mem" "the site's mode for a partition holds for who asks for nothing"
-FORETELL_PREDICT_MEM=set FORETELL_PREDICT_APP=steady ask --wrap true
-is "$(asked "$id")" "$said_mem" "FORETELL_PREDICT_APP is heard"
-FORETELL_PREDICT_MEM=banana ask script.sh
-is "$status $(said)" "0 1" "a wrong FORETELL_PREDICT_MEM is said once, and the job submitted"
+FORETELL_PREDICT_MEM=set submit_held script.sh
+is "$(requested_mem "$id")" "$reported_mem" "FORETELL_PREDICT_MEM is read"
+FORETELL_PREDICT_MEM=check submit_held -p setting script.sh
+is "$(requested_mem "$id")" "10M per cpu" "the environment has precedence over the site's mode"
+submit_held -p setting script.sh
+is "$(requested_mem "$id")" "$reported_mem" "without an option the site's mode of the partition applies"
+FORETELL_PREDICT_MEM=set FORETELL_PREDICT_APP=steady submit_held --wrap true
+is "$(requested_mem "$id")" "$reported_mem" "FORETELL_PREDICT_APP is read"
+FORETELL_PREDICT_MEM=banana submit_held script.sh
+is "$status $(message_lines)" "0 1" "a wrong FORETELL_PREDICT_MEM: one line, and the job is submitted"
 script '#SBATCH --mem=50M' '#SBATCH --predict-mem=raise'
-ask script.sh
-between "$(mib "$(asked "$id")")" 100 400 "#SBATCH --mem is seen"
+submit_held script.sh
+between "$(mib "$(requested_mem "$id")")" 100 400 "#SBATCH --mem is read"
 script '#SBATCH --predict-mem=set'
-SBATCH_MEM_PER_NODE=60M ask script.sh
-is "$(asked "$id")" 60M "so is Slurm's own SBATCH_MEM_PER_NODE"
+SBATCH_MEM_PER_NODE=60M submit_held script.sh
+is "$(requested_mem "$id")" 60M "Slurm's own SBATCH_MEM_PER_NODE is read"
 
 # ---- parameters
 for n in 40 80 120 160 200; do
@@ -172,11 +172,11 @@ for n in 40 80 120 160 200; do
 done
 wait_until 30 has_runs params 5
 ok $? "runs with --predict-params are learned"
-ask --predict-mem --predict-app=params --predict-params=n=100 --wrap true
-low=$(mib "$(asked "$id")")
-ask --predict-mem --predict-app=params --predict-params=n=190 --wrap true
-high=$(mib "$(asked "$id")")
-between "$low" 100 "$((high - 40))" "and tell 100 from 190"
+submit_held --predict-mem --predict-app=params --predict-params=n=100 --wrap true
+low=$(mib "$(requested_mem "$id")")
+submit_held --predict-mem --predict-app=params --predict-params=n=190 --wrap true
+high=$(mib "$(requested_mem "$id")")
+between "$low" 100 "$((high - 40))" "the predictions for n=100 and n=190 differ"
 cat >variable.sh <<END
 #!/bin/bash
 #SBATCH --output=/dev/null --mem=200M
@@ -197,11 +197,11 @@ for id in $ids; do
   wait_observed "$id"
   found="$found $(observed "$id" features | sed -nE 's/.*"mib":([0-9]+).*/\1/p')"
 done
-is "$found" " 30 40 20" "a variable is what the environment, --export or the script says"
-ask --predict-mem --predict-app=params --predict-params=m=190 --wrap true
-like "$err" '^sbatch: foretell: m: not a feature of this app; known: n(, |$)' "a name that is misspelt is told"
-is "$(grep -c 'm: not' <<<"$err")" 1 "once"
-ask --predict-mem --predict-app=params --predict-params='n=,=' --wrap true
-is "$status" 0 "parameters that cannot be understood do not keep a job"
-is "$(said)" 1 "and are said in one line"
+is "$found" " 30 40 20" "a variable has the value of the environment, of --export, or of the script"
+submit_held --predict-mem --predict-app=params --predict-params=m=190 --wrap true
+like "$err" '^sbatch: foretell: m: not a feature of this app; known: n(, |$)' "an unknown parameter is named, with the known ones"
+is "$(grep -c 'm: not' <<<"$err")" 1 "it is named once"
+submit_held --predict-mem --predict-app=params --predict-params='n=,=' --wrap true
+is "$status" 0 "malformed parameters do not prevent the submission"
+is "$(message_lines)" 1 "one line reports malformed parameters"
 play_end

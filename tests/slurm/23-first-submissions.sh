@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A user's first submissions are never worse than without foretell: those stories that are short.
+# A user's first submissions are never worse than without foretell: the short stories.
 . "$(dirname "$0")/stories.sh"
 stories_begin
 story_need root set

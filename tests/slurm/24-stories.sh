@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every story of stories.sh, in every mode, by two users. With FT_LONG=1 (contrib/check.sh --long).
+# Every story of stories.sh, in every mode, by two users. Only with FT_LONG=1 (contrib/check.sh --long).
 . "$(dirname "$0")/stories.sh"
 [ -n "${FT_LONG-}" ] || { echo "1..0 # SKIP many minutes: with FT_LONG=1, as contrib/check.sh --long has it"; exit 0; }
 stories_begin

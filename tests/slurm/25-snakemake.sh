@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Snakemake, configured as docs/workflows.md has it, runs thirty jobs of a rule: they are one app,
-# and the second half is predicted from the runs of the first.
+# Snakemake, configured as in docs/workflows.md, runs thirty jobs of a rule. They are one app,
+# and the runs of the first half predict the second.
 . "$(dirname "$0")/play.sh"
 need snakemake python3
 case $(snakemake --version) in
@@ -33,11 +33,11 @@ rule simulate:
     output: "out/s{n}-{mib}.txt"
     shell: "$hog --mib {wildcards.mib} --seconds 0.3 && cp {input} {output}"
 END
-# Few at a time: a run is learned before many others are submitted. With CI Snakemake looks every
-# second, not every ten, whether a job has ended.
+# At most six jobs run at a time, so that runs are learned before most jobs are submitted. With CI
+# set, Snakemake polls job states every second instead of every ten.
 CI=true snakemake --profile slurm --jobs 6 --snakefile Snakefile >log 2>&1
 is $? 0 "the workflow completes"
-is "$(ls out | wc -l)" $jobs "with all results"
+is "$(ls out | wc -l)" $jobs "the workflow has all results"
 [ "$(ls out | wc -l)" = $jobs ] || diag <log
 
 all_learned() {
@@ -45,19 +45,19 @@ all_learned() {
 }
 wait_until 20 all_learned
 ok $? "every job is learned"
-is "$(store 'select count(distinct app) from observation')" 1 "as one app"
+is "$(store 'select count(distinct app) from observation')" 1 "all jobs are one app"
 app=$(store 'select app from observation limit 1')
-like "$app" '^simulate-[0-9a-f]{8}$' "which is named by the rule"
+like "$app" '^simulate-[0-9a-f]{8}$' "the app has the rule's name"
 is "$(store "select count(distinct json_extract(features, '$.mib')) from observation")" $jobs \
   "a wildcard that is a number is a feature"
-like "$(store 'select features from observation limit 1')" '"input_bytes"' "and so is the size of the input"
-unlike "$(store 'select features from observation')" snakemake "nothing of Snakemake's own is"
-is "$(store "select count(*) from observation where outcome != 'completed'")" 0 "none runs out of memory"
+like "$(store 'select features from observation limit 1')" '"input_bytes"' "the size of the input is a feature"
+unlike "$(store 'select features from observation')" snakemake "no feature comes from Snakemake's own arguments"
+is "$(store "select count(*) from observation where outcome != 'completed'")" 0 "no job runs out of memory"
 
-# of the jobs in the order of their submission
+# the second half, in the order of submission
 half="select * from observation order by job_id limit $jobs offset $((jobs / 2))"
 is "$(store "select count(*) from ($half) where decision_runs >= 5 and decision_method != 'none'")" $((jobs / 2)) \
-  "the second half is predicted, from the app's own runs"
-like "$(tail -n 40 log)" "^sbatch: foretell: $app needs .*runs\\); --mem set to" "which is said, and set"
+  "the second half is predicted from the app's own runs"
+like "$(tail -n 40 log)" "^sbatch: foretell: $app needs .*runs\\); --mem set to" "the predicted requests are set and reported"
 grep foretell: log | tail -n 3 | diag
 play_end

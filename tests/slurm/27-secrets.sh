@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Passwords, tokens and keys, planted wherever users put them, are in nothing that foretell adds or
-# keeps: state folder, journals, spool, logs, the job's environment, what scontrol shows. (Slurm
-# itself keeps script, environment, name and command line of a job: these are left out here.)
+# keeps: state directory, journals, spool, logs, the job's environment, scontrol's output. (Slurm
+# itself keeps script, environment, name and command line of a job; the test leaves these out.)
 . "$(dirname "$0")/play.sh"
 need python3
 FT_FORETELL_CONF='mode = "check"
@@ -11,7 +11,7 @@ keep_arguments = "token_kind"
 drop_arguments = "patient"'
 play_begin
 
-# ---- what is planted: letters alone, which only their place gives away, and forms
+# ---- what is planted: words that only their position marks as secrets, and known forms of tokens
 word() { echo "hush$1word"; }
 base62=q7Xv2LpZ9sKd4RtYb1Wm
 forms="sk-""proj-T3BlbkFJ0a1b2c3d4e5f6g7h
@@ -45,7 +45,7 @@ END
 chmod 0755 tool
 export OUT=$cluster_work/env
 
-# by name, in every way of writing
+# by name, in every notation
 cat >named.sh <<END
 #!/bin/bash
 #SBATCH --output=/dev/null
@@ -67,7 +67,7 @@ cat >/dev/null <<DOCUMENT
 password: $(word v)
 DOCUMENT
 END
-# by form, as values, words, variables and arguments
+# by form, as values, arguments, variables and the script's arguments
 {
   echo '#!/bin/bash'
   echo '#SBATCH --output=/dev/null --mem=50M'
@@ -90,47 +90,47 @@ planted_in() {
 
 submit sbatch named.sh "$(word w)"
 named=$id
-is "$status" 0 "a script with secrets by name"
+is "$status" 0 "a script with secrets by name is submitted"
 submit sbatch forms.sh $base62 "$(head -n 1 <<<"$forms")"
 shaped=$id
-is "$status" 0 "one with secrets by form"
+is "$status" 0 "a script with secrets by form is submitted"
 submit sbatch --mem=50M --output=/dev/null --job-name="token=$(word x)" --wrap "./tool --n 3 --secret $(word y)"
 wrapped=$id
-is "$status" 0 "--wrap and a job's name"
+is "$status" 0 "a secret in --wrap and in the job's name is submitted"
 submit env MYSQL_PWD="$(word z)" sbatch --mem=50M --output=/dev/null --job-name="$(sed -n 2p <<<"$forms")" \
   --export=ALL,PGPASSWORD="$(word A)" --comment="a comment" --wrap './tool --n 3 --x ${MYSQL_PWD:-a}'
 surrounded=$id
-is "$status" 0 "the environment, and a job named like a token"
+is "$status" 0 "a secret in the environment, and a job named like a token are submitted"
 submit srun -J "$(word B)" ./tool --n 3 --token "$(word B)"
-is "$status" 0 "srun"
+is "$status" 0 "srun with a secret runs"
 direct=$(ls -t env.* | head -n 1)
 direct=${direct#env.}
-# a step of srun's own has no record in its environment
+# srun's own step has no record in its environment
 declare -A no_record=([$direct]=none)
 submit sbatch --parsable --hold --output=/dev/null --predict-mem \
   --predict-params="n=3,token=$(word C)" --wrap ./tool
 like "$err" 'foretell: .*params: the value of "token" looks like a secret; params ignored' \
-  "--predict-params with a secret is told"
-unlike "$err" hush "without it"
+  "--predict-params with a secret: the message names the parameter"
+unlike "$err" hush "the message does not contain the secret"
 scancel "$id"
 
 # ---- while jobs run, and afterwards
 running() { [ "$(squeue -h -t R -o %i | wc -l)" -ge 1 ] && [ -e "env.$named" ]; }
 wait_until 20 running
-is "$(planted_in "$FT_STATE" "$scratch/run")" "" "while jobs run no journal holds a secret"
+is "$(planted_in "$FT_STATE" "$scratch/run")" "" "while jobs run no journal contains a secret"
 for id in $named $shaped $wrapped $surrounded; do
   is "$(job_wait "$id" 60)" COMPLETED "job $id completes"
   wait_observed "$id"
 done
-is "$(planted_in "$FT_STATE")" "" "nor do store, models and spool"
+is "$(planted_in "$FT_STATE")" "" "store, models and spool contain no secret"
 cluster_kill foretelld
-is "$(planted_in "$FT_STATE")" "" "nor when the agent has ended"
-is "$(planted_in "$scratch"/log/foretelld*)" "" "nor does its log"
+is "$(planted_in "$FT_STATE")" "" "after the agent's end the state directory contains no secret"
+is "$(planted_in "$scratch"/log/foretelld*)" "" "the agent's log contains no secret"
 is "$(cat "$scratch"/log/*.log "$scratch"/log/*.out 2>/dev/null | grep -a foretell: | grep -aF -f "$scratch/planted")" "" \
-  "nor what foretell says in Slurm's logs"
-is "$("$foretell" history --json --state="$FT_STATE" | grep -aF -f "$scratch/planted")" "" "nor foretell history"
+  "foretell's messages in Slurm's logs contain no secret"
+is "$("$foretell" history --json --state="$FT_STATE" | grep -aF -f "$scratch/planted")" "" "foretell history prints no secret"
 
-# the record that travels, which is Base64
+# the submission record, which is Base64
 for id in $named $shaped $wrapped $surrounded $direct; do
   python3 - "env.$id" "$scratch/planted" ${no_record[$id]-} <<'END'
 import base64, re, sys
@@ -151,16 +151,16 @@ for line in open(sys.argv[1], "rb"):
                 sys.exit("%r holds %r" % (name, secret))
 sys.exit(0 if records or len(sys.argv) > 3 else "no record")
 END
-  ok $? "what foretell adds to the environment of job $id's step holds none"
+  ok $? "foretell adds no secret to the environment of job $id's step"
   shown=$(scontrol -o show job "$id" | sed -E 's/ (JobName|Command|StdIn|StdOut|StdErr|SubmitLine)=.*( [A-Z][A-Za-z]*=)/\2/' |
     tr ' ' '\n' | grep -v '^JobName=\|^Command=\|^SubmitLine=' | grep -F -f "$scratch/planted")
-  is "$shown" "" "nor what scontrol shows of job $id beside its name and command"
+  is "$shown" "" "scontrol shows no secret of job $id beside its name and command"
 done
 
-# ---- that is looked for where it would be
+# ---- what is not secret is where the test looked
 features=$(store "select group_concat(features, ' ') from observation")
 [ -n "$features" ] || features=$("$foretell" history --json --state="$FT_STATE")
-like "$features" dense "what is harmless is stored"
-like "$features" plainkind "so is what the site keeps"
-like "$features" max-tokens "and what only sounds like a token"
+like "$features" dense "a harmless argument is stored"
+like "$features" plainkind "an argument that the site keeps is stored"
+like "$features" max-tokens "an argument that only resembles a token's name is stored"
 play_end

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Refusal, under `required` and under `optional`.
+# Rejection, with the plugin required and with the plugin optional.
 . "$(dirname "$0")/play.sh"
 FT_ENFORCE=rss
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60
@@ -22,71 +22,71 @@ jobs() {
   squeue -h -t all -o %i | wc -l
 }
 before=$(jobs)
-refused() {
+check_rejection() {
   local name=$1
   shift
   submit "$@"
   is "$([ "$status" != 0 ] && echo refused)" refused "$name: exits non-zero"
-  like "$err" 'error: foretell: job rejected: .*steady needs' "$name: says why"
-  is "$(grep -c 'error: foretell: ' <<<"$err")" 2 "$name: and what would pass, in two lines"
+  like "$err" 'error: foretell: job rejected: .*steady needs' "$name: the message has the reason"
+  is "$(grep -c 'error: foretell: ' <<<"$err")" 2 "$name: it has two lines, the second with a sufficient request"
 }
-refused sbatch sbatch --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-refused salloc salloc --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
-refused srun srun --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
-refused 'an array' sbatch --array=1-4 --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-refused 'the second component of a heterogeneous job' \
+check_rejection sbatch sbatch --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+check_rejection salloc salloc --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
+check_rejection srun srun --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
+check_rejection 'an array' sbatch --array=1-4 --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+check_rejection 'the second component of a heterogeneous job' \
   sbatch --mem=500M --predict-app=steady : --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-refused 'a list with a partition that refuses nothing' \
+check_rejection 'a list with a partition that refuses nothing' \
   sbatch -p open,main --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-refused 'the same list from its other end' sbatch -p main,open --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-refused '--mem-per-cpu' sbatch --mem-per-cpu=10M -c 2 --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-like "$err" 'use --mem-per-cpu=' "and answered in its own unit"
+check_rejection 'the same list from its other end' sbatch -p main,open --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+check_rejection '--mem-per-cpu' sbatch --mem-per-cpu=10M -c 2 --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+like "$err" 'use --mem-per-cpu=' "the suggestion is in the request's own unit"
 
-# what foretell may change is another question
-refused 'in mode off' sbatch --predict-mem=off --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-refused 'in a check' sbatch --predict-mem=check --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-refused 'off in the environment' env FORETELL_PREDICT_MEM=off sbatch --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+# Rejection is independent of the modes, which only control changes.
+check_rejection 'in mode off' sbatch --predict-mem=off --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+check_rejection 'in a check' sbatch --predict-mem=check --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+check_rejection 'off in the environment' env FORETELL_PREDICT_MEM=off sbatch --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 printf '#!/bin/sh\n#SBATCH --predict-mem=off --predict-app=steady\n%s\n' "$hog --mib 100 --seconds 0.5" >off.sh
-refused 'off in the script' sbatch --mem=40M off.sh
-refused 'where the site is off and lets nobody force it' \
+check_rejection 'off in the script' sbatch --mem=40M off.sh
+check_rejection 'where the site is off and lets nobody force it' \
   sbatch -p strict --predict-mem=force --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-like "$err" 'this site does not allow --predict-mem=force' "and says that"
+like "$err" 'this site does not allow --predict-mem=force' "the message states that the site does not allow force"
 for evasion in SLURM_JOBID= SLURM_JOBID=0 SLURM_JOBID=1 SLURM_JOB_ID=4294967294; do
-  refused "srun with $evasion" env "$evasion" srun --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
+  check_rejection "srun with $evasion" env "$evasion" srun --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
 done
-refused 'srun --jobid=4294967294' srun --jobid=4294967294 --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
+check_rejection 'srun --jobid=4294967294' srun --jobid=4294967294 --mem=40M --predict-app=steady $hog --mib 100 --seconds 0.5
 is "$(jobs)" "$before" "no job exists"
 refusals() {
   [ "$(store "select sum(count) from rejection where app = 'steady' and uid = 0")" = "$1" ]
 }
 wait_until 15 refusals 18
-ok $? "each is counted"
-like "$("$foretell" report --state="$FT_STATE" --app=steady)" '^rejections: 18 submissions refused, 0 ' "and reported"
+ok $? "each rejection is counted"
+like "$("$foretell" report --state="$FT_STATE" --app=steady)" '^rejections: 18 submissions refused, 0 ' "foretell report has the number of rejections"
 
-ask --mem=40M --predict-mem=force --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+submit_held --mem=40M --predict-mem=force --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 is "$status" 0 "force submits"
 submit sbatch --parsable --output=/dev/null --mem=60M --predict-mem=force --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 wait_observed "$id"
-is "$(observed "$id" decision_overrode)" 1 "and its record says that it was forced"
-like "$("$foretell" report --state="$FT_STATE" --app=steady)" ' 1 submitted all the same .force., [01] of these' "as the report does"
-ask -p open --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-is "$status" 0 "another partition's policy lets it pass"
+is "$(observed "$id" decision_overrode)" 1 "the record of a forced job has its override"
+like "$("$foretell" report --state="$FT_STATE" --app=steady)" ' 1 submitted all the same .force., [01] of these' "foretell report has the override"
+submit_held -p open --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+is "$status" 0 "another partition's policy accepts the job"
 submit salloc --mem=800M --predict-app=other srun --mem=40M --predict-app=steady true
-is "$status" 0 "a step of an allocation is none of it"
-ask --mem=800M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-is "$status" 0 "enough passes"
+is "$status" 0 "a step of an allocation is not rejected"
+submit_held --mem=800M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+is "$status" 0 "a sufficient request is accepted"
 submit cluster_as nobody sbatch --parsable --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-is "$status" 0 "another user's runs refuse nobody else's job"
-ask --mem=40M --predict-mem=raise --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-is "$status" 0 "raise raises it instead"
+is "$status" 0 "runs of one user do not reject another user's job"
+submit_held --mem=40M --predict-mem=raise --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+is "$status" 0 "raise raises the request instead"
 
-# ---- optional: Slurm does not heed a refusal, so none is spoken
+# ---- optional: Slurm ignores a rejection, so the plugin only warns
 fragment=$(find "$FT_TOP_BUILDDIR/tests/scratch/install" -name plugstack-optional.conf)
 like "$(cat "$fragment")" '^optional /.*/spank_foretell.so.* reject=no' "the fragment for optional has reject=no"
 FT_PLUGIN_ARGS="$FT_PLUGIN_ARGS reject=no" FT_PLUGSTACK=optional cluster_write_plugstack
-ask --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
-is "$status $(said)" "0 1" "under it the job is submitted, with a warning in one line"
-unlike "$err" 'job rejected' "that does not say it was not"
-like "$err" '--mem=40M' "but says what is wrong"
+submit_held --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
+is "$status $(message_lines)" "0 1" "with reject=no the job is submitted, with a warning in one line"
+unlike "$err" 'job rejected' "the warning does not claim a rejection"
+like "$err" '--mem=40M' "the warning names the request"
 diag "$err"
 play_end

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Whatever is broken: the job is submitted and runs, nothing is lost, at most one
-# line is said, and nobody waits.
+# Whatever is broken, the job is submitted without delay and runs, nothing is lost, and at most
+# one line is printed.
 . "$(dirname "$0")/play.sh"
 need python3
 FT_ENFORCE=none
@@ -17,21 +17,21 @@ file=$(model_file steady)
 cp "$file" "$scratch/good.model"
 cp -a "$FT_STATE/site" "$scratch/good.site"
 
-# suffers NAME [COMMAND...]: a submission meets what was just broken. Its job is held, so
-# that no run of it mends what is broken next; all are released at the end.
+# check_submission NAME [COMMAND...]: submits while something is broken. The job is held, so that
+# its run does not repair what the next case breaks; all jobs are released at the end.
 held=
-suffers() {
+check_submission() {
   local name=$1 begun=${EPOCHREALTIME/./} spent
   shift
   [ $# -gt 0 ] || set -- sbatch --predict-mem --wrap true
   submit "$@"
   spent=$(((${EPOCHREALTIME/./} - begun) / 1000))
   held="$held $id"
-  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(said)" -le 1 ] && [ $spent -lt 1500 ]; then
-    ok 0 "$name: submitted, $(said) line"
+  if [ "$status" = 0 ] && [ -n "$id" ] && [ "$(message_lines)" -le 1 ] && [ $spent -lt 1500 ]; then
+    ok 0 "$name: submitted, $(message_lines) line"
   else
     ok 1 "$name: submitted, at most one line"
-    diag "exit $status, job $id, $spent ms, $(said) lines: $err"
+    diag "exit $status, job $id, $spent ms, $(message_lines) lines: $err"
   fi
 }
 sbatch() {
@@ -40,7 +40,7 @@ sbatch() {
 as_nobody() {
   cluster_as nobody timeout 20 sbatch --parsable --hold --output=/dev/null --predict-app=steady "$@"
 }
-# standard input in the model file's place
+# writes standard input to the model file
 put_model() {
   rm -rf "$file"
   cat >"$file"
@@ -50,27 +50,27 @@ restore() {
   cp "$scratch/good.model" "$file"
 }
 
-suffers "nothing broken"
+check_submission "nothing is broken"
 size=$(stat -c %s "$file")
 for n in 0 1 7 $((size / 2)) $((size - 1)); do
   head -c "$n" "$scratch/good.model" | put_model
-  suffers "model of $n of $size bytes"
+  check_submission "model of $n of $size bytes"
 done
 head -c 4096 /dev/urandom | put_model
-suffers "model of noise"
+check_submission "model of random bytes"
 { head -c $((size / 2)) "$scratch/good.model"; head -c $((size - size / 2)) /dev/urandom; } | put_model
-suffers "model whose second half is noise"
+check_submission "model whose second half is random bytes"
 rm -f "$file"; truncate -s 8G "$file"
-suffers "model of 8 GiB of nothing"
+check_submission "model of 8 GiB of zeros"
 rm -f "$file"; mkdir "$file"
-suffers "a folder in the model's place"
+check_submission "a directory in place of the model"
 rm -rf "$file"; ln -s "$file" "$file"
-suffers "a symbolic link to itself"
+check_submission "a symbolic link to itself in place of the model"
 rm -f "$file"; mkfifo "$file"
-suffers "a FIFO, as a hung mount would be"
+check_submission "a FIFO in place of the model, which blocks like a hung mount"
 rm -f "$file"; ln -s /dev/zero "$file"
-suffers "a device"
-# a header from the future: 4 bytes of magic, then the version
+check_submission "a device in place of the model"
+# The version follows 4 bytes of magic number.
 python3 - "$scratch/good.model" "$file" <<'END'
 import os, sys
 data = bytearray(open(sys.argv[1], "rb").read())
@@ -78,7 +78,7 @@ data[4:8] = (0x7fffffff).to_bytes(4, "little")
 os.unlink(sys.argv[2])
 open(sys.argv[2], "wb").write(data)
 END
-suffers "a model from a newer version"
+check_submission "a model of a newer version"
 restore
 for n in $(seq 1 25); do
   python3 - "$scratch/good.model" "$file" "$n" <<'END'
@@ -90,11 +90,11 @@ for _ in range(4):
 open(sys.argv[2], "wb").write(data)
 END
   submit sbatch --predict-mem=check --wrap true
-  [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
+  [ "$status" = 0 ] && [ "$(message_lines)" -le 1 ] || break
 done
 is "$n $status" "25 0" "25 models with flipped bits: submitted, at most one line each"
 
-# ---- while it is being read
+# ---- a model that changes while it is read
 (
   while [ -e "$scratch/good.model" ] && [ ! -e "$scratch/enough" ]; do
     for n in 10 $((size / 2)) $size; do
@@ -104,46 +104,46 @@ is "$n $status" "25 0" "25 models with flipped bits: submitted, at most one line
 ) &
 for n in $(seq 1 40); do
   submit sbatch --predict-mem=check --wrap true
-  [ "$status" = 0 ] && [ "$(said)" -le 1 ] || break
+  [ "$status" = 0 ] && [ "$(message_lines)" -le 1 ] || break
 done
 touch "$scratch/enough"
 wait_child 60 $!
-is "$n $status" "40 0" "a model that changes while it is read: submitted, at most one line each"
+is "$n $status" "40 0" "40 submissions while the model changes: at most one line each"
 restore
 
-# ---- another user, unreadable
+# ---- another user, and files without permission
 submit cluster_as nobody cat "$file"
 is "$([ "$status" != 0 ] && echo no)" no "another user cannot read the model"
-suffers "a user who may not read any model" \
+check_submission "a user who may not read any model" \
   as_nobody --predict-mem --wrap true
 uid=$(id -u nobody)
 mkdir -p "$FT_STATE/models/$uid"
 chmod 0755 "$FT_STATE/models/$uid"
 for mode in 0000 0644; do
   install -m $mode "$scratch/good.model" "$FT_STATE/models/$uid/${file##*/}"
-  suffers "a user's own model of mode $mode" as_nobody --predict-mem --wrap true
+  check_submission "a user's own model of mode $mode" as_nobody --predict-mem --wrap true
 done
 rm -rf "${FT_STATE:?}/models/$uid"
 chmod 0 "$FT_STATE/site"
-suffers "a user who may not read the site file" \
+check_submission "a user who may not read the site file" \
   as_nobody --predict-mem --wrap true
 chmod 0644 "$FT_STATE/site"
 
 # ---- the site file and the partition's
 for broken in "$FT_STATE/site" "$FT_STATE"/partitions/*; do
   mv "$broken" "$scratch/aside"
-  suffers "no ${broken#"$FT_STATE"/}"
+  check_submission "no ${broken#"$FT_STATE"/}"
   head -c 5 "$scratch/aside" >"$broken"
-  suffers "${broken#"$FT_STATE"/} cut off"
+  check_submission "${broken#"$FT_STATE"/} truncated"
   rm -f "$broken"; mkfifo "$broken"
-  suffers "${broken#"$FT_STATE"/} a FIFO"
+  check_submission "${broken#"$FT_STATE"/} is a FIFO"
   rm -f "$broken"; mv "$scratch/aside" "$broken"
 done
 
 # ---- the helper
 seq 1000 >input
 with_input() {
-  suffers "$1" sbatch --predict-mem script.sh input
+  check_submission "$1" sbatch --predict-mem script.sh input
 }
 printf '%s\n' '#!/bin/bash' 'test "$1" = input' >script.sh
 for kind in 'exec sleep 300' 'trap "" TERM; while :; do sleep 1; done' 'kill -SEGV $$' 'exit 3' \
@@ -151,21 +151,21 @@ for kind in 'exec sleep 300' 'trap "" TERM; while :; do sleep 1; done' 'kill -SE
   printf '%s\n' '#!/bin/bash' "$kind" >"$scratch/helper"
   chmod 0755 "$scratch/helper"
   FT_PLUGIN_ARGS="state=$FT_STATE socket=$FT_AGENT_SOCKET helper=$scratch/helper" cluster_write_plugstack
-  with_input "a helper that does: $kind"
+  with_input "a helper that runs $kind"
 done
 wait_until 3 sh -c "! pgrep -f '^/bin/bash $scratch/helper'"
-ok $? "none of them is left behind"
+ok $? "no helper process is left behind"
 FT_PLUGIN_ARGS="state=$FT_STATE socket=$FT_AGENT_SOCKET helper=/nowhere" cluster_write_plugstack
 with_input "no helper"
 cluster_write_plugstack
-with_input "the true helper"
+with_input "the real helper"
 rm -f input; mkfifo input
 with_input "a FIFO among the job's inputs"
 rm -f input
 
-# ---- no state folder at all
+# ---- no state directory
 mv "$FT_STATE" "$FT_STATE.aside"
-suffers "no state folder"
+check_submission "no state directory"
 mv "$FT_STATE.aside" "$FT_STATE"
 
 # ---- a file system that hangs, with processes that cannot be killed in it
@@ -174,28 +174,28 @@ mkdir "$scratch/mnt"
 hanging=$!
 wait_until 5 grep -q . "$scratch/mounted"
 if grep -q mounted "$scratch/mounted"; then
-  # the shell's $() ends only with the last who has its pipe
+  # The shell's $() ends only when the last process with its pipe has ended.
   substituted() {
     local job
     job=$("$@") || return 1
     echo "$job"
   }
-  HOME=$scratch/mnt suffers "a home that hangs" substituted sbatch --predict-mem --wrap true
+  HOME=$scratch/mnt check_submission "a home directory that hangs" substituted sbatch --predict-mem --wrap true
   FT_PLUGIN_ARGS="state=$scratch/mnt/state socket=$FT_AGENT_SOCKET helper=$play_helper" \
     cluster_write_plugstack
-  suffers "a state folder that hangs" substituted sbatch --predict-mem --wrap true
-  like "$err" "foretell: no prediction: $scratch/mnt/state: no answer within" "and is named"
-  suffers "a state folder that hangs, nothing asked" substituted sbatch --wrap true
-  is "$(said)" 0 "is nothing to tell then"
+  check_submission "a state directory that hangs" substituted sbatch --predict-mem --wrap true
+  like "$err" "foretell: no prediction: $scratch/mnt/state: no answer within" "the message names the state directory"
+  check_submission "a state directory that hangs, without --predict-mem" substituted sbatch --wrap true
+  is "$(message_lines)" 0 "without --predict-mem there is no message"
   seq 1000 >input
-  suffers "a state folder that hangs, files to look at" substituted sbatch --predict-mem script.sh input
-  HOME=$scratch/mnt suffers "both" substituted sbatch --predict-mem script.sh input
-  suffers "a state folder that hangs, a job of three components" \
+  check_submission "a state directory that hangs, and input files to read" substituted sbatch --predict-mem script.sh input
+  HOME=$scratch/mnt check_submission "a home directory and a state directory that hang" substituted sbatch --predict-mem script.sh input
+  check_submission "a state directory that hangs, a job of three components" \
     substituted sbatch --predict-mem : --predict-mem : --predict-mem --wrap true
-  scancel "$id" # its components want a node each
+  scancel "$id" # each component needs a node of its own
   held=${held% *}
   cluster_write_plugstack
-  suffers "an input that hangs" substituted sbatch --predict-mem --wrap "true $scratch/mnt/input"
+  check_submission "an input that hangs" substituted sbatch --predict-mem --wrap "true $scratch/mnt/input"
   rm -f input
 else
   skip "a file system that hangs" "$(cat "$scratch/mounted")"
@@ -204,7 +204,7 @@ kill "$hanging" 2>/dev/null
 wait_child 60 "$hanging"
 umount "$scratch/mnt" 2>/dev/null
 
-# ---- a disk of this machine that a process serves, which is gone
+# ---- a local disk, served by a process that does not respond
 truncate -s 1M "$scratch/disk"
 disk=$(losetup --find --show "$scratch/disk" 2>"$scratch/mounted")
 if [ -n "$disk" ]; then
@@ -218,8 +218,8 @@ fi
 if grep -qx mounted "$scratch/mounted"; then
   FT_PLUGIN_ARGS="state=$scratch/mnt socket=$FT_AGENT_SOCKET helper=$play_helper" \
     cluster_write_plugstack
-  suffers "a state folder on a disk that is served" substituted sbatch --predict-mem --wrap true
-  like "$err" "foretell: no prediction: $scratch/mnt: no answer within" "and hangs is named"
+  check_submission "a state directory on a disk that hangs" substituted sbatch --predict-mem --wrap true
+  like "$err" "foretell: no prediction: $scratch/mnt: no answer within" "the message names the state directory on that disk"
   cluster_write_plugstack
 else
   skip "a disk that is served" "$(cat "$scratch/mounted")"
@@ -231,7 +231,7 @@ if [ -n "$disk" ]; then
   losetup --detach "$disk"
 fi
 
-# ---- they run
+# ---- the jobs run
 scontrol release $(tr ' ' ',' <<<"${held# }")
 bad=
 for id in $held; do
@@ -239,23 +239,23 @@ for id in $held; do
 done
 is "$bad" "" "all of these jobs run and complete"
 
-# ---- what is broken when a run ends is whole again after it
+# ---- a run's end repairs the model file
 unset -f sbatch
-heal() {
+check_recovery() {
   local name=$1 before
   before=$(runs_of steady)
   submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=steady --wrap "exec $hog --mib 100 --seconds 0.3"
-  is "$(job_wait "$id")" COMPLETED "$name when a run ends: it completes"
+  is "$(job_wait "$id")" COMPLETED "$name when a run ends: the job completes"
   wait_until 15 has_runs steady $((before + 1)) && wait_until 5 predicted
-  ok $? "it is learned, and the model whole again"
+  ok $? "the run is learned, and the model is readable again"
 }
 predicted() {
   sbatch --test-only --predict-mem=check --predict-app=steady --wrap true 2>&1 | grep -q 'steady needs'
 }
 head -c 100 "$scratch/good.model" | put_model
-heal "a model cut off"
+check_recovery "a truncated model"
 rm -f "$file"; mkfifo "$file"
-heal "a FIFO in the model's place"
+check_recovery "a FIFO in place of the model"
 rm -f "$file"
-heal "no model"
+check_recovery "no model"
 play_end

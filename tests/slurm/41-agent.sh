@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The agent dies, hangs, comes back, and meets a full disk: no job notices, and
-# nothing that was learned is lost.
+# The agent is killed, hangs, is started again, and its disk is full: jobs are not affected, and
+# no learned run is lost.
 . "$(dirname "$0")/play.sh"
 FT_ENFORCE=none
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
@@ -28,28 +28,28 @@ wait_until 10 job_running "$id"
 wait_until 5 pgrep -f "$hog --mib 100 --seconds 3"
 cluster_kill foretelld KILL
 is "$(job_wait "$id")" COMPLETED "the agent is killed in the middle of a job: the job completes"
-like "$(job_field "$id" ExitCode)" '0:0' "with its own exit code"
+like "$(job_field "$id" ExitCode)" '0:0' "its exit code is its own"
 killed=$id
 run
 is "$(job_wait "$id")" COMPLETED "without an agent a job completes"
 submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady --wrap true
-between "$(mib "$(asked "$id")")" 100 400 "the model is still there for submissions"
+between "$(mib "$(requested_mem "$id")")" 100 400 "without an agent submissions are still predicted"
 cluster_start_agent
-ok $? "the agent comes back"
-is "$(store 'pragma integrity_check')" ok "its store is sound"
-between "$(runs_of steady)" 4 9 "and has lost nothing"
+ok $? "the agent starts again"
+is "$(store 'pragma integrity_check')" ok "its store passes the integrity check"
+between "$(runs_of steady)" 4 9 "the store has lost no run"
 before=$(runs_of steady)
 run
-is "$(job_wait "$id")" COMPLETED "a job runs under it"
+is "$(job_wait "$id")" COMPLETED "a job completes under the new agent"
 wait_observed "$id"
-is "$(observed "$id" outcome)" "$(store 'select outcome from observation limit 1')" "and is observed"
+is "$(observed "$id" outcome)" "$(store 'select outcome from observation limit 1')" "the new agent observes it"
 
-# ---- killed and back while the job runs
+# ---- killed and started again while the job runs
 run 4
 wait_until 5 pgrep -f "$hog --mib 100 --seconds 4"
 cluster_kill foretelld KILL
 cluster_start_agent
-is "$(job_wait "$id")" COMPLETED "an agent that comes back in the middle of a job does not disturb it"
+is "$(job_wait "$id")" COMPLETED "an agent that restarts during a job does not disturb it"
 wait_until 8 test_observed "$id"
 diag "its observation: rss $(observed "$id" rss_bytes), outcome $(observed "$id" outcome), bound $(observed "$id" peak_is_bound)"
 
@@ -60,14 +60,14 @@ scontrol suspend "$id"
 is "$?:$(job_field "$id" JobState)" 0:SUSPENDED "a job is suspended"
 sleep 5
 scontrol resume "$id"
-is "$(job_wait "$id")" COMPLETED "and resumed: it completes"
+is "$(job_wait "$id")" COMPLETED "a resumed job completes"
 wait_observed "$id"
 ran_briefly() {
   seconds=$(observed "$id" runtime_seconds)
   [ "${seconds%.*}" -le 5 ]
 }
 wait_until 30 ran_briefly
-ok $? "how long it was suspended is no run time, once Slurm has said it"
+ok $? "the time of suspension is no run time, once Slurm has reported it"
 diag "$seconds s, by Slurm $(job_field "$id" RunTime)"
 
 # ---- hung
@@ -80,11 +80,11 @@ for n in 1 2 3 4 5; do
 done
 spent=$(((${EPOCHREALTIME/./} - begun) / 1000))
 is "$(job_field "$id" JobState)" COMPLETED "a hung agent: jobs complete"
-between "$spent" 0 15000 "and do not wait for it"
+between "$spent" 0 15000 "jobs do not wait for a hung agent"
 kill -CONT "$pid"
 last=$id
 wait_until 15 test_observed "$last"
-ok $? "what it was told meanwhile is not lost"
+ok $? "the announcements of that time are not lost"
 
 # ---- a full disk
 if [ "$FT_STATE" = "$scratch/mnt/state" ]; then
@@ -96,32 +96,32 @@ if [ "$FT_STATE" = "$scratch/mnt/state" ]; then
   full=$id
   submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=steady \
     --wrap "$hog --mib 100 --seconds 0.5"
-  between "$(mib "$(asked "$id")")" 100 400 "submissions are still predicted"
-  between "$(said)" 0 1 "with at most one line"
+  between "$(mib "$(requested_mem "$id")")" 100 400 "the disk is full: submissions are still predicted"
+  between "$(message_lines)" 0 1 "a submission prints at most one line"
   cluster_pid foretelld >/dev/null
-  ok $? "the agent lives"
+  ok $? "the agent keeps running"
   wait_until 10 grep -qiE 'full|no space' "$scratch"/log/foretelld.*
-  ok $? "and says that the disk is full"
+  ok $? "its log reports the full disk"
   rm -f "$scratch/mnt/ballast"
   wait_until 75 test_observed "$full"
-  ok $? "once there is room again, what it saw is stored"
-  is "$(store 'pragma integrity_check')" ok "the store is sound"
+  ok $? "with free space again, the missed observation is stored"
+  is "$(store 'pragma integrity_check')" ok "the store passes the integrity check"
 else
   skip "a full disk" "tmpfs cannot be mounted here"
 fi
 
-# ---- a configuration that is wrong
+# ---- a wrong configuration
 cp "$FT_AGENT_CONF" "$scratch/good.conf"
 echo 'no_such_key = 1' >>"$FT_AGENT_CONF"
 pid=$(cluster_pid foretelld)
 kill -HUP "$pid"
 wait_until 10 grep -q 'no_such_key' "$scratch"/log/foretelld.*
-ok $? "a wrong key is refused by name when the configuration is read again"
-is "$(cluster_pid foretelld)" "$pid" "and the old one stays"
+ok $? "an unknown key is rejected by name when the configuration is read again"
+is "$(cluster_pid foretelld)" "$pid" "the old configuration stays in use"
 run
 job_wait "$id" >/dev/null
 wait_observed "$id"
-ok $? "under which jobs are still observed"
+ok $? "jobs are still observed"
 cluster_kill foretelld
-ok $? "TERM ends the agent"
+ok $? "SIGTERM ends the agent"
 play_end

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The kernel kills: task/cgroup with ConstrainRAMSpace.
+# The kernel enforces the limit: task/cgroup with ConstrainRAMSpace.
 FT_ENFORCE=cgroup
 . "$(dirname "$0")/oom.sh"
 cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
@@ -9,5 +9,5 @@ cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
 }
 play_begin
 story
-story_of_others
+story_of_limits
 play_end

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The kernel kills where jobs may not swap: ConstrainSwapSpace beside ConstrainRAMSpace.
+# The kernel enforces the limit and jobs may not swap: ConstrainSwapSpace and ConstrainRAMSpace.
 FT_ENFORCE=cgroup
 . "$(dirname "$0")/oom.sh"
 [ -e /sys/fs/cgroup/memory/memory.memsw.limit_in_bytes ] && [ -w /sys/fs/cgroup ] || {
@@ -10,5 +10,5 @@ FT_ENFORCE=cgroup
 FT_CGROUP_CONF='ConstrainSwapSpace=yes
 AllowedSwapSpace=0'
 play_begin
-story_of_others
+story_of_limits
 play_end

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The memory of a running job is lowered, as --mem-update does it by itself (Slurm 26.05 and later).
+# The memory of a running job is lowered, as --mem-update does automatically (Slurm 26.05 and later).
 FT_ENFORCE=cgroup
 . "$(dirname "$0")/oom.sh"
 cluster_cgroup_version >/dev/null && [ -w /sys/fs/cgroup ] || {
@@ -23,13 +23,13 @@ wait_until 20 pgrep -f "$hog --mib 60 --seconds 8" >/dev/null
 wait_until 20 pgrep -f "$hog --mib 60 --seconds 6" >/dev/null
 for id in "$fits" "$grows"; do
   wait_until 20 scontrol update jobid="$id" MinMemoryNode=100
-  ok $? "job $id has 100 MiB from now on"
+  ok $? "job $id is lowered to 100 MiB"
 done
-is "$(job_wait "$fits")" COMPLETED "one that needs less completes"
+is "$(job_wait "$fits")" COMPLETED "a job that needs less completes"
 wait_observed "$fits"
-is "$(observed "$fits" limit_bytes)" $((100 << 20)) "its limit is the one that it had at its end"
-is "$(job_wait "$grows")" OUT_OF_MEMORY "one that needs more is killed"
+is "$(observed "$fits" limit_bytes)" $((100 << 20)) "its recorded limit is the one at its end"
+is "$(job_wait "$grows")" OUT_OF_MEMORY "a job that needs more is killed"
 wait_observed "$grows"
 wait_until 10 test_out_of_memory "$grows"
-is "$(observed "$grows" killed_at_bytes)" $((100 << 20)) "at the lower limit"
+is "$(observed "$grows" killed_at_bytes)" $((100 << 20)) "it was killed at the lower limit"
 play_end

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Nodes with two threads a core: the default that foretell reckons with is what Slurm gives. Slurm
-# 22.05 on a node of 2 sockets of 8 cores of 2 threads, DefMemPerCPU=10: CPUs that a job is given, and
-# its memory in MiB, which is also memory.limit_in_bytes of its cgroup (but for MinRAMSpace, 30 MiB):
+# Nodes with two threads a core: foretell's default memory is the one that Slurm allocates. Measured with
+# Slurm 22.05 on a node of 2 sockets of 8 cores of 2 threads, DefMemPerCPU=10: the CPUs of a job, and
+# its memory in MiB, which is also memory.limit_in_bytes of its cgroup (except for MinRAMSpace, 30 MiB):
 #
 #   SelectTypeParameters=CR_...     CPU_Memory  Core_Memory  and ONE_TASK_PER_CORE  Socket_Memory
 #   (nothing)                        1     10     2     20      2     20             16    160
@@ -16,9 +16,9 @@
 #   --exclusive                     32    320    32    320     32    320             32    320
 #   --exclusive --hint=nomultithread 32   160    32    160     32    160             32    160
 #
-# --hint=compute_bound and memory_bound are as nomultithread. Of tasks on several sockets Slurm may take
-# more sockets than their CPUs need (--ntasks=3): foretell counts the fewest. A node that is configured
-# with as many CPUs as it has cores gives 10 and 30 under all of these.
+# --hint=compute_bound and memory_bound act as nomultithread. For tasks on several sockets Slurm may take
+# more sockets than their CPUs need (--ntasks=3): foretell assumes the fewest. A node that is configured
+# with as many CPUs as it has cores allocates 10 and 30 under all of these.
 . "$(dirname "$0")/play.sh"
 FT_ENFORCE=rss
 FT_NODES='one 32 8000 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2
@@ -35,44 +35,44 @@ play_begin
 learn steady 200 201 199
 ok $? "three runs of 200 MiB are learned"
 
-# gives MIB OPTION...: Slurm gives a job with these options so much, and foretell knows it
-gives() {
+# check_default_memory MIB OPTION...: Slurm allocates MIB to a job with these options, and foretell computes the same
+check_default_memory() {
   local expected=$1 tres told
   shift
-  ask --predict-app=steady --predict-mem=check "$@" --wrap true
+  submit_held --predict-app=steady --predict-mem=check "$@" --wrap true
   told=$err
   submit sbatch --parsable --output=/dev/null --predict-mem=off "$@" --wrap true
   job_wait "$id" >/dev/null
   tres=$(job_field "$id" AllocTRES)
   [ -n "$tres" ] || tres=$(job_field "$id" TRES)
-  is "$(sed -nE 's/.*mem=([0-9]+)M.*/\1/p' <<<"$tres")" "$expected" "$unit: $* is given $expected MiB"
+  is "$(sed -nE 's/.*mem=([0-9]+)M.*/\1/p' <<<"$tres")" "$expected" "$unit: Slurm allocates $expected MiB for: $*"
   is "$(sed -nE 's/.*the default of partition [a-z]+, ([0-9]+)(\.[0-9]+)? MiB.*/\1/p' <<<"$told")" "$expected" \
-    "and foretell knows it" || diag "$told"
+    "foretell computes the same" || diag "$told"
 }
 
 unit=cores
-gives 10
-gives 20 --cpus-per-task=3
-gives 20 --ntasks=3
-gives 30 --ntasks=2 --cpus-per-task=3
-gives 5 --threads-per-core=1
-gives 15 --threads-per-core=1 --cpus-per-task=3
-gives 5 --hint=nomultithread
-gives 15 --hint=compute_bound --cpus-per-task=3
-gives 20 --hint=multithread --cpus-per-task=3
-gives 160 --exclusive
-gives 80 --exclusive --hint=nomultithread
-gives 5 -p cores
-gives 15 -p cores --cpus-per-task=3
+check_default_memory 10
+check_default_memory 20 --cpus-per-task=3
+check_default_memory 20 --ntasks=3
+check_default_memory 30 --ntasks=2 --cpus-per-task=3
+check_default_memory 5 --threads-per-core=1
+check_default_memory 15 --threads-per-core=1 --cpus-per-task=3
+check_default_memory 5 --hint=nomultithread
+check_default_memory 15 --hint=compute_bound --cpus-per-task=3
+check_default_memory 20 --hint=multithread --cpus-per-task=3
+check_default_memory 160 --exclusive
+check_default_memory 80 --exclusive --hint=nomultithread
+check_default_memory 5 -p cores
+check_default_memory 15 -p cores --cpus-per-task=3
 unit=sockets
-gives 80 -p sockets
-gives 40 -p sockets --threads-per-core=1
+check_default_memory 80 -p sockets
+check_default_memory 40 -p sockets --threads-per-core=1
 
-# what is set is in --mem-per-cpu of the CPUs that count
-ask --predict-app=steady --predict-mem=raise --mem-per-cpu=20 --cpus-per-task=3 --wrap true
-between "$(mib "$(asked "$id")")" 50 60 "--mem-per-cpu is raised for four CPUs, not three"
+# a set request is in --mem-per-cpu of the CPUs that Slurm counts
+submit_held --predict-app=steady --predict-mem=raise --mem-per-cpu=20 --cpus-per-task=3 --wrap true
+between "$(mib "$(requested_mem "$id")")" 50 60 "--mem-per-cpu is raised for four CPUs, not three"
 
-# SelectTypeParameters is read at slurmctld's start alone
+# SelectTypeParameters is read only at slurmctld's start
 cluster_kill slurmctld
 sed -i 's/^SelectTypeParameters=CR_Core_Memory/SelectTypeParameters=CR_CPU_Memory/; s/ SelectTypeParameters=CR_Socket_Memory//' \
   "$SLURM_CONF"
@@ -82,9 +82,9 @@ cluster_kill foretelld
 rm "$FT_STATE/partitions/"*
 cluster_start_agent
 unit=CPUs
-gives 5
-gives 15 --cpus-per-task=3
-gives 5 --threads-per-core=1
-gives 160 --exclusive
-gives 80 --exclusive --hint=nomultithread
+check_default_memory 5
+check_default_memory 15 --cpus-per-task=3
+check_default_memory 5 --threads-per-core=1
+check_default_memory 160 --exclusive
+check_default_memory 80 --exclusive --hint=nomultithread
 play_end

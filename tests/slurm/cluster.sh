@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A private Slurm on this machine: munged, slurmctld, one slurmd a node, and
-# foretelld, with every file and log in one scratch folder, so that several can run
+# foretelld, with every file and log in one scratch directory, so that several can run
 # side by side. Sourced (bash), by the tests and by contrib/quickstart.sh.
 #
 #   cluster_open; cluster_start; ...; cluster_close
 #
-# What is wanted is said by variables before cluster_start:
+# Variables that configure it, set before cluster_start:
 #   FT_ENFORCE       none | rss (OverMemoryKill) | cgroup (task/cgroup, v1 or v2 as mounted)
-#   FT_NODES         lines "NAME CPUS MIB"; NAME may be followed by ":down" (never started).
-#                    In Slurm "-PID" is appended, for cgroups carry the node's name.
+#   FT_NODES         lines "NAME CPUS MIB"; "NAME:down" is a node whose slurmd is never started.
+#                    In Slurm "-PID" is appended, because cgroups carry the node's name.
 #   FT_PARTITIONS    lines of slurm.conf, with @NAME@ for a node's name; empty: one "main"
 #   FT_SLURM_CONF    more lines of slurm.conf
 #   FT_CGROUP_CONF   more lines of cgroup.conf
@@ -18,10 +18,10 @@
 #   FT_PLUGIN_ARGS   the plugin's arguments in plugstack.conf
 #   FT_AGENT         path of foretelld; empty: no agent
 #   FT_FORETELL_CONF lines of foretell.conf
-#   FT_STATE, FT_AGENT_CONF, FT_AGENT_SOCKET  where they lie; empty: in the scratch folder
-#   FT_ADDRESS       of every daemon
-#   FT_SLURMD_PREFIX a command that runs slurmd, for the cgroup it should be in
-# After it: $scratch, $SLURM_CONF (exported), $cluster_work (writable by all).
+#   FT_STATE, FT_AGENT_CONF, FT_AGENT_SOCKET  their paths; empty: in the scratch directory
+#   FT_ADDRESS       the address of every daemon
+#   FT_SLURMD_PREFIX a command that starts slurmd, for example in another cgroup
+# Set afterwards: $scratch, $SLURM_CONF (exported), $cluster_work (writable by all users).
 
 : "${FT_ENFORCE=none}"
 : "${FT_NODES=one 8 8000}"
@@ -39,7 +39,7 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/wait.sh"
 
-# cluster_missing: the first program that is needed and not here; fails if all are
+# cluster_missing: prints the first required program that is not installed; fails if all are installed
 cluster_missing() {
   local program
   PATH=$PATH:/usr/sbin:/sbin
@@ -67,7 +67,7 @@ cluster_open() {
   trap 'exit 143' TERM HUP
 }
 
-# cluster_port: a port nobody listens on, reserved against other clusters by a folder
+# cluster_port: finds a free port and reserves it against other clusters by a directory
 cluster_port() {
   local port owner lock
   for port in $(shuf -i 20000-31999 -n 200); do
@@ -88,7 +88,7 @@ cluster_port() {
   return 1
 }
 
-# cluster_node NAME: what NAME of FT_NODES is called in Slurm
+# cluster_node NAME: prints the name in Slurm of the node NAME of FT_NODES
 cluster_node() {
   echo "$1-$cluster_id"
 }
@@ -191,7 +191,7 @@ END
   cluster_write_plugstack
 }
 
-# @NAME@ in standard input becomes the node's name in Slurm
+# cluster_names: replaces @NAME@ in standard input by the node's name in Slurm
 cluster_names() {
   sed -E "s/@([A-Za-z0-9]+)@/\\1-$cluster_id/g"
 }
@@ -202,8 +202,8 @@ cluster_write_plugstack() {
   fi >"$scratch/etc/plugstack.conf"
 }
 
-# cluster_spawn NAME COMMAND...: run it in the background, standard error to its log. It
-# ends with this shell, also when that is killed, unless FT_OUTLIVE is set.
+# cluster_spawn NAME COMMAND...: runs COMMAND in the background, standard error to its log. The
+# process ends with this shell, also if the shell is killed, unless FT_OUTLIVE is set.
 cluster_spawn() {
   local name=$1 with='setpriv --pdeathsig TERM'
   shift
@@ -212,7 +212,7 @@ cluster_spawn() {
   echo $! >"$scratch/run/$name"
 }
 
-# cluster_pid NAME: the pid of what cluster_spawn started, if it is still that
+# cluster_pid NAME: prints the pid that cluster_spawn recorded, if it is still a process of this cluster
 cluster_pid() {
   local pid
   pid=$(cat "$scratch/run/$1" 2>/dev/null) || return 1
@@ -220,7 +220,7 @@ cluster_pid() {
   echo "$pid"
 }
 
-# cluster_kill NAME [SIGNAL]: end it and wait until it is gone
+# cluster_kill NAME [SIGNAL]: ends the process and waits until it is gone
 cluster_kill() {
   local pid
   pid=$(cluster_pid "$1") || return 0
@@ -252,7 +252,7 @@ cluster_start_slurmd() {
     '' | *:down) continue ;;
     esac
     mkdir -p "$scratch/spool/$(cluster_node "$name")"
-    # by its whole path: under valgrind /proc/self/exe does not tell it to slurmd of 24.11
+    # The full path is needed under valgrind: slurmd 24.11 cannot use /proc/self/exe there.
     cluster_spawn "slurmd-$name" $FT_SLURMD_PREFIX "$(command -v slurmd)" -D -f "$SLURM_CONF" -N "$(cluster_node "$name")" \
       -L "$scratch/log/slurmd-$name.log"
   done <<<"$FT_NODES"
@@ -262,7 +262,7 @@ cluster_start_slurmctld() {
   cluster_spawn slurmctld slurmctld -D -f "$SLURM_CONF" -L "$scratch/log/slurmctld.log"
 }
 
-# cluster_start_agent: foretelld of the private installation, until it answers
+# cluster_start_agent: starts foretelld with the private configuration and waits until it is ready
 cluster_start_agent() {
   [ -n "$FT_AGENT" ] || return 0
   cluster_write_foretell_conf
@@ -271,7 +271,7 @@ cluster_start_agent() {
   wait_until 15 cluster_agent_ready
 }
 
-# it listens, and has published what the cluster is
+# cluster_agent_ready: the agent listens and has published the site and its partitions
 cluster_agent_ready() {
   [ -S "$FT_AGENT_SOCKET" ] && [ -s "$FT_STATE/site" ] && [ -n "$(ls "$FT_STATE/partitions")" ]
 }
@@ -311,12 +311,12 @@ cluster_start() {
   return 1
 }
 
-# cluster_logs [LINES]: the end of every log, as TAP comments
+# cluster_logs [LINES]: prints the end of every log as TAP comments
 cluster_logs() {
   local log
   for log in "$scratch"/log/*; do
     [ -s "$log" ] || continue
-    # what stands in a daemon's own log was said on its standard error, too
+    # The lines of a daemon's own log are also on its standard error.
     [ "${log%.out}" = "$log" ] || [ ! -s "${log%.out}.log" ] || continue
     [ "${log%munged.log}" = "$log" ] || continue
     echo "# ---- ${log##*/}"
@@ -324,19 +324,19 @@ cluster_logs() {
   done
 }
 
-# cluster_ours: pids of whatever still runs under this cluster's slurm.conf or folder
-cluster_ours() {
+# cluster_processes: prints the pids of processes under this cluster's slurm.conf
+cluster_processes() {
   local environ pid
   for environ in /proc/[0-9]*/environ; do
     pid=${environ#/proc/}
     pid=${pid%/environ}
     grep -qzxF "SLURM_CONF=$SLURM_CONF" "$environ" 2>/dev/null || continue
-    # the test itself and its sub-shells carry the variable, too
+    # The test itself and its sub-shells have the variable, too.
     [ "$(process_session "$pid")" != "$(process_session $$)" ] && echo "$pid"
   done
 }
 
-# process_session PID: its session, from /proc
+# process_session PID: prints its session id, from /proc
 process_session() {
   local line
   { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
@@ -365,7 +365,7 @@ cluster_stop() {
   cluster_kill foretelld
   cluster_kill slurmctld
   cluster_kill munged
-  for pid in $(cluster_ours); do
+  for pid in $(cluster_processes); do
     kill -KILL "$pid" 2>/dev/null
   done
   find /sys/fs/cgroup -depth -type d -path "*/slurm_*-$cluster_id*" -exec rmdir {} + 2>/dev/null
@@ -373,11 +373,11 @@ cluster_stop() {
   cluster_ports=
 }
 
-# The exit trap: stop everything; the folder stays when FT_KEEP_SCRATCH is set
+# cluster_close: the exit trap; stops everything. The directory stays when FT_KEEP_SCRATCH is set.
 cluster_close() {
   local status=$?
   trap - EXIT
-  # whoever read the output may be gone; what runs is stopped all the same
+  # The reader of the output may be gone; the daemons must be stopped nevertheless.
   trap '' PIPE INT TERM HUP
   if [ -n "${scratch-}" ] && [ -d "$scratch" ]; then
     [ $status = 0 ] || cluster_logs
@@ -392,7 +392,7 @@ cluster_close() {
   exit $status
 }
 
-# cluster_as USER COMMAND...: as another existing user, in the folder where all may write
+# cluster_as USER COMMAND...: runs COMMAND as another existing user, in the directory writable by all
 cluster_as() {
   local user=$1 uid gid
   shift
@@ -403,7 +403,7 @@ cluster_as() {
       exec setpriv --reuid="$uid" --regid="$gid" --clear-groups "$@")
 }
 
-# job_field ID NAME: a field of scontrol's record of a job
+# job_field ID NAME: prints a field of scontrol's record of a job
 job_field() {
   scontrol -o show job "$1" 2>/dev/null | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n 1
 }
@@ -415,7 +415,7 @@ job_ended() {
   return 1
 }
 
-# job_wait ID [SECONDS]: until it has ended; prints how
+# job_wait ID [SECONDS]: waits until the job has ended; prints its state
 job_wait() {
   wait_until "${2:-30}" job_ended "$1"
   job_field "$1" JobState

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// hog --mib N [--seconds S] [--fork N] [--burst-ms MS]: a job of known size.
-// Touches N MiB and holds them S seconds; with --fork the memory is split among
-// that many children, with --burst-ms a child holds it for that long only.
+// hog --mib N [--seconds S] [--fork N] [--burst-ms MS]: a job of known memory.
+// Touches N MiB and keeps them S seconds. --fork splits the memory among that
+// many children; --burst-ms keeps it in one child for that time only.
 #include "config.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static double number(const char *text)
+static double parse_number(const char *text)
 {
   char *end;
   double value = strtod(text, &end);
@@ -25,7 +25,7 @@ static double number(const char *text)
   return value;
 }
 
-static void hold(double mib, double seconds)
+static void keep_memory(double mib, double seconds)
 {
   size_t size = (size_t)(mib * 1048576.0);
   struct timespec rest = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -44,8 +44,8 @@ static void hold(double mib, double seconds)
     ;
 }
 
-/* Run CHILDREN processes that hold MIB together; 0 when all ended well. */
-static int spread(int children, double mib, double seconds)
+/* Runs CHILDREN processes that share MIB. Returns 0 when all succeeded. */
+static int split_among_children(int children, double mib, double seconds)
 {
   int bad = 0, status;
 
@@ -57,7 +57,7 @@ static int spread(int children, double mib, double seconds)
       return 3;
     }
     if (pid == 0) {
-      hold(mib / children, seconds);
+      keep_memory(mib / children, seconds);
       _exit(0);
     }
   }
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
   int children = 0;
 
   for (int i = 1; i + 1 < argc; i += 2) {
-    double value = number(argv[i + 1]);
+    double value = parse_number(argv[i + 1]);
 
     if (strcmp(argv[i], "--mib") == 0)
       mib = value;
@@ -88,13 +88,13 @@ int main(int argc, char **argv)
     }
   }
   if (burst > 0) {
-    int bad = spread(1, mib, burst / 1000);
+    int bad = split_among_children(1, mib, burst / 1000);
 
-    hold(0, seconds);
+    keep_memory(0, seconds);
     return bad;
   }
   if (children > 0)
-    return spread(children, mib, seconds);
-  hold(mib, seconds);
+    return split_among_children(children, mib, seconds);
+  keep_memory(mib, seconds);
   return 0;
 }

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The build tree's foretell, installed where the tests can run it; sourced.
-# After install_foretell: FT_ROOT (its prefix) and FT_PLUGIN_BUILT; where both, and
-# FT_HOG, are set beforehand, that installation is tested.
+# Installs the build tree's foretell where the tests can run it; sourced.
+# install_foretell sets FT_ROOT (the prefix) and FT_PLUGIN_BUILT. If both, and
+# FT_HOG, are set before, the tests use that installation.
 
 : "${FT_TOP_BUILDDIR=$FT_TOP_SRCDIR/build}"
 
-# install_foretell: `make install` into the build tree's scratch folder when
-# something there is newer than what was installed
+# install_foretell: runs `make install` into the build tree's scratch directory if
+# a built file is newer than the installation
 install_foretell() {
   local dest=$FT_TOP_BUILDDIR/tests/scratch/install stamp
   [ -z "${FT_ROOT-}" ] || [ -z "${FT_PLUGIN_BUILT-}" ] || return 0
@@ -26,7 +26,7 @@ install_foretell() {
   [ -n "$FT_PLUGIN_BUILT" ] && [ -n "$FT_ROOT" ]
 }
 
-# install_hog: prints the path of hog, built here when the build has not
+# install_hog: prints the path of hog; compiles it if the build has not
 install_hog() {
   local hog=${FT_HOG-$FT_TOP_BUILDDIR/tests/slurm/hog}
   [ -x "$hog" ] || {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Jobs that are really killed for their memory, under FT_ENFORCE: seen as censored,
-# and the next --predict-mem submission survives. Sourced by 50- and 51-.
+# Jobs that are killed for their memory, under FT_ENFORCE: their observations are censored,
+# and the next --predict-mem submission completes. Sourced by 50-oom-rss.sh to 53-lowered.sh.
 . "${BASH_SOURCE[0]%/*}/play.sh"
 FT_PARTITIONS='PartitionName=main Nodes=@one@ Default=YES DefMemPerCPU=10 MaxTime=60'
 FT_FORETELL_CONF='min_runs = 3
@@ -10,65 +10,65 @@ round = "1M"'
 story() {
   local size job jobs= killed
 
-  # memory grows with a feature; the largest so far was killed
+  # memory grows with a feature; the run with the largest value was killed
   learn grows 40 60 80 100
   ok $? "$FT_ENFORCE: four runs are learned"
   submit sbatch --parsable --output=/dev/null --mem=110M --predict-app=grows --wrap "$hog --mib 180 --seconds 4"
   killed=$id
   like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: a job over its memory is killed"
   wait_observed "$id"
-  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: it is seen as censored"
+  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: its observation is censored"
   diag "Slurm: $(job_field "$id" JobState); outcome $(observed "$id" outcome), limit $(observed "$id" limit_bytes)," \
     "rss $(observed "$id" rss_bytes), charge $(observed "$id" charge_bytes)," \
     "less cache $(observed "$id" charge_less_cache_bytes), rule $(observed "$id" rule)"
   wait_until 10 test_out_of_memory "$id"
-  ok $? "$FT_ENFORCE: and as out of memory"
+  ok $? "$FT_ENFORCE: its outcome is out of memory"
   submit sbatch --parsable --output=/dev/null --predict-mem --predict-app=grows --wrap "exec $hog --mib 180 --seconds 1"
-  diag "$err; asked $(asked "$id")"
-  is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: the next --predict-mem submission survives"
+  diag "$err; asked $(requested_mem "$id")"
+  is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: the next --predict-mem submission completes"
 
-  # killed as soon as it began, when hardly a sample was taken: the limit is what it needed more than
+  # killed at once, with hardly a sample: the limit is a lower bound of the required memory
   submit sbatch --parsable --output=/dev/null --mem=70M --predict-app=sudden --wrap "exec $hog --mib 90 --seconds 4"
-  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: a job that is killed at once"
+  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: a job is killed at once"
   wait_observed "$id"
   wait_until 10 test_out_of_memory "$id"
   wait_until 10 model_file sudden
   diag "less cache $(observed "$id" charge_less_cache_bytes), rss $(observed "$id" rss_bytes), killed at $(observed "$id" killed_at_bytes)"
   submit sbatch --parsable --output=/dev/null --predict-mem=raise --mem=70M --predict-app=sudden --wrap "exec $hog --mib 90 --seconds 2"
-  diag "$err; asked $(asked "$id")"
-  is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: survives the first time it is predicted"
+  diag "$err; asked $(requested_mem "$id")"
+  is "$(job_wait "$id")" COMPLETED "$FT_ENFORCE: its app completes with the first predicted request"
 
-  # the same job over and over, only ever killed
+  # the same job again and again, with killed runs only
   submit sbatch --parsable --output=/dev/null --mem=60M --predict-app=dies --wrap "exec $hog --mib 90 --seconds 4"
-  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: an app whose only run was killed"
+  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: the only run of an app is killed"
   wait_observed "$id"
   wait_until 10 model_file dies
   for size in 1 2 3 4; do
     submit sbatch --parsable --output=/dev/null --predict-mem=raise --mem=60M --predict-app=dies --wrap "exec $hog --mib 90 --seconds 2"
-    diag "attempt $size: $err; asked $(asked "$id")"
+    diag "attempt $size: $err; asked $(requested_mem "$id")"
     [ "$(job_wait "$id")" != COMPLETED ] || break
     wait_observed "$id"
     wait_until 3 false
   done
-  is "$(job_field "$id" JobState)" COMPLETED "$FT_ENFORCE: survives within four attempts"
+  is "$(job_field "$id" JobState)" COMPLETED "$FT_ENFORCE: the app completes within four attempts"
 
-  # cancelled is not out of memory
+  # a cancelled job did not run out of memory
   submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=cancelled --wrap "exec $hog --mib 50 --seconds 60"
   wait_until 60 pgrep -f "$hog --mib 50 --seconds 60"
   wait_until 1 false
   scancel "$id"
   wait_observed "$id"
-  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: a cancelled job is censored"
+  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: the observation of a cancelled job is censored"
   wait_until 10 test_cancelled "$id"
-  ok $? "$FT_ENFORCE: and told from one that was killed for its memory"
+  ok $? "$FT_ENFORCE: its outcome is cancelled, not out of memory"
   submit sbatch --parsable --output=/dev/null --mem=500M --predict-app=fails --wrap "$hog --mib 50 --seconds 0.5; exit 3"
-  is "$(job_wait "$id")" FAILED "$FT_ENFORCE: a job fails"
+  is "$(job_wait "$id")" FAILED "$FT_ENFORCE: a job fails with exit status 3"
   wait_observed "$id"
-  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: and is censored"
+  is "$(observed "$id" censored)" 1 "$FT_ENFORCE: the observation of a failed job is censored"
 }
 
-# Whose limit it was that killed; where the kernel enforces limits.
-story_of_others() {
+# Which limit killed a job; only where the kernel enforces limits.
+story_of_limits() {
   local above limit=memory.max none=max
 
   submit sbatch --parsable --output=/dev/null --mem=70M --predict-app=own --wrap "exec $hog --mib 90 --seconds 4"
@@ -79,9 +79,9 @@ story_of_others() {
     --wrap "srun --mem=70M $hog --mib 90 --seconds 4"
   job_wait "$id" >/dev/null
   wait_observed "$id"
-  is "$(observed "$id" killed_at_bytes)" $((70 << 20)) "$FT_ENFORCE: another one at its step's"
+  is "$(observed "$id" killed_at_bytes)" $((70 << 20)) "$FT_ENFORCE: a step is killed at its own limit"
 
-  # memory runs out above the job, as it does on a node that is overcommitted
+  # memory runs out in a cgroup above the job's, as on an overcommitted node
   submit sbatch --parsable --output=/dev/null --mem=600M --predict-app=above \
     --wrap "cat /proc/self/cgroup >cgroup; until [ -e go ]; do sleep 0.1; done; exec $hog --mib 300 --seconds 4"
   wait_until 60 find_cgroup_above
@@ -89,12 +89,12 @@ story_of_others() {
   [ -e "$above/$limit" ] || { limit=memory.limit_in_bytes none=-1; }
   echo 150M >"$above/$limit"
   touch go
-  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: a job is killed for want of memory above it"
+  like "$(job_wait "$id")" '^(OUT_OF_MEMORY|FAILED|CANCELLED)$' "$FT_ENFORCE: a job is killed because memory above it runs out"
   echo $none >"$above/$limit"
   wait_observed "$id"
   wait_until 10 test_out_of_memory "$id"
-  ok $? "$FT_ENFORCE: it is seen as out of memory"
-  is "$(observed "$id" killed_at_bytes)" 0 "$FT_ENFORCE: but not at a limit of its own"
+  ok $? "$FT_ENFORCE: its outcome is out of memory"
+  is "$(observed "$id" killed_at_bytes)" 0 "$FT_ENFORCE: it was not killed at its own limit"
   diag "limit $(observed "$id" limit_bytes), rss $(observed "$id" rss_bytes), charge $(observed "$id" charge_bytes)"
 
   submit sbatch --parsable --output=/dev/null --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
@@ -104,21 +104,21 @@ story_of_others() {
   job_wait "$id" >/dev/null
   wait_observed "$id"
   wait_until 10 model_file by-hand
-  ok $? "$FT_ENFORCE: a job is killed by hand near its limit"
-  is "$(observed "$id" killed_at_bytes)" "" "$FT_ENFORCE: not at a limit"
+  ok $? "$FT_ENFORCE: a job killed by a user near its limit is learned"
+  is "$(observed "$id" killed_at_bytes)" "" "$FT_ENFORCE: no limit is recorded as its killer"
   ! test_out_of_memory "$id"
-  ok $? "$FT_ENFORCE: nor for its memory"
-  ask --predict-mem=raise --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
-  is "$(asked "$id")" 300M "$FT_ENFORCE: it keeps what it asks for"
+  ok $? "$FT_ENFORCE: its outcome is not out of memory"
+  submit_held --predict-mem=raise --mem=300M --predict-app=by-hand --wrap "exec $hog --mib 275 --seconds 60"
+  is "$(requested_mem "$id")" 300M "$FT_ENFORCE: raise leaves its next request unchanged"
 
-  # models are made in the order of runs: the one before the last is by now
-  ask --predict-mem=raise --mem=100M --predict-app=above --wrap "exec $hog --mib 80"
-  is "$(asked "$id")" 100M "$FT_ENFORCE: what was killed for want of memory above it raises nothing"
-  unlike "$err" 'needs|was killed' "$FT_ENFORCE: for it has taught nothing"
+  # Models are updated in the order of runs, so the model of the run before is ready, too.
+  submit_held --predict-mem=raise --mem=100M --predict-app=above --wrap "exec $hog --mib 80"
+  is "$(requested_mem "$id")" 100M "$FT_ENFORCE: a kill above the job raises no request"
+  unlike "$err" 'needs|was killed' "$FT_ENFORCE: and is not named as evidence"
   diag "$err"
 }
 
-# the cgroup above the job's, by what a job has written; v1 has one for each user, which comes and goes
+# The cgroup above the job's, from the job's own output. v1 has one for each user, which comes and goes.
 find_cgroup_above() {
   local root=/sys/fs/cgroup path
   path=$(sed -nE 's,^([0-9]+:memory|0:):(.*)/[^/]+/step_.*,\2,p' cgroup 2>/dev/null)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What every tests/slurm/NN-*.sh begins with; sourced. Skips where there is no
-# Slurm, installs the build tree's foretell beside it, and gives the verbs that the
-# tests are told in: submit, learn, runs_of.
+# Sourced first by every tests/slurm/NN-*.sh. Skips the test where there is no
+# Slurm, installs the build tree's foretell beside it, and defines the functions
+# that the tests share: submit, learn, runs_of and others.
 
 FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
@@ -20,8 +20,8 @@ install_foretell || {
 hog=$(install_hog) || exit 1
 foretell=$FT_ROOT/bin/foretell
 
-# play_begin: the cluster with plugin and agent, unless the test set them otherwise. Both run
-# from copies: the build tree may lie where the jobs' users cannot look.
+# play_begin: starts the cluster with plugin and agent, unless the test chose others. Both run
+# from copies, because the jobs' users may have no access to the build tree.
 play_begin() {
   local copies
   [ -n "${scratch-}" ] || cluster_open || exit 1
@@ -41,13 +41,13 @@ play_begin() {
   cd "$cluster_work" || exit 1
 }
 
-# play_end: the plan; the status of the test
+# play_end: prints the plan and exits with the test's status
 play_end() {
   tap_done
   exit $?
 }
 
-# submit COMMAND...: runs it; sets out, err, status, and id of the job it submitted
+# submit COMMAND...: runs COMMAND; sets out, err, status, and id of the submitted job
 submit() {
   "$@" >"$scratch/stdout" 2>"$scratch/stderr"
   status=$?
@@ -57,24 +57,24 @@ submit() {
   [ -n "$id" ] || id=$(sed -nE 's/.*job(id)? ([0-9]+).*/\2/p' "$scratch/stderr" | head -n 1)
 }
 
-# ask OPTION...: submits a job that is held, for what is said and set; no run of it is learned
-ask() {
+# submit_held OPTION...: submits a job that never starts, to examine messages and the request
+submit_held() {
   submit sbatch --parsable --hold --output=/dev/null "$@"
 }
 
-# said: how many lines of the last submit were foretell's
-said() {
+# message_lines: prints how many lines of the last submission's output are foretell's
+message_lines() {
   grep -c 'foretell: ' <<<"$err"
 }
 
-# asked ID: the memory the job asks for, as scontrol shows it ("300M", or "20M per cpu")
-asked() {
+# requested_mem ID: prints the job's memory request as scontrol does ("300M"), or "20M per cpu"
+requested_mem() {
   local node
   node=$(job_field "$1" MinMemoryNode)
   [ -n "$node" ] && echo "$node" || echo "$(job_field "$1" MinMemoryCPU) per cpu"
 }
 
-# mib TEXT: Slurm's "300M", "1.5G" or "1G per cpu" in whole MiB
+# mib TEXT: prints Slurm's "300M", "1.5G" or "1G per cpu" in whole MiB
 mib() {
   awk -v text="$1" 'BEGIN {
     n = text + 0; unit = text; sub(/^[0-9.]*/, "", unit); unit = substr(unit, 1, 1)
@@ -82,7 +82,7 @@ mib() {
     printf "%d\n", n }'
 }
 
-# between VALUE LOW HIGH NAME: an integer test, shown when it fails
+# between VALUE LOW HIGH NAME: passes if LOW <= VALUE <= HIGH, all integers
 between() {
   if [ "${1:-x}" -ge "$2" ] 2>/dev/null && [ "$1" -le "$3" ]; then
     ok 0 "$4"
@@ -93,7 +93,7 @@ between() {
   fi
 }
 
-# model_file APP [UID]
+# model_file APP [UID]: prints the path of the app's model; fails without one
 model_file() {
   local file
   for file in "$FT_STATE/models/${2:-0}/$1"-????????????????.model; do
@@ -102,24 +102,24 @@ model_file() {
   return 1
 }
 
-# store SQL: asked of the agent's observations
+# store SQL: queries the agent's store of observations
 store() {
   sqlite3 -cmd '.timeout 5000' "file:$FT_STATE/store.db?mode=ro" "$1" 2>/dev/null
 }
 
-# observed ID COLUMN: of a job's observation
+# observed ID COLUMN: prints a column of a job's observation
 observed() {
   store "select $2 from observation where job_id = $1"
 }
 
-# runs_of APP: how many runs of it the store has
+# runs_of APP: prints the number of its runs in the store
 runs_of() {
   local runs
   runs=$(store "select count(*) from observation where app = '$1'")
   echo "${runs:-0}"
 }
 
-# waits until the store has the job's observation
+# wait_observed ID [SECONDS]: waits until the store has the job's observation
 wait_observed() {
   wait_until "${2:-15}" test_observed "$1"
 }
@@ -128,21 +128,21 @@ test_observed() {
   [ -n "$(observed "$1" outcome)" ]
 }
 
-# has_runs APP N [UID]: the store has so many, and the model that is published knows all that completed
+# has_runs APP N [UID]: the store has N runs or more, and the published model has all completed ones
 has_runs() {
-  [ "$(runs_of "$1")" -ge "$2" ] && model_file "$1" "${3:-0}" && model_knows "$1" "${3:-0}"
+  [ "$(runs_of "$1")" -ge "$2" ] && model_file "$1" "${3:-0}" && model_is_current "$1" "${3:-0}"
 }
 
-# a model that cannot be read is for the test to judge
-model_knows() {
-  local said
-  said=$("$foretell" predict --json --state="$FT_STATE" --app="$1" --user="$2" 2>/dev/null)
+# model_is_current APP UID: true also for an unreadable model, which the test itself then reports
+model_is_current() {
+  local shown
+  shown=$("$foretell" predict --json --state="$FT_STATE" --app="$1" --user="$2" 2>/dev/null)
   [ $? -lt 2 ] || return 0
-  [ "$(sed -nE 's/.*"runs": ?([0-9]+).*/\1/p' <<<"$said")" -ge \
+  [ "$(sed -nE 's/.*"runs": ?([0-9]+).*/\1/p' <<<"$shown")" -ge \
     "$(store "select count(*) from observation where app = '$1' and uid = $2 and outcome = 'completed'")" ]
 }
 
-# learn APP MIB...: one unpredicted run of each size, side by side; until the model has them all
+# learn APP MIB...: runs a job of each size, without prediction, all at once; waits until the model has them
 learn() {
   local app=$1 before ids= size job
   shift

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Users' first weeks, each story ten submissions deep and more: what is said, set and stored, and how
+# Users' first weeks, each story at least ten submissions long: messages, requests, observations, and how
 # the jobs end, where the kernel kills at 100 MiB a CPU. Sourced by 23- and 24-.
 FT_ENFORCE=cgroup
 . "${BASH_SOURCE[0]%/*}/play.sh"
@@ -23,8 +23,8 @@ stories_begin() {
   play_begin
 }
 
-# script NAME LINE...: a batch script, in which PROGRAM is a program of its own: what runs the same
-# program under the same user is one app
+# script NAME LINE...: writes a batch script, in which PROGRAM is a program of its own, because jobs of
+# one user that run the same program are one app
 script() {
   local name=$1 program=$cluster_work/${1%.sh}
   shift
@@ -34,7 +34,7 @@ script() {
   chmod 0755 "$name"
 }
 
-# mode_options NAME: what is typed in a story's mode; nothing in the site's own
+# mode_options NAME: the options that the user gives in a story's mode; none if the site sets the mode
 mode_options() {
   case $1 in
   set) echo --predict-mem ;;
@@ -45,7 +45,7 @@ mode_options() {
   esac
 }
 
-# models USER: tells one state of the user's models from the next
+# models USER: a checksum that changes with each update of the user's models
 models() {
   stat -c '%n %i %y' "$FT_STATE/models/$(id -u "$1")/"*.model 2>/dev/null | cksum
 }
@@ -54,8 +54,8 @@ models_changed() {
   [ "$(models "$1")" != "$models_before" ]
 }
 
-# attempt USER WORD...: submits with sbatch, until the run is learned. Sets out, err, status, id, and
-# of a job that was submitted mem (MiB a node or CPU), state and outcome.
+# attempt USER OPTION...: submits with sbatch and waits until the run is learned. Sets out, err, status,
+# id, and for a submitted job mem (MiB a node or CPU), state and outcome.
 attempt() {
   local user=$1
   shift
@@ -63,31 +63,31 @@ attempt() {
   submit cluster_as "$user" sbatch --parsable "$@"
   mem= state=refused outcome=
   [ "$status" = 0 ] || { diag "$user: $*: refused: $err"; return 1; }
-  mem=$(mib "$(asked "$id")")
+  mem=$(mib "$(requested_mem "$id")")
   state=$(job_wait "$id" 60)
   wait_observed "$id" && wait_until 10 models_changed "$user"
   outcome=$(observed "$id" outcome)
   diag "$user: $*: $mem MiB, $outcome; ${err:-nothing said}"
 }
 
-# hold USER WORD...: the same of a job that never starts
-hold() {
+# attempt_held USER OPTION...: the same for a job that never starts; sets mem only
+attempt_held() {
   local user=$1
   shift
   submit cluster_as "$user" sbatch --parsable --hold "$@"
   mem=
-  [ "$status" != 0 ] || mem=$(mib "$(asked "$id")")
+  [ "$status" != 0 ] || mem=$(mib "$(requested_mem "$id")")
   diag "$user: $*: ${mem:-refused}; ${err:-nothing said}"
   [ "$status" != 0 ] || scancel "$id"
 }
 
-# app_runs USER APP OUTCOME: how many runs of it ended so
+# app_runs USER APP OUTCOME: prints how many runs of the app have this outcome
 app_runs() {
   store "select count(*) from observation where app = '$2' and uid = $(id -u "$1") and outcome = '$3'"
 }
 
-# ---- 1: it needs 230 MiB; what has killed it once kills it no more. The names of a user's jobs are
-# alike, so that from the second mode on there are similar apps.
+# ---- 1: the job needs 230 MiB. A limit that has killed it kills it no more. A user's jobs have
+# similar names, so that from the second mode on there are similar apps.
 story_need() { # USER MODE
   local user=$1 mode=$2 who="$1, $2" deaths=0 late=0 least=0 most=0 previous= missed=0 app i
   script "need-$mode-$user.sh" "exec PROGRAM --mib 230 --seconds 0.3"
@@ -103,32 +103,32 @@ story_need() { # USER MODE
     previous=$outcome
   done
   app=$(observed "$id" app)
-  between "$deaths" 0 2 "$who: 230 MiB are found within two deaths"
-  is "$late" 0 "$who: none of ten submissions dies once one has completed"
-  is "$missed" 0 "$who: what follows a death is set by the rule floor, and said"
-  between "$most" 231 690 "$who: and never more than three times what it needs"
-  between "$mem" 231 460 "$who: nor twice the tenth time"
+  between "$deaths" 0 2 "$who: 230 MiB are found after at most two kills"
+  is "$late" 0 "$who: no submission is killed after one has completed"
+  is "$missed" 0 "$who: the request after a kill is set by the rule floor, and reported"
+  between "$most" 231 690 "$who: no request exceeds three times the need"
+  between "$mem" 231 460 "$who: the tenth request is less than twice the need"
   like "$err" "$app needs 23[0-9] MiB, 95 % below .* \\([0-9]+ runs\\); --mem (set|raised from 150M) to ${mem}M( \\(floor\\))?\$" \
-    "$who: which is said with its evidence"
+    "$who: the message has the evidence"
   is "$(app_runs "$user" "$app" completed) $(app_runs "$user" "$app" out_of_memory)" "$((10 - deaths)) $deaths" \
-    "$who: all ten are stored as they ended"
+    "$who: all ten runs are stored with their outcome"
 }
 
-# one run died at 120 MiB and one completed, given 1 GiB
+# one run is killed at 120 MiB, and one completes with 1 GiB
 story_raise() { # USER
   local user=$1 i
   script "between-$user.sh" "exec PROGRAM --mib 205 --seconds 0.3"
   attempt "$user" --predict-mem=off --mem=120M "between-$user.sh"
-  is "$outcome" out_of_memory "$user: a job of 205 MiB dies at 120"
+  is "$outcome" out_of_memory "$user: a job of 205 MiB is killed at 120 MiB"
   attempt "$user" --predict-mem=off --mem=1G "between-$user.sh"
   for i in 1 2 3 4 5 6 7 8; do
     attempt "$user" --predict-mem=raise --mem=150M "between-$user.sh"
     [ "$outcome" = completed ] || break
   done
-  is "$i $outcome" "8 completed" "$user: and is raised from 150M ever after one run completed"
+  is "$i $outcome" "8 completed" "$user: after one completed run, 150M is always raised enough"
 }
 
-# ---- 2: an edit leaves it the same app
+# ---- 2: an edited script stays the same app
 story_edit() { # USER
   local user=$1 app mib edit n=0
   script "edited-$user.sh" 'size=$1' "PROGRAM --mib \$size --seconds 0.3"
@@ -146,11 +146,11 @@ story_edit() { # USER
       attempt "$user" --predict-mem "edited-$user.sh" 120
     fi
     is "$(observed "$id" app) $outcome" "$app completed" "$user: after $edit it is the same app, and completes"
-    between "${mem:-0}" 121 250 "$user: given what its runs needed, and not a node"
+    between "${mem:-0}" 121 250 "$user: the request is near the need"
   done
 }
 
-# ---- 3: runs unlike it reject nothing
+# ---- 3: unlike runs reject no job
 story_unlike() { # USER
   local user=$1 n
   script "solve-$user.sh" 'mib=250' 'if [ "$1" = dense ]; then mib=$(($2 * $2 / 100000)); fi' \
@@ -160,42 +160,42 @@ story_unlike() { # USER
   done
   attempt "$user" --mem=1G "solve-$user.sh" sparse 3000
   attempt "$user" --mem=500M "solve-$user.sh" sparse 9000
-  is "$status $mem $outcome" "0 500 completed" "$user: sparse 9000 is not rejected for what dense needs"
+  is "$status $mem $outcome" "0 500 completed" "$user: sparse 9000 is not rejected because of dense runs"
   for n in 8000 9500; do
     attempt "$user" --mem=500M "solve-$user.sh" sparse $n
-    is "$status $mem $outcome" "0 500 completed" "$user: nor is sparse $n"
+    is "$status $mem $outcome" "0 500 completed" "$user: sparse $n is not rejected"
   done
   attempt "$user" --predict-mem "solve-$user.sh" sparse 9000
-  is "$outcome" completed "$user: set, it completes"
-  between "$mem" 251 750 "$user: with at most three times its need"
-  hold "$user" --mem=60M "solve-$user.sh" dense 4500
-  is "$([ "$status" = 0 ] || echo rejected)" rejected "$user: what runs like it have all used more than is rejected"
-  hold "$user" --mem=60M --predict-mem=force "solve-$user.sh" dense 4500
-  is "$status $mem" "0 60" "$user: but with force"
+  is "$outcome" completed "$user: sparse 9000 completes with the predicted request"
+  between "$mem" 251 750 "$user: the request is at most three times the need"
+  attempt_held "$user" --mem=60M "solve-$user.sh" dense 4500
+  is "$([ "$status" = 0 ] || echo rejected)" rejected "$user: a request below the peaks of all similar runs is rejected"
+  attempt_held "$user" --mem=60M --predict-mem=force "solve-$user.sh" dense 4500
+  is "$status $mem" "0 60" "$user: force submits it"
 }
 
-# ---- 4: it may leak
+# ---- 4: the job may have a memory leak
 story_leak() { # USER MODE
-  local user=$1 mode=$2 who="$1, $2" i tried= said=0 grown=0
+  local user=$1 mode=$2 who="$1, $2" i tried= reported=0 grown=0
   script "leak-$mode-$user.sh" "exec PROGRAM --mib 6000 --seconds 1"
   for i in 1 2 3 4 5 6 7 8 9 10; do
     attempt "$user" $(mode_options "$mode" | sed 's/ --mem=.*//') "leak-$mode-$user.sh"
     [ "$i" != 4 ] || tried=$mem
-    [ "$i" -lt 4 ] || { grep -q 'possible memory leak' <<<"$err" && said=$((said + 1)); }
+    [ "$i" -lt 4 ] || { grep -q 'possible memory leak' <<<"$err" && reported=$((reported + 1)); }
     [ "$i" -lt 5 ] || [ "$mem" = "$tried" ] || grown=1
   done
-  is "$said" 7 "$who: from its third death on it is said that it may leak"
-  is "$grown" 0 "$who: and it is given no more than was tried"
-  between "$tried" 200 1000 "$who: which is three growing limits"
-  like "$err" "was killed at 3 increasing limits, the last .*--mem set to ${mem}M .*\\(leak\\)" "$who: with the rule's name"
-  hold "$user" --predict-mem=check "leak-$mode-$user.sh"
-  unlike "$err" '; use --' "$who: a check advises nothing"
+  is "$reported" 7 "$who: from the third kill on the message warns of a leak"
+  is "$grown" 0 "$who: the request does not grow further"
+  between "$tried" 200 1000 "$who: three growing limits were tried"
+  like "$err" "was killed at 3 increasing limits, the last .*--mem set to ${mem}M .*\\(leak\\)" "$who: the message has the rule's name"
+  attempt_held "$user" --predict-mem=check "leak-$mode-$user.sh"
+  unlike "$err" '; use --' "$who: check suggests no request"
   attempt "$user" --predict-mem=raise --mem=$((tried + 20))M "leak-$mode-$user.sh"
-  between "$mem" $((2 * tried)) 8000 "$who: who asks for more with raise is given more"
-  like "$err" 'possible memory leak; --mem raised from' "$who: which is said, and why it may be in vain"
+  between "$mem" $((2 * tried)) 8000 "$who: with raise a larger request is raised further"
+  like "$err" 'possible memory leak; --mem raised from' "$who: the message still warns of a leak"
 }
 
-# ---- 5, 6: an array of which every task has run once
+# ---- 5, 6: an array of which every task has completed once
 array_done() {
   [ "$(store "select count(*) from observation where array_job_id = $1")" = "$2" ] && models_changed "$3"
 }
@@ -206,44 +206,44 @@ story_array() { # USER ROUNDS
   models_before=$(models "$user")
   submit cluster_as "$user" sbatch --parsable --mem=1G --array=1-24 "tasks-$user.sh"
   wait_until 60 array_done "$id" 24 "$user"
-  ok $? "$user: every task of an array has run once"
+  ok $? "$user: every task of an array has completed once"
   for options in --predict-mem '-p setting' '-p raising' '--predict-mem=raise --mem=100M' '--predict-mem=trim --mem=2G'; do
-    hold "$user" $options --array=1-384 "tasks-$user.sh"
-    between "${mem:-0}" 234 470 "$user: with $options it is not set several times its largest"
+    attempt_held "$user" $options --array=1-384 "tasks-$user.sh"
+    between "${mem:-0}" 234 470 "$user: with $options the request is near the largest task's need"
   done
-  hold "$user" --predict-mem --array=1-384 "tasks-$user.sh"
+  attempt_held "$user" --predict-mem --array=1-384 "tasks-$user.sh"
   one=$(sed -nE 's/.*out of memory: (under )?([0-9.]+) % for one task.*/\2/p' <<<"$err")
   any=$(sed -nE 's/.*, (under )?([0-9.]+) % for any of 384.*/\2/p' <<<"$err")
   awk -v one="$one" -v any="$any" 'BEGIN {
     exit !(any != "" && any >= one && any < 60 && any < 70 * (1 - (1 - one / 100) ^ 384)) }'
-  ok $? "$user: tasks of one array are alike: $one % for one, $any % for any of 384"
+  ok $? "$user: the probabilities of tasks are dependent: $one % for one, $any % for any of 384"
   while [ $((rounds -= 1)) -gt 0 ]; do
     models_before=$(models "$user")
     submit cluster_as "$user" sbatch --parsable --predict-mem --array=1-12 "tasks-$user.sh"
     wait_until 60 array_done "$id" 12 "$user"
     is "$(store "select group_concat(distinct outcome) from observation where array_job_id = $id")" completed \
-      "$user: the next round completes with $(asked "$id")"
+      "$user: the next array completes with $(requested_mem "$id")"
   done
 }
 
 # ---- 7: runs that fail
 story_failing() { # USER
-  local user=$1 i said
+  local user=$1 i shown
   script "fails-$user.sh" "PROGRAM --mib 60 --seconds 0.2" 'exit 1'
   for i in 1 2 3 4 5 6; do
     attempt "$user" "fails-$user.sh"
   done
-  said=$("$foretell" job --state="$FT_STATE" "$id")
-  like "$said" 'next time: fails-.* is too small' "$user: foretell job advises no amount where nothing is wrong with it"
-  hold "$user" --predict-mem=check "fails-$user.sh"
+  shown=$("$foretell" job --state="$FT_STATE" "$id")
+  like "$shown" 'next time: fails-.* is too small' "$user: foretell job suggests no amount for a job that did not run out of memory"
+  attempt_held "$user" --predict-mem=check "fails-$user.sh"
   like "$err" 'needs at least [0-9.]+ MiB \(6 runs, none completed\); no evidence that .* is too small$' \
-    "$user: six runs that exit with 1 are six runs, none completed"
-  hold "$user" --predict-mem "fails-$user.sh"
-  is "$mem" 100 "$user: what has never died is set no more than it gets without asking"
-  hold "$user" --predict-mem=raise --mem=50M "fails-$user.sh"
-  between "$mem" 65 100 "$user: what was used before it failed is a floor, with a margin"
-  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --json --mem=50M "fails-$user.sh")
-  like "$said" '"action": "warn".*"p_oom": null, "reason": "the limit is less than the likely need"' \
+    "$user: six runs that exit with 1 count as six runs, none completed"
+  attempt_held "$user" --predict-mem "fails-$user.sh"
+  is "$mem" 100 "$user: an app that was never killed is set at most the default"
+  attempt_held "$user" --predict-mem=raise --mem=50M "fails-$user.sh"
+  between "$mem" 65 100 "$user: the memory used before a failure is a lower limit, with a margin"
+  shown=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --json --mem=50M "fails-$user.sh")
+  like "$shown" '"action": "warn".*"p_oom": null, "reason": "the limit is less than the likely need"' \
     "$user: foretell predict gives the same reason"
   cp "$hog" "steady-$user"
   for i in 1 2 3 4 5 6; do
@@ -251,15 +251,15 @@ story_failing() { # USER
     cluster_as "$user" srun -Q --mem=1G "$PWD/steady-$user" --mib 150 --seconds 0.2
     wait_until 10 models_changed "$user"
   done
-  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=151M "$PWD/steady-$user" --mib 150 --seconds 0.2)
-  unlike "$said" '"p_oom": 0\.[1-9].*"it has enough memory"' "$user: a reason does not contradict the probability"
-  like "$said" '"action": "(warn|reject)", .*"p_oom": 0\.[3-9][0-9]*, "reason": "(the limit is less|it would run out)' \
-    "$user: but agrees with it"
-  said=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=260M "$PWD/steady-$user" --mib 150 --seconds 0.2)
-  like "$said" '"p_oom": (0\.00|[0-9.]+e-).*"reason": "the limit is enough", "rule": "request"' "$user: on both sides"
+  shown=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=151M "$PWD/steady-$user" --mib 150 --seconds 0.2)
+  unlike "$shown" '"p_oom": 0\.[1-9].*"it has enough memory"' "$user: foretell predict's reason does not contradict the probability"
+  like "$shown" '"action": "(warn|reject)", .*"p_oom": 0\.[3-9][0-9]*, "reason": "(the limit is less|it would run out)' \
+    "$user: the reason agrees with a high probability"
+  shown=$(cluster_as "$user" "$foretell" predict --state="$FT_STATE" --srun --json --mem=260M "$PWD/steady-$user" --mib 150 --seconds 0.2)
+  like "$shown" '"p_oom": (0\.00|[0-9.]+e-).*"reason": "the limit is enough", "rule": "request"' "$user: the reason agrees with a low probability"
 }
 
-# ---- what ends otherwise
+# ---- other ends
 story_cancelled() { # USER
   local user=$1
   script "cancelled-$user.sh" "exec PROGRAM --mib 230 --seconds 60"
@@ -270,8 +270,8 @@ story_cancelled() { # USER
   wait_until 1 false
   scancel "$id"
   wait_observed "$id" && wait_until 10 models_changed "$user"
-  hold "$user" --predict-mem "cancelled-$user.sh"
-  between "${mem:-0}" 250 460 "$user: what a cancelled job had used is needed, with a margin"
+  attempt_held "$user" --predict-mem "cancelled-$user.sh"
+  between "${mem:-0}" 250 460 "$user: the memory used by a cancelled job is needed, with a margin"
 }
 
 requeue_done() {
@@ -290,10 +290,10 @@ story_requeued() { # USER
   ok $? "$user: both runs of a requeued job are stored"
   app=$(observed "$id" app | head -n 1)
   is "$(store "select group_concat(outcome || ' ' || (rss_bytes >> 20 > 100), ', ') from (select * from observation where job_id = $id order by restart_count)")" \
-    "requeued 1, completed 0" "$user: each with its own peak"
-  is "$(app_runs "$user" "$app" completed)" 1 "$user: under one app"
-  hold "$user" --predict-mem "requeued-$user.sh"
-  between "${mem:-0}" 121 300 "$user: the next one is given what either needed"
+    "requeued 1, completed 0" "$user: each run has its own peak"
+  is "$(app_runs "$user" "$app" completed)" 1 "$user: both runs are of one app"
+  attempt_held "$user" --predict-mem "requeued-$user.sh"
+  between "${mem:-0}" 121 300 "$user: the next request covers both runs"
 }
 
 story_step() { # USER
@@ -303,19 +303,19 @@ story_step() { # USER
     attempt "$user" --predict-mem=raise --mem=400M "step-$user.sh"
     [ "${mem:-9999}" -le $most ] || most=${mem:-9999}
   done
-  is "$most" 400 "$user: a step's own limit does not raise the job's, which has more"
-  is "$outcome $(observed "$id" "killed_at_bytes >> 20")" "out_of_memory 100" "$user: it is stored as killed at its limit"
+  is "$most" 400 "$user: a step's own limit does not raise the job's, which is larger"
+  is "$outcome $(observed "$id" "killed_at_bytes >> 20")" "out_of_memory 100" "$user: the run is stored as killed at the step's limit"
   like "$err" "in [0-9]+ runs a step was killed at its own memory limit, which the job's --mem does not change" \
-    "$user: and that the job's memory is no help is said"
+    "$user: the message states that the job's memory is no remedy"
 }
 
-# ---- sessions, options, two users
-allocated() { # COMMAND...: what a session was given, from its shell's job
+# ---- interactive sessions, options, two users
+allocated() { # COMMAND...: sets mem and err from the job of an interactive session
   echo 'echo job $SLURM_JOB_ID; exit' >in
   "$@" <in >stdout 2>stderr
   id=$(tr -d '\r' <stdout | sed -nE 's/.*job ([0-9]+)$/\1/p' | tail -n 1)
   err=$(grep foretell: stderr)
-  mem=$(mib "$(asked "$id")")
+  mem=$(mib "$(requested_mem "$id")")
   diag "$*: $mem; $err"
 }
 
@@ -323,28 +323,28 @@ story_sessions() {
   local terminal
   learn steady 200 201 202 199 200 201
   allocated salloc --predict-mem --predict-app=steady
-  is "$mem" 100 "salloc's shell is not set from history"
-  like "$err" 'memory of interactive sessions is not set' "which is said"
+  is "$mem" 100 "salloc's shell keeps the default"
+  like "$err" 'memory of interactive sessions is not set' "the message states that sessions are not set"
   allocated salloc --predict-mem --predict-app=steady bash
-  is "$mem" 100 "nor is a shell in salloc"
+  is "$mem" 100 "a shell in salloc keeps the default"
   allocated srun --predict-mem --predict-app=steady bash
-  is "$mem" 100 "nor in srun"
-  terminal=$(type -P script) || { skip "nor on a terminal" "script(1) is not installed"; return; }
+  is "$mem" 100 "a shell in srun keeps the default"
+  terminal=$(type -P script) || { skip "a shell on a terminal keeps the default" "script(1) is not installed"; return; }
   allocated "$terminal" -qec "srun --predict-mem --predict-app=steady --pty bash" /dev/null
-  is "$mem" 100 "nor on a terminal"
+  is "$mem" 100 "a shell on a terminal keeps the default"
 }
 
 story_wrong_options() {
   local option
   script wrong.sh true
   for option in sett raise=3 MB -1; do
-    hold root --predict-mem="$option" wrong.sh
-    is "$([ "$status" = 0 ] || echo refused)" refused "--predict-mem=$option is refused"
-    like "$err" "foretell: --predict-mem=$option: expected check, set, raise, trim, off or force" "and what is meant is said"
+    attempt_held root --predict-mem="$option" wrong.sh
+    is "$([ "$status" = 0 ] || echo refused)" refused "--predict-mem=$option is rejected"
+    like "$err" "foretell: --predict-mem=$option: expected check, set, raise, trim, off or force" "the message lists the modes"
   done
 }
 
-# the same script, named alike: each has runs of his own
+# Two users with the same script and job name: each user has separate runs.
 story_two_users() {
   local user i
   script shared.sh "exec PROGRAM --mib 230 --seconds 0.3"
@@ -352,13 +352,13 @@ story_two_users() {
     attempt root --mem=1G shared.sh
   done
   attempt nobody --predict-mem shared.sh
-  like "$err" 'no recorded run yet($|; of [0-9]+ apps on this site, )' "another user's runs are not told"
-  is "$mem $outcome" "100 out_of_memory" "nor acted upon"
+  like "$err" 'no recorded run yet($|; of [0-9]+ apps on this site, )' "another user's runs are not reported"
+  is "$mem $outcome" "100 out_of_memory" "another user's runs do not change the request"
   attempt nobody --predict-mem shared.sh
-  is "$outcome" completed "he finds his own way"
-  like "$err" '\(1 run, none completed\)' "from his own runs"
-  hold root --mem=60M shared.sh
-  is "$([ "$status" = 0 ] || echo rejected)" rejected "who has runs enough is rejected"
-  hold nobody --mem=60M shared.sh
-  is "$status" 0 "who has two is warned"
+  is "$outcome" completed "a user's own killed run raises the next request"
+  like "$err" '\(1 run, none completed\)' "the evidence is the user's own run"
+  attempt_held root --mem=60M shared.sh
+  is "$([ "$status" = 0 ] || echo rejected)" rejected "a user with enough runs is rejected"
+  attempt_held nobody --mem=60M shared.sh
+  is "$status" 0 "a user with two runs is warned only"
 }

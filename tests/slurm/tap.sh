@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The Test Anything Protocol for shell tests; sourced. Each test prints its
-# plan at the end with tap_done, or tap_skip_all and leaves.
+# The Test Anything Protocol for shell tests; sourced. Each test ends with tap_done,
+# which prints its plan, or with tap_skip_all.
 
 tap_count=0
 tap_failed=0
 
-# ok STATUS NAME: 0 is good
+# ok STATUS NAME: passes if STATUS is 0
 ok() {
   tap_count=$((tap_count + 1))
   if [ "$1" = 0 ]; then
@@ -17,7 +17,7 @@ ok() {
   fi
 }
 
-# diag: standard input, or the words, as comments
+# diag [TEXT...]: prints TEXT or, without it, standard input as TAP comments
 diag() {
   if [ $# -gt 0 ]; then
     echo "$*" | sed 's/^/# /'
@@ -61,14 +61,14 @@ unlike() {
   ok 0 "$3"
 }
 
-# skip NAME REASON
+# skip NAME REASON: reports the test point NAME as skipped
 skip() {
   tap_count=$((tap_count + 1))
   echo "ok $tap_count - $1 # SKIP $2"
 }
 
-# tap_skip_all REASON: nothing here can run. In CI, where every tool was
-# installed, that is a failure.
+# tap_skip_all REASON: skips the whole test. With FT_CI, where every tool is
+# installed, the test fails instead.
 tap_skip_all() {
   if [ -n "${FT_CI-}" ]; then
     echo "1..1"
@@ -79,7 +79,7 @@ tap_skip_all() {
   exit 0
 }
 
-# need PROGRAM...
+# need PROGRAM...: skips the whole test if a program is not installed
 need() {
   local program
   for program in "$@"; do

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Waiting with a bound, for shell tests; sourced (bash). A test that could wait for ever ends nowhere
-# when what it waits for has failed.
+# Waiting with a time limit, for shell tests; sourced (bash). Without a limit, a test would never end
+# after the thing that it waits for has failed.
 
-# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; 1 when it never did, after SECONDS at least
+# wait_until SECONDS COMMAND...: polls COMMAND until it succeeds; returns 1 if that takes longer than SECONDS
 wait_until() {
   local end=$((SECONDS + $1))
   shift
@@ -27,7 +27,7 @@ child_ended() {
   ! kill -0 "$1"
 }
 
-# open_fifo SECONDS FIFO: opens and closes FIFO for writing, which waits for a reader; 124 when there is none
+# open_fifo SECONDS FIFO: opens and closes FIFO for writing, which waits for a reader; returns 124 without one
 open_fifo() {
   # shellcheck disable=SC2016
   timeout "$1" sh -c ': >"$1"' - "$2"

@@ -87,7 +87,7 @@ between "$(($(observed "$id" 'coalesce(rss_bytes, 0)') >> 20))" 29 79 "and its R
 steps "${layout%%[0-9_]*}"
 gather "$release"
 story
-story_of_others
+story_of_limits
 
 # the names of old, which 26.05.2 gives on request
 if ! [[ $release < 26.05 ]]; then
