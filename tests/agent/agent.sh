@@ -48,7 +48,7 @@ wait_until 60 model hog
 ok $? "its app has a model file"
 like "$(cat "$scratch/log")" 'job 7: hog, completed, 1[0-9]{2}(\.[0-9])? MiB' "the peak is the process tree's"
 "$announce" "$socket" job=8 app=hog status=256 -- true
-wait_until 60 said 'job 8: hog, failed'
+wait_until 60 log_has 'job 8: hog, failed'
 ok $? "a failed run is seen"
 "$announce" "$socket" job=6 app=brief -- python3 -S -c 'import subprocess, sys, time
 a = bytearray(200 << 20)
@@ -56,11 +56,11 @@ time.sleep(0.3)
 subprocess.run([sys.executable, "-S", "-c", "b = bytes(1) * (150 << 20)"])
 subprocess.run(["true"])
 time.sleep(0.2)'
-wait_until 60 said 'job 6: brief, completed'
-if said 'exits: not measured here'; then
+wait_until 60 log_has 'job 6: brief, completed'
+if log_has 'exits: not measured here'; then
   ok 0 "a brief child may be missed, and that is said"
 else
-  said 'job 6: brief, completed, 3[5-7][0-9](\.[0-9])? MiB'
+  log_has 'job 6: brief, completed, 3[5-7][0-9](\.[0-9])? MiB'
   ok $? "a child of 50 ms above its parent is in the peak"
 fi
 
@@ -74,8 +74,8 @@ if not os.fork():
         time.sleep(1.5)
     os._exit(0)
 time.sleep(1.2)'
-wait_until 60 said 'job 5: daemon, completed'
-said 'job 5: daemon, completed, 1[2-4][0-9](\.[0-9])? MiB'
+wait_until 60 log_has 'job 5: daemon, completed'
+log_has 'job 5: daemon, completed, 1[2-4][0-9](\.[0-9])? MiB'
 ok $? "a daemon of a double fork is in its job's peak"
 
 # ---- what it cannot measure here, and how often it looks
@@ -99,7 +99,7 @@ start
 # a machine that is busy lets it look less often: one of a few runs is left in peace
 for job in 41 42 43 44 45 46; do
   "$announce" "$socket" job=$job app=often -- sleep 1
-  wait_until 60 said "job $job: often, completed"
+  wait_until 60 log_has "job $job: often, completed"
   rate=$(awk -v job="job $job:" 'index($0, job) { for (i = 3; i <= NF; i++) if ($i == "samples") print int($(i - 1) / $(i - 3)) }' "$scratch/log")
   test "${rate:-0}" -ge 20 && break
 done
@@ -128,11 +128,11 @@ ok $? "the first one does not mind"
 
 config 'sample_hz = 1e9'
 kill -HUP "$pid"
-wait_until 60 said 'foretell.conf: line 4: .*; the old configuration stays'
+wait_until 60 log_has 'foretell.conf: line 4: .*; the old configuration stays'
 ok $? "a file that is not right is refused with its line"
 config 'max_runs = 100'
 kill -HUP "$pid"
-wait_until 60 said 'configuration read again'
+wait_until 60 log_has 'configuration read again'
 ok $? "one that is right is taken"
 
 python3 - "$socket" <<'END'
@@ -145,10 +145,10 @@ many = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(600)
 for s in many:
     s.connect(sys.argv[1])
 END
-wait_until 60 said 'dropped [0-9]+ packet'
+wait_until 60 log_has 'dropped [0-9]+ packet'
 ok $? "packets that are none are dropped"
 "$announce" "$socket" job=9 app=hog -- true
-wait_until 60 said 'job 9: hog, completed'
+wait_until 60 log_has 'job 9: hog, completed'
 ok $? "600 connections that say nothing keep nobody out"
 if [ "$(id -u)" = 0 ]; then
   chmod 0666 "$socket"
@@ -178,10 +178,10 @@ is $? 0 "SIGTERM ends it"
 [ ! -e "$socket" ]
 ok $? "and removes the socket"
 start
-wait_until 60 said '1 job found again'
+wait_until 60 log_has '1 job found again'
 ok $? "a run that goes on is found again"
 wait_child 60 "$client"
-wait_until 60 said 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
+wait_until 60 log_has 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
 ok $? "with what was measured before"
 wait_until 10 is_stored 20 # it is told first
 is "$(stored 20)" "$(stored 7 | cut -d' ' -f1) 1" "but its peak is only a bound"
@@ -194,7 +194,7 @@ echo "JobId=21 JobName=test UserId=x(0) GroupId=x(0) JobState=TIMEOUT Restarts=0
   "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_21"
 stop KILL
 start
-wait_until 60 said 'job 21: long, timeout'
+wait_until 60 log_has 'job 21: long, timeout'
 ok $? "a run that ended without an agent is what Slurm says"
 
 # the disk had the run, but neither its model yet nor that it was published
@@ -209,11 +209,11 @@ ok $? "a model that a power cut kept from the disk is made anew"
 # ---- Slurm's record completes what the node cannot tell
 
 "$announce" "$socket" job=30 app=hog status=9 -- true
-wait_until 60 said 'job 30: hog, unknown'
+wait_until 60 log_has 'job 30: hog, unknown'
 ok $? "a SIGKILL alone says nothing"
 echo "JobId=30 JobName=test UserId=x(0) GroupId=x(0) JobState=CANCELLED Restarts=0" \
   "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_30"
-wait_until 60 said 'job 30: hog, cancelled'
+wait_until 60 log_has 'job 30: hog, cancelled'
 ok $? "Slurm says the rest"
 is "$(stored 30 | wc -l)" 1 "one run is one observation"
 stop
@@ -224,7 +224,7 @@ rm -rf "$state" "$scratch/log"
 mkdir -p "$state/store.db"
 start
 "$announce" "$socket" job=40 app=hog -- true
-wait_until 60 said 'job 40: hog, completed'
+wait_until 60 log_has 'job 40: hog, completed'
 wait_until 60 spooled 1
 ok $? "what the store does not take waits in the spool"
 rmdir "$state/store.db"

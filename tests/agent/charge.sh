@@ -84,7 +84,7 @@ measure() {
 }
 
 # whether the kernel kills who holds $1 and may have 48 MiB
-killed() {
+kernel_kills() {
   mkdir "$group/limited" && echo 48M >"$group/limited/$limit"
   for file in memory.swap.max memory.memsw.limit_in_bytes; do
     [ ! -e "$group/limited/$file" ] || echo 48M >"$group/limited/$file"
@@ -106,7 +106,7 @@ while read -r what charged mapped fatal; do
   ok $? "cgroup: of 64 MiB of $what memory $charged MiB count"
   about "$(stored rss_bytes "$what")" "$mapped"
   ok $? "rss: $mapped MiB"
-  killed "$what" 2>/dev/null
+  kernel_kills "$what" 2>/dev/null
   is $? $((!fatal)) "and the kernel $([ "$fatal" = 1 ] && echo kills || echo 'does not kill') for it"
 done <<'END'
 anonymous 64 64 1

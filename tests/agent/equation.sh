@@ -39,7 +39,7 @@ ok $? "it listens"
 import 15 few
 wait_until 60 model few
 import 60 net
-wait_until 300 said 'net: an equation from 60 runs, [0-9.]+ % off$'
+wait_until 300 log_has 'net: an equation from 60 runs, [0-9.]+ % off$'
 ok $? "after enough runs an equation is found"
 is "$(fitted net method)" equation "and the model uses it"
 like "$(fitted net equation.equation)" '^0\.000[0-9]+\*batch\*edge\^2 \+ 0\.[0-9]+ \[GiB\]$' "it is told in units"
@@ -48,7 +48,7 @@ like "$("$foretell" history --state="$state" --fit net)" "equation from 60 runs,
 p50=$("$foretell" predict --state="$state" --json --app=net --params=edge=96,batch=16 2>/dev/null |
   python3 -c 'import json, sys; print(round(json.load(sys.stdin)["peak_memory_bytes"]["p50"] / (2**29 + 2**18 * 96 * 96 * 16), 1))')
 is "$p50" 1.0 "and a submission is told by it"
-said 'few: an equation'
+log_has 'few: an equation'
 is $? 1 "few runs are left alone"
 
 # ---- half as many runs are new: it is sought again, and no submission waits for that
@@ -60,7 +60,7 @@ kill -STOP "$child" # as on a node that has no time for it
 timeout 20 "$foretell" predict --state="$state" --app=net --params=edge=96,batch=16 >/dev/null 2>&1
 is "$?" 0 "a submission is told while a child seeks"
 kill -CONT "$child"
-wait_until 300 said 'net: an equation from 90 runs, [0-9.]+ % off$'
+wait_until 300 log_has 'net: an equation from 90 runs, [0-9.]+ % off$'
 ok $? "after half as many runs again it is sought anew"
 
 # ---- an app changes: its equation goes astray, and is sought again long before half of the runs
@@ -78,18 +78,18 @@ run() {
 own = int(open("/proc/self/statm").read().split()[1]) * 4096
 a = b"x" * (int(sys.argv[1]) - own)
 time.sleep(0.4)' $(((33554432 + 1024 * edge * edge * batch) * $4 / 100))
-  wait_until 60 said "job $1: $2, completed"
+  wait_until 60 log_has "job $1: $2, completed"
 }
 
 import 60 lean 33554432 1024
-wait_until 300 said 'lean: an equation from 60 runs, [0-9.]+ % off$'
+wait_until 300 log_has 'lean: an equation from 60 runs, [0-9.]+ % off$'
 ok $? "another app has an equation"
 anew='lean: an equation from (6[4-9]|[78][0-9]) runs, [0-9.]+ % off'
 for ((i = 1; i <= 28; i++)); do
   run $((200 + i)) lean $i $((i <= 3 ? 100 : 75))
-  [ $i -lt 12 ] || ! wait_until 30 said "$anew" || break
+  [ $i -lt 12 ] || ! wait_until 30 log_has "$anew" || break
 done
-wait_until 300 said "$anew"
+wait_until 300 log_has "$anew"
 ok $? "that of an app which needs a quarter less by now is sought anew"
 
 # ---- the agent ends while a child seeks

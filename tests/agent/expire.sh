@@ -27,12 +27,12 @@ END
 }
 
 # how many runs of app $1 the model of user $2 knows
-known() {
+model_runs() {
   "$foretell" predict --state="$state" --json --app="$1" --user="$2" 2>/dev/null |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"])'
 }
-knows() {
-  [ "$(known "$1" "$2")" = "$3" ]
+has_model_runs() {
+  [ "$(model_runs "$1" "$2")" = "$3" ]
 }
 stored() {
   python3 - "$state/store.db" "$1" <<'END'
@@ -48,7 +48,7 @@ apps() {
 has_apps() {
   [ "$(apps "$1")" = "$2 " ]
 }
-remade() {
+rebuilt() {
   [ "$(stat -c %i "$shared")" != "$before" ]
 }
 gone() {
@@ -68,23 +68,23 @@ start
   runs 1006 shared 9 9 7000
 } | import
 kill -HUP "$pid"
-wait_until 20 knows used 1001 40
-wait_until 20 knows unused 1002 9
+wait_until 20 has_model_runs used 1001 40
+wait_until 20 has_model_runs unused 1002 9
 ok $? "within two years nothing goes"
 shared=$(ls "$state"/models/site/shared-*.model)
 before=$(stat -c %i "$shared")
 
 config "$declared" 'max_age = "30 days"'
 kill -HUP "$pid"
-wait_until 20 said '37 runs removed from the store by max_age or max_apps, 3 apps with their last one'
+wait_until 20 log_has '37 runs removed from the store by max_age or max_apps, 3 apps with their last one'
 ok $? "runs older than max_age leave, and it is said"
-wait_until 20 knows used 1001 30
+wait_until 20 has_model_runs used 1001 30
 ok $? "a model is made anew of what is left"
 wait_until 20 gone "$state/models/1002"
 ok $? "of who has no app left there is no folder"
 is "$(find "$state/models/1001" -name 'unused*')" "" "apps without a run have no files"
 is "$(stored unused)" 0 "nor runs"
-wait_until 20 remade
+wait_until 20 rebuilt
 is "$("$foretell" predict --state="$state" --mem=1G --app=shared --user=1009 2>&1 | grep -o '[0-9]* runs of all')" \
   "27 runs of all" "and all users' model has the others' runs alone"
 
@@ -107,7 +107,7 @@ done
 start
 wait_until 20 has_apps 1004 last
 ok $? "an agent that was killed at it goes on"
-is "$(known last 1004)" 3 "what is in use stays"
+is "$(model_runs last 1004)" 3 "what is in use stays"
 is "$(stored many7)" 0 "of the others nothing"
 
 # ---- too many apps
@@ -119,13 +119,13 @@ config "$declared" 'max_apps = 4'
 kill -HUP "$pid"
 wait_until 20 has_apps 1005 "app10 app11 app8 app9"
 ok $? "beyond max_apps the apps go that ran longest ago"
-is "$(known used 1001)" 30 "each user has a number of his own"
+is "$(model_runs used 1001)" 30 "each user has a number of his own"
 
 # ---- what it refuses
 
 config 'max_age = 30'
 kill -HUP "$pid"
-wait_until 20 said 'line 4: max_age: expected 0 or a period such as "400 days" or 2years'
+wait_until 20 log_has 'line 4: max_age: expected 0 or a period such as "400 days" or 2years'
 ok $? "a period without a unit is refused"
 stop
 tap_done

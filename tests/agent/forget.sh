@@ -42,7 +42,7 @@ is_stored() {
   [ "$(stored "$1")" = "$2" ]
 }
 # hold the store, as an import does, until release
-hold() {
+lock_store() {
   mkfifo "$scratch/hold"
   python3 - "$state/store.db" "$scratch/hold" <<'END' &
 import sqlite3, sys
@@ -54,7 +54,7 @@ END
   holder=$!
   timeout 60 cat "$scratch/hold"
 }
-release() {
+unlock_store() {
   open_fifo 60 "$scratch/hold"
   wait_child 60 "$holder"
   rm "$scratch/hold"
@@ -109,11 +109,11 @@ job 6 1001 PLANTED
 wait_until 60 is_stored "app = 'PLANTED'" 1
 ok $? "a later run is learnt"
 
-hold
+lock_store
 job 7 1001 LATE
 wait_until 60 spooled 1
 cp "$state"/spool/*.obs "$scratch/late.obs"
-release
+unlock_store
 wait_until 60 is_stored "app = 'LATE'" 1
 stop
 mkdir -p "$state/spool"
@@ -264,17 +264,17 @@ chown -R 0:0 "$state"
 
 # ---- what it refuses
 
-refused() {
+check_rejection() {
   is "$(forget "${@:2}")" "foretell forget: $1" "${*:2} is refused"
 }
 is "$(forget)" "foretell forget: what? expected an app, --job, --user or --before" "all of it is refused"
-refused "--job=12x: expected a job's number, 139, or an array's element, 139_4" --job=12x
-refused "--job=0: expected a job's number, 139, or an array's element, 139_4" --job=0
-refused "--job=1_: expected a job's number, 139, or an array's element, 139_4" --job=1_
-refused "--user=nobody-of-that-name: no such user" --user=nobody-of-that-name
-refused "--before=soon: expected a day such as 2026-11-20, a time or an age such as 30d" --before=soon
-refused "the time before which runs are to be forgotten is in the future" --before=2999-01-01
-refused "'b': one app was expected" a b
+check_rejection "--job=12x: expected a job's number, 139, or an array's element, 139_4" --job=12x
+check_rejection "--job=0: expected a job's number, 139, or an array's element, 139_4" --job=0
+check_rejection "--job=1_: expected a job's number, 139, or an array's element, 139_4" --job=1_
+check_rejection "--user=nobody-of-that-name: no such user" --user=nobody-of-that-name
+check_rejection "--before=soon: expected a day such as 2026-11-20, a time or an age such as 30d" --before=soon
+check_rejection "the time before which runs are to be forgotten is in the future" --before=2999-01-01
+check_rejection "'b': one app was expected" a b
 is "$(forget --json --dry-run nothing)" \
   '{"dry_run": true, "runs": 0, "apps": 0, "models_removed": 0, "overrides_kept": 0}' "JSON"
 tap_done

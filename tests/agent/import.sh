@@ -92,7 +92,7 @@ start
 wait_until 20 model alicetrain 1000
 ok $? "an agent that starts publishes them"
 is "$(predicted alice/train 1000)" "3 none" "three runs do not predict"
-wait_until 20 said '3 models published from the store'
+wait_until 20 log_has '3 models published from the store'
 ok $? "and says so"
 accounting 9 500 >"$scratch/sacct.txt"
 import --timezone=UTC "$scratch/sacct.txt" >/dev/null
@@ -142,10 +142,10 @@ other=$(file_of other)
 rm "$scratch/log"
 start
 "$announce" "$socket" job=59 app=hog -- true
-wait_until 20 said 'job 59: hog, completed'
+wait_until 20 log_has 'job 59: hog, completed'
 fresh other "$other"
 is $? 1 "a start publishes nothing that was published"
-said 'models published'
+log_has 'models published'
 is $? 1 "nor does it say so"
 
 # ---- many apps
@@ -160,9 +160,9 @@ import "$scratch/many.csv" >/dev/null
 kill -HUP "$pid"
 wait_until 10 model many0
 "$announce" "$socket" job=60 app=hog -- true
-wait_until 20 said 'job 60: hog, completed'
+wait_until 20 log_has 'job 60: hog, completed'
 # and hog's once more: the mark of its run waited behind theirs
-wait_until 120 said '100[01] models published from the store'
+wait_until 120 log_has '100[01] models published from the store'
 ok $? "1000 apps are published"
 is "$(models 'many*')" 1000 "each of them"
 is "$(grep -Eo 'job 60: hog, completed|100[01] models published' "$scratch/log" | head -n 1)" \
@@ -175,9 +175,9 @@ other=$(file_of other)
 : >"$scratch/log"
 cp "$fixtures/scontrol/cgroup-config" "$FT_SCONTROL/config"
 kill -HUP "$pid"
-wait_until 20 said "memory counts by rule cgroup: every app's model is made anew"
+wait_until 20 log_has "memory counts by rule cgroup: every app's model is made anew"
 ok $? "another rule of the site is seen"
-wait_until 120 said '[0-9]+ models published from the store'
+wait_until 120 log_has '[0-9]+ models published from the store'
 ok $? "and every model made anew"
 fresh other "$other"
 ok $? "those that no job runs of, too"
@@ -196,7 +196,7 @@ END
 pids="$pids $!"
 wait_until 10 test -e "$scratch/go.locked"
 "$announce" "$socket" job=61 app=waiting -- true
-wait_until 20 said 'job 61: waiting, completed'
+wait_until 20 log_has 'job 61: waiting, completed'
 wait_until 10 spooled 1
 ok $? "while another process writes, observations wait in the spool"
 touch "$scratch/go"

@@ -18,7 +18,7 @@ play() {
     jobs=$((jobs + 1))
     "$announce" "$socket" job=$jobs app=brief feature=batch:$((1 + jobs % 16)) step=batch -- true
   done
-  wait_until 60 said "job $jobs: brief, completed"
+  wait_until 60 log_has "job $jobs: brief, completed"
   sleep 1.5 # the last one is asked about, and a child may seek an equation
 }
 

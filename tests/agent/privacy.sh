@@ -33,7 +33,7 @@ done
 "$announce" "$socket" job=23 array=22 task=4 uid=$bob app=bob-secret feature=batch:2 -- true
 wait_until 60 model alice-fold $alice
 ok $? "one user's runs are known"
-wait_until 60 said 'job 23: bob-secret'
+wait_until 60 log_has 'job 23: bob-secret'
 ok $? "and another's"
 
 # ---- one's own
@@ -86,7 +86,7 @@ cat_fails() {
 cat_fails
 ok $? "nor read by whom knows their names"
 setpriv --reuid=$alice --regid=$alice --clear-groups "$announce" "$socket" job=31 uid=$bob app=forged -- true 2>/dev/null
-said 'job 31'
+log_has 'job 31'
 is $? 1 "nobody speaks for another on the plugin's socket"
 
 # ---- jobs that run

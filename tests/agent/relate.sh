@@ -8,7 +8,7 @@
 foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
 # whether the run times of app "alone" speak of platform PLATFORM
-speaks() {
+has_platform() {
   grep -qa "$1" "$state"/models/"$(id -u)"/alone-*.perf
 }
 
@@ -33,14 +33,14 @@ ok $? "an app on one platform has run times"
 wait_until 120 test -e "$state/relative.model"
 ok $? "the site's model is learnt"
 is "$(stat -c %a "$state/relative.model")" 600 "and nobody else's to read"
-wait_until 30 speaks narrow
+wait_until 30 has_platform narrow
 ok $? "the app is told of the other platform"
 diag "$(grep -E "told of other|nothing is told" "$scratch/log" | tail -3)"
 # more than one child tells, of several users
-all_told() {
+all_have_narrow() {
   [ "$(grep -la narrow "$state"/models/*/many*.perf | wc -l)" = 150 ]
 }
-wait_until 150 all_told
+wait_until 150 all_have_narrow
 ok $? "so is every app, in the end"
 
 # ---- another platform: four apps run once each on it, in 0.4 of their time on the narrow one
@@ -54,7 +54,7 @@ awk 'BEGIN {
 }' >"$scratch/late.csv"
 "$foretell" import --state="$state" "$scratch/late.csv" >/dev/null 2>&1
 start
-wait_until 120 speaks late
+wait_until 120 has_platform late
 ok $? "of a platform that joins it is told from four runs of others"
 
 # late KEY: what foretell predict says of the app on platform "late"; its speed against "broad"
@@ -68,15 +68,15 @@ print(of["late"][sys.argv[1]] / of["broad"]["speed"] if "late" in of else "")' "
 within() {
   awk -v v="$(late "$1")" -v low="$2" -v high="$3" 'BEGIN { exit !(v != "" && v >= low && v <= high) }'
 }
-said_of_late() { diag "late: $(late speed), 90 % from $(late p05) to $(late p95)"; }
-said_of_late
+print_late() { diag "late: $(late speed), 90 % from $(late p05) to $(late p95)"; }
+print_late
 within speed 1.1 1.75
 ok $? "about as fast as the others make it, 10 / 7.2"
-told=$(late speed)
+transferred=$(late speed)
 
 # ---- which is wrong for it: it takes 14.4 s there
 # ran FIRST COUNT: so many runs of it there
-ran() {
+import_own_runs() {
   awk -v uid="$(id -u)" -v first="$1" -v count="$2" 'BEGIN {
     print "app,job_id,peak_mib,runtime,end,uid,platform,cpu_seconds"
     for (i = 0; i < count; i++)
@@ -85,14 +85,14 @@ ran() {
   "$foretell" import --state="$state" "$scratch/own.csv" >/dev/null 2>&1
   kill -HUP "$pid"
 }
-between_both() { within speed 0.7 "$(awk -v t="$told" 'BEGIN { print t - 0.05 }')"; }
-ran 6000 1
+between_both() { within speed 0.7 "$(awk -v t="$transferred" 'BEGIN { print t - 0.05 }')"; }
+import_own_runs 6000 1
 wait_until 60 between_both
 ok $? "its own first run there corrects that, shrunk towards what was told"
-said_of_late
-ran 6100 16
+print_late
+import_own_runs 6100 16
 wait_until 60 within speed 0.68 0.7
 ok $? "many runs of its own outweigh it: 10 / 14.4"
-said_of_late
+print_late
 stop
 tap_done

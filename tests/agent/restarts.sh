@@ -40,11 +40,11 @@ wait_until 60 known 9
 is "$(rows 9)" "1 completed" "a restart has the number that Slurm gives it"
 record 9 RUNNING 2
 "$announce" "$socket" job=9 restart=2 app=forged -- true
-wait_until 60 said 'job 9: it was to be forgotten, or has completed before'
+wait_until 60 log_has 'job 9: it was to be forgotten, or has completed before'
 is "$(rows 9)" "1 completed" "a job that has completed does not complete again"
 record 9 RUNNING 3
 "$announce" "$socket" job=9 restart=3 app=forged oom=1 status=9 -- true
-wait_until 60 said 'job 9: forged, out_of_memory'
+wait_until 60 log_has 'job 9: forged, out_of_memory'
 is "$(rows 9)" "1 completed; 3 out_of_memory" "it may die once more, when Slurm has started it again"
 stop
 tap_done

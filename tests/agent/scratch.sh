@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A foretelld in a scratch folder, without a Slurm; sourced, as is tap.sh before it.
-# Commands: config [LINE]..., start, stop [SIGNAL], said PATTERN, model APP [UID], spooled COUNT.
+# Commands: config [LINE]..., start, stop [SIGNAL], log_has PATTERN, model APP [UID], spooled COUNT.
 # Variables: state, socket, scratch, pid (of the agent started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
 agent=$FT_TOP_BUILDDIR/foretelld
@@ -47,7 +47,7 @@ stop() {
   wait_child 120 "$pid"
 }
 
-said() {
+log_has() {
   grep -Eq -- "$1" "$scratch/log"
 }
 

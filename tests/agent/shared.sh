@@ -67,9 +67,9 @@ time.sleep(1.5)
 END
 cp "$scratch/blastp" "$scratch/other"
 "$announce" "$socket" job=58 uid=1002 app=blast -- python3 -S "$scratch/other" --n 3
-wait_until 20 said 'job 58: blast, completed'
+wait_until 20 log_has 'job 58: blast, completed'
 "$announce" "$socket" job=59 uid=1002 app=blast -- python3 -S "$scratch/blastp" --n 3
-wait_until 20 said 'job 59: blast, completed'
+wait_until 20 log_has 'job 59: blast, completed'
 wait_until 20 predicts_from 13
 ok $? "a run here is learned at once, if it ran the declared command"
 is "$("$foretell" export --state="$state" --app=blast | python3 -c 'import csv, sys
@@ -111,7 +111,7 @@ needs() {
 near() {
   python3 -c 'import sys; was, now = map(float, sys.argv[1:]); sys.exit(abs(now / was - 1) > 0.05)' "$@"
 }
-middle=$(needs p50)
+median=$(needs p50)
 high=$(needs p95)
 {
   echo "app,job_id,peak_mib,runtime,end,uid,platform"
@@ -123,8 +123,8 @@ high=$(needs p95)
 kill -HUP "$pid"
 wait_until 20 ls "$state"/models/1005/blast-*.model
 sleep 2
-near "$middle" "$(needs p50)" && near "$high" "$(needs p95)"
+near "$median" "$(needs p50)" && near "$high" "$(needs p95)"
 ok $? "104 runs of one user move what another is told by 5 % at most"
-diag "$middle $high, then $(needs p50) $(needs p95)"
+diag "$median $high, then $(needs p50) $(needs p95)"
 stop
 tap_done

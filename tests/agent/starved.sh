@@ -38,7 +38,7 @@ if command -v prlimit >/dev/null; then
   test $((after - before)) -lt $(($(getconf CLK_TCK) / 2))
   ok $? "without a descriptor to spare it waits ($((after - before)) ticks in 2 s)"
   prlimit --pid "$pid" --nofile=1024:
-  wait_until 60 said 'job 7: starved, completed'
+  wait_until 60 log_has 'job 7: starved, completed'
   ok $? "and hears what was said meanwhile when it has some"
 else
   skip "without a descriptor to spare it waits" "prlimit is not installed"
@@ -56,7 +56,7 @@ sleep 2.8
 mv "$scratch/job_8" "$FT_SCONTROL/job_8"
 kill -CONT "$(cat "$scratch/child")"
 wait "$client"
-wait_until 60 said 'job 8: paused, completed, .* in [01]\.[0-9] s'
+wait_until 60 log_has 'job 8: paused, completed, .* in [01]\.[0-9] s'
 ok $? "time for which a job was suspended is no run time"
 grep 'job 8: paused' "$scratch/log" | diag
 stop

@@ -9,8 +9,8 @@ unit=$scratch/foretelld.service
 sed "s|@sbindir_expanded@|$FT_TOP_BUILDDIR|" "$FT_TOP_SRCDIR/etc/foretelld.service.in" >"$unit"
 
 if command -v systemd-analyze >/dev/null; then
-  said=$(systemd-analyze verify --man=no "$unit" 2>&1 | grep foretelld)
-  is "$said" "" "systemd-analyze verify says nothing of it"
+  errors=$(systemd-analyze verify --man=no "$unit" 2>&1 | grep foretelld)
+  is "$errors" "" "systemd-analyze verify says nothing of it"
   level=$(systemd-analyze security --offline=true "$unit" 2>/dev/null |
     sed -nE 's/.*exposure level for .*: ([0-9.]+) .*/\1/p')
   if [ -n "$level" ]; then
@@ -39,7 +39,7 @@ if [ "$(id -u)" = 0 ] && setpriv --bounding-set="-all,$kept" --no-new-privs true
     "$(setpriv --bounding-set="-all,$kept" sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status | sed 's/^0*//')" \
     "and has no other"
   "$announce" "$socket" job=7 uid=65534 app=closed -- sh -c 'head -c 20000000 /dev/zero | tail -c 1 | cat; sleep 0.4' >/dev/null
-  wait_until 20 said 'job 7: closed, completed'
+  wait_until 20 log_has 'job 7: closed, completed'
   ok $? "it measures a job"
   wait_until 10 model closed 65534
   ok $? "and publishes its user's model"
