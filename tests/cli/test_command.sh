@@ -173,27 +173,27 @@ printf '%s\n' 'app declared {' '  comand = "*"' '}' >"$scratch/.config/foretell/
 run predict --state="$state" --wrap='python3 train.py --batch 16'
 like "$status:$err" '^0:foretell predict: .*apps.conf: line 2: ' "where it is broken is said"
 rm "$scratch/.config/foretell/apps.conf"
-refused() { # NAME EXPECTED: what lies in $scratch/odd is no script for sbatch either
+check_no_script() { # NAME EXPECTED: what lies in $scratch/odd is no script for sbatch either
   run predict --state="$state" "$scratch/odd"
   is "$status:$err" "2:foretell predict: $scratch/odd: $2" "$1 is no script"
 }
 no="not a script: its first line must start with #! and an interpreter"
 : >"$scratch/odd"
-refused "an empty file" "the script is empty"
+check_no_script "an empty file" "the script is empty"
 printf ' \n\t\n' >"$scratch/odd"
-refused "blanks" "the script has only blanks in it"
+check_no_script "blanks" "the script has only blanks in it"
 head -c 100000 "$(command -v bash)" >"$scratch/odd"
-refused "a program" "$no"
+check_no_script "a program" "$no"
 head -c 100000 /dev/zero >"$scratch/odd"
-refused "zeros" "$no"
+check_no_script "zeros" "$no"
 printf 'hostname\n' >"$scratch/odd"
-refused "a command" "$no"
+check_no_script "a command" "$no"
 printf '#!/bin/sh\nhost\0name\n' >"$scratch/odd"
-refused "a text with a NUL" "not a script: it has a NUL in it"
+check_no_script "a text with a NUL" "not a script: it has a NUL in it"
 printf '#!/bin/sh\r\nhostname\r\n' >"$scratch/odd"
-refused "a DOS text" 'its lines end as in DOS (\r\n), which sbatch refuses'
+check_no_script "a DOS text" 'its lines end as in DOS (\r\n), which sbatch refuses'
 yes '#!/bin/sh' | head -c 4200000 >"$scratch/odd"
-refused "what is larger than Slurm takes" "larger than 4194304 bytes"
+check_no_script "what is larger than Slurm takes" "larger than 4194304 bytes"
 out=$("$foretell" predict --state="$state" </dev/null 2>&1)
 is "$?:$out" "2:foretell predict: standard input: the script is empty" "nor is nothing on standard input"
 mkfifo "$scratch/fifo"
