@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The first and only program of the arm64 guest: an agent that measures strange
- * process trees with agent/measure, whose instructions are known because their
+ * The first and only program of the arm64 guest: an agent that measures unrelated
+ * process trees with agent/measure. Their instructions are known, because their
  * work is a loop in assembler. Run as PID 1 it mounts /proc, runs the checks with
  * libpapi, again without it, prints TAP lines after "TAP " and powers off.
  */
@@ -21,7 +21,7 @@
 
 #include "agent/measure/measure.h"
 
-/* Instructions of one turn of loop(), and the turns of one process's work. */
+/* Instructions of one iteration of loop(), and the iterations of one process's work. */
 #define TURN 6
 #define TURNS 4000000
 
@@ -29,7 +29,7 @@
  */
 #define PROGRAM_LOOPS 10
 
-/* How far a count may be from what the loops take: forking and waiting take a few thousand. */
+/* Tolerance of a count in instructions: forking and waiting take a few thousand. */
 #define TOLERANCE 1e-3
 
 static unsigned tests;
@@ -55,10 +55,10 @@ static void loop(uint64_t turns)
   __asm__ volatile("1: nop\n nop\n nop\n nop\n subs %0, %0, #1\n b.ne 1b\n" : "+r"(turns) : : "cc");
 }
 
-/* A tree that works when told to: its process, how to start it, how many loops it makes. */
+/* A tree that works on request: its root, the descriptors that start it, its number of loops. */
 struct worker {
   pid_t pid;
-  int start; /* a byte each for the process and for the child it has already */
+  int start; /* a byte each for the process and for its existing child */
   unsigned loops;
 };
 
@@ -70,7 +70,7 @@ static void wait_for_start(int fd)
     _exit(1);
 }
 
-/* Loop, fork one that loops and forks another such, wait for them, loop again. */
+/* Loops, forks a child that does the same to DEPTH, waits for it, loops again. */
 static void work(unsigned depth)
 {
   pid_t child;
@@ -92,7 +92,7 @@ static unsigned loops_of(unsigned depth)
   return depth ? 2 + loops_of(depth - 1) : 1;
 }
 
-/* Begin a tree, its own child of before included; neither works yet. */
+/* Starts a tree, with a child that existed before the measurement; neither works yet. */
 static struct worker begin(unsigned depth)
 {
   struct worker worker = { .loops = loops_of(depth) + 1 };
@@ -144,7 +144,7 @@ static void check_count(const ft_observation *observation, const char *name, uns
 }
 
 /*
- * A root whose own work does not count (slurmstepd): it loops itself, then begins
+ * A root whose own work does not count (slurmstepd): it loops itself, then starts
  * a program that loops.
  */
 static void measure_skipped(struct ft_measure *measure, const char *instructions)
@@ -178,7 +178,7 @@ static void measure_skipped(struct ft_measure *measure, const char *instructions
   free(seen);
 }
 
-/* Counters are not handed on to the programs that an agent executes. */
+/* The programs that an agent executes do not inherit its counters. */
 static void check_descriptors(void)
 {
   unsigned counters = 0, kept = 0;
@@ -195,7 +195,7 @@ static void check_descriptors(void)
   check(counters > 0 && kept == counters, "%u of %u counters are closed on exec", kept, counters);
 }
 
-/* Measure two trees at once, attached from outside. */
+/* Measures two trees at once, attached from outside. */
 static void measure_trees(struct ft_measure *measure, const char *instructions, const char *cycles)
 {
   ft_observation *seen = calloc(2, sizeof *seen);
