@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Everything that is checked, on a Debian 12 as root: installs what is needed,
+# Runs all checks, on a Debian 12 as root: installs the packages that are missing,
 # builds with gcc, clang and the sanitizers, runs every test (those with a real
-# Slurm included) and makes a distribution. Ends with "N passed, N failed, N skipped";
-# fails unless nothing failed.
+# Slurm included) and makes a distribution. Prints "N passed, N failed, N skipped";
+# exits with 0 if no test failed.
 #
-#   contrib/check.sh [--long] [FOLDER]    builds in FOLDER (default: build-check), which is kept
+#   contrib/check.sh [--long] [DIRECTORY]    builds in DIRECTORY (default: build-check), which is kept
 #
 #   --long   every story of tests/slurm/24-stories.sh, too, and each fuzz target for a minute;
 #            both take many minutes
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 unset FT_LONG
-# seconds; several times what two busy cores take
+# Limits in seconds, several times what two busy cores take.
 build_limit=2400
 check_limit=3600
-fuzz_seconds=60 # a target
+fuzz_seconds=60 # for each target
 if [ "${1-}" = --long ]; then
   export FT_LONG=1
   check_limit=7200
@@ -29,7 +29,7 @@ jobs=-j$(nproc)
 failed_stages=0
 
 # stage NAME LIMIT COMMAND...: runs a function or command with its output in a log, for LIMIT seconds at most;
-# says how it went and how long it took
+# then prints the result and the time
 stage() {
   local name=$1 limit=$2 begun=$SECONDS status
   shift 2
@@ -49,7 +49,7 @@ stage() {
   return $status
 }
 
-# build NAME FLAG...: configure and make all that is checked, in a folder of its own
+# build NAME FLAG...: configures and builds the programs and their tests, in a directory of its own
 build() {
   local name=$1
   shift
@@ -57,7 +57,7 @@ build() {
     "$top/configure" -q "$@" && make $jobs && make $jobs check TESTS=
 }
 
-# check NAME [VARIABLE=VALUE...]
+# check NAME [VARIABLE=VALUE...]: runs the tests of this build
 check() {
   local name=$1
   shift
@@ -68,7 +68,7 @@ distribution() {
   cd "$work/gcc" && FT_NO_SLURM=1 FT_CI= make $jobs distcheck
 }
 
-# fuzz: every target, one a processor, from its corpus; inputs that it adds or that break it stay in the build folder
+# fuzz: runs every target, one on each processor, from its corpus; new and failing inputs stay in the build directory
 fuzz() {
   local targets
   targets=$(sed -n 's/^fuzz_tests += //p' "$top/tests/fuzz/Makemodule.am")
@@ -79,7 +79,7 @@ fuzz() {
     printf '%s\n' $targets | xargs -P "$(nproc)" -I '{}' bash -c 'fuzz_one "$1"' fuzz '{}'
 }
 
-# fuzz_one TARGET
+# fuzz_one TARGET: runs one target
 fuzz_one() {
   local name=${1##*/fuzz_}
   mkdir -p "found/$name"
@@ -90,7 +90,7 @@ fuzz_one() {
   }
 }
 
-# An interrupt ends the stage, too, which has a process group of its own.
+# An interrupt also ends the stage, which has a process group of its own.
 running=
 trap '[ -z "$running" ] || kill "$running"; exit 130' INT TERM HUP
 export -f install_packages build check distribution fuzz fuzz_one
@@ -113,7 +113,7 @@ stage sanitizers-build $build_limit build sanitizers --enable-werror CC=gcc CFLA
 stage distcheck $check_limit distribution
 [ -z "${FT_LONG-}" ] || stage fuzz $((build_limit + 3600)) fuzz
 
-# ---- the sum, from what automake recorded of every test
+# ---- the totals, from automake's record of every test
 records() {
   find "$work/gcc" "$work/clang" "$work/sanitizers" -name '*.trs' \
     -not -path '*/foretell-[0-9]*/*' 2>/dev/null

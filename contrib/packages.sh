@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What foretell needs of Debian 12 and 13, in one place; sourced. Two sets: to build
-# and run it with a Slurm, and what the checks add.
+# The packages of Debian 12 and 13 that foretell needs; sourced. Two sets: to build and run
+# it with a Slurm, and the additional ones for the checks.
 packages_build='build-essential autoconf automake libtool pkg-config
   nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev libzip-dev
   libacl1-dev libhwloc-dev libpapi-dev libgsl-dev libopenblas-dev libcairo2-dev libcmocka-dev
@@ -9,7 +9,7 @@ packages_build='build-essential autoconf automake libtool pkg-config
 packages_check='clang codespell mandoc libclang-rt-dev valgrind git python3 python3-torch man-db sqlite3 binutils
   snakemake file busybox-static cpio qemu-system-x86 qemu-system-arm gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 
-# install_packages NAME...: those that are not installed; nothing is asked, no service is started
+# install_packages NAME...: installs missing packages, without questions and without starting services
 install_packages() {
   local name absent= policy=/usr/sbin/policy-rc.d made=
   for name in "$@"; do

@@ -2,23 +2,23 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # foretell in a minute or two, on a bare Debian 12 as root: installs packages,
 # builds, starts a private one-node Slurm (munge, slurmctld, slurmd, foretelld) in a
-# scratch folder, and plays the main job on a real program. Everything it started
-# is stopped and removed at the end.
+# scratch directory, and shows foretell's main task with a real program. All processes
+# and files are removed at the end.
 #
 #   contrib/quickstart.sh [--keep]
 #
-#   --keep   leave it running, and say how to use it and how to stop it
+#   --keep   leave it running, and print how to use it and how to stop it
 set -u
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$top/contrib/packages.sh"
 . "$top/tests/slurm/cluster.sh"
 
 keep=
-[ "$#" -le 1 ] || [ "$#$1" = 2--stop ] || { echo "quickstart: '$2': nothing was expected here; see --help" >&2; exit 2; }
+[ "$#" -le 1 ] || [ "$#$1" = 2--stop ] || { echo "quickstart: '$2': unexpected argument; see --help" >&2; exit 2; }
 case "${1-}" in
 '') ;;
 --keep) keep=1 FT_OUTLIVE=1 ;;
---stop) # how --keep is ended: --stop FOLDER
+--stop) # ends a cluster of --keep: --stop DIRECTORY
   scratch=${2-}
   [ -d "$scratch/run" ] && [ -f "$scratch/etc/slurm.conf" ] || { echo "quickstart: no cluster in '$scratch'" >&2; exit 2; }
   export SLURM_CONF=$scratch/etc/slurm.conf
@@ -31,7 +31,7 @@ case "${1-}" in
 -h | --help) sed -n '3,/--keep  /s/^# \{0,1\}//p' "$0"; exit ;;
 *) echo "quickstart: no option $1; see --help" >&2; exit 2 ;;
 esac
-[ "$(id -u)" = 0 ] || { echo "quickstart: to be run as root: slurmd starts jobs as their users" >&2; exit 1; }
+[ "$(id -u)" = 0 ] || { echo "quickstart: run this as root: slurmd starts jobs as their users" >&2; exit 1; }
 
 if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' plain=$'\e[0m'; else bold='' dim='' red='' plain=''; fi
 step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
@@ -41,7 +41,7 @@ wrong() {
   printf '%squickstart: %s%s\n' "$red" "$*" "$plain" >&2
   exit 1
 }
-quietly() { # quietly WHAT COMMAND...: one line, and the log only if it fails
+quietly() { # quietly TITLE COMMAND...: prints one line, and the log only on failure
   local what=$1 begun=$SECONDS
   shift
   printf '  %s ... ' "$what"
@@ -53,7 +53,7 @@ quietly() { # quietly WHAT COMMAND...: one line, and the log only if it fails
   echo "$((SECONDS - begun)) s"
 }
 
-# as_user COMMAND...: shows the command as typed; sets status, out and id; shows what the terminal showed
+# as_user COMMAND...: prints and runs the command as a user, and prints its output; sets status, out and id
 user=nobody
 as_user() {
   printf '  %s$ %s%s\n' "$bold" "$*" "$plain"
@@ -106,10 +106,10 @@ round = "1M"'
 cluster_start || wrong "Slurm could not be started"
 export PATH=$scratch/root/bin:$PATH
 case $FT_ENFORCE in
-cgroup) say "  munge, slurmctld, slurmd and foretelld run; the kernel kills what outgrows its memory (task/cgroup)" ;;
-rss) say "  munge, slurmctld, slurmd and foretelld run; Slurm kills what outgrows its memory (OverMemoryKill)" ;;
+cgroup) say "  munge, slurmctld, slurmd and foretelld run; the kernel kills a job above its memory (task/cgroup)" ;;
+rss) say "  munge, slurmctld, slurmd and foretelld run; Slurm kills a job above its memory (OverMemoryKill)" ;;
 esac
-say "  foretell.conf: every job is checked; one likelier than not to run out of memory is refused"
+say "  foretell.conf: every job is checked; a job that will probably run out of memory is rejected"
 
 step "3  Five runs without a prediction"
 cd "$cluster_work" || exit 1
@@ -118,12 +118,12 @@ cat >sort.sh <<'END'
 #SBATCH --output=/dev/null
 sort --parallel=1 --buffer-size=2G --output=/dev/null "$1"
 END
-say "  sort.sh sorts a file, wholly in memory:"
+say "  sort.sh sorts a file in memory:"
 show <sort.sh
 for size in 8 16 24 32 40 48; do
   base64 -w 30 </dev/urandom | head -c ${size}000000 >words-$size.txt
 done
-last() { # last APPS-RUN: until the agent has as many runs
+last() { # last COUNT: the agent has this number of runs
   [ "$(runs)" -ge "$1" ]
 }
 runs() {
@@ -135,38 +135,38 @@ for size in 8 16 24 32 48; do
   [ "$(job_wait "$id")" = COMPLETED ] || wrong "job $id: $(job_field "$id" JobState)"
 done
 wait_until 15 last 5 || wrong "five runs were not learned"
-say "  what foretell learned:"
+say "  foretell history:"
 foretell history 2>&1 | show
 
-step "4  The next one asks for nothing but a prediction"
+step "4  A job with a predicted request"
 as_user sbatch --predict-mem sort.sh words-40.txt
 grep -q 'foretell: .*--mem set to' <<<"$out" || wrong "no memory was set"
-say "  what Slurm holds: job $id, MinMemoryNode=$(job_field "$id" MinMemoryNode)"
+say "  Slurm's record: job $id, MinMemoryNode=$(job_field "$id" MinMemoryNode)"
 state=$(job_wait "$id")
-say "  how it ended: $state"
+say "  the job's end: $state"
 [ "$state" = COMPLETED ] || wrong "the predicted job did not complete"
-wait_until 15 last 6 || wrong "its run was not learned"
-say "  what the agent says of it:"
+wait_until 15 last 6 || wrong "the run was not learned"
+say "  the agent's log:"
 grep -hE "job $id\b" "$scratch"/log/foretelld.* | tail -n 2 | show
 
-step "5  One that asks too little"
+step "5  A request that is too small"
 before=$(squeue -h -t all -o %i | wc -l)
 as_user sbatch --mem=30M sort.sh words-40.txt
-[ $status != 0 ] || wrong "it should have been refused"
-grep -q 'foretell: job rejected' <<<"$out" || wrong "it was refused, but not by foretell"
+[ $status != 0 ] || wrong "the job should have been rejected"
+grep -q 'foretell: job rejected' <<<"$out" || wrong "the job was rejected, but not by foretell"
 [ "$(squeue -h -t all -o %i | wc -l)" = "$before" ] || wrong "a job exists nevertheless"
-say "  sbatch exits $status, and no job exists. The same with what it suggests:"
+say "  sbatch exits with $status, and no job exists. The same with the suggested request:"
 suggestion=$(sed -nE 's/.*use (--mem=[0-9]+[MG]).*/\1/p' <<<"$out")
 as_user sbatch "$suggestion" sort.sh words-40.txt
-[ "$(job_wait "$id")" = COMPLETED ] || wrong "what was suggested did not suffice"
+[ "$(job_wait "$id")" = COMPLETED ] || wrong "the suggested request was too small"
 say "  job $id: COMPLETED"
-wait_until 15 last 7 || wrong "its run was not learned"
+wait_until 15 last 7 || wrong "the run was not learned"
 
-step "6  The sum"
+step "6  The report"
 foretell report 2>&1 | show
 
 if [ -n "$keep" ]; then
-  step "It is left running"
+  step "The cluster is left running"
   say "  export SLURM_CONF=$SLURM_CONF PATH=$scratch/root/bin:\$PATH"
   say "  cd $cluster_work; runuser -u $user -- sbatch --predict-mem sort.sh words-32.txt; foretell history"
   say "  $0 --stop $scratch     stops and removes it"

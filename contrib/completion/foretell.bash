@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# bash completion of foretell(1). Sub-commands and options are asked of --help,
-# so that they are those of the foretell that is called.
+# bash completion of foretell(1). Sub-commands and options come from --help,
+# so that they are those of the installed foretell.
 
 _foretell_commands() {
   "$1" --help 2>/dev/null | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'
 }
 
-# "--name" or "--name=ARGUMENT", one a line, and "-x" where there is a letter
+# prints "--name" or "--name=ARGUMENT", one a line, and "-x" for a short option
 _foretell_options() {
   "$1" "$2" --help 2>/dev/null |
     sed -n 's/^  \(-.\), \(--[^ ]*\).*/\1\n\2/p; s/^      \(--[^ ]*\).*/\1/p'
@@ -27,7 +27,7 @@ _foretell() {
     [ "${COMP_WORDS[i]}" = -- ] && { compopt -o default 2>/dev/null; return; }
   done
 
-  # "--name=val" is three words to bash, "--name val" two
+  # bash splits "--name=val" into three words, "--name val" into two
   if [ "$cur" = = ]; then
     option=${COMP_WORDS[COMP_CWORD - 1]} cur=
   elif [ "${COMP_WORDS[COMP_CWORD - 1]}" = = ]; then

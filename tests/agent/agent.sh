@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A real foretelld in a scratch folder, without a Slurm: announced process trees
+# A real foretelld in a scratch directory, without a Slurm: announced process trees
 # become observations and model files.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
@@ -10,7 +10,7 @@ partition() {
   find "$state/partitions" -name "$1-*" | grep .
 }
 
-# observations of job $1 in the store, as "outcome peak_is_bound"
+# stored JOB: its observations in the store, as "outcome peak_is_bound"
 stored() {
   column "outcome, peak_is_bound" "$1"
 }
@@ -19,7 +19,7 @@ is_stored() {
   [ -n "$(stored "$1")" ]
 }
 
-# columns $1 of job $2's observations
+# column COLUMNS JOB: these columns of the job's observations
 column() {
   python3 - "$state/store.db" "$1" "$2" <<'END'
 import sqlite3, sys
@@ -29,17 +29,17 @@ for row in db.execute("SELECT %s FROM observation WHERE job_id = ?" % sys.argv[2
 END
 }
 
-# ---- the main way
+# ---- a job from announcement to model
 
 config
 start
-ok $? "it listens"
+ok $? "the agent listens"
 [ "$(stat -c %a "$socket")" = 600 ]
-ok $? "where only its own user and root may speak"
+ok $? "only its own user and root may use the socket"
 wait_until 10 partition main
-ok $? "what the cluster is comes from Slurm"
+ok $? "the partitions come from Slurm"
 wait_until 10 grep -q 22.05.8 "$state/site"
-ok $? "and so does the site file"
+ok $? "the site file comes from Slurm"
 
 "$announce" "$socket" job=7 app=hog feature=batch:32 -- \
   python3 -c 'import time; a = bytearray(96 << 20); time.sleep(0.4)'
@@ -48,24 +48,24 @@ wait_until 60 model hog
 ok $? "its app has a model file"
 like "$(cat "$scratch/log")" 'job 7: hog, completed, 1[0-9]{2}(\.[0-9])? MiB' "the peak is the process tree's"
 "$announce" "$socket" job=8 app=hog status=256 -- true
-wait_until 60 said 'job 8: hog, failed'
-ok $? "a failed run is seen"
+wait_until 60 log_has 'job 8: hog, failed'
+ok $? "the log reports a failed run"
 "$announce" "$socket" job=6 app=brief -- python3 -S -c 'import subprocess, sys, time
 a = bytearray(200 << 20)
 time.sleep(0.3)
 subprocess.run([sys.executable, "-S", "-c", "b = bytes(1) * (150 << 20)"])
 subprocess.run(["true"])
 time.sleep(0.2)'
-wait_until 60 said 'job 6: brief, completed'
-if said 'exits: not measured here'; then
-  ok 0 "a brief child may be missed, and that is said"
+wait_until 60 log_has 'job 6: brief, completed'
+if log_has 'exits: not measured here'; then
+  ok 0 "without taskstats a short-lived process may be missed, which the log states"
 else
-  said 'job 6: brief, completed, 3[5-7][0-9](\.[0-9])? MiB'
-  ok $? "a child of 50 ms above its parent is in the peak"
+  log_has 'job 6: brief, completed, 3[5-7][0-9](\.[0-9])? MiB'
+  ok $? "a child of 50 ms is in the peak with its parent"
 fi
 
-# what setsid and an ended parent leave of a daemon's descent is Slurm's variable; who has
-# another job's is not measured
+# setsid and an ended parent leave a daemon only Slurm's variable as a sign of its job. A process
+# with another job's variable is not measured.
 SLURM_JOB_ID=5 "$announce" "$socket" job=5 app=daemon -- python3 -S -c 'import os, time
 if not os.fork():
     os.setsid()
@@ -74,45 +74,45 @@ if not os.fork():
         time.sleep(1.5)
     os._exit(0)
 time.sleep(1.2)'
-wait_until 60 said 'job 5: daemon, completed'
-said 'job 5: daemon, completed, 1[2-4][0-9](\.[0-9])? MiB'
-ok $? "a daemon of a double fork is in its job's peak"
+wait_until 60 log_has 'job 5: daemon, completed'
+log_has 'job 5: daemon, completed, 1[2-4][0-9](\.[0-9])? MiB'
+ok $? "a daemon made by a double fork is in its job's peak"
 
-# ---- what it cannot measure here, and how often it looks
+# ---- samplers that do not work here, and the sampling rate
 
 missing=$(sed -n 's/^foretelld: \([a-z]*\): not measured here: .*/\1/p' "$scratch/log")
 is "$(printf '%s' "$missing" | sort | uniq -d)" "" "each sampler that does not work is named once"
 "$FT_TOP_BUILDDIR/predictor/cli/foretell" doctor --config "$scratch/foretell.conf" --json \
   >"$scratch/doctor" 2>/dev/null
-sed -n 's/^foretelld: \([a-z]*: \)not measured here: /\1/p' "$scratch/log" | sort >"$scratch/said"
-python3 - "$scratch/doctor" >"$scratch/told" <<'END'
+sed -n 's/^foretelld: \([a-z]*: \)not measured here: /\1/p' "$scratch/log" | sort >"$scratch/log-checks"
+python3 - "$scratch/doctor" >"$scratch/doctor-checks" <<'END'
 import json, sys
 for check in json.load(open(sys.argv[1]))["checks"]:
     if check["name"] in ("rss", "exits", "pss", "cgroup", "io", "papi", "perf", "nvml") \
             and check["status"] != "ok":
         print(check["name"] + ": " + check["text"])
 END
-is "$(sort "$scratch/told")" "$(cat "$scratch/said")" "and doctor says the same of them"
+is "$(sort "$scratch/doctor-checks")" "$(cat "$scratch/log-checks")" "foretell doctor reports the same samplers"
 config 'sample_hz = 40'
 stop
 start
-# a machine that is busy lets it look less often: one of a few runs is left in peace
+# A busy machine lowers the rate; several runs make an undisturbed one likely.
 for job in 41 42 43 44 45 46; do
   "$announce" "$socket" job=$job app=often -- sleep 1
-  wait_until 60 said "job $job: often, completed"
+  wait_until 60 log_has "job $job: often, completed"
   rate=$(awk -v job="job $job:" 'index($0, job) { for (i = 3; i <= NF; i++) if ($i == "samples") print int($(i - 1) / $(i - 3)) }' "$scratch/log")
   test "${rate:-0}" -ge 20 && break
 done
 test "${rate:-0}" -ge 20 && test "$rate" -le 60
 ok $? "sample_hz = 40 is 40 samples a second ($rate)"
 
-# ---- what it refuses
+# ---- wrong options and configurations
 
 while IFS='|' read -r words named; do
   # shellcheck disable=SC2086
   is "$("$agent" $words 2>&1; echo $?)" \
     "foretelld: $named: no such option, or not with what it takes; see foretelld --help
-2" "$words is refused, and named"
+2" "$words is rejected by name"
 done <<'END'
 -qd|-q
 --quick|--quick
@@ -121,19 +121,19 @@ done <<'END'
 END
 
 "$agent" -c "$scratch/foretell.conf" 2>"$scratch/second"
-is $? 3 "a second agent on the same state folder does not start"
-like "$(cat "$scratch/second")" "another foretelld works there" "and says why"
+is $? 3 "a second agent on the same state directory does not start"
+like "$(cat "$scratch/second")" "another foretelld works there" "the second agent reports the reason"
 kill -0 "$pid"
-ok $? "the first one does not mind"
+ok $? "the first agent keeps running"
 
 config 'sample_hz = 1e9'
 kill -HUP "$pid"
-wait_until 60 said 'foretell.conf: line 4: .*; the old configuration stays'
-ok $? "a file that is not right is refused with its line"
+wait_until 60 log_has 'foretell.conf: line 4: .*; the old configuration stays'
+ok $? "a wrong configuration is rejected with its line"
 config 'max_runs = 100'
 kill -HUP "$pid"
-wait_until 60 said 'configuration read again'
-ok $? "one that is right is taken"
+wait_until 60 log_has 'configuration read again'
+ok $? "a correct configuration is applied"
 
 python3 - "$socket" <<'END'
 import socket, sys
@@ -145,11 +145,11 @@ many = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(600)
 for s in many:
     s.connect(sys.argv[1])
 END
-wait_until 60 said 'dropped [0-9]+ packet'
-ok $? "packets that are none are dropped"
+wait_until 60 log_has 'dropped [0-9]+ packet'
+ok $? "malformed packets are dropped"
 "$announce" "$socket" job=9 app=hog -- true
-wait_until 60 said 'job 9: hog, completed'
-ok $? "600 connections that say nothing keep nobody out"
+wait_until 60 log_has 'job 9: hog, completed'
+ok $? "600 silent connections do not block an announcement"
 if [ "$(id -u)" = 0 ]; then
   chmod 0666 "$socket"
   python3 - "$socket" <<'END'
@@ -163,7 +163,7 @@ try:
 except OSError:
     sys.exit(0)
 END
-  ok $? "who is neither root nor the agent's user is not heard"
+  ok $? "a user who is neither root nor the agent's is disconnected"
 fi
 
 # ---- the agent is stopped and killed while jobs run
@@ -174,19 +174,19 @@ client=$!
 wait_until 60 test -s "$state/live/20"
 sleep 0.5
 stop
-is $? 0 "SIGTERM ends it"
+is $? 0 "SIGTERM ends the agent"
 [ ! -e "$socket" ]
-ok $? "and removes the socket"
+ok $? "the agent removes its socket"
 start
-wait_until 60 said '1 job found again'
-ok $? "a run that goes on is found again"
+wait_until 60 log_has '1 job found again'
+ok $? "a run that continues is found again"
 wait_child 60 "$client"
-wait_until 60 said 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
-ok $? "with what was measured before"
-wait_until 10 is_stored 20 # it is told first
-is "$(stored 20)" "$(stored 7 | cut -d' ' -f1) 1" "but its peak is only a bound"
+wait_until 60 log_has 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'
+ok $? "its peak includes what was measured before"
+wait_until 10 is_stored 20 # the log precedes the store
+is "$(stored 20)" "$(stored 7 | cut -d' ' -f1) 1" "its peak is only a lower bound"
 [ ! -e "$state/live/20" ]
-ok $? "and is then over"
+ok $? "its journal is removed"
 
 "$announce" "$socket" job=21 app=long events=s
 wait_until 60 test -s "$state/live/21"
@@ -194,27 +194,27 @@ echo "JobId=21 JobName=test UserId=x(0) GroupId=x(0) JobState=TIMEOUT Restarts=0
   "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_21"
 stop KILL
 start
-wait_until 60 said 'job 21: long, timeout'
-ok $? "a run that ended without an agent is what Slurm says"
+wait_until 60 log_has 'job 21: long, timeout'
+ok $? "the outcome of a run that ended without an agent comes from Slurm"
 
-# the disk had the run, but neither its model yet nor that it was published
+# The disk had the run, but neither its model nor the record of its publication.
 "$announce" "$socket" job=22 app=cut -- true
 wait_until 60 model cut
 stop KILL
 rm "$(model cut)"
 start
 wait_until 60 model cut
-ok $? "a model that a power cut kept from the disk is made anew"
+ok $? "a model lost in a power cut is rebuilt"
 
-# ---- Slurm's record completes what the node cannot tell
+# ---- Slurm's record completes the node's
 
 "$announce" "$socket" job=30 app=hog status=9 -- true
-wait_until 60 said 'job 30: hog, unknown'
-ok $? "a SIGKILL alone says nothing"
+wait_until 60 log_has 'job 30: hog, unknown'
+ok $? "after SIGKILL alone the outcome is unknown"
 echo "JobId=30 JobName=test UserId=x(0) GroupId=x(0) JobState=CANCELLED Restarts=0" \
   "SubmitTime=2026-01-02T03:04:05" >"$FT_SCONTROL/job_30"
-wait_until 60 said 'job 30: hog, cancelled'
-ok $? "Slurm says the rest"
+wait_until 60 log_has 'job 30: hog, cancelled'
+ok $? "the outcome comes from Slurm's record"
 is "$(stored 30 | wc -l)" 1 "one run is one observation"
 stop
 
@@ -224,15 +224,15 @@ rm -rf "$state" "$scratch/log"
 mkdir -p "$state/store.db"
 start
 "$announce" "$socket" job=40 app=hog -- true
-wait_until 60 said 'job 40: hog, completed'
+wait_until 60 log_has 'job 40: hog, completed'
 wait_until 60 spooled 1
-ok $? "what the store does not take waits in the spool"
+ok $? "a run that the store does not accept waits in the spool"
 rmdir "$state/store.db"
 wait_until 60 model hog
-ok $? "until it can be stored"
+ok $? "it is learned once the store is writable"
 wait_until 60 spooled 0
-ok $? "and only until then"
-is "$(stored 40 | wc -l)" 1 "nothing is lost"
+ok $? "the spool is then empty"
+is "$(stored 40 | wc -l)" 1 "the run is stored once"
 stop
 
 # ---- the first run of a node, before the cluster's name is known
@@ -241,10 +241,10 @@ rm -rf "$state" "$scratch/log"
 start
 "$announce" "$socket" job=45 app=first -- true
 wait_until 60 model first
-is "$(column cluster 45)" foretell "a run is not stored before the cluster has its name"
+is "$(column cluster 45)" foretell "a run is stored only after the cluster's name is known"
 stop
 
-# ---- nobody reads its log, or it has none to write to
+# ---- a log without a reader, and closed standard streams
 listening() {
   python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])' "$socket"
@@ -260,9 +260,9 @@ wait_child 60 "$reader"
 kill -HUP "$pid"
 "$announce" "$socket" job=41 app=unread -- true
 wait_until 60 model unread
-ok $? "a log that nobody reads any more does not end it"
+ok $? "a log pipe without a reader does not end the agent"
 stop
-is $? 0 "which TERM does"
+is $? 0 "SIGTERM ends it"
 for n in 42 43 44; do
   "$agent" -c "$scratch/foretell.conf" -v <&- >&- 2>&- &
   pid=$!
@@ -273,15 +273,15 @@ for n in 42 43 44; do
   stop
 done
 grep -rqa 'foretelld: ' "$state"
-is $? 1 "with its standard streams closed its log goes into no file of its own"
-is "$(stored 44 | wc -l)" 1 "and it works"
+is $? 1 "with closed standard streams the log is written to no other file"
+is "$(stored 44 | wc -l)" 1 "the agent works with closed standard streams"
 
-# ---- the background
+# ---- in the background
 
 "$agent" -d -c "$scratch/foretell.conf"
-ok $? "in the background it says when it listens"
+ok $? "-d returns when the agent listens"
 [ -S "$socket" ]
-ok $? "and does"
+ok $? "the socket exists"
 kill -TERM "$(python3 - "$socket" <<'END'
 import socket, struct, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -290,5 +290,5 @@ print(struct.unpack("3i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12
 END
 )"
 wait_until 60 test ! -e "$socket"
-ok $? "SIGTERM ends it there, too"
+ok $? "SIGTERM ends the background agent"
 tap_done

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Plays slurmd and slurmstepd towards an agent, for its tests: announces a job's
- * step, runs a command below itself, announces its end.
+ * Replaces slurmd and slurmstepd in tests of the agent: announces a job's
+ * step, runs a command as its child, announces its end.
  *
  *   announce SOCKET [KEY=VALUE]... [-- COMMAND...]
  *
  * Keys: job, array and task (of a job array), step (a number or batch), uid, restart, app, node,
- * limit (bytes), mem_alloc, feature (name:number), events (letters of what happens, in this order:
- * j job start, s task start, r run COMMAND, e task end, J job end, w wait for a file that comes
- * into the folder "models" and print the milliseconds since the end before it; "sre" unless told),
- * status (of the task, if not COMMAND's), oom. Exit status: 0, 1 when nobody listens.
+ * limit (bytes), mem_alloc (bytes), feature (name:number), events (a letter for each, in this
+ * order: j job start, s task start, r run COMMAND, e task end, J job end, w wait for a file that
+ * appears in the directory "models" and print the milliseconds since the end before it; default
+ * "sre"), status (of the task, default COMMAND's), oom. Exit status: 0, or 1 without a listening
+ * agent.
  */
 #include "config.h"
 
@@ -38,7 +39,7 @@ struct play {
   const char *events;
   bool has_status;
   int status;
-  int models; /* inotify; -1: not watched */
+  int models; /* inotify descriptor; -1: not watched */
   double ended;
 };
 
@@ -48,7 +49,7 @@ static void die(const char *what)
   exit(1);
 }
 
-static void say(const struct play *play)
+static void send_announcement(const struct play *play)
 {
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   struct ft_error err;
@@ -82,7 +83,7 @@ static size_t encode_submission(const struct play *play, uint8_t *out, size_t si
   return length;
 }
 
-static void run(struct play *play, char **command)
+static void run_command(struct play *play, char **command)
 {
   pid_t pid = fork();
   int status;
@@ -106,7 +107,7 @@ static void wait_for_model(const struct play *play)
   printf("%.3f\n", 1e3 * (ft_io_monotonic() - play->ended));
 }
 
-static void event(struct play *play, char letter, char **command)
+static void play_event(struct play *play, char letter, char **command)
 {
   ft_announcement *a = &play->a;
   struct rusage usage;
@@ -143,7 +144,7 @@ static void event(struct play *play, char letter, char **command)
     break;
   case 'r':
     if (command)
-      run(play, command);
+      run_command(play, command);
     return;
   case 'w':
     wait_for_model(play);
@@ -152,10 +153,10 @@ static void event(struct play *play, char letter, char **command)
     fprintf(stderr, "announce: no event \"%c\"\n", letter);
     exit(1);
   }
-  say(play);
+  send_announcement(play);
 }
 
-static uint64_t number(const char *text)
+static uint64_t parse_u64(const char *text)
 {
   struct ft_text cursor = ft_text_from(text);
   uint64_t value;
@@ -167,7 +168,7 @@ static uint64_t number(const char *text)
   return value;
 }
 
-static void feature(struct play *play, char *value)
+static void add_feature(struct play *play, char *value)
 {
   char *colon = strchr(value, ':');
 
@@ -175,45 +176,45 @@ static void feature(struct play *play, char *value)
     die(value);
   *colon = '\0';
   ft_feature_number(play->submission.features, &play->submission.features_count, 24, value,
-                    (double)number(colon + 1));
+                    (double)parse_u64(colon + 1));
 }
 
-static void set(struct play *play, const char *key, char *value)
+static void set_key(struct play *play, const char *key, char *value)
 {
   ft_announcement *a = &play->a;
 
   if (strcmp(key, "job") == 0)
-    a->job_id = (uint32_t)number(value);
+    a->job_id = (uint32_t)parse_u64(value);
   else if (strcmp(key, "step") == 0)
-    a->step_id = strcmp(value, "batch") == 0 ? UINT32_C(0xfffffffb) : (uint32_t)number(value);
+    a->step_id = strcmp(value, "batch") == 0 ? UINT32_C(0xfffffffb) : (uint32_t)parse_u64(value);
   else if (strcmp(key, "uid") == 0)
-    a->uid = (uint32_t)number(value);
+    a->uid = (uint32_t)parse_u64(value);
   else if (strcmp(key, "array") == 0)
-    a->array_job_id = (uint32_t)number(value);
+    a->array_job_id = (uint32_t)parse_u64(value);
   else if (strcmp(key, "task") == 0)
-    a->array_task_id = (uint32_t)number(value);
+    a->array_task_id = (uint32_t)parse_u64(value);
   else if (strcmp(key, "restart") == 0)
-    a->restart_count = (uint32_t)number(value);
+    a->restart_count = (uint32_t)parse_u64(value);
   else if (strcmp(key, "mem_alloc") == 0)
-    a->alloc_mem_bytes = number(value);
+    a->alloc_mem_bytes = parse_u64(value);
   else if (strcmp(key, "limit") == 0)
-    play->limit = number(value);
+    play->limit = parse_u64(value);
   else if (strcmp(key, "app") == 0)
     (void)ft_string_copy(value, play->submission.app, sizeof play->submission.app);
   else if (strcmp(key, "node") == 0)
     (void)ft_string_copy(value, a->node, sizeof a->node);
   else if (strcmp(key, "feature") == 0)
-    feature(play, value);
+    add_feature(play, value);
   else if (strcmp(key, "events") == 0)
     play->events = value;
   else if (strcmp(key, "oom") == 0)
-    play->oom_kills = number(value);
+    play->oom_kills = parse_u64(value);
   else if (strcmp(key, "models") == 0) {
     if (inotify_add_watch(play->models, value, IN_MOVED_TO) < 0)
       die(value);
   } else if (strcmp(key, "status") == 0) {
     play->has_status = true;
-    play->status = (int)number(value);
+    play->status = (int)parse_u64(value);
   } else {
     fprintf(stderr, "announce: no key \"%s\"\n", key);
     exit(1);
@@ -247,9 +248,9 @@ int main(int argc, char **argv)
     if (!equals)
       die(argv[i]);
     *equals = '\0';
-    set(&play, argv[i], equals + 1);
+    set_key(&play, argv[i], equals + 1);
   }
   for (const char *p = play.events; *p; p++)
-    event(&play, *p, command);
+    play_event(&play, *p, command);
   return 0;
 }

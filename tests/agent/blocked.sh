@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What stands in the way of one app's files holds up no other app, and nothing in the spool.
+# An obstacle in place of one app's model delays no other app, and nothing in the spool.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
@@ -13,17 +13,17 @@ file=$(model hog)
 rm "$file"
 mkdir -p "$file/inside"
 "$announce" "$socket" job=2 app=hog -- true
-wait_until 60 said 'job 2: hog of user [0-9]+ has no new model: .*hog'
-ok $? "that a model cannot be written is said"
+wait_until 60 log_has 'job 2: hog of user [0-9]+ has no new model: .*hog'
+ok $? "the log reports a model that cannot be written"
 "$announce" "$socket" job=3 app=other -- true
 wait_until 60 model other
-ok $? "others' are"
+ok $? "other apps' models are published"
 spooled 0
 ok $? "the store has all runs, and the spool none"
 rm -r "$file"
 kill -HUP "$pid"
 wait_until 60 test -f "$file"
-ok $? "it is made when nothing is in the way any more"
-is "$(stat -c %F "$file")" "regular file" "from the store"
+ok $? "the model is published once the obstacle is gone"
+is "$(stat -c %F "$file")" "regular file" "it is rebuilt from the store"
 stop
 tap_done

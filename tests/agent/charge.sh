@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What counts towards the peak under each memory rule (foretelld(8)), against what this kernel
-# charges to a cgroup and kills for.
+# The peak under each memory rule (foretelld(8)), compared with the memory that this kernel
+# charges to a cgroup and enforces a limit on.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
-# a cgroup of our own whose children are charged for memory
+# a new cgroup whose children are charged for memory
 if [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then
   group=/sys/fs/cgroup/memory/foretell-test-$$ limit=memory.limit_in_bytes
 else
@@ -16,7 +16,7 @@ fi
 if [ "$(id -u)" != 0 ] || ! mkdir "$group" 2>/dev/null || ! [ -e "$group/$limit" ] ||
   { [ $limit = memory.max ] && ! echo +memory >"$group/cgroup.subtree_control"; }; then
   rmdir "$group" 2>/dev/null
-  skip "what counts towards the peak" "no cgroup of one's own that charges memory"
+  skip "each memory rule counts what the kernel charges" "no cgroup with a memory controller can be made"
   tap_done
   exit
 fi
@@ -47,23 +47,23 @@ if what == "locked" and ctypes.CDLL(None).mlock(
 time.sleep(hold)
 END
 
-# the MiB in column $1 of the run of app $2
+# stored COLUMN APP: the column of the app's last run, in MiB
 stored() {
   "$foretell" export --state="$state" --app="$2" | python3 -c 'import csv, sys
 row = list(csv.DictReader(sys.stdin))[-1]
 print(round(float(row[sys.argv[1]] or -1) / 2**20))' "$1"
 }
 
-# whether $1 is $2 and what a Python takes
+# about VALUE EXPECTED: VALUE is EXPECTED plus the memory of Python itself, in MiB
 about() {
   diag "$1 MiB"
   [ "$1" -ge "$2" ] && [ "$1" -lt $(($2 + 40)) ]
 }
 
-# Linux adds up what memory.stat tells at least every 2 s (FLUSH_TIME in mm/memcontrol.c)
+# Seconds; Linux updates memory.stat at least every 2 s (FLUSH_TIME in mm/memcontrol.c).
 hold=3
 job=100
-# hold $1 in a cgroup of job $job, laid out as Slurm does it; the agent samples it
+# measure KIND: keeps this kind of memory in a cgroup laid out as Slurm's; the agent samples it
 measure() {
   local step stepd task
   job=$((job + 1))
@@ -83,8 +83,8 @@ measure() {
   find "$group/s7JDM$job" -depth -type d -exec rmdir {} +
 }
 
-# whether the kernel kills who holds $1 and may have 48 MiB
-killed() {
+# kernel_kills KIND: the kernel kills a process with 64 MiB of this kind and a limit of 48 MiB
+kernel_kills() {
   mkdir "$group/limited" && echo 48M >"$group/limited/$limit"
   for file in memory.swap.max memory.memsw.limit_in_bytes; do
     [ ! -e "$group/limited/$file" ] || echo 48M >"$group/limited/$file"
@@ -103,11 +103,11 @@ wait_until 20 grep -q 22.05.8 "$state/site"
 while read -r what charged mapped fatal; do
   measure "$what"
   about "$(stored charge_less_cache_bytes "$what")" "$charged"
-  ok $? "cgroup: of 64 MiB of $what memory $charged MiB count"
+  ok $? "rule cgroup: of 64 MiB of $what memory $charged MiB count"
   about "$(stored rss_bytes "$what")" "$mapped"
-  ok $? "rss: $mapped MiB"
-  killed "$what" 2>/dev/null
-  is $? $((!fatal)) "and the kernel $([ "$fatal" = 1 ] && echo kills || echo 'does not kill') for it"
+  ok $? "rule rss: of 64 MiB of $what memory $mapped MiB count"
+  kernel_kills "$what" 2>/dev/null
+  is $? $((!fatal)) "the kernel $([ "$fatal" = 1 ] && echo kills || echo 'does not kill') for it"
 done <<'END'
 anonymous 64 64 1
 tmpfs 64 0 1
@@ -116,7 +116,7 @@ mapped 0 64 0
 locked 64 64 1
 END
 about "$(stored shmem_bytes tmpfs)" 64
-ok $? "tmpfs is noted as shared memory"
+ok $? "tmpfs is recorded as shared memory"
 stop
 rmdir "$group"
 tap_done

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# An app's runs justify an equation: a child of the agent seeks it, and the next submission has it.
+# An app's runs justify an equation: a child of the agent searches it, and the next submission uses it.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
-# $1 runs of app $2: $3 bytes (0.5 GiB) + $4 (256 KiB) * edge^2 * batch, and 2 % of noise
+# table COUNT APP [MIN SLOPE]: runs with a peak of MIN (512 MiB) + SLOPE (256 KiB) * edge^2 * batch and 2 % noise
 table() {
   local least=${3:-536870912} slope=${4:-262144}
 
@@ -20,10 +20,10 @@ table() {
 import() {
   table "$@" >"$scratch/runs.csv"
   "$foretell" import --state="$state" --features=edge,batch "$scratch/runs.csv" >"$scratch/import" 2>&1
-  kill -HUP "$pid" # it looks at its store now
+  kill -HUP "$pid" # the agent scans its store at once
 }
 
-# a field of what the model of app $1 is fitted by
+# fitted APP KEY: a field of the app's fit
 fitted() {
   "$foretell" history --state="$state" --fit --json "$1" |
     python3 -c 'import json, sys
@@ -35,42 +35,42 @@ print(d)' "$2"
 
 config
 start
-ok $? "it listens"
+ok $? "the agent listens"
 import 15 few
 wait_until 60 model few
 import 60 net
-wait_until 300 said 'net: an equation from 60 runs, [0-9.]+ % off$'
-ok $? "after enough runs an equation is found"
-is "$(fitted net method)" equation "and the model uses it"
-like "$(fitted net equation.equation)" '^0\.000[0-9]+\*batch\*edge\^2 \+ 0\.[0-9]+ \[GiB\]$' "it is told in units"
+wait_until 300 log_has 'net: an equation from 60 runs, [0-9.]+ % off$'
+ok $? "an equation is found once there are enough runs"
+is "$(fitted net method)" equation "the model uses the equation"
+like "$(fitted net equation.equation)" '^0\.000[0-9]+\*batch\*edge\^2 \+ 0\.[0-9]+ \[GiB\]$' "the equation is printed with units"
 like "$("$foretell" history --state="$state" --fit net)" "equation from 60 runs, .* % off: 0" \
-  "in words, too"
+  "foretell history prints its number of runs and its error"
 p50=$("$foretell" predict --state="$state" --json --app=net --params=edge=96,batch=16 2>/dev/null |
   python3 -c 'import json, sys; print(round(json.load(sys.stdin)["peak_memory_bytes"]["p50"] / (2**29 + 2**18 * 96 * 96 * 16), 1))')
-is "$p50" 1.0 "and a submission is told by it"
-said 'few: an equation'
-is $? 1 "few runs are left alone"
+is "$p50" 1.0 "a submission is predicted by the equation"
+log_has 'few: an equation'
+is $? 1 "an app with few runs has no equation"
 
-# ---- half as many runs are new: it is sought again, and no submission waits for that
+# ---- half as many new runs: the search is repeated, and no submission waits for it
 
 import 90 net
 wait_until 60 pgrep -x -P "$pid" foretelld
 child=$(pgrep -x -P "$pid" foretelld | tail -n 1)
-kill -STOP "$child" # as on a node that has no time for it
+kill -STOP "$child" # as on a busy node
 timeout 20 "$foretell" predict --state="$state" --app=net --params=edge=96,batch=16 >/dev/null 2>&1
-is "$?" 0 "a submission is told while a child seeks"
+is "$?" 0 "a submission is predicted while a child searches"
 kill -CONT "$child"
-wait_until 300 said 'net: an equation from 90 runs, [0-9.]+ % off$'
-ok $? "after half as many runs again it is sought anew"
+wait_until 300 log_has 'net: an equation from 90 runs, [0-9.]+ % off$'
+ok $? "the search is repeated after half as many new runs"
 
-# ---- an app changes: its equation goes astray, and is sought again long before half of the runs
-# are new
+# ---- an app changes: its equation becomes wrong, and the search is repeated long before half of
+# the runs are new
 
-# the interpreter itself: a shim in PATH (pyenv) starts twenty programs before it, in the same
-# instant, and then the peak is known to within a bar only
+# The interpreter itself: a shim in PATH (pyenv) starts twenty programs before it at the same
+# time, and the peak is then known only as a bound.
 python=$(python3 -c 'import sys; print(sys.executable)')
 
-# job $1 of app $2, the $3th: a process of $4 % of 32 MiB + 1 KiB * edge^2 * batch
+# run JOB APP N PERCENT: the N-th run, a process of PERCENT of (32 MiB + 1 KiB * edge^2 * batch)
 run() {
   local edge=$((8 * (4 + $3 * 7 % 9))) batch=$((4 + $3 * 5 % 13))
   "$announce" "$socket" job="$1" app="$2" feature=edge:$edge feature=batch:$batch -- \
@@ -78,27 +78,27 @@ run() {
 own = int(open("/proc/self/statm").read().split()[1]) * 4096
 a = b"x" * (int(sys.argv[1]) - own)
 time.sleep(0.4)' $(((33554432 + 1024 * edge * edge * batch) * $4 / 100))
-  wait_until 60 said "job $1: $2, completed"
+  wait_until 60 log_has "job $1: $2, completed"
 }
 
 import 60 lean 33554432 1024
-wait_until 300 said 'lean: an equation from 60 runs, [0-9.]+ % off$'
+wait_until 300 log_has 'lean: an equation from 60 runs, [0-9.]+ % off$'
 ok $? "another app has an equation"
-anew='lean: an equation from (6[4-9]|[78][0-9]) runs, [0-9.]+ % off'
+again='lean: an equation from (6[4-9]|[78][0-9]) runs, [0-9.]+ % off'
 for ((i = 1; i <= 28; i++)); do
   run $((200 + i)) lean $i $((i <= 3 ? 100 : 75))
-  [ $i -lt 12 ] || ! wait_until 30 said "$anew" || break
+  [ $i -lt 12 ] || ! wait_until 30 log_has "$again" || break
 done
-wait_until 300 said "$anew"
-ok $? "that of an app which needs a quarter less by now is sought anew"
+wait_until 300 log_has "$again"
+ok $? "the search is repeated for an app that needs a quarter less memory"
 
-# ---- the agent ends while a child seeks
+# ---- the agent ends while a child searches
 
 import 61 gone
 wait_until 60 pgrep -x -P "$pid" foretelld >/dev/null
 child=$(pgrep -x -P "$pid" foretelld | tail -n 1)
 stop
-is $? 0 "the agent ends while a child seeks"
+is $? 0 "the agent ends while a child searches"
 wait_until 10 test ! -e "/proc/${child:-0}"
-ok $? "and the child with it"
+ok $? "the child ends with it"
 tap_done

@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# max_age and max_apps: what nobody uses leaves the store and the models, whenever the agent is
-# killed, and nothing else does.
+# max_age and max_apps: unused apps leave the store and the models, even if the agent is killed
+# meanwhile; apps in use stay.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 now=$(date +%s)
 
-# of user $1's app $2 $3 runs, one a day, the first somewhat less than $4 days ago; jobs from $5 on
+# runs UID APP COUNT DAYS JOB: one run a day, the first almost DAYS days ago, with job ids from JOB on
 runs() {
   for ((i = 0; i < $3; i++)); do
     echo "$2,$(($5 + i)),300,60,$((now - ($4 - i) * 86400 + 3600)),$1"
   done
 }
 
-# import standard input as if each run had been put into the store when it ended
+# import: imports standard input as if each run had been stored when it ended
 import() {
   { echo "app,job_id,peak_mib,runtime,end,uid"; cat; } >"$scratch/runs.csv"
   "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null && python3 - "$state/store.db" <<'END'
@@ -26,13 +26,13 @@ db.commit()
 END
 }
 
-# how many runs of app $1 the model of user $2 knows
-known() {
+# model_runs APP UID: the number of runs in the model
+model_runs() {
   "$foretell" predict --state="$state" --json --app="$1" --user="$2" 2>/dev/null |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"])'
 }
-knows() {
-  [ "$(known "$1" "$2")" = "$3" ]
+has_model_runs() {
+  [ "$(model_runs "$1" "$2")" = "$3" ]
 }
 stored() {
   python3 - "$state/store.db" "$1" <<'END'
@@ -41,14 +41,14 @@ db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
 print(db.execute("SELECT COUNT(*) FROM observation WHERE app = ?", (sys.argv[2],)).fetchone()[0])
 END
 }
-# the apps of user $1 that have a model
+# apps UID: the user's apps that have a model
 apps() {
   find "$state/models/$1" -name '*.model' -printf '%f\n' | cut -d- -f1 | sort | tr '\n' ' '
 }
 has_apps() {
   [ "$(apps "$1")" = "$2 " ]
 }
-remade() {
+rebuilt() {
   [ "$(stat -c %i "$shared")" != "$before" ]
 }
 gone() {
@@ -68,25 +68,25 @@ start
   runs 1006 shared 9 9 7000
 } | import
 kill -HUP "$pid"
-wait_until 20 knows used 1001 40
-wait_until 20 knows unused 1002 9
-ok $? "within two years nothing goes"
+wait_until 20 has_model_runs used 1001 40
+wait_until 20 has_model_runs unused 1002 9
+ok $? "with the default of two years nothing is removed"
 shared=$(ls "$state"/models/site/shared-*.model)
 before=$(stat -c %i "$shared")
 
 config "$declared" 'max_age = "30 days"'
 kill -HUP "$pid"
-wait_until 20 said '37 runs removed from the store by max_age or max_apps, 3 apps with their last one'
-ok $? "runs older than max_age leave, and it is said"
-wait_until 20 knows used 1001 30
-ok $? "a model is made anew of what is left"
+wait_until 20 log_has '37 runs removed from the store by max_age or max_apps, 3 apps with their last one'
+ok $? "runs older than max_age are removed, and the log reports their number"
+wait_until 20 has_model_runs used 1001 30
+ok $? "a model is rebuilt from the remaining runs"
 wait_until 20 gone "$state/models/1002"
-ok $? "of who has no app left there is no folder"
-is "$(find "$state/models/1001" -name 'unused*')" "" "apps without a run have no files"
-is "$(stored unused)" 0 "nor runs"
-wait_until 20 remade
+ok $? "a user without apps has no directory"
+is "$(find "$state/models/1001" -name 'unused*')" "" "an app without runs has no files"
+is "$(stored unused)" 0 "an app without recent runs has none in the store"
+wait_until 20 rebuilt
 is "$("$foretell" predict --state="$state" --mem=1G --app=shared --user=1009 2>&1 | grep -o '[0-9]* runs of all')" \
-  "27 runs of all" "and all users' model has the others' runs alone"
+  "27 runs of all" "the model of all users has only the remaining runs"
 
 # ---- killed at any time
 
@@ -106,9 +106,9 @@ for delay in 0 0.02 0.05 0.1 0.2; do
 done
 start
 wait_until 20 has_apps 1004 last
-ok $? "an agent that was killed at it goes on"
-is "$(known last 1004)" 3 "what is in use stays"
-is "$(stored many7)" 0 "of the others nothing"
+ok $? "a killed agent continues the removal at its next start"
+is "$(model_runs last 1004)" 3 "an app in use keeps its runs"
+is "$(stored many7)" 0 "an unused app has no runs"
 
 # ---- too many apps
 
@@ -118,14 +118,14 @@ done | import
 config "$declared" 'max_apps = 4'
 kill -HUP "$pid"
 wait_until 20 has_apps 1005 "app10 app11 app8 app9"
-ok $? "beyond max_apps the apps go that ran longest ago"
-is "$(known used 1001)" 30 "each user has a number of his own"
+ok $? "beyond max_apps the apps that ran longest ago are removed"
+is "$(model_runs used 1001)" 30 "max_apps applies to each user separately"
 
-# ---- what it refuses
+# ---- wrong values
 
 config 'max_age = 30'
 kill -HUP "$pid"
-wait_until 20 said 'line 4: max_age: expected 0 or a period such as "400 days" or 2years'
-ok $? "a period without a unit is refused"
+wait_until 20 log_has 'line 4: max_age: expected 0 or a period such as "400 days" or 2years'
+ok $? "a period without a unit is rejected"
 stop
 tap_done

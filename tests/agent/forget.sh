@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell forget: of what is forgotten no byte stays in the state folder and nothing comes back,
-# whoever asks, whether an agent works or not, and whenever it is killed; what is others' stays.
+# foretell forget: no byte of forgotten runs stays in the state directory and nothing brings them back:
+# for any user, with and without an agent, also if the agent is killed. Other users' runs stay.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
@@ -11,7 +11,7 @@ now=$(date +%s)
 [ "$(id -u)" = 0 ] || tap_skip_all "it takes root to be one user and another"
 setpriv --reuid=1001 --clear-groups true 2>/dev/null || tap_skip_all "setpriv cannot change the user"
 
-# forget ARGUMENT...: as root; "as UID": as that user
+# forget ARGUMENT...: as root; as UID ARGUMENT...: as that user
 forget() {
   "$foretell" forget --state="$state" "$@" 2>&1
 }
@@ -20,14 +20,14 @@ as() {
   shift
   setpriv --reuid="$uid" --regid="$uid" --clear-groups "$foretell" forget --state="$state" "$@" 2>&1
 }
-# in which files of the state folder $1 stands
+# found WORD: the files of the state directory that contain WORD
 found() {
   grep -rla "$1" "$state" | sed "s,$state/,," | sort | tr '\n' ' '
 }
 is_found() {
   [ -n "$(found "$1")" ]
 }
-# job $1 of user $2's app $3
+# job ID UID APP: a run of this job
 job() {
   "$announce" "$socket" job="$1" uid="$2" app="$3" feature="$3:1" -- true
 }
@@ -41,8 +41,8 @@ END
 is_stored() {
   [ "$(stored "$1")" = "$2" ]
 }
-# hold the store, as an import does, until release
-hold() {
+# lock_store: a process locks the store, as an import does, until unlock_store
+lock_store() {
   mkfifo "$scratch/hold"
   python3 - "$state/store.db" "$scratch/hold" <<'END' &
 import sqlite3, sys
@@ -54,12 +54,12 @@ END
   holder=$!
   timeout 60 cat "$scratch/hold"
 }
-release() {
+unlock_store() {
   open_fifo 60 "$scratch/hold"
   wait_child 60 "$holder"
   rm "$scratch/hold"
 }
-# $3 runs of user $1's app $2, jobs from $4 on, of the last days
+# runs UID APP COUNT JOB: recent runs, with job ids from JOB on
 runs() {
   for ((i = 0; i < $3; i++)); do
     echo "$2,$(($4 + i)),300,60,$((now - ($3 - i) * 600)),$1,$2"
@@ -81,77 +81,77 @@ wait_until 60 is_stored "job_id <= 5" 5
 wait_until 60 model PLANTED 1001
 wait_until 60 model other 1001
 
-# ---- who may
+# ---- permissions
 
 is "$(as 1002 --user=1001)" \
   "foretell forget: only root, SlurmUser and the owner of the state folder may forget what is another user's" \
-  "nobody forgets what is another's"
-is "$(as 1002 other)" "forgot 0 runs of 0 apps (0 models removed)" "nor an app of that name"
-is "$(as 1002 --job=1)" "forgot 0 runs of 0 apps (0 models removed)" "nor a job"
-is "$(as 1002 --before=0d)" "forgot 1 run of 1 app (1 model removed)" "of what is old each forgets the own"
-is "$(stored 1)" 4 "and all of the others' stays"
-is "$(as 1001 --dry-run PLANTED)" "would forget 3 runs of 1 app" "a dry run counts"
-is "$(stored 1)" 4 "and removes nothing"
+  "a user cannot name another user's runs"
+is "$(as 1002 other)" "forgot 0 runs of 0 apps (0 models removed)" "an app of another user is not forgotten"
+is "$(as 1002 --job=1)" "forgot 0 runs of 0 apps (0 models removed)" "a job of another user is not forgotten"
+is "$(as 1002 --before=0d)" "forgot 1 run of 1 app (1 model removed)" "--before forgets only the user's own runs"
+is "$(stored 1)" 4 "the other user's runs stay"
+is "$(as 1001 --dry-run PLANTED)" "would forget 3 runs of 1 app" "a dry run counts the runs"
+is "$(stored 1)" 4 "a dry run removes nothing"
 is "$(as 1001 PLANTED)" "forgot 3 runs of 1 app (1 model removed)" "a user forgets an app"
-is "$(found PLANTED)" "" "of which no byte stays"
-is "$(stored "app = 'other'")" 1 "the user's other app does"
+is "$(found PLANTED)" "" "no byte of it stays"
+is "$(stored "app = 'other'")" 1 "the user's other app stays"
 model other 1001 >/dev/null
-ok $? "with its model"
+ok $? "the other app keeps its model"
 
-# ---- what would bring it back
+# ---- what could bring runs back
 
 is "$({ runs 1001 PLANTED 3 1; runs 1001 PLANTED 1 77; runs 1003 mine 1 78; } | import | head -1)" \
-  "$scratch/runs.csv: 1 runs, 4 forgotten and left out" "an import of the same runs does not"
+  "$scratch/runs.csv: 1 runs, 4 forgotten and left out" "an import leaves out the same runs"
 is "$(runs 1001 1001/train 3 1 | import | head -1)" "$scratch/runs.csv: 0 runs, 3 forgotten and left out" \
-  "nor one that knows them by another name"
-is "$(found PLANTED)" "" "they leave no byte either"
+  "an import leaves them out under another name, too"
+is "$(found PLANTED)" "" "the imports leave no byte"
 job 6 1001 PLANTED
 wait_until 60 is_stored "app = 'PLANTED'" 1
-ok $? "a later run is learnt"
+ok $? "a later run is learned"
 
-hold
+lock_store
 job 7 1001 LATE
 wait_until 60 spooled 1
 cp "$state"/spool/*.obs "$scratch/late.obs"
-release
+unlock_store
 wait_until 60 is_stored "app = 'LATE'" 1
 stop
 mkdir -p "$state/spool"
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
 echo "LATE, cut short" >"$state/spool/fedcba9876543210.obs"
 start
-is "$(as 1001 LATE)" "forgot 1 run of 1 app (1 model removed)" "what waits in the spool is forgotten"
-is "$(found LATE)" "" "and what is damaged there"
+is "$(as 1001 LATE)" "forgot 1 run of 1 app (1 model removed)" "a run that waits in the spool is forgotten"
+is "$(found LATE)" "" "damaged files in the spool are removed"
 stop
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
-# what an agent leaves that is killed while it writes
+# temporary files of an agent that was killed while it wrote
 for part in spool/.x.obs live/.7.part models/1001/.LATE-1.model; do
   cp "$scratch/late.obs" "$state/$part.4711"
 done
 start
 wait_until 60 spooled 0
-is "$(stored "job_id = 7")" 0 "a spool that comes late brings nothing back"
-is "$(found LATE)" "" "nor leaves anything"
+is "$(stored "job_id = 7")" 0 "a late spool file brings nothing back"
+is "$(found LATE)" "" "the temporary files are removed"
 
 mkfifo "$scratch/go"
 "$announce" "$socket" job=8 uid=1001 app=RUNNING events=jsreJ -- cat "$scratch/go" >/dev/null &
 running=$!
 wait_until 60 is_found RUNNING
 cp -r "$state/live" "$scratch/live"
-is "$(as 1001 RUNNING)" "forgot 0 runs of 0 apps (0 models removed)" "a run that goes on is forgotten"
-is "$(found RUNNING)" "" "with its journal"
+is "$(as 1001 RUNNING)" "forgot 0 runs of 0 apps (0 models removed)" "the app of a running job can be forgotten"
+is "$(found RUNNING)" "" "its journal is removed"
 stop KILL
 cp -r "$scratch/live" "$state"
 start
-is "$(found RUNNING)" "" "a journal that is read again after a crash is removed"
+is "$(found RUNNING)" "" "a journal that is read after a crash is removed"
 open_fifo 60 "$scratch/go"
 wait_child 60 "$running"
 job 9 1001 after
 wait_until 60 is_stored "app = 'after'" 1
-is "$(stored "job_id = 8")" 0 "and its end is not stored"
-is "$(found RUNNING)" "" "not a byte of it"
+is "$(stored "job_id = 8")" 0 "the end of the running job is not stored"
+is "$(found RUNNING)" "" "no byte of it is stored"
 
-# ---- what stays on record, and what is kept elsewhere
+# ---- the record of overrides, and GPU observations
 
 {
   echo "app,job_id,peak_mib,end,uid,job_name,decision_mode,decision_action,request_mem_bytes,request_mem_unit"
@@ -161,12 +161,12 @@ is "$(found RUNNING)" "" "not a byte of it"
 "$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
 is "$(as 1001 OVERRIDE)" \
   "forgot 1 run of 1 app (1 model removed); that 1 run overrode the policy stays on record" \
-  "that a policy was overridden stays"
-is "$(found OVERRIDE)" "" "without a word of what ran"
+  "the message states that an override stays on record"
+is "$(found OVERRIDE)" "" "the record has no name of the program"
 is "$(stored "job_id = 60 AND uid = 1001 AND decision_mode = 'force' AND peak_bytes IS NULL")" 1 \
-  "who did it and when is there"
+  "the record has the user, the job and the mode"
 "$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
-is "$(found OVERRIDE) $(stored "job_id IN (60, 61)")" " 1" "an import of it changes nothing"
+is "$(found OVERRIDE) $(stored "job_id IN (60, 61)")" " 1" "another import changes nothing"
 
 stop
 mkdir "$scratch/lib"
@@ -181,7 +181,7 @@ wait_until 60 test -s "$state/gpus"
 with=$(stat -c %s "$state/gpus")
 is "$(as 1001 NETWORK)" "forgot 1 run of 1 app (1 model removed)" "a run on a GPU is forgotten"
 [ "$(stat -c %s "$state/gpus")" -lt "$with" ]
-ok $? "and what was measured of the GPU with it"
+ok $? "its GPU observation is removed"
 
 # ---- killed at any time
 
@@ -201,10 +201,10 @@ for ((round = 0; round < 6; round++)); do
   start
 done
 forget --user=1004 --before=1m >/dev/null
-is "$(stored "app LIKE 'MANY%'")" 0 "an agent that was killed at it goes on"
-is "$(found MANY)" "" "until nothing is left"
+is "$(stored "app LIKE 'MANY%'")" 0 "an agent that was killed meanwhile continues"
+is "$(found MANY)" "" "no byte stays"
 
-# ---- a store that is too large to be made anew in between
+# ---- a store that is too large to be rewritten at once
 
 job 30 1001 LARGE
 wait_until 60 is_stored "app = 'LARGE'" 1
@@ -215,7 +215,7 @@ db.execute("CREATE TABLE ballast (x)")
 db.execute("INSERT INTO ballast VALUES (zeroblob(40 << 20))")
 db.commit()
 END
-is "$(as 1001 LARGE)" "forgot 1 run of 1 app (1 model removed)" "runs leave a large store as well"
+is "$(as 1001 LARGE)" "forgot 1 run of 1 app (1 model removed)" "runs are removed from a large store"
 scrubbed() {
   python3 - "$state/store.db" <<'END'
 import sqlite3, sys
@@ -224,8 +224,8 @@ sys.exit(db.execute("SELECT COUNT(*) FROM meta WHERE key = 'scrub'").fetchone()[
 END
 }
 wait_until 60 scrubbed
-ok $? "and another process makes it anew"
-is "$(found LARGE)" "" "with no byte of them"
+ok $? "another process rewrites the store"
+is "$(found LARGE)" "" "no byte of the runs stays"
 python3 - "$state/store.db" <<'END'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], timeout=20)
@@ -246,35 +246,35 @@ wait_until 60 test -e "$state/live/22"
 stop KILL
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
 like "$(as 1001 ALONE)" "no foretelld listens on this machine; run this where it does, or ask root" \
-  "without an agent a user is told so"
-is "$(forget --dry-run ALONE)" "would forget 1 run of 1 app" "root needs none"
-is "$(forget ALONE)" "forgot 1 run of 1 app (1 model removed)" "and forgets"
-is "$(found ALONE)" "" "all of it, journal included"
+  "without an agent a user gets an error message"
+is "$(forget --dry-run ALONE)" "would forget 1 run of 1 app" "root needs no agent"
+is "$(forget ALONE)" "forgot 1 run of 1 app (1 model removed)" "root forgets the runs"
+is "$(found ALONE)" "" "no byte stays, journal included"
 spooled 0
-ok $? "and what was in the spool from before"
+ok $? "the spool is empty"
 model others 1002 >/dev/null
-ok $? "not what is others'"
+ok $? "the other user's model stays"
 open_fifo 60 "$scratch/go2"
 wait_child 60 "$running"
 
 chown -R 1005:1005 "$state"
-is "$(forget others)" "forgot 1 run of 1 app (1 model removed)" "in a folder that is another's"
-is "$(find "$state" ! -uid 1005)" "" "all stays the owner's"
+is "$(forget others)" "forgot 1 run of 1 app (1 model removed)" "root forgets in another user's state directory"
+is "$(find "$state" ! -uid 1005)" "" "all files stay the owner's"
 chown -R 0:0 "$state"
 
-# ---- what it refuses
+# ---- wrong arguments
 
-refused() {
-  is "$(forget "${@:2}")" "foretell forget: $1" "${*:2} is refused"
+check_rejection() {
+  is "$(forget "${@:2}")" "foretell forget: $1" "${*:2} is rejected"
 }
-is "$(forget)" "foretell forget: what? expected an app, --job, --user or --before" "all of it is refused"
-refused "--job=12x: expected a job's number, 139, or an array's element, 139_4" --job=12x
-refused "--job=0: expected a job's number, 139, or an array's element, 139_4" --job=0
-refused "--job=1_: expected a job's number, 139, or an array's element, 139_4" --job=1_
-refused "--user=nobody-of-that-name: no such user" --user=nobody-of-that-name
-refused "--before=soon: expected a day such as 2026-11-20, a time or an age such as 30d" --before=soon
-refused "the time before which runs are to be forgotten is in the future" --before=2999-01-01
-refused "'b': one app was expected" a b
+is "$(forget)" "foretell forget: what? expected an app, --job, --user or --before" "no argument is rejected"
+check_rejection "--job=12x: expected a job's number, 139, or an array's element, 139_4" --job=12x
+check_rejection "--job=0: expected a job's number, 139, or an array's element, 139_4" --job=0
+check_rejection "--job=1_: expected a job's number, 139, or an array's element, 139_4" --job=1_
+check_rejection "--user=nobody-of-that-name: no such user" --user=nobody-of-that-name
+check_rejection "--before=soon: expected a day such as 2026-11-20, a time or an age such as 30d" --before=soon
+check_rejection "the time before which runs are to be forgotten is in the future" --before=2999-01-01
+check_rejection "'b': one app was expected" a b
 is "$(forget --json --dry-run nothing)" \
-  '{"dry_run": true, "runs": 0, "apps": 0, "models_removed": 0, "overrides_kept": 0}' "JSON"
+  '{"dry_run": true, "runs": 0, "apps": 0, "models_removed": 0, "overrides_kept": 0}' "--json --dry-run prints JSON"
 tap_done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What a real foretelld reads of GPUs (NVML's stand-in) corrects what is told of the next network
+# GPU memory measured by a real foretelld (with a fake NVML) corrects the estimate of the next network
 # from its model file.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
@@ -15,85 +15,85 @@ ln -s "$(cd "$FT_TOP_BUILDDIR" && pwd)/tests/unit/.libs/libfakenvml.so" \
 export FT_FAKE_NVML=gpus FT_FAKE_NVML_FILE=$scratch/process
 : >"$FT_FAKE_NVML_FILE"
 
-# gpu_run JOB APP NETWORK_MIB GPU_MIB: a job whose network was foreseen to take NETWORK_MIB
+# gpu_run JOB APP NETWORK_MIB GPU_MIB: a job whose network was estimated at NETWORK_MIB
 gpu_run() {
   "$announce" "$socket" job="$1" app="$2" feature="model_gpu_bytes:$(($3 * MIB))" -- \
     bash -c "echo \$\$ $4 >'$FT_FAKE_NVML_FILE'; sleep 0.3; : >'$FT_FAKE_NVML_FILE'"
-  wait_until 20 said "job $1: $2, completed"
+  wait_until 20 log_has "job $1: $2, completed"
 }
 
-# told APP: what is told of the model file, and the middle and the 95 % of it in MiB
-told() {
+# app_prediction APP: the median and the 95 % quantile in MiB, and the lines about the model file
+app_prediction() {
   "$foretell" predict --state="$state" --json --app="$1" "$scratch/job.sh" \
-    >"$scratch/told" 2>"$scratch/why"
-  python3 - "$scratch/told" <<'END'
+    >"$scratch/prediction" 2>"$scratch/why"
+  python3 - "$scratch/prediction" <<'END'
 import json, sys
 answer = json.load(open(sys.argv[1]))
 gpu = answer["gpu_memory_bytes"]
 print(*(round(gpu[k] / 2**20) for k in ("p50", "p95")), *answer["network"]["lines"])
 END
 }
-# of_model OPTION...: the same of foretell predict --model, with how many runs are behind it
-of_model() {
+# model_prediction OPTION...: the same of foretell predict --model, and the numbers of runs behind it
+model_prediction() {
   "$foretell" predict --state="$state" --json --model="$net" --params=batch=64 "$@" \
-    >"$scratch/told" 2>"$scratch/why"
-  python3 - "$scratch/told" <<'END'
+    >"$scratch/prediction" 2>"$scratch/why"
+  python3 - "$scratch/prediction" <<'END'
 import json, sys
 answer = json.load(open(sys.argv[1]))
 gpu = answer["gpu_memory_bytes"]
 print(*(round(gpu[k] / 2**20) for k in ("p50", "p95")), answer["runs"], answer["device_runs"])
 END
 }
-near() { # TOLD EXPECTED WITHIN DESCRIPTION: its middle
-  local middle=${1%% *}
-  [ -n "$middle" ] && [ $((middle - $2)) -le "$3" ] && [ $(($2 - middle)) -le "$3" ]
+near() { # PREDICTION EXPECTED TOLERANCE NAME: compares the median, in MiB
+  local median=${1%% *}
+  [ -n "$median" ] && [ $((median - $2)) -le "$3" ] && [ $(($2 - median)) -le "$3" ]
   ok $? "$4"
-  diag "told $1, expected $2"
+  diag "predicted $1, expected $2"
 }
 
 printf '%s\n' '#!/bin/sh' "#SBATCH --predict-model=$net --predict-params=batch=64,device=a100" \
   '#SBATCH --predict-mig=a100' true >"$scratch/job.sh"
 config 'sample_hz = 20'
 LD_LIBRARY_PATH=$scratch/lib start
-before=$(told new)
-like "$before" 'by its operators' "before any run a network's operators tell"
+before=$(app_prediction new)
+like "$before" 'by its operators' "without runs the estimate comes from the network's operators"
 
-of=$(of_model)
-near "$of" "${before%% *}" 1 "and foretell predict --model tells the same"
-like "$of" ' 0 0$' "which no run is behind"
+of=$(model_prediction)
+near "$of" "${before%% *}" 1 "foretell predict --model has the same estimate"
+like "$of" ' 0 0$' "foretell predict --model reports no runs"
 
-# other networks: each 500 MiB above what is known of the context
+# other networks: each 500 MiB above the estimate of the context
 context=$((${before%% *}))
 for job in 1 2 3 4 5 6; do
   gpu_run $job "net$job" $((job * job * 200)) $((context + 500 + job * job * 200))
 done
 wait_until 20 test -s "$state/gpus"
-ok $? "what runs of networks tell of GPUs is published"
-after=$(told new)
-like "$after" 'runs? of networks on this GPU' "and counts for the next one"
-near "$after" $((context + 500)) 150 "whose estimate goes where theirs were"
-of=$(of_model)
-near "$of" "${after%% *}" 1 "foretell predict --model goes there, too"
-like "$of" ' 0 6$' "and says that six runs on such a GPU are behind it"
-near "$(of_model --device=h200)" "$context" 20 "of another GPU they tell nothing"
-"$foretell" predict --state="$state" --model="$net" --params=batch=64 >"$scratch/told"
-like "$(cat "$scratch/told")" 'by its operators, 6 runs of networks on this GPU' "in words, too"
+ok $? "measurements of networks' runs are published"
+after=$(app_prediction new)
+like "$after" 'runs? of networks on this GPU' "they are evidence for the next network"
+near "$after" $((context + 500)) 150 "they move its estimate by 500 MiB"
+of=$(model_prediction)
+near "$of" "${after%% *}" 1 "foretell predict --model has the same estimate"
+like "$of" ' 0 6$' "foretell predict --model reports six runs on such a GPU"
+near "$(model_prediction --device=h200)" "$context" 20 "they do not change the estimate for another GPU"
+"$foretell" predict --state="$state" --model="$net" --params=batch=64 >"$scratch/prediction"
+like "$(cat "$scratch/prediction")" 'by its operators, 6 runs of networks on this GPU' "foretell predict prints them as evidence"
 
 stop
 rm -f "$state/gpus"
 LD_LIBRARY_PATH=$scratch/lib start
 gpu_run 7 net7 3000 $((context + 3500))
 wait_until 20 test -s "$state/gpus"
-near "$(told new)" $((context + 500)) 150 "the store brings it back when the file is lost"
+near "$(app_prediction new)" $((context + 500)) 150 "a lost file is rebuilt from the store"
 
-# a run of the same app, far from its operators
+# runs of the same app, far from the operators' estimate
 for job in 8 9 10; do
   gpu_run $job new 2000 $((context + 500 + 2600))
 done
-like "$(told new)" 'runs of it' "runs of the app itself are named"
-of=$(of_model --app=new)
-like "$of" ' 3 10$' "and of the app that predict --model is asked about"
-gpu_run 11 failed 2000 30000 && : # one that is foreseen wrongly counts little
-near "$(told other)" $((context + 500)) 200 "one run far from the others moves little"
+like "$(app_prediction new)" 'runs of it' "runs of the app itself are named as evidence"
+of=$(model_prediction --app=new)
+like "$of" ' 3 10$' "foretell predict --model --app reports the app's own runs"
+gpu_run 11 failed 2000 30000 && : # an outlier has little weight
+near "$(app_prediction other)" $((context + 500)) 200 "one outlier changes the estimate little"
 stop
 tap_done

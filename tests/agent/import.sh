@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What foretell import puts into the store becomes models that predict, with an agent that runs
-# and with one that starts later.
+# Runs that foretell import puts into the store become models, with a running agent
+# and with an agent that starts later.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
@@ -11,7 +11,7 @@ import() {
   "$foretell" import --state="$state" "$@" | tail -n 1
 }
 
-# what is predicted for app $1 of user $2: "runs p50 in MiB", "none" without an interval
+# predicted APP [UID]: "runs p50" in MiB, "none" without an interval
 predicted() {
   "$foretell" predict --state="$state" --json --app="$1" --user="${2:-$(id -u)}" 2>/dev/null |
     python3 -c 'import json, sys
@@ -25,7 +25,7 @@ predicts() {
   [ "$(predicted "$1" "${3-}")" = "$2" ]
 }
 
-# app, MiB, how many runs, first job
+# table APP MIB COUNT JOB: a CSV file of runs, with job ids from JOB on
 table() {
   echo "app,job_id,peak_mib,runtime,end"
   for ((i = 0; i < $3; i++)); do
@@ -33,7 +33,7 @@ table() {
   done
 }
 
-# what sacct prints of $1 jobs like those of the fixture, the first being $2
+# accounting COUNT JOB: sacct's output for jobs like the fixture's, with job ids from JOB on
 accounting() {
   echo "JobID|JobName|User|UID|Cluster|State|ExitCode|Submit|Start|End|NNodes|NTasks|NodeList|MaxRSS|TRESUsageInTot"
   for ((i = 0; i < $1; i++)); do
@@ -43,7 +43,7 @@ accounting() {
   done
 }
 
-# which file a model is: another after it was published again
+# file_of APP [UID]: identifies the model's file, which changes with each publication
 file_of() {
   stat -c '%i %y' "$(model "$1" "${2-}")"
 }
@@ -56,7 +56,7 @@ models() {
   find "$state/models" -name "$1-*.model" | wc -l
 }
 
-# whether the quiet agent has looked at its store since it knew that memory counts by rule $1
+# counts RULE: the quiet agent has scanned its store under this memory rule
 counts() {
   python3 - "$quiet/store.db" "$1" <<'END'
 import sqlite3, sys
@@ -66,7 +66,7 @@ sys.exit(rule is None or rule[0] != sys.argv[2])
 END
 }
 
-# ---- an agent of its own, which nobody tells anything until the end
+# ---- an agent of its own, which gets no announcement and no signal until the end
 
 quiet=$scratch/quiet
 printf '%s\n' "state_dir = \"$quiet\"" "socket = \"$scratch/quiet.sock\"" \
@@ -84,21 +84,21 @@ quiet_since=$SECONDS
 mkdir "$state"
 like "$(import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt")" \
   '^[0-9]+ apps have new runs; foretelld publishes their models when it is started$' \
-  "without an agent, it is said when there will be models"
+  "without an agent import states when there will be models"
 is "$(import --json --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt" |
-  python3 -c 'import json, sys; print(json.load(sys.stdin)["agent_runs"])')" False "in JSON, too"
+  python3 -c 'import json, sys; print(json.load(sys.stdin)["agent_runs"])')" False "the JSON states it, too"
 config 'max_apps = 0'
 start
 wait_until 20 model alicetrain 1000
-ok $? "an agent that starts publishes them"
-is "$(predicted alice/train 1000)" "3 none" "three runs do not predict"
-wait_until 20 said '3 models published from the store'
-ok $? "and says so"
+ok $? "an agent publishes the models when it starts"
+is "$(predicted alice/train 1000)" "3 none" "three runs give no prediction"
+wait_until 20 log_has '3 models published from the store'
+ok $? "the log has the number of models"
 accounting 9 500 >"$scratch/sacct.txt"
 import --timezone=UTC "$scratch/sacct.txt" >/dev/null
 kill -HUP "$pid"
 wait_until 20 predicts alice/train "12 2048" 1000
-ok $? "twelve do"
+ok $? "twelve runs give a prediction"
 
 accounting 9 700 | sed "s/alice|1000/$(id -un)|$(id -u)/; s/|train|/|nightly|/" >"$scratch/sacct.txt"
 import --timezone=UTC "$scratch/sacct.txt" >/dev/null
@@ -106,47 +106,47 @@ kill -HUP "$pid"
 wait_until 20 predicts "$(id -un)/nightly" "9 2048"
 printf '%s\n' '#!/bin/sh' './new_program' >"$scratch/new.sh"
 like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly "$scratch/new.sh")" \
-  'new_program-[0-9a-f]+ needs .*\(9 imported runs of jobs named nightly\)' "an app of that job name borrows them"
+  'new_program-[0-9a-f]+ needs .*\(9 imported runs of jobs named nightly\)' "a new app with that job name uses the imported runs"
 like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly --json "$scratch/new.sh")" \
-  '"imported_from": ?"nightly"' "and says so in JSON"
+  '"imported_from": ?"nightly"' "the JSON states it, too"
 
-# ---- an agent that runs
+# ---- with an agent
 
 alice=$(file_of alicetrain 1000)
 table net 500 40 100 >"$scratch/net.csv"
 like "$(import "$scratch/net.csv")" \
   '^1 app has new runs; foretelld, which runs, publishes their models within a minute or so$' \
-  "with one that runs, it is said so"
+  "with an agent import states that models follow within a minute"
 kill -HUP "$pid"
 wait_until 20 model net
-ok $? "SIGHUP makes it publish at once"
-is "$(predicted net)" "40 500" "all runs are behind the model"
+ok $? "SIGHUP publishes them at once"
+is "$(predicted net)" "40 500" "all runs are in the model"
 fresh alicetrain "$alice" 1000
-is $? 1 "models whose runs did not change stay"
+is $? 1 "models without new runs stay"
 net=$(file_of net)
 table net 700 60 100 >"$scratch/net.csv"
 import "$scratch/net.csv" >/dev/null
 kill -HUP "$pid"
 wait_until 20 predicts net "60 700"
-ok $? "runs that were changed are learnt anew"
+ok $? "changed runs are learned again"
 table other 700 60 100 >"$scratch/net.csv"
 import "$scratch/net.csv" >/dev/null
 kill -HUP "$pid"
 wait_until 20 predicts other "60 700"
-ok $? "runs that turn out to be another app's are that one's"
+ok $? "runs that another import assigns to another app move there"
 model net
-is $? 1 "and the first one has no model any more"
+is $? 1 "the first app has no model then"
 
 stop
 other=$(file_of other)
 rm "$scratch/log"
 start
 "$announce" "$socket" job=59 app=hog -- true
-wait_until 20 said 'job 59: hog, completed'
+wait_until 20 log_has 'job 59: hog, completed'
 fresh other "$other"
-is $? 1 "a start publishes nothing that was published"
-said 'models published'
-is $? 1 "nor does it say so"
+is $? 1 "a restart publishes no model again"
+log_has 'models published'
+is $? 1 "its log does not mention any"
 
 # ---- many apps
 
@@ -160,27 +160,27 @@ import "$scratch/many.csv" >/dev/null
 kill -HUP "$pid"
 wait_until 10 model many0
 "$announce" "$socket" job=60 app=hog -- true
-wait_until 20 said 'job 60: hog, completed'
-# and hog's once more: the mark of its run waited behind theirs
-wait_until 120 said '100[01] models published from the store'
+wait_until 20 log_has 'job 60: hog, completed'
+# hog's model is published once more: its run's mark waits behind the other apps
+wait_until 120 log_has '100[01] models published from the store'
 ok $? "1000 apps are published"
-is "$(models 'many*')" 1000 "each of them"
+is "$(models 'many*')" 1000 "each has a model"
 is "$(grep -Eo 'job 60: hog, completed|100[01] models published' "$scratch/log" | head -n 1)" \
-  "job 60: hog, completed" "and jobs do not wait for that"
-is "$(predicted many999 | cut -d' ' -f1)" 20 "with all their runs"
+  "job 60: hog, completed" "a job's observation does not wait for them"
+is "$(predicted many999 | cut -d' ' -f1)" 20 "their models have all runs"
 
-# ---- another rule: what counts is another peak
+# ---- another memory rule: other peaks
 
 other=$(file_of other)
 : >"$scratch/log"
 cp "$fixtures/scontrol/cgroup-config" "$FT_SCONTROL/config"
 kill -HUP "$pid"
-wait_until 20 said "memory counts by rule cgroup: every app's model is made anew"
-ok $? "another rule of the site is seen"
-wait_until 120 said '[0-9]+ models published from the store'
-ok $? "and every model made anew"
+wait_until 20 log_has "memory counts by rule cgroup: every app's model is made anew"
+ok $? "the log reports another memory rule"
+wait_until 120 log_has '[0-9]+ models published from the store'
+ok $? "every model is rebuilt"
 fresh other "$other"
-ok $? "those that no job runs of, too"
+ok $? "a model without a job is rebuilt, too"
 
 # ---- a long import
 
@@ -196,20 +196,20 @@ END
 pids="$pids $!"
 wait_until 10 test -e "$scratch/go.locked"
 "$announce" "$socket" job=61 app=waiting -- true
-wait_until 20 said 'job 61: waiting, completed'
+wait_until 20 log_has 'job 61: waiting, completed'
 wait_until 10 spooled 1
 ok $? "while another process writes, observations wait in the spool"
 touch "$scratch/go"
 wait_until 20 model waiting
-ok $? "and are learnt when it is done"
+ok $? "they are learned once the process is done"
 wait_until 10 spooled 0
-ok $? "all of them"
+ok $? "the spool is then empty"
 stop
 
-# ---- nobody said anything
+# ---- without a signal
 
 state=$quiet
 wait_until $((75 + quiet_since - SECONDS)) model idle
-ok $? "within about a minute it looks by itself"
-is "$(predicted idle)" "12 300" "and publishes"
+ok $? "the agent scans its store within about a minute"
+is "$(predicted idle)" "12 300" "it publishes the model"
 tap_done

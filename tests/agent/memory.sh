@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What an idle agent holds does not grow with the jobs that it has seen.
+# The memory of an idle agent does not grow with the number of jobs that it has observed.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
@@ -10,7 +10,7 @@ if grep -q __asan_init "$agent"; then
   exit
 fi
 
-# $1 more jobs; each is asked about and complete
+# play COUNT: more jobs; each is queried from Slurm and complete
 jobs=0
 play() {
   local end=$((jobs + $1))
@@ -18,8 +18,8 @@ play() {
     jobs=$((jobs + 1))
     "$announce" "$socket" job=$jobs app=brief feature=batch:$((1 + jobs % 16)) step=batch -- true
   done
-  wait_until 60 said "job $jobs: brief, completed"
-  sleep 1.5 # the last one is asked about, and a child may seek an equation
+  wait_until 60 log_has "job $jobs: brief, completed"
+  sleep 1.5 # for the query of the last job and a child that may search an equation
 }
 
 kib() {

@@ -1,44 +1,44 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The agent obeys no configuration and works in no state folder that others may change.
+# The agent accepts no configuration file and no state directory that other users can change.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
-# refuses PATTERN NAME: it does not start, and says why
-refuses() {
-  timeout 60 "$agent" -c "$scratch/foretell.conf" 2>"$scratch/said"
+# check_refusal PATTERN NAME: the agent does not start and reports PATTERN
+check_refusal() {
+  timeout 60 "$agent" -c "$scratch/foretell.conf" 2>"$scratch/errors"
   is $? 3 "$2"
-  like "$(cat "$scratch/said")" "$1" "and that is said"
+  like "$(cat "$scratch/errors")" "$1" "the message has the reason"
 }
 
 config
 chmod 0666 "$scratch/foretell.conf"
-refuses 'foretell.conf: writable by group or others' "a configuration that all may write is not obeyed"
+check_refusal 'foretell.conf: writable by group or others' "a configuration that all users may write is rejected"
 chmod 0664 "$scratch/foretell.conf"
-refuses 'foretell.conf: writable by group or others' "nor one that a group may"
+check_refusal 'foretell.conf: writable by group or others' "a configuration that a group may write is rejected"
 chmod 0644 "$scratch/foretell.conf"
 chmod 0777 "$scratch"
-refuses "$scratch: writable by group or others" "nor one that may be replaced"
+check_refusal "$scratch: writable by group or others" "a configuration in a directory that all may write is rejected"
 chmod 0755 "$scratch"
 mkdir -m 0777 "$state"
-refuses "$state: writable by group or others" "a state folder that all may write is not worked in"
+check_refusal "$state: writable by group or others" "a state directory that all may write is rejected"
 chmod 0755 "$state"
 if [ "$(id -u)" = 0 ]; then
   chown 4711 "$scratch/foretell.conf"
-  refuses 'foretell.conf: owned by user 4711' "root obeys no other's configuration"
+  check_refusal 'foretell.conf: owned by user 4711' "root rejects another user's configuration"
   chown 0 "$scratch/foretell.conf"
   chown 4711 "$state"
-  refuses "$state: owned by user 4711" "and works in no other's state folder"
+  check_refusal "$state: owned by user 4711" "root rejects another user's state directory"
   chown 0 "$state"
 else
-  skip "root obeys no other's configuration" "not root"
+  skip "root rejects another user's configuration" "not root"
 fi
 start
-ok $? "with what is its own it starts, below a folder with the sticky bit"
+ok $? "the agent starts with its own files, below a directory with the sticky bit"
 chmod 0666 "$scratch/foretell.conf"
 kill -HUP "$pid"
-wait_until 60 said 'writable by group or others.*; the old configuration stays'
-ok $? "nor is one obeyed that is changed later"
+wait_until 60 log_has 'writable by group or others.*; the old configuration stays'
+ok $? "a configuration whose permissions change later is rejected"
 stop
 tap_done

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Apps at home on two platforms teach how fast one is that has run on the first alone; a platform that
-# joins is told of from a few runs, and an app's own runs there correct what was told.
+# Apps with runs on two platforms train the model of run times across platforms, for an app with runs on the
+# first one only. A new platform needs a few runs, and an app's own runs there correct its estimate.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 foretell=$FT_TOP_BUILDDIR/predictor/cli/foretell
 
-# whether the run times of app "alone" speak of platform PLATFORM
-speaks() {
+# has_platform PLATFORM: the run times of app "alone" include this platform
+has_platform() {
   grep -qa "$1" "$state"/models/"$(id -u)"/alone-*.perf
 }
 
@@ -31,19 +31,19 @@ published() { ls "$state"/models/"$(id -u)"/alone-*.perf; }
 wait_until 20 published
 ok $? "an app on one platform has run times"
 wait_until 120 test -e "$state/relative.model"
-ok $? "the site's model is learnt"
-is "$(stat -c %a "$state/relative.model")" 600 "and nobody else's to read"
-wait_until 30 speaks narrow
-ok $? "the app is told of the other platform"
+ok $? "the site's model is trained"
+is "$(stat -c %a "$state/relative.model")" 600 "only the agent may read it"
+wait_until 30 has_platform narrow
+ok $? "the app has a run time for the other platform"
 diag "$(grep -E "told of other|nothing is told" "$scratch/log" | tail -3)"
-# more than one child tells, of several users
-all_told() {
+# several children apply the model, for several users
+all_have_narrow() {
   [ "$(grep -la narrow "$state"/models/*/many*.perf | wc -l)" = 150 ]
 }
-wait_until 150 all_told
-ok $? "so is every app, in the end"
+wait_until 150 all_have_narrow
+ok $? "every app has one in the end"
 
-# ---- another platform: four apps run once each on it, in 0.4 of their time on the narrow one
+# ---- a new platform: four apps run once each there, in 0.4 of their time on the narrow platform
 stop
 awk 'BEGIN {
   print "app,job_id,peak_mib,runtime,end,uid,platform,cpu_seconds"
@@ -54,29 +54,29 @@ awk 'BEGIN {
 }' >"$scratch/late.csv"
 "$foretell" import --state="$state" "$scratch/late.csv" >/dev/null 2>&1
 start
-wait_until 120 speaks late
-ok $? "of a platform that joins it is told from four runs of others"
+wait_until 120 has_platform late
+ok $? "a new platform is estimated from four runs of other apps"
 
-# late KEY: what foretell predict says of the app on platform "late"; its speed against "broad"
+# late KEY: a field of the app's estimate for platform "late"; its speed is relative to "broad"
 late() {
   "$foretell" predict --json --state="$state" --app=alone 2>/dev/null |
     /usr/bin/python3 -c 'import json, sys
 of = {r["platform"]: r for r in json.load(sys.stdin)["relative"]}
 print(of["late"][sys.argv[1]] / of["broad"]["speed"] if "late" in of else "")' "$1"
 }
-# within KEY LOW HIGH
+# within KEY LOW HIGH: the field is in this interval
 within() {
   awk -v v="$(late "$1")" -v low="$2" -v high="$3" 'BEGIN { exit !(v != "" && v >= low && v <= high) }'
 }
-said_of_late() { diag "late: $(late speed), 90 % from $(late p05) to $(late p95)"; }
-said_of_late
+print_late() { diag "late: $(late speed), 90 % from $(late p05) to $(late p95)"; }
+print_late
 within speed 1.1 1.75
-ok $? "about as fast as the others make it, 10 / 7.2"
-told=$(late speed)
+ok $? "the app's speed there is about that of the other apps, 10 / 7.2"
+transferred=$(late speed)
 
-# ---- which is wrong for it: it takes 14.4 s there
-# ran FIRST COUNT: so many runs of it there
-ran() {
+# ---- the estimate is wrong for the app: it takes 14.4 s there
+# import_own_runs JOB COUNT: runs of the app on platform "late"
+import_own_runs() {
   awk -v uid="$(id -u)" -v first="$1" -v count="$2" 'BEGIN {
     print "app,job_id,peak_mib,runtime,end,uid,platform,cpu_seconds"
     for (i = 0; i < count; i++)
@@ -85,14 +85,14 @@ ran() {
   "$foretell" import --state="$state" "$scratch/own.csv" >/dev/null 2>&1
   kill -HUP "$pid"
 }
-between_both() { within speed 0.7 "$(awk -v t="$told" 'BEGIN { print t - 0.05 }')"; }
-ran 6000 1
+between_both() { within speed 0.7 "$(awk -v t="$transferred" 'BEGIN { print t - 0.05 }')"; }
+import_own_runs 6000 1
 wait_until 60 between_both
-ok $? "its own first run there corrects that, shrunk towards what was told"
-said_of_late
-ran 6100 16
+ok $? "the app's first own run there corrects the estimate, with shrinkage"
+print_late
+import_own_runs 6100 16
 wait_until 60 within speed 0.68 0.7
-ok $? "many runs of its own outweigh it: 10 / 14.4"
-said_of_late
+ok $? "many own runs outweigh the estimate: 10 / 14.4"
+print_late
 stop
 tap_done

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What a job's own environment says of restarts makes no runs: Slurm's record does.
+# The number of restarts comes from Slurm's record, not from the job's environment.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
-# rows of job $1 in the store: "restart_count outcome", in order
+# rows JOB: its rows in the store, "restart_count outcome", in order
 rows() {
   python3 - "$state/store.db" "$1" <<'END'
 import sqlite3, sys
@@ -33,18 +33,18 @@ wait_until 60 known 7
 "$announce" "$socket" job=8 app=next -- true
 wait_until 60 known 8
 sleep 1.5
-is "$(rows 7)" "0 completed" "ten restarts of a job's own making are one run"
+is "$(rows 7)" "0 completed" "ten restarts that a job claims are one run"
 record 9 RUNNING 1
 "$announce" "$socket" job=9 restart=5 app=forged -- true
 wait_until 60 known 9
-is "$(rows 9)" "1 completed" "a restart has the number that Slurm gives it"
+is "$(rows 9)" "1 completed" "a restart has Slurm's number"
 record 9 RUNNING 2
 "$announce" "$socket" job=9 restart=2 app=forged -- true
-wait_until 60 said 'job 9: it was to be forgotten, or has completed before'
-is "$(rows 9)" "1 completed" "a job that has completed does not complete again"
+wait_until 60 log_has 'job 9: it was to be forgotten, or has completed before'
+is "$(rows 9)" "1 completed" "a completed job does not complete again"
 record 9 RUNNING 3
 "$announce" "$socket" job=9 restart=3 app=forged oom=1 status=9 -- true
-wait_until 60 said 'job 9: forged, out_of_memory'
-is "$(rows 9)" "1 completed; 3 out_of_memory" "it may die once more, when Slurm has started it again"
+wait_until 60 log_has 'job 9: forged, out_of_memory'
+is "$(rows 9)" "1 completed; 3 out_of_memory" "a job that Slurm has restarted can run out of memory again"
 stop
 tap_done

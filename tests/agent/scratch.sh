@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A foretelld in a scratch folder, without a Slurm; sourced, as is tap.sh before it.
-# Commands: config [LINE]..., start, stop [SIGNAL], said PATTERN, model APP [UID], spooled COUNT.
+# A foretelld in a scratch directory, without a Slurm; sourced after tap.sh. Functions:
+# config [LINE]..., start, stop [SIGNAL], log_has PATTERN, model APP [UID], spooled COUNT.
 # Variables: state, socket, scratch, pid (of the agent started last).
 . "$FT_TOP_SRCDIR/tests/slurm/wait.sh"
 agent=$FT_TOP_BUILDDIR/foretelld
@@ -32,7 +32,7 @@ listens() {
   [ "$(grep -c ': listening at ' "$scratch/log")" -gt "$1" ]
 }
 
-# a killed agent leaves its socket behind: what the next one says counts
+# A killed agent leaves its socket, so readiness is a new line in the log.
 start() {
   local before
   before=$(grep -c ': listening at ' "$scratch/log" 2>/dev/null)
@@ -47,7 +47,7 @@ stop() {
   wait_child 120 "$pid"
 }
 
-said() {
+log_has() {
   grep -Eq -- "$1" "$scratch/log"
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The apps that foretell.conf declares have a model of all users' runs, which any of them may
-# read, and only they.
+# An app that foretell.conf declares has a pooled model of all users' runs. Its users may read the
+# model, but not the runs.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
@@ -33,7 +33,7 @@ start
 kill -HUP "$pid"
 wait_until 20 ls "$state"/models/4294967295/blast-*.model
 wait_until 20 ls "$state"/models/1002/blast-*.model
-is "$(shared_model blast)" "" "what two users ran, others are not told"
+is "$(shared_model blast)" "" "runs of two users make no pooled model"
 {
   echo "app,job_id,peak_mib,runtime,end,uid,platform"
   for i in 1 2 3 4; do
@@ -43,22 +43,22 @@ is "$(shared_model blast)" "" "what two users ran, others are not told"
 "$foretell" import --state="$state" "$scratch/third.csv" >/dev/null 2>&1
 kill -HUP "$pid"
 wait_until 20 predicts_from 12
-ok $? "twelve runs of three users predict a fourth one's"
+ok $? "twelve runs of three users predict a fourth user's"
 diag "$(predicts 1003)"
-like "$(predicts 1001)" '\(12 runs of all users\)' "who has too few of his own is told all users', too"
-is "$(stat -c %a "$(shared_model blast)" "$state/models/site" | tr '\n' ' ')" "644 755 " "all may read it"
-is "$(stat -c %a "$state/models/4294967295")" 700 "what it is learned on only the agent may"
-is "$(shared_model alone)" "" "an app that the site does not declare is not shared"
+like "$(predicts 1001)" '\(12 runs of all users\)' "a user with too few runs gets the pooled prediction"
+is "$(stat -c %a "$(shared_model blast)" "$state/models/site" | tr '\n' ' ')" "644 755 " "all users may read the pooled model"
+is "$(stat -c %a "$state/models/4294967295")" 700 "only the agent may read the runs behind it"
+is "$(shared_model alone)" "" "an app that the site does not declare has no pooled model"
 before=$(stat -c %s "$(ls "$state"/models/4294967295/blast-*.model)")
 [ "$before" -gt "$(stat -c %s "$(shared_model blast)")" ]
-ok $? "single runs are not in what all may read"
+ok $? "the pooled model has no single runs"
 
 is "$(ls "$state"/models/*/*.perf | sed "s,.*models/,,; s,-[^-]*perf,,")" "1001/blast
 1002/alone
 1002/blast
 1004/blast
 4294967295/blast
-site/blast" "run times lie beside every model"
+site/blast" "every model has run times beside it"
 
 cat >"$scratch/blastp" <<'END'
 import time
@@ -67,16 +67,16 @@ time.sleep(1.5)
 END
 cp "$scratch/blastp" "$scratch/other"
 "$announce" "$socket" job=58 uid=1002 app=blast -- python3 -S "$scratch/other" --n 3
-wait_until 20 said 'job 58: blast, completed'
+wait_until 20 log_has 'job 58: blast, completed'
 "$announce" "$socket" job=59 uid=1002 app=blast -- python3 -S "$scratch/blastp" --n 3
-wait_until 20 said 'job 59: blast, completed'
+wait_until 20 log_has 'job 59: blast, completed'
 wait_until 20 predicts_from 13
-ok $? "a run here is learned at once, if it ran the declared command"
+ok $? "a run of the declared command is learned at once"
 is "$("$foretell" export --state="$state" --app=blast | python3 -c 'import csv, sys
 for row in csv.DictReader(sys.stdin):
     if row["job_id"] in ("58", "59", "101"):
         print(row["job_id"], row["command_ran"])' | sort | tr '\n' ';')" "101 ;58 0;59 1;" \
-  "which is noted of each run here"
+  "the store records whether the declared command ran"
 diag "$(predicts 1003)"
 
 for i in 5 6 7; do
@@ -86,23 +86,23 @@ done | sed '3d;5d' >"$scratch/more.csv"
 "$foretell" import --state="$state" "$scratch/more.csv" >/dev/null 2>&1
 kill -HUP "$pid"
 wait_until 20 predicts_from 16
-ok $? "and what is imported later"
-like "$(predicts 1001)" '\(7 runs\)' "enough runs of one's own come first"
+ok $? "later imports are learned"
+like "$(predicts 1001)" '\(7 runs\)' "a user's own model has precedence once it has enough runs"
 
 stop
 start
-like "$(predicts 1003)" '\(16 runs of all users\)' "an agent that starts again keeps it"
+like "$(predicts 1003)" '\(16 runs of all users\)' "the pooled model outlasts a restart"
 config
 kill -HUP "$pid"
 gone() { [ -z "$(shared_model blast)" ]; }
 wait_until 20 gone
-ok $? "an app that is declared no longer is shared no longer"
+ok $? "an app that is no longer declared has no pooled model"
 config "$declared"
 kill -HUP "$pid"
 wait_until 20 predicts_from 16
-ok $? "and again when it is"
+ok $? "an app that is declared again has a pooled model"
 
-# ---- one user does not speak for another
+# ---- the influence of one user
 
 needs() {
   "$foretell" predict --state="$state" --mem=1G --app=blast --user=1003 --json |
@@ -111,7 +111,7 @@ needs() {
 near() {
   python3 -c 'import sys; was, now = map(float, sys.argv[1:]); sys.exit(abs(now / was - 1) > 0.05)' "$@"
 }
-middle=$(needs p50)
+median=$(needs p50)
 high=$(needs p95)
 {
   echo "app,job_id,peak_mib,runtime,end,uid,platform"
@@ -123,8 +123,8 @@ high=$(needs p95)
 kill -HUP "$pid"
 wait_until 20 ls "$state"/models/1005/blast-*.model
 sleep 2
-near "$middle" "$(needs p50)" && near "$high" "$(needs p95)"
-ok $? "104 runs of one user move what another is told by 5 % at most"
-diag "$middle $high, then $(needs p50) $(needs p95)"
+near "$median" "$(needs p50)" && near "$high" "$(needs p95)"
+ok $? "104 runs of one user change another user's prediction by at most 5 %"
+diag "$median $high, then $(needs p50) $(needs p95)"
 stop
 tap_done

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Out of descriptors, killed while it starts, with what a crash left: the agent goes on.
+# The agent keeps working without free descriptors, after a kill at its start, and with a crash's remains.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
 
-# clock ticks of CPU that the agent has used
+# used: the CPU time of the agent in clock ticks
 used() {
   sed 's/.*) //' "/proc/$pid/stat" | awk '{ print $12 + $13 }'
 }
@@ -25,9 +25,9 @@ mkdir -p "$state/live"
 : >"$state/live/77"
 : >"$state/live/77.part"
 start
-ok $? "one that is killed while it reads the node's topology keeps no lock"
+ok $? "an agent killed while it reads the node's topology leaves no lock"
 [ ! -e "$state/live/77" ] && [ ! -e "$state/live/77.part" ]
-ok $? "an empty journal of a run goes"
+ok $? "an empty journal of a run is removed"
 
 if command -v prlimit >/dev/null; then
   prlimit --pid "$pid" --nofile="$(find "/proc/$pid/fd" -mindepth 1 | wc -l):"
@@ -36,15 +36,15 @@ if command -v prlimit >/dev/null; then
   sleep 2
   after=$(used)
   test $((after - before)) -lt $(($(getconf CLK_TCK) / 2))
-  ok $? "without a descriptor to spare it waits ($((after - before)) ticks in 2 s)"
+  ok $? "without a free descriptor the agent waits ($((after - before)) ticks in 2 s)"
   prlimit --pid "$pid" --nofile=1024:
-  wait_until 60 said 'job 7: starved, completed'
-  ok $? "and hears what was said meanwhile when it has some"
+  wait_until 60 log_has 'job 7: starved, completed'
+  ok $? "it receives the announcements once it has descriptors"
 else
-  skip "without a descriptor to spare it waits" "prlimit is not installed"
+  skip "without a free descriptor the agent waits" "prlimit is not installed"
 fi
 
-# ---- scontrol suspend: Slurm counts neither the time nor asks of the node to
+# ---- scontrol suspend: Slurm does not count the time of suspension
 
 echo "JobId=8 JobName=test UserId=x($(id -u)) GroupId=x(0) JobState=COMPLETED Restarts=0" \
   "RunTime=00:00:01 SubmitTime=2026-01-02T03:04:05 StartTime=2026-01-02T03:04:05" \
@@ -56,8 +56,8 @@ sleep 2.8
 mv "$scratch/job_8" "$FT_SCONTROL/job_8"
 kill -CONT "$(cat "$scratch/child")"
 wait "$client"
-wait_until 60 said 'job 8: paused, completed, .* in [01]\.[0-9] s'
-ok $? "time for which a job was suspended is no run time"
+wait_until 60 log_has 'job 8: paused, completed, .* in [01]\.[0-9] s'
+ok $? "the time of suspension is no run time"
 grep 'job 8: paused' "$scratch/log" | diag
 stop
 tap_done

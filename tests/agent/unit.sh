@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The systemd unit: systemd finds nothing to complain of, it is closed as far as the agent
-# allows, and with the capabilities that it leaves the agent does its work.
+# The systemd unit: systemd-analyze accepts it, it is as restricted as the agent allows, and the
+# agent works with the remaining capabilities.
 : "${FT_TOP_SRCDIR:?}" "${FT_TOP_BUILDDIR:?}"
 . "$FT_TOP_SRCDIR/tests/slurm/tap.sh"
 . "$FT_TOP_SRCDIR/tests/agent/scratch.sh"
@@ -9,21 +9,21 @@ unit=$scratch/foretelld.service
 sed "s|@sbindir_expanded@|$FT_TOP_BUILDDIR|" "$FT_TOP_SRCDIR/etc/foretelld.service.in" >"$unit"
 
 if command -v systemd-analyze >/dev/null; then
-  said=$(systemd-analyze verify --man=no "$unit" 2>&1 | grep foretelld)
-  is "$said" "" "systemd-analyze verify says nothing of it"
+  errors=$(systemd-analyze verify --man=no "$unit" 2>&1 | grep foretelld)
+  is "$errors" "" "systemd-analyze verify accepts it"
   level=$(systemd-analyze security --offline=true "$unit" 2>/dev/null |
     sed -nE 's/.*exposure level for .*: ([0-9.]+) .*/\1/p')
   if [ -n "$level" ]; then
     awk -v level="$level" 'BEGIN { exit !(level < 4) }'
     ok $? "systemd-analyze security rates it $level, below 4"
   else
-    skip "systemd-analyze security rates it" "it does not do so offline here"
+    skip "systemd-analyze security rates it" "this release cannot do so offline"
   fi
 else
-  skip "systemd-analyze verify says nothing of it" "systemd-analyze is not installed"
+  skip "systemd-analyze verify accepts it" "systemd-analyze is not installed"
 fi
 
-# ---- under what the unit leaves of root
+# ---- root with the unit's capabilities only
 
 kept=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr ' ' '\n' | sed 's/^CAP_/+/' |
   tr 'A-Z\n' 'a-z,' | sed 's/,$//')
@@ -34,19 +34,19 @@ if [ "$(id -u)" = 0 ] && setpriv --bounding-set="-all,$kept" --no-new-privs true
   agent=$scratch/closed
   config
   start
-  ok $? "the agent starts with those capabilities alone"
+  ok $? "the agent starts with those capabilities only"
   is "$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status" | sed 's/^0*//')" \
     "$(setpriv --bounding-set="-all,$kept" sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status | sed 's/^0*//')" \
-    "and has no other"
+    "it has no other capability"
   "$announce" "$socket" job=7 uid=65534 app=closed -- sh -c 'head -c 20000000 /dev/zero | tail -c 1 | cat; sleep 0.4' >/dev/null
-  wait_until 20 said 'job 7: closed, completed'
+  wait_until 20 log_has 'job 7: closed, completed'
   ok $? "it measures a job"
   wait_until 10 model closed 65534
-  ok $? "and publishes its user's model"
+  ok $? "it publishes its user's model"
   like "$(getfacl -cpn "$(dirname "$(ls "$state"/models/65534/closed-*.model)")" 2>/dev/null)" '^user:65534:r-x' \
-    "which that user is let read"
+    "the user may read the model"
   stop
 else
-  skip "the agent does its work with those capabilities" "not root, or setpriv cannot take them away"
+  skip "the agent works with those capabilities" "not root, or setpriv cannot take them away"
 fi
 tap_done

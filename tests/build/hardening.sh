@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# ELF headers and symbols of all that is installed: PIE, BIND_NOW, RELRO, stack protection, checked functions.
+# ELF headers and symbols of all installed files: PIE, BIND_NOW, RELRO, stack protection, checked functions.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
 need readelf
 cd "${FT_TOP_BUILDDIR:-build}" || exit 1
 
-# built NAME: the file that libtool links, not its wrapper script
+# built NAME: prints the file that libtool links, not its wrapper script
 built() {
   local file
   for file in "${1%/*}/.libs/${1##*/}" "$1"; do
@@ -13,7 +13,7 @@ built() {
   done
 }
 
-# objects_with FOLDER SYMBOL: the object files below FOLDER that refer to SYMBOL
+# objects_with FOLDER SYMBOL: prints the object files below FOLDER that refer to SYMBOL
 objects_with() {
   find "$1" -name '*.o' -exec sh -c 'readelf -sW "$0" | grep -Eq "UND $1"' {} "$2" \; -print
 }
@@ -44,7 +44,7 @@ for name in ./foretelld predictor/cli/foretell predictor/cli/foretell-helper pre
   fi
 done
 
-# Static libraries of the distribution refer to __stack_chk_fail as well: foretell's own objects must do so.
+# Static libraries of the distribution may refer to __stack_chk_fail, too, so this examines foretell's own objects.
 for folder in agent plugin predictor/core predictor/graph predictor/record predictor/cli; do
   like "$(objects_with "$folder" __stack_chk_fail)" . "$folder: its functions have stack protection"
 done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the tests of foretell(1) share; sourced. $scratch is theirs and goes with them.
+# Shared by the tests of foretell(1); sourced. $scratch is the test's own and removed at its end.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/wait.sh"
 
@@ -8,15 +8,15 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C
 
-# run WORDS...: $out, $err and $status
+# run ARGUMENT...: runs foretell; sets $out, $err and $status
 run() {
   out=$("$foretell" "$@" 2>"$scratch/err")
   status=$?
   err=$(cat "$scratch/err")
 }
 
-# json PATH: of $out, the keys and places with dots between; of an object its keys. jq is not
-# everywhere, python3 is where the schema is compiled.
+# json PATH: prints the value in $out at PATH (keys and indices with dots between); an object's keys. It
+# uses python3, which the build needs anyway, instead of jq.
 json() {
   printf '%s' "$out" | python3 -c 'import json, sys
 value = json.load(sys.stdin)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell fit: what it finds, what it says of tables that are none, and that it can be interrupted.
+# foretell fit: its results, its errors for bad tables, and interrupts.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
-# a table of the rows given
+# table ROW...: writes a table of these rows
 table() {
   printf '%s\n' "$@" >"$scratch/t.csv"
 }
@@ -19,35 +19,35 @@ table() {
 
 run fit --target=peak_bytes --features=edge,batch "$scratch/net.csv" --json
 is "$status" 0 "an equation is found"
-is "$(json methods.symbolic.equation)" '"7.562e-07*edge^3*batch + 0.3725 [GiB]"' "the right one, in GiB"
-like "$(json methods.symbolic.latex)" 'edge.*\^\{3\} .*mathrm\{GiB\}' "in LaTeX, too"
-is "$(json methods.symbolic.cancelled) $(json methods.symbolic.front.0.length)" "false 1" "with its front"
+is "$(json methods.symbolic.equation)" '"7.562e-07*edge^3*batch + 0.3725 [GiB]"' "it is the true equation, in GiB"
+like "$(json methods.symbolic.latex)" 'edge.*\^\{3\} .*mathrm\{GiB\}' "it is printed in LaTeX, too"
+is "$(json methods.symbolic.cancelled) $(json methods.symbolic.front.0.length)" "false 1" "the front of equations is in the JSON"
 first=$(json methods.symbolic.test_mapes)
 run fit --target=peak_bytes --features=edge,batch "$scratch/net.csv" --json
-is "$(json methods.symbolic.test_mapes)" "$first" "the same seed gives the same"
+is "$(json methods.symbolic.test_mapes)" "$first" "the same seed gives the same result"
 run fit --target=peak_bytes --features=edge,batch -m all --seeds=3 --unit=B --digits=8 "$scratch/net.csv"
-is "$status$(grep -c ' s  ' <<<"$out")" 03 "all methods tell theirs"
-like "$out" '812\*edge\^3\*batch \+ 4e\+08 \[B\]' "in the unit that is asked for"
+is "$status$(grep -c ' s  ' <<<"$out")" 03 "all methods are listed"
+like "$out" '812\*edge\^3\*batch \+ 4e\+08 \[B\]' "--unit sets the unit of the equation"
 run fit --target=peak_bytes --features=edge,batch --front --test=0 "$scratch/net.csv"
-like "$out" $'\n>  +[0-9]+ ' "the front is shown, and which was chosen"
-unlike "$out" nan "nothing is told of a test part that is empty"
+like "$out" $'\n>  +[0-9]+ ' "the front is printed, with the choice marked"
+unlike "$out" nan "an empty test part has no error"
 
 # truth: 4e8 + 812 edge^3 batch, with noise of some per cent
 table edge,batch,peak_bytes 16,1,410000000 32,4,530000000 48,2,590000000 64,8,1900000000 96,16,7200000000
 run fit -t peak_bytes --test=0 "$scratch/t.csv" --json
 is "$err" "foretell fit: warning: an equation from 5 rows may fit them by chance; expected 10 or more" \
-  "few rows are warned of"
+  "a warning for few rows"
 is "$(printf '%s' "$out" | python3 -c 'import json, sys
 front = json.load(sys.stdin)["methods"]["symbolic"]["front"]
 chosen, = [p for p in front if p["chosen"]]
 print(chosen["length"] < 8, chosen["validated_mape"] > 1, max(p["validated_mape"] for p in front[3:]) > 10)')" \
-  "True True True" "no long equation that fits five rows exactly is chosen, and rows held out tell why"
+  "True True True" "no long equation that fits five rows exactly is chosen, and the held-out rows show why"
 run fit -t peak_bytes --test=0 --method=linear "$scratch/t.csv"
-is "$err" "" "least squares search nothing"
+is "$err" "" "linear least squares have no such warning"
 
 table input_bytes,runtime_seconds 1048576,3 2097152,5 3145728,7 4194304,9 5242880,11
 run fit -t runtime_seconds --test=0 "$scratch/t.csv"
-like "$out" '2\*input_bytes \+ 1 \[input_bytes in MiB\]' "features in bytes are told in their unit"
+like "$out" '2\*input_bytes \+ 1 \[input_bytes in MiB\]' "features in bytes have a unit"
 
 {
   echo mb,threads,y
@@ -58,16 +58,16 @@ like "$out" '2\*input_bytes \+ 1 \[input_bytes in MiB\]' "features in bytes are 
   done
 } >"$scratch/threads.csv"
 run fit -t y "$scratch/threads.csv" --test=0
-like "$out" 'symbolic +0\.00 .*min\(' "what threads need is found with nothing said"
+like "$out" 'symbolic +0\.00 .*min\(' "a minimum with threads is found without options"
 run fit -t y "$scratch/threads.csv" --test=0 --primitives=add,multiply,square,cube
-unlike "$out" 'min\(' "and no min is taken where it was not chosen"
+unlike "$out" 'min\(' "min is not used where it was not chosen"
 
 while IFS='|' read -r rows pattern; do
   IFS=' ' read -ra lines <<<"$rows"
   table "${lines[@]}"
   run fit -t y "$scratch/t.csv"
-  is "$status" 2 "refused: $rows"
-  like "$err" "$pattern" "and said why"
+  is "$status" 2 "rejected: $rows"
+  like "$err" "$pattern" "the message has the reason"
 done <<'END'
 x,y 1,2|1 rows; 4 are the least
 x,y 1,2 2,nan 3,4 4,5|line 3, column 3: y 'nan': expected a number
@@ -92,18 +92,18 @@ x,y 1,2 2,3,4 3,4 4,5|line 3: 3 values in 2 columns
 x,name,y 1,a,2 2,b,3 3,c,4 4,d,5|line 2, column 3: name 'a': expected a number; --features chooses columns
 END
 run fit -t y -f x,y "$scratch/t.csv"
-like "$err" 'column "y" is named twice; the target is no feature' "the target explains nothing"
+like "$err" 'column "y" is named twice; the target is no feature' "the target cannot be a feature"
 run fit -t y --digits=18 "$scratch/t.csv"
-is "$status" 2 "more digits than there are"
+is "$status" 2 "more digits than a double has are rejected"
 run fit -t y --primitives=add,tan "$scratch/t.csv"
-like "$err" 'sin, cos, exp' "primitives are named"
+like "$err" 'sin, cos, exp' "the message lists the primitives"
 
 while IFS='|' read -r rows what; do
   IFS=' ' read -ra lines <<<"$rows"
   table "${lines[@]}"
   run fit -t y --json "$scratch/t.csv" --primitives=add,subtract,multiply,divide,square,cube,root,log,sin,cos,exp
   is "$status" 0 "$what"
-  unlike "$out" 'inf|nan' "without a number that is none"
+  unlike "$out" 'inf|nan' "no number in the output is infinite or undefined"
 done <<'END'
 x,y 7,3 7,3 7,3 7,3 7,3|constant columns
 x,z,y 1,2,3 2,4,6 3,6,9 4,8,12 5,10,15|collinear columns
@@ -112,11 +112,11 @@ x,y 0,1 0,2 0,3 0,4 1,5|a column of zeros
 END
 table x,y 5e-324,1 1e-323,2 1.5e-323,3 2e-323,4 2.5e-323,5
 run fit -t y --method=linear "$scratch/t.csv"
-is "$status" 2 "a slope without bounds is none"
-like "$err" 'linear regression: no finite solution' "and that is said"
-unlike "$out" 'inf|nan' "and not shown"
+is "$status" 2 "a line with an unbounded slope is an error"
+like "$err" 'linear regression: no finite solution' "the message states that there is no finite solution"
+unlike "$out" 'inf|nan' "no infinite number is printed"
 
-# ---- tables as other programs write them
+# ---- tables written by other programs
 
 awk 'BEGIN {
   print "x,z,y"
@@ -125,82 +125,82 @@ awk 'BEGIN {
 edited() {
   sed "$@" "$scratch/plain.csv" >"$scratch/t.csv"
 }
-finds() {
+check_equation() {
   run fit -t y --test=0 "$scratch/t.csv" "${@:2}"
   like "$out" ' 2\*x\*z \+ 3$' "$1"
 }
-says() {
+check_rejection() {
   run fit -t y "$scratch/t.csv"
-  is "$status" 2 "refused: $1"
-  like "$err" "$2" "and said why"
+  is "$status" 2 "rejected: $1"
+  like "$err" "$2" "the message has the reason"
 }
 
 edited 's/,/;/g'
-finds "semicolons"
+check_equation "semicolons"
 edited 's/,/;/g; s/\./,/g'
-finds "semicolons and decimal commas"
+check_equation "semicolons and decimal commas"
 edited 's/,/\t/g'
-finds "tabs"
+check_equation "tabs"
 edited 's/,/\t/g; s/\./,/g'
-finds "tabs and decimal commas"
+check_equation "tabs and decimal commas"
 edited 's/,/|/g'
-finds "bars"
+check_equation "bars"
 edited 's/[^,]*/"&"/g'
-finds "quotes"
+check_equation "quotes"
 edited '1s/.*/"x","z","y"/; s/$/\r/'
-finds "quoted names and CRLF"
+check_equation "quoted names and CRLF"
 edited '1s/^/\xef\xbb\xbf/; s/,/, /g'
-finds "a byte order mark, and blanks behind commas"
+check_equation "a byte order mark, and blanks behind commas"
 edited '1s/^/,/; 1!s/^/row,/'
-finds "a column without a name"
+check_equation "a column without a name"
 edited 's/$/,/'
-finds "a comma at the end of each line"
+check_equation "a comma at the end of each line"
 edited '$!N; s/\n/\n\n/'
-finds "empty lines"
+check_equation "empty lines"
 edited '4s/^[^,]*/NA/; 7s/[^,]*$//'
-finds "rows that lack a number, left out" --skip-missing
-like "$out" '^23 rows and 2 that lack a number' "and counted"
+check_equation "rows that lack a number, left out" --skip-missing
+like "$out" '^23 rows and 2 that lack a number' "--skip-missing counts rows with missing numbers"
 run fit -t y --skip-missing --json "$scratch/t.csv"
-is "$(json rows) $(json skipped)" "23 2" "in JSON, too"
+is "$(json rows) $(json skipped)" "23 2" "the JSON has their number, too"
 edited '3,$s/^[^,]*/NA/'
 run fit -t y --skip-missing "$scratch/t.csv"
-like "$err" '1 rows with all numbers; 4 are the least' "and when too few are left"
+like "$err" '1 rows with all numbers; 4 are the least' "too few remaining rows are rejected"
 run fit -t y --test=0 - <"$scratch/plain.csv"
-like "$out" ' 2\*x\*z \+ 3$' "standard input"
+like "$out" ' 2\*x\*z \+ 3$' "a table from standard input"
 
 printf '\xff\xfex\0,\0y\0\n\0' >"$scratch/t.csv"
-says UTF-16 'UTF-16 or UTF-32; expected UTF-8 \(iconv'
+check_rejection UTF-16 'UTF-16 or UTF-32; expected UTF-8 \(iconv'
 printf '\x1f\x8b\x08\0' >"$scratch/t.csv"
-says gzip 'compressed by gzip; expected text'
+check_rejection gzip 'compressed by gzip; expected text'
 printf 'PK\3\4' >"$scratch/t.csv"
-says "a spreadsheet" 'a spreadsheet; expected text \(save it as CSV\)'
+check_rejection "a spreadsheet" 'a spreadsheet; expected text \(save it as CSV\)'
 edited '1s/x/gr\xf6\xdfe/'
-says "Latin-1" "line 1, column 1: name .*: expected UTF-8 without control characters"
+check_rejection "Latin-1" "line 1, column 1: name .*: expected UTF-8 without control characters"
 tr '\n' '\r' <"$scratch/plain.csv" >"$scratch/t.csv"
-says "CR alone" "line 1, column 5: name 'y\?.*lines that end in LF"
+check_rejection "CR alone" "line 1, column 5: name 'y\?.*lines that end in LF"
 edited '1s/x/"x\nlong"/'
-says "a name of two lines" "line 1, column 1: name .x.long.: expected UTF-8 without control"
+check_rejection "a name of two lines" "line 1, column 1: name .x.long.: expected UTF-8 without control"
 
-# ---- what the linear methods tell is told as equations are
+# ---- equations of the linear methods
 
 printf '%s\n' input_bytes,n,peak_bytes 1073741824,2,4294967296 2147483648,2,6442450944 \
   3221225472,4,10737418240 1073741824,8,10737418240 4294967296,16,25769803776 >"$scratch/t.csv"
 run fit -t peak_bytes "$scratch/t.csv" --method=linear --test=0
-like "$out" ' [0-9.e-]+ \+ 2\*input_bytes \+ 1\*n \[GiB; input_bytes in GiB\]$' "in larger units than bytes"
+like "$out" ' [0-9.e-]+ \+ 2\*input_bytes \+ 1\*n \[GiB; input_bytes in GiB\]$' "linear: units larger than bytes"
 run fit -t peak_bytes -f input_bytes "$scratch/t.csv" --method=loglinear --test=0 --digits=2
 like "$out" ' [0-9]\.[0-9]\*input_bytes\^0\.[0-9]{2} \[GiB; input_bytes in GiB\]$' \
-  "logarithms, too, with as many digits as are asked for"
+  "loglinear: units larger than bytes, with --digits digits"
 run fit -t peak_bytes -f input_bytes "$scratch/t.csv" --method=linear --test=0 --unit=B
 like "$out" ' [0-9.]+e\+09 \+ [0-9.]+e\+09\*input_bytes \[B; input_bytes in GiB\]$' \
-  "the target in the unit that is named"
+  "the target is in the unit of --unit"
 printf '%s\n' x,y 1,1e100 2,1e-100 3,1 4,8 5,9 6,1 >"$scratch/t.csv"
 run fit -t y "$scratch/t.csv" --method=loglinear
-like "$out" $'\nloglinear +[0-9.]+e\+[0-9]+ % ' "an error is a per cent, however large"
+like "$out" $'\nloglinear +[0-9.]+e\+[0-9]+ % ' "an error is in per cent, however large"
 "$foretell" fit -t y "$scratch/t.csv" --method=linear >/dev/full 2>"$scratch/err"
-is "$?:$(cat "$scratch/err")" "3:foretell fit: standard output: cannot be written" "what cannot be written is said"
+is "$?:$(cat "$scratch/err")" "3:foretell fit: standard output: cannot be written" "a full output is an error"
 run fit -t y "$scratch/t.csv" --primitives=
-is "$status:$out" "2:" "no primitives are none"
-like "$err" '^foretell fit: --primitives=: expected names of add' "and what they are is said"
+is "$status:$out" "2:" "an empty list of primitives is wrong usage"
+like "$err" '^foretell fit: --primitives=: expected names of add' "the message lists the primitives"
 
 # ---- many columns, many rows, and an interrupt
 
@@ -214,9 +214,9 @@ awk 'BEGIN {
   }
 }' >"$scratch/wide.csv"
 run fit -t y "$scratch/wide.csv" --test=0 -m all
-like "$out" '\*c17\*c45 \+ 5$' "of two hundred features the two that count"
-is "$(grep -c ' s  ' <<<"$out")" 3 "and every method takes so many"
-# wide COLUMNS ROWS: so many besides y, which is made of two of them
+like "$out" '\*c17\*c45 \+ 5$' "of two hundred features the two relevant ones are found"
+is "$(grep -c ' s  ' <<<"$out")" 3 "every method accepts two hundred features"
+# wide COLUMNS ROWS: a table of COLUMNS features and y, which depends on two of them
 wide() {
   awk -v columns="$1" -v rows="$2" 'BEGIN {
     srand(2)
@@ -230,48 +230,48 @@ wide() {
 }
 wide 300 40
 run fit -t y "$scratch/wide.csv" --method=all
-like "$out" '[0-9]\*c7\*c297 \+ 5$' "of three hundred"
-is "$(grep -c ' s  ' <<<"$out")" 3 "by any method"
-# fitted METHODS...: what each made of the table, without the time it took
+like "$out" '[0-9]\*c7\*c297 \+ 5$' "of three hundred features the relevant ones are found"
+is "$(grep -c ' s  ' <<<"$out")" 3 "every method accepts three hundred features"
+# fitted METHOD...: the result of each on the table, without run times
 fitted() {
   for method; do
     "$foretell" fit -t y "$scratch/wide.csv" --seeds=3 --generations=20 --method="$method"
   done | sed -n '/ s  /s/ [0-9.]* s  / /p'
 }
 is "$(fitted all)" "$(fitted symbolic linear loglinear)" \
-  "the features are chosen for all methods as for each, split by split"
+  "the features are the same with all methods together as with each alone, split by split"
 wide 5000 40
 run fit -t y "$scratch/wide.csv" --json
-like "$(json methods.symbolic.equation)" '\*c7\*c4997 \+ 5"' "of five thousand"
+like "$(json methods.symbolic.equation)" '\*c7\*c4997 \+ 5"' "of five thousand features the relevant ones are found"
 wide 10001 4
 run fit -t y "$scratch/wide.csv"
 is "$status:$err" "2:foretell fit: $scratch/wide.csv: more than 10000 features; --features chooses columns" \
-  "of more it is said what to do"
+  "more than ten thousand features: the message suggests --features"
 run fit -t y -f c1,c10001 "$scratch/wide.csv"
-is "$status" 0 "which is done"
+is "$status" 0 "--features selects columns of a wider table"
 wide 20000 4
 run fit -t y -f c1,c2 "$scratch/wide.csv"
-like "$err" 'line 1, column [0-9]+: more than 20000 fields' "of a line there is an end"
+like "$err" 'line 1, column [0-9]+: more than 20000 fields' "more than 20000 columns are rejected"
 
 for o in --tournament=0 --parsimony=3 --crossover=1.5 --mutation=-1; do
   run fit -t y "$scratch/wide.csv" "$o"
-  is "$status" 2 "$o is refused"
+  is "$status" 2 "$o is rejected"
 done
 for o in --tournament=5 --parsimony=1.5 --crossover=0 --mutation=0.1; do
   run fit -t peak_bytes -f edge,batch "$scratch/net.csv" --generations=3 --drawn-constants --json "$o"
-  is "$status" 0 "$o is a search"
+  is "$status" 0 "$o is accepted"
 done
 
 awk 'BEGIN { print "x,y"; for (i = 1; i <= 100000; i++) print i % 997 + 1 "," 3 * (i % 997 + 1) + i % 7 }' >"$scratch/long.csv"
 run fit -t y "$scratch/long.csv" --generations=20
-is "$status" 0 "a hundred thousand rows"
-set -m # else the shell starts what is in the background deaf to SIGINT
+is "$status" 0 "a hundred thousand rows are accepted"
+set -m # else the shell starts background processes with SIGINT ignored
 "$foretell" fit -t y --generations=100000 --test=0 --json "$scratch/net.csv" -t peak_bytes -f edge,batch >"$scratch/out" &
 pid=$!
 sleep 1
 kill -INT "$pid"
 wait_child 120 "$pid"
-is $? 130 "an interrupt is told as one"
+is $? 130 "an interrupt gives exit status 130"
 out=$(cat "$scratch/out")
-is "$(json methods.symbolic.cancelled)" true "it tells the best so far, and that it is that"
+is "$(json methods.symbolic.cancelled)" true "the best equation so far is printed, marked as cancelled"
 tap_done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell fit: every equation, read again from its text and its LaTeX, is what was fitted.
+# foretell fit: every equation, parsed from its text and its LaTeX, has the values that were fitted.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
 cat >"$scratch/read.py" <<'END'
@@ -97,7 +97,7 @@ class Latex:
 
 
 def units(text):
-    """How many of what a legend names are one: of the target, and of features in bytes."""
+    """The factors of the units that a legend names: of the target, and of features in bytes."""
     whole, _, features = text.partition("; ")
     if not features and " in " in whole:
         whole, features = "", whole
@@ -106,7 +106,7 @@ def units(text):
 
 
 def exp(x):
-    """As C has it: what is too large for a number is infinite."""
+    """As in C: a number that is too large is infinite."""
     return math.exp(x) if x < 709.7 else math.inf
 
 
@@ -142,7 +142,7 @@ def main():
 main()
 END
 
-# a table of bytes, of things that are none, and of a target below 0; no two columns go together
+# a table with byte columns, other columns, and a target below 0; no two columns are correlated
 awk 'BEGIN {
   srand(3)
   print "input_bytes,n_1,z,peak_bytes,seconds,change"
@@ -166,12 +166,12 @@ for target in peak_bytes seconds change; do
   done
 done
 
-# reads METHOD WORDS...: whether the one equation of METHOD is what was fitted, as text and as LaTeX
-reads() {
+# check_written_equation METHOD ARGUMENT...: METHOD's equation, as text and as LaTeX, is what was fitted
+check_written_equation() {
   run fit "$scratch/u.csv" --method="$1" --test=0 --digits=17 --json "${@:2}"
   is "$(python3 "$scratch/read.py" "$scratch/u.csv" "$3" <<<"$out" 2>&1)" "2 equations, 0 wrong" "$*"
 }
-# features that depend on each other, one that hardly changes, small and large units, nothing below 0
+# correlated features, an almost constant one, small and large units, nothing below 0
 awk 'BEGIN {
   srand(4)
   print "input_bytes,cache_bytes,n_1,n_2,kelvin,peak_bytes,seconds,change"
@@ -182,22 +182,22 @@ awk 'BEGIN {
   }
 }' >"$scratch/u.csv"
 for method in linear loglinear; do
-  reads $method -t peak_bytes -f input_bytes
-  reads $method -t peak_bytes -f input_bytes,cache_bytes,n_1,n_2
-  reads $method -t peak_bytes -f input_bytes,cache_bytes,n_1 --unit=B
-  reads $method -t peak_bytes -f n_1
-  reads $method -t seconds -f cache_bytes,n_1
-  reads $method -t seconds -f input_bytes,kelvin
+  check_written_equation $method -t peak_bytes -f input_bytes
+  check_written_equation $method -t peak_bytes -f input_bytes,cache_bytes,n_1,n_2
+  check_written_equation $method -t peak_bytes -f input_bytes,cache_bytes,n_1 --unit=B
+  check_written_equation $method -t peak_bytes -f n_1
+  check_written_equation $method -t seconds -f cache_bytes,n_1
+  check_written_equation $method -t seconds -f input_bytes,kelvin
 done
-reads linear -t change -f input_bytes,n_1,kelvin
-# of so large a power of what hardly changes no factor alone is a number
+check_written_equation linear -t change -f input_bytes,n_1,kelvin
+# the factor beside a large power of an almost constant feature exceeds a double
 awk -F, 'NR == 1 { print "kelvin,cycles_bytes,steep"; next }
   { printf "%s,%.9f,%.17g\n", $5, 1e9 * (1 + NR % 7 / 1e4), exp(9000 * log($5 / 300) + NR % 3) }' "$scratch/u.csv" \
   >"$scratch/steep.csv"
 mv "$scratch/steep.csv" "$scratch/u.csv"
-reads loglinear -t steep -f kelvin,cycles_bytes
+check_written_equation loglinear -t steep -f kelvin,cycles_bytes
 run fit "$scratch/u.csv" -t steep -f kelvin --method=loglinear --test=0 --json
-like "$(json methods.loglinear.equation)" '^"[0-9.e+]+\*\(kelvin/300\.[0-9]\)\^[0-9]{4}"$' "which is said with as few digits as are asked for"
+like "$(json methods.loglinear.equation)" '^"[0-9.e+]+\*\(kelvin/300\.[0-9]\)\^[0-9]{4}"$' "the power has --digits digits"
 awk 'BEGIN {
   srand(6)
   print "k_1,k_2,k_3,k_4,k_5,k_6,steep"
@@ -207,23 +207,23 @@ awk 'BEGIN {
     printf "%.17g\n", exp(power)
   }
 }' >"$scratch/u.csv"
-reads loglinear -t steep -f k_1,k_2,k_3,k_4,k_5,k_6
+check_written_equation loglinear -t steep -f k_1,k_2,k_3,k_4,k_5,k_6
 
-# equation METHOD WORDS...: what it is called
+# equation METHOD ARGUMENT...: prints METHOD's equation
 equation() {
   run fit "$scratch/t.csv" --method="$1" --test=0 --json "${@:2}"
   json "methods.$1.equation"
 }
 like "$(equation linear -t peak_bytes -f input_bytes,n_1)" \
-  "^\"[-0-9.e]+ [-+] [0-9.e-]+\*input_bytes [-+] [0-9.e-]+\*n_1 \[GiB; input_bytes in MiB\]\"\$" "linear: bytes are told in units"
+  "^\"[-0-9.e]+ [-+] [0-9.e-]+\*input_bytes [-+] [0-9.e-]+\*n_1 \[GiB; input_bytes in MiB\]\"\$" "linear: bytes have units"
 like "$(equation loglinear -t peak_bytes -f input_bytes,n_1)" \
-  '^"[0-9.e-]+\*input_bytes\^[-0-9.]+\*n_1\^[-0-9.]+ \[GiB; input_bytes in MiB\]"$' "loglinear, too"
+  '^"[0-9.e-]+\*input_bytes\^[-0-9.]+\*n_1\^[-0-9.]+ \[GiB; input_bytes in MiB\]"$' "loglinear: bytes have units"
 like "$(equation linear -t seconds -f n_1 --digits=2)" '^"[0-9]\.?[0-9]? [-+] [0-9]\.[0-9]{1,2}\*n_1"$' \
-  "linear: coefficients have the digits that are asked for"
-like "$(equation loglinear -t seconds -f n_1 --digits=2)" '^"[0-9]+\.?[0-9]?\*n_1\^-?0\.[0-9]{1,2}"$' "loglinear, too"
+  "linear: coefficients have --digits digits"
+like "$(equation loglinear -t seconds -f n_1 --digits=2)" '^"[0-9]+\.?[0-9]?\*n_1\^-?0\.[0-9]{1,2}"$' "loglinear: coefficients have --digits digits"
 
 run fit "$scratch/t.csv" -t seconds -f input_bytes --unit="% s" --test=0 --generations=20 --json
-like "$(json methods.symbolic.equation)" 'input_bytes.* \[% s; input_bytes in [MG]iB\]"$' "with the unit that is asked for"
+like "$(json methods.symbolic.equation)" 'input_bytes.* \[% s; input_bytes in [MG]iB\]"$' "the equation has the unit of --unit"
 like "$(json methods.symbolic.latex)" '\\\\;\\\\mathrm\{\\\\%\\\\ s;\\\\ input\\\\_bytes\\\\ in\\\\ [MG]iB\}"$' \
-  "which TeX can read"
+  "the unit in LaTeX is valid"
 tap_done

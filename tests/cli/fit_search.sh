@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell fit: what a seed decides, what a search shows while it runs and what an interrupt leaves.
+# foretell fit: reproducibility by seed, the progress bar, and the result of an interrupted search.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
 awk 'BEGIN {
@@ -10,7 +10,7 @@ awk 'BEGIN {
     printf "%d,%d,%.0f\n", edge, batch, (4e8 + 812 * edge ^ 3 * batch) * (0.97 + 0.06 * rand())
 }' >"$scratch/net.csv"
 
-# fits WORDS...: the whole answer, text or JSON, without the seconds it took
+# fits ARGUMENT...: the whole output, text or JSON, without run times
 fits() {
   "$foretell" fit -t peak_bytes "$scratch/net.csv" --generations=30 --digits=17 "$@" |
     sed -E 's/"seconds": *[0-9.e-]+/"seconds": 0/g; s/ [0-9.]+ s  / /'
@@ -25,12 +25,12 @@ for words in "--json" "--json --method=all --seeds=3" "--front --test=0" \
   is "$(fits --seed=5 $words)" "$once" "the same seed gives the same bytes: $words"
   # shellcheck disable=SC2086
   is "$(OMP_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 fits --seed=5 $words)" "$once" \
-    "whatever threads libraries may have: $words"
+    "the result does not depend on the libraries' threads: $words"
 done
 out=$(for seed in 1 2 3 4; do fits --seed="$seed" --json --test=0; done | sort -u | wc -l)
-ok $((out < 2)) "another seed searches another way"
+ok $((out < 2)) "another seed searches differently"
 
-# terminal WORDS...: both outputs as a terminal shows them
+# terminal ARGUMENT...: both outputs as a terminal shows them
 terminal() {
   python3 -c 'import pty, sys
 status = pty.spawn(sys.argv[1:])
@@ -38,24 +38,24 @@ sys.exit(status >> 8 or status & 127)' "$foretell" "$@" </dev/null
 }
 
 shown=$(terminal fit -t peak_bytes "$scratch/net.csv" --generations=2000)
-is $? 0 "a search on a terminal"
+is $? 0 "a search succeeds on a terminal"
 ok $(($(grep -oE 'symbolic \[#* *\] +[0-9]+ %' <<<"$shown" | sort -u | wc -l) < 2)) \
-  "it shows how far it is, more than once"
-like "${shown##*$'\033[K'}" '^symbolic .* s  .*edge' "and takes that away before it answers"
-unlike "$shown" '\] +([2-9][0-9]{2}|1[1-9][0-9]|10[1-9]) %' "never past the end"
+  "its progress bar moves"
+like "${shown##*$'\033[K'}" '^symbolic .* s  .*edge' "the bar is removed before the result"
+unlike "$shown" '\] +([2-9][0-9]{2}|1[1-9][0-9]|10[1-9]) %' "the bar never exceeds 100 %"
 run fit -t peak_bytes "$scratch/net.csv" --generations=2000
-is "$status:$err" "0:" "into a file there is nothing to be shown"
+is "$status:$err" "0:" "no bar is written to a file"
 
-# catches: whether it catches SIGINT, the second of its mask's bits
+# catches: the process catches SIGINT, the second bit of its signal mask
 catches() {
   grep -q '^SigCgt:.*[2367abef]$' "/proc/$pid/status"
 }
-# searches: whether it has worked for a tenth of a second
+# searches: the process has used a tenth of a second of CPU time
 searches() {
   test "$(cut -d' ' -f14 "/proc/$pid/stat")" -gt 10
 }
-# begin WORDS...: something that would take minutes
-begin() {
+# start_command ARGUMENT...: starts a search that would take minutes
+start_command() {
   "$foretell" fit -t peak_bytes "$@" >"$scratch/out" &
   pid=$!
 }
@@ -65,33 +65,33 @@ interrupt() {
   status=$?
   out=$(cat "$scratch/out")
 }
-# interrupted WORDS...: the answer of a search that is interrupted
+# interrupted ARGUMENT...: the output of an interrupted search
 interrupted() {
-  begin "$scratch/net.csv" --generations=100000 "$@"
+  start_command "$scratch/net.csv" --generations=100000 "$@"
   wait_until 60 catches
   sleep 0.2
   interrupt
 }
 
-begin "$scratch/net.csv" --generations=1000 --json
+start_command "$scratch/net.csv" --generations=1000 --json
 wait_until 60 searches
 interrupt
 is "$status $(json methods.symbolic.cancelled)" "0 false" \
-  "what a script started in the background is deaf to an interrupt"
+  "a process that a script starts in the background ignores an interrupt"
 set -m
 interrupted --json --seeds=9 --method=all
-is "$status" 130 "an interrupt is told as one"
-is "$(json methods)" "symbolic linear loglinear" "the object is whole"
-is "$(json methods.linear) $(json methods.loglinear)" "null null" "and what comes after it is not begun"
-is "$(json methods.symbolic.cancelled)" true "and says that it was cut short"
-like "$(json methods.symbolic.equation)" '[a-z].*GiB' "with the best equation so far"
+is "$status" 130 "an interrupt gives exit status 130"
+is "$(json methods)" "symbolic linear loglinear" "the JSON object is complete"
+is "$(json methods.linear) $(json methods.loglinear)" "null null" "later methods have no result"
+is "$(json methods.symbolic.cancelled)" true "the interrupted method is marked as cancelled"
+like "$(json methods.symbolic.equation)" '[a-z].*GiB' "it has the best equation so far"
 interrupted --front
-like "$out" '\(the best so far\)$' "in text, too"
-like "$out" $'\n>  +[0-9]+ ' "with the front as far as it is known"
+like "$out" '\(the best so far\)$' "the text marks it as the best so far"
+like "$out" $'\n>  +[0-9]+ ' "the text has the front so far"
 interrupted --method=all
-is "$status $(cut -d' ' -f1 <<<"$out" | tr '\n' ' ')" "130 30 method symbolic " "in text as well"
+is "$status $(cut -d' ' -f1 <<<"$out" | tr '\n' ' ')" "130 30 method symbolic " "the text has the table of methods"
 interrupted --json --population=100000
-is "$status $(json methods.symbolic.cancelled)" "130 true" "within the first of large generations"
+is "$status $(json methods.symbolic.cancelled)" "130 true" "an interrupt stops the first of large generations"
 
 awk 'BEGIN {
   srand(1)
@@ -102,10 +102,10 @@ awk 'BEGIN {
     print 1 + rand()
   }
 }' >"$scratch/wide.csv"
-begin "$scratch/wide.csv" --method=all --seeds=100 --generations=0 --population=2
+start_command "$scratch/wide.csv" --method=all --seeds=100 --generations=0 --population=2
 wait_until 120 grep -q '^symbolic' "$scratch/out"
-ok $(($(catches && echo 1) + 0)) "once the search is over, an interrupt is not caught"
+ok $(($(catches && echo 1) + 0)) "after the search an interrupt is not caught"
 interrupt
 is "$status $(cut -d' ' -f1 <<<"$out" | tr '\n' ' ')" "130 1000 method symbolic " \
-  "it ends the command, which has told what was known"
+  "the interrupt ends the command, which has printed the results so far"
 tap_done

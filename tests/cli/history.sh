@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell import, history, report and export, on a state folder of their own.
+# foretell import, history, report and export, in a state directory of their own.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
 
 foretell=${FT_TOP_BUILDDIR:-build}/predictor/cli/foretell
@@ -15,28 +15,28 @@ run() {
 }
 
 out=$(run import "$fixtures/sacct/slurm-22.05-full.txt")
-is $? 2 "local times without a zone are refused"
-like "$(cat "$scratch/err")" "line 2, column .*--timezone.*nothing was imported" "and it is said"
-like "$(run history)" "no runs yet" "of a refused file nothing is in the store"
+is $? 2 "local times without a time zone are rejected"
+like "$(cat "$scratch/err")" "line 2, column .*--timezone.*nothing was imported" "the message suggests --timezone"
+like "$(run history)" "no runs yet" "nothing of a rejected file is in the store"
 
 out=$(run import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt")
 is $? 0 "sacct's output is imported"
-like "$out" ": 12 runs, 3 jobs not ended" "and counted"
+like "$out" ": 12 runs, 3 jobs not ended" "the message has the numbers of runs and of skipped jobs"
 run import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt" >/dev/null
-like "$(run history)" "^alice/train +alice +9 +3 +6 " "a file that is imported again changes nothing"
-is "$(stat -c %a "$state/store.db")" 600 "the store is root's alone"
+like "$(run history)" "^alice/train +alice +9 +3 +6 " "a repeated import changes nothing"
+is "$(stat -c %a "$state/store.db")" 600 "only root may read the store"
 
 { cat "$fixtures/sacct/concatenated.txt"; echo "403|EXPLODED|alice|1000|||cl1"; } >"$scratch/bad.txt"
 out=$(run import "$scratch/bad.txt")
-is $? 2 "one bad line refuses a file"
+is $? 2 "one bad line rejects a file"
 out=$(run import --keep-going "$scratch/bad.txt")
-like "$out" ": 2 runs, 1 lines passed over" "unless it is told to keep going"
-is "$(wc -l <"$scratch/err")" 1 "and the line is named"
+like "$out" ": 2 runs, 1 lines passed over" "with --keep-going bad lines are skipped and counted"
+is "$(wc -l <"$scratch/err")" 1 "the bad line is reported"
 
 printf 'app,uid,user,peak_mb\nplain,1,zoe,9\nna\303\257ve,1,zoe,9\nna\357ve,1,zoe,9\n' >"$scratch/names.csv"
 run import "$scratch/names.csv" >/dev/null
 is "$(run history | LC_ALL=C sed -n 's/ zoe .*//p' | wc -c | tr '\n' ' ')" "$((33 + 34 + 33)) " \
-  "columns stand below each other whatever the names are made of"
+  "columns are aligned for names with any characters"
 
 awk 'BEGIN { print "app,batch,arch,peak_mb,runtime";
   for (i = 0; i < 40; i++) {
@@ -45,26 +45,26 @@ awk 'BEGIN { print "app,batch,arch,peak_mb,runtime";
 out=$(run import --features='*' "$scratch/net.csv")
 is $? 0 "a CSV table is imported"
 out=$(run history --fit --limit=1 net)
-like "$out" "batch=[0-9]+,arch=" "a run is shown with its features"
-like "$out" "method [a-z]" "a fit is shown with its method"
+like "$out" "batch=[0-9]+,arch=" "a run is listed with its features"
+like "$out" "method [a-z]" "--fit prints the model's method"
 json=$(run history --fit --json net)
 is "$(printf %s "$json" | python3 -c 'import json, sys
 d = json.load(sys.stdin)
 print(d["app"], len(d["runs"]), d["fit"]["completed"], d["runs"][0]["swap_bytes"])')" \
-  "net 20 40 None" "history answers in JSON"
+  "net 20 40 None" "history prints JSON"
 is "$(run history --limit=39 net | tail -n 1)" "and older ones; --limit=0 shows all" \
-  "what the limit leaves out is told"
+  "the last line reports that --limit left out runs"
 is "$(run history --limit=2 | tail -n 1) $(run history --limit=2 | wc -l)" \
-  "and older ones; --limit=0 shows all 4" "of apps, too"
-is "$(run history --limit=40 net | wc -l)" 41 "nothing where there is no more"
+  "and older ones; --limit=0 shows all 4" "the last line reports that --limit left out apps"
+is "$(run history --limit=40 net | wc -l)" 41 "there is no such line if all runs fit"
 is "$(run history --limit=0 net)" "$(run history --limit=40 net)" \
-  "all runs are shown as a part of them is, the newest first"
+  "runs are listed newest first with any limit"
 is "$(run history --since=2999-01-01) $(run history --since=2999-01-01 net)" \
-  "no runs since 2999-01-01 no runs since 2999-01-01" "where no run is that new, it is said"
+  "no runs since 2999-01-01 no runs since 2999-01-01" "the message states that no run is that new"
 run history nonsense >/dev/null
-is $? 1 "an app that never ran is none"
+is $? 1 "an unknown app gives exit status 1"
 
-# parts of names and jobs
+# parts of names, and jobs
 cat >"$scratch/found.csv" <<'CSV'
 app,uid,user,job_id,array_job_id,array_task_id,submit,end,peak_mb,state
 fold-proteins,1,zoe,139,0,0,1795224000,1795224100,100,completed
@@ -75,30 +75,30 @@ CSV
 run import "$scratch/found.csv" >/dev/null
 is "$(run history FOLD | sed 's/ .*//' | tr '\n' ' ')" "APP fold-140 fold-sheets fold-proteins " \
   "apps are found by part of their names"
-like "$(run history prot)" " 139 .*completed +95.4 MiB" "of one app alone the runs are shown"
+like "$(run history prot)" " 139 .*completed +95.4 MiB" "a single match lists the app's runs"
 is "$(run history prot --json | python3 -c 'import json, sys
-d = json.load(sys.stdin); print(d["app"], len(d["runs"]))')" "fold-proteins 1" "in JSON by its whole name"
-like "$(run history 139)" " 139 .*fold-proteins" "a job is found by its number, and its app is told"
-is "$(run history 140 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_5 140_4 " "a job array has all its tasks"
-is "$(run history 140_4 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_4 " "one of which is found"
-is "$(run history 143 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_5 " "by its own number, too"
+d = json.load(sys.stdin); print(d["app"], len(d["runs"]))')" "fold-proteins 1" "the JSON has its whole name"
+like "$(run history 139)" " 139 .*fold-proteins" "a job is found by its number, and its app is named"
+is "$(run history 140 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_5 140_4 " "a job array lists all its tasks"
+is "$(run history 140_4 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_4 " "a task of an array is found"
+is "$(run history 143 | awk '{ print $2 }' | tr '\n' ' ')" "JOB 140_5 " "a task is found by its own job number"
 is "$(run history 140_4 --json | python3 -c 'import json, sys
 d = json.load(sys.stdin); print(d["job"], [run["array_task_id"] for run in d["runs"]])')" "140_4 [4]" \
-  "and in JSON"
+  "the JSON has the task"
 is "$(run history --fit fold; cat "$scratch/err")" \
-  "foretell history: fold: part of the names of several apps; which?" "a fit is of one app"
+  "foretell history: fold: part of the names of several apps; which?" "--fit needs a single app"
 for word in 141 140_6 140_ _4 00 4294967296 140_99999999999 '%' "$(printf 'x\033[2J')"; do
   run history "$word" >"$scratch/out"
   is "$?:$(cat "$scratch/out"):$(LC_ALL=C tr -d ' -~\n' <"$scratch/err" | wc -c)" "1::0" \
-    "neither an app nor a job: $(printf %s "$word" | tr -d '\033')"
+    "no app and no job: $(printf %s "$word" | tr -d '\033')"
 done
 
-# times and a limit as the agent has them
+# times and a limit with the agent's precision
 printf '%s\n' app,job_id,submit,start,end,runtime,outcome,rss_bytes,killed_at_bytes \
   exact,900001,1795224700,1795224712.9577742,1795224718.25,5.2922258,out_of_memory,73396224,73400320 \
   >"$scratch/exact.csv"
 run import "$scratch/exact.csv" >/dev/null
-is $? 0 "times to a fraction of a second are understood"
+is $? 0 "fractions of a second are imported"
 
 run export >"$scratch/all.csv"
 state=$scratch/other
@@ -106,32 +106,32 @@ mkdir "$state"
 out=$(run import "$scratch/all.csv")
 run export >"$scratch/again.csv"
 cmp -s "$scratch/all.csv" "$scratch/again.csv"
-ok $? "what is exported comes back unchanged"
+ok $? "an export is imported unchanged"
 is "$(run export --format=jsonl --app=net | python3 -c 'import json, sys
-print(sum(json.loads(line)["rss_bytes"] > 0 for line in sys.stdin))')" 40 "JSON lines are JSON"
+print(sum(json.loads(line)["rss_bytes"] > 0 for line in sys.stdin))')" 40 "--format=jsonl prints one object a line"
 is "$(run export --json --app=net | python3 -c 'import json, sys
-print(sum(run["rss_bytes"] > 0 for run in json.load(sys.stdin)["runs"]))')" 40 "one object is, too"
+print(sum(run["rss_bytes"] > 0 for run in json.load(sys.stdin)["runs"]))')" 40 "export --json prints one object"
 state=$scratch/damaged
 mkdir "$state"
 head -c 4096 /dev/zero >"$state/store.db"
 for words in "" "net" "--json"; do
   out=$(run history $words)
   is "$?:$out" "3:$([ "$words" = --json ] && echo '{"apps": []}')" \
-    "of a damaged store nobody says that it has no runs: history $words"
+    "a damaged store is an error: history $words"
 done
 state=$scratch/empty
 mkdir "$state"
 run import /dev/null >/dev/null 2>&1
-is "$(run export --json) $(run history --json)" '{"runs":[]} {"apps": []}' "of a store without runs as well"
+is "$(run export --json) $(run history --json)" '{"runs":[]} {"apps": []}' "an empty store has empty results"
 run report --json | python3 -c 'import json, sys; json.load(sys.stdin)'
-ok $? "and the report of it"
+ok $? "an empty store has a report"
 for command in predict\ --app=x history report export; do
   out=$(state=$scratch/nowhere run $command --json)
-  is "$?:$out" 3: "a store that is not there is no answer: $command"
+  is "$?:$out" 3: "a missing store is an error: $command"
 done
 state=$scratch/state
 
-# asked 1 GiB for an hour: one was raised and lived, one was set and died, one was trimmed
+# requests of 1 GiB for an hour: one raised and completed, one set and killed, one lowered
 cat >"$scratch/decided.csv" <<'CSV'
 app,runtime,state,peak_mib,request_mib,limit_mib,decision_action,decision_mem_bytes,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,decision_mode,decision_overrode
 d,3600,completed,1536,1024,2048,raise,2147483648,1500000000,1600000000,1700000000,raise,
@@ -145,28 +145,28 @@ t = json.load(sys.stdin)["total"]
 print(t["runs"], t["predicted"], t["ooms_suffered"], t["ooms_avoided"], t["ooms_caused"],
       round(t["median_error"], 4), t["coverage90"], round(t["asked_gbh"], 3), round(t["used_gbh"], 3),
       round(t["saved_gbh"], 3))')" \
-  "4 2 2 1 1 0.0033 1 3.221 2.953 -0.537" "the report counts what it says it counts"
-like "$(run report --app=d)" "^total +4 " "and prints it"
+  "4 2 2 1 1 0.0033 1 3.221 2.953 -0.537" "the report has the right counts"
+like "$(run report --app=d)" "^total +4 " "report prints the totals"
 is "$(run report --json --app=d | python3 -c 'import json, sys
 t = json.load(sys.stdin)["total"]
 print(t["set"], t["raised"], t["lowered"], round(t["freed_gbh"], 3), round(t["added_gbh"], 3), round(t["lost_gbh"], 3),
       t["overrides"], t["overrides_out_of_memory"], round(t["freed_gbh"] - t["added_gbh"] - t["saved_gbh"], 9))')" \
-  "1 1 1 0.537 1.074 2.147 1 1 0.0" "what the decisions were worth is freed, added and lost"
+  "1 1 1 0.537 1.074 2.147 1 1 0.0" "the report has the memory freed, added and lost"
 like "$(run report --app=d)" "requests: 1 set, 1 raised, 1 lowered; 0.54 GBh freed, 1.07 GBh added, 2.15 GBh lost in 1 run that" \
-  "and said in words"
-like "$(run report --app=d)" "rejections: 0 submissions refused, 1 submitted all the same .force., 1 of these out of memory" "overrides, too"
+  "report prints the memory freed, added and lost"
+like "$(run report --app=d)" "rejections: 0 submissions refused, 1 submitted all the same .force., 1 of these out of memory" "report prints the overrides"
 is "$(run report --json --since=2100-01-01 | python3 -c 'import json, sys
-print(json.load(sys.stdin)["total"]["median_error"])')" None "no evidence is null"
+print(json.load(sys.stdin)["total"]["median_error"])')" None "without evidence a value is null"
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$scratch" "$state"
   out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" history --state="$state" 2>&1)
   like "$out" "store.db: not to be read, and foretelld does not tell: .*; what follows is from model files" \
-    "who may not read the store is told so"
+    "without permission for the store the message states the reason"
   setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" report --state="$state" 2>/dev/null
-  is $? 3 "and has no report"
+  is $? 3 "without permission for the store there is no report"
 else
-  skip "who may not read the store is told so" "not root"
+  skip "without permission for the store the message states the reason" "not root"
 fi
 
 state=$scratch/models
@@ -174,7 +174,7 @@ for app in 1 2 3 4 5 6 7 8 9; do
   "${FT_TOP_BUILDDIR:-build}/tests/cli/make_state" "$state" "$(id -u)" "app$app" $((app * 7 % 10))
 done
 is "$(run history --limit=3 | cut -d' ' -f1 | tr '\n' ' ')" "APP app7 app4 app1 and " \
-  "from model files, too, the app that ran last is first"
+  "from model files, too, the app that ran last is listed first"
 
 state=$scratch/mapped
 mkdir "$state"
@@ -183,11 +183,11 @@ run import --app=a --cluster=far --features=batch --map=mem=peak_mb,secs=runtime
 is "$(run export --json | python3 -c 'import json, sys
 for run in json.load(sys.stdin)["runs"]:
     print(run["cluster"], run["rss_bytes"], run["runtime_seconds"], run["features"])')" \
-  "far 104857600 10 {'batch': 3}" "columns of any name are mapped, and where they ran is said"
+  "far 104857600 10 {'batch': 3}" "--map accepts any column names, and --cluster sets the cluster"
 run import --app=a --map=mem=size "$scratch/mapped.csv" >/dev/null
 is "$? $(cat "$scratch/err")" \
-  "2 foretell import: --map mem=size: no such field; nothing was imported from $scratch/mapped.csv" "but to a field"
+  "2 foretell import: --map mem=size: no such field; nothing was imported from $scratch/mapped.csv" "--map rejects an unknown field"
 
 run export >/dev/full
-is $? 3 "a full standard output is told"
+is $? 3 "a full standard output is an error"
 tap_done

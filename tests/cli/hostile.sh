@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Files made to harm whoever reads them get one line, within bounded time and memory; and of a file
-# of gigabytes no weight is read.
+# Malicious files get one line of error within limits of time and memory. Of a file of gigabytes no
+# weight is read.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 need python3
 corpus=${FT_TOP_SRCDIR:-.}/tests/fuzz/corpus
 
-# what each holds, and what it is told
+# The list has a line for each file: its name and a pattern of the error message.
 python3 - "$scratch" "$corpus" >"$scratch/list" <<'END' || exit 1
 import os, struct, sys, zipfile
 
@@ -100,7 +100,7 @@ def weight(name, element):
     return field(5, field(1, 4) + field(1, 4) + field(2, element) + field(8, name) + field(9, bytes(size)))
 
 
-# a result and a bias that are left out, of operators one behind the other
+# a missing result and a missing bias, of consecutive operators
 write("absent.onnx", onnx(
     field(1, field(1, "x") + field(1, "u") + field(2, "") + field(2, "h") + field(4, "LSTM")) +
     field(1, b"".join(field(1, i) for i in ("h", "u", "u", "w", "u", "u", "")) + field(2, "y") +
@@ -121,7 +121,7 @@ write("garbage.onnx", bytes(range(256)) * 4096, "")
 write("zeros", bytes(1 << 20), "")
 write("nothing", b"", "")
 
-# ---- places that external data may not name
+# ---- paths that external data may not name
 for name, place in (("device.onnx", "/dev/zero"), ("above.onnx", "../../../../etc/passwd")):
     external = field(13, field(1, "location") + field(2, place)) + field(14, 1)
     tensor = field(1, 8) + field(2, 1) + field(8, "w") + external
@@ -131,7 +131,7 @@ for name, place in (("device.onnx", "/dev/zero"), ("above.onnx", "../../../../et
           field(8, field(2, 13)), "fine")
 
 
-# ---- 2 GiB of weights, a hole, in the file itself
+# ---- 2 GiB of weights, as a hole in the file itself
 def head(number, size):
     return varint(number << 3 | 2) + varint(size)
 
@@ -156,7 +156,7 @@ with open(os.path.join(scratch, "large.onnx"), "wb") as file:
     file.write(x + field(12, field(1, "y1")))
 END
 
-# bounded FILE: exit status, lines on standard error, processor seconds, MiB, what was said
+# bounded FILE: prints exit status, lines on standard error, CPU seconds, MiB, and the message
 bounded() {
   python3 - "$foretell" "$1" <<'END'
 import resource, subprocess, sys
@@ -172,31 +172,31 @@ print(status, err.count("\n"), used.ru_utime + used.ru_stime, used.ru_maxrss >> 
 END
 }
 most=700
-nm "$foretell" 2>/dev/null | grep -q __asan_init && most=4000 # its shadow
+nm "$foretell" 2>/dev/null | grep -q __asan_init && most=4000 # for ASan's shadow memory
 while IFS=$'\t' read -r name says; do
   read -r status lines seconds mib text <<<"$(bounded "$scratch/$name")"
   if [ "$says" = fine ]; then
-    is "$status:$lines" "0:0" "$name is of no harm"
+    is "$status:$lines" "0:0" "$name is accepted"
   else
     is "$status:$lines:${text:0:$((16 + ${#scratch}))}" "2:1:foretell graph: $scratch" \
-      "$name gets one line that names it"
-    like "$text" "$says" "that says why"
+      "$name: one line that names the file"
+    like "$text" "$says" "$name: the message has the reason"
   fi
   awk "BEGIN { exit !($seconds < 5 && $mib < $most) }"
-  ok $? "within bounds"
+  ok $? "$name: within the limits of time and memory"
   diag "$name: $seconds s, $mib MiB: $text"
 done <"$scratch/list"
 
 mkfifo "$scratch/fifo"
 run graph "$scratch/fifo"
-is "$status" 2 "a FIFO is not waited for"
-like "$err" "^foretell graph: $scratch/fifo: not a regular file\$" "and named"
+is "$status" 2 "a FIFO does not block"
+like "$err" "^foretell graph: $scratch/fifo: not a regular file\$" "the message names the FIFO"
 
-# ---- files that change while they are read: cut, written anew in pieces, grown, replaced
+# ---- files that change while they are read: truncated, rewritten in pieces, grown, replaced
 changing=0
 while IFS=$'\t' read -r source understood bad last; do
   changing=$((changing + 1))
-  is "$bad" "none" "$source: read while it changes it is understood or gets one line"
+  is "$bad" "none" "$source: while the file changes it is read or gets one line of error"
   diag "understood $understood times of 30; the last: $last"
 done < <(python3 - "$foretell" "$scratch" "$corpus" <<'END'
 import os, subprocess, sys, threading
@@ -244,9 +244,9 @@ for source, sizes in (("onnx/net-cnn.onnx", "3x16x16"), ("paddle/net-cnn.json", 
     print(source, understood, bad, err.strip() or "understood", sep="\t", flush=True)
 END
 )
-is "$changing" 6 "none of them took longer than a minute"
+is "$changing" 6 "no reader took longer than a minute"
 
-# ---- weights: what is read are the operators
+# ---- weights are not read
 
 read -r read_bytes parameters <<<"$(python3 - "$foretell" "$scratch/large.onnx" <<'END'
 import json, subprocess, sys
@@ -265,9 +265,9 @@ END
 )"
 is "$parameters" $((2 * 16384 * 16384)) "two GiB of weights are counted"
 [ -n "$read_bytes" ] && [ "$read_bytes" -lt 3000000 ]
-ok $? "and not read"
+ok $? "the weights are not read"
 is "$("$foretell" graph --json --input=x=3x4 "$corpus/torchscript/results.pt" |
       python3 -c 'import json, sys; print(json.load(sys.stdin)["outputs"])')" \
-    "{'': [1, 3, 4], '.2': [1, 12], '.3': [12]}" "of results without names each is told"
+    "{'': [1, 3, 4], '.2': [1, 12], '.3': [12]}" "results without names are listed"
 diag "$read_bytes bytes read, libraries and output included, of $(stat -c %s "$scratch/large.onnx")"
 tap_done

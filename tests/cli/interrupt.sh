@@ -1,40 +1,40 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell replay and import, interrupted: status 130, and nothing that is half done.
+# foretell replay and import, interrupted: status 130, and no partial result.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
-set -m # else the shell starts what is in the background deaf to SIGINT
+set -m # else the shell starts background processes with SIGINT ignored
 mkdir "$scratch/state"
 mkfifo "$scratch/pipe"
 
-# runs FROM TO: so many lines of a table
+# runs FROM TO: lines of a table
 runs() {
   seq "$1" "$2" | awk '{ printf "app%d,%d,100,60,%d\n", $1 % 9, $1, 1700000000 + $1 }'
 }
-# reads_pipe: whether the command has opened the pipe
+# reads_pipe: the command has opened the pipe
 reads_pipe() {
   ls -l "/proc/$pid/fd" | grep -q "$scratch/pipe"
 }
-# open_pipe: file descriptor 3 writes to the command. A reader of our own keeps the shell from waiting for it.
+# open_pipe: file descriptor 3 writes to the command. Descriptor 4 reads, so that the shell does not block.
 open_pipe() {
   exec 4<>"$scratch/pipe" 3>"$scratch/pipe"
   wait_until 60 reads_pipe
   exec 4>&-
 }
-# begin WORDS...: a command that reads what is written to file descriptor 3
-begin() {
+# start_command ARGUMENT...: starts a command that reads from file descriptor 3
+start_command() {
   "$foretell" "$@" <"$scratch/pipe" >"$scratch/out" 2>"$scratch/err" &
   pid=$!
   open_pipe
   { echo app,job_id,peak_mib,runtime,end && runs 1 20000; } >&3
 }
-# has_read_all: whether the command has read all that was written and waits for more, or has ended
+# has_read_all: the command has read all that was written and waits for more, or has ended
 has_read_all() {
   ! kill -0 "$pid" || { [ "$(python3 -c 'import fcntl, struct, sys, termios
 print(struct.unpack("i", fcntl.ioctl(3, termios.FIONREAD, bytes(4)))[0])')" = 0 ] &&
     grep -q '^State:.S' "/proc/$pid/status"; }
 }
-# interrupt: once it has read all
+# interrupt: interrupts the command once it has read all
 interrupt() {
   wait_until 120 has_read_all
   kill -INT "$pid"
@@ -50,9 +50,9 @@ print(sum(a["runs"] for a in json.load(sys.stdin)["apps"]))'
 }
 
 for answer in "" --json; do
-  begin replay --format=csv --node=8G $answer -
+  start_command replay --format=csv --node=8G $answer -
   interrupt
-  is "$status:$out" "130:" "replay${answer:+ $answer}: an interrupt while a trace is read ends it, with no answer"
+  is "$status:$out" "130:" "replay${answer:+ $answer}: an interrupt while it reads ends it without a result"
 done
 
 "$foretell" replay --format=nextflow --protocol=published --seeds=1000 "$scratch/pipe" \
@@ -67,19 +67,19 @@ plays() {
 wait_until 120 plays
 kill -INT "$pid"
 wait_child 120 "$pid"
-is "$?:$(cat "$scratch/out" "$scratch/err")" "130:" "nor while it is played"
+is "$?:$(cat "$scratch/out" "$scratch/err")" "130:" "replay: an interrupt while it simulates ends it without a result"
 
-begin import --state="$scratch/state" --format=csv -
+start_command import --state="$scratch/state" --format=csv -
 interrupt
 is "$status:$out" "130:" "import: an interrupt ends it"
-is "$(imported)" 0 "and nothing of the file was taken"
+is "$(imported)" 0 "import: nothing of the interrupted file is stored"
 { echo app,job_id,peak_mib,runtime,end && runs 30001 30010; } >"$scratch/whole.csv"
-begin import --state="$scratch/state" --format=csv "$scratch/whole.csv" -
+start_command import --state="$scratch/state" --format=csv "$scratch/whole.csv" -
 interrupt
-is "$status" 130 "import: of several files in the second"
-is "$(imported)" 10 "it has taken the first, and no part of the second"
+is "$status" 130 "import: an interrupt in the second of two files ends it"
+is "$(imported)" 10 "import: the first file is stored, and nothing of the second"
 runs 1 20000 | { echo app,job_id,peak_mib,runtime,end && cat; } >"$scratch/again.csv"
 run import --state="$scratch/state" "$scratch/again.csv"
-is "$status:$err" "0:" "import: what was interrupted can be done again"
-is "$(imported)" 20010 "and is whole then"
+is "$status:$err" "0:" "import: an interrupted import can be repeated"
+is "$(imported)" 20010 "import: all runs are stored then"
 tap_done

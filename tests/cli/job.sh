@@ -1,69 +1,69 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell job: of a job what it asked for, used and should ask for.
+# foretell job: what a job requested and used, and what to request next time.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 state=$scratch/state
 
-# Of app fold: tasks 1 to 8 of the array 140, which completed, and the ninth, killed at its limit.
+# Of app fold: tasks 1 to 8 of the array 140, which completed, and task 9, killed at its limit.
 {
   echo app,uid,user,job_id,array_job_id,array_task_id,submit,start,end,peak_mb,state,node,cpus,runtime,limit_mib,killed_at_bytes,request_mem_unit,request_mib,request_time_limit_seconds,decision_action,decision_mode,decision_rule,decision_mem_bytes,decision_mem_unit,decision_p05_bytes,decision_p50_bytes,decision_p95_bytes,decision_runs,decision_method,decision_p_oom,cpu_seconds,rule
   for i in 1 2 3 4 5 6 7 8; do
     echo "fold,$(id -u),zoe,$((142 + i)),140,$i,1795224000,1795224000,$((1795224100 + i)),$((200 + i)),completed,n1,2,100,1024,,node,4096,3600,trim,trim,estimate,1073741824,node,190000000,210000000,230000000,12,regression,0.004,150,rss"
   done
   echo "fold,$(id -u),zoe,151,140,9,1795224000,1795224000,1795224190,1000,out_of_memory,n1,2,100,1024,1073741824,node,4096,3600,trim,trim,estimate,1073741824,node,190000000,210000000,230000000,12,regression,0.004,150,rss"
-  # killed by its node, by a step's limit; not asked of anybody
+  # killed because of the node, and by a step's limit; without a prediction
   echo "fold,$(id -u),zoe,160,0,0,1795224000,1795224000,1795224190,500,out_of_memory,n1,2,100,1024,0,none,,,,,,,,,,,,,,,rss"
   echo "fold,$(id -u),zoe,161,0,0,1795224000,1795224000,1795224190,500,out_of_memory,n1,2,100,1024,524288000,,,,,,,,,,,,,,,,rss"
 } >"$scratch/runs.csv"
 mkdir "$state"
 "$foretell" import --state="$state" "$scratch/runs.csv" >/dev/null
-is $? 0 "runs are there"
+is $? 0 "runs are imported"
 "${FT_TOP_BUILDDIR:-build}/tests/cli/make_state" "$state" "$(id -u)" fold
 
 run job --state="$state" 140_3
-is "$status" 0 "a task of an array is told"
-like "$out" '^job 140_3 of fold, zoe, on n1$' "by its number, app, user and node"
-like "$out" '^  asked:     --mem=4G, 2 CPUs, 1 h$' "what it asked for"
-like "$out" '^  predicted: 200 MiB, 90 % between 181 MiB and 219 MiB \(12 runs, regression\)$' "what was predicted"
-like "$out" '^  decided:   lowered to --mem=1G, by rule estimate: .* \(out of memory: 0.4 %\)$' "what was decided, by which rule"
-like "$out" '^  used:      194 MiB of 1 GiB \(19 %\); ran 1.67 min on 1.5 of 2 CPUs$' "what it used"
-like "$out" '^  ended:     completed, 2026-11-2.T' "how it ended"
-like "$out" '^  next time: --mem=[0-9]+M, for a task like this one \(out of memory: [0-9.]+ %\)$' "and what to ask for next time"
-like "$out" 'fold needs [0-9.]+ GiB, 95 % below' "in predict's words"
+is "$status" 0 "a task of an array is found"
+like "$out" '^job 140_3 of fold, zoe, on n1$' "the first line has its number, app, user and node"
+like "$out" '^  asked:     --mem=4G, 2 CPUs, 1 h$' "the request is printed"
+like "$out" '^  predicted: 200 MiB, 90 % between 181 MiB and 219 MiB \(12 runs, regression\)$' "the prediction is printed"
+like "$out" '^  decided:   lowered to --mem=1G, by rule estimate: .* \(out of memory: 0.4 %\)$' "the decision is printed with its rule"
+like "$out" '^  used:      194 MiB of 1 GiB \(19 %\); ran 1.67 min on 1.5 of 2 CPUs$' "the usage is printed"
+like "$out" '^  ended:     completed, 2026-11-2.T' "the outcome is printed"
+like "$out" '^  next time: --mem=[0-9]+M, for a task like this one \(out of memory: [0-9.]+ %\)$' "the request for the next time is printed"
+like "$out" 'fold needs [0-9.]+ GiB, 95 % below' "the prediction for the next time has predict's wording"
 lines=$(printf '%s\n' "$out" | wc -l)
 [ "$lines" -le 13 ]
-ok $? "in a dozen lines ($lines)"
+ok $? "the output is about a dozen lines ($lines)"
 
 run job --state="$state" 140
 like "$out" '^job 140_9 .*
-  runs:      9, 8 completed, 1 out of memory; peaks from 192 MiB to 954 MiB' "of an array the task that used most is told"
-like "$out" 'out of memory; killed at the job.s own limit of 1 GiB' "and whose limit killed it"
+  runs:      9, 8 completed, 1 out of memory; peaks from 192 MiB to 954 MiB' "of an array the task that used most is described"
+like "$out" 'out of memory; killed at the job.s own limit of 1 GiB' "a kill at the job's own limit is described"
 run job --state="$state" 160
-like "$out" 'killed for want of memory on the node' "the node's memory"
-like "$out" '  asked:     no memory' "nothing asked for"
+like "$out" 'killed for want of memory on the node' "a kill because of the node's memory is described"
+like "$out" '  asked:     no memory' "a job without a memory request is described"
 run job --state="$state" 161
-like "$out" "killed at a step's limit of 500 MiB" "or a step's"
-like "$out" '  asked:     not known' "a request that is not known"
+like "$out" "killed at a step's limit of 500 MiB" "a kill at a step's limit is described"
+like "$out" '  asked:     not known' "an unknown request is described"
 
 run job --state="$state" 140_9 --json
 is "$(json .)" "job app user node runs completed out_of_memory running asked predicted decided used next" "job --json has its keys"
 is "$(json asked.mem_unit) $(json asked.mem_bytes) $(json predicted.p50) $(json decided.rule) $(json used.outcome) $(json used.killed_at_bytes)" \
-  '"node" 4294967296 210000000 "estimate" "out_of_memory" 1073741824' "with what was asked, predicted, decided and used"
-is "$(json next)" "mem_bytes option p_oom lines" "and what to ask next time"
-like "$(json next.option)" '^"--mem=[0-9]+[MG]"$' "as an option"
+  '"node" 4294967296 210000000 "estimate" "out_of_memory" 1073741824' "the JSON has request, prediction, decision and usage"
+is "$(json next)" "mem_bytes option p_oom lines" "the JSON has the next request"
+like "$(json next.option)" '^"--mem=[0-9]+[MG]"$' "the next request is an option"
 run job --state="$state" 161 --json
-is "$(json asked)$(json predicted)$(json decided)" nullnullnull "what is not known is null"
+is "$(json asked)$(json predicted)$(json decided)" nullnullnull "unknown values are null"
 
 for word in 7 140_77; do
   run job --state="$state" $word
-  is "$status:$err" "1:foretell job: $word: no run of such a job" "a job that nobody knows: $word"
+  is "$status:$err" "1:foretell job: $word: no run of such a job" "an unknown job: $word"
 done
 for word in x 0 140_ 140.batch -1 4294967296 "$(printf '1\033[2J')"; do
   run job --state="$state" -- "$word"
-  is "$status:$(printf %s "$out$err" | LC_ALL=C tr -d ' -~' | wc -c)" "2:0" "no job: $(printf %s "$word" | tr -d '\033')"
+  is "$status:$(printf %s "$out$err" | LC_ALL=C tr -d ' -~' | wc -c)" "2:0" "not a job: $(printf %s "$word" | tr -d '\033')"
 done
 run job
-is "$status" 2 "a job is expected"
+is "$status" 2 "a missing job is wrong usage"
 run job --state="$scratch/none" 7
-is "$status" 3 "without a state folder there is no answer"
+is "$status" 3 "a missing state directory is an error"
 tap_done

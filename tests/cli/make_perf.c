@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]...: put into the state folder DIR that user
- * UID's APP took 100 s on the first platform in each of 40 runs, and on the others RATIO times as
- * long; without RATIO it is not known.
+ * make_perf DIR UID APP PLATFORM[=RATIO[~DEVIATION]]...: writes run times into the state directory
+ * DIR: user UID's APP took 100 s on the first platform in each of 40 runs, and RATIO times as long
+ * on the others. Without RATIO the time on a platform is unknown.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 
-static bool take_place(const char *word, ft_platform_runs *place)
+static bool parse_platform(const char *word, ft_platform_runs *place)
 {
   struct ft_text text = ft_text_from(word), name, number;
   double ratio;
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
       argc - 4 > (int)(sizeof p.platforms / sizeof *p.platforms))
     goto fail;
   for (int i = 4; i < argc; i++)
-    if (!take_place(argv[i], &p.platforms[p.platforms_count++]))
+    if (!parse_platform(argv[i], &p.platforms[p.platforms_count++]))
       goto fail;
   p.platforms[0].runs = 40;
   for (int i = 0; i < 40; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * make_state DIR UID [APP [RUNS]]: a state folder as the agent publishes it, for the tests of
- * the command: a site, a partition, and an app (unless told "unet3d") of user UID with 42
- * runs, or RUNS, an hour apart, whose peak grows with batch and differs by arch.
+ * make_state DIR UID [APP [RUNS]]: writes a state directory as the agent publishes it, for the
+ * tests of the command: a site, a partition, and an app (default "unet3d") of user UID with 42
+ * runs, or RUNS, an hour apart. Their peak grows with batch and differs by arch.
  */
 #include "config.h"
 
@@ -33,12 +33,12 @@ static int fail(void)
 }
 
 /* log(bytes) of the noiseless peak */
-static double centre(double batch, int arch)
+static double log_peak(double batch, int arch)
 {
   return log(2.0 * (double)FT_GIB) + 0.9 * log(1 + batch) / log(33) + 0.25 * arch;
 }
 
-/* One run; every thirteenth was cancelled when it had used 0.7 of what it needed. */
+/* One run; every thirteenth was cancelled after it had used 0.7 of its peak. */
 static void make_run(ft_observation *run, int index, struct ft_random *random)
 {
   static const char *const names[] = { "unet", "resnet50", "vgg" };
@@ -56,7 +56,7 @@ static void make_run(ft_observation *run, int index, struct ft_random *random)
                            .outcome = FT_OUTCOME_COMPLETED,
                            .has_charge_less_cache_bytes = true };
   run->charge_less_cache_bytes =
-      (uint64_t)exp(centre(batch, arch) + 0.06 * ft_random_normal(random));
+      (uint64_t)exp(log_peak(batch, arch) + 0.06 * ft_random_normal(random));
   if (index % 13 == 12) {
     run->censored = true;
     run->outcome = FT_OUTCOME_CANCELLED;
@@ -83,7 +83,8 @@ static int fill_model(ft_model *model, const char *app, uint32_t uid, int runs)
   return 0;
 }
 
-/* Make FOLDER under FD and put the record NAME there. */
+/* Creates FOLDER below FD and writes the record NAME into it. Returns 0; -1 on error and fills err.
+ */
 static int write_below(enum ft_record record, const void *message, int fd, const char *folder,
                        const char *name)
 {
@@ -121,7 +122,7 @@ static int write_site(int fd)
   site.memory_is_consumable = true;
   (void)ft_string_copy("main", site.default_partition, sizeof site.default_partition);
   (void)ft_string_copy("test", site.cluster, sizeof site.cluster);
-  /* of the Slurm that the plugin beside it was built for */
+  /* the Slurm release that the tested plugin was built for */
   (void)snprintf(site.slurm_version, sizeof site.slurm_version, "%d.%02d.%d",
                  SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
                  SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),

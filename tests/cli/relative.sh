@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell relative and train relative: what they find, what they say of tables that are none.
+# foretell relative and train relative: their results, and their errors for bad tables.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
-# whether NUMBER is from LOW to HIGH
+# within NUMBER LOW HIGH TITLE: NUMBER is in this interval
 within() {
   awk -v n="$1" -v l="$2" -v h="$3" 'BEGIN { exit !(n >= l && n <= h) }'
   is $? 0 "$4 ($1)"
 }
 
-# times of two latent works on three platforms
+# run times from two latent kinds of work on three platforms
 awk 'BEGIN {
   srand(3); print "app,name,flops,bytes,time_us:laptop,time_us:gpu,time_us:server"
   for (i = 0; i < 60; i++) {
@@ -20,70 +20,70 @@ awk 'BEGIN {
 
 run relative --from=laptop -g app --json "$scratch/t.csv"
 is "$status" 0 "rows are predicted from other groups"
-within "$(json r2)" 0.8 1 "the structure is found"
-within "$(json pairwise_order)" 0.9 1 "and the order"
-within "$(json coverage90)" 0.7 1 "the interval holds"
-is "$(json rows.0.app) $(json rows.0.speed.0) $(json from)" '"app0" 1 "laptop"' "rows are named, the source is 1"
+within "$(json r2)" 0.8 1 "R2 is high"
+within "$(json pairwise_order)" 0.9 1 "the order of platforms is predicted"
+within "$(json coverage90)" 0.7 1 "the 90 % interval covers the measured times"
+is "$(json rows.0.app) $(json rows.0.speed.0) $(json from)" '"app0" 1 "laptop"' "rows have their names, and the source's speed is 1"
 first=$(json rows.7.speed)
 run relative --from=laptop -g app --json "$scratch/t.csv"
-is "$(json rows.7.speed)" "$first" "the same seed gives the same"
+is "$(json rows.7.speed)" "$first" "the same seed gives the same result"
 run relative --from=laptop -g app --plot="$scratch/p" "$scratch/t.csv"
 for what in distribution vector order error roc; do
-  like "$(head -c 300 "$scratch/p-$what.svg" 2>&1)" '<svg' "$what is drawn"
+  like "$(head -c 300 "$scratch/p-$what.svg" 2>&1)" '<svg' "the plot $what is drawn"
 done
 run relative -g app --learner=constant "$scratch/t.csv"
-is "$status" 0 "a learner by name"
+is "$status" 0 "--learner selects a learner"
 
 run train relative --from=laptop -g app -o "$scratch/m" "$scratch/t.csv"
 is "$status" 0 "a model is written"
-like "$out" 'from laptop to 2 platforms, learnt from 60 rows; typically within a factor of 1\.' "and it is said how good it is"
+like "$out" 'from laptop to 2 platforms, learnt from 60 rows; typically within a factor of 1\.' "the output has the model's error"
 printf '%s\n' flops,bytes,time_us:laptop,time_us:gpu 1000,10,1010, 1000,10,1010,30 ,,1010, >"$scratch/new.csv"
 run relative -m "$scratch/m" --json "$scratch/new.csv"
-is "$status$(json platforms)" '0["laptop", "gpu", "server"]' "it predicts"
-within "$(json rows.0.speed.1)" 10 25 "what was never seen"
-within "$(json rows.1.speed.1)" "$(json rows.0.speed.1)" 34 "a time there corrects it"
-within "$(json rows.2.speed.2)" 0.5 3 "without any counter"
+is "$status$(json platforms)" '0["laptop", "gpu", "server"]' "the model predicts a table"
+within "$(json rows.0.speed.1)" 10 25 "a row of new features is predicted"
+within "$(json rows.1.speed.1)" "$(json rows.0.speed.1)" 34 "a measured time corrects the prediction"
+within "$(json rows.2.speed.2)" 0.5 3 "a row without features is predicted"
 run relative -m "$scratch/m" "$scratch/new.csv"
-like "$out" $'line 2\n  laptop +1.000 times as fast' "and says it in words"
+like "$out" $'line 2\n  laptop +1.000 times as fast' "the text has the speeds"
 printf '%s\n' flops,bytes,time:laptop,time:gpu2 1000,10,1010,30 >"$scratch/renamed.csv"
 run relative -m "$scratch/m" "$scratch/renamed.csv"
 like "$err" 'platform gpu2: the model does not know it' "a renamed platform is named"
 printf '%s\n' time:laptop 1010 >"$scratch/bare.csv"
 run relative -m "$scratch/m" "$scratch/bare.csv"
-like "$status $err" "^0 .*2 of the model's 2 features are not in the table" "counters absent"
+like "$status $err" "^0 .*2 of the model's 2 features are not in the table" "missing features are reported"
 
 head -c 3000 "$scratch/m" >"$scratch/cut"
 run relative -m "$scratch/cut" "$scratch/new.csv"
-like "$status $err" '2 .*cut: cut short or damaged' "a cut model"
+like "$status $err" '2 .*cut: cut short or damaged' "a truncated model is rejected"
 echo hello >"$scratch/none"
 run relative -m "$scratch/none" "$scratch/new.csv"
-like "$status $err" '2 .*line 1: expected "foretell-relative 1"' "none at all"
+like "$status $err" '2 .*line 1: expected "foretell-relative 1"' "a file of another kind is rejected"
 
 sed '4s/[^,]*$/0/' "$scratch/t.csv" >"$scratch/zero.csv"
 run relative -g app --learner=ridge "$scratch/zero.csv"
-like "$status $err" '0 .*1 time of 0 left out: nothing was measured' "a time of 0"
+like "$status $err" '0 .*1 time of 0 left out: nothing was measured' "a time of 0 is left out"
 printf '%s\n' x,time:a,time:b 1,2,3 >"$scratch/one.csv"
 run train relative --output="$scratch/one.rel" "$scratch/one.csv"
 is "$status $out" "0 $scratch/one.rel: from a to 1 platforms, learnt from 1 rows
-  constant     100 %" "of one row no error is known, and none is claimed"
+  constant     100 %" "a model of one row has no known error"
 printf '%s\n' time:a,time:b 2,3 2,4 5,3 6,7 >"$scratch/bare.csv"
 run relative "$scratch/bare.csv"
-like "$status $out" '^0 4 rows, 0 features, from a;' "without features the times alone tell"
+like "$status $out" '^0 4 rows, 0 features, from a;' "without features the times alone predict"
 printf '%s\n' x,time:a,time:b 1,2,3 2,2,3 3,2,3 4,2,3 >"$scratch/same.csv"
 run relative "$scratch/same.csv"
-like "$status $out" 'R2 -, pairs in order 100.000 %' "of times that never differ there is no R2"
+like "$status $out" 'R2 -, pairs in order 100.000 %' "for times that do not differ R2 is undefined"
 { echo x,time:a,time:b; seq -f '%g,1,2' 20001; } >"$scratch/many.csv"
 run relative "$scratch/many.csv"
-like "$status $err" '2 .*line 20002: more than 20000 rows' "more rows than it takes"
+like "$status $err" '2 .*line 20002: more than 20000 rows' "more than 20000 rows are rejected"
 run relative -g app --platforms=laptop,server --json --learner=ridge "$scratch/t.csv"
-is "$(json platforms)" '["laptop", "server"]' "a retired platform is left out"
+is "$(json platforms)" '["laptop", "server"]' "--platforms leaves out a platform"
 
 while IFS='|' read -r rows pattern; do
   IFS=' ' read -ra lines <<<"$rows"
   printf '%s\n' "${lines[@]}" >"$scratch/b.csv"
   run relative "$scratch/b.csv"
-  is "$status" 2 "refused: $rows"
-  like "$err" "$pattern" "and said why"
+  is "$status" 2 "rejected: $rows"
+  like "$err" "$pattern" "the message has the reason"
 done <<'END'
 x,time:a 1,2 2,3|times on 1 platform; a ratio takes two
 x,y 1,2 2,3|no times: expected columns named time:PLATFORM
@@ -100,13 +100,13 @@ x,time:a,time:b 1,2,3|one group of rows
 x,time:a,time:b 1,2,0 2,3,0 3,4,0|no row has times on a and on another
 END
 run relative --from=moon "$scratch/t.csv"
-like "$status $err" '2 .*no times on "moon"' "a source that is none"
+like "$status $err" '2 .*no times on "moon"' "an unknown source is rejected"
 run relative -g app,colour "$scratch/t.csv"
-like "$status $err" '2 .*no column "colour"' "a group that is none"
+like "$status $err" '2 .*no column "colour"' "an unknown group is rejected"
 run relative --learner=oracle "$scratch/t.csv"
-like "$status $err" '2 .*expected best, or of constant' "a learner that is none"
+like "$status $err" '2 .*expected best, or of constant' "an unknown learner is rejected"
 
-# the same of the store: apps that use one to two cores, on two platforms; and one that has run on one alone
+# The same from the store: apps that use one to two cores, on two platforms, and one app on one platform.
 mkdir "$scratch/state"
 awk 'BEGIN {
   print "app,job_id,peak_mib,runtime,end,uid,platform,cpu_seconds"
@@ -117,18 +117,18 @@ awk 'BEGIN {
   print "alone,999,100,10,1700001000,7,two,15"
 }' >"$scratch/runs.csv"
 run train relative --store --state="$scratch/state" --learner=few_trees
-like "$status $err" '2 .*store.db' "a store that is none"
+like "$status $err" '2 .*store.db' "a missing store is an error"
 run import --state="$scratch/state" "$scratch/runs.csv"
 diag "$out $err"
 run relative --store --state="$scratch/state" --learner=few_trees --json
-is "$status $(json rows | tr '}' '\n' | grep -c app)" "0 30" "a row for each app on several platforms"
-within "$(json median_error)" 0 0.05 "what was counted tells how fast it is elsewhere"
+is "$status $(json rows | tr '}' '\n' | grep -c app)" "0 30" "each app on several platforms is a row"
+within "$(json median_error)" 0 0.05 "the apps' counters predict their speed on the other platform"
 run train relative --store --state="$scratch/state" --learner=few_trees
-like "$status $out" '^0 .*/relative\.model: from .* to 1 platforms, learnt from 30 rows' "and teaches the site's model"
-is "$(stat -c %a "$scratch/state/relative.model")" 600 "which is no one else's to read"
+like "$status $out" '^0 .*/relative\.model: from .* to 1 platforms, learnt from 30 rows' "train relative --store writes the site's model"
+is "$(stat -c %a "$scratch/state/relative.model")" 600 "only the owner may read the model"
 run relative --store --state="$scratch/state" -m "$scratch/state/relative.model"
 like "$out" 'app3
-  .* 1\.000 times' "which answers for them"
+  .* 1\.000 times' "the site's model predicts the store's apps"
 { sed '/^alone/!s/,two,/,deux,/' "$scratch/runs.csv"
   echo timeless,3000,100,0,1700002000,7,two,0
   echo timeless,3001,100,0,1700002001,7,one,0
@@ -136,28 +136,28 @@ like "$out" 'app3
 mkdir "$scratch/new" "$scratch/single"
 run import --state="$scratch/new" "$scratch/renamed.csv"
 run relative --store --state="$scratch/new" -m "$scratch/state/relative.model" --json
-like "$err" 'platform deux: the model does not know it' "a platform that was renamed in the store is named"
-unlike "$out" timeless "runs of no time are no rows"
+like "$err" 'platform deux: the model does not know it' "a renamed platform in the store is named"
+unlike "$out" timeless "runs without a run time are left out"
 sed '/,one,/d' "$scratch/runs.csv" >"$scratch/single.csv"
 run import --state="$scratch/single" "$scratch/single.csv"
 run relative --store --state="$scratch/single"
-like "$status $err" '2 .*store.db: no app has completed on two platforms' "a store of one platform teaches nothing"
+like "$status $err" '2 .*store.db: no app has completed on two platforms' "a store of one platform is rejected"
 run relative --store "$scratch/t.csv"
-like "$status $err" '2 .*--store without any' "either a table or the store"
+like "$status $err" '2 .*--store without any' "a table and --store exclude each other"
 run relative --state="$scratch/state" "$scratch/t.csv"
-like "$status $err" '2 .*not without --store' "a state folder is the store's"
+like "$status $err" '2 .*not without --store' "--state needs --store"
 run relative --from=laptop -g app --which=3 --json "$scratch/t.csv"
-is "$status $(json from) $(json which | grep -o stands_for | wc -l)" '0 "laptop" 3' "three that stand for all"
+is "$status $(json from) $(json which | grep -o stands_for | wc -l)" '0 "laptop" 3' "--which chooses three representative rows"
 run relative --from=laptop -g app --which=3 "$scratch/t.csv"
-is "$(awk '{ n += $(NF - 1) } END { print NR, n }' <<<"$out")" "3 60" "each row by one of them"
+is "$(awk '{ n += $(NF - 1) } END { print NR, n }' <<<"$out")" "3 60" "each row has one representative"
 run relative --which=61 "$scratch/t.csv"
-like "$status $err" '2 .*61 of 60 rows with a time on laptop; expected 1 to that many' "more than there are"
+like "$status $err" '2 .*61 of 60 rows with a time on laptop; expected 1 to that many' "more representatives than rows are rejected"
 run relative --which=0 "$scratch/t.csv"
-like "$status $err" '2 .*0 of 60 rows' "none"
+like "$status $err" '2 .*0 of 60 rows' "zero representatives are rejected"
 run relative --which=3 -m "$scratch/m" "$scratch/t.csv"
-like "$status $err" '2 .*--which chooses rows of a table' "a model chooses no rows"
+like "$status $err" '2 .*--which chooses rows of a table' "--which needs a table"
 run train absolute "$scratch/t.csv"
-like "$status $err" '2 .*expected "relative"' "nothing else is learnt"
+like "$status $err" '2 .*expected "relative"' "train accepts relative only"
 run train relative "$scratch/t.csv"
-like "$status $err" '2 .*--output=FILE' "nowhere to put it"
+like "$status $err" '2 .*--output=FILE' "train needs --output"
 tap_done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell replay in text: a line a process, then the totals by method.
+# foretell replay in text: a line for each process, then the totals by method.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 
 long=NFCORE:WORKFLOW:$(printf 'A%.0s' {1..300})
@@ -15,20 +15,20 @@ awk -v long="$long" 'BEGIN {
   print "exact,600000,500000000,500000000"
 }' >"$scratch/trace.csv"
 run replay "$scratch/trace.csv"
-is "$status:$err" "0:" "a trace is played"
+is "$status:$err" "0:" "a trace is replayed"
 
-# table COLUMNS: of every process, as awk counts fields from either end
+# table COLUMNS: these columns of every process; awk counts fields from either end
 table() {
   awk "NR > 1 && !NF { exit } NR > 1 { print $1 }" <<<"$out"
 }
 is "$(table '$NF' | tr '\n' ' ')" "$long größe_数据 small exact " \
-  "each process has a line, that of which foretell wasted most first, with its whole name"
-is "$(table '$1' | tr '\n' ' ')" "30 30 30 1 " "and its runs"
+  "each process has a line with its whole name, the largest waste first"
+is "$(table '$1' | tr '\n' ' ')" "30 30 30 1 " "the lines have the number of runs"
 is "$(awk 'NR == 1 || NF == 13 { sub(/ [^ ]*$/, ""); print length }' <<<"$out" | sort -u | wc -l)" 1 \
-  "columns stand below each other whatever the names are made of"
+  "columns are aligned for names with any characters"
 like "$(head -n 1 <<<"$out")" \
   '^ *runs +GB\.h +failures +MAPE % +90 % band +best policy +GB\.h +failures +MAPE % +request GB\.h +failures +MAPE %  process$' \
-  "and say what they are"
+  "the header names the columns"
 
 text=$out
 is "$(sed -n '/^$/,$p' <<<"$text" | sed 1d | cut -d' ' -f1 | tr '\n' ' ')" \
@@ -48,20 +48,20 @@ for name, p in sorted(answer["processes"].items(), key=lambda p: -p[1]["foretell
     best = min([m for m in p if m not in ("foretell", "runs")], key=lambda m: p[m]["wastage_gbh"])
     print(*[p["runs"], *figures(p["foretell"], ["coverage90"]), best, *figures(p[best]),
             *figures(p["request"]), name])' | tr -s ' ')" \
-  "$(out=$text && table '$0' | sed 's/^ *//' | tr -s ' ')" "text and JSON tell the same of each process"
-is "$(wc -l < <(sed -n '1,/^$/p' <<<"$text"))" 6 "a line a process and no more"
+  "$(out=$text && table '$0' | sed 's/^ *//' | tr -s ' ')" "text and JSON have the same values"
+is "$(wc -l < <(sed -n '1,/^$/p' <<<"$text"))" 6 "each process has one line"
 
 awk 'BEGIN { print "process,realtime,rss"; for (i = 0; i < 5000; i++) print "p" i ",60000," 1e6 + i }' \
   >"$scratch/many.csv"
 run replay "$scratch/many.csv" --node=8G
-is "$(table '$NF' | sort -u | wc -l)" 5000 "of very many processes all are told"
+is "$(table '$NF' | sort -u | wc -l)" 5000 "thousands of processes are all listed"
 "$foretell" replay "$scratch/many.csv" --node=8G >/dev/full 2>"$scratch/err"
 is "$?:$(cat "$scratch/err")" "3:foretell replay: standard output: No space left on device" \
-  "or, where they cannot be written, that"
+  "a full standard output is an error"
 
 printf 'process,realtime,rss\nB\351ta,60000,9\n"x\ny\033[2J",60000,9\n' >"$scratch/names.csv"
 run replay "$scratch/names.csv" --node=8G
-is "$(table '$NF' | sort | tr '\n' ' ')" "B?ta x?y?[2J " "no name begins a line of its own or speaks to the terminal"
+is "$(table '$NF' | sort | tr '\n' ' ')" "B?ta x?y?[2J " "control characters of names are not printed"
 run replay "$scratch/names.csv" --node=8G --json
-is "$(json processes)" $'B?ta x\ny\e[2J' "and one that is not UTF-8 leaves JSON whole"
+is "$(json processes)" $'B?ta x\ny\e[2J' "the JSON stays valid with a name that is not UTF-8"
 tap_done

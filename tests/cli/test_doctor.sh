@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell doctor, on folders that stand for a node.
+# foretell doctor, on directories that stand for a node.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/wait.sh"
 
@@ -12,7 +12,7 @@ trap 'rm -rf "$root"' EXIT
 export LC_ALL=C
 unset SLURM_CONF
 
-# run: $out and $status
+# run ARGUMENT...: runs foretell doctor; sets $out and $status
 run() {
   out=$("$foretell" doctor --root="$root" --config=/foretell.conf "$@" 2>&1)
   status=$?
@@ -36,58 +36,58 @@ cp "$plugin" "$root/usr/lib/slurm/" || exit 1
 
 run
 like "$out" '^ok   foretell.conf: /foretell.conf, mode off' "the configuration is read"
-like "$out" '^ok   agent: none runs here, and none is needed' "no agent is needed where no slurmd is"
-like "$out" '^ok   state: ' "the state folder is found"
-like "$out" '^warn site: cluster test was last looked at .* ago' "an old site file is warned of"
+like "$out" '^ok   agent: none runs here, and none is needed' "without slurmd no agent is needed"
+like "$out" '^ok   state: ' "the state directory is found"
+like "$out" '^warn site: cluster test was last looked at .* ago' "an old site file is a warning"
 like "$out" '^ok   plugstack.conf: /etc/slurm/plugstack.d/foretell.conf: optional' \
-  "plugstack.conf and what it includes are read"
+  "plugstack.conf and its included files are read"
 like "$out" '^ok   plugin: /usr/lib/slurm/spank_foretell.so, built for Slurm [0-9.]+' \
-  "the plugin's Slurm is read from the file"
+  "the plugin's Slurm release is read from its file"
 if [ "$(id -u)" = 0 ]; then
-  like "$out" '^FAIL models: .*/4711 cannot be read by its user' "a folder that its user cannot read fails"
+  like "$out" '^FAIL models: .*/4711 cannot be read by its user' "a directory that its user cannot read is a failure"
   if setfacl -m u:4711:rx "$root/state/models/4711" 2>/dev/null; then
     run
-    like "$out" '^ok   models: of 1 user' "with an access control list it is right"
+    like "$out" '^ok   models: of 1 user' "a directory with an access control list is correct"
   else
-    skip "with an access control list it is right" "no setfacl, or none on this file system"
+    skip "a directory with an access control list is correct" "no setfacl, or none on this file system"
   fi
 else
-  skip "a folder that its user cannot read fails" "not root"
-  skip "with an access control list it is right" "not root"
+  skip "a directory that its user cannot read is a failure" "not root"
+  skip "a directory with an access control list is correct" "not root"
 fi
 chmod 0755 "$root/state/models/4711"
 run
-like "$out" '^FAIL models: .*/4711 can be read by everybody' "a folder that all can read fails"
-is "$status" 1 "and the answer is negative"
+like "$out" '^FAIL models: .*/4711 can be read by everybody' "a directory that all users can read is a failure"
+is "$status" 1 "a failure gives exit status 1"
 
 echo slurmd >"$root/proc/77/comm"
 run
-like "$out" '^FAIL agent: /agent.sock: ' "where slurmd runs an agent is needed"
+like "$out" '^FAIL agent: /agent.sock: ' "with slurmd an agent is needed"
 echo 'required spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.d/foretell.conf"
 run
 like "$out" '^FAIL plugstack.conf: .* required on a host that runs slurmd' \
-  "required has no place where slurmd runs"
+  "with slurmd the plugin must not be required"
 echo bash >"$root/proc/77/comm"
 run
-like "$out" '^ok   plugstack.conf: .*: required' "but where users log in"
+like "$out" '^ok   plugstack.conf: .*: required' "on a login node the plugin may be required"
 echo 'optional /elsewhere/spank_foretell.so' >>"$root/etc/slurm/plugstack.conf"
 run
-like "$out" '^FAIL plugstack.conf: .* is named 2 times' "it is named once only"
-like "$out" '^FAIL plugin: ' "a plugin that is not there fails"
+like "$out" '^FAIL plugstack.conf: .* is named 2 times' "a plugin named twice is a failure"
+like "$out" '^FAIL plugin: ' "a missing plugin file is a failure"
 echo '# nothing' >"$root/etc/slurm/plugstack.conf"
 run
 like "$out" '^FAIL plugstack.conf: /etc/slurm/plugstack.conf does not name spank_foretell.so; add: include ' \
-  "where it is not named, what to add is said"
+  "without the plugin's line the message suggests one"
 echo 'reject_probability = 0.9' >>"$root/foretell.conf"
 echo 'optional spank_foretell.so' >"$root/etc/slurm/plugstack.conf"
 run
 like "$out" '^FAIL plugstack.conf: .* state_dir is /state: say state=/state there' \
-  "plugin and agent have to mean the same folder"
+  "plugin and agent must have the same state directory"
 echo 'optional spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
 run
 like "$out" '^warn plugstack.conf: .* optional, so that a rejection is said' \
-  "rejecting through an optional plugin is warned of"
-# of another release: the version that sbatch compares is overwritten
+  "rejection with an optional plugin is a warning"
+# a plugin of another release: overwrites the version that sbatch compares
 python3 - "$plugin" "$root/usr/lib/slurm/spank_foretell.so" <<'END'
 import subprocess, sys
 data = bytearray(open(sys.argv[1], "rb").read())
@@ -108,20 +108,20 @@ open(sys.argv[2], "wb").write(data)
 END
 run
 like "$out" '^FAIL plugin: .* built for Slurm 19.05.1, .* fail with "unrecognized option": build it anew' \
-  "of another release's plugin is said what it does to scripts"
+  "a plugin of another release is a failure with its effect"
 head -c 3000 "$plugin" >"$root/usr/lib/slurm/spank_foretell.so"
 run
-like "$out" '^FAIL plugin: .* not a SPANK plugin' "a plugin that is cut off fails"
+like "$out" '^FAIL plugin: .* not a SPANK plugin' "a truncated plugin is a failure"
 cp /bin/true "$root/usr/lib/slurm/spank_foretell.so"
 run
-like "$out" '^FAIL plugin: .* no symbol plugin_version' "so does another program"
+like "$out" '^FAIL plugin: .* no symbol plugin_version' "another program in place of the plugin is a failure"
 echo 'modus = off' >>"$root/foretell.conf"
 run
-like "$out" '^FAIL foretell.conf: .*: line [0-9]+: ' "a configuration that is wrong is named by its line"
+like "$out" '^FAIL foretell.conf: .*: line [0-9]+: ' "a wrong configuration is a failure with its line"
 
-# what Slurm calls the cgroups of its jobs is told by one that runs: slurmstepd's task is 91
+# The name of a job's cgroup comes from a running job: slurmstepd's task is process 91.
 mkdir -p "$root"/proc/{90,91}
-unlike "$out" '^[a-zA-Z]+ +job cgroups:' "without a mount of cgroups nothing is said of them"
+unlike "$out" '^[a-zA-Z]+ +job cgroups:' "without a mount of cgroups there is no such check"
 echo '31 1 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw' >"$root/proc/self/mountinfo"
 echo slurmstepd >"$root/proc/90/comm"
 echo bash >"$root/proc/91/comm"
@@ -131,16 +131,16 @@ for folder in job_17 s7JDM817Z5HE00; do
   echo "0::/system.slice/slurmstepd.scope/$folder/step_0/user/task_0" >"$root/proc/91/cgroup"
   run
   case $folder in
-  job_17) like "$out" '^ok   job cgroups: .*/job_17, by the job.s number' "a job's cgroup by its number" ;;
-  *) like "$out" "^ok   job cgroups: .*/$folder, by Slurm's identifier" "and by Slurm's identifier" ;;
+  job_17) like "$out" '^ok   job cgroups: .*/job_17, by the job.s number' "a cgroup named by the job's number is recognised" ;;
+  *) like "$out" "^ok   job cgroups: .*/$folder, by Slurm's identifier" "a cgroup named by Slurm's identifier is recognised" ;;
   esac
 done
 echo "0::/system.slice/slurmd.service" | tee "$root/proc/90/cgroup" >"$root/proc/91/cgroup"
 run
-like "$out" '^[a-z]+ +job cgroups: (none|a job runs here and has none)' "a job without one is seen"
+like "$out" '^[a-z]+ +job cgroups: (none|a job runs here and has none)' "a job without a cgroup is reported"
 rm -r "$root"/proc/{90,91}
 
-# what is not right in a folder that hangs cannot be told, and holds up nobody
+# A state directory that hangs blocks no check.
 hung=$root/hung
 mkdir "$hung"
 echo 'state_dir = /hung' >"$root/hung.conf"
@@ -149,13 +149,13 @@ hanging=$!
 wait_until 5 test -s "$root/mounted"
 if grep -q mounted "$root/mounted"; then
   out=$(timeout 20 "$foretell" doctor --root="$root" --config=/hung.conf 2>&1)
-  is "$?" 1 "a state folder that hangs is a negative answer"
-  like "$out" "^FAIL state: $hung: no answer within 2 s: is its file server gone" "which says so"
-  is "$(grep -cE '^[a-zA-Z]+ +(site|store|models):' <<<"$out")" 0 "in one line"
-  like "$out" '^[a-zA-Z]+ +plugstack.conf: ' "and what does not need it is checked"
-  like "$out" '^[a-zA-Z]+ +rss: ' "to the end"
+  is "$?" 1 "a state directory that hangs gives exit status 1"
+  like "$out" "^FAIL state: $hung: no answer within 2 s: is its file server gone" "the message states that it hangs"
+  is "$(grep -cE '^[a-zA-Z]+ +(site|store|models):' <<<"$out")" 0 "only one line is about it"
+  like "$out" '^[a-zA-Z]+ +plugstack.conf: ' "checks that do not need it are made"
+  like "$out" '^[a-zA-Z]+ +rss: ' "the last checks are made"
 else
-  skip "a state folder that hangs" "$(cat "$root/mounted")"
+  skip "a state directory that hangs gives exit status 1" "$(cat "$root/mounted")"
 fi
 kill "$hanging" 2>/dev/null
 wait_child 60 "$hanging"
@@ -166,7 +166,7 @@ printf '%s' "$out" | python3 -c 'import json, sys
 checks = json.load(sys.stdin)["checks"]
 assert checks and all(set(c) == {"name", "status", "text"} for c in checks)
 assert {c["status"] for c in checks} <= {"ok", "warn", "fail"}'
-ok $? "--json gives name, status and text of each check"
+ok $? "--json has name, status and text of each check"
 "$foretell" doctor --nothing 2>/dev/null
 is "$?" 2 "an unknown option is wrong usage"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The hardware counters, on an emulated arm64 machine that has some: builds
-# agent/measure for it, boots Debian's kernel with libpapi and init.c alone, and
-# passes on what that reports. What was downloaded is kept between runs.
+# Hardware counters, on an emulated arm64 machine that has some: builds
+# agent/measure for it, boots Debian's kernel with only libpapi and init.c, and
+# prints what init.c reports. Downloads are kept between runs.
 set -eu
 
 top=${FT_TOP_SRCDIR:-$(cd "$(dirname "$0")/../../.." && pwd)}
@@ -10,7 +10,7 @@ build=${FT_TOP_BUILDDIR:-$top/build}
 cache=${FT_CACHE-${XDG_CACHE_HOME-${HOME-/root}/.cache}/foretell}/guest-arm64
 sysroot=/usr/aarch64-linux-gnu
 
-# cannot WHY: a failure where everything must run (FT_CI), else a skip
+# cannot REASON: fails with FT_CI, where every tool must be installed; else skips the test
 cannot() {
   if [ -n "${FT_CI:-}" ]; then
     echo "Bail out! $1"
@@ -43,7 +43,7 @@ finish() {
 trap finish EXIT
 trap 'exit 1' HUP INT TERM
 
-# ---- what the guest is made of: packages of this Debian, for arm64 ----
+# ---- the guest's files: packages of this Debian, for arm64 ----
 
 apt_here() {
   command=$1
@@ -84,7 +84,7 @@ if ! test -e "$cache/complete"; then
   : >"$cache/complete"
 fi
 
-# ---- the program: agent/measure as it is, for arm64 ----
+# ---- the program: agent/measure, unchanged, for arm64 ----
 
 mkdir -p "$scratch/include" "$scratch/initrd/lib/papi" "$scratch/initrd/proc" "$scratch/initrd/sys"
 printf '#define _GNU_SOURCE 1\n#define HAVE_PAPI 1\n' >"$scratch/include/config.h"
@@ -96,7 +96,7 @@ cp "$cache"/papi*.h "$scratch/include"
 sources="$top/tests/guest/arm64/init.c"
 for source in "$top"/agent/measure/*.c "$top"/predictor/core/*.c; do
   case $source in
-  */platform.c) ;; # needs hwloc, counts nothing
+  */platform.c) ;; # needs hwloc and has no counters
   *) sources="$sources $source" ;;
   esac
 done
@@ -114,8 +114,8 @@ cp "$cache"/lib/* "$scratch/initrd/lib/papi"
 
 # ---- the machine ----
 
-# -icount: a nanosecond of the guest's clock an instruction, so that its counters are exact.
-# A Cortex-A57, for libpfm and PAPI must know the processor: they do not know "max".
+# -icount: an instruction takes a nanosecond of the guest's clock, so that its counters are exact.
+# A Cortex-A57, because libpfm and PAPI need a processor that they recognise, unlike "max".
 timeout 300 qemu-system-aarch64 -M virt -cpu cortex-a57 -m 512 -nographic -nodefaults \
   -serial stdio -icount shift=0 -kernel "$cache/vmlinuz" -initrd "$scratch/initrd.gz" \
   -append "console=ttyAMA0 quiet panic=-1" -no-reboot </dev/null >"$scratch/console" 2>&1 &

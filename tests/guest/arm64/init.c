@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The first and only program of the arm64 guest: an agent that measures strange
- * process trees with agent/measure, whose instructions are known because their
+ * The first and only program of the arm64 guest: an agent that measures unrelated
+ * process trees with agent/measure. Their instructions are known, because their
  * work is a loop in assembler. Run as PID 1 it mounts /proc, runs the checks with
  * libpapi, again without it, prints TAP lines after "TAP " and powers off.
  */
@@ -21,15 +21,15 @@
 
 #include "agent/measure/measure.h"
 
-/* Instructions of one turn of loop(), and the turns of one process's work. */
-#define TURN 6
-#define TURNS 4000000
+/* Instructions of one iteration of loop(), and the iterations of one process's work. */
+#define LOOP_INSTRUCTIONS 6
+#define LOOP_ITERATIONS 4000000
 
-/* Loops of the program that measure_skipped() begins: its dynamic linker takes 95,000 instructions.
+/* Loops of the program that measure_skipped() starts: its dynamic linker takes 95,000 instructions.
  */
 #define PROGRAM_LOOPS 10
 
-/* How far a count may be from what the loops take: forking and waiting take a few thousand. */
+/* Tolerance of a count in instructions: forking and waiting take a few thousand. */
 #define TOLERANCE 1e-3
 
 static unsigned tests;
@@ -50,15 +50,18 @@ static void check(bool ok, const char *format, ...)
   failed = failed || !ok;
 }
 
-static void loop(uint64_t turns)
+static void loop(uint64_t iterations)
 {
-  __asm__ volatile("1: nop\n nop\n nop\n nop\n subs %0, %0, #1\n b.ne 1b\n" : "+r"(turns) : : "cc");
+  __asm__ volatile("1: nop\n nop\n nop\n nop\n subs %0, %0, #1\n b.ne 1b\n"
+                   : "+r"(iterations)
+                   :
+                   : "cc");
 }
 
-/* A tree that works when told to: its process, how to start it, how many loops it makes. */
+/* A tree that works on request: its root, the descriptors that start it, its number of loops. */
 struct worker {
   pid_t pid;
-  int start; /* a byte each for the process and for the child it has already */
+  int start; /* a byte each for the process and for its existing child */
   unsigned loops;
 };
 
@@ -70,12 +73,12 @@ static void wait_for_start(int fd)
     _exit(1);
 }
 
-/* Loop, fork one that loops and forks another such, wait for them, loop again. */
+/* Loops, forks a child that does the same to DEPTH, waits for it, loops again. */
 static void work(unsigned depth)
 {
   pid_t child;
 
-  loop(TURNS);
+  loop(LOOP_ITERATIONS);
   if (!depth)
     return;
   child = fork();
@@ -84,7 +87,7 @@ static void work(unsigned depth)
     _exit(0);
   }
   waitpid(child, NULL, 0);
-  loop(TURNS);
+  loop(LOOP_ITERATIONS);
 }
 
 static unsigned loops_of(unsigned depth)
@@ -92,8 +95,8 @@ static unsigned loops_of(unsigned depth)
   return depth ? 2 + loops_of(depth - 1) : 1;
 }
 
-/* Begin a tree, its own child of before included; neither works yet. */
-static struct worker begin(unsigned depth)
+/* Starts a tree, with a child that existed before the measurement; neither works yet. */
+static struct worker start_tree(unsigned depth)
 {
   struct worker worker = { .loops = loops_of(depth) + 1 };
   int start[2], ready[2];
@@ -110,7 +113,7 @@ static struct worker begin(unsigned depth)
       if (write(ready[1], "r", 1) != 1)
         _exit(1);
       wait_for_start(start[0]);
-      loop(TURNS);
+      loop(LOOP_ITERATIONS);
       _exit(0);
     }
     wait_for_start(start[0]);
@@ -136,7 +139,8 @@ static double counter(const ft_observation *observation, const char *name)
 
 static void check_count(const ft_observation *observation, const char *name, unsigned loops)
 {
-  double expected = (double)TURN * TURNS * loops, counted = counter(observation, name);
+  double expected = (double)LOOP_INSTRUCTIONS * LOOP_ITERATIONS * loops,
+         counted = counter(observation, name);
 
   check(fabs(counted - expected) <= TOLERANCE * expected,
         "%s counted %.0f of %.0f (%+.4f %%) in a tree that forks", name, counted, expected,
@@ -144,7 +148,7 @@ static void check_count(const ft_observation *observation, const char *name, uns
 }
 
 /*
- * A root whose own work does not count (slurmstepd): it loops itself, then begins
+ * A root whose own work does not count (slurmstepd): it loops itself, then starts
  * a program that loops.
  */
 static void measure_skipped(struct ft_measure *measure, const char *instructions)
@@ -160,11 +164,11 @@ static void measure_skipped(struct ft_measure *measure, const char *instructions
   root = fork();
   if (root == 0) {
     wait_for_start(start[0]);
-    loop(TURNS);
+    loop(LOOP_ITERATIONS);
     if (fork() == 0)
       execl("/proc/self/exe", "init", "loop", NULL);
     wait(NULL);
-    loop(TURNS);
+    loop(LOOP_ITERATIONS);
     _exit(0);
   }
   tree = ft_tree_open(measure, &err);
@@ -178,7 +182,7 @@ static void measure_skipped(struct ft_measure *measure, const char *instructions
   free(seen);
 }
 
-/* Counters are not handed on to the programs that an agent executes. */
+/* The programs that an agent executes do not inherit its counters. */
 static void check_descriptors(void)
 {
   unsigned counters = 0, kept = 0;
@@ -195,11 +199,11 @@ static void check_descriptors(void)
   check(counters > 0 && kept == counters, "%u of %u counters are closed on exec", kept, counters);
 }
 
-/* Measure two trees at once, attached from outside. */
+/* Measures two trees at once, attached from outside. */
 static void measure_trees(struct ft_measure *measure, const char *instructions, const char *cycles)
 {
   ft_observation *seen = calloc(2, sizeof *seen);
-  struct worker workers[2] = { begin(1), begin(2) };
+  struct worker workers[2] = { start_tree(1), start_tree(2) };
   struct ft_tree *trees[2];
   struct ft_error err;
 
@@ -326,7 +330,7 @@ int main(int argc, char **argv)
 
   if (argc > 1 && strcmp(argv[1], "loop") == 0) {
     for (int i = 0; i < PROGRAM_LOOPS; i++)
-      loop(TURNS);
+      loop(LOOP_ITERATIONS);
     return 0;
   }
   mount("proc", "/proc", "proc", 0, NULL);

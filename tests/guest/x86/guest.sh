@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What must hold where there is only cgroup v2; runs inside the guest.
+# Tests for a node with cgroup v2 only; runs inside the guest.
 . ./settings
 FT_ENFORCE=cgroup
 FT_ADDRESS=10.9.9.9
@@ -14,7 +14,7 @@ END
 chmod +x in-slice
 . ./tests/slurm/oom.sh
 
-# nothing is fast in an emulated machine
+# the limits are longer: an emulated machine is slow
 job_wait() {
   wait_until 240 job_ended "$1"
   job_field "$1" JobState
@@ -23,37 +23,37 @@ wait_observed() {
   wait_until 120 test_observed "$1"
 }
 
-# steps LAYOUT: what a job's steps and children use together, wherever Slurm has put them
+# steps LAYOUT: a job's steps and children count together, in this layout of Slurm's cgroups
 steps() {
   submit sbatch --parsable --mem=200M --predict-app=srun --wrap "srun $hog --mib 60 --seconds 2"
   is "$(job_wait "$id")" COMPLETED "$1: a job with a step completes"
   wait_observed "$id"
-  between "$(charged "$id")" 60 110 "$1: the step is charged to it"
+  between "$(charged "$id")" 60 110 "$1: the step's memory is charged"
   submit sbatch --parsable --mem=300M --predict-app=two --ntasks=2 \
     --wrap "for i in 1 2; do srun --overlap -n 1 $hog --mib 60 --seconds 4 & done; wait"
   is "$(job_wait "$id")" COMPLETED "$1: a job with two steps completes"
   wait_observed "$id"
-  between "$(charged "$id")" 120 180 "$1: both steps are"
+  between "$(charged "$id")" 120 180 "$1: the memory of both steps is charged"
   submit sbatch --parsable --mem=70M --predict-app=child --wrap "$hog --mib 100 --seconds 4; sleep 1; true"
   job_wait "$id" >/dev/null
   wait_observed "$id"
   test_out_of_memory "$id"
-  ok $? "$1: a child is killed for its memory, and its script goes on"
-  is "$(observed "$id" killed_at_bytes)" $((70 << 20)) "$1: at the job's limit"
+  ok $? "$1: a child runs out of memory, and its script continues"
+  is "$(observed "$id" killed_at_bytes)" $((70 << 20)) "$1: it was killed at the job's limit"
 }
 
-# charged ID: the charge of a job without its cache, in MiB
+# charged ID: prints a job's charge without cache, in MiB
 charged() {
   echo $(($(observed "$1" 'coalesce(charge_less_cache_bytes, 0)') >> 20))
 }
 
-# job_folder ID: what Slurm calls the cgroup of a job that has written its own
+# job_folder ID: prints the name of the job's cgroup, from the job's own output
 job_folder() {
   sed -nE 's,^0::.*/([^/]+)/step_batch/.*,\1,p' slurm-"$1".out
 }
 
 play_begin
-# gather LAYOUT: what the samplers read of a job with a step, for run.sh to keep
+# gather LAYOUT: prints the files that the samplers read of a job with a step, for run.sh to store
 gather() {
   [ -n "${FT_GATHER-}" ] || return 0
   submit sbatch --parsable --output=/dev/null --mem=300M --wrap "exec srun --overlap $hog --mib 60 --seconds 600"
@@ -67,29 +67,29 @@ gather() {
 }
 
 release=$(scontrol --version | sed -nE 's/.* ([0-9]+\.[0-9]+)\..*/\1/p')
-like "$(cat "$scratch/etc/cgroup.conf")" cgroup/v2 "the guest has cgroup v2 alone"
+like "$(cat "$scratch/etc/cgroup.conf")" cgroup/v2 "the guest has cgroup v2 only"
 submit sbatch --parsable --mem=80M --predict-app=little \
   --wrap "$hog --mib 30 --seconds 1; cat /proc/self/cgroup"
-is "$(job_wait "$id")" COMPLETED "a job that fits completes"
-like "$(cat slurm-"$id".out)" '^0::/system.slice/.*slurmstepd.*/step_batch/' "in a cgroup of its own"
+is "$(job_wait "$id")" COMPLETED "a job below its limit completes"
+like "$(cat slurm-"$id".out)" '^0::/system.slice/.*slurmstepd.*/step_batch/' "the job has a cgroup of its own"
 if [[ $release < 26.05 ]]; then
-  is "$(job_folder "$id")" "job_$id" "called by its number"
+  is "$(job_folder "$id")" "job_$id" "the cgroup has the job's number"
 else
-  like "$(job_folder "$id")" '^s[0-9A-Z]{13}$' "called by Slurm's identifier"
+  like "$(job_folder "$id")" '^s[0-9A-Z]{13}$' "the cgroup has Slurm's identifier"
 fi
 layout=$(job_folder "$id")
 diag "Slurm $release: $layout"
 wait_observed "$id"
 charge=$(observed "$id" charge_bytes)
-between "$((${charge:-0} >> 20))" 30 79 "its charge is seen"
-between "$(($(observed "$id" 'coalesce(charge_less_cache_bytes, 0)') >> 20))" 29 79 "without cache, too"
-between "$(($(observed "$id" 'coalesce(rss_bytes, 0)') >> 20))" 29 79 "and its RSS"
+between "$((${charge:-0} >> 20))" 30 79 "its charge is measured"
+between "$(($(observed "$id" 'coalesce(charge_less_cache_bytes, 0)') >> 20))" 29 79 "its charge without cache is measured"
+between "$(($(observed "$id" 'coalesce(rss_bytes, 0)') >> 20))" 29 79 "its RSS is measured"
 steps "${layout%%[0-9_]*}"
 gather "$release"
 story
 story_of_limits
 
-# the names of old, which 26.05.2 gives on request
+# cgroups named by job number, which 26.05.2 has as an option
 if ! [[ $release < 26.05 ]]; then
   cluster_stop
   FT_CGROUP_CONF=CgroupJobIdPaths=yes
@@ -97,7 +97,7 @@ if ! [[ $release < 26.05 ]]; then
   ok $? "the cluster starts with CgroupJobIdPaths=yes"
   submit sbatch --parsable --mem=80M --predict-app=named --wrap "cat /proc/self/cgroup"
   job_wait "$id" >/dev/null
-  is "$(job_folder "$id")" "job_$id" "a job's cgroup is called by its number"
+  is "$(job_folder "$id")" "job_$id" "the cgroup has the job's number"
   steps job
   gather "$release-job"
 fi

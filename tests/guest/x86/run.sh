@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A machine with nothing but cgroup v2, and a whole Slurm in it: Debian's cloud
+# A machine with cgroup v2 only, and a whole Slurm in it: Debian's cloud
 # kernel emulated by qemu, with this machine's own Slurm, munge and foretell in an
 # initrd. The tests themselves are in guest.sh; their TAP comes over the serial line.
-# FT_GATHER=DIR: puts what contrib/gather-proc finds of a running job there into
-# DIR/proc-slurm-RELEASE.files, and where the job's cgroup is called job_ID on request
-# into DIR/proc-slurm-RELEASE-job.files: fixtures of tests/unit.
+# FT_GATHER=DIR: writes contrib/gather-proc's output for a running job to
+# DIR/proc-slurm-RELEASE.files, and with cgroups named by job number
+# to DIR/proc-slurm-RELEASE-job.files: fixtures of tests/unit.
 FT_TOP_SRCDIR=${FT_TOP_SRCDIR-$(cd "$(dirname "$0")/../../.." && pwd)}
 [ "$(uname -m)" = x86_64 ] || { echo "1..0 # SKIP the guest is x86_64"; exit 0; }
 . "$FT_TOP_SRCDIR/tests/slurm/play.sh"
@@ -42,7 +42,7 @@ fi
 # ---- the initrd
 initrd=$work/initrd
 
-# put FILE...: at the same place in the guest, with the libraries it needs
+# put FILE...: copies the files and their libraries to the same paths in the guest
 put() {
   local file library
   for file in "$@"; do
@@ -63,7 +63,7 @@ build_initrd() {
   for program in $("$initrd/bin/busybox" --list); do
     [ -e "$initrd/bin/$program" ] || ln -s busybox "$initrd/bin/$program"
   done
-  # busybox would run its own setpriv, which knows less, from its own setsid
+  # busybox would run its own, smaller setpriv from its own setsid
   rm -f "$initrd"/bin/{sh,bash,setpriv,pgrep} "$initrd"/{bin,usr/bin}/setsid
   put /bin/bash
   ln -sf bash "$initrd/bin/sh"
@@ -72,7 +72,7 @@ build_initrd() {
     put "$(type -P $program)" || return 1
   done
   plugins=$(dirname "$(ldd "$(type -P sbatch)" | grep -o '/[^ ]*libslurmfull.so')")
-  # which ones a release needs differs; those of slurmrestd are most of them by size
+  # All plugins but the largest unneeded ones, such as slurmrestd's: releases need different ones.
   for program in "$plugins"/*.so; do
     case ${program##*/} in
     libslurm* | data_parser_* | openapi_* | serializer_* | rest_auth_* | *_mysql.so | *_lua.so | mpi_pmi*) ;;
