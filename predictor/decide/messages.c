@@ -16,95 +16,9 @@
 /* Array tasks with medians above this fraction of the largest median count as equal. Chosen by
  * judgement. */
 #define EQUAL_MEDIANS 0.98
-/* An extrapolated interval whose 95 % quantile exceeds this multiple of its median is not
- * reported. Chosen by judgement. */
-#define VAGUE_RATIO 4
 /* Above this probability of running out of memory a limit is not reported as enough; sizing.c's
  * LOW_MIN. */
 #define ENOUGH_PROBABILITY 0.05
-
-/* ---- parts of messages ---- */
-
-const char *ft_message_count(unsigned runs, unsigned completed, char out[FT_MESSAGE_COUNT])
-{
-  int used = snprintf(out, FT_MESSAGE_COUNT, "%u run%s", runs, runs == 1 ? "" : "s");
-
-  if (!completed)
-    (void)snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used, ", none completed");
-  else if (completed < runs)
-    (void)snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used, ", %u completed", completed);
-  return out;
-}
-
-const char *ft_message_percent(double p, char out[FT_MESSAGE_PERCENT])
-{
-  if (p < 0.001)
-    return "under 0.1 %";
-  if (p > 0.999)
-    return "over 99.9 %";
-  (void)snprintf(out, FT_MESSAGE_PERCENT, p < 0.0995 || p > 0.9 ? "%.1f %%" : "%.0f %%", 100 * p);
-  return out;
-}
-
-const char *ft_message_option(ft_mem_unit unit)
-{
-  return unit == FT_MEM_CPU ? "--mem-per-cpu" : unit == FT_MEM_GPU ? "--mem-per-gpu" : "--mem";
-}
-
-const char *ft_message_bytes(double bytes, char out[FT_MESSAGE_BYTES])
-{
-  return ft_units_show_bytes(bytes < 0x1p63 ? (uint64_t)fmax(bytes, 0) : INT64_MAX, out,
-                             FT_MESSAGE_BYTES);
-}
-
-const char *ft_message_facts(const struct ft_facts *f, const char *of, const char *killed,
-                             char *out, size_t size)
-{
-  bool like = f->like_runs > 0;
-  double used = like ? f->like_peak_bytes : f->peak_bytes;
-  double bound = like ? f->like_bound_bytes : f->bound_bytes;
-  char text[FT_MESSAGE_BYTES], count[FT_MESSAGE_COUNT], first[96] = "", second[96] = "";
-
-  if (used > 0)
-    (void)snprintf(first, sizeof first, "used up to %s%s%s", ft_message_bytes(used, text), of,
-                   like ? "" : ", in runs that are not comparable");
-  if (f->like_killed_bytes > 0)
-    (void)snprintf(second, sizeof second, "%s%s %s%s", used > 0 ? " and " : "", killed,
-                   ft_message_bytes(f->like_killed_bytes, text), used > 0 ? "" : of);
-  else if (!(used > 0))
-    (void)snprintf(second, sizeof second, "needs at least %s%s", ft_message_bytes(bound, text), of);
-  (void)snprintf(out, size, "%s%s (%s)", first, second,
-                 ft_message_count(like ? f->like_runs : f->runs,
-                                  like ? f->like_completed : f->completed, count));
-  return out;
-}
-
-bool ft_message_is_vague(const struct ft_estimate *e)
-{
-  return e->extrapolated &&
-         ft_estimate_quantile(e, 0.95) > VAGUE_RATIO * ft_estimate_quantile(e, 0.5);
-}
-
-const char *ft_message_rule(const struct ft_sizing *sizing, char *out, size_t size)
-{
-  const char *name = ft_decision_rule_name(sizing->rule);
-  char basis[FT_MESSAGE_BYTES];
-
-  out[0] = '\0';
-  if (sizing->rule == FT_DECIDED_BY_CEILING)
-    (void)snprintf(out, size, ", capped at %.3g times the largest need %s, %s%s (%s)",
-                   sizing->ceiling_factor, sizing->thin ? "so far" : "of comparable runs",
-                   ft_message_bytes(sizing->ceiling_basis, basis),
-                   sizing->thin ? ", until more runs complete" : "", name);
-  else if (sizing->rule == FT_DECIDED_BY_LEAK)
-    (void)snprintf(out, size,
-                   " and not more (%s); to allow more, request at least that with "
-                   "--predict-mem=raise",
-                   name);
-  else if (sizing->rule == FT_DECIDED_BY_FLOOR)
-    (void)snprintf(out, size, " (%s)", name);
-  return out;
-}
 
 /* ---- writing a message ---- */
 
@@ -113,13 +27,6 @@ struct message {
   const struct ft_sizing *sizing;
   struct ft_explanation *out;
 };
-
-void ft_message_append(char line[FT_MESSAGE_SIZE], const char *format, va_list ap)
-{
-  size_t used = strlen(line);
-
-  (void)vsnprintf(line + used, FT_MESSAGE_SIZE - used, format, ap);
-}
 
 /* Appends to the current line. */
 __attribute__((format(printf, 2, 3))) static void append_message_text(struct message *m,

@@ -23,7 +23,7 @@ struct ft_explanation {
 void ft_explain(const struct ft_decision_input *question, const struct ft_sizing *sizing,
                 const ft_decision *decision, struct ft_explanation *out);
 
-/* ---- parts of messages; each returns its text, which is in OUT unless it is a constant ---- */
+/* ---- message_parts.c: each returns its text, which is in OUT unless it is a constant ---- */
 
 enum { FT_MESSAGE_COUNT = 64, FT_MESSAGE_PERCENT = 24, FT_MESSAGE_BYTES = 32 };
 

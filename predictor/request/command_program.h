@@ -3,7 +3,7 @@
 #ifndef FT_REQUEST_COMMAND_PROGRAM_H
 #define FT_REQUEST_COMMAND_PROGRAM_H
 
-#include "predictor/request/shell.h"
+#include "predictor/request/shell/shell.h"
 
 /* Parts of a command. Indices are of words; strings are borrowed from the command. */
 struct ft_command_parts {

@@ -12,7 +12,7 @@
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
 #include "predictor/record/secret.h"
-#include "predictor/request/export.h"
+#include "predictor/request/shell/export.h"
 
 /* A submission. Borrowed; NULL: none. */
 struct ft_description {

@@ -6,8 +6,8 @@
 
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
-#include "predictor/request/features.h"
-#include "predictor/request/lookup.h"
+#include "predictor/request/features_work.h"
+#include "predictor/request/shell/lookup.h"
 #include "predictor/request/script_hash.h"
 
 /* Options for output, names and verbosity, which do not affect memory. */
@@ -64,8 +64,7 @@ static const char *replace_index(const char *value, const char *with, char *out,
   return out;
 }
 
-/* Parses a number, or a size with K, M, G, T or P in bytes. An index counts as 1. */
-static bool parse_feature_number(const char *value, double *number)
+bool ft_feature_value_number(const char *value, double *number)
 {
   char one[FT_FILE_PATH];
 
@@ -73,9 +72,7 @@ static bool parse_feature_number(const char *value, double *number)
   return value && ft_feature_parse(value, number);
 }
 
-/* Copies NAME to OUT without leading dashes, with '_' for all but letters, digits, '.', '_' and
- * '-'. Returns false for a name with blanks, an empty or a long one. */
-static bool make_feature_name(const char *name, char out[48])
+bool ft_feature_clean_name(const char *name, char out[48])
 {
   size_t used = 0;
 
@@ -106,9 +103,6 @@ bool ft_is_category(const char *value)
   return true;
 }
 
-static void add_file_query(struct ft_feature_set *found, const char *path, const char *counts,
-                           const char *feature);
-
 /* Adds queries for VALUE, a look-up by the task index: its result may be a number or a file. */
 static void add_lookup_queries(struct ft_feature_set *found, const char *name, const char *value)
 {
@@ -117,14 +111,12 @@ static void add_lookup_queries(struct ft_feature_set *found, const char *name, c
 
   if (*value != FT_SHELL_INDEX || !ft_lookup_read(&end, &lookup) || *end)
     return;
-  add_file_query(found, value, "value", name);
+  ft_feature_set_add_query(found, value, "value", name);
   if (lookup.source)
-    add_file_query(found, value, "bytes", "input_bytes");
+    ft_feature_set_add_query(found, value, "bytes", "input_bytes");
 }
 
-/* Adds VALUE as a template per task, or as a query if it is a look-up. Returns false if VALUE has
- * no index. */
-static bool add_per_task_value(struct ft_feature_set *found, const char *name, const char *value)
+bool ft_feature_set_add_per_task(struct ft_feature_set *found, const char *name, const char *value)
 {
   char template[sizeof((ft_feature *)NULL)->category];
   const char *text = replace_index(value, "%a", template, sizeof template);
@@ -146,12 +138,13 @@ void ft_feature_set_add_value(struct ft_feature_set *found, const char *name, co
   double number;
   char clean[48];
 
-  if (!make_feature_name(name, clean) || ft_feature_find(found->features, found->count, clean) ||
+  if (!ft_feature_clean_name(name, clean) ||
+      ft_feature_find(found->features, found->count, clean) ||
       ft_secret_argument(name, value, found->secrets))
     return;
-  if (add_per_task_value(found, clean, value))
+  if (ft_feature_set_add_per_task(found, clean, value))
     return;
-  if (parse_feature_number(value, &number))
+  if (ft_feature_value_number(value, &number))
     (void)ft_feature_number(found->features, &found->count, FT_FEATURES_OF_SCRIPT, clean, number);
   else if (ft_is_category(value))
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_OF_SCRIPT, clean, value);
@@ -194,9 +187,8 @@ static bool may_be_file(const char *word)
   return (size_t)snprintf(path, sizeof path, "./%s", word) < sizeof path && looks_like_path(path);
 }
 
-/* Adds a query for COUNTS of the file PATH, to be added to FEATURE. */
-static void add_file_query(struct ft_feature_set *found, const char *path, const char *counts,
-                           const char *feature)
+void ft_feature_set_add_query(struct ft_feature_set *found, const char *path, const char *counts,
+                              const char *feature)
 {
   struct ft_file_queries *files = found->files;
   struct ft_file_query query;
@@ -267,10 +259,11 @@ static void add_option_value(struct ft_feature_set *found, const char *name,
   double number;
   char clean[48];
 
-  if (!make_feature_name(name, clean) || is_ignored_option(clean))
+  if (!ft_feature_clean_name(name, clean) || is_ignored_option(clean))
     return;
-  if ((looks_like_path(value) && !parse_feature_number(value, &number)) || is_path_pattern(value)) {
-    add_file_query(found, value, "bytes", "input_bytes");
+  if ((looks_like_path(value) && !ft_feature_value_number(value, &number)) ||
+      is_path_pattern(value)) {
+    ft_feature_set_add_query(found, value, "bytes", "input_bytes");
     return;
   }
   if (word->argument && word->argument <= 64)
@@ -285,7 +278,7 @@ static bool is_option_value(const struct ft_word *word)
   double number;
 
   return !word->unknown && word->text[0] &&
-         (word->text[0] != '-' || parse_feature_number(word->text, &number));
+         (word->text[0] != '-' || ft_feature_value_number(word->text, &number));
 }
 
 /* Splits "NAME=VALUE": copies NAME to OUT and returns VALUE; NULL for other text. */
@@ -312,7 +305,7 @@ static const char *split_attached(const char *text, char out[64])
   while ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z'))
     p++;
   length = (size_t)(p - text);
-  if (length < 2 || length >= 64 || !parse_feature_number(p, &number))
+  if (length < 2 || length >= 64 || !ft_feature_value_number(p, &number))
     return NULL;
   memcpy(out, text, length);
   out[length] = '\0';
@@ -338,7 +331,7 @@ static size_t add_option(struct ft_feature_set *found, const struct ft_command *
     return i;
   }
   if (word->text[1] != '-') {
-    if (!next || next->unknown || !parse_feature_number(next->text, &number))
+    if (!next || next->unknown || !ft_feature_value_number(next->text, &number))
       return i;
     add_option_value(found, word->text, next, next->text);
     return i + 1;
@@ -430,7 +423,7 @@ static void add_assignments(struct ft_feature_set *found, const struct ft_comman
       continue;
     value = split_equals(word->text, name);
     if (value && !is_environment_setting(name) &&
-        (parse_feature_number(value, &number) || is_choice_word(value)))
+        (ft_feature_value_number(value, &number) || is_choice_word(value)))
       add_option_value(found, name, word, value);
   }
 }
@@ -461,13 +454,13 @@ void ft_feature_set_add_choice(struct ft_feature_set *found, const char *name, c
 {
   double number;
 
-  if (parse_feature_number(value, &number) || is_choice_word(value))
+  if (ft_feature_value_number(value, &number) || is_choice_word(value))
     ft_feature_set_add_value(found, name, value);
 }
 
 void ft_feature_set_add_file(struct ft_feature_set *found, const char *path)
 {
-  add_file_query(found, path, "bytes", "input_bytes");
+  ft_feature_set_add_query(found, path, "bytes", "input_bytes");
 }
 
 void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_command *c,
@@ -493,7 +486,7 @@ void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_
       continue;
     }
     if (!operands_only && word->text[0] == '-' && word->text[1] &&
-        !parse_feature_number(word->text, &number)) {
+        !ft_feature_value_number(word->text, &number)) {
       i = add_option(found, c, i, script);
       continue;
     }
@@ -503,20 +496,20 @@ void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_
     if (value && !strchr(name, '/')) {
       /* the whole word may be a file name, too */
       if (!strchr(value, '/') && looks_like_path(value))
-        add_file_query(found, word->text, "bytes", "input_bytes");
+        ft_feature_set_add_query(found, word->text, "bytes", "input_bytes");
       add_option_value(found, name, word, value);
     } else if (looks_like_path(word->text) || is_path_pattern(word->text) ||
                (word->text[0] == '-' && may_be_file(word->text))) {
-      add_file_query(found, word->text, "bytes", "input_bytes");
-    } else if (parse_feature_number(word->text, &number) && (own || !word->argument)) {
+      ft_feature_set_add_query(found, word->text, "bytes", "input_bytes");
+    } else if (ft_feature_value_number(word->text, &number) && (own || !word->argument)) {
       if (named)
         continue;
       (void)snprintf(name, sizeof name, "arg%u", operands);
       remember_variable(found, word);
       ft_feature_set_add_value(found, name, word->text);
-    } else if (!parse_feature_number(word->text, &number)) {
+    } else if (!ft_feature_value_number(word->text, &number)) {
       if ((own || word->argument) && may_be_file(word->text))
-        add_file_query(found, word->text, "bytes", "input_bytes");
+        ft_feature_set_add_query(found, word->text, "bytes", "input_bytes");
       if ((own || !word->argument) && !named && is_choice_word(word->text)) {
         (void)snprintf(name, sizeof name, "arg%u", operands);
         remember_variable(found, word);
@@ -525,96 +518,5 @@ void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_
     }
   }
   if (!own && c->input && may_be_file(c->input))
-    add_file_query(found, c->input, "bytes", "input_bytes");
-}
-
-/* Returns the value of the argument NAME, "--batch" or the position "2"; NULL if it is missing.
- * TAKEN marks words that are values of options and no operands. */
-static const char *declared_value(const struct ft_command *c, const struct ft_command_parts *parts,
-                                  const char *name, const bool *taken)
-{
-  struct ft_text digits = ft_text_from(name);
-  size_t length = strlen(name), operands = 0;
-  uint64_t position = 0;
-
-  if (!ft_text_u64(&digits, FT_SHELL_WORDS, &position) || digits.at != digits.end)
-    position = 0;
-  for (size_t i = parts->program + 1; i < c->count; i++) {
-    const char *text = c->word[i].text;
-
-    if (position) {
-      if (!taken[i] && (text[0] != '-' || !text[1]) && ++operands == position)
-        return c->word[i].unknown ? NULL : text;
-      continue;
-    }
-    if (strncmp(text, name, length) != 0)
-      continue;
-    if (text[length] == '=')
-      return text + length + 1;
-    if (text[length] == '\0' && i + 1 < c->count && !c->word[i + 1].unknown)
-      return c->word[i + 1].text;
-  }
-  return NULL;
-}
-
-/* Marks the values of the declared option NAME, which have no position. */
-static void mark_option_values(const struct ft_command *c, const struct ft_command_parts *parts,
-                               const char *name, bool *taken)
-{
-  if (name[0] != '-')
-    return;
-  for (size_t i = parts->program + 1; i + 1 < c->count; i++)
-    if (strcmp(c->word[i].text, name) == 0)
-      taken[i + 1] = true;
-}
-
-static void declared_feature(struct ft_feature_set *found, const ft_declared_argument *argument,
-                             const char *value)
-{
-  char name[48];
-  double number;
-
-  if (!make_feature_name(argument->feature[0] ? argument->feature : argument->name, name))
-    return;
-  if (name[0] >= '0' && name[0] <= '9' && !argument->feature[0])
-    (void)snprintf(name, sizeof name, "arg%.40s", argument->name);
-  if (ft_feature_find(found->features, found->count, name) ||
-      ft_secret_argument(argument->name, value, found->secrets))
-    return;
-  if (argument->categorical != parse_feature_number(value, &number) &&
-      add_per_task_value(found, name, value))
-    return;
-  if (!argument->categorical && parse_feature_number(value, &number))
-    (void)ft_feature_number(found->features, &found->count, FT_FEATURES_OF_SCRIPT, name, number);
-  else if (argument->categorical && ft_is_category(value))
-    (void)ft_feature_category(found->features, &found->count, FT_FEATURES_OF_SCRIPT, name, value);
-}
-
-void ft_feature_set_add_declared(struct ft_feature_set *found, const struct ft_command *c,
-                                 const struct ft_command_parts *parts, const ft_declared_app *app)
-{
-  bool taken[FT_SHELL_WORDS] = { false };
-  const char *value;
-
-  for (size_t i = 0; i < app->arguments_count; i++)
-    mark_option_values(c, parts, app->arguments[i].name, taken);
-  for (size_t i = 0; i < app->files_count; i++)
-    mark_option_values(c, parts, app->files[i].argument, taken);
-  for (size_t i = 0; i < app->arguments_count; i++) {
-    value = declared_value(c, parts, app->arguments[i].name, taken);
-    if (value)
-      declared_feature(found, &app->arguments[i], value);
-  }
-  for (size_t i = 0; i < app->files_count; i++) {
-    const ft_declared_file *file = &app->files[i];
-    const char *feature = file->feature;
-
-    if (!*feature)
-      feature = strcmp(file->counts, "bytes") == 0   ? "input_bytes"
-                : strcmp(file->counts, "lines") == 0 ? "input_lines"
-                                                     : file->counts + strlen("key:");
-    value = declared_value(c, parts, file->argument, taken);
-    if (value && *value)
-      add_file_query(found, value, file->counts, feature);
-  }
+    ft_feature_set_add_query(found, c->input, "bytes", "input_bytes");
 }

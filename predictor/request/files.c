@@ -16,9 +16,9 @@
 #include "predictor/core/text.h"
 #include "predictor/request/array.h"
 #include "predictor/request/describe.h"
-#include "predictor/request/lookup.h"
+#include "predictor/request/shell/lookup.h"
 #include "predictor/request/names.h"
-#include "predictor/request/shell.h"
+#include "predictor/request/shell/shell.h"
 #include "predictor/request/tree.h"
 
 enum {

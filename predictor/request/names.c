@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "predictor/core/io.h"
-#include "predictor/request/lookup.h"
+#include "predictor/request/shell/lookup.h"
 #include "predictor/request/names.h"
 #include "predictor/request/tree.h"
 

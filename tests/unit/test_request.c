@@ -6,7 +6,7 @@
 #include "predictor/core/io.h"
 #include "predictor/request/describe.h"
 #include "predictor/request/helper_protocol.h"
-#include "predictor/request/shell.h"
+#include "predictor/request/shell/shell.h"
 
 static struct ft_file_queries files;
 static ft_submission out;

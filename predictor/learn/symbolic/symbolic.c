@@ -11,56 +11,15 @@
 #include <string.h>
 
 #include "predictor/learn/symbolic/constant_fit.h"
-#include "predictor/learn/symbolic/expression_tree.h"
-#include "predictor/learn/symbolic/interval_arithmetic.h"
-#include "predictor/learn/symbolic/symbolic.h"
+#include "predictor/learn/symbolic/symbolic_work.h"
 
 enum {
   SEEN = 4096, /* entries of the cache of fitted structures; bounds memory */
   ENOUGH_FITS =
       3, /* fits of a structure from different constants; chosen by tests/bench/symbolic */
-  EARLY_STEPS = 3,     /* Levenberg-Marquardt steps during evolution; chosen by judgement */
-  LATE_STEPS = 60,     /* Levenberg-Marquardt steps on the front; chosen by judgement */
-  FIRST_DEPTH = 3,     /* largest depth of the initial trees, ramped from 1; by judgement */
-  ASK = 1024,          /* trees between two calls of the progress callback: seconds at most */
-  ROWS_A_PARAMETER = 2 /* rows per parameter of the chosen equation at least; by judgement */
-};
-
-/* Held-out relative error of an exact equation, above rounding. Chosen by judgement. */
-#define EXACT 1e-6
-
-/* Resolution of an error: smaller differences are rounding. */
-#define ROUNDING 1e-9
-
-struct tree {
-  struct ft_expression code; /* scales are the data's and never change */
-  double mape;
-  bool known;
-};
-
-/* Cache entry: a structure (symbols and variables) and its best fit. */
-struct seen {
-  uint64_t hash;
-  unsigned fits;
-  struct tree best;
-};
-
-struct search {
-  struct ft_row_blocks data;
-  struct ft_symbolic_settings set;
-  struct ft_grower grower;
-  struct ft_sweep *sweep;
-  double *copy; /* scaled table, then scratch memory for the table without a fold */
-  struct ft_interval range[FT_EXPRESSION_VARIABLES]; /* of the columns */
-  struct seen *seen;
-  struct tree *slot;   /* 2 * population */
-  uint32_t *candidate; /* slot indices: parents, then offspring */
-  uint32_t *next;
-  double *mape; /* by candidate: error, length */
-  uint8_t *length, *used;
-  struct tree *best; /* by length */
-  double *missed;    /* by point of the front: held-out error of each row; one more is scratch */
-  double least;      /* smallest error so far */
+  EARLY_STEPS = 3, /* Levenberg-Marquardt steps during evolution; chosen by judgement */
+  FIRST_DEPTH = 3, /* largest depth of the initial trees, ramped from 1; by judgement */
+  ASK = 1024       /* trees between two calls of the progress callback: seconds at most */
 };
 
 void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
@@ -80,7 +39,7 @@ void ft_symbolic_defaults(struct ft_symbolic_settings *settings)
 
 /* ---- fitness ---- */
 
-static void copy_tree(struct tree *to, const struct tree *from)
+static void copy_tree(struct ft_symbolic_tree *to, const struct ft_symbolic_tree *from)
 {
   ft_expression_tree_copy(&to->code, &from->code);
   to->code.intercept = from->code.intercept;
@@ -108,10 +67,11 @@ static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t count)
   return hash;
 }
 
-static struct seen *find_seen(const struct search *f, const struct ft_expression *e)
+static struct ft_symbolic_seen *find_seen(const struct ft_symbolic_search *f,
+                                          const struct ft_expression *e)
 {
   uint64_t hash = hash_bytes(hash_bytes(e->length, e->symbol, e->length), e->variable, e->length);
-  struct seen *seen = &f->seen[hash % SEEN];
+  struct ft_symbolic_seen *seen = &f->seen[hash % SEEN];
 
   if (seen->hash != hash || !same_structure(&seen->best.code, e)) {
     seen->hash = hash;
@@ -120,11 +80,8 @@ static struct seen *find_seen(const struct search *f, const struct ft_expression
   return seen;
 }
 
-/*
- * Fits the constants of E in STEPS steps and returns its error; infinite if a divisor may be 0 in
- * the range of the columns. Such a pole fits one row by chance and is arbitrary elsewhere.
- */
-static double fit_expression(const struct search *f, struct ft_expression *e, int steps)
+double ft_symbolic_fit_expression(const struct ft_symbolic_search *f, struct ft_expression *e,
+                                  int steps)
 {
   double error = f->set.constants ? ft_constant_fit(&f->data, e, f->sweep, steps)
                                   : ft_constant_fit_error(&f->data, e, f->sweep);
@@ -138,15 +95,15 @@ static double fit_expression(const struct search *f, struct ft_expression *e, in
  * Computes the error of T. The same structures recur as a population converges: after ENOUGH_FITS
  * fits from different constants, the best one is reused.
  */
-static void measure_tree(const struct search *f, struct tree *t)
+static void measure_tree(const struct ft_symbolic_search *f, struct ft_symbolic_tree *t)
 {
-  struct seen *seen;
+  struct ft_symbolic_seen *seen;
 
   if (t->known)
     return;
   t->known = true;
   if (!f->set.constants) {
-    t->mape = fit_expression(f, &t->code, 0);
+    t->mape = ft_symbolic_fit_expression(f, &t->code, 0);
     return;
   }
   seen = find_seen(f, &t->code);
@@ -154,7 +111,7 @@ static void measure_tree(const struct search *f, struct tree *t)
     copy_tree(t, &seen->best);
     return;
   }
-  t->mape = fit_expression(f, &t->code, EARLY_STEPS);
+  t->mape = ft_symbolic_fit_expression(f, &t->code, EARLY_STEPS);
   if (!seen->fits++ || t->mape < seen->best.mape)
     copy_tree(&seen->best, t);
   if (!ft_constant_fit_fitted(f->sweep))
@@ -162,9 +119,9 @@ static void measure_tree(const struct search *f, struct tree *t)
 }
 
 /* Keeps T if it is the best tree of its length. */
-static void keep_best_of_length(struct search *f, const struct tree *t)
+static void keep_best_of_length(struct ft_symbolic_search *f, const struct ft_symbolic_tree *t)
 {
-  struct tree *b = &f->best[t->code.length];
+  struct ft_symbolic_tree *b = &f->best[t->code.length];
 
   if (!b->known || t->mape < b->mape)
     copy_tree(b, t);
@@ -172,7 +129,7 @@ static void keep_best_of_length(struct search *f, const struct tree *t)
 }
 
 /* Reports G finished generations. Returns false to cancel. */
-static bool report_progress(const struct search *f, unsigned g)
+static bool report_progress(const struct ft_symbolic_search *f, unsigned g)
 {
   return !f->set.progress || f->set.progress(f->set.data, g, f->least);
 }
@@ -180,7 +137,7 @@ static bool report_progress(const struct search *f, unsigned g)
 /* ---- selection ---- */
 
 /* Returns the candidate with the smallest error of a tournament. */
-static uint32_t tournament_best(struct search *f, uint32_t count)
+static uint32_t tournament_best(struct ft_symbolic_search *f, uint32_t count)
 {
   uint32_t best = ft_grower_below(&f->grower, count);
 
@@ -193,7 +150,7 @@ static uint32_t tournament_best(struct search *f, uint32_t count)
 }
 
 /* Double tournament, fitness first (Luke and Panait 2002). */
-static uint32_t select_tournament(struct search *f, uint32_t count)
+static uint32_t select_tournament(struct ft_symbolic_search *f, uint32_t count)
 {
   uint32_t a = tournament_best(f, count), b = tournament_best(f, count);
   uint32_t shorter = f->length[a] <= f->length[b] ? a : b;
@@ -206,7 +163,7 @@ static uint32_t select_tournament(struct search *f, uint32_t count)
 /* ---- generations ---- */
 
 /* Assigns the slots without a parent to the offspring. */
-static void free_slots(struct search *f)
+static void free_slots(struct ft_symbolic_search *f)
 {
   uint32_t n = f->set.population, found = n;
 
@@ -219,13 +176,13 @@ static void free_slots(struct search *f)
 }
 
 /* Creates two offspring of parents I and I + 1; a last parent without a partner is copied. */
-static void breed_pair(struct search *f, uint32_t i)
+static void breed_pair(struct ft_symbolic_search *f, uint32_t i)
 {
   uint32_t n = f->set.population;
-  const struct tree *a = &f->slot[f->candidate[i]];
-  const struct tree *b = i + 1 < n ? &f->slot[f->candidate[i + 1]] : NULL;
-  struct tree *x = &f->slot[f->candidate[n + i]];
-  struct tree *y = b ? &f->slot[f->candidate[n + i + 1]] : NULL;
+  const struct ft_symbolic_tree *a = &f->slot[f->candidate[i]];
+  const struct ft_symbolic_tree *b = i + 1 < n ? &f->slot[f->candidate[i + 1]] : NULL;
+  struct ft_symbolic_tree *x = &f->slot[f->candidate[n + i]];
+  struct ft_symbolic_tree *y = b ? &f->slot[f->candidate[n + i + 1]] : NULL;
   bool changed[2];
 
   copy_tree(x, a);
@@ -243,7 +200,7 @@ static void breed_pair(struct search *f, uint32_t i)
  * Runs generation G + 1. The next parents are selected from parents and offspring. Returns false if
  * cancelled.
  */
-static bool run_generation(struct search *f, unsigned g)
+static bool run_generation(struct ft_symbolic_search *f, unsigned g)
 {
   uint32_t n = f->set.population;
 
@@ -251,7 +208,7 @@ static bool run_generation(struct search *f, unsigned g)
   for (uint32_t i = 0; i < n; i += 2)
     breed_pair(f, i);
   for (uint32_t i = 0; i < 2 * n; i++) {
-    struct tree *t = &f->slot[f->candidate[i]];
+    struct ft_symbolic_tree *t = &f->slot[f->candidate[i]];
 
     if (i >= n) {
       if (ft_grower_chance(&f->grower, f->set.mutation) &&
@@ -271,7 +228,7 @@ static bool run_generation(struct search *f, unsigned g)
   return report_progress(f, g + 1);
 }
 
-static void init_tree(struct tree *t)
+static void init_tree(struct ft_symbolic_tree *t)
 {
   t->known = false;
   t->code.intercept = 0;
@@ -280,7 +237,7 @@ static void init_tree(struct tree *t)
     t->code.scale[i] = 1;
 }
 
-static bool create_population(struct search *f)
+static bool create_population(struct ft_symbolic_search *f)
 {
   uint32_t n = f->set.population;
 
@@ -289,7 +246,7 @@ static bool create_population(struct search *f)
   for (int i = 0; i <= FT_EXPRESSION_NODES; i++)
     init_tree(&f->best[i]);
   for (uint32_t i = 0; i < n; i++) {
-    struct tree *t = &f->slot[i];
+    struct ft_symbolic_tree *t = &f->slot[i];
 
     f->candidate[i] = i;
     ft_expression_tree_grow(&f->grower, &t->code, 1 + (int)(i % FIRST_DEPTH));
@@ -302,7 +259,7 @@ static bool create_population(struct search *f)
 }
 
 /* Runs all generations. Returns false if cancelled. */
-static bool run_generations(struct search *f)
+static bool run_generations(struct ft_symbolic_search *f)
 {
   f->least = INFINITY;
   if (!create_population(f))
@@ -311,166 +268,6 @@ static bool run_generations(struct search *f)
     if (!run_generation(f, g))
       return false;
   return true;
-}
-
-/* ---- the front ---- */
-
-/* Cross-validates P; MISSED gets each row's error. */
-static void validate_point(const struct search *f, struct ft_symbolic_point *p, double *missed)
-{
-  double *room = f->copy + f->data.room * (f->data.columns + 2);
-
-  p->validated = ft_constant_fit_validate(&f->data, &p->expression, f->sweep, f->set.constants,
-                                          f->set.seed, room, missed);
-  p->parameters = 1 + (p->expression.intercept != 0);
-  if (f->set.constants)
-    p->parameters += (unsigned)ft_constant_fit_fitted(f->sweep);
-}
-
-/*
- * Description length of the expression E in nats: for each node, the choice among the possible
- * symbols. The order of commutative operands is free. An intercept is an addition of a constant;
- * the slope is always present, because units are arbitrary.
- */
-static double expression_description(const struct search *f, const struct ft_expression *e)
-{
-  double leaf = log((double)f->data.columns + 1);
-  double inner = log((double)(f->grower.unary_count + f->grower.binary_count));
-  double size = e->intercept != 0 ? inner + leaf - M_LN2 : 0;
-
-  for (int i = 0; i < e->length; i++) {
-    size += ft_symbol_arity(e->symbol[i]) ? inner : leaf;
-    if (e->symbol[i] == FT_SYMBOL_ADD || e->symbol[i] == FT_SYMBOL_MULTIPLY ||
-        e->symbol[i] == FT_SYMBOL_MINIMUM)
-      size -= M_LN2;
-  }
-  return size;
-}
-
-/*
- * Minimum description length of P and the rows, whose relative errors are Laplace distributed
- * (Rissanen 1978; for expressions Bartlett, Desmond and Ferreira 2023). Constants are
- * cross-validated, but the search uses all rows: an error alone prefers long expressions.
- */
-static double description_length(const struct search *f, const struct ft_symbolic_point *p)
-{
-  return expression_description(f, &p->expression) +
-         (double)f->data.rows * log(p->validated + ROUNDING);
-}
-
-/* Removes the intercept of P if its description gets shorter and the error stays below BAR. */
-static void try_without_intercept(const struct search *f, double bar, struct ft_symbolic_point *p,
-                                  double *missed)
-{
-  struct ft_symbolic_point q = *p;
-
-  ft_sweep_through(f->sweep, true);
-  q.mape = fit_expression(f, &q.expression, LATE_STEPS);
-  if (q.mape < bar) {
-    validate_point(f, &q, f->missed + FT_SYMBOLIC_FRONT * f->data.rows);
-    q.description = description_length(f, &q);
-    if (q.description < p->description) {
-      *p = q;
-      memcpy(missed, f->missed + FT_SYMBOLIC_FRONT * f->data.rows, f->data.rows * sizeof *missed);
-    }
-  }
-  ft_sweep_through(f->sweep, false);
-}
-
-/* Fits the constants of T in LATE_STEPS steps, unless a divisor may become 0. */
-static void fit_late(const struct search *f, struct tree *t)
-{
-  struct ft_expression e = t->code;
-  double error = fit_expression(f, &e, LATE_STEPS);
-
-  if (!isfinite(error))
-    return;
-  t->code = e;
-  t->mape = error;
-}
-
-/* Refits and simplifies the best tree of each length; a shortened tree competes at its new length.
- */
-static void refit_front(struct search *f)
-{
-  for (int length = FT_EXPRESSION_NODES; length > 0; length--) {
-    struct tree *t = &f->best[length];
-
-    if (!t->known)
-      continue;
-    fit_late(f, t);
-    if (!ft_expression_tree_prune(&t->code, &f->data))
-      continue;
-    do
-      fit_late(f, t);
-    while (ft_expression_tree_prune(&t->code, &f->data));
-    t->known = false;
-    if (!f->best[t->code.length].known || t->mape < f->best[t->code.length].mape)
-      f->best[t->code.length] = *t;
-    f->best[t->code.length].known = true;
-  }
-}
-
-/* Whether the paired error of point A exceeds that of B by more than one standard error. */
-static bool is_worse(const struct search *f, size_t a, size_t b)
-{
-  const double *p = f->missed + a * f->data.rows, *q = f->missed + b * f->data.rows;
-  double rows = (double)f->data.rows, mean = 0, squares = 0;
-
-  for (size_t r = 0; r < f->data.rows; r++)
-    mean += (p[r] - q[r]) / rows;
-  for (size_t r = 0; r < f->data.rows; r++)
-    squares += pow(p[r] - q[r] - mean, 2);
-  return !(mean <= sqrt(squares / (rows * (rows - 1))));
-}
-
-/* Whether P has few enough parameters for the rows, or is exact. Of many structures with as many
- * parameters as rows, some fit even held-out rows by chance, but none exactly. */
-static bool is_carried(const struct search *f, const struct ft_symbolic_point *p)
-{
-  return p->validated < EXACT || p->parameters * ROWS_A_PARAMETER <= f->data.rows;
-}
-
-/*
- * Chooses the simplest point within one standard error of the point with the shortest description
- * (Breiman et al., Classification and Regression Trees, 1984).
- */
-static unsigned choose_point(const struct search *f, const struct ft_symbolic_result *out)
-{
-  unsigned chosen = 0, simplest = 0;
-
-  for (unsigned i = 1; i < out->count; i++)
-    if (out->front[i].description < out->front[chosen].description && is_carried(f, &out->front[i]))
-      chosen = i;
-  while (simplest < chosen && is_worse(f, simplest, chosen))
-    simplest++;
-  return simplest;
-}
-
-/* Builds the Pareto front from the best trees of each length, and chooses a point. */
-static void build_front(struct search *f, struct ft_symbolic_result *out)
-{
-  double least = INFINITY;
-
-  refit_front(f);
-  out->count = 0;
-  for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
-    struct ft_symbolic_point *p = &out->front[out->count];
-    double *missed = f->missed + out->count * f->data.rows;
-    const struct tree *t = &f->best[length];
-
-    if (!t->known || !(t->mape < least * (1 - 1e-6)))
-      continue;
-    least = t->mape;
-    p->expression = t->code;
-    p->mape = least;
-    validate_point(f, p, missed);
-    p->description = description_length(f, p);
-    if (f->set.constants)
-      try_without_intercept(f, out->count ? p[-1].mape : INFINITY, p, missed);
-    out->count++;
-  }
-  out->chosen = choose_point(f, out);
 }
 
 /* ---- the whole ---- */
@@ -502,8 +299,8 @@ static double mean_size(const double *value, size_t rows)
 }
 
 /* Copies and scales the rows, or a random sample of them (Knuth's algorithm S). */
-static void copy_scaled_table(struct search *f, const double *x, const double *y, size_t rows,
-                              double *scale)
+static void copy_scaled_table(struct ft_symbolic_search *f, const double *x, const double *y,
+                              size_t rows, double *scale)
 {
   size_t columns = f->data.columns, room = f->data.room, to = 0;
   double *sx = f->copy, *sy = sx + room * columns, *w = sy + room;
@@ -540,7 +337,7 @@ static void copy_scaled_table(struct search *f, const double *x, const double *y
 /* Smallest intercept relative to the smallest target; smaller ones are rounding. */
 #define NO_INTERCEPT 1e-13
 
-static void unscale_front(const struct search *f, struct ft_symbolic_result *out,
+static void unscale_front(const struct ft_symbolic_search *f, struct ft_symbolic_result *out,
                           const double *scale)
 {
   size_t columns = f->data.columns;
@@ -559,7 +356,7 @@ static void unscale_front(const struct search *f, struct ft_symbolic_result *out
   }
 }
 
-static int open_search(struct search *f, struct ft_error *err)
+static int open_search(struct ft_symbolic_search *f, struct ft_error *err)
 {
   size_t n = f->set.population;
 
@@ -581,7 +378,7 @@ static int open_search(struct search *f, struct ft_error *err)
   return ft_error_errno(err, "symbolic regression");
 }
 
-static void close_search(struct search *f)
+static void close_search(struct ft_symbolic_search *f)
 {
   free(f->missed);
   free(f->used);
@@ -600,7 +397,7 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
                     const struct ft_symbolic_settings *settings, struct ft_symbolic_result *result,
                     struct ft_error *err)
 {
-  struct search f = { .data = { .columns = columns }, .set = *settings };
+  struct ft_symbolic_search f = { .data = { .columns = columns }, .set = *settings };
   double scale[FT_EXPRESSION_VARIABLES + 1];
   int status = -1;
 
@@ -621,7 +418,7 @@ int ft_symbolic_fit(const double *x, const double *y, size_t rows, size_t column
     goto out;
   copy_scaled_table(&f, x, y, rows, scale);
   result->cancelled = !run_generations(&f);
-  build_front(&f, result);
+  ft_symbolic_build_front(&f, result);
   unscale_front(&f, result, scale);
   status = result->count ? 0
                          : ft_error_set(err, "symbolic regression: no equation is defined "

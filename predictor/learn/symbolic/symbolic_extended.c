@@ -9,7 +9,7 @@
 /* A search that is not better after 1 / TRIAL of its generations is cancelled. By judgement. */
 enum { TRIAL = 3 };
 
-/* Cross-validated error below which no second search runs; as in symbolic.c. */
+/* Cross-validated error below which no second search runs; as in symbolic_front.c. */
 #define EXACT 1e-6
 
 /* Progress of two consecutive searches, reported as one. */

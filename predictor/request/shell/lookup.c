@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predictor/request/lookup.h"
-#include "predictor/request/shell.h"
+#include "predictor/request/shell/lookup.h"
+#include "predictor/request/shell/shell.h"
 
 enum {
   MAX_LOOKUP_OFFSET = 1000000, /* added to an index; expand.c has the same limit */

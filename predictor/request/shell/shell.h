@@ -14,7 +14,7 @@
 
 #include "predictor/core/text.h"
 #include "predictor/record/secret.h"
-#include "predictor/request/export.h"
+#include "predictor/request/shell/export.h"
 
 /* Limits that bound memory and time; chosen by judgement. */
 enum {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "predictor/request/export.h"
+#include "predictor/request/shell/export.h"
 
 /* Variables that Slurm or the shell sets on the node. */
 static const char reset_variables[] =

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "predictor/request/expand.h"
+#include "predictor/request/shell/expand.h"
+#include "predictor/request/shell/scan.h"
 
 void ft_shell_init(struct ft_shell *shell, struct ft_text script, const char *const *arguments,
                    size_t argument_count)

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The front of a search: the best tree of each length, refitted and cross-validated, and a choice.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predictor/learn/symbolic/constant_fit.h"
+#include "predictor/learn/symbolic/symbolic_work.h"
+
+enum {
+  LATE_STEPS = 60,     /* Levenberg-Marquardt steps on the front; chosen by judgement */
+  ROWS_A_PARAMETER = 2 /* rows per parameter of the chosen equation at least; by judgement */
+};
+
+/* Held-out relative error of an exact equation, above rounding. Chosen by judgement. */
+#define EXACT 1e-6
+
+/* Resolution of an error: smaller differences are rounding. */
+#define ROUNDING 1e-9
+
+/* Cross-validates P; MISSED gets each row's error. */
+static void validate_point(const struct ft_symbolic_search *f, struct ft_symbolic_point *p,
+                           double *missed)
+{
+  double *room = f->copy + f->data.room * (f->data.columns + 2);
+
+  p->validated = ft_constant_fit_validate(&f->data, &p->expression, f->sweep, f->set.constants,
+                                          f->set.seed, room, missed);
+  p->parameters = 1 + (p->expression.intercept != 0);
+  if (f->set.constants)
+    p->parameters += (unsigned)ft_constant_fit_fitted(f->sweep);
+}
+
+/*
+ * Description length of the expression E in nats: for each node, the choice among the possible
+ * symbols. The order of commutative operands is free. An intercept is an addition of a constant;
+ * the slope is always present, because units are arbitrary.
+ */
+static double expression_description(const struct ft_symbolic_search *f,
+                                     const struct ft_expression *e)
+{
+  double leaf = log((double)f->data.columns + 1);
+  double inner = log((double)(f->grower.unary_count + f->grower.binary_count));
+  double size = e->intercept != 0 ? inner + leaf - M_LN2 : 0;
+
+  for (int i = 0; i < e->length; i++) {
+    size += ft_symbol_arity(e->symbol[i]) ? inner : leaf;
+    if (e->symbol[i] == FT_SYMBOL_ADD || e->symbol[i] == FT_SYMBOL_MULTIPLY ||
+        e->symbol[i] == FT_SYMBOL_MINIMUM)
+      size -= M_LN2;
+  }
+  return size;
+}
+
+/*
+ * Minimum description length of P and the rows, whose relative errors are Laplace distributed
+ * (Rissanen 1978; for expressions Bartlett, Desmond and Ferreira 2023). Constants are
+ * cross-validated, but the search uses all rows: an error alone prefers long expressions.
+ */
+static double description_length(const struct ft_symbolic_search *f,
+                                 const struct ft_symbolic_point *p)
+{
+  return expression_description(f, &p->expression) +
+         (double)f->data.rows * log(p->validated + ROUNDING);
+}
+
+/* Removes the intercept of P if its description gets shorter and the error stays below BAR. */
+static void try_without_intercept(const struct ft_symbolic_search *f, double bar,
+                                  struct ft_symbolic_point *p, double *missed)
+{
+  struct ft_symbolic_point q = *p;
+
+  ft_sweep_through(f->sweep, true);
+  q.mape = ft_symbolic_fit_expression(f, &q.expression, LATE_STEPS);
+  if (q.mape < bar) {
+    validate_point(f, &q, f->missed + FT_SYMBOLIC_FRONT * f->data.rows);
+    q.description = description_length(f, &q);
+    if (q.description < p->description) {
+      *p = q;
+      memcpy(missed, f->missed + FT_SYMBOLIC_FRONT * f->data.rows, f->data.rows * sizeof *missed);
+    }
+  }
+  ft_sweep_through(f->sweep, false);
+}
+
+/* Fits the constants of T in LATE_STEPS steps, unless a divisor may become 0. */
+static void fit_late(const struct ft_symbolic_search *f, struct ft_symbolic_tree *t)
+{
+  struct ft_expression e = t->code;
+  double error = ft_symbolic_fit_expression(f, &e, LATE_STEPS);
+
+  if (!isfinite(error))
+    return;
+  t->code = e;
+  t->mape = error;
+}
+
+/* Refits and simplifies the best tree of each length; a shortened tree competes at its new length.
+ */
+static void refit_front(struct ft_symbolic_search *f)
+{
+  for (int length = FT_EXPRESSION_NODES; length > 0; length--) {
+    struct ft_symbolic_tree *t = &f->best[length];
+
+    if (!t->known)
+      continue;
+    fit_late(f, t);
+    if (!ft_expression_tree_prune(&t->code, &f->data))
+      continue;
+    do
+      fit_late(f, t);
+    while (ft_expression_tree_prune(&t->code, &f->data));
+    t->known = false;
+    if (!f->best[t->code.length].known || t->mape < f->best[t->code.length].mape)
+      f->best[t->code.length] = *t;
+    f->best[t->code.length].known = true;
+  }
+}
+
+/* Whether the paired error of point A exceeds that of B by more than one standard error. */
+static bool is_worse(const struct ft_symbolic_search *f, size_t a, size_t b)
+{
+  const double *p = f->missed + a * f->data.rows, *q = f->missed + b * f->data.rows;
+  double rows = (double)f->data.rows, mean = 0, squares = 0;
+
+  for (size_t r = 0; r < f->data.rows; r++)
+    mean += (p[r] - q[r]) / rows;
+  for (size_t r = 0; r < f->data.rows; r++)
+    squares += pow(p[r] - q[r] - mean, 2);
+  return !(mean <= sqrt(squares / (rows * (rows - 1))));
+}
+
+/* Whether P has few enough parameters for the rows, or is exact. Of many structures with as many
+ * parameters as rows, some fit even held-out rows by chance, but none exactly. */
+static bool is_carried(const struct ft_symbolic_search *f, const struct ft_symbolic_point *p)
+{
+  return p->validated < EXACT || p->parameters * ROWS_A_PARAMETER <= f->data.rows;
+}
+
+/*
+ * Chooses the simplest point within one standard error of the point with the shortest description
+ * (Breiman et al., Classification and Regression Trees, 1984).
+ */
+static unsigned choose_point(const struct ft_symbolic_search *f,
+                             const struct ft_symbolic_result *out)
+{
+  unsigned chosen = 0, simplest = 0;
+
+  for (unsigned i = 1; i < out->count; i++)
+    if (out->front[i].description < out->front[chosen].description && is_carried(f, &out->front[i]))
+      chosen = i;
+  while (simplest < chosen && is_worse(f, simplest, chosen))
+    simplest++;
+  return simplest;
+}
+
+void ft_symbolic_build_front(struct ft_symbolic_search *f, struct ft_symbolic_result *out)
+{
+  double least = INFINITY;
+
+  refit_front(f);
+  out->count = 0;
+  for (int length = 1; length <= FT_EXPRESSION_NODES; length++) {
+    struct ft_symbolic_point *p = &out->front[out->count];
+    double *missed = f->missed + out->count * f->data.rows;
+    const struct ft_symbolic_tree *t = &f->best[length];
+
+    if (!t->known || !(t->mape < least * (1 - 1e-6)))
+      continue;
+    least = t->mape;
+    p->expression = t->code;
+    p->mape = least;
+    validate_point(f, p, missed);
+    p->description = description_length(f, p);
+    if (f->set.constants)
+      try_without_intercept(f, out->count ? p[-1].mape : INFINITY, p, missed);
+    out->count++;
+  }
+  out->chosen = choose_point(f, out);
+}

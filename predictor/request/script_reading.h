@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads a submission's script, command by command, for its key, its hash and its features. */
+#ifndef FT_REQUEST_SCRIPT_READING_H
+#define FT_REQUEST_SCRIPT_READING_H
+
+#include "predictor/request/describe.h"
+#include "predictor/request/features.h"
+#include "predictor/request/hide.h"
+#include "predictor/request/key.h"
+#include "predictor/request/workflow.h"
+
+/* State while a script is read, and the result: key, hash of the normalised script, features. */
+struct ft_script_reading {
+  const struct ft_description *what;
+  uint64_t hash;
+  size_t matched; /* index of the first declared app that matched; app_count: none */
+  unsigned lines; /* commands matched with patterns so far */
+  const char *image;
+  char image_text[128];
+  struct ft_key key;
+  struct ft_hidden hidden;
+  struct ft_workflow task;
+  unsigned depth;              /* nesting of command texts given to a shell; 0: the script itself */
+  struct ft_text document;     /* the last here-document, unexpanded */
+  struct ft_feature_set found; /* features without a declaration */
+  struct ft_command command;
+  struct ft_shell shell;
+  struct ft_feature_set declared; /* initialised only with declared apps */
+};
+
+/* Initialises R to read WHAT, which is borrowed. Files to examine go to FILES, those of a declared
+ * app to DECLARED_FILES; NULL: none. */
+void ft_script_reading_init(struct ft_script_reading *r, const struct ft_description *what,
+                            struct ft_file_queries *files, struct ft_file_queries *declared_files);
+
+/* Reads the whole script, or the command if there is none, the arguments and the environment. */
+void ft_script_read(struct ft_script_reading *r);
+
+#endif
