@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A question from plan to what is said of the decision. */
+/* A decision from its input to the messages. */
 #ifndef FT_TESTS_DECIDED_H
 #define FT_TESTS_DECIDED_H
 
 #include "predictor/decide/messages.h"
 
-/* SAID may be NULL. */
+/* EXPLANATION may be NULL. */
 static inline void decide(const struct ft_decision_input *q, ft_decision *d,
                           struct ft_explanation *said)
 {

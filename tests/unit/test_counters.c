@@ -617,7 +617,7 @@ static void test_nvml_tells_nothing_of_a_job_without_gpu(void **unused)
   struct ft_sample sample;
 
   (void)unused;
-  script("nobody", false);
+  script("idle", false);
   sample_gpus(3, &out, &sample);
   assert_true(sample.gpu_bytes < 0);
   assert_false(out.has_gpu_memory_bytes || out.has_gpu_energy_joules || out.has_gpu_utilisation);
