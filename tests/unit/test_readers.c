@@ -591,7 +591,7 @@ static void a_llama_has_the_products_worked_out_by_hand(void **state)
   ft_graph_free(graph);
 }
 
-static void bad_files_give_a_line_with_file_and_place(void **state)
+static void bad_files_give_an_error_with_file_and_position(void **state)
 {
   static const struct {
     const char *file, *input, *says;
@@ -626,7 +626,7 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
 }
 
 /* Cut short at many places: an error or, where only the tail is missing, a graph; never a crash. */
-static void a_file_cut_anywhere_is_refused_or_understood(void **state)
+static void a_truncated_file_is_rejected_or_read(void **state)
 {
   static const char *const files[] = { "torchscript/net-cnn-traced.pt",
                                        "pt2/net-cnn.pt2",
@@ -685,8 +685,8 @@ int main(void)
     cmocka_unit_test(language_models_have_the_parameters_that_transformers_counts),
     cmocka_unit_test(an_unknown_family_is_guessed_and_said_to_be),
     cmocka_unit_test(a_llama_has_the_products_worked_out_by_hand),
-    cmocka_unit_test(bad_files_give_a_line_with_file_and_place),
-    cmocka_unit_test(a_file_cut_anywhere_is_refused_or_understood),
+    cmocka_unit_test(bad_files_give_an_error_with_file_and_position),
+    cmocka_unit_test(a_truncated_file_is_rejected_or_read),
   };
 
   return cmocka_run_group_tests_name("readers", tests, NULL, NULL);

@@ -181,7 +181,7 @@ static void no_other_allocation_is_expected_to_waste_less(void **state)
   }
 }
 
-static void the_dearer_a_failure_the_larger_the_allocation(void **state)
+static void a_costlier_failure_gives_a_larger_allocation(void **state)
 {
   struct ft_estimate e = spread(GB, 6 * GB);
   double before = 0;
@@ -195,7 +195,7 @@ static void the_dearer_a_failure_the_larger_the_allocation(void **state)
   }
 }
 
-static void what_failed_is_never_asked_for_again(void **state)
+static void a_failed_size_is_never_requested_again(void **state)
 {
   struct ft_estimate e = spread(GB, 6 * GB);
 
@@ -427,8 +427,8 @@ int main(void)
     cmocka_unit_test(in_order_of_arrival_only_what_has_ended_is_known),
     cmocka_unit_test(the_published_protocol_plays_seven_tenths_from_34_runs_on),
     cmocka_unit_test(no_other_allocation_is_expected_to_waste_less),
-    cmocka_unit_test(the_dearer_a_failure_the_larger_the_allocation),
-    cmocka_unit_test(what_failed_is_never_asked_for_again),
+    cmocka_unit_test(a_costlier_failure_gives_a_larger_allocation),
+    cmocka_unit_test(a_failed_size_is_never_requested_again),
     cmocka_unit_test(runs_of_a_like_input_count_most),
     cmocka_unit_test(tables_of_nextflow_are_read_raw_and_as_people_have_them),
     cmocka_unit_test(names_of_processes_are_utf8),

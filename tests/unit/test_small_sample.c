@@ -70,7 +70,7 @@ static void a_need_that_follows_its_input_is_followed(void **state)
   free(e);
 }
 
-static void what_failed_is_never_asked_for_again(void **state)
+static void a_failed_size_is_never_requested_again(void **state)
 {
   static const struct run runs[] = { { GB, 1e6 }, { 1.1 * GB, 1.2e6 } };
   ft_evaluator *e = malloc(sizeof *e);
@@ -85,7 +85,7 @@ static void what_failed_is_never_asked_for_again(void **state)
   free(e);
 }
 
-static void the_dearer_a_failure_the_more_is_asked_for(void **state)
+static void a_higher_failure_cost_raises_the_allocation(void **state)
 {
   static const double prices[] = { 0.1, 1, 4, 40, 400 };
   static const struct run runs[] = { { GB, 1e6 }, { 1.3 * GB, 1e6 } };
@@ -136,8 +136,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_need_that_follows_its_input_is_followed),
-    cmocka_unit_test(what_failed_is_never_asked_for_again),
-    cmocka_unit_test(the_dearer_a_failure_the_more_is_asked_for),
+    cmocka_unit_test(a_failed_size_is_never_requested_again),
+    cmocka_unit_test(a_higher_failure_cost_raises_the_allocation),
     cmocka_unit_test(no_runs_and_many_are_not_few),
     cmocka_unit_test(a_line_is_found_around_a_place),
   };
