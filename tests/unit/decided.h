@@ -5,7 +5,7 @@
 
 #include "predictor/decide/messages.h"
 
-/* EXPLANATION may be NULL. */
+/* SAID may be NULL. */
 static inline void decide(const struct ft_decision_input *q, ft_decision *d,
                           struct ft_explanation *said)
 {

@@ -327,7 +327,7 @@ static void every_allocation_may_fail(void **state)
 }
 #endif
 
-/* A value of the environment, or a word of plugstack.conf, that does not count. */
+/* Invalid values in the environment or in plugstack.conf. */
 static void ignored_settings_are_reported_in_the_one_line(void **state)
 {
   static const struct {
