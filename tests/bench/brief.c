@@ -74,7 +74,7 @@ static void watcher_close(struct watcher *watcher)
   ft_measure_close(watcher->measure);
 }
 
-/* Held until it is watched, and in its cgroup. */
+/* The child waits until it is watched and in its cgroup. */
 static pid_t begin(const char *folder, char **command, int *go)
 {
   int pair[2];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What --predict-perf and --predict-partition cost inside sbatch: from the state folder's files (an
- * app's run times with 100 runs and 16 platforms, 3 or 64 partitions) to the choice and the table.
+ * Cost of --predict-perf and --predict-partition inside sbatch: from the files of the state
+ * directory (run times of an app with 100 runs and 16 platforms, 3 or 64 partitions) to the choice
+ * and the table.
  */
 #include "config.h"
 
@@ -31,7 +32,7 @@ static void fail(const char *what)
   exit(1);
 }
 
-/* Runs on two platforms, and what is told of as many more as there can be. */
+/* Runs on two platforms, and transferred estimates for the maximum number of others. */
 static void put_times(int folder_fd)
 {
   static ft_performance p;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From the name of an app to its estimate, through its model file, in folders
- * of 10, 1,000 and 100,000 models: the time must not depend on their number.
- * And what one observation costs, what an app's model grows to, and the longest equations of each
- * kind. Not run by make check.
+ * Time from an app's name to its estimate, through its model file, in directories of 10, 1,000 and
+ * 100,000 models: it must not depend on their number. Also the cost of one observation, the size of
+ * an app's model, and the longest equations of each kind. Not run by make check.
  */
 #include "config.h"
 
@@ -49,7 +48,7 @@ static void fail(const char *what)
   exit(1);
 }
 
-/* Seconds of CPU that this process has had: what others do meanwhile is no cost. */
+/* CPU seconds of this process, so that other load is not counted. */
 static double cpu_now(void)
 {
   struct timespec t;
@@ -58,7 +57,7 @@ static double cpu_now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Bytes of MODEL's file. */
+/* Returns the size of MODEL's file in bytes. */
 static size_t file_size(const ft_model *model)
 {
   struct ft_error err;
@@ -73,8 +72,8 @@ static size_t file_size(const ft_model *model)
   return size;
 }
 
-/* What one kind of step took, in microseconds, beside what it may take and what Sizey (Bader and
- * others, 2024) states for its own. */
+/* Prints the cost of one kind of step in microseconds, its goal, and the cost that Sizey (Bader
+ * and others, 2024) reports. */
 static void tell(const char *what, double *cost, size_t count, double goal, double sizey)
 {
   double sum = 0;
@@ -88,8 +87,8 @@ static void tell(const char *what, double *cost, size_t count, double goal, doub
       sizey / sum);
 }
 
-/* An app of 10,000 runs with features; prints what learning its last half cost, and telling from
- * it, and what its model has grown to. */
+/* An app of 10,000 runs with features. Prints the cost of learning its last half, of estimating,
+ * and the size of its model. */
 static void teach(ft_model *model)
 {
   static double cost[TAUGHT / 2], asked[TAUGHT / 2];
@@ -126,7 +125,7 @@ static void teach(ft_model *model)
   tell("prediction and allocation", asked, TAUGHT / 2, 20, 1.09e6);
 }
 
-/* Run times of an app on two platforms, with as many runs remembered as there can be. */
+/* Run times of an app on two platforms, with the maximum number of runs. */
 static void time_performance(void)
 {
   enum { RUNS = 1500, FIRST = 500 };
@@ -164,7 +163,7 @@ static void name_app(ft_model *model, unsigned n)
   (void)snprintf(model->app, sizeof model->app, "project-%u-train", n);
 }
 
-/* Models up to COUNT: the first ones real, the rest further names of one never read. */
+/* Fills up to COUNT models: the first ones are real, the others are hard links never read. */
 static void fill(int folder_fd, ft_model *model, unsigned from, unsigned count)
 {
   char name[FT_STATE_NAME_SIZE], first[sizeof name] = "";
@@ -214,7 +213,7 @@ static double measure(int state_fd, unsigned count)
   return median;
 }
 
-/* FIRST, and then AROUND as often as a model file holds it; x is a variable, c a huge constant. */
+/* FIRST, then AROUND until a model file is full; x is a variable, c a huge constant. */
 static ft_equation repeat(const char *first, const char *around)
 {
   ft_equation q = { .intercept = 1e9,
@@ -224,7 +223,7 @@ static ft_equation repeat(const char *first, const char *around)
                     .scales_count = 3,
                     .columns = { 0, 1, 2 },
                     .scales = { 60, 6, 2 } };
-  static const char letters[FT_SYMBOLS + 1] = "c.+*su-/qlioem"; /* of the symbols */
+  static const char letters[FT_SYMBOLS + 1] = "c.+*su-/qlioem"; /* one letter per symbol */
   const char *p = first;
 
   while (*p || q.code.size + strlen(around) <= sizeof q.code.bytes) {
@@ -241,7 +240,7 @@ static ft_equation repeat(const char *first, const char *around)
   return q;
 }
 
-/* The longest equations that a model file holds, unpacked and evaluated: of each symbol one. */
+/* The longest equations that a model file holds, unpacked and evaluated, one per symbol. */
 static void time_equations(void)
 {
   enum { TIMES = 1000, ROUNDS_EACH = 60 };

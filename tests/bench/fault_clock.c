@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * For tests/bench/faults, preloaded into an agent: the time of day is as many seconds off as the
- * file FT_FAULT_CLOCK says, an int64_t in the machine's byte order, at any moment. Clocks that
- * cannot be set stay as they are.
+ * For tests/bench/faults, preloaded into an agent: shifts the time of day by the seconds in the
+ * file FT_FAULT_CLOCK (an int64_t in the machine's byte order), read at every call. Monotonic
+ * clocks are unchanged.
  */
 #include "config.h"
 

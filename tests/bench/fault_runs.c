@@ -37,11 +37,11 @@
 
 #define SHORTEST_SECONDS 0.02
 #define LONGEST_SECONDS 0.15
-/* After SIGTERM, for packets that the agent has not read. */
+/* Seconds after SIGTERM for packets that the agent has not read. */
 #define PATIENCE_SECONDS 5.0
 
 enum {
-  RUNS_LIMIT = 200, /* of which a packet is not settled; the agent holds 512 connections */
+  RUNS_LIMIT = 200, /* limit of runs with an unsettled packet; the agent holds 512 connections */
   APPS = 3
 };
 
@@ -85,7 +85,7 @@ static void die(const char *what)
 
 /* ---- packets ---- */
 
-/* Whether PID has not begun to exit: what it closes then, it closes without having read it. */
+/* Whether PID has not started to exit; an exiting agent closes connections without reading them. */
 static bool lives(pid_t pid)
 {
   enum { STATE = 3, FLAGS = 9, PF_EXITING = 0x4 }; /* proc(5), stat; linux/sched.h */
@@ -118,7 +118,7 @@ static void settle(struct packet *p, const char *fate)
   p->fate = fate;
 }
 
-/* Without a wait, as the plugin; the connection stays open until the agent closes it. */
+/* Does not wait, like the plugin; the connection stays open until the agent closes it. */
 static void announce(const struct stream *s, struct packet *p, const ft_announcement *a)
 {
   struct ucred peer;
@@ -146,7 +146,7 @@ static void announce(const struct stream *s, struct packet *p, const ft_announce
     settle(p, "refused");
 }
 
-/* The agent closes when it has read; the kernel resets a connection with unread data (unix(7)). */
+/* The agent closes after reading; the kernel resets a connection with unread data (unix(7)). */
 static void look(struct packet *p)
 {
   char byte;
@@ -166,7 +166,7 @@ static ft_announcement about(const struct run *run)
 {
   ft_announcement a = { .schema = FT_SCHEMA, .job_id = run->job, .uid = geteuid() };
 
-  a.step_id = UINT32_C(0xfffffffb); /* the batch script's, slurm.h */
+  a.step_id = UINT32_C(0xfffffffb); /* the batch script's step, slurm.h */
   (void)ft_string_copy("node1", a.node, sizeof a.node);
   return a;
 }
@@ -210,7 +210,7 @@ static void begin(struct stream *s)
   announce(s, &run->packet[START], &a);
 }
 
-/* As scontrol show job -o prints it. */
+/* Writes the job in the format of scontrol show job -o. */
 static void tell_slurm(const struct stream *s, const struct run *run)
 {
   char line[256], name[32];
@@ -310,7 +310,7 @@ static int stream(struct stream *s, size_t at_once)
 
 /* ---- records ---- */
 
-/* By the end of the name, or all of it (layout.h, spool.h, journal.h). */
+/* By file name or its suffix (state_files.h, spool.h, journal.h). */
 static const struct {
   const char *end;
   enum ft_record record;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What estimate/gpu/gpu_memory.c plays for many models with other constants than its own, for
- * tests/bench/training_memory and live_bytes. Arguments: context MiB, batches fed, five parts of
- * workspace (schedule.h) in each of three directions, channels of copies by rule.
- * Standard input: lines "FILE INPUT PARAMS" (INPUT "-": as in the file; PARAMS as --params takes
- * them). Prints "PEAK SQUEEZED LEAST LIVE" in MiB, or "-" and why not, for each.
+ * Simulates many models with given constants through estimate/gpu/gpu_memory.c, for
+ * tests/bench/training_memory and live_bytes. Arguments: context MiB, batches resident on the
+ * device, five workspace parameters (schedule.h) for each of three directions, channels for copies.
+ * Standard input: lines "FILE INPUT PARAMS" (INPUT "-": the file's; PARAMS as in --params). Prints
+ * "PEAK SQUEEZED LEAST LIVE" in MiB for each, or "-" and the reason.
  */
 #include "config.h"
 

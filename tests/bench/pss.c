@@ -36,7 +36,7 @@ struct bench {
   struct ft_measure *measure;
   struct ft_tree *tree;
   double used[SAMPLES_LIMIT]; /* CPU seconds of each sample */
-  size_t samples, rounds;     /* so far; and those that ended with a PSS */
+  size_t samples, rounds;     /* so far; and the number of samples with a PSS reading */
   double pss_bytes;
 };
 
@@ -56,7 +56,7 @@ static double cpu_seconds(void)
   return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
-/* The tree: a parent with memory that it has touched, and children that have it by fork. */
+/* The tree: a parent with memory that it has written, which its children share by fork. */
 static void grow(uint64_t children, uint64_t megabytes, int ready)
 {
   size_t size = megabytes * FT_MIB;
@@ -65,7 +65,7 @@ static void grow(uint64_t children, uint64_t megabytes, int ready)
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (memory == MAP_FAILED)
     _exit(1);
-  /* small pages: what a fragmented node has, and the dearest to count */
+  /* small pages: a fragmented node has them, and they are the most expensive to count */
   madvise(memory, size, MADV_NOHUGEPAGE);
   memset(memory, 1, size);
   for (uint64_t i = 0; i < children; i++)
@@ -110,7 +110,7 @@ static void take(struct bench *bench)
   bench->pss_bytes = sample->pss_bytes;
 }
 
-/* CPU seconds that all samples together took above plain ones. */
+/* Returns the CPU seconds of all samples above the plain ones. */
 static double readings(struct bench *bench)
 {
   double median = ft_sort_median(bench->used, bench->samples), sum = 0;
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "pss: no tree: %s\n", err.text);
     return 1;
   }
-  /* the first finds the tree */
+  /* the first sample finds the tree */
   ft_measure_sample(bench.measure);
   printf("%d processes share %d MiB\n", (int)children + 1, (int)megabytes);
   for (size_t i = 1; i <= samples; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A site that has just got a GPU, for tests/bench/refine: runs of networks arrive one by one, each
- * is estimated by what was measured before it (estimate/gpu/gpu_calibration.c), then learnt. Standard
- * input: lines "APP NETWORK MEASURED", the latter in MiB, the first without context. Prints "P05
- * P50 P95" in MiB for each.
+ * A site with a new GPU, for tests/bench/refine: runs of networks arrive one by one; each is
+ * estimated from the earlier runs (estimate/gpu/gpu_calibration.c), then learned. Standard input:
+ * lines "APP NETWORK MEASURED", in MiB, NETWORK without context. Prints "P05 P50 P95" in MiB for
+ * each.
  */
 #include "config.h"
 

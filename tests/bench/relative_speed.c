@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How long one prediction takes: relative_speed MODEL DATA.csv, a model of foretell train relative.
+/*
+ * Duration of one prediction: relative_speed MODEL DATA.csv, with a model of foretell train
+ * relative.
  */
 #include "config.h"
 

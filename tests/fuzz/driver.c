@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs a fuzz target over its corpus, and over each file cut short and damaged, where libFuzzer is
- * not at hand. Whatever a file holds, its reader is done in bounded time.
+ * Runs a fuzz target over its corpus, and over truncated and damaged copies of each file, where
+ * libFuzzer is missing. A reader must end in bounded time for every input.
  */
 #include "config.h"
 
@@ -22,8 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
   CHANGES = 200,
-  EDGE = 32,   /* cuts next to a file's beginning and end */
-  SECONDS = 5  /* of processor time for one input; the slowest takes a few thousandths */
+  EDGE = 32,  /* bytes; every length up to this from both ends is tried */
+  SECONDS = 5 /* CPU seconds for one input; the slowest takes a few milliseconds */
 };
 
 static const char *file_name = "nothing";
@@ -37,7 +37,7 @@ static double processor_seconds(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A copy of just the right size, so that a sanitizer sees a read past the end. */
+/* Uses a copy of exactly SIZE bytes, so that a sanitizer detects a read past the end. */
 static void run(const char *data, size_t size)
 {
   uint8_t *copy = malloc(size ? size : 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The way of a packet into the agent: decoding, the jobs' state machine with trees that
- * measure nothing, and what it hands over, which must encode again. One input is several
- * packets, each with its length in two bytes before it.
+ * A packet's path through the agent: decoder, state machine of jobs with trees that measure
+ * nothing, and the resulting observations, which must encode again. One input has several packets,
+ * each after its length in two bytes.
  */
 #include "config.h"
 

@@ -32,7 +32,7 @@ static const struct {
 #include "predictor/graph/aten/aten_table.h"
 };
 
-/* What aten_scalar.c answers for, and some that write into their first argument. */
+/* Functions of aten_scalar.c, and some that write into their first argument. */
 static const char *const others[] = {
   "__contains__",  "__derive_index",
   "__getitem__",   "__is__",
@@ -73,7 +73,7 @@ static bool take_int(struct ft_text *text, int64_t *value)
   return true;
 }
 
-/* The numbers of TEXT between commas; those that are none are -1. */
+/* Reads comma-separated numbers of TEXT; anything else is -1. */
 static int take_ints(struct ft_text text, int64_t *out, int room)
 {
   struct ft_text one;
@@ -129,7 +129,7 @@ static struct ft_operand list(struct ft_tracer *l, struct ft_text *text, int lev
   return all;
 }
 
-/* What is no number and no list. */
+/* An argument that is neither a number nor a list. */
 static struct ft_operand word(struct ft_tracer *l, struct ft_text *text)
 {
   static const struct {
@@ -204,7 +204,7 @@ static size_t read_arguments(struct ft_tracer *l, struct ft_text line, struct ft
 
 /* ---- calls ---- */
 
-static const char *called; /* the operator at work */
+static const char *called; /* the operator being called */
 
 static void must(bool holds, const char *what)
 {
@@ -214,7 +214,7 @@ static void must(bool holds, const char *what)
   abort();
 }
 
-/* Every tensor of the graph has sizes that can be, and what a call gave is one of them. */
+/* Every tensor of the graph has valid sizes, and each result is one of them. */
 static void check_result(const struct ft_tracer *l, const struct ft_operand *v, int level)
 {
   if (v->type == FT_VALUE_TENSOR)
@@ -231,7 +231,7 @@ static void check_tensors(const struct ft_graph *g)
       must(g->tensors[i].dims[j] >= -1, "a negative size");
 }
 
-/* What its operators cost, where the call was carried out. */
+/* Computes costs if the call succeeded. */
 static void check_costs(struct ft_graph *graph, struct ft_error *err)
 {
   struct ft_memory memory;
@@ -244,7 +244,7 @@ static void check_costs(struct ft_graph *graph, struct ft_error *err)
     must(cost.macs >= 0 && cost.activations >= 0 && memory.saved_bytes >= 0, "a negative cost");
 }
 
-/* Call NAME with the arguments that LINE tells, in a graph of its own. */
+/* Calls NAME with the arguments of LINE, in a graph of its own. */
 static void call(struct ft_graph *graph, const char *name, struct ft_text line)
 {
   struct ft_graph_sizes sizes = { .batch = 1 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The script parser, and the frame that carries a description to the child.
- * Input: an argument a line, a NUL, the script. Whatever is described must be a record
- * that its reader takes, and that does not hold the password that two more arguments are.
+ * The script parser, and the message that carries a description to the helper. Input: one argument
+ * per line, a NUL, the script. The result must be a valid record without the password, which is
+ * passed in two more arguments.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ static void must(int condition)
     abort();
 }
 
-/* PASSWORD is nowhere in what was submitted but where it is one. */
+/* PASSWORD occurs in the submission only where it is not used as one. */
 static void must_not_hold(const ft_submission *submission)
 {
   struct ft_buf raw;
@@ -41,7 +41,7 @@ static void must_not_hold(const ft_submission *submission)
   ft_buf_free(&raw);
 }
 
-/* It goes into a record and comes out of it again. */
+/* Encodes and decodes the submission. */
 static void check(const ft_submission *submission)
 {
   static ft_submission again;

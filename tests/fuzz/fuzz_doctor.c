@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What foretell doctor reads of Slurm's: the first byte chooses between a shared object, and
- * slurm.conf with plugstack.conf after it, apart by a NUL. What it says is one line each.
+ * Slurm's files that foretell doctor reads. The first byte chooses a shared object, or slurm.conf
+ * and plugstack.conf separated by a NUL. Each message must be one line.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char root[64];
 
-/* doctor.c's own say more than Slurm's side needs. */
+/* Functions of doctor.c need more than the Slurm side. */
 void ft_doctor_add(struct ft_doctor *doctor, const char *name, enum ft_finding finding,
                    const char *format, ...)
 {

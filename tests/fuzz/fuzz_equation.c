@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes as an equation's code, constants and variables: what is accepted evaluates, prints and
- * packs. */
+/*
+ * Bytes as an equation's code, constants and variables: an accepted equation evaluates, prints and
+ * packs.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -17,12 +19,12 @@ enum {
   CONSTANTS = sizeof((ft_equation *)NULL)->constants / sizeof(double)
 };
 
-/* The first bytes say how many there are of each; the rest is theirs in turn. */
+/* The first bytes give the lengths of the three lists, which follow in turn. */
 static ft_equation equation_of(const uint8_t *data, size_t size)
 {
   ft_equation q = { .intercept = 1e9, .slope = 1e6 };
 
-  q.code.size = data[0] % (CODE + 8); /* more than there is room for, too */
+  q.code.size = data[0] % (CODE + 8); /* may exceed the capacity */
   q.columns_count = q.levels_count = q.scales_count = data[1] % (VARIABLES + 1);
   q.constants_count = data[2] % (CONSTANTS + 1);
   data += 3;

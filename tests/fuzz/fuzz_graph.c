@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Model files of the formats that are one message or text: ONNX, TensorFlow, PaddlePaddle, JSON. */
+/* Model files in formats of one message or text: ONNX, TensorFlow, PaddlePaddle, JSON. */
 #include "config.h"
 
 #include "tests/fuzz/graph.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A record's file, header and all: the first byte chooses the kind that is expected, and whether
- * the header's checksums are made to agree, so that what is behind them is reached.
+ * A record's file with its header. The first byte chooses the expected kind, and whether the
+ * header's checksums are corrected so that the code behind them is reached.
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ static void put32(uint8_t *out, uint32_t value)
     out[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Where the lengths that the header tells are those of what follows it. */
+/* Sets the checksums if the header's lengths are correct. */
 static void agree(uint8_t *file, size_t size)
 {
   uint32_t head, tail;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What /proc and cgroups tell: the first byte chooses the file. What is read out of it must be
- * sound: paths within their arrays and below the root, numbers finite.
+ * Files of /proc and cgroups: the first byte chooses the file. Results must be sound: paths within
+ * their arrays and below the root, numbers finite.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Archives of torch.export, and the JSON in them alone, which no checksum keeps changes from. */
+/* Archives of torch.export, and their JSON alone, without the checksums that reject changes. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes as the numbers of a model of relative performance: what is accepted answers and is kept as
- * it was. */
+/*
+ * Bytes as the numbers of a stored cross-platform model: an accepted model predicts and is written
+ * unchanged.
+ */
 #include "config.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The first byte chooses the kind of record; what decodes must encode again, and
- * what is told of it, or learnt on top of it, be sound.
+ * The first byte chooses the kind of record. A decoded record must encode again, and estimates from
+ * it and updates of it must be sound.
  */
 #include "config.h"
 

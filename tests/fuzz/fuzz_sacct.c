@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The importers. Bits of the first byte: 1 a CSV table, else sacct's output; 2 keep going; 4 a zone
- * is known.
+ * The importers. Bits of the first byte: 1 a CSV table, else output of sacct; 2 keep going after
+ * errors; 4 a time zone is given.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* what comes out must be fit for the store and for other processes */
+/* each run must be valid for the store and for other processes */
 static int put(const ft_observation *o, void *data, struct ft_error *err)
 {
   ft_observation *copy = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a scontrol prints, as a job, a configuration, partitions and nodes at once. */
+/* Output of scontrol, parsed as a job, a configuration, partitions and nodes. */
 #include "config.h"
 
 #include "agent/scontrol.h"
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   (void)ft_scontrol_config(text, &config, NULL);
   (void)ft_scontrol_partitions(text, text, &config, &host, partitions, FT_SCONTROL_PARTITIONS,
                                &count, NULL);
-  if (size >= 64) { /* as if it had said so */
+  if (size >= 64) { /* as if the input were scontrol's configuration */
     partitions[0].restrictions_count = 1;
     partitions[0].restrictions[0] = (ft_restriction){ FT_RESTRICTS_ACCOUNTS, "a,root", true };
     ft_scontrol_accounts(text, partitions, 1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables that users write, by the first byte: for foretell fit, for foretell relative, of MIG
- * slices. */
+/*
+ * Tables that users write, by the first byte: for foretell fit, for foretell relative, and of MIG
+ * slices.
+ */
 #include "config.h"
 
 #include <math.h>
@@ -56,7 +58,7 @@ static void read_mig(const uint8_t *data, size_t size)
   for (size_t i = 0; i < table.count; i++)
     fuzz_must(isfinite(table.profiles[i].memory_mib) &&
               (table.profiles[i].memory_mib > 0 ||
-               (i < known.count && known.profiles[i].memory_mib == 0))); /* nobody lists it */
+               (i < known.count && known.profiles[i].memory_mib == 0))); /* size not published */
   (void)ft_mig_find(&table, NULL, text);
   free(text);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * TorchScript archives, and what is in them alone, which no checksum keeps changes from: files of
- * the program, each behind a line "#file NAME", then a NUL and the pickle.
+ * TorchScript archives, and their contents alone, without the checksums that reject changes: files
+ * of the program, each after a line "#file NAME", then a NUL and the pickle.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "predictor/graph/import/torch/torchscript.h"
 #include "tests/fuzz/graph.h"
 
-/* Parse each file of TEXT; 0 or -1. */
+/* Parses each file of TEXT. Returns 0 or -1. */
 static int parse(struct ft_build *build, struct ft_script *script, struct ft_text text)
 {
   struct ft_text line, part;

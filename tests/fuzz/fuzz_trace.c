@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Traces to be replayed. Bits of the first byte: 1 peak_rss, 2 without input, 4 a zone is known;
- * the format is guessed. */
+/*
+ * Traces for replay. Bits of the first byte: 1 peak_rss, 2 without input, 4 a time zone is given.
+ * The reader detects the format.
+ */
 #include "config.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A time zone's file (RFC 8536): whatever it says, offsets are less than a day or so, and times
- * finite. */
+/*
+ * Time zone files (RFC 8536): offsets are at most about a day, and times finite, for any content.
+ */
 #include "config.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every target of model files shares. */
+/* Common code of the fuzz targets for model files. */
 #ifndef FT_FUZZ_GRAPH_H
 #define FT_FUZZ_GRAPH_H
 
@@ -7,13 +7,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Whatever the bytes are: one line of error, or a graph whose sums hold together. */
+/* Any bytes give a one-line error or a graph with consistent totals. */
 void ft_fuzz_file(const uint8_t *data, size_t size);
 
-/* An empty graph to read into; released with ft_graph_free after ft_build_free. */
+/* Returns an empty graph for a reader; release it with ft_graph_free after ft_build_free. */
 struct ft_graph *ft_fuzz_begin(struct ft_build *build, struct ft_error *err);
 
-/* Analyse GRAPH with sizes of several kinds. */
+/* Analyses GRAPH with several sizes. */
 void ft_fuzz_check(struct ft_graph *graph);
 
 #endif

@@ -23,7 +23,8 @@ static inline void fuzz_fill(int fd, const uint8_t *data, size_t size)
             ft_io_write_all(fd, data, size) == 0 && lseek(fd, 0, SEEK_SET) == 0);
 }
 
-/* A descriptor of SIZE bytes of DATA at its beginning; the same at every call. */
+/* Returns a descriptor at the start of a file with SIZE bytes of DATA; the same descriptor at
+ * every call. */
 static inline int fuzz_fd(const uint8_t *data, size_t size)
 {
   static int fd = -1;
@@ -34,7 +35,8 @@ static inline int fuzz_fd(const uint8_t *data, size_t size)
   return fd;
 }
 
-/* A new folder, in memory where there is such a file system: some inputs are files of a name. */
+/* Creates a directory, in memory if such a file system exists, for inputs that must be named
+ * files. */
 static inline void fuzz_folder(char out[64])
 {
   static const char *const places[] = { "/dev/shm", "/tmp" };
@@ -47,7 +49,7 @@ static inline void fuzz_folder(char out[64])
   fuzz_must(made);
 }
 
-/* What a reader said of it when it refused: one line. */
+/* Asserts that a reader's error is one line. */
 static inline void fuzz_refused(const struct ft_error *err)
 {
   for (const char *p = err->text; *p; p++)

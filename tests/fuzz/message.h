@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Room for what any record decodes to. */
+/* A union of all records. */
 #ifndef FT_TESTS_FUZZ_MESSAGE_H
 #define FT_TESTS_FUZZ_MESSAGE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Edits of job scripts, and what a user would say of them: the same app, a variant of it (another
- * script in another directory), or a new app. The verdicts stood before the code.
+ * Edits of job scripts, each with the expected class: the same app, a variant of it (another script
+ * in another directory) or a new app. The expected classes were fixed before the code was written.
  */
 #ifndef FT_TESTS_UNIT_APP_EDITS_H
 #define FT_TESTS_UNIT_APP_EDITS_H
@@ -40,7 +40,7 @@ struct edit {
 #define IN_PYTHON "#!/bin/bash\npython - <<'EOF'\nimport numpy as np\nfrom sim import run\n"
 
 static const struct edit edits[] = {
-  /* ---- what surrounds the program ---- */
+  /* ---- text around the program ---- */
   { "echo", SAME, { .script = TRAIN }, { .script = TRAIN "echo \"finished with $?\"\n" } },
   { "date, hostname and the environment are printed",
     SAME,
@@ -117,7 +117,7 @@ static const struct edit edits[] = {
     { .script = TRAIN },
     { .script = TRAIN, .directory = "/home/ada/second" } },
 
-  /* ---- how the program is written ---- */
+  /* ---- options and arguments of the program ---- */
   { "quotes",
     SAME,
     { .script = TRAIN },
@@ -206,7 +206,7 @@ static const struct edit edits[] = {
     { .script = HEAD "samtools sort $1\n", .arguments = { "a.bam" } },
     { .script = HEAD "IN=${1:?which}\nsamtools sort \"$IN\"\n", .arguments = { "b.bam" } } },
 
-  /* ---- what runs the program ---- */
+  /* ---- launchers and interpreters ---- */
   { "srun",
     SAME,
     { .script = TRAIN },
@@ -456,7 +456,7 @@ static const struct edit edits[] = {
     { .script = HEAD "Rscript -e \"source('fit.R')\"\n" },
     { .script = HEAD "Rscript -e \"print(1); source('code/fit.R')\"\n" } },
 
-  /* ---- a copy that has gone its own way ---- */
+  /* ---- variants: an edited copy in another directory ---- */
   { "training, copied and extended",
     VARIANT,
     { .script = TRAIN },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The models in tests/fuzz/corpus, and tables of what frameworks count of them. */
+/* Models of tests/fuzz/corpus, and tables with the figures that frameworks report for them. */
 #ifndef FT_TESTS_UNIT_CORPUS_H
 #define FT_TESTS_UNIT_CORPUS_H
 
@@ -13,7 +13,7 @@
 #include "predictor/graph/import/read.h"
 #include "predictor/graph/ir/graph.h"
 
-/* NAME's path, as "hf/bert.json" has one. */
+/* Writes the path of NAME, for example "hf/bert.json", into OUT and returns it. */
 static inline const char *corpus_path(const char *name, char out[4096])
 {
   const char *top = getenv("FT_TOP_SRCDIR");
@@ -22,10 +22,10 @@ static inline const char *corpus_path(const char *name, char out[4096])
   return out;
 }
 
-/* To be freed. */
+/* Returns the graph of the file NAME; the caller frees it. */
 static inline struct ft_graph *corpus_graph(const char *name)
 {
-  static char path[4096]; /* the graph names it */
+  static char path[4096]; /* the graph refers to it */
   struct ft_error err = { "" };
   struct ft_graph *graph = ft_graph_read(corpus_path(name, path), &err);
 
@@ -34,7 +34,7 @@ static inline struct ft_graph *corpus_graph(const char *name)
   return graph;
 }
 
-/* That of a Hugging Face configuration by its name alone. */
+/* Returns the graph of a Hugging Face configuration of the corpus; the caller frees it. */
 static inline struct ft_graph *corpus_hf(const char *name)
 {
   char file[256];
@@ -43,7 +43,8 @@ static inline struct ft_graph *corpus_hf(const char *name)
   return corpus_graph(file);
 }
 
-/* Call EACH for every row of tests/fixtures/graph/NAME, which has COLUMNS; how many it has. */
+/* Calls EACH for every row of tests/fixtures/graph/NAME, which has COLUMNS. Returns the number
+ * of rows. */
 static inline unsigned corpus_rows(const char *name, size_t columns, void *state,
                                    void (*each)(void *state, char *const *field))
 {

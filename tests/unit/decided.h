@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A question from plan to what is said of the decision. */
+/* A decision from its input to the messages. */
 #ifndef FT_TESTS_DECIDED_H
 #define FT_TESTS_DECIDED_H
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A stand-in for libnvidia-ml.so.1 with three GPUs, as FT_FAKE_NVML tells:
- *   "gpus"    0: whole, 1: divided by MIG, 2: fallen off the bus
- *   "nobody"  the same, without a process on any
- *   "shared"  as gpus, a stranger being on GPU 0 too
- *   "none"    no GPU
- *   "driver"  the driver is not loaded
- * The process on them is FT_FAKE_NVML_PID, with 3 GiB on GPU 0; or what the file FT_FAKE_NVML_FILE
- * says at the time, "PID MIB". GPU 0 uses 1.5 J, sends 1000 bytes and receives 500 between two
- * questions; what it has sent is counted in 32 bits, which are nearly full.
+ * Replaces libnvidia-ml.so.1 with three GPUs, by the variable FT_FAKE_NVML: "gpus": GPU 0 whole, 1
+ * divided by MIG, 2 lost from the bus; "idle": the same without a process on any GPU; "shared": as
+ * "gpus", with an unrelated process on GPU 0 too; "none": no GPU; "driver": the driver is not
+ * loaded. The process on the GPUs has the pid FT_FAKE_NVML_PID and uses 3 GiB on GPU 0; the file
+ * FT_FAKE_NVML_FILE ("PID MIB") overrides both at any time. Between two queries GPU 0 uses 1.5 J,
+ * sends 1000 bytes and receives 500. Its 32-bit counter of sent bytes is about to overflow.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +129,7 @@ int nvmlDeviceGetMemoryInfo(const char *unit, struct memory *memory)
   return SUCCESS;
 }
 
-/* The process on the GPUs, with its memory on the first; its pid is 0 while there is none. */
+/* Returns the process on the GPUs with its memory on GPU 0; pid 0: none. */
 static struct process running(void)
 {
   const char *pid = getenv("FT_FAKE_NVML_PID"), *path = getenv("FT_FAKE_NVML_FILE");
@@ -158,7 +155,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(const char *unit, unsigned *count,
   struct process who = running();
   unsigned found = 0;
 
-  if (is_script("nobody") || !who.pid || unit == &units[DIVIDED]) {
+  if (is_script("idle") || !who.pid || unit == &units[DIVIDED]) {
     *count = 0;
     return SUCCESS;
   }

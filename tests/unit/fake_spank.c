@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A fake SPANK host: the functions that a Slurm command has for its plugins, an
- * option object, and play_host, which loads the plugin, plays Slurm to it and prints
- * what came of it. Told by FAKE_* variables what to be.
+ * A fake SPANK host: the functions that a Slurm command offers to plugins, an option object, and
+ * play_host, which loads the plugin, calls its hooks as Slurm would and prints the results. FAKE_*
+ * variables configure it.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 
 enum { NAMES = 23, EXCLUSIVE = 20, EXTERNAL = 21 };
 
-/* What a command's option object holds: some options by name, and whether they were set. */
+/* The option object of a command: some options by name, and whether each was set. */
 struct fake_opt {
   char *value[NAMES];
   bool set[NAMES];
@@ -44,7 +44,7 @@ static struct spank_option *registered[12];
 static size_t registered_count;
 static pid_t task_pid;
 static int failing_allocation = -1, allocations;
-static const char *rejected; /* the option whose next value is */
+static const char *rejected; /* the option whose next value is rejected */
 static const void *plugin_base;
 
 static int index_of(const char *name)
@@ -63,7 +63,7 @@ struct option *slurm_option_table_create(struct fake_opt *o, char **letters);
 void slurm_option_table_destroy(struct option *table);
 void slurm_xfree(void **item);
 
-/* Slurm's memory has a header in front, so that free() on it is a mistake that is seen. */
+/* Slurm's allocations have a header in front, so that free() on them is a detectable error. */
 void slurm_xfree(void **item)
 {
   if (*item)
@@ -96,12 +96,12 @@ int slurm_option_set(struct fake_opt *o, const char *name, const char *value, bo
     return -1;
   free(o->value[i]);
   o->value[i] = NULL;
-  /* as Slurm 22.05: what stood there is lost, and whether it was set is not touched */
+  /* as in Slurm 22.05: the old value is lost, and the "set" flag stays as it was */
   if (rejected && strcmp(rejected, name) == 0) {
     rejected = NULL;
     return -1;
   }
-  /* as srun: its NO_VAL is no job */
+  /* as in srun: NO_VAL is no job */
   if (strcmp(name, "jobid") == 0 && value && strcmp(value, "4294967294") == 0)
     value = "unset";
   o->value[i] = strdup(value ? value : i == EXTERNAL ? "set" : "exclusive");
@@ -281,7 +281,7 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
 }
 
 #ifndef SANITIZED
-/* While it counts, the n-th allocation that the plugin's own code asks for fails. */
+/* While this is above 0, the n-th allocation by the plugin's own code fails. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
@@ -323,7 +323,7 @@ static hook *find_hook(void *plugin, const char *name)
   return function;
 }
 
-/* Parse as sbatch would: its own options into opt, the plugin's through their callbacks. */
+/* Parses like sbatch: its own options into opt, the plugin's options through their callbacks. */
 static int play_options(int argc, char **argv)
 {
   char *letters = NULL;
@@ -382,7 +382,7 @@ static int play_submission(void *plugin, int argc, char **argv, int ac, char **a
   return 0;
 }
 
-/* Call a hook; FAKE_TIMED: say what it took, in microseconds. */
+/* Calls a hook; with FAKE_TIMED, prints its duration in microseconds. */
 static int call(void *plugin, const char *name, int ac, char **av)
 {
   hook *function = find_hook(plugin, name);
@@ -394,7 +394,7 @@ static int call(void *plugin, const char *name, int ac, char **av)
   return status;
 }
 
-/* A job of one task, in the order in which slurmd and slurmstepd come to it. */
+/* Plays a job of one task, in the order of slurmd and slurmstepd. */
 static int play_step(void *plugin, int ac, char **av)
 {
   int gate[2];
@@ -408,7 +408,7 @@ static int play_step(void *plugin, int ac, char **av)
   (void)fflush(stdout);
   task_pid = fork();
   if (task_pid == 0) {
-    /* as slurmstepd's tasks do, it waits until it has been announced */
+    /* like the tasks of slurmstepd, it waits until it has been announced */
     close(gate[1]);
     _exit(read(gate[0], &byte, 1) == 0 ? 1 : 2);
   }

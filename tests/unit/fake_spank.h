@@ -3,12 +3,12 @@
 #define FT_TESTS_FAKE_SPANK_H
 
 /*
- * Be the command that FAKE_HOST names (sbatch, salloc, srun, slurmstepd) with the command
- * line ARGV: load FAKE_PLUGIN, call its hooks with FAKE_STATE, FAKE_SOCKET and FAKE_HELPER for
- * plugstack.conf's arguments and print what it says, carries and sets. With
- * FAKE_FAILING=N the plugin's N-th allocation fails; with FAKE_TIMED slurmstepd's hooks
- * are timed, with FAKE_RAW the record is shown as carried; FAKE_REJECTED names an option whose first
- * value of the plugin Slurm rejects. Returns an exit status.
+ * Acts as the command that FAKE_HOST names (sbatch, salloc, srun, slurmstepd) with the command line
+ * ARGV. Loads FAKE_PLUGIN, calls its hooks with FAKE_STATE, FAKE_SOCKET and FAKE_HELPER as
+ * arguments of plugstack.conf, and prints its messages, the carried record and the options that it
+ * sets. FAKE_FAILING=N: the plugin's N-th allocation fails. FAKE_TIMED: prints durations of
+ * slurmstepd's hooks. FAKE_RAW: prints the record as carried. FAKE_REJECTED names an option whose
+ * first value from the plugin Slurm rejects. Returns an exit status.
  */
 int fake_spank_play(int argc, char **argv);
 

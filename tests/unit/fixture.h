@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gathered nodes (contrib/gather-proc): one file tests/fixtures/NAME.files, made into
- * a folder that stands in for "/".
+ * Recorded nodes (contrib/gather-proc): one file tests/fixtures/NAME.files, unpacked into a
+ * directory that replaces "/".
  */
 #ifndef FT_TESTS_FIXTURE_H
 #define FT_TESTS_FIXTURE_H
@@ -12,7 +12,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Put TEXT into the file NAME below FOLDER, whose folders are made. */
+/* Writes TEXT into the file NAME below FOLDER and creates its directories. */
 static inline void fixture_put(const char *folder, const char *name, const char *text,
                                size_t length)
 {
@@ -31,7 +31,7 @@ static inline void fixture_put(const char *folder, const char *name, const char 
   close(fd);
 }
 
-/* Call EACH for every file of the fixture NAME. */
+/* Calls EACH for every file of the fixture NAME. */
 static inline void fixture_each(const char *name, void *state,
                                 void (*each)(void *state, const char *file, const char *text,
                                              size_t length))
@@ -66,7 +66,7 @@ static inline void fixture_put_each(void *state, const char *file, const char *t
   fixture_put(state, file, text, length);
 }
 
-/* Make the fixture NAME into a new folder, whose path is put into FOLDER. */
+/* Unpacks the fixture NAME into a new directory and writes its path into FOLDER. */
 static inline void fixture_make(const char *name, char folder[SCRATCH_SIZE])
 {
   close(scratch_open(folder));

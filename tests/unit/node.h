@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A gathered node (fixture.h) under the samplers, and one tree of processes on it. */
+/* A recorded node (fixture.h) under the samplers, with one process tree. */
 #ifndef FT_TESTS_NODE_H
 #define FT_TESTS_NODE_H
 
@@ -15,7 +15,7 @@ struct node {
   ft_observation seen;
 };
 
-/* Begin to measure the node whose files lie in its folder. */
+/* Starts to measure the node in its directory. */
 static inline void node_open(struct node *node, ft_rule rule)
 {
   struct ft_measure_settings settings = { .seconds = 0.1, .rule = rule };
@@ -26,13 +26,13 @@ static inline void node_open(struct node *node, ft_rule rule)
   node->measure = ft_measure_open(&settings, &err);
   assert_non_null(node->measure);
   assert_false(node->measure->own_proc);
-  /* the files of a fixture that were removed are not to live on in descriptors */
+  /* files that a test removes must not stay readable through open descriptors */
   node->measure->descriptors_limit = 0;
   node->tree = ft_tree_open(node->measure, &err);
   assert_non_null(node->tree);
 }
 
-/* A sample, after which every costly file is due. */
+/* Takes a sample for which every costly file is due. */
 static inline void node_sample(struct node *node)
 {
   ft_measure_sample(node->measure);
@@ -44,7 +44,7 @@ static inline void node_sample(struct node *node)
   }
 }
 
-/* What was seen of the tree is in SEEN then; the files stay. */
+/* Fills SEEN with the measurements of the tree and stops; the files stay. */
 static inline void node_close(struct node *node)
 {
   memset(&node->seen, 0, sizeof node->seen);

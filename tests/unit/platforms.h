@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A site of several platforms and an app that was run on two of them: 100 s and as much more as a
- * tenth of --n on "old"; "new" is twice as fast, "near" by 2 %, of "odd" nothing is known.
+ * A site of several platforms and an app with runs on two of them: 100 s plus 10 s per unit of --n
+ * on "old". "new" is twice as fast, "near" faster by 2 %, "odd" has no runs.
  */
 #ifndef FT_TESTS_PLATFORMS_H
 #define FT_TESTS_PLATFORMS_H
@@ -51,7 +51,7 @@ static inline ft_platforms some_platforms(void)
                                         { "gpus", 3.6, FT_PRICE_GPU } } };
 }
 
-/* A partition of nodes of 8 CPUs and MIB of memory, on PLATFORM. */
+/* Returns a partition of nodes with 8 CPUs and MIB of memory, on PLATFORM. */
 static inline ft_partition some_partition(const char *name, const char *platform, uint64_t mib)
 {
   ft_partition p = { .schema = FT_SCHEMA,

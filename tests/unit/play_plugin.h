@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the tests of the built plugin begin with: the test starts itself again under the name of a
- * Slurm command, which plays Slurm to the plugin (fake_spank.h) and prints what came of it.
+ * Common start of the tests of the built plugin: the test executes itself under the name of a Slurm
+ * command, which plays Slurm to the plugin (fake_spank.h) and prints the results.
  */
 #ifndef FT_TESTS_PLAY_PLUGIN_H
 #define FT_TESTS_PLAY_PLUGIN_H
@@ -13,10 +13,10 @@
 #include "predictor/core/text.h"
 #include "tests/unit/scratch.h"
 
-/* Of this program: /proc/self/exe would be valgrind under valgrind. */
+/* Path of this program; under valgrind /proc/self/exe would be valgrind's. */
 static char *play_plugin_self;
 
-/* Go into the new folder FOLDER, as a host whose plugin has it for its state. */
+/* Changes into the new directory FOLDER and makes it the plugin's state directory. */
 static int play_plugin_set_up(char folder[SCRATCH_SIZE])
 {
   static char text[3][600];
@@ -35,13 +35,14 @@ static int play_plugin_set_up(char folder[SCRATCH_SIZE])
   return fd;
 }
 
-/* Returns 0, or other where it stays. */
+/* Returns 0; nonzero if the directory could not be removed. */
 static int play_plugin_tear_down(const char *folder, int fd)
 {
   return chdir("/") != 0 || scratch_close(folder, fd) != 0;
 }
 
-/* Start the host with LINE's words; ENVIRONMENT: "NAME=VALUE", or NULL. Returns what it prints. */
+/* Starts the host with the words of LINE. ENVIRONMENT: "NAME=VALUE", or NULL. Returns its
+ * output. */
 static const char *submit(const char *line, const char *environment)
 {
   static char output[65536];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A TorchScript program of one module, which has a constant and no weights, from the lines of its
- * forward(self, x). */
+/*
+ * A TorchScript program of one module with a constant and no weights, made from the lines of its
+ * forward(self, x).
+ */
 #ifndef FT_TESTS_UNIT_PROGRAM_H
 #define FT_TESTS_UNIT_PROGRAM_H
 
@@ -17,11 +19,11 @@ struct program {
   struct ft_error err;
 };
 
-/* An object of __torch__.Net that has no fields. */
+/* an object of __torch__.Net without fields */
 static const char program_pickle[] = "\x80\x02"
                                      "c__torch__\nNet\n)\x81}b.";
 
-/* LINES are set apart by "|"; to be released with program_free. */
+/* LINES are separated by "|". Release with program_free. */
 static inline void program_read(struct program *p, const char *lines)
 {
   char text[8192] = "class Net(Module):\n  sizes : Final[List[int]] = [1, 2]\n  def forward(self: "
@@ -50,7 +52,7 @@ static inline void program_read(struct program *p, const char *lines)
   p->graph->expand = ft_script_run;
 }
 
-/* Follow it with an x of INPUT, "2x3x4" behind a batch of BATCH. */
+/* Runs the program with an x of size INPUT, for example "2x3x4", behind a batch of BATCH. */
 static inline int program_run(struct program *p, int64_t batch, const char *input)
 {
   struct ft_graph_sizes sizes = { .batch = batch, .input = input };
@@ -58,7 +60,7 @@ static inline int program_run(struct program *p, int64_t batch, const char *inpu
   return ft_graph_infer(p->graph, &sizes, &p->err);
 }
 
-/* The only result. */
+/* Returns the only result. */
 static inline const struct ft_tensor *program_result(const struct program *p)
 {
   const struct ft_block *b = &p->graph->block;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A folder of a test's own. */
+/* A private directory of a test. */
 #ifndef FT_TESTS_UNIT_SCRATCH_H
 #define FT_TESTS_UNIT_SCRATCH_H
 
@@ -12,7 +12,7 @@
 
 enum { SCRATCH_SIZE = 32 };
 
-/* Make it and put its path into PATH. Returns a descriptor of it. */
+/* Creates the directory and writes its path into PATH. Returns a descriptor of it. */
 static inline int scratch_open(char path[SCRATCH_SIZE])
 {
   int fd;
@@ -32,13 +32,13 @@ static inline int scratch_drop(const char *path, const struct stat *st, int kind
   return remove(path);
 }
 
-/* Remove the folder PATH with all that is in it. Returns 0 once it is gone. */
+/* Removes the directory PATH with its contents. Returns 0; nonzero on error. */
 static inline int scratch_remove(const char *path)
 {
   return nftw(path, scratch_drop, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The same, of what scratch_open made. */
+/* Closes FD and removes the directory of scratch_open. */
 static inline int scratch_close(const char *path, int fd)
 {
   close(fd);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Apps whose need is known, for tests of what learns from them. */
+/* Apps with known memory requirements, for tests of the learners. */
 #ifndef FT_TESTS_SIMULATE_H
 #define FT_TESTS_SIMULATE_H
 
 #include "predictor/core/random.h"
 #include "predictor/record/record.h"
 
-/* One kind of app: draws a submission's features and what it then needs, in bytes. */
+/* One kind of app: draws the features of a submission and its required memory in bytes. */
 struct app {
   const char *name;
   double (*run)(struct ft_random *random, unsigned turn, ft_observation *observation);
-  double least, most; /* bounds of the 90 % interval's coverage that must hold */
-  double error;       /* most mean |log(need / centre)| after 50 runs */
+  double least, most; /* limits for the measured coverage of the 90 % interval */
+  double error;       /* maximum mean |log(required / median)| after 50 runs */
 };
 
 static inline void feature(ft_observation *o, const char *name, double value)
@@ -28,7 +28,7 @@ static inline void category(ft_observation *o, const char *name, const char *val
                             value);
 }
 
-/* What every submission has besides: constants, and a number that means nothing. */
+/* Adds features that every submission has: constants, and an irrelevant number. */
 static inline void usual(struct ft_random *random, ft_observation *o)
 {
   feature(o, "nodes", 1);

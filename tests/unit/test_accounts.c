@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a partition's lists of accounts and its memory per GPU mean, by release of Slurm. */
+/* The accounts of a partition and its memory per GPU, by release of Slurm. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -8,8 +8,8 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/units.h"
 
-/* PARTITION_LINE under a Slurm of VERSION that enforces ENFORCED, with ACCOUNTS of its assoc_mgr.
- */
+/* Returns PARTITION_LINE under a Slurm of VERSION that enforces ENFORCED, with the accounts of
+ * assoc_mgr. */
 static ft_partition of_accounts(const char *partition_line, const char *version,
                                 const char *enforced, const char *accounts)
 {
@@ -54,11 +54,11 @@ static void accounts_below_a_partitions_are_found(void **state)
     { bio, "24.11.5", "", tree, NULL, false },
     { bio, "24.11.5", "ASSOCIATIONS,limits,qos", tree, "bio,Lab,cell", false },
     { bio, "24.11.5", "associations", "", "bio", true },
-    /* somebody's own view */
+    /* an ordinary user's view */
     { bio, "24.11.5", "associations", "Account=lab UserName= ParentAccount=bio(3)\n", "bio", true },
     { "PartitionName=a DenyAccounts=lab,chem\n", "26.05.3", "associations", tree, "lab,chem,cell",
       false },
-    /* root is below none, and no account has no name */
+    /* root has no parent, and no account has an empty name */
     { "PartitionName=a AllowAccounts=chem,,\n", "24.11.5", "associations", tree, "chem,,", false },
     { "PartitionName=a AllowAccounts=root\n", "24.11.5", "associations", tree,
       "root,bio,chem,Lab,cell", false },
@@ -78,7 +78,7 @@ static void accounts_below_a_partitions_are_found(void **state)
   }
 }
 
-static void more_accounts_than_find_room_leave_the_list_open(void **state)
+static void too_many_accounts_make_the_list_incomplete(void **state)
 {
   struct ft_buf tree;
   ft_partition p;
@@ -98,7 +98,7 @@ static void more_accounts_than_find_room_leave_the_list_open(void **state)
   ft_buf_free(&tree);
 }
 
-static void what_a_gpu_brings_is_the_partitions_or_the_clusters(void **state)
+static void memory_per_gpu_is_the_partitions_or_the_clusters(void **state)
 {
   ft_partition p = of_accounts("PartitionName=a JobDefaults=(null)\n", "24.11.5", "", "");
 
@@ -115,8 +115,8 @@ int main(void)
 {
   static const struct CMUnitTest tests[] = {
     cmocka_unit_test(accounts_below_a_partitions_are_found),
-    cmocka_unit_test(more_accounts_than_find_room_leave_the_list_open),
-    cmocka_unit_test(what_a_gpu_brings_is_the_partitions_or_the_clusters),
+    cmocka_unit_test(too_many_accounts_make_the_list_incomplete),
+    cmocka_unit_test(memory_per_gpu_is_the_partitions_or_the_clusters),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The state machine of jobs, with trees that use what the test says and a clock that it moves. */
+/* The state machine of jobs, with simulated process trees and a simulated clock. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -27,7 +27,7 @@ static struct fake {
   int open, roots;
   bool alive, stopped;
   uint64_t rss;
-  const char *expected; /* of the latest tree of which anything was */
+  const char *expected; /* expected command of the latest tree */
 } fake;
 
 struct ft_tree *ft_tree_open(struct ft_measure *measure, struct ft_error *err)
@@ -320,7 +320,7 @@ static void a_batch_job_is_over_with_its_script(void **state)
   assert_int_equal(ft_jobs_watched(w.jobs), 0);
 }
 
-static void endings_are_told_apart(void **state)
+static void outcomes_are_distinguished(void **state)
 {
   static const struct {
     int status;
@@ -361,9 +361,8 @@ static void endings_are_told_apart(void **state)
   }
 }
 
-/* A SIGKILL near the limit is scancel's or an impatient user's where the kernel says that it has
- * not killed. */
-static void the_kernel_knows_whether_it_has_killed(void **state)
+/* A SIGKILL near the limit is scancel's or the user's if the kernel reports no OOM kill. */
+static void the_kernels_count_of_oom_kills_decides(void **state)
 {
   static const struct {
     ft_rule rule;
@@ -389,8 +388,8 @@ static void the_kernel_knows_whether_it_has_killed(void **state)
   }
 }
 
-/* Whose limit it was the node knows where its kernel counts what failed at one. */
-static void a_kill_is_by_the_limit_that_was_hit(void **state)
+/* Where the kernel counts failed charges, the node knows whose limit was hit. */
+static void a_kill_counts_at_the_limit_that_was_hit(void **state)
 {
   static const struct {
     bool known;
@@ -402,7 +401,7 @@ static void a_kill_is_by_the_limit_that_was_hit(void **state)
     { false, 0, 50, true, 50 },
     { true, 1, 50, true, 50 },
     { true, 7, 0, true, 60 },
-    /* the job's, of which its step may have but a part */
+    /* the job's limit; its step may use only a part */
     { true, 1, 90, true, 90 },
     /* out of memory above the job */
     { true, 0, 50, true, 0 },
@@ -432,9 +431,9 @@ static void a_kill_is_by_the_limit_that_was_hit(void **state)
   }
 }
 
-/* One step is killed at its own limit, another one for want of memory above the job: the former
- * shows what does not suffice, whichever came first. */
-static void a_kill_by_a_limit_counts_beside_others(void **state)
+/* One step is killed at its own limit, another one by an ancestor's limit: the former gives the
+ * censored peak, in any order. */
+static void a_kill_at_a_limit_counts_among_other_kills(void **state)
 {
   (void)state;
   for (uint32_t first = 0; first < 2; first++) {
@@ -461,8 +460,8 @@ static void a_kill_by_a_limit_counts_beside_others(void **state)
   }
 }
 
-/* On a busy node Slurm says that a job is over before the agent has read that its task is. */
-static void a_tasks_end_that_is_yet_to_be_read_counts(void **state)
+/* On a busy node Slurm reports the end of a job before the agent has read the end of its task. */
+static void a_task_end_read_after_the_job_end_counts(void **state)
 {
   ft_announcement a = announcement(7, BATCH);
 
@@ -477,7 +476,7 @@ static void a_tasks_end_that_is_yet_to_be_read_counts(void **state)
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.outcome, FT_OUTCOME_FAILED);
   assert_int_equal(w.last.exit_code, 3);
-  /* one that is lost is not waited for */
+  /* a lost one is not waited for */
   a.job_id = 8;
   a.which_event = ft_announcement_task_start_tag;
   a.event.task_start = (ft_task_start){ .tasks = 1 };
@@ -489,7 +488,7 @@ static void a_tasks_end_that_is_yet_to_be_read_counts(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_FAILED);
 }
 
-/* Slurm 26.05's --mem-update: slurmstepd has another limit at a task's end than at its start. */
+/* Slurm 26.05's --mem-update: slurmstepd has a different limit at a task's end. */
 static void a_limit_that_slurm_lowers_is_the_one_that_counts(void **state)
 {
   ft_announcement a = announcement(1, BATCH);
@@ -511,7 +510,7 @@ static void a_limit_that_slurm_lowers_is_the_one_that_counts(void **state)
   assert_int_equal(w.last.killed_at_bytes, 40 * FT_MIB);
 }
 
-static void slurm_completes_what_the_node_cannot_tell(void **state)
+static void slurm_supplies_what_the_node_cannot_measure(void **state)
 {
   static const ft_outcome outcomes[] = { FT_OUTCOME_CANCELLED, FT_OUTCOME_TIMEOUT,
                                          FT_OUTCOME_PREEMPTED, FT_OUTCOME_OUT_OF_MEMORY };
@@ -523,7 +522,7 @@ static void slurm_completes_what_the_node_cannot_tell(void **state)
     (void)task_end(10 + i, BATCH, SIGKILL);
     assert_int_equal(w.finished, 1);
     pass(1);
-    answer(10 + i, false, 0); /* still completing there */
+    answer(10 + i, false, 0); /* still completing in Slurm */
     assert_int_equal(w.finished, 1);
     pass(3);
     answer(10 + i, true, outcomes[i]);
@@ -533,7 +532,7 @@ static void slurm_completes_what_the_node_cannot_tell(void **state)
   }
 }
 
-static void what_the_kernel_said_stands(void **state)
+static void slurm_does_not_override_the_kernel(void **state)
 {
   (void)state;
   begin_batch(7);
@@ -544,7 +543,7 @@ static void what_the_kernel_said_stands(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_OUT_OF_MEMORY);
 }
 
-static void an_element_of_an_array_has_its_own_features(void **state)
+static void an_array_task_has_its_own_features(void **state)
 {
   ft_submission s = { .schema = FT_SCHEMA, .app = "array", .task_values_count = 1 };
   struct ft_error err;
@@ -595,7 +594,7 @@ static void an_element_of_an_array_has_its_own_features(void **state)
     f = ft_feature_find(w.last.submission.features, w.last.submission.features_count,
                         "input_bytes");
     assert_true(element == 4 || element == 6 ? f && f->number == 50 * (element - 2) : !f);
-    /* what was predicted for it, or for no task in particular where it is none */
+    /* the task's own prediction; without one, the prediction of the job */
     assert_int_equal(w.last.submission.decision.has_p50_bytes, element != 5);
     if (element == 4 || element == 6) {
       assert_true(w.last.submission.decision.p50_bytes == 100 * element);
@@ -624,7 +623,7 @@ static void an_inferred_oom_yields_only_to_a_better_reason(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_TIMEOUT);
 }
 
-static void a_requeued_run_is_seen(void **state)
+static void a_requeued_run_is_a_new_run(void **state)
 {
   struct ft_slurm_job r = record();
 
@@ -659,11 +658,11 @@ static void answer_restarts(uint32_t job, uint32_t restarts, bool over)
   (void)ft_jobs_tick(w.jobs, w.now);
 }
 
-static void a_run_started_again_ends_the_one_before(void **state)
+static void a_restarted_run_ends_the_previous_one(void **state)
 {
   (void)state;
   begin_batch(7);
-  fake.alive = false; /* its ends were lost */
+  fake.alive = false; /* its end records were lost */
   assert_true(task_start_of(7, BATCH, 1));
   assert_int_equal(w.finished, 0);
   answer_restarts(7, 1, false);
@@ -672,8 +671,8 @@ static void a_run_started_again_ends_the_one_before(void **state)
   assert_int_equal(ft_jobs_watched(w.jobs), 1);
 }
 
-/* SLURM_RESTART_COUNT=$i srun, below a batch script or a shell of salloc's, while Slurm answers. */
-static void restarts_that_slurm_does_not_know_are_one_run(void **state)
+/* SLURM_RESTART_COUNT=$i srun, below a batch script or a shell of salloc, while Slurm answers. */
+static void restarts_unknown_to_slurm_are_one_run(void **state)
 {
   (void)state;
   for (int batch = 0; batch < 2; batch++) {
@@ -713,7 +712,7 @@ static void restarts_that_slurm_does_not_know_are_one_run(void **state)
   }
 }
 
-static void a_count_of_its_own_environment_is_none_without_slurm(void **state)
+static void a_restart_count_needs_slurms_confirmation(void **state)
 {
   (void)state;
   assert_true(task_start_of(7, BATCH, 12));
@@ -726,8 +725,8 @@ static void a_count_of_its_own_environment_is_none_without_slurm(void **state)
   assert_int_equal(w.last.restart_count, 0);
 }
 
-/* Asked before the run began, Slurm cannot know of it. */
-static void an_old_answer_refutes_no_restart(void **state)
+/* Slurm's answer to a query from before the run's start says nothing about it. */
+static void a_reply_from_before_the_start_refutes_no_restart(void **state)
 {
   (void)state;
   assert_true(task_start(7, BATCH));
@@ -741,7 +740,7 @@ static void an_old_answer_refutes_no_restart(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
 }
 
-static void a_job_is_asked_about_once_at_a_time(void **state)
+static void a_job_has_one_pending_query(void **state)
 {
   (void)state;
   for (uint32_t i = 0; i < 4200; i++) {
@@ -753,7 +752,7 @@ static void a_job_is_asked_about_once_at_a_time(void **state)
   assert_int_equal(w.asked_id, 8);
 }
 
-static void the_prolog_does_not_know_the_restart_count(void **state)
+static void the_prolog_has_no_restart_count(void **state)
 {
   struct ft_slurm_job r = record();
 
@@ -768,7 +767,7 @@ static void the_prolog_does_not_know_the_restart_count(void **state)
   assert_int_equal(w.last.restart_count, 2);
 }
 
-static void slurm_knows_the_restart_count_of_what_runs(void **state)
+static void slurm_reports_the_restart_count_of_a_running_job(void **state)
 {
   struct ft_slurm_job r = record();
 
@@ -821,7 +820,7 @@ static void steps_are_one_tree(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
 }
 
-static void the_extern_step_is_none(void **state)
+static void the_extern_step_is_ignored(void **state)
 {
   (void)state;
   assert_true(task_start(7, EXTERN));
@@ -833,7 +832,7 @@ static void the_extern_step_is_none(void **state)
   assert_int_equal(w.finished, 1);
 }
 
-static void a_job_of_srun_is_over_with_the_job(void **state)
+static void a_job_of_srun_ends_with_the_job(void **state)
 {
   (void)state;
   assert_true(task_start(7, 0));
@@ -851,7 +850,7 @@ static void a_job_of_srun_is_over_with_the_job(void **state)
   assert_int_equal(w.finished, 1);
 }
 
-static void without_an_epilog_slurm_is_asked(void **state)
+static void without_an_epilog_slurm_is_queried(void **state)
 {
   unsigned asked;
 
@@ -876,7 +875,7 @@ static void without_an_epilog_slurm_is_asked(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
 }
 
-static void lost_ends_are_found_by_the_dead(void **state)
+static void lost_ends_are_found_by_ended_processes(void **state)
 {
   (void)state;
   begin_batch(7);
@@ -890,7 +889,7 @@ static void lost_ends_are_found_by_the_dead(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_NODE_FAIL);
 }
 
-static void a_task_end_alone_makes_a_bound(void **state)
+static void a_task_end_alone_gives_a_censored_run(void **state)
 {
   (void)state;
   (void)task_end(7, BATCH, 0);
@@ -900,8 +899,8 @@ static void a_task_end_alone_makes_a_bound(void **state)
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
 }
 
-/* An agent that is killed meanwhile would have nothing of it otherwise. */
-static void an_end_is_kept_until_slurm_has_told_the_submit_time(void **state)
+/* If the agent were killed before Slurm answers, the run would be lost. */
+static void an_end_is_kept_until_slurm_reports_the_submit_time(void **state)
 {
   (void)state;
   assert_true(task_end(7, BATCH, 0));
@@ -929,7 +928,7 @@ static void without_slurm_nothing_is_lost(void **state)
   assert_int_equal(w.finished, 1);
   assert_true(w.last.censored);
   assert_true(w.last.submit_time == 0);
-  /* it is back, and knows better: the store is to see that both are one run (test_store) */
+  /* Slurm answers again with the submit time; the store joins both records (test_store) */
   pass(100);
   answer(7, true, FT_OUTCOME_TIMEOUT);
   assert_int_equal(w.finished, 2);
@@ -937,7 +936,7 @@ static void without_slurm_nothing_is_lost(void **state)
   assert_true(w.last.submit_time > 0 && w.last.start_time <= w.last.end_time);
 }
 
-static void at_the_time_limit_slurm_is_believed(void **state)
+static void at_the_time_limit_slurms_state_counts(void **state)
 {
   (void)state;
   begin_batch(7);
@@ -949,7 +948,7 @@ static void at_the_time_limit_slurm_is_believed(void **state)
   assert_true(w.last.censored);
 }
 
-/* The agent ends while one run is not over, and another begins. Returns what it leaves of the run. */
+/* Stops the agent during a run and starts another one. Returns the observation that it spooled. */
 static ft_observation next_agent(void)
 {
   ft_observation part;
@@ -962,7 +961,7 @@ static ft_observation next_agent(void)
   return part;
 }
 
-static void of_a_declared_app_the_command_is_expected(void **state)
+static void a_declared_app_has_an_expected_command(void **state)
 {
   const ft_declared_app apps[] = { { .name = "blast", .command = "blastp *" },
                                    { .name = "unet3d", .command = "train.py *" } };
@@ -1014,7 +1013,7 @@ static void replay(uint32_t job, pb_size_t event)
   (void)ft_jobs_announce(w.jobs, &a, SLURMSTEPD, true, w.now);
 }
 
-/* Stored without a submit time it would be another run than the one with it. */
+/* Stored without a submit time it would count as a second run. */
 static void a_run_without_a_submit_time_waits_for_the_next_agent(void **state)
 {
   ft_observation part;
@@ -1030,7 +1029,7 @@ static void a_run_without_a_submit_time_waits_for_the_next_agent(void **state)
   replay(7, ft_announcement_task_end_tag);
   ft_jobs_resume(w.jobs, &part);
   assert_int_equal(w.finished, 0);
-  (void)ft_jobs_tick(w.jobs, w.now); /* Slurm is asked */
+  (void)ft_jobs_tick(w.jobs, w.now); /* queries Slurm */
   answer(7, true, FT_OUTCOME_COMPLETED);
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.outcome, FT_OUTCOME_COMPLETED);
@@ -1041,7 +1040,7 @@ static void a_run_without_a_submit_time_waits_for_the_next_agent(void **state)
   assert_true(w.last.runtime_seconds == 10);
 }
 
-static void a_run_that_no_file_can_keep_is_handed_over(void **state)
+static void a_run_that_cannot_be_spooled_is_delivered(void **state)
 {
   (void)state;
   (void)task_end(7, BATCH, 0);
@@ -1058,7 +1057,7 @@ static bool is_job_7(const ft_observation *o, void *data)
   return o->job_id == 7 && strcmp(o->submission.app, "unet3d") == 0;
 }
 
-static void of_a_job_that_is_forgotten_no_file_is_kept(void **state)
+static void a_forgotten_job_has_no_spool_file(void **state)
 {
   (void)state;
   begin_batch(7);
@@ -1069,7 +1068,7 @@ static void of_a_job_that_is_forgotten_no_file_is_kept(void **state)
   assert_false(task_start(7, 0));
   assert_true(task_start(8, 0));
   assert_false(task_end(7, 0, 0));
-  /* whether its observation is kept the store knows */
+  /* the store decides whether the observation is kept */
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
   begin_batch(9);
@@ -1096,7 +1095,7 @@ static void a_job_without_a_task_leaves_no_trace(void **state)
   assert_true(isinf(ft_jobs_tick(w.jobs, w.now)));
 }
 
-static void a_strange_submission_is_measured_without(void **state)
+static void an_undecodable_submission_is_measured_without_features(void **state)
 {
   ft_announcement a = announcement(7, BATCH);
 
@@ -1135,7 +1134,7 @@ static void the_first_submission_that_decodes_counts(void **state)
   assert_string_equal(w.last.submission.app, "unet3d");
 }
 
-static void jobs_without_number_are_bounded(void **state)
+static void the_number_of_jobs_is_bounded(void **state)
 {
   ft_announcement a;
 
@@ -1160,7 +1159,7 @@ static void one_user_leaves_room_for_others(void **state)
   assert_true(say(&a));
 }
 
-static void what_is_over_makes_way(void **state)
+static void ended_jobs_make_room(void **state)
 {
   (void)state;
   for (uint32_t job = 1; job <= FT_JOBS_LIMIT + 10; job++) {
@@ -1189,8 +1188,8 @@ static size_t in_use(void)
   return info.uordblks + info.hblkhd;
 }
 
-/* Until Slurm's record may be forgotten; with a sanitizer's allocator this shows nothing. */
-static void what_is_over_is_held_small(void **state)
+/* Small until Slurm's record may be released; the allocator of a sanitizer hides this. */
+static void ended_jobs_use_little_memory(void **state)
 {
   enum { JOBS = 1000 };
   size_t before = in_use();
@@ -1208,8 +1207,8 @@ static void what_is_over_is_held_small(void **state)
   assert_int_equal(w.last.rss_bytes, 50 * FT_MIB);
 }
 
-/* Only that it was there, for what is announced late. */
-static void what_is_settled_is_held_smaller(void **state)
+/* Only its number stays, for late announcements. */
+static void delivered_jobs_use_less_memory(void **state)
 {
   enum { JOBS = 1000 };
   size_t before = in_use();
@@ -1226,7 +1225,7 @@ static void what_is_settled_is_held_smaller(void **state)
   assert_int_equal(w.finished, JOBS);
 }
 
-static void what_goes_on_is_told_as_measured_so_far(void **state)
+static void running_jobs_are_reported_as_measured_so_far(void **state)
 {
   ft_observation o, earlier = { .job_id = 7, .has_rss_bytes = true, .rss_bytes = 70 * FT_MIB };
   double now_bytes = 0;
@@ -1239,7 +1238,7 @@ static void what_goes_on_is_told_as_measured_so_far(void **state)
   for (unsigned i = 0; i < 2; i++) {
     assert_true(ft_jobs_live(w.jobs, i, w.now, &o, &now_bytes));
     if (o.job_id == 8) {
-      assert_true(now_bytes < 0); /* no task of it has begun */
+      assert_true(now_bytes < 0); /* no task has started */
       continue;
     }
     assert_true(now_bytes == (double)(25 * FT_MIB));
@@ -1264,49 +1263,49 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
     TEST(a_batch_job_is_over_with_its_script),
-    TEST(endings_are_told_apart),
-    TEST(the_kernel_knows_whether_it_has_killed),
-    TEST(a_kill_is_by_the_limit_that_was_hit),
-    TEST(a_kill_by_a_limit_counts_beside_others),
-    TEST(a_tasks_end_that_is_yet_to_be_read_counts),
+    TEST(outcomes_are_distinguished),
+    TEST(the_kernels_count_of_oom_kills_decides),
+    TEST(a_kill_counts_at_the_limit_that_was_hit),
+    TEST(a_kill_at_a_limit_counts_among_other_kills),
+    TEST(a_task_end_read_after_the_job_end_counts),
     TEST(a_limit_that_slurm_lowers_is_the_one_that_counts),
-    TEST(slurm_completes_what_the_node_cannot_tell),
-    TEST(what_the_kernel_said_stands),
-    TEST(an_element_of_an_array_has_its_own_features),
+    TEST(slurm_supplies_what_the_node_cannot_measure),
+    TEST(slurm_does_not_override_the_kernel),
+    TEST(an_array_task_has_its_own_features),
     TEST(an_inferred_oom_yields_only_to_a_better_reason),
-    TEST(a_requeued_run_is_seen),
-    TEST(a_run_started_again_ends_the_one_before),
-    TEST(restarts_that_slurm_does_not_know_are_one_run),
-    TEST(a_count_of_its_own_environment_is_none_without_slurm),
-    TEST(an_old_answer_refutes_no_restart),
-    TEST(a_job_is_asked_about_once_at_a_time),
-    TEST(the_prolog_does_not_know_the_restart_count),
-    TEST(slurm_knows_the_restart_count_of_what_runs),
+    TEST(a_requeued_run_is_a_new_run),
+    TEST(a_restarted_run_ends_the_previous_one),
+    TEST(restarts_unknown_to_slurm_are_one_run),
+    TEST(a_restart_count_needs_slurms_confirmation),
+    TEST(a_reply_from_before_the_start_refutes_no_restart),
+    TEST(a_job_has_one_pending_query),
+    TEST(the_prolog_has_no_restart_count),
+    TEST(slurm_reports_the_restart_count_of_a_running_job),
     TEST(suspended_time_is_no_run_time),
     TEST(steps_are_one_tree),
-    TEST(the_extern_step_is_none),
-    TEST(a_job_of_srun_is_over_with_the_job),
-    TEST(without_an_epilog_slurm_is_asked),
-    TEST(lost_ends_are_found_by_the_dead),
-    TEST(a_task_end_alone_makes_a_bound),
-    TEST(an_end_is_kept_until_slurm_has_told_the_submit_time),
+    TEST(the_extern_step_is_ignored),
+    TEST(a_job_of_srun_ends_with_the_job),
+    TEST(without_an_epilog_slurm_is_queried),
+    TEST(lost_ends_are_found_by_ended_processes),
+    TEST(a_task_end_alone_gives_a_censored_run),
+    TEST(an_end_is_kept_until_slurm_reports_the_submit_time),
     TEST(without_slurm_nothing_is_lost),
-    TEST(at_the_time_limit_slurm_is_believed),
-    TEST(of_a_declared_app_the_command_is_expected),
+    TEST(at_the_time_limit_slurms_state_counts),
+    TEST(a_declared_app_has_an_expected_command),
     TEST(an_agent_that_stops_hands_its_runs_on),
     TEST(a_run_without_a_submit_time_waits_for_the_next_agent),
-    TEST(a_run_that_no_file_can_keep_is_handed_over),
-    TEST(of_a_job_that_is_forgotten_no_file_is_kept),
+    TEST(a_run_that_cannot_be_spooled_is_delivered),
+    TEST(a_forgotten_job_has_no_spool_file),
     TEST(a_job_without_a_task_leaves_no_trace),
-    TEST(a_strange_submission_is_measured_without),
+    TEST(an_undecodable_submission_is_measured_without_features),
     TEST(the_first_submission_that_decodes_counts),
-    TEST(jobs_without_number_are_bounded),
+    TEST(the_number_of_jobs_is_bounded),
     TEST(one_user_leaves_room_for_others),
-    TEST(what_is_over_makes_way),
+    TEST(ended_jobs_make_room),
     TEST(complete_jobs_are_dropped),
-    TEST(what_is_over_is_held_small),
-    TEST(what_is_settled_is_held_smaller),
-    TEST(what_goes_on_is_told_as_measured_so_far),
+    TEST(ended_jobs_use_little_memory),
+    TEST(delivered_jobs_use_less_memory),
+    TEST(running_jobs_are_reported_as_measured_so_far),
   };
 
   return cmocka_run_group_tests_name("agent jobs", tests, NULL, NULL);

@@ -32,7 +32,7 @@ static enum verdict verdict_of(const ft_submission *a, const ft_submission *b)
                                                                                     : SAME;
 }
 
-static void edits_are_what_a_user_takes_them_for(void **state)
+static void edits_give_the_expected_app(void **state)
 {
   static const char *const names[] = { "the same", "a variant", "new" };
   ft_submission *out = calloc(2, sizeof *out);
@@ -59,7 +59,7 @@ static void edits_are_what_a_user_takes_them_for(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(edits_are_what_a_user_takes_them_for) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(edits_give_the_expected_app) };
 
   return cmocka_run_group_tests_name("app_key", tests, NULL, NULL);
 }

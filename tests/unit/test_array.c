@@ -114,7 +114,7 @@ static const char *element(const uint32_t *index)
   return text;
 }
 
-static void what_holds_the_index_is_told_of_each_element(void **state)
+static void arguments_with_the_index_are_features_of_each_task(void **state)
 {
   static const struct {
     const char *script, *array, *features;
@@ -131,7 +131,7 @@ static void what_holds_the_index_is_told_of_each_element(void **state)
     { "./x --n 3\n", "17", "n=3 array_task_id=17" },
     { "./x --n $((SLURM_ARRAY_TASK_ID * 10))\n", "1-9", "array_task_id=17" },
     { "F=(*.txt); ./x ${F[$SLURM_ARRAY_TASK_ID]}\n", "1-9", "array_task_id=17" },
-    /* the script assigns a variable of that name */
+    /* the script assigns a variable with this name */
     { "SLURM_ARRAY_TASK_ID=4\n./x --n $SLURM_ARRAY_TASK_ID\n", "1-9", "n=4 array_task_id=17" },
     { "align --n $SLURM_ARRAY_TASK_ID --kind k$SLURM_ARRAY_TASK_ID\n", "1-9", "n=17 kind=k17" },
     /* no array: the variable is unknown */
@@ -154,7 +154,7 @@ static void what_holds_the_index_is_told_of_each_element(void **state)
   assert_string_equal(out.app, app);
 }
 
-static void a_record_goes_there_and_back(void **state)
+static void a_record_is_encoded_and_decoded_unchanged(void **state)
 {
   static ft_submission again;
   struct ft_buf text;
@@ -236,7 +236,7 @@ static void put(int fd, const char *name, size_t size)
   free(text);
 }
 
-static void files_that_the_index_names_are_looked_at(void **state)
+static void files_named_by_the_index_are_examined(void **state)
 {
   char folder[SCRATCH_SIZE], name[32];
   const uint32_t two = 2, nine = 9, hundred = 100;
@@ -264,7 +264,7 @@ static void files_that_the_index_names_are_looked_at(void **state)
 }
 
 /* The result of a look-up in a line, a row or a list is a feature of the task. */
-static void what_the_index_is_looked_up_in_is_read(void **state)
+static void lookups_by_index_in_files_and_lists_are_read(void **state)
 {
 #define ID "${SLURM_ARRAY_TASK_ID}"
   static const struct {
@@ -335,7 +335,7 @@ static void make(int fd, const char *name, size_t size)
 }
 
 /* Lists made of file names or of the contents of a file. */
-static void what_a_list_is_made_of_is_read(void **state)
+static void lists_of_file_names_and_file_contents_are_read(void **state)
 {
 #define ID "$SLURM_ARRAY_TASK_ID"
   static const struct {
@@ -451,7 +451,7 @@ static const char *name_at(int fd, const char *pattern, unsigned place)
   return name;
 }
 
-static void names_have_a_place_where_every_order_agrees(void **state)
+static void a_name_is_known_if_all_collations_agree(void **state)
 {
   char folder[SCRATCH_SIZE], command[SCRATCH_SIZE + 64], name[8];
   locale_t locale;
@@ -490,7 +490,7 @@ static void names_have_a_place_where_every_order_agrees(void **state)
 }
 
 /* A declared app may have several features from the files of a task. */
-static void each_feature_of_such_files_is_told(void **state)
+static void each_feature_from_a_tasks_files_is_recorded(void **state)
 {
   static const ft_declared_app app = {
     .name = "align",
@@ -565,7 +565,7 @@ static void the_largest_files_are_among_those_estimated(void **state)
   assert_true(smallest && largest);
 }
 
-static void the_child_is_told_of_the_array(void **state)
+static void the_helper_receives_the_array(void **state)
 {
   struct ft_description what = { .array = "1-4", .script = "x", .script_length = 1 };
   struct ft_helper_message *frame = malloc(sizeof *frame);
@@ -606,7 +606,7 @@ static ft_model by_index(void)
   return m;
 }
 
-static void one_amount_for_all_is_the_largest_ones(void **state)
+static void the_request_of_an_array_fits_its_largest_task(void **state)
 {
   static const ft_partition partition = { .name = "main",
                                           .def_mem_bytes = UINT64_C(50) << 20,
@@ -667,7 +667,7 @@ static void one_amount_for_all_is_the_largest_ones(void **state)
     fail_msg("%s", said.line[0]);
 }
 
-static void elements_that_do_not_differ_are_estimated_once(void **state)
+static void equal_tasks_are_estimated_once(void **state)
 {
   static struct ft_array_estimates elements;
   struct ft_facts facts = { .runs = 0 };
@@ -842,18 +842,18 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(lists_are_counted_and_spread),
-    cmocka_unit_test(what_holds_the_index_is_told_of_each_element),
-    cmocka_unit_test(a_record_goes_there_and_back),
+    cmocka_unit_test(arguments_with_the_index_are_features_of_each_task),
+    cmocka_unit_test(a_record_is_encoded_and_decoded_unchanged),
     cmocka_unit_test(the_fullest_record_fits_its_packet),
-    cmocka_unit_test(files_that_the_index_names_are_looked_at),
-    cmocka_unit_test(what_the_index_is_looked_up_in_is_read),
-    cmocka_unit_test(what_a_list_is_made_of_is_read),
-    cmocka_unit_test(names_have_a_place_where_every_order_agrees),
-    cmocka_unit_test(each_feature_of_such_files_is_told),
+    cmocka_unit_test(files_named_by_the_index_are_examined),
+    cmocka_unit_test(lookups_by_index_in_files_and_lists_are_read),
+    cmocka_unit_test(lists_of_file_names_and_file_contents_are_read),
+    cmocka_unit_test(a_name_is_known_if_all_collations_agree),
+    cmocka_unit_test(each_feature_from_a_tasks_files_is_recorded),
     cmocka_unit_test(the_largest_files_are_among_those_estimated),
-    cmocka_unit_test(the_child_is_told_of_the_array),
-    cmocka_unit_test(one_amount_for_all_is_the_largest_ones),
-    cmocka_unit_test(elements_that_do_not_differ_are_estimated_once),
+    cmocka_unit_test(the_helper_receives_the_array),
+    cmocka_unit_test(the_request_of_an_array_fits_its_largest_task),
+    cmocka_unit_test(equal_tasks_are_estimated_once),
     cmocka_unit_test(each_task_of_a_long_array_has_its_own_prediction),
     cmocka_unit_test(tasks_of_the_same_features_share_a_prediction),
     cmocka_unit_test(predictions_shrink_until_they_fit)

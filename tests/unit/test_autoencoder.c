@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks and the auto-encoder: slopes are the slopes, what is hidden is found, what is kept
- * answers. */
+/*
+ * Networks and the auto-encoder: gradients agree with finite differences, a latent structure is
+ * found, a stored model predicts the same.
+ */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -10,7 +12,7 @@
 
 enum { ROWS = 200, COLUMNS = 12, OUTPUTS = 3, HIDDEN = 2 };
 
-/* Features and ratios that two hidden numbers make, with noise. */
+/* Features and ratios that depend on two hidden numbers, with noise. */
 struct world {
   double hidden[ROWS * HIDDEN], x[ROWS * COLUMNS], y[ROWS * OUTPUTS];
 };
@@ -38,7 +40,7 @@ static void make(struct world *w, uint64_t seed)
   }
 }
 
-/* The loss, and its slope along a direction that the seed draws, against a difference. */
+/* Compares the slope of the loss along a random direction (drawn by the seed) with a difference. */
 static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part part,
                         enum ft_autoencoder_phase phase, const float *x, const float *y,
                         size_t rows, double kl)
@@ -58,7 +60,7 @@ static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part 
   (void)ft_autoencoder_loss(w, phase, x, y, rows, kl, &told);
   for (size_t i = 0; i < n->parameters; i++)
     length += (double)w->adam[part].gradient[i] * (double)w->adam[part].gradient[i];
-  /* mostly along the gradient, where the difference is largest against rounding */
+  /* mostly along the gradient, where the difference is largest compared with rounding */
   for (size_t i = 0; i < n->parameters; i++) {
     way[i] = (float)((double)w->adam[part].gradient[i] / sqrt(length) +
                      0.3 * ft_random_normal(&random) / sqrt((double)n->parameters));
@@ -75,7 +77,7 @@ static void check_slope(struct ft_autoencoder_work *w, enum ft_autoencoder_part 
   free(way);
 }
 
-static void slopes_are_those_of_finite_differences(void **state)
+static void gradients_agree_with_finite_differences(void **state)
 {
   static const struct {
     enum ft_autoencoder_phase phase;
@@ -109,7 +111,7 @@ static void slopes_are_those_of_finite_differences(void **state)
   ft_autoencoder_work_free(&w);
 }
 
-static void adam_finds_the_least_squares(void **state)
+static void adam_finds_the_least_squares_solution(void **state)
 {
   const size_t width[] = { 3, 1 };
   float x[30 * 3], y[30], out;
@@ -141,7 +143,7 @@ static void adam_finds_the_least_squares(void **state)
   assert_near((double)n.parameter[0], 2, 1e-3);
   assert_near((double)n.parameter[2], -0.5, 1e-3);
   assert_near((double)n.parameter[3], 1, 1e-3);
-  /* asked without OpenBLAS it says the same */
+  /* the same result without OpenBLAS */
   ft_mlp_predict(&n, x, &out);
   assert_near((double)out, (double)pass.out[0][0], 1e-3);
   ft_adam_free(&adam);
@@ -150,7 +152,8 @@ static void adam_finds_the_least_squares(void **state)
   ft_blas_close(&blas);
 }
 
-/* The bounds and errors that were told, summed over the first and the last tenth of each phase. */
+/* Bounds and errors reported by the progress callback, summed over the first and last tenth of
+ * each phase. */
 struct story {
   size_t steps[FT_AUTOENCODER_PHASES], told[FT_AUTOENCODER_PHASES];
   double bound[FT_AUTOENCODER_PHASES][2], missed[FT_AUTOENCODER_PHASES][2];
@@ -185,7 +188,8 @@ static struct ft_autoencoder_settings small(struct story *story)
   return s;
 }
 
-/* The part of the variance of TRUTH[row * STRIDE] that a linear function of the places explains. */
+/* Returns the share of the variance of TRUTH[row * STRIDE] explained by a linear function of the
+ * latent coordinates. */
 static double explained(const struct ft_autoencoder *m, const struct world *w, size_t hidden)
 {
   float z[ROWS][FT_AUTOENCODER_LATENT];
@@ -241,13 +245,13 @@ static void a_latent_structure_is_found_and_the_bound_rises(void **state)
   make(&learnt, 1);
   make(&unseen, 2);
   assert_int_equal(ft_autoencoder_fit(&samples, &settings, &m, &err), 0);
-  /* the bound, whose KL term the loss does not hold while it is calibrated */
+  /* the evidence lower bound; the loss lacks its KL term during calibration */
   assert_true(story.bound[FT_AUTOENCODER_ANNEAL][1] > story.bound[FT_AUTOENCODER_ANNEAL][0]);
   assert_true(story.bound[FT_AUTOENCODER_FEEDBACK][1] >
               story.bound[FT_AUTOENCODER_CALIBRATE][0] + 5);
   assert_true(story.missed[FT_AUTOENCODER_FEEDBACK][1] < story.missed[FT_AUTOENCODER_FEEDBACK][0]);
   assert_true(story.missed[FT_AUTOENCODER_REGRESS][1] < story.missed[FT_AUTOENCODER_FEEDBACK][1]);
-  /* both hidden numbers stand in the latent space of rows that were not learnt from */
+  /* both hidden numbers are in the latent space, for rows outside the training set */
   for (size_t h = 0; h < HIDDEN; h++)
     if (!(explained(&m, &unseen, h) > 0.9))
       fail_msg("hidden number %zu: %.2f", h, explained(&m, &unseen, h));
@@ -272,7 +276,7 @@ static bool stop_at_once(void *data, const struct ft_autoencoder_progress *told)
   return true;
 }
 
-static void it_can_be_stopped(void **state)
+static void training_can_be_stopped(void **state)
 {
   static struct world w;
   struct ft_samples samples = { w.x, w.y, ROWS, COLUMNS, OUTPUTS };
@@ -290,7 +294,7 @@ static void it_can_be_stopped(void **state)
   ft_autoencoder_free(&m);
 }
 
-static void kept_and_read_back_it_says_the_same_and_equal_seeds_too(void **state)
+static void a_stored_model_and_an_equal_seed_predict_the_same(void **state)
 {
   static struct world w;
   struct ft_samples samples = { w.x, w.y, ROWS, COLUMNS, OUTPUTS };
@@ -334,11 +338,11 @@ static void kept_and_read_back_it_says_the_same_and_equal_seeds_too(void **state
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(slopes_are_those_of_finite_differences),
-    cmocka_unit_test(adam_finds_the_least_squares),
+    cmocka_unit_test(gradients_agree_with_finite_differences),
+    cmocka_unit_test(adam_finds_the_least_squares_solution),
     cmocka_unit_test(a_latent_structure_is_found_and_the_bound_rises),
-    cmocka_unit_test(it_can_be_stopped),
-    cmocka_unit_test(kept_and_read_back_it_says_the_same_and_equal_seeds_too),
+    cmocka_unit_test(training_can_be_stopped),
+    cmocka_unit_test(a_stored_model_and_an_equal_seed_predict_the_same),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void ticks_are_round_in_the_axis_unit(void **state)
   }
 }
 
-static void the_axis_holds_the_data(void **state)
+static void the_axis_covers_the_data(void **state)
 {
   static const double lows[] = { 0, 1e-9, 1, 3.7, 1e6 };
 
@@ -76,7 +76,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(ticks_are_round_in_the_axis_unit),
-    cmocka_unit_test(the_axis_holds_the_data),
+    cmocka_unit_test(the_axis_covers_the_data),
     cmocka_unit_test(names_stand_at_whole_numbers),
   };
 

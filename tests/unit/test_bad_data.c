@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is reported wrongly, twice, in disorder or by a liar has bounded influence on the next
- * amount. */
+/* Wrong, duplicate, unordered or forged reports have bounded influence on the next request. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -12,11 +11,11 @@
 #include "predictor/online/performance.h"
 #include "tests/unit/simulate.h"
 
-enum { ABROAD = 1000000 /* a clock that far ahead */ };
+enum { ABROAD = 1000000 /* seconds that a wrong clock is ahead */ };
 
 static ft_model model;
 static uint32_t jobs;
-static double price; /* of a failure */
+static double price; /* failure cost */
 
 static int start(void **state)
 {
@@ -27,7 +26,7 @@ static int start(void **state)
   return 0;
 }
 
-/* A run of BATCH (below 0: none) that ended at TIME. */
+/* A run of BATCH (negative: without) that ended at TIME. */
 static ft_observation run_of(double batch, double time, double bytes)
 {
   ft_observation o = { .schema = FT_SCHEMA,
@@ -84,7 +83,7 @@ static void about(double value, double expected, double factor, const char *what
     fail_msg("%s: %g, expected about %g", what, value, expected);
 }
 
-static void a_report_that_comes_three_times_counts_once(void **state)
+static void a_report_received_three_times_counts_once(void **state)
 {
   static ft_model once;
 
@@ -120,7 +119,7 @@ static void a_report_that_comes_three_times_counts_once(void **state)
   }
 }
 
-static void absurd_reports_move_little(void **state)
+static void absurd_reports_have_little_influence(void **state)
 {
   static const struct {
     double batch, bytes, seconds, time;
@@ -150,7 +149,7 @@ static void absurd_reports_move_little(void **state)
   }
 }
 
-static void a_clock_that_was_ahead_stops_no_learning(void **state)
+static void learning_continues_after_a_clock_was_ahead(void **state)
 {
   (void)state;
   for (unsigned i = 0; i < 250; i++) {
@@ -168,7 +167,7 @@ static void a_clock_that_was_ahead_stops_no_learning(void **state)
   about(amount(-1), 6 * GIB, 1.2, "after the clock was put right");
 }
 
-static void a_clock_that_is_behind_moves_little(void **state)
+static void a_clock_that_is_behind_has_little_influence(void **state)
 {
   (void)state;
   for (unsigned i = 0; i < 250; i++)
@@ -233,9 +232,9 @@ static double alike(double batch)
   return 3 * GIB;
 }
 
-/* The same features, another program: whatever a failure costs, five runs that the earlier ones
- * contradict are enough, and nobody is told an amount far from all that any ever needed. */
-static void an_app_that_means_something_else_overnight_is_learnt_anew(void **state)
+/* The features stay, the program changes. Whatever the failure cost, five contradicting runs are
+ * enough, and no request is far above the largest requirement. */
+static void a_replaced_program_is_learnt_again_within_five_runs(void **state)
 {
   static const struct {
     double (*before)(double), (*after)(double);
@@ -282,7 +281,7 @@ static void an_app_that_means_something_else_overnight_is_learnt_anew(void **sta
   }
 }
 
-static void a_liar_harms_hardly_anyone_else(void **state)
+static void a_users_forged_runs_hardly_affect_other_users(void **state)
 {
   static const double lies[] = { 0, 1, 1e6, 1e30 };
 
@@ -297,7 +296,7 @@ static void a_liar_harms_hardly_anyone_else(void **state)
       double batch = 1 + (double)ft_random_below(&random, 32);
 
       ran(batch, line(batch));
-      /* one in twelve says another batch than it has */
+      /* one run in twelve reports a wrong batch */
       if (i % 12 == 5)
         ran(lies[l], line(1 + (double)ft_random_below(&random, 32)));
     }
@@ -306,8 +305,8 @@ static void a_liar_harms_hardly_anyone_else(void **state)
   }
 }
 
-/* Who lies about one submission is told no more than a pebibyte, and a finite one. */
-static void a_lie_is_answered_within_reason(void **state)
+/* False features of one submission give a finite request of at most 1 PiB. */
+static void false_features_give_a_bounded_request(void **state)
 {
   static const double lies[] = { 0, 1e-300, 1e6, 1e30, 1e300, -5e9 };
 
@@ -322,7 +321,7 @@ static void a_lie_is_answered_within_reason(void **state)
   }
 }
 
-/* Whatever ten thousand runs say, their model is of one size, as a file too. */
+/* The model has a fixed maximum size, also as a file, after ten thousand runs. */
 static void the_model_of_an_app_is_bounded(void **state)
 {
   struct ft_random random;
@@ -356,14 +355,14 @@ static void the_model_of_an_app_is_bounded(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_report_that_comes_three_times_counts_once, start),
-    cmocka_unit_test_setup(absurd_reports_move_little, start),
-    cmocka_unit_test_setup(a_clock_that_was_ahead_stops_no_learning, start),
-    cmocka_unit_test_setup(a_clock_that_is_behind_moves_little, start),
+    cmocka_unit_test_setup(a_report_received_three_times_counts_once, start),
+    cmocka_unit_test_setup(absurd_reports_have_little_influence, start),
+    cmocka_unit_test_setup(learning_continues_after_a_clock_was_ahead, start),
+    cmocka_unit_test_setup(a_clock_that_is_behind_has_little_influence, start),
     cmocka_unit_test_setup(run_times_are_learnt_after_a_clock_was_ahead, start),
-    cmocka_unit_test_setup(an_app_that_means_something_else_overnight_is_learnt_anew, start),
-    cmocka_unit_test_setup(a_liar_harms_hardly_anyone_else, start),
-    cmocka_unit_test_setup(a_lie_is_answered_within_reason, start),
+    cmocka_unit_test_setup(a_replaced_program_is_learnt_again_within_five_runs, start),
+    cmocka_unit_test_setup(a_users_forged_runs_hardly_affect_other_users, start),
+    cmocka_unit_test_setup(false_features_give_a_bounded_request, start),
     cmocka_unit_test_setup(the_model_of_an_app_is_bounded, start),
   };
 

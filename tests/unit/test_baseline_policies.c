@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the simple policies keep of past runs, in whatever order those come. */
+/* What the simple policies keep of past runs, in any order of arrival. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -16,7 +16,7 @@ static int rising(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The 95th percentile as its definition has it. */
+/* The 95th percentile by its definition. */
 static double percentile(const double *bytes, size_t count)
 {
   double sorted[MOST], position = 0.95 * (double)(count - 1);
@@ -46,7 +46,7 @@ static double bytes_of(enum order order, size_t i, struct ft_random *random)
   }
 }
 
-static void percentile_and_largest_follow_every_run(void **state)
+static void percentile_and_maximum_include_every_run(void **state)
 {
   static double bytes[MOST];
   struct ft_policy_task task = { .input = NAN, .node_bytes = 1e12, .failure_time_fraction = 1 };
@@ -75,9 +75,8 @@ static void percentile_and_largest_follow_every_run(void **state)
   ft_past_runs_free(&past);
 }
 
-/* Fitted at once or after every run: the same runs give the same line and the same first
- * allocation. */
-static void a_fit_sees_all_runs_in_whatever_order_they_came(void **state)
+/* Fitted once or after every run, the same runs give the same line and first allocation. */
+static void a_fit_uses_all_runs_in_any_order(void **state)
 {
   enum { RUNS = 400 };
   static const enum ft_baseline_policy fitted[] = { FT_POLICY_REGRESSION, FT_POLICY_TOVAR };
@@ -108,8 +107,8 @@ static void a_fit_sees_all_runs_in_whatever_order_they_came(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(percentile_and_largest_follow_every_run),
-    cmocka_unit_test(a_fit_sees_all_runs_in_whatever_order_they_came),
+    cmocka_unit_test(percentile_and_maximum_include_every_run),
+    cmocka_unit_test(a_fit_uses_all_runs_in_any_order),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

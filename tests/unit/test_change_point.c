@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An app's earlier runs are forgotten where later ones contradict them, and only there. */
+/* Earlier runs of an app are discarded if later ones contradict them, and only then. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -61,7 +61,7 @@ static void usual_runs(unsigned count)
   }
 }
 
-static void five_runs_that_need_more_are_a_change(void **state)
+static void five_runs_with_higher_peaks_are_a_change(void **state)
 {
   (void)state;
   usual_runs(BEFORE);
@@ -76,13 +76,13 @@ static void five_runs_that_need_more_are_a_change(void **state)
 
     ran(NULL, batch, (9 + 0.2 * batch) * GIB * noise(), false);
   }
-  /* only they are said to stand behind the estimate */
+  /* the estimate counts only the new runs */
   assert_true(model.runs <= 10);
   assert_int_equal(model.completed, model.runs);
   assert_int_equal(model.history_count, model.runs);
 }
 
-static void what_was_needed_is_not_forgotten_as_soon(void **state)
+static void lower_peaks_take_longer_to_be_a_change(void **state)
 {
   (void)state;
   usual_runs(BEFORE);
@@ -104,7 +104,7 @@ static void other_inputs_are_no_change(void **state)
 {
   (void)state;
   usual_runs(BEFORE);
-  /* one input again and again; larger than any; two of them by turns */
+  /* one input repeatedly; a larger one than before; two in alternation */
   for (unsigned i = 0; i < 30; i++)
     ran(NULL, 30, 7 * GIB * 1.1, false);
   for (unsigned i = 0; i < 30; i++)
@@ -124,10 +124,10 @@ static void another_category_is_no_change(void **state)
   assert_int_equal(model.runs, BEFORE + 20);
 }
 
-static void what_was_needed_before_is_no_change(void **state)
+static void a_return_to_earlier_peaks_is_no_change(void **state)
 {
   (void)state;
-  /* by tens, and nothing that says which */
+  /* in blocks of ten, and no feature explains it */
   for (unsigned i = 0; i < 180; i++)
     ran(NULL, 0, (i / 10 % 2 ? 6 : 2) * GIB * noise(), false);
   assert_int_equal(model.runs, 180);
@@ -158,7 +158,7 @@ static void noise_is_no_change(void **state)
   }
 }
 
-static void killed_runs_stay_with_what_came_after_the_change(void **state)
+static void killed_runs_stay_with_the_runs_after_the_change(void **state)
 {
   (void)state;
   usual_runs(BEFORE);
@@ -176,13 +176,13 @@ static void killed_runs_stay_with_what_came_after_the_change(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(five_runs_that_need_more_are_a_change, start),
-    cmocka_unit_test_setup(what_was_needed_is_not_forgotten_as_soon, start),
+    cmocka_unit_test_setup(five_runs_with_higher_peaks_are_a_change, start),
+    cmocka_unit_test_setup(lower_peaks_take_longer_to_be_a_change, start),
     cmocka_unit_test_setup(other_inputs_are_no_change, start),
     cmocka_unit_test_setup(another_category_is_no_change, start),
-    cmocka_unit_test_setup(what_was_needed_before_is_no_change, start),
+    cmocka_unit_test_setup(a_return_to_earlier_peaks_is_no_change, start),
     cmocka_unit_test_setup(noise_is_no_change, start),
-    cmocka_unit_test_setup(killed_runs_stay_with_what_came_after_the_change, start),
+    cmocka_unit_test_setup(killed_runs_stay_with_the_runs_after_the_change, start),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include "predictor/core/random.h"
 #include "predictor/core/units.h"
 
-/* What a Slurm 22.05.8 of one node up and two down printed (tests/fixtures/scontrol). */
+/* Output of a Slurm 22.05.8 with one node up and two down (tests/fixtures/scontrol). */
 static struct ft_buf fixture(const char *name)
 {
   const char *top = getenv("FT_TOP_SRCDIR");
@@ -31,7 +31,7 @@ static struct ft_text text_of(const struct ft_buf *buf)
   return ft_text_of(ft_buf_text(buf), buf->length);
 }
 
-static void the_rule_is_what_enforces(void **state)
+static void the_accounting_rule_is_that_of_the_enforcing_plugin(void **state)
 {
   static const struct {
     const char *lines;
@@ -115,7 +115,7 @@ static ft_partition *partitions_of(const char *kind, size_t *count)
   return out;
 }
 
-/* Parse what scontrol of RELEASE has shown of partitions and nodes into P, four of them. */
+/* Parses the partitions and nodes that scontrol of RELEASE printed into P (four partitions). */
 static void read_recorded(const char *release, struct ft_slurm_config *config, ft_partition *p)
 {
   const struct ft_scontrol_host host = { "vm", "epyc", NULL };
@@ -139,7 +139,7 @@ static void read_recorded(const char *release, struct ft_slurm_config *config, f
     ft_buf_free(&text[i]);
 }
 
-/* The releases whose scontrol tests/fixtures/scontrol/record has recorded, all of one slurm.conf. */
+/* The releases in tests/fixtures/scontrol/record, all with the same slurm.conf. */
 static const char *const releases[] = { "22.05", "23.11", "24.11", "25.11", "26.05" };
 
 static void each_release_shows_the_same_cluster(void **state)
@@ -196,7 +196,7 @@ static void each_release_shows_the_same_jobs(void **state)
     assert_int_equal(ft_scontrol_job(text_of(&text), 3, &job, &err), 0);
     assert_true(!job.over && !job.running);
     assert_string_equal(job.partition, "alone");
-    /* its comment and its command line say otherwise */
+    /* its comment and command line contain false fields */
     assert_int_equal(ft_scontrol_job(text_of(&text), 4, &job, &err), 0);
     assert_true(!job.over && job.running && job.uid == 0);
     assert_string_equal(job.user, "root");
@@ -214,7 +214,7 @@ static void a_partition_of_whole_nodes_is_exclusive(void **state)
     { "ExclusiveUser=NO OverSubscribe=EXCLUSIVE", true },
     { "ExclusiveUser=YES OverSubscribe=NO", false },
     { "OverSubscribe=FORCE:4", false },
-    /* from 26.05 on; a partition that is exclusive has OverSubscribe=NO */
+    /* since 26.05; an exclusive partition has OverSubscribe=NO */
     { "Exclusive=NODE OverSubscribe=NO", true },
     { "Exclusive=TOPO OverSubscribe=NO", true },
     { "Exclusive=USER OverSubscribe=NO", false },
@@ -253,9 +253,9 @@ static void whole_cores_and_sockets_are_read(void **state)
     { "CR_CORE", "NONE", "CPUTot=32", FT_CPU_UNIT_CORE, false, 2 },
     { "CR_SOCKET_MEMORY,CR_LLN", "NONE", "CPUTot=32", FT_CPU_UNIT_SOCKET, false, 2 },
     { "CR_CORE_MEMORY,CR_ONE_TASK_PER_CORE", "NONE", "CPUTot=32", FT_CPU_UNIT_CORE, true, 2 },
-    /* a word that has another in it */
+    /* a word that contains another one */
     { "CR_CPU_MEMORY,CR_CORE_DEFAULT_DIST_BLOCK", "NONE", "CPUTot=32", FT_CPU_UNIT_CPU, false, 2 },
-    /* a partition's own, where Slurm heeds it */
+    /* a partition's own setting, where Slurm uses it */
     { "CR_CORE_MEMORY", "CR_SOCKET_MEMORY", "CPUTot=32", FT_CPU_UNIT_SOCKET, false, 2 },
     { "CR_SOCKET_MEMORY", "CR_CORE", "CPUTot=32", FT_CPU_UNIT_CORE, false, 2 },
     { "CR_CPU_MEMORY", "CR_CORE_MEMORY", "CPUTot=32", FT_CPU_UNIT_CPU, false, 2 },
@@ -335,7 +335,7 @@ static void global_defaults_are_inherited(void **state)
   free(p);
 }
 
-static void kinds_of_nodes_are_counted(void **state)
+static void node_types_are_counted(void **state)
 {
   size_t count;
   ft_partition *p = partitions_of("rss", &count);
@@ -384,7 +384,7 @@ static void typed_gres_of_all_nodes_are_the_partitions(void **state)
   assert_int_equal(ft_scontrol_partitions(ft_text_from("PartitionName=a\n"), text_of(&nodes),
                                           &config, &host, p, 1, &count, &err),
                    0);
-  /* what finds no room is known to be there */
+  /* only the existence of the surplus is recorded */
   assert_string_equal(p[0].nodes[0].gres, "x:1");
   assert_true(p[0].nodes[0].gres_truncated && !p[0].nodes[1].gres_truncated);
   assert_int_equal(p[0].gres_count, 24);
@@ -395,7 +395,7 @@ static void typed_gres_of_all_nodes_are_the_partitions(void **state)
   ft_buf_free(&nodes);
 }
 
-static void of_many_kinds_the_extremes_stay(void **state)
+static void of_many_node_types_the_extremes_are_kept(void **state)
 {
   const struct ft_slurm_config config = { .cluster = "c" };
   const struct ft_scontrol_host host = { "vm", "", NULL };
@@ -433,7 +433,7 @@ static void of_many_kinds_the_extremes_stay(void **state)
   ft_buf_free(&nodes);
 }
 
-/* Five nodes in two partitions; n3 and n4 are of n2's hardware. */
+/* Five nodes in two partitions; n3 and n4 have the hardware of n2. */
 static const char some_partitions[] =
     "PartitionName=a AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL "
     "DefaultTime=NONE "
@@ -463,7 +463,7 @@ static void read_some(const struct ft_scontrol_host *host, ft_partition out[2])
   assert_int_equal(count, 2);
 }
 
-static void what_is_free_is_counted(void **state)
+static void free_cpus_and_memory_are_counted(void **state)
 {
   const struct ft_scontrol_host host = { "vm", "", NULL };
   ft_partition p[2];
@@ -478,7 +478,7 @@ static void what_is_free_is_counted(void **state)
   assert_true(p[0].max_nodes == 4 && p[1].max_nodes == 1);
   assert_true(p[0].has_idle_nodes && p[0].has_idle_cpus);
   assert_int_equal(p[0].idle_nodes, 1);
-  /* 4 of n1, of 6 that jobs may have, and n2's; neither the drained nor the silent node's */
+  /* 4 of n1 (of 6 usable by jobs) and those of n2; none of the drained and the silent node */
   assert_int_equal(p[0].idle_cpus, 8);
   assert_int_equal(p[1].idle_nodes, 0);
   assert_int_equal(p[1].idle_cpus, 4);
@@ -487,12 +487,12 @@ static void what_is_free_is_counted(void **state)
   assert_int_equal(p[0].nodes[1].idle_cpus, 4);
   assert_int_equal(p[0].nodes[1].idle_nodes, 1);
   assert_true(p[0].nodes[1].has_max_idle_cpus && p[0].nodes[1].max_idle_cpus == 4);
-  /* one of three is drained; one that is silent may be back any moment */
+  /* one of three is drained; a silent one may return at any time */
   assert_true(p[0].nodes[1].has_down_nodes && p[0].nodes[1].down_nodes == 1);
   assert_true(p[1].nodes[1].has_down_nodes && p[1].nodes[1].down_nodes == 0);
 }
 
-static void a_kind_has_the_features_of_all_its_nodes(void **state)
+static void a_node_type_has_the_features_of_all_its_nodes(void **state)
 {
   const struct ft_scontrol_host host = { "vm", "", NULL };
   const struct ft_slurm_config config = { .cluster = "c" };
@@ -506,9 +506,9 @@ static void a_kind_has_the_features_of_all_its_nodes(void **state)
   assert_true(p[0].nodes[0].has_features && p[0].nodes[1].has_features);
   assert_string_equal(p[0].nodes[0].features, "ib,milan,hbm");
   assert_string_equal(p[0].nodes[1].features, "rome,ib");
-  /* n5 does not say */
+  /* n5 has no feature list */
   assert_false(p[1].nodes[1].has_features);
-  /* more than there is room for: not known, whichever node says it */
+  /* a list above the limit is unknown, whichever node has it */
   ft_buf_init(&nodes, FT_LIMIT_COMMAND);
   for (int i = 0; i < 40; i++)
     assert_int_equal(ft_buf_printf(&nodes,
@@ -547,7 +547,7 @@ static void set_sections(struct ft_platform_map *map)
   assert_false(ft_platform_map_question(map, question));
 }
 
-static void a_node_is_of_the_platform_that_a_section_says(void **state)
+static void a_section_gives_the_platform_of_its_nodes(void **state)
 {
   static const struct {
     const char *node, *features, *platform;
@@ -579,7 +579,7 @@ static void a_node_is_of_the_platform_that_a_section_says(void **state)
   ft_platform_map_close(map);
 }
 
-static void a_host_list_that_slurm_does_not_take_is_an_error(void **state)
+static void an_invalid_host_list_is_an_error(void **state)
 {
   static const char *const answers[] = { "", "Invalid hostlist\n", "n2\nn3\n",
                                          "n2\nforetell.section.99\n" };
@@ -596,7 +596,7 @@ static void a_host_list_that_slurm_does_not_take_is_an_error(void **state)
   ft_platform_map_close(map);
 }
 
-static void the_latest_run_on_a_node_tells_its_platform(void **state)
+static void the_latest_run_on_a_node_gives_its_platform(void **state)
 {
   struct ft_platform_map *map = ft_platform_map_open();
   char name[16];
@@ -630,24 +630,24 @@ static void partitions_have_their_platforms(void **state)
   ft_partition p[2];
 
   (void)state;
-  /* nothing is known but of this host */
+  /* only this host's platform is known */
   read_some(&host, p);
   assert_int_equal(p[0].nodes_count, 2);
   assert_string_equal(p[0].nodes[0].platform, "mine");
   assert_string_equal(p[0].nodes[1].platform, "");
   assert_int_equal(p[0].nodes[1].count, 3);
-  /* a run on one node of a kind tells what its like are */
+  /* a run on one node gives the platform of all nodes of its type */
   ft_platform_map_see(map, "n3", "rome", 1);
   read_some(&host, p);
   assert_int_equal(p[0].nodes_count, 2);
   assert_string_equal(p[0].nodes[1].platform, "rome");
   assert_int_equal(p[0].nodes[1].count, 3);
   assert_string_equal(p[1].nodes[1].platform, "");
-  /* not where they differ */
+  /* unless their hardware differs */
   ft_platform_map_see(map, "n4", "naples", 1);
   read_some(&host, p);
   assert_int_equal(p[0].nodes_count, 4);
-  /* a section means the nodes that it lists */
+  /* a section applies to the nodes that it lists */
   set_sections(map);
   host.platform = "";
   read_some(&host, p);
@@ -673,10 +673,10 @@ static void a_jobs_record_is_read(void **state)
   } cases[] = {
     { 1, true, FT_OUTCOME_CANCELLED, 0, 1795213436, 3600, "two" },
     { 2, true, FT_OUTCOME_FAILED, 0, 1795213436, 3600, "wrap" },
-    /* the master's id of an array is its last element, too */
+    /* scontrol prints the array's id as its last task's id, too */
     { 3, true, FT_OUTCOME_COMPLETED, 0, 1795213436, 3600, "wrap" },
     { 5, false, FT_OUTCOME_UNKNOWN, 0, 1795213436, 3600, "wrap" },
-    /* a name that pretends to be a record */
+    /* a job name that imitates a record */
     { 6, false, FT_OUTCOME_UNKNOWN, 0, 1795213436, 0, "x" },
     { 8, false, FT_OUTCOME_UNKNOWN, 1, 1795213440, 3600, "wrap" },
   };
@@ -718,7 +718,7 @@ static void a_jobs_record_is_read(void **state)
   ft_buf_free(&none);
 }
 
-/* Cut and changed anywhere: nothing is read past the end (the sanitizers look). */
+/* Cut or changed anywhere: no read past the end (sanitizers check). */
 static void damage_is_survived(void **state)
 {
   static const char *const names[] = { "jobs", "rss-config", "rss-partition", "rss-node" };
@@ -759,7 +759,7 @@ static void damage_is_survived(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_rule_is_what_enforces),
+    cmocka_unit_test(the_accounting_rule_is_that_of_the_enforcing_plugin),
     cmocka_unit_test(a_real_configuration_is_read),
     cmocka_unit_test(each_release_shows_the_same_cluster),
     cmocka_unit_test(each_release_shows_the_same_jobs),
@@ -767,14 +767,14 @@ int main(void)
     cmocka_unit_test(whole_cores_and_sockets_are_read),
     cmocka_unit_test(partitions_have_their_limits),
     cmocka_unit_test(global_defaults_are_inherited),
-    cmocka_unit_test(kinds_of_nodes_are_counted),
+    cmocka_unit_test(node_types_are_counted),
     cmocka_unit_test(typed_gres_of_all_nodes_are_the_partitions),
-    cmocka_unit_test(of_many_kinds_the_extremes_stay),
-    cmocka_unit_test(what_is_free_is_counted),
-    cmocka_unit_test(a_kind_has_the_features_of_all_its_nodes),
-    cmocka_unit_test(a_node_is_of_the_platform_that_a_section_says),
-    cmocka_unit_test(a_host_list_that_slurm_does_not_take_is_an_error),
-    cmocka_unit_test(the_latest_run_on_a_node_tells_its_platform),
+    cmocka_unit_test(of_many_node_types_the_extremes_are_kept),
+    cmocka_unit_test(free_cpus_and_memory_are_counted),
+    cmocka_unit_test(a_node_type_has_the_features_of_all_its_nodes),
+    cmocka_unit_test(a_section_gives_the_platform_of_its_nodes),
+    cmocka_unit_test(an_invalid_host_list_is_an_error),
+    cmocka_unit_test(the_latest_run_on_a_node_gives_its_platform),
     cmocka_unit_test(partitions_have_their_platforms),
     cmocka_unit_test(a_jobs_record_is_read),
     cmocka_unit_test(damage_is_survived)

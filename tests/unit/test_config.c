@@ -117,7 +117,7 @@ static void every_key_is_read(void **state)
   assert_string_equal(c.apps[0].files[2].feature, "cells");
 }
 
-static void what_is_wrong_is_named_with_its_line(void **state)
+static void errors_name_their_line(void **state)
 {
   static const struct {
     const char *text;
@@ -150,13 +150,13 @@ static void what_is_wrong_is_named_with_its_line(void **state)
                 { "\ncurrency = \"EUR\nfloor = \"1G\"\n", { "line 2", "closing quote" } },
                 { "currency = \"\x1b[31m\"\n", { "line 1", "?[31m" } },
                 { "\n/* a */ mode = set /* never closed\n\n", { "line 2", "comment" } },
-                /* text that only looks like a comment or a quote */
+                /* text that looks like a comment or a quote */
                 { "state_dir = \"/a/*\"\nslurm_bin = /b/*\n# /* it's\nmode = set\n/* c\n\n",
                   { "line 5", "comment" } },
                 { "# it's \"so\nfloor = 'a\\'\n# don t\n", { "line 2", "without closing quote" } },
                 { "mode = set\nfloor = \"1\\nG\"\n", { "line 2", "1?G" } },
                 { "mode = set\nfloor = \"1\n\nG\"\n", { "line 2", "closing quote" } },
-                /* comments of all kinds, and text that is none */
+                /* comments of all kinds, and text that only looks like one */
                 { "# a #\n// b\n\n/* c\n// */ mode = set # d\n\nround = -3", { "line 7", "-3" } },
                 { "mode = set#\"\n/**/floor = /*\"*/ -3//x # /*", { "line 2", "-3//x" } },
                 { "/*/ \"*/ floor = -3 /* e */", { "line 1", "-3" } },
@@ -215,7 +215,7 @@ static void users_file_may_only_declare_apps(void **state)
   assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), -1);
 }
 
-static void site_file_says_what_the_configuration_says(void **state)
+static void the_site_file_equals_the_configuration(void **state)
 {
   static ft_site site;
   static ft_apps apps;
@@ -264,7 +264,7 @@ static void platforms_are_described(void **state)
   assert_int_equal(published.platforms[0].price_unit, FT_PRICE_CPU);
   assert_int_equal(published.platforms[1].price_unit, FT_PRICE_NONE);
   assert_int_equal(published.platforms[2].price_unit, FT_PRICE_GPU);
-  /* nothing is a price */
+  /* 0 is no price */
   assert_int_equal(published.platforms[3].price_unit, FT_PRICE_NODE);
 }
 
@@ -286,7 +286,7 @@ static void there_are_at_most_32_platforms(void **state)
   assert_non_null(strstr(err.text, "line 33: more than 32 platforms"));
 }
 
-static void the_app_that_is_too_many_is_named_with_its_line(void **state)
+static void one_app_too_many_is_an_error_with_its_line(void **state)
 {
   char text[40 * 40] = "";
   struct ft_config c;
@@ -304,13 +304,13 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(empty_file_means_defaults),
                                       cmocka_unit_test(every_key_is_read),
-                                      cmocka_unit_test(what_is_wrong_is_named_with_its_line),
+                                      cmocka_unit_test(errors_name_their_line),
                                       cmocka_unit_test(users_file_may_only_declare_apps),
-                                      cmocka_unit_test(site_file_says_what_the_configuration_says),
+                                      cmocka_unit_test(the_site_file_equals_the_configuration),
                                       cmocka_unit_test(platforms_are_described),
                                       cmocka_unit_test(there_are_at_most_32_platforms),
                                       cmocka_unit_test(
-                                          the_app_that_is_too_many_is_named_with_its_line) };
+                                          one_app_too_many_is_an_error_with_its_line) };
 
   return cmocka_run_group_tests_name("config", tests, make_file, remove_file);
 }

@@ -5,11 +5,11 @@
 
 #include "predictor/decide/constraint.h"
 
-static void what_no_node_has_is_left_out(void **state)
+static void unsatisfiable_constraints_are_excluded(void **state)
 {
   static const struct {
     const char *constraint;
-    bool allowed; /* of nodes with a, b and c-1 */
+    bool allowed; /* on nodes with a, b and c-1 */
   } cases[] = {
     { "", true },
     { "a", true },
@@ -29,7 +29,7 @@ static void what_no_node_has_is_left_out(void **state)
     { "(a|d)&(b|e)", true },
     { "(a|d)&(e|f)", false },
     { "a&(d|e)", false },
-    /* of different nodes each has one */
+    /* different nodes may satisfy one part each */
     { "[a|d]", true },
     { "[d|e]", false },
     { "[a*2&d*4]", true },
@@ -37,7 +37,7 @@ static void what_no_node_has_is_left_out(void **state)
     { "a*2&d*3", true },
     { "[(a&d)*2|(b&e)*2]", true },
     { "[a&b]&d", false },
-    /* Slurm says itself what is wrong with these */
+    /* Slurm itself rejects these */
     { "d&", true },
     { "&d", true },
     { "(d", true },
@@ -61,7 +61,7 @@ static void what_no_node_has_is_left_out(void **state)
   assert_true(ft_constraint_allows(longest, &kind));
 }
 
-static void what_is_not_known_is_not_left_out(void **state)
+static void unknown_features_are_not_excluded(void **state)
 {
   ft_node_type kind = { .has_features = false };
 
@@ -71,11 +71,11 @@ static void what_is_not_known_is_not_left_out(void **state)
   assert_false(ft_constraint_allows("d", &kind));
 }
 
-static void resources_are_of_a_name_a_type_and_a_count(void **state)
+static void resources_have_a_name_a_type_and_a_count(void **state)
 {
   static const struct {
     const char *gres;
-    bool allowed; /* of nodes with gpu:a100:2,gpu:a100_1g.5gb:7,shard:4,nvme */
+    bool allowed; /* on nodes with gpu:a100:2,gpu:a100_1g.5gb:7,shard:4,nvme */
   } cases[] = {
     { "", true },
     { "gpu", true },
@@ -94,7 +94,7 @@ static void resources_are_of_a_name_a_type_and_a_count(void **state)
     { "shard:5", false },
     { "nvme,fpga", false },
     { "none", true },
-    /* Slurm says itself what is wrong with these */
+    /* Slurm itself rejects these */
     { ":", true },
     { ",,", true },
     { "gpu:a100:h100:1", true },
@@ -106,7 +106,7 @@ static void resources_are_of_a_name_a_type_and_a_count(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++)
     if (ft_gres_allows(cases[i].gres, &kind) != cases[i].allowed)
       fail_msg("\"%s\"", cases[i].gres);
-  /* where the list was cut nothing is missing for certain */
+  /* in a truncated list nothing is certainly missing */
   kind.gres_truncated = true;
   assert_true(ft_gres_allows("gpu:h100", &kind));
   assert_true(ft_gpu_request_fits_node(
@@ -115,9 +115,9 @@ static void resources_are_of_a_name_a_type_and_a_count(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(what_no_node_has_is_left_out),
-                                      cmocka_unit_test(resources_are_of_a_name_a_type_and_a_count),
-                                      cmocka_unit_test(what_is_not_known_is_not_left_out) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(unsatisfiable_constraints_are_excluded),
+                                      cmocka_unit_test(resources_have_a_name_a_type_and_a_count),
+                                      cmocka_unit_test(unknown_features_are_not_excluded) };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,7 +133,7 @@ static void numbers_keep_their_bounds(void **state)
   assert_false(ft_text_is_double(ft_text_from("."), &d));
 }
 
-static void text_is_cut_at_its_ends(void **state)
+static void text_is_trimmed_at_both_ends(void **state)
 {
   struct ft_text t = ft_text_from("a\r\nb\n\nc"), line;
   char out[8];
@@ -153,7 +153,7 @@ static void text_is_cut_at_its_ends(void **state)
   assert_false(ft_text_line(&t, &line));
 }
 
-static void lists_know_their_words(void **state)
+static void lists_are_searched_by_whole_words(void **state)
 {
   static const char *const list[] = { "one", "two", NULL };
 
@@ -165,7 +165,7 @@ static void lists_know_their_words(void **state)
   assert_false(ft_string_listed(list, "tw"));
 }
 
-static void medians_lie_in_the_middle(void **state)
+static void medians_are_those_of_sorted_values(void **state)
 {
   double odd[] = { 3, 1, 2 }, even[] = { 4, 1, 3, 2 }, one[] = { 7 };
 
@@ -216,14 +216,14 @@ static void base64_goes_both_ways(void **state)
   assert_int_equal(ft_base64_decode("AAAA", out, 2), -1);
 }
 
-static void hashes_are_the_published_ones(void **state)
+static void hashes_equal_the_published_test_values(void **state)
 {
   (void)state;
   assert_true(ft_hash64(FT_HASH_SEED, "foobar", 6) == UINT64_C(0x85944171f73967e8));
   assert_true(ft_crc32("123456789", 9) == 0xcbf43926);
 }
 
-static void a_checksum_tells_every_bit_and_every_length(void **state)
+static void a_checksum_changes_with_every_bit_and_length(void **state)
 {
   unsigned char data[64];
   uint32_t sums[1 + 8 * sizeof data + sizeof data];
@@ -322,7 +322,7 @@ static void files_are_replaced_whole(void **state)
   ft_buf_free(&buf);
 }
 
-static void mounts_are_found_whatever_stands_around_them(void **state)
+static void mounts_are_found_among_other_lines(void **state)
 {
   static const struct {
     const char *text, *root, *point; /* NULL: none found */
@@ -353,7 +353,7 @@ static void mounts_are_found_whatever_stands_around_them(void **state)
   }
 }
 
-static void a_process_is_in_the_folder_that_its_mount_shows(void **state)
+static void a_cgroup_is_found_below_its_mount_root(void **state)
 {
   static const struct {
     const char *text;
@@ -384,7 +384,7 @@ static void a_process_is_in_the_folder_that_its_mount_shows(void **state)
   }
 }
 
-static void a_path_may_be_a_link_a_name_in_a_folder_may_not(void **state)
+static void a_path_may_be_a_link_a_name_in_a_directory_may_not(void **state)
 {
   char folder[SCRATCH_SIZE], path[64];
   struct ft_buf buf;
@@ -412,7 +412,7 @@ static void a_path_may_be_a_link_a_name_in_a_folder_may_not(void **state)
   ft_buf_free(&buf);
 }
 
-static void what_is_no_character_becomes_a_question_mark(void **state)
+static void invalid_utf8_becomes_a_question_mark(void **state)
 {
   static const struct {
     const char *text, *mended;
@@ -427,11 +427,11 @@ static void what_is_no_character_becomes_a_question_mark(void **state)
     { "\xc3", "?", 1, 1 },                /* cut short */
     { "\xe7\xbd", "??", 2, 2 },           /* likewise */
     { "\xf0\x9f\x98", "???", 3, 2 },      /* likewise */
-    { "\xc0\xaf", "??", 2, 2 },           /* longer than need be */
+    { "\xc0\xaf", "??", 2, 2 },           /* overlong encoding */
     { "\xe0\x80\xaf", "???", 3, 2 },      /* likewise */
     { "\xed\xa0\x80", "???", 3, 2 },      /* a surrogate */
     { "\xf4\x90\x80\x80", "????", 4, 2 }, /* past the last character */
-    { "\xef\xc3\xaf", "?\xc3\xaf", 2, 3 } /* what follows is kept */
+    { "\xef\xc3\xaf", "?\xc3\xaf", 2, 3 } /* the following character is kept */
   };
   char text[16];
 
@@ -472,7 +472,7 @@ static void text_of_users_is_cleaned(void **state)
   }
 }
 
-static void only_root_and_oneself_own_what_is_obeyed(void **state)
+static void configuration_belongs_to_root_or_the_process_user(void **state)
 {
   char folder[] = "/tmp/foretell-test-XXXXXX", path[64];
   struct ft_error err;
@@ -509,26 +509,26 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(text_of_users_is_cleaned),
-    cmocka_unit_test(only_root_and_oneself_own_what_is_obeyed),
+    cmocka_unit_test(configuration_belongs_to_root_or_the_process_user),
     cmocka_unit_test(bytes_as_slurm_writes_them),
     cmocka_unit_test(durations_as_slurm_writes_them),
     cmocka_unit_test(periods_as_slurmdbd_conf_writes_them),
     cmocka_unit_test(sizes_read_well),
     cmocka_unit_test(numbers_keep_their_bounds),
-    cmocka_unit_test(text_is_cut_at_its_ends),
-    cmocka_unit_test(lists_know_their_words),
-    cmocka_unit_test(medians_lie_in_the_middle),
+    cmocka_unit_test(text_is_trimmed_at_both_ends),
+    cmocka_unit_test(lists_are_searched_by_whole_words),
+    cmocka_unit_test(medians_are_those_of_sorted_values),
     cmocka_unit_test(buffer_stops_at_its_limit),
     cmocka_unit_test(base64_goes_both_ways),
-    cmocka_unit_test(hashes_are_the_published_ones),
-    cmocka_unit_test(a_checksum_tells_every_bit_and_every_length),
+    cmocka_unit_test(hashes_equal_the_published_test_values),
+    cmocka_unit_test(a_checksum_changes_with_every_bit_and_length),
     cmocka_unit_test(random_numbers_repeat_and_spread),
     cmocka_unit_test(an_array_grows_up_to_its_limit),
     cmocka_unit_test(files_are_replaced_whole),
-    cmocka_unit_test(mounts_are_found_whatever_stands_around_them),
-    cmocka_unit_test(a_process_is_in_the_folder_that_its_mount_shows),
-    cmocka_unit_test(a_path_may_be_a_link_a_name_in_a_folder_may_not),
-    cmocka_unit_test(what_is_no_character_becomes_a_question_mark)
+    cmocka_unit_test(mounts_are_found_among_other_lines),
+    cmocka_unit_test(a_cgroup_is_found_below_its_mount_root),
+    cmocka_unit_test(a_path_may_be_a_link_a_name_in_a_directory_may_not),
+    cmocka_unit_test(invalid_utf8_becomes_a_question_mark)
   };
 
   return cmocka_run_group_tests_name("core", tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The samplers that count: perf's software events against what the kernel tells a
- * parent of its children, NVML against a stand-in, PAPI as far as this machine has
- * counters (tests/guest/arm64 has some), hwloc against machines kept as XML.
+ * The counting samplers: perf's software events against getrusage of the children, NVML against a
+ * fake library, PAPI as far as this machine has counters (tests/guest/arm64 has some), hwloc
+ * against machines stored as XML.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@
 #include "predictor/core/units.h"
 #include "tests/unit/unit.h"
 
-/* ---- trees that work when told to ---- */
+/* ---- process trees under control of the test ---- */
 
 static char self[4096];
 
@@ -65,10 +65,10 @@ static void await(int fd)
 
 struct worker {
   pid_t pid;
-  int start; /* a byte lets one process of it go */
+  int start; /* one byte starts one process of it */
 };
 
-/* Begin a process that does WORK(fd) when it has begun; it waits on fd itself. */
+/* Starts a process that runs WORK(fd); WORK waits on fd itself. */
 static struct worker begin(void (*work)(int))
 {
   struct worker worker;
@@ -91,7 +91,7 @@ static void go(const struct worker *worker, size_t processes)
   assert_int_equal(write(worker->start, "goon", processes), (ssize_t)processes);
 }
 
-/* Wait until PID has used SECONDS of CPU, however long a loaded machine takes for that. */
+/* Waits until PID has used SECONDS of CPU time, however loaded the machine is. */
 static void await_cpu(pid_t pid, double seconds)
 {
   struct timespec used;
@@ -126,7 +126,7 @@ static void work_forks(int fd)
     ;
 }
 
-/* Two processes, one below the other, before anything is attached; both wait. */
+/* Two processes, parent and child, both started before the counters are attached; both wait. */
 static void work_had_child(int fd)
 {
   if (fork() == 0) {
@@ -218,7 +218,8 @@ static double clock_of(const struct rusage *usage)
          1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
-/* Sample until WORKER ends; what the kernel tells of it and its waited-for children. */
+/* Samples until WORKER ends. Returns the kernel's resource usage of it and its waited-for
+ * children. */
 static struct rusage follow(struct ft_measure *measure, const struct worker *worker)
 {
   struct rusage usage;
@@ -233,7 +234,7 @@ static struct rusage follow(struct ft_measure *measure, const struct worker *wor
   return usage;
 }
 
-/* What is counted of WORKER, which is PROCESSES that are told to go on, until it ends. */
+/* Returns the counts of WORKER, PROCESSES processes that are started, until its end. */
 static struct rusage count(struct ft_measure *measure, struct worker worker, bool skip_self,
                            size_t processes, ft_observation *out)
 {
@@ -302,7 +303,7 @@ static void test_perf_counts_faults_as_the_kernel_does(void **unused)
   go(&worker, 1);
   usage = follow(measure, &worker);
   ft_sampler_perf.close(measure, tree, state, &out);
-  /* the kernel's figure holds what the worker did before it was attached to, a fork's few dozen */
+  /* the kernel also counts faults before the attachment; a fork has a few dozen */
   assert_in_range(out.minor_faults, (uint64_t)usage.ru_minflt - 300, (uint64_t)usage.ru_minflt);
   assert_int_equal(out.major_faults, usage.ru_majflt);
   free(state);
@@ -333,12 +334,12 @@ static void test_perf_leaves_out_a_skipped_root(void **unused)
   (void)unused;
   usage = count(measure, begin(work_executes), true, 1, &out);
   assert_true(clock_of(&usage) > 0.24);
-  /* the program spins to 0.1 s of its own process's clock, which an exec does not set back */
+  /* the program spins until its own CPU clock is 0.1 s; exec does not reset that clock */
   assert_near(1e-9 * counter(&out, "task-clock"), 0.1, 0.15);
   close_measure(measure);
 }
 
-static void test_perf_counts_several_trees_apart(void **unused)
+static void test_perf_counts_several_trees_separately(void **unused)
 {
   static ft_observation out[2];
   struct ft_measure *measure = open_perf();
@@ -363,7 +364,7 @@ static void test_perf_counts_several_trees_apart(void **unused)
   close_measure(measure);
 }
 
-static void test_counts_of_part_of_a_run_are_not_told(void **unused)
+static void test_counts_of_part_of_a_run_are_not_reported(void **unused)
 {
   static ft_observation out;
   struct ft_measure *measure = open_perf();
@@ -392,7 +393,7 @@ static void refuse_perf(void)
     _exit(2);
 }
 
-static void test_perf_says_who_refuses_it(void **unused)
+static void test_perf_reports_why_it_is_denied(void **unused)
 {
   pid_t pid = fork();
   int status;
@@ -413,7 +414,7 @@ static void test_perf_says_who_refuses_it(void **unused)
 
 /* ---- PAPI ---- */
 
-/* What this process has of its own, page by page: statm is out by what CPUs have yet to add up. */
+/* Anonymous memory of this process, page by page: statm lags behind by the per-CPU counters. */
 static double anonymous_bytes(void)
 {
   char text[4096];
@@ -433,7 +434,7 @@ static double anonymous_bytes(void)
   return (double)kib * 1024;
 }
 
-static void test_papi_missing_is_said(void **unused)
+static void test_missing_papi_is_reported(void **unused)
 {
   struct ft_measure_report report = { 0 };
 
@@ -465,8 +466,8 @@ static void test_papi_is_quiet_and_leaves_no_memory(void **unused)
   assert_int_equal(said, 0);
   assert_true(report.why[0]);
 #ifndef __SANITIZE_ADDRESS__
-  /* where libpfm4 does not know the processor PAPI 7.0.1 itself forgets 208 KiB each time it is
-   * loaded and let go; an agent asks it once */
+  /* On an unknown processor PAPI 7.0.1 leaks 208 KiB at each load and unload; an agent loads it
+   * once. */
   if (!strstr(report.why, "no default PMU"))
     assert_true(anonymous_bytes() - before < 512 << 10);
 #else
@@ -507,7 +508,7 @@ static void test_counters_stop_at_their_limit(void **unused)
   assert_near(counter(&out, "counter 3"), 3, 0);
 }
 
-/* ---- NVML, of a stand-in ---- */
+/* ---- NVML, with a fake library ---- */
 
 static const char *fake(void)
 {
@@ -530,7 +531,7 @@ static void script(const char *name, bool mig)
     unsetenv("FT_FAKE_NVML_MIG");
 }
 
-/* What the sampler makes of LOOKS at the scripted GPUs for a tree of this process alone. */
+/* Samples the scripted GPUs LOOKS times for a tree of this process alone. */
 static void sample_gpus(int looks, ft_observation *out, struct ft_sample *sample)
 {
   struct ft_measure_report report;
@@ -574,7 +575,7 @@ static void test_nvml_measures_a_job_on_a_gpu(void **unused)
   assert_int_equal(out.gpu_transfer_bytes, 4 * (1000 + 500));
 }
 
-static void test_nvml_counts_a_shared_gpu_for_nobody(void **unused)
+static void test_nvml_counts_a_shared_gpu_for_no_job(void **unused)
 {
   static ft_observation out;
   struct ft_sample sample;
@@ -596,13 +597,13 @@ static void test_nvml_measures_a_mig_instance(void **unused)
   (void)unused;
   script("gpus", true);
   sample_gpus(2, &out, &sample);
-  assert_int_equal(out.gpu_memory_bytes, 4 * FT_GIB); /* on both GPUs */
+  assert_int_equal(out.gpu_memory_bytes, 4 * FT_GIB); /* sum of both GPUs */
   assert_false(out.has_gpu_energy_joules || out.has_gpu_utilisation);
 
   nvml = ft_nvml_open(fake(), NULL);
-  assert_int_equal(ft_nvml_devices(nvml), 2); /* the third has fallen off the bus */
+  assert_int_equal(ft_nvml_devices(nvml), 2); /* the third is lost from the bus */
   assert_true(ft_nvml_mig_profile(nvml, 1, 0, profile, sizeof profile));
-  assert_string_equal(profile, "1g.5gb"); /* as the driver calls it */
+  assert_string_equal(profile, "1g.5gb"); /* the driver's name */
   assert_true(ft_nvml_mig_profile(nvml, 1, 1, profile, sizeof profile));
   assert_string_equal(profile, "2c.3g.20gb"); /* from its slices and memory */
   assert_false(ft_nvml_mig_profile(nvml, 1, 2, profile, sizeof profile));
@@ -611,20 +612,20 @@ static void test_nvml_measures_a_mig_instance(void **unused)
   ft_nvml_close(nvml);
 }
 
-static void test_nvml_tells_nothing_of_a_job_without_gpu(void **unused)
+static void test_nvml_reports_nothing_for_a_job_without_gpu(void **unused)
 {
   static ft_observation out;
   struct ft_sample sample;
 
   (void)unused;
-  script("nobody", false);
+  script("idle", false);
   sample_gpus(3, &out, &sample);
   assert_true(sample.gpu_bytes < 0);
   assert_false(out.has_gpu_memory_bytes || out.has_gpu_energy_joules || out.has_gpu_utilisation);
   assert_string_equal(out.gpu_name, "");
 }
 
-static void test_nvml_says_what_is_missing(void **unused)
+static void test_nvml_reports_what_is_missing(void **unused)
 {
   const struct {
     const char *library, *script, *says;
@@ -647,7 +648,7 @@ static void test_nvml_says_what_is_missing(void **unused)
 
 /* ---- the fingerprint ---- */
 
-static void test_fingerprint_of_a_kept_machine(void **unused)
+static void test_fingerprint_of_a_recorded_machine(void **unused)
 {
   const struct {
     const char *file, *line;
@@ -699,19 +700,19 @@ int main(int argc, char **argv)
     cmocka_unit_test(test_perf_counts_faults_as_the_kernel_does),
     cmocka_unit_test(test_perf_attaches_to_what_ran_before),
     cmocka_unit_test(test_perf_leaves_out_a_skipped_root),
-    cmocka_unit_test(test_perf_counts_several_trees_apart),
-    cmocka_unit_test(test_counts_of_part_of_a_run_are_not_told),
-    cmocka_unit_test(test_perf_says_who_refuses_it),
-    cmocka_unit_test(test_papi_missing_is_said),
+    cmocka_unit_test(test_perf_counts_several_trees_separately),
+    cmocka_unit_test(test_counts_of_part_of_a_run_are_not_reported),
+    cmocka_unit_test(test_perf_reports_why_it_is_denied),
+    cmocka_unit_test(test_missing_papi_is_reported),
     cmocka_unit_test(test_papi_is_quiet_and_leaves_no_memory),
     cmocka_unit_test(test_papi_or_perf_counts_instructions_where_there_are_any),
     cmocka_unit_test(test_counters_stop_at_their_limit),
     cmocka_unit_test(test_nvml_measures_a_job_on_a_gpu),
-    cmocka_unit_test(test_nvml_counts_a_shared_gpu_for_nobody),
+    cmocka_unit_test(test_nvml_counts_a_shared_gpu_for_no_job),
     cmocka_unit_test(test_nvml_measures_a_mig_instance),
-    cmocka_unit_test(test_nvml_tells_nothing_of_a_job_without_gpu),
-    cmocka_unit_test(test_nvml_says_what_is_missing),
-    cmocka_unit_test(test_fingerprint_of_a_kept_machine),
+    cmocka_unit_test(test_nvml_reports_nothing_for_a_job_without_gpu),
+    cmocka_unit_test(test_nvml_reports_what_is_missing),
+    cmocka_unit_test(test_fingerprint_of_a_recorded_machine),
     cmocka_unit_test(test_fingerprint_leaves_no_memory),
   };
 

@@ -78,7 +78,7 @@ static void records_as_rfc_4180_has_them(void **state)
   }
 }
 
-static void quotes_mean_nothing_to_sacct(void **state)
+static void sacct_output_has_no_quoting(void **state)
 {
   struct ft_error err;
   struct ft_buf out;
@@ -124,7 +124,7 @@ static void the_first_line_shows_the_separator(void **state)
   }
 }
 
-static void what_is_no_text_is_named_once(void **state)
+static void binary_data_is_reported_once(void **state)
 {
   static const struct {
     const char *text, *error;
@@ -161,7 +161,7 @@ static void nul_bytes_are_refused(void **state)
   ft_buf_free(&out);
 }
 
-static void what_has_no_end_is_bounded(void **state)
+static void unterminated_fields_are_bounded(void **state)
 {
   size_t length = 5 << 20;
   char *text = malloc(length);
@@ -185,7 +185,7 @@ static void what_has_no_end_is_bounded(void **state)
   free(text);
 }
 
-static void what_goes_on_for_ever_is_given_up(void **state)
+static void an_endless_record_is_abandoned(void **state)
 {
   struct ft_error err;
   struct ft_csv csv;
@@ -259,12 +259,12 @@ static void values_are_shown_in_one_line(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(records_as_rfc_4180_has_them),
-                                      cmocka_unit_test(quotes_mean_nothing_to_sacct),
+                                      cmocka_unit_test(sacct_output_has_no_quoting),
                                       cmocka_unit_test(nul_bytes_are_refused),
-                                      cmocka_unit_test(what_has_no_end_is_bounded),
-                                      cmocka_unit_test(what_goes_on_for_ever_is_given_up),
+                                      cmocka_unit_test(unterminated_fields_are_bounded),
+                                      cmocka_unit_test(an_endless_record_is_abandoned),
                                       cmocka_unit_test(the_first_line_shows_the_separator),
-                                      cmocka_unit_test(what_is_no_text_is_named_once),
+                                      cmocka_unit_test(binary_data_is_reported_once),
                                       cmocka_unit_test(long_tables_are_streamed),
                                       cmocka_unit_test(values_are_shown_in_one_line) };
 

@@ -53,16 +53,16 @@ static void freed_memory_is_split_merged_and_used_again(void **state)
   assert_int_equal(c.reserved, 30 * MIB);
   ft_cuda_allocator_free(&c, parts[0]);
   ft_cuda_allocator_free(&c, parts[2]);
-  assert_true(ft_cuda_allocator_allocate(&c, 11 * MIB) > 0); /* neither half is large enough */
+  assert_true(ft_cuda_allocator_allocate(&c, 11 * MIB) > 0); /* neither part is large enough */
   assert_int_equal(c.reserved, 42 * MIB);
   ft_cuda_allocator_free(&c, parts[1]);
-  assert_true(ft_cuda_allocator_allocate(&c, 30 * MIB) > 0); /* the three are one again */
+  assert_true(ft_cuda_allocator_allocate(&c, 30 * MIB) > 0); /* the three parts are merged again */
   assert_int_equal(c.reserved, 42 * MIB);
   assert_int_equal(c.peak, 42 * MIB);
   ft_arena_free(&arena);
 }
 
-static void what_is_left_of_a_large_block_stays_with_it_up_to_a_mebibyte(void **state)
+static void a_large_block_is_not_split_for_a_rest_up_to_a_mebibyte(void **state)
 {
   struct ft_cuda_allocator c;
   int64_t block;
@@ -79,7 +79,7 @@ static void what_is_left_of_a_large_block_stays_with_it_up_to_a_mebibyte(void **
   ft_arena_free(&arena);
 }
 
-static void a_full_device_gives_cached_segments_back_before_it_refuses(void **state)
+static void a_full_device_frees_cached_segments_before_it_fails(void **state)
 {
   struct ft_cuda_allocator c;
   int64_t first;
@@ -96,7 +96,7 @@ static void a_full_device_gives_cached_segments_back_before_it_refuses(void **st
   ft_arena_free(&arena);
 }
 
-static void an_arena_that_is_full_is_not_a_device_that_is(void **state)
+static void a_full_arena_is_not_a_full_device(void **state)
 {
   int64_t capacities[] = { 0, INT64_C(1) << 50 };
 
@@ -135,7 +135,7 @@ static void an_emptied_cache_keeps_what_is_in_use(void **state)
   ft_arena_free(&arena);
 }
 
-/* Ten thousand takes and gives: nothing is lost, nothing counted twice. */
+/* Ten thousand allocations and frees: no byte is lost or counted twice. */
 static void requests_add_up(struct ft_cuda_allocator *c)
 {
   int64_t blocks[500] = { 0 };
@@ -168,12 +168,12 @@ static void many_requests_add_up(void **state)
   ft_cuda_allocator_init_glibc(&c, &arena);
   requests_add_up(&c);
   assert_int_equal(ft_cuda_allocator_heap(&c), 0);
-  assert_true(c.reserved < 2 * c.mapped_from); /* the end of the heap, below what is trimmed */
+  assert_true(c.reserved < 2 * c.mapped_from); /* the end of the heap, below the trim threshold */
   ft_arena_free(&arena);
 }
 
-/* mallopt(3): M_MMAP_THRESHOLD grows with what is given back, to 32 MiB. */
-static void glibc_gives_large_blocks_back_and_reuses_the_others(void **state)
+/* mallopt(3): M_MMAP_THRESHOLD rises to the size of freed blocks, at most 32 MiB. */
+static void glibc_unmaps_large_blocks_and_reuses_the_others(void **state)
 {
   struct ft_cuda_allocator c;
   int64_t large, small[2];
@@ -188,18 +188,18 @@ static void glibc_gives_large_blocks_back_and_reuses_the_others(void **state)
     assert_int_equal(c.reserved, 0);
   }
   ft_cuda_allocator_free(
-      &c, ft_cuda_allocator_allocate(&c, 20 * MIB)); /* mapped, but the next is not */
+      &c, ft_cuda_allocator_allocate(&c, 20 * MIB)); /* mapped; the next one is not */
   assert_int_equal(c.reserved, 0);
   small[0] = ft_cuda_allocator_allocate(&c, 19 * MIB);
   small[1] = ft_cuda_allocator_allocate(&c, MIB);
   assert_true(ft_cuda_allocator_heap(&c) > 20 * MIB);
   ft_cuda_allocator_free(&c, small[0]);
-  assert_true(c.reserved > 20 * MIB); /* behind it something is in use */
+  assert_true(c.reserved > 20 * MIB); /* a block behind it is in use */
   small[0] = ft_cuda_allocator_allocate(&c, 10 * MIB);
   assert_true(c.reserved < 21 * MIB);
   ft_cuda_allocator_free(&c, small[0]);
   ft_cuda_allocator_free(&c, small[1]);
-  assert_true(c.reserved > 20 * MIB); /* less than twice 20 MiB at the end stays */
+  assert_true(c.reserved > 20 * MIB); /* up to twice 20 MiB stay at the end of the heap */
   assert_int_equal(c.allocated, 0);
   ft_arena_free(&arena);
 }
@@ -214,7 +214,7 @@ static void a_reshape_is_a_view_where_pytorch_has_one(void **state)
     /* dense */
     { 3, 2, { 2, 3, 4 }, { 12, 4, 1 }, { 6, 4 }, { 4, 1 }, true },
     { 3, 4, { 2, 3, 4 }, { 12, 4, 1 }, { 2, 3, 2, 2 }, { 12, 4, 2, 1 }, true },
-    /* heads behind rows: N x C as it lies, split is a view, joining is none */
+    /* heads behind rows: N x C is a view, so is a split; a merge copies */
     { 3, 2, { 2, 4, 3 }, { 12, 1, 4 }, { 2, 12 }, { 0 }, false },
     { 3, 4, { 2, 4, 9 }, { 36, 1, 4 }, { 2, 4, 3, 3 }, { 36, 1, 12, 4 }, true },
     /* a slice of every row */
@@ -241,12 +241,12 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(segments_are_rounded_as_pytorch_does),
     cmocka_unit_test(freed_memory_is_split_merged_and_used_again),
-    cmocka_unit_test(what_is_left_of_a_large_block_stays_with_it_up_to_a_mebibyte),
-    cmocka_unit_test(a_full_device_gives_cached_segments_back_before_it_refuses),
-    cmocka_unit_test(an_arena_that_is_full_is_not_a_device_that_is),
+    cmocka_unit_test(a_large_block_is_not_split_for_a_rest_up_to_a_mebibyte),
+    cmocka_unit_test(a_full_device_frees_cached_segments_before_it_fails),
+    cmocka_unit_test(a_full_arena_is_not_a_full_device),
     cmocka_unit_test(an_emptied_cache_keeps_what_is_in_use),
     cmocka_unit_test(many_requests_add_up),
-    cmocka_unit_test(glibc_gives_large_blocks_back_and_reuses_the_others),
+    cmocka_unit_test(glibc_unmaps_large_blocks_and_reuses_the_others),
     cmocka_unit_test(a_reshape_is_a_view_where_pytorch_has_one),
   };
 

@@ -21,7 +21,7 @@ static struct ft_estimate estimate_of(double bytes, unsigned runs)
   return e;
 }
 
-/* COMPLETED comparable runs that used up to BYTES, and where DIED_AT is above 0 one killed there
+/* COMPLETED comparable runs with peaks up to BYTES and, if DIED_AT is above 0, one killed there
  * after them. */
 static struct ft_facts facts_of(unsigned completed, double bytes, double died_at)
 {
@@ -112,7 +112,7 @@ static const ft_partition tiny = { .name = "main",
                                    .nodes_count = 1,
                                    .nodes = { { .cpus = 8, .mem_bytes = 8 * GB } } };
 
-/* The bytes that the least favourable node of the job has without foretell; 0: no limit known. */
+/* Returns the bytes without foretell on the least favourable node of the job; 0: no known limit. */
 static uint64_t limit_without(const struct ft_decision_input *question)
 {
   struct ft_decision_input q = *question;
@@ -135,7 +135,7 @@ static void limits_follow_tasks_nodes_and_cpus(void **state)
   } cases[] = {
     { { .mem_unit = FT_MEM_NODE, .mem_bytes = 4 * GB, .nodes = 3 }, &two_kinds, 4 * GB, 0 },
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .cpus_per_task = 4 }, &two_kinds, 4 * GB, 0 },
-    /* tasks go to as few nodes as hold them, or evenly to those asked for */
+    /* tasks fill as few nodes as possible, or are spread evenly over the requested number */
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8 }, &two_kinds, 8 * GB, 0 },
     { { .mem_unit = FT_MEM_CPU, .mem_bytes = 1 * GB, .tasks = 8, .nodes = 3 }, &two_kinds,
       2 * GB, 0 },
@@ -190,9 +190,9 @@ static void limits_follow_tasks_nodes_and_cpus(void **state)
   }
 }
 
-/* What Slurm 22.05 gave to jobs on a node of two sockets of eight cores with two threads, with
+/* Limits that Slurm 22.05 set on a node of two sockets, eight cores, two threads each, with
  * DefMemPerCPU=10; as in tests/slurm/55-threads.sh. */
-static void hyperthreads_count_as_slurm_counts_them(void **state)
+static void hyperthreads_are_counted_as_in_slurm(void **state)
 {
   static const struct {
     ft_request request;
@@ -223,7 +223,7 @@ static void hyperthreads_count_as_slurm_counts_them(void **state)
       60,
       160 },
     { { .mem_unit = FT_MEM_NODE, .mem_bytes = 50 * MB }, &hyperthreads, 50, 50, 50, 50 },
-    /* more tasks than the cores of a node, of each of which one thread is used: two nodes */
+    /* more tasks than cores of a node with one thread used per core: two nodes */
     { { .tasks = 20, .threads_per_core = 1 }, &hyperthreads, 100, 100, 100, 160 },
     { { .tasks = 20 }, &hyperthreads, 200, 200, 200, 320 },
     { { .tasks = 1 }, &threads_and_none, 10, 10, 10, 10 },
@@ -258,7 +258,7 @@ static void hyperthreads_count_as_slurm_counts_them(void **state)
   }
 }
 
-/* ---- what is decided and said ---- */
+/* ---- decisions and messages ---- */
 
 struct scene {
   const char *name;
@@ -318,7 +318,7 @@ static const struct scene scenes[] = {
   { .name = "the explicit user wins", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(16 * GB), .action = FT_ACTION_LEAVE,
     .line = { NEEDS "; --mem=16G is enough (probability of running out of memory: under 0.1 %)" } },
-  { .name = "nobody asked, nothing to say", .site_mode = FT_MODE_SET, .partition = &per_node,
+  { .name = "no request to foretell, no message", .site_mode = FT_MODE_SET, .partition = &per_node,
     .runs = 42, .request = NODE(16 * GB), .action = FT_ACTION_LEAVE },
   { .name = "set warns of too little", .mode = FT_MODE_SET, .partition = &per_node, .runs = 42,
     .request = NODE(10 * GB), .action = FT_ACTION_WARN,
@@ -524,7 +524,7 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
   decide(&q, decision, said);
 }
 
-static void every_scene_ends_as_written(void **state)
+static void every_case_gives_its_decision_and_messages(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(scenes); i++) {
@@ -559,7 +559,7 @@ struct rule_case {
   uint64_t mem_bytes;
 };
 
-/* With 1 GiB for who asks for nothing. */
+/* The default is 1 GiB. */
 static const struct rule_case rule_cases[] = {
   { "what one run needed is a floor",
     FT_MODE_SET,
@@ -958,7 +958,7 @@ static const struct rule_case rule_cases[] = {
     1700 * MB },
 };
 
-static void each_rule_decides_at_its_edges(void **state)
+static void each_rule_holds_at_its_boundaries(void **state)
 {
   static const ft_partition gigabyte = { .name = "main",
                                          .def_mem_bytes = 1 * GB,
@@ -1002,7 +1002,7 @@ static void each_rule_decides_at_its_edges(void **state)
   }
 }
 
-/* ---- what must hold whatever is asked ---- */
+/* ---- invariants for every request ---- */
 
 static bool smaller_than_without(const struct ft_decision_input *q, const ft_decision *d)
 {
@@ -1060,7 +1060,7 @@ static void check_laws(const struct ft_decision_input *q, const ft_decision *d,
     assert_int_equal(said->count, 0);
 }
 
-static void the_laws_hold_for_every_combination(void **state)
+static void the_invariants_hold_for_every_combination(void **state)
 {
   static const ft_partition *const partitions[] = { NULL,   &two_kinds, &per_node, &no_default,
                                                     &alone, &at_most_per_cpu, &at_most, &tiny };
@@ -1107,7 +1107,7 @@ static void the_laws_hold_for_every_combination(void **state)
   assert_true(count > 100000);
 }
 
-static void long_names_are_cut_not_overrun(void **state)
+static void long_names_are_truncated(void **state)
 {
   char app[128];
   struct scene s = scenes[0];
@@ -1160,11 +1160,11 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(levels_have_their_normal_scores),
     cmocka_unit_test(limits_follow_tasks_nodes_and_cpus),
-    cmocka_unit_test(hyperthreads_count_as_slurm_counts_them),
-    cmocka_unit_test(every_scene_ends_as_written),
-    cmocka_unit_test(each_rule_decides_at_its_edges),
-    cmocka_unit_test(the_laws_hold_for_every_combination),
-    cmocka_unit_test(long_names_are_cut_not_overrun),
+    cmocka_unit_test(hyperthreads_are_counted_as_in_slurm),
+    cmocka_unit_test(every_case_gives_its_decision_and_messages),
+    cmocka_unit_test(each_rule_holds_at_its_boundaries),
+    cmocka_unit_test(the_invariants_hold_for_every_combination),
+    cmocka_unit_test(long_names_are_truncated),
     cmocka_unit_test(exceedance_and_quantile_are_inverse),
   };
 

@@ -13,7 +13,7 @@
 
 #define GB 1e9
 
-/* ---- the chain of attempts ---- */
+/* ---- retry sequences ---- */
 
 static double by_trying_all(const struct ft_retry_sequence *c, double price, double fixed)
 {
@@ -37,7 +37,7 @@ static double by_trying_all(const struct ft_retry_sequence *c, double price, dou
   return best;
 }
 
-static void no_other_chain_is_expected_to_waste_less(void **state)
+static void no_other_retry_sequence_has_a_lower_expected_waste(void **state)
 {
   struct ft_random random;
 
@@ -59,7 +59,7 @@ static void no_other_chain_is_expected_to_waste_less(void **state)
   }
 }
 
-static void a_chain_holds_no_more_than_its_points(void **state)
+static void a_retry_sequence_is_bounded_by_its_points(void **state)
 {
   struct ft_retry_sequence chain;
 
@@ -72,7 +72,7 @@ static void a_chain_holds_no_more_than_its_points(void **state)
   assert_true(ft_retry_first_allocation(&chain, 1, 0) > 0);
 }
 
-static void needs_added_together_are_those_added_one_by_one(void **state)
+static void peaks_added_together_equal_those_added_one_by_one(void **state)
 {
   struct ft_random random;
 
@@ -117,7 +117,7 @@ static struct app *new_app(void)
   return app;
 }
 
-/* A run with INPUT (below 0: without) that needed BYTES for SECONDS. */
+/* A run with INPUT (negative: without) that used BYTES for SECONDS. */
 static void ran(struct app *app, double input, double bytes, double seconds, ft_outcome outcome)
 {
   struct ft_error err;
@@ -179,7 +179,7 @@ static void known_functions_are_followed_closely(void **state)
 {
   static const struct {
     double (*of)(double);
-    double least; /* at a step it is worth while to try the lower one first */
+    double least; /* at a step, trying the lower level first may be cheaper */
   } functions[] = { { straight, 0.99 }, { power, 0.99 }, { steps, 0.8 }, { constant, 0.99 } };
 
   (void)state;
@@ -202,7 +202,7 @@ static void known_functions_are_followed_closely(void **state)
   }
 }
 
-static void the_dearer_a_failure_the_more_is_asked_for(void **state)
+static void a_higher_failure_cost_raises_the_allocation(void **state)
 {
   struct app *app = new_app();
   struct ft_random random;
@@ -221,8 +221,8 @@ static void the_dearer_a_failure_the_more_is_asked_for(void **state)
   free(app);
 }
 
-/* Whatever a failure costs, and however soon one is known. */
-static void no_size_is_below_a_bound_just_seen(void **state)
+/* For every failure cost and time to failure. */
+static void no_size_is_below_the_latest_censored_peak(void **state)
 {
   static const double prices[] = { 0, 0.01, 1, 3, 300 }, times[] = { 0, 0.01, 0.5, 1 };
   struct ft_random random;
@@ -254,7 +254,7 @@ static void no_size_is_below_a_bound_just_seen(void **state)
   }
 }
 
-/* Runs at random inputs that need what OF says, give or take; the largest of them. */
+/* Runs at random inputs with the peaks of OF and noise. Returns the largest peak. */
 static double ran_many(struct app *app, struct ft_random *random, double (*of)(double), double part)
 {
   double largest = 0;
@@ -269,11 +269,11 @@ static double ran_many(struct app *app, struct ft_random *random, double (*of)(d
   return largest;
 }
 
-/* What a submission is set: decide asks for the larger of this and the allocation. */
+/* The memory that decide requests: the larger of the estimate and the allocation. */
 #define SET_AT 0.99
 
-/* Also where many runs have completed with more, and however the run ended. */
-static void what_is_set_is_never_below_a_bound_just_seen(void **state)
+/* Also where many runs have completed with more, for every outcome. */
+static void no_request_is_below_the_latest_censored_peak(void **state)
 {
   static const struct {
     double (*of)(double);
@@ -307,7 +307,7 @@ static void what_is_set_is_never_below_a_bound_just_seen(void **state)
   }
 }
 
-static void what_failed_is_never_asked_for_again(void **state)
+static void a_failed_size_is_never_requested_again(void **state)
 {
   struct app *app = new_app();
   struct ft_random random;
@@ -322,7 +322,7 @@ static void what_failed_is_never_asked_for_again(void **state)
   free(app);
 }
 
-static void past_all_that_was_used_a_retry_grows_by_half_at_most(void **state)
+static void above_all_known_peaks_a_retry_grows_by_at_most_half(void **state)
 {
   struct ft_random random;
 
@@ -347,7 +347,7 @@ static void past_all_that_was_used_a_retry_grows_by_half_at_most(void **state)
   }
 }
 
-static void nobody_is_given_far_more_than_those_of_his_kind_needed(void **state)
+static void no_allocation_is_far_above_comparable_peaks(void **state)
 {
   struct ft_random random;
 
@@ -366,7 +366,7 @@ static void nobody_is_given_far_more_than_those_of_his_kind_needed(void **state)
       input = fmax(input, x);
       ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
     }
-    /* and by what some of the last runs needed more than that */
+    /* and by the excess of some recent runs */
     assert_true(app->model.evaluator.log_cap_correction < 0.5);
     most *= exp(app->model.evaluator.log_cap_correction);
     for (double times = 0.5; times < 20; times *= 1.5)
@@ -378,8 +378,8 @@ static void nobody_is_given_far_more_than_those_of_his_kind_needed(void **state)
   }
 }
 
-/* A cube of the edge, as of images, beyond all edges. */
-static void what_grows_faster_than_its_input_is_given_more_than_in_proportion(void **state)
+/* The cube of the edge (as of images), beyond all known edges. */
+static void superlinear_growth_is_extrapolated(void **state)
 {
   static const double powers[] = { 0.5, 1, 1.5, 2, 3 }, parts[] = { 0.005, 0.1 };
   struct ft_random random;
@@ -406,8 +406,8 @@ static void what_grows_faster_than_its_input_is_given_more_than_in_proportion(vo
   }
 }
 
-/* As bwa mem does: the smaller its input the more it needs, and the less is known of that. */
-static void where_others_needed_more_a_retry_grows_little(void **state)
+/* Like bwa mem: smaller inputs have higher and less certain peaks. */
+static void below_known_peaks_a_retry_grows_little(void **state)
 {
   struct app *app = new_app();
   struct ft_random random;
@@ -426,8 +426,8 @@ static void where_others_needed_more_a_retry_grows_little(void **state)
   free(app);
 }
 
-/* One run in twenty needs eight times more, whatever its input. */
-static void where_failures_are_dear_what_the_closest_needed_is_no_limit(void **state)
+/* One run in twenty has an eightfold peak, at any input. */
+static void at_a_high_failure_cost_the_nearest_peaks_are_no_limit(void **state)
 {
   struct app *app = new_app();
   struct ft_random random;
@@ -443,7 +443,7 @@ static void where_failures_are_dear_what_the_closest_needed_is_no_limit(void **s
   free(app);
 }
 
-/* A number in a model, by how far from its evaluator's beginning. */
+/* A number in a model, by its offset from the evaluator's start. */
 static const struct {
   size_t at;
   bool is_double;
@@ -458,7 +458,7 @@ static const struct {
                 { offsetof(ft_evaluator, baselines[FT_BASELINE_CONSTANT].needs), false },
                 { offsetof(ft_evaluator, seconds), false } };
 
-/* Number WHICH, of an array the last where LAST, else the first, becomes VALUE. */
+/* Sets number WHICH to VALUE; of an array its last element if LAST, else its first. */
 static void spoil(ft_evaluator *e, size_t which, bool last, double value)
 {
   char *number = (char *)e + numbers[which].at;
@@ -470,7 +470,7 @@ static void spoil(ft_evaluator *e, size_t which, bool last, double value)
     memcpy(number + (last ? e->needs_count - 1U : 0) * sizeof single, &single, sizeof single);
 }
 
-static void whatever_a_model_says_an_amount_is_a_number(void **state)
+static void any_model_gives_a_finite_allocation(void **state)
 {
   static const double values[] = { 0, -1, 1e-300, 3e38, -3e38, 1e300, -1e300 };
   static const double inputs[] = { -1, 0, 50, 1e300 }, prices[] = { 0, 1.1, 1e6 };
@@ -504,7 +504,7 @@ static void whatever_a_model_says_an_amount_is_a_number(void **state)
   free(spoilt);
 }
 
-static void a_need_that_creeps_up_is_followed(void **state)
+static void a_slowly_rising_peak_is_followed(void **state)
 {
   struct app *app = new_app();
   struct ft_random random;
@@ -525,7 +525,7 @@ static void a_need_that_creeps_up_is_followed(void **state)
   free(app);
 }
 
-static void a_changed_need_is_followed_within_a_few_runs(void **state)
+static void a_changed_peak_is_followed_within_a_few_runs(void **state)
 {
   struct app *app = new_app();
 
@@ -538,7 +538,7 @@ static void a_changed_need_is_followed_within_a_few_runs(void **state)
   free(app);
 }
 
-static void one_absurd_run_moves_little(void **state)
+static void one_absurd_run_has_little_influence(void **state)
 {
   static const struct {
     double input, bytes, seconds;
@@ -566,23 +566,23 @@ static void one_absurd_run_moves_little(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(no_other_chain_is_expected_to_waste_less),
-    cmocka_unit_test(a_chain_holds_no_more_than_its_points),
-    cmocka_unit_test(needs_added_together_are_those_added_one_by_one),
+    cmocka_unit_test(no_other_retry_sequence_has_a_lower_expected_waste),
+    cmocka_unit_test(a_retry_sequence_is_bounded_by_its_points),
+    cmocka_unit_test(peaks_added_together_equal_those_added_one_by_one),
     cmocka_unit_test(known_functions_are_followed_closely),
-    cmocka_unit_test(the_dearer_a_failure_the_more_is_asked_for),
-    cmocka_unit_test(no_size_is_below_a_bound_just_seen),
-    cmocka_unit_test(what_is_set_is_never_below_a_bound_just_seen),
-    cmocka_unit_test(what_failed_is_never_asked_for_again),
-    cmocka_unit_test(past_all_that_was_used_a_retry_grows_by_half_at_most),
-    cmocka_unit_test(nobody_is_given_far_more_than_those_of_his_kind_needed),
-    cmocka_unit_test(what_grows_faster_than_its_input_is_given_more_than_in_proportion),
-    cmocka_unit_test(where_others_needed_more_a_retry_grows_little),
-    cmocka_unit_test(a_need_that_creeps_up_is_followed),
-    cmocka_unit_test(where_failures_are_dear_what_the_closest_needed_is_no_limit),
-    cmocka_unit_test(whatever_a_model_says_an_amount_is_a_number),
-    cmocka_unit_test(a_changed_need_is_followed_within_a_few_runs),
-    cmocka_unit_test(one_absurd_run_moves_little),
+    cmocka_unit_test(a_higher_failure_cost_raises_the_allocation),
+    cmocka_unit_test(no_size_is_below_the_latest_censored_peak),
+    cmocka_unit_test(no_request_is_below_the_latest_censored_peak),
+    cmocka_unit_test(a_failed_size_is_never_requested_again),
+    cmocka_unit_test(above_all_known_peaks_a_retry_grows_by_at_most_half),
+    cmocka_unit_test(no_allocation_is_far_above_comparable_peaks),
+    cmocka_unit_test(superlinear_growth_is_extrapolated),
+    cmocka_unit_test(below_known_peaks_a_retry_grows_little),
+    cmocka_unit_test(a_slowly_rising_peak_is_followed),
+    cmocka_unit_test(at_a_high_failure_cost_the_nearest_peaks_are_no_limit),
+    cmocka_unit_test(any_model_gives_a_finite_allocation),
+    cmocka_unit_test(a_changed_peak_is_followed_within_a_few_runs),
+    cmocka_unit_test(one_absurd_run_has_little_influence),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

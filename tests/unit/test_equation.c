@@ -39,7 +39,7 @@ static double bytes_at(const ft_equation *q, const float *x, size_t count)
   return exp(ft_equation_log(q, &e, x, count));
 }
 
-static void what_is_packed_says_the_same(void **state)
+static void a_packed_equation_evaluates_equally(void **state)
 {
   ft_equation q = packed();
   const float x[] = { 1, 16, NAN, 64 }, other[] = { 0, 16, 5, 64 }, unseen[] = { -1, 16, 5, 64 };
@@ -52,7 +52,7 @@ static void what_is_packed_says_the_same(void **state)
   assert_near(bytes_at(&q, unseen, 4), 1e9 + 2e6 * 32 * 32, 1e-12);
 }
 
-static void where_a_number_is_missing_it_says_nothing(void **state)
+static void a_missing_feature_gives_no_value(void **state)
 {
   ft_equation q = packed();
   struct ft_expression e;
@@ -66,7 +66,7 @@ static void where_a_number_is_missing_it_says_nothing(void **state)
   assert_true(isnan(ft_equation_log(&q, &e, huge, 4)));
 }
 
-static void it_goes_through_the_model_file(void **state)
+static void an_equation_survives_the_model_file(void **state)
 {
   ft_model *m = calloc(2, sizeof *m);
   struct ft_error err;
@@ -86,7 +86,7 @@ static void it_goes_through_the_model_file(void **state)
   assert_int_equal(ft_record_decode(FT_RECORD_MODEL, buf.data, buf.length, &m[1], &err), 0);
   assert_memory_equal(&m[0].evaluator.equation, &m[1].evaluator.equation, sizeof(ft_equation));
   assert_true(m[1].history[0].equation_log == 20.5F);
-  /* a column that the model lacks */
+  /* a column unknown to the model */
   m->evaluator.equation.columns[1] = 4;
   buf.length = 0;
   assert_int_equal(ft_record_encode(FT_RECORD_MODEL, m, &buf, &err), 0);
@@ -95,7 +95,7 @@ static void it_goes_through_the_model_file(void **state)
   free(m);
 }
 
-static void hostile_code_is_never_run(void **state)
+static void invalid_code_is_never_evaluated(void **state)
 {
   struct ft_random random;
   unsigned opened = 0;
@@ -125,7 +125,7 @@ static void hostile_code_is_never_run(void **state)
   assert_true(opened > 0);
 }
 
-static void the_centre_is_the_equations_where_it_has_one(void **state)
+static void the_point_prediction_is_the_equations_value(void **state)
 {
   ft_evaluator e = { .log_target = true, .intercept = 15, .terms_count = 2, .has_equation = true };
   const float within[] = { 1, 16, NAN, 64 }, missing[] = { 1, NAN, NAN, 64 },
@@ -149,20 +149,19 @@ static void the_centre_is_the_equations_where_it_has_one(void **state)
   assert_near(exp(c.log), bytes_at(&e.equation, beyond, 4), 1e-9);
   assert_true(c.extrapolated);
   assert_true(c.added_variance > 0.01);
-  e.equation.code.bytes[0] = 31; /* from the future: as if there were none */
+  e.equation.code.bytes[0] = 31; /* a later code version: treated as no equation */
   ft_predict_point(&e, within, 4, &c);
   assert_near(c.log, 15, 1e-12);
 }
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_is_packed_says_the_same),
-    cmocka_unit_test(where_a_number_is_missing_it_says_nothing),
-    cmocka_unit_test(it_goes_through_the_model_file),
-    cmocka_unit_test(hostile_code_is_never_run),
-    cmocka_unit_test(the_centre_is_the_equations_where_it_has_one)
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_packed_equation_evaluates_equally),
+                                      cmocka_unit_test(a_missing_feature_gives_no_value),
+                                      cmocka_unit_test(an_equation_survives_the_model_file),
+                                      cmocka_unit_test(invalid_code_is_never_evaluated),
+                                      cmocka_unit_test(
+                                          the_point_prediction_is_the_equations_value) };
 
   return cmocka_run_group_tests_name("equation", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 
 static ft_model model, found, again;
 
-/* A 3D network's need: batch times edge cubed, which no sum of features tells. */
+/* Peak of a 3D network: batch times the cube of the edge, which no sum of features represents. */
 static void teach(ft_model *m, struct ft_random *random, unsigned from, unsigned to, double factor)
 {
   static const double edges[] = { 16, 32, 48, 64, 96, 128 };
@@ -42,7 +42,7 @@ static void begin(unsigned runs, struct ft_random *random)
   teach(&model, random, 0, runs, 1);
 }
 
-static void an_equation_is_found_and_taken(void **state)
+static void an_equation_is_found_and_used(void **state)
 {
   ft_observation o = { 0 };
   struct ft_estimate before, after;
@@ -69,14 +69,14 @@ static void an_equation_is_found_and_taken(void **state)
       0);
   assert_string_equal(after.method, "equation");
   assert_near(ft_estimate_quantile(&after, 0.5), truth, 0.05);
-  /* narrower than before, and still over it */
+  /* narrower than before, and still above the peak */
   assert_true(ft_estimate_quantile(&after, 0.95) > truth * 0.99);
   assert_true(ft_estimate_quantile(&after, 0.95) / ft_estimate_quantile(&after, 0.05) <
               ft_estimate_quantile(&before, 0.95) / ft_estimate_quantile(&before, 0.05));
 }
 
-/* Threads, of which no more work than there are blocks: xz. */
-static void what_threads_need_is_found(void **state)
+/* A number of threads above the number of blocks adds nothing, as in xz. */
+static void a_minimum_of_threads_and_blocks_is_found(void **state)
 {
   struct ft_random random;
   struct ft_error err;
@@ -106,8 +106,8 @@ static void what_threads_need_is_found(void **state)
   assert_true(model.evaluator.by_equation);
 }
 
-/* Whatever the equation says: killed at more than that, what is told and the next amount there are above it. */
-static void no_amount_by_an_equation_is_below_a_bound_just_seen(void **state)
+/* After a kill above the equation's value, the estimate and the next request are above the kill. */
+static void no_equation_goes_below_the_latest_censored_peak(void **state)
 {
   struct ft_random random;
   struct ft_error err;
@@ -159,7 +159,7 @@ static void the_same_runs_give_the_same_equation(void **state)
   assert_memory_equal(&found, &again, sizeof found);
 }
 
-static void what_came_meanwhile_is_kept_and_judged(void **state)
+static void runs_during_the_search_are_kept_and_scored(void **state)
 {
   struct ft_random random;
   struct ft_error err;
@@ -172,12 +172,12 @@ static void what_came_meanwhile_is_kept_and_judged(void **state)
   assert_int_equal(model.history_count, 50);
   for (size_t i = 0; i < 50; i++)
     assert_near((double)model.history[i].equation_log, log(model.history[i].bytes), 0.02);
-  /* the next run is judged before it is known */
+  /* the next run is scored before the model learns it */
   teach(&model, &random, 50, 51, 1);
   assert_true(model.history[50].equation_log > 0);
 }
 
-static void what_is_of_something_else_is_not_taken(void **state)
+static void an_equation_of_another_model_is_discarded(void **state)
 {
   struct ft_random random;
   struct ft_error err;
@@ -210,7 +210,7 @@ static bool three(void *data)
   return ++*(int *)data < 3;
 }
 
-static void it_is_sought_when_that_may_help(void **state)
+static void a_search_starts_when_it_may_help(void **state)
 {
   struct ft_random random;
   struct ft_error err;
@@ -229,10 +229,10 @@ static void it_is_sought_when_that_may_help(void **state)
   assert_false(ft_equation_search_due(&model));
   teach(&model, &random, 29, 30, 1);
   assert_true(ft_equation_search_due(&model));
-  /* it goes astray: sooner */
+  /* its predictions are wrong: sooner */
   assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
   assert_true(ft_equation_search_adopt(&model, &found));
-  /* by turns: all of them would be another app */
+  /* in alternation; a change of all runs would be another app */
   for (unsigned i = 30; i < 37; i++)
     teach(&model, &random, i, i + 1, i % 3 ? 3 : 1);
   assert_false(ft_equation_search_due(&model));
@@ -267,14 +267,14 @@ static void an_app_without_numbers_has_none(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(an_equation_is_found_and_taken),
-                                      cmocka_unit_test(what_threads_need_is_found),
+  const struct CMUnitTest tests[] = { cmocka_unit_test(an_equation_is_found_and_used),
+                                      cmocka_unit_test(a_minimum_of_threads_and_blocks_is_found),
                                       cmocka_unit_test(
-                                          no_amount_by_an_equation_is_below_a_bound_just_seen),
+                                          no_equation_goes_below_the_latest_censored_peak),
                                       cmocka_unit_test(the_same_runs_give_the_same_equation),
-                                      cmocka_unit_test(what_came_meanwhile_is_kept_and_judged),
-                                      cmocka_unit_test(what_is_of_something_else_is_not_taken),
-                                      cmocka_unit_test(it_is_sought_when_that_may_help),
+                                      cmocka_unit_test(runs_during_the_search_are_kept_and_scored),
+                                      cmocka_unit_test(an_equation_of_another_model_is_discarded),
+                                      cmocka_unit_test(a_search_starts_when_it_may_help),
                                       cmocka_unit_test(an_app_without_numbers_has_none) };
 
   return cmocka_run_group_tests_name("discover", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What begins and ends between two samples, of real processes. */
+/* Processes that start and end between two samples, with real processes. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -42,7 +42,7 @@ static char *take_mib(size_t mib)
   return memory;
 }
 
-/* As much as makes this process one of MIB: a sanitizer's own memory is in it. */
+/* Allocates until this process has MIB, because a sanitizer uses memory of its own. */
 static char *fill_up(size_t mib)
 {
   char statm[64];
@@ -72,7 +72,7 @@ static void run_again(const char *what)
   _exit(9);
 }
 
-/* The brief children, each in a parent of PARENT_MIB. */
+/* Short-lived children, each of a parent with PARENT_MIB. */
 
 static void nothing(char *parents)
 {
@@ -115,7 +115,7 @@ static void grandchild(char *parents)
   wait_for(pid);
 }
 
-/* What it writes of its parent's pages is its own from then on. */
+/* Pages of its parent become its own when it writes them. */
 static void parents_pages(char *parents)
 {
   pid_t pid = fork();
@@ -145,7 +145,7 @@ static void run_body(void (*body)(char *parents), const int *go, const int *told
   char *parents = fill_up(PARENT_MIB);
   char byte;
 
-  /* the same in all: what a forked child shares is all of the parent */
+  /* the same in all cases: a forked child shares all pages of its parent */
   if (write(told[1], "", 1) != 1 || read(go[0], &byte, 1) != 1)
     _exit(9);
   body(parents);
@@ -171,7 +171,7 @@ static void watch_open(struct watch *watch)
   assert_int_equal(pipe(watch->told), 0);
 }
 
-/* Until the parent has said something, or has ended. */
+/* Waits until the parent has written something or has ended. */
 static void hear(struct watch *watch)
 {
   char byte;
@@ -191,7 +191,7 @@ static void watch_close(struct watch *watch)
   }
 }
 
-/* The parent runs and was sampled; BODY waits for what follows. */
+/* The parent runs and was sampled; BODY waits for the next byte. */
 static void watch_until_ready(struct watch *watch, void (*body)(char *parents))
 {
   watch->pid = fork();
@@ -273,7 +273,7 @@ static void a_child_between_two_samples_is_in_the_peak(void **state)
   }
 }
 
-/* ---- who was there with whom ---- */
+/* ---- overlap of processes in time ---- */
 
 enum { GO_FD = 20, TOLD_FD = 21 };
 
@@ -291,7 +291,8 @@ static void wait_to_go(void)
     _exit(9);
 }
 
-/* As programs of their own: memory at once, or once told to; both are told of and then let go. */
+/* Programs of their own that allocate at once or at a signal; both report it and wait to be
+ * released. */
 static int be_large(void)
 {
   fill_up(CHILD_MIB);
@@ -338,11 +339,11 @@ static void let_go(struct watch *watch, int count)
     assert_int_equal(write(watch->go[1], "", 1), 1);
 }
 
-static void who_began_later_was_not_there_with_who_ended(void **state)
+static void a_later_process_does_not_overlap_an_ended_one(void **state)
 {
   static const struct {
     void (*body)(void);
-    int at_once; /* of how many is heard before they are sampled, and how many are let go */
+    int at_once; /* number of reports before the sample, and number of released processes */
     bool bound;
   } cases[] = { { follow_each_other, 1, false }, { grow_together, 2, true } };
 
@@ -382,7 +383,7 @@ static void who_began_later_was_not_there_with_who_ended(void **state)
   }
 }
 
-static void strangers_are_not_in_it(void **state)
+static void unrelated_processes_are_not_counted(void **state)
 {
   struct watch watch;
   struct ft_error err = { "" };
@@ -395,7 +396,7 @@ static void strangers_are_not_in_it(void **state)
   if (!exits_work())
     skip();
   watch_open(&watch);
-  /* another job's, which has nothing to do with it: its root is not ours */
+  /* another job's process with an unrelated root */
   ft_tree_close(watch.tree, NULL);
   watch.tree = ft_tree_open(watch.measure, &err);
   other = ft_tree_open(watch.measure, &err);
@@ -416,7 +417,7 @@ static void strangers_are_not_in_it(void **state)
     ft_measure_sample(watch.measure);
   assert_int_equal(write(watch.go[1], "", 1), 1);
   hear(&watch);
-  /* told at the other's end, and kept for whom it belongs to */
+  /* reported at the other process's end, and kept for its own tree */
   ft_tree_close(other, seen);
   assert_false(seen->has_rss_bytes && seen->rss_bytes > 0);
   kill(pid, SIGKILL);
@@ -427,7 +428,7 @@ static void strangers_are_not_in_it(void **state)
   free(seen);
 }
 
-/* The queue of this process's netlink socket as small as the kernel makes one. */
+/* Makes the queue of this process's netlink socket as small as the kernel permits. */
 static void shrink_queue(void)
 {
   for (int fd = 0, least = 1, domain; fd < 64; fd++) {
@@ -444,12 +445,12 @@ static void a_storm(char *parents)
     nothing(parents);
 }
 
-static void a_loss_of_records_makes_a_bound(void **state)
+static void a_loss_of_records_makes_the_peak_a_lower_bound(void **state)
 {
   static const struct {
     const char *what;
     ft_rule rule;
-    double charge_mib; /* the kernel's own peak; 0: not told */
+    double charge_mib; /* the kernel's own peak; 0: not available */
     bool bound;
   } cases[] = {
     { "RSS kills", FT_RULE_RSS, 0, true },
@@ -483,9 +484,9 @@ int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_child_between_two_samples_is_in_the_peak),
-    cmocka_unit_test(a_loss_of_records_makes_a_bound),
-    cmocka_unit_test(who_began_later_was_not_there_with_who_ended),
-    cmocka_unit_test(strangers_are_not_in_it),
+    cmocka_unit_test(a_loss_of_records_makes_the_peak_a_lower_bound),
+    cmocka_unit_test(a_later_process_does_not_overlap_an_ended_one),
+    cmocka_unit_test(unrelated_processes_are_not_counted),
   };
 
   self = argv[0];

@@ -59,7 +59,7 @@ static void sql(const char *text)
   sqlite3_close(db);
 }
 
-/* The first number that TEXT gives. */
+/* Returns the first number of the query TEXT. */
 static int64_t number(const char *text)
 {
   sqlite3_stmt *s;
@@ -75,7 +75,7 @@ static int64_t number(const char *text)
   return value;
 }
 
-/* A run of UID's APP that ended DAYS ago, by the clock at which it was put. */
+/* Stores a run of UID's APP that ended DAYS ago by the present clock. */
 static void put(uint32_t uid, const char *app, double days)
 {
   static uint32_t job;
@@ -91,13 +91,13 @@ static void put(uint32_t uid, const char *app, double days)
     fail_msg("%s", err.text);
 }
 
-/* As if every run had been put when it ended. */
+/* Sets the storage time of every run to its end. */
 static void put_at_their_end(void)
 {
   sql("UPDATE observation SET put_time = end_time");
 }
 
-/* A pass of at most STEPS at NOW. Returns how many it took. */
+/* Runs a pass of at most STEPS at NOW. Returns the number of steps. */
 static int pass(double max_days, uint64_t max_apps, double at, int steps)
 {
   struct ft_expiry expire = { .max_age_seconds = max_days * DAY, .max_apps = max_apps };
@@ -116,7 +116,7 @@ static int pass(double max_days, uint64_t max_apps, double at, int steps)
 
 enum { ALL = 1000000 };
 
-static void runs_older_than_max_age_leave_and_their_apps_are_marked(void **state)
+static void runs_older_than_max_age_are_removed_and_their_apps_marked(void **state)
 {
   (void)state;
   put(1, "old", 40);
@@ -137,7 +137,7 @@ static void runs_older_than_max_age_leave_and_their_apps_are_marked(void **state
   assert_int_equal(number("SELECT SUM(uid) FROM gone"), 1);
 }
 
-static void nothing_leaves_before_the_oldest_is_older_by_a_sixteenth(void **state)
+static void nothing_is_removed_before_the_oldest_is_older_by_a_sixteenth(void **state)
 {
   (void)state;
   put(1, "a", 33.9);
@@ -159,8 +159,9 @@ static void no_limit_removes_nothing(void **state)
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 2);
 }
 
-/* What was imported is of use for as long as what was measured then; twice is no longer. */
-static void the_age_of_what_is_imported_counts_from_the_import(void **state)
+/* An imported run is kept as long as a run measured at the import; importing it again does not
+ * prolong that. */
+static void the_age_of_an_imported_run_counts_from_the_import(void **state)
 {
   struct ft_error err;
   ft_observation o = { .schema = FT_SCHEMA, .job_id = 4711, .uid = 1, .submission.app = "timeless" };
@@ -177,7 +178,7 @@ static void the_age_of_what_is_imported_counts_from_the_import(void **state)
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 1);
 }
 
-static void a_clock_that_is_ahead_costs_a_day_a_pass(void **state)
+static void a_clock_that_is_ahead_advances_expiry_by_a_day_a_pass(void **state)
 {
   (void)state;
   for (int day = 0; day < 40; day++)
@@ -188,13 +189,13 @@ static void a_clock_that_is_ahead_costs_a_day_a_pass(void **state)
   for (int hour = 0; hour < 5; hour++)
     (void)pass(32, 0, now + 3650 * DAY, ALL);
   assert_in_range(number("SELECT COUNT(*) FROM observation"), 26, 33);
-  /* it is set right: what it was taken for holds nobody up */
+  /* the clock is corrected: the earlier wrong time delays no expiry */
   (void)pass(32, 0, now, ALL);
   assert_in_range(number("SELECT COUNT(*) FROM observation"), 26, 33);
   /* a clock that is behind removes nothing */
   (void)pass(32, 0, 1000, ALL);
   assert_in_range(number("SELECT COUNT(*) FROM observation"), 26, 33);
-  /* and the years that did pass count in the end */
+  /* the years that really passed count in the end */
   for (int hour = 0; hour < 70; hour++)
     (void)pass(32, 0, now + 3650 * DAY, ALL);
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 0);
@@ -211,7 +212,7 @@ static void a_clock_that_was_never_right_does_not_stop_it(void **state)
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 1);
 }
 
-static void of_a_users_apps_those_go_that_ran_longest_ago(void **state)
+static void the_least_recently_run_apps_of_a_user_are_removed(void **state)
 {
   char name[16];
 
@@ -242,9 +243,8 @@ static void of_a_users_apps_those_go_that_ran_longest_ago(void **state)
   assert_int_equal(number("SELECT SUM(uid) FROM gone"), 1);
 }
 
-/* Whatever step a pass ends at, the next one leaves what an undisturbed one does. */
 /* An app that lost its last run to another does not count any more. */
-static void an_app_whose_runs_are_anothers_has_gone(void **state)
+static void an_app_without_runs_is_not_counted(void **state)
 {
   ft_observation o = { .schema = FT_SCHEMA, .job_id = 4711, .uid = 1, .submission.app = "first" };
   struct ft_error err;
@@ -258,7 +258,7 @@ static void an_app_whose_runs_are_anothers_has_gone(void **state)
   assert_int_equal(number("SELECT SUM(uid) FROM gone"), 1);
 }
 
-static void a_pass_that_was_cut_short_is_made_up_for(void **state)
+static void an_interrupted_pass_is_completed_by_the_next(void **state)
 {
   int whole = 1;
 
@@ -283,7 +283,7 @@ static void a_pass_that_was_cut_short_is_made_up_for(void **state)
   assert_true(whole > 8);
 }
 
-static void marks_of_what_was_published_do_not_pile_up(void **state)
+static void marks_of_published_apps_do_not_accumulate(void **state)
 {
   struct ft_error err;
   char name[16];
@@ -299,7 +299,7 @@ static void marks_of_what_was_published_do_not_pile_up(void **state)
   assert_int_equal(number("SELECT COUNT(*) FROM changed"), 3);
 }
 
-static void an_older_store_is_brought_up_to_date(void **state)
+static void an_older_store_is_upgraded(void **state)
 {
   (void)state;
   put(1, "a", 50);
@@ -322,7 +322,7 @@ static void an_older_store_is_brought_up_to_date(void **state)
   assert_int_equal(number("SELECT COUNT(*) FROM app"), 2);
 }
 
-static void a_store_that_another_writes_to_stays_whole(void **state)
+static void a_store_with_a_second_writer_stays_consistent(void **state)
 {
   struct ft_expiry expire = { .max_age_seconds = 30 * DAY };
   struct ft_error err;
@@ -380,18 +380,18 @@ static void every_query_has_an_index(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    TEST(runs_older_than_max_age_leave_and_their_apps_are_marked),
-    TEST(nothing_leaves_before_the_oldest_is_older_by_a_sixteenth),
+    TEST(runs_older_than_max_age_are_removed_and_their_apps_marked),
+    TEST(nothing_is_removed_before_the_oldest_is_older_by_a_sixteenth),
     TEST(no_limit_removes_nothing),
-    TEST(the_age_of_what_is_imported_counts_from_the_import),
-    TEST(a_clock_that_is_ahead_costs_a_day_a_pass),
+    TEST(the_age_of_an_imported_run_counts_from_the_import),
+    TEST(a_clock_that_is_ahead_advances_expiry_by_a_day_a_pass),
     TEST(a_clock_that_was_never_right_does_not_stop_it),
-    TEST(of_a_users_apps_those_go_that_ran_longest_ago),
-    TEST(an_app_whose_runs_are_anothers_has_gone),
-    TEST(a_pass_that_was_cut_short_is_made_up_for),
-    TEST(marks_of_what_was_published_do_not_pile_up),
-    TEST(an_older_store_is_brought_up_to_date),
-    TEST(a_store_that_another_writes_to_stays_whole),
+    TEST(the_least_recently_run_apps_of_a_user_are_removed),
+    TEST(an_app_without_runs_is_not_counted),
+    TEST(an_interrupted_pass_is_completed_by_the_next),
+    TEST(marks_of_published_apps_do_not_accumulate),
+    TEST(an_older_store_is_upgraded),
+    TEST(a_store_with_a_second_writer_stays_consistent),
     TEST(every_query_has_an_index),
   };
 

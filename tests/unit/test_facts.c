@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What runs have shown for a submission, from the observation to the facts. */
+/* Facts about a submission from past runs, from the observation to the facts. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -24,7 +24,7 @@ static int start(void **state)
   return 0;
 }
 
-/* The submission that is asked about, and that runs: N and KIND ("": none). */
+/* The query, which also runs: N and KIND ("": none). */
 static void submit(double n, const char *kind)
 {
   asked.features_count = 0;
@@ -79,7 +79,7 @@ static void assert_mib(double bytes, double mib)
     fail_msg("%g MiB, expected %g", bytes / MB, mib);
 }
 
-static void a_number_that_explains_tells_runs_apart(void **state)
+static void an_explanatory_feature_separates_runs(void **state)
 {
   (void)state;
   for (int i = 0; i < 3; i++)
@@ -97,7 +97,7 @@ static void a_number_that_explains_tells_runs_apart(void **state)
   assert_int_equal(facts.like_completed, 0);
 }
 
-static void where_nothing_explains_it_all_runs_count(void **state)
+static void without_an_explanation_all_runs_count(void **state)
 {
   (void)state;
   for (int i = 0; i < 6; i++) {
@@ -110,7 +110,7 @@ static void where_nothing_explains_it_all_runs_count(void **state)
   assert_mib(facts.like_sure_bytes, 100);
 }
 
-/* Six dense matrices say nothing of what a sparse one needs. */
+/* Six dense matrices are no evidence about a sparse one. */
 static void another_kind_is_not_comparable(void **state)
 {
   static const double size[] = { 1000, 2000, 4000, 6000, 8000, 9000 };
@@ -131,7 +131,7 @@ static void another_kind_is_not_comparable(void **state)
   assert_true(facts.like_peak_bytes > 600 * MB);
 }
 
-static void what_has_less_is_not_held_to_what_has_more(void **state)
+static void a_smaller_run_is_not_compared_with_larger_ones(void **state)
 {
   (void)state;
   for (double n = 8; n <= 16; n *= 2) {
@@ -146,7 +146,7 @@ static void what_has_less_is_not_held_to_what_has_more(void **state)
   look();
   assert_false(facts.less);
   assert_mib(facts.like_peak_bytes, 1600);
-  /* but what was killed is not forgotten for that */
+  /* but the killed run is still counted */
   submit(8, "");
   killed(300);
   submit(2, "");
@@ -155,8 +155,8 @@ static void what_has_less_is_not_held_to_what_has_more(void **state)
   assert_mib(facts.lately_killed_bytes, 300);
 }
 
-/* What never varied is not known to matter. */
-static void a_number_that_never_varied_sets_nothing_aside(void **state)
+/* A feature that never varied is not known to matter. */
+static void a_constant_feature_excludes_no_run(void **state)
 {
   (void)state;
   submit(0.5, "");
@@ -167,9 +167,9 @@ static void a_number_that_never_varied_sets_nothing_aside(void **state)
   assert_int_equal(facts.like_completed, 6);
 }
 
-/* Nine runs of one size, and kills of one far larger: each size has its own runs, and until the
- * estimate knows the size that is said. */
-static void kills_tell_sizes_apart(void **state)
+/* Nine runs of one size and kills of a far larger one: each size has its own facts, and the
+ * message reports the larger size until the estimate covers it. */
+static void kills_separate_sizes(void **state)
 {
   (void)state;
   submit(230, "");
@@ -192,8 +192,8 @@ static void kills_tell_sizes_apart(void **state)
   assert_int_equal(facts.like_runs, 0);
 }
 
-/* Without the features of its runs a submission has neither less nor more than they. */
-static void a_missing_feature_is_not_less(void **state)
+/* A submission without features is not comparable as smaller or larger. */
+static void a_missing_feature_is_not_smaller(void **state)
 {
   static const double mib[] = { 100, 101, 99, 100, 102, 100 };
 
@@ -208,8 +208,8 @@ static void a_missing_feature_is_not_less(void **state)
   assert_int_equal(facts.completed, 6);
 }
 
-/* The same program from another directory with another text needs a run of its own that agrees. */
-static void other_variants_are_borrowed_until_one_agrees(void **state)
+/* The same program with another text in another directory needs one agreeing run of its own. */
+static void other_variants_count_until_one_run_agrees(void **state)
 {
   (void)state;
   submit(1, "");
@@ -223,7 +223,7 @@ static void other_variants_are_borrowed_until_one_agrees(void **state)
   look();
   assert_true(!facts.borrowed && facts.like_completed == 4);
   asked.script_hash = 11;
-  asked.directory_hash = 22; /* copied elsewhere */
+  asked.directory_hash = 22; /* copied to another directory */
   look();
   assert_true(!facts.borrowed && facts.like_completed == 4);
   asked.script_hash = 13;
@@ -235,7 +235,7 @@ static void other_variants_are_borrowed_until_one_agrees(void **state)
   look();
   assert_false(facts.borrowed);
   assert_int_equal(facts.like_completed, 5);
-  /* and one that needs something else stays apart */
+  /* a variant with a different peak stays separate */
   asked.script_hash = 14;
   asked.directory_hash = 24;
   complete(400);
@@ -244,7 +244,7 @@ static void other_variants_are_borrowed_until_one_agrees(void **state)
   assert_mib(facts.like_peak_bytes, 400);
 }
 
-static void kills_are_bounds_until_they_are_outlived(void **state)
+static void kills_are_lower_bounds_until_runs_complete_below(void **state)
 {
   (void)state;
   submit(1, "");
@@ -261,7 +261,7 @@ static void kills_are_bounds_until_they_are_outlived(void **state)
   complete(200);
   look();
   assert_int_equal(facts.lately_killed, 0);
-  assert_int_equal(facts.growing_kills, 3); /* it completed with far less: a leak may do that */
+  assert_int_equal(facts.growing_kills, 3); /* it completed with far less; a leak can cause that */
   assert_mib(facts.like_bound_bytes, 1.2 * 580);
   for (int i = 0; i < 5; i++)
     complete(200);
@@ -272,8 +272,8 @@ static void kills_are_bounds_until_they_are_outlived(void **state)
   assert_int_equal(facts.growing_kills, 0);
 }
 
-/* A step that was killed at 100 MiB of a job's 1000: more for the job helps nobody. */
-static void a_steps_own_limit_is_not_the_jobs(void **state)
+/* A step was killed at 100 MiB of a job's 1000 MiB: more memory for the job would not help. */
+static void a_step_limit_is_not_the_job_limit(void **state)
 {
   ft_observation o = { .outcome = FT_OUTCOME_OUT_OF_MEMORY,
                        .censored = true,
@@ -302,7 +302,7 @@ static void a_steps_own_limit_is_not_the_jobs(void **state)
   assert_int_equal(facts.lately_step_limited, 0);
 }
 
-static void a_node_without_memory_says_nothing(void **state)
+static void a_node_out_of_memory_is_no_evidence(void **state)
 {
   (void)state;
   submit(1, "");
@@ -321,7 +321,7 @@ static void a_node_without_memory_says_nothing(void **state)
   assert_mib(facts.like_bound_bytes, 0);
 }
 
-static void runs_that_only_failed_are_known(void **state)
+static void failed_runs_alone_are_counted(void **state)
 {
   (void)state;
   submit(1, "");
@@ -350,18 +350,18 @@ static void the_largest_of_many_runs_is_kept(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_number_that_explains_tells_runs_apart, start),
-    cmocka_unit_test_setup(where_nothing_explains_it_all_runs_count, start),
+    cmocka_unit_test_setup(an_explanatory_feature_separates_runs, start),
+    cmocka_unit_test_setup(without_an_explanation_all_runs_count, start),
     cmocka_unit_test_setup(another_kind_is_not_comparable, start),
-    cmocka_unit_test_setup(what_has_less_is_not_held_to_what_has_more, start),
-    cmocka_unit_test_setup(a_number_that_never_varied_sets_nothing_aside, start),
-    cmocka_unit_test_setup(kills_tell_sizes_apart, start),
-    cmocka_unit_test_setup(a_missing_feature_is_not_less, start),
-    cmocka_unit_test_setup(other_variants_are_borrowed_until_one_agrees, start),
-    cmocka_unit_test_setup(kills_are_bounds_until_they_are_outlived, start),
-    cmocka_unit_test_setup(a_steps_own_limit_is_not_the_jobs, start),
-    cmocka_unit_test_setup(a_node_without_memory_says_nothing, start),
-    cmocka_unit_test_setup(runs_that_only_failed_are_known, start),
+    cmocka_unit_test_setup(a_smaller_run_is_not_compared_with_larger_ones, start),
+    cmocka_unit_test_setup(a_constant_feature_excludes_no_run, start),
+    cmocka_unit_test_setup(kills_separate_sizes, start),
+    cmocka_unit_test_setup(a_missing_feature_is_not_smaller, start),
+    cmocka_unit_test_setup(other_variants_count_until_one_run_agrees, start),
+    cmocka_unit_test_setup(kills_are_lower_bounds_until_runs_complete_below, start),
+    cmocka_unit_test_setup(a_step_limit_is_not_the_job_limit, start),
+    cmocka_unit_test_setup(a_node_out_of_memory_is_no_evidence, start),
+    cmocka_unit_test_setup(failed_runs_alone_are_counted, start),
     cmocka_unit_test_setup(the_largest_of_many_runs_is_kept, start),
   };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a failed attempt costs: the site's price and the time until it fails. */
+/* Cost of a failed attempt: the site's failure cost and the time to failure. */
 #include "config.h"
 
 #include <math.h>
@@ -34,12 +34,12 @@ static void begin(unsigned completed)
     learn(100 + i % 10, 1000, false);
 }
 
-static void the_time_to_failure_is_that_of_the_runs_that_failed(void **state)
+static void the_time_to_failure_is_learned_from_failed_runs(void **state)
 {
   static const struct {
     const char *what;
     unsigned completed, failed;
-    double mib, seconds, time; /* of each that failed; what is learnt */
+    double mib, seconds, time; /* of each failed run; the learned time to failure */
   } cases[] = {
     { "none failed", 12, 0, 0, 0, 0 },
     { "nothing to measure it by", 0, 3, 100, 300, 0 },
@@ -62,8 +62,8 @@ static void the_time_to_failure_is_that_of_the_runs_that_failed(void **state)
   }
 }
 
-/* Of runs that take the longer the more they need, one is measured by those that needed as much. */
-static void a_failed_run_is_measured_by_those_that_needed_as_much(void **state)
+/* If run time grows with the peak, a failed run is compared with runs of a similar peak. */
+static void a_failed_run_is_compared_with_runs_of_similar_peak(void **state)
 {
   (void)state;
   ft_online_init(&model, "app", 1000, FT_RULE_RSS);
@@ -84,7 +84,7 @@ static double allocation(double price, double time)
   return bytes;
 }
 
-static void the_sooner_and_cheaper_a_failure_the_less_is_allocated(void **state)
+static void early_and_cheap_failures_lower_the_allocation(void **state)
 {
   (void)state;
   for (unsigned runs = 3; runs <= 60; runs += 57) {
@@ -95,12 +95,12 @@ static void the_sooner_and_cheaper_a_failure_the_less_is_allocated(void **state)
     assert_true(allocation(1, 0) == allocation(1, 1));
     assert_true(allocation(0, 1) < allocation(1, 1));
     assert_true(allocation(1, 1) <= allocation(30, 1));
-    /* what it costs beside its own time is not cheaper for failing soon */
+    /* a fixed cost does not shrink with an early failure */
     assert_true(allocation(30, 0.02) > allocation(1, 0.02));
   }
 }
 
-static void another_price_forgets_what_was_lost_by_the_old(void **state)
+static void a_new_failure_cost_resets_the_cumulative_losses(void **state)
 {
   (void)state;
   begin(30);
@@ -118,10 +118,10 @@ static void another_price_forgets_what_was_lost_by_the_old(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_time_to_failure_is_that_of_the_runs_that_failed),
-    cmocka_unit_test(a_failed_run_is_measured_by_those_that_needed_as_much),
-    cmocka_unit_test(the_sooner_and_cheaper_a_failure_the_less_is_allocated),
-    cmocka_unit_test(another_price_forgets_what_was_lost_by_the_old),
+    cmocka_unit_test(the_time_to_failure_is_learned_from_failed_runs),
+    cmocka_unit_test(a_failed_run_is_compared_with_runs_of_similar_peak),
+    cmocka_unit_test(early_and_cheap_failures_lower_the_allocation),
+    cmocka_unit_test(a_new_failure_cost_resets_the_cumulative_losses),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Processes that have lost their parents, and processes that live in their parents' memory. */
+/* Processes whose parents have ended, and processes that share their parents' memory. */
 #include "config.h"
 
 #include "tests/unit/watch.h"
@@ -8,7 +8,7 @@ enum { TOLD_FD = 3 };
 
 static const char *self; /* this program */
 
-/* The child of a child that ended at once, in a session of its own. */
+/* The child of a child that ended at once, in its own session. */
 static void become_daemon(void)
 {
   if (fork() > 0)
@@ -19,7 +19,7 @@ static void become_daemon(void)
   hold_64();
 }
 
-static void a_daemon_stays_in_sight_of_its_subreaper(void **state)
+static void a_daemon_is_found_below_its_subreaper(void **state)
 {
   struct watch watch;
   pid_t pid, daemon = 0;
@@ -41,7 +41,7 @@ static void a_daemon_stays_in_sight_of_its_subreaper(void **state)
   watch_close(&watch);
 }
 
-/* Began anew with a mark in its environment, as whatever Slurm begins has one. */
+/* Executed again with a marker in its environment, like every process that Slurm starts. */
 static void become_marked_daemon(void)
 {
   if (dup2(gates.told[1], TOLD_FD) < 0)
@@ -55,8 +55,9 @@ static bool waited_long(struct watch *watch)
   return ft_io_monotonic() - watch->tree->started > 1;
 }
 
-/* The double fork's child is init's before anybody has looked, in a session without a leader. */
-static void a_daemon_is_found_by_its_mark(void **state)
+/* The double fork's child belongs to init before the first sample, in a session without a
+ * leader. */
+static void a_daemon_is_found_by_its_marker(void **state)
 {
   static const struct {
     const char *mark;
@@ -80,7 +81,7 @@ static void a_daemon_is_found_by_its_mark(void **state)
 
     open_gates();
     watch_open(&watch);
-    /* like a slurmstepd's own: who began the daemon is not in its tree's sight any more */
+    /* like a daemon of slurmstepd itself: its parent is outside the tree by now */
     ft_tree_set_mark(watch.tree, cases[i].mark, cases[i].mine ? user : user + 1);
     pid = begin(become_marked_daemon);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -95,7 +96,7 @@ static void a_daemon_is_found_by_its_mark(void **state)
   }
 }
 
-/* A child in its parent's 64 MiB, as between a vfork and a slow exec, or with them copied. */
+/* A child in its parent's 64 MiB, as between vfork and a slow exec, or with a copy of them. */
 static bool lend;
 
 static void share_64(void)
@@ -114,7 +115,7 @@ static void share_64(void)
   waitpid(pid, NULL, 0);
 }
 
-static void memory_that_vfork_lends_counts_once(void **state)
+static void memory_shared_by_vfork_counts_once(void **state)
 {
   static const struct {
     bool lend;
@@ -145,7 +146,7 @@ static void memory_that_vfork_lends_counts_once(void **state)
   }
 }
 
-/* As a program of its own: a daemon that tells its pid at the descriptor 3. */
+/* Runs as a program of its own: a daemon that writes its pid to descriptor 3. */
 static int be_daemon(void)
 {
   pid_t pid;
@@ -166,9 +167,9 @@ static int be_daemon(void)
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_daemon_stays_in_sight_of_its_subreaper),
-    cmocka_unit_test(a_daemon_is_found_by_its_mark),
-    cmocka_unit_test(memory_that_vfork_lends_counts_once),
+    cmocka_unit_test(a_daemon_is_found_below_its_subreaper),
+    cmocka_unit_test(a_daemon_is_found_by_its_marker),
+    cmocka_unit_test(memory_shared_by_vfork_counts_once),
   };
 
   if (argc > 1 && strcmp(argv[1], "daemon") == 0)

@@ -30,9 +30,9 @@ static double steep(double a, double b)
   return -1e-9 * exp(5 * a) * b;
 }
 
-static void what_the_target_is_made_of_is_kept(void **state)
+static void relevant_columns_are_kept(void **state)
 {
-  /* of the last two, the second column hardly counts beside the first */
+  /* of the last two, the second column adds little to the first */
   static const struct {
     double (*made)(double, double);
     size_t columns;
@@ -58,7 +58,7 @@ static void what_the_target_is_made_of_is_kept(void **state)
   }
 }
 
-static void columns_that_say_nothing_do_no_harm(void **state)
+static void irrelevant_columns_do_no_harm(void **state)
 {
   size_t chosen[COLUMNS];
 
@@ -80,8 +80,8 @@ static void columns_that_say_nothing_do_no_harm(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(what_the_target_is_made_of_is_kept),
-                                      cmocka_unit_test(columns_that_say_nothing_do_no_harm) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(relevant_columns_are_kept),
+                                      cmocka_unit_test(irrelevant_columns_do_no_harm) };
 
   return cmocka_run_group_tests_name("screen", tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static ft_observation put(uint32_t job, const char *app, double end)
   return o;
 }
 
-/* How many runs APP's published model knows; 0: there is none. */
+/* Returns the number of runs in APP's published model; 0: no model. */
 static unsigned published(const char *app)
 {
   ft_model *model = malloc(sizeof *model);
@@ -127,8 +127,8 @@ static void an_app_without_runs_has_no_model(void **state)
   assert_int_equal(published("b"), 1);
 }
 
-/* By the first run that tells of the former name; once more changes nothing. */
-static void a_run_links_its_apps_former_names(void **state)
+/* The first run that reports the former name links it; a repetition changes nothing. */
+static void a_run_links_the_former_names_of_its_app(void **state)
 {
   struct ft_ledger *ledger;
   struct ft_error err;
@@ -150,7 +150,7 @@ static void a_run_links_its_apps_former_names(void **state)
   assert_non_null(ledger);
   ft_ledger_set_rule(ledger, FT_RULE_RSS);
   assert_true(ft_ledger_take(ledger, &o));
-  /* killed here: another agent goes on */
+  /* killed here: another agent continues */
   ft_ledger_close(ledger);
   (void)steps();
   assert_int_equal(published("job.sh-1"), 0);
@@ -176,7 +176,7 @@ static void sql(const char *text)
   sqlite3_close(db);
 }
 
-/* No other has the store open: what an agent leaves that is killed is not there. */
+/* No other connection is open, so files of a killed agent are absent. */
 static struct ft_ledger *open_ledger(void)
 {
   struct ft_ledger *ledger;
@@ -190,7 +190,7 @@ static struct ft_ledger *open_ledger(void)
   return ledger;
 }
 
-/* A disk may be too full for a model's file and for a mark in the store, and take a run's row. */
+/* A full disk may have room for a run's row, but not for its model's file or its mark. */
 static void no_run_is_stored_without_its_models_mark(void **state)
 {
   ft_observation o = put(1, "a", 1);
@@ -219,8 +219,8 @@ static void no_run_is_stored_without_its_models_mark(void **state)
   ft_ledger_close(ledger);
 }
 
-/* What the agent has published itself is not made once more, neither by it nor by the next one. */
-static void what_is_published_with_its_run_is_not_made_again(void **state)
+/* A model published together with its run is not rebuilt by this agent or the next. */
+static void a_model_published_with_its_run_is_not_rebuilt(void **state)
 {
   ft_observation o = put(1, "a", 1);
   struct ft_ledger *ledger = open_ledger();
@@ -246,7 +246,7 @@ static void what_is_published_with_its_run_is_not_made_again(void **state)
   assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
 }
 
-static void long_work_is_done_in_steps_and_learns_what_comes_meanwhile(void **state)
+static void long_rebuilds_run_in_steps_and_learn_new_runs(void **state)
 {
   struct ft_error err;
   ft_observation o;
@@ -258,9 +258,9 @@ static void long_work_is_done_in_steps_and_learns_what_comes_meanwhile(void **st
   assert_int_equal(ft_store_commit(store, &err), 0);
   assert_true(ft_follow_step(follow, store));
   assert_int_equal(published("a"), 0);
-  o = put(5000, "a", 1); /* before all that were learnt by now */
+  o = put(5000, "a", 1); /* before all runs learned so far */
   ft_follow_learn(follow, &o);
-  o.rss_bytes = 0; /* no more is learnt of another's */
+  o.rss_bytes = 0; /* nothing of another app's run is learned */
   o.uid++;
   ft_follow_learn(follow, &o);
   while (!published("a"))
@@ -270,7 +270,7 @@ static void long_work_is_done_in_steps_and_learns_what_comes_meanwhile(void **st
   assert_int_equal(published("a"), 1001);
 }
 
-/* What foretell import takes from elsewhere may be of a clock that was ahead. */
+/* An imported run may have a time from a clock that was ahead. */
 static void no_run_that_is_published_has_ended_in_the_future(void **state)
 {
   uint32_t uid = (uint32_t)geteuid();
@@ -296,7 +296,7 @@ static void no_run_that_is_published_has_ended_in_the_future(void **state)
   free(model);
 }
 
-static void another_rule_begins_anew(void **state)
+static void a_new_accounting_rule_restarts_the_models(void **state)
 {
   struct ft_error err;
   ft_model *model = malloc(sizeof *model);
@@ -315,7 +315,7 @@ static void another_rule_begins_anew(void **state)
   free(model);
 }
 
-/* Whether APP has an entry in the file of apps alike LIKENESS. */
+/* Whether APP has an entry in the similarity file of LIKENESS. */
 static bool noted(const char *similarity_key, const char *app)
 {
   struct ft_error err;
@@ -343,7 +343,7 @@ static void note(const char *similarity_key, const char *app, const char *other)
       ft_publish_own(publisher, (uint32_t)geteuid(), FT_RECORD_SIMILAR_APPS, &kin, name, &err), 0);
 }
 
-/* The agent's file of what apps need: COUNT of them, the first being the user's APP. */
+/* The site-wide prior of COUNT apps, the first being the user's APP. */
 static void put_prior(const char *app, pb_size_t count)
 {
   uint32_t uid = (uint32_t)geteuid();
@@ -376,7 +376,7 @@ static void expire_and_sweep(const struct ft_expiry *limits)
   ft_sweep_close(sweep);
 }
 
-static void of_an_app_that_has_gone_nothing_is_left(void **state)
+static void nothing_remains_of_an_expired_app(void **state)
 {
   static const struct ft_expiry one_app = { .max_apps = 1 }, none = { .max_age_seconds = 86400 };
   const double now = (double)time(NULL);
@@ -402,7 +402,7 @@ static void of_an_app_that_has_gone_nothing_is_left(void **state)
   assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR, &prior, &err), 0);
   assert_int_equal(prior.apps, 20);
 
-  /* its last app, and one too few for the site's needs to name nobody */
+  /* its last app is gone, and one app is too few for the site-wide prior to hide users */
   put_prior("b", 20);
   (void)snprintf(path, sizeof path, "%s/store.db", folder);
   assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -414,13 +414,13 @@ static void of_an_app_that_has_gone_nothing_is_left(void **state)
   (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%u", (unsigned)geteuid());
   assert_int_equal(faccessat(state_fd, path, F_OK, 0), -1);
 
-  /* who comes back begins anew */
+  /* after a return the history starts again */
   put(4, "b", now);
   (void)steps();
   assert_int_equal(published("b"), 1);
 }
 
-static void a_folder_that_cannot_be_written_is_tried_again(void **state)
+static void a_directory_that_cannot_be_written_is_retried(void **state)
 {
   char models[96];
 
@@ -428,7 +428,7 @@ static void a_folder_that_cannot_be_written_is_tried_again(void **state)
   put(1, "a", 1);
   put(2, "b", 2);
   (void)snprintf(models, sizeof models, "%s/models/%u", folder, (unsigned)geteuid());
-  /* a file where the user's folder should be */
+  /* a file in place of the user's directory */
   fixture_put(folder, models + strlen(folder) + 1, "", 0);
   (void)steps();
   assert_int_equal(published("a"), 0);
@@ -440,7 +440,7 @@ static void a_folder_that_cannot_be_written_is_tried_again(void **state)
   assert_int_equal(steps(), 1);
 }
 
-static void a_row_that_cannot_be_read_holds_up_no_other_app(void **state)
+static void an_unreadable_row_delays_no_other_app(void **state)
 {
   struct ft_error err;
   char path[96];
@@ -465,15 +465,15 @@ int main(void)
   const struct CMUnitTest tests[] = {
     TEST(marked_apps_are_published_and_only_they),
     TEST(an_app_without_runs_has_no_model),
-    TEST(a_run_links_its_apps_former_names),
+    TEST(a_run_links_the_former_names_of_its_app),
     TEST(no_run_is_stored_without_its_models_mark),
-    TEST(what_is_published_with_its_run_is_not_made_again),
-    TEST(long_work_is_done_in_steps_and_learns_what_comes_meanwhile),
+    TEST(a_model_published_with_its_run_is_not_rebuilt),
+    TEST(long_rebuilds_run_in_steps_and_learn_new_runs),
     TEST(no_run_that_is_published_has_ended_in_the_future),
-    TEST(another_rule_begins_anew),
-    TEST(of_an_app_that_has_gone_nothing_is_left),
-    TEST(a_folder_that_cannot_be_written_is_tried_again),
-    TEST(a_row_that_cannot_be_read_holds_up_no_other_app),
+    TEST(a_new_accounting_rule_restarts_the_models),
+    TEST(nothing_remains_of_an_expired_app),
+    TEST(a_directory_that_cannot_be_written_is_retried),
+    TEST(an_unreadable_row_delays_no_other_app),
   };
 
   return cmocka_run_group_tests_name("follow", tests, NULL, NULL);

@@ -59,7 +59,7 @@ static void sql(const char *text)
   sqlite3_close(db);
 }
 
-/* The first number that TEXT gives. */
+/* Returns the first number of the query TEXT. */
 static int64_t number(const char *text)
 {
   sqlite3_stmt *s;
@@ -81,7 +81,7 @@ static int64_t runs(void)
   return number("SELECT COUNT(*) FROM observation");
 }
 
-/* A run of an hour that ended DAYS ago, submitted an hour before it began. */
+/* A run of one hour that ended DAYS ago, submitted an hour before its start. */
 static ft_observation run_of(uint32_t uid, const char *app, uint32_t job, double days)
 {
   ft_observation o = { .schema = FT_SCHEMA,
@@ -101,7 +101,7 @@ static ft_observation run_of(uint32_t uid, const char *app, uint32_t job, double
   return o;
 }
 
-/* What ft_store_put returns. */
+/* Returns the result of ft_store_put. */
 static int put(ft_observation o)
 {
   struct ft_error err;
@@ -120,7 +120,7 @@ static void begin(ft_forget what, struct ft_forget_pass *pass)
     fail_msg("%s", err.text);
 }
 
-/* At most STEPS of PASS. Returns whether more is to be done. */
+/* Runs at most STEPS of PASS. Returns whether more remain. */
 static bool steps(struct ft_forget_pass *pass, int count)
 {
   struct ft_error err;
@@ -146,7 +146,7 @@ static struct ft_forget_pass forget(ft_forget what)
   return pass;
 }
 
-static void an_apps_runs_leave_and_it_is_marked(void **state)
+static void an_apps_runs_are_removed_and_it_is_marked(void **state)
 {
   struct ft_forget_pass pass;
 
@@ -168,7 +168,7 @@ static void an_apps_runs_leave_and_it_is_marked(void **state)
   assert_int_equal(number("SELECT COUNT(DISTINCT app) FROM observation"), 1);
 }
 
-static void what_is_forgotten_does_not_come_back(void **state)
+static void forgotten_runs_do_not_return(void **state)
 {
   ft_observation late = run_of(ADA, "a", 7, 3), other, again;
 
@@ -176,28 +176,28 @@ static void what_is_forgotten_does_not_come_back(void **state)
   assert_int_equal(put(run_of(ADA, "a", 1, 2)), 0);
   (void)forget((ft_forget){ .app = "a", .has_uid = true, .uid = ADA });
   assert_int_equal(put(run_of(ADA, "a", 1, 2)), 1);
-  /* that nobody had seen */
+  /* a run that was not recorded before */
   assert_int_equal(put(late), 1);
-  /* an import knows the job, and another name for its app */
+  /* an import contains the job under another name of its app */
   other = run_of(ADA, "ada/train", 1, 2);
   other.node[0] = '\0';
   assert_int_equal(put(other), 1);
   other.job_id = 7;
   assert_int_equal(put(other), 1);
   assert_int_equal(runs(), 0);
-  /* others' runs, other apps' */
+  /* other users' runs and other apps' runs */
   assert_int_equal(put(run_of(BOB, "a", 1, 2)), 0);
   assert_int_equal(put(run_of(ADA, "b", 2, 2)), 0);
-  /* later ones, also of a job whose number is given out again */
+  /* later runs, also of a job whose number is reused */
   again = run_of(ADA, "a", 1, -1);
   assert_int_equal(put(again), 0);
   assert_int_equal(runs(), 3);
-  /* under way when it was told: begun before */
+  /* running at the request: started before it */
   again = run_of(ADA, "a", 9, -0.01);
   assert_int_equal(put(again), 1);
 }
 
-static void without_a_time_it_is_forgotten(void **state)
+static void a_run_without_a_time_is_forgotten(void **state)
 {
   ft_observation o = { .schema = FT_SCHEMA, .job_id = 4, .uid = ADA, .submission.app = "a" };
 
@@ -208,7 +208,7 @@ static void without_a_time_it_is_forgotten(void **state)
   assert_int_equal(put(o), 1);
 }
 
-static void a_job_is_all_its_elements_or_one(void **state)
+static void a_job_is_all_its_array_tasks_or_one(void **state)
 {
   ft_observation o;
 
@@ -227,7 +227,7 @@ static void a_job_is_all_its_elements_or_one(void **state)
   assert_int_equal(runs(), 4);
   (void)forget((ft_forget){ .job_id = 139, .has_uid = true, .uid = ADA });
   assert_int_equal(runs(), 1);
-  /* an element that was pending still: of the same submission */
+  /* a task that was still pending: the same submission */
   o = run_of(ADA, "a", 160, -1);
   o.array_job_id = 139;
   o.array_task_id = 5;
@@ -237,12 +237,12 @@ static void a_job_is_all_its_elements_or_one(void **state)
   assert_int_equal(put(o), 0);
 }
 
-static void one_element_of_an_app_does_not_cover_its_array(void **state)
+static void one_array_task_of_an_app_does_not_cover_its_array(void **state)
 {
   ft_observation o = run_of(ADA, "a", 139, 1);
 
   (void)state;
-  /* the last element has the array's own number */
+  /* the last task has the array's own number */
   o.array_job_id = 139;
   o.array_task_id = 4;
   assert_int_equal(put(o), 0);
@@ -309,7 +309,7 @@ static ft_observation override(uint32_t job)
   "SELECT COUNT(*) FROM observation WHERE app || job_name || features || decision_reason > ''"     \
   " OR peak_bytes > 0 OR rss_bytes > 0"
 
-static void that_a_policy_was_overridden_stays_and_nothing_else(void **state)
+static void only_the_record_of_an_overridden_policy_remains(void **state)
 {
   struct ft_forget_pass pass;
 
@@ -324,7 +324,7 @@ static void that_a_policy_was_overridden_stays_and_nothing_else(void **state)
   assert_int_equal(number(SECRETS), 0);
   assert_int_equal(number("SELECT uid FROM observation WHERE decision_mode = 'force'"), ADA);
   assert_int_equal(number("SELECT request_mem_bytes FROM observation"), 1 << 20);
-  /* told twice, recorded twice, seen for the first time */
+  /* requested twice, recorded twice, seen for the first time */
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
   assert_int_equal(pass.runs + pass.kept, 0);
   assert_int_equal(put(override(1)), 1);
@@ -350,7 +350,7 @@ static void a_dry_run_counts_and_changes_nothing(void **state)
   assert_int_equal(number("SELECT COUNT(*) FROM changed"), 0);
 }
 
-static void a_pass_that_is_cut_short_goes_on(void **state)
+static void an_interrupted_pass_continues(void **state)
 {
   struct ft_forget_pass pass;
   struct ft_error err;
@@ -363,7 +363,7 @@ static void a_pass_that_is_cut_short_goes_on(void **state)
   ft_forget_pass_free(&pass);
   assert_in_range(runs(), 1, 49);
   open_store();
-  /* what came after it was told is none of it */
+  /* runs after the request are not covered */
   assert_int_equal(put(run_of(ADA, "a", 60, -1)), 0);
   assert_int_equal(ft_store_forget_next(store, &pass, &err), 1);
   assert_false(steps(&pass, ALL));
@@ -381,7 +381,7 @@ static int leaves(const ft_observation *o, void *data, struct ft_error *err)
   return ++*left == 3 ? ft_error_set(err, "no room") : 0;
 }
 
-static void whoever_is_told_of_a_run_may_refuse(void **state)
+static void a_callback_may_stop_the_pass(void **state)
 {
   struct ft_forget_pass pass;
   struct ft_error err;
@@ -404,7 +404,7 @@ static void whoever_is_told_of_a_run_may_refuse(void **state)
   ft_forget_pass_free(&pass);
 }
 
-/* How often TEXT stands in the files of the store. */
+/* How often TEXT occurs in the files of the store. */
 static unsigned found(const char *text)
 {
   static const char *const suffix[] = { "", "-wal", "-shm" };
@@ -425,7 +425,7 @@ static unsigned found(const char *text)
   return count;
 }
 
-static void no_byte_of_it_stays_in_the_files(void **state)
+static void no_byte_of_a_forgotten_run_stays_in_the_files(void **state)
 {
   struct ft_random random;
   struct ft_forget_pass pass;
@@ -485,7 +485,7 @@ static void a_reader_is_waited_for(void **state)
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 0);
 }
 
-/* Every run that is put is compared with them, however many users have told. */
+/* Every new run is compared with the tombstones, however many users have made some. */
 static void tombstones_are_found_by_an_index(void **state)
 {
   sqlite3_stmt *s;
@@ -506,7 +506,7 @@ static void tombstones_are_found_by_an_index(void **state)
   sqlite3_close(db);
 }
 
-static void a_user_tells_so_much_and_no_more(void **state)
+static void the_number_of_tombstones_of_a_user_is_bounded(void **state)
 {
   ft_forget what = { .has_uid = true, .uid = ADA };
   struct ft_forget_pass pass;
@@ -524,7 +524,7 @@ static void a_user_tells_so_much_and_no_more(void **state)
   assert_int_equal(ft_store_forget_begin(store, &what, now, &pass, &err), 0);
 }
 
-static void the_store_before_is_brought_up_to_date(void **state)
+static void the_previous_stores_schema_is_upgraded(void **state)
 {
   struct ft_error err;
 
@@ -540,7 +540,7 @@ static void the_store_before_is_brought_up_to_date(void **state)
   assert_null(ft_store_open(path, false, &err));
   assert_non_null(strstr(err.text, "older schema"));
   open_store();
-  /* what was removed by the release before stands in the file still */
+  /* rows removed by the previous release are still in the file */
   assert_int_equal(number("SELECT COUNT(*) FROM meta WHERE key = 'scrub'"), 1);
   assert_int_equal(runs(), 1);
   (void)forget((ft_forget){ .app = "a" });
@@ -552,22 +552,22 @@ static void the_store_before_is_brought_up_to_date(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { TEST(an_apps_runs_leave_and_it_is_marked),
-                                      TEST(what_is_forgotten_does_not_come_back),
-                                      TEST(without_a_time_it_is_forgotten),
-                                      TEST(a_job_is_all_its_elements_or_one),
-                                      TEST(one_element_of_an_app_does_not_cover_its_array),
+  const struct CMUnitTest tests[] = { TEST(an_apps_runs_are_removed_and_it_is_marked),
+                                      TEST(forgotten_runs_do_not_return),
+                                      TEST(a_run_without_a_time_is_forgotten),
+                                      TEST(a_job_is_all_its_array_tasks_or_one),
+                                      TEST(one_array_task_of_an_app_does_not_cover_its_array),
                                       TEST(a_user_and_a_time_are_enough),
                                       TEST(former_names_are_forgotten_too),
-                                      TEST(that_a_policy_was_overridden_stays_and_nothing_else),
+                                      TEST(only_the_record_of_an_overridden_policy_remains),
                                       TEST(a_dry_run_counts_and_changes_nothing),
-                                      TEST(a_pass_that_is_cut_short_goes_on),
-                                      TEST(whoever_is_told_of_a_run_may_refuse),
-                                      TEST(no_byte_of_it_stays_in_the_files),
+                                      TEST(an_interrupted_pass_continues),
+                                      TEST(a_callback_may_stop_the_pass),
+                                      TEST(no_byte_of_a_forgotten_run_stays_in_the_files),
                                       TEST(a_reader_is_waited_for),
                                       TEST(tombstones_are_found_by_an_index),
-                                      TEST(a_user_tells_so_much_and_no_more),
-                                      TEST(the_store_before_is_brought_up_to_date) };
+                                      TEST(the_number_of_tombstones_of_a_user_is_bounded),
+                                      TEST(the_previous_stores_schema_is_upgraded) };
 
   return cmocka_run_group_tests_name("forget", tests, NULL, NULL);
 }

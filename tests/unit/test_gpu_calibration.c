@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a site measures of networks makes the next estimate better. */
+/* A site's measured networks improve the next estimate. */
 #include "tests/unit/unit.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 static const double context = 1740 * MIB;
 
-/* A run of a network of NETWORK MiB that took MEASURED MiB. */
+/* A run of a network estimated at NETWORK MiB that used MEASURED MiB. */
 static ft_observation observation(uint32_t job, double network, double measured)
 {
   ft_observation o = { .job_id = job,
@@ -25,7 +25,7 @@ static ft_observation observation(uint32_t job, double network, double measured)
   return o;
 }
 
-/* Networks of all sizes on a GPU with so much context. */
+/* Networks of all sizes on a GPU whose context has MEGABYTES. */
 static void learn(ft_gpus *gpus, unsigned count, double megabytes, double slope)
 {
   for (unsigned i = 0; i < count; i++) {
@@ -45,7 +45,7 @@ static struct ft_gpu_device fit(const ft_gpus *gpus, double network)
   return device;
 }
 
-/* On a GPU that nothing is known of. */
+/* On a GPU without measured runs. */
 static struct ft_gpu_memory refined(double network, const struct ft_gpu_device *device,
                                     const ft_model *model)
 {
@@ -72,7 +72,7 @@ static void without_runs_an_estimate_stays(void **state)
   assert_near(ft_estimate_quantile(&memory.estimate, 0.5), memory.bytes, 1e-6);
 }
 
-static void networks_on_a_gpu_tell_its_context(void **state)
+static void networks_on_a_gpu_give_its_context(void **state)
 {
   static const struct {
     double context, slope, within;
@@ -98,7 +98,7 @@ static void networks_on_a_gpu_tell_its_context(void **state)
   }
 }
 
-static void a_run_far_from_the_others_counts_little(void **state)
+static void an_outlier_has_a_low_weight(void **state)
 {
   static ft_gpus gpus;
   ft_observation odd = observation(100, 1000, 9000);
@@ -111,7 +111,7 @@ static void a_run_far_from_the_others_counts_little(void **state)
   assert_near(device.context_bytes + device.slope * 1500 * MIB, context + 1500 * MIB, 0.02);
 }
 
-/* A second process beside it, a sampler that came late, a driver that counts something else. */
+/* A second process on the GPU, a late sampler, a driver that counts differently. */
 static void one_bad_reading_spoils_no_estimate(void **state)
 {
   static const double readings[] = { 1, 100, 600, 4000, 9000, 30000, 80000, 4e6 };
@@ -136,13 +136,14 @@ static void one_bad_reading_spoils_no_estimate(void **state)
       assert_true(ft_gpu_observations_learn(&gpus, &bad));
       device = fit(&gpus, 1500);
       with = refined(1500, &device, &model);
-      if (fabs(with.bytes / without.bytes - 1) > (good ? 0.06 : 0.15)) /* one alone may be true */
+      if (fabs(with.bytes / without.bytes - 1) >
+          (good ? 0.06 : 0.15)) /* the reading may be correct */
         fail_msg("%u good runs, one of %.0f MiB: %.0f instead of %.0f MiB", good, readings[i],
                  with.bytes / MIB, without.bytes / MIB);
     }
 }
 
-static void runs_of_the_app_tell_its_own_network(void **state)
+static void runs_of_the_app_correct_its_own_network(void **state)
 {
   static ft_gpus gpus;
   static ft_model model;
@@ -168,7 +169,7 @@ static void runs_of_the_app_tell_its_own_network(void **state)
   assert_true(width[3] < width[0] && width[3] > 1);
 }
 
-static void what_says_nothing_is_not_learnt(void **state)
+static void uninformative_runs_are_not_learned(void **state)
 {
   static ft_gpus gpus;
   ft_observation o = observation(1, 1000, 2740), spoilt;
@@ -193,7 +194,7 @@ static void what_says_nothing_is_not_learnt(void **state)
   assert_false(ft_gpu_observations_learn(&gpus, &o)); /* nothing new */
 }
 
-static void a_later_record_replaces_and_one_network_takes_little_room(void **state)
+static void a_later_record_replaces_and_one_network_is_bounded(void **state)
 {
   static ft_gpus gpus;
   ft_observation o = observation(1, 1000, 2740);
@@ -222,7 +223,7 @@ static void a_later_record_replaces_and_one_network_takes_little_room(void **sta
   assert_int_equal(gpus.kinds_count, COUNT_OF(gpus.kinds));
 }
 
-static void a_run_that_is_forgotten_tells_nothing(void **state)
+static void a_forgotten_run_has_no_effect(void **state)
 {
   static ft_gpus gpus;
   ft_observation first = observation(1, 1000, 2740), second = observation(2, 3000, 4740);
@@ -242,13 +243,13 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(without_runs_an_estimate_stays),
-    cmocka_unit_test(networks_on_a_gpu_tell_its_context),
-    cmocka_unit_test(a_run_far_from_the_others_counts_little),
+    cmocka_unit_test(networks_on_a_gpu_give_its_context),
+    cmocka_unit_test(an_outlier_has_a_low_weight),
     cmocka_unit_test(one_bad_reading_spoils_no_estimate),
-    cmocka_unit_test(runs_of_the_app_tell_its_own_network),
-    cmocka_unit_test(what_says_nothing_is_not_learnt),
-    cmocka_unit_test(a_run_that_is_forgotten_tells_nothing),
-    cmocka_unit_test(a_later_record_replaces_and_one_network_takes_little_room),
+    cmocka_unit_test(runs_of_the_app_correct_its_own_network),
+    cmocka_unit_test(uninformative_runs_are_not_learned),
+    cmocka_unit_test(a_forgotten_run_has_no_effect),
+    cmocka_unit_test(a_later_record_replaces_and_one_network_is_bounded),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

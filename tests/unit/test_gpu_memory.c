@@ -12,7 +12,7 @@ static const char *const files[] = { "convolution", "attention", "torch-cnn",   
 static const char *const inputs[] = { "3x32x32", "sequence=10", NULL,         NULL,
                                       NULL,      NULL,          "sequence=10" };
 
-/* NAME is that of an ONNX file, or a path in the corpus. */
+/* NAME is an ONNX file, or a path in the corpus. */
 static struct ft_graph *open_graph(const char *name)
 {
   char file[256];
@@ -38,8 +38,9 @@ static void make(struct ft_graph *graph, const char *input, const struct ft_sche
     fail_msg("%s", err.text);
 }
 
-/* Every buffer is taken once and given back once, parameters never; nothing is given before. */
-static void a_pass_gives_back_what_it_takes(void **state)
+/* Every buffer is allocated and freed once, parameters never; no buffer is freed before its
+ * allocation. */
+static void a_pass_frees_its_allocations(void **state)
 {
   static const struct ft_schedule_options options[] = {
     { .training = true },
@@ -92,7 +93,8 @@ static void a_pass_gives_back_what_it_takes(void **state)
     }
 }
 
-/* How often training of FILE takes just BYTES, from its first event on or its backward pass. */
+/* Number of allocations of BYTES in a training step of FILE, from its first event or from the
+ * backward pass on. */
 static size_t taken_as(const char *file, bool backward, int64_t bytes)
 {
   static const struct ft_schedule_options training = { .training = true };
@@ -107,29 +109,25 @@ static size_t taken_as(const char *file, bool backward, int64_t bytes)
   return count;
 }
 
-/* Of 64 x 8 x 32 for 4 samples: the matrices written out, kept, and their gradient before its sum.
- */
-static void a_broadcast_operand_is_written_out(void **state)
+/* 64 x 8 x 32 for 4 samples: the expanded matrices, which are saved, and their gradient before
+ * its reduction. */
+static void a_broadcast_operand_is_expanded(void **state)
 {
   (void)state;
   assert_int_equal(taken_as("broadcast", false, 4 * 4 * 64 * 8 * 32), 2);
 }
 
-/*
- * Of 4 concatenated tensors each a part of one gradient, and the sum with another's: 4 x 4 x 8 x 8
- * elements for each of 4 samples, never the whole of 16 channels a second time.
- */
+/* Each of 4 concatenated tensors gets a part of one gradient, which is added to another
+ * gradient: 4 x 4 x 8 x 8 elements for 4 samples, never the whole 16 channels a second time. */
 static void a_part_of_a_gradient_is_summed_as_a_part(void **state)
 {
   (void)state;
   assert_int_equal(taken_as("concatenated", true, 4 * 4 * 16 * 8 * 8), 1);
 }
 
-/*
- * Of 128 elements for each of 4 samples: dropout of nothing is no operator; autocast's products are
- * in 16 bits, what normalisation takes is copied into 32 and kept, and so is what it gives.
- */
-static void mixed_precision_copies_what_it_widens(void **state)
+/* 128 elements for each of 4 samples. Dropout of 0 is no operator. Autocast's products are
+ * 16-bit; the input of a normalisation is copied to 32 bits and saved, and so is its output. */
+static void mixed_precision_copies_widened_tensors(void **state)
 {
   struct ft_schedule_options options = { .training = true };
   struct ft_graph *graph = open_graph("torchscript/net-training-traced.pt");
@@ -148,10 +146,10 @@ static void mixed_precision_copies_what_it_widens(void **state)
   for (uint32_t i = 0; i < graph->block.operator_count; i++)
     dropouts += strcmp(graph->block.operators[i].type, "Dropout") == 0;
   assert_int_equal(dropouts, 1);
-  assert_int_equal(wide[0], 3);   /* of the product, the normalisation, dropout */
-  assert_int_equal(narrow[0], 0); /* but for its mask, a byte each */
+  assert_int_equal(wide[0], 3);   /* the product, the normalisation, dropout */
+  assert_int_equal(narrow[0], 0); /* only its mask of one byte each */
   assert_int_equal(wide[1], 3);   /* the copy, the normalisation, dropout */
-  assert_int_equal(narrow[1], 2); /* of the product; what the last takes */
+  assert_int_equal(narrow[1], 2); /* the product, and the input of the last one */
   ft_graph_free(graph);
 }
 
@@ -168,7 +166,7 @@ static struct ft_gpu_memory needs(const char *file, const char *input, struct ft
   return memory;
 }
 
-static void more_of_everything_needs_more(void **state)
+static void larger_inputs_and_batches_need_more_memory(void **state)
 {
   struct ft_gpu_memory one, many, inference, adam, amp;
   struct ft_gpu_run run;
@@ -194,13 +192,14 @@ static void more_of_everything_needs_more(void **state)
   assert_int_equal(inference.gradient_bytes + inference.optimizer_bytes, 0);
 }
 
-/* Parameters, gradients, the state, and in a step by lists one more as large as the parameters. */
-static void a_step_is_taken_however_passes_are_counted(void **state)
+/* Parameters, gradients, optimizer state; a foreach step also allocates one copy of the
+ * parameters. */
+static void the_optimizer_step_is_independent_of_accumulation(void **state)
 {
   static const struct {
     enum ft_optimizer optimizer;
     bool fused;
-    int64_t times; /* the parameters */
+    int64_t times; /* multiples of the parameters */
   } table[] = { { FT_OPTIMIZER_SGD, false, 3 },  { FT_OPTIMIZER_MOMENTUM, false, 4 },
                 { FT_OPTIMIZER_ADAM, false, 5 }, { FT_OPTIMIZER_ADAMW, false, 5 },
                 { FT_OPTIMIZER_ADAMW, true, 4 }, { FT_OPTIMIZER_MOMENTUM, true, 3 } };
@@ -221,17 +220,15 @@ static void a_step_is_taken_however_passes_are_counted(void **state)
     }
 }
 
-/*
- * Of parameters in all: DistributedDataParallel has their gradients twice but for views of buckets;
- * ZeRO's first stage halves AdamW's two moments. Where parameters are shared out too a quarter of
- * each is there at rest, and whole only blocks: more than at rest, less than all of them.
- */
-static void gpus_share_out_what_they_are_told_to(void **state)
+/* In multiples of the parameters: DistributedDataParallel has the gradients twice unless they
+ * are views of buckets; ZeRO stage 1 halves AdamW's two moments. With sharded parameters a
+ * quarter is resident and only whole blocks are gathered: more than the shards, less than all. */
+static void gpus_shard_by_the_chosen_strategy(void **state)
 {
   static const struct {
     unsigned gpus, shard;
     bool views;
-    double least, most; /* times the parameters */
+    double least, most; /* multiples of the parameters */
   } table[] = { { 1, 0, false, 4, 4.4 },  { 2, 0, false, 5, 5.4 }, { 2, 0, true, 4, 4.5 },
                 { 2, 1, false, 4, 4.4 },  { 4, 1, false, 3.5, 4 }, { 4, 2, false, 1.75, 4 },
                 { 4, 3, false, 0.75, 3 }, { 1, 3, false, 4, 4.4 } };
@@ -261,7 +258,7 @@ static void gpus_share_out_what_they_are_told_to(void **state)
   }
 }
 
-static void what_a_run_is_told_means_something(void **state)
+static void settings_of_a_run_are_checked(void **state)
 {
   static const struct {
     const char *name, *value;
@@ -282,8 +279,9 @@ static void what_a_run_is_told_means_something(void **state)
       fail_msg("%s=%s", cases[i].name, cases[i].value);
 }
 
-/* A result of 4 x 8 x 64 that two modules read, and no backward pass needs, ends with the pass. */
-static void what_code_names_stays_until_it_returns(void **state)
+/* A result of 4 x 8 x 64 that two modules read and no backward pass needs lives until the pass
+ * ends. */
+static void tensors_in_python_variables_live_until_the_function_returns(void **state)
 {
   static const struct ft_schedule_options options[] = { { .training = true },
                                                         { .training = false } };
@@ -309,8 +307,8 @@ static void what_code_names_stays_until_it_returns(void **state)
   }
 }
 
-/* Each is gathered by itself, forward and back, be it like others or not: what nothing passes
- * around; and at the end its gradients are one piece. */
+/* Each block is gathered separately in both passes, whether or not it equals others. The
+ * remainder is never resharded; at the end its gradients are one piece. */
 static void blocks_are_gathered_one_by_one(void **state)
 {
   static const struct {
@@ -318,14 +316,13 @@ static void blocks_are_gathered_one_by_one(void **state)
     int64_t numbers;
     size_t times;
   } table[] = {
-    /* four products of 32 x 32 and two with 48 of the corpus's BERT, and what is added and scaled
-     */
+    /* BERT of the corpus: four products of 32 x 32, two with 48, and the biases and norms */
     { "hf/bert.json", "sequence=16", 4 * (32 * 32 + 32) + 2 * 32 * 48 + 48 + 32 + 4 * 32, 2 * 3 },
     { "net-resnet", NULL, 72 + 8 + 144 + 8 + 8 + 8, 3 },
     { "net-resnet", NULL, 2 * (144 + 8), 3 },
     { "net-resnet", NULL, 216 + 12 + 324 + 12 + 24 + 12, 3 },
     { "net-resnet", NULL, 2 * (324 + 12), 3 },
-    { "net-resnet", NULL, 294 + 4 + 90, 2 }, /* what is in none stays */
+    { "net-resnet", NULL, 294 + 4 + 90, 2 }, /* parameters outside blocks stay */
   };
   struct ft_schedule_options options = { .training = true, .gpus = 2, .shard = 3 };
 
@@ -353,7 +350,7 @@ static void a_summary_leaves_blocks_too_small_for_batches(void **state)
 
   (void)state;
   ft_gpu_run_init(&run);
-  run.no_autotune = true; /* they are followed by an empty cache */
+  run.no_autotune = true; /* an empty cache follows autotuning */
   run.sizes.batch = 65536;
   plain = needs("torch-cnn", NULL, &run);
   run.summary = 30000;
@@ -362,7 +359,7 @@ static void a_summary_leaves_blocks_too_small_for_batches(void **state)
   assert_int_equal(summed.activation_bytes, plain.activation_bytes);
 }
 
-/* Bytes of all workspaces of a forward pass, or of the backward pass; COUNT: how many. */
+/* Bytes of all workspaces of the forward or backward pass; COUNT: their number. */
 static int64_t works(const struct ft_schedule *s, bool forward, size_t *count)
 {
   int64_t bytes = 0;
@@ -376,7 +373,7 @@ static int64_t works(const struct ft_schedule *s, bool forward, size_t *count)
   return bytes;
 }
 
-static void wide_kernels_copy_the_same_in_every_direction(void **state)
+static void workspaces_of_large_kernels_are_equal_in_all_directions(void **state)
 {
   static const struct {
     int64_t channels;
@@ -395,7 +392,7 @@ static void wide_kernels_copy_the_same_in_every_direction(void **state)
     bytes = works(&s, true, &forward);
     if (!table[i].copies) {
       assert_int_equal(works(&s, false, &backward) + bytes, 0);
-    } else { /* nobody wants the gradient of what is fed: there the weight's is all */
+    } else { /* no gradient of the network's input: only the weight's */
       assert_true(forward > 0);
       assert_true(works(&s, false, &backward) >= bytes);
       assert_true(backward <= 2 * forward);
@@ -419,9 +416,9 @@ static void checkpoints_trade_memory(void **state)
   assert_true(checkpointed.activation_bytes < plain.activation_bytes);
 }
 
-/* Of a transformer of two layers with two segments: half of what it keeps, and one tensor between.
- */
-static void segments_end_where_least_crosses(void **state)
+/* A transformer of two layers in two segments: half of the saved tensors, and one tensor
+ * between. */
+static void checkpoint_segments_end_at_the_smallest_cut(void **state)
 {
   struct ft_schedule_options options = { .training = true, .fused_attention = true };
   struct ft_graph *graph = open_graph("hf/bert.json");
@@ -437,7 +434,7 @@ static void segments_end_where_least_crosses(void **state)
   ft_graph_free(graph);
 }
 
-static void attention_in_one_kernel_keeps_no_probabilities(void **state)
+static void fused_attention_saves_no_probabilities(void **state)
 {
   struct ft_gpu_memory fused, plain;
   struct ft_gpu_run run;
@@ -452,12 +449,10 @@ static void attention_in_one_kernel_keeps_no_probabilities(void **state)
   assert_true(fused.activation_bytes <= plain.activation_bytes);
 }
 
-/*
- * Of two layers, 2 samples and 4 heads: for each head and pair of words four bytes of probabilities
- * stay, the dropout's one and four of what it leaves; for each head and word the fused kernel's sum
- * does not.
- */
-static void attention_spelt_out_keeps_its_probabilities(void **state)
+/* Two layers, 2 samples, 4 heads: each head and pair of tokens keeps four bytes of
+ * probabilities, one of the dropout mask and four of its output; the fused kernel's sum per head
+ * and token is absent. */
+static void decomposed_attention_saves_its_probabilities(void **state)
 {
   static const char *const lengths[] = { "sequence=16", "sequence=32", "sequence=64" };
 
@@ -477,8 +472,8 @@ static void attention_spelt_out_keeps_its_probabilities(void **state)
   }
 }
 
-/* control.onnx turns 5 times and gives a matrix of 4 x 4 each time; what it keeps is bounded. */
-static void a_loop_keeps_at_most_what_all_its_turns_give(void **state)
+/* control.onnx has 5 iterations with a matrix of 4 x 4 each; the saved tensors are bounded. */
+static void a_loop_saves_at_most_the_results_of_all_iterations(void **state)
 {
   struct ft_gpu_memory training, inference;
   struct ft_gpu_run run;
@@ -494,7 +489,7 @@ static void a_loop_keeps_at_most_what_all_its_turns_give(void **state)
   assert_int_equal(inference.loop_bytes, 0);
 }
 
-static void an_estimate_is_sure_of_nothing(void **state)
+static void no_estimate_has_zero_variance(void **state)
 {
   struct ft_gpu_memory memory;
   struct ft_gpu_run run;
@@ -509,7 +504,8 @@ static void an_estimate_is_sure_of_nothing(void **state)
   assert_true(ft_gpu_memory_p_oom(&memory, ft_gpu_at(0)) < 1e-3);
 }
 
-/* glibc maps what is larger than 32 MiB and gives it back: nothing of it stays between blocks. */
+/* glibc maps blocks above 32 MiB and unmaps them when freed: nothing of them remains between
+ * others. */
 static void a_process_on_a_cpu_keeps_no_large_blocks(void **state)
 {
   static const struct {
@@ -536,7 +532,7 @@ static void a_process_on_a_cpu_keeps_no_large_blocks(void **state)
   }
 }
 
-static void gpus_are_found_in_any_spelling(void **state)
+static void gpus_are_found_in_all_spellings(void **state)
 {
   (void)state;
   assert_string_equal(ft_gpu_find("NVIDIA A100 40GB")->name, "a100-40gb");
@@ -549,26 +545,26 @@ static void gpus_are_found_in_any_spelling(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_pass_gives_back_what_it_takes),
-    cmocka_unit_test(a_broadcast_operand_is_written_out),
+    cmocka_unit_test(a_pass_frees_its_allocations),
+    cmocka_unit_test(a_broadcast_operand_is_expanded),
     cmocka_unit_test(a_part_of_a_gradient_is_summed_as_a_part),
-    cmocka_unit_test(mixed_precision_copies_what_it_widens),
-    cmocka_unit_test(more_of_everything_needs_more),
-    cmocka_unit_test(a_step_is_taken_however_passes_are_counted),
-    cmocka_unit_test(gpus_share_out_what_they_are_told_to),
-    cmocka_unit_test(what_a_run_is_told_means_something),
-    cmocka_unit_test(what_code_names_stays_until_it_returns),
+    cmocka_unit_test(mixed_precision_copies_widened_tensors),
+    cmocka_unit_test(larger_inputs_and_batches_need_more_memory),
+    cmocka_unit_test(the_optimizer_step_is_independent_of_accumulation),
+    cmocka_unit_test(gpus_shard_by_the_chosen_strategy),
+    cmocka_unit_test(settings_of_a_run_are_checked),
+    cmocka_unit_test(tensors_in_python_variables_live_until_the_function_returns),
     cmocka_unit_test(blocks_are_gathered_one_by_one),
     cmocka_unit_test(a_summary_leaves_blocks_too_small_for_batches),
-    cmocka_unit_test(wide_kernels_copy_the_same_in_every_direction),
+    cmocka_unit_test(workspaces_of_large_kernels_are_equal_in_all_directions),
     cmocka_unit_test(checkpoints_trade_memory),
-    cmocka_unit_test(segments_end_where_least_crosses),
-    cmocka_unit_test(attention_in_one_kernel_keeps_no_probabilities),
-    cmocka_unit_test(attention_spelt_out_keeps_its_probabilities),
-    cmocka_unit_test(a_loop_keeps_at_most_what_all_its_turns_give),
-    cmocka_unit_test(an_estimate_is_sure_of_nothing),
+    cmocka_unit_test(checkpoint_segments_end_at_the_smallest_cut),
+    cmocka_unit_test(fused_attention_saves_no_probabilities),
+    cmocka_unit_test(decomposed_attention_saves_its_probabilities),
+    cmocka_unit_test(a_loop_saves_at_most_the_results_of_all_iterations),
+    cmocka_unit_test(no_estimate_has_zero_variance),
     cmocka_unit_test(a_process_on_a_cpu_keeps_no_large_blocks),
-    cmocka_unit_test(gpus_are_found_in_any_spelling),
+    cmocka_unit_test(gpus_are_found_in_all_spellings),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

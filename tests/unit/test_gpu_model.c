@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an app's runs show of its GPU memory, and which slice the next one gets for it. */
+/* GPU memory learned from an app's runs, and the MIG slice of the next submission. */
 #include "tests/unit/unit.h"
 
 #include "predictor/decide/mig_decision.h"
@@ -18,7 +18,7 @@ static const ft_partition partition = {
             { .name = "gpu:3g.20gb", .count = 2 } },
 };
 
-/* An app's runs, and what is decided for its next submission. */
+/* An app's runs, and the decision about its next submission. */
 struct story {
   ft_model model;
   struct ft_model_lookup known;
@@ -49,7 +49,7 @@ static int end(void **state)
   return 0;
 }
 
-/* A run that had MIB_USED of an A100's slice PROFILE in use ("": of all of it). */
+/* A run that used MIB_USED of the A100 slice PROFILE ("": of the whole GPU). */
 static ft_observation observed(double mib_used, const char *profile, ft_outcome outcome)
 {
   ft_observation o = { .schema = FT_SCHEMA,
@@ -91,7 +91,7 @@ static void run_batch(struct story *s, double batch, double mib_used, const char
   learn(s, o);
 }
 
-/* Decide about a submission with --gres=GRES ("": none) and, above 0, BATCH. */
+/* Decides about a submission with --gres=GRES ("": none) and, above 0, BATCH. */
 static void ask_batch(struct story *s, const char *gres, ft_mode mode, double batch)
 {
   ft_submission submission = { .schema = FT_SCHEMA, .app = "unet" };
@@ -144,12 +144,12 @@ static void a_run_that_failed_with_its_gpu_nearly_full_ran_out(void **state)
     { 4700, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_COMPLETED, 4864, false },
     { 4700, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_CANCELLED, 0, false },
     { 4700, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_OUT_OF_MEMORY, 0, false },
-    /* NVML's profile counts before the request */
+    /* a profile reported by NVML has precedence over the request */
     { 4700, "1g.5gb", "gpu:3g.20gb:1", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 4864, true },
     { 4700, "", "nic:1,gpu:1g.5gb:1", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 4864, true },
     { 4700, "", "gpu:1", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 40192, false },
     { 39000, "", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 40192, true },
-    /* a GPU that no list has; a profile that none has; more than there is */
+    /* an unknown GPU; an unknown profile; more than the total memory */
     { 15000, "", "", "Tesla V100", FT_OUTCOME_FAILED, 0, false },
     { 15000, "9g.99gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 0, false },
     { 9000, "1g.5gb", "", "NVIDIA A100-SXM4-40GB", FT_OUTCOME_FAILED, 0, false },
@@ -170,7 +170,7 @@ static void a_run_that_failed_with_its_gpu_nearly_full_ran_out(void **state)
   }
 }
 
-static void runs_without_a_measured_gpu_say_nothing(void **state)
+static void runs_without_a_measured_gpu_are_ignored(void **state)
 {
   struct story *s = *state;
   ft_observation o = observed(0, "", FT_OUTCOME_COMPLETED);
@@ -205,7 +205,7 @@ static void the_first_run_is_enough_to_choose(void **state)
   SAYS("unet used up to 2.93 GiB of GPU memory (1 run); --gres set to");
 }
 
-static void after_a_death_the_slice_is_larger_and_stays_so(void **state)
+static void after_an_oom_the_slice_is_larger_and_stays_so(void **state)
 {
   struct story *s = *state;
 
@@ -227,7 +227,7 @@ static void after_a_death_the_slice_is_larger_and_stays_so(void **state)
   }
 }
 
-static void what_failed_for_another_reason_raises_nothing(void **state)
+static void other_failures_do_not_raise_the_slice(void **state)
 {
   struct story *s = *state;
 
@@ -237,7 +237,7 @@ static void what_failed_for_another_reason_raises_nothing(void **state)
   SAYS("needs at least 1000 MiB of GPU memory (1 run, none completed)");
 }
 
-static void a_leak_is_not_followed_for_ever(void **state)
+static void a_leak_does_not_raise_the_slice_forever(void **state)
 {
   struct story *s = *state;
 
@@ -252,8 +252,8 @@ static void a_leak_is_not_followed_for_ever(void **state)
   assert_string_equal(s->said.value, "gpu:3g.20gb:1");
 }
 
-/* Thin evidence takes at most the slice that holds ceiling_factor times what was needed. */
-static void few_runs_take_no_large_slice(void **state)
+/* With few runs, the slice has at most ceiling_factor times the used memory. */
+static void few_runs_choose_no_large_slice(void **state)
 {
   struct story *s = *state;
 
@@ -266,7 +266,7 @@ static void few_runs_take_no_large_slice(void **state)
   SAYS("(ceiling)");
 }
 
-/* TensorFlow's runs use what there is. */
+/* TensorFlow uses all available memory. */
 static void an_app_that_fills_any_gpu_stays_where_it_completed(void **state)
 {
   struct story *s = *state;
@@ -304,7 +304,7 @@ static void only_completed_comparable_runs_reject(void **state)
   assert_int_equal(s->said.action, FT_ACTION_WARN);
 }
 
-/* A feature that explains GPU memory counts, though the host's memory is always the same. */
+/* A feature that explains GPU memory counts, even if host memory is constant. */
 static void a_smaller_batch_is_not_rejected_for_larger_ones(void **state)
 {
   struct story *s = *state;
@@ -323,7 +323,7 @@ static void a_smaller_batch_is_not_rejected_for_larger_ones(void **state)
   SETS("2g.10gb");
 }
 
-/* Where there is no larger slice no margin is left. */
+/* Without a larger slice no margin is possible. */
 static void the_largest_slice_is_enough_where_runs_completed_in_it(void **state)
 {
   struct story *s = *state;
@@ -339,8 +339,8 @@ static void the_largest_slice_is_enough_where_runs_completed_in_it(void **state)
   SAYS("no MIG slice of partition gpus is large enough");
 }
 
-/* Records come from other machines and releases. */
-static void whatever_was_measured_there_is_an_answer(void **state)
+/* Records may come from other machines and releases. */
+static void any_measurement_gives_a_decision(void **state)
 {
   static const double bytes[] = { 1, 1e3, 3e9, 5.1e9, 4e10, 0x1p62, 0x1.8p63 };
   static const char *const profiles[] = { "", "1g.5gb", "3g.20gb", "0g.0gb", "1c.3g.20gb", "\x7f" };
@@ -373,15 +373,15 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     STORY(a_run_that_failed_with_its_gpu_nearly_full_ran_out),
-    STORY(runs_without_a_measured_gpu_say_nothing),
+    STORY(runs_without_a_measured_gpu_are_ignored),
     STORY(the_first_run_is_enough_to_choose),
-    STORY(after_a_death_the_slice_is_larger_and_stays_so),
-    STORY(what_failed_for_another_reason_raises_nothing),
-    STORY(a_leak_is_not_followed_for_ever),
-    STORY(few_runs_take_no_large_slice),
+    STORY(after_an_oom_the_slice_is_larger_and_stays_so),
+    STORY(other_failures_do_not_raise_the_slice),
+    STORY(a_leak_does_not_raise_the_slice_forever),
+    STORY(few_runs_choose_no_large_slice),
     STORY(an_app_that_fills_any_gpu_stays_where_it_completed),
     STORY(the_largest_slice_is_enough_where_runs_completed_in_it),
-    STORY(whatever_was_measured_there_is_an_answer),
+    STORY(any_measurement_gives_a_decision),
     STORY(only_completed_comparable_runs_reject),
     STORY(a_smaller_batch_is_not_rejected_for_larger_ones),
   };

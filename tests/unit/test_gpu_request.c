@@ -53,7 +53,7 @@ static void gpus_are_counted_in_every_option(void **state)
   assert_int_equal(ft_gpu_option_from_name("gpu"), FT_GPU_OPTIONS);
 }
 
-static void the_option_that_asks_for_gpus_counts(void **state)
+static void the_option_that_requests_gpus_counts(void **state)
 {
   static const struct {
     struct ft_gpu_request asked;
@@ -106,7 +106,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(gpus_are_counted_in_every_option),
-    cmocka_unit_test(the_option_that_asks_for_gpus_counts),
+    cmocka_unit_test(the_option_that_requests_gpus_counts),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

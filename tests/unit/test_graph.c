@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The files are made by tests/fixtures/graph/make-onnx; the figures are worked out by hand. */
+/*
+ * The files are made by tests/fixtures/graph/make-onnx; the expected figures are computed by hand.
+ */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -21,7 +23,7 @@ static const char *path_of(const char *name, char out[4096])
 
 static struct ft_graph *open_graph(const char *name)
 {
-  static char path[4096]; /* the graph names it */
+  static char path[4096]; /* the graph refers to it */
   struct ft_error err = { "" };
   struct ft_graph *graph = ft_graph_read(path_of(name, path), &err);
 
@@ -79,14 +81,14 @@ static void elements_are_read_by_their_type(void **state)
   }
 }
 
-static void costs_are_those_worked_out_by_hand(void **state)
+static void costs_equal_those_computed_by_hand(void **state)
 {
   static const struct {
     const char *name, *input;
     int64_t batch;
     int64_t parameters, macs;
   } cases[] = {
-    /* 8 16x16 maps of 27; 2 and 1 an element normalised and averaged; 8 x 10 */
+    /* 8 16x16 maps of 27; 2 and 1 per element of normalisation and average; 8 x 10 */
     { "convolution", "3x32x32", 1, 322, 55296 + 4096 + 2048 + 80 },
     { "convolution", "3x32x32", 7, 322, 7 * (55296 + 4096 + 2048 + 80) },
     { "convolution", "height=16", 1, 322, 27648 + 2048 + 1024 + 80 },
@@ -96,14 +98,14 @@ static void costs_are_those_worked_out_by_hand(void **state)
     /* 5 steps of 2 x 24 x (4 + 6), and of 18 x (4 + 6) */
     { "recurrent", NULL, 3, 756, 3 * 5 * (480 + 180) },
     { "volume", NULL, 1, 324 + 144, 163296 + 9216 },
-    /* the dearer branch, then five times the body */
+    /* the costlier branch, then five times the body */
     { "control", NULL, 2, 28, 2 * (12 + 16 + 5 * 16) },
     { "old", NULL, 1, 15, 20 * 16 * 15 },
     { "external", NULL, 1, 6 << 20, 6 << 20 },
     { "disordered", NULL, 1, 0, 0 },
     /* 16x16x216, 2 x 2048, 8x8x72, 5 x 512, 512, 8 x 5 */
     { "torch-cnn", NULL, 1, 373, 55296 + 4096 + 4608 + 2560 + 512 + 40 },
-    /* its two normalisations are spelled out: 5 an element as where they are not */
+    /* its two normalisations are decomposed: 5 per element, as in the fused form */
     { "torch-transformer", "sequence=7", 3, 2224,
       3 * (7 * 16 * 48 + 2 * 7 * 7 * 16 + 7 * 16 * 16 + 2 * 7 * 16 * 32 + 2 * 5 * 7 * 16) },
   };
@@ -124,7 +126,7 @@ static void costs_are_those_worked_out_by_hand(void **state)
   }
 }
 
-static void sizes_that_are_computed_are_followed(void **state)
+static void computed_sizes_are_propagated(void **state)
 {
   static const struct {
     const char *name, *tensor, *shape;
@@ -157,7 +159,7 @@ static void sizes_that_are_computed_are_followed(void **state)
     struct ft_graph *graph = open_graph(cases[i].name);
     struct ft_cost cost;
 
-    infer(graph, 1, NULL, &cost); /* what was found before leaves no trace */
+    infer(graph, 1, NULL, &cost); /* an earlier inference leaves no trace */
     infer(graph, 4, NULL, &cost);
     ft_tensor_show(find(graph, cases[i].tensor), shown, sizeof shown);
     if (strcmp(shown, cases[i].shape) != 0)
@@ -167,7 +169,7 @@ static void sizes_that_are_computed_are_followed(void **state)
 }
 
 /* Shapes by onnx 1.23.2, STFT's by the specification: onesided is the default. */
-/* The tensor called NAME. */
+/* Returns the index of the tensor NAME. */
 static uint32_t tensor_named(const struct ft_graph *graph, const char *name)
 {
   uint32_t t = 1;
@@ -205,14 +207,14 @@ static void operators_up_to_opset_28_are_known(void **state)
   }
   assert_int_equal(cost.unknown, 0);
   assert_int_equal(cost.parameters, 6 * 4 + 24);
-  /* states of 4 x 6, twice for each head of keys, once of queries; filters of 4; 4 + 6 keys;
+  /* states of 4 x 6, twice for each key head, once for queries; filters of 4; 4 + 6 keys;
    * normalised */
   assert_int_equal(cost.macs,
                    2 * 5 * 24 * (2 * 2 + 4) + 2 * 6 * 9 * 4 + 2 * 3 * 4 * 10 * 16 + 5 * 2 * 5 * 24);
   ft_graph_free(graph);
 }
 
-static void what_sequences_hold_is_followed(void **state)
+static void sequences_of_tensors_are_followed(void **state)
 {
   static const struct {
     const char *name, *shape;
@@ -236,7 +238,7 @@ static void what_sequences_hold_is_followed(void **state)
   ft_graph_free(graph);
 }
 
-static void what_has_learnt_without_a_network_has_its_shapes(void **state)
+static void classical_ml_operators_have_shapes(void **state)
 {
   static const struct {
     const char *name, *shape;
@@ -289,28 +291,28 @@ static void unknown_operators_are_named_counted_and_bounded(void **state)
   assert_int_equal(cost.macs, 0);
   /* each of 60 results from all 24; each of at most 60 from one */
   assert_int_equal(cost.macs_at_most, 60 * 24 + 60);
-  /* what is fed and the first's result; the second's and that of NonZero at most as much */
+  /* the input and the first result; the second result and that of NonZero are at most as large */
   assert_int_equal(cost.activations, 40 + 60);
   assert_int_equal(cost.activations_at_most, 40 + 60 + 60 + 60);
   ft_graph_free(graph);
 }
 
-static void memory_is_that_worked_out_by_hand(void **state)
+static void memory_equals_that_computed_by_hand(void **state)
 {
   static const struct {
     const char *name, *input;
     int64_t batch, activation_peak, saved;
   } cases[] = {
-    /* at the convolution its input and its result are live; kept: x, what is normalised, its
-     * 8 means and deviations, the result of the Relu, and what the product takes */
+    /* at the convolution its input and result are live; saved: x, the normalisation's input, its
+     * 8 means and deviations, the Relu's result, the product's input */
     { "convolution", "3x32x32", 1, 4 * (3072 + 2048), 4 * (3072 + 2048 + 2048 + 8) + 64 },
     { "convolution", "3x32x32", 6, 6 * 4 * (3072 + 2048), 6 * 4 * (3072 + 2048 + 2048 + 8) + 64 },
     /* x, qkv whole, probabilities and what they make of v; kept: x and its statistics, normalised
        x, qkv, softmax, a */
     { "attention", "sequence=10", 2, 2 * 4 * (160 + 480 + 100 + 160),
       2 * 4 * (160 + 20 + 160 + 480 + 100 + 160) },
-    /* GELU is one: kept are x, the normalised map, hard swish's input, the pool's input and where
-     * its largest were, the convolution's input, what GroupNorm takes, GELU's input, 8 features */
+    /* GELU is fused; saved: x, the normalised map, hard swish's input, the pool's input and its
+     * argmax, the convolution's input, GroupNorm's input, GELU's input, 8 features */
     { "torch-cnn", NULL, 1, 4 * (2048 + 2048),
       4 * (768 + 2048 + 2048 + 2048 + 512 + 512 + 512 + 8) + 8 * 512 + 64 + 16 },
   };
@@ -359,7 +361,7 @@ static void a_batch_written_into_the_file_is_scaled(void **state)
   assert_int_equal(ft_graph_analyse(graph, &sizes, &analysis, &err), 0);
   assert_false(analysis.scaled);
   ft_graph_free(graph);
-  /* nothing contradicts a larger one here: what an exporter wrote of its example is one sample */
+  /* no larger batch contradicts it: the exporter's example is one sample */
   graph = open_graph("runtime");
   sizes.batch = 5;
   assert_int_equal(ft_graph_analyse(graph, &sizes, &analysis, &err), 0);
@@ -368,7 +370,7 @@ static void a_batch_written_into_the_file_is_scaled(void **state)
   ft_graph_free(graph);
 }
 
-static void bad_files_give_a_line_with_file_and_place(void **state)
+static void bad_files_give_an_error_with_file_and_position(void **state)
 {
   static const struct {
     const char *name, *says;
@@ -406,7 +408,7 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
   }
 }
 
-static void sizes_given_are_checked(void **state)
+static void user_given_sizes_are_checked(void **state)
 {
   static const struct {
     const char *input, *says;
@@ -432,8 +434,8 @@ static void sizes_given_are_checked(void **state)
   ft_graph_free(graph);
 }
 
-/* A model of LENGTH bytes, cut anywhere: an error that names the place, never a crash. */
-static void a_file_cut_anywhere_is_refused(void **state)
+/* A model of LENGTH bytes, cut anywhere: an error with the position, never a crash. */
+static void a_truncated_file_is_rejected(void **state)
 {
   char path[4096], scratch[] = "/tmp/test-graph-XXXXXX";
   int fd = mkstemp(scratch);
@@ -460,7 +462,7 @@ static void a_file_cut_anywhere_is_refused(void **state)
   close(fd);
 }
 
-/* A hole of 3 GiB inside a tensor is stepped over. */
+/* The reader skips a hole of 3 GiB inside a tensor. */
 static void weights_are_never_read(void **state)
 {
   static const uint8_t head[] = {
@@ -505,7 +507,7 @@ static const struct ft_operator *named(const struct ft_graph *graph, const char 
   return NULL;
 }
 
-static void merged_activations_are_parted_by_module(void **state)
+static void merged_activations_are_separated_by_module(void **state)
 {
   struct ft_graph *graph = open_graph("merged");
   const struct ft_operator *copy, *own;
@@ -529,18 +531,18 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(elements_are_read_by_their_type),
-    cmocka_unit_test(costs_are_those_worked_out_by_hand),
-    cmocka_unit_test(merged_activations_are_parted_by_module),
-    cmocka_unit_test(sizes_that_are_computed_are_followed),
+    cmocka_unit_test(costs_equal_those_computed_by_hand),
+    cmocka_unit_test(merged_activations_are_separated_by_module),
+    cmocka_unit_test(computed_sizes_are_propagated),
     cmocka_unit_test(operators_up_to_opset_28_are_known),
-    cmocka_unit_test(what_sequences_hold_is_followed),
-    cmocka_unit_test(what_has_learnt_without_a_network_has_its_shapes),
+    cmocka_unit_test(sequences_of_tensors_are_followed),
+    cmocka_unit_test(classical_ml_operators_have_shapes),
     cmocka_unit_test(unknown_operators_are_named_counted_and_bounded),
-    cmocka_unit_test(memory_is_that_worked_out_by_hand),
+    cmocka_unit_test(memory_equals_that_computed_by_hand),
     cmocka_unit_test(a_batch_written_into_the_file_is_scaled),
-    cmocka_unit_test(bad_files_give_a_line_with_file_and_place),
-    cmocka_unit_test(sizes_given_are_checked),
-    cmocka_unit_test(a_file_cut_anywhere_is_refused),
+    cmocka_unit_test(bad_files_give_an_error_with_file_and_position),
+    cmocka_unit_test(user_given_sizes_are_checked),
+    cmocka_unit_test(a_truncated_file_is_rejected),
     cmocka_unit_test(weights_are_never_read),
   };
 

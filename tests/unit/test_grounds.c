@@ -17,8 +17,7 @@ static struct ft_submission_knowledge known;
 static struct ft_submission_decision decided;
 static struct ft_grounds grounds;
 
-/* Of the app "fold": with BY a line over input_bytes, whose peak is three times it, else one peak.
- */
+/* Runs of the app "fold": if BY, the peak is three times input_bytes, else constant. */
 static void learn(int runs, bool by_input)
 {
   struct ft_error err;
@@ -67,7 +66,7 @@ static void ask(const char *app, double input, uint64_t mem)
   ft_grounds_find(&question, &decided, &grounds);
 }
 
-/* That a line begins with HEAD and, unless NULL, has PART. */
+/* Asserts that a line starts with HEAD and, unless NULL, contains PART. */
 static void assert_said(const char *head, const char *part)
 {
   for (int i = 0; i < grounds.count; i++)
@@ -79,7 +78,7 @@ static void assert_said(const char *head, const char *part)
   fail_msg("nothing begins with '%s'", head);
 }
 
-static void a_feature_is_worth_what_the_estimate_moves_without_it(void **state)
+static void a_features_effect_is_the_change_without_it(void **state)
 {
   (void)state;
   learn(RUNS, true);
@@ -88,7 +87,7 @@ static void a_feature_is_worth_what_the_estimate_moves_without_it(void **state)
   assert_string_equal(grounds.effect[0].name, "input_bytes");
   assert_string_equal(grounds.effect[0].value, "2 GiB");
   assert_false(grounds.effect[0].unseen);
-  /* the middle of the inputs in place of this one's */
+  /* the median input in place of this one */
   assert_in_range((uint64_t)grounds.effect[0].without_bytes, 9 * FT_GIB, 14 * FT_GIB);
   assert_said("estimate: ", "6.0");
   assert_said("method: ", " on input_bytes through 42 completed runs; without it 1");
@@ -98,7 +97,7 @@ static void a_feature_is_worth_what_the_estimate_moves_without_it(void **state)
   assert_said("rule: request, the request is unchanged", NULL);
 }
 
-static void what_no_run_has_had_is_told(void **state)
+static void values_outside_all_runs_are_reported(void **state)
 {
   (void)state;
   learn(RUNS, true);
@@ -110,7 +109,7 @@ static void what_no_run_has_had_is_told(void **state)
   assert_said("input_bytes: missing from this job", NULL);
 }
 
-static void without_a_feature_that_matters_the_peaks_are_told(void **state)
+static void without_a_relevant_feature_the_peaks_are_reported(void **state)
 {
   (void)state;
   learn(RUNS, false);
@@ -120,7 +119,7 @@ static void without_a_feature_that_matters_the_peaks_are_told(void **state)
               NULL);
 }
 
-static void few_runs_are_told_and_nothing_is_claimed(void **state)
+static void few_runs_are_listed_without_an_explanation(void **state)
 {
   (void)state;
   learn(2, true);
@@ -137,7 +136,7 @@ static void few_runs_are_told_and_nothing_is_claimed(void **state)
     assert_null(strstr(grounds.line[i], "missing"));
 }
 
-static void what_differs_from_task_to_task_is_named_once(void **state)
+static void a_feature_that_differs_between_tasks_is_named_once(void **state)
 {
   ft_submission *s = &submission;
   const struct ft_submission_question question = {
@@ -159,7 +158,7 @@ static void what_differs_from_task_to_task_is_named_once(void **state)
     assert_null(strstr(grounds.line[i], "missing"));
 }
 
-static void a_model_of_another_app_has_no_say(void **state)
+static void a_model_of_another_app_is_not_used(void **state)
 {
   (void)state;
   learn(RUNS, true);
@@ -167,7 +166,7 @@ static void a_model_of_another_app_has_no_say(void **state)
   assert_int_equal(grounds.effect_count, 0);
 }
 
-static void every_rule_has_a_meaning(void **state)
+static void every_accounting_rule_has_a_description(void **state)
 {
   (void)state;
   for (int rule = 0; rule <= _ft_decision_rule_MAX; rule++)
@@ -177,13 +176,13 @@ static void every_rule_has_a_meaning(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_feature_is_worth_what_the_estimate_moves_without_it),
-    cmocka_unit_test(what_no_run_has_had_is_told),
-    cmocka_unit_test(without_a_feature_that_matters_the_peaks_are_told),
-    cmocka_unit_test(few_runs_are_told_and_nothing_is_claimed),
-    cmocka_unit_test(what_differs_from_task_to_task_is_named_once),
-    cmocka_unit_test(a_model_of_another_app_has_no_say),
-    cmocka_unit_test(every_rule_has_a_meaning)
+    cmocka_unit_test(a_features_effect_is_the_change_without_it),
+    cmocka_unit_test(values_outside_all_runs_are_reported),
+    cmocka_unit_test(without_a_relevant_feature_the_peaks_are_reported),
+    cmocka_unit_test(few_runs_are_listed_without_an_explanation),
+    cmocka_unit_test(a_feature_that_differs_between_tasks_is_named_once),
+    cmocka_unit_test(a_model_of_another_app_is_not_used),
+    cmocka_unit_test(every_accounting_rule_has_a_description)
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,10 +10,10 @@
 
 #include "plugin/helper.h"
 
-/* A file system that lies on no disk, so that a child looks first. */
+/* A file system that is not on a disk, so that a child opens it first. */
 #define NO_DISK "/proc"
 
-static void a_folder_on_no_disk_is_opened(void **state)
+static void a_directory_on_a_remote_file_system_is_opened(void **state)
 {
   struct ft_error err = { "" };
   int fd = ft_helper_open_state(NO_DISK, 10, &err);
@@ -24,7 +24,7 @@ static void a_folder_on_no_disk_is_opened(void **state)
   close(fd);
 }
 
-static void what_is_missing_is_said(void **state)
+static void a_missing_directory_is_reported(void **state)
 {
   struct ft_error err = { "" };
 
@@ -33,7 +33,7 @@ static void what_is_missing_is_said(void **state)
   assert_non_null(strstr(err.text, strerror(ENOENT)));
 }
 
-static void a_child_that_cannot_be_made_is_not_late(void **state)
+static void a_failed_fork_is_not_a_timeout(void **state)
 {
   struct ft_error err = { "" };
   struct rlimit old, less;
@@ -50,14 +50,15 @@ static void a_child_that_cannot_be_made_is_not_late(void **state)
   assert_int_equal(found, -1);
   if (!strstr(err.text, strerror(EMFILE)))
     fail_msg("%s", err.text);
-  a_folder_on_no_disk_is_opened(state);
+  a_directory_on_a_remote_file_system_is_opened(state);
 }
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_folder_on_no_disk_is_opened),
-                                      cmocka_unit_test(what_is_missing_is_said),
-                                      cmocka_unit_test(a_child_that_cannot_be_made_is_not_late) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(
+                                          a_directory_on_a_remote_file_system_is_opened),
+                                      cmocka_unit_test(a_missing_directory_is_reported),
+                                      cmocka_unit_test(a_failed_fork_is_not_a_timeout) };
 
   return cmocka_run_group_tests_name("helper", tests, NULL, NULL);
 }

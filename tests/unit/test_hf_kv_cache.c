@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tests/fixtures/graph/hf-generated.csv is counted by make-hf-generated beside it, on transformers'
- * own models and caches. */
+/*
+ * make-hf-generated beside tests/fixtures/graph/hf-generated.csv counts with transformers' own
+ * models and caches.
+ */
 #include "config.h"
 
 #include "tests/unit/corpus.h"
@@ -17,7 +19,7 @@ static void set(struct ft_gpu_run *run, const char *name, const char *value)
   assert_int_equal(ft_gpu_params_set(run, ft_text_from(name), ft_text_from(value)), 1);
 }
 
-/* Bytes that GRAPH's cache holds at the end of a pass, real numbers having WIDTH. */
+/* Bytes of GRAPH's KV cache at the end of a pass; floating-point elements have WIDTH bytes. */
 static double held(const struct ft_graph *graph, double width)
 {
   double bytes = 0;
@@ -28,7 +30,7 @@ static double held(const struct ft_graph *graph, double width)
   return bytes;
 }
 
-/* The peak that is told, with the cache after the prompt and at the end. */
+/* The estimated peak, with the cache after the prompt and at the end. */
 static double generated(char *const *field, double *prompt, double *cache)
 {
   struct ft_graph *graph = corpus_hf(field[NAME]);
@@ -60,11 +62,11 @@ static double generated(char *const *field, double *prompt, double *cache)
   return peak;
 }
 
-/* These have two layers: what one of them writes out for a while, of heads that share keys behind a
- * mask, is as much of the whole. */
-static const double layer = 0.35, scan = 0.5; /* mamba's is in 32 bits whatever the precision */
+/* Relative tolerances. These models have two layers: one layer's temporary of expanded shared
+ * key heads behind a mask is a large share of the total. */
+static const double layer = 0.35, scan = 0.5; /* Mamba's scan is in 32 bits in every precision. */
 
-/* Counts in *OFF a row that is not told. */
+/* Counts a mismatching row in *OFF. */
 static void compare(void *off, char *const *field)
 {
   double prompt, cache, peak = generated(field, &prompt, &cache), wanted[3];
@@ -81,8 +83,8 @@ static void compare(void *off, char *const *field)
                 wanted[1], 100 * (peak / wanted[2] - 1));
 }
 
-/* Of each family: the cache to the byte, and what is held at once while the last word is made. */
-static void generation_holds_what_transformers_holds(void **state)
+/* For each family: the cache to the byte, and the live memory at the last token. */
+static void generation_uses_the_memory_of_transformers(void **state)
 {
   unsigned off = 0;
 
@@ -91,8 +93,8 @@ static void generation_holds_what_transformers_holds(void **state)
   assert_int_equal(off, 0);
 }
 
-/* A layer's matrices have 2 x 32 x 32 + 2 x 16 x 32 + 3 x 32 x 48 weights; those left out, words
- * and norms have 16 bits each, as torch_dtype says. */
+/* A layer's matrices have 2 x 32 x 32 + 2 x 16 x 32 + 3 x 32 x 48 weights. Excluded modules,
+ * embeddings and norms have 16 bits, as torch_dtype says. */
 static void quantized_matrices_have_their_bits(void **state)
 {
   static const struct {
@@ -125,8 +127,8 @@ static void quantized_matrices_have_their_bits(void **state)
   }
 }
 
-/* Words are made by what can make them, and not in training. */
-static void what_makes_no_words_says_so(void **state)
+/* Only generative models generate, and only in inference. */
+static void non_generative_models_are_reported(void **state)
 {
   static const char *const names[] = { "bert", "vit", "llama-head" };
 
@@ -150,9 +152,9 @@ static void what_makes_no_words_says_so(void **state)
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(generation_holds_what_transformers_holds),
+    cmocka_unit_test(generation_uses_the_memory_of_transformers),
     cmocka_unit_test(quantized_matrices_have_their_bits),
-    cmocka_unit_test(what_makes_no_words_says_so),
+    cmocka_unit_test(non_generative_models_are_reported),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

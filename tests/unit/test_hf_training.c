@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* tests/fixtures/graph/hf-saved.csv is counted by make-hf-saved beside it, on transformers' own
- * models. */
+/* make-hf-saved beside tests/fixtures/graph/hf-saved.csv counts with transformers' own models. */
 #include "config.h"
 
 #include "tests/unit/corpus.h"
@@ -10,9 +9,8 @@
 
 enum { NAME, ATTENTION, PRECISION, BATCH, SEQUENCE, BYTES, COLUMNS };
 
-/* What is known to be further off than 5 %: disentangled attention, scans, heads that share keys
- * without a kernel that takes them in 16 bits, angles that each layer writes out; in t5 what
- * chooses its positions, where samples are few. */
+/* Known errors above 5 %: disentangled attention, scans, shared key heads without a 16-bit
+ * kernel, rotary angles that each layer computes; in t5 the position buckets, for few samples. */
 static const struct {
   const char *name;
   double error;
@@ -54,7 +52,7 @@ static struct ft_gpu_memory trained(char *const *field)
   return memory;
 }
 
-/* Counts in *OFF a row that is not told. */
+/* Counts a mismatching row in *OFF. */
 static void compare(void *off, char *const *field)
 {
   struct ft_gpu_memory memory = trained(field);
@@ -68,7 +66,7 @@ static void compare(void *off, char *const *field)
 }
 
 /* Bytes that autograd and the result hold at the end of a forward pass. */
-static void training_keeps_what_transformers_keeps(void **state)
+static void training_saves_the_memory_of_transformers(void **state)
 {
   unsigned off = 0;
 
@@ -80,7 +78,7 @@ static void training_keeps_what_transformers_keeps(void **state)
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(training_keeps_what_transformers_keeps),
+    cmocka_unit_test(training_saves_the_memory_of_transformers),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Networks that see have the parameters that transformers counts; tests/fixtures/graph/make-hf
- * makes the files and the table. */
+/*
+ * Vision-language models have the parameter counts of transformers; tests/fixtures/graph/make-hf
+ * makes the files and the table.
+ */
 #include "config.h"
 
 #include "tests/unit/corpus.h"
@@ -9,7 +11,7 @@
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/import/read.h"
 
-static void parameters_are_those_that_transformers_counts(void **state)
+static void parameter_counts_equal_those_of_transformers(void **state)
 {
   static const struct {
     const char *name, *input;
@@ -58,8 +60,8 @@ static void parameters_are_those_that_transformers_counts(void **state)
   }
 }
 
-/* What the file does not know is asked for by its name, and contradictions are told. */
-static void sizes_that_are_open_are_asked_for(void **state)
+/* Sizes that the file lacks are requested by name, and contradictions are reported. */
+static void missing_sizes_are_requested_by_name(void **state)
 {
   static const struct {
     const char *name, *input, *says;
@@ -84,8 +86,8 @@ static void sizes_that_are_open_are_asked_for(void **state)
   }
 }
 
-/* What is read of a configuration that says TEXT, in the file PATH that is no more; NULL with ERR.
- */
+/* Returns the graph of a configuration TEXT, read from the file PATH, which is removed; NULL
+ * with ERR. */
 static struct ft_graph *graph_of(const char *text, char path[32], struct ft_error *err)
 {
   struct ft_graph *graph;
@@ -101,7 +103,7 @@ static struct ft_graph *graph_of(const char *text, char path[32], struct ft_erro
   return graph;
 }
 
-static void a_file_that_contradicts_itself_is_refused(void **state)
+static void a_contradictory_configuration_is_rejected(void **state)
 {
   static const struct {
     const char *text, *says;
@@ -151,8 +153,8 @@ static int64_t parameters_of(const char *text, const char *input)
   return a.cost.parameters;
 }
 
-/* transformers takes a part that is null as one that is not there. */
-static void a_part_that_is_null_is_the_usual_one(void **state)
+/* transformers treats a null part as an absent one. */
+static void a_null_part_has_defaults(void **state)
 {
   (void)state;
   assert_int_equal(parameters_of("{\"model_type\":\"paligemma\"}", "sequence=300"),
@@ -189,9 +191,9 @@ static double kept_with_window(int size)
   return (double)memory.activation_bytes;
 }
 
-/* Windows are cut out of a picture, so that no mask is kept beside it; one that is wider than the
- * picture is none. */
-static void windows_of_a_picture_have_no_masks(void **state)
+/* Windows are cut out of an image, so no mask is saved; a window wider than the image has no
+ * effect. */
+static void windowed_vision_attention_has_no_masks(void **state)
 {
   double whole = kept_with_window(1 << 30);
 
@@ -204,11 +206,11 @@ static void windows_of_a_picture_have_no_masks(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(parameters_are_those_that_transformers_counts),
-    cmocka_unit_test(sizes_that_are_open_are_asked_for),
-    cmocka_unit_test(a_file_that_contradicts_itself_is_refused),
-    cmocka_unit_test(a_part_that_is_null_is_the_usual_one),
-    cmocka_unit_test(windows_of_a_picture_have_no_masks),
+    cmocka_unit_test(parameter_counts_equal_those_of_transformers),
+    cmocka_unit_test(missing_sizes_are_requested_by_name),
+    cmocka_unit_test(a_contradictory_configuration_is_rejected),
+    cmocka_unit_test(a_null_part_has_defaults),
+    cmocka_unit_test(windowed_vision_attention_has_no_masks),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

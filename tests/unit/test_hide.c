@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The secret of each submission here is "hunterpass", letters alone: nothing but its place tells.
- */
+/* The secret of each submission is "hunterpass": plain letters, recognised only by its position. */
 #include "config.h"
 
 #include "tests/unit/scratch.h"
@@ -110,7 +109,7 @@ static void no_record_holds_a_secret(void **state)
   }
 }
 
-static void the_app_is_what_it_was(void **state)
+static void hidden_secrets_do_not_change_the_app(void **state)
 {
   static const char *const pairs[][2] = {
     { "python train.py --n 3\n", "python train.py --n 3 --token hunterpass\n" },
@@ -137,7 +136,7 @@ static void the_app_is_what_it_was(void **state)
   assert_int_equal(out.script_hash, hash);
 }
 
-static void names_that_hold_a_secret_are_left_out(void **state)
+static void names_that_contain_a_secret_are_omitted(void **state)
 {
   (void)state;
   assert_int_equal(describe("./x --token hunterpass\n", NULL, "run-hunterpass", NULL), 0);
@@ -155,7 +154,7 @@ static void names_that_hold_a_secret_are_left_out(void **state)
   assert_int_equal(describe("./x\n", NULL, "j", "n=3,m=4"), 0);
 }
 
-static void the_site_keeps_and_drops_by_name(void **state)
+static void the_site_keeps_and_hides_by_name(void **state)
 {
   (void)state;
   rules = (struct ft_secret_rules){ "token,auth", "patient" };
@@ -173,9 +172,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_record_holds_a_secret),
-    cmocka_unit_test(the_app_is_what_it_was),
-    cmocka_unit_test(names_that_hold_a_secret_are_left_out),
-    cmocka_unit_test(the_site_keeps_and_drops_by_name),
+    cmocka_unit_test(hidden_secrets_do_not_change_the_app),
+    cmocka_unit_test(names_that_contain_a_secret_are_omitted),
+    cmocka_unit_test(the_site_keeps_and_hides_by_name),
   };
 
   return cmocka_run_group_tests_name("hide", tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What would fit instead is what asking for it would tell. The files: tests/fixtures/graph. */
+/*
+ * An alternative's estimate equals the estimate of a request with its settings. The files:
+ * tests/fixtures/graph.
+ */
 #include "config.h"
 
 #include "tests/unit/corpus.h"
@@ -27,7 +30,7 @@ static const struct {
   { "hf/gpt2-head.json", "sequence=256", "batch=1" },
 };
 
-/* Set SETTING in RUN, and the device where it says one, as `foretell predict --params` does. */
+/* Applies SETTING to RUN, and to the device if it names one, like `foretell predict --params`. */
 static void apply(const char *setting, struct ft_gpu_run *run, const struct ft_gpu **gpu)
 {
   struct ft_text list = ft_text_from(setting), one, name;
@@ -41,7 +44,7 @@ static void apply(const char *setting, struct ft_gpu_run *run, const struct ft_g
   }
 }
 
-/* A site whose GPUs take a tenth more than what is known. */
+/* A site whose GPUs use a tenth more than estimated. */
 static void tenth_more(void *context, const struct ft_gpu *gpu, struct ft_gpu_memory *memory)
 {
   (void)context;
@@ -72,14 +75,14 @@ static bool fits(const struct ft_instead_question *q, const struct ft_gpu *gpu,
   return (gpu && gpu->host) || ft_estimate_quantile(&memory.estimate, q->probability) <= q->bytes;
 }
 
-/* The samples of a step are those that were asked for, but for a few that do not share out, in as
- * few passes as the largest batch allows. */
+/* A step has the requested samples, except a few that do not divide evenly, in as few passes as
+ * the largest batch permits. */
 static void check_passes(const struct ft_instead_question *q, const struct ft_gpu_run *run,
                          const struct ft_instead *hint)
 {
   int64_t before = q->run.accumulate ? q->run.accumulate : 1, passes = run->accumulate / before;
 
-  if (run->sizes.batch != hint->largest_batch) /* a smaller one can need more of the allocator */
+  if (run->sizes.batch != hint->largest_batch) /* a smaller batch can need more of the allocator */
     assert_in_range(run->sizes.batch * passes, q->run.sizes.batch, q->run.sizes.batch + passes - 1);
   assert_true(hint->largest_batch * (passes - 1) < q->run.sizes.batch);
 }
@@ -125,7 +128,7 @@ static size_t check_case(size_t c, const struct ft_instead_question *asked)
   return count - 1;
 }
 
-static void a_hint_is_what_asking_for_it_would_tell(void **state)
+static void an_alternatives_estimate_is_that_of_its_settings(void **state)
 {
   static const double parts[] = { 0.3, 0.6, 0.8, 0.95 };
   size_t hints = 0;
@@ -164,7 +167,7 @@ static bool has(const struct ft_instead *list, size_t count, const char *change)
   return false;
 }
 
-static void every_workaround_is_tried(void **state)
+static void every_alternative_is_tried(void **state)
 {
   static const char *const training[] = { "precision", "batch",   "checkpoint",
                                           "gpus",      "offload", "cpu" };
@@ -194,9 +197,9 @@ static void every_workaround_is_tried(void **state)
   ft_graph_free(q.graph);
 }
 
-/* Of steps: half as many bits take less time, what travels to the host and back more; a seventh of
- * a GPU takes longer than all of it. */
-static void what_costs_time_is_said_to(void **state)
+/* Relative times of steps: half the bits are faster, offloading is slower, a seventh of a GPU is
+ * slower than the whole. */
+static void slower_alternatives_are_marked(void **state)
 {
   struct ft_graph *graph = corpus_graph("torchscript/net-resnet-traced.pt");
   struct ft_gpu_part whole = { .gpu = ft_gpu_at(0) }, slice = whole,
@@ -220,7 +223,8 @@ static void what_costs_time_is_said_to(void **state)
   other.precision = FT_PRECISION_BF16;
   assert_true(ft_gpu_step_seconds(graph, &whole, &other, 0, &err) < 0.51 * seconds);
   other = run;
-  other.checkpoints = 4; /* three of four forward passes more, of three in all */
+  other.checkpoints =
+      4; /* three of four forward passes are repeated, in three passes of work in all */
   assert_near(ft_gpu_step_seconds(graph, &whole, &other, 0, &err), 1.25 * seconds, 1e-6);
   other = run;
   other.training = false;
@@ -246,10 +250,10 @@ static void times_have_two_digits(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_hint_is_what_asking_for_it_would_tell),
-    cmocka_unit_test(every_workaround_is_tried),
+    cmocka_unit_test(an_alternatives_estimate_is_that_of_its_settings),
+    cmocka_unit_test(every_alternative_is_tried),
     cmocka_unit_test(times_have_two_digits),
-    cmocka_unit_test(what_costs_time_is_said_to),
+    cmocka_unit_test(slower_alternatives_are_marked),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,20 +10,20 @@
 
 enum { ALL = (1 << FT_SYMBOLS) - 1 - (1 << FT_SYMBOL_CONSTANT) - (1 << FT_SYMBOL_VARIABLE) };
 
-static void ranges_go_a_little_further(void **state)
+static void ranges_extend_beyond_the_data(void **state)
 {
   static const struct {
     double value[8];
     size_t count;
     double low, high;
   } cases[] = {
-    /* evenly spread: 10 % of it on both sides, through 0 */
+    /* linear: 10 % beyond both ends, across 0 */
     { { 0.5, 1.5, 2.5, 3.5, 4.5, 5.5 }, 6, 0, 6 },
     { { -3, -2, -1, 0 }, 4, -3.3, 0.3 },
     { { 7, 7, 7 }, 3, 7, 7 },
-    /* by factors: 10 % of the logarithm, and never to 0 */
+    /* by factors: 10 % of the logarithm, never to 0 */
     { { 0.1, 1, 10, 100, 1000 }, 5, 0.1 / 2.51188643150958, 2511.88643150958 },
-    /* nodes and threads are 1 at the least */
+    /* nodes and threads are at least 1 */
     { { 1, 9, 17, 25, 33, 41 }, 6, 0.5, 45 },
     { { 64, 1, 2, 4, 16, 8, 32 }, 7, 1 / 1.51571656651040, 64 * 1.51571656651040 },
   };
@@ -38,7 +38,8 @@ static void ranges_go_a_little_further(void **state)
   }
 }
 
-/* As postfix, a letter a symbol: the variables a and b, 1 and the number c. */
+/* Parses postfix with one letter per symbol: the variables a and b, the constant 1, and the
+ * number c. */
 static struct ft_expression parse(const char *code, double c)
 {
   static const char letters[FT_SYMBOLS + 1] = "c.+*su-/qlioem";
@@ -56,7 +57,7 @@ static struct ft_expression parse(const char *code, double c)
   return e;
 }
 
-/* a is from -1 to 2, b from 1 to 3. */
+/* a is in [-1, 2], b in [1, 3]. */
 static void divisors_are_kept_from_zero(void **state)
 {
   static const struct ft_interval range[] = { { -1, 2 }, { 1, 3 } };
@@ -89,8 +90,8 @@ static void divisors_are_kept_from_zero(void **state)
   }
 }
 
-/* e^e^e^c is 20 of 0.1, and of 3 more than a number holds: what comes of that is none. */
-static void what_is_no_number_is_refused(void **state)
+/* e^e^e^c: 20 for 0.1; for 3 it overflows, and the result is rejected. */
+static void overflowing_expressions_are_rejected(void **state)
 {
   static const struct ft_interval range[] = { { -1, 2 }, { 1, 3 } };
   static const char *const codes[] = { "bceeeceee-m1b/+", "bceeeceee-+b/", "1bceee1-m/",
@@ -107,7 +108,7 @@ static void what_is_no_number_is_refused(void **state)
   }
 }
 
-/* Of whatever grows: what is sound is a number wherever its variables may be. */
+/* Random expressions: a sound one is finite for all values of its variables. */
 static void sound_equations_are_defined(void **state)
 {
   enum { TREES = 20000, POINTS = 30 };
@@ -147,8 +148,8 @@ static double bent(const double *x)
   return 2 + 9 * fmin(x[0], 0.4 * x[1] + 0.1);
 }
 
-/* Nothing that can be divided makes this bend, and a pole between the rows often fits them best. */
-static void no_pole_is_taken_between_the_rows(void **state)
+/* No division bends like this, and a pole between the rows often fits best. */
+static void no_equation_has_a_pole_between_the_rows(void **state)
 {
   enum { ROWS = 30, OTHERS = 300 };
   static struct ft_symbolic_result result;
@@ -185,11 +186,11 @@ static void no_pole_is_taken_between_the_rows(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(ranges_go_a_little_further),
+  const struct CMUnitTest tests[] = { cmocka_unit_test(ranges_extend_beyond_the_data),
                                       cmocka_unit_test(divisors_are_kept_from_zero),
-                                      cmocka_unit_test(what_is_no_number_is_refused),
+                                      cmocka_unit_test(overflowing_expressions_are_rejected),
                                       cmocka_unit_test(sound_equations_are_defined),
-                                      cmocka_unit_test(no_pole_is_taken_between_the_rows) };
+                                      cmocka_unit_test(no_equation_has_a_pole_between_the_rows) };
 
   return cmocka_run_group_tests_name("range", tests, NULL, NULL);
 }

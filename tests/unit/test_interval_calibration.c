@@ -17,7 +17,7 @@ static int start(void **state)
   return 0;
 }
 
-/* Submitted at SUBMIT, ended at END; what was told of it then is not known. */
+/* Submitted at SUBMIT, ended at END; the estimate at submission is not recorded. */
 static ft_observation run_of(double submit, double end, double bytes)
 {
   static uint32_t job;
@@ -62,9 +62,9 @@ static double width(const struct ft_estimate *e)
   return log(ft_estimate_quantile(e, 0.95) / ft_estimate_quantile(e, 0.05));
 }
 
-/* ---- rounds ---- */
+/* ---- cohorts: runs submitted together ---- */
 
-static void runs_submitted_before_others_ended_are_of_one_round(void **state)
+static void runs_submitted_before_others_ended_are_one_cohort(void **state)
 {
   static const struct {
     double submit, end;
@@ -73,7 +73,7 @@ static void runs_submitted_before_others_ended_are_of_one_round(void **state)
     { 10, 20, 1 },  { 10, 21, 1 },
     { 19, 30, 1 }, /* the first had not ended */
     { 20, 40, 2 },  { 25, 41, 2 },
-    { 39, 90, 2 }, /* nor had that of the second */
+    { 39, 90, 2 }, /* the second cohort's had not ended */
     { 100, 95, 3 }, /* by a clock that was put back */ { 96, 120, 4 },
   };
 
@@ -88,7 +88,7 @@ static void runs_submitted_before_others_ended_are_of_one_round(void **state)
   assert_int_equal(model.completed, COUNT_OF(runs));
 }
 
-static void where_no_time_is_known_each_run_is_a_round(void **state)
+static void without_times_each_run_is_a_cohort(void **state)
 {
   (void)state;
   for (unsigned i = 1; i <= 30; i++) {
@@ -100,8 +100,8 @@ static void where_no_time_is_known_each_run_is_a_round(void **state)
   }
 }
 
-/* 130 runs, and then ten of what the app became. */
-static void a_changed_app_has_the_rounds_of_the_runs_it_keeps(void **state)
+/* 130 runs, then ten after the app has changed. */
+static void a_changed_app_has_the_cohorts_of_its_kept_runs(void **state)
 {
   enum { USUAL = 130, MANY = 10 };
   static const struct {
@@ -109,10 +109,10 @@ static void a_changed_app_has_the_rounds_of_the_runs_it_keeps(void **state)
     double lasts;
     unsigned rounds;
   } cases[] = {
-    { 10, 0, 1, 1 },   /* those ten at once */
-    { 10, 10, 1, 10 }, /* each by itself */
+    { 10, 0, 1, 1 },   /* the ten at once */
+    { 10, 10, 1, 10 }, /* one by one */
     { 10, 10, 15, 5 }, /* two by two */
-    { 0, 0, -1, 1 },   /* all of them at once, and each waits for the one before it */
+    { 0, 0, -1, 1 },   /* submitted together, run one after another */
   };
 
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -136,8 +136,8 @@ static void a_changed_app_has_the_rounds_of_the_runs_it_keeps(void **state)
   }
 }
 
-/* Of a model file from before rounds were counted. */
-static void a_model_without_rounds_takes_its_runs_for_them(void **state)
+/* For a model file from before cohorts were counted. */
+static void a_model_without_cohorts_counts_runs(void **state)
 {
   ft_observation o;
 
@@ -154,7 +154,7 @@ static void a_model_without_rounds_takes_its_runs_for_them(void **state)
   assert_int_equal(ft_memory_rounds(&model), 13);
 }
 
-static void a_run_told_twice_or_killed_begins_no_round(void **state)
+static void a_duplicate_or_killed_run_starts_no_cohort(void **state)
 {
   ft_observation o = run_of(1, 2, 0x1p30);
 
@@ -169,8 +169,8 @@ static void a_run_told_twice_or_killed_begins_no_round(void **state)
   assert_int_equal(ft_memory_rounds(&model), 1);
 }
 
-/* The same needs, as one morning's array or day after day. */
-static void one_round_of_many_runs_is_told_wider_than_as_many_rounds(void **state)
+/* The same peaks, as one morning's array or day by day. */
+static void one_cohort_has_a_wider_interval_than_many(void **state)
 {
   double widths[2];
 
@@ -195,7 +195,7 @@ static void one_round_of_many_runs_is_told_wider_than_as_many_rounds(void **stat
   assert_true(widths[0] > 1.5 * widths[1]);
 }
 
-static void a_clock_that_was_ahead_does_not_end_all_rounds(void **state)
+static void a_clock_that_was_ahead_does_not_end_all_cohorts(void **state)
 {
   ft_observation o = run_of(1, 1e12, 0x1p30);
 
@@ -209,7 +209,7 @@ static void a_clock_that_was_ahead_does_not_end_all_rounds(void **state)
 
 /* ---- coverage ---- */
 
-/* Part of the runs FROM to TO of SEEDS apps, one after another, that the interval told holds. */
+/* Share of the runs FROM to TO whose peak is in the interval, over SEEDS apps. */
 static double holds(unsigned seeds, unsigned from, unsigned to,
                     double (*need)(struct ft_random *, unsigned))
 {
@@ -259,14 +259,14 @@ static double creeping(struct ft_random *random, unsigned turn)
   return 0x1p30 * exp(0.01 * turn + 0.05 * ft_random_normal(random));
 }
 
-/* Each need lies beyond all before it, by ever more: nothing that was seen foresees it. */
+/* Each peak exceeds all earlier ones by a growing amount, so that no history predicts it. */
 static double running_away(struct ft_random *random, unsigned turn)
 {
   (void)random;
   return 0x1p24 * exp(1e-4 * turn * turn);
 }
 
-static void few_and_many_runs_alike_are_held_by_ninety_in_a_hundred(void **state)
+static void intervals_cover_90_percent_of_few_and_of_many_runs(void **state)
 {
   static const struct {
     const char *name;
@@ -294,12 +294,12 @@ static void few_and_many_runs_alike_are_held_by_ninety_in_a_hundred(void **state
   }
 }
 
-/* ---- what was told long ago ---- */
+/* ---- old predictions ---- */
 
-static void what_only_an_older_wider_interval_held_narrows_nothing(void **state)
+static void coverage_by_an_older_wider_interval_narrows_nothing(void **state)
 {
   static const struct {
-    double now, low, high; /* the run, in parts of the median, and what it was told */
+    double now, low, high; /* the run, and its predicted interval, relative to the median */
     int moves;
   } runs[] = { { 1, 0.5, 2, -1 }, { 1, 1.5, 2, 1 }, { 1.9, 0.5, 2, 0 }, { 3, 0.5, 2, 1 } };
   struct ft_random random;
@@ -338,15 +338,15 @@ static void what_only_an_older_wider_interval_held_narrows_nothing(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(runs_submitted_before_others_ended_are_of_one_round, start),
-    cmocka_unit_test_setup(where_no_time_is_known_each_run_is_a_round, start),
-    cmocka_unit_test_setup(a_changed_app_has_the_rounds_of_the_runs_it_keeps, start),
-    cmocka_unit_test_setup(a_model_without_rounds_takes_its_runs_for_them, start),
-    cmocka_unit_test_setup(a_run_told_twice_or_killed_begins_no_round, start),
-    cmocka_unit_test_setup(one_round_of_many_runs_is_told_wider_than_as_many_rounds, start),
-    cmocka_unit_test_setup(a_clock_that_was_ahead_does_not_end_all_rounds, start),
-    cmocka_unit_test_setup(few_and_many_runs_alike_are_held_by_ninety_in_a_hundred, start),
-    cmocka_unit_test_setup(what_only_an_older_wider_interval_held_narrows_nothing, start),
+    cmocka_unit_test_setup(runs_submitted_before_others_ended_are_one_cohort, start),
+    cmocka_unit_test_setup(without_times_each_run_is_a_cohort, start),
+    cmocka_unit_test_setup(a_changed_app_has_the_cohorts_of_its_kept_runs, start),
+    cmocka_unit_test_setup(a_model_without_cohorts_counts_runs, start),
+    cmocka_unit_test_setup(a_duplicate_or_killed_run_starts_no_cohort, start),
+    cmocka_unit_test_setup(one_cohort_has_a_wider_interval_than_many, start),
+    cmocka_unit_test_setup(a_clock_that_was_ahead_does_not_end_all_cohorts, start),
+    cmocka_unit_test_setup(intervals_cover_90_percent_of_few_and_of_many_runs, start),
+    cmocka_unit_test_setup(coverage_by_an_older_wider_interval_narrows_nothing, start),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

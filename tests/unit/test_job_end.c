@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end that nobody announced: what Slurm's clock says of it, beside a clock that may jump. */
+/* An end without an announcement: Slurm's time of it, beside a clock that may jump. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -10,7 +10,7 @@ static void a_clock_that_jumps_changes_no_duration(void **state)
 {
   static const struct {
     const char *what;
-    double start, end, runtime; /* as the node saw them: UTC, UTC and monotonic */
+    double start, end, runtime; /* by the node: UTC, UTC and monotonic */
     bool over;
     double slurm_end;
     double expected_end, expected_runtime;

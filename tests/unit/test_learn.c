@@ -19,7 +19,7 @@ static void normal_quantiles_and_probabilities_are_inverse(void **state)
   assert_true(isfinite(ft_normal_quantile(0)) && isfinite(ft_normal_quantile(1)));
 }
 
-/* From the usual table of Student's t. */
+/* A published table of Student's t distribution. */
 static void student_quantiles_agree_with_the_table(void **state)
 {
   static const struct {
@@ -93,7 +93,7 @@ static struct ft_additive fit_of(const struct ft_additive_data *data)
   return fit;
 }
 
-static void a_feature_that_matters_is_found_among_noise(void **state)
+static void a_relevant_feature_is_found_among_noise(void **state)
 {
   static struct ft_additive_data data = { .runs = 60, .columns = 12 };
   struct ft_random random;
@@ -113,10 +113,9 @@ static void a_feature_that_matters_is_found_among_noise(void **state)
   assert_near(fit.term[0].coefficient / fit.term[0].scale, 3, 0.05);
 }
 
-/* Twelve runs and more of two modes and seven sizes, which need what both say; neither says much by
- * itself. A third column repeats the mode, as an operand of a script that is an option of its
- * program. */
-static void two_that_count_only_together_are_found(void **state)
+/* Twelve and more runs of two modes and seven sizes: both features matter together, neither
+ * alone. A third column repeats the mode, as an operand that is also an option. */
+static void two_jointly_relevant_features_are_found(void **state)
 {
   static const double sizes[] = { 1.2, 1.5, 2, 2.5, 3, 3.5, 4.5 };
   static struct ft_additive_data data = { .levels = { 2, 0, 2 } };
@@ -171,7 +170,7 @@ static void noise_alone_gives_no_term(void **state)
     fail_msg("a term in %d of 200 data sets of noise", found);
 }
 
-static void one_absurd_value_moves_little(void **state)
+static void one_absurd_value_has_little_influence(void **state)
 {
   static struct ft_additive_data data = { .runs = 50, .columns = 1 };
   struct ft_random random;
@@ -237,10 +236,10 @@ int main(void)
     cmocka_unit_test(student_quantiles_agree_with_the_table),
     cmocka_unit_test(few_or_equal_residuals_give_no_narrow_spread),
     cmocka_unit_test(quantiles_of_residuals_never_cross),
-    cmocka_unit_test(a_feature_that_matters_is_found_among_noise),
-    cmocka_unit_test(two_that_count_only_together_are_found),
+    cmocka_unit_test(a_relevant_feature_is_found_among_noise),
+    cmocka_unit_test(two_jointly_relevant_features_are_found),
     cmocka_unit_test(noise_alone_gives_no_term),
-    cmocka_unit_test(one_absurd_value_moves_little),
+    cmocka_unit_test(one_absurd_value_has_little_influence),
     cmocka_unit_test(columns_of_any_shape_give_finite_fits),
   };
 

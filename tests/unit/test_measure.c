@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The samplers of memory, cgroups and totals, on gathered nodes. */
+/* The samplers of memory, cgroups and totals, on recorded nodes. */
 #include "config.h"
 
 #include "tests/unit/node.h"
@@ -84,7 +84,7 @@ static void steps_of_a_job_add_up_without_their_slurmstepd(void **state)
   assert_true(node.seen.has_time_to_peak_seconds);
 }
 
-static void an_image_before_its_exec_is_not_counted(void **state)
+static void memory_before_exec_is_not_counted(void **state)
 {
   struct node node;
 
@@ -113,7 +113,7 @@ static void a_process_without_parent_is_found_by_its_cgroup(void **state)
   node_finish(&node);
 }
 
-static void members_stay_when_they_are_re_parented(void **state)
+static void processes_stay_in_the_tree_when_reparented(void **state)
 {
   struct node node;
 
@@ -169,7 +169,7 @@ static void no_such_root_is_refused(void **state)
 
 /* ---- between two instants ---- */
 
-static void a_high_water_mark_adds_to_what_the_others_held(void **state)
+static void a_high_water_mark_adds_to_the_other_processes_memory(void **state)
 {
   struct node node;
   double expected;
@@ -183,7 +183,7 @@ static void a_high_water_mark_adds_to_what_the_others_held(void **state)
   assert_near((double)node.seen.rss_bytes, expected, 1e-9);
 }
 
-static void what_only_the_end_tells_is_in_the_peaks(void **state)
+static void figures_known_only_at_the_end_are_in_the_peaks(void **state)
 {
   struct node node;
   ft_task_end end = ft_task_end_init_zero;
@@ -210,14 +210,14 @@ static void what_only_the_end_tells_is_in_the_peaks(void **state)
 
 /* ---- cgroups ---- */
 
-/* MiB of a field, -1 where it is absent. */
+/* MiB of a field; -1: absent. */
 #define MIB_OF(seen, field) ((seen).has_##field ? (double)(seen).field / MIB : -1)
 
 static void each_layout_gives_the_charge_of_the_right_level(void **state)
 {
   static const struct {
     const char *fixture;
-    pid_t roots[3]; /* the skipped ones negative */
+    pid_t roots[3]; /* roots that are skipped are negative */
     bool command;
     double charge, less_cache, swap, hugetlb, shmem, limit; /* MiB; negative: none */
   } cases[] = {
@@ -228,9 +228,9 @@ static void each_layout_gives_the_charge_of_the_right_level(void **state)
     { "proc-v2-5.10", { -2101 }, false, 600, 400, 2, 0, 7, 1024 },
     /* a login session, shared with its shell */
     { "proc-v2", { 500 }, false, -1, -1, 0, 0, -1, -1 },
-    /* a scope of its own; its peak may be of what was there before */
+    /* its own scope; the peak may be older than the command */
     { "proc-v2", { 950 }, false, 100, 80, 0, 0, 0, -1 },
-    /* a command within a job's step: not the job's charge, but that of its own task */
+    /* a command in a step of a job: the charge of its own task, not of the job */
     { "proc-v2", { 2111 }, true, 200, 200, 0, 0, 0, 1024 },
     { "proc-v2", { 2110 }, true, -1, -1, 0, 0, -1, -1 },
     { "proc-hybrid", { -6954, -6955 }, false, 336003072 / MIB, 237424640 / MIB, 0, 0, 0, 1024 },
@@ -260,10 +260,8 @@ static void each_layout_gives_the_charge_of_the_right_level(void **state)
   }
 }
 
-/*
- * A job of a script and a step with 60 MiB, as a guest with that release of Slurm had it
- * (tests/guest/x86/run.sh): the job's own charge, whichever of its steps is known first.
- */
+/* A job of a script and a step with 60 MiB, recorded on a guest with that release of Slurm
+ * (tests/guest/x86/run.sh): the job's own charge, whichever step comes first. */
 static void each_release_gives_the_charge_of_the_job(void **state)
 {
   static const struct {
@@ -294,7 +292,7 @@ static void each_release_gives_the_charge_of_the_job(void **state)
   }
 }
 
-static void a_peak_counts_that_grew_while_we_watched(void **state)
+static void a_peak_counts_if_it_grew_during_sampling(void **state)
 {
   struct node node;
 
@@ -309,8 +307,8 @@ static void a_peak_counts_that_grew_while_we_watched(void **state)
   assert_near(MIB_OF(node.seen, charge_less_cache_bytes), 180, 0);
 }
 
-/* as Linux 6.18 told it, beside other work: 0.8 s after 64 MiB were written to a file */
-static void an_account_that_lags_behind_the_charge_is_no_peak(void **state)
+/* recorded on Linux 6.18 beside other work: 0.8 s after 64 MiB were written to a file */
+static void a_lagging_account_gives_no_peak(void **state)
 {
 #define SCOPE "sys/fs/cgroup/system.slice/run-rfe2.scope/"
 #define STAT(file)                                                                                 \
@@ -333,7 +331,7 @@ static void an_account_that_lags_behind_the_charge_is_no_peak(void **state)
 #undef SCOPE
 }
 
-static void the_declared_command_is_looked_for_among_the_processes(void **state)
+static void the_declared_command_is_found_among_the_processes(void **state)
 {
   static const struct {
     const char *cmdline;
@@ -351,7 +349,7 @@ static void the_declared_command_is_looked_for_among_the_processes(void **state)
     { WORDS("blastn\0-n\0003"), "blastp *", NULL, false },
     { WORDS("sleep\00010"), "blastp *", NULL, false },
     { WORDS("bash\0-c\0sleep 10\0blastp\0x"), "blastp *", NULL, false },
-    { "", 0, "*", NULL, false }, /* a kernel thread, or one that has ended */
+    { "", 0, "*", NULL, false }, /* a kernel thread, or an ended process */
 #undef WORDS
   };
 
@@ -389,7 +387,7 @@ static void a_charge_without_hierarchy_is_not_the_jobs(void **state)
 
 /* ---- proportional set size ---- */
 
-static void pss_is_read_where_it_may_change_the_answer(void **state)
+static void pss_is_read_where_it_may_change_the_result(void **state)
 {
   static const struct {
     ft_rule rule;
@@ -416,7 +414,7 @@ static void pss_is_read_where_it_may_change_the_answer(void **state)
   }
 }
 
-static void shared_pages_of_several_processes_are_worth_a_reading(void **state)
+static void pss_is_read_for_shared_pages_of_several_processes(void **state)
 {
   struct node node;
 
@@ -432,7 +430,7 @@ static void shared_pages_of_several_processes_are_worth_a_reading(void **state)
   assert_near((double)node.seen.pss_bytes, (40000 + 30000 + 5000) * 4096.0, 0);
 }
 
-static void a_fork_that_has_its_parents_pages_is_worth_a_reading(void **state)
+static void pss_is_read_for_a_fork_with_its_parents_pages(void **state)
 {
   static const struct {
     const char *flags; /* of 2111: PF_FORKNOEXEC is 64 */
@@ -441,7 +439,7 @@ static void a_fork_that_has_its_parents_pages_is_worth_a_reading(void **state)
   } cases[] = {
     { "4194624", "100000 30000 0 20 0 50000 0\n", true },
     { "4194560", "100000 30000 0 20 0 50000 0\n", false },
-    /* what it may share of its parent's 40000 is below a tenth */
+    /* less than a tenth of its parent's 40000 pages can be shared */
     { "4194624", "100000 4000 0 20 0 50000 0\n", false },
     { "4194624", "18446744073709551615 0 18446744073709551615 0 0 0 0\n", false },
   };
@@ -483,7 +481,7 @@ static void totals_of_living_processes_add_up(void **state)
   node_root(&node, 2201, true);
   node_look(&node);
   node_finish(&node);
-  /* of a slurmstepd only what its ended children used */
+  /* of a slurmstepd, only the usage of its ended children */
   assert_near(node.seen.cpu_seconds, tick * (120 + 15 + 1000 + 305), 1e-9);
   assert_int_equal(node.seen.minor_faults, 5000 + 100 + 70000 + 100);
   assert_int_equal(node.seen.major_faults, 9 + 2 + 12 + 2);
@@ -492,11 +490,11 @@ static void totals_of_living_processes_add_up(void **state)
   assert_int_equal(node.seen.open_files, 4 + 7);
 }
 
-static void what_ended_counts_once_whoever_waited(void **state)
+static void ended_processes_count_once_whichever_parent_waited(void **state)
 {
   static const struct {
-    int waited;      /* ticks of children that 2110 has waited for */
-    double expected; /* ticks in all: 120 of 2101's, 15 of 2110, 1000 of 2111 */
+    int waited;      /* ticks of the children for which 2110 has waited */
+    double expected; /* ticks in all: 120 of 2101, 15 of 2110, 1000 of 2111 */
   } cases[] = { { 0, 120 + 15 + 1000 },
                 { 1000, 120 + 15 + 1000 },
                 { 1007, 120 + 15 + 1007 },
@@ -542,7 +540,7 @@ static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
       &node, "proc/2101/stat",
       "2101 (slurmstepd) S 1 2101 2101 0 -1 0 100 175100 2 23 10 5 820 315 20 0 1 0 9000 0 800 "
       "0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0\n");
-  /* 2110 was still: this instant does not read it */
+  /* 2110 is unchanged and not read at this time */
   pulse = &node.tree->pulses[ft_tree_find(node.tree, 2110) - node.tree->members];
   pulse->still = 1000;
   pulse->look_due = 1e9F;
@@ -553,7 +551,7 @@ static void a_parent_that_ended_unnoticed_inherits_nothing(void **state)
   assert_near(node.seen.cpu_seconds, tick * (820 + 315), 1e-9);
 }
 
-static void a_pid_given_out_again_is_someone_else(void **state)
+static void a_reused_pid_is_another_process(void **state)
 {
   struct node node;
 
@@ -585,19 +583,19 @@ static void a_node_without_proc_is_refused(void **state)
   (void)scratch_close(folder, settings.root_fd);
 }
 
-/* Two events that take turns, over threads that lived long and shortly. */
-static void a_counter_that_took_turns_is_scaled_or_missing(void **state)
+/* Two multiplexed events, over long-lived and short-lived threads. */
+static void a_multiplexed_counter_is_scaled_or_missing(void **state)
 {
   static const struct {
-    uint64_t part[3][3]; /* value, enabled, running of each thread; enabled 0: it is not read */
+    uint64_t part[3][3]; /* value, enabled, running of each thread; enabled 0: not read */
     double whole;
   } cases[] = {
     { { { 100, 10, 10 }, { 50, 10, 10 } }, 150 },
     { { { 100, 10, 5 }, { 50, 10, 10 } }, 250 },
-    /* a thread whose event never had its turn is as the others */
+    /* a thread whose event never ran counts like the others */
     { { { 100, 10, 10 }, { 0, 10, 0 } }, 200 },
     { { { 100, 90, 90 }, { 0, 10, 0 } }, 1000 / 9.0 },
-    /* of less than half of the time nothing is told: that is missing, and not 0 */
+    /* below half of the time the counter is missing, not 0 */
     { { { 100, 10, 10 }, { 0, 90, 0 } }, -1 },
     { { { 0, 10, 0 } }, -1 },
     { { { 0, 0, 0 } }, -1 },
@@ -615,7 +613,7 @@ static void a_counter_that_took_turns_is_scaled_or_missing(void **state)
     if (fabs(ft_counter_sum_whole(&sum) - cases[i].whole) > 1e-9)
       fail_msg("case %zu: %g", i, ft_counter_sum_whole(&sum));
   }
-  /* one that never ran was counted all the same */
+  /* an event that never ran was nevertheless enabled */
   ft_counter_sum_add(&idle, 0, 0, 0);
   assert_true(ft_counter_sum_whole(&idle) == 0);
 }
@@ -624,28 +622,28 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(steps_of_a_job_add_up_without_their_slurmstepd),
-    cmocka_unit_test(an_image_before_its_exec_is_not_counted),
+    cmocka_unit_test(memory_before_exec_is_not_counted),
     cmocka_unit_test(a_process_without_parent_is_found_by_its_cgroup),
-    cmocka_unit_test(members_stay_when_they_are_re_parented),
+    cmocka_unit_test(processes_stay_in_the_tree_when_reparented),
     cmocka_unit_test(a_thread_is_no_process),
     cmocka_unit_test(no_such_root_is_refused),
-    cmocka_unit_test(a_high_water_mark_adds_to_what_the_others_held),
-    cmocka_unit_test(what_only_the_end_tells_is_in_the_peaks),
+    cmocka_unit_test(a_high_water_mark_adds_to_the_other_processes_memory),
+    cmocka_unit_test(figures_known_only_at_the_end_are_in_the_peaks),
     cmocka_unit_test(each_layout_gives_the_charge_of_the_right_level),
     cmocka_unit_test(each_release_gives_the_charge_of_the_job),
-    cmocka_unit_test(a_peak_counts_that_grew_while_we_watched),
-    cmocka_unit_test(an_account_that_lags_behind_the_charge_is_no_peak),
-    cmocka_unit_test(the_declared_command_is_looked_for_among_the_processes),
+    cmocka_unit_test(a_peak_counts_if_it_grew_during_sampling),
+    cmocka_unit_test(a_lagging_account_gives_no_peak),
+    cmocka_unit_test(the_declared_command_is_found_among_the_processes),
     cmocka_unit_test(a_charge_without_hierarchy_is_not_the_jobs),
-    cmocka_unit_test(pss_is_read_where_it_may_change_the_answer),
-    cmocka_unit_test(shared_pages_of_several_processes_are_worth_a_reading),
-    cmocka_unit_test(a_fork_that_has_its_parents_pages_is_worth_a_reading),
+    cmocka_unit_test(pss_is_read_where_it_may_change_the_result),
+    cmocka_unit_test(pss_is_read_for_shared_pages_of_several_processes),
+    cmocka_unit_test(pss_is_read_for_a_fork_with_its_parents_pages),
     cmocka_unit_test(totals_of_living_processes_add_up),
-    cmocka_unit_test(what_ended_counts_once_whoever_waited),
+    cmocka_unit_test(ended_processes_count_once_whichever_parent_waited),
     cmocka_unit_test(a_parent_that_ended_unnoticed_inherits_nothing),
-    cmocka_unit_test(a_pid_given_out_again_is_someone_else),
+    cmocka_unit_test(a_reused_pid_is_another_process),
     cmocka_unit_test(a_node_without_proc_is_refused),
-    cmocka_unit_test(a_counter_that_took_turns_is_scaled_or_missing),
+    cmocka_unit_test(a_multiplexed_counter_is_scaled_or_missing),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The few rows that stand for all. */
+/* k-medoids: the few rows that represent all rows. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -9,7 +9,7 @@
 
 enum { CLUSTERS = 4, EACH = 25, ROWS = CLUSTERS * EACH, COLUMNS = 3 };
 
-static void each_cluster_has_one_that_stands_for_it(void **state)
+static void each_cluster_has_a_medoid(void **state)
 {
   double x[ROWS * COLUMNS];
   size_t medoid[CLUSTERS], share[CLUSTERS];
@@ -32,7 +32,7 @@ static void each_cluster_has_one_that_stands_for_it(void **state)
     assert_true(found[k]);
 }
 
-static void equal_rows_are_told_apart(void **state)
+static void equal_rows_are_distinguished(void **state)
 {
   double x[ROWS * COLUMNS] = { 0 };
   size_t medoid[ROWS], share[ROWS];
@@ -54,8 +54,8 @@ static void equal_rows_are_told_apart(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(each_cluster_has_one_that_stands_for_it),
-    cmocka_unit_test(equal_rows_are_told_apart),
+    cmocka_unit_test(each_cluster_has_a_medoid),
+    cmocka_unit_test(equal_rows_are_distinguished),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 #define OOM FT_OUTCOME_OUT_OF_MEMORY
 #define TIMEOUT FT_OUTCOME_TIMEOUT
 
-/* what one side of a merge says; 0: nothing */
+/* the fields on one side of a merge; 0: absent */
 struct side {
   ft_source source;
   ft_outcome outcome;
@@ -139,7 +139,7 @@ static void request_and_decision_stay_whole(void **state)
   assert_true(both.submission.has_decision && both.submission.decision.action == FT_ACTION_SET);
 }
 
-static void what_is_not_stored_is_taken_from_who_knows_it(void **state)
+static void unstored_fields_come_from_the_record_that_has_them(void **state)
 {
   ft_observation row = { .schema = 1, .submission.app = "a" };
   ft_observation agent = { .schema = 1,
@@ -180,13 +180,11 @@ static void every_measured_field_is_filled_in(void **state)
   }
 }
 
-static void fields_name_all_of_an_observation(void **state)
+static void the_field_table_covers_the_observation(void **state)
 {
-  const ft_submission *s = NULL; /* for its sizes */
-  /*
-   * the columns and the flags cover the struct, but for what is not stored, counts, has_request,
-   * has_decision, padding
-   */
+  const ft_submission *s = NULL; /* only for its sizes */
+  /* the columns and flags cover the struct except fields that are not stored, counts,
+   * has_request, has_decision and padding */
   size_t covered = sizeof s->task_values + sizeof s->former_apps + sizeof s->program +
                    sizeof s->version + sizeof s->tasks;
 
@@ -206,9 +204,10 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(later_record_completes_the_earlier),
                                       cmocka_unit_test(request_and_decision_stay_whole),
-                                      cmocka_unit_test(what_is_not_stored_is_taken_from_who_knows_it),
+                                      cmocka_unit_test(
+                                          unstored_fields_come_from_the_record_that_has_them),
                                       cmocka_unit_test(every_measured_field_is_filled_in),
-                                      cmocka_unit_test(fields_name_all_of_an_observation) };
+                                      cmocka_unit_test(the_field_table_covers_the_observation) };
 
   return cmocka_run_group_tests_name("merge", tests, NULL, NULL);
 }

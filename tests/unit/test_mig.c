@@ -12,7 +12,7 @@ static int open_table(void **state)
   return 0;
 }
 
-static void a_profile_is_found_in_any_spelling(void **state)
+static void a_profile_is_found_in_all_spellings(void **state)
 {
   static const struct {
     const char *typed, *name;
@@ -92,7 +92,7 @@ static struct ft_estimate estimate_of(double mib)
   return e;
 }
 
-/* No listing of an RTX PRO 5000's is published: a site's file tells. */
+/* NVIDIA publishes no profile list of the RTX PRO 5000; a site's file can add it. */
 static void a_slice_of_unknown_size_is_not_chosen(void **state)
 {
   static const char file[] = "rtx-pro-5000 2g.24gb-me 23000 1\nrtx-pro-5000 4g.48gb 47000 1\n";
@@ -109,7 +109,7 @@ static void a_slice_of_unknown_size_is_not_chosen(void **state)
   assert_string_equal(slice->name, "4g.48gb");
 }
 
-static void the_smallest_slice_that_holds_it_is_chosen(void **state)
+static void the_smallest_sufficient_slice_is_chosen(void **state)
 {
   static const struct {
     double mib;
@@ -128,7 +128,7 @@ static void the_smallest_slice_that_holds_it_is_chosen(void **state)
   }
 }
 
-static void only_what_the_cluster_has_is_chosen(void **state)
+static void only_slices_of_the_cluster_are_chosen(void **state)
 {
   const char *const some[] = { "1g.10gb", "4g.20gb", NULL };
   struct ft_estimate e = estimate_of(3000);
@@ -178,11 +178,11 @@ static void a_bad_line_is_named(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(a_profile_is_found_in_any_spelling, open_table),
+    cmocka_unit_test_setup(a_profile_is_found_in_all_spellings, open_table),
     cmocka_unit_test_setup(every_gpu_of_the_guide_has_its_slices, open_table),
     cmocka_unit_test(a_slice_of_unknown_size_is_not_chosen),
-    cmocka_unit_test_setup(the_smallest_slice_that_holds_it_is_chosen, open_table),
-    cmocka_unit_test_setup(only_what_the_cluster_has_is_chosen, open_table),
+    cmocka_unit_test_setup(the_smallest_sufficient_slice_is_chosen, open_table),
+    cmocka_unit_test_setup(only_slices_of_the_cluster_are_chosen, open_table),
     cmocka_unit_test_setup(a_site_adds_and_replaces_profiles, open_table),
     cmocka_unit_test_setup(a_bad_line_is_named, open_table),
   };

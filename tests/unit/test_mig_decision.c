@@ -14,7 +14,7 @@ static int open_table(void **state)
   return 0;
 }
 
-/* Its logarithm spread by 0.03 a level around GIBIBYTES. */
+/* An estimate of GIBIBYTES whose logarithm grows by 0.03 a level. */
 static struct ft_estimate estimate_of(double gibibytes)
 {
   struct ft_estimate e = { .runs = 0 };
@@ -24,7 +24,7 @@ static struct ft_estimate estimate_of(double gibibytes)
   return e;
 }
 
-/* A partition whose nodes have NAMES, which commas separate. */
+/* A partition whose nodes have the comma-separated NAMES. */
 static ft_partition partition_of(const char *names)
 {
   ft_partition p = { .schema = FT_SCHEMA, .name = "gpus" };
@@ -37,7 +37,7 @@ static ft_partition partition_of(const char *names)
   return p;
 }
 
-static void gpus_are_known_by_what_sites_call_them(void **state)
+static void gpus_are_known_by_the_names_that_sites_use(void **state)
 {
   static const struct {
     const char *name, *gpu;
@@ -72,13 +72,13 @@ static void gpus_are_known_by_what_sites_call_them(void **state)
   assert_false(ft_mig_names_gpu(&table, "gpu:tesla_v100"));
 }
 
-static void a_slice_is_of_the_gpu_that_the_others_leave_possible(void **state)
+static void the_request_identifies_the_gpu_of_a_slice(void **state)
 {
   static const struct {
     const char *all, *asked, *gres, *gpu;
   } cases[] = {
     { "", "", "gpu:1g.5gb", "a100-40gb" },
-    { "", "", "gpu:1g.10gb", "a100-80gb" }, /* the least memory of three that have one */
+    { "", "", "gpu:1g.10gb", "a100-80gb" }, /* the least memory of three GPUs with such a profile */
     { "", "", "gpu:a100_1g.10gb", "a100-80gb" },
     { "", "h100", "gpu:1g.10gb", "h100-80gb" },
     { "gpu:1g.10gb,gpu:1g.5gb", "", "gpu:1g.10gb", "a100-40gb" },
@@ -113,7 +113,7 @@ static void a_slice_is_of_the_gpu_that_the_others_leave_possible(void **state)
 static const struct decided {
   const char *gres, *option, *value;
   double gibibytes;
-  const char *mig; /* NULL: --predict-mig was not given */
+  const char *mig; /* NULL: no --predict-mig */
   ft_mode mode;
   double reject;
   ft_action action;
@@ -137,7 +137,7 @@ static const struct decided {
   { A100, "gpus", "4", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET, "gpus=a100_1g.5gb:4", NULL },
   { A100, "gpus-per-node", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_SET,
     "gpus-per-node=a100_1g.5gb:1", NULL },
-  /* what Slurm reads before it asks is told, not set */
+  /* an option that Slurm reads first is reported, not set */
   { A100, "gpus-per-task", "1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
     "use --gpus-per-task=a100_1g.5gb:1" },
   { A100, "tres-per-task", "cpu=4,gres/gpu=2", 3, "", FT_MODE_UNSET, 0, FT_ACTION_WARN, "",
@@ -146,7 +146,7 @@ static const struct decided {
     "use --gpus-per-task=a100_2g.10gb:1" },
   { A100, "gpus-per-task", "a100_1g.5gb:1", 6, NULL, FT_MODE_SET, 0.5, FT_ACTION_REJECT, "",
     "job rejected: gpu:a100_1g.5gb is too small (4.75 GiB); " },
-  /* of several the smallest has to hold it */
+  /* of several slices the smallest must suffice */
   { A100, "gres", "gpu:a100_3g.20gb:1,gpu:a100_1g.5gb:1", 6, NULL, FT_MODE_CHECK, 0, FT_ACTION_WARN,
     "", "gpu:a100_1g.5gb has" },
   { A100, "gres", "gpu:a100:1,gpu:a100_1g.5gb:1", 6, "", FT_MODE_RAISE, 0, FT_ACTION_WARN, "",
@@ -184,7 +184,7 @@ static const struct decided {
   { A100, "gres", "gpu:a100:1", 3, "", FT_MODE_UNSET, 0, FT_ACTION_LEAVE, "", "is enough" },
 };
 
-/* Whatever a site calls its slices, and wherever a job asks for one, it is the same slice. */
+/* The slice is the same for every site's spelling and in every option. */
 static void a_slice_is_the_same_in_every_spelling_and_option(void **state)
 {
   static const struct {
@@ -257,7 +257,7 @@ static void a_slice_is_the_same_in_every_spelling_and_option(void **state)
     }
 }
 
-static void slices_are_chosen_told_raised_and_refused(void **state)
+static void slices_are_chosen_reported_raised_and_rejected(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(decisions); i++) {
@@ -293,8 +293,8 @@ static void slices_are_chosen_told_raised_and_refused(void **state)
   }
 }
 
-/* Its partitions may be where it starts, or not be, by what is asked for. */
-static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
+/* The request decides in which partitions the job may start. */
+static void of_several_partitions_the_most_common_slice_is_chosen(void **state)
 {
   static const struct {
     const char *gres;
@@ -306,14 +306,14 @@ static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
     { "gpu:a100_1g.5gb,gpu:a100_3g.20gb", { 1, 2 }, 2, 3, "gpu:a100_3g.20gb:1", "20gb:1$" },
     { "gpu:a100_3g.20gb,gpu:a100_1g.5gb", { 2, 1 }, 2, 3, "gpu:a100_3g.20gb:1", "20gb:1$" },
     { "gpu:a100_1g.5gb,gpu:a100_2g.10gb", { 2, 2 }, 2, 3, "gpu:a100_1g.5gb:1", "5gb:1$" },
-    /* what is too small does not count, wherever it is */
+    /* a slice that is too small never counts */
     { "gpu:a100_1g.5gb,gpu:a100_2g.10gb",
       { 2, 1 },
       2,
       6,
       "gpu:a100_2g.10gb:1",
       "available in 1 of 2 partitions" },
-    /* a partition without slices keeps the others from nothing */
+    /* a partition without slices does not block the others */
     { "gpu:a100_1g.5gb,gpu:a100_2g.10gb",
       { 1, 2 },
       3,
@@ -352,7 +352,7 @@ static void of_several_partitions_the_slice_is_one_that_most_have(void **state)
   }
 }
 
-static void what_would_be_refused_passes_where_slurm_would_not_heed_it(void **state)
+static void no_rejection_for_options_that_slurm_ignores(void **state)
 {
   ft_partition p = partition_of(A100);
   ft_policy policy = ft_policy_defaults;
@@ -381,8 +381,8 @@ static void what_would_be_refused_passes_where_slurm_would_not_heed_it(void **st
   assert_int_equal(n.lines_count, 0);
 }
 
-/* Whatever a user types in --gres there is an answer, within its bounds. */
-static void any_request_is_survived(void **state)
+/* Any text in --gres gives a result within bounds. */
+static void any_request_gives_a_bounded_result(void **state)
 {
   static const char *const values[] = { "",
                                         ",",
@@ -432,13 +432,13 @@ static void any_request_is_survived(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(gpus_are_known_by_what_sites_call_them),
-    cmocka_unit_test(a_slice_is_of_the_gpu_that_the_others_leave_possible),
+    cmocka_unit_test(gpus_are_known_by_the_names_that_sites_use),
+    cmocka_unit_test(the_request_identifies_the_gpu_of_a_slice),
     cmocka_unit_test(a_slice_is_the_same_in_every_spelling_and_option),
-    cmocka_unit_test(slices_are_chosen_told_raised_and_refused),
-    cmocka_unit_test(of_several_partitions_the_slice_is_one_that_most_have),
-    cmocka_unit_test(what_would_be_refused_passes_where_slurm_would_not_heed_it),
-    cmocka_unit_test(any_request_is_survived),
+    cmocka_unit_test(slices_are_chosen_reported_raised_and_rejected),
+    cmocka_unit_test(of_several_partitions_the_most_common_slice_is_chosen),
+    cmocka_unit_test(no_rejection_for_options_that_slurm_ignores),
+    cmocka_unit_test(any_request_gives_a_bounded_result),
   };
 
   return cmocka_run_group_tests(tests, open_table, NULL);

@@ -124,7 +124,7 @@ static void lists_in_pieces_and_messages_in_pieces_add_up(void **state)
     { "an evaluator that is a number", { 0x50, 1 }, 2, false },
     { "four views", { 0x52, 12, 0x8a, 1, 0, 0x8a, 1, 0, 0x8a, 1, 0, 0x8a, 1, 0 }, 14, false },
     { "a field of number 0", { 0x52, 2, 0, 0 }, 4, false },
-    { "a field nobody knows", { 0x52, 7, 0xfa, 0x7f, 3, 1, 2, 3, 0 }, 9, false },
+    { "an unknown field", { 0x52, 7, 0xfa, 0x7f, 3, 1, 2, 3, 0 }, 9, false },
     { "likewise, whole", { 0x52, 6, 0xfa, 0x7f, 3, 1, 2, 3 }, 8, true },
     { "nothing", { 0 }, 0, true },
   };
@@ -136,7 +136,7 @@ static void lists_in_pieces_and_messages_in_pieces_add_up(void **state)
       fail_msg("%s", cases[i].what);
 }
 
-static void hostile_models_are_refused_as_nanopb_refuses_them(void **state)
+static void hostile_models_are_rejected_like_by_nanopb(void **state)
 {
   static ft_model model;
   struct ft_random random;
@@ -168,7 +168,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(lists_of_every_length_are_read_as_nanopb_reads_them),
     cmocka_unit_test(lists_in_pieces_and_messages_in_pieces_add_up),
-    cmocka_unit_test(hostile_models_are_refused_as_nanopb_refuses_them)
+    cmocka_unit_test(hostile_models_are_rejected_like_by_nanopb)
   };
 
   return cmocka_run_group_tests_name("packed", tests, NULL, NULL);

@@ -15,7 +15,7 @@ static const ft_policy policy = { .min_runs = MIN_RUNS, .failure_price = 1 };
 static struct ft_model_lookup evidence;
 static ft_model model;
 
-/* A model of APP with RUNS of MIB each; DIED: the only thing known is that it died there. */
+/* A model of APP with RUNS of MIB each; DIED: only one OOM kill at MIB. */
 static void publish(const char *app, unsigned runs, double mib, bool died)
 {
   char name[FT_STATE_NAME_SIZE];
@@ -49,13 +49,13 @@ static void forget(const char *app)
   (void)unlinkat(models_fd, name, 0);
 }
 
-static void jobs_of_its_name_stand_in_while_it_has_too_few_runs(void **state)
+static void jobs_of_the_same_name_are_used_until_the_app_has_enough_runs(void **state)
 {
   static const struct {
     const char *what, *job_name;
     bool named, own_died;
     unsigned own, imported;
-    double own_mib, mib; /* 0: nothing is known */
+    double own_mib, mib; /* 0: no data */
     bool borrowed;
   } cases[] = {
     { "nothing of its own", "train", false, false, 0, 12, 0, 300, true },
@@ -97,7 +97,7 @@ static void jobs_of_its_name_stand_in_while_it_has_too_few_runs(void **state)
   }
 }
 
-static void a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not(void **state)
+static void a_broken_own_model_is_an_error_but_not_one_of_a_similar_app(void **state)
 {
   static ft_submission s = {
     .schema = FT_SCHEMA, .app = "a", .job_name = "b", .default_app = true
@@ -122,7 +122,7 @@ static void a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not(void
                    -1);
 }
 
-static void long_names_stay_two(void **state)
+static void long_names_stay_distinct(void **state)
 {
   char name[300], a[128], b[128];
 
@@ -185,9 +185,9 @@ static int tear_down(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(jobs_of_its_name_stand_in_while_it_has_too_few_runs),
-    cmocka_unit_test(a_broken_model_of_its_own_is_an_error_and_a_borrowed_one_is_not),
-    cmocka_unit_test(long_names_stay_two),
+    cmocka_unit_test(jobs_of_the_same_name_are_used_until_the_app_has_enough_runs),
+    cmocka_unit_test(a_broken_own_model_is_an_error_but_not_one_of_a_similar_app),
+    cmocka_unit_test(long_names_stay_distinct),
     cmocka_unit_test(jobs_of_a_workflow_are_imported_by_task)
   };
 

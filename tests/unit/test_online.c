@@ -80,7 +80,8 @@ static int start(void **state)
 
 /* ---- calibration ---- */
 
-/* Shares of 90 % intervals that hold, from the 11th run and from the 31st, over seeds. */
+/* Shares of 90 % intervals that contain the peak, from the 11th and from the 31st run, over
+ * seeds. */
 struct tally {
   double early, early_count, late, late_count, error, error_count;
 };
@@ -112,7 +113,7 @@ static void play(const struct app *app, uint64_t seed, struct tally *t)
   }
 }
 
-static void intervals_hold_what_they_say(void **state)
+static void intervals_have_their_coverage(void **state)
 {
   static const struct app apps[] = {
     { "constant", run_constant, 0.85, 0.95, 0.04 },     { "linear", run_linear, 0.85, 0.95, 0.04 },
@@ -140,7 +141,7 @@ static void intervals_hold_what_they_say(void **state)
   }
 }
 
-/* Limits at random kill a third of the runs; what they needed is known here alone. */
+/* Random limits kill a third of the runs; only the test knows their full requirements. */
 static void many_killed_runs_do_not_pull_the_estimate_down(void **state)
 {
   struct ft_random random;
@@ -173,9 +174,9 @@ static void many_killed_runs_do_not_pull_the_estimate_down(void **state)
   assert_true(above / count < 0.07);
 }
 
-/* ---- bounds ---- */
+/* ---- censored peaks ---- */
 
-static void after_a_kill_the_next_amount_is_clearly_more(void **state)
+static void after_a_kill_the_next_request_is_clearly_larger(void **state)
 {
   static const unsigned completed[] = { 0, 1, 2, 3, 5, 10, 50, 200 };
   static const double kill[] = { 1.05, 1.5, 4 };
@@ -200,22 +201,22 @@ static void after_a_kill_the_next_amount_is_clearly_more(void **state)
     }
 }
 
-static void a_run_killed_by_its_limit_needed_more_than_that(void **state)
+static void a_run_killed_by_its_limit_is_a_lower_bound(void **state)
 {
   static const struct {
     ft_outcome outcome;
     ft_rule rule;
-    double peak, limit, killed_at, bound; /* MiB */
+    double peak, limit, killed_at, bound; /* MiB; bound: the expected lower bound */
   } cases[] = {
     { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_RSS, 3, 60, 0, 60 },
     { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_UNKNOWN, 3, 60, 0, 60 },
     { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_RSS, 62, 60, 0, 62 },
-    /* one step of the job had less, and it was that which killed */
+    /* a step of the job had less, and its limit killed */
     { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_RSS, 3, 600, 50, 50 },
     { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_RSS, 70, 600, 50, 70 },
-    /* what another rule counts may be more or less */
+    /* another accounting rule may count more or less */
     { FT_OUTCOME_OUT_OF_MEMORY, FT_RULE_CGROUP, 3, 60, 60, 3 },
-    /* nothing says that the limit had to do with it */
+    /* no evidence that the limit caused the kill */
     { FT_OUTCOME_CANCELLED, FT_RULE_RSS, 3, 60, 0, 0 },
     { FT_OUTCOME_TIMEOUT, FT_RULE_RSS, 3, 60, 0, 0 },
     { FT_OUTCOME_UNKNOWN, FT_RULE_RSS, 3, 60, 0, 0 },
@@ -245,20 +246,20 @@ static void a_run_killed_by_its_limit_needed_more_than_that(void **state)
   }
 }
 
-static void a_run_whose_node_was_out_of_memory_teaches_nothing(void **state)
+static void a_run_on_a_node_out_of_memory_is_ignored(void **state)
 {
   static const struct {
-    bool known;                             /* what limit killed */
+    bool known;                             /* whether the killing limit is known */
     double killed_at, limit, peak, largest; /* MiB */
     bool learned;
   } cases[] = {
     { true, 0, 2000, 1500, 1500, false },
     { true, 0, 2000, 2000, 2000, false },
     { true, 0, 0, 100, 100, false },
-    /* at its own limit; but page cache may have filled that before the node ran out */
+    /* at its own limit; page cache may have filled it before the node ran out */
     { true, 2000, 2000, 1900, 1900, true },
     { true, 2000, 2000, 100, 100, false },
-    /* by an agent that does not know */
+    /* by an older agent without that knowledge */
     { false, 0, 2000, 1500, 1500, true },
     { false, 0, 2000, 100, 100, false },
   };
@@ -309,7 +310,7 @@ static void kills_converge_upward(void **state)
   }
 }
 
-static void a_run_that_stopped_early_says_nothing(void **state)
+static void a_run_that_stopped_early_is_ignored(void **state)
 {
   struct ft_estimate before, after;
 
@@ -325,7 +326,7 @@ static void a_run_that_stopped_early_says_nothing(void **state)
   assert_int_equal(after.runs, 20);
 }
 
-static void an_old_kill_is_outlived(void **state)
+static void later_completions_outweigh_an_old_kill(void **state)
 {
   struct ft_estimate e;
 
@@ -370,9 +371,9 @@ static void a_kill_counts_at_its_own_features(void **state)
   assert_true(ft_estimate_quantile(&small, 0.99) < 3 * GIB);
 }
 
-/* ---- evidence ---- */
+/* ---- number of runs ---- */
 
-static void few_runs_look_like_few(void **state)
+static void few_runs_give_wide_intervals(void **state)
 {
   static const unsigned runs[] = { 1, 2, 3, 5, 10, 30, 200 };
   double last = INFINITY;
@@ -388,14 +389,14 @@ static void few_runs_look_like_few(void **state)
     e = estimate_for(NULL);
     width = log(ft_estimate_quantile(&e, 0.95) / ft_estimate_quantile(&e, 0.05));
     assert_int_equal(e.runs, runs[i]);
-    /* from 19 runs on their ranks are all there is to know */
+    /* from 19 runs on only their ranks count */
     assert_true(runs[i] < 19 ? width > 0.016 && width < last : width < 0.016);
     assert_true(ft_estimate_quantile(&e, 0.99) > 1.01 * ft_estimate_quantile(&e, 0.5));
     last = width;
   }
 }
 
-static void what_was_not_seen_widens(void **state)
+static void unseen_values_widen_the_interval(void **state)
 {
   struct ft_random random;
   ft_observation o, other;
@@ -443,8 +444,8 @@ static void what_was_not_seen_widens(void **state)
   assert_memory_equal(e.quantile, known.quantile, sizeof e.quantile);
 }
 
-/* Nothing in its features tells which of the two it will be. */
-static void a_job_of_two_kinds_gets_little_more_than_the_larger(void **state)
+/* No feature explains which of the two peaks a run has. */
+static void two_modes_get_little_more_than_the_larger(void **state)
 {
   (void)state;
   for (unsigned turn = 0; turn < 60; turn++) {
@@ -459,8 +460,9 @@ static void a_job_of_two_kinds_gets_little_more_than_the_larger(void **state)
   }
 }
 
-/* A few cheap runs in a row do not let the next dear one be killed; many do free the memory. */
-static void what_was_needed_lately_is_not_forgotten_at_once(void **state)
+/* A few small runs in a row do not expose the next large one to a kill; many small ones free the
+ * memory. */
+static void a_recent_peak_is_not_forgotten_at_once(void **state)
 {
   unsigned turn = 0;
   struct ft_estimate e;
@@ -566,7 +568,7 @@ static void columns_and_categories_stay_bounded(void **state)
     assert_true(model.columns[j].categories_count <= 16);
 }
 
-static void what_is_no_evidence_changes_nothing(void **state)
+static void uninformative_observations_change_nothing(void **state)
 {
   static const double absurd[] = { 0, 0x1p51, 1.8e19 };
   static ft_model before;
@@ -598,12 +600,12 @@ static void out_of_memory_leaves_the_model_as_it_was(void **state)
   assert_int_equal(ft_online_update(&model, &o, &err), -1);
   assert_memory_equal(&model, &before, sizeof model);
   assert_true(err.text[0] != '\0');
-  (void)estimate_for(&o); /* allocates nothing */
+  (void)estimate_for(&o); /* allocates no memory */
   memory_is_out = false;
   learn(&o);
 }
 
-/* Whatever comes, the model can be written, read again, and gives the same estimate. */
+/* Any model can be written and read, and gives the same estimate. */
 static void hostile_histories_give_sound_models(void **state)
 {
   static ft_model again;
@@ -646,7 +648,7 @@ static void hostile_histories_give_sound_models(void **state)
   }
 }
 
-/* A model file may hold any finite numbers. */
+/* A model file may contain any finite numbers. */
 static void hostile_evaluators_give_sound_estimates_or_none(void **state)
 {
   struct ft_random random;
@@ -700,25 +702,25 @@ static void hostile_evaluators_give_sound_estimates_or_none(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup(intervals_hold_what_they_say, start),
+    cmocka_unit_test_setup(intervals_have_their_coverage, start),
     cmocka_unit_test_setup(many_killed_runs_do_not_pull_the_estimate_down, start),
-    cmocka_unit_test_setup(after_a_kill_the_next_amount_is_clearly_more, start),
-    cmocka_unit_test_setup(a_run_killed_by_its_limit_needed_more_than_that, start),
-    cmocka_unit_test_setup(a_run_whose_node_was_out_of_memory_teaches_nothing, start),
+    cmocka_unit_test_setup(after_a_kill_the_next_request_is_clearly_larger, start),
+    cmocka_unit_test_setup(a_run_killed_by_its_limit_is_a_lower_bound, start),
+    cmocka_unit_test_setup(a_run_on_a_node_out_of_memory_is_ignored, start),
     cmocka_unit_test_setup(kills_converge_upward, start),
-    cmocka_unit_test_setup(a_run_that_stopped_early_says_nothing, start),
-    cmocka_unit_test_setup(an_old_kill_is_outlived, start),
+    cmocka_unit_test_setup(a_run_that_stopped_early_is_ignored, start),
+    cmocka_unit_test_setup(later_completions_outweigh_an_old_kill, start),
     cmocka_unit_test_setup(a_kill_counts_at_its_own_features, start),
-    cmocka_unit_test_setup(few_runs_look_like_few, start),
-    cmocka_unit_test_setup(what_was_not_seen_widens, start),
-    cmocka_unit_test_setup(a_job_of_two_kinds_gets_little_more_than_the_larger, start),
-    cmocka_unit_test_setup(what_was_needed_lately_is_not_forgotten_at_once, start),
+    cmocka_unit_test_setup(few_runs_give_wide_intervals, start),
+    cmocka_unit_test_setup(unseen_values_widen_the_interval, start),
+    cmocka_unit_test_setup(two_modes_get_little_more_than_the_larger, start),
+    cmocka_unit_test_setup(a_recent_peak_is_not_forgotten_at_once, start),
     cmocka_unit_test_setup(sampled_peaks_count_until_better_ones_come, start),
     cmocka_unit_test_setup(a_later_record_replaces_an_earlier_one, start),
     cmocka_unit_test_setup(the_first_run_has_no_prediction, start),
     cmocka_unit_test_setup(history_stays_bounded_and_in_order, start),
     cmocka_unit_test_setup(columns_and_categories_stay_bounded, start),
-    cmocka_unit_test_setup(what_is_no_evidence_changes_nothing, start),
+    cmocka_unit_test_setup(uninformative_observations_change_nothing, start),
     cmocka_unit_test_setup(out_of_memory_leaves_the_model_as_it_was, start),
     cmocka_unit_test_setup(hostile_histories_give_sound_models, start),
     cmocka_unit_test_setup(hostile_evaluators_give_sound_estimates_or_none, start),

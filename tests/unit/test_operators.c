@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The operator table: what must hold of every row, whoever adds one. */
+/* The operator table: invariants of every row. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
 
 #include "predictor/graph/shape/operators.h"
 
-/* Rows are found by bisection: every one must be where its name belongs. */
+/* Rows are found by bisection, so every row must be in its sorted position. */
 static void every_operator_is_found_by_its_name(void **state)
 {
   const struct ft_operator_descriptor *kind;
@@ -21,7 +21,7 @@ static void every_operator_is_found_by_its_name(void **state)
   assert_true(count >= FT_OP_COUNT - 1);
 }
 
-/* Where ONNX Runtime has an operator of ONNX's name, both are the same to whoever asks by id. */
+/* An operator of ONNX Runtime with ONNX's name is the same to code that compares identifiers. */
 static void an_identifier_stands_for_one_name(void **state)
 {
   const char *names[FT_OP_COUNT] = { NULL };
@@ -37,8 +37,8 @@ static void an_identifier_stands_for_one_name(void **state)
     assert_non_null(names[id]);
 }
 
-/* A file can name an operator as it likes: what readers alone make is not meant. */
-static void a_file_has_none_of_the_readers_own(void **state)
+/* A file may use any name, but internal operators belong to readers alone. */
+static void a_file_cannot_use_internal_operators(void **state)
 {
   const struct ft_operator_descriptor *kind;
   unsigned internal = 0;
@@ -54,8 +54,8 @@ static void a_file_has_none_of_the_readers_own(void **state)
   assert_null(ft_operator_find("", "Strided"));
 }
 
-/* Fields of a row that only mean something together. */
-static void rows_contradict_nothing(void **state)
+/* Fields of a row that are only valid together. */
+static void rows_are_consistent(void **state)
 {
   const struct ft_operator_descriptor *kind;
 
@@ -74,7 +74,7 @@ static void rows_contradict_nothing(void **state)
   }
 }
 
-static void domains_are_kept_apart(void **state)
+static void domains_are_separate(void **state)
 {
   (void)state;
   assert_ptr_not_equal(ft_operator_find("", "Attention"),
@@ -90,9 +90,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_operator_is_found_by_its_name),
     cmocka_unit_test(an_identifier_stands_for_one_name),
-    cmocka_unit_test(a_file_has_none_of_the_readers_own),
-    cmocka_unit_test(rows_contradict_nothing),
-    cmocka_unit_test(domains_are_kept_apart),
+    cmocka_unit_test(a_file_cannot_use_internal_operators),
+    cmocka_unit_test(rows_are_consistent),
+    cmocka_unit_test(domains_are_separate),
   };
 
   return cmocka_run_group_tests_name("operators", tests, NULL, NULL);

@@ -30,7 +30,7 @@ static const struct ft_option options[] = {
   { 0 },
 };
 
-/* Standard output and error go nowhere while the parser speaks. */
+/* Discards standard output and error during the parse. */
 static int parse(const char *const *words, bool stop, char **argv, int *status)
 {
   int argc = 0, result, saved[2], null = open("/dev/null", O_WRONLY);
@@ -56,7 +56,7 @@ static int parse(const char *const *words, bool stop, char **argv, int *status)
   return result;
 }
 
-static void every_kind_of_option_is_taken(void **state)
+static void every_kind_of_option_is_accepted(void **state)
 {
   const char *words[WORDS] = { "-f", "--string=a b", "--number", "-1.5e3", "-n7", "--bytes=2G" };
   char *argv[WORDS + 2];
@@ -82,7 +82,7 @@ static void a_size_without_a_suffix_is_in_mib(void **state)
   assert_int_equal(got.bytes, 100 * FT_MIB);
 }
 
-static void what_is_wrong_is_refused_as_usage(void **state)
+static void errors_are_rejected_as_usage(void **state)
 {
   static const char *const lines[][3] = {
     { "--nothing" },  { "-x" },          { "--flag=yes" },    { "--string" },
@@ -103,7 +103,7 @@ static void what_is_wrong_is_refused_as_usage(void **state)
   }
 }
 
-static void help_is_done_and_not_an_error(void **state)
+static void help_ends_without_an_error(void **state)
 {
   const char *words[WORDS] = { "file", "--help" };
   char *argv[WORDS + 2];
@@ -177,10 +177,10 @@ static void directives_are_split_as_sbatch_does(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_kind_of_option_is_taken),
+    cmocka_unit_test(every_kind_of_option_is_accepted),
     cmocka_unit_test(a_size_without_a_suffix_is_in_mib),
-    cmocka_unit_test(what_is_wrong_is_refused_as_usage),
-    cmocka_unit_test(help_is_done_and_not_an_error),
+    cmocka_unit_test(errors_are_rejected_as_usage),
+    cmocka_unit_test(help_ends_without_an_error),
     cmocka_unit_test(operands_come_last_and_a_double_dash_ends_options),
     cmocka_unit_test(the_first_operand_stops_where_asked),
     cmocka_unit_test(directives_are_split_as_sbatch_does),

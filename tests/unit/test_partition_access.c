@@ -18,7 +18,7 @@ static ft_partition for_some(ft_restricts by, const char *names)
   return p;
 }
 
-static void what_was_typed_tells_who_may(void **state)
+static void given_options_decide_access(void **state)
 {
   static const struct {
     ft_restricts by;
@@ -72,7 +72,7 @@ static void what_was_typed_tells_who_may(void **state)
   }
 }
 
-static void accounts_below_those_named_may_be_meant(void **state)
+static void child_accounts_may_be_allowed(void **state)
 {
   const ft_request bio = { .account = "bio" }, lab = { .account = "lab" };
   ft_partition p = for_some(FT_RESTRICTS_ACCOUNTS, "bio");
@@ -87,7 +87,7 @@ static void accounts_below_those_named_may_be_meant(void **state)
   assert_int_equal(ft_partition_access_of(&p, &lab, 2, &lookups).may, FT_MAY_UNKNOWN);
 }
 
-static void of_several_the_strictest_counts(void **state)
+static void the_strictest_restriction_counts(void **state)
 {
   ft_partition p = for_some(FT_RESTRICTS_ACCOUNTS, "bio");
   ft_request r = { .account = "bio" };
@@ -101,7 +101,7 @@ static void of_several_the_strictest_counts(void **state)
   assert_int_equal(ft_partition_access_of(&p, &r, 0, &lookups).may, FT_MAY_NOT);
   (void)snprintf(r.qos, sizeof r.qos, "long");
   assert_int_equal(ft_partition_access_of(&p, &r, 2, &lookups).may, FT_MAY);
-  /* of an agent of before, which did not say by what */
+  /* an older agent, which did not record the option */
   p.restrictions_count = 0;
   assert_int_equal(ft_partition_access_of(&p, &r, 2, &lookups).may, FT_MAY_UNKNOWN);
   p.restricted = false;
@@ -109,7 +109,7 @@ static void of_several_the_strictest_counts(void **state)
   assert_null(ft_partition_access_of(&p, &r, 2, &lookups).why);
 }
 
-static void ones_own_groups_are_known(void **state)
+static void the_users_own_groups_are_known(void **state)
 {
   const struct group *mine = getgrgid(getegid());
   unsigned lookups = 100, one = 1;
@@ -124,17 +124,17 @@ static void ones_own_groups_are_known(void **state)
   assert_int_equal(ft_partition_access_groups("", getuid(), &lookups), FT_MAY_UNKNOWN);
   assert_int_equal(lookups, 97);
   assert_int_equal(ft_partition_access_groups(list, getuid(), &one),
-                   FT_MAY_UNKNOWN); /* it would be second */
+                   FT_MAY_UNKNOWN); /* it would be the second */
   assert_int_equal(one, 0);
   assert_int_equal(ft_partition_access_groups(list, UINT32_MAX - 7, &lookups), FT_MAY_UNKNOWN);
 }
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(what_was_typed_tells_who_may),
-                                      cmocka_unit_test(accounts_below_those_named_may_be_meant),
-                                      cmocka_unit_test(of_several_the_strictest_counts),
-                                      cmocka_unit_test(ones_own_groups_are_known) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(given_options_decide_access),
+                                      cmocka_unit_test(child_accounts_may_be_allowed),
+                                      cmocka_unit_test(the_strictest_restriction_counts),
+                                      cmocka_unit_test(the_users_own_groups_are_known) };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

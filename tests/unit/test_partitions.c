@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A job that names several partitions, of which Slurm takes the first that has room. */
+/* A job that names several partitions; Slurm starts it in the first with free nodes. */
 #include "config.h"
 
 #include "tests/unit/decided.h"
@@ -98,7 +98,7 @@ static int tear_down(void **state)
   return scratch_close(folder, state_fd);
 }
 
-/* 100 MiB, give or take a little. */
+/* 100 MiB with a small spread. */
 static struct ft_estimate estimate_of(unsigned runs)
 {
   struct ft_estimate e = { .runs = runs, .method = "quantiles", .max_bytes = 110 * MB };
@@ -108,18 +108,18 @@ static struct ft_estimate estimate_of(unsigned runs)
   return e;
 }
 
-static void any_of_them_may_be_where_it_runs(void **state)
+static void the_job_may_run_in_any_of_them(void **state)
 {
   static const struct {
     const char *names;
     unsigned runs;
     ft_action action;
-    uint64_t least_mib, most_mib; /* of what is set */
+    uint64_t least_mib, most_mib; /* bounds of the set request */
   } cases[] = {
     { "main", 4, FT_ACTION_SET, 100, 130 },
     { "roomy", 4, FT_ACTION_LEAVE, 0, 0 },
     { "roomy", 40, FT_ACTION_SET, 100, 130 },
-    /* with few runs never less than in the one that gives most, and not too little in the other */
+    /* with few runs never below the largest default, and enough in the others */
     { "main,roomy", 4, FT_ACTION_SET, 2000, 2000 },
     { "roomy,main", 4, FT_ACTION_SET, 2000, 2000 },
     { "main,roomy", 40, FT_ACTION_SET, 100, 130 },
@@ -127,12 +127,12 @@ static void any_of_them_may_be_where_it_runs(void **state)
     { "whole,main", 4, FT_ACTION_SET, 8192, 8192 },
     { "whole,main", 40, FT_ACTION_SET, 100, 130 },
     { "whole,roomy", 4, FT_ACTION_LEAVE, 0, 0 },
-    /* neither the smallest node nor the narrowest maximum is the measure */
+    /* the limit is neither the smallest node nor the lowest maximum */
     { "small,main", 4, FT_ACTION_SET, 100, 130 },
     { "capped,main", 4, FT_ACTION_SET, 100, 130 },
     { "main,capped", 4, FT_ACTION_SET, 100, 130 },
     { "capped,capped", 4, FT_ACTION_SET, 60, 60 },
-    /* what is not known, or has no name, does not count */
+    /* a partition without data or without a name does not count */
     { "main,nowhere,,roomy", 4, FT_ACTION_SET, 2000, 2000 },
     { "main,", 4, FT_ACTION_SET, 100, 130 },
     { "", 4, FT_ACTION_SET, 100, 130 },
@@ -169,8 +169,8 @@ static void any_of_them_may_be_where_it_runs(void **state)
   }
 }
 
-/* Where nothing is set the job may start where it is given the least. */
-static void what_is_told_is_of_the_partition_that_gives_least(void **state)
+/* If nothing is set, the job may start where its default is smallest. */
+static void messages_are_about_the_partition_with_the_smallest_default(void **state)
 {
   static const struct {
     const char *names;
@@ -236,7 +236,7 @@ static void what_is_told_is_of_the_partition_that_gives_least(void **state)
   }
 }
 
-static void resources_of_all_are_there_and_who_has_them_is_counted(void **state)
+static void resources_are_merged_and_partitions_counted(void **state)
 {
   static const struct {
     const char *names, *gres;
@@ -246,7 +246,7 @@ static void resources_of_all_are_there_and_who_has_them_is_counted(void **state)
     { "mig,gpus", "gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, gpu:a100 x4 in 1, ", 2 },
     { "gpus,main,mig", "gpu:a100 x4 in 1, gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, ", 3 },
     { "main,nowhere,mig", "gpu:1g.5gb x2 in 1, gpu:3g.20gb x1 in 1, ", 2 },
-    /* named twice it is one */
+    /* a partition named twice counts once */
     { "mig,mig,gpus,mig", "gpu:1g.5gb x7 in 2, gpu:3g.20gb x1 in 1, gpu:a100 x4 in 1, ", 2 },
   };
 
@@ -268,7 +268,7 @@ static void resources_of_all_are_there_and_who_has_them_is_counted(void **state)
   }
 }
 
-static void without_the_first_nothing_is_known(void **state)
+static void without_the_first_partition_nothing_is_known(void **state)
 {
   static const char *const names[] = { "nowhere", "nowhere,main", ",main" };
   ft_request request = { 0 };
@@ -286,12 +286,12 @@ static void without_the_first_nothing_is_known(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(any_of_them_may_be_where_it_runs),
-                                      cmocka_unit_test(
-                                          what_is_told_is_of_the_partition_that_gives_least),
-                                      cmocka_unit_test(
-                                          resources_of_all_are_there_and_who_has_them_is_counted),
-                                      cmocka_unit_test(without_the_first_nothing_is_known) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(the_job_may_run_in_any_of_them),
+    cmocka_unit_test(messages_are_about_the_partition_with_the_smallest_default),
+    cmocka_unit_test(resources_are_merged_and_partitions_counted),
+    cmocka_unit_test(without_the_first_partition_nothing_is_known)
+  };
 
   return cmocka_run_group_tests_name("partitions", tests, set_up, tear_down);
 }

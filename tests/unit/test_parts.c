@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What PyTorch writes into tensors and into views of them. The files: tests/fixtures/graph. */
+/* Writes of PyTorch into tensors and into views of them. The files: tests/fixtures/graph. */
 #include "config.h"
 
 #include "tests/unit/corpus.h"
 
 #include "predictor/graph/analyse.h"
 
-/* The graph of NAME and its costs for 4 samples; to be freed. */
+/* The graph of NAME and its costs for 4 samples; the caller frees it. */
 static struct ft_graph *analyse(const char *name, struct ft_analysis *analysis)
 {
   bool shaped = strncmp(name, "pt2/", 4) == 0;
@@ -19,8 +19,8 @@ static struct ft_graph *analyse(const char *name, struct ft_analysis *analysis)
   return graph;
 }
 
-/* Parameters and MACs are what PyTorch counts itself (numel, FlopCounterMode). */
-static void what_is_written_into_a_tensor_counts(void **state)
+/* PyTorch counts parameters and MACs itself (numel, FlopCounterMode). */
+static void writes_into_a_tensor_count(void **state)
 {
   static const char *const files[] = { "torchscript/net-writes-traced.pt",
                                        "torchscript/net-writes-scripted.pt", "pt2/net-writes.pt2" };
@@ -47,12 +47,10 @@ static unsigned operators(const struct ft_graph *graph, const char *type)
   return count;
 }
 
-/*
- * PyTorch has 969 parameters, of which 144 go into a copy that nobody reads, and 25408 MACs. Five
- * views are written into, the last of them twice; x[i] += y of Python's, unlike a script's, then
- * copies the view onto itself, which is no more.
- */
-static void what_is_written_into_a_view_is_in_its_tensor(void **state)
+/* PyTorch has 969 parameters, of which 144 are added to a copy that is never read, and 25408
+ * MACs. Five views are written, the last one twice. Python's x[i] += y then copies the view onto
+ * itself, unlike a script's, at no further cost. */
+static void writes_into_a_view_are_in_its_tensor(void **state)
 {
   static const char *const files[] = { "torchscript/net-parts-traced.pt",
                                        "torchscript/net-parts-scripted.pt", "pt2/net-parts.pt2" };
@@ -74,8 +72,8 @@ static void what_is_written_into_a_view_is_in_its_tensor(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_is_written_into_a_tensor_counts),
-    cmocka_unit_test(what_is_written_into_a_view_is_in_its_tensor),
+    cmocka_unit_test(writes_into_a_tensor_count),
+    cmocka_unit_test(writes_into_a_view_are_in_its_tensor),
   };
 
   return cmocka_run_group_tests_name("parts", tests, NULL, NULL);

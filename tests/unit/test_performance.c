@@ -27,7 +27,7 @@ static ft_observation run(unsigned job, const char *platform, double n, double s
   return o;
 }
 
-/* 2 s and half a second for each of n on "slow"; a third of it on "fast"; a hundredth of noise. */
+/* 2 s plus half a second per unit of n on "slow"; a third of it on "fast"; 1 % noise. */
 static double law(const char *platform, double n, struct ft_random *random)
 {
   double seconds = (2 + 0.5 * n) * exp(0.01 * ft_random_normal(random));
@@ -53,7 +53,7 @@ static ft_performance *learnt(unsigned runs, unsigned seed)
   return p;
 }
 
-static void pace_and_ratio_are_found(void **state)
+static void run_time_and_ratio_are_found(void **state)
 {
   ft_performance *p = learnt(60, 3);
   ft_feature n = { .name = "n", .has_number = true, .number = 6 };
@@ -71,7 +71,7 @@ static void pace_and_ratio_are_found(void **state)
   free(p);
 }
 
-static void the_memory_of_a_run_says_nothing_of_its_time(void **state)
+static void the_memory_of_a_run_does_not_change_its_time(void **state)
 {
   ft_performance *p = malloc(sizeof *p);
 
@@ -82,7 +82,7 @@ static void the_memory_of_a_run_says_nothing_of_its_time(void **state)
     ft_observation o = run(i, "slow", 1, 2);
 
     o.has_largest_process_bytes = true;
-    o.largest_process_bytes = 100 << 20; /* as microseconds 105 s */
+    o.largest_process_bytes = 100 << 20; /* in microseconds 105 s */
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
   for (size_t i = 0; i < p->runtime_model.residuals_count; i++)
@@ -120,7 +120,7 @@ static void a_later_record_of_a_run_replaces_it(void **state)
   free(p);
 }
 
-/* Records come late and in any order; none is lost, the last hundred stay. */
+/* Records arrive late and in any order; none is lost, the last hundred stay. */
 static void runs_stay_in_order_of_time(void **state)
 {
   ft_performance *p = malloc(sizeof *p);
@@ -139,7 +139,7 @@ static void runs_stay_in_order_of_time(void **state)
   free(p);
 }
 
-static void an_absurd_time_moves_little(void **state)
+static void an_absurd_time_has_little_influence(void **state)
 {
   ft_performance *p = learnt(60, 3);
   ft_feature n = { .name = "n", .has_number = true, .number = 6 };
@@ -154,7 +154,7 @@ static void an_absurd_time_moves_little(void **state)
   free(p);
 }
 
-static void what_is_told_gives_way_to_runs(void **state)
+static void transferred_estimates_give_way_to_runs(void **state)
 {
   ft_performance *p = learnt(60, 3);
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
@@ -172,7 +172,7 @@ static void what_is_told_gives_way_to_runs(void **state)
   free(p);
 }
 
-static void what_is_told_stays_until_it_is_forgotten(void **state)
+static void transferred_estimates_stay_until_they_are_removed(void **state)
 {
   ft_performance *p = learnt(60, 3);
   ft_observation o = run(1000, "slow", 6, 5);
@@ -194,7 +194,7 @@ static void what_is_told_stays_until_it_is_forgotten(void **state)
   free(p);
 }
 
-static void the_place_with_most_runs_becomes_the_first(void **state)
+static void the_platform_with_most_runs_becomes_the_first(void **state)
 {
   ft_performance *p = learnt(6, 3);
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
@@ -214,7 +214,7 @@ static void the_place_with_most_runs_becomes_the_first(void **state)
   free(p);
 }
 
-static void of_too_many_places_the_stalest_leaves(void **state)
+static void of_too_many_platforms_the_stalest_is_removed(void **state)
 {
   ft_performance *p = malloc(sizeof *p);
 
@@ -237,7 +237,7 @@ static void of_too_many_places_the_stalest_leaves(void **state)
   free(p);
 }
 
-static void what_was_not_counted_is_missing_not_0(void **state)
+static void an_uncounted_value_is_missing_not_0(void **state)
 {
   ft_observation o = run(1, "a", 1, 4);
   float x[FT_RUN_FEATURES];
@@ -270,17 +270,17 @@ static void what_was_not_counted_is_missing_not_0(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(pace_and_ratio_are_found),
-    cmocka_unit_test(the_memory_of_a_run_says_nothing_of_its_time),
+    cmocka_unit_test(run_time_and_ratio_are_found),
+    cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
     cmocka_unit_test(only_what_completed_and_took_time_counts),
     cmocka_unit_test(a_later_record_of_a_run_replaces_it),
     cmocka_unit_test(runs_stay_in_order_of_time),
-    cmocka_unit_test(an_absurd_time_moves_little),
-    cmocka_unit_test(what_is_told_gives_way_to_runs),
-    cmocka_unit_test(what_is_told_stays_until_it_is_forgotten),
-    cmocka_unit_test(the_place_with_most_runs_becomes_the_first),
-    cmocka_unit_test(of_too_many_places_the_stalest_leaves),
-    cmocka_unit_test(what_was_not_counted_is_missing_not_0)
+    cmocka_unit_test(an_absurd_time_has_little_influence),
+    cmocka_unit_test(transferred_estimates_give_way_to_runs),
+    cmocka_unit_test(transferred_estimates_stay_until_they_are_removed),
+    cmocka_unit_test(the_platform_with_most_runs_becomes_the_first),
+    cmocka_unit_test(of_too_many_platforms_the_stalest_is_removed),
+    cmocka_unit_test(an_uncounted_value_is_missing_not_0)
   };
 
   return cmocka_run_group_tests_name("performance", tests, NULL, NULL);

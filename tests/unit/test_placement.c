@@ -7,7 +7,7 @@
 #include "predictor/decide/placement.h"
 #include "tests/unit/platforms.h"
 
-/* By the order of their names in the evidence; main is the default. */
+/* Sorted by name in the table; main is the default. */
 enum { MAIN, FAST, NEAR, ODD, SMALL, NONE, MIXED, PARTITIONS };
 
 struct scene {
@@ -79,7 +79,7 @@ static const char *table(struct scene *c)
       fail_msg("\"%s\" is not in: %s", part, text);                                                \
   } while (0)
 
-static void speed_is_relative_to_where_it_goes(void **state)
+static void speed_is_relative_to_the_current_partition(void **state)
 {
   struct scene *c = make();
   const struct ft_placement_row *row = look(c, FAST);
@@ -94,13 +94,13 @@ static void speed_is_relative_to_where_it_goes(void **state)
   c->v.current = FAST;
   row = look(c, NEAR);
   assert_near(row->speed, 0.5 * exp(0.02), 1e-9);
-  /* neither is where run times are reckoned: both are uncertain */
+  /* both run times are extrapolated, thus uncertain */
   assert_near(row->speed_p95 / row->speed, exp(0.1644853626951 * sqrt(2)), 1e-6);
   assert_near(look(c, SMALL)->speed_p95, 1, 1e-12);
   free(c);
 }
 
-static void what_is_not_known_is_told_as_such(void **state)
+static void unknown_values_are_reported_as_unknown(void **state)
 {
   struct scene *c = make();
   const size_t dark[] = { ODD, NONE };
@@ -114,11 +114,11 @@ static void what_is_not_known_is_told_as_such(void **state)
     assert_true(row->price < 0);
     assert_null(ft_placement_worst(&c->e, dark[i], false));
   }
-  /* one of its platforms is known and the other is not */
+  /* one of its platforms is known, the other is not */
   (void)snprintf(c->v.partition[MIXED].nodes[1].platform, 64, "odd");
   (void)look(c, MIXED);
   assert_null(ft_placement_worst(&c->e, MIXED, false));
-  /* nor is anything compared with what is not known */
+  /* no comparison with an unknown value */
   c->v.current = ODD;
   assert_false(look(c, MAIN)->compared);
   assert_non_null(c->e.row[0].place);
@@ -129,21 +129,21 @@ static void what_is_not_known_is_told_as_such(void **state)
   free(c);
 }
 
-static void a_partition_of_two_platforms_is_as_its_worse(void **state)
+static void a_partition_of_two_platforms_counts_as_the_slower(void **state)
 {
   struct scene *c = make();
 
   (void)state;
   (void)look(c, MIXED);
   assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "old");
-  /* the slow nodes are too small: it can only come onto the others */
+  /* the slow nodes are too small; the job fits the fast ones only */
   c->v.partition[MIXED].nodes[0].mem_bytes = 100 << 20;
   (void)look(c, MIXED);
   assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "new");
   free(c);
 }
 
-static void a_price_is_of_the_units_that_it_asks_for(void **state)
+static void a_price_is_per_requested_unit(void **state)
 {
   static const struct {
     ft_request request;
@@ -166,7 +166,7 @@ static void a_price_is_of_the_units_that_it_asks_for(void **state)
     c->s.request = cases[i].request;
     assert_near(look(c, cases[i].partition)->price, cases[i].price, 0.01);
   }
-  /* by the GPU, without any */
+  /* by the GPU, without a GPU request */
   (void)snprintf(c->v.platforms.platforms[0].name, 64, "gone");
   (void)snprintf(c->v.platforms.platforms[3].name, 64, "old");
   c->s.request = (ft_request){ 0 };
@@ -174,7 +174,7 @@ static void a_price_is_of_the_units_that_it_asks_for(void **state)
   c->s.request.gpus_per_node = 2;
   (void)snprintf(c->v.partition[MAIN].nodes[0].gres, 64, "nic:1,gpu:a100:4");
   assert_near(look(c, MAIN)->price, 2 * 3.6 * 100 / 3600, 0.01);
-  /* a platform that no section describes, or one without a price */
+  /* a platform without a section, or without a price */
   c->v.platforms.platforms[3].price_unit = FT_PRICE_NONE;
   assert_true(look(c, MAIN)->price < 0);
   c->v.platforms.platforms_count = 0;
@@ -183,7 +183,7 @@ static void a_price_is_of_the_units_that_it_asks_for(void **state)
   free(c);
 }
 
-static void it_fits_where_memory_time_and_nodes_suffice(void **state)
+static void a_job_fits_if_memory_time_and_nodes_suffice(void **state)
 {
   struct scene *c = make();
 
@@ -209,7 +209,7 @@ static void it_fits_where_memory_time_and_nodes_suffice(void **state)
   c->s.request = (ft_request){ .time_limit_seconds = 60 };
   assert_int_equal(look(c, MAIN)->time, FT_PLACEMENT_DOES_NOT_FIT);
   assert_int_equal(look(c, FAST)->time, FT_PLACEMENT_FITS);
-  c->s.request.time_limit_seconds = 4000; /* Slurm itself lets it wait for ever */
+  c->s.request.time_limit_seconds = 4000; /* Slurm itself would let it wait forever */
   assert_int_equal(look(c, FAST)->time, FT_PLACEMENT_DOES_NOT_FIT);
   c->s.request.time_limit_seconds = 0;
   c->v.partition[MAIN].max_seconds = 104;
@@ -223,7 +223,7 @@ static void it_fits_where_memory_time_and_nodes_suffice(void **state)
   free(c);
 }
 
-static void a_constraint_leaves_the_nodes_that_have_it(void **state)
+static void a_constraint_selects_the_nodes_that_have_it(void **state)
 {
   struct scene *c = make();
   ft_node_type *kind = c->v.partition[MIXED].nodes;
@@ -234,18 +234,18 @@ static void a_constraint_leaves_the_nodes_that_have_it(void **state)
   kind[1].has_features = true;
   (void)snprintf(kind[1].features, sizeof kind[1].features, "ib,quick");
   (void)snprintf(c->s.request.constraint, sizeof c->s.request.constraint, "quick");
-  /* it can only come onto the fast nodes of the mixed partition */
+  /* in the mixed partition only the fast nodes satisfy it */
   assert_string_equal(look(c, MIXED)->platform, "new");
   assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "new");
   assert_string_equal(look(c, MAIN)->blocking_reason, "no node satisfies --constraint");
   assert_false(look(c, MAIN)->fits);
   assert_int_equal(c->e.fastest, MIXED);
-  /* nothing is left out where features are not known */
+  /* nothing is excluded if features are unknown */
   assert_string_equal(look(c, ODD)->platform, "odd");
   assert_null(look(c, ODD)->blocking_reason);
   assert_has(table(c), "; no node satisfies --constraint\n");
   assert_has(c->text, "\nfastest: mixed");
-  /* what is free is of those nodes */
+  /* the free resources are those of these nodes */
   kind[1].idle_cpus = kind[1].idle_nodes = 0;
   assert_true(look(c, MIXED)->free_known);
   assert_false(look(c, MIXED)->free);
@@ -254,7 +254,7 @@ static void a_constraint_leaves_the_nodes_that_have_it(void **state)
   free(c);
 }
 
-static void what_cannot_start_there_is_not_advised(void **state)
+static void a_partition_where_the_job_cannot_start_is_not_recommended(void **state)
 {
   struct scene *c = make();
   ft_partition *fast = &c->v.partition[FAST], *mixed = &c->v.partition[MIXED];
@@ -270,7 +270,7 @@ static void what_cannot_start_there_is_not_advised(void **state)
   assert_string_equal(look(c, FAST)->blocking_reason, "all its nodes are down or drained");
   assert_int_not_equal(c->e.fastest, FAST);
   assert_has(table(c), "; all its nodes are down or drained\n");
-  /* of two kinds of one platform the one that is up tells what there is */
+  /* of two node types of one platform, the one that is up counts */
   c->v.partition_count = PARTITIONS;
   mixed->nodes[0] = mixed->nodes[1];
   mixed->nodes[1] = fast->nodes[0];
@@ -295,7 +295,7 @@ static void what_cannot_start_there_is_not_advised(void **state)
   free(c);
 }
 
-static void idle_cpus_here_and_there_are_not_free_for_one_task(void **state)
+static void idle_cpus_on_several_nodes_are_not_free_for_one_task(void **state)
 {
   struct scene *c = make();
   ft_node_type *kind = &c->v.partition[FAST].nodes[0];
@@ -312,7 +312,7 @@ static void idle_cpus_here_and_there_are_not_free_for_one_task(void **state)
   c->s.request.tasks_per_node = 2;
   assert_false(look(c, FAST)->free);
   c->s.request.tasks_per_node = 0;
-  /* GPUs of an idle node are free, of one that runs something nobody knows */
+  /* GPUs of an idle node are free, of a busy one unknown */
   c->s.request.gpus_per_node = 1;
   assert_true(look(c, FAST)->free_known && look(c, FAST)->free);
   kind->idle_nodes = 0;
@@ -323,7 +323,7 @@ static void idle_cpus_here_and_there_are_not_free_for_one_task(void **state)
   free(c);
 }
 
-static void a_job_without_a_time_limit_has_the_partitions(void **state)
+static void a_job_without_a_time_limit_has_that_of_the_partition(void **state)
 {
   struct scene *c = make();
 
@@ -336,7 +336,7 @@ static void a_job_without_a_time_limit_has_the_partitions(void **state)
   free(c);
 }
 
-static void the_table_is_aligned_and_says_which_is_best(void **state)
+static void the_table_is_aligned_and_marks_the_best(void **state)
 {
   struct scene *c = make();
   const char *text = table(c);
@@ -366,7 +366,7 @@ static void the_table_is_aligned_and_says_which_is_best(void **state)
   free(c);
 }
 
-static void partitions_of_one_platform_tell_each_its_own(void **state)
+static void partitions_of_one_platform_have_their_own_rows(void **state)
 {
   struct scene *c = make();
   const char *text;
@@ -392,7 +392,7 @@ static void partitions_of_one_platform_tell_each_its_own(void **state)
   free(c);
 }
 
-static void no_run_time_is_said_and_why(void **state)
+static void a_missing_run_time_is_explained(void **state)
 {
   struct scene *c = make();
 
@@ -428,8 +428,9 @@ static void on_one_platform_nothing_is_faster(void **state)
   free(c);
 }
 
-/* TYPED goes to --partition, LIST to --predict-partition; ENVIRONMENT: that was not typed. */
-static void the_choice_is_among_what_is_named(void **state)
+/* TYPED goes to --partition, LIST to --predict-partition; ENVIRONMENT: from an environment
+ * variable. */
+static void the_choice_is_among_the_named_partitions(void **state)
 {
   static const struct {
     enum ft_placement_goal goal;
@@ -503,14 +504,14 @@ static void without_a_price_none_is_the_cheapest(void **state)
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "fast,near", true, &choice);
   assert_string_equal(choice.partitions, "");
   assert_has(choice.line, "the price of fast is unknown; --partition unchanged");
-  /* nor is a job moved from where the price is not known */
+  /* no move away from a partition of unknown price */
   (void)snprintf(c->s.request.partition, sizeof c->s.request.partition, "fast");
   c->v.current = FAST;
   ft_placement_evaluate(&c->q, &c->e);
   ft_placement_choose(&c->q, &c->e, FT_PLACEMENT_GOAL_CHEAPEST, "main,near", true, &choice);
   assert_string_equal(choice.partitions, "");
   assert_has(choice.line, "the price of fast is unknown; --partition unchanged");
-  /* nothing is less than something */
+  /* a price of 0 is below no other price of 0 */
   c->v.platforms = some_platforms();
   c->v.platforms.platforms[0].price = 0;
   ft_placement_evaluate(&c->q, &c->e);
@@ -520,7 +521,7 @@ static void without_a_price_none_is_the_cheapest(void **state)
   free(c);
 }
 
-static void a_wish_is_taken_apart(void **state)
+static void a_placement_goal_is_parsed(void **state)
 {
   static const struct {
     const char *text;
@@ -591,22 +592,22 @@ static void long_names_stay_within_their_lines(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(speed_is_relative_to_where_it_goes),
-    cmocka_unit_test(what_is_not_known_is_told_as_such),
-    cmocka_unit_test(a_partition_of_two_platforms_is_as_its_worse),
-    cmocka_unit_test(a_price_is_of_the_units_that_it_asks_for),
-    cmocka_unit_test(it_fits_where_memory_time_and_nodes_suffice),
-    cmocka_unit_test(a_constraint_leaves_the_nodes_that_have_it),
-    cmocka_unit_test(what_cannot_start_there_is_not_advised),
-    cmocka_unit_test(a_job_without_a_time_limit_has_the_partitions),
-    cmocka_unit_test(idle_cpus_here_and_there_are_not_free_for_one_task),
-    cmocka_unit_test(the_table_is_aligned_and_says_which_is_best),
-    cmocka_unit_test(partitions_of_one_platform_tell_each_its_own),
-    cmocka_unit_test(no_run_time_is_said_and_why),
+    cmocka_unit_test(speed_is_relative_to_the_current_partition),
+    cmocka_unit_test(unknown_values_are_reported_as_unknown),
+    cmocka_unit_test(a_partition_of_two_platforms_counts_as_the_slower),
+    cmocka_unit_test(a_price_is_per_requested_unit),
+    cmocka_unit_test(a_job_fits_if_memory_time_and_nodes_suffice),
+    cmocka_unit_test(a_constraint_selects_the_nodes_that_have_it),
+    cmocka_unit_test(a_partition_where_the_job_cannot_start_is_not_recommended),
+    cmocka_unit_test(a_job_without_a_time_limit_has_that_of_the_partition),
+    cmocka_unit_test(idle_cpus_on_several_nodes_are_not_free_for_one_task),
+    cmocka_unit_test(the_table_is_aligned_and_marks_the_best),
+    cmocka_unit_test(partitions_of_one_platform_have_their_own_rows),
+    cmocka_unit_test(a_missing_run_time_is_explained),
     cmocka_unit_test(on_one_platform_nothing_is_faster),
-    cmocka_unit_test(the_choice_is_among_what_is_named),
+    cmocka_unit_test(the_choice_is_among_the_named_partitions),
     cmocka_unit_test(without_a_price_none_is_the_cheapest),
-    cmocka_unit_test(a_wish_is_taken_apart),
+    cmocka_unit_test(a_placement_goal_is_parsed),
     cmocka_unit_test(long_names_stay_within_their_lines)
   };
 

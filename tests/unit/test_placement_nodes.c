@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which nodes of a partition a job may come onto, and what speaks against them. */
+/* Nodes of a partition on which a job may run, and the reasons against others. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -38,13 +38,13 @@ static const char *blocking_reason(const struct scene *c, const ft_partition *p)
   return ft_placement_blocking_reason(&c->q, p, &n);
 }
 
-/* Of partitions with two nodes each. */
-static void gpus_are_of_a_type_and_a_count(void **state)
+/* For partitions of two nodes each. */
+static void gpus_have_a_type_and_a_count(void **state)
 {
   static const struct {
     const char *gres, *gpus, *node, *task;
     uint32_t tasks_per_node;
-    const char *blocking_reason; /* part of it; NULL: none */
+    const char *blocking_reason; /* part of the reason; NULL: none */
   } cases[] = {
     { "gpu:a100:2", NULL, "2", NULL, 0, NULL },
     { "gpu:a100:2", NULL, "3", NULL, 0, "no node has the requested GPUs" },
@@ -56,7 +56,7 @@ static void gpus_are_of_a_type_and_a_count(void **state)
     { "gpu:a100:2,gpu:h100:1", NULL, "a100:1,h100:1", NULL, 0, NULL },
     { "gpu:a100:2", NULL, "a100:1,h100:1", NULL, 0, "no node has the requested GPUs" },
     { "gpu:2", NULL, "a100:1", NULL, 0, "no node has the requested GPUs" },
-    /* those of the whole job may be on several nodes */
+    /* GPUs of the whole job may be on several nodes */
     { "gpu:a100:2", "a100:4", NULL, NULL, 0, NULL },
     { "gpu:a100:2", "a100:5", NULL, NULL, 0, "too few GPUs" },
     { "gpu:a100:2", "4", NULL, NULL, 0, NULL },
@@ -68,7 +68,7 @@ static void gpus_are_of_a_type_and_a_count(void **state)
     { "gpu:a100:2", NULL, NULL, "cpu=4,gres/gpu:a100=1", 2, NULL },
     { "gpu:a100:2", NULL, NULL, "cpu=4,gres/gpu:a100=1", 3, "no node has the requested GPUs" },
     { "gpu:a100:2", NULL, NULL, "gres/gpu=1,gres/nic=7", 2, NULL },
-    /* Slurm says itself what is wrong with these */
+    /* Slurm itself rejects these */
     { "gpu:a100:2", ":", "a100:x", "a100:1:1", 0, NULL },
   };
   struct scene *c = make();
@@ -92,8 +92,8 @@ static void gpus_are_of_a_type_and_a_count(void **state)
   free(c);
 }
 
-/* What the larger and idle nodes without a GPU have is nothing to a job with one. */
-static void what_nodes_without_the_gpus_have_does_not_count(void **state)
+/* Larger and idle nodes without a GPU do not matter to a job with GPUs. */
+static void nodes_without_the_gpus_do_not_count(void **state)
 {
   struct scene *c = make();
   ft_partition p = with_gres("gpu:a100:2");
@@ -116,7 +116,7 @@ static void what_nodes_without_the_gpus_have_does_not_count(void **state)
   c->q.asked.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100:1";
   n = ft_placement_nodes(&c->q, &p, "old");
   assert_true(n.max_cpus == 8 && n.idle_nodes == 0);
-  /* that they are up is nothing to it, either */
+  /* nor does it matter that they are up */
   p.nodes[0].has_down_nodes = true;
   p.nodes[0].down_nodes = 2;
   assert_string_equal(blocking_reason(c, &p), "all its nodes are down or drained");
@@ -133,11 +133,11 @@ static void a_partition_must_have_cpus_enough(void **state)
   assert_null(blocking_reason(c, &p));
   c->s.request.tasks = 17;
   assert_string_equal(blocking_reason(c, &p), "too few CPUs");
-  /* the others are of another platform, but of the same partition */
+  /* the others have another platform in the same partition */
   p.nodes_count = 2;
   p.nodes[1] = some_partition("p", "new", 8000).nodes[0];
   assert_null(blocking_reason(c, &p));
-  /* where not all kinds of nodes are known there may be more */
+  /* if some node types are unknown, more CPUs may exist */
   for (size_t i = 1; i < 8; i++)
     p.nodes[i] = p.nodes[1];
   p.nodes_count = 8;
@@ -146,7 +146,7 @@ static void a_partition_must_have_cpus_enough(void **state)
   free(c);
 }
 
-static void what_is_going_to_be_set_is_asked_for(void **state)
+static void options_to_be_set_are_checked(void **state)
 {
   static const char *const options[] = { "gres", "gpus", "gpus-per-node" };
   struct scene *c = make();
@@ -180,7 +180,7 @@ static void hosts_are_counted(void **state)
   } cases[] = {
     { NULL, 0 },
     { "", 0 },
-    { "./bad-nodes", UINT32_MAX }, /* a file of them */
+    { "./bad-nodes", UINT32_MAX }, /* a file of names */
     { "a", 1 },
     { "a,b", 2 },
     { "a[1-3]", 3 },
@@ -198,7 +198,7 @@ static void hosts_are_counted(void **state)
       fail_msg("%s: %" PRIu64, cases[i].list, ft_placement_hosts(cases[i].list));
 }
 
-static void excluded_nodes_may_be_all_there_are(void **state)
+static void all_nodes_may_be_excluded(void **state)
 {
   static struct ft_placement_evidence v;
   struct scene *c = make();
@@ -217,7 +217,7 @@ static void excluded_nodes_may_be_all_there_are(void **state)
   free(c);
 }
 
-static void a_partition_gives_so_many_cpus_of_a_node(void **state)
+static void a_partition_limits_the_cpus_per_node(void **state)
 {
   struct scene *c = make();
   ft_partition p = with_gres("");
@@ -235,14 +235,13 @@ static void a_partition_gives_so_many_cpus_of_a_node(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(gpus_are_of_a_type_and_a_count),
-                                      cmocka_unit_test(
-                                          what_nodes_without_the_gpus_have_does_not_count),
+  const struct CMUnitTest tests[] = { cmocka_unit_test(gpus_have_a_type_and_a_count),
+                                      cmocka_unit_test(nodes_without_the_gpus_do_not_count),
                                       cmocka_unit_test(a_partition_must_have_cpus_enough),
-                                      cmocka_unit_test(a_partition_gives_so_many_cpus_of_a_node),
+                                      cmocka_unit_test(a_partition_limits_the_cpus_per_node),
                                       cmocka_unit_test(hosts_are_counted),
-                                      cmocka_unit_test(excluded_nodes_may_be_all_there_are),
-                                      cmocka_unit_test(what_is_going_to_be_set_is_asked_for) };
+                                      cmocka_unit_test(all_nodes_may_be_excluded),
+                                      cmocka_unit_test(options_to_be_set_are_checked) };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

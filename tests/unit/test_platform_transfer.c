@@ -13,7 +13,7 @@ enum { APPS = 40 };
 
 static ft_performance app;
 
-/* Play O, of which a test says what matters to it: a completed run on PLATFORM. */
+/* Learns O, whose relevant fields the test sets, as a completed run on PLATFORM. */
 static void play(ft_observation *o, unsigned *job, const char *platform)
 {
   o->schema = FT_SCHEMA;
@@ -27,10 +27,8 @@ static void play(ft_observation *o, unsigned *job, const char *platform)
   assert_int_equal(ft_performance_update(&app, o, NULL), 1);
 }
 
-/*
- * COUNT runs on PLATFORM of an app that uses CORES: it is as fast on "one" as on "two" with one
- * core, half as fast with two; "slow" takes twice as long as "two".
- */
+/* COUNT runs on PLATFORM of an app that uses CORES. "one" is as fast as "two" with one core and
+ * half as fast with two; "slow" takes twice as long as "two". */
 static void run(unsigned *job, const char *platform, double cores, unsigned count)
 {
   double seconds = platform[0] == 'o' ? 4 * cores : platform[0] == 's' ? 8 : 4;
@@ -95,7 +93,7 @@ static const ft_platform_runs *place(const char *platform)
   return NULL;
 }
 
-static void what_an_app_counts_tells_where_it_would_be_slow(void **state)
+static void counters_predict_the_run_time_on_other_platforms(void **state)
 {
   struct ft_relative_model m;
   unsigned job = 0;
@@ -110,7 +108,7 @@ static void what_an_app_counts_tells_where_it_would_be_slow(void **state)
     assert_near(exp(place("slow")->log_ratio), 2, 0.15);
     assert_true(place("one")->deviation > 0 && place("one")->runs == 0);
   }
-  /* from a platform that is not the one the model predicts from */
+  /* from a platform that is not the model's reference */
   make(999);
   run(&job, "slow", 1, 3);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
@@ -118,7 +116,7 @@ static void what_an_app_counts_tells_where_it_would_be_slow(void **state)
   ft_relative_model_free(&m);
 }
 
-static void runs_there_correct_what_was_told(void **state)
+static void runs_on_a_platform_correct_its_transferred_estimate(void **state)
 {
   struct ft_relative_model m;
   unsigned job = 0;
@@ -130,7 +128,7 @@ static void runs_there_correct_what_was_told(void **state)
   run(&job, "two", 1.5, 3);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
   told = place("one")->log_ratio;
-  run(&job, "one", 3, 1); /* 12 s: nobody could have said that */
+  run(&job, "one", 3, 1); /* 12 s, which no model could predict */
   assert_true(place("one")->log_ratio > told && place("one")->log_ratio < log(3));
   run(&job, "two", 1.5, 20);
   run(&job, "one", 3, 20);
@@ -138,7 +136,7 @@ static void runs_there_correct_what_was_told(void **state)
   ft_relative_model_free(&m);
 }
 
-static void a_platform_that_the_model_does_not_know_is_told_nothing(void **state)
+static void a_platform_unknown_to_the_model_has_no_estimate(void **state)
 {
   struct ft_relative_model m;
   unsigned job = 0;
@@ -148,7 +146,7 @@ static void a_platform_that_the_model_does_not_know_is_told_nothing(void **state
   make(999);
   run(&job, "two", 1, 2);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
-  /* renamed: its runs are of a new platform, nothing is known of how it compares */
+  /* renamed: its runs belong to a new platform of unknown speed */
   make(999);
   run(&job, "deux", 1, 2);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 0);
@@ -169,10 +167,8 @@ static void one_platform_alone_teaches_nothing(void **state)
   ft_relative_table_free(&t);
 }
 
-/*
- * COUNT runs of an app of which RATIO of the instructions are branches, as a node with counters
- * tells and one without does not: "one" takes 1 + 5 RATIO times as long as "two".
- */
+/* COUNT runs of an app with a share RATIO of branch instructions, measured only on nodes with
+ * counters: "one" takes 1 + 5 RATIO times as long as "two". */
 static void run_branching(unsigned *job, const char *platform, double ratio, bool counted,
                           unsigned count)
 {
@@ -189,8 +185,8 @@ static void run_branching(unsigned *job, const char *platform, double ratio, boo
   free(o);
 }
 
-/* Half of the apps were counted by nobody, and no node of "one" has counters. */
-static void what_half_of_the_records_lack_is_missing_not_0(void **state)
+/* Half of the apps have no counters, and no node of "one" has any. */
+static void counters_absent_in_half_of_the_records_are_missing_not_0(void **state)
 {
   struct ft_relative_settings settings = { .ratios = { .trees = 50,
                                                        .learners = 1u << FT_LEARNER_FOREST |
@@ -224,7 +220,7 @@ static void what_half_of_the_records_lack_is_missing_not_0(void **state)
     assert_near(exp(place("one")->log_ratio), 1 + 5 * ratio, 0.2);
     sure = place("one")->deviation;
   }
-  /* of one that was not counted it is what apps take at large: 1.65, not 1 as without branches */
+  /* an app without counters gets the site-wide average of 1.65, not 1 as without branches */
   make(999);
   run_branching(&job, "two", 0.2, false, 3);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 1);
@@ -236,10 +232,10 @@ static void what_half_of_the_records_lack_is_missing_not_0(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_an_app_counts_tells_where_it_would_be_slow),
-    cmocka_unit_test(runs_there_correct_what_was_told),
-    cmocka_unit_test(a_platform_that_the_model_does_not_know_is_told_nothing),
-    cmocka_unit_test(what_half_of_the_records_lack_is_missing_not_0),
+    cmocka_unit_test(counters_predict_the_run_time_on_other_platforms),
+    cmocka_unit_test(runs_on_a_platform_correct_its_transferred_estimate),
+    cmocka_unit_test(a_platform_unknown_to_the_model_has_no_estimate),
+    cmocka_unit_test(counters_absent_in_half_of_the_records_are_missing_not_0),
     cmocka_unit_test(one_platform_alone_teaches_nothing)
   };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The built plugin in a fake SPANK host. The test starts itself again under
- * the name of a Slurm command, with a command line as a user would type it; that
- * process loads the plugin, plays Slurm to it and prints what came of it.
+ * The built plugin in a fake SPANK host. The test executes itself under the name of a Slurm
+ * command, with a user's command line; that process loads the plugin, plays Slurm to it and prints
+ * the results.
  */
 #include "config.h"
 
@@ -51,7 +51,7 @@ static ft_model *sample_model(void)
   return m;
 }
 
-/* 20 MiB an index: what --array's largest needs is what its one --mem is to be. */
+/* 20 MiB per index: the one --mem of an array fits its largest task. */
 static void make_indexed(ft_model *m)
 {
   ft_evaluator *e = &m->evaluator;
@@ -127,7 +127,7 @@ static void write_state(void)
   ft_state_model_name(model->app, name);
   model->completed = 25;
   assert_int_equal(ft_record_write(FT_RECORD_MODEL, model, models, name, 0644, &err), 0);
-  /* nothing of it ever varied but the script */
+  /* only the script varied */
   (void)ft_string_copy("plain", model->app, sizeof model->app);
   (void)ft_string_copy(FT_VARIANT_FEATURE, model->columns[0].name, sizeof model->columns[0].name);
   model->evaluator.terms_count = 0;
@@ -174,7 +174,7 @@ static int tear_down(void **state)
   return play_plugin_tear_down(folder, state_fd);
 }
 
-static void app_and_features_are_carried_without_being_asked(void **state)
+static void app_and_features_are_carried_without_a_request(void **state)
 {
   static const struct {
     const char *line, *carried;
@@ -208,14 +208,14 @@ static void app_and_features_are_carried_without_being_asked(void **state)
   }
 }
 
-/* sbatch has found its script before it reads a --chdir in it. */
-static void a_folder_that_the_script_names_has_not_the_script(void **state)
+/* sbatch finds its script before it reads a --chdir in it. */
+static void the_scripts_chdir_is_not_where_the_script_is(void **state)
 {
   (void)state;
   assert_has(submit("sbatch job.sh 7", "FAKE_CHDIR=other"), " het=0 size=7 arch=a\n");
 }
 
-static void what_slurm_carries_of_the_options_is_taken_back(void **state)
+static void options_carried_by_slurm_are_unset(void **state)
 {
   const char *output = submit("sbatch --predict-app=mine --predict-mem=check job.sh 7", NULL);
 
@@ -229,7 +229,8 @@ static void what_slurm_carries_of_the_options_is_taken_back(void **state)
   assert_has(output, "taken back _SLURM_SPANK_OPTION_foretell_predict_app\n");
 }
 
-/* A network's question is the child's; without one, or for any answer but a true one, a line. */
+/* The helper estimates networks; without a network, or for any invalid answer, one line is
+ * printed. */
 static void a_model_file_costs_a_line_at_most(void **state)
 {
   static const struct {
@@ -323,7 +324,7 @@ static void a_value_that_slurm_rejects_leaves_the_users(void **state)
   }
 }
 
-static void an_array_is_given_what_its_largest_element_needs(void **state)
+static void an_arrays_request_fits_its_largest_task(void **state)
 {
   static const struct {
     const char *line, *wanted, *said;
@@ -353,14 +354,14 @@ static void an_array_is_given_what_its_largest_element_needs(void **state)
              "carried FORETELL: indexed het=0\n");
 }
 
-static void what_was_imported_for_the_jobs_name_helps_until_it_has_runs(void **state)
+static void imported_runs_of_the_job_name_count_until_the_app_has_runs(void **state)
 {
   const char *output = submit("sbatch --predict-mem --job-name known job.sh 7", NULL);
 
   (void)state;
   assert_has(output, "(25 imported runs of jobs named known)");
   assert_int_equal(lines_said(output), 1);
-  /* they make it no smaller, and refuse nothing */
+  /* imported runs never lower a request and never reject a job */
   assert_null(strstr(output, "\nmem="));
   output = submit("sbatch --predict-mem=trim --mem=6G --job-name known job.sh 7", NULL);
   assert_has(output, "\nmem=6G\n");
@@ -369,14 +370,14 @@ static void what_was_imported_for_the_jobs_name_helps_until_it_has_runs(void **s
   assert_has(output, "(25 imported runs of jobs named known); with --mem=10M it would run");
   output = submit("sbatch --predict-mem=raise --mem=10M --job-name known job.sh 7", NULL);
   assert_has(output, "raised from 10M to ");
-  /* an app that was named is no other one's */
+  /* a named app does not use runs of other apps */
   output = submit("sbatch --predict-mem --predict-app=x --job-name known job.sh 7", NULL);
   assert_has(output, "x: no recorded run yet");
   output = submit("sbatch --predict-mem --job-name unknown job.sh 7", NULL);
   assert_has(output, "no recorded run yet");
 }
 
-static void unknown_modes_are_refused_with_the_known_ones(void **state)
+static void unknown_modes_are_rejected_with_a_list_of_modes(void **state)
 {
   const char *output = submit("sbatch --predict-mem=sets job.sh", NULL);
 
@@ -386,7 +387,7 @@ static void unknown_modes_are_refused_with_the_known_ones(void **state)
   assert_int_equal(lines_said(output), 1);
 }
 
-static void a_job_that_would_die_is_refused(void **state)
+static void a_job_that_would_run_out_of_memory_is_rejected(void **state)
 {
   const char *output =
       submit("sbatch --predict-app=sorter --predict-mem --mem=100M job.sh 7", NULL);
@@ -401,8 +402,8 @@ static void a_job_that_would_die_is_refused(void **state)
   assert_has(output, "carried");
 }
 
-/* What foretell may change is one question, what the site lets through another. */
-static void no_mode_and_no_job_number_steps_around_a_rejection(void **state)
+/* The mode decides about changes, the site's policy about rejections. */
+static void no_mode_and_no_job_id_avoids_a_rejection(void **state)
 {
   static const struct {
     const char *line, *environment;
@@ -432,8 +433,8 @@ static void no_mode_and_no_job_number_steps_around_a_rejection(void **state)
   assert_int_equal(lines_said(output), 0);
 }
 
-/* 200 MiB a CPU are too little for one, and enough on all eight of a node. */
-static void a_job_that_has_whole_nodes_is_not_refused(void **state)
+/* 200 MiB per CPU are too little for one CPU, and enough for all eight of a node. */
+static void a_job_with_whole_nodes_is_not_rejected(void **state)
 {
   static const struct {
     const char *exclusive;
@@ -458,7 +459,7 @@ static void a_job_that_has_whole_nodes_is_not_refused(void **state)
   }
 }
 
-static void of_an_external_job_nothing_is_said(void **state)
+static void an_external_job_has_no_message(void **state)
 {
   const char *output =
       submit("sbatch --external --predict-app=sorter --predict-mem --mem=100M", NULL);
@@ -503,7 +504,7 @@ static void break_model(const char *how)
   }
 }
 
-static void whatever_is_broken_the_job_is_submitted(void **state)
+static void the_job_is_submitted_whatever_is_broken(void **state)
 {
   static const char *const ways[] = { "absent",          "truncated",   "fifo",
                                       "model truncated", "model newer", "model corrupt",
@@ -568,8 +569,8 @@ static void a_late_or_broken_child_is_abandoned(void **state)
   }
 }
 
-/* What a user said in vain is told behind what there is to tell, in the same line. */
-static void what_does_not_count_is_told(void **state)
+/* Ignored settings are reported at the end of the same line. */
+static void ignored_settings_are_reported(void **state)
 {
   static char path[600];
   const char *top = getenv("FT_TOP_BUILDDIR"), *output;
@@ -584,7 +585,7 @@ static void what_does_not_count_is_told(void **state)
   assert_has(output, "\nmem=1");
   assert_int_equal(lines_said(output), 1);
   output = submit("sbatch --predict-app=sorter --predict-params=n=,= --mem=4G job.sh 7", NULL);
-  assert_int_equal(lines_said(output), 0); /* who asks for nothing is told nothing */
+  assert_int_equal(lines_said(output), 0); /* without a request there is no message */
   output = submit("sbatch --predict-app=indexed --predict-mem --predict-params=nn=3 job.sh", NULL);
   assert_has(output, "nn: not a feature of this app; known: n\n");
   output = submit("sbatch --predict-app=plain --predict-mem --predict-params=nn=3 job.sh", NULL);
@@ -614,7 +615,7 @@ static void what_does_not_count_is_told(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
-static void the_child_adds_what_files_say(void **state)
+static void the_helper_adds_features_of_files(void **state)
 {
   static char path[600];
   const char *top = getenv("FT_TOP_BUILDDIR");
@@ -626,7 +627,7 @@ static void the_child_adds_what_files_say(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
-static void children_of_one_user_take_turns(void **state)
+static void helpers_of_one_user_run_one_at_a_time(void **state)
 {
   enum { TURNS = 8 };
   static char path[600];
@@ -657,7 +658,7 @@ static void children_of_one_user_take_turns(void **state)
   setenv("FAKE_HELPER", "helper=/nonexistent", 1);
 }
 
-#ifndef SANITIZED /* the sanitizer has put its own malloc there */
+#ifndef SANITIZED /* the sanitizer has replaced malloc there */
 static void every_allocation_may_fail(void **state)
 {
   int n = 1;
@@ -678,7 +679,7 @@ static void every_allocation_may_fail(void **state)
 }
 #endif
 
-/* The next announcement at LISTENER. */
+/* Receives the next announcement at LISTENER. */
 static void take(int listener, ft_announcement *a)
 {
   static char packet[65536];
@@ -696,7 +697,7 @@ static void take(int listener, ft_announcement *a)
   assert_int_equal(ft_record_decode(FT_RECORD_ANNOUNCEMENT, packet, (size_t)length, a, &err), 0);
 }
 
-static void the_agent_is_told_of_tasks_and_jobs(void **state)
+static void the_agent_receives_tasks_and_jobs(void **state)
 {
   static ft_announcement a;
   struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -739,28 +740,28 @@ static void the_agent_is_told_of_tasks_and_jobs(void **state)
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(app_and_features_are_carried_without_being_asked),
-    cmocka_unit_test(a_folder_that_the_script_names_has_not_the_script),
-    cmocka_unit_test(what_slurm_carries_of_the_options_is_taken_back),
+    cmocka_unit_test(app_and_features_are_carried_without_a_request),
+    cmocka_unit_test(the_scripts_chdir_is_not_where_the_script_is),
+    cmocka_unit_test(options_carried_by_slurm_are_unset),
     cmocka_unit_test(a_model_file_costs_a_line_at_most),
     cmocka_unit_test(memory_is_set_in_the_users_unit),
     cmocka_unit_test(a_value_that_slurm_rejects_leaves_the_users),
-    cmocka_unit_test(an_array_is_given_what_its_largest_element_needs),
-    cmocka_unit_test(what_was_imported_for_the_jobs_name_helps_until_it_has_runs),
-    cmocka_unit_test(unknown_modes_are_refused_with_the_known_ones),
-    cmocka_unit_test(a_job_that_would_die_is_refused),
-    cmocka_unit_test(no_mode_and_no_job_number_steps_around_a_rejection),
-    cmocka_unit_test(a_job_that_has_whole_nodes_is_not_refused),
-    cmocka_unit_test(of_an_external_job_nothing_is_said),
+    cmocka_unit_test(an_arrays_request_fits_its_largest_task),
+    cmocka_unit_test(imported_runs_of_the_job_name_count_until_the_app_has_runs),
+    cmocka_unit_test(unknown_modes_are_rejected_with_a_list_of_modes),
+    cmocka_unit_test(a_job_that_would_run_out_of_memory_is_rejected),
+    cmocka_unit_test(no_mode_and_no_job_id_avoids_a_rejection),
+    cmocka_unit_test(a_job_with_whole_nodes_is_not_rejected),
+    cmocka_unit_test(an_external_job_has_no_message),
     cmocka_unit_test(a_late_or_broken_child_is_abandoned),
-    cmocka_unit_test(the_child_adds_what_files_say),
-    cmocka_unit_test(children_of_one_user_take_turns),
-    cmocka_unit_test(what_does_not_count_is_told),
+    cmocka_unit_test(the_helper_adds_features_of_files),
+    cmocka_unit_test(helpers_of_one_user_run_one_at_a_time),
+    cmocka_unit_test(ignored_settings_are_reported),
 #ifndef SANITIZED
     cmocka_unit_test(every_allocation_may_fail),
 #endif
-    cmocka_unit_test(the_agent_is_told_of_tasks_and_jobs),
-    cmocka_unit_test(whatever_is_broken_the_job_is_submitted)
+    cmocka_unit_test(the_agent_receives_tasks_and_jobs),
+    cmocka_unit_test(the_job_is_submitted_whatever_is_broken)
   };
   int failed;
 

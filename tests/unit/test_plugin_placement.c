@@ -36,7 +36,7 @@ static void put_partition(const char *name, const char *platform, uint64_t mib)
   put(FT_RECORD_PARTITION, &p, "partitions", file);
 }
 
-/* Without these a job of the app has only the memory that its 40 runs needed. */
+/* Without run times a job of the app has only the memory of its 40 runs. */
 static void put_performance(void)
 {
   static ft_performance p;
@@ -71,7 +71,7 @@ static void put_model(void)
   free(m);
 }
 
-/* Fast nodes that Slurm hides, and has for jobs of the account "bio". */
+/* Fast nodes that Slurm hides, for jobs of the account "bio". */
 static void put_paid(void)
 {
   ft_partition p = some_partition("paid", "new", 16000);
@@ -125,7 +125,7 @@ static int tear_down(void **state)
 
 #define SBATCH "sbatch --predict-app=sorter "
 
-static void what_is_asked_for_is_told_and_set(void **state)
+static void requested_placement_is_reported_and_set(void **state)
 {
   static const struct {
     const char *line, *environment, *has;
@@ -159,8 +159,8 @@ static void what_is_asked_for_is_told_and_set(void **state)
     { SBATCH "--predict-partition=slowest --wrap x", NULL, "options -1", 1 },
     { SBATCH "--predict-perf --predict-partition=fastest:main,fast --wrap x", NULL,
       "--partition set to fast", 5 },
-    /* memory is then told of where it goes: the default of fast is too little, that of main is not
-     */
+    /* the memory message is then about the chosen partition: the default of fast is too small,
+     * that of main is not */
     { SBATCH "--predict-partition=fastest:main,fast --predict-mem=check --wrap x", NULL,
       "the default of partition fast, 512 MiB", 2 },
     { "srun --predict-app=sorter --predict-partition=fastest:main,fast ./x", NULL,
@@ -179,8 +179,8 @@ static void what_is_asked_for_is_told_and_set(void **state)
   }
 }
 
-/* Neither the nodes nor the policy of another cluster are known here. */
-static void jobs_for_another_cluster_go_as_they_are(void **state)
+/* Nodes and policies of another cluster are unknown here. */
+static void jobs_for_another_cluster_are_unchanged(void **state)
 {
   static const struct {
     const char *clusters, *options, *has;
@@ -208,8 +208,9 @@ static void jobs_for_another_cluster_go_as_they_are(void **state)
   assert_int_equal(lines_said(submit(SBATCH "--clusters theirs --wrap x", NULL)), 0);
 }
 
-/* Slurm refuses a job where its user may not go, and one that must have nodes of elsewhere. */
-static void no_job_is_moved_to_where_it_might_not_start(void **state)
+/* Slurm rejects a job in a partition closed to its user, and one that needs nodes outside the
+ * partition. */
+static void no_job_is_moved_where_it_may_not_start(void **state)
 {
   static const struct {
     const char *line, *has;
@@ -226,7 +227,7 @@ static void no_job_is_moved_to_where_it_might_not_start(void **state)
       "sorter: paid is not considered (for some accounts, see --account); --partition unchanged\n",
       false },
     { "--predict-partition=fastest:main,fast,paid", "\npartition=fast\n", true },
-    /* the user's own list is as Slurm takes it: something of it remains */
+    /* the user's list is used as Slurm does: a part of it remains */
     { "--predict-partition=fastest --partition main,paid",
       "is not considered (for some accounts, see --account)\n", false },
     { "--predict-partition=fastest:main,near --partition paid", "--partition unchanged", false },
@@ -252,7 +253,7 @@ static void no_job_is_moved_to_where_it_might_not_start(void **state)
   }
 }
 
-static void one_file_tells_of_all_partitions_unless_it_is_broken(void **state)
+static void one_file_lists_all_partitions_unless_it_is_broken(void **state)
 {
   const char *line = SBATCH "--predict-perf --partition main --wrap x", *output;
   ft_partition list[] = { some_partition("main", "old", 8000), some_partition("main", "old", 1),
@@ -326,8 +327,8 @@ static void every_allocation_may_fail(void **state)
 }
 #endif
 
-/* A value of the environment, or a word of plugstack.conf, that does not count. */
-static void what_is_written_in_vain_is_told_in_the_one_line(void **state)
+/* Invalid values in the environment or in plugstack.conf. */
+static void ignored_settings_are_reported_in_the_one_line(void **state)
 {
   static const struct {
     const char *line, *name, *has;
@@ -370,14 +371,14 @@ static void what_is_written_in_vain_is_told_in_the_one_line(void **state)
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_is_asked_for_is_told_and_set),
-    cmocka_unit_test(what_is_written_in_vain_is_told_in_the_one_line),
+    cmocka_unit_test(requested_placement_is_reported_and_set),
+    cmocka_unit_test(ignored_settings_are_reported_in_the_one_line),
 #ifndef SANITIZED
     cmocka_unit_test(every_allocation_may_fail),
 #endif
-    cmocka_unit_test(jobs_for_another_cluster_go_as_they_are),
-    cmocka_unit_test(no_job_is_moved_to_where_it_might_not_start),
-    cmocka_unit_test(one_file_tells_of_all_partitions_unless_it_is_broken),
+    cmocka_unit_test(jobs_for_another_cluster_are_unchanged),
+    cmocka_unit_test(no_job_is_moved_where_it_may_not_start),
+    cmocka_unit_test(one_file_lists_all_partitions_unless_it_is_broken),
     cmocka_unit_test(without_a_site_or_runs_the_job_stays)
   };
   int failed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which policy holds for a job. */
+/* The policy that applies to a job. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -55,7 +55,7 @@ static void overrides_hold_in_order_field_by_field(void **state)
   }
 }
 
-/* "a": everything at one end, "b": at the other; "off" and "late", which cares for little else. */
+/* "a" and "b" at opposite extremes of every field; "off" and "late", which set little else. */
 static const ft_site site_of_lists = {
   .default_partition = "a",
   .overrides_count = 4,
@@ -106,7 +106,7 @@ static void of_several_partitions_the_strictest_counts(void **state)
     { "late,a,b", FT_MODE_CHECK, 9, 50, 0.001, 0.5, 4, 10, 500, 1024, false, false },
     { "off", FT_MODE_OFF, 5, 20, 0.01, 0, 2, 1.1, 100, 100, false, true },
     { "off,nowhere", FT_MODE_OFF, 5, 20, 0.01, 0, 2, 1.1, 100, 100, false, true },
-    /* what one switches off is not done, what another refuses is refused */
+    /* an action that one forbids is not done, a rejection by one is a rejection */
     { "off,b", FT_MODE_CHECK, 9, 20, 0.01, 0.9, 4, 10, 500, 100, false, false },
     { "a,off", FT_MODE_CHECK, 5, 50, 0.001, 0, 2, 1.1, 100, 1024, false, true },
     { "b,nowhere", FT_MODE_CHECK, 9, 20, 0.01, 0.9, 4, 10, 500, 100, false, false },

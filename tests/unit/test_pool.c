@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What all users' runs of a shared app tell others, whatever one of them puts in. */
+/* Estimates for a shared app from all users' runs, whatever runs one user adds. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -48,7 +48,7 @@ static double need(double batch)
   return (200 + 3 * batch) * FT_MIB;
 }
 
-/* What USERS honest ones ran, in turn, which differ by up to 5 %. */
+/* Runs of USERS honest users in turn, which differ by up to 5 %. */
 static void begin(unsigned users)
 {
   ft_online_init(&pooled, "blast", FT_STATE_POOLED, FT_RULE_RSS);
@@ -85,11 +85,11 @@ static double says(const ft_model *model, double batch, double probability)
   return ft_estimate_quantile(&e, probability);
 }
 
-static void a_flood_of_one_user_moves_little_of_what_others_are_told(void **state)
+static void many_runs_of_one_user_hardly_move_others_estimates(void **state)
 {
   static const struct {
     const char *what;
-    double batch, bytes; /* batch 0: the honest ones' */
+    double batch, bytes; /* batch 0: the batch of the honest users */
     const char *extra;
     unsigned users;
   } cases[] = {
@@ -126,13 +126,13 @@ static void a_flood_of_one_user_moves_little_of_what_others_are_told(void **stat
   }
 }
 
-static void several_users_stand_behind_what_is_told(void **state)
+static void pooled_estimates_need_several_users(void **state)
 {
   (void)state;
   begin(2);
   assert_int_equal(tell(&told), 0);
   assert_false(ft_pool_has_users(&performance));
-  /* nor does one who ran what nobody else did */
+  /* a user whose runs are unique does not count either */
   for (unsigned i = 0; i < FORGED; i++)
     run(2000, 1e6, need(8), NULL);
   assert_int_equal(tell(&told), 0);
@@ -147,7 +147,7 @@ static void several_users_stand_behind_what_is_told(void **state)
   assert_int_equal(performance.history_count, FT_POOL_RUNS);
 }
 
-static void nothing_is_told_of_single_runs_or_scripts(void **state)
+static void pooled_models_contain_no_single_run_or_script(void **state)
 {
   (void)state;
   begin(3);
@@ -159,7 +159,7 @@ static void nothing_is_told_of_single_runs_or_scripts(void **state)
         assert_true(isnan(told.history[i].x[j]));
 }
 
-static void a_forged_death_raises_nobody(void **state)
+static void a_forged_kill_raises_no_estimate(void **state)
 {
   double was;
 
@@ -219,10 +219,10 @@ static void a_run_of_another_command_counts_for_its_user_alone(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_flood_of_one_user_moves_little_of_what_others_are_told),
-    cmocka_unit_test(several_users_stand_behind_what_is_told),
-    cmocka_unit_test(nothing_is_told_of_single_runs_or_scripts),
-    cmocka_unit_test(a_forged_death_raises_nobody),
+    cmocka_unit_test(many_runs_of_one_user_hardly_move_others_estimates),
+    cmocka_unit_test(pooled_estimates_need_several_users),
+    cmocka_unit_test(pooled_models_contain_no_single_run_or_script),
+    cmocka_unit_test(a_forged_kill_raises_no_estimate),
     cmocka_unit_test(a_run_of_another_command_counts_for_its_user_alone),
   };
 

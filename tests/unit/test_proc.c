@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Readers of /proc, /sys and cgroups on what a kernel, a container or nobody would write. */
+/* Readers of /proc, /sys and cgroups on normal, truncated and malformed files. */
 #include "config.h"
 
 #include "tests/unit/node.h"
@@ -10,12 +10,12 @@
 
 /* ---- one file each ---- */
 
-static void a_stat_is_read_whatever_its_process_is_called(void **state)
+static void a_stat_is_read_with_any_process_name(void **state)
 {
 #define REST "S 7 8 9 0 -1 64 5 6 7 8 100 50 30 20 20 0 9 0 4711 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17"
   static const struct {
     const char *text;
-    const char *command; /* NULL: it is none */
+    const char *command; /* NULL: invalid */
   } cases[] = {
     { "77 (sh) " REST " 3 0\n", "sh" },
     { "77 () " REST "\n", "" },
@@ -64,7 +64,7 @@ static void the_largest_totals_add_up(void **state)
   assert_true(stat.stopped);
 }
 
-static void a_number_is_one_or_none(void **state)
+static void a_number_is_valid_or_missing(void **state)
 {
   static const struct {
     const char *text;
@@ -94,7 +94,7 @@ static void a_number_is_one_or_none(void **state)
   }
 }
 
-static void a_keys_value_is_its_own_lines(void **state)
+static void a_keys_value_is_that_of_its_line(void **state)
 {
   static const struct {
     const char *text;
@@ -102,7 +102,7 @@ static void a_keys_value_is_its_own_lines(void **state)
     double value;
   } cases[] = {
     { "Name:\tx\nVmHWM:\t  1688 kB\n", true, 1688 },
-    /* the name of a process is not a line of its own: the kernel writes \n for it */
+    /* a process name cannot add a line: the kernel writes its newline as \n */
     { "Name:\tVmHWM: 5\nVmHWM:\t7 kB\n", true, 7 },
     { "VmHWM:\n9 kB\n", false, 0 },
     { "VmHWM: 123456789012345678901234567890 kB\nVmHWM: 8 kB\n", false, 0 },
@@ -123,7 +123,7 @@ static void a_keys_value_is_its_own_lines(void **state)
   }
 }
 
-/* The job 57 below 2101 of a node that is there. */
+/* The cgroup of job 57 above 2101 of an existing node. */
 static bool job_open(struct node *node)
 {
   node_open(node, FT_RULE_PSS);
@@ -137,7 +137,7 @@ static void job_look(struct node *node)
     node_sample(node);
 }
 
-static void a_cgroup_that_does_not_fit_is_none(void **state)
+static void a_truncated_cgroup_path_is_not_used(void **state)
 {
   struct node node = { .root_fd = -1 };
   char text[20000], path[PATH_MAX];
@@ -147,7 +147,7 @@ static void a_cgroup_that_does_not_fit_is_none(void **state)
   fixture_make("proc-v1", node.folder);
   memset(text, 'x', sizeof text);
   text[filler - 1] = '\n';
-  /* cut here, it is another job's */
+  /* cut here it is another job's path */
   (void)snprintf(text + filler, sizeof text - filler, "8:memory:/slurm/uid_1000/job_57\n");
   fixture_put(node.folder, "proc/2110/cgroup", text, strlen(text));
   assert_true(job_open(&node));
@@ -164,13 +164,13 @@ static void a_cgroup_that_does_not_fit_is_none(void **state)
 /* ---- any file of a node ---- */
 
 enum form {
-  FORM_DIGITS,  /* a number of thirty digits wherever there was one */
-  FORM_HIGHEST, /* the highest of 64 bits wherever there was one */
+  FORM_DIGITS,  /* every number has thirty digits */
+  FORM_HIGHEST, /* every number is the highest 64-bit number */
   FORM_HALF,
-  FORM_NO_END, /* without its last line's end */
+  FORM_NO_END, /* the last line has no end */
   FORM_ZEROS,
-  FORM_LONG,  /* a line of a mebibyte */
-  FORM_LINES, /* half a million empty ones */
+  FORM_LONG,  /* one line of 1 MiB */
+  FORM_LINES, /* half a million empty lines */
   FORM_GONE,
   FORM_FOLDER,
   FORM_PIPE,
@@ -274,7 +274,7 @@ static void harm_one(void *state, const char *file, const char *text, size_t len
   }
 }
 
-static void any_file_may_hold_anything(void **state)
+static void any_file_content_gives_sane_figures(void **state)
 {
   static const char *const fixtures[] = { "proc-v1", "proc-v2", "proc-v2-5.10", "proc-hybrid" };
 
@@ -290,7 +290,7 @@ static void any_file_may_hold_anything(void **state)
   }
 }
 
-/* ---- who ends while he is looked at ---- */
+/* ---- processes that end during a sample ---- */
 
 static void drop_one(void *state, const char *file, const char *text, size_t length)
 {
@@ -310,7 +310,7 @@ static void drop_one(void *state, const char *file, const char *text, size_t len
   fixture_put(node->folder, file, text, length);
 }
 
-static void what_vanishes_leaves_what_was_known(void **state)
+static void files_that_vanish_leave_the_known_figures(void **state)
 {
   struct node node = { .root_fd = -1 };
 
@@ -323,13 +323,13 @@ static void what_vanishes_leaves_what_was_known(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_stat_is_read_whatever_its_process_is_called),
+    cmocka_unit_test(a_stat_is_read_with_any_process_name),
     cmocka_unit_test(the_largest_totals_add_up),
-    cmocka_unit_test(a_number_is_one_or_none),
-    cmocka_unit_test(a_keys_value_is_its_own_lines),
-    cmocka_unit_test(a_cgroup_that_does_not_fit_is_none),
-    cmocka_unit_test(any_file_may_hold_anything),
-    cmocka_unit_test(what_vanishes_leaves_what_was_known),
+    cmocka_unit_test(a_number_is_valid_or_missing),
+    cmocka_unit_test(a_keys_value_is_that_of_its_line),
+    cmocka_unit_test(a_truncated_cgroup_path_is_not_used),
+    cmocka_unit_test(any_file_content_gives_sane_figures),
+    cmocka_unit_test(files_that_vanish_leave_the_known_figures),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A TorchScript program does what Python and PyTorch do. */
+/* A TorchScript program computes the results of Python and PyTorch. */
 #include "config.h"
 
 #include "tests/unit/corpus.h"
@@ -40,8 +40,8 @@ static void same_values(void *state, char *const *field)
   program_free(&p);
 }
 
-/* tests/fixtures/graph/make-python asks Python. */
-static void the_language_means_what_python_means(void **state)
+/* tests/fixtures/graph/make-python computes the expected values with Python. */
+static void values_equal_those_of_python(void **state)
 {
   (void)state;
   assert_true(corpus_rows("python.csv", 4, NULL, same_values) > 60);
@@ -54,7 +54,7 @@ static void results_have_pytorchs_sizes(void **state)
   static const struct {
     const char *lines, *input, *shape;
   } cases[] = {
-    /* indices that stand apart come first, those side by side stay (2.2.2) */
+    /* separated indices come first, adjacent ones stay in place (PyTorch 2.2.2) */
     { "i = torch.zeros([6], dtype=4)|return torch.index(x, [i, None, i])", "3x4x5", "6x3x5" },
     { "i = torch.zeros([6], dtype=4)|return torch.index(x, [None, i, i])", "3x4x5", "2x6x5" },
     { "i = torch.zeros([6, 1], dtype=4)|j = torch.zeros([7], dtype=4)|"
@@ -63,7 +63,7 @@ static void results_have_pytorchs_sizes(void **state)
     { "return torch.eye(3, 4)", "3", "3x4" },
     { "return torch.eye(3)", "3", "3x3" },
     { "return torch.linspace(0., 1., 5)", "3", "5" },
-    /* what is not known stays so, and refuses nothing */
+    /* unknown sizes stay unknown and are no error */
     { "y = torch.nonzero(x)|z = torch.matmul(y, torch.t(y))|"
       "return torch.flatten(torch.unsqueeze(z, 2), 1)",
       "3", "?x?" },
@@ -91,7 +91,7 @@ static void results_have_pytorchs_sizes(void **state)
   }
 }
 
-static void a_constant_stays_what_it_is(void **state)
+static void a_constant_is_never_changed(void **state)
 {
   struct program p;
   char shown[64];
@@ -107,7 +107,7 @@ static void a_constant_stays_what_it_is(void **state)
 
 /* ---- branches ---- */
 
-static void each_side_of_a_branch_has_its_own_lists(void **state)
+static void each_branch_has_its_own_lists(void **state)
 {
   static const char branch[] = "if bool(torch.gt(torch.sum(x), 0)):";
   static const struct {
@@ -148,10 +148,10 @@ static void each_side_of_a_branch_has_its_own_lists(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_language_means_what_python_means),
+    cmocka_unit_test(values_equal_those_of_python),
     cmocka_unit_test(results_have_pytorchs_sizes),
-    cmocka_unit_test(a_constant_stays_what_it_is),
-    cmocka_unit_test(each_side_of_a_branch_has_its_own_lists),
+    cmocka_unit_test(a_constant_is_never_changed),
+    cmocka_unit_test(each_branch_has_its_own_lists),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The installed header and the shared library alone: what a program of a user sees. */
+/* The installed header and the shared library alone, as a user's program uses them. */
 #include "config.h"
 
 #include "tests/unit/scratch.h"
@@ -9,7 +9,7 @@
 static char folder[SCRATCH_SIZE];
 static int folder_fd;
 
-static void an_empty_state_folder_knows_nothing(void **state)
+static void an_empty_state_directory_has_no_estimate(void **state)
 {
   const struct ft_value values[] = { { "batch", 32, NULL }, { "arch", 0, "resnet50" } };
   struct ft_error err = { "" };
@@ -23,7 +23,7 @@ static void an_empty_state_folder_knows_nothing(void **state)
   ft_predictor_close(predictor);
 }
 
-static void what_is_not_there_is_said(void **state)
+static void missing_files_are_reported(void **state)
 {
   struct ft_error err = { "" };
 
@@ -34,7 +34,7 @@ static void what_is_not_there_is_said(void **state)
   ft_prediction_free(NULL);
 }
 
-static void a_value_that_is_no_number_is_refused(void **state)
+static void a_value_that_is_not_finite_is_rejected(void **state)
 {
   const struct ft_value bad = { "batch", NAN, NULL };
   struct ft_error err = { "" };
@@ -46,8 +46,8 @@ static void a_value_that_is_no_number_is_refused(void **state)
   ft_predictor_close(predictor);
 }
 
-/* With a folder as the agent publishes it, made by another program: 39 runs have completed. */
-static void a_program_is_told_what_the_command_is_told(void **state)
+/* A state directory like the agent's, made by another program, with 39 completed runs. */
+static void the_library_gives_the_estimate_of_the_command(void **state)
 {
   const struct ft_value values[] = { { "batch", 32, NULL }, { "arch", 0, "resnet50" } };
   const char *build = getenv("FT_TOP_BUILDDIR");
@@ -68,7 +68,7 @@ static void a_program_is_told_what_the_command_is_told(void **state)
   assert_non_null(p);
   assert_int_equal(ft_prediction_runs(p), 39);
   assert_string_equal(ft_prediction_method(p), "regression");
-  /* 2 GiB * exp(0.9 + 0.25) is the truth */
+  /* the simulated law gives 2 GiB * exp(0.9 + 0.25) */
   assert_near(ft_prediction_quantile(p, 0.5), 0x1p31 * exp(1.15), 0.1);
   assert_near(ft_prediction_exceeds(p, ft_prediction_quantile(p, 0.9)), 0.1, 1e-6);
   assert_true(ft_prediction_exceeds(p, 0) > 0.99 && ft_prediction_exceeds(p, 1e18) < 0.01);
@@ -90,11 +90,11 @@ static int tear_down(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(an_empty_state_folder_knows_nothing),
-                                      cmocka_unit_test(what_is_not_there_is_said),
-                                      cmocka_unit_test(a_value_that_is_no_number_is_refused),
+  const struct CMUnitTest tests[] = { cmocka_unit_test(an_empty_state_directory_has_no_estimate),
+                                      cmocka_unit_test(missing_files_are_reported),
+                                      cmocka_unit_test(a_value_that_is_not_finite_is_rejected),
                                       cmocka_unit_test(
-                                          a_program_is_told_what_the_command_is_told) };
+                                          the_library_gives_the_estimate_of_the_command) };
 
   return cmocka_run_group_tests_name("public", tests, set_up, tear_down);
 }

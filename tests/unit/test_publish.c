@@ -74,7 +74,7 @@ static bool readable_by(uid_t uid)
   return WEXITSTATUS(status) == 0;
 }
 
-static void a_model_is_its_users_alone(void **state)
+static void a_model_is_readable_only_by_its_user(void **state)
 {
   ft_model *model = model_of(4711);
   struct ft_error err;
@@ -119,7 +119,7 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
   assert_int_equal(st.st_mode & 07777, 0700);
   assert_int_equal(ft_state_read_own_model(state_fd, FT_STATE_POOLED, "unet3d", read, &err), 0);
   assert_int_equal(read->history_count, 3);
-  /* of a user who has none of his own */
+  /* of a user without a model of their own */
   assert_int_equal(ft_state_read_model(state_fd, 1234, "unet3d", read, &err), 0);
   assert_int_equal(read->history_count, 0);
   assert_int_equal(read->runs, 3);
@@ -132,7 +132,7 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
   free(read);
 }
 
-static void run_times_lie_beside_the_model(void **state)
+static void run_times_are_published_beside_the_model(void **state)
 {
   ft_performance *p = calloc(1, sizeof *p), *read = calloc(1, sizeof *read);
   const struct ft_shared_apps one = { 1, { "unet3d" } }, none = { 0 };
@@ -157,7 +157,7 @@ static void run_times_lie_beside_the_model(void **state)
   assert_int_equal(ft_state_read_own_performance(state_fd, FT_STATE_POOLED, "unet3d", read, &err),
                    0);
   assert_int_equal(read->history_count, 3);
-  /* what all may read says nothing of single runs */
+  /* the model for all users contains no single run */
   assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
   assert_string_equal(read->platforms[0].platform, "epyc");
   assert_int_equal(read->history_count, 0);
@@ -199,7 +199,7 @@ static void its_user_cannot_change_it(void **state)
 
 static bool no_acls;
 
-/* In place of libacl's: some file systems have none. */
+/* Replaces libacl's function: some file systems have no ACLs. */
 int acl_set_file(const char *path, acl_type_t type, acl_t acl)
 {
   int (*real)(const char *, acl_type_t, acl_t);
@@ -212,7 +212,7 @@ int acl_set_file(const char *path, acl_type_t type, acl_t acl)
   return real(path, type, acl);
 }
 
-static void without_acls_the_folder_stays_ours(void **state)
+static void without_acls_the_directory_belongs_to_the_agent(void **state)
 {
   ft_model *model = model_of(4711);
   char path[256], name[FT_STATE_NAME_SIZE];
@@ -224,7 +224,7 @@ static void without_acls_the_folder_stays_ours(void **state)
     free(model);
     skip();
   }
-  /* it was given to its user before */
+  /* it belonged to its user before */
   (void)snprintf(path, sizeof path, "%s/models/4711", folder);
   assert_int_equal(mkdir(path, 0700), 0);
   assert_int_equal(chown(path, 4711, 4711), 0);
@@ -244,7 +244,7 @@ static void without_acls_the_folder_stays_ours(void **state)
   free(model);
 }
 
-static void a_folder_that_was_removed_is_made_anew(void **state)
+static void a_removed_directory_is_created_again(void **state)
 {
   ft_model *model = model_of(geteuid()), *read = calloc(1, sizeof *read);
   char path[256], name[FT_STATE_NAME_SIZE];
@@ -283,7 +283,7 @@ static void partitions_that_are_gone_are_removed(void **state)
   assert_int_equal(errno, ENOENT);
 }
 
-static void all_partitions_stand_in_one_file_too(void **state)
+static void all_partitions_are_in_one_file_too(void **state)
 {
   const ft_partition partitions[2] = { { .schema = FT_SCHEMA, .name = "main" },
                                        { .schema = FT_SCHEMA, .name = "big" } };
@@ -310,7 +310,7 @@ static void all_partitions_stand_in_one_file_too(void **state)
   at = 0;
   assert_int_equal(ft_record_list_next(FT_RECORD_PARTITION, &list, "all", &at, &read, &err), 0);
   ft_buf_free(&list);
-  /* one that cannot be replaced is removed: it would be read in place of what is newer */
+  /* an entry that cannot be replaced is removed, so that no reader uses the old one */
   (void)snprintf(beside, sizeof beside, ".%s.%ld", FT_STATE_PARTITION_LIST, (long)getpid());
   assert_int_equal(mkdirat(fd, beside, 0700), 0);
   assert_int_equal(ft_publish_partition_list(publisher, partitions, 2, &err), -1);
@@ -342,7 +342,7 @@ static void the_site_is_readable_by_all(void **state)
   free(apps);
 }
 
-/* A file NAME under the state folder, last written AGE seconds ago. */
+/* Creates the file NAME in the state directory, last written AGE seconds ago. */
 static void leave(const char *name, time_t age)
 {
   struct timespec times[2] = { { .tv_sec = time(NULL) - age }, { .tv_sec = time(NULL) - age } };
@@ -353,7 +353,7 @@ static void leave(const char *name, time_t age)
   close(fd);
 }
 
-static void what_was_left_half_written_is_gone_after_a_start(void **state)
+static void half_written_files_are_removed_at_the_start(void **state)
 {
   static const struct {
     const char *name;
@@ -385,16 +385,16 @@ static void what_was_left_half_written_is_gone_after_a_start(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-  const struct CMUnitTest tests[] = { TEST(a_model_is_its_users_alone),
+  const struct CMUnitTest tests[] = { TEST(a_model_is_readable_only_by_its_user),
                                       TEST(a_pooled_model_is_readable_without_its_history),
-                                      TEST(run_times_lie_beside_the_model),
+                                      TEST(run_times_are_published_beside_the_model),
                                       TEST(its_user_cannot_change_it),
-                                      TEST(without_acls_the_folder_stays_ours),
-                                      TEST(a_folder_that_was_removed_is_made_anew),
+                                      TEST(without_acls_the_directory_belongs_to_the_agent),
+                                      TEST(a_removed_directory_is_created_again),
                                       TEST(partitions_that_are_gone_are_removed),
-                                      TEST(all_partitions_stand_in_one_file_too),
+                                      TEST(all_partitions_are_in_one_file_too),
                                       TEST(the_site_is_readable_by_all),
-                                      TEST(what_was_left_half_written_is_gone_after_a_start) };
+                                      TEST(half_written_files_are_removed_at_the_start) };
 
   return cmocka_run_group_tests_name("publish", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A command asks in a process of its own; the agent's side is here. */
+/* A command sends a query from a process of its own; the agent's side runs in the test. */
 #include "config.h"
 
 #include "tests/unit/scratch.h"
@@ -22,8 +22,8 @@ static int folder_fd;
 static struct seen {
   struct ft_loop *loop;
   unsigned asked, packets, ended, ends_before_stop;
-  unsigned want; /* packets of an answer */
-  size_t size;   /* of a packet's record */
+  unsigned want; /* packets of a reply */
+  size_t size;   /* bytes of a packet's record */
   bool refuses, privileged;
   uid_t uid;
   char app[128];
@@ -41,7 +41,7 @@ static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
     seen.uid = asked->uid;
     seen.privileged = asked->privileged;
     (void)ft_string_copy(asked->question->asked.forget.app, seen.app, sizeof seen.app);
-    return false; /* it takes a while */
+    return false; /* the reply takes several steps */
   }
   if (seen.refuses) {
     (void)ft_string_copy("not yours", reply->error, sizeof reply->error);
@@ -127,14 +127,14 @@ static int ask(struct heard *heard, struct ft_error *err)
   return ft_agent_ask(path, folder_fd, &question, hear, heard, err);
 }
 
-static void an_answer_of_many_packets_comes_whole(void **state)
+static void a_reply_of_many_packets_arrives_completely(void **state)
 {
   struct ft_decision_inputs *questions = begin(1);
   struct heard heard = { 0 };
   struct ft_error err;
 
   (void)state;
-  /* more than a socket holds */
+  /* more than a socket buffer holds */
   seen.want = 100;
   seen.size = sizeof((ft_reply *)NULL)->record.bytes;
   if (fork() == 0)
@@ -146,7 +146,7 @@ static void an_answer_of_many_packets_comes_whole(void **state)
   assert_string_equal(seen.app, "unet3d");
 }
 
-static void a_refusal_is_an_error_of_one_line(void **state)
+static void a_rejection_is_an_error_of_one_line(void **state)
 {
   struct ft_decision_inputs *questions = begin(1);
   struct heard heard = { 0 };
@@ -159,7 +159,7 @@ static void a_refusal_is_an_error_of_one_line(void **state)
   run(questions);
 }
 
-static void who_leaves_ends_the_answer(void **state)
+static void a_closed_connection_ends_the_reply(void **state)
 {
   struct ft_decision_inputs *questions = begin(1);
   struct heard heard = { .stop_after = 3 };
@@ -174,7 +174,7 @@ static void who_leaves_ends_the_answer(void **state)
   assert_true(seen.packets < 1000000);
 }
 
-static void who_asks_is_what_the_kernel_says(void **state)
+static void the_kernel_identifies_the_user(void **state)
 {
   struct ft_decision_inputs *questions;
   struct heard heard = { 0 };
@@ -201,7 +201,7 @@ static void who_asks_is_what_the_kernel_says(void **state)
   assert_true(seen.privileged);
 }
 
-/* Returns whether PACKET is answered by the connection's end, and by nothing else. */
+/* Returns whether the only reply to PACKET is the end of the connection. */
 static bool is_closed_on(const void *packet, size_t length)
 {
   struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -214,7 +214,7 @@ static bool is_closed_on(const void *packet, size_t length)
          recv(fd, &byte, 1, 0) == 0 && close(fd) == 0;
 }
 
-static void what_is_no_question_is_not_answered(void **state)
+static void invalid_queries_get_no_reply(void **state)
 {
   static const char zeros[2 * FT_QUESTIONS_PACKET];
   struct ft_decision_inputs *questions = begin(1);
@@ -244,7 +244,7 @@ static unsigned stay_open(unsigned count)
   return open;
 }
 
-static void a_user_who_asks_too_much_leaves_others_room(void **state)
+static void one_users_connections_leave_room_for_others(void **state)
 {
   struct ft_decision_inputs *questions;
   struct heard heard = { 0 };
@@ -261,7 +261,7 @@ static void a_user_who_asks_too_much_leaves_others_room(void **state)
   assert_int_equal(pipe(ends), 0);
   questions = begin(2);
   if (fork() == 0) {
-    /* connects and says nothing; the fifth is closed on */
+    /* the first four connect and send nothing; the fifth is closed */
     byte = setuid(STRANGER) == 0 && stay_open(40) == 40 && ask(&heard, &err) < 0 &&
            strstr(err.text, "too many");
     _exit(write(ends[1], &byte, 1) != 1 || !byte);
@@ -275,7 +275,7 @@ static void a_user_who_asks_too_much_leaves_others_room(void **state)
   close(ends[1]);
 }
 
-static void without_an_agent_that_is_said(void **state)
+static void a_missing_agent_is_reported(void **state)
 {
   struct heard heard = { 0 };
   struct ft_error err;
@@ -304,13 +304,13 @@ static int teardown(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown(an_answer_of_many_packets_comes_whole, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_refusal_is_an_error_of_one_line, setup, teardown),
-    cmocka_unit_test_setup_teardown(who_leaves_ends_the_answer, setup, teardown),
-    cmocka_unit_test_setup_teardown(who_asks_is_what_the_kernel_says, setup, teardown),
-    cmocka_unit_test_setup_teardown(what_is_no_question_is_not_answered, setup, teardown),
-    cmocka_unit_test_setup_teardown(a_user_who_asks_too_much_leaves_others_room, setup, teardown),
-    cmocka_unit_test_setup_teardown(without_an_agent_that_is_said, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_reply_of_many_packets_arrives_completely, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_rejection_is_an_error_of_one_line, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_closed_connection_ends_the_reply, setup, teardown),
+    cmocka_unit_test_setup_teardown(the_kernel_identifies_the_user, setup, teardown),
+    cmocka_unit_test_setup_teardown(invalid_queries_get_no_reply, setup, teardown),
+    cmocka_unit_test_setup_teardown(one_users_connections_leave_room_for_others, setup, teardown),
+    cmocka_unit_test_setup_teardown(a_missing_agent_is_reported, setup, teardown),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

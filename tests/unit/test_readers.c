@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The same networks from every framework cost the same. The files are made by
- * tests/fixtures/graph/make-archives, make-torch, make-torch-quantized, make-quantized,
- * make-tensorflow, make-paddle, make-paddle-norms and make-hf.
+ * The same networks have the same costs from every framework. The files are made by
+ * tests/fixtures/graph/make-archives, make-torch, make-torch-quantized, make-quantized, make-
+ * tensorflow, make-paddle, make-paddle-norms and make-hf.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "predictor/graph/import/read.h"
 #include "predictor/graph/import/tensorflow/tensorflow_run.h"
 
-/* The costs of NAME; the graph is to be freed. */
+/* Returns the graph of NAME, with its costs; the caller frees it. */
 static struct ft_graph *analyse(const char *name, int64_t batch, const char *input,
                                 struct ft_analysis *analysis)
 {
@@ -28,7 +28,7 @@ static struct ft_graph *analyse(const char *name, int64_t batch, const char *inp
   return graph;
 }
 
-/* Within PER MILLE of each other. */
+/* Whether A and B differ by at most PER_MILLE thousandths. */
 static bool near(int64_t a, int64_t b, int64_t per_mille)
 {
   return 1000 * llabs((long long)(a - b)) <= per_mille * b;
@@ -38,7 +38,7 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
 {
   static const struct {
     const char *network, *input, *files[8];
-    int64_t parameters; /* what each framework says itself */
+    int64_t parameters; /* as each framework counts them */
   } cases[] = {
     { "cnn",
       "3x16x16",
@@ -102,7 +102,7 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
         fail_msg("%s: %lld parameters and %lld MACs; ONNX has %lld and %lld", file,
                  (long long)other.cost.parameters, (long long)other.cost.macs,
                  (long long)first.cost.parameters, (long long)first.cost.macs);
-      /* of TensorFlow's recurrence the steps are seen; of detection ONNX casts what TopK gives */
+      /* TensorFlow's recurrence shows its steps; in detection ONNX casts the result of TopK */
       if (!recurrent &&
           other.cost.activations + (strcmp(cases[i].network, "detection") == 0 ? 80 : 0) !=
               first.cost.activations)
@@ -114,11 +114,9 @@ static void the_same_network_costs_the_same_from_every_framework(void **state)
   }
 }
 
-/*
- * Quantised, optimised and fused by ONNX Runtime: a weight is one, however few bits it has. MORE
- * are numbers that folding constants left beside them, or that fill up a processor's blocks.
- */
-static void what_onnx_runtime_makes_of_a_network_costs_the_same(void **state)
+/* Quantised, optimised and fused by ONNX Runtime: each weight counts once, whatever its bits.
+ * MORE is the number of constants that folding adds, or of padding. */
+static void networks_optimised_by_onnx_runtime_cost_the_same(void **state)
 {
   static const struct {
     const char *from, *made;
@@ -157,11 +155,10 @@ static void what_onnx_runtime_makes_of_a_network_costs_the_same(void **state)
   }
 }
 
-/*
- * Quantised by torch.ao: parameters as PyTorch counts them before it, less those of a normalisation
- * that became a bias of 8; a weight has one byte, or two, and 4 where it is rounded in each pass.
- */
-static void what_pytorch_quantises_costs_the_same(void **state)
+/* Quantised by torch.ao: the parameters of PyTorch's model before it, without those of a
+ * normalisation folded into a bias of 8. A weight has one or two bytes, and 4 if each pass
+ * rounds it. */
+static void networks_quantised_by_pytorch_cost_the_same(void **state)
 {
   static const struct {
     const char *file, *input;
@@ -193,8 +190,8 @@ static void what_pytorch_quantises_costs_the_same(void **state)
   }
 }
 
-/* A result of unknown number is no reason to lose what goes into it: 56 + 72 + 27. */
-static void what_is_not_followed_keeps_its_weights(void **state)
+/* An unknown number of results does not lose the weights of the inputs: 56 + 72 + 27. */
+static void an_untraced_operator_keeps_its_weights(void **state)
 {
   struct ft_analysis a;
   struct ft_graph *graph = analyse("torchscript/net-rare-scripted.pt", 4, "6", &a);
@@ -205,8 +202,8 @@ static void what_is_not_followed_keeps_its_weights(void **state)
   ft_graph_free(graph);
 }
 
-/* 2 x 55 + 5 of the lines and their shift, 2 + 6 + 2 of the normalised filters. */
-static void what_losses_are_made_of_counts(void **state)
+/* 2 x 55 + 5 of the linear layers and their shift, 2 + 6 + 2 of the normalised filters. */
+static void parameters_of_losses_count(void **state)
 {
   struct ft_analysis a;
   struct ft_graph *graph = analyse("torchscript/net-losses-traced.pt", 4, "x=10,y=batch", &a);
@@ -217,7 +214,7 @@ static void what_losses_are_made_of_counts(void **state)
   ft_graph_free(graph);
 }
 
-static void a_batch_multiplies_and_may_be_asked_again(void **state)
+static void a_batch_scales_costs_and_can_be_queried_again(void **state)
 {
   static const struct {
     const char *file, *input;
@@ -249,7 +246,7 @@ static void a_batch_multiplies_and_may_be_asked_again(void **state)
   }
 }
 
-/* A Keras LSTM of 20000 steps: too many to be followed one by one. */
+/* A Keras LSTM of 20000 steps, too many to unroll. */
 static void a_long_loop_is_counted(void **state)
 {
   static const char *const files[] = { "../../fixtures/graph/tensorflow/net-long.pb",
@@ -278,7 +275,7 @@ static int unknown_condition(struct ft_tf_loop *loop, const struct ft_operand *s
   return -1;
 }
 
-/* The first state keeps its size, the second becomes longer. */
+/* The first state keeps its size, the second one grows. */
 static int one_iteration(struct ft_tf_loop *loop, const struct ft_operand *state,
                      struct ft_operand *next)
 {
@@ -313,7 +310,7 @@ static int follow_loop(struct ft_infer *in)
              : 0;
 }
 
-static void what_a_loop_of_unknown_length_does_not_change_is_known(void **state)
+static void values_unchanged_by_an_unbounded_loop_are_known(void **state)
 {
   struct ft_graph_sizes sizes = { .batch = 2, .input = "a=3x4,b=5x4" };
   static struct ft_tf_run run;
@@ -331,7 +328,7 @@ static void what_a_loop_of_unknown_length_does_not_change_is_known(void **state)
   ft_arena_free(&graph.results);
 }
 
-static void a_side_that_refuses_is_not_taken(void **state)
+static void a_failing_branch_is_not_taken(void **state)
 {
   struct ft_analysis a;
   struct ft_graph *graph = analyse("torchscript/refused.pt", 2, "x=3x4", &a);
@@ -347,7 +344,7 @@ static void a_side_that_refuses_is_not_taken(void **state)
   ft_graph_free(graph);
 }
 
-static void a_list_of_many_tensors_is_looked_through_once(void **state)
+static void a_list_of_many_tensors_is_scanned_once(void **state)
 {
   struct ft_analysis a;
   clock_t begun = clock();
@@ -363,7 +360,7 @@ static void branches_are_followed_by_size_and_kept_by_data(void **state)
   struct ft_graph *graph = analyse("torchscript/net-branches-scripted.pt", 2, "6", &a);
 
   (void)state;
-  /* three turns; of the branches the dearer: 6 x 12 and 12 x 6 */
+  /* three iterations; the costlier branch: 6 x 12 and 12 x 6 */
   assert_int_equal(a.cost.macs, 2 * (3 * 36 + 72 + 72));
   assert_int_equal(a.cost.macs_at_most, a.cost.macs);
   assert_int_equal(a.cost.parameters, 42 + 84 + 78);
@@ -377,14 +374,14 @@ static void regions_of_paddle_are_followed(void **state)
   struct ft_graph *graph = analyse("paddle/net-control.json", 2, NULL, &a);
 
   (void)state;
-  /* one turn of the loop, of the branches the one with layers */
+  /* one iteration of the loop, and the branch with layers */
   assert_int_equal(a.cost.macs, 2 * (36 + 72 + 72));
   assert_int_equal(a.cost.parameters, 42 + 84 + 78);
   assert_int_equal(a.cost.unknown, 0);
   ft_graph_free(graph);
 }
 
-static void norms_of_paddle_go_over_their_axis(void **state)
+static void norms_of_paddle_reduce_their_axis(void **state)
 {
   static const char *const shapes[] = { "2x1x16x16", "2x3x16", "scalar" };
   struct ft_analysis a;
@@ -401,7 +398,7 @@ static void norms_of_paddle_go_over_their_axis(void **state)
   ft_graph_free(graph);
 }
 
-static void functions_of_onnx_are_put_in_their_calls_place(void **state)
+static void functions_of_onnx_are_inlined(void **state)
 {
   struct ft_analysis plain, called;
   struct ft_graph *one = analyse("onnx/net-cnn.onnx", 2, NULL, &plain);
@@ -415,7 +412,7 @@ static void functions_of_onnx_are_put_in_their_calls_place(void **state)
   ft_graph_free(other);
 }
 
-static void language_models_have_the_parameters_that_transformers_counts(void **state)
+static void language_models_have_the_parameter_counts_of_transformers(void **state)
 {
   static const struct {
     const char *name;
@@ -564,8 +561,8 @@ static void language_models_have_the_parameters_that_transformers_counts(void **
   }
 }
 
-/* A family that nobody knows is read as a decoder, named, counted and bounded. */
-static void an_unknown_family_is_guessed_and_said_to_be(void **state)
+/* An unknown family is read as a generic decoder, which is reported, counted and bounded. */
+static void an_unknown_family_is_read_as_generic_and_reported(void **state)
 {
   struct ft_analysis a;
   struct ft_graph *graph = analyse("hf/guessed.json", 2, "sequence=7", &a);
@@ -580,7 +577,7 @@ static void an_unknown_family_is_guessed_and_said_to_be(void **state)
 }
 
 /* Matrices of 4 x 32 x 32 (two of half the rows), of 3 x 32 x 48, and two products of attention. */
-static void a_llama_has_the_products_worked_out_by_hand(void **state)
+static void a_llama_has_the_products_computed_by_hand(void **state)
 {
   struct ft_analysis a;
   struct ft_graph *graph = analyse("hf/llama.json", 2, "sequence=7", &a);
@@ -591,7 +588,7 @@ static void a_llama_has_the_products_worked_out_by_hand(void **state)
   ft_graph_free(graph);
 }
 
-static void bad_files_give_a_line_with_file_and_place(void **state)
+static void bad_files_give_an_error_with_file_and_position(void **state)
 {
   static const struct {
     const char *file, *input, *says;
@@ -625,8 +622,8 @@ static void bad_files_give_a_line_with_file_and_place(void **state)
   }
 }
 
-/* Cut short at many places: an error or, where only the tail is missing, a graph; never a crash. */
-static void a_file_cut_anywhere_is_refused_or_understood(void **state)
+/* Cut at many positions: an error or, if only the end is missing, a graph; never a crash. */
+static void a_truncated_file_is_rejected_or_read(void **state)
 {
   static const char *const files[] = { "torchscript/net-cnn-traced.pt",
                                        "pt2/net-cnn.pt2",
@@ -669,24 +666,24 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_same_network_costs_the_same_from_every_framework),
-    cmocka_unit_test(what_onnx_runtime_makes_of_a_network_costs_the_same),
-    cmocka_unit_test(what_pytorch_quantises_costs_the_same),
-    cmocka_unit_test(what_is_not_followed_keeps_its_weights),
-    cmocka_unit_test(what_losses_are_made_of_counts),
-    cmocka_unit_test(a_batch_multiplies_and_may_be_asked_again),
+    cmocka_unit_test(networks_optimised_by_onnx_runtime_cost_the_same),
+    cmocka_unit_test(networks_quantised_by_pytorch_cost_the_same),
+    cmocka_unit_test(an_untraced_operator_keeps_its_weights),
+    cmocka_unit_test(parameters_of_losses_count),
+    cmocka_unit_test(a_batch_scales_costs_and_can_be_queried_again),
     cmocka_unit_test(a_long_loop_is_counted),
     cmocka_unit_test(branches_are_followed_by_size_and_kept_by_data),
-    cmocka_unit_test(what_a_loop_of_unknown_length_does_not_change_is_known),
-    cmocka_unit_test(a_side_that_refuses_is_not_taken),
-    cmocka_unit_test(a_list_of_many_tensors_is_looked_through_once),
+    cmocka_unit_test(values_unchanged_by_an_unbounded_loop_are_known),
+    cmocka_unit_test(a_failing_branch_is_not_taken),
+    cmocka_unit_test(a_list_of_many_tensors_is_scanned_once),
     cmocka_unit_test(regions_of_paddle_are_followed),
-    cmocka_unit_test(norms_of_paddle_go_over_their_axis),
-    cmocka_unit_test(functions_of_onnx_are_put_in_their_calls_place),
-    cmocka_unit_test(language_models_have_the_parameters_that_transformers_counts),
-    cmocka_unit_test(an_unknown_family_is_guessed_and_said_to_be),
-    cmocka_unit_test(a_llama_has_the_products_worked_out_by_hand),
-    cmocka_unit_test(bad_files_give_a_line_with_file_and_place),
-    cmocka_unit_test(a_file_cut_anywhere_is_refused_or_understood),
+    cmocka_unit_test(norms_of_paddle_reduce_their_axis),
+    cmocka_unit_test(functions_of_onnx_are_inlined),
+    cmocka_unit_test(language_models_have_the_parameter_counts_of_transformers),
+    cmocka_unit_test(an_unknown_family_is_read_as_generic_and_reported),
+    cmocka_unit_test(a_llama_has_the_products_computed_by_hand),
+    cmocka_unit_test(bad_files_give_an_error_with_file_and_position),
+    cmocka_unit_test(a_truncated_file_is_rejected_or_read),
   };
 
   return cmocka_run_group_tests_name("readers", tests, NULL, NULL);

@@ -93,7 +93,7 @@ static void check_run_42(const ft_observation *o)
   assert_string_equal(s->decision.method, "quantiles");
 }
 
-static void an_observation_of_the_release_before_is_the_same(void **state)
+static void an_observation_of_the_previous_release_is_read_unchanged(void **state)
 {
   ft_observation *o = calloc(1, sizeof *o);
   struct ft_error err;
@@ -236,7 +236,7 @@ static void names_of_users_are_clean(void **state)
   assert_string_equal(told.partition, "m?");
 }
 
-static void nobody_is_no_user(void **state)
+static void the_uid_of_no_user_is_rejected(void **state)
 {
   static ft_announcement told;
   static ft_observation read;
@@ -251,7 +251,7 @@ static void nobody_is_no_user(void **state)
   assert_int_equal(through(FT_RECORD_OBSERVATION, &o, &read), -1);
 }
 
-static void needs_that_do_not_fit_together_are_refused(void **state)
+static void inconsistent_peaks_are_rejected(void **state)
 {
   ft_model *m = sample_model(), *out = calloc(1, sizeof *out);
   struct ft_error err;
@@ -290,7 +290,7 @@ static void needs_that_do_not_fit_together_are_refused(void **state)
   free(out);
 }
 
-static void damage_anywhere_is_noticed(void **state)
+static void damage_anywhere_is_detected(void **state)
 {
   char folder[SCRATCH_SIZE];
   ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
@@ -394,7 +394,7 @@ static void an_estimate_needs_no_history(void **state)
   free(out);
 }
 
-static void model_names_are_safe_and_apart(void **state)
+static void model_names_are_safe_and_distinct(void **state)
 {
   static const char *const apps[] = { "a",  "../../etc/passwd", ".hidden", "", "a b",
                                       "ab", "caf\xc3\xa9/\n" };
@@ -410,7 +410,7 @@ static void model_names_are_safe_and_apart(void **state)
   }
 }
 
-static void own_model_before_the_sites(void **state)
+static void a_users_own_model_comes_before_the_sites(void **state)
 {
   char folder[SCRATCH_SIZE], name[FT_STATE_NAME_SIZE];
   ft_model *in = sample_model(), *out = calloc(1, sizeof *out);
@@ -448,19 +448,21 @@ static void own_model_before_the_sites(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(every_record_goes_both_ways),
-                                      cmocka_unit_test(an_observation_of_the_release_before_is_the_same),
-                                      cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
-                                      cmocka_unit_test(hostile_bytes_are_refused),
-                                      cmocka_unit_test(a_forged_decision_is_refused),
-                                      cmocka_unit_test(names_of_users_are_clean),
-                                      cmocka_unit_test(nobody_is_no_user),
-                                      cmocka_unit_test(needs_that_do_not_fit_together_are_refused),
-                                      cmocka_unit_test(damage_anywhere_is_noticed),
-                                      cmocka_unit_test(a_list_is_read_up_to_where_it_is_damaged),
-                                      cmocka_unit_test(an_estimate_needs_no_history),
-                                      cmocka_unit_test(model_names_are_safe_and_apart),
-                                      cmocka_unit_test(own_model_before_the_sites) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_record_goes_both_ways),
+    cmocka_unit_test(an_observation_of_the_previous_release_is_read_unchanged),
+    cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
+    cmocka_unit_test(hostile_bytes_are_refused),
+    cmocka_unit_test(a_forged_decision_is_refused),
+    cmocka_unit_test(names_of_users_are_clean),
+    cmocka_unit_test(the_uid_of_no_user_is_rejected),
+    cmocka_unit_test(inconsistent_peaks_are_rejected),
+    cmocka_unit_test(damage_anywhere_is_detected),
+    cmocka_unit_test(a_list_is_read_up_to_where_it_is_damaged),
+    cmocka_unit_test(an_estimate_needs_no_history),
+    cmocka_unit_test(model_names_are_safe_and_distinct),
+    cmocka_unit_test(a_users_own_model_comes_before_the_sites)
+  };
 
   return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }

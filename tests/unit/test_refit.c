@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs that are taken in by the last fit: the model stays what a fit of the same runs would be. */
+/* Incremental updates: the model stays close to a complete fit of the same runs. */
 #include "config.h"
 
 #include <math.h>
@@ -12,17 +12,17 @@
 #include "tests/unit/simulate.h"
 #include "tests/unit/unit.h"
 
-static ft_model model, anew;
+static ft_model model, refitted;
 
 enum {
   TURNS = 500,
-  MANY = 50 /* runs in a history: a fit of fewer, as after a change, costs little */
+  MANY = 50 /* runs in a history; a complete fit of fewer runs, as after a change, costs little */
 };
 
 struct kind {
   const char *name;
   double (*run)(struct ft_random *random, unsigned turn, ft_observation *o);
-  double median, tail; /* how far both may be apart, on average, in log units */
+  double median, tail; /* maximum mean difference of the two, in log units */
 };
 
 static double run_step(struct ft_random *random, unsigned turn, ft_observation *o)
@@ -30,8 +30,9 @@ static double run_step(struct ft_random *random, unsigned turn, ft_observation *
   return run_linear(random, turn, o) * (turn % 200 < 100 ? 1 : 1.7);
 }
 
-/* Each of the needs is of another run of the history, with its time and its place. */
-static void needs_are_the_historys(const char *name, unsigned turn)
+/* Asserts that the peaks are those of distinct runs of the history, with their times and
+ * features. */
+static void check_peaks_match_history(const char *name, unsigned turn)
 {
   const ft_evaluator *e = &model.evaluator;
   const ft_run *completed[sizeof model.history / sizeof *model.history];
@@ -77,7 +78,7 @@ static void learn(const struct kind *kind, unsigned turn, struct ft_random *rand
   assert_int_equal(ft_online_update(&model, &o, NULL), 1);
 }
 
-static void what_follows_a_fit_is_as_if_it_were_fitted(void **state)
+static void incremental_updates_equal_a_complete_fit(void **state)
 {
   static const struct kind kinds[] = {
     { "constant", run_constant, 0.01, 0.06 },
@@ -102,17 +103,17 @@ static void what_follows_a_fit_is_as_if_it_were_fitted(void **state)
 
       learn(&kinds[k], turn, &random);
       assert_int_equal(ft_record_check(FT_RECORD_MODEL, &model, NULL), 0);
-      needs_are_the_historys(kinds[k].name, turn);
+      check_peaks_match_history(kinds[k].name, turn);
       many += model.history_count >= MANY;
       follows += model.history_count >= MANY && model.evaluator.fitted != model.completed;
-      anew = model;
-      ft_refit_model(&anew, work);
+      refitted = model;
+      ft_refit_model(&refitted, work);
       (void)kinds[k].run(&random, turn, &o);
       assert_int_equal(ft_estimate_memory(&model, o.submission.features,
                                           o.submission.features_count, &here, NULL),
                        0);
-      assert_int_equal(ft_estimate_memory(&anew, o.submission.features, o.submission.features_count,
-                                          &there, NULL),
+      assert_int_equal(ft_estimate_memory(&refitted, o.submission.features,
+                                          o.submission.features_count, &there, NULL),
                        0);
       median += distance(&here, &there, 5) / TURNS;
       tail += distance(&here, &there, 8) / TURNS;
@@ -128,7 +129,7 @@ static void what_follows_a_fit_is_as_if_it_were_fitted(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_follows_a_fit_is_as_if_it_were_fitted),
+    cmocka_unit_test(incremental_updates_equal_a_complete_fit),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

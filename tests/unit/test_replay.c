@@ -15,7 +15,7 @@
 
 #define GB 1e9
 
-/* one process, an hour a run */
+/* one workflow process with one run an hour */
 static void runs_of(struct ft_replay_run *run, const double *gigabytes, size_t count)
 {
   for (size_t i = 0; i < count; i++)
@@ -28,8 +28,8 @@ static const struct ft_replay_options plain = {
   .seeds = 1, .seed = 1, .failure_time_fraction = 1, .price = 1, .node_bytes = 10 * GB
 };
 
-/* Needs 1, 2, 1, 4 GB; the first has only the request of 8 GB. */
-static void policies_waste_what_was_reckoned_by_hand(void **state)
+/* Runs with peaks of 1, 2, 1 and 4 GB; the first policy has only the request of 8 GB. */
+static void policies_waste_the_amounts_computed_by_hand(void **state)
 {
   static const struct {
     enum ft_baseline_policy policy;
@@ -39,9 +39,9 @@ static void policies_waste_what_was_reckoned_by_hand(void **state)
     { FT_POLICY_REQUEST, 0.5, 7 + 6 + 7 + 4, 0 },
     /* 1 fails; 1.95; 1.9 and 3.8 fail, 7.6 */
     { FT_POLICY_QUANTILE, 1, 7 + 1 + 0.95 + (1.9 + 3.8 + 3.6), 3 },
-    /* without an input a line is the mean: the mean and its largest error are the largest */
+    /* without an input a line is the mean, and the mean plus its largest error is the maximum */
     { FT_POLICY_REGRESSION, 1, 7 + 1 + 1 + 2, 2 },
-    /* 1 fails, then the node of 10; 1; 1 fails, the largest (2) fails, the node */
+    /* 1 fails, then the node's 10; 1; 1 fails, the largest (2) fails, the node's */
     { FT_POLICY_TOVAR, 1, 7 + (1 + 8) + 0 + (1 + 2 + 6), 3 },
     { FT_POLICY_LARGEST, 1, 7 + 1 + 1 + 2, 2 },
     { FT_POLICY_LARGEST, 0.5, 7 + 0.5 + 1 + 1, 2 },
@@ -92,7 +92,7 @@ static void a_line_through_the_input_is_followed(void **state)
               0.5 * scores[FT_POLICY_LARGEST].byte_seconds);
 }
 
-static void in_order_of_arrival_only_what_has_ended_is_known(void **state)
+static void in_order_of_arrival_only_ended_runs_are_known(void **state)
 {
   static const double need[] = { 1, 1, 1 };
   struct ft_replay_score scores[FT_REPLAY_METHODS] = { 0 };
@@ -101,7 +101,8 @@ static void in_order_of_arrival_only_what_has_ended_is_known(void **state)
 
   (void)state;
   runs_of(run, need, COUNT_OF(need));
-  /* the last of the file came first; the second came before it had ended, the first after */
+  /* the file's last run came first; the second came before the end of that run, the first after
+   * it */
   run[2].submit_time = 1000;
   run[2].end_time = 5000;
   run[1].submit_time = 4000;
@@ -149,7 +150,7 @@ static struct ft_estimate spread(double low, double high)
   return e;
 }
 
-/* Expected waste of one first allocation when what fails is tried again as ft_allocation says. */
+/* Expected waste of a first allocation if failed attempts are retried by ft_allocation. */
 static double waste_of(const struct ft_estimate *e, double first, double price)
 {
   double waste = 0;
@@ -181,7 +182,7 @@ static void no_other_allocation_is_expected_to_waste_less(void **state)
   }
 }
 
-static void the_dearer_a_failure_the_larger_the_allocation(void **state)
+static void a_costlier_failure_gives_a_larger_allocation(void **state)
 {
   struct ft_estimate e = spread(GB, 6 * GB);
   double before = 0;
@@ -195,7 +196,7 @@ static void the_dearer_a_failure_the_larger_the_allocation(void **state)
   }
 }
 
-static void what_failed_is_never_asked_for_again(void **state)
+static void a_failed_size_is_never_requested_again(void **state)
 {
   struct ft_estimate e = spread(GB, 6 * GB);
 
@@ -204,7 +205,7 @@ static void what_failed_is_never_asked_for_again(void **state)
     assert_true(ft_allocation(&e, failed, 1) > failed);
 }
 
-/* Inputs of 10 and of 100: the same need at its middle, but the latter's goes both ways by far. */
+/* Inputs of 10 and of 100 with the same median peak; the latter has a far larger variance. */
 static void learn_two_kinds(ft_model *model, unsigned turns)
 {
   ft_observation *o = calloc(1, sizeof *o);
@@ -243,7 +244,7 @@ static double allocated(const ft_model *model, double input, double failed)
   return bytes;
 }
 
-static void runs_of_a_like_input_count_most(void **state)
+static void runs_of_similar_input_count_most(void **state)
 {
   ft_model *model = malloc(sizeof *model);
 
@@ -254,7 +255,7 @@ static void runs_of_a_like_input_count_most(void **state)
   assert_true(allocated(model, 100, 0) > 1.2 * GB);
   for (double failed = 0.1 * GB; failed < 100 * GB; failed *= 1.1)
     assert_true(allocated(model, 100, failed) > failed);
-  /* too few runs to follow them */
+  /* too few runs to follow the inputs */
   learn_two_kinds(model, 4);
   assert_true(allocated(model, 10, 0) > 1.002 * GB);
   free(model);
@@ -281,7 +282,7 @@ static int read_text(struct ft_trace *trace, const char *text, struct ft_trace_s
   return status;
 }
 
-static void tables_of_nextflow_are_read_raw_and_as_people_have_them(void **state)
+static void tables_of_nextflow_are_read_raw_and_with_units(void **state)
 {
   static const char raw[] = "process,realtime,memory,rss,peak_rss,rchar,submit,start\n"
                             "B,2000,4096,1024,2048,77,1674490103000,1674490105000\n"
@@ -334,9 +335,9 @@ static void names_of_processes_are_utf8(void **state)
   ft_trace_free(&trace);
 }
 
-static void a_nextflow_attempt_that_was_killed_tells_no_need(void **state)
+static void a_killed_nextflow_attempt_gives_no_peak(void **state)
 {
-  /* two traces, one after the other, with what pandas and Nextflow write for nothing */
+  /* two concatenated traces, with the missing values of pandas and of Nextflow */
   static const char text[] = "process,status,attempt,exit,realtime,memory,rss,rchar\r\n"
                              "A,COMPLETED,1,0,60000,4 GB,2 GB,nan\r\n"
                              "A,FAILED,1,137,30000,1 GB,1 GB,5\r\n"
@@ -366,7 +367,7 @@ static void a_nextflow_attempt_that_was_killed_tells_no_need(void **state)
   }
 }
 
-static void a_bad_trace_is_refused_with_its_place(void **state)
+static void a_bad_trace_is_rejected_with_its_position(void **state)
 {
   static const struct {
     const char *text, *error;
@@ -392,7 +393,7 @@ static void a_bad_trace_is_refused_with_its_place(void **state)
   }
 }
 
-static void other_tables_give_what_completed(void **state)
+static void other_tables_give_completed_runs(void **state)
 {
   static const char csv[] = "app,user,peak_bytes,runtime_seconds,state,batch\n"
                             "a,u,1000,60,COMPLETED,4\n"
@@ -422,19 +423,19 @@ static void other_tables_give_what_completed(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(policies_waste_what_was_reckoned_by_hand),
+    cmocka_unit_test(policies_waste_the_amounts_computed_by_hand),
     cmocka_unit_test(a_line_through_the_input_is_followed),
-    cmocka_unit_test(in_order_of_arrival_only_what_has_ended_is_known),
+    cmocka_unit_test(in_order_of_arrival_only_ended_runs_are_known),
     cmocka_unit_test(the_published_protocol_plays_seven_tenths_from_34_runs_on),
     cmocka_unit_test(no_other_allocation_is_expected_to_waste_less),
-    cmocka_unit_test(the_dearer_a_failure_the_larger_the_allocation),
-    cmocka_unit_test(what_failed_is_never_asked_for_again),
-    cmocka_unit_test(runs_of_a_like_input_count_most),
-    cmocka_unit_test(tables_of_nextflow_are_read_raw_and_as_people_have_them),
+    cmocka_unit_test(a_costlier_failure_gives_a_larger_allocation),
+    cmocka_unit_test(a_failed_size_is_never_requested_again),
+    cmocka_unit_test(runs_of_similar_input_count_most),
+    cmocka_unit_test(tables_of_nextflow_are_read_raw_and_with_units),
     cmocka_unit_test(names_of_processes_are_utf8),
-    cmocka_unit_test(a_nextflow_attempt_that_was_killed_tells_no_need),
-    cmocka_unit_test(a_bad_trace_is_refused_with_its_place),
-    cmocka_unit_test(other_tables_give_what_completed),
+    cmocka_unit_test(a_killed_nextflow_attempt_gives_no_peak),
+    cmocka_unit_test(a_bad_trace_is_rejected_with_its_position),
+    cmocka_unit_test(other_tables_give_completed_runs),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

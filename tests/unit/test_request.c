@@ -299,7 +299,7 @@ static void numbers_and_paths_make_no_new_app(void **state)
   }
 }
 
-/* They are no part of the script. */
+/* Arguments are no part of the script. */
 static void arguments_make_no_new_app(void **state)
 {
   static const char *const arguments[] = { "--n", "3", "a.dat", "--amp" };
@@ -320,7 +320,7 @@ static void arguments_make_no_new_app(void **state)
     }
 }
 
-/* Of two submissions of one script; FIRST becomes the former's app. */
+/* Whether two submissions of one script have the same app; FIRST becomes the former's app. */
 static bool same_app(const struct ft_description *a, const struct ft_description *b)
 {
   char first[sizeof out.app];
@@ -410,7 +410,7 @@ static void an_app_is_shown_by_what_runs(void **state)
   }
 }
 
-static void earlier_names_go_along(void **state)
+static void former_names_are_recorded(void **state)
 {
   static const ft_declared_app apps[] = { { .name = "declared", .command = "sim *" } };
   struct ft_description what = {
@@ -681,7 +681,7 @@ static const char *in_folder(const char *folder, const char *script, double dead
   return features();
 }
 
-/* the same of a path */
+/* the same for a path */
 static void put_into(int fd, const char *path, const char *text)
 {
   int file = openat(fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -838,7 +838,7 @@ int main(void)
                                       cmocka_unit_test(an_app_is_a_users_and_a_programs),
                                       cmocka_unit_test(without_a_program_the_job_name_counts),
                                       cmocka_unit_test(an_app_is_shown_by_what_runs),
-                                      cmocka_unit_test(earlier_names_go_along),
+                                      cmocka_unit_test(former_names_are_recorded),
                                       cmocka_unit_test(hashes_tell_variants_apart),
                                       cmocka_unit_test(sessions_are_interactive),
                                       cmocka_unit_test(explicit_app_wins_and_stays_short),

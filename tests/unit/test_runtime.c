@@ -6,8 +6,7 @@
 #include "predictor/estimate/runtime.h"
 #include "tests/unit/platforms.h"
 
-/* 4 s and as much again for each unit of n / 8, on "old"; "new" is twice as fast, of "odd" nothing
- * is known. */
+/* 4 s plus 0.5 s per unit of n on "old"; "new" is twice as fast, "odd" has no runs. */
 static ft_performance performance(void)
 {
   ft_performance p = some_performance("app");
@@ -24,7 +23,7 @@ static ft_feature number(double n)
   return (ft_feature){ .name = "n", .has_number = true, .number = n };
 }
 
-static void a_run_is_told_on_every_place_that_is_known(void **state)
+static void run_times_are_estimated_on_every_known_platform(void **state)
 {
   ft_performance p = performance();
   ft_feature n = number(8);
@@ -44,7 +43,7 @@ static void a_run_is_told_on_every_place_that_is_known(void **state)
   assert_string_equal(place[1].seconds.method, "regression");
 }
 
-static void what_is_less_sure_is_wider(void **state)
+static void less_certain_estimates_have_wider_intervals(void **state)
 {
   ft_performance p = performance();
   ft_feature n = number(8), far = number(1e6);
@@ -62,7 +61,7 @@ static void what_is_less_sure_is_wider(void **state)
     assert_true(beyond[1].seconds.quantile[i] >= beyond[1].seconds.quantile[i - 1]);
 }
 
-static void without_runs_nothing_is_told(void **state)
+static void without_runs_there_is_no_run_time(void **state)
 {
   ft_performance p = performance();
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
@@ -72,7 +71,7 @@ static void without_runs_nothing_is_told(void **state)
   assert_int_equal(ft_runtime_estimate(&p, NULL, 0, place), 0);
 }
 
-static void what_no_platform_can_be_is_bounded(void **state)
+static void impossible_speeds_are_bounded(void **state)
 {
   ft_performance p = performance();
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
@@ -87,10 +86,11 @@ static void what_no_platform_can_be_is_bounded(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_run_is_told_on_every_place_that_is_known),
-                                      cmocka_unit_test(what_is_less_sure_is_wider),
-                                      cmocka_unit_test(without_runs_nothing_is_told),
-                                      cmocka_unit_test(what_no_platform_can_be_is_bounded) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(
+                                          run_times_are_estimated_on_every_known_platform),
+                                      cmocka_unit_test(less_certain_estimates_have_wider_intervals),
+                                      cmocka_unit_test(without_runs_there_is_no_run_time),
+                                      cmocka_unit_test(impossible_speeds_are_bounded) };
 
   return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
 }

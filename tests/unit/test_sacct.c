@@ -14,7 +14,7 @@
 
 enum { MOST = 32 };
 
-/* what an import gave */
+/* the result of an import */
 struct found {
   struct ft_import import;
   ft_observation run[MOST];
@@ -262,12 +262,12 @@ static void sampled_maxima_are_lower_bounds(void **state)
     assert_true(f->run[i].peak_is_bound && !f->run[i].censored);
   }
   assert_true(f->run[0].rss_bytes == FT_GIB);
-  /* when the steps ran is not told: the largest alone is sure */
+  /* the times of the steps are missing: only the largest is certain */
   assert_true(f->run[1].rss_bytes == 2048 * FT_KIB);
   free(f);
 }
 
-static void older_slurm_and_epoch_times(void **state)
+static void output_of_older_slurm_and_epoch_times_are_read(void **state)
 {
   struct found *f = malloc(sizeof *f);
 
@@ -368,7 +368,7 @@ static void a_run_with_a_lost_line_is_a_bound(void **state)
   free(f);
 }
 
-static void long_and_strange_names_stay_apart(void **state)
+static void long_and_unusual_names_stay_distinct(void **state)
 {
   struct found *f = malloc(sizeof *f);
   char text[2048];
@@ -391,7 +391,7 @@ static void long_and_strange_names_stay_apart(void **state)
   free(f);
 }
 
-static void secrets_are_left_out(void **state)
+static void secrets_are_omitted(void **state)
 {
   struct found *f = malloc(sizeof *f);
 
@@ -445,7 +445,7 @@ static void csv_columns_find_their_fields(void **state)
   free(f);
 }
 
-static void csv_units_stand_in_names(void **state)
+static void csv_units_are_in_column_names(void **state)
 {
   static const struct {
     const char *column, *value;
@@ -528,14 +528,15 @@ int main(void)
                                       cmocka_unit_test(values_as_sacct_writes_them),
                                       cmocka_unit_test(steps_belong_to_their_job),
                                       cmocka_unit_test(sampled_maxima_are_lower_bounds),
-                                      cmocka_unit_test(older_slurm_and_epoch_times),
+                                      cmocka_unit_test(
+                                          output_of_older_slurm_and_epoch_times_are_read),
                                       cmocka_unit_test(several_outputs_in_one_file),
                                       cmocka_unit_test(bad_sacct_lines_are_named),
                                       cmocka_unit_test(a_run_with_a_lost_line_is_a_bound),
-                                      cmocka_unit_test(long_and_strange_names_stay_apart),
-                                      cmocka_unit_test(secrets_are_left_out),
+                                      cmocka_unit_test(long_and_unusual_names_stay_distinct),
+                                      cmocka_unit_test(secrets_are_omitted),
                                       cmocka_unit_test(csv_columns_find_their_fields),
-                                      cmocka_unit_test(csv_units_stand_in_names),
+                                      cmocka_unit_test(csv_units_are_in_column_names),
                                       cmocka_unit_test(bad_csv_lines_are_named) };
 
   return cmocka_run_group_tests_name("sacct", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whatever a model file does to its reader, the command says one line and ends. */
+/* A model file cannot crash or hang the command: it prints one line and ends. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -46,7 +46,7 @@ static int is_killed(void *data)
   return 0;
 }
 
-/* Takes memory until there is no more. */
+/* Allocates until no memory is left. */
 static int hoards(void *data)
 {
   size_t taken = 0;
@@ -63,7 +63,7 @@ static int hoards(void *data)
   return FT_EXIT_DONE;
 }
 
-/* What ft_sandbox says on standard error while it does WORK, into SAID; its status. */
+/* Runs WORK in ft_sandbox and writes its standard error into SAID. Returns its status. */
 static int guarded(double seconds, int (*work)(void *), void *data, char said[256])
 {
   int saved = dup(STDERR_FILENO), ends[2], status;
@@ -81,7 +81,7 @@ static int guarded(double seconds, int (*work)(void *), void *data, char said[25
   return status;
 }
 
-static void what_it_returns_is_the_status(void **state)
+static void the_status_is_the_return_value_of_the_work(void **state)
 {
   char said[256];
 
@@ -92,7 +92,7 @@ static void what_it_returns_is_the_status(void **state)
   }
 }
 
-static void what_does_not_end_is_ended_in_one_line(void **state)
+static void endless_work_is_stopped_with_one_line(void **state)
 {
   static unsigned count;
   const struct {
@@ -107,7 +107,7 @@ static void what_does_not_end_is_ended_in_one_line(void **state)
   };
 
   (void)state;
-  /* the last one asks for memory without end */
+  /* the last one allocates without end */
   for (size_t i = 0; i < COUNT_OF(cases) - !FT_RLIMITS_MEMORY; i++) {
     double begun = ft_io_monotonic();
     char said[256];
@@ -132,8 +132,8 @@ static void no_child_is_left(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_it_returns_is_the_status),
-    cmocka_unit_test(what_does_not_end_is_ended_in_one_line),
+    cmocka_unit_test(the_status_is_the_return_value_of_the_work),
+    cmocka_unit_test(endless_work_is_stopped_with_one_line),
     cmocka_unit_test(no_child_is_left),
   };
 

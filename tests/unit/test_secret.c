@@ -165,7 +165,7 @@ static void secrets_are_recognised(void **state)
       fail_msg("%s %s is taken for harmless", secrets[i].name, secrets[i].value);
 }
 
-static void harmless_values_are_not(void **state)
+static void harmless_values_are_no_secrets(void **state)
 {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(harmless); i++)
@@ -173,7 +173,7 @@ static void harmless_values_are_not(void **state)
       fail_msg("%s %s is taken for a secret", harmless[i].name, harmless[i].value);
 }
 
-static void the_site_decides_about_names(void **state)
+static void the_site_lists_names_of_secrets(void **state)
 {
   const struct ft_secret_rules rules = { "auth, --api-key,build", "patient,sample_id" };
 
@@ -192,7 +192,7 @@ static void the_site_decides_about_names(void **state)
   assert_false(ft_secret_argument("--patients", "3", &rules));
 }
 
-static void long_and_odd_values_are_read_to_their_bound(void **state)
+static void long_and_unusual_values_are_read_up_to_a_limit(void **state)
 {
   static char text[4096];
 
@@ -212,9 +212,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(secrets_are_recognised),
-    cmocka_unit_test(harmless_values_are_not),
-    cmocka_unit_test(the_site_decides_about_names),
-    cmocka_unit_test(long_and_odd_values_are_read_to_their_bound),
+    cmocka_unit_test(harmless_values_are_no_secrets),
+    cmocka_unit_test(the_site_lists_names_of_secrets),
+    cmocka_unit_test(long_and_unusual_values_are_read_up_to_a_limit),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void answered(const struct ft_child_result *result, void *data)
   ft_loop_stop(loop);
 }
 
-/* Run WORK to its end. */
+/* Runs WORK until it ends. */
 static void run(ft_child_work *work, double cpu_seconds, double seconds)
 {
   static const int signals[] = { SIGTERM, 0 };
@@ -32,7 +32,7 @@ static void run(ft_child_work *work, double cpu_seconds, double seconds)
   struct ft_children *children;
   struct ft_error err;
 
-  kept = dup(folder); /* which the child must not have */
+  kept = dup(folder); /* a descriptor that the child must not inherit */
   loop = ft_loop_open(signals, &err);
   assert_non_null(loop);
   children = ft_children_open(loop);
@@ -82,7 +82,7 @@ static int spin(int fd, void *data)
   return 0;
 }
 
-static void a_fork_has_nothing_of_the_agents_but_a_folder(void **state)
+static void a_forked_child_inherits_only_the_directory(void **state)
 {
   (void)state;
   run(look, 60, 60);
@@ -90,7 +90,7 @@ static void a_fork_has_nothing_of_the_agents_but_a_folder(void **state)
   assert_string_equal(text, "folder closed nice 19 signals 0");
 }
 
-static void what_it_says_of_its_failure_is_told(void **state)
+static void the_childs_error_is_reported(void **state)
 {
   (void)state;
   run(complain, 60, 60);
@@ -98,7 +98,7 @@ static void what_it_says_of_its_failure_is_told(void **state)
   assert_string_equal(answer.why, "work: exit status 1: it hurts");
 }
 
-static void it_is_ended_in_time(void **state)
+static void a_child_is_stopped_at_its_limits(void **state)
 {
   (void)state;
   run(sleep_on, 60, 0.2);
@@ -111,11 +111,9 @@ static void it_is_ended_in_time(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_fork_has_nothing_of_the_agents_but_a_folder),
-    cmocka_unit_test(what_it_says_of_its_failure_is_told),
-    cmocka_unit_test(it_is_ended_in_time)
-  };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_forked_child_inherits_only_the_directory),
+                                      cmocka_unit_test(the_childs_error_is_reported),
+                                      cmocka_unit_test(a_child_is_stopped_at_its_limits) };
 
   return cmocka_run_group_tests_name("seek", tests, NULL, NULL);
 }

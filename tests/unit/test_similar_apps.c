@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a new app is told from: similar apps of its user, and what the site's apps need at large. */
+/* Estimates for a new app: from similar apps of its user, and from the site-wide prior. */
 #include "config.h"
 
 #include "tests/unit/decided.h"
@@ -42,7 +42,7 @@ static int tear_down(void **state)
   return scratch_close(folder, state_fd);
 }
 
-/* RUNS of user UID's APP of about MIB, and half a MiB more for each of the feature "batch". */
+/* RUNS of user UID's APP with peaks around MIB plus half a MiB per unit of the feature "batch". */
 static void run(uint32_t uid, const char *app, const char *job_name, const char *program,
                 double mib, unsigned runs)
 {
@@ -70,7 +70,7 @@ static void run(uint32_t uid, const char *app, const char *job_name, const char 
   }
 }
 
-static const char *nobody(void *data)
+static const char *lookup_user_name(void *data)
 {
   (void)data;
   return "nobody";
@@ -86,8 +86,9 @@ static void look(const char *app, const char *job_name, const char *program, dou
   (void)ft_string_copy(program, s.program, sizeof s.program);
   (void)ft_feature_number(s.features, &s.features_count, 4, "batch", batch);
   evidence.elements.count = 0;
-  assert_int_equal(
-      ft_model_lookup_read(state_fd, getuid(), nobody, NULL, &s, &policy, &evidence, &err), 0);
+  assert_int_equal(ft_model_lookup_read(state_fd, getuid(), lookup_user_name, NULL, &s, &policy,
+                                        &evidence, &err),
+                   0);
 }
 
 static double quantile(double p)
@@ -95,7 +96,7 @@ static double quantile(double p)
   return ft_estimate_quantile(evidence.estimate, p) / 0x1p20;
 }
 
-static void names_are_alike_but_for_their_numbers(void **state)
+static void names_are_similar_except_for_their_numbers(void **state)
 {
   static const struct {
     enum ft_similarity kind;
@@ -131,7 +132,7 @@ static void names_are_alike_but_for_their_numbers(void **state)
   ft_state_similar_apps_name(out, name);
 }
 
-static void a_new_app_is_told_from_similar_ones(void **state)
+static void a_new_app_is_estimated_from_similar_apps(void **state)
 {
   (void)state;
   run(getuid(), "train-1", "train_a1", "train.py", 100, 40);
@@ -145,21 +146,21 @@ static void a_new_app_is_told_from_similar_ones(void **state)
   look("train-4", "", "train.py", 8);
   assert_non_null(evidence.estimate);
   assert_int_equal(evidence.similar,
-                   2); /* of the third too little is known; the fourth is another's */
+                   2); /* the third has too few runs; the fourth belongs to another user */
   assert_int_equal(evidence.estimate->runs, 0);
   assert_true(fabs(quantile(0.5) / 109 - 1) < 0.05);
   assert_true(quantile(0.95) > 2 * quantile(0.5) && quantile(0.99) < 40 * quantile(0.5));
-  /* their features have the same names and units */
+  /* the same features in the same units */
   look("train-4", "", "train.py", 31);
   assert_true(fabs(quantile(0.5) / 120.5 - 1) < 0.05);
-  /* by the job's name */
+  /* by the job name */
   look("train-4", "wrap", "", 8);
   assert_null(evidence.estimate);
   look("train-4", "train_a77", "", 8);
   assert_int_equal(evidence.similar, 2);
 }
 
-static void own_runs_soon_count_for_more_and_then_alone(void **state)
+static void own_runs_soon_outweigh_similar_apps(void **state)
 {
   double before;
 
@@ -173,13 +174,14 @@ static void own_runs_soon_count_for_more_and_then_alone(void **state)
   assert_true(quantile(0.5) > 120 && quantile(0.5) < 150 && quantile(0.95) < 1.2 * before);
   run(getuid(), "train-4", "", "train.py", 4000, 2);
   look("train-4", "", "train.py", 0);
-  assert_true(evidence.similar == 0 && evidence.estimate->runs == 2); /* it is not like them */
+  assert_true(evidence.similar == 0 &&
+              evidence.estimate->runs == 2); /* its runs contradict the similar apps */
   run(getuid(), "train-4", "", "train.py", 150, 5);
   look("train-4", "", "train.py", 0);
   assert_true(evidence.similar == 0 && evidence.estimate->runs == 5);
 }
 
-static void what_all_apps_need_names_nobody(void **state)
+static void the_site_wide_prior_identifies_no_user(void **state)
 {
   static ft_prior prior;
   char app[32];
@@ -190,7 +192,7 @@ static void what_all_apps_need_names_nobody(void **state)
     run(1000 + i, app, app, "", 100 * (i + 1), 5);
   }
   look("new", "", "", 1);
-  assert_null(evidence.estimate); /* too few to hide among */
+  assert_null(evidence.estimate); /* too few apps to hide users */
   for (unsigned i = 19; i < 300; i++) {
     (void)snprintf(app, sizeof app, "secret%u", i);
     run(1000 + i % 7, app, app, "", 100 * (i % 20 + 1), 5);
@@ -205,7 +207,7 @@ static void what_all_apps_need_names_nobody(void **state)
   assert_true(quantile(0.95) > 1700 && quantile(0.95) < 2100);
 }
 
-static void no_user_speaks_for_all_apps(void **state)
+static void one_user_cannot_dominate_the_site_wide_prior(void **state)
 {
   double middle;
   char app[32];
@@ -216,7 +218,7 @@ static void no_user_speaks_for_all_apps(void **state)
     run(1000, app, app, "", 100, 5);
   }
   look("new", "", "", 1);
-  assert_null(evidence.estimate); /* it is what one user's apps need */
+  assert_null(evidence.estimate); /* the apps of a single user */
   for (unsigned i = 0; i < 30; i++) {
     (void)snprintf(app, sizeof app, "many%u", i);
     run(1001 + i % 10, app, app, "", 200 + 10 * (i % 10), 5);
@@ -233,8 +235,8 @@ static void no_user_speaks_for_all_apps(void **state)
   assert_true(fabs(quantile(0.5) / middle - 1) < 0.05);
 }
 
-/* Whatever is asked for and whatever the mode, it only sets, and never less than there would be. */
-static void similar_apps_reject_nothing_and_make_nothing_smaller(void **state)
+/* In every mode and for every request, similar apps only set a request, never below the default. */
+static void similar_apps_never_reject_and_never_lower_a_request(void **state)
 {
   static const ft_mode modes[] = { FT_MODE_CHECK, FT_MODE_SET, FT_MODE_RAISE, FT_MODE_TRIM };
   static const double asked_mib[] = { 0, 10, 100, 400, 100000 };
@@ -273,8 +275,8 @@ static void similar_apps_reject_nothing_and_make_nothing_smaller(void **state)
       }
 }
 
-/* One run of its own is acted upon in every mode that may, whatever similar apps have needed. */
-static void similar_apps_do_not_hide_what_its_own_runs_have_shown(void **state)
+/* One own run counts in every mode that acts, whatever the peaks of similar apps. */
+static void similar_apps_do_not_hide_own_runs(void **state)
 {
   static const struct {
     ft_mode mode, site;
@@ -324,7 +326,7 @@ static void similar_apps_do_not_hide_what_its_own_runs_have_shown(void **state)
   }
 }
 
-static void broken_files_are_done_without(void **state)
+static void broken_files_are_ignored(void **state)
 {
   char similarity_key[80], name[FT_STATE_NAME_SIZE], path[400];
   int fd;
@@ -352,13 +354,14 @@ static void broken_files_are_done_without(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    TEST(names_are_alike_but_for_their_numbers),
-    TEST(a_new_app_is_told_from_similar_ones),
-    TEST(own_runs_soon_count_for_more_and_then_alone),
-    TEST(what_all_apps_need_names_nobody), TEST(no_user_speaks_for_all_apps),
-    TEST(similar_apps_reject_nothing_and_make_nothing_smaller),
-    TEST(similar_apps_do_not_hide_what_its_own_runs_have_shown),
-    TEST(broken_files_are_done_without),
+    TEST(names_are_similar_except_for_their_numbers),
+    TEST(a_new_app_is_estimated_from_similar_apps),
+    TEST(own_runs_soon_outweigh_similar_apps),
+    TEST(the_site_wide_prior_identifies_no_user),
+    TEST(one_user_cannot_dominate_the_site_wide_prior),
+    TEST(similar_apps_never_reject_and_never_lower_a_request),
+    TEST(similar_apps_do_not_hide_own_runs),
+    TEST(broken_files_are_ignored),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators that nobody knows leave figures open, and what is left open has bounds and is told. */
+/* Unknown operators leave figures open; open figures have bounds and are reported. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -13,8 +13,7 @@
 #include "predictor/estimate/gpu/gpu_memory.h"
 #include "predictor/graph/import/read.h"
 
-/* Into FD the file NAME with each operator of these types called otherwise, as if nobody knew it.
- */
+/* Writes into FD the file NAME in which the operators of these types have unknown names. */
 static void make_strange(const char *name, int fd)
 {
   static const char *const types[][2] = { { "\"\4Conv", "\"\4Warp" },
@@ -53,7 +52,7 @@ static void read_network(const char *path, struct ft_analysis *analysis,
   ft_graph_free(graph);
 }
 
-static void what_unknown_operators_leave_open_is_bounded_and_widens_the_estimate(void **state)
+static void figures_left_open_by_unknown_operators_are_bounded_and_widen_the_estimate(void **state)
 {
   static const char *const names[] = { "net-cnn", "net-resnet", "net-transformer", "net-volume" };
   const char *top = getenv("FT_TOP_SRCDIR");
@@ -81,7 +80,7 @@ static void what_unknown_operators_leave_open_is_bounded_and_widens_the_estimate
                (long long)strange.cost.parameters, strange.cost.unknown,
                (long long)strange.cost.macs_at_most, (long long)strange.cost.activations_at_most);
     assert_true(!unsure.complete && unsure.unknown_bytes > 0);
-    /* the spread of what is known, and nine tenths of the rest */
+    /* the variance of the known part, and nine tenths of the remainder */
     rest = ft_estimate_quantile(&unsure.estimate, 0.95) -
            ft_estimate_quantile(&sure.estimate, 0.95) / sure.bytes * unsure.bytes;
     assert_true(fabs(rest - 0.9 * (double)unsure.unknown_bytes) < 1);
@@ -96,7 +95,7 @@ static void what_unknown_operators_leave_open_is_bounded_and_widens_the_estimate
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_unknown_operators_leave_open_is_bounded_and_widens_the_estimate),
+    cmocka_unit_test(figures_left_open_by_unknown_operators_are_bounded_and_widen_the_estimate),
   };
 
   return cmocka_run_group_tests_name("bound", tests, NULL, NULL);

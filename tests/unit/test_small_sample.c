@@ -12,7 +12,7 @@ struct run {
   double bytes, input;
 };
 
-/* RUNS by rising bytes. */
+/* RUNS sorted by bytes. */
 static void fill(ft_evaluator *e, const struct run *runs, size_t count)
 {
   ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
@@ -39,7 +39,7 @@ static double sized(const ft_evaluator *e, double input, double failed, double p
   return bytes;
 }
 
-static void a_need_that_follows_its_input_is_followed(void **state)
+static void a_peak_that_depends_on_its_input_is_followed(void **state)
 {
   static const struct {
     const char *what;
@@ -70,7 +70,7 @@ static void a_need_that_follows_its_input_is_followed(void **state)
   free(e);
 }
 
-static void what_failed_is_never_asked_for_again(void **state)
+static void a_failed_size_is_never_requested_again(void **state)
 {
   static const struct run runs[] = { { GB, 1e6 }, { 1.1 * GB, 1.2e6 } };
   ft_evaluator *e = malloc(sizeof *e);
@@ -85,7 +85,7 @@ static void what_failed_is_never_asked_for_again(void **state)
   free(e);
 }
 
-static void the_dearer_a_failure_the_more_is_asked_for(void **state)
+static void a_higher_failure_cost_raises_the_allocation(void **state)
 {
   static const double prices[] = { 0.1, 1, 4, 40, 400 };
   static const struct run runs[] = { { GB, 1e6 }, { 1.3 * GB, 1e6 } };
@@ -99,7 +99,7 @@ static void the_dearer_a_failure_the_more_is_asked_for(void **state)
   free(e);
 }
 
-static void no_runs_and_many_are_not_few(void **state)
+static void the_model_applies_to_one_to_four_runs(void **state)
 {
   static const struct run runs[5] = { { 1, 1 }, { 2, 1 }, { 3, 1 }, { 4, 1 }, { 5, 1 } };
   ft_evaluator *e = malloc(sizeof *e);
@@ -113,7 +113,7 @@ static void no_runs_and_many_are_not_few(void **state)
   free(e);
 }
 
-static void a_line_is_found_around_a_place(void **state)
+static void a_local_line_is_fitted_around_a_point(void **state)
 {
   double x[40], y[40], weight[40];
   struct ft_local_regression line;
@@ -121,7 +121,7 @@ static void a_line_is_found_around_a_place(void **state)
   (void)state;
   for (int i = 0; i < 40; i++) {
     x[i] = 0.1 * i - 1;
-    /* another slope further on, where the weights are nothing */
+    /* another slope further away, where the weights vanish */
     y[i] = x[i] < 1 ? 3 + 0.5 * x[i] + (i % 2 ? 0.01 : -0.01) : 100;
     weight[i] = x[i] < 1 ? 1 : 0;
   }
@@ -135,11 +135,11 @@ static void a_line_is_found_around_a_place(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_need_that_follows_its_input_is_followed),
-    cmocka_unit_test(what_failed_is_never_asked_for_again),
-    cmocka_unit_test(the_dearer_a_failure_the_more_is_asked_for),
-    cmocka_unit_test(no_runs_and_many_are_not_few),
-    cmocka_unit_test(a_line_is_found_around_a_place),
+    cmocka_unit_test(a_peak_that_depends_on_its_input_is_followed),
+    cmocka_unit_test(a_failed_size_is_never_requested_again),
+    cmocka_unit_test(a_higher_failure_cost_raises_the_allocation),
+    cmocka_unit_test(the_model_applies_to_one_to_four_runs),
+    cmocka_unit_test(a_local_line_is_fitted_around_a_point),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Vectors of log-ratios: a latent structure that is known is found, and nothing breaks it. */
+/* Vectors of log speed-ups: a known latent structure is found, and invalid input is survived. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -10,11 +10,9 @@
 
 enum { ROWS = 120, COLUMNS = 5, OUTPUTS = 4 };
 
-/*
- * Platforms differ by rates of two latent works, flops and bytes (a roofline in logarithms): the
- * features are the time on the reference, both works, one that tells nothing and one that is often
- * missing.
- */
+/* Platforms differ by the rates of two latent kinds of work, flops and bytes (a roofline in
+ * logarithms). Features: the time on the reference, both kinds of work, an irrelevant feature
+ * and one that is often missing. */
 struct world {
   double x[ROWS * COLUMNS], y[ROWS * OUTPUTS];
   size_t group[ROWS];
@@ -93,17 +91,17 @@ static void recovers_a_latent_structure(void **state)
   t = table_of(&learnt, ROWS);
   assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), 0);
   left = root_mean_square(&m, &unseen) / deviation(&unseen);
-  if (!(left < 0.35)) /* R2 of 0.88 */
+  if (!(left < 0.35)) /* an R2 of 0.88 */
     fail_msg("%.2f of the deviation is left", left);
-  /* what it says of itself holds on rows that it never saw */
+  /* its own error estimate holds on rows outside the training set */
   left = m.mixed / root_mean_square(&m, &unseen);
   if (!(left > 0.5 && left < 2))
     fail_msg("it claims %.2f of its error", left);
   ft_speedup_free(&m);
 }
 
-/* Ten rows whose ratio hangs on the rate alone, a step: what GPUs do that are, or are not, busy. */
-static void few_rows_tell_by_their_rate(void **state)
+/* Ten rows whose ratio depends only on the rate, as a step: a GPU is either busy or not. */
+static void few_rows_are_predicted_by_their_rate(void **state)
 {
   enum { FEW_ROWS = 10 };
   static struct world w;
@@ -161,9 +159,8 @@ static void every_learner_beats_the_mean(void **state)
   }
 }
 
-/* Runs a thousand times as large as any that was learnt from: what a platform does at a rate, it
- * goes on doing. */
-static void a_sum_of_works_goes_on_where_its_rows_end(void **state)
+/* Runs a thousand times larger than all training runs: the rates stay the same. */
+static void the_work_rate_model_extrapolates(void **state)
 {
   static const struct ft_speedup_settings works = {
     .trees = 60, .learners = 1u << FT_LEARNER_WORK_GAUSSIAN_PROCESS, .untried = true, .seed = 1
@@ -193,7 +190,7 @@ static void a_sum_of_works_goes_on_where_its_rows_end(void **state)
   ft_speedup_free(&m);
 }
 
-static void gaps_are_gaps_and_not_zeros(void **state)
+static void missing_values_are_not_zeros(void **state)
 {
   static struct world full, holes, unseen;
   struct ft_speedup_table t;
@@ -214,7 +211,7 @@ static void gaps_are_gaps_and_not_zeros(void **state)
   assert_true(root_mean_square(&m, &unseen) < 0.5 * deviation(&unseen));
   for (size_t o = 0; o < OUTPUTS; o++)
     assert_true(m.count[o] < ROWS);
-  /* a row of which nothing is known gets something finite */
+  /* a row without any feature gets a finite prediction */
   {
     double nothing[COLUMNS] = { NAN, NAN, NAN, NAN, NAN }, said[OUTPUTS];
 
@@ -253,7 +250,7 @@ static void few_rows_give_wide_quantiles(void **state)
   assert_true(last < 1);
 }
 
-static void runs_seen_correct_it_the_more_the_more_they_are(void **state)
+static void more_known_runs_correct_the_prediction_more(void **state)
 {
   static struct world w;
   struct ft_speedup_table t;
@@ -283,8 +280,9 @@ static void runs_seen_correct_it_the_more_the_more_they_are(void **state)
   ft_speedup_free(&m);
 }
 
-/* What no feature tells and all platforms but the last share: one known time completes the row. */
-static void a_time_on_one_platform_tells_of_the_others(void **state)
+/* A factor in no feature that all platforms but the last share: one known time completes the
+ * row. */
+static void a_time_on_one_platform_predicts_the_others(void **state)
 {
   static struct world learnt, unseen;
   static const double share[OUTPUTS] = { 1, 0.8, -0.6, 0 };
@@ -304,7 +302,7 @@ static void a_time_on_one_platform_tells_of_the_others(void **state)
 
     for (size_t o = 0; o < OUTPUTS; o++)
       w->y[i % ROWS * OUTPUTS + o] += share[o] * hidden;
-    if (i < ROWS && i % 3 == 0) /* gaps are completed as well */
+    if (i < ROWS && i % 3 == 0) /* missing values are completed as well */
       w->y[i * OUTPUTS + i % OUTPUTS] = NAN;
   }
   t = table_of(&learnt, ROWS);
@@ -327,7 +325,7 @@ static void a_time_on_one_platform_tells_of_the_others(void **state)
   ft_speedup_free(&m);
 }
 
-/* A platform that joined with ten runs: 990 gaps in 1000 rows are filled as the ten tell. */
+/* A new platform with ten runs: 990 missing values in 1000 rows are completed from these ten. */
 static void a_column_of_ten_rows_is_completed_by_the_others(void **state)
 {
   enum { MANY = 1000, TEN = 10, TWO = 2 };
@@ -348,13 +346,13 @@ static void a_column_of_ten_rows_is_completed_by_the_others(void **state)
     missed += fabs(out[TWO * r + 1] - (2 * y[TWO * r] + 1));
     spread += fabs(2 * y[TWO * r]);
   }
-  /* covariances are shrunk by ten parts in twelve */
+  /* covariances are shrunk by ten twelfths */
   if (!(missed < 0.25 * spread))
     fail_msg("%.2f of the spread is missed", missed / spread);
 }
 
-/* Two platforms on which the same apps have not run: their correlation is that of the rows that know both,
- * shrunk as if as many more rows as there are columns were uncorrelated. */
+/* Two platforms without common apps: their correlation comes from the rows that have both,
+ * shrunk as if as many uncorrelated rows as columns were added. */
 static void columns_missing_together_keep_their_correlation(void **state)
 {
   enum { MANY = 1000, THREE = 3 };
@@ -404,11 +402,11 @@ static void a_column_without_numbers_is_0_at_once(void **state)
   assert_int_equal(ft_multivariate_normal_fit(y, FEW, THREE, out, &g, &err), 0);
   for (size_t r = 0; r < FEW; r++)
     assert_true(out[THREE * r + 2] == 0);
-  /* each round adds 1e-9 */
+  /* each iteration adds 1e-9 */
   assert_true(g.covariance[2 * THREE + 2] < 100e-9);
 }
 
-static void kept_and_read_back_it_says_the_same(void **state)
+static void a_stored_model_predicts_the_same(void **state)
 {
   static struct world w;
   struct ft_speedup_table t;
@@ -441,7 +439,7 @@ static void kept_and_read_back_it_says_the_same(void **state)
     assert_memory_equal(a, b, sizeof a);
     ft_speedup_free(&back);
 
-    /* cut anywhere, it is refused; changed anywhere, it is refused or says something */
+    /* truncated data is rejected; changed data is rejected or gives a prediction */
     for (size_t cut = 0; cut < count; cut += 1 + count / 150) {
       in = (struct ft_number_reader){ (const unsigned char *)buf.data, cut, false };
       assert_int_equal(ft_speedup_load(&in, &back, &err), -1);
@@ -499,11 +497,9 @@ static void numbers_are_little_endian_and_bounded(void **state)
   assert_true(ft_number_reader_read_count(&in, 3, 9) == 3 && in.failed);
 }
 
-/*
- * One platform is known of ten rows in 120, hangs on a feature and on no other platform: its rows
- * alone tell. What is kept of it says the same when read back, and nothing cut short is read.
- */
-static void a_platform_of_ten_rows_is_learnt_apart(void **state)
+/* One platform has ten rows in 120 and depends on a feature and on no other platform: only its
+ * own rows predict it. The stored model predicts the same, and truncated data is rejected. */
+static void a_platform_of_ten_rows_has_its_own_model(void **state)
 {
   static struct world w;
   struct ft_speedup_table t;
@@ -553,8 +549,8 @@ static void a_platform_of_ten_rows_is_learnt_apart(void **state)
   ft_buf_free(&buf);
 }
 
-/* Two rows of 120: a line through them would go anywhere. */
-static void a_platform_of_two_rows_is_told_their_mean(void **state)
+/* Two rows of 120: a line through them would be meaningless. */
+static void a_platform_of_two_rows_gets_their_mean(void **state)
 {
   static struct world w;
   struct ft_speedup_settings quick = usual;
@@ -598,7 +594,7 @@ static void another_format_is_refused(void **state)
   ft_buf_free(&buf);
 }
 
-static void equal_seeds_give_equal_answers(void **state)
+static void equal_seeds_give_equal_predictions(void **state)
 {
   static struct world w;
   struct ft_speedup_table t;
@@ -618,7 +614,7 @@ static void equal_seeds_give_equal_answers(void **state)
   assert_memory_equal(said[0], said[1], sizeof said[0]);
 }
 
-static void hopeless_tables_are_refused_or_survived(void **state)
+static void degenerate_tables_are_rejected_or_survived(void **state)
 {
   static struct world w;
   struct ft_speedup_table t;
@@ -634,9 +630,9 @@ static void hopeless_tables_are_refused_or_survived(void **state)
   assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), -1);
   ft_speedup_free(&m);
   for (size_t i = 0; i < ROWS * COLUMNS; i++)
-    w.x[i] = i % 2 ? 3 : NAN; /* nothing that changes */
+    w.x[i] = i % 2 ? 3 : NAN; /* constant features */
   for (size_t r = 0; r < ROWS; r++)
-    w.y[r * OUTPUTS + 1] = r % 2 ? 40 : -40; /* one platform alone, and extremes */
+    w.y[r * OUTPUTS + 1] = r % 2 ? 40 : -40; /* one platform only, and extreme values */
   assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), 0);
   ft_speedup_predict(&m, w.x, said);
   for (size_t o = 0; o < OUTPUTS; o++)
@@ -648,23 +644,23 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(recovers_a_latent_structure),
-    cmocka_unit_test(few_rows_tell_by_their_rate),
+    cmocka_unit_test(few_rows_are_predicted_by_their_rate),
     cmocka_unit_test(every_learner_beats_the_mean),
-    cmocka_unit_test(a_sum_of_works_goes_on_where_its_rows_end),
-    cmocka_unit_test(gaps_are_gaps_and_not_zeros),
+    cmocka_unit_test(the_work_rate_model_extrapolates),
+    cmocka_unit_test(missing_values_are_not_zeros),
     cmocka_unit_test(few_rows_give_wide_quantiles),
-    cmocka_unit_test(runs_seen_correct_it_the_more_the_more_they_are),
-    cmocka_unit_test(a_time_on_one_platform_tells_of_the_others),
+    cmocka_unit_test(more_known_runs_correct_the_prediction_more),
+    cmocka_unit_test(a_time_on_one_platform_predicts_the_others),
     cmocka_unit_test(a_column_of_ten_rows_is_completed_by_the_others),
     cmocka_unit_test(columns_missing_together_keep_their_correlation),
     cmocka_unit_test(a_column_without_numbers_is_0_at_once),
-    cmocka_unit_test(kept_and_read_back_it_says_the_same),
+    cmocka_unit_test(a_stored_model_predicts_the_same),
     cmocka_unit_test(numbers_are_little_endian_and_bounded),
-    cmocka_unit_test(a_platform_of_ten_rows_is_learnt_apart),
-    cmocka_unit_test(a_platform_of_two_rows_is_told_their_mean),
+    cmocka_unit_test(a_platform_of_ten_rows_has_its_own_model),
+    cmocka_unit_test(a_platform_of_two_rows_gets_their_mean),
     cmocka_unit_test(another_format_is_refused),
-    cmocka_unit_test(equal_seeds_give_equal_answers),
-    cmocka_unit_test(hopeless_tables_are_refused_or_survived),
+    cmocka_unit_test(equal_seeds_give_equal_predictions),
+    cmocka_unit_test(degenerate_tables_are_rejected_or_survived),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

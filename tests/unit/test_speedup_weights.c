@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How learners are weighed by what they said of rows held out. */
+/* Weights of learners by their held-out residuals. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -14,7 +14,7 @@ static double *const place[FT_LEARNERS] = { said[0],  said[1],  said[2], said[3]
                                             said[5],  said[6],  said[7], said[8], said[9],
                                             said[10], said[11], said[12] };
 
-/* Y is 0; learner L misses by MISSED[L], to either side in turn, NAN: not tried. */
+/* Y is 0; learner L has residuals of +-MISSED[L] in alternation; NAN: not tried. */
 static void weigh(size_t rows, const double *missed, double wild, enum ft_learner_kind who,
                   double *weight, double *error)
 {
@@ -40,7 +40,7 @@ static void none(double *missed)
     missed[l] = NAN;
 }
 
-static void one_wild_row_does_not_choose(void **state)
+static void one_outlier_does_not_choose_the_learner(void **state)
 {
   double missed[FT_LEARNERS], weight[FT_LEARNERS], error[FT_LEARNERS];
 
@@ -50,7 +50,8 @@ static void one_wild_row_does_not_choose(void **state)
   missed[FT_LEARNER_TREES] = 0.01;
   missed[FT_LEARNER_RIDGE] = 0.3;
   weigh(ROWS, missed, 3, FT_LEARNER_TREES, weight, error);
-  assert_true(error[FT_LEARNER_TREES] > error[FT_LEARNER_RIDGE]); /* squares say otherwise */
+  assert_true(error[FT_LEARNER_TREES] >
+              error[FT_LEARNER_RIDGE]); /* squared errors would decide otherwise */
   assert_true(weight[FT_LEARNER_TREES] > 0.8);
   assert_float_equal(weight[FT_LEARNER_CONSTANT], 0, 0);
 }
@@ -70,8 +71,8 @@ static void equal_errors_weigh_equally_and_half_the_error_four_times(void **stat
   assert_float_equal(weight[FT_LEARNER_RIDGE_TREES], 1.0 / 9, 1e-9);
 }
 
-/* Rows of which nothing goes on in a line, by FORESTS, and such of which all does. */
-static void the_set_that_misses_least_on_other_folds_is_taken(void **state)
+/* Rows that only forests predict, and rows that only linear learners predict. */
+static void the_set_with_least_error_on_other_folds_is_chosen(void **state)
 {
   double missed[FT_LEARNERS], weight[FT_LEARNERS], error[FT_LEARNERS];
 
@@ -86,7 +87,7 @@ static void the_set_that_misses_least_on_other_folds_is_taken(void **state)
   }
 }
 
-static void a_slow_one_counts_only_where_it_is_the_best(void **state)
+static void a_slow_learner_counts_only_where_it_is_the_best(void **state)
 {
   double missed[FT_LEARNERS], weight[FT_LEARNERS], error[FT_LEARNERS];
 
@@ -101,9 +102,9 @@ static void a_slow_one_counts_only_where_it_is_the_best(void **state)
   }
 }
 
-/* Two that miss to opposite sides, the one three times as much: their mixture, found of many rows,
- * is right. */
-static void many_rows_tell_weights(void **state)
+/* Two learners with opposite residuals, one three times the other: with many rows the mixture
+ * cancels them. */
+static void many_rows_determine_the_weights(void **state)
 {
   double missed[FT_LEARNERS], weight[FT_LEARNERS], error[FT_LEARNERS], sum = 0;
 
@@ -123,11 +124,11 @@ static void many_rows_tell_weights(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(one_wild_row_does_not_choose),
+    cmocka_unit_test(one_outlier_does_not_choose_the_learner),
     cmocka_unit_test(equal_errors_weigh_equally_and_half_the_error_four_times),
-    cmocka_unit_test(the_set_that_misses_least_on_other_folds_is_taken),
-    cmocka_unit_test(a_slow_one_counts_only_where_it_is_the_best),
-    cmocka_unit_test(many_rows_tell_weights),
+    cmocka_unit_test(the_set_with_least_error_on_other_folds_is_chosen),
+    cmocka_unit_test(a_slow_learner_counts_only_where_it_is_the_best),
+    cmocka_unit_test(many_rows_determine_the_weights),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

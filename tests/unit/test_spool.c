@@ -37,7 +37,7 @@ static ft_observation observation(uint32_t job_id)
 
 struct taken {
   unsigned count, refuse_after;
-  uint32_t ids; /* bit by job id */
+  uint32_t ids; /* one bit per job id */
   uint64_t last_rss;
 };
 
@@ -53,7 +53,7 @@ static int take(const ft_observation *o, void *data)
   return 0;
 }
 
-static void what_is_kept_comes_back_once(void **state)
+static void spooled_runs_are_delivered_once(void **state)
 {
   struct taken taken = { .refuse_after = 100 };
   struct ft_spool *spool;
@@ -99,7 +99,7 @@ static void a_later_record_of_a_run_replaces_it(void **state)
   ft_spool_close(spool);
 }
 
-static void without_a_disk_memory_keeps(void **state)
+static void without_a_disk_runs_stay_in_memory(void **state)
 {
   struct taken taken = { .refuse_after = 1000 };
   struct ft_spool *spool;
@@ -107,7 +107,7 @@ static void without_a_disk_memory_keeps(void **state)
   int fd;
 
   (void)state;
-  /* a file where the folder should be */
+  /* a file in place of the directory */
   fd = openat(folder_fd, "spool", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   assert_true(fd >= 0);
   close(fd);
@@ -122,12 +122,12 @@ static void without_a_disk_memory_keeps(void **state)
 
     assert_int_equal(ft_spool_put(spool, &o, &err), -1);
     o.job_id = 5;
-    assert_int_equal(ft_spool_put(spool, &o, &err), 1); /* in the place of the old one */
+    assert_int_equal(ft_spool_put(spool, &o, &err), 1); /* replaces the old one */
   }
   taken.refuse_after = 10;
   assert_int_equal(ft_spool_offer(spool, take, &taken), FT_SPOOL_MEMORY - 10);
   (void)unlinkat(folder_fd, "spool", 0);
-  ft_spool_close(spool); /* the disk is back: none is lost */
+  ft_spool_close(spool); /* the disk works again: no run is lost */
   spool = ft_spool_open(folder_fd, &err);
   taken = (struct taken){ .refuse_after = 1000 };
   assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
@@ -140,7 +140,7 @@ static int take_not_3(const ft_observation *o, void *data)
   return o->job_id == 3 ? 1 : take(o, data);
 }
 
-static void what_cannot_be_taken_holds_up_no_other(void **state)
+static void an_undeliverable_run_delays_no_other(void **state)
 {
   struct ft_error err;
 
@@ -185,7 +185,7 @@ static void a_damaged_file_is_set_aside(void **state)
   ft_spool_close(spool);
 }
 
-/* ---- what the next agent finds of runs that go on ---- */
+/* ---- the journal of running jobs, read by the next agent ---- */
 
 struct found {
   unsigned packets, suspended, alive;
@@ -197,7 +197,7 @@ static void packet(const ft_announcement *a, pid_t peer, double utc, void *data)
 {
   struct found *found = data;
 
-  /* a clock that said 1970 was set since */
+  /* its clock said 1970 and has since been set */
   assert_true(fabs(utc - ft_io_now()) < 60);
   found->packets++;
   found->peer = peer;
@@ -227,7 +227,7 @@ static void announce(struct ft_journal *live, uint32_t job_id, uint32_t pid)
   ft_buf_free(&buf);
 }
 
-static void runs_that_go_on_are_found_again(void **state)
+static void running_jobs_are_found_again(void **state)
 {
   struct found found = { 0 };
   const struct ft_journal_calls calls = { packet, suspended, &found };
@@ -243,7 +243,7 @@ static void runs_that_go_on_are_found_again(void **state)
   announce(live, 7, 0);
   announce(live, 8, (uint32_t)getpid());
   assert_int_equal(ft_journal_suspend(live, &o, &err), 0);
-  o.job_id = 9; /* of which there is no packet, nor where the disk had room for the name alone */
+  o.job_id = 9; /* a run without a packet, from when the disk had room for the file name alone */
   assert_int_equal(ft_journal_suspend(live, &o, &err), -1);
   fd = openat(folder_fd, "live/9", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   assert_true(fd >= 0);
@@ -265,7 +265,7 @@ static void runs_that_go_on_are_found_again(void **state)
   ft_journal_close(live);
 }
 
-static void a_damaged_journal_gives_what_is_whole(void **state)
+static void a_damaged_journal_gives_its_intact_entries(void **state)
 {
   struct found found = { 0 };
   const struct ft_journal_calls calls = { packet, suspended, &found };
@@ -297,10 +297,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
-    TEST(what_is_kept_comes_back_once),    TEST(a_later_record_of_a_run_replaces_it),
-    TEST(without_a_disk_memory_keeps),     TEST(what_cannot_be_taken_holds_up_no_other),
-    TEST(without_a_disk_memory_keeps),     TEST(a_damaged_file_is_set_aside),
-    TEST(runs_that_go_on_are_found_again), TEST(a_damaged_journal_gives_what_is_whole)
+    TEST(spooled_runs_are_delivered_once),    TEST(a_later_record_of_a_run_replaces_it),
+    TEST(without_a_disk_runs_stay_in_memory), TEST(an_undeliverable_run_delays_no_other),
+    TEST(without_a_disk_runs_stay_in_memory), TEST(a_damaged_file_is_set_aside),
+    TEST(running_jobs_are_found_again),       TEST(a_damaged_journal_gives_its_intact_entries)
   };
 
   return cmocka_run_group_tests_name("spool", tests, NULL, NULL);

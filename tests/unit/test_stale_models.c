@@ -68,7 +68,7 @@ static void mark(const char *app)
     fail_msg("%s", err.text);
 }
 
-/* The app of the next change after *NUMBER, which becomes its number; "" when there is none. */
+/* Returns the app of the next change after *NUMBER and stores its number there; "": none. */
 static const char *next(int64_t *number)
 {
   static struct ft_stale_model change;
@@ -85,7 +85,7 @@ static const char *next(int64_t *number)
   return change.app;
 }
 
-static void a_mark_that_waits_keeps_its_turn(void **state)
+static void a_waiting_mark_keeps_its_position(void **state)
 {
   int64_t at = 0, number = -1;
   struct ft_error err;
@@ -121,7 +121,7 @@ static void marks_come_in_order_and_once(void **state)
   first = at;
   assert_string_equal(next(&at), "a");
   assert_string_equal(next(&at), "");
-  /* what was marked again is seen again, however the file was closed in between */
+  /* a repeated mark is delivered again, even if the file was closed in between */
   reopen();
   mark("a");
   assert_string_equal(next(&at), "a");
@@ -146,7 +146,7 @@ static void marks_are_part_of_the_transaction(void **state)
   assert_string_equal(next(&at), "a");
 }
 
-static void a_run_that_becomes_another_apps_marks_the_first(void **state)
+static void a_run_that_moves_to_another_app_marks_the_first(void **state)
 {
   int64_t at = 0;
 
@@ -203,7 +203,7 @@ static void a_renamed_app_takes_its_runs_along(void **state)
   assert_string_equal(next(&at), "");
 }
 
-static void what_is_published_is_kept(void **state)
+static void published_marks_are_recorded(void **state)
 {
   struct ft_error err;
   int64_t number = 1;
@@ -217,7 +217,7 @@ static void what_is_published_is_kept(void **state)
   assert_true(number == INT64_MAX);
 }
 
-static void another_rule_marks_every_app_once(void **state)
+static void a_new_accounting_rule_marks_every_app_once(void **state)
 {
   struct ft_error err;
   int64_t at = 0;
@@ -247,7 +247,7 @@ static void sql(const char *text)
   sqlite3_close(db);
 }
 
-static void a_store_of_schema_1_is_brought_up_to_date(void **state)
+static void a_store_of_schema_1_is_upgraded(void **state)
 {
   struct ft_error err;
   int64_t at = 0;
@@ -271,12 +271,12 @@ static void a_store_of_schema_1_is_brought_up_to_date(void **state)
   assert_non_null(strstr(err.text, "older schema"));
   store = ft_store_open(path, true, &err);
   assert_non_null(store);
-  /* nobody knows what its models tell */
+  /* the content of its published models is unknown */
   assert_int_equal(ft_store_set_rule(store, FT_RULE_RSS, &err), 1);
   assert_string_equal(next(&at), "a");
 }
 
-static void another_writer_is_waited_for_as_long_as_is_said(void **state)
+static void another_writer_is_waited_for_up_to_the_limit(void **state)
 {
   struct ft_error err;
   struct ft_store *other = ft_store_open(path, true, &err);
@@ -294,7 +294,7 @@ static void another_writer_is_waited_for_as_long_as_is_said(void **state)
   ft_store_close(other);
 }
 
-static void another_price_marks_every_app_once(void **state)
+static void a_new_failure_cost_marks_every_app_once(void **state)
 {
   struct ft_error err;
 
@@ -316,7 +316,7 @@ static void a_model_made_in_steps_is_the_same(void **state)
   (void)state;
   assert_non_null(rebuild);
   assert_non_null(whole);
-  /* many of one time, in neither order */
+  /* many with equal times, unordered */
   for (uint32_t job = 60; job > 0; job--)
     put(job, "a", 10 - job % 3);
   put(61, "b", 1);
@@ -343,16 +343,16 @@ static void a_model_made_in_steps_is_the_same(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { TEST(a_mark_that_waits_keeps_its_turn),
+  const struct CMUnitTest tests[] = { TEST(a_waiting_mark_keeps_its_position),
                                       TEST(marks_come_in_order_and_once),
                                       TEST(marks_are_part_of_the_transaction),
-                                      TEST(a_run_that_becomes_another_apps_marks_the_first),
+                                      TEST(a_run_that_moves_to_another_app_marks_the_first),
                                       TEST(a_renamed_app_takes_its_runs_along),
-                                      TEST(what_is_published_is_kept),
-                                      TEST(another_rule_marks_every_app_once),
-                                      TEST(another_price_marks_every_app_once),
-                                      TEST(a_store_of_schema_1_is_brought_up_to_date),
-                                      TEST(another_writer_is_waited_for_as_long_as_is_said),
+                                      TEST(published_marks_are_recorded),
+                                      TEST(a_new_accounting_rule_marks_every_app_once),
+                                      TEST(a_new_failure_cost_marks_every_app_once),
+                                      TEST(a_store_of_schema_1_is_upgraded),
+                                      TEST(another_writer_is_waited_for_up_to_the_limit),
                                       TEST(a_model_made_in_steps_is_the_same) };
 
   return cmocka_run_group_tests_name("changes", tests, NULL, NULL);

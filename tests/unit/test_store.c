@@ -56,7 +56,7 @@ static struct ft_store *must_open(bool create)
   return store;
 }
 
-/* one line, that names the file and holds EXPECTED */
+/* the error is one line that names the file and contains EXPECTED */
 static void assert_line(const struct ft_error *err, const char *expected)
 {
   if (!strstr(err->text, expected) || !strstr(err->text, path) || strchr(err->text, '\n'))
@@ -160,7 +160,7 @@ static unsigned count(struct ft_store *store)
   return seen.count;
 }
 
-static void what_is_put_comes_back_whole(void **state)
+static void a_stored_run_is_read_back_completely(void **state)
 {
   ft_observation in = everything(), merged;
   struct ft_store *store = must_open(true);
@@ -218,8 +218,8 @@ static void same_run_is_one_row(void **state)
   ft_store_close(store);
 }
 
-/* Slurm may answer only after the agent has given up, or to the agent after it. */
-static void a_submit_time_that_comes_later_makes_no_second_run(void **state)
+/* Slurm may reply only after the agent has stopped waiting, or to the next agent. */
+static void a_later_submit_time_makes_no_second_run(void **state)
 {
   struct ft_store *store = must_open(true);
   ft_observation o = run(1, "a", 100), merged;
@@ -234,7 +234,7 @@ static void a_submit_time_that_comes_later_makes_no_second_run(void **state)
   o.outcome = FT_OUTCOME_FAILED;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   o = run(1, "a", 100);
-  o.start_time = submitted + 10.5; /* as the next agent has it of the packets */
+  o.start_time = submitted + 10.5; /* as the next agent computes it from the packets */
   o.end_time = submitted + 20;
   o.outcome = FT_OUTCOME_TIMEOUT;
   assert_int_equal(ft_store_put(store, &o, &merged, &err), 0);
@@ -242,12 +242,12 @@ static void a_submit_time_that_comes_later_makes_no_second_run(void **state)
   assert_true(merged.submit_time == floor(submitted));
   assert_string_equal(merged.cluster, o.cluster);
   assert_int_equal(count(store), 1);
-  /* from the spool of the agent before */
+  /* from the previous agent's spool */
   o.submit_time = 0;
   assert_int_equal(ft_store_put(store, &o, &merged, &err), 0);
   assert_true(merged.submit_time == floor(submitted));
   assert_int_equal(count(store), 1);
-  /* the next job of that number, another's, another node, what is no agent's */
+  /* the next job of that number, another user's, on another node, and an imported run */
   o.start_time += 1e6;
   o.end_time += 1e6;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
@@ -272,7 +272,7 @@ static void a_job_completes_once(void **state)
   struct ft_error err;
 
   (void)state;
-  /* it died, was started again, and completed; nodes of one run are others */
+  /* killed, restarted, and completed; nodes of one run are separate */
   o.outcome = FT_OUTCOME_REQUEUED;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   o.outcome = FT_OUTCOME_COMPLETED;
@@ -283,7 +283,7 @@ static void a_job_completes_once(void **state)
   strcpy(o.node, "n2");
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   assert_int_equal(count(store), 3);
-  /* scontrol requeue after its end, elsewhere too; or a restart that nobody confirms */
+  /* scontrol requeue after its end, also to another node; or a restart without confirmation */
   o.restart_count = 2;
   o.submit_time += 100;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 1);
@@ -295,10 +295,10 @@ static void a_job_completes_once(void **state)
   o.restart_count = 2;
   o.outcome = FT_OUTCOME_OUT_OF_MEMORY;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
-  o.uid = UINT32_MAX; /* all users' */
+  o.uid = UINT32_MAX; /* all users */
   assert_int_equal(ft_store_put(store, &o, NULL, &err), -1);
   assert_line(&err, "is reserved");
-  /* the next one of that number is another job, as is another task */
+  /* the next job of that number is another job, and so is another task */
   o = run(1, "a", 100);
   o.submit_time += 1e6;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
@@ -376,7 +376,7 @@ static void runs_come_in_pages(void **state)
   for (uint32_t job = 1; job <= 20; job++) {
     ft_observation o = run(job, job % 4 ? "odd" : "even", job * 100);
 
-    o.end_time = 1e9 + job / 2; /* two of each time */
+    o.end_time = 1e9 + job / 2; /* two with each time */
     o.uid = job % 4 == 3 ? 7 : 1000;
     assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   }
@@ -387,7 +387,7 @@ static void runs_come_in_pages(void **state)
   assert_true(seen.first == 18 && seen.last == 1);
   cursor = (struct ft_store_cursor){ INFINITY, 0 };
   seen = (struct seen){ 0 };
-  /* what is not taken comes again */
+  /* rows that the callback declines are delivered again */
   assert_int_equal(ft_store_page(store, 1000, "odd", 0, &cursor, 9, look_at_two, &seen, &err), 2);
   assert_int_equal(ft_store_page(store, 1000, "odd", 0, &cursor, 1, look, &seen, &err), 1);
   assert_true(seen.count == 3 && seen.last == 14);
@@ -413,7 +413,7 @@ static void runs_come_in_pages(void **state)
   ft_store_close(store);
 }
 
-/* Submissions that were refused, by user, app and day. */
+/* Rejected submissions, by user, app and day. */
 static void rejections_are_counted_and_outlive_their_app(void **state)
 {
   struct ft_store *store = must_open(true);
@@ -433,13 +433,13 @@ static void rejections_are_counted_and_outlive_their_app(void **state)
   assert_int_equal(ft_store_next_rejections(store, false, 0, &row, &err), 1);
   assert_true(row.uid == 1000 && row.count == 3 && strcmp(row.app, "sorter") == 0);
   assert_int_equal(ft_store_next_rejections(store, false, 0, &row, &err), 0);
-  /* one user's, of the last two days */
+  /* of one user in the last two days */
   row = (struct ft_rejections){ .uid = 1000 };
   assert_int_equal(ft_store_next_rejections(store, true, 1e9 + 86400, &row, &err), 1);
   assert_true(row.uid == 1000 && row.count == 2);
   assert_int_equal(ft_store_next_rejections(store, true, 1e9 + 86400, &row, &err), 0);
 
-  /* who claims to have been refused under ever new names makes no room for them */
+  /* a user who reports rejections under ever new names displaces no other user's */
   for (unsigned i = 0; i < 3 * FT_REJECTED_APPS; i++) {
     (void)snprintf(app, sizeof app, "forged-%u", i);
     assert_int_equal(ft_store_count_rejection(store, 9, app, 1e9, &err), 0);
@@ -448,7 +448,7 @@ static void rejections_are_counted_and_outlive_their_app(void **state)
   assert_int_equal(ft_store_next_rejections(store, true, 0, &row, &err), 1);
   assert_true(row.count >= 2 * FT_REJECTED_APPS && !row.app[0]);
 
-  /* what is forgotten stays without its app */
+  /* a forgotten run's rejections stay without their app */
   assert_int_equal(ft_store_begin(store, &err), 0);
   assert_int_equal(ft_store_forget_rejections(
                        store, &(ft_forget){ .has_uid = true, .uid = 1000, .app = "sorter" }, &err),
@@ -543,7 +543,7 @@ static void sql(const char *text)
   sqlite3_close(db);
 }
 
-static void strange_files_are_refused_in_one_line(void **state)
+static void foreign_files_are_rejected_in_one_line(void **state)
 {
   static const struct {
     const char *sql, *expected;
@@ -654,7 +654,7 @@ static void damaged_pages_do_not_crash(void **state)
   }
 }
 
-/* What a child process says through its exit status: 0 when all held. */
+/* Runs BODY in a child process; exit status 0: all assertions held. */
 static void in_child(int (*body)(void))
 {
   int status;
@@ -667,7 +667,7 @@ static void in_child(int (*body)(void))
   assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* put until the file may not grow; the last put must be refused and leave no trace */
+/* stores until the file may not grow; the last run must be rejected and leave no trace */
 static int fill_up(void)
 {
   struct rlimit limit = { 400 << 10, 400 << 10 };
@@ -692,7 +692,7 @@ static int fill_up(void)
   return kept == job ? 0 : 3;
 }
 
-static void file_that_may_not_grow_keeps_what_it_has(void **state)
+static void a_file_at_its_size_limit_keeps_its_runs(void **state)
 {
   struct ft_error err;
   struct ft_store *store;
@@ -708,7 +708,7 @@ static void file_that_may_not_grow_keeps_what_it_has(void **state)
   ft_store_close(store);
 }
 
-static void full_disk_keeps_what_it_has(void **state)
+static void a_full_disk_keeps_the_stored_runs(void **state)
 {
   struct ft_store *store;
   struct ft_error err = { "" };
@@ -734,7 +734,7 @@ static void full_disk_keeps_what_it_has(void **state)
   assert_int_equal(umount(folder), 0);
 }
 
-static void full_disk_leaves_no_new_file(void **state)
+static void a_full_disk_leaves_no_new_file(void **state)
 {
   struct ft_error err = { "" };
   char other[96];
@@ -754,7 +754,7 @@ static void full_disk_leaves_no_new_file(void **state)
   assert_int_equal(umount(folder), 0);
 }
 
-static void read_only_disk_is_told(void **state)
+static void a_read_only_disk_is_reported(void **state)
 {
   struct ft_error err = { "" };
   struct ft_store *store;
@@ -773,7 +773,7 @@ static void read_only_disk_is_told(void **state)
   assert_int_equal(umount(folder), 0);
 }
 
-static void locked_store_is_told_and_then_works(void **state)
+static void a_locked_store_is_reported_and_then_works(void **state)
 {
   struct ft_store *store = must_open(true), *other = must_open(true);
   ft_observation o = run(1, "a", 100);
@@ -792,7 +792,7 @@ static void locked_store_is_told_and_then_works(void **state)
   ft_store_close(store);
 }
 
-/* what the process had put is there after it was killed without warning */
+/* a process that is killed after storing a run */
 static int put_and_die(void)
 {
   struct ft_error err;
@@ -807,7 +807,7 @@ static int put_and_die(void)
   return store ? 0 : 2;
 }
 
-static void what_was_put_outlives_its_process(void **state)
+static void a_stored_run_survives_its_process(void **state)
 {
   struct ft_store *store;
 
@@ -818,7 +818,7 @@ static void what_was_put_outlives_its_process(void **state)
   ft_store_close(store);
 }
 
-static void closing_nothing_is_allowed(void **state)
+static void closing_null_is_allowed(void **state)
 {
   (void)state;
   ft_store_close(NULL);
@@ -830,23 +830,23 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { TEST(runs_come_in_pages),
                                       TEST(rejections_are_counted_and_outlive_their_app),
-                                      TEST(what_is_put_comes_back_whole),
+                                      TEST(a_stored_run_is_read_back_completely),
                                       TEST(same_run_is_one_row),
-                                      TEST(a_submit_time_that_comes_later_makes_no_second_run),
+                                      TEST(a_later_submit_time_makes_no_second_run),
                                       TEST(a_job_completes_once),
                                       TEST(filters_restrict),
                                       TEST(apps_are_counted_and_trimmed),
                                       TEST(unfinished_transaction_is_undone),
-                                      TEST(strange_files_are_refused_in_one_line),
+                                      TEST(foreign_files_are_rejected_in_one_line),
                                       TEST(damaged_rows_are_named),
                                       TEST(damaged_pages_do_not_crash),
-                                      TEST(file_that_may_not_grow_keeps_what_it_has),
-                                      TEST(full_disk_keeps_what_it_has),
-                                      TEST(full_disk_leaves_no_new_file),
-                                      TEST(read_only_disk_is_told),
-                                      TEST(locked_store_is_told_and_then_works),
-                                      TEST(what_was_put_outlives_its_process),
-                                      cmocka_unit_test(closing_nothing_is_allowed) };
+                                      TEST(a_file_at_its_size_limit_keeps_its_runs),
+                                      TEST(a_full_disk_keeps_the_stored_runs),
+                                      TEST(a_full_disk_leaves_no_new_file),
+                                      TEST(a_read_only_disk_is_reported),
+                                      TEST(a_locked_store_is_reported_and_then_works),
+                                      TEST(a_stored_run_survives_its_process),
+                                      cmocka_unit_test(closing_null_is_allowed) };
 
   return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ enum { EDGES = 6, BATCHES = 5, ROWS = EDGES * BATCHES };
 static struct ft_symbolic_result result, again;
 static double x[2 * ROWS], y[ROWS];
 
-/* Memory of a 3D network: a constant, and batch times edge cubed and squared. */
+/* Memory of a 3D network: a constant plus batch times the cube and the square of the edge. */
 static void make_data(double noise, uint64_t seed)
 {
   static const double edge[EDGES] = { 16, 32, 48, 64, 96, 128 };
@@ -145,13 +145,13 @@ static void of_many_rows_some_are_used(void **state)
   assert_near(ft_expression_evaluate(&result.front[result.chosen].expression, &one), 2 + 3e12,
               1e-6);
   assert_true(result.front[result.chosen].mape == again.front[again.chosen].mape);
-  /* all of them are looked at */
+  /* all rows are examined */
   many_y[MANY - 1] = 0;
   assert_int_equal(ft_symbolic_fit(many_x, many_y, MANY, 1, &settings, &result, &err), -1);
 }
 
-/* root(a / 2) / (1 + 3 * sin(b)) and what of it is no polynomial */
-static void equations_print_for_people_and_programs(void **state)
+/* root(a / 2) / (1 + 3 * sin(b)), and its parts that are no polynomials */
+static void equations_print_as_text_latex_and_code(void **state)
 {
   static const char *const names[] = { "input_bytes", "b" };
   struct ft_expression e = { .length = 10,
@@ -184,7 +184,7 @@ static void equations_print_for_people_and_programs(void **state)
   ft_buf_free(&text);
 }
 
-/* What a product divides, and what divides one. */
+/* Divisors that are products, and divided products. */
 static void a_divisor_keeps_its_brackets(void **state)
 {
   static const struct {
@@ -222,8 +222,8 @@ static void a_divisor_keeps_its_brackets(void **state)
   }
 }
 
-/* A search is free to square a constant; whoever reads its equation need not. */
-static void what_reads_no_variable_is_a_number(void **state)
+/* A search may square a constant; the printed equation has the value instead. */
+static void a_part_without_variables_prints_as_a_number(void **state)
 {
   static const struct {
     uint8_t symbol[6];
@@ -255,8 +255,8 @@ static void what_reads_no_variable_is_a_number(void **state)
   }
 }
 
-/* Numbers that C writes with an exponent, and names that TeX would read as something else. */
-static void latex_is_what_tex_reads(void **state)
+/* Numbers that C writes with an exponent, and names with characters special to TeX. */
+static void latex_is_valid_tex(void **state)
 {
   static const struct {
     double slope;
@@ -286,8 +286,8 @@ static void latex_is_what_tex_reads(void **state)
   }
 }
 
-/* Of many seeds: a search always finds something long that fits these rows by chance. */
-static void noise_is_not_learnt(void **state)
+/* Over many seeds: a search always finds a long expression that fits noise by chance. */
+static void noise_gives_no_equation(void **state)
 {
   struct ft_symbolic_settings settings;
   struct ft_error err;
@@ -329,9 +329,9 @@ static struct ft_expression expression_of(const char *text, const double *consta
   return e;
 }
 
-/* Five rows of noise and an equation of five constants: fitted to all it misses nothing, and
- * nothing of that is left when a row is held out. */
-static void validation_knows_nothing_of_the_rows_held_out(void **state)
+/* Five rows of noise and an equation of five constants: it fits all rows exactly, and no held-
+ * out row. */
+static void validation_does_not_use_held_out_rows(void **state)
 {
   enum { FIVE = 5 };
   static double five_x[FT_ROW_BLOCKS_BLOCK], five_y[FT_ROW_BLOCKS_BLOCK],
@@ -361,7 +361,7 @@ static void validation_knows_nothing_of_the_rows_held_out(void **state)
   free(sweep);
 }
 
-static void few_rows_choose_nothing_long(void **state)
+static void few_rows_choose_no_long_equation(void **state)
 {
   static const double few_x[] = { 16, 1, 32, 4, 48, 2, 64, 8, 96, 16 };
   static const double few_y[] = { 4.1e8, 5.3e8, 5.9e8, 1.9e9, 7.2e9 };
@@ -383,7 +383,7 @@ static void few_rows_choose_nothing_long(void **state)
 }
 
 /* Rows whose x is 1 to 3 and whose z is 4 to 6. */
-static void what_never_acts_is_pruned(void **state)
+static void parts_without_effect_are_pruned(void **state)
 {
   static const double constants[9] = { -0.0047, 5, 2, [6] = 7 };
   static const struct {
@@ -426,7 +426,7 @@ static double side(const struct ft_expression *e, int last, int r)
   return ft_expression_evaluate(&part, &x[2 * r]);
 }
 
-static void both_sides_of_a_minimum_act(void **state)
+static void both_operands_of_a_minimum_have_an_effect(void **state)
 {
   struct ft_symbolic_settings settings;
   struct ft_error err;
@@ -461,7 +461,7 @@ static void both_sides_of_a_minimum_act(void **state)
   assert_true(minima > 10);
 }
 
-static void an_intercept_stands_where_the_rows_want_one(void **state)
+static void an_intercept_is_added_if_the_rows_support_one(void **state)
 {
   struct ft_symbolic_settings settings;
   struct ft_error err;
@@ -524,8 +524,9 @@ static void the_front_falls_and_every_point_is_valid(void **state)
   }
 }
 
-/* A constant alone leaves slope and intercept one parameter: two that cancel fit by rounding. */
-static void errors_are_what_the_equations_do(void **state)
+/* With a constant alone, slope and intercept are one parameter: two that cancel would fit only
+ * rounding errors. */
+static void reported_errors_are_those_of_the_equations(void **state)
 {
   struct ft_symbolic_settings settings;
   struct ft_error err;
@@ -547,8 +548,8 @@ static void errors_are_what_the_equations_do(void **state)
   }
 }
 
-/* Threads, of which no more work than there are blocks. */
-static void a_minimum_is_found_where_it_is_switched_on(void **state)
+/* A number of threads above the number of blocks adds nothing. */
+static void a_minimum_is_found_if_it_is_enabled(void **state)
 {
   struct ft_symbolic_settings settings;
   struct ft_error err;
@@ -574,8 +575,8 @@ static bool reads_minimum(const struct ft_expression *e)
   return false;
 }
 
-/* Nobody says whether there are threads: the rows do. */
-static void more_primitives_are_taken_where_the_rows_want_them(void **state)
+/* No feature says whether the app uses threads; the rows decide. */
+static void more_primitives_are_used_if_the_rows_support_them(void **state)
 {
   static const struct {
     bool minimum;
@@ -615,7 +616,7 @@ static bool never(void *data, unsigned generation, double best)
   return false;
 }
 
-static void a_large_population_is_not_waited_for(void **state)
+static void a_large_population_is_cancelled_promptly(void **state)
 {
   struct ft_symbolic_settings settings;
   unsigned told = 0;
@@ -632,7 +633,7 @@ static void a_large_population_is_not_waited_for(void **state)
   assert_true(result.cancelled && result.count > 0);
 }
 
-/* In the second search: the first has its answer. */
+/* In the second search; the first one has its result. */
 static bool stop_at_two_hundred(void *data, unsigned generation, double best)
 {
   (void)best;
@@ -640,7 +641,7 @@ static bool stop_at_two_hundred(void *data, unsigned generation, double best)
   return generation < 200;
 }
 
-static void the_search_for_more_can_be_cancelled(void **state)
+static void the_extended_search_can_be_cancelled(void **state)
 {
   struct ft_symbolic_settings settings;
   unsigned generations = 0;
@@ -675,7 +676,7 @@ static void a_search_can_be_cancelled(void **state)
   assert_true(result.cancelled);
 }
 
-static void what_cannot_be_fitted_is_said(void **state)
+static void data_that_cannot_be_fitted_is_an_error(void **state)
 {
   struct ft_symbolic_settings settings;
   struct ft_error err;
@@ -748,7 +749,7 @@ static void linear_coefficients_are_recovered(void **state)
   assert_near(c[0], 5, 1e-9);
   assert_near(c[1], 2e-9, 1e-9);
   assert_near(c[2], -3, 1e-9);
-  /* fewer rows than coefficients, and columns that depend: the shortest solution */
+  /* fewer rows than coefficients, and dependent columns: the shortest solution */
   assert_int_equal(ft_linear_fit(design, target, weight, 2, 2, c, &err), 0);
   assert_true(isfinite(c[0]) && isfinite(c[1]) && isfinite(c[2]));
 }
@@ -759,25 +760,25 @@ int main(void)
     cmocka_unit_test(a_known_equation_is_recovered),
     cmocka_unit_test(known_functions_are_recovered),
     cmocka_unit_test(of_many_rows_some_are_used),
-    cmocka_unit_test(equations_print_for_people_and_programs),
+    cmocka_unit_test(equations_print_as_text_latex_and_code),
     cmocka_unit_test(a_divisor_keeps_its_brackets),
-    cmocka_unit_test(what_reads_no_variable_is_a_number),
-    cmocka_unit_test(latex_is_what_tex_reads),
-    cmocka_unit_test(noise_is_not_learnt),
-    cmocka_unit_test(validation_knows_nothing_of_the_rows_held_out),
-    cmocka_unit_test(few_rows_choose_nothing_long),
-    cmocka_unit_test(what_never_acts_is_pruned),
-    cmocka_unit_test(both_sides_of_a_minimum_act),
-    cmocka_unit_test(an_intercept_stands_where_the_rows_want_one),
+    cmocka_unit_test(a_part_without_variables_prints_as_a_number),
+    cmocka_unit_test(latex_is_valid_tex),
+    cmocka_unit_test(noise_gives_no_equation),
+    cmocka_unit_test(validation_does_not_use_held_out_rows),
+    cmocka_unit_test(few_rows_choose_no_long_equation),
+    cmocka_unit_test(parts_without_effect_are_pruned),
+    cmocka_unit_test(both_operands_of_a_minimum_have_an_effect),
+    cmocka_unit_test(an_intercept_is_added_if_the_rows_support_one),
     cmocka_unit_test(the_same_seed_gives_the_same_equation),
     cmocka_unit_test(the_front_falls_and_every_point_is_valid),
-    cmocka_unit_test(errors_are_what_the_equations_do),
-    cmocka_unit_test(a_minimum_is_found_where_it_is_switched_on),
-    cmocka_unit_test(more_primitives_are_taken_where_the_rows_want_them),
+    cmocka_unit_test(reported_errors_are_those_of_the_equations),
+    cmocka_unit_test(a_minimum_is_found_if_it_is_enabled),
+    cmocka_unit_test(more_primitives_are_used_if_the_rows_support_them),
     cmocka_unit_test(a_search_can_be_cancelled),
-    cmocka_unit_test(a_large_population_is_not_waited_for),
-    cmocka_unit_test(the_search_for_more_can_be_cancelled),
-    cmocka_unit_test(what_cannot_be_fitted_is_said),
+    cmocka_unit_test(a_large_population_is_cancelled_promptly),
+    cmocka_unit_test(the_extended_search_can_be_cancelled),
+    cmocka_unit_test(data_that_cannot_be_fitted_is_an_error),
     cmocka_unit_test(hostile_bytecode_is_refused),
     cmocka_unit_test(linear_coefficients_are_recovered)
   };

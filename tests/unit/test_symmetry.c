@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What must not matter to a network's costs: the order of a sum's operands, a result that no
- * operator reads, whether samples come at once or one by one. Every model of the corpus is turned
- * so and compared with itself.
+ * Invariants of a network's costs: the order of a sum's operands, results that no operator reads,
+ * and samples at once or one by one. Each model of the corpus is transformed and compared with the
+ * original.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 /* ---- the corpus ---- */
 
 static const struct {
-  const char *folder, *input; /* sizes for what the files leave open; NULL: what they say */
+  const char *folder, *input; /* sizes that the files leave open; NULL: those of the file */
 } folders[] = { { "onnx", NULL },          { "onnx", "sequence=7" }, { "torchscript", "3x16x16" },
                 { "torchscript", "9x16" }, { "torchscript", "6" },   { "pt2", NULL },
                 { "tensorflow", NULL },    { "paddle", NULL } };
@@ -67,7 +67,7 @@ struct figures {
   bool played[2];
 };
 
-/* False where the sizes do not fit the network. */
+/* Returns false if the sizes do not fit the network. */
 static bool measure(struct ft_graph *graph, int64_t batch, const char *input, struct figures *out)
 {
   struct ft_graph_sizes sizes = { .batch = batch, .input = input };
@@ -110,7 +110,7 @@ static void same_figures(const char *name, const struct figures *a, const struct
 
 /* ---- operands ---- */
 
-/* Not sums of two tensors of one size: PyTorch's a += b is written so, and lies where a does. */
+/* Excludes sums of two tensors of one size: PyTorch's a += b has this form and is stored in a. */
 static bool commutes(const struct ft_graph *graph, const struct ft_operator *op)
 {
   static const char *const types[] = { "Add", "And", "Equal", "Max", "Mean",
@@ -152,7 +152,7 @@ static void swap_and_compare(struct turned *t, const char *name, struct ft_graph
   t->compared++;
 }
 
-static void operands_may_stand_in_any_order(void **state)
+static void operands_may_have_any_order(void **state)
 {
   (void)state;
   assert_true(each_model(swap_and_compare, true) > 30);
@@ -177,7 +177,7 @@ static void mark_read(const struct ft_block *block, bool *read)
   }
 }
 
-/* A layer's first result stays: a reader gives it where the file has none. */
+/* A layer's first result stays, because a reader adds it if the file lacks it. */
 static void drop_results(struct ft_block *block, const bool *read)
 {
   for (uint32_t i = 0; i < block->operator_count; i++)
@@ -204,14 +204,14 @@ static void drop_and_compare(struct turned *t, const char *name, struct ft_graph
   free(read);
 }
 
-static void results_that_nobody_reads_cost_nothing(void **state)
+static void unread_results_cost_nothing(void **state)
 {
   (void)state;
   assert_true(each_model(drop_and_compare, true) > 30);
 }
 
-/* 5 steps of 24 x (4 + 6), and of 18 x (4 + 6), of whose results the last states are read alone. */
-static void a_layer_costs_what_it_does_whichever_result_is_read(void **state)
+/* 5 steps of 24 x (4 + 6) and of 18 x (4 + 6); only the last states are read. */
+static void the_cost_of_a_layer_does_not_depend_on_the_results_read(void **state)
 {
   struct ft_graph *graph = corpus_graph("onnx/states.onnx");
   struct figures f;
@@ -253,7 +253,7 @@ static void multiply_and_compare(struct turned *t, const char *name, struct ft_g
     return;
   for (uint32_t i = 0; i < block->input_count && !many.analysis.scaled; i++)
     if (graph->tensors[block->inputs[i]].rank < 1 || graph->tensors[block->inputs[i]].dims[0] != 3)
-      return; /* the file says how many there are, or has them elsewhere */
+      return; /* the file fixes the batch, or has it in another dimension */
   same(name, "MACs of three", 3 * (double)one.analysis.cost.macs, (double)many.analysis.cost.macs);
   same(name, "parameters", (double)one.analysis.cost.parameters,
        (double)many.analysis.cost.parameters);
@@ -291,7 +291,7 @@ static void every_normalisation_has_its_own_statistics(void **state)
   }
 }
 
-/* Beside its input of 2 x 8 x 4 x 4 each keeps a mean and a deviation of every group. */
+/* In addition to its input of 2 x 8 x 4 x 4, each saves a mean and a deviation per group. */
 static void statistics_are_kept_for_the_backward_pass(void **state)
 {
   const int64_t input = 4 * 2 * 8 * 16, groups = 2 * 8 + 2 * 2 + 2;
@@ -313,9 +313,9 @@ static void samples_cost_the_same_at_once_and_one_by_one(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(operands_may_stand_in_any_order),
-    cmocka_unit_test(results_that_nobody_reads_cost_nothing),
-    cmocka_unit_test(a_layer_costs_what_it_does_whichever_result_is_read),
+    cmocka_unit_test(operands_may_have_any_order),
+    cmocka_unit_test(unread_results_cost_nothing),
+    cmocka_unit_test(the_cost_of_a_layer_does_not_depend_on_the_results_read),
     cmocka_unit_test(attributes_of_a_file_are_no_hints),
     cmocka_unit_test(every_normalisation_has_its_own_statistics),
     cmocka_unit_test(statistics_are_kept_for_the_backward_pass),

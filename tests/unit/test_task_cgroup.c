@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a task's memory is charged, on gathered layouts of /proc and of cgroups. */
+/* The cgroup to which a task's memory is charged, on recorded layouts of /proc and cgroups. */
 #include "config.h"
 
 #include "tests/unit/fixture.h"
@@ -11,7 +11,7 @@
 static char folder[SCRATCH_SIZE];
 static int folder_fd;
 
-/* Put TEXT into PATH below the scratch folder; every @ in it stands for that folder. */
+/* Writes TEXT into PATH below the scratch directory, whose path replaces every @. */
 static void put(const char *path, const char *text)
 {
   char full[512], parent[512];
@@ -102,10 +102,9 @@ static void v2_counts_the_steps_own(void **state)
   ft_cgroup_free(&c);
 }
 
-/* ---- whose limit killed ---- */
+/* ---- the level whose limit was hit ---- */
 
-/* A level of a job's cgroups, from the job's own down: what limits it, and what the kernel counts.
- */
+/* A level of a job's cgroups, from the job's own down: its limits and the kernel's counts. */
 struct level {
   const char *folder;
   long long limit, peak, failures; /* KiB; a limit of 0: none */
@@ -132,31 +131,31 @@ static void put_level(const struct level *l, const char *name)
   put_number(l->folder, file, l->failures);
 }
 
-static void v1_knows_whose_limit_was_hit(void **state)
+static void v1_finds_the_limit_that_was_hit(void **state)
 {
   static const struct {
     struct level memory[3];
-    struct level swap; /* and memory, of the job's own */
+    struct level swap; /* also with the memory limit of the job itself */
     uint64_t hits;
   } cases[] = {
     /* the job's own, its step's, both */
     { { { "job_17", 8000, 8000, 5 }, { "job_17/step_0", 0, 8000, 0 } }, { 0 }, 5 },
     { { { "job_17", 8000, 7000, 0 }, { "job_17/step_0", 7000, 7000, 3 } }, { 0 }, 3 },
     { { { "job_17", 8000, 8000, 2 }, { "job_17/step_0", 8000, 8000, 3 } }, { 0 }, 5 },
-    /* an ancestor of the job's: nothing of the job's own says so */
+    /* an ancestor of the job, which no file of the job shows */
     { { { ".", 8000, 8000, 9 }, { "job_17", 8000, 5000, 0 }, { "job_17/step_0", 0, 5000, 0 } },
       { 0 },
       0 },
-    /* an allocation of several pages is refused before the last page is taken, but no sooner */
+    /* an allocation of several pages may fail before the last page is used */
     { { { "job_17", 8000, 7990, 1 } }, { 0 }, 1 },
     { { { "job_17", 80000, 70000, 7 } }, { 0 }, 0 },
-    /* a limit that was lowered since */
+    /* a limit that was lowered later */
     { { { "job_17", 6000, 8000, 1 } }, { 0 }, 1 },
     /* no limit at all */
     { { { "job_17", 0, 8000, 0 } }, { 0 }, 0 },
-    /* swap is limited as memory is, and asked first */
+    /* swap is limited like memory, and is checked first */
     { { { "job_17", 8000, 8000, 0 } }, { "job_17", 8000, 8000, 4 }, 4 },
-    /* and its refusals are not counted by Linux 6.18 */
+    /* Linux 6.18 does not count its failures */
     { { { "job_17", 8000, 8000, 0 } }, { "job_17", 8000, 8000, 0 }, 1 },
     { { { "job_17", 8000, 8000, 0 } }, { "job_17", 9000, 8000, 0 }, 0 },
   };
@@ -185,10 +184,10 @@ static void v1_knows_whose_limit_was_hit(void **state)
   }
 }
 
-static void v2_knows_whose_limit_was_hit(void **state)
+static void v2_finds_the_limit_that_was_hit(void **state)
 {
   static const struct {
-    const char *job, *job_local, *step, *step_local; /* memory.events; "": none is there */
+    const char *job, *job_local, *step, *step_local; /* memory.events; "": the file is missing */
     uint64_t hits, kills, limit;                     /* the job has 8000, the step 7000 */
     bool known;
   } cases[] = {
@@ -198,7 +197,7 @@ static void v2_knows_whose_limit_was_hit(void **state)
     { "oom 5\noom_kill 1\n", "low 0\noom 2\n", "oom 3\noom_kill 1\n", "oom 3\n", 5, 1, 7000, true },
     /* another step's */
     { "oom 1\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 0\n", "oom 0\n", 0, 0, 7000, true },
-    /* the limit of the node's slice, or the node itself, was what killed */
+    /* the limit of the node's slice, or the node itself, caused the kill */
     { "oom 0\noom_kill 1\n", "low 0\noom 0\n", "oom 0\noom_kill 1\n", "oom 0\n", 0, 1, 7000, true },
     /* before Linux 5.2 */
     { "oom 1\noom_kill 1\n", "", "oom 1\noom_kill 1\n", "", 2, 1, 7000, true },
@@ -248,8 +247,8 @@ static void a_mounted_part_is_found(void **state)
   ft_cgroup_free(&c);
 }
 
-/* What Slurm calls the job's cgroup does not matter, where slurmstepd and its task are does. */
-static void a_job_is_told_by_where_its_processes_are(void **state)
+/* The name of the job's cgroup does not matter; the positions of slurmstepd and the task do. */
+static void a_job_is_identified_by_its_processes_cgroups(void **state)
 {
 #define SCOPE "/system.slice/slurmstepd.scope"
   static const struct {
@@ -272,10 +271,10 @@ static void a_job_is_told_by_where_its_processes_are(void **state)
     { false, SCOPE "/s7/step_0/slurm", SCOPE "/s7/step_1/user/task_0", NULL },
     { false, SCOPE "/s7/step_0/slurm", SCOPE "/s8/step_0/user/task_0", NULL },
     { true, "/slurm/uid_0/job_17/step_0", "/slurm/uid_0/job_17/step_1/task_0", NULL },
-    /* one that begins alike */
+    /* a name with the same beginning */
     { false, "/s7/step_1/slurm", "/s7/step_10/user/task_0", NULL },
     { true, "/slurm/uid_0/job_17/step_1", "/slurm/uid_0/job_17/step_10/task_0", NULL },
-    /* Slurm has made none */
+    /* Slurm has created no cgroup */
     { false, "/system.slice/slurmd.service", "/system.slice/slurmd.service", NULL },
     { false, "/user.slice/user-0.slice/session-1.scope", "/user.slice/user-0.slice/session-2.scope",
       NULL },
@@ -284,7 +283,7 @@ static void a_job_is_told_by_where_its_processes_are(void **state)
     { true, "/", "/slurm/uid_0/job_17/step_1/task_0", NULL },
     { true, "/", "/", NULL },
     { false, "/", "/user/task_0", NULL },
-    /* no job is all of the machine */
+    /* the root cgroup is never a job's */
     { false, "/step_0/slurm", "/step_0/user/task_0", NULL },
     { true, "/step_0", "/step_0/task_0", NULL },
     { false, "", "", NULL },
@@ -300,7 +299,7 @@ static void a_job_is_told_by_where_its_processes_are(void **state)
   }
 }
 
-/* The same job as in test_measure.c, by the slurmstepd of its script and that of its step. */
+/* The job of test_measure.c, seen by the slurmstepd of its script and of its step. */
 static void each_release_lets_slurmstepd_find_the_job(void **state)
 {
   static const struct {
@@ -337,7 +336,7 @@ static void each_release_lets_slurmstepd_find_the_job(void **state)
   }
 }
 
-static void another_ones_cgroup_does_not_count(void **state)
+static void the_cgroup_of_another_process_does_not_count(void **state)
 {
   static const char *const groups[] = { "0::/system.slice/slurmd.service\n",
                                         "0::/job_17/step_1/user/task_0\n",
@@ -383,14 +382,16 @@ static int tear_down(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(v1_adds_up_to_the_job),
-                                      cmocka_unit_test(v2_counts_the_steps_own),
-                                      cmocka_unit_test(v1_knows_whose_limit_was_hit),
-                                      cmocka_unit_test(v2_knows_whose_limit_was_hit),
-                                      cmocka_unit_test(a_mounted_part_is_found),
-                                      cmocka_unit_test(a_job_is_told_by_where_its_processes_are),
-                                      cmocka_unit_test(each_release_lets_slurmstepd_find_the_job),
-                                      cmocka_unit_test(another_ones_cgroup_does_not_count) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(v1_adds_up_to_the_job),
+    cmocka_unit_test(v2_counts_the_steps_own),
+    cmocka_unit_test(v1_finds_the_limit_that_was_hit),
+    cmocka_unit_test(v2_finds_the_limit_that_was_hit),
+    cmocka_unit_test(a_mounted_part_is_found),
+    cmocka_unit_test(a_job_is_identified_by_its_processes_cgroups),
+    cmocka_unit_test(each_release_lets_slurmstepd_find_the_job),
+    cmocka_unit_test(the_cgroup_of_another_process_does_not_count)
+  };
 
   return cmocka_run_group_tests_name("cgroup of a task", tests, set_up, tear_down);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kernel's messages of ends, as they are and as they should not be. */
+/* The kernel's taskstats messages, valid and malformed. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -61,10 +61,10 @@ static void ends_are_read_by_process(void **state)
 {
   static const struct thread threads[] = {
     { 10, 10, 1, AGROUP, 100 },         /* one thread */
-    { 21, 20, 1, 0, 70 },               /* a thread that leaves its process behind */
-    { 20, 20, 1, AFORK, 90 },           /* the first of a fork's */
+    { 21, 20, 1, 0, 70 },               /* a thread that ends before its process */
+    { 20, 20, 1, AFORK, 90 },           /* the main thread of a fork */
     { 22, 20, 1, AGROUP, 95 },          /* its last */
-    { 31, 30, 1, AGROUP, 60 },          /* whose first is not at hand */
+    { 31, 30, 1, AGROUP, 60 },          /* without a record of its first thread */
     { 40, 40, 1, AGROUP | AFORK, 200 }, /* a fork */
   };
   static const struct {
@@ -97,7 +97,7 @@ static void ends_are_read_by_process(void **state)
   close(pair[1]);
 }
 
-static void messages_that_are_cut_or_wrong_are_passed_over(void **state)
+static void truncated_or_malformed_messages_are_skipped(void **state)
 {
   static const struct thread thread = { 10, 10, 1, AGROUP, 100 };
   static struct ft_exit exits[FT_EXITS_LIMIT];
@@ -108,12 +108,12 @@ static void messages_that_are_cut_or_wrong_are_passed_over(void **state)
 
   (void)state;
   assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
-  /* cut at each byte, the kernel's length as it was */
+  /* cut at each byte, with the kernel's length unchanged */
   for (size_t length = 0; length < whole; length++) {
     assert_int_equal(send(pair[1], &message, length, 0), (ssize_t)length);
     told += ft_taskstats_read(pair[0], exits, &more, &lost);
   }
-  /* and each byte of its headers as it should not be */
+  /* and with each byte of its headers changed */
   for (size_t at = 0; at < offsetof(struct message, content) + 2; at++)
     for (int value = 0; value < 256; value += 51) {
       make(&message, &thread, sizeof(struct taskstats));
@@ -121,7 +121,7 @@ static void messages_that_are_cut_or_wrong_are_passed_over(void **state)
       (void)send(pair[1], &message, whole, 0);
       told += ft_taskstats_read(pair[0], exits, &more, &lost) > 1;
     }
-  /* a kernel from before the process's number stood there, and one of tomorrow */
+  /* an older kernel without the process id, and a future kernel */
   (void)send(pair[1], &message, make(&message, &thread, offsetof(struct taskstats, ac_tgid)), 0);
   told += ft_taskstats_read(pair[0], exits, &more, &lost);
   assert_int_equal(told, 0);
@@ -135,7 +135,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(ends_are_read_by_process),
-    cmocka_unit_test(messages_that_are_cut_or_wrong_are_passed_over),
+    cmocka_unit_test(truncated_or_malformed_messages_are_skipped),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
@@ -143,7 +143,7 @@ int main(void)
 
 #else
 
-static void no_messages_are_known(void **state)
+static void an_empty_buffer_has_no_messages(void **state)
 {
   (void)state;
   skip();
@@ -151,7 +151,7 @@ static void no_messages_are_known(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(no_messages_are_known) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(an_empty_buffer_has_no_messages) };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

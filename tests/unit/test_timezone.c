@@ -64,7 +64,7 @@ static void times_become_utc(void **state)
   }
 }
 
-static void zone_is_asked_for_when_it_is_missing(void **state)
+static void a_missing_zone_is_an_error(void **state)
 {
   double utc;
 
@@ -74,7 +74,7 @@ static void zone_is_asked_for_when_it_is_missing(void **state)
   assert_int_equal(ft_time_parse(ft_text_from("1795210200"), NULL, &utc), 1);
 }
 
-static void what_is_no_time_is_refused(void **state)
+static void an_invalid_time_is_rejected(void **state)
 {
   static const char *const bad[] = { "",
                                      "Unknown",
@@ -97,7 +97,7 @@ static void what_is_no_time_is_refused(void **state)
       fail_msg("'%s' was taken for a time", bad[i]);
 }
 
-static void what_is_no_zone_is_refused(void **state)
+static void an_invalid_zone_is_rejected(void **state)
 {
   static const char *const bad[] = {
     "",     "/etc/passwd", "../../etc/passwd", "Nowhere/Else", "+99:00",
@@ -176,9 +176,9 @@ static void damaged_zone_files_are_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(times_become_utc),
-                                      cmocka_unit_test(zone_is_asked_for_when_it_is_missing),
-                                      cmocka_unit_test(what_is_no_time_is_refused),
-                                      cmocka_unit_test(what_is_no_zone_is_refused),
+                                      cmocka_unit_test(a_missing_zone_is_an_error),
+                                      cmocka_unit_test(an_invalid_time_is_rejected),
+                                      cmocka_unit_test(an_invalid_zone_is_rejected),
                                       cmocka_unit_test(offsets_agree_with_the_c_library),
                                       cmocka_unit_test(damaged_zone_files_are_refused) };
 

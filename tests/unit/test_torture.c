@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Each allocation of ours is made to fail in turn: the call must say so and
- * leave nothing behind, and the same call without failures must succeed.
- * The linker's --wrap puts these in place of malloc, calloc and realloc.
+ * Every allocation of foretell fails in turn: the call must return an error and release everything,
+ * and the same call without failures must succeed. The linker's --wrap replaces malloc, calloc and
+ * realloc.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 
-static long countdown = -1; /* below 0: nothing fails */
+static long countdown = -1; /* allocations until the failure; negative: none fails */
 
 static bool fails(void)
 {
@@ -59,7 +59,7 @@ static char folder[] = "/tmp/foretell-test-XXXXXX";
 static int folder_fd;
 static ft_model model, copy;
 
-/* A call under torture: 0 when it succeeded, -1 with ERR when not. */
+/* A call under test: returns 0, or -1 with ERR. */
 typedef int call(struct ft_error *err);
 
 static void torture(call *what)
@@ -72,7 +72,7 @@ static void torture(call *what)
     err.text[0] = '\0';
     countdown = n;
     status = what(&err);
-    if (countdown >= 0) { /* not one allocation was refused */
+    if (countdown >= 0) { /* no allocation failed */
       countdown = -1;
       assert_int_equal(status, 0);
       return;
@@ -126,7 +126,7 @@ static int predict(struct ft_error *err)
     return -1;
   prediction = ft_predict_memory(predictor, 0, "absent", values, 2, err);
   if (!prediction && errno == ENOENT)
-    status = 0; /* there is no such model: the answer expected here */
+    status = 0; /* the expected answer: no such model */
   ft_prediction_free(prediction);
   ft_predictor_close(predictor);
   return status;

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-static bool has_nobody(struct watch *watch)
+static bool has_no_process(struct watch *watch)
 {
   return ft_tree_latest(watch->tree)->processes == 0;
 }
@@ -26,7 +26,7 @@ static void a_child_is_found_and_its_end_too(void **state)
   assert_int_equal(ft_tree_latest(watch.tree)->processes, 1);
   assert_true(ft_tree_latest(watch.tree)->rss_bytes < 128.0 * FT_MIB);
   end(pid);
-  sample_until(&watch, has_nobody);
+  sample_until(&watch, has_no_process);
   assert_int_equal(watch.tree->count, 1);
   watch_close(&watch);
   assert_true(watch.seen.rss_bytes >= 64 * FT_MIB);
@@ -49,7 +49,7 @@ static void eight_threads(void)
   pause();
 }
 
-static void threads_are_no_processes(void **state)
+static void threads_do_not_count_as_processes(void **state)
 {
   struct watch watch;
   pid_t pid;
@@ -71,7 +71,7 @@ static void threads_are_no_processes(void **state)
   watch_close(&watch);
 }
 
-/* While it holds 64 MiB a child of it holds 96 MiB for 50 ms, without any sample. */
+/* While it holds 64 MiB, its child holds 96 MiB for 50 ms between two samples. */
 static void brief_child(void)
 {
   struct timespec pause = { 0, 50000000 };
@@ -106,7 +106,7 @@ static void a_child_between_two_samples_is_in_the_peak(void **state)
   assert_true(watch.seen.rss_bytes >= 96 * FT_MIB);
 }
 
-/* ---- who was still is not read at every instant ---- */
+/* ---- unchanged processes are not read at every sample ---- */
 
 static int spike_flags, spike_advice;
 
@@ -122,7 +122,7 @@ static char *take_mib(size_t mib, int flags, int advice)
   return memory;
 }
 
-/* Still until told, then 96 MiB for a moment; after that as before but for 1 MiB. */
+/* Unchanged until the signal, then 96 MiB for a moment; then as before plus 1 MiB. */
 static void spike(void)
 {
   char byte;
@@ -136,7 +136,7 @@ static void spike(void)
   (void)!read(gates.go[0], &byte, 1);
 }
 
-static void what_a_still_process_held_between_is_in_the_peak(void **state)
+static void the_peak_of_an_unchanged_process_between_readings_is_counted(void **state)
 {
   static const struct {
     const char *what;
@@ -160,7 +160,7 @@ static void what_a_still_process_held_between_is_in_the_peak(void **state)
     spike_flags = cases[i].flags;
     spike_advice = cases[i].advice;
     pid = begin(spike);
-    /* past its first look, after 1 s: a second lies between two */
+    /* after its first second; the interval between two readings is then 1 s */
     sample_for(&watch, 2.3, 115);
     assert_int_equal(write(gates.go[1], "", 1), 1);
     assert_int_equal(read(gates.told[0], &byte, 1), 1);
@@ -189,7 +189,7 @@ static void rank(void)
   pause();
 }
 
-static void what_ranks_do_together_adds_up_at_once(void **state)
+static void simultaneous_peaks_of_ranks_add_up(void **state)
 {
   enum { RANKS = 40 };
   struct watch watch;
@@ -209,7 +209,7 @@ static void what_ranks_do_together_adds_up_at_once(void **state)
     assert_int_equal(write(gates.go[1], "", 1), 1);
   for (size_t i = 0; i < RANKS; i++)
     assert_int_equal(read(gates.told[0], &byte, 1), 1);
-  /* pids one after the other: at each instant two of the forty are read */
+  /* consecutive pids: two of the forty are read at each sample */
   for (int i = 0; i < 3; i++)
     ft_measure_sample(watch.measure);
   assert_true(ft_tree_latest(watch.tree)->rss_bytes >= before + 8.0 * RANKS * FT_MIB);
@@ -219,7 +219,7 @@ static void what_ranks_do_together_adds_up_at_once(void **state)
   close_gates();
 }
 
-static void who_ended_is_not_added_to_who_came_after(void **state)
+static void ended_processes_are_not_added_to_later_ones(void **state)
 {
   struct watch watch;
   pid_t pid;
@@ -260,7 +260,7 @@ static void storm(void)
     ;
 }
 
-static void a_fork_storm_neither_hides_nor_doubles_memory(void **state)
+static void a_fork_storm_neither_hides_nor_double_counts_memory(void **state)
 {
   struct watch watch;
   struct rusage usage;
@@ -276,7 +276,7 @@ static void a_fork_storm_neither_hides_nor_doubles_memory(void **state)
   }
   watch_close(&watch);
   most = (double)usage.ru_maxrss * FT_KIB;
-  /* four children at most, each with its parent's pages and four of its own */
+  /* at most four children, each with its parent's pages and four MiB of its own */
   assert_true((double)watch.seen.rss_bytes >= 64.0 * FT_MIB);
   assert_true((double)watch.seen.rss_bytes <= 5 * most);
 }
@@ -288,7 +288,7 @@ static void write_8(void)
   static char block[1 << 20];
   int fd;
 
-  /* two generations: the kernel adds a child's bytes to whoever waits for it */
+  /* two generations: the kernel adds a child's bytes to the parent that waits for it */
   if (fork() > 0) {
     wait(NULL);
     return;
@@ -355,13 +355,13 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(
-        a_child_between_two_samples_is_in_the_peak), /* first: ru_maxrss of all children */
+        a_child_between_two_samples_is_in_the_peak), /* runs first: ru_maxrss covers all children */
     cmocka_unit_test(a_child_is_found_and_its_end_too),
-    cmocka_unit_test(threads_are_no_processes),
-    cmocka_unit_test(what_a_still_process_held_between_is_in_the_peak),
-    cmocka_unit_test(what_ranks_do_together_adds_up_at_once),
-    cmocka_unit_test(who_ended_is_not_added_to_who_came_after),
-    cmocka_unit_test(a_fork_storm_neither_hides_nor_doubles_memory),
+    cmocka_unit_test(threads_do_not_count_as_processes),
+    cmocka_unit_test(the_peak_of_an_unchanged_process_between_readings_is_counted),
+    cmocka_unit_test(simultaneous_peaks_of_ranks_add_up),
+    cmocka_unit_test(ended_processes_are_not_added_to_later_ones),
+    cmocka_unit_test(a_fork_storm_neither_hides_nor_double_counts_memory),
     cmocka_unit_test(bytes_written_count_once),
     cmocka_unit_test(nothing_stays_open),
   };

@@ -15,8 +15,8 @@ enum verdict { SAME, NEW };
 /* One kind of job. In each text @SAMPLE@, @WORK@, @UUID@, @TMP@ and @N@ stand for what differs from
  * job to job. */
 struct kind {
-  const char *file; /* of tests/fixtures/workflows: .sh a script, .wrap what --wrap has, .srun the
-                       words of srun */
+  const char *file;      /* in tests/fixtures/workflows: .sh a script, .wrap the argument of --wrap,
+                            .srun the arguments of srun */
   const char *job_name;  /* NULL: the file's name */
   const char *directory; /* NULL: /home/ada/wf */
 };
@@ -452,7 +452,7 @@ static void a_tasks_script_is_followed(void **state)
 
 /* Every fixture of the table, cut anywhere, with a quote left open, and very long: there is an app;
  * a task that has been named stays what it is. */
-static void bad_scripts_are_no_worse(void **state)
+static void damaged_scripts_still_have_an_app(void **state)
 {
   enum { STEP = 37, LONG = 1 << 20 };
   static char text[TEXT], filled[TEXT], app[sizeof submission.app];
@@ -498,7 +498,7 @@ int main(void)
                                       cmocka_unit_test(inputs_are_found),
                                       cmocka_unit_test(parameters_are_features),
                                       cmocka_unit_test(a_tasks_script_is_followed),
-                                      cmocka_unit_test(bad_scripts_are_no_worse) };
+                                      cmocka_unit_test(damaged_scripts_still_have_an_app) };
 
   return cmocka_run_group_tests_name("workflows", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every unit test includes: cmocka needs these in this order. */
+/* Common includes of all unit tests, in the order that cmocka requires. */
 #ifndef FT_TESTS_UNIT_H
 #define FT_TESTS_UNIT_H
 
@@ -17,7 +17,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* Fail unless A and B differ by at most RELATIVE of B. */
+/* Fails unless A and B differ by at most RELATIVE of B. */
 #define assert_near(a, b, relative)                                                      \
   do {                                                                                   \
     double a_ = (a), b_ = (b);                                                           \

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Real processes of this machine under the samplers: children to watch, and gates to hold them. */
+/*
+ * Real processes of this machine under the samplers: children to watch, and pipes that hold them.
+ */
 #ifndef FT_TESTS_UNIT_WATCH_H
 #define FT_TESTS_UNIT_WATCH_H
 
@@ -64,7 +66,7 @@ static inline void sample_until(struct watch *watch, bool (*test)(struct watch *
            ft_tree_latest(watch->tree)->rss_bytes / (double)FT_MIB);
 }
 
-/* What children wait for, a byte each, and what they tell. */
+/* Children wait for a byte each on one pipe and report on the other. */
 static struct {
   int go[2], told[2];
 } gates;
@@ -92,7 +94,7 @@ static inline void close_gates(void)
   }
 }
 
-/* A child that runs BODY and then ends; its pid. */
+/* Starts a child that runs BODY and then ends. Returns its pid. */
 static inline pid_t begin(void (*body)(void))
 {
   pid_t pid = fork();

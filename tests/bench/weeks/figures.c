@@ -7,7 +7,7 @@
 
 #include "tests/bench/weeks/figures.h"
 
-/* A set amount counts as too much above these. */
+/* A request counts as too large above both limits. */
 #define TOO_MUCH 3
 #define TOO_MUCH_LEAST (100 * 0x1p20)
 #define GIB_HOUR (0x1p30 * 3600)
@@ -20,7 +20,7 @@ double weeks_upper(struct weeks_part p)
 
   if (!p.of || p.count >= p.of)
     return 1;
-  /* gsl_cdf_beta_Pinv gives up on some of these */
+  /* gsl_cdf_beta_Pinv fails for some of these */
   for (int i = 0; i < 60; i++) {
     double middle = (low + high) / 2;
     bool below = gsl_cdf_beta_P(middle, (double)p.count + 1, (double)(p.of - p.count)) < 0.95;
@@ -58,7 +58,7 @@ bool weeks_recovers(const struct weeks_world *w, size_t attempt, bool *recovered
   for (uint32_t i = a->next; i != WEEKS_NO_ATTEMPT; i = w->attempt[i].next) {
     const struct weeks_attempt *later = &w->attempt[i];
 
-    /* its user helps himself: at once, or because foretell has not */
+    /* the user reacts alone: at once, or because foretell has not acted */
     if (!weeks_may_raise(later))
       return later->number - a->number > 1;
     *recovered = !later->deaths && later->action != FT_ACTION_REJECT;
@@ -70,13 +70,12 @@ bool weeks_recovers(const struct weeks_world *w, size_t attempt, bool *recovered
 
 /* ---- apps ---- */
 
-/* Of an app; where the mode lets foretell act: its submissions up to the first that is made when
- * nine of its runs have ended. */
+/* Of an app whose mode lets foretell act: its submissions up to the first after nine ended runs. */
 struct app {
   bool tenth;
-  bool wrong; /* one of them had too little without foretell, and some run was known */
+  bool wrong; /* one of them had too little memory without foretell, and a run was known */
   bool acted;
-  double wasted, needed; /* byte seconds, of what foretell may size */
+  double wasted, needed; /* byte seconds of work that foretell may size */
 };
 
 static void note_acted(struct app *app, const struct weeks_attempt *a)
@@ -131,7 +130,7 @@ static void count_attempt(struct weeks_figures *f, const struct weeks_world *w, 
     count_part(&f->part[WEEKS_NOT_RECOVERED], !recovered);
 }
 
-/* Whether foretell is free to size this work, as it is first submitted. */
+/* Whether foretell may size this work at its first submission. */
 static bool is_free(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
@@ -160,7 +159,7 @@ static void count_waste(struct weeks_figures *f, const struct weeks_world *w,
   f->of[policy].unfinished += unfinished;
 }
 
-/* Byte seconds that the work of ATTEMPT needs. */
+/* Byte seconds required by the work of ATTEMPT. */
 static double needed_by(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
@@ -171,7 +170,7 @@ static double needed_by(const struct weeks_world *w, const struct weeks_attempt 
   return sum;
 }
 
-/* An app that its user's mode lets foretell size counts once, however large it is. */
+/* Every app that foretell may size counts once, whatever its size. */
 static void count_ratios(struct weeks_table *t, const struct weeks_stream *s, const struct app *app,
                          unsigned policy)
 {
@@ -184,7 +183,7 @@ static void count_ratios(struct weeks_table *t, const struct weeks_stream *s, co
     }
 }
 
-/* Count what foretell did in the I-th attempt of W. */
+/* Counts foretell's action in attempt I of W. */
 static void count_foretell(struct weeks_table *t, const struct weeks_world *w, size_t i,
                            struct app *app)
 {
@@ -198,7 +197,7 @@ static void count_foretell(struct weeks_table *t, const struct weeks_world *w, s
   note_acted(app, a);
 }
 
-/* Which submissions foretell changed or rejected, whose world is the first. */
+/* Marks the submissions that foretell changed or rejected; its world is the first. */
 static int note_touched(struct weeks_table *t, const struct weeks_world *w, unsigned policy)
 {
   if (policy)
@@ -234,7 +233,7 @@ int weeks_count(struct weeks_table *t, const struct weeks_world *w, unsigned pol
     if (!policy)
       count_foretell(t, w, i, app);
     count_waste(&t->kind[w->stream->app[number].kind], w, a, policy);
-    /* what a leak needs is not known, and one of them weighs more than a thousand jobs */
+    /* a leak's required memory is unknown, and one leak outweighs a thousand jobs */
     if (isinf(a->need_bytes))
       continue;
     count_waste(&t->kind[WEEKS_KINDS], w, a, policy);

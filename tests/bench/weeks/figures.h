@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is counted of a world that has been played, and how it is printed beside its goals. */
+/* Statistics of a played world, printed beside their goals. */
 #ifndef FT_BENCH_WEEKS_FIGURES_H
 #define FT_BENCH_WEEKS_FIGURES_H
 
@@ -9,11 +9,11 @@
 #include "tests/bench/weeks/policies.h"
 
 enum weeks_count {
-  WEEKS_KILLED_BY,      /* died, and would have lived without */
+  WEEKS_KILLED_BY,      /* killed, and would have completed without foretell */
   WEEKS_REJECTED_WRONG, /* and would have completed */
-  WEEKS_NOT_RECOVERED,  /* from a death, within ceil(log2(need / limit)) further submissions */
-  WEEKS_TOO_MUCH,       /* set above 3 times the need, and above 100 MiB */
-  WEEKS_NOT_ACTED,      /* apps, by their tenth run; of those that had too little */
+  WEEKS_NOT_RECOVERED,  /* after a kill, within ceil(log2(need / limit)) further submissions */
+  WEEKS_TOO_MUCH,       /* set above 3 times the required memory and above 100 MiB */
+  WEEKS_NOT_ACTED,      /* apps with too little memory, by their tenth run */
   WEEKS_COUNTS
 };
 
@@ -25,10 +25,10 @@ struct weeks_part {
 struct weeks_figures {
   uint64_t submissions; /* attempts */
   uint64_t changed, rejected;
-  uint64_t died_again; /* where the mode lets memory be set and a like run was known */
+  uint64_t died_again; /* in modes that set memory, with a similar run known */
   struct weeks_part part[WEEKS_COUNTS];
-  struct weeks_part acted_at_all; /* not acted on, of all apps where the mode lets it */
-  /* of work whose size the mode lets foretell choose: all policies' */
+  struct weeks_part acted_at_all; /* apps without action, of all apps whose mode permits it */
+  /* work that the mode lets foretell size, under every policy */
   struct {
     double wasted_gib_hours;
     double log_ratios; /* of apps: given over needed */
@@ -40,23 +40,23 @@ enum { WEEKS_RULES = FT_DECIDED_BY_ESTIMATE + 1 };
 
 struct weeks_table {
   const struct weeks_stream *stream;
-  struct weeks_figures kind[WEEKS_KINDS + 1]; /* the last: all of them */
-  struct weeks_figures rule[WEEKS_RULES];     /* by the rule that decided; foretell's alone */
-  /* submissions of which foretell changed or rejected an attempt, and what each policy wasted on
-   * them; leaks left out */
+  struct weeks_figures kind[WEEKS_KINDS + 1]; /* the last is the total */
+  struct weeks_figures rule[WEEKS_RULES];     /* by the deciding rule; foretell only */
+  /* submissions of which foretell changed or rejected an attempt, and each policy's waste on
+   * them; without leaks */
   bool *touched;
   struct weeks_figures of_touched;
 };
 
-/* Count what foretell did in WORLD; PEER 0, or what peer PEER - 1 wasted in it. 0; -1 with ERR. */
+/* Counts foretell's actions in WORLD if PEER is 0, else the waste of peer PEER - 1. Returns 0;
+ * -1 with ERR. */
 int weeks_count(struct weeks_table *table, const struct weeks_world *world, unsigned peer,
                 struct ft_error *err);
 
-/* The upper bound of PART's probability that holds with 95 % (Clopper and Pearson 1934). */
+/* Upper 95 % confidence limit of PART's probability (Clopper and Pearson 1934). */
 double weeks_upper(struct weeks_part part);
 
-/* Whether the n-th attempt of WORLD starts a chain after a death, that may be recovered from; and
- * if so whether it has been. */
+/* Whether attempt n of WORLD starts a retry sequence that may recover, and if so whether it did. */
 bool weeks_recovers(const struct weeks_world *world, size_t attempt, bool *recovered);
 
 void weeks_table_free(struct weeks_table *table);
@@ -64,11 +64,11 @@ void weeks_table_free(struct weeks_table *table);
 void weeks_print(const struct weeks_table *table, FILE *out);
 json_t *weeks_json(const struct weeks_table *table);
 
-/* The COUNT stories of apps that went worst under foretell. 0; -1 with ERR. */
+/* Prints the COUNT apps with the worst results of foretell. Returns 0; -1 with ERR. */
 int weeks_print_worst(const struct weeks_world *world, unsigned count, FILE *out,
                       struct ft_error *err);
 
-/* Print every attempt of WORLD as CSV, bytes and seconds. */
+/* Prints every attempt of WORLD as CSV, in bytes and seconds. */
 void weeks_print_list(const struct weeks_world *world, FILE *out);
 
 #endif

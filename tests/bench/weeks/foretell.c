@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell as a policy: models in memory instead of files, the decision function, and the learner.
- * What similar apps need is not borrowed: their models would have to be files.
+ * foretell as a policy: models in memory instead of files, the decision function and the learner.
+ * Similar apps are not pooled, because their models would have to be files.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 struct foretell {
   const struct weeks_stream *stream;
   const char *without;
-  ft_model **model; /* of the apps; NULL: no run has ended */
+  ft_model **model; /* by app; NULL: no run has ended */
 };
 
 static void *make(const struct weeks_stream *stream, const char *without)
@@ -53,10 +53,8 @@ static bool is_off(const char *without, const char *rule)
   return without && strcmp(without, rule) == 0;
 }
 
-/*
- * A rule is switched off by what it rests on: the policy's number, the fact, or what was typed.
- * The request: what was typed is as if it had not been, where the mode lets memory be set.
- */
+/* Switches a rule off through its input: the policy's number, the fact, or the given request. A
+ * given request counts as absent if the mode lets memory be set. */
 static void switch_off(const char *without, ft_submission *submission,
                        struct ft_submission_knowledge *known)
 {
@@ -84,11 +82,9 @@ static void switch_off(const char *without, ft_submission *submission,
 
 /* ---- the decision ---- */
 
-/*
- * The one place in which the bench asks foretell: SUBMISSION on SITE in MODE (FT_MODE_UNSET: the
- * site's), MODEL being what is known of its app (NULL: nothing), KNOWN's evidence having the
- * indices of its array's elements. Rule WITHOUT (NULL: none) is off.
- */
+/* The only call of foretell in this benchmark: decides SUBMISSION on SITE in MODE
+ * (FT_MODE_UNSET: the site's). MODEL is the app's model (NULL: none); KNOWN's evidence has the
+ * indices of the array tasks. Rule WITHOUT (NULL: none) is off. */
 static void decide_submission(ft_submission *submission, const struct weeks_site *site,
                               ft_mode mode, const ft_model *model, const char *without,
                               struct ft_submission_knowledge *known, ft_decision *out)
@@ -144,7 +140,7 @@ static int decide(void *state, const struct weeks_world *w, struct weeks_attempt
   decide_submission(&submission, site, own_mode ? FT_MODE_UNSET : a->mode, f->model[s->app],
                     f->without, &known, &decision);
   note_decision(s, &decision, a);
-  /* no node has more: Slurm would refuse the job */
+  /* no node has more: Slurm would reject the job */
   if (a->given_bytes > site->node_bytes)
     a->given_bytes = site->node_bytes;
   return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Weeks of some forty users on sixteen partitions: who submits what, when, with which request, and
- * what it needs. FROZEN: rules are judged by it, so it does not change with them. Every app draws
- * from a random number generator of its own.
+ * Weeks of some forty users on sixteen partitions: users, submissions, times, requests and required
+ * memory. FROZEN: rules are judged by it, so it does not change with them. Every app has its own
+ * random number generator.
  */
 #include "config.h"
 
@@ -50,7 +50,7 @@ static double between(struct ft_random *r, double low, double high)
   return low + (high - low) * ft_random_double(r);
 }
 
-/* Between LOW and HIGH, all orders of magnitude alike. */
+/* Log-uniform between LOW and HIGH. */
 static double log_between(struct ft_random *r, double low, double high)
 {
   return exp(between(r, log(low), log(high)));
@@ -112,12 +112,12 @@ static int make_sites(struct weeks_stream *s)
   return 0;
 }
 
-/* How a user chooses --mem. */
+/* A user's style of --mem. */
 enum style {
   NOTHING,  /* no --mem */
   ENOUGH,   /* 1.15 to 2 times the need of the user's largest job */
   GENEROUS, /* 2 to 20 times */
-  LITTLE,   /* 0.4 to 0.95 of a typical one */
+  LITTLE,   /* 0.4 to 0.95 of a typical job's need */
   CAREFUL,  /* 1.2 to 2 times the need of this job, which the user can estimate */
   STYLES
 };
@@ -166,12 +166,12 @@ struct work {
   double spread;  /* standard deviation of the logarithm of its inputs */
   double largest; /* relative need of its largest usual input */
   double grid[GRID];
-  double place[PLACES]; /* of elements that only their index tells apart: relative input */
+  double place[PLACES]; /* of array tasks that differ only by index: relative input */
   double growth;        /* of the logarithm of its input, from its first to its last day */
   bool steady;          /* it has one input, else three */
-  bool beyond_node;     /* nothing keeps it within a node */
-  bool by_file;         /* elements of its arrays have a file each, whose size is known */
-  bool per_cpu;         /* its user types --mem-per-cpu */
+  bool beyond_node;     /* its memory may exceed a node */
+  bool by_file;         /* tasks of its arrays have one file each of known size */
+  bool per_cpu;         /* its user gives --mem-per-cpu */
   double first_input, second_input; /* what is 1 in the law, as a feature's value */
   double factor;                    /* of the user's request over the need that the user has in mind */
   double seconds, peak_at;
@@ -248,7 +248,8 @@ static void draw_inputs(struct work *w)
   w->second_input = floor(log_between(r, 4, 1e4));
 }
 
-/* The typed mode of an app: on a site that only checks, users are told of --predict-mem. */
+/* The given mode of an app: on a site that only checks, users learn of --predict-mem from
+ * messages. */
 static ft_mode draw_mode(struct work *w)
 {
   static const ft_mode typed[] = { FT_MODE_SET, FT_MODE_RAISE, FT_MODE_TRIM, FT_MODE_CHECK,
@@ -304,8 +305,8 @@ static void draw_work(struct work *w, const struct user *user)
 
 /* ---- what changes in its weeks ---- */
 
-/* A text that was edited in place, a copy in another folder, or both: another project, which may
- * need something else. */
+/* An edit in place, a copy in another directory, or both: another project with possibly other
+ * memory. */
 static void edit(struct work *w, double text, double copy, double project)
 {
   struct ft_random *r = &w->random;
@@ -438,7 +439,7 @@ static const char *first_name(enum weeks_law law)
   }
 }
 
-/* What the script's arguments say: what counts, if anything does, and what does not. */
+/* Features from the script's arguments: relevant ones, if any, and irrelevant ones. */
 static void add_features(struct work *w, struct weeks_submission *s, const struct weeks_inputs *in,
                          double progress)
 {
@@ -471,7 +472,7 @@ static const double nice[] = { 0.1, 0.2, 0.5, 1,   2,   3,   4,   5,   6,   8,  
                                12,  16,  20,  24,  30,  32,  40,  48,  50,  60, 64,
                                80,  96,  100, 120, 128, 160, 192, 200, 250, 256 };
 
-/* The next amount that people type, from BYTES up; or down. */
+/* The next round amount from BYTES up, or down. */
 static double typed_amount(double bytes, bool down)
 {
   size_t i = 0;
@@ -521,7 +522,7 @@ static int add_run(struct work *w, const struct weeks_submission *s, const struc
   return 0;
 }
 
-/* Elements share what the submission has in common; each has a need of its own. */
+/* Tasks share the submission's properties; each has its own memory. */
 static int add_elements(struct work *w, struct weeks_submission *s, struct weeks_inputs in,
                         double factor, double progress, double *need)
 {
@@ -598,7 +599,7 @@ static double working_hours(struct ft_random *r, double time)
   return fmax(day, 0) * DAY + between(r, 8, 19) * HOUR;
 }
 
-/* COUNT submissions in sessions: a user sits down, submits some, and goes. */
+/* COUNT submissions in sessions of a user. */
 static int play(struct work *w, size_t count)
 {
   struct ft_random *r = &w->random;
@@ -647,7 +648,7 @@ static uint32_t draw_owner(struct ft_random *r)
   return choose(r, part, USERS);
 }
 
-/* How often an app is submitted: the median 12 times, one in a hundred some 200 times. */
+/* Number of submissions of an app: median 12, one in a hundred some 200. */
 static size_t draw_count(struct ft_random *r, enum kind kind)
 {
   double count = 12 * exp(1.2 * ft_random_normal(r)) * (kind == SWEEP ? 2 : 1);
@@ -707,7 +708,7 @@ int weeks_generate(uint64_t seed, size_t count, struct weeks_stream *out, struct
     done = add_app(out, seed, users, count - out->submissions, NULL, &work);
     if (!done)
       goto fail;
-    /* two scripts in five that are edited have become another program before */
+    /* two of five edited scripts were another program before */
     if (work.kind == EDITED && out->submissions < count && happens(&random, 0.4) &&
         !add_app(out, seed, users, count - out->submissions, &work, &other))
       goto fail;

@@ -9,7 +9,7 @@
  * programs with garbage collectors differ by tens of per cent. */
 const double weeks_noise[WEEKS_NOISES] = { 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.3 };
 
-/* A typical input is so large that logarithms of it are about this. */
+/* Typical inputs have logarithms of about this. */
 #define TYPICAL_LOG 18.0
 
 static double between(struct ft_random *random, double low, double high)

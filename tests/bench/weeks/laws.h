@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The laws of memory that generate.c draws apps from: of each law WEEKS_NOISES levels of noise.
- * A law says how many times its typical need an app needs, given inputs relative to typical ones.
+ * The memory laws from which generate.c draws apps, each with WEEKS_NOISES levels of noise. A law
+ * gives the memory relative to the app's typical one, for inputs relative to typical inputs.
  */
 #ifndef FT_BENCH_WEEKS_LAWS_H
 #define FT_BENCH_WEEKS_LAWS_H
@@ -36,15 +36,15 @@ enum weeks_law {
   LAW_STEPS,
   LAW_FLAT_FIRST, /* constant, from some size on linear */
   LAW_CAPPED,     /* linear, from some size on a buffer of fixed size */
-  LAW_TOLD,       /* it uses what an argument says, as java -Xmx */
-  LAW_BIMODAL,    /* its data, which no feature tells, decide */
-  LAW_HEAVY,      /* a heavy tail that no feature tells */
+  LAW_TOLD,       /* an argument states it, as java -Xmx */
+  LAW_BIMODAL,    /* decided by its data, which no feature represents */
+  LAW_HEAVY,      /* a heavy tail that no feature explains */
   WEEKS_LAWS
 };
 
 enum { WEEKS_NOISES = 7, WEEKS_LEVELS = 5, WEEKS_APP_KINDS = WEEKS_LAWS * WEEKS_NOISES };
 
-/* Standard deviations of log(need) between like runs, 0.1 % to 30 %. */
+/* Standard deviations of log(memory) between equal runs, 0.1 % to 30 %. */
 extern const double weeks_noise[WEEKS_NOISES];
 
 /* An app's own constants. */
@@ -57,7 +57,7 @@ struct weeks_need {
   double rare;                /* probability of the large mode */
 };
 
-/* What a run is given, relative to a typical run of its app: 1. */
+/* Inputs of a run relative to a typical run of its app: 1. */
 struct weeks_inputs {
   double u, v; /* first and second feature */
   double cpus;
@@ -67,10 +67,10 @@ struct weeks_inputs {
 /* Draw the constants of an app of KIND, below WEEKS_APP_KINDS. */
 void weeks_need_draw(struct ft_random *random, unsigned kind, struct weeks_need *out);
 
-/* The need of one run over the app's typical one, by the law alone. */
+/* Memory of one run relative to the app's typical one, by the law alone. */
 double weeks_need_of(const struct weeks_need *need, const struct weeks_inputs *inputs);
 
-/* What chance adds to it: a factor. */
+/* The random factor on it. */
 double weeks_need_chance(const struct weeks_need *need, struct ft_random *random);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every attempt of a world as a table, to be looked into by other means. */
+/* Every attempt of a world as a table, for further analysis. */
 #include "config.h"
 
 #include "tests/bench/weeks/figures.h"

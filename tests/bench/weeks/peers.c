@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a site could do instead of foretell. Each keeps a few numbers of every app, whatever the
- * site's mode; what users type after a death counts for those that size nothing themselves.
+ * Alternatives to foretell. Each keeps a few numbers of every app in every site mode. A user's own
+ * request after an OOM kill counts for policies that set nothing themselves.
  */
 #include "config.h"
 
@@ -34,7 +34,7 @@ struct sample {
 };
 
 struct app {
-  double limit;   /* that has been doubled; 0: nothing has died */
+  double limit;   /* doubled after each kill; 0: no kill */
   double largest; /* peak so far; 0: none */
   uint32_t count;
   struct sample *sample; /* SAMPLES, the oldest replaced */
@@ -77,7 +77,7 @@ static struct app *app_of(void *state, const struct weeks_world *w, const struct
   return &((struct peer *)state)->app[w->stream->submission[a->submission].app];
 }
 
-/* What this work was killed at; 0: it was not. */
+/* Bytes at which this work was killed; 0: not killed. */
 static double killed_at(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   if (a->previous == WEEKS_NO_ATTEMPT || !w->attempt[a->previous].deaths)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The policies that are compared: foretell, and what a site could do instead. */
+/* The compared policies: foretell, and alternatives of a site. */
 #ifndef FT_BENCH_WEEKS_POLICIES_H
 #define FT_BENCH_WEEKS_POLICIES_H
 

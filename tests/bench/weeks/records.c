@@ -75,10 +75,8 @@ void weeks_make_submission(const struct weeks_world *w, const struct weeks_attem
     add_elements(w, s, out);
 }
 
-/*
- * The cgroup's whole charge, which the page cache is part of: of programs that read much it fills
- * what they leave of their limit.
- */
+/* The cgroup's whole charge, including page cache: programs that read much fill their limit with
+ * it. */
 static double charge_of(const struct weeks_attempt *a, const struct weeks_result *r, uint32_t app)
 {
   static const double cached[] = { 0.01, 0.05, 0.3, 1, 100 };
@@ -89,7 +87,7 @@ static double charge_of(const struct weeks_attempt *a, const struct weeks_result
   return fmin(limit, r->peak_bytes * (1 + cached[app % (sizeof cached / sizeof *cached)]));
 }
 
-/* The part of a run's memory that its largest process has. */
+/* Share of a run's memory in its largest process. */
 #define LARGEST_PROCESS 0.6
 
 void weeks_make_observation(const struct weeks_world *w, const struct weeks_result *r,
@@ -98,8 +96,8 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
   const struct weeks_attempt *a = &w->attempt[r->attempt];
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   ft_submission *of = &out->submission;
-  /* memory.events counts what any OOM killer kills: the agent takes the limit for the reason where
-   * it was the node that had no memory left */
+  /* memory.events counts kills by any OOM killer: the agent attributes them to the limit, even
+   * if the node was out of memory */
   bool by_kernel = r->outcome == FT_OUTCOME_OUT_OF_MEMORY;
 
   *out = (ft_observation){ .schema = FT_SCHEMA,

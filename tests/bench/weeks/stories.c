@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The apps that foretell served worst, each told submission by submission until the worst moment.
- */
+/* The apps with the worst results of foretell, submission by submission until the worst moment. */
 #include "config.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@
 
 enum { LINES = 14, FIRST_LINES = 3, ALIKE = 2, ATTEMPTS_OF_LEAK = 3 };
 
-/* What an attempt can be ashamed of. */
+/* Kinds of bad results of an attempt. */
 enum shame { KILLED_BY, REJECTED, DIED_AGAIN, NOT_RECOVERED, TOO_MUCH, LEAKED, SHAMES };
 
 static const char *const shame_names[SHAMES] = {
@@ -23,7 +22,7 @@ static const char *const shame_names[SHAMES] = {
   "a leak that was given more and more",
 };
 
-/* How bad each is; too much memory by its factor. */
+/* Weight of each; too much memory counts by its factor. */
 static const double weights[SHAMES] = { 10, 10, 6, 5, 1, 3 };
 
 struct story {
@@ -143,7 +142,7 @@ static int by_time(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The attempts of the app of STORY up to its worst moment, in order of time. */
+/* The attempts of STORY's app up to its worst moment, by time. */
 static const struct weeks_attempt **gather(const struct weeks_world *w, const struct story *story,
                                            size_t *count)
 {
@@ -201,7 +200,7 @@ static void score(const struct weeks_world *w, struct story *story)
       of->shame = shame;
     }
   }
-  /* often is worse than once, but not as often */
+  /* frequent is worse than once, but less than proportionally */
   for (size_t i = 0; i < w->stream->apps; i++)
     story[i].score = story[i].worst > 0 ? story[i].worst + 2 * log2(story[i].score) : 0;
 }
@@ -215,7 +214,7 @@ int weeks_print_worst(const struct weeks_world *w, unsigned count, FILE *out, st
     return ft_error_errno(err, "the worst stories");
   score(w, story);
   qsort(story, w->stream->apps, sizeof *story, worse);
-  /* of each shame a few */
+  /* a few of each kind */
   for (size_t i = 0; i < w->stream->apps && done < count && story[i].score > 0; i++)
     if (told[story[i].shame]++ < ALIKE) {
       if (print_story(w, &story[i], out) < 0)

@@ -7,7 +7,7 @@
 #include "predictor/core/hash.h"
 #include "tests/bench/weeks/stream.h"
 
-/* Room for one more of SIZE bytes in LIST, set to zeros. NULL out of memory. */
+/* Returns a new element of SIZE bytes in LIST, zeroed; NULL if out of memory. */
 static void *add(void **list, size_t *count, size_t *room, size_t size)
 {
   size_t more = *room ? 2 * *room : 64;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A stream of submissions with what each run truly needs: the interface between who makes weeks
- * of work (generate.c, traces.c) and who plays them (world.c). A stream names no policy and holds
- * no result; a generator of another kind only has to fill the same arrays.
+ * A stream of submissions with the true memory of each run: the interface between the sources of
+ * weeks (generate.c, traces.c) and the player (world.c). A stream names no policy and holds no
+ * result; another generator only has to fill the same arrays.
  */
 #ifndef FT_BENCH_WEEKS_STREAM_H
 #define FT_BENCH_WEEKS_STREAM_H
@@ -19,37 +19,37 @@ enum { WEEKS_VALUES = 8, WEEKS_NAME = 48, WEEKS_KINDS = 24 };
 /* How a run ends if its memory suffices. */
 enum weeks_ending {
   WEEKS_COMPLETES,
-  WEEKS_FAILS,     /* exits with 1, having reached a part of its need */
+  WEEKS_FAILS,     /* exits with 1 at a part of its memory */
   WEEKS_CANCELLED, /* by its user */
   WEEKS_TIMES_OUT,
-  WEEKS_NODE_FULL, /* killed because the node was out of memory: no limit of its own was passed */
+  WEEKS_NODE_FULL, /* killed because the node was out of memory, below its own limit */
   WEEKS_REQUEUED   /* preempted once, then started again, and completes */
 };
 
-/* What a user does when a job has run out of memory. */
+/* A user's reaction to an OOM kill. */
 enum weeks_reaction {
   WEEKS_GIVES_UP,  /* does not submit that work again */
-  WEEKS_UNCHANGED, /* submits it again as it was, as long as that gives it more memory */
-  WEEKS_DOUBLES    /* types twice what the job had, and keeps that for the app's later jobs */
+  WEEKS_UNCHANGED, /* submits it again unchanged, as long as that gives it more memory */
+  WEEKS_DOUBLES /* requests twice the previous memory, and keeps that for later jobs of the app */
 };
 
-/* A cluster's partition, and the mode that its site has set. */
+/* A cluster's partition with its site's mode. */
 struct weeks_site {
   uint64_t default_bytes;
   bool default_per_cpu;
-  uint64_t node_bytes; /* the most that a job can have */
+  uint64_t node_bytes; /* maximum memory of a job */
   uint32_t node_cpus;
   ft_mode mode;
   double reject_probability;
 };
 
-/* What a user takes for one program: the user, the program, the script's name, the subcommand. */
+/* A program in its user's view: the user, the program, the script's name, the subcommand. */
 struct weeks_app {
   char name[WEEKS_NAME];
   char job_name[WEEKS_NAME], program[WEEKS_NAME];
   uint32_t user, site;
   uint32_t kind; /* of week: index into the stream's kind_name */
-  bool leaks;    /* some of its runs use whatever they are given */
+  bool leaks;    /* some of its runs use all memory that they get */
 };
 
 struct weeks_value {
@@ -58,17 +58,17 @@ struct weeks_value {
   double number;
 };
 
-/* One run: an element of a job array, or the job. */
+/* One run: an array task, or the job. */
 struct weeks_task {
-  double need_bytes; /* INFINITY: it leaks */
-  double seconds;    /* if nothing ends it before */
-  double peak_at;    /* part of its run time after which it has reached its need */
-  double reached;    /* part of its need that it reaches; below 1 where it ends otherwise */
-  double input;      /* of an element, where input_feature names it */
+  double need_bytes; /* INFINITY: a leak */
+  double seconds;    /* without an early end */
+  double peak_at;    /* share of its run time until its peak */
+  double reached;    /* share of its memory that it reaches; below 1 if it ends early */
+  double input;      /* of an array task, if input_feature names it */
   enum weeks_ending ending;
 };
 
-/* Of a leak: bytes it takes a second are this over its seconds. */
+/* A leak's growth in bytes per second is this over its seconds. */
 #define WEEKS_LEAK_BYTES 0x1p35
 
 struct weeks_submission {
@@ -81,7 +81,7 @@ struct weeks_submission {
   uint32_t cpus;
   enum weeks_reaction reaction;
   bool array;
-  const char *input_feature; /* of an array: its elements' files; NULL: their index is all */
+  const char *input_feature; /* of an array: its tasks' files; NULL: tasks differ by index only */
   uint32_t tasks;
   size_t first_task; /* in the stream's task */
   uint32_t values;
@@ -96,35 +96,33 @@ struct weeks_stream {
   struct weeks_submission *submission; /* in order of time */
   struct weeks_task *task;
   size_t sites, apps, submissions, tasks;
-  size_t site_size, app_size, submission_size, task_size; /* that there is room for */
-  char **text; /* names that values point to, where they are not constants */
+  size_t site_size, app_size, submission_size, task_size; /* capacities */
+  char **text; /* strings behind pointers that are not constants */
   size_t texts, text_size;
 };
 
-/*
- * COUNT submissions, the same for the same SEED on every machine. OUT is to be freed. Returns 0;
- * -1 with ERR out of memory, OUT being empty.
- */
+/* Generates COUNT submissions, equal for equal SEED on every machine. The caller frees OUT.
+ * Returns 0; -1 with ERR if out of memory, with OUT empty. */
 int weeks_generate(uint64_t seed, size_t count, struct weeks_stream *out, struct ft_error *err);
 
-/* Add one of each at the end; the pointer holds until the next. NULL out of memory. */
+/* Append one element; the pointer is valid until the next call. NULL if out of memory. */
 struct weeks_site *weeks_add_site(struct weeks_stream *stream);
 struct weeks_app *weeks_add_app(struct weeks_stream *stream);
 struct weeks_submission *weeks_add_submission(struct weeks_stream *stream);
 struct weeks_task *weeks_add_task(struct weeks_stream *stream);
 
-/* A copy of TEXT that lives as long as STREAM. NULL out of memory. */
+/* Returns a copy of TEXT that lives as long as STREAM; NULL if out of memory. */
 const char *weeks_add_text(struct weeks_stream *stream, const char *text);
 
-/* Put the submissions in order of time; those of one instant stay in theirs. */
+/* Sorts the submissions by time; equal times keep their order. */
 void weeks_sort(struct weeks_stream *stream);
 
-/* A number that tells one stream from another: figures of two are not compared. */
+/* A fingerprint of a stream: results of different streams are not compared. */
 uint64_t weeks_stream_hash(const struct weeks_stream *stream);
 
 void weeks_stream_free(struct weeks_stream *stream);
 
-/* Memory that SUBMISSION gets without foretell on its node, in bytes: typed, or the default. */
+/* Memory of SUBMISSION without foretell on its node, in bytes: requested, or the default. */
 uint64_t weeks_limit(const struct weeks_stream *stream, const struct weeks_submission *submission);
 uint64_t weeks_default(const struct weeks_stream *stream,
                        const struct weeks_submission *submission);

@@ -22,13 +22,13 @@ static const char *name_of(const struct weeks_table *t, uint32_t row)
   return row == WEEKS_KINDS ? "all" : t->stream->kind_name[row];
 }
 
-/* The row behind ROW: a kind's, and at last that of them all. */
+/* The row after ROW: the next kind's, and finally the total. */
 static uint32_t next_row(const struct weeks_table *t, uint32_t row)
 {
   return row + 1 == t->stream->kinds ? WEEKS_KINDS : row + 1;
 }
 
-/* The peer that wastes least. */
+/* The peer with the least waste. */
 static unsigned best_peer(const struct weeks_figures *f)
 {
   unsigned best = 1;

@@ -13,9 +13,9 @@
 #include "tests/bench/weeks/traces.h"
 
 #define DEFAULT_BYTES (UINT64_C(4) << 30)
-/* A node of those that ran them, unless a task had more. */
+/* Bytes of a node's memory, unless a task used more. */
 #define NODE_BYTES (UINT64_C(128) << 30)
-/* The traces do not tell when in its run a task needs most. */
+/* The traces do not record when in a run its peak occurs. */
 #define PEAK_AT 0.5
 
 static int read_trace(const char *path, struct ft_trace *trace, struct ft_error *err)

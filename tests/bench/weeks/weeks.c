@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Users' weeks, or traces of real ones, played through foretell and through what a site could do
- * instead; what is counted stands beside its goal (figures.h).
+ * Plays users' weeks, or traces of real workflows, through foretell and alternative policies, and
+ * prints the results beside their goals (figures.h).
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@ static bool take_number(const char *argument, const char *name, uint64_t most, u
   return ft_text_skip(&text, name) && ft_text_u64(&text, most, value) && !ft_text_left(&text);
 }
 
-/* Returns the number of options; -1 where one is not understood. */
+/* Returns the number of options; -1 if one is unknown. */
 static int take_options(int argc, char **argv, struct options *o)
 {
   int i;

@@ -9,26 +9,26 @@
 #include "tests/bench/weeks/world.h"
 
 enum {
-  ATTEMPTS = 12,     /* of one job; users give up after as many */
+  ATTEMPTS = 12,     /* of one job; then the user gives up */
   LEAK_ATTEMPTS = 6, /* by then a user has noticed */
-  TOGETHER = 16,     /* elements of an array that run at once */
-  SHOWN = 64         /* ended runs of an app that are looked at for a like one */
+  TOGETHER = 16,     /* array tasks that run at once */
+  SHOWN = 64         /* ended runs of an app in which a similar one is sought */
 };
 
 #define QUEUE_SECONDS 30.0
 #define THINKING_LEAST 120.0
 #define THINKING_MOST (6 * 3600.0)
-/* Two needs within this factor are alike. */
+/* Two peaks within this factor are similar. */
 #define LIKE 1.25
 
 struct weeks_event {
   double time;
   uint64_t order;
-  bool ends; /* a run; else an attempt is submitted */
+  bool ends; /* the end of a run; else a submission */
   struct weeks_result result;
 };
 
-/* What ended runs of an app have shown: the last ones. */
+/* Peaks of the latest ended runs of an app. */
 struct weeks_shown {
   uint32_t count;
   float bytes[SHOWN];
@@ -133,7 +133,7 @@ static uint64_t limit_of(const struct weeks_world *w, const struct weeks_attempt
   return a->mem_bytes * (a->mem_unit == FT_MEM_CPU ? s->cpus : 1);
 }
 
-/* What is left to do of its work. */
+/* Computes the remaining work of A. */
 static void sum_up(const struct weeks_world *w, struct weeks_attempt *a)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
@@ -173,7 +173,7 @@ static void kill_run(const struct weeks_task *task, double limit, struct weeks_r
   r->outcome = FT_OUTCOME_OUT_OF_MEMORY;
   r->killed = true;
   r->end = r->start + fmax(seconds, 1);
-  /* the last sample before a kill lies somewhat below the limit */
+  /* the last sample before a kill is somewhat below the limit */
   r->peak_bytes = limit * (0.9 + 0.1 * chance(r->attempt, r->element, 1));
 }
 
@@ -192,7 +192,7 @@ static void end_run(const struct weeks_task *task, struct weeks_result *r)
   r->peak_bytes = task->need_bytes * task->reached * (1 - 0.01 * chance(r->attempt, r->element, 2));
 }
 
-/* A run that is preempted halfway and starts again. */
+/* A run is preempted halfway and starts again. */
 static int preempt(struct weeks_world *w, const struct weeks_task *task, struct weeks_result *r)
 {
   struct weeks_result first = *r;
@@ -230,7 +230,7 @@ static int start_run(struct weeks_world *w, uint32_t attempt, uint32_t element)
 
 /* ---- users ---- */
 
-/* Submit what is left of attempt LAST again, with BYTES typed; 0: as it was. */
+/* Submits the rest of attempt LAST again with a request of BYTES; 0: unchanged. */
 static int try_again(struct weeks_world *w, uint32_t last, double now, uint64_t bytes, ft_mode mode)
 {
   struct weeks_attempt from = w->attempt[last], *a = add_attempt(w);
@@ -291,7 +291,8 @@ static int react_to_death(struct weeks_world *w, uint32_t attempt, double now)
 
 /* ---- the clock ---- */
 
-/* Whether an ended run of the app has shown as much as this attempt, which died, needed. */
+/* Whether an ended run of the app had a peak similar to the required memory of this killed
+ * attempt. */
 static bool knows_like(const struct weeks_world *w, uint32_t app, const struct weeks_attempt *a)
 {
   const struct weeks_shown *shown = &w->shown[app];
@@ -359,7 +360,7 @@ static int submit_next(struct weeks_world *w, size_t next, uint32_t *attempt)
                                            : w->stream->site[w->stream->app[s->app].site].mode;
   a->mem_unit = s->mem_unit;
   a->mem_bytes = s->mem_bytes;
-  /* who has typed more after a death goes on so */
+  /* a user who requested more after a kill continues to do so */
   if (w->learnt[s->app] > (s->mem_unit == FT_MEM_NONE ? 0 : weeks_limit(w->stream, s))) {
     a->mem_unit = FT_MEM_NODE;
     a->mem_bytes = w->learnt[s->app];
