@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files that hold no network are called by their name, and what to give instead is said. */
+/* Files without a network are named by their format, with advice what to pass instead. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
