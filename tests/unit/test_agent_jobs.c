@@ -725,7 +725,7 @@ static void a_restart_count_needs_slurms_confirmation(void **state)
   assert_int_equal(w.last.restart_count, 0);
 }
 
-/* Slurm's answer to a query from before the run's start says nothing about it. */
+/* Slurm's reply to a query from before the run's start is no evidence about it. */
 static void a_reply_from_before_the_start_refutes_no_restart(void **state)
 {
   (void)state;

@@ -252,14 +252,14 @@ static void files_named_by_the_index_are_examined(void **state)
   describe("./x all.txt in_${SLURM_ARRAY_TASK_ID}.txt --out=r$SLURM_ARRAY_TASK_ID.txt\n", "1-9");
   ft_describe_files(&files, folder, "1-9", ft_io_monotonic() + 10, &out);
   assert_string_equal(element(&two), "input_bytes=207");
-  assert_string_equal(element(&nine), ""); /* it is not there yet */
+  assert_string_equal(element(&nine), ""); /* the file does not exist yet */
   /* many tasks: the examined ones are spread over the list */
   describe("./x in_${SLURM_ARRAY_TASK_ID}.txt\n", "0-3999999");
   ft_describe_files(&files, folder, "0-3999999", ft_io_monotonic() + 10, &out);
-  assert_string_equal(element(&hundred), "array_task_id=100"); /* none was there */
+  assert_string_equal(element(&hundred), "array_task_id=100"); /* no file existed */
   describe("./x in_${SLURM_ARRAY_TASK_ID}.txt\n", "1-9");
   ft_describe_files(&files, folder, "1-9", 0, &out);
-  assert_string_equal(element(&two), "array_task_id=2"); /* too late */
+  assert_string_equal(element(&two), "array_task_id=2"); /* after the deadline */
   (void)scratch_close(folder, fd);
 }
 

@@ -92,7 +92,7 @@ static void periods_as_slurmdbd_conf_writes_them(void **state)
   }
 }
 
-static void sizes_read_well(void **state)
+static void sizes_are_printed_with_units(void **state)
 {
   char out[32];
 
@@ -513,7 +513,7 @@ int main(void)
     cmocka_unit_test(bytes_as_slurm_writes_them),
     cmocka_unit_test(durations_as_slurm_writes_them),
     cmocka_unit_test(periods_as_slurmdbd_conf_writes_them),
-    cmocka_unit_test(sizes_read_well),
+    cmocka_unit_test(sizes_are_printed_with_units),
     cmocka_unit_test(numbers_keep_their_bounds),
     cmocka_unit_test(text_is_trimmed_at_both_ends),
     cmocka_unit_test(lists_are_searched_by_whole_words),

@@ -149,7 +149,7 @@ static void binary_data_is_reported_once(void **state)
   }
 }
 
-static void nul_bytes_are_refused(void **state)
+static void nul_bytes_are_rejected(void **state)
 {
   struct ft_error err;
   struct ft_buf out;
@@ -260,7 +260,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test(records_as_rfc_4180_has_them),
                                       cmocka_unit_test(sacct_output_has_no_quoting),
-                                      cmocka_unit_test(nul_bytes_are_refused),
+                                      cmocka_unit_test(nul_bytes_are_rejected),
                                       cmocka_unit_test(unterminated_fields_are_bounded),
                                       cmocka_unit_test(an_endless_record_is_abandoned),
                                       cmocka_unit_test(the_first_line_shows_the_separator),

@@ -153,7 +153,7 @@ static void a_thread_is_no_process(void **state)
   assert_int_equal(ft_stat_parse(text, 40, 0.01, &stat), -1);
 }
 
-static void no_such_root_is_refused(void **state)
+static void a_missing_root_is_rejected(void **state)
 {
   struct node node;
   struct ft_error err;
@@ -570,7 +570,7 @@ static void a_reused_pid_is_another_process(void **state)
   assert_near(node.seen.cpu_seconds, tick * (120 + 15 + 1000), 1e-9);
 }
 
-static void a_node_without_proc_is_refused(void **state)
+static void a_node_without_proc_is_rejected(void **state)
 {
   char folder[SCRATCH_SIZE];
   struct ft_measure_settings settings = { .seconds = 0.1 };
@@ -626,7 +626,7 @@ int main(void)
     cmocka_unit_test(a_process_without_parent_is_found_by_its_cgroup),
     cmocka_unit_test(processes_stay_in_the_tree_when_reparented),
     cmocka_unit_test(a_thread_is_no_process),
-    cmocka_unit_test(no_such_root_is_refused),
+    cmocka_unit_test(a_missing_root_is_rejected),
     cmocka_unit_test(a_high_water_mark_adds_to_the_other_processes_memory),
     cmocka_unit_test(figures_known_only_at_the_end_are_in_the_peaks),
     cmocka_unit_test(each_layout_gives_the_charge_of_the_right_level),
@@ -642,7 +642,7 @@ int main(void)
     cmocka_unit_test(ended_processes_count_once_whichever_parent_waited),
     cmocka_unit_test(a_parent_that_ended_unnoticed_inherits_nothing),
     cmocka_unit_test(a_reused_pid_is_another_process),
-    cmocka_unit_test(a_node_without_proc_is_refused),
+    cmocka_unit_test(a_node_without_proc_is_rejected),
     cmocka_unit_test(a_multiplexed_counter_is_scaled_or_missing),
   };
 

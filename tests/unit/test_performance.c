@@ -90,7 +90,7 @@ static void the_memory_of_a_run_does_not_change_its_time(void **state)
   free(p);
 }
 
-static void only_what_completed_and_took_time_counts(void **state)
+static void only_completed_runs_with_a_run_time_count(void **state)
 {
   ft_performance *p = learnt(10, 1);
   ft_observation o = run(50, "slow", 5, 0);
@@ -272,7 +272,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(run_time_and_ratio_are_found),
     cmocka_unit_test(the_memory_of_a_run_does_not_change_its_time),
-    cmocka_unit_test(only_what_completed_and_took_time_counts),
+    cmocka_unit_test(only_completed_runs_with_a_run_time_count),
     cmocka_unit_test(a_later_record_of_a_run_replaces_it),
     cmocka_unit_test(runs_stay_in_order_of_time),
     cmocka_unit_test(an_absurd_time_has_little_influence),

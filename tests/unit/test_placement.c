@@ -611,5 +611,5 @@ int main(void)
     cmocka_unit_test(long_names_stay_within_their_lines)
   };
 
-  return cmocka_run_group_tests_name("elsewhere", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("placement", tests, NULL, NULL);
 }

@@ -386,7 +386,7 @@ int main(int argc, char **argv)
   if (getenv("FAKE_HOST"))
     return fake_spank_play(argc, argv);
   play_plugin_self = realpath(argv[0], NULL);
-  failed = cmocka_run_group_tests_name("plugin elsewhere", tests, set_up, tear_down);
+  failed = cmocka_run_group_tests_name("plugin placement", tests, set_up, tear_down);
   free(play_plugin_self);
   return failed;
 }

@@ -140,7 +140,7 @@ static void an_observation_without_an_app_keeps_the_rest(void **state)
   free(o);
 }
 
-static void hostile_bytes_are_refused(void **state)
+static void hostile_bytes_are_rejected(void **state)
 {
   ft_submission in = { .schema = FT_SCHEMA }, out;
   struct ft_error err;
@@ -181,7 +181,7 @@ static int through(enum ft_record record, const void *in, void *out)
   return status;
 }
 
-static void a_forged_decision_is_refused(void **state)
+static void a_forged_decision_is_rejected(void **state)
 {
   static const struct {
     double p05, p50, p95, p_oom;
@@ -452,8 +452,8 @@ int main(void)
     cmocka_unit_test(every_record_goes_both_ways),
     cmocka_unit_test(an_observation_of_the_previous_release_is_read_unchanged),
     cmocka_unit_test(an_observation_without_an_app_keeps_the_rest),
-    cmocka_unit_test(hostile_bytes_are_refused),
-    cmocka_unit_test(a_forged_decision_is_refused),
+    cmocka_unit_test(hostile_bytes_are_rejected),
+    cmocka_unit_test(a_forged_decision_is_rejected),
     cmocka_unit_test(names_of_users_are_clean),
     cmocka_unit_test(the_uid_of_no_user_is_rejected),
     cmocka_unit_test(inconsistent_peaks_are_rejected),

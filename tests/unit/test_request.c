@@ -381,7 +381,7 @@ static void without_a_program_the_job_name_counts(void **state)
   }
 }
 
-static void an_app_is_shown_by_what_runs(void **state)
+static void an_apps_name_is_that_of_its_program(void **state)
 {
   static const struct {
     const char *script, *shown, *program;
@@ -436,7 +436,7 @@ static void former_names_are_recorded(void **state)
   assert_int_equal(out.former_apps_count, 0);
 }
 
-static void hashes_tell_variants_apart(void **state)
+static void hashes_distinguish_variants(void **state)
 {
   struct ft_description what = { .directory = "/a/b", .script = "./x 3\n", .script_length = 6 };
   uint32_t script, directory;
@@ -560,7 +560,7 @@ static void params_come_first_and_whole(void **state)
   }
 }
 
-static void the_request_fills_what_is_left(void **state)
+static void the_request_fills_the_remaining_space(void **state)
 {
   const ft_request request = { .nodes = 2, .tasks = 8, .cpus_per_task = 4, .container = "img" };
   char script[2048] = "./x", *p = script + 3;
@@ -596,7 +596,7 @@ static void srun_has_no_script(void **state)
   assert_string_equal(features(), "");
 }
 
-static void declared_apps_say_what_counts(void **state)
+static void declared_apps_choose_their_features(void **state)
 {
   static const ft_declared_app apps[] = {
     { .name = "blast",
@@ -779,7 +779,7 @@ static void hostile_scripts_take_no_time(void **state)
   assert_true(took < 5);
 }
 
-static void frames_go_both_ways_and_refuse_damage(void **state)
+static void helper_messages_are_decoded_and_damage_is_rejected(void **state)
 {
   const char *arguments[] = { "--n", "", "3" }, *const environment = NULL;
   const ft_request request = { .tasks = 3, .mem_bytes = 7 };
@@ -830,27 +830,28 @@ static void frames_go_both_ways_and_refuse_damage(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(arguments_become_features),
-                                      cmocka_unit_test(variables_come_from_the_environment),
-                                      cmocka_unit_test(exported_variables_are_features),
-                                      cmocka_unit_test(numbers_and_paths_make_no_new_app),
-                                      cmocka_unit_test(arguments_make_no_new_app),
-                                      cmocka_unit_test(an_app_is_a_users_and_a_programs),
-                                      cmocka_unit_test(without_a_program_the_job_name_counts),
-                                      cmocka_unit_test(an_app_is_shown_by_what_runs),
-                                      cmocka_unit_test(former_names_are_recorded),
-                                      cmocka_unit_test(hashes_tell_variants_apart),
-                                      cmocka_unit_test(sessions_are_interactive),
-                                      cmocka_unit_test(explicit_app_wins_and_stays_short),
-                                      cmocka_unit_test(params_come_first_and_whole),
-                                      cmocka_unit_test(the_request_fills_what_is_left),
-                                      cmocka_unit_test(srun_has_no_script),
-                                      cmocka_unit_test(declared_apps_say_what_counts),
-                                      cmocka_unit_test(only_regular_files_are_looked_at),
-                                      cmocka_unit_test(
-                                          directories_patterns_and_odd_names_have_sizes),
-                                      cmocka_unit_test(hostile_scripts_take_no_time),
-                                      cmocka_unit_test(frames_go_both_ways_and_refuse_damage) };
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(arguments_become_features),
+    cmocka_unit_test(variables_come_from_the_environment),
+    cmocka_unit_test(exported_variables_are_features),
+    cmocka_unit_test(numbers_and_paths_make_no_new_app),
+    cmocka_unit_test(arguments_make_no_new_app),
+    cmocka_unit_test(an_app_is_a_users_and_a_programs),
+    cmocka_unit_test(without_a_program_the_job_name_counts),
+    cmocka_unit_test(an_apps_name_is_that_of_its_program),
+    cmocka_unit_test(former_names_are_recorded),
+    cmocka_unit_test(hashes_distinguish_variants),
+    cmocka_unit_test(sessions_are_interactive),
+    cmocka_unit_test(explicit_app_wins_and_stays_short),
+    cmocka_unit_test(params_come_first_and_whole),
+    cmocka_unit_test(the_request_fills_the_remaining_space),
+    cmocka_unit_test(srun_has_no_script),
+    cmocka_unit_test(declared_apps_choose_their_features),
+    cmocka_unit_test(only_regular_files_are_looked_at),
+    cmocka_unit_test(directories_patterns_and_odd_names_have_sizes),
+    cmocka_unit_test(hostile_scripts_take_no_time),
+    cmocka_unit_test(helper_messages_are_decoded_and_damage_is_rejected)
+  };
 
   return cmocka_run_group_tests_name("request", tests, NULL, NULL);
 }

@@ -575,7 +575,7 @@ static void a_platform_of_two_rows_gets_their_mean(void **state)
   ft_speedup_free(&m);
 }
 
-static void another_format_is_refused(void **state)
+static void another_format_is_rejected(void **state)
 {
   struct ft_speedup_model m = { .outputs = 1 };
   struct ft_error err;
@@ -658,7 +658,7 @@ int main(void)
     cmocka_unit_test(numbers_are_little_endian_and_bounded),
     cmocka_unit_test(a_platform_of_ten_rows_has_its_own_model),
     cmocka_unit_test(a_platform_of_two_rows_gets_their_mean),
-    cmocka_unit_test(another_format_is_refused),
+    cmocka_unit_test(another_format_is_rejected),
     cmocka_unit_test(equal_seeds_give_equal_predictions),
     cmocka_unit_test(degenerate_tables_are_rejected_or_survived),
   };

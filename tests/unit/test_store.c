@@ -188,7 +188,7 @@ static void a_stored_run_is_read_back_completely(void **state)
   ft_store_close(store);
 }
 
-static void same_run_is_one_row(void **state)
+static void the_same_run_is_one_row(void **state)
 {
   struct ft_store *store = must_open(true);
   ft_observation o = run(1, "a", 100), merged;
@@ -831,7 +831,7 @@ int main(void)
   const struct CMUnitTest tests[] = { TEST(runs_come_in_pages),
                                       TEST(rejections_are_counted_and_outlive_their_app),
                                       TEST(a_stored_run_is_read_back_completely),
-                                      TEST(same_run_is_one_row),
+                                      TEST(the_same_run_is_one_row),
                                       TEST(a_later_submit_time_makes_no_second_run),
                                       TEST(a_job_completes_once),
                                       TEST(filters_restrict),

@@ -575,7 +575,7 @@ static bool reads_minimum(const struct ft_expression *e)
   return false;
 }
 
-/* No feature says whether the app uses threads; the rows decide. */
+/* No feature shows whether the app uses threads; the rows decide. */
 static void more_primitives_are_used_if_the_rows_support_them(void **state)
 {
   static const struct {
@@ -702,7 +702,7 @@ static void data_that_cannot_be_fitted_is_an_error(void **state)
   assert_int_equal(ft_symbolic_fit(x, y, ROWS, 2, &settings, &result, &err), -1);
 }
 
-static void hostile_bytecode_is_refused(void **state)
+static void hostile_bytecode_is_rejected(void **state)
 {
   static const struct {
     uint8_t length;
@@ -779,7 +779,7 @@ int main(void)
     cmocka_unit_test(a_large_population_is_cancelled_promptly),
     cmocka_unit_test(the_extended_search_can_be_cancelled),
     cmocka_unit_test(data_that_cannot_be_fitted_is_an_error),
-    cmocka_unit_test(hostile_bytecode_is_refused),
+    cmocka_unit_test(hostile_bytecode_is_rejected),
     cmocka_unit_test(linear_coefficients_are_recovered)
   };
 

@@ -142,7 +142,7 @@ static void offsets_agree_with_the_c_library(void **state)
   unsetenv("TZ");
 }
 
-static void damaged_zone_files_are_refused(void **state)
+static void damaged_zone_files_are_rejected(void **state)
 {
   char folder[SCRATCH_SIZE], path[4200];
   struct ft_error err;
@@ -180,7 +180,7 @@ int main(void)
                                       cmocka_unit_test(an_invalid_time_is_rejected),
                                       cmocka_unit_test(an_invalid_zone_is_rejected),
                                       cmocka_unit_test(offsets_agree_with_the_c_library),
-                                      cmocka_unit_test(damaged_zone_files_are_refused) };
+                                      cmocka_unit_test(damaged_zone_files_are_rejected) };
 
   return cmocka_run_group_tests_name("zone", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files that hold no network are called by their name, and what to give instead is said. */
+/* Files without a network are named by their format, with advice what to pass instead. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -27,7 +27,7 @@ static void says(const char *path, const char *what)
     bytes, sizeof bytes - 1, what                                                                  \
   }
 
-static void files_without_a_network_are_called_by_their_name(void **state)
+static void files_without_a_network_are_named_by_their_format(void **state)
 {
   static const struct {
     const char *bytes;
@@ -76,7 +76,7 @@ static void files_without_a_network_are_called_by_their_name(void **state)
   close(fd);
 }
 
-static void archives_without_a_network_are_too(void **state)
+static void archives_without_a_network_are_named_by_their_format(void **state)
 {
   static const struct {
     const char *members[3], *says;
@@ -111,8 +111,8 @@ static void archives_without_a_network_are_too(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(files_without_a_network_are_called_by_their_name),
-    cmocka_unit_test(archives_without_a_network_are_too),
+    cmocka_unit_test(files_without_a_network_are_named_by_their_format),
+    cmocka_unit_test(archives_without_a_network_are_named_by_their_format),
   };
 
   return cmocka_run_group_tests_name("foreign", tests, NULL, NULL);

@@ -28,7 +28,7 @@ enum { RUNS = 200, TURNS = 2000, MOST = 64 };
 
 static void fail(const char *what)
 {
-  (void)fprintf(stderr, "elsewhere: %s: %s\n", what, strerror(errno));
+  (void)fprintf(stderr, "placement: %s: %s\n", what, strerror(errno));
   exit(1);
 }
 
