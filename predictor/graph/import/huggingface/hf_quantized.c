@@ -54,8 +54,7 @@ static void read_compressed_tensors(const json_t *q, struct ft_hf_quantized *out
   const char *key, *strategy, *format = json_string_value(json_member(q, "format"));
   json_t *group;
 
-  json_object_foreach((json_t *)groups, key, group)
-  {
+  json_object_foreach ((json_t *)groups, key, group) {
     w = json_member(group, "weights");
     break;
   }

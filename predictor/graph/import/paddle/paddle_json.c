@@ -117,8 +117,7 @@ static int add_attributes(struct ft_pir *r, const struct ft_pir_operator *known,
   const json_t *list = json_object_get(op, "A"), *item;
   size_t i;
 
-  json_array_foreach(list, i, item)
-  {
+  json_array_foreach (list, i, item) {
     const char *name = ft_graph_json_text(item, "N");
     struct ft_text renamed = ft_text_from(known ? known->attributes : ""), one_name, old;
     struct ft_pd_attribute a;
@@ -153,8 +152,7 @@ static int convert_operator(struct ft_pir *r, const json_t *op)
   out = ft_text_from(known ? known->out : "Out");
   if (!made.type || add_attributes(r, known, &made, op) < 0)
     return -1;
-  json_array_foreach(operands, i, item)
-  {
+  json_array_foreach (operands, i, item) {
     if (!ft_text_until(&in, ',', &place)) {
       if (known)
         break;
@@ -163,8 +161,7 @@ static int convert_operator(struct ft_pir *r, const json_t *op)
     if (add_operand(r, &made, place, ft_pir_id(item)) < 0)
       return -1;
   }
-  json_array_foreach(outputs, i, item)
-  {
+  json_array_foreach (outputs, i, item) {
     const char *slot;
 
     if (!ft_text_until(&out, ',', &place))
@@ -207,8 +204,7 @@ int ft_pir_convert_all(struct ft_pir *r, const json_t *ops)
   const json_t *op;
   size_t i;
 
-  json_array_foreach(ops, i, op)
-  {
+  json_array_foreach (ops, i, op) {
     r->op = op;
     r->at++;
     if (convert_one(r, op) < 0)

@@ -91,8 +91,7 @@ int ft_pir_combine(struct ft_pir *r, const json_t *op)
   v->list = ft_build_take(r->build, (count + 1) * sizeof *v->list);
   if (!v->list)
     return -1;
-  json_array_foreach(operands, i, operand)
-  {
+  json_array_foreach (operands, i, operand) {
     one = ft_pir_value(r, ft_pir_id(operand));
     v->list[i] = one ? ft_pir_name(r, one) : NULL;
     if (!v->list[i])
@@ -111,8 +110,7 @@ int ft_pir_split(struct ft_pir *r, const json_t *op)
 
   if (ft_pir_attribute_of(r, op, "index", &index) < 0)
     return -1;
-  json_array_foreach(outputs, i, output)
-  {
+  json_array_foreach (outputs, i, output) {
     size_t which = i + (index.integer > 0 ? (size_t)index.integer : 0);
 
     if (!v || !v->list || which >= v->count)
@@ -141,8 +139,7 @@ static int add_region(struct ft_pir *r, const json_t *op, size_t which, const js
     return -1;
   p->blocks = list;
   list[p->count++] = (struct ft_pd_block){ 0 };
-  json_array_foreach(json_object_get(block, "args"), i, arg)
-  {
+  json_array_foreach (json_object_get(block, "args"), i, arg) {
     struct ft_pir_value *from = ft_pir_value(r, ft_pir_id(json_array_get(args, first + i)));
     json_int_t id = json_integer_value(json_object_get(arg, "#"));
 
@@ -174,8 +171,7 @@ static int end_region(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
 
   if (!names || ft_pir_add_output(r, made, "Out", names, json_array_size(outputs)) < 0)
     return -1;
-  json_array_foreach(outputs, i, output)
-  {
+  json_array_foreach (outputs, i, output) {
     struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(json_array_get(yields, first + i)));
 
     names[i] = v ? ft_pir_name(r, v) : ft_pir_number(r, ft_pir_id(output));
@@ -192,8 +188,7 @@ static const char **operand_names(struct ft_pir *r, const json_t *list)
   const json_t *operand;
   size_t i;
 
-  json_array_foreach(list, i, operand)
-  {
+  json_array_foreach (list, i, operand) {
     struct ft_pir_value *v = ft_pir_value(r, ft_pir_id(operand));
 
     if (!names)
@@ -228,8 +223,7 @@ static int end_branch(struct ft_pir *r, const json_t *op, struct ft_pd_operator 
   names = ft_build_take(r->build, json_array_size(outputs) * sizeof *names);
   if (!names || ft_pir_add_output(r, made, "Out", names, json_array_size(outputs)) < 0)
     return -1;
-  json_array_foreach(outputs, i, output)
-  {
+  json_array_foreach (outputs, i, output) {
     names[i] = ft_pir_number(r, ft_pir_id(output));
     if (!names[i] || !ft_pir_define(r, ft_pir_id(output), names[i]))
       return -1;

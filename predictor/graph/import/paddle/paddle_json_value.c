@@ -106,8 +106,8 @@ int ft_pir_declare(struct ft_pir *r, const json_t *type, struct ft_declared *d)
     return 0;
   if (json_array_size(sizes) > FT_GRAPH_RANK)
     return ft_pir_fail(r, "a shape of more dimensions than a tensor has");
-  json_array_foreach(sizes, i, size) dims[i] =
-      json_is_integer(size) ? json_integer_value(size) : -1;
+  json_array_foreach (sizes, i, size)
+    dims[i] = json_is_integer(size) ? json_integer_value(size) : -1;
   d->element = (uint8_t)element_by_name(ft_graph_json_text(json_array_get(parts, 0), "#"));
   return ft_build_shape(r->build, r->at, dims, (int)json_array_size(sizes), d);
 }
@@ -127,8 +127,7 @@ static int read_list_attribute(struct ft_pir *r, const json_t *list, struct ft_p
   reals = ft_build_take(r->build, (count + 1) * sizeof *reals);
   if (!integers || !reals)
     return -1;
-  json_array_foreach(list, i, item)
-  {
+  json_array_foreach (list, i, item) {
     const json_t *inner = json_is_object(item) ? json_object_get(item, "D") : item;
 
     reals[i] = json_is_true(inner) ? 1 : json_number_value(inner);
@@ -165,9 +164,9 @@ int ft_pir_attribute_of(struct ft_pir *r, const json_t *op, const char *name,
   size_t i;
 
   *a = (struct ft_pd_attribute){ .text = "" };
-  json_array_foreach(list, i,
-                     item) if (strcmp(ft_graph_json_text(item, "N"), name) ==
-                               0) return ft_pir_read_attribute(r, json_object_get(item, "AT"), a);
+  json_array_foreach (list, i, item)
+    if (strcmp(ft_graph_json_text(item, "N"), name) == 0)
+      return ft_pir_read_attribute(r, json_object_get(item, "AT"), a);
   return 0;
 }
 

@@ -176,9 +176,10 @@ static int read_argument(struct trace *f, const json_t *arg, struct ft_operand *
     *value = ft_value_unknown(FT_VALUE_OPAQUE);
   } else if (json_is_array(what)) {
     *value = ft_value_list(&f->live, FT_VALUE_LIST, NULL, 0);
-    json_array_foreach(
-        what, i, item) if (read_list_member(f, item, &one) < 0 || value->type != FT_VALUE_LIST ||
-                           ft_value_append(&f->live, value->list, one) < 0) return -1;
+    json_array_foreach (what, i, item)
+      if (read_list_member(f, item, &one) < 0 || value->type != FT_VALUE_LIST ||
+          ft_value_append(&f->live, value->list, one) < 0)
+        return -1;
   } else if (strncmp(kind, "as_sym", 6) == 0) {
     if (read_symbolic(f, what, value) < 0)
       return -1;
@@ -215,8 +216,7 @@ static int bind_output(struct trace *f, const json_t *output, struct ft_operand 
   if (name)
     return bind_pt2_value(f, name, value);
   list = list ? list : json_object_get(output, "as_optional_tensors");
-  json_array_foreach(list, i, item)
-  {
+  json_array_foreach (list, i, item) {
     const json_t *inner = json_object_get(item, "as_tensor");
     bool part = ft_value_is_list(&value) && i < value.list->count;
 
@@ -234,8 +234,7 @@ static int bind_outputs(struct trace *f, const json_t *outputs, struct ft_operan
 
   if (count == 1)
     return bind_output(f, json_array_get(outputs, 0), value);
-  json_array_foreach(outputs, i, output)
-  {
+  json_array_foreach (outputs, i, output) {
     bool part = ft_value_is_list(&value) && i < value.list->count;
 
     if (bind_output(f, output, part ? value.list->items[i] : ft_value_unknown(FT_VALUE_OPAQUE)) < 0)
@@ -296,8 +295,7 @@ static int trace_subgraph(struct trace *f, const json_t *arg, const json_t *inpu
   size_t i;
 
   list = json_object_get(json_object_get(json_array_get(inputs, first), "arg"), "as_tensors");
-  json_array_foreach(json_object_get(graph, "inputs"), i, input)
-  {
+  json_array_foreach (json_object_get(graph, "inputs"), i, input) {
     const char *name = result_name(input);
     const json_t *operand = json_object_get(json_array_get(inputs, first + i), "arg");
 
@@ -351,8 +349,7 @@ static int trace_higher_order(struct trace *f, const char *target, const json_t 
     return 1;
   if (strcmp(target + 23, "cond") == 0)
     return trace_conditional(f, inputs, &result) < 0 ? -1 : bind_outputs(f, outputs, result);
-  json_array_foreach(inputs, i, input)
-  {
+  json_array_foreach (inputs, i, input) {
     const json_t *arg = json_object_get(input, "arg");
 
     if (!json_object_get(arg, "as_graph"))
@@ -385,8 +382,7 @@ static int trace_node(struct trace *f, const json_t *node)
   keys = ft_tracer_take(&f->live, (count + 1) * sizeof *keys);
   if (!args || !keys)
     return -1;
-  json_array_foreach(inputs, i, input)
-  {
+  json_array_foreach (inputs, i, input) {
     f->depth = 0;
     if (read_argument(f, json_object_get(input, "arg"), &args[i]) < 0)
       return -1;
@@ -412,8 +408,7 @@ static int trace_graph(struct trace *f, const json_t *graph, struct ft_operand *
   if (f->nested >= DEPTH)
     return ft_tracer_fail(&f->live, "graphs nested more than %d deep", DEPTH);
   f->nested++;
-  json_array_foreach(nodes, i, node)
-  {
+  json_array_foreach (nodes, i, node) {
     f->live.at = i;
     status = trace_node(f, node);
     if (status < 0)
@@ -423,8 +418,7 @@ static int trace_graph(struct trace *f, const json_t *graph, struct ft_operand *
   if (status < 0)
     return -1;
   *result = ft_value_list(&f->live, FT_VALUE_TUPLE, NULL, 0);
-  json_array_foreach(json_object_get(graph, "outputs"), i, output)
-  {
+  json_array_foreach (json_object_get(graph, "outputs"), i, output) {
     struct ft_operand value;
 
     f->depth = 0;
@@ -508,8 +502,9 @@ static int trace_program(struct ft_infer *in)
   in->part = "node";
   f.names.arena = &in->graph->results;
   f.tensors = json_object_get(graph, "tensor_values");
-  json_array_foreach(json_object_get(json_object_get(module, "signature"), "input_specs"), i,
-                     spec) if (bind_input(&f, spec) < 0) return -1;
+  json_array_foreach (json_object_get(json_object_get(module, "signature"), "input_specs"), i, spec)
+    if (bind_input(&f, spec) < 0)
+      return -1;
   if (ft_infer_inputs(in) < 0 || trace_graph(&f, graph, &result) < 0 ||
       add_outputs(&f, &result) < 0 || ft_tracer_loose_ends(&f.live) < 0)
     return -1;
