@@ -125,7 +125,7 @@ static int draw_vector(struct drawing *d, struct ft_error *err)
   return close_chart(d, chart, "vector", err);
 }
 
-/* Returns the fraction of ROW's platform pairs predicted in the measured order; NAN without pairs. */
+/* Returns the fraction of ROW's platform pairs predicted in the right order; NAN: no pairs. */
 static double row_order_share(const struct drawing *d, size_t row)
 {
   size_t n = d->t->platforms;

@@ -8,7 +8,9 @@
 #include "predictor/cli/relative/relative.h"
 #include "predictor/learn/relative/medoids.h"
 
-enum { MOST_ROWS = 2000 }; /* rows clustered at most; larger tables are sampled evenly; chosen by judgement */
+/* Upper limit of the rows that are clustered; larger tables are sampled evenly. Chosen by
+ * judgement. */
+enum { MOST_ROWS = 2000 };
 
 /*
  * Encodes ROWS rows of RAW columns into OUT, which holds ROWS rows of up to
