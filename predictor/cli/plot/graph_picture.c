@@ -13,7 +13,7 @@
 
 enum { POINTS = 2000 }; /* points per curve; the chart is narrower, in pixels */
 
-/* Reduces the layers to at most POINTS + 1 points, each with the maximum of LIVE and the last sum
+/* Reduces the layers to at most POINTS points, each with the maximum of LIVE and the last sum
  * KEPT of its layers, in bytes. Returns the number of points. */
 static size_t sample_layers(const struct ft_memory *m, double *x, double *live, double *kept)
 {

@@ -211,7 +211,7 @@ static size_t find_relative_name(const ft_relative_name *names, size_t count, co
   return SIZE_MAX;
 }
 
-/* Warns about model features missing in the table and about table platforms missing in the model. */
+/* Warns about model features missing in the table and table platforms missing in the model. */
 static void warn_name_differences(const struct ft_relative_model *m,
                                   const struct ft_relative_table *t)
 {
