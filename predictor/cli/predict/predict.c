@@ -25,7 +25,9 @@
 #include "predictor/history/json.h"
 #include "predictor/request/describe.h"
 
-enum { APPS = 64 }; /* the user's declared apps and the site's */
+/* Upper limit of declared apps, the user's and the site's; the user's fill at most half of it.
+ * Chosen by judgement. */
+enum { APPS = 64 };
 
 /* State of one prediction; allocated because of its size. */
 struct question {

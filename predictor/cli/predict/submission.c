@@ -17,7 +17,10 @@
 
 #define NOT_GIVEN UINT64_MAX
 
-enum { TABLE = 48, DIRECTIVE_WORDS = 256 };
+enum {
+  TABLE = 48,           /* capacity of the option table, terminator included */
+  DIRECTIVE_WORDS = 256 /* arguments read from #SBATCH lines; chosen by judgement */
+};
 
 static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
 {
@@ -220,7 +223,8 @@ static int parse_network_option(struct ft_asked *asked, const char *word, const 
   return 2;
 }
 
-/* Applies the script's directives and skips unknown ones. Returns 0; -1 on error, sets STATUS. */
+/* Applies the script's directives; skips those without effect here. Returns 0; -1 on error and
+ * sets STATUS. */
 static int apply_directives(struct ft_asked *asked, const struct ft_option *table, char *name,
                             int *status)
 {
