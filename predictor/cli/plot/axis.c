@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Units and round ticks: 1, 2 and 5 times a power of ten, in the axis's own unit. */
+/* Chooses axis units and round ticks: 1, 2 or 5 times a power of ten, in the axis unit. */
 #include "config.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "predictor/core/text.h"
 
 struct unit {
-  double from; /* the least end of an axis in this unit */
+  double from; /* smallest upper end of an axis for this unit, in bytes or seconds */
   double size;
   const char *name;
 };
@@ -35,7 +35,7 @@ static void choose_unit(struct ft_axis *axis, const struct unit *units, size_t c
   (void)ft_string_copy(chosen->name, axis->unit_name, sizeof axis->unit_name);
 }
 
-/* The least of 1, 2, 5 times a power of ten that is not below VALUE > 0. */
+/* Returns the smallest of 1, 2, 5 times a power of ten that is at least VALUE > 0. */
 static double round_up(double value)
 {
   static const double steps[] = { 1, 2, 5, 10 };
@@ -128,7 +128,7 @@ const char *ft_axis_label(const struct ft_axis *axis, size_t index, char out[64]
     return out;
   }
   if (fabs(value) < 1e-12 * axis->high / axis->unit)
-    value = 0; /* what is left of sums of steps */
+    value = 0; /* rounding error of a tick at 0 */
   for (size_t i = 0; i < 3; i++)
     if (fabs(value) >= large[i].size * (1 - 1e-9)) {
       value /= large[i].size;

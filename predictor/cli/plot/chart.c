@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Draws; what the marks mean is the caller's. */
+/* Draws charts with cairo as SVG or PNG. The caller defines the meaning of the marks. */
 #include "config.h"
 
 #include <cairo-svg.h>
@@ -17,13 +17,13 @@
 #include "predictor/core/text.h"
 #include "predictor/core/utf8.h"
 
-/* All lengths are CSS pixels of an SVG; a PNG has SCALE times as many each way. */
+/* Lengths in CSS pixels; chosen by judgement. A PNG has SCALE pixels per CSS pixel. */
 enum { WIDTH = 800, HEIGHT = 500, LEFT = 64, RIGHT = 28, BOTTOM = 58, SLANTED = 130, SCALE = 2 };
 
-/* The longest text that is written, in bytes. */
+/* Buffer size for one text, in bytes. */
 #define WRITTEN 512
 
-/* Of names written aslant, in radians. */
+/* Rotation of long labels, in radians; chosen by judgement. */
 #define SLANT 0.6
 
 struct colour {
@@ -42,8 +42,8 @@ struct ft_chart {
   cairo_t *c;
   struct ft_buf out;
   struct ft_axis x, y;
-  double top, ground; /* of the plot itself */
-  bool slanted;       /* names too long to stand side by side */
+  double top, ground; /* upper and lower edge of the plot area, in CSS pixels */
+  bool slanted;       /* labels are rotated because they are wider than their tick interval */
   double legend_x;
 };
 
@@ -78,7 +78,7 @@ static cairo_status_t append_png_bytes(void *closure, const unsigned char *data,
   return ft_buf_add(closure, data, length) == 0 ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* TEXT as cairo takes it: after a string that is no UTF-8 it does nothing more. */
+/* Copies TEXT and replaces invalid UTF-8, which would put cairo into an error state. */
 static const char *valid_utf8(const char *text, char out[WRITTEN])
 {
   (void)ft_string_copy(text, out, WRITTEN);
@@ -95,7 +95,7 @@ static double text_width(cairo_t *c, const char *text)
   return extents.x_advance;
 }
 
-/* TEXT at a baseline; ALIGN is the part of its width that lies left of X. */
+/* Writes TEXT on baseline Y; ALIGN is the fraction of the width to the left of X. */
 static void write_text(cairo_t *c, double x, double y, double align, const char *text)
 {
   char shown[WRITTEN];
@@ -104,7 +104,7 @@ static void write_text(cairo_t *c, double x, double y, double align, const char 
   cairo_show_text(c, valid_utf8(text, shown));
 }
 
-/* TEXT, cut with an ellipsis where it would be wider than WIDTH. */
+/* Writes TEXT, cut with an ellipsis to at most WIDTH pixels. */
 static void write_cut(cairo_t *c, double x, double y, double width, const char *text)
 {
   static const char ellipsis[] = "\xe2\x80\xa6";
@@ -136,13 +136,13 @@ static const char *axis_title(const struct ft_axis *axis, char out[128])
 
 static void draw_axis_line(cairo_t *c, double x0, double y0, double x1, double y1)
 {
-  /* half a pixel: a line of width 1 then covers whole pixels */
+  /* the offset of half a pixel makes a line of width 1 cover whole pixels */
   cairo_move_to(c, floor(x0) + 0.5, floor(y0) + 0.5);
   cairo_line_to(c, floor(x1) + 0.5, floor(y1) + 0.5);
   cairo_stroke(c);
 }
 
-/* Names wider than their part of the axis are written aslant, and the plot ends higher. */
+/* Rotates labels that are wider than their tick interval and shortens the plot area for them. */
 static void reserve_label_space(struct ft_chart *chart)
 {
   double room = (double)(WIDTH - LEFT - RIGHT) / (double)(chart->x.tick_count + 1), widest = 0;
@@ -157,7 +157,7 @@ static void reserve_label_space(struct ft_chart *chart)
     chart->ground -= fmin(widest, SLANTED) * sin(SLANT);
 }
 
-/* TEXT, ending below the tick at X. */
+/* Writes rotated TEXT that ends below the tick at X. */
 static void write_slanted(struct ft_chart *chart, double x, const char *text)
 {
   cairo_t *c = chart->c;
@@ -267,7 +267,7 @@ static void draw_faint(cairo_t *c, double x, double y)
   draw_dot(c, x, y, 0.3);
 }
 
-/* A lower bound: an open triangle that points to where the truth lies. */
+/* Lower bound: an open triangle that points up, towards the true value. */
 static void draw_bound(cairo_t *c, double x, double y)
 {
   cairo_move_to(c, x - 4, y + 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory over a network's layers: what training piles up, and what inference needs at each. */
+/* Draws memory over a network's layers: cumulative saved activations and inference activations. */
 #include "config.h"
 
 #include <math.h>
@@ -11,9 +11,10 @@
 #include "predictor/cli/plot/graph.h"
 #include "predictor/core/units.h"
 
-enum { POINTS = 2000 }; /* more than a chart has across */
+enum { POINTS = 2000 }; /* points per curve; the chart is narrower, in pixels */
 
-/* At most POINTS of the layers, each standing for its neighbours' largest. Returns how many. */
+/* Reduces the layers to at most POINTS points, each with the maximum of LIVE and the last sum
+ * KEPT of its layers, in bytes. Returns the number of points. */
 static size_t sample_layers(const struct ft_memory *m, double *x, double *live, double *kept)
 {
   size_t every = m->layer_count / POINTS + 1, count = 0;

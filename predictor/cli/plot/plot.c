@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell plot: a run over time, or an app's fit, observed peaks against what
- * was predicted before each run, or against one feature.
+ * foretell plot draws a run's memory over time, or an app's fit: observed peaks against the
+ * predictions made before each run, or against one feature.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An app's fit, from the runs that its model remembers. */
+/* Draws an app's fit from the runs in its model's history. */
 #include "config.h"
 
 #include <errno.h>
@@ -22,10 +22,10 @@
 enum {
   RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run),
   COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column),
-  CURVE = 96 /* points of a curve */
+  CURVE = 96 /* points of a curve; chosen by judgement */
 };
 
-/* Too large for a stack. */
+/* Allocated because of its size. */
 struct fit {
   const struct ft_plot *plot;
   struct ft_config config;
@@ -34,11 +34,11 @@ struct fit {
   struct points {
     double x[RUNS], y[RUNS];
     size_t count;
-  } full, faint, bounds; /* completed runs, those that matter less, those that did not complete */
-  double low, high, y_low, y_high; /* of all of them */
+  } full, faint, bounds; /* completed; earlier or of another category; censored */
+  double low, high, y_low, y_high; /* ranges of x and of bytes over all points */
 };
 
-/* A category beyond those that the model keeps has no place of its own. */
+/* Returns RUN's value in COLUMN; NAN if missing or if the model does not store the category. */
 static double column_value(const ft_model *model, const ft_run *run, size_t column)
 {
   double x = column < run->x_count ? (double)run->x[column] : NAN;
@@ -65,7 +65,7 @@ static size_t is_shown(const struct fit *fit)
   return fit->full.count + fit->faint.count + fit->bounds.count;
 }
 
-/* The usual value of a column over the runs: its median, or its most frequent category. */
+/* Returns the column's median or most frequent category over the runs; NAN without values. */
 static double usual_value(const ft_model *model, size_t column)
 {
   double values[RUNS], best = NAN;
@@ -90,7 +90,7 @@ static double usual_value(const ft_model *model, size_t column)
   return best;
 }
 
-/* Whether RUN differs in a category from what the curve over COLUMN is drawn for. */
+/* Returns true if RUN differs from the usual category in a column other than COLUMN. */
 static bool differs_in_category(const ft_model *model, const ft_run *run, size_t column)
 {
   for (size_t i = 0; i < model->columns_count; i++)
@@ -113,7 +113,8 @@ static void put_feature(const ft_model *model, size_t column, double value, ft_f
     (void)ft_feature_category(features, count, COLUMNS, c->name, c->categories[(size_t)value]);
 }
 
-/* The model's estimate with COLUMN at VALUE (COLUMNS: none) and the rest as usual. */
+/* Estimates with COLUMN (COLUMNS: none) at VALUE and the other columns at their usual values.
+ * Returns 0; -1 on error and fills ERR. */
 static int evaluate_at(const struct fit *fit, size_t column, double value, struct ft_estimate *out,
                        struct ft_error *err)
 {
@@ -138,10 +139,10 @@ static void legend(struct ft_chart *chart, const struct fit *fit)
   ft_chart_legend(chart, FT_MARK_BAND, "90 % of runs");
 }
 
-/* Under the title: where an equation predicts, it is told in place of the count of runs. */
+/* Replaces the subtitle by the equation if the model predicts with a short one. */
 static void describe_equation(const struct fit *fit, char *subtitle, size_t size)
 {
-  enum { SHOWN = 110 }; /* letters, that it fits the chart */
+  enum { SHOWN = 110 }; /* longest equation in bytes that fits the chart; chosen by judgement */
   struct ft_buf text;
 
   ft_buf_init(&text, FT_LIMIT_LINE);
@@ -158,7 +159,7 @@ static void draw_runs(struct ft_chart *chart, const struct fit *fit)
   ft_chart_series(chart, FT_MARK_BOUND, fit->bounds.x, fit->bounds.y, NULL, fit->bounds.count);
 }
 
-/* Whether values so far apart are better seen on a logarithmic axis. */
+/* Returns true if the range needs a logarithmic axis; the factor 12 is chosen by judgement. */
 static bool spans_decades(double low, double high)
 {
   return low > 0 && high / low > 12;
@@ -206,7 +207,7 @@ static int draw_against_prediction(struct fit *fit, struct ft_error *err)
   return ft_chart_close(chart, fit->plot->output, err);
 }
 
-/* What a feature's name says about its unit. */
+/* Derives the axis unit from the suffix of a feature name. */
 static enum ft_axis_kind axis_kind_of_feature(const char *name)
 {
   size_t length = strlen(name);
@@ -246,7 +247,7 @@ static void draw_curve(struct ft_chart *chart, const struct curve *curve)
   ft_chart_series(chart, FT_MARK_LINE, curve->x, curve->middle, NULL, curve->count);
 }
 
-/* One short bar for each category. */
+/* Draws one short bar per category. */
 static int draw_categories(struct fit *fit, struct ft_chart *chart, size_t column,
                            struct ft_error *err)
 {
@@ -261,7 +262,7 @@ static int draw_categories(struct fit *fit, struct ft_chart *chart, size_t colum
   return 0;
 }
 
-/* The curve over the numbers seen: its values widen the y axis, so it is made before the axes. */
+/* Computes the curve over the observed range; called before the axes because it widens y. */
 static int make_curve(struct fit *fit, size_t column, const struct ft_axis *x, struct curve *curve,
                       struct ft_error *err)
 {
@@ -276,7 +277,7 @@ static int make_curve(struct fit *fit, size_t column, const struct ft_axis *x, s
   return 0;
 }
 
-/* Whether the runs differ in COLUMN. */
+/* Returns true if a run differs from the usual value in COLUMN. */
 static bool column_varies(const ft_model *model, size_t column)
 {
   for (pb_size_t i = 0; i < model->history_count; i++)
@@ -285,7 +286,7 @@ static bool column_varies(const ft_model *model, size_t column)
   return false;
 }
 
-/* "42 of 42 runs; predicted for arch=unet, batch=4": of the features that differ between runs. */
+/* Writes "42 of 42 runs; predicted for arch=unet, batch=4", with the features that vary. */
 static void describe_usual(const struct fit *fit, size_t column, char *out, size_t size)
 {
   const ft_model *model = &fit->model;

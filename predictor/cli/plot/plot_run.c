@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A run over time. The file is mprof's: lines "MEM MIB TIME" and "CMDLINE ...",
- * among others that are passed over (memory_profiler 0.61, mprof.py).
+ * Draws a run's memory over time from an mprof file: lines "MEM MIB TIME" and "CMDLINE ...".
+ * Other lines are skipped (memory_profiler 0.61, mprof.py).
  */
 #include "config.h"
 
@@ -20,10 +20,10 @@
 #include "predictor/core/units.h"
 #include "predictor/history/json.h"
 
-enum { COLUMNS = 1400 }; /* about two points for each pixel across: more would not show */
+enum { COLUMNS = 1400 }; /* time intervals, about two per pixel of the chart's width */
 
 struct run {
-  double *seconds, *bytes; /* since the first sample */
+  double *seconds, *bytes; /* seconds since the first sample; bytes */
   size_t count, size;
   size_t peak;
   char command[256];
@@ -51,7 +51,7 @@ static int add_sample(struct run *run, double seconds, double bytes)
   return 0;
 }
 
-/* The rest of a line after "MEM": memory in MiB, then seconds since 1970. */
+/* Parses the rest of a MEM line: memory in MiB and seconds since 1970. */
 static bool read_sample(struct ft_text rest, double *mib, double *time)
 {
   struct ft_text first, second;
@@ -109,7 +109,7 @@ static int read_mprof_file(const char *name, struct run *run, struct ft_error *e
   return result;
 }
 
-/* Keep of each column its least and its largest sample, in the order they came. */
+/* Keeps the smallest and the largest sample of each time interval, in order of time. */
 static void thin_samples(struct run *run)
 {
   double width = run->seconds[run->count - 1] / COLUMNS;
@@ -126,7 +126,7 @@ static void thin_samples(struct run *run)
     }
     first = low < high ? low : high;
     second = low < high ? high : low;
-    /* each index is at least as large as the place it is put in */
+    /* in place: no source index is below its target index */
     run->seconds[kept] = run->seconds[first];
     run->bytes[kept++] = run->bytes[first];
     if (second != first) {

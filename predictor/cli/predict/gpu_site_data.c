@@ -32,7 +32,7 @@ int ft_gpu_site_data_slices(int state_fd, struct ft_mig_table *table, struct ft_
   return status;
 }
 
-/* Letters and digits of NAME alone, small. */
+/* Copies only the letters and digits of NAME to OUT, in lower case. */
 static void normalise_gpu_name(const char *name, char *out, size_t size)
 {
   size_t length = 0;
@@ -43,7 +43,8 @@ static void normalise_gpu_name(const char *name, char *out, size_t size)
   out[length] = '\0';
 }
 
-/* Whether what NVML calls NAME is the GPU, of KINDS that were measured here. */
+/* Returns true if NVML's NAME denotes GPU. KINDS is the number of GPU types measured on this site:
+ * a GPU requested without a type matches only if there is one. */
 static bool is_gpu_kind(const struct ft_mig_table *table, const struct ft_gpu_site_data_gpu *gpu,
                         const char *name, size_t kinds)
 {
@@ -103,7 +104,7 @@ void ft_gpu_site_data_refine(const struct ft_gpu_site_data *m, const struct ft_g
   ft_gpu_calibrate(memory, gpu, &device, m->has_model ? &m->model : NULL, m->hashes, m->hash_count);
 }
 
-/* What the operators leave open, with how much that can be where it has a bound. */
+/* Describes the bytes of unknown size and their upper bound, if there is one. */
 static const char *unknown_size_note(const struct ft_gpu_memory *memory, char *out, size_t size)
 {
   char most[32];

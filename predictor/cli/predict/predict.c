@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell predict: what the plugin would answer in sbatch, for people and for
- * scripts. The same functions decide; only the way in and out differs.
+ * foretell predict prints the plugin's decision for a submission, as text or JSON. The plugin calls
+ * the same decision functions; only input and output differ.
  */
 #include "config.h"
 
@@ -25,12 +25,14 @@
 #include "predictor/history/json.h"
 #include "predictor/request/describe.h"
 
-enum { APPS = 64 }; /* the user's declared apps and the site's */
+/* Upper limit of declared apps, the user's and the site's; the user's fill at most half of it.
+ * Chosen by judgement. */
+enum { APPS = 64 };
 
-/* All that an answer needs; too large for a stack. */
+/* State of one prediction; allocated because of its size. */
 struct question {
   struct ft_asked asked;
-  const char *name; /* of the command, for complaints */
+  const char *name; /* command name, for error messages */
   int state_fd;
   struct ft_user user;
   char directory[PATH_MAX];
@@ -48,7 +50,8 @@ struct question {
   struct ft_grounds grounds; /* with --explain */
 };
 
-/* The state folder and what lies in it: site and declared apps. */
+/* Opens the state directory and reads the site settings and the declared apps.
+ * Returns 0; -1 on error and fills ERR. */
 static int open_site(struct question *q, struct ft_error *err)
 {
   q->state_fd = ft_open_state(q->asked.state, &q->config, err);
@@ -57,8 +60,8 @@ static int open_site(struct question *q, struct ft_error *err)
   return ft_read_site(q->name, q->state_fd, &q->config, &q->site, &q->site_apps, err);
 }
 
-/* The user's declared apps come first. A broken apps.conf is said, and counts for nothing. One's
- * own lie where HOME says, as for the plugin. */
+/* Collects the declared apps, the user's before the site's. An invalid apps.conf is reported and
+ * ignored. Without --user, HOME locates the file, as in the plugin. */
 static void collect_declared_apps(struct question *q)
 {
   const char *home = q->asked.user ? q->user.home : getenv("HOME");
@@ -75,7 +78,7 @@ static void collect_declared_apps(struct question *q)
     q->apps[q->app_count++] = q->site_apps.apps[i];
 }
 
-/* As sbatch names a job that was given no name: by its script or "wrap"; else it has none. */
+/* Returns --job-name or sbatch's default, the script name or "wrap"; NULL if there is none. */
 static const char *job_name(const struct ft_asked *asked)
 {
   const char *path = asked->script_name, *slash;
@@ -130,7 +133,8 @@ static struct ft_submitter make_submitter(struct question *q)
   return (struct ft_submitter){ q->user.uid, user_name_callback, q };
 }
 
-/* As typed or as the site has it; what --predict-mem alone would do where the site's is off. */
+/* Returns the mode: --mode, else the site's. If the site's mode is off or unset, the effect of a
+ * plain --predict-mem. */
 static ft_mode submission_mode(const struct question *q)
 {
   if (q->asked.mode)
@@ -152,7 +156,7 @@ static json_t *peak_quantiles_json(const struct question *q)
                    "p95", quantile_json(q, 0.95));
 }
 
-/* How many tasks the job array has and were looked at, and which needs most. */
+/* Number of tasks of the job array, number of estimated tasks, index of the largest one. */
 static json_t *array_json(const struct question *q, const ft_decision *decision)
 {
   const struct ft_decision_input *of = &q->decided.question;
@@ -234,7 +238,7 @@ static int print_submission_json(const struct question *q, const ft_decision *de
       q->asked.explain ? explanation_json(&q->grounds) : NULL));
 }
 
-/* What is said of the network: whether there was anything. */
+/* Prints the error and the lines about the network. Returns true if there were any. */
 static bool print_network(const struct question *q)
 {
   const ft_network *n = &q->network.said;
@@ -246,7 +250,7 @@ static bool print_network(const struct question *q)
   return n->error[0] || n->lines_count;
 }
 
-/* A job that is refused for its GPU is not looked at further. */
+/* Prints the rejection of a job for its GPU request; the memory decision is skipped. */
 static int print_rejection(const struct question *q)
 {
   const ft_network *n = &q->network.said;
@@ -285,7 +289,7 @@ static int answer_submission(struct question *q)
 
     ft_perf_print(&q->perf);
     ft_submission_explain(&q->decided, &said);
-    /* that no run is known goes without saying behind that */
+    /* behind the network's lines, the message that no run is recorded is redundant */
     if (told && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes)
       said.count = 0;
     for (int i = 0; i < said.count; i++)
@@ -296,7 +300,8 @@ static int answer_submission(struct question *q)
   return status == FT_EXIT_DONE && decision->action == FT_ACTION_REJECT ? FT_EXIT_NO : status;
 }
 
-/* Run times; the partition, and with it what is known of it, may be another afterwards. */
+/* Finds run times and the placement. If --choose changes the partition, the policy and the
+ * partition data are read again. Returns 0; -1 on error and fills ERR. */
 static int find_placement(struct question *q, struct ft_error *err)
 {
   const ft_request *request = &q->submission.request;
@@ -371,7 +376,7 @@ static int of_submission(void *data)
   return predict_submission(data);
 }
 
-/* Whatever a model file has a say in is answered where it can do no harm. */
+/* Runs a prediction that parses a model file in the sandbox, because the file is untrusted. */
 static int answer_in_sandbox(struct question *q)
 {
   if (q->asked.model)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What would fit instead: the workarounds of Pares et al. 2021 (section 1.1), each tried on the
- * model itself.
+ * Alternative settings that fit the GPU: the workarounds of Pares et al. 2021 (section 1.1), each
+ * evaluated with the memory model.
  */
 #include "config.h"
 
@@ -13,16 +13,20 @@
 #include "predictor/cli/predict/predict_model.h"
 #include "predictor/core/text.h"
 
-enum { GPUS = 64, SEGMENTS = 64 }; /* more of neither is suggested */
+enum {
+  GPUS = 64,    /* upper limit of suggested GPUs; chosen by judgement */
+  SEGMENTS = 64 /* upper limit of suggested checkpoint segments; chosen by judgement */
+};
 
 struct search {
   const struct ft_instead_question *asked;
   struct ft_instead *list;
   size_t count;
-  double seconds; /* of a step as it is asked for; 0: not known */
+  double seconds; /* time of a step with the requested settings; 0: unknown */
 };
 
-/* What RUN needs on GPU as a submission that asks for it would be told. Returns 0 or -1. */
+/* Estimates RUN's memory on GPU, refined by the site's data as in a submission.
+ * Returns 0; -1 on error. */
 static int predict_setting(const struct search *s, const struct ft_gpu *gpu,
                            const struct ft_gpu_run *run, struct ft_gpu_memory *memory)
 {
@@ -43,7 +47,8 @@ static bool fits_probably(const struct search *s, const struct ft_gpu_run *run,
          ft_estimate_quantile(&memory->estimate, s->asked->probability) <= s->asked->bytes;
 }
 
-/* How much longer RUN takes for as many samples, in STEPS times as many passes. */
+/* Returns RUN's time for the same samples, in STEPS times as many passes, as a multiple of the
+ * requested settings' time; 0: unknown. */
 static double relative_time(const struct search *s, const struct ft_gpu_part *part,
                             const struct ft_gpu_run *run, const struct ft_gpu_memory *memory,
                             double steps)
@@ -77,8 +82,8 @@ static unsigned at_least_one(unsigned n)
 }
 
 /*
- * The largest batch below the one asked for. In training the samples of a step are shared out among
- * as few passes as it allows: so many of that batch would be more samples than were asked for.
+ * Finds by bisection the largest batch that fits below the requested one. Training splits the
+ * samples of a step evenly over the fewest passes of at most that batch (gradient accumulation).
  */
 static void try_batch(struct search *s)
 {
@@ -88,7 +93,7 @@ static void try_batch(struct search *s)
   int64_t low = 0, high = run->sizes.batch, passes;
 
   if (run->training)
-    other.accumulate = 2; /* any number takes as much */
+    other.accumulate = 2; /* memory does not depend on the number of passes */
   while (high - low > 1) {
     other.sizes.batch = low + (high - low) / 2;
     if (fits_probably(s, &other, &memory)) {
@@ -118,7 +123,7 @@ static void try_batch(struct search *s)
     s->list[s->count - 1].largest_batch = low;
 }
 
-/* Segments of activation checkpointing (Chen et al. 2016), as few as do. */
+/* Finds the fewest segments of activation checkpointing (Chen et al. 2016) that fit. */
 static void try_checkpoints(struct search *s)
 {
   struct ft_gpu_run other = s->asked->run;
@@ -151,7 +156,7 @@ static void try_precision(struct search *s)
   }
 }
 
-/* What the backward pass needs waits in the host's memory. */
+/* Offloads the tensors saved for the backward pass to host memory. */
 static void try_offload(struct search *s)
 {
   struct ft_gpu_run other = s->asked->run;
@@ -165,7 +170,7 @@ static void try_offload(struct search *s)
           "offload=on");
 }
 
-/* The samples of a step shared out among more GPUs; where that does not do, what is learnt, too. */
+/* Splits the batch over more GPUs; if that does not fit, also shards the model (level 3). */
 static void try_more_gpus(struct search *s)
 {
   const struct ft_gpu_run *run = &s->asked->run;

@@ -23,12 +23,13 @@
 
 #define MIB 1048576.0
 
-/* With this probability a slice, or the GPU, holds what is predicted; a site has its own. */
+/* Default probability that a MIG slice or the GPU holds the network; a site's policy overrides it.
+ * Chosen by judgement. */
 static const double usual = 0.95;
 
 struct answer {
   const struct ft_asked *asked;
-  char device[64], input[64]; /* of the params; "" where they say nothing */
+  char device[64], input[64]; /* from --params; "": not given */
   const struct ft_gpu *gpu;
   struct ft_gpu_run run;
   struct ft_gpu_memory memory;
@@ -43,7 +44,7 @@ struct answer {
   double runs_out;
 };
 
-/* ---- what is asked ---- */
+/* ---- options ---- */
 
 static int parse_model_params(struct answer *a, const char *params, struct ft_error *err)
 {
@@ -65,7 +66,7 @@ static int parse_model_params(struct answer *a, const char *params, struct ft_er
   return 0;
 }
 
-/* VALUE of the option NAME, where it is given. */
+/* Sets option NAME of RUN to VALUE; NULL: not given. Returns 0; -1 on error and fills ERR. */
 static int set_option_value(const char *name, const char *value, const char *expected,
                             struct ft_gpu_run *run, struct ft_error *err)
 {
@@ -112,7 +113,7 @@ static int take_device(struct answer *a, struct ft_error *err)
   return ft_error_set(err, "--device=%s: expected one of %s", name, names);
 }
 
-/* The lines of --mig-file. */
+/* Adds the profiles of --mig-file to the table. Returns 0; -1 on error and fills ERR. */
 static int parse_mig_option(struct answer *a, struct ft_error *err)
 {
   struct ft_buf text;
@@ -128,7 +129,8 @@ static int parse_mig_option(struct answer *a, struct ft_error *err)
   return status;
 }
 
-/* What a site knows and wants, where there is one: only a folder that is named must be there. */
+/* Reads the site's policy and GPU measurements. A missing state directory is an error only with
+ * --state. Returns 0; -1 on error and fills ERR. */
 static int read_site_defaults(struct answer *a, struct ft_error *err)
 {
   const struct ft_asked *asked = a->asked;
@@ -156,7 +158,7 @@ static int read_site_defaults(struct answer *a, struct ft_error *err)
   return status;
 }
 
-/* ---- what is answered ---- */
+/* ---- output ---- */
 
 static json_t *bytes_json(double bytes)
 {

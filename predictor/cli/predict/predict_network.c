@@ -15,7 +15,7 @@ static void keep_nothing(void)
 {
 }
 
-/* What would be set becomes a part of the request. */
+/* Enters the --gres that the decision sets into REQUEST. */
 static void apply_network_options(const ft_network *said, ft_request *request)
 {
   if (strcmp(said->option, "gres") != 0)

@@ -28,7 +28,7 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
   if (asked->choose)
     goal = ft_placement_goal_of(asked->choose, &list);
   look = list ? list : strchr(request->partition, ',') ? request->partition : NULL;
-  /* without the table only where it goes, which is looked at in any case */
+  /* without --perf or a list, only the job's own partition is read */
   if (!look && !asked->perf)
     look = request->partition[0] ? request->partition : site->default_partition;
   perf->table = asked->perf;
@@ -97,7 +97,7 @@ static json_t *speed_json(bool known, double speed, double p05, double p95, cons
                    ft_json_number(known, p95));
 }
 
-/* Against where the job goes, else against where the app has run. */
+/* The base is the current partition's platform, or the app's first platform if that is unknown. */
 json_t *ft_perf_relative(const struct ft_perf *perf)
 {
   const struct ft_placement *e = &perf->placement;

@@ -17,7 +17,10 @@
 
 #define NOT_GIVEN UINT64_MAX
 
-enum { TABLE = 48, DIRECTIVE_WORDS = 256 };
+enum {
+  TABLE = 48,           /* capacity of the option table, terminator included */
+  DIRECTIVE_WORDS = 256 /* arguments read from #SBATCH lines; chosen by judgement */
+};
 
 static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
 {
@@ -106,7 +109,7 @@ static void init_asked(struct ft_asked *asked)
       (struct ft_asked){ .mem = NOT_GIVEN, .mem_per_cpu = NOT_GIVEN, .mem_per_gpu = NOT_GIVEN };
 }
 
-/* One word of a directive: quotes are taken off. Returns false at the line's end. */
+/* Copies the next argument of a directive to OUT without quotes. Returns false at the line end. */
 static bool next_directive_word(const char **at, const char *end, char **out)
 {
   char quote = 0;
@@ -154,7 +157,8 @@ size_t ft_asked_directives(const char *text, char *words)
   return count;
 }
 
-/* The option of TABLE that WORD ("--name=x", "-Nx") begins, and whether its argument is in it. */
+/* Returns the option of TABLE that WORD ("--name=x", "-Nx") names, NULL if none. Sets WHOLE to
+ * true if WORD contains the argument. */
 static const struct ft_option *find_option(const struct ft_option *table, const char *word,
                                            bool *whole)
 {
@@ -174,7 +178,7 @@ static const struct ft_option *find_option(const struct ft_option *table, const 
   return NULL;
 }
 
-/* In a script the plugin's own options have their names in sbatch. */
+/* Translates the plugin's option names, used in scripts, to those of this command. */
 static char *local_option_name(char *word)
 {
   static const struct {
@@ -195,8 +199,8 @@ static char *local_option_name(char *word)
   return strcmp(word, "--predict-mem") == 0 ? set : word;
 }
 
-/* What a script asks about its network, which this command has no words for. AFTER follows WORD;
- * returns how many of them that took. */
+/* Parses the script's network options, which this command lacks. AFTER follows WORD, or is NULL.
+ * Returns the number of arguments consumed, 0 to 2. */
 static int parse_network_option(struct ft_asked *asked, const char *word, const char *after)
 {
   struct ft_text text = ft_text_from(word);
@@ -219,7 +223,8 @@ static int parse_network_option(struct ft_asked *asked, const char *word, const 
   return 2;
 }
 
-/* Apply the script's directives; those that do not matter here are passed over. */
+/* Applies the script's directives; skips those without effect here. Returns 0; -1 on error and
+ * sets STATUS. */
 static int apply_directives(struct ft_asked *asked, const struct ft_option *table, char *name,
                             int *status)
 {
@@ -259,7 +264,8 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
   return ft_options_parse(table, usage, summary, true, argc, argv, status) < 0 ? -1 : 0;
 }
 
-/* As sbatch: in the working directory, else along PATH. */
+/* Opens the script as sbatch does: in the working directory, else along PATH. Returns the file
+ * descriptor; -1 on error with the errno of the first attempt. */
 static int open_batch_script(const char *name)
 {
   struct ft_text list = ft_text_from(getenv("PATH")), folder;
@@ -278,7 +284,7 @@ static int open_batch_script(const char *name)
   return fd;
 }
 
-/* What sbatch takes for no script, in its order (get_script_buffer of 22.05.8). */
+/* Rejects scripts that sbatch rejects, in its order (get_script_buffer of Slurm 22.05.8). */
 static int check_script(const struct ft_buf *script, const char *name, struct ft_error *err)
 {
   struct ft_text all = ft_text_of(script->data, script->length), trimmed = ft_text_trim(all);
@@ -318,7 +324,7 @@ static int read_batch_script(struct ft_asked *asked, const char *path, struct ft
   return result;
 }
 
-/* Find the script among the operands and read it. */
+/* Reads the script from the operands. Returns 0; -1 on error and fills ERR. */
 static int parse_script_operands(struct ft_asked *asked, int argc, char **argv, int first,
                                  struct ft_error *err)
 {
@@ -363,7 +369,7 @@ int ft_asked_parse(struct ft_asked *asked, int argc, char **argv, int *status)
   if (!asked->script_name && asked->wrap)
     return 0;
 
-  /* the directives first, then the command line once more: what is typed wins */
+  /* directives first, then the command line again, which takes precedence */
   typed = memory_given(asked);
   if (apply_directives(asked, table, argv[0], status) < 0)
     return -1;
@@ -386,7 +392,7 @@ static int count_array_tasks(const char *list, uint32_t *count, struct ft_error 
   return ft_error_set(err, "--array=%s: expected a list such as 0-9:2,20%%4", list);
 }
 
-/* The least of "2", "2-4"; K and M are Slurm's 1024 and 1024 squared, and nobody's here. */
+/* Parses the minimum of "2" or "2-4". Slurm's suffixes K and M are not accepted. */
 static int parse_min_nodes(const char *text, uint32_t *nodes, struct ft_error *err)
 {
   struct ft_text cursor = ft_text_from(text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell relative: how fast the runs of a table would be on other platforms; by a model file or,
- * without one, each row predicted from groups of rows that it is not in. foretell train relative:
- * makes the model file.
+ * foretell relative predicts the speed of a table's runs on other platforms. A model file makes the
+ * predictions; without one, each row is predicted by cross-validation over groups of rows.
+ * foretell train relative fits the model and writes the file.
  */
 #include "config.h"
 
@@ -23,9 +23,12 @@ struct options {
   bool json, store;
 };
 
-enum { TREES_MOST = 2000, FOLDS_MOST = 1000 };
+enum {
+  TREES_MOST = 2000, /* trees per forest; chosen by judgement */
+  FOLDS_MOST = 1000  /* cross-validation folds; chosen by judgement */
+};
 
-/* What the two commands have in common. */
+/* Options shared by both commands. */
 /* clang-format off */
 #define TABLE_OPTIONS(o)                                                                          \
   { 0, "from", "PLATFORM", "whose time is known; default: the one most measured",                 \
@@ -48,7 +51,7 @@ enum { TREES_MOST = 2000, FOLDS_MOST = 1000 };
   { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json }
 /* clang-format on */
 
-/* What the options ask the learners to be. */
+/* Fills S from the options. Returns FT_EXIT_DONE, or prints an error and returns FT_EXIT_USAGE. */
 static int make_settings(const struct options *o, const struct ft_relative_table *t,
                          const char *command, struct ft_relative_settings *s)
 {
@@ -139,7 +142,7 @@ static json_t *trial_json(const struct ft_relative_table *t, const struct ft_rel
                    numbers_json(s->platform_r2, n));
 }
 
-/* ---- without a model: rows held out ---- */
+/* ---- without a model: cross-validation ---- */
 
 static const char *format_figure(double value, char out[16])
 {
@@ -198,7 +201,7 @@ out:
   return status;
 }
 
-/* ---- by a model ---- */
+/* ---- prediction with a model ---- */
 
 static size_t find_relative_name(const ft_relative_name *names, size_t count, const char *name)
 {
@@ -208,7 +211,7 @@ static size_t find_relative_name(const ft_relative_name *names, size_t count, co
   return SIZE_MAX;
 }
 
-/* What the table has that the model does not know, and the other way round. */
+/* Warns about model features missing in the table and table platforms missing in the model. */
 static void warn_name_differences(const struct ft_relative_model *m,
                                   const struct ft_relative_table *t)
 {
@@ -291,7 +294,7 @@ out:
   return status;
 }
 
-/* ---- which runs to measure ---- */
+/* ---- selection of runs to measure ---- */
 
 static int run_which(const struct options *o, const struct ft_relative_table *t)
 {
@@ -329,7 +332,8 @@ out:
   return status;
 }
 
-/* The table: the store's, or of the file that ARGV says beside NOUNS other words. */
+/* Reads the table from the store, or from the file that follows NOUNS operands in ARGV.
+ * Returns FT_EXIT_DONE, or prints an error and returns FT_EXIT_USAGE. */
 static int read_relative_table(const struct options *o, int argc, char **argv, int first, int nouns,
                                struct ft_store_access *records, struct ft_relative_table *t)
 {
@@ -394,7 +398,7 @@ int ft_command_relative(int argc, char **argv)
 
 /* ---- foretell train relative ---- */
 
-/* One group of rows, or learners that were named, leave no error that is known. */
+/* The held-out error is unknown with one group of rows or with learners named by --learner. */
 static bool has_held_out_error(const struct ft_speedup_model *ratios)
 {
   for (size_t o = 0; o < ratios->outputs; o++)
@@ -408,7 +412,7 @@ struct learning {
   double learners; /* fitted so far */
 };
 
-/* One more learner is about to be fitted. */
+/* Stop callback, called before each learner is fitted. Returns false: training never stops. */
 static bool count_fitted_learner(void *data)
 {
   struct learning *l = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The figures of Nichols, Yeom, Bhatele 2022, from rows that were held out. */
+/* The figures of Nichols, Yeom and Bhatele 2022, drawn from held-out predictions. */
 #include "config.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@ struct drawing {
   const struct ft_relative_table *t;
   const struct ft_relative_trial *y;
   const char *names[FT_RELATIVE_PLATFORMS], *prefix;
-  char performance[96];  /* what it is relative to */
-  double *x, *a, *b, *c; /* room for a number a cell */
+  char performance[96];  /* axis title; names the source platform */
+  double *x, *a, *b, *c; /* work arrays, two values per row and platform plus two */
 };
 
 static int close_chart(const struct drawing *d, struct ft_chart *chart, const char *what,
@@ -30,7 +30,7 @@ static int close_chart(const struct drawing *d, struct ft_chart *chart, const ch
   return ft_chart_close(chart, path, err);
 }
 
-/* A logarithmic axis over what is above 0 in VALUE. */
+/* Makes AXIS logarithmic, spans the positive ones of COUNT values and at least a factor of 2. */
 static void fit_log_to_values(struct ft_axis *axis, const double *value, size_t count)
 {
   axis->log = true;
@@ -56,8 +56,8 @@ static struct ft_axis platforms_axis(const struct drawing *d)
   };
 }
 
-/* Figure 2: measured relative performance, a point a row; the row's place within its platform
- * spreads them. */
+/* Figure 2: measured relative performance, one point per row. The row number sets the horizontal
+ * offset so that points do not overlap; the period 97 is chosen by judgement. */
 static int draw_distribution(struct drawing *d, struct ft_error *err)
 {
   size_t n = d->t->platforms, count = 0;
@@ -77,7 +77,7 @@ static int draw_distribution(struct drawing *d, struct ft_error *err)
   return close_chart(d, chart, "distribution", err);
 }
 
-/* Figure 3: the vector of the row whose error is the median one, measured and predicted. */
+/* Figure 3: measured and predicted vector of the row with the median error. */
 static int draw_vector(struct drawing *d, struct ft_error *err)
 {
   size_t n = d->t->platforms, rows = 0, which = 0, count = 0;
@@ -97,7 +97,7 @@ static int draw_vector(struct drawing *d, struct ft_error *err)
     d->b[r] = known > 1 ? sum / known : INFINITY;
     rows += known > 1;
   }
-  for (size_t r = 0; r < d->y->rows; r++) { /* the middle one: as many below it as above */
+  for (size_t r = 0; r < d->y->rows; r++) { /* the median by rank; row order breaks ties */
     size_t below = 0;
 
     for (size_t q = 0; q < d->y->rows; q++)
@@ -125,7 +125,7 @@ static int draw_vector(struct drawing *d, struct ft_error *err)
   return close_chart(d, chart, "vector", err);
 }
 
-/* Pairs of ROW's platforms that SAID puts in the measured order, as a part; NAN without a pair. */
+/* Returns the fraction of ROW's platform pairs predicted in the right order; NAN: no pairs. */
 static double row_order_share(const struct drawing *d, size_t row)
 {
   size_t n = d->t->platforms;
@@ -142,7 +142,7 @@ static double row_order_share(const struct drawing *d, size_t row)
   return pairs > 0 ? right / pairs : NAN;
 }
 
-/* Figure 4: rows by the part of their pairs that is in order. */
+/* Figure 4: fraction of correctly ordered platform pairs per row, sorted. */
 static int draw_order(struct drawing *d, struct ft_error *err)
 {
   struct ft_axis x = { .title = "Samples, by their order", .tight = true };
@@ -174,7 +174,7 @@ static int draw_order(struct drawing *d, struct ft_error *err)
   return close_chart(d, chart, "order", err);
 }
 
-/* The median error of ROW's platforms, as a part; NAN where it has run on one alone. */
+/* Returns the median relative error over ROW's target platforms; NAN without a measured target. */
 static double row_median_error(const struct drawing *d, size_t row)
 {
   size_t n = d->t->platforms, count = 0;
@@ -189,7 +189,7 @@ static double row_median_error(const struct drawing *d, size_t row)
   return count ? ft_sort_median(errors, count) : NAN;
 }
 
-/* Rows by their error. */
+/* Median error per row, sorted. */
 static int draw_error(struct drawing *d, struct ft_error *err)
 {
   struct ft_axis x = { .title = "Samples, by their error", .tight = true };
@@ -218,8 +218,8 @@ static int draw_error(struct drawing *d, struct ft_error *err)
   return close_chart(d, chart, "error", err);
 }
 
-/* The two platforms whose order is most evenly divided: FIRST before SECOND is the positive
- * outcome. */
+/* Finds the pair of platforms whose order is closest to 50:50 over the rows. FIRST faster than
+ * SECOND is the positive outcome. */
 static void find_balanced_pair(const struct drawing *d, size_t *first, size_t *second)
 {
   size_t n = d->t->platforms;
@@ -244,8 +244,7 @@ static void find_balanced_pair(const struct drawing *d, size_t *first, size_t *s
     }
 }
 
-/* Figure 5: ROC of "is this platform the faster one", for the pair about which the rows disagree
- * most. */
+/* Figure 5: ROC curve of predicting the faster platform, for the most evenly divided pair. */
 static int draw_roc(struct drawing *d, struct ft_error *err)
 {
   struct ft_axis x = { .title = "False positives, part", .high = 1 };
@@ -257,7 +256,7 @@ static int draw_roc(struct drawing *d, struct ft_error *err)
   char title[256], subtitle[64];
 
   find_balanced_pair(d, &first, &second);
-  for (size_t r = 0; r < d->y->rows; r++) { /* sorted by what was predicted, falling */
+  for (size_t r = 0; r < d->y->rows; r++) { /* in descending order of the predicted log ratio */
     double score = log(d->y->speed[r * n + first] / d->y->speed[r * n + second]);
     double ratio = d->y->measured[r * n + first] / d->y->measured[r * n + second];
     size_t at = rows;

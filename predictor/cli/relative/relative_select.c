@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which runs to measure on a new platform: those that stand best for all of a table. */
+/* Selects the runs to measure on a new platform: medoids of the rows of a table. */
 #include "config.h"
 
 #include <math.h>
@@ -8,12 +8,14 @@
 #include "predictor/cli/relative/relative.h"
 #include "predictor/learn/relative/medoids.h"
 
-enum { MOST_ROWS = 2000 }; /* what is chosen from; of more, these, evenly taken */
+/* Upper limit of the rows that are clustered; larger tables are sampled evenly. Chosen by
+ * judgement. */
+enum { MOST_ROWS = 2000 };
 
 /*
- * ROWS raw rows, encoded into OUT, which has room for them; by the rates at which their work was
- * done, which is what platforms differ in, where a feature spans orders of magnitude. Returns how
- * many columns that are; 0 with ERR.
+ * Encodes ROWS rows of RAW columns into OUT, which holds ROWS rows of up to
+ * 2 * RAW + FT_FEATURE_ENCODER_RATES columns. Uses only the work rates if the encoder has any,
+ * because platforms differ in rates. Returns the number of columns; 0 on error and fills ERR.
  */
 static size_t encode_work_rates(const double *x, size_t rows, size_t raw, double *out,
                                 struct ft_error *err)

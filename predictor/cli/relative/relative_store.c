@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A table of times and of what was counted, from the store. */
+/* Builds the table of run times and performance counters from the observation store. */
 #include "config.h"
 
 #include "predictor/cli/relative/relative.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A table of times and features from a CSV file. */
+/* Reads the table of run times and features from a CSV file. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "predictor/core/hash.h"
 #include "predictor/core/text.h"
 
-/* Larger numbers are no measurement. */
+/* Largest absolute value accepted; chosen by judgement. */
 #define MOST 1e100
 
 enum role { IGNORED, FEATURE, TIME };
@@ -23,14 +23,14 @@ struct reader {
   struct ft_relative_table *t;
   struct ft_csv csv;
   enum role role[FT_CSV_FIELDS];
-  size_t place[FT_CSV_FIELDS]; /* among the features or the platforms */
+  size_t place[FT_CSV_FIELDS]; /* column index among the features or the platforms */
   size_t grouped[8], grouped_count;
-  bool text[FT_CSV_FIELDS]; /* by feature: something stood there that is no number */
-  uint64_t *hash;           /* of groups, by row */
+  bool text[FT_CSV_FIELDS]; /* by feature: some value is not a number */
+  uint64_t *hash;           /* group hash of each row */
   size_t room;
 };
 
-/* The platform in "time:NAME" or "time_UNIT:NAME", or NULL. */
+/* Returns the platform of a column "time:NAME" or "time_UNIT:NAME"; NULL for other columns. */
 static const char *platform_of_column(const char *column)
 {
   const char *colon = strchr(column, ':');
@@ -66,7 +66,8 @@ static int add_named_column(struct reader *r, size_t field, const char *name, en
   return 0;
 }
 
-/* Every name in LIST must be a column (or, where TIMES, a platform). */
+/* Checks that each name in LIST is a column or, if TIMES, a platform. LIST may be NULL.
+ * Returns 0; -1 on error and fills ERR. */
 static int check_list(const struct reader *r, const char *list, bool times, const char *what,
                       struct ft_error *err)
 {
@@ -217,7 +218,7 @@ static int add_relative_row(struct reader *r, struct ft_error *err)
   return 0;
 }
 
-/* Leave out the columns of text that nobody asked for. */
+/* Removes columns with text values; explicitly listed features never contain text. */
 static void drop_text_columns(struct reader *r)
 {
   struct ft_relative_table *t = r->t;
@@ -242,7 +243,7 @@ static int compare_hashes(const void *a, const void *b)
   return (p > q) - (p < q);
 }
 
-/* Number the groups, so that equal hashes are one. */
+/* Assigns each row its group: the rank of its hash, equal for equal hashes. */
 static int number_groups(struct reader *r, struct ft_error *err)
 {
   size_t rows = r->t->rows;
@@ -258,7 +259,7 @@ static int number_groups(struct reader *r, struct ft_error *err)
   for (size_t i = 0; i < rows; i++) {
     size_t low = 0, high = rows;
 
-    while (low < high) { /* the first of its kind */
+    while (low < high) { /* first position of the hash in the sorted list */
       size_t middle = low + (high - low) / 2;
 
       if (sorted[middle] < r->hash[i])

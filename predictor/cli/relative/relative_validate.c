@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Predictions of rows held out, and how good they are. */
+/* Cross-validation over groups of rows, and its accuracy scores. */
 #include "config.h"
 
 #include <math.h>
@@ -10,17 +10,20 @@
 #include "predictor/core/random.h"
 #include "predictor/core/sort.h"
 
-enum { ALONE = 60, FOLDS = 10 };
+enum {
+  ALONE = 60, /* up to this many groups: leave one group out; chosen by judgement */
+  FOLDS = 10  /* folds for more groups: 10-fold cross-validation */
+};
 
-/* The fold of each row, in FOLD; returns how many folds there are. GROUPS is room for as many as
- * rows. */
+/* Writes the fold of each row into FOLD and returns the number of folds. FOLDS 0: the default.
+ * DEALT is work space for one value per row. */
 static size_t assign_folds(const struct ft_relative_table *t, size_t folds, uint64_t seed,
                            size_t *fold, size_t *dealt)
 {
   struct ft_random random;
   size_t groups = 0;
 
-  /* a group's number is that of a row: the first that has it deals it out */
+  /* group numbers are below the number of rows; renumber them without gaps */
   for (size_t r = 0; r < t->rows; r++)
     dealt[r] = SIZE_MAX;
   for (size_t r = 0; r < t->rows; r++)
@@ -46,7 +49,8 @@ static size_t assign_folds(const struct ft_relative_table *t, size_t folds, uint
   return folds;
 }
 
-/* Predict row R, of which the model is told the time on its source alone. */
+/* Predicts row R from its features and its time on the source platform only.
+ * Returns 0, also without such a time; -1 on error and fills ERR. */
 static int predict_row(const struct ft_relative_table *t, const struct ft_relative_model *m,
                        size_t r, struct ft_relative_trial *trial, struct ft_error *err)
 {
@@ -132,7 +136,8 @@ void ft_relative_trial_free(struct ft_relative_trial *trial)
   *trial = (struct ft_relative_trial){ 0 };
 }
 
-/* R2 of the logarithms on platform P, and the median error of its times; ROOM has a place a row. */
+/* Computes R2 of the log speed-ups on platform P and the median relative error of its times.
+ * ROOM is work space for one value per row. */
 static void score_platform(const struct ft_relative_trial *t, size_t p, double *room,
                            struct ft_relative_score *score)
 {
@@ -159,7 +164,7 @@ struct tally {
   double pairs, right, vectors, whole, slower, rows, cells, inside;
 };
 
-/* The order of one row's platforms, and the one that would be chosen. */
+/* Adds row R to the tally: order of its platforms, coverage, slowdown of the predicted fastest. */
 static void score_row(const struct ft_relative_trial *t, size_t r, struct tally *y)
 {
   const double *said = t->speed + r * t->platforms, *truth = t->measured + r * t->platforms;
