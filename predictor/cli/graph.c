@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * foretell graph: what a network is and costs, from its model file alone.
- */
+/* foretell graph: size and cost of a network, from its model file. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -79,7 +77,7 @@ static json_t *unknowns(const struct ft_cost *cost)
   return object;
 }
 
-/* Several of one name have their place behind it. */
+/* A repeated name gets its position as suffix. */
 static json_t *shapes(const struct ft_graph *g, const uint32_t *tensors, uint32_t count)
 {
   json_t *object = json_object();
@@ -134,7 +132,7 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
       "operator_set", (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
 }
 
-/* ---- text ---- */
+/* Formats VALUE with three significant digits and a unit prefix, such as "4.09 G". */
 
 /* "4.09 G", three digits. */
 static const char *show(int64_t value, char out[32])
@@ -224,7 +222,7 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
   return ft_flush("graph");
 }
 
-/* What is done in the guarded child. */
+/* Input of the sandboxed child process. */
 struct question {
   const char *file;
   struct options options;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell-helper and foretell-network: the plugin's child, never typed by anybody. A description
- * comes on standard input, an answer with what users' files say goes to standard output. Whoever
- * started it may stop listening at any time.
+ * Main program of foretell-helper and foretell-network, the plugin's helper process.
+ * Reads a submission from standard input and writes an ft_answer to standard output.
  */
 #include "config.h"
 
@@ -27,7 +26,10 @@
 #include "predictor/site/conf.h"
 
 enum { USER_APPS = 32, SITE_APPS = 32, ANSWER_PART = 10 };
-/* Helpers of one user that look at files at once; a further one waits for its turn. */
+/*
+ * TURNS: helpers of one user that read files at the same time. TURN_NANOSECONDS: pause between two
+ * attempts. Both chosen by judgement.
+ */
 enum { TURNS = 8, TURN_NANOSECONDS = 2000000 };
 
 struct asked {
@@ -57,8 +59,8 @@ static int parse_helper_arguments(int argc, char **argv, struct asked *asked)
 }
 
 /*
- * The user's declared apps, then the site's. Those that cannot be read do not count; of the user's
- * WRONG says why, without the folder, which they know.
+ * Reads the user's declared apps, then the site's, into APPS. Returns their number.
+ * Unreadable files are skipped; WRONG receives the error of the user's file, without its directory.
  */
 static size_t read_declared_apps(const struct asked *asked, ft_declared_app *apps, char *wrong,
                                  size_t size)
@@ -105,7 +107,7 @@ static bool acquire_slot(double deadline)
                           (unsigned)geteuid(), i % TURNS);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 
-    /* what else fails is no reason to say nothing */
+    /* other errors do not prevent an answer */
     if (fd < 0 || bind(fd, (struct sockaddr *)&name, size) == 0 || errno != EADDRINUSE)
       return true;
     if (i % TURNS != TURNS - 1)
@@ -119,7 +121,7 @@ static bool acquire_slot(double deadline)
 /* ---- the answer ---- */
 
 static ft_answer *reply;
-/* what is said if nothing else has been when time is up; swapped whole */
+/* preliminary answers, sent when time runs out; WHICH is the complete one */
 static struct ft_buf kept[2];
 static volatile sig_atomic_t which;
 
@@ -225,9 +227,9 @@ int main(int argc, char **argv)
   frame->description.apps = apps;
   frame->description.app_count =
       read_declared_apps(&asked, apps, reply->error, sizeof reply->error);
-  /* params that are not understood were the plugin's to complain of */
+  /* the plugin reports invalid params */
   (void)ft_describe(&frame->description, &frame->request, submission, files, &err);
-  /* a tenth of the time is the answer's */
+  /* reserve 1 / ANSWER_PART of the time for the answer */
   deadline = begun + (double)asked.milliseconds * (1 - 1.0 / ANSWER_PART) / 1000;
   if (acquire_slot(begun + (double)asked.milliseconds / 2000)) {
     ft_describe_files(files, frame->description.directory, frame->description.array, deadline,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Of foretell-helper: networks are foretell-network's, which lies beside it. */
+/* Part of foretell-helper: hands queries about networks over to foretell-network. */
 #include "config.h"
 
 #include <limits.h>

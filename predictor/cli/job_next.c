@@ -11,7 +11,7 @@ static const char *user_name_of(void *observation)
   return ((const ft_observation *)observation)->user;
 }
 
-/* Whether another amount than what it would have is worth a word. */
+/* Returns whether the recommended request differs enough from the current one to be shown. */
 static bool is_worth_asking(const struct ft_sizing *sizing)
 {
   bool changes =

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a submission's model file says: read here, with the submitting user's rights, by the
- * plugin's child. Gives the network's figures as features, and what is decided about its GPU.
+ * Analysis of a submission's model file in the plugin's helper process, with the submitting user's
+ * rights.
+ * Adds the network's figures to the features and fills the decision about its GPU.
  */
 #include "config.h"
 

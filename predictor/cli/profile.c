@@ -27,7 +27,7 @@
 #define SECONDS_LEAST 0.001
 #define SECONDS_MOST 3600.0
 
-/* What a shell answers where a command cannot be run, and where there is none (POSIX 2.8.2). */
+/* Exit status of a shell: not executable, not found, offset of signals (POSIX 2.8.2). */
 enum { EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
 struct options {
@@ -140,7 +140,7 @@ static int open_output(struct profile *profile)
   return 0;
 }
 
-/* A full disk ends the file, not the command. */
+/* A write error such as a full disk ends the file, not the command. */
 static void write_samples(struct profile *profile)
 {
   if (!profile->output)

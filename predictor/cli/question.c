@@ -14,7 +14,8 @@
 #include "predictor/core/io.h"
 #include "predictor/record/state_files.h"
 
-/* What an agent that is alive takes for a packet at most: a disk that hangs for a while included.
+/*
+ * Timeout in seconds for one packet of the agent. Long enough for a slow disk; chosen by judgement.
  */
 #define PATIENCE_SECONDS 60
 
@@ -51,7 +52,7 @@ static int send_question(int fd, const ft_question *question, struct ft_error *e
 
   ft_buf_init(&packet, FT_LIMIT_RECORD);
   status = ft_record_encode(FT_RECORD_QUESTION, question, &packet, err);
-  /* where the agent has closed on us, hear() says so */
+  /* receive_packet() reports a connection that the agent has closed */
   if (status == 0 && send(fd, packet.data, packet.length, MSG_NOSIGNAL) < 0 && errno != EPIPE)
     status = ft_error_errno(err, "foretelld");
   ft_buf_free(&packet);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell replay: what foretell, and what the simple policies, would have
- * wasted and got wrong on a trace of past jobs.
+ * foretell replay: memory waste and failures of foretell and of simple policies on a trace of past
+ * jobs.
  */
 #include "config.h"
 
@@ -31,13 +31,13 @@ struct task {
   struct ft_timezone *zone;
   struct ft_replay_options options;
   struct ft_progress progress;
-  double runs; /* that have been played, of all seeds */
+  double runs; /* runs replayed, over all seeds */
   struct ft_replay_played *played;
   size_t played_count;
   struct ft_replay_score total[FT_REPLAY_METHODS];
 };
 
-/* Without --price a failure costs what foretell.conf says; its default where there is none. */
+/* Sets the failure cost: --price, else the value of foretell.conf, else its default. */
 static int resolve_failure_cost(struct task *task, struct ft_error *err)
 {
   struct ft_config *config;
@@ -176,7 +176,7 @@ static int play_trace(struct task *task)
   return status;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 static json_t *score_json(const struct task *task,
                           const struct ft_replay_score scores[FT_REPLAY_METHODS])

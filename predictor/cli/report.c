@@ -33,10 +33,9 @@ struct tally {
   double *error;
   size_t errors, room;
   /*
-   * Memory times run time, 10^9 bytes times hours. asked: what the job would
-   * have had on its node without foretell (its request, else its partition's
-   * default); given: its limit; used: its peak. saved: asked less given, over the runs for
-   * which foretell changed the request; where it raised or set more, that is negative.
+   * Memory x run time in GB h (10^9 bytes x hours). asked: request without foretell, else the
+   * partition's default. used: peak. saved: asked minus limit, over the runs whose request foretell
+   * changed; negative if foretell raised more than it trimmed.
    */
   double asked, used, saved;
   uint64_t weighed;  /* runs with all of asked, peak and run time: they make asked and used */
@@ -206,7 +205,7 @@ static bool visit_rejections(const struct ft_rejections *one, void *data)
   return true;
 }
 
-/* of the absolute errors; negative: there are none */
+/* Returns the median absolute relative error; negative without predictions. */
 static double median_error(struct tally *t)
 {
   if (!t->errors)

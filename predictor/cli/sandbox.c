@@ -19,7 +19,10 @@
 #include "predictor/core/io.h"
 #include "predictor/core/rlimits.h"
 
-/* Its status; a process in the middle of a dead disk's answer cannot be killed, and is left. */
+/*
+ * Fills STATUS. A child blocked on a file system that does not respond cannot be killed and is not
+ * waited for.
+ */
 static int reap_sandbox_child(pid_t pid, bool ended, int *status)
 {
   const struct timespec pause = { .tv_nsec = 1000000 };
@@ -38,7 +41,10 @@ static int reap_sandbox_child(pid_t pid, bool ended, int *status)
   return -1;
 }
 
-/* Why it ended; what a person or a closed pipe ended ends us too. */
+/*
+ * Prints why the child ended. If a user's signal or SIGPIPE ended it, this process ends the same
+ * way.
+ */
 static int print_child_failure(const char *command, const char *file, int status)
 {
   int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

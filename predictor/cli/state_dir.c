@@ -13,7 +13,7 @@
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
 
-/* Another foretell.conf than the installed one. */
+/* Environment variable: path of a foretell.conf that replaces the installed one. */
 #define CONFIG_VARIABLE "FORETELL_CONFIG"
 
 int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err)
@@ -50,7 +50,7 @@ int ft_open_state(const char *name, struct ft_config *config, struct ft_error *e
   if (name && !ft_string_copy(name, config->state_directory, sizeof config->state_directory))
     return ft_error_set(err, "state folder: a path that is too long");
   fd = open(config->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  /* whoever may not list it may still name it to the agent */
+  /* a user without read permission can still name the directory to the agent */
   if (fd < 0 && errno == EACCES)
     fd = open(config->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)

@@ -220,7 +220,7 @@ static uint64_t hash_app(const char *app, uint32_t uid)
   return ft_hash64(ft_hash64(FT_HASH_SEED, app, strlen(app) + 1), &uid, sizeof uid);
 }
 
-/* the slot of that name, or the free one where it belongs */
+/* Returns the slot of the app, or the free slot for it. */
 static size_t find_app_slot(const struct ft_app_set *set, const char *app, uint32_t uid)
 {
   size_t i = hash_app(app, uid) & (set->slots - 1);

@@ -24,7 +24,7 @@ struct run {
 struct ft_store_access_asked {
   struct run *run;
   size_t count, room;
-  ft_observation *one; /* that is being looked at */
+  ft_observation *one; /* the run being visited */
 };
 
 struct hearing {
@@ -94,7 +94,7 @@ static int query_agent(const char *socket, int state_fd, const struct ft_store_f
   return ft_error_set(err, "%s", h->err.text);
 }
 
-/* ---- runs in the store ---- */
+/* Newest first; runs with equal times keep the order in which they arrived. */
 
 static int store_encoded_run(const unsigned char *data, size_t length, const ft_reply *reply,
                              struct hearing *h)
