@@ -132,9 +132,9 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
       "operator_set", (json_int_t)g->version, "seconds", seconds, "layers", layers(g, cost)));
 }
 
-/* Formats VALUE with three significant digits and a unit prefix, such as "4.09 G". */
+/* ---- text ---- */
 
-/* "4.09 G", three digits. */
+/* Formats VALUE with three significant digits and a unit prefix, such as "4.09 G". */
 static const char *show(int64_t value, char out[32])
 {
   static const char *const units[] = { "", " k", " M", " G", " T", " P" };

@@ -34,8 +34,8 @@ struct tally {
   size_t errors, room;
   /*
    * Memory x run time in GB h (10^9 bytes x hours). asked: request without foretell, else the
-   * partition's default. used: peak. saved: asked minus limit, over the runs whose request foretell
-   * changed; negative if foretell raised more than it trimmed.
+   * partition's default. given: limit. used: peak. saved: asked minus given, over the runs whose
+   * request foretell changed; negative if foretell raised more than it trimmed.
    */
   double asked, used, saved;
   uint64_t weighed;  /* runs with all of asked, peak and run time: they make asked and used */

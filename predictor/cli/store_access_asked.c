@@ -94,7 +94,7 @@ static int query_agent(const char *socket, int state_fd, const struct ft_store_f
   return ft_error_set(err, "%s", h->err.text);
 }
 
-/* Newest first; runs with equal times keep the order in which they arrived. */
+/* ---- runs in the store ---- */
 
 static int store_encoded_run(const unsigned char *data, size_t length, const ft_reply *reply,
                              struct hearing *h)
@@ -118,7 +118,7 @@ static int store_encoded_run(const unsigned char *data, size_t length, const ft_
   return 0;
 }
 
-/* The newest first; of one time as they came, which is that way, too. */
+/* Newest first; runs with equal times keep the order in which they arrived. */
 static int compare_times(const void *a, const void *b)
 {
   const struct run *x = a, *y = b;
