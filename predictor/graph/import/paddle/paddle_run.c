@@ -15,7 +15,7 @@ enum { TENSOR = 7 }; /* VarType.DENSE_TENSOR (framework.proto) */
 /* ---- by name ---- */
 
 /* One input X, one result, at most one attribute. */
-static const struct {
+static const struct simple {
   const char *type, *name, *attribute;
 } plain[] = {
   { "abs", "abs", NULL }, { "arg_max", "argmax", "axis" }, { "assign", "detach", NULL },
@@ -139,31 +139,24 @@ static const struct {
 
 const char *ft_pd_operator_at(size_t i, const char **type)
 {
-  if (i < IN(plain)) {
-    *type = ft_aten_type_of(plain[i].name);
-    return plain[i].type;
+  static const struct {
+    const struct simple *rows;
+    size_t count;
+  } tables[] = {
+    { plain, IN(plain) }, { listed, IN(listed) }, { twos, IN(twos) }, { reductions, IN(reductions) }
+  };
+
+  for (size_t t = 0; t < IN(tables); t++) {
+    if (i < tables[t].count) {
+      *type = ft_aten_type_of(tables[t].rows[i].name);
+      return tables[t].rows[i].type;
+    }
+    i -= tables[t].count;
   }
-  i -= IN(plain);
-  if (i < IN(listed)) {
-    *type = ft_aten_type_of(listed[i].name);
-    return listed[i].type;
-  }
-  i -= IN(listed);
-  if (i < IN(twos)) {
-    *type = ft_aten_type_of(twos[i].name);
-    return twos[i].type;
-  }
-  i -= IN(twos);
-  if (i < IN(reductions)) {
-    *type = ft_aten_type_of(reductions[i].name);
-    return reductions[i].type;
-  }
-  i -= IN(reductions);
-  if (i < IN(handlers)) {
-    *type = handlers[i].made;
-    return handlers[i].type;
-  }
-  return NULL;
+  if (i >= IN(handlers))
+    return NULL;
+  *type = handlers[i].made;
+  return handlers[i].type;
 }
 
 /* Records an unknown operator with all its inputs and as many results. */

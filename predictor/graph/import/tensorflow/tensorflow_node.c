@@ -9,7 +9,7 @@
 
 /* ---- dispatch ---- */
 
-static const struct {
+static const struct simple {
   const char *op, *type;
 } unaries[] = {
   { "Abs", "Abs" }, { "Acos", "Acos" }, { "Asin", "Asin" }, { "Atan", "Atan" },
@@ -93,17 +93,64 @@ static int table_node(struct ft_tf_call *c)
   return 1;
 }
 
-/* Each with the operator that its function mostly makes. */
+static int record_add_n(struct ft_tf_call *c)
+{
+  return ft_tf_begin(c, "Sum", 0, c->in_count) < 0 ? -1
+                                                   : ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
+}
+
+static int record_rank(struct ft_tf_call *c)
+{
+  uint32_t x = ft_tf_tensor(c, 0);
+
+  return ft_tf_give_tensor(
+      c, x ? ft_tracer_number(c->l, FT_ELEMENT_INT64,
+                              ft_tf_of(c, x)->rank < 0 ? (double)NAN : ft_tf_of(c, x)->rank)
+           : 0);
+}
+
+static int record_top_k(struct ft_tf_call *c)
+{
+  uint32_t x = ft_tf_tensor(c, 0), k = ft_tf_tensor(c, 1);
+
+  if (!x || !k)
+    return -1;
+  ft_tracer_op(c->l, "TopK");
+  ft_tracer_in(c->l, x);
+  ft_tracer_in(c->l, k);
+  return ft_tf_give_tensors(c, ft_tracer_end(c->l, 2), 2);
+}
+
+/* DepthToSpace and SpaceToDepth. */
+static int record_depth_space(struct ft_tf_call *c)
+{
+  uint32_t x = ft_tf_tensor(c, 0);
+
+  if (!x)
+    return -1;
+  ft_tracer_op(c->l, c->node->op);
+  ft_tracer_in(c->l, x);
+  ft_tracer_int(c->l, "blocksize", ft_tf_integer(c->node, "block_size", 1));
+  if (!ft_tf_channels_first(c))
+    ft_tracer_string(c->l, "layout", "NHWC");
+  return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
+}
+
+/* type: the operator that the function mostly records; "": several. */
 static const struct {
   const char *op;
   int (*run)(struct ft_tf_call *c);
   const char *type;
 } handlers[] = {
+  { "AddN", record_add_n, "Sum" },
+  { "ArgMax", ft_tf_arg, "ArgMax" },
+  { "ArgMin", ft_tf_arg, "ArgMin" },
   { "AvgPool", ft_tf_pool, "AveragePool" },
   { "AvgPool3D", ft_tf_pool, "AveragePool" },
   { "BatchMatMul", ft_tf_batch_product, "MatMul" },
   { "BatchMatMulV2", ft_tf_batch_product, "MatMul" },
   { "BatchMatMulV3", ft_tf_batch_product, "MatMul" },
+  { "BatchToSpaceND", ft_tf_space_batch, "" },
   { "Cast", ft_tf_cast, "Cast" },
   { "Concat", ft_tf_concat, "Concat" },
   { "ConcatV2", ft_tf_concat, "Concat" },
@@ -111,6 +158,7 @@ static const struct {
   { "Conv2DBackpropInput", ft_tf_conv_transpose, "ConvTranspose" },
   { "Conv3D", ft_tf_convolution, "Conv" },
   { "Conv3DBackpropInputV2", ft_tf_conv_transpose, "ConvTranspose" },
+  { "DepthToSpace", record_depth_space, "DepthToSpace" },
   { "DepthwiseConv2dNative", ft_tf_depthwise, "Conv" },
   { "Einsum", ft_tf_einsum, "Einsum" },
   { "ExpandDims", ft_tf_expand_dims, "Unsqueeze" },
@@ -124,80 +172,39 @@ static const struct {
   { "MaxPool", ft_tf_pool, "MaxPool" },
   { "MaxPool3D", ft_tf_pool, "MaxPool" },
   { "MirrorPad", ft_tf_pad, "Pad" },
+  { "OneHot", ft_tf_ternary, "OneHot" },
   { "Pack", ft_tf_pack, "Concat" },
   { "Pad", ft_tf_pad, "Pad" },
   { "PadV2", ft_tf_pad, "Pad" },
+  { "Range", ft_tf_ternary, "Range" },
+  { "Rank", record_rank, "Constant" },
   { "Reshape", ft_tf_reshape, "Reshape" },
   { "ResizeBicubic", ft_tf_resize, "Resize" },
   { "ResizeBilinear", ft_tf_resize, "Resize" },
   { "ResizeNearestNeighbor", ft_tf_resize, "Resize" },
   { "ResourceGather", ft_tf_gather, "Gather" },
+  { "Select", ft_tf_ternary, "Where" },
+  { "SelectV2", ft_tf_ternary, "Where" },
   { "Slice", ft_tf_slice, "Slice" },
+  { "SpaceToBatchND", ft_tf_space_batch, "" },
+  { "SpaceToDepth", record_depth_space, "SpaceToDepth" },
   { "Split", ft_tf_split, "Split" },
   { "SplitV", ft_tf_split, "Split" },
   { "Squeeze", ft_tf_squeeze, "Squeeze" },
   { "StridedSlice", ft_tf_strided_slice, "Slice" },
+  { "TopK", record_top_k, "TopK" },
+  { "TopKV2", record_top_k, "TopK" },
   { "Transpose", ft_tf_transpose, "Transpose" },
   { "Unpack", ft_tf_unpack, "Gather" },
 };
 
 static int handler_operator(struct ft_tf_call *c)
 {
-
   for (size_t i = 0; i < IN(handlers); i++)
     if (ft_tf_is(c, handlers[i].op))
       return handlers[i].run(c);
-  return 1;
-}
-
-/* Operators that need a few lines each. */
-static int inline_operator(struct ft_tf_call *c)
-{
-  uint32_t x, y;
-
   if (strncmp(c->node->op, "TensorList", 10) == 0 || ft_tf_is(c, "EmptyTensorList"))
     return ft_tf_list_operator(c);
-  if (ft_tf_is(c, "ArgMax") || ft_tf_is(c, "ArgMin"))
-    return ft_tf_arg(c, c->node->op);
-  if (ft_tf_is(c, "Select") || ft_tf_is(c, "SelectV2"))
-    return ft_tf_ternary(c, "Where");
-  if (ft_tf_is(c, "Range"))
-    return ft_tf_ternary(c, "Range");
-  if (ft_tf_is(c, "OneHot"))
-    return ft_tf_ternary(c, "OneHot");
-  if (ft_tf_is(c, "SpaceToBatchND") || ft_tf_is(c, "BatchToSpaceND"))
-    return ft_tf_space_batch(c, ft_tf_is(c, "SpaceToBatchND"));
-  if (ft_tf_is(c, "AddN"))
-    return ft_tf_begin(c, "Sum", 0, c->in_count) < 0 ? -1
-                                                     : ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
-  if (ft_tf_is(c, "Rank")) {
-    x = ft_tf_tensor(c, 0);
-    return ft_tf_give_tensor(
-        c, x ? ft_tracer_number(c->l, FT_ELEMENT_INT64,
-                                ft_tf_of(c, x)->rank < 0 ? (double)NAN : ft_tf_of(c, x)->rank)
-             : 0);
-  }
-  if (ft_tf_is(c, "TopKV2") || ft_tf_is(c, "TopK")) {
-    x = ft_tf_tensor(c, 0);
-    y = ft_tf_tensor(c, 1);
-    if (!x || !y)
-      return -1;
-    ft_tracer_op(c->l, "TopK");
-    ft_tracer_in(c->l, x);
-    ft_tracer_in(c->l, y);
-    return ft_tf_give_tensors(c, ft_tracer_end(c->l, 2), 2);
-  }
-  if (ft_tf_is(c, "DepthToSpace") || ft_tf_is(c, "SpaceToDepth")) {
-    x = ft_tf_tensor(c, 0);
-    if (!x)
-      return -1;
-    ft_tracer_op(c->l, c->node->op);
-    ft_tracer_in(c->l, x);
-    ft_tracer_int(c->l, "blocksize", ft_tf_integer(c->node, "block_size", 1));
-    if (!ft_tf_channels_first(c))
-      ft_tracer_string(c->l, "layout", "NHWC");
-    return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
-  }
   return 1;
 }
 
@@ -248,7 +255,6 @@ int ft_tensorflow_node(struct ft_tf_call *c)
       return 0;
   status = table_node(c);
   status = status == 1 ? handler_operator(c) : status;
-  status = status == 1 ? inline_operator(c) : status;
   if (status == 1) {
     c->out_count = 0;
     status = record_unknown_node(c);
@@ -256,50 +262,24 @@ int ft_tensorflow_node(struct ft_tf_call *c)
   return c->l->failed ? -1 : status;
 }
 
-/* The operators that are not in a table, with the operator of the graph that each becomes ("":
- * several), for ft_tf_operator_at. */
-static const char *const without_table[][2] = {
-  { "AddN", "Sum" },
-  { "ArgMax", "ArgMax" },
-  { "ArgMin", "ArgMin" },
-  { "BatchToSpaceND", "" },
-  { "DepthToSpace", "DepthToSpace" },
-  { "OneHot", "OneHot" },
-  { "Range", "Range" },
-  { "Rank", "Constant" },
-  { "Select", "Where" },
-  { "SelectV2", "Where" },
-  { "SpaceToBatchND", "" },
-  { "SpaceToDepth", "SpaceToDepth" },
-  { "TopK", "TopK" },
-  { "TopKV2", "TopK" },
-};
-
 const char *ft_tf_operator_at(size_t i, const char **type)
 {
-  if (i < IN(unaries)) {
-    *type = unaries[i].type;
-    return unaries[i].op;
+  static const struct {
+    const struct simple *rows;
+    size_t count;
+  } tables[] = { { unaries, IN(unaries) },
+                 { binaries, IN(binaries) },
+                 { reductions, IN(reductions) } };
+
+  for (size_t t = 0; t < IN(tables); t++) {
+    if (i < tables[t].count) {
+      *type = tables[t].rows[i].type;
+      return tables[t].rows[i].op;
+    }
+    i -= tables[t].count;
   }
-  i -= IN(unaries);
-  if (i < IN(binaries)) {
-    *type = binaries[i].type;
-    return binaries[i].op;
-  }
-  i -= IN(binaries);
-  if (i < IN(reductions)) {
-    *type = reductions[i].type;
-    return reductions[i].op;
-  }
-  i -= IN(reductions);
-  if (i < IN(handlers)) {
-    *type = handlers[i].type;
-    return handlers[i].op;
-  }
-  i -= IN(handlers);
-  if (i < IN(without_table)) {
-    *type = without_table[i][1];
-    return without_table[i][0];
-  }
-  return NULL;
+  if (i >= IN(handlers))
+    return NULL;
+  *type = handlers[i].type;
+  return handlers[i].op;
 }

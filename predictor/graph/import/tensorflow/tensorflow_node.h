@@ -50,11 +50,13 @@ int ft_tf_squeeze(struct ft_tf_call *c);
 int ft_tf_strided_slice(struct ft_tf_call *c);
 int ft_tf_transpose(struct ft_tf_call *c);
 int ft_tf_unpack(struct ft_tf_call *c);
+/* ArgMax and ArgMin. */
+int ft_tf_arg(struct ft_tf_call *c);
+/* Select, recorded as Where, Range and OneHot: the first three inputs, one result. */
+int ft_tf_ternary(struct ft_tf_call *c);
+int ft_tf_space_batch(struct ft_tf_call *c);
 /* TYPE is the operator that is recorded. */
 int ft_tf_reduce(struct ft_tf_call *c, const char *type);
-int ft_tf_arg(struct ft_tf_call *c, const char *type);
-int ft_tf_ternary(struct ft_tf_call *c, const char *type);
-int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch);
 /* TensorList operators, which loops use. */
 int ft_tf_list_operator(struct ft_tf_call *c);
 /* Makes an added weight the bias of the layer before. Returns false if it is none. */

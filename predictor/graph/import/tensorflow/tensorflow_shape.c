@@ -330,7 +330,7 @@ int ft_tf_reduce(struct ft_tf_call *c, const char *type)
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
-int ft_tf_arg(struct ft_tf_call *c, const char *type)
+int ft_tf_arg(struct ft_tf_call *c)
 {
   uint32_t x = ft_tf_tensor(c, 0);
   int64_t axis = 0;
@@ -338,7 +338,7 @@ int ft_tf_arg(struct ft_tf_call *c, const char *type)
   if (!x)
     return -1;
   (void)ft_tf_numbers(c, 1, &axis, 1);
-  ft_tracer_op(c->l, type);
+  ft_tracer_op(c->l, c->node->op);
   ft_tracer_in(c->l, x);
   ft_tracer_int(c->l, "axis", axis);
   ft_tracer_int(c->l, "keepdims", 0);
@@ -353,16 +353,19 @@ int ft_tf_cast(struct ft_tf_call *c)
       c, x ? ft_tracer_cast(c->l, x, ft_tf_element(ft_tf_integer(c->node, "DstT", 0))) : 0);
 }
 
-int ft_tf_ternary(struct ft_tf_call *c, const char *type)
+int ft_tf_ternary(struct ft_tf_call *c)
 {
+  const char *type = strncmp(c->node->op, "Select", 6) == 0 ? "Where" : c->node->op;
+
   return ft_tf_begin(c, type, 0, c->in_count < 3 ? c->in_count : 3) < 0
              ? -1
              : ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 
 /* SpaceToBatchND and back: the older implementation of dilated convolutions. */
-int ft_tf_space_batch(struct ft_tf_call *c, bool to_batch)
+int ft_tf_space_batch(struct ft_tf_call *c)
 {
+  bool to_batch = ft_tf_is(c, "SpaceToBatchND");
   int64_t block[8], pads[16], dims[FT_GRAPH_RANK], all = 1;
   int n = ft_tf_numbers(c, 1, block, 8);
   uint32_t x = ft_tf_tensor(c, 0);

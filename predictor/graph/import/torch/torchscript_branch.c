@@ -137,6 +137,8 @@ static int resolve_pairs(struct ft_script_run *r, struct ft_operand *value, uint
   return 0;
 }
 
+/* Replaces the numbers of pairs in lists that either side has changed by the results, tensors from
+ * FIRST on. Returns 0 or -1. */
 static int resolve_list_pairs(struct ft_script_run *r, const struct fork forks[2], uint32_t first)
 {
   for (int side = 0; side < 2; side++)
