@@ -122,13 +122,18 @@ static uint32_t find_het_offset(struct job_environment *s, uint32_t job_id)
   return 0;
 }
 
-static void fill_step_event(spank_t spank, struct job_environment *s, ft_announcement *out)
+/* Fills the event of a step's task. Returns the task's pid; 0, without an event, for the extern
+ * step, which has no task. */
+static pid_t fill_task_event(spank_t spank, struct job_environment *s, ft_announcement *out)
 {
+  pid_t pid = 0;
   uint64_t mib = 0;
   uint32_t array_task = 0;
   uint16_t cpus = 0;
   uid_t uid = (uid_t)-1;
 
+  if (spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS || pid <= 0)
+    return 0;
   fill_node(s, out);
   (void)spank_get_item(spank, S_JOB_UID, &uid);
   (void)spank_get_item(spank, S_JOB_NCPUS, &cpus);
@@ -151,6 +156,7 @@ static void fill_step_event(spank_t spank, struct job_environment *s, ft_announc
   if (spank_get_item(spank, S_JOB_ALLOC_MEM, &mib) == ESPANK_SUCCESS &&
       mib < SLURM_NO_VALUE_64 / FT_MIB)
     out->alloc_mem_bytes = mib * FT_MIB;
+  return pid;
 }
 
 void ft_announce_job_start(spank_t spank, const char *socket)
@@ -204,12 +210,10 @@ void ft_announce_task_start(spank_t spank, const char *socket)
   ft_announcement a = { .which_event = ft_announcement_task_start_tag };
   ft_task_start *start = &a.event.task_start;
   uint64_t mib = 0;
-  pid_t pid = 0;
+  pid_t pid = fill_task_event(spank, &s, &a);
 
-  /* the extern step has no task */
-  if (spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS || pid <= 0)
+  if (!pid)
     return;
-  fill_step_event(spank, &s, &a);
   remember_task(pid);
   start->pid = (uint32_t)pid;
   start->tasks = read_spank_number(spank, S_JOB_LOCAL_TASK_COUNT);
@@ -255,11 +259,10 @@ void ft_announce_task_end(spank_t spank, const char *socket)
   ft_announcement a = { .which_event = ft_announcement_task_end_tag };
   ft_task_end *end = &a.event.task_end;
   int status = 0;
-  pid_t pid = 0;
+  pid_t pid = fill_task_event(spank, &s, &a);
 
-  if (spank_get_item(spank, S_TASK_PID, &pid) != ESPANK_SUCCESS || pid <= 0)
+  if (!pid)
     return;
-  fill_step_event(spank, &s, &a);
   (void)spank_get_item(spank, S_TASK_EXIT_STATUS, &status);
   end->pid = (uint32_t)pid;
   end->status = status;
