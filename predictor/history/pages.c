@@ -6,7 +6,6 @@
 
 #include "predictor/core/text.h"
 #include "predictor/history/pages.h"
-#include "predictor/history/row.h"
 #include "predictor/history/store_private.h"
 
 enum { APP_SIZE = sizeof((struct ft_store_app *)NULL)->app };
@@ -17,15 +16,12 @@ static int visit_row(struct ft_store *store, sqlite3_stmt *s, struct ft_store_cu
                      ft_observation *o, bool (*visit)(const ft_observation *, void *), void *data,
                      struct ft_error *err)
 {
-  int64_t row = sqlite3_column_int64(s, 0);
-  struct ft_error why;
-
-  if (ft_row_read(s, 2, o, &why) < 0)
-    return ft_error_set(err, "%s: row %lld: %s", store->path, (long long)row, why.text);
+  if (ft_store_read_row(store, s, 2, o, err) < 0)
+    return -1;
   if (!visit(o, data))
     return 0;
   cursor->time = sqlite3_column_double(s, 1);
-  cursor->row = row;
+  cursor->row = sqlite3_column_int64(s, 0);
   return 1;
 }
 

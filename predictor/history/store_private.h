@@ -71,6 +71,12 @@ int ft_store_set_error(struct ft_store *store, const char *doing, struct ft_erro
 int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
                           struct ft_error *err);
 
+/* Reads the run in the columns FIRST, FIRST + 1, ... of S's current row, whose column 0 is the
+ * row's number. Returns 0; -1 on an invalid value and fills ERR with the store, the row and the
+ * column. */
+int ft_store_read_row(const struct ft_store *store, sqlite3_stmt *s, int first, ft_observation *o,
+                      struct ft_error *err);
+
 /* Inside a transaction: overwrites row ID with O. Returns 0; -1 on error and fills ERR. */
 int ft_store_replace(struct ft_store *store, int64_t id, const ft_observation *o,
                      struct ft_error *err);

@@ -77,7 +77,6 @@ static int find_stored_run(struct ft_store *store, const ft_observation *o, sqli
                            ft_observation *old, struct ft_error *err)
 {
   sqlite3_stmt *s = store->select_run;
-  struct ft_error why;
   int status, step;
 
   sqlite3_bind_int64(s, 1, o->job_id);
@@ -98,8 +97,8 @@ static int find_stored_run(struct ft_store *store, const ft_observation *o, sqli
   status = ft_store_step_status(store, step, "put", err);
   if (step == SQLITE_ROW) {
     *id = sqlite3_column_int64(s, 0);
-    if (ft_row_read(s, 1, old, &why) < 0)
-      status = ft_error_set(err, "%s: row %lld: %s", store->path, (long long)*id, why.text);
+    if (ft_store_read_row(store, s, 1, old, err) < 0)
+      status = -1;
   }
   sqlite3_reset(s);
   return status;

@@ -47,13 +47,23 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
   return s;
 }
 
+int ft_store_read_row(const struct ft_store *store, sqlite3_stmt *s, int first, ft_observation *o,
+                      struct ft_error *err)
+{
+  struct ft_error why;
+
+  if (ft_row_read(s, first, o, &why) < 0)
+    return ft_error_set(err, "%s: row %lld: %s", store->path, (long long)sqlite3_column_int64(s, 0),
+                        why.text);
+  return 0;
+}
+
 int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err)
 {
   sqlite3_stmt *s = select_runs(store, filter, err);
   ft_observation *o = malloc(sizeof *o);
-  struct ft_error why;
   int status = -1, step = SQLITE_DONE;
 
   if (!s)
@@ -63,11 +73,8 @@ int ft_store_each(struct ft_store *store, const struct ft_store_filter *filter,
     goto out;
   }
   while ((step = sqlite3_step(s)) == SQLITE_ROW) {
-    if (ft_row_read(s, 1, o, &why) < 0) {
-      ft_error_set(err, "%s: row %lld: %s", store->path, (long long)sqlite3_column_int64(s, 0),
-                   why.text);
+    if (ft_store_read_row(store, s, 1, o, err) < 0)
       goto out;
-    }
     if (!visit(o, data)) {
       step = SQLITE_DONE;
       break;

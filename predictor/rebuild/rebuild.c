@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/history/row.h"
 #include "predictor/history/store_private.h"
 #include "predictor/online/online.h"
 #include "predictor/online/performance.h"
@@ -61,7 +60,6 @@ int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned
 {
   sqlite3_stmt *s = select_next_runs(rebuild, store, runs, err);
   ft_observation *o = malloc(sizeof *o);
-  struct ft_error why;
   unsigned learnt = 0;
   int status = -1, step = SQLITE_DONE;
 
@@ -72,16 +70,10 @@ int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned
     goto out;
   }
   while (learnt < runs && (step = sqlite3_step(s)) == SQLITE_ROW) {
-    int64_t row = sqlite3_column_int64(s, 0);
-
-    if (ft_row_read(s, 2, o, &why) < 0) {
-      ft_error_set(err, "%s: row %lld: %s", store->path, (long long)row, why.text);
-      goto out;
-    }
-    if (ft_rebuild_learn(rebuild, o, err) < 0)
+    if (ft_store_read_row(store, s, 2, o, err) < 0 || ft_rebuild_learn(rebuild, o, err) < 0)
       goto out;
     rebuild->time = sqlite3_column_double(s, 1);
-    rebuild->row = row;
+    rebuild->row = sqlite3_column_int64(s, 0);
     learnt++;
   }
   if (step == SQLITE_ROW || step == SQLITE_DONE)
