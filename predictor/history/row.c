@@ -16,6 +16,8 @@ int ft_row_columns(struct ft_buf *sql)
   return 0;
 }
 
+/* Binds OBJECT, an object or a list, as JSON text to the parameter AT and releases it; NULL stands
+ * for a failed construction. Returns an SQLite code. */
 static int bind_json(sqlite3_stmt *statement, int at, json_t *object)
 {
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;

@@ -33,6 +33,7 @@ static void set_run_times(struct ft_run_identity *run, double submit, double sta
   run->submitted = submit > 0 ? submit : run->started;
 }
 
+/* Fills RUN with what tombstones are compared with; a run that is not stored has the id 0. */
 static void identify_run(const ft_observation *o, struct ft_run_identity *run)
 {
   *run = (struct ft_run_identity){ .app = ft_tombstone_hash(o->submission.app),

@@ -65,8 +65,9 @@ static void scan_lines(struct scan *scan, struct ft_text text)
 }
 
 /*
- * Reads FD in chunks and searches whole lines for the key; a line longer than a chunk is searched
- * in parts. Returns false on error, after DEADLINE and beyond MAX_READ.
+ * Reads FD in chunks of CHUNK bytes, until SCAN's key is found; a line longer than a chunk
+ * is searched in parts. Returns whether the key was found or the whole file searched; false on
+ * error, after DEADLINE (ft_io_monotonic) and beyond MAX_READ.
  */
 static bool scan_file_for_key(int fd, struct scan *scan, double deadline, char *chunk)
 {

@@ -30,6 +30,8 @@ static int find_csv_field(const struct ft_csv *csv, const char *name, size_t *fi
   return -1;
 }
 
+/* Appends the column NAME of the header in CSV to T's columns: each feature and, last, the target.
+ * Returns 0; -1 and fills ERR if it is missing, ambiguous, chosen already or one too many. */
 static int add_fit_column(const struct ft_csv *csv, struct ft_table *t, const char *name,
                           struct ft_error *err)
 {
