@@ -6,30 +6,30 @@
 
 static void scale_cost(struct ft_cost *cost, int64_t batch)
 {
-  cost->macs = ft_times(cost->macs, batch);
-  cost->activations = ft_times(cost->activations, batch);
-  cost->macs_at_most = ft_times(cost->macs_at_most, batch);
-  cost->activations_at_most = ft_times(cost->activations_at_most, batch);
-  cost->open_at_most = ft_times(cost->open_at_most, batch);
+  cost->macs = ft_dim_times(cost->macs, batch);
+  cost->activations = ft_dim_times(cost->activations, batch);
+  cost->macs_at_most = ft_dim_times(cost->macs_at_most, batch);
+  cost->activations_at_most = ft_dim_times(cost->activations_at_most, batch);
+  cost->open_at_most = ft_dim_times(cost->open_at_most, batch);
   for (size_t i = 0; i < cost->layer_count; i++) {
     struct ft_layer *l = &cost->layers[i];
 
-    l->macs = ft_times(l->macs, batch);
-    l->activations = ft_times(l->activations, batch);
-    l->macs_at_most = ft_times(l->macs_at_most, batch);
-    l->activations_at_most = ft_times(l->activations_at_most, batch);
+    l->macs = ft_dim_times(l->macs, batch);
+    l->activations = ft_dim_times(l->activations, batch);
+    l->macs_at_most = ft_dim_times(l->macs_at_most, batch);
+    l->activations_at_most = ft_dim_times(l->activations_at_most, batch);
   }
 }
 
 static void scale_memory(struct ft_memory *memory, int64_t batch)
 {
-  memory->activation_peak_bytes = ft_times(memory->activation_peak_bytes, batch);
-  memory->inference_peak_bytes = ft_plus(memory->weight_bytes, memory->activation_peak_bytes);
-  memory->saved_bytes = ft_times(memory->saved_bytes, batch);
-  memory->attention_bytes = ft_times(memory->attention_bytes, batch);
+  memory->activation_peak_bytes = ft_dim_times(memory->activation_peak_bytes, batch);
+  memory->inference_peak_bytes = ft_dim_plus(memory->weight_bytes, memory->activation_peak_bytes);
+  memory->saved_bytes = ft_dim_times(memory->saved_bytes, batch);
+  memory->attention_bytes = ft_dim_times(memory->attention_bytes, batch);
   for (size_t i = 0; i < memory->layer_count; i++) {
-    memory->layers[i].live_bytes = ft_times(memory->layers[i].live_bytes, batch);
-    memory->layers[i].saved_bytes = ft_times(memory->layers[i].saved_bytes, batch);
+    memory->layers[i].live_bytes = ft_dim_times(memory->layers[i].live_bytes, batch);
+    memory->layers[i].saved_bytes = ft_dim_times(memory->layers[i].saved_bytes, batch);
   }
 }
 

@@ -208,7 +208,7 @@ int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
 uint32_t ft_aten_axes(struct ft_tracer *l, const char *type, uint32_t x, const int64_t *axes,
                       size_t count);
 /* Records one operator with all tensors of the call as inputs and a result of DIMS. */
-int ft_aten_of_shape(struct ft_call *c, const int64_t *dims, int rank, unsigned element);
+int ft_aten_of_shape(struct ft_call *c, const ft_dim *dims, int rank, unsigned element);
 unsigned ft_aten_element(int64_t scalar_type); /* from c10/core/ScalarType.h */
 
 /* The operator of the graph that ATen's NAME becomes; "": several, which depend on its arguments,

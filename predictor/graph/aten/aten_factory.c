@@ -23,7 +23,7 @@ static int give_constant(struct ft_call *c, const int64_t *dims, int rank, unsig
   for (int i = 0; i < rank; i++) {
     if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
       return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
-    count = ft_times(count, dims[i]);
+    count = ft_dim_times(count, dims[i]);
   }
   if (count > FT_GRAPH_ELEMENTS)
     return ft_tracer_fail(c->l, "%s: more than 2^50 elements", c->name);

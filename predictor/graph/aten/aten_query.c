@@ -67,7 +67,7 @@ int ft_aten_numel(struct ft_call *c)
   int64_t count = rank < 0 ? -1 : 1;
 
   for (int i = 0; i < rank; i++)
-    count = ft_times(count, dims[i]);
+    count = ft_dim_times(count, dims[i]);
   c->result = size_value(count);
   return 0;
 }

@@ -317,15 +317,15 @@ int ft_aten_im2col(struct ft_call *c)
       ft_arg_each(c, 4, NULL, 2, 1, s) < 0)
     return ft_aten_not_shaped(c, x);
   dims[0] = t->dims[0];
-  dims[1] = ft_times(t->dims[1], ft_times(k[0], k[1]));
+  dims[1] = ft_dim_times(t->dims[1], ft_dim_times(k[0], k[1]));
   dims[2] = 1;
   for (int i = 0; i < 2; i++) {
-    int64_t window = ft_plus(ft_times(d[i], k[i] - 1), 1);
-    int64_t room = ft_plus(t->dims[i + 2], ft_times(2, p[i]));
+    int64_t window = ft_dim_plus(ft_dim_times(d[i], k[i] - 1), 1);
+    int64_t room = ft_dim_plus(t->dims[i + 2], ft_dim_times(2, p[i]));
 
     if (window < 1 || p[i] < 0 || s[i] < 1 || (room >= 0 && room < window))
       return ft_tracer_fail(c->l, "%s: windows larger than the input", c->name);
-    dims[2] = ft_times(dims[2], room < 0 ? -1 : (room - window) / s[i] + 1);
+    dims[2] = ft_dim_times(dims[2], room < 0 ? -1 : (room - window) / s[i] + 1);
   }
   return record_with_shape(c, "ReverseSequence", dims, 3);
 }

@@ -29,8 +29,8 @@ static struct ft_weight *join_weights(struct ft_tracer *l, struct ft_weight *con
   if (!w->declared.dims)
     return NULL;
   for (unsigned i = 0; i < count; i++) {
-    rows = ft_plus(rows, parts[i]->declared.dims[0]);
-    w->declared.elements = ft_plus(w->declared.elements, parts[i]->declared.elements);
+    rows = ft_dim_plus(rows, parts[i]->declared.dims[0]);
+    w->declared.elements = ft_dim_plus(w->declared.elements, parts[i]->declared.elements);
   }
   w->declared.dims[0] = directions;
   w->declared.dims[1] = rows / directions;
@@ -94,7 +94,7 @@ static uint32_t merge_directions(struct ft_tracer *l, uint32_t y)
     return y;
   dims[0] = t->dims[0];
   dims[1] = t->dims[2];
-  dims[2] = ft_times(t->dims[1], t->dims[3]);
+  dims[2] = ft_dim_times(t->dims[1], t->dims[3]);
   if (t->dims[1] != 1)
     y = ft_tracer_transpose(l, y, turned, 4);
   return y ? ft_tracer_reshape(l, y, dims, 3) : 0;

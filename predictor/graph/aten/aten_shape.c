@@ -90,7 +90,7 @@ int ft_aten_flatten(struct ft_call *c)
   if (first < 0 || last < 0)
     return -1;
   for (int i = first; i <= last; i++)
-    product = ft_times(product, t->dims[i]);
+    product = ft_dim_times(product, t->dims[i]);
   return replace_dims(c, x, first, last < first ? first - 1 : last, &product, last < first ? 0 : 1);
 }
 
@@ -282,7 +282,7 @@ int ft_aten_repeat_interleave(struct ft_call *c)
   memcpy(dims, ft_tracer_of(c->l, c->result.tensor)->dims, (size_t)(rank + 1) * sizeof *dims);
   dims[axis + 1] = times;
   x = record_expand(c->l, c->result.tensor, dims, rank + 1);
-  with[0] = ft_times(with[0], times);
+  with[0] = ft_dim_times(with[0], times);
   return x ? replace_dims(c, x, axis, axis + 1, with, 1) : -1;
 }
 

@@ -108,8 +108,8 @@ static void mark_used(struct count *c, const struct ft_block *block)
 
 static int64_t weights_in(const struct count *c, uint32_t tensor)
 {
-  return ft_times(ft_tensor_elements(&c->graph->tensors[tensor]),
-                  c->packed[tensor] ? c->packed[tensor] : 1);
+  return ft_dim_times(ft_tensor_elements(&c->graph->tensors[tensor]),
+                      c->packed[tensor] ? c->packed[tensor] : 1);
 }
 
 /* Whole numbers and what was quantised are parameters, but nothing learns them any more. */
@@ -118,11 +118,11 @@ static void add_parameter(struct count *c, uint32_t tensor)
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
   c->role[tensor] = ROLE_PARAMETER;
-  c->cost->parameters = ft_plus(c->cost->parameters, weights_in(c, tensor));
+  c->cost->parameters = ft_dim_plus(c->cost->parameters, weights_in(c, tensor));
   if (!ft_element_is_real(t->element) || c->packed[tensor])
     return;
   c->learnt[tensor] = true;
-  c->cost->parameter_bytes = ft_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));
+  c->cost->parameter_bytes = ft_dim_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));
 }
 
 static void mark_constants(struct count *c, const struct ft_block *block)
@@ -134,7 +134,7 @@ static void mark_constants(struct count *c, const struct ft_block *block)
     if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept)
       add_parameter(c, t);
     else
-      c->cost->buffers = ft_plus(c->cost->buffers, d->elements);
+      c->cost->buffers = ft_dim_plus(c->cost->buffers, d->elements);
   }
 }
 
@@ -161,7 +161,7 @@ static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 
     if (*role != ROLE_PARAMETER)
       continue;
-    sum = ft_plus(sum, weights_in(c, op->inputs[i]));
+    sum = ft_dim_plus(sum, weights_in(c, op->inputs[i]));
     *role = ROLE_COUNTED;
   }
   return sum;
@@ -180,7 +180,7 @@ static int64_t dims_product(const struct ft_tensor *t, int first, int last)
   int64_t result = 1;
 
   for (int i = first; i < last; i++)
-    result = ft_times(result, t->dims[i]);
+    result = ft_dim_times(result, t->dims[i]);
   return result;
 }
 
@@ -191,8 +191,8 @@ static int64_t recurrent_macs(const struct ft_operator *op, const struct ft_tens
     return -1;
   (void)op;
   /* w: directions x gates of hidden x inputs; r: the same x hidden */
-  return ft_times(ft_times(x->dims[0], x->dims[1]),
-                  ft_plus(dims_product(w, 0, 3), dims_product(r, 0, 3)));
+  return ft_dim_times(ft_dim_times(x->dims[0], x->dims[1]),
+                      ft_dim_plus(dims_product(w, 0, 3), dims_product(r, 0, 3)));
 }
 
 static int64_t attention_macs(const struct ft_tensor *q, const struct ft_tensor *k,
@@ -206,8 +206,9 @@ static int64_t attention_macs(const struct ft_tensor *q, const struct ft_tensor 
     return -1;
   if (k->dims[last - 1] < 0 || before < 0)
     return -1;
-  return ft_times(ft_times(dims_product(q, 0, last), ft_plus(k->dims[last - 1], before)),
-                  ft_plus(q->dims[last], y->dims[last]));
+  return ft_dim_times(
+      ft_dim_times(dims_product(q, 0, last), ft_dim_plus(k->dims[last - 1], before)),
+      ft_dim_plus(q->dims[last], y->dims[last]));
 }
 
 /* MACs of linear attention: for each token and head of keys K a state of (key size) x (value size
@@ -222,9 +223,9 @@ static int64_t linear_attention_macs(const struct ft_operator *op, const struct 
   if (!k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || kv < 1 || k->dims[2] < 0 ||
       v->dims[2] < 0)
     return -1;
-  each = ft_times(k->dims[2] / kv, v->dims[2] / kv);
-  return ft_times(ft_times(dims_product(q, 0, 2), each),
-                  ft_plus(ft_times(delta ? 2 : 1, kv), heads));
+  each = ft_dim_times(k->dims[2] / kv, v->dims[2] / kv);
+  return ft_dim_times(ft_dim_times(dims_product(q, 0, 2), each),
+                      ft_dim_plus(ft_dim_times(delta ? 2 : 1, kv), heads));
 }
 
 /* MACs of a mixture: each token goes through K of the experts, whose weights are W and V. */
@@ -235,8 +236,8 @@ static int64_t experts_macs(const struct ft_operator *op, const struct ft_tensor
 
   if (!v || x->rank < 1 || w->rank != 3 || v->rank != 3 || w->dims[0] < 1)
     return -1;
-  each = ft_plus(dims_product(w, 1, 3), dims_product(v, 1, 3));
-  return ft_times(ft_times(dims_product(x, 0, x->rank - 1), ft_integer(op, "k", 1)), each);
+  each = ft_dim_plus(dims_product(w, 1, 3), dims_product(v, 1, 3));
+  return ft_dim_times(ft_dim_times(dims_product(x, 0, x->rank - 1), ft_integer(op, "k", 1)), each);
 }
 
 static int64_t einsum_macs(const struct count *c, const struct ft_operator *op)
@@ -268,15 +269,16 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
     return -1;
   switch (work) {
   case FT_WORK_CONV:
-    return ft_times(ft_tensor_elements(y), dims_product(w, 1, w->rank));
+    return ft_dim_times(ft_tensor_elements(y), dims_product(w, 1, w->rank));
   case FT_WORK_TRANSPOSED:
-    return ft_times(ft_tensor_elements(x), dims_product(w, 1, w->rank));
+    return ft_dim_times(ft_tensor_elements(x), dims_product(w, 1, w->rank));
   case FT_WORK_PRODUCT:
     inner = ft_integer(op, "transA", 0) && x->rank > 1 ? x->rank - 2 : x->rank - 1;
-    return x->rank ? ft_times(ft_tensor_elements(y), x->dims[inner]) : -1;
+    return x->rank ? ft_dim_times(ft_tensor_elements(y), x->dims[inner]) : -1;
   case FT_WORK_GEMM:
-    return x->rank == 2 ? ft_times(ft_tensor_elements(y), x->dims[ft_integer(op, "transA", 0) == 0])
-                        : -1;
+    return x->rank == 2
+               ? ft_dim_times(ft_tensor_elements(y), x->dims[ft_integer(op, "transA", 0) == 0])
+               : -1;
   case FT_WORK_EINSUM:
     return einsum_macs(c, op);
   case FT_WORK_RECURRENT:
@@ -289,9 +291,9 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_EXPERTS:
     return experts_macs(op, x, w, input_tensor(c, op, 3));
   case FT_WORK_NORM: /* weights that each pass standardises again count too */
-    return ft_times(ft_tensor_elements(x), standardises_weights(op) ? 5 : 2);
+    return ft_dim_times(ft_tensor_elements(x), standardises_weights(op) ? 5 : 2);
   case FT_WORK_STATISTICS:
-    return ft_times(ft_tensor_elements(x), 5);
+    return ft_dim_times(ft_tensor_elements(x), 5);
   default: /* pooling of everything */
     return ft_tensor_elements(x);
   }
@@ -308,7 +310,7 @@ static int64_t activations_of(const struct count *c, const struct ft_operator *o
     return 0;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i])
-      sum = ft_plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
+      sum = ft_dim_plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
   return sum;
 }
 
@@ -324,12 +326,12 @@ static void bound_layer(const struct count *c, struct ft_layer *layer)
   layer->macs_at_most = layer->macs;
   if (layer->activations < 0)
     layer->activations_at_most =
-        ft_times(ft_size_bound_result(c->graph, op, c->most), op->output_count);
+        ft_dim_times(ft_size_bound_result(c->graph, op, c->most), op->output_count);
   if (!op->kind || layer->macs < 0)
-    layer->macs_at_most = ft_times(
+    layer->macs_at_most = ft_dim_times(
         layer->activations
             ? layer->activations_at_most
-            : ft_times(ft_size_bound_result(c->graph, op, c->most), op->output_count),
+            : ft_dim_times(ft_size_bound_result(c->graph, op, c->most), op->output_count),
         layer->parameters ? layer->parameters : ft_size_bound_products(c->graph, op, c->most));
 }
 
@@ -377,10 +379,10 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
       s.macs_at_most = -1;
       s.activations_at_most = -1;
     } else {
-      s.macs = ft_times(s.macs, op->trip_count);
-      s.macs_at_most = ft_times(s.macs_at_most, op->trip_count);
-      s.activations = ft_times(s.activations, op->trip_count);
-      s.activations_at_most = ft_times(s.activations_at_most, op->trip_count);
+      s.macs = ft_dim_times(s.macs, op->trip_count);
+      s.macs_at_most = ft_dim_times(s.macs_at_most, op->trip_count);
+      s.activations = ft_dim_times(s.activations, op->trip_count);
+      s.activations_at_most = ft_dim_times(s.activations_at_most, op->trip_count);
     }
     if (s.macs > layer->macs)
       layer->macs = s.macs;
@@ -407,7 +409,7 @@ static int64_t spelled_out(const struct count *c, const struct ft_operator *op,
   bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
 
   return within && ft_operator_is(op, FT_OP_Div) && below && below->data
-             ? ft_times(ft_tensor_elements(first_operator_output(c, op)), 5)
+             ? ft_dim_times(ft_tensor_elements(first_operator_output(c, op)), 5)
              : 0;
 }
 
@@ -436,11 +438,11 @@ static int count_operator(struct count *c, const struct ft_operator *op,
       op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias ? activations_of(c, op) : 0;
   bound_layer(c, &layer);
   if (!op->kind)
-    c->kept = ft_plus(c->kept, layer.activations_at_most);
+    c->kept = ft_dim_plus(c->kept, layer.activations_at_most);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;
   if (depth == 0 && op->trip_count != 1 && layer.inside > 0) {
-    c->cost->inside = ft_plus(c->cost->inside, layer.inside);
+    c->cost->inside = ft_dim_plus(c->cost->inside, layer.inside);
     c->cost->unbounded_loops += op->trip_count < 0;
   }
   layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,
@@ -449,10 +451,10 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     return cost_exhausted(c);
   c->cost->layers = layers;
   layers[c->cost->layer_count++] = layer;
-  sums->macs = ft_plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
-  sums->activations = ft_plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
-  sums->macs_at_most = ft_plus(sums->macs_at_most, layer.macs_at_most);
-  sums->activations_at_most = ft_plus(sums->activations_at_most, layer.activations_at_most);
+  sums->macs = ft_dim_plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
+  sums->activations = ft_dim_plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
+  sums->macs_at_most = ft_dim_plus(sums->macs_at_most, layer.macs_at_most);
+  sums->activations_at_most = ft_dim_plus(sums->activations_at_most, layer.activations_at_most);
   return 0;
 }
 
@@ -488,8 +490,8 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   for (uint32_t i = 0; i < graph->block.input_count; i++) {
     int64_t fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);
 
-    sums.activations = ft_plus(sums.activations, fed > 0 ? fed : 0);
-    sums.activations_at_most = ft_plus(sums.activations_at_most, fed);
+    sums.activations = ft_dim_plus(sums.activations, fed > 0 ? fed : 0);
+    sums.activations_at_most = ft_dim_plus(sums.activations_at_most, fed);
   }
   if (count_block(&c, &graph->block, 0, &sums) < 0)
     return -1;
@@ -499,6 +501,6 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   cost->activations_at_most = sums.activations_at_most;
   cost->open_at_most = sums.activations_at_most < 0
                            ? -1
-                           : ft_plus(sums.activations_at_most - sums.activations, c.kept);
+                           : ft_dim_plus(sums.activations_at_most - sums.activations, c.kept);
   return 0;
 }

@@ -196,7 +196,7 @@ static void fuse_group_norm(struct fuse *f, const struct ft_operator *op)
     return;
   mark_inside(f, op);
   mark_last(f, end, FT_FUSED_NORM, input_of(to, 0),
-            x->rank > 1 ? ft_times(x->dims[0], x->dims[1]) : 0);
+            x->rank > 1 ? ft_dim_times(x->dims[0], x->dims[1]) : 0);
 }
 
 /* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */

@@ -42,7 +42,7 @@ static int64_t product_elements(const struct ft_tensor *x, const struct ft_tenso
 
     for (int side = 0; side < 2; side++) {
       int64_t given = channels > 0 && w->dims[side] == channels
-                          ? ft_times(elements / channels, w->dims[!side])
+                          ? ft_dim_times(elements / channels, w->dims[!side])
                           : 0;
 
       most = given > most ? given : most;
@@ -62,7 +62,7 @@ static int64_t sum_of_inputs(const struct ft_graph *graph, const struct ft_opera
 
     if (elements < 0)
       return -1;
-    sum = ft_plus(sum, elements);
+    sum = ft_dim_plus(sum, elements);
   }
   return sum;
 }

@@ -182,7 +182,7 @@ int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *dims, int
     if (dims[i] < -1 || dims[i] > FT_GRAPH_DIMENSION)
       return ft_error_set(build->err, "%s: byte %llu: a dimension of %lld: expected at most 2^40",
                           build->graph->file, (unsigned long long)at, (long long)dims[i]);
-    d->elements = ft_times(d->elements, dims[i] < 0 ? 1 : dims[i]);
+    d->elements = ft_dim_times(d->elements, dims[i] < 0 ? 1 : dims[i]);
   }
   if (d->elements > FT_GRAPH_ELEMENTS)
     return ft_error_set(build->err, "%s: byte %llu: a tensor of more than 2^50 elements",

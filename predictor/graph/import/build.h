@@ -51,7 +51,7 @@ void *ft_build_grow(struct ft_build *build, void *data, size_t *room, size_t cou
 
 /* Sets the shape of D to RANK dimensions DIMS, -1: unknown. AT: byte offset for errors. Returns
  * 0; -1 past FT_GRAPH_DIMENSION or FT_GRAPH_ELEMENTS. */
-int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *dims, int rank,
+int ft_build_shape(struct ft_build *build, uint64_t at, const ft_dim *dims, int rank,
                    struct ft_declared *d);
 
 /* Keeps the names of DRAFT for BLOCK, which ft_build_finish fills. Returns 0 or -1. */

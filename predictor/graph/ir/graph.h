@@ -17,6 +17,7 @@
 
 #include "predictor/core/error.h"
 #include "predictor/graph/ir/arena.h"
+#include "predictor/graph/ir/dim.h"
 
 enum {
   FT_GRAPH_RANK = 32,     /* dimensions of a tensor */
@@ -56,7 +57,7 @@ double ft_element_value(unsigned type, const uint8_t *data);
 
 /* What a file says of a tensor. */
 struct ft_declared {
-  int64_t *dims;        /* -1: not given as a number */
+  ft_dim *dims;
   const char **symbols; /* of input dimensions with a name, else NULL */
   const double *values; /* of a small constant, else NULL */
   int64_t elements;     /* of a constant */
@@ -68,12 +69,12 @@ struct ft_declared {
 
 struct ft_sized {
   int rank; /* -1: unknown */
-  int64_t *dims;
+  ft_dim *dims;
 };
 
 /* What a sequence of ONNX's holds. */
 struct ft_sequence {
-  int64_t count;                /* -1: unknown */
+  ft_dim count;
   const struct ft_sized *items; /* NULL: which is which is not known */
   struct ft_sized each;         /* what they have in common */
 };
@@ -83,7 +84,7 @@ struct ft_tensor {
   const struct ft_declared *constant; /* an initialiser or a constant's value; else NULL */
   const struct ft_declared *declared; /* an input, or what the file says; else NULL */
   /* since the last ft_graph_infer */
-  int64_t *dims; /* -1: unknown */
+  ft_dim *dims;
   const double
       *values; /* NULL: not followed; NAN: this one is not known. Whole numbers round past 2^53 */
   const struct ft_sequence *sequence; /* what it holds; NULL: it is none, or not known */
@@ -210,8 +211,8 @@ struct ft_graph_sizes {
 int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
                    struct ft_error *err);
 
-/* Elements of TENSOR, -1 unknown. */
-int64_t ft_tensor_elements(const struct ft_tensor *tensor);
+/* Elements of TENSOR. */
+ft_dim ft_tensor_elements(const struct ft_tensor *tensor);
 
 /* Bytes of TENSOR (float's size where its element type is unknown), -1 unknown. */
 int64_t ft_tensor_bytes(const struct ft_tensor *tensor);

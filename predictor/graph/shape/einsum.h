@@ -7,7 +7,7 @@
 #include "predictor/graph/shape/infer.h"
 
 struct ft_einsum {
-  int64_t size[256]; /* of each letter, -1 unknown; from 128 on the dimensions of "..." */
+  ft_dim size[256];  /* of each letter; from 128 on the dimensions of "..." */
   uint8_t seen[128]; /* in how many places */
   int dots;          /* how many dimensions "..." stands for */
   struct ft_text result;
@@ -19,6 +19,6 @@ struct ft_einsum {
 int ft_einsum_read(struct ft_infer *in, struct ft_einsum *e);
 
 /* How many products it takes in one go: all letters' sizes multiplied; -1 unknown. */
-int64_t ft_einsum_products(const struct ft_einsum *e);
+ft_dim ft_einsum_products(const struct ft_einsum *e);
 
 #endif

@@ -66,23 +66,6 @@ int64_t ft_whole(double value)
   return (int64_t)value;
 }
 
-int64_t ft_times(int64_t a, int64_t b)
-{
-  int64_t product;
-
-  if (a < 0 || b < 0)
-    return -1;
-  return __builtin_mul_overflow(a, b, &product) || product > INT64_C(1) << 62 ? INT64_C(1) << 62
-                                                                              : product;
-}
-
-int64_t ft_plus(int64_t a, int64_t b)
-{
-  int64_t most = INT64_C(1) << 62;
-
-  return a < 0 || b < 0 ? -1 : a > most - b ? most : a + b;
-}
-
 int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out, int room)
 {
   const struct ft_attribute *a = name ? ft_attribute(in->op, name) : NULL;
@@ -158,7 +141,7 @@ double *ft_values(struct ft_infer *in, struct ft_tensor *tensor)
   if (tensor->rank < 0 || in->work > WORK)
     return NULL;
   for (int i = 0; i < tensor->rank; i++) {
-    count = ft_times(count, tensor->dims[i]);
+    count = ft_dim_times(count, tensor->dims[i]);
     if (count < 0 || count > FT_GRAPH_VALUES)
       return NULL;
   }
@@ -180,7 +163,7 @@ void ft_step_overlap(const struct ft_tensor *x, int64_t *steps)
 
   for (int i = x->rank - 1; i >= 0; i--) {
     steps[i] = step;
-    step = ft_times(step, x->dims[i]);
+    step = ft_dim_times(step, x->dims[i]);
   }
 }
 
@@ -453,7 +436,7 @@ static int infer_output_type(struct ft_infer *in, struct ft_tensor *t)
       return ft_contradiction(in, "a result of %lld along dimension %d: expected 0 to 2^40",
                               (long long)t->dims[i], i);
     if (t->dims[i] > 0)
-      count = ft_times(count, t->dims[i]);
+      count = ft_dim_times(count, t->dims[i]);
     if (count > FT_GRAPH_ELEMENTS)
       return ft_contradiction(in, "a result of more than 2^50 elements");
   }

@@ -35,8 +35,8 @@ struct ft_tensor *ft_output(const struct ft_infer *in, unsigned i);
 const struct ft_attribute *ft_attribute(const struct ft_operator *op, const char *name);
 int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t otherwise);
 
-/* The only number in input I if it is not negative; -1 where it is not known or negative. */
-int64_t ft_input_number(const struct ft_infer *in, unsigned i);
+/* The only number in input I if it is not negative; unknown where it is negative. */
+ft_dim ft_input_number(const struct ft_infer *in, unsigned i);
 /* The element type that attribute NAME gives, OTHERWISE where it is absent; FT_ELEMENT_UNKNOWN
  * where there is no such type. */
 uint8_t ft_element_attribute(const struct ft_infer *in, const char *name, int64_t otherwise);
@@ -47,8 +47,8 @@ uint8_t ft_element_attribute(const struct ft_infer *in, const char *name, int64_
  */
 int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out, int room);
 
-/* Give TENSOR RANK dimensions, all -1. NULL with the error. */
-int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank);
+/* Give TENSOR RANK dimensions, all unknown. NULL with the error. */
+ft_dim *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank);
 /* The same shape as FROM, when that is known. Returns 0 or -1. */
 int ft_like(struct ft_infer *in, struct ft_tensor *tensor, const struct ft_tensor *from);
 
@@ -68,12 +68,6 @@ void ft_step_overlap(const struct ft_tensor *x, int64_t *steps);
 /* A value as a whole number, cut to +-2^62. */
 int64_t ft_whole(double value);
 
-/* A x B, -1 where either is, at most 2^62. */
-int64_t ft_times(int64_t a, int64_t b);
-
-/* A + B, -1 where either is, at most 2^62. */
-int64_t ft_plus(int64_t a, int64_t b);
-
 /* AXIS of RANK dimensions, counted from the end when negative; -1 with the error when outside. */
 int ft_axis(struct ft_infer *in, int64_t axis, int rank);
 
@@ -84,13 +78,13 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
 /* The shape of A and B broadcast together into DIMS (FT_GRAPH_RANK); its rank, -1 with the error.
  */
 int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
-                 int64_t *dims);
+                 ft_dim *dims);
 
 /* Give the graph's inputs their shapes: what was asked for, else what the file says. 0 or -1. */
 int ft_infer_inputs(struct ft_infer *in);
 
-/* Multiply-accumulates of OP of ONNX Runtime, FT_WORK_ORT; -1 unknown (infer_ort.c). */
-int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op);
+/* Multiply-accumulates of OP of ONNX Runtime, FT_WORK_ORT (infer_ort.c). */
+ft_dim ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op);
 
 /* Infer one operator whose inputs have their shapes. Returns 0 or -1. */
 int ft_infer_operator(struct ft_infer *in, struct ft_operator *op);
@@ -102,10 +96,10 @@ int ft_infer_block(struct ft_infer *in, struct ft_block *block);
  * or -1. */
 int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b);
 
-/* TO as one of those in FROM, a sequence; TO as a sequence of COUNT (-1: unknown) like EACH. */
+/* TO as one of those in FROM, a sequence; TO as a sequence of COUNT like EACH. */
 int ft_infer_sequence_each(struct ft_infer *in, const struct ft_tensor *from, struct ft_tensor *to);
 int ft_infer_sequence_of(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *each,
-                         int64_t count);
+                         ft_dim count);
 
 /* Shape rules, by family (infer_*.c). */
 #define FT_RULE(name) int ft_infer_##name(struct ft_infer *in)

@@ -24,7 +24,7 @@ static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_t
     return -1;
   y->dims[0] = x->dims[0];
   y->dims[1] = x->rank == 4 ? x->dims[1] : heads;
-  y->dims[2] = length < 0 || before < 0 ? -1 : ft_plus(length, before);
+  y->dims[2] = length < 0 || before < 0 ? -1 : ft_dim_plus(length, before);
   y->dims[3] = x->rank == 4 ? x->dims[3] : x->dims[2] < 0 || heads < 1 ? -1 : x->dims[2] / heads;
   return 0;
 }
@@ -41,7 +41,7 @@ int ft_infer_attention(struct ft_infer *in)
     return -1;
   y->dims[q->rank - 1] = v->dims[q->rank - 1];
   if (q->rank == 3 && heads > 0 && kv > 0 && v->dims[2] >= 0)
-    y->dims[2] = ft_times(v->dims[2] / kv, heads);
+    y->dims[2] = ft_dim_times(v->dims[2] / kv, heads);
   if (q->rank > 4 || k->rank != q->rank)
     return 0;
   if (append_kept_states(in, 1, k, kv, ft_input(in, 4)) < 0 ||
@@ -73,7 +73,7 @@ int ft_infer_linear_attention(struct ft_infer *in)
                             (long long)kv);
   if (ft_like(in, y, q) < 0)
     return -1;
-  y->dims[2] = v->dims[2] < 0 ? -1 : ft_times(v->dims[2] / kv, heads);
+  y->dims[2] = v->dims[2] < 0 ? -1 : ft_dim_times(v->dims[2] / kv, heads);
   if (in->op->output_count < 2)
     return 0;
   state->element = q->element;

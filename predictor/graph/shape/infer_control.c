@@ -145,7 +145,7 @@ static void extrapolate_growth(struct ft_tensor *to, const struct ft_tensor *fro
 
     if (from->dims[i] < 0 || to->dims[i] < 0 || !more)
       continue;
-    to->dims[i] = more > 0 ? ft_plus(from->dims[i], ft_times(more, trip_count)) : -1;
+    to->dims[i] = more > 0 ? ft_dim_plus(from->dims[i], ft_dim_times(more, trip_count)) : -1;
   }
 }
 
@@ -207,7 +207,7 @@ int ft_infer_scan(struct ft_infer *in)
     if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
       return -1;
   }
-  in->op->trip_count = ft_times(trip_count, batch);
+  in->op->trip_count = ft_dim_times(trip_count, batch);
   if (infer_nested_block(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {

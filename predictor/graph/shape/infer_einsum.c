@@ -111,8 +111,8 @@ int64_t ft_einsum_products(const struct ft_einsum *e)
     return -1;
   for (int c = 0; c < 128; c++)
     if (e->seen[c])
-      product = ft_times(product, e->size[c]);
+      product = ft_dim_times(product, e->size[c]);
   for (int i = 1; i <= e->dots; i++)
-    product = ft_times(product, e->size[DOTS + i]);
+    product = ft_dim_times(product, e->size[DOTS + i]);
   return product;
 }

@@ -37,7 +37,7 @@ int ft_infer_col2im(struct ft_infer *in)
   if (!x || x->rank != 3 || n < 1 || ft_list(in, NULL, 2, block, FT_GRAPH_RANK) != n)
     return 0;
   for (int i = 0; i < n; i++)
-    each = ft_times(each, block[i]);
+    each = ft_dim_times(each, block[i]);
   y->element = x->element;
   if (each < 1)
     return ft_contradiction(in, "blocks of %lld elements", (long long)each);
@@ -115,7 +115,8 @@ int ft_infer_max_unpool(struct ft_infer *in)
       return ft_contradiction(in, "a window of %lld at steps of %lld", (long long)kernel[i],
                               (long long)strides[i]);
     if (x->dims[i + 2] > 0)
-      y->dims[i + 2] = ft_plus(ft_times(x->dims[i + 2] - 1, strides[i]), kernel[i]) - around;
+      y->dims[i + 2] =
+          ft_dim_plus(ft_dim_times(x->dims[i + 2] - 1, strides[i]), kernel[i]) - around;
   }
   return 0;
 }

@@ -56,7 +56,7 @@ static int read_onnx_window(struct ft_infer *in, int n, struct window *w)
 
 static int64_t window_positions(const struct window *w, int i, int64_t size)
 {
-  int64_t span = w->kernel[i] < 0 ? -1 : ft_times(w->kernel[i] - 1, w->dilation[i]) + 1, room;
+  int64_t span = w->kernel[i] < 0 ? -1 : ft_dim_times(w->kernel[i] - 1, w->dilation[i]) + 1, room;
 
   if (size < 0 || span < 0)
     return -1;
@@ -152,10 +152,10 @@ int ft_infer_conv(struct ft_infer *in)
   if (group < 1 || group > FT_GRAPH_DIMENSION)
     return ft_contradiction(in, "%lld groups", (long long)group);
   /* blocks of channels are filled up */
-  if (x->dims[1] >= 0 && k->dims[1] >= 0 && x->dims[1] != ft_times(k->dims[1], group) &&
+  if (x->dims[1] >= 0 && k->dims[1] >= 0 && x->dims[1] != ft_dim_times(k->dims[1], group) &&
       strcmp(in->op->domain, "com.microsoft.nchwc") != 0)
     return ft_contradiction(in, "%lld channels, but filters for %lld", (long long)x->dims[1],
-                            (long long)ft_times(k->dims[1], group));
+                            (long long)ft_dim_times(k->dims[1], group));
   if (read_onnx_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
     return -1;
   memcpy(w.kernel, k->dims + 2, (size_t)(x->rank - 2) * sizeof *w.kernel);
@@ -181,20 +181,21 @@ int ft_infer_conv_transpose(struct ft_infer *in)
   if (read_onnx_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
     return -1;
   y->dims[0] = x->dims[0];
-  y->dims[1] = ft_times(k->dims[1], group);
+  y->dims[1] = ft_dim_times(k->dims[1], group);
   given = ft_list(in, "output_shape", -1, sizes, FT_GRAPH_RANK);
   for (int i = 0; i < x->rank - 2; i++) {
-    int64_t span = k->dims[i + 2] < 1 ? -1 : ft_times(k->dims[i + 2] - 1, w.dilation[i]) + 1;
+    int64_t span = k->dims[i + 2] < 1 ? -1 : ft_dim_times(k->dims[i + 2] - 1, w.dilation[i]) + 1;
 
     if (given >= x->rank - 2)
       y->dims[i + 2] = sizes[i + given - (x->rank - 2)];
     else if (w.same)
-      y->dims[i + 2] = ft_times(x->dims[i + 2], w.stride[i]);
+      y->dims[i + 2] = ft_dim_times(x->dims[i + 2], w.stride[i]);
     else if (x->dims[i + 2] > 0 && span > 0)
-      y->dims[i + 2] = ft_times(x->dims[i + 2] - 1, w.stride[i]) / 2 + span / 2 > FT_GRAPH_DIMENSION
-                           ? FT_GRAPH_DIMENSION + 1
-                           : ft_times(x->dims[i + 2] - 1, w.stride[i]) + w.extra[i] + span -
-                                 w.before[i] - w.after[i];
+      y->dims[i + 2] =
+          ft_dim_times(x->dims[i + 2] - 1, w.stride[i]) / 2 + span / 2 > FT_GRAPH_DIMENSION
+              ? FT_GRAPH_DIMENSION + 1
+              : ft_dim_times(x->dims[i + 2] - 1, w.stride[i]) + w.extra[i] + span - w.before[i] -
+                    w.after[i];
     if (y->dims[i + 2] < -1)
       return ft_contradiction(in, "a result of %lld along dimension %d", (long long)y->dims[i + 2],
                               i + 2);

@@ -174,7 +174,7 @@ static int fill_open(struct ft_infer *in, const struct ft_tensor *x, struct ft_t
     if (i != open) {
       if (y->dims[i] < 0)
         return 0;
-      rest = ft_times(rest, y->dims[i]);
+      rest = ft_dim_times(rest, y->dims[i]);
     }
   if (total < 0)
     return 0;
@@ -252,7 +252,7 @@ int ft_infer_flatten(struct ft_infer *in)
     return -1;
   y->dims[0] = y->dims[1] = 1;
   for (int i = 0; i < x->rank; i++)
-    y->dims[i >= axis] = ft_times(y->dims[i >= axis], x->dims[i]);
+    y->dims[i >= axis] = ft_dim_times(y->dims[i >= axis], x->dims[i]);
   share_values(y, x);
   return 0;
 }
@@ -393,7 +393,7 @@ int ft_infer_tile(struct ft_infer *in)
     return x && x->rank >= 0 ? -1 : 0;
   count = ft_list(in, NULL, 1, times, FT_GRAPH_RANK);
   for (int i = 0; count == x->rank && i < x->rank; i++)
-    y->dims[i] = ft_times(x->dims[i], times[i]);
+    y->dims[i] = ft_dim_times(x->dims[i], times[i]);
   return 0;
 }
 
@@ -417,7 +417,7 @@ static int move_space_blocks(struct ft_infer *in, bool to_space)
 
     if (!grows && x->dims[i] % by > 0)
       return ft_contradiction(in, "%lld in blocks of %lld", (long long)x->dims[i], (long long)by);
-    y->dims[i] = grows ? ft_times(x->dims[i], by) : x->dims[i] < 0 ? -1 : x->dims[i] / by;
+    y->dims[i] = grows ? ft_dim_times(x->dims[i], by) : x->dims[i] < 0 ? -1 : x->dims[i] / by;
   }
   return 0;
 }

@@ -131,7 +131,7 @@ int ft_infer_ml_features(struct ft_infer *in)
   int64_t sum = sizes && sizes->integers ? 0 : -1;
 
   for (size_t i = 0; sum >= 0 && i < sizes->count; i++)
-    sum = ft_plus(sum, sizes->integers[i]);
+    sum = ft_dim_plus(sum, sizes->integers[i]);
   return give_table(in, ft_output(in, 0), sample_count(ft_input(in, 0)), sum, FT_ELEMENT_FLOAT);
 }
 

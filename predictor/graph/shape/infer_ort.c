@@ -62,7 +62,7 @@ int ft_infer_ort_concat(struct ft_infer *in)
     return -1;
   for (unsigned i = 2; i < in->op->input_count; i += 3) {
     x = ft_input(in, i);
-    sum = x && x->rank == first->rank ? ft_plus(sum, x->dims[axis]) : -1;
+    sum = x && x->rank == first->rank ? ft_dim_plus(sum, x->dims[axis]) : -1;
   }
   y->dims[axis] = sum;
   return 0;
@@ -221,7 +221,7 @@ int ft_infer_ort_gather(struct ft_infer *in)
       y->dims[at++] = which->dims[j];
   }
   if (axis != x->rank - 1 && ft_element_bits(x->element) == 8 && bits > 0 && bits < 8)
-    y->dims[y->rank - 1] = ft_times(last_dimension(x), 8 / bits);
+    y->dims[y->rank - 1] = ft_dim_times(last_dimension(x), 8 / bits);
   return 0;
 }
 
@@ -271,14 +271,15 @@ static void read_projected(const struct ft_graph *g, const struct ft_operator *o
     return;
   a->batch = x->dims[0];
   a->length = x->dims[1];
-  a->seen = ft_plus(a->length, past ? past->rank == 5 ? past->dims[3] : -1 : 0);
+  a->seen = ft_dim_plus(a->length, past ? past->rank == 5 ? past->dims[3] : -1 : 0);
   a->heads = a->kept = ft_integer(op, "num_heads", -1);
   a->keys = a->values = w->dims[1] < 0 ? -1 : w->dims[1] / 3;
   if (sizes && sizes->integers && sizes->count == 3) {
     a->keys = sizes->integers[0];
     a->values = sizes->integers[2];
   }
-  a->projected = ft_times(ft_times(a->batch, a->length), ft_times(w->dims[0], w->dims[1]));
+  a->projected =
+      ft_dim_times(ft_dim_times(a->batch, a->length), ft_dim_times(w->dims[0], w->dims[1]));
 }
 
 /* Queries, keys and values, apart or in one, and what was kept of tokens before. */
@@ -297,18 +298,19 @@ static void read_given(const struct ft_graph *g, const struct ft_operator *op, s
   a->batch = q->dims[0];
   a->length = a->seen = q->dims[1];
   if (q->rank == 5) {
-    a->keys = a->values = ft_times(q->dims[2], q->dims[4]);
+    a->keys = a->values = ft_dim_times(q->dims[2], q->dims[4]);
   } else if (!k && q->dims[2] >= 0) {
-    a->keys = a->values = ft_times(q->dims[2] / ft_plus(a->heads, ft_times(2, a->kept)), a->heads);
+    a->keys = a->values =
+        ft_dim_times(q->dims[2] / ft_dim_plus(a->heads, ft_dim_times(2, a->kept)), a->heads);
   } else if (k) {
     a->keys = a->values = q->dims[2];
     a->seen = k->rank == 4 ? k->dims[2] : k->rank == 3 || k->rank == 5 ? k->dims[1] : -1;
     if (v && v->rank == 4)
-      a->values = ft_times(v->dims[1], v->dims[3]);
+      a->values = ft_dim_times(v->dims[1], v->dims[3]);
     else if (v && v->rank == 3 && v->dims[2] >= 0)
-      a->values = ft_times(v->dims[2] / a->kept, a->heads);
+      a->values = ft_dim_times(v->dims[2] / a->kept, a->heads);
   }
-  a->seen = ft_plus(a->seen, before);
+  a->seen = ft_dim_plus(a->seen, before);
 }
 
 static struct attention read_attention(const struct ft_graph *g, const struct ft_operator *op)
@@ -373,9 +375,10 @@ static int64_t expert_macs(const struct ft_graph *g, const struct ft_operator *o
     if (w && (w->rank != 3 || w->dims[0] < 1))
       return -1;
     if (w)
-      sum = ft_plus(sum, ft_times(ft_times(w->dims[1], w->dims[2]), 8 / bits));
+      sum = ft_dim_plus(sum, ft_dim_times(ft_dim_times(w->dims[1], w->dims[2]), 8 / bits));
   }
-  return ft_times(ft_times(ft_tensor_elements(x) / last_dimension(x), ft_integer(op, "k", 1)), sum);
+  return ft_dim_times(
+      ft_dim_times(ft_tensor_elements(x) / last_dimension(x), ft_integer(op, "k", 1)), sum);
 }
 
 int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)
@@ -385,6 +388,7 @@ int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)
   if (ft_operator_is(op, FT_OP_MoE) || ft_operator_is(op, FT_OP_QMoE))
     return expert_macs(graph, op);
   a = read_attention(graph, op);
-  return ft_plus(a.projected, ft_times(ft_times(ft_times(a.batch, a.length), a.seen),
-                                       ft_plus(a.keys, a.values)));
+  return ft_dim_plus(a.projected,
+                     ft_dim_times(ft_dim_times(ft_dim_times(a.batch, a.length), a.seen),
+                                  ft_dim_plus(a.keys, a.values)));
 }

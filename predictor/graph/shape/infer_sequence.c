@@ -24,7 +24,7 @@ static int64_t elements_of(const struct ft_sized *s)
   if (s->rank < 0)
     return -1;
   for (int i = 0; i < s->rank; i++)
-    product = ft_times(product, s->dims[i]);
+    product = ft_dim_times(product, s->dims[i]);
   return product;
 }
 
@@ -79,13 +79,13 @@ static int set_sequence(struct ft_infer *in, struct ft_tensor *y, int64_t count,
     s->items = kept;
   }
   for (int64_t i = 0; items && i < count; i++) {
-    sum = ft_plus(sum, elements_of(&items[i]));
+    sum = ft_dim_plus(sum, elements_of(&items[i]));
     if (i == 0)
       s->each = items[0];
     else if (unite_shapes(in, &s->each, &items[i]) < 0)
       return -1;
   }
-  y->dims[0] = items || !count ? sum : ft_times(count, elements_of(&each));
+  y->dims[0] = items || !count ? sum : ft_dim_times(count, elements_of(&each));
   y->sequence = s;
   return 0;
 }
@@ -273,8 +273,8 @@ int ft_infer_concat_from_sequence(struct ft_infer *in)
     return 0;
   }
   for (int64_t i = 0; s->items && i < s->count; i++)
-    sum = ft_plus(sum, s->items[i].dims[axis]);
-  y->dims[axis] = s->items ? sum : ft_times(s->count, s->each.dims[axis]);
+    sum = ft_dim_plus(sum, s->items[i].dims[axis]);
+  y->dims[axis] = s->items ? sum : ft_dim_times(s->count, s->each.dims[axis]);
   return 0;
 }
 

@@ -12,7 +12,7 @@ void ft_strides_dense(const struct ft_tensor *tensor, struct ft_strides *strides
 
   for (int i = tensor->rank - 1; i >= 0; i--) {
     strides->step[i] = step;
-    step = ft_times(step, tensor->dims[i]);
+    step = ft_dim_times(step, tensor->dims[i]);
   }
 }
 
@@ -31,7 +31,7 @@ void ft_strides_like(const struct ft_tensor *tensor, const struct ft_strides *fr
   }
   for (int i = tensor->rank - 1; i >= 0; i--) {
     strides->step[order[i]] = step;
-    step = ft_times(step, tensor->dims[order[i]]);
+    step = ft_dim_times(step, tensor->dims[order[i]]);
   }
 }
 
@@ -47,12 +47,12 @@ bool ft_strides_reshape(const struct ft_tensor *tensor, const struct ft_strides 
   for (int i = last; i >= 0; i--) { /* runs of dimensions that lie next to each other */
     int64_t filled = 1;
 
-    elements = ft_times(elements, tensor->dims[i]);
-    if (i > 0 && (tensor->dims[i - 1] == 1 || from->step[i - 1] == ft_times(elements, step)))
+    elements = ft_dim_times(elements, tensor->dims[i]);
+    if (i > 0 && (tensor->dims[i - 1] == 1 || from->step[i - 1] == ft_dim_times(elements, step)))
       continue;
     while (at >= 0 && (filled < elements || dims[at] == 1)) {
-      strides->step[at] = ft_times(filled, step);
-      filled = ft_times(filled, dims[at]);
+      strides->step[at] = ft_dim_times(filled, step);
+      filled = ft_dim_times(filled, dims[at]);
       at--;
     }
     if (filled != elements)

@@ -22,7 +22,7 @@ void ft_strides_like(const struct ft_tensor *tensor, const struct ft_strides *fr
  * when the elements do not lie so and a reshape copies them (ATen/TensorUtils.cpp, computeStride).
  */
 bool ft_strides_reshape(const struct ft_tensor *tensor, const struct ft_strides *from,
-                        const int64_t *dims, int rank, struct ft_strides *strides);
+                        const ft_dim *dims, int rank, struct ft_strides *strides);
 
 /*
  * Those of OP's first output as a view of its first input, which lies as FROM says: transposition,

@@ -243,7 +243,7 @@ uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, con
     return 0;
   for (int i = 0; i < rank; i++) {
     d->dims[i] = dims[i];
-    count = ft_times(count, dims[i]);
+    count = ft_dim_times(count, dims[i]);
   }
   d->elements = count;
   if (values && count >= 0 && count <= FT_GRAPH_VALUES) {
@@ -485,7 +485,7 @@ bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const in
     if (dims[i] == -1 && open < 0)
       open = i;
     else
-      count = ft_times(count, dims[i]);
+      count = ft_dim_times(count, dims[i]);
   if (count < 1 || (open < 0 ? count != w->declared.elements : w->declared.elements % count != 0))
     return false;
   kept = ft_tracer_take(l, (size_t)rank * sizeof *kept);

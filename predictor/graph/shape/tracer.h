@@ -100,7 +100,7 @@ uint32_t ft_tracer_whole(struct ft_tracer *l, uint32_t tensor);
 uint32_t ft_tracer_weight(struct ft_tracer *l, struct ft_weight *weight);
 /* Numbers that the program holds: neither learnt nor counted. VALUES may be NULL: not known. Not
  * between ft_tracer_op and ft_tracer_end. */
-uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, const int64_t *dims,
+uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, const ft_dim *dims,
                             const double *values);
 uint32_t ft_tracer_number(struct ft_tracer *l, unsigned element, double value);
 uint32_t ft_tracer_list(struct ft_tracer *l, const int64_t *values, size_t count);
@@ -123,10 +123,10 @@ uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs);
 uint32_t ft_tracer_unary(struct ft_tracer *l, const char *type, uint32_t x);
 uint32_t ft_tracer_binary(struct ft_tracer *l, const char *type, uint32_t a, uint32_t b);
 /* One of DIMS that is -1 follows from the others; of several none is known. */
-uint32_t ft_tracer_reshape(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank);
+uint32_t ft_tracer_reshape(struct ft_tracer *l, uint32_t x, const ft_dim *dims, int rank);
 /* The COUNT TENSORS one behind the other along AXIS. */
 uint32_t ft_tracer_concat(struct ft_tracer *l, const uint32_t *tensors, size_t count, int64_t axis);
-uint32_t ft_tracer_resize(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank);
+uint32_t ft_tracer_resize(struct ft_tracer *l, uint32_t x, const ft_dim *dims, int rank);
 uint32_t ft_tracer_transpose(struct ft_tracer *l, uint32_t x, const int64_t *order, int rank);
 uint32_t ft_tracer_slice(struct ft_tracer *l, uint32_t x, int axis, int64_t start, int64_t end,
                          int64_t step);
@@ -134,7 +134,7 @@ uint32_t ft_tracer_cast(struct ft_tracer *l, uint32_t x, unsigned element);
 
 /* Give a weight that no operator reads yet other sizes for the same elements. False where it cannot be.
  */
-bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const int64_t *dims,
+bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const ft_dim *dims,
                               int rank);
 
 /*

@@ -24,12 +24,12 @@ int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor 
   } else if (ft_operator_is(op, FT_OP_LayerNormalization)) {
     axis = axis < 0 ? axis + y->rank : axis;
     for (int i = 0; i < axis && i < y->rank; i++)
-      groups = ft_times(groups, y->dims[i]);
+      groups = ft_dim_times(groups, y->dims[i]);
   } else {
-    groups = ft_times(groups, y->dims[0]);
-    groups = ft_times(groups, ft_operator_is(op, FT_OP_GroupNormalization)
-                                  ? ft_integer(op, "num_groups", 1)
-                                  : y->dims[1]);
+    groups = ft_dim_times(groups, y->dims[0]);
+    groups = ft_dim_times(groups, ft_operator_is(op, FT_OP_GroupNormalization)
+                                      ? ft_integer(op, "num_groups", 1)
+                                      : y->dims[1]);
   }
   return groups > 0 ? groups : 0;
 }

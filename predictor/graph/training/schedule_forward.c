@@ -42,20 +42,20 @@ static void keep_extras(struct ft_plan *p, uint32_t i, unsigned saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
-  int64_t elements = ft_times(ft_tensor_elements(y), p->options->batch);
+  int64_t elements = ft_dim_times(ft_tensor_elements(y), p->options->batch);
 
   if (elements <= 0)
     return;
   if (saves & FT_SAVES_INDICES)
-    ft_plan_keep(p, i, ft_plan_take(p, ft_times(8, elements)));
+    ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(8, elements)));
   if (saves & FT_SAVES_MASK)
     ft_plan_keep(p, i, ft_plan_take(p, elements));
   if (saves & FT_SAVES_GATES)
-    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * op->kind->gates, elements)));
+    ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(4 * op->kind->gates, elements)));
   if (saves & FT_SAVES_STATISTICS)
     for (int k = 0; k < 2; k++)
       ft_plan_keep(p, i,
-                   ft_plan_take(p, ft_times(4, ft_autograd_groups(op, y, p->options->batch))));
+                   ft_plan_take(p, ft_dim_times(4, ft_autograd_groups(op, y, p->options->batch))));
 }
 
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
@@ -67,10 +67,10 @@ int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op,
       ft_plan_tensor(p, op->inputs[op->inputs[0] == t])->rank < 3)
     return 0;
   for (int i = 0; i < x->rank - 2; i++)
-    own = ft_times(own, x->dims[i]);
+    own = ft_dim_times(own, x->dims[i]);
   for (int i = 0; i < y->rank - 2; i++)
-    wide = ft_times(wide, y->dims[i]);
-  return own > 0 && wide > own ? ft_times(ft_plan_bytes(p, t), wide / own) : 0;
+    wide = ft_dim_times(wide, y->dims[i]);
+  return own > 0 && wide > own ? ft_dim_times(ft_plan_bytes(p, t), wide / own) : 0;
 }
 
 /*
@@ -91,7 +91,7 @@ static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op,
   if (broadcast)
     return ft_plan_take(p, broadcast);
   for (int i = 0; i < x->rank - kept; i++)
-    dims[0] = ft_times(dims[0], x->dims[i]);
+    dims[0] = ft_dim_times(dims[0], x->dims[i]);
   for (int i = 0; i < kept; i++)
     dims[i + 1] = x->dims[x->rank - kept + i];
   from = ft_plan_strides(p, t);
@@ -106,7 +106,8 @@ static void keep_inside(struct ft_plan *p, uint32_t i)
 {
   int64_t width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
 
-  ft_plan_keep(p, i, ft_plan_take(p, ft_times(ft_times(width, p->inside[i]), p->options->batch)));
+  ft_plan_keep(p, i,
+               ft_plan_take(p, ft_dim_times(ft_dim_times(width, p->inside[i]), p->options->batch)));
 }
 
 /* Operand J of attention, or the copy that is made of it. */
@@ -134,8 +135,8 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
     keep_tensor(p, i, fusion->input);
     if (fusion->kind == FT_FUSED_NORM && fusion->groups > 0) {
-      ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
-      ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
+      ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(4 * p->options->batch, fusion->groups)));
+      ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(4 * p->options->batch, fusion->groups)));
     }
     return;
   }
@@ -144,7 +145,7 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
     keep_tensor(p, i, fusion->keys);
     keep_tensor(p, i, fusion->values);
     keep_tensor(p, i, op->outputs[0]);
-    ft_plan_keep(p, i, ft_plan_take(p, ft_times(4 * p->options->batch, fusion->groups)));
+    ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(4 * p->options->batch, fusion->groups)));
     return;
   }
   if (ft_operator_is(op, FT_OP_MatMul) && op->input_count == 2) {
@@ -244,9 +245,9 @@ static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator
     if (!has_aligned_channels(p, ft_plan_input(op, 0)) || !has_aligned_channels(p, op->outputs[0]))
       part += w->odd;
   }
-  both = ft_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
-  return ft_plus(part_of_bytes(part, both),
-                 part_of_bytes(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
+  both = ft_dim_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
+  return ft_dim_plus(part_of_bytes(part, both),
+                     part_of_bytes(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
 }
 
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
@@ -283,7 +284,7 @@ static void cast_inputs(struct ft_plan *p, uint32_t i)
   uint32_t wide = ft_plan_widened(p, i), copy;
 
   if (wide) {
-    copy = ft_plan_take(p, ft_times(2, ft_plan_bytes(p, wide)));
+    copy = ft_plan_take(p, ft_dim_times(2, ft_plan_bytes(p, wide)));
     if (p->storages[op->outputs[0]].wanted &&
         (p->fusions[i].kind == FT_FUSED_NORM || ft_autograd_rule_of(op).saves & FT_SAVES_FIRST))
       ft_plan_keep(p, i, copy);

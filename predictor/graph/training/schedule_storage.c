@@ -169,8 +169,8 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
     /* heads side by side */
     int64_t heads = y->dims[1], rows = y->dims[2], size = y->dims[3];
 
-    strides = (struct ft_strides){ { ft_times(rows, ft_times(heads, size)), size,
-                                     ft_times(heads, size), 1 } };
+    strides = (struct ft_strides){ { ft_dim_times(rows, ft_dim_times(heads, size)), size,
+                                     ft_dim_times(heads, size), 1 } };
     set_strides(p, op->outputs[0], &strides);
     return;
   }

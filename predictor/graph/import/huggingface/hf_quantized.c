@@ -248,13 +248,13 @@ static int64_t scale_elements(const struct ft_hf_quantized *q, int64_t rows, int
   if (q->per_tensor)
     scales = 1;
   else if (q->tile)
-    scales = ft_times((rows + q->tile - 1) / q->tile, (columns + q->tile - 1) / q->tile);
+    scales = ft_dim_times((rows + q->tile - 1) / q->tile, (columns + q->tile - 1) / q->tile);
   else if (q->group)
-    scales = ft_times(rows, (columns + q->group - 1) / q->group);
-  bits = ft_times(scales, q->scale_bits + (q->zeros ? q->bits : 0));
+    scales = ft_dim_times(rows, (columns + q->group - 1) / q->group);
+  bits = ft_dim_times(scales, q->scale_bits + (q->zeros ? q->bits : 0));
   if (q->column_groups)
-    bits = ft_plus(bits, ft_times(32, columns));
-  return ft_times(depth, (bits + 15) / 16);
+    bits = ft_dim_plus(bits, ft_dim_times(32, columns));
+  return ft_dim_times(depth, (bits + 15) / 16);
 }
 
 void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,

@@ -62,7 +62,7 @@ uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table);
 /* Declares an input (batch, DIMS...) of RANK dimensions after the first; -1: given with --input.
  * ft_infer_inputs then sets the sizes of all inputs together. */
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
-                     const int64_t *dims);
+                     const ft_dim *dims);
 /* Declares an input of token IDs. */
 uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name);
 /* Embeddings of IDS from *TABLE, which is created if it is 0. */

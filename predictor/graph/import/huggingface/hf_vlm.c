@@ -20,7 +20,7 @@ static uint32_t join_neighbours(struct ft_hf_run *r, uint32_t x, int64_t side)
                          (long long)side, (long long)side);
     return 0;
   }
-  dims[0] = ft_times(flat[0], tokens / (side * side));
+  dims[0] = ft_dim_times(flat[0], tokens / (side * side));
   dims[1] = dims[2] = side;
   dims[3] = features;
   x = ft_tracer_reshape(&r->live, x, dims, 4);
@@ -108,7 +108,7 @@ static uint32_t windowed_layer(struct ft_hf_run *r, uint32_t x)
     window++;
   if (!x || !ft_hf_in_window(r) || window < 1 || whole[1] % window || whole[1] <= window)
     return ft_hf_layer(r, x);
-  parts[0] = ft_times(whole[0], whole[1] / window);
+  parts[0] = ft_dim_times(whole[0], whole[1] / window);
   parts[1] = window;
   x = ft_tracer_reshape(&r->live, x, parts, 3);
   x = ft_hf_layer(r, x);
@@ -187,7 +187,7 @@ static uint32_t image_tokens(struct ft_hf_run *r, const struct ft_hf *m, uint32_
   uint32_t x = images;
 
   if (t->rank == 5) { /* several images per sample */
-    dims[0] = ft_times(t->dims[0], t->dims[1]);
+    dims[0] = ft_dim_times(t->dims[0], t->dims[1]);
     for (int i = 1; i < 4; i++)
       dims[i] = t->dims[i + 1];
     x = ft_tracer_reshape(&r->live, x, dims, 4);
@@ -199,7 +199,7 @@ static uint32_t image_tokens(struct ft_hf_run *r, const struct ft_hf *m, uint32_
     return 0;
   dims[0] = batch;
   dims[1] =
-      ft_times(ft_tracer_of(&r->live, x)->dims[0], ft_tracer_of(&r->live, x)->dims[1]) / batch;
+      ft_dim_times(ft_tracer_of(&r->live, x)->dims[0], ft_tracer_of(&r->live, x)->dims[1]) / batch;
   dims[2] = m->hidden;
   return ft_tracer_reshape(&r->live, x, dims, 3);
 }

@@ -29,7 +29,7 @@ uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name
     w->declared.dims[rank++] = columns;
   w->declared.rank = rank;
   w->declared.element = (uint8_t)element;
-  w->declared.elements = ft_times(ft_times(rows, columns ? columns : 1), depth ? depth : 1);
+  w->declared.elements = ft_dim_times(ft_dim_times(rows, columns ? columns : 1), depth ? depth : 1);
   if (w->declared.elements > FT_GRAPH_ELEMENTS) {
     (void)ft_tracer_fail(&r->live, "%s: more than 2^50 elements", w->name);
     return 0;

@@ -107,7 +107,7 @@ int ft_pd_assign_value(struct ft_pd_run *r)
   for (int i = 0; i < rank; i++) {
     if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
       return ft_tracer_fail(&r->live, "a size of %lld", (long long)dims[i]);
-    count = ft_times(count, dims[i]);
+    count = ft_dim_times(count, dims[i]);
   }
   y = ft_tracer_constant(&r->live, ft_pd_element(ft_pd_integer(r, "dtype", 3)), rank, dims,
                          a && count == (int64_t)a->count ? values : NULL);

@@ -103,7 +103,7 @@ int ft_tf_depthwise(struct ft_tf_call *c)
     if (!kept)
       return -1;
     channels = d[2];
-    kept[0] = ft_times(d[2], d[3]);
+    kept[0] = ft_dim_times(d[2], d[3]);
     kept[1] = 1;
     kept[2] = d[0];
     kept[3] = d[1];
@@ -115,7 +115,7 @@ int ft_tf_depthwise(struct ft_tf_call *c)
       return w ? 1 : -1;
     memcpy(dims, ft_tf_of(c, w)->dims, sizeof dims);
     channels = dims[0];
-    dims[0] = ft_times(dims[0], dims[1]);
+    dims[0] = ft_dim_times(dims[0], dims[1]);
     dims[1] = 1;
     w = ft_tracer_reshape(c->l, w, dims, 4);
   }

@@ -113,7 +113,7 @@ static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_oper
 
     dims[i] = t->dims[i];
     if (grown)
-      dims[i] = n < 0 ? -1 : ft_plus(t->dims[i], ft_times(grown, n - 1));
+      dims[i] = n < 0 ? -1 : ft_dim_plus(t->dims[i], ft_dim_times(grown, n - 1));
     dims[i] = dims[i] > FT_GRAPH_DIMENSION ? -1 : dims[i];
   }
 }
@@ -125,7 +125,7 @@ static int set_result_sizes(struct ft_tf_loop *loop, uint32_t result,
 {
   struct ft_tracer *l = &loop->r->live;
   struct ft_tensor t = *ft_tracer_of(l, from);
-  int64_t dims[FT_GRAPH_RANK + 1] = { n < 0 ? -1 : ft_plus(length, n - 1) }, *to;
+  int64_t dims[FT_GRAPH_RANK + 1] = { n < 0 ? -1 : ft_dim_plus(length, n - 1) }, *to;
   int more = length > 0;
 
   ft_tracer_of(l, result)->data = true;

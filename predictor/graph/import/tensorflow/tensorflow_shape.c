@@ -166,7 +166,7 @@ int ft_tf_slice(struct ft_tf_call *c)
   if (!x || n < 0 || ft_tf_numbers(c, 2, size, FT_GRAPH_RANK) != n)
     return x ? 1 : -1;
   for (int i = 0; i < n; i++) {
-    size[i] = size[i] < 0 ? INT64_MAX : ft_plus(begin[i] < 0 ? 0 : begin[i], size[i]);
+    size[i] = size[i] < 0 ? INT64_MAX : ft_dim_plus(begin[i] < 0 ? 0 : begin[i], size[i]);
     all[i] = i;
   }
   ft_tracer_op(c->l, "Slice");
@@ -271,7 +271,7 @@ int ft_tf_fill(struct ft_tf_call *c)
   for (int i = 0; i < n; i++) {
     if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
       return ft_tracer_fail(c->l, "Fill: a size of %lld", (long long)dims[i]);
-    count = ft_times(count, dims[i]);
+    count = ft_dim_times(count, dims[i]);
   }
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     values[i] = t->values ? t->values[0] : (double)NAN;
@@ -378,11 +378,11 @@ int ft_tf_space_batch(struct ft_tf_call *c)
 
     if (block[i] < 1 || block[i] > 1 << 20 || more < 0 || more > FT_GRAPH_DIMENSION)
       return ft_tracer_fail(c->l, "%s: blocks of %lld", c->node->op, (long long)block[i]);
-    all = ft_times(all, block[i]);
+    all = ft_dim_times(all, block[i]);
     dims[i + 1] =
-        to_batch ? (dims[i + 1] + more) / block[i] : ft_times(dims[i + 1], block[i]) - more;
+        to_batch ? (dims[i + 1] + more) / block[i] : ft_dim_times(dims[i + 1], block[i]) - more;
   }
-  dims[0] = to_batch ? ft_times(dims[0], all) : dims[0] / (all ? all : 1);
+  dims[0] = to_batch ? ft_dim_times(dims[0], all) : dims[0] / (all ? all : 1);
   x = ft_tracer_unary(c->l, "ReverseSequence", x); /* recorded as a copy in another order */
   if (x) {
     int rank = ft_tf_of(c, x)->rank;

@@ -83,7 +83,7 @@ static int declare_tensor(struct trace *f, const char *name, struct ft_declared 
     if (json_is_integer(whole) && (d->dims[i] < 0 || d->dims[i] > FT_GRAPH_DIMENSION))
       return ft_tracer_fail(&f->live, "\"%.80s\" has a dimension of %lld: expected 0 to 2^40", name,
                             (long long)d->dims[i]);
-    d->elements = ft_times(d->elements, d->dims[i]);
+    d->elements = ft_dim_times(d->elements, d->dims[i]);
   }
   if (d->elements > FT_GRAPH_ELEMENTS)
     return ft_tracer_fail(&f->live, "\"%.80s\" has more than 2^50 elements", name);
