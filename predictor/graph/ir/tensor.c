@@ -81,19 +81,15 @@ double ft_element_value(unsigned type, const uint8_t *data)
   }
 }
 
-int64_t ft_tensor_elements(const struct ft_tensor *tensor)
+ft_dim ft_tensor_elements(const struct ft_tensor *tensor)
 {
-  int64_t product = 1;
+  ft_dim product = tensor->rank < 0 ? FT_DIM_UNKNOWN : ft_dim_of(1);
 
-  if (tensor->rank < 0)
-    return -1;
   for (int i = 0; i < tensor->rank; i++) {
-    if (tensor->dims[i] < 0)
-      return -1;
+    product = ft_dim_times(product, tensor->dims[i]);
     /* what is more than FT_GRAPH_ELEMENTS is refused at once, by how much does not matter */
-    if (__builtin_mul_overflow(product, tensor->dims[i], &product) ||
-        product > 2 * FT_GRAPH_ELEMENTS)
-      product = 2 * FT_GRAPH_ELEMENTS;
+    if (ft_dim_or(product, 0) > 2 * FT_GRAPH_ELEMENTS)
+      product = ft_dim_of(2 * FT_GRAPH_ELEMENTS);
   }
   return product;
 }
@@ -101,9 +97,9 @@ int64_t ft_tensor_elements(const struct ft_tensor *tensor)
 int64_t ft_tensor_bytes(const struct ft_tensor *tensor)
 {
   unsigned bits = ft_element_bits(tensor->element);
-  int64_t count = ft_tensor_elements(tensor);
+  int64_t count;
 
-  return count < 0 ? -1 : (count * (bits ? bits : 32) + 7) / 8;
+  return ft_dim_get(ft_tensor_elements(tensor), &count) ? (count * (bits ? bits : 32) + 7) / 8 : -1;
 }
 
 const char *ft_tensor_show(const struct ft_tensor *tensor, char *out, size_t size)
@@ -112,9 +108,10 @@ const char *ft_tensor_show(const struct ft_tensor *tensor, char *out, size_t siz
 
   (void)snprintf(out, size, "%s", tensor->rank < 0 ? "?" : tensor->rank == 0 ? "scalar" : "");
   for (int i = 0; i < tensor->rank && used + 1 < size; i++) {
-    int got = tensor->dims[i] < 0 ? snprintf(out + used, size - used, "%s?", i ? "x" : "")
-                                  : snprintf(out + used, size - used, "%s%lld", i ? "x" : "",
-                                             (long long)tensor->dims[i]);
+    int got = ft_dim_known(tensor->dims[i])
+                  ? snprintf(out + used, size - used, "%s%lld", i ? "x" : "",
+                             ft_dim_shown(tensor->dims[i]))
+                  : snprintf(out + used, size - used, "%s?", i ? "x" : "");
 
     used += got > 0 ? (size_t)got : 0;
   }

@@ -18,7 +18,7 @@ struct ft_einsum {
 /* Read the equation of the operator at work. Returns 0; -1 with the error of a contradiction. */
 int ft_einsum_read(struct ft_infer *in, struct ft_einsum *e);
 
-/* How many products it takes in one go: all letters' sizes multiplied; -1 unknown. */
+/* How many products it takes in one go: all letters' sizes multiplied. */
 ft_dim ft_einsum_products(const struct ft_einsum *e);
 
 #endif

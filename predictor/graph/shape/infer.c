@@ -42,12 +42,12 @@ int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t other
   return a && a->type == FT_ATTRIBUTE_INTEGER ? a->integer : otherwise;
 }
 
-int64_t ft_input_number(const struct ft_infer *in, unsigned i)
+ft_dim ft_input_number(const struct ft_infer *in, unsigned i)
 {
   const struct ft_tensor *x = ft_input(in, i);
 
-  return x && x->values && ft_tensor_elements(x) == 1 && x->values[0] >= 0 ? ft_whole(x->values[0])
-                                                                           : -1;
+  return ft_value_count(x) == 1 && x->values[0] >= 0 ? ft_dim_of(ft_whole(x->values[0]))
+                                                     : FT_DIM_UNKNOWN;
 }
 
 uint8_t ft_element_attribute(const struct ft_infer *in, const char *name, int64_t otherwise)
@@ -81,10 +81,10 @@ int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out,
   }
   if (!t)
     return -1;
-  count = ft_tensor_elements(t);
-  if (count == 0)
+  if (ft_dim_is(ft_tensor_elements(t), 0))
     return 0;
-  if (!t->values || count < 0 || count > room)
+  count = ft_value_count(t);
+  if (count == 0 || count > room)
     return -2;
   for (int64_t i = 0; i < count; i++) {
     if (isnan(t->values[i]))
@@ -100,7 +100,7 @@ static int infer_exhausted(struct ft_infer *in)
                       in->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
+ft_dim *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
 {
   if (rank > FT_GRAPH_RANK) {
     (void)ft_contradiction(in, "a result of more than %d dimensions", FT_GRAPH_RANK);
@@ -116,13 +116,31 @@ int64_t *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
   tensor->values = NULL;
   tensor->sequence = NULL;
   for (int i = 0; i < rank; i++)
-    tensor->dims[i] = -1;
+    tensor->dims[i] = FT_DIM_UNKNOWN;
   return tensor->dims;
+}
+
+/* The error of a result of SIZE along DIMENSION; -1. */
+static int refuse_dimension(struct ft_infer *in, int64_t size, int dimension)
+{
+  return ft_contradiction(in, "a result of %lld along dimension %d: expected 0 to 2^40",
+                          (long long)size, dimension);
+}
+
+int ft_set_dims(struct ft_infer *in, struct ft_tensor *tensor, int at, const int64_t *sizes,
+                int count)
+{
+  for (int i = 0; i < count; i++) {
+    if (sizes[i] < -1)
+      return refuse_dimension(in, sizes[i], at + i);
+    tensor->dims[at + i] = ft_dim_of(sizes[i]);
+  }
+  return 0;
 }
 
 int ft_like(struct ft_infer *in, struct ft_tensor *tensor, const struct ft_tensor *from)
 {
-  int64_t *dims;
+  ft_dim *dims;
 
   if (!from || from->rank < 0)
     return 0;
@@ -133,18 +151,18 @@ int ft_like(struct ft_infer *in, struct ft_tensor *tensor, const struct ft_tenso
   return 0;
 }
 
+int64_t ft_value_count(const struct ft_tensor *tensor)
+{
+  return tensor && tensor->values ? ft_dim_or(ft_tensor_elements(tensor), 0) : 0;
+}
+
 double *ft_values(struct ft_infer *in, struct ft_tensor *tensor)
 {
-  int64_t count = 1;
+  int64_t count;
   double *values;
 
-  if (tensor->rank < 0 || in->work > WORK)
+  if (in->work > WORK || !ft_dim_get(ft_tensor_elements(tensor), &count) || count > FT_GRAPH_VALUES)
     return NULL;
-  for (int i = 0; i < tensor->rank; i++) {
-    count = ft_dim_times(count, tensor->dims[i]);
-    if (count < 0 || count > FT_GRAPH_VALUES)
-      return NULL;
-  }
   values = ft_arena_take(&in->graph->results, (size_t)(count + 1) * sizeof *values);
   if (!values) {
     in->exhausted = true;
@@ -159,10 +177,10 @@ double *ft_values(struct ft_infer *in, struct ft_tensor *tensor)
 
 void ft_step_overlap(const struct ft_tensor *x, int64_t *steps)
 {
-  int64_t step = 1;
+  ft_dim step = ft_dim_of(1);
 
   for (int i = x->rank - 1; i >= 0; i--) {
-    steps[i] = step;
+    steps[i] = ft_dim_or(step, 0);
     step = ft_dim_times(step, x->dims[i]);
   }
 }
@@ -172,12 +190,14 @@ void ft_copy_values(struct ft_infer *in, struct ft_tensor *y, const struct ft_te
 {
   double *values = x->values ? ft_values(in, y) : NULL;
 
-  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++) {
+  for (int64_t i = 0, n = values ? ft_value_count(y) : 0; i < n; i++) {
     int64_t rest = i, at = from;
 
     for (int j = y->rank - 1; j >= 0; j--) {
-      at += rest % y->dims[j] * steps[j];
-      rest /= y->dims[j];
+      int64_t size = ft_dim_or(y->dims[j], 1);
+
+      at += rest % size * steps[j];
+      rest /= size;
     }
     values[i] = x->values[at];
   }
@@ -205,7 +225,7 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
 
 /* ---- sizes that the caller gives ---- */
 
-static int bind_dimension_name(struct ft_infer *in, const char *name, int64_t value)
+static int bind_dimension_name(struct ft_infer *in, const char *name, ft_dim value)
 {
   for (int i = 0; i < in->binding_count; i++)
     if (strcmp(in->bindings[i].name, name) == 0)
@@ -215,16 +235,16 @@ static int bind_dimension_name(struct ft_infer *in, const char *name, int64_t va
   return 0;
 }
 
-static int64_t bound_value(const struct ft_infer *in, const char *name)
+static ft_dim bound_value(const struct ft_infer *in, const char *name)
 {
   for (int i = 0; name && name[0] && i < in->binding_count; i++)
     if (strcmp(in->bindings[i].name, name) == 0)
       return in->bindings[i].value;
-  return -1;
+  return FT_DIM_UNKNOWN;
 }
 
 /* "3x512x512" into DIMS. Returns how many, 0 of "batch", -1 when TEXT is none. */
-static int parse_dims(struct ft_text text, int64_t *dims)
+static int parse_dims(struct ft_text text, ft_dim *dims)
 {
   int count = 0;
   uint64_t value;
@@ -234,7 +254,7 @@ static int parse_dims(struct ft_text text, int64_t *dims)
   while (count < FT_GRAPH_RANK) {
     if (!ft_text_u64(&text, (uint64_t)FT_GRAPH_DIMENSION, &value) || value == 0)
       return -1;
-    dims[count++] = (int64_t)value;
+    dims[count++] = ft_dim_of((int64_t)value);
     if (ft_text_left(&text) == 0)
       return count;
     if (!ft_text_skip(&text, "x"))
@@ -256,7 +276,7 @@ static bool piece_name(struct ft_text *piece, struct ft_text *name)
 }
 
 /* Whether anything in the graph's inputs is called NAME; a dimension of that name is bound. */
-static bool bind_symbol(struct ft_infer *in, struct ft_text name, int64_t value)
+static bool bind_symbol(struct ft_infer *in, struct ft_text name, ft_dim value)
 {
   const struct ft_block *block = &in->graph->block;
 
@@ -272,7 +292,7 @@ static bool bind_symbol(struct ft_infer *in, struct ft_text name, int64_t value)
 
 /* The piece of --input that is meant for the input NAME; the first input also takes one without.
  * Returns how many sizes it gives; -1: there is none. */
-static int given_dims(const struct ft_infer *in, const char *name, bool first, int64_t *dims)
+static int given_dims(const struct ft_infer *in, const char *name, bool first, ft_dim *dims)
 {
   struct ft_text list = ft_text_from(in->sizes->input), piece, called;
   int found = -1;
@@ -291,7 +311,7 @@ static int check_sizes(struct ft_infer *in)
 {
   struct ft_text list = ft_text_from(in->sizes->input), piece, called;
   const struct ft_block *block = &in->graph->block;
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
 
   while (ft_text_until(&list, ',', &piece)) {
     bool named = piece_name(&piece, &called), known = !named;
@@ -330,7 +350,7 @@ static int batch_dimension(const struct ft_declared *d)
 static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
 {
   const struct ft_declared *d = t->declared;
-  int64_t given[FT_GRAPH_RANK];
+  ft_dim given[FT_GRAPH_RANK];
   int count = given_dims(in, t->name, first, given), rank = d ? d->rank : -1;
   int batch = batch_dimension(d);
 
@@ -349,17 +369,17 @@ static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
     return -1;
   for (int i = 0; i < rank; i++) {
     const char *symbol = d && d->symbols && i < d->rank ? d->symbols[i] : NULL;
-    int64_t dim = d && i < d->rank ? d->dims[i] : -1;
+    ft_dim dim = d && i < d->rank ? d->dims[i] : FT_DIM_UNKNOWN;
 
     if (count == rank)
       dim = given[i];
     else if (count > 0 && i != batch)
       dim = given[i - (i > batch)];
-    else if (dim < 0 && bound_value(in, symbol) >= 0)
+    else if (!ft_dim_known(dim))
       dim = bound_value(in, symbol);
-    else if (dim < 0 && i == batch)
-      dim = in->sizes->batch;
-    else if (dim < 0)
+    if (!ft_dim_known(dim) && i == batch)
+      dim = ft_dim_of(in->sizes->batch);
+    if (!ft_dim_known(dim))
       return ft_contradiction(in, "its dimension %d (%s) is open: give it with --input", i,
                               symbol && symbol[0] ? symbol : "no name");
     t->dims[i] = dim;
@@ -416,9 +436,9 @@ static int take_declared(struct ft_infer *in, struct ft_tensor *t)
   if (t->rank < 0 && !ft_shape(in, t, d->rank))
     return -1;
   for (int i = 0; i < d->rank; i++)
-    if (t->dims[i] < 0)
-      t->dims[i] =
-          d->dims[i] >= 0 ? d->dims[i] : bound_value(in, d->symbols ? d->symbols[i] : NULL);
+    if (!ft_dim_known(t->dims[i]))
+      t->dims[i] = ft_dim_known(d->dims[i]) ? d->dims[i]
+                                            : bound_value(in, d->symbols ? d->symbols[i] : NULL);
   return 0;
 }
 
@@ -426,21 +446,21 @@ static int infer_output_type(struct ft_infer *in, struct ft_tensor *t)
 {
   int64_t count = 1;
 
-  if (ft_tensor_elements(t) < 0 && take_declared(in, t) < 0)
+  if (!ft_dim_known(ft_tensor_elements(t)) && take_declared(in, t) < 0)
     return -1;
   if (t->element == FT_ELEMENT_UNKNOWN && in->op->input_count && ft_input(in, 0))
     t->element = ft_input(in, 0)->element;
   t->data = in->op->data;
   for (int i = 0; i < t->rank; i++) {
-    if (t->dims[i] < -1 || t->dims[i] > FT_GRAPH_DIMENSION)
-      return ft_contradiction(in, "a result of %lld along dimension %d: expected 0 to 2^40",
-                              (long long)t->dims[i], i);
-    if (t->dims[i] > 0)
-      count = ft_dim_times(count, t->dims[i]);
+    int64_t size = ft_dim_or(t->dims[i], 1);
+
+    if (size > FT_GRAPH_DIMENSION)
+      return refuse_dimension(in, size, i);
+    count = ft_known_times(count, size ? size : 1);
     if (count > FT_GRAPH_ELEMENTS)
       return ft_contradiction(in, "a result of more than 2^50 elements");
   }
-  if (t->rank < 0 || ft_tensor_elements(t) < 0)
+  if (!ft_dim_known(ft_tensor_elements(t)))
     in->op->resolved = false;
   return 0;
 }

@@ -9,9 +9,11 @@
 #include "predictor/graph/ir/graph.h"
 #include "predictor/graph/shape/operators.h"
 
+enum { FT_RESHAPE_UNKNOWN = -2 }; /* a size of Reshape's that is not known; -1 is inferred */
+
 struct ft_binding {
   const char *name;
-  int64_t value;
+  ft_dim value;
 };
 
 struct ft_infer {
@@ -35,7 +37,7 @@ struct ft_tensor *ft_output(const struct ft_infer *in, unsigned i);
 const struct ft_attribute *ft_attribute(const struct ft_operator *op, const char *name);
 int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t otherwise);
 
-/* The only number in input I if it is not negative; unknown where it is negative. */
+/* The only number in input I; unknown if it is negative. */
 ft_dim ft_input_number(const struct ft_infer *in, unsigned i);
 /* The element type that attribute NAME gives, OTHERWISE where it is absent; FT_ELEMENT_UNKNOWN
  * where there is no such type. */
@@ -49,11 +51,19 @@ int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out,
 
 /* Give TENSOR RANK dimensions, all unknown. NULL with the error. */
 ft_dim *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank);
+/*
+ * Set COUNT of TENSOR's dimensions, from AT on, to SIZES as the file has them: -1 leaves one
+ * unknown. Returns 0; -1 with the error of a contradiction.
+ */
+int ft_set_dims(struct ft_infer *in, struct ft_tensor *tensor, int at, const int64_t *sizes,
+                int count);
 /* The same shape as FROM, when that is known. Returns 0 or -1. */
 int ft_like(struct ft_infer *in, struct ft_tensor *tensor, const struct ft_tensor *from);
 
 /* Room for the values of TENSOR, all NAN; NULL when they are too many or its shape is not known. */
 double *ft_values(struct ft_infer *in, struct ft_tensor *tensor);
+/* How many values TENSOR has; 0 where they are not followed, and of NULL. */
+int64_t ft_value_count(const struct ft_tensor *tensor);
 
 /*
  * Y's values from X's: the element at (i, j, ...) of Y is the one at FROM + i * STEPS[0] + j *
@@ -62,7 +72,8 @@ double *ft_values(struct ft_infer *in, struct ft_tensor *tensor);
 void ft_copy_values(struct ft_infer *in, struct ft_tensor *y, const struct ft_tensor *x,
                     int64_t from, const int64_t *steps);
 
-/* How far apart in X's values neighbours along each dimension are, into STEPS (FT_GRAPH_RANK). */
+/* How far apart in X's values neighbours along each dimension are, into STEPS (FT_GRAPH_RANK); 0
+ * where that is not known. */
 void ft_step_overlap(const struct ft_tensor *x, int64_t *steps);
 
 /* A value as a whole number, cut to +-2^62. */

@@ -5,16 +5,15 @@
 #include "predictor/graph/shape/infer.h"
 
 /* The length of what was kept before, 0 where nothing was. */
-static int64_t kept_length(const struct ft_tensor *past)
+static ft_dim kept_length(const struct ft_tensor *past)
 {
-  return past ? past->rank == 4 ? past->dims[2] : -1 : 0;
+  return !past ? ft_dim_of(0) : past->rank == 4 ? past->dims[2] : FT_DIM_UNKNOWN;
 }
 
 /* Keys or values X with what was kept of them: (batch, heads, length, size). */
 static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_tensor *x,
                               int64_t heads, const struct ft_tensor *past)
 {
-  int64_t before = kept_length(past), length = x->dims[x->rank - 2];
   struct ft_tensor *y = ft_output(in, i);
 
   if (in->op->output_count <= i)
@@ -23,9 +22,11 @@ static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_t
   if (!ft_shape(in, y, 4))
     return -1;
   y->dims[0] = x->dims[0];
-  y->dims[1] = x->rank == 4 ? x->dims[1] : heads;
-  y->dims[2] = length < 0 || before < 0 ? -1 : ft_dim_plus(length, before);
-  y->dims[3] = x->rank == 4 ? x->dims[3] : x->dims[2] < 0 || heads < 1 ? -1 : x->dims[2] / heads;
+  y->dims[2] = ft_dim_plus(x->dims[x->rank - 2], kept_length(past));
+  y->dims[3] = x->rank == 4 ? x->dims[3] : ft_dim_divide(x->dims[2], heads);
+  if (x->rank == 3)
+    return ft_set_dims(in, y, 1, &heads, 1);
+  y->dims[1] = x->dims[1];
   return 0;
 }
 
@@ -40,8 +41,8 @@ int ft_infer_attention(struct ft_infer *in)
   if (ft_like(in, y, q) < 0)
     return -1;
   y->dims[q->rank - 1] = v->dims[q->rank - 1];
-  if (q->rank == 3 && heads > 0 && kv > 0 && v->dims[2] >= 0)
-    y->dims[2] = ft_dim_times(v->dims[2] / kv, heads);
+  if (q->rank == 3 && heads > 0 && kv > 0)
+    y->dims[2] = ft_dim_times(ft_dim_divide(v->dims[2], kv), ft_dim_of(heads));
   if (q->rank > 4 || k->rank != q->rank)
     return 0;
   if (append_kept_states(in, 1, k, kv, ft_input(in, 4)) < 0 ||
@@ -53,9 +54,11 @@ int ft_infer_attention(struct ft_infer *in)
     return -1;
   scores->element = q->element;
   scores->dims[0] = q->dims[0];
-  scores->dims[1] = q->rank == 4 ? q->dims[1] : heads;
   scores->dims[2] = q->dims[q->rank - 2];
   scores->dims[3] = ft_output(in, 1)->rank == 4 ? ft_output(in, 1)->dims[2] : k->dims[k->rank - 2];
+  if (q->rank == 3)
+    return ft_set_dims(in, scores, 1, &heads, 1);
+  scores->dims[1] = q->dims[1];
   return 0;
 }
 
@@ -73,16 +76,16 @@ int ft_infer_linear_attention(struct ft_infer *in)
                             (long long)kv);
   if (ft_like(in, y, q) < 0)
     return -1;
-  y->dims[2] = v->dims[2] < 0 ? -1 : ft_dim_times(v->dims[2] / kv, heads);
+  y->dims[2] = ft_dim_times(ft_dim_divide(v->dims[2], kv), ft_dim_of(heads));
   if (in->op->output_count < 2)
     return 0;
   state->element = q->element;
   if (!ft_shape(in, state, 4))
     return -1;
   state->dims[0] = q->dims[0];
-  state->dims[1] = kv;
-  state->dims[2] = k->dims[2] < 0 ? -1 : k->dims[2] / kv;
-  state->dims[3] = v->dims[2] < 0 ? -1 : v->dims[2] / kv;
+  state->dims[1] = ft_dim_of(kv);
+  state->dims[2] = ft_dim_divide(k->dims[2], kv);
+  state->dims[3] = ft_dim_divide(v->dims[2], kv);
   return 0;
 }
 
@@ -94,15 +97,15 @@ int ft_infer_causal_conv(struct ft_infer *in)
 
   if (!x || !w || x->rank != 3 || w->rank != 3)
     return 0;
-  if (x->dims[1] >= 0 && w->dims[0] >= 0 && x->dims[1] != w->dims[0])
-    return ft_contradiction(in, "%lld channels, but filters for %lld", (long long)x->dims[1],
-                            (long long)w->dims[0]);
+  if (ft_dim_differ(x->dims[1], w->dims[0]))
+    return ft_contradiction(in, "%lld channels, but filters for %lld", ft_dim_shown(x->dims[1]),
+                            ft_dim_shown(w->dims[0]));
   if (ft_like(in, ft_output(in, 0), x) < 0)
     return -1;
   if (in->op->output_count < 2)
     return 0;
   if (ft_like(in, state, x) < 0)
     return -1;
-  state->dims[2] = w->dims[2] < 1 ? -1 : w->dims[2] - 1;
+  state->dims[2] = ft_dim_minus(w->dims[2], ft_dim_of(1));
   return 0;
 }

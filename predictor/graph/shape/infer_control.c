@@ -37,8 +37,7 @@ int ft_infer_if(struct ft_infer *in)
 
   if (!yes || !no)
     return ft_contradiction(in, "expected two branches");
-  if (condition && condition->values && ft_tensor_elements(condition) == 1 &&
-      !isnan(condition->values[0])) {
+  if (ft_value_count(condition) == 1 && !isnan(condition->values[0])) {
     yes = condition->values[0] != 0 ? yes : no;
     no = yes;
   }
@@ -54,8 +53,8 @@ int ft_infer_if(struct ft_infer *in)
     if (ft_like(in, y, a) < 0)
       return -1;
     for (int j = 0; j < y->rank; j++)
-      if (a->dims[j] != b->dims[j])
-        y->dims[j] = -1;
+      if (!ft_dim_equal(a->dims[j], b->dims[j]))
+        y->dims[j] = FT_DIM_UNKNOWN;
     if (a == b) {
       y->values = a->values;
       y->sequence = a->sequence;
@@ -84,7 +83,7 @@ int ft_infer_sequence_map(struct ft_infer *in)
 {
   struct ft_block *body = block_of(in, "body");
   const struct ft_tensor *first = ft_input(in, 0);
-  int64_t count = first && first->sequence ? first->sequence->count : -1;
+  ft_dim count = first && first->sequence ? first->sequence->count : FT_DIM_UNKNOWN;
 
   if (!body || body->input_count < in->op->input_count)
     return ft_contradiction(in, "expected a body with %u inputs", in->op->input_count);
@@ -97,7 +96,7 @@ int ft_infer_sequence_map(struct ft_infer *in)
     if (hand_over(in, to, one ? NULL : x, 0) < 0 || (one && ft_infer_sequence_each(in, x, to) < 0))
       return -1;
   }
-  in->op->trip_count = count;
+  in->op->trip_count = ft_dim_or(count, -1);
   if (infer_nested_block(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
@@ -118,14 +117,14 @@ static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_
   to->element = from->element;
   if (!ft_shape(in, to, from->rank + collected))
     return -1;
-  if (collected)
-    to->dims[0] = trip_count;
+  if (collected && ft_set_dims(in, to, 0, &trip_count, 1) < 0)
+    return -1;
   memcpy(to->dims + collected, from->dims, (size_t)from->rank * sizeof *to->dims);
   return 0;
 }
 
 /* A batch around TO's shape. */
-static int prepend_batch(struct ft_infer *in, struct ft_tensor *to, int64_t batch)
+static int prepend_batch(struct ft_infer *in, struct ft_tensor *to, ft_dim batch)
 {
   const struct ft_tensor inner = *to;
 
@@ -141,11 +140,10 @@ static void extrapolate_growth(struct ft_tensor *to, const struct ft_tensor *fro
                                int64_t trip_count)
 {
   for (int i = 0; from && from->rank == to->rank && i < to->rank; i++) {
-    int64_t more = to->dims[i] - from->dims[i];
+    ft_dim more = ft_dim_minus(to->dims[i], from->dims[i]);
 
-    if (from->dims[i] < 0 || to->dims[i] < 0 || !more)
-      continue;
-    to->dims[i] = more > 0 ? ft_dim_plus(from->dims[i], ft_dim_times(more, trip_count)) : -1;
+    if (ft_dim_known(from->dims[i]) && !ft_dim_is(more, 0))
+      to->dims[i] = ft_dim_plus(from->dims[i], ft_dim_times(more, ft_dim_of(trip_count)));
   }
 }
 
@@ -158,7 +156,7 @@ int ft_infer_loop(struct ft_infer *in)
 
   if (!body || body->input_count < carried + 2)
     return ft_contradiction(in, "expected a body with %u inputs", carried + 2);
-  if (count && count->values && ft_tensor_elements(count) == 1 && !isnan(count->values[0]))
+  if (ft_value_count(count) == 1 && !isnan(count->values[0]))
     trip_count = ft_whole(count->values[0]);
   in->op->trip_count = trip_count = trip_count > FT_GRAPH_DIMENSION ? -1 : trip_count;
   for (unsigned i = 0; i < 2; i++) {
@@ -189,7 +187,8 @@ int ft_infer_loop(struct ft_infer *in)
  */
 int ft_infer_scan(struct ft_infer *in)
 {
-  int64_t scanned = ft_integer(in->op, "num_scan_inputs", 0), trip_count = -1, batch = 1;
+  int64_t scanned = ft_integer(in->op, "num_scan_inputs", 0), trip_count = -1;
+  ft_dim batch = ft_dim_of(1);
   struct ft_block *body = block_of(in, "body");
   unsigned old = in->graph->version == 8,
            count = in->op->input_count - (in->op->input_count && old);
@@ -201,13 +200,13 @@ int ft_infer_scan(struct ft_infer *in)
     const struct ft_tensor *x = ft_input(in, i + old);
 
     if (i >= states && x && x->rank > (int)old) {
-      trip_count = x->dims[old];
-      batch = old ? x->dims[0] : 1;
+      trip_count = ft_dim_or(x->dims[old], -1);
+      batch = old ? x->dims[0] : ft_dim_of(1);
     }
     if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
       return -1;
   }
-  in->op->trip_count = ft_dim_times(trip_count, batch);
+  in->op->trip_count = ft_dim_or(ft_dim_times(ft_dim_of(trip_count), batch), -1);
   if (infer_nested_block(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {

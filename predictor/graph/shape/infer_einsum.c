@@ -10,6 +10,13 @@ enum {
   DOTS = 128
 }; /* letters of the dimensions that "..." stands for: DOTS + place from the end */
 
+/* SIZE of a letter from one of its places too, FROM: of 1 is what is broadcast. */
+static void merge_size(ft_dim *size, ft_dim from)
+{
+  if (ft_dim_or(*size, 0) <= 1)
+    *size = from;
+}
+
 static int add_letters(struct ft_infer *in, struct ft_einsum *e, const struct ft_text *term,
                        const struct ft_tensor *t)
 {
@@ -25,17 +32,14 @@ static int add_letters(struct ft_infer *in, struct ft_einsum *e, const struct ft
       continue;
     if (*p == '.') {
       for (int i = 0; i < dots; i++, at++)
-        if (e->size[DOTS + dots - i] <= 1)
-          e->size[DOTS + dots - i] = t->dims[at];
+        merge_size(&e->size[DOTS + dots - i], t->dims[at]);
       e->dots = dots > e->dots ? dots : e->dots;
       p += p + 2 < term->end ? 2 : 0;
       dots = 0;
       continue;
     }
-    if (e->size[(unsigned char)*p & 127] <= 1)
-      e->size[(unsigned char)*p & 127] = t->dims[at];
+    merge_size(&e->size[(unsigned char)*p & 127], t->dims[at++]);
     e->seen[(unsigned char)*p & 127]++;
-    at++;
   }
   return 0;
 }
@@ -49,7 +53,7 @@ int ft_einsum_read(struct ft_infer *in, struct ft_einsum *e)
 
   memset(e, 0, sizeof *e);
   for (int j = 0; j < 256; j++)
-    e->size[j] = -1;
+    e->size[j] = FT_DIM_UNKNOWN;
   if (arrow)
     inputs.end = arrow;
   e->result = ft_text_from(arrow ? arrow + 2 : "");
@@ -71,7 +75,7 @@ int ft_einsum_read(struct ft_infer *in, struct ft_einsum *e)
 int ft_infer_einsum(struct ft_infer *in)
 {
   struct ft_tensor *y = ft_output(in, 0);
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   struct ft_einsum e;
   int rank = 0;
 
@@ -103,12 +107,10 @@ int ft_infer_einsum(struct ft_infer *in)
   return 0;
 }
 
-int64_t ft_einsum_products(const struct ft_einsum *e)
+ft_dim ft_einsum_products(const struct ft_einsum *e)
 {
-  int64_t product = 1;
+  ft_dim product = e->known ? ft_dim_of(1) : FT_DIM_UNKNOWN;
 
-  if (!e->known)
-    return -1;
   for (int c = 0; c < 128; c++)
     if (e->seen[c])
       product = ft_dim_times(product, e->size[c]);

@@ -8,26 +8,24 @@
 #include "predictor/graph/shape/infer.h"
 
 int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
-                 int64_t *dims)
+                 ft_dim *dims)
 {
   int rank = a->rank > b->rank ? a->rank : b->rank;
 
   for (int i = 0; i < rank; i++) {
-    int64_t x = i < rank - a->rank ? 1 : a->dims[i - (rank - a->rank)];
-    int64_t y = i < rank - b->rank ? 1 : b->dims[i - (rank - b->rank)];
+    ft_dim x = i < rank - a->rank ? ft_dim_of(1) : a->dims[i - (rank - a->rank)];
+    ft_dim y = i < rank - b->rank ? ft_dim_of(1) : b->dims[i - (rank - b->rank)];
 
-    if (x == 1 || (x < 0 && y > 1))
+    if (ft_dim_is(x, 1) || (!ft_dim_known(x) && ft_dim_or(y, 0) > 1))
       dims[i] = y;
-    else if (y == 1 || y < 0 || x == y)
+    else if (ft_dim_is(y, 1) || !ft_dim_differ(x, y))
       dims[i] = x;
-    else if (x < 0)
-      dims[i] = -1;
     else {
       char one[128], other[128];
 
-      return ft_contradiction(in, "%s and %s do not fit together (%lld and %lld)",
-                              ft_tensor_show(a, one, sizeof one),
-                              ft_tensor_show(b, other, sizeof other), (long long)x, (long long)y);
+      return ft_contradiction(
+          in, "%s and %s do not fit together (%lld and %lld)", ft_tensor_show(a, one, sizeof one),
+          ft_tensor_show(b, other, sizeof other), ft_dim_shown(x), ft_dim_shown(y));
     }
   }
   return rank;
@@ -110,7 +108,7 @@ int ft_infer_unary(struct ft_infer *in)
     return 0;
   }
   values = x->values ? ft_values(in, y) : NULL;
-  for (int64_t i = 0; values && i < ft_tensor_elements(y); i++)
+  for (int64_t i = 0; values && i < ft_value_count(y); i++)
     values[i] = evaluate_unary(in->op->kind->id, x->values[i]);
   return 0;
 }
@@ -126,7 +124,7 @@ int ft_infer_cast(struct ft_infer *in)
     return x ? -1 : 0;
   y->element = to >= 0 && to <= FT_ELEMENT_LAST ? (uint8_t)to : FT_ELEMENT_UNKNOWN;
   values = x->values ? ft_values(in, y) : NULL;
-  for (int64_t i = 0; values && i < ft_tensor_elements(y); i++)
+  for (int64_t i = 0; values && i < ft_value_count(y); i++)
     values[i] = ft_element_is_real(y->element)                          ? x->values[i]
                 : y->element == FT_ELEMENT_BOOL && !isnan(x->values[i]) ? x->values[i] != 0
                                                                         : trunc(x->values[i]);
@@ -205,13 +203,13 @@ static int64_t broadcast_index(const struct ft_tensor *t, const struct ft_tensor
   int64_t index = 0, stride = 1;
 
   for (int i = y->rank - 1; i >= 0; i--) {
-    int64_t at = position % y->dims[i];
+    int64_t size = ft_dim_or(y->dims[i], 1), at = position % size;
     int j = i - (y->rank - t->rank);
 
-    position /= y->dims[i];
+    position /= size;
     if (j >= 0) {
-      index += t->dims[j] == 1 ? 0 : at * stride;
-      stride *= t->dims[j];
+      index += ft_dim_is(t->dims[j], 1) ? 0 : at * stride;
+      stride *= ft_dim_or(t->dims[j], 1);
     }
   }
   return index;
@@ -223,7 +221,7 @@ static int combine_elementwise(struct ft_infer *in, struct ft_tensor *out,
 {
   enum ft_operator_id id = in->op->kind->id;
   bool real = ft_element_is_real(a->element), followed = !isnan(evaluate_binary(id, 1, 1, true));
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   double *values;
   int rank;
 
@@ -234,7 +232,7 @@ static int combine_elementwise(struct ft_infer *in, struct ft_tensor *out,
     return -1;
   memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
   values = followed && a->values && b->values ? ft_values(in, out) : NULL;
-  for (int64_t i = 0, n = values ? ft_tensor_elements(out) : 0; i < n; i++)
+  for (int64_t i = 0, n = values ? ft_value_count(out) : 0; i < n; i++)
     values[i] = evaluate_binary(id, a->values[broadcast_index(a, out, i)],
                                 b->values[broadcast_index(b, out, i)], real);
   return 0;
@@ -277,7 +275,7 @@ int ft_infer_where(struct ft_infer *in)
 {
   const struct ft_tensor *c = ft_input(in, 0), *a = ft_input(in, 1), *b = ft_input(in, 2);
   struct ft_tensor *y = ft_output(in, 0), both;
-  int64_t dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
   double *values;
   int rank;
 
@@ -295,7 +293,7 @@ int ft_infer_where(struct ft_infer *in)
     return -1;
   memcpy(y->dims, more, (size_t)rank * sizeof *more);
   values = c->values && a->values && b->values ? ft_values(in, y) : NULL;
-  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++) {
+  for (int64_t i = 0, n = values ? ft_value_count(y) : 0; i < n; i++) {
     double chosen = c->values[broadcast_index(c, y, i)];
 
     values[i] = isnan(chosen) ? (double)NAN

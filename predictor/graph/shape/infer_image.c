@@ -20,16 +20,16 @@ int ft_infer_affine_grid(struct ft_infer *in)
     return 0;
   if (!ft_shape(in, y, n))
     return -1;
-  y->dims[0] = size[0];
-  memcpy(y->dims + 1, size + 2, (size_t)(n - 2) * sizeof *size);
-  y->dims[n - 1] = n - 2;
-  return 0;
+  size[1] = size[0]; /* the channels are left out */
+  y->dims[n - 1] = ft_dim_of(n - 2);
+  return ft_set_dims(in, y, 0, size + 1, n - 1);
 }
 
 /* (batch, channels x block, blocks) to (batch, channels, picture...) */
 int ft_infer_col2im(struct ft_infer *in)
 {
-  int64_t picture[FT_GRAPH_RANK], block[FT_GRAPH_RANK], each = 1;
+  int64_t picture[FT_GRAPH_RANK], block[FT_GRAPH_RANK], elements;
+  ft_dim each = ft_dim_of(1);
   int n = ft_list(in, NULL, 1, picture, FT_GRAPH_RANK - 2);
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
@@ -37,16 +37,16 @@ int ft_infer_col2im(struct ft_infer *in)
   if (!x || x->rank != 3 || n < 1 || ft_list(in, NULL, 2, block, FT_GRAPH_RANK) != n)
     return 0;
   for (int i = 0; i < n; i++)
-    each = ft_dim_times(each, block[i]);
+    each = ft_dim_times(each, ft_dim_of(block[i]));
+  elements = ft_dim_or(each, -1);
   y->element = x->element;
-  if (each < 1)
-    return ft_contradiction(in, "blocks of %lld elements", (long long)each);
+  if (elements < 1)
+    return ft_contradiction(in, "blocks of %lld elements", (long long)elements);
   if (!ft_shape(in, y, n + 2))
     return -1;
   y->dims[0] = x->dims[0];
-  y->dims[1] = x->dims[1] < 0 ? -1 : x->dims[1] / each;
-  memcpy(y->dims + 2, picture, (size_t)n * sizeof *picture);
-  return 0;
+  y->dims[1] = ft_dim_divide(x->dims[1], elements);
+  return ft_set_dims(in, y, 2, picture, n);
 }
 
 /* The sizes that are asked for, along axes or all. */
@@ -62,19 +62,15 @@ int ft_infer_center_crop_pad(struct ft_infer *in)
     return 0;
   if (ft_like(in, y, x) < 0)
     return -1;
-  if (n < 0) {
-    for (int i = 0; i < y->rank; i++)
-      y->dims[i] = -1;
-    return 0;
-  }
+  if (n < 0)
+    return ft_shape(in, y, x->rank) ? 0 : -1;
   if (chosen >= 0 ? chosen != n : x->rank != n)
     return ft_contradiction(in, "%d sizes for %d dimensions", n, chosen >= 0 ? chosen : x->rank);
   for (int i = 0; i < n; i++) {
     int axis = chosen >= 0 ? ft_axis(in, axes[i], x->rank) : i;
 
-    if (axis < 0)
+    if (axis < 0 || ft_set_dims(in, y, axis, &sizes[i], 1) < 0)
       return -1;
-    y->dims[axis] = sizes[i];
   }
   return 0;
 }
@@ -94,12 +90,10 @@ int ft_infer_max_unpool(struct ft_infer *in)
   if (ft_like(in, y, x) < 0)
     return -1;
   given = ft_list(in, NULL, 2, sizes, FT_GRAPH_RANK);
-  if (given == x->rank) {
-    memcpy(y->dims, sizes, (size_t)given * sizeof *sizes);
-    return 0;
-  }
+  if (given == x->rank)
+    return ft_set_dims(in, y, 0, sizes, given);
   for (int i = 0; i < n && ft_input(in, 2); i++)
-    y->dims[i + 2] = -1; /* as it is told, and that is not known */
+    y->dims[i + 2] = FT_DIM_UNKNOWN; /* as it is told, and that is not known */
   if (ft_input(in, 2) || ft_list(in, "kernel_shape", -1, kernel, FT_GRAPH_RANK) != n)
     return 0;
   if (ft_list(in, "strides", -1, strides, FT_GRAPH_RANK) != n)
@@ -107,16 +101,18 @@ int ft_infer_max_unpool(struct ft_infer *in)
       strides[i] = 1;
   (void)ft_list(in, "pads", -1, pads, 2 * n);
   for (int i = 0; i < n; i++) {
-    int64_t around = 0;
+    int64_t around = 0, size;
 
     if (kernel[i] < 1 || strides[i] < 1 || kernel[i] > FT_GRAPH_DIMENSION ||
         __builtin_add_overflow(pads[i], pads[i + n], &around) || around < 0 ||
         around > FT_GRAPH_DIMENSION)
       return ft_contradiction(in, "a window of %lld at steps of %lld", (long long)kernel[i],
                               (long long)strides[i]);
-    if (x->dims[i + 2] > 0)
-      y->dims[i + 2] =
-          ft_dim_plus(ft_dim_times(x->dims[i + 2] - 1, strides[i]), kernel[i]) - around;
+    if (!ft_dim_get(ft_dim_minus(x->dims[i + 2], ft_dim_of(1)), &size))
+      continue;
+    size = ft_known_plus(ft_known_times(size, strides[i]), kernel[i]) - around;
+    if (ft_set_dims(in, y, i + 2, &size, 1) < 0)
+      return -1;
   }
   return 0;
 }

@@ -8,7 +8,8 @@
 
 /* How a window moves over one dimension (onnx, Operators.md: Conv, MaxPool). */
 struct window {
-  int64_t kernel[FT_GRAPH_RANK], stride[FT_GRAPH_RANK], dilation[FT_GRAPH_RANK];
+  ft_dim kernel[FT_GRAPH_RANK];
+  int64_t stride[FT_GRAPH_RANK], dilation[FT_GRAPH_RANK];
   int64_t before[FT_GRAPH_RANK], after[FT_GRAPH_RANK], extra[FT_GRAPH_RANK];
   bool same, ceiling;
 };
@@ -54,26 +55,33 @@ static int read_onnx_window(struct ft_infer *in, int n, struct window *w)
              : 0;
 }
 
-static int64_t window_positions(const struct window *w, int i, int64_t size)
+/* How much a window covers; unknown if it has no element. */
+static ft_dim window_span(ft_dim kernel, int64_t dilation)
 {
-  int64_t span = w->kernel[i] < 0 ? -1 : ft_dim_times(w->kernel[i] - 1, w->dilation[i]) + 1, room;
+  return ft_dim_plus(ft_dim_times(ft_dim_minus(kernel, ft_dim_of(1)), ft_dim_of(dilation)),
+                     ft_dim_of(1));
+}
 
-  if (size < 0 || span < 0)
-    return -1;
+static ft_dim window_positions(const struct window *w, int i, ft_dim dim)
+{
+  int64_t size, span, room;
+
+  if (!ft_dim_get(dim, &size) || !ft_dim_get(window_span(w->kernel[i], w->dilation[i]), &span))
+    return FT_DIM_UNKNOWN;
   if (w->same)
-    return (size + w->stride[i] - 1) / w->stride[i];
+    return ft_dim_of((size + w->stride[i] - 1) / w->stride[i]);
   room = size + w->before[i] + w->after[i] - span;
   if (room < 0)
-    return 0;
+    return ft_dim_of(0);
   if (w->ceiling) {
     int64_t steps = (room + w->stride[i] - 1) / w->stride[i];
 
     /* the last window must begin inside the data (PyTorch, and onnx since 1.13) */
     if (steps * w->stride[i] >= size + w->before[i])
       steps--;
-    return steps + 1;
+    return ft_dim_of(steps + 1);
   }
-  return room / w->stride[i] + 1;
+  return ft_dim_of(room / w->stride[i] + 1);
 }
 
 static int slide_all(struct ft_infer *in, const struct ft_tensor *x, const struct window *w,
@@ -81,9 +89,9 @@ static int slide_all(struct ft_infer *in, const struct ft_tensor *x, const struc
 {
   for (int i = 0; i < x->rank - 2; i++) {
     y->dims[i + 2] = window_positions(w, i, x->dims[i + 2]);
-    if (y->dims[i + 2] == 0 && x->dims[i + 2] != 0)
+    if (ft_dim_is(y->dims[i + 2], 0) && !ft_dim_is(x->dims[i + 2], 0))
       return ft_contradiction(in, "a window of %lld over %lld: the input is too small",
-                              (long long)w->kernel[i], (long long)x->dims[i + 2]);
+                              ft_dim_shown(w->kernel[i]), ft_dim_shown(x->dims[i + 2]));
   }
   return 0;
 }
@@ -99,7 +107,7 @@ static bool channels_last(const struct ft_infer *in)
 }
 
 static const struct ft_tensor *channels_first(const struct ft_infer *in, const struct ft_tensor *x,
-                                              struct ft_tensor *turned, int64_t *dims)
+                                              struct ft_tensor *turned, ft_dim *dims)
 {
   if (!x || x->rank < 3 || !channels_last(in))
     return x;
@@ -114,7 +122,7 @@ static const struct ft_tensor *channels_first(const struct ft_infer *in, const s
 /* A result back into the order of the input; STATUS is handed on. */
 static int restore_channel_order(const struct ft_infer *in, struct ft_tensor *y, int status)
 {
-  int64_t channels;
+  ft_dim channels;
 
   if (status < 0 || y->rank < 3 || !channels_last(in))
     return status;
@@ -137,7 +145,7 @@ static int check_filter_rank(struct ft_infer *in, const struct ft_tensor *x,
 
 int ft_infer_conv(struct ft_infer *in)
 {
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK], channels;
   struct ft_tensor turned;
   unsigned weight = in->op->kind->weight;
   const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, weight);
@@ -151,11 +159,11 @@ int ft_infer_conv(struct ft_infer *in)
   x = channels_first(in, x, &turned, dims);
   if (group < 1 || group > FT_GRAPH_DIMENSION)
     return ft_contradiction(in, "%lld groups", (long long)group);
+  channels = ft_dim_times(k->dims[1], ft_dim_of(group));
   /* blocks of channels are filled up */
-  if (x->dims[1] >= 0 && k->dims[1] >= 0 && x->dims[1] != ft_dim_times(k->dims[1], group) &&
-      strcmp(in->op->domain, "com.microsoft.nchwc") != 0)
-    return ft_contradiction(in, "%lld channels, but filters for %lld", (long long)x->dims[1],
-                            (long long)ft_dim_times(k->dims[1], group));
+  if (ft_dim_differ(x->dims[1], channels) && strcmp(in->op->domain, "com.microsoft.nchwc") != 0)
+    return ft_contradiction(in, "%lld channels, but filters for %lld", ft_dim_shown(x->dims[1]),
+                            ft_dim_shown(channels));
   if (read_onnx_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
     return -1;
   memcpy(w.kernel, k->dims + 2, (size_t)(x->rank - 2) * sizeof *w.kernel);
@@ -171,7 +179,7 @@ int ft_infer_conv_transpose(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, 1);
   int64_t group = ft_integer(in->op, "group", 1), sizes[FT_GRAPH_RANK];
   struct ft_tensor *y = ft_output(in, 0), turned;
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   int given, known = check_filter_rank(in, x, k);
   struct window w;
 
@@ -181,24 +189,22 @@ int ft_infer_conv_transpose(struct ft_infer *in)
   if (read_onnx_window(in, x->rank - 2, &w) < 0 || !ft_shape(in, y, x->rank))
     return -1;
   y->dims[0] = x->dims[0];
-  y->dims[1] = ft_dim_times(k->dims[1], group);
+  y->dims[1] = ft_dim_times(k->dims[1], ft_dim_of(group));
   given = ft_list(in, "output_shape", -1, sizes, FT_GRAPH_RANK);
   for (int i = 0; i < x->rank - 2; i++) {
-    int64_t span = k->dims[i + 2] < 1 ? -1 : ft_dim_times(k->dims[i + 2] - 1, w.dilation[i]) + 1;
+    ft_dim stride = ft_dim_of(w.stride[i]), last = ft_dim_minus(x->dims[i + 2], ft_dim_of(1));
+    ft_dim full =
+        ft_dim_plus(ft_dim_times(last, stride), window_span(k->dims[i + 2], w.dilation[i]));
+    int64_t size = -1;
 
     if (given >= x->rank - 2)
-      y->dims[i + 2] = sizes[i + given - (x->rank - 2)];
+      size = sizes[i + given - (x->rank - 2)];
     else if (w.same)
-      y->dims[i + 2] = ft_dim_times(x->dims[i + 2], w.stride[i]);
-    else if (x->dims[i + 2] > 0 && span > 0)
-      y->dims[i + 2] =
-          ft_dim_times(x->dims[i + 2] - 1, w.stride[i]) / 2 + span / 2 > FT_GRAPH_DIMENSION
-              ? FT_GRAPH_DIMENSION + 1
-              : ft_dim_times(x->dims[i + 2] - 1, w.stride[i]) + w.extra[i] + span - w.before[i] -
-                    w.after[i];
-    if (y->dims[i + 2] < -1)
-      return ft_contradiction(in, "a result of %lld along dimension %d", (long long)y->dims[i + 2],
-                              i + 2);
+      size = ft_dim_or(ft_dim_times(x->dims[i + 2], stride), -1);
+    else if (ft_dim_get(full, &size))
+      size += w.extra[i] - w.before[i] - w.after[i];
+    if (ft_set_dims(in, y, i + 2, &size, 1) < 0)
+      return -1;
   }
   return restore_channel_order(in, y, 0);
 }
@@ -207,7 +213,8 @@ int ft_infer_pool(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0), turned;
-  int64_t dims[FT_GRAPH_RANK];
+  int64_t kernel[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   struct window w;
 
   if (!x || x->rank < 0)
@@ -216,9 +223,10 @@ int ft_infer_pool(struct ft_infer *in)
     return ft_contradiction(in, "an input of %d dimensions", x->rank);
   x = channels_first(in, x, &turned, dims);
   if (read_onnx_window(in, x->rank - 2, &w) < 0 ||
-      per_dimension(in, "kernel_shape", x->rank - 2, 1, 1, w.kernel) < 0 ||
-      !ft_shape(in, y, x->rank))
+      per_dimension(in, "kernel_shape", x->rank - 2, 1, 1, kernel) < 0 || !ft_shape(in, y, x->rank))
     return -1;
+  for (int i = 0; i < x->rank - 2; i++)
+    w.kernel[i] = ft_dim_of(kernel[i]);
   y->dims[0] = x->dims[0];
   y->dims[1] = x->dims[1];
   if (restore_channel_order(in, y, slide_all(in, x, &w, y)) < 0)
@@ -235,7 +243,7 @@ int ft_infer_global_pool(struct ft_infer *in)
   if (ft_like(in, y, x) < 0)
     return -1;
   for (int i = channels_last(in) ? 1 : 2; i < y->rank - channels_last(in); i++)
-    y->dims[i] = 1;
+    y->dims[i] = ft_dim_of(1);
   return 0;
 }
 
@@ -270,7 +278,7 @@ int ft_infer_norm(struct ft_infer *in)
     if (ft_like(in, ft_output(in, i), x) < 0)
       return -1;
     for (int j = axis; j < x->rank; j++)
-      ft_output(in, i)->dims[j] = 1;
+      ft_output(in, i)->dims[j] = ft_dim_of(1);
   }
   return 0;
 }
@@ -279,7 +287,7 @@ int ft_infer_matmul(struct ft_infer *in)
 {
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, in->op->kind->weight);
   struct ft_tensor *y = ft_output(in, 0), front_a, front_b;
-  int64_t dims[FT_GRAPH_RANK], inner_a, inner_b;
+  ft_dim dims[FT_GRAPH_RANK], inner_a, inner_b;
   int rank;
 
   if (!a || !b || a->rank < 0 || b->rank < 0)
@@ -288,12 +296,12 @@ int ft_infer_matmul(struct ft_infer *in)
     return ft_contradiction(in, "a product with a scalar");
   inner_a = a->dims[a->rank - 1];
   inner_b = b->dims[b->rank > 1 ? b->rank - 2 : 0];
-  if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b) {
+  if (ft_dim_differ(inner_a, inner_b)) {
     char one[128], other[128];
 
     return ft_contradiction(in, "%s times %s: %lld and %lld", ft_tensor_show(a, one, sizeof one),
-                            ft_tensor_show(b, other, sizeof other), (long long)inner_a,
-                            (long long)inner_b);
+                            ft_tensor_show(b, other, sizeof other), ft_dim_shown(inner_a),
+                            ft_dim_shown(inner_b));
   }
   front_a = (struct ft_tensor){ .dims = a->dims, .rank = a->rank > 2 ? a->rank - 2 : 0 };
   front_b = (struct ft_tensor){ .dims = b->dims, .rank = b->rank > 2 ? b->rank - 2 : 0 };
@@ -317,9 +325,9 @@ int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struc
   int across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (a->dims[!across] >= 0 && b->dims[turned] >= 0 && a->dims[!across] != b->dims[turned])
-    return ft_contradiction(in, "%lld columns times %lld rows", (long long)a->dims[!across],
-                            (long long)b->dims[turned]);
+  if (ft_dim_differ(a->dims[!across], b->dims[turned]))
+    return ft_contradiction(in, "%lld columns times %lld rows", ft_dim_shown(a->dims[!across]),
+                            ft_dim_shown(b->dims[turned]));
   if (!ft_shape(in, y, 2))
     return -1;
   y->dims[0] = a->dims[across];
@@ -344,7 +352,7 @@ int ft_infer_recurrent(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *r = ft_input(in, 2);
   bool batch_first = ft_integer(in->op, "layout", 0) != 0;
-  int64_t hidden, directions, sequence, batch;
+  ft_dim hidden, directions, sequence, batch;
 
   if (!x || !r || x->rank < 0 || r->rank < 0)
     return 0;
@@ -356,7 +364,7 @@ int ft_infer_recurrent(struct ft_infer *in)
   sequence = x->dims[batch_first];
   batch = x->dims[!batch_first];
   if (in->op->output_count && in->op->outputs[0]) {
-    int64_t *dims = ft_shape(in, ft_output(in, 0), 4);
+    ft_dim *dims = ft_shape(in, ft_output(in, 0), 4);
 
     if (!dims)
       return -1;
@@ -366,7 +374,7 @@ int ft_infer_recurrent(struct ft_infer *in)
     dims[3] = hidden;
   }
   for (unsigned i = 1; i < in->op->output_count; i++) {
-    int64_t *dims = ft_shape(in, ft_output(in, i), 3);
+    ft_dim *dims = ft_shape(in, ft_output(in, i), 3);
 
     if (!dims)
       return -1;

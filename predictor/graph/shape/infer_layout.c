@@ -37,7 +37,7 @@ int ft_infer_constant(struct ft_infer *in)
     if (!ft_shape(in, y, list))
       return -1;
     if (list)
-      y->dims[0] = (int64_t)a->count;
+      y->dims[0] = ft_dim_of((int64_t)a->count);
     y->element = integer ? FT_ELEMENT_INT64 : FT_ELEMENT_FLOAT;
     values = ft_values(in, y);
     for (size_t j = 0; values && j < (list ? a->count : 1); j++)
@@ -69,10 +69,11 @@ int ft_infer_shape(struct ft_infer *in)
   end = clamp_between(end < 0 ? end + x->rank : end, start, x->rank);
   if (!ft_shape(in, y, 1))
     return -1;
-  y->dims[0] = end - start;
+  y->dims[0] = ft_dim_of(end - start);
   values = ft_values(in, y);
   for (int64_t i = start; values && i < end; i++)
-    values[i - start] = x->dims[i] < 0 ? (double)NAN : (double)x->dims[i];
+    if (ft_dim_known(x->dims[i]))
+      values[i - start] = (double)ft_dim_or(x->dims[i], 0);
   return 0;
 }
 
@@ -80,33 +81,36 @@ int ft_infer_size(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
+  int64_t elements;
   double *values;
 
   y->element = FT_ELEMENT_INT64;
   if (!ft_shape(in, y, 0))
     return -1;
   values = ft_values(in, y);
-  if (values && x && ft_tensor_elements(x) >= 0)
-    values[0] = (double)ft_tensor_elements(x);
+  if (values && x && ft_dim_get(ft_tensor_elements(x), &elements))
+    values[0] = (double)elements;
   return 0;
 }
 
-/* A shape whose sizes are the values of INPUT; -1 for those that are not known. */
+/* A shape whose sizes are the values of INPUT. */
 static int shape_from_values(struct ft_infer *in, struct ft_tensor *y,
                              const struct ft_tensor *input)
 {
-  if (!input || input->rank != 1 || input->dims[0] < 0)
+  int64_t rank;
+
+  if (!input || input->rank != 1 || !ft_dim_get(input->dims[0], &rank))
     return 0;
-  if (input->dims[0] > FT_GRAPH_RANK)
-    return ft_contradiction(in, "a shape of %lld dimensions", (long long)input->dims[0]);
-  if (!ft_shape(in, y, (int)input->dims[0]))
+  if (rank > FT_GRAPH_RANK)
+    return ft_contradiction(in, "a shape of %lld dimensions", (long long)rank);
+  if (!ft_shape(in, y, (int)rank))
     return -1;
   for (int i = 0; input->values && i < y->rank; i++) {
     if (isnan(input->values[i]))
       continue;
-    y->dims[i] = ft_whole(input->values[i]);
-    if (y->dims[i] < 0)
-      return ft_contradiction(in, "a size of %lld", (long long)y->dims[i]);
+    if (ft_whole(input->values[i]) < 0)
+      return ft_contradiction(in, "a size of %lld", (long long)ft_whole(input->values[i]));
+    y->dims[i] = ft_dim_of(ft_whole(input->values[i]));
   }
   return 0;
 }
@@ -122,7 +126,7 @@ int ft_infer_constant_of_shape(struct ft_infer *in)
   if (shape_from_values(in, y, ft_input(in, 0)) < 0)
     return -1;
   values = ft_values(in, y);
-  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++)
+  for (int64_t i = 0, n = values ? ft_value_count(y) : 0; i < n; i++)
     values[i] = !value ? 0 : value->values ? value->values[0] : (double)NAN;
   return 0;
 }
@@ -136,10 +140,7 @@ int ft_infer_random(struct ft_infer *in)
   y->element = FT_ELEMENT_FLOAT;
   if (rank < 0)
     return ft_infer_same(in);
-  if (!ft_shape(in, y, rank))
-    return -1;
-  memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
-  return 0;
+  return ft_shape(in, y, rank) ? ft_set_dims(in, y, 0, dims, rank) : -1;
 }
 
 int ft_infer_range(struct ft_infer *in)
@@ -151,15 +152,14 @@ int ft_infer_range(struct ft_infer *in)
 
   if (!ft_shape(in, y, 1))
     return -1;
-  if (!start || !limit || !step || !start->values || !limit->values || !step->values ||
-      !ft_tensor_elements(start) || !ft_tensor_elements(limit) || !ft_tensor_elements(step))
+  if (!ft_value_count(start) || !ft_value_count(limit) || !ft_value_count(step))
     return 0;
   count = ceil((limit->values[0] - start->values[0]) / step->values[0]);
   if (isnan(count))
     return 0;
-  y->dims[0] = count > 0 ? ft_whole(count) : 0;
+  y->dims[0] = ft_dim_of(count > 0 ? ft_whole(count) : 0);
   values = ft_values(in, y);
-  for (int64_t i = 0; values && i < y->dims[0]; i++)
+  for (int64_t i = 0, n = values ? ft_value_count(y) : 0; i < n; i++)
     values[i] = start->values[0] + (double)i * step->values[0];
   return 0;
 }
@@ -167,25 +167,19 @@ int ft_infer_range(struct ft_infer *in)
 /* The one size that Reshape leaves open (-1), from the number of elements. */
 static int fill_open(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y, int open)
 {
-  int64_t total = ft_tensor_elements(x), rest = 1;
+  ft_dim others = ft_dim_of(1);
   char one[128], other[128];
+  int64_t total, rest;
 
   for (int i = 0; i < y->rank; i++)
-    if (i != open) {
-      if (y->dims[i] < 0)
-        return 0;
-      rest = ft_dim_times(rest, y->dims[i]);
-    }
-  if (total < 0)
+    if (i != open)
+      others = ft_dim_times(others, y->dims[i]);
+  if (!ft_dim_get(others, &rest) || !ft_dim_get(ft_tensor_elements(x), &total))
     return 0;
-  if (open >= 0 && rest > 0 && total % rest == 0) {
-    y->dims[open] = total / rest;
-    return 0;
-  }
   if (open < 0 && rest == total)
     return 0;
-  if (open >= 0 && rest == 0 && total == 0) {
-    y->dims[open] = 0;
+  if (open >= 0 && (rest ? total % rest == 0 : total == 0)) {
+    y->dims[open] = ft_dim_of(rest ? total / rest : 0);
     return 0;
   }
   return ft_contradiction(in, "%s has %lld elements and cannot become %s",
@@ -197,42 +191,41 @@ int ft_infer_reshape(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *s = ft_input(in, 1);
   bool zero_is_zero = ft_integer(in->op, "allowzero", 0) != 0;
-  int64_t wanted[FT_GRAPH_RANK];
+  int64_t wanted[FT_GRAPH_RANK], count;
   struct ft_tensor *y = ft_output(in, 0);
-  int rank, open = -1, unknown = 0;
+  int open = -1, unknown = 0, last = -1;
 
   if (!x)
     return 0;
   y->element = x->element;
-  rank = ft_list(in, "shape", -1, wanted, FT_GRAPH_RANK);
-  if (rank < 0 && (!s || s->rank != 1 || s->dims[0] < 0))
-    return 0;
-  if (rank < 0 && s->dims[0] > FT_GRAPH_RANK)
-    return ft_contradiction(in, "a shape of %lld dimensions", (long long)s->dims[0]);
-  for (int i = 0; rank < 0 && i < s->dims[0]; i++)
-    wanted[i] = s->values && !isnan(s->values[i]) ? ft_whole(s->values[i]) : -2;
-  rank = rank < 0 ? (int)s->dims[0] : rank;
-  if (!ft_shape(in, y, rank))
-    return -1;
-  for (int i = 0; i < rank; i++) {
-    if (wanted[i] == 0 && !zero_is_zero)
-      wanted[i] = x->rank < 0 ? -2 : i < x->rank ? x->dims[i] < 0 ? -2 : x->dims[i] : 0;
-    if (wanted[i] == -1) {
-      if (open >= 0)
-        return ft_contradiction(in, "two sizes of -1");
-      open = i;
-    } else if (wanted[i] < -2) {
-      return ft_contradiction(in, "a size of %lld", (long long)wanted[i]);
-    }
-    unknown += wanted[i] == -2;
-    y->dims[i] = wanted[i] < 0 ? -1 : wanted[i];
+  count = ft_list(in, "shape", -1, wanted, FT_GRAPH_RANK);
+  if (count < 0) {
+    if (!s || s->rank != 1 || !ft_dim_get(s->dims[0], &count))
+      return 0;
+    if (count > FT_GRAPH_RANK)
+      return ft_contradiction(in, "a shape of %lld dimensions", (long long)count);
+    for (int i = 0; i < count; i++)
+      wanted[i] = s->values && !isnan(s->values[i]) ? ft_whole(s->values[i]) : FT_RESHAPE_UNKNOWN;
   }
-  for (int i = 0; unknown == 1 && open < 0 && i < rank; i++)
-    if (wanted[i] == -2)
-      open = i;
-  if (fill_open(in, x, y, open) < 0)
+  if (!ft_shape(in, y, (int)count))
     return -1;
-  if (ft_tensor_elements(y) >= 0)
+  for (int i = 0; i < y->rank; i++) {
+    if (wanted[i] < FT_RESHAPE_UNKNOWN)
+      return ft_contradiction(in, "a size of %lld", (long long)wanted[i]);
+    if (wanted[i] == -1 && open >= 0)
+      return ft_contradiction(in, "two sizes of -1");
+    open = wanted[i] == -1 ? i : open;
+    y->dims[i] = ft_dim_of(wanted[i]);
+    if (wanted[i] == 0 && !zero_is_zero && (x->rank < 0 || i < x->rank))
+      y->dims[i] = x->rank < 0 ? FT_DIM_UNKNOWN : x->dims[i];
+    if (!ft_dim_known(y->dims[i])) {
+      unknown++;
+      last = i;
+    }
+  }
+  if (fill_open(in, x, y, open < 0 && unknown == 1 ? last : open) < 0)
+    return -1;
+  if (ft_dim_known(ft_tensor_elements(y)))
     share_values(y, x);
   return 0;
 }
@@ -250,7 +243,7 @@ int ft_infer_flatten(struct ft_infer *in)
   axis = axis < 0 ? axis + x->rank : axis;
   if (!ft_shape(in, y, 2))
     return -1;
-  y->dims[0] = y->dims[1] = 1;
+  y->dims[0] = y->dims[1] = ft_dim_of(1);
   for (int i = 0; i < x->rank; i++)
     y->dims[i >= axis] = ft_dim_times(y->dims[i >= axis], x->dims[i]);
   share_values(y, x);
@@ -284,15 +277,15 @@ int ft_infer_squeeze(struct ft_infer *in)
   if (count == -2)
     return 0;
   for (int i = 0; count == -1 && i < x->rank; i++) {
-    if (x->dims[i] < 0)
+    if (!ft_dim_known(x->dims[i]))
       return 0;
-    marked[i] = x->dims[i] == 1;
+    marked[i] = ft_dim_is(x->dims[i], 1);
   }
   if (mark_axes(in, axes, count, x->rank, marked) < 0)
     return -1;
   for (int i = 0; i < x->rank; i++) {
-    if (marked[i] && x->dims[i] > 1)
-      return ft_contradiction(in, "dimension %d is %lld: expected 1", i, (long long)x->dims[i]);
+    if (marked[i] && ft_dim_or(x->dims[i], 1) > 1)
+      return ft_contradiction(in, "dimension %d is %lld: expected 1", i, ft_dim_shown(x->dims[i]));
     rank += !marked[i];
   }
   if (!ft_shape(in, y, rank))
@@ -320,7 +313,7 @@ int ft_infer_unsqueeze(struct ft_infer *in)
   if (mark_axes(in, axes, count, x->rank + count, marked) < 0 || !ft_shape(in, y, x->rank + count))
     return -1;
   for (int i = 0, j = 0; i < y->rank; i++)
-    y->dims[i] = marked[i] || j >= x->rank ? 1 : x->dims[j++];
+    y->dims[i] = marked[i] || j >= x->rank ? ft_dim_of(1) : x->dims[j++];
   share_values(y, x);
   return 0;
 }
@@ -359,7 +352,7 @@ int ft_infer_expand(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0), wanted = { .rank = -1 };
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   double *values;
   int rank;
 
@@ -374,10 +367,10 @@ int ft_infer_expand(struct ft_infer *in)
   if (rank < 0 || !ft_shape(in, y, rank))
     return -1;
   memcpy(y->dims, dims, (size_t)rank * sizeof *dims);
-  if (!x->values || ft_tensor_elements(x) != 1)
+  if (ft_value_count(x) != 1)
     return 0;
   values = ft_values(in, y);
-  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++)
+  for (int64_t i = 0, n = values ? ft_value_count(y) : 0; i < n; i++)
     values[i] = x->values[0];
   return 0;
 }
@@ -393,7 +386,7 @@ int ft_infer_tile(struct ft_infer *in)
     return x && x->rank >= 0 ? -1 : 0;
   count = ft_list(in, NULL, 1, times, FT_GRAPH_RANK);
   for (int i = 0; count == x->rank && i < x->rank; i++)
-    y->dims[i] = ft_dim_times(x->dims[i], times[i]);
+    y->dims[i] = ft_dim_times(x->dims[i], ft_dim_of(times[i]));
   return 0;
 }
 
@@ -415,9 +408,10 @@ static int move_space_blocks(struct ft_infer *in, bool to_space)
     bool channels = i == (last ? 3 : 1), grows = !channels == to_space;
     int64_t by = channels ? size * size : size;
 
-    if (!grows && x->dims[i] % by > 0)
-      return ft_contradiction(in, "%lld in blocks of %lld", (long long)x->dims[i], (long long)by);
-    y->dims[i] = grows ? ft_dim_times(x->dims[i], by) : x->dims[i] < 0 ? -1 : x->dims[i] / by;
+    if (!grows && ft_dim_or(x->dims[i], 0) % by > 0)
+      return ft_contradiction(in, "%lld in blocks of %lld", ft_dim_shown(x->dims[i]),
+                              (long long)by);
+    y->dims[i] = grows ? ft_dim_times(x->dims[i], ft_dim_of(by)) : ft_dim_divide(x->dims[i], by);
   }
   return 0;
 }
@@ -434,15 +428,16 @@ int ft_infer_space_to_depth(struct ft_infer *in)
 
 int ft_infer_multinomial(struct ft_infer *in)
 {
+  int64_t samples = ft_integer(in->op, "sample_size", 1);
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
 
   y->element = ft_element_attribute(in, "dtype", FT_ELEMENT_INT32);
   if (!ft_shape(in, y, 2))
     return -1;
-  y->dims[0] = x && x->rank == 2 ? x->dims[0] : -1;
-  y->dims[1] = ft_integer(in->op, "sample_size", 1);
-  return 0;
+  if (x && x->rank == 2)
+    y->dims[0] = x->dims[0];
+  return ft_set_dims(in, y, 1, &samples, 1);
 }
 
 /* What no file has but a reader makes: the attributes "sizes" and "to" say what comes of it. */
@@ -457,8 +452,7 @@ int ft_infer_told(struct ft_infer *in)
   for (size_t i = 0; i < sizes->count; i++)
     if (sizes->integers[i] < -1 || sizes->integers[i] > FT_GRAPH_DIMENSION)
       return ft_contradiction(in, "a dimension of %lld", (long long)sizes->integers[i]);
-  if (!ft_shape(in, y, (int)sizes->count))
-    return -1;
-  memcpy(y->dims, sizes->integers, sizes->count * sizeof *y->dims);
-  return 0;
+  return ft_shape(in, y, (int)sizes->count)
+             ? ft_set_dims(in, y, 0, sizes->integers, (int)sizes->count)
+             : -1;
 }

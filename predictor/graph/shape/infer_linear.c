@@ -16,9 +16,9 @@ int ft_infer_linear(struct ft_infer *in)
     return 0;
   if (x->rank < 1 || w->rank != 2)
     return ft_contradiction(in, "an input of %d dimensions and a matrix of %d", x->rank, w->rank);
-  if (x->dims[x->rank - 1] >= 0 && x->dims[x->rank - 1] != w->dims[1])
+  if (ft_dim_differ(x->dims[x->rank - 1], w->dims[1]))
     return ft_contradiction(in, "%lld features, but weights for %lld",
-                            (long long)x->dims[x->rank - 1], (long long)w->dims[1]);
+                            ft_dim_shown(x->dims[x->rank - 1]), ft_dim_shown(w->dims[1]));
   if (ft_like(in, y, x) < 0)
     return -1;
   y->dims[y->rank - 1] = w->dims[0];

@@ -9,31 +9,35 @@
 
 #include "predictor/graph/shape/infer.h"
 
-/* How many the list in attribute NAME has, -1 where there is none or it is too long to be kept. */
-static int64_t attribute_list_length(const struct ft_infer *in, const char *name)
+/* How many the list in attribute NAME has; unknown if there is none or it is too long to be kept.
+ */
+static ft_dim attribute_list_length(const struct ft_infer *in, const char *name)
 {
   const struct ft_attribute *a = ft_attribute(in->op, name);
 
-  return a && a->count ? (int64_t)a->count : -1;
+  return a && a->count ? ft_dim_of((int64_t)a->count) : FT_DIM_UNKNOWN;
 }
 
-/* The number of classes or categories, which are whole numbers or strings; -1 not known. */
-static int64_t category_count(const struct ft_infer *in, const char *const *names)
+/* The number of classes or categories, which are whole numbers or strings. */
+static ft_dim category_count(const struct ft_infer *in, const char *const *names)
 {
-  for (; *names; names++)
-    if (attribute_list_length(in, *names) >= 0)
-      return attribute_list_length(in, *names);
-  return -1;
+  ft_dim count = FT_DIM_UNKNOWN;
+
+  for (; *names && !ft_dim_known(count); names++)
+    count = attribute_list_length(in, *names);
+  return count;
 }
 
-/* How many samples X has: a row alone is one; -1 not known. */
-static int64_t sample_count(const struct ft_tensor *x)
+/* How many samples X has: a row alone is one. */
+static ft_dim sample_count(const struct ft_tensor *x)
 {
-  return !x || x->rank < 0 || x->rank > 2 ? -1 : x->rank == 2 ? x->dims[0] : 1;
+  if (!x || x->rank < 0 || x->rank > 2)
+    return FT_DIM_UNKNOWN;
+  return x->rank == 2 ? x->dims[0] : ft_dim_of(1);
 }
 
 /* Y as ROWS times COLUMNS of ELEMENT. Returns 0 or -1. */
-static int give_table(struct ft_infer *in, struct ft_tensor *y, int64_t rows, int64_t columns,
+static int give_table(struct ft_infer *in, struct ft_tensor *y, ft_dim rows, ft_dim columns,
                       uint8_t element)
 {
   y->element = element;
@@ -51,18 +55,18 @@ static const char *const class_labels[] = { "classlabels_ints", "classlabels_int
  * without probabilities has a score of each pair: not known here. */
 int ft_infer_ml_classify(struct ft_infer *in)
 {
-  bool pairs =
-      ft_operator_is(in->op, FT_OP_SVMClassifier) && attribute_list_length(in, "prob_a") < 0;
-  int64_t rows = sample_count(ft_input(in, 0));
+  bool pairs = ft_operator_is(in->op, FT_OP_SVMClassifier) &&
+               !ft_dim_known(attribute_list_length(in, "prob_a"));
+  bool strings = ft_dim_known(attribute_list_length(in, "classlabels_strings"));
+  ft_dim rows = sample_count(ft_input(in, 0));
   struct ft_tensor *y = ft_output(in, 0);
 
-  y->element =
-      attribute_list_length(in, "classlabels_strings") < 0 ? FT_ELEMENT_INT64 : FT_ELEMENT_STRING;
+  y->element = strings ? FT_ELEMENT_STRING : FT_ELEMENT_INT64;
   if (!ft_shape(in, y, 1))
     return -1;
   y->dims[0] = rows;
-  return give_table(in, ft_output(in, 1), rows, pairs ? -1 : category_count(in, class_labels),
-                    FT_ELEMENT_FLOAT);
+  return give_table(in, ft_output(in, 1), rows,
+                    pairs ? FT_DIM_UNKNOWN : category_count(in, class_labels), FT_ELEMENT_FLOAT);
 }
 
 /* A result for each target of each sample. */
@@ -72,7 +76,8 @@ int ft_infer_ml_regress(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0);
   int64_t targets = ft_integer(in->op, "targets", ft_integer(in->op, "n_targets", 1));
 
-  return give_table(in, ft_output(in, 0), sample_count(x), targets < 1 ? -1 : targets,
+  return give_table(in, ft_output(in, 0), sample_count(x),
+                    targets < 1 ? FT_DIM_UNKNOWN : ft_dim_of(targets),
                     any && x ? x->element : FT_ELEMENT_FLOAT);
 }
 
@@ -116,7 +121,7 @@ int ft_infer_ml_extract(struct ft_infer *in)
   if (!x || !chosen || x->rank < 0)
     return 0;
   if (x->rank < 2)
-    return give_table(in, y, 1, ft_tensor_elements(chosen), x->element);
+    return give_table(in, y, ft_dim_of(1), ft_tensor_elements(chosen), x->element);
   if (ft_like(in, y, x) < 0)
     return -1;
   y->element = x->element;
@@ -128,10 +133,10 @@ int ft_infer_ml_extract(struct ft_infer *in)
 int ft_infer_ml_features(struct ft_infer *in)
 {
   const struct ft_attribute *sizes = ft_attribute(in->op, "inputdimensions");
-  int64_t sum = sizes && sizes->integers ? 0 : -1;
+  ft_dim sum = sizes && sizes->integers ? ft_dim_of(0) : FT_DIM_UNKNOWN;
 
-  for (size_t i = 0; sum >= 0 && i < sizes->count; i++)
-    sum = ft_dim_plus(sum, sizes->integers[i]);
+  for (size_t i = 0; ft_dim_known(sum) && i < sizes->count; i++)
+    sum = ft_dim_plus(sum, ft_dim_of(sizes->integers[i]));
   return give_table(in, ft_output(in, 0), sample_count(ft_input(in, 0)), sum, FT_ELEMENT_FLOAT);
 }
 
@@ -158,16 +163,19 @@ int ft_infer_ml_map(struct ft_infer *in)
   static const char *const names[] = { "int64_vocabulary", "string_vocabulary", NULL };
   const struct ft_attribute *form = ft_attribute(in->op, "map_form");
   bool sparse = form && form->string && strcmp(form->string, "SPARSE") == 0;
-  int64_t most = sparse ? ft_integer(in->op, "max_map", -1) : category_count(in, names);
+  int64_t most = ft_integer(in->op, "max_map", -1);
+  struct ft_tensor *y = ft_output(in, 0);
 
-  return give_table(in, ft_output(in, 0), 1, most, FT_ELEMENT_FLOAT);
+  if (give_table(in, y, ft_dim_of(1), category_count(in, names), FT_ELEMENT_FLOAT) < 0)
+    return -1;
+  return sparse ? ft_set_dims(in, y, 1, &most, 1) : 0;
 }
 
 /* A sequence of maps, one for each sample, with a number for each class. */
 int ft_infer_ml_zip(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
-  int64_t *dims = ft_arena_take(&in->graph->results, sizeof *dims); /* which the sequence keeps */
+  ft_dim *dims = ft_arena_take(&in->graph->results, sizeof *dims); /* which the sequence keeps */
   struct ft_tensor each = { .rank = 1, .dims = dims, .element = FT_ELEMENT_FLOAT };
 
   if (!dims) {
@@ -175,7 +183,7 @@ int ft_infer_ml_zip(struct ft_infer *in)
     return -1;
   }
   dims[0] = category_count(in, class_labels);
-  if (x && x->rank > 0 && dims[0] < 0)
+  if (x && x->rank > 0 && !ft_dim_known(dims[0]))
     dims[0] = x->dims[x->rank - 1];
   return ft_infer_sequence_of(in, ft_output(in, 0), &each, sample_count(x));
 }

@@ -16,9 +16,9 @@ static const struct ft_tensor *ort_input_tensor(const struct ft_graph *graph,
   return i < op->input_count && op->inputs[i] ? &graph->tensors[op->inputs[i]] : NULL;
 }
 
-static int64_t last_dimension(const struct ft_tensor *x)
+static ft_dim last_dimension(const struct ft_tensor *x)
 {
-  return x && x->rank > 0 ? x->dims[x->rank - 1] : -1;
+  return x && x->rank > 0 ? x->dims[x->rank - 1] : FT_DIM_UNKNOWN;
 }
 
 /* ---- element by element ---- */
@@ -29,7 +29,7 @@ int ft_infer_ort_broadcast(struct ft_infer *in)
   bool where = ft_operator_is(in->op, FT_OP_QLinearWhere);
   const struct ft_tensor *a = ft_input(in, where ? 1 : 0), *b = ft_input(in, where ? 4 : 3);
   const struct ft_tensor *c = where ? ft_input(in, 0) : NULL;
-  int64_t dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK], more[FT_GRAPH_RANK];
   struct ft_tensor *y = ft_output(in, 0), both;
   int rank;
 
@@ -51,7 +51,7 @@ int ft_infer_ort_concat(struct ft_infer *in)
 {
   const struct ft_tensor *first = ft_input(in, 2), *x;
   struct ft_tensor *y = ft_output(in, 0);
-  int64_t sum = 0;
+  ft_dim sum = ft_dim_of(0);
   int axis;
 
   if (!first || first->rank < 0)
@@ -62,7 +62,7 @@ int ft_infer_ort_concat(struct ft_infer *in)
     return -1;
   for (unsigned i = 2; i < in->op->input_count; i += 3) {
     x = ft_input(in, i);
-    sum = x && x->rank == first->rank ? ft_dim_plus(sum, x->dims[axis]) : -1;
+    sum = x && x->rank == first->rank ? ft_dim_plus(sum, x->dims[axis]) : FT_DIM_UNKNOWN;
   }
   y->dims[axis] = sum;
   return 0;
@@ -79,11 +79,11 @@ int ft_infer_ort_halves(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (last_dimension(x) < 0)
+  if (!ft_dim_known(last_dimension(x)))
     return 0;
   if (ft_like(in, y, x) < 0)
     return -1;
-  y->dims[y->rank - 1] /= 2;
+  y->dims[y->rank - 1] = ft_dim_divide(last_dimension(x), 2);
   return 0;
 }
 
@@ -99,7 +99,7 @@ int ft_infer_ort_skip(struct ft_infer *in)
     if (ft_like(in, y, x) < 0)
       return -1;
     if ((i == 1 || i == 2) && y->rank > 0 && !ft_operator_is(in->op, FT_OP_SkipGroupNorm))
-      y->dims[y->rank - 1] = 1;
+      y->dims[y->rank - 1] = ft_dim_of(1);
   }
   return 0;
 }
@@ -110,6 +110,7 @@ int ft_infer_ort_reorder(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0);
   bool out = ft_operator_is(in->op, FT_OP_ReorderOutput),
        after = ft_integer(in->op, "channels_last", 0) != 0;
+  int64_t channels;
   struct ft_tensor *y = ft_output(in, 0);
 
   if (!x || x->rank < 3)
@@ -122,18 +123,17 @@ int ft_infer_ort_reorder(struct ft_infer *in)
   } else if (after) {
     memcpy(y->dims + 1, x->dims + 2, (size_t)(x->rank - 2) * sizeof *y->dims);
   }
-  if (out)
-    y->dims[after ? y->rank - 1 : 1] = ft_integer(in->op, "channels", x->dims[1]);
-  return 0;
+  channels = ft_integer(in->op, "channels", ft_dim_or(x->dims[1], -1));
+  return out ? ft_set_dims(in, y, after ? y->rank - 1 : 1, &channels, 1) : 0;
 }
 
 /* ---- products ---- */
 
 /* The last two dimensions of X, which may be swapped, into ROWS and COLUMNS. */
-static void matrix_dimensions(const struct ft_tensor *x, bool swapped, int64_t *rows,
-                              int64_t *columns)
+static void matrix_dimensions(const struct ft_tensor *x, bool swapped, ft_dim *rows,
+                              ft_dim *columns)
 {
-  *rows = x->rank > 1 ? x->dims[x->rank - (swapped ? 1 : 2)] : 1;
+  *rows = x->rank > 1 ? x->dims[x->rank - (swapped ? 1 : 2)] : ft_dim_of(1);
   *columns = x->dims[x->rank - (swapped && x->rank > 1 ? 2 : 1)];
 }
 
@@ -142,7 +142,7 @@ int ft_infer_ort_product(struct ft_infer *in)
   bool across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
   struct ft_tensor *y = ft_output(in, 0), front_a, front_b;
-  int64_t dims[FT_GRAPH_RANK], rows, inner, depth, columns;
+  ft_dim dims[FT_GRAPH_RANK], rows, inner, depth, columns;
   int rank;
 
   if (ft_operator_is(in->op, FT_OP_MatMulIntegerToFloat))
@@ -152,8 +152,9 @@ int ft_infer_ort_product(struct ft_infer *in)
     return 0;
   matrix_dimensions(a, across, &rows, &inner);
   matrix_dimensions(b, turned, &depth, &columns);
-  if (inner >= 0 && depth >= 0 && inner != depth)
-    return ft_contradiction(in, "%lld columns times %lld rows", (long long)inner, (long long)depth);
+  if (ft_dim_differ(inner, depth))
+    return ft_contradiction(in, "%lld columns times %lld rows", ft_dim_shown(inner),
+                            ft_dim_shown(depth));
   front_a = (struct ft_tensor){ .dims = a->dims, .rank = a->rank > 2 ? a->rank - 2 : 0 };
   front_b = (struct ft_tensor){ .dims = b->dims, .rank = b->rank - 2 };
   rank = ft_broadcast(in, &front_a, &front_b, dims);
@@ -183,12 +184,12 @@ int ft_infer_ort_packed(struct ft_infer *in)
   }
   if (!x || x->rank < 1 || k < 1 || n < 1 || n > FT_GRAPH_DIMENSION)
     return 0;
-  if (last_dimension(x) >= 0 && last_dimension(x) != k)
-    return ft_contradiction(in, "%lld features, but weights for %lld", (long long)last_dimension(x),
-                            (long long)k);
+  if (ft_dim_differ(last_dimension(x), ft_dim_of(k)))
+    return ft_contradiction(in, "%lld features, but weights for %lld",
+                            ft_dim_shown(last_dimension(x)), (long long)k);
   if (ft_like(in, y, x) < 0)
     return -1;
-  y->dims[y->rank - 1] = n;
+  y->dims[y->rank - 1] = ft_dim_of(n);
   return 0;
 }
 
@@ -221,7 +222,7 @@ int ft_infer_ort_gather(struct ft_infer *in)
       y->dims[at++] = which->dims[j];
   }
   if (axis != x->rank - 1 && ft_element_bits(x->element) == 8 && bits > 0 && bits < 8)
-    y->dims[y->rank - 1] = ft_dim_times(last_dimension(x), 8 / bits);
+    y->dims[y->rank - 1] = ft_dim_times(last_dimension(x), ft_dim_of(8 / bits));
   return 0;
 }
 
@@ -250,13 +251,19 @@ int ft_infer_ort_embed(struct ft_infer *in)
 
 /* ---- attention ---- */
 
-/* Sizes of one attention, -1 where they are not known. */
+/* Sizes of one attention. */
 struct attention {
-  int64_t batch, length, seen; /* tokens, and of them and those before how many are looked at */
-  int64_t heads, kept;         /* of queries, and of what is kept */
-  int64_t keys, values;        /* sizes of all heads' queries and results */
-  int64_t projected;           /* multiplications of the projection before it */
+  ft_dim batch, length, seen; /* tokens, and of them and those before how many are looked at */
+  int64_t heads, kept;        /* of queries, and of what is kept; -1: the file does not say */
+  ft_dim keys, values;        /* sizes of all heads' queries and results */
+  ft_dim projected;           /* multiplications of the projection before it */
 };
+
+/* How many tokens were kept before: along dimension AXIS of PAST, which has RANK. */
+static ft_dim tokens_before(const struct ft_tensor *past, int rank, int axis)
+{
+  return !past ? ft_dim_of(0) : past->rank == rank ? past->dims[axis] : FT_DIM_UNKNOWN;
+}
 
 /* What is projected here: (batch, length, inputs) and weights (inputs, all three). */
 static void read_projected(const struct ft_graph *g, const struct ft_operator *op,
@@ -271,12 +278,12 @@ static void read_projected(const struct ft_graph *g, const struct ft_operator *o
     return;
   a->batch = x->dims[0];
   a->length = x->dims[1];
-  a->seen = ft_dim_plus(a->length, past ? past->rank == 5 ? past->dims[3] : -1 : 0);
+  a->seen = ft_dim_plus(a->length, tokens_before(past, 5, 3));
   a->heads = a->kept = ft_integer(op, "num_heads", -1);
-  a->keys = a->values = w->dims[1] < 0 ? -1 : w->dims[1] / 3;
+  a->keys = a->values = ft_dim_divide(w->dims[1], 3);
   if (sizes && sizes->integers && sizes->count == 3) {
-    a->keys = sizes->integers[0];
-    a->values = sizes->integers[2];
+    a->keys = ft_dim_of(sizes->integers[0]);
+    a->values = ft_dim_of(sizes->integers[2]);
   }
   a->projected =
       ft_dim_times(ft_dim_times(a->batch, a->length), ft_dim_times(w->dims[0], w->dims[1]));
@@ -289,7 +296,7 @@ static void read_given(const struct ft_graph *g, const struct ft_operator *op, s
   const struct ft_tensor *q = ort_input_tensor(g, op, 0), *k = ort_input_tensor(g, op, 1),
                          *v = ort_input_tensor(g, op, 2);
   const struct ft_tensor *past = ort_input_tensor(g, op, grouped ? 3 : 6);
-  int64_t before = past ? past->rank == 4 ? past->dims[2] : -1 : 0;
+  ft_dim heads, per_head;
 
   a->heads = ft_integer(op, "num_heads", -1);
   a->kept = ft_integer(op, "kv_num_heads", a->heads);
@@ -297,25 +304,29 @@ static void read_given(const struct ft_graph *g, const struct ft_operator *op, s
     return;
   a->batch = q->dims[0];
   a->length = a->seen = q->dims[1];
+  heads = ft_dim_of(a->heads);
   if (q->rank == 5) {
     a->keys = a->values = ft_dim_times(q->dims[2], q->dims[4]);
-  } else if (!k && q->dims[2] >= 0) {
-    a->keys = a->values =
-        ft_dim_times(q->dims[2] / ft_dim_plus(a->heads, ft_dim_times(2, a->kept)), a->heads);
-  } else if (k) {
+  } else if (!k) {
+    per_head = ft_dim_divide(q->dims[2], ft_known_plus(a->heads, ft_known_times(2, a->kept)));
+    a->keys = a->values = ft_dim_times(per_head, heads);
+  } else {
     a->keys = a->values = q->dims[2];
-    a->seen = k->rank == 4 ? k->dims[2] : k->rank == 3 || k->rank == 5 ? k->dims[1] : -1;
+    a->seen = k->rank == 4                   ? k->dims[2]
+              : k->rank == 3 || k->rank == 5 ? k->dims[1]
+                                             : FT_DIM_UNKNOWN;
     if (v && v->rank == 4)
       a->values = ft_dim_times(v->dims[1], v->dims[3]);
-    else if (v && v->rank == 3 && v->dims[2] >= 0)
-      a->values = ft_dim_times(v->dims[2] / a->kept, a->heads);
+    else if (v && v->rank == 3 && ft_dim_known(v->dims[2]))
+      a->values = ft_dim_times(ft_dim_divide(v->dims[2], a->kept), heads);
   }
-  a->seen = ft_dim_plus(a->seen, before);
+  a->seen = ft_dim_plus(a->seen, tokens_before(past, 4, 2));
 }
 
 static struct attention read_attention(const struct ft_graph *g, const struct ft_operator *op)
 {
-  struct attention a = { -1, -1, -1, -1, -1, -1, -1, 0 };
+  const ft_dim unknown = FT_DIM_UNKNOWN;
+  struct attention a = { unknown, unknown, unknown, -1, -1, unknown, unknown, ft_dim_of(0) };
 
   if (ft_operator_is(op, FT_OP_Attention) || ft_operator_is(op, FT_OP_QAttention))
     read_projected(g, op, &a);
@@ -332,12 +343,11 @@ int ft_infer_ort_attention(struct ft_infer *in)
   bool joined = ft_operator_is(in->op, FT_OP_Attention) || ft_operator_is(in->op, FT_OP_QAttention);
   const struct ft_tensor *x = ft_input(in, 0);
 
-  if (!x || a.heads < 1 || a.values < 0)
+  if (!x || a.heads < 1 || !ft_dim_known(a.values))
     return 0;
   for (unsigned i = 0; i < in->op->output_count && i < 3; i++) {
     struct ft_tensor *y = ft_output(in, i);
-    int64_t *dims = ft_shape(in, y, i == 0 ? 3 : joined ? 5 : 4);
-    int64_t size = i == 1 ? a.keys : a.values;
+    ft_dim *dims = ft_shape(in, y, i == 0 ? 3 : joined ? 5 : 4);
 
     if (!dims)
       return -1;
@@ -349,11 +359,11 @@ int ft_infer_ort_attention(struct ft_infer *in)
       continue;
     }
     if (joined)
-      *dims++ = 2;
+      *dims++ = ft_dim_of(2);
     dims[0] = a.batch;
-    dims[1] = a.kept;
+    dims[1] = ft_dim_of(a.kept);
     dims[2] = a.seen;
-    dims[3] = size < 0 ? -1 : size / a.heads;
+    dims[3] = ft_dim_divide(i == 1 ? a.keys : a.values, a.heads);
   }
   return 0;
 }
@@ -361,27 +371,29 @@ int ft_infer_ort_attention(struct ft_infer *in)
 /* ---- what they multiply ---- */
 
 /* Each token goes through K of the experts: two or three matrices, some in a few bits. */
-static int64_t expert_macs(const struct ft_graph *g, const struct ft_operator *op)
+static ft_dim expert_macs(const struct ft_graph *g, const struct ft_operator *op)
 {
   bool packed = ft_operator_is(op, FT_OP_QMoE);
-  int64_t bits = packed ? ft_integer(op, "expert_weight_bits", 4) : 8, sum = 0;
-  const struct ft_tensor *x = ort_input_tensor(g, op, 0);
+  int64_t bits = packed ? ft_integer(op, "expert_weight_bits", 4) : 8;
+  int64_t features = ft_dim_or(last_dimension(ort_input_tensor(g, op, 0)), 0);
+  ft_dim sum = ft_dim_of(0), tokens;
 
-  if (last_dimension(x) < 1 || ft_tensor_elements(x) < 0 || bits < 1 || bits > 8)
-    return -1;
+  if (features < 1 || bits < 1 || bits > 8)
+    return FT_DIM_UNKNOWN;
   for (uint32_t i = 2; i <= (packed ? 8 : 6); i += packed ? 3 : 2) {
     const struct ft_tensor *w = ort_input_tensor(g, op, i);
 
-    if (w && (w->rank != 3 || w->dims[0] < 1))
-      return -1;
+    if (w && (w->rank != 3 || ft_dim_or(w->dims[0], 0) < 1))
+      return FT_DIM_UNKNOWN;
     if (w)
-      sum = ft_dim_plus(sum, ft_dim_times(ft_dim_times(w->dims[1], w->dims[2]), 8 / bits));
+      sum =
+          ft_dim_plus(sum, ft_dim_times(ft_dim_times(w->dims[1], w->dims[2]), ft_dim_of(8 / bits)));
   }
-  return ft_dim_times(
-      ft_dim_times(ft_tensor_elements(x) / last_dimension(x), ft_integer(op, "k", 1)), sum);
+  tokens = ft_dim_divide(ft_tensor_elements(ort_input_tensor(g, op, 0)), features);
+  return ft_dim_times(ft_dim_times(tokens, ft_dim_of(ft_integer(op, "k", 1))), sum);
 }
 
-int64_t ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)
+ft_dim ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)
 {
   struct attention a;
 

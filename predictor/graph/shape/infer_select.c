@@ -11,8 +11,9 @@ int ft_infer_concat(struct ft_infer *in)
 {
   const struct ft_tensor *first = ft_input(in, 0), *x;
   struct ft_tensor *y = ft_output(in, 0);
-  int64_t sum = 0, at = 0;
+  ft_dim sum = ft_dim_of(0);
   bool followed = true;
+  int64_t at = 0;
   double *values;
   int axis;
 
@@ -25,22 +26,22 @@ int ft_infer_concat(struct ft_infer *in)
   for (unsigned i = 0; i < in->op->input_count; i++) {
     x = ft_input(in, i);
     if (!x || x->rank < 0) {
-      y->dims[axis] = -1;
+      y->dims[axis] = FT_DIM_UNKNOWN;
       return 0;
     }
     if (x->rank != first->rank)
       return ft_contradiction(in, "%d and %d dimensions", first->rank, x->rank);
-    sum = sum < 0 || x->dims[axis] < 0 ? -1 : sum + x->dims[axis];
-    if (sum > FT_GRAPH_DIMENSION)
+    sum = ft_dim_plus(sum, x->dims[axis]);
+    if (ft_dim_or(sum, 0) > FT_GRAPH_DIMENSION)
       return ft_contradiction(in, "more than 2^40 along dimension %d", axis);
     for (int j = 0; j < x->rank; j++) {
-      if (j != axis && y->dims[j] >= 0 && x->dims[j] >= 0 && y->dims[j] != x->dims[j])
-        return ft_contradiction(in, "%lld and %lld along dimension %d", (long long)y->dims[j],
-                                (long long)x->dims[j], j);
-      if (j != axis && y->dims[j] < 0)
+      if (j != axis && ft_dim_differ(y->dims[j], x->dims[j]))
+        return ft_contradiction(in, "%lld and %lld along dimension %d", ft_dim_shown(y->dims[j]),
+                                ft_dim_shown(x->dims[j]), j);
+      if (j != axis && !ft_dim_known(y->dims[j]))
         y->dims[j] = x->dims[j];
     }
-    followed = followed && ft_tensor_elements(x) >= 0;
+    followed = followed && ft_dim_known(ft_tensor_elements(x));
   }
   y->dims[axis] = sum;
   if (!followed || y->rank != 1)
@@ -49,7 +50,7 @@ int ft_infer_concat(struct ft_infer *in)
   values = ft_values(in, y);
   for (unsigned i = 0; values && i < in->op->input_count; i++) {
     x = ft_input(in, i);
-    for (int64_t j = 0; j < x->dims[0]; j++)
+    for (int64_t j = 0; j < ft_dim_or(x->dims[0], 0); j++)
       values[at++] = x->values ? x->values[j] : (double)NAN;
   }
   return 0;
@@ -57,9 +58,10 @@ int ft_infer_concat(struct ft_infer *in)
 
 int ft_infer_split(struct ft_infer *in)
 {
-  int64_t sizes[FT_GRAPH_VALUES], parts = in->op->output_count, part, from = 0;
+  int64_t sizes[FT_GRAPH_VALUES], parts = in->op->output_count, all, from = 0;
   const struct ft_tensor *x = ft_input(in, 0);
   int axis, count;
+  bool known;
 
   if (!x || x->rank < 0)
     return 0;
@@ -69,25 +71,25 @@ int ft_infer_split(struct ft_infer *in)
   count = ft_list(in, "split", 1, sizes, FT_GRAPH_VALUES);
   if (count >= 0 && count != parts)
     return ft_contradiction(in, "%d sizes for %lld parts", count, (long long)parts);
-  part = x->dims[axis] < 0 || parts == 0 ? -1 : (x->dims[axis] + parts - 1) / parts;
+  known = ft_dim_get(x->dims[axis], &all);
   for (unsigned i = 0; i < in->op->output_count; i++) {
     struct ft_tensor *y = ft_output(in, i);
-    int64_t left = x->dims[axis] - from;
+    int64_t left = known ? all - from : FT_GRAPH_DIMENSION, part = -1;
 
     y->element = x->element;
     if (ft_like(in, y, x) < 0)
       return -1;
-    y->dims[axis] = count >= 0                ? sizes[i]
-                    : count == -2 || part < 0 ? -1
-                    : part < left             ? part
-                                              : left;
-    if (y->dims[axis] < -1 || y->dims[axis] > FT_GRAPH_DIMENSION ||
-        (x->dims[axis] >= 0 && y->dims[axis] > left))
-      return ft_contradiction(in, "a part of %lld out of %lld", (long long)y->dims[axis],
-                              (long long)x->dims[axis]);
-    if (x->rank == 1 && x->values && y->dims[0] >= 0)
+    if (count >= 0)
+      part = sizes[i];
+    else if (count == -1 && known)
+      part = (all + parts - 1) / parts < left ? (all + parts - 1) / parts : left;
+    if (part < -1 || part > left)
+      return ft_contradiction(in, "a part of %lld out of %lld", (long long)part,
+                              ft_dim_shown(x->dims[axis]));
+    y->dims[axis] = ft_dim_of(part);
+    if (x->rank == 1 && x->values && part >= 0)
       y->values = x->values + from;
-    from += y->dims[axis] > 0 ? y->dims[axis] : 0;
+    from += part > 0 ? part : 0;
   }
   return 0;
 }
@@ -111,7 +113,7 @@ int ft_infer_slice(struct ft_infer *in)
   int64_t starts[FT_GRAPH_RANK], ends[FT_GRAPH_RANK], axes[FT_GRAPH_RANK], steps[FT_GRAPH_RANK];
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
-  int64_t along[FT_GRAPH_RANK], from = 0;
+  int64_t along[FT_GRAPH_RANK], from = 0, size;
   int n, m, named, stepped;
 
   if (!x || x->rank < 0)
@@ -134,17 +136,18 @@ int ft_infer_slice(struct ft_infer *in)
       return -1;
     if (step == 0)
       return ft_contradiction(in, "steps of 0");
-    if (n <= i || m <= i || stepped == -2 || x->dims[axis] < 0) {
-      y->dims[axis] = -1;
+    if (n <= i || m <= i || stepped == -2 || !ft_dim_get(x->dims[axis], &size)) {
+      y->dims[axis] = FT_DIM_UNKNOWN;
       continue;
     }
-    if (y->dims[axis] != x->dims[axis])
+    if (!ft_dim_is(y->dims[axis], size))
       return ft_contradiction(in, "axis %d named twice", axis);
-    y->dims[axis] = clamp_slice(x->dims[axis], &starts[i], ends[i], step);
+    size = clamp_slice(size, &starts[i], ends[i], step);
+    y->dims[axis] = ft_dim_of(size);
     if (!x->values)
       continue;
     from += starts[i] * along[axis];
-    along[axis] = y->dims[axis] > 1 ? along[axis] * step : 0;
+    along[axis] = size > 1 ? along[axis] * step : 0;
   }
   ft_copy_values(in, y, x, from, along);
   return 0;
@@ -156,6 +159,7 @@ int ft_infer_gather(struct ft_infer *in)
   struct ft_tensor *y = ft_output(in, 0);
   int axis, rank;
   double *values;
+  int64_t size;
 
   if (!x || !index || x->rank < 0 || index->rank < 0)
     return 0;
@@ -168,14 +172,14 @@ int ft_infer_gather(struct ft_infer *in)
   memcpy(y->dims + axis, index->dims, (size_t)index->rank * sizeof *y->dims);
   memcpy(y->dims + axis + index->rank, x->dims + axis + 1,
          (size_t)(x->rank - axis - 1) * sizeof *y->dims);
-  if (x->rank != 1 || !x->values || !index->values || x->dims[0] < 0)
+  if (x->rank != 1 || !x->values || !index->values || !ft_dim_get(x->dims[0], &size))
     return 0;
   values = ft_values(in, y);
-  for (int64_t i = 0, n = values ? ft_tensor_elements(y) : 0; i < n; i++) {
-    double at = index->values[i] < 0 ? index->values[i] + (double)x->dims[0] : index->values[i];
+  for (int64_t i = 0, n = values ? ft_value_count(y) : 0; i < n; i++) {
+    double at = index->values[i] < 0 ? index->values[i] + (double)size : index->values[i];
 
-    if (at < 0 || at >= (double)x->dims[0])
-      return ft_contradiction(in, "element %g of %lld", index->values[i], (long long)x->dims[0]);
+    if (at < 0 || at >= (double)size)
+      return ft_contradiction(in, "element %g of %lld", index->values[i], (long long)size);
     if (!isnan(at))
       values[i] = x->values[ft_whole(at)];
   }
@@ -197,9 +201,9 @@ int ft_infer_gather_nd(struct ft_infer *in)
   struct ft_tensor *y = ft_output(in, 0);
   int rank;
 
-  if (!x || !index || x->rank < 0 || index->rank < 1 || index->dims[index->rank - 1] < 0)
+  if (!x || !index || x->rank < 0 || index->rank < 1 ||
+      !ft_dim_get(index->dims[index->rank - 1], &depth))
     return 0;
-  depth = index->dims[index->rank - 1];
   if (batch < 0 || batch >= index->rank || depth > x->rank - batch)
     return ft_contradiction(in, "indices of %lld and %lld batch dimensions into %d",
                             (long long)depth, (long long)batch, x->rank);
@@ -216,7 +220,7 @@ int ft_infer_pad(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
   bool marked = ft_input(in, 3) != NULL;
-  int64_t pads[2 * FT_GRAPH_RANK], axes[FT_GRAPH_RANK];
+  int64_t pads[2 * FT_GRAPH_RANK], axes[FT_GRAPH_RANK], size;
   struct ft_tensor *y = ft_output(in, 0);
   int count, n;
 
@@ -226,13 +230,10 @@ int ft_infer_pad(struct ft_infer *in)
   n = marked ? ft_list(in, NULL, 3, axes, FT_GRAPH_RANK) : x->rank;
   for (int i = 0; !marked && i < n; i++)
     axes[i] = i;
+  if (count < 0 || n < 0)
+    return ft_shape(in, y, x->rank) ? 0 : -1;
   if (ft_like(in, y, x) < 0)
     return -1;
-  if (count < 0 || n < 0) {
-    for (int i = 0; i < y->rank; i++)
-      y->dims[i] = -1;
-    return 0;
-  }
   if (count != 2 * n)
     return ft_contradiction(in, "%d numbers for %d dimensions", count, n);
   for (int i = 0; i < n; i++) {
@@ -241,12 +242,12 @@ int ft_infer_pad(struct ft_infer *in)
 
     if (axis < 0)
       return -1;
-    if (y->dims[axis] < 0)
+    if (!ft_dim_get(y->dims[axis], &size))
       continue;
-    if (more > FT_GRAPH_DIMENSION || y->dims[axis] + pads[i] + pads[n + i] < 0)
+    if (more > FT_GRAPH_DIMENSION || size + pads[i] + pads[n + i] < 0)
       return ft_contradiction(in, "%lld and %lld added to %lld", (long long)pads[i],
-                              (long long)pads[n + i], (long long)y->dims[axis]);
-    y->dims[axis] += pads[i] + pads[n + i];
+                              (long long)pads[n + i], (long long)size);
+    y->dims[axis] = ft_dim_of(size + pads[i] + pads[n + i]);
   }
   return 0;
 }
@@ -257,21 +258,22 @@ static void keep_aspect(const struct ft_infer *in, const struct ft_tensor *x, co
 {
   const struct ft_attribute *a = ft_attribute(in->op, "keep_aspect_ratio_policy");
   bool least = a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "not_larger") == 0;
-  double by = 0;
+  double by = 0, from[FT_GRAPH_RANK];
 
   if (!least && (!a || a->type != FT_ATTRIBUTE_STRING || strcmp(a->string, "not_smaller") != 0))
     return;
   for (int i = 0; i < count; i++) {
-    double scale = axes[i] < -x->rank || axes[i] >= x->rank ? 0 : (double)sizes[i];
+    int64_t axis = axes[i] < 0 ? axes[i] + x->rank : axes[i];
+    double scale;
 
-    scale /= scale > 0 ? (double)x->dims[axes[i] < 0 ? axes[i] + x->rank : axes[i]] : 1;
-    if (!(scale > 0) || isinf(scale))
+    from[i] = axis < 0 || axis >= x->rank ? 0 : (double)ft_dim_or(x->dims[axis], 0);
+    scale = from[i] > 0 ? (double)sizes[i] / from[i] : 0;
+    if (!(scale > 0))
       return;
     by = i == 0 || (least ? scale < by : scale > by) ? scale : by;
   }
   for (int i = 0; i < count; i++)
-    sizes[i] =
-        ft_whole(floor(by * (double)x->dims[axes[i] < 0 ? axes[i] + x->rank : axes[i]] + 0.5));
+    sizes[i] = ft_whole(floor(by * from[i] + 0.5));
 }
 
 /* Resize (roi, scales, sizes from version 11; scales before) and Upsample. */
@@ -280,7 +282,7 @@ int ft_infer_resize(struct ft_infer *in)
   const struct ft_attribute *a = ft_attribute(in->op, "scales");
   bool old = in->op->input_count == 2 || in->op->input_count == 1;
   const struct ft_tensor *x = ft_input(in, 0), *scales = ft_input(in, old ? 1 : 2);
-  int64_t sizes[FT_GRAPH_RANK], axes[FT_GRAPH_RANK], n;
+  int64_t sizes[FT_GRAPH_RANK], axes[FT_GRAPH_RANK], n, size;
   const double *by = a && a->type == FT_ATTRIBUTE_REALS ? a->reals : scales ? scales->values : NULL;
   struct ft_tensor *y = ft_output(in, 0);
   int given, named;
@@ -292,9 +294,7 @@ int ft_infer_resize(struct ft_infer *in)
     return -1;
   given = old ? -1 : ft_list(in, NULL, 3, sizes, FT_GRAPH_RANK);
   named = ft_list(in, "axes", -1, axes, FT_GRAPH_RANK);
-  n = a && a->type == FT_ATTRIBUTE_REALS         ? (int64_t)a->count
-      : scales && ft_tensor_elements(scales) > 0 ? ft_tensor_elements(scales)
-                                                 : 0;
+  n = a && a->type == FT_ATTRIBUTE_REALS ? (int64_t)a->count : ft_value_count(scales);
   for (int i = 0; named < 0 && i < y->rank; i++)
     axes[i] = i;
   named = named < 0 ? y->rank : named;
@@ -307,19 +307,26 @@ int ft_infer_resize(struct ft_infer *in)
       return -1;
     if (given > 0 && given != named)
       return ft_contradiction(in, "%d sizes for %d dimensions", given, named);
-    if (given > 0)
-      y->dims[axis] = sizes[i];
-    else if (by && n == named && !isnan(by[i]) && by[i] > 0 && x->dims[axis] >= 0)
-      y->dims[axis] = ft_whole(floor((double)x->dims[axis] * by[i]));
-    else
-      y->dims[axis] = -1;
+    if (given <= 0)
+      sizes[i] = by && n == named && by[i] > 0 && ft_dim_get(x->dims[axis], &size)
+                     ? ft_whole(floor((double)size * by[i]))
+                     : -1;
+    if (ft_set_dims(in, y, axis, &sizes[i], 1) < 0)
+      return -1;
   }
   return 0;
 }
 
+/* The first value of T as a whole number; OTHERWISE if it is not known. */
+static int64_t first_value(const struct ft_tensor *t, int64_t otherwise)
+{
+  return ft_value_count(t) > 0 && !isnan(t->values[0]) ? ft_whole(t->values[0]) : otherwise;
+}
+
 int ft_infer_one_hot(struct ft_infer *in)
 {
-  const struct ft_tensor *x = ft_input(in, 0), *depth = ft_input(in, 1), *v = ft_input(in, 2);
+  const struct ft_tensor *x = ft_input(in, 0), *v = ft_input(in, 2);
+  int64_t depth = first_value(ft_input(in, 1), -1);
   struct ft_tensor *y = ft_output(in, 0);
   int axis;
 
@@ -330,17 +337,15 @@ int ft_infer_one_hot(struct ft_infer *in)
   if (axis < 0 || !ft_shape(in, y, x->rank + 1))
     return -1;
   for (int i = 0, j = 0; i < y->rank; i++)
-    y->dims[i] =
-        i != axis ? x->dims[j++]
-        : depth && depth->values && ft_tensor_elements(depth) > 0 && !isnan(depth->values[0])
-            ? ft_whole(depth->values[0])
-            : -1;
-  return 0;
+    if (i != axis)
+      y->dims[i] = x->dims[j++];
+  return ft_set_dims(in, y, axis, &depth, 1);
 }
 
 int ft_infer_top_k(struct ft_infer *in)
 {
-  const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, 1);
+  int64_t k = first_value(ft_input(in, 1), ft_integer(in->op, "k", -1));
+  const struct ft_tensor *x = ft_input(in, 0);
   int axis;
 
   if (!x || x->rank < 0)
@@ -353,11 +358,8 @@ int ft_infer_top_k(struct ft_infer *in)
   for (unsigned i = 0; i < in->op->output_count; i++) {
     struct ft_tensor *y = ft_output(in, i);
 
-    if (ft_like(in, y, x) < 0)
+    if (ft_like(in, y, x) < 0 || ft_set_dims(in, y, axis, &k, 1) < 0)
       return -1;
-    y->dims[axis] = k && k->values && ft_tensor_elements(k) > 0 && !isnan(k->values[0])
-                        ? ft_whole(k->values[0])
-                        : ft_integer(in->op, "k", -1);
   }
   return 0;
 }
@@ -371,23 +373,23 @@ int ft_infer_non_zero(struct ft_infer *in)
   if (!ft_shape(in, y, 2))
     return -1;
   if (x && x->rank >= 0)
-    y->dims[0] = x->rank;
+    y->dims[0] = ft_dim_of(x->rank);
   return 0;
 }
 
-/* How many of the conditions in T hold; -1 not known. */
-static int64_t count_true(const struct ft_tensor *t)
+/* How many of the conditions in T hold. */
+static ft_dim count_true(const struct ft_tensor *t)
 {
   int64_t count = 0;
 
   if (!t || !t->values)
-    return -1;
-  for (int64_t i = 0; i < ft_tensor_elements(t); i++) {
+    return FT_DIM_UNKNOWN;
+  for (int64_t i = 0; i < ft_value_count(t); i++) {
     if (isnan(t->values[i]))
-      return -1;
+      return FT_DIM_UNKNOWN;
     count += t->values[i] != 0;
   }
-  return count;
+  return ft_dim_of(count);
 }
 
 /* Along an axis, or of all elements in a row where none is given. */
@@ -414,13 +416,13 @@ static void reduce_values(struct ft_infer *in, const struct ft_tensor *x, struct
 {
   double result, *values;
 
-  if (!x->values || x->rank > 1 || ft_tensor_elements(y) != 1 || ft_tensor_elements(x) < 1)
+  if (x->rank > 1 || !ft_dim_is(ft_tensor_elements(y), 1) || ft_value_count(x) < 1)
     return;
   values = ft_values(in, y);
   if (!values)
     return;
   result = x->values[0];
-  for (int64_t i = 1; i < ft_tensor_elements(x); i++) {
+  for (int64_t i = 1; i < ft_value_count(x); i++) {
     double v = x->values[i];
 
     result = ft_operator_is(in->op, FT_OP_ReduceProd)  ? result * v
@@ -452,7 +454,7 @@ static int reduce_axes(struct ft_infer *in, const int64_t *axes, int count, bool
     return -1;
   for (int i = 0, j = 0; i < x->rank; i++)
     if (keep || !marked[i])
-      y->dims[j++] = marked[i] ? 1 : x->dims[i];
+      y->dims[j++] = marked[i] ? ft_dim_of(1) : x->dims[i];
   return 0;
 }
 
@@ -500,13 +502,15 @@ int ft_infer_roi(struct ft_infer *in)
 
   if (!x || !boxes || x->rank != 4 || boxes->rank != 2)
     return 0;
+  if (count != 2) {
+    pooled[0] = ft_integer(in->op, "output_height", 1);
+    pooled[1] = ft_integer(in->op, "output_width", 1);
+  }
   if (!ft_shape(in, y, 4))
     return -1;
   y->dims[0] = boxes->dims[0];
   y->dims[1] = x->dims[1];
-  y->dims[2] = count == 2 ? pooled[0] : ft_integer(in->op, "output_height", 1);
-  y->dims[3] = count == 2 ? pooled[1] : ft_integer(in->op, "output_width", 1);
-  return 0;
+  return ft_set_dims(in, y, 2, pooled, 2);
 }
 
 int ft_infer_grid_sample(struct ft_infer *in)
@@ -531,7 +535,7 @@ int ft_infer_nms(struct ft_infer *in)
   y->element = FT_ELEMENT_INT64;
   if (!ft_shape(in, y, 2))
     return -1;
-  y->dims[1] = 3;
+  y->dims[1] = ft_dim_of(3);
   return 0;
 }
 
@@ -553,7 +557,7 @@ int ft_infer_unique(struct ft_infer *in)
     if (axis < 0)
       return -1;
     for (int i = 0; i < rank; i++)
-      y->dims[i] = i == axis ? -1 : x->dims[i];
+      y->dims[i] = i == axis ? FT_DIM_UNKNOWN : x->dims[i];
   }
   for (unsigned i = 1; i < in->op->output_count; i++) {
     ft_output(in, i)->element = FT_ELEMENT_INT64;

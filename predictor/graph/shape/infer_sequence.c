@@ -17,12 +17,10 @@ static const struct ft_sequence *sequence_of(const struct ft_tensor *t)
   return t ? t->sequence : NULL;
 }
 
-static int64_t elements_of(const struct ft_sized *s)
+static ft_dim elements_of(const struct ft_sized *s)
 {
-  int64_t product = 1;
+  ft_dim product = s->rank < 0 ? FT_DIM_UNKNOWN : ft_dim_of(1);
 
-  if (s->rank < 0)
-    return -1;
   for (int i = 0; i < s->rank; i++)
     product = ft_dim_times(product, s->dims[i]);
   return product;
@@ -45,7 +43,7 @@ static void *take_memory(struct ft_infer *in, size_t size)
 /* What A and B have in common, into *A. */
 static int unite_shapes(struct ft_infer *in, struct ft_sized *a, const struct ft_sized *b)
 {
-  int64_t *dims;
+  ft_dim *dims;
 
   if (a->rank < 0 || a->rank != b->rank) {
     a->rank = -1;
@@ -55,55 +53,56 @@ static int unite_shapes(struct ft_infer *in, struct ft_sized *a, const struct ft
   if (!dims)
     return -1;
   for (int i = 0; i < a->rank; i++)
-    dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : -1;
+    dims[i] = ft_dim_equal(a->dims[i], b->dims[i]) ? a->dims[i] : FT_DIM_UNKNOWN;
   a->dims = dims;
   return 0;
 }
 
-/* Y holds COUNT tensors (-1: unknown number): ITEMS, or with ITEMS NULL each like EACH. */
-static int set_sequence(struct ft_infer *in, struct ft_tensor *y, int64_t count,
+/* Y holds COUNT tensors: ITEMS, which are as many, or with ITEMS NULL each like EACH. */
+static int set_sequence(struct ft_infer *in, struct ft_tensor *y, ft_dim count,
                         const struct ft_sized *items, struct ft_sized each)
 {
   struct ft_sequence *s = take_memory(in, sizeof *s);
-  int64_t sum = 0;
+  int64_t n = items ? ft_dim_or(count, 0) : 0;
+  ft_dim sum = ft_dim_of(0);
 
   if (!s || !ft_shape(in, y, 1))
     return -1;
   *s = (struct ft_sequence){ .count = count, .each = each };
-  if (items && count <= ITEMS) {
-    struct ft_sized *kept = take_memory(in, (size_t)(count + 1) * sizeof *kept);
+  if (items && n <= ITEMS) {
+    struct ft_sized *kept = take_memory(in, (size_t)(n + 1) * sizeof *kept);
 
     if (!kept)
       return -1;
-    memcpy(kept, items, (size_t)count * sizeof *kept);
+    memcpy(kept, items, (size_t)n * sizeof *kept);
     s->items = kept;
   }
-  for (int64_t i = 0; items && i < count; i++) {
+  for (int64_t i = 0; i < n; i++) {
     sum = ft_dim_plus(sum, elements_of(&items[i]));
     if (i == 0)
       s->each = items[0];
     else if (unite_shapes(in, &s->each, &items[i]) < 0)
       return -1;
   }
-  y->dims[0] = items || !count ? sum : ft_dim_times(count, elements_of(&each));
+  y->dims[0] = items || ft_dim_is(count, 0) ? sum : ft_dim_times(count, elements_of(&each));
   y->sequence = s;
   return 0;
 }
 
-/* The position that input I says, from 0 to MOST; OTHERWISE where it is absent, -1 not known. */
-static int64_t position_of(const struct ft_infer *in, unsigned i, int64_t count, int64_t most,
-                           int64_t otherwise)
+/* The position that input I says, in a sequence of COUNT; LAST, the last one, where it is absent.
+ * Unknown also where it is outside. */
+static ft_dim position_of(const struct ft_infer *in, unsigned i, ft_dim count, ft_dim last)
 {
   const struct ft_tensor *t = ft_input(in, i);
-  int64_t at;
+  int64_t at, n, most;
 
   if (!t)
-    return otherwise;
-  if (!t->values || ft_tensor_elements(t) != 1 || isnan(t->values[0]) || count < 0)
-    return -1;
+    return last;
+  if (ft_value_count(t) != 1 || isnan(t->values[0]) || !ft_dim_get(count, &n))
+    return FT_DIM_UNKNOWN;
   at = ft_whole(t->values[0]);
-  at = at < 0 ? at + count : at;
-  return at < 0 || at > most ? -1 : at;
+  at = at < 0 ? at + n : at;
+  return ft_dim_get(last, &most) && at <= most ? ft_dim_of(at) : FT_DIM_UNKNOWN;
 }
 
 int ft_infer_sequence_construct(struct ft_infer *in)
@@ -119,7 +118,7 @@ int ft_infer_sequence_construct(struct ft_infer *in)
     if (unite_shapes(in, &each, &next) < 0)
       return -1;
   }
-  return set_sequence(in, ft_output(in, 0), count, count > ITEMS ? NULL : items, each);
+  return set_sequence(in, ft_output(in, 0), ft_dim_of(count), count > ITEMS ? NULL : items, each);
 }
 
 int ft_infer_sequence_empty(struct ft_infer *in)
@@ -128,7 +127,7 @@ int ft_infer_sequence_empty(struct ft_infer *in)
   struct ft_tensor *y = ft_output(in, 0);
 
   y->element = element >= 0 && element <= FT_ELEMENT_LAST ? (uint8_t)element : FT_ELEMENT_UNKNOWN;
-  return set_sequence(in, y, 0, NULL, (struct ft_sized){ .rank = -1 });
+  return set_sequence(in, y, ft_dim_of(0), NULL, (struct ft_sized){ .rank = -1 });
 }
 
 /* SequenceInsert(sequence, tensor, place), SequenceErase(sequence, place) */
@@ -138,26 +137,27 @@ int ft_infer_sequence_change(struct ft_infer *in)
   const struct ft_sequence *s = sequence_of(ft_input(in, 0));
   struct ft_tensor *y = ft_output(in, 0);
   struct ft_sized items[ITEMS + 1], added = shape_of(ft_input(in, 1)), each;
-  int64_t at, count;
+  const ft_dim one = ft_dim_of(1);
+  ft_dim count;
+  int64_t at, n;
 
   if (!s)
     return 0;
   each = s->each;
-  count = s->count < 0 ? -1 : more ? s->count + 1 : s->count - 1;
-  at = more ? position_of(in, 2, s->count, s->count, s->count)
-            : position_of(in, 1, s->count, s->count - 1, s->count - 1);
-  if (!more && s->count == 0)
+  count = more ? ft_dim_plus(s->count, one) : ft_dim_minus(s->count, one);
+  if (!more && ft_dim_is(s->count, 0))
     return ft_contradiction(in, "nothing to take out of a sequence");
   if (more && ft_input(in, 1) && !y->element)
     y->element = ft_input(in, 1)->element;
-  if (at < 0 || count > ITEMS || (s->count && !s->items)) {
-    if (more && s->count == 0)
+  if (!ft_dim_get(position_of(in, more ? 2 : 1, s->count, more ? s->count : count), &at) ||
+      !ft_dim_get(count, &n) || n > ITEMS || (!ft_dim_is(s->count, 0) && !s->items)) {
+    if (more && ft_dim_is(s->count, 0))
       each = added;
     else if (more && unite_shapes(in, &each, &added) < 0)
       return -1;
     return set_sequence(in, y, count, NULL, each);
   }
-  for (int64_t i = 0, j = 0; i < count; i++) {
+  for (int64_t i = 0, j = 0; i < n; i++) {
     j += !more && i == at;
     items[i] = more && i == at ? added : s->items[j];
     j += !more || i != at;
@@ -168,13 +168,14 @@ int ft_infer_sequence_change(struct ft_infer *in)
 int ft_infer_sequence_at(struct ft_infer *in)
 {
   const struct ft_sequence *s = sequence_of(ft_input(in, 0));
-  int64_t at = s ? position_of(in, 1, s->count, s->count - 1, -1) : -1;
   struct ft_tensor *y = ft_output(in, 0), from;
+  int64_t at;
 
   if (!s)
     return 0;
   from = (struct ft_tensor){ .rank = s->each.rank, .dims = s->each.dims };
-  if (at >= 0 && s->items)
+  if (ft_input(in, 1) && s->items &&
+      ft_dim_get(position_of(in, 1, s->count, ft_dim_minus(s->count, ft_dim_of(1))), &at))
     from = (struct ft_tensor){ .rank = s->items[at].rank, .dims = s->items[at].dims };
   return ft_like(in, y, &from);
 }
@@ -184,13 +185,14 @@ int ft_infer_sequence_length(struct ft_infer *in)
   const struct ft_sequence *s = sequence_of(ft_input(in, 0));
   struct ft_tensor *y = ft_output(in, 0);
   double *values;
+  int64_t count;
 
   y->element = FT_ELEMENT_INT64;
   if (!ft_shape(in, y, 0))
     return -1;
-  values = s && s->count >= 0 ? ft_values(in, y) : NULL;
+  values = s && ft_dim_get(s->count, &count) ? ft_values(in, y) : NULL;
   if (values)
-    values[0] = (double)s->count;
+    values[0] = (double)count;
   return 0;
 }
 
@@ -199,7 +201,7 @@ static int split_tensor(struct ft_infer *in, const struct ft_tensor *x, int axis
                         const int64_t *sizes, int count)
 {
   size_t rank = (size_t)x->rank;
-  int64_t *dims = take_memory(in, (size_t)count * rank * sizeof *dims);
+  ft_dim *dims = take_memory(in, (size_t)count * rank * sizeof *dims);
   struct ft_sized items[ITEMS];
 
   if (!dims)
@@ -209,9 +211,9 @@ static int split_tensor(struct ft_infer *in, const struct ft_tensor *x, int axis
       return ft_contradiction(in, "a piece of %lld", (long long)sizes[i]);
     items[i] = (struct ft_sized){ .rank = x->rank, .dims = dims };
     memcpy(dims, x->dims, rank * sizeof *dims);
-    dims[axis] = sizes[i];
+    dims[axis] = ft_dim_of(sizes[i]);
   }
-  return set_sequence(in, ft_output(in, 0), count, items, items[0]);
+  return set_sequence(in, ft_output(in, 0), ft_dim_of(count), items, items[0]);
 }
 
 /* Pieces of one size (the last may be less), of the sizes given, or of 1. */
@@ -219,7 +221,8 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *split = ft_input(in, 1);
   struct ft_sized each = { .rank = -1 };
-  int64_t sizes[ITEMS], size = 1, count = -1, *dims;
+  int64_t sizes[ITEMS], size = 1, all;
+  ft_dim count = FT_DIM_UNKNOWN, *dims;
   int axis, given = -1;
 
   if (!x || x->rank < 1)
@@ -233,14 +236,15 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
       return split_tensor(in, x, axis, sizes, given);
     size = given == 1 && split->rank == 0 ? sizes[0] : 0;
   }
-  if (size > 0 && x->dims[axis] >= 0)
-    count = (x->dims[axis] + size - 1) / size;
+  if (size > 0)
+    count = ft_dim_divide(ft_dim_plus(x->dims[axis], ft_dim_of(size - 1)), size);
   dims = take_memory(in, (size_t)(x->rank + 1) * sizeof *dims);
   if (!dims)
     return -1;
   each = (struct ft_sized){ .rank = x->rank, .dims = dims };
   memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
-  dims[axis] = size > 0 && x->dims[axis] >= 0 && x->dims[axis] % size == 0 ? size : -1;
+  dims[axis] = size > 0 && ft_dim_get(x->dims[axis], &all) && all % size == 0 ? ft_dim_of(size)
+                                                                              : FT_DIM_UNKNOWN;
   if (!split && ft_integer(in->op, "keepdims", 1) == 0) {
     memmove(dims + axis, dims + axis + 1, (size_t)(x->rank - axis - 1) * sizeof *dims);
     each.rank--;
@@ -256,7 +260,7 @@ int ft_infer_concat_from_sequence(struct ft_infer *in)
   const struct ft_sequence *s = sequence_of(ft_input(in, 0));
   bool new_axis = ft_integer(in->op, "new_axis", 0) != 0;
   struct ft_tensor *y = ft_output(in, 0);
-  int64_t sum = 0;
+  ft_dim sum = ft_dim_of(0);
   int axis, rank;
 
   if (!s || s->each.rank < 0)
@@ -272,7 +276,7 @@ int ft_infer_concat_from_sequence(struct ft_infer *in)
     y->dims[axis] = s->count;
     return 0;
   }
-  for (int64_t i = 0; s->items && i < s->count; i++)
+  for (int64_t i = 0; s->items && i < ft_dim_or(s->count, 0); i++)
     sum = ft_dim_plus(sum, s->items[i].dims[axis]);
   y->dims[axis] = s->items ? sum : ft_dim_times(s->count, s->each.dims[axis]);
   return 0;
@@ -288,7 +292,7 @@ int ft_infer_sequence_each(struct ft_infer *in, const struct ft_tensor *from, st
 }
 
 int ft_infer_sequence_of(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *each,
-                         int64_t count)
+                         ft_dim count)
 {
   to->element = each->element;
   return set_sequence(in, to, count, NULL, shape_of(each));
@@ -298,7 +302,7 @@ static int give_nothing(struct ft_infer *in, struct ft_tensor *y)
 {
   if (!ft_shape(in, y, 1))
     return -1;
-  y->dims[0] = 0;
+  y->dims[0] = ft_dim_of(0);
   return 0;
 }
 
@@ -358,7 +362,7 @@ int ft_infer_string_normalizer(struct ft_infer *in)
   if (ft_like(in, y, ft_input(in, 0)) < 0)
     return -1;
   if (y->rank > 0 && ft_attribute(in->op, "stopwords"))
-    y->dims[y->rank - 1] = -1;
+    y->dims[y->rank - 1] = FT_DIM_UNKNOWN;
   return 0;
 }
 
@@ -384,7 +388,7 @@ int ft_infer_tf_idf(struct ft_infer *in)
     return 0;
   for (size_t i = 0; a && a->type == FT_ATTRIBUTE_INTEGERS && i < a->count; i++)
     most = a->integers[i] > most && a->integers[i] < FT_GRAPH_DIMENSION ? a->integers[i] : most;
-  y->dims[y->rank - 1] = most < 0 ? -1 : most + 1;
+  y->dims[y->rank - 1] = most < 0 ? FT_DIM_UNKNOWN : ft_dim_of(most + 1);
   return 0;
 }
 
@@ -393,10 +397,12 @@ int ft_infer_image(struct ft_infer *in)
 {
   const struct ft_attribute *a = ft_attribute(in->op, "pixel_format");
   struct ft_tensor *y = ft_output(in, 0);
+  bool grey;
 
   y->element = FT_ELEMENT_UINT8;
   if (!ft_shape(in, y, 3))
     return -1;
-  y->dims[2] = a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "Grayscale") == 0 ? 1 : 3;
+  grey = a && a->type == FT_ATTRIBUTE_STRING && strcmp(a->string, "Grayscale") == 0;
+  y->dims[2] = ft_dim_of(grey ? 1 : 3);
   return 0;
 }

@@ -8,10 +8,10 @@
 
 void ft_strides_dense(const struct ft_tensor *tensor, struct ft_strides *strides)
 {
-  int64_t step = 1;
+  ft_dim step = ft_dim_of(1);
 
   for (int i = tensor->rank - 1; i >= 0; i--) {
-    strides->step[i] = step;
+    strides->step[i] = ft_dim_or(step, -1);
     step = ft_dim_times(step, tensor->dims[i]);
   }
 }
@@ -20,7 +20,7 @@ void ft_strides_like(const struct ft_tensor *tensor, const struct ft_strides *fr
                      struct ft_strides *strides)
 {
   int order[FT_GRAPH_RANK];
-  int64_t step = 1;
+  ft_dim step = ft_dim_of(1);
 
   for (int i = 0; i < tensor->rank; i++) {
     int at = i;
@@ -30,41 +30,49 @@ void ft_strides_like(const struct ft_tensor *tensor, const struct ft_strides *fr
     order[at] = i;
   }
   for (int i = tensor->rank - 1; i >= 0; i--) {
-    strides->step[order[i]] = step;
+    strides->step[order[i]] = ft_dim_or(step, -1);
     step = ft_dim_times(step, tensor->dims[order[i]]);
   }
 }
 
 bool ft_strides_reshape(const struct ft_tensor *tensor, const struct ft_strides *from,
-                        const int64_t *dims, int rank, struct ft_strides *strides)
+                        const ft_dim *dims, int rank, struct ft_strides *strides)
 {
   int at = rank - 1, last = tensor->rank - 1;
-  int64_t elements = 1, step;
+  int64_t elements = 1;
+  ft_dim step;
 
-  if (ft_tensor_elements(tensor) <= 0)
+  if (ft_dim_or(ft_tensor_elements(tensor), 0) <= 0)
     return false;
-  step = last >= 0 ? from->step[last] : 1;
+  step = ft_dim_of(last >= 0 ? from->step[last] : 1);
   for (int i = last; i >= 0; i--) { /* runs of dimensions that lie next to each other */
-    int64_t filled = 1;
+    ft_dim filled = ft_dim_of(1);
 
-    elements = ft_dim_times(elements, tensor->dims[i]);
-    if (i > 0 && (tensor->dims[i - 1] == 1 || from->step[i - 1] == ft_dim_times(elements, step)))
+    elements = ft_known_times(elements, ft_dim_or(tensor->dims[i], 1));
+    if (i > 0 && (ft_dim_is(tensor->dims[i - 1], 1) ||
+                  ft_dim_is(ft_dim_times(ft_dim_of(elements), step), from->step[i - 1])))
       continue;
-    while (at >= 0 && (filled < elements || dims[at] == 1)) {
-      strides->step[at] = ft_dim_times(filled, step);
+    while (at >= 0 && (ft_dim_or(filled, elements) < elements || ft_dim_is(dims[at], 1))) {
+      strides->step[at] = ft_dim_or(ft_dim_times(filled, step), -1);
       filled = ft_dim_times(filled, dims[at]);
       at--;
     }
-    if (filled != elements)
+    if (!ft_dim_is(filled, elements))
       return false;
     if (i > 0) {
-      step = from->step[i - 1];
+      step = ft_dim_of(from->step[i - 1]);
       elements = 1;
     }
   }
   for (; at >= 0; at--)
     strides->step[at] = 1;
   return true;
+}
+
+/* Whether A and B are equal, or neither is known: those of a view are its input's. */
+static bool same_dim(ft_dim a, ft_dim b)
+{
+  return ft_dim_known(a) == ft_dim_known(b) && !ft_dim_differ(a, b);
 }
 
 /* The dimensions of the input in the order of the output; those that are new or gone are of 1. */
@@ -74,11 +82,11 @@ static bool same_but_ones(const struct ft_tensor *x, const struct ft_strides *fr
   int at = 0;
 
   for (int i = 0; i < y->rank; i++) {
-    while (at < x->rank && x->dims[at] == 1 && y->dims[i] != 1)
+    while (at < x->rank && ft_dim_is(x->dims[at], 1) && !ft_dim_is(y->dims[i], 1))
       at++;
-    if (at < x->rank && x->dims[at] == y->dims[i])
+    if (at < x->rank && same_dim(x->dims[at], y->dims[i]))
       strides->step[i] = from->step[at++];
-    else if (y->dims[i] == 1)
+    else if (ft_dim_is(y->dims[i], 1))
       strides->step[i] = 1;
     else
       return false;
@@ -134,7 +142,7 @@ bool ft_strides_view(const struct ft_graph *graph, const struct ft_operator *op,
     for (int i = 0; i < y->rank; i++) {
       int k = i - (y->rank - x->rank);
 
-      strides->step[i] = k >= 0 && x->dims[k] == y->dims[i] ? from->step[k] : 0;
+      strides->step[i] = k >= 0 && same_dim(x->dims[k], y->dims[i]) ? from->step[k] : 0;
     }
     return true;
   case FT_VIEW_PART: /* steps beyond 1 are rare and change no more */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -229,11 +230,11 @@ static struct ft_attribute *add_attribute(struct ft_tracer *l, const char *name,
   return a;
 }
 
-uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, const int64_t *dims,
+uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, const ft_dim *dims,
                             const double *values)
 {
   struct ft_declared *d = ft_tracer_take(l, sizeof *d);
-  int64_t count = 1;
+  ft_dim count = ft_dim_of(1);
 
   if (!d || rank > FT_GRAPH_RANK)
     return 0;
@@ -245,13 +246,13 @@ uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, con
     d->dims[i] = dims[i];
     count = ft_dim_times(count, dims[i]);
   }
-  d->elements = count;
-  if (values && count >= 0 && count <= FT_GRAPH_VALUES) {
-    double *kept = ft_tracer_take(l, (size_t)(count + 1) * sizeof *kept);
+  d->elements = ft_dim_or(count, -1);
+  if (values && d->elements >= 0 && d->elements <= FT_GRAPH_VALUES) {
+    double *kept = ft_tracer_take(l, (size_t)(d->elements + 1) * sizeof *kept);
 
     if (!kept)
       return 0;
-    memcpy(kept, values, (size_t)count * sizeof *kept);
+    memcpy(kept, values, (size_t)d->elements * sizeof *kept);
     d->values = kept;
   }
   ft_tracer_op(l, "Constant");
@@ -267,12 +268,22 @@ uint32_t ft_tracer_number(struct ft_tracer *l, unsigned element, double value)
 uint32_t ft_tracer_list(struct ft_tracer *l, const int64_t *values, size_t count)
 {
   double numbers[FT_GRAPH_VALUES];
-  int64_t dim = (int64_t)count;
+  ft_dim dim = ft_dim_of((int64_t)count);
 
   for (size_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     numbers[i] = (double)values[i];
   return ft_tracer_constant(l, FT_ELEMENT_INT64, 1, &dim,
                             count <= FT_GRAPH_VALUES ? numbers : NULL);
+}
+
+uint32_t ft_tracer_sizes(struct ft_tracer *l, const ft_dim *dims, int rank)
+{
+  double numbers[FT_GRAPH_RANK];
+  ft_dim count = ft_dim_of(rank);
+
+  for (int i = 0; i < rank; i++)
+    numbers[i] = ft_dim_known(dims[i]) ? (double)ft_dim_or(dims[i], 0) : (double)NAN;
+  return ft_tracer_constant(l, FT_ELEMENT_INT64, 1, &count, numbers);
 }
 
 /* ---- operators ---- */
@@ -378,114 +389,21 @@ uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs)
   return op->outputs[0];
 }
 
-uint32_t ft_tracer_unary(struct ft_tracer *l, const char *type, uint32_t x)
-{
-  ft_tracer_op(l, type);
-  ft_tracer_in(l, x);
-  return ft_tracer_end(l, 1);
-}
-
-uint32_t ft_tracer_binary(struct ft_tracer *l, const char *type, uint32_t a, uint32_t b)
-{
-  ft_tracer_op(l, type);
-  ft_tracer_in(l, a);
-  ft_tracer_in(l, b);
-  return ft_tracer_end(l, 1);
-}
-
-uint32_t ft_tracer_reshape(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank)
-{
-  enum { UNKNOWN = -2 }; /* of Reshape's own sizes */
-  int64_t sizes[FT_GRAPH_RANK];
-  int open = 0;
-
-  if (rank > FT_GRAPH_RANK) {
-    (void)ft_tracer_fail(l, "a shape of %d dimensions", rank);
-    return 0;
-  }
-  for (int i = 0; i < rank; i++)
-    open += dims[i] == -1;
-  for (int i = 0; i < rank; i++)
-    sizes[i] = dims[i] == -1 && open > 1 ? UNKNOWN : dims[i];
-  ft_tracer_op(l, "Reshape");
-  ft_tracer_in(l, x);
-  ft_tracer_ints(l, "shape", sizes, (size_t)rank);
-  ft_tracer_int(l, "allowzero", 1);
-  return ft_tracer_end(l, 1);
-}
-
-uint32_t ft_tracer_concat(struct ft_tracer *l, const uint32_t *tensors, size_t count, int64_t axis)
-{
-  ft_tracer_op(l, "Concat");
-  for (size_t i = 0; i < count; i++)
-    ft_tracer_in(l, tensors[i]);
-  ft_tracer_int(l, "axis", axis);
-  return ft_tracer_end(l, 1);
-}
-
-uint32_t ft_tracer_resize(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank)
-{
-  uint32_t list = ft_tracer_list(l, dims, (size_t)rank);
-
-  if (!list)
-    return 0;
-  ft_tracer_op(l, "Resize");
-  ft_tracer_in(l, x);
-  ft_tracer_in(l, 0);
-  ft_tracer_in(l, 0);
-  ft_tracer_in(l, list);
-  return ft_tracer_end(l, 1);
-}
-
-uint32_t ft_tracer_transpose(struct ft_tracer *l, uint32_t x, const int64_t *order, int rank)
-{
-  ft_tracer_op(l, "Transpose");
-  ft_tracer_in(l, x);
-  ft_tracer_ints(l, "perm", order, (size_t)rank);
-  return ft_tracer_end(l, 1);
-}
-
-uint32_t ft_tracer_slice(struct ft_tracer *l, uint32_t x, int axis, int64_t start, int64_t end,
-                         int64_t step)
-{
-  int64_t along = axis;
-  uint32_t steps = step == 1 ? 0 : ft_tracer_list(l, &step, 1);
-
-  if (step != 1 && !steps)
-    return 0;
-  ft_tracer_op(l, "Slice");
-  ft_tracer_in(l, x);
-  for (int i = 0; steps && i < 4; i++)
-    ft_tracer_in(l, i < 3 ? 0 : steps);
-  ft_tracer_ints(l, "starts", &start, 1);
-  ft_tracer_ints(l, "ends", &end, 1);
-  ft_tracer_ints(l, "axes", &along, 1);
-  return ft_tracer_end(l, 1);
-}
-
-uint32_t ft_tracer_cast(struct ft_tracer *l, uint32_t x, unsigned element)
-{
-  if (!element || ft_tracer_of(l, x)->element == element)
-    return x;
-  ft_tracer_op(l, "Cast");
-  ft_tracer_in(l, x);
-  ft_tracer_int(l, "to", element);
-  return ft_tracer_end(l, 1);
-}
-
-bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const int64_t *dims,
+bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const ft_dim *dims,
                               int rank)
 {
-  int64_t count = 1, *kept;
+  ft_dim others = ft_dim_of(1), *kept;
   int open = -1; /* the one that is not said */
+  int64_t count;
 
   if (w->tensor || rank < 1 || rank > FT_GRAPH_RANK)
     return false;
   for (int i = 0; i < rank; i++)
-    if (dims[i] == -1 && open < 0)
+    if (!ft_dim_known(dims[i]) && open < 0)
       open = i;
     else
-      count = ft_dim_times(count, dims[i]);
+      others = ft_dim_times(others, dims[i]);
+  count = ft_dim_or(others, 0);
   if (count < 1 || (open < 0 ? count != w->declared.elements : w->declared.elements % count != 0))
     return false;
   kept = ft_tracer_take(l, (size_t)rank * sizeof *kept);
@@ -493,7 +411,7 @@ bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const in
     return false;
   memcpy(kept, dims, (size_t)rank * sizeof *kept);
   if (open >= 0)
-    kept[open] = w->declared.elements / count;
+    kept[open] = ft_dim_of(w->declared.elements / count);
   w->declared.dims = kept;
   w->declared.rank = rank;
   return true;

@@ -104,6 +104,8 @@ uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, con
                             const double *values);
 uint32_t ft_tracer_number(struct ft_tracer *l, unsigned element, double value);
 uint32_t ft_tracer_list(struct ft_tracer *l, const int64_t *values, size_t count);
+/* As ft_tracer_list, of RANK dimensions, which need not be known. */
+uint32_t ft_tracer_sizes(struct ft_tracer *l, const ft_dim *dims, int rank);
 
 /* Put an operator together: its type, inputs (0: absent) and attributes; then run it. */
 void ft_tracer_op(struct ft_tracer *l, const char *type);
@@ -122,7 +124,7 @@ uint32_t ft_tracer_end(struct ft_tracer *l, uint32_t outputs);
 /* The commonest kinds in one call. */
 uint32_t ft_tracer_unary(struct ft_tracer *l, const char *type, uint32_t x);
 uint32_t ft_tracer_binary(struct ft_tracer *l, const char *type, uint32_t a, uint32_t b);
-/* One of DIMS that is -1 follows from the others; of several none is known. */
+/* One of DIMS that is not known, or is to be inferred, follows from the others; of several none. */
 uint32_t ft_tracer_reshape(struct ft_tracer *l, uint32_t x, const ft_dim *dims, int rank);
 /* The COUNT TENSORS one behind the other along AXIS. */
 uint32_t ft_tracer_concat(struct ft_tracer *l, const uint32_t *tensors, size_t count, int64_t axis);
