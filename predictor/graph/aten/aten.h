@@ -178,9 +178,9 @@ bool ft_arg_bool(const struct ft_call *c, unsigned i, const char *key, bool othe
 /* Integers of a list, or a single one, into OUT. Returns their number, 0 if not given, -1 if one
  * is unknown or there are more than ROOM. */
 int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *out, int room);
-/* The N SIZES as dimensions into DIMS. Returns 0, or -1 with the error if one is negative or past
- * FT_GRAPH_DIMENSION. */
-int ft_aten_dims(struct ft_call *c, const int64_t *sizes, int n, ft_dim *dims);
+/* The N SIZES as dimensions into DIMS; OPEN: -1 follows from the others, INT64_MIN is not known.
+ * Returns 0, or -1 with the error if another one is negative or past FT_GRAPH_DIMENSION. */
+int ft_aten_dims(struct ft_call *c, const int64_t *sizes, int n, bool open, ft_dim *dims);
 /* The same for N dimensions: one number stands for all, OTHERWISE if not given. Returns 0, or -1
  * with the error. */
 int ft_arg_each(const struct ft_call *c, unsigned i, const char *key, int n, int64_t otherwise,

@@ -96,12 +96,14 @@ int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *o
   return (int)v->list->count;
 }
 
-int ft_aten_dims(struct ft_call *c, const int64_t *sizes, int n, ft_dim *dims)
+int ft_aten_dims(struct ft_call *c, const int64_t *sizes, int n, bool open, ft_dim *dims)
 {
   for (int i = 0; i < n; i++) {
-    if (sizes[i] < 0 || sizes[i] > FT_GRAPH_DIMENSION)
+    bool allowed = open && (sizes[i] == -1 || sizes[i] == INT64_MIN);
+
+    if ((sizes[i] < 0 && !allowed) || sizes[i] > FT_GRAPH_DIMENSION)
       return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)sizes[i]);
-    dims[i] = ft_dim_of(sizes[i]);
+    dims[i] = sizes[i] == -1 ? FT_DIM_INFER : ft_dim_of(sizes[i]);
   }
   return 0;
 }

@@ -40,7 +40,7 @@ static int eye(struct ft_call *c)
   sizes[1] = ft_arg_int(c, 1, "m", sizes[0]);
   if (sizes[0] == INT64_MIN || sizes[1] == INT64_MIN)
     return ft_aten_unknown(c);
-  if (ft_aten_dims(c, sizes, 2, dims) < 0)
+  if (ft_aten_dims(c, sizes, 2, false, dims) < 0)
     return -1;
   return give_constant(c, dims, 2, dtype_argument(c, 99, FT_ELEMENT_FLOAT), (double)NAN);
 }
@@ -71,7 +71,7 @@ int ft_aten_factory(struct ft_call *c)
   }
   if (n < 0)
     return ft_aten_unknown(c);
-  if (ft_aten_dims(c, sizes, n, dims) < 0)
+  if (ft_aten_dims(c, sizes, n, false, dims) < 0)
     return -1;
   if (full) {
     value = ft_value_number(ft_arg(c, at + 1, "fill_value"));

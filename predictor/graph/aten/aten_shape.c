@@ -6,18 +6,6 @@
 
 #include "predictor/graph/aten/aten.h"
 
-/* The N SIZES of a view into DIMS: -1 follows from the others, INT64_MIN is not known. Returns 0,
- * or -1 with the error of another negative one. */
-static int view_dims(struct ft_call *c, const int64_t *sizes, int n, ft_dim *dims)
-{
-  for (int i = 0; i < n; i++) {
-    if (sizes[i] < -1 && sizes[i] != INT64_MIN)
-      return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)sizes[i]);
-    dims[i] = sizes[i] == -1 ? FT_DIM_INFER : ft_dim_of(sizes[i]);
-  }
-  return 0;
-}
-
 int ft_aten_view(struct ft_call *c)
 {
   int64_t sizes[FT_GRAPH_RANK];
@@ -40,7 +28,9 @@ int ft_aten_view(struct ft_call *c)
   if (c->args[1].type == FT_VALUE_INT && n == 1 && strncmp(c->name, "view", 4) == 0 &&
       c->count == 2 && c->keys && c->keys[1])
     return ft_aten_same(c); /* view.dtype */
-  return view_dims(c, sizes, n, dims) < 0 ? -1 : ft_give(c, ft_tracer_reshape(c->l, x, dims, n));
+  return ft_aten_dims(c, sizes, n, true, dims) < 0
+             ? -1
+             : ft_give(c, ft_tracer_reshape(c->l, x, dims, n));
 }
 
 static uint32_t record_expand(struct ft_tracer *l, uint32_t x, const ft_dim *dims, int rank)
@@ -118,7 +108,7 @@ int ft_aten_unflatten(struct ft_call *c)
   n = ft_arg_ints(c, 2, "sizes", sizes, FT_GRAPH_RANK);
   if (n < 0)
     return ft_aten_unknown(c);
-  if (axis < 0 || view_dims(c, sizes, n, dims) < 0)
+  if (axis < 0 || ft_aten_dims(c, sizes, n, true, dims) < 0)
     return -1;
   return replace_dims(c, x, axis, axis, dims, n);
 }
@@ -243,7 +233,7 @@ int ft_aten_expand(struct ft_call *c)
   t = ft_aten_shaped(c, &x);
   if (!t || n < t->rank)
     return ft_aten_not_shaped(c, x);
-  if (view_dims(c, sizes, n, dims) < 0)
+  if (ft_aten_dims(c, sizes, n, true, dims) < 0)
     return -1;
   for (int i = 0; i < n; i++)
     if (ft_dim_inferred(dims[i]))
@@ -313,7 +303,7 @@ int ft_aten_as_strided(struct ft_call *c)
 
   if (!x || n < 0)
     return ft_aten_not_shaped(c, x);
-  if (ft_aten_dims(c, sizes, n, dims) < 0)
+  if (ft_aten_dims(c, sizes, n, false, dims) < 0)
     return -1;
   return ft_aten_of_shape(c, dims, n, ft_tracer_of(c->l, x)->element);
 }
