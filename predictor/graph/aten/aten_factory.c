@@ -19,10 +19,8 @@ static int give_constant(struct ft_call *c, const ft_dim *dims, int rank, unsign
                          double value)
 {
   double values[FT_GRAPH_VALUES];
-  int64_t count = 1;
+  int64_t count = ft_dim_or(ft_dim_product(dims, rank), 0);
 
-  for (int i = 0; i < rank; i++)
-    count = ft_known_times(count, ft_dim_or(dims[i], 0));
   if (count > FT_GRAPH_ELEMENTS)
     return ft_tracer_fail(c->l, "%s: more than 2^50 elements", c->name);
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)

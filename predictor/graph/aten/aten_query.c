@@ -64,11 +64,8 @@ int ft_aten_numel(struct ft_call *c)
 {
   const ft_dim *dims;
   int rank = dims_of(c, &dims);
-  ft_dim count = rank < 0 ? FT_DIM_UNKNOWN : ft_dim_of(1);
 
-  for (int i = 0; i < rank; i++)
-    count = ft_dim_times(count, dims[i]);
-  c->result = size_value(count);
+  c->result = size_value(rank < 0 ? FT_DIM_UNKNOWN : ft_dim_product(dims, rank));
   return 0;
 }
 

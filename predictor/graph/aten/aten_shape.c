@@ -88,8 +88,7 @@ int ft_aten_flatten(struct ft_call *c)
   last = ft_arg_axis(c, 2, "end_dim", -1, t->rank);
   if (first < 0 || last < 0)
     return -1;
-  for (int i = first; i <= last; i++)
-    product = ft_dim_times(product, t->dims[i]);
+  product = ft_dim_product(t->dims + first, last + 1 - first);
   return replace_dims(c, x, first, last < first ? first - 1 : last, &product, last < first ? 0 : 1);
 }
 

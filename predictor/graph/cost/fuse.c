@@ -312,7 +312,6 @@ static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
   const struct ft_tensor *p;
   struct attention a;
   uint32_t q, k;
-  int64_t columns;
 
   if (!find_attention(f, op, &a))
     return;
@@ -328,8 +327,9 @@ static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
   fusion->keys = k;
   fusion->values = attention_operand(f, a.values);
   p = &f->graph->tensors[a.probabilities];
-  columns = p->rank > 0 ? ft_dim_or(p->dims[p->rank - 1], 0) : 0;
-  fusion->groups = columns ? ft_dim_or(ft_dim_divide(ft_tensor_elements(p), columns), 0) : 0;
+  if (p->rank > 0)
+    fusion->groups =
+        ft_dim_or(ft_dim_divide(ft_tensor_elements(p), ft_dim_or(p->dims[p->rank - 1], 0)), 0);
 }
 
 /* The first dimension of what is fed. */
