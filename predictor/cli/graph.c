@@ -24,9 +24,11 @@ struct options {
 
 /* ---- JSON ---- */
 
-static json_t *number(int64_t value)
+static json_t *number(ft_dim value)
 {
-  return value < 0 ? json_null() : json_integer((json_int_t)value);
+  int64_t n;
+
+  return ft_dim_get(value, &n) ? json_integer((json_int_t)n) : json_null();
 }
 
 static const struct ft_tensor *first_output(const struct ft_graph *g, const struct ft_operator *op)
@@ -100,12 +102,12 @@ static json_t *training(const struct ft_memory *m)
   json_t *optimizers = json_object();
 
   for (int i = 0; i < FT_OPTIMIZERS; i++)
-    json_object_set_new(optimizers, ft_optimizer_name(i), number(m->optimizer_bytes[i]));
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "parameters_bytes", number(m->parameter_bytes),
-                   "gradients_bytes", number(m->gradient_bytes), "optimizer_bytes", optimizers,
-                   "saved_activations_bytes", number(m->saved_bytes),
-                   "attention_probabilities_bytes", number(m->attention_bytes),
-                   "loop_activations_bytes_at_most", number(m->loop_bytes));
+    json_object_set_new(optimizers, ft_optimizer_name(i), json_integer(m->optimizer_bytes[i]));
+  return json_pack(
+      "{s:I, s:I, s:o, s:I, s:I, s:I}", "parameters_bytes", (json_int_t)m->parameter_bytes,
+      "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes", optimizers,
+      "saved_activations_bytes", (json_int_t)m->saved_bytes, "attention_probabilities_bytes",
+      (json_int_t)m->attention_bytes, "loop_activations_bytes_at_most", (json_int_t)m->loop_bytes);
 }
 
 static int print_json(const struct ft_graph *g, const struct ft_analysis *analysis,
@@ -116,10 +118,10 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
   double guess = g->guessed ? FT_GRAPH_GUESS : 1;
 
   return ft_json_print(json_pack(
-      "{s:b, s:o, s:o, s:o, s:b, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o, "
+      "{s:b, s:I, s:I, s:o, s:b, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:o, "
       "s:I, s:o, s:I, s:f, s:o}",
-      "batch_scaled", (int)analysis->scaled, "weights_bytes", number(m->weight_bytes),
-      "inference_peak_bytes", number(m->inference_peak_bytes), "training", training(m),
+      "batch_scaled", (int)analysis->scaled, "weights_bytes", (json_int_t)m->weight_bytes,
+      "inference_peak_bytes", (json_int_t)m->inference_peak_bytes, "training", training(m),
       "memory_complete", (int)m->complete, "format", g->format, "batch", (json_int_t)o->batch,
       "inputs", shapes(g, g->block.inputs, g->block.input_count), "outputs",
       shapes(g, g->block.outputs, g->block.output_count), "operators", (json_int_t)cost->operators,
@@ -135,18 +137,16 @@ static int print_json(const struct ft_graph *g, const struct ft_analysis *analys
 /* ---- text ---- */
 
 /* Formats VALUE with three significant digits and a unit prefix, such as "4.09 G". */
-static const char *show(int64_t value, char out[32])
+static const char *show(ft_dim value, char out[32])
 {
   static const char *const units[] = { "", " k", " M", " G", " T", " P" };
-  double scaled = (double)value;
+  double scaled = (double)ft_dim_or(value, 0);
   int unit = 0;
 
   for (; scaled >= 999.5 && unit < 5; unit++)
     scaled /= 1000;
   (void)snprintf(out, 32, unit ? "%.3g%s" : "%.0f%s", scaled, units[unit]);
-  if (value < 0)
-    (void)snprintf(out, 32, "?");
-  return out;
+  return ft_dim_known(value) ? out : "?";
 }
 
 static void print_layers(const struct ft_graph *g, const struct ft_cost *cost)
@@ -160,7 +160,8 @@ static void print_layers(const struct ft_graph *g, const struct ft_cost *cost)
 
     printf("%*s%-*.32s %-22s %10s %10s %11s  ", l->depth, "", 20 - l->depth, l->op->type,
            ft_tensor_show(first_output(g, l->op), shown, sizeof shown),
-           show(l->parameters, parameters), show(l->macs, macs), show(l->activations, elements));
+           show(ft_dim_of(l->parameters), parameters), show(l->macs, macs),
+           show(l->activations, elements));
     ft_print_plain(l->op->name);
     putchar('\n');
   }
@@ -203,12 +204,12 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
     printf("batch        %lu times what one sample takes: the file has a batch of 1 written in\n",
            o->batch);
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
-  printf("parameters   %s\n", show(cost->parameters, parameters));
+  printf("parameters   %s\n", show(ft_dim_of(cost->parameters), parameters));
   if (g->guessed)
     printf("guessed      by what most decoders share: %.1f times fewer or more parameters\n",
            FT_GRAPH_GUESS);
-  printf("MACs         %s\n", show(cost->macs, macs));
-  printf("activations  %s elements\n", show(cost->activations, elements));
+  printf("MACs         %s\n", show(ft_dim_of(cost->macs), macs));
+  printf("activations  %s elements\n", show(ft_dim_of(cost->activations), elements));
   print_memory(&analysis->memory);
   for (size_t i = 0; i < cost->unknown_count; i++)
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,

@@ -4,10 +4,10 @@
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/shape/infer.h"
 
-static void scale_cost(struct ft_cost *cost, int64_t batch)
+static void scale_cost(struct ft_cost *cost, ft_dim batch)
 {
-  cost->macs = ft_dim_times(cost->macs, batch);
-  cost->activations = ft_dim_times(cost->activations, batch);
+  cost->macs = ft_known_times(cost->macs, ft_dim_or(batch, 1));
+  cost->activations = ft_known_times(cost->activations, ft_dim_or(batch, 1));
   cost->macs_at_most = ft_dim_times(cost->macs_at_most, batch);
   cost->activations_at_most = ft_dim_times(cost->activations_at_most, batch);
   cost->open_at_most = ft_dim_times(cost->open_at_most, batch);
@@ -23,13 +23,13 @@ static void scale_cost(struct ft_cost *cost, int64_t batch)
 
 static void scale_memory(struct ft_memory *memory, int64_t batch)
 {
-  memory->activation_peak_bytes = ft_dim_times(memory->activation_peak_bytes, batch);
-  memory->inference_peak_bytes = ft_dim_plus(memory->weight_bytes, memory->activation_peak_bytes);
-  memory->saved_bytes = ft_dim_times(memory->saved_bytes, batch);
-  memory->attention_bytes = ft_dim_times(memory->attention_bytes, batch);
+  memory->activation_peak_bytes = ft_known_times(memory->activation_peak_bytes, batch);
+  memory->inference_peak_bytes = ft_known_plus(memory->weight_bytes, memory->activation_peak_bytes);
+  memory->saved_bytes = ft_known_times(memory->saved_bytes, batch);
+  memory->attention_bytes = ft_known_times(memory->attention_bytes, batch);
   for (size_t i = 0; i < memory->layer_count; i++) {
-    memory->layers[i].live_bytes = ft_dim_times(memory->layers[i].live_bytes, batch);
-    memory->layers[i].saved_bytes = ft_dim_times(memory->layers[i].saved_bytes, batch);
+    memory->layers[i].live_bytes = ft_known_times(memory->layers[i].live_bytes, batch);
+    memory->layers[i].saved_bytes = ft_known_times(memory->layers[i].saved_bytes, batch);
   }
 }
 
@@ -43,8 +43,8 @@ static bool has_one_sample(const struct ft_graph *graph)
     const struct ft_tensor *t = &graph->tensors[graph->block.inputs[i]];
 
     if (t->rank > 1)
-      return t->declared && t->declared->rank == t->rank && t->declared->dims[0] == 1 &&
-             t->dims[0] == 1;
+      return t->declared && t->declared->rank == t->rank && ft_dim_is(t->declared->dims[0], 1) &&
+             ft_dim_is(t->dims[0], 1);
   }
   return false;
 }
@@ -66,7 +66,7 @@ int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
       ft_graph_memory(graph, &analysis->cost, &analysis->memory, err) < 0)
     return -1;
   if (analysis->scaled) {
-    scale_cost(&analysis->cost, sizes->batch);
+    scale_cost(&analysis->cost, ft_dim_of(sizes->batch));
     scale_memory(&analysis->memory, sizes->batch);
   }
   return 0;

@@ -99,10 +99,10 @@ static struct ft_operand tensor(struct ft_tracer *l, struct ft_text text, unsign
   int64_t dims[FT_GRAPH_RANK];
   int rank = unknown ? 0 : take_ints(text, dims, FT_GRAPH_RANK);
   uint32_t made = d ? ft_tracer_input(l, "x", d) : 0;
-  int64_t *to = made && !unknown ? ft_shape(l->in, ft_tracer_of(l, made), rank) : NULL;
+  ft_dim *to = made && !unknown ? ft_shape(l->in, ft_tracer_of(l, made), rank) : NULL;
 
   for (int i = 0; to && i < rank; i++)
-    to[i] = dims[i] < 0 ? -1 : dims[i] % (FT_GRAPH_DIMENSION + 1);
+    to[i] = ft_dim_of(dims[i] < 0 ? -1 : dims[i] % (FT_GRAPH_DIMENSION + 1));
   if (made)
     ft_tracer_of(l, made)->element = (uint8_t)element;
   if (made)
@@ -228,7 +228,7 @@ static void check_tensors(const struct ft_graph *g)
 {
   for (uint32_t i = 1; i < g->tensor_count; i++)
     for (int j = 0; j < g->tensors[i].rank; j++)
-      must(g->tensors[i].dims[j] >= -1, "a negative size");
+      must(!ft_dim_inferred(g->tensors[i].dims[j]), "a size that nothing inferred");
 }
 
 /* Computes costs if the call succeeded. */

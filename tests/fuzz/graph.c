@@ -26,7 +26,7 @@ static void check(struct ft_graph *graph, int64_t batch, const char *input)
     return;
   }
   if (cost->macs < 0 || cost->activations < 0 ||
-      (cost->macs_at_most >= 0 && cost->macs_at_most < cost->macs) ||
+      ft_dim_or(cost->macs_at_most, cost->macs) < cost->macs ||
       analysis.memory.inference_peak_bytes < analysis.memory.weight_bytes ||
       analysis.memory.saved_bytes < 0)
     abort();

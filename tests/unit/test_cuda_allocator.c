@@ -224,11 +224,16 @@ static void a_reshape_is_a_view_where_pytorch_has_one(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct ft_tensor x = { .rank = cases[i].rank, .dims = (int64_t *)cases[i].dims };
+    ft_dim dims[4], new_dims[4];
+    struct ft_tensor x = { .rank = cases[i].rank, .dims = dims };
     struct ft_strides from = { { 0 } }, found = { { 0 } };
 
+    for (int k = 0; k < 4; k++) {
+      dims[k] = ft_dim_of(cases[i].dims[k]);
+      new_dims[k] = ft_dim_of(cases[i].new_dims[k]);
+    }
     memcpy(from.step, cases[i].steps, sizeof cases[i].steps);
-    assert_int_equal(ft_strides_reshape(&x, &from, cases[i].new_dims, cases[i].new_rank, &found),
+    assert_int_equal(ft_strides_reshape(&x, &from, new_dims, cases[i].new_rank, &found),
                      cases[i].view);
     for (int k = 0; cases[i].view && k < cases[i].new_rank; k++)
       if (cases[i].new_dims[k] > 1)

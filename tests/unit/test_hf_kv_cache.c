@@ -25,7 +25,7 @@ static double held(const struct ft_graph *graph, double width)
   double bytes = 0;
 
   for (uint32_t i = 0; i < graph->kv_cache_count; i++)
-    bytes += (double)ft_tensor_elements(&graph->tensors[graph->kv_cache[i]]) *
+    bytes += (double)ft_dim_or(ft_tensor_elements(&graph->tensors[graph->kv_cache[i]]), 0) *
              (graph->tensors[graph->kv_cache[i]].element == FT_ELEMENT_INT32 ? 4 : width);
   return bytes;
 }

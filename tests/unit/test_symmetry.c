@@ -118,8 +118,9 @@ static bool commutes(const struct ft_graph *graph, const struct ft_operator *op)
 
   for (size_t i = 0; i < COUNT_OF(types); i++)
     if (strcmp(op->type, types[i]) == 0 && op->input_count == 2)
-      return strcmp(op->type, "Add") != 0 || ft_tensor_elements(&graph->tensors[op->inputs[0]]) !=
-                                                 ft_tensor_elements(&graph->tensors[op->inputs[1]]);
+      return strcmp(op->type, "Add") != 0 ||
+             ft_dim_differ(ft_tensor_elements(&graph->tensors[op->inputs[0]]),
+                           ft_tensor_elements(&graph->tensors[op->inputs[1]]));
   return false;
 }
 
@@ -219,7 +220,7 @@ static void the_cost_of_a_layer_does_not_depend_on_the_results_read(void **state
   (void)state;
   assert_true(measure(graph, 3, NULL, &f));
   assert_int_equal(f.analysis.cost.macs, 3 * 5 * (240 + 180));
-  assert_int_equal(f.analysis.cost.macs_at_most, f.analysis.cost.macs);
+  assert_true(ft_dim_is(f.analysis.cost.macs_at_most, f.analysis.cost.macs));
   assert_true(f.analysis.memory.saved_bytes > 3 * 5 * 6 * 4);
   assert_int_equal(f.analysis.cost.unresolved, 0);
   ft_graph_free(graph);
@@ -252,7 +253,8 @@ static void multiply_and_compare(struct turned *t, const char *name, struct ft_g
       one.analysis.cost.unresolved || one.analysis.cost.unbounded_loops)
     return;
   for (uint32_t i = 0; i < block->input_count && !many.analysis.scaled; i++)
-    if (graph->tensors[block->inputs[i]].rank < 1 || graph->tensors[block->inputs[i]].dims[0] != 3)
+    if (graph->tensors[block->inputs[i]].rank < 1 ||
+        !ft_dim_is(graph->tensors[block->inputs[i]].dims[0], 3))
       return; /* the file fixes the batch, or has it in another dimension */
   same(name, "MACs of three", 3 * (double)one.analysis.cost.macs, (double)many.analysis.cost.macs);
   same(name, "parameters", (double)one.analysis.cost.parameters,
@@ -262,7 +264,7 @@ static void multiply_and_compare(struct turned *t, const char *name, struct ft_g
 
 static void every_normalisation_has_its_own_statistics(void **state)
 {
-  int64_t dims[] = { 2, 8, 5, 3 };
+  ft_dim dims[] = { ft_dim_of(2), ft_dim_of(8), ft_dim_of(5), ft_dim_of(3) };
   const struct ft_tensor y = { .name = "y", .dims = dims, .rank = 4 };
   static const struct {
     const char *type, *attribute;

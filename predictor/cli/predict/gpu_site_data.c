@@ -116,10 +116,11 @@ static const char *unknown_size_note(const struct ft_gpu_memory *memory, char *o
                    exp(memory->guess_log_factor));
     return out;
   }
-  if (memory->unknown_bytes <= 0)
+  if (!ft_dim_or(memory->unknown_bytes, 0))
     return ", some sizes are not known: a lower bound";
-  (void)snprintf(out, size, ", some sizes are not known: up to %s more",
-                 ft_units_show_bytes((uint64_t)memory->unknown_bytes, most, sizeof most));
+  (void)snprintf(
+      out, size, ", some sizes are not known: up to %s more",
+      ft_units_show_bytes((uint64_t)ft_dim_or(memory->unknown_bytes, 0), most, sizeof most));
   return out;
 }
 

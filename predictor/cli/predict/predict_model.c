@@ -176,14 +176,14 @@ static json_t *gpu_parts(const struct answer *a)
 {
   const struct ft_gpu_memory *m = &a->memory;
 
-  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "context_bytes",
-                   (json_int_t)m->context_bytes, "parameters_bytes", (json_int_t)m->parameter_bytes,
-                   "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes",
-                   (json_int_t)m->optimizer_bytes, "activations_bytes",
-                   (json_int_t)m->activation_bytes, "cached_bytes", (json_int_t)m->cached_bytes,
-                   "loops_bytes_at_most", (json_int_t)m->loop_bytes, "complete", (int)m->complete,
-                   "unknown_bytes_at_most",
-                   m->unknown_bytes < 0 ? json_null() : json_integer(m->unknown_bytes));
+  return json_pack(
+      "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "context_bytes",
+      (json_int_t)m->context_bytes, "parameters_bytes", (json_int_t)m->parameter_bytes,
+      "gradients_bytes", (json_int_t)m->gradient_bytes, "optimizer_bytes",
+      (json_int_t)m->optimizer_bytes, "activations_bytes", (json_int_t)m->activation_bytes,
+      "cached_bytes", (json_int_t)m->cached_bytes, "loops_bytes_at_most", (json_int_t)m->loop_bytes,
+      "complete", (int)m->complete, "unknown_bytes_at_most",
+      ft_dim_known(m->unknown_bytes) ? json_integer(ft_dim_or(m->unknown_bytes, 0)) : json_null());
 }
 
 static int print_model_json(const struct answer *a)

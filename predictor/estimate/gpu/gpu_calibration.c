@@ -159,7 +159,7 @@ void ft_gpu_calibrate(struct ft_gpu_memory *memory, const struct ft_gpu *gpu,
     more = fmin(ft_gpu_memory_unmeasured, device->deviation / memory->bytes);
   memory->estimate.runs = used;
   if (used) { /* the measured runs include what was unknown or guessed */
-    memory->unknown_bytes = 0;
+    memory->unknown_bytes = ft_dim_of(0);
     memory->guess_log_factor = 0;
   }
   ft_gpu_memory_fill_quantiles(

@@ -124,10 +124,10 @@ static int64_t optimizer_state_bytes(const struct ft_gpu_run *run, int64_t bytes
   case FT_OPTIMIZER_MOMENTUM:
     return bytes;
   case FT_OPTIMIZER_ADAM8:
-    return elements < 4096 ? ft_dim_times(8, elements)
-                           : ft_dim_plus(ft_dim_times(2, elements), elements / 32);
+    return elements < 4096 ? ft_known_times(8, elements)
+                           : ft_known_plus(ft_known_times(2, elements), elements / 32);
   default:
-    return ft_dim_times(2, bytes);
+    return ft_known_times(2, bytes);
   }
 }
 
@@ -199,7 +199,7 @@ static int64_t simulate_optimizer(struct player *p, bool first)
 
       failed = *scratch = ft_cuda_allocator_allocate(&p->allocator, bytes);
       add_live_bytes(p, bytes);
-      made = ft_dim_plus(made, bytes);
+      made = ft_known_plus(made, bytes);
       if (p->allocator.glibc) {
         ft_cuda_allocator_free(&p->allocator, *scratch);
         add_live_bytes(p, -bytes);
@@ -353,7 +353,7 @@ static int find_min_feasible(const struct ft_schedule *schedule, const struct ft
 void ft_gpu_memory_fill_quantiles(struct ft_gpu_memory *memory, double narrow, double more)
 {
   unsigned runs = memory->estimate.runs;
-  double open = memory->unknown_bytes > 0 ? (double)memory->unknown_bytes : 0;
+  double open = (double)ft_dim_or(memory->unknown_bytes, 0);
 
   more += memory->guess_log_factor;
 
@@ -386,7 +386,7 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
                             const struct ft_schedule *schedule)
 {
   memory->parameter_bytes =
-      ft_dim_plus(shard_bytes(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
+      ft_known_plus(shard_bytes(run, 3, schedule->learnt_bytes), schedule->packed_bytes);
   memory->activation_bytes = schedule->peak_bytes - memory->parameter_bytes;
   if (!run->training)
     return;
@@ -394,7 +394,7 @@ static void fill_components(struct ft_gpu_memory *memory, const struct ft_gpu_ru
   memory->offloaded_bytes = schedule->offloaded_bytes;
   memory->gradient_bytes = shard_bytes(run, 2, schedule->learnt_bytes);
   for (uint32_t k = 0; k < schedule->learnt_count; k++)
-    memory->optimizer_bytes = ft_dim_plus(
+    memory->optimizer_bytes = ft_known_plus(
         memory->optimizer_bytes,
         optimizer_shard_bytes(run, schedule, optimizer_state_bytes(run, schedule->learnt[k])));
 }
@@ -466,9 +466,12 @@ int ft_gpu_memory_pass(struct ft_graph *graph, const struct ft_gpu *gpu,
   memory->guess_log_factor = graph->guessed ? log(FT_GRAPH_GUESS) : 0;
   /* A guessed architecture has no unknown sizes. Else 4 bytes per element of unknown tensors; in
    * training as much again for gradients. */
-  memory->unknown_bytes =
-      graph->guessed ? 0 : ft_dim_times(run->training ? 8 : 4, analysis.cost.open_at_most);
-  memory->loop_bytes = run->training ? ft_dim_times(options.batch, analysis.memory.loop_bytes) : 0;
+  memory->unknown_bytes = ft_dim_times(ft_dim_of(graph->guessed  ? 0
+                                                 : run->training ? 8
+                                                                 : 4),
+                                       analysis.cost.open_at_most);
+  memory->loop_bytes =
+      run->training ? ft_known_times(options.batch, analysis.memory.loop_bytes) : 0;
   fill_components(memory, run, &schedule);
   if (gpu && gpu->host)
     return estimate_host(memory, gpu, run, &schedule) < 0

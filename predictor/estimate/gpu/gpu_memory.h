@@ -81,7 +81,7 @@ struct ft_gpu_memory {
   int64_t cached_bytes;    /* reserved by the allocator above the peak of allocated blocks */
   int64_t loop_bytes;      /* upper bound of what all iterations of counted loops save */
   bool complete;           /* all tensor sizes are known; false: the figures are lower bounds */
-  int64_t unknown_bytes;   /* upper bound of the tensors of unknown size; -1: unbounded */
+  ft_dim unknown_bytes;    /* upper bound of the tensors of unknown size; unknown: unbounded */
   double guess_log_factor; /* added log width if parameters are guessed; else 0 */
 };
 

@@ -63,14 +63,12 @@ static double peak_rate(const struct speed *s, enum ft_precision precision,
 static double elements_moved(const struct ft_graph *graph, const struct ft_layer *layer,
                              double samples)
 {
-  double elements = layer->activations > 0 ? samples * (double)layer->activations : 0;
+  double elements = samples * (double)ft_dim_or(layer->activations, 0);
 
   for (uint32_t i = 0; elements > 0 && i < layer->op->input_count; i++) {
     const struct ft_tensor *x = &graph->tensors[layer->op->inputs[i]];
-    int64_t count = layer->op->inputs[i] ? ft_tensor_elements(x) : 0;
 
-    if (count > 0)
-      elements += (x->data ? samples : 1) * (double)count;
+    elements += (x->data ? samples : 1) * (double)ft_dim_or(ft_tensor_elements(x), 0);
   }
   return elements;
 }
@@ -92,7 +90,7 @@ double ft_gpu_step_seconds(struct ft_graph *graph, const struct ft_gpu_part *par
   samples = analysis.scaled ? (double)run->sizes.batch : 1;
   for (size_t i = 0; i < analysis.cost.layer_count; i++) {
     const struct ft_layer *layer = &analysis.cost.layers[i];
-    double macs = layer->macs > 0 ? samples * (double)layer->macs : 0;
+    double macs = samples * (double)ft_dim_or(layer->macs, 0);
 
     forward += fmax(2 * macs / (compute * peak_rate(s, precision, layer->op)),
                     width * elements_moved(graph, layer, samples) / memory);

@@ -178,6 +178,9 @@ bool ft_arg_bool(const struct ft_call *c, unsigned i, const char *key, bool othe
 /* Integers of a list, or a single one, into OUT. Returns their number, 0 if not given, -1 if one
  * is unknown or there are more than ROOM. */
 int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *out, int room);
+/* The N SIZES as dimensions into DIMS; OPEN: -1 follows from the others, INT64_MIN is not known.
+ * Returns 0, or -1 with the error if another one is negative or past FT_GRAPH_DIMENSION. */
+int ft_aten_dims(struct ft_call *c, const int64_t *sizes, int n, bool open, ft_dim *dims);
 /* The same for N dimensions: one number stands for all, OTHERWISE if not given. Returns 0, or -1
  * with the error. */
 int ft_arg_each(const struct ft_call *c, unsigned i, const char *key, int n, int64_t otherwise,
@@ -207,6 +210,8 @@ int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
  * if X is 0. */
 uint32_t ft_aten_axes(struct ft_tracer *l, const char *type, uint32_t x, const int64_t *axes,
                       size_t count);
+/* The attributes of an operator whose result has DIMS and ELEMENT. */
+void ft_aten_result(struct ft_tracer *l, const ft_dim *dims, int rank, unsigned element);
 /* Records one operator with all tensors of the call as inputs and a result of DIMS. */
 int ft_aten_of_shape(struct ft_call *c, const ft_dim *dims, int rank, unsigned element);
 unsigned ft_aten_element(int64_t scalar_type); /* from c10/core/ScalarType.h */

@@ -44,7 +44,8 @@ uint32_t ft_arg_optional(const struct ft_call *c, unsigned i)
 static int64_t integer_of(const struct ft_tracer *l, const struct ft_operand *v)
 {
   const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tracer_of(l, v->tensor) : NULL;
-  double number = t && t->values && ft_tensor_elements(t) == 1 ? t->values[0] : (double)NAN;
+  double number =
+      t && t->values && ft_dim_is(ft_tensor_elements(t), 1) ? t->values[0] : (double)NAN;
 
   if (ft_value_is_number(v))
     number = ft_value_number(v);
@@ -73,9 +74,9 @@ int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *o
   if (v->type == FT_VALUE_NONE)
     return 0;
   if (t && t->rank == 1) {
-    int64_t n = ft_tensor_elements(t);
+    int64_t n;
 
-    if (!t->values || n < 0 || n > room)
+    if (!t->values || !ft_dim_get(t->dims[0], &n) || n > room)
       return -1;
     for (int64_t j = 0; j < n; j++)
       out[j] = isnan(t->values[j]) ? INT64_MIN : ft_whole(t->values[j]);
@@ -93,6 +94,18 @@ int ft_arg_ints(const struct ft_call *c, unsigned i, const char *key, int64_t *o
       return -1;
   }
   return (int)v->list->count;
+}
+
+int ft_aten_dims(struct ft_call *c, const int64_t *sizes, int n, bool open, ft_dim *dims)
+{
+  for (int i = 0; i < n; i++) {
+    bool allowed = open && (sizes[i] == -1 || sizes[i] == INT64_MIN);
+
+    if ((sizes[i] < 0 && !allowed) || sizes[i] > FT_GRAPH_DIMENSION)
+      return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)sizes[i]);
+    dims[i] = sizes[i] == -1 ? FT_DIM_INFER : ft_dim_of(sizes[i]);
+  }
+  return 0;
 }
 
 int ft_arg_each(const struct ft_call *c, unsigned i, const char *key, int n, int64_t otherwise,
@@ -204,7 +217,17 @@ int ft_aten_not_shaped(struct ft_call *c, uint32_t x)
   return x ? ft_aten_unknown(c) : -1;
 }
 
-int ft_aten_of_shape(struct ft_call *c, const int64_t *dims, int rank, unsigned element)
+void ft_aten_result(struct ft_tracer *l, const ft_dim *dims, int rank, unsigned element)
+{
+  int64_t sizes[FT_GRAPH_RANK + 1];
+
+  for (int i = 0; i < rank; i++)
+    sizes[i] = ft_dim_or(dims[i], -1);
+  ft_tracer_ints(l, "sizes", sizes, (size_t)rank);
+  ft_tracer_int(l, "to", element);
+}
+
+int ft_aten_of_shape(struct ft_call *c, const ft_dim *dims, int rank, unsigned element)
 {
   ft_tracer_op(c->l, c->type);
   for (size_t i = 0; i < c->count; i++)
@@ -215,8 +238,7 @@ int ft_aten_of_shape(struct ft_call *c, const int64_t *dims, int rank, unsigned 
         return -1;
       ft_tracer_in(c->l, tensor);
     }
-  ft_tracer_ints(c->l, "sizes", dims, (size_t)rank);
-  ft_tracer_int(c->l, "to", element);
+  ft_aten_result(c->l, dims, rank, element);
   return ft_give(c, ft_tracer_end(c->l, 1));
 }
 

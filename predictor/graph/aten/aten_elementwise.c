@@ -134,8 +134,7 @@ int ft_aten_glu(struct ft_call *c)
   axis = ft_arg_axis(c, 1, "dim", -1, t->rank);
   if (axis < 0)
     return -1;
-  size = t->dims[axis];
-  if (size < 0 || size % 2)
+  if (!ft_dim_get(t->dims[axis], &size) || size % 2)
     return ft_aten_unknown(c);
   half[0] = ft_tracer_slice(c->l, x, axis, 0, size / 2, 1);
   half[1] = half[0] ? ft_tracer_slice(c->l, x, axis, size / 2, size, 1) : 0;

@@ -14,17 +14,13 @@ static unsigned dtype_argument(const struct ft_call *c, unsigned i, unsigned oth
   return v->type == FT_VALUE_INT && v->known ? ft_aten_element(v->integer) : otherwise;
 }
 
-static int give_constant(struct ft_call *c, const int64_t *dims, int rank, unsigned element,
+/* A constant of DIMS, which are known. */
+static int give_constant(struct ft_call *c, const ft_dim *dims, int rank, unsigned element,
                          double value)
 {
   double values[FT_GRAPH_VALUES];
-  int64_t count = 1;
+  int64_t count = ft_dim_or(ft_dim_product(dims, rank), 0);
 
-  for (int i = 0; i < rank; i++) {
-    if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
-      return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
-    count = ft_dim_times(count, dims[i]);
-  }
   if (count > FT_GRAPH_ELEMENTS)
     return ft_tracer_fail(c->l, "%s: more than 2^50 elements", c->name);
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
@@ -36,11 +32,14 @@ static int give_constant(struct ft_call *c, const int64_t *dims, int rank, unsig
 /* eye(n), eye(n, m) */
 static int eye(struct ft_call *c)
 {
-  int64_t dims[2] = { ft_arg_int(c, 0, "n", INT64_MIN) };
+  int64_t sizes[2] = { ft_arg_int(c, 0, "n", INT64_MIN) };
+  ft_dim dims[2];
 
-  dims[1] = ft_arg_int(c, 1, "m", dims[0]);
-  if (dims[0] == INT64_MIN || dims[1] == INT64_MIN)
+  sizes[1] = ft_arg_int(c, 1, "m", sizes[0]);
+  if (sizes[0] == INT64_MIN || sizes[1] == INT64_MIN)
     return ft_aten_unknown(c);
+  if (ft_aten_dims(c, sizes, 2, false, dims) < 0)
+    return -1;
   return give_constant(c, dims, 2, dtype_argument(c, 99, FT_ELEMENT_FLOAT), (double)NAN);
 }
 
@@ -51,7 +50,8 @@ int ft_aten_factory(struct ft_call *c)
   bool full = strstr(c->name, "full") != NULL;
   double value = strstr(c->name, "ones") ? 1 : random || strstr(c->name, "empty") ? (double)NAN : 0;
   unsigned element = FT_ELEMENT_FLOAT, at = fresh ? 1 : 0;
-  int64_t dims[FT_GRAPH_RANK];
+  int64_t sizes[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   int n;
 
   if (strcmp(c->name, "eye") == 0)
@@ -59,7 +59,7 @@ int ft_aten_factory(struct ft_call *c)
   while (whole && at < 2 && ft_arg(c, at, NULL)->type == FT_VALUE_INT &&
          strcmp(c->name, "randint") == 0)
     at++;
-  n = ft_arg_ints(c, at, "size", dims, FT_GRAPH_RANK);
+  n = ft_arg_ints(c, at, "size", sizes, FT_GRAPH_RANK);
   if (fresh) {
     uint32_t x = ft_arg_tensor(c, 0);
 
@@ -69,6 +69,8 @@ int ft_aten_factory(struct ft_call *c)
   }
   if (n < 0)
     return ft_aten_unknown(c);
+  if (ft_aten_dims(c, sizes, n, false, dims) < 0)
+    return -1;
   if (full) {
     value = ft_value_number(ft_arg(c, at + 1, "fill_value"));
     if (!fresh && ft_arg(c, at + 1, "fill_value")->type == FT_VALUE_INT)
@@ -88,7 +90,7 @@ int ft_aten_like(struct ft_call *c)
   uint32_t x;
 
   t = ft_aten_shaped(c, &x);
-  if (!t || ft_tensor_elements(t) < 0)
+  if (!t || !ft_dim_known(ft_tensor_elements(t)))
     return ft_aten_not_shaped(c, x);
   if (strncmp(c->name, "full", 4) == 0)
     value = ft_value_number(ft_arg(c, 1, "fill_value"));
@@ -102,6 +104,7 @@ static int linspace(struct ft_call *c)
 {
   double start = ft_value_number(ft_arg(c, 0, "start")), end = ft_value_number(ft_arg(c, 1, "end"));
   int64_t steps = ft_arg_int(c, 2, "steps", INT64_MIN);
+  ft_dim count = ft_dim_of(steps);
   double values[FT_GRAPH_VALUES];
 
   if (steps == INT64_MIN)
@@ -110,7 +113,7 @@ static int linspace(struct ft_call *c)
     return ft_tracer_fail(c->l, "%s: %lld steps", c->name, (long long)steps);
   for (int64_t i = 0; i < steps && i < FT_GRAPH_VALUES; i++)
     values[i] = i ? start + (double)i * ((end - start) / (double)(steps - 1)) : start;
-  return ft_give(c, ft_tracer_constant(c->l, dtype_argument(c, 99, FT_ELEMENT_FLOAT), 1, &steps,
+  return ft_give(c, ft_tracer_constant(c->l, dtype_argument(c, 99, FT_ELEMENT_FLOAT), 1, &count,
                                        steps <= FT_GRAPH_VALUES ? values : NULL));
 }
 
@@ -158,7 +161,7 @@ int ft_aten_meshgrid(struct ft_call *c)
 {
   const struct ft_operand *list = ft_arg(c, 0, "tensors"), *mode = ft_arg(c, 1, "indexing");
   bool turned = mode->type == FT_VALUE_STRING && strcmp(mode->string, "xy") == 0;
-  int64_t dims[FT_GRAPH_RANK], one[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK], one[FT_GRAPH_RANK];
   uint32_t in[FT_GRAPH_RANK], wanted;
   size_t n;
 
@@ -170,11 +173,11 @@ int ft_aten_meshgrid(struct ft_call *c)
     if (!in[i])
       return -1;
     dims[i] = ft_tensor_elements(ft_tracer_of(c->l, in[i]));
-    if (dims[i] < 0)
+    if (!ft_dim_known(dims[i]))
       return ft_aten_unknown(c);
   }
   if (turned && n > 1) {
-    int64_t first = dims[0];
+    ft_dim first = dims[0];
 
     dims[0] = dims[1];
     dims[1] = first;
@@ -184,9 +187,9 @@ int ft_aten_meshgrid(struct ft_call *c)
     size_t place = turned && i < 2 && n > 1 ? 1 - i : i;
 
     for (size_t j = 0; j < n; j++)
-      one[j] = j == place ? dims[j] : 1;
+      one[j] = j == place ? dims[j] : ft_dim_of(1);
     in[i] = ft_tracer_reshape(c->l, in[i], one, (int)n);
-    wanted = in[i] ? ft_tracer_list(c->l, dims, n) : 0;
+    wanted = in[i] ? ft_tracer_sizes(c->l, dims, (int)n) : 0;
     in[i] = wanted ? ft_tracer_binary(c->l, "Expand", in[i], wanted) : 0;
     if (!in[i] || ft_value_append(c->l, c->result.list, ft_value_tensor(in[i])) < 0)
       return -1;
@@ -199,15 +202,15 @@ int ft_aten_scalar_tensor(struct ft_call *c)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);
   double values[FT_GRAPH_VALUES];
-  int64_t count;
+  ft_dim count;
   bool whole = true;
 
   if (ft_value_is_tensor(v))
     return ft_aten_same(c);
   if (v->type != FT_VALUE_LIST || v->list->count > FT_GRAPH_VALUES)
     return ft_aten_unknown(c);
-  count = (int64_t)v->list->count;
-  for (int64_t i = 0; i < count; i++) {
+  count = ft_dim_of((int64_t)v->list->count);
+  for (size_t i = 0; i < v->list->count; i++) {
     values[i] = ft_value_number(&v->list->items[i]);
     whole = whole && v->list->items[i].type == FT_VALUE_INT;
   }

@@ -34,7 +34,7 @@ static bool reshape_copies(const struct ft_tracer *l, const struct ft_operator *
   struct ft_strides from = *strides;
   bool reshapes = strcmp(op->type, "Reshape") == 0 || strcmp(op->type, "Flatten") == 0;
 
-  if (x->rank < 0 || y->rank < 0 || ft_tensor_elements(x) <= 0 || ft_tensor_elements(y) <= 0)
+  if (!ft_dim_or(ft_tensor_elements(x), 0) || !ft_dim_or(ft_tensor_elements(y), 0))
     return false;
   if (reshapes && ft_strides_reshape(x, &from, y->dims, y->rank, strides))
     return false;

@@ -62,21 +62,19 @@ int ft_aten_stack(struct ft_call *c)
 }
 
 /* Sizes of the pieces of split and chunk; returns their number, -1 if unknown. */
-static int split_sizes(struct ft_call *c, int64_t dim, int64_t *sizes)
+static int split_sizes(struct ft_call *c, ft_dim dim, int64_t *sizes)
 {
   bool chunk = strstr(c->name, "chunk") != NULL;
   const struct ft_operand *v = ft_arg(c, 1, "split_size");
-  int64_t each, left = dim;
+  int64_t each, left;
   int count = 0;
 
   if (ft_value_is_list(v))
     return chunk ? -1 : ft_arg_ints(c, 1, NULL, sizes, FT_GRAPH_VALUES);
   each = ft_arg_int(c, 1, "split_size", 1);
-  if (dim < 0 || each < 1)
+  if (!ft_dim_get(dim, &left) || left == 0 || each < 1)
     return -1;
-  each = chunk ? (dim + each - 1) / each : each;
-  if (dim == 0 || each < 1)
-    return -1;
+  each = chunk ? (left + each - 1) / each : each;
   while (left > 0 && count < FT_GRAPH_VALUES) {
     sizes[count] = left < each ? left : each;
     left -= sizes[count++];
@@ -152,10 +150,9 @@ int ft_aten_unbind(struct ft_call *c)
   if (!t || t->rank == 0)
     return ft_aten_not_shaped(c, x);
   axis = ft_arg_axis(c, 1, "dim", 0, t->rank);
-  count = axis < 0 ? -1 : t->dims[axis];
   if (axis < 0)
     return -1;
-  if (count < 0 || count > FT_GRAPH_VALUES)
+  if (!ft_dim_get(t->dims[axis], &count) || count > FT_GRAPH_VALUES)
     return ft_aten_unknown(c);
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
   for (int64_t i = 0; i < count && c->result.type == FT_VALUE_LIST; i++) {
@@ -188,11 +185,11 @@ int ft_aten_slice(struct ft_call *c)
   if (start == INT64_MIN || end == INT64_MIN || step == INT64_MIN) {
     y = ft_tracer_unary(c->l, "Identity", x);
     if (y) {
-      int64_t *dims = ft_shape(c->l->in, ft_tracer_of(c->l, y), t->rank);
+      ft_dim *dims = ft_shape(c->l->in, ft_tracer_of(c->l, y), t->rank);
 
       t = ft_tracer_of(c->l, x);
       for (int i = 0; dims && i < t->rank; i++)
-        dims[i] = i == axis ? -1 : t->dims[i];
+        dims[i] = i == axis ? FT_DIM_UNKNOWN : t->dims[i];
     }
     return ft_give(c, y);
   }
@@ -258,8 +255,7 @@ int ft_aten_tensor_split(struct ft_call *c)
   axis = ft_arg_axis(c, 2, "dim", otherwise, t->rank);
   if (axis < 0)
     return -1;
-  size = t->dims[axis];
-  count = size < 0 ? -1 : section_ends(c, size, end);
+  count = ft_dim_get(t->dims[axis], &size) ? section_ends(c, size, end) : -1;
   if (count < 1)
     return ft_aten_unknown(c);
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);

@@ -171,20 +171,22 @@ int ft_aten_pool(struct ft_call *c)
   return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
-/* Kernel and stride of an adaptive pooling from SIZE to OUT, if equal windows can give it. */
-static bool adaptive_window(int64_t size, int64_t out, int64_t *kernel, int64_t *stride)
+/* Kernel and stride of an adaptive pooling of DIM to TO, if equal windows can give it. */
+static bool adaptive_window(ft_dim dim, ft_dim to, int64_t *kernel, int64_t *stride)
 {
-  if (size < 1 || out < 1 || size < out)
+  int64_t size, out;
+
+  if (!ft_dim_get(dim, &size) || !ft_dim_get(to, &out) || out < 1 || size < out)
     return false;
   *stride = size / out;
   *kernel = size - (out - 1) * *stride;
   return true;
 }
 
-static uint32_t resize(struct ft_tracer *l, uint32_t x, const int64_t *sizes, int n)
+static uint32_t resize(struct ft_tracer *l, uint32_t x, const ft_dim *sizes, int n)
 {
   const struct ft_tensor *t = ft_tracer_of(l, x);
-  int64_t all[FT_GRAPH_RANK];
+  ft_dim all[FT_GRAPH_RANK];
 
   for (int i = 0; i < t->rank; i++)
     all[i] = i < t->rank - n ? t->dims[i] : sizes[i - (t->rank - n)];
@@ -195,7 +197,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
 {
   bool largest = strcmp(c->type, "MaxPool") == 0, ones = true, even = true;
   int n = named_dimensions(c->name), count = 1;
-  int64_t out[FT_GRAPH_RANK];
+  ft_dim out[FT_GRAPH_RANK];
   uint32_t x = ft_arg_tensor(c, 0), y;
   struct window w = { .automatic = NULL };
   const struct ft_operand *sizes = ft_arg(c, 1, "output_size");
@@ -215,8 +217,8 @@ int ft_aten_adaptive_pool(struct ft_call *c)
   for (int i = 0; i < n; i++) {
     const struct ft_operand *s = &sizes[count == n ? i : 0];
 
-    out[i] = s->type == FT_VALUE_INT && s->known ? s->integer : t->dims[t->rank - n + i];
-    ones = ones && out[i] == 1;
+    out[i] = s->type == FT_VALUE_INT && s->known ? ft_dim_of(s->integer) : t->dims[t->rank - n + i];
+    ones = ones && ft_dim_is(out[i], 1);
     even = adaptive_window(t->dims[t->rank - n + i], out[i], &w.kernel[i], &w.stride[i]) && even;
     w.dilation[i] = 1;
   }
@@ -379,7 +381,7 @@ int ft_aten_embedding_bag(struct ft_call *c)
   const struct ft_tensor *rows = x && offsets && ft_tracer_of(c->l, x)->rank == 1
                                      ? ft_tracer_of(c->l, offsets)
                                      : ft_tracer_of(c->l, x);
-  int64_t dims[2];
+  ft_dim dims[2];
 
   if (!t || !x || t->rank != 2 || rows->rank < 1)
     return ft_aten_not_shaped(c, x ? w : 0);

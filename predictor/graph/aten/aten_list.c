@@ -78,7 +78,7 @@ static int concatenate_lists(struct ft_call *c, const struct ft_operand *a,
 static int repeat_list(struct ft_call *c, const struct ft_operand *a, int64_t n)
 {
   struct ft_operand all = ft_value_list(c->l, a->type, NULL, 0);
-  int64_t count = n > 0 ? ft_dim_times((int64_t)a->list->count, n) : 0;
+  int64_t count = n > 0 ? ft_known_times((int64_t)a->list->count, n) : 0;
 
   if (all.type != a->type)
     return -1;

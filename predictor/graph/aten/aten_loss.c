@@ -106,7 +106,7 @@ int ft_aten_class_loss(struct ft_call *c)
 /* cdist(a, b): (..., n, d) and (..., m, d) to (..., n, m) */
 int ft_aten_cdist(struct ft_call *c)
 {
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   uint32_t x, y = ft_arg_tensor(c, 1);
   const struct ft_tensor *t = ft_aten_shaped(c, &x), *u = y ? ft_tracer_of(c->l, y) : NULL;
 
@@ -149,7 +149,7 @@ int ft_aten_broadcast(struct ft_call *c)
   t = together ? ft_tracer_of(c->l, together) : NULL;
   if (!t || t->rank < 0)
     return ft_aten_unknown(c);
-  dims = ft_tracer_list(c->l, t->dims, (size_t)t->rank);
+  dims = ft_tracer_sizes(c->l, t->dims, t->rank);
   for (size_t i = 0; dims && i < v->list->count; i++) {
     x = ft_tracer_binary(c->l, "Expand", ft_value_as_tensor(c->l, &v->list->items[i]), dims);
     if (!x || ft_value_append(c->l, all.list, ft_value_tensor(x)) < 0)
@@ -187,9 +187,10 @@ int ft_aten_diff(struct ft_call *c)
   if (ft_value_is_tensor(ft_arg(c, 4, "append")))
     in[count++] = ft_value_as_tensor(c->l, ft_arg(c, 4, "append"));
   x = count > 1 ? ft_tracer_concat(c->l, in, count, axis) : x;
-  size = x ? ft_tracer_of(c->l, x)->dims[axis] : -1;
-  if (size < 1)
-    return x ? ft_aten_unknown(c) : -1;
+  if (!x)
+    return -1;
+  if (!ft_dim_get(ft_tracer_of(c->l, x)->dims[axis], &size) || size < 1)
+    return ft_aten_unknown(c);
   sides[0] = ft_tracer_slice(c->l, x, axis, 1, size, 1);
   sides[1] = sides[0] ? ft_tracer_slice(c->l, x, axis, 0, size - 1, 1) : 0;
   return ft_give(c, sides[1] ? ft_tracer_binary(c->l, "Sub", sides[0], sides[1]) : 0);
@@ -201,7 +202,7 @@ int ft_aten_grouped_mm(struct ft_call *c)
   uint32_t x = ft_arg_tensor(c, 0), w = ft_arg_tensor(c, 1);
   const struct ft_tensor *t = x ? ft_tracer_of(c->l, x) : NULL,
                          *u = w ? ft_tracer_of(c->l, w) : NULL;
-  int64_t dims[2];
+  ft_dim dims[2];
 
   if (!t || !u)
     return -1;
@@ -219,29 +220,31 @@ int ft_aten_grouped_mm(struct ft_call *c)
 /* histc(x, bins = 100) */
 int ft_aten_histogram(struct ft_call *c)
 {
-  int64_t bins = ft_arg_int(c, 1, "bins", 100);
+  ft_dim bins = ft_dim_of(ft_arg_int(c, 1, "bins", 100));
 
-  return bins < 0 ? ft_aten_unknown(c) : ft_aten_of_shape(c, &bins, 1, FT_ELEMENT_FLOAT);
+  return ft_dim_known(bins) ? ft_aten_of_shape(c, &bins, 1, FT_ELEMENT_FLOAT) : ft_aten_unknown(c);
 }
 
 /* stft(x, n_fft, hop, win, window, normalized, onesided, return_complex), padded beforehand */
 int ft_aten_stft(struct ft_call *c)
 {
-  int64_t size = ft_arg_int(c, 1, "n_fft", -1), hop = ft_arg_int(c, 2, "hop_length", size / 4);
+  int64_t size = ft_arg_int(c, 1, "n_fft", -1), hop = ft_arg_int(c, 2, "hop_length", size / 4),
+          length;
   bool one_sided = ft_arg_bool(c, 6, "onesided", true), complex = ft_arg_bool(c, 7, NULL, true);
-  int64_t dims[4];
+  ft_dim dims[4];
   const struct ft_tensor *t;
   uint32_t x;
   int n = 0;
 
   t = ft_aten_shaped(c, &x);
-  if (!t || t->rank < 1 || t->rank > 2 || size < 1 || hop < 1 || t->dims[t->rank - 1] < size)
+  if (!t || t->rank < 1 || t->rank > 2 || size < 1 || hop < 1 ||
+      !ft_dim_get(t->dims[t->rank - 1], &length) || length < size)
     return ft_aten_not_shaped(c, x);
   if (t->rank == 2)
     dims[n++] = t->dims[0];
-  dims[n++] = one_sided ? size / 2 + 1 : size;
-  dims[n++] = 1 + (t->dims[t->rank - 1] - size) / hop;
+  dims[n++] = ft_dim_of(one_sided ? size / 2 + 1 : size);
+  dims[n++] = ft_dim_of(1 + (length - size) / hop);
   if (!complex)
-    dims[n++] = 2;
+    dims[n++] = ft_dim_of(2);
   return ft_aten_of_shape(c, dims, n, complex ? COMPLEX : FT_ELEMENT_FLOAT);
 }

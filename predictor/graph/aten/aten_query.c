@@ -7,13 +7,13 @@
 
 #include "predictor/graph/aten/aten.h"
 
-static struct ft_operand size_value(int64_t dim)
+static struct ft_operand size_value(ft_dim dim)
 {
-  return dim < 0 ? ft_value_unknown(FT_VALUE_INT) : ft_value_int(dim);
+  return ft_dim_known(dim) ? ft_value_int(ft_dim_or(dim, 0)) : ft_value_unknown(FT_VALUE_INT);
 }
 
 /* Rank and DIMS of argument 0; -1 if unknown. A weight stays unused. */
-static int dims_of(struct ft_call *c, const int64_t **dims)
+static int dims_of(struct ft_call *c, const ft_dim **dims)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);
   uint32_t x;
@@ -29,7 +29,7 @@ static int dims_of(struct ft_call *c, const int64_t **dims)
 
 int ft_aten_size(struct ft_call *c)
 {
-  const int64_t *dims;
+  const ft_dim *dims;
   int rank = dims_of(c, &dims), axis;
 
   if (ft_arg_given(c, 1, "dim")) {
@@ -54,21 +54,18 @@ int ft_aten_size(struct ft_call *c)
 
 int ft_aten_dim(struct ft_call *c)
 {
-  const int64_t *dims;
+  const ft_dim *dims;
 
-  c->result = size_value(dims_of(c, &dims));
+  c->result = size_value(ft_dim_of(dims_of(c, &dims)));
   return 0;
 }
 
 int ft_aten_numel(struct ft_call *c)
 {
-  const int64_t *dims;
+  const ft_dim *dims;
   int rank = dims_of(c, &dims);
-  int64_t count = rank < 0 ? -1 : 1;
 
-  for (int i = 0; i < rank; i++)
-    count = ft_dim_times(count, dims[i]);
-  c->result = size_value(count);
+  c->result = size_value(rank < 0 ? FT_DIM_UNKNOWN : ft_dim_product(dims, rank));
   return 0;
 }
 
@@ -114,7 +111,7 @@ int ft_aten_item(struct ft_call *c)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);
   const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tracer_of(c->l, v->tensor) : NULL;
-  double value = t && t->values && ft_tensor_elements(t) == 1 ? t->values[0] : (double)NAN;
+  double value = t && t->values && ft_dim_is(ft_tensor_elements(t), 1) ? t->values[0] : (double)NAN;
 
   if (t && ft_element_is_real(t->element))
     c->result = ft_value_real(value);

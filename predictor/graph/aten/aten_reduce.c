@@ -45,7 +45,7 @@ int ft_aten_arg(struct ft_call *c)
 {
   bool all = !ft_arg_given(c, 1, "dim");
   uint32_t x = ft_arg_tensor(c, 0);
-  int64_t flat = -1;
+  ft_dim flat = FT_DIM_INFER;
 
   if (x && all)
     x = ft_tracer_reshape(c->l, x, &flat, 1);
@@ -139,7 +139,8 @@ int ft_aten_sort(struct ft_call *c)
                      -1, t->rank);
   axis = axis < 0 ? 0 : axis;
   k = ft_tracer_number(c->l, FT_ELEMENT_INT64,
-                       t->dims[axis] < 0 ? (double)NAN : (double)t->dims[axis]);
+                       ft_dim_known(t->dims[axis]) ? (double)ft_dim_or(t->dims[axis], 0)
+                                                   : (double)NAN);
   if (!k)
     return -1;
   ft_tracer_op(c->l, "TopK");

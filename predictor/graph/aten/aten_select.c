@@ -105,7 +105,7 @@ int ft_aten_nonzero(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), y;
   int rank = ft_arg_rank(c, 0);
-  int64_t *dims;
+  ft_dim *dims;
 
   if (strcmp(c->name, "masked_select") == 0)
     return ft_give(c, x ? ft_tracer_unary(c->l, "Compress", x) : 0);
@@ -113,7 +113,7 @@ int ft_aten_nonzero(struct ft_call *c)
   dims = y ? ft_shape(c->l->in, ft_tracer_of(c->l, y), 2) : NULL;
   if (!dims)
     return ft_give(c, 0);
-  dims[1] = rank; /* ONNX has the two dimensions the other way round */
+  dims[1] = ft_dim_of(rank); /* ONNX has the two dimensions the other way round */
   return ft_give(c, y);
 }
 
@@ -168,8 +168,7 @@ int ft_aten_roll(struct ft_call *c)
 
     if (axis < 0 || axis >= rank)
       return ft_tracer_fail(c->l, "%s: dimension %lld of %d", c->name, (long long)dims[i], rank);
-    size = ft_tracer_of(c->l, x)->dims[axis];
-    if (size < 2 || shifts[i] % size == 0)
+    if (!ft_dim_get(ft_tracer_of(c->l, x)->dims[axis], &size) || size < 2 || shifts[i] % size == 0)
       continue;
     cut = size - ((shifts[i] % size + size) % size);
     back = ft_tracer_slice(c->l, x, (int)axis, cut, size, 1);
@@ -235,7 +234,8 @@ int ft_aten_pad(struct ft_call *c)
 /* (x, size or None, ..., scale factors); size has priority. */
 int ft_aten_upsample(struct ft_call *c)
 {
-  int64_t all[FT_GRAPH_RANK], sizes[FT_GRAPH_RANK];
+  int64_t sizes[FT_GRAPH_RANK], size;
+  ft_dim all[FT_GRAPH_RANK];
   const struct ft_operand *factors = NULL;
   const struct ft_tensor *t;
   int n = ft_arg_ints(c, 1, "output_size", sizes, FT_GRAPH_RANK), spatial;
@@ -257,10 +257,10 @@ int ft_aten_upsample(struct ft_call *c)
 
     if (isnan(by) || by < 0)
       return ft_aten_unknown(c);
-    if (factors && t->dims[i + 2] < 0)
-      all[i + 2] = -1;
-    else
-      all[i + 2] = factors ? ft_whole(floor((double)t->dims[i + 2] * by)) : sizes[i];
+    if (!factors)
+      all[i + 2] = ft_dim_of(sizes[i]);
+    else if (ft_dim_get(t->dims[i + 2], &size))
+      all[i + 2] = ft_dim_of(ft_whole(floor((double)size * by)));
   }
   return ft_give(c, ft_tracer_resize(c->l, x, all, t->rank));
 }
@@ -273,10 +273,10 @@ int ft_aten_grid_sample(struct ft_call *c)
 }
 
 /* An operator without an ONNX equivalent, with a result of known shape. */
-static int record_with_shape(struct ft_call *c, const char *type, const int64_t *dims, int rank)
+static int record_with_shape(struct ft_call *c, const char *type, const ft_dim *dims, int rank)
 {
   uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_tracer_unary(c->l, type, x) : 0;
-  int64_t *to = y ? ft_shape(c->l->in, ft_tracer_of(c->l, y), rank) : NULL;
+  ft_dim *to = y ? ft_shape(c->l->in, ft_tracer_of(c->l, y), rank) : NULL;
 
   if (to)
     memcpy(to, dims, (size_t)rank * sizeof *to);
@@ -286,8 +286,8 @@ static int record_with_shape(struct ft_call *c, const char *type, const int64_t 
 /* unfold(x, dim, size, step): windows as a new last dimension, a view */
 int ft_aten_unfold(struct ft_call *c)
 {
-  int64_t size = ft_arg_int(c, 2, "size", 1), step = ft_arg_int(c, 3, "step", 1);
-  int64_t dims[FT_GRAPH_RANK + 1];
+  int64_t size = ft_arg_int(c, 2, "size", 1), step = ft_arg_int(c, 3, "step", 1), all;
+  ft_dim dims[FT_GRAPH_RANK + 1];
   const struct ft_tensor *t;
   uint32_t x;
   int axis;
@@ -299,15 +299,31 @@ int ft_aten_unfold(struct ft_call *c)
   if (axis < 0)
     return -1;
   memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
-  dims[axis] = t->dims[axis] < size ? 0 : (t->dims[axis] - size) / step + 1;
-  dims[t->rank] = size;
+  if (ft_dim_get(dims[axis], &all))
+    dims[axis] = ft_dim_of(all < size ? 0 : (all - size) / step + 1);
+  dims[t->rank] = ft_dim_of(size);
   return record_with_shape(c, "Identity", dims, t->rank + 1);
+}
+
+/* How many windows lie along DIM; 0: it has no room for one. */
+static ft_dim windows_along(ft_dim dim, int64_t kernel, int64_t dilation, int64_t pad,
+                            int64_t stride)
+{
+  int64_t room;
+
+  if (kernel < 1 || dilation < 0 || pad < 0 || stride < 1)
+    return ft_dim_of(0);
+  if (!ft_dim_get(dim, &room))
+    return FT_DIM_UNKNOWN;
+  room = ft_known_plus(room, ft_known_times(2, pad)) - ft_known_times(dilation, kernel - 1) - 1;
+  return ft_dim_of(room < 0 ? 0 : room / stride + 1);
 }
 
 /* (x, kernel, dilation, padding, stride) -> batch, channels x kernel, positions */
 int ft_aten_im2col(struct ft_call *c)
 {
-  int64_t k[2], d[2], p[2], s[2], dims[3];
+  int64_t k[2], d[2], p[2], s[2];
+  ft_dim dims[3], along;
   const struct ft_tensor *t;
   uint32_t x;
 
@@ -317,15 +333,13 @@ int ft_aten_im2col(struct ft_call *c)
       ft_arg_each(c, 4, NULL, 2, 1, s) < 0)
     return ft_aten_not_shaped(c, x);
   dims[0] = t->dims[0];
-  dims[1] = ft_dim_times(t->dims[1], ft_dim_times(k[0], k[1]));
-  dims[2] = 1;
+  dims[1] = ft_dim_times(t->dims[1], ft_dim_times(ft_dim_of(k[0]), ft_dim_of(k[1])));
+  dims[2] = ft_dim_of(1);
   for (int i = 0; i < 2; i++) {
-    int64_t window = ft_dim_plus(ft_dim_times(d[i], k[i] - 1), 1);
-    int64_t room = ft_dim_plus(t->dims[i + 2], ft_dim_times(2, p[i]));
-
-    if (window < 1 || p[i] < 0 || s[i] < 1 || (room >= 0 && room < window))
+    along = windows_along(t->dims[i + 2], k[i], d[i], p[i], s[i]);
+    if (ft_dim_is(along, 0))
       return ft_tracer_fail(c->l, "%s: windows larger than the input", c->name);
-    dims[2] = ft_dim_times(dims[2], room < 0 ? -1 : (room - window) / s[i] + 1);
+    dims[2] = ft_dim_times(dims[2], along);
   }
   return record_with_shape(c, "ReverseSequence", dims, 3);
 }

@@ -15,7 +15,7 @@ static struct ft_weight *join_weights(struct ft_tracer *l, struct ft_weight *con
   const struct ft_declared *first = &parts[0]->declared;
   struct ft_weight *w = parts[0]->joined;
   int rank = first->rank;
-  int64_t rows = 0;
+  ft_dim rows = ft_dim_of(0);
 
   if (w)
     return w;
@@ -30,10 +30,10 @@ static struct ft_weight *join_weights(struct ft_tracer *l, struct ft_weight *con
     return NULL;
   for (unsigned i = 0; i < count; i++) {
     rows = ft_dim_plus(rows, parts[i]->declared.dims[0]);
-    w->declared.elements = ft_dim_plus(w->declared.elements, parts[i]->declared.elements);
+    w->declared.elements = ft_known_plus(w->declared.elements, parts[i]->declared.elements);
   }
-  w->declared.dims[0] = directions;
-  w->declared.dims[1] = rows / directions;
+  w->declared.dims[0] = ft_dim_of(directions);
+  w->declared.dims[1] = ft_dim_divide(rows, directions);
   for (int i = 1; i < rank; i++)
     w->declared.dims[i + 1] = first->dims[i];
   parts[0]->joined = w;
@@ -72,13 +72,13 @@ static uint32_t record_recurrent_layer(struct ft_call *c, uint32_t x, const uint
                                        unsigned directions, unsigned outputs)
 {
   const char *type = c->type;
-  int64_t hidden = ft_tracer_of(c->l, w[1])->dims[2];
+  ft_dim hidden = ft_tracer_of(c->l, w[1])->dims[2];
 
   ft_tracer_op(c->l, type);
   ft_tracer_in(c->l, x);
   for (int i = 0; i < 3; i++)
     ft_tracer_in(c->l, w[i]);
-  ft_tracer_int(c->l, "hidden_size", hidden);
+  ft_tracer_int(c->l, "hidden_size", ft_dim_or(hidden, -1));
   ft_tracer_string(c->l, "direction", directions == 2 ? "bidirectional" : "forward");
   return ft_tracer_end(c->l, outputs);
 }
@@ -88,14 +88,14 @@ static uint32_t merge_directions(struct ft_tracer *l, uint32_t y)
 {
   static const int64_t turned[] = { 0, 2, 1, 3 };
   const struct ft_tensor *t = ft_tracer_of(l, y);
-  int64_t dims[3];
+  ft_dim dims[3];
 
   if (t->rank != 4)
     return y;
   dims[0] = t->dims[0];
   dims[1] = t->dims[2];
   dims[2] = ft_dim_times(t->dims[1], t->dims[3]);
-  if (t->dims[1] != 1)
+  if (!ft_dim_is(t->dims[1], 1))
     y = ft_tracer_transpose(l, y, turned, 4);
   return y ? ft_tracer_reshape(l, y, dims, 3) : 0;
 }
@@ -279,7 +279,7 @@ static uint32_t split_heads(struct ft_tracer *l, uint32_t x, int64_t heads)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
   const struct ft_tensor *t = ft_tracer_of(l, x);
-  int64_t dims[4] = { t->dims[0], t->dims[1], heads, t->dims[2] / heads };
+  ft_dim dims[4] = { t->dims[0], t->dims[1], ft_dim_of(heads), ft_dim_divide(t->dims[2], heads) };
 
   x = ft_tracer_reshape(l, x, dims, 4);
   return x ? ft_tracer_transpose(l, x, order, 4) : 0;
@@ -289,7 +289,7 @@ static uint32_t split_heads(struct ft_tracer *l, uint32_t x, int64_t heads)
 static uint32_t self_attention(struct ft_tracer *l, uint32_t x, int64_t heads, const uint32_t w[4])
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
-  int64_t dims[3];
+  ft_dim dims[3];
   uint32_t qkv = connect(l, x, w[0], w[1]), p, y;
 
   if (!qkv || ft_tracer_of(l, x)->rank != 3 || heads < 1)

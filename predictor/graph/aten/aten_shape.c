@@ -8,32 +8,34 @@
 
 int ft_aten_view(struct ft_call *c)
 {
-  int64_t dims[FT_GRAPH_RANK];
+  int64_t sizes[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   uint32_t x = ft_arg_tensor(c, 0);
-  int n = ft_arg_ints(c, 1, "size", dims, FT_GRAPH_RANK);
+  int n = ft_arg_ints(c, 1, "size", sizes, FT_GRAPH_RANK);
   const struct ft_operand *to = ft_arg(c, 1, NULL);
 
   if (!x)
     return -1;
   if (n < 0 && to->type == FT_VALUE_LIST && to->list->count <= FT_GRAPH_RANK) {
-    /* unknown sizes become -1 */
     n = (int)to->list->count;
     for (int i = 0; i < n; i++)
-      dims[i] = to->list->items[i].type == FT_VALUE_INT && to->list->items[i].known
-                    ? to->list->items[i].integer
-                    : -1;
+      sizes[i] = to->list->items[i].type == FT_VALUE_INT && to->list->items[i].known
+                     ? to->list->items[i].integer
+                     : INT64_MIN;
   }
   if (n < 0)
     return ft_aten_unknown(c);
   if (c->args[1].type == FT_VALUE_INT && n == 1 && strncmp(c->name, "view", 4) == 0 &&
       c->count == 2 && c->keys && c->keys[1])
     return ft_aten_same(c); /* view.dtype */
-  return ft_give(c, ft_tracer_reshape(c->l, x, dims, n));
+  return ft_aten_dims(c, sizes, n, true, dims) < 0
+             ? -1
+             : ft_give(c, ft_tracer_reshape(c->l, x, dims, n));
 }
 
-static uint32_t record_expand(struct ft_tracer *l, uint32_t x, const int64_t *dims, int rank)
+static uint32_t record_expand(struct ft_tracer *l, uint32_t x, const ft_dim *dims, int rank)
 {
-  uint32_t list = ft_tracer_list(l, dims, (size_t)rank);
+  uint32_t list = ft_tracer_sizes(l, dims, rank);
 
   return list ? ft_tracer_binary(l, "Expand", x, list) : 0;
 }
@@ -46,7 +48,7 @@ int ft_aten_view_as(struct ft_call *c)
   if (!x || !other)
     return -1;
   t = ft_tracer_of(c->l, other);
-  if (t->rank < 0 || ft_tensor_elements(t) < 0)
+  if (!ft_dim_known(ft_tensor_elements(t)))
     return ft_aten_unknown(c);
   return ft_give(c, strcmp(c->name, "expand_as") == 0
                         ? record_expand(c->l, x, t->dims, t->rank)
@@ -54,11 +56,11 @@ int ft_aten_view_as(struct ft_call *c)
 }
 
 /* Replaces dimensions FIRST to LAST of X by COUNT others. */
-static int replace_dims(struct ft_call *c, uint32_t x, int first, int last, const int64_t *with,
+static int replace_dims(struct ft_call *c, uint32_t x, int first, int last, const ft_dim *with,
                         int count)
 {
   const struct ft_tensor *t = ft_tracer_of(c->l, x);
-  int64_t dims[2 * FT_GRAPH_RANK];
+  ft_dim dims[2 * FT_GRAPH_RANK];
   int n = 0;
 
   for (int i = 0; i < first; i++)
@@ -67,16 +69,13 @@ static int replace_dims(struct ft_call *c, uint32_t x, int first, int last, cons
     dims[n++] = with[i];
   for (int i = last + 1; i < t->rank; i++)
     dims[n++] = t->dims[i];
-  for (int i = 0; i < n; i++)
-    if (dims[i] < -1 || n > FT_GRAPH_RANK)
-      return ft_tracer_fail(c->l, "%s: %d dimensions, one of %lld", c->name, n, (long long)dims[i]);
   return ft_give(c, ft_tracer_reshape(c->l, x, dims, n));
 }
 
 int ft_aten_flatten(struct ft_call *c)
 {
   const struct ft_tensor *t;
-  int64_t product = 1;
+  ft_dim product = ft_dim_of(1);
   int first, last;
   uint32_t x;
 
@@ -89,14 +88,14 @@ int ft_aten_flatten(struct ft_call *c)
   last = ft_arg_axis(c, 2, "end_dim", -1, t->rank);
   if (first < 0 || last < 0)
     return -1;
-  for (int i = first; i <= last; i++)
-    product = ft_dim_times(product, t->dims[i]);
+  product = ft_dim_product(t->dims + first, last + 1 - first);
   return replace_dims(c, x, first, last < first ? first - 1 : last, &product, last < first ? 0 : 1);
 }
 
 int ft_aten_unflatten(struct ft_call *c)
 {
   int64_t sizes[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   const struct ft_tensor *t;
   int axis, n;
   uint32_t x;
@@ -108,7 +107,9 @@ int ft_aten_unflatten(struct ft_call *c)
   n = ft_arg_ints(c, 2, "sizes", sizes, FT_GRAPH_RANK);
   if (n < 0)
     return ft_aten_unknown(c);
-  return axis < 0 ? -1 : replace_dims(c, x, axis, axis, sizes, n);
+  if (axis < 0 || ft_aten_dims(c, sizes, n, true, dims) < 0)
+    return -1;
+  return replace_dims(c, x, axis, axis, dims, n);
 }
 
 int ft_aten_transpose(struct ft_call *c)
@@ -207,12 +208,12 @@ int ft_aten_squeeze(struct ft_call *c)
   if (!t || n < 0)
     return ft_aten_not_shaped(c, x);
   for (int i = 0; n == 0 && i < t->rank; i++)
-    if (t->dims[i] == 1)
+    if (ft_dim_is(t->dims[i], 1))
       ones[count++] = i;
   for (int i = 0; i < n; i++) {
     int64_t axis = axes[i] < 0 ? axes[i] + t->rank : axes[i];
 
-    if (axis >= 0 && axis < t->rank && t->dims[axis] == 1)
+    if (axis >= 0 && axis < t->rank && ft_dim_is(t->dims[axis], 1))
       ones[count++] = axis;
   }
   if (!count)
@@ -222,23 +223,27 @@ int ft_aten_squeeze(struct ft_call *c)
 
 int ft_aten_expand(struct ft_call *c)
 {
-  int64_t dims[FT_GRAPH_RANK];
-  int n = ft_arg_ints(c, 1, "size", dims, FT_GRAPH_RANK);
+  int64_t sizes[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
+  int n = ft_arg_ints(c, 1, "size", sizes, FT_GRAPH_RANK);
   const struct ft_tensor *t;
   uint32_t x;
 
   t = ft_aten_shaped(c, &x);
   if (!t || n < t->rank)
     return ft_aten_not_shaped(c, x);
+  if (ft_aten_dims(c, sizes, n, true, dims) < 0)
+    return -1;
   for (int i = 0; i < n; i++)
-    if (dims[i] == -1)
-      dims[i] = i < n - t->rank ? 1 : t->dims[i - (n - t->rank)];
+    if (ft_dim_inferred(dims[i]))
+      dims[i] = i < n - t->rank ? ft_dim_of(1) : t->dims[i - (n - t->rank)];
   return ft_give(c, record_expand(c->l, x, dims, n));
 }
 
 int ft_aten_repeat(struct ft_call *c)
 {
-  int64_t times[FT_GRAPH_RANK], dims[FT_GRAPH_RANK];
+  int64_t times[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   int n = ft_arg_ints(c, 1, "repeats", times, FT_GRAPH_RANK), more;
   const struct ft_tensor *t;
   uint32_t x, list;
@@ -252,7 +257,7 @@ int ft_aten_repeat(struct ft_call *c)
   for (int i = 0; i < t->rank - n; i++)
     times[i] = 1;
   for (int i = 0; i < more + t->rank; i++)
-    dims[i] = i < more ? 1 : t->dims[i - more];
+    dims[i] = i < more ? ft_dim_of(1) : t->dims[i - more];
   n = more + t->rank;
   if (more)
     x = ft_tracer_reshape(c->l, x, dims, n);
@@ -263,7 +268,8 @@ int ft_aten_repeat(struct ft_call *c)
 /* Each element REPEATS times: a new dimension, expanded and merged. */
 int ft_aten_repeat_interleave(struct ft_call *c)
 {
-  int64_t times = ft_arg_int(c, 1, "repeats", INT64_MIN), with[2], dims[FT_GRAPH_RANK + 1];
+  int64_t times = ft_arg_int(c, 1, "repeats", INT64_MIN);
+  ft_dim with[2], dims[FT_GRAPH_RANK + 1];
   const struct ft_tensor *t;
   int axis, rank;
   uint32_t x;
@@ -276,35 +282,36 @@ int ft_aten_repeat_interleave(struct ft_call *c)
   if (axis < 0)
     return -1;
   with[0] = t->dims[axis];
-  with[1] = 1;
+  with[1] = ft_dim_of(1);
   if (replace_dims(c, x, axis, axis, with, 2) < 0)
     return -1;
   memcpy(dims, ft_tracer_of(c->l, c->result.tensor)->dims, (size_t)(rank + 1) * sizeof *dims);
-  dims[axis + 1] = times;
+  dims[axis + 1] = ft_dim_of(times);
   x = record_expand(c->l, c->result.tensor, dims, rank + 1);
-  with[0] = ft_dim_times(with[0], times);
+  with[0] = ft_dim_times(with[0], dims[axis + 1]);
   return x ? replace_dims(c, x, axis, axis + 1, with, 1) : -1;
 }
 
 /* as_strided(x, size, stride) */
 int ft_aten_as_strided(struct ft_call *c)
 {
-  int64_t dims[FT_GRAPH_RANK];
-  int n = ft_arg_ints(c, 1, "size", dims, FT_GRAPH_RANK);
+  int64_t sizes[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
+  int n = ft_arg_ints(c, 1, "size", sizes, FT_GRAPH_RANK);
   uint32_t x = ft_arg_tensor(c, 0);
 
   if (!x || n < 0)
     return ft_aten_not_shaped(c, x);
-  for (int i = 0; i < n; i++)
-    if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
-      return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)dims[i]);
+  if (ft_aten_dims(c, sizes, n, false, dims) < 0)
+    return -1;
   return ft_aten_of_shape(c, dims, n, ft_tracer_of(c->l, x)->element);
 }
 
 /* diagonal(x, offset, dim1, dim2): the diagonal becomes the last dimension */
 int ft_aten_diagonal(struct ft_call *c)
 {
-  int64_t offset = ft_arg_int(c, 1, "offset", 0), dims[FT_GRAPH_RANK], a, b;
+  int64_t offset = ft_arg_int(c, 1, "offset", 0), a, b;
+  ft_dim dims[FT_GRAPH_RANK];
   uint32_t x;
   const struct ft_tensor *t = ft_aten_shaped(c, &x);
   int one, two, n = 0;
@@ -315,11 +322,14 @@ int ft_aten_diagonal(struct ft_call *c)
   two = ft_arg_axis(c, 3, "dim2", 1, t->rank);
   if (one < 0 || two < 0)
     return -1;
-  a = t->dims[one] + (offset < 0 ? offset : 0);
-  b = t->dims[two] - (offset > 0 ? offset : 0);
   for (int i = 0; i < t->rank; i++)
     if (i != one && i != two)
       dims[n++] = t->dims[i];
-  dims[n++] = t->dims[one] < 0 || t->dims[two] < 0 ? -1 : a < 0 || b < 0 ? 0 : a < b ? a : b;
-  return ft_aten_of_shape(c, dims, n, t->element);
+  dims[n] = FT_DIM_UNKNOWN;
+  if (ft_dim_get(t->dims[one], &a) && ft_dim_get(t->dims[two], &b)) {
+    a += offset < 0 ? offset : 0;
+    b -= offset > 0 ? offset : 0;
+    dims[n] = ft_dim_of(a < 0 || b < 0 ? 0 : a < b ? a : b);
+  }
+  return ft_aten_of_shape(c, dims, n + 1, t->element);
 }

@@ -24,11 +24,11 @@ static uint32_t cast(struct ft_tracer *l, uint32_t x, bool complex)
 
 /* The requested sizes: argument s of n-dimensional transforms, n of the others; axes from the
  * last. */
-static int transform_sizes(struct ft_call *c, int rank, const int64_t *dims,
-                           int64_t out[FT_GRAPH_RANK])
+static int transform_sizes(struct ft_call *c, int rank, const ft_dim *dims,
+                           ft_dim out[FT_GRAPH_RANK])
 {
   bool many = strstr(c->name, "2") || c->name[strlen(c->name) - 1] == 'n';
-  int64_t given[FT_GRAPH_RANK], axes[FT_GRAPH_RANK];
+  int64_t given[FT_GRAPH_RANK], axes[FT_GRAPH_RANK], size;
   int n = ft_arg_ints(c, 1, many ? "s" : "n", given, FT_GRAPH_RANK);
   int m = ft_arg_ints(c, 2, "dim", axes, FT_GRAPH_RANK), count;
 
@@ -45,13 +45,13 @@ static int transform_sizes(struct ft_call *c, int rank, const int64_t *dims,
     if (axis < 0 || axis >= rank)
       return -1;
     if (n && given[i] >= 0)
-      out[axis] = given[i];
-    if (i < count - 1)
+      out[axis] = ft_dim_of(given[i]);
+    if (i < count - 1 || !ft_dim_get(out[axis], &size))
       continue;
     if (strstr(c->name, "irfft") || strstr(c->name, "hfft"))
-      out[axis] = n ? out[axis] : 2 * (out[axis] - 1);
-    else if (strstr(c->name, "rfft") && out[axis] >= 0)
-      out[axis] = out[axis] / 2 + 1;
+      out[axis] = ft_dim_of(n ? size : 2 * (size - 1));
+    else if (strstr(c->name, "rfft"))
+      out[axis] = ft_dim_of(size / 2 + 1);
   }
   return 0;
 }
@@ -62,7 +62,7 @@ int ft_aten_fourier(struct ft_call *c)
   bool back = strstr(c->name, "irfft") || strstr(c->name, "_hfft");
   uint32_t x;
   const struct ft_tensor *t = ft_aten_shaped(c, &x);
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   bool wide;
 
   if (!t)
@@ -72,8 +72,7 @@ int ft_aten_fourier(struct ft_call *c)
   wide = is_double(t);
   ft_tracer_op(c->l, "FFT");
   ft_tracer_in(c->l, x);
-  ft_tracer_ints(c->l, "sizes", dims, (size_t)t->rank);
-  ft_tracer_int(c->l, "to", back ? (wide ? DOUBLE : 1) : wide ? COMPLEX_DOUBLE : COMPLEX);
+  ft_aten_result(c->l, dims, t->rank, back ? (wide ? DOUBLE : 1) : wide ? COMPLEX_DOUBLE : COMPLEX);
   return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
@@ -97,19 +96,18 @@ int ft_aten_view_complex(struct ft_call *c)
   bool real = strcmp(c->name, "view_as_real") == 0;
   uint32_t x;
   const struct ft_tensor *t = ft_aten_shaped(c, &x);
-  int64_t dims[FT_GRAPH_RANK + 1];
+  ft_dim dims[FT_GRAPH_RANK + 1];
   int rank;
 
   if (!t || t->rank == FT_GRAPH_RANK || (!real && !t->rank))
     return ft_aten_not_shaped(c, x);
   rank = t->rank;
   memcpy(dims, t->dims, (size_t)rank * sizeof *dims);
-  dims[real ? rank : rank - 1] = real ? 2 : 1;
+  dims[real ? rank : rank - 1] = ft_dim_of(real ? 2 : 1);
   if (real) {
     ft_tracer_op(c->l, "FFT");
     ft_tracer_in(c->l, x);
-    ft_tracer_ints(c->l, "sizes", dims, (size_t)rank + 1);
-    ft_tracer_int(c->l, "to", is_double(t) ? DOUBLE : 1);
+    ft_aten_result(c->l, dims, rank + 1, is_double(t) ? DOUBLE : 1);
     return ft_give(c, ft_tracer_end(c->l, 1));
   }
   x = ft_tracer_slice(c->l, x, rank - 1, 0, 1, 1);
@@ -138,10 +136,12 @@ int ft_aten_outer(struct ft_call *c)
 {
   uint32_t a, b = ft_arg_tensor(c, 1);
   const struct ft_tensor *t = ft_aten_shaped(c, &a);
-  int64_t dims[2] = { t ? t->dims[0] : -1, 1 };
+  ft_dim dims[2];
 
   if (!t || !b || t->rank != 1)
     return ft_aten_not_shaped(c, b ? a : 0);
+  dims[0] = t->dims[0];
+  dims[1] = ft_dim_of(1);
   a = ft_tracer_reshape(c->l, a, dims, 2);
   return ft_give(c, a ? ft_tracer_binary(c->l, "Mul", a, b) : 0);
 }

@@ -165,7 +165,9 @@ int ft_value_truth(const struct ft_tracer *l, const struct ft_operand *value)
     return value->list->count > 0;
   case FT_VALUE_TENSOR:
     t = ft_tracer_of(l, value->tensor);
-    return t->values && ft_tensor_elements(t) == 1 && !isnan(t->values[0]) ? t->values[0] != 0 : -1;
+    return t->values && ft_dim_is(ft_tensor_elements(t), 1) && !isnan(t->values[0])
+               ? t->values[0] != 0
+               : -1;
   default:
     return -1;
   }

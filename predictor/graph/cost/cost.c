@@ -17,8 +17,8 @@ struct count {
   uint8_t *role;   /* of each tensor */
   bool *learnt;    /* of each tensor */
   uint8_t *packed; /* of each tensor; see ft_cost */
-  int64_t *most;   /* of each tensor; see size_bound.h */
-  int64_t kept;    /* by unknown operators, at most */
+  ft_dim *most;    /* of each tensor; see size_bound.h */
+  ft_dim kept;     /* by unknown operators, at most */
   size_t layer_room, unknown_room;
 };
 
@@ -108,8 +108,8 @@ static void mark_used(struct count *c, const struct ft_block *block)
 
 static int64_t weights_in(const struct count *c, uint32_t tensor)
 {
-  return ft_dim_times(ft_tensor_elements(&c->graph->tensors[tensor]),
-                      c->packed[tensor] ? c->packed[tensor] : 1);
+  return ft_known_times(ft_dim_or(ft_tensor_elements(&c->graph->tensors[tensor]), 0),
+                        c->packed[tensor] ? c->packed[tensor] : 1);
 }
 
 /* Whole numbers and what was quantised are parameters, but nothing learns them any more. */
@@ -118,11 +118,12 @@ static void add_parameter(struct count *c, uint32_t tensor)
   const struct ft_tensor *t = &c->graph->tensors[tensor];
 
   c->role[tensor] = ROLE_PARAMETER;
-  c->cost->parameters = ft_dim_plus(c->cost->parameters, weights_in(c, tensor));
+  c->cost->parameters = ft_known_plus(c->cost->parameters, weights_in(c, tensor));
   if (!ft_element_is_real(t->element) || c->packed[tensor])
     return;
   c->learnt[tensor] = true;
-  c->cost->parameter_bytes = ft_dim_plus(c->cost->parameter_bytes, ft_tensor_bytes(t));
+  c->cost->parameter_bytes =
+      ft_known_plus(c->cost->parameter_bytes, ft_dim_or(ft_tensor_bytes(t), 0));
 }
 
 static void mark_constants(struct count *c, const struct ft_block *block)
@@ -134,7 +135,7 @@ static void mark_constants(struct count *c, const struct ft_block *block)
     if (c->role[t] == ROLE_USED && (ft_element_is_real(d->element) || c->packed[t]) && !d->kept)
       add_parameter(c, t);
     else
-      c->cost->buffers = ft_dim_plus(c->cost->buffers, d->elements);
+      c->cost->buffers = ft_known_plus(c->cost->buffers, d->elements);
   }
 }
 
@@ -161,7 +162,7 @@ static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 
     if (*role != ROLE_PARAMETER)
       continue;
-    sum = ft_dim_plus(sum, weights_in(c, op->inputs[i]));
+    sum = ft_known_plus(sum, weights_in(c, op->inputs[i]));
     *role = ROLE_COUNTED;
   }
   return sum;
@@ -175,77 +176,73 @@ static int64_t parameters_of(struct count *c, const struct ft_operator *op)
  * averaged.
  */
 
-static int64_t dims_product(const struct ft_tensor *t, int first, int last)
+/* Elements of one of the filters W. */
+static ft_dim filter_elements(const struct ft_tensor *w)
 {
-  int64_t result = 1;
-
-  for (int i = first; i < last; i++)
-    result = ft_dim_times(result, t->dims[i]);
-  return result;
+  return w->rank > 1 ? ft_dim_product(w->dims + 1, w->rank - 1) : ft_dim_of(1);
 }
 
-static int64_t recurrent_macs(const struct ft_operator *op, const struct ft_tensor *x,
-                              const struct ft_tensor *w, const struct ft_tensor *r)
+static ft_dim recurrent_macs(const struct ft_operator *op, const struct ft_tensor *x,
+                             const struct ft_tensor *w, const struct ft_tensor *r)
 {
   if (!w || !r || x->rank != 3 || w->rank != 3 || r->rank != 3)
-    return -1;
+    return FT_DIM_UNKNOWN;
   (void)op;
   /* w: directions x gates of hidden x inputs; r: the same x hidden */
   return ft_dim_times(ft_dim_times(x->dims[0], x->dims[1]),
-                      ft_dim_plus(dims_product(w, 0, 3), dims_product(r, 0, 3)));
+                      ft_dim_plus(ft_dim_product(w->dims, 3), ft_dim_product(r->dims, 3)));
 }
 
-static int64_t attention_macs(const struct ft_tensor *q, const struct ft_tensor *k,
-                              const struct ft_tensor *v, const struct ft_tensor *past,
-                              const struct ft_tensor *y)
+static ft_dim attention_macs(const struct ft_tensor *q, const struct ft_tensor *k,
+                             const struct ft_tensor *v, const struct ft_tensor *past,
+                             const struct ft_tensor *y)
 {
   int last = q->rank - 1;
-  int64_t before = past && past->rank == 4 ? past->dims[2] : 0;
+  ft_dim before = past && past->rank == 4 ? past->dims[2] : ft_dim_of(0);
 
   if (!k || !v || y->rank != q->rank || k->rank != q->rank || q->rank < 3)
-    return -1;
-  if (k->dims[last - 1] < 0 || before < 0)
-    return -1;
+    return FT_DIM_UNKNOWN;
   return ft_dim_times(
-      ft_dim_times(dims_product(q, 0, last), ft_dim_plus(k->dims[last - 1], before)),
+      ft_dim_times(ft_dim_product(q->dims, last), ft_dim_plus(k->dims[last - 1], before)),
       ft_dim_plus(q->dims[last], y->dims[last]));
 }
 
 /* MACs of linear attention: for each token and head of keys K a state of (key size) x (value size
  * of V) is changed, and by the delta rule read before that; for each head of queries it is read. */
-static int64_t linear_attention_macs(const struct ft_operator *op, const struct ft_tensor *q,
-                                     const struct ft_tensor *k, const struct ft_tensor *v)
+static ft_dim linear_attention_macs(const struct ft_operator *op, const struct ft_tensor *q,
+                                    const struct ft_tensor *k, const struct ft_tensor *v)
 {
   const struct ft_attribute *rule = ft_attribute(op, "update_rule");
-  int64_t heads = ft_integer(op, "q_num_heads", 0), kv = ft_integer(op, "kv_num_heads", 0), each;
+  int64_t heads = ft_integer(op, "q_num_heads", 0), kv = ft_integer(op, "kv_num_heads", 0);
+  ft_dim each;
   bool delta = !rule || !rule->string || strstr(rule->string, "delta");
 
-  if (!k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || kv < 1 || k->dims[2] < 0 ||
-      v->dims[2] < 0)
-    return -1;
-  each = ft_dim_times(k->dims[2] / kv, v->dims[2] / kv);
-  return ft_dim_times(ft_dim_times(dims_product(q, 0, 2), each),
-                      ft_dim_plus(ft_dim_times(delta ? 2 : 1, kv), heads));
+  if (!k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || kv < 1)
+    return FT_DIM_UNKNOWN;
+  each = ft_dim_times(ft_dim_divide(k->dims[2], kv), ft_dim_divide(v->dims[2], kv));
+  return ft_dim_times(ft_dim_times(ft_dim_product(q->dims, 2), each),
+                      ft_dim_plus(ft_dim_of(ft_known_times(delta ? 2 : 1, kv)), ft_dim_of(heads)));
 }
 
 /* MACs of a mixture: each token goes through K of the experts, whose weights are W and V. */
-static int64_t experts_macs(const struct ft_operator *op, const struct ft_tensor *x,
-                            const struct ft_tensor *w, const struct ft_tensor *v)
+static ft_dim experts_macs(const struct ft_operator *op, const struct ft_tensor *x,
+                           const struct ft_tensor *w, const struct ft_tensor *v)
 {
-  int64_t each;
+  ft_dim each;
 
-  if (!v || x->rank < 1 || w->rank != 3 || v->rank != 3 || w->dims[0] < 1)
-    return -1;
-  each = ft_dim_plus(dims_product(w, 1, 3), dims_product(v, 1, 3));
-  return ft_dim_times(ft_dim_times(dims_product(x, 0, x->rank - 1), ft_integer(op, "k", 1)), each);
+  if (!v || x->rank < 1 || w->rank != 3 || v->rank != 3 || ft_dim_or(w->dims[0], 0) < 1)
+    return FT_DIM_UNKNOWN;
+  each = ft_dim_plus(ft_dim_product(w->dims + 1, 2), ft_dim_product(v->dims + 1, 2));
+  each = ft_dim_times(each, ft_dim_of(ft_integer(op, "k", 1)));
+  return ft_dim_times(ft_dim_product(x->dims, x->rank - 1), each);
 }
 
-static int64_t einsum_macs(const struct count *c, const struct ft_operator *op)
+static ft_dim einsum_macs(const struct count *c, const struct ft_operator *op)
 {
   struct ft_infer in = { .graph = c->graph, .op = (struct ft_operator *)op };
   struct ft_einsum e;
 
-  return ft_einsum_read(&in, &e) < 0 ? -1 : ft_einsum_products(&e);
+  return ft_einsum_read(&in, &e) < 0 ? FT_DIM_UNKNOWN : ft_einsum_products(&e);
 }
 
 /* Whether OP is a batch normalisation of weights, by statistics of their own. */
@@ -254,31 +251,31 @@ static bool standardises_weights(const struct ft_operator *op)
   return op->kind && op->kind->work == FT_WORK_NORM && !op->data;
 }
 
-static int64_t macs_of(const struct count *c, const struct ft_operator *op)
+static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
 {
   const struct ft_tensor *x = input_tensor(c, op, 0), *y = first_operator_output(c, op), *w;
   uint8_t work = op->kind ? op->kind->work : FT_WORK_NONE;
   int inner;
 
   if (work == FT_WORK_NONE)
-    return 0;
+    return ft_dim_of(0);
   if (work == FT_WORK_ORT)
     return ft_ort_macs(c->graph, op);
   w = input_tensor(c, op, op->kind->weight);
   if (!x || !y || !w || x->rank < 0 || w->rank < 0)
-    return -1;
+    return FT_DIM_UNKNOWN;
   switch (work) {
   case FT_WORK_CONV:
-    return ft_dim_times(ft_tensor_elements(y), dims_product(w, 1, w->rank));
+    return ft_dim_times(ft_tensor_elements(y), filter_elements(w));
   case FT_WORK_TRANSPOSED:
-    return ft_dim_times(ft_tensor_elements(x), dims_product(w, 1, w->rank));
+    return ft_dim_times(ft_tensor_elements(x), filter_elements(w));
   case FT_WORK_PRODUCT:
     inner = ft_integer(op, "transA", 0) && x->rank > 1 ? x->rank - 2 : x->rank - 1;
-    return x->rank ? ft_dim_times(ft_tensor_elements(y), x->dims[inner]) : -1;
+    return x->rank ? ft_dim_times(ft_tensor_elements(y), x->dims[inner]) : FT_DIM_UNKNOWN;
   case FT_WORK_GEMM:
     return x->rank == 2
                ? ft_dim_times(ft_tensor_elements(y), x->dims[ft_integer(op, "transA", 0) == 0])
-               : -1;
+               : FT_DIM_UNKNOWN;
   case FT_WORK_EINSUM:
     return einsum_macs(c, op);
   case FT_WORK_RECURRENT:
@@ -291,9 +288,9 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
   case FT_WORK_EXPERTS:
     return experts_macs(op, x, w, input_tensor(c, op, 3));
   case FT_WORK_NORM: /* weights that each pass standardises again count too */
-    return ft_dim_times(ft_tensor_elements(x), standardises_weights(op) ? 5 : 2);
+    return ft_dim_times(ft_tensor_elements(x), ft_dim_of(standardises_weights(op) ? 5 : 2));
   case FT_WORK_STATISTICS:
-    return ft_dim_times(ft_tensor_elements(x), 5);
+    return ft_dim_times(ft_tensor_elements(x), ft_dim_of(5));
   default: /* pooling of everything */
     return ft_tensor_elements(x);
   }
@@ -301,13 +298,13 @@ static int64_t macs_of(const struct count *c, const struct ft_operator *op)
 
 /* ---- layers ---- */
 
-static int64_t activations_of(const struct count *c, const struct ft_operator *op)
+static ft_dim activations_of(const struct count *c, const struct ft_operator *op)
 {
-  int64_t sum = 0;
+  ft_dim sum = ft_dim_of(0);
 
   /* activation functions are computed in their input's place, as is dropout */
   if (ft_operator_is_view(op) || ft_operator_has(op, FT_OPERATOR_IN_PLACE))
-    return 0;
+    return sum;
   for (uint32_t i = 0; i < op->output_count; i++)
     if (op->outputs[i])
       sum = ft_dim_plus(sum, ft_tensor_elements(&c->graph->tensors[op->outputs[i]]));
@@ -321,18 +318,16 @@ static int64_t activations_of(const struct count *c, const struct ft_operator *o
 static void bound_layer(const struct count *c, struct ft_layer *layer)
 {
   const struct ft_operator *op = layer->op;
+  ft_dim results =
+      ft_dim_times(ft_size_bound_result(c->graph, op, c->most), ft_dim_of(op->output_count));
 
-  layer->activations_at_most = layer->activations;
+  layer->activations_at_most = ft_dim_known(layer->activations) ? layer->activations : results;
   layer->macs_at_most = layer->macs;
-  if (layer->activations < 0)
-    layer->activations_at_most =
-        ft_dim_times(ft_size_bound_result(c->graph, op, c->most), op->output_count);
-  if (!op->kind || layer->macs < 0)
-    layer->macs_at_most = ft_dim_times(
-        layer->activations
-            ? layer->activations_at_most
-            : ft_dim_times(ft_size_bound_result(c->graph, op, c->most), op->output_count),
-        layer->parameters ? layer->parameters : ft_size_bound_products(c->graph, op, c->most));
+  if (!op->kind || !ft_dim_known(layer->macs))
+    layer->macs_at_most =
+        ft_dim_times(ft_dim_is(layer->activations, 0) ? results : layer->activations_at_most,
+                     layer->parameters ? ft_dim_of(layer->parameters)
+                                       : ft_size_bound_products(c->graph, op, c->most));
 }
 
 static int note_unknown(struct count *c, const struct ft_operator *op)
@@ -358,16 +353,26 @@ static int note_unknown(struct count *c, const struct ft_operator *op)
 
 /* What was counted so far of a block, so that branches can be compared. */
 struct sums {
-  int64_t macs, activations, macs_at_most, activations_at_most;
+  int64_t macs, activations;
+  ft_dim macs_at_most, activations_at_most;
 };
 
 static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums);
+
+/* Let MOST, which counts as the least where it is not known, be TO if that is more or not known. */
+static void raise_to(ft_dim *most, ft_dim to)
+{
+  if (!ft_dim_known(to) || ft_dim_or(to, 0) > ft_dim_or(*most, -1))
+    *most = to;
+}
 
 /* The costlier of two branches; a loop's body times its trip count, without a bound where that is
  * not known. */
 static int count_blocks(struct count *c, const struct ft_operator *op, int depth,
                         struct ft_layer *layer)
 {
+  ft_dim trips = ft_dim_of(op->trip_count);
+
   for (uint32_t i = 0; i < op->attribute_count; i++) {
     struct sums s = { 0 };
 
@@ -375,25 +380,14 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
       continue;
     if (count_block(c, op->attributes[i].block, depth + 1, &s) < 0)
       return -1;
-    if (op->trip_count < 0) {
-      s.macs_at_most = -1;
-      s.activations_at_most = -1;
-    } else {
-      s.macs = ft_dim_times(s.macs, op->trip_count);
-      s.macs_at_most = ft_dim_times(s.macs_at_most, op->trip_count);
-      s.activations = ft_dim_times(s.activations, op->trip_count);
-      s.activations_at_most = ft_dim_times(s.activations_at_most, op->trip_count);
-    }
-    if (s.macs > layer->macs)
-      layer->macs = s.macs;
-    if (s.macs_at_most < 0 || s.macs_at_most > layer->macs_at_most)
-      layer->macs_at_most = s.macs_at_most;
-    if (s.activations > layer->activations)
-      layer->activations = s.activations;
+    s.macs = ft_known_times(s.macs, ft_dim_or(trips, 1));
+    s.activations = ft_known_times(s.activations, ft_dim_or(trips, 1));
+    raise_to(&layer->macs, ft_dim_of(s.macs));
+    raise_to(&layer->macs_at_most, ft_dim_times(s.macs_at_most, trips));
+    raise_to(&layer->activations, ft_dim_of(s.activations));
+    raise_to(&layer->activations_at_most, ft_dim_times(s.activations_at_most, trips));
     if (s.activations > layer->inside)
       layer->inside = s.activations;
-    if (s.activations_at_most < 0 || s.activations_at_most > layer->activations_at_most)
-      layer->activations_at_most = s.activations_at_most;
   }
   return 0;
 }
@@ -402,15 +396,15 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
  * A layer's normalisation that is spelled out is counted as one that is not, at its division; the
  * other division that is part of something larger has a number below it (GELU).
  */
-static int64_t spelled_out(const struct count *c, const struct ft_operator *op,
-                           const struct ft_fusion *fusion)
+static ft_dim spelled_out(const struct count *c, const struct ft_operator *op,
+                          const struct ft_fusion *fusion)
 {
   const struct ft_tensor *below = input_tensor(c, op, 1);
   bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
 
   return within && ft_operator_is(op, FT_OP_Div) && below && below->data
-             ? ft_dim_times(ft_tensor_elements(first_operator_output(c, op)), 5)
-             : 0;
+             ? ft_dim_times(ft_tensor_elements(first_operator_output(c, op)), ft_dim_of(5))
+             : ft_dim_of(0);
 }
 
 static int count_operator(struct count *c, const struct ft_operator *op,
@@ -430,19 +424,19 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     return 0;
   if (op->kind && !op->resolved)
     c->cost->unresolved++;
-  layer.macs = op->data || standardises_weights(op) ? macs_of(c, op) : 0;
-  if (layer.macs == 0)
+  layer.macs = op->data || standardises_weights(op) ? macs_of(c, op) : ft_dim_of(0);
+  if (ft_dim_is(layer.macs, 0))
     layer.macs = spelled_out(c, op, fusion);
   /* what a framework computes in one go has no memory in between */
-  layer.activations =
-      op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias ? activations_of(c, op) : 0;
+  if (op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias)
+    layer.activations = activations_of(c, op);
   bound_layer(c, &layer);
   if (!op->kind)
     c->kept = ft_dim_plus(c->kept, layer.activations_at_most);
   if (count_blocks(c, op, depth, &layer) < 0)
     return -1;
   if (depth == 0 && op->trip_count != 1 && layer.inside > 0) {
-    c->cost->inside = ft_dim_plus(c->cost->inside, layer.inside);
+    c->cost->inside = ft_known_plus(c->cost->inside, layer.inside);
     c->cost->unbounded_loops += op->trip_count < 0;
   }
   layers = ft_arena_grow(&c->graph->results, c->cost->layers, &c->layer_room, c->cost->layer_count,
@@ -451,8 +445,8 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     return cost_exhausted(c);
   c->cost->layers = layers;
   layers[c->cost->layer_count++] = layer;
-  sums->macs = ft_dim_plus(sums->macs, layer.macs > 0 ? layer.macs : 0);
-  sums->activations = ft_dim_plus(sums->activations, layer.activations > 0 ? layer.activations : 0);
+  sums->macs = ft_known_plus(sums->macs, ft_dim_or(layer.macs, 0));
+  sums->activations = ft_known_plus(sums->activations, ft_dim_or(layer.activations, 0));
   sums->macs_at_most = ft_dim_plus(sums->macs_at_most, layer.macs_at_most);
   sums->activations_at_most = ft_dim_plus(sums->activations_at_most, layer.activations_at_most);
   return 0;
@@ -476,6 +470,7 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
 {
   struct count c = { .graph = graph, .cost = cost, .err = err };
   struct sums sums = { 0 };
+  int64_t at_most;
 
   *cost = (struct ft_cost){ .operators = graph->operator_count };
   c.role = ft_arena_take(&graph->results, graph->tensor_count);
@@ -484,13 +479,15 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   c.most = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.most);
   if (!c.role || !c.learnt || !c.packed || !c.most)
     return cost_exhausted(&c);
+  for (uint32_t t = 0; t < graph->tensor_count; t++)
+    c.most[t] = FT_DIM_UNKNOWN;
   cost->learnt = c.learnt;
   cost->packed = c.packed;
   mark_used(&c, &graph->block);
   for (uint32_t i = 0; i < graph->block.input_count; i++) {
-    int64_t fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);
+    ft_dim fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);
 
-    sums.activations = ft_dim_plus(sums.activations, fed > 0 ? fed : 0);
+    sums.activations = ft_known_plus(sums.activations, ft_dim_or(fed, 0));
     sums.activations_at_most = ft_dim_plus(sums.activations_at_most, fed);
   }
   if (count_block(&c, &graph->block, 0, &sums) < 0)
@@ -499,8 +496,8 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   cost->activations = sums.activations;
   cost->macs_at_most = sums.macs_at_most;
   cost->activations_at_most = sums.activations_at_most;
-  cost->open_at_most = sums.activations_at_most < 0
-                           ? -1
-                           : ft_dim_plus(sums.activations_at_most - sums.activations, c.kept);
+  cost->open_at_most = ft_dim_get(sums.activations_at_most, &at_most)
+                           ? ft_dim_plus(ft_dim_of(at_most - sums.activations), c.kept)
+                           : FT_DIM_UNKNOWN;
   return 0;
 }

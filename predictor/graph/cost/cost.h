@@ -14,10 +14,10 @@ enum { FT_COST_UNKNOWNS = 256 }; /* types of unknown operators that are named */
 struct ft_layer {
   const struct ft_operator *op;
   int64_t parameters;   /* of those, each is counted where it is used first */
-  int64_t macs;         /* multiply-accumulates; -1 unknown */
-  int64_t activations;  /* elements it gives, 0 where it is in its input's place; -1 unknown */
-  int64_t macs_at_most; /* as macs; what it can be at most where that is not known; -1 no bound */
-  int64_t activations_at_most;
+  ft_dim macs;          /* multiply-accumulates */
+  ft_dim activations;   /* elements it gives, 0 where it is in its input's place */
+  /* the same, or what it can be at most where that is not known; unknown: no bound */
+  ft_dim macs_at_most, activations_at_most;
   int64_t inside; /* activations of its blocks, in all iterations that are known of */
   int depth;      /* of blocks around it */
 };
@@ -34,10 +34,10 @@ struct ft_cost {
   /* activations: the inputs and the results that are not views */
   int64_t macs;        /* what is known of them */
   int64_t activations; /* elements of the inputs and of all layers, as far as known */
-  int64_t macs_at_most, activations_at_most; /* -1: no bound */
+  ft_dim macs_at_most, activations_at_most; /* unknown: no bound */
   /* elements at most that results of unknown size have, and unknown operators may keep for
-   * themselves; -1: no bound */
-  int64_t open_at_most;
+   * themselves; unknown: no bound */
+  ft_dim open_at_most;
   int64_t inside; /* activations within loops whose iterations are counted, not followed */
   uint32_t unbounded_loops; /* such loops of the outermost block whose trip count is not known */
   uint32_t operators;  /* all, constants and what computes sizes included */

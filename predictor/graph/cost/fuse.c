@@ -11,7 +11,7 @@ struct fuse {
   const struct ft_block *block;
   struct ft_fusion *fusions;
   uint32_t *uses, *user; /* of each tensor: how many, and one of them */
-  int64_t batch;         /* the first dimension of what is fed */
+  ft_dim batch;          /* the first dimension of what is fed */
 };
 
 static uint32_t input_of(const struct ft_operator *op, uint32_t i)
@@ -154,7 +154,7 @@ static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
   op = follow_affine(f, op, FT_OP_Mul);
   op = follow_affine(f, op, FT_OP_Add);
   mark_last(f, op, FT_FUSED_NORM, input_of(sub, 0),
-            ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]));
+            ft_dim_or(ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]), 0));
 }
 
 /* torch.var, as exporters spell it: the mean of (x - mean) times itself. Its kernel keeps x alone.
@@ -196,7 +196,7 @@ static void fuse_group_norm(struct fuse *f, const struct ft_operator *op)
     return;
   mark_inside(f, op);
   mark_last(f, end, FT_FUSED_NORM, input_of(to, 0),
-            x->rank > 1 ? ft_dim_times(x->dims[0], x->dims[1]) : 0);
+            x->rank > 1 ? ft_dim_or(ft_dim_times(x->dims[0], x->dims[1]), 0) : 0);
 }
 
 /* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */
@@ -299,7 +299,8 @@ static bool has_windows(struct fuse *f)
     const struct ft_operator *op = &f->block->operators[i];
 
     if (op->data && op->output_count && ft_operator_is(op, FT_OP_MatMul) &&
-        find_attention(f, op, &a) && f->graph->tensors[op->outputs[0]].dims[0] != f->batch)
+        find_attention(f, op, &a) &&
+        !ft_dim_equal(f->graph->tensors[op->outputs[0]].dims[0], f->batch))
       return true;
   }
   return false;
@@ -326,16 +327,17 @@ static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
   fusion->keys = k;
   fusion->values = attention_operand(f, a.values);
   p = &f->graph->tensors[a.probabilities];
-  fusion->groups =
-      p->rank > 0 && p->dims[p->rank - 1] > 0 ? ft_tensor_elements(p) / p->dims[p->rank - 1] : 0;
+  if (p->rank > 0)
+    fusion->groups =
+        ft_dim_or(ft_dim_divide(ft_tensor_elements(p), ft_dim_or(p->dims[p->rank - 1], 0)), 0);
 }
 
 /* The first dimension of what is fed. */
-static int64_t fed_batch(const struct ft_graph *graph, const struct ft_block *block)
+static ft_dim fed_batch(const struct ft_graph *graph, const struct ft_block *block)
 {
   const struct ft_tensor *x = &graph->tensors[block->input_count ? block->inputs[0] : 0];
 
-  return x->rank > 0 ? x->dims[0] : 0;
+  return x->rank > 0 ? x->dims[0] : ft_dim_of(0);
 }
 
 int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_attention,

@@ -7,42 +7,42 @@
 #include "predictor/graph/cost/size_bound.h"
 #include "predictor/graph/shape/infer.h"
 
-static int64_t elements_at_most(const struct ft_graph *graph, uint32_t tensor, const int64_t *most)
+static ft_dim elements_at_most(const struct ft_graph *graph, uint32_t tensor, const ft_dim *most)
 {
-  int64_t elements = tensor ? ft_tensor_elements(&graph->tensors[tensor]) : 0;
+  ft_dim elements = tensor ? ft_tensor_elements(&graph->tensors[tensor]) : ft_dim_of(0);
 
-  return elements >= 0 ? elements : most[tensor] > 0 ? most[tensor] : -1;
+  return ft_dim_known(elements) ? elements : most[tensor];
 }
 
-int64_t ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
-                             const int64_t *most)
+ft_dim ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
+                            const ft_dim *most)
 {
-  int64_t largest = 0;
+  int64_t elements, largest = 0;
 
   for (uint32_t i = 0; i < op->input_count + op->capture_count; i++) {
     uint32_t tensor = i < op->input_count ? op->inputs[i] : op->captures[i - op->input_count];
-    int64_t elements = elements_at_most(graph, tensor, most);
 
-    if (elements < 0)
-      return -1;
+    if (!ft_dim_get(elements_at_most(graph, tensor, most), &elements))
+      return FT_DIM_UNKNOWN;
     largest = elements > largest ? elements : largest;
   }
-  return largest;
+  return ft_dim_of(largest);
 }
 
-/* What X gives times a matrix or filters W, of whose two sides one is X's channels. */
-static int64_t product_elements(const struct ft_tensor *x, const struct ft_tensor *w)
+/* What X of ELEMENTS gives times a matrix or filters W, of whose two sides one is X's channels. */
+static int64_t product_elements(const struct ft_tensor *x, int64_t elements,
+                                const struct ft_tensor *w)
 {
-  int64_t elements = ft_tensor_elements(x), most = 0;
+  int64_t most = 0;
 
   if (x->rank < 2 || w->rank < 2)
     return 0;
   for (int i = 0; i < 2; i++) {
-    int64_t channels = x->dims[i ? x->rank - 1 : 1];
+    int64_t channels = ft_dim_or(x->dims[i ? x->rank - 1 : 1], 0);
 
     for (int side = 0; side < 2; side++) {
-      int64_t given = channels > 0 && w->dims[side] == channels
-                          ? ft_dim_times(elements / channels, w->dims[!side])
+      int64_t given = channels && ft_dim_is(w->dims[side], channels)
+                          ? ft_known_times(elements / channels, ft_dim_or(w->dims[!side], 0))
                           : 0;
 
       most = given > most ? given : most;
@@ -52,18 +52,13 @@ static int64_t product_elements(const struct ft_tensor *x, const struct ft_tenso
 }
 
 /* What OP, a Concat, gives. */
-static int64_t sum_of_inputs(const struct ft_graph *graph, const struct ft_operator *op,
-                             const int64_t *most)
+static ft_dim sum_of_inputs(const struct ft_graph *graph, const struct ft_operator *op,
+                            const ft_dim *most)
 {
-  int64_t sum = 0;
+  ft_dim sum = ft_dim_of(0);
 
-  for (uint32_t i = 0; i < op->input_count; i++) {
-    int64_t elements = elements_at_most(graph, op->inputs[i], most);
-
-    if (elements < 0)
-      return -1;
-    sum = ft_dim_plus(sum, elements);
-  }
+  for (uint32_t i = 0; i < op->input_count; i++)
+    sum = ft_dim_plus(sum, elements_at_most(graph, op->inputs[i], most));
   return sum;
 }
 
@@ -76,64 +71,63 @@ static bool is_whole_network(const struct ft_operator *op)
   return !op->kind && ft_string_listed(types, op->type);
 }
 
-int64_t ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
-                             const int64_t *most)
+ft_dim ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
+                            const ft_dim *most)
 {
   const struct ft_tensor *x =
       op->input_count && op->inputs[0] ? &graph->tensors[op->inputs[0]] : NULL;
-  int64_t largest = ft_size_bound_inputs(graph, op, most);
+  ft_dim bound = ft_size_bound_inputs(graph, op, most);
+  int64_t largest, elements;
 
   if (ft_operator_has(op, FT_OPERATOR_ENLARGES) || is_whole_network(op))
-    return -1;
+    return FT_DIM_UNKNOWN;
   if (ft_operator_is(op, FT_OP_Concat))
     return sum_of_inputs(graph, op, most);
-  if (largest < 0 || !x || ft_tensor_elements(x) < 0)
-    return largest;
+  if (!ft_dim_get(bound, &largest) || !x || !ft_dim_get(ft_tensor_elements(x), &elements))
+    return bound;
   for (uint32_t i = 1; i < op->input_count; i++) {
     const struct ft_tensor *w = &graph->tensors[op->inputs[i]];
-    int64_t given = w->constant && op->inputs[i] ? product_elements(x, w) : 0;
+    int64_t given = w->constant && op->inputs[i] ? product_elements(x, elements, w) : 0;
 
     largest = given > largest ? given : largest;
   }
-  return largest;
+  return ft_dim_of(largest);
 }
 
-int64_t ft_size_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
-                               const int64_t *most)
+ft_dim ft_size_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
+                              const ft_dim *most)
 {
-  int64_t products = 1;
+  int64_t products = 1, each, rows;
 
   if (is_whole_network(op))
-    return -1;
+    return FT_DIM_UNKNOWN;
   for (uint32_t i = 1; i < op->input_count; i++) {
     const struct ft_tensor *w = &graph->tensors[op->inputs[i]];
-    int64_t each = elements_at_most(graph, op->inputs[i], most);
 
-    if (each < 0)
-      return -1;
-    if (ft_tensor_elements(w) >= 0 && w->rank < 2)
-      each = 1;
-    else if (ft_tensor_elements(w) > 0)
-      each = w->rank > 2 ? each / w->dims[0] : w->dims[0] > w->dims[1] ? w->dims[0] : w->dims[1];
+    if (!ft_dim_get(elements_at_most(graph, op->inputs[i], most), &each))
+      return FT_DIM_UNKNOWN;
+    if (ft_dim_known(ft_tensor_elements(w)) && each > 0) {
+      rows = w->rank > 1 ? ft_dim_or(w->dims[0], 1) : each;
+      each = w->rank == 2 && rows > each / rows ? rows : each / rows;
+    }
     products = each > products ? each : products;
   }
-  return products;
+  return ft_dim_of(products);
 }
 
-void ft_size_bound_results(const struct ft_graph *graph, const struct ft_operator *op,
-                           int64_t *most)
+void ft_size_bound_results(const struct ft_graph *graph, const struct ft_operator *op, ft_dim *most)
 {
-  int64_t largest = -1;
+  ft_dim largest = FT_DIM_UNKNOWN;
   bool asked = false;
 
   for (uint32_t i = 0; i < op->output_count; i++) {
     uint32_t tensor = op->outputs[i];
 
-    if (!tensor || ft_tensor_elements(&graph->tensors[tensor]) >= 0)
+    if (!tensor || ft_dim_known(ft_tensor_elements(&graph->tensors[tensor])))
       continue;
     if (!asked)
       largest = ft_size_bound_result(graph, op, most);
     asked = true;
-    most[tensor] = largest > 0 ? largest : largest == 0 ? 1 : 0;
+    most[tensor] = largest;
   }
 }

@@ -14,25 +14,25 @@
 #include "predictor/graph/ir/graph.h"
 
 /*
- * MOST has a place for each tensor of GRAPH, 0 at first: elements at most of those whose size is
- * not known. The largest input of OP, in elements; -1: no bound.
+ * MOST has a place for each tensor of GRAPH, unknown at first: elements at most of those whose size
+ * is not known. The largest input of OP, in elements; unknown: no bound.
  */
-int64_t ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
-                             const int64_t *most);
+ft_dim ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
+                            const ft_dim *most);
 
-/* The largest that a result of OP can be, in elements; -1: no bound. */
-int64_t ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
-                             const int64_t *most);
+/* The largest that a result of OP can be, in elements; unknown: no bound. */
+ft_dim ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
+                            const ft_dim *most);
 
 /*
  * How many multiplications one element of its result can take: one side of a matrix among the
- * further inputs, one of their filters, all of one that is not known; -1: no bound.
+ * further inputs, one of their filters, all of one that is not known; unknown: no bound.
  */
-int64_t ft_size_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
-                               const int64_t *most);
+ft_dim ft_size_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
+                              const ft_dim *most);
 
 /* Note what the results of OP can be. Operators come in their order. */
 void ft_size_bound_results(const struct ft_graph *graph, const struct ft_operator *op,
-                           int64_t *most);
+                           ft_dim *most);
 
 #endif

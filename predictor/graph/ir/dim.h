@@ -105,6 +105,16 @@ static inline ft_dim ft_dim_times(ft_dim a, ft_dim b)
              : FT_DIM_UNKNOWN;
 }
 
+/* The product of COUNT DIMS. */
+static inline ft_dim ft_dim_product(const ft_dim *dims, int count)
+{
+  ft_dim product = ft_dim_of(1);
+
+  for (int i = 0; i < count; i++)
+    product = ft_dim_times(product, dims[i]);
+  return product;
+}
+
 /* DIM / N rounded down; unknown if DIM is or N is below 1. */
 static inline ft_dim ft_dim_divide(ft_dim dim, int64_t n)
 {

@@ -214,8 +214,8 @@ int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
 /* Elements of TENSOR. */
 ft_dim ft_tensor_elements(const struct ft_tensor *tensor);
 
-/* Bytes of TENSOR (float's size where its element type is unknown), -1 unknown. */
-int64_t ft_tensor_bytes(const struct ft_tensor *tensor);
+/* Bytes of TENSOR (float's size where its element type is unknown). */
+ft_dim ft_tensor_bytes(const struct ft_tensor *tensor);
 
 /* "1x64x56x56", "?x3", "scalar", "?" into OUT. Returns OUT. */
 const char *ft_tensor_show(const struct ft_tensor *tensor, char *out, size_t size);

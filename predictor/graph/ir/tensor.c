@@ -94,12 +94,12 @@ ft_dim ft_tensor_elements(const struct ft_tensor *tensor)
   return product;
 }
 
-int64_t ft_tensor_bytes(const struct ft_tensor *tensor)
+ft_dim ft_tensor_bytes(const struct ft_tensor *tensor)
 {
   unsigned bits = ft_element_bits(tensor->element);
-  int64_t count;
+  ft_dim all = ft_dim_times(ft_tensor_elements(tensor), ft_dim_of(bits ? bits : 32));
 
-  return ft_dim_get(ft_tensor_elements(tensor), &count) ? (count * (bits ? bits : 32) + 7) / 8 : -1;
+  return ft_dim_divide(ft_dim_plus(all, ft_dim_of(7)), 8);
 }
 
 const char *ft_tensor_show(const struct ft_tensor *tensor, char *out, size_t size)

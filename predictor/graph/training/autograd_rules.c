@@ -15,7 +15,8 @@ struct ft_autograd_rule ft_autograd_rule_of(const struct ft_operator *op)
 
 int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor *y, int64_t batch)
 {
-  int64_t axis = ft_integer(op, "axis", -1), groups = batch;
+  int64_t axis = ft_integer(op, "axis", -1);
+  ft_dim groups = ft_dim_of(batch);
 
   if (y->rank < 2)
     return 0;
@@ -28,8 +29,8 @@ int64_t ft_autograd_groups(const struct ft_operator *op, const struct ft_tensor 
   } else {
     groups = ft_dim_times(groups, y->dims[0]);
     groups = ft_dim_times(groups, ft_operator_is(op, FT_OP_GroupNormalization)
-                                      ? ft_integer(op, "num_groups", 1)
+                                      ? ft_dim_of(ft_integer(op, "num_groups", 1))
                                       : y->dims[1]);
   }
-  return groups > 0 ? groups : 0;
+  return ft_dim_or(groups, 0);
 }

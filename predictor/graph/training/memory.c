@@ -37,11 +37,11 @@ const char *ft_optimizer_name(enum ft_optimizer optimizer)
 
 static int64_t bytes_of(struct follow *f, uint32_t tensor)
 {
-  int64_t bytes = ft_tensor_bytes(&f->graph->tensors[tensor]);
+  ft_dim bytes = ft_tensor_bytes(&f->graph->tensors[tensor]);
 
-  if (bytes < 0)
+  if (!ft_dim_known(bytes))
     f->memory->complete = false;
-  return bytes < 0 ? 0 : bytes;
+  return ft_dim_or(bytes, 0);
 }
 
 /* ---- who owns what ---- */
@@ -110,9 +110,9 @@ static int64_t extra_saved_bytes(struct follow *f, const struct ft_operator *op,
 {
   const struct ft_tensor *tensors = f->graph->tensors;
   const struct ft_tensor *y = &tensors[op->output_count ? op->outputs[0] : 0];
-  int64_t elements = ft_tensor_elements(y), bytes = 0;
+  int64_t elements, bytes = 0;
 
-  if (elements < 0)
+  if (!ft_dim_get(ft_tensor_elements(y), &elements))
     return 0;
   if (what & FT_SAVES_INDICES)
     bytes += 8 * elements;
@@ -121,7 +121,7 @@ static int64_t extra_saved_bytes(struct follow *f, const struct ft_operator *op,
   if (what & FT_SAVES_GATES)
     bytes += 4 * elements * op->kind->gates;
   if (what & FT_SAVES_STATISTICS)
-    bytes = ft_dim_plus(bytes, ft_dim_times(2 * 4, ft_autograd_groups(op, y, 1)));
+    bytes = ft_known_plus(bytes, ft_known_times(2 * 4, ft_autograd_groups(op, y, 1)));
   return bytes;
 }
 
@@ -153,12 +153,12 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
   if (fusion->kind == FT_FUSED_ACTIVATION)
     return save_tensor(f, fusion->input);
   if (fusion->kind == FT_FUSED_NORM)
-    return save_tensor(f, fusion->input) + 8 * (fusion->groups > 0 ? fusion->groups : 0);
+    return save_tensor(f, fusion->input) + 8 * fusion->groups;
   if (ft_decomposed_of(op, FT_DECOMPOSED_32, &decomposed)) {
-    if (op->output_count && ft_tensor_elements(&tensors[op->outputs[0]]) > 0)
-      bytes = ft_dim_times(4 * (decomposed.narrow + decomposed.wide),
-                           ft_tensor_elements(&tensors[op->outputs[0]]));
-    return ft_dim_plus(bytes, decomposed.input ? save_tensor(f, first) : 0);
+    if (op->output_count)
+      bytes = ft_known_times(4 * (decomposed.narrow + decomposed.wide),
+                             ft_dim_or(ft_tensor_elements(&tensors[op->outputs[0]]), 0));
+    return ft_known_plus(bytes, decomposed.input ? save_tensor(f, first) : 0);
   }
   bytes = extra_saved_bytes(f, op, what);
   if (what & FT_SAVES_FIRST)
@@ -274,21 +274,21 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
     return memory_exhausted(f);
   settle_block(f, block, fusions);
   for (uint32_t i = 0; i < block->input_count; i++)
-    live = ft_dim_plus(live, f->storages[block->inputs[i]].bytes);
+    live = ft_known_plus(live, f->storages[block->inputs[i]].bytes);
   *peak = live;
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
 
     for (uint32_t j = 0; j < op->output_count; j++)
       if (f->storages[op->outputs[j]].owner == op->outputs[j])
-        live = ft_dim_plus(live, f->storages[op->outputs[j]].bytes);
+        live = ft_known_plus(live, f->storages[op->outputs[j]].bytes);
     saved = saved_by(f, op, &fusions[i]);
-    f->memory->saved_bytes = ft_dim_plus(f->memory->saved_bytes, saved);
+    f->memory->saved_bytes = ft_known_plus(f->memory->saved_bytes, saved);
     f->memory->attention_bytes =
-        ft_dim_plus(f->memory->attention_bytes, probabilities_bytes(f, block, op));
+        ft_known_plus(f->memory->attention_bytes, probabilities_bytes(f, block, op));
     if (follow_inner(f, op, depth, &inner) < 0)
       return -1;
-    inner = ft_dim_plus(live, inner);
+    inner = ft_known_plus(live, inner);
     if (inner > *peak)
       *peak = inner;
     if (depth == 0 && op->data && fusions[i].kind != FT_FUSED_INSIDE &&
@@ -304,7 +304,7 @@ static int64_t constant_bytes(const struct ft_graph *g, const struct ft_block *b
   int64_t bytes = 0;
 
   for (uint32_t i = 0; i < block->constant_count; i++)
-    bytes = ft_dim_plus(bytes, ft_tensor_bytes(&g->tensors[block->constants[i]]));
+    bytes = ft_known_plus(bytes, ft_dim_or(ft_tensor_bytes(&g->tensors[block->constants[i]]), 0));
   return bytes;
 }
 
@@ -315,7 +315,7 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
 
   *memory =
       (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown && !cost->unbounded_loops,
-                          .loop_bytes = ft_dim_times(4, cost->inside) };
+                          .loop_bytes = ft_known_times(4, cost->inside) };
   f.storages = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.storages);
   if (!f.storages)
     return memory_exhausted(&f);
@@ -323,15 +323,15 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
     f.storages[i].owner = i;
   if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
     return -1;
-  memory->saved_bytes = ft_dim_plus(memory->saved_bytes, memory->loop_bytes);
+  memory->saved_bytes = ft_known_plus(memory->saved_bytes, memory->loop_bytes);
   memory->weight_bytes = constant_bytes(graph, &graph->block);
   memory->parameter_bytes = cost->parameter_bytes;
   memory->gradient_bytes = memory->parameter_bytes;
-  memory->inference_peak_bytes = ft_dim_plus(memory->weight_bytes, memory->activation_peak_bytes);
+  memory->inference_peak_bytes = ft_known_plus(memory->weight_bytes, memory->activation_peak_bytes);
   /* a velocity; two moments, of Adam and AdamW alike (Kingma and Ba 2015) */
   memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_dim_times(2, memory->parameter_bytes);
-  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_dim_times(2, memory->parameter_bytes);
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_known_times(2, memory->parameter_bytes);
+  memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_known_times(2, memory->parameter_bytes);
   memory->optimizer_bytes[FT_OPTIMIZER_ADAM8] = memory->parameter_bytes / 2;
   return 0;
 }

@@ -17,12 +17,12 @@ static void plan_parameters(struct ft_plan *p)
       continue;
     if (p->cost->learnt[t]) {
       p->out->learnt[p->out->learnt_count++] = ft_plan_bytes(p, t);
-      p->out->learnt_bytes = ft_dim_plus(p->out->learnt_bytes, ft_plan_bytes(p, t));
+      p->out->learnt_bytes = ft_known_plus(p->out->learnt_bytes, ft_plan_bytes(p, t));
       if (ft_plan_bytes(p, t) > p->out->learnt_most)
         p->out->learnt_most = ft_plan_bytes(p, t);
     }
     if (p->cost->packed[t])
-      p->out->packed_bytes = ft_dim_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
+      p->out->packed_bytes = ft_known_plus(p->out->packed_bytes, ft_plan_bytes(p, t));
     if (!p->cost->learnt[t]) {
       (void)ft_plan_take(p, ft_plan_bytes(p, t));
       continue;
@@ -198,7 +198,7 @@ static uint32_t plan_loss(struct ft_plan *p)
   uint32_t t = p->graph->logits, wide, kept;
   bool casts = t && p->storages[t].width < 4 &&
                (p->graph->logits_wide || p->options->precision == FT_PRECISION_AMP);
-  int64_t bytes = t ? ft_dim_times(ft_plan_bytes(p, t), casts ? 2 : 1) : 0;
+  int64_t bytes = t ? ft_known_times(ft_plan_bytes(p, t), casts ? 2 : 1) : 0;
 
   if (!p->options->training || !t)
     return 0;
@@ -227,7 +227,7 @@ static void plan_pass(struct ft_plan *p)
   int64_t before = p->live;
 
   for (uint32_t i = 0; i < p->block->input_count; i++)
-    p->out->fed_bytes = ft_dim_plus(p->out->fed_bytes, ft_plan_bytes(p, p->block->inputs[i]));
+    p->out->fed_bytes = ft_known_plus(p->out->fed_bytes, ft_plan_bytes(p, p->block->inputs[i]));
   for (uint32_t k = 0; k < p->segments; k++) {
     if (k + 1 < p->segments)
       pin_inputs(p, k);

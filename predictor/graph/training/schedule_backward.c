@@ -63,7 +63,7 @@ static void give_input_gradients(struct ft_plan *p, uint32_t i, uint32_t gradien
   uint32_t decomposed[2]; /* gradients of attention's probabilities and scores */
 
   if (fusion->kind == FT_FUSED_ATTENTION) {
-    uint32_t delta = ft_plan_take(p, ft_dim_times(4 * p->options->batch, fusion->groups));
+    uint32_t delta = ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups));
 
     give_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
     give_gradient(p, fusion->keys, 0, FT_GRADIENT_NEW);

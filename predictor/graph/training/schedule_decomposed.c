@@ -23,20 +23,17 @@ static int64_t score_elements(const struct ft_plan *p, const struct ft_operator 
   const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
   const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
   const struct ft_tensor *past = ft_plan_tensor(p, ft_plan_input(op, 4));
-  int64_t rows = 1, columns;
+  ft_dim rows, columns;
 
   if (!ft_operator_is(op, FT_OP_Attention) || q->rank < 3 || k->rank < 3)
     return 0;
-  for (int i = 0; i < q->rank - 1; i++)
-    rows = ft_dim_times(rows, q->dims[i]);
+  rows = ft_dim_product(q->dims, q->rank - 1);
   if (q->rank == 3) /* heads stand in the last dimension */
-    rows = ft_dim_times(rows, ft_integer(op, "q_num_heads", 1));
+    rows = ft_dim_times(rows, ft_dim_of(ft_integer(op, "q_num_heads", 1)));
   columns = k->dims[k->rank - 2];
   if (ft_plan_input(op, 4) && past->rank == 4)
     columns = ft_dim_plus(columns, past->dims[2]);
-  if (rows <= 0 || columns <= 0)
-    return 0;
-  return ft_dim_times(ft_dim_times(rows, columns), q->data ? p->options->batch : 1);
+  return ft_known_times(ft_dim_or(ft_dim_times(rows, columns), 0), q->data ? p->options->batch : 1);
 }
 
 /* How many heads of queries share one of keys. */
@@ -45,9 +42,10 @@ static int64_t queries_per_key(const struct ft_plan *p, const struct ft_operator
   const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
   const struct ft_tensor *k = ft_plan_tensor(p, ft_plan_input(op, 1));
 
-  return q->rank == 4 && k->rank == 4 && k->dims[1] > 0 && q->dims[1] > k->dims[1]
-             ? q->dims[1] / k->dims[1]
-             : 1;
+  int64_t queries = q->rank == 4 ? ft_dim_or(q->dims[1], 0) : 0;
+  int64_t keys = k->rank == 4 ? ft_dim_or(k->dims[1], 0) : 0;
+
+  return keys > 0 && queries > keys ? queries / keys : 1;
 }
 
 /* A mask is written out, and keys and values for every head of queries, as a kernel that takes a
@@ -81,13 +79,13 @@ int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (!ft_plan_decomposes_attention(p, op))
     return 0;
-  return ft_dim_times(score_elements(p, op),
-                      runs_in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width);
+  return ft_known_times(score_elements(p, op),
+                        runs_in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width);
 }
 
 static void keep_elements(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
 {
-  ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(elements, width)));
+  ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(elements, width)));
 }
 
 /*
@@ -110,13 +108,13 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
     copies[j] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
   if (!saves && p->options->fused_attention && !hints_of(op)->plain) /* scaled beforehand */
     copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
-  scores = ft_plan_take(p, ft_dim_times(elements, width));
+  scores = ft_plan_take(p, ft_known_times(elements, width));
   if (saves && p->storages[op->outputs[0]].wanted && hints_of(op)->softcap)
     /* its tangent, or what the mask, which no cast narrows, was added to */
     keep_elements(p, i, elements,
                   hints_of(op)->softcap > 1 && p->options->precision == FT_PRECISION_AMP ? 4
                                                                                          : width);
-  probabilities = ft_plan_take(p, ft_dim_times(elements, wide ? 4 : width));
+  probabilities = ft_plan_take(p, ft_known_times(elements, wide ? 4 : width));
   ft_plan_drop(p, scores);
   if (!saves || !p->storages[op->outputs[0]].wanted) {
     ft_plan_drop(p, probabilities);
@@ -143,9 +141,9 @@ static int64_t times_written(const struct ft_plan *p, const struct ft_operator *
   bool plain = !p->options->fused_attention || hints_of(op)->plain;
   bool cast = p->options->precision == FT_PRECISION_AMP && p->storages[t].width == 4;
 
-  if (k->rank != 4 || k->dims[1] != 1)
+  if (k->rank != 4 || !ft_dim_is(k->dims[1], 1))
     return queries_per_key(p, op);
-  if (plain ? ft_dim_times(k->dims[0], k->data ? p->options->batch : 1) < 2
+  if (plain ? ft_known_times(ft_dim_or(k->dims[0], 0), k->data ? p->options->batch : 1) < 2
             : is_masked(op) && !cast)
     return 1;
   return queries_per_key(p, op);
@@ -175,7 +173,7 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
     times = times_written(p, op, t);
   if (times < 2 && width == storage->width && ft_plan_bytes(p, storage->owner) <= bytes)
     return 0;
-  return ft_dim_times(bytes / storage->width, times * width);
+  return ft_known_times(bytes / storage->width, times * width);
 }
 
 /* What a fused kernel keeps beside what it takes and gives: logarithms of sums, one for each head
@@ -185,15 +183,16 @@ static void keep_of_fused_kernel(struct ft_plan *p, uint32_t i)
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
   uint32_t bias = ft_plan_input(op, 3);
-  int64_t last = y->rank > 0 ? y->dims[y->rank - 1] : 0;
+  int64_t elements = ft_dim_or(ft_tensor_elements(y), 0);
+  int64_t heads = y->rank > 1 ? ft_dim_or(y->dims[1], 0) : 0;
 
-  if (last > 0 && ft_tensor_elements(y) > 0)
-    keep_elements(p, i, ft_dim_times(ft_tensor_elements(y) / last, p->options->batch), 4);
-  if (is_masked(op) && y->rank > 1)
-    keep_elements(p, i, score_elements(p, op) / (y->dims[1] ? y->dims[1] : 1),
-                  p->storages[op->outputs[0]].width);
+  if (elements && y->rank > 0)
+    keep_elements(
+        p, i, ft_known_times(elements / ft_dim_or(y->dims[y->rank - 1], 1), p->options->batch), 4);
+  if (is_masked(op) && heads)
+    keep_elements(p, i, score_elements(p, op) / heads, p->storages[op->outputs[0]].width);
   if (bias && p->storages[bias].wanted)
-    keep_elements(p, i, ft_tensor_elements(ft_plan_tensor(p, bias)),
+    keep_elements(p, i, ft_dim_or(ft_tensor_elements(ft_plan_tensor(p, bias)), 0),
                   p->storages[op->outputs[0]].width);
 }
 
@@ -202,16 +201,15 @@ static void keep_of_fused_kernel(struct ft_plan *p, uint32_t i)
 bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
 {
   const struct ft_operator *op = &p->block->operators[i];
-  int64_t elements =
-      ft_dim_times(ft_tensor_elements(ft_plan_tensor(p, op->outputs[0])), p->options->batch);
-  int64_t last = ft_plan_tensor(p, op->outputs[0])->rank;
+  const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
+  int64_t elements = ft_known_times(ft_dim_or(ft_tensor_elements(y), 0), p->options->batch);
   uint8_t width = p->storages[ft_plan_input(op, 0)].width;
   struct ft_decomposed decomposed;
 
   *input = false;
   if (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op))
     keep_of_fused_kernel(p, i);
-  if (elements <= 0 || last < 1 ||
+  if (!elements || y->rank < 1 ||
       !ft_decomposed_of(op,
                         width == 4                                  ? FT_DECOMPOSED_32
                         : p->options->precision == FT_PRECISION_AMP ? FT_DECOMPOSED_CAST
@@ -226,9 +224,8 @@ bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
     keep_elements(p, i, elements, width);
   for (int k = 0; k < decomposed.wide; k++)
     keep_elements(p, i, elements, 4);
-  last = ft_plan_tensor(p, op->outputs[0])->dims[last - 1];
   if (ft_operator_is(op, FT_OP_RMSNormalization) || ft_operator_is(op, FT_OP_LayerNormalization))
-    keep_elements(p, i, last > 0 ? elements / last : 0, 4);
+    keep_elements(p, i, elements / ft_dim_or(y->dims[y->rank - 1], 1), 4);
   *input = decomposed.input;
   return true;
 }

@@ -42,35 +42,33 @@ static void keep_extras(struct ft_plan *p, uint32_t i, unsigned saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
-  int64_t elements = ft_dim_times(ft_tensor_elements(y), p->options->batch);
+  int64_t elements = ft_known_times(ft_dim_or(ft_tensor_elements(y), 0), p->options->batch);
 
-  if (elements <= 0)
+  if (!elements)
     return;
   if (saves & FT_SAVES_INDICES)
-    ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(8, elements)));
+    ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(8, elements)));
   if (saves & FT_SAVES_MASK)
     ft_plan_keep(p, i, ft_plan_take(p, elements));
   if (saves & FT_SAVES_GATES)
-    ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(4 * op->kind->gates, elements)));
+    ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(4 * op->kind->gates, elements)));
   if (saves & FT_SAVES_STATISTICS)
     for (int k = 0; k < 2; k++)
-      ft_plan_keep(p, i,
-                   ft_plan_take(p, ft_dim_times(4, ft_autograd_groups(op, y, p->options->batch))));
+      ft_plan_keep(
+          p, i, ft_plan_take(p, ft_known_times(4, ft_autograd_groups(op, y, p->options->batch))));
 }
 
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
-  int64_t own = 1, wide = 1;
+  int64_t own, wide;
 
   if (!ft_operator_is(op, FT_OP_MatMul) || x->rank < 3 || y->rank < 4 ||
       ft_plan_tensor(p, op->inputs[op->inputs[0] == t])->rank < 3)
     return 0;
-  for (int i = 0; i < x->rank - 2; i++)
-    own = ft_dim_times(own, x->dims[i]);
-  for (int i = 0; i < y->rank - 2; i++)
-    wide = ft_dim_times(wide, y->dims[i]);
-  return own > 0 && wide > own ? ft_dim_times(ft_plan_bytes(p, t), wide / own) : 0;
+  own = ft_dim_or(ft_dim_product(x->dims, x->rank - 2), 0);
+  wide = ft_dim_or(ft_dim_product(y->dims, y->rank - 2), 0);
+  return own > 0 && wide > own ? ft_known_times(ft_plan_bytes(p, t), wide / own) : 0;
 }
 
 /*
@@ -82,7 +80,8 @@ static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op,
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t), *y = ft_plan_tensor(p, op->outputs[0]);
   const struct ft_tensor *other = ft_plan_tensor(p, op->inputs[op->inputs[0] == t]);
-  int64_t dims[3] = { 1, 1, 1 }, broadcast = ft_plan_broadcast(p, op, t);
+  int64_t broadcast = ft_plan_broadcast(p, op, t);
+  ft_dim dims[3];
   struct ft_strides from, strides;
   int kept = other->rank == 2 ? 1 : 2;
 
@@ -90,8 +89,7 @@ static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op,
     return 0;
   if (broadcast)
     return ft_plan_take(p, broadcast);
-  for (int i = 0; i < x->rank - kept; i++)
-    dims[0] = ft_dim_times(dims[0], x->dims[i]);
+  dims[0] = ft_dim_product(x->dims, x->rank - kept);
   for (int i = 0; i < kept; i++)
     dims[i + 1] = x->dims[x->rank - kept + i];
   from = ft_plan_strides(p, t);
@@ -106,8 +104,9 @@ static void keep_inside(struct ft_plan *p, uint32_t i)
 {
   int64_t width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
 
-  ft_plan_keep(p, i,
-               ft_plan_take(p, ft_dim_times(ft_dim_times(width, p->inside[i]), p->options->batch)));
+  ft_plan_keep(
+      p, i,
+      ft_plan_take(p, ft_known_times(ft_known_times(width, p->inside[i]), p->options->batch)));
 }
 
 /* Operand J of attention, or the copy that is made of it. */
@@ -134,9 +133,9 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
   keep_inside(p, i);
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
     keep_tensor(p, i, fusion->input);
-    if (fusion->kind == FT_FUSED_NORM && fusion->groups > 0) {
-      ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(4 * p->options->batch, fusion->groups)));
-      ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(4 * p->options->batch, fusion->groups)));
+    if (fusion->kind == FT_FUSED_NORM) {
+      ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups)));
+      ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups)));
     }
     return;
   }
@@ -145,7 +144,7 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
     keep_tensor(p, i, fusion->keys);
     keep_tensor(p, i, fusion->values);
     keep_tensor(p, i, op->outputs[0]);
-    ft_plan_keep(p, i, ft_plan_take(p, ft_dim_times(4 * p->options->batch, fusion->groups)));
+    ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups)));
     return;
   }
   if (ft_operator_is(op, FT_OP_MatMul) && op->input_count == 2) {
@@ -202,7 +201,7 @@ static bool has_aligned_channels(const struct ft_plan *p, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t);
 
-  return x->rank < 2 || x->dims[1] % 4 == 0;
+  return x->rank < 2 || ft_dim_or(x->dims[1], 1) % 4 == 0;
 }
 
 /* Whether a spatial kernel is so wide that copies with channels last pay in every direction. */
@@ -210,8 +209,8 @@ static bool copies_all(const struct ft_plan *p, const struct ft_tensor *kernel, 
 {
   int64_t channels = p->options->copied_channels;
 
-  return channels && group == 1 && kernel->rank == 4 && kernel->dims[0] >= channels &&
-         kernel->dims[1] >= channels && kernel->dims[2] > 1;
+  return channels && group == 1 && kernel->rank == 4 && ft_dim_or(kernel->dims[0], 0) >= channels &&
+         ft_dim_or(kernel->dims[1], 0) >= channels && ft_dim_or(kernel->dims[2], 0) > 1;
 }
 
 static double workspace_part(const struct ft_workspace *w, const struct ft_tensor *kernel,
@@ -220,7 +219,7 @@ static double workspace_part(const struct ft_workspace *w, const struct ft_tenso
   if (group > 1)
     return w->grouped;
   for (int i = 2; i < kernel->rank; i++)
-    if (kernel->dims[i] > 1)
+    if (ft_dim_or(kernel->dims[i], 0) > 1)
       return w->spatial;
   return w->pointwise;
 }
@@ -236,7 +235,7 @@ static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator
   if (!ft_operator_is(op, FT_OP_Conv) && !ft_operator_is(op, FT_OP_ConvTranspose))
     return 0;
   group = ft_integer(op, "group", 1);
-  if (kernel->rank > 1 && kernel->dims[1] == 1 && group > 1)
+  if (kernel->rank > 1 && ft_dim_is(kernel->dims[1], 1) && group > 1)
     return 0;
   if (copies_all(p, kernel, group)) {
     part = 1;
@@ -245,9 +244,9 @@ static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator
     if (!has_aligned_channels(p, ft_plan_input(op, 0)) || !has_aligned_channels(p, op->outputs[0]))
       part += w->odd;
   }
-  both = ft_dim_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
-  return ft_dim_plus(part_of_bytes(part, both),
-                     part_of_bytes(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
+  both = ft_known_plus(ft_plan_bytes(p, ft_plan_input(op, 0)), ft_plan_bytes(p, op->outputs[0]));
+  return ft_known_plus(part_of_bytes(part, both),
+                       part_of_bytes(w->weight, ft_plan_bytes(p, ft_plan_input(op, 1))));
 }
 
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
@@ -284,7 +283,7 @@ static void cast_inputs(struct ft_plan *p, uint32_t i)
   uint32_t wide = ft_plan_widened(p, i), copy;
 
   if (wide) {
-    copy = ft_plan_take(p, ft_dim_times(2, ft_plan_bytes(p, wide)));
+    copy = ft_plan_take(p, ft_known_times(2, ft_plan_bytes(p, wide)));
     if (p->storages[op->outputs[0]].wanted &&
         (p->fusions[i].kind == FT_FUSED_NORM || ft_autograd_rule_of(op).saves & FT_SAVES_FIRST))
       ft_plan_keep(p, i, copy);

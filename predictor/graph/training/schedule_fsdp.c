@@ -120,7 +120,7 @@ static void mark_part(struct sought *s, uint32_t from, uint32_t end, int64_t mos
   int64_t bytes = 0;
 
   for (uint32_t i = from; i < end; i++) {
-    bytes = ft_dim_plus(bytes, ft_plan_bytes(s->plan, s->all[i].tensor));
+    bytes = ft_known_plus(bytes, ft_plan_bytes(s->plan, s->all[i].tensor));
     products += is_product(s->plan, &s->all[i]);
   }
   for (uint32_t i = from; i < end; i++) {
@@ -136,7 +136,7 @@ static void mark_parts(struct sought *s, const uint32_t *narrow)
   int64_t most = 0;
 
   for (uint32_t i = 0; i < s->count; i++) {
-    most = ft_dim_plus(most, ft_plan_bytes(s->plan, s->all[i].tensor));
+    most = ft_known_plus(most, ft_plan_bytes(s->plan, s->all[i].tensor));
     s->all[i].begins = i == 0 || narrow[s->all[i].first] > s->all[i - 1].first;
   }
   for (uint32_t i = 1; i <= s->count; i++)
@@ -158,7 +158,7 @@ static bool parameters_alike(const struct sought *s, uint32_t a, uint32_t b)
   if (x->rank != y->rank || s->all[a].begins != s->all[b].begins)
     return false;
   for (int i = 0; i < x->rank; i++)
-    if (x->dims[i] != y->dims[i])
+    if (!ft_dim_equal(x->dims[i], y->dims[i]))
       return false;
   return true;
 }
@@ -253,8 +253,8 @@ static void add_unit_parameter(struct ft_plan *p, struct ft_fsdp_unit *u, const 
   u->end = *used;
   if (x->last > u->last)
     u->last = x->last;
-  u->bytes = ft_dim_plus(u->bytes, bytes);
-  u->share = ft_dim_plus(u->share, ft_share(bytes, p->options->gpus));
+  u->bytes = ft_known_plus(u->bytes, bytes);
+  u->share = ft_known_plus(u->share, ft_share(bytes, p->options->gpus));
 }
 
 void ft_plan_fsdp_units(struct ft_plan *p)

@@ -41,7 +41,7 @@ uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes)
   references[buffer] = 1;
   sizes[buffer] = bytes;
   p->out->buffers++;
-  p->live = ft_dim_plus(p->live, bytes);
+  p->live = ft_known_plus(p->live, bytes);
   if (p->live > p->out->peak_bytes)
     p->out->peak_bytes = p->live;
   if (p->live > p->out->peak_no_workspace_bytes)
@@ -86,7 +86,7 @@ void ft_plan_send(struct ft_plan *p, uint32_t op)
   for (uint32_t k = p->keeps[op]; k && !p->failed; k = p->kept[k - 1].next) {
     uint32_t buffer = p->kept[k - 1].buffer;
 
-    p->out->offloaded_bytes = ft_dim_plus(p->out->offloaded_bytes, p->sizes[buffer - 1]);
+    p->out->offloaded_bytes = ft_known_plus(p->out->offloaded_bytes, p->sizes[buffer - 1]);
     ft_plan_drop(p, buffer);
   }
 }
@@ -102,10 +102,11 @@ void ft_plan_fetch(struct ft_plan *p, uint32_t op)
 int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t);
-  int64_t bytes = ft_plan_real(p, t) ? ft_dim_times(ft_tensor_elements(x), p->storages[t].width)
-                                     : ft_tensor_bytes(x);
+  ft_dim bytes = ft_plan_real(p, t)
+                     ? ft_dim_times(ft_tensor_elements(x), ft_dim_of(p->storages[t].width))
+                     : ft_tensor_bytes(x);
 
-  return bytes > 0 ? ft_dim_times(bytes, x->data ? p->options->batch : 1) : 0;
+  return ft_known_times(ft_dim_or(bytes, 0), x->data ? p->options->batch : 1);
 }
 
 void ft_plan_forget(struct ft_plan *p, uint32_t op)

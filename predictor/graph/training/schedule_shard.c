@@ -32,7 +32,7 @@ void ft_plan_buckets(struct ft_plan *p)
   if (!p->options->training || p->options->gpus < 2 || ft_plan_shards(p))
     return;
   for (uint32_t k = p->out->learnt_count; k-- > 0;) {
-    filled = ft_dim_plus(filled, p->out->learnt[k]);
+    filled = ft_known_plus(filled, p->out->learnt[k]);
     if (filled < limit && k > 0)
       continue;
     (void)ft_plan_take(p, filled);
@@ -48,7 +48,7 @@ static void gather_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
   if (u->gathered)
     return;
   u->gathered = ft_plan_take(p, u->bytes);
-  p->gathered_bytes = ft_dim_plus(p->gathered_bytes, u->gathered ? u->bytes : 0);
+  p->gathered_bytes = ft_known_plus(p->gathered_bytes, u->gathered ? u->bytes : 0);
 }
 
 static void release_unit(struct ft_plan *p, struct ft_fsdp_unit *u)

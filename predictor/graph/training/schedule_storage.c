@@ -93,8 +93,10 @@ static const struct ft_operator *producer_of(const struct ft_plan *p, uint32_t t
 /* Whether OP's result has room where its first operand lies: that is not spread over the other. */
 static bool fits_first(const struct ft_plan *p, const struct ft_operator *op)
 {
-  return ft_tensor_elements(ft_plan_tensor(p, op->inputs[0])) ==
-         ft_tensor_elements(ft_plan_tensor(p, op->outputs[0]));
+  ft_dim first = ft_tensor_elements(ft_plan_tensor(p, op->inputs[0]));
+  ft_dim result = ft_tensor_elements(ft_plan_tensor(p, op->outputs[0]));
+
+  return ft_dim_known(first) ? ft_dim_equal(first, result) : !ft_dim_known(result);
 }
 
 /* A bias or a residual sum that is added where its first operand lies. */
@@ -167,10 +169,11 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
       (fusion->kind == FT_FUSED_ATTENTION ||
        (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op)))) {
     /* heads side by side */
-    int64_t heads = y->dims[1], rows = y->dims[2], size = y->dims[3];
+    int64_t size = ft_dim_or(y->dims[3], 0);
+    int64_t row = ft_known_times(ft_dim_or(y->dims[1], 0), size);
 
-    strides = (struct ft_strides){ { ft_dim_times(rows, ft_dim_times(heads, size)), size,
-                                     ft_dim_times(heads, size), 1 } };
+    strides =
+        (struct ft_strides){ { ft_known_times(ft_dim_or(y->dims[2], 0), row), size, row, 1 } };
     set_strides(p, op->outputs[0], &strides);
     return;
   }
@@ -184,8 +187,7 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
         set_strides(p, op->outputs[j], &strides);
     }
   } else if (p->storages[op->inputs[0]].strides &&
-             ft_plan_tensor(p, op->inputs[0])->rank == y->rank &&
-             ft_tensor_elements(ft_plan_tensor(p, op->inputs[0])) == ft_tensor_elements(y) &&
+             ft_plan_tensor(p, op->inputs[0])->rank == y->rank && fits_first(p, op) &&
              ft_autograd_rule_of(op).gradient != FT_GRADIENT_STOPS && op->kind &&
              op->kind->work == FT_WORK_NONE && !ft_operator_is(op, FT_OP_Softmax) &&
              !ft_operator_is(op, FT_OP_Concat) && !ft_operator_is_view(op)) {
