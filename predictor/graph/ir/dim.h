@@ -29,10 +29,29 @@ typedef int64_t ft_dim;
 /* The largest product or sum: past it a dimension counts as this much. */
 #define FT_DIM_MOST (INT64_C(1) << 62)
 
+/* A + B, and A x B, of numbers that are known, 0 or more: at most FT_DIM_MOST. */
+static inline int64_t ft_known_plus(int64_t a, int64_t b)
+{
+  return a > FT_DIM_MOST - b ? FT_DIM_MOST : a + b;
+}
+
+static inline int64_t ft_known_times(int64_t a, int64_t b)
+{
+  int64_t product;
+
+  return __builtin_mul_overflow(a, b, &product) || product > FT_DIM_MOST ? FT_DIM_MOST : product;
+}
+
 /* N as a dimension; unknown if N is negative. */
 static inline ft_dim ft_dim_of(int64_t n)
 {
   return n < 0 ? FT_DIM_UNKNOWN : FT_DIM_MAKE(n);
+}
+
+/* N of the shape that a reshape asks for, where -1 follows from the others. */
+static inline ft_dim ft_dim_requested(int64_t n)
+{
+  return n == -1 ? FT_DIM_INFER : ft_dim_of(n);
 }
 
 static inline bool ft_dim_known(ft_dim dim)
@@ -60,6 +79,12 @@ static inline bool ft_dim_get(ft_dim dim, int64_t *n)
   return ft_dim_known(dim);
 }
 
+/* DIM for the %lld of a message; -1 if it is not known. */
+static inline long long ft_dim_shown(ft_dim dim)
+{
+  return ft_dim_or(dim, -1);
+}
+
 /* Whether DIM is known to be N. */
 static inline bool ft_dim_is(ft_dim dim, int64_t n)
 {
@@ -81,23 +106,39 @@ static inline bool ft_dim_differ(ft_dim a, ft_dim b)
 /* A x B, at most FT_DIM_MOST; unknown if either is. */
 static inline ft_dim ft_dim_times(ft_dim a, ft_dim b)
 {
-  int64_t product;
+  return ft_dim_known(a) && ft_dim_known(b)
+             ? ft_dim_of(ft_known_times(FT_DIM_RAW(a), FT_DIM_RAW(b)))
+             : FT_DIM_UNKNOWN;
+}
 
-  if (!ft_dim_known(a) || !ft_dim_known(b))
-    return FT_DIM_UNKNOWN;
-  if (__builtin_mul_overflow(FT_DIM_RAW(a), FT_DIM_RAW(b), &product) || product > FT_DIM_MOST)
-    product = FT_DIM_MOST;
-  return ft_dim_of(product);
+/* The product of COUNT DIMS. */
+static inline ft_dim ft_dim_product(const ft_dim *dims, int count)
+{
+  ft_dim product = ft_dim_of(1);
+
+  for (int i = 0; i < count; i++)
+    product = ft_dim_times(product, dims[i]);
+  return product;
+}
+
+/* DIM / N rounded down; unknown if DIM is or N is below 1. */
+static inline ft_dim ft_dim_divide(ft_dim dim, int64_t n)
+{
+  return ft_dim_known(dim) && n > 0 ? ft_dim_of(FT_DIM_RAW(dim) / n) : FT_DIM_UNKNOWN;
 }
 
 /* A + B, at most FT_DIM_MOST; unknown if either is. */
 static inline ft_dim ft_dim_plus(ft_dim a, ft_dim b)
 {
-  if (!ft_dim_known(a) || !ft_dim_known(b))
-    return FT_DIM_UNKNOWN;
-  if (FT_DIM_RAW(a) > FT_DIM_MOST - FT_DIM_RAW(b))
-    return ft_dim_of(FT_DIM_MOST);
-  return ft_dim_of(FT_DIM_RAW(a) + FT_DIM_RAW(b));
+  return ft_dim_known(a) && ft_dim_known(b) ? ft_dim_of(ft_known_plus(FT_DIM_RAW(a), FT_DIM_RAW(b)))
+                                            : FT_DIM_UNKNOWN;
+}
+
+/* A - B; unknown if either is or B is more than A. */
+static inline ft_dim ft_dim_minus(ft_dim a, ft_dim b)
+{
+  return ft_dim_known(a) && ft_dim_known(b) ? ft_dim_of(FT_DIM_RAW(a) - FT_DIM_RAW(b))
+                                            : FT_DIM_UNKNOWN;
 }
 
 #endif
