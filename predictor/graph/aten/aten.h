@@ -81,6 +81,7 @@ struct ft_call {
 struct ft_operand ft_value_none(void);
 struct ft_operand ft_value_bool(bool value);
 struct ft_operand ft_value_int(int64_t value);
+struct ft_operand ft_value_dim(ft_dim dim); /* unknown where DIM is */
 struct ft_operand ft_value_real(double value);
 struct ft_operand ft_value_string(const char *text);
 struct ft_operand ft_value_tensor(uint32_t tensor);

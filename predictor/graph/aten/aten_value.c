@@ -22,6 +22,11 @@ struct ft_operand ft_value_int(int64_t value)
   return (struct ft_operand){ .type = FT_VALUE_INT, .known = true, .integer = value };
 }
 
+struct ft_operand ft_value_dim(ft_dim dim)
+{
+  return ft_dim_known(dim) ? ft_value_int(ft_dim_or(dim, 0)) : ft_value_unknown(FT_VALUE_INT);
+}
+
 struct ft_operand ft_value_real(double value)
 {
   return (struct ft_operand){ .type = FT_VALUE_REAL, .known = !isnan(value), .real = value };

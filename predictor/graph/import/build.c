@@ -170,19 +170,20 @@ void *ft_build_grow(struct ft_build *build, void *data, size_t *room, size_t cou
   return grown;
 }
 
-int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *dims, int rank,
+int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *sizes, int rank,
                    struct ft_declared *d)
 {
-  d->dims = ft_build_keep(build, dims, (size_t)rank * sizeof *dims);
+  d->dims = ft_build_take(build, (size_t)(rank + 1) * sizeof *d->dims);
   if (!d->dims)
     return -1;
   d->rank = rank;
   d->elements = 1;
   for (int i = 0; i < rank; i++) {
-    if (dims[i] < -1 || dims[i] > FT_GRAPH_DIMENSION)
+    if (sizes[i] < -1 || sizes[i] > FT_GRAPH_DIMENSION)
       return ft_error_set(build->err, "%s: byte %llu: a dimension of %lld: expected at most 2^40",
-                          build->graph->file, (unsigned long long)at, (long long)dims[i]);
-    d->elements = ft_dim_times(d->elements, dims[i] < 0 ? 1 : dims[i]);
+                          build->graph->file, (unsigned long long)at, (long long)sizes[i]);
+    d->dims[i] = ft_dim_of(sizes[i]);
+    d->elements = ft_known_times(d->elements, ft_dim_or(d->dims[i], 1));
   }
   if (d->elements > FT_GRAPH_ELEMENTS)
     return ft_error_set(build->err, "%s: byte %llu: a tensor of more than 2^50 elements",

@@ -49,9 +49,9 @@ void *ft_build_keep(struct ft_build *build, const void *data, size_t size);
 /* Room for one more after COUNT elements of SIZE (ft_arena_grow); NULL with the error. */
 void *ft_build_grow(struct ft_build *build, void *data, size_t *room, size_t count, size_t size);
 
-/* Sets the shape of D to RANK dimensions DIMS, -1: unknown. AT: byte offset for errors. Returns
+/* Sets the shape of D to RANK dimensions of SIZES, -1: unknown. AT: byte offset for errors. Returns
  * 0; -1 past FT_GRAPH_DIMENSION or FT_GRAPH_ELEMENTS. */
-int ft_build_shape(struct ft_build *build, uint64_t at, const ft_dim *dims, int rank,
+int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *sizes, int rank,
                    struct ft_declared *d);
 
 /* Keeps the names of DRAFT for BLOCK, which ft_build_finish fills. Returns 0 or -1. */

@@ -48,6 +48,12 @@ static inline ft_dim ft_dim_of(int64_t n)
   return n < 0 ? FT_DIM_UNKNOWN : FT_DIM_MAKE(n);
 }
 
+/* N of the shape that a reshape asks for, where -1 follows from the others. */
+static inline ft_dim ft_dim_requested(int64_t n)
+{
+  return n == -1 ? FT_DIM_INFER : ft_dim_of(n);
+}
+
 static inline bool ft_dim_known(ft_dim dim)
 {
   return FT_DIM_RAW(dim) >= 0;

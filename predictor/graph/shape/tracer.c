@@ -417,14 +417,14 @@ bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const ft
   return true;
 }
 
-bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, int64_t channels)
+bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, ft_dim channels)
 {
   const struct ft_tensor *t = ft_tracer_of(l, x);
   struct ft_operator *op;
   uint32_t *in, w;
 
   if (bias->tensor || !t->producer || t->block != l->serial ||
-      t->producer > l->block->operator_count || bias->declared.elements != channels)
+      t->producer > l->block->operator_count || !ft_dim_is(channels, bias->declared.elements))
     return false;
   op = &l->block->operators[t->producer - 1];
   if (!ft_operator_has(op, FT_OPERATOR_TAKES_BIAS) || op->input_count != 2)

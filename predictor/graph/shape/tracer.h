@@ -143,7 +143,7 @@ bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const ft
  * Let the layer that gives X take BIAS in, one for each of its CHANNELS, where it has none: a file
  * may add it behind, the frameworks' kernels do both at once. False where it cannot be.
  */
-bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, int64_t channels);
+bool ft_tracer_add_bias(struct ft_tracer *l, uint32_t x, struct ft_weight *bias, ft_dim channels);
 
 /* Make a block of its own for what comes next, to be kept with ft_tracer_inner. */
 struct ft_tracer_frame {

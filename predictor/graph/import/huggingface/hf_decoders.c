@@ -301,8 +301,7 @@ static void read_routed_experts(struct ft_hf_config *c, int64_t experts, struct 
   m->experts = ft_hf_int(c, "n_routed_experts|num_local_experts|num_experts", experts);
   m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 8);
   m->expert_inner = ft_hf_int(c, "moe_intermediate_size", m->inner);
-  m->shared_inner =
-      ft_dim_times(ft_hf_int(c, "n_shared_experts|num_shared_experts", 1), m->expert_inner);
+  m->shared_inner = ft_hf_int(c, "n_shared_experts|num_shared_experts", 1) * m->expert_inner;
   m->dense_layers = ft_hf_int(c, "first_k_dense_replace", 0);
 }
 
@@ -349,7 +348,7 @@ static void read_megatron_bert(struct ft_hf_config *c, struct ft_hf *m)
 
 static void read_mpt(struct ft_hf_config *c, struct ft_hf *m)
 {
-  m->inner = ft_dim_times(ft_hf_int(c, "expansion_ratio", 4), m->hidden);
+  m->inner = ft_hf_int(c, "expansion_ratio", 4) * m->hidden;
   m->norm = FT_HF_LAYER_NORM_NO_BIAS;
   m->norm_final = true;
   m->tied = ft_hf_bool(c, "tie_word_embeddings", true);

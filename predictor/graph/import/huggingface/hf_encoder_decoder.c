@@ -16,10 +16,10 @@ static uint32_t relative_bias(struct ft_hf_run *r, int64_t length)
 
   ft_hf_scope(r, "relative_attention_bias");
   table = ft_hf_weight(r, "relative_attention_bias", m->buckets, m->heads, 0);
-  x = ft_tracer_constant(&r->live, FT_ELEMENT_INT64, 2, dims + 2, NULL);
+  x = ft_hf_constant(r, FT_ELEMENT_INT64, dims + 2, 2);
   x = ft_hf_binary(r, "Gather", table, x);
   x = x ? ft_tracer_transpose(&r->live, x, order, 3) : 0;
-  return x ? ft_tracer_reshape(&r->live, x, dims, 4) : 0;
+  return ft_hf_reshape(r, x, dims, 4);
 }
 
 /* LAYERS of t5's encoder or decoder; a decoder also attends to MEMORY, the encoder's output. */
@@ -27,7 +27,7 @@ static uint32_t t5_stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, const
                          int64_t layers)
 {
   const struct ft_hf *m = r->m;
-  int64_t length = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
+  int64_t length = ft_hf_size(r, x, 1);
   uint32_t bias = 0, y;
 
   r->prefix = ft_tracer_format(&r->live, "%s.", name);
@@ -114,7 +114,7 @@ static uint32_t layer_stack(struct ft_hf_run *r, uint32_t x, uint32_t memory, co
 static uint32_t audio_convolution(struct ft_hf_run *r, uint32_t x, const char *name, int64_t stride)
 {
   static const int64_t three[] = { 3 }, pads[] = { 1, 1 };
-  int64_t in = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
+  int64_t in = ft_hf_size(r, x, 1);
   uint32_t w = x ? ft_hf_weight(r, name, in, 3, r->m->hidden) : 0;
   uint32_t b = ft_hf_weight(r, ft_tracer_format(&r->live, "%s.bias", name), r->m->hidden, 0, 0);
 

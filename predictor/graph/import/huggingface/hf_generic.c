@@ -46,6 +46,6 @@ void ft_hf_generic(struct ft_hf_config *c, struct ft_hf *m)
     m->experts_per_token = ft_hf_int(c, "num_experts_per_tok", 1);
     m->expert_inner = ft_hf_int(c, "moe_intermediate_size", m->inner);
     m->dense_layers = ft_hf_int(c, "first_k_dense_replace", 0);
-    m->shared_inner = ft_dim_times(ft_hf_int(c, "n_shared_experts", 0), m->expert_inner);
+    m->shared_inner = ft_hf_int(c, "n_shared_experts", 0) * m->expert_inner;
   }
 }

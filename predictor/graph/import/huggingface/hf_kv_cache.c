@@ -98,7 +98,7 @@ static uint32_t previous_tensor(struct ft_hf_run *r, unsigned element, int rank,
                                 const int64_t *dims)
 {
   static const int64_t one[4] = { 1, 1, 1, 1 };
-  uint32_t from = ft_tracer_constant(&r->live, element, rank, one, NULL), list;
+  uint32_t from = ft_hf_constant(r, element, one, rank), list;
 
   if (!from)
     return 0;
@@ -125,7 +125,7 @@ static uint32_t pad_tokens(struct ft_hf_run *r, uint32_t x, int64_t length)
   int64_t more[8] = { 0 };
   uint32_t list;
 
-  more[6] = length - ft_tracer_of(&r->live, x)->dims[2];
+  more[6] = length - ft_hf_size(r, x, 2);
   list = ft_tracer_list(&r->live, more, 8);
   return list ? ft_tracer_binary(&r->live, "Pad", x, list) : 0;
 }
@@ -152,7 +152,7 @@ uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows)
   if (!x || !r->m->kv_cache)
     return x;
   ft_hf_scope(r, "cache");
-  length = ft_tracer_of(&r->live, x)->dims[2];
+  length = ft_hf_size(r, x, 2);
   last = ft_hf_generates(r) && sizes->last && grows;
   if (ft_hf_generates(r) && sizes->static_cache && grows) {
     /* a static cache has its full length from the first token on; the prompt attends to a
@@ -165,7 +165,8 @@ uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows)
     }
   }
   if (last && cached_tokens(r, r->cache_length) > 1) {
-    memcpy(dims, ft_tracer_of(&r->live, x)->dims, sizeof dims);
+    for (int i = 0; i < 4; i++)
+      dims[i] = ft_hf_size(r, x, i);
     dims[2] = cached_tokens(r, r->cache_length) - 1;
     parts[0] = previous_tensor(r, FT_ELEMENT_FLOAT, 4, dims);
     if (!parts[0])
@@ -180,14 +181,14 @@ uint32_t ft_hf_cache(struct ft_hf_run *r, uint32_t x, bool grows)
 uint32_t ft_hf_input_tokens(struct ft_hf_run *r, uint32_t ids)
 {
   const struct ft_graph_sizes *sizes = r->live.in->sizes;
-  int64_t length = ids ? ft_tracer_of(&r->live, ids)->dims[1] : 0;
+  int64_t length = ft_hf_size(r, ids, 1);
 
   if (!ids || !ft_hf_generates(r))
     return ids;
   /* the last token generated is not an input again */
   r->cache_length = length + sizes->generate - 1;
   if (sizes->last && !r->m->kv_cache) { /* without a cache all tokens are read again */
-    int64_t dims[2] = { ft_tracer_of(&r->live, ids)->dims[0], r->cache_length };
+    int64_t dims[2] = { ft_hf_size(r, ids, 0), r->cache_length };
 
     return previous_tensor(r, FT_ELEMENT_INT64, 2, dims);
   }
@@ -204,7 +205,7 @@ uint32_t ft_hf_decoder_tokens(struct ft_hf_run *r, uint32_t ids)
 
 uint32_t ft_hf_last_token(struct ft_hf_run *r, uint32_t x)
 {
-  int64_t length = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
+  int64_t length = ft_hf_size(r, x, 1);
 
   return x && ft_hf_generates(r) ? ft_tracer_slice(&r->live, x, 1, length - 1, length, 1) : x;
 }

@@ -86,15 +86,12 @@ static uint32_t relative_scores(struct ft_hf_run *r, uint32_t q, uint32_t k)
   if (m->relative_norm)
     table = ft_hf_normalise(r, table, "norm");
   r->prefix = where;
-  if (table && q && m->no_key_bias &&
-      ft_tracer_of(&r->live, q)->dims[2] < m->relative_positions / 2) {
-    rows[1] =
-        2 *
-        ft_tracer_of(&r->live, q)->dims[2]; /* deberta (v1) reads only the positions that occur */
+  if (table && q && m->no_key_bias && ft_hf_size(r, q, 2) < m->relative_positions / 2) {
+    rows[1] = 2 * ft_hf_size(r, q, 2); /* deberta (v1) reads only the positions that occur */
     table = ft_tracer_slice(&r->live, table, 0, (m->relative_positions - rows[1]) / 2,
                             (m->relative_positions + rows[1]) / 2, 1);
   }
-  table = table ? ft_tracer_reshape(&r->live, table, rows, 3) : 0;
+  table = ft_hf_reshape(r, table, rows, 3);
   if (!table)
     return 0;
   ft_tracer_of(&r->live, table)->data = true; /* keeps it from being folded as a constant */
@@ -102,17 +99,16 @@ static uint32_t relative_scores(struct ft_hf_run *r, uint32_t q, uint32_t k)
                             : ft_hf_linear(r, table, "key", m->hidden, true);
   sides[1] = ft_hf_linear(r, table, m->no_key_bias ? "pos_q_proj" : "query", m->hidden, true);
   for (int i = 0; i < 2; i++) {
-    int64_t length = q ? ft_tracer_of(&r->live, q)->dims[2] : 0,
-            places[4] = { 1, 1, length, length };
+    int64_t length = ft_hf_size(r, q, 2), places[4] = { 1, 1, length, length };
     uint32_t which;
 
     sides[i] = sides[i] ? ft_hf_heads(r, sides[i], m->heads, m->head_dim) : 0;
     sides[i] = sides[i] ? ft_tracer_transpose(&r->live, sides[i], order, 4) : 0;
     sides[i] = ft_hf_binary(r, "MatMul", with[i], sides[i]);
-    which = ft_tracer_constant(&r->live, FT_ELEMENT_INT64, 4, places, NULL);
+    which = ft_hf_constant(r, FT_ELEMENT_INT64, places, 4);
     if (!sides[i] || !which)
       return 0;
-    places[0] = ft_tracer_of(&r->live, q)->dims[0];
+    places[0] = ft_hf_size(r, q, 0);
     places[1] = m->heads;
     which = ft_hf_binary(r, "Expand", which, ft_tracer_list(&r->live, places, 4));
     if (!which)
@@ -133,7 +129,7 @@ static uint32_t sink_scores(struct ft_hf_run *r, uint32_t q)
   const int64_t dims[4] = { 1, m->heads, 1, 1 };
   uint32_t w = q ? ft_hf_weight(r, "sinks", m->heads, 0, 0) : 0;
 
-  return w ? ft_tracer_reshape(&r->live, w, dims, 4) : 0;
+  return ft_hf_reshape(r, w, dims, 4);
 }
 
 uint32_t ft_hf_attention(struct ft_hf_run *r, uint32_t x, uint32_t from, uint32_t bias)

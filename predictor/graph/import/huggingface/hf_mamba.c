@@ -10,7 +10,7 @@ static uint32_t causal_convolution(struct ft_hf_run *r, uint32_t x)
 {
   static const int64_t order[] = { 0, 2, 1 };
   const struct ft_hf *m = r->m;
-  int64_t pads[2] = { m->conv_kernel - 1, 0 }, length = x ? ft_tracer_of(&r->live, x)->dims[1] : 0;
+  int64_t pads[2] = { m->conv_kernel - 1, 0 }, length = ft_hf_size(r, x, 1);
   uint32_t w = ft_hf_weight(r, "conv", 1, m->conv_kernel, m->inner), b = 0;
 
   if (m->bias_conv)
@@ -86,9 +86,9 @@ static uint32_t selective_scan(struct ft_hf_run *r, uint32_t x)
   out = ft_hf_binary(r, "MatMul", input, insert_axis(r, out, -1));
   if (!out || !x)
     return 0;
-  dims[0] = ft_tracer_of(&r->live, x)->dims[0];
-  dims[1] = ft_tracer_of(&r->live, x)->dims[1];
-  out = ft_tracer_reshape(&r->live, out, dims, 3);
+  dims[0] = ft_hf_size(r, x, 0);
+  dims[1] = ft_hf_size(r, x, 1);
+  out = ft_hf_reshape(r, out, dims, 3);
   return record_float32(r, "Add", out, record_float32(r, "Mul", x, d));
 }
 
@@ -105,7 +105,7 @@ uint32_t ft_hf_mamba(struct ft_hf_run *r)
   x = ft_hf_embed(r, ids, &table);
   for (int64_t i = 0; x && i < m->layers; i++) {
     r->prefix = ft_tracer_format(&r->live, "layer.%lld.", (long long)i);
-    batch = ft_tracer_of(&r->live, x)->dims[0];
+    batch = ft_hf_size(r, x, 0);
     if (ft_hf_state(r, false, batch, m->inner, m->conv_kernel) < 0 ||
         ft_hf_state(r, true, batch, m->inner, m->state) < 0)
       return 0;

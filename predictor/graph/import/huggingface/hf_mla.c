@@ -26,13 +26,13 @@ static uint32_t cache_latent(struct ft_hf_run *r, uint32_t x)
 
   if (!x)
     return 0;
-  dims[2] = ft_tracer_of(&r->live, x)->dims[2];
+  dims[2] = ft_hf_size(r, x, 2);
   x = ft_hf_cache(r, ft_hf_heads(r, x, 1, dims[2]), true);
   if (!x)
     return 0;
-  dims[0] = ft_tracer_of(&r->live, x)->dims[0];
-  dims[1] = ft_tracer_of(&r->live, x)->dims[2];
-  return ft_tracer_reshape(&r->live, x, dims, 3);
+  dims[0] = ft_hf_size(r, x, 0);
+  dims[1] = ft_hf_size(r, x, 2);
+  return ft_hf_reshape(r, x, dims, 3);
 }
 
 uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x)
@@ -63,7 +63,7 @@ uint32_t ft_hf_mla(struct ft_hf_run *r, uint32_t x)
   if (!q || !key[0] || !key[1])
     return 0;
   for (int i = 0; i < 4; i++)
-    dims[i] = ft_tracer_of(&r->live, key[0])->dims[i];
+    dims[i] = ft_hf_size(r, key[0], i);
   dims[3] = m->rope_dim;
   key[1] = ft_hf_binary(r, "Expand", key[1], ft_tracer_list(&r->live, dims, 4));
   if (!key[1])

@@ -8,7 +8,7 @@
 
 uint32_t ft_hf_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased)
 {
-  int64_t in = x ? ft_tracer_of(&r->live, x)->dims[ft_tracer_of(&r->live, x)->rank - 1] : 0;
+  int64_t in = ft_hf_size(r, x, -1);
   uint32_t w, b = 0;
 
   ft_hf_scope(r, name);
@@ -25,12 +25,12 @@ uint32_t ft_hf_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t
 uint32_t ft_hf_normalise(struct ft_hf_run *r, uint32_t x, const char *name)
 {
   const struct ft_hf *m = r->m;
-  int64_t size = x ? ft_tracer_of(&r->live, x)->dims[ft_tracer_of(&r->live, x)->rank - 1] : 0;
+  int64_t size = ft_hf_size(r, x, -1);
   uint32_t w = 0, b = 0;
 
   ft_hf_scope(r, name);
   if (x && m->norm_qk_per_head && name[1] == '_') /* q_norm, k_norm */
-    w = ft_hf_weight(r, name, 1, size, ft_tracer_of(&r->live, x)->dims[1]);
+    w = ft_hf_weight(r, name, 1, size, ft_hf_size(r, x, 1));
   else if (x && m->norm != FT_HF_LAYER_NORM_NO_AFFINE)
     w = ft_hf_weight(r, name, size, 0, 0);
   if (m->norm == FT_HF_LAYER_NORM)
@@ -93,10 +93,9 @@ uint32_t ft_hf_mlp(struct ft_hf_run *r, uint32_t x, int64_t inner)
 uint32_t ft_hf_heads(struct ft_hf_run *r, uint32_t x, int64_t heads, int64_t size)
 {
   static const int64_t order[] = { 0, 2, 1, 3 };
-  const struct ft_tensor *t = ft_tracer_of(&r->live, x);
-  int64_t dims[4] = { t->dims[0], t->dims[1], heads, size };
+  int64_t dims[4] = { ft_hf_size(r, x, 0), ft_hf_size(r, x, 1), heads, size };
 
-  x = ft_tracer_reshape(&r->live, x, dims, 4);
+  x = ft_hf_reshape(r, x, dims, 4);
   return x ? ft_tracer_transpose(&r->live, x, order, 4) : 0;
 }
 
@@ -110,8 +109,8 @@ uint32_t ft_hf_attention_output(struct ft_hf_run *r, uint32_t q, uint32_t k, uin
 
   if (!q || !k || !v)
     return 0;
-  dims[0] = ft_tracer_of(&r->live, q)->dims[0];
-  dims[1] = ft_tracer_of(&r->live, q)->dims[2];
+  dims[0] = ft_hf_size(r, q, 0);
+  dims[1] = ft_hf_size(r, q, 2);
   dims[2] = m->heads * (m->value_dim ? m->value_dim : m->head_dim);
   ft_hf_scope(r, "attention");
   ft_tracer_op(&r->live, "Attention");
@@ -126,12 +125,11 @@ uint32_t ft_hf_attention_output(struct ft_hf_run *r, uint32_t q, uint32_t k, uin
   ft_tracer_hints(&r->live)->math = m->math_kernel;
   ft_tracer_hints(&r->live)->softcap = (uint8_t)m->softcap;
   /* a vision encoder has its windows cut out of the image instead */
-  if (m->masked ||
-      (!m->any_size && ft_hf_in_window(r) && ft_tracer_of(&r->live, k)->dims[2] > m->window))
+  if (m->masked || (!m->any_size && ft_hf_in_window(r) && ft_hf_size(r, k, 2) > m->window))
     ft_tracer_hints(&r->live)->masked = true;
   y = ft_tracer_end(&r->live, 1);
   y = y ? ft_tracer_transpose(&r->live, y, order, 4) : 0;
-  y = y ? ft_tracer_reshape(&r->live, y, dims, 3) : 0;
+  y = ft_hf_reshape(r, y, dims, 3);
   if (y && m->any_size) /* attention is computed image by image */
     y = ft_tracer_concat(&r->live, &y, 1, 1);
   return ft_hf_drop(r, ft_hf_linear(r, y, "output", m->hidden, m->bias_out),
@@ -151,16 +149,16 @@ static uint32_t constant_rows(struct ft_hf_run *r, const char *name, int64_t siz
 {
   int64_t dims[2] = { 1, length };
   uint32_t table = ft_hf_weight(r, name, size, features, 0);
-  uint32_t which = ft_tracer_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
+  uint32_t which = ft_hf_constant(r, FT_ELEMENT_INT64, dims, 2);
 
   return gather_embeddings(r, name, table, which);
 }
 
 uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int64_t rows)
 {
-  const int64_t *dims = x ? ft_tracer_of(&r->live, x)->dims : NULL;
-
-  return x ? ft_hf_binary(r, "Add", x, constant_rows(r, name, rows, dims[2], dims[1])) : 0;
+  return x ? ft_hf_binary(r, "Add", x,
+                          constant_rows(r, name, rows, ft_hf_size(r, x, 2), ft_hf_size(r, x, 1)))
+           : 0;
 }
 
 uint32_t ft_hf_embed(struct ft_hf_run *r, uint32_t ids, uint32_t *table)
@@ -196,6 +194,6 @@ uint32_t ft_hf_first_token(struct ft_hf_run *r, uint32_t x)
   int64_t dims[2] = { 0, r->m->hidden };
 
   x = x ? ft_tracer_slice(&r->live, x, 1, 0, 1, 1) : 0;
-  dims[0] = x ? ft_tracer_of(&r->live, x)->dims[0] : 0;
-  return x ? ft_tracer_reshape(&r->live, x, dims, 2) : 0;
+  dims[0] = ft_hf_size(r, x, 0);
+  return ft_hf_reshape(r, x, dims, 2);
 }

@@ -8,14 +8,9 @@
 /* X as (1, tokens, features). */
 static uint32_t flatten_tokens(struct ft_hf_run *r, uint32_t x)
 {
-  const int64_t *in = x ? ft_tracer_of(&r->live, x)->dims : NULL;
-  int64_t dims[3] = { 1, 0, 0 };
+  int64_t dims[3] = { 1, ft_hf_size(r, x, 0) * ft_hf_size(r, x, 1), ft_hf_size(r, x, 2) };
 
-  if (!x)
-    return 0;
-  dims[1] = in[0] * in[1];
-  dims[2] = in[2];
-  return ft_tracer_reshape(&r->live, x, dims, 3);
+  return ft_hf_reshape(r, x, dims, 3);
 }
 
 /* Every expert processes all of X, scaled by ROUTER's scores. */
@@ -30,8 +25,8 @@ static uint32_t run_all_experts(struct ft_hf_run *r, uint32_t x, uint32_t router
 
   if (!x || !scores || !up || !down)
     return 0;
-  dims[0] = ft_tracer_of(&r->live, x)->dims[0];
-  dims[1] = ft_tracer_of(&r->live, x)->dims[1];
+  dims[0] = ft_hf_size(r, x, 0);
+  dims[1] = ft_hf_size(r, x, 1);
   scores = ft_tracer_unary(&r->live, "Sigmoid", scores);
   scores = scores ? ft_tracer_transpose(&r->live, scores, turned, 3) : 0;
   list = ft_tracer_list(&r->live, copies, 3);
@@ -51,7 +46,7 @@ static uint32_t run_all_experts(struct ft_hf_run *r, uint32_t x, uint32_t router
   ft_tracer_in(&r->live, y);
   ft_tracer_in(&r->live, list);
   y = ft_tracer_end(&r->live, 1);
-  return y ? ft_tracer_reshape(&r->live, y, dims, 3) : 0;
+  return ft_hf_reshape(r, y, dims, 3);
 }
 
 /* The router's choice of experts processes each token. */

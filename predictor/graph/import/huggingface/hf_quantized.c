@@ -248,13 +248,13 @@ static int64_t scale_elements(const struct ft_hf_quantized *q, int64_t rows, int
   if (q->per_tensor)
     scales = 1;
   else if (q->tile)
-    scales = ft_dim_times((rows + q->tile - 1) / q->tile, (columns + q->tile - 1) / q->tile);
+    scales = ft_known_times((rows + q->tile - 1) / q->tile, (columns + q->tile - 1) / q->tile);
   else if (q->group)
-    scales = ft_dim_times(rows, (columns + q->group - 1) / q->group);
-  bits = ft_dim_times(scales, q->scale_bits + (q->zeros ? q->bits : 0));
+    scales = ft_known_times(rows, (columns + q->group - 1) / q->group);
+  bits = ft_known_times(scales, q->scale_bits + (q->zeros ? q->bits : 0));
   if (q->column_groups)
-    bits = ft_dim_plus(bits, ft_dim_times(32, columns));
-  return ft_dim_times(depth, (bits + 15) / 16);
+    bits = ft_known_plus(bits, ft_known_times(32, columns));
+  return ft_known_times(depth, (bits + 15) / 16);
 }
 
 void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64_t columns,
@@ -270,7 +270,7 @@ void ft_hf_quantized_weight(struct ft_hf_run *r, const char *name, int64_t rows,
 
 uint32_t ft_hf_quantized_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out)
 {
-  int64_t in = x ? ft_tracer_of(&r->live, x)->dims[ft_tracer_of(&r->live, x)->rank - 1] : 0;
+  int64_t in = ft_hf_size(r, x, -1);
   uint32_t w[2];
 
   if (!x)

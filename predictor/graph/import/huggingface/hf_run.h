@@ -28,6 +28,12 @@ uint32_t ft_hf_weight(struct ft_hf_run *r, const char *name, int64_t rows, int64
 /* The same with element type ELEMENT instead of FT_ELEMENT_FLOAT. */
 uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name, int64_t rows,
                          int64_t columns, int64_t depth);
+/* The size of X along AXIS, from the last if negative; all are known once the inputs' are. 0 if X
+ * is 0. */
+int64_t ft_hf_size(const struct ft_hf_run *r, uint32_t x, int axis);
+uint32_t ft_hf_reshape(struct ft_hf_run *r, uint32_t x, const int64_t *sizes, int rank);
+/* A constant of unknown values, such as indices. */
+uint32_t ft_hf_constant(struct ft_hf_run *r, unsigned element, const int64_t *sizes, int rank);
 /* A linear layer of X with OUT features, and a bias if BIASED. */
 uint32_t ft_hf_linear(struct ft_hf_run *r, uint32_t x, const char *name, int64_t out, bool biased);
 /* X times the transposed matrix W, plus the bias B unless it is 0. */
@@ -59,10 +65,10 @@ uint32_t ft_hf_layer(struct ft_hf_run *r, uint32_t x);
 uint32_t ft_hf_positions(struct ft_hf_run *r, uint32_t x, const char *name, int64_t rows);
 /* Logits of X, or X if the file has no head. TABLE: the token embeddings, which tied heads use. */
 uint32_t ft_hf_language_head(struct ft_hf_run *r, uint32_t x, uint32_t table);
-/* Declares an input (batch, DIMS...) of RANK dimensions after the first; -1: given with --input.
+/* Declares an input (batch, SIZES...) of RANK dimensions after the first; -1: given with --input.
  * ft_infer_inputs then sets the sizes of all inputs together. */
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
-                     const ft_dim *dims);
+                     const int64_t *sizes);
 /* Declares an input of token IDs. */
 uint32_t ft_hf_ids(struct ft_hf_run *r, const char *name);
 /* Embeddings of IDS from *TABLE, which is created if it is 0. */

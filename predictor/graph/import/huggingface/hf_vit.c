@@ -15,7 +15,7 @@ uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t images)
   whole[1] = m->channels;
   whole[2] = whole[3] = m->patch;
   w = ft_hf_weight(r, "patches", m->hidden, m->channels * m->patch * m->patch, 0);
-  w = w ? ft_tracer_reshape(&r->live, w, whole, 4) : 0;
+  w = ft_hf_reshape(r, w, whole, 4);
   if (m->bias_conv)
     b = ft_hf_weight(r, "patches.bias", m->hidden, 0, 0);
   if (!w)
@@ -31,10 +31,10 @@ uint32_t ft_hf_patches(struct ft_hf_run *r, uint32_t images)
   x[1] = ft_tracer_end(&r->live, 1);
   if (!x[1] || ft_tracer_of(&r->live, x[1])->rank != 4)
     return 0;
-  flat[0] = ft_tracer_of(&r->live, x[1])->dims[0];
+  flat[0] = ft_hf_size(r, x[1], 0);
   flat[1] = m->hidden;
-  flat[2] = ft_tracer_of(&r->live, x[1])->dims[2] * ft_tracer_of(&r->live, x[1])->dims[3];
-  x[1] = ft_tracer_reshape(&r->live, x[1], flat, 3);
+  flat[2] = ft_hf_size(r, x[1], 2) * ft_hf_size(r, x[1], 3);
+  x[1] = ft_hf_reshape(r, x[1], flat, 3);
   x[1] = x[1] ? ft_tracer_transpose(&r->live, x[1], order, 3) : 0;
   if (m->no_class_token)
     return m->rotary ? x[1] : ft_hf_positions(r, x[1], "positions", count * count);

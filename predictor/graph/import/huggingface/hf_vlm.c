@@ -12,22 +12,22 @@ static uint32_t join_neighbours(struct ft_hf_run *r, uint32_t x, int64_t side)
 
   if (!x)
     return 0;
-  flat[0] = ft_tracer_of(&r->live, x)->dims[0];
-  tokens = ft_tracer_of(&r->live, x)->dims[1];
-  features = ft_tracer_of(&r->live, x)->dims[2];
+  flat[0] = ft_hf_size(r, x, 0);
+  tokens = ft_hf_size(r, x, 1);
+  features = ft_hf_size(r, x, 2);
   if (tokens % (side * side)) {
     (void)ft_tracer_fail(&r->live, "pixel_values: expected patches in squares of %lld x %lld",
                          (long long)side, (long long)side);
     return 0;
   }
-  dims[0] = ft_dim_times(flat[0], tokens / (side * side));
+  dims[0] = ft_known_times(flat[0], tokens / (side * side));
   dims[1] = dims[2] = side;
   dims[3] = features;
-  x = ft_tracer_reshape(&r->live, x, dims, 4);
+  x = ft_hf_reshape(r, x, dims, 4);
   x = x ? ft_tracer_transpose(&r->live, x, order, 4) : 0; /* the transpose copies them */
   flat[1] = tokens / (side * side);
   flat[2] = side * side * features;
-  return x ? ft_tracer_reshape(&r->live, x, flat, 3) : 0;
+  return ft_hf_reshape(r, x, flat, 3);
 }
 
 /* Average pooling of X over SIDE x SIDE neighbours. */
@@ -38,12 +38,12 @@ static uint32_t pool_neighbours(struct ft_hf_run *r, uint32_t x, int64_t side)
 
   if (!x)
     return 0;
-  dims[0] = flat[0] = ft_tracer_of(&r->live, x)->dims[0];
+  dims[0] = flat[0] = ft_hf_size(r, x, 0);
   dims[1] = flat[1] = r->m->hidden;
   dims[2] = dims[3] = r->m->image / r->m->patch;
   flat[2] = (dims[2] / side) * (dims[2] / side);
   x = ft_tracer_transpose(&r->live, x, order, 3);
-  x = x ? ft_tracer_reshape(&r->live, x, dims, 4) : 0;
+  x = ft_hf_reshape(r, x, dims, 4);
   if (!x)
     return 0;
   ft_tracer_op(&r->live, "AveragePool");
@@ -51,7 +51,7 @@ static uint32_t pool_neighbours(struct ft_hf_run *r, uint32_t x, int64_t side)
   ft_tracer_ints(&r->live, "kernel_shape", size, 2);
   ft_tracer_ints(&r->live, "strides", size, 2);
   x = ft_tracer_end(&r->live, 1);
-  x = x ? ft_tracer_reshape(&r->live, x, flat, 3) : 0;
+  x = ft_hf_reshape(r, x, flat, 3);
   return x ? ft_tracer_transpose(&r->live, x, order, 3) : 0;
 }
 
@@ -69,7 +69,7 @@ static uint32_t project_image(struct ft_hf_run *r, uint32_t x)
     return ft_hf_linear(r, x, "linear", v->projector_dim, true);
   case FT_HF_PROJECTOR_MLP:
     if (v->merge_size && x)
-      x = ft_tracer_slice(&r->live, x, 1, 1, ft_tracer_of(&r->live, x)->dims[1], 1);
+      x = ft_tracer_slice(&r->live, x, 1, 1, ft_hf_size(r, x, 1), 1);
     x = ft_hf_linear(r, x, "linear_1", v->projector_dim, v->bias_per_layer);
     r->m = &other;
     x = ft_hf_activate(r, x);
@@ -103,22 +103,22 @@ static uint32_t windowed_layer(struct ft_hf_run *r, uint32_t x)
   int64_t whole[3], parts[3], least = r->m->window * r->m->window, window = least;
 
   for (int i = 0; i < 3; i++)
-    whole[i] = parts[i] = x ? ft_tracer_of(&r->live, x)->dims[i] : 0;
+    whole[i] = parts[i] = ft_hf_size(r, x, i);
   while (window > 0 && whole[1] % window && window < least + TRIED)
     window++;
   if (!x || !ft_hf_in_window(r) || window < 1 || whole[1] % window || whole[1] <= window)
     return ft_hf_layer(r, x);
-  parts[0] = ft_dim_times(whole[0], whole[1] / window);
+  parts[0] = ft_known_times(whole[0], whole[1] / window);
   parts[1] = window;
-  x = ft_tracer_reshape(&r->live, x, parts, 3);
+  x = ft_hf_reshape(r, x, parts, 3);
   x = ft_hf_layer(r, x);
-  return x ? ft_tracer_reshape(&r->live, x, whole, 3) : 0;
+  return ft_hf_reshape(r, x, whole, 3);
 }
 
 /* Attention pooling by a learnt query (SiglipMultiheadAttentionPoolingHead). */
 static uint32_t attention_pool(struct ft_hf_run *r, uint32_t x)
 {
-  int64_t dims[3] = { x ? ft_tracer_of(&r->live, x)->dims[0] : 0, 1, r->m->hidden };
+  int64_t dims[3] = { ft_hf_size(r, x, 0), 1, r->m->hidden };
   uint32_t probe = ft_hf_weight(r, "probe", 1, r->m->hidden, 1), y;
 
   probe = x && probe ? ft_hf_binary(r, "Expand", probe, ft_tracer_list(&r->live, dims, 3)) : 0;
@@ -182,15 +182,14 @@ uint32_t ft_hf_vision(struct ft_hf_run *r)
 static uint32_t image_tokens(struct ft_hf_run *r, const struct ft_hf *m, uint32_t images,
                              int64_t batch)
 {
-  const struct ft_tensor *t = ft_tracer_of(&r->live, images);
   int64_t dims[4];
   uint32_t x = images;
 
-  if (t->rank == 5) { /* several images per sample */
-    dims[0] = ft_dim_times(t->dims[0], t->dims[1]);
+  if (ft_tracer_of(&r->live, images)->rank == 5) { /* several images per sample */
     for (int i = 1; i < 4; i++)
-      dims[i] = t->dims[i + 1];
-    x = ft_tracer_reshape(&r->live, x, dims, 4);
+      dims[i] = ft_hf_size(r, x, i + 1);
+    dims[0] = ft_hf_size(r, x, 0) * ft_hf_size(r, x, 1);
+    x = ft_hf_reshape(r, x, dims, 4);
   }
   r->m = m->vision;
   x = x ? project_image(r, encode_image(r, x, false)) : 0;
@@ -198,10 +197,9 @@ static uint32_t image_tokens(struct ft_hf_run *r, const struct ft_hf *m, uint32_
   if (!x || !batch)
     return 0;
   dims[0] = batch;
-  dims[1] =
-      ft_dim_times(ft_tracer_of(&r->live, x)->dims[0], ft_tracer_of(&r->live, x)->dims[1]) / batch;
+  dims[1] = ft_known_times(ft_hf_size(r, x, 0), ft_hf_size(r, x, 1)) / batch;
   dims[2] = m->hidden;
-  return ft_tracer_reshape(&r->live, x, dims, 3);
+  return ft_hf_reshape(r, x, dims, 3);
 }
 
 uint32_t ft_hf_vlm(struct ft_hf_run *r)
@@ -212,11 +210,11 @@ uint32_t ft_hf_vlm(struct ft_hf_run *r)
 
   if (!ids || !in || ft_infer_inputs(r->live.in) < 0)
     return 0;
-  length = ft_tracer_of(&r->live, ids)->dims[1];
-  y = image_tokens(r, m, in, ft_tracer_of(&r->live, ids)->dims[0]);
+  length = ft_hf_size(r, ids, 1);
+  y = image_tokens(r, m, in, ft_hf_size(r, ids, 0));
   if (!y)
     return 0;
-  dims[0] = ft_tracer_of(&r->live, y)->dims[1];
+  dims[0] = ft_hf_size(r, y, 1);
   if (dims[0] > length) {
     (void)ft_tracer_fail(&r->live, "sequence=%lld: its images alone are %lld tokens",
                          (long long)length, (long long)dims[0]);
@@ -225,8 +223,8 @@ uint32_t ft_hf_vlm(struct ft_hf_run *r)
   r->prefix = "embeddings.";
   fed = ft_hf_input_tokens(r, ids);
   x = ft_hf_embed(r, fed, &table);
-  if (x && ft_tracer_of(&r->live, x)->dims[1] >= length) {
-    uint32_t which = ft_tracer_constant(&r->live, FT_ELEMENT_INT64, 2, dims, NULL);
+  if (x && ft_hf_size(r, x, 1) >= length) {
+    uint32_t which = ft_hf_constant(r, FT_ELEMENT_INT64, dims, 2);
 
     if (!which)
       return 0;

@@ -249,12 +249,12 @@ static void read_qwen2_vl(struct ft_hf_config *c, struct ft_hf *m)
   read_encoder(&part, five ? &later : &second, v);
   if (!five) { /* hidden_size is that of the decoder */
     v->hidden = ft_hf_int(&part, "embed_dim", 1280);
-    v->inner = ft_dim_times(ft_hf_int(&part, "mlp_ratio", 4), v->hidden);
+    v->inner = ft_hf_int(&part, "mlp_ratio", 4) * v->hidden;
   }
   set_head_size(&part, v);
   v->image = 1 << 16; /* any size */
   v->patch = ft_hf_int(&part, "patch_size", 14);
-  v->channels = ft_dim_times(ft_hf_int(&part, "in_channels|in_chans", 3), times);
+  v->channels = ft_hf_int(&part, "in_channels|in_chans", 3) * times;
   v->merge_size = ft_hf_int(&part, "spatial_merge_size", 2);
   if (v->patch < 1 || v->patch > 1024 || v->merge_size < 1 || v->merge_size > 64 || !v->channels ||
       v->channels > 1 << 16)

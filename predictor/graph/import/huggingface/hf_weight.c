@@ -23,13 +23,13 @@ uint32_t ft_hf_weight_in(struct ft_hf_run *r, unsigned element, const char *name
   if (!w->declared.dims)
     return 0;
   if (depth)
-    w->declared.dims[rank++] = depth;
-  w->declared.dims[rank++] = rows;
+    w->declared.dims[rank++] = ft_dim_of(depth);
+  w->declared.dims[rank++] = ft_dim_of(rows);
   if (columns)
-    w->declared.dims[rank++] = columns;
+    w->declared.dims[rank++] = ft_dim_of(columns);
   w->declared.rank = rank;
   w->declared.element = (uint8_t)element;
-  w->declared.elements = ft_dim_times(ft_dim_times(rows, columns ? columns : 1), depth ? depth : 1);
+  w->declared.elements = ft_dim_or(ft_dim_product(w->declared.dims, rank), 0);
   if (w->declared.elements > FT_GRAPH_ELEMENTS) {
     (void)ft_tracer_fail(&r->live, "%s: more than 2^50 elements", w->name);
     return 0;
@@ -53,6 +53,35 @@ uint32_t ft_hf_binary(struct ft_hf_run *r, const char *type, uint32_t a, uint32_
   return a && b ? ft_tracer_binary(&r->live, type, a, b) : 0;
 }
 
+int64_t ft_hf_size(const struct ft_hf_run *r, uint32_t x, int axis)
+{
+  const struct ft_tensor *t = ft_tracer_of(&r->live, x);
+
+  return x ? ft_dim_or(t->dims[axis < 0 ? axis + t->rank : axis], 0) : 0;
+}
+
+/* The COUNT SIZES as dimensions in DIMS. Returns DIMS. */
+static const ft_dim *as_dims(const int64_t *sizes, int count, ft_dim *dims)
+{
+  for (int i = 0; i < count; i++)
+    dims[i] = ft_dim_of(sizes[i]);
+  return dims;
+}
+
+uint32_t ft_hf_reshape(struct ft_hf_run *r, uint32_t x, const int64_t *sizes, int rank)
+{
+  ft_dim dims[FT_GRAPH_RANK];
+
+  return x ? ft_tracer_reshape(&r->live, x, as_dims(sizes, rank, dims), rank) : 0;
+}
+
+uint32_t ft_hf_constant(struct ft_hf_run *r, unsigned element, const int64_t *sizes, int rank)
+{
+  ft_dim dims[FT_GRAPH_RANK];
+
+  return ft_tracer_constant(&r->live, element, rank, as_dims(sizes, rank, dims), NULL);
+}
+
 uint32_t ft_hf_linear_of(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b)
 {
   if (!x || !w)
@@ -66,7 +95,7 @@ uint32_t ft_hf_linear_of(struct ft_hf_run *r, uint32_t x, uint32_t w, uint32_t b
 }
 
 uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, int rank,
-                     const int64_t *dims)
+                     const int64_t *sizes)
 {
   static const char *tokens[FT_GRAPH_RANK] = { "batch", "sequence" },
                     *picture[FT_GRAPH_RANK] = { "batch", "channels", "height", "width" },
@@ -81,8 +110,9 @@ uint32_t ft_hf_input(struct ft_hf_run *r, const char *name, unsigned element, in
   d->dims = ft_tracer_take(&r->live, (size_t)(rank + 1) * sizeof *d->dims);
   if (!d->dims)
     return 0;
-  d->dims[0] = -1;
-  memcpy(d->dims + 1, dims, (size_t)rank * sizeof *dims);
+  d->dims[0] = FT_DIM_UNKNOWN;
+  for (int i = 0; i < rank; i++)
+    d->dims[i + 1] = ft_dim_of(sizes[i]);
   return ft_tracer_input(&r->live, name, d);
 }
 

@@ -49,19 +49,19 @@ static int take_text(struct ft_onnx *o, const struct ft_proto_field *f, const ch
 
 /* ---- shapes ---- */
 
-static int read_onnx_dimension(struct ft_onnx *o, uint64_t end, int64_t *dim, const char **symbol)
+static int read_onnx_dimension(struct ft_onnx *o, uint64_t end, ft_dim *dim, const char **symbol)
 {
   struct ft_proto_field f = { 0 };
   int more;
 
-  *dim = -1;
+  *dim = FT_DIM_UNKNOWN;
   while ((more = ft_proto_next(&o->proto, end, &f)) > 0) {
     if (f.number == 1 && f.wire == FT_PROTO_VARINT) {
       if ((int64_t)f.value > FT_GRAPH_DIMENSION)
         return ft_proto_fail(&o->proto, f.at, "a dimension of %lld: expected at most 2^40",
                              (long long)f.value);
       /* exporters write 0 or less for an unknown size */
-      *dim = (int64_t)f.value > 0 ? (int64_t)f.value : -1;
+      *dim = (int64_t)f.value > 0 ? ft_dim_of((int64_t)f.value) : FT_DIM_UNKNOWN;
     } else if (f.number == 2 && f.wire == FT_PROTO_BYTES && take_text(o, &f, symbol) < 0) {
       return -1;
     }
@@ -71,7 +71,7 @@ static int read_onnx_dimension(struct ft_onnx *o, uint64_t end, int64_t *dim, co
 
 static int read_shape(struct ft_onnx *o, uint64_t end, struct ft_declared *d)
 {
-  int64_t dims[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
   const char *symbols[FT_GRAPH_RANK] = { 0 };
   struct ft_proto_field f = { 0 };
   int more, rank = 0;

@@ -101,19 +101,18 @@ static int read_fields(struct ft_onnx *o, uint64_t end, struct ft_declared *d, s
   return status < 0 ? -1 : more;
 }
 
-/* Sets the number of elements of D. Returns 0, or -1 past the limit. */
-static int count_elements(struct ft_onnx *o, struct ft_declared *d, uint64_t at)
+/* Sets dimensions and number of elements of D. Returns 0, or -1 past the limit. */
+static int set_dims(struct ft_onnx *o, struct ft_declared *d, const int64_t *sizes, uint64_t at)
 {
   d->elements = 1;
   for (int i = 0; i < d->rank; i++) {
-    int64_t dim = d->dims[i];
-
-    if (dim < 0 || dim > FT_GRAPH_DIMENSION)
+    if (sizes[i] < 0 || sizes[i] > FT_GRAPH_DIMENSION)
       return ft_proto_fail(&o->proto, at, "a tensor's dimension of %lld: expected 0 to 2^40",
-                           (long long)dim);
-    if (dim && d->elements > FT_GRAPH_ELEMENTS / dim)
+                           (long long)sizes[i]);
+    if (sizes[i] && d->elements > FT_GRAPH_ELEMENTS / sizes[i])
       return ft_proto_fail(&o->proto, at, "a tensor of more than 2^50 elements");
-    d->elements *= dim;
+    d->dims[i] = ft_dim_of(sizes[i]);
+    d->elements *= sizes[i];
   }
   return 0;
 }
@@ -179,17 +178,17 @@ int ft_onnx_tensor(struct ft_onnx *o, uint64_t end, const struct ft_declared **t
   struct ft_declared *d = ft_build_take(o->build, sizeof *d);
   struct place place = { .raw_at = 0 };
   uint64_t at = o->proto.at;
-  int64_t dims[FT_GRAPH_RANK];
+  int64_t sizes[FT_GRAPH_RANK];
   size_t rank = 0;
 
   if (!d)
     return -1;
   d->at = at;
-  if (read_fields(o, end, d, &place, dims, &rank, name) < 0)
+  if (read_fields(o, end, d, &place, sizes, &rank, name) < 0)
     return -1;
   d->rank = (int)rank;
-  d->dims = ft_build_keep(o->build, dims, rank * sizeof *dims);
-  if (!d->dims || count_elements(o, d, at) < 0 || keep_values(o, d, &place) < 0)
+  d->dims = ft_build_take(o->build, (rank + 1) * sizeof *d->dims);
+  if (!d->dims || set_dims(o, d, sizes, at) < 0 || keep_values(o, d, &place) < 0)
     return -1;
   *tensor = o->tensor = d;
   return 0;

@@ -186,7 +186,8 @@ static bool fold_bias(struct ft_pd_run *r, uint32_t x, struct ft_weight *b)
 int ft_pd_elementwise(struct ft_pd_run *r, const char *name)
 {
   struct ft_operand args[] = { ft_pd_input(r, "X"), ft_pd_input(r, "Y") };
-  int64_t axis = ft_pd_integer(r, "axis", -1), dims[FT_GRAPH_RANK];
+  int64_t axis = ft_pd_integer(r, "axis", -1);
+  ft_dim dims[FT_GRAPH_RANK];
   uint32_t x = ft_value_as_tensor(&r->live, &args[0]), y;
   int p, q;
 
@@ -201,7 +202,7 @@ int ft_pd_elementwise(struct ft_pd_run *r, const char *name)
   args[0] = ft_value_tensor(x);
   if (axis >= 0 && q > 0 && axis + q < p) {
     for (int i = 0; i < p - axis; i++)
-      dims[i] = i < q ? ft_tracer_of(&r->live, y)->dims[i] : 1;
+      dims[i] = i < q ? ft_tracer_of(&r->live, y)->dims[i] : ft_dim_of(1);
     y = ft_tracer_reshape(&r->live, y, dims, (int)(p - axis));
     if (!y)
       return -1;

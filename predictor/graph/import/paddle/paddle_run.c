@@ -344,7 +344,7 @@ static int bind_weights(struct ft_pd_run *r, const struct ft_pd_block *block)
     if (!v->kept || v->kind != TENSOR || v->declared.rank < 0)
       continue;
     for (int j = 0; j < v->declared.rank; j++)
-      if (v->declared.dims[j] < 0)
+      if (!ft_dim_known(v->declared.dims[j]))
         return ft_tracer_fail(&r->live, "the size of the weight \"%.100s\" is unknown", v->name);
     value.weight = ft_tracer_take(&r->live, sizeof *value.weight);
     if (!value.weight)

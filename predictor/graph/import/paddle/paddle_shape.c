@@ -17,10 +17,13 @@ int ft_pd_reshape(struct ft_pd_run *r)
                                ft_pd_sizes(r, "ShapeTensor", "Shape", "shape") };
   const struct ft_pd_attribute *a = ft_pd_attribute(r, "shape");
   const struct ft_tensor *t;
+  ft_dim dims[FT_GRAPH_RANK];
   uint32_t x;
 
-  if (args[0].type == FT_VALUE_WEIGHT && a && a->integers &&
-      ft_tracer_reshape_weight(&r->live, args[0].weight, a->integers, (int)a->count))
+  for (size_t i = 0; a && a->integers && i < a->count && i < FT_GRAPH_RANK; i++)
+    dims[i] = ft_dim_requested(a->integers[i]);
+  if (args[0].type == FT_VALUE_WEIGHT && a && a->integers && a->count <= FT_GRAPH_RANK &&
+      ft_tracer_reshape_weight(&r->live, args[0].weight, dims, (int)a->count))
     return ft_pd_give(r, args[0]);
   x = ft_value_as_tensor(&r->live, &args[0]);
   t = x ? ft_tracer_of(&r->live, x) : NULL;
@@ -30,7 +33,7 @@ int ft_pd_reshape(struct ft_pd_run *r)
     struct ft_operand *s = &args[1].list->items[i];
 
     if (s->type == FT_VALUE_INT && s->known && s->integer == 0 && (int64_t)i < t->rank)
-      *s = ft_value_int(t->dims[i]);
+      *s = ft_value_dim(t->dims[i]);
   }
   args[0] = ft_value_tensor(x);
   return ft_pd_call_and_give(r, "reshape", args, 2);
@@ -90,27 +93,26 @@ int ft_pd_assign_value(struct ft_pd_run *r)
                                        "bool_values" };
   const struct ft_pd_attribute *shape = ft_pd_attribute(r, "shape"), *a = NULL;
   double values[FT_GRAPH_VALUES];
-  int64_t dims[FT_GRAPH_RANK];
-  int64_t count = 1;
+  ft_dim dims[FT_GRAPH_RANK];
   int rank = 1;
   uint32_t y;
 
   for (size_t i = 0; i < sizeof names / sizeof *names && !(a && a->count); i++)
     a = ft_pd_attribute(r, names[i]);
-  dims[0] = a ? (int64_t)a->count : 0;
+  dims[0] = ft_dim_of(a ? (int64_t)a->count : 0);
   for (size_t i = 0; a && i < a->count && i < FT_GRAPH_VALUES; i++)
     values[i] = a->integers ? (double)a->integers[i] : a->reals ? a->reals[i] : (double)NAN;
   if (shape && shape->integers && shape->count <= FT_GRAPH_RANK) {
     rank = (int)shape->count;
-    memcpy(dims, shape->integers, shape->count * sizeof *dims);
-  }
-  for (int i = 0; i < rank; i++) {
-    if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
-      return ft_tracer_fail(&r->live, "a size of %lld", (long long)dims[i]);
-    count = ft_dim_times(count, dims[i]);
+    for (int i = 0; i < rank; i++) {
+      if (shape->integers[i] < 0 || shape->integers[i] > FT_GRAPH_DIMENSION)
+        return ft_tracer_fail(&r->live, "a size of %lld", (long long)shape->integers[i]);
+      dims[i] = ft_dim_of(shape->integers[i]);
+    }
   }
   y = ft_tracer_constant(&r->live, ft_pd_element(ft_pd_integer(r, "dtype", 3)), rank, dims,
-                         a && count == (int64_t)a->count ? values : NULL);
+                         a && ft_dim_is(ft_dim_product(dims, rank), (int64_t)a->count) ? values
+                                                                                       : NULL);
   return y ? ft_pd_give(r, ft_value_tensor(y)) : -1;
 }
 

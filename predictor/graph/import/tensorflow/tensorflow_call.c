@@ -86,9 +86,9 @@ int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room)
 {
   const struct ft_operand *v = ft_tf_operand(c, i);
   const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tf_of(c, v->tensor) : NULL;
-  int64_t count = t ? ft_tensor_elements(t) : -1;
+  int64_t count;
 
-  if (!t || count < 0 || count > room || (count && !t->values))
+  if (!t || !ft_dim_get(ft_tensor_elements(t), &count) || count > room || (count && !t->values))
     return -1;
   for (int64_t j = 0; j < count; j++) {
     if (isnan(t->values[j]))

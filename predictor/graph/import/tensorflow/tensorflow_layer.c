@@ -13,7 +13,7 @@
 static uint32_t ordered_filters(struct ft_tf_call *c, size_t i, const int64_t *order, int rank)
 {
   const struct ft_operand *v = ft_tf_operand(c, i);
-  int64_t *dims;
+  ft_dim *dims;
 
   if (v->type != FT_VALUE_WEIGHT || v->weight->tensor || v->weight->declared.rank != rank) {
     uint32_t w = ft_tf_tensor(c, i);
@@ -68,14 +68,14 @@ int ft_tf_convolution(struct ft_tf_call *c)
   static const int64_t flat[] = { 3, 2, 0, 1 }, deep[] = { 4, 3, 0, 1, 2 };
   int n = ft_tf_is(c, "Conv3D") ? 3 : 2;
   uint32_t x = ft_tf_tensor(c, 0), w = ordered_filters(c, 1, n == 3 ? deep : flat, n + 2);
-  int64_t channels, each;
+  int64_t channels = 0, each = 0;
 
   if (!x || !w)
     return -1;
-  channels = ft_tf_of(c, x)->rank == n + 2
-                 ? ft_tf_of(c, x)->dims[ft_tf_channels_first(c) ? 1 : n + 1]
-                 : -1;
-  each = ft_tf_of(c, w)->rank == n + 2 ? ft_tf_of(c, w)->dims[1] : -1;
+  if (ft_tf_of(c, x)->rank == n + 2 && ft_tf_of(c, w)->rank == n + 2) {
+    channels = ft_dim_or(ft_tf_of(c, x)->dims[ft_tf_channels_first(c) ? 1 : n + 1], 0);
+    each = ft_dim_or(ft_tf_of(c, w)->dims[1], 0);
+  }
   ft_tracer_op(c->l, "Conv");
   ft_tracer_in(c->l, x);
   ft_tracer_in(c->l, w);
@@ -92,19 +92,19 @@ int ft_tf_depthwise(struct ft_tf_call *c)
   static const int64_t order[] = { 2, 3, 0, 1 };
   uint32_t x = ft_tf_tensor(c, 0), w;
   const struct ft_operand *v = ft_tf_operand(c, 1);
-  int64_t dims[4], channels;
+  ft_dim dims[4], channels;
 
   if (!x)
     return -1;
   if (v->type == FT_VALUE_WEIGHT && !v->weight->tensor && v->weight->declared.rank == 4) {
-    const int64_t *d = v->weight->declared.dims;
-    int64_t *kept = ft_tracer_take(c->l, 5 * sizeof *kept);
+    const ft_dim *d = v->weight->declared.dims;
+    ft_dim *kept = ft_tracer_take(c->l, 5 * sizeof *kept);
 
     if (!kept)
       return -1;
     channels = d[2];
     kept[0] = ft_dim_times(d[2], d[3]);
-    kept[1] = 1;
+    kept[1] = ft_dim_of(1);
     kept[2] = d[0];
     kept[3] = d[1];
     v->weight->declared.dims = kept;
@@ -116,7 +116,7 @@ int ft_tf_depthwise(struct ft_tf_call *c)
     memcpy(dims, ft_tf_of(c, w)->dims, sizeof dims);
     channels = dims[0];
     dims[0] = ft_dim_times(dims[0], dims[1]);
-    dims[1] = 1;
+    dims[1] = ft_dim_of(1);
     w = ft_tracer_reshape(c->l, w, dims, 4);
   }
   if (!w)
@@ -125,7 +125,7 @@ int ft_tf_depthwise(struct ft_tf_call *c)
   ft_tracer_in(c->l, x);
   ft_tracer_in(c->l, w);
   set_window(c, 2);
-  ft_tracer_int(c->l, "group", channels);
+  ft_tracer_int(c->l, "group", ft_dim_or(channels, -1));
   return ft_tf_give_tensor(c, ft_tracer_end(c->l, 1));
 }
 

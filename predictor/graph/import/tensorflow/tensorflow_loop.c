@@ -101,20 +101,19 @@ static int64_t remaining_iterations(struct ft_tf_loop *loop, const struct ft_ope
 /* Sizes after N iterations, given that the first changed STATE to T; dimensions may grow
  * linearly. */
 static void sizes_after_iterations(struct ft_tf_loop *loop, const struct ft_operand *state,
-                                   const struct ft_tensor *t, int64_t n, int64_t *dims)
+                                   const struct ft_tensor *t, int64_t n, ft_dim *dims)
 {
   const struct ft_tensor *s =
       state->type == FT_VALUE_TENSOR ? ft_tracer_of(&loop->r->live, state->tensor) : NULL;
 
   for (int i = 0; i < t->rank; i++) {
-    int64_t grown = s && s->rank == t->rank && s->dims[i] >= 0 && t->dims[i] > s->dims[i]
-                        ? t->dims[i] - s->dims[i]
-                        : 0;
+    ft_dim grown = s && s->rank == t->rank ? ft_dim_minus(t->dims[i], s->dims[i]) : FT_DIM_UNKNOWN;
 
     dims[i] = t->dims[i];
-    if (grown)
-      dims[i] = n < 0 ? -1 : ft_dim_plus(t->dims[i], ft_dim_times(grown, n - 1));
-    dims[i] = dims[i] > FT_GRAPH_DIMENSION ? -1 : dims[i];
+    if (ft_dim_or(grown, 0) > 0)
+      dims[i] = ft_dim_plus(dims[i], ft_dim_times(grown, ft_dim_of(n - 1)));
+    if (ft_dim_or(dims[i], 0) > FT_GRAPH_DIMENSION)
+      dims[i] = FT_DIM_UNKNOWN;
   }
 }
 
@@ -125,15 +124,15 @@ static int set_result_sizes(struct ft_tf_loop *loop, uint32_t result,
 {
   struct ft_tracer *l = &loop->r->live;
   struct ft_tensor t = *ft_tracer_of(l, from);
-  int64_t dims[FT_GRAPH_RANK + 1] = { n < 0 ? -1 : ft_dim_plus(length, n - 1) }, *to;
+  ft_dim dims[FT_GRAPH_RANK + 1] = { ft_dim_plus(ft_dim_of(length), ft_dim_of(n - 1)) }, *to;
   int more = length > 0;
 
   ft_tracer_of(l, result)->data = true;
   ft_tracer_of(l, result)->element = t.element;
   if (t.rank < 0 || t.rank + more > FT_GRAPH_RANK)
     return 0;
-  if (dims[0] > FT_GRAPH_DIMENSION)
-    dims[0] = -1;
+  if (ft_dim_or(dims[0], 0) > FT_GRAPH_DIMENSION)
+    dims[0] = FT_DIM_UNKNOWN;
   sizes_after_iterations(loop, state, &t, n, dims + more);
   to = ft_shape(l->in, ft_tracer_of(l, result), t.rank + more);
   if (to)

@@ -79,10 +79,11 @@ static int table_node(struct ft_tf_call *c)
       uint32_t a = ft_tf_tensor(c, 0), b = ft_tf_tensor(c, 1);
 
       if (ft_tf_is(c, "BiasAdd") && ft_tf_channels_first(c) && a && b && ft_tf_of(c, a)->rank > 2) {
-        int64_t dims[FT_GRAPH_RANK] = { ft_tf_of(c, b)->rank == 1 ? ft_tf_of(c, b)->dims[0] : 1 };
+        ft_dim dims[FT_GRAPH_RANK] = { ft_tf_of(c, b)->rank == 1 ? ft_tf_of(c, b)->dims[0]
+                                                                 : ft_dim_of(1) };
 
         for (int j = 1; j < ft_tf_of(c, a)->rank - 1; j++)
-          dims[j] = 1;
+          dims[j] = ft_dim_of(1);
         b = ft_tracer_reshape(c->l, b, dims, ft_tf_of(c, a)->rank - 1);
       }
       return ft_tf_give_tensor(c, a && b ? ft_tracer_binary(c->l, binaries[i].type, a, b) : 0);
@@ -228,7 +229,7 @@ static int record_unknown_node(struct ft_tf_call *c)
     ft_tracer_in(c->l, in[i]);
   y = ft_tracer_end(c->l, 1);
   if (y && shape && shape->shape && shape->shape->rank >= 0) {
-    int64_t *dims = ft_shape(c->l->in, ft_tf_of(c, y), shape->shape->rank);
+    ft_dim *dims = ft_shape(c->l->in, ft_tf_of(c, y), shape->shape->rank);
 
     if (!dims)
       return -1;

@@ -57,7 +57,7 @@ static int give_variable(struct ft_tf_run *r, struct ft_tf_call *c)
         (names[i][0] && ft_symbol_table_get(&r->program->untrainable, names[i])) ||
         strstr(names[i], "moving_mean") || strstr(names[i], "moving_variance");
   for (int i = 0; i < v.weight->declared.rank; i++)
-    if (v.weight->declared.dims[i] < 0)
+    if (!ft_dim_known(v.weight->declared.dims[i]))
       return ft_tf_give(c, ft_value_unknown(FT_VALUE_OPAQUE));
   return ft_tf_give(c, v);
 }

@@ -9,7 +9,7 @@
 
 /* ---- shapes ---- */
 
-static bool reshape_weight(struct ft_tf_call *c, const int64_t *dims, int n)
+static bool reshape_weight(struct ft_tf_call *c, const ft_dim *dims, int n)
 {
   const struct ft_operand *v = ft_tf_operand(c, 0);
 
@@ -28,10 +28,13 @@ bool ft_tf_fold_bias(struct ft_tf_call *c)
 
 int ft_tf_reshape(struct ft_tf_call *c)
 {
-  int64_t dims[FT_GRAPH_RANK];
-  int n = ft_tf_numbers(c, 1, dims, FT_GRAPH_RANK);
+  int64_t sizes[FT_GRAPH_RANK];
+  ft_dim dims[FT_GRAPH_RANK];
+  int n = ft_tf_numbers(c, 1, sizes, FT_GRAPH_RANK);
   uint32_t x, s;
 
+  for (int i = 0; i < n; i++)
+    dims[i] = ft_dim_requested(sizes[i]);
   if (reshape_weight(c, dims, n))
     return ft_tf_give(c, *ft_tf_operand(c, 0));
   x = ft_tf_tensor(c, 0);
@@ -49,11 +52,11 @@ int ft_tf_squeeze(struct ft_tf_call *c)
   const struct ft_tf_attribute *a = ft_tf_attribute(c->node, "squeeze_dims");
   const struct ft_operand *v = ft_tf_operand(c, 0);
   const struct ft_declared *d = v->type == FT_VALUE_WEIGHT ? &v->weight->declared : NULL;
-  int64_t kept[FT_GRAPH_RANK];
+  ft_dim kept[FT_GRAPH_RANK];
   int n = 0;
 
   for (int i = 0; d && i < d->rank; i++)
-    if (d->dims[i] != 1)
+    if (!ft_dim_is(d->dims[i], 1))
       kept[n++] = d->dims[i];
   if (d &&
       reshape_weight(c, kept, n)) /* which dimensions of 1 are removed does not matter: all are */
@@ -166,7 +169,7 @@ int ft_tf_slice(struct ft_tf_call *c)
   if (!x || n < 0 || ft_tf_numbers(c, 2, size, FT_GRAPH_RANK) != n)
     return x ? 1 : -1;
   for (int i = 0; i < n; i++) {
-    size[i] = size[i] < 0 ? INT64_MAX : ft_dim_plus(begin[i] < 0 ? 0 : begin[i], size[i]);
+    size[i] = size[i] < 0 ? INT64_MAX : ft_known_plus(begin[i] < 0 ? 0 : begin[i], size[i]);
     all[i] = i;
   }
   ft_tracer_op(c->l, "Slice");
@@ -258,20 +261,21 @@ int ft_tf_pad(struct ft_tf_call *c)
 
 int ft_tf_fill(struct ft_tf_call *c)
 {
-  int64_t dims[FT_GRAPH_RANK];
+  int64_t sizes[FT_GRAPH_RANK], count = 1;
+  ft_dim dims[FT_GRAPH_RANK];
   double values[FT_GRAPH_VALUES];
   const struct ft_tensor *t;
-  int n = ft_tf_numbers(c, 0, dims, FT_GRAPH_RANK);
-  int64_t count = 1;
+  int n = ft_tf_numbers(c, 0, sizes, FT_GRAPH_RANK);
   uint32_t x = ft_tf_tensor(c, 1);
 
   if (!x || n < 0)
     return x ? 1 : -1;
   t = ft_tf_of(c, x);
   for (int i = 0; i < n; i++) {
-    if (dims[i] < 0 || dims[i] > FT_GRAPH_DIMENSION)
-      return ft_tracer_fail(c->l, "Fill: a size of %lld", (long long)dims[i]);
-    count = ft_dim_times(count, dims[i]);
+    if (sizes[i] < 0 || sizes[i] > FT_GRAPH_DIMENSION)
+      return ft_tracer_fail(c->l, "Fill: a size of %lld", (long long)sizes[i]);
+    dims[i] = ft_dim_of(sizes[i]);
+    count = ft_known_times(count, sizes[i]);
   }
   for (int64_t i = 0; i < count && i < FT_GRAPH_VALUES; i++)
     values[i] = t->values ? t->values[0] : (double)NAN;
@@ -283,14 +287,15 @@ int ft_tf_fill(struct ft_tf_call *c)
 
 int ft_tf_resize(struct ft_tf_call *c)
 {
-  int64_t size[2], all[4];
+  int64_t size[2];
+  ft_dim all[4];
   uint32_t x = ft_tf_tensor(c, 0);
 
   if (!x || ft_tf_of(c, x)->rank != 4 || ft_tf_numbers(c, 1, size, 2) != 2)
     return x ? 1 : -1;
   memcpy(all, ft_tf_of(c, x)->dims, sizeof all);
-  all[1] = size[0];
-  all[2] = size[1];
+  all[1] = ft_dim_of(size[0]);
+  all[2] = ft_dim_of(size[1]);
   return ft_tf_give_tensor(c, ft_tracer_resize(c->l, x, all, 4));
 }
 
@@ -366,7 +371,8 @@ int ft_tf_ternary(struct ft_tf_call *c)
 int ft_tf_space_batch(struct ft_tf_call *c)
 {
   bool to_batch = ft_tf_is(c, "SpaceToBatchND");
-  int64_t block[8], pads[16], dims[FT_GRAPH_RANK], all = 1;
+  int64_t block[8], pads[16], all = 1;
+  ft_dim dims[FT_GRAPH_RANK];
   int n = ft_tf_numbers(c, 1, block, 8);
   uint32_t x = ft_tf_tensor(c, 0);
 
@@ -378,15 +384,16 @@ int ft_tf_space_batch(struct ft_tf_call *c)
 
     if (block[i] < 1 || block[i] > 1 << 20 || more < 0 || more > FT_GRAPH_DIMENSION)
       return ft_tracer_fail(c->l, "%s: blocks of %lld", c->node->op, (long long)block[i]);
-    all = ft_dim_times(all, block[i]);
+    all = ft_known_times(all, block[i]);
     dims[i + 1] =
-        to_batch ? (dims[i + 1] + more) / block[i] : ft_dim_times(dims[i + 1], block[i]) - more;
+        to_batch ? ft_dim_divide(ft_dim_plus(dims[i + 1], ft_dim_of(more)), block[i])
+                 : ft_dim_minus(ft_dim_times(dims[i + 1], ft_dim_of(block[i])), ft_dim_of(more));
   }
-  dims[0] = to_batch ? ft_dim_times(dims[0], all) : dims[0] / (all ? all : 1);
+  dims[0] = to_batch ? ft_dim_times(dims[0], ft_dim_of(all)) : ft_dim_divide(dims[0], all);
   x = ft_tracer_unary(c->l, "ReverseSequence", x); /* recorded as a copy in another order */
   if (x) {
     int rank = ft_tf_of(c, x)->rank;
-    int64_t *to = ft_shape(c->l->in, ft_tf_of(c, x), rank);
+    ft_dim *to = ft_shape(c->l->in, ft_tf_of(c, x), rank);
 
     if (!to)
       return -1;

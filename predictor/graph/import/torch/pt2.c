@@ -72,19 +72,18 @@ static int declare_tensor(struct trace *f, const char *name, struct ft_declared 
   if (!d->dims || !d->symbols)
     return -1;
   d->rank = (int)rank;
-  d->elements = 1;
   d->element = (uint8_t)element_by_dtype(json_object_get(meta, "dtype"));
   for (size_t i = 0; i < rank; i++) {
     const json_t *size = json_array_get(sizes, i), *whole = json_object_get(size, "as_int");
 
-    d->dims[i] = json_is_integer(whole) ? json_integer_value(whole) : -1;
+    d->dims[i] = ft_dim_of(json_is_integer(whole) ? json_integer_value(whole) : -1);
     if (!json_is_integer(whole))
       d->symbols[i] = symbol_name(f, json_object_get(size, "as_expr"));
-    if (json_is_integer(whole) && (d->dims[i] < 0 || d->dims[i] > FT_GRAPH_DIMENSION))
+    else if (ft_dim_or(d->dims[i], -1) < 0 || ft_dim_or(d->dims[i], 0) > FT_GRAPH_DIMENSION)
       return ft_tracer_fail(&f->live, "\"%.80s\" has a dimension of %lld: expected 0 to 2^40", name,
-                            (long long)d->dims[i]);
-    d->elements = ft_dim_times(d->elements, d->dims[i]);
+                            (long long)json_integer_value(whole));
   }
+  d->elements = ft_dim_or(ft_dim_product(d->dims, d->rank), -1);
   if (d->elements > FT_GRAPH_ELEMENTS)
     return ft_tracer_fail(&f->live, "\"%.80s\" has more than 2^50 elements", name);
   return 0;

@@ -165,8 +165,8 @@ static int set_result_shape(struct ft_script_run *r, uint32_t to, const struct f
   if (ft_like(r->live.in, t, a) < 0)
     return -1;
   for (int i = 0; i < t->rank; i++)
-    if (a->dims[i] != b->dims[i])
-      t->dims[i] = -1;
+    if (!ft_dim_equal(a->dims[i], b->dims[i]))
+      t->dims[i] = FT_DIM_UNKNOWN;
   return 0;
 }
 

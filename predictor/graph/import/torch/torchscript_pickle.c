@@ -262,8 +262,8 @@ static int make_tensor(struct pickle *p, const struct ft_values *args)
 
     if (dim < 0 || dim > FT_GRAPH_DIMENSION)
       return pickle_fail(p, "a tensor's dimension: expected 0 to 2^40");
-    w->declared.dims[i] = dim;
-    count = ft_dim_times(count, dim);
+    w->declared.dims[i] = ft_dim_of(dim);
+    count = ft_known_times(count, dim);
   }
   if (count > FT_GRAPH_ELEMENTS)
     return pickle_fail(p, "a tensor of more than 2^50 elements");

@@ -310,9 +310,11 @@ static int unbind_images(struct ft_script_run *r, struct ft_operand *arg)
   struct ft_call unbind = { .l = &r->live, .args = args, .count = 2, .name = "unbind" };
   const struct ft_tensor *t = ft_tracer_of(&r->live, arg->tensor);
 
-  if (t->rank < 1 || t->dims[0] > IMAGES)
-    return ft_tracer_fail(&r->live, "a list of %lld tensors: expected at most %d",
-                          (long long)(t->rank < 1 ? 0 : t->dims[0]), IMAGES);
+  int64_t count = t->rank < 1 ? 0 : ft_dim_or(t->dims[0], 0);
+
+  if (t->rank < 1 || count > IMAGES)
+    return ft_tracer_fail(&r->live, "a list of %lld tensors: expected at most %d", (long long)count,
+                          IMAGES);
   if (ft_aten(&unbind) < 0)
     return -1;
   *arg = unbind.result;
