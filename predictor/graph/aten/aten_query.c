@@ -7,11 +7,6 @@
 
 #include "predictor/graph/aten/aten.h"
 
-static struct ft_operand size_value(ft_dim dim)
-{
-  return ft_dim_known(dim) ? ft_value_int(ft_dim_or(dim, 0)) : ft_value_unknown(FT_VALUE_INT);
-}
-
 /* Rank and DIMS of argument 0; -1 if unknown. A weight stays unused. */
 static int dims_of(struct ft_call *c, const ft_dim **dims)
 {
@@ -38,7 +33,7 @@ int ft_aten_size(struct ft_call *c)
       return 0;
     }
     axis = ft_arg_axis(c, 1, "dim", 0, rank);
-    c->result = axis < 0 ? ft_value_none() : size_value(dims[axis]);
+    c->result = axis < 0 ? ft_value_none() : ft_value_dim(dims[axis]);
     return axis < 0 ? -1 : 0;
   }
   if (rank < 0) {
@@ -47,7 +42,7 @@ int ft_aten_size(struct ft_call *c)
   }
   c->result = ft_value_list(c->l, FT_VALUE_LIST, NULL, 0);
   for (int i = 0; i < rank && c->result.type == FT_VALUE_LIST; i++)
-    if (ft_value_append(c->l, c->result.list, size_value(dims[i])) < 0)
+    if (ft_value_append(c->l, c->result.list, ft_value_dim(dims[i])) < 0)
       return -1;
   return 0;
 }
@@ -56,7 +51,7 @@ int ft_aten_dim(struct ft_call *c)
 {
   const ft_dim *dims;
 
-  c->result = size_value(ft_dim_of(dims_of(c, &dims)));
+  c->result = ft_value_dim(ft_dim_of(dims_of(c, &dims)));
   return 0;
 }
 
@@ -65,7 +60,7 @@ int ft_aten_numel(struct ft_call *c)
   const ft_dim *dims;
   int rank = dims_of(c, &dims);
 
-  c->result = size_value(rank < 0 ? FT_DIM_UNKNOWN : ft_dim_product(dims, rank));
+  c->result = ft_value_dim(rank < 0 ? FT_DIM_UNKNOWN : ft_dim_product(dims, rank));
   return 0;
 }
 

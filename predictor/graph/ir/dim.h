@@ -10,21 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef FT_DIM_STRICT
 typedef struct {
   int64_t private_value; /* 0 or more: known; else one of the two below */
 } ft_dim;
 #define FT_DIM_UNKNOWN ((ft_dim){ -1 })
 #define FT_DIM_INFER ((ft_dim){ -2 })
-#define FT_DIM_RAW(dim) (dim).private_value
-#define FT_DIM_MAKE(n) ((ft_dim){ n })
-#else
-typedef int64_t ft_dim;
-#define FT_DIM_UNKNOWN ((ft_dim)-1)
-#define FT_DIM_INFER ((ft_dim)-2)
-#define FT_DIM_RAW(dim) (dim)
-#define FT_DIM_MAKE(n) (n)
-#endif
 
 /* The largest product or sum: past it a dimension counts as this much. */
 #define FT_DIM_MOST (INT64_C(1) << 62)
@@ -45,7 +35,7 @@ static inline int64_t ft_known_times(int64_t a, int64_t b)
 /* N as a dimension; unknown if N is negative. */
 static inline ft_dim ft_dim_of(int64_t n)
 {
-  return n < 0 ? FT_DIM_UNKNOWN : FT_DIM_MAKE(n);
+  return n < 0 ? FT_DIM_UNKNOWN : (ft_dim){ n };
 }
 
 /* N of the shape that a reshape asks for, where -1 follows from the others. */
@@ -56,26 +46,26 @@ static inline ft_dim ft_dim_requested(int64_t n)
 
 static inline bool ft_dim_known(ft_dim dim)
 {
-  return FT_DIM_RAW(dim) >= 0;
+  return dim.private_value >= 0;
 }
 
 /* Whether a reshape is to compute DIM from the others. */
 static inline bool ft_dim_inferred(ft_dim dim)
 {
-  return FT_DIM_RAW(dim) == -2;
+  return dim.private_value == -2;
 }
 
 /* The number of a known DIM, else OTHERWISE. */
 static inline int64_t ft_dim_or(ft_dim dim, int64_t otherwise)
 {
-  return ft_dim_known(dim) ? FT_DIM_RAW(dim) : otherwise;
+  return ft_dim_known(dim) ? dim.private_value : otherwise;
 }
 
 /* Sets *N and returns true if DIM is known. */
 static inline bool ft_dim_get(ft_dim dim, int64_t *n)
 {
   if (ft_dim_known(dim))
-    *n = FT_DIM_RAW(dim);
+    *n = dim.private_value;
   return ft_dim_known(dim);
 }
 
@@ -88,26 +78,26 @@ static inline long long ft_dim_shown(ft_dim dim)
 /* Whether DIM is known to be N. */
 static inline bool ft_dim_is(ft_dim dim, int64_t n)
 {
-  return n >= 0 && FT_DIM_RAW(dim) == n;
+  return n >= 0 && dim.private_value == n;
 }
 
 /* Whether A and B are known and equal. */
 static inline bool ft_dim_equal(ft_dim a, ft_dim b)
 {
-  return ft_dim_known(a) && FT_DIM_RAW(a) == FT_DIM_RAW(b);
+  return ft_dim_known(a) && a.private_value == b.private_value;
 }
 
 /* Whether A and B are known and differ: a contradiction where they must be equal. */
 static inline bool ft_dim_differ(ft_dim a, ft_dim b)
 {
-  return ft_dim_known(a) && ft_dim_known(b) && FT_DIM_RAW(a) != FT_DIM_RAW(b);
+  return ft_dim_known(a) && ft_dim_known(b) && a.private_value != b.private_value;
 }
 
 /* A x B, at most FT_DIM_MOST; unknown if either is. */
 static inline ft_dim ft_dim_times(ft_dim a, ft_dim b)
 {
   return ft_dim_known(a) && ft_dim_known(b)
-             ? ft_dim_of(ft_known_times(FT_DIM_RAW(a), FT_DIM_RAW(b)))
+             ? ft_dim_of(ft_known_times(a.private_value, b.private_value))
              : FT_DIM_UNKNOWN;
 }
 
@@ -124,20 +114,21 @@ static inline ft_dim ft_dim_product(const ft_dim *dims, int count)
 /* DIM / N rounded down; unknown if DIM is or N is below 1. */
 static inline ft_dim ft_dim_divide(ft_dim dim, int64_t n)
 {
-  return ft_dim_known(dim) && n > 0 ? ft_dim_of(FT_DIM_RAW(dim) / n) : FT_DIM_UNKNOWN;
+  return ft_dim_known(dim) && n > 0 ? ft_dim_of(dim.private_value / n) : FT_DIM_UNKNOWN;
 }
 
 /* A + B, at most FT_DIM_MOST; unknown if either is. */
 static inline ft_dim ft_dim_plus(ft_dim a, ft_dim b)
 {
-  return ft_dim_known(a) && ft_dim_known(b) ? ft_dim_of(ft_known_plus(FT_DIM_RAW(a), FT_DIM_RAW(b)))
-                                            : FT_DIM_UNKNOWN;
+  return ft_dim_known(a) && ft_dim_known(b)
+             ? ft_dim_of(ft_known_plus(a.private_value, b.private_value))
+             : FT_DIM_UNKNOWN;
 }
 
 /* A - B; unknown if either is or B is more than A. */
 static inline ft_dim ft_dim_minus(ft_dim a, ft_dim b)
 {
-  return ft_dim_known(a) && ft_dim_known(b) ? ft_dim_of(FT_DIM_RAW(a) - FT_DIM_RAW(b))
+  return ft_dim_known(a) && ft_dim_known(b) ? ft_dim_of(a.private_value - b.private_value)
                                             : FT_DIM_UNKNOWN;
 }
 
