@@ -239,6 +239,15 @@ static void append_no_node(struct message *m)
   append_message_bytes(m, (double)m->sizing->largest_node);
 }
 
+/* Whether the ceiling set less than the estimate's median. */
+static bool is_below_median(const struct message *m)
+{
+  const struct ft_sizing *s = m->sizing;
+
+  return s->rule == FT_DECIDED_BY_CEILING && s->has_estimate &&
+         (double)s->amount < ft_estimate_quantile(m->q->estimate, 0.5);
+}
+
 /* Why the amount is not the estimate's, and that it is less, if a user could take it for a
  * mistake. */
 static void append_rule(struct message *m)
@@ -246,8 +255,7 @@ static void append_rule(struct message *m)
   const struct ft_sizing *s = m->sizing;
   char text[FT_MESSAGE_SIZE];
 
-  if (s->rule == FT_DECIDED_BY_CEILING && s->has_estimate &&
-      (double)s->amount < ft_estimate_quantile(m->q->estimate, 0.5))
+  if (is_below_median(m))
     append_message_text(m, ", less than the uncertain estimate");
   append_message_text(m, "%s", ft_message_rule(s, text, sizeof text));
 }
@@ -317,7 +325,8 @@ static void explain_change(struct message *m)
     append_partition(m, "allows");
     append_maximum(m);
   }
-  if (s->p_amount >= 0 && (s->capped || m->q->request->array_tasks > 1)) {
+  if (s->p_amount >= 0 &&
+      (s->capped || is_below_median(m) || m->q->request->array_tasks > 1)) {
     append_message_text(m, "; probability of running out of memory: ");
     append_p_oom(m, s->p_amount, s->amount);
   }
@@ -455,7 +464,7 @@ static void explain_no_evidence(struct message *m)
     explain_site_prior(m);
   else if (f && f->runs)
     append_message_text(m, "%s: no recorded run shows what it needs (%s)", m->q->app,
-                        ft_message_count(f->runs, f->completed, count));
+                        ft_message_count(f->runs, f->completed, f->runs, count));
   else
     append_message_text(m, "%s: no recorded run yet", m->q->app);
 }
