@@ -54,6 +54,7 @@ static inline void ft_retry_sequence_add_all(struct ft_retry_sequence *chain, co
   chain->same = same;
 }
 
+/* Adds one need, as ft_retry_sequence_add_all. */
 static inline void ft_retry_sequence_add(struct ft_retry_sequence *chain, double bytes, double mass)
 {
   ft_retry_sequence_add_all(chain, &bytes, &mass, 1);
