@@ -131,9 +131,9 @@ static bool has_view(const struct ft_ensemble_state *p, unsigned v)
   if (v == 0)
     return true;
   if (v == FT_ENSEMBLE_LOCAL)
-    return p->placed && has_view(p, 1 + FT_BASELINE_CONSTANT);
+    return p->has_covariate && has_view(p, 1 + FT_BASELINE_CONSTANT);
   return v - 1 < e->baselines_count && e->baselines[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
-         (e->baselines[v - 1].slope == 0 || p->placed);
+         (e->baselines[v - 1].slope == 0 || p->has_covariate);
 }
 
 void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
@@ -144,12 +144,13 @@ void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
 
   p->e = e;
   p->q = q;
-  p->looked_at = p->measured = UINT_MAX;
-  p->placed = e->has_primary_column && q->covariate >= 0;
+  p->view = p->view_kernel = UINT_MAX;
+  p->has_covariate = e->has_primary_column && q->covariate >= 0;
   p->least = smallest_need(e);
-  p->line.drawn = false;
+  p->local.selected = false;
   for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
-    p->kernels[v] = has_view(p, v) ? kernels_of[v] & (p->placed ? UCHAR_MAX : ~NEIGHBOURS) : 0;
+    p->kernels[v] =
+        has_view(p, v) ? kernels_of[v] & (p->has_covariate ? UCHAR_MAX : ~NEIGHBOURS) : 0;
   memset(p->weighed, 0, sizeof p->weighed);
   for (size_t i = 0; i < e->needs_count; i++) {
     float seconds = larger_float(e->seconds[i], FT_ENSEMBLE_LEAST_SECONDS);
@@ -159,7 +160,7 @@ void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
   }
   p->weighed[ALL] = true;
   p->far[ALL] = 0;
-  if (!p->placed) {
+  if (!p->has_covariate) {
     set_failure_cost(p, total / (double)e->needs_count);
     return;
   }
@@ -228,9 +229,9 @@ static void select_view(struct ft_ensemble_state *p, unsigned v)
 
   if (v == FT_ENSEMBLE_LOCAL)
     v = 1 + FT_BASELINE_CONSTANT;
-  if (v == p->looked_at)
+  if (v == p->view)
     return;
-  p->looked_at = v;
+  p->view = v;
   if (v) {
     select_baseline_view(p, &e->baselines[v - 1]);
     return;
@@ -281,7 +282,7 @@ static void select_local_runs(struct ft_ensemble_state *p)
 {
   double low = p->logs[p->count / 4], high = p->logs[p->count - 1 - p->count / 4];
   double far = FAR_QUARTERS * (high - low) + FAR_NEED;
-  struct ft_local_runs *l = &p->line;
+  struct ft_local_runs *l = &p->local;
 
   l->count = 0;
   for (size_t i = 0; i < p->count; i++) {
@@ -293,17 +294,17 @@ static void select_local_runs(struct ft_ensemble_state *p)
     l->y[l->count] = p->logs[i];
     l->run[l->count++] = p->run[i];
   }
-  l->drawn = true;
+  l->selected = true;
 }
 
 /* Moments by local regression; by the weighted mean if too few runs have a covariate. */
 static struct ft_need_moments local_moments(struct ft_ensemble_state *p, unsigned kernel)
 {
-  const struct ft_local_runs *l = &p->line;
+  const struct ft_local_runs *l = &p->local;
   double weight[RUNS];
   struct ft_local_regression local;
 
-  if (!l->drawn)
+  if (!l->selected)
     select_local_runs(p);
   for (size_t i = 0; i < l->count; i++) {
     double near = (double)p->weight[kernel][l->run[i]] - p->far[kernel];
@@ -393,9 +394,9 @@ double ft_ensemble_member_allocation(struct ft_ensemble_state *p, unsigned membe
 
   compute_kernel_weights(p, kernel);
   select_view(p, view);
-  if (p->measured != member / SHAPES)
+  if (p->view_kernel != member / SHAPES)
     p->moments = view == FT_ENSEMBLE_LOCAL ? local_moments(p, kernel) : weighted_moments(p, kernel);
-  p->measured = member / SHAPES;
+  p->view_kernel = member / SHAPES;
   if (member % SHAPES == FT_SHAPE_STUDENT || view == FT_ENSEMBLE_LOCAL)
     bytes = student_allocation(p, &p->moments, member % SHAPES == FT_SHAPE_STUDENT ? 1 : NARROWER);
   else

@@ -8,7 +8,8 @@
 /* Points at most: the runs of a model and those beyond them. */
 enum { FT_RETRY_SEQUENCE_POINTS = 212 };
 
-/* Discrete distribution of the required memory: points in ascending order of bytes. */
+/* Discrete distribution of the required memory: points in ascending order of bytes.
+ * ft_retry_sequence_start removes all points. */
 struct ft_retry_sequence {
   size_t count;
   double same; /* bytes up to which a need is merged into the last point */
@@ -53,6 +54,7 @@ static inline void ft_retry_sequence_add_all(struct ft_retry_sequence *chain, co
   chain->same = same;
 }
 
+/* Adds one need, as ft_retry_sequence_add_all. */
 static inline void ft_retry_sequence_add(struct ft_retry_sequence *chain, double bytes, double mass)
 {
   ft_retry_sequence_add_all(chain, &bytes, &mass, 1);

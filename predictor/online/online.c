@@ -409,8 +409,8 @@ void ft_online_drop_oldest(ft_model *model, size_t count)
   model->censored = model->runs - model->completed;
   *e = (ft_evaluator){ .failure_price = e->failure_price,
                        .failure_time = e->failure_time,
-                       .rounds = e->rounds,
-                       .round_ended = e->round_ended };
+                       .cohorts = e->cohorts,
+                       .cohort_ended = e->cohort_ended };
   ft_interval_calibration_recount_cohorts(model);
 }
 
@@ -481,5 +481,5 @@ void ft_online_clamp_times(ft_model *model, double latest)
   for (size_t i = 0; i < model->history_count; i++)
     model->history[i].time = fmin(model->history[i].time, latest);
   model->updated = fmin(model->updated, latest);
-  model->evaluator.round_ended = fmin(model->evaluator.round_ended, latest);
+  model->evaluator.cohort_ended = fmin(model->evaluator.cohort_ended, latest);
 }

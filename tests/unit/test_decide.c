@@ -86,7 +86,7 @@ static const ft_partition hyperthreads = { .name = "main",
                                                         .threads_per_core = 2,
                                                         .sockets = 2,
                                                         .mem_bytes = 100 * GB } } };
-/* the job may start on either: what the one with one thread a core gives is the least */
+/* the job may start on either: the node with one thread per core gives the smallest default */
 static const ft_partition threads_and_none = {
   .name = "main",
   .def_mem_bytes = 10 * MB,

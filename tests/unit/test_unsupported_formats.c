@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files without a network are named by their format, with advice what to pass instead. */
+/* The error for a file without a network names its format and what to pass instead. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
