@@ -10,7 +10,6 @@
 #define FT_ESTIMATE_ENSEMBLE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "predictor/record/record.h"
 

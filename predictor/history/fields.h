@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "predictor/core/buf.h"
-#include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
 enum ft_field_type {

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <confuse.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
