@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/core/text.h"
 #include "predictor/decide/constraint.h"
 #include "predictor/decide/placement.h"
 #include "predictor/decide/placement_nodes.h"

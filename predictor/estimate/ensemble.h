@@ -10,7 +10,6 @@
 #define FT_ESTIMATE_ENSEMBLE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "predictor/record/record.h"
 
@@ -30,6 +29,9 @@ enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES }
 
 /* Unit of a failure cost above 1, in byte seconds: a gigabyte-minute. */
 #define FT_FAILURE_BYTE_SECONDS (60 * 1e9)
+
+/* Smallest expected need as a fraction of the smallest peak. Chosen by judgement. */
+#define FT_ENSEMBLE_LEAST_PART 0.5
 
 struct ft_allocation_query {
   double centre_log;    /* ft_predict_point's log */

@@ -33,8 +33,6 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 #define FAR_NEED 1.4
 /* Outlier limit of the local regression: distance in the covariate. Chosen by judgement. */
 #define FAR_PLACE 10
-/* Smallest expected need as a fraction of the smallest peak. Chosen by judgement. */
-#define LEAST_PART 0.5
 /* Largest prediction and allocation in bytes: 1 PiB. Chosen by judgement. */
 #define MOST_BYTES 0x1p50
 /* Smallest standard deviation of log peaks. */
@@ -49,10 +47,6 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 #define MOST_ABOVE 3.0
 /* Growth factor of the score of Student's t after a failure. */
 #define FURTHER 2.0
-/* Growth factor after a failure above all points. */
-#define BEYOND 1.5
-/* Smallest growth factor after a failure. */
-#define LEAST_GROWTH 1.15
 
 /* Kernels of each view, by bits. */
 static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
@@ -120,7 +114,7 @@ static double smallest_need(const ft_evaluator *e)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
-  return e->baselines_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
+  return e->baselines_count && peak->needs_count ? fmax(FT_ENSEMBLE_LEAST_PART * (double)peak->needs[0], 1) : 1;
 }
 
 /* Whether view V has runs. */
@@ -342,7 +336,7 @@ static double empirical_allocation(struct ft_ensemble_state *p, const struct ft_
       ft_retry_sequence_add(&p->chain, bytes, beyond[i].part * m->total / (m->runs + 1));
   }
   return p->chain.count ? ft_retry_first_allocation(&p->chain, p->price, p->fixed)
-                        : BEYOND * failed;
+                        : FT_RETRY_SEQUENCE_GROWTH * failed;
 }
 
 /* Score at which the density of Student's t is DENSITY. */
@@ -402,5 +396,5 @@ double ft_ensemble_member_allocation(struct ft_ensemble_state *p, unsigned membe
   else
     bytes = empirical_allocation(p, &p->moments);
   bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
-  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
+  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH) : bytes;
 }

@@ -22,6 +22,11 @@ struct ft_retry_sequence {
  * by judgement. */
 #define FT_RETRY_SEQUENCE_SAME 0.002
 
+/* Growth factor after a failure above all points, and the smallest one after any failure. Chosen by
+ * tests/bench/replay_constants. */
+#define FT_RETRY_SEQUENCE_GROWTH 1.5
+#define FT_RETRY_SEQUENCE_LEAST_GROWTH 1.15
+
 static inline void ft_retry_sequence_start(struct ft_retry_sequence *chain)
 {
   chain->count = 0;
