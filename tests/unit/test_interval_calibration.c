@@ -40,7 +40,7 @@ static void learn(const ft_observation *o)
     fail_msg("not learned: %s", err.text);
 }
 
-static struct ft_estimate told(void)
+static struct ft_estimate estimate_memory(void)
 {
   struct ft_estimate e;
   struct ft_error err;
@@ -188,7 +188,7 @@ static void one_cohort_has_a_wider_interval_than_many(void **state)
     }
     assert_int_equal(ft_memory_cohorts(&model), apart ? 40 : 1);
     model.evaluator.log_interval_scale = 0;
-    struct ft_estimate e = told();
+    struct ft_estimate e = estimate_memory();
 
     widths[apart] = width(&e);
   }
@@ -226,7 +226,7 @@ static double holds(unsigned seeds, unsigned from, unsigned to,
 
       o.rss_bytes = (uint64_t)bytes;
       if (i >= from) {
-        struct ft_estimate e = told();
+        struct ft_estimate e = estimate_memory();
 
         held += within(&e, bytes);
       }
@@ -319,7 +319,7 @@ static void coverage_by_an_older_wider_interval_narrows_nothing(void **state)
     double median;
 
     model = before;
-    e = told();
+    e = estimate_memory();
     median = ft_estimate_quantile(&e, 0.5);
     o.submission.has_decision = o.submission.decision.has_p05_bytes =
         o.submission.decision.has_p95_bytes = true;
