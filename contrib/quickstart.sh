@@ -35,20 +35,20 @@ esac
 
 if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' red=$'\e[31m' plain=$'\e[0m'; else bold='' dim='' red='' plain=''; fi
 step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
-say() { printf '%s\n' "$*"; }
+print_line() { printf '%s\n' "$*"; }
 show() { sed "s/^/    $dim/; s/\$/$plain/"; }
-wrong() {
+fail() {
   printf '%squickstart: %s%s\n' "$red" "$*" "$plain" >&2
   exit 1
 }
-quietly() { # quietly TITLE COMMAND...: prints one line, and the log only on failure
+run_quietly() { # run_quietly TITLE COMMAND...: prints one line, and the log only on failure
   local what=$1 begun=$SECONDS
   shift
   printf '  %s ... ' "$what"
   "$@" >"$scratch/log/quietly" 2>&1 </dev/null || {
     echo failed
     tail -n 40 "$scratch/log/quietly"
-    wrong "$what: failed"
+    fail "$what: failed"
   }
   echo "$((SECONDS - begun)) s"
 }
@@ -86,8 +86,8 @@ step "1  Packages and build"
 cluster_open || exit 1
 trap stop_or_keep EXIT
 mkdir "$scratch/build"
-quietly "packages from Debian" install_packages $packages_build
-quietly "build into $scratch/root" build
+run_quietly "packages from Debian" install_packages $packages_build
+run_quietly "build into $scratch/root" build
 
 step "2  A private Slurm of one node"
 FT_ENFORCE=rss
@@ -103,13 +103,13 @@ FT_FORETELL_CONF='mode = "check"
 reject_probability = 0.5
 floor = "16M"
 round = "1M"'
-cluster_start || wrong "Slurm could not be started"
+cluster_start || fail "Slurm could not be started"
 export PATH=$scratch/root/bin:$PATH
 case $FT_ENFORCE in
-cgroup) say "  munge, slurmctld, slurmd and foretelld run; the kernel kills a job above its memory (task/cgroup)" ;;
-rss) say "  munge, slurmctld, slurmd and foretelld run; Slurm kills a job above its memory (OverMemoryKill)" ;;
+cgroup) print_line "  munge, slurmctld, slurmd and foretelld run; the kernel kills a job above its memory (task/cgroup)" ;;
+rss) print_line "  munge, slurmctld, slurmd and foretelld run; Slurm kills a job above its memory (OverMemoryKill)" ;;
 esac
-say "  foretell.conf: every job is checked; a job that will probably run out of memory is rejected"
+print_line "  foretell.conf: every job is checked; a job that will probably run out of memory is rejected"
 
 step "3  Five runs without a prediction"
 cd "$cluster_work" || exit 1
@@ -118,12 +118,12 @@ cat >sort.sh <<'END'
 #SBATCH --output=/dev/null
 sort --parallel=1 --buffer-size=2G --output=/dev/null "$1"
 END
-say "  sort.sh sorts a file in memory:"
+print_line "  sort.sh sorts a file in memory:"
 show <sort.sh
 for size in 8 16 24 32 40 48; do
   base64 -w 30 </dev/urandom | head -c ${size}000000 >words-$size.txt
 done
-last() { # last COUNT: the agent has this number of runs
+has_runs() { # has_runs COUNT: the agent has this number of runs
   [ "$(runs)" -ge "$1" ]
 }
 runs() {
@@ -131,44 +131,44 @@ runs() {
 }
 for size in 8 16 24 32 48; do
   as_user sbatch --mem=1G sort.sh words-$size.txt
-  [ -n "$id" ] || wrong "the job was not submitted"
-  [ "$(job_wait "$id")" = COMPLETED ] || wrong "job $id: $(job_field "$id" JobState)"
+  [ -n "$id" ] || fail "the job was not submitted"
+  [ "$(job_wait "$id")" = COMPLETED ] || fail "job $id: $(job_field "$id" JobState)"
 done
-wait_until 15 last 5 || wrong "five runs were not learned"
-say "  foretell history:"
+wait_until 15 has_runs 5 || fail "five runs were not learned"
+print_line "  foretell history:"
 foretell history 2>&1 | show
 
 step "4  A job with a predicted request"
 as_user sbatch --predict-mem sort.sh words-40.txt
-grep -q 'foretell: .*--mem set to' <<<"$out" || wrong "no memory was set"
-say "  Slurm's record: job $id, MinMemoryNode=$(job_field "$id" MinMemoryNode)"
+grep -q 'foretell: .*--mem set to' <<<"$out" || fail "no memory was set"
+print_line "  Slurm's record: job $id, MinMemoryNode=$(job_field "$id" MinMemoryNode)"
 state=$(job_wait "$id")
-say "  the job's end: $state"
-[ "$state" = COMPLETED ] || wrong "the predicted job did not complete"
-wait_until 15 last 6 || wrong "the run was not learned"
-say "  the agent's log:"
+print_line "  the job's end: $state"
+[ "$state" = COMPLETED ] || fail "the predicted job did not complete"
+wait_until 15 has_runs 6 || fail "the run was not learned"
+print_line "  the agent's log:"
 grep -hE "job $id\b" "$scratch"/log/foretelld.* | tail -n 2 | show
 
 step "5  A request that is too small"
 before=$(squeue -h -t all -o %i | wc -l)
 as_user sbatch --mem=30M sort.sh words-40.txt
-[ $status != 0 ] || wrong "the job should have been rejected"
-grep -q 'foretell: job rejected' <<<"$out" || wrong "the job was rejected, but not by foretell"
-[ "$(squeue -h -t all -o %i | wc -l)" = "$before" ] || wrong "a job exists nevertheless"
-say "  sbatch exits with $status, and no job exists. The same with the suggested request:"
+[ $status != 0 ] || fail "the job should have been rejected"
+grep -q 'foretell: job rejected' <<<"$out" || fail "the job was rejected, but not by foretell"
+[ "$(squeue -h -t all -o %i | wc -l)" = "$before" ] || fail "a job exists nevertheless"
+print_line "  sbatch exits with $status, and no job exists. The same with the suggested request:"
 suggestion=$(sed -nE 's/.*use (--mem=[0-9]+[MG]).*/\1/p' <<<"$out")
 as_user sbatch "$suggestion" sort.sh words-40.txt
-[ "$(job_wait "$id")" = COMPLETED ] || wrong "the suggested request was too small"
-say "  job $id: COMPLETED"
-wait_until 15 last 7 || wrong "the run was not learned"
+[ "$(job_wait "$id")" = COMPLETED ] || fail "the suggested request was too small"
+print_line "  job $id: COMPLETED"
+wait_until 15 has_runs 7 || fail "the run was not learned"
 
 step "6  The report"
 foretell report 2>&1 | show
 
 if [ -n "$keep" ]; then
   step "The cluster is left running"
-  say "  export SLURM_CONF=$SLURM_CONF PATH=$scratch/root/bin:\$PATH"
-  say "  cd $cluster_work; runuser -u $user -- sbatch --predict-mem sort.sh words-32.txt; foretell history"
-  say "  $0 --stop $scratch     stops and removes it"
+  print_line "  export SLURM_CONF=$SLURM_CONF PATH=$scratch/root/bin:\$PATH"
+  print_line "  cd $cluster_work; runuser -u $user -- sbatch --predict-mem sort.sh words-32.txt; foretell history"
+  print_line "  $0 --stop $scratch     stops and removes it"
 fi
 step "Done in $SECONDS s"

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "plugin/slurm_options.h"

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "predictor/core/buf.h"

@@ -6,7 +6,6 @@
 #ifndef FT_CORE_TIMEZONE_H
 #define FT_CORE_TIMEZONE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "predictor/core/error.h"

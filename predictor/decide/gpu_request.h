@@ -28,7 +28,7 @@ struct ft_gpu_request {
   const char *value[FT_GPU_OPTIONS];
 };
 
-/* The option's name, without dashes. */
+/* Returns OPTION's name without dashes, "gpus-per-node"; a static string. */
 const char *ft_gpu_option_name(enum ft_gpu_option option);
 /* The option called NAME; FT_GPU_OPTIONS for any other name. */
 enum ft_gpu_option ft_gpu_option_from_name(const char *name);
@@ -60,7 +60,8 @@ bool ft_gpu_request_count(enum ft_gpu_option option, const char *value, uint64_t
  */
 enum ft_gpu_option ft_gpu_request_find(const struct ft_gpu_request *gpus);
 
-/* GPUs on a node of REQUEST: the largest number of a node if tasks are spread evenly. */
+/* Returns the GPUs on one node of REQUEST: the largest number if tasks are spread evenly; 0: none.
+ */
 uint32_t ft_gpu_request_per_node(const struct ft_gpu_request *gpus, const ft_request *request);
 
 #endif

@@ -217,20 +217,6 @@ __attribute__((format(printf, 2, 3))) static void append_ground(struct grounds *
   va_end(ap);
 }
 
-static void append_ground_bytes(struct grounds *g, double bytes)
-{
-  char text[32];
-
-  append_ground(g, "%s", ft_message_bytes(bytes, text));
-}
-
-static void append_ground_percent(struct grounds *g, double p)
-{
-  char text[FT_MESSAGE_PERCENT];
-
-  append_ground(g, "%s", ft_message_percent(p, text));
-}
-
 /* What precedes item I of COUNT in "a, b and c". */
 static const char *list_separator(size_t i, size_t count)
 {
@@ -240,14 +226,13 @@ static const char *list_separator(size_t i, size_t count)
 static void explain_quantiles(struct grounds *g)
 {
   const struct ft_estimate *e = g->decided->question.estimate;
+  char half[FT_MESSAGE_BYTES], low[FT_MESSAGE_BYTES], high[FT_MESSAGE_BYTES];
 
   start_ground_line(g);
-  append_ground(g, "estimate: half of such runs need ");
-  append_ground_bytes(g, ft_estimate_quantile(e, 0.5));
-  append_ground(g, " or less, 90 %% need ");
-  append_ground_bytes(g, ft_estimate_quantile(e, 0.05));
-  append_ground(g, " to ");
-  append_ground_bytes(g, ft_estimate_quantile(e, 0.95));
+  append_ground(g, "estimate: half of such runs need %s or less, 90 %% need %s to %s",
+                ft_message_bytes(ft_estimate_quantile(e, 0.5), half),
+                ft_message_bytes(ft_estimate_quantile(e, 0.05), low),
+                ft_message_bytes(ft_estimate_quantile(e, 0.95), high));
 }
 
 /* "a line on n through 12 completed runs", "an equation of ...", "a regression on ..." */
@@ -277,6 +262,7 @@ static void append_effects(struct grounds *g)
 {
   const struct ft_grounds *out = g->out;
   size_t known = 0, at = 0;
+  char bytes[FT_MESSAGE_BYTES];
 
   for (size_t i = 0; i < out->effect_count; i++)
     known += out->effect[i].without_bytes > 0;
@@ -285,9 +271,9 @@ static void append_effects(struct grounds *g)
 
     if (!(effect->without_bytes > 0))
       continue;
-    append_ground(g, "%swithout %s ", at ? list_separator(at, known) : "; ",
-                  known == 1 && out->effect_count == 1 ? "it" : effect->name);
-    append_ground_bytes(g, effect->without_bytes);
+    append_ground(g, "%swithout %s %s", at ? list_separator(at, known) : "; ",
+                  known == 1 && out->effect_count == 1 ? "it" : effect->name,
+                  ft_message_bytes(effect->without_bytes, bytes));
     at++;
   }
 }
@@ -402,52 +388,43 @@ static void explain_unseen_values(struct grounds *g)
 static void explain_runs(struct grounds *g)
 {
   const struct ft_facts *f = g->out->facts;
+  char bytes[FT_MESSAGE_BYTES];
 
   if (!f)
     return;
   start_ground_line(g);
   append_ground(g, "comparable runs: %u of %u", f->like_runs, f->runs);
-  if (!f->like_runs && f->peak_bytes > 0) {
-    append_ground(g, "; the others used up to ");
-    append_ground_bytes(g, f->peak_bytes);
-  }
+  if (!f->like_runs && f->peak_bytes > 0)
+    append_ground(g, "; the others used up to %s", ft_message_bytes(f->peak_bytes, bytes));
   if (f->like_peak_bytes > 0) {
     append_ground(g, "; %u completed and used ", f->like_completed);
-    if (f->like_sure_bytes > 0 && f->like_sure_bytes < 0.995 * f->like_peak_bytes) {
-      append_ground_bytes(g, f->like_sure_bytes);
-      append_ground(g, " to ");
-    }
-    append_ground_bytes(g, f->like_peak_bytes);
+    if (f->like_sure_bytes > 0 && f->like_sure_bytes < 0.995 * f->like_peak_bytes)
+      append_ground(g, "%s to ", ft_message_bytes(f->like_sure_bytes, bytes));
+    append_ground(g, "%s", ft_message_bytes(f->like_peak_bytes, bytes));
   }
-  if (f->like_killed) {
-    append_ground(g, "; %u %s killed, at up to ", f->like_killed,
-                  f->like_killed == 1 ? "was" : "were");
-    append_ground_bytes(g, f->like_killed_bytes);
-  }
+  if (f->like_killed)
+    append_ground(g, "; %u %s killed, at up to %s", f->like_killed,
+                  f->like_killed == 1 ? "was" : "were",
+                  ft_message_bytes(f->like_killed_bytes, bytes));
 }
 
 static void explain_probabilities(struct grounds *g)
 {
   const struct ft_sizing *p = &g->decided->sizing;
-  char text[32];
+  char text[32], percent[FT_MESSAGE_PERCENT];
 
   if (p->p_limit < 0 && p->p_amount < 0)
     return;
   start_ground_line(g);
   append_ground(g, "probability of running out of memory: ");
-  if (p->p_limit >= 0) {
-    append_ground_percent(g, p->p_limit);
-    append_ground(g, " with ");
-    append_ground_bytes(g, (double)p->limit);
-    append_ground(g, "%s",
-                  p->limit_kind == FT_LIMIT_ASKED ? ", as requested" : ", without foretell");
-  }
-  if (p->p_amount >= 0 && p->amount != p->limit) {
-    append_ground(g, "%s", p->p_limit >= 0 ? "; " : "");
-    append_ground_percent(g, p->p_amount);
-    append_ground(g, " with %s=%s", ft_message_option(p->unit),
+  if (p->p_limit >= 0)
+    append_ground(g, "%s with %s, %s", ft_message_percent(p->p_limit, percent),
+                  ft_message_bytes((double)p->limit, text),
+                  p->limit_kind == FT_LIMIT_ASKED ? "as requested" : "without foretell");
+  if (p->p_amount >= 0 && p->amount != p->limit)
+    append_ground(g, "%s%s with %s=%s", p->p_limit >= 0 ? "; " : "",
+                  ft_message_percent(p->p_amount, percent), ft_message_option(p->unit),
                   ft_units_slurm_bytes(p->unit_amount, text, sizeof text));
-  }
 }
 
 void ft_grounds_find(const struct ft_submission_question *question,

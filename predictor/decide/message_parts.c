@@ -13,10 +13,14 @@
  * reported. Chosen by judgement. */
 #define VAGUE_RATIO 4
 
-const char *ft_message_count(unsigned runs, unsigned completed, char out[FT_MESSAGE_COUNT])
+const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded,
+                             char out[FT_MESSAGE_COUNT])
 {
-  int used = snprintf(out, FT_MESSAGE_COUNT, "%u run%s", runs, runs == 1 ? "" : "s");
+  int used = snprintf(out, FT_MESSAGE_COUNT, "%u %srun%s", runs,
+                      recorded > runs ? "comparable " : "", runs == 1 ? "" : "s");
 
+  if (recorded > runs)
+    used += snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used, " of %u", recorded);
   if (!completed)
     (void)snprintf(out + used, FT_MESSAGE_COUNT - (size_t)used, ", none completed");
   else if (completed < runs)
@@ -63,7 +67,7 @@ const char *ft_message_facts(const struct ft_facts *f, const char *of, const cha
     (void)snprintf(second, sizeof second, "needs at least %s%s", ft_message_bytes(bound, text), of);
   (void)snprintf(out, size, "%s%s (%s)", first, second,
                  ft_message_count(like ? f->like_runs : f->runs,
-                                  like ? f->like_completed : f->completed, count));
+                                  like ? f->like_completed : f->completed, f->runs, count));
   return out;
 }
 

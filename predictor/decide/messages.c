@@ -44,11 +44,9 @@ static void start_message_line(struct message *m)
     m->out->line[m->out->count++][0] = '\0';
 }
 
-static void append_message_bytes(struct message *m, double bytes)
+static const char *show_quantile(const struct message *m, double p, char text[FT_MESSAGE_BYTES])
 {
-  char text[FT_MESSAGE_BYTES];
-
-  append_message_text(m, "%s", ft_message_bytes(bytes, text));
+  return ft_message_bytes(ft_estimate_quantile(m->q->estimate, p), text);
 }
 
 /* "105M": BYTES as a value of --mem. */
@@ -59,13 +57,6 @@ static void append_slurm_bytes(struct message *m, uint64_t bytes)
   append_message_text(m, "%s", ft_units_slurm_bytes(bytes, text, sizeof text));
 }
 
-static void append_percent(struct message *m, double p)
-{
-  char text[FT_MESSAGE_PERCENT];
-
-  append_message_text(m, "%s", ft_message_percent(p, text));
-}
-
 /*
  * "99.7 %": the probability P of running out of memory under BYTES. Of a job array P is the worst
  * task's: "3.0 % for one task, 26 % for any of 10".
@@ -73,35 +64,35 @@ static void append_percent(struct message *m, double p)
 static void append_p_oom(struct message *m, double p, uint64_t bytes)
 {
   uint32_t tasks = m->q->request->array_tasks;
+  char text[FT_MESSAGE_PERCENT];
 
-  append_percent(m, p);
+  append_message_text(m, "%s", ft_message_percent(p, text));
   if (tasks < 2)
     return;
-  append_message_text(m, " for one task, ");
-  append_percent(m, ft_sizing_p_any_task(m->q, bytes));
-  append_message_text(m, " for any of %u", (unsigned)tasks);
+  append_message_text(m, " for one task, %s for any of %u",
+                      ft_message_percent(ft_sizing_p_any_task(m->q, bytes), text), (unsigned)tasks);
   if (m->q->elements && m->q->elements->count > 1 && m->q->elements->count < tasks)
     append_message_text(m, ", estimated from %zu tasks", m->q->elements->count);
 }
 
-/* "(42 runs)": the runs that the estimate comes from. */
+/* " (42 runs)": the runs that the estimate comes from. */
 static void append_evidence(struct message *m)
 {
   unsigned runs = m->q->estimate->runs;
 
   if (m->q->network) {
-    append_message_text(m, "(by its operators, without a GPU)");
+    append_message_text(m, " (by its operators, without a GPU)");
     return;
   }
   if (m->q->similar) {
-    append_message_text(m, "(");
+    append_message_text(m, " (");
     if (runs)
       append_message_text(m, "%u run%s, and ", runs, runs == 1 ? "" : "s");
     append_message_text(m, "from %u similar app%s of yours)", m->q->similar,
                         m->q->similar == 1 ? "" : "s");
     return;
   }
-  append_message_text(m, "(%u %srun%s", runs, m->q->imported_from ? "imported " : "",
+  append_message_text(m, " (%u %srun%s", runs, m->q->imported_from ? "imported " : "",
                       runs == 1 ? "" : "s");
   if (m->q->pooled)
     append_message_text(m, " of all users");
@@ -126,10 +117,10 @@ static void append_median(struct message *m, const char *verb)
 {
   const struct ft_array_estimates *all = m->q->elements;
   bool differ = do_tasks_differ(m);
+  char text[FT_MESSAGE_BYTES];
 
-  append_message_text(m, "%s %s %s", m->q->network ? m->q->network : m->q->app, verb,
-                      differ ? "up to " : "");
-  append_message_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
+  append_message_text(m, "%s %s %s%s", m->q->network ? m->q->network : m->q->app, verb,
+                      differ ? "up to " : "", show_quantile(m, 0.5, text));
   if (differ)
     append_message_text(m, " (task %u)", (unsigned)all->index[m->q->estimate - all->each]);
 }
@@ -147,15 +138,14 @@ static void append_facts(struct message *m)
 static void append_need(struct message *m)
 {
   const struct ft_estimate *e = m->q->estimate;
+  char text[FT_MESSAGE_BYTES];
 
   if (!m->sizing->has_estimate || (m->q->facts && ft_message_is_vague(e))) {
     append_facts(m);
     return;
   }
   append_median(m, m->q->similar || e->extrapolated ? "may need" : "needs");
-  append_message_text(m, ", 95 %% below ");
-  append_message_bytes(m, ft_estimate_quantile(e, 0.95));
-  append_message_text(m, " ");
+  append_message_text(m, ", 95 %% below %s", show_quantile(m, 0.95, text));
   append_evidence(m);
 }
 
@@ -164,17 +154,23 @@ static void append_need(struct message *m)
 static void append_leak(struct message *m)
 {
   const struct ft_facts *f = m->q->facts;
+  char killed[FT_MESSAGE_BYTES], peak[FT_MESSAGE_BYTES];
+  bool completed = f->like_peak_bytes > 0;
 
-  append_message_text(m, "%s was killed at %u increasing limits, the last ", m->q->app,
-                      f->growing_kills);
-  append_message_bytes(m, f->like_killed_bytes);
-  if (f->like_peak_bytes > 0) {
-    append_message_text(m, ", and completed with at most ");
-    append_message_bytes(m, f->like_peak_bytes);
-  } else {
-    append_message_text(m, ", and never completed");
-  }
-  append_message_text(m, ": possible memory leak");
+  append_message_text(m,
+                      "%s was killed at %u increasing limits, the last %s, and %s%s: possible"
+                      " memory leak",
+                      m->q->app, f->growing_kills, ft_message_bytes(f->like_killed_bytes, killed),
+                      completed ? "completed with at most " : "never completed",
+                      completed ? ft_message_bytes(f->like_peak_bytes, peak) : "");
+}
+
+static void append_reason(struct message *m, bool leak)
+{
+  if (leak)
+    append_leak(m);
+  else
+    append_need(m);
 }
 
 /* "partition main allows", "partitions a,b allow"; VERB is the singular, "" for none. */
@@ -196,6 +192,7 @@ static void append_limit(struct message *m, const char *rest)
 {
   const struct ft_sizing *s = m->sizing;
   bool apposition = s->limit_kind == FT_LIMIT_DEFAULT || s->limit_kind == FT_LIMIT_WHOLE_NODE;
+  char text[FT_MESSAGE_BYTES];
 
   switch (s->limit_kind) {
   case FT_LIMIT_ASKED:
@@ -208,13 +205,12 @@ static void append_limit(struct message *m, const char *rest)
       append_message_text(m, "partition %s", s->limit_partition);
     else
       append_partition(m, "");
-    append_message_text(m, ", ");
-    append_message_bytes(m, (double)s->limit);
+    append_message_text(m, ", %s", ft_message_bytes((double)s->limit, text));
     break;
   case FT_LIMIT_WHOLE_NODE:
-    append_message_text(m, "%sa whole node, ",
-                        m->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "");
-    append_message_bytes(m, (double)s->limit);
+    append_message_text(m, "%sa whole node, %s",
+                        m->q->request->mem_unit == FT_MEM_ALL ? "--mem=0, " : "",
+                        ft_message_bytes((double)s->limit, text));
     break;
   case FT_LIMIT_UNKNOWN:
   case FT_LIMIT_NONE:
@@ -233,10 +229,21 @@ static void append_recommendation(struct message *m)
 
 static void append_no_node(struct message *m)
 {
+  char text[FT_MESSAGE_BYTES];
+
   append_message_text(m, "no node of ");
   append_partition(m, "");
-  append_message_text(m, " has more than ");
-  append_message_bytes(m, (double)m->sizing->largest_node);
+  append_message_text(m, " has more than %s",
+                      ft_message_bytes((double)m->sizing->largest_node, text));
+}
+
+/* Whether the ceiling set less than the estimate's median. */
+static bool is_below_median(const struct message *m)
+{
+  const struct ft_sizing *s = m->sizing;
+
+  return s->rule == FT_DECIDED_BY_CEILING && s->has_estimate &&
+         (double)s->amount < ft_estimate_quantile(m->q->estimate, 0.5);
 }
 
 /* Why the amount is not the estimate's, and that it is less, if a user could take it for a
@@ -246,8 +253,7 @@ static void append_rule(struct message *m)
   const struct ft_sizing *s = m->sizing;
   char text[FT_MESSAGE_SIZE];
 
-  if (s->rule == FT_DECIDED_BY_CEILING && s->has_estimate &&
-      (double)s->amount < ft_estimate_quantile(m->q->estimate, 0.5))
+  if (is_below_median(m))
     append_message_text(m, ", less than the uncertain estimate");
   append_message_text(m, "%s", ft_message_rule(s, text, sizeof text));
 }
@@ -270,10 +276,10 @@ static void explain_step_limit(struct message *m)
   unsigned runs = m->q->facts->lately_step_limited;
 
   start_message_line(m);
-  append_message_text(m, "in %u run%s a step was killed at its own memory limit, ", runs,
-                      runs == 1 ? "" : "s");
   append_message_text(m,
-                      "which the job's --mem does not change; change --mem of srun in the script");
+                      "in %u run%s a step was killed at its own memory limit, which the job's --mem"
+                      " does not change; change --mem of srun in the script",
+                      runs, runs == 1 ? "" : "s");
 }
 
 /* Also if the user requests more than the leak rule sets. */
@@ -291,10 +297,7 @@ static void explain_change(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
 
-  if (may_leak(m))
-    append_leak(m);
-  else
-    append_need(m);
+  append_reason(m, may_leak(m));
   append_message_text(m, "; %s ", ft_message_option(s->unit));
   if (s->action == FT_ACTION_SET) {
     append_message_text(m, "set to ");
@@ -317,7 +320,8 @@ static void explain_change(struct message *m)
     append_partition(m, "allows");
     append_maximum(m);
   }
-  if (s->p_amount >= 0 && (s->capped || m->q->request->array_tasks > 1)) {
+  if (s->p_amount >= 0 &&
+      (s->capped || is_below_median(m) || m->q->request->array_tasks > 1)) {
     append_message_text(m, "; probability of running out of memory: ");
     append_p_oom(m, s->p_amount, s->amount);
   }
@@ -347,10 +351,7 @@ static void explain_low(struct message *m)
   const struct ft_sizing *s = m->sizing;
   bool recommended = is_recommended(s) || (s->capped && s->amount > s->limit);
 
-  if (s->rule == FT_DECIDED_BY_LEAK)
-    append_leak(m);
-  else
-    append_need(m);
+  append_reason(m, s->rule == FT_DECIDED_BY_LEAK);
   append_message_text(m, "; ");
   if (!s->enforced) {
     append_limit(m, " is less");
@@ -382,18 +383,18 @@ static void explain_high(struct message *m)
 {
   const struct ft_estimate *e = m->q->estimate;
   double used = fmax(e->max_bytes, ft_estimate_quantile(e, 0.5));
+  char text[FT_MESSAGE_BYTES];
 
   append_median(m, "needs");
-  append_message_text(m, " ");
   append_evidence(m);
   append_message_text(m, "; ");
   append_limit(m, " is ");
-  if ((double)m->sizing->limit > used) {
-    append_message_bytes(m, (double)m->sizing->limit - used);
-    append_message_text(m, m->q->network ? " more than that" : " more than any run used");
-  } else {
+  if ((double)m->sizing->limit > used)
+    append_message_text(m, "%s more than %s",
+                        ft_message_bytes((double)m->sizing->limit - used, text),
+                        m->q->network ? "that" : "any run used");
+  else
     append_message_text(m, "far more than that");
-  }
 }
 
 /*
@@ -404,13 +405,13 @@ static void explain_rejection(struct message *m)
 {
   const struct ft_sizing *s = m->sizing;
   bool passes = s->p_amount >= 0 && s->p_amount <= m->q->policy->reject_probability;
+  char text[FT_MESSAGE_BYTES];
 
   m->out->error = true;
   append_message_text(m, m->q->dry_run ? "job would be rejected: " : "job rejected: ");
   if (passes)
     append_limit(m, " is too small; ");
   append_median(m, "needs");
-  append_message_text(m, " ");
   append_evidence(m);
   if (!passes && s->no_node_fits) {
     append_message_text(m, ", but ");
@@ -418,8 +419,7 @@ static void explain_rejection(struct message *m)
   } else if (!passes) {
     append_message_text(m, ", but ");
     append_partition(m, "allows");
-    append_message_text(m, " no more than ");
-    append_message_bytes(m, (double)s->max);
+    append_message_text(m, " no more than %s", ft_message_bytes((double)s->max, text));
   }
   append_message_text(m, ", probability of running out of memory ");
   append_p_oom(m, s->p_oom, s->oom_bytes);
@@ -439,11 +439,13 @@ static void explain_rejection(struct message *m)
  * GiB" */
 static void explain_site_prior(struct message *m)
 {
-  append_message_text(m, "%s: no recorded run yet; of %u apps on this site, half need at most ",
-                      m->q->app, m->q->at_large);
-  append_message_bytes(m, ft_estimate_quantile(m->q->estimate, 0.5));
-  append_message_text(m, " and 95 %% at most ");
-  append_message_bytes(m, ft_estimate_quantile(m->q->estimate, 0.95));
+  char half[FT_MESSAGE_BYTES], most[FT_MESSAGE_BYTES];
+
+  append_message_text(m,
+                      "%s: no recorded run yet; of %u apps on this site, half need at most %s and"
+                      " 95 %% at most %s",
+                      m->q->app, m->q->at_large, show_quantile(m, 0.5, half),
+                      show_quantile(m, 0.95, most));
 }
 
 static void explain_no_evidence(struct message *m)
@@ -455,7 +457,7 @@ static void explain_no_evidence(struct message *m)
     explain_site_prior(m);
   else if (f && f->runs)
     append_message_text(m, "%s: no recorded run shows what it needs (%s)", m->q->app,
-                        ft_message_count(f->runs, f->completed, count));
+                        ft_message_count(f->runs, f->completed, f->runs, count));
   else
     append_message_text(m, "%s: no recorded run yet", m->q->app);
 }
@@ -469,10 +471,7 @@ static void explain_no_change(struct message *m)
     explain_no_evidence(m);
     return;
   }
-  if (s->rule == FT_DECIDED_BY_LEAK)
-    append_leak(m);
-  else
-    append_need(m);
+  append_reason(m, s->rule == FT_DECIDED_BY_LEAK);
   if (s->mode == FT_MODE_OFF)
     return;
   if (m->q->interactive && s->mode != FT_MODE_CHECK) {

@@ -40,8 +40,10 @@ const char *ft_message_percent(double p, char out[FT_MESSAGE_PERCENT]);
 /* "--mem-per-cpu": the option whose unit is UNIT. */
 const char *ft_message_option(ft_mem_unit unit);
 
-/* "3 runs", "4 runs, 1 completed", "6 runs, none completed". */
-const char *ft_message_count(unsigned runs, unsigned completed, char out[FT_MESSAGE_COUNT]);
+/* "3 runs", "4 runs, 1 completed", "6 runs, none completed"; of RECORDED runs, if those are more,
+ * "1 comparable run of 4". */
+const char *ft_message_count(unsigned runs, unsigned completed, unsigned recorded,
+                             char out[FT_MESSAGE_COUNT]);
 
 /*
  * What FACTS show, without a prediction: "used up to 210 MiB and was killed at 227 MiB (4 runs, 1

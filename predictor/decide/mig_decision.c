@@ -254,12 +254,6 @@ static void start_network_line(ft_network *n)
   n->lines[n->lines_count++][0] = '\0';
 }
 
-static const char *show_gpu_bytes(double bytes, char out[32])
-{
-  return ft_units_show_bytes(bytes < 0x1p62 ? (uint64_t)fmax(bytes, 0) : UINT64_C(1) << 62, out,
-                             32);
-}
-
 static void append_gpu_percent(ft_network *n, double p)
 {
   append_network_text(n,
@@ -276,8 +270,8 @@ static void append_gpu_need(const struct ft_mig_query *q, const struct ft_sizing
 
   if (sizing->has_estimate && !(q->facts && ft_message_is_vague(e)))
     append_network_text(n, "%s needs %s of GPU memory, 95 %% below %s (%s)", q->subject,
-                        show_gpu_bytes(ft_estimate_quantile(e, 0.5), middle),
-                        show_gpu_bytes(ft_estimate_quantile(e, 0.95), high), q->evidence);
+                        ft_message_bytes(ft_estimate_quantile(e, 0.5), middle),
+                        ft_message_bytes(ft_estimate_quantile(e, 0.95), high), q->evidence);
   else
     append_network_text(
         n, "%s %s", q->subject,
@@ -388,7 +382,7 @@ static bool set_slice(const struct ft_mig_query *q, const struct ft_mig_request 
                         q->option);
   else if (most.slice)
     append_network_text(n, "; no MIG slice of %s is large enough: the largest, %s, has %s", called,
-                        most.gres, show_gpu_bytes(most.slice->memory_mib * MIB, bytes));
+                        most.gres, ft_message_bytes(most.slice->memory_mib * MIB, bytes));
   else
     append_network_text(n, "; %s ha%s no known MIG slice%s%s", called, several ? "ve" : "s",
                         q->gpu[0] ? " of " : "", q->gpu);
@@ -407,8 +401,8 @@ static void reject_gpu(const struct ft_mig_query *q, const struct ft_mig_request
       "job %s: %s is too small (%s); %s needs %s of GPU memory (%s), probability of "
       "running out of memory ",
       q->dry_run ? "would be rejected" : "rejected", gpus->gres,
-      show_gpu_bytes(gpus->limit_bytes, has), q->subject,
-      show_gpu_bytes(ft_estimate_quantile(e, 0.5), middle), q->evidence);
+      ft_message_bytes(gpus->limit_bytes, has), q->subject,
+      ft_message_bytes(ft_estimate_quantile(e, 0.5), middle), q->evidence);
   append_gpu_percent(n, p);
   if (!n->value[0] && !q->policy->force)
     return;
@@ -429,7 +423,7 @@ static void warn_gpu(const struct ft_mig_query *q, const struct ft_mig_request *
   start_network_line(n);
   append_gpu_need(q, sizing, e, n);
   append_network_text(n, "; %s has %s: it %s run out of memory", gpus->gres,
-                      show_gpu_bytes(gpus->limit_bytes, has),
+                      ft_message_bytes(gpus->limit_bytes, has),
                       sizing->p_limit > 0.5 ? "would" : "may");
   if (sizing->p_limit >= 0) {
     append_network_text(n, " (");
@@ -490,7 +484,7 @@ static bool check_named_gpu(const struct ft_mig_query *q, const struct ft_mig_re
     clear_option(n, FT_ACTION_LEAVE);
     start_network_line(n);
     append_gpu_need(q, sizing, e, n);
-    append_network_text(n, "; %s, %s, %s", gpus->gres, show_gpu_bytes(gpus->limit_bytes, has),
+    append_network_text(n, "; %s, %s, %s", gpus->gres, ft_message_bytes(gpus->limit_bytes, has),
                         sizing->has_estimate ? "is enough" : "is unchanged");
   }
   return low || rejects;

@@ -41,7 +41,7 @@ struct ft_mig_request {
   double max_bytes;   /* the same, or of `most`; 0: not known */
 };
 
-/* Fills REQUEST from QUERY's option and value. */
+/* Fills REQUEST from QUERY's option and value. REQUEST borrows from QUERY's table. */
 void ft_mig_request_find(const struct ft_mig_query *query, struct ft_mig_request *request);
 
 /* The probability, 0.5 to 1, with which a chosen slice must hold the estimate under POLICY. */

@@ -3,7 +3,6 @@
 #ifndef FT_DECIDE_PARTITION_ACCESS_H
 #define FT_DECIDE_PARTITION_ACCESS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "predictor/record/record.h"

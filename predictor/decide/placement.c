@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/core/text.h"
 #include "predictor/decide/constraint.h"
 #include "predictor/decide/placement.h"
 #include "predictor/decide/placement_nodes.h"
@@ -233,12 +232,12 @@ const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, 
   return worst;
 }
 
-const struct ft_placement_row *ft_placement_current(const struct ft_placement *e, size_t home)
+const struct ft_placement_row *ft_placement_current(const struct ft_placement *e, size_t current)
 {
   const struct ft_placement_row *slowest = NULL;
 
   for (size_t i = 0; i < e->count; i++) {
-    if (e->row[i].partition != home)
+    if (e->row[i].partition != current)
       continue;
     if (!e->row[i].place)
       return NULL;

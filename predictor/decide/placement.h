@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How a job would run in each partition: how long, how much faster or slower than where it goes,
- * what that costs, and whether it fits there. Pure, but for what finds the evidence. What is not
- * known is told as not known.
+ * Placement: compares the partitions for a job by run time, speed relative to the current
+ * partition, price, and whether the job fits, and chooses among them. Pure, except for
+ * ft_placement_read. Unknown quantities are marked as unknown; no default replaces them.
  */
 #ifndef FT_DECIDE_PLACEMENT_H
 #define FT_DECIDE_PLACEMENT_H
@@ -16,106 +16,122 @@
 #include "predictor/estimate/runtime.h"
 #include "predictor/record/record.h"
 
-/* As many partitions are looked at, those that the user names before others. */
+/* Partitions that are compared; named ones come first. Chosen by judgement, for memory. */
 #define FT_PLACEMENT_PARTITIONS 64
-/* One for each platform of each partition; what is beyond is left out. */
+/* Rows of the table, one per platform of a partition; further ones are left out. Chosen by
+ * judgement: two platforms per partition. */
 #define FT_PLACEMENT_ROWS 128
 
-/* What placement needs from the state directory; 600 KiB. */
+/* The records of the state directory that placement uses; 600 KiB. */
 struct ft_placement_evidence {
-  ft_performance performance; /* of the app, without history; runs 0: none is known */
+  ft_performance performance; /* of the app, without history; runs 0: no recorded run time */
   ft_platforms platforms;
   ft_partition partition[FT_PLACEMENT_PARTITIONS];
-  struct ft_partition_access access[FT_PLACEMENT_PARTITIONS]; /* the user's to each of them */
+  struct ft_partition_access access[FT_PLACEMENT_PARTITIONS]; /* the user's, by partition */
   size_t partition_count;
-  size_t current; /* which of them the job goes to; partition_count: none */
+  size_t current; /* index of the current partition; partition_count: unknown */
 };
 
 /*
- * Read what the state folder STATE_FD knows for user UID's SUBMISSION: the partitions that LIST
- * (commas between) names and the one the job goes to, or where LIST is empty all of them, as far as
- * there is room; one that is hidden must be named. A partition that is not known is left out.
- * Returns 0; -1 with ERR where something is there and cannot be read.
+ * Reads the evidence for user UID's SUBMISSION from the state directory STATE_FD into OUT. The
+ * current partition is the first that SUBMISSION names, else SITE's default one. It is read
+ * together with the partitions of LIST (comma-separated); if LIST is NULL or empty, with all that
+ * are not hidden, up to FT_PLACEMENT_PARTITIONS. Unreadable partitions are left out. Returns 0,
+ * also without recorded run times; -1 if the platforms or the run times cannot be read, and fills
+ * ERR.
  */
 int ft_placement_read(int state_fd, const ft_site *site, uint32_t uid,
                       const ft_submission *submission, const char *list,
                       struct ft_placement_evidence *out, struct ft_error *err);
 
-/* What else was asked of nodes, as it was typed; NULL: nothing. */
+/* Requested GPUs, and the values of options that select nodes, as given; NULL: not given. All
+ * pointers are borrowed. */
 struct ft_placement_requested {
   struct ft_gpu_request gpus;
   const char *nodelist, *nodefile, *reservation, *exclude;
 };
 
-/* NETWORK (NULL: nothing), which has to stay, is going to set one of these: as if it were so. */
-void ft_placement_apply(const ft_network *network, struct ft_placement_requested *asked);
+/* Enters the GPU option that NETWORK's decision sets into REQUESTED, which borrows its value.
+ * NETWORK may be NULL: no change. */
+void ft_placement_apply(const ft_network *network, struct ft_placement_requested *requested);
 
-/* The option that ties the job to nodes which are not known here; NULL: none does. */
-const char *ft_placement_pinning_option(const struct ft_placement_requested *asked);
+/* Returns the option that restricts the job to particular nodes ("--nodelist"), so that no other
+ * partition can be chosen; a static string; NULL if none does. */
+const char *ft_placement_pinning_option(const struct ft_placement_requested *requested);
 
+/* The input of placement; all pointers are borrowed. */
 struct ft_placement_question {
   const ft_submission *submission;
   struct ft_placement_requested asked;
   const struct ft_placement_evidence *evidence;
-  const struct ft_estimate *memory; /* of one node; NULL: not known */
-  double now;                       /* UTC */
+  const struct ft_estimate *memory; /* peak on one node, in bytes; NULL: no estimate */
+  double now;                       /* UTC seconds, for the age of partition data */
 };
 
+/* Whether a limit of memory or time suffices. */
 enum ft_placement_fit {
   FT_PLACEMENT_FIT_UNKNOWN,
   FT_PLACEMENT_FITS,
-  FT_PLACEMENT_MAY_NOT_FIT, /* not enough with a chance of more than 5 % */
-  FT_PLACEMENT_DOES_NOT_FIT /* of more than half, or by Slurm's own rules */
+  FT_PLACEMENT_MAY_NOT_FIT, /* exceeded with a probability over 5 % */
+  FT_PLACEMENT_DOES_NOT_FIT /* exceeded with a probability over 50 %, or by the request itself */
 };
 
-/* A partition, as far as its nodes are of one platform and --constraint leaves them. */
+/* The nodes of one platform in a partition that satisfy --constraint. */
 struct ft_placement_row {
-  size_t partition;                     /* in the evidence */
-  const char *platform;                 /* "": not known */
-  const struct ft_platform_runtime *place; /* NULL: nothing is known of run times there */
-  bool compared;                        /* with where it goes */
-  double speed, speed_p05, speed_p95;   /* run time where it goes over that here */
-  double price_each;                    /* what the unit costs for an hour; negative: not known */
-  double price;                         /* of a run of median length; negative: not known */
-  uint64_t memory_bytes; /* of the largest node, as far as the partition lets a job have it; 0: not
-                            known */
+  size_t partition;                        /* index in the evidence */
+  const char *platform;                    /* "": unknown; borrowed from the evidence */
+  const struct ft_platform_runtime *place; /* run time here; NULL: unknown */
+  bool compared;                           /* the speeds are set */
+  /* run time in the current partition divided by that here: median, 5 % and 95 % quantile */
+  double speed, speed_p05, speed_p95;
+  double price_each; /* of the platform's unit per hour; negative: unknown */
+  double price;      /* of a run of median length; negative: unknown */
+  /* memory that a job may have on the largest node, within the partition's maximum; 0: unknown */
+  uint64_t memory_bytes;
   enum ft_placement_fit memory, time;
-  bool free_known, free; /* whether it could begin now, as far as CPUs and nodes tell */
-  const char *blocking_reason; /* for what other reason it cannot run here; NULL: none */
-  bool fits;                   /* nothing is known that speaks against it */
+  bool free_known;             /* `free` is set */
+  bool free;                   /* free CPUs or nodes suffice to start now */
+  const char *blocking_reason; /* another reason why the job cannot run here; static; NULL: none */
+  bool fits;                   /* no known reason against it */
 };
 
+/* The rows of all partitions, in the order of the evidence. Points into itself and must not be
+ * copied. */
 struct ft_placement {
-  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
-  size_t place_count, count;
-  struct ft_placement_row row[FT_PLACEMENT_ROWS]; /* by partition */
-  size_t fastest, cheapest; /* of the partitions where it suits; FT_PLACEMENT_PARTITIONS: none */
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS]; /* run times by platform */
+  size_t place_count, count;                              /* entries of `place` and of `row` */
+  struct ft_placement_row row[FT_PLACEMENT_ROWS];
+  /* indices of partitions where the job fits; FT_PLACEMENT_PARTITIONS: none has a known value */
+  size_t fastest, cheapest;
 };
 
+/* Fills OUT with all rows for QUESTION, whose evidence must outlive it. */
 void ft_placement_evaluate(const struct ft_placement_question *question, struct ft_placement *out);
 
-/* Put the speed of ROW against BASE into ROW; both are known. */
+/* Sets the speeds of ROW relative to BASE; the run times of both must be known. */
 void ft_placement_compare(struct ft_placement_row *row, const struct ft_placement_row *base);
 
-/* The slowest row of the partition HOME, whether it suits there or not; NULL: not known. */
+/* Returns the slowest row of the current partition, whose index is CURRENT, also if the job does
+ * not fit. NULL if it has no row, or if the run time of one of its rows is unknown. */
 const struct ft_placement_row *ft_placement_current(const struct ft_placement *placement,
-                                                    size_t home);
+                                                    size_t current);
 
-/* The row that tells of PARTITION as a whole: where a job may come onto several platforms, the one
- * that is worse; NULL: one of them is not known, or it suits nowhere there. */
+/* Returns the row that stands for PARTITION: of the platforms on which the job fits, the slowest
+ * or, with BY_PRICE, the most expensive. NULL if the job fits on none of them, or if that quantity
+ * is unknown for one. */
 const struct ft_placement_row *ft_placement_worst(const struct ft_placement *placement,
                                                   size_t partition, bool by_price);
 
-/* The standard deviation of the logarithm of the run time in A over that in B, both of which are
- * known. */
+/* Returns the standard deviation of log(run time in A / run time in B); both must be known. */
 double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b);
 
-/* The table: SAY is called with each line. */
+/* Calls PRINT(LINE, DATA) for each line of the table of PLACEMENT, or of the message that there is
+ * none. LINE has no newline and is valid during the call. */
 void ft_placement_table(const struct ft_placement_question *question,
                         const struct ft_placement *placement,
-                        void (*say)(const char *line, void *data), void *data);
+                        void (*print)(const char *line, void *data), void *data);
 
-/* --predict-partition, taken apart. */
+/* The goal in --predict-partition. */
 enum ft_placement_goal {
   FT_PLACEMENT_GOAL_NONE,
   FT_PLACEMENT_GOAL_FASTEST,
@@ -123,28 +139,32 @@ enum ft_placement_goal {
 };
 
 /*
- * Read "fastest", "cheapest" and either with ":LIST", which LIST then points to; else LIST is
- * NULL. FT_PLACEMENT_GOAL_NONE: it is none of these, or LIST is no list of names.
+ * Parses TEXT, the value of --predict-partition: "fastest" or "cheapest", optionally with ":LIST".
+ * Sets *LIST to the list in TEXT, or to NULL without one. Returns the goal; FT_PLACEMENT_GOAL_NONE
+ * for another TEXT, or if LIST is empty or has blanks or control characters.
  */
 enum ft_placement_goal ft_placement_goal_of(const char *text, const char **list);
 
 struct ft_placement_choice {
-  char partitions[1024]; /* what --partition is to be; "": as it was */
-  char line[512];        /* what the user is told, without "foretell: " */
+  char partitions[1024]; /* new value of --partition; "": unchanged */
+  char line[512];        /* message for the user, without "foretell: " */
 };
 
 /*
- * Choose for WISH among LIST, or where that is NULL among those that --partition lists. MAY_CHANGE:
- * a single partition that was typed may be changed for one of LIST. Of the partitions where the job
- * may go now, those are dropped that are worse than the best by more than 5 %, with a probability
- * of 90 %; where none is left it goes to the best. Nothing that is not known is dropped, and
- * nothing for a partition of which it is not known whether the user may use it.
+ * Fills OUT with the choice for GOAL, not FT_PLACEMENT_GOAL_NONE, among the partitions of LIST
+ * (comma-separated); NULL: among those of --partition. MAY_CHANGE: a single partition that the
+ * user gave may be replaced by one of LIST; otherwise it stays.
+ *
+ * Of the current partitions those are dropped that do not fit, or that are worse than the best one
+ * by more than 5 % with a probability of 90 %. If none is left, the best one is set. A partition
+ * with an unknown run time or price is not dropped. A partition that the user may not be allowed
+ * to use is never the best one.
  */
 void ft_placement_choose(const struct ft_placement_question *question,
                          const struct ft_placement *placement, enum ft_placement_goal goal,
                          const char *list, bool may_change, struct ft_placement_choice *out);
 
-/* Numbers as the table and the choice show them: "2.1 min", "0.34 EUR". */
+/* Writes PRICE with the site's currency, "0.34 EUR", into OUT of SIZE bytes. Returns OUT. */
 const char *ft_placement_show_price(const struct ft_placement_question *question, double price,
                                     char *out, size_t size);
 

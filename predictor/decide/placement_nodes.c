@@ -15,12 +15,12 @@ enum { MAX_NODE_TYPES = sizeof((ft_partition *)NULL)->nodes / sizeof(ft_node_typ
 
 /* ---- the job ---- */
 
-const char *ft_placement_pinning_option(const struct ft_placement_requested *asked)
+const char *ft_placement_pinning_option(const struct ft_placement_requested *requested)
 {
-  return asked->nodelist      ? "--nodelist"
-         : asked->nodefile    ? "--nodefile"
-         : asked->reservation ? "--reservation"
-                              : NULL;
+  return requested->nodelist      ? "--nodelist"
+         : requested->nodefile    ? "--nodefile"
+         : requested->reservation ? "--reservation"
+                                  : NULL;
 }
 
 /* Counts the hosts of "1-3,7]" (4) and steps over it; a piece that is no range counts as one. */
@@ -65,12 +65,12 @@ uint64_t ft_placement_hosts(const char *list)
   return list && *list ? total + one : 0;
 }
 
-void ft_placement_apply(const ft_network *network, struct ft_placement_requested *asked)
+void ft_placement_apply(const ft_network *network, struct ft_placement_requested *requested)
 {
   enum ft_gpu_option option = network ? ft_gpu_option_from_name(network->option) : FT_GPU_OPTIONS;
 
   if (option < FT_GPU_OPTIONS && !network->error[0])
-    asked->gpus.value[option] = network->value;
+    requested->gpus.value[option] = network->value;
 }
 
 /* The smallest number of tasks that the request allows. */

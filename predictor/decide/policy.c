@@ -9,34 +9,23 @@
 
 static void override_policy(ft_policy *out, const ft_policy *with)
 {
+#define TAKE(field) out->field = with->has_##field ? with->field : out->field
   if (with->mode != FT_MODE_UNSET)
     out->mode = with->mode;
-  if (with->has_min_runs)
-    out->min_runs = with->min_runs;
-  if (with->has_trim_runs)
-    out->trim_runs = with->trim_runs;
-  if (with->has_oom_probability)
-    out->oom_probability = with->oom_probability;
-  if (with->has_reject_probability)
-    out->reject_probability = with->reject_probability;
-  if (with->has_floor_bytes)
-    out->floor_bytes = with->floor_bytes;
-  if (with->has_round_bytes)
-    out->round_bytes = with->round_bytes;
-  if (with->has_trim_factor)
-    out->trim_factor = with->trim_factor;
-  if (with->has_quiet)
-    out->quiet = with->quiet;
-  if (with->has_failure_price)
-    out->failure_price = with->failure_price;
-  if (with->has_force)
-    out->force = with->force;
-  if (with->has_borrow)
-    out->borrow = with->borrow;
-  if (with->has_ceiling_factor)
-    out->ceiling_factor = with->ceiling_factor;
-  if (with->has_leak_runs)
-    out->leak_runs = with->leak_runs;
+  TAKE(min_runs);
+  TAKE(trim_runs);
+  TAKE(oom_probability);
+  TAKE(reject_probability);
+  TAKE(floor_bytes);
+  TAKE(round_bytes);
+  TAKE(trim_factor);
+  TAKE(quiet);
+  TAKE(failure_price);
+  TAKE(force);
+  TAKE(borrow);
+  TAKE(ceiling_factor);
+  TAKE(leak_runs);
+#undef TAKE
 }
 
 /*
@@ -45,34 +34,30 @@ static void override_policy(ft_policy *out, const ft_policy *with)
  */
 static void merge_policy(ft_policy *into, const ft_policy *other)
 {
+#define TAKE_LARGER(field) into->field = other->field > into->field ? other->field : into->field
+#define TAKE_SMALLER(field) into->field = other->field < into->field ? other->field : into->field
   if (into->mode != other->mode && (into->mode == FT_MODE_OFF || other->mode == FT_MODE_OFF))
     into->mode = FT_MODE_CHECK;
   else if (other->mode < into->mode)
     into->mode = other->mode;
-  if (other->min_runs > into->min_runs)
-    into->min_runs = other->min_runs;
-  if (other->trim_runs > into->trim_runs)
-    into->trim_runs = other->trim_runs;
-  if (other->oom_probability < into->oom_probability)
-    into->oom_probability = other->oom_probability;
+  TAKE_LARGER(min_runs);
+  TAKE_LARGER(trim_runs);
+  TAKE_SMALLER(oom_probability);
   if (other->reject_probability > 0 &&
       (into->reject_probability <= 0 || other->reject_probability < into->reject_probability))
     into->reject_probability = other->reject_probability;
-  if (other->floor_bytes > into->floor_bytes)
-    into->floor_bytes = other->floor_bytes;
-  if (other->round_bytes > into->round_bytes)
-    into->round_bytes = other->round_bytes;
-  if (other->trim_factor > into->trim_factor)
-    into->trim_factor = other->trim_factor;
-  if (other->failure_price > into->failure_price)
-    into->failure_price = other->failure_price;
-  if (other->ceiling_factor < into->ceiling_factor)
-    into->ceiling_factor = other->ceiling_factor;
+  TAKE_LARGER(floor_bytes);
+  TAKE_LARGER(round_bytes);
+  TAKE_LARGER(trim_factor);
+  TAKE_LARGER(failure_price);
+  TAKE_SMALLER(ceiling_factor);
   if (other->leak_runs && (!into->leak_runs || other->leak_runs < into->leak_runs))
     into->leak_runs = other->leak_runs;
   into->quiet = into->quiet && other->quiet;
   into->borrow = into->borrow && other->borrow;
   into->force = into->force && other->force;
+#undef TAKE_LARGER
+#undef TAKE_SMALLER
 }
 
 /* Overrides OUT, the site's policy, by the sections of partition NAME. */

@@ -88,10 +88,11 @@ uint64_t ft_multiply_saturating(uint64_t a, uint64_t b);
  * --cpus-per-task is given; 0: none. PARTITION may be NULL: not known. */
 uint64_t ft_sizing_cpus_of_gpus(const ft_request *request, const ft_partition *partition);
 
-/* Default memory on a node of PARTITION (NULL: not known) for REQUEST, and its maximum (PARTITION
- * not NULL), in bytes; 0: none. */
+/* Returns the default memory, in bytes, of REQUEST on a node of PARTITION (NULL: not known); 0:
+ * none. MEMORY_IS_CONSUMABLE: Slurm allocates memory. */
 uint64_t ft_sizing_default(const ft_request *request, const ft_partition *partition,
                            bool memory_is_consumable);
+/* Returns the maximum memory, in bytes, of REQUEST on a node of PARTITION (not NULL); 0: none. */
 uint64_t ft_sizing_partition_max(const ft_request *request, const ft_partition *partition);
 
 /* Whether the job has its nodes to itself. */
@@ -100,7 +101,7 @@ bool ft_sizing_exclusive(const struct ft_decision_input *input);
 /* The nodes of INPUT's partition that suit its request; nothing else of INPUT is read. */
 struct ft_nodes ft_sizing_nodes(const struct ft_decision_input *input);
 
-/* Fill SIZING's unit and limit, and its maximum. */
+/* Fill SIZING's unit and limit, and its maximum, for jobs on NODES (ft_sizing_nodes). */
 void ft_sizing_find_limit(const struct ft_decision_input *input, struct ft_sizing *sizing,
                           const struct ft_nodes *nodes);
 void ft_sizing_find_max(const struct ft_decision_input *input, struct ft_sizing *sizing,

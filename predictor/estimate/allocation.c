@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "predictor/estimate/allocation.h"
+#include "predictor/estimate/facts.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/retry_sequence.h"
@@ -15,15 +16,9 @@ enum {
   TAIL = 5   /* quantiles that sample its upper tail */
 };
 
-/* Factor over the failed limit where the distribution has no larger value; chosen by judgement. */
-#define BEYOND 1.5
-
 /* Largest factor from a failed limit to the next attempt, beyond the largest peak of the app: the
  * tail is extrapolated there. Chosen by judgement. */
 #define MAX_GROWTH 2
-
-/* Factor over the limit that killed a run of the same features; as FT_FACTS_KILLED_FACTOR. */
-#define BOUND_MARGIN 1.2
 
 /* Run time where no run has one, in seconds; chosen by judgement. */
 #define DEFAULT_RUN_SECONDS 3600
@@ -56,7 +51,7 @@ double ft_allocation(const struct ft_estimate *estimate, double failed_bytes, do
   sample_quantiles(estimate, failed_bytes, &chain);
   bytes = ft_retry_first_allocation(&chain, failure_price, 0);
   if (!(bytes > 0))
-    bytes = BEYOND * failed_bytes;
+    bytes = FT_RETRY_SEQUENCE_GROWTH * failed_bytes;
   return failed_bytes > 0 ? fmin(bytes, fmax(MAX_GROWTH * failed_bytes, estimate->max_bytes))
                           : bytes;
 }
@@ -128,7 +123,7 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
       return -1;
     price += fmax(failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS /
              (mean_run_seconds(&model->evaluator) * ft_estimate_quantile(out, 0.5));
-    *bytes = fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
+    *bytes = fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * FT_FACTS_KILLED_FACTOR);
     return 0;
   }
   *bytes = ft_ensemble_allocation(&model->evaluator, &question);

@@ -10,7 +10,6 @@
 #define FT_ESTIMATE_ENSEMBLE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "predictor/record/record.h"
 
@@ -19,15 +18,20 @@ enum {
   FT_ENSEMBLE_KERNELS = 5, /* all runs; near, nearer, nearest in the primary column; recent */
   FT_ENSEMBLE_SHAPES = 2,  /* empirical; Student's t */
   FT_ENSEMBLE_MEMBERS = FT_ENSEMBLE_VIEWS * FT_ENSEMBLE_KERNELS * FT_ENSEMBLE_SHAPES,
-  FT_ENSEMBLE_RUNS = 200,    /* as ft_evaluator.needs (foretell.options) */
-  FT_ENSEMBLE_LEAST_RUNS = 5 /* with fewer runs the small-sample model applies */
+  FT_ENSEMBLE_RUNS = 200 /* as ft_evaluator.needs (foretell.options) */
 };
+
+/* Runs below which the small-sample model applies. Chosen by judgement. */
+enum { FT_ENSEMBLE_LEAST_RUNS = 5 };
 
 /* Indices of e->baselines; the line and the power law need a primary column. */
 enum { FT_BASELINE_CONSTANT, FT_BASELINE_LINE, FT_BASELINE_POWER, FT_BASELINES };
 
 /* Unit of a failure cost above 1, in byte seconds: a gigabyte-minute. */
 #define FT_FAILURE_BYTE_SECONDS (60 * 1e9)
+
+/* Smallest expected need as a fraction of the smallest peak. Chosen by judgement. */
+#define FT_ENSEMBLE_LEAST_PART 0.5
 
 struct ft_allocation_query {
   double centre_log;    /* ft_predict_point's log */

@@ -33,8 +33,6 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 #define FAR_NEED 1.4
 /* Outlier limit of the local regression: distance in the covariate. Chosen by judgement. */
 #define FAR_PLACE 10
-/* Smallest expected need as a fraction of the smallest peak. Chosen by judgement. */
-#define LEAST_PART 0.5
 /* Largest prediction and allocation in bytes: 1 PiB. Chosen by judgement. */
 #define MOST_BYTES 0x1p50
 /* Smallest standard deviation of log peaks. */
@@ -49,10 +47,6 @@ enum { SHAPES = FT_ENSEMBLE_SHAPES, RUNS = FT_ENSEMBLE_RUNS };
 #define MOST_ABOVE 3.0
 /* Growth factor of the score of Student's t after a failure. */
 #define FURTHER 2.0
-/* Growth factor after a failure above all points. */
-#define BEYOND 1.5
-/* Smallest growth factor after a failure. */
-#define LEAST_GROWTH 1.15
 
 /* Kernels of each view, by bits. */
 static const unsigned char kernels_of[FT_ENSEMBLE_VIEWS] = {
@@ -120,7 +114,7 @@ static double smallest_need(const ft_evaluator *e)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
-  return e->baselines_count && peak->needs_count ? fmax(LEAST_PART * (double)peak->needs[0], 1) : 1;
+  return e->baselines_count && peak->needs_count ? fmax(FT_ENSEMBLE_LEAST_PART * (double)peak->needs[0], 1) : 1;
 }
 
 /* Whether view V has runs. */
@@ -131,9 +125,9 @@ static bool has_view(const struct ft_ensemble_state *p, unsigned v)
   if (v == 0)
     return true;
   if (v == FT_ENSEMBLE_LOCAL)
-    return p->placed && has_view(p, 1 + FT_BASELINE_CONSTANT);
+    return p->has_covariate && has_view(p, 1 + FT_BASELINE_CONSTANT);
   return v - 1 < e->baselines_count && e->baselines[v - 1].needs_count >= FT_ENSEMBLE_LEAST_RUNS &&
-         (e->baselines[v - 1].slope == 0 || p->placed);
+         (e->baselines[v - 1].slope == 0 || p->has_covariate);
 }
 
 void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
@@ -144,12 +138,13 @@ void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
 
   p->e = e;
   p->q = q;
-  p->looked_at = p->measured = UINT_MAX;
-  p->placed = e->has_primary_column && q->covariate >= 0;
+  p->view = p->view_kernel = UINT_MAX;
+  p->has_covariate = e->has_primary_column && q->covariate >= 0;
   p->least = smallest_need(e);
-  p->line.drawn = false;
+  p->local.selected = false;
   for (unsigned v = 0; v < FT_ENSEMBLE_VIEWS; v++)
-    p->kernels[v] = has_view(p, v) ? kernels_of[v] & (p->placed ? UCHAR_MAX : ~NEIGHBOURS) : 0;
+    p->kernels[v] =
+        has_view(p, v) ? kernels_of[v] & (p->has_covariate ? UCHAR_MAX : ~NEIGHBOURS) : 0;
   memset(p->weighed, 0, sizeof p->weighed);
   for (size_t i = 0; i < e->needs_count; i++) {
     float seconds = larger_float(e->seconds[i], FT_ENSEMBLE_LEAST_SECONDS);
@@ -159,7 +154,7 @@ void ft_ensemble_state_init(struct ft_ensemble_state *p, const ft_evaluator *e,
   }
   p->weighed[ALL] = true;
   p->far[ALL] = 0;
-  if (!p->placed) {
+  if (!p->has_covariate) {
     set_failure_cost(p, total / (double)e->needs_count);
     return;
   }
@@ -228,9 +223,9 @@ static void select_view(struct ft_ensemble_state *p, unsigned v)
 
   if (v == FT_ENSEMBLE_LOCAL)
     v = 1 + FT_BASELINE_CONSTANT;
-  if (v == p->looked_at)
+  if (v == p->view)
     return;
-  p->looked_at = v;
+  p->view = v;
   if (v) {
     select_baseline_view(p, &e->baselines[v - 1]);
     return;
@@ -281,7 +276,7 @@ static void select_local_runs(struct ft_ensemble_state *p)
 {
   double low = p->logs[p->count / 4], high = p->logs[p->count - 1 - p->count / 4];
   double far = FAR_QUARTERS * (high - low) + FAR_NEED;
-  struct ft_local_runs *l = &p->line;
+  struct ft_local_runs *l = &p->local;
 
   l->count = 0;
   for (size_t i = 0; i < p->count; i++) {
@@ -293,17 +288,17 @@ static void select_local_runs(struct ft_ensemble_state *p)
     l->y[l->count] = p->logs[i];
     l->run[l->count++] = p->run[i];
   }
-  l->drawn = true;
+  l->selected = true;
 }
 
 /* Moments by local regression; by the weighted mean if too few runs have a covariate. */
 static struct ft_need_moments local_moments(struct ft_ensemble_state *p, unsigned kernel)
 {
-  const struct ft_local_runs *l = &p->line;
+  const struct ft_local_runs *l = &p->local;
   double weight[RUNS];
   struct ft_local_regression local;
 
-  if (!l->drawn)
+  if (!l->selected)
     select_local_runs(p);
   for (size_t i = 0; i < l->count; i++) {
     double near = (double)p->weight[kernel][l->run[i]] - p->far[kernel];
@@ -341,7 +336,7 @@ static double empirical_allocation(struct ft_ensemble_state *p, const struct ft_
       ft_retry_sequence_add(&p->chain, bytes, beyond[i].part * m->total / (m->runs + 1));
   }
   return p->chain.count ? ft_retry_first_allocation(&p->chain, p->price, p->fixed)
-                        : BEYOND * failed;
+                        : FT_RETRY_SEQUENCE_GROWTH * failed;
 }
 
 /* Score at which the density of Student's t is DENSITY. */
@@ -393,13 +388,13 @@ double ft_ensemble_member_allocation(struct ft_ensemble_state *p, unsigned membe
 
   compute_kernel_weights(p, kernel);
   select_view(p, view);
-  if (p->measured != member / SHAPES)
+  if (p->view_kernel != member / SHAPES)
     p->moments = view == FT_ENSEMBLE_LOCAL ? local_moments(p, kernel) : weighted_moments(p, kernel);
-  p->measured = member / SHAPES;
+  p->view_kernel = member / SHAPES;
   if (member % SHAPES == FT_SHAPE_STUDENT || view == FT_ENSEMBLE_LOCAL)
     bytes = student_allocation(p, &p->moments, member % SHAPES == FT_SHAPE_STUDENT ? 1 : NARROWER);
   else
     bytes = empirical_allocation(p, &p->moments);
   bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
-  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * LEAST_GROWTH) : bytes;
+  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH) : bytes;
 }

@@ -22,7 +22,7 @@ enum { LEAST_BANDED = 2, MOST_BANDED = 8 };
 
 /* Number of cohorts at which the interval is twice as wide as the residuals show. Runs of one
  * cohort resemble each other. Chosen by tests/bench/replay_constants. */
-#define FEW_ROUNDS 4.0
+#define FEW_COHORTS 4.0
 
 /* Runs from which ranks alone give the 90 % interval: one of 19 residuals lies beyond each end
  * (conformal prediction, Vovk, Gammerman and Shafer 2005). Fewer runs use the prior and Student's
@@ -114,16 +114,16 @@ static void widen_outer_levels(double quantile[FT_ESTIMATE_LEVELS], double least
   }
 }
 
-unsigned ft_memory_rounds(const ft_model *model)
+unsigned ft_memory_cohorts(const ft_model *model)
 {
-  unsigned rounds = model->evaluator.rounds;
+  unsigned cohorts = model->evaluator.cohorts;
 
-  return rounds > 0 && rounds < model->completed ? rounds : model->completed;
+  return cohorts > 0 && cohorts < model->completed ? cohorts : model->completed;
 }
 
-double ft_memory_widening(unsigned rounds)
+double ft_memory_widening(unsigned cohorts)
 {
-  return 1 + FEW_ROUNDS / fmax(rounds, 1);
+  return 1 + FEW_COHORTS / fmax(cohorts, 1);
 }
 
 /* Applies FACTOR to the interval: above 1 by lengthen_interval up to HIGHEST, below 1 by
@@ -173,7 +173,7 @@ static int estimate_distribution(const ft_model *model, const ft_feature *featur
      * from ranks has no limit: it must be able to cover a drift. */
     double highest = out->quantile[MOST_BANDED + 2];
 
-    lengthen_interval(out->quantile, ft_memory_widening(ft_memory_rounds(model)) - 1, 0, highest);
+    lengthen_interval(out->quantile, ft_memory_widening(ft_memory_cohorts(model)) - 1, 0, highest);
     calibrate_interval(out->quantile, factor, within, least, ranked ? INFINITY : highest);
   }
   /* the added width is common to runs submitted together */

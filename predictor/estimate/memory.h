@@ -28,10 +28,10 @@ int ft_estimate_memory_unwidened(const ft_model *model, const ft_feature *featur
 
 /* Returns the number of cohorts of MODEL's completed runs
  * (ft_interval_calibration_count_cohort), or the number of runs if cohorts are unknown. */
-unsigned ft_memory_rounds(const ft_model *model);
+unsigned ft_memory_cohorts(const ft_model *model);
 
-/* Returns the factor, above 1, by which the interval is widened after ROUNDS cohorts. Runs of one
+/* Returns the factor, above 1, by which the interval is widened after COHORTS cohorts. Runs of one
  * cohort resemble each other more than later runs. The factor tends to 1. */
-double ft_memory_widening(unsigned rounds);
+double ft_memory_widening(unsigned cohorts);
 
 #endif

@@ -8,7 +8,8 @@
 /* Points at most: the runs of a model and those beyond them. */
 enum { FT_RETRY_SEQUENCE_POINTS = 212 };
 
-/* Discrete distribution of the required memory: points in ascending order of bytes. */
+/* Discrete distribution of the required memory: points in ascending order of bytes.
+ * ft_retry_sequence_start removes all points. */
 struct ft_retry_sequence {
   size_t count;
   double same; /* bytes up to which a need is merged into the last point */
@@ -20,6 +21,11 @@ struct ft_retry_sequence {
 /* Relative difference up to which needs are merged into one point, of the largest of them. Chosen
  * by judgement. */
 #define FT_RETRY_SEQUENCE_SAME 0.002
+
+/* Growth factor after a failure above all points, and the smallest one after any failure. Chosen by
+ * tests/bench/replay_constants. */
+#define FT_RETRY_SEQUENCE_GROWTH 1.5
+#define FT_RETRY_SEQUENCE_LEAST_GROWTH 1.15
 
 static inline void ft_retry_sequence_start(struct ft_retry_sequence *chain)
 {
@@ -53,6 +59,7 @@ static inline void ft_retry_sequence_add_all(struct ft_retry_sequence *chain, co
   chain->same = same;
 }
 
+/* Adds one need, as ft_retry_sequence_add_all. */
 static inline void ft_retry_sequence_add(struct ft_retry_sequence *chain, double bytes, double mass)
 {
   ft_retry_sequence_add_all(chain, &bytes, &mass, 1);

@@ -23,10 +23,6 @@ static const double level[] = { 0.25, 0.3,  0.35, 0.4,  0.45, 0.5,  0.55, 0.6,  
                                 0.8,  0.83, 0.86, 0.88, 0.9,  0.92, 0.94, 0.96, 0.97, 0.98, 0.99 };
 enum { LEVELS = sizeof level / sizeof *level };
 
-/* Growth factor after a failure above all points; as in ensemble.c. */
-#define BEYOND 1.5
-/* Smallest growth factor after a failure; as in ensemble.c. */
-#define LEAST_GROWTH 1.15
 /* Smallest mean run time in seconds. Chosen by judgement. */
 #define LEAST_SECONDS 1.0
 
@@ -87,7 +83,7 @@ static double mean_seconds(const ft_evaluator *e)
 double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocation_query *q)
 {
   struct posterior b = fit_posterior(e, q->covariate);
-  double least = q->failed_bytes * LEAST_GROWTH, before = 0, fixed;
+  double least = q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH, before = 0, fixed;
   struct ft_retry_sequence chain;
 
   ft_retry_sequence_start(&chain);
@@ -100,7 +96,7 @@ double ft_small_sample_allocation(const ft_evaluator *e, const struct ft_allocat
     before = level[i];
   }
   if (!chain.count)
-    return BEYOND * q->failed_bytes;
+    return FT_RETRY_SEQUENCE_GROWTH * q->failed_bytes;
   fixed = fmax(q->failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS / mean_seconds(e);
   return ft_retry_first_allocation(&chain, fmin(q->failure_price, 1) * q->failure_time, fixed);
 }

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "predictor/core/text.h"
@@ -31,66 +30,27 @@ enum { TRIM_FRACTION = 64 };
 /* SQL: the order of removal, as in the index observation_age. */
 #define AGE_TIME FT_SCHEMA_AGE_TIME
 
-/*
- * Runs the first step of SQL with the parameters UID, APP (may be NULL) and NUMBER. Returns the
- * result of sqlite3_step and sets *S to the statement, which the caller finalizes.
- */
-static int start_query(struct ft_store *store, sqlite3_stmt **s, const char *sql, int64_t uid,
-                       const char *app, double number)
-{
-  *s = NULL;
-  if (sqlite3_prepare_v2(store->db, sql, -1, s, NULL) != SQLITE_OK)
-    return SQLITE_ERROR;
-  sqlite3_bind_int64(*s, 1, uid);
-  sqlite3_bind_text(*s, 2, app, -1, SQLITE_STATIC);
-  sqlite3_bind_double(*s, 3, number);
-  return sqlite3_step(*s);
-}
-
-/* Runs SQL without result rows. Returns 0; -1 on error and fills ERR. */
-static int run_update(struct ft_store *store, const char *sql, int64_t uid, const char *app,
-                      double number, struct ft_error *err)
-{
-  sqlite3_stmt *s;
-  int status = 0;
-
-  if (start_query(store, &s, sql, uid, app, number) != SQLITE_DONE)
-    status = ft_store_set_error(store, "expire", err);
-  sqlite3_finalize(s);
-  return status;
-}
-
-/* Sets OUT to the number that SQL selects, 0 without a row. Returns 0; -1 on error and fills ERR.
- */
-static int query_number(struct ft_store *store, const char *sql, double *out, struct ft_error *err)
-{
-  sqlite3_stmt *s;
-  int step = start_query(store, &s, sql, 0, NULL, 0);
-
-  *out = step == SQLITE_ROW ? sqlite3_column_double(s, 0) : 0;
-  step = ft_store_step_status(store, step, "expire", err);
-  sqlite3_finalize(s);
-  return step < 0 ? -1 : 0;
-}
-
 /* Limits *NOW to the store's clock and advances that. Returns 0; -1 on error and fills ERR. */
 static int advance_clock(struct ft_store *store, double *now, struct ft_error *err)
 {
   double before;
 
-  if (query_number(store, "SELECT value FROM meta WHERE key = '" CLOCK_KEY "'", &before, err) < 0 ||
-      (before <= 0 &&
-       query_number(store,
-                    "SELECT " AGE_TIME " FROM observation ORDER BY " AGE_TIME " DESC LIMIT 1",
-                    &before, err) < 0))
+  if (ft_store_query_number(store, "expire", 0,
+                            "SELECT value FROM meta WHERE key = '" CLOCK_KEY "'", &before,
+                            err) < 0 ||
+      (before <= 0 && ft_store_query_number(store, "expire", 0,
+                                            "SELECT " AGE_TIME
+                                            " FROM observation ORDER BY " AGE_TIME " DESC LIMIT 1",
+                                            &before, err) < 0))
     return -1;
   if (before <= 0)
     return 0;
   *now = fmin(*now, before + MAX_CLOCK_ADVANCE);
   if (*now <= before)
     return 0;
-  return run_update(store, "INSERT OR REPLACE INTO meta VALUES ('" CLOCK_KEY "', ?3)", 0, NULL,
-                    *now, err);
+  return ft_store_update(store, "expire",
+                         "INSERT OR REPLACE INTO meta VALUES ('" CLOCK_KEY "', ?3)", 0, NULL, *now,
+                         err);
 }
 
 int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, double now,
@@ -104,15 +64,15 @@ int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, doub
   if (age <= 0)
     return 0;
   if (advance_clock(store, &now, err) < 0 ||
-      query_number(store,
-                   "SELECT " AGE_TIME " FROM observation WHERE " AGE_TIME " > 0 ORDER BY " AGE_TIME
-                   " LIMIT 1",
-                   &oldest, err) < 0)
+      ft_store_query_number(store, "expire", 0,
+                            "SELECT " AGE_TIME " FROM observation WHERE " AGE_TIME
+                            " > 0 ORDER BY " AGE_TIME " LIMIT 1",
+                            &oldest, err) < 0)
     return -1;
   if (oldest > 0 && oldest < now - age * (1 + AGE_SLACK))
     expire->before = now - age;
-  return run_update(store, "DELETE FROM rejection WHERE (day + 1) * 86400 < ?3", 0, NULL, now - age,
-                    err);
+  return ft_store_update(store, "expire", "DELETE FROM rejection WHERE (day + 1) * 86400 < ?3", 0,
+                         NULL, now - age, err);
 }
 
 int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
@@ -122,13 +82,14 @@ int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
 
   if (!*app)
     return 0;
-  if (run_update(store,
-                 "DELETE FROM app WHERE uid = ?1 AND app = ?2 AND NOT EXISTS"
-                 " (SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1)",
-                 uid, app, 0, err) < 0)
+  if (ft_store_update(store, "expire",
+                      "DELETE FROM app WHERE uid = ?1 AND app = ?2 AND NOT EXISTS"
+                      " (SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1)",
+                      uid, app, 0, err) < 0)
     return -1;
   gone = sqlite3_changes(store->db) > 0;
-  if (gone && run_update(store, "INSERT OR IGNORE INTO gone VALUES (?1)", uid, NULL, 0, err) < 0)
+  if (gone && ft_store_update(store, "expire", "INSERT OR IGNORE INTO gone VALUES (?1)", uid, NULL,
+                              0, err) < 0)
     return -1;
   return ft_store_mark_stale(store, uid, app, NULL, err) < 0 ? -1 : gone;
 }
@@ -146,10 +107,10 @@ static int find_oldest(struct ft_store *store, double before, struct candidate o
                        struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int step = start_query(store, &s,
-                         "SELECT id, uid, app FROM observation WHERE " AGE_TIME " > 0 AND " AGE_TIME
-                         " < ?3 ORDER BY " AGE_TIME,
-                         0, NULL, before),
+  int step = ft_store_start_query(store, &s,
+                                  "SELECT id, uid, app FROM observation WHERE " AGE_TIME
+                                  " > 0 AND " AGE_TIME " < ?3 ORDER BY " AGE_TIME,
+                                  0, NULL, before),
       count = 0;
 
   for (; step == SQLITE_ROW && count < RUNS_PER_STEP; step = sqlite3_step(s)) {
@@ -173,8 +134,8 @@ static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struc
   int count = find_oldest(store, expire->before, runs, err), gone;
 
   for (int i = 0; i < count; i++)
-    if (run_update(store, "DELETE FROM observation WHERE id = ?3", 0, NULL, (double)runs[i].id,
-                   err) < 0)
+    if (ft_store_update(store, "expire", "DELETE FROM observation WHERE id = ?3", 0, NULL,
+                        (double)runs[i].id, err) < 0)
       return -1;
   for (int i = 0; i < count; i++) {
     if (i > 0 && runs[i].uid == runs[i - 1].uid && strcmp(runs[i].app, runs[i - 1].app) == 0)
@@ -195,14 +156,15 @@ static int next_user_to_check(struct ft_store *store, struct ft_expiry *expire,
                               struct candidate *out, struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int step = start_query(store, &s, "SELECT uid FROM app WHERE uid > ?1 ORDER BY uid LIMIT 1",
-                         expire->uid, NULL, 0),
+  int step =
+          ft_store_start_query(store, &s, "SELECT uid FROM app WHERE uid > ?1 ORDER BY uid LIMIT 1",
+                               expire->uid, NULL, 0),
       status = step == SQLITE_ROW;
 
   *out = (struct candidate){ .uid = step == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0 };
   sqlite3_finalize(s);
   if (step == SQLITE_ROW) {
-    step = start_query(
+    step = ft_store_start_query(
         store, &s,
         "SELECT app FROM app WHERE uid = ?1 ORDER BY last DESC, app DESC LIMIT 1 OFFSET ?3",
         out->uid, NULL, (double)expire->max_apps);
@@ -226,10 +188,10 @@ static int remove_excess_app(struct ft_store *store, struct ft_expiry *expire, s
     expire->uid = app.uid;
     return 1;
   }
-  if (run_update(store,
-                 "DELETE FROM observation WHERE id IN (SELECT id FROM observation"
-                 " WHERE app = ?2 AND uid = ?1 ORDER BY end_time LIMIT ?3)",
-                 app.uid, app.app, RUNS_PER_STEP, err) < 0)
+  if (ft_store_update(store, "expire",
+                      "DELETE FROM observation WHERE id IN (SELECT id FROM observation"
+                      " WHERE app = ?2 AND uid = ?1 ORDER BY end_time LIMIT ?3)",
+                      app.uid, app.app, RUNS_PER_STEP, err) < 0)
     return -1;
   expire->runs += (unsigned)sqlite3_changes(store->db);
   gone = ft_store_note_removal(store, app.uid, app.app, err);
@@ -243,10 +205,10 @@ static int remove_published_marks(struct ft_store *store, struct ft_error *err)
   int64_t published;
 
   if (ft_store_published(store, &published, err) < 0 ||
-      run_update(store,
-                 "DELETE FROM changed WHERE id IN"
-                 " (SELECT id FROM changed WHERE id <= ?1 ORDER BY id LIMIT ?3)",
-                 published, NULL, MARKS_PER_STEP, err) < 0)
+      ft_store_update(store, "expire",
+                      "DELETE FROM changed WHERE id IN"
+                      " (SELECT id FROM changed WHERE id <= ?1 ORDER BY id LIMIT ?3)",
+                      published, NULL, MARKS_PER_STEP, err) < 0)
     return -1;
   return sqlite3_changes(store->db) == MARKS_PER_STEP;
 }
@@ -299,7 +261,7 @@ int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struc
 int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int step = start_query(store, &s, "SELECT uid FROM gone LIMIT 1", 0, NULL, 0);
+  int step = ft_store_start_query(store, &s, "SELECT uid FROM gone LIMIT 1", 0, NULL, 0);
 
   if (step == SQLITE_ROW)
     *uid = (uint32_t)sqlite3_column_int64(s, 0);
@@ -310,7 +272,7 @@ int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_
 
 int ft_store_cleanup_done(struct ft_store *store, uint32_t uid, struct ft_error *err)
 {
-  return run_update(store, "DELETE FROM gone WHERE uid = ?1", uid, NULL, 0, err);
+  return ft_store_update(store, "expire", "DELETE FROM gone WHERE uid = ?1", uid, NULL, 0, err);
 }
 
 /* Advances CURSOR to the next app in the order of the index. Returns 1; 0 after the last; -1 on

@@ -11,7 +11,6 @@
 #ifndef FT_HISTORY_EXPIRE_H
 #define FT_HISTORY_EXPIRE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "predictor/history/store.h"

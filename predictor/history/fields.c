@@ -7,49 +7,9 @@
 #include "predictor/core/text.h"
 #include "predictor/history/fields.h"
 
-static const char *command_name(unsigned v)
-{
-  static const char *const names[] = { "unknown", "sbatch", "salloc", "srun" };
-
-  return v < sizeof names / sizeof *names ? names[v] : "unknown";
-}
-
-static const char *unit_name(unsigned v)
-{
-  static const char *const names[] = { "none", "node", "cpu", "gpu", "all" };
-
-  return v < sizeof names / sizeof *names ? names[v] : "none";
-}
-
-static const char *rule_name(unsigned v)
-{
-  return ft_rule_name((ft_rule)v);
-}
-
-static const char *mode_name(unsigned v)
-{
-  return ft_mode_name((ft_mode)v);
-}
-
-static const char *action_name(unsigned v)
-{
-  return ft_action_name((ft_action)v);
-}
-
-static const char *decision_rule_name(unsigned v)
-{
-  return ft_decision_rule_name((ft_decision_rule)v);
-}
-
-static const char *outcome_name(unsigned v)
-{
-  return ft_outcome_name((ft_outcome)v);
-}
-
-static const char *source_name(unsigned v)
-{
-  return ft_source_name((ft_source)v);
-}
+static const struct ft_enum_names command_names =
+    FT_ENUM_NAMES("unknown", "sbatch", "salloc", "srun");
+static const struct ft_enum_names unit_names = FT_ENUM_NAMES("none", "node", "cpu", "gpu", "all");
 
 /* Offset, flag offset and size: without a flag, with one, and with one inside a message. */
 #define AT(member) offsetof(ft_observation, member), 0, sizeof(((ft_observation *)0)->member)
@@ -60,24 +20,24 @@ static const char *source_name(unsigned v)
   offsetof(ft_observation, message.member), offsetof(ft_observation, message.has_##member), \
       sizeof(((ft_observation *)0)->message.member)
 
-/* Rows of the table: field N of group P, type T, enum names F up to M, since schema S. */
-#define TEXT(n, p) { #n, FT_FIELD_TEXT, p, AT(n), NULL, 0, 1 }
-#define U32(n, p) { #n, FT_FIELD_U32, p, AT(n), NULL, 0, 1 }
-#define I32(n, p) { #n, FT_FIELD_I32, p, AT(n), NULL, 0, 1 }
-#define REAL(n, p) { #n, FT_FIELD_DOUBLE, p, AT(n), NULL, 0, 1 }
-#define FLAG(n, p) { #n, FT_FIELD_BOOL, p, AT(n), NULL, 0, 1 }
-#define NAMED(n, p, f, m) { #n, FT_FIELD_ENUM, p, AT(n), f, m, 1 }
-#define OPTIONAL(n, t, p) { #n, t, p, HAS(n), NULL, 0, 1 }
-#define SUBMITTED(n, t, s) { #n, t, FT_GROUP_SUBMIT, AT(submission.n), NULL, 0, s }
-#define REQUEST(n, t) { "request_" #n, t, FT_GROUP_REQUEST, AT(submission.request.n), NULL, 0, 1 }
-#define REQUEST_NAMED(n, f, m) \
-  { "request_" #n, FT_FIELD_ENUM, FT_GROUP_REQUEST, AT(submission.request.n), f, m, 1 }
+/* Rows of the table: field N of group P, type T, enum names E, since schema S. */
+#define TEXT(n, p) { #n, FT_FIELD_TEXT, p, AT(n), NULL, 1 }
+#define U32(n, p) { #n, FT_FIELD_U32, p, AT(n), NULL, 1 }
+#define I32(n, p) { #n, FT_FIELD_I32, p, AT(n), NULL, 1 }
+#define REAL(n, p) { #n, FT_FIELD_DOUBLE, p, AT(n), NULL, 1 }
+#define FLAG(n, p) { #n, FT_FIELD_BOOL, p, AT(n), NULL, 1 }
+#define NAMED(n, p, e) { #n, FT_FIELD_ENUM, p, AT(n), e, 1 }
+#define OPTIONAL(n, t, p) { #n, t, p, HAS(n), NULL, 1 }
+#define SUBMITTED(n, t, s) { #n, t, FT_GROUP_SUBMIT, AT(submission.n), NULL, s }
+#define REQUEST(n, t) { "request_" #n, t, FT_GROUP_REQUEST, AT(submission.request.n), NULL, 1 }
+#define REQUEST_NAMED(n, e) \
+  { "request_" #n, FT_FIELD_ENUM, FT_GROUP_REQUEST, AT(submission.request.n), e, 1 }
 #define DECISION(n, t) \
-  { "decision_" #n, t, FT_GROUP_DECISION, AT(submission.decision.n), NULL, 0, 1 }
+  { "decision_" #n, t, FT_GROUP_DECISION, AT(submission.decision.n), NULL, 1 }
 #define DECISION_HAS(n, t) \
-  { "decision_" #n, t, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 0, 1 }
-#define DECISION_NAMED(n, f, m) \
-  { "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), f, m, 1 }
+  { "decision_" #n, t, FT_GROUP_DECISION, HAS_IN(submission.decision, n), NULL, 1 }
+#define DECISION_NAMED(n, e) \
+  { "decision_" #n, FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.n), e, 1 }
 
 /* Never change a row's `since`. Append a new field with the next schema of the store. */
 const struct ft_field ft_fields[] = {
@@ -97,10 +57,10 @@ const struct ft_field ft_fields[] = {
   TEXT(partition, FT_GROUP_SUBMIT),
   SUBMITTED(job_name, FT_FIELD_TEXT, 1),
   SUBMITTED(features, FT_FIELD_FEATURES, 1),
-  NAMED(source, FT_GROUP_SOURCE, source_name, _ft_source_MAX),
-  NAMED(rule, FT_GROUP_SUBMIT, rule_name, _ft_rule_MAX),
-  REQUEST_NAMED(command, command_name, _ft_command_MAX),
-  REQUEST_NAMED(mem_unit, unit_name, _ft_mem_unit_MAX),
+  NAMED(source, FT_GROUP_SOURCE, &ft_source_names),
+  NAMED(rule, FT_GROUP_SUBMIT, &ft_rule_names),
+  REQUEST_NAMED(command, &command_names),
+  REQUEST_NAMED(mem_unit, &unit_names),
   REQUEST(mem_bytes, FT_FIELD_U64),
   REQUEST(exclusive, FT_FIELD_BOOL),
   REQUEST(nodes, FT_FIELD_U32),
@@ -119,9 +79,9 @@ const struct ft_field ft_fields[] = {
   REQUEST(threads_per_core, FT_FIELD_U32),
   OPTIONAL(partition_default_bytes, FT_FIELD_U64, FT_GROUP_SUBMIT),
   OPTIONAL(limit_bytes, FT_FIELD_U64, FT_GROUP_SUBMIT),
-  DECISION_NAMED(action, action_name, _ft_action_MAX),
-  DECISION_NAMED(mode, mode_name, _ft_mode_MAX),
-  DECISION_NAMED(mem_unit, unit_name, _ft_mem_unit_MAX),
+  DECISION_NAMED(action, &ft_action_names),
+  DECISION_NAMED(mode, &ft_mode_names),
+  DECISION_NAMED(mem_unit, &unit_names),
   DECISION(mem_bytes, FT_FIELD_U64),
   DECISION_HAS(p_oom, FT_FIELD_DOUBLE),
   DECISION(reason, FT_FIELD_TEXT),
@@ -133,7 +93,7 @@ const struct ft_field ft_fields[] = {
   REAL(start_time, FT_GROUP_TIME),
   REAL(end_time, FT_GROUP_TIME),
   REAL(runtime_seconds, FT_GROUP_TIME),
-  NAMED(outcome, FT_GROUP_OUTCOME, outcome_name, _ft_outcome_MAX),
+  NAMED(outcome, FT_GROUP_OUTCOME, &ft_outcome_names),
   FLAG(censored, FT_GROUP_OUTCOME),
   I32(exit_code, FT_GROUP_OUTCOME),
   I32(signal, FT_GROUP_OUTCOME),
@@ -157,7 +117,7 @@ const struct ft_field ft_fields[] = {
   OPTIONAL(write_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
   OPTIONAL(minor_faults, FT_FIELD_U64, FT_GROUP_MEASURED),
   OPTIONAL(major_faults, FT_FIELD_U64, FT_GROUP_MEASURED),
-  { "counters", FT_FIELD_COUNTERS, FT_GROUP_MEASURED, AT(counters), NULL, 0, 1 },
+  { "counters", FT_FIELD_COUNTERS, FT_GROUP_MEASURED, AT(counters), NULL, 1 },
   OPTIONAL(gpu_memory_bytes, FT_FIELD_U64, FT_GROUP_MEASURED),
   OPTIONAL(gpu_utilisation, FT_FIELD_DOUBLE, FT_GROUP_MEASURED),
   OPTIONAL(gpu_energy_joules, FT_FIELD_DOUBLE, FT_GROUP_MEASURED),
@@ -171,16 +131,16 @@ const struct ft_field ft_fields[] = {
   TEXT(kernel_version, FT_GROUP_SUBMIT),
   U32(samples, FT_GROUP_MEASURED),
   REAL(sample_seconds, FT_GROUP_MEASURED),
-  { "killed_at_bytes", FT_FIELD_U64, FT_GROUP_MEASURED, HAS(killed_at_bytes), NULL, 0, 3 },
-  { "system_seconds", FT_FIELD_DOUBLE, FT_GROUP_MEASURED, HAS(system_seconds), NULL, 0, 4 },
-  { "gpu_transfer_bytes", FT_FIELD_U64, FT_GROUP_MEASURED, HAS(gpu_transfer_bytes), NULL, 0, 4 },
+  { "killed_at_bytes", FT_FIELD_U64, FT_GROUP_MEASURED, HAS(killed_at_bytes), NULL, 3 },
+  { "system_seconds", FT_FIELD_DOUBLE, FT_GROUP_MEASURED, HAS(system_seconds), NULL, 4 },
+  { "gpu_transfer_bytes", FT_FIELD_U64, FT_GROUP_MEASURED, HAS(gpu_transfer_bytes), NULL, 4 },
   SUBMITTED(script_hash, FT_FIELD_U32, 5),
   SUBMITTED(directory_hash, FT_FIELD_U32, 5),
   { "decision_rule", FT_FIELD_ENUM, FT_GROUP_DECISION, AT(submission.decision.rule),
-    decision_rule_name, _ft_decision_rule_MAX, 8 },
+    &ft_decision_rule_names, 8 },
   { "decision_overrode", FT_FIELD_BOOL, FT_GROUP_DECISION, AT(submission.decision.overrode), NULL,
-    0, 9 },
-  { "command_ran", FT_FIELD_BOOL, FT_GROUP_MEASURED, HAS(command_ran), NULL, 0, 10 }
+    9 },
+  { "command_ran", FT_FIELD_BOOL, FT_GROUP_MEASURED, HAS(command_ran), NULL, 10 }
 };
 
 const size_t ft_field_count = sizeof ft_fields / sizeof *ft_fields;
@@ -274,7 +234,7 @@ double ft_field_number(const ft_observation *o, const struct ft_field *field)
 const char *ft_field_text(const ft_observation *o, const struct ft_field *field)
 {
   if (field->type == FT_FIELD_ENUM)
-    return field->enum_name((unsigned)ft_field_integer(o, field));
+    return ft_enum_name(field->names, (unsigned)ft_field_integer(o, field));
   return field->type == FT_FIELD_TEXT ? field_address(o, field) : "";
 }
 
@@ -344,19 +304,18 @@ static bool has_no_control_characters(const char *text)
 
 bool ft_field_set_text(ft_observation *o, const struct ft_field *field, const char *value)
 {
+  int number;
+
   if (field->type == FT_FIELD_TEXT) {
     if (strlen(value) >= field->size || !has_no_control_characters(value))
       return false;
     return ft_string_copy(value, mark_present(o, field), field->size);
   }
-  if (field->type != FT_FIELD_ENUM)
+  number = field->type == FT_FIELD_ENUM ? ft_enum_value(field->names, value) : -1;
+  if (number < 0)
     return false;
-  for (unsigned v = 0; v <= field->enum_max; v++)
-    if (strcmp(field->enum_name(v), value) == 0) {
-      memcpy(mark_present(o, field), &v, sizeof v);
-      return true;
-    }
-  return false;
+  memcpy(mark_present(o, field), &number, sizeof number);
+  return true;
 }
 
 void ft_field_copy(ft_observation *to, const ft_observation *from, const struct ft_field *field)

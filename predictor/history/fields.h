@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "predictor/core/buf.h"
-#include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
 enum ft_field_type {
@@ -42,12 +40,11 @@ struct ft_field {
   const char *name;
   enum ft_field_type type;
   enum ft_field_group group;
-  size_t offset;                            /* in ft_observation, bytes */
-  size_t has;                               /* offset of the presence flag; 0: no flag */
-  size_t size;                              /* bytes */
-  const char *(*enum_name)(unsigned value); /* enum only */
-  unsigned enum_max;                        /* enum only: largest value */
-  int since;                                /* store schema that added the column */
+  size_t offset;                     /* in ft_observation, bytes */
+  size_t has;                        /* offset of the presence flag; 0: no flag */
+  size_t size;                       /* bytes */
+  const struct ft_enum_names *names; /* enum only */
+  int since;                         /* store schema that added the column */
 };
 
 extern const struct ft_field ft_fields[];

@@ -138,7 +138,6 @@ static int add_affected_app(struct ft_forget_pass *pass, const struct ft_run_ide
 static int forget_run(struct ft_store *store, struct ft_forget_pass *pass,
                       const struct ft_run_identity *run, ft_observation *o, struct ft_error *err)
 {
-  sqlite3_stmt *s;
   bool stays;
 
   if (read_row(store, run->id, o, err) < 0)
@@ -156,10 +155,10 @@ static int forget_run(struct ft_store *store, struct ft_forget_pass *pass,
     ft_tombstone_strip(o);
   if (stays && o->schema)
     return ft_store_replace(store, run->id, o, err) < 0 ? -1 : 2;
-  s = ft_store_statement(store, "DELETE FROM observation WHERE id = ?1", "forget", err);
-  if (s)
-    sqlite3_bind_int64(s, 1, run->id);
-  return ft_store_finish(store, s, "forget", err) < 0 ? -1 : 1;
+  return ft_store_update(store, "forget", "DELETE FROM observation WHERE id = ?1", run->id, NULL, 0,
+                         err) < 0
+             ? -1
+             : 1;
 }
 
 /* Removes COUNT RUNS, with O as working memory. Returns 0; -1 on error and fills ERR. */
@@ -229,28 +228,13 @@ int ft_store_forget_step(struct ft_store *store, struct ft_forget_pass *pass, st
 
 /* ---- overwriting the file ---- */
 
-/* Sets *OUT to the integer in the first row of SQL. Returns 0; -1 on error and fills ERR. */
-static int query_integer(struct ft_store *store, const char *sql, int64_t *out,
-                         struct ft_error *err)
-{
-  sqlite3_stmt *s = ft_store_statement(store, sql, "forget", err);
-  int status;
-
-  if (!s)
-    return -1;
-  status = ft_store_step_status(store, sqlite3_step(s), "forget", err);
-  *out = sqlite3_column_int64(s, 0);
-  sqlite3_finalize(s);
-  return status < 0 ? -1 : 0;
-}
-
 /* Moves the write-ahead log into the file and empties the log. Returns 0; -1 on error, also if a
  * reader uses the log, and fills ERR. */
 static int truncate_log(struct ft_store *store, struct ft_error *err)
 {
-  int64_t busy = 0;
+  double busy;
 
-  if (query_integer(store, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, err) < 0)
+  if (ft_store_query_number(store, "forget", 0, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, err) < 0)
     return -1;
   return busy ? ft_error_set(err, "%s: forget: another process is reading the store", store->path)
               : 0;
@@ -258,13 +242,14 @@ static int truncate_log(struct ft_store *store, struct ft_error *err)
 
 int ft_store_scrub(struct ft_store *store, uint64_t max_bytes, struct ft_error *err)
 {
-  int64_t due = 0, bytes = 0;
+  double due, bytes;
 
-  if (query_integer(store, "SELECT COUNT(*) FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", &due,
-                    err) < 0 ||
-      query_integer(store, BYTES_QUERY, &bytes, err) < 0)
+  if (ft_store_query_number(store, "forget", 0,
+                            "SELECT COUNT(*) FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", &due,
+                            err) < 0 ||
+      ft_store_query_number(store, "forget", 0, BYTES_QUERY, &bytes, err) < 0)
     return -1;
-  if (!due || (uint64_t)bytes > max_bytes)
+  if (due == 0 || bytes > (double)max_bytes)
     return due != 0;
   /* secure_delete misses copies of cells that moved between pages; a rewritten file has none */
   return ft_schema_run(store->db, store->path,
@@ -279,16 +264,13 @@ int ft_store_scrub(struct ft_store *store, uint64_t max_bytes, struct ft_error *
 static int mark_for_scrub(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
 {
   int64_t published;
-  sqlite3_stmt *s;
 
   if (pass->marked)
     return 0;
   if (ft_store_published(store, &published, err) < 0)
     return -1;
-  s = ft_store_statement(store, "DELETE FROM changed WHERE id <= ?1", "forget", err);
-  if (s)
-    sqlite3_bind_int64(s, 1, published);
-  if (ft_store_finish(store, s, "forget", err) < 0 ||
+  if (ft_store_update(store, "forget", "DELETE FROM changed WHERE id <= ?1", published, NULL, 0,
+                      err) < 0 ||
       ft_schema_run(store->db, store->path,
                     "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1')", "forget",
                     err) < 0)

@@ -48,7 +48,8 @@ struct reader {
   struct column column[FT_CSV_FIELDS];
 };
 
-static const struct {
+/* Units in column names; the last one is none. */
+static const struct unit {
   const char *suffix;
   double scale;
 } byte_units[] = { { "_bytes", 1 },    { "_b", 1 },        { "_kb", 1e3 },     { "_mb", 1e6 },
@@ -60,46 +61,25 @@ static const struct {
 
 /* Common column names, without a unit suffix. */
 static const struct {
-  const char *name, *field;
+  const char *field, *names;
   enum column_kind kind;
 } aliases[] = {
-  { "process", "app", PLAIN },
-  { "application", "app", PLAIN },
-  { "program", "app", PLAIN },
-  { "tool", "app", PLAIN },
-  { "jobname", "job_name", PLAIN },
-  { "jobid", "job_id", PLAIN },
-  { "username", "user", PLAIN },
-  { "host", "node", PLAIN },
-  { "hostname", "node", PLAIN },
-  { "cores", "cpus", PLAIN },
-  { "ncpus", "cpus", PLAIN },
-  { "alloccpus", "cpus", PLAIN },
-  { "exitcode", "exit_code", PLAIN },
-  { "state", "outcome", OUTCOME },
-  { "status", "outcome", OUTCOME },
-  { "submit", "submit_time", TIME },
-  { "start", "start_time", TIME },
-  { "end", "end_time", TIME },
-  { "time", "end_time", TIME },
-  { "timestamp", "end_time", TIME },
-  { "peak", "rss_bytes", BYTES },
-  { "peak_memory", "rss_bytes", BYTES },
-  { "peak_rss", "rss_bytes", BYTES },
-  { "maxrss", "rss_bytes", BYTES },
-  { "max_rss", "rss_bytes", BYTES },
-  { "peak_mem", "rss_bytes", BYTES },
-  { "limit", "limit_bytes", BYTES },
-  { "memory_limit", "limit_bytes", BYTES },
-  { "request", "request_mem_bytes", REQUEST },
-  { "requested", "request_mem_bytes", REQUEST },
-  { "requested_memory", "request_mem_bytes", REQUEST },
-  { "request_mem", "request_mem_bytes", REQUEST },
-  { "elapsed", "runtime_seconds", SECONDS },
-  { "duration", "runtime_seconds", SECONDS },
-  { "walltime", "runtime_seconds", SECONDS },
-  { "realtime", "runtime_seconds", SECONDS },
-  { "cputime", "cpu_seconds", SECONDS },
+  { "app", "process,application,program,tool", PLAIN },
+  { "job_name", "jobname", PLAIN },
+  { "job_id", "jobid", PLAIN },
+  { "user", "username", PLAIN },
+  { "node", "host,hostname", PLAIN },
+  { "cpus", "cores,ncpus,alloccpus", PLAIN },
+  { "exit_code", "exitcode", PLAIN },
+  { "outcome", "state,status", OUTCOME },
+  { "submit_time", "submit", TIME },
+  { "start_time", "start", TIME },
+  { "end_time", "end,time,timestamp", TIME },
+  { "rss_bytes", "peak,peak_memory,peak_rss,maxrss,max_rss,peak_mem", BYTES },
+  { "limit_bytes", "limit,memory_limit", BYTES },
+  { "request_mem_bytes", "request,requested,requested_memory,request_mem", REQUEST },
+  { "runtime_seconds", "elapsed,duration,walltime,realtime", SECONDS },
+  { "cpu_seconds", "cputime", SECONDS },
 };
 
 /* Copies NAME_SIZE in lower case, with _ for space, hyphen and dot. */
@@ -150,18 +130,42 @@ static const struct ft_field *find_with_suffix(const char *name, const char *suf
   return ft_field_find(whole);
 }
 
-/* Returns the field that the first LENGTH bytes of NAME_SIZE are an alias of; NULL: none. */
+/* Returns the field that the first LENGTH bytes of NAME are an alias of; NULL: none. */
 static const struct ft_field *find_alias(const char *name, size_t length, enum column_kind *kind)
 {
+  char alias[NAME_SIZE];
+
+  (void)ft_text_copy(ft_text_of(name, length), alias, sizeof alias);
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-    if (strlen(aliases[i].name) == length && strncmp(aliases[i].name, name, length) == 0) {
+    if (ft_text_lists(ft_text_from(aliases[i].names), alias)) {
       *kind = aliases[i].kind;
       return ft_field_find(aliases[i].field);
     }
   return NULL;
 }
 
-/* Returns the meaning of a column with the normalised NAME_SIZE; IGNORED if none is known. */
+/* Whether NAME ends in one of UNITS and without it names a field that has the unit OWN in the
+ * store. Sets C to the meaning of the column. */
+static bool interpret_with_unit(const char *name, const struct unit *units, const char *own,
+                                struct column *c)
+{
+  for (const struct unit *unit = units;; unit++) {
+    if (has_suffix(name, unit->suffix)) {
+      c->field = find_with_suffix(name, unit->suffix, own);
+      c->kind = c->field ? field_kind(c->field) : IGNORED;
+      if (!c->field)
+        c->field = find_alias(name, strlen(name) - strlen(unit->suffix), &c->kind);
+      c->scale = unit->scale;
+      if (c->field &&
+          (units == second_units ? c->kind == SECONDS : c->kind == BYTES || c->kind == REQUEST))
+        return true;
+    }
+    if (!*unit->suffix)
+      return false;
+  }
+}
+
+/* Returns the meaning of a column with the normalised NAME; IGNORED if none is known. */
 static struct column interpret_name(const char *name)
 {
   struct column c = { .scale = 1 };
@@ -171,32 +175,9 @@ static struct column interpret_name(const char *name)
     c.kind = field_kind(c.field);
     return c;
   }
-  for (size_t i = 0; i < sizeof byte_units / sizeof *byte_units; i++) {
-    const char *suffix = byte_units[i].suffix;
-
-    if (!has_suffix(name, suffix))
-      continue;
-    c.field = find_with_suffix(name, suffix, "_bytes");
-    c.kind = c.field ? field_kind(c.field) : IGNORED;
-    if (!c.field)
-      c.field = find_alias(name, strlen(name) - strlen(suffix), &c.kind);
-    c.scale = byte_units[i].scale;
-    if (c.field && (c.kind == BYTES || c.kind == REQUEST))
-      return c;
-  }
-  for (size_t i = 0; i < sizeof second_units / sizeof *second_units; i++) {
-    const char *suffix = second_units[i].suffix;
-
-    if (!has_suffix(name, suffix))
-      continue;
-    c.field = find_with_suffix(name, suffix, "_seconds");
-    c.kind = c.field ? field_kind(c.field) : IGNORED;
-    if (!c.field)
-      c.field = find_alias(name, strlen(name) - strlen(suffix), &c.kind);
-    c.scale = second_units[i].scale;
-    if (c.field && c.kind == SECONDS)
-      return c;
-  }
+  if (interpret_with_unit(name, byte_units, "_bytes", &c) ||
+      interpret_with_unit(name, second_units, "_seconds", &c))
+    return c;
   c.field = find_alias(name, strlen(name), &c.kind);
   c.scale = 1;
   if (!c.field || c.kind == BYTES || c.kind == REQUEST || c.kind == SECONDS)

@@ -51,50 +51,38 @@ enum ft_sacct_state ft_sacct_state(const char *text, ft_outcome *outcome)
 {
   /* JOB STATE CODES of sacct(1), and further base states of slurm.h */
   static const struct {
-    const char *name;
-    enum ft_sacct_state state;
+    const char *names;
     ft_outcome outcome;
-  } states[] = {
-    { "COMPLETED", FT_SACCT_ENDED, FT_OUTCOME_COMPLETED },
-    { "FAILED", FT_SACCT_ENDED, FT_OUTCOME_FAILED },
-    { "OUT_OF_MEMORY", FT_SACCT_ENDED, FT_OUTCOME_OUT_OF_MEMORY },
-    { "CANCELLED", FT_SACCT_ENDED, FT_OUTCOME_CANCELLED },
-    { "TIMEOUT", FT_SACCT_ENDED, FT_OUTCOME_TIMEOUT },
-    { "DEADLINE", FT_SACCT_ENDED, FT_OUTCOME_TIMEOUT },
-    { "PREEMPTED", FT_SACCT_ENDED, FT_OUTCOME_PREEMPTED },
-    { "REQUEUED", FT_SACCT_ENDED, FT_OUTCOME_REQUEUED },
-    { "NODE_FAIL", FT_SACCT_ENDED, FT_OUTCOME_NODE_FAIL },
-    { "BOOT_FAIL", FT_SACCT_ENDED, FT_OUTCOME_NODE_FAIL },
-    { "LAUNCH_FAILED", FT_SACCT_ENDED, FT_OUTCOME_FAILED },
-    { "RECONFIG_FAIL", FT_SACCT_ENDED, FT_OUTCOME_FAILED },
-    { "PENDING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "RUNNING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "SUSPENDED", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "RESIZING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "REVOKED", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "CONFIGURING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "COMPLETING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "STOPPED", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "SIGNALING", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "STAGE_OUT", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "REQUEUE_HOLD", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "REQUEUE_FED", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "SPECIAL_EXIT", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-    { "RESV_DEL_HOLD", FT_SACCT_NOT_ENDED, FT_OUTCOME_UNKNOWN },
-  };
+  } ended[] = { { "COMPLETED", FT_OUTCOME_COMPLETED },
+                { "FAILED,LAUNCH_FAILED,RECONFIG_FAIL", FT_OUTCOME_FAILED },
+                { "OUT_OF_MEMORY", FT_OUTCOME_OUT_OF_MEMORY },
+                { "CANCELLED", FT_OUTCOME_CANCELLED },
+                { "TIMEOUT,DEADLINE", FT_OUTCOME_TIMEOUT },
+                { "PREEMPTED", FT_OUTCOME_PREEMPTED },
+                { "REQUEUED", FT_OUTCOME_REQUEUED },
+                { "NODE_FAIL,BOOT_FAIL", FT_OUTCOME_NODE_FAIL } };
+  static const char not_ended[] =
+      "PENDING,RUNNING,SUSPENDED,RESIZING,REVOKED,CONFIGURING,COMPLETING,STOPPED,SIGNALING,"
+      "STAGE_OUT,REQUEUE_HOLD,REQUEUE_FED,SPECIAL_EXIT,RESV_DEL_HOLD";
   struct ft_text cursor = ft_text_from(text), word;
+  char name[16];
 
   if (!ft_text_word(&cursor, &word))
     return FT_SACCT_UNKNOWN_STATE;
   /* a narrow column shortens "CANCELLED by 1000" to "CANCELLED+" */
   if (word.end[-1] == '+')
     word.end--;
-  for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-    if (ft_text_equals(word, states[i].name)) {
-      *outcome = states[i].outcome;
-      return states[i].state;
+  if (!ft_text_copy(word, name, sizeof name))
+    return FT_SACCT_UNKNOWN_STATE;
+  for (size_t i = 0; i < sizeof ended / sizeof *ended; i++)
+    if (ft_text_lists(ft_text_from(ended[i].names), name)) {
+      *outcome = ended[i].outcome;
+      return FT_SACCT_ENDED;
     }
-  return FT_SACCT_UNKNOWN_STATE;
+  if (!ft_text_lists(ft_text_from(not_ended), name))
+    return FT_SACCT_UNKNOWN_STATE;
+  *outcome = FT_OUTCOME_UNKNOWN;
+  return FT_SACCT_NOT_ENDED;
 }
 
 bool ft_sacct_exit(const char *text, int32_t *code, int32_t *signal)

@@ -110,6 +110,42 @@ int ft_store_finish(struct ft_store *store, sqlite3_stmt *statement, const char 
   return status;
 }
 
+int ft_store_start_query(struct ft_store *store, sqlite3_stmt **s, const char *sql, int64_t uid,
+                         const char *app, double number)
+{
+  *s = NULL;
+  if (sqlite3_prepare_v2(store->db, sql, -1, s, NULL) != SQLITE_OK)
+    return SQLITE_ERROR;
+  sqlite3_bind_int64(*s, 1, uid);
+  sqlite3_bind_text(*s, 2, app, -1, SQLITE_STATIC);
+  sqlite3_bind_double(*s, 3, number);
+  return sqlite3_step(*s);
+}
+
+int ft_store_update(struct ft_store *store, const char *doing, const char *sql, int64_t uid,
+                    const char *app, double number, struct ft_error *err)
+{
+  sqlite3_stmt *s;
+  int status = 0;
+
+  if (ft_store_start_query(store, &s, sql, uid, app, number) != SQLITE_DONE)
+    status = ft_store_set_error(store, doing, err);
+  sqlite3_finalize(s);
+  return status;
+}
+
+int ft_store_query_number(struct ft_store *store, const char *doing, int64_t uid, const char *sql,
+                          double *out, struct ft_error *err)
+{
+  sqlite3_stmt *s;
+  int step = ft_store_start_query(store, &s, sql, uid, NULL, 0);
+
+  *out = step == SQLITE_ROW ? sqlite3_column_double(s, 0) : 0;
+  step = ft_store_step_status(store, step, doing, err);
+  sqlite3_finalize(s);
+  return step < 0 ? -1 : 0;
+}
+
 sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const char *tail,
                                struct ft_error *err)
 {

@@ -55,6 +55,23 @@ int ft_store_step_status(struct ft_store *store, int step, const char *doing, st
 int ft_store_finish(struct ft_store *store, sqlite3_stmt *statement, const char *doing,
                     struct ft_error *err);
 
+/*
+ * Runs the first step of SQL with the parameters UID, APP (may be NULL) and NUMBER. Returns the
+ * result of sqlite3_step and sets *S to the statement, which the caller finalizes.
+ */
+int ft_store_start_query(struct ft_store *store, sqlite3_stmt **s, const char *sql, int64_t uid,
+                         const char *app, double number);
+
+/* Runs SQL, which returns no rows, with the same parameters. Returns 0; -1 on error and fills ERR
+ * with the operation DOING. */
+int ft_store_update(struct ft_store *store, const char *doing, const char *sql, int64_t uid,
+                    const char *app, double number, struct ft_error *err);
+
+/* Sets OUT to the number that SQL selects with the parameter UID, 0 without a row. Returns as
+ * ft_store_update. */
+int ft_store_query_number(struct ft_store *store, const char *doing, int64_t uid, const char *sql,
+                          double *out, struct ft_error *err);
+
 /* Returns 0 inside a transaction that is still open; -1 on error and fills ERR. A full disk may
  * roll back the whole transaction, not only the last statement. */
 int ft_store_check_transaction(struct ft_store *store, struct ft_error *err);

@@ -279,27 +279,14 @@ static int put_former_names(struct ft_store *store, const struct ft_tombstone *s
   return ft_store_finish(store, s, "forget", err);
 }
 
-/* Sets *COUNT to UID's tombstones without a job. Returns 0; -1 on error and fills ERR. */
-static int count_of_user(struct ft_store *store, int64_t uid, int64_t *count, struct ft_error *err)
-{
-  sqlite3_stmt *s = ft_store_statement(
-      store, "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1", "forget", err);
-  int status;
-
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, uid);
-  status = ft_store_step_status(store, sqlite3_step(s), "forget", err);
-  *count = sqlite3_column_int64(s, 0);
-  sqlite3_finalize(s);
-  return status < 0 ? -1 : 0;
-}
-
 int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
 {
-  int64_t count = 0;
+  double count = 0;
 
-  if (!stone->job_id && stone->uid >= 0 && count_of_user(store, stone->uid, &count, err) < 0)
+  if (!stone->job_id && stone->uid >= 0 &&
+      ft_store_query_number(store, "forget", stone->uid,
+                            "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1", &count,
+                            err) < 0)
     return -1;
   if (count >= MAX_PER_USER)
     return ft_error_set(err,
@@ -332,10 +319,6 @@ int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *stone, struct
 
 int ft_tombstone_finish(struct ft_store *store, int64_t id, struct ft_error *err)
 {
-  sqlite3_stmt *s =
-      ft_store_statement(store, "UPDATE forgotten SET done = 1 WHERE id = ?1", "forget", err);
-
-  if (s)
-    sqlite3_bind_int64(s, 1, id);
-  return ft_store_finish(store, s, "forget", err);
+  return ft_store_update(store, "forget", "UPDATE forgotten SET done = 1 WHERE id = ?1", id, NULL,
+                         0, err);
 }

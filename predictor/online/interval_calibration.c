@@ -74,31 +74,32 @@ static double submission_time(const ft_observation *o)
 void ft_interval_calibration_count_cohort(ft_model *model, const ft_observation *observation)
 {
   ft_evaluator *e = &model->evaluator;
-  unsigned before = ft_memory_rounds(model);
+  unsigned before = ft_memory_cohorts(model);
 
-  if (model->completed && submission_time(observation) < e->round_ended)
+  if (model->completed && submission_time(observation) < e->cohort_ended)
     return;
-  e->round_ended = isfinite(observation->end_time) ? observation->end_time : 0;
-  e->rounds = before < UINT32_MAX ? before + 1 : before;
+  e->cohort_ended = isfinite(observation->end_time) ? observation->end_time : 0;
+  e->cohorts = before < UINT32_MAX ? before + 1 : before;
   if (e->log_interval_scale < 0 && before)
     e->log_interval_scale = fmin(
-        e->log_interval_scale + log(ft_memory_widening(before) / ft_memory_widening(e->rounds)), 0);
+        e->log_interval_scale + log(ft_memory_widening(before) / ft_memory_widening(e->cohorts)),
+        0);
 }
 
 void ft_interval_calibration_recount_cohorts(ft_model *model)
 {
   ft_evaluator *e = &model->evaluator;
-  uint32_t rounds = 0;
+  uint32_t cohorts = 0;
   double ended = 0;
 
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
 
-    if (run->censored || (rounds && run->time - run->runtime_seconds < ended))
+    if (run->censored || (cohorts && run->time - run->runtime_seconds < ended))
       continue;
     ended = run->time;
-    rounds++;
+    cohorts++;
   }
   /* runs with later starts may have been submitted together, so their number is an upper limit */
-  e->rounds = e->rounds && e->rounds < rounds ? e->rounds : rounds;
+  e->cohorts = e->cohorts && e->cohorts < cohorts ? e->cohorts : cohorts;
 }

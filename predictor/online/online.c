@@ -365,13 +365,6 @@ static void adjust_run_counts(ft_model *model, const ft_run *run, int by)
     model->runs += (uint32_t)by;
 }
 
-static void remove_history_run(ft_model *model, size_t at)
-{
-  model->history_count--;
-  memmove(&model->history[at], &model->history[at + 1],
-          (model->history_count - at) * sizeof *model->history);
-}
-
 /* Inserts RUN into the history in order of time; a full history loses its oldest run. Returns
  * whether RUN is now the newest. */
 static bool insert_history_run(ft_model *model, const ft_run *run)
@@ -383,7 +376,7 @@ static bool insert_history_run(ft_model *model, const ft_run *run)
   if (model->history_count == MAX_RUNS) {
     if (run->time < model->history[0].time)
       return false;
-    remove_history_run(model, 0);
+    ft_refit_remove_run(model, 0);
   }
   for (at = model->history_count; at > 0 && model->history[at - 1].time > run->time; at--)
     ;
@@ -399,7 +392,7 @@ void ft_online_drop_oldest(ft_model *model, size_t count)
   ft_evaluator *e = &model->evaluator;
 
   while (count--)
-    remove_history_run(model, 0);
+    ft_refit_remove_run(model, 0);
   model->runs = (uint32_t)model->history_count;
   model->completed = 0;
   for (size_t i = 0; i < model->history_count; i++) {
@@ -409,8 +402,8 @@ void ft_online_drop_oldest(ft_model *model, size_t count)
   model->censored = model->runs - model->completed;
   *e = (ft_evaluator){ .failure_price = e->failure_price,
                        .failure_time = e->failure_time,
-                       .rounds = e->rounds,
-                       .round_ended = e->round_ended };
+                       .cohorts = e->cohorts,
+                       .cohort_ended = e->cohort_ended };
   ft_interval_calibration_recount_cohorts(model);
 }
 
@@ -454,7 +447,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
     run.predicted_log = model->history[i].predicted_log;
     run.equation_log = model->history[i].equation_log;
     adjust_run_counts(model, &model->history[i], -1);
-    remove_history_run(model, i);
+    ft_refit_remove_run(model, i);
     break;
   }
   if (!known)
@@ -481,5 +474,5 @@ void ft_online_clamp_times(ft_model *model, double latest)
   for (size_t i = 0; i < model->history_count; i++)
     model->history[i].time = fmin(model->history[i].time, latest);
   model->updated = fmin(model->updated, latest);
-  model->evaluator.round_ended = fmin(model->evaluator.round_ended, latest);
+  model->evaluator.cohort_ended = fmin(model->evaluator.cohort_ended, latest);
 }

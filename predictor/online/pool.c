@@ -48,13 +48,6 @@ bool ft_pool_accepts(const ft_observation *o)
   return !o->has_command_ran || o->command_ran;
 }
 
-static void remove_pooled_run(ft_model *model, size_t at)
-{
-  model->history_count--;
-  memmove(&model->history[at], &model->history[at + 1],
-          (model->history_count - at) * sizeof *model->history);
-}
-
 bool ft_pool_make_room(ft_model *model, const ft_run *run)
 {
   size_t count = 0, oldest = 0;
@@ -69,7 +62,7 @@ bool ft_pool_make_room(ft_model *model, const ft_run *run)
     return true;
   if (model->history[oldest].time > run->time)
     return false;
-  remove_pooled_run(model, oldest);
+  ft_refit_remove_run(model, oldest);
   return true;
 }
 

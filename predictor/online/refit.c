@@ -209,8 +209,8 @@ static void clear_fit(ft_evaluator *e)
                         .failure_time = e->failure_time,
                         .log_interval_scale = e->log_interval_scale,
                         .log_cap_correction = e->log_cap_correction,
-                        .rounds = e->rounds,
-                        .round_ended = e->round_ended };
+                        .cohorts = e->cohorts,
+                        .cohort_ended = e->cohort_ended };
 
   memcpy(kept.losses, e->losses, sizeof kept.losses);
   *e = kept;

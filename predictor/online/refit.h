@@ -4,6 +4,7 @@
 #define FT_ONLINE_REFIT_H
 
 #include <math.h>
+#include <string.h>
 
 #include "predictor/record/record.h"
 
@@ -37,6 +38,14 @@ const double *ft_refit_log_residuals(const struct ft_refit *work);
  * informative censored run, or a recent censored run is in force. MODEL is then to be refitted.
  */
 bool ft_refit_incremental(ft_model *model, struct ft_refit *work);
+
+/* Removes run AT from MODEL's history. */
+static inline void ft_refit_remove_run(ft_model *model, size_t at)
+{
+  model->history_count--;
+  memmove(&model->history[at], &model->history[at + 1],
+          (model->history_count - at) * sizeof *model->history);
+}
 
 /* Returns the value of COLUMN in RUN; NAN without one. */
 static inline float ft_refit_feature(const ft_run *run, size_t column)

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "predictor/core/sort.h"
 #include "predictor/learn/residual_quantiles.h"

@@ -202,7 +202,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   if (!(e->loss_updates >= 0 && isfinite(e->loss_updates)) ||
       !(e->failure_price >= 0 && e->failure_price <= MAX_FAILURE_COST) ||
       !isfinite(e->log_interval_scale) || !(e->failure_time >= 0 && e->failure_time <= 1) ||
-      !isfinite(e->followed) || !isfinite(e->round_ended) || !isfinite(e->log_cap_correction))
+      !isfinite(e->followed) || !isfinite(e->cohort_ended) || !isfinite(e->log_cap_correction))
     return bad(err, "losses");
   return 0;
 }

@@ -38,76 +38,75 @@ const ft_policy ft_policy_defaults = { .mode = FT_MODE_OFF,
                                        .has_leak_runs = true,
                                        .leak_runs = 3 };
 
-static const char *const outcome_names[] = { "unknown",       "completed", "failed",
-                                             "out_of_memory", "cancelled", "timeout",
-                                             "preempted",     "requeued",  "node_fail" };
-static const char *const mode_names[] = {
-  "unset", "off", "check", "set", "raise", "trim", "force"
-};
-static const char *const action_names[] = { "leave", "set", "raise", "trim", "warn", "reject" };
-static const char *const rule_names[] = { "unknown", "none", "rss", "pss", "cgroup" };
-static const char *const decision_rule_names[] = { "none",  "request", "default", "maximum",
-                                                   "leak",  "floor",   "ceiling", "estimate" };
-static const char *const source_names[] = { "agent", "sacct", "trace", "sacct_total" };
+const struct ft_enum_names ft_outcome_names =
+    FT_ENUM_NAMES("unknown", "completed", "failed", "out_of_memory", "cancelled", "timeout",
+                  "preempted", "requeued", "node_fail");
+const struct ft_enum_names ft_mode_names =
+    FT_ENUM_NAMES("unset", "off", "check", "set", "raise", "trim", "force");
+const struct ft_enum_names ft_action_names =
+    FT_ENUM_NAMES("leave", "set", "raise", "trim", "warn", "reject");
+const struct ft_enum_names ft_rule_names = FT_ENUM_NAMES("unknown", "none", "rss", "pss", "cgroup");
+const struct ft_enum_names ft_decision_rule_names = FT_ENUM_NAMES(
+    "none", "request", "default", "maximum", "leak", "floor", "ceiling", "estimate");
+const struct ft_enum_names ft_source_names =
+    FT_ENUM_NAMES("agent", "sacct", "trace", "sacct_total");
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static const char *enum_name(const char *const *names, size_t count, unsigned value)
+const char *ft_enum_name(const struct ft_enum_names *names, unsigned value)
 {
-  return value < count ? names[value] : "unknown";
+  return value < names->count ? names->name[value] : "unknown";
 }
 
-static int enum_value(const char *const *names, size_t count, const char *name)
+int ft_enum_value(const struct ft_enum_names *names, const char *name)
 {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(names[i], name) == 0)
+  for (size_t i = 0; i < names->count; i++)
+    if (strcmp(names->name[i], name) == 0)
       return (int)i;
   return -1;
 }
 
 const char *ft_outcome_name(ft_outcome outcome)
 {
-  return enum_name(outcome_names, COUNT(outcome_names), outcome);
+  return ft_enum_name(&ft_outcome_names, outcome);
 }
 
 const char *ft_mode_name(ft_mode mode)
 {
-  return enum_name(mode_names, COUNT(mode_names), mode);
+  return ft_enum_name(&ft_mode_names, mode);
 }
 
 const char *ft_action_name(ft_action action)
 {
-  return enum_name(action_names, COUNT(action_names), action);
+  return ft_enum_name(&ft_action_names, action);
 }
 
 const char *ft_rule_name(ft_rule rule)
 {
-  return enum_name(rule_names, COUNT(rule_names), rule);
+  return ft_enum_name(&ft_rule_names, rule);
 }
 
 const char *ft_decision_rule_name(ft_decision_rule rule)
 {
-  return enum_name(decision_rule_names, COUNT(decision_rule_names), rule);
+  return ft_enum_name(&ft_decision_rule_names, rule);
 }
 
 const char *ft_source_name(ft_source source)
 {
-  return enum_name(source_names, COUNT(source_names), source);
+  return ft_enum_name(&ft_source_names, source);
 }
 
 int ft_outcome_from_name(const char *name)
 {
-  return enum_value(outcome_names, COUNT(outcome_names), name);
+  return ft_enum_value(&ft_outcome_names, name);
 }
 
 int ft_mode_from_name(const char *name)
 {
-  return enum_value(mode_names, COUNT(mode_names), name);
+  return ft_enum_value(&ft_mode_names, name);
 }
 
 int ft_rule_from_name(const char *name)
 {
-  return enum_value(rule_names, COUNT(rule_names), name);
+  return ft_enum_value(&ft_rule_names, name);
 }
 
 /* Returns the larger of BYTES and the peak of the largest process, which samples can miss. */

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pb_common.h>
 #include <pb_decode.h>
 #include <pb_encode.h>

@@ -104,6 +104,24 @@ int ft_submission_from_text(const char *text, ft_submission *submission, struct 
 /* The default policy of foretell.conf(5), with every field set. */
 extern const ft_policy ft_policy_defaults;
 
+/* The names of an enum's values, from value 0 on. */
+struct ft_enum_names {
+  const char *const *name;
+  size_t count;
+};
+
+#define FT_ENUM_NAMES(...) \
+  { (const char *const[]){ __VA_ARGS__ }, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *) }
+
+extern const struct ft_enum_names ft_outcome_names, ft_mode_names, ft_action_names, ft_rule_names,
+    ft_decision_rule_names, ft_source_names;
+
+/* Returns the name of VALUE; "unknown" for a value without one. */
+const char *ft_enum_name(const struct ft_enum_names *names, unsigned value);
+
+/* Returns the value of NAME; -1 for other names. */
+int ft_enum_value(const struct ft_enum_names *names, const char *name);
+
 /* Return the name of an enum value as shown and stored, "completed", "raise", "cgroup"; "unknown"
  * for other values. */
 const char *ft_outcome_name(ft_outcome outcome);

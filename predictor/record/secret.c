@@ -181,77 +181,26 @@ static bool list_has_name(const char *list, const char *name)
 
 /* Prefixes of the tokens of well-known services, from their documentation, and the minimum number
  * of token characters after them. Text made of words only ("sk-learn-...") is no token. */
-static const struct prefix {
-  const char *text;
+static const struct prefixes {
   size_t least;
-} prefixes[] = { { "sk-", 16 },
-                 { "sk_live_", 8 },
-                 { "sk_test_", 8 },
-                 { "rk_live_", 8 },
-                 { "rk_test_", 8 },
-                 { "pk_live_", 8 },
-                 { "whsec_", 16 },
-                 { "ghp_", 16 },
-                 { "gho_", 16 },
-                 { "ghu_", 16 },
-                 { "ghs_", 16 },
-                 { "ghr_", 16 },
-                 { "glpat-", 12 },
-                 { "gldt-", 12 },
-                 { "glrt-", 12 },
-                 { "github_pat_", 16 },
-                 { "glptt-", 12 },
-                 { "glcbt-", 12 },
-                 { "xoxa-", 8 },
-                 { "xoxb-", 8 },
-                 { "xoxe-", 8 },
-                 { "xoxp-", 8 },
-                 { "xoxr-", 8 },
-                 { "xoxs-", 8 },
-                 { "xapp-", 8 },
-                 { "AKIA", 16 },
-                 { "ASIA", 16 },
-                 { "ABIA", 16 },
-                 { "ACCA", 16 },
-                 { "AIza", 30 },
-                 { "ya29.", 16 },
-                 { "GOCSPX-", 16 },
-                 { "hf_", 20 },
-                 { "npm_", 20 },
-                 { "pypi-", 20 },
-                 { "dop_v1_", 20 },
-                 { "doo_v1_", 20 },
-                 { "shpat_", 16 },
-                 { "shpss_", 16 },
-                 { "shpca_", 16 },
-                 { "sq0atp-", 16 },
-                 { "sq0csp-", 16 },
-                 { "glsa_", 16 },
-                 { "glc_", 20 },
-                 { "pul-", 20 },
-                 { "dckr_pat_", 16 },
-                 { "hvs.", 20 },
-                 { "hvb.", 20 },
-                 { "r8_", 20 },
-                 { "nvapi-", 16 },
-                 { "tskey-", 12 },
-                 { "xai-", 20 },
-                 { "gsk_", 20 },
-                 { "pplx-", 20 },
-                 { "figd_", 16 },
-                 { "lin_api_", 16 },
-                 { "dapi", 28 },
-                 { "rubygems_", 20 },
-                 { "ATATT3", 20 },
-                 { "LTAI", 16 },
-                 { "secret_", 20 },
-                 { "key-", 28 },
-                 { "SG.", 16 },
-                 { "NRAK-", 16 },
-                 { "ntn_", 20 },
-                 { "sbp_", 20 },
-                 { "AGE-SECRET-KEY-", 16 },
-                 { "sntrys_", 16 } };
+  const char *const *text;
+} prefixes[] = {
+  { 8, (const char *const[]){ "sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "xoxa-",
+                              "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-", NULL } },
+  { 12, (const char *const[]){ "glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "tskey-", NULL } },
+  { 16,
+    (const char *const[]){
+        "sk-",         "whsec_", "ghp_",     "gho_",    "ghu_",    "ghs_",  "ghr_",
+        "github_pat_", "AKIA",   "ASIA",     "ABIA",    "ACCA",    "ya29.", "GOCSPX-",
+        "shpat_",      "shpss_", "shpca_",   "sq0atp-", "sq0csp-", "glsa_", "dckr_pat_",
+        "nvapi-",      "figd_",  "lin_api_", "LTAI",    "SG.",     "NRAK-", "AGE-SECRET-KEY-",
+        "sntrys_",     NULL } },
+  { 20, (const char *const[]){ "hf_", "npm_", "pypi-", "dop_v1_", "doo_v1_", "glc_", "pul-", "hvs.",
+                               "hvb.", "r8_", "xai-", "gsk_", "pplx-", "rubygems_", "ATATT3",
+                               "secret_", "ntn_", "sbp_", NULL } },
+  { 28, (const char *const[]){ "dapi", "key-", NULL } },
+  { 30, (const char *const[]){ "AIza", NULL } },
+};
 
 static bool is_token_byte(char c)
 {
@@ -275,15 +224,15 @@ static size_t token_length(struct ft_text text, bool *random)
 
 static bool has_token_prefix(struct ft_text rest)
 {
-  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-    struct ft_text token = rest;
-    bool random;
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    for (const char *const *prefix = prefixes[i].text; *prefix; prefix++) {
+      struct ft_text token = rest;
+      bool random;
 
-    if (*rest.at != prefixes[i].text[0] || !ft_text_skip(&token, prefixes[i].text))
-      continue;
-    if (token_length(token, &random) >= prefixes[i].least && random)
-      return true;
-  }
+      if (*rest.at == **prefix && ft_text_skip(&token, *prefix) &&
+          token_length(token, &random) >= prefixes[i].least && random)
+        return true;
+    }
   return false;
 }
 

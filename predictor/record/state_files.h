@@ -22,7 +22,6 @@
 #ifndef FT_RECORD_STATE_FILES_H
 #define FT_RECORD_STATE_FILES_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "predictor/record/record.h"

@@ -122,28 +122,19 @@ static const char *const launch_verbs[][2] = { { "conda", ",run," },
 static const char *const mpi_pair_options[] = { "mca", "gmca", "genv", "env", NULL };
 
 /* Names that share the row of another launcher. */
-static const char *const aliases[][2] = { { "mpiexec", "mpirun" },
-                                          { "mpiexec.hydra", "mpirun" },
-                                          { "orterun", "mpirun" },
-                                          { "prterun", "mpirun" },
-                                          { "mpirun_rsh", "mpirun" },
-                                          { "apptainer", "singularity" },
-                                          { "podman", "docker" },
-                                          { "catchsegv", "nohup" },
-                                          { "env_parallel", "parallel" },
-                                          { "mamba", "conda" },
-                                          { "micromamba", "conda" },
-                                          { "torch.distributed.run", "torchrun" },
-                                          { "torch.distributed.launch", "torchrun" },
-                                          { "mpi4py", "nohup" },
-                                          { "mpi4py.futures", "nohup" },
-                                          { "kernprof", "cProfile" },
-                                          { "memory_profiler", "cProfile" },
-                                          { "pyinstrument", "cProfile" },
-                                          { "scalene", "cProfile" },
-                                          { "poetry", "uv" },
-                                          { "pipenv", "uv" },
-                                          { "pixi", "uv" } };
+static const struct {
+  const char *launcher, *names;
+} aliases[] = {
+  { "mpirun", "mpiexec,mpiexec.hydra,orterun,prterun,mpirun_rsh" },
+  { "singularity", "apptainer" },
+  { "docker", "podman" },
+  { "nohup", "catchsegv,mpi4py,mpi4py.futures" },
+  { "parallel", "env_parallel" },
+  { "conda", "mamba,micromamba" },
+  { "torchrun", "torch.distributed.run,torch.distributed.launch" },
+  { "cProfile", "kernprof,memory_profiler,pyinstrument,scalene" },
+  { "uv", "poetry,pipenv,pixi" },
+};
 
 static const char *last_component(const char *path)
 {
@@ -166,8 +157,8 @@ const char *ft_word_base_name(const struct ft_word *word, char out[FT_BASE_NAME]
 static const struct launcher *find_launcher(const char *name)
 {
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-    if (strcmp(aliases[i][0], name) == 0)
-      name = aliases[i][1];
+    if (ft_text_lists(ft_text_from(aliases[i].names), name))
+      name = aliases[i].launcher;
   for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
     if (strcmp(launchers[i].name, name) == 0)
       return &launchers[i];
@@ -301,23 +292,9 @@ enum ft_interpreter ft_interpreter(const char *name)
 }
 
 /* Options of interpreters with a separate value. */
-static const char *const interpreter_options[] = { "-W",
-                                                   "-X",
-                                                   "-cp",
-                                                   "-classpath",
-                                                   "-p",
-                                                   "-t",
-                                                   "-L",
-                                                   "-J",
-                                                   "--master",
-                                                   "--class",
-                                                   "--deploy-mode",
-                                                   "--conf",
-                                                   "--jars",
-                                                   "--driver-memory",
-                                                   "--executor-memory",
-                                                   "--class-path",
-                                                   NULL };
+static const char interpreter_options[] =
+    "-W,-X,-cp,-classpath,-p,-t,-L,-J,--master,--class,--deploy-mode,--conf,"
+    "--jars,--driver-memory,--executor-memory,--class-path";
 
 /* Whether VALUE, the next word, is the value of the option TEXT of an interpreter. */
 static bool option_has_value(const char *text, const char *value, enum ft_interpreter kind)
@@ -331,7 +308,7 @@ static bool option_has_value(const char *text, const char *value, enum ft_interp
   /* in some interpreters these are flags, in others a number or file follows */
   if (ft_string_listed(flags, text))
     return is_numeric_word(value) || strcmp(value, "auto") == 0;
-  return ft_string_listed(interpreter_options, text);
+  return ft_text_lists(ft_text_from(interpreter_options), text);
 }
 
 /* Whether WORD is an option, even if its value is unknown ("-Dtmp=$TMPDIR"). */

@@ -22,7 +22,8 @@
 #include "predictor/request/tree.h"
 
 enum {
-  CHUNK = 64 << 10,    /* bytes of one read() */
+  CHUNK = 64 << 10,  /* bytes of one read() */
+  OVERLAP = 1 << 10, /* bytes searched again behind a cut: a key, what follows it and its number */
   MAX_READ = 64 << 20, /* bytes read of one file; chosen by judgement */
   MAX_TABLE = 1 << 20, /* bytes of a file with look-ups by task index; chosen by judgement */
   MAX_TASKS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
@@ -38,14 +39,16 @@ struct scan {
   double value;
 };
 
-/* Parses the number after the key on LINE: "nodes = 12", "\"nodes\": 12", "nodes 12". */
-static bool number_behind(struct ft_text line, const struct scan *scan, double *value)
+/* Parses the number after a key on LINE that begins before LIMIT: "nodes = 12", "\"nodes\": 12",
+ * "nodes 12". */
+static bool number_behind(struct ft_text line, const char *limit, const struct scan *scan,
+                          double *value)
 {
   for (;;) {
     const char *at = memmem(line.at, ft_text_left(&line), scan->key, scan->key_length);
     struct ft_text rest;
 
-    if (!at)
+    if (!at || at >= limit)
       return false;
     rest = (struct ft_text){ at + scan->key_length, line.end };
     while (rest.at < rest.end && memchr(" \t\"':=,", *rest.at, 7))
@@ -61,13 +64,14 @@ static void scan_lines(struct scan *scan, struct ft_text text)
   struct ft_text line;
 
   while (!scan->found && ft_text_line(&text, &line))
-    scan->found = number_behind(line, scan, &scan->value);
+    scan->found = number_behind(line, line.end, scan, &scan->value);
 }
 
 /*
  * Reads FD in chunks of CHUNK bytes, until SCAN's key is found; a line longer than a chunk
- * is searched in parts. Returns whether the key was found or the whole file searched; false on
- * error, after DEADLINE (ft_io_monotonic) and beyond MAX_READ.
+ * is searched in parts that overlap, so that no key or number is cut. Returns whether the key was
+ * found or the whole file searched; false on error, after DEADLINE (ft_io_monotonic) and beyond
+ * MAX_READ.
  */
 static bool scan_file_for_key(int fd, struct scan *scan, double deadline, char *chunk)
 {
@@ -90,8 +94,13 @@ static bool scan_file_for_key(int fd, struct scan *scan, double deadline, char *
     last = memrchr(chunk, '\n', kept);
     if (!last && kept < CHUNK)
       continue;
-    last = last ? last + 1 : chunk + kept;
-    scan_lines(scan, ft_text_of(chunk, (size_t)(last - chunk)));
+    if (last) {
+      last++;
+      scan_lines(scan, ft_text_of(chunk, (size_t)(last - chunk)));
+    } else {
+      last = chunk + kept - OVERLAP;
+      scan->found = number_behind(ft_text_of(chunk, kept), last, scan, &scan->value);
+    }
     kept = (size_t)(chunk + kept - last);
     memmove(chunk, last, kept);
   }
@@ -448,8 +457,7 @@ static void examine_task_script(const struct examination *l, const char *directo
   /* never open a FIFO: that alone can wake its writer */
   if (inside && fstatat(l->directory, all->script, &st, 0) == 0 && S_ISREG(st.st_mode) &&
       read_script_start(l->directory, all->script, l->chunk, CHUNK, &length)) {
-    ft_describe_script(ft_text_of(l->chunk, length), directory, &l->files->secrets, out,
-                       inside);
+    ft_describe_script(ft_text_of(l->chunk, length), directory, &l->files->secrets, out, inside);
     for (size_t i = 0; i < inside->count && all->count < FT_FILE_QUERIES; i++)
       if (!has_file_query(all, &inside->query[i]))
         all->query[all->count++] = inside->query[i];

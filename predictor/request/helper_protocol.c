@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "config.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "predictor/request/helper_protocol.h"
@@ -39,34 +40,48 @@ static int add_request_field(struct ft_buf *out, const ft_request *request, stru
   return status;
 }
 
-static int add_network_fields(struct ft_buf *out, const struct ft_network_request *network)
+/* The string fields of a description and of a network request, by their letters. */
+static const struct string_field {
+  char letter;
+  size_t offset;
+} description_strings[] = { { 'a', offsetof(struct ft_description, app) },
+                            { 'p', offsetof(struct ft_description, params) },
+                            { 'u', offsetof(struct ft_description, user) },
+                            { 'U', offsetof(struct ft_description, user_name) },
+                            { 'j', offsetof(struct ft_description, job_name) },
+                            { 'y', offsetof(struct ft_description, array) },
+                            { 'K', offsetof(struct ft_description, secrets.keep) },
+                            { 'D', offsetof(struct ft_description, secrets.drop) },
+                            { 'd', offsetof(struct ft_description, directory) } },
+  network_strings[] = { { 'f', offsetof(struct ft_network_request, file) },
+                        { 'g', offsetof(struct ft_network_request, mig) },
+                        { 'm', offsetof(struct ft_network_request, mode) },
+                        { 'n', offsetof(struct ft_network_request, advisory) },
+                        { 'o', offsetof(struct ft_network_request, option) },
+                        { 'v', offsetof(struct ft_network_request, value) } };
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Adds the COUNT string FIELDS of the struct FROM. */
+static int add_string_fields(struct ft_buf *out, const void *from,
+                             const struct string_field *fields, size_t count)
 {
-  if (!network)
-    return 0;
-  return add_string_field(out, 'f', network->file) < 0 ||
-                 add_string_field(out, 'g', network->mig) < 0 ||
-                 add_string_field(out, 'm', network->mode) < 0 ||
-                 add_string_field(out, 'n', network->advisory) < 0 ||
-                 add_string_field(out, 'o', network->option) < 0 ||
-                 add_string_field(out, 'v', network->value) < 0
-             ? -1
-             : 0;
+  for (size_t i = 0; i < count; i++)
+    if (add_string_field(out, fields[i].letter,
+                         *(const char *const *)((const char *)from + fields[i].offset)) < 0)
+      return -1;
+  return 0;
 }
 
 int ft_helper_message_write(const struct ft_description *what, const ft_request *request,
                             const struct ft_network_request *network, struct ft_buf *out,
                             struct ft_error *err)
 {
-  if (add_request_field(out, request, err) < 0 || add_string_field(out, 'a', what->app) < 0 ||
-      add_string_field(out, 'p', what->params) < 0 || add_string_field(out, 'u', what->user) < 0 ||
-      add_string_field(out, 'U', what->user_name) < 0 ||
-      add_string_field(out, 'j', what->job_name) < 0 ||
-      add_string_field(out, 'y', what->array) < 0 ||
+  if (add_request_field(out, request, err) < 0 ||
+      add_string_fields(out, what, description_strings, COUNT(description_strings)) < 0 ||
       (what->exported.environment &&
        add_string_field(out, 'e', what->exported.list ? what->exported.list : "ALL") < 0) ||
-      add_string_field(out, 'K', what->secrets.keep) < 0 ||
-      add_string_field(out, 'D', what->secrets.drop) < 0 ||
-      add_string_field(out, 'd', what->directory) < 0 || add_network_fields(out, network) < 0 ||
+      (network && add_string_fields(out, network, network_strings, COUNT(network_strings)) < 0) ||
       (what->script && add_field(out, 's', what->script, what->script_length) < 0))
     goto full;
   for (size_t i = 0; i < what->argument_count && i < FT_HELPER_MESSAGE_ARGUMENTS; i++)
@@ -87,52 +102,22 @@ static int decode_request(const char *data, size_t length, ft_request *out)
   return 0;
 }
 
-static const char **string_field(struct ft_helper_message *out, char letter)
+/* Returns the address of the string in OUT that has LETTER; NULL if there is none. */
+static const char **string_of_letter(struct ft_helper_message *out, char letter)
 {
-  struct ft_description *d = &out->description;
-  struct ft_network_request *n = &out->network;
-
-  switch (letter) {
-  case 'f':
-    return &n->file;
-  case 'g':
-    return &n->mig;
-  case 'm':
-    return &n->mode;
-  case 'n':
-    return &n->advisory;
-  case 'o':
-    return &n->option;
-  case 'v':
-    return &n->value;
-  case 'a':
-    return &d->app;
-  case 'p':
-    return &d->params;
-  case 'u':
-    return &d->user;
-  case 'U':
-    return &d->user_name;
-  case 'j':
-    return &d->job_name;
-  case 'd':
-    return &d->directory;
-  case 'y':
-    return &d->array;
-  case 'e':
-    return &d->exported.list;
-  case 'K':
-    return &d->secrets.keep;
-  case 'D':
-    return &d->secrets.drop;
-  }
-  return NULL;
+  for (size_t i = 0; i < COUNT(description_strings); i++)
+    if (description_strings[i].letter == letter)
+      return (const char **)((char *)&out->description + description_strings[i].offset);
+  for (size_t i = 0; i < COUNT(network_strings); i++)
+    if (network_strings[i].letter == letter)
+      return (const char **)((char *)&out->network + network_strings[i].offset);
+  return letter == 'e' ? &out->description.exported.list : NULL;
 }
 
 static int store_field(struct ft_helper_message *out, char letter, const char *data, size_t length)
 {
   struct ft_description *d = &out->description;
-  const char **string = string_field(out, letter);
+  const char **string = string_of_letter(out, letter);
 
   if (letter == 'r')
     return decode_request(data, length, &out->request);

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <confuse.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,35 +207,27 @@ static uint64_t get_bytes(cfg_t *cfg, const char *key)
 
 static void convert_policy(cfg_t *cfg, ft_policy *p)
 {
+#define CONVERT(key, field, value)                                                                 \
+  if (SET(cfg, key)) {                                                                             \
+    p->has_##field = true;                                                                         \
+    p->field = value;                                                                              \
+  }
   if (SET(cfg, "mode"))
     p->mode = (ft_mode)ft_mode_from_name(cfg_getstr(cfg, "mode"));
-  if ((p->has_min_runs |= SET(cfg, "min_runs")) && SET(cfg, "min_runs"))
-    p->min_runs = (uint32_t)cfg_getint(cfg, "min_runs");
-  if ((p->has_trim_runs |= SET(cfg, "trim_runs")) && SET(cfg, "trim_runs"))
-    p->trim_runs = (uint32_t)cfg_getint(cfg, "trim_runs");
-  if ((p->has_oom_probability |= SET(cfg, "oom_probability")) && SET(cfg, "oom_probability"))
-    p->oom_probability = cfg_getfloat(cfg, "oom_probability");
-  if ((p->has_reject_probability |= SET(cfg, "reject_probability")) &&
-      SET(cfg, "reject_probability"))
-    p->reject_probability = cfg_getfloat(cfg, "reject_probability");
-  if ((p->has_floor_bytes |= SET(cfg, "floor")) && SET(cfg, "floor"))
-    p->floor_bytes = get_bytes(cfg, "floor");
-  if ((p->has_round_bytes |= SET(cfg, "round")) && SET(cfg, "round"))
-    p->round_bytes = get_bytes(cfg, "round");
-  if ((p->has_trim_factor |= SET(cfg, "trim_factor")) && SET(cfg, "trim_factor"))
-    p->trim_factor = cfg_getfloat(cfg, "trim_factor");
-  if ((p->has_quiet |= SET(cfg, "quiet")) && SET(cfg, "quiet"))
-    p->quiet = cfg_getbool(cfg, "quiet");
-  if ((p->has_failure_price |= SET(cfg, "failure_price")) && SET(cfg, "failure_price"))
-    p->failure_price = cfg_getfloat(cfg, "failure_price");
-  if ((p->has_force |= SET(cfg, "force")) && SET(cfg, "force"))
-    p->force = cfg_getbool(cfg, "force");
-  if ((p->has_borrow |= SET(cfg, "borrow")) && SET(cfg, "borrow"))
-    p->borrow = cfg_getbool(cfg, "borrow");
-  if ((p->has_ceiling_factor |= SET(cfg, "ceiling_factor")) && SET(cfg, "ceiling_factor"))
-    p->ceiling_factor = cfg_getfloat(cfg, "ceiling_factor");
-  if ((p->has_leak_runs |= SET(cfg, "leak_runs")) && SET(cfg, "leak_runs"))
-    p->leak_runs = (uint32_t)cfg_getint(cfg, "leak_runs");
+  CONVERT("min_runs", min_runs, (uint32_t)cfg_getint(cfg, "min_runs"))
+  CONVERT("trim_runs", trim_runs, (uint32_t)cfg_getint(cfg, "trim_runs"))
+  CONVERT("oom_probability", oom_probability, cfg_getfloat(cfg, "oom_probability"))
+  CONVERT("reject_probability", reject_probability, cfg_getfloat(cfg, "reject_probability"))
+  CONVERT("floor", floor_bytes, get_bytes(cfg, "floor"))
+  CONVERT("round", round_bytes, get_bytes(cfg, "round"))
+  CONVERT("trim_factor", trim_factor, cfg_getfloat(cfg, "trim_factor"))
+  CONVERT("quiet", quiet, cfg_getbool(cfg, "quiet"))
+  CONVERT("failure_price", failure_price, cfg_getfloat(cfg, "failure_price"))
+  CONVERT("force", force, cfg_getbool(cfg, "force"))
+  CONVERT("borrow", borrow, cfg_getbool(cfg, "borrow"))
+  CONVERT("ceiling_factor", ceiling_factor, cfg_getfloat(cfg, "ceiling_factor"))
+  CONVERT("leak_runs", leak_runs, (uint32_t)cfg_getint(cfg, "leak_runs"))
+#undef CONVERT
 }
 
 #define POLICY_OPTIONS                                                                             \

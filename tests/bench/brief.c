@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How far a peak told from ten samples a second is from what it was: a command with brief
- * children, watched by two contexts at once, one ten times a second as the agent does, one every
- * 2 ms, whose peak stands for the truth. Prints one line of numbers, in MiB:
+ * Error of a peak from ten samples a second, for a command with short-lived children. Two contexts
+ * watch it at once: one ten times a second like the agent, one every 2 ms as the reference. Prints
+ * one line of numbers, in MiB except for SECONDS:
  *
  *   SECONDS SAMPLED PEAK MOST DENSE DENSE_MOST CHARGE
  *
- * SAMPLED is the highest sum at a sample, PEAK with what is sure of brief children, MOST what it
- * may have been with all of them; DENSE and DENSE_MOST are PEAK and MOST of the other context;
- * CHARGE is the kernel's own peak for the command's cgroup, 0 without one.
+ * SAMPLED is the largest sum at a sample. PEAK includes the certain part of short-lived children,
+ * MOST all of them. DENSE and DENSE_MOST are PEAK and MOST of the other context. CHARGE is the
+ * kernel's peak for the command's cgroup, 0 without one.
  *
- *   brief FOLDER COMMAND...    FOLDER: a cgroup made for this, "" for none
+ *   brief FOLDER COMMAND...    FOLDER: an empty cgroup for the command, "" for none
  */
 #include "config.h"
 

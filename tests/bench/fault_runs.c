@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs for tests/bench/faults, and what is left of them.
+ * Generates runs for tests/bench/faults, and reads what is stored of them.
  *
  *   fault_runs stream SOCKET FOLDER FIRST AT_ONCE >LEDGER
- *     AT_ONCE runs at any time, each a process of 20 to 150 ms: its start and its end are announced
- *     as slurmstepd does, whether or not anybody listens, and FOLDER/job_ID becomes what
- *     tests/agent/scontrol says of a job that is over. Job ids count from FIRST. SIGTERM ends all
- *     runs and then the program. The ledger has a line a run: its id, then for start and end
- *     "taken" (the agent read the packet and lived on), "unknown" (the agent ended meanwhile, or
- *     never closed the connection) or "refused" (it did not read it).
+ *     Keeps AT_ONCE runs going, each a process of 20 to 150 ms. Its start and end are announced as
+ *     by slurmstepd, with or without an agent, and FOLDER/job_ID becomes the output of
+ *     tests/agent/scontrol for the ended job. Job IDs count from FIRST. SIGTERM ends all runs and
+ *     then the program. The ledger has one line per run: its ID, then for start and end "taken"
+ *     (the agent read the packet and continued), "unknown" (the agent ended meanwhile, or never
+ *     closed the connection) or "refused" (the agent did not read it).
  *
  *   fault_runs records STATE
- *     Reads all records of the state folder STATE as the agent and submissions do. Prints a line a
- *     damaged one, and "model APP UID RUNS" of each model. Exit status 1: one is damaged.
+ *     Reads all records of the state directory STATE like the agent and submissions. Prints one
+ *     line per damaged record, and "model APP UID RUNS" for each model. Exit status 1 if a record
+ *     is damaged.
  */
 #include "config.h"
 

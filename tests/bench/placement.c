@@ -126,7 +126,7 @@ static void measure(int state_fd, const char *list, const char *what)
     reading[i] = 1e6 * (read - begin);
   }
   if (!placement.place_count || !choice.line[0])
-    fail("nothing was told");
+    fail("the table is empty");
   printf("%s: %.0f us, of it reading %.0f us; the table has %zu bytes\n", what,
          ft_sort_median(took, TURNS), ft_sort_median(reading, TURNS), bytes / TURNS);
 }

@@ -4,7 +4,7 @@
  * tests/bench/training_memory and live_bytes. Arguments: context MiB, batches resident on the
  * device, five workspace parameters (schedule.h) for each of three directions, channels for copies.
  * Standard input: lines "FILE INPUT PARAMS" (INPUT "-": the file's; PARAMS as in --params). Prints
- * "PEAK SQUEEZED LEAST LIVE" in MiB for each, or "-" and the reason.
+ * "PEAK FEASIBLE DEVICE LIVE" in MiB for each (struct ft_gpu_memory), or "-" and the reason.
  */
 #include "config.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What part of a core the reading of PSS takes: a tree of CHILDREN processes that share
- * MEGABYTES of their parent's memory, sampled ten times a second where PSS is what kills
- * (the most readings that there can be). Prints all CPU above that of as many plain samples
- * (their median) as part of a core and against the goal of 0.1 %, after each quarter of the
- * time; and what was found.
+ * CPU cost of PSS readings: a tree of CHILDREN processes shares MEGABYTES of their parent's memory
+ * and is sampled ten times a second under the PSS accounting rule, which has the most readings.
+ * Prints after each quarter of SECONDS the CPU time above that of as many plain samples (by their
+ * median), as a share of a core, beside the goal of 0.1 %; at the end the measured RSS and PSS.
  *
  *   pss [CHILDREN [MEGABYTES [SECONDS]]]    50, 1024 and 60
  */

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Malicious files get one line of error within limits of time and memory. Of a file of gigabytes no
-# weight is read.
+# A malicious file causes one line of error, within limits of time and memory. No weight of a file of
+# gigabytes is read.
 . "${FT_TOP_SRCDIR:-.}/tests/cli/command.sh"
 need python3
 corpus=${FT_TOP_SRCDIR:-.}/tests/fuzz/corpus

@@ -48,7 +48,7 @@ check_rejection 'in a check' sbatch --predict-mem=check --mem=40M --predict-app=
 check_rejection 'off in the environment' env FORETELL_PREDICT_MEM=off sbatch --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 printf '#!/bin/sh\n#SBATCH --predict-mem=off --predict-app=steady\n%s\n' "$hog --mib 100 --seconds 0.5" >off.sh
 check_rejection 'off in the script' sbatch --mem=40M off.sh
-check_rejection 'where the site is off and lets nobody force it' \
+check_rejection "where the site's mode is off and force is not allowed" \
   sbatch -p strict --predict-mem=force --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 like "$err" 'this site does not allow --predict-mem=force' "the message states that the site does not allow force"
 for evasion in SLURM_JOBID= SLURM_JOBID=0 SLURM_JOBID=1 SLURM_JOB_ID=4294967294; do

@@ -67,7 +67,7 @@ attempt() {
   state=$(job_wait "$id" 60)
   wait_observed "$id" && wait_until 10 models_changed "$user"
   outcome=$(observed "$id" outcome)
-  diag "$user: $*: $mem MiB, $outcome; ${err:-nothing said}"
+  diag "$user: $*: $mem MiB, $outcome; ${err:-no message}"
 }
 
 # attempt_held USER OPTION...: the same for a job that never starts; sets mem only
@@ -77,7 +77,7 @@ attempt_held() {
   submit cluster_as "$user" sbatch --parsable --hold "$@"
   mem=
   [ "$status" != 0 ] || mem=$(mib "$(requested_mem "$id")")
-  diag "$user: $*: ${mem:-refused}; ${err:-nothing said}"
+  diag "$user: $*: ${mem:-refused}; ${err:-no message}"
   [ "$status" != 0 ] || scancel "$id"
 }
 
@@ -86,7 +86,7 @@ app_runs() {
   store "select count(*) from observation where app = '$2' and uid = $(id -u "$1") and outcome = '$3'"
 }
 
-# ---- 1: the job needs 230 MiB. A limit that has killed it kills it no more. A user's jobs have
+# ---- 1: the job needs 230 MiB. A limit that has killed it is not set again. A user's jobs have
 # similar names, so that from the second mode on there are similar apps.
 story_need() { # USER MODE
   local user=$1 mode=$2 who="$1, $2" deaths=0 late=0 least=0 most=0 previous= missed=0 app i

@@ -5,7 +5,7 @@
 
 #include "predictor/decide/messages.h"
 
-/* SAID may be NULL. */
+/* Fills SAID (NULL: not needed) with the message. */
 static inline void decide(const struct ft_decision_input *q, ft_decision *d,
                           struct ft_explanation *said)
 {

@@ -227,7 +227,7 @@ static void the_fullest_record_fits_its_packet(void **state)
   ft_buf_free(&buf);
 }
 
-static void put(int fd, const char *name, size_t size)
+static void write_zeros(int fd, const char *name, size_t size)
 {
   char *text = calloc(1, size + 1);
 
@@ -246,9 +246,9 @@ static void files_named_by_the_index_are_examined(void **state)
   fd = scratch_open(folder);
   for (unsigned i = 1; i <= 8; i++) {
     (void)snprintf(name, sizeof name, "in_%u.txt", i);
-    put(fd, name, 100 * i);
+    write_zeros(fd, name, 100 * i);
   }
-  put(fd, "all.txt", 7);
+  write_zeros(fd, "all.txt", 7);
   describe("./x all.txt in_${SLURM_ARRAY_TASK_ID}.txt --out=r$SLURM_ARRAY_TASK_ID.txt\n", "1-9");
   ft_describe_files(&files, folder, "1-9", ft_io_monotonic() + 10, &out);
   assert_string_equal(element(&two), "input_bytes=207");
@@ -309,8 +309,8 @@ static void lookups_by_index_in_files_and_lists_are_read(void **state)
 
   (void)state;
   fd = scratch_open(folder);
-  put(fd, "in_1.txt", 100);
-  put(fd, "in_2.txt", 200);
+  write_zeros(fd, "in_1.txt", 100);
+  write_zeros(fd, "in_2.txt", 200);
   for (size_t i = 0; i < COUNT_OF(tables); i++)
     assert_int_equal(ft_io_write_file(fd, tables[i].name, tables[i].text, strlen(tables[i].text),
                                       0600, &err),
@@ -325,7 +325,7 @@ static void lookups_by_index_in_files_and_lists_are_read(void **state)
 }
 
 /* Creates the file NAME, which may include a directory, with SIZE bytes. */
-static void make(int fd, const char *name, size_t size)
+static void create_sparse_file(int fd, const char *name, size_t size)
 {
   int file = openat(fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
@@ -416,7 +416,7 @@ static void lists_of_file_names_and_file_contents_are_read(void **state)
   assert_int_equal(mkdirat(fd, "data", 0700), 0);
   assert_int_equal(mkdirat(fd, "odd", 0700), 0);
   for (size_t i = 0; i < COUNT_OF(inputs); i++)
-    make(fd, inputs[i].name, inputs[i].size);
+    create_sparse_file(fd, inputs[i].name, inputs[i].size);
   assert_int_equal(ft_io_write_file(fd, "list.txt", list, sizeof list - 1, 0600, &err), 0);
   assert_int_equal(ft_io_write_file(fd, "sizes.txt", "5 6\n8\n7\n", 8, 0600, &err), 0);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -461,7 +461,7 @@ static void a_name_is_known_if_all_collations_agree(void **state)
   fd = scratch_open(folder);
   for (const char *p = "ABacz"; *p; p++) {
     (void)snprintf(name, sizeof name, "s%c", *p);
-    make(fd, name, 1);
+    create_sparse_file(fd, name, 1);
   }
   assert_int_equal(setenv("LC_ALL", "C", 1), 0);
   assert_string_equal(name_at(fd, "s?", 0), "sA");

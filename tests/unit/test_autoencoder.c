@@ -17,7 +17,7 @@ struct world {
   double hidden[ROWS * HIDDEN], x[ROWS * COLUMNS], y[ROWS * OUTPUTS];
 };
 
-static void make(struct world *w, uint64_t seed)
+static void make_world(struct world *w, uint64_t seed)
 {
   struct ft_random random, fixed;
   double loading[COLUMNS * HIDDEN];
@@ -242,8 +242,8 @@ static void a_latent_structure_is_found_and_the_bound_rises(void **state)
   double left = 0, all = 0;
 
   (void)state;
-  make(&learnt, 1);
-  make(&unseen, 2);
+  make_world(&learnt, 1);
+  make_world(&unseen, 2);
   assert_int_equal(ft_autoencoder_fit(&samples, &settings, &m, &err), 0);
   /* the evidence lower bound; the loss lacks its KL term during calibration */
   assert_true(story.bound[FT_AUTOENCODER_ANNEAL][1] > story.bound[FT_AUTOENCODER_ANNEAL][0]);
@@ -286,7 +286,7 @@ static void training_can_be_stopped(void **state)
   size_t asked = 0;
 
   (void)state;
-  make(&w, 3);
+  make_world(&w, 3);
   settings.stop = stop_at_once;
   settings.data = &asked;
   assert_int_equal(ft_autoencoder_fit(&samples, &settings, &m, &err), -1);
@@ -307,7 +307,7 @@ static void a_stored_model_and_an_equal_seed_predict_the_same(void **state)
   double said[3][OUTPUTS] = { { 0 } };
 
   (void)state;
-  make(&w, 4);
+  make_world(&w, 4);
   settings.units = 1024;
   for (int p = 0; p < FT_AUTOENCODER_PHASES; p++)
     settings.steps[p] = 5;

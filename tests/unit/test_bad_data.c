@@ -51,7 +51,7 @@ static void learn(const ft_observation *o)
     fail_msg("%s", err.text);
 }
 
-static void ran(double batch, double bytes)
+static void learn_run(double batch, double bytes)
 {
   ft_observation o = run_of(batch, jobs + 1.0, bytes);
 
@@ -72,7 +72,7 @@ static double amount(double batch)
   return bytes;
 }
 
-static double line(double batch)
+static double linear_peak(double batch)
 {
   return (1 + 0.2 * batch) * GIB;
 }
@@ -96,7 +96,7 @@ static void a_report_received_three_times_counts_once(void **state)
     for (unsigned i = 0; i < 90; i++) {
       double batch = 1 + (double)ft_random_below(&random, 64);
       ft_observation o =
-          run_of(batch, jobs + 1.0, line(batch) * exp(0.05 * ft_random_normal(&random)));
+          run_of(batch, jobs + 1.0, linear_peak(batch) * exp(0.05 * ft_random_normal(&random)));
 
       for (int t = 0; t < times; t++)
         learn(&o);
@@ -137,14 +137,14 @@ static void absurd_reports_have_little_influence(void **state)
 
     (void)start(NULL);
     for (unsigned i = 0; i < 80; i++)
-      ran(1 + i * 7 % 32, line(1 + i * 7 % 32));
+      learn_run(1 + i * 7 % 32, linear_peak(1 + i * 7 % 32));
     before = amount(20);
     o = run_of(absurd[a].batch, absurd[a].time == 0 ? jobs : absurd[a].time, absurd[a].bytes);
     o.runtime_seconds = absurd[a].seconds;
     learn(&o);
     about(amount(20), before, 1.25, "after an absurd report");
     for (unsigned i = 0; i < 5; i++)
-      ran(1 + i * 7 % 32, line(1 + i * 7 % 32));
+      learn_run(1 + i * 7 % 32, linear_peak(1 + i * 7 % 32));
     about(amount(20), before, 1.25, "five runs later");
   }
 }
@@ -171,7 +171,7 @@ static void a_clock_that_is_behind_has_little_influence(void **state)
 {
   (void)state;
   for (unsigned i = 0; i < 250; i++)
-    ran(-1, 4 * GIB * (1 + 0.01 * (i % 7)));
+    learn_run(-1, 4 * GIB * (1 + 0.01 * (i % 7)));
   for (unsigned i = 0; i < 50; i++) {
     ft_observation o = run_of(-1, i % 2 ? -1e9 : 0, GIB);
 
@@ -208,25 +208,25 @@ static double falling(double batch)
 
 static double turned(double batch)
 {
-  return line(33 - batch);
+  return linear_peak(33 - batch);
 }
 
 static double higher(double batch)
 {
-  return 7 * GIB + line(batch);
+  return 7 * GIB + linear_peak(batch);
 }
 
 static double tenfold(double batch)
 {
-  return 10 * line(batch);
+  return 10 * linear_peak(batch);
 }
 
 static double tenth(double batch)
 {
-  return 0.1 * line(batch);
+  return 0.1 * linear_peak(batch);
 }
 
-static double alike(double batch)
+static double constant_peak(double batch)
 {
   (void)batch;
   return 3 * GIB;
@@ -240,13 +240,13 @@ static void a_replaced_program_is_learnt_again_within_five_runs(void **state)
     double (*before)(double), (*after)(double);
     const char *what;
   } nights[] = {
-    { line, falling, "what needed more needs less" },
-    { line, turned, "another slope" },
-    { line, higher, "7 GiB more" },
-    { line, tenfold, "ten times" },
-    { line, tenth, "a tenth" },
-    { line, alike, "no slope any more" },
-    { alike, line, "a slope" },
+    { linear_peak, falling, "what needed more needs less" },
+    { linear_peak, turned, "another slope" },
+    { linear_peak, higher, "7 GiB more" },
+    { linear_peak, tenfold, "ten times" },
+    { linear_peak, tenth, "a tenth" },
+    { linear_peak, constant_peak, "no slope any more" },
+    { constant_peak, linear_peak, "a slope" },
   };
   static const double prices[] = { 1, 10, 100 };
 
@@ -272,7 +272,7 @@ static void a_replaced_program_is_learnt_again_within_five_runs(void **state)
                  asked);
       late += i >= 150 && i < 170 && asked < need;
       later += i >= 170 && asked < need;
-      ran(batch, need);
+      learn_run(batch, need);
     }
     print_message("# %-28s price %3g: of 20 amounts %2u too small, of the next 40 %u\n",
                   nights[k / 3].what, price, late, later);
@@ -295,13 +295,13 @@ static void a_users_forged_runs_hardly_affect_other_users(void **state)
     for (unsigned i = 0; i < 120; i++) {
       double batch = 1 + (double)ft_random_below(&random, 32);
 
-      ran(batch, line(batch));
+      learn_run(batch, linear_peak(batch));
       /* one run in twelve reports a wrong batch */
       if (i % 12 == 5)
-        ran(lies[l], line(1 + (double)ft_random_below(&random, 32)));
+        learn_run(lies[l], linear_peak(1 + (double)ft_random_below(&random, 32)));
     }
     before = amount(24);
-    about(before, line(24), 1.35, "beside a liar");
+    about(before, linear_peak(24), 1.35, "beside a liar");
   }
 }
 
@@ -312,7 +312,7 @@ static void false_features_give_a_bounded_request(void **state)
 
   (void)state;
   for (unsigned i = 0; i < 120; i++)
-    ran(1 + i * 7 % 32, line(1 + i * 7 % 32));
+    learn_run(1 + i * 7 % 32, linear_peak(1 + i * 7 % 32));
   for (size_t l = 0; l < COUNT_OF(lies); l++) {
     double bytes = amount(lies[l]);
 

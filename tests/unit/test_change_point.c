@@ -26,7 +26,7 @@ static double noise(void)
   return exp(0.05 * ft_random_normal(&random_));
 }
 
-static void ran(const char *arch, double batch, double bytes, bool killed)
+static void learn_run(const char *arch, double batch, double bytes, bool killed)
 {
   ft_observation o = { .schema = FT_SCHEMA,
                        .job_id = model.runs + (uint32_t)ft_random_below(&random_, 1 << 30),
@@ -57,7 +57,7 @@ static void usual_runs(unsigned count)
   for (unsigned i = 0; i < count; i++) {
     double batch = any_batch();
 
-    ran(NULL, batch, (1 + 0.2 * batch) * GIB * noise(), false);
+    learn_run(NULL, batch, (1 + 0.2 * batch) * GIB * noise(), false);
   }
 }
 
@@ -68,13 +68,13 @@ static void five_runs_with_higher_peaks_are_a_change(void **state)
   for (unsigned i = 0; i < 5; i++) {
     double batch = any_batch();
 
-    ran(NULL, batch, (9 + 0.2 * batch) * GIB * noise(), false);
+    learn_run(NULL, batch, (9 + 0.2 * batch) * GIB * noise(), false);
     assert_true(i == 4 || model.runs == BEFORE + i + 1);
   }
   for (unsigned i = 0; i < 5; i++) {
     double batch = any_batch();
 
-    ran(NULL, batch, (9 + 0.2 * batch) * GIB * noise(), false);
+    learn_run(NULL, batch, (9 + 0.2 * batch) * GIB * noise(), false);
   }
   /* the estimate counts only the new runs */
   assert_true(model.runs <= 10);
@@ -89,13 +89,13 @@ static void lower_peaks_take_longer_to_be_a_change(void **state)
   for (unsigned i = 0; i < 33; i++) {
     double batch = any_batch();
 
-    ran(NULL, batch, 0.1 * (1 + 0.2 * batch) * GIB * noise(), false);
+    learn_run(NULL, batch, 0.1 * (1 + 0.2 * batch) * GIB * noise(), false);
   }
   assert_int_equal(model.runs, BEFORE + 33);
   for (unsigned i = 0; i < 20; i++) {
     double batch = any_batch();
 
-    ran(NULL, batch, 0.1 * (1 + 0.2 * batch) * GIB * noise(), false);
+    learn_run(NULL, batch, 0.1 * (1 + 0.2 * batch) * GIB * noise(), false);
   }
   assert_true(model.runs <= 53);
 }
@@ -106,11 +106,11 @@ static void other_inputs_are_no_change(void **state)
   usual_runs(BEFORE);
   /* one input repeatedly; a larger one than before; two in alternation */
   for (unsigned i = 0; i < 30; i++)
-    ran(NULL, 30, 7 * GIB * 1.1, false);
+    learn_run(NULL, 30, 7 * GIB * 1.1, false);
   for (unsigned i = 0; i < 30; i++)
-    ran(NULL, 40 + i, (1 + 0.2 * (40 + i)) * GIB * noise(), false);
+    learn_run(NULL, 40 + i, (1 + 0.2 * (40 + i)) * GIB * noise(), false);
   for (unsigned i = 0; i < 15; i++)
-    ran(NULL, i % 2 ? 1 : 32, (i % 2 ? 1.2 : 7.4) * GIB * noise(), false);
+    learn_run(NULL, i % 2 ? 1 : 32, (i % 2 ? 1.2 : 7.4) * GIB * noise(), false);
   assert_int_equal(model.runs, BEFORE + 75);
 }
 
@@ -118,9 +118,9 @@ static void another_category_is_no_change(void **state)
 {
   (void)state;
   for (unsigned i = 0; i < BEFORE; i++)
-    ran(i % 2 ? "resnet18" : "resnet50", 0, (i % 2 ? 2 : 5) * GIB * noise(), false);
+    learn_run(i % 2 ? "resnet18" : "resnet50", 0, (i % 2 ? 2 : 5) * GIB * noise(), false);
   for (unsigned i = 0; i < 20; i++)
-    ran("vgg16", 0, 11 * GIB * noise(), false);
+    learn_run("vgg16", 0, 11 * GIB * noise(), false);
   assert_int_equal(model.runs, BEFORE + 20);
 }
 
@@ -129,7 +129,7 @@ static void a_return_to_earlier_peaks_is_no_change(void **state)
   (void)state;
   /* in blocks of ten, and no feature explains it */
   for (unsigned i = 0; i < 180; i++)
-    ran(NULL, 0, (i / 10 % 2 ? 6 : 2) * GIB * noise(), false);
+    learn_run(NULL, 0, (i / 10 % 2 ? 6 : 2) * GIB * noise(), false);
   assert_int_equal(model.runs, 180);
 }
 
@@ -165,8 +165,8 @@ static void killed_runs_stay_with_the_runs_after_the_change(void **state)
   for (unsigned i = 0; i < 12; i++) {
     double batch = any_batch();
 
-    ran(NULL, batch, 8 * GIB, true);
-    ran(NULL, batch, (9 + 0.2 * batch) * GIB * noise(), false);
+    learn_run(NULL, batch, 8 * GIB, true);
+    learn_run(NULL, batch, (9 + 0.2 * batch) * GIB * noise(), false);
   }
   assert_true(model.runs < 30);
   assert_true(model.completed >= 6);

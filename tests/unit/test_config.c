@@ -26,7 +26,7 @@ static int remove_file(void **state)
   return unlink(path);
 }
 
-static void put(const char *text)
+static void write_config(const char *text)
 {
   FILE *f = fopen(path, "w");
 
@@ -41,7 +41,7 @@ static void empty_file_means_defaults(void **state)
   struct ft_error err;
 
   (void)state;
-  put("");
+  write_config("");
   memset(&read, 1, sizeof read);
   assert_int_equal(ft_config_read(path, &read, &err), 0);
   ft_config_defaults(&defaults);
@@ -58,7 +58,8 @@ static void every_key_is_read(void **state)
   struct ft_error err;
 
   (void)state;
-  put("# a comment\n"
+  write_config(
+      "# a comment\n"
       "state_dir = /srv/foretell\nsocket = /run/x.sock\ncluster = alpha\nnode_platform = "
       "\"milan\"\n"
       "sample_hz = 5\ncluster_refresh = 60\nmemory_rule = cgroup\nslurm_bin = /opt/slurm/bin\n"
@@ -181,7 +182,7 @@ static void errors_name_their_line(void **state)
   ft_config_defaults(&before);
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     c = before;
-    put(cases[i].text);
+    write_config(cases[i].text);
     err.text[0] = '\0';
     if (ft_config_read(path, &c, &err) == 0)
       fail_msg("accepted: %s", cases[i].text);
@@ -203,15 +204,15 @@ static void users_file_may_only_declare_apps(void **state)
   size_t count = 9;
 
   (void)state;
-  put("app a { command = \"a *\" number = {\"1\"} }\n");
+  write_config("app a { command = \"a *\" number = {\"1\"} }\n");
   assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), 0);
   assert_int_equal(count, 1);
   assert_string_equal(apps[0].arguments[0].name, "1");
-  put("mode = raise\n");
+  write_config("mode = raise\n");
   assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), -1);
-  put("app a { command = \"a\" }\napp b { command = \"b\" }\napp c { command = \"c\" }\n");
+  write_config("app a { command = \"a\" }\napp b { command = \"b\" }\napp c { command = \"c\" }\n");
   assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), -1);
-  put("app a { command = \"a\" }\napp a { command = \"b\" }\n");
+  write_config("app a { command = \"a\" }\napp a { command = \"b\" }\n");
   assert_int_equal(ft_config_read_apps(path, apps, 2, &count, &err), -1);
 }
 
@@ -223,7 +224,8 @@ static void the_site_file_equals_the_configuration(void **state)
   struct ft_error err;
 
   (void)state;
-  put("cluster = beta\ndrop_arguments = patient\nmode = set\nuser root { mode = off }\napp a { command = \"a\" }\n");
+  write_config("cluster = beta\ndrop_arguments = patient\nmode = set\nuser root { mode = off "
+               "}\napp a { command = \"a\" }\n");
   assert_int_equal(ft_config_read(path, &c, &err), 0);
   site.rule = FT_RULE_RSS;
   ft_config_to_site(&c, &site, &apps);
@@ -243,7 +245,8 @@ static void platforms_are_described(void **state)
   struct ft_error err;
 
   (void)state;
-  put("currency = \"EUR\"\n"
+  write_config(
+      "currency = \"EUR\"\n"
       "platform \"milan\" { price = 0.04  price_per = cpu  nodes = \"c[001-064],d1\" }\n"
       "platform rome { feature = rome nodes = \"r*\" }\n"
       "platform h100 { price = 2.5 price_per = gpu }\nplatform old { price = 0 price_per = node "
@@ -276,12 +279,12 @@ static void there_are_at_most_32_platforms(void **state)
 
   (void)state;
   for (int i = 0; i < 33; i++) {
-    put(text);
+    write_config(text);
     assert_int_equal(ft_config_read(path, &c, &err), 0);
     assert_int_equal(c.platform_count, i);
     (void)snprintf(text + strlen(text), sizeof text - strlen(text), "platform p%d { }\n", i);
   }
-  put(text);
+  write_config(text);
   assert_int_equal(ft_config_read(path, &c, &err), -1);
   assert_non_null(strstr(err.text, "line 33: more than 32 platforms"));
 }
@@ -295,7 +298,7 @@ static void one_app_too_many_is_an_error_with_its_line(void **state)
   (void)state;
   for (int i = 0; i < 34; i++)
     (void)snprintf(text + strlen(text), sizeof text - strlen(text), "app a%d { command = x }\n", i);
-  put(text);
+  write_config(text);
   assert_int_equal(ft_config_read(path, &c, &err), -1);
   assert_non_null(strstr(err.text, "line 33: more than 32 apps"));
 }

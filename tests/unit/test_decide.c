@@ -86,7 +86,7 @@ static const ft_partition hyperthreads = { .name = "main",
                                                         .threads_per_core = 2,
                                                         .sockets = 2,
                                                         .mem_bytes = 100 * GB } } };
-/* the job may start on either: what the one with one thread a core gives is the least */
+/* the job may start on either: the node with one thread per core gives the smallest default */
 static const ft_partition threads_and_none = {
   .name = "main",
   .def_mem_bytes = 10 * MB,
@@ -267,7 +267,9 @@ struct scene {
   ft_request request;
   const ft_partition *partition;
   unsigned runs;      /* 0: no estimate */
+  unsigned other_runs; /* recorded, and not comparable */
   double need;        /* GiB; 0: 11.2 */
+  double used;        /* GiB, at most by the recorded runs; 0: NEED */
   double died_at;     /* GiB */
   double oom, reject;
   bool quiet, not_consumable, no_kill, extrapolated, no_force, pooled;
@@ -447,6 +449,17 @@ static const struct scene scenes[] = {
     .runs = 4, .request = NODE(1 * GB), .reject = 0.1, .action = FT_ACTION_RAISE,
     .mem_bytes = 12900 * MB,
     .line = { "unet3d used up to 11.2 GiB (4 runs); --mem raised from 1G to 12900M" } },
+  { .name = "runs that are not comparable are counted, not used", .mode = FT_MODE_RAISE,
+    .partition = &per_node, .runs = 1, .other_runs = 3, .request = NODE(1 * GB),
+    .action = FT_ACTION_RAISE, .mem_bytes = 12900 * MB,
+    .line = { "unet3d used up to 11.2 GiB (1 comparable run of 4); --mem raised from 1G to 12900M" } },
+  { .name = "a ceiling below the estimate says what it risks", .mode = FT_MODE_SET,
+    .partition = &per_node, .runs = 19, .extrapolated = true, .used = 4, .action = FT_ACTION_SET,
+    .mem_bytes = 5400 * MB,
+    .line = { "unet3d may need 11.2 GiB, 95 % below 12.6 GiB (19 runs, extrapolated); --mem set to "
+              "5400M, less than the uncertain estimate, capped at 1.3 times the largest need so "
+              "far, 4 GiB, until more runs complete (ceiling); probability of running out of "
+              "memory: over 99.9 %" } },
   { .name = "what it was killed at is known at once", .mode = FT_MODE_SET, .partition = &per_node,
     .died_at = 2, .action = FT_ACTION_SET, .mem_bytes = 5000 * MB,
     .line = { "unet3d was killed at 2 GiB (1 run, none completed); --mem set to 5000M (floor)" } },
@@ -503,7 +516,7 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
                                .quiet = s->quiet } };
   double need = (s->need > 0 ? s->need : 11.2) * (double)GB, died_at = s->died_at * (double)GB;
   struct ft_estimate e = estimate_of(need, s->runs);
-  struct ft_facts facts = facts_of(s->runs, need, died_at);
+  struct ft_facts facts = facts_of(s->runs, s->used > 0 ? s->used * (double)GB : need, died_at);
   ft_policy policy;
   struct ft_decision_input q = { .mode = s->mode,
                            .app = "unet3d",
@@ -516,6 +529,7 @@ static void play(const struct scene *s, ft_decision *decision, struct ft_explana
                            .memory_is_consumable = !s->not_consumable,
                            .rule = s->no_kill ? FT_RULE_NONE : FT_RULE_CGROUP };
 
+  facts.runs += s->other_runs;
   e.bound_bytes = died_at;
   e.extrapolated = s->extrapolated;
   ft_policy_resolve(&site, NULL, NULL, NULL, &policy);

@@ -118,7 +118,8 @@ static struct app *new_app(void)
 }
 
 /* A run with INPUT (negative: without) that used BYTES for SECONDS. */
-static void ran(struct app *app, double input, double bytes, double seconds, ft_outcome outcome)
+static void learn_run(struct app *app, double input, double bytes, double seconds,
+                      ft_outcome outcome)
 {
   struct ft_error err;
 
@@ -194,7 +195,7 @@ static void known_functions_are_followed_closely(void **state)
         asked += sized(app, x, 0, 1);
         needed += bytes;
       }
-      ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
+      learn_run(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
     }
     if (!(asked < 1.03 * needed && asked > functions[f].least * needed))
       fail_msg("function %zu: %g for %g", f, asked, needed);
@@ -211,7 +212,7 @@ static void a_higher_failure_cost_raises_the_allocation(void **state)
   (void)state;
   ft_random_seed(&random, 3);
   for (unsigned i = 0; i < 60; i++)
-    ran(app, -1, GB * exp(0.2 * ft_random_normal(&random)), 60, FT_OUTCOME_COMPLETED);
+    learn_run(app, -1, GB * exp(0.2 * ft_random_normal(&random)), 60, FT_OUTCOME_COMPLETED);
   for (double price = 0.1; price < 300; price *= 3) {
     double bytes = sized(app, -1, 0, price);
 
@@ -238,10 +239,10 @@ static void no_size_is_below_the_latest_censored_peak(void **state)
       double bytes = GB * exp(0.5 * ft_random_normal(&random));
 
       largest = fmax(largest, bytes);
-      ran(app, (double)ft_random_below(&random, 100), bytes, 60, FT_OUTCOME_COMPLETED);
+      learn_run(app, (double)ft_random_below(&random, 100), bytes, 60, FT_OUTCOME_COMPLETED);
     }
     bound = (largest > 0 ? largest : GB) * (1.01 + (double)ft_random_below(&random, 5));
-    ran(app, x, bound, 60, FT_OUTCOME_OUT_OF_MEMORY);
+    learn_run(app, x, bound, 60, FT_OUTCOME_OUT_OF_MEMORY);
     for (size_t k = 0; k < COUNT_OF(prices) * COUNT_OF(times); k++) {
       double price = prices[k % COUNT_OF(prices)];
 
@@ -264,7 +265,7 @@ static double ran_many(struct app *app, struct ft_random *random, double (*of)(d
     double bytes = of(x) * exp(part * ft_random_normal(random));
 
     largest = fmax(largest, bytes);
-    ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
+    learn_run(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
   }
   return largest;
 }
@@ -296,7 +297,7 @@ static void no_request_is_below_the_latest_censored_peak(void **state)
     pb_size_t count = 0;
 
     bound *= exp(-1.5 + 0.003 * (double)ft_random_below(&random, 1000));
-    ran(app, x, bound, 60, outcomes[k]);
+    learn_run(app, x, bound, 60, outcomes[k]);
     assert_true(ft_feature_number(&feature, &count, 1, "input", x));
     if (ft_estimate_memory(&app->model, &feature, count, &estimate, &err) < 0)
       fail_msg("%s", err.text);
@@ -315,8 +316,8 @@ static void a_failed_size_is_never_requested_again(void **state)
   (void)state;
   ft_random_seed(&random, 7);
   for (unsigned i = 0; i < 30; i++)
-    ran(app, (double)ft_random_below(&random, 100), GB * exp(0.4 * ft_random_normal(&random)), 60,
-        FT_OUTCOME_COMPLETED);
+    learn_run(app, (double)ft_random_below(&random, 100), GB * exp(0.4 * ft_random_normal(&random)),
+              60, FT_OUTCOME_COMPLETED);
   for (double failed = 0.01 * GB; failed < 1000 * GB; failed *= 1.07)
     (void)sized(app, 50, failed, 1);
   free(app);
@@ -338,7 +339,7 @@ static void above_all_known_peaks_a_retry_grows_by_at_most_half(void **state)
       double bytes = GB * (x < 300 ? 2 * exp(ft_random_normal(&random)) : 0.01 * x);
 
       largest = fmax(largest, bytes);
-      ran(app, x, bytes, x * x, FT_OUTCOME_COMPLETED);
+      learn_run(app, x, bytes, x * x, FT_OUTCOME_COMPLETED);
     }
     failed = 1.1 * largest;
     if (!(sized(app, 1000, failed, 1) <= 1.5 * failed))
@@ -364,7 +365,7 @@ static void no_allocation_is_far_above_comparable_peaks(void **state)
 
       most = fmax(most, bytes);
       input = fmax(input, x);
-      ran(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
+      learn_run(app, x, bytes, 60, FT_OUTCOME_COMPLETED);
     }
     /* and by the excess of some recent runs */
     assert_true(app->model.evaluator.log_cap_correction < 0.5);
@@ -393,8 +394,8 @@ static void superlinear_growth_is_extrapolated(void **state)
     for (unsigned i = 0; i < 60; i++) {
       double x = (double)(16 + ft_random_below(&random, 81));
 
-      ran(app, x, GB * pow(x / 50, of) * exp(part * ft_random_normal(&random)), 60,
-          FT_OUTCOME_COMPLETED);
+      learn_run(app, x, GB * pow(x / 50, of) * exp(part * ft_random_normal(&random)), 60,
+                FT_OUTCOME_COMPLETED);
     }
     for (double x = 100; x < 400; x *= 1.3) {
       double times = sized(app, x, 0, 1.1) / (GB * pow(x / 50, of));
@@ -417,8 +418,8 @@ static void below_known_peaks_a_retry_grows_little(void **state)
   for (unsigned i = 0; i < 80; i++) {
     double x = 9 + 6 * ft_random_double(&random);
 
-    ran(app, x, GB * (9 + (x < 10 ? 5 : 1.7) * ft_random_double(&random)), 60,
-        FT_OUTCOME_COMPLETED);
+    learn_run(app, x, GB * (9 + (x < 10 ? 5 : 1.7) * ft_random_double(&random)), 60,
+              FT_OUTCOME_COMPLETED);
   }
   for (double failed = 10 * GB; failed < 11 * GB; failed += 0.1 * GB)
     if (!(sized(app, 14, failed, 1) <= 1.26 * failed))
@@ -435,7 +436,8 @@ static void at_a_high_failure_cost_the_nearest_peaks_are_no_limit(void **state)
   (void)state;
   ft_random_seed(&random, 37);
   for (unsigned i = 0; i < 200; i++)
-    ran(app, exp(3 * ft_random_double(&random)), i % 20 ? GB : 8 * GB, 60, FT_OUTCOME_COMPLETED);
+    learn_run(app, exp(3 * ft_random_double(&random)), i % 20 ? GB : 8 * GB, 60,
+              FT_OUTCOME_COMPLETED);
   for (double x = 1; x < 20; x *= 1.05) {
     assert_true(sized(app, x, 0, 1e6) >= 8 * GB);
     assert_true(sized(app, x, 0, 1) < 8.5 * GB);
@@ -485,7 +487,7 @@ static void any_model_gives_a_finite_allocation(void **state)
     for (unsigned i = 0; i < runs[r]; i++) {
       double x = (double)(1 + ft_random_below(&random, 100));
 
-      ran(app, x, GB * (1 + x * x / 1000), 60, FT_OUTCOME_COMPLETED);
+      learn_run(app, x, GB * (1 + x * x / 1000), 60, FT_OUTCOME_COMPLETED);
     }
     for (size_t k = 0; k < COUNT_OF(numbers) * COUNT_OF(values) * 2; k++) {
       struct ft_error err;
@@ -518,7 +520,7 @@ static void a_slowly_rising_peak_is_followed(void **state)
 
     if (i >= 20)
       failures += sized(app, size * GB, 0, 1.1) < need;
-    ran(app, size * GB, need, 600 * size, FT_OUTCOME_COMPLETED);
+    learn_run(app, size * GB, need, 600 * size, FT_OUTCOME_COMPLETED);
   }
   if (failures > 28)
     fail_msg("%u failures", failures);
@@ -531,9 +533,9 @@ static void a_changed_peak_is_followed_within_a_few_runs(void **state)
 
   (void)state;
   for (unsigned i = 0; i < 100; i++)
-    ran(app, -1, (4 + 0.01 * (i * 7 % 10)) * GB, 60, FT_OUTCOME_COMPLETED);
+    learn_run(app, -1, (4 + 0.01 * (i * 7 % 10)) * GB, 60, FT_OUTCOME_COMPLETED);
   for (unsigned i = 0; i < 25; i++)
-    ran(app, -1, (8 + 0.02 * (i * 7 % 10)) * GB, 60, FT_OUTCOME_COMPLETED);
+    learn_run(app, -1, (8 + 0.02 * (i * 7 % 10)) * GB, 60, FT_OUTCOME_COMPLETED);
   assert_true(sized(app, -1, 0, 1) > 8 * GB && sized(app, -1, 0, 1) < 9 * GB);
   free(app);
 }
@@ -553,9 +555,9 @@ static void one_absurd_run_has_little_influence(void **state)
     double before, after;
 
     for (unsigned i = 0; i < 60; i++)
-      ran(app, 10 + i % 13, (1 + 0.1 * (i % 13)) * GB, 60, FT_OUTCOME_COMPLETED);
+      learn_run(app, 10 + i % 13, (1 + 0.1 * (i % 13)) * GB, 60, FT_OUTCOME_COMPLETED);
     before = sized(app, 15, 0, 1);
-    ran(app, lies[l].input, lies[l].bytes, lies[l].seconds, FT_OUTCOME_COMPLETED);
+    learn_run(app, lies[l].input, lies[l].bytes, lies[l].seconds, FT_OUTCOME_COMPLETED);
     after = sized(app, 15, 0, 1);
     if (!(after > 0.9 * before && after < 1.4 * before))
       fail_msg("lie %zu: %g becomes %g", l, before, after);

@@ -35,7 +35,7 @@ static void teach(ft_model *m, struct ft_random *random, unsigned from, unsigned
   }
 }
 
-static void begin(unsigned runs, struct ft_random *random)
+static void make_history(unsigned runs, struct ft_random *random)
 {
   ft_random_seed(random, 5);
   ft_online_init(&model, "unet3d", 1000, FT_RULE_RSS);
@@ -51,7 +51,7 @@ static void an_equation_is_found_and_used(void **state)
   double truth = 4e8 + 812.0 * 128 * 128 * 128 * 16;
 
   (void)state;
-  begin(60, &random);
+  make_history(60, &random);
   feature(&o, "edge", 128);
   feature(&o, "batch", 16);
   assert_true(ft_equation_search_due(&model));
@@ -113,7 +113,7 @@ static void no_equation_goes_below_the_latest_censored_peak(void **state)
   struct ft_error err;
 
   (void)state;
-  begin(60, &random);
+  make_history(60, &random);
   assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
   assert_true(ft_equation_search_adopt(&model, &found));
   for (unsigned turn = 0; turn < 1000; turn++) {
@@ -153,7 +153,7 @@ static void the_same_runs_give_the_same_equation(void **state)
   struct ft_error err;
 
   (void)state;
-  begin(30, &random);
+  make_history(30, &random);
   assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
   assert_int_equal(ft_equation_search(&model, NULL, NULL, &again, &err), 0);
   assert_memory_equal(&found, &again, sizeof found);
@@ -165,7 +165,7 @@ static void runs_during_the_search_are_kept_and_scored(void **state)
   struct ft_error err;
 
   (void)state;
-  begin(40, &random);
+  make_history(40, &random);
   assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
   teach(&model, &random, 40, 50, 1);
   assert_true(ft_equation_search_adopt(&model, &found));
@@ -183,7 +183,7 @@ static void an_equation_of_another_model_is_discarded(void **state)
   struct ft_error err;
 
   (void)state;
-  begin(40, &random);
+  make_history(40, &random);
   assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), 0);
   again = model;
   strcpy(again.app, "other");
@@ -217,7 +217,7 @@ static void a_search_starts_when_it_may_help(void **state)
   int asked = 0;
 
   (void)state;
-  begin(19, &random);
+  make_history(19, &random);
   assert_false(ft_equation_search_due(&model));
   teach(&model, &random, 19, 20, 1);
   assert_true(ft_equation_search_due(&model));
@@ -261,7 +261,7 @@ static void an_app_without_numbers_has_none(void **state)
     assert_int_equal(ft_online_update(&model, &o, NULL), 1);
   }
   assert_false(ft_equation_search_due(&model));
-  begin(0, &random);
+  make_history(0, &random);
   assert_int_equal(ft_equation_search(&model, NULL, NULL, &found, &err), -1);
 }
 

@@ -76,7 +76,7 @@ static int64_t number(const char *text)
 }
 
 /* Stores a run of UID's APP that ended DAYS ago by the present clock. */
-static void put(uint32_t uid, const char *app, double days)
+static void store_run(uint32_t uid, const char *app, double days)
 {
   static uint32_t job;
   ft_observation o = { .schema = FT_SCHEMA,
@@ -119,13 +119,13 @@ enum { ALL = 1000000 };
 static void runs_older_than_max_age_are_removed_and_their_apps_marked(void **state)
 {
   (void)state;
-  put(1, "old", 40);
-  put(1, "old", 39);
-  put(1, "both", 35);
-  put(1, "both", 1);
-  put(1, "new", 2);
-  put(2, "old", 3);
-  put(2, "", 50);
+  store_run(1, "old", 40);
+  store_run(1, "old", 39);
+  store_run(1, "both", 35);
+  store_run(1, "both", 1);
+  store_run(1, "new", 2);
+  store_run(2, "old", 3);
+  store_run(2, "", 50);
   put_at_their_end();
   (void)pass(30, 0, now, ALL);
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 3);
@@ -140,8 +140,8 @@ static void runs_older_than_max_age_are_removed_and_their_apps_marked(void **sta
 static void nothing_is_removed_before_the_oldest_is_older_by_a_sixteenth(void **state)
 {
   (void)state;
-  put(1, "a", 33.9);
-  put(1, "a", 1);
+  store_run(1, "a", 33.9);
+  store_run(1, "a", 1);
   put_at_their_end();
   (void)pass(32, 0, now, ALL);
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 2);
@@ -152,8 +152,8 @@ static void nothing_is_removed_before_the_oldest_is_older_by_a_sixteenth(void **
 static void no_limit_removes_nothing(void **state)
 {
   (void)state;
-  put(1, "a", 30000);
-  put(1, "b", 1);
+  store_run(1, "a", 30000);
+  store_run(1, "b", 1);
   put_at_their_end();
   assert_int_equal(pass(0, 0, now, ALL), 1);
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 2);
@@ -167,13 +167,13 @@ static void the_age_of_an_imported_run_counts_from_the_import(void **state)
   ft_observation o = { .schema = FT_SCHEMA, .job_id = 4711, .uid = 1, .submission.app = "timeless" };
 
   (void)state;
-  put(1, "imported", 4000);
+  store_run(1, "imported", 4000);
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   (void)pass(30, 0, now, ALL);
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 2);
   sql("UPDATE observation SET put_time = put_time - 40 * 86400");
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
-  put(1, "a", 0);
+  store_run(1, "a", 0);
   (void)pass(30, 0, now, ALL);
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 1);
 }
@@ -182,7 +182,7 @@ static void a_clock_that_is_ahead_advances_expiry_by_a_day_a_pass(void **state)
 {
   (void)state;
   for (int day = 0; day < 40; day++)
-    put(1, "a", day);
+    store_run(1, "a", day);
   put_at_their_end();
   (void)pass(32, 0, now, ALL);
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 33);
@@ -205,8 +205,8 @@ static void a_clock_that_was_never_right_does_not_stop_it(void **state)
 {
   (void)state;
   (void)pass(32, 0, 1000, ALL); /* an empty store, before the clock was set */
-  put(1, "a", 40);
-  put(1, "a", 0);
+  store_run(1, "a", 40);
+  store_run(1, "a", 0);
   put_at_their_end();
   (void)pass(32, 0, now, ALL);
   assert_int_equal(number("SELECT COUNT(*) FROM observation"), 1);
@@ -220,11 +220,11 @@ static void the_least_recently_run_apps_of_a_user_are_removed(void **state)
   for (int app = 0; app < 12; app++)
     for (int run = 0; run < 40; run++) {
       (void)snprintf(name, sizeof name, "app%d", app);
-      put(1, name, app + run);
+      store_run(1, name, app + run);
     }
   for (int app = 0; app < 5; app++) {
     (void)snprintf(name, sizeof name, "app%d", app);
-    put(2, name, 100);
+    store_run(2, name, 100);
   }
   sql("DELETE FROM changed");
   (void)pass(0, 5, now, ALL);
@@ -266,9 +266,9 @@ static void an_interrupted_pass_is_completed_by_the_next(void **state)
   for (int steps = 0; steps < whole; steps++) {
     sql("DELETE FROM observation; DELETE FROM app; DELETE FROM changed; DELETE FROM gone");
     for (int run = 0; run < 90; run++)
-      put(1 + (uint32_t)run % 2, run % 3 ? "a" : "b", run);
+      store_run(1 + (uint32_t)run % 2, run % 3 ? "a" : "b", run);
     for (int run = 0; run < 40; run++)
-      put(3, run % 2 ? "c" : "d", 60);
+      store_run(3, run % 2 ? "c" : "d", 60);
     put_at_their_end();
     if (steps > 0)
       (void)pass(32, 1, now, steps - 1);
@@ -302,10 +302,10 @@ static void marks_of_published_apps_do_not_accumulate(void **state)
 static void an_older_store_is_upgraded(void **state)
 {
   (void)state;
-  put(1, "a", 50);
-  put(1, "b", 40);
-  put(2, "a", 3);
-  put(2, "", 3);
+  store_run(1, "a", 50);
+  store_run(1, "b", 40);
+  store_run(2, "a", 3);
+  store_run(2, "", 3);
   ft_store_close(store);
   store = NULL;
   sql("DROP TRIGGER observation_app_last; DROP INDEX observation_age; DROP TABLE app; DROP TABLE"
@@ -329,8 +329,8 @@ static void a_store_with_a_second_writer_stays_consistent(void **state)
   sqlite3 *db;
 
   (void)state;
-  put(1, "a", 50);
-  put(1, "a", 1);
+  store_run(1, "a", 50);
+  store_run(1, "a", 1);
   put_at_their_end();
   ft_store_set_wait(store, 0);
   assert_int_equal(ft_store_expire_begin(store, &expire, now, &err), 0);

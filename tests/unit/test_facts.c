@@ -65,7 +65,7 @@ static void killed(double limit_mib)
                            .charge_less_cache_bytes = (uint64_t)(limit_mib * MB) });
 }
 
-static void look(void)
+static void collect_facts(void)
 {
   ft_feature features[FT_TASK_FEATURES];
   size_t count = ft_task_features(&model, &asked, NULL, features);
@@ -88,12 +88,12 @@ static void an_explanatory_feature_separates_runs(void **state)
       complete(100 * n);
     }
   submit(4, "");
-  look();
+  collect_facts();
   assert_int_equal(facts.like_completed, 3);
   assert_mib(facts.like_peak_bytes, 400);
   assert_mib(facts.peak_bytes, 1600);
   submit(6, "");
-  look();
+  collect_facts();
   assert_int_equal(facts.like_completed, 0);
 }
 
@@ -105,7 +105,7 @@ static void without_an_explanation_all_runs_count(void **state)
     complete(100 + i);
   }
   submit(3, "");
-  look();
+  collect_facts();
   assert_int_equal(facts.like_completed, 6);
   assert_mib(facts.like_sure_bytes, 100);
 }
@@ -123,11 +123,11 @@ static void another_kind_is_not_comparable(void **state)
   submit(3000, "sparse");
   complete(90);
   submit(9000, "sparse");
-  look();
+  collect_facts();
   assert_true(facts.like_sure_bytes <= 90 * MB);
   assert_true(facts.like_peak_bytes <= 90 * MB);
   submit(9000, "dense");
-  look();
+  collect_facts();
   assert_true(facts.like_peak_bytes > 600 * MB);
 }
 
@@ -139,18 +139,18 @@ static void a_smaller_run_is_not_compared_with_larger_ones(void **state)
     complete(100 * n);
   }
   submit(2, "");
-  look();
+  collect_facts();
   assert_true(facts.less);
   assert_int_equal(facts.like_runs, 0);
   submit(20, "");
-  look();
+  collect_facts();
   assert_false(facts.less);
   assert_mib(facts.like_peak_bytes, 1600);
   /* but the killed run is still counted */
   submit(8, "");
   killed(300);
   submit(2, "");
-  look();
+  collect_facts();
   assert_false(facts.less);
   assert_mib(facts.lately_killed_bytes, 300);
 }
@@ -163,7 +163,7 @@ static void a_constant_feature_excludes_no_run(void **state)
   for (int i = 0; i < 6; i++)
     complete(100);
   submit(0.3, "");
-  look();
+  collect_facts();
   assert_int_equal(facts.like_completed, 6);
 }
 
@@ -179,16 +179,16 @@ static void kills_separate_sizes(void **state)
   killed(300);
   killed(800);
   killed(2000);
-  look();
+  collect_facts();
   assert_int_equal(facts.like_runs, 3);
   assert_mib(facts.lately_killed_bytes, 2000);
   assert_true(facts.unexplained);
   submit(230, "");
-  look();
+  collect_facts();
   assert_int_equal(facts.like_runs, 9);
   assert_mib(facts.like_bound_bytes, 0);
   submit(60, "");
-  look();
+  collect_facts();
   assert_int_equal(facts.like_runs, 0);
 }
 
@@ -203,7 +203,7 @@ static void a_missing_feature_is_not_smaller(void **state)
     complete(3 + mib[i]);
   }
   asked.features_count = 0;
-  look();
+  collect_facts();
   assert_false(facts.less);
   assert_int_equal(facts.completed, 6);
 }
@@ -217,29 +217,29 @@ static void other_variants_count_until_one_run_agrees(void **state)
   asked.directory_hash = 21;
   for (int i = 0; i < 4; i++)
     complete(100 + i);
-  look();
+  collect_facts();
   assert_int_equal(facts.like_completed, 4);
   asked.script_hash = 12; /* edited */
-  look();
+  collect_facts();
   assert_true(!facts.borrowed && facts.like_completed == 4);
   asked.script_hash = 11;
   asked.directory_hash = 22; /* copied to another directory */
-  look();
+  collect_facts();
   assert_true(!facts.borrowed && facts.like_completed == 4);
   asked.script_hash = 13;
-  look();
+  collect_facts();
   assert_true(facts.borrowed);
   assert_int_equal(facts.like_runs, 0);
   assert_int_equal(facts.completed, 4);
   complete(101);
-  look();
+  collect_facts();
   assert_false(facts.borrowed);
   assert_int_equal(facts.like_completed, 5);
   /* a variant with a different peak stays separate */
   asked.script_hash = 14;
   asked.directory_hash = 24;
   complete(400);
-  look();
+  collect_facts();
   assert_int_equal(facts.like_completed, 1);
   assert_mib(facts.like_peak_bytes, 400);
 }
@@ -249,26 +249,26 @@ static void kills_are_lower_bounds_until_runs_complete_below(void **state)
   (void)state;
   submit(1, "");
   killed(100);
-  look();
+  collect_facts();
   assert_mib(facts.like_bound_bytes, 120);
   assert_mib(facts.lately_killed_bytes, 100);
   assert_int_equal(facts.growing_kills, 1);
   killed(100);
   killed(240);
   killed(580);
-  look();
+  collect_facts();
   assert_int_equal(facts.growing_kills, 3);
   complete(200);
-  look();
+  collect_facts();
   assert_int_equal(facts.lately_killed, 0);
   assert_int_equal(facts.growing_kills, 3); /* it completed with far less; a leak can cause that */
   assert_mib(facts.like_bound_bytes, 1.2 * 580);
   for (int i = 0; i < 5; i++)
     complete(200);
-  look();
+  collect_facts();
   assert_mib(facts.like_bound_bytes, 0);
   complete(500);
-  look();
+  collect_facts();
   assert_int_equal(facts.growing_kills, 0);
 }
 
@@ -287,18 +287,18 @@ static void a_step_limit_is_not_the_job_limit(void **state)
   submit(1, "");
   asked.request.mem_unit = FT_MEM_NODE;
   learn(&o);
-  look();
+  collect_facts();
   assert_int_equal(facts.lately_step_limited, 1);
   assert_int_equal(facts.like_killed, 0);
   assert_mib(facts.like_bound_bytes, 100);
   /* a step's memory by its CPUs grows with the job's */
   asked.request.mem_unit = FT_MEM_CPU;
   learn(&o);
-  look();
+  collect_facts();
   assert_int_equal(facts.lately_step_limited, 1);
   assert_mib(facts.lately_killed_bytes, 100);
   complete(300);
-  look();
+  collect_facts();
   assert_int_equal(facts.lately_step_limited, 0);
 }
 
@@ -316,7 +316,7 @@ static void a_node_out_of_memory_is_no_evidence(void **state)
                            .has_largest_process_bytes = true,
                            .largest_process_bytes = (uint64_t)(80 * MB),
                            .charge_less_cache_bytes = (uint64_t)(90 * MB) });
-  look();
+  collect_facts();
   assert_int_equal(facts.runs, 1);
   assert_mib(facts.like_bound_bytes, 0);
 }
@@ -329,7 +329,7 @@ static void failed_runs_alone_are_counted(void **state)
     learn(&(ft_observation){ .outcome = FT_OUTCOME_FAILED,
                              .censored = true,
                              .charge_less_cache_bytes = (uint64_t)(50 * MB) });
-  look();
+  collect_facts();
   assert_int_equal(facts.runs, 6);
   assert_int_equal(facts.completed, 0);
   assert_mib(facts.like_bound_bytes, 50);
@@ -342,7 +342,7 @@ static void the_largest_of_many_runs_is_kept(void **state)
   complete(900);
   for (int i = 0; i < 150; i++)
     complete(800 + i % 7);
-  look();
+  collect_facts();
   assert_int_equal(facts.runs, 151);
   assert_mib(facts.like_peak_bytes, 900);
 }

@@ -27,7 +27,7 @@ static void learn(double mib, double seconds, bool killed)
   assert_int_equal(ft_online_update(&model, &o, NULL), 1);
 }
 
-static void begin(unsigned completed)
+static void make_model(unsigned completed)
 {
   ft_online_init(&model, "app", 1000, FT_RULE_RSS);
   for (unsigned i = 0; i < completed; i++)
@@ -54,7 +54,7 @@ static void the_time_to_failure_is_learned_from_failed_runs(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    begin(cases[i].completed);
+    make_model(cases[i].completed);
     for (unsigned k = 0; k < cases[i].failed; k++)
       learn(cases[i].mib, cases[i].seconds, true);
     if (fabs(model.evaluator.failure_time - cases[i].time) > 1e-3)
@@ -88,7 +88,7 @@ static void early_and_cheap_failures_lower_the_allocation(void **state)
 {
   (void)state;
   for (unsigned runs = 3; runs <= 60; runs += 57) {
-    begin(runs);
+    make_model(runs);
     for (unsigned i = 0; i < runs; i += 3)
       learn(160 + i % 7, 1000, false);
     assert_true(allocation(1, 0.02) < allocation(1, 1));
@@ -103,7 +103,7 @@ static void early_and_cheap_failures_lower_the_allocation(void **state)
 static void a_new_failure_cost_resets_the_cumulative_losses(void **state)
 {
   (void)state;
-  begin(30);
+  make_model(30);
   assert_true(model.evaluator.losses_count > 0 && ft_failure_cost_equals(&model, 1));
   ft_failure_cost_set(&model, 1);
   assert_true(model.evaluator.losses_count > 0);

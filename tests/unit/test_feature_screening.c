@@ -10,7 +10,7 @@ enum { ROWS = 120, COLUMNS = 400, MOST = 20 };
 
 static double x[ROWS * COLUMNS], y[ROWS];
 
-static double line(double a, double b)
+static double linear_target(double a, double b)
 {
   return 3 + 2 * a - b;
 }
@@ -36,7 +36,7 @@ static void relevant_columns_are_kept(void **state)
   static const struct {
     double (*made)(double, double);
     size_t columns;
-  } cases[] = { { line, 2 }, { product, 2 }, { valley, 1 }, { steep, 1 } };
+  } cases[] = { { linear_target, 2 }, { product, 2 }, { valley, 1 }, { steep, 1 } };
   struct ft_random random;
 
   (void)state;

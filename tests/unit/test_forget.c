@@ -102,7 +102,7 @@ static ft_observation run_of(uint32_t uid, const char *app, uint32_t job, double
 }
 
 /* Returns the result of ft_store_put. */
-static int put(ft_observation o)
+static int store_run(ft_observation o)
 {
   struct ft_error err;
   int status = ft_store_put(store, &o, NULL, &err);
@@ -112,7 +112,7 @@ static int put(ft_observation o)
   return status;
 }
 
-static void begin(ft_forget what, struct ft_forget_pass *pass)
+static void begin_pass(ft_forget what, struct ft_forget_pass *pass)
 {
   struct ft_error err;
 
@@ -138,7 +138,7 @@ static struct ft_forget_pass forget(ft_forget what)
   struct ft_forget_pass pass;
   struct ft_error err;
 
-  begin(what, &pass);
+  begin_pass(what, &pass);
   assert_false(steps(&pass, ALL));
   if (ft_store_forget_end(store, &pass, 1 << 20, &err) < 0)
     fail_msg("%s", err.text);
@@ -152,8 +152,8 @@ static void an_apps_runs_are_removed_and_it_is_marked(void **state)
 
   (void)state;
   for (uint32_t job = 1; job <= 30; job++)
-    assert_int_equal(put(run_of(job % 3 ? ADA : BOB, job % 2 ? "a" : "b", job, 1)), 0);
-  begin((ft_forget){ .app = "a", .has_uid = true, .uid = ADA }, &pass);
+    assert_int_equal(store_run(run_of(job % 3 ? ADA : BOB, job % 2 ? "a" : "b", job, 1)), 0);
+  begin_pass((ft_forget){ .app = "a", .has_uid = true, .uid = ADA }, &pass);
   assert_false(steps(&pass, ALL));
   assert_int_equal(pass.runs, 10);
   assert_int_equal(pass.app_count, 1);
@@ -173,28 +173,28 @@ static void forgotten_runs_do_not_return(void **state)
   ft_observation late = run_of(ADA, "a", 7, 3), other, again;
 
   (void)state;
-  assert_int_equal(put(run_of(ADA, "a", 1, 2)), 0);
+  assert_int_equal(store_run(run_of(ADA, "a", 1, 2)), 0);
   (void)forget((ft_forget){ .app = "a", .has_uid = true, .uid = ADA });
-  assert_int_equal(put(run_of(ADA, "a", 1, 2)), 1);
+  assert_int_equal(store_run(run_of(ADA, "a", 1, 2)), 1);
   /* a run that was not recorded before */
-  assert_int_equal(put(late), 1);
+  assert_int_equal(store_run(late), 1);
   /* an import contains the job under another name of its app */
   other = run_of(ADA, "ada/train", 1, 2);
   other.node[0] = '\0';
-  assert_int_equal(put(other), 1);
+  assert_int_equal(store_run(other), 1);
   other.job_id = 7;
-  assert_int_equal(put(other), 1);
+  assert_int_equal(store_run(other), 1);
   assert_int_equal(runs(), 0);
   /* other users' runs and other apps' runs */
-  assert_int_equal(put(run_of(BOB, "a", 1, 2)), 0);
-  assert_int_equal(put(run_of(ADA, "b", 2, 2)), 0);
+  assert_int_equal(store_run(run_of(BOB, "a", 1, 2)), 0);
+  assert_int_equal(store_run(run_of(ADA, "b", 2, 2)), 0);
   /* later runs, also of a job whose number is reused */
   again = run_of(ADA, "a", 1, -1);
-  assert_int_equal(put(again), 0);
+  assert_int_equal(store_run(again), 0);
   assert_int_equal(runs(), 3);
   /* running at the request: started before it */
   again = run_of(ADA, "a", 9, -0.01);
-  assert_int_equal(put(again), 1);
+  assert_int_equal(store_run(again), 1);
 }
 
 static void a_run_without_a_time_is_forgotten(void **state)
@@ -202,10 +202,10 @@ static void a_run_without_a_time_is_forgotten(void **state)
   ft_observation o = { .schema = FT_SCHEMA, .job_id = 4, .uid = ADA, .submission.app = "a" };
 
   (void)state;
-  assert_int_equal(put(o), 0);
+  assert_int_equal(store_run(o), 0);
   (void)forget((ft_forget){ .app = "a" });
   assert_int_equal(runs(), 0);
-  assert_int_equal(put(o), 1);
+  assert_int_equal(store_run(o), 1);
 }
 
 static void a_job_is_all_its_array_tasks_or_one(void **state)
@@ -217,9 +217,9 @@ static void a_job_is_all_its_array_tasks_or_one(void **state)
     o = run_of(ADA, "a", task == 4 ? 139 : 139 + task, 1);
     o.array_job_id = 139;
     o.array_task_id = task;
-    assert_int_equal(put(o), 0);
+    assert_int_equal(store_run(o), 0);
   }
-  assert_int_equal(put(run_of(ADA, "a", 150, 1)), 0);
+  assert_int_equal(store_run(run_of(ADA, "a", 150, 1)), 0);
   (void)forget((ft_forget){ .job_id = 139, .has_array_task_id = true, .array_task_id = 2 });
   assert_int_equal(runs(), 4);
   assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE array_task_id = 2"), 0);
@@ -232,9 +232,9 @@ static void a_job_is_all_its_array_tasks_or_one(void **state)
   o.array_job_id = 139;
   o.array_task_id = 5;
   o.submit_time = floor(now - DAY);
-  assert_int_equal(put(o), 1);
+  assert_int_equal(store_run(o), 1);
   o.submit_time = ceil(now + 10);
-  assert_int_equal(put(o), 0);
+  assert_int_equal(store_run(o), 0);
 }
 
 static void one_array_task_of_an_app_does_not_cover_its_array(void **state)
@@ -245,28 +245,28 @@ static void one_array_task_of_an_app_does_not_cover_its_array(void **state)
   /* the last task has the array's own number */
   o.array_job_id = 139;
   o.array_task_id = 4;
-  assert_int_equal(put(o), 0);
+  assert_int_equal(store_run(o), 0);
   (void)forget((ft_forget){ .app = "a" });
   o = run_of(ADA, "b", 140, 1);
   o.array_job_id = 139;
   o.array_task_id = 1;
-  assert_int_equal(put(o), 0);
+  assert_int_equal(store_run(o), 0);
 }
 
 static void a_user_and_a_time_are_enough(void **state)
 {
   (void)state;
   for (uint32_t job = 1; job <= 10; job++) {
-    assert_int_equal(put(run_of(ADA, "a", job, job)), 0);
-    assert_int_equal(put(run_of(BOB, "a", 100 + job, job)), 0);
+    assert_int_equal(store_run(run_of(ADA, "a", job, job)), 0);
+    assert_int_equal(store_run(run_of(BOB, "a", 100 + job, job)), 0);
   }
   (void)forget((ft_forget){ .before = now - 6.5 * DAY });
   assert_int_equal(runs(), 12);
   (void)forget((ft_forget){ .before = now - 3.5 * DAY, .has_uid = true, .uid = ADA });
   assert_int_equal(runs(), 9);
-  assert_int_equal(put(run_of(ADA, "a", 50, 4)), 1);
-  assert_int_equal(put(run_of(BOB, "a", 50, 4)), 0);
-  assert_int_equal(put(run_of(BOB, "a", 51, 7)), 1);
+  assert_int_equal(store_run(run_of(ADA, "a", 50, 4)), 1);
+  assert_int_equal(store_run(run_of(BOB, "a", 50, 4)), 0);
+  assert_int_equal(store_run(run_of(BOB, "a", 51, 7)), 1);
   (void)forget((ft_forget){ .has_uid = true, .uid = BOB });
   assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE uid = 1002"), 0);
   assert_int_equal(number("SELECT COUNT(*) FROM observation WHERE uid = 1001"), 3);
@@ -277,14 +277,14 @@ static void former_names_are_forgotten_too(void **state)
   struct ft_error err;
 
   (void)state;
-  assert_int_equal(put(run_of(ADA, "oldest", 1, 9)), 0);
+  assert_int_equal(store_run(run_of(ADA, "oldest", 1, 9)), 0);
   assert_int_equal(ft_store_rename_app(store, ADA, "oldest", "old", &err), 1);
   assert_int_equal(ft_store_rename_app(store, ADA, "old", "new", &err), 1);
   (void)forget((ft_forget){ .app = "new", .has_uid = true, .uid = ADA });
-  assert_int_equal(put(run_of(ADA, "oldest", 2, 8)), 1);
-  assert_int_equal(put(run_of(ADA, "old", 3, 8)), 1);
-  assert_int_equal(put(run_of(BOB, "old", 4, 8)), 0);
-  assert_int_equal(put(run_of(ADA, "older", 5, 8)), 0);
+  assert_int_equal(store_run(run_of(ADA, "oldest", 2, 8)), 1);
+  assert_int_equal(store_run(run_of(ADA, "old", 3, 8)), 1);
+  assert_int_equal(store_run(run_of(BOB, "old", 4, 8)), 0);
+  assert_int_equal(store_run(run_of(ADA, "older", 5, 8)), 0);
 }
 
 static ft_observation override(uint32_t job)
@@ -314,8 +314,8 @@ static void only_the_record_of_an_overridden_policy_remains(void **state)
   struct ft_forget_pass pass;
 
   (void)state;
-  assert_int_equal(put(override(1)), 0);
-  assert_int_equal(put(run_of(ADA, "secret", 2, 1)), 0);
+  assert_int_equal(store_run(override(1)), 0);
+  assert_int_equal(store_run(run_of(ADA, "secret", 2, 1)), 0);
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
   assert_int_equal(pass.runs, 1);
   assert_int_equal(pass.kept, 1);
@@ -327,9 +327,9 @@ static void only_the_record_of_an_overridden_policy_remains(void **state)
   /* requested twice, recorded twice, seen for the first time */
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
   assert_int_equal(pass.runs + pass.kept, 0);
-  assert_int_equal(put(override(1)), 1);
+  assert_int_equal(store_run(override(1)), 1);
   assert_int_equal(runs(), 1);
-  assert_int_equal(put(override(3)), 1);
+  assert_int_equal(store_run(override(3)), 1);
   assert_int_equal(runs(), 2);
   assert_int_equal(number(SECRETS), 0);
 }
@@ -340,8 +340,8 @@ static void a_dry_run_counts_and_changes_nothing(void **state)
 
   (void)state;
   for (uint32_t job = 1; job <= 20; job++)
-    assert_int_equal(put(run_of(ADA, job % 2 ? "a" : "b", job, 1)), 0);
-  assert_int_equal(put(override(99)), 0);
+    assert_int_equal(store_run(run_of(ADA, job % 2 ? "a" : "b", job, 1)), 0);
+  assert_int_equal(store_run(override(99)), 0);
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA, .dry_run = true });
   assert_int_equal(pass.runs, 20);
   assert_int_equal(pass.kept, 1);
@@ -357,14 +357,14 @@ static void an_interrupted_pass_continues(void **state)
 
   (void)state;
   for (uint32_t job = 1; job <= 50; job++)
-    assert_int_equal(put(run_of(ADA, "a", job, 1)), 0);
-  begin((ft_forget){ .app = "a" }, &pass);
+    assert_int_equal(store_run(run_of(ADA, "a", job, 1)), 0);
+  begin_pass((ft_forget){ .app = "a" }, &pass);
   assert_true(steps(&pass, 2));
   ft_forget_pass_free(&pass);
   assert_in_range(runs(), 1, 49);
   open_store();
   /* runs after the request are not covered */
-  assert_int_equal(put(run_of(ADA, "a", 60, -1)), 0);
+  assert_int_equal(store_run(run_of(ADA, "a", 60, -1)), 0);
   assert_int_equal(ft_store_forget_next(store, &pass, &err), 1);
   assert_false(steps(&pass, ALL));
   assert_int_equal(runs(), 1);
@@ -389,8 +389,8 @@ static void a_callback_may_stop_the_pass(void **state)
 
   (void)state;
   for (uint32_t job = 1; job <= 5; job++)
-    assert_int_equal(put(run_of(ADA, "a", job, 1)), 0);
-  begin((ft_forget){ .app = "a" }, &pass);
+    assert_int_equal(store_run(run_of(ADA, "a", job, 1)), 0);
+  begin_pass((ft_forget){ .app = "a" }, &pass);
   pass.leaving = leaves;
   pass.data = &left;
   assert_int_equal(ft_store_forget_step(store, &pass, &err), -1);
@@ -405,7 +405,7 @@ static void a_callback_may_stop_the_pass(void **state)
 }
 
 /* How often TEXT occurs in the files of the store. */
-static unsigned found(const char *text)
+static unsigned count_in_files(const char *text)
 {
   static const char *const suffix[] = { "", "-wal", "-shm" };
   unsigned count = 0;
@@ -442,13 +442,13 @@ static void no_byte_of_a_forgotten_run_stays_in_the_files(void **state)
     (void)snprintf(o.submission.job_name, sizeof o.submission.job_name, "%.60s%.*s",
                    o.submission.app, (int)ft_random_below(&random, 60),
                    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
-    assert_int_equal(put(o), 0);
+    assert_int_equal(store_run(o), 0);
     assert_int_equal(ft_store_mark_stale(store, o.uid, o.submission.app, &last, &err), 0);
   }
   assert_int_equal(ft_store_commit(store, &err), 0);
-  assert_true(found("PLANTED") > 100);
+  assert_true(count_in_files("PLANTED") > 100);
   /* before the agent has published */
-  begin((ft_forget){ .app = "PLANTED" }, &pass);
+  begin_pass((ft_forget){ .app = "PLANTED" }, &pass);
   assert_false(steps(&pass, ALL));
   assert_true(pass.runs > 100);
   while (ft_store_next_stale(store, last, &(struct ft_stale_model){ 0 }, &err) > 0)
@@ -456,8 +456,8 @@ static void no_byte_of_a_forgotten_run_stays_in_the_files(void **state)
   assert_int_equal(ft_store_set_published(store, last, &err), 0);
   assert_int_equal(ft_store_forget_end(store, &pass, 64 << 20, &err), 0);
   ft_forget_pass_free(&pass);
-  assert_int_equal(found("PLANTED"), 0);
-  assert_true(found("other") > 100);
+  assert_int_equal(count_in_files("PLANTED"), 0);
+  assert_true(count_in_files("other") > 100);
 }
 
 static void a_reader_is_waited_for(void **state)
@@ -467,12 +467,12 @@ static void a_reader_is_waited_for(void **state)
   sqlite3 *reader;
 
   (void)state;
-  assert_int_equal(put(run_of(ADA, "a", 1, 1)), 0);
+  assert_int_equal(store_run(run_of(ADA, "a", 1, 1)), 0);
   ft_store_set_wait(store, 0);
   assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
   assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT * FROM observation", NULL, NULL, NULL),
                    SQLITE_OK);
-  begin((ft_forget){ .app = "a" }, &pass);
+  begin_pass((ft_forget){ .app = "a" }, &pass);
   assert_false(steps(&pass, ALL));
   assert_int_equal(ft_store_forget_end(store, &pass, 0, &err), -1);
   assert_non_null(strstr(err.text, "another process"));
@@ -529,7 +529,7 @@ static void the_previous_stores_schema_is_upgraded(void **state)
   struct ft_error err;
 
   (void)state;
-  assert_int_equal(put(run_of(ADA, "a", 1, 1)), 0);
+  assert_int_equal(store_run(run_of(ADA, "a", 1, 1)), 0);
   ft_store_close(store);
   store = NULL;
   sql("DROP TABLE forgotten; DROP TABLE former; DELETE FROM meta WHERE key = 'scrub';"
@@ -545,7 +545,7 @@ static void the_previous_stores_schema_is_upgraded(void **state)
   assert_int_equal(runs(), 1);
   (void)forget((ft_forget){ .app = "a" });
   assert_int_equal(runs(), 0);
-  assert_int_equal(put(run_of(ADA, "a", 1, 1)), 1);
+  assert_int_equal(store_run(run_of(ADA, "a", 1, 1)), 1);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

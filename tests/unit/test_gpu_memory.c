@@ -153,7 +153,8 @@ static void mixed_precision_copies_widened_tensors(void **state)
   ft_graph_free(graph);
 }
 
-static struct ft_gpu_memory needs(const char *file, const char *input, struct ft_gpu_run *run)
+static struct ft_gpu_memory estimate_memory(const char *file, const char *input,
+                                            struct ft_gpu_run *run)
 {
   struct ft_graph *graph = open_graph(file);
   struct ft_gpu_memory memory;
@@ -174,20 +175,20 @@ static void larger_inputs_and_batches_need_more_memory(void **state)
   (void)state;
   ft_gpu_run_init(&run);
   run.sizes.batch = 64;
-  one = needs("torch-cnn", NULL, &run);
+  one = estimate_memory("torch-cnn", NULL, &run);
   run.sizes.batch = 65536;
-  many = needs("torch-cnn", NULL, &run);
+  many = estimate_memory("torch-cnn", NULL, &run);
   assert_true(many.bytes > one.bytes && many.min_device_bytes > one.min_device_bytes);
   assert_true(many.min_device_bytes <= many.bytes);
   run.precision = FT_PRECISION_AMP;
-  amp = needs("torch-cnn", NULL, &run);
+  amp = estimate_memory("torch-cnn", NULL, &run);
   assert_true(amp.bytes < many.bytes);
   run.precision = FT_PRECISION_FP32;
   run.optimizer = FT_OPTIMIZER_ADAM;
-  adam = needs("torch-cnn", NULL, &run);
+  adam = estimate_memory("torch-cnn", NULL, &run);
   assert_int_equal(adam.optimizer_bytes, 2 * many.optimizer_bytes);
   run.training = false;
-  inference = needs("torch-cnn", NULL, &run);
+  inference = estimate_memory("torch-cnn", NULL, &run);
   assert_true(inference.bytes < many.bytes);
   assert_int_equal(inference.gradient_bytes + inference.optimizer_bytes, 0);
 }
@@ -214,7 +215,7 @@ static void the_optimizer_step_is_independent_of_accumulation(void **state)
       run.optimizer = table[i].optimizer;
       run.fused = table[i].fused;
       run.accumulate = accumulate;
-      memory = needs("hf/bert.json", "sequence=2", &run);
+      memory = estimate_memory("hf/bert.json", "sequence=2", &run);
       assert_true(memory.live_bytes >= table[i].times * memory.parameter_bytes);
       assert_true(memory.live_bytes < table[i].times * memory.parameter_bytes * 11 / 10);
     }
@@ -246,7 +247,7 @@ static void gpus_shard_by_the_chosen_strategy(void **state)
     run.gpus = table[i].gpus;
     run.shard = table[i].shard;
     run.views = table[i].views;
-    memory = needs("hf/bert.json", "sequence=2", &run);
+    memory = estimate_memory("hf/bert.json", "sequence=2", &run);
     times = (double)memory.live_bytes / (double)memory.parameter_bytes;
     if (run.shard == 3)
       times /= run.gpus;
@@ -352,9 +353,9 @@ static void a_summary_leaves_blocks_too_small_for_batches(void **state)
   ft_gpu_run_init(&run);
   run.no_autotune = true; /* an empty cache follows autotuning */
   run.sizes.batch = 65536;
-  plain = needs("torch-cnn", NULL, &run);
+  plain = estimate_memory("torch-cnn", NULL, &run);
   run.summary = 30000;
-  summed = needs("torch-cnn", NULL, &run);
+  summed = estimate_memory("torch-cnn", NULL, &run);
   assert_true(summed.bytes > plain.bytes);
   assert_int_equal(summed.activation_bytes, plain.activation_bytes);
 }
@@ -410,9 +411,9 @@ static void checkpoints_trade_memory(void **state)
   (void)state;
   ft_gpu_run_init(&run);
   run.sizes.batch = 65536;
-  plain = needs("torch-cnn", NULL, &run);
+  plain = estimate_memory("torch-cnn", NULL, &run);
   run.checkpoints = 4;
-  checkpointed = needs("torch-cnn", NULL, &run);
+  checkpointed = estimate_memory("torch-cnn", NULL, &run);
   assert_true(checkpointed.activation_bytes < plain.activation_bytes);
 }
 
@@ -443,9 +444,9 @@ static void fused_attention_saves_no_probabilities(void **state)
   ft_gpu_run_init(&run);
   run.sizes.batch = 2;
   run.plain_attention = true;
-  plain = needs("attention", "sequence=1000", &run);
+  plain = estimate_memory("attention", "sequence=1000", &run);
   run.plain_attention = false;
-  fused = needs("attention", "sequence=1000", &run);
+  fused = estimate_memory("attention", "sequence=1000", &run);
   assert_true(fused.activation_bytes <= plain.activation_bytes);
 }
 
@@ -464,9 +465,9 @@ static void decomposed_attention_saves_its_probabilities(void **state)
 
     ft_gpu_run_init(&run);
     run.sizes.batch = 2;
-    fused = needs("hf/bert.json", lengths[i], &run);
+    fused = estimate_memory("hf/bert.json", lengths[i], &run);
     run.plain_attention = true;
-    plain = needs("hf/bert.json", lengths[i], &run);
+    plain = estimate_memory("hf/bert.json", lengths[i], &run);
     assert_int_equal(plain.activation_bytes - fused.activation_bytes,
                      2 * ((4 + 1 + 4) * 2 * 4 * length * length - 4 * 2 * 4 * length));
   }
@@ -481,11 +482,11 @@ static void a_loop_saves_at_most_the_results_of_all_iterations(void **state)
   (void)state;
   ft_gpu_run_init(&run);
   run.sizes.batch = 4;
-  training = needs("control", NULL, &run);
+  training = estimate_memory("control", NULL, &run);
   assert_int_equal(training.loop_bytes, 5 * 4 * 4 * 4);
   assert_true(training.complete && training.activation_bytes >= training.loop_bytes);
   run.training = false;
-  inference = needs("control", NULL, &run);
+  inference = estimate_memory("control", NULL, &run);
   assert_int_equal(inference.loop_bytes, 0);
 }
 
@@ -496,7 +497,7 @@ static void no_estimate_has_zero_variance(void **state)
 
   (void)state;
   ft_gpu_run_init(&run);
-  memory = needs("torch-cnn", NULL, &run);
+  memory = estimate_memory("torch-cnn", NULL, &run);
   for (int i = 1; i < FT_ESTIMATE_LEVELS; i++)
     assert_true(memory.estimate.quantile[i] >= memory.estimate.quantile[i - 1]);
   assert_true(memory.estimate.quantile[0] > 0);

@@ -28,7 +28,7 @@ struct story {
   bool has_estimate;
 };
 
-static int begin(void **state)
+static int make_story(void **state)
 {
   struct story *s = calloc(1, sizeof *s);
 
@@ -77,7 +77,7 @@ static void learn(struct story *s, ft_observation o)
   assert_int_equal(ft_online_update(&s->model, &o, &err), 1);
 }
 
-static void run(struct story *s, double mib_used, const char *profile, ft_outcome outcome)
+static void learn_run(struct story *s, double mib_used, const char *profile, ft_outcome outcome)
 {
   learn(s, observed(mib_used, profile, outcome));
 }
@@ -92,7 +92,7 @@ static void run_batch(struct story *s, double batch, double mib_used, const char
 }
 
 /* Decides about a submission with --gres=GRES ("": none) and, above 0, BATCH. */
-static void ask_batch(struct story *s, const char *gres, ft_mode mode, double batch)
+static void decide_slice_of_batch(struct story *s, const char *gres, ft_mode mode, double batch)
 {
   ft_submission submission = { .schema = FT_SCHEMA, .app = "unet" };
   struct ft_mig_query q = { .mode = mode,
@@ -122,9 +122,9 @@ static void ask_batch(struct story *s, const char *gres, ft_mode mode, double ba
   (void)ft_mig_decide(&q, &place, s->has_estimate ? s->known.estimate : NULL, &s->said);
 }
 
-static void ask(struct story *s, const char *gres, ft_mode mode)
+static void decide_slice(struct story *s, const char *gres, ft_mode mode)
 {
-  ask_batch(s, gres, mode, 0);
+  decide_slice_of_batch(s, gres, mode, 0);
 }
 
 /* ---- which runs ran out of GPU memory ---- */
@@ -199,8 +199,8 @@ static void the_first_run_is_enough_to_choose(void **state)
 {
   struct story *s = *state;
 
-  run(s, 3000, "3g.20gb", FT_OUTCOME_COMPLETED);
-  ask(s, "", FT_MODE_UNSET);
+  learn_run(s, 3000, "3g.20gb", FT_OUTCOME_COMPLETED);
+  decide_slice(s, "", FT_MODE_UNSET);
   SETS("1g.5gb");
   SAYS("unet used up to 2.93 GiB of GPU memory (1 run); --gres set to");
 }
@@ -209,20 +209,20 @@ static void after_an_oom_the_slice_is_larger_and_stays_so(void **state)
 {
   struct story *s = *state;
 
-  run(s, 4700, "1g.5gb", FT_OUTCOME_FAILED);
-  ask(s, "", FT_MODE_UNSET);
+  learn_run(s, 4700, "1g.5gb", FT_OUTCOME_FAILED);
+  decide_slice(s, "", FT_MODE_UNSET);
   SETS("2g.10gb");
   SAYS("unet failed in 4.75 GiB of GPU memory (1 run, none completed)");
-  run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
-  ask(s, "", FT_MODE_UNSET);
+  learn_run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
+  decide_slice(s, "", FT_MODE_UNSET);
   SETS("3g.20gb");
-  run(s, 12000, "3g.20gb", FT_OUTCOME_COMPLETED);
-  ask(s, "", FT_MODE_UNSET);
+  learn_run(s, 12000, "3g.20gb", FT_OUTCOME_COMPLETED);
+  decide_slice(s, "", FT_MODE_UNSET);
   SETS("3g.20gb");
   SAYS("(3 runs, 1 completed)");
   for (int i = 0; i < 6; i++) {
-    run(s, 12000, "3g.20gb", FT_OUTCOME_COMPLETED);
-    ask(s, "", FT_MODE_UNSET);
+    learn_run(s, 12000, "3g.20gb", FT_OUTCOME_COMPLETED);
+    decide_slice(s, "", FT_MODE_UNSET);
     SETS("3g.20gb");
   }
 }
@@ -231,8 +231,8 @@ static void other_failures_do_not_raise_the_slice(void **state)
 {
   struct story *s = *state;
 
-  run(s, 1000, "1g.5gb", FT_OUTCOME_FAILED);
-  ask(s, "", FT_MODE_UNSET);
+  learn_run(s, 1000, "1g.5gb", FT_OUTCOME_FAILED);
+  decide_slice(s, "", FT_MODE_UNSET);
   SETS("1g.5gb");
   SAYS("needs at least 1000 MiB of GPU memory (1 run, none completed)");
 }
@@ -242,12 +242,12 @@ static void a_leak_does_not_raise_the_slice_forever(void **state)
   struct story *s = *state;
 
   s->policy.leak_runs = 2;
-  run(s, 4700, "1g.5gb", FT_OUTCOME_FAILED);
-  run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
-  ask(s, "", FT_MODE_UNSET);
+  learn_run(s, 4700, "1g.5gb", FT_OUTCOME_FAILED);
+  learn_run(s, 9500, "2g.10gb", FT_OUTCOME_FAILED);
+  decide_slice(s, "", FT_MODE_UNSET);
   SETS("2g.10gb");
   SAYS("and not more (leak)");
-  ask(s, "gpu:2g.10gb:1", FT_MODE_RAISE);
+  decide_slice(s, "gpu:2g.10gb:1", FT_MODE_RAISE);
   assert_int_equal(s->said.action, FT_ACTION_RAISE);
   assert_string_equal(s->said.value, "gpu:3g.20gb:1");
 }
@@ -259,9 +259,9 @@ static void few_runs_choose_no_large_slice(void **state)
 
   for (int i = 0; i < 4; i++)
     run_batch(s, 1 + i, 1000 * (1 + i), "3g.20gb");
-  ask_batch(s, "", FT_MODE_UNSET, 4);
+  decide_slice_of_batch(s, "", FT_MODE_UNSET, 4);
   SETS("1g.5gb");
-  ask_batch(s, "", FT_MODE_UNSET, 1000);
+  decide_slice_of_batch(s, "", FT_MODE_UNSET, 1000);
   SETS("2g.10gb");
   SAYS("(ceiling)");
 }
@@ -272,13 +272,13 @@ static void an_app_that_fills_any_gpu_stays_where_it_completed(void **state)
   struct story *s = *state;
 
   for (int i = 0; i < 8; i++) {
-    run(s, 4750, "1g.5gb", FT_OUTCOME_COMPLETED);
-    ask(s, "", FT_MODE_UNSET);
+    learn_run(s, 4750, "1g.5gb", FT_OUTCOME_COMPLETED);
+    decide_slice(s, "", FT_MODE_UNSET);
     SETS("1g.5gb");
     SAYS("(floor)");
   }
-  run(s, 19500, "3g.20gb", FT_OUTCOME_COMPLETED);
-  ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
+  learn_run(s, 19500, "3g.20gb", FT_OUTCOME_COMPLETED);
+  decide_slice(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
   assert_int_not_equal(s->said.action, FT_ACTION_REJECT);
 }
 
@@ -287,20 +287,20 @@ static void only_completed_comparable_runs_reject(void **state)
   struct story *s = *state;
 
   for (int i = 0; i < 4; i++) {
-    run(s, 7000 + 10 * i, "2g.10gb", FT_OUTCOME_COMPLETED);
-    ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
+    learn_run(s, 7000 + 10 * i, "2g.10gb", FT_OUTCOME_COMPLETED);
+    decide_slice(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
     assert_int_equal(s->said.action, FT_ACTION_WARN);
     SAYS("gpu:1g.5gb has 4.75 GiB: it ");
     SAYS("use --gres=gpu:2g.10gb:1");
   }
   for (int i = 0; i < 8; i++)
-    run(s, 7000 + 10 * i, "2g.10gb", FT_OUTCOME_COMPLETED);
-  ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
+    learn_run(s, 7000 + 10 * i, "2g.10gb", FT_OUTCOME_COMPLETED);
+  decide_slice(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
   assert_int_equal(s->said.action, FT_ACTION_REJECT);
-  ask(s, "gpu:1g.5gb:1", FT_MODE_FORCE);
+  decide_slice(s, "gpu:1g.5gb:1", FT_MODE_FORCE);
   assert_int_equal(s->said.action, FT_ACTION_WARN);
-  run(s, 3000, "1g.5gb", FT_OUTCOME_COMPLETED);
-  ask(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
+  learn_run(s, 3000, "1g.5gb", FT_OUTCOME_COMPLETED);
+  decide_slice(s, "gpu:1g.5gb:1", FT_MODE_UNSET);
   assert_int_equal(s->said.action, FT_ACTION_WARN);
 }
 
@@ -313,13 +313,13 @@ static void a_smaller_batch_is_not_rejected_for_larger_ones(void **state)
     run_batch(s, 64, 8000 + 10 * i, "2g.10gb");
     run_batch(s, 32, 4100 + 10 * i, "2g.10gb");
   }
-  ask_batch(s, "gpu:1g.5gb:1", FT_MODE_UNSET, 64);
+  decide_slice_of_batch(s, "gpu:1g.5gb:1", FT_MODE_UNSET, 64);
   assert_int_equal(s->said.action, FT_ACTION_REJECT);
-  ask_batch(s, "gpu:1g.5gb:1", FT_MODE_UNSET, 16);
+  decide_slice_of_batch(s, "gpu:1g.5gb:1", FT_MODE_UNSET, 16);
   assert_int_not_equal(s->said.action, FT_ACTION_REJECT);
-  ask_batch(s, "", FT_MODE_UNSET, 32);
+  decide_slice_of_batch(s, "", FT_MODE_UNSET, 32);
   SETS("1g.5gb");
-  ask_batch(s, "", FT_MODE_UNSET, 64);
+  decide_slice_of_batch(s, "", FT_MODE_UNSET, 64);
   SETS("2g.10gb");
 }
 
@@ -328,13 +328,13 @@ static void the_largest_slice_is_enough_where_runs_completed_in_it(void **state)
 {
   struct story *s = *state;
 
-  run(s, 17000, "3g.20gb", FT_OUTCOME_COMPLETED);
-  run(s, 19000, "", FT_OUTCOME_COMPLETED);
-  ask(s, "", FT_MODE_UNSET);
+  learn_run(s, 17000, "3g.20gb", FT_OUTCOME_COMPLETED);
+  learn_run(s, 19000, "", FT_OUTCOME_COMPLETED);
+  decide_slice(s, "", FT_MODE_UNSET);
   SETS("3g.20gb");
   SAYS("(maximum)");
-  run(s, 19500, "3g.20gb", FT_OUTCOME_FAILED);
-  ask(s, "", FT_MODE_UNSET);
+  learn_run(s, 19500, "3g.20gb", FT_OUTCOME_FAILED);
+  decide_slice(s, "", FT_MODE_UNSET);
   assert_int_equal(s->said.action, FT_ACTION_WARN);
   SAYS("no MIG slice of partition gpus is large enough");
 }
@@ -359,7 +359,7 @@ static void any_measurement_gives_a_decision(void **state)
                                     "batch", i % 13));
     learn(s, o);
     for (size_t a = 0; a < COUNT_OF(asked); a++) {
-      ask_batch(s, asked[a], i % 2 ? FT_MODE_RAISE : FT_MODE_UNSET, i % 17);
+      decide_slice_of_batch(s, asked[a], i % 2 ? FT_MODE_RAISE : FT_MODE_UNSET, i % 17);
       assert_true(s->said.lines_count > 0 && s->said.lines[0][0]);
       assert_null(strstr(s->said.lines[0], "nan"));
       assert_null(strstr(s->said.lines[0], " 0 B"));
@@ -367,7 +367,7 @@ static void any_measurement_gives_a_decision(void **state)
   }
 }
 
-#define STORY(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define STORY(name) cmocka_unit_test_setup_teardown(name, make_story, end)
 
 int main(void)
 {

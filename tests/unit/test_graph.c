@@ -307,8 +307,8 @@ static void memory_equals_that_computed_by_hand(void **state)
      * 8 means and deviations, the Relu's result, the product's input */
     { "convolution", "3x32x32", 1, 4 * (3072 + 2048), 4 * (3072 + 2048 + 2048 + 8) + 64 },
     { "convolution", "3x32x32", 6, 6 * 4 * (3072 + 2048), 6 * 4 * (3072 + 2048 + 2048 + 8) + 64 },
-    /* x, qkv whole, probabilities and what they make of v; kept: x and its statistics, normalised
-       x, qkv, softmax, a */
+    /* live: x, qkv whole, probabilities and their product with v; saved: x with its statistics,
+     * normalised x, qkv, softmax, a */
     { "attention", "sequence=10", 2, 2 * 4 * (160 + 480 + 100 + 160),
       2 * 4 * (160 + 20 + 160 + 480 + 100 + 160) },
     /* GELU is fused; saved: x, the normalised map, hard swish's input, the pool's input and its

@@ -44,7 +44,7 @@ static void learn(int runs, bool by_input)
   }
 }
 
-static void ask(const char *app, double input, uint64_t mem)
+static void find_grounds(const char *app, double input, uint64_t mem)
 {
   struct ft_submission_question question = { .site = &site,
                                              .submission = &submission,
@@ -82,7 +82,7 @@ static void a_features_effect_is_the_change_without_it(void **state)
 {
   (void)state;
   learn(RUNS, true);
-  ask("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  find_grounds("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
   assert_int_equal(grounds.effect_count, 1);
   assert_string_equal(grounds.effect[0].name, "input_bytes");
   assert_string_equal(grounds.effect[0].value, "2 GiB");
@@ -101,10 +101,10 @@ static void values_outside_all_runs_are_reported(void **state)
 {
   (void)state;
   learn(RUNS, true);
-  ask("fold", 50.0 * (double)FT_GIB, 4 * FT_GIB);
+  find_grounds("fold", 50.0 * (double)FT_GIB, 4 * FT_GIB);
   assert_true(grounds.effect[0].unseen);
   assert_said("input_bytes=50 GiB: outside the runs' range 1 GiB to 7 GiB", NULL);
-  ask("fold", 0, 4 * FT_GIB);
+  find_grounds("fold", 0, 4 * FT_GIB);
   assert_string_equal(grounds.effect[0].value, "");
   assert_said("input_bytes: missing from this job", NULL);
 }
@@ -113,7 +113,7 @@ static void without_a_relevant_feature_the_peaks_are_reported(void **state)
 {
   (void)state;
   learn(RUNS, false);
-  ask("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  find_grounds("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
   assert_int_equal(grounds.effect_count, 0);
   assert_said("method: the peaks of 42 completed runs; no feature explains their differences",
               NULL);
@@ -123,15 +123,15 @@ static void few_runs_are_listed_without_an_explanation(void **state)
 {
   (void)state;
   learn(2, true);
-  ask("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  find_grounds("fold", 2.0 * (double)FT_GIB, 4 * FT_GIB);
   for (int i = 0; i < grounds.count; i++)
     assert_null(strstr(grounds.line[i], "estimate"));
   assert_said("comparable runs: ", "of 2");
   assert_said("features of this job: input_bytes=2 GiB", NULL);
-  ask("fold", 0, 4 * FT_GIB);
+  find_grounds("fold", 0, 4 * FT_GIB);
   assert_said("features of this job: none; add some with --predict-params", NULL);
   assert_said("features of earlier runs missing from this job: input_bytes", NULL);
-  ask("another", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  find_grounds("another", 2.0 * (double)FT_GIB, 4 * FT_GIB);
   for (int i = 0; i < grounds.count; i++)
     assert_null(strstr(grounds.line[i], "missing"));
 }
@@ -145,7 +145,7 @@ static void a_feature_that_differs_between_tasks_is_named_once(void **state)
 
   (void)state;
   learn(2, true);
-  ask("fold", 0, 4 * FT_GIB);
+  find_grounds("fold", 0, 4 * FT_GIB);
   s->features[s->features_count++] =
       (ft_feature){ .name = "n", .category = "%a", .per_task = true };
   assert_true(ft_feature_category(s->features, &s->features_count, 24, "arch", "resnet"));
@@ -162,7 +162,7 @@ static void a_model_of_another_app_is_not_used(void **state)
 {
   (void)state;
   learn(RUNS, true);
-  ask("another", 2.0 * (double)FT_GIB, 4 * FT_GIB);
+  find_grounds("another", 2.0 * (double)FT_GIB, 4 * FT_GIB);
   assert_int_equal(grounds.effect_count, 0);
 }
 

@@ -54,8 +54,8 @@ static void tenth_more(void *context, const struct ft_gpu *gpu, struct ft_gpu_me
   ft_gpu_memory_fill_quantiles(memory, 1, 0);
 }
 
-static struct ft_gpu_memory told(const struct ft_instead_question *q, const struct ft_gpu *gpu,
-                                 const struct ft_gpu_run *run)
+static struct ft_gpu_memory estimate_memory(const struct ft_instead_question *q,
+                                            const struct ft_gpu *gpu, const struct ft_gpu_run *run)
 {
   struct ft_gpu_memory memory;
   struct ft_error err;
@@ -70,7 +70,7 @@ static struct ft_gpu_memory told(const struct ft_instead_question *q, const stru
 static bool fits(const struct ft_instead_question *q, const struct ft_gpu *gpu,
                  const struct ft_gpu_run *run)
 {
-  struct ft_gpu_memory memory = told(q, gpu, run);
+  struct ft_gpu_memory memory = estimate_memory(q, gpu, run);
 
   return (gpu && gpu->host) || ft_estimate_quantile(&memory.estimate, q->probability) <= q->bytes;
 }
@@ -93,7 +93,7 @@ static void check_hint(const struct ft_instead_question *q, const struct ft_inst
   struct ft_gpu_run run = q->run;
 
   apply(hint->setting, &run, &gpu);
-  assert_near(hint->bytes, told(q, gpu, &run).bytes, 1e-9);
+  assert_near(hint->bytes, estimate_memory(q, gpu, &run).bytes, 1e-9);
   if (!fits(q, gpu, &run))
     fail_msg("%s does not fit", hint->setting);
   if (!(hint->time > 0))

@@ -40,7 +40,7 @@ static void learn(const ft_observation *o)
     fail_msg("not learned: %s", err.text);
 }
 
-static struct ft_estimate told(void)
+static struct ft_estimate estimate_memory(void)
 {
   struct ft_estimate e;
   struct ft_error err;
@@ -68,7 +68,7 @@ static void runs_submitted_before_others_ended_are_one_cohort(void **state)
 {
   static const struct {
     double submit, end;
-    unsigned rounds;
+    unsigned cohorts;
   } runs[] = {
     { 10, 20, 1 },  { 10, 21, 1 },
     { 19, 30, 1 }, /* the first had not ended */
@@ -82,8 +82,8 @@ static void runs_submitted_before_others_ended_are_one_cohort(void **state)
     ft_observation o = run_of(runs[i].submit, runs[i].end, 0x1p30);
 
     learn(&o);
-    if (ft_memory_rounds(&model) != runs[i].rounds)
-      fail_msg("run %zu: %u rounds", i, ft_memory_rounds(&model));
+    if (ft_memory_cohorts(&model) != runs[i].cohorts)
+      fail_msg("run %zu: %u cohorts", i, ft_memory_cohorts(&model));
   }
   assert_int_equal(model.completed, COUNT_OF(runs));
 }
@@ -96,7 +96,7 @@ static void without_times_each_run_is_a_cohort(void **state)
 
     o.runtime_seconds = 0;
     learn(&o);
-    assert_int_equal(ft_memory_rounds(&model), i);
+    assert_int_equal(ft_memory_cohorts(&model), i);
   }
 }
 
@@ -107,7 +107,7 @@ static void a_changed_app_has_the_cohorts_of_its_kept_runs(void **state)
   static const struct {
     double usual, many; /* between two submissions */
     double lasts;
-    unsigned rounds;
+    unsigned cohorts;
   } cases[] = {
     { 10, 0, 1, 1 },   /* the ten at once */
     { 10, 10, 1, 10 }, /* one by one */
@@ -131,8 +131,8 @@ static void a_changed_app_has_the_cohorts_of_its_kept_runs(void **state)
       submit += i < USUAL ? cases[c].usual : cases[c].many;
     }
     assert_int_equal(model.completed, MANY);
-    if (ft_memory_rounds(&model) != cases[c].rounds)
-      fail_msg("case %zu: %u rounds", c, ft_memory_rounds(&model));
+    if (ft_memory_cohorts(&model) != cases[c].cohorts)
+      fail_msg("case %zu: %u cohorts", c, ft_memory_cohorts(&model));
   }
 }
 
@@ -146,12 +146,12 @@ static void a_model_without_cohorts_counts_runs(void **state)
     o = run_of(i + 1, i + 1.5, 0x1p30);
     learn(&o);
   }
-  model.evaluator.rounds = 0;
-  model.evaluator.round_ended = 0;
-  assert_int_equal(ft_memory_rounds(&model), 12);
+  model.evaluator.cohorts = 0;
+  model.evaluator.cohort_ended = 0;
+  assert_int_equal(ft_memory_cohorts(&model), 12);
   o = run_of(20, 21, 0x1p30);
   learn(&o);
-  assert_int_equal(ft_memory_rounds(&model), 13);
+  assert_int_equal(ft_memory_cohorts(&model), 13);
 }
 
 static void a_duplicate_or_killed_run_starts_no_cohort(void **state)
@@ -161,12 +161,12 @@ static void a_duplicate_or_killed_run_starts_no_cohort(void **state)
   (void)state;
   learn(&o);
   learn(&o);
-  assert_int_equal(ft_memory_rounds(&model), 1);
+  assert_int_equal(ft_memory_cohorts(&model), 1);
   o = run_of(3, 4, 0x1p29);
   o.censored = true;
   o.outcome = FT_OUTCOME_CANCELLED;
   learn(&o);
-  assert_int_equal(ft_memory_rounds(&model), 1);
+  assert_int_equal(ft_memory_cohorts(&model), 1);
 }
 
 /* The same peaks, as one morning's array or day by day. */
@@ -186,9 +186,9 @@ static void one_cohort_has_a_wider_interval_than_many(void **state)
 
       learn(&o);
     }
-    assert_int_equal(ft_memory_rounds(&model), apart ? 40 : 1);
+    assert_int_equal(ft_memory_cohorts(&model), apart ? 40 : 1);
     model.evaluator.log_interval_scale = 0;
-    struct ft_estimate e = told();
+    struct ft_estimate e = estimate_memory();
 
     widths[apart] = width(&e);
   }
@@ -204,7 +204,7 @@ static void a_clock_that_was_ahead_does_not_end_all_cohorts(void **state)
   ft_online_clamp_times(&model, 100);
   o = run_of(101, 102, 0x1p30);
   learn(&o);
-  assert_int_equal(ft_memory_rounds(&model), 2);
+  assert_int_equal(ft_memory_cohorts(&model), 2);
 }
 
 /* ---- coverage ---- */
@@ -226,7 +226,7 @@ static double holds(unsigned seeds, unsigned from, unsigned to,
 
       o.rss_bytes = (uint64_t)bytes;
       if (i >= from) {
-        struct ft_estimate e = told();
+        struct ft_estimate e = estimate_memory();
 
         held += within(&e, bytes);
       }
@@ -319,7 +319,7 @@ static void coverage_by_an_older_wider_interval_narrows_nothing(void **state)
     double median;
 
     model = before;
-    e = told();
+    e = estimate_memory();
     median = ft_estimate_quantile(&e, 0.5);
     o.submission.has_decision = o.submission.decision.has_p05_bytes =
         o.submission.decision.has_p95_bytes = true;

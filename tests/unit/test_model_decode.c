@@ -67,7 +67,7 @@ static void fill(ft_model *m, size_t length, struct ft_random *random)
 
 /* Asserts that both decoders accept LENGTH bytes at DATA with equal results, or both reject them.
  * Returns whether they accept. */
-static bool same(const uint8_t *data, size_t length)
+static bool decodes_like_nanopb(const uint8_t *data, size_t length)
 {
   pb_istream_t stream = pb_istream_from_buffer(data, length);
   bool nanopb = pb_decode(&stream, ft_model_fields, &theirs), packed;
@@ -97,12 +97,12 @@ static void lists_of_every_length_are_read_as_nanopb_reads_them(void **state)
   ft_random_seed(&random, 1);
   for (size_t i = 0; i < COUNT_OF(lengths); i++) {
     fill(&model, lengths[i], &random);
-    assert_true(same(bytes, encode(&model, bytes)));
+    assert_true(decodes_like_nanopb(bytes, encode(&model, bytes)));
     assert_int_equal(ours.evaluator.needs_count, lengths[i]);
   }
   /* earlier contents of the struct must not remain */
   fill(&model, 1, &random);
-  assert_true(same(bytes, encode(&model, bytes)));
+  assert_true(decodes_like_nanopb(bytes, encode(&model, bytes)));
   assert_int_equal(ours.evaluator.baselines[2].needs_count, 1);
 }
 
@@ -132,7 +132,7 @@ static void lists_in_pieces_and_messages_in_pieces_add_up(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++)
-    if (same(cases[i].bytes, cases[i].length) != cases[i].good)
+    if (decodes_like_nanopb(cases[i].bytes, cases[i].length) != cases[i].good)
       fail_msg("%s", cases[i].what);
 }
 
@@ -158,7 +158,7 @@ static void hostile_models_are_rejected_like_by_nanopb(void **state)
       length = at;
     if (i % 11 == 0 && at + 1 < length)
       memmove(changed + at, changed + at + 1, length - at - 1);
-    accepted += same(changed, length);
+    accepted += decodes_like_nanopb(changed, length);
   }
   assert_in_range(accepted, 100, 19900);
 }

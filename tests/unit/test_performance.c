@@ -9,7 +9,7 @@
 #include "predictor/estimate/runtime.h"
 #include "predictor/online/performance.h"
 
-static ft_observation run(unsigned job, const char *platform, double n, double seconds)
+static ft_observation make_run(unsigned job, const char *platform, double n, double seconds)
 {
   ft_observation o = { .schema = FT_SCHEMA,
                        .job_id = job,
@@ -46,7 +46,7 @@ static ft_performance *learnt(unsigned runs, unsigned seed)
   for (unsigned i = 0; i < runs; i++) {
     const char *platform = i % 3 == 2 ? "fast" : "slow";
     double n = 1 + 10 * ft_random_double(&random);
-    ft_observation o = run(i, platform, n, law(platform, n, &random));
+    ft_observation o = make_run(i, platform, n, law(platform, n, &random));
 
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
@@ -79,7 +79,7 @@ static void the_memory_of_a_run_does_not_change_its_time(void **state)
   assert_non_null(p);
   ft_performance_init(p, "app", 7);
   for (unsigned i = 0; i < 4; i++) {
-    ft_observation o = run(i, "slow", 1, 2);
+    ft_observation o = make_run(i, "slow", 1, 2);
 
     o.has_largest_process_bytes = true;
     o.largest_process_bytes = 100 << 20; /* in microseconds 105 s */
@@ -93,16 +93,16 @@ static void the_memory_of_a_run_does_not_change_its_time(void **state)
 static void only_completed_runs_with_a_run_time_count(void **state)
 {
   ft_performance *p = learnt(10, 1);
-  ft_observation o = run(50, "slow", 5, 0);
+  ft_observation o = make_run(50, "slow", 5, 0);
 
   (void)state;
   assert_int_equal(ft_performance_update(p, &o, NULL), 0);
-  o = run(50, "slow", 5, 4);
+  o = make_run(50, "slow", 5, 4);
   o.outcome = FT_OUTCOME_TIMEOUT;
   assert_int_equal(ft_performance_update(p, &o, NULL), 0);
-  o = run(50, "", 5, 4);
+  o = make_run(50, "", 5, 4);
   assert_int_equal(ft_performance_update(p, &o, NULL), 0);
-  o = run(50, "slow", 5, 1e12);
+  o = make_run(50, "slow", 5, 1e12);
   assert_int_equal(ft_performance_update(p, &o, NULL), 0);
   assert_int_equal(p->history_count, 10);
   free(p);
@@ -111,7 +111,7 @@ static void only_completed_runs_with_a_run_time_count(void **state)
 static void a_later_record_of_a_run_replaces_it(void **state)
 {
   ft_performance *p = learnt(10, 1);
-  ft_observation o = run(4, "slow", 5, 4.5);
+  ft_observation o = make_run(4, "slow", 5, 4.5);
 
   (void)state;
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
@@ -129,7 +129,7 @@ static void runs_stay_in_order_of_time(void **state)
   assert_non_null(p);
   ft_performance_init(p, "app", 7);
   for (unsigned i = 0; i < 150; i++) {
-    ft_observation o = run(i * 67 % 150, i % 2 ? "a" : "b", 1, 2 + i % 5);
+    ft_observation o = make_run(i * 67 % 150, i % 2 ? "a" : "b", 1, 2 + i % 5);
 
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
@@ -144,7 +144,7 @@ static void an_absurd_time_has_little_influence(void **state)
   ft_performance *p = learnt(60, 3);
   ft_feature n = { .name = "n", .has_number = true, .number = 6 };
   struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
-  ft_observation o = run(1000, "fast", 6, 1e6);
+  ft_observation o = make_run(1000, "fast", 6, 1e6);
 
   (void)state;
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
@@ -175,14 +175,14 @@ static void transferred_estimates_give_way_to_runs(void **state)
 static void transferred_estimates_stay_until_they_are_removed(void **state)
 {
   ft_performance *p = learnt(60, 3);
-  ft_observation o = run(1000, "slow", 6, 5);
+  ft_observation o = make_run(1000, "slow", 6, 5);
 
   (void)state;
   ft_performance_set_transfer(p, "new", log(0.5), 0.3);
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   assert_int_equal(p->platforms_count, 3);
   assert_near(p->platforms[2].log_ratio, log(0.5), 1e-9);
-  o = run(1001, "new", 6, 5 * 0.3);
+  o = make_run(1001, "new", 6, 5 * 0.3);
   assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   assert_true(p->platforms[2].log_ratio < log(0.45) && p->platforms[2].log_ratio > log(0.29));
   ft_performance_clear_transfers(p);
@@ -204,7 +204,7 @@ static void the_platform_with_most_runs_becomes_the_first(void **state)
   ft_random_seed(&random, 9);
   for (unsigned i = 0; i < 20; i++) {
     double n = 1 + 10 * ft_random_double(&random);
-    ft_observation o = run(100 + i, "fast", n, law("fast", n, &random));
+    ft_observation o = make_run(100 + i, "fast", n, law("fast", n, &random));
 
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
@@ -226,7 +226,7 @@ static void of_too_many_platforms_the_stalest_is_removed(void **state)
     ft_observation o;
 
     (void)snprintf(name, sizeof name, "p%u", i / 2);
-    o = run(i, name, 1, 2);
+    o = make_run(i, name, 1, 2);
     assert_int_equal(ft_performance_update(p, &o, NULL), 1);
   }
   assert_int_equal(p->platforms_count, 16);
@@ -239,7 +239,7 @@ static void of_too_many_platforms_the_stalest_is_removed(void **state)
 
 static void an_uncounted_value_is_missing_not_0(void **state)
 {
-  ft_observation o = run(1, "a", 1, 4);
+  ft_observation o = make_run(1, "a", 1, 4);
   float x[FT_RUN_FEATURES];
 
   (void)state;

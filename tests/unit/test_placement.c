@@ -27,7 +27,7 @@ static void add_text(const char *line, void *scene)
   (void)snprintf(c->text + strlen(c->text), sizeof c->text - strlen(c->text), "%s\n", line);
 }
 
-static struct scene *make(void)
+static struct scene *make_scene(void)
 {
   struct scene *c = calloc(1, sizeof *c);
 
@@ -55,7 +55,7 @@ static struct scene *make(void)
   return c;
 }
 
-static const struct ft_placement_row *look(struct scene *c, size_t partition)
+static const struct ft_placement_row *evaluate_partition(struct scene *c, size_t partition)
 {
   ft_placement_evaluate(&c->q, &c->e);
   for (size_t i = 0; i < c->e.count; i++)
@@ -81,33 +81,33 @@ static const char *table(struct scene *c)
 
 static void speed_is_relative_to_the_current_partition(void **state)
 {
-  struct scene *c = make();
-  const struct ft_placement_row *row = look(c, FAST);
+  struct scene *c = make_scene();
+  const struct ft_placement_row *row = evaluate_partition(c, FAST);
 
   (void)state;
   assert_true(row->compared);
   assert_near(row->speed, 2, 1e-9);
   assert_near(row->speed_p95, 2 * exp(0.1644853626951), 1e-6);
   assert_near(ft_estimate_quantile(&row->place->seconds, 0.5), 50, 0.01);
-  assert_near(look(c, MAIN)->speed, 1, 1e-12);
-  assert_near(look(c, MAIN)->speed_p95, 1, 1e-12);
+  assert_near(evaluate_partition(c, MAIN)->speed, 1, 1e-12);
+  assert_near(evaluate_partition(c, MAIN)->speed_p95, 1, 1e-12);
   c->v.current = FAST;
-  row = look(c, NEAR);
+  row = evaluate_partition(c, NEAR);
   assert_near(row->speed, 0.5 * exp(0.02), 1e-9);
   /* both run times are extrapolated, thus uncertain */
   assert_near(row->speed_p95 / row->speed, exp(0.1644853626951 * sqrt(2)), 1e-6);
-  assert_near(look(c, SMALL)->speed_p95, 1, 1e-12);
+  assert_near(evaluate_partition(c, SMALL)->speed_p95, 1, 1e-12);
   free(c);
 }
 
 static void unknown_values_are_reported_as_unknown(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   const size_t dark[] = { ODD, NONE };
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(dark); i++) {
-    const struct ft_placement_row *row = look(c, dark[i]);
+    const struct ft_placement_row *row = evaluate_partition(c, dark[i]);
 
     assert_null(row->place);
     assert_false(row->compared);
@@ -116,14 +116,14 @@ static void unknown_values_are_reported_as_unknown(void **state)
   }
   /* one of its platforms is known, the other is not */
   (void)snprintf(c->v.partition[MIXED].nodes[1].platform, 64, "odd");
-  (void)look(c, MIXED);
+  (void)evaluate_partition(c, MIXED);
   assert_null(ft_placement_worst(&c->e, MIXED, false));
   /* no comparison with an unknown value */
   c->v.current = ODD;
-  assert_false(look(c, MAIN)->compared);
+  assert_false(evaluate_partition(c, MAIN)->compared);
   assert_non_null(c->e.row[0].place);
   c->v.current = PARTITIONS;
-  assert_false(look(c, MAIN)->compared);
+  assert_false(evaluate_partition(c, MAIN)->compared);
   assert_has(table(c), "\nodd        odd       ?      ?");
   assert_has(c->text, "\nfastest: fast; cheapest:");
   free(c);
@@ -131,14 +131,14 @@ static void unknown_values_are_reported_as_unknown(void **state)
 
 static void a_partition_of_two_platforms_counts_as_the_slower(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
 
   (void)state;
-  (void)look(c, MIXED);
+  (void)evaluate_partition(c, MIXED);
   assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "old");
   /* the slow nodes are too small; the job fits the fast ones only */
   c->v.partition[MIXED].nodes[0].mem_bytes = 100 << 20;
-  (void)look(c, MIXED);
+  (void)evaluate_partition(c, MIXED);
   assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "new");
   free(c);
 }
@@ -159,73 +159,73 @@ static void a_price_is_per_requested_unit(void **state)
     { { .nodes = 3 }, FAST, 3 * 0.36 * 50 / 3600 },
     { { .tasks = 4, .tasks_per_node = 1 }, FAST, 4 * 0.36 * 50 / 3600 },
   };
-  struct scene *c = make();
+  struct scene *c = make_scene();
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     c->s.request = cases[i].request;
-    assert_near(look(c, cases[i].partition)->price, cases[i].price, 0.01);
+    assert_near(evaluate_partition(c, cases[i].partition)->price, cases[i].price, 0.01);
   }
   /* by the GPU, without a GPU request */
   (void)snprintf(c->v.platforms.platforms[0].name, 64, "gone");
   (void)snprintf(c->v.platforms.platforms[3].name, 64, "old");
   c->s.request = (ft_request){ 0 };
-  assert_true(look(c, MAIN)->price < 0);
+  assert_true(evaluate_partition(c, MAIN)->price < 0);
   c->s.request.gpus_per_node = 2;
   (void)snprintf(c->v.partition[MAIN].nodes[0].gres, 64, "nic:1,gpu:a100:4");
-  assert_near(look(c, MAIN)->price, 2 * 3.6 * 100 / 3600, 0.01);
+  assert_near(evaluate_partition(c, MAIN)->price, 2 * 3.6 * 100 / 3600, 0.01);
   /* a platform without a section, or without a price */
   c->v.platforms.platforms[3].price_unit = FT_PRICE_NONE;
-  assert_true(look(c, MAIN)->price < 0);
+  assert_true(evaluate_partition(c, MAIN)->price < 0);
   c->v.platforms.platforms_count = 0;
-  assert_true(look(c, MAIN)->price < 0);
+  assert_true(evaluate_partition(c, MAIN)->price < 0);
   assert_int_equal(c->e.cheapest, FT_PLACEMENT_PARTITIONS);
   free(c);
 }
 
 static void a_job_fits_if_memory_time_and_nodes_suffice(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
 
   (void)state;
-  assert_int_equal(look(c, MAIN)->memory, FT_PLACEMENT_FITS);
-  assert_int_equal(look(c, SMALL)->memory, FT_PLACEMENT_DOES_NOT_FIT);
-  assert_false(look(c, SMALL)->fits);
+  assert_int_equal(evaluate_partition(c, MAIN)->memory, FT_PLACEMENT_FITS);
+  assert_int_equal(evaluate_partition(c, SMALL)->memory, FT_PLACEMENT_DOES_NOT_FIT);
+  assert_false(evaluate_partition(c, SMALL)->fits);
   c->v.partition[SMALL].nodes[0].mem_bytes = 1050 << 20;
-  assert_int_equal(look(c, SMALL)->memory, FT_PLACEMENT_MAY_NOT_FIT);
-  assert_true(look(c, SMALL)->fits);
+  assert_int_equal(evaluate_partition(c, SMALL)->memory, FT_PLACEMENT_MAY_NOT_FIT);
+  assert_true(evaluate_partition(c, SMALL)->fits);
   c->v.partition[FAST].max_mem_bytes = 400 << 20;
   c->v.partition[FAST].max_per_cpu = true;
-  assert_int_equal(look(c, FAST)->memory, FT_PLACEMENT_DOES_NOT_FIT);
-  assert_true(look(c, FAST)->memory_bytes == 400 << 20);
+  assert_int_equal(evaluate_partition(c, FAST)->memory, FT_PLACEMENT_DOES_NOT_FIT);
+  assert_true(evaluate_partition(c, FAST)->memory_bytes == 400 << 20);
   c->s.request.cpus_per_task = 4;
-  assert_int_equal(look(c, FAST)->memory, FT_PLACEMENT_FITS);
+  assert_int_equal(evaluate_partition(c, FAST)->memory, FT_PLACEMENT_FITS);
   c->s.request = (ft_request){ .mem_unit = FT_MEM_NODE, .mem_bytes = 9000 * FT_MIB };
-  assert_int_equal(look(c, MAIN)->memory, FT_PLACEMENT_DOES_NOT_FIT);
+  assert_int_equal(evaluate_partition(c, MAIN)->memory, FT_PLACEMENT_DOES_NOT_FIT);
   c->s.request = (ft_request){ .cpus_per_task = 9 };
-  assert_string_equal(look(c, MAIN)->blocking_reason, "too few CPUs");
+  assert_string_equal(evaluate_partition(c, MAIN)->blocking_reason, "too few CPUs");
   c->s.request = (ft_request){ .gpus_per_node = 1 };
-  assert_string_equal(look(c, MAIN)->blocking_reason, "no GPUs");
+  assert_string_equal(evaluate_partition(c, MAIN)->blocking_reason, "no GPUs");
   c->s.request = (ft_request){ .time_limit_seconds = 60 };
-  assert_int_equal(look(c, MAIN)->time, FT_PLACEMENT_DOES_NOT_FIT);
-  assert_int_equal(look(c, FAST)->time, FT_PLACEMENT_FITS);
+  assert_int_equal(evaluate_partition(c, MAIN)->time, FT_PLACEMENT_DOES_NOT_FIT);
+  assert_int_equal(evaluate_partition(c, FAST)->time, FT_PLACEMENT_FITS);
   c->s.request.time_limit_seconds = 4000; /* Slurm itself would let it wait forever */
-  assert_int_equal(look(c, FAST)->time, FT_PLACEMENT_DOES_NOT_FIT);
+  assert_int_equal(evaluate_partition(c, FAST)->time, FT_PLACEMENT_DOES_NOT_FIT);
   c->s.request.time_limit_seconds = 0;
   c->v.partition[MAIN].max_seconds = 104;
-  assert_int_equal(look(c, MAIN)->time, FT_PLACEMENT_MAY_NOT_FIT);
+  assert_int_equal(evaluate_partition(c, MAIN)->time, FT_PLACEMENT_MAY_NOT_FIT);
   c->v.partition[MAIN].closed = true;
-  assert_false(look(c, MAIN)->fits);
+  assert_false(evaluate_partition(c, MAIN)->fits);
   c->q.memory = NULL;
-  assert_int_equal(look(c, NEAR)->memory, FT_PLACEMENT_FIT_UNKNOWN);
+  assert_int_equal(evaluate_partition(c, NEAR)->memory, FT_PLACEMENT_FIT_UNKNOWN);
   c->v.partition[NEAR].nodes_count = 0;
-  assert_true(look(c, NEAR)->memory_bytes == 0 && c->e.count == PARTITIONS + 1);
+  assert_true(evaluate_partition(c, NEAR)->memory_bytes == 0 && c->e.count == PARTITIONS + 1);
   free(c);
 }
 
 static void a_constraint_selects_the_nodes_that_have_it(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   ft_node_type *kind = c->v.partition[MIXED].nodes;
 
   (void)state;
@@ -235,39 +235,41 @@ static void a_constraint_selects_the_nodes_that_have_it(void **state)
   (void)snprintf(kind[1].features, sizeof kind[1].features, "ib,quick");
   (void)snprintf(c->s.request.constraint, sizeof c->s.request.constraint, "quick");
   /* in the mixed partition only the fast nodes satisfy it */
-  assert_string_equal(look(c, MIXED)->platform, "new");
+  assert_string_equal(evaluate_partition(c, MIXED)->platform, "new");
   assert_string_equal(ft_placement_worst(&c->e, MIXED, false)->platform, "new");
-  assert_string_equal(look(c, MAIN)->blocking_reason, "no node satisfies --constraint");
-  assert_false(look(c, MAIN)->fits);
+  assert_string_equal(evaluate_partition(c, MAIN)->blocking_reason,
+                      "no node satisfies --constraint");
+  assert_false(evaluate_partition(c, MAIN)->fits);
   assert_int_equal(c->e.fastest, MIXED);
   /* nothing is excluded if features are unknown */
-  assert_string_equal(look(c, ODD)->platform, "odd");
-  assert_null(look(c, ODD)->blocking_reason);
+  assert_string_equal(evaluate_partition(c, ODD)->platform, "odd");
+  assert_null(evaluate_partition(c, ODD)->blocking_reason);
   assert_has(table(c), "; no node satisfies --constraint\n");
   assert_has(c->text, "\nfastest: mixed");
   /* the free resources are those of these nodes */
   kind[1].idle_cpus = kind[1].idle_nodes = 0;
-  assert_true(look(c, MIXED)->free_known);
-  assert_false(look(c, MIXED)->free);
+  assert_true(evaluate_partition(c, MIXED)->free_known);
+  assert_false(evaluate_partition(c, MIXED)->free);
   c->s.request.constraint[0] = '\0';
-  assert_true(look(c, MIXED)->free);
+  assert_true(evaluate_partition(c, MIXED)->free);
   free(c);
 }
 
 static void a_partition_where_the_job_cannot_start_is_not_recommended(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   ft_partition *fast = &c->v.partition[FAST], *mixed = &c->v.partition[MIXED];
 
   (void)state;
   c->v.partition_count = MIXED;
-  assert_null(look(c, FAST)->blocking_reason);
+  assert_null(evaluate_partition(c, FAST)->blocking_reason);
   assert_int_equal(c->e.fastest, FAST);
   fast->nodes[0].has_down_nodes = true;
   fast->nodes[0].down_nodes = 1;
-  assert_null(look(c, FAST)->blocking_reason);
+  assert_null(evaluate_partition(c, FAST)->blocking_reason);
   fast->nodes[0].down_nodes = 2;
-  assert_string_equal(look(c, FAST)->blocking_reason, "all its nodes are down or drained");
+  assert_string_equal(evaluate_partition(c, FAST)->blocking_reason,
+                      "all its nodes are down or drained");
   assert_int_not_equal(c->e.fastest, FAST);
   assert_has(table(c), "; all its nodes are down or drained\n");
   /* of two node types of one platform, the one that is up counts */
@@ -275,19 +277,20 @@ static void a_partition_where_the_job_cannot_start_is_not_recommended(void **sta
   mixed->nodes[0] = mixed->nodes[1];
   mixed->nodes[1] = fast->nodes[0];
   mixed->nodes[0].mem_bytes = 2000ull << 20;
-  assert_true(look(c, MIXED)->fits);
-  assert_int_equal(look(c, MIXED)->memory_bytes, 2000ull << 20);
+  assert_true(evaluate_partition(c, MIXED)->fits);
+  assert_int_equal(evaluate_partition(c, MIXED)->memory_bytes, 2000ull << 20);
   fast->nodes[0].has_down_nodes = false;
   fast->max_nodes = 2;
   c->s.request.nodes = 2;
-  assert_null(look(c, FAST)->blocking_reason);
+  assert_null(evaluate_partition(c, FAST)->blocking_reason);
   c->s.request.nodes = 3;
-  assert_string_equal(look(c, FAST)->blocking_reason, "too few nodes");
+  assert_string_equal(evaluate_partition(c, FAST)->blocking_reason, "too few nodes");
   c->s.request.nodes = 0;
   c->q.asked.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100_1g.5gb:1";
-  assert_string_equal(look(c, FAST)->blocking_reason, "no node has the resources of --gres");
+  assert_string_equal(evaluate_partition(c, FAST)->blocking_reason,
+                      "no node has the resources of --gres");
   (void)snprintf(fast->nodes[0].gres, sizeof fast->nodes[0].gres, "gpu:a100_1g.5gb:7");
-  assert_null(look(c, FAST)->blocking_reason);
+  assert_null(evaluate_partition(c, FAST)->blocking_reason);
   assert_int_equal(c->e.fastest, FAST);
   c->v.access[FAST] = (struct ft_partition_access){ FT_MAY_UNKNOWN, "not open to all" };
   assert_has(table(c), "yes, 40 s ago; not open to all\n");
@@ -297,48 +300,48 @@ static void a_partition_where_the_job_cannot_start_is_not_recommended(void **sta
 
 static void idle_cpus_on_several_nodes_are_not_free_for_one_task(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   ft_node_type *kind = &c->v.partition[FAST].nodes[0];
 
   (void)state;
   c->s.request.cpus_per_task = 8;
-  assert_true(look(c, FAST)->free_known && look(c, FAST)->free);
+  assert_true(evaluate_partition(c, FAST)->free_known && evaluate_partition(c, FAST)->free);
   kind->has_max_idle_cpus = true;
   kind->max_idle_cpus = 5;
-  assert_true(look(c, FAST)->free_known);
-  assert_false(look(c, FAST)->free);
+  assert_true(evaluate_partition(c, FAST)->free_known);
+  assert_false(evaluate_partition(c, FAST)->free);
   c->s.request.cpus_per_task = 5;
-  assert_true(look(c, FAST)->free);
+  assert_true(evaluate_partition(c, FAST)->free);
   c->s.request.tasks_per_node = 2;
-  assert_false(look(c, FAST)->free);
+  assert_false(evaluate_partition(c, FAST)->free);
   c->s.request.tasks_per_node = 0;
   /* GPUs of an idle node are free, of a busy one unknown */
   c->s.request.gpus_per_node = 1;
-  assert_true(look(c, FAST)->free_known && look(c, FAST)->free);
+  assert_true(evaluate_partition(c, FAST)->free_known && evaluate_partition(c, FAST)->free);
   kind->idle_nodes = 0;
-  assert_false(look(c, FAST)->free_known);
+  assert_false(evaluate_partition(c, FAST)->free_known);
   c->s.request.cpus_per_task = 8;
-  assert_true(look(c, FAST)->free_known);
-  assert_false(look(c, FAST)->free);
+  assert_true(evaluate_partition(c, FAST)->free_known);
+  assert_false(evaluate_partition(c, FAST)->free);
   free(c);
 }
 
 static void a_job_without_a_time_limit_has_that_of_the_partition(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
 
   (void)state;
   c->v.partition[FAST].default_seconds = 20;
-  assert_int_equal(look(c, FAST)->time, FT_PLACEMENT_DOES_NOT_FIT);
+  assert_int_equal(evaluate_partition(c, FAST)->time, FT_PLACEMENT_DOES_NOT_FIT);
   assert_has(table(c), "; not within its time limit\n");
   c->s.request.time_limit_seconds = 1000;
-  assert_int_equal(look(c, FAST)->time, FT_PLACEMENT_FITS);
+  assert_int_equal(evaluate_partition(c, FAST)->time, FT_PLACEMENT_FITS);
   free(c);
 }
 
 static void the_table_is_aligned_and_marks_the_best(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   const char *text = table(c);
 
   (void)state;
@@ -368,7 +371,7 @@ static void the_table_is_aligned_and_marks_the_best(void **state)
 
 static void partitions_of_one_platform_have_their_own_rows(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   const char *text;
 
   (void)state;
@@ -394,7 +397,7 @@ static void partitions_of_one_platform_have_their_own_rows(void **state)
 
 static void a_missing_run_time_is_explained(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
 
   (void)state;
   (void)snprintf(c->v.performance.platforms[0].platform, 64, "renamed");
@@ -411,7 +414,7 @@ static void a_missing_run_time_is_explained(void **state)
 
 static void on_one_platform_nothing_is_faster(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   struct ft_placement_choice choice;
 
   (void)state;
@@ -473,7 +476,7 @@ static void the_choice_is_among_the_named_partitions(void **state)
     { FT_PLACEMENT_GOAL_CHEAPEST, "fast", "main,odd", false, "main",
       "(0.001 EUR; 0.20 times the price of fast)" },
   };
-  struct scene *c = make();
+  struct scene *c = make_scene();
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -495,7 +498,7 @@ static void the_choice_is_among_the_named_partitions(void **state)
 
 static void without_a_price_none_is_the_cheapest(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   struct ft_placement_choice choice;
 
   (void)state;
@@ -557,7 +560,7 @@ static void a_placement_goal_is_parsed(void **state)
 
 static void long_names_stay_within_their_lines(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   struct ft_placement_choice choice;
   char list[4000] = "";
 

@@ -14,7 +14,7 @@ struct scene {
   struct ft_placement_question q;
 };
 
-static struct scene *make(void)
+static struct scene *make_scene(void)
 {
   struct scene *c = calloc(1, sizeof *c);
 
@@ -71,7 +71,7 @@ static void gpus_have_a_type_and_a_count(void **state)
     /* Slurm itself rejects these */
     { "gpu:a100:2", ":", "a100:x", "a100:1:1", 0, NULL },
   };
-  struct scene *c = make();
+  struct scene *c = make_scene();
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -95,7 +95,7 @@ static void gpus_have_a_type_and_a_count(void **state)
 /* Larger and idle nodes without a GPU do not matter to a job with GPUs. */
 static void nodes_without_the_gpus_do_not_count(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   ft_partition p = with_gres("gpu:a100:2");
   struct ft_row_nodes n;
 
@@ -125,7 +125,7 @@ static void nodes_without_the_gpus_do_not_count(void **state)
 
 static void a_partition_must_have_cpus_enough(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   ft_partition p = with_gres("");
 
   (void)state;
@@ -149,7 +149,7 @@ static void a_partition_must_have_cpus_enough(void **state)
 static void options_to_be_set_are_checked(void **state)
 {
   static const char *const options[] = { "gres", "gpus", "gpus-per-node" };
-  struct scene *c = make();
+  struct scene *c = make_scene();
   const ft_partition p = with_gres("gpu:a100:2");
 
   (void)state;
@@ -201,7 +201,7 @@ static void hosts_are_counted(void **state)
 static void all_nodes_may_be_excluded(void **state)
 {
   static struct ft_placement_evidence v;
-  struct scene *c = make();
+  struct scene *c = make_scene();
 
   (void)state;
   v.partition[0] = some_partition("p", "old", 8000);
@@ -219,7 +219,7 @@ static void all_nodes_may_be_excluded(void **state)
 
 static void a_partition_limits_the_cpus_per_node(void **state)
 {
-  struct scene *c = make();
+  struct scene *c = make_scene();
   ft_partition p = with_gres("");
 
   (void)state;

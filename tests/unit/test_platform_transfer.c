@@ -29,7 +29,7 @@ static void play(ft_observation *o, unsigned *job, const char *platform)
 
 /* COUNT runs on PLATFORM of an app that uses CORES. "one" is as fast as "two" with one core and
  * half as fast with two; "slow" takes twice as long as "two". */
-static void run(unsigned *job, const char *platform, double cores, unsigned count)
+static void learn_runs(unsigned *job, const char *platform, double cores, unsigned count)
 {
   double seconds = platform[0] == 'o' ? 4 * cores : platform[0] == 's' ? 8 : 4;
   ft_observation *o = calloc(1, sizeof *o);
@@ -44,7 +44,7 @@ static void run(unsigned *job, const char *platform, double cores, unsigned coun
   free(o);
 }
 
-static void make(unsigned number)
+static void make_app(unsigned number)
 {
   char name[16];
 
@@ -69,11 +69,11 @@ static void learn(struct ft_relative_model *m)
   for (unsigned a = 0; a < APPS; a++) {
     unsigned job = 100 * a;
 
-    make(a);
-    run(&job, "two", cores_of(a), 3);
-    run(&job, "one", cores_of(a), 2);
+    make_app(a);
+    learn_runs(&job, "two", cores_of(a), 3);
+    learn_runs(&job, "one", cores_of(a), 2);
     if (a % 4 == 0)
-      run(&job, "slow", cores_of(a), 1);
+      learn_runs(&job, "slow", cores_of(a), 1);
     assert_int_equal(ft_platform_transfer_add(&t, &app, &err), 0);
   }
   assert_int_equal(t.rows, APPS);
@@ -101,16 +101,16 @@ static void counters_predict_the_run_time_on_other_platforms(void **state)
   (void)state;
   learn(&m);
   for (int cores = 1; cores <= 2; cores++) {
-    make(999);
-    run(&job, "two", cores, 3);
+    make_app(999);
+    learn_runs(&job, "two", cores, 3);
     assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
     assert_near(exp(place("one")->log_ratio), cores, 0.15);
     assert_near(exp(place("slow")->log_ratio), 2, 0.15);
     assert_true(place("one")->deviation > 0 && place("one")->runs == 0);
   }
   /* from a platform that is not the model's reference */
-  make(999);
-  run(&job, "slow", 1, 3);
+  make_app(999);
+  learn_runs(&job, "slow", 1, 3);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
   assert_near(exp(place("two")->log_ratio), 0.5, 0.2);
   ft_relative_model_free(&m);
@@ -124,14 +124,14 @@ static void runs_on_a_platform_correct_its_transferred_estimate(void **state)
 
   (void)state;
   learn(&m);
-  make(999);
-  run(&job, "two", 1.5, 3);
+  make_app(999);
+  learn_runs(&job, "two", 1.5, 3);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
   told = place("one")->log_ratio;
-  run(&job, "one", 3, 1); /* 12 s, which no model could predict */
+  learn_runs(&job, "one", 3, 1); /* 12 s, which no model could predict */
   assert_true(place("one")->log_ratio > told && place("one")->log_ratio < log(3));
-  run(&job, "two", 1.5, 20);
-  run(&job, "one", 3, 20);
+  learn_runs(&job, "two", 1.5, 20);
+  learn_runs(&job, "one", 3, 20);
   assert_near(exp(place("one")->log_ratio), 3, 0.1);
   ft_relative_model_free(&m);
 }
@@ -143,12 +143,12 @@ static void a_platform_unknown_to_the_model_has_no_estimate(void **state)
 
   (void)state;
   learn(&m);
-  make(999);
-  run(&job, "two", 1, 2);
+  make_app(999);
+  learn_runs(&job, "two", 1, 2);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 2);
   /* renamed: its runs belong to a new platform of unknown speed */
-  make(999);
-  run(&job, "deux", 1, 2);
+  make_app(999);
+  learn_runs(&job, "deux", 1, 2);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 0);
   assert_int_equal(app.platforms_count, 1);
   ft_relative_model_free(&m);
@@ -160,8 +160,8 @@ static void one_platform_alone_teaches_nothing(void **state)
   unsigned job = 0;
 
   (void)state;
-  make(1);
-  run(&job, "two", 1, 5);
+  make_app(1);
+  learn_runs(&job, "two", 1, 5);
   assert_int_equal(ft_platform_transfer_add(&t, &app, NULL), 0);
   assert_int_equal(t.rows, 0);
   ft_relative_table_free(&t);
@@ -203,7 +203,7 @@ static void counters_absent_in_half_of_the_records_are_missing_not_0(void **stat
     double ratio = 0.04 + 0.02 * (a / 2 % 10);
 
     job = 100 * a;
-    make(a);
+    make_app(a);
     run_branching(&job, "two", ratio, a % 2, 3);
     run_branching(&job, "one", ratio, false, 2);
     assert_int_equal(ft_platform_transfer_add(&t, &app, &err), 0);
@@ -214,14 +214,14 @@ static void counters_absent_in_half_of_the_records_are_missing_not_0(void **stat
   for (int i = 0; i < 2; i++) {
     double ratio = i ? 0.2 : 0.06;
 
-    make(999);
+    make_app(999);
     run_branching(&job, "two", ratio, true, 3);
     assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 1);
     assert_near(exp(place("one")->log_ratio), 1 + 5 * ratio, 0.2);
     sure = place("one")->deviation;
   }
   /* an app without counters gets the site-wide average of 1.65, not 1 as without branches */
-  make(999);
+  make_app(999);
   run_branching(&job, "two", 0.2, false, 3);
   assert_int_equal(ft_platform_transfer_estimate(&m, &app, NULL), 1);
   assert_near(exp(place("one")->log_ratio), 1.65, 0.2);

@@ -14,7 +14,8 @@
 static char folder[SCRATCH_SIZE];
 static int state_fd = -1;
 
-static void put(enum ft_record record, const void *message, const char *where, const char *name)
+static void write_record(enum ft_record record, const void *message, const char *where,
+                         const char *name)
 {
   int fd = openat(state_fd, where, O_RDONLY | O_DIRECTORY);
   struct ft_error err;
@@ -33,7 +34,7 @@ static void put_partition(const char *name, const char *platform, uint64_t mib)
   p.updated = 0;
   p.def_mem_bytes = strcmp(name, "fast") == 0 ? UINT64_C(512) << 20 : UINT64_C(7000) << 20;
   ft_state_partition_name(name, file);
-  put(FT_RECORD_PARTITION, &p, "partitions", file);
+  write_record(FT_RECORD_PARTITION, &p, "partitions", file);
 }
 
 /* Without run times a job of the app has only the memory of its 40 runs. */
@@ -44,7 +45,7 @@ static void put_performance(void)
 
   p = some_performance("sorter");
   ft_state_performance_name("sorter", file);
-  put(FT_RECORD_PERFORMANCE, &p, "models/site", file);
+  write_record(FT_RECORD_PERFORMANCE, &p, "models/site", file);
 }
 
 static void put_model(void)
@@ -67,7 +68,7 @@ static void put_model(void)
   for (int i = 0; i < 40; i++)
     m->evaluator.residuals[i] = (i - 20) * 0.002;
   ft_state_model_name("sorter", file);
-  put(FT_RECORD_MODEL, m, "models/site", file);
+  write_record(FT_RECORD_MODEL, m, "models/site", file);
   free(m);
 }
 
@@ -81,7 +82,7 @@ static void put_paid(void)
   p.restrictions_count = 1;
   p.restrictions[0] = (ft_restriction){ .by = FT_RESTRICTS_ACCOUNTS, .names = "bio" };
   ft_state_partition_name("paid", file);
-  put(FT_RECORD_PARTITION, &p, "partitions", file);
+  write_record(FT_RECORD_PARTITION, &p, "partitions", file);
 }
 
 static void put_all(void)
@@ -95,8 +96,8 @@ static void put_all(void)
                          .has_policy = true,
                          .policy = { .mode = FT_MODE_OFF } };
 
-  put(FT_RECORD_SITE, &site, ".", FT_STATE_SITE);
-  put(FT_RECORD_PLATFORMS, &platforms, ".", FT_STATE_PLATFORMS);
+  write_record(FT_RECORD_SITE, &site, ".", FT_STATE_SITE);
+  write_record(FT_RECORD_PLATFORMS, &platforms, ".", FT_STATE_PLATFORMS);
   put_partition("main", "old", 8000);
   put_partition("fast", "new", 16000);
   put_partition("near", "near", 8000);

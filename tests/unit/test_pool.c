@@ -21,7 +21,7 @@ static ft_performance performance;
 static uint32_t next_job;
 
 /* A run of UID with BATCH that used BYTES. */
-static void run(uint32_t uid, double batch, double bytes, const char *extra)
+static void learn_run(uint32_t uid, double batch, double bytes, const char *extra)
 {
   const uint32_t job = ++next_job;
   ft_observation o = { .schema = FT_SCHEMA,
@@ -43,13 +43,13 @@ static void run(uint32_t uid, double batch, double bytes, const char *extra)
     fail_msg("%s", err.text);
 }
 
-static double need(double batch)
+static double required_bytes(double batch)
 {
   return (200 + 3 * batch) * FT_MIB;
 }
 
 /* Runs of USERS honest users in turn, which differ by up to 5 %. */
-static void begin(unsigned users)
+static void fill_pool(unsigned users)
 {
   ft_online_init(&pooled, "blast", FT_STATE_POOLED, FT_RULE_RSS);
   ft_performance_init(&performance, "blast", FT_STATE_POOLED);
@@ -58,11 +58,11 @@ static void begin(unsigned users)
     for (unsigned u = 0; u < users; u++) {
       double batch = 8 * (1 + (i * 5 + u * 3) % 8);
 
-      run(1001 + u, batch, need(batch) * (1 + 0.05 * sin(i * 7.0 + u)), NULL);
+      learn_run(1001 + u, batch, required_bytes(batch) * (1 + 0.05 * sin(i * 7.0 + u)), NULL);
     }
 }
 
-static int tell(ft_model *out)
+static int share_model(ft_model *out)
 {
   struct ft_error err = { "" };
   int status = ft_pool_shared_model(&pooled, out, &err);
@@ -72,7 +72,7 @@ static int tell(ft_model *out)
   return status;
 }
 
-static double says(const ft_model *model, double batch, double probability)
+static double quantile_of(const ft_model *model, double batch, double probability)
 {
   ft_feature feature[1] = { 0 };
   pb_size_t count = 0;
@@ -104,18 +104,19 @@ static void many_runs_of_one_user_hardly_move_others_estimates(void **state)
 
   (void)state;
   for (size_t c = 0; c < COUNT_OF(cases); c++) {
-    begin(cases[c].users);
-    assert_int_equal(tell(&before), 1);
+    fill_pool(cases[c].users);
+    assert_int_equal(share_model(&before), 1);
     for (unsigned i = 0; i < FORGED; i++)
-      run(2000, cases[c].batch > 0 ? cases[c].batch : 8 * (1 + i % 8), cases[c].bytes,
-          cases[c].extra);
-    if (tell(&told) != 1)
+      learn_run(2000, cases[c].batch > 0 ? cases[c].batch : 8 * (1 + i % 8), cases[c].bytes,
+                cases[c].extra);
+    if (share_model(&told) != 1)
       fail_msg("%s: nothing is told", cases[c].what);
     for (double batch = 8; batch <= 64; batch += 8) {
-      assert_in_range(says(&before, batch, 0.5), need(batch) * 0.93, need(batch) * 1.07);
+      assert_in_range(quantile_of(&before, batch, 0.5), required_bytes(batch) * 0.93,
+                      required_bytes(batch) * 1.07);
       for (int high = 0; high < 2; high++) {
-        double was = says(&before, batch, high ? 0.95 : 0.5);
-        double is = says(&told, batch, high ? 0.95 : 0.5);
+        double was = quantile_of(&before, batch, high ? 0.95 : 0.5);
+        double is = quantile_of(&told, batch, high ? 0.95 : 0.5);
 
         if (fabs(log(is / was)) > log(1.05))
           fail_msg("%s: batch %g, %s: %.1f MiB were %.1f", cases[c].what, batch,
@@ -129,20 +130,20 @@ static void many_runs_of_one_user_hardly_move_others_estimates(void **state)
 static void pooled_estimates_need_several_users(void **state)
 {
   (void)state;
-  begin(2);
-  assert_int_equal(tell(&told), 0);
+  fill_pool(2);
+  assert_int_equal(share_model(&told), 0);
   assert_false(ft_pool_has_users(&performance));
   /* a user whose runs are unique does not count either */
   for (unsigned i = 0; i < FORGED; i++)
-    run(2000, 1e6, need(8), NULL);
-  assert_int_equal(tell(&told), 0);
-  begin(3);
-  assert_int_equal(tell(&told), 1);
+    learn_run(2000, 1e6, required_bytes(8), NULL);
+  assert_int_equal(share_model(&told), 0);
+  fill_pool(3);
+  assert_int_equal(share_model(&told), 1);
   assert_true(ft_pool_has_users(&performance));
-  begin(0);
+  fill_pool(0);
   for (unsigned i = 0; i < FORGED; i++)
-    run(2000, 8, need(8), NULL);
-  assert_int_equal(tell(&told), 0);
+    learn_run(2000, 8, required_bytes(8), NULL);
+  assert_int_equal(share_model(&told), 0);
   assert_int_equal(pooled.history_count, FT_POOL_RUNS);
   assert_int_equal(performance.history_count, FT_POOL_RUNS);
 }
@@ -150,8 +151,8 @@ static void pooled_estimates_need_several_users(void **state)
 static void pooled_models_contain_no_single_run_or_script(void **state)
 {
   (void)state;
-  begin(3);
-  assert_int_equal(tell(&told), 1);
+  fill_pool(3);
+  assert_int_equal(share_model(&told), 1);
   assert_int_equal(told.variant_hashes_count, 0);
   for (size_t i = 0; i < told.history_count; i++)
     for (size_t j = 0; j < told.columns_count; j++)
@@ -164,9 +165,9 @@ static void a_forged_kill_raises_no_estimate(void **state)
   double was;
 
   (void)state;
-  begin(3);
-  assert_int_equal(tell(&before), 1);
-  was = says(&before, 32, 0.95);
+  fill_pool(3);
+  assert_int_equal(share_model(&before), 1);
+  was = quantile_of(&before, 32, 0.95);
   for (unsigned i = 0; i < FORGED; i++) {
     const uint32_t job = ++next_job;
     ft_observation o = { .schema = FT_SCHEMA,
@@ -185,8 +186,8 @@ static void a_forged_kill_raises_no_estimate(void **state)
     (void)ft_feature_number(o.submission.features, &o.submission.features_count, 4, "batch", 32);
     assert_true(ft_online_update(&pooled, &o, &err) >= 0);
   }
-  assert_int_equal(tell(&told), 1);
-  assert_true(fabs(log(says(&told, 32, 0.95) / was)) < log(1.05));
+  assert_int_equal(share_model(&told), 1);
+  assert_true(fabs(log(quantile_of(&told, 32, 0.95) / was)) < log(1.05));
   for (size_t i = 0; i < told.evaluator.fact_kinds.size; i++)
     assert_int_equal(told.evaluator.fact_kinds.bytes[i], FT_FACT_COMPLETED);
 }
@@ -207,7 +208,7 @@ static void a_run_of_another_command_counts_for_its_user_alone(void **state)
 
   (void)state;
   ft_online_init(&own, "blast", 1001, FT_RULE_RSS);
-  begin(0);
+  fill_pool(0);
   assert_int_equal(ft_online_update(&pooled, &o, &err), 0);
   assert_int_equal(ft_performance_update(&performance, &o, &err), 0);
   assert_int_equal(ft_online_update(&own, &o, &err), 1);

@@ -639,6 +639,35 @@ static void put(int fd, const char *name, const char *text)
   assert_int_equal(ft_io_write_file(fd, name, text, strlen(text), 0600, &err), 0);
 }
 
+/* A line is read in parts of 64 KiB; wherever the key lies, it and its number are read whole. */
+static void keys_on_long_lines_are_found(void **state)
+{
+  enum { PART = 64 << 10, LENGTH = 3 * PART };
+  static const struct ft_file_queries ask = {
+    1, { { "long", "key:nodes", "nodes", false } }, "", { NULL, NULL }
+  };
+  static const char key[] = "nodes = 1234567890";
+  char folder[SCRATCH_SIZE], *line = malloc(LENGTH + 1);
+  int fd;
+
+  (void)state;
+  assert_non_null(line);
+  fd = scratch_open(folder);
+  for (size_t at = PART - 2 * sizeof key; at < 2 * PART; at++) {
+    if (at == PART + 2 * sizeof key)
+      at = 2 * PART - 1100;
+    memset(line, ' ', LENGTH);
+    memcpy(line + at, key, sizeof key - 1);
+    line[LENGTH] = '\0';
+    put(fd, "long", line);
+    out = (ft_submission){ 0 };
+    ft_describe_files(&ask, folder, NULL, ft_io_monotonic() + 10, &out);
+    assert_string_equal(features(), "nodes=1234567890");
+  }
+  free(line);
+  scratch_close(folder, fd);
+}
+
 static void only_regular_files_are_looked_at(void **state)
 {
   char folder[SCRATCH_SIZE];
@@ -847,6 +876,7 @@ int main(void)
     cmocka_unit_test(the_request_fills_the_remaining_space),
     cmocka_unit_test(srun_has_no_script),
     cmocka_unit_test(declared_apps_choose_their_features),
+    cmocka_unit_test(keys_on_long_lines_are_found),
     cmocka_unit_test(only_regular_files_are_looked_at),
     cmocka_unit_test(directories_patterns_and_odd_names_have_sizes),
     cmocka_unit_test(hostile_scripts_take_no_time),

@@ -24,7 +24,7 @@ struct found {
   int status;
 };
 
-static int put(const ft_observation *o, void *data, struct ft_error *err)
+static int collect_run(const ft_observation *o, void *data, struct ft_error *err)
 {
   struct found *found = data;
 
@@ -52,8 +52,9 @@ static int find_uid(const char *user, uint32_t *uid, void *data)
 static void prepare(struct found *found)
 {
   memset(found, 0, sizeof *found);
-  found->import =
-      (struct ft_import){ .find_uid = find_uid, .put = put, .skipped = skipped, .data = found };
+  found->import = (struct ft_import){
+    .find_uid = find_uid, .put = collect_run, .skipped = skipped, .data = found
+  };
 }
 
 static const char *fixture(const char *name)

@@ -43,8 +43,8 @@ static int tear_down(void **state)
 }
 
 /* RUNS of user UID's APP with peaks around MIB plus half a MiB per unit of the feature "batch". */
-static void run(uint32_t uid, const char *app, const char *job_name, const char *program,
-                double mib, unsigned runs)
+static void learn_runs(uint32_t uid, const char *app, const char *job_name, const char *program,
+                       double mib, unsigned runs)
 {
   static uint32_t job = 1;
   struct ft_error err;
@@ -76,7 +76,7 @@ static const char *lookup_user_name(void *data)
   return "nobody";
 }
 
-static void look(const char *app, const char *job_name, const char *program, double batch)
+static void estimate_app(const char *app, const char *job_name, const char *program, double batch)
 {
   struct ft_error err;
 
@@ -135,15 +135,15 @@ static void names_are_similar_except_for_their_numbers(void **state)
 static void a_new_app_is_estimated_from_similar_apps(void **state)
 {
   (void)state;
-  run(getuid(), "train-1", "train_a1", "train.py", 100, 40);
-  run(getuid(), "train-2", "train_a2", "train.py", 110, 40);
-  run(getuid(), "train-3", "train_a3", "train.py", 120, 2);
-  run(getuid() + 1, "train-9", "train_a9", "train.py", 900, 40);
+  learn_runs(getuid(), "train-1", "train_a1", "train.py", 100, 40);
+  learn_runs(getuid(), "train-2", "train_a2", "train.py", 110, 40);
+  learn_runs(getuid(), "train-3", "train_a3", "train.py", 120, 2);
+  learn_runs(getuid() + 1, "train-9", "train_a9", "train.py", 900, 40);
   policy.borrow = false;
-  look("train-4", "", "train.py", 8);
+  estimate_app("train-4", "", "train.py", 8);
   assert_null(evidence.estimate);
   policy.borrow = true;
-  look("train-4", "", "train.py", 8);
+  estimate_app("train-4", "", "train.py", 8);
   assert_non_null(evidence.estimate);
   assert_int_equal(evidence.similar,
                    2); /* the third has too few runs; the fourth belongs to another user */
@@ -151,12 +151,12 @@ static void a_new_app_is_estimated_from_similar_apps(void **state)
   assert_true(fabs(quantile(0.5) / 109 - 1) < 0.05);
   assert_true(quantile(0.95) > 2 * quantile(0.5) && quantile(0.99) < 40 * quantile(0.5));
   /* the same features in the same units */
-  look("train-4", "", "train.py", 31);
+  estimate_app("train-4", "", "train.py", 31);
   assert_true(fabs(quantile(0.5) / 120.5 - 1) < 0.05);
   /* by the job name */
-  look("train-4", "wrap", "", 8);
+  estimate_app("train-4", "wrap", "", 8);
   assert_null(evidence.estimate);
-  look("train-4", "train_a77", "", 8);
+  estimate_app("train-4", "train_a77", "", 8);
   assert_int_equal(evidence.similar, 2);
 }
 
@@ -165,19 +165,19 @@ static void own_runs_soon_outweigh_similar_apps(void **state)
   double before;
 
   (void)state;
-  run(getuid(), "train-1", "", "train.py", 100, 40);
-  look("train-4", "", "train.py", 8);
+  learn_runs(getuid(), "train-1", "", "train.py", 100, 40);
+  estimate_app("train-4", "", "train.py", 8);
   before = quantile(0.95);
-  run(getuid(), "train-4", "", "train.py", 150, 2);
-  look("train-4", "", "train.py", 0);
+  learn_runs(getuid(), "train-4", "", "train.py", 150, 2);
+  estimate_app("train-4", "", "train.py", 0);
   assert_true(evidence.similar == 1 && evidence.estimate->runs == 2);
   assert_true(quantile(0.5) > 120 && quantile(0.5) < 150 && quantile(0.95) < 1.2 * before);
-  run(getuid(), "train-4", "", "train.py", 4000, 2);
-  look("train-4", "", "train.py", 0);
+  learn_runs(getuid(), "train-4", "", "train.py", 4000, 2);
+  estimate_app("train-4", "", "train.py", 0);
   assert_true(evidence.similar == 0 &&
               evidence.estimate->runs == 2); /* its runs contradict the similar apps */
-  run(getuid(), "train-4", "", "train.py", 150, 5);
-  look("train-4", "", "train.py", 0);
+  learn_runs(getuid(), "train-4", "", "train.py", 150, 5);
+  estimate_app("train-4", "", "train.py", 0);
   assert_true(evidence.similar == 0 && evidence.estimate->runs == 5);
 }
 
@@ -189,17 +189,17 @@ static void the_site_wide_prior_identifies_no_user(void **state)
   (void)state;
   for (unsigned i = 0; i < 19; i++) {
     (void)snprintf(app, sizeof app, "secret%u", i);
-    run(1000 + i, app, app, "", 100 * (i + 1), 5);
+    learn_runs(1000 + i, app, app, "", 100 * (i + 1), 5);
   }
-  look("new", "", "", 1);
+  estimate_app("new", "", "", 1);
   assert_null(evidence.estimate); /* too few apps to hide users */
   for (unsigned i = 19; i < 300; i++) {
     (void)snprintf(app, sizeof app, "secret%u", i);
-    run(1000 + i % 7, app, app, "", 100 * (i % 20 + 1), 5);
+    learn_runs(1000 + i % 7, app, app, "", 100 * (i % 20 + 1), 5);
   }
   assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR, &prior, NULL), 0);
   assert_true(prior.known_count == 0 && prior.apps == 256 && prior.bytes_count == 7);
-  look("new", "", "", 1);
+  estimate_app("new", "", "", 1);
   assert_non_null(evidence.estimate);
   assert_true(evidence.site_prior_apps == 256 && evidence.similar == 0 &&
               evidence.estimate->runs == 0);
@@ -215,22 +215,22 @@ static void one_user_cannot_dominate_the_site_wide_prior(void **state)
   (void)state;
   for (unsigned i = 0; i < 30; i++) {
     (void)snprintf(app, sizeof app, "one%u", i);
-    run(1000, app, app, "", 100, 5);
+    learn_runs(1000, app, app, "", 100, 5);
   }
-  look("new", "", "", 1);
+  estimate_app("new", "", "", 1);
   assert_null(evidence.estimate); /* the apps of a single user */
   for (unsigned i = 0; i < 30; i++) {
     (void)snprintf(app, sizeof app, "many%u", i);
-    run(1001 + i % 10, app, app, "", 200 + 10 * (i % 10), 5);
+    learn_runs(1001 + i % 10, app, app, "", 200 + 10 * (i % 10), 5);
   }
-  look("new", "", "", 1);
+  estimate_app("new", "", "", 1);
   assert_non_null(evidence.estimate);
   middle = quantile(0.5);
   for (unsigned i = 0; i < 300; i++) {
     (void)snprintf(app, sizeof app, "flood%u", i);
-    run(2000, app, app, "", 1, 5);
+    learn_runs(2000, app, app, "", 1, 5);
   }
-  look("new", "", "", 1);
+  estimate_app("new", "", "", 1);
   assert_true(evidence.site_prior_apps < 150);
   assert_true(fabs(quantile(0.5) / middle - 1) < 0.05);
 }
@@ -243,8 +243,8 @@ static void similar_apps_never_reject_and_never_lower_a_request(void **state)
   static const double default_mib[] = { 10, 100, 400, 1000, 100000 };
 
   (void)state;
-  run(getuid(), "train-1", "", "train.py", 100, 40);
-  look("train-4", "", "train.py", 8);
+  learn_runs(getuid(), "train-1", "", "train.py", 100, 40);
+  estimate_app("train-4", "", "train.py", 8);
   policy.reject_probability = 0.5;
   policy.floor_bytes = policy.round_bytes = 1 << 20;
   for (size_t m = 0; m < COUNT_OF(modes); m++)
@@ -294,9 +294,9 @@ static void similar_apps_do_not_hide_own_runs(void **state)
   ft_partition partition = { .def_mem_bytes = 100 << 20 };
 
   (void)state;
-  run(getuid(), "train-1", "", "train.py", 200, 40);
-  run(getuid(), "train-4", "", "train.py", 230, 1);
-  look("train-4", "", "train.py", 8);
+  learn_runs(getuid(), "train-1", "", "train.py", 200, 40);
+  learn_runs(getuid(), "train-4", "", "train.py", 230, 1);
+  estimate_app("train-4", "", "train.py", 8);
   assert_true(evidence.similar == 1 && evidence.own && evidence.own->runs == 1);
   policy.floor_bytes = policy.round_bytes = 1 << 20;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -332,7 +332,7 @@ static void broken_files_are_ignored(void **state)
   int fd;
 
   (void)state;
-  run(getuid(), "train-1", "", "train.py", 100, 40);
+  learn_runs(getuid(), "train-1", "", "train.py", 100, 40);
   assert_true(ft_state_similarity(FT_SIMILAR_PROGRAM, "train.py", similarity_key));
   ft_state_similar_apps_name(similarity_key, name);
   (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%u/%s", (unsigned)getuid(), name);
@@ -342,10 +342,10 @@ static void broken_files_are_ignored(void **state)
   fd = openat(state_fd, FT_STATE_PRIOR, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   assert_true(fd >= 0 && write(fd, "no prior", 8) == 8);
   (void)close(fd);
-  look("train-4", "", "train.py", 8);
+  estimate_app("train-4", "", "train.py", 8);
   assert_null(evidence.estimate);
-  run(getuid(), "train-1", "", "train.py", 100, 4);
-  look("train-4", "", "train.py", 8);
+  learn_runs(getuid(), "train-1", "", "train.py", 100, 4);
+  estimate_app("train-4", "", "train.py", 8);
   assert_int_equal(evidence.similar, 1);
 }
 

@@ -18,7 +18,7 @@ struct world {
   size_t group[ROWS];
 };
 
-static void make(struct world *w, uint64_t seed, double noise)
+static void make_world(struct world *w, uint64_t seed, double noise)
 {
   static const double flop_rate[OUTPUTS] = { 0.5, 2, 8, 30 }, byte_rate[OUTPUTS] = { 0.8, 1, 4, 3 };
   struct ft_random random;
@@ -86,8 +86,8 @@ static void recovers_a_latent_structure(void **state)
   double left;
 
   (void)state;
-  make(&learnt, 1, 0.02);
-  make(&unseen, 2, 0.02);
+  make_world(&learnt, 1, 0.02);
+  make_world(&unseen, 2, 0.02);
   t = table_of(&learnt, ROWS);
   assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), 0);
   left = root_mean_square(&m, &unseen) / deviation(&unseen);
@@ -112,7 +112,7 @@ static void few_rows_are_predicted_by_their_rate(void **state)
   double missed = 0, spread = 0;
 
   (void)state;
-  make(&w, 15, 0);
+  make_world(&w, 15, 0);
   ft_random_seed(&random, 16);
   for (size_t r = 0; r < ROWS; r++) {
     double rate = exp(1.5 * ft_random_normal(&random));
@@ -140,8 +140,8 @@ static void every_learner_beats_the_mean(void **state)
   struct ft_speedup_table t;
 
   (void)state;
-  make(&learnt, 3, 0.02);
-  make(&unseen, 4, 0);
+  make_world(&learnt, 3, 0.02);
+  make_world(&unseen, 4, 0);
   t = table_of(&learnt, ROWS);
   for (int l = FT_LEARNER_CONSTANT + 1; l < FT_LEARNERS; l++) {
     struct ft_speedup_settings alone = {
@@ -172,7 +172,7 @@ static void the_work_rate_model_extrapolates(void **state)
   double missed = 0;
 
   (void)state;
-  make(&w, 17, 0.02);
+  make_world(&w, 17, 0.02);
   t = table_of(&w, ROWS);
   assert_int_equal(ft_speedup_fit(&t, &works, &m, &err), 0);
   for (size_t r = 0; r < ROWS; r++) {
@@ -198,8 +198,8 @@ static void missing_values_are_not_zeros(void **state)
   struct ft_error err;
 
   (void)state;
-  make(&full, 5, 0.02);
-  make(&unseen, 6, 0);
+  make_world(&full, 5, 0.02);
+  make_world(&unseen, 6, 0);
   holes = full;
   for (size_t i = 0; i < ROWS * OUTPUTS; i++)
     if (i % 7 == 3)
@@ -229,7 +229,7 @@ static void few_rows_give_wide_quantiles(void **state)
   double last = INFINITY;
 
   (void)state;
-  make(&w, 7, 0.02);
+  make_world(&w, 7, 0.02);
   for (size_t rows = 1; rows <= ROWS; rows = rows < 3 ? rows + 1 : rows * 3) {
     struct ft_speedup_table t = table_of(&w, rows);
     struct ft_speedup_model m;
@@ -260,7 +260,7 @@ static void more_known_runs_correct_the_prediction_more(void **state)
   double seen[OUTPUTS] = { 0 }, runs[OUTPUTS] = { 0 };
 
   (void)state;
-  make(&w, 8, 0.1);
+  make_world(&w, 8, 0.1);
   t = table_of(&w, ROWS);
   assert_int_equal(ft_speedup_fit(&t, &usual, &m, &err), 0);
   ft_speedup_predict(&m, w.x, said);
@@ -293,8 +293,8 @@ static void a_time_on_one_platform_predicts_the_others(void **state)
   double before[OUTPUTS] = { 0 }, after[OUTPUTS] = { 0 }, runs[OUTPUTS] = { 1 };
 
   (void)state;
-  make(&learnt, 12, 0.02);
-  make(&unseen, 13, 0);
+  make_world(&learnt, 12, 0.02);
+  make_world(&unseen, 13, 0);
   ft_random_seed(&random, 14);
   for (size_t i = 0; i < 2 * ROWS; i++) {
     struct world *w = i < ROWS ? &learnt : &unseen;
@@ -418,7 +418,7 @@ static void a_stored_model_predicts_the_same(void **state)
   double a[OUTPUTS], b[OUTPUTS];
 
   (void)state;
-  make(&w, 9, 0.1);
+  make_world(&w, 9, 0.1);
   t = table_of(&w, ROWS);
   for (int l = -1; l < FT_LEARNERS; l++) {
     struct ft_speedup_settings alone = {
@@ -512,7 +512,7 @@ static void a_platform_of_ten_rows_has_its_own_model(void **state)
   double missed = 0, spread = 0, said[OUTPUTS], again[OUTPUTS], truth[ROWS];
 
   (void)state;
-  make(&w, 22, 0.02);
+  make_world(&w, 22, 0.02);
   for (size_t r = 0; r < ROWS; r++) {
     truth[r] = 0.3 * log(w.x[r * COLUMNS] / w.x[r * COLUMNS + 1]);
     w.group[r] = r;
@@ -560,7 +560,7 @@ static void a_platform_of_two_rows_gets_their_mean(void **state)
   double said[OUTPUTS], mean;
 
   (void)state;
-  make(&w, 23, 0.02);
+  make_world(&w, 23, 0.02);
   mean = (w.y[OUTPUTS] + w.y[7 * OUTPUTS]) / 2;
   for (size_t r = 0; r < ROWS; r++)
     if (r != 1 && r != 7)
@@ -601,7 +601,7 @@ static void equal_seeds_give_equal_predictions(void **state)
   double said[2][OUTPUTS];
 
   (void)state;
-  make(&w, 10, 0.1);
+  make_world(&w, 10, 0.1);
   t = table_of(&w, 60);
   for (int i = 0; i < 2; i++) {
     struct ft_speedup_model m;
@@ -623,7 +623,7 @@ static void degenerate_tables_are_rejected_or_survived(void **state)
   double said[OUTPUTS];
 
   (void)state;
-  make(&w, 11, 0.1);
+  make_world(&w, 11, 0.1);
   for (size_t i = 0; i < ROWS * OUTPUTS; i++)
     w.y[i] = NAN;
   t = table_of(&w, ROWS);

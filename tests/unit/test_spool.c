@@ -197,7 +197,7 @@ static void packet(const ft_announcement *a, pid_t peer, double utc, void *data)
 {
   struct found *found = data;
 
-  /* its clock said 1970 and has since been set */
+  /* its clock was at 1970 and has since been set */
   assert_true(fabs(utc - ft_io_now()) < 60);
   found->packets++;
   found->peer = peer;

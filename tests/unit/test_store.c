@@ -63,7 +63,7 @@ static void assert_line(const struct ft_error *err, const char *expected)
     fail_msg("'%s', expected '%s'", err->text, expected);
 }
 
-static ft_observation run(uint32_t job, const char *app, uint64_t rss)
+static ft_observation make_run(uint32_t job, const char *app, uint64_t rss)
 {
   ft_observation o = { .schema = FT_SCHEMA,
                        .job_id = job,
@@ -86,7 +86,7 @@ static ft_observation run(uint32_t job, const char *app, uint64_t rss)
 
 static ft_observation everything(void)
 {
-  ft_observation o = run(42, "unet3d", 12000);
+  ft_observation o = make_run(42, "unet3d", 12000);
 
   o.het_offset = 1;
   o.array_job_id = 40;
@@ -138,7 +138,7 @@ struct seen {
   ft_observation one;
 };
 
-static bool look(const ft_observation *o, void *data)
+static bool collect_run(const ft_observation *o, void *data)
 {
   struct seen *seen = data;
 
@@ -155,7 +155,7 @@ static unsigned count(struct ft_store *store)
   struct seen seen = { 0 };
   struct ft_error err = { "" };
 
-  if (ft_store_each(store, &filter, look, &seen, &err) < 0)
+  if (ft_store_each(store, &filter, collect_run, &seen, &err) < 0)
     fail_msg("%s", err.text);
   return seen.count;
 }
@@ -176,7 +176,7 @@ static void a_stored_run_is_read_back_completely(void **state)
   assert_int_equal(stat(path, &st), 0);
   assert_int_equal(st.st_mode & 0777, 0600);
   store = must_open(false);
-  assert_int_equal(ft_store_each(store, &filter, look, &seen, &err), 0);
+  assert_int_equal(ft_store_each(store, &filter, collect_run, &seen, &err), 0);
   assert_int_equal(seen.count, 1);
   assert_int_equal(seen.one.submission.features_count, 3);
   assert_string_equal(ft_feature_find(seen.one.submission.features, 3, "ar\"ch")->category,
@@ -191,14 +191,14 @@ static void a_stored_run_is_read_back_completely(void **state)
 static void the_same_run_is_one_row(void **state)
 {
   struct ft_store *store = must_open(true);
-  ft_observation o = run(1, "a", 100), merged;
+  ft_observation o = make_run(1, "a", 100), merged;
   struct ft_error err;
 
   (void)state;
   o.outcome = FT_OUTCOME_UNKNOWN;
   o.censored = true;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
-  o = run(1, "guess", 50);
+  o = make_run(1, "guess", 50);
   o.source = FT_SOURCE_SACCT;
   o.submit_time += 0.25;
   assert_int_equal(ft_store_put(store, &o, &merged, &err), 0);
@@ -222,7 +222,7 @@ static void the_same_run_is_one_row(void **state)
 static void a_later_submit_time_makes_no_second_run(void **state)
 {
   struct ft_store *store = must_open(true);
-  ft_observation o = run(1, "a", 100), merged;
+  ft_observation o = make_run(1, "a", 100), merged;
   double submitted = o.submit_time;
   struct ft_error err;
 
@@ -233,7 +233,7 @@ static void a_later_submit_time_makes_no_second_run(void **state)
   o.cluster[0] = '\0';
   o.outcome = FT_OUTCOME_FAILED;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
-  o = run(1, "a", 100);
+  o = make_run(1, "a", 100);
   o.start_time = submitted + 10.5; /* as the next agent computes it from the packets */
   o.end_time = submitted + 20;
   o.outcome = FT_OUTCOME_TIMEOUT;
@@ -268,7 +268,7 @@ static void a_later_submit_time_makes_no_second_run(void **state)
 static void a_job_completes_once(void **state)
 {
   struct ft_store *store = must_open(true);
-  ft_observation o = run(1, "a", 100);
+  ft_observation o = make_run(1, "a", 100);
   struct ft_error err;
 
   (void)state;
@@ -299,7 +299,7 @@ static void a_job_completes_once(void **state)
   assert_int_equal(ft_store_put(store, &o, NULL, &err), -1);
   assert_line(&err, "is reserved");
   /* the next job of that number is another job, and so is another task */
-  o = run(1, "a", 100);
+  o = make_run(1, "a", 100);
   o.submit_time += 1e6;
   assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   o.restart_count = 3;
@@ -336,7 +336,7 @@ static void filters_restrict(void **state)
   (void)state;
   assert_int_equal(ft_store_begin(store, &err), 0);
   for (uint32_t job = 20; job; job--) {
-    ft_observation o = run(job, job % 2 ? "odd" : "even", job * 100);
+    ft_observation o = make_run(job, job % 2 ? "odd" : "even", job * 100);
 
     if (job >= 18) {
       o.array_job_id = 18;
@@ -348,7 +348,7 @@ static void filters_restrict(void **state)
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct seen seen = { 0 };
 
-    assert_int_equal(ft_store_each(store, &cases[i].filter, look, &seen, &err), 0);
+    assert_int_equal(ft_store_each(store, &cases[i].filter, collect_run, &seen, &err), 0);
     if (seen.count != cases[i].count || seen.first != cases[i].first || seen.last != cases[i].last)
       fail_msg("case %zu: %u from %u to %u", i, seen.count, seen.first, seen.last);
   }
@@ -359,7 +359,7 @@ static bool look_at_two(const ft_observation *o, void *data)
 {
   struct seen *seen = data;
 
-  return seen->count < 2 && look(o, data);
+  return seen->count < 2 && collect_run(o, data);
 }
 
 static void runs_come_in_pages(void **state)
@@ -374,13 +374,13 @@ static void runs_come_in_pages(void **state)
 
   (void)state;
   for (uint32_t job = 1; job <= 20; job++) {
-    ft_observation o = run(job, job % 4 ? "odd" : "even", job * 100);
+    ft_observation o = make_run(job, job % 4 ? "odd" : "even", job * 100);
 
     o.end_time = 1e9 + job / 2; /* two with each time */
     o.uid = job % 4 == 3 ? 7 : 1000;
     assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
   }
-  while (ft_store_page(store, 1000, "odd", 0, &cursor, 3, look, &seen, &err) > 0)
+  while (ft_store_page(store, 1000, "odd", 0, &cursor, 3, collect_run, &seen, &err) > 0)
     pages++;
   assert_int_equal(seen.count, 10);
   assert_int_equal(pages, 4);
@@ -389,12 +389,13 @@ static void runs_come_in_pages(void **state)
   seen = (struct seen){ 0 };
   /* rows that the callback declines are delivered again */
   assert_int_equal(ft_store_page(store, 1000, "odd", 0, &cursor, 9, look_at_two, &seen, &err), 2);
-  assert_int_equal(ft_store_page(store, 1000, "odd", 0, &cursor, 1, look, &seen, &err), 1);
+  assert_int_equal(ft_store_page(store, 1000, "odd", 0, &cursor, 1, collect_run, &seen, &err), 1);
   assert_true(seen.count == 3 && seen.last == 14);
   cursor = (struct ft_store_cursor){ INFINITY, 0 };
   seen = (struct seen){ 0 };
-  assert_int_equal(ft_store_page(store, 7, "odd", 1e9 + 5, &cursor, 9, look, &seen, &err), 3);
-  assert_int_equal(ft_store_page(store, 8, "odd", 0, &cursor, 9, look, &seen, &err), 0);
+  assert_int_equal(ft_store_page(store, 7, "odd", 1e9 + 5, &cursor, 9, collect_run, &seen, &err),
+                   3);
+  assert_int_equal(ft_store_page(store, 8, "odd", 0, &cursor, 9, collect_run, &seen, &err), 0);
 
   assert_int_equal(ft_store_next_app(store, false, &uid, app, &err), 1);
   assert_true(uid == 7 && strcmp(app, "odd") == 0);
@@ -485,7 +486,7 @@ static void apps_are_counted_and_trimmed(void **state)
 
   (void)state;
   for (uint32_t job = 1; job <= 12; job++) {
-    ft_observation o = run(job, job <= 4 ? "old" : "new", job * 100);
+    ft_observation o = make_run(job, job <= 4 ? "old" : "new", job * 100);
 
     if (job == 12)
       o.uid = 1001;
@@ -517,7 +518,7 @@ static void apps_are_counted_and_trimmed(void **state)
 static void unfinished_transaction_is_undone(void **state)
 {
   struct ft_store *store = must_open(true);
-  ft_observation o = run(1, "a", 1);
+  ft_observation o = make_run(1, "a", 1);
   struct ft_error err;
 
   (void)state;
@@ -541,6 +542,20 @@ static void sql(const char *text)
   assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
   assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
   sqlite3_close(db);
+}
+
+/* SQLite's VFS with lock files has no shared memory, like some network file systems. */
+static void a_file_system_without_shared_memory_is_named(void **state)
+{
+  sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+  struct ft_error err;
+
+  (void)state;
+  assert_int_equal(sqlite3_vfs_register(sqlite3_vfs_find("unix-dotfile"), 1), SQLITE_OK);
+  assert_null(ft_store_open(path, true, &err));
+  assert_line(&err, "no shared memory for SQLite's write-ahead log");
+  assert_int_equal(access(path, F_OK), -1);
+  assert_int_equal(sqlite3_vfs_register(usual, 1), SQLITE_OK);
 }
 
 static void foreign_files_are_rejected_in_one_line(void **state)
@@ -608,7 +623,7 @@ static void damaged_rows_are_named(void **state)
 
     assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
     sql(cases[i].sql);
-    assert_int_equal(ft_store_each(store, &filter, look, &seen, &err), -1);
+    assert_int_equal(ft_store_each(store, &filter, collect_run, &seen, &err), -1);
     assert_line(&err, cases[i].expected);
     ft_store_close(store);
     unlink(path);
@@ -627,7 +642,7 @@ static void damaged_pages_do_not_crash(void **state)
     int fd;
 
     for (uint32_t job = 1; job <= 50; job++) {
-      o = run(job, "a", job);
+      o = make_run(job, "a", job);
       assert_int_equal(ft_store_put(store, &o, NULL, &err), 0);
     }
     ft_store_close(store);
@@ -642,7 +657,7 @@ static void damaged_pages_do_not_crash(void **state)
       struct ft_store_filter filter = { 0 };
       struct seen seen = { 0 };
 
-      if (ft_store_each(store, &filter, look, &seen, &err) < 0)
+      if (ft_store_each(store, &filter, collect_run, &seen, &err) < 0)
         assert_line(&err, "");
       if (ft_store_put(store, &o, NULL, &err) < 0)
         assert_line(&err, "");
@@ -680,7 +695,7 @@ static int fill_up(void)
   if (!store || setrlimit(RLIMIT_FSIZE, &limit) < 0)
     return 1;
   for (; job < 10000; job++) {
-    ft_observation o = run(job + 1, "a", 100);
+    ft_observation o = make_run(job + 1, "a", 100);
 
     if (ft_store_put(store, &o, NULL, &err) < 0)
       break;
@@ -696,7 +711,7 @@ static void a_file_at_its_size_limit_keeps_its_runs(void **state)
 {
   struct ft_error err;
   struct ft_store *store;
-  ft_observation o = run(99999, "b", 5);
+  ft_observation o = make_run(99999, "b", 5);
   unsigned before;
 
   (void)state;
@@ -719,7 +734,7 @@ static void a_full_disk_keeps_the_stored_runs(void **state)
     skip();
   store = must_open(true);
   for (; job < 10000; job++) {
-    ft_observation o = run(job + 1, "a", 100);
+    ft_observation o = make_run(job + 1, "a", 100);
 
     if (ft_store_put(store, &o, NULL, &err) < 0)
       break;
@@ -758,7 +773,7 @@ static void a_read_only_disk_is_reported(void **state)
 {
   struct ft_error err = { "" };
   struct ft_store *store;
-  ft_observation o = run(1, "a", 100);
+  ft_observation o = make_run(1, "a", 100);
 
   (void)state;
   if (mount("foretell-test", folder, "tmpfs", 0, "size=1m") < 0)
@@ -776,7 +791,7 @@ static void a_read_only_disk_is_reported(void **state)
 static void a_locked_store_is_reported_and_then_works(void **state)
 {
   struct ft_store *store = must_open(true), *other = must_open(true);
-  ft_observation o = run(1, "a", 100);
+  ft_observation o = make_run(1, "a", 100);
   struct ft_error err;
 
   (void)state;
@@ -799,7 +814,7 @@ static int put_and_die(void)
   struct ft_store *store = ft_store_open(path, true, &err);
 
   for (uint32_t job = 1; store && job <= 10; job++) {
-    ft_observation o = run(job, "a", job);
+    ft_observation o = make_run(job, "a", job);
 
     if (ft_store_put(store, &o, NULL, &err) < 0)
       return 1;
@@ -837,6 +852,7 @@ int main(void)
                                       TEST(filters_restrict),
                                       TEST(apps_are_counted_and_trimmed),
                                       TEST(unfinished_transaction_is_undone),
+                                      TEST(a_file_system_without_shared_memory_is_named),
                                       TEST(foreign_files_are_rejected_in_one_line),
                                       TEST(damaged_rows_are_named),
                                       TEST(damaged_pages_do_not_crash),

@@ -242,7 +242,7 @@ static void attributes_of_a_file_are_no_hints(void **state)
 
 /* ---- samples ---- */
 
-/* Three samples at once cost what three times one costs. */
+/* Three samples at once cost three times as much as one. */
 static void multiply_and_compare(struct turned *t, const char *name, struct ft_graph *graph,
                                  const char *input)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files without a network are named by their format, with advice what to pass instead. */
+/* The error for a file without a network names its format and what to pass instead. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -12,7 +12,7 @@
 #include "predictor/graph/import/read.h"
 #include "predictor/graph/ir/graph.h"
 
-static void says(const char *path, const char *what)
+static void expect_error(const char *path, const char *what)
 {
   struct ft_error err = { "" };
 
@@ -70,7 +70,7 @@ static void files_without_a_network_are_named_by_their_format(void **state)
     assert_int_equal(ftruncate(fd, 0), 0);
     assert_true(lseek(fd, 0, SEEK_SET) == 0);
     assert_int_equal(ft_io_write_all(fd, cases[i].bytes, cases[i].length), 0);
-    says(path, cases[i].says);
+    expect_error(path, cases[i].says);
   }
   unlink(path);
   close(fd);
@@ -103,7 +103,7 @@ static void archives_without_a_network_are_named_by_their_format(void **state)
       assert_true(
           zip_file_add(zip, cases[i].members[j], zip_source_buffer(zip, "12345", 5, 0), 0) >= 0);
     assert_int_equal(zip_close(zip), 0);
-    says(path, cases[i].says);
+    expect_error(path, cases[i].says);
   }
   unlink(path);
 }

@@ -415,7 +415,7 @@ static void put_file(int fd, const char *name, const char *text)
     fail_msg("%s", err.text);
 }
 
-/* .command.sh is read, and staged links are followed to what they name. */
+/* .command.sh is read, and staged links are followed to their targets. */
 static void a_tasks_script_is_followed(void **state)
 {
   const struct kind align = { "nextflow-align.sh", ALIGN, NULL };
@@ -450,8 +450,8 @@ static void a_tasks_script_is_followed(void **state)
   scratch_close(folder, fd);
 }
 
-/* Every fixture of the table, cut anywhere, with a quote left open, and very long: there is an app;
- * a task that has been named stays what it is. */
+/* Every fixture of the table, cut anywhere, with a quote left open, or very long, gives an app; a
+ * task keeps the name that it has been given. */
 static void damaged_scripts_still_have_an_app(void **state)
 {
   enum { STEP = 37, LONG = 1 << 20 };

@@ -23,7 +23,7 @@ matplotlib.rcParams.update({
 
 
 def function(equation, names):
-    """An equation as foretell fit prints it, in bytes."""
+    """Evaluates an equation that foretell fit printed, in bytes."""
     text, _, unit = equation.partition(" [")
     code = compile(re.sub(r"\^", "**", text), "equation", "eval")
     return lambda *x: eval(code, {"__builtins__": {}}, dict(zip(names, x))) \
@@ -36,7 +36,7 @@ def save(figure, path):
 
 
 def peaks(path, result, table, analytic):
-    """Measured peaks of the U-Net, what the equation of the extrapolating split says, equations 1, 2."""
+    """Plots measured peaks of the U-Net, the equation of the extrapolating split, and equations 1 and 2."""
     model = function(result["beyond_equation"], result["features"])
     figure, axes = pyplot.subplots(figsize=(7.2, 4.4), constrained_layout=True)
     edges = np.unique(table[:, 0])
@@ -50,7 +50,7 @@ def peaks(path, result, table, analytic):
         axes.annotate("%d³" % edge, (table[own, 1].max(), table[own, -1].max() / 1e9), xytext=(5, -3),
                       textcoords="offset points", color=FAINT)
     axes.plot(table[~held, 1], table[~held, -1] / 1e9, "o", color=INK, markersize=3.5,
-              label="measured, learned from")
+              label="measured, training part")
     axes.plot(table[held, 1], table[held, -1] / 1e9, "o", color="white", markeredgecolor=BEYOND,
               markersize=4.5, label="measured, held out")
     axes.plot([], [], color=OURS, label="foretell fit")
@@ -66,7 +66,7 @@ def peaks(path, result, table, analytic):
 
 
 def methods(path, results):
-    """Test errors of every method: dots the medians over random splits, triangles beyond the data."""
+    """Plots test errors of every method: medians over random splits as dots, extrapolation as triangles."""
     figure, panels = pyplot.subplots(1, len(results), figsize=(2.4 * len(results) + 1.6, 3.9),
                                      sharey=True, constrained_layout=True)
     first = next(iter(results.values()))["methods"]
@@ -92,9 +92,9 @@ def methods(path, results):
     figure.legend(loc="lower center", ncol=3, frameon=False, handles=[
         Line2D([], [], color=OTHER, marker="o", linewidth=3, label="70/30 at random: median, quartiles"),
         Line2D([], [], color=BEYOND, marker="v", markersize=5, fillstyle="none", linestyle="",
-               label="beyond what was learned from"),
+               label="extrapolation"),
         Line2D([], [], color=FAINT, linewidth=0.8, linestyle=":",
-               label="runs of one point differ by this")])
+               label="noise: difference between runs of one point")])
     save(figure, path)
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The scripts behind "How good is it" still run: one point of the U-Net is measured, and the
-# committed peaks are compared with the one rival that needs numpy alone.
+# The scripts behind docs/accuracy.md still run: one point of the U-Net is measured, and the
+# committed peaks are compared with the one rival that only needs numpy.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
 
 bench=${FT_TOP_SRCDIR:-.}/tests/bench
@@ -19,13 +19,13 @@ measure() {
 out=$(measure unet3d)
 ok $? "a point is measured" || diag "$out"
 is "$(awk -F, 'NR > 1 { print $1, $2, $3, ($4 >= $5 && $4 < 1.05 * $5) }' "$scratch/peaks.csv")" \
-  "16 2 1 1" "its peak is that which the kernel tells of the process"
+  "16 2 1 1" "its peak is the kernel's for the process"
 measure unet3d >/dev/null
-is "$(wc -l <"$scratch/peaks.csv")" 2 "a run that is there is not made again"
+is "$(wc -l <"$scratch/peaks.csv")" 2 "an existing run is not repeated"
 
 out=$("$bench/memory_models/compare" --foretell="$foretell" --seeds=1 --methods=products unet3d \
   2>"$scratch/err")
 ok $? "the comparison runs" || diag <"$scratch/err"
-like "$out" "^foretell +[0-9.]+ %" "and tells our error"
-like "$out" "^products +[0-9.]+ %" "beside a rival's"
+like "$out" "^foretell +[0-9.]+ %" "it prints foretell's error"
+like "$out" "^products +[0-9.]+ %" "it prints the rival's error"
 tap_done

@@ -91,7 +91,8 @@ static const uint64_t nodes[DEFAULTS] = { 64 * FT_GIB, 128 * FT_GIB, 192 * FT_GI
 
 static const ft_mode modes[MODES] = { FT_MODE_SET, FT_MODE_RAISE, FT_MODE_TRIM, FT_MODE_CHECK };
 static const double mode_parts[MODES] = { 40, 15, 20, 25 };
-/* the quickstart rejects in the mode check; who sets memory mostly leaves the default, never */
+/* reject_probability by mode: as in the quickstart for check; sites that set memory mostly keep the
+ * default, never */
 static const double rejects[MODES] = { 0, 0.9, 0, 0.5 };
 
 static int make_sites(struct weeks_stream *s)
@@ -122,10 +123,10 @@ enum style {
   STYLES
 };
 
-/* Studies of requests find the median job using a fifth to a third of what was asked for, and
- * under half of the jobs asking for memory at all where a default exists. */
+/* In studies of requests the median job uses a fifth to a third of its request, and under half of
+ * the jobs request memory if a default exists. */
 static const double style_parts[STYLES] = { 47, 17, 26, 5, 5 };
-/* Of those whose job died: some give up or come back weeks later, most type more. */
+/* After a kill some users give up or return weeks later; most request more. */
 static const double reaction_parts[3] = { 25, 35, 40 };
 
 struct user {
@@ -168,7 +169,7 @@ struct work {
   double grid[GRID];
   double place[PLACES]; /* of array tasks that differ only by index: relative input */
   double growth;        /* of the logarithm of its input, from its first to its last day */
-  bool steady;          /* it has one input, else three */
+  bool steady;          /* one input, else three */
   bool beyond_node;     /* its memory may exceed a node */
   bool by_file;         /* tasks of its arrays have one file each of known size */
   bool per_cpu;         /* its user gives --mem-per-cpu */
@@ -248,8 +249,7 @@ static void draw_inputs(struct work *w)
   w->second_input = floor(log_between(r, 4, 1e4));
 }
 
-/* The given mode of an app: on a site that only checks, users learn of --predict-mem from
- * messages. */
+/* The mode that an app's user gives: on a site that only checks, messages name --predict-mem. */
 static ft_mode draw_mode(struct work *w)
 {
   static const ft_mode typed[] = { FT_MODE_SET, FT_MODE_RAISE, FT_MODE_TRIM, FT_MODE_CHECK,
@@ -303,7 +303,7 @@ static void draw_work(struct work *w, const struct user *user)
   draw_events(w);
 }
 
-/* ---- what changes in its weeks ---- */
+/* ---- changes of an app over the weeks ---- */
 
 /* An edit in place, a copy in another directory, or both: another project with possibly other
  * memory. */
@@ -466,7 +466,7 @@ static void add_features(struct work *w, struct weeks_submission *s, const struc
   }
 }
 
-/* ---- what its user types ---- */
+/* ---- the user's requests ---- */
 
 static const double nice[] = { 0.1, 0.2, 0.5, 1,   2,   3,   4,   5,   6,   8,  10,
                                12,  16,  20,  24,  30,  32,  40,  48,  50,  60, 64,
@@ -622,7 +622,7 @@ static int play(struct work *w, size_t count)
 
 /* ---- all of them ---- */
 
-/* Names as their users would have them: python runs a third of what there is. */
+/* Names as users choose them; a third of the apps are python scripts. */
 static void name_app(struct work *w, struct weeks_app *app, uint32_t number, bool same_script)
 {
   static const char *const programs[] = { "python3", "Rscript", "java",   "bwa",    "samtools",
@@ -656,8 +656,8 @@ static size_t draw_count(struct ft_random *r, enum kind kind)
   return (size_t)clamp(count, 1, 1500);
 }
 
-/* An app more, in the weeks of TWIN where that is not NULL: a truly other program in its script.
- * Returns how many submissions, at most MOST; 0 out of memory. */
+/* Adds an app; with TWIN (NULL: none) another program in the script and the weeks of that app.
+ * Returns its number of submissions, at most MOST; 0 if out of memory. */
 static size_t add_app(struct weeks_stream *s, uint64_t seed, const struct user *users, size_t most,
                       const struct work *twin, struct work *w)
 {

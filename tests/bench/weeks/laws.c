@@ -5,7 +5,7 @@
 
 #include "tests/bench/weeks/laws.h"
 
-/* Simulations and aligners repeat within a part in a thousand; solvers that choose pivots and
+/* Simulations and aligners repeat within one part in a thousand; solvers that choose pivots and
  * programs with garbage collectors differ by tens of per cent. */
 const double weeks_noise[WEEKS_NOISES] = { 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.3 };
 

@@ -14,12 +14,12 @@ enum { LINES = 14, FIRST_LINES = 3, ALIKE = 2, ATTEMPTS_OF_LEAK = 3 };
 enum shame { KILLED_BY, REJECTED, DIED_AGAIN, NOT_RECOVERED, TOO_MUCH, LEAKED, SHAMES };
 
 static const char *const shame_names[SHAMES] = {
-  "killed by foretell's figure",
+  "killed with foretell's request",
   "rejected, and would have completed",
-  "died again although a run like it was known",
-  "not recovered from a death in time",
+  "killed again although a similar run was known",
+  "not recovered from a kill in time",
   "given far too much",
-  "a leak that was given more and more",
+  "a leak with ever larger requests",
 };
 
 /* Weight of each; too much memory counts by its factor. */
@@ -98,7 +98,7 @@ static void print_outcome(const struct weeks_world *w, const struct weeks_attemp
   const struct weeks_submission *s = &w->stream->submission[a->submission];
 
   if (a->action == FT_ACTION_REJECT)
-    fprintf(out, "not submitted");
+    fprintf(out, "rejected");
   else if (a->deaths)
     fprintf(out, "KILLED%s", a->peak_bytes <= (double)a->without_bytes ? " by foretell" : "");
   else
@@ -115,7 +115,7 @@ static void print_attempt(const struct weeks_world *w, const struct weeks_attemp
 
   fprintf(out, "  day %2ld %02ld:%02ld %-5s %4u runs known; ", minutes / 1440, minutes / 60 % 24,
           minutes % 60, ft_mode_name(a->mode), a->known);
-  fprintf(out, a->mem_unit == FT_MEM_NONE ? "default %s" : "typed %s",
+  fprintf(out, a->mem_unit == FT_MEM_NONE ? "default %s" : "requested %s",
           shown((double)a->without_bytes, typed));
   if (a->number)
     fprintf(out, " (try %u)", a->number + 1);

@@ -66,13 +66,13 @@ static void print_counts(const struct weeks_table *t, FILE *out)
   fprintf(out, " %8s %8s %8s", "attempts", "changed", "rejected");
   for (unsigned c = 0; c < WEEKS_COUNTS; c++)
     fprintf(out, " %20s", counts[c].title);
-  fprintf(out, " %13s %10s %10s\n%-22s %26s", "all not acted", "died again", "GiB h", "goal", "");
+  fprintf(out, " %13s %10s %10s\n%-22s %26s", "all not acted", "OOM again", "GiB h", "goal", "");
   for (unsigned c = 0; c < WEEKS_COUNTS; c++)
     fprintf(out, " %20.2f", 100 * counts[c].goal);
   fprintf(out, "\n");
   for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row))
     print_row(name_of(t, row), &t->kind[row], out);
-  fprintf(out, "By the rule that decided; GiB h of foretell's as below\n");
+  fprintf(out, "By the deciding rule; GiB h wasted by foretell as below\n");
   for (unsigned r = 0; r < WEEKS_RULES; r++)
     print_row(ft_decision_rule_name((ft_decision_rule)r), &t->rule[r], out);
 }
@@ -105,9 +105,9 @@ static void print_waste(const struct weeks_table *t, FILE *out)
   fprintf(
       out,
       "\nWhere the mode lets foretell size the job: GiB h above the need / killed submissions / "
-      "work given up; foretell's part of the best peer's (goal 50 %% at no more kills), and of "
-      "its kills. \"all\" is without leaking runs, "
-      "\"changed alone\" what foretell changed or rejected of them\n"
+      "work given up; foretell's share of the best peer's (goal 50 %% at no more kills), and of "
+      "its kills. \"all\" excludes leaking runs, "
+      "\"changed alone\" has the submissions that foretell changed or rejected\n"
       "%-14s %24s",
       "", "foretell");
   for (unsigned p = 0; p < WEEKS_PEERS; p++)
@@ -121,7 +121,7 @@ static void print_waste(const struct weeks_table *t, FILE *out)
 static void print_ratios(const struct weeks_table *t, FILE *out)
 {
   fprintf(out,
-          "\nThe same by app, each counting once: memory-hours given over those needed, "
+          "\nThe same with equal weight for each app: memory-hours allocated over those needed, "
           "geometric mean\n%-14s %24s",
           "", "foretell");
   for (unsigned p = 0; p < WEEKS_PEERS; p++)

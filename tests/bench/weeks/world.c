@@ -9,8 +9,8 @@
 #include "tests/bench/weeks/world.h"
 
 enum {
-  ATTEMPTS = 12,     /* of one job; then the user gives up */
-  LEAK_ATTEMPTS = 6, /* by then a user has noticed */
+  ATTEMPTS = 12,     /* limit for one job; then the user gives up */
+  LEAK_ATTEMPTS = 6, /* limit for a leak, which the user has noticed by then */
   TOGETHER = 16,     /* array tasks that run at once */
   SHOWN = 64         /* ended runs of an app in which a similar one is sought */
 };

@@ -264,8 +264,8 @@ static struct ft_measure *open_measure(void)
   return measure;
 }
 
-/* Debian's kernels begin with kernel.perf_event_paranoid at 3, which PAPI takes for a no to root
- * too. */
+/* Debian's kernels start with kernel.perf_event_paranoid at 3, at which PAPI offers no counters,
+ * not even to root. */
 static void papi_disabled(void)
 {
   struct ft_measure *measure = open_measure();
