@@ -236,6 +236,13 @@ bool ft_string_ends(const char *string, const char *tail)
   return length >= least && strcmp(string + length - least, tail) == 0;
 }
 
+bool ft_string_has_control(const char *string)
+{
+  while ((unsigned char)*string >= ' ' && *string != 0x7f)
+    string++;
+  return *string;
+}
+
 bool ft_string_listed(const char *const *list, const char *string)
 {
   for (; *list; list++)

@@ -75,6 +75,9 @@ bool ft_text_copy(struct ft_text text, char *out, size_t size);
 /* The same for a STRING. */
 bool ft_string_copy(const char *string, char *out, size_t size);
 
+/* Whether STRING has a control character: a byte below ' ' or DEL. */
+bool ft_string_has_control(const char *string);
+
 /* Whether STRING ends in TAIL. */
 bool ft_string_ends(const char *string, const char *tail);
 

@@ -294,20 +294,12 @@ bool ft_field_set_number(ft_observation *o, const struct ft_field *field, double
   return ft_field_set_integer(o, field, (int64_t)llround(value));
 }
 
-static bool has_no_control_characters(const char *text)
-{
-  for (; *text; text++)
-    if ((unsigned char)*text < ' ' || *text == 0x7f)
-      return false;
-  return true;
-}
-
 bool ft_field_set_text(ft_observation *o, const struct ft_field *field, const char *value)
 {
   int number;
 
   if (field->type == FT_FIELD_TEXT) {
-    if (strlen(value) >= field->size || !has_no_control_characters(value))
+    if (strlen(value) >= field->size || ft_string_has_control(value))
       return false;
     return ft_string_copy(value, mark_present(o, field), field->size);
   }

@@ -302,7 +302,7 @@ static int read_line_peak(struct reader *r, double *bytes, struct ft_error *err)
   bool any = *column_text(r, MAX_RSS) != '\0';
   int found;
 
-  if (any && !ft_sacct_bytes(column_text(r, MAX_RSS), &largest))
+  if (any && !ft_units_parse_bytes(ft_text_from(column_text(r, MAX_RSS)), 1, &largest))
     return column_error(r, MAX_RSS, "expected a size such as 123456K", err);
   if (!any) {
     found = ft_sacct_tres(column_text(r, IN_MAX), "mem", &largest);

@@ -98,11 +98,6 @@ bool ft_sacct_exit(const char *text, int32_t *code, int32_t *signal)
   return true;
 }
 
-bool ft_sacct_bytes(const char *text, uint64_t *bytes)
-{
-  return ft_units_parse_bytes(ft_text_from(text), 1, bytes);
-}
-
 bool ft_sacct_reqmem(const char *text, uint64_t *bytes, char *unit)
 {
   struct ft_text cursor = ft_text_trim(ft_text_from(text));

@@ -31,9 +31,6 @@ enum ft_sacct_state ft_sacct_state(const char *text, ft_outcome *outcome);
 /* Parses "1:0", exit code and signal. Returns false for another form. */
 bool ft_sacct_exit(const char *text, int32_t *code, int32_t *signal);
 
-/* Parses "123456K", "1.50G" or plain bytes (--noconvert). Returns false for another form. */
-bool ft_sacct_bytes(const char *text, uint64_t *bytes);
-
 /* Parses "4G" (since 21.08: per job), "4Gn" (per node), "4Gc" (per CPU). UNIT becomes 0, 'n' or
  * 'c'. Returns false for another form. */
 bool ft_sacct_reqmem(const char *text, uint64_t *bytes, char *unit);

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 
+#include "predictor/core/text.h"
 #include "predictor/record/check.h"
 
 /* Bytes: 1 PiB, more than the memory of any node. The learners accept no more either. */
@@ -24,10 +25,7 @@ static int bad(struct ft_error *err, const char *field)
 /* Control characters are rejected because names appear on terminals, in SQL results and in SVG. */
 static bool printable(const char *string)
 {
-  for (; *string; string++)
-    if ((unsigned char)*string < ' ' || *string == 0x7f)
-      return false;
-  return true;
+  return !ft_string_has_control(string);
 }
 
 static int check_features(const ft_feature *feature, size_t count, struct ft_error *err)

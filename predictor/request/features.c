@@ -17,14 +17,6 @@ static const char *const ignored_options[] = {
   "port",    "help",     "version", "verbose", "quiet",  NULL
 };
 
-static bool is_ignored_option(const char *name)
-{
-  for (const char *const *p = ignored_options; *p; p++)
-    if (strcmp(*p, name) == 0)
-      return true;
-  return false;
-}
-
 void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *files)
 {
   found->count = 0;
@@ -259,7 +251,7 @@ static void add_option_value(struct ft_feature_set *found, const char *name,
   double number;
   char clean[48];
 
-  if (!ft_feature_clean_name(name, clean) || is_ignored_option(clean))
+  if (!ft_feature_clean_name(name, clean) || ft_string_listed(ignored_options, clean))
     return;
   if ((looks_like_path(value) && !ft_feature_value_number(value, &number)) ||
       is_path_pattern(value)) {
@@ -388,7 +380,7 @@ static void add_variable_feature(struct ft_feature_set *found, struct ft_text na
   char copy[48];
 
   if (ft_text_copy(name, copy, sizeof copy) && !is_environment_setting(copy) &&
-      !is_ignored_option(copy) && !is_remembered_variable(found, name))
+      !ft_string_listed(ignored_options, copy) && !is_remembered_variable(found, name))
     ft_feature_set_add_choice(found, copy, value);
 }
 

@@ -131,6 +131,22 @@ static bool count_file_lines(int fd, struct scan *scan, double deadline, char *c
   }
 }
 
+/* Opens the regular file PATH; -1 on error. Never opens a FIFO: that alone can wake its writer. */
+static int open_regular(int directory, const char *path)
+{
+  struct stat st;
+  int fd;
+
+  if (fstatat(directory, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
+    return -1;
+  fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    return fd;
+  if (fd >= 0)
+    close(fd);
+  return -1;
+}
+
 /*
  * Adds the value of QUERY's file to *SUM. Returns 1; 0 if the file or the value is missing; -1 if
  * it is unknown, for example after DEADLINE.
@@ -169,11 +185,10 @@ static int examine_file(const struct ft_file_query *query, int directory, double
   } else if (strcmp(query->counts, "lines") != 0) {
     return 0;
   }
-  fd = openat(directory, query->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  fd = open_regular(directory, query->path);
   if (fd < 0)
     return 0;
-  done = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-         (scan.key ? scan_file_for_key : count_file_lines)(fd, &scan, deadline, chunk);
+  done = (scan.key ? scan_file_for_key : count_file_lines)(fd, &scan, deadline, chunk);
   close(fd);
   if (!done)
     return -1;
@@ -196,12 +211,8 @@ struct examination {
 static int read_table_file(struct examination *l, const char *path)
 {
   struct ft_error err;
-  struct stat st;
-  int status, fd;
+  int status, fd = open_regular(l->directory, path);
 
-  if (fstatat(l->directory, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
-    return -1;
-  fd = openat(l->directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return -1;
   status = ft_io_read_fd(fd, &l->table, &err);
@@ -416,9 +427,8 @@ static size_t count_indexed_features(const struct ft_file_queries *files)
 static bool read_script_start(int directory, const char *path, char *out, size_t size,
                               size_t *length)
 {
-  struct stat st;
-  int fd = openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  bool done = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+  int fd = open_regular(directory, path);
+  bool done = fd >= 0;
 
   *length = 0;
   while (done && *length < size) {
@@ -451,12 +461,9 @@ static void examine_task_script(const struct examination *l, const char *directo
                                 ft_submission *out, struct ft_file_queries *all)
 {
   struct ft_file_queries *inside = malloc(sizeof *inside);
-  struct stat st;
   size_t length;
 
-  /* never open a FIFO: that alone can wake its writer */
-  if (inside && fstatat(l->directory, all->script, &st, 0) == 0 && S_ISREG(st.st_mode) &&
-      read_script_start(l->directory, all->script, l->chunk, CHUNK, &length)) {
+  if (inside && read_script_start(l->directory, all->script, l->chunk, CHUNK, &length)) {
     ft_describe_script(ft_text_of(l->chunk, length), directory, &l->files->secrets, out, inside);
     for (size_t i = 0; i < inside->count && all->count < FT_FILE_QUERIES; i++)
       if (!has_file_query(all, &inside->query[i]))

@@ -166,14 +166,12 @@ static int check_text(cfg_t *cfg, const struct key *key, const char *text)
     cfg_error(cfg, "%s: expected an absolute path of less than %.0f bytes", key->name, key->high);
     return -1;
   default:
-    for (const char *p = text; *p; p++)
-      if ((unsigned char)*p < ' ' || *p == 0x7f) {
-        cfg_error(cfg, "%s: \"%s\": control characters are not allowed", key->name, text);
-        return -1;
-      }
-    if (strlen(text) < (size_t)key->high)
+    if (ft_string_has_control(text))
+      cfg_error(cfg, "%s: \"%s\": control characters are not allowed", key->name, text);
+    else if (strlen(text) < (size_t)key->high)
       return 0;
-    cfg_error(cfg, "%s: expected a name of less than %.0f bytes", key->name, key->high);
+    else
+      cfg_error(cfg, "%s: expected a name of less than %.0f bytes", key->name, key->high);
     return -1;
   }
 }

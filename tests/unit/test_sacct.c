@@ -164,8 +164,8 @@ static void values_as_sacct_writes_them(void **state)
   assert_true(ft_sacct_reqmem("62.50G", &bytes, &unit) && bytes == 64000 * FT_MIB);
   assert_true(ft_sacct_reqmem("0n", &bytes, &unit) && bytes == 0);
   assert_false(ft_sacct_reqmem("?", &bytes, &unit));
-  assert_true(ft_sacct_bytes("4016K", &bytes) && bytes == 4016 * FT_KIB);
-  assert_true(ft_sacct_bytes("1073741824", &bytes) && bytes == FT_GIB);
+  assert_true(ft_units_parse_bytes(ft_text_from("4016K"), 1, &bytes) && bytes == 4016 * FT_KIB);
+  assert_true(ft_units_parse_bytes(ft_text_from("1073741824"), 1, &bytes) && bytes == FT_GIB);
   assert_true(ft_sacct_exit("1:9", &code, &signal) && code == 1 && signal == 9);
   assert_false(ft_sacct_exit("1", &code, &signal));
   assert_int_equal(ft_sacct_tres("cpu=00:00:12,vmem=9K,mem=4016K", "mem", &bytes), 1);
