@@ -214,27 +214,6 @@ static int check_schema(sqlite3 *db, const char *path, int *version, struct ft_e
   return 0;
 }
 
-/* Switches the file to a write-ahead log. Returns 0; -1 on error and fills ERR. */
-static int enable_write_ahead_log(sqlite3 *db, const char *path, struct ft_error *err)
-{
-  sqlite3_stmt *statement = NULL;
-  int status = -1;
-
-  if (sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &statement, NULL) != SQLITE_OK ||
-      sqlite3_step(statement) != SQLITE_ROW)
-    ft_schema_error(err, db, path, "open");
-  else if (strcmp((const char *)sqlite3_column_text(statement, 0), "wal") != 0)
-    /* SQLite answers with the mode that it keeps */
-    ft_error_set(err,
-                 "%s: open: the file system has no shared memory for SQLite's write-ahead log;"
-                 " put the store on a local disk",
-                 path);
-  else
-    status = 0;
-  sqlite3_finalize(statement);
-  return status;
-}
-
 /* Configures the connection and, with CREATE, creates or upgrades the schema. Returns 0; -1 on
  * error and fills ERR. */
 static int prepare_connection(sqlite3 *db, const char *path, bool create, struct ft_error *err)
@@ -253,10 +232,12 @@ static int prepare_connection(sqlite3 *db, const char *path, bool create, struct
                                 : "empty file");
   if (!create)
     return 0;
-  /* FULL: in WAL mode each commit is durable on return, with one fsync */
-  if (enable_write_ahead_log(db, path, err) < 0 ||
-      ft_schema_run(db, path, "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;", "open",
-                    err) < 0)
+  /* FULL: each commit is durable on return, in WAL mode with one fsync. A file system without shared
+   * memory keeps the rollback journal: slower, and as durable. */
+  if (ft_schema_run(db, path,
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                    "PRAGMA secure_delete = ON;",
+                    "open", err) < 0)
     return -1;
   if (version == FT_STORE_SCHEMA)
     return 0;
