@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "predictor/estimate/allocation.h"
+#include "predictor/estimate/facts.h"
 #include "predictor/estimate/memory.h"
 #include "predictor/estimate/point_prediction.h"
 #include "predictor/estimate/retry_sequence.h"
@@ -22,8 +23,6 @@ enum {
  * tail is extrapolated there. Chosen by judgement. */
 #define MAX_GROWTH 2
 
-/* Factor over the limit that killed a run of the same features; as FT_FACTS_KILLED_FACTOR. */
-#define BOUND_MARGIN 1.2
 
 /* Run time where no run has one, in seconds; chosen by judgement. */
 #define DEFAULT_RUN_SECONDS 3600
@@ -128,7 +127,8 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
       return -1;
     price += fmax(failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS /
              (mean_run_seconds(&model->evaluator) * ft_estimate_quantile(out, 0.5));
-    *bytes = fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * BOUND_MARGIN);
+    *bytes =
+        fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * FT_FACTS_KILLED_FACTOR);
     return 0;
   }
   *bytes = ft_ensemble_allocation(&model->evaluator, &question);

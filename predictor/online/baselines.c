@@ -19,8 +19,6 @@ enum {
 
 /* Largest leverage used for a leave-one-out residual. Chosen by judgement. */
 #define MOST_LEVERAGE 0.6
-/* Smallest prediction as a fraction of the smallest peak. Chosen by judgement. */
-#define LEAST_PART 0.5
 
 /* A fit limits runs further from the quartiles than this multiple of their distance and this
  * multiple of the quartile. Chosen by judgement. */
@@ -257,7 +255,7 @@ static void fit_view(ft_baseline *view, bool factor, const struct need *run, con
   }
   view->intercept = l.intercept;
   view->slope = l.slope;
-  view->least = LEAST_PART * least;
+  view->least = FT_BASELINE_LEAST_PART * least;
   store_needs(view, list, used);
 }
 

@@ -5,6 +5,9 @@
 
 #include "predictor/record/record.h"
 
+/* Smallest prediction of a baseline as a fraction of the smallest peak. Chosen by judgement. */
+#define FT_BASELINE_LEAST_PART 0.5
+
 /*
  * Fills the needs and baselines of MODEL's evaluator from the completed runs of its history. ABOVE
  * holds log(bytes / point prediction) of each run in the history, out of sample if possible.

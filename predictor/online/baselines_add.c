@@ -8,9 +8,6 @@
 #include "predictor/estimate/ensemble.h"
 #include "predictor/online/baselines.h"
 
-/* Smallest prediction as a fraction of the smallest peak, as in baselines.c. */
-#define LEAST_PART 0.5
-
 /* Remove element AT of COUNT, or make room for one there. */
 #define REMOVE(array, at, count) \
   memmove(&(array)[at], &(array)[(at) + 1], ((count) - (at) - 1) * sizeof *(array))
@@ -119,7 +116,7 @@ static void add_to_view(ft_baseline *view, size_t run, float place, double bytes
   if (view->slope != 0 && place < 0)
     return;
   if (view->slope != 0)
-    view->least = fmin(view->least, LEAST_PART * bytes);
+    view->least = fmin(view->least, FT_BASELINE_LEAST_PART * bytes);
   insert_in_view(view, need_in(view, place, bytes), run);
 }
 
