@@ -11,13 +11,11 @@
 
 #include "predictor/core/units.h"
 #include "predictor/decide/messages.h"
+#include "predictor/decide/sizing.h"
 
 /* Array tasks with medians above this fraction of the largest median count as equal. Chosen by
  * judgement. */
 #define EQUAL_MEDIANS 0.98
-/* Above this probability of running out of memory a limit is not reported as enough; sizing.c's
- * LOW_MIN. */
-#define ENOUGH_PROBABILITY 0.05
 
 /* ---- writing a message ---- */
 
@@ -480,7 +478,7 @@ static void explain_no_change(struct message *m)
     append_message_text(m, "; this cluster does not enforce memory limits");
   } else if (s->limit && s->p_limit >= 0) {
     append_message_text(m, "; ");
-    append_limit(m, s->p_limit <= ENOUGH_PROBABILITY ? " is enough" : " may not be enough");
+    append_limit(m, s->p_limit <= FT_SIZING_LOW_MIN ? " is enough" : " may not be enough");
     append_message_text(m, " (probability of running out of memory: ");
     append_p_oom(m, s->p_limit, s->limit);
     append_message_text(m, ")");

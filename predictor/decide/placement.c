@@ -10,8 +10,6 @@
 #include "predictor/decide/placement_nodes.h"
 #include "predictor/decide/sizing.h"
 
-/* Smallest probability of exceeding a limit that is reported; sizing.c's LOW_MIN. */
-#define LOW_MIN 0.05
 /* 95 % quantile of the standard normal distribution. */
 #define SCORE95 1.644853626951
 
@@ -23,9 +21,9 @@ static enum ft_placement_fit fit_of_limit(const struct ft_estimate *estimate, do
 {
   double p = ft_estimate_exceeds(estimate, limit);
 
-  return p > 0.5       ? FT_PLACEMENT_DOES_NOT_FIT
-         : p > LOW_MIN ? FT_PLACEMENT_MAY_NOT_FIT
-                       : FT_PLACEMENT_FITS;
+  return p > 0.5                 ? FT_PLACEMENT_DOES_NOT_FIT
+         : p > FT_SIZING_LOW_MIN ? FT_PLACEMENT_MAY_NOT_FIT
+                                 : FT_PLACEMENT_FITS;
 }
 
 /* Bytes that the user requests on a node with CPUS CPUs of the job; 0: no request. */

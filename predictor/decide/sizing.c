@@ -9,10 +9,8 @@
 #include "predictor/learn/distribution.h"
 
 /* A limit is too low if the probability of exceeding it is over this multiple of oom_probability
- * and over LOW_MIN. Chosen by judgement. */
+ * and over FT_SIZING_LOW_MIN. Chosen by judgement. */
 #define LOW_FACTOR 2
-/* Smallest probability of running out of memory that is reported as a risk. Chosen by judgement. */
-#define LOW_MIN 0.05
 /* The same for thin evidence: more likely than not. */
 #define LOW_THIN 0.5
 /* Probabilities are within [MIN_PROBABILITY, 1 - MIN_PROBABILITY]: no evidence is certain. */
@@ -75,7 +73,8 @@ static bool is_smaller_than_runs(const struct ft_decision_input *q, const struct
 bool ft_sizing_is_too_low(const struct ft_sizing *sizing, const ft_policy *policy, bool less,
                           double limit, double p)
 {
-  double most = sizing->thin ? LOW_THIN : fmax(LOW_MIN, LOW_FACTOR * policy->oom_probability);
+  double most =
+      sizing->thin ? LOW_THIN : fmax(FT_SIZING_LOW_MIN, LOW_FACTOR * policy->oom_probability);
 
   return limit < (double)sizing->shown || (sizing->rule != FT_DECIDED_BY_LEAK && !less && p > most);
 }
@@ -188,7 +187,7 @@ static void keep_request(const struct ft_decision_input *q, struct ft_sizing *si
     set_action(sizing, FT_ACTION_WARN, "the limit is less than the likely need");
   else if (sizing->too_high && sizing->limit_kind != FT_LIMIT_DEFAULT)
     set_action(sizing, FT_ACTION_WARN, "the request is far above the need");
-  else if (sizing->p_limit > LOW_MIN)
+  else if (sizing->p_limit > FT_SIZING_LOW_MIN)
     set_action(sizing, FT_ACTION_LEAVE, "the limit may be too small, but the evidence is thin");
   else
     set_action(sizing, FT_ACTION_LEAVE,

@@ -8,6 +8,10 @@
 
 #include "predictor/decide/decide.h"
 
+/* Smallest probability of running out of memory that is reported as a risk; up to it a limit is
+ * enough. Chosen by judgement. */
+#define FT_SIZING_LOW_MIN 0.05
+
 /* The nodes on which a job may run. */
 struct ft_nodes {
   uint64_t cpus; /* counted for memory per CPU, on the least favourable node */

@@ -123,7 +123,8 @@ int ft_allocate_memory(const ft_model *model, const ft_feature *features, size_t
       return -1;
     price += fmax(failure_price - 1, 0) * FT_FAILURE_BYTE_SECONDS /
              (mean_run_seconds(&model->evaluator) * ft_estimate_quantile(out, 0.5));
-    *bytes = fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * FT_FACTS_KILLED_FACTOR);
+    *bytes =
+        fmax(ft_allocation(&alike, failed_bytes, price), out->bound_bytes * FT_FACTS_KILLED_FACTOR);
     return 0;
   }
   *bytes = ft_ensemble_allocation(&model->evaluator, &question);

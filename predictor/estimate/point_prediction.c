@@ -10,11 +10,10 @@
 #include "predictor/core/text.h"
 #include "predictor/estimate/equation.h"
 #include "predictor/estimate/point_prediction.h"
+#include "predictor/learn/regression/additive.h"
 
 enum { COLUMNS = sizeof((ft_model *)NULL)->columns / sizeof(ft_column) };
 
-/* Smallest linear prediction as a fraction of its intercept; as FT_ADDITIVE_FLOOR. */
-#define LEAST_PART (1.0 / 64)
 /* Largest prediction as a logarithm of bytes: 1 PiB, as ft_equation_log. */
 #define MAX_LOG (50 * M_LN2)
 /* Standard deviation of an extrapolated term, as a fraction of what it adds outside the range of
@@ -183,7 +182,7 @@ void ft_predict_point(const ft_evaluator *e, const float *x, size_t count,
   if (e->log_target) {
     out->log = sum;
   } else {
-    centre = fmax(fmax(sum, e->intercept * LEAST_PART), 1);
+    centre = fmax(fmax(sum, e->intercept * FT_ADDITIVE_FLOOR), 1);
     out->log = log(centre);
     variance /= centre * centre;
   }

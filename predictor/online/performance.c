@@ -31,8 +31,6 @@ enum {
 /* Prior standard deviation of log run times of equal runs on one platform, worth one run. Chosen by
  * judgement. */
 #define PRIOR_DEVIATION 0.1
-/* Smallest standard deviation of a ratio: runs share a node or a week. Chosen by judgement. */
-#define MIN_DEVIATION 0.02
 /* Standard deviation of a normal distribution over its median absolute deviation. */
 #define MAD_TO_DEVIATION 1.4826
 /* A platform becomes the first with this multiple of the first one's runs. Chosen by judgement. */
@@ -269,10 +267,11 @@ static void combine_ratios(ft_platform_runs *place, bool measured)
   } else if (place->has_transferred_log_ratio) {
     /* an estimate off by more than its own deviation gets a larger one */
     error = fabs(place->transferred_log_ratio - place->log_ratio) / 2;
-    transferred = pow(fmax(fmax(place->transferred_deviation, MIN_DEVIATION), error), -2);
+    transferred = fmax(fmax(place->transferred_deviation, FT_PERFORMANCE_MIN_DEVIATION), error);
+    transferred = pow(transferred, -2);
     runs = 1 / (place->deviation * place->deviation);
-    place->log_ratio =
-        (transferred * place->transferred_log_ratio + runs * place->log_ratio) / (transferred + runs);
+    place->log_ratio = (transferred * place->transferred_log_ratio + runs * place->log_ratio) /
+                       (transferred + runs);
     place->deviation = 1 / sqrt(transferred + runs);
   }
 }
@@ -287,7 +286,7 @@ static double median_with_error(struct platform_residuals *r, double *deviation)
   spread = MAD_TO_DEVIATION * ft_sort_median(r->value, r->count);
   /* with the prior as one more run */
   spread = sqrt((n * spread * spread + PRIOR_DEVIATION * PRIOR_DEVIATION) / (n + 1));
-  *deviation = spread / sqrt(n) + MIN_DEVIATION;
+  *deviation = spread / sqrt(n) + FT_PERFORMANCE_MIN_DEVIATION;
   return median;
 }
 
@@ -419,7 +418,7 @@ void ft_performance_set_transfer(ft_performance *p, const char *platform, double
   ft_platform_runs *place;
 
   if (!at || at == MAX_PLATFORMS || !p->platforms_count || !p->has_runtime_model ||
-      !isfinite(log_ratio) || !(deviation >= MIN_DEVIATION && isfinite(deviation)))
+      !isfinite(log_ratio) || !(deviation >= FT_PERFORMANCE_MIN_DEVIATION && isfinite(deviation)))
     return;
   place = &p->platforms[find_or_add_platform(p, platform)];
   place->has_transferred_log_ratio = true;

@@ -12,6 +12,10 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
+/* Smallest standard deviation of a log ratio of run times: runs share a node or a week. Chosen by
+ * judgement. */
+#define FT_PERFORMANCE_MIN_DEVIATION 0.02
+
 /* Sets PERFORMANCE to an empty run-time model of UID's APP. */
 void ft_performance_init(ft_performance *performance, const char *app, uint32_t uid);
 

@@ -16,8 +16,6 @@ enum { RUNS = sizeof((ft_performance *)NULL)->history / sizeof(ft_timed_run) };
 
 /* Standard deviations between the 5 % and 95 % quantiles of a normal distribution. */
 #define INTERVAL90_DEVIATIONS 3.289707253902
-/* Smallest standard deviation of a log ratio, as in performance.c. */
-#define MIN_DEVIATION 0.02
 
 /* Returns the median run time on the first platform, scaled to PLACE by the ratio, in seconds; NAN
  * without runs there. */
@@ -173,7 +171,7 @@ int ft_platform_transfer_estimate(const struct ft_relative_model *m, ft_performa
     ft_performance_set_transfer(
         p, m->platform[i], log(a.speed[first] / a.speed[i]),
         fmax(hypot(predicted_speed_deviation(&a, i), predicted_speed_deviation(&a, first)),
-             MIN_DEVIATION));
+             FT_PERFORMANCE_MIN_DEVIATION));
     count++;
   }
   return count;
