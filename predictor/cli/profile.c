@@ -473,8 +473,8 @@ int ft_command_profile(int argc, char **argv)
   };
   int status = FT_EXIT_USAGE;
   int first = ft_options_parse(table, "[OPTION]... [--] COMMAND [ARGUMENT]...",
-                               "Runs COMMAND and measures it as the agent measures a job.", true,
-                               argc, argv, &status);
+                               "Runs COMMAND and measures it as the agent measures a job.",
+                               FT_OPERANDS_COMMAND, argc, argv, &status);
 
   if (first < 0)
     return status;

@@ -115,7 +115,7 @@ like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly --json 
 alice=$(file_of alicetrain 1000)
 table net 500 40 100 >"$scratch/net.csv"
 like "$(import "$scratch/net.csv")" \
-  '^1 app has new runs; foretelld, which runs, publishes their models within a minute or so$' \
+  '^1 app has new runs; foretelld is running and publishes their models within about a minute$' \
   "with an agent import states that models follow within a minute"
 kill -HUP "$pid"
 wait_until 20 model net

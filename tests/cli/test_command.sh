@@ -15,17 +15,17 @@ export LSAN_OPTIONS=$LSAN_OPTIONS:print_suppressions=0:suppressions=$scratch/lsa
 
 run --help
 is "$status" 0 "foretell --help succeeds"
-like "$out" '^  predict   what a submission would need' "it lists the commands"
+like "$out" '^  predict   show what a submission would need' "it lists the commands"
 unlike "$out" helper "internal commands are not listed"
 run --version
 like "$out" '^foretell [0-9]+\.[0-9]+\.[0-9]+$' "foretell --version prints the version"
 run help plot
 like "$out" '^Usage: foretell plot ' "foretell help COMMAND shows its options"
 run predit
-is "$status:$err" '2:foretell: no command "predit"; did you mean "predict"?' \
+is "$status:$err" '2:foretell: unknown command "predit"; did you mean "predict"?' \
   "for an unknown command the nearest one is suggested"
 run xyzzy
-is "$status:$err" '2:foretell: no command "xyzzy"; see foretell --help' "without a near one --help is suggested"
+is "$status:$err" '2:foretell: unknown command "xyzzy"; see foretell --help' "without a near one --help is suggested"
 run
 is "$status" 2 "a missing command is wrong usage"
 run predict --help

@@ -377,17 +377,15 @@ int ft_command_doctor(int argc, char **argv)
       &config },
     { 0, "root", "DIR", "a folder to check in place of /, such as an image of a node",
       FT_OPTION_STRING, &root },
-    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &json },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &json },
     { 0 },
   };
   struct ft_doctor *doctor;
   int status = FT_EXIT_USAGE,
-      first = ft_options_parse(options, usage, summary, false, argc, argv, &status);
+      first = ft_options_parse(options, usage, summary, 0, argc, argv, &status);
 
   if (first < 0)
     return status;
-  if (first < argc)
-    return ft_print_error(argv[0], FT_EXIT_USAGE, "%s: no operand is expected", argv[first]);
   doctor = calloc(1, sizeof *doctor);
   if (!doctor)
     return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");

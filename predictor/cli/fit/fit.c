@@ -445,12 +445,11 @@ int ft_command_fit(int argc, char **argv)
   int status, first;
 
   ft_symbolic_defaults(&o.symbolic);
-  first =
-      ft_options_parse(options, "[OPTION]... DATA.csv",
-                       "Finds an equation for a column of a table.", false, argc, argv, &status);
+  first = ft_options_parse(options, "[OPTION]... DATA.csv",
+                           "Finds an equation for a column of a table.", 1, argc, argv, &status);
   if (first < 0)
     return status;
-  if (argc - first != 1)
+  if (first == argc)
     return ft_print_error("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
   return run_fit(argv[first], &o);
 }

@@ -40,18 +40,18 @@ int ft_command_plot(int argc, char **argv)
     { 0, "app", "NAME", "draw the fit of this app", FT_OPTION_STRING, &plot.app },
     { 0, "by", "FEATURE", "draw its peaks against FEATURE", FT_OPTION_STRING, &plot.by },
     { 0, "user", "USER", "whose app; default: yours", FT_OPTION_STRING, &plot.user },
-    { 0, "state", "DIR", "state folder; default: as configured", FT_OPTION_STRING, &plot.state },
+    { 0, "state", "DIR", "state directory; default: as configured", FT_OPTION_STRING, &plot.state },
     { 0, "json", NULL, "say in JSON what was drawn", FT_OPTION_FLAG, &plot.json },
     { 0 },
   };
   struct ft_error err;
   json_t *drawn = NULL;
   int status = FT_EXIT_USAGE;
-  int first = ft_options_parse(options, usage, summary, false, argc, argv, &status);
+  int first = ft_options_parse(options, usage, summary, 1, argc, argv, &status);
 
   if (first < 0)
     return status;
-  if (plot.app ? first < argc : argc - first != 1)
+  if ((plot.app != NULL) == (first < argc))
     return ft_print_error(argv[0], FT_EXIT_USAGE, "expected one FILE.dat, or --app=NAME");
   if (!plot.app && plot.by)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "--by=%s: only with --app=NAME", plot.by);

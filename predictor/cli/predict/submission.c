@@ -84,14 +84,14 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "srun", NULL, "SCRIPT is a command, as srun or salloc would get it", FT_OPTION_FLAG,
       &a->srun },
     { 0, "user", "USER", "whose app; default: yours", FT_OPTION_STRING, &a->user },
-    { 0, "state", "DIR", "state folder; default: as configured", FT_OPTION_STRING, &a->state },
+    { 0, "state", "DIR", "state directory; default: as configured", FT_OPTION_STRING, &a->state },
     { 0, "perf", NULL, "how long it would take in each partition, as --predict-perf",
       FT_OPTION_FLAG, &a->perf },
     { 0, "choose", "WHICH", "a partition: fastest or cheapest[:LIST], as --predict-partition",
       FT_OPTION_STRING, &a->choose },
     { 0, "explain", NULL, "what the figure stands on: method, features and runs", FT_OPTION_FLAG,
       &a->explain },
-    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &a->json },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &a->json },
     { 0 },
   };
   _Static_assert(sizeof options / sizeof *options <= TABLE, "the table is too small");
@@ -261,7 +261,8 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
       i++;
     }
   }
-  return ft_options_parse(table, usage, summary, true, argc, argv, status) < 0 ? -1 : 0;
+  return ft_options_parse(table, usage, summary, FT_OPERANDS_COMMAND, argc, argv, status) < 0 ? -1
+                                                                                              : 0;
 }
 
 /* Opens the script as sbatch does: in the working directory, else along PATH. Returns the file
@@ -359,7 +360,7 @@ int ft_asked_parse(struct ft_asked *asked, int argc, char **argv, int *status)
 
   init_asked(asked);
   fill_table(asked, table);
-  first = ft_options_parse(table, usage, summary, true, argc, argv, status);
+  first = ft_options_parse(table, usage, summary, FT_OPERANDS_COMMAND, argc, argv, status);
   if (first < 0)
     return -1;
   if (parse_script_operands(asked, argc, argv, first, &err) < 0) {
@@ -375,7 +376,8 @@ int ft_asked_parse(struct ft_asked *asked, int argc, char **argv, int *status)
     return -1;
   if (typed)
     asked->mem = asked->mem_per_cpu = asked->mem_per_gpu = NOT_GIVEN;
-  return ft_options_parse(table, usage, summary, true, argc, argv, status) < 0 ? -1 : 0;
+  return ft_options_parse(table, usage, summary, FT_OPERANDS_COMMAND, argc, argv, status) < 0 ? -1
+                                                                                              : 0;
 }
 
 void ft_asked_free(struct ft_asked *asked)

@@ -47,7 +47,7 @@ enum {
 #define STORE_OPTIONS(o)                                                                          \
   { 0, "store", NULL, "of the agent's observations, in place of a table",                         \
     FT_OPTION_FLAG, &(o).store },                                                                 \
-  { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &(o).state },              \
+  { 0, "state", "DIR", "the state directory of the store", FT_OPTION_STRING, &(o).state },              \
   { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json }
 /* clang-format on */
 
@@ -377,8 +377,8 @@ int ft_command_relative(int argc, char **argv)
   int status, first;
 
   first = ft_options_parse(options, "[OPTION]... DATA.csv|--store",
-                           "How fast the runs of a table would be on other platforms.", false, argc,
-                           argv, &status);
+                           "How fast the runs of a table would be on other platforms.",
+                           FT_OPERANDS_ANY, argc, argv, &status);
   if (first < 0)
     return status;
   if (o.model && o.plot)
@@ -476,8 +476,8 @@ int ft_command_train(int argc, char **argv)
   int status, first;
 
   first = ft_options_parse(options, "relative [OPTION]... DATA.csv|--store",
-                           "Learns from a table what foretell relative predicts.", false, argc,
-                           argv, &status);
+                           "Learns from a table what foretell relative predicts.", FT_OPERANDS_ANY,
+                           argc, argv, &status);
   if (first < 0)
     return status;
   if (argc == first || strcmp(argv[first], "relative") != 0)
