@@ -38,24 +38,21 @@ struct replay_command {
   struct ft_replay_score total[FT_REPLAY_METHODS];
 };
 
-/* Sets the failure cost: --price, else the value of foretell.conf, else its default. */
+/* Sets the failure cost: --price, else the value of foretell.conf, else its default. Returns an
+ * exit status and fills ERR. */
 static int resolve_failure_cost(struct replay_command *command, struct ft_error *err)
 {
-  struct ft_config *config;
-  int status = 0;
+  static struct ft_config config; /* too large for the stack */
 
   if (!isnan(command->price))
-    return 0;
-  config = malloc(sizeof *config);
-  if (!config)
-    return ft_error_set(err, "out of memory");
-  ft_config_defaults(config);
+    return FT_EXIT_DONE;
+  ft_config_defaults(&config);
+  errno = 0;
   if ((command->config || access(FT_CONFIG_FILE, F_OK) == 0) &&
-      ft_config_read(command->config, config, err) < 0)
-    status = -1;
-  command->price = config->policy.failure_price;
-  free(config);
-  return status;
+      ft_config_read(command->config, &config, err) < 0)
+    return errno == ENOMEM ? FT_EXIT_SYSTEM : FT_EXIT_USAGE;
+  command->price = config.policy.failure_price;
+  return FT_EXIT_DONE;
 }
 
 static int check_replay_options(struct replay_command *command, struct ft_error *err)
@@ -76,8 +73,6 @@ static int check_replay_options(struct replay_command *command, struct ft_error 
                         command->ttf);
   if (command->price < 0 || command->price > 1e6)
     return ft_error_set(err, "--price=%g: expected 0 to 1000000", command->price);
-  if (resolve_failure_cost(command, err) < 0)
-    return -1;
   if (command->node_bytes == 0)
     return ft_error_set(err, "--node=0: expected a size above 0");
   command->zone = ft_timezone_open(command->timezone, NULL, err);
@@ -238,11 +233,14 @@ static int print_replay_text(const struct replay_command *command)
 
 static int run_replay(struct replay_command *command, int count, char **paths)
 {
-  int status = FT_EXIT_DONE;
   struct ft_error err;
+  int status;
 
   if (check_replay_options(command, &err) < 0)
     return ft_print_error(command->name, FT_EXIT_USAGE, "%s", err.text);
+  status = resolve_failure_cost(command, &err);
+  if (status != FT_EXIT_DONE)
+    return ft_print_error(command->name, status, "%s", err.text);
   for (int i = 0; i < count && status == FT_EXIT_DONE; i++)
     status = read_trace_file(command, paths[i]);
   if (status != FT_EXIT_DONE)
