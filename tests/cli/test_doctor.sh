@@ -132,7 +132,7 @@ for folder in job_17 s7JDM817Z5HE00; do
   run
   case $folder in
   job_17) like "$out" '^ok   job cgroups: .*/job_17, named by the job.s number' "a cgroup named by the job's number is recognised" ;;
-  *) like "$out" "^ok   job cgroups: .*/$folder, by Slurm's identifier" "a cgroup named by Slurm's identifier is recognised" ;;
+  *) like "$out" "^ok   job cgroups: .*/$folder, named by Slurm's identifier" "a cgroup named by Slurm's identifier is recognised" ;;
   esac
 done
 echo "0::/system.slice/slurmd.service" | tee "$root/proc/90/cgroup" >"$root/proc/91/cgroup"

@@ -135,7 +135,7 @@ static int read_fit_header(struct ft_csv *csv, const char *target, const char *f
   return 0;
 }
 
-/* Reads whether the row is held out from the column that tells. */
+/* Reads from its column whether the row is held out. */
 static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
   double value;
