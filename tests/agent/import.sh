@@ -83,7 +83,7 @@ quiet_since=$SECONDS
 
 mkdir "$state"
 like "$(import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt")" \
-  '^[0-9]+ apps have new runs; foretelld publishes their models when it is started$' \
+  '^[0-9]+ apps have new runs; foretelld publishes their models when it starts$' \
   "without an agent import states when there will be models"
 is "$(import --json --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt" |
   python3 -c 'import json, sys; print(json.load(sys.stdin)["agent_runs"])')" False "the JSON states it, too"
