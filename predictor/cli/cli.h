@@ -54,14 +54,20 @@ struct ft_option {
   void *target;
 };
 
+/* Number of operands, if it is not a maximum. */
+enum {
+  FT_OPERANDS_ANY = -1,
+  FT_OPERANDS_COMMAND = -2 /* any; the first operand ends the options */
+};
+
 /*
  * Parses ARGV by OPTIONS (ended by a NULL name). Options may follow operands; "--" ends the
- * options, and with STOP the first operand does. --help prints USAGE ("[OPTION]... FILE"), SUMMARY
- * and the options. Moves the operands to the end. Returns the index of the first operand; -1 when
- * the command has ended, with its exit status in *STATUS.
+ * options. OPERANDS: the maximum number of operands, or one of the above. --help prints USAGE
+ * ("[OPTION]... FILE"), SUMMARY and the options. Moves the operands to the end. Returns the index
+ * of the first operand; -1 when the command has ended, with its exit status in *STATUS.
  */
 int ft_options_parse(const struct ft_option *options, const char *usage, const char *summary,
-                     bool stop, int argc, char **argv, int *status);
+                     int operands, int argc, char **argv, int *status);
 
 /* Prints "foretell NAME: TEXT" on standard error, in one line. Returns STATUS. */
 int ft_print_error(const char *name, int status, const char *format, ...)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell export: the observations as CSV, as JSON lines or as one JSON object. */
+/* foretell export: prints the observations as CSV, as JSON lines or as one JSON object. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -153,12 +153,12 @@ int ft_command_export(int argc, char **argv)
   bool json = false;
   const struct ft_option options[] = {
     { 0, "format", "FORMAT", "csv, or jsonl: one JSON object a line", FT_OPTION_STRING, &format },
-    { 0, "json", NULL, "answer in JSON: one object", FT_OPTION_FLAG, &json },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &json },
     { 0, "app", "NAME", "runs of this app", FT_OPTION_STRING, &app },
     { 0, "user", "USER", "runs of this user", FT_OPTION_STRING, &user },
     { 0, "since", "TIME", "runs that ended since a day, a time or an age such as 30d",
       FT_OPTION_STRING, &since },
-    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &state },
+    { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &state },
     { 0 }
   };
   struct ft_store_filter filter;
@@ -167,12 +167,10 @@ int ft_command_export(int argc, char **argv)
   int status, first;
 
   first = ft_options_parse(options, "[OPTION]...",
-                           "Write observations to standard output, the oldest first.", false, argc,
+                           "Writes observations to standard output, the oldest first.", 0, argc,
                            argv, &status);
   if (first < 0)
     return status;
-  if (first < argc)
-    return ft_print_error(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
   output.object = json;
   output.lines = strcmp(format, "jsonl") == 0;
   if (!output.lines && strcmp(format, "csv") != 0)

@@ -14,7 +14,7 @@
 #include "predictor/graph/import/read.h"
 #include "predictor/history/json.h"
 
-enum { LAYERS = 50000 }; /* in JSON: ten times what the largest networks have */
+enum { LAYERS = 50000 }; /* in JSON; the largest networks have about 5000; chosen by judgement */
 
 struct options {
   const char *input, *output;
@@ -176,15 +176,15 @@ static void print_memory(const struct ft_memory *m)
   printf("inference    %s%s at its peak",
          ft_units_show_bytes((uint64_t)m->inference_peak_bytes, bytes, sizeof bytes), bound);
   printf(", %s of weights\n", ft_units_show_bytes((uint64_t)m->weight_bytes, bytes, sizeof bytes));
-  printf("training     %s parameters, as much of gradients; ",
+  printf("training     %s of parameters, the same of gradients; ",
          ft_units_show_bytes((uint64_t)m->parameter_bytes, bytes, sizeof bytes));
-  printf("%s%s of activations kept\n",
+  printf("%s%s of saved activations\n",
          ft_units_show_bytes((uint64_t)m->saved_bytes, bytes, sizeof bytes), bound);
   if (m->loop_bytes > 0)
-    printf("loops        counted, not followed: at most %s of what is kept, by all turns\n",
+    printf("loops        upper bound: at most %s of the saved activations, over all iterations\n",
            ft_units_show_bytes((uint64_t)m->loop_bytes, bytes, sizeof bytes));
   for (int i = FT_OPTIMIZER_MOMENTUM; i < FT_OPTIMIZERS; i++)
-    printf("%-12s and %s of its own\n", ft_optimizer_name(i),
+    printf("%-12s plus %s of state\n", ft_optimizer_name(i),
            ft_units_show_bytes((uint64_t)m->optimizer_bytes[i], bytes, sizeof bytes));
 }
 
@@ -201,12 +201,11 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
     printf("input        %s\n",
            ft_tensor_show(&g->tensors[g->block.inputs[i]], shown, sizeof shown));
   if (analysis->scaled)
-    printf("batch        %lu times what one sample takes: the file has a batch of 1 written in\n",
-           o->batch);
+    printf("batch        %lu times one sample: the file fixes a batch of 1\n", o->batch);
   printf("operators    %" PRIu32 ", %zu of them layers\n", cost->operators, cost->layer_count);
   printf("parameters   %s\n", show(ft_dim_of(cost->parameters), parameters));
   if (g->guessed)
-    printf("guessed      by what most decoders share: %.1f times fewer or more parameters\n",
+    printf("guessed      as a typical decoder: up to %.1f times fewer or more parameters\n",
            FT_GRAPH_GUESS);
   printf("MACs         %s\n", show(ft_dim_of(cost->macs), macs));
   printf("activations  %s elements\n", show(ft_dim_of(cost->activations), elements));
@@ -215,8 +214,7 @@ static int print_text(const struct ft_graph *g, const struct ft_analysis *analys
     printf("unknown      %.100s%s%.100s, %" PRIu32 " of them\n", cost->unknowns[i].domain,
            cost->unknowns[i].domain[0] ? "." : "", cost->unknowns[i].type, cost->unknowns[i].count);
   if (cost->unresolved)
-    printf("unresolved   %" PRIu32 " operators whose result has no size that can be told\n",
-           cost->unresolved);
+    printf("unresolved   %" PRIu32 " operators with a result of unknown size\n", cost->unresolved);
   if (cost->unresolved || cost->unknown)
     printf("at most      %s MACs, %s activations\n", show(cost->macs_at_most, macs),
            show(cost->activations_at_most, elements));
@@ -257,12 +255,12 @@ int ft_command_graph(int argc, char **argv)
   struct options *o = &q.options;
   const struct ft_option options[] = {
     { 'b', "batch", "N", "samples at once (1)", FT_OPTION_COUNT, &o->batch },
-    { 'i', "input", "SIZES", "CxHxW, or NAME=CxHxW,..., where the file leaves it open",
+    { 'i', "input", "SIZES", "CxHxW, or NAME=CxHxW,..., if the file does not fix it",
       FT_OPTION_STRING, &o->input },
     { 'l', "layers", NULL, "show every layer", FT_OPTION_FLAG, &o->layers },
     { 'o', "output", "FILE", "draw memory over the layers, .svg or .png", FT_OPTION_STRING,
       &o->output },
-    { 0, "operators", NULL, "show the operators that are known, and each format's names of them",
+    { 0, "operators", NULL, "show the known operators with the names of each format",
       FT_OPTION_FLAG, &o->operators },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o->json },
     { 0 }
@@ -271,14 +269,14 @@ int ft_command_graph(int argc, char **argv)
 
   first = ft_options_parse(
       options, "[OPTION]... FILE",
-      "Shows what a network costs, from its model file (ONNX, PyTorch, TensorFlow, "
+      "Shows a network's size and cost, from its model file (ONNX, PyTorch, TensorFlow, "
       "PaddlePaddle, Hugging Face).",
-      false, argc, argv, &status);
+      1, argc, argv, &status);
   if (first < 0)
     return status;
   if (o->operators && argc == first)
     return ft_graph_operators(o->json);
-  if (argc - first != 1 || o->operators)
+  if (first == argc || o->operators)
     return ft_print_error("graph", FT_EXIT_USAGE,
                        "expected one file, or --operators alone; see foretell graph --help");
   if (o->batch < 1 || o->batch > (unsigned long)FT_GRAPH_DIMENSION)

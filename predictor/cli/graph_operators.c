@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell graph --operators: the operator table, with what each format's operators become. */
+/* foretell graph --operators: the operator table, with the operators of each format that map to it.
+ */
 #include "config.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@
 #include "predictor/graph/import/tensorflow/tensorflow.h"
 #include "predictor/graph/shape/operators.h"
 
-/* A reader's table: the name of operator I and what it becomes; NULL behind the last. */
+/* A reader's table. AT returns the name of operator I, NULL past the end, and sets the type that it
+ * maps to. */
 static const struct format {
   const char *name, *key;
   const char *(*at)(size_t i, const char **type);
@@ -33,9 +35,9 @@ static const char *const works[] = {
   [FT_WORK_STATES] = "linear attention",
   [FT_WORK_EXPERTS] = "mixture of experts",
   [FT_WORK_ORT] = "ONNX Runtime",
-  [FT_WORK_NORM] = "2 an element",
-  [FT_WORK_STATISTICS] = "5 an element",
-  [FT_WORK_POOL] = "1 an input element",
+  [FT_WORK_NORM] = "2 per element",
+  [FT_WORK_STATISTICS] = "5 per element",
+  [FT_WORK_POOL] = "1 per input element",
 };
 
 static const char *const views[] = {
@@ -65,14 +67,14 @@ static const struct bit {
                    { FT_OPERATOR_ENLARGES, "enlarges" },
                    { FT_OPERATOR_AUTOCAST_32, "autocast to 32 bits" },
                    { FT_OPERATOR_TAKES_BIAS, "takes a bias" },
-                   { FT_OPERATOR_READS_SHAPE, "reads shapes alone" },
+                   { FT_OPERATOR_READS_SHAPE, "reads only shapes" },
                    { FT_OPERATOR_PACKED, "packed weights" },
-                   { FT_OPERATOR_INTERNAL, "not ONNX's" },
+                   { FT_OPERATOR_INTERNAL, "not an ONNX operator" },
                    { 0, NULL } };
 
-/* Whether what becomes MADE becomes the operator TYPE; of TYPE "": whether it becomes several
- * operators, or none because its result is computed. */
-static bool becomes(const char *made, const char *type)
+/* Returns whether a name that maps to MADE maps to the operator TYPE. With TYPE "": whether it maps
+ * to several operators, or to none because the reader computes its result. */
+static bool maps_to(const char *made, const char *type)
 {
   return type[0] ? strcmp(made, type) == 0 : !ft_operator_find_made("", made);
 }
@@ -87,14 +89,14 @@ static json_t *bits_as_json(const struct bit *list, unsigned bits)
   return array;
 }
 
-/* The names in FORMAT of what becomes TYPE. */
+/* Returns the names in FORMAT that map to TYPE. */
 static json_t *names_as_json(const struct format *format, const char *type)
 {
   json_t *array = json_array();
   const char *name, *made;
 
   for (size_t i = 0; (name = format->at(i, &made)) != NULL; i++)
-    if (becomes(made, type))
+    if (maps_to(made, type))
       json_array_append_new(array, json_string(name));
   return array;
 }
@@ -124,7 +126,7 @@ static int print_operators_json(void)
   return ft_json_print(json_pack("{s:o, s:o}", "operators", list, "several_or_none", several));
 }
 
-/* The names of BITS in LIST into OUT, "nothing" where there are none. Returns OUT. */
+/* Writes the names of BITS in LIST into OUT, or "nothing". Returns OUT. */
 static const char *bits_as_text(const struct bit *list, unsigned bits, char *out, size_t size)
 {
   size_t used = 0;
@@ -136,14 +138,14 @@ static const char *bits_as_text(const struct bit *list, unsigned bits, char *out
   return out;
 }
 
-/* A line of the names in FORMAT of what becomes TYPE, where there are any. */
+/* Prints the names in FORMAT that map to TYPE in one line; nothing if there are none. */
 static void print_names(const struct format *format, const char *type)
 {
   const char *name, *made;
   bool begun = false;
 
   for (size_t i = 0; (name = format->at(i, &made)) != NULL; i++)
-    if (becomes(made, type)) {
+    if (maps_to(made, type)) {
       if (!begun)
         printf("  %-13s", format->name);
       printf(" %s", name);
@@ -163,7 +165,7 @@ static void print_operator(const struct ft_operator_descriptor *kind)
     printf("  MACs          %s\n", works[kind->work]);
   if (kind->view != FT_VIEW_NONE)
     printf("  view          %s\n", views[kind->view]);
-  printf("  backward      keeps %s, gradient %s\n",
+  printf("  backward      saves %s, gradient %s\n",
          bits_as_text(saved, kind->saves, text, sizeof text), gradients[kind->gradient]);
   if (kind->flags)
     printf("  properties    %s\n", bits_as_text(properties, kind->flags, text, sizeof text));
@@ -179,7 +181,7 @@ int ft_graph_operators(bool json)
     return print_operators_json();
   for (size_t i = 0; (kind = ft_operator_at(i)) != NULL; i++)
     print_operator(kind);
-  printf("several operators, or none (what is computed while the file is read)\n");
+  printf("several operators, or none (the reader computes the result)\n");
   for (size_t i = 0; i < FORMATS; i++)
     print_names(&formats[i], "");
   return ft_flush("graph");

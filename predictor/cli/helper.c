@@ -25,12 +25,14 @@
 #include "predictor/request/helper_protocol.h"
 #include "predictor/site/conf.h"
 
-enum { USER_APPS = 32, SITE_APPS = 32, ANSWER_PART = 10 };
-/*
- * TURNS: helpers of one user that read files at the same time. TURN_NANOSECONDS: pause between two
- * attempts. Both chosen by judgement.
- */
-enum { TURNS = 8, TURN_NANOSECONDS = 2000000 };
+/* All chosen by judgement. */
+enum {
+  USER_APPS = 32,            /* declared apps of the user, at most */
+  SITE_APPS = 32,            /* declared apps of the site, at most */
+  ANSWER_PART = 10,          /* 1 / ANSWER_PART of the time is reserved for writing the answer */
+  SLOTS = 8,                 /* helpers of one user that may read files at the same time */
+  SLOT_NANOSECONDS = 2000000 /* pause between two attempts to get a slot */
+};
 
 struct asked {
   const char *state;
@@ -41,20 +43,17 @@ struct asked {
 static int parse_helper_arguments(int argc, char **argv, struct asked *asked)
 {
   const struct ft_option options[] = {
-    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &asked->state },
-    { 0, "milliseconds", "N", "when the plugin stops listening", FT_OPTION_COUNT,
-      &asked->milliseconds },
-    { 0, "user-apps", NULL, "the user's apps.conf counts", FT_OPTION_FLAG, &asked->user_apps },
+    { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &asked->state },
+    { 0, "milliseconds", "N", "time after which the plugin no longer reads the answer",
+      FT_OPTION_COUNT, &asked->milliseconds },
+    { 0, "user-apps", NULL, "read the user's apps.conf", FT_OPTION_FLAG, &asked->user_apps },
     { 0 }
   };
   int status = FT_EXIT_DONE;
-  int first = ft_options_parse(options, "[OPTION]...", "What the plugin asks; not for people.",
-                               false, argc, argv, &status);
+  int first =
+      ft_options_parse(options, "[OPTION]...", "The plugin's helper process; not for users.", 0,
+                       argc, argv, &status);
 
-  if (first >= 0 && first < argc) {
-    ft_print_error("helper", FT_EXIT_USAGE, "%s: no operand was expected", argv[first]);
-    return FT_EXIT_USAGE;
-  }
   return first < 0 ? (status == FT_EXIT_DONE ? -1 : status) : FT_EXIT_DONE;
 }
 
@@ -93,24 +92,25 @@ static size_t read_declared_apps(const struct asked *asked, ft_declared_app *app
 }
 
 /*
- * Waits until DEADLINE for one of this user's turns, which are names of abstract sockets: the
- * kernel gives a name to one process, until that ends. Returns false where all were taken.
+ * Waits until DEADLINE for one of this user's slots. A slot is the name of an abstract socket,
+ * which the kernel gives to one process until the process ends. Returns false if all slots were
+ * taken.
  */
 static bool acquire_slot(double deadline)
 {
-  const struct timespec pause = { .tv_nsec = TURN_NANOSECONDS };
+  const struct timespec pause = { .tv_nsec = SLOT_NANOSECONDS };
   struct sockaddr_un name = { .sun_family = AF_UNIX };
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
   for (unsigned i = 0;; i++) {
     int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "foretell-helper/%u/%u",
-                          (unsigned)geteuid(), i % TURNS);
+                          (unsigned)geteuid(), i % SLOTS);
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 
     /* other errors do not prevent an answer */
     if (fd < 0 || bind(fd, (struct sockaddr *)&name, size) == 0 || errno != EADDRINUSE)
       return true;
-    if (i % TURNS != TURNS - 1)
+    if (i % SLOTS != SLOTS - 1)
       continue;
     if (ft_io_monotonic() >= deadline)
       return false;
@@ -142,14 +142,15 @@ static void store_answer(void)
 
 static void send_stored_answer(int signal)
 {
-  const struct ft_buf *said = &kept[which];
+  const struct ft_buf *answer = &kept[which];
 
   (void)signal;
-  _exit(ft_io_write_all(STDOUT_FILENO, said->data, said->length) < 0 ? FT_EXIT_SYSTEM
-                                                                     : FT_EXIT_DONE);
+  _exit(ft_io_write_all(STDOUT_FILENO, answer->data, answer->length) < 0 ? FT_EXIT_SYSTEM
+                                                                         : FT_EXIT_DONE);
 }
 
-/* What is asked about a network: from now on there is an answer, until DEADLINE a better one. */
+/* Answers the query about a network. An error is stored first, as the answer at DEADLINE if no
+ * estimate is ready by then. */
 static void answer_network(const struct asked *asked, const struct ft_helper_message *frame,
                            double deadline)
 {
@@ -162,7 +163,7 @@ static void answer_network(const struct asked *asked, const struct ft_helper_mes
 
   reply->has_network = true;
   (void)snprintf(reply->network.error, sizeof reply->network.error,
-                 "%.200s: no estimate of it within %lu ms",
+                 "%.200s: no estimate within %lu ms",
                  frame->network.file ? frame->network.file : "--predict-mig", asked->milliseconds);
   store_answer();
   if (left <= 0)
@@ -237,8 +238,9 @@ int main(int argc, char **argv)
     if (frame->network.file || frame->network.mig)
       answer_network(&asked, frame, deadline);
   } else {
-    (void)snprintf(reply->error, sizeof reply->error,
-                   "no file was looked at: %d submissions of this user are doing so", TURNS);
+    (void)snprintf(
+        reply->error, sizeof reply->error,
+        "no file was read: %d submissions of this user are reading files at the same time", SLOTS);
   }
   if (write_answer(&err) < 0)
     ft_print_error("helper", FT_EXIT_SYSTEM, "%s", err.text);

@@ -36,5 +36,5 @@ void ft_helper_network(const struct ft_helper_question *question, ft_submission 
   (void)question;
   (void)submission;
   (void)snprintf(network->error, sizeof network->error,
-                 "foretell-network, which reads model files, cannot be started");
+                 "cannot start foretell-network, which reads model files");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell history: the apps, an app's runs, a job's, and what was learnt from them. The
- * store is the agent's: who may not read it asks the agent, and where there is none sees what model
- * files tell.
+ * foretell history: lists apps, the runs of an app or of a job, and an app's model. Runs come from
+ * the store or, for users without access to it, from the agent. Without an agent the user's model
+ * files are shown.
  */
 #include "config.h"
 
@@ -20,30 +20,30 @@
 #include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
 
-struct look {
-  const char *name; /* of the command */
-  const char *word; /* that was typed: an app, a part of its name, or a job; NULL: none */
+struct query {
+  const char *name; /* of the command, for messages */
+  const char *word; /* the operand: an app, a part of its name, or a job; NULL: none */
   const char *user, *since, *state;
-  bool job; /* runs of a job are shown */
+  bool job; /* shows runs of a job, not of an app */
   unsigned long limit;
   bool fit, json;
   struct ft_store_filter filter;
   struct ft_store_access records;
   struct ft_user viewer;
-  json_t *list; /* of apps or runs, with --json */
+  json_t *list; /* the apps or runs, with --json */
   unsigned long shown;
-  bool more;      /* than --limit lets be shown */
-  bool damaged;   /* the store is there, and whoever may read it cannot */
-  uint32_t owner; /* of the app, the most recent one */
-  unsigned owners;
-  char part[sizeof((struct ft_store_app *)0)->app]; /* whose name the word is part of; the latest */
-  bool several;                                     /* and others */
+  bool more;       /* --limit left some out */
+  bool damaged;    /* the store exists and its permissions allow reading, but reading it failed */
+  unsigned owners; /* users that have an app named WORD */
+  uint32_t owner;  /* the user who ran it last */
+  char part[sizeof((struct ft_store_app *)0)->app]; /* the most recent app that contains WORD */
+  bool several;                                     /* other apps contain WORD, too */
 };
 
-/* From the store or from the agent; else model files are all there is. */
-static bool has_run_source(const struct look *look)
+/* Returns whether runs can be read, from the store or from the agent. */
+static bool has_run_source(const struct query *query)
 {
-  return look->records.store || look->records.runs;
+  return query->records.store || query->records.runs;
 }
 
 static const char *show_bytes_or_dash(double value, char out[32])
@@ -53,31 +53,31 @@ static const char *show_bytes_or_dash(double value, char out[32])
   return ft_units_show_bytes((uint64_t)value, out, 32);
 }
 
-/* Whether all have been shown that --limit lets be; then there is one more. */
-static bool reached_limit(struct look *look)
+/* Returns whether --limit rows have been shown; the caller has one more then. */
+static bool reached_limit(struct query *query)
 {
-  bool full = look->limit && look->shown == look->limit;
+  bool full = query->limit && query->shown == query->limit;
 
-  look->more |= full;
+  query->more |= full;
   return full;
 }
 
-static bool is_selected_app(const struct look *look, const struct ft_store_app *app)
+static bool is_selected_app(const struct query *query, const struct ft_store_app *app)
 {
-  if (look->filter.by_uid && app->uid != look->filter.uid)
+  if (query->filter.by_uid && app->uid != query->filter.uid)
     return false;
-  return !look->word || strcasestr(app->app, look->word);
+  return !query->word || strcasestr(app->app, query->word);
 }
 
 static bool show_app(const struct ft_store_app *app, void *data)
 {
-  struct look *look = data;
+  struct query *query = data;
   char low[32], high[32], time[32];
 
-  if (app->last_time < look->filter.since || !is_selected_app(look, app) || reached_limit(look))
+  if (app->last_time < query->filter.since || !is_selected_app(query, app) || reached_limit(query))
     return true;
-  if (look->json) {
-    json_array_append_new(look->list,
+  if (query->json) {
+    json_array_append_new(query->list,
                           json_pack("{s:o, s:I, s:o, s:I, s:I, s:I, s:o, s:o, s:o}", "app",
                                     ft_json_text(app->app), "uid", (json_int_t)app->uid, "user",
                                     app->user[0] ? ft_json_text(app->user) : json_null(), "runs",
@@ -87,7 +87,7 @@ static bool show_app(const struct ft_store_app *app, void *data)
                                     ft_json_number(app->min_bytes > 0, app->min_bytes), "max_bytes",
                                     ft_json_number(app->max_bytes > 0, app->max_bytes)));
   } else {
-    if (!look->shown)
+    if (!query->shown)
       printf("%-32s %-10s %6s %9s %8s  %-20s  %s\n", "APP", "USER", "RUNS", "COMPLETED", "CENSORED",
              "LAST", "PEAK");
     ft_print_column(app->app, 32);
@@ -97,22 +97,22 @@ static bool show_app(const struct ft_store_app *app, void *data)
            app->censored, ft_show_time(app->last_time, time),
            show_bytes_or_dash(app->min_bytes, low), show_bytes_or_dash(app->max_bytes, high));
   }
-  look->shown++;
+  query->shown++;
   return true;
 }
 
-/* Counts the users of the app that the word names, and the apps that have it in their names. */
+/* Counts the users that have an app named WORD, and finds the apps whose names contain it. */
 static bool match_app_name(const struct ft_store_app *app, void *data)
 {
-  struct look *look = data;
+  struct query *query = data;
 
-  if (!is_selected_app(look, app))
+  if (!is_selected_app(query, app))
     return true;
-  if (strcmp(app->app, look->word) == 0 && !look->owners++)
-    look->owner = app->uid;
-  if (!look->part[0])
-    (void)ft_string_copy(app->app, look->part, sizeof look->part);
-  look->several |= strcmp(app->app, look->part) != 0;
+  if (strcmp(app->app, query->word) == 0 && !query->owners++)
+    query->owner = app->uid;
+  if (!query->part[0])
+    (void)ft_string_copy(app->app, query->part, sizeof query->part);
+  query->several |= strcmp(app->app, query->part) != 0;
   return true;
 }
 
@@ -136,22 +136,22 @@ static bool show_run(const ft_observation *o, void *data)
 {
   double peak = ft_observation_peak(o, o->rule);
   const ft_decision *d = &o->submission.decision;
-  struct look *look = data;
+  struct query *query = data;
   char text[5][32], job[24];
 
-  if (reached_limit(look))
+  if (reached_limit(query))
     return true;
-  if (look->json) {
+  if (query->json) {
     json_t *run = ft_json_observation(o);
 
     json_object_set_new(run, "peak_bytes", ft_json_number(peak > 0, peak));
-    json_array_append_new(look->list, run);
-    look->shown++;
+    json_array_append_new(query->list, run);
+    query->shown++;
     return true;
   }
-  if (!look->shown++)
+  if (!query->shown++)
     printf("%-20s %10s %-12s %-13s %9s %9s %9s %9s  %s%s\n", "END", "JOB", "NODE", "OUTCOME",
-           "PEAK", "PREDICTED", "LIMIT", "TIME", look->job ? "APP  " : "", "FEATURES");
+           "PEAK", "PREDICTED", "LIMIT", "TIME", query->job ? "APP  " : "", "FEATURES");
   printf("%-20s %10s ", ft_show_time(o->end_time, text[0]), ft_store_access_job_name(o, job));
   ft_print_column(o->node, 12);
   printf(" %-13s %9s %9s %9s %9s  ", ft_outcome_name(o->outcome), show_bytes_or_dash(peak, text[1]),
@@ -159,7 +159,7 @@ static bool show_run(const ft_observation *o, void *data)
                             text[2]),
          show_bytes_or_dash(o->has_limit_bytes ? (double)o->limit_bytes : 0, text[3]),
          o->runtime_seconds > 0 ? ft_units_show_seconds(o->runtime_seconds, text[4], 32) : "-");
-  if (look->job) {
+  if (query->job) {
     ft_print_plain(o->submission.app);
     printf("  ");
   }
@@ -168,8 +168,8 @@ static bool show_run(const ft_observation *o, void *data)
   return true;
 }
 
-/* the newest first, as the store gives them */
-static void show_model_runs(struct look *look, const ft_model *model)
+/* Prints the newest first, like runs from the store. */
+static void show_model_runs(struct query *query, const ft_model *model)
 {
   char peak[32], time[32];
 
@@ -179,224 +179,227 @@ static void show_model_runs(struct look *look, const ft_model *model)
                           : run->censored ? "censored"
                                           : "completed";
 
-    if (run->time < look->filter.since || reached_limit(look))
+    if (run->time < query->filter.since || reached_limit(query))
       continue;
-    if (look->json) {
+    if (query->json) {
       json_array_append_new(
-          look->list, json_pack("{s:o, s:s, s:b, s:o, s:o}", "end_time",
-                                ft_json_number(run->time > 0, run->time), "outcome", outcome,
-                                "censored", run->censored, "peak_bytes",
-                                ft_json_number(run->bytes > 0, run->bytes), "runtime_seconds",
-                                ft_json_number(run->runtime_seconds > 0, run->runtime_seconds)));
+          query->list, json_pack("{s:o, s:s, s:b, s:o, s:o}", "end_time",
+                                 ft_json_number(run->time > 0, run->time), "outcome", outcome,
+                                 "censored", run->censored, "peak_bytes",
+                                 ft_json_number(run->bytes > 0, run->bytes), "runtime_seconds",
+                                 ft_json_number(run->runtime_seconds > 0, run->runtime_seconds)));
     } else {
-      if (!look->shown)
+      if (!query->shown)
         printf("%-20s %-13s %9s\n", "END", "OUTCOME", "PEAK");
       printf("%-20s %-13s %9s\n", ft_show_time(run->time, time), outcome,
              show_bytes_or_dash(run->bytes, peak));
     }
-    look->shown++;
+    query->shown++;
   }
 }
 
-/* the published model, else one made from the store as the agent would */
-static int find_model(struct look *look, ft_model *model, struct ft_error *err)
+/* Reads the published model, else builds one from the store as the agent would. Returns 0; -1 with
+ * ERR. */
+static int find_model(struct query *query, ft_model *model, struct ft_error *err)
 {
-  ft_rule rule = look->records.config.rule;
-  uint32_t uid = has_run_source(look) && look->owners ? look->owner
-                 : look->filter.by_uid                ? look->filter.uid
-                                                      : look->viewer.uid;
+  ft_rule rule = query->records.config.rule;
+  uint32_t uid = has_run_source(query) && query->owners ? query->owner
+                 : query->filter.by_uid                 ? query->filter.uid
+                                                        : query->viewer.uid;
   ft_site *site;
 
-  if (ft_state_read_model(look->records.state_fd, uid, look->word, model, err) == 0)
+  if (ft_state_read_model(query->records.state_fd, uid, query->word, model, err) == 0)
     return 0;
-  if (!look->records.store || !look->owners)
+  if (!query->records.store || !query->owners)
     return -1;
   site = malloc(sizeof *site);
   if (site && rule == FT_RULE_UNKNOWN &&
-      ft_state_read_site(look->records.state_fd, site, NULL) == 0)
+      ft_state_read_site(query->records.state_fd, site, NULL) == 0)
     rule = site->rule;
   free(site);
-  return ft_rebuild_model(look->records.store, uid, look->word, rule, model, err);
+  return ft_rebuild_model(query->records.store, uid, query->word, rule, model, err);
 }
 
-static int finish_output(struct look *look, json_t *answer)
+static int finish_output(struct query *query, json_t *answer)
 {
-  return look->json ? ft_json_print(answer) : ft_flush(look->name);
+  return query->json ? ft_json_print(answer) : ft_flush(query->name);
 }
 
-/* What the lines shown do not tell. */
-static void print_footer(const struct look *look)
+/* Prints why no rows or not all rows are shown. */
+static void print_footer(const struct query *query)
 {
-  if (look->json)
+  if (query->json)
     return;
-  if (look->more)
-    printf("and older ones; --limit=0 shows all\n");
-  else if (look->damaged)
+  if (query->more)
+    printf("older ones not shown; --limit=0 shows all\n");
+  else if (query->damaged)
     return;
-  else if (!look->shown && look->since)
-    printf("no runs since %s\n", look->since);
-  else if (!look->shown)
+  else if (!query->shown && query->since)
+    printf("no runs since %s\n", query->since);
+  else if (!query->shown)
     printf("no runs yet\n");
 }
 
-/* VISIT for each app, of the store or of the model files that may be read. */
-static int visit_each_app(struct look *look,
+/* Calls VISIT for each app, from the store, the agent or the model files. Returns 0; -1 with ERR.
+ */
+static int visit_each_app(struct query *query,
                           bool (*visit)(const struct ft_store_app *app, void *data),
                           struct ft_error *err)
 {
-  if (has_run_source(look))
-    return ft_store_access_apps(&look->records, visit, look, err);
-  return ft_models_each(look->records.state_fd,
-                        look->filter.by_uid ? look->filter.uid : look->viewer.uid, visit, look,
+  if (has_run_source(query))
+    return ft_store_access_apps(&query->records, visit, query, err);
+  return ft_models_each(query->records.state_fd,
+                        query->filter.by_uid ? query->filter.uid : query->viewer.uid, visit, query,
                         err);
 }
 
-static int list_apps(struct look *look)
+static int list_apps(struct query *query)
 {
   struct ft_error err;
   int status;
 
-  if (visit_each_app(look, show_app, &err) < 0)
-    return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
-  print_footer(look);
-  status = finish_output(look, look->json ? json_pack("{s:O}", "apps", look->list) : NULL);
-  return look->damaged && !look->shown ? FT_EXIT_SYSTEM : status;
+  if (visit_each_app(query, show_app, &err) < 0)
+    return ft_print_error(query->name, FT_EXIT_SYSTEM, "%s", err.text);
+  print_footer(query);
+  status = finish_output(query, query->json ? json_pack("{s:O}", "apps", query->list) : NULL);
+  return query->damaged && !query->shown ? FT_EXIT_SYSTEM : status;
 }
 
-static int show_job(struct look *look, const char *job)
+static int show_job(struct query *query, const char *job)
 {
-  print_footer(look);
+  print_footer(query);
   return finish_output(
-      look,
-      look->json ? json_pack("{s:o, s:O}", "job", ft_json_text(job), "runs", look->list) : NULL);
+      query,
+      query->json ? json_pack("{s:o, s:O}", "job", ft_json_text(job), "runs", query->list) : NULL);
 }
 
-static int show_app_runs(struct look *look, ft_model *model)
+static int show_app_runs(struct query *query, ft_model *model)
 {
-  bool from_store = has_run_source(look), learnt = false;
+  bool from_store = has_run_source(query), learnt = false;
   struct ft_error err, why = { "" };
   json_t *fit;
 
-  if (from_store && look->fit && look->owners > 1)
-    return ft_print_error(look->name, FT_EXIT_USAGE,
-                          "%s: %u users have such an app; say which with"
-                          " --user",
-                          look->word, look->owners);
-  look->filter.app = look->word;
-  if (from_store && ft_store_access_each(&look->records, &look->filter, show_run, look, &err) < 0)
-    return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
-  if (look->fit || !from_store)
-    learnt = find_model(look, model, &why) == 0;
+  if (from_store && query->fit && query->owners > 1)
+    return ft_print_error(query->name, FT_EXIT_USAGE,
+                          "%s: %u users have an app of this name; select one with --user",
+                          query->word, query->owners);
+  query->filter.app = query->word;
+  if (from_store &&
+      ft_store_access_each(&query->records, &query->filter, show_run, query, &err) < 0)
+    return ft_print_error(query->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (query->fit || !from_store)
+    learnt = find_model(query, model, &why) == 0;
   if (!from_store && !learnt)
-    return ft_print_error(look->name, look->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
-                          "%s: no model of such an app: %s", look->word, why.text);
+    return ft_print_error(query->name, query->damaged ? FT_EXIT_SYSTEM : FT_EXIT_NO,
+                          "%s: no model of this app: %s", query->word, why.text);
   if (!from_store)
-    show_model_runs(look, model);
-  print_footer(look);
-  if (look->fit && !learnt && !look->json)
-    ft_print_error(look->name, 0, "%s: %s", look->word, why.text);
-  if (look->fit && learnt && !look->json)
+    show_model_runs(query, model);
+  print_footer(query);
+  if (query->fit && !learnt && !query->json)
+    ft_print_error(query->name, 0, "%s: %s", query->word, why.text);
+  if (query->fit && learnt && !query->json)
     ft_fit_print(model);
-  if (!look->json)
-    return finish_output(look, NULL);
-  fit = look->fit && learnt ? ft_fit_json(model) : json_null();
-  return finish_output(look, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(look->word), "runs",
-                                       look->list, "fit", fit));
+  if (!query->json)
+    return finish_output(query, NULL);
+  fit = query->fit && learnt ? ft_fit_json(model) : json_null();
+  return finish_output(query, json_pack("{s:o, s:O, s:o}", "app", ft_json_text(query->word), "runs",
+                                        query->list, "fit", fit));
 }
 
-/* Whether WORD is a job of which there are runs; they have been shown then. -1 with ERR. */
-static int show_matching_job(struct look *look, const char *word, struct ft_error *err)
+/* Shows the runs of WORD if it is a job. Returns whether there were any; -1 with ERR. */
+static int show_matching_job(struct query *query, const char *word, struct ft_error *err)
 {
-  struct ft_store_filter filter = look->filter;
+  struct ft_store_filter filter = query->filter;
 
-  if (!has_run_source(look) || look->fit || !ft_store_access_job(word, &filter))
+  if (!has_run_source(query) || query->fit || !ft_store_access_job(word, &filter))
     return 0;
-  look->job = true;
-  if (ft_store_access_each(&look->records, &filter, show_run, look, err) < 0)
+  query->job = true;
+  if (ft_store_access_each(&query->records, &filter, show_run, query, err) < 0)
     return -1;
-  look->job = look->shown > 0;
-  return look->job;
+  query->job = query->shown > 0;
+  return query->job;
 }
 
-/* The word is an app; or else part of the names of apps. Of one alone it is taken for that. */
-static int resolve_app_word(struct look *look, struct ft_error *err)
+/* Finds the app that WORD names. A part of a single app's name is replaced by the whole name. */
+static int resolve_app_word(struct query *query, struct ft_error *err)
 {
-  if (visit_each_app(look, match_app_name, err) < 0)
+  if (visit_each_app(query, match_app_name, err) < 0)
     return -1;
-  if (look->owners || !look->part[0] || look->several)
+  if (query->owners || !query->part[0] || query->several)
     return 0;
-  look->word = look->part;
-  return visit_each_app(look, match_app_name, err);
+  query->word = query->part;
+  return visit_each_app(query, match_app_name, err);
 }
 
-static int show_word(struct look *look)
+static int show_word(struct query *query)
 {
-  const char *typed = look->word;
+  const char *given = query->word;
   struct ft_error err;
   ft_model *model;
   int status;
 
-  if (resolve_app_word(look, &err) < 0 && has_run_source(look))
-    return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
-  if (strcmp(typed, look->word) != 0 || !look->owners) {
-    status = show_matching_job(look, typed, &err);
+  if (resolve_app_word(query, &err) < 0 && has_run_source(query))
+    return ft_print_error(query->name, FT_EXIT_SYSTEM, "%s", err.text);
+  if (strcmp(given, query->word) != 0 || !query->owners) {
+    status = show_matching_job(query, given, &err);
     if (status < 0)
-      return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
+      return ft_print_error(query->name, FT_EXIT_SYSTEM, "%s", err.text);
     if (status)
-      return show_job(look, typed);
+      return show_job(query, given);
   }
-  if (!look->owners && look->several)
-    return look->fit ? ft_print_error(look->name, FT_EXIT_USAGE,
-                                      "%s: part of the names of several apps; which?", look->word)
-                     : list_apps(look);
-  if (!look->owners && has_run_source(look))
-    return ft_print_error(look->name, FT_EXIT_NO, "%s: no run of such an app or job", look->word);
+  if (!query->owners && query->several)
+    return query->fit ? ft_print_error(query->name, FT_EXIT_USAGE,
+                                       "%s: several apps contain this name; --fit needs one app",
+                                       query->word)
+                      : list_apps(query);
+  if (!query->owners && has_run_source(query))
+    return ft_print_error(query->name, FT_EXIT_NO, "%s: no runs of an app or job of this name",
+                          query->word);
   model = malloc(sizeof *model);
   if (!model)
-    return ft_print_error(look->name, FT_EXIT_SYSTEM, "out of memory");
-  status = show_app_runs(look, model);
+    return ft_print_error(query->name, FT_EXIT_SYSTEM, "out of memory");
+  status = show_app_runs(query, model);
   free(model);
   return status;
 }
 
-static int show_history(struct look *look)
+static int show_history(struct query *query)
 {
   struct ft_error err;
 
-  if (ft_store_access_filter(NULL, look->user, look->since, &look->filter, &err) < 0 ||
-      ft_find_user(NULL, &look->viewer, &err) < 0)
-    return ft_print_error(look->name, FT_EXIT_USAGE, "%s", err.text);
-  /* one more tells whether there are more; a limit of any size has the newest first */
-  look->filter.limit = look->limit && look->limit < ULONG_MAX ? look->limit + 1 : UINT64_MAX;
-  if (ft_store_access_ask(&look->records, look->state, &look->filter, &err) < 0) {
-    if (look->records.state_fd < 0)
-      return ft_print_error(look->name, FT_EXIT_SYSTEM, "%s", err.text);
-    if (look->records.refused)
-      return ft_print_error(look->name, FT_EXIT_NO, "%s", err.text);
-    ft_print_error(look->name, 0, "%s; what follows is from model files", err.text);
-    look->damaged = access(look->records.path, R_OK) == 0;
+  if (ft_store_access_filter(NULL, query->user, query->since, &query->filter, &err) < 0 ||
+      ft_find_user(NULL, &query->viewer, &err) < 0)
+    return ft_print_error(query->name, FT_EXIT_USAGE, "%s", err.text);
+  /* one more shows whether runs are left out; with a limit the store returns the newest first */
+  query->filter.limit = query->limit && query->limit < ULONG_MAX ? query->limit + 1 : UINT64_MAX;
+  if (ft_store_access_ask(&query->records, query->state, &query->filter, &err) < 0) {
+    if (query->records.state_fd < 0)
+      return ft_print_error(query->name, FT_EXIT_SYSTEM, "%s", err.text);
+    if (query->records.refused)
+      return ft_print_error(query->name, FT_EXIT_NO, "%s", err.text);
+    ft_print_error(query->name, 0, "%s; showing model files instead", err.text);
+    query->damaged = access(query->records.path, R_OK) == 0;
   }
-  look->list = json_array();
-  return look->word ? show_word(look) : list_apps(look);
+  query->list = json_array();
+  return query->word ? show_word(query) : list_apps(query);
 }
 
 int ft_command_history(int argc, char **argv)
 {
-  struct look *look = calloc(1, sizeof *look);
+  struct query *query = calloc(1, sizeof *query);
   int first, status;
 
-  if (!look)
+  if (!query)
     return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");
-  *look = (struct look){ .name = argv[0], .limit = 20, .records.state_fd = -1 };
+  *query = (struct query){ .name = argv[0], .limit = 20, .records.state_fd = -1 };
   const struct ft_option options[] = {
-    { 0, "fit", NULL, "show what was learnt from the app's runs", FT_OPTION_FLAG, &look->fit },
-    { 0, "user", "USER", "apps and runs of this user", FT_OPTION_STRING, &look->user },
-    { 0, "since", "TIME", "what ended since a day, a time or an age such as 30d", FT_OPTION_STRING,
-      &look->since },
-    { 'n', "limit", "N", "at most so many, the newest (20; 0: all)", FT_OPTION_COUNT,
-      &look->limit },
-    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &look->state },
-    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &look->json },
+    { 0, "fit", NULL, "show the app's model", FT_OPTION_FLAG, &query->fit },
+    { 0, "user", "USER", "apps and runs of this user", FT_OPTION_STRING, &query->user },
+    { 0, "since", "TIME", "runs that ended since a day, a time or an age such as 30d",
+      FT_OPTION_STRING, &query->since },
+    { 'n', "limit", "N", "the newest N at most (20; 0: all)", FT_OPTION_COUNT, &query->limit },
+    { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &query->state },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &query->json },
     { 0 }
   };
 
@@ -404,19 +407,15 @@ int ft_command_history(int argc, char **argv)
       ft_options_parse(options, "[OPTION]... [WORD]",
                        "List the apps, or those with WORD in their names; the runs of one app, with"
                        " --fit its model, or of a job.",
-                       false, argc, argv, &status);
+                       1, argc, argv, &status);
   if (first >= 0) {
-    look->word = first < argc ? argv[first] : NULL;
-    if (argc - first > 1)
-      status = ft_print_error(argv[0], FT_EXIT_USAGE, "'%s': one app or job was expected",
-                              argv[first + 1]);
-    else if (look->fit && !look->word)
-      status = ft_print_error(argv[0], FT_EXIT_USAGE, "--fit: expected an app");
-    else
-      status = show_history(look);
+    query->word = first < argc ? argv[first] : NULL;
+    status = query->fit && !query->word
+                 ? ft_print_error(argv[0], FT_EXIT_USAGE, "--fit: expected an app")
+                 : show_history(query);
   }
-  ft_store_access_close(&look->records);
-  json_decref(look->list);
-  free(look);
+  ft_store_access_close(&query->records);
+  json_decref(query->list);
+  free(query);
   return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prints an app's fit, and lists the apps that have model files. */
 #include "config.h"
 
 #include <dirent.h>
@@ -25,14 +26,15 @@ static const char *show_fit_bytes(double value, char out[32])
   return ft_units_show_bytes((uint64_t)fmin(fmax(value, 0), 0x1p63), out, 32);
 }
 
-/* where the target is a logarithm an effect is a factor */
+/* Returns the effect of OFFSET on the estimate: a factor if the target is a logarithm, else bytes.
+ */
 static double term_effect(const ft_evaluator *e, double offset)
 {
   return e->log_target ? exp(offset) : offset;
 }
 
-/* what was seen but changed nothing */
-static bool is_idle_term(const ft_term *term)
+/* Returns whether TERM has no effect: all its coefficients are 0. */
+static bool is_zero_term(const ft_term *term)
 {
   for (size_t i = 0; i < term->levels_count; i++)
     if (term->levels[i] != 0)
@@ -53,9 +55,9 @@ static void print_term(const ft_model *model, const ft_term *term)
     printf("\n");
     return;
   }
-  printf(" %s%.3g for each %.4g of %s around %.4g, seen from %.6g to %.6g\n", sign,
+  printf(" %s%.3g per %.4g of %s around %.4g, observed from %.6g to %.6g\n", sign,
          term_effect(&model->evaluator, term->coefficient), term->scale,
-         term->log ? "log(1+x)" : "it", term->mean, term->low, term->high);
+         term->log ? "log(1+x)" : "x", term->mean, term->low, term->high);
 }
 
 static void print_equation(const ft_model *model)
@@ -65,8 +67,8 @@ static void print_equation(const ft_model *model)
 
   ft_buf_init(&text, FT_LIMIT_LINE);
   if (ft_show_equation(model, false, &text) == 0 && text.length)
-    printf("  equation from %" PRIu32 " runs, %.2g %% off%s: %s\n", e->equation.runs,
-           100 * e->equation.error, e->by_equation ? "" : " (not used: the terms are no worse)",
+    printf("  equation from %" PRIu32 " runs, error %.2g %%%s: %s\n", e->equation.runs,
+           100 * e->equation.error, e->by_equation ? "" : " (not used: not better than the terms)",
            text.data);
   ft_buf_free(&text);
 }
@@ -86,15 +88,15 @@ void ft_fit_print(const ft_model *model)
     printf("  no estimate: %s\n", why.text);
     return;
   }
-  printf("  method %s, %zu residuals; the most ever seen is %s\n", e->method,
-         (size_t)e->residuals_count, show_fit_bytes(e->max_bytes, text[3]));
-  printf("  with usual features %s, from %s (5 %%) to %s (95 %%)\n",
+  printf("  method %s, %zu residuals; highest peak %s\n", e->method, (size_t)e->residuals_count,
+         show_fit_bytes(e->max_bytes, text[3]));
+  printf("  with typical features %s, from %s (5 %%) to %s (95 %%)\n",
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.5), text[0]),
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.05), text[1]),
          show_fit_bytes(ft_estimate_quantile(&estimate, 0.95), text[2]));
   print_equation(model);
   for (size_t i = 0; i < e->terms_count; i++)
-    if (!is_idle_term(&e->terms[i]))
+    if (!is_zero_term(&e->terms[i]))
       print_term(model, &e->terms[i]);
 }
 
@@ -160,21 +162,22 @@ struct apps {
   size_t count, room;
 };
 
-/* Add what the models in FOLDER tell; -1 with ERR when it is there but may not be read. */
-static int add_model_apps(int state_fd, const char *folder, ft_model *model, struct apps *apps,
+/* Adds the apps of the models in DIRECTORY to APPS. Returns 0, also without such a directory; -1
+ * with ERR if it cannot be read. */
+static int add_model_apps(int state_fd, const char *directory, ft_model *model, struct apps *apps,
                           struct ft_error *err)
 {
-  DIR *dir = ft_io_open_directory(state_fd, folder);
+  DIR *dir = ft_io_open_directory(state_fd, directory);
   struct ft_store_app *grown;
   struct dirent *entry;
   int status = 0;
 
   if (!dir)
-    return errno == ENOENT ? 0 : ft_error_errno(err, "%s", folder);
+    return errno == ENOENT ? 0 : ft_error_errno(err, "%s", directory);
   while (status == 0 && (entry = readdir(dir))) {
     size_t length = strlen(entry->d_name);
 
-    /* one that cannot be read is the doctor's matter, not a reason to hide the others */
+    /* foretell doctor reports unreadable models; the others are still shown */
     if (entry->d_name[0] == '.' || length < 6 ||
         strcmp(entry->d_name + length - 6, ".model") != 0 ||
         ft_record_read(FT_RECORD_MODEL, dirfd(dir), entry->d_name, model, NULL) < 0)
@@ -191,7 +194,7 @@ static int add_model_apps(int state_fd, const char *folder, ft_model *model, str
   return status;
 }
 
-/* as the store gives them */
+/* Most recent first, like the store. */
 static int compare_last_times(const void *a, const void *b)
 {
   const struct ft_store_app *x = a, *y = b;
@@ -207,14 +210,14 @@ int ft_models_each(int state_fd, uint32_t uid,
 {
   ft_model *model = malloc(sizeof *model);
   struct apps apps = { .count = 0 };
-  char folder[48];
+  char directory[48];
   int status;
 
   if (!model)
     return ft_error_set(err, "out of memory");
-  (void)snprintf(folder, sizeof folder, FT_STATE_MODELS "/%" PRIu32, uid);
-  status = add_model_apps(state_fd, folder, model, &apps, err);
-  /* the site's own folder is a gift: without it there is no complaint */
+  (void)snprintf(directory, sizeof directory, FT_STATE_MODELS "/%" PRIu32, uid);
+  status = add_model_apps(state_fd, directory, model, &apps, err);
+  /* shared models are optional */
   if (status == 0)
     (void)add_model_apps(state_fd, FT_STATE_SHARED, model, &apps, NULL);
   free(model);

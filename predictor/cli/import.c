@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell import: runs that others recorded, into the store. A file is taken whole or not at all.
+ * foretell import: stores runs from sacct's output or a CSV table. A file is imported entirely or
+ * not at all.
  */
 #include "config.h"
 
@@ -20,11 +21,14 @@
 #include "predictor/history/json.h"
 #include "predictor/history/stale_models.h"
 
-enum { MOST_TOLD = 20, NAMES = 256 }; /* skipped lines that are told; users kept in mind */
+enum {
+  MAX_PRINTED = 20, /* messages about skipped lines */
+  NAMES = 256       /* slots of the cache of user names */
+};
 
-struct task {
-  ft_observation clean; /* that is put */
-  const char *name; /* of the command */
+struct import_command {
+  ft_observation clean; /* the run being stored */
+  const char *name;     /* of the command, for messages */
   const char *state, *format, *timezone, *app, *user, *cluster, *features;
   bool keep_going, json;
   const char *map_text;
@@ -36,26 +40,26 @@ struct task {
   struct ft_timezone *zone;
   struct ft_app_set apps;
   struct ft_progress progress;
-  uint64_t told;
-  uint64_t forgotten; /* runs of this file that are not to come back (history/forget.h) */
-  bool store_failed;
+  uint64_t skipped;   /* lines of all files */
+  uint64_t forgotten; /* runs of this file that a user has removed (history/forget.h) */
+  bool store_failed;  /* the error is the store's, not the file's */
   struct known {
     char user[64];
     bool exists;
     uint32_t uid;
-  } known[NAMES]; /* by hash: a user is looked up once, not once a job */
+  } known[NAMES]; /* by hash, so that a user is not looked up for every job */
   json_t *files;
 };
 
 static int lookup_import_uid(const char *user, uint32_t *uid, void *data)
 {
-  struct task *task = data;
+  struct import_command *command = data;
   size_t hash = 0;
   struct known *known;
 
   for (const char *p = user; *p; p++)
     hash = hash * 31 + (unsigned char)*p;
-  known = &task->known[hash % NAMES];
+  known = &command->known[hash % NAMES];
   if (strcmp(known->user, user) != 0 || !known->user[0]) {
     const struct passwd *entry = getpwnam(user);
 
@@ -69,67 +73,67 @@ static int lookup_import_uid(const char *user, uint32_t *uid, void *data)
 
 static int insert_run(const ft_observation *o, void *data, struct ft_error *err)
 {
-  struct task *task = data;
+  struct import_command *command = data;
   ft_observation merged;
   int status;
 
-  task->store_failed = true;
-  task->clean = *o;
-  ft_record_clean(FT_RECORD_OBSERVATION, &task->clean);
-  status = ft_store_put(task->records.store, &task->clean, &merged, err);
+  command->store_failed = true;
+  command->clean = *o;
+  ft_record_clean(FT_RECORD_OBSERVATION, &command->clean);
+  status = ft_store_put(command->records.store, &command->clean, &merged, err);
   if (status < 0)
     return -1;
   if (status > 0) {
-    task->forgotten++;
-    task->store_failed = false;
+    command->forgotten++;
+    command->store_failed = false;
     return 0;
   }
-  if (ft_store_mark_stale(task->records.store, merged.uid, merged.submission.app, NULL, err) < 0)
+  if (ft_store_mark_stale(command->records.store, merged.uid, merged.submission.app, NULL, err) < 0)
     return -1;
-  /* what a run turns out to be may be another app than the one it was taken for */
-  if (ft_app_set_add(&task->apps, merged.submission.app, merged.uid) < 0)
+  /* the merged run may belong to another app than the imported one */
+  if (ft_app_set_add(&command->apps, merged.submission.app, merged.uid) < 0)
     return ft_error_set(err, "out of memory");
-  task->store_failed = false;
+  command->store_failed = false;
   return 0;
 }
 
 static void print_skipped_line(const struct ft_error *why, void *data)
 {
-  struct task *task = data;
+  struct import_command *command = data;
 
-  ft_progress_end(&task->progress);
-  if (task->told++ < MOST_TOLD)
-    ft_print_error(task->name, 0, "passed over: %s", why->text);
+  ft_progress_end(&command->progress);
+  if (command->skipped++ < MAX_PRINTED)
+    ft_print_error(command->name, 0, "skipped: %s", why->text);
 }
 
 static void show_import_progress(uint64_t bytes, void *data)
 {
-  struct task *task = data;
+  struct import_command *command = data;
 
-  ft_progress_step(&task->progress, (double)bytes);
+  ft_progress_step(&command->progress, (double)bytes);
 }
 
 /* "column=field,column=field" */
-static int read_maps(struct task *task, struct ft_error *err)
+static int read_maps(struct import_command *command, struct ft_error *err)
 {
   char *next, *equals;
 
-  if (!task->map_text)
+  if (!command->map_text)
     return 0;
-  task->map_copy = strdup(task->map_text);
-  if (!task->map_copy)
+  command->map_copy = strdup(command->map_text);
+  if (!command->map_copy)
     return ft_error_set(err, "out of memory");
-  for (char *item = task->map_copy; item; item = next) {
+  for (char *item = command->map_copy; item; item = next) {
     next = strchr(item, ',');
     if (next)
       *next++ = '\0';
     equals = strrchr(item, '=');
     if (!equals || equals == item || !equals[1])
       return ft_error_set(err, "--map=%.60s: expected COLUMN=FIELD", item);
-    if (task->map_count == FT_IMPORT_MAPS)
+    if (command->map_count == FT_IMPORT_MAPS)
       return ft_error_set(err, "--map: more than %d columns", FT_IMPORT_MAPS);
     *equals = '\0';
-    task->maps[task->map_count++] = (struct ft_import_map){ item, equals + 1 };
+    command->maps[command->map_count++] = (struct ft_import_map){ item, equals + 1 };
   }
   return 0;
 }
@@ -146,30 +150,32 @@ static int check_name(const char *option, const char *name, size_t size, struct 
   return 0;
 }
 
-static int check_import_options(struct task *task, struct ft_error *err)
+static int check_import_options(struct import_command *command, struct ft_error *err)
 {
-  if (task->format && strcmp(task->format, "sacct") != 0 && strcmp(task->format, "csv") != 0)
-    return ft_error_set(err, "--format=%.60s: expected sacct or csv", task->format);
-  if (check_name("app", task->app, 128, err) < 0 || check_name("user", task->user, 64, err) < 0 ||
-      check_name("cluster", task->cluster, 64, err) < 0 || read_maps(task, err) < 0 ||
-      ft_find_user(NULL, &task->importer, err) < 0)
+  if (command->format && strcmp(command->format, "sacct") != 0 &&
+      strcmp(command->format, "csv") != 0)
+    return ft_error_set(err, "--format=%.60s: expected sacct or csv", command->format);
+  if (check_name("app", command->app, 128, err) < 0 ||
+      check_name("user", command->user, 64, err) < 0 ||
+      check_name("cluster", command->cluster, 64, err) < 0 || read_maps(command, err) < 0 ||
+      ft_find_user(NULL, &command->importer, err) < 0)
     return -1;
-  if (!task->timezone)
+  if (!command->timezone)
     return 0;
-  task->zone = ft_timezone_open(task->timezone, NULL, err);
-  return task->zone ? 0 : -1;
+  command->zone = ft_timezone_open(command->timezone, NULL, err);
+  return command->zone ? 0 : -1;
 }
 
-static bool is_csv(const struct task *task, const char *path)
+static bool is_csv(const struct import_command *command, const char *path)
 {
   size_t length = strlen(path);
 
-  if (task->format)
-    return strcmp(task->format, "csv") == 0;
+  if (command->format)
+    return strcmp(command->format, "csv") == 0;
   return length > 4 && strcmp(path + length - 4, ".csv") == 0;
 }
 
-static int run_import(struct task *task, struct ft_import *import, const char *path,
+static int run_import(struct import_command *command, struct ft_import *import, const char *path,
                       struct ft_error *err)
 {
   struct stat st;
@@ -177,149 +183,152 @@ static int run_import(struct task *task, struct ft_import *import, const char *p
 
   if (fstat(import->fd, &st) < 0 || !S_ISREG(st.st_mode))
     st.st_size = 0;
-  ft_progress_start(&task->progress, import->name, (double)st.st_size);
-  status = is_csv(task, path) ? ft_import_csv(import, err) : ft_import_sacct(import, err);
-  ft_progress_end(&task->progress);
+  ft_progress_start(&command->progress, import->name, (double)st.st_size);
+  status = is_csv(command, path) ? ft_import_csv(import, err) : ft_import_sacct(import, err);
+  ft_progress_end(&command->progress);
   return status;
 }
 
-static void print_import_result(struct task *task, const struct ft_import *import)
+static void print_import_result(struct import_command *command, const struct ft_import *import)
 {
   json_t *file;
 
-  if (!task->json) {
-    printf("%s: %" PRIu64 " runs", import->name, import->runs - task->forgotten);
-    if (task->forgotten)
-      printf(", %" PRIu64 " forgotten and left out", task->forgotten);
+  if (!command->json) {
+    printf("%s: %" PRIu64 " runs", import->name, import->runs - command->forgotten);
+    if (command->forgotten)
+      printf(", %" PRIu64 " forgotten runs skipped", command->forgotten);
     if (import->not_ended)
-      printf(", %" PRIu64 " jobs not ended or never begun", import->not_ended);
+      printf(", %" PRIu64 " jobs not ended or never started", import->not_ended);
     if (import->bad)
-      printf(", %" PRIu64 " lines passed over", import->bad);
+      printf(", %" PRIu64 " lines skipped", import->bad);
     printf("\n");
     return;
   }
   file = json_object();
   json_object_set_new(file, "file", ft_json_text(import->name));
-  json_object_set_new(file, "runs", json_integer((json_int_t)(import->runs - task->forgotten)));
-  json_object_set_new(file, "forgotten", json_integer((json_int_t)task->forgotten));
+  json_object_set_new(file, "runs", json_integer((json_int_t)(import->runs - command->forgotten)));
+  json_object_set_new(file, "forgotten", json_integer((json_int_t)command->forgotten));
   json_object_set_new(file, "not_ended", json_integer((json_int_t)import->not_ended));
   json_object_set_new(file, "lines_passed_over", json_integer((json_int_t)import->bad));
-  json_array_append_new(task->files, file);
+  json_array_append_new(command->files, file);
 }
 
 /* Returns an exit status. */
-static int import_file(struct task *task, const char *path)
+static int import_file(struct import_command *command, const char *path)
 {
   bool standard = strcmp(path, "-") == 0;
   struct ft_import import = {
     .name = standard ? "standard input" : path,
     .fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
-    .keep_going = task->keep_going,
-    .zone = task->zone,
-    .app = task->app,
-    .cluster = task->cluster ? task->cluster : task->records.config.cluster,
-    /* a table without users is the importer's own; sacct's jobs are somebody's */
-    .user = task->user           ? task->user
-            : is_csv(task, path) ? task->importer.name
-                                 : NULL,
-    .maps = task->maps,
-    .map_count = task->map_count,
-    .features = task->features,
+    .keep_going = command->keep_going,
+    .zone = command->zone,
+    .app = command->app,
+    .cluster = command->cluster ? command->cluster : command->records.config.cluster,
+    /* a table without users holds the importer's runs; sacct always names the user */
+    .user = command->user           ? command->user
+            : is_csv(command, path) ? command->importer.name
+                                    : NULL,
+    .maps = command->maps,
+    .map_count = command->map_count,
+    .features = command->features,
     .find_uid = lookup_import_uid,
     .put = insert_run,
     .skipped = print_skipped_line,
     .progress = show_import_progress,
-    .data = task
+    .data = command
   };
   int status = FT_EXIT_DONE;
   struct ft_error err;
 
   if (import.fd < 0)
-    return ft_print_error(task->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
-  task->forgotten = 0;
-  if (ft_store_begin(task->records.store, &err) < 0)
-    status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
-  else if (run_import(task, &import, path, &err) < 0)
-    status = ft_print_error(task->name, task->store_failed ? FT_EXIT_SYSTEM : FT_EXIT_USAGE,
+    return ft_print_error(command->name, FT_EXIT_USAGE, "%s: %s", path, strerror(errno));
+  command->forgotten = 0;
+  if (ft_store_begin(command->records.store, &err) < 0)
+    status = ft_print_error(command->name, FT_EXIT_SYSTEM, "%s", err.text);
+  else if (run_import(command, &import, path, &err) < 0)
+    status = ft_print_error(command->name, command->store_failed ? FT_EXIT_SYSTEM : FT_EXIT_USAGE,
                             "%s; nothing was imported from %s", err.text, import.name);
-  else if (ft_store_commit(task->records.store, &err) < 0)
-    status = ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
+  else if (ft_store_commit(command->records.store, &err) < 0)
+    status = ft_print_error(command->name, FT_EXIT_SYSTEM, "%s", err.text);
   else
-    print_import_result(task, &import);
+    print_import_result(command, &import);
   if (!standard)
     close(import.fd);
   return status;
 }
 
-static int import_all(struct task *task, int count, char **paths)
+static int import_all(struct import_command *command, int count, char **paths)
 {
   struct ft_error err;
   int status = FT_EXIT_DONE;
   bool works;
 
-  if (check_import_options(task, &err) < 0)
-    return ft_print_error(task->name, FT_EXIT_USAGE, "%s", err.text);
-  if (ft_store_access_open(&task->records, task->state, true, &err) < 0)
-    return ft_print_error(task->name, FT_EXIT_SYSTEM, "%s", err.text);
-  task->files = json_array();
+  if (check_import_options(command, &err) < 0)
+    return ft_print_error(command->name, FT_EXIT_USAGE, "%s", err.text);
+  if (ft_store_access_open(&command->records, command->state, true, &err) < 0)
+    return ft_print_error(command->name, FT_EXIT_SYSTEM, "%s", err.text);
+  command->files = json_array();
   for (int i = 0; i < count && status == FT_EXIT_DONE; i++)
-    status = import_file(task, paths[i]);
-  if (task->told > MOST_TOLD)
-    ft_print_error(task->name, 0, "passed over: %" PRIu64 " more lines", task->told - MOST_TOLD);
+    status = import_file(command, paths[i]);
+  if (command->skipped > MAX_PRINTED)
+    ft_print_error(command->name, 0, "skipped: %" PRIu64 " more lines",
+                   command->skipped - MAX_PRINTED);
   if (status != FT_EXIT_DONE)
     return status;
-  works = ft_agent_works(task->records.state_fd);
-  if (task->json)
-    return ft_json_print(json_pack("{s:O, s:I, s:b}", "files", task->files, "apps",
-                                   (json_int_t)task->apps.count, "agent_runs", works));
-  printf("%zu app%s new runs%s\n", task->apps.count, task->apps.count == 1 ? " has" : "s have",
-         !task->apps.count ? ""
-         : works           ? "; foretelld, which runs, publishes their models within a minute or so"
-                           : "; foretelld publishes their models when it is started");
-  return ft_flush(task->name);
+  works = ft_agent_works(command->records.state_fd);
+  if (command->json)
+    return ft_json_print(json_pack("{s:O, s:I, s:b}", "files", command->files, "apps",
+                                   (json_int_t)command->apps.count, "agent_runs", works));
+  printf("%zu app%s new runs%s\n", command->apps.count,
+         command->apps.count == 1 ? " has" : "s have",
+         !command->apps.count ? ""
+         : works ? "; foretelld is running and publishes their models within about a minute"
+                 : "; foretelld publishes their models when it starts");
+  return ft_flush(command->name);
 }
 
 int ft_command_import(int argc, char **argv)
 {
-  struct task *task = calloc(1, sizeof *task);
+  struct import_command *command = calloc(1, sizeof *command);
   int first, status;
 
-  if (!task)
+  if (!command)
     return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");
-  *task = (struct task){ .name = argv[0], .records.state_fd = -1 };
+  *command = (struct import_command){ .name = argv[0], .records.state_fd = -1 };
   const struct ft_option options[] = {
     { 0, "format", "FORMAT", "sacct, or csv (the default for names ending in .csv)",
-      FT_OPTION_STRING, &task->format },
-    { 0, "timezone", "ZONE", "of local times: UTC, +02:00, Europe/Berlin or local",
-      FT_OPTION_STRING, &task->timezone },
-    { 0, "keep-going", NULL, "pass over bad lines instead of refusing the file", FT_OPTION_FLAG,
-      &task->keep_going },
-    { 0, "app", "NAME", "every run is one of this app", FT_OPTION_STRING, &task->app },
-    { 0, "user", "USER", "whose runs they are where the file does not say", FT_OPTION_STRING,
-      &task->user },
-    { 0, "cluster", "NAME", "where they ran where the file does not say", FT_OPTION_STRING,
-      &task->cluster },
-    { 0, "map", "COLUMN=FIELD,...", "csv: what a column is", FT_OPTION_STRING, &task->map_text },
-    { 0, "features", "COLUMN,...", "csv: features; * for all columns that are nothing else",
-      FT_OPTION_STRING, &task->features },
-    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &task->state },
-    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &task->json },
+      FT_OPTION_STRING, &command->format },
+    { 0, "timezone", "ZONE", "time zone of local times: UTC, +02:00, Europe/Berlin or local",
+      FT_OPTION_STRING, &command->timezone },
+    { 0, "keep-going", NULL, "skip bad lines instead of rejecting the file", FT_OPTION_FLAG,
+      &command->keep_going },
+    { 0, "app", "NAME", "app of every run", FT_OPTION_STRING, &command->app },
+    { 0, "user", "USER", "user of the runs if the file names none", FT_OPTION_STRING,
+      &command->user },
+    { 0, "cluster", "NAME", "cluster of the runs if the file names none", FT_OPTION_STRING,
+      &command->cluster },
+    { 0, "map", "COLUMN=FIELD,...", "csv: the field that a column holds", FT_OPTION_STRING,
+      &command->map_text },
+    { 0, "features", "COLUMN,...", "csv: columns that are features; *: all that are not fields",
+      FT_OPTION_STRING, &command->features },
+    { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &command->state },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &command->json },
     { 0 }
   };
 
   first = ft_options_parse(options, "[OPTION]... FILE...",
-                           "Learn from the output of sacct -P or from a CSV table; - is standard"
-                           " input.",
-                           false, argc, argv, &status);
+                           "Imports runs from the output of sacct -P or from a CSV table; - is"
+                           " standard input.",
+                           FT_OPERANDS_ANY, argc, argv, &status);
   if (first >= argc)
     status = ft_print_error(argv[0], FT_EXIT_USAGE, "expected a file, or - for standard input");
   else if (first >= 0)
-    status = import_all(task, argc - first, argv + first);
-  ft_store_access_close(&task->records);
-  ft_timezone_close(task->zone);
-  ft_app_set_free(&task->apps);
-  json_decref(task->files);
-  free(task->map_copy);
-  free(task);
+    status = import_all(command, argc - first, argv + first);
+  ft_store_access_close(&command->records);
+  ft_timezone_close(command->zone);
+  ft_app_set_free(&command->apps);
+  json_decref(command->files);
+  free(command->map_copy);
+  free(command);
   return status;
 }

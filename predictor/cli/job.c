@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell job: one job as a user asks about it: what it asked for, what was predicted and decided,
- * what it used, and what to ask for next time. Of several runs (tasks of an array, nodes, restarts)
- * the one that used most is told, and the others are counted.
+ * foretell job: one job: its request, prediction and decision, its use, and the request recommended
+ * for next time. Of several runs (array tasks, nodes, restarts) the one with the highest peak is
+ * shown, and the others are counted.
  */
 #include "config.h"
 
@@ -19,20 +19,20 @@
 #include "predictor/history/json.h"
 
 struct job {
-  const char *name; /* of the command */
-  const char *word; /* as typed */
+  const char *name; /* of the command, for messages */
+  const char *word; /* the operand */
   const char *state;
   bool json;
   struct ft_store_filter filter;
   struct ft_store_access records;
   unsigned runs, completed, out_of_memory;
-  double least, most;  /* peak of any run, in bytes */
-  ft_observation told; /* the run that used most */
-  unsigned live;       /* runs that go on; one of them is told then */
-  double now_bytes;    /* that it has now; negative: not measured */
+  double min_peak, max_peak; /* over the runs, in bytes; 0: not measured */
+  ft_observation shown;      /* of the running runs, else of all, the one with the highest peak */
+  unsigned running;
+  double now_bytes; /* current use of the shown run if it is running; negative: not measured */
   struct ft_next next;
   bool has_next;
-  struct ft_error no_next; /* why there is none */
+  struct ft_error no_next; /* why there is no recommendation */
 };
 
 static const char *show_amount(double value, char out[32])
@@ -45,16 +45,16 @@ static const char *show_seconds(double value, char out[32])
   return ft_units_show_seconds(value, out, 32);
 }
 
-/* ---- which run ---- */
+/* ---- choice of the run ---- */
 
-/* A later attempt of a job that was requeued counts whatever the earlier one used. */
+/* Of a requeued job, the last attempt is shown. */
 static bool replaces_chosen_run(const struct job *job, const ft_observation *o, double peak)
 {
   if (!job->runs)
     return true;
-  if (o->job_id == job->told.job_id && o->restart_count != job->told.restart_count)
-    return o->restart_count > job->told.restart_count;
-  return peak > ft_observation_peak(&job->told, job->told.rule);
+  if (o->job_id == job->shown.job_id && o->restart_count != job->shown.restart_count)
+    return o->restart_count > job->shown.restart_count;
+  return peak > ft_observation_peak(&job->shown, job->shown.rule);
 }
 
 static bool visit_job_run(const ft_observation *o, void *data)
@@ -63,13 +63,13 @@ static bool visit_job_run(const ft_observation *o, void *data)
   double peak = ft_observation_peak(o, o->rule);
 
   if (replaces_chosen_run(job, o, peak))
-    job->told = *o;
+    job->shown = *o;
   job->runs++;
   job->completed += o->outcome == FT_OUTCOME_COMPLETED;
   job->out_of_memory += o->outcome == FT_OUTCOME_OUT_OF_MEMORY;
   if (peak > 0) {
-    job->least = job->least > 0 ? fmin(job->least, peak) : peak;
-    job->most = fmax(job->most, peak);
+    job->min_peak = job->min_peak > 0 ? fmin(job->min_peak, peak) : peak;
+    job->max_peak = fmax(job->max_peak, peak);
   }
   return true;
 }
@@ -79,31 +79,31 @@ static void visit_live(const ft_observation *o, double now_bytes, void *data)
   struct job *job = data;
   double peak = ft_observation_peak(o, o->rule);
 
-  if (!job->live || peak > ft_observation_peak(&job->told, job->told.rule)) {
-    job->told = *o;
+  if (!job->running || peak > ft_observation_peak(&job->shown, job->shown.rule)) {
+    job->shown = *o;
     job->now_bytes = now_bytes;
   }
-  job->live++;
+  job->running++;
   job->runs++;
-  job->most = fmax(job->most, peak);
+  job->max_peak = fmax(job->max_peak, peak);
   if (peak > 0)
-    job->least = job->least > 0 ? fmin(job->least, peak) : peak;
+    job->min_peak = job->min_peak > 0 ? fmin(job->min_peak, peak) : peak;
 }
 
 /* ---- as text ---- */
 
-static void label(const char *name)
+static void print_label(const char *name)
 {
   printf("  %-10s ", name);
 }
 
 static void print_job_head(const struct job *job)
 {
-  const ft_observation *o = &job->told;
+  const ft_observation *o = &job->shown;
   char name[24], text[2][32];
 
   printf("job %s of ", ft_store_access_job_name(o, name));
-  ft_print_plain(o->submission.app[0] ? o->submission.app : "an app that is not known");
+  ft_print_plain(o->submission.app[0] ? o->submission.app : "an unknown app");
   if (o->user[0]) {
     printf(", ");
     ft_print_plain(o->user);
@@ -115,24 +115,24 @@ static void print_job_head(const struct job *job)
   printf("\n");
   if (job->runs < 2)
     return;
-  label("runs:");
+  print_label("runs:");
   printf("%u, %u completed, %u out of memory", job->runs, job->completed, job->out_of_memory);
-  if (job->live)
-    printf(", %u running", job->live);
-  if (job->most > 0)
-    printf("; peaks from %s to %s", show_amount(job->least, text[0]),
-           show_amount(job->most, text[1]));
-  printf("; this is the one that used most%s\n", job->live ? " of those that run" : "");
+  if (job->running)
+    printf(", %u running", job->running);
+  if (job->max_peak > 0)
+    printf("; peaks from %s to %s", show_amount(job->min_peak, text[0]),
+           show_amount(job->max_peak, text[1]));
+  printf("; shown: the highest peak%s\n", job->running ? " of the running ones" : "");
 }
 
-/* "--mem=4G", "no memory, and had the default of 4 GiB", "a whole node" */
+/* Prints "--mem=4G" or "no memory; the default is 4 GiB". */
 static void print_memory_request(const ft_observation *o)
 {
   const ft_request *r = &o->submission.request;
   char text[32];
 
   if (r->mem_unit == FT_MEM_ALL)
-    printf("--mem=0, a whole node");
+    printf("--mem=0, all memory of a node");
   else if (r->mem_unit != FT_MEM_NONE)
     printf("%s=%s", ft_message_option(r->mem_unit),
            ft_units_slurm_bytes(r->mem_bytes, text, sizeof text));
@@ -142,14 +142,14 @@ static void print_memory_request(const ft_observation *o)
     printf("no memory");
 }
 
-static void print_asked(const ft_observation *o)
+static void print_requested(const ft_observation *o)
 {
   const ft_request *r = &o->submission.request;
   char text[32];
 
-  label("asked:");
+  print_label("requested:");
   if (!o->submission.has_request) {
-    printf("not known\n");
+    printf("unknown\n");
     return;
   }
   print_memory_request(o);
@@ -165,11 +165,11 @@ static void print_predicted(const ft_observation *o)
   const ft_decision *d = &o->submission.decision;
   char text[3][32];
 
-  label("predicted:");
+  print_label("predicted:");
   if (!o->submission.has_decision || !d->has_p50_bytes) {
     printf("nothing");
     if (o->submission.has_decision)
-      printf("; %" PRIu32 " run%s had completed", d->runs, d->runs == 1 ? "" : "s");
+      printf("; %" PRIu32 " completed run%s", d->runs, d->runs == 1 ? "" : "s");
     printf("\n");
     return;
   }
@@ -184,20 +184,20 @@ static void print_predicted(const ft_observation *o)
 
 static void print_decided(const ft_observation *o)
 {
-  static const char *const done[] = { "nothing changed", "set",    "raised to",
-                                      "lowered to",      "warned", "rejected" };
+  static const char *const done[] = { "no change",  "set",    "raised to",
+                                      "lowered to", "warned", "rejected" };
   const ft_decision *d = &o->submission.decision;
   char text[32], percent[FT_MESSAGE_PERCENT];
 
   if (!o->submission.has_decision)
     return;
-  label("decided:");
+  print_label("decided:");
   printf("%s", done[d->action]);
   if (d->mem_bytes)
     printf(" %s=%s", ft_message_option(d->mem_unit),
            ft_units_slurm_bytes(d->mem_bytes, text, sizeof text));
   if (d->mode == FT_MODE_FORCE)
-    printf(", as --predict-mem=force overrides");
+    printf(", overridden by --predict-mem=force");
   if (d->rule != FT_DECIDED_BY_NONE)
     printf(", by rule %s: %s", ft_decision_rule_name(d->rule), ft_rule_meaning(d->rule));
   else if (d->reason[0])
@@ -209,17 +209,17 @@ static void print_decided(const ft_observation *o)
 
 static void print_used(const struct job *job)
 {
-  const ft_observation *o = &job->told;
+  const ft_observation *o = &job->shown;
   double peak = ft_observation_peak(o, o->rule);
   char text[3][32];
 
-  label("used:");
-  if (job->live && job->now_bytes >= 0)
+  print_label("used:");
+  if (job->running && job->now_bytes >= 0)
     printf("%s now, at most ", show_amount(job->now_bytes, text[0]));
   if (peak > 0)
     printf("%s%s", o->peak_is_bound ? "at least " : "", show_amount(peak, text[0]));
   else
-    printf("memory was not measured");
+    printf("memory not measured");
   if (o->has_limit_bytes && o->limit_bytes) {
     printf(" of %s", show_amount((double)o->limit_bytes, text[0]));
     if (peak > 0)
@@ -228,13 +228,14 @@ static void print_used(const struct job *job)
   if (o->has_time_to_peak_seconds && peak > 0)
     printf(", after %s", show_seconds(o->time_to_peak_seconds, text[0]));
   if (o->runtime_seconds > 0)
-    printf("; %s %s", job->live ? "running for" : "ran", show_seconds(o->runtime_seconds, text[1]));
+    printf("; %s %s", job->running ? "running for" : "ran",
+           show_seconds(o->runtime_seconds, text[1]));
   if (o->has_cpu_seconds && o->runtime_seconds > 0 && o->cpus)
     printf(" on %.2g of %" PRIu32 " CPUs", o->cpu_seconds / o->runtime_seconds, o->cpus);
   printf("\n");
 }
 
-/* Whose limit it was that killed. */
+/* Prints the limit at which the job was killed. */
 static void print_oom_source(const ft_observation *o)
 {
   char text[32];
@@ -242,7 +243,7 @@ static void print_oom_source(const ft_observation *o)
   if (!o->has_killed_at_bytes)
     return;
   if (!o->killed_at_bytes)
-    printf("; killed for want of memory on the node, below the job's own limit");
+    printf("; killed because the node was out of memory, below the job's own limit");
   else if (o->has_limit_bytes && o->killed_at_bytes < o->limit_bytes)
     printf("; killed at a step's limit of %s", show_amount((double)o->killed_at_bytes, text));
   else
@@ -253,7 +254,7 @@ static void print_ended(const ft_observation *o)
 {
   char text[32];
 
-  label("ended:");
+  print_label("ended:");
   for (const char *at = ft_outcome_name(o->outcome); *at; at++)
     putchar(*at == '_' ? ' ' : *at);
   print_oom_source(o);
@@ -269,7 +270,7 @@ static void print_next(const struct job *job)
   const struct ft_next *next = &job->next;
   char option[48], percent[FT_MESSAGE_PERCENT];
 
-  label("next time:");
+  print_label("next time:");
   if (!job->has_next) {
     ft_print_plain(job->no_next.text);
     printf("\n");
@@ -277,23 +278,23 @@ static void print_next(const struct job *job)
   }
   if (next->advised) {
     printf("%s%s", ft_next_option(next, option),
-           job->told.array_job_id ? ", for a task like this one" : "");
+           job->shown.array_job_id ? ", for a task like this one" : "");
     if (next->decided.sizing.p_amount >= 0)
       printf(" (out of memory: %s)", ft_message_percent(next->decided.sizing.p_amount, percent));
     printf("\n");
   }
   for (int i = 0; i < next->said.count; i++) {
     if (i || next->advised)
-      label("");
+      print_label("");
     ft_print_plain(next->said.line[i]);
     printf("\n");
   }
   for (int i = 0; i < next->grounds.count; i++) {
-    /* of a dozen lines those that the others do not say */
+    /* the other lines repeat what is already shown */
     if (strncmp(next->grounds.line[i], "method: ", 8) != 0 &&
         strncmp(next->grounds.line[i], "runs like ", 10) != 0)
       continue;
-    label("");
+    print_label("");
     ft_print_plain(next->grounds.line[i]);
     printf("\n");
   }
@@ -301,14 +302,14 @@ static void print_next(const struct job *job)
 
 static int print_job_text(const struct job *job)
 {
-  const ft_observation *o = &job->told;
+  const ft_observation *o = &job->shown;
 
   print_job_head(job);
-  print_asked(o);
+  print_requested(o);
   print_predicted(o);
   print_decided(o);
   print_used(job);
-  if (!job->live)
+  if (!job->running)
     print_ended(o);
   print_next(job);
   return ft_flush(job->name);
@@ -316,7 +317,7 @@ static int print_job_text(const struct job *job)
 
 /* ---- as JSON ---- */
 
-/* The keys of OBSERVATION's fields that begin with PREFIX, without it; null where it has none. */
+/* Returns the fields of O whose keys begin with PREFIX, without the prefix. */
 static json_t *json_with_prefix(const ft_observation *o, const char *prefix)
 {
   json_t *all = ft_json_observation(o), *out = json_object(), *value;
@@ -332,7 +333,7 @@ static json_t *json_with_prefix(const ft_observation *o, const char *prefix)
   return out;
 }
 
-static json_t *requested_memory(const ft_observation *o)
+static json_t *json_requested(const ft_observation *o)
 {
   json_t *out;
 
@@ -346,7 +347,7 @@ static json_t *requested_memory(const ft_observation *o)
   return out;
 }
 
-static json_t *predicted(const ft_observation *o)
+static json_t *json_predicted(const ft_observation *o)
 {
   const ft_decision *d = &o->submission.decision;
 
@@ -358,14 +359,14 @@ static json_t *predicted(const ft_observation *o)
       "runs", (json_int_t)d->runs, "method", ft_json_text(d->method));
 }
 
-static json_t *used(const struct job *job)
+static json_t *json_used(const struct job *job)
 {
-  const ft_observation *o = &job->told;
+  const ft_observation *o = &job->shown;
   double peak = ft_observation_peak(o, o->rule);
 
   return json_pack(
       "{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:s, s:o, s:i, s:i, s:o}", "now_bytes",
-      ft_json_number(job->live && job->now_bytes >= 0, job->now_bytes), "peak_bytes",
+      ft_json_number(job->running && job->now_bytes >= 0, job->now_bytes), "peak_bytes",
       ft_json_number(peak > 0, peak), "peak_is_bound", o->peak_is_bound, "limit_bytes",
       ft_json_number(o->has_limit_bytes && o->limit_bytes, (double)o->limit_bytes),
       "time_to_peak_seconds", ft_json_number(o->has_time_to_peak_seconds, o->time_to_peak_seconds),
@@ -378,18 +379,18 @@ static json_t *used(const struct job *job)
 
 static int print_job_json(const struct job *job)
 {
-  const ft_observation *o = &job->told;
+  const ft_observation *o = &job->shown;
   char name[24];
 
-  return ft_json_print(
-      json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "job",
-                ft_store_access_job_name(o, name), "app", ft_json_text(o->submission.app), "user",
-                o->user[0] ? ft_json_text(o->user) : json_null(), "node", ft_json_text(o->node),
-                "runs", (json_int_t)job->runs, "completed", (json_int_t)job->completed,
-                "out_of_memory", (json_int_t)job->out_of_memory, "running", (json_int_t)job->live,
-                "asked", requested_memory(o), "predicted", predicted(o), "decided",
-                o->submission.has_decision ? json_with_prefix(o, "decision_") : json_null(), "used",
-                used(job), "next", job->has_next ? ft_next_json(&job->next) : json_null()));
+  return ft_json_print(json_pack(
+      "{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "job",
+      ft_store_access_job_name(o, name), "app", ft_json_text(o->submission.app), "user",
+      o->user[0] ? ft_json_text(o->user) : json_null(), "node", ft_json_text(o->node), "runs",
+      (json_int_t)job->runs, "completed", (json_int_t)job->completed, "out_of_memory",
+      (json_int_t)job->out_of_memory, "running", (json_int_t)job->running, "asked",
+      json_requested(o), "predicted", json_predicted(o), "decided",
+      o->submission.has_decision ? json_with_prefix(o, "decision_") : json_null(), "used",
+      json_used(job), "next", job->has_next ? ft_next_json(&job->next) : json_null()));
 }
 
 static int show_job_result(struct job *job)
@@ -397,18 +398,18 @@ static int show_job_result(struct job *job)
   struct ft_error err, why;
 
   if (!ft_store_access_job(job->word, &job->filter))
-    return ft_print_error(job->name, FT_EXIT_USAGE, "'%s': expected a job, such as 139 or 139_4",
+    return ft_print_error(job->name, FT_EXIT_USAGE, "'%s': expected a job such as 139 or 139_4",
                           job->word);
   if (ft_store_access_ask(&job->records, job->state, &job->filter, &err) < 0 ||
       ft_store_access_each(&job->records, &job->filter, visit_job_run, job, &err) < 0)
     return ft_print_error(job->name, FT_EXIT_SYSTEM, "%s", err.text);
-  /* no agent here, or one that will not tell: nothing runs as far as is known */
+  /* without a reply from an agent no run is known to be running */
   (void)ft_store_access_live(&job->records, &job->filter, visit_live, job, &why);
   if (!job->runs)
-    return ft_print_error(job->name, FT_EXIT_NO, "%s: no run of such a job", job->word);
-  ft_error_set(&job->no_next, "not known: its app is not known");
-  job->has_next = job->told.submission.app[0] &&
-                  ft_next_find(job->name, job->records.state_fd, &job->records.config, &job->told,
+    return ft_print_error(job->name, FT_EXIT_NO, "%s: no runs of this job", job->word);
+  ft_error_set(&job->no_next, "unknown: the job's app is unknown");
+  job->has_next = job->shown.submission.app[0] &&
+                  ft_next_find(job->name, job->records.state_fd, &job->records.config, &job->shown,
                                &job->next, &job->no_next) == 0;
   return job->json ? print_job_json(job) : print_job_text(job);
 }
@@ -423,22 +424,21 @@ int ft_command_job(int argc, char **argv)
   job->name = argv[0];
   job->records.state_fd = -1;
   const struct ft_option options[] = {
-    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &job->state },
-    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &job->json },
+    { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &job->state },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &job->json },
     { 0 }
   };
 
   first =
       ft_options_parse(options, "[OPTION]... ID[_TASK]",
-                       "Tell what a job asked for, what was predicted and decided, what it used,"
-                       " and what to ask for next time.",
-                       false, argc, argv, &status);
+                       "Shows what a job requested, what was predicted and decided, what it used,"
+                       " and what to request next time.",
+                       1, argc, argv, &status);
   if (first >= 0) {
-    job->word = first < argc ? argv[first] : NULL;
-    if (argc - first != 1)
-      status = ft_print_error(argv[0], FT_EXIT_USAGE, "one job was expected, such as 139 or 139_4");
-    else
-      status = show_job_result(job);
+    job->word = argv[first];
+    status = job->word
+                 ? show_job_result(job)
+                 : ft_print_error(argv[0], FT_EXIT_USAGE, "expected a job such as 139 or 139_4");
   }
   ft_store_access_close(&job->records);
   free(job);

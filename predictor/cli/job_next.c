@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell job: the request recommended for the next run. */
 #include "config.h"
 
 #include "predictor/cli/cli.h"
@@ -12,7 +13,7 @@ static const char *user_name_of(void *observation)
 }
 
 /* Returns whether the recommended request differs enough from the current one to be shown. */
-static bool is_worth_asking(const struct ft_sizing *sizing)
+static bool is_worth_recommending(const struct ft_sizing *sizing)
 {
   bool changes =
       !sizing->limit || (sizing->too_low && sizing->amount > sizing->limit) || sizing->too_high;
@@ -33,7 +34,7 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
   const ft_request *request = &next->submission.request;
 
   next->submission = o->submission;
-  next->submission.has_request = true; /* one that is not known asked for nothing */
+  next->submission.has_request = true; /* an unknown request counts as an empty one */
   if (ft_read_site(command, state_fd, config, &next->site, &next->apps, err) < 0)
     return -1;
   ft_known_resolve_policy(&next->site, &submitter, request, &next->known);
@@ -43,7 +44,7 @@ int ft_next_find(const char *command, int state_fd, const struct ft_config *conf
   ft_submission_decide(&question, &next->decided);
   ft_submission_explain(&next->decided, &next->said);
   ft_grounds_find(&question, &next->decided, &next->grounds);
-  next->advised = is_worth_asking(&next->decided.sizing);
+  next->advised = is_worth_recommending(&next->decided.sizing);
   return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell(1): finds the sub-command and hands it its own argv. */
+/* foretell(1): finds the sub-command and calls it with its own argv. */
 #include "config.h"
 
 #include <locale.h>
@@ -14,21 +14,21 @@ struct command {
 };
 
 static const struct command commands[] = {
-  { "predict", ft_command_predict, "what a submission would need and what would be decided" },
-  { "history", ft_command_history, "list apps, their runs and what was learnt from them" },
-  { "job", ft_command_job, "what a job asked for and used, and what to ask next time" },
+  { "predict", ft_command_predict, "show what a submission would need and foretell's decision" },
+  { "history", ft_command_history, "list apps, their runs and their models" },
+  { "job", ft_command_job, "show a job's request and use, and what to request next time" },
   { "profile", ft_command_profile, "measure a command with the agent's samplers" },
   { "plot", ft_command_plot, "draw a run or an app's fit as SVG or PNG" },
-  { "report", ft_command_report, "what predictions got right, saved and cost" },
-  { "import", ft_command_import, "learn from sacct output or a CSV table" },
-  { "export", ft_command_export, "write the observations out" },
-  { "forget", ft_command_forget, "remove runs for good: an app's, a job's, a user's, old ones" },
-  { "fit", ft_command_fit, "find an equation for a column of any table" },
-  { "graph", ft_command_graph, "what a network costs, from its model file" },
-  { "replay", ft_command_replay, "what it would have saved on a trace of past jobs" },
-  { "train", ft_command_train, "learn from a table how fast runs are elsewhere" },
-  { "relative", ft_command_relative, "how fast a table's runs would be on other platforms" },
-  { "doctor", ft_command_doctor, "check the installation and say what to do" },
+  { "report", ft_command_report, "show how good predictions were, what they saved and cost" },
+  { "import", ft_command_import, "import runs from sacct's output or a CSV table" },
+  { "export", ft_command_export, "write observations as CSV or JSON" },
+  { "forget", ft_command_forget, "remove runs permanently: an app's, a job's, a user's, old ones" },
+  { "fit", ft_command_fit, "find an equation for a column of a table" },
+  { "graph", ft_command_graph, "show a network's size and cost, from its model file" },
+  { "replay", ft_command_replay, "replay past jobs: waste of foretell and of simple policies" },
+  { "train", ft_command_train, "train a cross-platform model from a table of run times" },
+  { "relative", ft_command_relative, "predict how fast a table's runs are on other platforms" },
+  { "doctor", ft_command_doctor, "check the installation and recommend what to change" },
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -36,13 +36,13 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 static int print_command_list(void)
 {
   printf("Usage: foretell COMMAND [OPTION]... [ARGUMENT]...\n"
-         "Predicts what a Slurm job will need from what its past runs needed.\n\n");
+         "Predicts the memory and run time of Slurm jobs from past runs.\n\n");
   for (int i = 0; i < COMMANDS; i++)
     printf("  %-9s %s\n", commands[i].name, commands[i].summary);
   printf("\n"
          "  -h, --help     show this help and exit\n"
          "      --version  show the version and exit\n\n"
-         "foretell COMMAND --help shows a command's options, man foretell-COMMAND all about it.\n");
+         "foretell COMMAND --help lists a command's options; man foretell-COMMAND documents it.\n");
   return ft_flush(NULL);
 }
 
@@ -65,8 +65,8 @@ static size_t min_of_three(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Levenshtein's distance, of words of up to 15 letters; longer ones are far away, a beginning is
- * near. */
+/* Returns the Levenshtein distance of A and B; 0 if A is a prefix of B with at least 3 letters,
+ * LONGEST if a word is longer than that. */
 static size_t edit_distance(const char *a, const char *b)
 {
   enum { LONGEST = 15 };
@@ -95,7 +95,7 @@ static size_t edit_distance(const char *a, const char *b)
 static int report_unknown_command(const char *name)
 {
   const char *nearest = NULL;
-  size_t best = 3; /* more than two slips are another word */
+  size_t best = 3; /* a suggestion differs by at most two edits; chosen by judgement */
 
   for (int i = 0; i < COMMANDS; i++) {
     size_t d = edit_distance(name, commands[i].name);
@@ -106,9 +106,9 @@ static int report_unknown_command(const char *name)
     }
   }
   if (nearest)
-    return ft_print_error(NULL, FT_EXIT_USAGE, "no command \"%s\"; did you mean \"%s\"?", name,
+    return ft_print_error(NULL, FT_EXIT_USAGE, "unknown command \"%s\"; did you mean \"%s\"?", name,
                           nearest);
-  return ft_print_error(NULL, FT_EXIT_USAGE, "no command \"%s\"; see foretell --help", name);
+  return ft_print_error(NULL, FT_EXIT_USAGE, "unknown command \"%s\"; see foretell --help", name);
 }
 
 static int help_on(const char *name)
@@ -127,12 +127,10 @@ int main(int argc, char **argv)
 {
   const struct command *command;
 
-  /* letters as the terminal shows them, numbers as files need them */
+  /* only LC_CTYPE: numbers keep the decimal point that files need */
   (void)setlocale(LC_CTYPE, "");
-  if (argc < 2) {
-    (void)ft_print_error(NULL, 0, "which command? see foretell --help");
-    return FT_EXIT_USAGE;
-  }
+  if (argc < 2)
+    return ft_print_error(NULL, FT_EXIT_USAGE, "missing command; see foretell --help");
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return print_command_list();
   if (strcmp(argv[1], "--version") == 0)

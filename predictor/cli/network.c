@@ -27,7 +27,7 @@
 #include "predictor/record/state_files.h"
 #include "predictor/request/array.h"
 
-/* All that an answer needs; too large for a stack. */
+/* State of one query; too large for the stack. */
 struct work {
   const struct ft_helper_question *asked;
   const struct ft_network_request *network;
@@ -39,14 +39,14 @@ struct work {
   struct ft_mig_query question;
   struct ft_mig_request place;
   struct ft_gpu_run run;
-  char input[64], device[64]; /* of the params; "" where they say nothing */
-  const struct ft_gpu *gpu;   /* NULL: none that is known */
+  char input[64], device[64]; /* from the params; "": not given */
+  const struct ft_gpu *gpu;   /* NULL: unknown */
   struct ft_graph *graph;
   struct ft_gpu_memory memory;
   struct ft_gpu_site_data measured;
-  struct ft_estimate estimate; /* of one GPU's memory, or of the host's */
+  struct ft_estimate estimate; /* memory of one GPU, or of the host */
   bool has_estimate;
-  struct ft_model_lookup runs; /* without a model file: of one GPU's memory */
+  struct ft_model_lookup runs; /* without a model file: the app's runs, by memory of one GPU */
   char subject[160], evidence[192];
 };
 
@@ -56,9 +56,9 @@ void ft_helper_hand_over(char **argv, const struct ft_buf *input)
   (void)input;
 }
 
-/* ---- what is asked ---- */
+/* ---- the query ---- */
 
-/* Cluster and policy; without a site file the defaults hold. */
+/* Reads cluster and policy; without a site file the defaults hold. Returns 0; -1 with ERR. */
 static int read_site_policy(struct work *w, struct ft_error *err)
 {
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC), status;
@@ -77,7 +77,8 @@ static int read_site_policy(struct work *w, struct ft_error *err)
   return status;
 }
 
-/* Of the params those about a network; the others are features like any. */
+/* Parses the params about the network; params without a value are features. Returns 0; -1 with ERR.
+ */
 static int parse_network_params(struct work *w, struct ft_error *err)
 {
   struct ft_text list = ft_text_from(w->asked->frame->description.params), one;
@@ -102,7 +103,7 @@ static int parse_network_params(struct work *w, struct ft_error *err)
   return 0;
 }
 
-/* Which GPU it runs on; "cpu" where no GPU is asked for. */
+/* Finds the GPU of the run; "cpu" if no GPU is requested. Returns 0; -1 with ERR. */
 static int find_requested_gpu(struct work *w, struct ft_error *err)
 {
   const struct ft_network_request *n = w->network;
@@ -123,8 +124,7 @@ static int find_requested_gpu(struct work *w, struct ft_error *err)
   return 0;
 }
 
-/* The user's mode; where nothing was said of one and the site has none, only what there is to say.
- */
+/* Returns the user's mode. Without one, and with mode off or none of the site: check. */
 static ft_mode network_mode(const struct work *w)
 {
   int mode = w->network->mode ? ft_mode_from_name(w->network->mode) : FT_MODE_UNSET;
@@ -135,7 +135,7 @@ static ft_mode network_mode(const struct work *w)
   return (ft_mode)mode;
 }
 
-static void answer_network_query(struct work *w)
+static void prepare_mig_query(struct work *w)
 {
   const struct ft_network_request *n = w->network;
 
@@ -152,7 +152,7 @@ static void answer_network_query(struct work *w)
   w->question.evidence = w->evidence;
 }
 
-/* ---- what is known ---- */
+/* ---- model file, runs and observations ---- */
 
 static void add_feature(ft_submission *s, const char *name, int64_t value)
 {
@@ -161,7 +161,7 @@ static void add_feature(ft_submission *s, const char *name, int64_t value)
                             sizeof s->features / sizeof *s->features, name, (double)value);
 }
 
-/* A name as it may stand on a terminal. */
+/* Copies the last component of PATH with control characters replaced. */
 static void printable_name(const char *path, char out[96])
 {
   const char *slash = strrchr(path, '/');
@@ -172,7 +172,7 @@ static void printable_name(const char *path, char out[96])
       *c = '?';
 }
 
-/* Not even opened where it is no file: that alone can wake a FIFO's writer. */
+/* Checks PATH without opening it: opening a FIFO would wake its writer. */
 static int check_regular_file(const char *path, struct ft_error *err)
 {
   struct stat st;
@@ -180,11 +180,11 @@ static int check_regular_file(const char *path, struct ft_error *err)
   if (stat(path, &st) < 0)
     return ft_error_errno(err, "%s", path);
   if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-    return ft_error_set(err, "%s: expected a file or a folder", path);
+    return ft_error_set(err, "%s: expected a file or a directory", path);
   return 0;
 }
 
-/* What was measured here of this app and of other networks on such a GPU. */
+/* Reads the site's measurements of this app and of other networks on this GPU. */
 static void read_gpu_observations(struct work *w, const ft_submission *submission)
 {
   const struct ft_gpu_site_data_gpu gpu = { w->gpu, w->device[0] ? w->device : w->place.gres };
@@ -195,7 +195,7 @@ static void read_gpu_observations(struct work *w, const ft_submission *submissio
     close(fd);
 }
 
-/* MEMORY, played for GPU, made better by that. */
+/* Refines MEMORY, simulated for GPU, by these measurements. */
 static void refine_by_observations(void *context, const struct ft_gpu *gpu,
                                    struct ft_gpu_memory *memory)
 {
@@ -233,7 +233,8 @@ static int read_model_network(struct work *w, ft_submission *submission, struct 
   return 0;
 }
 
-/* The app's model, also under a former name, becomes one of GPU memory. Whether a run remains. */
+/* Converts the app's model, also under a former name, to one of GPU memory. Returns whether it has
+ * runs; fills ERR if not. */
 static bool read_gpu_model(struct work *w, const ft_submission *submission, struct ft_error *err)
 {
   int fd = open(w->asked->state, O_PATH | O_DIRECTORY | O_CLOEXEC), runs = 0;
@@ -249,13 +250,13 @@ static bool read_gpu_model(struct work *w, const ft_submission *submission, stru
     close(fd);
   if (!runs)
     (void)ft_error_set(err,
-                       "--predict-mig: %s has no run whose GPU memory was measured; "
-                       "--predict-model tells without any",
+                       "--predict-mig: %s has no run with measured GPU memory; "
+                       "--predict-model=FILE needs none",
                        submission->app);
   return runs > 0;
 }
 
-/* Without a model file the app's own past runs tell, where their GPUs were measured. */
+/* Estimates from the app's past runs with measured GPU memory. Returns 0; -1 with ERR. */
 static int estimate_from_runs(struct work *w, const ft_submission *submission, struct ft_error *err)
 {
   struct ft_model_lookup *known = &w->runs;
@@ -280,7 +281,7 @@ static int estimate_from_runs(struct work *w, const ft_submission *submission, s
   return 0;
 }
 
-/* How much of its GPU the job has. */
+/* Returns the fraction of the GPU that the job gets. */
 static struct ft_gpu_part gpu_part(const struct work *w)
 {
   const struct ft_mig_profile *slice = w->place.most;
@@ -297,7 +298,8 @@ static struct ft_gpu_part gpu_part(const struct work *w)
   return part;
 }
 
-/* "it would fit with precision=amp (2.1 GiB, a step takes about x 0.5), ... or device=cpu ..." */
+/* Adds a line such as "it would fit with precision=amp (2.1 GiB, a step takes about x 0.5) or ...".
+ */
 static void append_alternatives(struct work *w, ft_network *network)
 {
   struct ft_helper_gpu none, *gpu = w->asked->gpu ? w->asked->gpu : &none;
@@ -336,7 +338,7 @@ static void append_alternatives(struct work *w, ft_network *network)
   ft_buf_free(&text);
 }
 
-/* The slice that the job will have, for who asks. */
+/* Reports the job's slice, for foretell predict. */
 static void fill_gpu_slice(struct work *w, const ft_network *network)
 {
   struct ft_helper_gpu *gpu = w->asked->gpu;
@@ -383,8 +385,7 @@ void ft_helper_network(const struct ft_helper_question *asked, ft_submission *su
     w->network = &asked->frame->network;
   }
   if (!w || read_site_policy(w, &err) < 0 ||
-      (answer_network_query(w), parse_network_params(w, &err)) < 0 ||
-      find_requested_gpu(w, &err) < 0)
+      (prepare_mig_query(w), parse_network_params(w, &err)) < 0 || find_requested_gpu(w, &err) < 0)
     goto fail;
   if ((w->network->file ? read_model_network(w, submission, &err)
                         : estimate_from_runs(w, submission, &err)) == 0) {

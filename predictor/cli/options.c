@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A sub-command's options: one table gives the parser, --help and, through the
- * docs check, the man page and the completion. getopt_long does the walking.
+ * A sub-command's options: one table defines the parser and --help. tests/docs/check-docs compares
+ * it with the man page and the completion.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 enum {
   LIMIT = 48,     /* options of one sub-command */
-  LONG_ONLY = 256 /* getopt's value of the first option, past every letter */
+  LONG_ONLY = 256 /* getopt's value of the first option in the table; above all letters */
 };
 
 static void print_option(char letter, const char *name, const char *argument, const char *help)
@@ -39,7 +39,7 @@ static int print_option_help(const struct ft_option *options, const char *name, 
   return ft_flush(name);
 }
 
-/* Put TEXT where OPTION wants it. Returns 0; -1 having complained. */
+/* Parses TEXT into OPTION's target. Returns 0; -1 after an error message. */
 static int store_option_value(const struct ft_option *option, const char *text, const char *command)
 {
   struct ft_text cursor = ft_text_from(text);
@@ -74,7 +74,7 @@ static int store_option_value(const struct ft_option *option, const char *text, 
   return ft_print_error(command, -1, "--%s=%s: expected %s", option->name, text, expected);
 }
 
-/* What getopt found wrong with the word before optind. */
+/* Prints the error that getopt found in the argument before optind. Returns FT_EXIT_USAGE. */
 static int report_bad_option(int found, const char *name, char **argv)
 {
   const char *word = argv[optind - 1];
@@ -86,14 +86,14 @@ static int report_bad_option(int found, const char *name, char **argv)
   else if (optopt >= LONG_ONLY || (optopt && strncmp(word, "--", 2) == 0))
     ft_print_error(name, 0, "%.*s takes no argument", (int)strcspn(word, "="), word);
   else if (optopt)
-    ft_print_error(name, 0, "no option -%c; see foretell %s --help", optopt, name);
+    ft_print_error(name, 0, "unknown option -%c; see foretell %s --help", optopt, name);
   else
-    ft_print_error(name, 0, "no option %.*s; see foretell %s --help", (int)strcspn(word, "="), word,
-                   name);
+    ft_print_error(name, 0, "unknown option %.*s; see foretell %s --help", (int)strcspn(word, "="),
+                   word, name);
   return FT_EXIT_USAGE;
 }
 
-/* getopt's tables for OPTIONS. Returns how many there are. */
+/* Fills getopt's tables from OPTIONS. Returns the number of options. */
 static int make_getopt_tables(const struct ft_option *options, bool stop, struct option *words,
                               char letters[2 * LIMIT + 8])
 {
@@ -121,13 +121,13 @@ static int make_getopt_tables(const struct ft_option *options, bool stop, struct
 }
 
 int ft_options_parse(const struct ft_option *options, const char *usage, const char *summary,
-                     bool stop, int argc, char **argv, int *status)
+                     int operands, int argc, char **argv, int *status)
 {
   struct option words[LIMIT + 2];
   char letters[2 * LIMIT + 8];
-  int count = make_getopt_tables(options, stop, words, letters), found;
+  int count = make_getopt_tables(options, operands == FT_OPERANDS_COMMAND, words, letters), found;
 
-  optind = 0; /* glibc: begin anew, whatever was parsed before */
+  optind = 0; /* glibc: reset getopt, which may have parsed another argv */
   opterr = 0;
   while ((found = getopt_long(argc, argv, letters, words, NULL)) != -1) {
     int which = found - LONG_ONLY;
@@ -147,6 +147,12 @@ int ft_options_parse(const struct ft_option *options, const char *usage, const c
       *status = FT_EXIT_USAGE;
       return -1;
     }
+  }
+  if (operands >= 0 && argc - optind > operands) {
+    *status =
+        ft_print_error(argv[0], FT_EXIT_USAGE, "unexpected argument '%s'; see foretell %s --help",
+                       argv[optind + operands], argv[0]);
+    return -1;
   }
   return optind;
 }

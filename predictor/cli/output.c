@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every sub-command prints with: complaints, JSON, progress, times. */
+/* Output of all sub-commands: error messages, columns, JSON, progress, times. */
 #include "config.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/utf8.h"
 
-enum { COUNT_AT_ONCE = 128 }; /* characters, of at most 4 bytes */
+enum { COUNT_AT_ONCE = 128 }; /* characters of at most 4 bytes, which fit ft_print_plain's buffer */
 
 int ft_print_error(const char *name, int status, const char *format, ...)
 {
@@ -24,7 +24,7 @@ int ft_print_error(const char *name, int status, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  ft_utf8_make_printable(text); /* names come from anywhere: none may begin a line of its own */
+  ft_utf8_make_printable(text); /* no name from a user may start a new line */
   fprintf(stderr, "foretell%s%s: %s\n", name ? " " : "", name ? name : "", text);
   return status;
 }
@@ -44,7 +44,7 @@ void ft_print_plain(const char *text)
   while (*text) {
     size_t length = strlen(text);
 
-    /* in parts that end between characters */
+    /* long text is split between characters */
     for (size_t count = COUNT_AT_ONCE; length >= sizeof clean; count--)
       length = ft_utf8_prefix_bytes(text, count);
     memcpy(clean, text, length);
@@ -106,7 +106,7 @@ static void draw_progress(const struct ft_progress *progress, double done)
 void ft_progress_start(struct ft_progress *progress, const char *what, double total)
 {
   *progress = (struct ft_progress){ .what = what, .total = total };
-  /* what is over within half a second needs no bar; off a terminal there is none */
+  /* no bar during the first 0.5 s, and none without a terminal */
   progress->next = isatty(STDERR_FILENO) ? ft_io_monotonic() + 0.5 : INFINITY;
 }
 
@@ -133,7 +133,7 @@ const char *ft_show_time(double time, char out[32])
   struct tm parts;
   time_t seconds;
 
-  /* past the year 9999 the form itself ends; 0 is a time that nobody knows */
+  /* ISO 8601 years have four digits; 0 is an unknown time */
   if (!(time > 0 && time < 253402300800.0)) {
     (void)snprintf(out, 32, "-");
     return out;

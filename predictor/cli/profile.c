@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell profile: runs any command and measures it with the agent's samplers,
- * without the agent. Given a command line, it gives what the command used, as one
- * line, as JSON, and as a file that mprof plot reads; its exit status is the command's.
+ * foretell profile: runs a command and measures it with the agent's samplers, without the agent.
+ * Prints the command's use as one line or as JSON and writes the samples to a file for mprof plot.
+ * The exit status is the command's.
  */
 #include "config.h"
 
@@ -23,9 +23,10 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 
-/* Between two samples: a CPU does nothing else below the one, nothing is learnt above the other. */
-#define SECONDS_LEAST 0.001
-#define SECONDS_MOST 3600.0
+/* Range of the time between two samples, in seconds: below it sampling takes all of a CPU. Chosen
+ * by judgement. */
+#define MIN_SECONDS 0.001
+#define MAX_SECONDS 3600.0
 
 /* Exit status of a shell: not executable, not found, offset of signals (POSIX 2.8.2). */
 enum { EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
@@ -36,7 +37,7 @@ struct options {
   bool no_output, json, quiet;
 };
 
-/* Samples that wait to be written: to put numbers into decimals is a fifth of what one costs. */
+/* Samples that are written together: formatting takes a fifth of the time of a sample. */
 enum { WAITING_LIMIT = 64 };
 
 struct waiting {
@@ -46,32 +47,32 @@ struct waiting {
 struct profile {
   struct options options;
   char **command;
-  char name[80];          /* of the default output */
+  char name[80];          /* default name of the output */
   FILE *output;           /* NULL: none */
   struct ft_measure *measure;
   struct ft_tree *tree;
-  int go_fd;              /* a byte here lets the command begin */
-  int error_fd;           /* its errno where it could not */
+  int go_fd;    /* a byte written here starts the command */
+  int error_fd; /* the command's errno if exec failed */
   pid_t pid;
   bool ended;
   int status;             /* as of waitpid */
   double begun, runtime;
-  double most_rss_bytes;  /* as sampled so far */
+  double max_rss_bytes; /* as sampled so far */
   struct waiting waiting[WAITING_LIMIT];
   size_t waiting_count;
   double next_flush;      /* of output */
-  bool progress;          /* there is a terminal to show it on */
-  bool shown;             /* the progress line stands on the terminal */
+  bool progress;          /* standard error is a terminal */
+  bool shown;             /* the progress line is on the terminal */
   double next_show;
   sigset_t signals, inherited;
 };
 
 /* ---- the file ---- */
 
-/* Whoever kills us loses no more than this. */
+/* Seconds of samples that are lost if foretell is killed; chosen by judgement. */
 #define FLUSH_SECONDS 1.0
 
-/* One line whatever the words hold; mprof shows it as the plot's title. */
+/* Writes the command as one line, which mprof shows as the plot's title. */
 static void write_command(FILE *file, char **command)
 {
   fputs("CMDLINE", file);
@@ -83,11 +84,11 @@ static void write_command(FILE *file, char **command)
   fputc('\n', file);
 }
 
-enum { MOST_AT_ONCE = 10000 };
+enum { MAX_AT_ONCE = 10000 }; /* default outputs of one second; chosen by judgement */
 
 /*
- * A new file with the time in its name, in PROFILE's name: every task of a step may begin one in
- * this second. -1 with errno.
+ * Creates the default output, with the time in its name, and sets PROFILE's name. A number keeps
+ * the files of tasks that start in the same second apart. Returns its descriptor; -1 with errno.
  */
 static int create_output(struct profile *profile)
 {
@@ -100,7 +101,7 @@ static int create_output(struct profile *profile)
     errno = EOVERFLOW;
     return -1;
   }
-  for (int i = 1; fd < 0 && i < MOST_AT_ONCE; i++) {
+  for (int i = 1; fd < 0 && i < MAX_AT_ONCE; i++) {
     char which[16] = "";
 
     if (i > 1)
@@ -133,7 +134,7 @@ static int open_output(struct profile *profile)
 
     if (fd >= 0)
       close(fd);
-    return ft_print_error("profile", -1, "%s: %s; --no-output does without",
+    return ft_print_error("profile", -1, "%s: %s; --no-output writes no file",
                           *name ? name : "foretell_profile", strerror(saved));
   }
   write_command(profile->output, profile->command);
@@ -152,8 +153,8 @@ static void write_samples(struct profile *profile)
   (void)fflush(profile->output);
   if (!ferror(profile->output))
     return;
-  ft_print_error("profile", 0, "%s: %s; measuring goes on without it", profile->options.output,
-                 strerror(errno));
+  ft_print_error("profile", 0, "%s: %s; measuring continues without the file",
+                 profile->options.output, strerror(errno));
   fclose(profile->output);
   profile->output = NULL;
 }
@@ -171,7 +172,7 @@ FT_HOT static void keep_sample(struct profile *profile, const struct ft_sample *
 
 /* ---- the command ---- */
 
-/* In the child: wait until it is watched, then become the command. */
+/* In the child: waits until it is measured, then executes the command. */
 static void exec_command(const struct profile *profile, int go_fd, int error_fd)
 {
   char byte;
@@ -188,7 +189,8 @@ static void exec_command(const struct profile *profile, int go_fd, int error_fd)
   _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN);
 }
 
-/* Fork the command and hold it before its exec. */
+/* Forks the command's process, which waits before its exec. Returns 0; -1 after an error message.
+ */
 static int fork_command(struct profile *profile)
 {
   int go[2] = { -1, -1 }, error[2] = { -1, -1 };
@@ -215,10 +217,11 @@ fail:
     if (error[i] >= 0)
       close(error[i]);
   }
-  return ft_print_error("profile", -1, "the command cannot be started: %s", strerror(errno));
+  return ft_print_error("profile", -1, "cannot start the command: %s", strerror(errno));
 }
 
-/* Let it go. Returns 0, or its exit status (126, 127) having complained when its exec failed. */
+/* Starts the command. Returns 0; if its exec failed, the exit status 126 or 127 after an error
+ * message. */
 static int release_command(struct profile *profile)
 {
   int code = 0;
@@ -238,8 +241,8 @@ static int release_command(struct profile *profile)
 }
 
 /*
- * Wait for what has ended: the command, or a process that it left behind (we are its
- * subreaper). The kernel's account of all of them goes to the tree.
+ * Reaps ended children: the command, and processes that it left behind, because this process is
+ * their subreaper.
  */
 static void reap_children(struct profile *profile)
 {
@@ -277,8 +280,8 @@ static void record_end(struct profile *profile)
 }
 
 /*
- * A signal for the command: what the terminal sends goes to its whole foreground group,
- * the command too, so it is not sent twice.
+ * Forwards a signal to the command. The kernel has already sent signals of the terminal to its
+ * whole foreground process group.
  */
 static void forward_signal(const struct profile *profile, const siginfo_t *info)
 {
@@ -286,7 +289,7 @@ static void forward_signal(const struct profile *profile, const siginfo_t *info)
     kill(profile->pid, info->si_signo);
 }
 
-/* ---- watching ---- */
+/* ---- sampling ---- */
 
 FT_HOT static void show_progress(struct profile *profile, const struct ft_sample *sample)
 {
@@ -296,7 +299,7 @@ FT_HOT static void show_progress(struct profile *profile, const struct ft_sample
     return;
   ft_units_show_seconds(sample->time - profile->begun, elapsed, sizeof elapsed);
   ft_units_show_bytes((uint64_t)fmax(sample->rss_bytes, 0), rss, sizeof rss);
-  ft_units_show_bytes((uint64_t)fmax(profile->most_rss_bytes, 0), peak, sizeof peak);
+  ft_units_show_bytes((uint64_t)fmax(profile->max_rss_bytes, 0), peak, sizeof peak);
   fprintf(stderr, "\r\033[K%s  now %s  peak %s  %u processes", elapsed, rss, peak,
           sample->processes);
   fflush(stderr);
@@ -310,12 +313,12 @@ FT_HOT static void take_sample(struct profile *profile)
 
   ft_measure_sample(profile->measure);
   sample = ft_tree_latest(profile->tree);
-  profile->most_rss_bytes = fmax(profile->most_rss_bytes, sample->rss_bytes);
+  profile->max_rss_bytes = fmax(profile->max_rss_bytes, sample->rss_bytes);
   keep_sample(profile, sample);
   show_progress(profile, sample);
 }
 
-/* Until TIME, or until the command has ended. */
+/* Waits until TIME, or until the command has ended. */
 FT_HOT static void wait_until(struct profile *profile, double time)
 {
   while (!profile->ended) {
@@ -336,7 +339,7 @@ FT_HOT static void wait_until(struct profile *profile, double time)
   }
 }
 
-/* Samples keep to their grid; those that a busy node has made late are left out. */
+/* Samples at fixed times until the command ends; skips samples that a busy node has delayed. */
 FT_HOT static void watch(struct profile *profile)
 {
   double next = profile->begun;
@@ -354,7 +357,8 @@ FT_HOT static void watch(struct profile *profile)
   }
 }
 
-/* RSS counts what processes share once for each; where that is much, what it comes to is told. */
+/* RSS counts a shared page once per process. The summary has PSS, too, if it is lower by at least
+ * this fraction; chosen by judgement. */
 #define SHARED_PART 0.1
 
 static void print_summary(const struct profile *profile, const ft_observation *seen)
@@ -389,7 +393,7 @@ static int print_profile_json(const struct profile *profile, const ft_observatio
   return ft_json_print(ft_profile_json(&known, seen));
 }
 
-/* ---- putting it together ---- */
+/* ---- the run ---- */
 
 static int start_measure(struct profile *profile)
 {
@@ -404,7 +408,7 @@ static int start_measure(struct profile *profile)
   return profile->tree ? 0 : ft_print_error("profile", -1, "%s", err.text);
 }
 
-/* What ends a process is kept from us, so that the command hears of it and we outlive it. */
+/* Blocks signals that would end foretell, so that it forwards them and outlives the command. */
 static void block_signals(struct profile *profile)
 {
   static const int wanted[] = { SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
@@ -423,7 +427,7 @@ static int run_profile(struct profile *profile)
 
   if (!seen)
     return ft_print_error("profile", FT_EXIT_SYSTEM, "out of memory");
-  /* what the command leaves behind comes to us, and stays in sight */
+  /* orphans of the command become children of this process and are still measured */
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   block_signals(profile);
   if (fork_command(profile) < 0)
@@ -432,7 +436,7 @@ static int run_profile(struct profile *profile)
     ft_print_error("profile", 0, "%s", err.text);
     goto out;
   }
-  /* the first sample finds the command before it begins, so that its counters miss nothing */
+  /* sampled before it starts, so that the counters cover the whole command */
   ft_measure_sample(profile->measure);
   failed = release_command(profile);
   if (failed) {
@@ -463,26 +467,26 @@ int ft_command_profile(int argc, char **argv)
   const struct ft_option table[] = {
     { 'i', "interval", "SECONDS", "time between two samples (0.1)", FT_OPTION_DOUBLE,
       &options->seconds },
-    { 'o', "output", "FILE", "where samples go, for mprof plot (foretell_profile_TIME.dat)",
+    { 'o', "output", "FILE", "file of the samples, for mprof plot (foretell_profile_TIME.dat)",
       FT_OPTION_STRING, &options->output },
     { 0, "no-output", NULL, "write no file", FT_OPTION_FLAG, &options->no_output },
-    { 0, "json", NULL, "print what was measured as one JSON object, after the command's output",
+    { 0, "json", NULL, "print the measurements as one JSON object, after the command's output",
       FT_OPTION_FLAG, &options->json },
     { 'q', "quiet", NULL, "show no progress and no summary", FT_OPTION_FLAG, &options->quiet },
     { 0 }
   };
   int status = FT_EXIT_USAGE;
   int first = ft_options_parse(table, "[OPTION]... [--] COMMAND [ARGUMENT]...",
-                               "Runs COMMAND and measures it as the agent measures a job.", true,
-                               argc, argv, &status);
+                               "Runs COMMAND and measures it as the agent measures a job.",
+                               FT_OPERANDS_COMMAND, argc, argv, &status);
 
   if (first < 0)
     return status;
   if (first >= argc)
-    return ft_print_error("profile", FT_EXIT_USAGE, "which command? see foretell profile --help");
-  if (!(options->seconds >= SECONDS_LEAST && options->seconds <= SECONDS_MOST))
+    return ft_print_error("profile", FT_EXIT_USAGE, "missing command; see foretell profile --help");
+  if (!(options->seconds >= MIN_SECONDS && options->seconds <= MAX_SECONDS))
     return ft_print_error("profile", FT_EXIT_USAGE, "--interval=%g: expected %g to %g seconds",
-                          options->seconds, SECONDS_LEAST, SECONDS_MOST);
+                          options->seconds, MIN_SECONDS, MAX_SECONDS);
   if (options->output && options->no_output)
     return ft_print_error("profile", FT_EXIT_USAGE, "--output and --no-output exclude one another");
   profile.command = argv + first;

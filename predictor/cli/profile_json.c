@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* foretell profile --json: what was measured of a command, absent evidence as null. */
+/* foretell profile --json: the measurements of a command; null for what was not measured. */
 #include "config.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static json_t *json_counters(const ft_observation *seen)
   return counters;
 }
 
-/* By what it would be told how fast the command is elsewhere. */
+/* Returns the run features from which run times on other platforms are predicted. */
 static json_t *json_counted_features(const struct ft_profile *profile, const ft_observation *seen)
 {
   ft_observation *o = malloc(sizeof *o);

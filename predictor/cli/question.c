@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sends a question to the agent and reads its reply. */
 #include "config.h"
 
 #include <errno.h>
@@ -59,11 +60,11 @@ static int send_question(int fd, const ft_question *question, struct ft_error *e
   return status;
 }
 
-/* Read a packet into REPLY. Returns 0; -1 with ERR and errno, which is 0 where the agent has said
- * no. */
+/* Reads a packet into REPLY. Returns 0; -1 with ERR and errno, which is 0 if the agent rejected the
+ * question. */
 static int receive_packet(int fd, ft_reply *reply, struct ft_error *err)
 {
-  /* larger than any by a byte, so that a longer one shows */
+  /* one byte larger than any packet, to detect a longer one */
   static unsigned char packet[ft_reply_size + 1];
   ssize_t got;
 
@@ -74,8 +75,8 @@ static int receive_packet(int fd, ft_reply *reply, struct ft_error *err)
     return ft_error_set(err, "foretelld does not answer");
   if (got <= 0 || (size_t)got >= sizeof packet) {
     errno = got < 0 ? errno : ECONNRESET;
-    return ft_error_set(err, "foretelld closed the connection; too many questions at once, or it "
-                             "is stopping: try again");
+    return ft_error_set(err, "foretelld closed the connection: too many queries at once, or it "
+                             "is stopping; try again");
   }
   if (ft_record_decode(FT_RECORD_REPLY, packet, (size_t)got, reply, err) < 0)
     return -1;
@@ -86,7 +87,7 @@ static int receive_packet(int fd, ft_reply *reply, struct ft_error *err)
   return -1;
 }
 
-/* Returns a connection to the agent that works in STATE_FD; -1 with ERR and errno. */
+/* Returns a connection to the agent of the state directory STATE_FD; -1 with ERR and errno. */
 static int find_agent_socket(const char *socket, int state_fd, struct ft_error *err)
 {
   ft_site *site = malloc(sizeof *site);

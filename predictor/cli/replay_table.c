@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell replay: the tables of processes and of totals. */
 #include "config.h"
 
 #include <stdbool.h>
@@ -27,8 +28,7 @@ enum {
   COLUMNS
 };
 
-/* A number, or the name of a policy. */
-enum { CELL = 48 };
+enum { CELL = 48 }; /* bytes of a cell, which holds a number or the name of a policy */
 
 struct row {
   char cell[COLUMNS][CELL];
@@ -46,7 +46,7 @@ static void set_cell(char cell[CELL], bool has, int decimals, double value)
     (void)snprintf(cell, CELL, "-");
 }
 
-/* Waste, failures and error, which stand next to each other. */
+/* Fills the three adjacent cells of waste, failures and error. */
 static void set_figures(char (*cell)[CELL], const struct ft_replay_figures *f)
 {
   double gbh = f->wastage_gbh;

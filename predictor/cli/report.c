@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell report: what predictions got right, saved and cost. The words are
- * defined here and, the same, in foretell-report(1).
+ * foretell report: how good predictions were, what they saved and cost. foretell-report(1) defines
+ * the terms in the same way.
  */
 #include "config.h"
 
@@ -18,16 +18,16 @@
 #include "predictor/history/json.h"
 
 /*
- * Of an app, or of all. A run is one observation: a job, or an element of an
- * array, on one node. Its peak is the one that counts under its site's rule.
+ * Totals of an app, or of all. A run is one observation: a job or an array task on one node. Its
+ * peak is the one of its site's memory rule.
  */
 struct tally {
   char user[64];
   uint64_t runs, completed, censored;
   /*
-   * Predicted: completed, its peak measured and no lower bound, and an estimate
-   * made at submission. Its error is |p50 - peak| / peak; it is covered where
-   * p05 <= peak <= p95, which a sound estimate is for 90 % of runs.
+   * predicted: runs that completed, with a measured peak that is not a lower bound and an estimate
+   * at submission. error: |p50 - peak| / peak. covered: p05 <= peak <= p95; a calibrated estimate
+   * covers 90 % of the runs.
    */
   uint64_t predicted, with_interval, covered;
   double *error;
@@ -38,24 +38,20 @@ struct tally {
    * request foretell changed; negative if foretell raised more than it trimmed.
    */
   double asked, used, saved;
-  uint64_t weighed;  /* runs with all of asked, peak and run time: they make asked and used */
+  uint64_t weighed;  /* runs that asked and used count: request, peak and run time are known */
   uint64_t suffered; /* ended out of memory */
   uint64_t caused; /* of those: under a limit that foretell's decision had set, raised or trimmed */
+  uint64_t avoided; /* peak above asked, but below the limit that foretell had set or raised */
   /*
-   * did not run out of memory, at a peak above what was asked, for foretell had set or raised it
-   * above
-   */
-  uint64_t avoided;
-  /*
-   * What the decisions were worth. By action, those that changed the request; freed: asked less
-   * given where that was less, added: given less asked where it was more, so that saved is their
-   * difference; lost: given, of the runs that foretell's limit killed. Overrides: the user overrode
-   * a rejection (--predict-mem=force), and of these those that ended out of memory.
+   * decided: runs whose request foretell changed, by action. freed: asked - given, where positive.
+   * added: given - asked, where positive; saved = freed - added. lost: given, of the runs that
+   * foretell's limit killed. overrides: runs submitted with --predict-mem=force despite a
+   * rejection; overrides_died: of those, the runs that ended out of memory.
    */
   uint64_t decided[_ft_action_ARRAYSIZE];
   double freed, added, lost;
   uint64_t overrides, overrides_died;
-  uint64_t rejected; /* submissions that were refused: no runs */
+  uint64_t rejected; /* rejected submissions, which have no run */
 };
 
 struct report {
@@ -164,7 +160,7 @@ static int add_observation(struct tally *t, const ft_observation *o)
   return add_prediction(t, o, peak);
 }
 
-/* The tally of UID's APP; NULL out of memory. */
+/* Returns the tally of UID's APP; NULL if out of memory. */
 static struct tally *tally_of(struct report *report, const char *app, uint32_t uid)
 {
   long number = ft_app_set_add(&report->apps, app, uid);
@@ -286,7 +282,7 @@ static void print_tally_row(const char *app, const char *user, struct tally *t)
       show_gbh(t->weighed || t->saved != 0, t->saved, text[4]), t->suffered, t->avoided, t->caused);
 }
 
-/* What the decisions were worth, of all that is shown. */
+/* Prints the effect of the decisions, over all runs shown. */
 static void print_worth(const struct tally *t)
 {
   char text[3][16];
@@ -298,8 +294,8 @@ static void print_worth(const struct tally *t)
          show_gbh(true, t->freed, text[0]), show_gbh(true, t->added, text[1]),
          show_gbh(true, t->lost, text[2]), t->caused, t->caused == 1 ? "" : "s");
   if (t->rejected || t->overrides)
-    printf("rejections: %" PRIu64 " submission%s refused, %" PRIu64
-           " submitted all the same (force), %" PRIu64 " of these out of memory\n",
+    printf("rejections: %" PRIu64 " submission%s rejected, %" PRIu64
+           " overridden (force), of which %" PRIu64 " ran out of memory\n",
            t->rejected, t->rejected == 1 ? "" : "s", t->overrides, t->overrides_died);
 }
 
@@ -351,8 +347,8 @@ int ft_command_report(int argc, char **argv)
     { 0, "user", "USER", "runs of this user", FT_OPTION_STRING, &user },
     { 0, "since", "TIME", "runs that ended since a day, a time or an age such as 30d",
       FT_OPTION_STRING, &since },
-    { 0, "state", "DIR", "the state folder", FT_OPTION_STRING, &state },
-    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &json },
+    { 0, "state", "DIR", "state directory", FT_OPTION_STRING, &state },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &json },
     { 0 }
   };
   struct ft_store_filter filter;
@@ -360,13 +356,11 @@ int ft_command_report(int argc, char **argv)
   int status, first;
 
   first = ft_options_parse(options, "[OPTION]...",
-                           "Say per app and in total how good predictions were, what memory they"
+                           "Shows per app and in total how good predictions were, what memory they"
                            " saved and what they cost.",
-                           false, argc, argv, &status);
+                           0, argc, argv, &status);
   if (first < 0)
     return status;
-  if (first < argc)
-    return ft_print_error(argv[0], FT_EXIT_USAGE, "'%s': nothing was expected here", argv[first]);
   if (ft_store_access_filter(app, user, since, &filter, &err) < 0)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
   return make_report(argv[0], state, &filter, json);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs a function in a child process with resource limits and a time limit. */
 #include "config.h"
 
 #include <errno.h>
@@ -54,9 +55,10 @@ static int print_child_failure(const char *command, const char *file, int status
     (void)raise(number);
   }
   if (number == SIGXCPU)
-    return ft_print_error(command, FT_EXIT_USAGE, "%s: its reader used too much processor time",
-                          file);
-  return ft_print_error(command, FT_EXIT_USAGE, "%s: its reader ended with signal %d (%s)", file,
+    return ft_print_error(command, FT_EXIT_USAGE,
+                          "%s: reading the file exceeded the limit of CPU time", file);
+  return ft_print_error(command, FT_EXIT_USAGE,
+                        "%s: the process that read the file was killed by signal %d (%s)", file,
                         number, strsignal(number));
 }
 
@@ -82,12 +84,12 @@ int ft_sandbox(const char *command, const char *file, double seconds, int (*work
     close(ends[0]);
     return ft_print_error(command, FT_EXIT_SYSTEM, "%s: %s", file, strerror(errno));
   }
-  /* the child alone holds the other end */
+  /* the pipe closes when the child ends, because only the child has the other end */
   in_time = ft_io_wait_ready(ends[0], POLLIN, ft_io_monotonic() + seconds);
   known = reap_sandbox_child(pid, in_time, &status) == 0;
   close(ends[0]);
   if (!in_time)
-    return ft_print_error(command, FT_EXIT_USAGE, "%s: no answer within %g s", file, seconds);
+    return ft_print_error(command, FT_EXIT_USAGE, "%s: not read within %g s", file, seconds);
   return known && WIFEXITED(status) ? WEXITSTATUS(status)
                                     : print_child_failure(command, file, status);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Opens the state directory and finds its site, its agent and a user. */
 #include "config.h"
 
 #include <errno.h>
@@ -35,8 +36,7 @@ int ft_find_user(const char *name, struct ft_user *user, struct ft_error *err)
     (void)snprintf(user->name, sizeof user->name, "%lu", (unsigned long)user->uid);
   else if (!ft_string_copy(entry->pw_name, user->name, sizeof user->name) ||
            !ft_string_copy(entry->pw_dir, user->home, sizeof user->home))
-    return ft_error_set(err, "user %lu: a name or a home that is too long",
-                        (unsigned long)user->uid);
+    return ft_error_set(err, "user %lu: name or home directory too long", (unsigned long)user->uid);
   return 0;
 }
 
@@ -45,16 +45,16 @@ int ft_open_state(const char *name, struct ft_config *config, struct ft_error *e
   int fd;
 
   ft_config_defaults(config);
-  /* a file that the agent refuses too leaves the defaults in force; foretell doctor says why */
+  /* an invalid file leaves the defaults in force, as in the agent; foretell doctor reports it */
   (void)ft_config_read(getenv(CONFIG_VARIABLE), config, NULL);
   if (name && !ft_string_copy(name, config->state_directory, sizeof config->state_directory))
-    return ft_error_set(err, "state folder: a path that is too long");
+    return ft_error_set(err, "state directory: path too long");
   fd = open(config->state_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   /* a user without read permission can still name the directory to the agent */
   if (fd < 0 && errno == EACCES)
     fd = open(config->state_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
-    return ft_error_errno(err, "state folder %s", config->state_directory);
+    return ft_error_errno(err, "state directory %s", config->state_directory);
   return fd;
 }
 
@@ -65,7 +65,8 @@ int ft_read_site(const char *command, int state_fd, const struct ft_config *conf
     return ft_state_read_apps(state_fd, site, apps, err);
   if (errno != ENOENT)
     return -1;
-  ft_print_error(command, 0, "no site file in %s: does foretelld run? The defaults hold",
+  ft_print_error(command, 0,
+                 "no site file in %s; using the defaults; check that foretelld is running",
                  config->state_directory);
   *site = (ft_site){ 0 };
   ft_config_to_site(config, site, apps);

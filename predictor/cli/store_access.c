@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads observations from the store, or queries the agent for them. */
 #include "config.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ int ft_store_access_open(struct ft_store_access *records, const char *state, boo
     return -1;
   if (snprintf(records->path, sizeof records->path, "%s/" FT_STATE_STORE,
                records->config.state_directory) >= (int)sizeof records->path)
-    return ft_error_set(err, "state folder: a path that is too long");
+    return ft_error_set(err, "state directory: path too long");
   records->store = ft_store_open(records->path, create, err);
   return records->store ? 0 : -1;
 }
@@ -48,7 +49,7 @@ int ft_store_access_ask(struct ft_store_access *records, const char *state,
   records->refused = errno == 0;
   if (records->refused)
     return ft_error_set(err, "%s", why.text);
-  return ft_error_set(err, "%s: not to be read, and foretelld does not tell: %s", records->path,
+  return ft_error_set(err, "%s: not readable, and foretelld did not answer: %s", records->path,
                       why.text);
 }
 
@@ -105,7 +106,7 @@ void ft_store_access_close(struct ft_store_access *records)
     close(records->state_fd);
 }
 
-/* "30d", "12h", "90m" before now */
+/* Parses an age such as "30d", "12h" or "90m". Sets *SINCE to the time that long ago. */
 static bool parse_age(const char *text, double *since)
 {
   static const struct {
@@ -133,7 +134,7 @@ int ft_store_access_time(const char *option, const char *text, double *time, str
 
   if (parse_age(text, time))
     return 0;
-  /* a machine without a zone file counts in UTC */
+  /* without a zone file, times are in UTC */
   zone = ft_timezone_open("local", NULL, NULL);
   if (!zone)
     zone = ft_timezone_open("UTC", NULL, err);
@@ -234,7 +235,7 @@ static size_t find_app_slot(const struct ft_app_set *set, const char *app, uint3
   return i;
 }
 
-/* never more than half full */
+/* Doubles the set; its hash table is at most half full. */
 static int grow_app_set(struct ft_app_set *set)
 {
   size_t room = set->room ? 2 * set->room : 64;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Observations queried from the agent. */
 #include "config.h"
 
 #include <errno.h>
@@ -11,10 +12,10 @@
 #include "predictor/core/array_grow.h"
 #include "predictor/core/text.h"
 
-/* Runs that are held at most: some gigabytes of them. */
+/* Maximum number of runs in memory, some gigabytes; chosen by judgement. */
 #define MOST_RUNS (4u << 20)
 
-/* A run, encoded as it came: a twentieth of what it takes decoded. */
+/* A run as received; decoded it takes about 20 times as many bytes. */
 struct run {
   double end_time;
   size_t order, length;
@@ -27,10 +28,11 @@ struct ft_store_access_asked {
   ft_observation *one; /* the run being visited */
 };
 
-struct hearing {
-  /* What becomes of the encoded run of LENGTH bytes. Returns 0; -1 with ERR. */
+/* State of a query. */
+struct agent_query {
+  /* Processes an encoded run of LENGTH bytes. Returns 0; -1 with ERR. */
   int (*take)(const unsigned char *data, size_t length, const ft_reply *reply,
-              struct hearing *hearing);
+              struct agent_query *hearing);
   struct ft_store_access_asked *asked;
   void (*visit)(const ft_observation *observation, double now_bytes, void *data);
   void *data;
@@ -42,7 +44,7 @@ static bool receive_reply(const ft_reply *reply, void *data)
 {
   enum { HEAD = 4 };
   const unsigned char *at = reply->record.bytes, *end = at + reply->record.size;
-  struct hearing *h = data;
+  struct agent_query *h = data;
 
   while (!h->failed && end - at >= HEAD) {
     size_t length = 0;
@@ -51,7 +53,7 @@ static bool receive_reply(const ft_reply *reply, void *data)
       length |= (size_t)at[i] << 8 * i;
     at += HEAD;
     if (length > (size_t)(end - at)) {
-      h->failed = ft_error_set(&h->err, "foretelld: half a run") < 0;
+      h->failed = ft_error_set(&h->err, "foretelld: incomplete run in the reply") < 0;
       break;
     }
     h->failed = h->take(at, length, reply, h) < 0;
@@ -60,7 +62,8 @@ static bool receive_reply(const ft_reply *reply, void *data)
   return !h->failed;
 }
 
-/* The question that WANTED is; of what, but for the runs in the store, the caller enters. */
+/* Makes the question for the stored runs that match WANTED. The caller changes it for other data.
+ */
 static int make_store_question(const struct ft_store_filter *wanted, ft_question *out,
                                struct ft_error *err)
 {
@@ -74,12 +77,12 @@ static int make_store_question(const struct ft_store_filter *wanted, ft_question
                        .array_task_id = wanted->task_id,
                        .since = wanted->since };
   if (wanted->app && !ft_string_copy(wanted->app, w->app, sizeof w->app))
-    return ft_error_set(err, "%.64s...: longer than the name of an app", wanted->app);
+    return ft_error_set(err, "%.64s...: too long for the name of an app", wanted->app);
   return 0;
 }
 
 static int query_agent(const char *socket, int state_fd, const struct ft_store_filter *wanted,
-                       bool live, struct hearing *h, struct ft_error *err)
+                       bool live, struct agent_query *h, struct ft_error *err)
 {
   ft_question question;
 
@@ -97,7 +100,7 @@ static int query_agent(const char *socket, int state_fd, const struct ft_store_f
 /* ---- runs in the store ---- */
 
 static int store_encoded_run(const unsigned char *data, size_t length, const ft_reply *reply,
-                             struct hearing *h)
+                             struct agent_query *h)
 {
   struct ft_store_access_asked *asked = h->asked;
   struct run *grown, *run;
@@ -133,7 +136,7 @@ struct ft_store_access_asked *ft_store_access_asked_open(const char *socket, int
                                                          struct ft_error *err)
 {
   struct ft_store_access_asked *asked = calloc(1, sizeof *asked);
-  struct hearing h = { .take = store_encoded_run, .asked = asked };
+  struct agent_query h = { .take = store_encoded_run, .asked = asked };
   int saved;
 
   if (asked)
@@ -185,7 +188,7 @@ int ft_store_access_asked_each(struct ft_store_access_asked *asked,
   uint64_t left = filter->limit ? filter->limit : UINT64_MAX;
 
   for (size_t i = 0; i < asked->count && left; i++) {
-    /* the newest first where there is a limit, else the oldest */
+    /* with a limit the newest come first, else the oldest */
     const struct run *run = &asked->run[filter->limit ? i : asked->count - 1 - i];
 
     if (ft_record_decode(FT_RECORD_OBSERVATION, run->data, run->length, asked->one, err) < 0)
@@ -256,10 +259,10 @@ int ft_store_access_asked_apps(struct ft_store_access_asked *asked,
   return status;
 }
 
-/* ---- runs that go on ---- */
+/* ---- running jobs ---- */
 
 static int visit_live_run(const unsigned char *data, size_t length, const ft_reply *reply,
-                          struct hearing *h)
+                          struct agent_query *h)
 {
   ft_observation *o = malloc(sizeof *o);
   int status = -1;
@@ -280,21 +283,21 @@ int ft_store_access_asked_live(const char *socket, int state_fd,
                                              void *data),
                                void *data, struct ft_error *err)
 {
-  struct hearing h = { .take = visit_live_run, .visit = visit, .data = data };
+  struct agent_query h = { .take = visit_live_run, .visit = visit, .data = data };
 
   return query_agent(socket, state_fd, wanted, true, &h, err);
 }
 
 /* ---- rejections ---- */
 
-struct refused {
+struct rejection_visit {
   bool (*visit)(const struct ft_rejections *one, void *data);
   void *data;
 };
 
 static bool receive_rejections(const ft_reply *reply, void *data)
 {
-  struct refused *r = data;
+  struct rejection_visit *r = data;
   struct ft_rejections one = { .uid = reply->rejections.uid, .count = reply->rejections.count };
 
   if (!reply->has_rejections)
@@ -308,11 +311,11 @@ int ft_store_access_asked_rejections(const char *socket, int state_fd,
                                      bool (*visit)(const struct ft_rejections *one, void *data),
                                      void *data, struct ft_error *err)
 {
-  struct refused refused = { visit, data };
+  struct rejection_visit rejections = { visit, data };
   ft_question question;
 
   if (make_store_question(wanted, &question, err) < 0)
     return -1;
   question.asked.run_query.rejections = true;
-  return ft_agent_ask(socket, state_fd, &question, receive_rejections, &refused, err);
+  return ft_agent_ask(socket, state_fd, &question, receive_rejections, &rejections, err);
 }

@@ -43,7 +43,7 @@ wait_until 300 log_has 'net: an equation from 60 runs, [0-9.]+ % off$'
 ok $? "an equation is found once there are enough runs"
 is "$(fitted net method)" equation "the model uses the equation"
 like "$(fitted net equation.equation)" '^0\.000[0-9]+\*batch\*edge\^2 \+ 0\.[0-9]+ \[GiB\]$' "the equation is printed with units"
-like "$("$foretell" history --state="$state" --fit net)" "equation from 60 runs, .* % off: 0" \
+like "$("$foretell" history --state="$state" --fit net)" "equation from 60 runs, error .* %: 0" \
   "foretell history prints its number of runs and its error"
 p50=$("$foretell" predict --state="$state" --json --app=net --params=edge=96,batch=16 2>/dev/null |
   python3 -c 'import json, sys; print(round(json.load(sys.stdin)["peak_memory_bytes"]["p50"] / (2**29 + 2**18 * 96 * 96 * 16), 1))')

@@ -101,8 +101,8 @@ ok $? "the other app keeps its model"
 # ---- what could bring runs back
 
 is "$({ runs 1001 PLANTED 3 1; runs 1001 PLANTED 1 77; runs 1003 mine 1 78; } | import | head -1)" \
-  "$scratch/runs.csv: 1 runs, 4 forgotten and left out" "an import leaves out the same runs"
-is "$(runs 1001 1001/train 3 1 | import | head -1)" "$scratch/runs.csv: 0 runs, 3 forgotten and left out" \
+  "$scratch/runs.csv: 1 runs, 4 forgotten runs skipped" "an import leaves out the same runs"
+is "$(runs 1001 1001/train 3 1 | import | head -1)" "$scratch/runs.csv: 0 runs, 3 forgotten runs skipped" \
   "an import leaves them out under another name, too"
 is "$(found PLANTED)" "" "the imports leave no byte"
 job 6 1001 PLANTED
@@ -160,7 +160,7 @@ is "$(found RUNNING)" "" "no byte of it is stored"
 } >"$scratch/overrides.csv"
 "$foretell" import --state="$state" "$scratch/overrides.csv" >/dev/null
 is "$(as 1001 OVERRIDE)" \
-  "forgot 1 run of 1 app (1 model removed); that 1 run overrode the policy stays on record" \
+  "forgot 1 run of 1 app (1 model removed); 1 override of the policy remains in the report" \
   "the message states that an override stays on record"
 is "$(found OVERRIDE)" "" "the record has no name of the program"
 is "$(stored "job_id = 60 AND uid = 1001 AND decision_mode = 'force' AND peak_bytes IS NULL")" 1 \
@@ -245,7 +245,7 @@ running=$!
 wait_until 60 test -e "$state/live/22"
 stop KILL
 cp "$scratch/late.obs" "$state/spool/0123456789abcdef.obs"
-like "$(as 1001 ALONE)" "no foretelld listens on this machine; run this where it does, or ask root" \
+like "$(as 1001 ALONE)" "foretelld does not run on this machine; run this where it does, or ask root" \
   "without an agent a user gets an error message"
 is "$(forget --dry-run ALONE)" "would forget 1 run of 1 app" "root needs no agent"
 is "$(forget ALONE)" "forgot 1 run of 1 app (1 model removed)" "root forgets the runs"
@@ -267,14 +267,14 @@ chown -R 0:0 "$state"
 check_rejection() {
   is "$(forget "${@:2}")" "foretell forget: $1" "${*:2} is rejected"
 }
-is "$(forget)" "foretell forget: what? expected an app, --job, --user or --before" "no argument is rejected"
-check_rejection "--job=12x: expected a job's number, 139, or an array's element, 139_4" --job=12x
-check_rejection "--job=0: expected a job's number, 139, or an array's element, 139_4" --job=0
-check_rejection "--job=1_: expected a job's number, 139, or an array's element, 139_4" --job=1_
+is "$(forget)" "foretell forget: expected an app, --job, --user or --before" "no argument is rejected"
+check_rejection "--job=12x: expected a job such as 139 or 139_4" --job=12x
+check_rejection "--job=0: expected a job such as 139 or 139_4" --job=0
+check_rejection "--job=1_: expected a job such as 139 or 139_4" --job=1_
 check_rejection "--user=nobody-of-that-name: no such user" --user=nobody-of-that-name
 check_rejection "--before=soon: expected a day such as 2026-11-20, a time or an age such as 30d" --before=soon
 check_rejection "the time before which runs are to be forgotten is in the future" --before=2999-01-01
-check_rejection "'b': one app was expected" a b
+check_rejection "unexpected argument 'b'; see foretell forget --help" a b
 is "$(forget --json --dry-run nothing)" \
   '{"dry_run": true, "runs": 0, "apps": 0, "models_removed": 0, "overrides_kept": 0}' "--json --dry-run prints JSON"
 tap_done

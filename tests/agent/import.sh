@@ -83,7 +83,7 @@ quiet_since=$SECONDS
 
 mkdir "$state"
 like "$(import --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt")" \
-  '^[0-9]+ apps have new runs; foretelld publishes their models when it is started$' \
+  '^[0-9]+ apps have new runs; foretelld publishes their models when it starts$' \
   "without an agent import states when there will be models"
 is "$(import --json --timezone=+02:00 "$fixtures/sacct/slurm-22.05-full.txt" |
   python3 -c 'import json, sys; print(json.load(sys.stdin)["agent_runs"])')" False "the JSON states it, too"
@@ -115,7 +115,7 @@ like "$("$foretell" predict --state="$state" --mem=1G --job-name=nightly --json 
 alice=$(file_of alicetrain 1000)
 table net 500 40 100 >"$scratch/net.csv"
 like "$(import "$scratch/net.csv")" \
-  '^1 app has new runs; foretelld, which runs, publishes their models within a minute or so$' \
+  '^1 app has new runs; foretelld is running and publishes their models within about a minute$' \
   "with an agent import states that models follow within a minute"
 kill -HUP "$pid"
 wait_until 20 model net

@@ -42,7 +42,7 @@ out=$(as $alice history)
 is "$(printf '%s\n' "$out" | awk '{ print $1 }' | tr '\n' ' '):$(cat "$scratch/err")" "APP alice-fold :" \
   "history lists a user's own apps, without an error"
 is "$(as $alice history alice-fold | grep -c completed):$(cat "$scratch/err")" "6:" "history lists their runs"
-is "$(as $alice history fold --limit=2 | tail -n 1)" "and older ones; --limit=0 shows all" "--limit limits the number of runs"
+is "$(as $alice history fold --limit=2 | tail -n 1)" "older ones not shown; --limit=0 shows all" "--limit limits the number of runs"
 is "$(as $alice history --json alice-fold | values '[r["job_id"] for r in d["runs"]]')" "16 15 14 13 12 11" \
   "runs are listed newest first"
 is "$(as $bob history 22_4 | awk 'NR == 2 { print $2 }')" 22_4 "history finds tasks of job arrays"
@@ -128,7 +128,7 @@ out=$(as $alice history --state=/)
 like "$(cat "$scratch/err")" 'store.db: No such file' "the agent does not answer for another state directory"
 stop
 is "$(as $alice history | awk '{ print $1 }' | tr '\n' ' ')" "APP alice-fold " "without an agent the output comes from model files"
-like "$(cat "$scratch/err")" "foretelld does not tell: .*; what follows is from model files" "the message states that it comes from model files"
+like "$(cat "$scratch/err")" "foretelld did not answer: .*; showing model files instead" "the message states that it comes from model files"
 as $alice report >/dev/null
 is $? 3 "without an agent there is no report"
 tap_done

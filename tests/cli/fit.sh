@@ -69,18 +69,18 @@ while IFS='|' read -r rows pattern; do
   is "$status" 2 "rejected: $rows"
   like "$err" "$pattern" "the message has the reason"
 done <<'END'
-x,y 1,2|1 rows; 4 are the least
+x,y 1,2|1 rows; expected at least 4
 x,y 1,2 2,nan 3,4 4,5|line 3, column 3: y 'nan': expected a number
 x,y 1,2 2,3 inf,4 4,5|line 4, column 1: x 'inf': expected a number
 x,y 1,2 2,3 3,1e300 4,5|line 4, column 3: y '1e300': expected at most 1e100
 x,y 1,2 2,0 3,4 4,5|line 3, column 3: y '0': the target must not be 0
 x,y 1,2 2 3,4 4,5|line 3: no value for "y"
-x,y 1,2 ,3 3,4 4,5|line 3, column 1: x '': expected a number; --skip-missing leaves such rows out
+x,y 1,2 ,3 3,4 4,5|line 3, column 1: x '': expected a number; --skip-missing skips such rows
 x,y 1,2 2,n/a 3,4 4,5|line 3, column 3: y 'n/a': expected a number; --skip-missing
 x,y 1,2 2,5% 3,4 4,5|line 3, column 3: y '5%': expected a number; --features
 x,y 1,2 2026-10-01,3 3,4 4,5|line 3, column 1: x '2026-10-01': expected a number; --features
 1,2 2,3 3,4 4,5 5,6|line 1: numbers; expected a line of column names
-x,y|0 rows; 4 are the least
+x,y|0 rows; expected at least 4
 x;y 1,5;2 2;3.5 3;4 4;5|line 3, column 3: y '3.5': expected one decimal sign
 x;y 1.024,5;2 2;3 3;4 4;5|line 2, column 1: x '1.024,5': expected a number
 x,z 1,2 2,3 3,4 4,5|no column "y"
@@ -92,7 +92,7 @@ x,y 1,2 2,3,4 3,4 4,5|line 3: 3 values in 2 columns
 x,name,y 1,a,2 2,b,3 3,c,4 4,d,5|line 2, column 3: name 'a': expected a number; --features chooses columns
 END
 run fit -t y -f x,y "$scratch/t.csv"
-like "$err" 'column "y" is named twice; the target is no feature' "the target cannot be a feature"
+like "$err" 'column "y" is named twice; the target cannot be a feature' "the target cannot be a feature"
 run fit -t y --digits=18 "$scratch/t.csv"
 is "$status" 2 "more digits than a double has are rejected"
 run fit -t y --primitives=add,tan "$scratch/t.csv"
@@ -159,12 +159,12 @@ edited '$!N; s/\n/\n\n/'
 check_equation "empty lines"
 edited '4s/^[^,]*/NA/; 7s/[^,]*$//'
 check_equation "rows that lack a number, left out" --skip-missing
-like "$out" '^23 rows and 2 that lack a number' "--skip-missing counts rows with missing numbers"
+like "$out" '^23 rows, 2 incomplete ones skipped' "--skip-missing counts rows with missing numbers"
 run fit -t y --skip-missing --json "$scratch/t.csv"
 is "$(json rows) $(json skipped)" "23 2" "the JSON has their number, too"
 edited '3,$s/^[^,]*/NA/'
 run fit -t y --skip-missing "$scratch/t.csv"
-like "$err" '1 rows with all numbers; 4 are the least' "too few remaining rows are rejected"
+like "$err" '1 complete rows; expected at least 4' "too few remaining rows are rejected"
 run fit -t y --test=0 - <"$scratch/plain.csv"
 like "$out" ' 2\*x\*z \+ 3$' "a table from standard input"
 

@@ -28,14 +28,14 @@ is "$(fit --held=beyond --seeds=5 | value)" "0.25 0.000 50.000 False" "they are 
 is "$(fit --held=what)" "foretell fit: $scratch/table.csv: line 1: no column \"what\"" \
   "an unknown column is named"
 is "$(fit --held=beyond --features=x,beyond)" \
-  "foretell fit: $scratch/table.csv: column \"beyond\" says which rows are held out, and no more" \
+  "foretell fit: $scratch/table.csv: column \"beyond\" marks the rows held out and cannot be a feature" \
   "the column cannot be a feature"
-is "$(fit --held=y)" "foretell fit: $scratch/table.csv: column \"y\" says which rows are held out, and no more" \
+is "$(fit --held=y)" "foretell fit: $scratch/table.csv: column \"y\" marks the rows held out and cannot be a feature" \
   "the target cannot hold out rows"
 sed -i 's/8,48,1/8,48,yes/' "$scratch/table.csv"
 like "$(fit --held=beyond)" "line 9.*expected 0, or 1 where it is held out" \
   "a wrong value is named by its line"
 sed -i -e 's/,0$/,1/' -e 's/yes/1/' "$scratch/table.csv"
-like "$(fit --held=beyond)" "0 rows are not held out by \"beyond\"; 2 are the least" \
+like "$(fit --held=beyond)" "0 rows for training, not held out by \"beyond\"; expected at least 2" \
   "a table without training rows is rejected"
 tap_done

@@ -30,7 +30,7 @@ is "$(stat -c %a "$state/store.db")" 600 "only root may read the store"
 out=$(run import "$scratch/bad.txt")
 is $? 2 "one bad line rejects a file"
 out=$(run import --keep-going "$scratch/bad.txt")
-like "$out" ": 2 runs, 1 lines passed over" "with --keep-going bad lines are skipped and counted"
+like "$out" ": 2 runs, 1 lines skipped" "with --keep-going bad lines are skipped and counted"
 is "$(wc -l <"$scratch/err")" 1 "the bad line is reported"
 
 printf 'app,uid,user,peak_mb\nplain,1,zoe,9\nna\303\257ve,1,zoe,9\nna\357ve,1,zoe,9\n' >"$scratch/names.csv"
@@ -52,10 +52,10 @@ is "$(printf %s "$json" | python3 -c 'import json, sys
 d = json.load(sys.stdin)
 print(d["app"], len(d["runs"]), d["fit"]["completed"], d["runs"][0]["swap_bytes"])')" \
   "net 20 40 None" "history prints JSON"
-is "$(run history --limit=39 net | tail -n 1)" "and older ones; --limit=0 shows all" \
+is "$(run history --limit=39 net | tail -n 1)" "older ones not shown; --limit=0 shows all" \
   "the last line reports that --limit left out runs"
 is "$(run history --limit=2 | tail -n 1) $(run history --limit=2 | wc -l)" \
-  "and older ones; --limit=0 shows all 4" "the last line reports that --limit left out apps"
+  "older ones not shown; --limit=0 shows all 4" "the last line reports that --limit left out apps"
 is "$(run history --limit=40 net | wc -l)" 41 "there is no such line if all runs fit"
 is "$(run history --limit=0 net)" "$(run history --limit=40 net)" \
   "runs are listed newest first with any limit"
@@ -86,7 +86,7 @@ is "$(run history 140_4 --json | python3 -c 'import json, sys
 d = json.load(sys.stdin); print(d["job"], [run["array_task_id"] for run in d["runs"]])')" "140_4 [4]" \
   "the JSON has the task"
 is "$(run history --fit fold; cat "$scratch/err")" \
-  "foretell history: fold: part of the names of several apps; which?" "--fit needs a single app"
+  "foretell history: fold: several apps contain this name; --fit needs one app" "--fit needs a single app"
 for word in 141 140_6 140_ _4 00 4294967296 140_99999999999 '%' "$(printf 'x\033[2J')"; do
   run history "$word" >"$scratch/out"
   is "$?:$(cat "$scratch/out"):$(LC_ALL=C tr -d ' -~\n' <"$scratch/err" | wc -c)" "1::0" \
@@ -154,14 +154,14 @@ print(t["set"], t["raised"], t["lowered"], round(t["freed_gbh"], 3), round(t["ad
   "1 1 1 0.537 1.074 2.147 1 1 0.0" "the report has the memory freed, added and lost"
 like "$(run report --app=d)" "requests: 1 set, 1 raised, 1 lowered; 0.54 GBh freed, 1.07 GBh added, 2.15 GBh lost in 1 run that" \
   "report prints the memory freed, added and lost"
-like "$(run report --app=d)" "rejections: 0 submissions refused, 1 submitted all the same .force., 1 of these out of memory" "report prints the overrides"
+like "$(run report --app=d)" "rejections: 0 submissions rejected, 1 overridden .force., of which 1 ran out of memory" "report prints the overrides"
 is "$(run report --json --since=2100-01-01 | python3 -c 'import json, sys
 print(json.load(sys.stdin)["total"]["median_error"])')" None "without evidence a value is null"
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$scratch" "$state"
   out=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" history --state="$state" 2>&1)
-  like "$out" "store.db: not to be read, and foretelld does not tell: .*; what follows is from model files" \
+  like "$out" "store.db: not readable, and foretelld did not answer: .*; showing model files instead" \
     "without permission for the store the message states the reason"
   setpriv --reuid=65534 --regid=65534 --clear-groups "$foretell" report --state="$state" 2>/dev/null
   is $? 3 "without permission for the store there is no report"
@@ -173,7 +173,7 @@ state=$scratch/models
 for app in 1 2 3 4 5 6 7 8 9; do
   "${FT_TOP_BUILDDIR:-build}/tests/cli/make_state" "$state" "$(id -u)" "app$app" $((app * 7 % 10))
 done
-is "$(run history --limit=3 | cut -d' ' -f1 | tr '\n' ' ')" "APP app7 app4 app1 and " \
+is "$(run history --limit=3 | cut -d' ' -f1 | tr '\n' ' ')" "APP app7 app4 app1 older " \
   "from model files, too, the app that ran last is listed first"
 
 state=$scratch/mapped

@@ -23,7 +23,7 @@ is $? 0 "runs are imported"
 run job --state="$state" 140_3
 is "$status" 0 "a task of an array is found"
 like "$out" '^job 140_3 of fold, zoe, on n1$' "the first line has its number, app, user and node"
-like "$out" '^  asked:     --mem=4G, 2 CPUs, 1 h$' "the request is printed"
+like "$out" '^  requested: --mem=4G, 2 CPUs, 1 h$' "the request is printed"
 like "$out" '^  predicted: 200 MiB, 90 % between 181 MiB and 219 MiB \(12 runs, regression\)$' "the prediction is printed"
 like "$out" '^  decided:   lowered to --mem=1G, by rule estimate: .* \(out of memory: 0.4 %\)$' "the decision is printed with its rule"
 like "$out" '^  used:      194 MiB of 1 GiB \(19 %\); ran 1.67 min on 1.5 of 2 CPUs$' "the usage is printed"
@@ -39,11 +39,11 @@ like "$out" '^job 140_9 .*
   runs:      9, 8 completed, 1 out of memory; peaks from 192 MiB to 954 MiB' "of an array the task that used most is described"
 like "$out" 'out of memory; killed at the job.s own limit of 1 GiB' "a kill at the job's own limit is described"
 run job --state="$state" 160
-like "$out" 'killed for want of memory on the node' "a kill because of the node's memory is described"
-like "$out" '  asked:     no memory' "a job without a memory request is described"
+like "$out" 'killed because the node was out of memory' "a kill because of the node's memory is described"
+like "$out" '  requested: no memory' "a job without a memory request is described"
 run job --state="$state" 161
 like "$out" "killed at a step's limit of 500 MiB" "a kill at a step's limit is described"
-like "$out" '  asked:     not known' "an unknown request is described"
+like "$out" '  requested: unknown' "an unknown request is described"
 
 run job --state="$state" 140_9 --json
 is "$(json .)" "job app user node runs completed out_of_memory running asked predicted decided used next" "job --json has its keys"
@@ -56,7 +56,7 @@ is "$(json asked)$(json predicted)$(json decided)" nullnullnull "unknown values 
 
 for word in 7 140_77; do
   run job --state="$state" $word
-  is "$status:$err" "1:foretell job: $word: no run of such a job" "an unknown job: $word"
+  is "$status:$err" "1:foretell job: $word: no runs of this job" "an unknown job: $word"
 done
 for word in x 0 140_ 140.batch -1 4294967296 "$(printf '1\033[2J')"; do
   run job --state="$state" -- "$word"

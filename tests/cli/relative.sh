@@ -47,7 +47,7 @@ run relative -m "$scratch/m" "$scratch/new.csv"
 like "$out" $'line 2\n  laptop +1.000 times as fast' "the text has the speeds"
 printf '%s\n' flops,bytes,time:laptop,time:gpu2 1000,10,1010,30 >"$scratch/renamed.csv"
 run relative -m "$scratch/m" "$scratch/renamed.csv"
-like "$err" 'platform gpu2: the model does not know it' "a renamed platform is named"
+like "$err" 'platform gpu2 is not in the model' "a renamed platform is named"
 printf '%s\n' time:laptop 1010 >"$scratch/bare.csv"
 run relative -m "$scratch/m" "$scratch/bare.csv"
 like "$status $err" "^0 .*2 of the model's 2 features are not in the table" "missing features are reported"
@@ -61,7 +61,7 @@ like "$status $err" '2 .*line 1: expected "foretell-relative 1"' "a file of anot
 
 sed '4s/[^,]*$/0/' "$scratch/t.csv" >"$scratch/zero.csv"
 run relative -g app --learner=ridge "$scratch/zero.csv"
-like "$status $err" '0 .*1 time of 0 left out: nothing was measured' "a time of 0 is left out"
+like "$status $err" '0 .*skipped 1 time of 0 .not measured.' "a time of 0 is left out"
 printf '%s\n' x,time:a,time:b 1,2,3 >"$scratch/one.csv"
 run train relative --output="$scratch/one.rel" "$scratch/one.csv"
 is "$status $out" "0 $scratch/one.rel: from a to 1 platforms, learnt from 1 rows
@@ -88,13 +88,13 @@ done <<'END'
 x,time:a 1,2 2,3|times on 1 platform; a ratio takes two
 x,y 1,2 2,3|no times: expected columns named time:PLATFORM
 x,time:a,time:b 1,0,0 2,0,0|no times: expected columns named time:PLATFORM with numbers above 0
-x,x,time:a,time:b 1,1,2,3 2,2,3,4|column 'x': a second one of that name
+x,x,time:a,time:b 1,1,2,3 2,2,3,4|column 'x': a column of this name occurs twice
 x,time:a,time:b 1,1,inf 2,3,4|line 2, column 5: time 'inf': expected a number
 x,time:a,time:b 1e308,1,2 2,3,4|expected at most 1e100
 x,time:,time:b 1,1,2 2,3,4|column 'time:': expected a name
-x,time:a,time:b 1,2,-3 2,3,4|line 2, column 5: time '-3': expected none below 0
+x,time:a,time:b 1,2,-3 2,3,4|line 2, column 5: time '-3': expected 0 or more
 x,time:a,time:b 1,2,fast 2,3,4|line 2, column 5: time 'fast': expected a number
-x,time:a,time:a 1,2,3 2,3,4|a second one of that name
+x,time:a,time:a 1,2,3 2,3,4|a column of this name occurs twice
 x,time:a,time:b 1,2,1e300|expected at most 1e100
 x,time:a,time:b 1,2,3|one group of rows
 x,time:a,time:b 1,2,0 2,3,0 3,4,0|no row has times on a and on another
@@ -104,7 +104,7 @@ like "$status $err" '2 .*no times on "moon"' "an unknown source is rejected"
 run relative -g app,colour "$scratch/t.csv"
 like "$status $err" '2 .*no column "colour"' "an unknown group is rejected"
 run relative --learner=oracle "$scratch/t.csv"
-like "$status $err" '2 .*expected best, or of constant' "an unknown learner is rejected"
+like "$status $err" '2 .*expected best, or names of constant' "an unknown learner is rejected"
 
 # The same from the store: apps that use one to two cores, on two platforms, and one app on one platform.
 mkdir "$scratch/state"
@@ -136,26 +136,26 @@ like "$out" 'app3
 mkdir "$scratch/new" "$scratch/single"
 run import --state="$scratch/new" "$scratch/renamed.csv"
 run relative --store --state="$scratch/new" -m "$scratch/state/relative.model" --json
-like "$err" 'platform deux: the model does not know it' "a renamed platform in the store is named"
+like "$err" 'platform deux is not in the model' "a renamed platform in the store is named"
 unlike "$out" timeless "runs without a run time are left out"
 sed '/,one,/d' "$scratch/runs.csv" >"$scratch/single.csv"
 run import --state="$scratch/single" "$scratch/single.csv"
 run relative --store --state="$scratch/single"
 like "$status $err" '2 .*store.db: no app has completed on two platforms' "a store of one platform is rejected"
 run relative --store "$scratch/t.csv"
-like "$status $err" '2 .*--store without any' "a table and --store exclude each other"
+like "$status $err" '2 .*--store without a file' "a table and --store exclude each other"
 run relative --state="$scratch/state" "$scratch/t.csv"
-like "$status $err" '2 .*not without --store' "--state needs --store"
+like "$status $err" '2 .*--state needs --store' "--state needs --store"
 run relative --from=laptop -g app --which=3 --json "$scratch/t.csv"
 is "$status $(json from) $(json which | grep -o stands_for | wc -l)" '0 "laptop" 3' "--which chooses three representative rows"
 run relative --from=laptop -g app --which=3 "$scratch/t.csv"
 is "$(awk '{ n += $(NF - 1) } END { print NR, n }' <<<"$out")" "3 60" "each row has one representative"
 run relative --which=61 "$scratch/t.csv"
-like "$status $err" '2 .*61 of 60 rows with a time on laptop; expected 1 to that many' "more representatives than rows are rejected"
+like "$status $err" '2 .*--which=61: expected 1 to 60, the rows with a time on laptop' "more representatives than rows are rejected"
 run relative --which=0 "$scratch/t.csv"
-like "$status $err" '2 .*0 of 60 rows' "zero representatives are rejected"
+like "$status $err" '2 .*--which=0: expected 1 to 60' "zero representatives are rejected"
 run relative --which=3 -m "$scratch/m" "$scratch/t.csv"
-like "$status $err" '2 .*--which chooses rows of a table' "--which needs a table"
+like "$status $err" '2 .*--which excludes --model and --plot' "--which needs a table"
 run train absolute "$scratch/t.csv"
 like "$status $err" '2 .*expected "relative"' "train accepts relative only"
 run train relative "$scratch/t.csv"

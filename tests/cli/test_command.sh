@@ -15,17 +15,17 @@ export LSAN_OPTIONS=$LSAN_OPTIONS:print_suppressions=0:suppressions=$scratch/lsa
 
 run --help
 is "$status" 0 "foretell --help succeeds"
-like "$out" '^  predict   what a submission would need' "it lists the commands"
+like "$out" '^  predict   show what a submission would need' "it lists the commands"
 unlike "$out" helper "internal commands are not listed"
 run --version
 like "$out" '^foretell [0-9]+\.[0-9]+\.[0-9]+$' "foretell --version prints the version"
 run help plot
 like "$out" '^Usage: foretell plot ' "foretell help COMMAND shows its options"
 run predit
-is "$status:$err" '2:foretell: no command "predit"; did you mean "predict"?' \
+is "$status:$err" '2:foretell: unknown command "predit"; did you mean "predict"?' \
   "for an unknown command the nearest one is suggested"
 run xyzzy
-is "$status:$err" '2:foretell: no command "xyzzy"; see foretell --help' "without a near one --help is suggested"
+is "$status:$err" '2:foretell: unknown command "xyzzy"; see foretell --help' "without a near one --help is suggested"
 run
 is "$status" 2 "a missing command is wrong usage"
 run predict --help
@@ -145,7 +145,7 @@ run predict --model="$corpus/net-resnet.onnx" --json --params=batch=8,device=h10
 is "$(json device) $(json mig_probability) $(json device_runs)" '"h100-94gb" 0.95 0' \
   "--model needs no state directory"
 run predict --model="$corpus/net-resnet.onnx" --params=batch=8,device=h100_nvl
-like "$out" 'by its operators, no run on this GPU is known\)' "the message states that no run on this GPU is known"
+like "$out" 'by its operators, no recorded run on this GPU\)' "the message states that no run on this GPU is known"
 like "$out" 'smallest MIG slice of h100-94gb that holds it at 95 %: 1g.12gb \(10.6 GiB, 7 on a GPU\)$' \
   "the slices have probabilities and instances per GPU"
 echo 'h100-94gb 1g.13gb 10800' >"$scratch/mig.conf"
@@ -181,7 +181,7 @@ no="not a script: its first line must start with #! and an interpreter"
 : >"$scratch/odd"
 check_no_script "an empty file" "the script is empty"
 printf ' \n\t\n' >"$scratch/odd"
-check_no_script "blanks" "the script has only blanks in it"
+check_no_script "blanks" "the script has only blanks"
 head -c 100000 "$(command -v bash)" >"$scratch/odd"
 check_no_script "a program" "$no"
 head -c 100000 /dev/zero >"$scratch/odd"
@@ -189,9 +189,9 @@ check_no_script "zeros" "$no"
 printf 'hostname\n' >"$scratch/odd"
 check_no_script "a command" "$no"
 printf '#!/bin/sh\nhost\0name\n' >"$scratch/odd"
-check_no_script "a text with a NUL" "not a script: it has a NUL in it"
+check_no_script "a text with a NUL" "not a script: it contains a NUL character"
 printf '#!/bin/sh\r\nhostname\r\n' >"$scratch/odd"
-check_no_script "a DOS text" 'its lines end as in DOS (\r\n), which sbatch refuses'
+check_no_script "a DOS text" 'DOS line ends (\r\n), which sbatch rejects'
 yes '#!/bin/sh' | head -c 4200000 >"$scratch/odd"
 check_no_script "what is larger than Slurm takes" "larger than 4194304 bytes"
 out=$("$foretell" predict --state="$state" </dev/null 2>&1)

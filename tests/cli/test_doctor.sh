@@ -36,15 +36,15 @@ cp "$plugin" "$root/usr/lib/slurm/" || exit 1
 
 run
 like "$out" '^ok   foretell.conf: /foretell.conf, mode off' "the configuration is read"
-like "$out" '^ok   agent: none runs here, and none is needed' "without slurmd no agent is needed"
+like "$out" '^ok   agent: not running, and not needed' "without slurmd no agent is needed"
 like "$out" '^ok   state: ' "the state directory is found"
-like "$out" '^warn site: cluster test was last looked at .* ago' "an old site file is a warning"
+like "$out" '^warn site: cluster test was last updated .* ago' "an old site file is a warning"
 like "$out" '^ok   plugstack.conf: /etc/slurm/plugstack.d/foretell.conf: optional' \
   "plugstack.conf and its included files are read"
 like "$out" '^ok   plugin: /usr/lib/slurm/spank_foretell.so, built for Slurm [0-9.]+' \
   "the plugin's Slurm release is read from its file"
 if [ "$(id -u)" = 0 ]; then
-  like "$out" '^FAIL models: .*/4711 cannot be read by its user' "a directory that its user cannot read is a failure"
+  like "$out" '^FAIL models: .*/4711 is not readable by its user' "a directory that its user cannot read is a failure"
   if setfacl -m u:4711:rx "$root/state/models/4711" 2>/dev/null; then
     run
     like "$out" '^ok   models: of 1 user' "a directory with an access control list is correct"
@@ -57,7 +57,7 @@ else
 fi
 chmod 0755 "$root/state/models/4711"
 run
-like "$out" '^FAIL models: .*/4711 can be read by everybody' "a directory that all users can read is a failure"
+like "$out" '^FAIL models: .*/4711 is readable by all users' "a directory that all users can read is a failure"
 is "$status" 1 "a failure gives exit status 1"
 
 echo slurmd >"$root/proc/77/comm"
@@ -81,11 +81,11 @@ like "$out" '^FAIL plugstack.conf: /etc/slurm/plugstack.conf does not name spank
 echo 'reject_probability = 0.9' >>"$root/foretell.conf"
 echo 'optional spank_foretell.so' >"$root/etc/slurm/plugstack.conf"
 run
-like "$out" '^FAIL plugstack.conf: .* state_dir is /state: say state=/state there' \
+like "$out" '^FAIL plugstack.conf: .* state_dir is /state; add state=/state there' \
   "plugin and agent must have the same state directory"
 echo 'optional spank_foretell.so state=/state' >"$root/etc/slurm/plugstack.conf"
 run
-like "$out" '^warn plugstack.conf: .* optional, so that a rejection is said' \
+like "$out" '^warn plugstack.conf: .* optional, so that rejected jobs are submitted nevertheless' \
   "rejection with an optional plugin is a warning"
 # a plugin of another release: overwrites the version that sbatch compares
 python3 - "$plugin" "$root/usr/lib/slurm/spank_foretell.so" <<'END'
@@ -107,7 +107,7 @@ for line in sections.splitlines():
 open(sys.argv[2], "wb").write(data)
 END
 run
-like "$out" '^FAIL plugin: .* built for Slurm 19.05.1, .* fail with "unrecognized option": build it anew' \
+like "$out" '^FAIL plugin: .* built for Slurm 19.05.1, .* fail with "unrecognized option"; build it again' \
   "a plugin of another release is a failure with its effect"
 head -c 3000 "$plugin" >"$root/usr/lib/slurm/spank_foretell.so"
 run
@@ -131,8 +131,8 @@ for folder in job_17 s7JDM817Z5HE00; do
   echo "0::/system.slice/slurmstepd.scope/$folder/step_0/user/task_0" >"$root/proc/91/cgroup"
   run
   case $folder in
-  job_17) like "$out" '^ok   job cgroups: .*/job_17, by the job.s number' "a cgroup named by the job's number is recognised" ;;
-  *) like "$out" "^ok   job cgroups: .*/$folder, by Slurm's identifier" "a cgroup named by Slurm's identifier is recognised" ;;
+  job_17) like "$out" '^ok   job cgroups: .*/job_17, named by the job.s number' "a cgroup named by the job's number is recognised" ;;
+  *) like "$out" "^ok   job cgroups: .*/$folder, named by Slurm's identifier" "a cgroup named by Slurm's identifier is recognised" ;;
   esac
 done
 echo "0::/system.slice/slurmd.service" | tee "$root/proc/90/cgroup" >"$root/proc/91/cgroup"
@@ -150,7 +150,7 @@ wait_until 5 test -s "$root/mounted"
 if grep -q mounted "$root/mounted"; then
   out=$(timeout 20 "$foretell" doctor --root="$root" --config=/hung.conf 2>&1)
   is "$?" 1 "a state directory that hangs gives exit status 1"
-  like "$out" "^FAIL state: $hung: no answer within 2 s: is its file server gone" "the message states that it hangs"
+  like "$out" "^FAIL state: $hung: no answer within 2 s; check its file server" "the message states that it hangs"
   is "$(grep -cE '^[a-zA-Z]+ +(site|store|models):' <<<"$out")" 0 "only one line is about it"
   like "$out" '^[a-zA-Z]+ +plugstack.conf: ' "checks that do not need it are made"
   like "$out" '^[a-zA-Z]+ +rss: ' "the last checks are made"

@@ -61,14 +61,14 @@ refusals() {
 }
 wait_until 15 refusals 18
 ok $? "each rejection is counted"
-like "$("$foretell" report --state="$FT_STATE" --app=steady)" '^rejections: 18 submissions refused, 0 ' "foretell report has the number of rejections"
+like "$("$foretell" report --state="$FT_STATE" --app=steady)" '^rejections: 18 submissions rejected, 0 ' "foretell report has the number of rejections"
 
 submit_held --mem=40M --predict-mem=force --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 is "$status" 0 "force submits"
 submit sbatch --parsable --output=/dev/null --mem=60M --predict-mem=force --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 wait_observed "$id"
 is "$(observed "$id" decision_overrode)" 1 "the record of a forced job has its override"
-like "$("$foretell" report --state="$FT_STATE" --app=steady)" ' 1 submitted all the same .force., [01] of these' "foretell report has the override"
+like "$("$foretell" report --state="$FT_STATE" --app=steady)" ' 1 overridden .force., of which [01] ran' "foretell report has the override"
 submit_held -p open --mem=40M --predict-app=steady --wrap "$hog --mib 100 --seconds 0.5"
 is "$status" 0 "another partition's policy accepts the job"
 submit salloc --mem=800M --predict-app=other srun --mem=40M --predict-app=steady true

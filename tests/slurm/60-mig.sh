@@ -177,7 +177,7 @@ like "$(rows long)" 'no node has the requested GPUs' "--gpus-per-task counts for
 } >runs.csv
 submit_held --predict-mig --predict-app=unet --wrap true
 is "$status $(message_lines) $(gres "$id")" "0 1 " "without a model file and without runs nothing is set"
-like "$err" 'unet has no run whose GPU memory was measured; --predict-model tells' "the message suggests --predict-model"
+like "$err" 'unet has no run with measured GPU memory; --predict-model=FILE needs none' "the message suggests --predict-model"
 "$foretell" import --state="$FT_STATE" runs.csv >"$scratch/import" 2>&1
 ok $? "eight runs are imported"
 kill -HUP "$(cluster_pid foretelld)"

@@ -649,7 +649,8 @@ static void helpers_of_one_user_run_one_at_a_time(void **state)
   }
   output = submit("sbatch --predict-mem job.sh ./job.sh", NULL);
   assert_null(strstr(output, " input_bytes"));
-  assert_has(output, "no file was looked at: 8 submissions of this user are doing so");
+  assert_has(output,
+             "no file was read: 8 submissions of this user are reading files at the same time");
   close(held[3]);
   assert_has(submit("sbatch job.sh ./job.sh", NULL), " input_bytes=75");
   for (unsigned i = 0; i < TURNS; i++)

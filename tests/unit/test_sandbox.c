@@ -100,9 +100,10 @@ static void endless_work_is_stopped_with_one_line(void **state)
     double seconds;
     const char *line;
   } cases[] = {
-    { sleeps, 0.2, "foretell test: net.onnx: no answer within 0.2 s\n" },
-    { turns, 0.2, "foretell test: net.onnx: no answer within 0.2 s\n" },
-    { is_killed, 10, "foretell test: net.onnx: its reader ended with signal 11" },
+    { sleeps, 0.2, "foretell test: net.onnx: not read within 0.2 s\n" },
+    { turns, 0.2, "foretell test: net.onnx: not read within 0.2 s\n" },
+    { is_killed, 10,
+      "foretell test: net.onnx: the process that read the file was killed by signal 11" },
     { hoards, 10, "foretell test: net.onnx: out of memory\n" },
   };
 

@@ -35,7 +35,7 @@ enum {
 };
 
 static const char usage[] = "[OPTION]...";
-static const char summary[] = "Checks the installation on this host and says what to do.";
+static const char summary[] = "Checks the installation on this host and recommends what to change.";
 static const char *const words[] = { "ok", "warn", "FAIL" };
 static const char *const statuses[] = { "ok", "warn", "fail" };
 
@@ -72,10 +72,11 @@ static void check_config(struct ft_doctor *doctor, const char *file)
   ft_config_defaults(&doctor->config);
   ft_doctor_path(doctor, file, path);
   if (access(path, F_OK) < 0 && errno == ENOENT)
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_WARN, "%s is not there; defaults hold", file);
+    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_WARN, "%s does not exist; using the defaults",
+                  file);
   else if (ft_config_read(path, &doctor->config, &err) < 0)
-    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_FAIL, "%s; the agent keeps the old one",
-                  err.text);
+    ft_doctor_add(doctor, "foretell.conf", FT_FINDING_FAIL,
+                  "%s; the agent keeps its previous configuration", err.text);
   else
     ft_doctor_add(doctor, "foretell.conf", FT_FINDING_OK,
                   "%s, mode %s, failure_price %g, %d override%s, %d app%s", file,
@@ -118,7 +119,7 @@ static void check_agent(struct ft_doctor *doctor)
 
   ft_doctor_path(doctor, doctor->config.socket, path);
   if (!ft_string_copy(path, address.sun_path, sizeof address.sun_path))
-    ft_doctor_add(doctor, "agent", FT_FINDING_FAIL, "%s: longer than a socket's name may be", path);
+    ft_doctor_add(doctor, "agent", FT_FINDING_FAIL, "%s: too long for the name of a socket", path);
   else if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
     ft_doctor_add(doctor, "agent", FT_FINDING_OK, "foretelld answers on %s", doctor->config.socket);
   else if (errno == EACCES)
@@ -129,7 +130,8 @@ static void check_agent(struct ft_doctor *doctor)
                   "%s: %s; no job on this node is measured: systemctl enable --now foretelld",
                   doctor->config.socket, strerror(errno));
   else
-    ft_doctor_add(doctor, "agent", FT_FINDING_OK, "none runs here, and none is needed: no slurmd");
+    ft_doctor_add(doctor, "agent", FT_FINDING_OK,
+                  "not running, and not needed: no slurmd on this host");
   if (fd >= 0)
     close(fd);
 }
@@ -141,8 +143,8 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
   double seconds;
 
   if (ft_state_read_site(state_fd, &doctor->site, &err) < 0) {
-    ft_doctor_add(doctor, "site", FT_FINDING_FAIL, "%s; foretelld writes it: is it running?",
-                  err.text);
+    ft_doctor_add(doctor, "site", FT_FINDING_FAIL,
+                  "%s; foretelld writes this file: check that it is running", err.text);
     return;
   }
   doctor->has_site = true;
@@ -150,35 +152,36 @@ static void check_site_file(struct ft_doctor *doctor, int state_fd)
   ft_units_show_seconds(seconds > 0 ? seconds : 0, age, sizeof age);
   if (seconds > 3 * doctor->config.cluster_seconds)
     ft_doctor_add(doctor, "site", FT_FINDING_WARN,
-                  "cluster %s was last looked at %s ago: is foretelld running?",
+                  "cluster %s was last updated %s ago: check that foretelld is running",
                   doctor->site.cluster, age);
   else if (doctor->site.rule == FT_RULE_UNKNOWN)
     ft_doctor_add(doctor, "site", FT_FINDING_WARN,
-                  "cluster %s: what kills for memory here is not known; set memory_rule in "
+                  "cluster %s: unknown which memory limit Slurm enforces; set memory_rule in "
                   "foretell.conf",
                   doctor->site.cluster);
   else
-    ft_doctor_add(doctor, "site", FT_FINDING_OK, "cluster %s, memory rule %s, seen %s ago",
+    ft_doctor_add(doctor, "site", FT_FINDING_OK, "cluster %s, memory rule %s, updated %s ago",
                   doctor->site.cluster, ft_rule_name(doctor->site.rule), age);
   if (doctor->has_site && !doctor->site.memory_is_consumable)
     ft_doctor_add(doctor, "scheduling", FT_FINDING_WARN,
-                  "SelectTypeParameters has no _Memory: memory asked for saves nothing here");
+                  "SelectTypeParameters has no _Memory: Slurm does not allocate memory, smaller "
+                  "requests free nothing");
 }
 
-static void check_store(struct ft_doctor *doctor, const char *folder)
+static void check_store(struct ft_doctor *doctor, const char *directory)
 {
   char path[PATH_MAX + 16];
   struct ft_store *store;
   struct ft_error err;
 
-  (void)snprintf(path, sizeof path, "%s/" FT_STATE_STORE, folder);
+  (void)snprintf(path, sizeof path, "%s/" FT_STATE_STORE, directory);
   if (access(path, R_OK) < 0) {
     if (errno == EACCES)
       ft_doctor_add(doctor, "store", FT_FINDING_WARN, "for root only; run this as root");
     else if (errno == ENOENT && !doctor->slurmd_here)
       ft_doctor_add(doctor, "store", FT_FINDING_OK, "none on this host");
     else
-      ft_doctor_add(doctor, "store", FT_FINDING_WARN, "%s: %s; no run was observed yet", path,
+      ft_doctor_add(doctor, "store", FT_FINDING_WARN, "%s: %s; no runs recorded yet", path,
                     strerror(errno));
     return;
   }
@@ -223,27 +226,27 @@ static const char *user_dir_problem(const char *path, uid_t uid)
   struct stat about;
 
   if (lstat(path, &about) < 0)
-    return "cannot be looked at";
+    return "cannot be examined";
   if (!S_ISDIR(about.st_mode))
-    return "is no folder";
+    return "is not a directory";
   if (about.st_mode & S_IRWXO)
-    return "can be read by everybody";
+    return "is readable by all users";
   if (about.st_uid != uid && !user_may_read(path, uid))
-    return "cannot be read by its user: no access control list on this file system?";
+    return "is not readable by its user; check that the file system has access control lists";
   return NULL;
 }
 
-static void check_models(struct ft_doctor *doctor, const char *folder)
+static void check_models(struct ft_doctor *doctor, const char *directory)
 {
   char path[PATH_MAX + 16], each[PATH_MAX + NAME_MAX + 32];
   const struct dirent *entry;
   unsigned users = 0, bad = 0;
   DIR *models;
 
-  (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS, folder);
+  (void)snprintf(path, sizeof path, "%s/" FT_STATE_MODELS, directory);
   models = opendir(path);
   if (!models) {
-    ft_doctor_add(doctor, "models", FT_FINDING_WARN, "%s: %s; nothing was learnt yet", path,
+    ft_doctor_add(doctor, "models", FT_FINDING_WARN, "%s: %s; no models yet", path,
                   strerror(errno));
     return;
   }
@@ -265,7 +268,7 @@ static void check_models(struct ft_doctor *doctor, const char *folder)
   }
   closedir(models);
   if (!bad)
-    ft_doctor_add(doctor, "models", FT_FINDING_OK, "of %u user%s, each readable by that user alone",
+    ft_doctor_add(doctor, "models", FT_FINDING_OK, "of %u user%s, each readable only by that user",
                   users, users == 1 ? "" : "s");
 }
 
@@ -278,9 +281,9 @@ static bool has_byte(int dirfd, const char *name)
 }
 
 /* Accesses what the checks of FOLDER read. Hangs if the file system hangs. */
-static void probe_state_files(const char *folder)
+static void probe_state_files(const char *directory)
 {
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *models;
 
   (void)has_byte(fd, FT_STATE_SITE);
@@ -292,29 +295,28 @@ static void probe_state_files(const char *folder)
 
 static void check_state(struct ft_doctor *doctor)
 {
-  char folder[PATH_MAX];
+  char directory[PATH_MAX];
   int fd;
 
-  ft_doctor_path(doctor, doctor->config.state_directory, folder);
-  if (!ft_sandbox_end(probe_state_files, folder, STATE_SECONDS)) {
+  ft_doctor_path(doctor, doctor->config.state_directory, directory);
+  if (!ft_sandbox_end(probe_state_files, directory, STATE_SECONDS)) {
     ft_doctor_add(doctor, "state", FT_FINDING_FAIL,
-                  "%s: no answer within %d s: is its file server gone? nothing is predicted "
-                  "until it answers",
-                  folder, STATE_SECONDS);
+                  "%s: no answer within %d s; check its file server; no predictions until it "
+                  "answers",
+                  directory, STATE_SECONDS);
     return;
   }
-  fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) {
-    ft_doctor_add(
-        doctor, "state", FT_FINDING_FAIL,
-        "%s: %s; foretelld makes it, and where users submit it has to be mounted or copied", folder,
-        strerror(errno));
+    ft_doctor_add(doctor, "state", FT_FINDING_FAIL,
+                  "%s: %s; foretelld creates it; on hosts where users submit, mount or copy it",
+                  directory, strerror(errno));
     return;
   }
-  ft_doctor_add(doctor, "state", FT_FINDING_OK, "%s", folder);
+  ft_doctor_add(doctor, "state", FT_FINDING_OK, "%s", directory);
   check_site_file(doctor, fd);
-  check_store(doctor, folder);
-  check_models(doctor, folder);
+  check_store(doctor, directory);
+  check_models(doctor, directory);
   close(fd);
 }
 
@@ -375,19 +377,17 @@ int ft_command_doctor(int argc, char **argv)
   const struct ft_option options[] = {
     { 0, "config", "FILE", "foretell.conf to check; default: " FT_CONFIG_FILE, FT_OPTION_STRING,
       &config },
-    { 0, "root", "DIR", "a folder to check in place of /, such as an image of a node",
+    { 0, "root", "DIR", "directory to check in place of /, such as an image of a node",
       FT_OPTION_STRING, &root },
-    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &json },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &json },
     { 0 },
   };
   struct ft_doctor *doctor;
   int status = FT_EXIT_USAGE,
-      first = ft_options_parse(options, usage, summary, false, argc, argv, &status);
+      first = ft_options_parse(options, usage, summary, 0, argc, argv, &status);
 
   if (first < 0)
     return status;
-  if (first < argc)
-    return ft_print_error(argv[0], FT_EXIT_USAGE, "%s: no operand is expected", argv[first]);
   doctor = calloc(1, sizeof *doctor);
   if (!doctor)
     return ft_print_error(argv[0], FT_EXIT_SYSTEM, "out of memory");

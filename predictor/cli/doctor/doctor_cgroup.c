@@ -107,21 +107,24 @@ static void report_cgroups(struct ft_doctor *doctor, const struct jobs *jobs)
   const char *job = strrchr(jobs->job, '/');
 
   if (job && ft_text_starts(ft_text_from(job + 1), "job_"))
-    ft_doctor_add(doctor, name, FT_FINDING_OK, "%s, by the job's number", jobs->job);
+    ft_doctor_add(doctor, name, FT_FINDING_OK, "%s, named by the job's number", jobs->job);
   else if (job)
-    ft_doctor_add(doctor, name, FT_FINDING_OK,
-                  "%s, by Slurm's identifier (Slurm 26.05; CgroupJobIdPaths=yes in cgroup.conf "
-                  "brings job_ID back)",
-                  jobs->job);
+    ft_doctor_add(
+        doctor, name, FT_FINDING_OK,
+        "%s, named by Slurm's identifier (Slurm 26.05; CgroupJobIdPaths=yes in cgroup.conf "
+        "restores job_ID)",
+        jobs->job);
   else if (jobs->steps && doctor->site.rule == FT_RULE_CGROUP)
-    ft_doctor_add(doctor, name, FT_FINDING_WARN,
-                  "a job runs here and has none that charges memory, though the memory rule is "
-                  "cgroup; see slurmd's log");
+    ft_doctor_add(
+        doctor, name, FT_FINDING_WARN,
+        "a job on this node has no cgroup that accounts memory, although the memory rule is "
+        "cgroup; see slurmd's log");
   else if (jobs->steps)
-    ft_doctor_add(doctor, name, FT_FINDING_OK, "none: Slurm makes no cgroups that charge memory");
+    ft_doctor_add(doctor, name, FT_FINDING_OK,
+                  "none: Slurm creates no cgroups that account memory");
   else if (doctor->slurmd_here)
     ft_doctor_add(doctor, name, FT_FINDING_OK,
-                  "no job runs here now: run this again while one does");
+                  "no job on this node; run this again while a job is running");
 }
 
 void ft_doctor_cgroup(struct ft_doctor *doctor)

@@ -22,7 +22,7 @@
 
 #define PLUGIN "spank_foretell.so"
 
-enum { ANSWER_SECONDS = 10 };
+enum { ANSWER_SECONDS = 10 }; /* time limit of a Slurm command, in s; chosen by judgement */
 
 /* Limits on plugstack.conf and its includes; they end a file that includes itself. Chosen by
  * judgement. */
@@ -147,7 +147,7 @@ static void check_slurm(struct ft_doctor *doctor, struct slurm *slurm)
                   doctor->slurmd_here ? "slurmd runs here" : "no slurmd on this host");
   else
     ft_doctor_add(doctor, "slurm", FT_FINDING_WARN,
-                  "version not known: scontrol (%s) does not answer; is there a slurm.conf?",
+                  "version unknown: scontrol (%s) does not answer; check slurm.conf",
                   doctor->config.slurm_bin[0] ? doctor->config.slurm_bin : "in PATH");
 }
 
@@ -306,7 +306,7 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
 
   if (!find_plugstack(doctor, slurm)) {
     ft_doctor_add(doctor, name, FT_FINDING_FAIL,
-                  "no slurm.conf found and scontrol does not answer; set SLURM_CONF");
+                  "no slurm.conf found, and scontrol does not answer; set SLURM_CONF");
     return;
   }
   read_plugstack(doctor, slurm, slurm->plugstack, 0);
@@ -327,13 +327,13 @@ static void check_plugstack(struct ft_doctor *doctor, struct slurm *slurm)
                   doctor->config.state_directory) != 0)
     ft_doctor_add(
         doctor, name, FT_FINDING_FAIL,
-        "%s: the plugin reads %s, but foretell.conf's state_dir is %s: say state=%s there",
+        "%s: the plugin reads %s, but foretell.conf's state_dir is %s; add state=%s there",
         slurm->file, slurm->state[0] ? slurm->state : FT_STATE_DIRECTORY,
         doctor->config.state_directory, doctor->config.state_directory);
   else if (!slurm->required && !slurm->warns && site_rejects(doctor) && !doctor->slurmd_here)
     ft_doctor_add(doctor, name, FT_FINDING_WARN,
-                  "%s: optional, so that a rejection is said but the job submitted; where users "
-                  "log in, include %s/plugstack-required.conf instead, or say reject=no",
+                  "%s: optional, so that rejected jobs are submitted nevertheless; on login nodes, "
+                  "include %s/plugstack-required.conf instead, or add reject=no",
                   slurm->file, FT_CONFIG_FOLDER);
   else
     ft_doctor_add(doctor, name, FT_FINDING_OK, "%s: %s", slurm->file,
@@ -361,12 +361,11 @@ static void check_plugin(struct ft_doctor *doctor, const struct slurm *slurm)
   format_slurm_version(version, built);
   format_slurm_version(slurm->version, runs);
   if (slurm->version && (version ^ slurm->version) & 0xffff00)
-    ft_doctor_add(doctor, "plugin", FT_FINDING_FAIL,
-                  "%s was built for Slurm %s, but Slurm is %s, and %s: build it anew", named, built,
-                  runs,
-                  slurm->required
-                      ? "no job can be submitted"
-                      : "scripts with #SBATCH --predict-mem fail with \"unrecognized option\"");
+    ft_doctor_add(
+        doctor, "plugin", FT_FINDING_FAIL,
+        "%s was built for Slurm %s, but Slurm is %s: %s; build it again", named, built, runs,
+        slurm->required ? "no job can be submitted"
+                        : "scripts with #SBATCH --predict-mem fail with \"unrecognized option\"");
   else
     ft_doctor_add(doctor, "plugin", FT_FINDING_OK, "%s, built for Slurm %s", named, built);
 }
@@ -378,11 +377,11 @@ static void check_command(struct ft_doctor *doctor, const struct slurm *slurm)
   char path[PATH_MAX];
 
   if (access(ft_doctor_path(doctor, command, path), X_OK) == 0)
-    ft_doctor_add(doctor, "foretell", FT_FINDING_OK, "%s is where the plugin starts it", command);
+    ft_doctor_add(doctor, "foretell", FT_FINDING_OK, "%s can be started by the plugin", command);
   else
     ft_doctor_add(doctor, "foretell", FT_FINDING_FAIL,
-                  "%s: %s; without it no file that a job reads counts: make install", command,
-                  strerror(errno));
+                  "%s: %s; without it the files that a job reads are no features; make install",
+                  command, strerror(errno));
 }
 
 void ft_doctor_slurm(struct ft_doctor *doctor)

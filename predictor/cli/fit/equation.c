@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prints equations with readable units, as text, LaTeX and JSON. */
 #include "config.h"
 
 #include <math.h>

@@ -94,8 +94,7 @@ static void print_pareto_front(const json_t *front)
   size_t i;
   json_t *p;
 
-  printf("%-10s %10s %10s  equation, as simple as its errors allow\n", "length", "train",
-         "validated");
+  printf("%-10s %10s %10s  equation\n", "length", "train", "validated");
   json_array_foreach((json_t *)(uintptr_t)front, i, p) printf(
       "%s %8lld %8.2f %% %8.2f %%  %s\n", json_is_true(json_object_get(p, "chosen")) ? ">" : " ",
       (long long)json_integer_value(json_object_get(p, "length")),
@@ -256,12 +255,13 @@ static int check_fit_options(const struct options *o)
   for (int m = 0; m < FT_FIT_METHODS; m++)
     known |= strcmp(o->method, method_names[m]) == 0;
   if (!o->target)
-    return ft_print_error("fit", -1, "which column? --target=COLUMN");
+    return ft_print_error("fit", -1, "missing --target=COLUMN");
   if (!known)
     return ft_print_error("fit", -1, "--method=%s: expected symbolic, linear, loglinear or all",
                           o->method);
   if (!(o->test >= 0 && o->test < 1))
-    return ft_print_error("fit", -1, "--test=%g: expected a part from 0 to below 1", o->test);
+    return ft_print_error("fit", -1, "--test=%g: expected a fraction of at least 0 and below 1",
+                          o->test);
   if (o->digits < 1 || o->digits > 17)
     return ft_print_error("fit", -1, "--digits=%lu: expected 1 to 17", o->digits);
   if (o->seeds < 1 || o->seeds > SEEDS)
@@ -325,7 +325,7 @@ static void print_fit_head(const struct ft_table *t, const struct options *o)
   char skipped[64] = "";
 
   if (t->skipped)
-    (void)snprintf(skipped, sizeof skipped, " and %zu that lack a number", t->skipped);
+    (void)snprintf(skipped, sizeof skipped, ", %zu incomplete ones skipped", t->skipped);
   printf("%zu rows%s, %zu feature%s, %g of the rows held out, %lu seed%s\n", t->rows, skipped,
          t->columns, t->columns == 1 ? "" : "s", o->test, o->seeds, o->seeds == 1 ? "" : "s");
   printf("%-10s %10s %10s %8s %10s  equation\n", "method", "train", "test", "R2", "time");
@@ -412,45 +412,45 @@ int ft_command_fit(int argc, char **argv)
                        .digits = FT_EQUATION_DIGITS };
   const struct ft_option options[] = {
     { 't', "target", "COLUMN", "the column to model", FT_OPTION_STRING, &o.target },
-    { 'f', "features", "LIST", "columns to model it from, with commas; else all others",
+    { 'f', "features", "LIST", "feature columns, separated by commas; default: all others",
       FT_OPTION_STRING, &o.features },
     { 'm', "method", "NAME", "symbolic (default), linear, loglinear or all", FT_OPTION_STRING,
       &o.method },
-    { 0, "skip-missing", NULL, "leave out rows that lack a number", FT_OPTION_FLAG, &o.skips },
-    { 0, "test", "PART", "part of the rows to hold out (0.3)", FT_OPTION_DOUBLE, &o.test },
-    { 0, "held", "COLUMN", "hold out the rows in which COLUMN is not 0, instead of a part",
+    { 0, "skip-missing", NULL, "skip rows that lack a number", FT_OPTION_FLAG, &o.skips },
+    { 0, "test", "PART", "fraction of the rows to hold out (0.3)", FT_OPTION_DOUBLE, &o.test },
+    { 0, "held", "COLUMN", "hold out the rows in which COLUMN is not 0, instead of --test",
       FT_OPTION_STRING, &o.held },
-    { 0, "seed", "N", "of the split and of the search (1)", FT_OPTION_COUNT, &o.seed },
-    { 0, "seeds", "K", "do it for K seeds and tell medians (1)", FT_OPTION_COUNT, &o.seeds },
+    { 0, "seed", "N", "seed of the split and of the search (1)", FT_OPTION_COUNT, &o.seed },
+    { 0, "seeds", "K", "fit with K seeds and print medians (1)", FT_OPTION_COUNT, &o.seeds },
     { 0, "population", "N", "equations in a generation (300)", FT_OPTION_COUNT, &o.population },
-    { 0, "generations", "N", "how many generations (150)", FT_OPTION_COUNT, &o.generations },
-    { 0, "tournament", "N", "equations in a tournament of fitness (3)", FT_OPTION_COUNT,
+    { 0, "generations", "N", "number of generations (150)", FT_OPTION_COUNT, &o.generations },
+    { 0, "tournament", "N", "equations in a fitness tournament (3)", FT_OPTION_COUNT,
       &o.tournament },
-    { 0, "parsimony", "SIZE", "of the tournament of length, 1 to 2 (1.1)", FT_OPTION_DOUBLE,
+    { 0, "parsimony", "SIZE", "size of the length tournament, 1 to 2 (1.1)", FT_OPTION_DOUBLE,
       &o.symbolic.parsimony_size },
     { 0, "crossover", "P", "probability of crossover (1)", FT_OPTION_DOUBLE,
       &o.symbolic.crossover },
     { 0, "mutation", "P", "probability of mutation (0.5)", FT_OPTION_DOUBLE, &o.symbolic.mutation },
-    { 0, "primitives", "LIST", "add,multiply,square,cube, and min if the rows say so",
+    { 0, "primitives", "LIST", "default: add,multiply,square,cube, and min if it helps",
       FT_OPTION_STRING, &o.primitives },
     { 0, "drawn-constants", NULL, "keep constants as drawn, do not fit them", FT_OPTION_FLAG,
       &o.drawn_constants },
-    { 0, "front", NULL, "show every equation of the front of error against length", FT_OPTION_FLAG,
-      &o.front },
-    { 0, "digits", "N", "of coefficients and powers, 1 to 17 (4)", FT_OPTION_COUNT, &o.digits },
-    { 'u', "unit", "UNIT", "of the target, shown with the equation", FT_OPTION_STRING, &o.unit },
+    { 0, "front", NULL, "show the Pareto front of error against length", FT_OPTION_FLAG, &o.front },
+    { 0, "digits", "N", "digits of coefficients and powers, 1 to 17 (4)", FT_OPTION_COUNT,
+      &o.digits },
+    { 'u', "unit", "UNIT", "unit of the target, shown with the equation", FT_OPTION_STRING,
+      &o.unit },
     { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &o.json },
     { 0 }
   };
   int status, first;
 
   ft_symbolic_defaults(&o.symbolic);
-  first =
-      ft_options_parse(options, "[OPTION]... DATA.csv",
-                       "Finds an equation for a column of a table.", false, argc, argv, &status);
+  first = ft_options_parse(options, "[OPTION]... DATA.csv",
+                           "Finds an equation for a column of a table.", 1, argc, argv, &status);
   if (first < 0)
     return status;
-  if (argc - first != 1)
+  if (first == argc)
     return ft_print_error("fit", FT_EXIT_USAGE, "expected one table; see foretell fit --help");
   return run_fit(argv[first], &o);
 }

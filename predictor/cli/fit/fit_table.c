@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads the table of foretell fit: a CSV file with a target column and feature columns. */
 #include "config.h"
 
 #include <errno.h>
@@ -41,8 +42,8 @@ static int add_fit_column(const struct ft_csv *csv, struct ft_table *t, const ch
     return ft_error_set(err, "%s: more than %d features; --features chooses columns", csv->name,
                         FT_TABLE_FEATURES);
   if (!ft_string_copy(name, column->name, sizeof column->name))
-    return ft_error_set(err, "%s: column \"%s\": a name of more than %zu bytes", csv->name, name,
-                        sizeof column->name - 1);
+    return ft_error_set(err, "%s: column \"%s\": expected a name of at most %zu bytes", csv->name,
+                        name, sizeof column->name - 1);
   if (find_csv_field(csv, name, &column->field) < 0)
     return ft_error_set(err, "%s: line %llu: no column \"%s\"; the first is \"%.60s\"", csv->name,
                         (unsigned long long)csv->line, name, csv->field[0]);
@@ -52,10 +53,10 @@ static int add_fit_column(const struct ft_csv *csv, struct ft_table *t, const ch
                           csv->name, (unsigned long long)csv->line, column->field + 1, i + 1, name);
   for (size_t i = 0; i < t->columns; i++)
     if (t->column[i].field == column->field)
-      return ft_error_set(err, "%s: column \"%s\" is named twice; the target is no feature",
+      return ft_error_set(err, "%s: column \"%s\" is named twice; the target cannot be a feature",
                           csv->name, name);
   if (t->holds && t->held_field == column->field)
-    return ft_error_set(err, "%s: column \"%s\" says which rows are held out, and no more",
+    return ft_error_set(err, "%s: column \"%s\" marks the rows held out and cannot be a feature",
                         csv->name, name);
   t->columns++;
   return 0;
@@ -134,7 +135,7 @@ static int read_fit_header(struct ft_csv *csv, const char *target, const char *f
   return 0;
 }
 
-/* Reads whether the row is held out from the column that tells. */
+/* Reads from its column whether the row is held out. */
 static int read_held(const struct ft_csv *csv, struct ft_table *t, struct ft_error *err)
 {
   double value;
@@ -213,7 +214,7 @@ static int read_cell(const struct ft_csv *csv, struct ft_table *t, size_t c, dou
   if (is_missing_text(from))
     return t->skips ? 0
                     : ft_csv_fail(csv, field, name, err,
-                                  "expected a number; --skip-missing leaves such rows out");
+                                  "expected a number; --skip-missing skips such rows");
   if (!parse_cell(csv, field, to))
     return ft_csv_fail(csv, field, name, err, "expected a number; --features chooses columns");
   if (sign && t->decimal && sign != t->decimal)
@@ -278,14 +279,15 @@ int ft_table_read(const char *path, const char *target, const char *features, co
   close(fd);
   if (got == 0 && t->rows < 4)
     return ft_error_set(err,
-                        t->skipped ? "%s: %zu rows with all numbers; 4 are the least"
-                                   : "%s: %zu rows; 4 are the least",
+                        t->skipped ? "%s: %zu complete rows; expected at least 4"
+                                   : "%s: %zu rows; expected at least 4",
                         path, t->rows);
   for (size_t r = 0; got == 0 && r < t->rows; r++)
     trained += !t->held || !t->held[r];
   if (got == 0 && trained < 2)
-    return ft_error_set(err, "%s: %zu rows are not held out by \"%s\"; 2 are the least", path,
-                        trained, held);
+    return ft_error_set(err,
+                        "%s: %zu rows for training, not held out by \"%s\"; expected at least 2",
+                        path, trained, held);
   return got;
 }
 

@@ -427,7 +427,7 @@ int ft_chart_close(struct ft_chart *chart, const char *path, struct ft_error *er
   if (status == CAIRO_STATUS_SUCCESS)
     status = cairo_surface_status(chart->surface);
   if (status != CAIRO_STATUS_SUCCESS || chart->out.failed || !chart->out.data)
-    ft_error_set(err, "the drawing: %s",
+    ft_error_set(err, "cannot draw: %s",
                  status ? cairo_status_to_string(status) : "larger than 64 MiB");
   else
     result = deliver(&chart->out, path, err);

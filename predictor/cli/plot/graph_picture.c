@@ -76,7 +76,7 @@ int ft_graph_picture(const char *name, const struct ft_memory *m, const char *ou
     goto out;
   ft_chart_series(chart, FT_MARK_BAND, values, kept, zeros, count);
   ft_chart_series(chart, FT_MARK_LINE, values, live, NULL, count);
-  ft_chart_legend(chart, FT_MARK_BAND, "kept for the backward pass so far");
+  ft_chart_legend(chart, FT_MARK_BAND, "saved for the backward pass so far");
   ft_chart_legend(chart, FT_MARK_LINE, "live during inference");
   status = ft_chart_close(chart, output, err);
 out:

@@ -135,7 +135,7 @@ static void legend(struct ft_chart *chart, const struct fit *fit)
   if (fit->bounds.count)
     ft_chart_legend(chart, FT_MARK_BOUND, "did not complete: at least this");
   ft_chart_legend(chart, fit->plot->by ? FT_MARK_LINE : FT_MARK_SAME,
-                  fit->plot->by ? "predicted now" : "as predicted");
+                  fit->plot->by ? "predicted now" : "predicted = observed");
   ft_chart_legend(chart, FT_MARK_BAND, "90 % of runs");
 }
 
@@ -392,7 +392,7 @@ static int plot_fit(struct fit *fit, struct ft_error *err)
   if (fit->full.count + fit->faint.count == 0) {
     ft_error_set(err,
                  fit->plot->by ? "%s: no completed run to draw"
-                               : "%s: no completed run that was predicted before it ran",
+                               : "%s: no completed run had a prediction when it was submitted",
                  fit->plot->app);
     return FT_EXIT_NO;
   }
@@ -419,7 +419,7 @@ int ft_plot_fit(const struct ft_plot *plot, json_t **drawn, struct ft_error *err
     goto out;
   if (ft_state_read_model(state_fd, fit->user.uid, plot->app, &fit->model, err) < 0) {
     if (errno == ENOENT) {
-      ft_error_set(err, "%s: no model of such an app of %s", plot->app, fit->user.name);
+      ft_error_set(err, "%s: user %s has no model of this app", plot->app, fit->user.name);
       status = FT_EXIT_NO;
     }
     goto out;

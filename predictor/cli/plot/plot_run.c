@@ -82,8 +82,8 @@ static int parse_mprof(const char *name, struct ft_text text, struct run *run, s
       return ft_error_errno(err, "%s", name);
   }
   if (run->count == 0)
-    return ft_error_set(err, "%s: no line \"MEM MIB TIME\": not of foretell profile or mprof",
-                        name);
+    return ft_error_set(
+        err, "%s: no line \"MEM MIB TIME\"; expected a file of foretell profile or mprof", name);
   return 0;
 }
 

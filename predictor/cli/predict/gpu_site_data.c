@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The site's MIG profiles and measurements of GPU memory, and estimates refined by them. */
 #include "config.h"
 
 #include <ctype.h>
@@ -112,14 +113,14 @@ static const char *unknown_size_note(const struct ft_gpu_memory *memory, char *o
   if (memory->complete)
     return "";
   if (memory->guess_log_factor > 0) {
-    (void)snprintf(out, size, ", its family is guessed: up to %.1f times as much or as little",
+    (void)snprintf(out, size, ", unknown architecture: up to %.1f times more or less",
                    exp(memory->guess_log_factor));
     return out;
   }
   if (!ft_dim_or(memory->unknown_bytes, 0))
-    return ", some sizes are not known: a lower bound";
+    return ", some sizes unknown: a lower bound";
   (void)snprintf(
-      out, size, ", some sizes are not known: up to %s more",
+      out, size, ", some sizes unknown: up to %s more",
       ft_units_show_bytes((uint64_t)ft_dim_or(memory->unknown_bytes, 0), most, sizeof most));
   return out;
 }
@@ -127,7 +128,7 @@ static const char *unknown_size_note(const struct ft_gpu_memory *memory, char *o
 void ft_gpu_site_data_evidence(const struct ft_gpu_site_data *m, const struct ft_gpu *gpu,
                                const struct ft_gpu_memory *memory, char *out, size_t size)
 {
-  const char *loops = memory->loop_bytes > 0 ? ", its loops counted: an upper bound" : "";
+  const char *loops = memory->loop_bytes > 0 ? ", with loops: an upper bound" : "";
   char runs[80] = "", sizes[96];
 
   if (memory->estimate.runs)
@@ -138,7 +139,7 @@ void ft_gpu_site_data_evidence(const struct ft_gpu_site_data *m, const struct ft
     (void)snprintf(runs, sizeof runs, ", %zu run%s of networks on this GPU", m->run_count,
                    m->run_count == 1 ? "" : "s");
   else if (gpu && !gpu->measured)
-    (void)snprintf(runs, sizeof runs, ", no run on this GPU is known");
+    (void)snprintf(runs, sizeof runs, ", no recorded run on this GPU");
   (void)snprintf(out, size, "by its operators%s%s%s", runs, loops,
                  unknown_size_note(memory, sizes, sizeof sizes));
 }

@@ -285,12 +285,12 @@ static int answer_submission(struct question *q)
   if (q->asked.json) {
     status = print_submission_json(q, decision);
   } else {
-    bool told = print_network(q);
+    bool printed = print_network(q);
 
     ft_perf_print(&q->perf);
     ft_submission_explain(&q->decided, &said);
     /* behind the network's lines, the message that no run is recorded is redundant */
-    if (told && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes)
+    if (printed && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes)
       said.count = 0;
     for (int i = 0; i < said.count; i++)
       printf("%s\n", said.line[i]);
@@ -371,7 +371,7 @@ static int answer_model(void *data)
   return ft_predict_model(&q->asked, q->name);
 }
 
-static int of_submission(void *data)
+static int predict_in_child(void *data)
 {
   return predict_submission(data);
 }
@@ -382,7 +382,7 @@ static int answer_in_sandbox(struct question *q)
   if (q->asked.model)
     return ft_sandbox(q->name, q->asked.model, FT_SANDBOX_SECONDS, answer_model, q);
   if (q->asked.network)
-    return ft_sandbox(q->name, q->asked.network, FT_SANDBOX_SECONDS, of_submission, q);
+    return ft_sandbox(q->name, q->asked.network, FT_SANDBOX_SECONDS, predict_in_child, q);
   return predict_submission(q);
 }
 

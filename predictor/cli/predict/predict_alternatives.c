@@ -60,9 +60,10 @@ static double relative_time(const struct search *s, const struct ft_gpu_part *pa
   return s->seconds > 0 && seconds > 0 ? steps * seconds / s->seconds : 0;
 }
 
-__attribute__((format(printf, 5, 6))) static void found(struct search *s, const char *change,
-                                                        const struct ft_gpu_memory *memory,
-                                                        double time, const char *format, ...)
+/* Adds an alternative to the list, unless it is full. */
+__attribute__((format(printf, 5, 6))) static void
+add_alternative(struct search *s, const char *change, const struct ft_gpu_memory *memory,
+                double time, const char *format, ...)
 {
   struct ft_instead *one = &s->list[s->count];
   va_list ap;
@@ -112,13 +113,15 @@ static void try_batch(struct search *s)
     (void)fits_probably(s, &other, &best);
   }
   if (run->training)
-    found(s, "batch", &best, relative_time(s, &s->asked->part, &other, &best, (double)passes),
-          "batch=%lld,accumulate=%lld", (long long)other.sizes.batch,
-          (long long)passes * at_least_one(run->accumulate));
+    add_alternative(s, "batch", &best,
+                    relative_time(s, &s->asked->part, &other, &best, (double)passes),
+                    "batch=%lld,accumulate=%lld", (long long)other.sizes.batch,
+                    (long long)passes * at_least_one(run->accumulate));
   else
-    found(s, "batch", &best,
-          relative_time(s, &s->asked->part, &other, &best, (double)run->sizes.batch / (double)low),
-          "batch=%lld", (long long)low);
+    add_alternative(
+        s, "batch", &best,
+        relative_time(s, &s->asked->part, &other, &best, (double)run->sizes.batch / (double)low),
+        "batch=%lld", (long long)low);
   if (s->count && strcmp(s->list[s->count - 1].change, "batch") == 0)
     s->list[s->count - 1].largest_batch = low;
 }
@@ -132,8 +135,9 @@ static void try_checkpoints(struct search *s)
   other.checkpoints = at_least_one(other.checkpoints);
   while (other.training && (other.checkpoints *= 2) <= SEGMENTS)
     if (fits_probably(s, &other, &memory)) {
-      found(s, "checkpoint", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
-            "checkpoint=%u", other.checkpoints);
+      add_alternative(s, "checkpoint", &memory,
+                      relative_time(s, &s->asked->part, &other, &memory, 1), "checkpoint=%u",
+                      other.checkpoints);
       return;
     }
 }
@@ -149,8 +153,9 @@ static void try_precision(struct search *s)
     other.precision_given = true;
     if (ft_gpu_precision(s->asked->graph, &s->asked->run) < lower[i] &&
         fits_probably(s, &other, &memory)) {
-      found(s, "precision", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
-            "precision=%s", ft_precision_name(lower[i]));
+      add_alternative(s, "precision", &memory,
+                      relative_time(s, &s->asked->part, &other, &memory, 1), "precision=%s",
+                      ft_precision_name(lower[i]));
       return;
     }
   }
@@ -166,8 +171,8 @@ static void try_offload(struct search *s)
     return;
   other.offload = true;
   if (fits_probably(s, &other, &memory))
-    found(s, "offload", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
-          "offload=on");
+    add_alternative(s, "offload", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
+                    "offload=on");
 }
 
 /* Splits the batch over more GPUs; if that does not fit, also shards the model (level 3). */
@@ -186,11 +191,12 @@ static void try_more_gpus(struct search *s)
       if (!fits_probably(s, &other, &memory))
         continue;
       if (other.shard != run->shard)
-        found(s, "gpus", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
-              "gpus=%u,batch=%lld,shard=%u", gpus, (long long)other.sizes.batch, other.shard);
+        add_alternative(s, "gpus", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
+                        "gpus=%u,batch=%lld,shard=%u", gpus, (long long)other.sizes.batch,
+                        other.shard);
       else
-        found(s, "gpus", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
-              "gpus=%u,batch=%lld", gpus, (long long)other.sizes.batch);
+        add_alternative(s, "gpus", &memory, relative_time(s, &s->asked->part, &other, &memory, 1),
+                        "gpus=%u,batch=%lld", gpus, (long long)other.sizes.batch);
       return;
     }
 }
@@ -202,7 +208,8 @@ static void try_cpu(struct search *s)
 
   if (predict_setting(s, host.gpu, &s->asked->run, &memory) < 0)
     return;
-  found(s, "cpu", &memory, relative_time(s, &host, &s->asked->run, &memory, 1), "device=cpu");
+  add_alternative(s, "cpu", &memory, relative_time(s, &host, &s->asked->run, &memory, 1),
+                  "device=cpu");
 }
 
 size_t ft_instead_find(const struct ft_instead_question *question,

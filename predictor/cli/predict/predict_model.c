@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell predict --model: the memory of the network in a model file, on a GPU or on the host. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -75,7 +76,7 @@ static int set_option_value(const char *name, const char *value, const char *exp
   return ft_error_set(err, "--%s=%s: expected %s", name, value, expected);
 }
 
-static int take_run(struct answer *a, struct ft_error *err)
+static int parse_run_options(struct answer *a, struct ft_error *err)
 {
   const struct ft_asked *asked = a->asked;
   struct ft_gpu_run *run = &a->run;
@@ -95,7 +96,7 @@ static int take_run(struct answer *a, struct ft_error *err)
   return 0;
 }
 
-static int take_device(struct answer *a, struct ft_error *err)
+static int find_device(struct answer *a, struct ft_error *err)
 {
   const char *name = a->device[0] ? a->device : a->asked->device;
   char names[256] = "";
@@ -233,15 +234,14 @@ static int print_model_text(const struct answer *a)
   printf(", cached %s, context %s\n", show_bytes((double)m->cached_bytes, one),
          show_bytes((double)m->context_bytes, two));
   if (m->loop_bytes > 0)
-    printf(
-        "of the activations at most %s in loops that are counted, not followed: an upper bound\n",
-        show_bytes((double)m->loop_bytes, one));
+    printf("at most %s of the activations are in loops: an upper bound\n",
+           show_bytes((double)m->loop_bytes, one));
   if (a->slice)
     print_slice(a);
   else if (!a->gpu->host)
-    printf("no MIG slice of %s that is known holds it at %.4g %%\n", a->gpu->name, 100 * a->safe);
+    printf("no known MIG slice of %s holds it at %.4g %%\n", a->gpu->name, 100 * a->safe);
   if (a->instead_count)
-    printf("%s runs out of memory (%.3g %%); what would fit:\n", a->gpu->name, 100 * a->runs_out);
+    printf("%s runs out of memory (%.3g %%); these would fit:\n", a->gpu->name, 100 * a->runs_out);
   for (size_t i = 0; i < a->instead_count; i++) {
     const struct ft_instead *x = &a->instead[i];
 
@@ -294,7 +294,7 @@ int ft_predict_model(const struct ft_asked *asked, const char *command)
   if (!a)
     return ft_print_error(command, FT_EXIT_SYSTEM, "out of memory");
   a->asked = asked;
-  if (take_run(a, &err) < 0 || take_device(a, &err) < 0)
+  if (parse_run_options(a, &err) < 0 || find_device(a, &err) < 0)
     goto out;
   if (read_site_defaults(a, &err) < 0) {
     status = FT_EXIT_SYSTEM;

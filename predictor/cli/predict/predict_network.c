@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell predict: the decision about a network's GPU, and its JSON. */
 #include "config.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@
 
 #define MIB 1048576.0
 
+/* No preliminary answer is needed: the command waits for the complete one. */
 static void keep_nothing(void)
 {
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell predict: run times by partition, the choice of a partition, and their JSON. */
 #include "config.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* foretell predict: reads a submission from options, the script and its #SBATCH lines. */
 #include "config.h"
 
 #include <errno.h>
@@ -33,15 +34,13 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
       &a->mode },
     { 0, "model", "FILE", "GPU memory of the network in this model file", FT_OPTION_STRING,
       &a->model },
-    { 0, "input", "SIZES", "its input, CxHxW, where the file leaves it open", FT_OPTION_STRING,
-      &a->input },
-    { 0, "device", "GPU", "the GPU it is for: a100-40gb, h100-80gb, ...", FT_OPTION_STRING,
-      &a->device },
+    { 0, "input", "SIZES", "the network's input, CxHxW, if the file does not fix it",
+      FT_OPTION_STRING, &a->input },
+    { 0, "device", "GPU", "the GPU: a100-40gb, h100-80gb, ...", FT_OPTION_STRING, &a->device },
     { 0, "optimizer", "NAME", "sgd, momentum, adam, adamw or adam8bit", FT_OPTION_STRING,
       &a->optimizer },
     { 0, "precision", "NAME", "fp32, tf32, amp, bf16 or fp16", FT_OPTION_STRING, &a->precision },
-    { 0, "mig-file", "FILE", "MIG profiles beside those that are known", FT_OPTION_STRING,
-      &a->mig_file },
+    { 0, "mig-file", "FILE", "more MIG profiles", FT_OPTION_STRING, &a->mig_file },
     { 0, "mem", "SIZE", "memory per node", FT_OPTION_BYTES, &a->mem },
     { 0, "mem-per-cpu", "SIZE", "memory per CPU", FT_OPTION_BYTES, &a->mem_per_cpu },
     { 0, "mem-per-gpu", "SIZE", "memory per GPU", FT_OPTION_BYTES, &a->mem_per_gpu },
@@ -61,37 +60,36 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
     { 0, "tres-per-task", "LIST", "trackable resources per task", FT_OPTION_STRING,
       &a->gpus.value[FT_GPU_OPTION_TRES] },
     { 'N', "nodes", "N", "nodes", FT_OPTION_STRING, &a->nodes },
-    { 'w', "nodelist", "LIST", "nodes that it must have", FT_OPTION_STRING, &a->nodelist },
-    { 'F', "nodefile", "FILE", "a file of nodes that it must have", FT_OPTION_STRING,
+    { 'w', "nodelist", "LIST", "nodes that the job must have", FT_OPTION_STRING, &a->nodelist },
+    { 'F', "nodefile", "FILE", "a file of nodes that the job must have", FT_OPTION_STRING,
       &a->nodefile },
-    { 'x', "exclude", "LIST", "nodes that it must not have", FT_OPTION_STRING, &a->exclude },
+    { 'x', "exclude", "LIST", "nodes that the job must not have", FT_OPTION_STRING, &a->exclude },
     { 0, "reservation", "NAME", "a reservation", FT_OPTION_STRING, &a->reservation },
     { 'n', "ntasks", "N", "tasks", FT_OPTION_COUNT, &a->tasks },
     { 'c', "cpus-per-task", "N", "CPUs per task", FT_OPTION_COUNT, &a->cpus_per_task },
     { 0, "cpus-per-gpu", "N", "CPUs per GPU", FT_OPTION_COUNT, &a->cpus_per_gpu },
     { 0, "ntasks-per-node", "N", "tasks per node", FT_OPTION_COUNT, &a->tasks_per_node },
     { 0, "threads-per-core", "N", "threads per core", FT_OPTION_COUNT, &a->threads_per_core },
-    { 0, "exclusive", NULL, "nodes of its own", FT_OPTION_FLAG, &a->exclusive },
+    { 0, "exclusive", NULL, "whole nodes", FT_OPTION_FLAG, &a->exclusive },
     { 't', "time", "TIME", "time limit", FT_OPTION_STRING, &a->time },
-    { 'a', "array", "LIST", "elements of a job array", FT_OPTION_STRING, &a->array },
+    { 'a', "array", "LIST", "tasks of a job array", FT_OPTION_STRING, &a->array },
     { 'J', "job-name", "NAME", "job name", FT_OPTION_STRING, &a->job_name },
     { 'D', "chdir", "DIR", "working directory; default: the current one", FT_OPTION_STRING,
       &a->directory },
     { 0, "container", "PATH", "container image", FT_OPTION_STRING, &a->container },
-    { 0, "export", "LIST", "variables that the job is given, as sbatch has it", FT_OPTION_STRING,
+    { 0, "export", "LIST", "variables that the job gets, as for sbatch", FT_OPTION_STRING,
       &a->exported },
-    { 0, "wrap", "COMMAND", "a command line in place of a script", FT_OPTION_STRING, &a->wrap },
-    { 0, "srun", NULL, "SCRIPT is a command, as srun or salloc would get it", FT_OPTION_FLAG,
-      &a->srun },
-    { 0, "user", "USER", "whose app; default: yours", FT_OPTION_STRING, &a->user },
-    { 0, "state", "DIR", "state folder; default: as configured", FT_OPTION_STRING, &a->state },
-    { 0, "perf", NULL, "how long it would take in each partition, as --predict-perf",
-      FT_OPTION_FLAG, &a->perf },
-    { 0, "choose", "WHICH", "a partition: fastest or cheapest[:LIST], as --predict-partition",
-      FT_OPTION_STRING, &a->choose },
-    { 0, "explain", NULL, "what the figure stands on: method, features and runs", FT_OPTION_FLAG,
-      &a->explain },
-    { 0, "json", NULL, "answer in JSON", FT_OPTION_FLAG, &a->json },
+    { 0, "wrap", "COMMAND", "a command line instead of a script", FT_OPTION_STRING, &a->wrap },
+    { 0, "srun", NULL, "SCRIPT is a command, as for srun or salloc", FT_OPTION_FLAG, &a->srun },
+    { 0, "user", "USER", "owner of the app; default: you", FT_OPTION_STRING, &a->user },
+    { 0, "state", "DIR", "state directory; default: as configured", FT_OPTION_STRING, &a->state },
+    { 0, "perf", NULL, "run time in each partition, as --predict-perf", FT_OPTION_FLAG, &a->perf },
+    { 0, "choose", "WHICH",
+      "choose a partition: fastest or cheapest[:LIST], as --predict-partition", FT_OPTION_STRING,
+      &a->choose },
+    { 0, "explain", NULL, "show the basis of the estimate: method, features and runs",
+      FT_OPTION_FLAG, &a->explain },
+    { 0, "json", NULL, "print one JSON object", FT_OPTION_FLAG, &a->json },
     { 0 },
   };
   _Static_assert(sizeof options / sizeof *options <= TABLE, "the table is too small");
@@ -100,8 +98,7 @@ static void fill_table(struct ft_asked *a, struct ft_option table[TABLE])
 }
 
 static const char usage[] = "[OPTION]... [--] [SCRIPT [ARGUMENT]...]";
-static const char summary[] =
-    "What a submission would need and what would be decided, as the plugin would in sbatch.";
+static const char summary[] = "Shows what a submission would need and the plugin's decision on it.";
 
 static void init_asked(struct ft_asked *asked)
 {
@@ -261,21 +258,22 @@ static int apply_directives(struct ft_asked *asked, const struct ft_option *tabl
       i++;
     }
   }
-  return ft_options_parse(table, usage, summary, true, argc, argv, status) < 0 ? -1 : 0;
+  return ft_options_parse(table, usage, summary, FT_OPERANDS_COMMAND, argc, argv, status) < 0 ? -1
+                                                                                              : 0;
 }
 
 /* Opens the script as sbatch does: in the working directory, else along PATH. Returns the file
  * descriptor; -1 on error with the errno of the first attempt. */
 static int open_batch_script(const char *name)
 {
-  struct ft_text list = ft_text_from(getenv("PATH")), folder;
+  struct ft_text list = ft_text_from(getenv("PATH")), directory;
   int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   int fd = open(name, flags), first = errno;
   char path[PATH_MAX];
 
-  while (fd < 0 && !strchr(name, '/') && ft_text_until(&list, ':', &folder)) {
+  while (fd < 0 && !strchr(name, '/') && ft_text_until(&list, ':', &directory)) {
     int length =
-        snprintf(path, sizeof path, "%.*s/%s", (int)ft_text_left(&folder), folder.at, name);
+        snprintf(path, sizeof path, "%.*s/%s", (int)ft_text_left(&directory), directory.at, name);
 
     if (length > 0 && (size_t)length < sizeof path)
       fd = open(path, flags);
@@ -292,14 +290,14 @@ static int check_script(const struct ft_buf *script, const char *name, struct ft
   if (!ft_text_left(&all))
     return ft_error_set(err, "%s: the script is empty", name);
   if (!ft_text_left(&trimmed))
-    return ft_error_set(err, "%s: the script has only blanks in it", name);
+    return ft_error_set(err, "%s: the script has only blanks", name);
   if (!ft_text_starts(all, "#!"))
     return ft_error_set(
         err, "%s: not a script: its first line must start with #! and an interpreter", name);
   if (memchr(script->data, '\0', script->length))
-    return ft_error_set(err, "%s: not a script: it has a NUL in it", name);
+    return ft_error_set(err, "%s: not a script: it contains a NUL character", name);
   if (memmem(script->data, script->length, "\r\n", 2))
-    return ft_error_set(err, "%s: its lines end as in DOS (\\r\\n), which sbatch refuses", name);
+    return ft_error_set(err, "%s: DOS line ends (\\r\\n), which sbatch rejects", name);
   return 0;
 }
 
@@ -340,7 +338,7 @@ static int parse_script_operands(struct ft_asked *asked, int argc, char **argv, 
   if (asked->app || asked->model || asked->argument_count)
     return 0;
   if (asked->srun || isatty(STDIN_FILENO))
-    return ft_error_set(err, "which script? or --app=NAME, or --wrap=COMMAND");
+    return ft_error_set(err, "expected a script, --app=NAME or --wrap=COMMAND");
   return read_batch_script(asked, NULL, err);
 }
 
@@ -354,12 +352,12 @@ int ft_asked_parse(struct ft_asked *asked, int argc, char **argv, int *status)
 {
   struct ft_option table[TABLE];
   struct ft_error err;
-  bool typed;
+  bool given;
   int first;
 
   init_asked(asked);
   fill_table(asked, table);
-  first = ft_options_parse(table, usage, summary, true, argc, argv, status);
+  first = ft_options_parse(table, usage, summary, FT_OPERANDS_COMMAND, argc, argv, status);
   if (first < 0)
     return -1;
   if (parse_script_operands(asked, argc, argv, first, &err) < 0) {
@@ -370,12 +368,13 @@ int ft_asked_parse(struct ft_asked *asked, int argc, char **argv, int *status)
     return 0;
 
   /* directives first, then the command line again, which takes precedence */
-  typed = memory_given(asked);
+  given = memory_given(asked);
   if (apply_directives(asked, table, argv[0], status) < 0)
     return -1;
-  if (typed)
+  if (given)
     asked->mem = asked->mem_per_cpu = asked->mem_per_gpu = NOT_GIVEN;
-  return ft_options_parse(table, usage, summary, true, argc, argv, status) < 0 ? -1 : 0;
+  return ft_options_parse(table, usage, summary, FT_OPERANDS_COMMAND, argc, argv, status) < 0 ? -1
+                                                                                              : 0;
 }
 
 void ft_asked_free(struct ft_asked *asked)

@@ -24,30 +24,30 @@ struct options {
 };
 
 enum {
-  TREES_MOST = 2000, /* trees per forest; chosen by judgement */
-  FOLDS_MOST = 1000  /* cross-validation folds; chosen by judgement */
+  MAX_TREES = 2000, /* trees per forest; chosen by judgement */
+  MAX_FOLDS = 1000  /* cross-validation folds; chosen by judgement */
 };
 
 /* Options shared by both commands. */
 /* clang-format off */
 #define TABLE_OPTIONS(o)                                                                          \
-  { 0, "from", "PLATFORM", "whose time is known; default: the one most measured",                 \
+  { 0, "from", "PLATFORM", "the platform with known times; default: most measured",               \
     FT_OPTION_STRING, &(o).from },                                                                \
-  { 'g', "group", "LIST", "columns that make a group, held out together",                         \
+  { 'g', "group", "LIST", "columns that define a group, held out together",                       \
     FT_OPTION_STRING, &(o).reading.groups },                                                      \
-  { 'f', "features", "LIST", "columns to predict from; default: all of numbers",                  \
+  { 'f', "features", "LIST", "feature columns; default: all columns of numbers",                  \
     FT_OPTION_STRING, &(o).reading.features },                                                    \
-  { 0, "platforms", "LIST", "the platforms that count; default: all",                             \
+  { 0, "platforms", "LIST", "platforms to use; default: all",                                     \
     FT_OPTION_STRING, &(o).reading.platforms }
 #define LEARNER_OPTIONS(o)                                                                        \
-  { 0, "learner", "LIST", "take these, untried; default: best, a mixture",                        \
+  { 0, "learner", "LIST", "use these, without selection; default: best, a mixture",               \
     FT_OPTION_STRING, &(o).learner },                                                             \
-  { 0, "trees", "N", "in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &(o).trees },               \
-  { 0, "seed", "N", "of all that is drawn (1)", FT_OPTION_COUNT, &(o).seed }
+  { 0, "trees", "N", "trees in a forest, 3 to 2000 (150)", FT_OPTION_COUNT, &(o).trees },               \
+  { 0, "seed", "N", "seed of all random choices (1)", FT_OPTION_COUNT, &(o).seed }
 #define STORE_OPTIONS(o)                                                                          \
-  { 0, "store", NULL, "of the agent's observations, in place of a table",                         \
+  { 0, "store", NULL, "read the agent's observations instead of a table",                         \
     FT_OPTION_FLAG, &(o).store },                                                                 \
-  { 0, "state", "DIR", "the state folder with them", FT_OPTION_STRING, &(o).state },              \
+  { 0, "state", "DIR", "the state directory of the store", FT_OPTION_STRING, &(o).state },              \
   { 'j', "json", NULL, "print one JSON object", FT_OPTION_FLAG, &(o).json }
 /* clang-format on */
 
@@ -68,15 +68,16 @@ static int make_settings(const struct options *o, const struct ft_relative_table
       if (ft_text_lists(ft_text_from(o->learner), ft_learner_names[l]))
         s->ratios.learners |= 1u << l;
     if (!s->ratios.learners)
-      return ft_print_error(command, FT_EXIT_USAGE,
-                            "--learner=%s: expected best, or of constant, trees, forest, boosting, "
-                            "ridge, ridge_trees, few_trees, process, rate_trees, "
-                            "rate_process, work_process, work_rates, autoencoder",
-                            o->learner);
+      return ft_print_error(
+          command, FT_EXIT_USAGE,
+          "--learner=%s: expected best, or names of constant, trees, forest, boosting, "
+          "ridge, ridge_trees, few_trees, process, rate_trees, "
+          "rate_process, work_process, work_rates, autoencoder",
+          o->learner);
   }
-  if (o->trees < 3 || o->trees > TREES_MOST || o->folds > FOLDS_MOST)
+  if (o->trees < 3 || o->trees > MAX_TREES || o->folds > MAX_FOLDS)
     return ft_print_error(command, FT_EXIT_USAGE, "expected 3 to %d trees and at most %d folds",
-                          TREES_MOST, FOLDS_MOST);
+                          MAX_TREES, MAX_FOLDS);
   s->from = ft_relative_source(t, o->from, &err);
   return s->from == SIZE_MAX ? ft_print_error(command, FT_EXIT_USAGE, "%s", err.text)
                              : FT_EXIT_DONE;
@@ -85,7 +86,7 @@ static int make_settings(const struct options *o, const struct ft_relative_table
 static void warn_zero_columns(const struct ft_relative_table *t, const char *command)
 {
   if (t->zeros)
-    (void)ft_print_error(command, 0, "%zu time%s of 0 left out: nothing was measured", t->zeros,
+    (void)ft_print_error(command, 0, "skipped %zu time%s of 0 (not measured)", t->zeros,
                          t->zeros == 1 ? "" : "s");
 }
 
@@ -155,7 +156,7 @@ static void print_trial(const struct ft_relative_table *t, const struct ft_relat
 {
   char a[16], b[16], c[16], d[16];
 
-  printf("%zu rows, %zu features, from %s; every row predicted from groups that it is not in\n"
+  printf("%zu rows, %zu features, from %s; every row predicted by a model of the other groups\n"
          "%-24s %8s %12s\n",
          t->rows, t->features, t->platform[y->from], "platform", "R2", "median error");
   for (size_t p = 0; p < t->platforms; p++)
@@ -221,13 +222,12 @@ static void warn_name_differences(const struct ft_relative_model *m,
     absent += find_relative_name(t->feature, t->features, m->feature[f]) == SIZE_MAX;
   if (absent)
     (void)ft_print_error("relative", 0,
-                         "%zu of the model's %zu features are not in the table: taken "
+                         "%zu of the model's %zu features are not in the table; they count "
                          "as missing",
                          absent, m->features);
   for (size_t p = 0; p < t->platforms; p++)
     if (find_relative_name(m->platform, m->platforms, t->platform[p]) == SIZE_MAX)
-      (void)ft_print_error("relative", 0,
-                           "platform %s: the model does not know it; its times are not used",
+      (void)ft_print_error("relative", 0, "platform %s is not in the model; its times are ignored",
                            t->platform[p]);
 }
 
@@ -341,12 +341,13 @@ static int read_relative_table(const struct options *o, int argc, char **argv, i
   int status;
 
   if (argc - first != nouns + !o->store)
-    return ft_print_error(argv[0], FT_EXIT_USAGE, "expected one DATA.csv, or --store without any");
+    return ft_print_error(argv[0], FT_EXIT_USAGE,
+                          "expected one DATA.csv, or --store without a file");
   if (o->store && (o->reading.features || o->reading.groups || o->reading.platforms))
     return ft_print_error(argv[0], FT_EXIT_USAGE,
-                          "--features, --group and --platforms are of a table: not with --store");
+                          "--features, --group and --platforms need a table, not --store");
   if (o->state && !o->store)
-    return ft_print_error(argv[0], FT_EXIT_USAGE, "--state is of the store: not without --store");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "--state needs --store");
   status = o->store ? ft_relative_read_store(o->state, records, t, &err)
                     : ft_relative_read(argv[first + nouns], &o->reading, t, &err);
   if (status < 0)
@@ -359,12 +360,12 @@ int ft_command_relative(int argc, char **argv)
 {
   struct options o = { .learner = "best", .trees = 150, .seed = 1, .which = ULONG_MAX };
   const struct ft_option options[] = {
-    { 'm', "model", "FILE", "predict by this model, of foretell train relative", FT_OPTION_STRING,
+    { 'm', "model", "FILE", "predict with this model of foretell train relative", FT_OPTION_STRING,
       &o.model },
     TABLE_OPTIONS(o),
     { 0, "folds", "N", "parts to hold out; default: each group, 10 parts of more than 60",
       FT_OPTION_COUNT, &o.folds },
-    { 0, "which", "N", "tell which N runs to measure on a platform that joins", FT_OPTION_COUNT,
+    { 0, "which", "N", "show which N runs to measure on a new platform", FT_OPTION_COUNT,
       &o.which },
     LEARNER_OPTIONS(o),
     { 0, "plot", "PREFIX", "draw PREFIX-distribution.svg, -vector, -order, -error and -roc",
@@ -377,15 +378,14 @@ int ft_command_relative(int argc, char **argv)
   int status, first;
 
   first = ft_options_parse(options, "[OPTION]... DATA.csv|--store",
-                           "How fast the runs of a table would be on other platforms.", false, argc,
-                           argv, &status);
+                           "Predicts how fast the runs of a table are on other platforms.",
+                           FT_OPERANDS_ANY, argc, argv, &status);
   if (first < 0)
     return status;
   if (o.model && o.plot)
-    return ft_print_error(argv[0], FT_EXIT_USAGE, "--plot shows rows held out: not with --model");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "--plot and --model exclude one another");
   if (o.which != ULONG_MAX && (o.model || o.plot))
-    return ft_print_error(argv[0], FT_EXIT_USAGE,
-                          "--which chooses rows of a table: not with --model or --plot");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "--which excludes --model and --plot");
   status = read_relative_table(&o, argc, argv, first, 0, &records, &t);
   if (status == FT_EXIT_DONE)
     status = o.which != ULONG_MAX ? run_which(&o, &t)
@@ -463,7 +463,7 @@ int ft_command_train(int argc, char **argv)
 {
   struct options o = { .learner = "best", .trees = 150, .seed = 1 };
   const struct ft_option options[] = {
-    { 'o', "output", "FILE", "where the model goes; of the store: relative.model beside it",
+    { 'o', "output", "FILE", "file of the model; with --store: relative.model in its directory",
       FT_OPTION_STRING, &o.output },
     TABLE_OPTIONS(o),
     LEARNER_OPTIONS(o),
@@ -476,14 +476,14 @@ int ft_command_train(int argc, char **argv)
   int status, first;
 
   first = ft_options_parse(options, "relative [OPTION]... DATA.csv|--store",
-                           "Learns from a table what foretell relative predicts.", false, argc,
-                           argv, &status);
+                           "Trains the cross-platform model of foretell relative from a table.",
+                           FT_OPERANDS_ANY, argc, argv, &status);
   if (first < 0)
     return status;
   if (argc == first || strcmp(argv[first], "relative") != 0)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "expected \"relative\" and one DATA.csv");
   if (!o.output && !o.store)
-    return ft_print_error(argv[0], FT_EXIT_USAGE, "where to? --output=FILE");
+    return ft_print_error(argv[0], FT_EXIT_USAGE, "missing --output=FILE");
   status = read_relative_table(&o, argc, argv, first, 1, &records, &t);
   if (status == FT_EXIT_DONE) {
     if (!o.output)

@@ -25,7 +25,7 @@ static int close_chart(const struct drawing *d, struct ft_chart *chart, const ch
 
   if (snprintf(path, sizeof path, "%s-%s.svg", d->prefix, what) >= (int)sizeof path) {
     ft_chart_discard(chart);
-    return ft_error_set(err, "--plot: a name too long");
+    return ft_error_set(err, "--plot: name too long");
   }
   return ft_chart_close(chart, path, err);
 }
@@ -111,7 +111,7 @@ static int draw_vector(struct drawing *d, struct ft_error *err)
       d->a[count] = d->y->measured[which * n + p];
       d->b[count++] = d->y->speed[which * n + p];
     }
-  (void)snprintf(title, sizeof title, "%s: the row of middling error", d->t->label[which]);
+  (void)snprintf(title, sizeof title, "%s: the row of median error", d->t->label[which]);
   memcpy(d->c, d->a, count * sizeof *d->c);
   memcpy(d->c + count, d->b, count * sizeof *d->c);
   fit_log_to_values(&y, d->c, 2 * count);
@@ -145,7 +145,7 @@ static double row_order_share(const struct drawing *d, size_t row)
 /* Figure 4: fraction of correctly ordered platform pairs per row, sorted. */
 static int draw_order(struct drawing *d, struct ft_error *err)
 {
-  struct ft_axis x = { .title = "Samples, by their order", .tight = true };
+  struct ft_axis x = { .title = "Rows, sorted by order", .tight = true };
   struct ft_axis y = { .title = "Pairs in the right order, %", .low = 0, .high = 100 };
   struct ft_chart *chart;
   size_t count = 0, whole = 0;
@@ -166,8 +166,8 @@ static int draw_order(struct drawing *d, struct ft_error *err)
   for (size_t i = 0; i < count; i++)
     d->x[i] = (double)(i + 1);
   x.high = (double)(count ? count : 1);
-  (void)snprintf(subtitle, sizeof subtitle, "%zu of %zu samples wholly in order", whole, count);
-  chart = ft_chart_open(false, false, "Order by sample", subtitle, &x, &y, err);
+  (void)snprintf(subtitle, sizeof subtitle, "%zu of %zu rows completely in order", whole, count);
+  chart = ft_chart_open(false, false, "Order by row", subtitle, &x, &y, err);
   if (!chart)
     return -1;
   ft_chart_series(chart, FT_MARK_LINE, d->x, d->a, NULL, count);
@@ -192,7 +192,7 @@ static double row_median_error(const struct drawing *d, size_t row)
 /* Median error per row, sorted. */
 static int draw_error(struct drawing *d, struct ft_error *err)
 {
-  struct ft_axis x = { .title = "Samples, by their error", .tight = true };
+  struct ft_axis x = { .title = "Rows, sorted by error", .tight = true };
   struct ft_axis y = { .title = "Median error over the platforms, %" };
   struct ft_chart *chart;
   size_t count = 0;
@@ -209,9 +209,9 @@ static int draw_error(struct drawing *d, struct ft_error *err)
     d->x[i] = (double)(i + 1);
   x.high = (double)(count ? count : 1);
   fit_log_to_values(&y, d->a, count);
-  (void)snprintf(subtitle, sizeof subtitle, "half of %zu samples within %.3g %%", count,
+  (void)snprintf(subtitle, sizeof subtitle, "half of %zu rows within %.3g %%", count,
                  count ? ft_sort_median(d->a, count) : 0);
-  chart = ft_chart_open(false, false, "Error by sample", subtitle, &x, &y, err);
+  chart = ft_chart_open(false, false, "Error by row", subtitle, &x, &y, err);
   if (!chart)
     return -1;
   ft_chart_series(chart, FT_MARK_LINE, d->x, d->a, NULL, count);
@@ -247,8 +247,8 @@ static void find_balanced_pair(const struct drawing *d, size_t *first, size_t *s
 /* Figure 5: ROC curve of predicting the faster platform, for the most evenly divided pair. */
 static int draw_roc(struct drawing *d, struct ft_error *err)
 {
-  struct ft_axis x = { .title = "False positives, part", .high = 1 };
-  struct ft_axis y = { .title = "True positives, part", .high = 1 };
+  struct ft_axis x = { .title = "False positive rate", .high = 1 };
+  struct ft_axis y = { .title = "True positive rate", .high = 1 };
   static const double edge[] = { 0, 1 };
   size_t n = d->t->platforms, rows = 0, first, second;
   double positives = 0, area = 0;
@@ -288,7 +288,7 @@ static int draw_roc(struct drawing *d, struct ft_error *err)
   ft_chart_series(chart, FT_MARK_SAME, edge, edge, NULL, 2);
   ft_chart_series(chart, FT_MARK_LINE, d->x, d->c, NULL, rows + 1);
   ft_chart_legend(chart, FT_MARK_LINE, "predicted");
-  ft_chart_legend(chart, FT_MARK_SAME, "by chance");
+  ft_chart_legend(chart, FT_MARK_SAME, "random");
   return close_chart(d, chart, "roc", err);
 }
 

@@ -63,7 +63,7 @@ int ft_relative_which(const struct ft_relative_table *t, size_t from, size_t cou
     id[rows++] = r;
   }
   if (count < 1 || count > rows) {
-    ft_error_set(err, "%zu of %zu rows with a time on %s; expected 1 to that many", count, rows,
+    ft_error_set(err, "--which=%zu: expected 1 to %zu, the rows with a time on %s", count, rows,
                  t->platform[from]);
     goto out;
   }

@@ -59,7 +59,7 @@ static int add_named_column(struct reader *r, size_t field, const char *name, en
                         time ? "platforms" : "features");
   for (size_t i = 0; i < *count; i++)
     if (strcmp((*names)[i], name) == 0)
-      return ft_csv_fail(&r->csv, field, "column", err, "a second one of that name");
+      return ft_csv_fail(&r->csv, field, "column", err, "a column of this name occurs twice");
   (void)ft_string_copy(name, (*names)[*count], FT_RELATIVE_NAME);
   r->role[field] = role;
   r->place[field] = (*count)++;
@@ -177,7 +177,7 @@ static int read_field(struct reader *r, size_t field, struct ft_error *err)
   if (fabs(*to) > MOST)
     return ft_csv_fail(&r->csv, field, "number", err, "expected at most 1e100");
   if (time && *to < 0)
-    return ft_csv_fail(&r->csv, field, "time", err, "expected none below 0");
+    return ft_csv_fail(&r->csv, field, "time", err, "expected 0 or more");
   if (time && *to < 1 / MOST) {
     t->zeros++;
     *to = NAN;

@@ -101,7 +101,7 @@ int ft_relative_try(const struct ft_relative_table *t, const struct ft_relative_
   }
   folds = assign_folds(t, folds, settings->ratios.seed, fold, dealt);
   if (folds < 2) {
-    ft_error_set(err, "one group of rows; holding out takes two");
+    ft_error_set(err, "one group of rows; cross-validation needs at least two");
     goto out;
   }
   progress->total = (double)folds;
