@@ -318,8 +318,7 @@ static void explain_change(struct message *m)
     append_partition(m, "allows");
     append_maximum(m);
   }
-  if (s->p_amount >= 0 &&
-      (s->capped || is_below_median(m) || m->q->request->array_tasks > 1)) {
+  if (s->p_amount >= 0 && (s->capped || is_below_median(m) || m->q->request->array_tasks > 1)) {
     append_message_text(m, "; probability of running out of memory: ");
     append_p_oom(m, s->p_amount, s->amount);
   }

@@ -114,7 +114,9 @@ static double smallest_need(const ft_evaluator *e)
 {
   const ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
 
-  return e->baselines_count && peak->needs_count ? fmax(FT_ENSEMBLE_LEAST_PART * (double)peak->needs[0], 1) : 1;
+  return e->baselines_count && peak->needs_count
+             ? fmax(FT_ENSEMBLE_LEAST_PART * (double)peak->needs[0], 1)
+             : 1;
 }
 
 /* Whether view V has runs. */
@@ -396,5 +398,6 @@ double ft_ensemble_member_allocation(struct ft_ensemble_state *p, unsigned membe
   else
     bytes = empirical_allocation(p, &p->moments);
   bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
-  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH) : bytes;
+  return p->q->failed_bytes > 0 ? fmax(bytes, p->q->failed_bytes * FT_RETRY_SEQUENCE_LEAST_GROWTH)
+                                : bytes;
 }

@@ -232,8 +232,8 @@ static int prepare_connection(sqlite3 *db, const char *path, bool create, struct
                                 : "empty file");
   if (!create)
     return 0;
-  /* FULL: each commit is durable on return, in WAL mode with one fsync. A file system without shared
-   * memory keeps the rollback journal: slower, and as durable. */
+  /* FULL: each commit is durable on return, in WAL mode with one fsync. A file system without
+   * shared memory keeps the rollback journal: slower, and as durable. */
   if (ft_schema_run(db, path,
                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
                     "PRAGMA secure_delete = ON;",

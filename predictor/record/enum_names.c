@@ -46,8 +46,8 @@ const struct ft_enum_names ft_mode_names =
 const struct ft_enum_names ft_action_names =
     FT_ENUM_NAMES("leave", "set", "raise", "trim", "warn", "reject");
 const struct ft_enum_names ft_rule_names = FT_ENUM_NAMES("unknown", "none", "rss", "pss", "cgroup");
-const struct ft_enum_names ft_decision_rule_names = FT_ENUM_NAMES(
-    "none", "request", "default", "maximum", "leak", "floor", "ceiling", "estimate");
+const struct ft_enum_names ft_decision_rule_names =
+    FT_ENUM_NAMES("none", "request", "default", "maximum", "leak", "floor", "ceiling", "estimate");
 const struct ft_enum_names ft_source_names =
     FT_ENUM_NAMES("agent", "sacct", "trace", "sacct_total");
 

@@ -110,8 +110,10 @@ struct ft_enum_names {
   size_t count;
 };
 
-#define FT_ENUM_NAMES(...) \
-  { (const char *const[]){ __VA_ARGS__ }, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *) }
+#define FT_ENUM_NAMES(...)                                                                         \
+  {                                                                                                \
+    (const char *const[]){ __VA_ARGS__ }, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *) \
+  }
 
 extern const struct ft_enum_names ft_outcome_names, ft_mode_names, ft_action_names, ft_rule_names,
     ft_decision_rule_names, ft_source_names;
