@@ -31,7 +31,7 @@ static const struct ft_option options[] = {
 };
 
 /* Discards standard output and error during the parse. */
-static int parse(const char *const *words, bool stop, char **argv, int *status)
+static int parse(const char *const *words, int operands, char **argv, int *status)
 {
   int argc = 0, result, saved[2], null = open("/dev/null", O_WRONLY);
 
@@ -46,7 +46,7 @@ static int parse(const char *const *words, bool stop, char **argv, int *status)
     assert_true(dup2(null, i + 1) >= 0);
   }
   *status = -1;
-  result = ft_options_parse(options, "[OPTION]... [FILE]", "Tests.", stop, argc, argv, status);
+  result = ft_options_parse(options, "[OPTION]... [FILE]", "Tests.", operands, argc, argv, status);
   fflush(stdout);
   for (int i = 0; i < 2; i++) {
     assert_true(dup2(saved[i], i + 1) >= 0);
@@ -63,7 +63,7 @@ static void every_kind_of_option_is_accepted(void **state)
   int status;
 
   (void)state;
-  assert_int_equal(parse(words, false, argv, &status), 7);
+  assert_int_equal(parse(words, 0, argv, &status), 7);
   assert_true(got.flag);
   assert_string_equal(got.string, "a b");
   assert_near(got.number, -1500, 0);
@@ -78,7 +78,7 @@ static void a_size_without_a_suffix_is_in_mib(void **state)
   int status;
 
   (void)state;
-  assert_int_equal(parse(words, false, argv, &status), 3);
+  assert_int_equal(parse(words, 0, argv, &status), 3);
   assert_int_equal(got.bytes, 100 * FT_MIB);
 }
 
@@ -97,7 +97,7 @@ static void errors_are_rejected_as_usage(void **state)
   for (size_t i = 0; i < COUNT_OF(lines); i++) {
     const char *words[WORDS] = { lines[i][0], lines[i][1] };
 
-    assert_int_equal(parse(words, false, argv, &status), -1);
+    assert_int_equal(parse(words, 0, argv, &status), -1);
     if (status != FT_EXIT_USAGE)
       fail_msg("%s: status %d", lines[i][0], status);
   }
@@ -110,7 +110,7 @@ static void help_ends_without_an_error(void **state)
   int status;
 
   (void)state;
-  assert_int_equal(parse(words, false, argv, &status), -1);
+  assert_int_equal(parse(words, 0, argv, &status), -1);
   assert_int_equal(status, FT_EXIT_DONE);
 }
 
@@ -121,13 +121,16 @@ static void operands_come_last_and_a_double_dash_ends_options(void **state)
   int status, first;
 
   (void)state;
-  first = parse(words, false, argv, &status);
+  first = parse(words, FT_OPERANDS_ANY, argv, &status);
   assert_int_equal(first, 3);
   assert_true(got.flag);
   assert_null(got.string);
   assert_string_equal(argv[first], "one");
   assert_string_equal(argv[first + 1], "two");
   assert_string_equal(argv[first + 2], "--string=x");
+  assert_int_equal(parse(words, 3, argv, &status), 3);
+  assert_int_equal(parse(words, 2, argv, &status), -1);
+  assert_int_equal(status, FT_EXIT_USAGE);
 }
 
 static void the_first_operand_stops_where_asked(void **state)
@@ -137,7 +140,7 @@ static void the_first_operand_stops_where_asked(void **state)
   int status, first;
 
   (void)state;
-  first = parse(words, true, argv, &status);
+  first = parse(words, FT_OPERANDS_COMMAND, argv, &status);
   assert_int_equal(first, 2);
   assert_null(got.string);
   assert_string_equal(argv[first], "command");
