@@ -26,11 +26,17 @@ static const char *show_fit_bytes(double value, char out[32])
   return ft_units_show_bytes((uint64_t)fmin(fmax(value, 0), 0x1p63), out, 32);
 }
 
-/* Returns the effect of OFFSET on the estimate: a factor if the target is a logarithm, else bytes.
- */
-static double term_effect(const ft_evaluator *e, double offset)
+/* The effect of OFFSET on the estimate into OUT: "x1.31" if the target is a logarithm, else "+28.3
+ * MiB". */
+static const char *show_term_effect(const ft_evaluator *e, double offset, char out[40])
 {
-  return e->log_target ? exp(offset) : offset;
+  char bytes[32];
+
+  if (e->log_target)
+    (void)snprintf(out, 40, "x%.3g", exp(offset));
+  else
+    (void)snprintf(out, 40, "%c%s", offset < 0 ? '-' : '+', show_fit_bytes(fabs(offset), bytes));
+  return out;
 }
 
 /* Returns whether TERM has no effect: all its coefficients are 0. */
@@ -45,19 +51,19 @@ static bool is_zero_term(const ft_term *term)
 static void print_term(const ft_model *model, const ft_term *term)
 {
   const ft_column *column = &model->columns[term->column];
-  const char *sign = model->evaluator.log_target ? "x" : "";
+  char effect[40];
 
   printf("  %-20s", column->name);
   if (column->categorical) {
     for (size_t i = 0; i < term->levels_count && i < column->categories_count; i++)
-      printf(" %s %s%.3g", column->categories[i], sign,
-             term_effect(&model->evaluator, term->levels[i]));
+      printf(" %s %s", column->categories[i],
+             show_term_effect(&model->evaluator, term->levels[i], effect));
     printf("\n");
     return;
   }
-  printf(" %s%.3g per %.4g of %s around %.4g, observed from %.6g to %.6g\n", sign,
-         term_effect(&model->evaluator, term->coefficient), term->scale,
-         term->log ? "log(1+x)" : "x", term->mean, term->low, term->high);
+  printf(" %s per %.4g%s around %.4g, observed from %.6g to %.6g\n",
+         show_term_effect(&model->evaluator, term->coefficient, effect), term->scale,
+         term->log ? " of log(1+x)" : "", term->mean, term->low, term->high);
 }
 
 static void print_equation(const ft_model *model)

@@ -47,6 +47,7 @@ is $? 0 "a CSV table is imported"
 out=$(run history --fit --limit=1 net)
 like "$out" "batch=[0-9]+,arch=" "a run is listed with its features"
 like "$out" "method [a-z]" "--fit prints the model's method"
+like "$out" "batch +x[0-9.]+ per .* observed from 8 to 64" "--fit prints a feature's effect as a factor"
 json=$(run history --fit --json net)
 is "$(printf %s "$json" | python3 -c 'import json, sys
 d = json.load(sys.stdin)
@@ -190,4 +191,10 @@ is "$? $(cat "$scratch/err")" \
 
 run export >/dev/full
 is $? 3 "a full standard output is an error"
+
+awk 'BEGIN { print "app,n,peak_mb"
+  for (i = 0; i < 12; i++) printf "lin,%d,%.1f\n", 40 + 10 * i, 45 + 10 * i + i % 2 / 10 }' >"$scratch/lin.csv"
+run import --features='*' "$scratch/lin.csv" >/dev/null
+like "$(run history --fit --limit=1 lin)" "n +\\+[0-9.]+ MiB per .* observed from 40 to 150" \
+  "--fit prints a feature's effect as an amount of memory"
 tap_done
