@@ -4,7 +4,7 @@
 #include "predictor/core/random.h"
 #include "predictor/graph/training/cuda_allocator.h"
 
-/* The allocator's own constants, by their names there. */
+/* PyTorch's constants in bytes, by their names in CUDACachingAllocator.cpp. */
 #define MIN_BLOCK_SIZE INT64_C(512)
 #define SMALL_SIZE (INT64_C(1) << 20)
 #define SMALL_BUFFER (INT64_C(2) << 20)
@@ -19,7 +19,7 @@
 #define PAGE INT64_C(4096)
 #define CHUNK_SIZE INT64_C(64)
 
-/* A piece of a segment. Free ones stand in a treap by size, then age. */
+/* A piece of a segment. Free blocks are in a treap by size, then age. */
 struct ft_cuda_allocator_block {
   int64_t size;
   uint32_t before, after; /* neighbours in the segment; 0: none */
@@ -110,7 +110,7 @@ static void unset_free(struct ft_cuda_allocator *c, uint32_t b)
   *at = low != NOTHING ? low : high;
 }
 
-/* The smallest free block of at least SIZE, the oldest of several. */
+/* Returns the smallest free block of at least SIZE bytes, the oldest of equals; NOTHING: none. */
 static uint32_t best_fit(const struct ft_cuda_allocator *c, int64_t size, bool small)
 {
   uint32_t at = c->free_roots[!small], best = NOTHING;
@@ -142,7 +142,7 @@ static uint32_t new_block(struct ft_cuda_allocator *c, int64_t size, bool small)
         return NOTHING;
       c->blocks = blocks;
       b = (uint32_t)c->count++;
-    } while (b == NOTHING); /* the first stands for it */
+    } while (b == NOTHING); /* entry 0 is never used */
   }
   *block_at(c, b) = (struct ft_cuda_allocator_block){
     .size = size, .small = small, .weight = (uint32_t)ft_random_u64(&c->random)
@@ -284,8 +284,7 @@ int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *c, int64_t bytes)
   return b;
 }
 
-/* A mapped block goes back, and later ones of its size come of the heap (mallopt(3),
- * M_MMAP_THRESHOLD). */
+/* Unmaps B and raises the threshold to its size (mallopt(3), M_MMAP_THRESHOLD). */
 static void unmap_block(struct ft_cuda_allocator *c, uint32_t b)
 {
   int64_t size = block_at(c, b)->size;
@@ -297,7 +296,7 @@ static void unmap_block(struct ft_cuda_allocator *c, uint32_t b)
   drop_block(c, b);
 }
 
-/* The end of the heap goes back once it is twice what is mapped (mallopt(3), M_TRIM_THRESHOLD). */
+/* Trims a free heap end of at least twice the mmap threshold (mallopt(3), M_TRIM_THRESHOLD). */
 static void trim_heap(struct ft_cuda_allocator *c)
 {
   uint32_t last = c->last;

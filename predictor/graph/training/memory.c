@@ -10,9 +10,9 @@
 #include "predictor/graph/training/memory.h"
 #include "predictor/graph/training/decomposed.h"
 
-/* Where a tensor's elements lie. */
+/* A tensor's storage. */
 struct storage {
-  uint32_t owner; /* the tensor whose memory it is; itself unless it is a view */
+  uint32_t owner; /* the tensor itself, or the tensor of which it is a view */
   uint32_t until; /* the last operator that reads that memory, + 1 (of the owner) */
   int64_t bytes;  /* of the owner */
   bool scattered; /* a view that a reshape has to copy */
@@ -105,7 +105,7 @@ static int64_t save_tensor(struct follow *f, uint32_t tensor)
   return p->bytes;
 }
 
-/* What of an operator's own making is kept beside its tensors. */
+/* Bytes that OP saves beside its inputs and outputs. */
 static int64_t extra_saved_bytes(struct follow *f, const struct ft_operator *op, unsigned what)
 {
   const struct ft_tensor *tensors = f->graph->tensors;
@@ -203,7 +203,7 @@ static int add_layer(struct follow *f, int64_t live, int64_t saved)
 
 static int follow_block(struct follow *f, const struct ft_block *block, int depth, int64_t *peak);
 
-/* Blocks inside OP: the most that one of them needs while OP runs. */
+/* Sets MOST to the largest peak of OP's subgraphs, in bytes. */
 static int follow_inner(struct follow *f, const struct ft_operator *op, int depth, int64_t *most)
 {
   *most = 0;
@@ -219,7 +219,7 @@ static int follow_inner(struct follow *f, const struct ft_operator *op, int dept
   return 0;
 }
 
-/* Give every tensor its place and find when it is read last. */
+/* Assigns each tensor's storage and its last reader. */
 static void settle_block(struct follow *f, const struct ft_block *block,
                          const struct ft_fusion *fusions)
 {
@@ -244,7 +244,7 @@ static void settle_block(struct follow *f, const struct ft_block *block,
     extend_lifetime(f, f->graph->kv_cache[i], UINT32_MAX);
 }
 
-/* The tensors that OP reads last, and results without a reader. */
+/* Returns LIVE without the tensors that OP reads last and outputs without a reader. */
 static int64_t release_unread(const struct follow *f, const struct ft_operator *op, uint32_t input,
                               uint32_t when, int64_t live)
 {
@@ -257,7 +257,7 @@ static int64_t release_unread(const struct follow *f, const struct ft_operator *
     struct storage *p = &f->storages[f->storages[k].owner];
 
     if (p->bytes && p->until <= when) {
-      live = live > p->bytes ? live - p->bytes : 0; /* a sum that was cut may fall short */
+      live = live > p->bytes ? live - p->bytes : 0; /* the sum may have saturated */
       p->bytes = 0;
     }
   }

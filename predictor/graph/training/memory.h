@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The memory of a network's tensors, from shapes alone: what a framework adds
- * (context, workspace, rounding of its allocator) is not in it.
+ * Memory of a network's tensors, from shapes only. Excludes what a framework adds: context,
+ * workspaces, rounding of its allocator.
  */
 #ifndef FT_GRAPH_MEMORY_H
 #define FT_GRAPH_MEMORY_H
@@ -13,37 +13,39 @@ enum ft_optimizer {
   FT_OPTIMIZER_MOMENTUM,
   FT_OPTIMIZER_ADAM,
   FT_OPTIMIZER_ADAMW,
-  FT_OPTIMIZER_ADAM8, /* moments in 8 bits */
+  FT_OPTIMIZER_ADAM8, /* 8-bit moments */
   FT_OPTIMIZERS
 };
 
+/* Returns the option value of OPTIMIZER, such as "adamw". */
 const char *ft_optimizer_name(enum ft_optimizer optimizer);
 
-/* One operator of the outermost block that allocates memory or keeps some. */
+/* An operator of the outermost block that allocates or saves memory. */
 struct ft_memory_layer {
-  int64_t live_bytes;  /* inference: activations that are there while it runs */
-  int64_t saved_bytes; /* training: saved for the backward pass, and not by an operator before it */
+  int64_t live_bytes;  /* inference: activations live while it runs */
+  int64_t saved_bytes; /* training: saved for the backward pass by no earlier operator */
 };
 
+/* All in bytes. */
 struct ft_memory {
   int64_t weight_bytes;          /* parameters and constants */
-  int64_t parameter_bytes;       /* what is learnt of them */
-  int64_t activation_peak_bytes; /* inference, by liveness over the file's order */
-  int64_t inference_peak_bytes;  /* weights and that */
+  int64_t parameter_bytes;       /* trainable weights */
+  int64_t activation_peak_bytes; /* inference, by liveness in the file's order of operators */
+  int64_t inference_peak_bytes;  /* weights and activation peak */
   int64_t gradient_bytes;
   int64_t optimizer_bytes[FT_OPTIMIZERS];
-  int64_t saved_bytes; /* activations kept for the backward pass */
-  /* of those, the probabilities between the two products of attention: a fused kernel keeps none */
+  int64_t saved_bytes; /* activations saved for the backward pass */
+  /* part of saved_bytes: attention probabilities; a fused kernel saves none */
   int64_t attention_bytes;
-  int64_t loop_bytes; /* of those at most what the iterations of loops keep, which are counted */
-  bool complete;      /* every size could be told: else these are lower bounds */
+  int64_t loop_bytes; /* part of saved_bytes: upper bound for all iterations of loops */
+  bool complete;      /* every size is known; otherwise all bytes are lower bounds */
   struct ft_memory_layer *layers;
   size_t layer_count;
 };
 
 /*
- * Follow GRAPH's tensors after ft_graph_infer and ft_graph_cost. What MEMORY points to lives as
- * long as COST. Returns 0, or -1 when memory is out.
+ * Fills MEMORY for GRAPH, after ft_graph_infer and ft_graph_cost. MEMORY's arrays belong to GRAPH
+ * and live as long as COST. Returns 0; -1 without memory and fills ERR.
  */
 int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct ft_memory *memory,
                     struct ft_error *err);

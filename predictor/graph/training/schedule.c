@@ -43,13 +43,13 @@ static uint32_t segment_start(const struct ft_plan *p, uint32_t segment)
 }
 
 /*
- * At each operator and behind the last: CROSSING, bytes that earlier operators gave and later ones
- * read; GIVEN, bytes that earlier ones gave.
+ * For each operator I, and the end: CROSSING[I], bytes produced before I and read at I or later;
+ * GIVEN[I], all bytes produced before I.
  */
 static void measure_crossings(const struct ft_plan *p, int64_t *crossing, int64_t *given)
 {
   uint32_t count = p->block->operator_count;
-  int64_t most = INT64_MAX / 4 / p->graph->tensor_count; /* of one: no sum overflows */
+  int64_t most = INT64_MAX / 4 / p->graph->tensor_count; /* per tensor, so that no sum overflows */
 
   for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
     const struct ft_storage *storage = &p->storages[t];
@@ -79,8 +79,8 @@ static int64_t absolute_difference(int64_t a, int64_t b)
 }
 
 /*
- * Segments give about as many bytes, and end where least crosses: between the blocks of a network,
- * as whoever checkpoints chooses them.
+ * Cuts segments of about equal activation bytes where the fewest bytes cross: between the blocks of
+ * a network, as users of checkpointing do.
  */
 static void cut_segments(struct ft_plan *p)
 {
@@ -111,7 +111,7 @@ static void cut_segments(struct ft_plan *p)
   p->cuts[p->segments] = count;
 }
 
-/* Let SEGMENT keep T, when that comes from before it. */
+/* Saves T for SEGMENT if an earlier segment produced T. */
 static void pin_segment_input(struct ft_plan *p, uint32_t segment, uint32_t t)
 {
   uint32_t owner = p->storages[t].owner, from = ft_plan_tensor(p, owner)->producer;
@@ -120,7 +120,7 @@ static void pin_segment_input(struct ft_plan *p, uint32_t segment, uint32_t t)
     ft_plan_keep(p, p->block->operator_count + segment, ft_plan_hold(p, p->storages[owner].buffer));
 }
 
-/* What comes from before a segment stays until its backward pass. */
+/* Saves the inputs of SEGMENT for its backward pass. */
 static void pin_inputs(struct ft_plan *p, uint32_t segment)
 {
   for (uint32_t i = segment_start(p, segment); i < segment_start(p, segment + 1); i++) {
@@ -152,7 +152,7 @@ static void release_held_tensor(struct ft_plan *p, uint32_t t)
   ft_plan_drop(p, p->storages[t].buffer);
 }
 
-/* A segment once more, now with all that its backward pass needs; and that. */
+/* Recomputes SEGMENT with saved tensors, except the last one, and adds its backward pass. */
 static void replay_backward(struct ft_plan *p, uint32_t segment)
 {
   uint32_t first = segment_start(p, segment), end = segment_start(p, segment + 1);
@@ -190,8 +190,8 @@ static void finish_forward(struct ft_plan *p)
 }
 
 /*
- * A loss of the logits of tokens (aten/src/ATen/native/LossNLL.cpp): their logarithms are kept;
- * then the gradients of both of its steps are there at once.
+ * Cross entropy of the logits (aten/src/ATen/native/LossNLL.cpp) saves the log-probabilities. Its
+ * backward pass has the gradients of both of its steps at once. Returns the saved buffer.
  */
 static uint32_t plan_loss(struct ft_plan *p)
 {
@@ -205,7 +205,7 @@ static uint32_t plan_loss(struct ft_plan *p)
   wide = ft_plan_take(p, casts ? bytes : 0);
   kept = ft_plan_take(p, bytes);
   ft_plan_drop(p, wide);
-  if (casts && !p->graph->logits_wide) /* autocast's own cast keeps what it was given */
+  if (casts && !p->graph->logits_wide) /* autocast's cast saves its input */
     ft_plan_keep(p, p->graph->tensors[t].producer - 1, ft_plan_take(p, ft_plan_bytes(p, t)));
   return kept;
 }
@@ -217,7 +217,7 @@ static void compare_back(struct ft_plan *p, uint32_t kept)
 
   ft_plan_drop(p, step);
   ft_plan_drop(p, kept);
-  ft_plan_drop(p, gradient); /* the logits' own takes its place */
+  ft_plan_drop(p, gradient); /* finish_forward allocates the logits' gradient */
 }
 
 static void plan_pass(struct ft_plan *p)

@@ -4,14 +4,14 @@
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/schedule_plan.h"
 
-/* Add BUFFER (a reference is taken over) to the gradient of T. */
+/* Adds BUFFER to the gradient of T, and takes over the caller's reference. */
 static void add_gradient(struct ft_plan *p, uint32_t t, uint32_t buffer)
 {
   uint32_t *gradient = &p->storages[t].gradient, sum;
 
   if (p->cost->learnt[t] &&
       (ft_plan_views(p) || (p->options->keep_gradients && !ft_plan_shards(p)))) {
-    ft_plan_drop(p, buffer); /* added to the one that is there */
+    ft_plan_drop(p, buffer); /* accumulated into the existing gradient */
     return;
   }
   if (!*gradient) {
@@ -19,7 +19,7 @@ static void add_gradient(struct ft_plan *p, uint32_t t, uint32_t buffer)
     return;
   }
   if (buffer && p->references[*gradient - 1] > 1) {
-    sum = ft_plan_take(p, ft_plan_bytes(p, t)); /* a part of another gradient: a view of it */
+    sum = ft_plan_take(p, ft_plan_bytes(p, t)); /* shared with another gradient: not in place */
     ft_plan_drop(p, *gradient);
     *gradient = sum;
   }
@@ -92,13 +92,13 @@ static void give_input_gradients(struct ft_plan *p, uint32_t i, uint32_t gradien
       continue;
     if (how == FT_GRADIENT_PASSES && op->output_count == 1 && !ft_operator_is(op, FT_OP_Concat) &&
         !ft_operator_is(op, FT_OP_Pad) && ft_plan_bytes(p, t) != result)
-      how = FT_GRADIENT_NEW; /* a sum over what was broadcast */
+      how = FT_GRADIENT_NEW; /* reduced over the broadcast dimensions */
     if (how == FT_GRADIENT_NEW && ft_operator_is(op, FT_OP_Mul) && ft_plan_bytes(p, t) < result)
-      full = ft_plan_take(p, result); /* the product before its sum */
+      full = ft_plan_take(p, result); /* the product before the reduction */
     else
-      full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same of a matrix product */
+      full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same for a matrix product */
     if (ft_operator_is(op, FT_OP_Gather) && p->storages[t].gradient && ft_plan_selects(p, op))
-      continue; /* unbind: one stack of them all */
+      continue; /* unbind: one stack for all outputs */
     give_gradient(p, t, gradient, how);
     ft_plan_drop(p, full);
   }

@@ -15,7 +15,7 @@
 #include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/schedule_plan.h"
 
-/* Pairs of learnt tensors that are compared at most while blocks are sought. */
+/* Upper limit of compared pairs of trainable tensors; chosen by judgement. */
 enum { COMPARED = 1 << 24 };
 
 /* A learnt tensor, in the order of use. */
@@ -55,7 +55,7 @@ static void note_parameter_use(const struct ft_plan *p, struct learnt *uses, uin
   uses[t].last = op;
 }
 
-/* What is learnt and used, first come first; returns how many. */
+/* Fills ALL with the trainable tensors in the order of use. Returns their number. */
 static uint32_t gather_learnt(const struct ft_plan *p, struct learnt *all)
 {
   uint32_t count = 0;
@@ -211,7 +211,7 @@ static uint32_t divide_rest(struct sought *s, uint32_t from, uint32_t end, uint3
   return begin < end ? unit + 1 : unit;
 }
 
-/* Number the units of the tensors from FROM to END, from UNIT on. Returns what comes after. */
+/* Numbers the units of tensors FROM to END, from UNIT on. Returns the next free number. */
 static uint32_t number_units(struct sought *s, uint32_t from, uint32_t end, uint32_t unit)
 {
   uint32_t count, period, begin;

@@ -19,7 +19,6 @@ void ft_plan_emit(struct ft_plan *p, uint8_t kind, uint32_t buffer, int64_t byte
   events[p->out->count++] = (struct ft_event){ bytes, buffer, kind };
 }
 
-/* A buffer of BYTES with one reference, + 1; 0 for none. */
 uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes)
 {
   uint32_t buffer = p->out->buffers, *references;
@@ -122,7 +121,7 @@ bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op)
 
   for (uint32_t i = 0; i < op->output_count; i++) {
     if (op->outputs[i] && p->cost->learnt[op->outputs[i]])
-      return false; /* a parameter that the exporter wrote as another's copy */
+      return false; /* the exporter wrote a parameter as a copy of another */
     wanted = wanted || p->storages[op->outputs[i]].wanted;
   }
   return op->data || wanted;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files schedule*.c share: the training step while it is written down.
- *   schedule_plan.c        buffers with their references, sizes of tensors
- *   schedule_storage.c     which tensor owns the memory, what is a view, when it is read last
- *   schedule_references.c  what Python variables refer to until the forward pass ends
- *   schedule_forward.c     an operator's forward pass and what it keeps
- *   schedule_decomposed.c  the same of what a library computes in several operations
+ * State shared by the files schedule*.c while they build a schedule.
+ *   schedule_plan.c        reference-counted buffers, sizes of tensors
+ *   schedule_storage.c     storage owners, views, strides, liveness, element widths
+ *   schedule_references.c  tensors that Python variables keep alive until the forward pass ends
+ *   schedule_forward.c     an operator's forward pass and the tensors that it saves
+ *   schedule_decomposed.c  the same for decomposed operators
  *   schedule_backward.c    an operator's backward pass
- *   schedule_shard.c       what several GPUs share out and exchange
- *   schedule_fsdp.c        which parameters they gather at once
- *   schedule.c             the order of it all
+ *   schedule_shard.c       buckets and sharding of several GPUs
+ *   schedule_fsdp.c        FSDP units: parameters gathered together
+ *   schedule.c             the order of the pass
  */
 #ifndef FT_GRAPH_SCHEDULE_PLAN_H
 #define FT_GRAPH_SCHEDULE_PLAN_H
@@ -22,31 +22,32 @@
 #include "predictor/graph/training/autograd_rules.h"
 #include "predictor/graph/training/schedule.h"
 
-/* A tensor's memory, or that of which it is a view. */
+/* A tensor's storage. "Owner": the field counts only in the storage's owner. */
 struct ft_storage {
-  uint32_t owner;  /* the tensor whose memory it is */
-  uint32_t last;   /* operator + 1 that reads that memory last in the forward pass (of the owner) */
-  uint32_t buffer; /* + 1; 0: none now (of the owner) */
-  uint32_t gradient;                /* buffer + 1 of this tensor's gradient */
+  uint32_t owner;    /* the tensor itself, or the tensor of which it is a view */
+  uint32_t last;     /* owner: index + 1 of its last reader in the forward pass; 0: none */
+  uint32_t buffer;   /* owner: buffer + 1; 0: none yet */
+  uint32_t gradient; /* buffer + 1 of this tensor's gradient; 0: none */
   const struct ft_strides *strides; /* NULL: dense */
-  bool held;                        /* by the forward pass (of the owner) */
-  bool referenced;                  /* until that ends (of the owner) */
-  bool fixed;                       /* parameters, inputs: there all the time (of the owner) */
-  bool cast;                        /* a weight whose copy in 16 bits is there */
-  bool wanted;                      /* its gradient is */
-  uint8_t width;                    /* bytes of an element, where it is a real number */
+  bool held;                        /* owner: the forward pass has a reference to the buffer */
+  bool referenced; /* owner: a Python variable keeps it until the forward pass ends */
+  bool fixed;      /* owner: a parameter, constant or input, live during the whole pass */
+  bool cast;       /* a weight whose 16-bit copy autocast has cached */
+  bool wanted;     /* the backward pass computes its gradient */
+  uint8_t width;   /* bytes of an element, if it is a real number */
 };
 
-/* Parameters that are gathered at once. */
+/* FSDP unit: parameters that are gathered together. */
 struct ft_fsdp_unit {
-  uint32_t first, last; /* operators that use it */
-  uint32_t from, end;   /* of what is learnt, as ft_plan.used has it */
-  uint32_t earlier;     /* another one with the same last, + 1 */
-  uint32_t gathered;    /* buffer + 1 of its parameters, while they are there */
-  uint32_t reduced;     /* the same of its share of their gradients */
-  int64_t bytes, share;
+  uint32_t first, last; /* its first and last operator */
+  uint32_t from, end;   /* its parameters: indices of ft_plan.used */
+  uint32_t earlier;     /* unit + 1: next in the list of units with the same last; 0: none */
+  uint32_t gathered;    /* buffer + 1 of its gathered parameters; 0: sharded */
+  uint32_t reduced;     /* buffer + 1 of this GPU's share of the gradients; 0: none */
+  int64_t bytes, share; /* of all parameters, of this GPU's share */
 };
 
+/* All arrays are in the graph's arena of results. */
 struct ft_plan {
   struct ft_graph *graph;
   const struct ft_block *block;
@@ -55,27 +56,27 @@ struct ft_plan {
   struct ft_schedule *out;
   struct ft_fusion *fusions;
   struct ft_storage *storages;
-  uint32_t *uses; /* of each tensor: how many, and one of them */
-  const struct ft_operator **users;
-  uint32_t *references; /* of each buffer */
-  int64_t *sizes;       /* of each buffer */
+  uint32_t *uses;                   /* of each tensor: number of readers */
+  const struct ft_operator **users; /* of each tensor: one operator that reads it; NULL: none */
+  uint32_t *references;             /* of each buffer; 0: freed */
+  int64_t *sizes;                   /* of each buffer, in bytes */
   struct ft_kept {
-    uint32_t buffer, next;
-  } * kept;        /* what operators keep, in lists */
-  uint32_t *keeps; /* of each operator: its first + 1 */
-  int64_t *inside; /* of each operator: elements that its blocks give in all iterations */
+    uint32_t buffer, next; /* + 1; next 0: the last */
+  } * kept;                /* lists of saved buffers */
+  uint32_t *keeps; /* index + 1 in kept of the first, by operator, then by segment; 0: none */
+  int64_t *inside; /* of each operator: activation elements of its subgraphs in all iterations */
   size_t event_room, reference_room, size_room, kept_room, kept_count;
-  uint32_t *cuts;    /* where each segment begins, and the last ends */
-  uint32_t segments; /* of the blocks' operators; what they keep of earlier ones stands behind */
-  int64_t live;
-  /* where parameters are shared out: */
-  struct ft_fsdp_unit *units; /* in the order of use, behind the outermost module's own */
-  uint32_t unit_count;
-  uint32_t *opens, *closes; /* of each operator: a unit + 1 that it is the first, the last to use */
-  uint32_t *used;           /* what is learnt, unit by unit */
-  uint32_t flat;            /* buffer + 1 of the gradients that are being summed */
-  int64_t gathered_bytes;
-  bool failed;
+  uint32_t *cuts;    /* first operator of each checkpoint segment, then the number of operators */
+  uint32_t segments; /* of activation checkpointing; 1: none */
+  int64_t live;      /* bytes of all live buffers */
+  /* sharded parameters only: */
+  struct ft_fsdp_unit *units; /* 0: the outermost module's own; then in the order of use */
+  uint32_t unit_count;        /* 0: not sharded */
+  uint32_t *opens, *closes; /* of each operator: the first of the units + 1 that begin, end there */
+  uint32_t *used;           /* trainable tensors, unit by unit */
+  uint32_t flat;            /* buffer + 1 of the flat gradients being reduced; 0: none */
+  int64_t gathered_bytes;   /* of all gathered units */
+  bool failed;              /* the arena is full; the schedule is incomplete */
 };
 
 static inline const struct ft_tensor *ft_plan_tensor(const struct ft_plan *p, uint32_t t)
@@ -83,12 +84,13 @@ static inline const struct ft_tensor *ft_plan_tensor(const struct ft_plan *p, ui
   return &p->graph->tensors[t];
 }
 
+/* Returns the storage of T's owner. */
 static inline struct ft_storage *ft_plan_owner(const struct ft_plan *p, uint32_t t)
 {
   return &p->storages[p->storages[t].owner];
 }
 
-/* Whether T holds real numbers, as far as is known. */
+/* Returns whether T's elements are real numbers or of unknown type. */
 static inline bool ft_plan_real(const struct ft_plan *p, uint32_t t)
 {
   uint8_t element = ft_plan_tensor(p, t)->element;
@@ -96,84 +98,101 @@ static inline bool ft_plan_real(const struct ft_plan *p, uint32_t t)
   return element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element);
 }
 
+/* Returns input I of OP; 0: OP has none. */
 static inline uint32_t ft_plan_input(const struct ft_operator *op, uint32_t i)
 {
   return i < op->input_count ? op->inputs[i] : 0;
 }
 
-/* Allocate a buffer of BYTES with one reference. Returns its number + 1; 0 for 0 bytes or where
- * memory is out (p->failed). */
-uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes);
-/* Add a reference to BUFFER, which is returned; remove one, and with the last free it. 0: nothing.
+/*
+ * Tensors T are indices into p->graph->tensors, operators I indices into p->block->operators, and
+ * buffers are numbered from 1; buffer 0 is none, and functions ignore it. A function that runs out
+ * of memory sets p->failed.
  */
+
+/* Allocates a buffer of BYTES with one reference. Returns the buffer; 0 for 0 bytes or on error. */
+uint32_t ft_plan_take(struct ft_plan *p, int64_t bytes);
+/* Adds a reference to BUFFER. Returns BUFFER. */
 uint32_t ft_plan_hold(struct ft_plan *p, uint32_t buffer);
+/* Removes a reference to BUFFER, and frees BUFFER without references. */
 void ft_plan_drop(struct ft_plan *p, uint32_t buffer);
-/* Keep BUFFER for the backward pass of operator OP, which takes its reference over; drop all that
- * OP keeps. */
+/* Saves BUFFER for the backward pass of operator OP, which takes over the caller's reference. OP
+ * may also be p->block->operator_count + a checkpoint segment, here and in ft_plan_forget. */
 void ft_plan_keep(struct ft_plan *p, uint32_t op, uint32_t buffer);
+/* Drops all buffers saved for OP. */
 void ft_plan_forget(struct ft_plan *p, uint32_t op);
-/* Move what OP keeps to the host; bring it back into new buffers. */
+/* Moves the buffers saved for operator OP to the host. */
 void ft_plan_send(struct ft_plan *p, uint32_t op);
+/* Copies them back into new buffers. */
 void ft_plan_fetch(struct ft_plan *p, uint32_t op);
+/* Appends an event: KIND (enum ft_event_kind), BUFFER numbered from 0, BYTES. */
 void ft_plan_emit(struct ft_plan *p, uint8_t kind, uint32_t buffer, int64_t bytes);
 
-/* Bytes of tensor T in a step, 0 where unknown. */
+/* Returns the bytes of T for the whole batch; 0: unknown. */
 int64_t ft_plan_bytes(const struct ft_plan *p, uint32_t t);
-/* Whether OP does something in a training step: it works on what is fed or what is learnt. */
+/* Returns whether OP runs in each step: its output depends on the network's inputs or parameters.
+ */
 bool ft_plan_runs(const struct ft_plan *p, const struct ft_operator *op);
 
-/* Whether OP takes one element along an axis, as unbind and indexing with a number do: a view. */
+/* Returns whether OP selects one index of a dimension (unbind, x[0]), which makes a view. */
 bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op);
-/* Whether OP is padding that the pooling behind it does itself. */
+/* Returns whether OP is padding that PyTorch's average pooling, its only reader, does itself. */
 bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op);
-/* The input of operator I that mixed precision copies from 16 into 32 bits; 0: none. */
+/* Returns the input of operator I that autocast copies from 16 to 32 bits; 0: none. */
 uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i);
-/* Whether OP computes its result in the memory of its first input. */
+/* Returns whether OP is in place: its output replaces its first input. */
 bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op);
-/* The strides of T: dense, unless it is a view of another order. */
+/* Returns T's strides: dense unless T is a view with other strides. */
 struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t);
-/* Fill storages, and widths where precision is mixed. */
+/* Fills p->storages, p->uses and p->users. */
 void ft_plan_settle(struct ft_plan *p);
 
-/* Mark what the network's own Python code refers to until the forward pass ends. */
+/* Sets `referenced` of tensors that the network's Python code keeps until the forward pass ends. */
 void ft_plan_mark_references(struct ft_plan *p);
 
-/* The forward pass of operator I, with SAVE what its backward pass needs; its backward pass. */
+/* Adds the forward pass of operator I. SAVE: saves tensors for its backward pass. */
 void ft_plan_forward(struct ft_plan *p, uint32_t i, bool save);
+/* Adds the backward pass of operator I, and drops its saved tensors and its outputs' gradients. */
 void ft_plan_backward(struct ft_plan *p, uint32_t i);
-/* Bytes of operand T of OP, a matrix product, written out over the dimensions before its matrices
- * that only the other operand has; 0 where there are none. */
+/* Returns the bytes of operand T of OP expanded to OP's batch dimensions; 0 if OP is no matrix
+ * product or does not broadcast T. */
 int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t);
-/* Whether OP is attention, and not in one kernel. */
+/* Returns whether OP is attention that runs as several operations, not as one kernel. */
 bool ft_plan_decomposes_attention(const struct ft_plan *p, const struct ft_operator *op);
-/* Bytes of the products of queries and keys where it is; 0 elsewhere. */
+/* Returns the bytes of OP's attention scores; 0 if OP is no decomposed attention. */
 int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op);
-/* Bytes of what its products make of T, its queries, keys or values; 0 where they take T itself. */
+/* Returns the bytes of the copy that attention OP makes of its input T; 0: it reads T itself. */
 int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, uint32_t t);
-/* What comes between its two products, and what is kept of that. */
+/* Adds scores and probabilities of operator I, if it is decomposed attention. SAVES: saves those
+ * that its backward pass reads. */
 void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves);
-/* Keep what operator I makes for its backward pass where a library spells it out (decomposed.h);
- * INPUT: what comes in is wanted too. False where nothing is said of it. */
+/* Saves what a decomposed operator I (decomposed.h) or fused attention computes for its backward
+ * pass. Sets *INPUT if the input is saved too. Returns false if I is not in decomposed.h. */
 bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input);
-/* Take the buckets in which gradients are exchanged. */
+/* Allocates DistributedDataParallel's gradient buckets, if the run has them. */
 void ft_plan_buckets(struct ft_plan *p);
-/* Whether the pass has but a share of what is learnt, and gathers the rest. */
+/* Returns whether each GPU stores only a share of the parameters and gathers the rest. */
 bool ft_plan_shards(const struct ft_plan *p);
-/* Whether gradients are parts of the buckets. */
+/* Returns whether gradients are views of the buckets. */
 bool ft_plan_views(const struct ft_plan *p);
-/* Find the units, if it does; all that follows does nothing if not. */
+/* Finds the FSDP units of a sharded network. Without units the functions below have no effect. */
 void ft_plan_fsdp_units(struct ft_plan *p);
-/* Before operator I (AGAIN: for its backward pass), and after it: what it is the first to use, or
- * the last. */
+/* Before the forward pass of operator I: gathers the units that begin there, and the next one
+ * unless AGAIN (recomputation by checkpointing). */
 void ft_plan_fsdp_enter(struct ft_plan *p, uint32_t i, bool again);
+/* After it: frees the gathered units that end there, if parameters are resharded. */
 void ft_plan_fsdp_leave(struct ft_plan *p, uint32_t i);
-/* The same of its backward pass, which begins with what it was the last to use. */
+/* Before the backward pass of operator I: gathers the units that end there, and the one before. */
 void ft_plan_fsdp_return(struct ft_plan *p, uint32_t i);
+/* After it: reduces the gradients of the units that begin there, and frees their parameters. */
 void ft_plan_fsdp_reduce(struct ft_plan *p, uint32_t i);
-/* After the last one, and once the optimiser has done its step. */
+/* At the end of the pass: reduces the outermost module's gradients, and frees all gathered units.
+ */
 void ft_plan_fsdp_end(struct ft_plan *p);
+/* After the optimiser's step: frees this GPU's shares of the gradients. */
 void ft_plan_fsdp_forget(struct ft_plan *p);
-/* The workspace of a convolution: 0 forward, 1 gradient of the input, 2 of the weight. */
+/* Allocates and frees the workspace of OP, if a convolution. DIRECTION: 0 forward pass, 1 gradient
+ * of the input, 2 of the weights. */
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction);
 
 #endif

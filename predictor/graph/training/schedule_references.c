@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What Python holds for longer than the network needs it. What the outermost module hands from one
- * of its modules to several others has a name in its code, and what has a name there stays until
- * that code returns, whatever the backward pass needs of it. Modules are told by the names that
- * PyTorch's exporter gives operators, "/cell_3/conv_1x1/conv/Conv"; where there are none nothing is
- * held. (PyTorch's NASNet-A and PNASNet keep the results of all their cells so.)
+ * Tensors that Python variables keep alive after their last reader. A tensor that one module of the
+ * outermost module computes and several others read is a variable in its code, which lives until
+ * the forward pass returns. The names of PyTorch's exporter identify modules
+ * ("/cell_3/conv_1x1/conv/Conv"); without them no tensor is marked. Examples: NASNet-A, PNASNet.
  */
 #include "config.h"
 
 #include "predictor/graph/training/schedule_plan.h"
 
-/* The length of what NAME says of the outermost module's module: "/cell_3"; 0: nothing. */
+/* Returns the length of NAME's first module, as in "/cell_3"; 0: none. */
 static size_t outer_module_length(const char *name)
 {
   size_t length = name[0] == '/' ? 1 + strcspn(name + 1, "/") : 0;
@@ -25,8 +24,8 @@ static bool same_module(const char *a, const char *b)
   return length == outer_module_length(b) && memcmp(a, b, length) == 0;
 }
 
-/* Whose operator reads: an activation function that the exporter merged with another module's has
- * that one's name, and its own module is its user's (onnx_unmerge.h). */
+/* Returns the name with the module of OP. An activation function that the exporter merged has
+ * another module's name; its own module is its reader's (onnx_unmerge.h). */
 static const char *reading_module(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (op->output_count == 1 && ft_autograd_rule_of(op).in_place && p->users[op->outputs[0]])

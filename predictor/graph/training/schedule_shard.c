@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What training on several GPUs adds to one's step: DistributedDataParallel's buckets, and where
- * parameters are shared out (FullyShardedDataParallel, fully_shard, ZeRO) the units that are
- * gathered while they are used (schedule_fsdp.c), two at once, and the flat copies that exchange
- * their gradients (Zhao et al., PyTorch FSDP, 2023, section 3).
+ * Memory of training on several GPUs: DistributedDataParallel's buckets. With sharded parameters
+ * (FullyShardedDataParallel, fully_shard, ZeRO): gathered units (schedule_fsdp.c), two at a time,
+ * and flat gradients for the reduction (Zhao et al., PyTorch FSDP, 2023, section 3).
  */
 #include "config.h"
 
@@ -21,8 +20,8 @@ bool ft_plan_views(const struct ft_plan *p)
 }
 
 /*
- * In the order in which gradients come, the reverse of use: 1 MiB first, so that the exchange
- * begins early, then 25 MiB each (torch.nn.parallel.DistributedDataParallel, bucket_cap_mb).
+ * Buckets fill in the order of the backward pass: the first has 1 MiB, so that the exchange begins
+ * early, the others 25 MiB each (torch.nn.parallel.DistributedDataParallel, bucket_cap_mb).
  */
 void ft_plan_buckets(struct ft_plan *p)
 {
@@ -41,7 +40,7 @@ void ft_plan_buckets(struct ft_plan *p)
   }
 }
 
-/* ---- while the step is played ---- */
+/* ---- units ---- */
 
 static void gather_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
@@ -60,7 +59,7 @@ static void release_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
   u->gathered = 0;
 }
 
-/* Units that begin at operator I: COUNT of them from the one that is returned on. */
+/* Returns the first of the COUNT units that begin at operator I; NULL: none. */
 static struct ft_fsdp_unit *units_beginning_at(const struct ft_plan *p, uint32_t i, uint32_t *count)
 {
   uint32_t first = p->unit_count ? p->opens[i] : 0;
@@ -77,11 +76,11 @@ void ft_plan_fsdp_enter(struct ft_plan *p, uint32_t i, bool again)
   struct ft_fsdp_unit *u = units_beginning_at(p, i, &count);
 
   if (p->unit_count)
-    gather_unit(p, &p->units[0]); /* the outermost module's, and it stays */
+    gather_unit(p, &p->units[0]); /* the outermost module's unit stays gathered */
   for (uint32_t k = 0; k < count; k++)
     gather_unit(p, &u[k]);
   if (count && !again && u + count < p->units + p->unit_count)
-    gather_unit(p, u + count); /* the next, while these are at work */
+    gather_unit(p, u + count); /* prefetch */
 }
 
 void ft_plan_fsdp_leave(struct ft_plan *p, uint32_t i)
@@ -104,10 +103,10 @@ void ft_plan_fsdp_return(struct ft_plan *p, uint32_t i)
 }
 
 /*
- * Its gradients, in one piece, are summed over all GPUs, and each keeps its share. The piece of the
- * unit before is held until then. FullyShardedDataParallel makes the piece while parameters are
- * there still (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook), fully_shard when
- * they are gone (_fully_shard/_fsdp_param_group.py, post_backward): the first, which needs more.
+ * Reduces U's flat gradients over all GPUs; each GPU stores its share. The previous unit's flat
+ * gradients live until then. FullyShardedDataParallel allocates them before it frees the parameters
+ * (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook), fully_shard afterwards
+ * (_fully_shard/_fsdp_param_group.py, post_backward). The former needs more and is simulated.
  */
 static void reduce_gradients(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
@@ -122,7 +121,7 @@ static void reduce_gradients(struct ft_plan *p, struct ft_fsdp_unit *u)
   }
   share = ft_plan_take(p, u->share);
   if (p->options->keep_gradients)
-    ft_plan_drop(p, share); /* added to the one that is there */
+    ft_plan_drop(p, share); /* accumulated into the existing share */
   else
     u->reduced = share;
 }
