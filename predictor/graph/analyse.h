@@ -8,8 +8,7 @@
 struct ft_analysis {
   struct ft_cost cost;
   struct ft_memory memory;
-  bool scaled; /* the file has a batch of 1 written into it: figures and layers are those, times the
-                  batch */
+  bool scaled; /* the file fixes the batch at 1: figures and layers are multiplied by the batch */
 };
 
 /*

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a graph costs whose shapes are known: parameters, multiply-accumulates
- * and activations, in all and for each layer. A layer is an operator that works
- * on what is fed to the network, or that holds parameters; what only computes sizes is none.
+ * Parameters, multiply-accumulates and activations of a graph with inferred shapes: in total and
+ * per layer. A layer is an operator that depends on a network input or holds parameters. Operators
+ * that only compute sizes are no layers.
  */
 #ifndef FT_GRAPH_COST_H
 #define FT_GRAPH_COST_H
 
 #include "predictor/graph/ir/graph.h"
 
-enum { FT_COST_UNKNOWNS = 256 }; /* types of unknown operators that are named */
+enum { FT_COST_UNKNOWNS = 256 }; /* limit of listed types of unknown operators */
 
 struct ft_layer {
   const struct ft_operator *op;
-  int64_t parameters;   /* of those, each is counted where it is used first */
+  int64_t parameters;   /* elements; a shared parameter counts at its first use */
   ft_dim macs;          /* multiply-accumulates */
-  ft_dim activations;   /* elements it gives, 0 where it is in its input's place */
-  /* the same, or what it can be at most where that is not known; unknown: no bound */
+  ft_dim activations;   /* output elements; 0: output shares its input's storage */
+  /* the same, or an upper bound if unknown; unknown: no bound */
   ft_dim macs_at_most, activations_at_most;
-  int64_t inside; /* activations of its blocks, in all iterations that are known of */
-  int depth;      /* of blocks around it */
+  int64_t inside; /* activations of its subgraphs, over all known iterations */
+  int depth;      /* number of enclosing subgraphs */
 };
 
 struct ft_unknown {
@@ -30,7 +30,7 @@ struct ft_unknown {
 struct ft_cost {
   int64_t parameters;      /* elements of what is learnt; running statistics are none */
   int64_t parameter_bytes; /* of those that are learnt further: not of quantised weights */
-  int64_t buffers;         /* elements of constants that are not learnt */
+  int64_t buffers;         /* elements of constants that are not trainable */
   /* activations: the inputs and the results that are not views */
   int64_t macs;        /* what is known of them */
   int64_t activations; /* elements of the inputs and of all layers, as far as known */
@@ -41,11 +41,11 @@ struct ft_cost {
   int64_t inside; /* activations within loops whose iterations are counted, not followed */
   uint32_t unbounded_loops; /* such loops of the outermost block whose trip count is not known */
   uint32_t operators;  /* all, constants and what computes sizes included */
-  uint32_t unknown;    /* operators whose type is not known */
-  uint32_t unresolved; /* operators of known type whose result's size cannot be told */
+  uint32_t unknown;    /* operators of unknown type */
+  uint32_t unresolved; /* operators of known type with an output of unknown size */
   struct ft_layer *layers;
   size_t layer_count;
-  struct ft_unknown *unknowns; /* each type once, FT_COST_UNKNOWNS at most */
+  struct ft_unknown *unknowns; /* distinct types, at most FT_COST_UNKNOWNS */
   size_t unknown_count;
   const bool *learnt;    /* of each tensor of the graph */
   const uint8_t *packed; /* of each: how many quantised weights one of its elements holds; else 0 */

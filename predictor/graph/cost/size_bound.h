@@ -14,13 +14,13 @@
 #include "predictor/graph/ir/graph.h"
 
 /*
- * MOST has a place for each tensor of GRAPH, unknown at first: elements at most of those whose size
- * is not known. The largest input of OP, in elements; unknown: no bound.
+ * Returns the size of the largest input of OP, in elements; unknown: no bound. MOST has one entry
+ * per tensor of GRAPH: the upper bound in elements of a tensor of unknown size, initially unknown.
  */
 ft_dim ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
                             const ft_dim *most);
 
-/* The largest that a result of OP can be, in elements; unknown: no bound. */
+/* Returns the upper bound of an output of OP, in elements; unknown: no bound. */
 ft_dim ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
                             const ft_dim *most);
 
@@ -31,7 +31,7 @@ ft_dim ft_size_bound_result(const struct ft_graph *graph, const struct ft_operat
 ft_dim ft_size_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
                               const ft_dim *most);
 
-/* Note what the results of OP can be. Operators come in their order. */
+/* Stores the upper bounds of OP's outputs in MOST. Call in the order of the operators. */
 void ft_size_bound_results(const struct ft_graph *graph, const struct ft_operator *op,
                            ft_dim *most);
 
