@@ -15,10 +15,10 @@ struct ft_layer {
   const struct ft_operator *op;
   int64_t parameters;   /* elements; a shared parameter counts at its first use */
   ft_dim macs;          /* multiply-accumulates */
-  ft_dim activations;   /* output elements; 0: output shares its input's storage */
+  ft_dim activations;   /* output elements; 0: view, in place, fused, not of input data */
   /* the same, or an upper bound if unknown; unknown: no bound */
   ft_dim macs_at_most, activations_at_most;
-  int64_t inside; /* activations of its subgraphs, over all known iterations */
+  int64_t inside; /* activations of its largest subgraph, times the trip count (1 if unknown) */
   int depth;      /* number of enclosing subgraphs */
 };
 

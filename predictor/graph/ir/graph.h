@@ -4,7 +4,7 @@
  * is ONNX's (operators, attributes, element types): a reader of another format
  * translates into it. Weights are never read.
  *
- *   ft_graph_read    file -> graph: operators, tensors, what the file says of shapes (import/read.h)
+ *   ft_graph_read    file -> graph: operators, tensors, declared shapes (import/read.h)
  *   ft_graph_infer   graph + sizes -> the shape of every tensor
  *   ft_graph_cost    -> parameters, MACs, activations of every operator (cost.h)
  */
@@ -26,7 +26,8 @@ enum {
   FT_GRAPH_NAME = 4096    /* bytes of a name */
 };
 
-/* Past these nothing is believed: elements along one dimension, and of a tensor. */
+/* Largest size of a dimension and number of elements of a tensor; more is an error. Chosen by
+ * judgement. */
 #define FT_GRAPH_DIMENSION (INT64_C(1) << 40)
 #define FT_GRAPH_ELEMENTS (INT64_C(1) << 50)
 
@@ -47,24 +48,24 @@ enum ft_element {
   FT_ELEMENT_LAST = 26
 };
 
-/* Bits of one element; 0 when TYPE has no fixed size (strings, unknown). */
+/* Returns the bits of an element; 0 if TYPE has no fixed size (strings, unknown). */
 unsigned ft_element_bits(unsigned type);
 bool ft_element_is_real(unsigned type);
 const char *ft_element_name(unsigned type);
-/* The element of TYPE, of 8 to 64 bits, whose bytes are at DATA, the lowest first; NAN: not known.
- */
+/* Returns the element of TYPE, of 8 to 64 bits, at DATA in little-endian order; NAN for other
+ * types. */
 double ft_element_value(unsigned type, const uint8_t *data);
 
-/* What a file says of a tensor. */
+/* A tensor as the file declares it. */
 struct ft_declared {
   ft_dim *dims;
-  const char **symbols; /* of input dimensions with a name, else NULL */
+  const char **symbols; /* of an input: the names of symbolic dimensions; NULL: none */
   const double *values; /* of a small constant, else NULL */
   int64_t elements;     /* of a constant */
   uint64_t at;          /* byte position in the file */
   int rank;             /* -1: unknown */
   uint8_t element;      /* enum ft_element */
-  bool kept;            /* the file says that it is not learnt */
+  bool kept;            /* the file marks it as not trainable */
 };
 
 struct ft_sized {
@@ -72,25 +73,24 @@ struct ft_sized {
   ft_dim *dims;
 };
 
-/* What a sequence of ONNX's holds. */
+/* The elements of an ONNX sequence. */
 struct ft_sequence {
   ft_dim count;
-  const struct ft_sized *items; /* NULL: which is which is not known */
-  struct ft_sized each;         /* what they have in common */
+  const struct ft_sized *items; /* of each element; NULL: unknown */
+  struct ft_sized each;         /* the dimensions that all elements share */
 };
 
 struct ft_tensor {
   const char *name;
   const struct ft_declared *constant; /* an initialiser or a constant's value; else NULL */
-  const struct ft_declared *declared; /* an input, or what the file says; else NULL */
-  /* since the last ft_graph_infer */
+  const struct ft_declared *declared; /* the file's declaration; NULL: none */
+  /* set by ft_graph_infer: */
   ft_dim *dims;
-  const double
-      *values; /* NULL: not followed; NAN: this one is not known. Whole numbers round past 2^53 */
-  const struct ft_sequence *sequence; /* what it holds; NULL: it is none, or not known */
+  const double *values; /* NULL: not tracked; NAN: this one is unknown. Integers round past 2^53 */
+  const struct ft_sequence *sequence; /* its elements; NULL: no sequence, or unknown */
   int rank;                           /* -1: unknown */
   uint8_t element;
-  bool data;         /* depends on what is fed to the network, not on its shape alone */
+  bool data;         /* depends on input data, not only on input shapes */
   uint32_t producer; /* operator in its block + 1; 0: none */
   uint32_t block;    /* the serial number of the block that defines it */
 };
@@ -109,7 +109,7 @@ enum ft_attribute_type {
 
 struct ft_attribute {
   const char *name;
-  const char *reference; /* in a function that is not in its place yet: the caller's attribute */
+  const char *reference; /* in a function before inlining: name of the caller's attribute */
   enum ft_attribute_type type;
   double real;
   int64_t integer;
@@ -125,31 +125,31 @@ struct ft_operator_descriptor;
 struct ft_infer;
 
 /*
- * How a library computes an operator, known to the reader besides the attributes. No file can set
- * it. The last six are of Attention (schedule_decomposed.c).
+ * How a library computes an operator; set by readers, never by a file. The last six are of
+ * Attention (schedule_decomposed.c).
  */
 struct ft_operator_hints {
-  const char *decomposed; /* as several operations: which row of decomposed.c; NULL: as one */
+  const char *decomposed; /* several operations: a row of decomposed.c; NULL: one */
   uint8_t upcast;         /* 1: the softmax is in 32 bits; 2: queries and keys too */
-  uint8_t softcap;        /* scores are kept: 1 before the mask is added, 2 after it */
+  uint8_t softcap;        /* scores are saved: 1 before the mask is added, 2 after it */
   bool dropout;           /* of the probabilities */
-  bool plain;             /* never in one kernel */
-  bool math;              /* asks for a kernel that there is none of in 16 bits */
-  bool masked;            /* a mask is written out */
+  bool plain;             /* never one fused kernel */
+  bool math;              /* requests a kernel that does not exist in 16 bits */
+  bool masked;            /* the mask is a tensor */
 };
 
 struct ft_operator {
   const char *name, *type, *domain;    /* domain "" for ONNX's own */
-  const struct ft_operator_descriptor *kind; /* NULL: not known here */
+  const struct ft_operator_descriptor *kind; /* NULL: unknown operator */
   const struct ft_operator_hints *hints;     /* NULL: none */
   uint32_t *inputs, *outputs;          /* tensors; 0: absent */
-  uint32_t *captures;                  /* tensors from outside that its blocks read */
+  uint32_t *captures;                  /* outer tensors that its subgraphs read */
   struct ft_attribute *attributes;
   uint32_t input_count, output_count, capture_count, attribute_count;
   uint64_t at;   /* byte position in the file */
-  bool resolved; /* since ft_graph_infer: the shapes of all its outputs are known */
-  bool data;     /* some input depends on what is fed to the network */
-  int64_t trip_count; /* of a loop; -1: not known; 1 for every other operator */
+  bool resolved; /* set by ft_graph_infer: the shapes of all outputs are known */
+  bool data;     /* an input depends on input data */
+  int64_t trip_count; /* of a loop; -1: unknown; 1 for other operators */
 };
 
 struct ft_block {
@@ -162,26 +162,26 @@ struct ft_block {
 struct ft_graph {
   const char *format; /* "onnx" */
   const char *file;
-  const char *producer; /* what wrote it, "" when it does not say */
+  const char *producer; /* the program that wrote it; "": unknown */
   int64_t version;      /* operator set, 0 unknown */
   struct ft_block block;
-  struct ft_tensor *tensors; /* the first stands for "absent" */
+  struct ft_tensor *tensors; /* index 0: absent */
   uint32_t tensor_count;
-  uint32_t operator_count; /* blocks within blocks included */
-  uint32_t *kv_cache;      /* keys and values that stay for the next token */
+  uint32_t operator_count; /* with those of subgraphs */
+  uint32_t *kv_cache;      /* keys and values kept for the next token */
   uint32_t kv_cache_count;
-  uint32_t logits;         /* of tokens: the result that training's loss is computed of; 0: none */
-  bool logits_wide;        /* these are cast to 32 bits for it */
+  uint32_t logits;         /* result from which the training loss is computed; 0: none */
+  bool logits_wide;        /* the loss casts the logits to 32 bits */
   bool generates;          /* it can generate tokens one by one */
-  uint8_t stored;          /* enum ft_element that the file says its weights have; 0: not said */
-  bool guessed;            /* put together by common fields: of no family that is known */
-  struct ft_arena arena;   /* what was read */
-  struct ft_arena results; /* what was inferred */
-  /* a program's graph is made when its sizes are known (tracer.h); tensors and operators until
-   * then: none */
+  uint8_t stored;          /* enum ft_element of the weights, by the file; 0: unknown */
+  bool guessed;            /* of an unknown family: built from common configuration fields */
+  struct ft_arena arena;   /* memory of what was read */
+  struct ft_arena results; /* memory of what was inferred; emptied by ft_graph_infer */
+  /* of a program: traces it when its input sizes are known (tracer.h); NULL: the file has a graph
+   */
   int (*expand)(struct ft_infer *in);
   void *program;
-  void (*release)(void *program); /* what of it is not in the arena; or NULL */
+  void (*release)(void *program); /* frees memory outside the arena; or NULL */
 };
 
 /* Release a graph with all that belongs to it; NULL is allowed. */
@@ -191,30 +191,29 @@ void ft_graph_free(struct ft_graph *graph);
  * (tests/bench/hf_guess). */
 #define FT_GRAPH_GUESS 1.6
 
-/* The sizes that a file leaves open. */
+/* Sizes that a file does not fix. */
 struct ft_graph_sizes {
-  int64_t batch;     /* where a dimension called batch or N, else the first, is open; 1 or more */
+  int64_t batch;     /* of an unknown dimension named batch or N, else of the first; 1 or more */
   const char *input; /* NULL, or "CxHxW", "name=CxHxW,dimension=N,..." without the batch */
-  /* tokens that a language model generates after those that are fed (ft_graph.generates), 0: none;
-   * the pass that makes the last of them, else that of the prompt */
+  /* tokens that a language model generates after the prompt (ft_graph.generates), 0: none; the
+   * graph is the pass of the last one, else of the prompt */
   int64_t generate;
   bool last;
-  bool static_cache; /* room for all tokens is there from the first on */
+  bool static_cache; /* the KV cache has room for all tokens from the start */
 };
 
 /*
- * Find the shape of every tensor. May be called again with other sizes. Fails
- * on contradictions, on inputs of unknown size, and past FT_LIMIT_GRAPH;
- * an operator that is not known or whose outputs cannot be told is no failure: see
- * ft_operator.resolved.
+ * Infers the shape of every tensor. May be called again with other sizes. Returns 0; -1 with ERR on
+ * contradictions, inputs of unknown size, and past FT_LIMIT_GRAPH. Unknown operators, and shapes
+ * that cannot be computed, are no error: see ft_operator.resolved.
  */
 int ft_graph_infer(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
                    struct ft_error *err);
 
-/* Elements of TENSOR. */
+/* Returns the number of TENSOR's elements. */
 ft_dim ft_tensor_elements(const struct ft_tensor *tensor);
 
-/* Bytes of TENSOR (float's size where its element type is unknown). */
+/* Returns TENSOR's size in bytes, with 4 bytes for each element of unknown type. */
 ft_dim ft_tensor_bytes(const struct ft_tensor *tensor);
 
 /* "1x64x56x56", "?x3", "scalar", "?" into OUT. Returns OUT. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an operator's shape rule works with. A rule reads its inputs, gives its
- * outputs a shape (and values, where they are few and known) and leaves alone what it cannot tell.
+ * Shape rules and their tools. A rule reads its operator's inputs and attributes, and sets the
+ * shapes of the outputs, and their values if these are few and known. What it cannot compute stays
+ * unknown.
  */
 #ifndef FT_GRAPH_INFER_H
 #define FT_GRAPH_INFER_H
@@ -9,8 +10,10 @@
 #include "predictor/graph/ir/graph.h"
 #include "predictor/graph/shape/operators.h"
 
-enum { FT_RESHAPE_UNKNOWN = -2 }; /* a size of Reshape's that is not known; -1 is inferred */
+/* In the attribute "shape" of Reshape: an unknown size. (-1 follows from the others.) */
+enum { FT_RESHAPE_UNKNOWN = -2 };
 
+/* The value of a symbolic dimension. */
 struct ft_binding {
   const char *name;
   ft_dim value;
@@ -19,95 +22,96 @@ struct ft_binding {
 struct ft_infer {
   struct ft_graph *graph;
   const struct ft_graph_sizes *sizes;
-  struct ft_operator *op;  /* the one at work */
-  const char *part;        /* of the file, where it has parts: said in complaints */
-  struct ft_operator feed; /* stands for what gives the graph its inputs */
+  struct ft_operator *op;  /* the current operator */
+  const char *part;        /* member of the archive, for errors; NULL: the file has none */
+  struct ft_operator feed; /* the producer of the graph's inputs, for errors */
   struct ft_error *err;
-  struct ft_binding bindings[64]; /* what named dimensions are */
+  struct ft_binding bindings[64]; /* of symbolic dimensions */
   int binding_count;
-  uint64_t work;  /* elements of values computed so far, bounded */
-  bool exhausted; /* memory was out for some */
+  uint64_t work;  /* elements of values computed so far; bounded */
+  bool exhausted; /* memory was exhausted */
 };
 
-/* The Ith input, NULL where it is absent; the Ith output, a spare tensor where it is. */
+/* Return the Ith input, NULL if it is absent; the Ith output, a dummy tensor if it is absent. */
 struct ft_tensor *ft_input(const struct ft_infer *in, unsigned i);
 struct ft_tensor *ft_output(const struct ft_infer *in, unsigned i);
 
-/* Attributes; NULL or OTHERWISE where there is none of that type. */
+/* Return attribute NAME; NULL, or OTHERWISE if there is no integer of that name. */
 const struct ft_attribute *ft_attribute(const struct ft_operator *op, const char *name);
 int64_t ft_integer(const struct ft_operator *op, const char *name, int64_t otherwise);
 
-/* The only number in input I; unknown if it is negative. */
+/* Returns the value of input I, a scalar; unknown if it is not known or negative. */
 ft_dim ft_input_number(const struct ft_infer *in, unsigned i);
-/* The element type that attribute NAME gives, OTHERWISE where it is absent; FT_ELEMENT_UNKNOWN
- * where there is no such type. */
+/* Returns the element type in attribute NAME, OTHERWISE if it is absent, FT_ELEMENT_UNKNOWN for a
+ * number that is no type. */
 uint8_t ft_element_attribute(const struct ft_infer *in, const char *name, int64_t otherwise);
 
 /*
- * Whole numbers from attribute NAME or else, where SLOT is not negative, the values of that input.
- * Returns how many; -1: there is neither; -2: they are not known, or are more than ROOM.
+ * Reads integers from attribute NAME or else, if SLOT is not negative, from the values of that
+ * input. Returns their number; -1 if there is neither; -2 if they are unknown or more than ROOM.
  */
 int ft_list(const struct ft_infer *in, const char *name, int slot, int64_t *out, int room);
 
-/* Give TENSOR RANK dimensions, all unknown. NULL with the error. */
+/* Sets TENSOR's rank, with unknown dimensions. Returns them; NULL with the error. */
 ft_dim *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank);
-/*
- * Set COUNT of TENSOR's dimensions, from AT on, to SIZES as the file has them: -1 leaves one
- * unknown. Returns 0; -1 with the error of a contradiction.
- */
+/* Sets COUNT dimensions of TENSOR from AT on to SIZES; -1: unknown. Returns 0; -1 with the error
+ * for smaller sizes. */
 int ft_set_dims(struct ft_infer *in, struct ft_tensor *tensor, int at, const int64_t *sizes,
                 int count);
-/* The same shape as FROM, when that is known. Returns 0 or -1. */
+/* Copies FROM's shape to TENSOR, if it is known. Returns 0; -1 with the error. */
 int ft_like(struct ft_infer *in, struct ft_tensor *tensor, const struct ft_tensor *from);
 
-/* Room for the values of TENSOR, all NAN; NULL when they are too many or its shape is not known. */
+/* Allocates TENSOR's values, all NAN. Returns NULL if they are too many or their number is unknown.
+ */
 double *ft_values(struct ft_infer *in, struct ft_tensor *tensor);
-/* How many values TENSOR has; 0 where they are not followed, and of NULL. */
+/* Returns the number of TENSOR's values; 0 if they are not tracked or TENSOR is NULL. */
 int64_t ft_value_count(const struct ft_tensor *tensor);
 
 /*
- * Y's values from X's: the element at (i, j, ...) of Y is the one at FROM + i * STEPS[0] + j *
- * STEPS[1] + ... of X, which the caller knows to lie inside. Nothing happens when X has none.
+ * Copies values from X to Y, if X has any: element (i, j, ...) of Y is element FROM + i * STEPS[0]
+ * + j * STEPS[1] + ... of X. The caller ensures that all are inside X.
  */
 void ft_copy_values(struct ft_infer *in, struct ft_tensor *y, const struct ft_tensor *x,
                     int64_t from, const int64_t *steps);
 
-/* How far apart in X's values neighbours along each dimension are, into STEPS (FT_GRAPH_RANK); 0
- * where that is not known. */
+/* Writes X's strides, in elements, into STEPS (FT_GRAPH_RANK); 0 for those that are unknown. */
 void ft_step_overlap(const struct ft_tensor *x, int64_t *steps);
 
-/* A value as a whole number, cut to +-2^62. */
+/* Returns VALUE without its fraction, within +-2^62. */
 int64_t ft_whole(double value);
 
-/* AXIS of RANK dimensions, counted from the end when negative; -1 with the error when outside. */
+/* Returns AXIS of RANK dimensions, counted from the end if negative; -1 with the error if it is
+ * outside. */
 int ft_axis(struct ft_infer *in, int64_t axis, int rank);
 
-/* "FILE: byte N: Conv "name": TEXT"; -1. */
+/* Sets the error 'FILE: byte N: Conv "name": TEXT'. Returns -1. */
 int ft_contradiction(struct ft_infer *in, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The shape of A and B broadcast together into DIMS (FT_GRAPH_RANK); its rank, -1 with the error.
- */
+/* Writes the shape of A broadcast with B into DIMS (FT_GRAPH_RANK). Returns its rank; -1 with the
+ * error. */
 int ft_broadcast(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b,
                  ft_dim *dims);
 
-/* Give the graph's inputs their shapes: what was asked for, else what the file says. 0 or -1. */
+/* Sets the shapes of the graph's inputs: the requested sizes, else the file's. Returns 0; -1 with
+ * the error. */
 int ft_infer_inputs(struct ft_infer *in);
 
-/* Multiply-accumulates of OP of ONNX Runtime, FT_WORK_ORT (infer_ort.c). */
+/* Returns the multiply-accumulates of OP, whose work is FT_WORK_ORT (infer_ort.c). */
 ft_dim ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op);
 
-/* Infer one operator whose inputs have their shapes. Returns 0 or -1. */
+/* Infers OP, whose inputs have shapes. Returns 0; -1 with the error. */
 int ft_infer_operator(struct ft_infer *in, struct ft_operator *op);
 
-/* Infer the operators of a block whose inputs have their shapes. Returns 0 or -1. */
+/* Infers the operators of BLOCK, whose inputs have shapes. Returns 0; -1 with the error. */
 int ft_infer_block(struct ft_infer *in, struct ft_block *block);
 
-/* The first result is the product of matrices A and B, turned as transA and transB say. Returns 0
- * or -1. */
+/* Sets the first output to the matrix product of A and B, transposed by transA and transB. Returns
+ * 0; -1 with the error. */
 int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b);
 
-/* TO as one of those in FROM, a sequence; TO as a sequence of COUNT like EACH. */
+/* Set TO's shape to that of FROM's elements, a sequence; make TO a sequence of COUNT elements like
+ * EACH. Return 0; -1 with the error. */
 int ft_infer_sequence_each(struct ft_infer *in, const struct ft_tensor *from, struct ft_tensor *to);
 int ft_infer_sequence_of(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *each,
                          ft_dim count);
