@@ -23,15 +23,15 @@ static bool is_product_weight(const struct ft_operator *op, uint32_t i, unsigned
 }
 
 enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, unsigned element,
-                                     unsigned *per_task)
+                                     unsigned *per_element)
 {
   const struct ft_operator_descriptor *kind = op->kind;
   bool listed = kind && (kind->quantized_inputs || kind->scale_inputs);
   int64_t bits;
 
-  *per_task = 1;
+  *per_element = 1;
   if (ft_operator_is(op, FT_OP_QLinearConcat))
-    return i % 3 == 2 ? FT_QUANTIZED_NOT : FT_QUANTIZED_SCALE; /* what is joined stands third */
+    return i % 3 == 2 ? FT_QUANTIZED_NOT : FT_QUANTIZED_SCALE; /* every third input is a tensor */
   if (!listed)
     return is_product_weight(op, i, element) ? FT_QUANTIZED_WEIGHT : FT_QUANTIZED_NOT;
   if (i >= 32)
@@ -42,7 +42,7 @@ enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, u
     return FT_QUANTIZED_NOT;
   if (kind->flags & FT_OPERATOR_PACKED && ft_element_bits(element) == 8) {
     bits = kind->bits ? ft_integer(op, kind->bits, 4) : 4;
-    *per_task = bits > 0 && bits <= 8 ? (unsigned)(8 / bits) : 1;
+    *per_element = bits > 0 && bits <= 8 ? (unsigned)(8 / bits) : 1;
   }
   return FT_QUANTIZED_WEIGHT;
 }

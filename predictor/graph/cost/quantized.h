@@ -15,11 +15,9 @@ enum ft_quantized {
   FT_QUANTIZED_SCALE   /* how they were made whole: a scale, a zero, an order */
 };
 
-/*
- * What input I of OP is. PER_ELEMENT gets how many weights one of its elements holds: 2 where they
- * have 4 bits and lie in bytes.
- */
+/* Returns what input I of OP is. Sets *PER_ELEMENT to the number of weights in one element, 2 for
+ * weights of 4 bits in bytes. ELEMENT: the input's element type. */
 enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, unsigned element,
-                                     unsigned *per_task);
+                                     unsigned *per_element);
 
 #endif
