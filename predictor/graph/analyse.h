@@ -12,9 +12,10 @@ struct ft_analysis {
 };
 
 /*
- * Infer, count and follow GRAPH. Where the file says 1 where the batch stands, or a batch leads to a
- * contradiction and 1 does not, the figures of 1 are multiplied; shapes are then those of 1. What
- * ANALYSIS points to lives until the next call or ft_graph_free. Returns 0; -1 with ERR.
+ * Infers GRAPH's shapes, costs and memory. If the file fixes the batch at 1, or the requested batch
+ * contradicts it and 1 does not, shapes are those of 1 and activations are multiplied by the batch.
+ * ANALYSIS points into GRAPH: it is valid until the next call or ft_graph_free. Returns 0; -1 with
+ * ERR.
  */
 int ft_graph_analyse(struct ft_graph *graph, const struct ft_graph_sizes *sizes,
                      struct ft_analysis *analysis, struct ft_error *err);

@@ -13,14 +13,14 @@ struct ft_symbol_table {
   struct ft_arena *arena;
   struct ft_symbol_table_slot *slots;
   size_t count, room;
-  uint64_t steps; /* past others of the same hash: bounded, so that no file can make them collide */
+  uint64_t steps; /* past slots of other names; bounded against files with colliding names */
 };
 
-/* The pointer that NAME stands for; NULL: none. */
+/* Returns the pointer stored for NAME; NULL: none. */
 void *ft_symbol_table_get(struct ft_symbol_table *names, const char *name);
 
-/* Let NAME, which is not copied, stand for WHAT. Returns 0; -1 past the arena's limit, or when
- * names of the same hash have taken too many steps. */
+/* Stores WHAT for NAME, which is borrowed. Returns 0; -1 past the arena's limit, or after too many
+ * collisions. */
 int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *what);
 
 #endif
