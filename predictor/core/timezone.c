@@ -22,7 +22,8 @@ enum {
 
 /* Start or end of daylight saving time in a POSIX TZ string: RFC 8536, section 3.3. */
 struct rule {
-  char kind; /* 'M', 'J' or 'n' */
+  /* POSIX TZ: 'M' a weekday in a month, 'J' a day from 1 without 29 February, 'n' a day from 0 */
+  char kind;
   int month, week, day;
   long seconds; /* after local midnight */
 };

@@ -83,7 +83,7 @@ static int make_settings(const struct options *o, const struct ft_relative_table
                              : FT_EXIT_DONE;
 }
 
-static void warn_zero_columns(const struct ft_relative_table *t, const char *command)
+static void warn_zero_times(const struct ft_relative_table *t, const char *command)
 {
   if (t->zeros)
     (void)ft_print_error(command, 0, "skipped %zu time%s of 0 (not measured)", t->zeros,
@@ -245,6 +245,9 @@ static void print_answer(const struct ft_relative_model *m, const char *label, d
   }
 }
 
+/* foretell relative --model: predicts the speeds of T's rows, relative to the model's first
+ * platform, which is the source, by the model in O->model. Rows lack what T lacks. Returns the exit
+ * status. */
 static int run_model(const struct options *o, const struct ft_relative_table *t)
 {
   struct ft_relative_model m;
@@ -352,7 +355,7 @@ static int read_relative_table(const struct options *o, int argc, char **argv, i
                     : ft_relative_read(argv[first + nouns], &o->reading, t, &err);
   if (status < 0)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "%s", err.text);
-  warn_zero_columns(t, argv[0]);
+  warn_zero_times(t, argv[0]);
   return FT_EXIT_DONE;
 }
 

@@ -21,11 +21,12 @@ enum {
   HOST_MIB = 290
 };
 
-/* Fragmentation of glibc's heap, as a fraction of what the forward pass leaves allocated. With each
- * network left out 0.3 to 0.35 (tests/bench/cpu_training). */
+/* Fragmentation of glibc's heap, as a fraction of what the forward pass leaves allocated. Fitted by
+ * tests/bench/cpu_training; without any one of its networks 0.3 to 0.35. */
 static const double host_kept = 0.35;
 
-/* Added log width of a CPU estimate: one of 35 peaks was 0.17 above (tests/bench/cpu_training). */
+/* Widening of a CPU estimate's interval, in log units. Of 35 peaks the largest was 0.17 above the
+ * estimate (tests/bench/cpu_training). */
 static const double host_more = 0.1;
 
 /* oneDNN's reordered copies of convolutions on a CPU (tests/bench/cpu_training). */
@@ -227,6 +228,7 @@ static int64_t allocate_buffer(struct player *p, const struct ft_event *e, int64
   return *block;
 }
 
+/* Frees the block of BUFFER; block 0 stands for none. */
 static void free_buffer(struct player *p, uint32_t buffer)
 {
   ft_cuda_allocator_free(&p->allocator, p->blocks[buffer]);

@@ -167,6 +167,9 @@ int ft_give_first(struct ft_call *c, uint32_t tensor, unsigned more)
   return c->l->failed ? -1 : 0;
 }
 
+/* Element types (ONNX) by ScalarType: uint8, int8, int16, int32, int64, float16, float32, float64,
+ * complex32, complex64, complex128, bool, qint8, quint8, qint32, bfloat16. ONNX has no complex32:
+ * complex64 stands for it; quantised types are those of their storage. */
 unsigned ft_aten_element(int64_t scalar_type)
 {
   static const uint8_t elements[] = { 2, 3, 5, 6, 7, 10, 1, 11, 14, 14, 15, 9, 3, 2, 6, 16 };

@@ -194,8 +194,8 @@ static uint32_t new_segment(struct ft_cuda_allocator *c, int64_t size, bool smal
   return b;
 }
 
-/* glibc's for SIZE, of which no free block inside the heap has room: the heap's end, a mapping of
- * its own or a heap that grows. */
+/* Returns a chunk of SIZE bytes of glibc's if no free block fits: the free end of the heap, grown
+ * if needed, or a mapping of its own from the mmap threshold on. NOTHING: out of memory. */
 static uint32_t new_chunk(struct ft_cuda_allocator *c, int64_t size)
 {
   uint32_t last = c->last, b;
@@ -226,7 +226,8 @@ static uint32_t new_chunk(struct ft_cuda_allocator *c, int64_t size)
   return last;
 }
 
-/* Cut what SIZE leaves of B off, where the pool's rule says that it is worth it. */
+/* Splits the rest beyond SIZE bytes off block B, if it is large enough by the pool's rule. Returns
+ * 0; -1 if memory is exhausted. */
 static int split_block(struct ft_cuda_allocator *c, uint32_t b, int64_t size)
 {
   int64_t left = block_at(c, b)->size - size;

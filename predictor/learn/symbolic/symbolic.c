@@ -161,8 +161,9 @@ static uint32_t select_tournament(struct ft_symbolic_search *f, uint32_t count)
 
 /* ---- generations ---- */
 
-/* Assigns the slots without a parent to the offspring. */
-static void free_slots(struct ft_symbolic_search *f)
+/* Stores the slots that no parent uses in candidate[population .. 2 * population), for the
+ * offspring. */
+static void assign_offspring_slots(struct ft_symbolic_search *f)
 {
   uint32_t n = f->set.population, found = n;
 
@@ -203,7 +204,7 @@ static bool run_generation(struct ft_symbolic_search *f, unsigned g)
 {
   uint32_t n = f->set.population;
 
-  free_slots(f);
+  assign_offspring_slots(f);
   for (uint32_t i = 0; i < n; i += 2)
     breed_pair(f, i);
   for (uint32_t i = 0; i < 2 * n; i++) {

@@ -235,7 +235,8 @@ static int grow_tree(struct grower *g, uint32_t *root, struct ft_error *err)
   return 0;
 }
 
-/* Subtracts the prediction of the tree at ROOT from the residuals. */
+/* Subtracts the prediction of the tree at ROOT from the residuals of all rows. A leaf has the
+ * column UINT32_MAX, and its index among the values in left. */
 static void subtract_tree(struct grower *g, uint32_t root)
 {
   const struct ft_forest *f = g->forest;

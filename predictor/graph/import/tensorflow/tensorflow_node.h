@@ -19,7 +19,10 @@ struct ft_tensor *ft_tf_of(const struct ft_tf_call *c, uint32_t t);
 int ft_tf_numbers(struct ft_tf_call *c, size_t i, int64_t *out, int room);
 /* Begins an operator TYPE with the inputs from FIRST to before LAST. Returns 0 or -1. */
 int ft_tf_begin(struct ft_tf_call *c, const char *type, size_t first, size_t last);
+/* Returns whether the call is of operator OP. */
 bool ft_tf_is(const struct ft_tf_call *c, const char *op);
+/* Returns whether the channels are before the spatial dimensions (data_format NCHW, NCDHW);
+ * default: after them, NHWC. */
 bool ft_tf_channels_first(const struct ft_tf_call *c);
 
 /* ---- layers (tensorflow_layer.c) ---- */
