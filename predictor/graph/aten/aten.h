@@ -211,7 +211,7 @@ int ft_aten_not_shaped(struct ft_call *c, uint32_t x);
  * if X is 0. */
 uint32_t ft_aten_axes(struct ft_tracer *l, const char *type, uint32_t x, const int64_t *axes,
                       size_t count);
-/* The attributes of an operator whose result has DIMS and ELEMENT. */
+/* Sets the attributes of an operator whose result has DIMS and ELEMENT. */
 void ft_aten_result(struct ft_tracer *l, const ft_dim *dims, int rank, unsigned element);
 /* Records one operator with all tensors of the call as inputs and a result of DIMS. */
 int ft_aten_of_shape(struct ft_call *c, const ft_dim *dims, int rank, unsigned element);

@@ -103,7 +103,7 @@ int ft_aten_dims(struct ft_call *c, const int64_t *sizes, int n, bool open, ft_d
 
     if ((sizes[i] < 0 && !allowed) || sizes[i] > FT_GRAPH_DIMENSION)
       return ft_tracer_fail(c->l, "%s: a size of %lld", c->name, (long long)sizes[i]);
-    dims[i] = sizes[i] == -1 ? FT_DIM_INFER : ft_dim_of(sizes[i]);
+    dims[i] = ft_dim_requested(sizes[i]);
   }
   return 0;
 }

@@ -29,7 +29,8 @@ ft_dim ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operat
   return ft_dim_of(largest);
 }
 
-/* What X of ELEMENTS gives times a matrix or filters W, of whose two sides one is X's channels. */
+/* Returns the elements of the product of X, which has ELEMENTS, and a matrix or filters W; 0 if no
+ * side of W is X's channels. */
 static int64_t product_elements(const struct ft_tensor *x, int64_t elements,
                                 const struct ft_tensor *w)
 {

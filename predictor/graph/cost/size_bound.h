@@ -14,8 +14,8 @@
 
 /*
  * Returns the upper bound of the largest input or captured tensor of OP, in elements; unknown: no
- * bound. MOST has one entry
- * per tensor of GRAPH: the upper bound in elements of a tensor of unknown size, initially unknown.
+ * bound. MOST has one entry per tensor of GRAPH: the upper bound in elements of a tensor of unknown
+ * size, initially unknown.
  */
 ft_dim ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
                             const ft_dim *most);

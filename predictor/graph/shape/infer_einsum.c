@@ -114,7 +114,5 @@ ft_dim ft_einsum_products(const struct ft_einsum *e)
   for (int c = 0; c < 128; c++)
     if (e->seen[c])
       product = ft_dim_times(product, e->size[c]);
-  for (int i = 1; i <= e->dots; i++)
-    product = ft_dim_times(product, e->size[DOTS + i]);
-  return product;
+  return ft_dim_times(product, ft_dim_product(&e->size[DOTS + 1], e->dots));
 }

@@ -19,11 +19,7 @@ static const struct ft_sequence *sequence_of(const struct ft_tensor *t)
 
 static ft_dim elements_of(const struct ft_sized *s)
 {
-  ft_dim product = s->rank < 0 ? FT_DIM_UNKNOWN : ft_dim_of(1);
-
-  for (int i = 0; i < s->rank; i++)
-    product = ft_dim_times(product, s->dims[i]);
-  return product;
+  return s->rank < 0 ? FT_DIM_UNKNOWN : ft_dim_product(s->dims, s->rank);
 }
 
 static struct ft_sized shape_of(const struct ft_tensor *t)

@@ -234,7 +234,6 @@ uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, con
                             const double *values)
 {
   struct ft_declared *d = ft_tracer_take(l, sizeof *d);
-  ft_dim count = ft_dim_of(1);
 
   if (!d || rank > FT_GRAPH_RANK)
     return 0;
@@ -242,11 +241,9 @@ uint32_t ft_tracer_constant(struct ft_tracer *l, unsigned element, int rank, con
   d->dims = ft_tracer_take(l, (size_t)(rank + 1) * sizeof *dims);
   if (!d->dims)
     return 0;
-  for (int i = 0; i < rank; i++) {
+  for (int i = 0; i < rank; i++)
     d->dims[i] = dims[i];
-    count = ft_dim_times(count, dims[i]);
-  }
-  d->elements = ft_dim_or(count, -1);
+  d->elements = ft_dim_or(ft_dim_product(dims, rank), -1);
   if (values && d->elements >= 0 && d->elements <= FT_GRAPH_VALUES) {
     double *kept = ft_tracer_take(l, (size_t)(d->elements + 1) * sizeof *kept);
 
