@@ -181,10 +181,10 @@ static double choose_estimated_need(const struct ft_decision_input *q,
               fmax(TAIL_FACTOR * ft_estimate_quantile(e, 0.95), need_of_estimate(e, 0.05)));
 }
 
-/* Returns the amount in bytes before rounding; fills SIZING's rule, ceiling and shown. */
+/* Returns the amount in bytes before rounding; fills SIZING's rule, ceiling, floor and shown. */
 static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizing *sizing)
 {
-  double need = 0, floor = floor_bytes(q), ceiling;
+  double need = 0, floor = sizing->floor = floor_bytes(q), ceiling;
 
   sizing->rule = FT_DECIDED_BY_ESTIMATE;
   sizing->ceiling_factor = ceiling_factor_of(q);

@@ -144,6 +144,17 @@ static bool set_largest_default(const struct ft_decision_input *q, struct ft_siz
   return true;
 }
 
+/* Whether the few comparable runs completed well within the limit and nothing makes it unlikely to
+ * suffice: outer quantiles of few runs come from priors, and do not raise such a default. */
+static bool did_comparable_runs_fit(const struct ft_decision_input *q,
+                                    const struct ft_sizing *sizing)
+{
+  const struct ft_facts *f = q->facts;
+
+  return sizing->thin && !sizing->too_low && f && !q->network && f->least_completed &&
+         !f->like_killed && (double)sizing->limit >= sizing->floor;
+}
+
 /* Whether the app's own runs show that the limit suffices. */
 static bool is_limit_enough(const struct ft_decision_input *q, const struct ft_sizing *sizing)
 {
@@ -158,6 +169,9 @@ static void set_unrequested(const struct ft_decision_input *q, struct ft_sizing 
     set_action(sizing, FT_ACTION_LEAVE, "Slurm neither allocates nor limits memory here");
   else if (is_smaller_than_runs(q, sizing))
     leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "the job is smaller than every recorded run");
+  else if (sizing->limit && sizing->amount > sizing->limit && did_comparable_runs_fit(q, sizing))
+    leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT,
+                  "comparable runs completed with the default memory");
   else if (sizing->limit && sizing->amount > sizing->limit && is_limit_enough(q, sizing))
     leave_by_rule(sizing, FT_DECIDED_BY_DEFAULT, "the default memory is enough");
   else if (sizing->limit && sizing->amount > sizing->limit && !sizing->explicit_mode &&

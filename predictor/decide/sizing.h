@@ -46,6 +46,7 @@ struct ft_sizing {
   ft_decision_rule rule; /* that decided the amount */
   double ceiling_factor; /* rule ceiling: multiple of ceiling_basis */
   double ceiling_basis;  /* rule ceiling: largest peak or bound in the evidence; 0: none */
+  double floor;          /* rule floor: bytes, with its margin; 0: nothing shown */
   uint64_t shown;        /* needed at least, as comparable runs show; 0: nothing shown */
   uint64_t amount;       /* recommended */
   uint64_t unit_amount;  /* recommended, per unit */
@@ -113,7 +114,7 @@ void ft_sizing_find_max(const struct ft_decision_input *input, struct ft_sizing 
 
 /* ---- rules.c ---- */
 
-/* Fill has_estimate, has_evidence and thin; and then rule, shown and the amounts. */
+/* Fill has_estimate, has_evidence and thin; and then rule, floor, shown and the amounts. */
 void ft_sizing_weigh_evidence(const struct ft_decision_input *input, struct ft_sizing *sizing);
 void ft_sizing_find_amount(const struct ft_decision_input *input, struct ft_sizing *sizing);
 
