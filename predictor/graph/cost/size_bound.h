@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Upper bounds of results of unknown size. A result is assumed to be at bounds as large as the
+ * Upper bounds of results of unknown size. A result is assumed to be at most as large as the
  * largest input of its operator, weights included, or the product of the first input with a weight
  * whose dimension matches. A Concat is as large as all its inputs. Operators that enlarge by
  * unknown values (Expand, Pad, Resize) have no bound, nor has a compiled network within the graph

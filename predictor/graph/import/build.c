@@ -62,6 +62,7 @@ static int build_fail(struct ft_build *build, const struct ft_operator *op, cons
 
 /* ---- names ---- */
 
+/* Doubles the hash table of names. Returns 0 or -1. */
 static int grow_name_table(struct ft_build *build)
 {
   size_t count = build->slot_count ? 2 * build->slot_count : 1024;

@@ -108,6 +108,7 @@ static enum kind message_kind(struct ft_proto *p)
   return numbered && second ? KIND_SAVED_MODEL : KIND_ONNX;
 }
 
+/* Reads a protobuf file by its message type. DIRFD: its directory, with external data. */
 static int read_message(struct ft_build *build, int fd, int dirfd)
 {
   struct ft_proto *p = ft_arena_take(&build->arena, sizeof *p);

@@ -15,6 +15,7 @@ struct ft_arena_chunk {
   _Alignas(ALIGN) unsigned char data[];
 };
 
+/* Adds a chunk for at least SIZE bytes, twice as large as the last one up to LARGEST. */
 static struct ft_arena_chunk *add_chunk(struct ft_arena *arena, size_t size)
 {
   size_t room = arena->chunks ? 2 * arena->chunks->size : FIRST;

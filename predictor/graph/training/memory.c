@@ -206,7 +206,7 @@ static int add_layer(struct liveness *f, int64_t live, int64_t saved)
 
 static int walk_block(struct liveness *f, const struct ft_block *block, int depth, int64_t *peak);
 
-/* Sets MOST to the largest peak of OP's subgraphs, in bytes. */
+/* Sets LARGEST to the largest peak of OP's subgraphs, in bytes. */
 static int walk_subgraphs(struct liveness *f, const struct ft_operator *op, int depth,
                           int64_t *largest)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The order of a pass: parameters, segments of checkpointing, forward pass, loss, backward pass. */
 #include "config.h"
 
 #include "predictor/core/buf.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Adds an operator's backward pass to the schedule: the gradients of its inputs. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"

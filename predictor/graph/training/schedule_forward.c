@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Adds an operator's forward pass to the schedule: outputs, casts, workspace, saved tensors. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"

@@ -79,7 +79,7 @@ static uint32_t list_trainable(const struct ft_plan *p, struct learnt *all)
 
 /* ---- parts between places where one tensor is live ---- */
 
-/* Sets PASSING[I] to the largest J up to I such that at total one tensor is live before operator J.
+/* Sets PASSING[I] to the largest J up to I such that at most one tensor is live before operator J.
  * PASSING has an entry for each operator and one for the end, all 0 before. */
 static void find_narrow_places(const struct ft_plan *p, uint32_t *passing)
 {
@@ -115,7 +115,7 @@ static bool is_product(const struct ft_plan *p, const struct learnt *x)
 }
 
 /*
- * Sets `block` of tensors FROM to END, a part: whether it has several products and at total half of
+ * Sets `block` of tensors FROM to END, a part: whether it has several products and at most half of
  * TOTAL, the bytes of all parameters. A larger part is no block, as skip connections around nearly
  * the whole network (U-Net) make it: each of its operators may begin a unit.
  */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Storage of tensors, before the pass: owners, views, strides, element widths, liveness. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
