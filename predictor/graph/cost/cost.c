@@ -18,7 +18,7 @@ struct count {
   bool *learnt;    /* of each tensor: trainable */
   uint8_t *packed; /* of each tensor; see ft_cost */
   ft_dim *bounds;  /* of each tensor: bound of its elements (size_bound.h) */
-  ft_dim kept;     /* upper bound of the elements that unknown operators keep */
+  ft_dim kept;     /* upper bound of the elements saved by unknown operators */
   size_t layer_room, unknown_room;
 };
 
@@ -175,8 +175,8 @@ static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 /*
  * ---- multiply-accumulates ----
  * Normalisation and pooling count as in fvcore (fvcore/nn/jit_handles.py, norm_flop_counter,
- * batchnorm_flop_jit), as most published totals do: 2 per element with given statistics, 5 with
- * those of the data, 1 per pooled element.
+ * batchnorm_flop_jit), as most published totals do: 2 per element with stored statistics, 5
+ * with statistics of the data, 1 per pooled element.
  */
 
 /* Returns the elements of one filter of W. */
@@ -315,7 +315,7 @@ static ft_dim activations_of(const struct count *c, const struct ft_operator *op
   return sum;
 }
 
-/* Sets the upper bounds of LAYER; those of sizes are in size_bound.h. If OP or its sizes are
+/* Sets the upper bounds of LAYER, from those of size_bound.h. If OP or its sizes are
  * unknown, each output element needs each parameter once, as in a fully connected layer. */
 static void bound_layer(const struct count *c, struct ft_layer *layer)
 {

@@ -35,8 +35,8 @@ struct ft_cost {
   int64_t macs;        /* of operators whose multiply-accumulates are known */
   int64_t activations; /* elements of the inputs and of all layers, where known */
   ft_dim macs_at_most, activations_at_most; /* unknown: no bound */
-  /* upper bound of the elements of outputs of unknown size, and of what unknown operators keep in
-   * addition; unknown: no bound */
+  /* upper bound of the elements of outputs of unknown size, and of tensors inside unknown
+   * operators; unknown: no bound */
   ft_dim open_at_most;
   int64_t inside;           /* activations in loops of the outermost block, for all iterations */
   uint32_t unbounded_loops; /* number of these loops whose trip count is unknown */

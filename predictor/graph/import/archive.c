@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Zip archives by libzip, with limits on what is unpacked. */
+/* Reads zip archives by libzip, with a limit on the unpacked size. */
 #include "config.h"
 
 #include <fcntl.h>

@@ -356,8 +356,8 @@ static bool is_in_order(const struct ft_build *build, const struct scope *scope)
   return true;
 }
 
-/* Sorts the operators after those they depend on: Kahn's algorithm (CACM 1962), in the file's order
- * where possible. Returns 0; -1 for a cycle. */
+/* Sorts the operators by their dependencies: Kahn's algorithm (CACM 1962), in the file's order if
+ * possible. Returns 0; -1 for a cycle. */
 static int sort_operators(struct ft_build *build, struct scope *scope)
 {
   struct ft_block *block = scope->block;

@@ -31,7 +31,7 @@ struct ft_build {
 
 /* Initialises BUILD for GRAPH, whose arenas have their limits. GRAPH and ERR must outlive it. */
 void ft_build_init(struct ft_build *build, struct ft_graph *graph, struct ft_error *err);
-/* Frees what only building needs; not the graph. */
+/* Frees BUILD's own memory, not the graph. */
 void ft_build_free(struct ft_build *build);
 
 /* Returns the number of the name TEXT of LENGTH bytes, equal for equal bytes; UINT32_MAX with the
@@ -65,7 +65,7 @@ int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *sizes, in
 int ft_build_block(struct ft_build *build, struct ft_block *block, const struct ft_draft *draft);
 
 /*
- * Replaces names by tensors from GRAPH's block inwards, sorts operators after those they depend on,
+ * Replaces names by tensors from GRAPH's block inwards, sorts operators by their dependencies,
  * and finds their descriptors. Returns 0; -1 for a name without definition or with two, and for
  * cycles.
  */

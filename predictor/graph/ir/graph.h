@@ -166,7 +166,7 @@ struct ft_graph {
   struct ft_block block;
   struct ft_tensor *tensors; /* index 0: absent */
   uint32_t tensor_count;
-  uint32_t operator_count; /* with those of subgraphs */
+  uint32_t operator_count; /* also in subgraphs */
   uint32_t *kv_cache;      /* keys and values kept for the next token */
   uint32_t kv_cache_count;
   uint32_t logits;         /* result from which the training loss is computed; 0: none */
@@ -174,8 +174,8 @@ struct ft_graph {
   bool generates;          /* it can generate tokens one by one */
   uint8_t stored;          /* enum ft_element of the weights, by the file; 0: unknown */
   bool guessed;            /* of an unknown family: built from common configuration fields */
-  struct ft_arena arena;   /* memory of what was read */
-  struct ft_arena results; /* memory of what was inferred; emptied by ft_graph_infer */
+  struct ft_arena arena;   /* memory of the file's content */
+  struct ft_arena results; /* memory of inferred results; emptied by ft_graph_infer */
   /* of a program: traces it when its input sizes are known (tracer.h); NULL: the file has a graph
    */
   int (*expand)(struct ft_infer *in);

@@ -177,7 +177,8 @@ static void replay_backward(struct ft_plan *p, uint32_t segment)
 
 /* ---- the whole pass ---- */
 
-/* Frees what lives until the end of the forward pass, and allocates the outputs' gradients. */
+/* Frees the tensors that live until the end of the forward pass, and allocates the outputs'
+ * gradients. */
 static void finish_forward(struct ft_plan *p)
 {
   for (uint32_t i = 0; i < p->block->output_count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory of decomposed operators in the forward pass: attention that runs as several operations,
- * and the forms of decomposed.h. Also what a fused attention kernel saves. */
+ * and the forms of decomposed.h. Also tensors that a fused attention kernel saves. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
@@ -96,7 +96,7 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
   const struct ft_operator *op = &p->block->operators[i];
   int64_t elements = ft_plan_decomposes_attention(p, op) ? score_elements(p, op) : 0;
   int64_t width = runs_in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width;
-  bool drops = p->options->training && hints_of(op)->dropout;
+  bool dropout = p->options->training && hints_of(op)->dropout;
   bool wide = width < 4 && (p->options->precision == FT_PRECISION_AMP || hints_of(op)->upcast);
   uint32_t copies[4] = { 0, 0, 0, 0 }, scores, probabilities;
 
@@ -121,9 +121,9 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
     return;
   }
   ft_plan_keep(p, i, probabilities);
-  if (drops)
+  if (dropout)
     keep_elements(p, i, elements, 1);
-  if (drops || wide)
+  if (dropout || wide)
     keep_elements(p, i, elements, width);
 }
 

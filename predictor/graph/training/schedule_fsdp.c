@@ -77,7 +77,7 @@ static uint32_t list_trainable(const struct ft_plan *p, struct learnt *all)
   return count;
 }
 
-/* ---- parts between places where one tensor is live ---- */
+/* ---- parts, divided where a single tensor is live ---- */
 
 /* Sets PASSING[I] to the largest J up to I such that at most one tensor is live before operator J.
  * PASSING has an entry for each operator and one for the end, all 0 before. */
