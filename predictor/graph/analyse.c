@@ -4,6 +4,7 @@
 #include "predictor/graph/analyse.h"
 #include "predictor/graph/shape/infer.h"
 
+/* Multiplies MACs and activations by BATCH. */
 static void scale_cost(struct ft_cost *cost, ft_dim batch)
 {
   cost->macs = ft_known_times(cost->macs, ft_dim_or(batch, 1));
@@ -21,6 +22,7 @@ static void scale_cost(struct ft_cost *cost, ft_dim batch)
   }
 }
 
+/* Multiplies the bytes of activations by BATCH. */
 static void scale_memory(struct ft_memory *memory, int64_t batch)
 {
   memory->activation_peak_bytes = ft_known_times(memory->activation_peak_bytes, batch);
@@ -33,10 +35,8 @@ static void scale_memory(struct ft_memory *memory, int64_t batch)
   }
 }
 
-/*
- * Whether the file says a batch of 1 of its first input that has more than one dimension: an
- * exporter writes that of its example.
- */
+/* Returns whether the file fixes a batch of 1, that of the exporter's example, in the first input
+ * of more than one dimension. */
 static bool has_one_sample(const struct ft_graph *graph)
 {
   for (uint32_t i = 0; i < graph->block.input_count; i++) {

@@ -14,14 +14,15 @@ struct count {
   struct ft_graph *graph;
   struct ft_cost *cost;
   struct ft_error *err;
-  uint8_t *role;   /* of each tensor */
-  bool *learnt;    /* of each tensor */
+  uint8_t *role;   /* of each tensor: ROLE_* */
+  bool *learnt;    /* of each tensor: trainable */
   uint8_t *packed; /* of each tensor; see ft_cost */
-  ft_dim *most;    /* of each tensor; see size_bound.h */
-  ft_dim kept;     /* by unknown operators, at most */
+  ft_dim *bounds;  /* of each tensor: bound of its elements (size_bound.h) */
+  ft_dim kept;     /* upper bound of the elements saved by unknown operators */
   size_t layer_room, unknown_room;
 };
 
+/* A tensor is used if an output depends on it. A parameter is counted once, by its first reader. */
 enum { ROLE_NONE, ROLE_USED, ROLE_PARAMETER, ROLE_COUNTED };
 
 static int cost_exhausted(struct count *c)
@@ -50,7 +51,8 @@ static const struct ft_tensor *first_operator_output(const struct count *c,
 
 /* ---- parameters ---- */
 
-/* How many inputs of OP can be learnt: sizes, limits and running statistics are not. */
+/* Returns how many of OP's inputs, from the first on, can be trainable. The others are sizes,
+ * limits and running statistics. */
 static uint32_t learnt_inputs(const struct ft_operator *op)
 {
   int8_t count = op->kind ? op->kind->learnt_inputs : 0;
@@ -60,10 +62,8 @@ static uint32_t learnt_inputs(const struct ft_operator *op)
   return count && (uint32_t)count < op->input_count ? (uint32_t)count : op->input_count;
 }
 
-/*
- * Whether input I of OP can be learnt or be computed from what is. Quantised weights are marked,
- * and what only moves them hands the mark on.
- */
+/* Returns whether input I of OP can be a parameter or be computed from one. Marks quantised
+ * weights; an operator that only moves elements passes the mark from its output to its input. */
 static bool can_be_learnt(struct count *c, const struct ft_operator *op, uint32_t i)
 {
   const struct ft_tensor *x = &c->graph->tensors[op->inputs[i]];
@@ -81,10 +81,8 @@ static bool can_be_learnt(struct count *c, const struct ft_operator *op, uint32_
   return what != FT_QUANTIZED_SCALE;
 }
 
-/*
- * What a result depends on, other than as a running mean or variance: those are
- * kept with the weights and not learnt, nor is what they alone are computed from.
- */
+/* Marks the tensors that BLOCK's outputs depend on, except as a running mean or variance. Those are
+ * stored with the weights and not trained, nor is a tensor that is computed from them only. */
 static void mark_used(struct count *c, const struct ft_block *block)
 {
   for (uint32_t i = 0; i < block->output_count; i++)
@@ -106,13 +104,15 @@ static void mark_used(struct count *c, const struct ft_block *block)
   }
 }
 
+/* Returns the number of weights in TENSOR, whose elements may hold several quantised ones. */
 static int64_t weights_in(const struct count *c, uint32_t tensor)
 {
   return ft_known_times(ft_dim_or(ft_tensor_elements(&c->graph->tensors[tensor]), 0),
                         c->packed[tensor] ? c->packed[tensor] : 1);
 }
 
-/* Whole numbers and what was quantised are parameters, but nothing learns them any more. */
+/* Counts TENSOR as a parameter. Integers and quantised weights are parameters that are not
+ * trainable. */
 static void add_parameter(struct count *c, uint32_t tensor)
 {
   const struct ft_tensor *t = &c->graph->tensors[tensor];
@@ -126,6 +126,9 @@ static void add_parameter(struct count *c, uint32_t tensor)
       ft_known_plus(c->cost->parameter_bytes, ft_dim_or(ft_tensor_bytes(t), 0));
 }
 
+/*
+ * Counts each constant of BLOCK as a parameter if an output depends on it, otherwise as a buffer.
+ */
 static void mark_constants(struct count *c, const struct ft_block *block)
 {
   for (uint32_t i = 0; i < block->constant_count; i++) {
@@ -140,11 +143,11 @@ static void mark_constants(struct count *c, const struct ft_block *block)
 }
 
 /*
- * PyTorch's exporter writes parameters of equal values once, and an Identity for
- * each of the others: gains and shifts that are not trained. Whole matrices are equal only where
- * a module is shared, and then they are one.
+ * Returns whether OP copies a parameter. PyTorch's exporter writes parameters of equal values once,
+ * and an Identity for each of the others: weights and biases of normalisations that are not trained
+ * yet. Equal matrices belong to a shared module and are one parameter.
  */
-static bool is_twin(const struct count *c, const struct ft_operator *op)
+static bool is_parameter_copy(const struct count *c, const struct ft_operator *op)
 {
   uint8_t role = op->input_count ? c->role[op->inputs[0]] : ROLE_NONE;
 
@@ -153,6 +156,7 @@ static bool is_twin(const struct count *c, const struct ft_operator *op)
          (role == ROLE_PARAMETER || role == ROLE_COUNTED) && c->role[op->outputs[0]] == ROLE_USED;
 }
 
+/* Returns the elements of OP's parameters that no earlier operator has counted. */
 static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 {
   int64_t sum = 0;
@@ -170,13 +174,12 @@ static int64_t parameters_of(struct count *c, const struct ft_operator *op)
 
 /*
  * ---- multiply-accumulates ----
- * Normalisation and pooling at the rates of fvcore (fvcore/nn/jit_handles.py,
- * norm_flop_counter, batchnorm_flop_jit), whose sums are what is mostly published: 2 an element
- * where the statistics are there, 5 where they are taken of the data, 1 an element that is
- * averaged.
+ * Normalisation and pooling count as in fvcore (fvcore/nn/jit_handles.py, norm_flop_counter,
+ * batchnorm_flop_jit), as most published totals do: 2 per element with stored statistics, 5
+ * with statistics of the data, 1 per pooled element.
  */
 
-/* Elements of one of the filters W. */
+/* Returns the elements of one filter of W. */
 static ft_dim filter_elements(const struct ft_tensor *w)
 {
   return w->rank > 1 ? ft_dim_product(w->dims + 1, w->rank - 1) : ft_dim_of(1);
@@ -188,7 +191,7 @@ static ft_dim recurrent_macs(const struct ft_operator *op, const struct ft_tenso
   if (!w || !r || x->rank != 3 || w->rank != 3 || r->rank != 3)
     return FT_DIM_UNKNOWN;
   (void)op;
-  /* w: directions x gates of hidden x inputs; r: the same x hidden */
+  /* w: [directions, gates * hidden, input]; r: [directions, gates * hidden, hidden] */
   return ft_dim_times(ft_dim_times(x->dims[0], x->dims[1]),
                       ft_dim_plus(ft_dim_product(w->dims, 3), ft_dim_product(r->dims, 3)));
 }
@@ -207,8 +210,8 @@ static ft_dim attention_macs(const struct ft_tensor *q, const struct ft_tensor *
       ft_dim_plus(q->dims[last], y->dims[last]));
 }
 
-/* MACs of linear attention: for each token and head of keys K a state of (key size) x (value size
- * of V) is changed, and by the delta rule read before that; for each head of queries it is read. */
+/* MACs of linear attention. Each token updates a state of (key size) x (value size) per KV head;
+ * the delta rule also reads it. Each query head reads it once. */
 static ft_dim linear_attention_macs(const struct ft_operator *op, const struct ft_tensor *q,
                                     const struct ft_tensor *k, const struct ft_tensor *v)
 {
@@ -224,7 +227,7 @@ static ft_dim linear_attention_macs(const struct ft_operator *op, const struct f
                       ft_dim_plus(ft_dim_of(ft_known_times(delta ? 2 : 1, kv)), ft_dim_of(heads)));
 }
 
-/* MACs of a mixture: each token goes through K of the experts, whose weights are W and V. */
+/* MACs of a mixture of experts: K experts process each token, with weights W and V. */
 static ft_dim experts_macs(const struct ft_operator *op, const struct ft_tensor *x,
                            const struct ft_tensor *w, const struct ft_tensor *v)
 {
@@ -245,12 +248,13 @@ static ft_dim einsum_macs(const struct count *c, const struct ft_operator *op)
   return ft_einsum_read(&in, &e) < 0 ? FT_DIM_UNKNOWN : ft_einsum_products(&e);
 }
 
-/* Whether OP is a batch normalisation of weights, by statistics of their own. */
+/* Returns whether OP standardises weights: batch normalisation by the weights' own statistics. */
 static bool standardises_weights(const struct ft_operator *op)
 {
   return op->kind && op->kind->work == FT_WORK_NORM && !op->data;
 }
 
+/* Returns OP's multiply-accumulates by its descriptor; unknown if a shape is. */
 static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
 {
   const struct ft_tensor *x = input_tensor(c, op, 0), *y = first_operator_output(c, op), *w;
@@ -287,11 +291,11 @@ static ft_dim macs_of(const struct count *c, const struct ft_operator *op)
     return linear_attention_macs(op, x, input_tensor(c, op, 1), input_tensor(c, op, 2));
   case FT_WORK_EXPERTS:
     return experts_macs(op, x, w, input_tensor(c, op, 3));
-  case FT_WORK_NORM: /* weights that each pass standardises again count too */
+  case FT_WORK_NORM: /* the statistics of standardised weights are computed in each pass */
     return ft_dim_times(ft_tensor_elements(x), ft_dim_of(standardises_weights(op) ? 5 : 2));
   case FT_WORK_STATISTICS:
     return ft_dim_times(ft_tensor_elements(x), ft_dim_of(5));
-  default: /* pooling of everything */
+  default: /* FT_WORK_POOL */
     return ft_tensor_elements(x);
   }
 }
@@ -302,7 +306,7 @@ static ft_dim activations_of(const struct count *c, const struct ft_operator *op
 {
   ft_dim sum = ft_dim_of(0);
 
-  /* activation functions are computed in their input's place, as is dropout */
+  /* computed in place */
   if (ft_operator_is_view(op) || ft_operator_has(op, FT_OPERATOR_IN_PLACE))
     return sum;
   for (uint32_t i = 0; i < op->output_count; i++)
@@ -311,15 +315,13 @@ static ft_dim activations_of(const struct count *c, const struct ft_operator *op
   return sum;
 }
 
-/*
- * Bounds of what is not known: of sizes see size_bound.h. Of an unknown operator, and of one whose
- * sizes are not known, every result needs every parameter once, as in a full connection.
- */
+/* Sets the upper bounds of LAYER, from those of size_bound.h. If OP or its sizes are
+ * unknown, each output element needs each parameter once, as in a fully connected layer. */
 static void bound_layer(const struct count *c, struct ft_layer *layer)
 {
   const struct ft_operator *op = layer->op;
   ft_dim results =
-      ft_dim_times(ft_size_bound_result(c->graph, op, c->most), ft_dim_of(op->output_count));
+      ft_dim_times(ft_size_bound_result(c->graph, op, c->bounds), ft_dim_of(op->output_count));
 
   layer->activations_at_most = ft_dim_known(layer->activations) ? layer->activations : results;
   layer->macs_at_most = layer->macs;
@@ -327,9 +329,10 @@ static void bound_layer(const struct count *c, struct ft_layer *layer)
     layer->macs_at_most =
         ft_dim_times(ft_dim_is(layer->activations, 0) ? results : layer->activations_at_most,
                      layer->parameters ? ft_dim_of(layer->parameters)
-                                       : ft_size_bound_products(c->graph, op, c->most));
+                                       : ft_size_bound_products(c->graph, op, c->bounds));
 }
 
+/* Counts OP, an unknown operator, by its type. */
 static int note_unknown(struct count *c, const struct ft_operator *op)
 {
   struct ft_unknown *list = c->cost->unknowns;
@@ -351,7 +354,7 @@ static int note_unknown(struct count *c, const struct ft_operator *op)
   return 0;
 }
 
-/* What was counted so far of a block, so that branches can be compared. */
+/* Sums of one block, by which branches are compared. */
 struct sums {
   int64_t macs, activations;
   ft_dim macs_at_most, activations_at_most;
@@ -359,17 +362,19 @@ struct sums {
 
 static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums);
 
-/* Let MOST, which counts as the least where it is not known, be TO if that is more or not known. */
-static void raise_to(ft_dim *most, ft_dim to)
+/*
+ * Sets MAXIMUM to VALUE if VALUE is larger or unknown. An unknown MAXIMUM counts as the smallest.
+ */
+static void raise_maximum(ft_dim *maximum, ft_dim value)
 {
-  if (!ft_dim_known(to) || ft_dim_or(to, 0) > ft_dim_or(*most, -1))
-    *most = to;
+  if (!ft_dim_known(value) || ft_dim_or(value, 0) > ft_dim_or(*maximum, -1))
+    *maximum = value;
 }
 
-/* The costlier of two branches; a loop's body times its trip count, without a bound where that is
- * not known. */
-static int count_blocks(struct count *c, const struct ft_operator *op, int depth,
-                        struct ft_layer *layer)
+/* Adds OP's subgraphs to LAYER: the costlier of two branches; a loop's body times its trip count,
+ * without an upper bound if the trip count is unknown. */
+static int count_subgraphs(struct count *c, const struct ft_operator *op, int depth,
+                           struct ft_layer *layer)
 {
   ft_dim trips = ft_dim_of(op->trip_count);
 
@@ -382,40 +387,39 @@ static int count_blocks(struct count *c, const struct ft_operator *op, int depth
       return -1;
     s.macs = ft_known_times(s.macs, ft_dim_or(trips, 1));
     s.activations = ft_known_times(s.activations, ft_dim_or(trips, 1));
-    raise_to(&layer->macs, ft_dim_of(s.macs));
-    raise_to(&layer->macs_at_most, ft_dim_times(s.macs_at_most, trips));
-    raise_to(&layer->activations, ft_dim_of(s.activations));
-    raise_to(&layer->activations_at_most, ft_dim_times(s.activations_at_most, trips));
+    raise_maximum(&layer->macs, ft_dim_of(s.macs));
+    raise_maximum(&layer->macs_at_most, ft_dim_times(s.macs_at_most, trips));
+    raise_maximum(&layer->activations, ft_dim_of(s.activations));
+    raise_maximum(&layer->activations_at_most, ft_dim_times(s.activations_at_most, trips));
     if (s.activations > layer->inside)
       layer->inside = s.activations;
   }
   return 0;
 }
 
-/*
- * A layer's normalisation that is spelled out is counted as one that is not, at its division; the
- * other division that is part of something larger has a number below it (GELU).
- */
-static ft_dim spelled_out(const struct count *c, const struct ft_operator *op,
-                          const struct ft_fusion *fusion)
+/* Returns the MACs of a decomposed layer normalisation, counted at the division by its deviation.
+ * Other divisions in a fused kernel have a constant divisor (GELU). */
+static ft_dim decomposed_norm_macs(const struct count *c, const struct ft_operator *op,
+                                   const struct ft_fusion *fusion)
 {
-  const struct ft_tensor *below = input_tensor(c, op, 1);
+  const struct ft_tensor *divisor = input_tensor(c, op, 1);
   bool within = fusion->kind == FT_FUSED_INSIDE || fusion->kind == FT_FUSED_NORM;
 
-  return within && ft_operator_is(op, FT_OP_Div) && below && below->data
+  return within && ft_operator_is(op, FT_OP_Div) && divisor && divisor->data
              ? ft_dim_times(ft_tensor_elements(first_operator_output(c, op)), ft_dim_of(5))
              : ft_dim_of(0);
 }
 
+/* Appends OP's layer, if it is one (cost.h), and adds it to SUMS. */
 static int count_operator(struct count *c, const struct ft_operator *op,
                           const struct ft_fusion *fusion, int depth, struct sums *sums)
 {
   struct ft_layer layer = { .op = op, .depth = depth }, *layers;
 
-  ft_size_bound_results(c->graph, op, c->most);
+  ft_size_bound_results(c->graph, op, c->bounds);
   if (!op->kind && note_unknown(c, op) < 0)
     return -1;
-  if (is_twin(c, op)) {
+  if (is_parameter_copy(c, op)) {
     add_parameter(c, op->outputs[0]);
     return 0;
   }
@@ -426,14 +430,14 @@ static int count_operator(struct count *c, const struct ft_operator *op,
     c->cost->unresolved++;
   layer.macs = op->data || standardises_weights(op) ? macs_of(c, op) : ft_dim_of(0);
   if (ft_dim_is(layer.macs, 0))
-    layer.macs = spelled_out(c, op, fusion);
-  /* what a framework computes in one go has no memory in between */
+    layer.macs = decomposed_norm_macs(c, op, fusion);
+  /* tensors inside a fused kernel are not stored */
   if (op->data && fusion->kind != FT_FUSED_INSIDE && !fusion->bias)
     layer.activations = activations_of(c, op);
   bound_layer(c, &layer);
   if (!op->kind)
     c->kept = ft_dim_plus(c->kept, layer.activations_at_most);
-  if (count_blocks(c, op, depth, &layer) < 0)
+  if (count_subgraphs(c, op, depth, &layer) < 0)
     return -1;
   if (depth == 0 && op->trip_count != 1 && layer.inside > 0) {
     c->cost->inside = ft_known_plus(c->cost->inside, layer.inside);
@@ -476,19 +480,19 @@ int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error 
   c.role = ft_arena_take(&graph->results, graph->tensor_count);
   c.learnt = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.learnt);
   c.packed = ft_arena_take(&graph->results, graph->tensor_count);
-  c.most = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.most);
-  if (!c.role || !c.learnt || !c.packed || !c.most)
+  c.bounds = ft_arena_take(&graph->results, graph->tensor_count * sizeof *c.bounds);
+  if (!c.role || !c.learnt || !c.packed || !c.bounds)
     return cost_exhausted(&c);
   for (uint32_t t = 0; t < graph->tensor_count; t++)
-    c.most[t] = FT_DIM_UNKNOWN;
+    c.bounds[t] = FT_DIM_UNKNOWN;
   cost->learnt = c.learnt;
   cost->packed = c.packed;
   mark_used(&c, &graph->block);
   for (uint32_t i = 0; i < graph->block.input_count; i++) {
-    ft_dim fed = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);
+    ft_dim elements = ft_tensor_elements(&graph->tensors[graph->block.inputs[i]]);
 
-    sums.activations = ft_known_plus(sums.activations, ft_dim_or(fed, 0));
-    sums.activations_at_most = ft_dim_plus(sums.activations_at_most, fed);
+    sums.activations = ft_known_plus(sums.activations, ft_dim_or(elements, 0));
+    sums.activations_at_most = ft_dim_plus(sums.activations_at_most, elements);
   }
   if (count_block(&c, &graph->block, 0, &sums) < 0)
     return -1;

@@ -28,33 +28,32 @@ struct ft_unknown {
 };
 
 struct ft_cost {
-  int64_t parameters;      /* elements of what is learnt; running statistics are none */
-  int64_t parameter_bytes; /* of those that are learnt further: not of quantised weights */
+  int64_t parameters;      /* elements of the weights; without running statistics */
+  int64_t parameter_bytes; /* of the trainable ones: without quantised weights */
   int64_t buffers;         /* elements of constants that are not trainable */
-  /* activations: the inputs and the results that are not views */
-  int64_t macs;        /* what is known of them */
-  int64_t activations; /* elements of the inputs and of all layers, as far as known */
+  /* activations: network inputs, and outputs that are not views */
+  int64_t macs;        /* of operators whose multiply-accumulates are known */
+  int64_t activations; /* elements of the inputs and of all layers, where known */
   ft_dim macs_at_most, activations_at_most; /* unknown: no bound */
-  /* elements at most that results of unknown size have, and unknown operators may keep for
-   * themselves; unknown: no bound */
+  /* upper bound of the elements of outputs of unknown size, and of tensors inside unknown
+   * operators; unknown: no bound */
   ft_dim open_at_most;
-  int64_t inside; /* activations within loops whose iterations are counted, not followed */
-  uint32_t unbounded_loops; /* such loops of the outermost block whose trip count is not known */
-  uint32_t operators;  /* all, constants and what computes sizes included */
+  int64_t inside;           /* activations in loops of the outermost block, for all iterations */
+  uint32_t unbounded_loops; /* number of these loops whose trip count is unknown */
+  uint32_t operators;       /* all, also constants and operators that only compute sizes */
   uint32_t unknown;    /* operators of unknown type */
   uint32_t unresolved; /* operators of known type with an output of unknown size */
   struct ft_layer *layers;
   size_t layer_count;
   struct ft_unknown *unknowns; /* distinct types, at most FT_COST_UNKNOWNS */
   size_t unknown_count;
-  const bool *learnt;    /* of each tensor of the graph */
-  const uint8_t *packed; /* of each: how many quantised weights one of its elements holds; else 0 */
+  const bool *learnt;    /* of each tensor of the graph: trainable */
+  const uint8_t *packed; /* of each tensor: number of quantised weights in one of its elements;
+                          * else 0 */
 };
 
-/*
- * Sum up GRAPH after ft_graph_infer. What COST points to lives until the next
- * ft_graph_infer or ft_graph_free. Returns 0, or -1 when memory is out.
- */
+/* Fills COST for GRAPH, after ft_graph_infer. COST's arrays belong to GRAPH and live until the next
+ * ft_graph_infer or ft_graph_free. Returns 0; -1 without memory and fills ERR. */
 int ft_graph_cost(struct ft_graph *graph, struct ft_cost *cost, struct ft_error *err);
 
 #endif

@@ -10,8 +10,8 @@ struct fuse {
   struct ft_graph *graph;
   const struct ft_block *block;
   struct ft_fusion *fusions;
-  uint32_t *uses, *user; /* of each tensor: how many, and one of them */
-  ft_dim batch;          /* the first dimension of what is fed */
+  uint32_t *uses, *user; /* of each tensor: number of readers; index of one */
+  ft_dim batch;          /* first dimension of the network's first input */
 };
 
 static uint32_t input_of(const struct ft_operator *op, uint32_t i)
@@ -19,7 +19,7 @@ static uint32_t input_of(const struct ft_operator *op, uint32_t i)
   return i < op->input_count ? op->inputs[i] : 0;
 }
 
-/* The operator of this block that gives TENSOR if it is ID, else NULL. */
+/* Returns the operator of the block whose first output is TENSOR, if it is ID; else NULL. */
 static const struct ft_operator *producer_if(const struct fuse *f, uint32_t tensor,
                                              enum ft_operator_id id)
 {
@@ -37,14 +37,14 @@ static bool is_weight_tensor(const struct fuse *f, uint32_t tensor)
   return tensor && !f->graph->tensors[tensor].data;
 }
 
-/* The other operand of OP than ONE. */
+/* Returns the operand of OP that is not ONE. */
 static uint32_t other_operand(const struct ft_operator *op, uint32_t one)
 {
   return input_of(op, 0) == one ? input_of(op, 1) : input_of(op, 0);
 }
 
-/* The operand of OP that is fed, the other being a constant; 0 when it is not so. */
-static uint32_t fed_operand(const struct fuse *f, const struct ft_operator *op)
+/* Returns the operand of OP that is data, if the other one is a constant; else 0. */
+static uint32_t data_operand(const struct fuse *f, const struct ft_operator *op)
 {
   if (is_weight_tensor(f, input_of(op, 1)) && !is_weight_tensor(f, input_of(op, 0)))
     return input_of(op, 0);
@@ -58,6 +58,7 @@ static void mark_inside(struct fuse *f, const struct ft_operator *op)
   f->fusions[op - f->block->operators].kind = FT_FUSED_INSIDE;
 }
 
+/* Marks OP as the last operator of a kernel of KIND with input TENSOR and GROUPS (ft_fusion). */
 static void mark_last(struct fuse *f, const struct ft_operator *op, uint8_t kind, uint32_t tensor,
                       int64_t groups)
 {
@@ -65,7 +66,7 @@ static void mark_last(struct fuse *f, const struct ft_operator *op, uint8_t kind
       (struct ft_fusion){ .kind = kind, .input = tensor, .groups = groups };
 }
 
-/* x times sigmoid(x), or hard sigmoid. */
+/* SiLU and hard swish, ending in OP: x * sigmoid(x), or of the hard sigmoid. */
 static bool fuse_gate(struct fuse *f, const struct ft_operator *op)
 {
   for (uint32_t i = 0; i < 2; i++) {
@@ -81,7 +82,7 @@ static bool fuse_gate(struct fuse *f, const struct ft_operator *op)
   return false;
 }
 
-/* x times (1 + erf(x / sqrt 2)) in OP, times a half before or behind it. */
+/* GELU: x * (1 + erf(x / sqrt 2)) in OP, with a factor 1/2 before or after. */
 static bool fuse_gelu(struct fuse *f, const struct ft_operator *op)
 {
   for (uint32_t i = 0; i < 2; i++) {
@@ -89,19 +90,19 @@ static bool fuse_gelu(struct fuse *f, const struct ft_operator *op)
                              *end = op;
     uint32_t x;
 
-    erf = one ? producer_if(f, fed_operand(f, one), FT_OP_Erf) : NULL;
+    erf = one ? producer_if(f, data_operand(f, one), FT_OP_Erf) : NULL;
     scale = erf ? producer_if(f, input_of(erf, 0), FT_OP_Div) : NULL;
     scale = scale ? scale : erf ? producer_if(f, input_of(erf, 0), FT_OP_Mul) : NULL;
-    x = scale ? fed_operand(f, scale) : 0;
+    x = scale ? data_operand(f, scale) : 0;
     if (!x)
       continue;
     half = producer_if(f, input_of(op, !i), FT_OP_Mul);
     if (input_of(op, !i) == x && f->uses[op->outputs[0]] == 1) {
       end = &f->block->operators[f->user[op->outputs[0]]];
-      if (!ft_operator_is(end, FT_OP_Mul) || fed_operand(f, end) != op->outputs[0])
+      if (!ft_operator_is(end, FT_OP_Mul) || data_operand(f, end) != op->outputs[0])
         continue;
       mark_inside(f, op);
-    } else if (half && fed_operand(f, half) == x) {
+    } else if (half && data_operand(f, half) == x) {
       mark_inside(f, half);
     } else {
       continue;
@@ -115,7 +116,8 @@ static bool fuse_gelu(struct fuse *f, const struct ft_operator *op)
   return false;
 }
 
-/* The only user of OP's result if it is ID with a constant beside it, else OP. */
+/* Returns the only reader of OP's output, if it is ID with a constant operand, and marks OP as
+ * inside; else OP. */
 static const struct ft_operator *follow_affine(struct fuse *f, const struct ft_operator *op,
                                                enum ft_operator_id id)
 {
@@ -130,7 +132,8 @@ static const struct ft_operator *follow_affine(struct fuse *f, const struct ft_o
   return next;
 }
 
-/* (x - mean) / sqrt(mean of its square + epsilon), times gain plus shift. */
+/* Layer normalisation: (x - mean) / sqrt(mean of its square + epsilon) in OP, then perhaps a weight
+ * and a bias. */
 static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
 {
   const struct ft_operator *sub = producer_if(f, input_of(op, 0), FT_OP_Sub), *root, *add, *mean,
@@ -138,7 +141,7 @@ static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
 
   root = producer_if(f, input_of(op, 1), FT_OP_Sqrt);
   add = root ? producer_if(f, input_of(root, 0), FT_OP_Add) : NULL;
-  mean = add ? producer_if(f, fed_operand(f, add), FT_OP_ReduceMean) : NULL;
+  mean = add ? producer_if(f, data_operand(f, add), FT_OP_ReduceMean) : NULL;
   square = mean ? producer_if(f, input_of(mean, 0), FT_OP_Pow) : NULL;
   square = square ? square : mean ? producer_if(f, input_of(mean, 0), FT_OP_Mul) : NULL;
   first = sub ? producer_if(f, input_of(sub, 1), FT_OP_ReduceMean) : NULL;
@@ -157,8 +160,8 @@ static void fuse_layer_norm(struct fuse *f, const struct ft_operator *op)
             ft_dim_or(ft_tensor_elements(&f->graph->tensors[mean->outputs[0]]), 0));
 }
 
-/* torch.var, as exporters spell it: the mean of (x - mean) times itself. Its kernel keeps x alone.
- */
+/* torch.var, as exporters decompose it: the mean of (x - mean) * (x - mean). Its kernel saves only
+ * x. */
 static bool fuse_variance(struct fuse *f, const struct ft_operator *op)
 {
   const struct ft_operator *square = producer_if(f, input_of(op, 0), FT_OP_Mul), *sub, *mean;
@@ -178,7 +181,8 @@ static bool fuse_variance(struct fuse *f, const struct ft_operator *op)
   return true;
 }
 
-/* Group normalisation: groups in place of channels, normalised, back again, times gain plus shift.
+/*
+ * Group normalisation: reshape to groups, instance normalisation OP, reshape back, weight and bias.
  */
 static void fuse_group_norm(struct fuse *f, const struct ft_operator *op)
 {
@@ -199,7 +203,8 @@ static void fuse_group_norm(struct fuse *f, const struct ft_operator *op)
             x->rank > 1 ? ft_dim_or(ft_dim_times(x->dims[0], x->dims[1]), 0) : 0);
 }
 
-/* The product of queries and keys that SCORES are, scaled or shifted; NULL when they are not. */
+/* Returns the product of queries and keys from which SCORES are scaled or shifted; NULL: none.
+ * Appends the operators in between to BETWEEN, at most 4. */
 static const struct ft_operator *find_scores(struct fuse *f, uint32_t scores,
                                              const struct ft_operator **between, int *count)
 {
@@ -213,9 +218,9 @@ static const struct ft_operator *find_scores(struct fuse *f, uint32_t scores,
       return product;
     op = producer_if(f, scores, FT_OP_Mul);
     op = op ? op : producer_if(f, scores, FT_OP_Div);
-    next = op ? fed_operand(f, op) : 0;
+    next = op ? data_operand(f, op) : 0;
     op = op ? op : producer_if(f, scores, FT_OP_Add);
-    next = op && !next ? fed_operand(f, op) : next;
+    next = op && !next ? data_operand(f, op) : next;
     if (!next)
       return NULL;
     between[(*count)++] = op;
@@ -224,10 +229,11 @@ static const struct ft_operator *find_scores(struct fuse *f, uint32_t scores,
   return NULL;
 }
 
-/* A bias behind a product, as layers on more than two dimensions are exported. */
+/* Returns whether OP adds a bias to a matrix product, as exporters write linear layers on more than
+ * two dimensions. */
 static bool adds_bias(const struct fuse *f, const struct ft_operator *op)
 {
-  uint32_t x = fed_operand(f, op), b = x ? other_operand(op, x) : 0;
+  uint32_t x = data_operand(f, op), b = x ? other_operand(op, x) : 0;
 
   return x && producer_if(f, x, FT_OP_MatMul) && f->uses[x] == 1 && f->graph->tensors[b].rank == 1;
 }
@@ -235,19 +241,20 @@ static bool adds_bias(const struct fuse *f, const struct ft_operator *op)
 /* Returns the tensor that TENSOR is the transpose of, if TENSOR has one reader; else 0. */
 static uint32_t transposed_of(struct fuse *f, uint32_t tensor)
 {
-  const struct ft_operator *turn = producer_if(f, tensor, FT_OP_Transpose);
+  const struct ft_operator *transpose = producer_if(f, tensor, FT_OP_Transpose);
 
-  return turn && f->uses[tensor] == 1 ? input_of(turn, 0) : 0;
+  return transpose && f->uses[tensor] == 1 ? input_of(transpose, 0) : 0;
 }
 
-/* The operand of a product of attention: before it was scaled and turned. */
+/* Returns the operand of attention that TENSOR is scaled and transposed from, and marks these
+ * operators as inside. */
 static uint32_t attention_operand(struct fuse *f, uint32_t tensor)
 {
   const struct ft_operator *scale = producer_if(f, tensor, FT_OP_Mul);
 
-  if (scale && fed_operand(f, scale) && f->uses[tensor] == 1) {
+  if (scale && data_operand(f, scale) && f->uses[tensor] == 1) {
     mark_inside(f, scale);
-    tensor = fed_operand(f, scale);
+    tensor = data_operand(f, scale);
   }
   if (transposed_of(f, tensor)) {
     mark_inside(f, producer_if(f, tensor, FT_OP_Transpose));
@@ -256,16 +263,17 @@ static uint32_t attention_operand(struct fuse *f, uint32_t tensor)
   return tensor;
 }
 
-/* softmax(q k' + bias) v; or v softmax(...)'. */
+/* Attention: softmax(q k' + bias) v, or v softmax(...)'. */
 struct attention {
-  const struct ft_operator *softmax, *product; /* of queries and keys */
-  const struct ft_operator *between[4];        /* scales and shifts of the scores */
+  const struct ft_operator *softmax, *product; /* product: of queries and keys */
+  const struct ft_operator *between[4];        /* scale and shift the scores */
   int count;
-  bool turned; /* the probabilities stand second */
+  bool transposed; /* the probabilities are the second operand */
   uint32_t probabilities, values;
 };
 
-/* Whether the last product of one is OP. PyTorch's kernels take batch, heads, rows and columns. */
+/* Fills A with the attention whose last product is OP. Returns false if there is none. PyTorch's
+ * kernels take four dimensions: batch, heads, rows, columns. */
 static bool find_attention(struct fuse *f, const struct ft_operator *op, struct attention *a)
 {
   uint32_t first = input_of(op, 0), second = input_of(op, 1);
@@ -274,7 +282,7 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
   a->softmax = producer_if(f, first, FT_OP_Softmax);
   if (!a->softmax && transposed_of(f, second) &&
       producer_if(f, transposed_of(f, second), FT_OP_Softmax)) {
-    a->turned = true;
+    a->transposed = true;
     a->probabilities = transposed_of(f, second);
     a->values = first;
     a->softmax = producer_if(f, a->probabilities, FT_OP_Softmax);
@@ -287,11 +295,9 @@ static bool find_attention(struct fuse *f, const struct ft_operator *op, struct 
          !is_weight_tensor(f, input_of(a->product, 1));
 }
 
-/*
- * Attention within windows or patches, which stand in the batch's place, is mostly decomposed out;
- * a network that has it somewhere spells it out where one window is all there is, too.
- */
-static bool has_windows(struct fuse *f)
+/* Returns whether attention is within windows or patches, which take the place of the batch. Most
+ * code of such networks decomposes attention, also where one window covers the whole input. */
+static bool has_windowed_attention(struct fuse *f)
 {
   struct attention a;
 
@@ -306,6 +312,7 @@ static bool has_windows(struct fuse *f)
   return false;
 }
 
+/* Marks the operators of the attention that ends in OP, if there is one. */
 static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
 {
   struct ft_fusion *fusion = &f->fusions[op - f->block->operators];
@@ -319,7 +326,7 @@ static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
   mark_inside(f, a.product);
   while (a.count > 0)
     mark_inside(f, a.between[--a.count]);
-  if (a.turned)
+  if (a.transposed)
     mark_inside(f, producer_if(f, input_of(op, 1), FT_OP_Transpose));
   q = attention_operand(f, input_of(a.product, 0));
   k = attention_operand(f, input_of(a.product, 1));
@@ -332,8 +339,8 @@ static void fuse_one_attention(struct fuse *f, const struct ft_operator *op)
         ft_dim_or(ft_dim_divide(ft_tensor_elements(p), ft_dim_or(p->dims[p->rank - 1], 0)), 0);
 }
 
-/* The first dimension of what is fed. */
-static ft_dim fed_batch(const struct ft_graph *graph, const struct ft_block *block)
+/* Returns the first dimension of the network's first input; 0: none. */
+static ft_dim input_batch(const struct ft_graph *graph, const struct ft_block *block)
 {
   const struct ft_tensor *x = &graph->tensors[block->input_count ? block->inputs[0] : 0];
 
@@ -344,7 +351,7 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
             struct ft_fusion *fusions)
 {
   struct fuse f = {
-    .graph = graph, .block = block, .fusions = fusions, .batch = fed_batch(graph, block)
+    .graph = graph, .block = block, .fusions = fusions, .batch = input_batch(graph, block)
   };
 
   f.uses = ft_arena_take(&graph->results, graph->tensor_count * sizeof *f.uses);
@@ -362,8 +369,8 @@ int ft_fuse(struct ft_graph *graph, const struct ft_block *block, bool fuse_atte
     }
   }
   for (uint32_t i = 0; i < block->output_count; i++)
-    f.uses[block->outputs[i]] += 2; /* not inside anything */
-  fuse_attention = fuse_attention && !has_windows(&f);
+    f.uses[block->outputs[i]] += 2; /* outputs are stored, never inside a kernel */
+  fuse_attention = fuse_attention && !has_windowed_attention(&f);
   for (uint32_t i = 0; i < block->operator_count; i++) {
     const struct ft_operator *op = &block->operators[i];
 

@@ -4,7 +4,8 @@
 #include "predictor/graph/cost/quantized.h"
 #include "predictor/graph/shape/infer.h"
 
-/* Whole numbers that a product takes as its weights were learnt as real ones. */
+/* Returns whether input I of OP is a weight of a product with integer elements, quantised from real
+ * ones. */
 static bool is_product_weight(const struct ft_operator *op, uint32_t i, unsigned element)
 {
   if (!op->kind || element == FT_ELEMENT_UNKNOWN || ft_element_is_real(element))

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Networks whose weights are whole numbers: what of an operator's inputs they are,
- * and what scales and zeros beside them are (ONNX's QuantizeLinear and those alike, and ONNX
- * Runtime's own operators).
- */
+/* Recognises quantised weights, scales and zero points among an operator's inputs: of ONNX's
+ * QuantizeLinear and similar operators, and of ONNX Runtime's own. */
 #ifndef FT_GRAPH_QUANTIZED_H
 #define FT_GRAPH_QUANTIZED_H
 
@@ -11,12 +8,12 @@
 
 enum ft_quantized {
   FT_QUANTIZED_NOT,
-  FT_QUANTIZED_WEIGHT, /* stands for numbers that were learnt */
-  FT_QUANTIZED_SCALE   /* how they were made whole: a scale, a zero, an order */
+  FT_QUANTIZED_WEIGHT, /* a quantised weight, trained as real numbers */
+  FT_QUANTIZED_SCALE   /* of a quantisation: a scale, a zero point, an order of columns */
 };
 
-/* Returns what input I of OP is. Sets *PER_ELEMENT to the number of weights in one element, 2 for
- * weights of 4 bits in bytes. ELEMENT: the input's element type. */
+/* Returns the role of input I of OP, whose element type is ELEMENT. Sets *PER_ELEMENT to the number
+ * of weights in one element: 2 for 4-bit weights in bytes. */
 enum ft_quantized ft_quantized_input(const struct ft_operator *op, uint32_t i, unsigned element,
                                      unsigned *per_element);
 

@@ -14,25 +14,25 @@
 
 /*
  * Returns the upper bound of the largest input or captured tensor of OP, in elements; unknown: no
- * bound. MOST has one entry per tensor of GRAPH: the upper bound in elements of a tensor of unknown
- * size, initially unknown.
+ * bound. BOUNDS has one entry per tensor of GRAPH: the upper bound in elements of a tensor of
+ * unknown size, initially unknown.
  */
 ft_dim ft_size_bound_inputs(const struct ft_graph *graph, const struct ft_operator *op,
-                            const ft_dim *most);
+                            const ft_dim *bounds);
 
 /* Returns the upper bound of an output of OP, in elements; unknown: no bound. */
 ft_dim ft_size_bound_result(const struct ft_graph *graph, const struct ft_operator *op,
-                            const ft_dim *most);
+                            const ft_dim *bounds);
 
 /*
  * Returns the upper bound of multiplications for each element of OP's result: a side of a matrix, a
  * filter, or all elements of another tensor among the further inputs; unknown: no bound.
  */
 ft_dim ft_size_bound_products(const struct ft_graph *graph, const struct ft_operator *op,
-                              const ft_dim *most);
+                              const ft_dim *bounds);
 
-/* Stores the upper bounds of OP's outputs in MOST. Call in the order of the operators. */
+/* Stores the upper bounds of OP's outputs in BOUNDS. Call in the order of the operators. */
 void ft_size_bound_results(const struct ft_graph *graph, const struct ft_operator *op,
-                           ft_dim *most);
+                           ft_dim *bounds);
 
 #endif

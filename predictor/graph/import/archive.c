@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Zip archives by libzip, with limits on what is unpacked. */
+/* Reads zip archives by libzip, with a limit on the unpacked size. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -24,13 +24,13 @@ int ft_archive_open(struct ft_archive *a, int fd, const char *file, struct ft_er
   }
   a->zip = zip_fdopen(own, 0, &code);
   if (!a->zip) {
-    zip_error_t said;
+    zip_error_t zip_error;
 
     close(own);
-    zip_error_init_with_code(&said, code);
+    zip_error_init_with_code(&zip_error, code);
     (void)ft_error_set(err, "%s: byte 0: expected a zip archive: %s", file,
-                       zip_error_strerror(&said));
-    zip_error_fini(&said);
+                       zip_error_strerror(&zip_error));
+    zip_error_fini(&zip_error);
     return -1;
   }
   count = zip_get_num_entries(a->zip, 0);

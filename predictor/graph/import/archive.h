@@ -18,23 +18,27 @@ struct ft_archive {
   struct ft_error *err;
 };
 
-/* Opens the archive that FD reads. The caller keeps FD and FILE, both valid until
- * ft_archive_close. Returns 0, or -1 and fills ERR. */
+/* Opens the zip archive FD, which stays the caller's. FILE, its name for errors, and ERR must
+ * outlive A. Returns 0; -1 on error and fills ERR. */
 int ft_archive_open(struct ft_archive *a, int fd, const char *file, struct ft_error *err);
+
+/* Closes the archive; no effect if A is not open. */
 void ft_archive_close(struct ft_archive *a);
 
-/* The name of member I, "" if it has none; valid until ft_archive_close. */
+/* Returns the name of member I, "" if it has none; valid until ft_archive_close. */
 const char *ft_archive_name(const struct ft_archive *a, uint64_t i);
 
-/* Whether NAME is TAIL in the archive's only directory, as "net/data.pkl" is "data.pkl"; whether
- * it is a source file of a TorchScript program. */
+/* Returns whether NAME is TAIL in the archive's only directory, as "net/data.pkl" is "data.pkl". */
 bool ft_archive_at_top(const char *name, const char *tail);
+
+/* Returns whether NAME is a source file of a TorchScript program. */
 bool ft_archive_is_code(const char *name);
 
-/* Unpacked size in bytes; UINT64_MAX if unknown. */
+/* Returns the unpacked size of member I in bytes; UINT64_MAX if unknown. */
 uint64_t ft_archive_size(const struct ft_archive *a, uint64_t i);
 
-/* Reads member I and a NUL into ARENA. NULL with the error, also past the size limit. */
+/* Reads member I and appends a NUL, in ARENA. Sets LENGTH to its bytes. Returns the data; NULL with
+ * the error, also past FT_LIMIT_ARCHIVE. */
 char *ft_archive_read(struct ft_archive *a, uint64_t i, struct ft_arena *arena, size_t *length);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From names to tensors: the name table, scopes, and the order of operators. */
+/* Builds a graph: the table of names, their tensors in each block's scope, and the order of
+ * operators. */
 #include "config.h"
 
 #include <string.h>
@@ -17,21 +18,21 @@ struct ft_build_name {
   uint32_t tensor; /* the tensor in the block being resolved; 0: none */
 };
 
-/* Limit of hash table steps, against files made to collide. */
+/* Limit of hash table steps, against files with colliding names; chosen by judgement. */
 enum { PROBES = 1 << 26 };
 
-/* The meaning of a name outside a block. */
-struct shadow {
+/* A name's tensor outside a block, restored at the block's end. */
+struct outer_name {
   uint32_t name, tensor;
 };
 
-/* A block being resolved. */
+/* A block whose names are being resolved. */
 struct scope {
   struct ft_block *block;
-  struct shadow *shadows;
+  struct outer_name *outer_names;
   uint32_t *captured; /* tensors of enclosing blocks */
-  size_t shadow_count, shadow_room, captured_count, captured_room;
-  uint32_t serial;
+  size_t outer_count, outer_room, captured_count, captured_room;
+  uint32_t serial; /* number of the block, from 1: the outermost */
 };
 
 void ft_build_init(struct ft_build *build, struct ft_graph *graph, struct ft_error *err)
@@ -61,6 +62,7 @@ static int build_fail(struct ft_build *build, const struct ft_operator *op, cons
 
 /* ---- names ---- */
 
+/* Doubles the hash table of names. Returns 0 or -1. */
 static int grow_name_table(struct ft_build *build)
 {
   size_t count = build->slot_count ? 2 * build->slot_count : 1024;
@@ -207,29 +209,30 @@ int ft_build_block(struct ft_build *build, struct ft_block *block, const struct 
 
 /* ---- tensors ---- */
 
-/* A new tensor for NAME in the scope; 0 if memory is exhausted. */
+/* Creates a tensor for NAME in the scope. Returns it; 0 if memory is exhausted. */
 static uint32_t define_tensor(struct ft_build *build, struct scope *scope, uint32_t name)
 {
   struct ft_graph *g = build->graph;
   struct ft_tensor *tensors =
       ft_arena_grow(&g->arena, g->tensors, &build->tensor_room, g->tensor_count, sizeof *tensors);
-  struct shadow *shadows = ft_arena_grow(&build->arena, scope->shadows, &scope->shadow_room,
-                                         scope->shadow_count, sizeof *shadows);
+  struct outer_name *outer_names =
+      ft_arena_grow(&build->arena, scope->outer_names, &scope->outer_room, scope->outer_count,
+                    sizeof *outer_names);
 
-  if (!tensors || !shadows) {
+  if (!tensors || !outer_names) {
     (void)ft_build_exhausted(build);
     return 0;
   }
   g->tensors = tensors;
-  scope->shadows = shadows;
-  shadows[scope->shadow_count++] = (struct shadow){ name, build->names[name].tensor };
+  scope->outer_names = outer_names;
+  outer_names[scope->outer_count++] = (struct outer_name){ name, build->names[name].tensor };
   tensors[g->tensor_count] =
       (struct ft_tensor){ .name = build->names[name].text, .rank = -1, .block = scope->serial };
   build->names[name].tensor = g->tensor_count;
   return g->tensor_count++;
 }
 
-/* The tensor that NAME has in this scope itself; 0: none. */
+/* Returns NAME's tensor of this very scope; 0: none. */
 static uint32_t own_tensor(const struct ft_build *build, const struct scope *scope, uint32_t name)
 {
   uint32_t tensor = build->names[name].tensor;
@@ -237,7 +240,7 @@ static uint32_t own_tensor(const struct ft_build *build, const struct scope *sco
   return tensor && build->graph->tensors[tensor].block == scope->serial ? tensor : 0;
 }
 
-static uint32_t *name_indices(struct ft_build *build, size_t count)
+static uint32_t *allocate_indices(struct ft_build *build, size_t count)
 {
   uint32_t *list = ft_arena_take(&build->graph->arena, (count ? count : 1) * sizeof *list);
 
@@ -246,15 +249,16 @@ static uint32_t *name_indices(struct ft_build *build, size_t count)
   return list;
 }
 
-/* Constants first: old files list them among the inputs too. */
+/* Creates the tensors of constants and inputs. Constants come first: old files list them among the
+ * inputs too. */
 static int define_inputs(struct ft_build *build, struct scope *scope)
 {
   const struct ft_draft *draft = scope->block->draft;
   struct ft_block *block = scope->block;
   uint32_t tensor;
 
-  block->constants = name_indices(build, draft->constant_count);
-  block->inputs = name_indices(build, draft->input_count);
+  block->constants = allocate_indices(build, draft->constant_count);
+  block->inputs = allocate_indices(build, draft->input_count);
   if (!block->constants || !block->inputs)
     return -1;
   for (size_t i = 0; i < draft->constant_count; i++) {
@@ -278,7 +282,9 @@ static int define_inputs(struct ft_build *build, struct scope *scope)
   return 0;
 }
 
-/* A layer computes its first result even if the file names only others. */
+/*
+ * Returns whether OP needs a first output even if the file names none: a layer computes it anyway.
+ */
 static bool computes_first_result(const struct ft_operator *op)
 {
   const struct ft_operator_descriptor *kind = ft_operator_find(op->domain, op->type);
@@ -286,6 +292,7 @@ static bool computes_first_result(const struct ft_operator *op)
   return op->output_count && kind && kind->work != FT_WORK_NONE;
 }
 
+/* Creates the tensors of the operators' outputs, with the shapes that the file declares. */
 static int define_outputs(struct ft_build *build, struct scope *scope)
 {
   struct ft_block *block = scope->block;
@@ -318,12 +325,13 @@ static int define_outputs(struct ft_build *build, struct scope *scope)
 
 /* ---- order ---- */
 
-static uint32_t count_needs(const struct ft_operator *op)
+static uint32_t dependency_count(const struct ft_operator *op)
 {
   return op->input_count + op->capture_count;
 }
 
-/* Whether input J of OP comes from an operator of the block; WHICH is its index. */
+/* Returns whether an operator of the block produces input or capture J of OP; sets WHICH to its
+ * index. */
 static bool depends_on(const struct ft_build *build, const struct scope *scope,
                        const struct ft_operator *op, uint32_t j, uint32_t *which)
 {
@@ -342,13 +350,14 @@ static bool is_in_order(const struct ft_build *build, const struct scope *scope)
   uint32_t which;
 
   for (uint32_t i = 0; i < scope->block->operator_count; i++)
-    for (uint32_t j = 0; j < count_needs(&ops[i]); j++)
+    for (uint32_t j = 0; j < dependency_count(&ops[i]); j++)
       if (depends_on(build, scope, &ops[i], j, &which) && which >= i)
         return false;
   return true;
 }
 
-/* Kahn's algorithm (CACM 1962), in the file's order where possible. */
+/* Sorts the operators by their dependencies: Kahn's algorithm (CACM 1962), in the file's order if
+ * possible. Returns 0; -1 for a cycle. */
 static int sort_operators(struct ft_build *build, struct scope *scope)
 {
   struct ft_block *block = scope->block;
@@ -362,7 +371,7 @@ static int sort_operators(struct ft_build *build, struct scope *scope)
   if (!first || !sorted || !waits || !queue)
     return ft_build_exhausted(build);
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < count_needs(&block->operators[i]); j++)
+    for (uint32_t j = 0; j < dependency_count(&block->operators[i]); j++)
       if (depends_on(build, scope, &block->operators[i], j, &which)) {
         first[which + 2]++;
         waits[i]++;
@@ -374,7 +383,7 @@ static int sort_operators(struct ft_build *build, struct scope *scope)
   for (size_t i = 2; i < n + 2; i++)
     first[i] += first[i - 1];
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < count_needs(&block->operators[i]); j++)
+    for (uint32_t j = 0; j < dependency_count(&block->operators[i]); j++)
       if (depends_on(build, scope, &block->operators[i], j, &which))
         users[first[which + 1]++] = i;
   for (uint32_t i = 0; i < n; i++)
@@ -406,6 +415,7 @@ static int sort_operators(struct ft_build *build, struct scope *scope)
 
 /* ---- resolution ---- */
 
+/* Adds TENSOR to the scope's captured tensors if an enclosing block defines it. */
 static int capture_tensor(struct ft_build *build, struct scope *scope, uint32_t tensor)
 {
   uint32_t *captured;
@@ -421,10 +431,11 @@ static int capture_tensor(struct ft_build *build, struct scope *scope, uint32_t 
   return 0;
 }
 
-static int resolve_block(struct ft_build *build, struct scope *scope, uint32_t *serials);
+static int resolve_block(struct ft_build *build, struct scope *scope, uint32_t *block_count);
 
+/* Replaces the names in OP by tensors, finds OP's descriptor, and resolves its subgraphs. */
 static int resolve_operator(struct ft_build *build, struct scope *scope, struct ft_operator *op,
-                            uint32_t *serials)
+                            uint32_t *block_count)
 {
   struct scope inner = { 0 };
 
@@ -442,13 +453,13 @@ static int resolve_operator(struct ft_build *build, struct scope *scope, struct 
     if (op->attributes[i].type != FT_ATTRIBUTE_BLOCK)
       continue;
     inner.block = op->attributes[i].block;
-    inner.shadow_count = inner.shadow_room = 0;
-    if (resolve_block(build, &inner, serials) < 0)
+    inner.outer_count = inner.outer_room = 0;
+    if (resolve_block(build, &inner, block_count) < 0)
       return -1;
   }
   if (!inner.captured_count)
     return 0;
-  op->captures = name_indices(build, inner.captured_count);
+  op->captures = allocate_indices(build, inner.captured_count);
   if (!op->captures)
     return -1;
   memcpy(op->captures, inner.captured, inner.captured_count * sizeof *op->captures);
@@ -459,18 +470,20 @@ static int resolve_operator(struct ft_build *build, struct scope *scope, struct 
   return 0;
 }
 
-static int resolve_block(struct ft_build *build, struct scope *scope, uint32_t *serials)
+/* Replaces the names in the scope's block by tensors and sorts its operators. BLOCK_COUNT:
+ * number of blocks so far. */
+static int resolve_block(struct ft_build *build, struct scope *scope, uint32_t *block_count)
 {
   const struct ft_draft *draft = scope->block->draft;
   struct ft_block *block = scope->block;
 
-  scope->serial = ++*serials;
+  scope->serial = ++*block_count;
   if (define_inputs(build, scope) < 0 || define_outputs(build, scope) < 0)
     return -1;
   for (uint32_t i = 0; i < block->operator_count; i++)
-    if (resolve_operator(build, scope, &block->operators[i], serials) < 0)
+    if (resolve_operator(build, scope, &block->operators[i], block_count) < 0)
       return -1;
-  block->outputs = name_indices(build, draft->output_count);
+  block->outputs = allocate_indices(build, draft->output_count);
   if (!block->outputs)
     return -1;
   for (size_t i = 0; i < draft->output_count; i++) {
@@ -483,8 +496,8 @@ static int resolve_block(struct ft_build *build, struct scope *scope, uint32_t *
     if (capture_tensor(build, scope, tensor) < 0)
       return -1;
   }
-  for (size_t i = scope->shadow_count; i-- > 0;)
-    build->names[scope->shadows[i].name].tensor = scope->shadows[i].tensor;
+  for (size_t i = scope->outer_count; i-- > 0;)
+    build->names[scope->outer_names[i].name].tensor = scope->outer_names[i].tensor;
   block->draft = NULL;
   return is_in_order(build, scope) ? 0 : sort_operators(build, scope);
 }
@@ -493,7 +506,7 @@ int ft_build_finish(struct ft_build *build)
 {
   struct scope outermost = { .block = &build->graph->block };
   struct ft_graph *g = build->graph;
-  uint32_t serials = 0;
+  uint32_t block_count = 0;
 
   g->tensors = ft_arena_grow(&g->arena, NULL, &build->tensor_room, 0, sizeof *g->tensors);
   if (!g->tensors)
@@ -502,5 +515,5 @@ int ft_build_finish(struct ft_build *build)
   g->tensor_count = 1;
   if (ft_build_name(build, "", 0) == UINT32_MAX)
     return -1;
-  return resolve_block(build, &outermost, &serials);
+  return resolve_block(build, &outermost, &block_count);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Builds a graph from a file: names while it is read, tensors once all names are known (in ONNX
- * users may come before definitions). */
+/* Builds a graph from a file: names while the file is read, tensors once all names are defined (in
+ * ONNX a reader of a tensor may precede its definition). */
 #ifndef FT_GRAPH_BUILD_H
 #define FT_GRAPH_BUILD_H
 
@@ -23,30 +23,37 @@ struct ft_draft {
 struct ft_build {
   struct ft_graph *graph;
   struct ft_error *err;
-  struct ft_arena arena; /* freed by ft_build_finish's caller with ft_build_free */
+  struct ft_arena arena; /* freed by ft_build_free */
   struct ft_build_name *names;
   uint32_t *slots;
   size_t name_count, name_room, slot_count, tensor_room, probes;
 };
 
+/* Initialises BUILD for GRAPH, whose arenas have their limits. GRAPH and ERR must outlive it. */
 void ft_build_init(struct ft_build *build, struct ft_graph *graph, struct ft_error *err);
+/* Frees BUILD's own memory, not the graph. */
 void ft_build_free(struct ft_build *build);
 
-/* The number of a name, equal for equal bytes; UINT32_MAX with the error if memory is exhausted. */
+/* Returns the number of the name TEXT of LENGTH bytes, equal for equal bytes; UINT32_MAX with the
+ * error if memory is exhausted. */
 uint32_t ft_build_name(struct ft_build *build, const char *text, size_t length);
+/* Returns the text of NAME; "" if there is none. */
 const char *ft_build_text(const struct ft_build *build, uint32_t name);
-/* A copy of TEXT, one for equal bytes, that lives as long as the graph; NULL with the error. */
+/* Returns a copy of TEXT, one for equal bytes, that lives as long as the graph; NULL with the
+ * error. */
 const char *ft_build_same(struct ft_build *build, const char *text, size_t length);
 /* The same for the text of FIELD, cut to the longest name (FT_GRAPH_NAME): call stacks,
  * configurations. */
 const char *ft_build_field(struct ft_build *build, struct ft_proto *proto,
                            const struct ft_proto_field *field);
 
-/* SIZE bytes of zeros that live as long as the graph; NULL with the error. */
+/* Returns SIZE bytes of zeros that live as long as the graph; NULL with the error. */
 void *ft_build_take(struct ft_build *build, size_t size);
-/* The same with a copy of DATA. */
+/* Returns such a copy of DATA; NULL with the error. */
 void *ft_build_keep(struct ft_build *build, const void *data, size_t size);
-/* Room for one more after COUNT elements of SIZE (ft_arena_grow); NULL with the error. */
+/*
+ * Grows DATA for one more element after COUNT of SIZE bytes, as ft_arena_grow; NULL with the error.
+ */
 void *ft_build_grow(struct ft_build *build, void *data, size_t *room, size_t count, size_t size);
 
 /* Sets the shape of D to RANK dimensions of SIZES, -1: unknown. AT: byte offset for errors. Returns
@@ -57,8 +64,11 @@ int ft_build_shape(struct ft_build *build, uint64_t at, const int64_t *sizes, in
 /* Keeps the names of DRAFT for BLOCK, which ft_build_finish fills. Returns 0 or -1. */
 int ft_build_block(struct ft_build *build, struct ft_block *block, const struct ft_draft *draft);
 
-/* Turns names into tensors from GRAPH's block inwards, sorts operators after what they need, and
- * looks up their kinds. Returns 0; -1 for a name without definition or with two, and for cycles. */
+/*
+ * Replaces names by tensors from GRAPH's block inwards, sorts operators by their dependencies,
+ * and finds their descriptors. Returns 0; -1 for a name without definition or with two, and for
+ * cycles.
+ */
 int ft_build_finish(struct ft_build *build);
 
 /* Sets the error "FILE: out of memory or past its limit". Returns -1. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON model files by jansson, with a limit on the number of values. */
+/* Parses JSON with jansson, with a limit on the number of values. */
 #include "config.h"
 
 #include "predictor/core/buf.h"
@@ -7,7 +7,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/import/json.h"
 
-enum { VALUES = 4 << 20 }; /* in a file: bounds the memory that parsing needs */
+enum { VALUES = 4 << 20 }; /* per file; bounds the memory for parsing; chosen by judgement */
 
 const char *ft_graph_json_text(const json_t *object, const char *key)
 {
@@ -30,18 +30,18 @@ json_t *ft_graph_json_parse(struct ft_build *build, const char *where, const cha
                             size_t length)
 {
   const char *file = build->graph->file;
-  json_error_t said;
+  json_error_t json_error;
   json_t *root;
 
   if (count_values(text, length) > VALUES) {
     (void)ft_error_set(build->err, "%s: %smore than %d values", file, where, VALUES);
     return NULL;
   }
-  root = json_loadb(text, length, JSON_ALLOW_NUL, &said);
+  root = json_loadb(text, length, JSON_ALLOW_NUL, &json_error);
   if (json_is_object(root))
     return root;
-  (void)ft_error_set(build->err, "%s: %sbyte %d: %.150s", file, where, root ? 0 : said.position,
-                     root ? "expected an object" : said.text);
+  (void)ft_error_set(build->err, "%s: %sbyte %d: %.150s", file, where,
+                     root ? 0 : json_error.position, root ? "expected an object" : json_error.text);
   json_decref(root);
   return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The protobuf wire format, through a window of the file. */
+/* Reads the protobuf wire format through a window of the file. */
 #include "config.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include "predictor/core/buf.h"
 #include "predictor/graph/import/protobuf.h"
 
-enum { FIRST_CHUNK = 4096 }; /* bytes to read after a seek: one page, to read little of a weight */
+/* Bytes read after a seek: one page, so that little of a skipped weight is read. */
+enum { FIRST_CHUNK = 4096 };
 
 int ft_proto_fail(struct ft_proto *p, uint64_t at, const char *format, ...)
 {
@@ -40,7 +41,8 @@ int ft_proto_init(struct ft_proto *p, int fd, const char *name, struct ft_error 
   return 0;
 }
 
-/* Reads at least one byte at the cursor, which is before the end of the file. */
+/* Reads at least one byte at the cursor, which is before the end of the file; doubles the amount if
+ * reading continues. Returns 0 or -1. */
 static int fill_window(struct ft_proto *p)
 {
   ssize_t got;
@@ -95,7 +97,7 @@ int ft_proto_copy(struct ft_proto *p, uint64_t at, void *out, size_t length)
   return 0;
 }
 
-/* Reads a varint that must end before END. Returns 0 or -1. */
+/* Reads a varint that has to end before END. Returns 0 or -1. */
 static int read_varint(struct ft_proto *p, uint64_t end, uint64_t *value)
 {
   uint64_t begin = p->at, result = 0;
@@ -118,6 +120,7 @@ static int read_varint(struct ft_proto *p, uint64_t end, uint64_t *value)
   return ft_proto_fail(p, begin, "expected a number of at most 64 bits");
 }
 
+/* Reads a little-endian number of LENGTH bytes that has to end before END. Returns 0 or -1. */
 static int read_fixed(struct ft_proto *p, uint64_t end, size_t length, uint64_t *value)
 {
   uint8_t bytes[8] = { 0 };
@@ -193,6 +196,7 @@ int ft_proto_integers(struct ft_proto *p, const struct ft_proto_field *field, in
   return 0;
 }
 
+/* Returns the float or double of BITS, by WIRE. */
 static double decode_real(uint64_t bits, uint32_t wire)
 {
   uint32_t half = (uint32_t)bits;

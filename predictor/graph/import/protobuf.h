@@ -21,7 +21,7 @@ struct ft_proto {
   const char *name; /* for errors; not copied */
   int fd;           /* not closed by this module */
   uint64_t size;    /* of the file, in bytes */
-  uint64_t at;      /* of the next byte */
+  uint64_t at;      /* offset of the next byte */
   uint64_t taken;   /* bytes read so far, at most FT_LIMIT_GRAPH_READ */
   struct ft_error *err;
   uint64_t start;
@@ -33,18 +33,19 @@ struct ft_proto_field {
   uint32_t number;
   uint32_t wire;
   uint64_t at;    /* offset of the field */
-  uint64_t value; /* the number, or the length in bytes */
+  uint64_t value; /* the number; of FT_PROTO_BYTES the length in bytes */
   uint64_t end;   /* offset after its bytes (FT_PROTO_BYTES) */
 };
 
-/* Begins at the start of FD, a regular file. NAME must outlive P. Returns 0 or -1. */
+/* Initialises P at the start of FD, a regular file, which stays the caller's. NAME must outlive P.
+ * Returns 0; -1 on error and fills ERR. */
 int ft_proto_init(struct ft_proto *p, int fd, const char *name, struct ft_error *err);
 
 /* Reads the next field of a message that ends at END, and skips the rest of the one in FIELD
  * (zeros before the first). Returns 1; 0 at the end; -1. */
 int ft_proto_next(struct ft_proto *p, uint64_t end, struct ft_proto_field *field);
 
-/* Copies LENGTH bytes from AT; the cursor ends after them. Returns 0 or -1. */
+/* Copies LENGTH bytes from offset AT to OUT; the cursor ends after them. Returns 0 or -1. */
 int ft_proto_copy(struct ft_proto *p, uint64_t at, void *out, size_t length);
 
 /* Appends the numbers of a repeated field, packed or not, to OUT of ROOM, which holds COUNT.

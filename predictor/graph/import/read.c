@@ -22,7 +22,11 @@
 #include "predictor/graph/import/torch/pt2.h"
 #include "predictor/graph/import/torch/torchscript.h"
 
-/* Symbolic links are followed: models are often links into a cache. */
+/*
+ * Opens a model, or saved_model.pb or config.json in the directory PATH, and its directory as DIRFD
+ * (-1: none). Follows symbolic links, as models are often links into a cache. Returns the
+ * descriptor or -1.
+ */
 static int open_model(const char *path, int *dirfd, struct ft_error *err)
 {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -56,7 +60,7 @@ static int open_model(const char *path, int *dirfd, struct ft_error *err)
   return fd;
 }
 
-/* A zip archive: TorchScript or torch.export. */
+/* Reads a zip archive: TorchScript or torch.export. */
 static int read_archive(struct ft_build *build, int fd)
 {
   struct ft_archive archive;
@@ -79,9 +83,9 @@ static int read_archive(struct ft_build *build, int fd)
 enum kind { KIND_NONE, KIND_ONNX, KIND_GRAPH_DEF, KIND_SAVED_MODEL, KIND_PADDLE };
 
 /*
- * The message type in a file, by its first fields: ONNX's ModelProto has its graph in field 7;
- * SavedModel has a number in 1 and a message in 2; GraphDef has nodes in 1, which begin with a
- * name, and PaddlePaddle's ProgramDesc blocks in 1, which begin with a number.
+ * Returns the message type of a file by its first fields. ONNX's ModelProto has its graph in field
+ * 7. SavedModel has a number in 1 and a message in 2. GraphDef has nodes in 1, which begin with a
+ * name. PaddlePaddle's ProgramDesc has blocks in 1, which begin with a number.
  */
 static enum kind message_kind(struct ft_proto *p)
 {
@@ -104,6 +108,7 @@ static enum kind message_kind(struct ft_proto *p)
   return numbered && second ? KIND_SAVED_MODEL : KIND_ONNX;
 }
 
+/* Reads a protobuf file by its message type. DIRFD: its directory, with external data. */
 static int read_message(struct ft_build *build, int fd, int dirfd)
 {
   struct ft_proto *p = ft_arena_take(&build->arena, sizeof *p);
@@ -129,7 +134,7 @@ static int read_message(struct ft_build *build, int fd, int dirfd)
   return ft_onnx_unmerge(build);
 }
 
-/* The format is recognised by the first bytes. */
+/* Selects the reader by the first bytes. */
 static int read_by_content(struct ft_build *build, int fd, int dirfd)
 {
   char head[512] = "";

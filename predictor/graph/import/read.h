@@ -5,8 +5,11 @@
 
 #include "predictor/graph/ir/graph.h"
 
-/* Reads PATH, whose format is recognised by content. Returns a graph, to be released with
- * ft_graph_free; NULL with ERR: "FILE: byte N: ...". */
+/*
+ * Reads the model file PATH, or a directory with one, in the format that its content shows. Returns
+ * a graph, which the caller frees by ft_graph_free; NULL on error and fills ERR ("FILE: byte N:
+ * ...").
+ */
 struct ft_graph *ft_graph_read(const char *path, struct ft_error *err);
 
 #endif

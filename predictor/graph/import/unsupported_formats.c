@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signatures of formats that hold no readable network. */
+/* Recognises formats without a readable network by their signatures. */
 #include "config.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #define STABLEHLO "an ONNX file of the network, or what Keras writes with model.export(FOLDER)"
 #define KERAS "what model.export(FOLDER) or tf.saved_model.save writes"
 
-/* Bytes at offset AT, what they show, and what to give instead. */
+/* A signature, LENGTH bytes at offset AT; the content that it indicates; what to use instead. */
 static const struct {
   size_t at, length;
   const char *magic, *what, *instead;
@@ -53,8 +53,8 @@ static int report_unsupported(const char *file, const char *what, const char *in
                       instead);
 }
 
-/* Returns the bytes of weights in a safetensors file, 0 if it is none: 8 bytes of header length,
- * the JSON header, the weights (huggingface/safetensors, README.md). */
+/* Returns the bytes of weights in a safetensors file; 0: another format. The file has 8 bytes of
+ * header length, the JSON header and the weights (huggingface/safetensors, README.md). */
 static uint64_t safetensors_bytes(const char *head, size_t length, uint64_t size)
 {
   uint64_t header = 0;
@@ -66,8 +66,8 @@ static uint64_t safetensors_bytes(const char *head, size_t length, uint64_t size
   return header >= 2 && header < size && size - header > 8 ? size - header - 8 : 0;
 }
 
-/* PaddlePaddle's parameter files begin with version and empty LoD, then a tensor description
- * (SerializeToStream of DenseTensor). */
+/* Returns whether HEAD is a parameter file of PaddlePaddle: a version, an empty LoD, a tensor
+ * description (SerializeToStream of DenseTensor). */
 static bool is_paddle(const char *head, size_t length)
 {
   static const char nothing[16];
@@ -76,7 +76,8 @@ static bool is_paddle(const char *head, size_t length)
          head[22] == 0x10;
 }
 
-/* jax.export's files begin with flatbuffer tables; the module inside names its version. */
+/* Returns whether HEAD is a file of jax.export: flatbuffer tables, then a module that names its
+ * version. */
 static bool is_jax(const char *head, size_t length)
 {
   static const char version[] = "StableHLO_v";
@@ -85,7 +86,7 @@ static bool is_jax(const char *head, size_t length)
          memmem(head, length, version, sizeof version - 1);
 }
 
-/* Model files, in an archive of a directory. */
+/* Returns whether NAME is a model file in a zipped directory. */
 static bool is_model(const char *name)
 {
   static const char *const ends[] = { ".onnx", ".pb", ".pdmodel", ".pt", ".pt2", "/config.json" };

@@ -6,6 +6,7 @@
 
 #include "predictor/graph/ir/arena.h"
 
+/* In bytes: the first chunk and the largest, chosen by judgement; the alignment of any type. */
 enum { FIRST = 64 << 10, LARGEST = 4 << 20, ALIGN = 16 };
 
 struct ft_arena_chunk {
@@ -14,6 +15,7 @@ struct ft_arena_chunk {
   _Alignas(ALIGN) unsigned char data[];
 };
 
+/* Adds a chunk for at least SIZE bytes, twice as large as the last one up to LARGEST. */
 static struct ft_arena_chunk *add_chunk(struct ft_arena *arena, size_t size)
 {
   size_t room = arena->chunks ? 2 * arena->chunks->size : FIRST;

@@ -17,8 +17,8 @@ struct ft_arena {
  * exhausted. */
 void *ft_arena_take(struct ft_arena *arena, size_t size);
 
-/* Makes room for one more after COUNT items of SIZE bytes in DATA, which has *ROOM. Returns DATA,
- * or a copy with twice the room; NULL as above. DATA stays valid. */
+/* Grows DATA, an array of COUNT items of SIZE bytes with room for *ROOM, for one more item. Returns
+ * DATA, or a copy with twice the room, and sets *ROOM; NULL as above. DATA stays valid. */
 void *ft_arena_grow(struct ft_arena *arena, void *data, size_t *room, size_t count, size_t size);
 
 /* Frees all memory. The arena may be used again. */

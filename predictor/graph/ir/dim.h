@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A dimension of a tensor, or a product or sum of dimensions: a number that is known, one that is
- * not, or, in the shape that a reshape asks for, one that follows from the others. A struct, so
- * that no arithmetic and no comparison takes a dimension that is not known for a number.
+ * A dimension of a tensor, or a product or sum of dimensions: known, unknown, or, in the requested
+ * shape of a reshape, inferred from the other dimensions. A struct, so that arithmetic and
+ * comparisons cannot use an unknown dimension as a number.
  */
 #ifndef FT_GRAPH_DIM_H
 #define FT_GRAPH_DIM_H
@@ -16,10 +16,10 @@ typedef struct {
 #define FT_DIM_UNKNOWN ((ft_dim){ -1 })
 #define FT_DIM_INFER ((ft_dim){ -2 })
 
-/* The largest product or sum: past it a dimension counts as this much. */
+/* Upper limit of products and sums, which saturate there. */
 #define FT_DIM_MOST (INT64_C(1) << 62)
 
-/* A + B, and A x B, of numbers that are known, 0 or more: at most FT_DIM_MOST. */
+/* Returns A + B or A x B of known numbers, 0 or more, at most FT_DIM_MOST. */
 static inline int64_t ft_known_plus(int64_t a, int64_t b)
 {
   return a > FT_DIM_MOST - b ? FT_DIM_MOST : a + b;
@@ -32,13 +32,13 @@ static inline int64_t ft_known_times(int64_t a, int64_t b)
   return __builtin_mul_overflow(a, b, &product) || product > FT_DIM_MOST ? FT_DIM_MOST : product;
 }
 
-/* N as a dimension; unknown if N is negative. */
+/* Returns N as a dimension; unknown if N is negative. */
 static inline ft_dim ft_dim_of(int64_t n)
 {
   return n < 0 ? FT_DIM_UNKNOWN : (ft_dim){ n };
 }
 
-/* N of the shape that a reshape asks for, where -1 follows from the others. */
+/* Returns N of the requested shape of a reshape, in which -1 is inferred from the others. */
 static inline ft_dim ft_dim_requested(int64_t n)
 {
   return n == -1 ? FT_DIM_INFER : ft_dim_of(n);
@@ -49,13 +49,13 @@ static inline bool ft_dim_known(ft_dim dim)
   return dim.private_value >= 0;
 }
 
-/* Whether a reshape is to compute DIM from the others. */
+/* Returns whether a reshape infers DIM from the other dimensions. */
 static inline bool ft_dim_inferred(ft_dim dim)
 {
   return dim.private_value == -2;
 }
 
-/* The number of a known DIM, else OTHERWISE. */
+/* Returns the number of a known DIM, else OTHERWISE. */
 static inline int64_t ft_dim_or(ft_dim dim, int64_t otherwise)
 {
   return ft_dim_known(dim) ? dim.private_value : otherwise;
@@ -69,31 +69,31 @@ static inline bool ft_dim_get(ft_dim dim, int64_t *n)
   return ft_dim_known(dim);
 }
 
-/* DIM for the %lld of a message; -1 if it is not known. */
+/* Returns DIM for the %lld of a message; -1 if it is unknown. */
 static inline long long ft_dim_shown(ft_dim dim)
 {
   return ft_dim_or(dim, -1);
 }
 
-/* Whether DIM is known to be N. */
+/* Returns whether DIM is known and N. */
 static inline bool ft_dim_is(ft_dim dim, int64_t n)
 {
   return n >= 0 && dim.private_value == n;
 }
 
-/* Whether A and B are known and equal. */
+/* Returns whether A and B are known and equal. */
 static inline bool ft_dim_equal(ft_dim a, ft_dim b)
 {
   return ft_dim_known(a) && a.private_value == b.private_value;
 }
 
-/* Whether A and B are known and differ: a contradiction where they must be equal. */
+/* Returns whether A and B are known and differ: a contradiction if they have to be equal. */
 static inline bool ft_dim_differ(ft_dim a, ft_dim b)
 {
   return ft_dim_known(a) && ft_dim_known(b) && a.private_value != b.private_value;
 }
 
-/* A x B, at most FT_DIM_MOST; unknown if either is. */
+/* Returns A x B, at most FT_DIM_MOST; unknown if either is. */
 static inline ft_dim ft_dim_times(ft_dim a, ft_dim b)
 {
   return ft_dim_known(a) && ft_dim_known(b)
@@ -101,7 +101,7 @@ static inline ft_dim ft_dim_times(ft_dim a, ft_dim b)
              : FT_DIM_UNKNOWN;
 }
 
-/* The product of COUNT DIMS. */
+/* Returns the product of COUNT DIMS; unknown if one is. */
 static inline ft_dim ft_dim_product(const ft_dim *dims, int count)
 {
   ft_dim product = ft_dim_of(1);
@@ -111,13 +111,13 @@ static inline ft_dim ft_dim_product(const ft_dim *dims, int count)
   return product;
 }
 
-/* DIM / N rounded down; unknown if DIM is or N is below 1. */
+/* Returns DIM / N rounded down; unknown if DIM is or N is below 1. */
 static inline ft_dim ft_dim_divide(ft_dim dim, int64_t n)
 {
   return ft_dim_known(dim) && n > 0 ? ft_dim_of(dim.private_value / n) : FT_DIM_UNKNOWN;
 }
 
-/* A + B, at most FT_DIM_MOST; unknown if either is. */
+/* Returns A + B, at most FT_DIM_MOST; unknown if either is. */
 static inline ft_dim ft_dim_plus(ft_dim a, ft_dim b)
 {
   return ft_dim_known(a) && ft_dim_known(b)
@@ -125,7 +125,7 @@ static inline ft_dim ft_dim_plus(ft_dim a, ft_dim b)
              : FT_DIM_UNKNOWN;
 }
 
-/* A - B; unknown if either is or B is more than A. */
+/* Returns A - B; unknown if either is or B is larger than A. */
 static inline ft_dim ft_dim_minus(ft_dim a, ft_dim b)
 {
   return ft_dim_known(a) && ft_dim_known(b) ? ft_dim_of(a.private_value - b.private_value)

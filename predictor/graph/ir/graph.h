@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The operator graph of a network, whatever framework wrote it. The vocabulary
- * is ONNX's (operators, attributes, element types): a reader of another format
- * translates into it. Weights are never read.
+ * The operator graph of a network, of any framework. Its operators, attributes and element types
+ * are ONNX's; readers of other formats translate into them. Weights are never read.
  *
  *   ft_graph_read    file -> graph: operators, tensors, declared shapes (import/read.h)
  *   ft_graph_infer   graph + sizes -> the shape of every tensor
@@ -22,7 +21,7 @@
 enum {
   FT_GRAPH_RANK = 32,     /* dimensions of a tensor */
   FT_GRAPH_DEPTH = 16,    /* subgraphs within each other */
-  FT_GRAPH_VALUES = 1024, /* elements of a tensor whose values are followed */
+  FT_GRAPH_VALUES = 1024, /* elements of a tensor whose values are tracked */
   FT_GRAPH_NAME = 4096    /* bytes of a name */
 };
 
@@ -167,7 +166,7 @@ struct ft_graph {
   struct ft_block block;
   struct ft_tensor *tensors; /* index 0: absent */
   uint32_t tensor_count;
-  uint32_t operator_count; /* with those of subgraphs */
+  uint32_t operator_count; /* also in subgraphs */
   uint32_t *kv_cache;      /* keys and values kept for the next token */
   uint32_t kv_cache_count;
   uint32_t logits;         /* result from which the training loss is computed; 0: none */
@@ -175,8 +174,8 @@ struct ft_graph {
   bool generates;          /* it can generate tokens one by one */
   uint8_t stored;          /* enum ft_element of the weights, by the file; 0: unknown */
   bool guessed;            /* of an unknown family: built from common configuration fields */
-  struct ft_arena arena;   /* memory of what was read */
-  struct ft_arena results; /* memory of what was inferred; emptied by ft_graph_infer */
+  struct ft_arena arena;   /* memory of the file's content */
+  struct ft_arena results; /* memory of inferred results; emptied by ft_graph_infer */
   /* of a program: traces it when its input sizes are known (tracer.h); NULL: the file has a graph
    */
   int (*expand)(struct ft_infer *in);
@@ -184,7 +183,7 @@ struct ft_graph {
   void (*release)(void *program); /* frees memory outside the arena; or NULL */
 };
 
-/* Release a graph with all that belongs to it; NULL is allowed. */
+/* Frees GRAPH with all that it owns; NULL has no effect. */
 void ft_graph_free(struct ft_graph *graph);
 
 /* A generic architecture's true parameter count lies within this factor of the count, either way
@@ -216,7 +215,7 @@ ft_dim ft_tensor_elements(const struct ft_tensor *tensor);
 /* Returns TENSOR's size in bytes, with 4 bytes for each element of unknown type. */
 ft_dim ft_tensor_bytes(const struct ft_tensor *tensor);
 
-/* "1x64x56x56", "?x3", "scalar", "?" into OUT. Returns OUT. */
+/* Writes TENSOR's shape into OUT of SIZE bytes: "1x64x56x56", "?x3", "scalar", "?". Returns OUT. */
 const char *ft_tensor_show(const struct ft_tensor *tensor, char *out, size_t size);
 
 #endif

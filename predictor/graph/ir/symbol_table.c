@@ -6,15 +6,15 @@
 #include "predictor/core/hash.h"
 #include "predictor/graph/ir/symbol_table.h"
 
-enum { STEPS = 1 << 27 };
+enum { STEPS = 1 << 27 }; /* limit of ft_symbol_table.steps; chosen by judgement */
 
 struct ft_symbol_table_slot {
   const char *name;
   uint64_t hash;
-  void *what;
+  void *value;
 };
 
-/* The slot of NAME, or the free one where it would be; NULL when there were too many steps. */
+/* Returns NAME's slot, or the free slot for it; NULL if the table's steps exceed STEPS. */
 static struct ft_symbol_table_slot *find_symbol_slot(struct ft_symbol_table *n, const char *name,
                                                      uint64_t hash)
 {
@@ -29,6 +29,7 @@ static struct ft_symbol_table_slot *find_symbol_slot(struct ft_symbol_table *n, 
   return &n->slots[at];
 }
 
+/* Folds the upper bits into the lower ones, which find_symbol_slot uses. */
 static uint64_t hash_of(const char *name)
 {
   uint64_t hash = ft_hash64(FT_HASH_SEED, name, strlen(name));
@@ -36,6 +37,7 @@ static uint64_t hash_of(const char *name)
   return hash ^ hash >> 32;
 }
 
+/* Doubles the table. Returns 0; -1 if the arena is full. */
 static int enlarge_symbol_table(struct ft_symbol_table *n)
 {
   struct ft_symbol_table old = *n;
@@ -61,10 +63,10 @@ void *ft_symbol_table_get(struct ft_symbol_table *names, const char *name)
   const struct ft_symbol_table_slot *slot =
       names->room ? find_symbol_slot(names, name, hash_of(name)) : NULL;
 
-  return slot && slot->name ? slot->what : NULL;
+  return slot && slot->name ? slot->value : NULL;
 }
 
-int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *what)
+int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *value)
 {
   uint64_t hash = hash_of(name);
   struct ft_symbol_table_slot *slot;
@@ -75,6 +77,6 @@ int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *w
   if (!slot)
     return -1;
   names->count += !slot->name;
-  *slot = (struct ft_symbol_table_slot){ name, hash, what };
+  *slot = (struct ft_symbol_table_slot){ name, hash, value };
   return 0;
 }

@@ -19,8 +19,8 @@ struct ft_symbol_table {
 /* Returns the pointer stored for NAME; NULL: none. */
 void *ft_symbol_table_get(struct ft_symbol_table *names, const char *name);
 
-/* Stores WHAT for NAME, which is borrowed. Returns 0; -1 past the arena's limit, or after too many
+/* Stores VALUE for NAME, which is borrowed. Returns 0; -1 past the arena's limit, or after too many
  * collisions. */
-int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *what);
+int ft_symbol_table_put(struct ft_symbol_table *names, const char *name, void *value);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "predictor/graph/ir/graph.h"
 
+/* By enum ft_element, which has ONNX's numbers. bits 0: unknown or variable. */
 static const struct {
   const char *name;
   uint8_t bits;
@@ -38,7 +39,7 @@ const char *ft_element_name(unsigned type)
   return elements[type <= FT_ELEMENT_LAST ? type : 0].name;
 }
 
-/* IEEE 754 half precision. */
+/* Returns the value of BITS, a number in IEEE 754 half precision. */
 static double half_of(uint64_t bits)
 {
   int exponent = (int)(bits >> 10 & 31);
@@ -57,7 +58,8 @@ double ft_element_value(unsigned type, const uint8_t *data)
 
   for (unsigned i = ft_element_bits(type) / 8; i-- > 0;)
     bits = bits << 8 | data[i];
-  single = (uint32_t)(type == FT_ELEMENT_BFLOAT16 ? bits << 16 : bits); /* the upper half of one */
+  /* bfloat16 is the upper half of a float */
+  single = (uint32_t)(type == FT_ELEMENT_BFLOAT16 ? bits << 16 : bits);
   switch (type) {
   case FT_ELEMENT_FLOAT:
   case FT_ELEMENT_BFLOAT16:
@@ -87,7 +89,7 @@ ft_dim ft_tensor_elements(const struct ft_tensor *tensor)
 
   for (int i = 0; i < tensor->rank; i++) {
     product = ft_dim_times(product, tensor->dims[i]);
-    /* what is more than FT_GRAPH_ELEMENTS is refused at once, by how much does not matter */
+    /* saturated: readers reject more than FT_GRAPH_ELEMENTS elements */
     if (ft_dim_or(product, 0) > 2 * FT_GRAPH_ELEMENTS)
       product = ft_dim_of(2 * FT_GRAPH_ELEMENTS);
   }

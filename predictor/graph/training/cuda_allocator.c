@@ -4,22 +4,21 @@
 #include "predictor/core/random.h"
 #include "predictor/graph/training/cuda_allocator.h"
 
-/* PyTorch's constants in bytes, by their names in CUDACachingAllocator.cpp. */
-#define MIN_BLOCK_SIZE INT64_C(512)
-#define SMALL_SIZE (INT64_C(1) << 20)
-#define SMALL_BUFFER (INT64_C(2) << 20)
-#define LARGE_BUFFER (INT64_C(20) << 20)
-#define MIN_LARGE_ALLOC (INT64_C(10) << 20)
-#define ROUND_LARGE (INT64_C(2) << 20)
+/* PyTorch's constants (CUDACachingAllocator.cpp, by their names), in bytes. */
+#define MIN_BLOCK_SIZE INT64_C(512)         /* unit of rounding */
+#define SMALL_SIZE (INT64_C(1) << 20)       /* largest block of the small pool */
+#define SMALL_BUFFER (INT64_C(2) << 20)     /* segment of the small pool */
+#define LARGE_BUFFER (INT64_C(20) << 20)    /* segment of blocks below MIN_LARGE_ALLOC */
+#define MIN_LARGE_ALLOC (INT64_C(10) << 20) /* larger blocks have a segment of their own */
+#define ROUND_LARGE (INT64_C(2) << 20)      /* such a segment is rounded up to this */
 
-/* glibc's: DEFAULT_MMAP_THRESHOLD_MIN and _MAX of 64 bits, a page, and what PyTorch aligns by with
- * the chunk's header (c10/core/impl/alloc_cpu.cpp, posix_memalign). */
-#define MAPPED_FROM (INT64_C(128) << 10)
-#define MAPPED_FROM_MOST (INT64_C(32) << 20)
-#define PAGE INT64_C(4096)
-#define CHUNK_SIZE INT64_C(64)
+/* glibc's constants (malloc/malloc.c, 64 bits), in bytes. */
+#define MAPPED_FROM (INT64_C(128) << 10)     /* DEFAULT_MMAP_THRESHOLD_MIN */
+#define MAPPED_FROM_MOST (INT64_C(32) << 20) /* DEFAULT_MMAP_THRESHOLD_MAX */
+#define PAGE INT64_C(4096)                   /* granularity of mappings */
+#define CHUNK_SIZE INT64_C(64)               /* PyTorch's gAlignment (c10/core/alignment.h) */
 
-/* A piece of a segment. Free blocks are in a treap by size, then age. */
+/* A part of a segment. Free blocks are in a treap by size, then age. */
 struct ft_cuda_allocator_block {
   int64_t size;
   uint32_t before, after; /* neighbours in the segment; 0: none */
@@ -50,13 +49,14 @@ void ft_cuda_allocator_init_glibc(struct ft_cuda_allocator *c, struct ft_arena *
 
 /* ---- the free blocks of a pool ---- */
 
+/* Returns whether block A stands before B in a treap: by size, then by age. */
 static bool block_precedes(const struct ft_cuda_allocator *c, uint32_t a, uint32_t b)
 {
   return block_at(c, a)->size != block_at(c, b)->size ? block_at(c, a)->size < block_at(c, b)->size
                                                       : a < b;
 }
 
-/* Split the treap ROOT: into LOW what stands before KEY, into HIGH the rest. */
+/* Splits the treap ROOT into LOW, the blocks before KEY, and HIGH, the rest. */
 static void split_treap(struct ft_cuda_allocator *c, uint32_t root, uint32_t key, uint32_t *low,
                         uint32_t *high)
 {
@@ -74,7 +74,8 @@ static void split_treap(struct ft_cuda_allocator *c, uint32_t root, uint32_t key
   *low = *high = NOTHING;
 }
 
-static void set_free(struct ft_cuda_allocator *c, uint32_t b)
+/* Inserts block B into its pool's treap of free blocks. */
+static void insert_free_block(struct ft_cuda_allocator *c, uint32_t b)
 {
   uint32_t *at = &c->free_roots[!block_at(c, b)->small];
 
@@ -86,7 +87,8 @@ static void set_free(struct ft_cuda_allocator *c, uint32_t b)
   *at = b;
 }
 
-static void unset_free(struct ft_cuda_allocator *c, uint32_t b)
+/* Removes block B from its pool's treap of free blocks. */
+static void remove_free_block(struct ft_cuda_allocator *c, uint32_t b)
 {
   uint32_t *at = &c->free_roots[!block_at(c, b)->small], low, high;
 
@@ -128,6 +130,8 @@ static uint32_t best_fit(const struct ft_cuda_allocator *c, int64_t size, bool s
 
 /* ---- blocks ---- */
 
+/* Returns a new block of SIZE bytes, from the list of unused entries if there is one; NOTHING: out
+ * of memory. */
 static uint32_t new_block(struct ft_cuda_allocator *c, int64_t size, bool small)
 {
   struct ft_cuda_allocator_block *blocks;
@@ -194,8 +198,8 @@ static uint32_t new_segment(struct ft_cuda_allocator *c, int64_t size, bool smal
   return b;
 }
 
-/* Returns a chunk of SIZE bytes of glibc's if no free block fits: the free end of the heap, grown
- * if needed, or a mapping of its own from the mmap threshold on. NOTHING: out of memory. */
+/* Returns a heap chunk of glibc of SIZE bytes if no free block fits: the free end of the heap,
+ * grown if needed, or a mapping of its own from the mmap threshold on. NOTHING: out of memory. */
 static uint32_t new_chunk(struct ft_cuda_allocator *c, int64_t size)
 {
   uint32_t last = c->last, b;
@@ -226,7 +230,7 @@ static uint32_t new_chunk(struct ft_cuda_allocator *c, int64_t size)
   return last;
 }
 
-/* Splits the rest beyond SIZE bytes off block B, if it is large enough by the pool's rule. Returns
+/* Splits the bytes beyond SIZE off block B, if the pool's rule allows a rest of that size. Returns
  * 0; -1 if memory is exhausted. */
 static int split_block(struct ft_cuda_allocator *c, uint32_t b, int64_t size)
 {
@@ -248,7 +252,7 @@ static int split_block(struct ft_cuda_allocator *c, uint32_t b, int64_t size)
   block_at(c, b)->size = size;
   if (b == c->last)
     c->last = rest;
-  set_free(c, rest);
+  insert_free_block(c, rest);
   return 0;
 }
 
@@ -262,7 +266,7 @@ int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *c, int64_t bytes)
     return 0;
   b = best_fit(c, size, small);
   if (b != NOTHING) {
-    unset_free(c, b);
+    remove_free_block(c, b);
   } else if (c->glibc) {
     b = new_chunk(c, size);
     if (b == NOTHING)
@@ -285,7 +289,7 @@ int64_t ft_cuda_allocator_allocate(struct ft_cuda_allocator *c, int64_t bytes)
   return b;
 }
 
-/* Unmaps B and raises the threshold to its size (mallopt(3), M_MMAP_THRESHOLD). */
+/* Unmaps B and raises the mmap threshold to its size (mallopt(3), M_MMAP_THRESHOLD). */
 static void unmap_block(struct ft_cuda_allocator *c, uint32_t b)
 {
   int64_t size = block_at(c, b)->size;
@@ -311,11 +315,11 @@ static void trim_heap(struct ft_cuda_allocator *c)
   drop_block(c, last);
 }
 
-void ft_cuda_allocator_free(struct ft_cuda_allocator *c, int64_t given)
+void ft_cuda_allocator_free(struct ft_cuda_allocator *c, int64_t block)
 {
-  uint32_t b = (uint32_t)given, other;
+  uint32_t b = (uint32_t)block, other;
 
-  if (given <= 0)
+  if (block <= 0)
     return;
   c->allocated -= block_at(c, b)->size;
   if (block_at(c, b)->mapped) {
@@ -325,7 +329,7 @@ void ft_cuda_allocator_free(struct ft_cuda_allocator *c, int64_t given)
   block_at(c, b)->used = false;
   other = block_at(c, b)->after;
   if (other != NOTHING && !block_at(c, other)->used) {
-    unset_free(c, other);
+    remove_free_block(c, other);
     block_at(c, b)->size += block_at(c, other)->size;
     block_at(c, b)->after = block_at(c, other)->after;
     if (block_at(c, b)->after != NOTHING)
@@ -336,7 +340,7 @@ void ft_cuda_allocator_free(struct ft_cuda_allocator *c, int64_t given)
   }
   other = block_at(c, b)->before;
   if (other != NOTHING && !block_at(c, other)->used) {
-    unset_free(c, other);
+    remove_free_block(c, other);
     block_at(c, other)->size += block_at(c, b)->size;
     block_at(c, other)->after = block_at(c, b)->after;
     if (block_at(c, other)->after != NOTHING)
@@ -346,7 +350,7 @@ void ft_cuda_allocator_free(struct ft_cuda_allocator *c, int64_t given)
     drop_block(c, b);
     b = other;
   }
-  set_free(c, b);
+  insert_free_block(c, b);
   if (b == c->last)
     trim_heap(c);
 }
@@ -358,7 +362,7 @@ void ft_cuda_allocator_empty(struct ft_cuda_allocator *c)
 
     if (b->used || b->size == 0 || b->before != NOTHING || b->after != NOTHING)
       continue;
-    unset_free(c, (uint32_t)i);
+    remove_free_block(c, (uint32_t)i);
     c->reserved -= b->size;
     drop_block(c, (uint32_t)i);
   }

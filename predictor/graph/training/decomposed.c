@@ -7,9 +7,9 @@
 #include "predictor/graph/training/decomposed.h"
 
 /*
- * transformers 5.23, src/transformers: activations.py and each family's own normalisation. A power
- * keeps its base, a product both factors where both are wanted, a tangent its result; autocast runs
- * powers in 32 bits.
+ * Saved tensors of each form, at each enum ft_decomposed_width (transformers 5.23,
+ * src/transformers: activations.py and each family's normalisation). A power saves its base, a
+ * product both factors if both need a gradient, tanh its result. Autocast runs powers in fp32.
  */
 static const struct {
   const char *name;
@@ -22,17 +22,19 @@ static const struct {
   { "gemma", false, { { true, 0, 1 }, { false, 0, 2 }, { false, 0, 2 } } },
   /* w * (x * rsqrt(mean(x.float()^2))).to(w) */
   { "t5", true, { { true, 0, 1 }, { true, 1, 1 }, { true, 0, 2 } } },
-  /* w.float() * ((x.float() - m) * rsqrt(mean((x.float() - m)^2))), the difference taken twice */
+  /*
+   * w.float() * ((x.float() - m) * rsqrt(mean((x.float() - m)^2))); computes the difference twice
+   */
   { "cohere", false, { { false, 0, 3 }, { false, 0, 3 }, { false, 0, 3 } } },
   /* layer_norm(x.float()).to(x) */
   { "olmo", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
-  /* x.float() * rsqrt(mean(x.float()^2)), without gains (Llama4TextL2Norm) */
+  /* x.float() * rsqrt(mean(x.float()^2)), without a weight (Llama4TextL2Norm) */
   { "l2", false, { { true, 0, 0 }, { false, 0, 1 }, { false, 0, 1 } } },
-  /* layer_norm of what autocast's 16 bits are, outside of it (NemotronLayerNorm1P) */
+  /* layer_norm with autocast disabled, of an input cast to 16 bits (NemotronLayerNorm1P) */
   { "nemotron", false, { { true, 0, 0 }, { true, 0, 0 }, { true, 0, 0 } } },
-  /* x cos + rotate(x) sin, of angles in 32 bits: nothing is kept */
+  /* x cos + rotate(x) sin, angles in fp32: saves nothing */
   { "rotary", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
-  /* values are kept in the width of keys, which angles made 32 bits (cache_utils.py) */
+  /* KV cache: values have the width of keys, which fp32 angles widen (cache_utils.py) */
   { "cache", true, { { false, 0, 0 }, { false, 0, 0 }, { false, 0, 0 } } },
   /* 0.5 x (1 + tanh(c (x + 0.044715 x^3))) */
   { "gelu_new", true, { { true, 0, 3 }, { true, 3, 0 }, { false, 1, 3 } } },
@@ -46,7 +48,7 @@ static const struct {
 
 enum { COUNT = sizeof table / sizeof *table };
 
-/* Which of the table OP is; COUNT: none. */
+/* Returns the index of OP's row in the table; COUNT: none. */
 static size_t decomposed_row(const struct ft_operator *op)
 {
   const char *name = op->hints ? op->hints->decomposed : NULL;

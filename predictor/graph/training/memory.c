@@ -13,13 +13,13 @@
 /* A tensor's storage. */
 struct storage {
   uint32_t owner; /* the tensor itself, or the tensor of which it is a view */
-  uint32_t until; /* the last operator that reads that memory, + 1 (of the owner) */
-  int64_t bytes;  /* of the owner */
-  bool scattered; /* a view that a reshape has to copy */
-  bool saved;     /* kept for the backward pass (of the owner) */
+  uint32_t until; /* owner: index + 1 of the last operator that reads it */
+  int64_t bytes;  /* owner: size */
+  bool scattered; /* not contiguous: a reshape has to copy it */
+  bool saved;     /* owner: saved for the backward pass */
 };
 
-struct follow {
+struct liveness {
   struct ft_graph *graph;
   struct ft_memory *memory;
   struct ft_error *err;
@@ -35,7 +35,7 @@ const char *ft_optimizer_name(enum ft_optimizer optimizer)
   return names[optimizer];
 }
 
-static int64_t bytes_of(struct follow *f, uint32_t tensor)
+static int64_t bytes_of(struct liveness *f, uint32_t tensor)
 {
   ft_dim bytes = ft_tensor_bytes(&f->graph->tensors[tensor]);
 
@@ -44,14 +44,13 @@ static int64_t bytes_of(struct follow *f, uint32_t tensor)
   return ft_dim_or(bytes, 0);
 }
 
-/* ---- who owns what ---- */
+/* ---- storage owners ---- */
 
-/* Whether OP gives its first input's memory another shape; PyTorch's rules of what can be a view.
- */
-static bool is_memory_view(const struct follow *f, const struct ft_operator *op)
+/* Returns whether OP's outputs are views of its first input, by PyTorch's rules. */
+static bool is_memory_view(const struct liveness *f, const struct ft_operator *op)
 {
   if (ft_operator_is(op, FT_OP_Dropout) && op->input_count && op->data)
-    return true; /* in inference; in training its result stands for what went in */
+    return true; /* inference: no change; training: the output replaces the input */
   if (!ft_operator_is_view(op) || !op->input_count || !op->data)
     return false;
   if (!f->graph->tensors[op->inputs[0]].data)
@@ -59,14 +58,15 @@ static bool is_memory_view(const struct follow *f, const struct ft_operator *op)
   return !f->storages[op->inputs[0]].scattered || op->kind->view != FT_VIEW_RESHAPED;
 }
 
-/* Whether the results of OP, a view, do not lie in one piece. */
+/* Returns whether the outputs of OP, a view, are not contiguous. */
 static bool is_scattered_view(const struct ft_operator *op)
 {
   return op->kind && (op->kind->view == FT_VIEW_PERMUTED || op->kind->view == FT_VIEW_PART ||
                       op->kind->view == FT_VIEW_EXPANDED);
 }
 
-static void place_outputs(struct follow *f, const struct ft_operator *op, bool inside)
+/* Sets the storage of OP's outputs; INSIDE a fused kernel they need no memory. */
+static void place_outputs(struct liveness *f, const struct ft_operator *op, bool inside)
 {
   bool view = is_memory_view(f, op);
 
@@ -85,7 +85,7 @@ static void place_outputs(struct follow *f, const struct ft_operator *op, bool i
   }
 }
 
-static void extend_lifetime(struct follow *f, uint32_t tensor, uint32_t when)
+static void extend_lifetime(struct liveness *f, uint32_t tensor, uint32_t when)
 {
   struct storage *p = &f->storages[f->storages[tensor].owner];
 
@@ -93,9 +93,10 @@ static void extend_lifetime(struct follow *f, uint32_t tensor, uint32_t when)
     p->until = when;
 }
 
-/* ---- what is kept ---- */
+/* ---- saved tensors ---- */
 
-static int64_t save_tensor(struct follow *f, uint32_t tensor)
+/* Marks TENSOR's storage as saved. Returns its bytes; 0 if it was saved before or is a constant. */
+static int64_t save_tensor(struct liveness *f, uint32_t tensor)
 {
   struct storage *p = &f->storages[f->storages[tensor].owner];
 
@@ -105,8 +106,8 @@ static int64_t save_tensor(struct follow *f, uint32_t tensor)
   return p->bytes;
 }
 
-/* Bytes that OP saves beside its inputs and outputs. */
-static int64_t extra_saved_bytes(struct follow *f, const struct ft_operator *op, unsigned what)
+/* Returns the bytes that OP saves besides its inputs and outputs, by SAVES (FT_SAVES_*). */
+static int64_t extra_saved_bytes(struct liveness *f, const struct ft_operator *op, unsigned saves)
 {
   const struct ft_tensor *tensors = f->graph->tensors;
   const struct ft_tensor *y = &tensors[op->output_count ? op->outputs[0] : 0];
@@ -114,19 +115,20 @@ static int64_t extra_saved_bytes(struct follow *f, const struct ft_operator *op,
 
   if (!ft_dim_get(ft_tensor_elements(y), &elements))
     return 0;
-  if (what & FT_SAVES_INDICES)
+  if (saves & FT_SAVES_INDICES)
     bytes += 8 * elements;
-  if (what & FT_SAVES_MASK)
+  if (saves & FT_SAVES_MASK)
     bytes += elements;
-  if (what & FT_SAVES_GATES)
+  if (saves & FT_SAVES_GATES)
     bytes += 4 * elements * op->kind->gates;
-  if (what & FT_SAVES_STATISTICS)
+  if (saves & FT_SAVES_STATISTICS)
     bytes = ft_known_plus(bytes, ft_known_times(2 * 4, ft_autograd_groups(op, y, 1)));
   return bytes;
 }
 
-/* What the softmax gave that OP, a product, takes first; 0 where it is another operator's. */
-static int64_t probabilities_bytes(const struct follow *f, const struct ft_block *block,
+/* Returns the bytes of attention probabilities that OP reads: a softmax's output, the first operand
+ * of a matrix product. 0: none. */
+static int64_t probabilities_bytes(const struct liveness *f, const struct ft_block *block,
                                    const struct ft_operator *op)
 {
   const struct ft_tensor *first = &f->graph->tensors[op->input_count ? op->inputs[0] : 0];
@@ -138,11 +140,12 @@ static int64_t probabilities_bytes(const struct follow *f, const struct ft_block
   return f->storages[f->storages[op->inputs[0]].owner].bytes;
 }
 
-static int64_t saved_by(struct follow *f, const struct ft_operator *op,
-                        const struct ft_fusion *fusion)
+/* Returns the bytes that OP saves for its backward pass and no earlier operator has saved. */
+static int64_t newly_saved_bytes(struct liveness *f, const struct ft_operator *op,
+                                 const struct ft_fusion *fusion)
 {
   const struct ft_tensor *tensors = f->graph->tensors;
-  unsigned what = ft_autograd_rule_of(op).saves;
+  unsigned saves = ft_autograd_rule_of(op).saves;
   uint32_t first = op->input_count ? op->inputs[0] : 0;
   uint32_t second = op->input_count > 1 ? op->inputs[1] : 0;
   struct ft_decomposed decomposed;
@@ -160,17 +163,17 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
                              ft_dim_or(ft_tensor_elements(&tensors[op->outputs[0]]), 0));
     return ft_known_plus(bytes, decomposed.input ? save_tensor(f, first) : 0);
   }
-  bytes = extra_saved_bytes(f, op, what);
-  if (what & FT_SAVES_FIRST)
+  bytes = extra_saved_bytes(f, op, saves);
+  if (saves & FT_SAVES_FIRST)
     bytes += save_tensor(f, first);
-  if (what & FT_SAVES_SECOND)
+  if (saves & FT_SAVES_SECOND)
     bytes += save_tensor(f, second);
-  if (what & FT_SAVES_THIRD && op->input_count > 2)
+  if (saves & FT_SAVES_THIRD && op->input_count > 2)
     bytes += save_tensor(f, op->inputs[2]);
-  if (what & FT_SAVES_RESULT && op->output_count)
+  if (saves & FT_SAVES_RESULT && op->output_count)
     bytes += save_tensor(f, op->outputs[0]);
-  /* each for the other's gradient: a number that is neither learnt nor fed needs none */
-  if (what & FT_SAVES_BOTH) {
+  /* Each operand is saved for the other's gradient, which a computed constant does not need. */
+  if (saves & FT_SAVES_BOTH) {
     if (tensors[second].data || (tensors[second].constant && !tensors[second].producer))
       bytes += save_tensor(f, first);
     if (tensors[first].data || (tensors[first].constant && !tensors[first].producer) ||
@@ -180,15 +183,15 @@ static int64_t saved_by(struct follow *f, const struct ft_operator *op,
   return bytes;
 }
 
-/* ---- over the schedule ---- */
+/* ---- liveness ---- */
 
-static int memory_exhausted(struct follow *f)
+static int memory_exhausted(struct liveness *f)
 {
   return ft_error_set(f->err, "%s: its tensors need more than %d MiB, or memory is out",
                       f->graph->file, FT_LIMIT_GRAPH >> 20);
 }
 
-static int add_layer(struct follow *f, int64_t live, int64_t saved)
+static int add_layer(struct liveness *f, int64_t live, int64_t saved)
 {
   struct ft_memory *m = f->memory;
   struct ft_memory_layer *layers =
@@ -201,27 +204,28 @@ static int add_layer(struct follow *f, int64_t live, int64_t saved)
   return 0;
 }
 
-static int follow_block(struct follow *f, const struct ft_block *block, int depth, int64_t *peak);
+static int walk_block(struct liveness *f, const struct ft_block *block, int depth, int64_t *peak);
 
-/* Sets MOST to the largest peak of OP's subgraphs, in bytes. */
-static int follow_inner(struct follow *f, const struct ft_operator *op, int depth, int64_t *most)
+/* Sets LARGEST to the largest peak of OP's subgraphs, in bytes. */
+static int walk_subgraphs(struct liveness *f, const struct ft_operator *op, int depth,
+                          int64_t *largest)
 {
-  *most = 0;
+  *largest = 0;
   for (uint32_t i = 0; i < op->attribute_count; i++) {
     int64_t peak = 0;
 
     if (op->attributes[i].type != FT_ATTRIBUTE_BLOCK)
       continue;
-    if (follow_block(f, op->attributes[i].block, depth + 1, &peak) < 0)
+    if (walk_block(f, op->attributes[i].block, depth + 1, &peak) < 0)
       return -1;
-    *most = peak > *most ? peak : *most;
+    *largest = peak > *largest ? peak : *largest;
   }
   return 0;
 }
 
-/* Assigns each tensor's storage and its last reader. */
-static void settle_block(struct follow *f, const struct ft_block *block,
-                         const struct ft_fusion *fusions)
+/* Sets the storage and the last reader of each tensor of BLOCK. */
+static void assign_storages(struct liveness *f, const struct ft_block *block,
+                            const struct ft_fusion *fusions)
 {
   for (uint32_t i = 0; i < block->input_count; i++) {
     f->storages[block->inputs[i]].owner = block->inputs[i];
@@ -244,9 +248,9 @@ static void settle_block(struct follow *f, const struct ft_block *block,
     extend_lifetime(f, f->graph->kv_cache[i], UINT32_MAX);
 }
 
-/* Returns LIVE without the tensors that OP reads last and outputs without a reader. */
-static int64_t release_unread(const struct follow *f, const struct ft_operator *op, uint32_t input,
-                              uint32_t when, int64_t live)
+/* Returns the LIVE bytes without tensors whose last reader is OP, and outputs without a reader. */
+static int64_t release_unread(const struct liveness *f, const struct ft_operator *op,
+                              uint32_t input, uint32_t when, int64_t live)
 {
   for (uint32_t j = 0; j < op->input_count + op->capture_count + op->output_count + 1; j++) {
     uint32_t k = j < op->input_count                       ? op->inputs[j]
@@ -257,14 +261,19 @@ static int64_t release_unread(const struct follow *f, const struct ft_operator *
     struct storage *p = &f->storages[f->storages[k].owner];
 
     if (p->bytes && p->until <= when) {
-      live = live > p->bytes ? live - p->bytes : 0; /* the sum may have saturated */
+      live = live > p->bytes ? live - p->bytes : 0; /* live may have saturated */
       p->bytes = 0;
     }
   }
   return live;
 }
 
-static int follow_block(struct follow *f, const struct ft_block *block, int depth, int64_t *peak)
+/*
+ * Walks through BLOCK in the file's order of operators. Sets PEAK to the largest sum of live
+ * activations in bytes, and adds the saved bytes to the result. Layers are recorded at DEPTH 0
+ * only.
+ */
+static int walk_block(struct liveness *f, const struct ft_block *block, int depth, int64_t *peak)
 {
   struct ft_fusion *fusions =
       ft_arena_take(&f->graph->results, (block->operator_count + 1) * sizeof *fusions);
@@ -272,7 +281,7 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
 
   if (!fusions || ft_fuse(f->graph, block, false, fusions) < 0)
     return memory_exhausted(f);
-  settle_block(f, block, fusions);
+  assign_storages(f, block, fusions);
   for (uint32_t i = 0; i < block->input_count; i++)
     live = ft_known_plus(live, f->storages[block->inputs[i]].bytes);
   *peak = live;
@@ -282,11 +291,11 @@ static int follow_block(struct follow *f, const struct ft_block *block, int dept
     for (uint32_t j = 0; j < op->output_count; j++)
       if (f->storages[op->outputs[j]].owner == op->outputs[j])
         live = ft_known_plus(live, f->storages[op->outputs[j]].bytes);
-    saved = saved_by(f, op, &fusions[i]);
+    saved = newly_saved_bytes(f, op, &fusions[i]);
     f->memory->saved_bytes = ft_known_plus(f->memory->saved_bytes, saved);
     f->memory->attention_bytes =
         ft_known_plus(f->memory->attention_bytes, probabilities_bytes(f, block, op));
-    if (follow_inner(f, op, depth, &inner) < 0)
+    if (walk_subgraphs(f, op, depth, &inner) < 0)
       return -1;
     inner = ft_known_plus(live, inner);
     if (inner > *peak)
@@ -311,7 +320,7 @@ static int64_t constant_bytes(const struct ft_graph *g, const struct ft_block *b
 int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct ft_memory *memory,
                     struct ft_error *err)
 {
-  struct follow f = { .graph = graph, .memory = memory, .err = err };
+  struct liveness f = { .graph = graph, .memory = memory, .err = err };
 
   *memory =
       (struct ft_memory){ .complete = !cost->unresolved && !cost->unknown && !cost->unbounded_loops,
@@ -321,14 +330,14 @@ int ft_graph_memory(struct ft_graph *graph, const struct ft_cost *cost, struct f
     return memory_exhausted(&f);
   for (uint32_t i = 0; i < graph->tensor_count; i++)
     f.storages[i].owner = i;
-  if (follow_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
+  if (walk_block(&f, &graph->block, 0, &memory->activation_peak_bytes) < 0)
     return -1;
   memory->saved_bytes = ft_known_plus(memory->saved_bytes, memory->loop_bytes);
   memory->weight_bytes = constant_bytes(graph, &graph->block);
   memory->parameter_bytes = cost->parameter_bytes;
   memory->gradient_bytes = memory->parameter_bytes;
   memory->inference_peak_bytes = ft_known_plus(memory->weight_bytes, memory->activation_peak_bytes);
-  /* a velocity; two moments, of Adam and AdamW alike (Kingma and Ba 2015) */
+  /* One fp32 velocity for each parameter; two fp32 moments (Kingma and Ba 2015); two of 8 bits. */
   memory->optimizer_bytes[FT_OPTIMIZER_MOMENTUM] = memory->parameter_bytes;
   memory->optimizer_bytes[FT_OPTIMIZER_ADAM] = ft_known_times(2, memory->parameter_bytes);
   memory->optimizer_bytes[FT_OPTIMIZER_ADAMW] = ft_known_times(2, memory->parameter_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Memory of a network's tensors, from shapes only. Excludes what a framework adds: context,
+ * Memory of a network's tensors, from shapes only. Excludes the framework's overhead: context,
  * workspaces, rounding of its allocator.
  */
 #ifndef FT_GRAPH_MEMORY_H

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The order of a pass: parameters, segments of checkpointing, forward pass, loss, backward pass. */
 #include "config.h"
 
 #include "predictor/core/buf.h"
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/training/schedule_plan.h"
 
+/* Allocates all parameters (of sharded ones this GPU's share), accumulated gradients and constants,
+ * and sums their bytes. */
 static void plan_parameters(struct ft_plan *p)
 {
   unsigned gpus = ft_plan_shards(p) ? p->options->gpus : 1;
@@ -37,19 +40,18 @@ static void plan_parameters(struct ft_plan *p)
 
 /* ---- checkpointing (torch.utils.checkpoint) ---- */
 
+/* Returns the index of SEGMENT's first operator. */
 static uint32_t segment_start(const struct ft_plan *p, uint32_t segment)
 {
   return p->cuts[segment];
 }
 
-/*
- * For each operator I, and the end: CROSSING[I], bytes produced before I and read at I or later;
- * GIVEN[I], all bytes produced before I.
- */
-static void measure_crossings(const struct ft_plan *p, int64_t *crossing, int64_t *given)
+/* For each operator I, and the end: CROSSING[I], bytes produced before I and read at I or later;
+ * PRODUCED[I], all bytes produced before I. */
+static void measure_crossings(const struct ft_plan *p, int64_t *crossing, int64_t *produced)
 {
   uint32_t count = p->block->operator_count;
-  int64_t most = INT64_MAX / 4 / p->graph->tensor_count; /* per tensor, so that no sum overflows */
+  int64_t most = INT64_MAX / 4 / p->graph->tensor_count; /* limit per tensor: no sum overflows */
 
   for (uint32_t t = 1; t < p->graph->tensor_count; t++) {
     const struct ft_storage *storage = &p->storages[t];
@@ -61,7 +63,7 @@ static void measure_crossings(const struct ft_plan *p, int64_t *crossing, int64_
         storage->fixed || !from || from > count || p->fusions[from - 1].kind == FT_FUSED_INSIDE)
       continue;
     bytes = bytes < most ? bytes : most;
-    given[from] += bytes;
+    produced[from] += bytes;
     if (from < last) {
       crossing[from] += bytes;
       crossing[last] -= bytes;
@@ -69,7 +71,7 @@ static void measure_crossings(const struct ft_plan *p, int64_t *crossing, int64_
   }
   for (uint32_t i = 1; i <= count; i++) {
     crossing[i] += crossing[i - 1];
-    given[i] += given[i - 1];
+    produced[i] += produced[i - 1];
   }
 }
 
@@ -86,25 +88,25 @@ static void cut_segments(struct ft_plan *p)
 {
   uint32_t count = p->block->operator_count, at = 0;
   int64_t *crossing = ft_arena_take(&p->graph->results, (count + 1) * sizeof *crossing);
-  int64_t *given = ft_arena_take(&p->graph->results, (count + 1) * sizeof *given);
+  int64_t *produced = ft_arena_take(&p->graph->results, (count + 1) * sizeof *produced);
 
   p->cuts = ft_arena_take(&p->graph->results, (p->segments + 1) * sizeof *p->cuts);
-  if (!crossing || !given || !p->cuts) {
+  if (!crossing || !produced || !p->cuts) {
     p->failed = true;
     return;
   }
-  measure_crossings(p, crossing, given);
+  measure_crossings(p, crossing, produced);
   for (uint32_t k = 1; k < p->segments; k++) {
-    int64_t part = given[count] / p->segments, even = part * k;
+    int64_t part = produced[count] / p->segments, target = part * k;
     uint32_t best;
 
-    while (at < count && given[at] < even - part / 2)
+    while (at < count && produced[at] < target - part / 2)
       at++;
     best = at;
-    for (; at < count && given[at] < even + part / 2; at++)
+    for (; at < count && produced[at] < target + part / 2; at++)
       if (crossing[at] < crossing[best] ||
           (crossing[at] == crossing[best] &&
-           absolute_difference(given[at], even) < absolute_difference(given[best], even)))
+           absolute_difference(produced[at], target) < absolute_difference(produced[best], target)))
         best = at;
     p->cuts[k] = best;
   }
@@ -134,6 +136,8 @@ static void pin_inputs(struct ft_plan *p, uint32_t segment)
   }
 }
 
+/* Adds the forward pass of SEGMENT. SAVE: saves tensors; AGAIN: recomputes it for the backward
+ * pass. */
 static void replay_forward(struct ft_plan *p, uint32_t segment, bool save, bool again)
 {
   for (uint32_t i = segment_start(p, segment); i < segment_start(p, segment + 1); i++) {
@@ -173,6 +177,8 @@ static void replay_backward(struct ft_plan *p, uint32_t segment)
 
 /* ---- the whole pass ---- */
 
+/* Frees the tensors that live until the end of the forward pass, and allocates the outputs'
+ * gradients. */
 static void finish_forward(struct ft_plan *p)
 {
   for (uint32_t i = 0; i < p->block->output_count; i++) {
@@ -210,7 +216,8 @@ static uint32_t plan_loss(struct ft_plan *p)
   return kept;
 }
 
-static void compare_back(struct ft_plan *p, uint32_t kept)
+/* Adds the backward pass of the loss, and drops KEPT, the buffer that plan_loss saved. */
+static void plan_loss_backward(struct ft_plan *p, uint32_t kept)
 {
   uint32_t step = ft_plan_take(p, kept ? p->sizes[kept - 1] : 0),
            gradient = ft_plan_take(p, kept ? p->sizes[kept - 1] : 0);
@@ -220,6 +227,7 @@ static void compare_back(struct ft_plan *p, uint32_t kept)
   ft_plan_drop(p, gradient); /* finish_forward allocates the logits' gradient */
 }
 
+/* Adds the forward pass, the loss, the backward pass and the release of the gradients. */
 static void plan_pass(struct ft_plan *p)
 {
   uint32_t loss;
@@ -237,7 +245,7 @@ static void plan_pass(struct ft_plan *p)
   loss = plan_loss(p);
   p->out->saved_bytes = p->live - before - p->gathered_bytes;
   p->out->forward = p->out->count;
-  compare_back(p, loss);
+  plan_loss_backward(p, loss);
   finish_forward(p);
   for (uint32_t k = p->options->training ? p->segments : 0; k-- > 0;)
     replay_backward(p, k);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Adds an operator's backward pass to the schedule: the gradients of its inputs. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
@@ -19,14 +20,17 @@ static void add_gradient(struct ft_plan *p, uint32_t t, uint32_t buffer)
     return;
   }
   if (buffer && p->references[*gradient - 1] > 1) {
-    sum = ft_plan_take(p, ft_plan_bytes(p, t)); /* shared with another gradient: not in place */
+    /* shared with another gradient: the sum is not in place */
+    sum = ft_plan_take(p, ft_plan_bytes(p, t));
     ft_plan_drop(p, *gradient);
     *gradient = sum;
   }
   ft_plan_drop(p, buffer);
 }
 
-static void give_gradient(struct ft_plan *p, uint32_t t, uint32_t gradient, uint8_t how)
+/* Adds a gradient to T's, if T needs one: GRADIENT itself if HOW is FT_GRADIENT_PASSES, otherwise a
+ * new buffer. */
+static void propagate_gradient(struct ft_plan *p, uint32_t t, uint32_t gradient, uint8_t how)
 {
   if (!t || !p->storages[t].wanted)
     return;
@@ -36,10 +40,11 @@ static void give_gradient(struct ft_plan *p, uint32_t t, uint32_t gradient, uint
     add_gradient(p, t, ft_plan_take(p, ft_plan_bytes(p, t)));
 }
 
-static void give_conv_gradients(struct ft_plan *p, const struct ft_operator *op)
+/* Adds the gradients of convolution OP's bias, input and weight, with their workspaces. */
+static void propagate_conv_gradients(struct ft_plan *p, const struct ft_operator *op)
 {
   if (ft_plan_input(op, 2))
-    give_gradient(p, ft_plan_input(op, 2), 0, FT_GRADIENT_NEW);
+    propagate_gradient(p, ft_plan_input(op, 2), 0, FT_GRADIENT_NEW);
   if (p->storages[ft_plan_input(op, 0)].wanted) {
     uint32_t gradient = ft_plan_take(p, ft_plan_bytes(p, ft_plan_input(op, 0)));
 
@@ -54,7 +59,8 @@ static void give_conv_gradients(struct ft_plan *p, const struct ft_operator *op)
   }
 }
 
-static void give_input_gradients(struct ft_plan *p, uint32_t i, uint32_t gradient)
+/* Adds the gradients of operator I's inputs. GRADIENT: buffer of its output's gradient. */
+static void propagate_gradients(struct ft_plan *p, uint32_t i, uint32_t gradient)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_fusion *fusion = &p->fusions[i];
@@ -65,21 +71,21 @@ static void give_input_gradients(struct ft_plan *p, uint32_t i, uint32_t gradien
   if (fusion->kind == FT_FUSED_ATTENTION) {
     uint32_t delta = ft_plan_take(p, ft_known_times(4 * p->options->batch, fusion->groups));
 
-    give_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
-    give_gradient(p, fusion->keys, 0, FT_GRADIENT_NEW);
-    give_gradient(p, fusion->values, 0, FT_GRADIENT_NEW);
+    propagate_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
+    propagate_gradient(p, fusion->keys, 0, FT_GRADIENT_NEW);
+    propagate_gradient(p, fusion->values, 0, FT_GRADIENT_NEW);
     ft_plan_drop(p, delta);
     return;
   }
   if (fusion->kind == FT_FUSED_ACTIVATION || fusion->kind == FT_FUSED_NORM) {
-    give_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
+    propagate_gradient(p, fusion->input, 0, FT_GRADIENT_NEW);
     for (uint32_t j = 0; fusion->kind == FT_FUSED_NORM && j < op->input_count; j++)
       if (p->cost->learnt[op->inputs[j]])
-        give_gradient(p, op->inputs[j], 0, FT_GRADIENT_NEW);
+        propagate_gradient(p, op->inputs[j], 0, FT_GRADIENT_NEW);
     return;
   }
   if (ft_operator_is(op, FT_OP_Conv) || ft_operator_is(op, FT_OP_ConvTranspose)) {
-    give_conv_gradients(p, op);
+    propagate_conv_gradients(p, op);
     return;
   }
   for (int k = 0; k < 2; k++)
@@ -99,7 +105,7 @@ static void give_input_gradients(struct ft_plan *p, uint32_t i, uint32_t gradien
       full = ft_plan_take(p, ft_plan_broadcast(p, op, t)); /* the same for a matrix product */
     if (ft_operator_is(op, FT_OP_Gather) && p->storages[t].gradient && ft_plan_selects(p, op))
       continue; /* unbind: one stack for all outputs */
-    give_gradient(p, t, gradient, how);
+    propagate_gradient(p, t, gradient, how);
     ft_plan_drop(p, full);
   }
   for (int k = 0; k < 2; k++)
@@ -118,7 +124,7 @@ void ft_plan_backward(struct ft_plan *p, uint32_t i)
   for (uint32_t j = 0; j < op->output_count && !gradient; j++)
     gradient = op->outputs[j] ? p->storages[op->outputs[j]].gradient : 0;
   if (gradient && p->fusions[i].kind != FT_FUSED_INSIDE)
-    give_input_gradients(p, i, gradient);
+    propagate_gradients(p, i, gradient);
   ft_plan_forget(p, i);
   for (uint32_t j = 0; j < op->output_count; j++) {
     uint32_t t = op->outputs[j];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is kept of operations that a library's own code spells out: attention, and those of
- * decomposed.h.
- */
+/* Memory of decomposed operators in the forward pass: attention that runs as several operations,
+ * and the forms of decomposed.h. Also tensors that a fused attention kernel saves. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
@@ -17,7 +16,7 @@ static const struct ft_operator_hints *hints_of(const struct ft_operator *op)
 
 /* ---- attention ---- */
 
-/* Elements of the products of queries and keys where OP is attention; 0 elsewhere. */
+/* Returns the number of attention scores of OP for the whole batch; 0 if OP is no attention. */
 static int64_t score_elements(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
@@ -28,7 +27,7 @@ static int64_t score_elements(const struct ft_plan *p, const struct ft_operator 
   if (!ft_operator_is(op, FT_OP_Attention) || q->rank < 3 || k->rank < 3)
     return 0;
   rows = ft_dim_product(q->dims, q->rank - 1);
-  if (q->rank == 3) /* heads stand in the last dimension */
+  if (q->rank == 3) /* the last dimension has all heads */
     rows = ft_dim_times(rows, ft_dim_of(ft_integer(op, "q_num_heads", 1)));
   columns = k->dims[k->rank - 2];
   if (ft_plan_input(op, 4) && past->rank == 4)
@@ -36,7 +35,7 @@ static int64_t score_elements(const struct ft_plan *p, const struct ft_operator 
   return ft_known_times(ft_dim_or(ft_dim_times(rows, columns), 0), q->data ? p->options->batch : 1);
 }
 
-/* How many heads of queries share one of keys. */
+/* Returns the number of query heads per KV head; 1: unknown or equal. */
 static int64_t queries_per_key(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_tensor *q = ft_plan_tensor(p, ft_plan_input(op, 0));
@@ -48,17 +47,15 @@ static int64_t queries_per_key(const struct ft_plan *p, const struct ft_operator
   return keys > 0 && queries > keys ? queries / keys : 1;
 }
 
-/* A mask is written out, and keys and values for every head of queries, as a kernel that takes a
- * mask asks for (transformers' sdpa_attention.py, use_gqa_in_sdpa). */
+/* Returns whether OP has a mask tensor. Its kernel needs keys and values repeated for each query
+ * head (transformers' sdpa_attention.py, use_gqa_in_sdpa). */
 static bool is_masked(const struct ft_operator *op)
 {
   return hints_of(op)->masked;
 }
 
-/*
- * Heads that share keys have a fused kernel in 16 bits alone (scaled_dot_product_attention,
- * enable_gqa: "works only for Flash_attention and math kernel").
- */
+/* Grouped-query attention has a fused kernel in 16 bits only (scaled_dot_product_attention,
+ * enable_gqa: "works only for Flash_attention and math kernel"). */
 bool ft_plan_decomposes_attention(const struct ft_plan *p, const struct ft_operator *op)
 {
   return ft_operator_is(op, FT_OP_Attention) &&
@@ -67,8 +64,8 @@ bool ft_plan_decomposes_attention(const struct ft_plan *p, const struct ft_opera
            !is_masked(op)));
 }
 
-/* Whether OP asks for a kernel that there is none of, and gets operations in 32 bits instead
- * (_scaled_dot_product_attention_math). */
+/* Returns whether OP requests a kernel that does not exist in 16 bits: PyTorch then runs separate
+ * operations in fp32 (_scaled_dot_product_attention_math). */
 static bool runs_in_32_bits(const struct ft_plan *p, const struct ft_operator *op)
 {
   return p->options->fused_attention && p->options->precision > FT_PRECISION_AMP &&
@@ -83,22 +80,23 @@ int64_t ft_plan_scores(const struct ft_plan *p, const struct ft_operator *op)
                         runs_in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width);
 }
 
+/* Saves a new buffer of ELEMENTS of WIDTH bytes for operator I. */
 static void keep_elements(struct ft_plan *p, uint32_t i, int64_t elements, int64_t width)
 {
   ft_plan_keep(p, i, ft_plan_take(p, ft_known_times(elements, width)));
 }
 
 /*
- * Scores and the probabilities of them. A softmax keeps these, in 32 bits where autocast or the
- * code asks for them; dropout a byte for each; the product with the values what it takes, where
- * that is another tensor by now.
+ * The softmax saves the probabilities, in fp32 under autocast or where the code casts the scores.
+ * Dropout saves a mask of one byte each. The product with the values saves its operand, if a cast
+ * or dropout made it another tensor.
  */
 void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
   int64_t elements = ft_plan_decomposes_attention(p, op) ? score_elements(p, op) : 0;
   int64_t width = runs_in_32_bits(p, op) ? 4 : p->storages[op->outputs[0]].width;
-  bool drops = p->options->training && hints_of(op)->dropout;
+  bool dropout = p->options->training && hints_of(op)->dropout;
   bool wide = width < 4 && (p->options->precision == FT_PRECISION_AMP || hints_of(op)->upcast);
   uint32_t copies[4] = { 0, 0, 0, 0 }, scores, probabilities;
 
@@ -106,11 +104,11 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
     return;
   for (uint32_t j = 0; !saves && j < 3; j++)
     copies[j] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, j)));
-  if (!saves && p->options->fused_attention && !hints_of(op)->plain) /* scaled beforehand */
+  if (!saves && p->options->fused_attention && !hints_of(op)->plain) /* the scaled keys */
     copies[3] = ft_plan_take(p, ft_plan_operand(p, op, ft_plan_input(op, 1)));
   scores = ft_plan_take(p, ft_known_times(elements, width));
   if (saves && p->storages[op->outputs[0]].wanted && hints_of(op)->softcap)
-    /* its tangent, or what the mask, which no cast narrows, was added to */
+    /* tanh's result, or its sum with an fp32 mask, which autocast does not narrow */
     keep_elements(p, i, elements,
                   hints_of(op)->softcap > 1 && p->options->precision == FT_PRECISION_AMP ? 4
                                                                                          : width);
@@ -123,19 +121,20 @@ void ft_plan_decomposed_attention(struct ft_plan *p, uint32_t i, bool saves)
     return;
   }
   ft_plan_keep(p, i, probabilities);
-  if (drops)
+  if (dropout)
     keep_elements(p, i, elements, 1);
-  if (drops || wide)
+  if (dropout || wide)
     keep_elements(p, i, elements, width);
 }
 
-/* ---- what attention takes ---- */
+/* ---- operands of attention ---- */
 
 /*
- * How often keys or values T are written out: once for every head of queries. Those of one head for
- * all only look larger (repeat_kv), until they are cast, or multiplied for several samples.
+ * Returns how many times keys or values T are repeated in memory: once per query head of a KV head.
+ * repeat_kv expands a single KV head as a view, until a cast or a product of several samples copies
+ * it.
  */
-static int64_t times_written(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
+static int64_t kv_repetitions(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   const struct ft_tensor *k = ft_plan_tensor(p, t);
   bool plain = !p->options->fused_attention || hints_of(op)->plain;
@@ -149,10 +148,8 @@ static int64_t times_written(const struct ft_plan *p, const struct ft_operator *
   return queries_per_key(p, op);
 }
 
-/*
- * Keys and values are written out once for every head of queries; a part of a larger tensor is
- * copied, as one of these does not lie in three dimensions; some code computes scores in 32 bits.
- */
+/* Reasons for a copy: keys and values are repeated for each query head; a part of a larger tensor
+ * has no view of three dimensions; some code computes the scores in fp32. */
 int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   const struct ft_storage *storage = &p->storages[t];
@@ -160,25 +157,25 @@ int64_t ft_plan_operand(const struct ft_plan *p, const struct ft_operator *op, u
 
   if ((!ft_plan_decomposes_attention(p, op) &&
        (!is_masked(op) || !ft_operator_is(op, FT_OP_Attention) || t == ft_plan_input(op, 0) ||
-        times_written(p, op, t) < 2)) ||
+        kv_repetitions(p, op, t) < 2)) ||
       !width)
     return 0;
   if (p->options->precision == FT_PRECISION_AMP)
-    width = 2; /* what products take */
+    width = 2; /* the operands of autocast's products */
   else if (runs_in_32_bits(p, op))
     width = 4;
   else if (t != ft_plan_input(op, 2) && hints_of(op)->upcast > 1)
     width = 4;
   if (t != ft_plan_input(op, 0))
-    times = times_written(p, op, t);
+    times = kv_repetitions(p, op, t);
   if (times < 2 && width == storage->width && ft_plan_bytes(p, storage->owner) <= bytes)
     return 0;
   return ft_known_times(bytes / storage->width, times * width);
 }
 
-/* What a fused kernel keeps beside what it takes and gives: logarithms of sums, one for each head
- * and row; what was added to the scores. */
-static void keep_of_fused_kernel(struct ft_plan *p, uint32_t i)
+/* Saves what a fused kernel computes besides its output: the log-sum-exp of each head and row in
+ * fp32, the expanded mask, the bias of the scores if that needs a gradient. */
+static void keep_fused_attention(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
   const struct ft_tensor *y = ft_plan_tensor(p, op->outputs[0]);
@@ -196,7 +193,7 @@ static void keep_of_fused_kernel(struct ft_plan *p, uint32_t i)
                   p->storages[op->outputs[0]].width);
 }
 
-/* ---- the rest ---- */
+/* ---- decomposed operators ---- */
 
 bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
 {
@@ -208,7 +205,7 @@ bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
 
   *input = false;
   if (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op))
-    keep_of_fused_kernel(p, i);
+    keep_fused_attention(p, i);
   if (!elements || y->rank < 1 ||
       !ft_decomposed_of(op,
                         width == 4                                  ? FT_DECOMPOSED_32
@@ -217,7 +214,7 @@ bool ft_plan_keep_decomposed(struct ft_plan *p, uint32_t i, bool *input)
                         &decomposed))
     return false;
   if (ft_decomposed_narrows(op) && p->options->precision == FT_PRECISION_AMP && width == 4) {
-    keep_elements(p, i, elements, 2); /* the cast that it makes */
+    keep_elements(p, i, elements, 2); /* the operator's own cast */
     decomposed.input = false;
   }
   for (int k = 0; k < decomposed.narrow; k++)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Adds an operator's forward pass to the schedule: outputs, casts, workspace, saved tensors. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
 #include "predictor/graph/shape/operators.h"
 #include "predictor/graph/training/schedule_plan.h"
 
-/* Whether a copy in 16 bits is made of what OP takes: by mixed precision, or by the code where all
- * else has 16. */
+/* Returns whether OP reads T as a 16-bit copy: cast by autocast, or by the model's code in a 16-bit
+ * network. */
 static bool is_cast(const struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
   bool wide = p->storages[t].width == 4 && t != op->outputs[0];
@@ -21,11 +22,13 @@ static bool is_cast(const struct ft_plan *p, const struct ft_operator *op, uint3
          (p->cost->learnt[t] || wide);
 }
 
+/* Saves tensor T of the graph for the backward pass of OP, unless T is live during the whole pass
+ * or OP saves a cast copy of T instead. */
 static void keep_tensor(struct ft_plan *p, uint32_t op, uint32_t t)
 {
   struct ft_storage *storage = ft_plan_owner(p, t);
 
-  /* a product keeps its operand as it was cast */
+  /* the cast copy is saved instead */
   if (!t || storage->fixed || !storage->buffer || is_cast(p, &p->block->operators[op], t) ||
       ft_plan_widened(p, op) == t)
     return;
@@ -37,7 +40,8 @@ static bool wants_gradient(const struct ft_plan *p, uint32_t t)
   return p->storages[t].wanted;
 }
 
-/* What an operator makes for its backward pass beside tensors of the graph. */
+/* Saves what operator I computes for its backward pass and is no tensor of the graph, by SAVES
+ * (FT_SAVES_*). */
 static void keep_extras(struct ft_plan *p, uint32_t i, unsigned saves)
 {
   const struct ft_operator *op = &p->block->operators[i];
@@ -72,9 +76,10 @@ int64_t ft_plan_broadcast(const struct ft_plan *p, const struct ft_operator *op,
 }
 
 /*
- * What a matrix product makes of operand T before it multiplies: more than three dimensions become
- * three (two where the other is a matrix that is learnt), and where they do not lie so that is a
- * copy, which is then kept in the operand's place (aten/src/ATen/native/LinearAlgebra.cpp, matmul).
+ * Returns the buffer of the copy that a matrix product makes of operand T; 0: none. The product
+ * reshapes operands of more than three dimensions to three, or to two if the other operand is a
+ * matrix. Operands whose strides do not allow this view are copied, and the copy is saved
+ * (aten/src/ATen/native/LinearAlgebra.cpp, matmul).
  */
 static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op, uint32_t t)
 {
@@ -98,8 +103,8 @@ static uint32_t copy_of_operand(struct ft_plan *p, const struct ft_operator *op,
   return ft_plan_take(p, ft_plan_bytes(p, t));
 }
 
-/* Keep all that the iterations of a loop or branch give which is not followed: a backward pass
- * needs no more. */
+/* Saves all activations of the subgraphs of operator I, in all iterations: an upper bound, as
+ * subgraphs are not simulated. */
 static void keep_inside(struct ft_plan *p, uint32_t i)
 {
   int64_t width = p->options->precision > FT_PRECISION_AMP ? 2 : 4;
@@ -109,7 +114,7 @@ static void keep_inside(struct ft_plan *p, uint32_t i)
       ft_plan_take(p, ft_known_times(ft_known_times(width, p->inside[i]), p->options->batch)));
 }
 
-/* Operand J of attention, or the copy that is made of it. */
+/* Saves operand J of attention, or the copy that attention makes of it. */
 static void keep_operand(struct ft_plan *p, uint32_t i, uint32_t j)
 {
   const struct ft_operator *op = &p->block->operators[i];
@@ -121,6 +126,7 @@ static void keep_operand(struct ft_plan *p, uint32_t i, uint32_t j)
     keep_tensor(p, i, ft_plan_input(op, j));
 }
 
+/* Saves what the backward pass of operator I reads, if its output needs a gradient. */
 static void keep_for_backward(struct ft_plan *p, uint32_t i)
 {
   const struct ft_operator *op = &p->block->operators[i];
@@ -164,7 +170,7 @@ static void keep_for_backward(struct ft_plan *p, uint32_t i)
       !ft_plan_in_place(p, op))
     saves = FT_SAVES_FIRST;
   if (ft_plan_decomposes_attention(p, op))
-    saves &= ~(unsigned)FT_SAVES_RESULT; /* which the fused kernel needs */
+    saves &= ~(unsigned)FT_SAVES_RESULT; /* only the fused kernel's backward pass reads it */
   if (ft_plan_keep_decomposed(p, i, &input)) {
     if (input)
       keep_tensor(p, i, ft_plan_input(op, 0));
@@ -196,7 +202,7 @@ static int64_t part_of_bytes(double part, int64_t bytes)
   return product > 0 && product < (double)FT_GRAPH_ELEMENTS ? (int64_t)product : 0;
 }
 
-/* Whether T's channels come in fours, as tensor cores take them in 32 bits. */
+/* Returns whether T's channels are a multiple of 4, as tensor cores need them in fp32. */
 static bool has_aligned_channels(const struct ft_plan *p, uint32_t t)
 {
   const struct ft_tensor *x = ft_plan_tensor(p, t);
@@ -204,7 +210,8 @@ static bool has_aligned_channels(const struct ft_plan *p, uint32_t t)
   return x->rank < 2 || ft_dim_or(x->dims[1], 1) % 4 == 0;
 }
 
-/* Whether a spatial kernel is so wide that copies with channels last pay in every direction. */
+/* Returns whether a spatial convolution has copied_channels (ft_schedule_options). Copies to
+ * channels-last are then worth their time in every direction. */
 static bool copies_all(const struct ft_plan *p, const struct ft_tensor *kernel, int64_t group)
 {
   int64_t channels = p->options->copied_channels;
@@ -224,7 +231,8 @@ static double workspace_part(const struct ft_workspace *w, const struct ft_tenso
   return w->pointwise;
 }
 
-/* Workspace of a convolution in one direction; grouped by channel PyTorch has a kernel without. */
+/* Returns the workspace of a convolution in bytes. PyTorch's kernel of depthwise convolutions needs
+ * none. */
 static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator *op, int direction)
 {
   const struct ft_workspace *w = &p->options->workspace[direction];
@@ -251,7 +259,7 @@ static int64_t workspace_bytes(const struct ft_plan *p, const struct ft_operator
 
 void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction)
 {
-  int64_t bytes = workspace_bytes(p, op, direction), firm = p->out->peak_no_workspace_bytes;
+  int64_t bytes = workspace_bytes(p, op, direction), peak = p->out->peak_no_workspace_bytes;
   uint32_t buffer;
 
   if (ft_operator_is(op, FT_OP_Conv))
@@ -259,7 +267,7 @@ void ft_plan_work(struct ft_plan *p, const struct ft_operator *op, int direction
   buffer = ft_plan_take(p, bytes);
   if (buffer && !p->failed)
     p->out->events[p->out->count - 1].kind = FT_EVENT_WORK;
-  p->out->peak_no_workspace_bytes = firm;
+  p->out->peak_no_workspace_bytes = peak;
   ft_plan_drop(p, buffer);
 }
 
@@ -274,8 +282,8 @@ static void release_tensor(struct ft_plan *p, uint32_t t, uint32_t when)
 }
 
 /*
- * Autocast makes 16 bits of what a product takes and keeps that (its weights until the end), and 32
- * of what else it runs so, which is kept if a backward pass reads it.
+ * Allocates the casts of operator I's inputs under autocast. Matrix products save 16-bit copies,
+ * those of weights until the end. Operators in fp32 save their copy if the backward pass reads it.
  */
 static void cast_inputs(struct ft_plan *p, uint32_t i)
 {
@@ -295,7 +303,7 @@ static void cast_inputs(struct ft_plan *p, uint32_t i)
   for (uint32_t j = 0; j < op->input_count; j++)
     if (is_cast(p, op, op->inputs[j]) && !p->storages[op->inputs[j]].cast) {
       ft_plan_keep(p, i, ft_plan_take(p, ft_plan_bytes(p, op->inputs[j]) / 2));
-      /* autocast keeps what it made of a weight for whoever takes it next */
+      /* autocast caches the copy of a weight for later readers */
       p->storages[op->inputs[j]].cast = p->cost->learnt[op->inputs[j]] && p->segments < 2;
     }
 }

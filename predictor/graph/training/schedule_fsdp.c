@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which parameters are gathered at once where they are shared out. Whoever wraps a network wraps
- * its blocks, each a module, and then the whole (https://pytorch.org/docs/stable/fsdp.html); of
- * modules a graph says nothing, but a block shows: nothing passes around it, and something does
- * around what is in it, or it repeats. So a unit begins only where one tensor alone goes on. What
- * comes before the first block and behind the last is the outermost module's own, one unit that
- * stays gathered.
+ * FSDP units: parameters that are gathered together. Users wrap each block of a network, a module,
+ * and then the whole network (https://pytorch.org/docs/stable/fsdp.html). A graph has no modules,
+ * but blocks can be recognised: no tensor bypasses a block, while a residual connection bypasses
+ * operators inside it, or its shapes repeat. A unit therefore begins only where a single tensor is
+ * live. Parameters before the first block and after the last belong to the outermost module: one
+ * unit, which stays gathered.
  */
 #include "config.h"
 
@@ -18,23 +18,23 @@
 /* Upper limit of compared pairs of trainable tensors; chosen by judgement. */
 enum { COMPARED = 1 << 24 };
 
-/* A learnt tensor, in the order of use. */
+/* A trainable tensor, in the order of use. */
 struct learnt {
-  uint32_t tensor, first, last;
-  uint32_t next; /* the first from here on with which a unit may begin */
-  uint32_t unit; /* 0: the outermost module's */
-  bool begins;   /* a unit may begin with it */
-  bool block;    /* it is of a block, for something passes around its products */
+  uint32_t tensor, first, last; /* in the graph; its first and last reader */
+  uint32_t next; /* index of the first tensor from this one on that may begin a unit */
+  uint32_t unit; /* its unit; 0: the outermost module's */
+  bool begins;   /* may begin a unit */
+  bool block;    /* belongs to a block: a tensor bypasses its matrix products */
 };
 
-struct sought {
+struct unit_search {
   const struct ft_plan *plan;
   struct learnt *all;
   uint32_t count;
-  int64_t left; /* pairs to compare */
+  int64_t left; /* pairs that may still be compared */
 };
 
-/* ---- what is learnt ---- */
+/* ---- trainable tensors ---- */
 
 static int by_use(const void *a, const void *b)
 {
@@ -45,6 +45,7 @@ static int by_use(const void *a, const void *b)
   return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
 }
 
+/* Records in USES that operator OP reads T, if T is trainable. */
 static void note_parameter_use(const struct ft_plan *p, struct learnt *uses, uint32_t t,
                                uint32_t op)
 {
@@ -55,8 +56,9 @@ static void note_parameter_use(const struct ft_plan *p, struct learnt *uses, uin
   uses[t].last = op;
 }
 
-/* Fills ALL with the trainable tensors in the order of use. Returns their number. */
-static uint32_t gather_learnt(const struct ft_plan *p, struct learnt *all)
+/* Fills ALL, zeroed and with one entry per tensor, with the trainable tensors in the order of use.
+ * Returns their number. */
+static uint32_t list_trainable(const struct ft_plan *p, struct learnt *all)
 {
   uint32_t count = 0;
 
@@ -75,11 +77,11 @@ static uint32_t gather_learnt(const struct ft_plan *p, struct learnt *all)
   return count;
 }
 
-/* ---- parts ---- */
+/* ---- parts, divided where a single tensor is live ---- */
 
-/* Before each operator: behind it + 1 the last place so far that one tensor alone passes. PASSING
- * has room for one more than there are. */
-static void find_narrow(const struct ft_plan *p, uint32_t *passing)
+/* Sets PASSING[I] to the largest J up to I such that at most one tensor is live before operator J.
+ * PASSING has an entry for each operator and one for the end, all 0 before. */
+static void find_narrow_places(const struct ft_plan *p, uint32_t *passing)
 {
   uint32_t count = p->block->operator_count, now = 0, narrow = 0;
 
@@ -93,7 +95,7 @@ static void find_narrow(const struct ft_plan *p, uint32_t *passing)
         p->fusions[from - 1].kind == FT_FUSED_INSIDE)
       continue;
     passing[from]++;
-    passing[last]--; /* below 0 it comes round again */
+    passing[last]--; /* wraps around, and back in the sum below */
   }
   for (uint32_t i = 0; i <= count; i++) {
     now += passing[i];
@@ -103,6 +105,7 @@ static void find_narrow(const struct ft_plan *p, uint32_t *passing)
   }
 }
 
+/* Returns whether X is a weight of a matrix product or a convolution. */
 static bool is_product(const struct ft_plan *p, const struct learnt *x)
 {
   const struct ft_operator *op = &p->block->operators[x->first];
@@ -111,10 +114,12 @@ static bool is_product(const struct ft_plan *p, const struct learnt *x)
          ((op->kind && op->kind->weight) || ft_operator_is(op, FT_OP_Transpose));
 }
 
-/* What FROM to END have of a part: a block where it has several products, unless most of MOST bytes
- * in all are there: what passes around nearly all of a network, as in a U-Net, makes it no block.
+/*
+ * Sets `block` of tensors FROM to END, a part: whether it has several products and at most half of
+ * TOTAL, the bytes of all parameters. A larger part is no block, as skip connections around nearly
+ * the whole network (U-Net) make it: each of its operators may begin a unit.
  */
-static void mark_part(struct sought *s, uint32_t from, uint32_t end, int64_t most)
+static void mark_part(struct unit_search *s, uint32_t from, uint32_t end, int64_t total)
 {
   uint32_t products = 0;
   int64_t bytes = 0;
@@ -124,24 +129,26 @@ static void mark_part(struct sought *s, uint32_t from, uint32_t end, int64_t mos
     products += is_product(s->plan, &s->all[i]);
   }
   for (uint32_t i = from; i < end; i++) {
-    s->all[i].block = products > 1 && bytes <= most / 2;
-    if (bytes > most / 2 && i > from)
+    s->all[i].block = products > 1 && bytes <= total / 2;
+    if (bytes > total / 2 && i > from)
       s->all[i].begins = s->all[i].first != s->all[i - 1].first;
   }
 }
 
-static void mark_parts(struct sought *s, const uint32_t *narrow)
+/* Divides all tensors into parts where NARROW (find_narrow_places) allows a unit to begin, and sets
+ * their fields `begins`, `block` and `next`. */
+static void mark_parts(struct unit_search *s, const uint32_t *narrow)
 {
   uint32_t next = s->count, from = 0;
-  int64_t most = 0;
+  int64_t total = 0;
 
   for (uint32_t i = 0; i < s->count; i++) {
-    most = ft_known_plus(most, ft_plan_bytes(s->plan, s->all[i].tensor));
+    total = ft_known_plus(total, ft_plan_bytes(s->plan, s->all[i].tensor));
     s->all[i].begins = i == 0 || narrow[s->all[i].first] > s->all[i - 1].first;
   }
   for (uint32_t i = 1; i <= s->count; i++)
     if (i == s->count || s->all[i].begins) {
-      mark_part(s, from, i, most);
+      mark_part(s, from, i, total);
       from = i;
     }
   for (uint32_t i = s->count; i-- > 0;)
@@ -150,7 +157,8 @@ static void mark_parts(struct sought *s, const uint32_t *narrow)
 
 /* ---- units ---- */
 
-static bool parameters_alike(const struct sought *s, uint32_t a, uint32_t b)
+/* Returns whether tensors A and B have the same shape and may both begin a unit, or neither. */
+static bool parameters_alike(const struct unit_search *s, uint32_t a, uint32_t b)
 {
   const struct ft_tensor *x = ft_plan_tensor(s->plan, s->all[a].tensor),
                          *y = ft_plan_tensor(s->plan, s->all[b].tensor);
@@ -163,9 +171,9 @@ static bool parameters_alike(const struct sought *s, uint32_t a, uint32_t b)
   return true;
 }
 
-/* The most tensors from FROM to END that are one series again and again: where they begin, COUNT
- * how many (0: none), PERIOD how many a series has. */
-static uint32_t find_repetition(struct sought *s, uint32_t from, uint32_t end, uint32_t *count,
+/* Finds the longest run of tensors FROM to END that repeats one series of shapes. Returns its first
+ * index. Sets COUNT to its tensors (0: no repetition) and PERIOD to those of one series. */
+static uint32_t find_repetition(struct unit_search *s, uint32_t from, uint32_t end, uint32_t *count,
                                 uint32_t *period)
 {
   uint32_t begin = from;
@@ -193,8 +201,12 @@ static uint32_t find_repetition(struct sought *s, uint32_t from, uint32_t end, u
   return begin;
 }
 
-/* Number them where nothing repeats: blocks that follow one another, or all of it. */
-static uint32_t divide_rest(struct sought *s, uint32_t from, uint32_t end, uint32_t unit)
+/*
+ * Numbers the units of tensors FROM to END, which do not repeat: a unit for each of adjacent
+ * blocks, else one unit. Tensors before the first block and after the last get 0. Returns the next
+ * free number.
+ */
+static uint32_t number_blocks(struct unit_search *s, uint32_t from, uint32_t end, uint32_t unit)
 {
   uint32_t begin = from;
   bool last = end == s->count;
@@ -212,7 +224,7 @@ static uint32_t divide_rest(struct sought *s, uint32_t from, uint32_t end, uint3
 }
 
 /* Numbers the units of tensors FROM to END, from UNIT on. Returns the next free number. */
-static uint32_t number_units(struct sought *s, uint32_t from, uint32_t end, uint32_t unit)
+static uint32_t number_units(struct unit_search *s, uint32_t from, uint32_t end, uint32_t unit)
 {
   uint32_t count, period, begin;
 
@@ -220,14 +232,15 @@ static uint32_t number_units(struct sought *s, uint32_t from, uint32_t end, uint
     return unit;
   begin = find_repetition(s, from, end, &count, &period);
   if (!count)
-    return divide_rest(s, from, end, unit);
+    return number_blocks(s, from, end, unit);
   unit = number_units(s, from, begin, unit);
   for (uint32_t i = 0; i < count; i++)
     s->all[begin + i].unit = unit + i / period;
   return number_units(s, begin + count, end, unit + count / period);
 }
 
-static bool take_room(struct ft_plan *p, struct sought *s, uint32_t **narrow)
+/* Allocates the arrays of S and P, and NARROW. Returns false if memory is exhausted. */
+static bool allocate_unit_search(struct ft_plan *p, struct unit_search *s, uint32_t **narrow)
 {
   size_t operators = (size_t)p->block->operator_count + 1, tensors = p->graph->tensor_count;
   struct ft_arena *arena = &p->graph->results;
@@ -240,6 +253,7 @@ static bool take_room(struct ft_plan *p, struct sought *s, uint32_t **narrow)
   return s->all && p->used && p->closes && p->opens && *narrow;
 }
 
+/* Appends X to unit U's parameters; USED is the number of entries of P->used. */
 static void add_unit_parameter(struct ft_plan *p, struct ft_fsdp_unit *u, const struct learnt *x,
                                uint32_t *used)
 {
@@ -259,17 +273,17 @@ static void add_unit_parameter(struct ft_plan *p, struct ft_fsdp_unit *u, const 
 
 void ft_plan_fsdp_units(struct ft_plan *p)
 {
-  struct sought s = { .plan = p, .left = COMPARED };
+  struct unit_search s = { .plan = p, .left = COMPARED };
   uint32_t *narrow, used = 0;
 
   if (!ft_plan_shards(p))
     return;
-  if (!take_room(p, &s, &narrow)) {
+  if (!allocate_unit_search(p, &s, &narrow)) {
     p->failed = true;
     return;
   }
-  s.count = gather_learnt(p, s.all);
-  find_narrow(p, narrow);
+  s.count = list_trainable(p, s.all);
+  find_narrow_places(p, narrow);
   mark_parts(&s, narrow);
   p->unit_count = number_units(&s, 0, s.count, 1);
   p->units = ft_arena_take(&p->graph->results, (size_t)p->unit_count * sizeof *p->units);
@@ -284,7 +298,7 @@ void ft_plan_fsdp_units(struct ft_plan *p)
   for (uint32_t k = p->unit_count; k-- > 1;) {
     struct ft_fsdp_unit *u = &p->units[k];
 
-    p->opens[u->first] = k + 1; /* the first of those that begin there: they follow one another */
+    p->opens[u->first] = k + 1; /* the first unit that begins there; the others follow it */
     u->earlier = p->closes[u->last];
     p->closes[u->last] = k + 1;
   }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Buffers with reference counts, and sizes of tensors. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"

@@ -42,6 +42,7 @@ void ft_plan_buckets(struct ft_plan *p)
 
 /* ---- units ---- */
 
+/* Allocates U's parameters, unless they are gathered. */
 static void gather_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   if (u->gathered)
@@ -50,6 +51,7 @@ static void gather_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
   p->gathered_bytes = ft_known_plus(p->gathered_bytes, u->gathered ? u->bytes : 0);
 }
 
+/* Frees U's gathered parameters. */
 static void release_unit(struct ft_plan *p, struct ft_fsdp_unit *u)
 {
   if (!u->gathered)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Storage of tensors, before the pass: owners, views, strides, element widths, liveness. */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
@@ -6,14 +7,13 @@
 #include "predictor/graph/training/schedule_plan.h"
 #include "predictor/graph/training/decomposed.h"
 
-/* One element along an axis, as unbind and indexing with a number take it. */
 bool ft_plan_selects(const struct ft_plan *p, const struct ft_operator *op)
 {
   return ft_operator_is(op, FT_OP_Gather) && op->input_count > 1 &&
          ft_plan_tensor(p, op->inputs[1])->rank == 0 && !ft_plan_tensor(p, op->inputs[1])->data;
 }
 
-/* Padding that pooling does itself: an average's, which exporters spell out; a maximum's never. */
+/* Exporters write the padding of an average pooling as an operator, never that of a max pooling. */
 bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_operator *user = p->users[op->outputs[0]];
@@ -22,7 +22,6 @@ bool ft_plan_pads_pool(const struct ft_plan *p, const struct ft_operator *op)
          ft_operator_is(user, FT_OP_AveragePool);
 }
 
-/* How T lies; dense unless it is a view of another order. */
 struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t)
 {
   struct ft_strides strides = { { 0 } };
@@ -34,6 +33,7 @@ struct ft_strides ft_plan_strides(const struct ft_plan *p, uint32_t t)
   return strides;
 }
 
+/* Stores STRIDES of T; dense strides as NULL. */
 static void set_strides(struct ft_plan *p, uint32_t t, const struct ft_strides *strides)
 {
   struct ft_strides *own, dense = { { 0 } };
@@ -53,8 +53,8 @@ static void set_strides(struct ft_plan *p, uint32_t t, const struct ft_strides *
   p->storages[t].strides = own;
 }
 
-/* A cast to what it is already gives the same tensor, and dropout where nothing learns. */
-static bool does_nothing(const struct ft_plan *p, const struct ft_operator *op)
+/* Returns whether OP returns its input itself: a cast to the same type, or dropout in inference. */
+static bool returns_input(const struct ft_plan *p, const struct ft_operator *op)
 {
   if (ft_operator_is(op, FT_OP_Dropout))
     return !p->options->training && op->output_count == 1;
@@ -62,7 +62,7 @@ static bool does_nothing(const struct ft_plan *p, const struct ft_operator *op)
          ft_plan_tensor(p, op->inputs[0])->element == ft_plan_tensor(p, op->outputs[0])->element;
 }
 
-/* Whether OP's results are views of its first input, and then how they lie. */
+/* Returns whether OP's outputs are views of its first input, and sets STRIDES to theirs. */
 static bool find_view(const struct ft_plan *p, const struct ft_operator *op,
                       struct ft_strides *strides)
 {
@@ -71,10 +71,10 @@ static bool find_view(const struct ft_plan *p, const struct ft_operator *op,
   struct ft_strides from;
 
   if (!op->kind || x->rank < 0 || y->rank < 0 ||
-      (!ft_operator_is_view(op) && !ft_plan_selects(p, op) && !does_nothing(p, op)))
+      (!ft_operator_is_view(op) && !ft_plan_selects(p, op) && !returns_input(p, op)))
     return false;
   from = ft_plan_strides(p, op->inputs[0]);
-  if (does_nothing(p, op)) {
+  if (returns_input(p, op)) {
     *strides = from;
     return true;
   }
@@ -90,8 +90,8 @@ static const struct ft_operator *producer_of(const struct ft_plan *p, uint32_t t
   return from && from <= p->block->operator_count ? &p->block->operators[from - 1] : NULL;
 }
 
-/* Whether OP's result has room where its first operand lies: that is not spread over the other. */
-static bool fits_first(const struct ft_plan *p, const struct ft_operator *op)
+/* Returns whether OP's output has the size of its first input, which is then not broadcast. */
+static bool keeps_first_size(const struct ft_plan *p, const struct ft_operator *op)
 {
   ft_dim first = ft_tensor_elements(ft_plan_tensor(p, op->inputs[0]));
   ft_dim result = ft_tensor_elements(ft_plan_tensor(p, op->outputs[0]));
@@ -99,12 +99,13 @@ static bool fits_first(const struct ft_plan *p, const struct ft_operator *op)
   return ft_dim_known(first) ? ft_dim_equal(first, result) : !ft_dim_known(result);
 }
 
-/* A bias or a residual sum that is added where its first operand lies. */
+/* Returns whether OP adds a bias or a residual in place of its first operand. */
 static bool adds_in_place(const struct ft_plan *p, const struct ft_operator *op)
 {
   const struct ft_operator *from = producer_of(p, ft_plan_input(op, 0));
 
-  if (!ft_operator_is(op, FT_OP_Add) || !from || p->uses[op->inputs[0]] != 1 || !fits_first(p, op))
+  if (!ft_operator_is(op, FT_OP_Add) || !from || p->uses[op->inputs[0]] != 1 ||
+      !keeps_first_size(p, op))
     return false;
   return ft_operator_is(from, FT_OP_BatchNormalization) ||
          (ft_operator_is(from, FT_OP_MatMul) && p->cost->learnt[ft_plan_input(op, 1)]);
@@ -122,9 +123,10 @@ bool ft_plan_in_place(const struct ft_plan *p, const struct ft_operator *op)
          (ft_operator_is(op, FT_OP_Relu) || ft_operator_is(from, FT_OP_BatchNormalization) ||
           ft_operator_is(from, FT_OP_Conv)) &&
          !p->storages[op->inputs[0]].strides &&
-         !(ft_autograd_rule_of(from).saves & FT_SAVES_RESULT) && fits_first(p, op);
+         !(ft_autograd_rule_of(from).saves & FT_SAVES_RESULT) && keeps_first_size(p, op);
 }
 
+/* Records that operator index WHEN - 1 reads T; UINT32_MAX: live until the end. */
 static void mark_read(struct ft_plan *p, uint32_t t, uint32_t when)
 {
   if (ft_plan_owner(p, t)->last < when)
@@ -147,7 +149,8 @@ static void count_uses(struct ft_plan *p)
     p->uses[p->block->outputs[i]]++;
 }
 
-/* Where OP's results lie. */
+/* Sets the storage owner and the strides of OP's outputs: a view or in place shares the first
+ * input's storage. */
 static void place_results(struct ft_plan *p, const struct ft_operator *op,
                           const struct ft_fusion *fusion)
 {
@@ -159,7 +162,7 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
     return;
   if (y->rank == 4 && ft_operator_is(op, FT_OP_Attention) &&
       p->options->precision >= FT_PRECISION_AMP &&
-      !ft_plan_decomposes_attention(p, op)) { /* as its queries lie (flash_api.cpp, empty_like) */
+      !ft_plan_decomposes_attention(p, op)) { /* the queries' strides (flash_api.cpp, empty_like) */
     from = ft_plan_strides(p, op->inputs[0]);
     ft_strides_like(y, &from, &strides);
     set_strides(p, op->outputs[0], &strides);
@@ -168,7 +171,7 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
   if (y->rank == 4 &&
       (fusion->kind == FT_FUSED_ATTENTION ||
        (ft_operator_is(op, FT_OP_Attention) && !ft_plan_decomposes_attention(p, op)))) {
-    /* heads side by side */
+    /* the heads of a token are adjacent */
     int64_t size = ft_dim_or(y->dims[3], 0);
     int64_t row = ft_known_times(ft_dim_or(y->dims[1], 0), size);
 
@@ -187,7 +190,7 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
         set_strides(p, op->outputs[j], &strides);
     }
   } else if (p->storages[op->inputs[0]].strides &&
-             ft_plan_tensor(p, op->inputs[0])->rank == y->rank && fits_first(p, op) &&
+             ft_plan_tensor(p, op->inputs[0])->rank == y->rank && keeps_first_size(p, op) &&
              ft_autograd_rule_of(op).gradient != FT_GRADIENT_STOPS && op->kind &&
              op->kind->work == FT_WORK_NONE && !ft_operator_is(op, FT_OP_Softmax) &&
              !ft_operator_is(op, FT_OP_Concat) && !ft_operator_is_view(op)) {
@@ -197,9 +200,8 @@ static void place_results(struct ft_plan *p, const struct ft_operator *op,
   }
 }
 
-/* Whether mixed precision runs OP in 32 bits (torch.amp, "CUDA Ops that can autocast to float32").
- */
-static bool runs_wide(const struct ft_operator *op, const struct ft_fusion *fusion)
+/* Returns whether autocast runs OP in fp32 (torch.amp, "CUDA Ops that can autocast to float32"). */
+static bool autocasts_to_fp32(const struct ft_operator *op, const struct ft_fusion *fusion)
 {
   return fusion->kind == FT_FUSED_NORM ||
          (fusion->kind == FT_FUSED_NOT && ft_operator_has(op, FT_OPERATOR_AUTOCAST_32));
@@ -212,22 +214,20 @@ uint32_t ft_plan_widened(const struct ft_plan *p, uint32_t i)
   struct ft_decomposed decomposed;
 
   if (ft_decomposed_of(op, FT_DECOMPOSED_CAST, &decomposed))
-    return 0; /* what it makes of its input is told there */
-  return p->options->precision == FT_PRECISION_AMP && runs_wide(op, &p->fusions[i]) &&
+    return 0; /* the decomposed form includes the cast */
+  return p->options->precision == FT_PRECISION_AMP && autocasts_to_fp32(op, &p->fusions[i]) &&
                  p->storages[t].width == 2 && ft_plan_real(p, t)
              ? t
              : 0;
 }
 
-/*
- * The width of OP's results. Mixed precision: products in 16 bits, what autocast runs in 32 bits in
- * those, the rest in the widest of its inputs.
- */
+/* Returns the bytes of an element of OP's outputs. Under autocast: 2 for matrix products, 4 for
+ * operators that autocast runs in fp32, otherwise those of the widest input. */
 static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
                         const struct ft_fusion *fusion)
 {
   uint8_t width = 2;
-  bool promotes = op->kind && op->kind->work == FT_WORK_NONE; /* what is learnt has 32 */
+  bool promotes = op->kind && op->kind->work == FT_WORK_NONE; /* fp32 parameters widen the result */
 
   if (ft_decomposed_floats(op))
     return 4;
@@ -241,7 +241,7 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
     return 2;
   if (op->kind && op->kind->weight)
     return 2;
-  if (runs_wide(op, fusion))
+  if (autocasts_to_fp32(op, fusion))
     return 4;
   if (fusion->kind == FT_FUSED_ATTENTION || ft_operator_is(op, FT_OP_Attention))
     return 2;
@@ -255,7 +255,8 @@ static uint8_t width_of(const struct ft_plan *p, const struct ft_operator *op,
   return width;
 }
 
-/* Who owns what, whose gradient is wanted, and when memory is read last. */
+/* Sets each tensor's storage owner, width, strides and last reader, and whether it needs a
+ * gradient. */
 void ft_plan_settle(struct ft_plan *p)
 {
   count_uses(p);
