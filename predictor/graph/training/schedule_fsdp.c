@@ -27,7 +27,7 @@ struct learnt {
   bool block;    /* it is of a block, for something passes around its products */
 };
 
-struct sought {
+struct unit_search {
   const struct ft_plan *plan;
   struct learnt *all;
   uint32_t count;
@@ -114,7 +114,7 @@ static bool is_product(const struct ft_plan *p, const struct learnt *x)
 /* What FROM to END have of a part: a block where it has several products, unless most of MOST bytes
  * in all are there: what passes around nearly all of a network, as in a U-Net, makes it no block.
  */
-static void mark_part(struct sought *s, uint32_t from, uint32_t end, int64_t most)
+static void mark_part(struct unit_search *s, uint32_t from, uint32_t end, int64_t most)
 {
   uint32_t products = 0;
   int64_t bytes = 0;
@@ -130,7 +130,7 @@ static void mark_part(struct sought *s, uint32_t from, uint32_t end, int64_t mos
   }
 }
 
-static void mark_parts(struct sought *s, const uint32_t *narrow)
+static void mark_parts(struct unit_search *s, const uint32_t *narrow)
 {
   uint32_t next = s->count, from = 0;
   int64_t most = 0;
@@ -150,7 +150,7 @@ static void mark_parts(struct sought *s, const uint32_t *narrow)
 
 /* ---- units ---- */
 
-static bool parameters_alike(const struct sought *s, uint32_t a, uint32_t b)
+static bool parameters_alike(const struct unit_search *s, uint32_t a, uint32_t b)
 {
   const struct ft_tensor *x = ft_plan_tensor(s->plan, s->all[a].tensor),
                          *y = ft_plan_tensor(s->plan, s->all[b].tensor);
@@ -165,7 +165,7 @@ static bool parameters_alike(const struct sought *s, uint32_t a, uint32_t b)
 
 /* The most tensors from FROM to END that are one series again and again: where they begin, COUNT
  * how many (0: none), PERIOD how many a series has. */
-static uint32_t find_repetition(struct sought *s, uint32_t from, uint32_t end, uint32_t *count,
+static uint32_t find_repetition(struct unit_search *s, uint32_t from, uint32_t end, uint32_t *count,
                                 uint32_t *period)
 {
   uint32_t begin = from;
@@ -194,7 +194,7 @@ static uint32_t find_repetition(struct sought *s, uint32_t from, uint32_t end, u
 }
 
 /* Number them where nothing repeats: blocks that follow one another, or all of it. */
-static uint32_t divide_rest(struct sought *s, uint32_t from, uint32_t end, uint32_t unit)
+static uint32_t divide_rest(struct unit_search *s, uint32_t from, uint32_t end, uint32_t unit)
 {
   uint32_t begin = from;
   bool last = end == s->count;
@@ -212,7 +212,7 @@ static uint32_t divide_rest(struct sought *s, uint32_t from, uint32_t end, uint3
 }
 
 /* Numbers the units of tensors FROM to END, from UNIT on. Returns the next free number. */
-static uint32_t number_units(struct sought *s, uint32_t from, uint32_t end, uint32_t unit)
+static uint32_t number_units(struct unit_search *s, uint32_t from, uint32_t end, uint32_t unit)
 {
   uint32_t count, period, begin;
 
@@ -227,7 +227,7 @@ static uint32_t number_units(struct sought *s, uint32_t from, uint32_t end, uint
   return number_units(s, begin + count, end, unit + count / period);
 }
 
-static bool take_room(struct ft_plan *p, struct sought *s, uint32_t **narrow)
+static bool take_room(struct ft_plan *p, struct unit_search *s, uint32_t **narrow)
 {
   size_t operators = (size_t)p->block->operator_count + 1, tensors = p->graph->tensor_count;
   struct ft_arena *arena = &p->graph->results;
@@ -259,7 +259,7 @@ static void add_unit_parameter(struct ft_plan *p, struct ft_fsdp_unit *u, const 
 
 void ft_plan_fsdp_units(struct ft_plan *p)
 {
-  struct sought s = { .plan = p, .left = COMPARED };
+  struct unit_search s = { .plan = p, .left = COMPARED };
   uint32_t *narrow, used = 0;
 
   if (!ft_plan_shards(p))
