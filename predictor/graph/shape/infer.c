@@ -407,6 +407,7 @@ int ft_infer_inputs(struct ft_infer *in)
 
 /* ---- the graph ---- */
 
+/* Clears all shapes and values but the constants'. */
 static int reset_shapes(struct ft_infer *in)
 {
   struct ft_graph *g = in->graph;
@@ -427,7 +428,7 @@ static int reset_shapes(struct ft_infer *in)
 }
 
 /* Fills unknown dimensions of an output from the file's declared shape. */
-static int take_declared(struct ft_infer *in, struct ft_tensor *t)
+static int use_declared_shape(struct ft_infer *in, struct ft_tensor *t)
 {
   const struct ft_declared *d = t->declared;
 
@@ -446,11 +447,13 @@ static int take_declared(struct ft_infer *in, struct ft_tensor *t)
   return 0;
 }
 
+/* Completes an output after its rule ran: declared shape, type, limits on its dimensions. Returns
+ * 0; -1 with the error. */
 static int infer_output_type(struct ft_infer *in, struct ft_tensor *t)
 {
   int64_t count = 1;
 
-  if (!ft_dim_known(ft_tensor_elements(t)) && take_declared(in, t) < 0)
+  if (!ft_dim_known(ft_tensor_elements(t)) && use_declared_shape(in, t) < 0)
     return -1;
   if (t->element == FT_ELEMENT_UNKNOWN && in->op->input_count && ft_input(in, 0))
     t->element = ft_input(in, 0)->element;

@@ -5,13 +5,13 @@
 #include "predictor/graph/shape/infer.h"
 
 /* Returns the length of the KV cache PAST; 0 if it is absent. */
-static ft_dim kept_length(const struct ft_tensor *past)
+static ft_dim past_length(const struct ft_tensor *past)
 {
   return !past ? ft_dim_of(0) : past->rank == 4 ? past->dims[2] : FT_DIM_UNKNOWN;
 }
 
 /* Sets output I to keys or values X appended to PAST: (batch, heads, length, head size). */
-static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_tensor *x,
+static int append_past_states(struct ft_infer *in, unsigned i, const struct ft_tensor *x,
                               int64_t heads, const struct ft_tensor *past)
 {
   struct ft_tensor *y = ft_output(in, i);
@@ -22,7 +22,7 @@ static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_t
   if (!ft_shape(in, y, 4))
     return -1;
   y->dims[0] = x->dims[0];
-  y->dims[2] = ft_dim_plus(x->dims[x->rank - 2], kept_length(past));
+  y->dims[2] = ft_dim_plus(x->dims[x->rank - 2], past_length(past));
   y->dims[3] = x->rank == 4 ? x->dims[3] : ft_dim_divide(x->dims[2], heads);
   if (x->rank == 3)
     return ft_set_dims(in, y, 1, &heads, 1);
@@ -47,8 +47,8 @@ int ft_infer_attention(struct ft_infer *in)
     y->dims[2] = ft_dim_times(ft_dim_divide(v->dims[2], kv), ft_dim_of(heads));
   if (q->rank > 4 || k->rank != q->rank)
     return 0;
-  if (append_kept_states(in, 1, k, kv, ft_input(in, 4)) < 0 ||
-      append_kept_states(in, 2, v, kv, ft_input(in, 5)) < 0)
+  if (append_past_states(in, 1, k, kv, ft_input(in, 4)) < 0 ||
+      append_past_states(in, 2, v, kv, ft_input(in, 5)) < 0)
     return -1;
   if (in->op->output_count < 4)
     return 0;

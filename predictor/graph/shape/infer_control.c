@@ -64,8 +64,8 @@ int ft_infer_if(struct ft_infer *in)
 }
 
 /* Sets the subgraph input TO to the shape of FROM without its first DROPPED dimensions. */
-static int hand_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
-                     int dropped)
+static int set_body_input(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
+                          int dropped)
 {
   to->data = true;
   to->rank = -1;
@@ -93,7 +93,8 @@ int ft_infer_sequence_map(struct ft_infer *in)
 
     bool one = !i || (x && x->sequence);
 
-    if (hand_over(in, to, one ? NULL : x, 0) < 0 || (one && ft_infer_sequence_each(in, x, to) < 0))
+    if (set_body_input(in, to, one ? NULL : x, 0) < 0 ||
+        (one && ft_infer_sequence_each(in, x, to) < 0))
       return -1;
   }
   in->op->trip_count = ft_dim_or(count, -1);
@@ -110,8 +111,8 @@ int ft_infer_sequence_map(struct ft_infer *in)
 
 /* Sets the loop output TO from the subgraph output FROM. A COLLECTED output is stacked over the
  * iterations: its first dimension is TRIP_COUNT (-1: unknown). */
-static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
-                     bool collected, int64_t trip_count)
+static int set_loop_output(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
+                           bool collected, int64_t trip_count)
 {
   if (!from || from->rank < 0)
     return 0;
@@ -170,13 +171,13 @@ int ft_infer_loop(struct ft_infer *in)
       return -1;
   }
   for (unsigned i = 0; i < carried; i++)
-    if (hand_over(in, &in->graph->tensors[body->inputs[i + 2]], ft_input(in, i + 2), 0) < 0)
+    if (set_body_input(in, &in->graph->tensors[body->inputs[i + 2]], ft_input(in, i + 2), 0) < 0)
       return -1;
   if (infer_nested_block(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
-    if (take_over(in, ft_output(in, i), block_result(in, body, i + 1), i >= carried, trip_count) <
-        0)
+    if (set_loop_output(in, ft_output(in, i), block_result(in, body, i + 1), i >= carried,
+                        trip_count) < 0)
       return -1;
     if (i < carried)
       extrapolate_growth(ft_output(in, i), ft_input(in, i + 2), trip_count);
@@ -206,7 +207,7 @@ int ft_infer_scan(struct ft_infer *in)
       trip_count = ft_dim_or(x->dims[old], -1);
       batch = old ? x->dims[0] : ft_dim_of(1);
     }
-    if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
+    if (set_body_input(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
       return -1;
   }
   in->op->trip_count = ft_dim_or(ft_dim_times(ft_dim_of(trip_count), batch), -1);
@@ -215,7 +216,7 @@ int ft_infer_scan(struct ft_infer *in)
   for (unsigned i = 0; i < in->op->output_count; i++) {
     struct ft_tensor *y = ft_output(in, i);
 
-    if (take_over(in, y, block_result(in, body, i), i >= states, trip_count) < 0)
+    if (set_loop_output(in, y, block_result(in, body, i), i >= states, trip_count) < 0)
       return -1;
     if (old && y->rank >= 0 && prepend_batch(in, y, batch) < 0)
       return -1;

@@ -17,6 +17,7 @@ static void merge_size(ft_dim *size, ft_dim from)
     *size = from;
 }
 
+/* Reads the letters of one input's term TERM into E. Returns 0; -1 with the error. */
 static int add_letters(struct ft_infer *in, struct ft_einsum *e, const struct ft_text *term,
                        const struct ft_tensor *t)
 {

@@ -36,8 +36,8 @@ static ft_dim sample_count(const struct ft_tensor *x)
 }
 
 /* Sets Y to (ROWS, COLUMNS) of type ELEMENT. Returns 0; -1 with the error. */
-static int give_table(struct ft_infer *in, struct ft_tensor *y, ft_dim rows, ft_dim columns,
-                      uint8_t element)
+static int set_table_shape(struct ft_infer *in, struct ft_tensor *y, ft_dim rows, ft_dim columns,
+                           uint8_t element)
 {
   y->element = element;
   if (!ft_shape(in, y, 2))
@@ -64,8 +64,9 @@ int ft_infer_ml_classify(struct ft_infer *in)
   if (!ft_shape(in, y, 1))
     return -1;
   y->dims[0] = rows;
-  return give_table(in, ft_output(in, 1), rows,
-                    pairs ? FT_DIM_UNKNOWN : category_count(in, class_labels), FT_ELEMENT_FLOAT);
+  return set_table_shape(in, ft_output(in, 1), rows,
+                         pairs ? FT_DIM_UNKNOWN : category_count(in, class_labels),
+                         FT_ELEMENT_FLOAT);
 }
 
 /* (samples, targets) */
@@ -75,9 +76,9 @@ int ft_infer_ml_regress(struct ft_infer *in)
   const struct ft_tensor *x = ft_input(in, 0);
   int64_t targets = ft_integer(in->op, "targets", ft_integer(in->op, "n_targets", 1));
 
-  return give_table(in, ft_output(in, 0), sample_count(x),
-                    targets < 1 ? FT_DIM_UNKNOWN : ft_dim_of(targets),
-                    any && x ? x->element : FT_ELEMENT_FLOAT);
+  return set_table_shape(in, ft_output(in, 0), sample_count(x),
+                         targets < 1 ? FT_DIM_UNKNOWN : ft_dim_of(targets),
+                         any && x ? x->element : FT_ELEMENT_FLOAT);
 }
 
 /* Element-wise; the output is float. */
@@ -121,7 +122,7 @@ int ft_infer_ml_extract(struct ft_infer *in)
   if (!x || !chosen || x->rank < 0)
     return 0;
   if (x->rank < 2)
-    return give_table(in, y, ft_dim_of(1), ft_tensor_elements(chosen), x->element);
+    return set_table_shape(in, y, ft_dim_of(1), ft_tensor_elements(chosen), x->element);
   if (ft_like(in, y, x) < 0)
     return -1;
   y->element = x->element;
@@ -137,7 +138,8 @@ int ft_infer_ml_features(struct ft_infer *in)
 
   for (size_t i = 0; ft_dim_known(sum) && i < sizes->count; i++)
     sum = ft_dim_plus(sum, ft_dim_of(sizes->integers[i]));
-  return give_table(in, ft_output(in, 0), sample_count(ft_input(in, 0)), sum, FT_ELEMENT_FLOAT);
+  return set_table_shape(in, ft_output(in, 0), sample_count(ft_input(in, 0)), sum,
+                         FT_ELEMENT_FLOAT);
 }
 
 /* Appends a dimension of the number of categories. */
@@ -166,7 +168,7 @@ int ft_infer_ml_map(struct ft_infer *in)
   int64_t most = ft_integer(in->op, "max_map", -1);
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (give_table(in, y, ft_dim_of(1), category_count(in, names), FT_ELEMENT_FLOAT) < 0)
+  if (set_table_shape(in, y, ft_dim_of(1), category_count(in, names), FT_ELEMENT_FLOAT) < 0)
     return -1;
   return sparse ? ft_set_dims(in, y, 1, &most, 1) : 0;
 }

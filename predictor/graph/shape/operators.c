@@ -114,7 +114,7 @@ static int compare_type(const void *key, const void *row)
   return strcmp(key, ((const struct ft_operator_descriptor *)row)->type);
 }
 
-static const struct ft_operator_descriptor *find_in(const char *domain, const char *type)
+static const struct ft_operator_descriptor *find_in_domain(const char *domain, const char *type)
 {
   for (size_t i = 0; i < DOMAINS; i++)
     if (strcmp(domains[i].name, domain) == 0)
@@ -125,11 +125,11 @@ static const struct ft_operator_descriptor *find_in(const char *domain, const ch
 
 const struct ft_operator_descriptor *ft_operator_find_made(const char *domain, const char *type)
 {
-  const struct ft_operator_descriptor *found = find_in(domain, type);
+  const struct ft_operator_descriptor *found = find_in_domain(domain, type);
 
   /* without a row of their own, these domains' operators equal ONNX's of the same name */
   if (!found && (strcmp(domain, ORT_DOMAIN) == 0 || strcmp(domain, "ai.onnx.preview") == 0))
-    found = find_in("", type);
+    found = find_in_domain("", type);
   return found;
 }
 

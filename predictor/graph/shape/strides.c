@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Strides of views. */
 #include "config.h"
 
 #include <string.h>
@@ -111,6 +112,7 @@ static bool permute_strides(const struct ft_operator *op, const struct ft_tensor
   return true;
 }
 
+/* Strides of one element along an axis: the axis is dropped. */
 static bool select_strides(const struct ft_operator *op, const struct ft_tensor *x,
                            const struct ft_strides *from, struct ft_strides *strides)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Builds the graph of a traced program: tensors, operators, subgraphs. */
 #include "config.h"
 
 #include <math.h>

@@ -27,6 +27,7 @@ struct learnt {
   bool block;    /* it is of a block, for something passes around its products */
 };
 
+/* The state of the search for FSDP units. */
 struct unit_search {
   const struct ft_plan *plan;
   struct learnt *all;
