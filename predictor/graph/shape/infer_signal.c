@@ -37,7 +37,8 @@ int ft_infer_mel(struct ft_infer *in)
   return 0;
 }
 
-/* The last dimension is 1 (real) or 2 (complex). "onesided" keeps half of the spectrum. */
+/* The last dimension is 1 (real) or 2 (complex). "onesided": half of the spectrum is the output, or
+ * the input of an inverse transform, whose output is real. */
 int ft_infer_dft(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *given = ft_input(in, 2);

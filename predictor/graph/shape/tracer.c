@@ -467,7 +467,7 @@ void ft_tracer_close(struct ft_tracer *l, const struct ft_tracer_frame *frame)
   l->output_room = frame->output_room;
 }
 
-/* Collects BLOCK's captures: tensors it reads whose serial is below the current block's. */
+/* Collects BLOCK's captures: tensors it reads whose serial is at most the current one. */
 static int add_captures(struct ft_tracer *l, struct ft_operator *op, const struct ft_block *block,
                         size_t *room)
 {
