@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Helpers of the shape rules, the sizes of a graph's inputs, and shape inference of a graph. */
 #include "config.h"
 
 #include <math.h>
@@ -11,9 +12,10 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/shape/infer.h"
 
-enum { WORK = 64 << 20 }; /* values computed for one graph: a second's worth */
+/* Tensor elements computed for one graph, about 1 s. Chosen by judgement. */
+enum { WORK = 64 << 20 };
 
-/* ---- what the rules use ---- */
+/* ---- helpers of the rules ---- */
 
 struct ft_tensor *ft_input(const struct ft_infer *in, unsigned i)
 {
@@ -120,7 +122,7 @@ ft_dim *ft_shape(struct ft_infer *in, struct ft_tensor *tensor, int rank)
   return tensor->dims;
 }
 
-/* The error of a result of SIZE along DIMENSION; -1. */
+/* Sets the error for an output of SIZE along DIMENSION. Returns -1. */
 static int refuse_dimension(struct ft_infer *in, int64_t size, int dimension)
 {
   return ft_contradiction(in, "a result of %lld along dimension %d: expected 0 to 2^40",
@@ -223,7 +225,7 @@ int ft_contradiction(struct ft_infer *in, const char *format, ...)
                       (unsigned long long)in->op->at, in->op->type, in->op->name, text);
 }
 
-/* ---- sizes that the caller gives ---- */
+/* ---- input sizes (--input) ---- */
 
 static int bind_dimension_name(struct ft_infer *in, const char *name, ft_dim value)
 {
@@ -243,7 +245,7 @@ static ft_dim bound_value(const struct ft_infer *in, const char *name)
   return FT_DIM_UNKNOWN;
 }
 
-/* "3x512x512" into DIMS. Returns how many, 0 of "batch", -1 when TEXT is none. */
+/* Parses "3x512x512" into DIMS. Returns the rank; 0 for "batch"; -1 if TEXT is malformed. */
 static int parse_dims(struct ft_text text, ft_dim *dims)
 {
   int count = 0;
@@ -275,7 +277,7 @@ static bool piece_name(struct ft_text *piece, struct ft_text *name)
   return true;
 }
 
-/* Whether anything in the graph's inputs is called NAME; a dimension of that name is bound. */
+/* Binds the symbolic dimension NAME of a graph input to VALUE. Returns false if none has NAME. */
 static bool bind_symbol(struct ft_infer *in, struct ft_text name, ft_dim value)
 {
   const struct ft_block *block = &in->graph->block;
@@ -290,8 +292,8 @@ static bool bind_symbol(struct ft_infer *in, struct ft_text name, ft_dim value)
   return false;
 }
 
-/* The piece of --input that is meant for the input NAME; the first input also takes one without.
- * Returns how many sizes it gives; -1: there is none. */
+/* Parses the part of --input for the input NAME. A part without a name is for the FIRST input.
+ * Returns the number of sizes; -1 if there is no such part. */
 static int given_dims(const struct ft_infer *in, const char *name, bool first, ft_dim *dims)
 {
   struct ft_text list = ft_text_from(in->sizes->input), piece, called;
@@ -306,7 +308,8 @@ static int given_dims(const struct ft_infer *in, const char *name, bool first, f
   return found;
 }
 
-/* Every piece must say something that can be understood. */
+/* Checks that each part of --input is well-formed and names an input or a symbolic dimension.
+ * Returns 0; -1 with the error. */
 static int check_sizes(struct ft_infer *in)
 {
   struct ft_text list = ft_text_from(in->sizes->input), piece, called;
@@ -331,13 +334,13 @@ static int check_sizes(struct ft_infer *in)
   return 0;
 }
 
-/* Whether a dimension is the batch by its name. */
+/* Whether the symbol names the batch dimension. */
 static bool names_batch(const char *symbol)
 {
   return symbol && (strncasecmp(symbol, "batch", 5) == 0 || strcmp(symbol, "N") == 0);
 }
 
-/* Which dimension of D is the batch: the one of that name, else the first. */
+/* Returns the index of the batch dimension: by its symbol, otherwise 0. */
 static int batch_dimension(const struct ft_declared *d)
 {
   for (int i = 0; d && d->symbols && i < d->rank; i++)
@@ -346,7 +349,8 @@ static int batch_dimension(const struct ft_declared *d)
   return 0;
 }
 
-/* An input's shape: what was given, else what the file says; the batch where that is open. */
+/* Sets an input's shape from --input, otherwise from the file. An unknown batch dimension becomes
+ * the batch size. Returns 0; -1 with the error if a dimension stays unknown. */
 static int set_input(struct ft_infer *in, struct ft_tensor *t, bool first)
 {
   const struct ft_declared *d = t->declared;
@@ -403,6 +407,7 @@ int ft_infer_inputs(struct ft_infer *in)
 
 /* ---- the graph ---- */
 
+/* Clears all shapes and values but the constants'. */
 static int reset_shapes(struct ft_infer *in)
 {
   struct ft_graph *g = in->graph;
@@ -422,8 +427,8 @@ static int reset_shapes(struct ft_infer *in)
   return 0;
 }
 
-/* What the file itself says of an output that no rule could tell. */
-static int take_declared(struct ft_infer *in, struct ft_tensor *t)
+/* Fills unknown dimensions of an output from the file's declared shape. */
+static int use_declared_shape(struct ft_infer *in, struct ft_tensor *t)
 {
   const struct ft_declared *d = t->declared;
 
@@ -442,11 +447,13 @@ static int take_declared(struct ft_infer *in, struct ft_tensor *t)
   return 0;
 }
 
+/* Completes an output after its rule ran: declared shape, type, limits on its dimensions. Returns
+ * 0; -1 with the error. */
 static int infer_output_type(struct ft_infer *in, struct ft_tensor *t)
 {
   int64_t count = 1;
 
-  if (!ft_dim_known(ft_tensor_elements(t)) && take_declared(in, t) < 0)
+  if (!ft_dim_known(ft_tensor_elements(t)) && use_declared_shape(in, t) < 0)
     return -1;
   if (t->element == FT_ELEMENT_UNKNOWN && in->op->input_count && ft_input(in, 0))
     t->element = ft_input(in, 0)->element;

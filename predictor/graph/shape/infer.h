@@ -193,7 +193,7 @@ FT_RULE(window);
 FT_RULE(center_crop_pad);
 FT_RULE(col2im);
 FT_RULE(dft);
-FT_RULE(told);
+FT_RULE(from_attributes);
 FT_RULE(det);
 FT_RULE(dynamic_quantize);
 FT_RULE(max_unpool);

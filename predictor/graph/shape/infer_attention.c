@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Shapes of attention and of what keeps a state from token to token (ONNX 23 to 28). */
+/* Shapes of attention and of recurrent-state operators (ONNX 23 to 28). */
 #include "config.h"
 
 #include "predictor/graph/shape/infer.h"
 
-/* The length of what was kept before, 0 where nothing was. */
-static ft_dim kept_length(const struct ft_tensor *past)
+/* Returns the length of the KV cache PAST; 0 if it is absent. */
+static ft_dim past_length(const struct ft_tensor *past)
 {
   return !past ? ft_dim_of(0) : past->rank == 4 ? past->dims[2] : FT_DIM_UNKNOWN;
 }
 
-/* Keys or values X with what was kept of them: (batch, heads, length, size). */
-static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_tensor *x,
+/* Sets output I to keys or values X appended to PAST: (batch, heads, length, head size). */
+static int append_past_states(struct ft_infer *in, unsigned i, const struct ft_tensor *x,
                               int64_t heads, const struct ft_tensor *past)
 {
   struct ft_tensor *y = ft_output(in, i);
@@ -22,7 +22,7 @@ static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_t
   if (!ft_shape(in, y, 4))
     return -1;
   y->dims[0] = x->dims[0];
-  y->dims[2] = ft_dim_plus(x->dims[x->rank - 2], kept_length(past));
+  y->dims[2] = ft_dim_plus(x->dims[x->rank - 2], past_length(past));
   y->dims[3] = x->rank == 4 ? x->dims[3] : ft_dim_divide(x->dims[2], heads);
   if (x->rank == 3)
     return ft_set_dims(in, y, 1, &heads, 1);
@@ -30,6 +30,8 @@ static int append_kept_states(struct ft_infer *in, unsigned i, const struct ft_t
   return 0;
 }
 
+/* Inputs: queries, keys, values, (batch, length, heads x size) or (batch, heads, length, size),
+ * and the KV cache. Outputs: the result, the new keys and values, the scores. */
 int ft_infer_attention(struct ft_infer *in)
 {
   const struct ft_tensor *q = ft_input(in, 0), *k = ft_input(in, 1), *v = ft_input(in, 2);
@@ -45,8 +47,8 @@ int ft_infer_attention(struct ft_infer *in)
     y->dims[2] = ft_dim_times(ft_dim_divide(v->dims[2], kv), ft_dim_of(heads));
   if (q->rank > 4 || k->rank != q->rank)
     return 0;
-  if (append_kept_states(in, 1, k, kv, ft_input(in, 4)) < 0 ||
-      append_kept_states(in, 2, v, kv, ft_input(in, 5)) < 0)
+  if (append_past_states(in, 1, k, kv, ft_input(in, 4)) < 0 ||
+      append_past_states(in, 2, v, kv, ft_input(in, 5)) < 0)
     return -1;
   if (in->op->output_count < 4)
     return 0;
@@ -62,7 +64,7 @@ int ft_infer_attention(struct ft_infer *in)
   return 0;
 }
 
-/* Queries (batch, length, heads x size); a state (batch, heads, size of keys, size of values). */
+/* Queries are (batch, length, heads x size), the state (batch, KV heads, key size, value size). */
 int ft_infer_linear_attention(struct ft_infer *in)
 {
   int64_t heads = ft_integer(in->op, "q_num_heads", 0), kv = ft_integer(in->op, "kv_num_heads", 0);
@@ -89,7 +91,7 @@ int ft_infer_linear_attention(struct ft_infer *in)
   return 0;
 }
 
-/* (batch, channels, length) stays; the state is what the filter sees of before. */
+/* Output like the input (batch, channels, length); state: the last (kernel size - 1) inputs. */
 int ft_infer_causal_conv(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *w = ft_input(in, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators that hold blocks: If, Loop, Scan. */
+/* Shapes of operators with subgraphs: If, Loop, Scan, SequenceMap. */
 #include "config.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static struct ft_tensor *block_result(const struct ft_infer *in, const struct ft
   return i < block->output_count ? &in->graph->tensors[block->outputs[i]] : NULL;
 }
 
-/* What both branches agree on; of two sizes neither is known. */
+/* Dimensions that differ between the branches are unknown. A known condition selects one branch. */
 int ft_infer_if(struct ft_infer *in)
 {
   struct ft_block *yes = block_of(in, "then_branch"), *no = block_of(in, "else_branch");
@@ -63,9 +63,9 @@ int ft_infer_if(struct ft_infer *in)
   return 0;
 }
 
-/* A block's input takes the shape of FROM, without its first DROPPED dimensions. */
-static int hand_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
-                     int dropped)
+/* Sets the subgraph input TO to the shape of FROM without its first DROPPED dimensions. */
+static int set_body_input(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
+                          int dropped)
 {
   to->data = true;
   to->rank = -1;
@@ -78,7 +78,7 @@ static int hand_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_
   return 0;
 }
 
-/* The body for each in a sequence; of further inputs those that are sequences go along with it. */
+/* Applies the body to each tensor of a sequence; other sequence inputs are iterated in parallel. */
 int ft_infer_sequence_map(struct ft_infer *in)
 {
   struct ft_block *body = block_of(in, "body");
@@ -93,7 +93,8 @@ int ft_infer_sequence_map(struct ft_infer *in)
 
     bool one = !i || (x && x->sequence);
 
-    if (hand_over(in, to, one ? NULL : x, 0) < 0 || (one && ft_infer_sequence_each(in, x, to) < 0))
+    if (set_body_input(in, to, one ? NULL : x, 0) < 0 ||
+        (one && ft_infer_sequence_each(in, x, to) < 0))
       return -1;
   }
   in->op->trip_count = ft_dim_or(count, -1);
@@ -108,9 +109,10 @@ int ft_infer_sequence_map(struct ft_infer *in)
   return 0;
 }
 
-/* An output of a loop; collected over TURNS where it has one dimension more than the block's. */
-static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
-                     bool collected, int64_t trip_count)
+/* Sets the loop output TO from the subgraph output FROM. A COLLECTED output is stacked over the
+ * iterations: its first dimension is TRIP_COUNT (-1: unknown). */
+static int set_loop_output(struct ft_infer *in, struct ft_tensor *to, const struct ft_tensor *from,
+                           bool collected, int64_t trip_count)
 {
   if (!from || from->rank < 0)
     return 0;
@@ -123,7 +125,7 @@ static int take_over(struct ft_infer *in, struct ft_tensor *to, const struct ft_
   return 0;
 }
 
-/* A batch around TO's shape. */
+/* Prepends the dimension BATCH to TO's shape. */
 static int prepend_batch(struct ft_infer *in, struct ft_tensor *to, ft_dim batch)
 {
   const struct ft_tensor inner = *to;
@@ -135,7 +137,7 @@ static int prepend_batch(struct ft_infer *in, struct ft_tensor *to, ft_dim batch
   return 0;
 }
 
-/* A tensor that an iteration makes larger than its input FROM grows by as much in each. */
+/* Extrapolates a loop-carried tensor: each iteration adds the growth of the first over FROM. */
 static void extrapolate_growth(struct ft_tensor *to, const struct ft_tensor *from,
                                int64_t trip_count)
 {
@@ -147,6 +149,8 @@ static void extrapolate_growth(struct ft_tensor *to, const struct ft_tensor *fro
   }
 }
 
+/* Infers the body from the carried inputs, once. Outputs: the carried tensors after all iterations,
+ * then the scan outputs, stacked over the iterations. */
 int ft_infer_loop(struct ft_infer *in)
 {
   struct ft_block *body = block_of(in, "body");
@@ -167,13 +171,13 @@ int ft_infer_loop(struct ft_infer *in)
       return -1;
   }
   for (unsigned i = 0; i < carried; i++)
-    if (hand_over(in, &in->graph->tensors[body->inputs[i + 2]], ft_input(in, i + 2), 0) < 0)
+    if (set_body_input(in, &in->graph->tensors[body->inputs[i + 2]], ft_input(in, i + 2), 0) < 0)
       return -1;
   if (infer_nested_block(in, body) < 0)
     return -1;
   for (unsigned i = 0; i < in->op->output_count; i++) {
-    if (take_over(in, ft_output(in, i), block_result(in, body, i + 1), i >= carried, trip_count) <
-        0)
+    if (set_loop_output(in, ft_output(in, i), block_result(in, body, i + 1), i >= carried,
+                        trip_count) < 0)
       return -1;
     if (i < carried)
       extrapolate_growth(ft_output(in, i), ft_input(in, i + 2), trip_count);
@@ -182,8 +186,8 @@ int ft_infer_loop(struct ft_infer *in)
 }
 
 /*
- * States first, then what is walked through along its first axis. Version 8 has lengths before all
- * of them, "" where they are alike, and a batch around each.
+ * Inputs: states, then tensors scanned along their first axis. Opset 8 has an optional first input
+ * with the sequence lengths, and a batch dimension before all others.
  */
 int ft_infer_scan(struct ft_infer *in)
 {
@@ -203,7 +207,7 @@ int ft_infer_scan(struct ft_infer *in)
       trip_count = ft_dim_or(x->dims[old], -1);
       batch = old ? x->dims[0] : ft_dim_of(1);
     }
-    if (hand_over(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
+    if (set_body_input(in, &in->graph->tensors[body->inputs[i]], x, (int)old + (i >= states)) < 0)
       return -1;
   }
   in->op->trip_count = ft_dim_or(ft_dim_times(ft_dim_of(trip_count), batch), -1);
@@ -212,7 +216,7 @@ int ft_infer_scan(struct ft_infer *in)
   for (unsigned i = 0; i < in->op->output_count; i++) {
     struct ft_tensor *y = ft_output(in, i);
 
-    if (take_over(in, y, block_result(in, body, i), i >= states, trip_count) < 0)
+    if (set_loop_output(in, y, block_result(in, body, i), i >= states, trip_count) < 0)
       return -1;
     if (old && y->rank >= 0 && prepend_batch(in, y, batch) < 0)
       return -1;

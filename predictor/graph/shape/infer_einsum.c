@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Einsum: a letter for each dimension; "..." stands for those that have none. */
+/* Shapes of Einsum. A letter names a dimension; "..." covers the dimensions without a letter. */
 #include "config.h"
 
 #include <string.h>
@@ -8,15 +8,16 @@
 
 enum {
   DOTS = 128
-}; /* letters of the dimensions that "..." stands for: DOTS + place from the end */
+}; /* index of a dimension of "...": DOTS + its position from the end */
 
-/* SIZE of a letter from one of its places too, FROM: of 1 is what is broadcast. */
+/* Merges the dimension FROM into SIZE of the same letter; 1 is broadcast. */
 static void merge_size(ft_dim *size, ft_dim from)
 {
   if (ft_dim_or(*size, 0) <= 1)
     *size = from;
 }
 
+/* Reads the letters of one input's term TERM into E. Returns 0; -1 with the error. */
 static int add_letters(struct ft_infer *in, struct ft_einsum *e, const struct ft_text *term,
                        const struct ft_tensor *t)
 {
@@ -67,11 +68,12 @@ int ft_einsum_read(struct ft_infer *in, struct ft_einsum *e)
       return -1;
   }
   if (i == 0 && in->op->input_count == 1 && ft_input(in, 0) && ft_input(in, 0)->rank == 0)
-    i++; /* "->": one number, which no letter stands for */
+    i++; /* "->": a scalar has no letters */
   e->known = i == in->op->input_count && i > 0;
   return 0;
 }
 
+/* Without "->" the result has the dimensions of "...", then the letters that occur once, sorted. */
 int ft_infer_einsum(struct ft_infer *in)
 {
   struct ft_tensor *y = ft_output(in, 0);

@@ -6,7 +6,7 @@
 
 #include "predictor/graph/shape/infer.h"
 
-/* A grid of positions for images of SIZE: (batch, [depth,] height, width, 2 or 3). */
+/* Sampling grid for images of SIZE: (batch, [depth,] height, width, 2 or 3). */
 int ft_infer_affine_grid(struct ft_infer *in)
 {
   int64_t size[FT_GRAPH_RANK];
@@ -20,12 +20,12 @@ int ft_infer_affine_grid(struct ft_infer *in)
     return 0;
   if (!ft_shape(in, y, n))
     return -1;
-  size[1] = size[0]; /* the channels are left out */
+  size[1] = size[0]; /* the grid has no channel dimension */
   y->dims[n - 1] = ft_dim_of(n - 2);
   return ft_set_dims(in, y, 0, size + 1, n - 1);
 }
 
-/* (batch, channels x block, blocks) to (batch, channels, picture...) */
+/* (batch, channels x block elements, blocks) to (batch, channels, image...) */
 int ft_infer_col2im(struct ft_infer *in)
 {
   int64_t picture[FT_GRAPH_RANK], block[FT_GRAPH_RANK], elements;
@@ -49,7 +49,7 @@ int ft_infer_col2im(struct ft_infer *in)
   return ft_set_dims(in, y, 2, picture, n);
 }
 
-/* The sizes that are asked for, along axes or all. */
+/* Output sizes are the second input, for the dimensions "axes" or all. */
 int ft_infer_center_crop_pad(struct ft_infer *in)
 {
   int64_t sizes[FT_GRAPH_RANK], axes[FT_GRAPH_RANK];
@@ -75,7 +75,7 @@ int ft_infer_center_crop_pad(struct ft_infer *in)
   return 0;
 }
 
-/* The sizes that are asked for, else what the pooling would have begun with. */
+/* Output size: the third input, otherwise the inverse of the pooling's output size. */
 int ft_infer_max_unpool(struct ft_infer *in)
 {
   int64_t sizes[FT_GRAPH_RANK], kernel[FT_GRAPH_RANK], strides[FT_GRAPH_RANK];
@@ -93,7 +93,7 @@ int ft_infer_max_unpool(struct ft_infer *in)
   if (given == x->rank)
     return ft_set_dims(in, y, 0, sizes, given);
   for (int i = 0; i < n && ft_input(in, 2); i++)
-    y->dims[i + 2] = FT_DIM_UNKNOWN; /* as it is told, and that is not known */
+    y->dims[i + 2] = FT_DIM_UNKNOWN; /* set by the third input, whose values are unknown */
   if (ft_input(in, 2) || ft_list(in, "kernel_shape", -1, kernel, FT_GRAPH_RANK) != n)
     return 0;
   if (ft_list(in, "strides", -1, strides, FT_GRAPH_RANK) != n)

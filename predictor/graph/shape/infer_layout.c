@@ -440,8 +440,8 @@ int ft_infer_multinomial(struct ft_infer *in)
   return ft_set_dims(in, y, 1, &samples, 1);
 }
 
-/* What no file has but a reader makes: the attributes "sizes" and "to" say what comes of it. */
-int ft_infer_told(struct ft_infer *in)
+/* Internal operators: the attributes "sizes" and "to" are the output's shape and type. */
+int ft_infer_from_attributes(struct ft_infer *in)
 {
   const struct ft_attribute *sizes = ft_attribute(in->op, "sizes");
   struct ft_tensor *y = ft_output(in, 0);

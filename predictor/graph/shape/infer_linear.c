@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Linear algebra: a full connection, determinants. */
+/* Shapes of linear layers and determinants. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/shape/infer.h"
 
-/* A full connection as PyTorch has it: any rank times a transposed matrix. */
+/* Linear layer with PyTorch's weight layout: (..., in) with (out, in) gives (..., out). */
 int ft_infer_linear(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *w = ft_input(in, 1);
@@ -25,7 +25,7 @@ int ft_infer_linear(struct ft_infer *in)
   return 0;
 }
 
-/* One number per matrix. */
+/* One determinant per matrix: the last two dimensions are dropped. */
 int ft_infer_det(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);

@@ -9,8 +9,7 @@
 
 #include "predictor/graph/shape/infer.h"
 
-/* How many the list in attribute NAME has; unknown if there is none or it is too long to be kept.
- */
+/* Returns the length of the list attribute NAME; unknown if absent or too long to be stored. */
 static ft_dim attribute_list_length(const struct ft_infer *in, const char *name)
 {
   const struct ft_attribute *a = ft_attribute(in->op, name);
@@ -18,7 +17,7 @@ static ft_dim attribute_list_length(const struct ft_infer *in, const char *name)
   return a && a->count ? ft_dim_of((int64_t)a->count) : FT_DIM_UNKNOWN;
 }
 
-/* The number of classes or categories, which are whole numbers or strings. */
+/* Returns the number of classes or categories: the length of the first known list of NAMES. */
 static ft_dim category_count(const struct ft_infer *in, const char *const *names)
 {
   ft_dim count = FT_DIM_UNKNOWN;
@@ -28,7 +27,7 @@ static ft_dim category_count(const struct ft_infer *in, const char *const *names
   return count;
 }
 
-/* How many samples X has: a row alone is one. */
+/* Returns the number of samples (rows) of X; a vector is one sample. */
 static ft_dim sample_count(const struct ft_tensor *x)
 {
   if (!x || x->rank < 0 || x->rank > 2)
@@ -36,9 +35,9 @@ static ft_dim sample_count(const struct ft_tensor *x)
   return x->rank == 2 ? x->dims[0] : ft_dim_of(1);
 }
 
-/* Y as ROWS times COLUMNS of ELEMENT. Returns 0 or -1. */
-static int give_table(struct ft_infer *in, struct ft_tensor *y, ft_dim rows, ft_dim columns,
-                      uint8_t element)
+/* Sets Y to (ROWS, COLUMNS) of type ELEMENT. Returns 0; -1 with the error. */
+static int set_table_shape(struct ft_infer *in, struct ft_tensor *y, ft_dim rows, ft_dim columns,
+                           uint8_t element)
 {
   y->element = element;
   if (!ft_shape(in, y, 2))
@@ -51,8 +50,8 @@ static int give_table(struct ft_infer *in, struct ft_tensor *y, ft_dim rows, ft_
 static const char *const class_labels[] = { "classlabels_ints", "classlabels_int64s",
                                             "classlabels_strings", NULL };
 
-/* The class of each sample, and for each sample a score of each class. A support vector machine
- * without probabilities has a score of each pair: not known here. */
+/* Outputs: the class of each sample, and scores (samples, classes). An SVM without probabilities
+ * has one score per pair of classes; their number stays unknown. */
 int ft_infer_ml_classify(struct ft_infer *in)
 {
   bool pairs = ft_operator_is(in->op, FT_OP_SVMClassifier) &&
@@ -65,30 +64,32 @@ int ft_infer_ml_classify(struct ft_infer *in)
   if (!ft_shape(in, y, 1))
     return -1;
   y->dims[0] = rows;
-  return give_table(in, ft_output(in, 1), rows,
-                    pairs ? FT_DIM_UNKNOWN : category_count(in, class_labels), FT_ELEMENT_FLOAT);
+  return set_table_shape(in, ft_output(in, 1), rows,
+                         pairs ? FT_DIM_UNKNOWN : category_count(in, class_labels),
+                         FT_ELEMENT_FLOAT);
 }
 
-/* A result for each target of each sample. */
+/* (samples, targets) */
 int ft_infer_ml_regress(struct ft_infer *in)
 {
-  bool any = ft_operator_is(in->op, FT_OP_TreeEnsemble); /* of its input's type */
+  bool any = ft_operator_is(in->op, FT_OP_TreeEnsemble); /* the output has the input's type */
   const struct ft_tensor *x = ft_input(in, 0);
   int64_t targets = ft_integer(in->op, "targets", ft_integer(in->op, "n_targets", 1));
 
-  return give_table(in, ft_output(in, 0), sample_count(x),
-                    targets < 1 ? FT_DIM_UNKNOWN : ft_dim_of(targets),
-                    any && x ? x->element : FT_ELEMENT_FLOAT);
+  return set_table_shape(in, ft_output(in, 0), sample_count(x),
+                         targets < 1 ? FT_DIM_UNKNOWN : ft_dim_of(targets),
+                         any && x ? x->element : FT_ELEMENT_FLOAT);
 }
 
-/* Each feature scaled, as a real number. */
+/* Element-wise; the output is float. */
 int ft_infer_ml_scale(struct ft_infer *in)
 {
   ft_output(in, 0)->element = FT_ELEMENT_FLOAT;
   return ft_like(in, ft_output(in, 0), ft_input(in, 0));
 }
 
-/* The type of the labels that attributes give; strings become numbers where they give none. */
+/* Returns the type of the output labels: from the attributes; without them integers for strings and
+ * strings for integers. */
 static uint8_t label_element(const struct ft_infer *in)
 {
   const struct ft_attribute *tensor = ft_attribute(in->op, "values_tensor");
@@ -105,14 +106,14 @@ static uint8_t label_element(const struct ft_infer *in)
   return x && x->element == FT_ELEMENT_STRING ? FT_ELEMENT_INT64 : FT_ELEMENT_STRING;
 }
 
-/* Another label in each one's place. */
+/* Element-wise mapping of labels. */
 int ft_infer_ml_label(struct ft_infer *in)
 {
   ft_output(in, 0)->element = label_element(in);
   return ft_like(in, ft_output(in, 0), ft_input(in, 0));
 }
 
-/* Of the last dimension the elements that the second input lists. */
+/* Selects the elements of the last dimension whose indices are the second input. */
 int ft_infer_ml_extract(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *chosen = ft_input(in, 1);
@@ -121,7 +122,7 @@ int ft_infer_ml_extract(struct ft_infer *in)
   if (!x || !chosen || x->rank < 0)
     return 0;
   if (x->rank < 2)
-    return give_table(in, y, ft_dim_of(1), ft_tensor_elements(chosen), x->element);
+    return set_table_shape(in, y, ft_dim_of(1), ft_tensor_elements(chosen), x->element);
   if (ft_like(in, y, x) < 0)
     return -1;
   y->element = x->element;
@@ -129,7 +130,7 @@ int ft_infer_ml_extract(struct ft_infer *in)
   return 0;
 }
 
-/* All inputs' features in a row. */
+/* Concatenates the features of all inputs: (samples, sum of inputdimensions). */
 int ft_infer_ml_features(struct ft_infer *in)
 {
   const struct ft_attribute *sizes = ft_attribute(in->op, "inputdimensions");
@@ -137,10 +138,11 @@ int ft_infer_ml_features(struct ft_infer *in)
 
   for (size_t i = 0; ft_dim_known(sum) && i < sizes->count; i++)
     sum = ft_dim_plus(sum, ft_dim_of(sizes->integers[i]));
-  return give_table(in, ft_output(in, 0), sample_count(ft_input(in, 0)), sum, FT_ELEMENT_FLOAT);
+  return set_table_shape(in, ft_output(in, 0), sample_count(ft_input(in, 0)), sum,
+                         FT_ELEMENT_FLOAT);
 }
 
-/* A dimension more: a number for each category. */
+/* Appends a dimension of the number of categories. */
 int ft_infer_ml_one_hot(struct ft_infer *in)
 {
   static const char *const names[] = { "cats_int64s", "cats_strings", NULL };
@@ -157,7 +159,7 @@ int ft_infer_ml_one_hot(struct ft_infer *in)
   return 0;
 }
 
-/* A map becomes a row of as many numbers as its keys can be, where attributes tell those. */
+/* Converts a map to (1, size of the vocabulary); a SPARSE map to (1, max_map). */
 int ft_infer_ml_map(struct ft_infer *in)
 {
   static const char *const names[] = { "int64_vocabulary", "string_vocabulary", NULL };
@@ -166,7 +168,7 @@ int ft_infer_ml_map(struct ft_infer *in)
   int64_t most = ft_integer(in->op, "max_map", -1);
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (give_table(in, y, ft_dim_of(1), category_count(in, names), FT_ELEMENT_FLOAT) < 0)
+  if (set_table_shape(in, y, ft_dim_of(1), category_count(in, names), FT_ELEMENT_FLOAT) < 0)
     return -1;
   return sparse ? ft_set_dims(in, y, 1, &most, 1) : 0;
 }
@@ -175,7 +177,7 @@ int ft_infer_ml_map(struct ft_infer *in)
 int ft_infer_ml_zip(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
-  ft_dim *dims = ft_arena_take(&in->graph->results, sizeof *dims); /* which the sequence keeps */
+  ft_dim *dims = ft_arena_take(&in->graph->results, sizeof *dims); /* owned by the graph */
   struct ft_tensor each = { .rank = 1, .dims = dims, .element = FT_ELEMENT_FLOAT };
 
   if (!dims) {
@@ -188,8 +190,8 @@ int ft_infer_ml_zip(struct ft_infer *in)
   return ft_infer_sequence_of(in, ft_output(in, 0), &each, sample_count(x));
 }
 
-/* A rate, a count of steps, and then lists of as many tensors each: what is learnt, gradients, one
- * or two lists of states. Results: all inputs but the gradients. */
+/* Inputs: learning rate, step count, then lists of equal length: parameters, gradients, one or two
+ * of optimiser states. Outputs: the updated parameters and states. */
 int ft_infer_optimizer(struct ft_infer *in)
 {
   unsigned lists = ft_operator_is(in->op, FT_OP_Adam) ? 4 : 3, each;
@@ -209,7 +211,7 @@ int ft_infer_optimizer(struct ft_infer *in)
   return 0;
 }
 
-/* A gradient for each of the first inputs, which attribute "xs" names. */
+/* One gradient per input named by attribute "xs", with its shape. */
 int ft_infer_gradient(struct ft_infer *in)
 {
   for (unsigned i = 0; i < in->op->output_count; i++)

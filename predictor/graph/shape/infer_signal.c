@@ -6,7 +6,7 @@
 
 #include "predictor/graph/shape/infer.h"
 
-/* HannWindow and those alike: as many numbers as are asked for. */
+/* Window functions (HannWindow, ...): a vector whose length is the first input. */
 int ft_infer_window(struct ft_infer *in)
 {
   struct ft_tensor *y = ft_output(in, 0);
@@ -18,7 +18,7 @@ int ft_infer_window(struct ft_infer *in)
   return 0;
 }
 
-/* What a transform of LENGTH real numbers gives: the rest mirrors it. */
+/* Returns the one-sided length of a transform of LENGTH real numbers. */
 static ft_dim half_spectrum(ft_dim length)
 {
   return ft_dim_plus(ft_dim_divide(length, 2), ft_dim_of(1));
@@ -37,7 +37,8 @@ int ft_infer_mel(struct ft_infer *in)
   return 0;
 }
 
-/* Real or complex numbers, the last dimension, to complex ones; with onesided half of them. */
+/* The last dimension is 1 (real) or 2 (complex). "onesided": half of the spectrum is the output, or
+ * the input of an inverse transform, whose output is real. */
 int ft_infer_dft(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *given = ft_input(in, 2);

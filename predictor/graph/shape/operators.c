@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The operators that are known, by domain and name. */
+/* Operator descriptors by domain and name. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "predictor/graph/shape/infer.h"
 
-/* The tables' words. */
+/* Short names for the tables. */
 enum {
   NOTHING = FT_SAVES_NOTHING,
   FIRST = FT_SAVES_FIRST,
@@ -34,7 +34,7 @@ enum {
 
 #define IN(i) (1u << (i))
 
-/* A row of a table as a descriptor of DOMAIN_. */
+/* Expands a table row to a descriptor of DOMAIN_. */
 #define DESCRIBE(domain_, type_, rule_, work_, weight_, view_, saves_, gradient_, ...)             \
   { .type = #type_,                                                                                \
     .domain = domain_,                                                                             \
@@ -97,7 +97,7 @@ static const struct ft_operator_descriptor training[] = {
 
 static const struct domain {
   const char *name;
-  const struct ft_operator_descriptor *rows; /* in the order of strcmp */
+  const struct ft_operator_descriptor *rows; /* sorted by strcmp for bsearch */
   size_t count;
 } domains[] = {
   { "", ROWS(onnx) },
@@ -114,7 +114,7 @@ static int compare_type(const void *key, const void *row)
   return strcmp(key, ((const struct ft_operator_descriptor *)row)->type);
 }
 
-static const struct ft_operator_descriptor *find_in(const char *domain, const char *type)
+static const struct ft_operator_descriptor *find_in_domain(const char *domain, const char *type)
 {
   for (size_t i = 0; i < DOMAINS; i++)
     if (strcmp(domains[i].name, domain) == 0)
@@ -125,11 +125,11 @@ static const struct ft_operator_descriptor *find_in(const char *domain, const ch
 
 const struct ft_operator_descriptor *ft_operator_find_made(const char *domain, const char *type)
 {
-  const struct ft_operator_descriptor *found = find_in(domain, type);
+  const struct ft_operator_descriptor *found = find_in_domain(domain, type);
 
-  /* ONNX Runtime's other operators of these names do the same; previews keep theirs */
+  /* without a row of their own, these domains' operators equal ONNX's of the same name */
   if (!found && (strcmp(domain, ORT_DOMAIN) == 0 || strcmp(domain, "ai.onnx.preview") == 0))
-    found = find_in("", type);
+    found = find_in_domain("", type);
   return found;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Strides of views. */
 #include "config.h"
 
 #include <string.h>
@@ -45,7 +46,7 @@ bool ft_strides_reshape(const struct ft_tensor *tensor, const struct ft_strides 
   if (ft_dim_or(ft_tensor_elements(tensor), 0) <= 0)
     return false;
   step = ft_dim_of(last >= 0 ? from->step[last] : 1);
-  for (int i = last; i >= 0; i--) { /* runs of dimensions that lie next to each other */
+  for (int i = last; i >= 0; i--) { /* merge dimensions that are contiguous in memory */
     ft_dim filled = ft_dim_of(1);
 
     elements = ft_known_times(elements, ft_dim_or(tensor->dims[i], 1));
@@ -69,13 +70,13 @@ bool ft_strides_reshape(const struct ft_tensor *tensor, const struct ft_strides 
   return true;
 }
 
-/* Whether A and B are equal, or neither is known: those of a view are its input's. */
+/* Whether A and B are equal, or both unknown: a view keeps its input's dimensions. */
 static bool same_dim(ft_dim a, ft_dim b)
 {
   return ft_dim_known(a) == ft_dim_known(b) && !ft_dim_differ(a, b);
 }
 
-/* The dimensions of the input in the order of the output; those that are new or gone are of 1. */
+/* Sets the strides of Y, which is X with dimensions of 1 added or removed. */
 static bool same_but_ones(const struct ft_tensor *x, const struct ft_strides *from,
                           const struct ft_tensor *y, struct ft_strides *strides)
 {
@@ -111,6 +112,7 @@ static bool permute_strides(const struct ft_operator *op, const struct ft_tensor
   return true;
 }
 
+/* Strides of one element along an axis: the axis is dropped. */
 static bool select_strides(const struct ft_operator *op, const struct ft_tensor *x,
                            const struct ft_strides *from, struct ft_strides *strides)
 {
@@ -145,7 +147,7 @@ bool ft_strides_view(const struct ft_graph *graph, const struct ft_operator *op,
       strides->step[i] = k >= 0 && same_dim(x->dims[k], y->dims[i]) ? from->step[k] : 0;
     }
     return true;
-  case FT_VIEW_PART: /* steps beyond 1 are rare and change no more */
+  case FT_VIEW_PART: /* a slice step above 1 is rare and ignored */
   case FT_VIEW_SAME:
     *strides = *from;
     return true;

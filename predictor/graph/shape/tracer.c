@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Builds the graph of a traced program: tensors, operators, subgraphs. */
 #include "config.h"
 
 #include <math.h>
@@ -73,7 +74,7 @@ void *ft_tracer_grow(struct ft_tracer *l, void *data, size_t *room, size_t count
 
 /* ---- tensors ---- */
 
-/* A tensor of the current block with nothing known of it. */
+/* Adds a tensor of unknown shape to the current block. */
 static uint32_t add_tensor(struct ft_tracer *l, const char *name)
 {
   struct ft_graph *g = l->graph;
@@ -127,7 +128,7 @@ uint32_t ft_tracer_input(struct ft_tracer *l, const char *name, const struct ft_
   return tensor;
 }
 
-/* The end of the chain, which is halved on the way. */
+/* Follows the replacements to the last, with path halving. */
 uint32_t ft_tracer_now(struct ft_tracer *l, uint32_t tensor)
 {
   while (tensor < l->instead_count && l->instead[tensor]) {
@@ -169,7 +170,7 @@ int ft_tracer_add_kv_cache(struct ft_tracer *l, uint32_t tensor)
 int ft_tracer_loose_ends(struct ft_tracer *l)
 {
   const struct ft_block *block = l->block;
-  uint32_t count = block->operator_count; /* an output may bring one more, to be whole */
+  uint32_t count = block->operator_count; /* a pending write of an output may add an operator */
   bool *read = l->lost ? ft_tracer_take(l, l->graph->tensor_count * sizeof *read) : NULL;
 
   if (!read)
@@ -203,7 +204,7 @@ static void set_constant(struct ft_tensor *t, const struct ft_declared *d)
   t->element = d->element;
 }
 
-/* Weights belong to the outermost block, whoever asks first. */
+/* Weights belong to the outermost block, whichever block reads them first. */
 uint32_t ft_tracer_weight(struct ft_tracer *l, struct ft_weight *weight)
 {
   struct ft_block *block = &l->graph->block;
@@ -390,7 +391,7 @@ bool ft_tracer_reshape_weight(struct ft_tracer *l, struct ft_weight *w, const ft
                               int rank)
 {
   ft_dim others = ft_dim_of(1), *kept;
-  int open = -1; /* the one that is not said */
+  int open = -1; /* index of the dimension to infer */
   int64_t count;
 
   if (w->tensor || rank < 1 || rank > FT_GRAPH_RANK)
@@ -466,7 +467,7 @@ void ft_tracer_close(struct ft_tracer *l, const struct ft_tracer_frame *frame)
   l->output_room = frame->output_room;
 }
 
-/* Tensors from outside BLOCK that it reads: those with a lower serial than the current block's. */
+/* Collects BLOCK's captures: tensors it reads whose serial is at most the current one. */
 static int add_captures(struct ft_tracer *l, struct ft_operator *op, const struct ft_block *block,
                         size_t *room)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The commonest operators in one call. */
+/* Common operators in one call. */
 #include "config.h"
 
 #include "predictor/graph/shape/tracer.h"
@@ -47,7 +47,7 @@ uint32_t ft_tracer_concat(struct ft_tracer *l, const uint32_t *tensors, size_t c
 
 uint32_t ft_tracer_resize(struct ft_tracer *l, uint32_t x, const ft_dim *dims, int rank)
 {
-  int64_t sizes[FT_GRAPH_RANK]; /* Resize's own: -1 is unknown */
+  int64_t sizes[FT_GRAPH_RANK]; /* -1: unknown */
   uint32_t list;
 
   for (int i = 0; i < rank; i++)

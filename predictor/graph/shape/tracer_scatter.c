@@ -6,7 +6,7 @@
 
 #include "predictor/graph/shape/tracer.h"
 
-enum { DEPTH = 16 }; /* of parts of parts that wait for each other; deeper ones are not written */
+enum { DEPTH = 16 }; /* nested pending writes; deeper ones are ignored. Chosen by judgement. */
 
 static int reserve_parts(struct ft_tracer *l, uint32_t tensor)
 {
@@ -29,7 +29,7 @@ void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part)
   if (ft_tracer_of(l, now)->block != l->serial)
     return;
   if (now < l->part_count && l->part[now] && ft_tracer_now(l, l->part[now]) == part)
-    return; /* the part that waits has been changed once more */
+    return; /* PART replaced the tensor of the pending write */
   now = ft_tracer_now(l, ft_tracer_whole(l, now));
   if (reserve_parts(l, now) < 0)
     return;
@@ -39,7 +39,7 @@ void ft_tracer_scatter(struct ft_tracer *l, uint32_t x, uint32_t part)
 uint32_t ft_tracer_whole(struct ft_tracer *l, uint32_t tensor)
 {
   uint32_t part = tensor < l->part_count ? l->part[tensor] : 0, whole;
-  struct ft_tracer aside; /* an operator may be half put together */
+  struct ft_tracer aside; /* the operator being composed, restored below */
 
   if (!part || l->part_depth == DEPTH)
     return tensor;
@@ -67,6 +67,6 @@ uint32_t ft_tracer_whole(struct ft_tracer *l, uint32_t tensor)
   if (ft_tracer_of(l, tensor)->block == l->serial)
     ft_tracer_instead(l, tensor, whole);
   else
-    l->part[tensor] = part; /* a branch writes for itself alone */
+    l->part[tensor] = part; /* the write is local to this subgraph */
   return whole;
 }
