@@ -87,7 +87,7 @@ static struct spank_option table[] = {
     required_argument, OPTION_PARTITION, parse_option }
 };
 
-/* Whether an option has no value; Slurm replays one without a value as "(null)". */
+/* Whether an option has no value; when Slurm sets an option again, the text is "(null)". */
 static bool is_without_value(const char *argument)
 {
   return !argument || !*argument || strcmp(argument, "(null)") == 0;
@@ -121,6 +121,8 @@ static bool is_placement_goal(const char *text)
   return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOAL_NONE;
 }
 
+/* Callback of Slurm: stores ARGUMENT (NULL: none) of option WHICH. REMOTE: on a node, where options
+ * are not read. Returns 0; -1 after an error message. */
 static int parse_option(int which, const char *argument, int remote)
 {
   ft_mode mode;

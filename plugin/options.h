@@ -39,7 +39,8 @@ struct ft_options {
  * arguments have the defaults of the build. */
 void ft_plugin_arguments_read(int ac, char **av, struct ft_plugin_arguments *out);
 
-/* Registers the options, in every context in which Slurm may pass one. Returns 0 or -1. */
+/* Registers the options in every context in which Slurm may pass one. Returns 0; -1 if Slurm
+ * rejects one. */
 int ft_options_register(spank_t spank);
 
 /*

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Slurm's option values in sbatch, salloc and srun, read and set by name through functions that
- * libslurmfull exports. If one is missing there is no prediction, and the job is submitted
- * unchanged.
- */
+/* Slurm's option values in sbatch, salloc and srun, read and set by name through functions that
+ * libslurmfull exports. Without any of these functions the job is submitted unchanged. */
 #ifndef FT_PLUGIN_SLURM_OPTIONS_H
 #define FT_PLUGIN_SLURM_OPTIONS_H
 

@@ -311,7 +311,8 @@ static bool has_known_form(struct ft_text text)
   return false;
 }
 
-/* Character counts of a text. A run is a sequence of one class; "Abc" is one run. */
+/* Character counts of a text. A run is a sequence of characters of one class; a capital and the
+ * letters after it, "Abc", are one run. */
 struct character_counts {
   size_t length, runs, digits, lowers, uppers, others;
   size_t distinct; /* different letters */

@@ -36,8 +36,8 @@ bool ft_secret_name(const char *name, const char *value, const struct ft_secret_
  */
 bool ft_secret_value(const char *value);
 
-/* Whether VALUE is a secret by its argument's NAME or by itself, or NAME itself looks like one.
- * RULES may be NULL. */
+/* Whether VALUE is a secret by itself or by the NAME of its argument, or NAME itself looks like a
+ * secret. RULES may be NULL. */
 bool ft_secret_argument(const char *name, const char *value, const struct ft_secret_rules *rules);
 
 /* Recorded instead of a secret job name. An empty name would be filled in from Slurm's record. */

@@ -10,7 +10,7 @@ struct ft_command_parts {
   size_t program;       /* index of the program */
   size_t script;        /* index of the script of an interpreter; PROGRAM: none */
   const char *image;    /* container image of a launcher, or NULL */
-  struct ft_text inner; /* commands given as one word to a shell or GNU parallel; or empty */
+  struct ft_text inner; /* commands in one word for a shell or GNU parallel; or empty */
   bool quoted;          /* INNER is the text between the script's quotes "...", not expanded */
   bool statements;      /* SCRIPT is no file but the text after -c or -e */
 };

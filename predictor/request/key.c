@@ -36,7 +36,7 @@ static const char file_tools[] =
     "docker,podman,npm,patch,install,base64,gpg,ccache,strip,ar,wandb,"
     "huggingface-cli,bsdtar,lbzip2";
 
-/* Programs with sub-commands: the first word that can be a sub-command is one. */
+/* Programs with sub-commands: the first word that has the form of a sub-command is one. */
 static const char multi_command_programs[] =
     "samtools,bcftools,bedtools,bwa,bwa-mem2,gatk,gatk.jar,picard,picard.jar,"
     "snpEff.jar,trimmomatic.jar,gmx,gmx_mpi,gmx_d,gmx_mpi_d,git,nextflow,kallisto,"

@@ -218,8 +218,8 @@ static void hash_command(struct ft_script_reading *r, const struct ft_command_pa
   r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
-/* Adds one command of the script to key, hash, workflow task and features, then reads the commands
- * that it gives to a shell. */
+/* Adds one command of the script to key, hash, workflow task and features. Then reads the command
+ * text that it passes to a shell. */
 static void read_command(struct ft_script_reading *r)
 {
   const struct ft_text document = r->document;
