@@ -335,8 +335,8 @@ static void report_rejection(const struct prediction *w)
 }
 
 /* Exports the submission record as one variable, which Slurm passes on as SLURM_SPANK_FORETELL,
- * also with --export=NONE. Shrinks predictions of array tasks until the record fits the buffer of the
- * node. */
+ * also with --export=NONE. Shrinks the predictions of array tasks until the record fits the buffer
+ * of the node. */
 static void export_record(spank_t spank, struct prediction *w)
 {
   enum { ROOM = FT_BASE64_SIZE(sizeof((ft_job_start *)NULL)->submission.bytes) };
