@@ -20,8 +20,8 @@
 #define SLURM_NO_VALUE_32 UINT32_C(0xfffffffd)
 #define SLURM_NO_VALUE_64 UINT64_C(0xfffffffffffffffd)
 
-/* Tasks of a step on a node whose cgroups are kept, and components of a heterogeneous job. Chosen
- * by judgement. */
+/* Limits, chosen by judgement: tasks of a step whose cgroups are kept on a node; components of a
+ * heterogeneous job. */
 enum { MAX_TASKS = 4096, MAX_COMPONENTS = 128 };
 
 static struct task {
@@ -30,8 +30,8 @@ static struct task {
 } *tasks;
 static size_t task_count, tasks_alive;
 
-/* Usage of earlier tasks of this step: the kernel reports only the sum of all children. */
-static struct rusage before;
+/* Usage of the earlier tasks of this step: the kernel reports only the sum over all children. */
+static struct rusage earlier_usage;
 
 static uint32_t read_spank_number(spank_t spank, spank_item_t which)
 {
@@ -58,13 +58,13 @@ static void decode_submission(const char *text, pb_size_t *size, uint8_t *bytes,
   *size = length > 0 ? (pb_size_t)length : 0;
 }
 
-/* Where the variables of a job are: in this process's environment, or in that of the step's tasks.
- */
+/* Source of a job's environment variables: this process, or the tasks of a step. */
 struct job_environment {
-  spank_t step; /* NULL: the process's own */
+  spank_t step; /* NULL: this process */
   char value[12 << 10];
 };
 
+/* Returns the value of NAME, valid until the next call; NULL if it is not set. */
 static const char *read_job_variable(struct job_environment *s, const char *name)
 {
   if (!s->step)
@@ -76,7 +76,7 @@ static const char *read_job_variable(struct job_environment *s, const char *name
 
 static void fill_node(struct job_environment *s, ft_announcement *out)
 {
-  /* Slurm sets it for slurmstepd; the step's environment may have another value */
+  /* Slurm sets this variable for slurmstepd; the step's environment may have another value */
   const char *node = getenv("SLURMD_NODENAME");
 
   out->schema = FT_SCHEMA;
@@ -103,8 +103,8 @@ static void fill_script_event(spank_t spank, struct job_environment *s, ft_annou
   out->array_task_id = parse_slurm_number(read_job_variable(s, "SLURM_ARRAY_TASK_ID"));
 }
 
-/* The component of a heterogeneous job that JOB_ID is, from the batch script's environment, which
- * srun passes to the steps of all components; 0 for other jobs. */
+/* Returns the index of the component whose job ID is JOB_ID in a heterogeneous job; 0 for other
+ * jobs. srun passes the batch script's environment to the steps of all components. */
 static uint32_t find_het_offset(struct job_environment *s, uint32_t job_id)
 {
   char name[40];
@@ -122,8 +122,8 @@ static uint32_t find_het_offset(struct job_environment *s, uint32_t job_id)
   return 0;
 }
 
-/* Fills the event of a step's task. Returns the task's pid; 0, without an event, for the extern
- * step, which has no task. */
+/* Fills the fields that all events of a task have. Returns the task's pid; 0 for the extern step,
+ * which has no task and sends no event. */
 static pid_t fill_task_event(spank_t spank, struct job_environment *s, ft_announcement *out)
 {
   pid_t pid = 0;
@@ -142,7 +142,7 @@ static pid_t fill_task_event(spank_t spank, struct job_environment *s, ft_announ
   out->job_id = read_spank_number(spank, S_JOB_ID);
   if (spank_get_item(spank, S_JOB_STEPID, &out->step_id) != ESPANK_SUCCESS)
     out->step_id = 0;
-  /* Slurm 22.05 has it only in the environment, from a task's start on */
+  /* Slurm 22.05 has the restart count only in the environment, from a task's start on */
   out->restart_count = read_spank_number(spank, S_SLURM_RESTART_COUNT);
   if (!out->restart_count)
     out->restart_count = parse_slurm_number(read_job_variable(s, "SLURM_RESTART_COUNT"));
@@ -188,6 +188,7 @@ void ft_announce_job_end(spank_t spank, const char *socket)
   ft_packet_send(socket, FT_RECORD_ANNOUNCEMENT, &a);
 }
 
+/* Keeps the cgroup of task PID, to be read at its end; of at most MAX_TASKS tasks. */
 static void remember_task(pid_t pid)
 {
   struct task *grown;
@@ -233,8 +234,8 @@ static double timeval_seconds(const struct timeval *t)
   return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
 }
 
-/* The kernel sums usage over reaped children; the difference is this task's. ru_maxrss, in KiB, is
- * the largest process so far. */
+/* Fills OUT with the usage since the last call: the kernel sums the usage of all reaped children.
+ * ru_maxrss, in KiB, is the largest process of all of them. */
 static void fill_resource_usage(ft_task_end *out)
 {
   struct rusage now;
@@ -245,12 +246,12 @@ static void fill_resource_usage(ft_task_end *out)
   out->largest_process_bytes = (uint64_t)now.ru_maxrss * FT_KIB;
   out->has_cpu_seconds = out->has_minor_faults = out->has_major_faults = true;
   out->has_system_seconds = true;
-  out->system_seconds = timeval_seconds(&now.ru_stime) - timeval_seconds(&before.ru_stime);
-  out->cpu_seconds =
-      timeval_seconds(&now.ru_utime) - timeval_seconds(&before.ru_utime) + out->system_seconds;
-  out->minor_faults = (uint64_t)(now.ru_minflt - before.ru_minflt);
-  out->major_faults = (uint64_t)(now.ru_majflt - before.ru_majflt);
-  before = now;
+  out->system_seconds = timeval_seconds(&now.ru_stime) - timeval_seconds(&earlier_usage.ru_stime);
+  out->cpu_seconds = timeval_seconds(&now.ru_utime) - timeval_seconds(&earlier_usage.ru_utime) +
+                     out->system_seconds;
+  out->minor_faults = (uint64_t)(now.ru_minflt - earlier_usage.ru_minflt);
+  out->major_faults = (uint64_t)(now.ru_majflt - earlier_usage.ru_majflt);
+  earlier_usage = now;
 }
 
 void ft_announce_task_end(spank_t spank, const char *socket)

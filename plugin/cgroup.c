@@ -102,10 +102,11 @@ static bool read_cgroup_number(const char *folder, const char *name, const char 
 }
 
 /*
- * Counts refused allocations of FOLDER in cgroup v1 (SWAP: of memory and swap together). The
- * kernel's count includes refusals that reclaim resolved, and for swap can stay 0. A refusal that
- * killed leaves the peak within one allocation of the limit; the kernel kills for allocations of up
- * to 8 pages (PAGE_ALLOC_COSTLY_ORDER).
+ * Reads how many allocations the limit of FOLDER refused in cgroup v1 (SWAP: the limit of memory
+ * plus swap). The kernel's count includes refusals that reclaim resolved, and for swap it can stay
+ * 0. A refusal that led to a kill leaves the peak within one allocation of the limit; the kernel
+ * kills for allocations of up to 8 pages (PAGE_ALLOC_COSTLY_ORDER). Returns false without the
+ * files.
  */
 static bool read_refusals(const char *folder, bool swap, uint64_t *out)
 {
@@ -125,11 +126,9 @@ static bool read_refusals(const char *folder, bool swap, uint64_t *out)
   return true;
 }
 
-/*
- * Counts allocations that failed at a limit of FOLDER; 0 if not known. With equal limits of memory
- * and of memory and swap, v1 counts only the latter. Before Linux 5.2, v2 includes failures in
- * descendants.
- */
+/* Returns how many allocations failed at a limit of FOLDER; 0 if unknown. If the limits of memory
+ * and of memory plus swap are equal, v1 counts failures only at the latter. Before Linux 5.2, v2
+ * includes failures in descendants. */
 static uint64_t read_limit_hits(const char *folder, bool unified, ft_task_end *out)
 {
   uint64_t memory = 0, swap = 0;
@@ -144,10 +143,10 @@ static uint64_t read_limit_hits(const char *folder, bool unified, ft_task_end *o
   return memory + swap;
 }
 
-/* Records the smallest limit; if some limits were hit, the smallest of those. */
+/* Records in OUT the smallest limit; if any limit was hit, the smallest that was hit. */
 static void record_limit(const char *folder, bool unified, ft_task_end *out)
 {
-  /* without a limit v1 shows the largest multiple of a page, v2 "max" */
+  /* bytes; without a limit v1 has the largest multiple of a page, v2 "max" */
   const uint64_t unlimited = UINT64_C(1) << 60;
   uint64_t hits = read_limit_hits(folder, unified, out), value;
 
@@ -161,10 +160,9 @@ static void record_limit(const char *folder, bool unified, ft_task_end *out)
   out->limit_hits += hits;
 }
 
-/*
- * v1 counts a kill in the process's own cgroup, v2 also in its ancestors. The job's own directory
- * (IS_JOB) then includes kills of other steps, which report theirs.
- */
+/* Adds the OOM kills that FOLDER counts to OUT. v1 counts a kill only in the process's own cgroup,
+ * v2 also in its ancestors. In v2 the job's own directory (IS_JOB) includes kills of other steps,
+ * which their own announcements report. */
 static void record_kills(const char *folder, bool unified, bool is_job, ft_task_end *out)
 {
   uint64_t value;

@@ -17,16 +17,18 @@ struct ft_cgroup {
 };
 
 /*
- * Finds the cgroup of task PID; the caller is its slurmstepd. Only a cgroup below one that Slurm
- * made for the job (ft_cgroup_job_of) belongs to the job alone. PROC is "/proc". Returns whether
- * there is one; OUT is released with ft_cgroup_free either way.
+ * Finds the memory cgroup of task PID; the caller is its slurmstepd. PROC is "/proc". Accepts only
+ * cgroups below one that Slurm made for the job (ft_cgroup_job_of), which have no processes of
+ * others. Returns false if the task has none. The caller releases OUT with ft_cgroup_free in both
+ * cases.
  */
 bool ft_cgroup_find(const char *proc, pid_t pid, struct ft_cgroup *out);
 
 /*
- * Fills from the cgroups between the task's and the job's directory: charge_bytes (the peak, if the
- * kernel records it), cgroup_limit_bytes (the smallest limit, or the smallest that was hit),
- * oom_kills (of the step) and limit_hits.
+ * Fills OUT from the cgroups between the task's and the job's directory, in bytes: charge_bytes
+ * (the largest peak), cgroup_limit_bytes (the smallest limit, or the smallest that was hit); and
+ * the counts oom_kills (of the step) and limit_hits. Values that the kernel does not record stay
+ * unset.
  */
 void ft_cgroup_read(const struct ft_cgroup *cgroup, ft_task_end *out);
 

@@ -33,7 +33,7 @@ static pid_t fork_without_signal(void)
   return (pid_t)syscall(SYS_clone, 0UL, 0UL, 0UL, 0UL, 0UL);
 }
 
-/* Kills PID and reaps it, for at most 2 s: a child stuck in the kernel is left to init. */
+/* Kills PID and reaps it within about 2 ms; a child stuck in the kernel is left to init. */
 static void kill_and_reap(pid_t pid)
 {
   const struct timespec pause = { .tv_nsec = 50000 };
@@ -75,12 +75,14 @@ static pid_t fork_with_blocked_signals(sigset_t *saved)
   return pid;
 }
 
+/* Result of a check in a child; LATE: none before the deadline. */
 enum check_result { FAILED, LATE, NO, YES };
 
 /*
- * Runs CHECK(PATH) in a child that has SECONDS. Returns FAILED and sets errno if no child can be
- * made. A child stuck in the kernel may live as long as the disk hangs, so it keeps no descriptor
- * of Slurm's command open, above all not the pipe from which a script reads the job's number.
+ * Runs CHECK(PATH) in a child and waits for the result for at most SECONDS. Returns FAILED and sets
+ * errno if no child can be made. A child stuck in the kernel lives until the disk responds. It
+ * therefore keeps no descriptor of Slurm's command open: a script that reads the job ID from a pipe
+ * would wait for it.
  */
 static enum check_result check_in_child(bool (*check)(const char *path), const char *path,
                                         double seconds)
@@ -128,8 +130,8 @@ bool ft_helper_exists(const char *path, double seconds)
 }
 
 /* Whether FD is on a disk of this machine; other file systems may hang. AT_STATX_DONT_SYNC contacts
- * no server. A disk served by a process (fuseblk) is listed among FUSE's connections by its dev_t,
- * with 20 bits of minor number (fuse_ctl_add_conn). */
+ * no server. A process may serve a disk (fuseblk): FUSE then lists its dev_t, with 20 bits of minor
+ * number, among its connections (fuse_ctl_add_conn). */
 static bool is_on_local_disk(int fd)
 {
 #ifdef AT_STATX_DONT_SYNC
@@ -161,7 +163,7 @@ static bool has_site_file(const char *path)
 
 int ft_helper_open_state(const char *path, double seconds, struct ft_error *err)
 {
-  static bool late; /* a job of many components waits once */
+  static bool late; /* all components of a job wait only once */
   int flags = O_PATH | O_DIRECTORY | O_CLOEXEC, fd = open_cached(path, flags);
 
   if (fd >= 0 && is_on_local_disk(fd))
@@ -183,8 +185,8 @@ int ft_helper_open_state(const char *path, double seconds, struct ft_error *err)
   return fd < 0 ? ft_error_errno(err, "%s", path) : fd;
 }
 
-/* Executes the helper in the child; calls only functions that are safe after fork. Does not
- * return. */
+/* Executes the helper in the child, with the socket END as standard input and output. Calls only
+ * functions that are safe after fork. Does not return. */
 static void exec_helper(const struct ft_helper *helper, int end)
 {
   char milliseconds[24];
@@ -224,6 +226,7 @@ static pid_t start_helper(const struct ft_helper *helper, int end)
   return pid;
 }
 
+/* Sends FRAME and ends the output. Returns 0; -1 on error or after DEADLINE. */
 static int send_frame(int fd, const struct ft_buf *frame, double deadline)
 {
   size_t done = 0;
@@ -241,6 +244,7 @@ static int send_frame(int fd, const struct ft_buf *frame, double deadline)
   return shutdown(fd, SHUT_WR);
 }
 
+/* Reads from FD to its end. Returns 0; -1 on error, after DEADLINE or over the limit of ANSWER. */
 static int receive_answer(int fd, struct ft_buf *answer, double deadline)
 {
   char chunk[4096];

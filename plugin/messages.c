@@ -15,7 +15,7 @@ void ft_print_set_quiet(bool quiet)
   is_quiet = quiet;
 }
 
-/* Prints LINE, as an error or as information, and WHY behind it unless that is "". */
+/* Prints LINE as an error or as information, followed by WHY unless WHY is "". */
 static void print_message(bool error, const char *line, const char *why)
 {
   const char *but = *why ? "; but " : "";
@@ -43,7 +43,7 @@ void ft_print_line(const char *line)
 
 void ft_print_failure(bool requested, const struct ft_error *why)
 {
-  static char last_failure[sizeof why->text]; /* components of a job fail alike */
+  static char last_failure[sizeof why->text]; /* components of a job fail for the same reason */
 
   if (!requested || is_quiet || strcmp(last_failure, why->text) == 0)
     return;

@@ -6,20 +6,20 @@
 #include "predictor/core/error.h"
 #include "predictor/decide/submission.h"
 
-/* QUIET: print only errors from now on. srun applies its own --quiet only later. */
+/* QUIET: print only errors from now on. srun applies its --quiet after the plugin runs. */
 void ft_print_set_quiet(bool quiet);
 
-/* Prints the message about DECISION, followed by WHY one of the user's settings is ignored ("":
- * none is). Returns false if there is no message. */
+/* Prints the message about DECISION, then WHY a setting of the user is ignored ("": none is).
+ * Returns false if there is no message. */
 bool ft_print_decision(const struct ft_submission_decision *decision, const char *why);
 
-/* Likewise for the helper's decision about GPUs. */
+/* The same for NETWORK, the helper's decision about GPUs. */
 bool ft_print_network(const ft_network *network, const char *why);
 
 /* Prints LINE as information. */
 void ft_print_line(const char *line);
 
-/* Prints WHY there is no prediction, once, if the user REQUESTED one. */
+/* Prints WHY there is no prediction, if the user REQUESTED one. Prints the same text only once. */
 void ft_print_failure(bool requested, const struct ft_error *why);
 
 #endif

@@ -50,7 +50,7 @@ static struct {
   bool perf;
 } given, environment_values;
 
-/* By option: whether any component gave it. Slurm then carries it for all later components. */
+/* By option: whether any component gave it. Slurm passes it on to all later components. */
 static bool was_given[OPTIONS];
 
 static int parse_option(int which, const char *argument, int remote);
@@ -87,7 +87,7 @@ static struct spank_option table[] = {
     required_argument, OPTION_PARTITION, parse_option }
 };
 
-/* Whether an option has no value; Slurm replays one without a value as "(null)". */
+/* Whether an option has no value; when Slurm sets an option again, the text is "(null)". */
 static bool is_without_value(const char *argument)
 {
   return !argument || !*argument || strcmp(argument, "(null)") == 0;
@@ -100,6 +100,7 @@ static ft_mode parse_mode(const char *name)
   return mode < 0 ? FT_MODE_UNSET : (ft_mode)mode;
 }
 
+/* Replaces *OUT by a copy of ARGUMENT, of less than SIZE bytes. Returns 0; -1 if it is too long. */
 static int copy_value(const char *option, const char *argument, size_t size, char **out)
 {
   if (!argument || strlen(argument) >= size) {
@@ -120,6 +121,8 @@ static bool is_placement_goal(const char *text)
   return ft_placement_goal_of(text, &list) != FT_PLACEMENT_GOAL_NONE;
 }
 
+/* Callback of Slurm: stores ARGUMENT (NULL: none) of option WHICH. REMOTE: on a node, where options
+ * are not read. Returns 0; -1 after an error message. */
 static int parse_option(int which, const char *argument, int remote)
 {
   ft_mode mode;
@@ -158,7 +161,7 @@ static int parse_option(int which, const char *argument, int remote)
   return 0;
 }
 
-/* Writes an error into WHY unless it has one: only the first is reported. */
+/* Formats an error into WHY unless it has one: only the first error is reported. */
 __attribute__((format(printf, 2, 3))) static void note_first_error(struct ft_error *why,
                                                                    const char *format, ...)
 {
@@ -216,8 +219,7 @@ static const char exported[] = "SLURM_SPANK_";
 
 enum { CARRIERS = sizeof carriers / sizeof *carriers, EXPORTED = sizeof exported - 1 };
 
-/* Whether the environment has any of Slurm's variables for plugins; without one nothing is dropped.
- */
+/* Whether the environment has variables for plugins; without them there is nothing to unset. */
 static bool has_spank_variables(void)
 {
   for (char **e = environ; e && *e; e++) {
@@ -260,7 +262,7 @@ void ft_options_unset(spank_t spank)
       drop_variable(spank, carriers[i]);
 }
 
-/* The value of the variable NAME; NULL if not set or empty, as scripts switch one off. */
+/* Returns the value of the variable NAME; NULL if unset or empty, which disables it. */
 static const char *read_environment(const char *name)
 {
   const char *value = getenv(name);
@@ -268,10 +270,8 @@ static const char *read_environment(const char *name)
   return value && *value ? value : NULL;
 }
 
-/*
- * Copies the variable NAME into OUT and unsets it: app, params and model describe this submission,
- * not those that its job makes.
- */
+/* Copies the variable NAME into OUT and unsets it: app, params and model describe this submission,
+ * not submissions by its job. */
 static void consume_variable(const char *name, size_t size, char **out, struct ft_error *why)
 {
   const char *value = read_environment(name);
@@ -290,7 +290,7 @@ static bool is_negative(const char *value)
   return strcmp(value, "0") == 0 || strcmp(value, "no") == 0;
 }
 
-/* The value of FORETELL_PREDICT_MIG: "" for "1" and "yes", which name no GPU; NULL: none. */
+/* Returns FORETELL_PREDICT_MIG; "" for "1" and "yes", which name no GPU; NULL if unset. */
 static const char *read_mig_variable(struct ft_error *why)
 {
   const char *value = read_environment("FORETELL_PREDICT_MIG");

@@ -13,14 +13,16 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
+/* Arguments of the plugin in plugstack.conf. Borrowed. */
 struct ft_plugin_arguments {
-  const char *state;  /* state=DIR */
-  const char *socket; /* socket=PATH */
-  const char *helper; /* helper=PATH of foretell-helper, or of foretell */
-  bool reject;        /* reject=no: warn instead, as Slurm ignores an optional plugin's rejection */
-  struct ft_error why; /* the first argument that is not understood; empty: none */
+  const char *state;   /* state=DIR */
+  const char *socket;  /* socket=PATH */
+  const char *helper;  /* helper=PATH of foretell-helper, or of foretell */
+  bool reject;         /* reject=no: warn only; Slurm ignores rejections of an optional plugin */
+  struct ft_error why; /* the first unknown argument; empty: none */
 };
 
+/* Options of one component of a submission. Borrowed. */
 struct ft_options {
   ft_mode mode;          /* FT_MODE_UNSET: not given, which is not "off" */
   const char *app;       /* NULL: not given */
@@ -33,11 +35,12 @@ struct ft_options {
   struct ft_error why;   /* the first invalid value of the environment; empty: none */
 };
 
-/* Reads the AC arguments AV of plugstack.conf into OUT, which borrows them. An argument that is
- * missing or not understood has its default. */
+/* Reads the AC arguments AV of plugstack.conf into OUT, which borrows them. Missing and unknown
+ * arguments have the defaults of the build. */
 void ft_plugin_arguments_read(int ac, char **av, struct ft_plugin_arguments *out);
 
-/* Registers the options, in every context in which Slurm may pass one. Returns 0 or -1. */
+/* Registers the options in every context in which Slurm may pass one. Returns 0; -1 if Slurm
+ * rejects one. */
 int ft_options_register(spank_t spank);
 
 /*
@@ -46,18 +49,16 @@ int ft_options_register(spank_t spank);
  */
 void ft_options_unset_enclosing(spank_t spank, bool record);
 
-/*
- * Unsets the variables in which Slurm carries the options to the node. The node does not read them,
- * and each costs sbatch 30 microseconds (a zeroed buffer of 256 KiB).
- */
+/* Unsets the variables in which Slurm passes the options to the node. The node does not read them,
+ * and each costs sbatch 30 microseconds (a zeroed buffer of 256 KiB). */
 void ft_options_unset(spank_t spank);
 
-/* Fills OUT with the options of the current component; OUT borrows. An invalid value of the
- * environment is ignored and noted in OUT's why. */
+/* Fills OUT with the options of the current component; OUT borrows them. Ignores invalid values of
+ * the environment and reports the first in OUT->why. */
 void ft_options_read(struct ft_options *out);
 
-/* Prepares for the next component of a heterogeneous job: the mode stays, other options belong to
- * one component. */
+/* Resets the options for the next component of a heterogeneous job, except the mode, which applies
+ * to all of them. */
 void ft_options_next(void);
 
 /* Releases all options. */

@@ -24,26 +24,30 @@ static void print_placement_line(const char *line, void *data)
   ft_print_line(line);
 }
 
-static int set_chosen_partition(const struct ft_slurm_options *bridge,
+/* Chooses the partition, sets it in Slurm and in SUBMISSION, and prints why. Returns 0; -1 if Slurm
+ * rejects it. */
+static int set_chosen_partition(const struct ft_slurm_options *slurm,
                                 const struct ft_options *options,
-                                const struct ft_placement_question *q, struct placement_work *t,
+                                const struct ft_placement_question *q, struct placement_work *work,
                                 ft_submission *submission, struct ft_error *err)
 {
   const char *list;
   enum ft_placement_goal goal = ft_placement_goal_of(options->partition, &list);
 
-  ft_placement_choose(q, &t->placement, goal, list, options->partition_typed, &t->choice);
-  if (t->choice.partitions[0] && ft_slurm_options_set_partition(bridge, t->choice.partitions) < 0)
-    return ft_error_set(err, "Slurm rejected --partition=%.200s", t->choice.partitions);
-  if (t->choice.partitions[0])
-    (void)ft_string_copy(t->choice.partitions, submission->request.partition,
+  ft_placement_choose(q, &work->placement, goal, list, options->partition_typed, &work->choice);
+  if (work->choice.partitions[0] &&
+      ft_slurm_options_set_partition(slurm, work->choice.partitions) < 0)
+    return ft_error_set(err, "Slurm rejected --partition=%.200s", work->choice.partitions);
+  if (work->choice.partitions[0])
+    (void)ft_string_copy(work->choice.partitions, submission->request.partition,
                          sizeof submission->request.partition);
-  ft_print_line(t->choice.line);
+  ft_print_line(work->choice.line);
   return 0;
 }
 
-/* The partitions to evaluate: the list of the options, if there is one; for --predict-perf else all
- * (NULL), for a choice else those of --partition. */
+/* Returns the partitions to evaluate: the list of --predict-partition, else that of --partition if
+ * it has several. Otherwise NULL (all partitions) for --predict-perf, and the one of --partition
+ * for a choice. */
 static const char *listed_partitions(const struct ft_options *options,
                                      const ft_submission *submission)
 {
@@ -56,35 +60,35 @@ static const char *listed_partitions(const struct ft_options *options,
   return list || options->perf ? list : submission->request.partition;
 }
 
-int ft_placement_set_partition(const struct ft_slurm_options *bridge,
+int ft_placement_set_partition(const struct ft_slurm_options *slurm,
                                const struct ft_options *options, int state_fd, const ft_site *site,
                                uint32_t uid, const struct ft_estimate *memory,
                                const ft_network *network, ft_submission *submission,
                                struct ft_error *err)
 {
-  struct placement_work *t = malloc(sizeof *t);
+  struct placement_work *work = malloc(sizeof *work);
   struct ft_placement_question q = { .submission = submission,
-                                     .asked = { .gpus = ft_slurm_options_gpus(bridge),
-                                                .nodelist = bridge->value[FT_OPTION_NODELIST],
-                                                .nodefile = bridge->value[FT_OPTION_NODEFILE],
-                                                .reservation = bridge->value[FT_OPTION_RESERVATION],
-                                                .exclude = bridge->value[FT_OPTION_EXCLUDE] },
+                                     .asked = { .gpus = ft_slurm_options_gpus(slurm),
+                                                .nodelist = slurm->value[FT_OPTION_NODELIST],
+                                                .nodefile = slurm->value[FT_OPTION_NODEFILE],
+                                                .reservation = slurm->value[FT_OPTION_RESERVATION],
+                                                .exclude = slurm->value[FT_OPTION_EXCLUDE] },
                                      .memory = memory,
                                      .now = ft_io_now() };
   int status = -1;
 
-  if (!t)
+  if (!work)
     return ft_error_set(err, "out of memory");
-  q.evidence = &t->evidence;
+  q.evidence = &work->evidence;
   ft_placement_apply(network, &q.asked);
   if (ft_placement_read(state_fd, site, uid, submission, listed_partitions(options, submission),
-                        &t->evidence, err) < 0)
+                        &work->evidence, err) < 0)
     goto out;
-  ft_placement_evaluate(&q, &t->placement);
+  ft_placement_evaluate(&q, &work->placement);
   if (options->perf)
-    ft_placement_table(&q, &t->placement, print_placement_line, NULL);
-  status = options->partition ? set_chosen_partition(bridge, options, &q, t, submission, err) : 0;
+    ft_placement_table(&q, &work->placement, print_placement_line, NULL);
+  status = options->partition ? set_chosen_partition(slurm, options, &q, work, submission, err) : 0;
 out:
-  free(t);
+  free(work);
   return status;
 }

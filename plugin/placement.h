@@ -9,12 +9,12 @@
 #include "predictor/estimate/estimate.h"
 
 /*
- * Prints what OPTIONS request about user UID's SUBMISSION and sets its partition if one is chosen,
- * in BRIDGE and in SUBMISSION. MEMORY (NULL: not known) is the estimate per node, NETWORK (NULL:
- * none) holds the GPU option that will be set. STATE_FD: the state directory. Returns 0; -1 and
- * fills ERR without evidence.
+ * Executes --predict-perf and --predict-partition of OPTIONS for SUBMISSION of user UID. Sets a
+ * chosen partition in SLURM and in SUBMISSION. MEMORY (NULL: unknown) is the estimate per node, in
+ * bytes. NETWORK (NULL: none) has the GPU option that will be set. STATE_FD is the state directory.
+ * Returns 0; -1 and fills ERR if partition data are missing or Slurm rejects the partition.
  */
-int ft_placement_set_partition(const struct ft_slurm_options *bridge,
+int ft_placement_set_partition(const struct ft_slurm_options *slurm,
                                const struct ft_options *options, int state_fd, const ft_site *site,
                                uint32_t uid, const struct ft_estimate *memory,
                                const ft_network *network, ft_submission *submission,

@@ -36,21 +36,21 @@ enum {
  * never used. */
 struct prediction {
   const struct ft_plugin_arguments *settings;
-  int state_fd;        /* -1: cannot be opened */
-  bool local;          /* srun's */
+  int state_fd; /* -1: cannot be opened */
+  bool local;   /* submitted by srun */
   unsigned component;
-  struct ft_slurm_options bridge;
+  struct ft_slurm_options slurm;
   struct ft_options options;
-  bool requested;      /* for anything, by the user */
-  struct ft_error why; /* the first thing that went wrong; empty: nothing */
+  bool requested;      /* the user requested a prediction */
+  struct ft_error why; /* the first failure; empty: none */
   struct ft_collected collected;
-  ft_site site;        /* where has_site */
-  ft_apps apps;        /* where has_apps */
-  bool has_site, has_apps, asks_network;
-  bool maybe_other_cluster; /* the job may go to another cluster, too */
+  ft_site site; /* valid if has_site */
+  ft_apps apps; /* valid if has_apps */
+  bool has_site, has_apps, has_network_request;
+  bool maybe_other_cluster; /* the job may also run on another cluster */
   struct ft_file_queries files;
   ft_submission submission;
-  ft_network *network; /* what the child said of one; NULL: nothing */
+  ft_network *network; /* the estimate for a model file; NULL: none */
   struct ft_submission_knowledge known;
   struct ft_submission_decision decided;
 };
@@ -91,10 +91,11 @@ static bool has_user_apps(const struct prediction *w)
   return ft_helper_exists(path, HOME_MILLISECONDS / 1000.0);
 }
 
-/* Fills ASKED, the query about a network. Returns false if there is none, or in mode off. */
-static bool asks_network(const struct prediction *w, struct ft_network_request *asked)
+/* Fills ASKED, the request for an estimate for a model file. Returns false if the user requested
+ * none, or if mode off disables --predict-model. */
+static bool make_network_request(const struct prediction *w, struct ft_network_request *asked)
 {
-  struct ft_gpu_request gpus = ft_slurm_options_gpus(&w->bridge);
+  struct ft_gpu_request gpus = ft_slurm_options_gpus(&w->slurm);
   enum ft_gpu_option which = ft_gpu_request_find(&gpus);
 
   if (!w->options.mig && (!w->options.model || w->options.mode == FT_MODE_OFF))
@@ -111,22 +112,22 @@ static bool asks_network(const struct prediction *w, struct ft_network_request *
   return true;
 }
 
-/* Has the helper read the user's files, if there are any to read. */
+/* Lets the helper read the user's files, if the submission names any. */
 static void describe_by_helper(struct prediction *w)
 {
   struct ft_network_request asked;
-  bool network = asks_network(w, &asked);
+  bool network = make_network_request(w, &asked);
   struct ft_helper helper = { .path = w->settings->helper,
-                              /* a directory that hung once is not given to the helper */
+                              /* the helper must not open a directory that hung */
                               .state = w->state_fd >= 0 ? w->settings->state : "/dev/null",
                               .milliseconds = HELPER_MILLISECONDS,
                               .user_apps = has_user_apps(w) };
   struct ft_error err;
 
-  w->asks_network = network;
+  w->has_network_request = network;
   if (!w->files.count && !w->files.script[0] && !helper.user_apps && !network)
     return;
-  /* the site may have policies of users */
+  /* policies may name users */
   if (network)
     w->collected.description.user_name = ft_collect_user(&w->collected);
   if (w->has_site && w->site.helper_milliseconds)
@@ -165,14 +166,14 @@ static struct ft_submitter plugin_submitter(struct prediction *w)
   return (struct ft_submitter){ w->collected.uid, submitter_name, &w->collected };
 }
 
-/* Sets the memory that was decided. Returns 0; -1 if the job is rejected. */
+/* Sets the memory request of DECISION in Slurm. Returns 0; -1 if the job is rejected. */
 static int apply_decision(struct prediction *w, ft_decision *decision)
 {
   switch (decision->action) {
   case FT_ACTION_SET:
   case FT_ACTION_RAISE:
   case FT_ACTION_TRIM:
-    if (ft_slurm_options_set_memory(&w->bridge, decision->mem_unit, decision->mem_bytes) == 0)
+    if (ft_slurm_options_set_memory(&w->slurm, decision->mem_unit, decision->mem_bytes) == 0)
       return 0;
     ft_error_set(&w->why, "Slurm rejected the memory request");
     decision->action = FT_ACTION_LEAVE;
@@ -187,7 +188,8 @@ static int apply_decision(struct prediction *w, ft_decision *decision)
   return 0;
 }
 
-/* Sets the GPU option that the helper decided. Returns 0; -1 if the job is rejected. */
+/* Sets the GPU option of the helper's decision and prints its message. Returns 0; -1 if the job is
+ * rejected. */
 static int apply_gpu_decision(struct prediction *w)
 {
   ft_request *request = &w->submission.request;
@@ -197,7 +199,7 @@ static int apply_gpu_decision(struct prediction *w)
     ft_error_set(&w->why, "%s", n->error);
     return 0;
   }
-  if (n->option[0] && ft_slurm_options_set_gpus(&w->bridge, n->option, n->value) < 0) {
+  if (n->option[0] && ft_slurm_options_set_gpus(&w->slurm, n->option, n->value) < 0) {
     ft_error_set(&w->why, "Slurm rejected --%s=%.200s", n->option, n->value);
     return 0;
   }
@@ -226,15 +228,15 @@ static void choose_placement(struct prediction *w)
                                                          .mode = FT_MODE_CHECK },
                        &w->decided);
   memory = w->decided.sizing.has_estimate ? w->decided.question.estimate : NULL;
-  if (ft_placement_set_partition(&w->bridge, &w->options, w->state_fd, &w->site, w->collected.uid,
+  if (ft_placement_set_partition(&w->slurm, &w->options, w->state_fd, &w->site, w->collected.uid,
                                  memory, w->network, &w->submission, &err) < 0)
     ft_print_failure(true, &err);
   ft_known_resolve_policy(&w->site, &submitter, request, &w->known);
   ft_known_read_partition(w->state_fd, &w->site, request, &w->known);
 }
 
-/* The user's mode. For a network with an estimate it is at least check; for jobs that may go to
- * another cluster, off. */
+/* Returns the user's mode; at least check for a network with an estimate; off for jobs that may run
+ * on another cluster. */
 static ft_mode prediction_mode(const struct prediction *w)
 {
   ft_mode site = w->known.policy.mode;
@@ -268,11 +270,11 @@ static int decide_memory(struct prediction *w)
     ft_task_predictions_fill(&w->decided, &w->known, &w->submission, w->collected.description.array,
                              &w->submission.tasks);
   /* "no recorded run" adds nothing to a message about a network */
-  if (w->asks_network && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
+  if (w->has_network_request && decision->action == FT_ACTION_LEAVE && !decision->has_p50_bytes &&
       (w->why.text[0] || (w->network && w->network->lines_count)))
     return status;
-  if (ft_print_decision(&w->decided, w->asks_network || !w->requested ? "" : w->why.text) &&
-      !w->asks_network)
+  if (ft_print_decision(&w->decided, w->has_network_request || !w->requested ? "" : w->why.text) &&
+      !w->has_network_request)
     w->why.text[0] = '\0';
   return status;
 }
@@ -299,7 +301,7 @@ static int predict_for_site(struct prediction *w)
                                    &w->known, &err) == 0;
     if (!known)
       w->why = err;
-    else if (!(off && !placement) && !w->asks_network &&
+    else if (!(off && !placement) && !w->has_network_request &&
              ft_known_unknown_params(&w->known, s, w->options.params, line))
       ft_print_line(line);
   }
@@ -313,8 +315,8 @@ static int predict_for_site(struct prediction *w)
   return known && (!off || rejects) ? decide_memory(w) : 0;
 }
 
-/* Reports the rejection to the agent of this host, which counts it: no job will. Without an agent
- * it is not counted. */
+/* Reports the rejection to the agent of this host, which counts rejections: no job will announce
+ * it. Without an agent the rejection is not counted. */
 static void report_rejection(const struct prediction *w)
 {
   ft_question question = { .schema = FT_SCHEMA, .which_asked = ft_question_rejected_tag };
@@ -333,9 +335,8 @@ static void report_rejection(const struct prediction *w)
 }
 
 /* Exports the submission record as one variable, which Slurm passes on as SLURM_SPANK_FORETELL,
- * with
- * --export=NONE too. Predictions of array tasks are reduced until the record fits the node's
- * buffer. */
+ * also with --export=NONE. Shrinks the predictions of array tasks until the record fits the buffer
+ * of the node. */
 static void export_record(spank_t spank, struct prediction *w)
 {
   enum { ROOM = FT_BASE64_SIZE(sizeof((ft_job_start *)NULL)->submission.bytes) };
@@ -355,19 +356,17 @@ static void export_record(spank_t spank, struct prediction *w)
   ft_buf_free(&text);
 }
 
-/*
- * Whether the job may run on this cluster: nodes and policy of other clusters are not known. A job
- * that may also run on another one can be rejected, but is not changed.
- */
+/* Whether the job may run on this cluster; foretell has no nodes and policies of others. A job that
+ * may also run on another cluster can be rejected, but is not changed. */
 static bool is_for_this_cluster(struct prediction *w)
 {
-  struct ft_text list = ft_text_from(w->bridge.value[FT_OPTION_CLUSTERS]), name;
+  struct ft_text list = ft_text_from(w->slurm.value[FT_OPTION_CLUSTERS]), name;
   size_t length = w->has_site ? strlen(w->site.cluster) : 0, this_cluster = 0, other_clusters = 0;
   struct ft_error err;
 
-  if (!length || !w->bridge.value[FT_OPTION_CLUSTERS])
+  if (!length || !w->slurm.value[FT_OPTION_CLUSTERS])
     return true;
-  /* Slurm compares names like this */
+  /* case-insensitive, as in Slurm */
   while (ft_text_until(&list, ',', &name)) {
     name = ft_text_trim(name);
     if (ft_text_left(&name) == length && strncasecmp(name.at, w->site.cluster, length) == 0)
@@ -381,11 +380,13 @@ static bool is_for_this_cluster(struct prediction *w)
     return true;
   w->maybe_other_cluster = this_cluster > 0;
   (void)ft_error_set(&err, "--clusters=%.64s: only %s is known here",
-                     w->bridge.value[FT_OPTION_CLUSTERS], w->site.cluster);
+                     w->slurm.value[FT_OPTION_CLUSTERS], w->site.cluster);
   note_first_failure(w, &err);
   return this_cluster > 0;
 }
 
+/* Predicts one component: collects the submission, decides, sets the options of Slurm, and exports
+ * the record. Returns 0; -1 if the job is rejected. */
 static int predict_component(spank_t spank, struct prediction *w)
 {
   struct ft_error err;
@@ -404,7 +405,7 @@ static int predict_component(spank_t spank, struct prediction *w)
     note_first_failure(w, &err);
   else
     read_site_and_apps(w);
-  ft_collect(&w->bridge, &w->options, w->local, w->component, &w->collected);
+  ft_collect(&w->slurm, &w->options, w->local, w->component, &w->collected);
   fill_submission(w);
   w->submission.het_offset = w->component;
   this_cluster = is_for_this_cluster(w);
@@ -433,25 +434,25 @@ int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool l
 
   if (!w)
     return 0;
-  if (!ft_slurm_options_open(&w->bridge))
+  if (!ft_slurm_options_open(&w->slurm))
     goto out;
-  ft_slurm_options_read(&w->bridge);
-  if (ft_collect_is_step(&w->bridge, local))
+  ft_slurm_options_read(&w->slurm);
+  if (ft_collect_is_step(&w->slurm, local))
     goto release;
-  ft_slurm_options_restore(&w->bridge);
+  ft_slurm_options_restore(&w->slurm);
   /* --external: another workload manager runs the job */
-  if (w->bridge.value[FT_OPTION_EXTERNAL])
+  if (w->slurm.value[FT_OPTION_EXTERNAL])
     goto release;
-  ft_print_set_quiet(w->bridge.value[FT_OPTION_QUIET]);
+  ft_print_set_quiet(w->slurm.value[FT_OPTION_QUIET]);
   w->settings = settings;
   w->local = local;
   w->component = component;
   w->network = NULL;
-  w->has_site = w->has_apps = w->asks_network = w->maybe_other_cluster = false;
+  w->has_site = w->has_apps = w->has_network_request = w->maybe_other_cluster = false;
   w->why.text[0] = '\0';
   status = predict_component(spank, w);
 release:
-  ft_slurm_options_release(&w->bridge);
+  ft_slurm_options_release(&w->slurm);
 out:
   free(w);
   return status;

@@ -9,10 +9,9 @@
 
 #include "plugin/options.h"
 
-/*
- * Predicts component COMPONENT (0 first) of a submission; LOCAL: by srun. After any failure the job
- * is submitted unchanged. Returns 0; -1 if the site's policy rejects the job.
- */
+/* Predicts component COMPONENT (0 first) of a submission and sets its options; LOCAL: by srun.
+ * After any failure the job is submitted unchanged. Returns 0; -1 if the site's policy rejects the
+ * job. */
 int ft_predict(spank_t spank, const struct ft_plugin_arguments *settings, bool local,
                unsigned component);
 

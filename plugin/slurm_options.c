@@ -11,8 +11,8 @@
 #include "predictor/decide/constraint.h"
 #include "predictor/request/array.h"
 
-/* Stores the function NAME, NULL if there is none. POSIX lets dlsym return functions; ISO C does not
- * allow the cast. */
+/* Stores the address of NAME in *FUNCTION, a function pointer; NULL if it is not exported. POSIX
+ * lets dlsym return functions; ISO C does not allow the cast. */
 static void find_slurm_function(const char *name, void *function)
 {
   void *symbol = dlsym(RTLD_DEFAULT, name);
@@ -20,15 +20,15 @@ static void find_slurm_function(const char *name, void *function)
   memcpy(function, &symbol, sizeof symbol);
 }
 
-bool ft_slurm_options_open(struct ft_slurm_options *bridge)
+bool ft_slurm_options_open(struct ft_slurm_options *slurm)
 {
-  *bridge = (struct ft_slurm_options){ .opt = dlsym(RTLD_DEFAULT, "opt") };
-  find_slurm_function("slurm_option_get", &bridge->get);
-  find_slurm_function("slurm_option_get_next_set", &bridge->next_set);
-  find_slurm_function("slurm_xfree", &bridge->xfree);
-  if (!bridge->get || !bridge->next_set || !bridge->xfree)
-    bridge->opt = NULL;
-  return bridge->opt;
+  *slurm = (struct ft_slurm_options){ .opt = dlsym(RTLD_DEFAULT, "opt") };
+  find_slurm_function("slurm_option_get", &slurm->get);
+  find_slurm_function("slurm_option_get_next_set", &slurm->next_set);
+  find_slurm_function("slurm_xfree", &slurm->xfree);
+  if (!slurm->get || !slurm->next_set || !slurm->xfree)
+    slurm->opt = NULL;
+  return slurm->opt;
 }
 
 /* By enum ft_option. char arrays, not pointers: no relocation when the plugin is loaded. */
@@ -72,40 +72,41 @@ static const char option_names[FT_OPTIONS][20] = {
   [FT_OPTION_WRAP] = "wrap"
 };
 
-void ft_slurm_options_read(struct ft_slurm_options *bridge)
+void ft_slurm_options_read(struct ft_slurm_options *slurm)
 {
   char *name = NULL, *value = NULL;
   size_t state = 0;
 
-  ft_slurm_options_release(bridge);
-  while (bridge->next_set(bridge->opt, &name, &value, &state)) {
+  ft_slurm_options_release(slurm);
+  while (slurm->next_set(slurm->opt, &name, &value, &state)) {
     for (size_t i = 0; name && i < FT_OPTIONS; i++)
-      if (!bridge->value[i] && strcmp(name, option_names[i]) == 0) {
-        bridge->value[i] = value;
+      if (!slurm->value[i] && strcmp(name, option_names[i]) == 0) {
+        slurm->value[i] = value;
         value = NULL;
       }
     if (name)
-      bridge->xfree((void **)&name);
+      slurm->xfree((void **)&name);
     if (value)
-      bridge->xfree((void **)&value);
+      slurm->xfree((void **)&value);
   }
 }
 
-void ft_slurm_options_release(struct ft_slurm_options *bridge)
+void ft_slurm_options_release(struct ft_slurm_options *slurm)
 {
   for (size_t i = 0; i < FT_OPTIONS; i++)
-    if (bridge->value[i])
-      bridge->xfree((void **)&bridge->value[i]);
+    if (slurm->value[i])
+      slurm->xfree((void **)&slurm->value[i]);
 }
 
-bool ft_slurm_options_get(const struct ft_slurm_options *bridge, const char *name, char *out, size_t size)
+bool ft_slurm_options_get(const struct ft_slurm_options *slurm, const char *name, char *out,
+                          size_t size)
 {
-  char *value = bridge->get(bridge->opt, name);
+  char *value = slurm->get(slurm->opt, name);
 
   (void)ft_string_copy(value, out, size);
   if (!value)
     return false;
-  bridge->xfree((void **)&value);
+  slurm->xfree((void **)&value);
   return true;
 }
 
@@ -117,7 +118,7 @@ static uint32_t parse_option_number(const char *value)
   return ft_text_u64(&text, UINT32_MAX - 2, &number) ? (uint32_t)number : 0;
 }
 
-/* Parses Slurm's text of a memory option: MiB without a suffix; --mem=0, the whole node, is "0?". */
+/* Parses a memory option of Slurm: MiB without a suffix; --mem=0, the whole node, is "0?". */
 static bool parse_memory(const char *value, uint64_t *bytes)
 {
   struct ft_text text = ft_text_from(value);
@@ -127,7 +128,7 @@ static bool parse_memory(const char *value, uint64_t *bytes)
   return value && ft_units_parse_bytes(text, FT_MIB, bytes);
 }
 
-static void read_memory_request(const struct ft_slurm_options *bridge, ft_request *out)
+static void read_memory_request(const struct ft_slurm_options *slurm, ft_request *out)
 {
   static const struct {
     enum ft_option option;
@@ -137,7 +138,7 @@ static void read_memory_request(const struct ft_slurm_options *bridge, ft_reques
                 { FT_OPTION_MEM_PER_GPU, FT_MEM_GPU } };
 
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-    if (!parse_memory(bridge->value[units[i].option], &out->mem_bytes))
+    if (!parse_memory(slurm->value[units[i].option], &out->mem_bytes))
       continue;
     out->mem_unit = units[i].unit;
     if (!out->mem_bytes)
@@ -146,63 +147,64 @@ static void read_memory_request(const struct ft_slurm_options *bridge, ft_reques
   }
 }
 
-static ft_command detect_command(const struct ft_slurm_options *bridge, bool local)
+static ft_command detect_command(const struct ft_slurm_options *slurm, bool local)
 {
   char value[32];
 
   if (local)
     return FT_COMMAND_SRUN;
-  /* Slurm's text for an option that only sbatch has; --array is the first in its table */
-  if (!bridge->value[FT_OPTION_ARRAY] && ft_slurm_options_get(bridge, "array", value, sizeof value) &&
+  /* Slurm returns this for an option of another command; --array is first in its table */
+  if (!slurm->value[FT_OPTION_ARRAY] && ft_slurm_options_get(slurm, "array", value, sizeof value) &&
       strcmp(value, "invalid-context") == 0)
     return FT_COMMAND_SALLOC;
   return FT_COMMAND_SBATCH;
 }
 
-struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *bridge)
+struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *slurm)
 {
-  char *const *value = bridge->value;
+  char *const *value = slurm->value;
 
   return (struct ft_gpu_request){ .value = { [FT_GPU_OPTION_NODE] = value[FT_OPTION_GPUS_PER_NODE],
-                                            [FT_GPU_OPTION_JOB] = value[FT_OPTION_GPUS],
-                                            [FT_GPU_OPTION_GRES] = value[FT_OPTION_GRES],
-                                            [FT_GPU_OPTION_TASK] = value[FT_OPTION_GPUS_PER_TASK],
-                                            [FT_GPU_OPTION_TRES] = value[FT_OPTION_TRES_PER_TASK],
-                                            [FT_GPU_OPTION_SOCKET] = value[FT_OPTION_GPUS_PER_SOCKET] } };
+                                             [FT_GPU_OPTION_JOB] = value[FT_OPTION_GPUS],
+                                             [FT_GPU_OPTION_GRES] = value[FT_OPTION_GRES],
+                                             [FT_GPU_OPTION_TASK] = value[FT_OPTION_GPUS_PER_TASK],
+                                             [FT_GPU_OPTION_TRES] = value[FT_OPTION_TRES_PER_TASK],
+                                             [FT_GPU_OPTION_SOCKET] =
+                                                 value[FT_OPTION_GPUS_PER_SOCKET] } };
 }
 
-/* Threads of a core that the job uses, as Slurm interprets --hint (verify_hint); 0: all. */
-static uint32_t read_threads_per_core(const struct ft_slurm_options *bridge)
+/* Returns the used threads per core, as Slurm interprets --hint (verify_hint); 0: all. */
+static uint32_t read_threads_per_core(const struct ft_slurm_options *slurm)
 {
   static const char one[] = "compute_bound,memory_bound,nomultithread";
-  const char *hint = bridge->value[FT_OPTION_HINT];
-  uint32_t typed = parse_option_number(bridge->value[FT_OPTION_THREADS_PER_CORE]);
+  const char *hint = slurm->value[FT_OPTION_HINT];
+  uint32_t given = parse_option_number(slurm->value[FT_OPTION_THREADS_PER_CORE]);
 
-  return !typed && hint && ft_text_lists_any_case(ft_text_from(one), ft_text_from(hint)) ? 1
-                                                                                          : typed;
+  return !given && hint && ft_text_lists_any_case(ft_text_from(one), ft_text_from(hint)) ? 1
+                                                                                         : given;
 }
 
-/* Whether --exclusive=VALUE gives the job whole nodes. "allocation" is srun's from 26.05 on; with
- * "user", "mcs" and "topo" the job gets only the CPUs that it requests. */
+/* Whether --exclusive=VALUE allocates whole nodes. srun of Slurm 26.05 and later has "allocation".
+ * With "user", "mcs" and "topo" the job gets only the CPUs that it requests. */
 static bool requests_whole_nodes(const char *value)
 {
   return value && (strcmp(value, "exclusive") == 0 || strcmp(value, "allocation") == 0);
 }
 
-void ft_slurm_options_request(const struct ft_slurm_options *bridge, bool local, ft_request *out)
+void ft_slurm_options_request(const struct ft_slurm_options *slurm, bool local, ft_request *out)
 {
-  char *const *value = bridge->value;
-  struct ft_gpu_request asked = ft_slurm_options_gpus(bridge);
+  char *const *value = slurm->value;
+  struct ft_gpu_request asked = ft_slurm_options_gpus(slurm);
 
-  *out = (ft_request){ .command = detect_command(bridge, local) };
-  read_memory_request(bridge, out);
+  *out = (ft_request){ .command = detect_command(slurm, local) };
+  read_memory_request(slurm, out);
   out->exclusive = requests_whole_nodes(value[FT_OPTION_EXCLUSIVE]);
   out->nodes = parse_option_number(value[FT_OPTION_NODES]);
   out->tasks = parse_option_number(value[FT_OPTION_NTASKS]);
   out->cpus_per_task = parse_option_number(value[FT_OPTION_CPUS_PER_TASK]);
   out->cpus_per_gpu = parse_option_number(value[FT_OPTION_CPUS_PER_GPU]);
   out->tasks_per_node = parse_option_number(value[FT_OPTION_NTASKS_PER_NODE]);
-  out->threads_per_core = read_threads_per_core(bridge);
+  out->threads_per_core = read_threads_per_core(slurm);
   (void)ft_string_copy(value[FT_OPTION_PARTITION], out->partition, sizeof out->partition);
   (void)ft_string_copy(value[FT_OPTION_ACCOUNT], out->account, sizeof out->account);
   (void)ft_string_copy(value[FT_OPTION_QOS], out->qos, sizeof out->qos);
@@ -229,44 +231,48 @@ static struct {
   char user_value[64];
 } replaced;
 
-static void save_memory_request(const struct ft_slurm_options *bridge)
+static void save_memory_request(const struct ft_slurm_options *slurm)
 {
   replaced.was_set = FT_OPTIONS;
   for (size_t i = 0; i < MEMORY_OPTIONS && replaced.was_set == FT_OPTIONS; i++)
-    if (bridge->value[memory_options[i]]) {
+    if (slurm->value[memory_options[i]]) {
       replaced.was_set = memory_options[i];
-      (void)ft_string_copy(bridge->value[replaced.was_set], replaced.user_value, sizeof replaced.user_value);
+      (void)ft_string_copy(slurm->value[replaced.was_set], replaced.user_value,
+                           sizeof replaced.user_value);
     }
 }
 
-static bool set_option(const struct ft_slurm_options *bridge, enum ft_option option, const char *value)
+static bool set_option(const struct ft_slurm_options *slurm, enum ft_option option,
+                       const char *value)
 {
   int (*function)(void *opt, const char *name, const char *value, bool early);
 
   find_slurm_function("slurm_option_set", &function);
-  return function && function(bridge->opt, option_names[option], value, false) == 0;
+  return function && function(slurm->opt, option_names[option], value, false) == 0;
 }
 
-static void reset_option(const struct ft_slurm_options *bridge, enum ft_option option)
+static void reset_option(const struct ft_slurm_options *slurm, enum ft_option option)
 {
   bool (*function)(void *opt, const char *name);
 
   find_slurm_function("slurm_option_reset", &function);
   if (function)
-    (void)function(bridge->opt, option_names[option]);
+    (void)function(slurm->opt, option_names[option]);
 }
 
-/* Sets OPTION to VALUE. If Slurm rejects it, restores the user's value: Slurm 22.05 has cleared it. */
-static bool replace_option(const struct ft_slurm_options *bridge, enum ft_option option, const char *value)
+/* Sets OPTION to VALUE. On rejection restores the user's value, which Slurm 22.05 has cleared. */
+static bool replace_option(const struct ft_slurm_options *slurm, enum ft_option option,
+                           const char *value)
 {
-  if (set_option(bridge, option, value))
+  if (set_option(slurm, option, value))
     return true;
-  if (bridge->value[option])
-    (void)set_option(bridge, option, bridge->value[option]);
+  if (slurm->value[option])
+    (void)set_option(slurm, option, slurm->value[option]);
   return false;
 }
 
-int ft_slurm_options_set_memory(const struct ft_slurm_options *bridge, ft_mem_unit unit, uint64_t bytes)
+int ft_slurm_options_set_memory(const struct ft_slurm_options *slurm, ft_mem_unit unit,
+                                uint64_t bytes)
 {
   enum ft_option which = unit == FT_MEM_CPU   ? FT_OPTION_MEM_PER_CPU
                          : unit == FT_MEM_GPU ? FT_OPTION_MEM_PER_GPU
@@ -275,26 +281,27 @@ int ft_slurm_options_set_memory(const struct ft_slurm_options *bridge, ft_mem_un
 
   if (!bytes)
     return -1;
-  save_memory_request(bridge);
+  save_memory_request(slurm);
   ft_units_slurm_bytes(bytes, value, sizeof value);
-  if (!replace_option(bridge, which, value))
+  if (!replace_option(slurm, which, value))
     return -1;
   for (size_t i = 0; i < MEMORY_OPTIONS; i++)
-    if (memory_options[i] != which && bridge->value[memory_options[i]])
-      reset_option(bridge, memory_options[i]);
+    if (memory_options[i] != which && slurm->value[memory_options[i]])
+      reset_option(slurm, memory_options[i]);
   replaced.which = which;
   (void)parse_memory(value, &replaced.bytes);
   return 0;
 }
 
-/* Likewise for the option that requests GPUs. */
+/* The GPU option that foretell set, and the user's value to restore. */
 static struct {
   enum ft_option which;
   bool was_set;
   char set_value[256], user_value[256]; /* "": nothing was replaced */
 } gpus;
 
-int ft_slurm_options_set_gpus(const struct ft_slurm_options *bridge, const char *name, const char *value)
+int ft_slurm_options_set_gpus(const struct ft_slurm_options *slurm, const char *name,
+                              const char *value)
 {
   static const enum ft_option where[] = { FT_OPTION_GRES, FT_OPTION_GPUS, FT_OPTION_GPUS_PER_NODE };
   size_t i = 0;
@@ -306,17 +313,18 @@ int ft_slurm_options_set_gpus(const struct ft_slurm_options *bridge, const char 
                           "_.:,=+-/()")] != '\0')
     return -1;
   gpus.which = where[i];
-  gpus.was_set = bridge->value[gpus.which];
-  if (!ft_string_copy(bridge->value[gpus.which], gpus.user_value, sizeof gpus.user_value) ||
+  gpus.was_set = slurm->value[gpus.which];
+  if (!ft_string_copy(slurm->value[gpus.which], gpus.user_value, sizeof gpus.user_value) ||
       !ft_string_copy(value, gpus.set_value, sizeof gpus.set_value) ||
-      !replace_option(bridge, gpus.which, value)) {
+      !replace_option(slurm, gpus.which, value)) {
     gpus.set_value[0] = '\0';
     return -1;
   }
   return 0;
 }
 
-/* Whether NOW, as Slurm shows it, is the gres list SET_VALUE; names may have a "gres:" prefix. */
+/* Whether NOW, the value that Slurm returns, is the gres list SET_VALUE. Names in NOW may have a
+ * "gres:" prefix. */
 static bool is_same_gres_list(const char *now, const char *set_value)
 {
   struct ft_text left = ft_text_from(now), right = ft_text_from(set_value), a, b;
@@ -330,107 +338,111 @@ static bool is_same_gres_list(const char *now, const char *set_value)
   return !ft_text_left(&left);
 }
 
-static void restore_gpus(struct ft_slurm_options *bridge)
+static void restore_gpus(struct ft_slurm_options *slurm)
 {
-  const char *now = bridge->value[gpus.which];
+  const char *now = slurm->value[gpus.which];
 
   if (gpus.set_value[0] && now && is_same_gres_list(now, gpus.set_value)) {
-    reset_option(bridge, gpus.which);
+    reset_option(slurm, gpus.which);
     if (gpus.was_set)
-      (void)set_option(bridge, gpus.which, gpus.user_value);
-    ft_slurm_options_read(bridge);
+      (void)set_option(slurm, gpus.which, gpus.user_value);
+    ft_slurm_options_read(slurm);
   }
   gpus.set_value[0] = '\0';
 }
 
-/* Likewise for the partition. */
+/* The partition that foretell set, and the user's value to restore. */
 static struct {
   bool was_set;
   char set_value[1024], user_value[1024]; /* "": nothing was replaced */
 } partition;
 
-int ft_slurm_options_set_partition(const struct ft_slurm_options *bridge, const char *list)
+int ft_slurm_options_set_partition(const struct ft_slurm_options *slurm, const char *list)
 {
-  const char *now = bridge->value[FT_OPTION_PARTITION];
+  const char *now = slurm->value[FT_OPTION_PARTITION];
 
   partition.was_set = now;
   if (!list[0] || !ft_string_copy(now, partition.user_value, sizeof partition.user_value) ||
       !ft_string_copy(list, partition.set_value, sizeof partition.set_value) ||
-      !replace_option(bridge, FT_OPTION_PARTITION, list)) {
+      !replace_option(slurm, FT_OPTION_PARTITION, list)) {
     partition.set_value[0] = '\0';
     return -1;
   }
   return 0;
 }
 
-static void restore_partition(struct ft_slurm_options *bridge)
+static void restore_partition(struct ft_slurm_options *slurm)
 {
-  const char *now = bridge->value[FT_OPTION_PARTITION];
+  const char *now = slurm->value[FT_OPTION_PARTITION];
 
   if (partition.set_value[0] && now && strcmp(now, partition.set_value) == 0) {
-    reset_option(bridge, FT_OPTION_PARTITION);
+    reset_option(slurm, FT_OPTION_PARTITION);
     if (partition.was_set)
-      (void)set_option(bridge, FT_OPTION_PARTITION, partition.user_value);
-    ft_slurm_options_read(bridge);
+      (void)set_option(slurm, FT_OPTION_PARTITION, partition.user_value);
+    ft_slurm_options_read(slurm);
   }
   partition.set_value[0] = '\0';
 }
 
-void ft_slurm_options_restore(struct ft_slurm_options *bridge)
+void ft_slurm_options_restore(struct ft_slurm_options *slurm)
 {
   uint64_t bytes;
 
-  restore_gpus(bridge);
-  restore_partition(bridge);
+  restore_gpus(slurm);
+  restore_partition(slurm);
   if (!replaced.bytes)
     return;
-  if (parse_memory(bridge->value[replaced.which], &bytes) && bytes == replaced.bytes) {
-    reset_option(bridge, replaced.which);
+  if (parse_memory(slurm->value[replaced.which], &bytes) && bytes == replaced.bytes) {
+    reset_option(slurm, replaced.which);
     if (replaced.was_set < FT_OPTIONS)
-      (void)set_option(bridge, replaced.was_set, replaced.user_value);
-    ft_slurm_options_read(bridge);
+      (void)set_option(slurm, replaced.was_set, replaced.user_value);
+    ft_slurm_options_read(slurm);
   }
   replaced.bytes = 0;
 }
 
-/*
- * Counts the arguments that the option at WORD occupies, without Slurm's table, which takes 60
- * microseconds to create; 0: only the table can tell. These options are the same in sbatch, salloc
- * and srun of every release.
- */
-static int count_option_arguments(const char *word, struct ft_command_line_facts *typed)
+/* Returns how many arguments the option WORD occupies, itself included; 0 if only Slurm's table
+ * shows it. Creating that table takes 60 microseconds. The options listed here are the same in
+ * sbatch, salloc and srun of every release. */
+static int count_option_arguments(const char *word, struct ft_command_line_facts *facts)
 {
-  static const char *const flags[] = { "exclusive", "hold",    "parsable",    "predict-mem",
-                                       "predict-mig", "predict-perf",
-                                       "quiet", "requeue", "verbose", NULL };
-  static const char *const valued[] = { "account", "array",       "constraint",  "cpus-per-task",
-                                        "error",   "export",      "gres",        "job-name",
-                                        "mem",     "mem-per-cpu", "nodes",       "ntasks",
-                                        "output",  "partition",   "predict-app", "predict-params",
-                                        "predict-model", "predict-partition", "qos", "time", "wrap",
-                                        NULL };
+  static const char *const flags[] = { "exclusive",   "hold",        "parsable",
+                                       "predict-mem", "predict-mig", "predict-perf",
+                                       "quiet",       "requeue",     "verbose",
+                                       NULL };
+  static const char *const valued[] = { "account",       "array",
+                                        "constraint",    "cpus-per-task",
+                                        "error",         "export",
+                                        "gres",          "job-name",
+                                        "mem",           "mem-per-cpu",
+                                        "nodes",         "ntasks",
+                                        "output",        "partition",
+                                        "predict-app",   "predict-params",
+                                        "predict-model", "predict-partition",
+                                        "qos",           "time",
+                                        "wrap",          NULL };
   static const char letters[] = "nNcptJoeAqwxDCG";
 
   if (word[1] == '-') {
     struct ft_text text = ft_text_from(word);
 
     if (ft_text_skip(&text, "--container-image="))
-      typed->image = text.at;
+      facts->image = text.at;
     if (strchr(word, '=')) {
       /* no other option begins with --ch, and getopt accepts abbreviations */
-      typed->chdir |= strncmp(word, "--ch", 4) == 0;
+      facts->chdir |= strncmp(word, "--ch", 4) == 0;
       return 1;
     }
     return ft_string_listed(flags, word + 2) ? 1 : ft_string_listed(valued, word + 2) ? 2 : 0;
   }
   if (!strchr(letters, word[1]))
     return 0;
-  typed->chdir |= word[1] == 'D';
+  facts->chdir |= word[1] == 'D';
   return word[2] ? 1 : 2;
 }
 
-/* The index of the first argument that is no option; -1: only Slurm's table can tell. */
-static int find_operands_without_table(int argc, char **argv, struct ft_command_line_facts *typed)
+/* Returns the index of the first operand; -1 if only Slurm's table shows it. */
+static int find_operands_without_table(int argc, char **argv, struct ft_command_line_facts *facts)
 {
   int at = 1;
 
@@ -439,7 +451,7 @@ static int find_operands_without_table(int argc, char **argv, struct ft_command_
 
     if (strcmp(argv[at], "--") == 0)
       return at + 1;
-    words = count_option_arguments(argv[at], typed);
+    words = count_option_arguments(argv[at], facts);
     if (!words)
       return -1;
     at += words;
@@ -447,14 +459,14 @@ static int find_operands_without_table(int argc, char **argv, struct ft_command_
   return at < argc ? at : argc;
 }
 
-int ft_slurm_options_operands(const struct ft_slurm_options *bridge, int argc, char **argv,
-                       struct ft_command_line_facts *typed)
+int ft_slurm_options_operands(const struct ft_slurm_options *slurm, int argc, char **argv,
+                              struct ft_command_line_facts *facts)
 {
   int saved_optind = optind, saved_opterr = opterr, saved_optopt = optopt;
   char *saved_optarg = optarg, *letters = NULL;
   struct option *table, *(*create)(void *opt, char **opt_string);
   void (*destroy)(struct option *table);
-  int letter, index = -1, first = find_operands_without_table(argc, argv, typed);
+  int letter, index = -1, first = find_operands_without_table(argc, argv, facts);
 
   if (first >= 0)
     return first;
@@ -462,7 +474,7 @@ int ft_slurm_options_operands(const struct ft_slurm_options *bridge, int argc, c
   find_slurm_function("slurm_option_table_destroy", &destroy);
   if (!create || !destroy)
     return -1;
-  table = create(bridge->opt, &letters);
+  table = create(slurm->opt, &letters);
   if (!table || !letters)
     goto out;
   opterr = 0;
@@ -471,8 +483,8 @@ int ft_slurm_options_operands(const struct ft_slurm_options *bridge, int argc, c
     const char *name = index >= 0 ? table[index].name : "";
 
     if (optarg && strcmp(name, "container-image") == 0)
-      typed->image = optarg;
-    typed->chdir |= letter == 'D' || strcmp(name, "chdir") == 0;
+      facts->image = optarg;
+    facts->chdir |= letter == 'D' || strcmp(name, "chdir") == 0;
     index = -1;
   }
   first = optind;
@@ -484,6 +496,6 @@ out:
   if (table)
     destroy(table);
   if (letters)
-    bridge->xfree((void **)&letters);
+    slurm->xfree((void **)&letters);
   return first;
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Slurm's option values in sbatch, salloc and srun, read and set by name through functions that
- * libslurmfull exports. If one is missing there is no prediction, and the job is submitted
- * unchanged.
- */
+/* Slurm's option values in sbatch, salloc and srun, read and set by name through functions that
+ * libslurmfull exports. Without any of these functions the job is submitted unchanged. */
 #ifndef FT_PLUGIN_SLURM_OPTIONS_H
 #define FT_PLUGIN_SLURM_OPTIONS_H
 
@@ -56,55 +53,56 @@ enum ft_option {
   FT_OPTIONS
 };
 
+/* Access to the options of Slurm's command, and their values. */
 struct ft_slurm_options {
   void *opt; /* the command's option object; NULL: not found */
   char *(*get)(void *opt, const char *name);
   bool (*next_set)(void *opt, char **name, char **value, size_t *state);
   void (*xfree)(void **item);
-  /* values from command line, script or environment, owned by Slurm's allocator; NULL: not set */
+  /* values from command line, script or environment, from Slurm's allocator; NULL: not set */
   char *value[FT_OPTIONS];
 };
 
-/* Finds Slurm's functions. Returns whether option values can be read. */
-bool ft_slurm_options_open(struct ft_slurm_options *bridge);
+/* Fills SLURM with Slurm's functions. Returns false if option values cannot be read. */
+bool ft_slurm_options_open(struct ft_slurm_options *slurm);
 
 /* Reads all set options in one pass over Slurm's table (a look-up by name searches it each time),
  * and releases earlier values. */
-void ft_slurm_options_read(struct ft_slurm_options *bridge);
-void ft_slurm_options_release(struct ft_slurm_options *bridge);
+void ft_slurm_options_read(struct ft_slurm_options *slurm);
+/* Frees the values of SLURM. */
+void ft_slurm_options_release(struct ft_slurm_options *slurm);
 
-/* Copies the value of NAME, set or default, cut to SIZE bytes. Returns false, with OUT "", without
- * one. */
-bool ft_slurm_options_get(const struct ft_slurm_options *bridge, const char *name, char *out,
+/* Copies the value of option NAME, set or default, to OUT, truncated to SIZE bytes. Returns false,
+ * with OUT "", if Slurm has no value. */
+bool ft_slurm_options_get(const struct ft_slurm_options *slurm, const char *name, char *out,
                           size_t size);
 
-/* The options that request GPUs; borrowed from BRIDGE. */
-struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *bridge);
+/* Returns the options that request GPUs, borrowed from SLURM. */
+struct ft_gpu_request ft_slurm_options_gpus(const struct ft_slurm_options *slurm);
 
 /* Fills OUT from the values read. LOCAL: in srun. */
-void ft_slurm_options_request(const struct ft_slurm_options *bridge, bool local, ft_request *out);
+void ft_slurm_options_request(const struct ft_slurm_options *slurm, bool local, ft_request *out);
 
-/*
- * Requests BYTES in UNIT, and resets the options of the other units, which exclude it. Returns 0;
- * -1 if Slurm rejects the value, with the user's request unchanged.
- */
-int ft_slurm_options_set_memory(const struct ft_slurm_options *bridge, ft_mem_unit unit,
+/* Requests BYTES of memory per UNIT and resets the memory options of other units, which Slurm does
+ * not allow together. Returns 0; -1 if BYTES is 0 or Slurm rejects the value; the user's request is
+ * then unchanged. */
+int ft_slurm_options_set_memory(const struct ft_slurm_options *slurm, ft_mem_unit unit,
                                 uint64_t bytes);
 
-/* Sets the option NAME (gres, gpus or gpus-per-node) to VALUE. Returns 0; -1 for other options, for
- * characters that such values do not have, and if Slurm rejects the value, as above. */
-int ft_slurm_options_set_gpus(const struct ft_slurm_options *bridge, const char *name,
+/* Sets the option NAME (gres, gpus or gpus-per-node) to VALUE. Returns 0; -1 for other options, if
+ * VALUE has characters that no such value has, or if Slurm rejects it; the user's value is then
+ * unchanged. */
+int ft_slurm_options_set_gpus(const struct ft_slurm_options *slurm, const char *name,
                               const char *value);
 
-/* Sets --partition to LIST. Returns 0; -1 if Slurm rejects it, as above. */
-int ft_slurm_options_set_partition(const struct ft_slurm_options *bridge, const char *list);
+/* Sets --partition to LIST. Returns 0; -1 if Slurm rejects it; the user's value is then
+ * unchanged. */
+int ft_slurm_options_set_partition(const struct ft_slurm_options *slurm, const char *list);
 
-/*
- * Slurm passes memory, GPUs and partition of a component of a heterogeneous job on to the next one
- * without such options. Called after reading a component: restores and reads the user's request if
- * the values are those that foretell set for the last component.
- */
-void ft_slurm_options_restore(struct ft_slurm_options *bridge);
+/* Restores the user's memory, GPUs and partition where SLURM has the values that foretell set for
+ * the last component: in a heterogeneous job Slurm passes them on to the next component. Called
+ * once per component, after ft_slurm_options_read. */
+void ft_slurm_options_restore(struct ft_slurm_options *slurm);
 
 /* Facts that only the arguments of the command line show. */
 struct ft_command_line_facts {
@@ -112,9 +110,9 @@ struct ft_command_line_facts {
   bool chdir;        /* --chdir is given on the command line, not only in a script */
 };
 
-/* The index of the first of the ARGC arguments ARGV that is no option, by Slurm's own table; -1:
- * not known. Fills TYPED. */
-int ft_slurm_options_operands(const struct ft_slurm_options *bridge, int argc, char **argv,
-                              struct ft_command_line_facts *typed);
+/* Returns the index of the first operand of the ARGC arguments ARGV, by Slurm's own option table;
+ * -1 if unknown. Fills FACTS. */
+int ft_slurm_options_operands(const struct ft_slurm_options *slurm, int argc, char **argv,
+                              struct ft_command_line_facts *facts);
 
 #endif

@@ -15,7 +15,7 @@ SPANK_PLUGIN(foretell, 1)
 #include "plugin/options.h"
 #include "plugin/predict.h"
 
-/* of a heterogeneous job; init_post_opt is called once for each */
+/* Component of a heterogeneous job, from 0: Slurm calls init_post_opt once for each. */
 static unsigned component;
 
 int slurm_spank_init(spank_t spank, int ac, char *av[])
@@ -26,7 +26,7 @@ int slurm_spank_init(spank_t spank, int ac, char *av[])
   (void)av;
   switch (spank_context()) {
   case S_CTX_LOCAL:
-    /* inside an allocation the record is the job's own, and its steps need it */
+    /* inside an allocation the record is the job's, and its steps need it */
     step = getenv("SLURM_JOB_ID");
     ft_options_unset_enclosing(spank, !step);
     return ft_options_register(spank);

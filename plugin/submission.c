@@ -15,11 +15,11 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-bool ft_collect_is_step(const struct ft_slurm_options *bridge, bool local)
+bool ft_collect_is_step(const struct ft_slurm_options *slurm, bool local)
 {
-  const char *id = bridge->value[FT_OPTION_JOBID];
+  const char *id = slurm->value[FT_OPTION_JOBID];
 
-  return local && id && strcmp(id, "unset") != 0 && !bridge->value[FT_OPTION_DEBUGGER_TEST];
+  return local && id && strcmp(id, "unset") != 0 && !slurm->value[FT_OPTION_DEBUGGER_TEST];
 }
 
 /* Reads FD into OUT up to OUT's limit or a short read. FROM_START: with pread, which leaves the
@@ -89,10 +89,10 @@ static int split_command_line(struct ft_buf *buf, char **words)
   return count;
 }
 
-/* Finds sbatch's operands. sbatch drops every ":" and takes the first argument that is no option as
- * the script, for all components. */
-static int find_sbatch_operands(const struct ft_slurm_options *bridge, int count, char **words,
-                                struct ft_command_line_facts *typed)
+/* Returns the index of sbatch's first operand, the number of arguments if there is none. sbatch
+ * removes every ":" and uses the first operand as the script, for all components. */
+static int find_sbatch_operands(const struct ft_slurm_options *slurm, int count, char **words,
+                                struct ft_command_line_facts *facts)
 {
   int kept = 0, first;
 
@@ -100,15 +100,15 @@ static int find_sbatch_operands(const struct ft_slurm_options *bridge, int count
     if (strcmp(words[i], ":") != 0)
       words[kept++] = words[i];
   words[kept] = NULL;
-  first = ft_slurm_options_operands(bridge, kept, words, typed);
+  first = ft_slurm_options_operands(slurm, kept, words, facts);
   return first < 0 ? kept : first;
 }
 
-/* Finds the command of a component of srun and salloc, which extends to the next ":". Returns the
- * index of its first argument; fills END, the index after its last. */
-static int find_component_operands(const struct ft_slurm_options *bridge, unsigned component,
+/* Finds the command of a component of srun and salloc, which ends at the next ":". Returns the
+ * index of its first argument; *END becomes the index after its last. */
+static int find_component_operands(const struct ft_slurm_options *slurm, unsigned component,
                                    int count, char **words, int *end,
-                                   struct ft_command_line_facts *typed)
+                                   struct ft_command_line_facts *facts)
 {
   int begin = 0, first;
   char *after;
@@ -123,12 +123,13 @@ static int find_component_operands(const struct ft_slurm_options *bridge, unsign
     ++*end;
   after = words[*end];
   words[*end] = NULL;
-  first = ft_slurm_options_operands(bridge, *end - begin, words + begin, typed);
+  first = ft_slurm_options_operands(slurm, *end - begin, words + begin, facts);
   words[*end] = after;
   return first < 0 ? *end : begin + first;
 }
 
-/* Follows links, as sbatch does. A FIFO is not opened, because that can wake its writer. */
+/* Opens PATH if ST shows a regular file; -1 otherwise. Follows links, as sbatch does. Opening a
+ * FIFO could wake its writer. */
 static int open_regular_file(const char *path, const struct stat *st)
 {
   return S_ISREG(st->st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
@@ -166,9 +167,9 @@ static void read_submitted_script(const char *directory, const char *name, struc
 }
 
 /* Finds the submitting user; root may submit for another user (--uid). */
-static void find_submitter(const struct ft_slurm_options *bridge, struct ft_collected *out)
+static void find_submitter(const struct ft_slurm_options *slurm, struct ft_collected *out)
 {
-  struct ft_text text = ft_text_from(bridge->value[FT_OPTION_UID]);
+  struct ft_text text = ft_text_from(slurm->value[FT_OPTION_UID]);
   uint64_t number;
 
   out->uid = (uint32_t)getuid();
@@ -193,17 +194,17 @@ const char *ft_collect_user(struct ft_collected *collected)
 }
 
 /* Collects a batch job: the script is --wrap's, the first operand, or standard input. */
-static void collect_batch_job(const struct ft_slurm_options *bridge, struct ft_collected *out,
+static void collect_batch_job(const struct ft_slurm_options *slurm, struct ft_collected *out,
                               int first, int count, bool chdir_given)
 {
-  const char *wrap = bridge->value[FT_OPTION_WRAP];
+  const char *wrap = slurm->value[FT_OPTION_WRAP];
 
   if (wrap) {
     size_t length = strlen(wrap);
 
     (void)ft_buf_add(&out->script, wrap, length < out->script.limit ? length : out->script.limit);
   } else {
-    /* sbatch searches for the script before it knows a --chdir in it */
+    /* sbatch searches for the script before it reads a --chdir in it */
     read_submitted_script(chdir_given ? out->directory : ".",
                           first < count ? out->words[first] : NULL, &out->script);
   }
@@ -215,36 +216,36 @@ static void collect_batch_job(const struct ft_slurm_options *bridge, struct ft_c
   out->description.argument_count = (size_t)(count - first);
 }
 
-void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *options, bool local,
+void ft_collect(const struct ft_slurm_options *slurm, const struct ft_options *options, bool local,
                 unsigned component, struct ft_collected *out)
 {
-  struct ft_command_line_facts typed = { 0 };
+  struct ft_command_line_facts facts = { 0 };
   int count, first, end;
 
   out->description = (struct ft_description){ 0 };
   ft_buf_init(&out->command_line, FT_LIMIT_ANALYSED);
   ft_buf_init(&out->script, FT_LIMIT_ANALYSED);
-  ft_slurm_options_request(bridge, local, &out->request);
-  find_submitter(bridge, out);
+  ft_slurm_options_request(slurm, local, &out->request);
+  find_submitter(slurm, out);
   if (out->request.array_tasks)
-    out->description.array = bridge->value[FT_OPTION_ARRAY];
-  ft_io_job_directory(bridge->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
-  (void)ft_slurm_options_get(bridge, "job-name", out->job_name, sizeof out->job_name);
+    out->description.array = slurm->value[FT_OPTION_ARRAY];
+  ft_io_job_directory(slurm->value[FT_OPTION_CHDIR], out->directory, sizeof out->directory);
+  (void)ft_slurm_options_get(slurm, "job-name", out->job_name, sizeof out->job_name);
   out->description.exported =
-      (struct ft_export){ bridge->value[FT_OPTION_EXPORT], (const char *const *)environ };
+      (struct ft_export){ slurm->value[FT_OPTION_EXPORT], (const char *const *)environ };
   count = split_command_line(&out->command_line, out->words);
   if (out->request.command == FT_COMMAND_SBATCH) {
-    first = find_sbatch_operands(bridge, count, out->words, &typed);
+    first = find_sbatch_operands(slurm, count, out->words, &facts);
     for (end = first; out->words[end];)
       end++;
-    collect_batch_job(bridge, out, first, end, typed.chdir);
+    collect_batch_job(slurm, out, first, end, facts.chdir);
   } else {
-    first = find_component_operands(bridge, component, count, out->words, &end, &typed);
+    first = find_component_operands(slurm, component, count, out->words, &end, &facts);
     out->description.arguments = (const char *const *)out->words + first;
     out->description.argument_count = (size_t)(end - first);
   }
-  if (typed.image && !out->request.container[0])
-    (void)ft_string_copy(typed.image, out->request.container, sizeof out->request.container);
+  if (facts.image && !out->request.container[0])
+    (void)ft_string_copy(facts.image, out->request.container, sizeof out->request.container);
   out->description.app = options->app;
   out->description.params = options->params;
   out->description.user = out->number;

@@ -11,12 +11,13 @@
 /* Arguments of the command line that are analysed. Chosen by judgement. */
 enum { FT_WORDS = 1024 };
 
+/* The collected submission. */
 struct ft_collected {
   ft_request request;
   uint32_t uid;
   struct ft_description description; /* borrows from what follows */
-  char number[12];                   /* uid, in decimal */
-  char user[64];                     /* ft_collect_user */
+  char number[12];                   /* uid in decimal */
+  char user[64];                     /* name of the user; "": not looked up yet */
   char job_name[256];
   char directory[FT_FILE_PATH];
   struct ft_buf command_line; /* arguments, each with a NUL; empty if they are in memory */
@@ -24,24 +25,25 @@ struct ft_collected {
   char *words[FT_WORDS + 1];
 };
 
-/*
- * Whether this is srun inside an allocation, which submits nothing. srun takes the job from --jobid
- * or $SLURM_JOB_ID. With an invalid job it fails, except with --debugger-test; without a job
- * ("unset") it makes an allocation.
- */
-bool ft_collect_is_step(const struct ft_slurm_options *bridge, bool local);
+/* Whether the command is srun inside an allocation (LOCAL: it is srun), which submits nothing. srun
+ * reads the job from --jobid or $SLURM_JOB_ID. With an invalid job it fails, except with
+ * --debugger-test; without a job ("unset") it makes an allocation. */
+bool ft_collect_is_step(const struct ft_slurm_options *slurm, bool local);
 
 /*
- * Collects component COMPONENT (0 first) of the submission, without the user's name, whose look-up
- * reads files. Never waits: reads only regular files, standard input without moving its offset, and
- * leaves out what it cannot read. OUT is released with ft_collect_free.
+ * Collects component COMPONENT (0 first) of the submission into OUT, without the user's name, whose
+ * look-up reads files. LOCAL: in srun. Never waits: reads only regular files, and standard input
+ * without moving its offset. Omits what it cannot read. The caller releases OUT with
+ * ft_collect_free.
  */
-void ft_collect(const struct ft_slurm_options *bridge, const struct ft_options *options, bool local,
+void ft_collect(const struct ft_slurm_options *slurm, const struct ft_options *options, bool local,
                 unsigned component, struct ft_collected *out);
 
-/* The submitting user's name, or number without a name; looked up at the first call. */
+/* Returns the submitting user's name, or number if it has no name. Looked up at the first call;
+ * owned by COLLECTED. */
 const char *ft_collect_user(struct ft_collected *collected);
 
+/* Frees the text buffers of COLLECTED. */
 void ft_collect_free(struct ft_collected *collected);
 
 #endif

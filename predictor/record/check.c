@@ -11,12 +11,13 @@
 #define MAX_PEAK_BYTES 0x1p50
 /* Bytes: 1 EiB. The tail of an estimate may exceed any observed peak; chosen by judgement. */
 #define MAX_ESTIMATE_BYTES 0x1p60
-/* Range of failure_price in foretell.conf(5). */
+/* Largest failure_price of foretell.conf(5); no unit. */
 #define MAX_FAILURE_COST 1e6
 
 /* (uid_t)-1 is no user: it marks models pooled over all users (FT_STATE_POOLED). */
 #define POOLED_UID UINT32_MAX
 
+/* Returns -1 and fills ERR with the name of the malformed field. */
 static int bad(struct ft_error *err, const char *field)
 {
   return ft_error_set(err, "%s: value not allowed by the schema", field);
@@ -52,11 +53,11 @@ static bool is_probability(double p)
   return p >= 0 && p <= 1;
 }
 
-/* Whether estimated quantiles ascend. An absent quantile is 0. */
-static bool are_quantiles(double low, double middle, double high)
+/* Whether estimated quantiles, in bytes, are in range and ascend. An absent quantile is 0. */
+static bool are_quantiles(double low, double median, double high)
 {
-  return low >= 0 && (!(middle > 0) || middle >= low) && (!(high > 0) || high >= middle) &&
-         middle >= 0 && high >= 0 && low <= MAX_ESTIMATE_BYTES && middle <= MAX_ESTIMATE_BYTES &&
+  return low >= 0 && (!(median > 0) || median >= low) && (!(high > 0) || high >= median) &&
+         median >= 0 && high >= 0 && low <= MAX_ESTIMATE_BYTES && median <= MAX_ESTIMATE_BYTES &&
          high <= MAX_ESTIMATE_BYTES;
 }
 
@@ -70,6 +71,8 @@ static int check_decision(const ft_decision *d, struct ft_error *err)
   return 0;
 }
 
+/* Whether the lists of T match and its quantiles ascend. Without rows, each task has quantiles of
+ * its own. */
 static bool are_task_predictions(const ft_task_predictions *t)
 {
   if (t->index_count != (t->row_count ? t->row_count : t->p50_bytes_count) ||
@@ -173,7 +176,9 @@ static bool are_distinct(const pb_byte_t *run, size_t count)
   return true;
 }
 
-static int check_views(const ft_evaluator *e, struct ft_error *err)
+/* Checks the lists of an evaluator that have one entry per run, its baselines, and the losses of
+ * its ensemble. */
+static int check_baselines(const ft_evaluator *e, struct ft_error *err)
 {
   /* models of old versions have neither seconds nor ages */
   if (e->seconds_count && (e->seconds_count != e->needs_count || e->ages.size != e->needs_count))
@@ -184,14 +189,15 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   if (!are_distinct(e->ages.bytes, e->ages.size))
     return bad(err, "ages");
   for (size_t v = 0; v < e->baselines_count; v++) {
-    const ft_baseline *view = &e->baselines[v];
+    const ft_baseline *baseline = &e->baselines[v];
 
-    if (!isfinite(view->intercept) || !isfinite(view->slope) || !isfinite(view->least) ||
-        view->needs_count != view->runs.size || !are_distinct(view->runs.bytes, view->runs.size))
+    if (!isfinite(baseline->intercept) || !isfinite(baseline->slope) ||
+        !isfinite(baseline->least) || baseline->needs_count != baseline->runs.size ||
+        !are_distinct(baseline->runs.bytes, baseline->runs.size))
       return bad(err, "views");
-    for (size_t i = 0; i < view->needs_count; i++)
-      if (!isfinite(view->needs[i]) || view->runs.bytes[i] >= e->seconds_count ||
-          (i && view->needs[i] < view->needs[i - 1]))
+    for (size_t i = 0; i < baseline->needs_count; i++)
+      if (!isfinite(baseline->needs[i]) || baseline->runs.bytes[i] >= e->seconds_count ||
+          (i && baseline->needs[i] < baseline->needs[i - 1]))
         return bad(err, "views");
   }
   for (size_t i = 0; i < e->losses_count; i++)
@@ -205,6 +211,7 @@ static int check_views(const ft_evaluator *e, struct ft_error *err)
   return 0;
 }
 
+/* Checks the facts of an evaluator whose model has COLUMNS columns. */
 static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
   if (e->fact_kinds.size != e->fact_bytes_count ||
@@ -224,6 +231,8 @@ static int check_facts(const ft_evaluator *e, size_t columns, struct ft_error *e
   return 0;
 }
 
+/* Checks an evaluator whose model has COLUMNS columns: lists of equal length, finite numbers in
+ * range, sorted residuals and needs. Returns 0; -1 and fills ERR with the field. */
 static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_error *err)
 {
   if (!isfinite(e->intercept) || !isfinite(e->max_bytes) || !isfinite(e->bound_bytes) ||
@@ -234,7 +243,7 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
   if (e->covariates_count != e->needs_count ||
       (e->has_primary_column && e->primary_column >= columns))
     return bad(err, "needs");
-  if (check_views(e, err) < 0)
+  if (check_baselines(e, err) < 0)
     return -1;
   if (check_facts(e, columns, err) < 0)
     return -1;
@@ -264,10 +273,10 @@ static int check_evaluator(const ft_evaluator *e, size_t columns, struct ft_erro
 static bool are_values(const float *x, size_t count, const ft_column *columns, size_t column_count)
 {
   for (size_t j = 0; j < count; j++) {
-    double most =
+    double highest =
         j < column_count && columns[j].categorical ? columns[j].categories_count - 1.0 : INFINITY;
 
-    if (isinf(x[j]) || (double)x[j] > most || (most < INFINITY && x[j] < -1))
+    if (isinf(x[j]) || (double)x[j] > highest || (highest < INFINITY && x[j] < -1))
       return false;
   }
   return true;
@@ -297,7 +306,7 @@ static int check_model(const ft_model *m, struct ft_error *err)
   return check_evaluator(&m->evaluator, m->columns_count, err);
 }
 
-static int check_place(const ft_platform_runs *p, struct ft_error *err)
+static int check_platform_runs(const ft_platform_runs *p, struct ft_error *err)
 {
   if (!p->platform[0] || !printable(p->platform) || !isfinite(p->last) || !isfinite(p->log_ratio) ||
       !(p->deviation >= 0 && isfinite(p->deviation)) || !isfinite(p->transferred_log_ratio) ||
@@ -311,7 +320,7 @@ static int check_performance(const ft_performance *p, struct ft_error *err)
   if (!printable(p->app) || !isfinite(p->updated))
     return bad(err, "app");
   for (size_t i = 0; i < p->platforms_count; i++)
-    if (check_place(&p->platforms[i], err) < 0)
+    if (check_platform_runs(&p->platforms[i], err) < 0)
       return -1;
   for (size_t i = 0; i < p->columns_count; i++)
     if (!printable(p->columns[i].name))
@@ -413,8 +422,7 @@ static int check_partition(const ft_partition *p, struct ft_error *err)
     if (!printable(p->gres[i].name))
       return bad(err, "gres");
   for (size_t i = 0; i < p->restrictions_count; i++)
-    if ((unsigned)p->restrictions[i].by > _ft_restricts_MAX ||
-        !printable(p->restrictions[i].names))
+    if ((unsigned)p->restrictions[i].by > _ft_restricts_MAX || !printable(p->restrictions[i].names))
       return bad(err, "restrictions");
   return 0;
 }

@@ -10,7 +10,8 @@
 /* Protocol Buffers encodes fixed-size numbers little-endian. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
-/* Sets the error WHY of STREAM, from which nothing was read yet, at the position AT. */
+/* Sets the error WHY of STREAM, from which nothing was read yet, at the position AT. Returns
+ * false. */
 static bool fail_at_byte(pb_istream_t *stream, const pb_byte_t *at, const char *why)
 {
   stream->bytes_left -= (size_t)(at - (const pb_byte_t *)stream->state);
@@ -76,8 +77,9 @@ static bool decode_with_nanopb(pb_istream_t *stream, const pb_msgdesc_t *type, v
          fail_at_byte(stream, begin + length - others.bytes_left, PB_GET_ERROR(&others));
 }
 
-/* Decodes LENGTH bytes of fields at DATA into MESSAGE, which has default values. Recursive: a model
- * has an evaluator, an evaluator has baselines. */
+/* Decodes LENGTH bytes of fields at DATA into MESSAGE, which has default values. Copies lists of
+ * numbers itself; nanopb decodes the bytes between them. Recursive: a model has an evaluator, an
+ * evaluator has baselines. Returns false on error; OUTER then has the message. */
 static bool decode_message(pb_istream_t *outer, const pb_msgdesc_t *type, void *message,
                            const pb_byte_t *data, size_t length)
 {

@@ -21,6 +21,8 @@ enum { HEADER_SIZE = 28 }; /* bytes; the layout is in record.h */
 
 static const char magic[8] = { 'f', 'o', 'r', 'e', 't', 'e', 'l', 'l' };
 
+/* By enum ft_record: the name in messages, the fields of nanopb, and the offset of the schema
+ * version. */
 static const struct record_type {
   const char *name;
   const pb_msgdesc_t *fields;
@@ -62,10 +64,8 @@ int ft_record_encode(enum ft_record record, const void *message, struct ft_buf *
   return 0;
 }
 
-/*
- * The previous release wrote these fields into the observation itself, without a submission. Spools
- * and journals still have such records.
- */
+/* Fills S with the fields that the previous release wrote into the observation itself, without a
+ * submission. Spools and journals may still have its records. */
 static bool decode_previous_schema(pb_istream_t *stream, ft_submission *s)
 {
   ft_observation_before before;
@@ -99,10 +99,8 @@ static bool decode_observation(pb_istream_t *stream, ft_observation *o)
   return decode_previous_schema(stream, &o->submission);
 }
 
-/*
- * Makes all strings of MESSAGE printable: names of jobs, files and partitions come from users and
- * are shown to other users. Records that the agent derives from them are printable, too.
- */
+/* Makes all strings of MESSAGE printable: users choose names of jobs, files and partitions, and
+ * other users see them. Records that the agent derives from them are then printable, too. */
 static void make_strings_printable(const pb_msgdesc_t *fields, void *message)
 {
   pb_field_iter_t field;
@@ -186,11 +184,9 @@ static uint32_t type_and_schema(enum ft_record record)
   return ((uint32_t)record + 1) | FT_SCHEMA << 16;
 }
 
-/*
- * Returns the offset of the history in the encoded model or performance DATA; LENGTH for other
- * records, which have no tail. nanopb encodes fields in the order of their tags, and the history
- * has the last tag.
- */
+/* Returns the length of the head of the encoded model or performance DATA, which is the offset of
+ * the history; LENGTH for other records, which have no tail. nanopb encodes fields in the order of
+ * their tags, and the history has the last tag. */
 static size_t head_length(enum ft_record record, const char *data, size_t length)
 {
   uint32_t history = record == FT_RECORD_MODEL         ? ft_model_history_tag
@@ -311,7 +307,8 @@ static int decode_body(const unsigned char *header, const unsigned char *body,
   return 0;
 }
 
-/* Decodes the body after HEADER; reads it from FD if it is longer than the AVAILABLE bytes. */
+/* Decodes the body after HEADER. Reads it again from FD if it is longer than the AVAILABLE
+ * bytes. */
 static int read_long_body(int fd, const unsigned char *header, size_t available,
                           enum ft_record record, const char *name, bool whole, void *message,
                           struct ft_error *err)
@@ -356,7 +353,8 @@ static int check_file_header(const unsigned char *header, size_t got, enum ft_re
   return 0;
 }
 
-/* The first read is large enough for every record that a submission reads. */
+/* Reads and decodes the record in FD. The first read is large enough for every record that a
+ * submission reads. */
 static int read_record_file(int fd, enum ft_record record, const char *name, bool whole,
                             void *message, struct ft_error *err)
 {

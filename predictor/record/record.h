@@ -14,9 +14,10 @@
 #include "predictor/core/error.h"
 #include "predictor/record/foretell.pb.h"
 
-/* The schema version that this build writes, and the newest that it reads, of every record. */
+/* Schema version of every record: the version written, and the newest that can be read. */
 #define FT_SCHEMA 1
 
+/* Types of records. The order is part of the file format: append only. */
 enum ft_record {
   FT_RECORD_SUBMISSION,
   FT_RECORD_OBSERVATION,
@@ -46,8 +47,8 @@ void ft_record_clean(enum ft_record record, void *message);
 /*
  * Decodes LENGTH bytes of DATA into MESSAGE, a struct of type RECORD, and checks it: strings end in
  * NUL, lists keep their bounds, the schema is not newer than FT_SCHEMA, enums have values of the
- * schema and numbers are finite, except x of a run. Makes the text of users' records printable.
- * Returns 0; -1 on error with errno and fills ERR; then MESSAGE is undefined.
+ * schema and numbers are finite (the columns x of a run can be NaN). Makes the text of users'
+ * records printable. Returns 0; -1 on error, sets errno and fills ERR; then MESSAGE is undefined.
  */
 int ft_record_decode(enum ft_record record, const void *data, size_t length, void *message,
                      struct ft_error *err);
@@ -65,10 +66,8 @@ int ft_record_write(enum ft_record record, const void *message, int dirfd, const
 int ft_record_write_head(enum ft_record record, const void *message, int dirfd, const char *name,
                          mode_t mode, struct ft_error *err);
 
-/*
- * Reads such a file with bounded pread; never blocks on a FIFO or a device. Returns 0; -1 on error
- * with errno (ENOENT: no such file) and fills ERR.
- */
+/* Reads a file of ft_record_write into MESSAGE with bounded pread; never blocks on a FIFO or a
+ * device. Returns 0; -1 on error, sets errno (ENOENT: no such file) and fills ERR. */
 int ft_record_read(enum ft_record record, int dirfd, const char *name, void *message,
                    struct ft_error *err);
 
@@ -84,8 +83,8 @@ int ft_record_read_head(enum ft_record record, int dirfd, const char *name, void
 int ft_record_write_list(enum ft_record record, const void *messages, size_t size, size_t count,
                          int dirfd, const char *name, mode_t mode, struct ft_error *err);
 
-/* Reads such a file into LIST, which the caller frees with ft_buf_free, also after an error.
- * Returns 0; -1 on error with errno (ENOENT: no such file) and fills ERR. */
+/* Reads a file of ft_record_write_list into LIST, which the caller frees with ft_buf_free, also
+ * after an error. Returns 0; -1 on error, sets errno (ENOENT: no such file) and fills ERR. */
 int ft_record_list_open(int dirfd, const char *name, struct ft_buf *list, struct ft_error *err);
 
 /* Decodes the record at offset *AT, initially 0, of LIST into MESSAGE and moves *AT after it. NAME
@@ -98,7 +97,7 @@ int ft_record_list_next(enum ft_record record, const struct ft_buf *list, const 
 int ft_submission_to_text(const ft_submission *submission, struct ft_buf *out,
                           struct ft_error *err);
 
-/* Decodes such a TEXT. Returns as ft_record_decode. */
+/* Decodes the TEXT of ft_submission_to_text. Returns as ft_record_decode. */
 int ft_submission_from_text(const char *text, ft_submission *submission, struct ft_error *err);
 
 /* The default policy of foretell.conf(5), with every field set. */
@@ -110,6 +109,7 @@ struct ft_enum_names {
   size_t count;
 };
 
+/* Initialiser of struct ft_enum_names from string literals. */
 #define FT_ENUM_NAMES(...)                                                                         \
   {                                                                                                \
     (const char *const[]){ __VA_ARGS__ }, sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *) \
@@ -138,7 +138,7 @@ int ft_outcome_from_name(const char *name);
 int ft_mode_from_name(const char *name);
 int ft_rule_from_name(const char *name);
 
-/* Returns the peak in bytes under the memory accounting RULE; 0 without a measurement of it. */
+/* Returns the peak in bytes under the memory accounting RULE; 0 if not measured. */
 double ft_observation_peak(const ft_observation *observation, ft_rule rule);
 
 /* Name of the feature with the GPU memory, in bytes, that the submission's model file needs without
@@ -152,8 +152,8 @@ double ft_observation_gpu_bytes(const ft_observation *observation);
 /* Returns a hash of the fields that identify an observation: one run of one job on one node. */
 uint64_t ft_observation_key(const ft_observation *observation);
 
-/* Inserts a number or a category into FEATURES, COUNT of at most LIMIT, or replaces the feature of
- * that NAME. Returns false if FEATURES is full or NUMBER is not finite. */
+/* Insert a number or a category into FEATURES, with *COUNT of at most LIMIT entries, or replace the
+ * feature NAME. Return false if FEATURES is full or NUMBER is not finite. */
 bool ft_feature_number(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
                        double number);
 bool ft_feature_category(ft_feature *features, pb_size_t *count, size_t limit, const char *name,
@@ -173,11 +173,9 @@ const ft_feature *ft_feature_find(const ft_feature *features, size_t count, cons
  * for other text. */
 bool ft_feature_parse(const char *value, double *number);
 
-/*
- * Replaces the FEATURES of a job array, COUNT of at most LIMIT, by those of its task *INDEX:
- * inserts the index for "%a" and adds the values of the task from VALUES, VALUE_COUNT lists. With
- * INDEX NULL (no task) it removes the features that differ between tasks.
- */
+/* Replaces the FEATURES of a job array, *COUNT of at most LIMIT, by the features of its task
+ * *INDEX: inserts the index for "%a", and adds the values of the task from VALUES, VALUE_COUNT
+ * lists. INDEX NULL (no task) removes the features that differ between tasks. */
 void ft_features_of_task(ft_feature *features, pb_size_t *count, size_t limit,
                          const ft_task_values *values, size_t value_count, const uint32_t *index);
 

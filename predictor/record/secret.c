@@ -33,14 +33,14 @@ static char to_lower(char c)
   return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
-/* ---- by name ---- */
+/* ---- by the name of the argument ---- */
 
 /* Parts of words that make an argument secret whatever its value. */
 static const char *const sufficient_parts[] = { "passw",      "passphrase", "passcode",  "secret",
                                                 "credential", "apikey",     "accesskey", "authkey",
                                                 "privatekey", "sshkey",     "authtoken", NULL };
 
-/* Whole words that do the same. */
+/* Whole words with the same effect. */
 static const char sufficient_words[] = "bearer,jwt,otp,totp,cred,creds,oauth,oauth2,authorization,"
                                        "authorisation,cookie,cookies,passin,passout,sshpass,dbpass,"
                                        "userpass,psk";
@@ -54,10 +54,10 @@ static const char quantity_words[] =
     "rate,bits,limit,budget,total,level,pad,eos,bos,unk,sep,cls,mask,special,new,sort,public,group,"
     "column,col,field,foreign,primary,value,first,second,high,low,band,all,single,multi";
 
-/* Values of switches, never secret. */
+/* Values of on-off options, never secret. */
 static const char choices[] = "yes,no,true,false,none,null,auto,on,off,never,always,required";
 
-/* Takes the next WORD of NAME. Words end at punctuation and at the capitals of camelCase. */
+/* Extracts the next WORD of NAME. Words end at punctuation and at the capitals of camelCase. */
 static bool next_name_word(struct ft_text *name, struct ft_text *word)
 {
   const char *p;
@@ -128,24 +128,24 @@ static bool is_plain_path(const char *value)
   return true;
 }
 
-/* Whether the words of NAME, with VALUE if they are ambiguous, name a secret. */
+/* Whether the words of NAME make VALUE a secret. VALUE matters only for ambiguous words. */
 static bool is_secret_name(const char *name, const char *value)
 {
   enum {
-    WEAK_DIGITS = 5, /* of a count, "65536" tokens; longer numbers may be a code; by judgement */
-    ANY = 64         /* digits after "tokens" or "keys", always a count */
+    COUNT_DIGITS = 5, /* in a count, "65536" tokens; longer numbers may be codes; by judgement */
+    ANY_DIGITS = 64   /* after "tokens" or "keys" a number is always a count */
   };
   struct ft_text rest = ft_text_from(name), word;
-  bool weak = false, several = false, measure = false;
+  bool ambiguous = false, plural = false, quantity = false;
 
   while (next_name_word(&rest, &word)) {
     if (is_sufficient_word(word))
       return true;
-    weak |= ft_text_lists_any_case(ft_text_from(ambiguous_words), word);
-    several |= contains_ignoring_case(word, "tokens") || contains_ignoring_case(word, "keys");
-    measure |= ft_text_lists_any_case(ft_text_from(quantity_words), word);
+    ambiguous |= ft_text_lists_any_case(ft_text_from(ambiguous_words), word);
+    plural |= contains_ignoring_case(word, "tokens") || contains_ignoring_case(word, "keys");
+    quantity |= ft_text_lists_any_case(ft_text_from(quantity_words), word);
   }
-  return weak && !measure && !is_short_number(value, several ? ANY : WEAK_DIGITS) &&
+  return ambiguous && !quantity && !is_short_number(value, plural ? ANY_DIGITS : COUNT_DIGITS) &&
          !is_plain_path(value);
 }
 
@@ -177,12 +177,13 @@ static bool list_has_name(const char *list, const char *name)
   return false;
 }
 
-/* ---- by shape ---- */
+/* ---- by the form of the value ---- */
 
-/* Prefixes of the tokens of well-known services, from their documentation, and the minimum number
- * of token characters after them. Text made of words only ("sk-learn-...") is no token. */
+/* Prefixes of the tokens of well-known services, from their documentation, each list with the
+ * minimum number of token characters that follow. Text of words only ("sk-learn-...") is no
+ * token. */
 static const struct prefixes {
-  size_t least;
+  size_t minimum;
   const char *const *text;
 } prefixes[] = {
   { 8, (const char *const[]){ "sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "xoxa-",
@@ -207,7 +208,8 @@ static bool is_token_byte(char c)
   return is_alnum(c) || c == '_' || c == '-';
 }
 
-/* Counts the token characters at the start of TEXT. *RANDOM: they have a digit or mixed case. */
+/* Counts the token characters at the start of TEXT. Sets *RANDOM if they have a digit or mixed
+ * case. */
 static size_t token_length(struct ft_text text, bool *random)
 {
   bool digit = false, lower = false, upper = false;
@@ -230,7 +232,7 @@ static bool has_token_prefix(struct ft_text rest)
       bool random;
 
       if (*rest.at == **prefix && ft_text_skip(&token, *prefix) &&
-          token_length(token, &random) >= prefixes[i].least && random)
+          token_length(token, &random) >= prefixes[i].minimum && random)
         return true;
     }
   return false;
@@ -259,7 +261,7 @@ static bool is_jwt(struct ft_text rest)
 /* Whether REST, after "://", begins with user:password@ or TOKEN@. */
 static bool has_url_password(struct ft_text rest)
 {
-  enum { TOKEN = 20 }; /* characters; user names are shorter; chosen by judgement */
+  enum { TOKEN = 20 }; /* minimum characters; user names are shorter; by judgement */
   const char *colon = NULL, *from = rest.at, *at = NULL;
 
   for (; rest.at < rest.end && !strchr("/?#", *rest.at) && *rest.at > ' '; rest.at++) {
@@ -309,7 +311,8 @@ static bool has_known_form(struct ft_text text)
   return false;
 }
 
-/* Character counts of a text. A run is a sequence of one class; "Abc" is one run. */
+/* Character counts of a text. A run is a sequence of characters of one class; a capital and the
+ * letters after it, "Abc", are one run. */
 struct character_counts {
   size_t length, runs, digits, lowers, uppers, others;
   size_t distinct; /* different letters */
@@ -348,28 +351,29 @@ static struct character_counts count_classes(struct ft_text text)
   return m;
 }
 
-/* Whether runs are shorter than 3 characters on average. Expected length in random text: 1.9 for
- * Base62, 2.5 for Base36; in names of words and numbers 4 and more. */
+/* Whether runs are shorter than 3 characters on average. Their expected length in random text is
+ * 1.9 for Base62 and 2.5 for Base36; in names of words and numbers it is 4 and more. */
 static bool alternates_fast(const struct character_counts *m)
 {
   return m->runs * 3 > m->length - m->others;
 }
 
-/* Whether RUN, letters and digits only, is random. CHECKSUM: the name of a checksum precedes it. */
+/* Whether RUN, of letters and digits only, is random text. CHECKSUM: it follows the name of a
+ * checksum algorithm. */
 static bool is_random_alnum(struct ft_text run, bool checksum)
 {
-  /* characters of random text with digits, without digits, of hexadecimal text; different letters.
-   * Chosen on the values of tests/unit/test_secret.c */
-  enum { LEAST = 16, LETTERS = 24, CHECKSUM = 32, DISTINCT = 4 };
+  /* minimum characters of text with digits, of text without digits, of hexadecimal text; minimum
+   * distinct letters. Chosen on the values of tests/unit/test_secret.c */
+  enum { MIN_MIXED = 16, MIN_LETTERS = 24, MIN_HEXADECIMAL = 32, MIN_DISTINCT = 4 };
   struct character_counts m = count_classes(run);
 
   if (m.hexadecimal && checksum)
     return false;
-  if (m.hexadecimal && m.length >= CHECKSUM && m.digits && m.digits < m.length)
+  if (m.hexadecimal && m.length >= MIN_HEXADECIMAL && m.digits && m.digits < m.length)
     return true;
   if (m.digits)
-    return m.length >= LEAST && m.distinct >= DISTINCT && alternates_fast(&m);
-  return m.length >= LETTERS && m.lowers && m.uppers && alternates_fast(&m);
+    return m.length >= MIN_MIXED && m.distinct >= MIN_DISTINCT && alternates_fast(&m);
+  return m.length >= MIN_LETTERS && m.lowers && m.uppers && alternates_fast(&m);
 }
 
 /* Whether BEFORE ends in the name of a checksum algorithm and a separator. */
@@ -389,22 +393,22 @@ static bool follows_checksum_name(struct ft_text before)
   return false;
 }
 
-/* Whether TEXT is Base64. '+', '/', '-' and '_' are one character in 32 there; at most one in APART
- * is allowed. */
+/* Whether TEXT is Base64. In random Base64 one character in 32 is '+', '/', '-' or '_'; accepts at
+ * most one in SPACING. */
 static bool is_base64(struct ft_text text)
 {
-  enum { LEAST = 32, APART = 10 };
+  enum { MIN_LENGTH = 32, SPACING = 10 }; /* characters; chosen by judgement */
   struct character_counts m = count_classes(text);
 
   for (const char *p = text.at; p < text.end; p++)
     if (!is_alnum(*p) && !strchr("+/=_-", *p))
       return false;
-  return m.length >= LEAST && m.digits && m.lowers && m.uppers && m.others * APART <= m.length &&
-         alternates_fast(&m);
+  return m.length >= MIN_LENGTH && m.digits && m.lowers && m.uppers &&
+         m.others * SPACING <= m.length && alternates_fast(&m);
 }
 
-/* Whether TEXT has a '/' or an extension of one to eight letters and digits. Names of files may be
- * checksums. */
+/* Whether TEXT is a file name: it has a '/', or an extension of one to eight letters and digits.
+ * File names may be checksums, which are harmless. */
 static bool is_file(struct ft_text text)
 {
   const char *p = text.end;
@@ -415,6 +419,7 @@ static bool is_file(struct ft_text text)
          (p - text.at > 1 && p[-1] == '.' && text.end > p && text.end - p <= 8);
 }
 
+/* Whether TEXT is Base64, or a sequence of letters and digits in it is random text. */
 static bool has_random_text(struct ft_text text)
 {
   const char *from = text.at;
@@ -436,7 +441,7 @@ static bool has_random_text(struct ft_text text)
   return false;
 }
 
-/* ---- both ---- */
+/* ---- by name and value ---- */
 
 static struct ft_text examined_part(const char *value)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Recognises passwords, tokens and keys in the arguments of programs, so that none enters a record.
- * The rules prefer false positives: a harmless value taken for a secret costs a feature, but an
- * unrecognised secret is stored.
- */
+/* Recognises passwords, tokens and keys in the arguments of programs, so that no record contains
+ * them. The rules prefer false positives: a harmless value that counts as a secret costs a feature,
+ * but an unrecognised secret is stored. */
 #ifndef FT_RECORD_SECRET_H
 #define FT_RECORD_SECRET_H
 
@@ -18,10 +16,10 @@ struct ft_secret_rules {
 
 /*
  * Whether the argument NAME ("--api-key", "DB_PASSWORD") makes its VALUE a secret. RULES may be
- * NULL. NAME is split into words. Words like "password", "secret" and "credential" suffice.
- * "token", "key", "pass" and "auth" do not suffice next to a word for a quantity ("max_tokens",
- * "key_size"), nor for a number of at most five digits or a path. "yes", "none" and the like are
- * never secrets.
+ * NULL. The words of NAME decide. "password", "secret", "credential" and similar words make every
+ * value a secret. "token", "key", "pass" and "auth" do not if a word for a quantity is next to them
+ * ("max_tokens", "key_size"), or if VALUE is a path or a number of at most five digits. "yes",
+ * "none" and similar values are never secrets.
  */
 bool ft_secret_name(const char *name, const char *value, const struct ft_secret_rules *rules);
 
@@ -38,11 +36,11 @@ bool ft_secret_name(const char *name, const char *value, const struct ft_secret_
  */
 bool ft_secret_value(const char *value);
 
-/* Whether VALUE is a secret by its argument's NAME or by itself, or NAME itself looks like one.
- * RULES may be NULL. */
+/* Whether VALUE is a secret by itself or by the NAME of its argument, or NAME itself looks like a
+ * secret. RULES may be NULL. */
 bool ft_secret_argument(const char *name, const char *value, const struct ft_secret_rules *rules);
 
-/* Recorded instead of a secret job name. An empty name would be completed from Slurm's record. */
+/* Recorded instead of a secret job name. An empty name would be filled in from Slurm's record. */
 #define FT_SECRET_JOB_NAME "job"
 
 enum { FT_SECRET_EXAMINED = 512 }; /* bytes; the longest string of a record (foretell.options) */

@@ -16,6 +16,7 @@ static bool is_file_name_byte(char c)
          c == '_' || c == '-';
 }
 
+/* Writes the file name for NAME, as ft_state_model_name with SUFFIX. */
 static void make_file_name(const char *name, const char *suffix, char out[FT_STATE_NAME_SIZE])
 {
   size_t used = 0, seen = 0;
@@ -93,8 +94,8 @@ static void trim_number(struct ft_text *name, char mark)
 /*
  * Returns the part of JOB_NAME that all jobs of a workflow task share. Nextflow:
  * "nf-ALIGN_(NA1287x)"; Snakemake: "snakejob.align.6.sh" and "snakejob_align_6". If the differing
- * part is in the middle, "toil_job_3_align" and "cromwell_1b671a64_align", HEAD is the part before
- * it.
+ * part is in the middle, as in "toil_job_3_align" and "cromwell_1b671a64_align", HEAD becomes the
+ * part before it; otherwise HEAD is empty.
  */
 static struct ft_text workflow_task_name(const char *job_name, struct ft_text *head)
 {
@@ -148,7 +149,8 @@ void ft_state_partition_name(const char *partition, char out[FT_STATE_NAME_SIZE]
 typedef int read_function(enum ft_record record, int dirfd, const char *name, void *message,
                           struct ft_error *err);
 
-/* A type of file named after its subject. Two subjects can have the same file name (by hash). */
+/* A type of file with one file per subject (an app or a similarity key). The name has a hash of the
+ * subject; because hashes can collide, the content is compared with the subject, too. */
 static const struct file_kind {
   enum ft_record record;
   void (*file)(const char *subject, char out[FT_STATE_NAME_SIZE]);
@@ -162,6 +164,8 @@ static const struct file_kind {
                         offsetof(ft_similar_apps, similarity_key),
                         "file of another similarity key" };
 
+/* Reads the file of SUBJECT in DIRECTORY with READ into MESSAGE. A file of another subject counts
+ * as missing (ENOENT). */
 static int read_from_directory(read_function *read, const struct file_kind *kind, int state_fd,
                                const char *directory, const char *subject, void *message,
                                struct ft_error *err)
@@ -200,9 +204,9 @@ static int read_user_or_site_file(read_function *read, const struct file_kind *k
 }
 
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
-                               ft_similar_apps *kin, struct ft_error *err)
+                               ft_similar_apps *similar, struct ft_error *err)
 {
-  return read_user_file(ft_record_read, &similar_apps_file, state_fd, uid, similarity_key, kin,
+  return read_user_file(ft_record_read, &similar_apps_file, state_fd, uid, similarity_key, similar,
                         err);
 }
 

@@ -35,7 +35,7 @@
 #define FT_STATE_PARTITION_LIST ".all"
 #define FT_STATE_MODELS "models"
 #define FT_STATE_SHARED "models/site"
-/* The UID of models pooled over all users. */
+/* Used as the UID of models pooled over all users. */
 #define FT_STATE_POOLED UINT32_MAX
 #define FT_STATE_PRIOR "prior"
 #define FT_STATE_PRIOR_APPS "prior.apps"
@@ -44,7 +44,7 @@
 #define FT_STATE_STORE "store.db"
 #define FT_STATE_LOCK "agent.lock"
 
-/* Suffix of the agent's socket path: the socket for queries of users' commands. */
+/* Appended to the agent's socket path: the path of the socket for queries by users' commands. */
 #define FT_STATE_QUERY_SUFFIX ".ask"
 
 /* Size of an array for a file name, in bytes: 64 of the name, '-', 16 digits, a suffix, NUL. */
@@ -56,42 +56,37 @@
  */
 void ft_state_model_name(const char *app, char out[FT_STATE_NAME_SIZE]);
 
-/*
- * Writes the app of an imported run without one to OUT: USER (empty: the number UID), '/' and the
- * job name, without the part that a workflow manager adds for one job of a task. A name that is too
- * long is truncated and ends in its hash.
- */
+/* Writes the app of an imported run whose source names no app to OUT: USER (empty: the number UID),
+ * '/' and the job name, without the part that a workflow manager adds for one job of a task. A name
+ * that is too long is truncated and ends in its hash. */
 void ft_state_imported_app(const char *user, uint32_t uid, const char *job_name, char out[128]);
 
 /* Writes the file name of a partition, as ft_state_model_name without the suffix. */
 void ft_state_partition_name(const char *partition, char out[FT_STATE_NAME_SIZE]);
 
-/*
- * Reads the model of APP of user UID from the state directory STATE_FD: the user's own, else the
- * site's. A file of another app counts as missing. Returns 0; -1 on error with errno (ENOENT: no
- * model) and fills ERR.
- */
+/* Reads the model of APP of user UID from the state directory STATE_FD: the user's own, else the
+ * site's. A file of another app counts as missing. Returns 0; -1 on error, sets errno (ENOENT: no
+ * model) and fills ERR. */
 int ft_state_read_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                         struct ft_error *err);
 
-/* The same from the user's own models only. */
+/* The same for the user's own models only. */
 int ft_state_read_own_model(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err);
 
-/* The same from the site's models only, without history. */
+/* The same for the site's models only, without history. */
 int ft_state_read_shared(int state_fd, const char *app, ft_model *model, struct ft_error *err);
 
-/* As ft_state_read_model, without history, which no estimate needs. */
+/* As ft_state_read_model, without the history, which estimates do not use. */
 int ft_state_read_evaluator(int state_fd, uint32_t uid, const char *app, ft_model *model,
                             struct ft_error *err);
 
-/* What a similarity key is made of: a job name or a program. */
+/* Source of a similarity key: a job name or a program. */
 enum ft_similarity { FT_SIMILAR_NAME, FT_SIMILAR_PROGRAM, FT_SIMILARITIES };
 
-/*
- * Writes the similarity key of TEXT, a job name or program, to OUT: the words without numbers, in
- * lower case, "name:train" for "Train_v2-17". Returns false for a generic TEXT, "job" or "python".
- */
+/* Writes the similarity key of TEXT, a job name or program, to OUT: its words without numbers, in
+ * lower case, "name:train" for "Train_v2-17". Returns false for a generic TEXT, such as "job" or
+ * "python". */
 bool ft_state_similarity(enum ft_similarity kind, const char *text, char out[80]);
 
 /* Writes the file name of the apps with SIMILARITY_KEY to OUT. */
@@ -99,7 +94,7 @@ void ft_state_similar_apps_name(const char *similarity_key, char out[FT_STATE_NA
 
 /* Reads the apps of user UID with SIMILARITY_KEY. Returns as ft_state_read_model. */
 int ft_state_read_similar_apps(int state_fd, uint32_t uid, const char *similarity_key,
-                               ft_similar_apps *kin, struct ft_error *err);
+                               ft_similar_apps *similar, struct ft_error *err);
 
 /* Writes the file name of APP's run times to OUT. */
 void ft_state_performance_name(const char *app, char out[FT_STATE_NAME_SIZE]);
@@ -109,11 +104,11 @@ void ft_state_performance_name(const char *app, char out[FT_STATE_NAME_SIZE]);
 int ft_state_read_performance(int state_fd, uint32_t uid, const char *app,
                               ft_performance *performance, struct ft_error *err);
 
-/* The same with history, from the user's own only. */
+/* The same with history, for the user's own only. */
 int ft_state_read_own_performance(int state_fd, uint32_t uid, const char *app,
                                   ft_performance *performance, struct ft_error *err);
 
-/* Reads the platforms of foretell.conf; none if the file is missing. Returns as ft_record_read. */
+/* Reads the platforms of foretell.conf; a missing file has none. Returns as ft_record_read. */
 int ft_state_read_platforms(int state_fd, ft_platforms *platforms, struct ft_error *err);
 
 /* Reads the site file. Returns as ft_record_read. */

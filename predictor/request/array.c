@@ -80,11 +80,11 @@ size_t ft_array_spread(const char *list, uint32_t *index, size_t limit)
 
   while (taken < wanted && next_range(&text, &r) > 0) {
     while (taken < wanted) {
-      uint64_t place = wanted == total ? taken : taken * (total - 1) / (wanted - 1);
+      uint64_t position = wanted == total ? taken : taken * (total - 1) / (wanted - 1);
 
-      if (place >= passed + r.count)
+      if (position >= passed + r.count)
         break;
-      index[taken++] = (uint32_t)(r.low + (place - passed) * r.step);
+      index[taken++] = (uint32_t)(r.low + (position - passed) * r.step);
     }
     passed += r.count;
   }
@@ -103,7 +103,8 @@ static int compare_task_values(const void *a, const void *b)
   return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Writes at most LIMIT (2 or more) indices of E, evenly spaced by value. Returns their number. */
+/* Writes at most LIMIT (2 or more) task indices of E to INDEX, evenly spaced in the order of their
+ * values. Returns their number. */
 static size_t spread_by_value(const ft_task_values *e, uint32_t *index, size_t limit)
 {
   struct task_value sorted[sizeof e->index / sizeof *e->index];

@@ -11,7 +11,7 @@
 /* Name of the feature with the index of an array task. */
 #define FT_ARRAY_FEATURE "array_task_id"
 
-/* Largest MaxArraySize, which every index is below: slurm.conf(5). */
+/* Largest MaxArraySize of slurm.conf(5); every index is below it. */
 #define FT_ARRAY_MAX_SIZE 4000001
 
 /* Returns the number of tasks in LIST, at most FT_ARRAY_MAX_SIZE; 0 if LIST is malformed. */
@@ -24,11 +24,9 @@ uint32_t ft_array_count(const char *list);
  */
 size_t ft_array_spread(const char *list, uint32_t *index, size_t limit);
 
-/*
- * Selects at most LIMIT (16 or more) tasks of LIST to estimate, as ft_array_spread. If LIST has
- * more, half of the selection is by SUBMISSION's values per task, evenly spaced from the smallest
- * to the largest value of each feature.
- */
+/* Selects at most LIMIT (16 or more) tasks of LIST to estimate, as ft_array_spread does. If LIST
+ * has more tasks, half of the selection depends on the values per task of SUBMISSION: evenly spaced
+ * from the smallest to the largest value of each feature. */
 size_t ft_array_select_tasks(const char *list, const ft_submission *submission, uint32_t *index,
                              size_t limit);
 

@@ -24,11 +24,9 @@ static const char *const ignored[] = {
   NULL
 };
 
-/*
- * Commands that run another one: options with a separate value (letters; long names between
- * commas), the number of operands before the program, and which of them, from 1, is a container
- * image. Source: the manual page of each command.
- */
+/* Launchers: commands that run a program. Each has its options with a separate value (letters; long
+ * names between commas), the number of operands before the program, and which operand, from 1, is a
+ * container image (0: none). Source: the manual page of each command. */
 static const struct launcher {
   const char *name;
   const char *letters;
@@ -107,7 +105,7 @@ static const struct launcher {
     ",config_file,num_processes,main_process_port,mixed_precision,", 0, 0 }
 };
 
-/* Commands that launch only with one of these sub-commands. */
+/* Launchers that run a program only with one of these sub-commands. */
 static const char *const launch_verbs[][2] = { { "conda", ",run," },
                                                { "uv", ",run," },
                                                { "singularity", ",exec,run," },
@@ -121,7 +119,7 @@ static const char *const launch_verbs[][2] = { { "conda", ",run," },
 /* Options of MPI launchers with two values. */
 static const char *const mpi_pair_options[] = { "mca", "gmca", "genv", "env", NULL };
 
-/* Names that share the row of another launcher. */
+/* Other names, or commands with the options of a launcher. */
 static const struct {
   const char *launcher, *names;
 } aliases[] = {
@@ -215,10 +213,9 @@ static size_t option_value_count(const struct launcher *launcher, const char *op
   return has_long_option(launcher->names, name) ? 1 : 0;
 }
 
-/*
- * Returns the index of the program that LAUNCHER, the word AT, runs; of the image if a container
- * runs its own program; C->count if there is none. Sets *IMAGE to a container image.
- */
+/* Returns the index of the program that LAUNCHER, the word AT of C, runs; of the container image if
+ * the container runs its default program; C->count without a program. Sets *IMAGE to a container
+ * image, if there is one. */
 static size_t find_launched_program(const struct launcher *launcher, const struct ft_command *c,
                                     size_t at, const char **image)
 {
@@ -241,7 +238,7 @@ static size_t find_launched_program(const struct launcher *launcher, const struc
     }
     if (c->word[at].unknown && !operands)
       return at;
-    /* skip A=B after env, and numbers: values of options that are not in the table */
+    /* skip A=B after env, and numbers, which are values of options that the table does not have */
     if (ft_shell_assignment(&rest, &name) || (!operands && is_numeric_word(text)))
       continue;
     if (!operands)
@@ -317,8 +314,8 @@ static bool is_option_word(const struct ft_word *word)
   return word->unknown ? ft_text_starts(word->raw, "-") : word->text[0] == '-';
 }
 
-/* Returns the index of the script of the interpreter AT: "x.py", the module after -m, the
- * statements after -c; AT if there is none. */
+/* Returns the index of the script of the interpreter AT: "x.py", the module after -m, or the
+ * program text after -c, which sets *STATEMENTS. Returns AT if there is none. */
 static size_t find_interpreter_script(const struct ft_command *c, size_t at,
                                       enum ft_interpreter kind, bool *statements)
 {
@@ -329,7 +326,7 @@ static size_t find_interpreter_script(const struct ft_command *c, size_t at,
     const char *text = c->word[i].text, *next = i + 1 < c->count ? c->word[i + 1].text : "";
     bool module = strcmp(text, "-m") == 0;
 
-    /* Python modules that run the script given to them: cProfile, torchrun */
+    /* Python modules that run another script: cProfile, torchrun */
     if (module && (launcher = find_launcher(next))) {
       i = find_launched_program(launcher, c, i + 1, &image);
       return i < c->count ? i : at;
@@ -499,12 +496,13 @@ static void assign_mapfile(struct ft_shell *shell, const struct ft_command *c, s
   ft_shell_assign_lines(shell, name, input, process, (unsigned)skipped);
 }
 
-/* Applies the builtin at AT to SHELL, and cd to *DIRECTORY. Returns true if it needs no more
- * attention. */
+/* Applies the builtin AT to SHELL; cd sets *DIRECTORY. Returns true if the command needs no further
+ * analysis. */
 static bool run_builtin(struct ft_shell *shell, const struct ft_command *c, size_t at,
                         const char **directory)
 {
-  static const char *const odd[] = { "dotglob", "nocaseglob", "extglob", "globstar", NULL };
+  static const char *const pattern_options[] = { "dotglob", "nocaseglob", "extglob", "globstar",
+                                                 NULL };
   const char *text = c->word[at].text;
 
   if (strcmp(text, "cd") == 0) {
@@ -520,7 +518,7 @@ static bool run_builtin(struct ft_shell *shell, const struct ft_command *c, size
     apply_set(shell, c, at);
   if (strcmp(text, "shopt") == 0)
     for (size_t i = at + 1; i < c->count; i++)
-      shell->odd_names |= ft_string_listed(odd, c->word[i].text);
+      shell->odd_names |= ft_string_listed(pattern_options, c->word[i].text);
   /* without a job array, the file that mapfile reads is an input of the job */
   if ((strcmp(text, "mapfile") == 0 || strcmp(text, "readarray") == 0) && shell->array) {
     assign_mapfile(shell, c, at);

@@ -5,12 +5,12 @@
 
 #include "predictor/request/shell/shell.h"
 
-/* Parts of a command. Indices are of words; strings are borrowed from the command. */
+/* Parts of a command. Indices refer to its words; strings are borrowed from it. */
 struct ft_command_parts {
   size_t program;       /* index of the program */
   size_t script;        /* index of the script of an interpreter; PROGRAM: none */
   const char *image;    /* container image of a launcher, or NULL */
-  struct ft_text inner; /* commands given as one word to a shell or GNU parallel; or empty */
+  struct ft_text inner; /* commands in one word for a shell or GNU parallel; or empty */
   bool quoted;          /* INNER is the text between the script's quotes "...", not expanded */
   bool statements;      /* SCRIPT is no file but the text after -c or -e */
 };
@@ -24,18 +24,16 @@ const char *ft_word_base_name(const struct ft_word *word, char out[FT_BASE_NAME]
 enum ft_interpreter {
   FT_INTERPRETER_NONE,
   FT_INTERPRETER_LANGUAGE, /* python, java: the script is the program */
-  FT_INTERPRETER_SHELL,    /* the same, for shells */
+  FT_INTERPRETER_SHELL,    /* bash: its script is a list of commands */
   FT_INTERPRETER_CHECKER   /* valgrind: adds memory of its own to the program that it runs */
 };
 
 /* Returns the type of interpreter of the program NAME, with or without a version number. */
 enum ft_interpreter ft_interpreter(const char *name);
 
-/*
- * Finds the parts of COMMAND. Returns false if it runs no relevant program: assignments, which
- * SHELL stores, control words, builtins, file management. *DIRECTORY becomes the argument of cd
- * ("": unknown), NULL for other commands.
- */
+/* Finds the parts of COMMAND. Returns false if it runs no relevant program: assignments, which are
+ * stored in SHELL, control words, builtins, file management. *DIRECTORY becomes the argument of cd
+ * ("": unknown), NULL for other commands. */
 bool ft_command_find_parts(struct ft_shell *shell, const struct ft_command *command,
                            struct ft_command_parts *out, const char **directory);
 

@@ -54,7 +54,7 @@ static uint32_t fold_hash(uint64_t hash)
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* The same, but never 0, which means unknown. */
+/* Folds a hash to 32 bits without the value 0, which means unknown. */
 static uint32_t fold_nonzero(uint64_t hash)
 {
   uint32_t folded = fold_hash(hash);
@@ -92,6 +92,7 @@ static void name_by_programs(struct ft_script_reading *r, char out[NAME_SIZE])
   (void)snprintf(out, NAME_SIZE, "%s%s-%08" PRIx32, r->key.shown, more, fold_hash(hash));
 }
 
+/* Adds NAME to the former names of the app, unless it is the name or already a former one. */
 static void add_former_app(const char *name, ft_submission *out)
 {
   enum { LIMIT = sizeof out->former_apps / sizeof *out->former_apps };
@@ -102,8 +103,8 @@ static void add_former_app(const char *name, ft_submission *out)
   (void)ft_string_copy(name, out->former_apps[out->former_apps_count++], NAME_SIZE);
 }
 
-/* Sets the app and its former names: the derived name, used before the app was declared, and the
- * name by the script, used before release 0.1.0. */
+/* Sets the name of the app and its former names: the derived name, in use before the app was
+ * declared, and the name by the script, in use before release 0.1.0. */
 static void set_app_names(struct ft_script_reading *r, ft_submission *out)
 {
   const struct ft_description *what = r->what;
@@ -133,7 +134,8 @@ static uint32_t hash_directory(const char *path)
   return length && path[0] == '/' ? fold_nonzero(ft_hash64(FT_HASH_SEED, path, length)) : 0;
 }
 
-/* Hashes task and directory instead of the script, which differs with each sample of a workflow. */
+/* Returns a hash of task and directory. It replaces the script's hash, which differs between the
+ * samples of a workflow. */
 static uint32_t hash_workflow_task(const struct ft_workflow *task, uint32_t directory_hash)
 {
   uint64_t hash = ft_hash64(FT_HASH_SEED, task->name, strlen(task->name));
@@ -141,8 +143,7 @@ static uint32_t hash_workflow_task(const struct ft_workflow *task, uint32_t dire
   return fold_nonzero(ft_hash64(hash, &directory_hash, sizeof directory_hash));
 }
 
-/* Whether the job serves a user's session: an interpreter that reads a terminal, Jupyter, salloc.
- */
+/* Whether the job is an interactive session: an interpreter on a terminal, Jupyter, salloc. */
 static bool is_interactive(const struct ft_script_reading *r, const ft_request *request)
 {
   const struct ft_description *what = r->what;
@@ -154,7 +155,8 @@ static bool is_interactive(const struct ft_script_reading *r, const ft_request *
   return r->key.serves || r->key.idle;
 }
 
-/* Parses "name=value,name=value" into OUT's features. On error none of them counts. */
+/* Parses "name=value,name=value" into OUT's features. Returns 0; -1 and fills ERR, with OUT
+ * unchanged. */
 static int parse_params(const char *params, const struct ft_secret_rules *secrets,
                         ft_submission *out, struct ft_error *err)
 {
@@ -192,7 +194,7 @@ static int parse_params(const char *params, const struct ft_secret_rules *secret
   return 0;
 }
 
-/* Appends the features whose names OUT does not have. */
+/* Appends the COUNT FEATURES to OUT, up to LIMIT features in all, except names that OUT has. */
 static void append_new_features(ft_submission *out, const ft_feature *features, size_t count,
                                 size_t limit)
 {
@@ -223,7 +225,7 @@ static void append_request_features(ft_submission *out)
   append_new_features(out, feature, count, FT_FEATURES);
 }
 
-/* Adds the index as a feature if no value with the index is a number. */
+/* Adds the array index as a feature, unless a feature that contains the index is a number. */
 static void append_index_feature(ft_submission *out)
 {
   ft_feature feature = { .name = FT_ARRAY_FEATURE, .category = "%a", .per_task = true };
@@ -242,7 +244,7 @@ static void append_index_feature(ft_submission *out)
   append_new_features(out, &feature, 1, FT_FEATURES);
 }
 
-/* Replaces names chosen by the user that contain a secret. Call it after the script was read. */
+/* Removes secrets from the names that the user chose. Called after the script is read. */
 static void hide_names(struct ft_script_reading *r, struct ft_description *what,
                        ft_request *request)
 {

@@ -19,7 +19,7 @@ struct ft_description {
   const char *app;       /* --predict-app */
   const char *params;    /* --predict-params: name=value,name=value */
   const char *user;      /* UID in decimal; looking up a name would be slow */
-  const char *user_name; /* set only with a network: policies can name the user */
+  const char *user_name; /* NULL without a network request; policies can name the user */
   const char *job_name;
   const char *directory; /* working directory: relative paths begin here */
   const char *script;    /* text of the batch script or of --wrap */
@@ -27,9 +27,9 @@ struct ft_description {
   const char *const *arguments; /* of the script; or the command and arguments of srun */
   size_t argument_count;
   const char *array;              /* --array */
-  struct ft_secret_rules secrets; /* of the site */
+  struct ft_secret_rules secrets; /* rules of the site for secret arguments */
   struct ft_export exported;      /* environment of the job */
-  const ft_declared_app *apps;    /* the user's, then the site's; the first match counts */
+  const ft_declared_app *apps;    /* the user's, then the site's; the first match is used */
   size_t app_count;
 };
 
@@ -38,19 +38,19 @@ enum {
   FT_FILE_PATH = 1024   /* bytes of a path; longer ones are ignored */
 };
 
-/* A file to examine. */
+/* A file to examine for a feature. */
 struct ft_file_query {
-  char path[FT_FILE_PATH]; /* with FT_SHELL_INDEX for the index of an array task, or a look-up by it
-                              (lookup.h) */
-  char counts[64];         /* "bytes", "lines" or "key:NAME"; "value": PATH itself is a number */
-  char feature[48];        /* values of several files are added to one feature */
-  bool pattern;            /* path has "*", "?" or "[...]" as a shell expands them */
+  /* FT_SHELL_INDEX stands for the index of an array task, or for a look-up by it (lookup.h) */
+  char path[FT_FILE_PATH];
+  char counts[64];  /* "bytes", "lines" or "key:NAME"; "value": PATH itself is a number */
+  char feature[48]; /* values of several files are added to one feature */
+  bool pattern;     /* path has "*", "?" or "[...]" as a shell expands them */
 };
 
 struct ft_file_queries {
   size_t count;
   struct ft_file_query query[FT_FILE_QUERIES];
-  char script[FT_FILE_PATH];      /* written by a workflow manager for its task; "": none */
+  char script[FT_FILE_PATH];      /* the script of a workflow task, to be read; "": none */
   struct ft_secret_rules secrets; /* for that script */
 };
 
@@ -66,30 +66,30 @@ struct ft_file_queries {
  *
  * Features in order of precedence: params, arguments, then nodes, tasks, cpus and container of
  * REQUEST. In a job array a value with $SLURM_ARRAY_TASK_ID is per_task. If no such value is a
- * number, the index itself is the feature "array_task_id". Secrets (hide.h) in arguments,
- * variables, params, explicit app, job name and container enter nothing.
+ * number, the index itself is the feature "array_task_id". OUT and FILES contain no secrets
+ * (hide.h) from arguments, variables, params, explicit app, job name and container.
  *
- * Returns 0. Returns -1 and fills ERR if params are malformed, or if params or app hold a secret;
- * OUT is then valid without them.
+ * Returns 0. Returns -1 and fills ERR if params are malformed, or if params or app contain a
+ * secret; OUT is then valid without them.
  */
 int ft_describe(const struct ft_description *what, const ft_request *request, ft_submission *out,
                 struct ft_file_queries *files, struct ft_error *err);
 
-/*
- * Adds the features of SCRIPT, written by a workflow manager for its task, to OUT and resets FILES
- * to the files of SCRIPT. The app stays. Leaves out secrets by SECRETS. DIRECTORY may be NULL.
- */
+/* Adds the features of SCRIPT, which a workflow manager wrote for its task, to OUT and resets FILES
+ * to the files of SCRIPT. Does not change the app. Omits secrets by SECRETS. DIRECTORY (or NULL) is
+ * the working directory. */
 void ft_describe_script(struct ft_text script, const char *directory,
                         const struct ft_secret_rules *secrets, ft_submission *out,
                         struct ft_file_queries *files);
 
 /*
- * Examines FILES and adds their features to OUT. Never call it in the plugin. Opens only regular
- * files and reads at most 64 MiB for "lines" and "key:". The size of a directory is the sum of all
- * files below it (tree.h). Starts nothing after DEADLINE, in seconds of ft_io_monotonic; a feature
- * that is then incomplete is left out. For files named by the index of ARRAY (NULL: no array) it
- * examines all tasks, or as many evenly spaced ones as a record holds, for the first four such
- * features. Reads the script of a workflow task, too, and examines the files that it names.
+ * Examines FILES and adds their features to OUT. Not for the plugin, because it can wait. Relative
+ * paths begin in DIRECTORY (NULL: "/"). Opens only regular files and reads at most 64 MiB of each
+ * for "lines" and "key:". The size of a directory is the sum of all files below it (tree.h). Starts
+ * no file after DEADLINE, in seconds of ft_io_monotonic, and omits features that are incomplete
+ * then. For files named by the index of ARRAY (NULL: no array) it examines all tasks, or as many
+ * evenly spaced ones as a record holds, for the first four such features. Also reads the script of
+ * a workflow task, and examines the files that it names.
  */
 void ft_describe_files(const struct ft_file_queries *files, const char *directory,
                        const char *array, double deadline, ft_submission *out);

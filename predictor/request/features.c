@@ -32,11 +32,11 @@ void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *f
   }
 }
 
-/* Copies VALUE to OUT with WITH for the index of the array task. Returns OUT; VALUE itself if it
- * has no index; NULL if OUT is too small. */
-static const char *replace_index(const char *value, const char *with, char *out, size_t size)
+/* Replaces the index of the array task in VALUE by REPLACEMENT. Returns OUT, of SIZE bytes; VALUE
+ * itself if it has no index; NULL if OUT is too small. */
+static const char *replace_index(const char *value, const char *replacement, char *out, size_t size)
 {
-  size_t used = 0, length = strlen(with);
+  size_t used = 0, length = strlen(replacement);
 
   if (!strchr(value, FT_SHELL_INDEX))
     return value;
@@ -46,7 +46,7 @@ static const char *replace_index(const char *value, const char *with, char *out,
 
     if (used + (index ? length : 1) >= size)
       return NULL;
-    memcpy(out + used, index ? with : value, index ? length : 1);
+    memcpy(out + used, index ? replacement : value, index ? length : 1);
     used += index ? length : 1;
     value++;
     if (index)
@@ -95,7 +95,7 @@ bool ft_is_category(const char *value)
   return true;
 }
 
-/* Adds queries for VALUE, a look-up by the task index: its result may be a number or a file. */
+/* Adds queries for VALUE, a look-up by the task index, whose result may be a number or a file. */
 static void add_lookup_queries(struct ft_feature_set *found, const char *name, const char *value)
 {
   const char *end = value + 1;
@@ -142,8 +142,8 @@ void ft_feature_set_add_value(struct ft_feature_set *found, const char *name, co
     (void)ft_feature_category(found->features, &found->count, FT_FEATURES_OF_SCRIPT, clean, value);
 }
 
-/* Whether VALUE is a path if the characters in INSTEAD count as letters. */
-static bool is_path_ignoring(const char *value, const char *instead)
+/* Whether VALUE is a path if the characters of IGNORED count as letters. */
+static bool is_path_ignoring(const char *value, const char *ignored)
 {
   char one[FT_FILE_PATH], joined[FT_FILE_PATH];
 
@@ -151,12 +151,12 @@ static bool is_path_ignoring(const char *value, const char *instead)
   if (!value || !ft_string_copy(value, joined, sizeof joined))
     return false;
   for (char *p = joined; *p; p++)
-    if (strchr(instead, *p))
+    if (strchr(ignored, *p))
       *p = '_';
   return ft_script_is_path(ft_text_from(joined));
 }
 
-/* Whether VALUE looks like a path. One with blanks must not look like a program text. */
+/* Whether VALUE looks like a path. A path with blanks must not look like program text. */
 static bool looks_like_path(const char *value)
 {
   if (!strchr(value, ' '))
@@ -171,7 +171,8 @@ static bool is_path_pattern(const char *value)
          is_path_ignoring(value, "*?");
 }
 
-/* Whether WORD can be a file. An argument of the script is usually a file, whatever its form. */
+/* Whether WORD can be a file name, even without directory and extension: an argument of the script
+ * is often a file. */
 static bool may_be_file(const char *word)
 {
   char path[FT_FILE_PATH];
@@ -184,18 +185,18 @@ void ft_feature_set_add_query(struct ft_feature_set *found, const char *path, co
 {
   struct ft_file_queries *files = found->files;
   struct ft_file_query query;
-  bool here = path[0] == '/' || !found->directory[0];
+  bool unchanged = path[0] == '/' || !found->directory[0];
 
   if (!files || (found->lost && path[0] != '/') || files->count == FT_FILE_QUERIES)
     return;
-  /* a look-up result can be absolute or relative, so it is unknown after a cd */
+  /* a look-up result can be absolute or relative, so its path is unknown after a cd */
   if (strchr(path, FT_LOOKUP_MARK) && found->directory[0])
     return;
   if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/sys/", 5) == 0 ||
       strncmp(path, "/dev/", 5) == 0)
     return;
-  if ((size_t)snprintf(query.path, sizeof query.path, "%s%s%s", here ? "" : found->directory,
-                       here ? "" : "/", path) >= sizeof query.path)
+  if ((size_t)snprintf(query.path, sizeof query.path, "%s%s%s", unchanged ? "" : found->directory,
+                       unchanged ? "" : "/", path) >= sizeof query.path)
     return;
   (void)ft_string_copy(counts, query.counts, sizeof query.counts);
   (void)ft_string_copy(feature, query.feature, sizeof query.feature);
@@ -210,15 +211,15 @@ void ft_feature_set_add_query(struct ft_feature_set *found, const char *path, co
 void ft_feature_set_change_directory(struct ft_feature_set *found, const char *path)
 {
   char joined[FT_FILE_PATH];
-  bool fresh = path[0] == '/' || !found->directory[0];
+  bool replaces = path[0] == '/' || !found->directory[0];
   int length;
 
   if (!path[0] || strcmp(path, "-") == 0 || (found->lost && path[0] != '/')) {
     found->lost = true;
     return;
   }
-  length = snprintf(joined, sizeof joined, "%s%s%s", fresh ? "" : found->directory,
-                    fresh ? "" : "/", path);
+  length = snprintf(joined, sizeof joined, "%s%s%s", replaces ? "" : found->directory,
+                    replaces ? "" : "/", path);
   found->lost = (size_t)length >= sizeof joined;
   if (!found->lost)
     (void)ft_string_copy(joined, found->directory, sizeof found->directory);
@@ -229,7 +230,7 @@ static uint64_t hash_variable_name(struct ft_text name)
   return ft_hash64(FT_HASH_SEED, name.at, ft_text_left(&name));
 }
 
-/* Remembers the variable of WORD, the value of a feature. */
+/* Remembers that the variable of WORD is the value of a feature already. */
 static void remember_variable(struct ft_feature_set *found, const struct ft_word *word)
 {
   if (ft_text_left(&word->variable) && found->variable_count < FT_FEATURE_VARIABLES)
@@ -347,8 +348,8 @@ static bool is_choice_word(const char *text)
   return length >= 2 && length <= LONGEST && !text[length] && text[0] != '-';
 }
 
-/* Whether the variable NAME is for paths, verbosity, communication, placement, the login or
- * environment modules, and so not a parameter of a program. */
+/* Whether the variable NAME configures paths, verbosity, communication, placement, the login or
+ * environment modules, and is no parameter of a program. */
 static bool is_environment_setting(const char *name)
 {
   static const char *const begins[] = {
@@ -460,8 +461,8 @@ void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_
 {
   size_t first = own ? 0 : parts->program + 1, script = own ? c->count : parts->script;
   unsigned operands = 0;
-  bool operands_only = false; /* after "--" */
-  bool named;                 /* the argument is already the feature of an option in the script */
+  bool operands_only = false; /* "--" was found */
+  bool named;                 /* the script already uses the argument as the value of an option */
 
   if (!own)
     add_assignments(found, c, parts->program);

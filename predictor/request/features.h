@@ -8,7 +8,7 @@
 
 enum {
   FT_FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature),
-  FT_FEATURES_OF_SCRIPT = FT_FEATURES - 6, /* leaves space for input_* and those of the request */
+  FT_FEATURES_OF_SCRIPT = FT_FEATURES - 6, /* leaves space for 2 file and 4 request features */
   FT_FEATURE_VARIABLES = 32                /* remembered variables; chosen by judgement */
 };
 
@@ -21,14 +21,15 @@ struct ft_feature_set {
   size_t variable_count;
   /* hashes of the names of variables that are values of features */
   uint64_t variable[FT_FEATURE_VARIABLES];
-  uint64_t
-      arguments_named; /* bit k - 1: argument k of the script is the value of a named feature */
+  /* bit k - 1: argument k of the script is the value of a named feature */
+  uint64_t arguments_named;
   /* current directory after cd, relative to that of the submission; "": the same */
   char directory[FT_FILE_PATH];
   ft_feature features[FT_FEATURES];
 };
 
-/* Initialises an empty set. Files to examine go to FILES (NULL: none), which is emptied. */
+/* Initialises an empty set. FILES (or NULL) is emptied and receives the files to examine; it is
+ * borrowed. */
 void ft_feature_set_init(struct ft_feature_set *found, struct ft_file_queries *files);
 
 /* Whether VALUE can be a category: 1 to 63 bytes without blanks and control characters. */
@@ -38,14 +39,15 @@ bool ft_is_category(const char *value);
  * secrets, and a NAME that exists. */
 void ft_feature_set_add_value(struct ft_feature_set *found, const char *name, const char *value);
 
-/* The same for a number, or a word of letters that may select a variant ("dense"). Ignores others.
- */
+/* The same if VALUE is a number, or a word of letters that may select a variant ("dense"). Ignores
+ * other values. */
 void ft_feature_set_add_choice(struct ft_feature_set *found, const char *name, const char *value);
 
-/* Adds the size of the input file PATH. */
+/* Adds the size of the input file PATH to the feature "input_bytes". */
 void ft_feature_set_add_file(struct ft_feature_set *found, const char *path);
 
-/* Adds the arguments of COMMAND. OWN: they are the arguments of the script itself. */
+/* Adds the arguments of COMMAND, whose program is in PARTS. OWN: COMMAND has the arguments of the
+ * script itself, and PARTS is not used. */
 void ft_feature_set_add_arguments(struct ft_feature_set *found, const struct ft_command *command,
                                   const struct ft_command_parts *parts, bool own);
 
@@ -54,9 +56,9 @@ void ft_feature_set_add_declared(struct ft_feature_set *found, const struct ft_c
                                  const struct ft_command_parts *parts, const ft_declared_app *app);
 
 /*
- * Adds environment variables of programs, if their values are numbers or choices: variables that
- * the script of SHELL exports, that it assigns and EXPORTED passes on, and that --export names.
- * Leaves out variables that are already the value of a feature or have several values in the
+ * Adds environment variables whose values are numbers or choices: variables that the script of
+ * SHELL exports, variables that it assigns and EXPORTED passes on, and variables that --export
+ * names. Omits variables that are already the value of a feature or have several values in the
  * script.
  */
 void ft_feature_set_add_exported(struct ft_feature_set *found, const struct ft_shell *shell,

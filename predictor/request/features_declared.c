@@ -36,7 +36,7 @@ static const char *declared_value(const struct ft_command *c, const struct ft_co
   return NULL;
 }
 
-/* Marks the values of the declared option NAME, which have no position. */
+/* Marks the values of the declared option NAME in TAKEN: they are no operands. */
 static void mark_option_values(const struct ft_command *c, const struct ft_command_parts *parts,
                                const char *name, bool *taken)
 {
@@ -47,8 +47,10 @@ static void mark_option_values(const struct ft_command *c, const struct ft_comma
       taken[i + 1] = true;
 }
 
-static void declared_feature(struct ft_feature_set *found, const ft_declared_argument *argument,
-                             const char *value)
+/* Adds the feature of the declared ARGUMENT, unless it exists or VALUE is a secret or has the wrong
+ * type. */
+static void add_declared_feature(struct ft_feature_set *found, const ft_declared_argument *argument,
+                                 const char *value)
 {
   char name[48];
   double number;
@@ -82,7 +84,7 @@ void ft_feature_set_add_declared(struct ft_feature_set *found, const struct ft_c
   for (size_t i = 0; i < app->arguments_count; i++) {
     value = declared_value(c, parts, app->arguments[i].name, taken);
     if (value)
-      declared_feature(found, &app->arguments[i], value);
+      add_declared_feature(found, &app->arguments[i], value);
   }
   for (size_t i = 0; i < app->files_count; i++) {
     const ft_declared_file *file = &app->files[i];

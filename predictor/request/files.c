@@ -22,10 +22,10 @@
 #include "predictor/request/tree.h"
 
 enum {
-  CHUNK = 64 << 10,  /* bytes of one read() */
-  OVERLAP = 1 << 10, /* bytes searched again behind a cut: a key, what follows it and its number */
+  CHUNK = 64 << 10,  /* bytes of one read(); by judgement */
+  OVERLAP = 1 << 10, /* bytes shared by parts of a long line: a key and its number; by judgement */
   MAX_READ = 64 << 20, /* bytes read of one file; chosen by judgement */
-  MAX_TABLE = 1 << 20, /* bytes of a file with look-ups by task index; chosen by judgement */
+  MAX_TABLE = 1 << 20, /* bytes of a table for look-ups by task index; chosen by judgement */
   MAX_TASKS = sizeof((ft_task_values *)NULL)->index / sizeof(uint32_t),
   MAX_LISTS = sizeof((ft_submission *)NULL)->task_values / sizeof(ft_task_values)
 };
@@ -39,10 +39,10 @@ struct scan {
   double value;
 };
 
-/* Parses the number after a key on LINE that begins before LIMIT: "nodes = 12", "\"nodes\": 12",
- * "nodes 12". */
-static bool number_behind(struct ft_text line, const char *limit, const struct scan *scan,
-                          double *value)
+/* Parses the number after SCAN's key on LINE: "nodes = 12", "\"nodes\": 12", "nodes 12". The key
+ * must begin before LIMIT. */
+static bool parse_number_after_key(struct ft_text line, const char *limit, const struct scan *scan,
+                                   double *value)
 {
   for (;;) {
     const char *at = memmem(line.at, ft_text_left(&line), scan->key, scan->key_length);
@@ -59,20 +59,18 @@ static bool number_behind(struct ft_text line, const char *limit, const struct s
   }
 }
 
+/* Searches the lines of TEXT for SCAN's key. */
 static void scan_lines(struct scan *scan, struct ft_text text)
 {
   struct ft_text line;
 
   while (!scan->found && ft_text_line(&text, &line))
-    scan->found = number_behind(line, line.end, scan, &scan->value);
+    scan->found = parse_number_after_key(line, line.end, scan, &scan->value);
 }
 
-/*
- * Reads FD in chunks of CHUNK bytes, until SCAN's key is found; a line longer than a chunk
- * is searched in parts that overlap, so that no key or number is cut. Returns whether the key was
- * found or the whole file searched; false on error, after DEADLINE (ft_io_monotonic) and beyond
- * MAX_READ.
- */
+/* Reads FD in chunks of CHUNK bytes until SCAN's key is found. Searches a line longer than a chunk
+ * in parts that overlap, so that no key or number is cut. Returns true if the key was found or the
+ * whole file searched; false on error, after DEADLINE (ft_io_monotonic) and beyond MAX_READ. */
 static bool scan_file_for_key(int fd, struct scan *scan, double deadline, char *chunk)
 {
   size_t kept = 0, total = 0;
@@ -99,7 +97,7 @@ static bool scan_file_for_key(int fd, struct scan *scan, double deadline, char *
       scan_lines(scan, ft_text_of(chunk, (size_t)(last - chunk)));
     } else {
       last = chunk + kept - OVERLAP;
-      scan->found = number_behind(ft_text_of(chunk, kept), last, scan, &scan->value);
+      scan->found = parse_number_after_key(ft_text_of(chunk, kept), last, scan, &scan->value);
     }
     kept = (size_t)(chunk + kept - last);
     memmove(chunk, last, kept);
@@ -131,7 +129,7 @@ static bool count_file_lines(int fd, struct scan *scan, double deadline, char *c
   }
 }
 
-/* Opens the regular file PATH; -1 on error. Never opens a FIFO: that alone can wake its writer. */
+/* Opens the regular file PATH; -1 on error. Never opens a FIFO: that could wake its writer. */
 static int open_regular(int directory, const char *path)
 {
   struct stat st;
@@ -220,8 +218,8 @@ static int read_table_file(struct examination *l, const char *path)
   return status;
 }
 
-/* Makes a line of each word of L's table. Returns -1 for a word with a pattern, which a shell would
- * expand. */
+/* Puts each word of L's table on a line of its own. Returns -1 if a word is a pattern, which a
+ * shell would expand. */
 static int split_table(struct examination *l)
 {
   struct ft_text rest = ft_text_of(ft_buf_text(&l->table), l->table.length), word;
@@ -243,7 +241,7 @@ static int split_table(struct examination *l)
   return 0;
 }
 
-/* Returns the lines of LOOKUP's source; empty if unknown. */
+/* Reads LOOKUP's source, unless L has it already, and returns its lines; empty if unknown. */
 static struct ft_text load_table(struct examination *l, const struct ft_lookup *lookup)
 {
   bool listing = lookup->source != FT_LOOKUP_NAMES,
@@ -268,8 +266,8 @@ static struct ft_text load_table(struct examination *l, const struct ft_lookup *
   return ft_text_of(ft_buf_text(&l->table), l->table.length);
 }
 
-/* Resolves the FT_SHELL_INDEX before *AT for the task INDEX into OUT, which points into NUMBER or
- * the result of a look-up. Moves *AT after it. */
+/* Resolves the FT_SHELL_INDEX before *AT for the task INDEX. OUT points into NUMBER or the result
+ * of a look-up. Moves *AT after the look-up. Returns false if the result is unknown or empty. */
 static bool resolve_index(struct examination *l, const char **at, uint32_t index, char number[24],
                           struct ft_text *out)
 {
@@ -288,7 +286,8 @@ static bool resolve_index(struct examination *l, const char **at, uint32_t index
   return ft_lookup_find(&lookup, index, content, out) && ft_text_left(out);
 }
 
-/* Copies QUERY to OUT with its path for the array task INDEX. */
+/* Copies QUERY to OUT with its path for the array task INDEX. Returns false if it is unknown or too
+ * long. */
 static bool resolve_path(struct examination *l, const struct ft_file_query *query, uint32_t index,
                          struct ft_file_query *out)
 {
@@ -310,11 +309,9 @@ static bool resolve_path(struct examination *l, const struct ft_file_query *quer
   return used > 0;
 }
 
-/*
- * Adds the values of the files of FEATURE to *SUM: the files of the task *INDEX, or, if INDEX is
- * NULL, those common to all tasks. Returns 1; 0 without values; -1 if one is unknown, because a
- * partial sum would mislead.
- */
+/* Adds the values of the files of FEATURE to *SUM: the files of the task *INDEX or, if INDEX is
+ * NULL, the files that all tasks share. Returns 1; 0 without values; -1 if any value is unknown,
+ * because a partial sum would be wrong. */
 static int sum_feature(struct examination *l, const char *feature, const uint32_t *index,
                        double *sum)
 {
@@ -381,6 +378,8 @@ static void remove_index_feature(ft_submission *out)
   out->features_count = kept;
 }
 
+/* Adds FEATURE to OUT: per task if its files depend on the task index, else one sum. Omits it if
+ * unknown. */
 static void add_file_feature(struct examination *l, const char *feature, const char *array,
                              ft_submission *out)
 {
@@ -472,6 +471,7 @@ static void examine_task_script(const struct examination *l, const char *directo
   free(inside);
 }
 
+/* Adds the features of all files of L that OUT does not have. */
 static void examine_all(struct examination *l, const char *array, ft_submission *out)
 {
   l->indexed = count_indexed_features(l->files);

@@ -8,7 +8,7 @@
 
 enum { FIELD_HEADER = 5 }; /* bytes: letter and length */
 
-/* String fields include the NUL, so that the reader can borrow them. */
+/* Appends a field. Strings include the NUL, so that the reader can borrow them. */
 static int add_field(struct ft_buf *out, char letter, const void *data, size_t length)
 {
   unsigned char header[FIELD_HEADER] = { (unsigned char)letter, (unsigned char)length,

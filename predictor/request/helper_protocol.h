@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The message from the plugin to the helper process: a submission and a network request. It is a
- * sequence of fields: one letter, a length of 4 bytes (little-endian) and the data. The environment
- * is inherited instead. The helper does not trust the message.
- */
+/* The message from the plugin to the helper process: a submission and a network request. It is a
+ * sequence of fields: one letter, a length of 4 bytes (little-endian) and the data. The helper
+ * inherits the environment. It does not trust the message. */
 #ifndef FT_REQUEST_HELPER_PROTOCOL_H
 #define FT_REQUEST_HELPER_PROTOCOL_H
 
@@ -15,11 +13,11 @@
 
 enum { FT_HELPER_MESSAGE_ARGUMENTS = 1024 }; /* arguments in a message; chosen by judgement */
 
-/* A request to estimate a network. Borrowed; NULL: none. */
+/* A request for an estimate of a network (model file). Borrowed; NULL: none. */
 struct ft_network_request {
-  const char *file;   /* --predict-model */
-  const char *mig;    /* --predict-mig: a GPU, or "" for any */
-  const char *mode;   /* name of the requested mode; NULL: that of the policy */
+  const char *file;     /* --predict-model */
+  const char *mig;      /* --predict-mig: a GPU, or "" for any */
+  const char *mode;     /* name of the requested mode; NULL: the mode of the policy */
   const char *advisory; /* not NULL: never reject, because Slurm would ignore it */
   bool dry_run;         /* nothing is submitted; not sent to the helper */
   const char *option;   /* option of the GPU request: "gres", "gpus", "gpus-per-node" */

@@ -46,7 +46,7 @@ static bool contains_remembered(const struct ft_hidden *hidden, const char *text
   return false;
 }
 
-/* The same, or TEXT is part of one: "ada:$1" is remembered as a whole. */
+/* Whether TEXT contains a remembered secret or is a part of one, as $1 is of "ada:$1". */
 static bool overlaps_remembered(const struct ft_hidden *hidden, const char *text)
 {
   bool long_enough = strlen(text) >= FT_HIDDEN_LEAST;
@@ -66,7 +66,7 @@ static void hide_word(struct ft_hidden *hidden, struct ft_word *word, const char
   *word = (struct ft_word){ .raw = ft_text_from("*"), .text = "", .unknown = true };
 }
 
-/* Returns a secret VALUE of "--NAME=VALUE", "NAME=VALUE" or "-pVALUE"; NULL if it is none. */
+/* Returns VALUE of "--NAME=VALUE", "NAME=VALUE" or "-pVALUE" if it is secret, else NULL. */
 static const char *find_secret_value(const struct ft_hidden *hidden, const char *text)
 {
   const char *equals = strchr(text, '=');
@@ -80,8 +80,8 @@ static const char *find_secret_value(const struct ft_hidden *hidden, const char 
   return ft_secret_value(text) ? text : NULL;
 }
 
-/* If the word AT is an option and the next one its secret value, hides the latter. Returns the
- * index of the last word that is done. */
+/* Hides the word after the option AT if it is a secret value. Returns the index of the last word
+ * examined. */
 static size_t hide_option_value(struct ft_hidden *hidden, struct ft_command *c, size_t at)
 {
   const char *text = c->word[at].text, *value = c->word[at + 1].text;
@@ -122,8 +122,8 @@ static char password_option_of(const struct ft_command *c, const struct ft_comma
   return '\0';
 }
 
-/* Whether the word AT is the program or script, which stays visible. The value of a secret option
- * can be mistaken for a script; that is hidden. */
+/* Whether the word AT is the program or its script, which are not hidden. A secret value of an
+ * option that is mistaken for a script is no program word. */
 static bool is_program_word(const struct ft_hidden *hidden, const struct ft_command *c,
                             const struct ft_command_parts *parts, size_t at)
 {

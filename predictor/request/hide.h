@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Removes secrets from a submission before app and features are derived. A secret word of a command
- * becomes an unknown word. A value found secret once is secret everywhere.
- */
+/* Removes secrets from a submission before app and features are derived. A secret word of a command
+ * becomes an unknown word. A value that is secret in one place is hidden everywhere. */
 #ifndef FT_REQUEST_HIDE_H
 #define FT_REQUEST_HIDE_H
 
@@ -28,12 +26,13 @@ struct ft_hidden {
 /* Initialises HIDDEN without secrets. RULES are borrowed. */
 void ft_hidden_init(struct ft_hidden *hidden, const struct ft_secret_rules *rules);
 
-/* Makes the secret words of COMMAND unknown, also their raw text. Keeps the program and its script,
- * PARTS (NULL: none). */
+/* Makes the secret words of COMMAND unknown, including their raw text, and remembers them. Keeps
+ * the program and its script, which PARTS (NULL: none) names. */
 void ft_hide_words(struct ft_hidden *hidden, struct ft_command *command,
                    const struct ft_command_parts *parts);
 
-/* The same for the arguments of the script, and for those that the script uses as secrets. */
+/* The same for COMMAND, the arguments of the script. Also hides arguments that the script uses as
+ * secrets. */
 void ft_hide_arguments(struct ft_hidden *hidden, struct ft_command *command);
 
 /* Remembers the values of secret variables that --export names. */
@@ -42,7 +41,7 @@ void ft_hide_exported(struct ft_hidden *hidden, const struct ft_export *exported
 /* Whether TEXT, a name chosen by the user, is or contains a secret. */
 bool ft_hides(const struct ft_hidden *hidden, const char *text);
 
-/* Removes the secret ones of COUNT FEATURES. */
+/* Removes secrets from the *COUNT FEATURES. */
 void ft_hide_features(const struct ft_hidden *hidden, ft_feature *features, pb_size_t *count);
 
 #endif

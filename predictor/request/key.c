@@ -8,7 +8,7 @@
 #include "predictor/request/key.h"
 #include "predictor/request/script_hash.h"
 
-/* Programs that print or inspect, and text streams with constant memory. */
+/* Programs that print or inspect, and text filters with constant memory. They never form a key. */
 static const char passive_programs[] =
     "cat,head,tail,tee,wc,grep,egrep,fgrep,zgrep,cut,tr,column,nl,rev,paste,"
     "fold,seq,basename,dirname,realpath,readlink,stat,file,find,tree,df,du,free,"
@@ -36,7 +36,7 @@ static const char file_tools[] =
     "docker,podman,npm,patch,install,base64,gpg,ccache,strip,ar,wandb,"
     "huggingface-cli,bsdtar,lbzip2";
 
-/* Programs with sub-commands: the first word that can be a sub-command is one. */
+/* Programs with sub-commands: the first word that has the form of a sub-command is one. */
 static const char multi_command_programs[] =
     "samtools,bcftools,bedtools,bwa,bwa-mem2,gatk,gatk.jar,picard,picard.jar,"
     "snpEff.jar,trimmomatic.jar,gmx,gmx_mpi,gmx_d,gmx_mpi_d,git,nextflow,kallisto,"
@@ -124,25 +124,25 @@ static bool is_argument_like(const struct ft_word *word)
 
 /*
  * Returns the index of the sub-command of the program NAME, the word AT; C->count if there is none.
- * An unknown program has a sub-command if it is INSTALLED and arguments follow; a user's own
- * program only if the word is a verb. "./train small" and "castep benzene" have data. In doubt
- * there is no sub-command: features can tell apart the runs of one app, but two apps cannot share
- * their runs.
+ * For a program that is not in the lists: an INSTALLED program has a sub-command if arguments
+ * follow, a user's own program only if the word is a verb. The words of "./train small" and "castep
+ * benzene" are data. In doubt there is no sub-command: features can distinguish runs of one app,
+ * but two apps cannot share runs.
  */
 static size_t find_subcommand(const struct ft_command *c, size_t at, const char *name,
                               bool installed)
 {
-  bool many = is_in_list(multi_command_programs, name), skipped = false;
+  bool listed = is_in_list(multi_command_programs, name), skipped = false;
 
   for (size_t i = at + 1; i < c->count; i++) {
     const struct ft_word *word = &c->word[i];
 
-    if (is_subcommand_like(word, many) && (many || is_literal_word(word))) {
-      bool sure = many || is_in_list(subcommand_verbs, word->text);
+    if (is_subcommand_like(word, listed) && (listed || is_literal_word(word))) {
+      bool sure = listed || is_in_list(subcommand_verbs, word->text);
 
       return sure || (installed && i + 1 < c->count && is_argument_like(word + 1)) ? i : c->count;
     }
-    if (!many || (word->text[0] != '-' && !skipped))
+    if (!listed || (word->text[0] != '-' && !skipped))
       break;
     skipped = word->text[0] == '-';
     if (strcmp(word->text, "-C") == 0)
@@ -161,9 +161,8 @@ static bool is_installed_program(const struct ft_word *word)
          (length && memmem(text.at, length, "/bin/", 5));
 }
 
-/* Returns the index of the file that the program AT, no interpreter, runs; C->count if there is
- * none.
- */
+/* Returns the index of the program file that the program AT, no interpreter, runs; C->count if
+ * none. SUB is the index of its sub-command. */
 static size_t find_program_file(const struct ft_command *c, size_t at, const char *name, size_t sub)
 {
   char base[FT_BASE_NAME];
@@ -176,7 +175,7 @@ static size_t find_program_file(const struct ft_command *c, size_t at, const cha
   return c->count;
 }
 
-/* Whether the only argument is --version, --help or similar. */
+/* Whether the only argument of the program AT is --version, --help or similar. */
 static bool is_version_query(const struct ft_command *c, size_t at)
 {
   static const char *const options[] = { "--version", "-version", "-V",    "--help",
@@ -185,6 +184,7 @@ static bool is_version_query(const struct ft_command *c, size_t at)
   return at + 2 == c->count && ft_string_listed(options, c->word[at + 1].text);
 }
 
+/* Returns the weight of the program NAME in the key. */
 static enum ft_key_weight program_weight(const struct ft_command *c,
                                          const struct ft_command_parts *parts, const char *name)
 {
@@ -223,7 +223,7 @@ static uint64_t hash_batch_option(const struct ft_command *c, size_t at)
   return 0;
 }
 
-/* Makes the file of standard input the script. */
+/* Uses the file of standard input as the script of P. */
 static void set_script_from_input(const struct ft_command *c, struct ft_key_program *p)
 {
   if (c->input)
@@ -240,7 +240,7 @@ static void strip_version(char *name)
     name[--length] = '\0';
 }
 
-/* Fills P for an interpreter. */
+/* Fills P, which has name and weight, for an interpreter. */
 static void describe_interpreter(const struct ft_command *c, const struct ft_command_parts *parts,
                                  enum ft_interpreter kind, struct ft_key_program *p)
 {
@@ -272,14 +272,14 @@ static void describe_interpreter(const struct ft_command *c, const struct ft_com
     (void)ft_string_copy(c->word[sub].text, p->sub, sizeof p->sub);
 }
 
-/* Fills P for any other program. */
+/* Fills P, which has name and weight, for a program that is no interpreter. */
 static void describe_program(const struct ft_command *c, size_t at, struct ft_key_program *p)
 {
-  bool whole = p->weight == FT_KEY_PROGRAM;
-  bool installed = whole && is_installed_program(&c->word[at]);
+  bool is_program = p->weight == FT_KEY_PROGRAM;
+  bool installed = is_program && is_installed_program(&c->word[at]);
   size_t sub = c->count, script = c->count;
 
-  if (whole || is_in_list(multi_command_programs, p->name))
+  if (is_program || is_in_list(multi_command_programs, p->name))
     sub = find_subcommand(c, at, p->name, installed);
   if (sub < c->count)
     (void)ft_string_copy(c->word[sub].text, p->sub, sizeof p->sub);
@@ -295,24 +295,25 @@ static void describe_program(const struct ft_command *c, size_t at, struct ft_ke
     set_script_from_input(c, p);
 }
 
-/* ---- all of them ---- */
+/* ---- all programs ---- */
 
 /* Hashes P. "./x.py" and "python x.py" have the same hash. */
 static uint64_t hash_program(const struct ft_key_program *p)
 {
-  bool alone = p->language && p->script[0];
+  bool script_only = p->language && p->script[0];
   char name[FT_BASE_NAME];
   uint64_t hash;
 
-  ft_script_normalise_name(alone ? p->script : p->name, name, sizeof name);
+  ft_script_normalise_name(script_only ? p->script : p->name, name, sizeof name);
   hash = hash_name(FT_HASH_SEED, p->known ? name : "?");
-  ft_script_normalise_name(alone ? "" : p->script, name, sizeof name);
+  ft_script_normalise_name(script_only ? "" : p->script, name, sizeof name);
   hash = hash_name(hash, name);
   hash = hash_name(hash, p->sub);
   return ft_hash64(hash, &p->code, sizeof p->code);
 }
 
-/* Returns the end of NAME that fits; it is the specific part: "PIPELINE_ALIGN_STAR". */
+/* Returns the end of NAME, at most FT_KEY_SHOWN - 1 bytes: the specific part of
+ * "PIPELINE_ALIGN_STAR". */
 static const char *name_end(const char *name)
 {
   size_t length = strlen(name);
@@ -320,8 +321,8 @@ static const char *name_end(const char *name)
   return length < FT_KEY_SHOWN ? name : name + length - (FT_KEY_SHOWN - 1);
 }
 
-/* Shows P, "train.py" or "samtools-sort", if it is the first by name, which does not depend on
- * order. */
+/* Sets the shown name to the name of P, "train.py" or "samtools-sort", if it sorts first: the shown
+ * name must not depend on the order of the programs. */
 static void update_shown_name(struct ft_key *key, const struct ft_key_program *p)
 {
   const char *base = p->script[0] ? p->script : p->name;
@@ -338,6 +339,8 @@ static void update_shown_name(struct ft_key *key, const struct ft_key_program *p
     (void)ft_string_copy(shown, key->shown, sizeof key->shown);
 }
 
+/* Adds P to KEY unless KEY has programs of a larger weight; a larger weight of P removes the
+ * others. */
 static void add_program(struct ft_key *key, const struct ft_key_program *p)
 {
   uint64_t hash = hash_program(p);
@@ -362,6 +365,7 @@ static void add_program(struct ft_key *key, const struct ft_key_program *p)
     key->program[key->count++] = hash;
 }
 
+/* Adds P, which runs the statements of the here-document in KEY. */
 static void add_with_document(struct ft_key *key, struct ft_key_program *p)
 {
   p->code = ft_statements_hash(&key->document, false);
@@ -369,7 +373,7 @@ static void add_with_document(struct ft_key *key, struct ft_key_program *p)
   key->document = (struct ft_statements){ 0 };
 }
 
-/* Adds the program that waits for its here-document, which follows the line of the command. */
+/* Adds the program that waits for its here-document, which follows the line of its command. */
 static void finish_waiting(struct ft_key *key)
 {
   if (!key->waiting.name[0])
@@ -388,6 +392,7 @@ static bool serves_session(const struct ft_key_program *p)
           ft_string_listed(subs, p->sub));
 }
 
+/* Adds the program of the command C to KEY, unless it is a shell function. */
 static void add_command_program(struct ft_key *key, const struct ft_command *c,
                                 const struct ft_command_parts *parts)
 {
@@ -422,7 +427,7 @@ void ft_key_add_command(struct ft_key *key, const struct ft_command *c,
   if ((c->defines || named) && key->function_count < FT_KEY_FUNCTIONS)
     (void)ft_word_base_name(&c->word[named ? 1 : c->count - 1],
                             key->function[key->function_count++]);
-  /* a shell with a command text is no program itself: the programs of the text count */
+  /* a shell with a command text is no program of the key: the programs in the text are */
   if (parts && !ft_text_left(&parts->inner) && key->commands++ < FT_KEY_COMMANDS)
     add_command_program(key, c, parts);
   if (c->document && !key->waiting.name[0])

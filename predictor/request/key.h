@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Derives the key of an app that is neither named nor declared: a hash of the programs of the
- * script. Of each program it has the name, the script of an interpreter and the sub-command.
+ * script. A program contributes its name, the script of an interpreter and the sub-command.
  * Arguments, numbers, directories, order and launchers do not change the key. Text tools count only
  * in a script without other programs; tools for files, code and packages only without both;
- * programs that only print never. The key of a workflow task (workflow.h) is the task.
+ * programs that only print never count. The key of a workflow task (workflow.h) is the task.
  */
 #ifndef FT_REQUEST_KEY_H
 #define FT_REQUEST_KEY_H
@@ -18,13 +18,14 @@
 
 /* Limits; chosen by judgement. */
 enum {
-  FT_KEY_PROGRAMS = 48,   /* different programs in a key; further ones are ignored */
+  FT_KEY_PROGRAMS = 48,   /* distinct programs in a key; further ones are ignored */
   FT_KEY_COMMANDS = 4096, /* commands examined; takes some 30 ms */
-  FT_KEY_FUNCTIONS = 24,  /* shell functions recognised as such */
+  FT_KEY_FUNCTIONS = 24,  /* shell functions that are recognised and not counted as programs */
   FT_KEY_SHOWN = 48       /* bytes of the shown name of a key */
 };
 
-/* Weight of a program, ascending. Only the programs of the largest weight form the key. */
+/* Weight of a program, ascending: only prints; tool for files, code or packages; text tool; other
+ * program; workflow task. Only the programs of the largest weight form the key. */
 enum ft_key_weight { FT_KEY_LOOK, FT_KEY_TOOL, FT_KEY_TEXT, FT_KEY_PROGRAM, FT_KEY_TASK };
 
 /* One program that a script runs. */
@@ -42,10 +43,10 @@ struct ft_key_program {
 
 /* The programs found so far in a script. */
 struct ft_key {
-  enum ft_key_weight weight; /* of the programs below */
-  bool known;                /* one of them is known */
-  bool idle;                 /* one of them is idle */
-  bool serves;               /* one of them serves a user's session: Jupyter */
+  enum ft_key_weight weight; /* of the programs in PROGRAM */
+  bool known;                /* any of them is known */
+  bool idle;                 /* any of them is idle */
+  bool serves;               /* any of them serves an interactive session: Jupyter */
   size_t count, function_count, commands;
   uint64_t program[FT_KEY_PROGRAMS]; /* hashes, distinct */
   char function[FT_KEY_FUNCTIONS][FT_BASE_NAME];
@@ -58,18 +59,18 @@ struct ft_key {
 /* Initialises KEY without programs. */
 void ft_key_init(struct ft_key *key);
 
-/* Adds the next COMMAND of the script. PARTS has its program, NULL: none. */
+/* Adds the next COMMAND of the script. PARTS names its program (NULL: none). */
 void ft_key_add_command(struct ft_key *key, const struct ft_command *command,
                         const struct ft_command_parts *parts);
 
-/* Makes the script the task NAME of the workflow manager MANAGER. */
+/* Sets the key to the task NAME of the workflow manager MANAGER. */
 void ft_key_set_task(struct ft_key *key, const char *manager, const char *name);
 
 /* Adds a LINE of a here-document (<<), in the order of ft_shell_next_command. */
 void ft_key_add_document_line(struct ft_key *key, struct ft_text line);
 
-/* Copies the key of the app for USER to HASH, at the end of the script. Returns false if no program
- * is known. */
+/* Computes the key of the app for USER into *HASH, after the last command. Returns false if no
+ * program is known. */
 bool ft_key_hash(struct ft_key *key, const char *user, uint64_t *hash);
 
 #endif

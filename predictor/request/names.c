@@ -21,7 +21,8 @@ enum {
   TEXT = 1 << 20 /* bytes of all names of one word; chosen by judgement */
 };
 
-/* Names found so far: NUL-terminated strings in TEXT. */
+/* Names found so far: NUL-terminated strings in TEXT. UNKNOWN: no result after an error or a
+ * limit. */
 struct names {
   double deadline;
   size_t entries, count;
@@ -29,6 +30,7 @@ struct names {
   struct ft_buf text;
 };
 
+/* Counts a directory entry. Returns true beyond FT_TREE_ENTRIES and after the deadline. */
 static bool is_search_cut_off(struct names *n)
 {
   if (++n->entries > FT_TREE_ENTRIES || ft_io_monotonic() >= n->deadline)
@@ -52,8 +54,7 @@ static DIR *open_names_directory(int directory, const char *path)
   return opened;
 }
 
-/* Appends COMPONENT of LENGTH bytes to PATH of USED bytes. Returns the new length; 0 if too long.
- */
+/* Appends COMPONENT, LENGTH bytes, to PATH, USED bytes. Returns the new length; 0 if too long. */
 static size_t append_component(char path[PATH], size_t used, const char *component, size_t length)
 {
   if (used + length + 1 >= PATH)
@@ -130,7 +131,7 @@ static bool has_wildcard(const char *word)
   return strpbrk(word, "*?[");
 }
 
-/* Adds the output of ls WORD: the entries of a directory, or files. */
+/* Adds the names that ls WORD prints: the entries of a directory, or files. */
 static void list_operand(struct names *n, int directory, const char *word)
 {
   char path[PATH] = "";
@@ -159,7 +160,7 @@ static int compare_bytes(const void *a, const void *b)
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Compares by collation, then by bytes, as shells and ls do. */
+/* Compares by the collation of the locale, then by bytes, as shells and ls do. */
 static int compare_collation(const void *a, const void *b, void *locale)
 {
   int order = strcoll_l(*(const char *const *)a, *(const char *const *)b, (locale_t)locale);
@@ -167,7 +168,7 @@ static int compare_collation(const void *a, const void *b, void *locale)
   return order ? order : compare_bytes(a, b);
 }
 
-/* Appends the sorted names to OUT, with an empty line where the two orders differ. */
+/* Appends the sorted names to OUT, with an empty line where byte order and collation differ. */
 static int print_sorted(const struct names *n, struct ft_buf *out)
 {
   const char **order = calloc(2 * n->count + 1, sizeof *order), **other = order + n->count;
@@ -192,7 +193,8 @@ static int print_sorted(const struct names *n, struct ft_buf *out)
   return status;
 }
 
-/* Whether a name would be read as several names, or as a pattern. */
+/* Whether a shell would read a name as several lines or, if SPLIT, as several words or a
+ * pattern. */
 static bool has_ambiguous_name(const struct names *n, bool split)
 {
   for (size_t i = 0; i + 1 < n->text.length; i++)

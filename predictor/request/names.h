@@ -12,9 +12,8 @@
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
 
-enum {
-  FT_NAMES_MAX = 10000
-}; /* names; ten times the default MaxArraySize of Slurm; sorted in 50 ms */
+/* Names; ten times Slurm's default MaxArraySize. Sorting them takes 50 ms. */
+enum { FT_NAMES_MAX = 10000 };
 
 /*
  * Appends the names that WORDS, separated by FT_LOOKUP_NEXT, expand to in the open DIRECTORY to

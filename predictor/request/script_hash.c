@@ -18,7 +18,7 @@ static bool is_word_letter(char c)
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
 }
 
-/* Skips a unit that no letter or digit follows. */
+/* Skips a unit ("MiB", "s", "%") unless a letter or digit follows it. */
 static void skip_unit(struct ft_text *text)
 {
   static const char *const units[] = { "ms", "min", "s", "h", "%" };
@@ -51,7 +51,7 @@ bool ft_script_is_uuid(struct ft_text text)
   return true;
 }
 
-/* Skips a UUID or the hexadecimal digits of a hash that no letter or digit follows. */
+/* Skips a UUID or the hexadecimal digits of a hash, unless a letter or digit follows. */
 static bool skip_identifier(struct ft_text *text)
 {
   struct ft_text rest = *text;
@@ -182,7 +182,7 @@ static bool has_several_words(struct ft_text text)
   return ft_text_word(&text, &word) && ft_text_left(&word) < ft_text_left(&whole);
 }
 
-/* Hashes each word of a RAW that holds several, "--n 3 in.dat" or (--n 3 in.dat). */
+/* Continues HASH with each word of RAW, which has several: "--n 3 in.dat" or (--n 3 in.dat). */
 static uint64_t hash_each_word(uint64_t hash, struct ft_text raw)
 {
   struct ft_text word, rest = strip_word_quotes(raw);

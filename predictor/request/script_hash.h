@@ -21,8 +21,8 @@ bool ft_script_is_path(struct ft_text word);
 /* Whether TEXT begins with a UUID, 8-4-4-4-12 hexadecimal digits. */
 bool ft_script_is_uuid(struct ft_text text);
 
-/* Returns HASH continued by the normalised word RAW of a script. KEEP: RAW is a program, of which
- * only directory and numbers are removed. */
+/* Returns HASH continued by the normalised word RAW of a script. KEEP: RAW is a program; only its
+ * directory and numbers are removed. */
 uint64_t ft_script_hash_word(uint64_t hash, struct ft_text raw, bool keep);
 
 /* The same for every word of LINE. */

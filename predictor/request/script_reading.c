@@ -14,11 +14,11 @@
 enum {
   LINE_SIZE = 1024,           /* bytes of a command line for pattern matching; by judgement */
   LINES_MATCHED = 256,        /* commands matched with patterns; by judgement */
-  INNER_SIZE = FT_SHELL_TEXT, /* bytes of a command text given to a shell */
+  INNER_SIZE = FT_SHELL_TEXT, /* bytes of a command text for a shell */
   INNER_DEPTH = 3             /* nesting of such texts; by judgement */
 };
 
-/* It sets single members, because most pages of the large struct are never touched. */
+/* Sets members one by one: most pages of the large struct are never touched. */
 void ft_script_reading_init(struct ft_script_reading *r, const struct ft_description *what,
                             struct ft_file_queries *files, struct ft_file_queries *declared_files)
 {
@@ -52,7 +52,7 @@ static void read_document_line(struct ft_text line, void *data)
   r->document.end = line.end;
 }
 
-/* Joins the words of C from FIRST on with blanks. BASE: the first without its directory. */
+/* Joins the words of C from FIRST on with blanks. BASE: without the directory of the first word. */
 static void join_command(const struct ft_command *c, size_t first, bool base, char out[LINE_SIZE])
 {
   size_t used = 0;
@@ -71,6 +71,8 @@ static void join_command(const struct ft_command *c, size_t first, bool base, ch
   }
 }
 
+/* Whether the pattern of APP matches the command: from its program on, with or without the
+ * program's directory, or as a whole. */
 static bool matches_declared_app(const ft_declared_app *app, const struct ft_command *c,
                                  const struct ft_command_parts *parts)
 {
@@ -87,6 +89,7 @@ static bool matches_declared_app(const ft_declared_app *app, const struct ft_com
   return false;
 }
 
+/* Selects the first declared app that matches the command, if it precedes the selected app. */
 static void match_apps(struct ft_script_reading *r, const struct ft_command_parts *parts)
 {
   if (r->what->app || r->lines++ >= LINES_MATCHED)
@@ -120,10 +123,8 @@ static bool unescape_double_quoted(struct ft_text text, char out[INNER_SIZE])
   return text.at == text.end;
 }
 
-/*
- * Reads the commands in TEXT, already part of the script's hash. OWN: $1 in TEXT is that of the
- * script. A cd in TEXT does not change the directory of the script.
- */
+/* Reads the commands in TEXT, which is already part of the script's hash. OWN: $1 in TEXT is the
+ * script's first argument. A cd in TEXT does not change the directory of the script. */
 static void read_inner_commands(struct ft_script_reading *r, struct ft_text text, bool own)
 {
   struct ft_shell *shell = &r->shell;
@@ -181,7 +182,8 @@ static void set_workflow_task(struct ft_script_reading *r)
   ft_key_set_task(&r->key, r->task.manager, r->task.name);
 }
 
-/* Adds the features of a program's arguments; those of a workflow manager describe its task. */
+/* Adds the features of a program's arguments. The arguments of a workflow manager describe its task
+ * instead. */
 static void read_arguments(struct ft_script_reading *r, const struct ft_command_parts *parts)
 {
   const char *script = ft_workflow_script(&r->command, parts);
@@ -216,6 +218,8 @@ static void hash_command(struct ft_script_reading *r, const struct ft_command_pa
   r->hash = ft_hash64(r->hash, "\n", 1);
 }
 
+/* Adds one command of the script to key, hash, workflow task and features. Then reads the command
+ * text that it passes to a shell. */
 static void read_command(struct ft_script_reading *r)
 {
   const struct ft_text document = r->document;
@@ -251,7 +255,7 @@ static void read_command(struct ft_script_reading *r)
     read_command_text(r, &parts);
 }
 
-/* Makes a command of WHAT's arguments, which are borrowed. */
+/* Fills OUT with the arguments of WHAT, which are borrowed. */
 static void arguments_as_command(const struct ft_description *what, struct ft_command *out)
 {
   ft_command_clear(out);
@@ -288,7 +292,7 @@ void ft_script_read(struct ft_script_reading *r)
   arguments_as_command(what, &r->command);
   ft_hide_arguments(&r->hidden, &r->command);
   ft_feature_set_add_arguments(&r->found, &r->command, &(struct ft_command_parts){ 0 }, true);
-  /* in a workflow task, variables belong to the manager */
+  /* in a workflow task, the variables are settings of the manager */
   if (!r->task.manager)
     ft_feature_set_add_exported(&r->found, &r->shell, &r->shell.exported);
 }

@@ -9,7 +9,8 @@
 #include "predictor/request/key.h"
 #include "predictor/request/workflow.h"
 
-/* State while a script is read, and the result: key, hash of the normalised script, features. */
+/* State while a script is read, and the result: key, hash of the normalised script, features. All
+ * pointers are borrowed. */
 struct ft_script_reading {
   const struct ft_description *what;
   uint64_t hash;
@@ -28,12 +29,12 @@ struct ft_script_reading {
   struct ft_feature_set declared; /* initialised only with declared apps */
 };
 
-/* Initialises R to read WHAT, which is borrowed. Files to examine go to FILES, those of a declared
- * app to DECLARED_FILES; NULL: none. */
+/* Initialises R to read WHAT, which is borrowed. FILES (or NULL) receives the files to examine,
+ * DECLARED_FILES those of a declared app; it is required if WHAT has apps. */
 void ft_script_reading_init(struct ft_script_reading *r, const struct ft_description *what,
                             struct ft_file_queries *files, struct ft_file_queries *declared_files);
 
-/* Reads the whole script, or the command if there is none, the arguments and the environment. */
+/* Reads the script, or the command if there is no script, the arguments and the environment. */
 void ft_script_read(struct ft_script_reading *r);
 
 #endif

@@ -50,8 +50,8 @@ static bool is_identifier_byte(char c, bool first)
          (!first && c >= '0' && c <= '9');
 }
 
-/* Skips a string. The cursor is at its quote. Returns true and copies the name to OUT if it names a
- * program, as in source("fit.R"). */
+/* Skips a string; LINE begins at its quote. Returns true and copies the file name in it to OUT if
+ * it is a program, as in source("fit.R"). */
 static bool skip_string(struct ft_text *line, char out[NAME_SIZE])
 {
   const char *from = line->at + 1, *stop = memchr(from, *line->at, (size_t)(line->end - from));

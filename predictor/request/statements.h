@@ -2,8 +2,8 @@
 /*
  * Hashes a short program in any language by the modules that it imports, the scripts that it names
  * and the functions that it calls. Numbers, other strings, comments, assigned variables and the
- * order of lines do not change the hash. It searches for names, without a parser, in time linear in
- * the text.
+ * order of lines do not change the hash. It searches for names without a parser, in time linear in
+ * the length of the text.
  */
 #ifndef FT_REQUEST_STATEMENTS_H
 #define FT_REQUEST_STATEMENTS_H
@@ -33,10 +33,9 @@ bool ft_names_program(const char *name);
 /* Adds a LINE of statements: import x; library(x); f(...). */
 void ft_statements_add_line(struct ft_statements *statements, struct ft_text line);
 
-/*
- * Returns a hash of STATEMENTS; 0 without names. WHOLE: of modules and calls, for a line of python
- * -c. Otherwise of modules only, if there are any: in a here-document calls change, modules stay.
- */
+/* Returns a hash of STATEMENTS; 0 without names. WHOLE: of modules and calls, for the text of
+ * python -c. Otherwise of modules only, if there are any: between versions of a here-document the
+ * calls change, but the modules stay. */
 uint64_t ft_statements_hash(const struct ft_statements *statements, bool whole);
 
 #endif

@@ -19,13 +19,16 @@ enum {
   NAME = 256  /* bytes of a path component with NUL: NAME_MAX of Linux + 1 */
 };
 
+/* State of a walk over files. */
 struct walk {
   double deadline, bytes;
   size_t entries;
   unsigned depth;
-  bool found, unknown; /* something was added; the sum is unknown */
+  bool found, unknown; /* any file or directory was added; the sum is unknown */
 };
 
+/* Counts a directory entry. Returns true, and makes the sum unknown, at a limit or after the
+ * deadline. */
 static bool is_walk_cut_off(struct walk *w)
 {
   if (++w->entries > FT_TREE_ENTRIES || w->depth > DEPTH || ft_io_monotonic() >= w->deadline)
@@ -61,6 +64,8 @@ static const struct dirent *next_entry(struct walk *w, DIR *directory)
   return entry;
 }
 
+/* Adds the sizes of the files below the directory NAME in PARENT on the file system DEVICE.
+ * Recursive. */
 static void add_directory(struct walk *w, int parent, const char *name, int flags, dev_t device)
 {
   const struct dirent *entry;
@@ -100,7 +105,7 @@ static void add_entry(struct walk *w, int parent, const char *name)
 
 static void add_pattern(struct walk *w, int parent, const char *pattern);
 
-/* Adds NAME in PARENT, or what matches the pattern REST in it. */
+/* Adds NAME in PARENT or, if REST is not empty, the files in it that match REST. */
 static void add_component(struct walk *w, int parent, const char *name, const char *rest)
 {
   DIR *directory;
@@ -116,7 +121,7 @@ static void add_component(struct walk *w, int parent, const char *name, const ch
   closedir(directory);
 }
 
-/* Adds what matches PATTERN, relative to PARENT. Recursive over its components. */
+/* Adds the files that match PATTERN, relative to PARENT. Recursive over its components. */
 static void add_pattern(struct walk *w, int parent, const char *pattern)
 {
   size_t length = strcspn(pattern, "/");

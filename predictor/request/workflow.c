@@ -9,7 +9,7 @@
 
 enum {
   COMMENT_LINES = 64, /* first lines of a script that are searched; chosen by judgement */
-  RULES = 8,          /* rules of a Snakemake group in the name; further ones are ignored */
+  RULES = 8,          /* rules of a Snakemake group in its name; further ones are ignored */
   SHORT_LENGTH = 8,   /* digits of the UUID in Cromwell's job names */
   HASH_START = 2,     /* digits of the first component of a Nextflow work directory */
   HASH_REST = 30      /* digits of the second component */
@@ -18,8 +18,8 @@ enum {
 static const char snakemake[] = "snakemake", nextflow[] = "nextflow", cromwell[] = "cromwell",
                   toil[] = "toil", submitit[] = "submitit", dask[] = "dask";
 
-/* Sets OUT to the task NAME, truncated if necessary, with '_' for blanks and ':' as in job names.
- */
+/* Sets OUT to the task NAME, truncated if necessary, with "_" for blanks and ":" as in job names.
+ * Returns false if NAME is empty. */
 static bool set_task_name(const char *manager, struct ft_text name, struct ft_workflow *out)
 {
   name = ft_text_trim(name);
@@ -36,7 +36,7 @@ static bool set_task_name(const char *manager, struct ft_text name, struct ft_wo
   return true;
 }
 
-/* The same for a NAME made for one run, without its numbers: "fit-3" and "fit-4" are one task. */
+/* The same for the NAME of one run, without its numbers: "fit-3" and "fit-4" are one task. */
 static bool set_run_name(const char *manager, struct ft_text name, struct ft_workflow *out)
 {
   char given[FT_BASE_NAME];
@@ -102,8 +102,7 @@ static int compare_rules(const void *a, const void *b)
   return strcmp(a, b);
 }
 
-/* Returns the number of words after OPTION up to the next option; *FIRST is the index of the first.
- */
+/* Returns how many words follow OPTION up to the next option; *FIRST is the index of the first. */
 static size_t option_words(const struct ft_command *c, const char *option, size_t *first)
 {
   size_t i = 0;
@@ -146,8 +145,7 @@ static bool find_snakemake_task(const struct ft_command *c, struct ft_workflow *
   return used && set_task_name(snakemake, ft_text_of(name, used), out);
 }
 
-/* Returns the last component of PATH that is neither a pattern such as "%j" nor made for one task.
- */
+/* Returns the last component of PATH that is no pattern ("%j") and was not made for one task. */
 static struct ft_text last_own_directory(const char *path)
 {
   struct ft_text rest = { path, path + ft_workflow_directory_length(path) };
@@ -162,9 +160,7 @@ static struct ft_text last_own_directory(const char *path)
   }
 }
 
-/* Names the task of submitit, a pickled function, by the job name, else by the directory of its
- * logs.
- */
+/* Names a task of submitit, a pickled function, by the job name, else by its log directory. */
 static bool find_submitit_task(const struct ft_command *c, const struct ft_command_parts *parts,
                                const char *job_name, struct ft_workflow *out)
 {
@@ -175,7 +171,7 @@ static bool find_submitit_task(const struct ft_command *c, const struct ft_comma
   return set_run_name(submitit, last_own_directory(directory), out);
 }
 
-/* Names a Toil job without its number: "toil_job_12_align". */
+/* Names the task by the name of a Toil job without its number: "toil_job_12_align". */
 static bool find_toil_task(const struct ft_command *c, size_t program, const char *job_name,
                            struct ft_workflow *out)
 {
@@ -248,7 +244,7 @@ static void add_wildcards(const char *job, struct ft_feature_set *found)
       ft_feature_set_add_choice(found, key, value);
 }
 
-/* Whether PATH is in the directory of Snakemake's own marker files, which are no inputs. */
+/* Whether PATH is one of Snakemake's marker files, which are no inputs. */
 static bool is_snakemake_file(const char *path)
 {
   return strncmp(path, ".snakemake/", 11) == 0 || strstr(path, "/.snakemake/");

@@ -20,7 +20,7 @@ struct ft_workflow {
 };
 
 /* Finds the task in the first comments of SCRIPT or, if SCRIPT is empty, in JOB_NAME (NULL: none).
- * Returns false, with OUT unchanged, without a task. */
+ * Returns false, with OUT unchanged, if there is none. */
 bool ft_workflow_of_job(struct ft_text script, const char *job_name, struct ft_workflow *out);
 
 /* Finds the task that COMMAND runs for its workflow manager. JOB_NAME (NULL: none) names it if the
@@ -28,11 +28,11 @@ bool ft_workflow_of_job(struct ft_text script, const char *job_name, struct ft_w
 bool ft_workflow_of_command(const struct ft_command *command, const struct ft_command_parts *parts,
                             const char *job_name, struct ft_workflow *out);
 
-/* Finds the call in a PATH of Cromwell, ".../UUID/call-NAME/...". Returns as above. */
+/* Finds the task in a PATH of Cromwell, ".../UUID/call-NAME/...". Returns as above. */
 bool ft_workflow_of_path(const char *path, struct ft_workflow *out);
 
-/* Adds the inputs of TASK from COMMAND, a command of its manager, to FOUND. PARTS has the program
- * of COMMAND, NULL: unknown. */
+/* Adds the inputs of TASK in COMMAND, a command of its manager, to FOUND. PARTS names the program
+ * of COMMAND (NULL: unknown). */
 void ft_workflow_add_features(const struct ft_workflow *task, const struct ft_command *command,
                               const struct ft_command_parts *parts, struct ft_feature_set *found);
 

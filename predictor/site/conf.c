@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libconfuse parses the file and calls a check for every value, so that each error has a line
- * number. Only a file without errors is applied. */
+/* Reads foretell.conf and apps.conf. libconfuse parses the file and calls a check for every value,
+ * so that each error has a line number. Only a file without errors is applied. */
 #include "config.h"
 
 #include <confuse.h>
@@ -127,6 +127,8 @@ static void report_first_error(cfg_t *cfg, const char *format, va_list ap)
   ft_error_set(parse.err, "%s: line %d: %s", parse.path, line, text);
 }
 
+/* Checks TEXT, the value of a KEY that is no number. Returns 0; -1 after cfg_error with the
+ * expected value. */
 static int check_text(cfg_t *cfg, const struct key *key, const char *text)
 {
   uint64_t bytes;
@@ -203,6 +205,7 @@ static uint64_t get_bytes(cfg_t *cfg, const char *key)
 
 #define SET(cfg, key) (cfg_size(cfg, key) > 0)
 
+/* Copies the keys that CFG sets into P, with their has_ fields. */
 static void convert_policy(cfg_t *cfg, ft_policy *p)
 {
 #define CONVERT(key, field, value)                                                                 \
@@ -282,8 +285,8 @@ static void validate_policy_section(cfg_t *cfg, const char *section)
   }
 }
 
-/* Parses PATH by OPTIONS; SITE: foretell.conf. Returns the result, which the caller frees with
- * cfg_free; NULL on error and fills ERR. */
+/* Parses PATH with OPTIONS; SITE: it is foretell.conf. Returns the result, which the caller frees
+ * with cfg_free; NULL on error and fills ERR. */
 static cfg_t *parse_config_file(const char *path, cfg_opt_t *options, bool site,
                                 struct ft_error *err)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Reads foretell.conf and apps.conf with libconfuse. An unknown key or a value out of range rejects
- * the whole file, with file and line; nothing is applied before everything is checked. Only the
- * agent and the command read these files. The plugin reads the site file that the agent publishes.
+ * the whole file, with file and line in the error; no value is applied before all are checked. Only
+ * the agent and the command read these files. The plugin reads the site file that the agent
+ * publishes.
  */
 #ifndef FT_SITE_CONF_H
 #define FT_SITE_CONF_H
@@ -57,10 +58,8 @@ void ft_config_defaults(struct ft_config *config);
  */
 int ft_config_read(const char *path, struct ft_config *config, struct ft_error *err);
 
-/*
- * Reads PATH, a user's apps.conf, which has only app sections: at most LIMIT into APPS and their
- * number into COUNT. Returns as above.
- */
+/* Reads PATH, a user's apps.conf, which has only app sections, into APPS, at most LIMIT, and sets
+ * *COUNT to their number. Returns 0; -1 on error, also with more apps, and fills ERR. */
 int ft_config_read_apps(const char *path, ft_declared_app *apps, size_t limit, size_t *count,
                         struct ft_error *err);
 

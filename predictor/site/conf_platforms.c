@@ -8,8 +8,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Per hour; a larger price is a typing error. A node of eight of the most expensive GPUs costs some
- * 100 dollars per hour. */
+/* Largest price per hour; larger values are typing errors. A node of eight of the most expensive
+ * GPUs costs some 100 dollars per hour. */
 #define MAX_PRICE 1e6
 
 cfg_opt_t ft_conf_platform_options[] = { CFG_FLOAT("price", 0, CFGF_NODEFAULT),
@@ -50,9 +50,7 @@ static int check_unit(cfg_t *cfg, cfg_opt_t *opt)
   return -1;
 }
 
-/* Checks a value that appears on command lines and in lists of Slurm: no blanks, no control
- * characters.
- */
+/* Checks a value for command lines and lists of Slurm: no blanks, no control characters. */
 static int check_word(cfg_t *cfg, const char *key, const char *text, size_t size)
 {
   const unsigned char *p = (const unsigned char *)text;

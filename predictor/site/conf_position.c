@@ -7,7 +7,7 @@
 
 /* A string or comment, including both delimiters. */
 struct span {
-  char by; /* type: the quote, '#' of a line comment, '*' of a block comment; '\0': none */
+  char type; /* the quote, '#' of a line comment, '*' of a block comment; '\0': none */
   const char *from, *to;
 };
 
@@ -30,34 +30,34 @@ static bool has_pair(struct ft_text text, const char *p, char first, char second
   return p + 1 < text.end && p[0] == first && p[1] == second;
 }
 
-/* Returns the type of the span that begins at P. FRESH: a word can begin at P. */
-static char span_type(struct ft_text text, const char *p, bool fresh)
+/* Returns the type of the span that begins at P. WORD_START: a word can begin at P. */
+static char span_type(struct ft_text text, const char *p, bool word_start)
 {
   if (*p == '"' || *p == '\'')
     return *p;
-  if (*p == '#' || (fresh && has_pair(text, p, '/', '/')))
+  if (*p == '#' || (word_start && has_pair(text, p, '/', '/')))
     return '#';
-  return fresh && has_pair(text, p, '/', '*') ? '*' : '\0';
+  return word_start && has_pair(text, p, '/', '*') ? '*' : '\0';
 }
 
 /* Finds the next span in TEXT and moves TEXT after it. Returns false without a span, or if it has
  * no end. */
 static bool next_span(struct ft_text *text, struct span *out)
 {
-  bool fresh = true;
+  bool word_start = true;
 
   *out = (struct span){ 0 };
   for (const char *p = text->at; p < text->end; p++) {
-    if (!out->by) {
-      *out = (struct span){ .by = span_type(*text, p, fresh), .from = p };
-      fresh = strchr(" \t\n\r={}(),+", *p) != NULL;
-      p += out->by == '*';
-    } else if (out->by == '*' ? has_pair(*text, p, '*', '/')
-                              : *p == (out->by == '#' ? '\n' : out->by)) {
-      out->to = p + (out->by == '*');
+    if (!out->type) {
+      *out = (struct span){ .type = span_type(*text, p, word_start), .from = p };
+      word_start = strchr(" \t\n\r={}(),+", *p) != NULL;
+      p += out->type == '*';
+    } else if (out->type == '*' ? has_pair(*text, p, '*', '/')
+                                : *p == (out->type == '#' ? '\n' : out->type)) {
+      out->to = p + (out->type == '*');
       text->at = out->to + 1;
       return true;
-    } else if ((out->by == '"' || out->by == '\'') && *p == '\\') {
+    } else if ((out->type == '"' || out->type == '\'') && *p == '\\') {
       p++;
     }
   }
@@ -69,13 +69,13 @@ void ft_conf_blank_comments(char *text, size_t length)
   struct ft_text rest = ft_text_of(text, length);
   struct span span;
 
-  while (next_span(&rest, &span) || span.by == '#') {
+  while (next_span(&rest, &span) || span.type == '#') {
     if (!span.to) {
       span.to = text + length - 1;
       rest.at = rest.end;
     }
-    for (char *p = text + (span.from - text); p <= span.to && (span.by == '#' || span.by == '*');
-         p++)
+    for (char *p = text + (span.from - text);
+         p <= span.to && (span.type == '#' || span.type == '*'); p++)
       *p = *p == '\n' ? '\n' : ' ';
   }
 }
@@ -87,7 +87,7 @@ int ft_conf_unterminated_line(struct ft_text text)
 
   while (next_span(&rest, &span))
     ;
-  return ft_conf_line(text, span.by ? span.from : text.end);
+  return ft_conf_line(text, span.type ? span.from : text.end);
 }
 
 int ft_conf_quote_start_line(struct ft_text text, int line)
