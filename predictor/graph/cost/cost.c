@@ -362,17 +362,15 @@ struct sums {
 
 static int count_block(struct count *c, const struct ft_block *block, int depth, struct sums *sums);
 
-/*
- * Sets MAXIMUM to VALUE if VALUE is larger or unknown. An unknown MAXIMUM counts as the smallest.
- */
-static void raise_maximum(ft_dim *maximum, ft_dim value)
+/* Sets MAXIMUM to VALUE if MAXIMUM is smaller or unknown. */
+static void raise_maximum(ft_dim *maximum, int64_t value)
 {
-  if (!ft_dim_known(value) || ft_dim_or(value, 0) > ft_dim_or(*maximum, -1))
-    *maximum = value;
+  if (value > ft_dim_or(*maximum, -1))
+    *maximum = ft_dim_of(value);
 }
 
-/* Adds OP's subgraphs to LAYER: the costlier of two branches; a loop's body times its trip count,
- * without an upper bound if the trip count is unknown. */
+/* Adds OP's subgraphs to LAYER: the costlier of two branches; a loop's body times its trip count.
+ * There is no upper bound if one branch has none or the trip count is unknown. */
 static int count_subgraphs(struct count *c, const struct ft_operator *op, int depth,
                            struct ft_layer *layer)
 {
@@ -387,10 +385,11 @@ static int count_subgraphs(struct count *c, const struct ft_operator *op, int de
       return -1;
     s.macs = ft_known_times(s.macs, ft_dim_or(trips, 1));
     s.activations = ft_known_times(s.activations, ft_dim_or(trips, 1));
-    raise_maximum(&layer->macs, ft_dim_of(s.macs));
-    raise_maximum(&layer->macs_at_most, ft_dim_times(s.macs_at_most, trips));
-    raise_maximum(&layer->activations, ft_dim_of(s.activations));
-    raise_maximum(&layer->activations_at_most, ft_dim_times(s.activations_at_most, trips));
+    raise_maximum(&layer->macs, s.macs);
+    raise_maximum(&layer->activations, s.activations);
+    layer->macs_at_most = ft_dim_max(layer->macs_at_most, ft_dim_times(s.macs_at_most, trips));
+    layer->activations_at_most =
+        ft_dim_max(layer->activations_at_most, ft_dim_times(s.activations_at_most, trips));
     if (s.activations > layer->inside)
       layer->inside = s.activations;
   }

@@ -132,4 +132,12 @@ static inline ft_dim ft_dim_minus(ft_dim a, ft_dim b)
                                             : FT_DIM_UNKNOWN;
 }
 
+/* Returns the larger of A and B; unknown if either is. */
+static inline ft_dim ft_dim_max(ft_dim a, ft_dim b)
+{
+  if (!ft_dim_known(a) || !ft_dim_known(b))
+    return FT_DIM_UNKNOWN;
+  return a.private_value > b.private_value ? a : b;
+}
+
 #endif
