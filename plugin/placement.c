@@ -68,11 +68,12 @@ int ft_placement_set_partition(const struct ft_slurm_options *slurm,
 {
   struct placement_work *work = malloc(sizeof *work);
   struct ft_placement_question q = { .submission = submission,
-                                     .asked = { .gpus = ft_slurm_options_gpus(slurm),
-                                                .nodelist = slurm->value[FT_OPTION_NODELIST],
-                                                .nodefile = slurm->value[FT_OPTION_NODEFILE],
-                                                .reservation = slurm->value[FT_OPTION_RESERVATION],
-                                                .exclude = slurm->value[FT_OPTION_EXCLUDE] },
+                                     .requested = { .gpus = ft_slurm_options_gpus(slurm),
+                                                    .nodelist = slurm->value[FT_OPTION_NODELIST],
+                                                    .nodefile = slurm->value[FT_OPTION_NODEFILE],
+                                                    .reservation =
+                                                        slurm->value[FT_OPTION_RESERVATION],
+                                                    .exclude = slurm->value[FT_OPTION_EXCLUDE] },
                                      .memory = memory,
                                      .now = ft_io_now() };
   int status = -1;
@@ -80,7 +81,7 @@ int ft_placement_set_partition(const struct ft_slurm_options *slurm,
   if (!work)
     return ft_error_set(err, "out of memory");
   q.evidence = &work->evidence;
-  ft_placement_apply(network, &q.asked);
+  ft_placement_apply(network, &q.requested);
   if (ft_placement_read(state_fd, site, uid, submission, listed_partitions(options, submission),
                         &work->evidence, err) < 0)
     goto out;

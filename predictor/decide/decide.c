@@ -20,7 +20,7 @@ void ft_decision_input_set(struct ft_decision_input *input, const struct ft_mode
   input->estimate = evidence->estimate;
   input->pooled = evidence->pooled;
   input->similar = evidence->similar;
-  input->at_large = evidence->site_prior_apps;
+  input->site_prior_apps = evidence->site_prior_apps;
   /* similar apps do not hide the app's own runs, which alone may cause a change */
   if (evidence->similar && evidence->own && !is_set_requested(input)) {
     input->estimate = evidence->own;

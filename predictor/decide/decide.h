@@ -61,7 +61,7 @@ struct ft_decision_input {
   const char *imported_from;    /* job name of the imported runs; NULL: the app's own runs */
   bool pooled;                  /* the runs are those of all users */
   unsigned similar;             /* number of similar apps in the estimate; 0: it is the app's own */
-  unsigned at_large;            /* number of apps in the site-wide prior, which makes no claim about
+  unsigned site_prior_apps;     /* number of apps in the site-wide prior, which makes no claim about
                                    this app; 0: the estimate is no prior */
   const struct ft_facts *facts; /* of the app's own runs; NULL: no recorded run */
   bool interactive;             /* a shell or notebook */

@@ -441,7 +441,7 @@ static void explain_site_prior(struct message *m)
   append_message_text(m,
                       "%s: no recorded run yet; of %u apps on this site, half need at most %s and"
                       " 95 %% at most %s",
-                      m->q->app, m->q->at_large, show_quantile(m, 0.5, half),
+                      m->q->app, m->q->site_prior_apps, show_quantile(m, 0.5, half),
                       show_quantile(m, 0.95, most));
 }
 
@@ -450,7 +450,7 @@ static void explain_no_evidence(struct message *m)
   const struct ft_facts *f = m->q->facts;
   char count[FT_MESSAGE_COUNT];
 
-  if (m->q->at_large)
+  if (m->q->site_prior_apps)
     explain_site_prior(m);
   else if (f && f->runs)
     append_message_text(m, "%s: no recorded run shows what it needs (%s)", m->q->app,

@@ -77,8 +77,9 @@ static void fill_free(const struct ft_placement_question *q, const ft_partition 
   row->free = r->exclusive || p->exclusive ? nodes : cpus;
   row->free_known =
       n->idle_known && p->updated > 0 &&
-      (!row->free || (!q->asked.exclude &&
-                      (nodes || (!r->gpus_per_node && !q->asked.gpus.value[FT_GPU_OPTION_GRES]))));
+      (!row->free ||
+       (!q->requested.exclude &&
+        (nodes || (!r->gpus_per_node && !q->requested.gpus.value[FT_GPU_OPTION_GRES]))));
 }
 
 static void fill_time(const struct ft_placement_question *q, const ft_partition *p,
@@ -94,8 +95,8 @@ static void fill_time(const struct ft_placement_question *q, const ft_partition 
     limit = p->default_seconds > 0 ? p->default_seconds : p->max_seconds;
   if (!(limit > 0))
     row->time = FT_PLACEMENT_FITS;
-  else if (row->place)
-    row->time = fit_of_limit(&row->place->seconds, limit);
+  else if (row->runtime)
+    row->time = fit_of_limit(&row->runtime->seconds, limit);
 }
 
 static void fill_price(const struct ft_placement_question *q, const ft_partition *p,
@@ -126,17 +127,17 @@ static void fill_price(const struct ft_placement_question *q, const ft_partition
   }
   row->price_each = all->platforms[i].price;
   /* a job without GPUs has no price per GPU */
-  if (row->place && units > 0)
-    row->price = row->price_each * units * ft_estimate_quantile(&row->place->seconds, 0.5) /
+  if (row->runtime && units > 0)
+    row->price = row->price_each * units * ft_estimate_quantile(&row->runtime->seconds, 0.5) /
                  SECONDS_PER_HOUR;
 }
 
 static const struct ft_platform_runtime *find_run_time(const struct ft_placement *e,
                                                     const char *platform)
 {
-  for (size_t i = 0; i < e->place_count && platform[0]; i++)
-    if (e->place[i].known && strcmp(e->place[i].platform, platform) == 0)
-      return &e->place[i];
+  for (size_t i = 0; i < e->runtime_count && platform[0]; i++)
+    if (e->runtimes[i].known && strcmp(e->runtimes[i].platform, platform) == 0)
+      return &e->runtimes[i];
   return NULL;
 }
 
@@ -152,14 +153,15 @@ static void add_platform_row(const struct ft_placement_question *q, size_t parti
   out->count++;
   *row = (struct ft_placement_row){ .partition = partition,
                                     .platform = platform,
-                                    .place = find_run_time(out, platform) };
+                                    .runtime = find_run_time(out, platform) };
   fill_row_memory(q, p, &n, row);
   fill_free(q, p, &n, row);
   fill_time(q, p, row);
   fill_price(q, p, &n, row);
-  row->blocking_reason = q->evidence->access[partition].may == FT_MAY_NOT && !q->asked.reservation
-                             ? q->evidence->access[partition].why
-                             : ft_placement_blocking_reason(q, p, &n);
+  row->blocking_reason =
+      q->evidence->access[partition].may == FT_MAY_NOT && !q->requested.reservation
+          ? q->evidence->access[partition].why
+          : ft_placement_blocking_reason(q, p, &n);
   row->fits = !row->blocking_reason && row->memory != FT_PLACEMENT_DOES_NOT_FIT &&
               row->time != FT_PLACEMENT_DOES_NOT_FIT;
 }
@@ -196,7 +198,7 @@ static void add_partition_rows(const struct ft_placement_question *q, size_t par
 
 static double row_median_seconds(const struct ft_placement_row *row)
 {
-  return ft_estimate_quantile(&row->place->seconds, 0.5);
+  return ft_estimate_quantile(&row->runtime->seconds, 0.5);
 }
 
 static double placement_speed_deviation(const struct ft_platform_runtime *place)
@@ -206,9 +208,9 @@ static double placement_speed_deviation(const struct ft_platform_runtime *place)
 
 double ft_placement_deviation(const struct ft_placement_row *a, const struct ft_placement_row *b)
 {
-  return a->place == b->place
+  return a->runtime == b->runtime
              ? 0
-             : hypot(placement_speed_deviation(a->place), placement_speed_deviation(b->place));
+             : hypot(placement_speed_deviation(a->runtime), placement_speed_deviation(b->runtime));
 }
 
 const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, size_t partition,
@@ -221,7 +223,7 @@ const struct ft_placement_row *ft_placement_worst(const struct ft_placement *e, 
 
     if (row->partition != partition || !row->fits)
       continue;
-    if (!row->place || (by_price && row->price < 0))
+    if (!row->runtime || (by_price && row->price < 0))
       return NULL;
     if (!worst || (by_price ? row->price > worst->price
                             : row_median_seconds(row) > row_median_seconds(worst)))
@@ -237,7 +239,7 @@ const struct ft_placement_row *ft_placement_current(const struct ft_placement *e
   for (size_t i = 0; i < e->count; i++) {
     if (e->row[i].partition != current)
       continue;
-    if (!e->row[i].place)
+    if (!e->row[i].runtime)
       return NULL;
     if (!slowest || row_median_seconds(&e->row[i]) > row_median_seconds(slowest))
       slowest = &e->row[i];
@@ -250,7 +252,7 @@ void ft_placement_compare(struct ft_placement_row *row, const struct ft_placemen
   double spread = exp(SCORE95 * ft_placement_deviation(row, base));
 
   row->compared = true;
-  row->speed = row->place == base->place ? 1 : row->place->speed / base->place->speed;
+  row->speed = row->runtime == base->runtime ? 1 : row->runtime->speed / base->runtime->speed;
   row->speed_p05 = row->speed / spread;
   row->speed_p95 = row->speed * spread;
 }
@@ -278,13 +280,13 @@ void ft_placement_evaluate(const struct ft_placement_question *q, struct ft_plac
   const struct ft_placement_row *home;
 
   out->count = 0;
-  out->place_count = ft_runtime_estimate(&q->evidence->performance, q->submission->features,
-                                         q->submission->features_count, out->place);
+  out->runtime_count = ft_runtime_estimate(&q->evidence->performance, q->submission->features,
+                                           q->submission->features_count, out->runtimes);
   for (size_t i = 0; i < q->evidence->partition_count; i++)
     add_partition_rows(q, i, out);
   home = ft_placement_current(out, q->evidence->current);
   for (size_t i = 0; i < out->count && home; i++)
-    if (out->row[i].place)
+    if (out->row[i].runtime)
       ft_placement_compare(&out->row[i], home);
   out->fastest = find_best_partition(q, out, false);
   out->cheapest = find_best_partition(q, out, true);

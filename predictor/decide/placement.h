@@ -62,7 +62,7 @@ const char *ft_placement_pinning_option(const struct ft_placement_requested *req
 /* The input of placement; all pointers are borrowed. */
 struct ft_placement_question {
   const ft_submission *submission;
-  struct ft_placement_requested asked;
+  struct ft_placement_requested requested;
   const struct ft_placement_evidence *evidence;
   const struct ft_estimate *memory; /* peak on one node, in bytes; NULL: no estimate */
   double now;                       /* UTC seconds, for the age of partition data */
@@ -80,7 +80,7 @@ enum ft_placement_fit {
 struct ft_placement_row {
   size_t partition;                        /* index in the evidence */
   const char *platform;                    /* "": unknown; borrowed from the evidence */
-  const struct ft_platform_runtime *place; /* run time here; NULL: unknown */
+  const struct ft_platform_runtime *runtime; /* run time here; NULL: unknown */
   bool compared;                           /* the speeds are set */
   /* run time in the current partition divided by that here: median, 5 % and 95 % quantile */
   double speed, speed_p05, speed_p95;
@@ -98,8 +98,8 @@ struct ft_placement_row {
 /* The rows of all partitions, in the order of the evidence. Points into itself and must not be
  * copied. */
 struct ft_placement {
-  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS]; /* run times by platform */
-  size_t place_count, count;                              /* entries of `place` and of `row` */
+  struct ft_platform_runtime runtimes[FT_RUNTIME_PLATFORMS]; /* run times by platform */
+  size_t runtime_count, count; /* entries of `runtimes` and of `row` */
   struct ft_placement_row row[FT_PLACEMENT_ROWS];
   /* indices of partitions where the job fits; FT_PLACEMENT_PARTITIONS: none has a known value */
   size_t fastest, cheapest;

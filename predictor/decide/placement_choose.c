@@ -91,7 +91,7 @@ static struct candidate look_up_candidate(const struct choice *c, struct ft_text
 
 static double value_of_candidate(const struct choice *c, const struct candidate *n)
 {
-  return c->by_price ? n->row->price : ft_estimate_quantile(&n->row->place->seconds, 0.5);
+  return c->by_price ? n->row->price : ft_estimate_quantile(&n->row->runtime->seconds, 0.5);
 }
 
 /* Whether N is unfit, or worse than BEST by a margin that is large and certain enough. A partition
@@ -151,7 +151,7 @@ static int table_text_width(struct ft_text text)
 /* "2.1 min, 90 % from 1.9 min to 2.4 min", or the price. */
 static void append_choice_value(struct choice *c, const struct candidate *n)
 {
-  const struct ft_estimate *e = &n->row->place->seconds;
+  const struct ft_estimate *e = &n->row->runtime->seconds;
   char text[3][40];
 
   if (c->by_price) {
@@ -271,7 +271,7 @@ static void explain_no_candidate(struct choice *c, const char *list)
   struct ft_text rest = ft_text_from(list), name;
   struct candidate n = { .at = 0 };
 
-  if (!c->e->place_count) {
+  if (!c->e->runtime_count) {
     append_choice(c, "no recorded run time yet; --partition unchanged");
     return;
   }
@@ -316,9 +316,9 @@ void ft_placement_choose(const struct ft_placement_question *question,
   }
   if (!list)
     list = typed;
-  if (ft_placement_pinning_option(&question->asked)) {
+  if (ft_placement_pinning_option(&question->requested)) {
     append_choice(&c, "%s fixes the nodes; --partition unchanged",
-                  ft_placement_pinning_option(&question->asked));
+                  ft_placement_pinning_option(&question->requested));
     return;
   }
   find_best_candidate(&c, list);

@@ -121,8 +121,9 @@ static bool has_requested_gres(const struct ft_placement_question *q, const ft_n
 {
   const ft_request *r = &q->submission->request;
 
-  return ft_gres_allows(q->asked.gpus.value[FT_GPU_OPTION_GRES], kind) &&
-         ft_gpu_request_fits_node(&q->asked.gpus, r->tasks_per_node ? r->tasks_per_node : 1, kind);
+  return ft_gres_allows(q->requested.gpus.value[FT_GPU_OPTION_GRES], kind) &&
+         ft_gpu_request_fits_node(&q->requested.gpus, r->tasks_per_node ? r->tasks_per_node : 1,
+                                  kind);
 }
 
 /* CPUs of a node that the partition allows to jobs. */
@@ -215,7 +216,7 @@ const char *ft_placement_unknown_condition(const struct ft_placement_question *q
   const ft_partition *p = &q->evidence->partition[partition];
   const struct ft_partition_access *access = &q->evidence->access[partition];
   const ft_request *r = &q->submission->request;
-  uint64_t nodes = 0, excluded = ft_placement_hosts(q->asked.exclude);
+  uint64_t nodes = 0, excluded = ft_placement_hosts(q->requested.exclude);
 
   if (access->may == FT_MAY_UNKNOWN && access->why)
     return access->why;
@@ -230,7 +231,7 @@ const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
                                          const ft_partition *p, const struct ft_row_nodes *n)
 {
   const ft_request *r = &q->submission->request;
-  enum ft_gpu_option by = ft_gpu_request_find(&q->asked.gpus);
+  enum ft_gpu_option by = ft_gpu_request_find(&q->requested.gpus);
   bool whole = p->nodes_count < MAX_NODE_TYPES;
   const char *few = whole ? missing_in_total(q, p) : NULL;
 
@@ -247,7 +248,7 @@ const char *ft_placement_blocking_reason(const struct ft_placement_question *q,
     return by < FT_GPU_OPTIONS && by != FT_GPU_OPTION_GRES ? "no node has the requested GPUs"
                                                            : "no node has the resources of --gres";
   if (whole && n->max_cpus &&
-      !ft_gpu_request_fits_partition(&q->asked.gpus, r->nodes ? r->nodes : 1,
+      !ft_gpu_request_fits_partition(&q->requested.gpus, r->nodes ? r->nodes : 1,
                                      (uint64_t)min_tasks(r), p, r->constraint))
     return "too few GPUs";
   if (few)

@@ -127,7 +127,7 @@ static bool is_cell_equal(const struct ft_placement_question *q, const struct ft
   case SPEED:
   case SECONDS:
   case RUNS:
-    return a->place == b->place && a->compared == b->compared;
+    return a->runtime == b->runtime && a->compared == b->compared;
   case PRICE:
     return a->price == b->price;
   case MEMORY:
@@ -162,12 +162,12 @@ static void fill_cell(const struct ft_placement_question *q, const struct ft_pla
       show_cell_speed(row, cell, CELL);
     break;
   case SECONDS:
-    if (row->place)
-      show_cell_seconds(&row->place->seconds, cell, CELL);
+    if (row->runtime)
+      show_cell_seconds(&row->runtime->seconds, cell, CELL);
     break;
   case RUNS:
-    if (row->place)
-      (void)snprintf(cell, CELL, "%u", row->place->runs);
+    if (row->runtime)
+      (void)snprintf(cell, CELL, "%u", row->runtime->runs);
     break;
   case PRICE:
     if (row->price >= 0)
@@ -194,7 +194,7 @@ static void fill_cells(const struct ft_placement_question *q, const struct ft_pl
     const struct ft_placement_row *row = &e->row[r];
     size_t before[2] = { r, r ? r - 1 : 0 };
 
-    while (before[0] && e->row[before[0] - 1].place != row->place)
+    while (before[0] && e->row[before[0] - 1].runtime != row->runtime)
       before[0]--;
     before[0] -= before[0] > 0;
     for (int c = 0; c < COLUMNS; c++) {
@@ -249,14 +249,14 @@ static bool explain_missing_run_times(const struct ft_placement_question *q,
                                       void (*print)(const char *, void *), void *data)
 {
   for (size_t i = 0; i < e->count; i++)
-    if (e->row[i].place)
+    if (e->row[i].runtime)
       return false;
-  if (!e->place_count)
+  if (!e->runtime_count)
     print_text_line(print, data, "%s: no recorded run time yet", q->submission->app);
   else
     print_text_line(print, data, "%s: %u recorded run%s, %son %.*s, which no listed partition has",
-                    q->submission->app, e->place[0].runs, e->place[0].runs == 1 ? "" : "s",
-                    e->place_count > 1 ? "mainly " : "", NAME - 1, e->place[0].platform);
+                    q->submission->app, e->runtimes[0].runs, e->runtimes[0].runs == 1 ? "" : "s",
+                    e->runtime_count > 1 ? "mainly " : "", NAME - 1, e->runtimes[0].platform);
   return true;
 }
 
@@ -283,8 +283,8 @@ static void print_best_partitions(const struct ft_placement_question *q,
   size_t used = 0;
   bool compared = false;
 
-  if (ft_placement_pinning_option(&q->asked)) {
-    print_text_line(print, data, "%s fixes the nodes", ft_placement_pinning_option(&q->asked));
+  if (ft_placement_pinning_option(&q->requested)) {
+    print_text_line(print, data, "%s fixes the nodes", ft_placement_pinning_option(&q->requested));
     return;
   }
   for (size_t i = 0; i < e->count; i++)

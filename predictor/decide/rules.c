@@ -53,7 +53,7 @@ void ft_sizing_weigh_evidence(const struct ft_decision_input *q, struct ft_sizin
   bool enough = e && e->runs >= q->policy->min_runs && e->runs > 0;
 
   sizing->has_estimate =
-      e && !q->at_large && (enough || q->network || q->similar) && !f->unexplained;
+      e && !q->site_prior_apps && (enough || q->network || q->similar) && !f->unexplained;
   sizing->thin = !sizing->has_estimate || is_evidence_borrowed(q) || (!enough && !q->network) ||
                  e->extrapolated;
   sizing->has_evidence = sizing->has_estimate || f->peak_bytes > 0 || f->bound_bytes > 0;
@@ -190,7 +190,7 @@ static double amount_by_rules(const struct ft_decision_input *q, struct ft_sizin
   sizing->ceiling_factor = ceiling_factor_of(q);
   sizing->ceiling_basis = ceiling_basis_of(q);
   ceiling = sizing->ceiling_basis > 0 ? sizing->ceiling_factor * sizing->ceiling_basis : INFINITY;
-  if (q->estimate && !q->at_large)
+  if (q->estimate && !q->site_prior_apps)
     need = choose_estimated_need(q, sizing);
   if (sizing->thin || facts_or_none(q)->like_runs) {
     floor = fmin(floor, ceiling);
@@ -241,7 +241,7 @@ void ft_sizing_find_amount(const struct ft_decision_input *q, struct ft_sizing *
 {
   double need = amount_by_rules(q, sizing), lowest = need;
 
-  if (q->estimate && !q->at_large)
+  if (q->estimate && !q->site_prior_apps)
     lowest = fmax(fmax(need_of_estimate(q->estimate, target_probability(q->policy) / LOWER_TIMES),
                        floor_bytes(q)),
                   (double)q->policy->floor_bytes);

@@ -145,7 +145,7 @@ static void use_network_estimate(const ft_network *network, struct ft_submission
   q->elements = NULL;
   q->imported_from = NULL;
   q->pooled = false;
-  q->similar = q->at_large = 0;
+  q->similar = q->site_prior_apps = 0;
   q->network = network->subject;
 }
 

@@ -125,7 +125,7 @@ static void measure(int state_fd, const char *list, const char *what)
     took[i] = 1e6 * (ft_io_monotonic() - begin);
     reading[i] = 1e6 * (read - begin);
   }
-  if (!placement.place_count || !choice.line[0])
+  if (!placement.runtime_count || !choice.line[0])
     fail("the table is empty");
   printf("%s: %.0f us, of it reading %.0f us; the table has %zu bytes\n", what,
          ft_sort_median(took, TURNS), ft_sort_median(reading, TURNS), bytes / TURNS);

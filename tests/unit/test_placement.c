@@ -88,7 +88,7 @@ static void speed_is_relative_to_the_current_partition(void **state)
   assert_true(row->compared);
   assert_near(row->speed, 2, 1e-9);
   assert_near(row->speed_p95, 2 * exp(0.1644853626951), 1e-6);
-  assert_near(ft_estimate_quantile(&row->place->seconds, 0.5), 50, 0.01);
+  assert_near(ft_estimate_quantile(&row->runtime->seconds, 0.5), 50, 0.01);
   assert_near(evaluate_partition(c, MAIN)->speed, 1, 1e-12);
   assert_near(evaluate_partition(c, MAIN)->speed_p95, 1, 1e-12);
   c->v.current = FAST;
@@ -109,7 +109,7 @@ static void unknown_values_are_reported_as_unknown(void **state)
   for (size_t i = 0; i < COUNT_OF(dark); i++) {
     const struct ft_placement_row *row = evaluate_partition(c, dark[i]);
 
-    assert_null(row->place);
+    assert_null(row->runtime);
     assert_false(row->compared);
     assert_true(row->price < 0);
     assert_null(ft_placement_worst(&c->e, dark[i], false));
@@ -121,7 +121,7 @@ static void unknown_values_are_reported_as_unknown(void **state)
   /* no comparison with an unknown value */
   c->v.current = ODD;
   assert_false(evaluate_partition(c, MAIN)->compared);
-  assert_non_null(c->e.row[0].place);
+  assert_non_null(c->e.row[0].runtime);
   c->v.current = PARTITIONS;
   assert_false(evaluate_partition(c, MAIN)->compared);
   assert_has(table(c), "\nodd        odd       ?      ?");
@@ -286,7 +286,7 @@ static void a_partition_where_the_job_cannot_start_is_not_recommended(void **sta
   c->s.request.nodes = 3;
   assert_string_equal(evaluate_partition(c, FAST)->blocking_reason, "too few nodes");
   c->s.request.nodes = 0;
-  c->q.asked.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100_1g.5gb:1";
+  c->q.requested.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100_1g.5gb:1";
   assert_string_equal(evaluate_partition(c, FAST)->blocking_reason,
                       "no node has the resources of --gres");
   (void)snprintf(fast->nodes[0].gres, sizeof fast->nodes[0].gres, "gpu:a100_1g.5gb:7");

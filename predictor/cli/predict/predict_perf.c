@@ -35,15 +35,15 @@ int ft_perf_find(const struct ft_asked *asked, int state_fd, const ft_site *site
   perf->table = asked->perf;
   perf->choice.partitions[0] = perf->choice.line[0] = '\0';
   perf->question = (struct ft_placement_question){ .submission = submission,
-                                                   .asked = { .gpus = asked->gpus,
-                                                              .nodelist = asked->nodelist,
-                                                              .nodefile = asked->nodefile,
-                                                              .reservation = asked->reservation,
-                                                              .exclude = asked->exclude },
+                                                   .requested = { .gpus = asked->gpus,
+                                                                  .nodelist = asked->nodelist,
+                                                                  .nodefile = asked->nodefile,
+                                                                  .reservation = asked->reservation,
+                                                                  .exclude = asked->exclude },
                                                    .evidence = &perf->evidence,
                                                    .memory = memory,
                                                    .now = ft_io_now() };
-  ft_placement_apply(network, &perf->question.asked);
+  ft_placement_apply(network, &perf->question.requested);
   if (ft_placement_read(state_fd, site, uid, submission, look, &perf->evidence, err) < 0)
     return -1;
   ft_placement_evaluate(&perf->question, &perf->placement);
@@ -88,7 +88,7 @@ json_t *ft_perf_runtime(const struct ft_perf *perf)
   const struct ft_placement_row *home =
       ft_placement_current(&perf->placement, perf->evidence.current);
 
-  return time_quantiles_json(home ? home->place : NULL);
+  return time_quantiles_json(home ? home->runtime : NULL);
 }
 
 static json_t *speed_json(bool known, double speed, double p05, double p95, const char *platform)
@@ -103,16 +103,16 @@ json_t *ft_perf_relative(const struct ft_perf *perf)
 {
   const struct ft_placement *e = &perf->placement;
   const struct ft_placement_row *home = ft_placement_current(e, perf->evidence.current);
-  struct ft_placement_row base = { .place = home ? home->place : e->place };
+  struct ft_placement_row base = { .runtime = home ? home->runtime : e->runtimes };
   json_t *list = json_array();
 
-  for (size_t i = 0; i < e->place_count; i++) {
-    struct ft_placement_row row = { .place = &e->place[i] };
+  for (size_t i = 0; i < e->runtime_count; i++) {
+    struct ft_placement_row row = { .runtime = &e->runtimes[i] };
 
-    if (e->place[i].known)
+    if (e->runtimes[i].known)
       ft_placement_compare(&row, &base);
-    (void)json_array_append_new(list, speed_json(e->place[i].known, row.speed, row.speed_p05,
-                                                 row.speed_p95, e->place[i].platform));
+    (void)json_array_append_new(list, speed_json(e->runtimes[i].known, row.speed, row.speed_p05,
+                                                 row.speed_p95, e->runtimes[i].platform));
   }
   return list;
 }
@@ -134,8 +134,8 @@ static json_t *placement_row_json(const struct ft_perf *perf, const struct ft_pl
   if (!row->platform[0])
     (void)json_object_set_new(object, "platform", json_null());
   (void)json_object_set_new(object, "partition", ft_json_text(p->name));
-  (void)json_object_set_new(object, "runs", json_integer(row->place ? row->place->runs : 0));
-  (void)json_object_set_new(object, "runtime_seconds", time_quantiles_json(row->place));
+  (void)json_object_set_new(object, "runs", json_integer(row->runtime ? row->runtime->runs : 0));
+  (void)json_object_set_new(object, "runtime_seconds", time_quantiles_json(row->runtime));
   (void)json_object_set_new(object, "price", ft_json_number(row->price >= 0, row->price));
   (void)json_object_set_new(object, "memory_bytes",
                             ft_json_number(row->memory_bytes > 0, (double)row->memory_bytes));
