@@ -53,7 +53,7 @@ int ft_infer_quantize(struct ft_infer *in)
   return ft_like(in, y, ft_input(in, 0));
 }
 
-/* What the operator ID gives for X; NAN where that is not followed. */
+/* Returns the value of operator ID for X; NAN if it is not evaluated. */
 static double evaluate_unary(enum ft_operator_id id, double x)
 {
   switch (id) {
@@ -179,7 +179,7 @@ static double evaluate_binary(enum ft_operator_id id, double x, double y, bool r
   }
 }
 
-/* Whether the operator ID gives true or false. */
+/* Whether the output of operator ID is Boolean. */
 static bool is_comparison(enum ft_operator_id id)
 {
   switch (id) {
@@ -331,7 +331,7 @@ int ft_infer_bit_cast(struct ft_infer *in)
   return 0;
 }
 
-/* Bytes, their scale and their zero. */
+/* Outputs: quantised bytes, scale, zero point. */
 int ft_infer_dynamic_quantize(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);

@@ -55,7 +55,7 @@ static int read_onnx_window(struct ft_infer *in, int n, struct window *w)
              : 0;
 }
 
-/* How much a window covers; unknown if it has no element. */
+/* Returns the extent of a dilated window; unknown for an empty kernel. */
 static ft_dim window_span(ft_dim kernel, int64_t dilation)
 {
   return ft_dim_plus(ft_dim_times(ft_dim_minus(kernel, ft_dim_of(1)), ft_dim_of(dilation)),
@@ -119,7 +119,7 @@ static const struct ft_tensor *channels_first(const struct ft_infer *in, const s
   return turned;
 }
 
-/* A result back into the order of the input; STATUS is handed on. */
+/* Permutes Y back to the channel order of the input. Returns STATUS. */
 static int restore_channel_order(const struct ft_infer *in, struct ft_tensor *y, int status)
 {
   ft_dim channels;
@@ -231,7 +231,7 @@ int ft_infer_pool(struct ft_infer *in)
   y->dims[1] = x->dims[1];
   if (restore_channel_order(in, y, slide_all(in, x, &w, y)) < 0)
     return -1;
-  ft_output(in, 1)->element = FT_ELEMENT_INT64; /* where the largest were */
+  ft_output(in, 1)->element = FT_ELEMENT_INT64; /* indices of the maxima */
   return in->op->output_count > 1 ? ft_like(in, ft_output(in, 1), y) : 0;
 }
 

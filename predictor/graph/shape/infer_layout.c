@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators that give the same elements another shape, and those that make or ask for shapes. */
+/* Operators that reshape or permute tensors, and those that create or return shapes. */
 #include "config.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "predictor/graph/shape/infer.h"
 
-/* The values of X for Y, which has the same elements in the same order. */
+/* Y shares the values of X: same elements, same order. */
 static void share_values(struct ft_tensor *y, const struct ft_tensor *x)
 {
   y->values = x->values;
@@ -164,7 +164,7 @@ int ft_infer_range(struct ft_infer *in)
   return 0;
 }
 
-/* The one size that Reshape leaves open (-1), from the number of elements. */
+/* Computes the dimension that Reshape infers (-1) from the number of elements. */
 static int fill_open(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y, int open)
 {
   ft_dim others = ft_dim_of(1);
@@ -440,7 +440,7 @@ int ft_infer_multinomial(struct ft_infer *in)
   return ft_set_dims(in, y, 1, &samples, 1);
 }
 
-/* What no file has but a reader makes: the attributes "sizes" and "to" say what comes of it. */
+/* An operator made by a reader: attributes "sizes" and "to" are its output's shape and type. */
 int ft_infer_told(struct ft_infer *in)
 {
   const struct ft_attribute *sizes = ft_attribute(in->op, "sizes");

@@ -23,7 +23,7 @@ static ft_dim last_dimension(const struct ft_tensor *x)
 
 /* ---- element by element ---- */
 
-/* Between each pair of inputs stand a scale and a zero. */
+/* A scale and a zero point follow each quantised input. */
 int ft_infer_ort_broadcast(struct ft_infer *in)
 {
   bool where = ft_operator_is(in->op, FT_OP_QLinearWhere);
@@ -46,7 +46,7 @@ int ft_infer_ort_broadcast(struct ft_infer *in)
   return 0;
 }
 
-/* A scale, a zero, and then of each input itself, its scale and its zero. */
+/* Inputs: output scale and zero point, then (tensor, scale, zero point) for each tensor. */
 int ft_infer_ort_concat(struct ft_infer *in)
 {
   const struct ft_tensor *first = ft_input(in, 2), *x;
@@ -73,7 +73,7 @@ int ft_infer_ort_reduce(struct ft_infer *in)
   return ft_attribute(in->op, "axes") ? ft_infer_reduce(in) : 0;
 }
 
-/* One half gates the other. */
+/* Gated activation: the last dimension is halved. */
 int ft_infer_ort_halves(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -201,7 +201,7 @@ int ft_infer_ort_gemm(struct ft_infer *in)
   return a && b && a->rank == 2 && b->rank == 2 ? ft_infer_product(in, a, b) : 0;
 }
 
-/* Rows of a table that is kept in a few bits. */
+/* Gather from a table quantised in blocks. */
 int ft_infer_ort_gather(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *which = ft_input(in, 1), *scale = ft_input(in, 2);
@@ -226,7 +226,7 @@ int ft_infer_ort_gather(struct ft_infer *in)
   return 0;
 }
 
-/* Words, their places and what sentence they are of: (batch, length) to (batch, length, size). */
+/* Sum of token, position and segment embeddings: (batch, length) to (batch, length, size). */
 int ft_infer_ort_embed(struct ft_infer *in)
 {
   const struct ft_tensor *ids = ft_input(in, 0), *words = ft_input(in, 2), *scale = ft_input(in, 8);
@@ -368,7 +368,7 @@ int ft_infer_ort_attention(struct ft_infer *in)
   return 0;
 }
 
-/* ---- what they multiply ---- */
+/* ---- multiply-accumulates ---- */
 
 /* Each token goes through K of the experts: two or three matrices, some in a few bits. */
 static ft_dim expert_macs(const struct ft_graph *g, const struct ft_operator *op)

@@ -252,7 +252,7 @@ int ft_infer_pad(struct ft_infer *in)
   return 0;
 }
 
-/* Sizes that keep the picture's proportions: all by the least of the scales, or by the largest. */
+/* Replaces SIZES by sizes that keep the aspect ratio: one scale, the smallest or the largest. */
 static void keep_aspect(const struct ft_infer *in, const struct ft_tensor *x, const int64_t *axes,
                         int count, int64_t *sizes)
 {
@@ -377,7 +377,7 @@ int ft_infer_non_zero(struct ft_infer *in)
   return 0;
 }
 
-/* How many of the conditions in T hold. */
+/* Returns the number of true values in T. */
 static ft_dim count_true(const struct ft_tensor *t)
 {
   int64_t count = 0;
@@ -411,7 +411,7 @@ int ft_infer_compress(struct ft_infer *in)
   return 0;
 }
 
-/* What a reduction makes of a list of sizes. */
+/* Computes the value of a reduction to one element, if the values of X are known. */
 static void reduce_values(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y)
 {
   double result, *values;
@@ -527,7 +527,7 @@ int ft_infer_grid_sample(struct ft_infer *in)
   return 0;
 }
 
-/* As many boxes as pass: at most what is asked for of each class and image. */
+/* The number of selected boxes depends on data; each is (batch, class, box). */
 int ft_infer_nms(struct ft_infer *in)
 {
   struct ft_tensor *y = ft_output(in, 0);
@@ -539,7 +539,7 @@ int ft_infer_nms(struct ft_infer *in)
   return 0;
 }
 
-/* How many there are depends on data; the lists beside them too. */
+/* The number of unique elements, and so the length of the index outputs, depends on data. */
 int ft_infer_unique(struct ft_infer *in)
 {
   const struct ft_attribute *along = ft_attribute(in->op, "axis");

@@ -36,7 +36,7 @@ static void *take_memory(struct ft_infer *in, size_t size)
   return memory;
 }
 
-/* What A and B have in common, into *A. */
+/* Sets *A to the common shape of A and B; dimensions that differ become unknown. */
 static int unite_shapes(struct ft_infer *in, struct ft_sized *a, const struct ft_sized *b)
 {
   ft_dim *dims;
@@ -350,7 +350,7 @@ int ft_infer_string_split(struct ft_infer *in)
   return ft_like(in, ft_output(in, 1), x);
 }
 
-/* Words that say nothing are left out, where there are any. */
+/* Stop words are removed, so their attribute makes the length unknown. */
 int ft_infer_string_normalizer(struct ft_infer *in)
 {
   struct ft_tensor *y = ft_output(in, 0);
