@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arguments and results of a call, and operators of unknown kind: what the families of operators
- * share. */
+/* Arguments and results of a call, and operators of unknown kind, for all families of operators. */
 #include "config.h"
 
 #include <math.h>
@@ -40,7 +39,7 @@ uint32_t ft_arg_optional(const struct ft_call *c, unsigned i)
   return ft_arg_given(c, i, NULL) ? ft_arg_tensor(c, i) : 0;
 }
 
-/* The integer that V holds; INT64_MIN if unknown. */
+/* Returns V as an integer; INT64_MIN if unknown. */
 static int64_t integer_of(const struct ft_tracer *l, const struct ft_operand *v)
 {
   const struct ft_tensor *t = v->type == FT_VALUE_TENSOR ? ft_tracer_of(l, v->tensor) : NULL;
@@ -184,6 +183,7 @@ const struct ft_tensor *ft_aten_shaped(struct ft_call *c, uint32_t *x)
   return *x && ft_tracer_of(c->l, *x)->rank >= 0 ? ft_tracer_of(c->l, *x) : NULL;
 }
 
+/* Adds V, or the tensors in list V down to DEPTH, as inputs. Returns 0 or -1. */
 static int add_tensor_inputs(struct ft_call *c, const struct ft_operand *v, int depth)
 {
   uint32_t tensor;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What lists held before a branch changed them. Both sides of a branch that depends on data
+ * Contents of lists before a branch changes them. Both sides of a branch that depends on data
  * change the same list objects, so each side must begin with the contents before the branch. A
  * list is saved at its first change, once for each enclosing branch.
  */

@@ -14,7 +14,7 @@ static unsigned dtype_argument(const struct ft_call *c, unsigned i, unsigned oth
   return v->type == FT_VALUE_INT && v->known ? ft_aten_element(v->integer) : otherwise;
 }
 
-/* A constant of DIMS, which are known. */
+/* Sets the result to a constant of the known dimensions DIMS. Returns 0; -1 with the error. */
 static int give_constant(struct ft_call *c, const ft_dim *dims, int rank, unsigned element,
                          double value)
 {
@@ -43,6 +43,8 @@ static int eye(struct ft_call *c)
   return give_constant(c, dims, 2, dtype_argument(c, 99, FT_ELEMENT_FLOAT), (double)NAN);
 }
 
+/* zeros, ones, full, empty, rand..., and their new_ variants, which have the element type of a
+ * tensor. Random and empty tensors have unknown values. */
 int ft_aten_factory(struct ft_call *c)
 {
   bool fresh = strncmp(c->name, "new_", 4) == 0, random = strstr(c->name, "rand") != NULL;
@@ -157,6 +159,7 @@ int ft_aten_arange(struct ft_call *c)
   return ft_give(c, in[0]);
 }
 
+/* meshgrid(tensors, indexing): each tensor along a dimension of its own, expanded to all sizes. */
 int ft_aten_meshgrid(struct ft_call *c)
 {
   const struct ft_operand *list = ft_arg(c, 0, "tensors"), *mode = ft_arg(c, 1, "indexing");

@@ -7,7 +7,7 @@
 #include "predictor/graph/aten/aten.h"
 #include "predictor/graph/shape/strides.h"
 
-enum { VIEWS = 32 }; /* depth of nested views that is tracked */
+enum { VIEWS = 32 }; /* tracked depth of nested views; chosen by judgement */
 
 /* The operator of the current subgraph whose result X is a view of its first input; NULL: none. */
 static const struct ft_operator *view_operator(const struct ft_tracer *l, uint32_t x)
@@ -44,7 +44,7 @@ static bool reshape_copies(const struct ft_tracer *l, const struct ft_operator *
   return reshapes;
 }
 
-/* The tensor whose storage X is a view of, within the current subgraph. */
+/* Returns the tensor of the current subgraph whose storage X is a view of. */
 static uint32_t base_of(const struct ft_tracer *l, uint32_t x)
 {
   const struct ft_operator *views[VIEWS];

@@ -6,6 +6,8 @@
 
 #include "predictor/graph/aten/aten.h"
 
+/* Returns the tensors of the list argument and their COUNT; NULL if there are none or on error
+ * (l->failed). */
 static uint32_t *listed_tensors(struct ft_call *c, size_t *count)
 {
   const struct ft_operand *v = ft_arg(c, 0, "tensors");
@@ -61,7 +63,7 @@ int ft_aten_stack(struct ft_call *c)
   return ft_give(c, ft_tracer_concat(c->l, in, count, axis));
 }
 
-/* Sizes of the pieces of split and chunk; returns their number, -1 if unknown. */
+/* Writes the sizes of the parts of split and chunk. Returns their number; -1 if unknown. */
 static int split_sizes(struct ft_call *c, ft_dim dim, int64_t *sizes)
 {
   bool chunk = strstr(c->name, "chunk") != NULL;
@@ -82,6 +84,7 @@ static int split_sizes(struct ft_call *c, ft_dim dim, int64_t *sizes)
   return left ? -1 : count;
 }
 
+/* split(x, size or sizes, dim), chunk(x, chunks, dim): a list of tensors */
 int ft_aten_split(struct ft_call *c)
 {
   int64_t sizes[FT_GRAPH_VALUES];
@@ -164,6 +167,8 @@ int ft_aten_unbind(struct ft_call *c)
   return c->l->failed ? -1 : 0;
 }
 
+/* slice(x, dim, start, end, step), narrow(x, dim, start, length); an unknown bound leaves the size
+ * unknown. */
 int ft_aten_slice(struct ft_call *c)
 {
   bool narrow = strcmp(c->name, "narrow") == 0;
@@ -212,8 +217,8 @@ int ft_aten_select(struct ft_call *c)
   return axis < 0 ? -1 : ft_give(c, select_index(c->l, x, axis, index == INT64_MIN ? 0 : index));
 }
 
-/* Ends of the pieces of a dimension of SIZE: N sections of nearly equal size, or explicit
- * indices. */
+/* Writes the ends of the parts of a dimension of SIZE: nearly equal sections, or the indices. Returns
+ * their number; -1 if unknown. */
 static int section_ends(struct ft_call *c, int64_t size, int64_t out[FT_GRAPH_VALUES])
 {
   const struct ft_operand *v = ft_arg(c, 1, NULL);

@@ -11,7 +11,7 @@
 struct window {
   int64_t kernel[FT_GRAPH_RANK], stride[FT_GRAPH_RANK], pad[FT_GRAPH_RANK];
   int64_t dilation[FT_GRAPH_RANK], extra[FT_GRAPH_RANK];
-  const char *automatic; /* "same", "valid" instead of numbers */
+  const char *automatic; /* "same" or "valid" instead of pads; NULL: pads */
 };
 
 static void put_window(struct ft_tracer *l, const struct window *w, int n)
@@ -91,8 +91,8 @@ int ft_aten_conv_transpose(struct ft_call *c)
   return convolve(c, &w, true, ft_arg_int(c, 6, "groups", 1));
 }
 
-/* (x, w, b, stride, padding, dilation, transposed, output_padding, groups); _mode has no transposed
- */
+/* (x, w, b, stride, padding, dilation, transposed, output_padding, groups); _convolution_mode has
+ * neither transposed nor output_padding */
 int ft_aten_convolution(struct ft_call *c)
 {
   struct window w;
@@ -142,6 +142,8 @@ static int named_dimensions(const char *name)
   return 2;
 }
 
+/* max_pool(x, kernel, stride = kernel, padding, dilation, ceil_mode), avg_pool(x, kernel, stride,
+ * padding, ceil_mode) */
 int ft_aten_pool(struct ft_call *c)
 {
   bool largest = strcmp(c->type, "MaxPool") == 0;
@@ -171,7 +173,7 @@ int ft_aten_pool(struct ft_call *c)
   return ft_give(c, ft_tracer_end(c->l, 1));
 }
 
-/* Kernel and stride of an adaptive pooling of DIM to TO, if equal windows can give it. */
+/* Computes equal windows that pool DIM to TO. Returns whether there are any. */
 static bool adaptive_window(ft_dim dim, ft_dim to, int64_t *kernel, int64_t *stride)
 {
   int64_t size, out;
@@ -193,6 +195,8 @@ static uint32_t resize(struct ft_tracer *l, uint32_t x, const ft_dim *sizes, int
   return ft_tracer_resize(l, x, all, t->rank);
 }
 
+/* adaptive_max_pool(x, sizes), adaptive_avg_pool(x, sizes): global pooling, equal windows, or a
+ * resize if windows differ. */
 int ft_aten_adaptive_pool(struct ft_call *c)
 {
   bool largest = strcmp(c->type, "MaxPool") == 0, ones = true, even = true;
@@ -238,7 +242,7 @@ int ft_aten_adaptive_pool(struct ft_call *c)
 
 /* ---- normalisation ---- */
 
-/* Gives Y and statistics whose sizes are never read. */
+/* Sets the result to Y, and unless the call is PLAIN to statistics whose sizes are never read. */
 static int give_statistics(struct ft_call *c, uint32_t y, const char *plain)
 {
   if (strcmp(c->name, plain) == 0)

@@ -9,7 +9,7 @@
 #include "predictor/core/text.h"
 #include "predictor/graph/aten/aten.h"
 
-enum { REPEATED = 1 << 22 }; /* elements of a list repeated by *; longer ones are unknown */
+enum { REPEATED = 1 << 22 }; /* elements; a longer list * n is unknown; chosen by judgement */
 
 static struct ft_operand *list_element(const struct ft_values *list, const struct ft_operand *index)
 {
@@ -276,6 +276,7 @@ static int join_lists(struct ft_call *c, const struct ft_operand *a, const struc
   return ft_give_value(c, *a);
 }
 
+/* Evaluates a call on list A, with argument 1 in B. Returns 0 or -1; 1: not such a call. */
 static int list_operator(struct ft_call *c, const struct ft_operand *a, const struct ft_operand *b)
 {
   const struct ft_operand *at;
@@ -322,6 +323,7 @@ static int list_operator(struct ft_call *c, const struct ft_operand *a, const st
   return ft_value_is_list(b) ? join_lists(c, a, b) : 1;
 }
 
+/* Evaluates a call on dictionary A, with argument 1 in B. Returns 0 or -1; 1: not such a call. */
 static int dictionary_operator(struct ft_call *c, const struct ft_operand *a,
                                const struct ft_operand *b)
 {

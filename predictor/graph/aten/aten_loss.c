@@ -13,7 +13,7 @@ static bool named(const struct ft_call *c, const char *name)
   return strcmp(c->name, name) == 0;
 }
 
-/* The mean of X over AXIS; over all dimensions if that is NULL. */
+/* Returns the mean of X over AXIS, NULL: over all dimensions; 0 if X is 0. */
 static uint32_t reduce_mean(struct ft_tracer *l, uint32_t x, const int64_t *axis, bool keep)
 {
   if (!x)
@@ -26,6 +26,7 @@ static uint32_t reduce_mean(struct ft_tracer *l, uint32_t x, const int64_t *axis
   return ft_tracer_end(l, 1);
 }
 
+/* Combines the first COUNT arguments by operators of TYPE. Returns 0 on error. */
 static uint32_t joined(struct ft_call *c, const char *type, unsigned count)
 {
   uint32_t y = ft_arg_tensor(c, 0);
@@ -83,7 +84,7 @@ int ft_aten_loss(struct ft_call *c)
 }
 
 /* cross_entropy_loss(x, target, weight, reduction), nll_loss, nll_loss2d, nll_loss_nd;
- * nll_loss_forward also gives the total weight */
+ * nll_loss_forward also returns the total weight */
 int ft_aten_class_loss(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), target = ft_arg_tensor(c, 1), y;
@@ -159,7 +160,7 @@ int ft_aten_broadcast(struct ft_call *c)
   return 0;
 }
 
-/* _weight_norm(v, g, dim) = v g / |v|; the interface variant also gives the norms */
+/* _weight_norm(v, g, dim) = v g / |v|; the interface variant also returns the norms */
 int ft_aten_weight_norm(struct ft_call *c)
 {
   uint32_t y = joined(c, "Mul", 2);
@@ -167,7 +168,7 @@ int ft_aten_weight_norm(struct ft_call *c)
   return strstr(c->name, "interface") ? ft_give_first(c, y, 1) : ft_give(c, y);
 }
 
-/* diff(x, n = 1, dim = -1, prepend, append), once */
+/* diff(x, n = 1, dim = -1, prepend, append); other n are unknown operators */
 int ft_aten_diff(struct ft_call *c)
 {
   const struct ft_tensor *t;
@@ -196,7 +197,7 @@ int ft_aten_diff(struct ft_call *c)
   return ft_give(c, sides[1] ? ft_tracer_binary(c->l, "Sub", sides[0], sides[1]) : 0);
 }
 
-/* _grouped_mm(x (tokens, in), experts (n, in, out), ends): each token by one of the matrices */
+/* _grouped_mm(x (tokens, in), experts (n, in, out), ends): each token times one matrix */
 int ft_aten_grouped_mm(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), w = ft_arg_tensor(c, 1);

@@ -12,7 +12,7 @@
 
 enum { QUINT8 = 13 }; /* c10/core/ScalarType.h */
 
-/* conv2d_prepack(w, b, stride, ...) and those alike */
+/* conv2d_prepack(w, b, stride, ...) and similar functions */
 int ft_aten_prepack(struct ft_call *c)
 {
   c->result = ft_value_list(c->l, FT_VALUE_TUPLE, c->args, c->count);
@@ -214,7 +214,7 @@ int ft_aten_dequantize(struct ft_call *c)
   return ft_give(c, x ? ft_tracer_unary(c->l, "DequantizeLinear", x) : 0);
 }
 
-/* x rounded to the quantised range, still in floating point, and a mask of what was in range */
+/* x rounded to the quantised range, still in floating point, and a mask of the values in range */
 int ft_aten_fake_quantize(struct ft_call *c)
 {
   uint32_t x = ft_arg_tensor(c, 0), y = x ? ft_tracer_unary(c->l, "FakeQuantize", x) : 0;

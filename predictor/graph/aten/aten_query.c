@@ -7,7 +7,7 @@
 
 #include "predictor/graph/aten/aten.h"
 
-/* Rank and DIMS of argument 0; -1 if unknown. A weight stays unused. */
+/* Returns the rank of argument 0 and its DIMS; -1 if unknown. A weight does not become an input. */
 static int dims_of(struct ft_call *c, const ft_dim **dims)
 {
   const struct ft_operand *v = ft_arg(c, 0, NULL);

@@ -44,6 +44,7 @@ static bool integer_arithmetic(const char *name, int64_t a, int64_t b, int64_t *
   return false;
 }
 
+/* Returns A NAME B; NAN for a division by 0 or another operation. */
 static double real_arithmetic(const char *name, double a, double b)
 {
   static const char *const names[] = { "add",     "sub",  "mul",          "div",
@@ -135,6 +136,7 @@ static struct ft_operand truth_value(const struct ft_call *c, const struct ft_op
   return truth < 0 ? ft_value_unknown(FT_VALUE_BOOL) : ft_value_bool((truth == 1) != negated);
 }
 
+/* Evaluates a call on number A. Returns 0; 1: not such a call. */
 static int unary_number(struct ft_call *c, const struct ft_operand *a)
 {
   double x = ft_value_number(a);

@@ -113,7 +113,7 @@ int ft_aten_nonzero(struct ft_call *c)
   dims = y ? ft_shape(c->l->in, ft_tracer_of(c->l, y), 2) : NULL;
   if (!dims)
     return ft_give(c, 0);
-  dims[1] = ft_dim_of(rank); /* ONNX has the two dimensions the other way round */
+  dims[1] = ft_dim_of(rank); /* ONNX's NonZero has the two dimensions exchanged */
   return ft_give(c, y);
 }
 
@@ -305,7 +305,7 @@ int ft_aten_unfold(struct ft_call *c)
   return record_with_shape(c, "Identity", dims, t->rank + 1);
 }
 
-/* How many windows lie along DIM; 0: it has no room for one. */
+/* Returns the number of windows along DIM; 0 if none fits or an argument is invalid. */
 static ft_dim windows_along(ft_dim dim, int64_t kernel, int64_t dilation, int64_t pad,
                             int64_t stride)
 {

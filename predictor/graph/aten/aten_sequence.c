@@ -115,7 +115,7 @@ static uint32_t join_states(struct ft_tracer *l, const uint32_t *states, unsigne
 int ft_aten_recurrent(struct ft_call *c)
 {
   static const int64_t swapped[] = { 1, 0, 2 };
-  enum { LAYERS = 64 }; /* limit of stacked layers, against hostile files */
+  enum { LAYERS = 64 }; /* at most, against hostile files; chosen by judgement */
   const struct ft_operand *params = ft_arg(c, 2, NULL);
   bool biases = ft_arg_bool(c, 3, NULL, true), batch_first = ft_arg_bool(c, 8, NULL, false);
   unsigned directions = ft_arg_bool(c, 7, NULL, false) ? 2 : 1, each = biases ? 4 : 2;
@@ -317,7 +317,7 @@ static uint32_t normalise(struct ft_tracer *l, uint32_t x, uint32_t w, uint32_t 
   return ft_tracer_end(l, 1);
 }
 
-/* What nn.TransformerEncoderLayer calls in evaluation. */
+/* nn.TransformerEncoderLayer calls it in evaluation. */
 int ft_aten_encoder_layer(struct ft_call *c)
 {
   bool gelu = ft_arg_bool(c, 7, NULL, false), norm_first = ft_arg_bool(c, 8, NULL, false);

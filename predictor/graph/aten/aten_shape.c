@@ -151,6 +151,7 @@ int ft_aten_permute(struct ft_call *c)
   return ft_give(c, x ? ft_tracer_transpose(c->l, x, order, n) : 0);
 }
 
+/* movedim(x, source, destination): the other dimensions keep their order. */
 int ft_aten_movedim(struct ft_call *c)
 {
   int64_t from[FT_GRAPH_RANK], to[FT_GRAPH_RANK], order[FT_GRAPH_RANK];
@@ -196,7 +197,7 @@ int ft_aten_unsqueeze(struct ft_call *c)
   return ft_give(c, ft_aten_axes(c->l, "Unsqueeze", x, &at, 1));
 }
 
-/* Dimensions of 1 are removed; others that are named stay, as in PyTorch. */
+/* Removes dimensions of 1. A listed dimension of another size stays, as in PyTorch. */
 int ft_aten_squeeze(struct ft_call *c)
 {
   int64_t axes[FT_GRAPH_RANK], ones[FT_GRAPH_RANK];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Element by element, with NumPy's broadcasting; sizes are computed along. */
+/* Shape rules of element-wise operators, with NumPy's broadcasting. Tracked values are computed. */
 #include "config.h"
 
 #include <math.h>
@@ -38,22 +38,23 @@ int ft_infer_same(struct ft_infer *in)
   return ft_like(in, ft_output(in, 0), x);
 }
 
-/* To whole numbers, of the zero's type, and back to the scale's (onnx, Operators.md). */
+/* The result has the zero point's type, or the scale's for DequantizeLinear, unless output_dtype is
+ * set (onnx, Operators.md). */
 int ft_infer_quantize(struct ft_infer *in)
 {
   bool back = ft_operator_is(in->op, FT_OP_DequantizeLinear);
   const struct ft_tensor *type = ft_input(in, back ? 1 : 2);
   struct ft_tensor *y = ft_output(in, 0);
-  int64_t told = ft_integer(in->op, "output_dtype", 0);
+  int64_t requested = ft_integer(in->op, "output_dtype", 0);
 
-  y->element = told > 0 && told <= FT_ELEMENT_LAST ? (uint8_t)told
-               : type                              ? type->element
-               : back                              ? FT_ELEMENT_FLOAT
-                                                   : FT_ELEMENT_UINT8;
+  y->element = requested > 0 && requested <= FT_ELEMENT_LAST ? (uint8_t)requested
+               : type                                        ? type->element
+               : back                                        ? FT_ELEMENT_FLOAT
+                                                             : FT_ELEMENT_UINT8;
   return ft_like(in, y, ft_input(in, 0));
 }
 
-/* What the operator ID gives for X; NAN where that is not followed. */
+/* Returns the value of operator ID for X; NAN if it is not evaluated. */
 static double evaluate_unary(enum ft_operator_id id, double x)
 {
   switch (id) {
@@ -136,8 +137,7 @@ static double divide_values(double x, double y, bool real)
   return y == 0 ? (double)NAN : real ? x / y : trunc(x / y);
 }
 
-/* What the operator ID gives for X and Y, of REAL or whole numbers; NAN where that is not followed.
- */
+/* Returns the value of operator ID for X and Y, integers unless REAL; NAN: not evaluated. */
 static double evaluate_binary(enum ft_operator_id id, double x, double y, bool real)
 {
   if (isnan(x) || isnan(y))
@@ -179,7 +179,7 @@ static double evaluate_binary(enum ft_operator_id id, double x, double y, bool r
   }
 }
 
-/* Whether the operator ID gives true or false. */
+/* Whether the output of operator ID is Boolean. */
 static bool is_comparison(enum ft_operator_id id)
 {
   switch (id) {
@@ -196,7 +196,7 @@ static bool is_comparison(enum ft_operator_id id)
   }
 }
 
-/* Where in T's values the element at POSITION (of Y's shape, row by row) lies. */
+/* Returns the index of the value of T that is broadcast to element POSITION of Y (row-major). */
 static int64_t broadcast_index(const struct ft_tensor *t, const struct ft_tensor *y,
                                int64_t position)
 {
@@ -215,12 +215,12 @@ static int64_t broadcast_index(const struct ft_tensor *t, const struct ft_tensor
   return index;
 }
 
-/* OUT from A and B; OUT may not be one of them. */
+/* Sets OUT, which must be neither A nor B, to their result. Returns 0; -1 with the error. */
 static int combine_elementwise(struct ft_infer *in, struct ft_tensor *out,
                                const struct ft_tensor *a, const struct ft_tensor *b)
 {
   enum ft_operator_id id = in->op->kind->id;
-  bool real = ft_element_is_real(a->element), followed = !isnan(evaluate_binary(id, 1, 1, true));
+  bool real = ft_element_is_real(a->element), evaluated = !isnan(evaluate_binary(id, 1, 1, true));
   ft_dim dims[FT_GRAPH_RANK];
   double *values;
   int rank;
@@ -231,7 +231,7 @@ static int combine_elementwise(struct ft_infer *in, struct ft_tensor *out,
   if (rank < 0 || !ft_shape(in, out, rank))
     return -1;
   memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
-  values = followed && a->values && b->values ? ft_values(in, out) : NULL;
+  values = evaluated && a->values && b->values ? ft_values(in, out) : NULL;
   for (int64_t i = 0, n = values ? ft_value_count(out) : 0; i < n; i++)
     values[i] = evaluate_binary(id, a->values[broadcast_index(a, out, i)],
                                 b->values[broadcast_index(b, out, i)], real);
@@ -271,6 +271,7 @@ int ft_infer_variadic(struct ft_infer *in)
   return 0;
 }
 
+/* Where(condition, a, b): the shape of all three broadcast together, values if all are tracked. */
 int ft_infer_where(struct ft_infer *in)
 {
   const struct ft_tensor *c = ft_input(in, 0), *a = ft_input(in, 1), *b = ft_input(in, 2);
@@ -303,7 +304,7 @@ int ft_infer_where(struct ft_infer *in)
   return 0;
 }
 
-/* The mask has the data's shape. */
+/* Outputs: the data, with its values, and a Boolean mask of the same shape. */
 int ft_infer_dropout(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -318,7 +319,7 @@ int ft_infer_dropout(struct ft_infer *in)
   return ft_like(in, ft_output(in, 1), x);
 }
 
-/* The same bytes as another type: numbers are not kept. */
+/* The same bytes as another element type; values are no longer tracked. */
 int ft_infer_bit_cast(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -331,7 +332,7 @@ int ft_infer_bit_cast(struct ft_infer *in)
   return 0;
 }
 
-/* Bytes, their scale and their zero. */
+/* Outputs: quantised bytes, scale, zero point. */
 int ft_infer_dynamic_quantize(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);

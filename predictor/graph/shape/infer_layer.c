@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Layers that compute: convolution, pooling, products, normalisation, recurrence, attention. */
+/* Shape rules of layers: convolution, pooling, products, normalisation, recurrence, losses. */
 #include "config.h"
 
 #include <string.h>
 
 #include "predictor/graph/shape/infer.h"
 
-/* How a window moves over one dimension (onnx, Operators.md: Conv, MaxPool). */
+/* A window over each spatial dimension, in elements (onnx, Operators.md: Conv, MaxPool). */
 struct window {
   ft_dim kernel[FT_GRAPH_RANK];
   int64_t stride[FT_GRAPH_RANK], dilation[FT_GRAPH_RANK];
-  int64_t before[FT_GRAPH_RANK], after[FT_GRAPH_RANK], extra[FT_GRAPH_RANK];
-  bool same, ceiling;
+  int64_t before[FT_GRAPH_RANK], after[FT_GRAPH_RANK]; /* padding */
+  int64_t extra[FT_GRAPH_RANK];                        /* output_padding of ConvTranspose */
+  bool same;                                           /* auto_pad is SAME_UPPER or SAME_LOWER */
+  bool ceiling;                                        /* ceil_mode */
 };
 
-/* One attribute with a number for each of N dimensions; OTHERWISE where it is not there. */
+/* Reads N integers, from LEAST to 2^40, from attribute NAME into OUT; all are OTHERWISE if it is
+ * absent. Returns 0; -1 with the error. */
 static int per_dimension(struct ft_infer *in, const char *name, int n, int64_t otherwise,
                          int64_t least, int64_t *out)
 {
@@ -31,6 +34,7 @@ static int per_dimension(struct ft_infer *in, const char *name, int n, int64_t o
   return 0;
 }
 
+/* Reads the window over N spatial dimensions, without its kernel. Returns 0; -1 with the error. */
 static int read_onnx_window(struct ft_infer *in, int n, struct window *w)
 {
   const struct ft_attribute *a = ft_attribute(in->op, "auto_pad");
@@ -55,13 +59,14 @@ static int read_onnx_window(struct ft_infer *in, int n, struct window *w)
              : 0;
 }
 
-/* How much a window covers; unknown if it has no element. */
+/* Returns the extent of a dilated window; unknown for an empty kernel. */
 static ft_dim window_span(ft_dim kernel, int64_t dilation)
 {
   return ft_dim_plus(ft_dim_times(ft_dim_minus(kernel, ft_dim_of(1)), ft_dim_of(dilation)),
                      ft_dim_of(1));
 }
 
+/* Returns the number of windows along spatial dimension I, of size DIM. */
 static ft_dim window_positions(const struct window *w, int i, ft_dim dim)
 {
   int64_t size, span, room;
@@ -84,8 +89,9 @@ static ft_dim window_positions(const struct window *w, int i, ft_dim dim)
   return ft_dim_of(room / w->stride[i] + 1);
 }
 
-static int slide_all(struct ft_infer *in, const struct ft_tensor *x, const struct window *w,
-                     struct ft_tensor *y)
+/* Sets Y's spatial dimensions to the number of windows over X. Returns 0; -1 with the error. */
+static int set_window_positions(struct ft_infer *in, const struct ft_tensor *x,
+                                const struct window *w, struct ft_tensor *y)
 {
   for (int i = 0; i < x->rank - 2; i++) {
     y->dims[i + 2] = window_positions(w, i, x->dims[i + 2]);
@@ -96,8 +102,8 @@ static int slide_all(struct ft_infer *in, const struct ft_tensor *x, const struc
   return 0;
 }
 
-/* TensorFlow's order of dimensions, and at times ONNX Runtime's: batch, places, channels. Of X a
- * copy in ours into TURNED. */
+/* Whether the data is (batch, spatial, channels): TensorFlow's layout, an option of ONNX
+ * Runtime. */
 static bool channels_last(const struct ft_infer *in)
 {
   const struct ft_attribute *a = ft_attribute(in->op, "layout");
@@ -106,20 +112,22 @@ static bool channels_last(const struct ft_infer *in)
          ft_integer(in->op, "channels_last", 0) == 1 || strncmp(in->op->type, "Nhwc", 4) == 0;
 }
 
+/* Returns X as (batch, channels, spatial): X itself, or COPY with the dimensions DIMS
+ * (FT_GRAPH_RANK). */
 static const struct ft_tensor *channels_first(const struct ft_infer *in, const struct ft_tensor *x,
-                                              struct ft_tensor *turned, ft_dim *dims)
+                                              struct ft_tensor *copy, ft_dim *dims)
 {
   if (!x || x->rank < 3 || !channels_last(in))
     return x;
-  *turned = *x;
-  turned->dims = dims;
+  *copy = *x;
+  copy->dims = dims;
   dims[0] = x->dims[0];
   dims[1] = x->dims[x->rank - 1];
   memcpy(dims + 2, x->dims + 1, (size_t)(x->rank - 2) * sizeof *dims);
-  return turned;
+  return copy;
 }
 
-/* A result back into the order of the input; STATUS is handed on. */
+/* Permutes Y back to the channel order of the input. Returns STATUS. */
 static int restore_channel_order(const struct ft_infer *in, struct ft_tensor *y, int status)
 {
   ft_dim channels;
@@ -132,7 +140,7 @@ static int restore_channel_order(const struct ft_infer *in, struct ft_tensor *y,
   return status;
 }
 
-/* Whether input X and filters K are of sizes that are known: 1, 0; -1 where they contradict. */
+/* Checks the ranks of input X and filters K. Returns 1; 0 if one is unknown; -1 with the error. */
 static int check_filter_rank(struct ft_infer *in, const struct ft_tensor *x,
                              const struct ft_tensor *k)
 {
@@ -143,6 +151,7 @@ static int check_filter_rank(struct ft_infer *in, const struct ft_tensor *x,
   return 1;
 }
 
+/* Convolution of X, input 0, with filters (output channels, input channels of a group, kernel). */
 int ft_infer_conv(struct ft_infer *in)
 {
   ft_dim dims[FT_GRAPH_RANK], channels;
@@ -160,7 +169,7 @@ int ft_infer_conv(struct ft_infer *in)
   if (group < 1 || group > FT_GRAPH_DIMENSION)
     return ft_contradiction(in, "%lld groups", (long long)group);
   channels = ft_dim_times(k->dims[1], ft_dim_of(group));
-  /* blocks of channels are filled up */
+  /* the NCHWc layout pads channels to whole blocks */
   if (ft_dim_differ(x->dims[1], channels) && strcmp(in->op->domain, "com.microsoft.nchwc") != 0)
     return ft_contradiction(in, "%lld channels, but filters for %lld", ft_dim_shown(x->dims[1]),
                             ft_dim_shown(channels));
@@ -171,9 +180,11 @@ int ft_infer_conv(struct ft_infer *in)
   y->dims[1] = k->dims[0];
   if (ft_operator_is(in->op, FT_OP_ConvInteger))
     y->element = 6;
-  return restore_channel_order(in, y, slide_all(in, x, &w, y));
+  return restore_channel_order(in, y, set_window_positions(in, x, &w, y));
 }
 
+/* Transposed convolution: output_shape, else the input size x stride with auto_pad, else (size - 1)
+ * x stride + window + output_padding - pads. */
 int ft_infer_conv_transpose(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *k = ft_input(in, 1);
@@ -229,9 +240,9 @@ int ft_infer_pool(struct ft_infer *in)
     w.kernel[i] = ft_dim_of(kernel[i]);
   y->dims[0] = x->dims[0];
   y->dims[1] = x->dims[1];
-  if (restore_channel_order(in, y, slide_all(in, x, &w, y)) < 0)
+  if (restore_channel_order(in, y, set_window_positions(in, x, &w, y)) < 0)
     return -1;
-  ft_output(in, 1)->element = FT_ELEMENT_INT64; /* where the largest were */
+  ft_output(in, 1)->element = FT_ELEMENT_INT64; /* indices of the maxima */
   return in->op->output_count > 1 ? ft_like(in, ft_output(in, 1), y) : 0;
 }
 
@@ -259,7 +270,7 @@ int ft_infer_batch_norm(struct ft_infer *in)
   return 0;
 }
 
-/* Mean and deviation, where they are asked for, have one value where an axis was. */
+/* Optional outputs, mean and inverse deviation, have size 1 from the normalised axis on. */
 int ft_infer_norm(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -283,6 +294,7 @@ int ft_infer_norm(struct ft_infer *in)
   return 0;
 }
 
+/* MatMul, as numpy.matmul: leading dimensions are broadcast, a vector's dimension disappears. */
 int ft_infer_matmul(struct ft_infer *in)
 {
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, in->op->kind->weight);
@@ -322,16 +334,17 @@ int ft_infer_matmul(struct ft_infer *in)
 
 int ft_infer_product(struct ft_infer *in, const struct ft_tensor *a, const struct ft_tensor *b)
 {
-  int across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
+  int trans_a = ft_integer(in->op, "transA", 0) != 0,
+      trans_b = ft_integer(in->op, "transB", 0) != 0;
   struct ft_tensor *y = ft_output(in, 0);
 
-  if (ft_dim_differ(a->dims[!across], b->dims[turned]))
-    return ft_contradiction(in, "%lld columns times %lld rows", ft_dim_shown(a->dims[!across]),
-                            ft_dim_shown(b->dims[turned]));
+  if (ft_dim_differ(a->dims[!trans_a], b->dims[trans_b]))
+    return ft_contradiction(in, "%lld columns times %lld rows", ft_dim_shown(a->dims[!trans_a]),
+                            ft_dim_shown(b->dims[trans_b]));
   if (!ft_shape(in, y, 2))
     return -1;
-  y->dims[0] = a->dims[across];
-  y->dims[1] = b->dims[!turned];
+  y->dims[0] = a->dims[trans_a];
+  y->dims[1] = b->dims[!trans_b];
   return 0;
 }
 
@@ -347,7 +360,8 @@ int ft_infer_gemm(struct ft_infer *in)
   return ft_infer_product(in, a, b);
 }
 
-/* One direction or two; the layouts of ONNX's LSTM, GRU and RNN. */
+/* ONNX's LSTM, GRU and RNN, of one or two directions, in both layouts. Outputs: the hidden state of
+ * each step, the last hidden state, LSTM's last cell state. */
 int ft_infer_recurrent(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *r = ft_input(in, 2);
@@ -358,7 +372,7 @@ int ft_infer_recurrent(struct ft_infer *in)
     return 0;
   if (x->rank != 3 || r->rank != 3)
     return ft_contradiction(in, "expected 3 dimensions, found %d and %d", x->rank, r->rank);
-  /* what is quantised lies the other way round, all gates of a hidden unit in a row */
+  /* DynamicQuantizeLSTM has R transposed: (directions, hidden, gates x hidden) */
   hidden = r->dims[ft_operator_is(in->op, FT_OP_DynamicQuantizeLSTM) ? 1 : 2];
   directions = r->dims[0];
   sequence = x->dims[batch_first];
@@ -385,8 +399,7 @@ int ft_infer_recurrent(struct ft_infer *in)
   return 0;
 }
 
-/* A number, or with reduction "none" one for each label; the second result is like the first input.
- */
+/* A scalar, or with reduction "none" one loss per label. Output 1 has the shape of input 0. */
 int ft_infer_loss(struct ft_infer *in)
 {
   const struct ft_attribute *how = ft_attribute(in->op, "reduction");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators that give the same elements another shape, and those that make or ask for shapes. */
+/* Operators that reshape or permute tensors, and those that create or return shapes. */
 #include "config.h"
 
 #include <math.h>
@@ -7,12 +7,13 @@
 
 #include "predictor/graph/shape/infer.h"
 
-/* The values of X for Y, which has the same elements in the same order. */
+/* Y shares the values of X: same elements, same order. */
 static void share_values(struct ft_tensor *y, const struct ft_tensor *x)
 {
   y->values = x->values;
 }
 
+/* Constant: the tensor in attribute value, or the numbers in value_int, value_floats, ... */
 int ft_infer_constant(struct ft_infer *in)
 {
   const struct ft_attribute *a = ft_attribute(in->op, "value");
@@ -93,7 +94,8 @@ int ft_infer_size(struct ft_infer *in)
   return 0;
 }
 
-/* A shape whose sizes are the values of INPUT. */
+/* Sets Y's shape to the values of the vector INPUT; Y is unchanged if the rank is unknown. Returns
+ * 0; -1 with the error. */
 static int shape_from_values(struct ft_infer *in, struct ft_tensor *y,
                              const struct ft_tensor *input)
 {
@@ -164,8 +166,10 @@ int ft_infer_range(struct ft_infer *in)
   return 0;
 }
 
-/* The one size that Reshape leaves open (-1), from the number of elements. */
-static int fill_open(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y, int open)
+/* Computes dimension OPEN of Y from X's number of elements; with OPEN -1 compares the numbers.
+ * Returns 0; -1 with the error. */
+static int fill_open_dimension(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y,
+                               int open)
 {
   ft_dim others = ft_dim_of(1);
   char one[128], other[128];
@@ -187,6 +191,8 @@ static int fill_open(struct ft_infer *in, const struct ft_tensor *x, struct ft_t
                           ft_tensor_show(y, other, sizeof other));
 }
 
+/* Reshape: -1 is computed from the number of elements, as is the only unknown size; 0 copies X's
+ * dimension unless allowzero is set. */
 int ft_infer_reshape(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *s = ft_input(in, 1);
@@ -223,7 +229,7 @@ int ft_infer_reshape(struct ft_infer *in)
       last = i;
     }
   }
-  if (fill_open(in, x, y, open < 0 && unknown == 1 ? last : open) < 0)
+  if (fill_open_dimension(in, x, y, open < 0 && unknown == 1 ? last : open) < 0)
     return -1;
   if (ft_dim_known(ft_tensor_elements(y)))
     share_values(y, x);
@@ -250,7 +256,7 @@ int ft_infer_flatten(struct ft_infer *in)
   return 0;
 }
 
-/* Mark the axes of LIST in MARKED. Returns 0 or -1. */
+/* Sets MARKED for each axis in LIST. Returns 0; -1 with the error. */
 static int mark_axes(struct ft_infer *in, const int64_t *list, int count, int rank, bool *marked)
 {
   for (int i = 0; i < count; i++) {
@@ -263,6 +269,7 @@ static int mark_axes(struct ft_infer *in, const int64_t *list, int count, int ra
   return 0;
 }
 
+/* Squeeze: removes the listed axes, without a list all dimensions of size 1. */
 int ft_infer_squeeze(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -318,6 +325,7 @@ int ft_infer_unsqueeze(struct ft_infer *in)
   return 0;
 }
 
+/* Transpose: attribute perm, else reversed order. Tracked values are permuted too. */
 int ft_infer_transpose(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -390,12 +398,13 @@ int ft_infer_tile(struct ft_infer *in)
   return 0;
 }
 
+/* DepthToSpace if TO_SPACE, else SpaceToDepth: moves blocks of pixels from or to channels. */
 static int move_space_blocks(struct ft_infer *in, bool to_space)
 {
   int64_t size = ft_integer(in->op, "blocksize", 1);
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
-  bool last = ft_attribute(in->op, "layout") != NULL; /* TensorFlow's order: channels behind */
+  bool last = ft_attribute(in->op, "layout") != NULL; /* TensorFlow's order: channels last */
 
   if (!x || x->rank != 4)
     return 0;

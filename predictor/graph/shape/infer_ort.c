@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Shapes and multiplications of ONNX Runtime's own operators (onnxruntime,
- * docs/ContribOperators.md): products with quantised weights, attention with its projection or its
- * cache, layers joined.
+ * Shape rules and multiply-accumulates of ONNX Runtime's own operators (onnxruntime,
+ * docs/ContribOperators.md): products with quantised weights, attention with a projection or a KV
+ * cache, fused layers.
  */
 #include "config.h"
 
@@ -21,9 +21,9 @@ static ft_dim last_dimension(const struct ft_tensor *x)
   return x && x->rank > 0 ? x->dims[x->rank - 1] : FT_DIM_UNKNOWN;
 }
 
-/* ---- element by element ---- */
+/* ---- element-wise ---- */
 
-/* Between each pair of inputs stand a scale and a zero. */
+/* A scale and a zero point follow each quantised input. */
 int ft_infer_ort_broadcast(struct ft_infer *in)
 {
   bool where = ft_operator_is(in->op, FT_OP_QLinearWhere);
@@ -46,7 +46,7 @@ int ft_infer_ort_broadcast(struct ft_infer *in)
   return 0;
 }
 
-/* A scale, a zero, and then of each input itself, its scale and its zero. */
+/* Inputs: output scale and zero point, then (tensor, scale, zero point) for each tensor. */
 int ft_infer_ort_concat(struct ft_infer *in)
 {
   const struct ft_tensor *first = ft_input(in, 2), *x;
@@ -68,12 +68,13 @@ int ft_infer_ort_concat(struct ft_infer *in)
   return 0;
 }
 
+/* Without attribute axes the shape is unknown: input 1 is the scale here, not the axes. */
 int ft_infer_ort_reduce(struct ft_infer *in)
 {
   return ft_attribute(in->op, "axes") ? ft_infer_reduce(in) : 0;
 }
 
-/* One half gates the other. */
+/* Gated activation: the last dimension is halved. */
 int ft_infer_ort_halves(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -87,8 +88,8 @@ int ft_infer_ort_halves(struct ft_infer *in)
   return 0;
 }
 
-/* Of layers two results are means and deviations, if any; the others the sum that was normalised.
- */
+/* Skip connection and normalisation. Outputs 1 and 2 of layer norms are mean and inverse deviation,
+ * the others have the input's shape. */
 int ft_infer_ort_skip(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -104,7 +105,8 @@ int ft_infer_ort_skip(struct ft_infer *in)
   return 0;
 }
 
-/* Channels are put into blocks and back: then as many as there were, behind them if asked for. */
+/* ReorderInput to blocks of channels, ReorderOutput back to CHANNELS; channels_last: from and to
+ * (batch, spatial, channels). */
 int ft_infer_ort_reorder(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -129,7 +131,7 @@ int ft_infer_ort_reorder(struct ft_infer *in)
 
 /* ---- products ---- */
 
-/* The last two dimensions of X, which may be swapped, into ROWS and COLUMNS. */
+/* Sets ROWS and COLUMNS to X's last two dimensions, exchanged if SWAPPED; a vector is a row. */
 static void matrix_dimensions(const struct ft_tensor *x, bool swapped, ft_dim *rows,
                               ft_dim *columns)
 {
@@ -137,9 +139,11 @@ static void matrix_dimensions(const struct ft_tensor *x, bool swapped, ft_dim *r
   *columns = x->dims[x->rank - (swapped && x->rank > 1 ? 2 : 1)];
 }
 
+/* MatMul with transA and transB; with transBatchA or transBatchB the shape is unknown. */
 int ft_infer_ort_product(struct ft_infer *in)
 {
-  bool across = ft_integer(in->op, "transA", 0) != 0, turned = ft_integer(in->op, "transB", 0) != 0;
+  bool trans_a = ft_integer(in->op, "transA", 0) != 0,
+       trans_b = ft_integer(in->op, "transB", 0) != 0;
   const struct ft_tensor *a = ft_input(in, 0), *b = ft_input(in, 1);
   struct ft_tensor *y = ft_output(in, 0), front_a, front_b;
   ft_dim dims[FT_GRAPH_RANK], rows, inner, depth, columns;
@@ -150,8 +154,8 @@ int ft_infer_ort_product(struct ft_infer *in)
   if (!a || !b || a->rank < 1 || b->rank < 2 || ft_integer(in->op, "transBatchA", 0) ||
       ft_integer(in->op, "transBatchB", 0))
     return 0;
-  matrix_dimensions(a, across, &rows, &inner);
-  matrix_dimensions(b, turned, &depth, &columns);
+  matrix_dimensions(a, trans_a, &rows, &inner);
+  matrix_dimensions(b, trans_b, &depth, &columns);
   if (ft_dim_differ(inner, depth))
     return ft_contradiction(in, "%lld columns times %lld rows", ft_dim_shown(inner),
                             ft_dim_shown(depth));
@@ -169,7 +173,7 @@ int ft_infer_ort_product(struct ft_infer *in)
   return 0;
 }
 
-/* Weights in blocks of a few bits: K inputs to N outputs. */
+/* A product with weights of a few bits each, packed: K input features, N output features. */
 int ft_infer_ort_packed(struct ft_infer *in)
 {
   int64_t k = ft_integer(in->op, "K", -1), n = ft_integer(in->op, "N", -1), sizes[2];
@@ -201,7 +205,7 @@ int ft_infer_ort_gemm(struct ft_infer *in)
   return a && b && a->rank == 2 && b->rank == 2 ? ft_infer_product(in, a, b) : 0;
 }
 
-/* Rows of a table that is kept in a few bits. */
+/* Gather from a table quantised in blocks. */
 int ft_infer_ort_gather(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *which = ft_input(in, 1), *scale = ft_input(in, 2);
@@ -226,7 +230,7 @@ int ft_infer_ort_gather(struct ft_infer *in)
   return 0;
 }
 
-/* Words, their places and what sentence they are of: (batch, length) to (batch, length, size). */
+/* Sum of token, position and segment embeddings: (batch, length) to (batch, length, size). */
 int ft_infer_ort_embed(struct ft_infer *in)
 {
   const struct ft_tensor *ids = ft_input(in, 0), *words = ft_input(in, 2), *scale = ft_input(in, 8);
@@ -251,21 +255,27 @@ int ft_infer_ort_embed(struct ft_infer *in)
 
 /* ---- attention ---- */
 
-/* Sizes of one attention. */
+/* Sizes of an attention operator. */
 struct attention {
-  ft_dim batch, length, seen; /* tokens, and of them and those before how many are looked at */
-  int64_t heads, kept;        /* of queries, and of what is kept; -1: the file does not say */
-  ft_dim keys, values;        /* sizes of all heads' queries and results */
-  ft_dim projected;           /* multiplications of the projection before it */
+  ft_dim batch;
+  ft_dim length;     /* new tokens per sequence */
+  ft_dim attended;   /* past and new tokens per sequence */
+  int64_t heads;     /* query heads; -1: unknown */
+  int64_t kv_heads;  /* key-value heads; -1: unknown */
+  ft_dim keys;       /* features of a query, all heads */
+  ft_dim values;     /* features of a result, all heads */
+  ft_dim projection; /* multiply-accumulates of the fused projection */
 };
 
-/* How many tokens were kept before: along dimension AXIS of PAST, which has RANK. */
-static ft_dim tokens_before(const struct ft_tensor *past, int rank, int axis)
+/* Returns the number of tokens in the KV cache PAST: dimension AXIS, unknown if the rank is not
+ * RANK; 0 if PAST is NULL. */
+static ft_dim past_tokens(const struct ft_tensor *past, int rank, int axis)
 {
   return !past ? ft_dim_of(0) : past->rank == rank ? past->dims[axis] : FT_DIM_UNKNOWN;
 }
 
-/* What is projected here: (batch, length, inputs) and weights (inputs, all three). */
+/* Reads Attention and QAttention, which project their input: (batch, length, features) by weights
+ * (features, queries + keys + values). */
 static void read_projected(const struct ft_graph *g, const struct ft_operator *op,
                            struct attention *a)
 {
@@ -278,19 +288,21 @@ static void read_projected(const struct ft_graph *g, const struct ft_operator *o
     return;
   a->batch = x->dims[0];
   a->length = x->dims[1];
-  a->seen = ft_dim_plus(a->length, tokens_before(past, 5, 3));
-  a->heads = a->kept = ft_integer(op, "num_heads", -1);
+  a->attended = ft_dim_plus(a->length, past_tokens(past, 5, 3));
+  a->heads = a->kv_heads = ft_integer(op, "num_heads", -1);
   a->keys = a->values = ft_dim_divide(w->dims[1], 3);
   if (sizes && sizes->integers && sizes->count == 3) {
     a->keys = ft_dim_of(sizes->integers[0]);
     a->values = ft_dim_of(sizes->integers[2]);
   }
-  a->projected =
+  a->projection =
       ft_dim_times(ft_dim_times(a->batch, a->length), ft_dim_times(w->dims[0], w->dims[1]));
 }
 
-/* Queries, keys and values, apart or in one, and what was kept of tokens before. */
-static void read_given(const struct ft_graph *g, const struct ft_operator *op, struct attention *a)
+/* Reads attention without a projection: queries, keys and values, separate or packed, and a KV
+ * cache. */
+static void read_unprojected(const struct ft_graph *g, const struct ft_operator *op,
+                             struct attention *a)
 {
   bool grouped = ft_operator_is(op, FT_OP_GroupQueryAttention);
   const struct ft_tensor *q = ort_input_tensor(g, op, 0), *k = ort_input_tensor(g, op, 1),
@@ -299,28 +311,28 @@ static void read_given(const struct ft_graph *g, const struct ft_operator *op, s
   ft_dim heads, per_head;
 
   a->heads = ft_integer(op, "num_heads", -1);
-  a->kept = ft_integer(op, "kv_num_heads", a->heads);
-  if (!q || q->rank < 3 || a->heads < 1 || a->kept < 1)
+  a->kv_heads = ft_integer(op, "kv_num_heads", a->heads);
+  if (!q || q->rank < 3 || a->heads < 1 || a->kv_heads < 1)
     return;
   a->batch = q->dims[0];
-  a->length = a->seen = q->dims[1];
+  a->length = a->attended = q->dims[1];
   heads = ft_dim_of(a->heads);
   if (q->rank == 5) {
     a->keys = a->values = ft_dim_times(q->dims[2], q->dims[4]);
   } else if (!k) {
-    per_head = ft_dim_divide(q->dims[2], ft_known_plus(a->heads, ft_known_times(2, a->kept)));
+    per_head = ft_dim_divide(q->dims[2], ft_known_plus(a->heads, ft_known_times(2, a->kv_heads)));
     a->keys = a->values = ft_dim_times(per_head, heads);
   } else {
     a->keys = a->values = q->dims[2];
-    a->seen = k->rank == 4                   ? k->dims[2]
-              : k->rank == 3 || k->rank == 5 ? k->dims[1]
-                                             : FT_DIM_UNKNOWN;
+    a->attended = k->rank == 4                   ? k->dims[2]
+                  : k->rank == 3 || k->rank == 5 ? k->dims[1]
+                                                 : FT_DIM_UNKNOWN;
     if (v && v->rank == 4)
       a->values = ft_dim_times(v->dims[1], v->dims[3]);
     else if (v && v->rank == 3 && ft_dim_known(v->dims[2]))
-      a->values = ft_dim_times(ft_dim_divide(v->dims[2], a->kept), heads);
+      a->values = ft_dim_times(ft_dim_divide(v->dims[2], a->kv_heads), heads);
   }
-  a->seen = ft_dim_plus(a->seen, tokens_before(past, 4, 2));
+  a->attended = ft_dim_plus(a->attended, past_tokens(past, 4, 2));
 }
 
 static struct attention read_attention(const struct ft_graph *g, const struct ft_operator *op)
@@ -331,12 +343,12 @@ static struct attention read_attention(const struct ft_graph *g, const struct ft
   if (ft_operator_is(op, FT_OP_Attention) || ft_operator_is(op, FT_OP_QAttention))
     read_projected(g, op, &a);
   else
-    read_given(g, op, &a);
+    read_unprojected(g, op, &a);
   return a;
 }
 
-/* (batch, length, size), and keys and values kept: (batch, heads, length, size of one), or both in
- * one. */
+/* Outputs: (batch, length, features), then the KV cache: keys and values, each (batch, heads,
+ * tokens, head size), or one tensor of both. */
 int ft_infer_ort_attention(struct ft_infer *in)
 {
   const struct attention a = read_attention(in->graph, in->op);
@@ -361,16 +373,17 @@ int ft_infer_ort_attention(struct ft_infer *in)
     if (joined)
       *dims++ = ft_dim_of(2);
     dims[0] = a.batch;
-    dims[1] = ft_dim_of(a.kept);
-    dims[2] = a.seen;
+    dims[1] = ft_dim_of(a.kv_heads);
+    dims[2] = a.attended;
     dims[3] = ft_dim_divide(i == 1 ? a.keys : a.values, a.heads);
   }
   return 0;
 }
 
-/* ---- what they multiply ---- */
+/* ---- multiply-accumulates ---- */
 
-/* Each token goes through K of the experts: two or three matrices, some in a few bits. */
+/* Returns the multiply-accumulates of a mixture of experts: each token passes through K experts of
+ * two or three matrices. QMoE packs 8 / expert_weight_bits weights into a byte. */
 static ft_dim expert_macs(const struct ft_graph *g, const struct ft_operator *op)
 {
   bool packed = ft_operator_is(op, FT_OP_QMoE);
@@ -400,7 +413,7 @@ ft_dim ft_ort_macs(const struct ft_graph *graph, const struct ft_operator *op)
   if (ft_operator_is(op, FT_OP_MoE) || ft_operator_is(op, FT_OP_QMoE))
     return expert_macs(graph, op);
   a = read_attention(graph, op);
-  return ft_dim_plus(a.projected,
-                     ft_dim_times(ft_dim_times(ft_dim_times(a.batch, a.length), a.seen),
+  return ft_dim_plus(a.projection,
+                     ft_dim_times(ft_dim_times(ft_dim_times(a.batch, a.length), a.attended),
                                   ft_dim_plus(a.keys, a.values)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Operators that choose, join, repeat or reduce elements. */
+/* Shape rules of operators that select, join, pad, resize or reduce. */
 #include "config.h"
 
 #include <math.h>
@@ -7,12 +7,13 @@
 
 #include "predictor/graph/shape/infer.h"
 
+/* Concat: the sizes along the axis are added, all others must be equal or unknown. */
 int ft_infer_concat(struct ft_infer *in)
 {
   const struct ft_tensor *first = ft_input(in, 0), *x;
   struct ft_tensor *y = ft_output(in, 0);
   ft_dim sum = ft_dim_of(0);
-  bool followed = true;
+  bool counted = true;
   int64_t at = 0;
   double *values;
   int axis;
@@ -41,12 +42,12 @@ int ft_infer_concat(struct ft_infer *in)
       if (j != axis && !ft_dim_known(y->dims[j]))
         y->dims[j] = x->dims[j];
     }
-    followed = followed && ft_dim_known(ft_tensor_elements(x));
+    counted = counted && ft_dim_known(ft_tensor_elements(x));
   }
   y->dims[axis] = sum;
-  if (!followed || y->rank != 1)
+  if (!counted || y->rank != 1)
     return 0;
-  /* only lists of sizes are joined, and what is not known in them stays so */
+  /* only vectors have values to join; an input without values has unknown ones */
   values = ft_values(in, y);
   for (unsigned i = 0; values && i < in->op->input_count; i++) {
     x = ft_input(in, i);
@@ -56,6 +57,8 @@ int ft_infer_concat(struct ft_infer *in)
   return 0;
 }
 
+/* Split: the listed sizes, else equal ones and a smaller last one. Parts of a vector share its
+ * values. */
 int ft_infer_split(struct ft_infer *in)
 {
   int64_t sizes[FT_GRAPH_VALUES], parts = in->op->output_count, all, from = 0;
@@ -94,7 +97,8 @@ int ft_infer_split(struct ft_infer *in)
   return 0;
 }
 
-/* One axis of Slice: where it begins and how many (onnx, Operators.md: Slice). */
+/* Clamps START to a dimension of size DIM. Returns the number of elements from START to END (onnx,
+ * Operators.md: Slice). */
 static int64_t clamp_slice(int64_t dim, int64_t *start, int64_t end, int64_t step)
 {
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? dim : dim - 1;
@@ -108,6 +112,7 @@ static int64_t clamp_slice(int64_t dim, int64_t *start, int64_t end, int64_t ste
   return *start > end ? (*start - end - 1) / -step + 1 : 0;
 }
 
+/* Slice: axes with an unknown start, end or step get unknown sizes. Tracked values are copied. */
 int ft_infer_slice(struct ft_infer *in)
 {
   int64_t starts[FT_GRAPH_RANK], ends[FT_GRAPH_RANK], axes[FT_GRAPH_RANK], steps[FT_GRAPH_RANK];
@@ -153,6 +158,7 @@ int ft_infer_slice(struct ft_infer *in)
   return 0;
 }
 
+/* Gather: the axis is replaced by the dimensions of the index. Values of a vector are gathered. */
 int ft_infer_gather(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *index = ft_input(in, 1);
@@ -216,6 +222,7 @@ int ft_infer_gather_nd(struct ft_infer *in)
   return 0;
 }
 
+/* Pad: each axis grows by two numbers of pads, which are negative to crop. */
 int ft_infer_pad(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -252,7 +259,8 @@ int ft_infer_pad(struct ft_infer *in)
   return 0;
 }
 
-/* Sizes that keep the picture's proportions: all by the least of the scales, or by the largest. */
+/* Replaces SIZES by sizes that keep the aspect ratio: all by the smallest scale (not_larger) or the
+ * largest (not_smaller). */
 static void keep_aspect(const struct ft_infer *in, const struct ft_tensor *x, const int64_t *axes,
                         int count, int64_t *sizes)
 {
@@ -317,7 +325,7 @@ int ft_infer_resize(struct ft_infer *in)
   return 0;
 }
 
-/* The first value of T as a whole number; OTHERWISE if it is not known. */
+/* Returns the first value of T without its fraction; OTHERWISE if it is unknown. */
 static int64_t first_value(const struct ft_tensor *t, int64_t otherwise)
 {
   return ft_value_count(t) > 0 && !isnan(t->values[0]) ? ft_whole(t->values[0]) : otherwise;
@@ -377,7 +385,7 @@ int ft_infer_non_zero(struct ft_infer *in)
   return 0;
 }
 
-/* How many of the conditions in T hold. */
+/* Returns the number of true values in T. */
 static ft_dim count_true(const struct ft_tensor *t)
 {
   int64_t count = 0;
@@ -392,7 +400,7 @@ static ft_dim count_true(const struct ft_tensor *t)
   return ft_dim_of(count);
 }
 
-/* Along an axis, or of all elements in a row where none is given. */
+/* Compress: along the axis, or of the flattened input without one. */
 int ft_infer_compress(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -411,7 +419,7 @@ int ft_infer_compress(struct ft_infer *in)
   return 0;
 }
 
-/* What a reduction makes of a list of sizes. */
+/* Computes the value of a reduction to one element, if the values of X are known. */
 static void reduce_values(struct ft_infer *in, const struct ft_tensor *x, struct ft_tensor *y)
 {
   double result, *values;
@@ -434,6 +442,8 @@ static void reduce_values(struct ft_infer *in, const struct ft_tensor *x, struct
   values[0] = result;
 }
 
+/* Sets the output to the input without COUNT AXES, or with size 1 there if KEEP. Returns 0; -1 with
+ * the error. */
 static int reduce_axes(struct ft_infer *in, const int64_t *axes, int count, bool keep)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -492,7 +502,7 @@ int ft_infer_arg(struct ft_infer *in)
   return reduce_axes(in, &axis, 1, ft_integer(in->op, "keepdims", 1) != 0);
 }
 
-/* Boxes out of a map of features: RoiAlign, MaxRoiPool. */
+/* RoiAlign, MaxRoiPool: (boxes, channels, pooled rows, pooled columns). */
 int ft_infer_roi(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *boxes = ft_input(in, 1);
@@ -527,7 +537,7 @@ int ft_infer_grid_sample(struct ft_infer *in)
   return 0;
 }
 
-/* As many boxes as pass: at most what is asked for of each class and image. */
+/* The number of selected boxes depends on data; each is (batch, class, box). */
 int ft_infer_nms(struct ft_infer *in)
 {
   struct ft_tensor *y = ft_output(in, 0);
@@ -539,7 +549,7 @@ int ft_infer_nms(struct ft_infer *in)
   return 0;
 }
 
-/* How many there are depends on data; the lists beside them too. */
+/* The number of unique elements, and so the length of the index outputs, depends on data. */
 int ft_infer_unique(struct ft_infer *in)
 {
   const struct ft_attribute *along = ft_attribute(in->op, "axis");

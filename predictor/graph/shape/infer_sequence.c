@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sequences and optionals of ONNX, and operators on text. A sequence is a tensor of as many
- * elements as all in it have together, of which struct ft_sequence says how they are parted.
+ * Shape rules of ONNX sequences and optionals, and of operators on text and encoded images. A
+ * sequence is a one-dimensional tensor with the elements of all its tensors; struct ft_sequence has
+ * their shapes.
  */
 #include "config.h"
 
@@ -10,7 +11,9 @@
 
 #include "predictor/graph/shape/infer.h"
 
-enum { ITEMS = 256 }; /* past these a sequence knows what each is like, not which is which */
+/* Most tensors of a sequence whose shapes are tracked one by one; a longer sequence has only the
+ * shape that all share. Chosen by judgement. */
+enum { ITEMS = 256 };
 
 static const struct ft_sequence *sequence_of(const struct ft_tensor *t)
 {
@@ -27,8 +30,8 @@ static struct ft_sized shape_of(const struct ft_tensor *t)
   return (struct ft_sized){ .rank = t ? t->rank : -1, .dims = t ? t->dims : NULL };
 }
 
-/* SIZE bytes among the results; NULL where memory is out. */
-static void *take_memory(struct ft_infer *in, size_t size)
+/* Allocates SIZE bytes in the arena of results. Returns NULL if memory is exhausted. */
+static void *allocate_result(struct ft_infer *in, size_t size)
 {
   void *memory = ft_arena_take(&in->graph->results, size);
 
@@ -36,7 +39,7 @@ static void *take_memory(struct ft_infer *in, size_t size)
   return memory;
 }
 
-/* What A and B have in common, into *A. */
+/* Sets *A to the common shape of A and B; dimensions that differ become unknown. */
 static int unite_shapes(struct ft_infer *in, struct ft_sized *a, const struct ft_sized *b)
 {
   ft_dim *dims;
@@ -45,7 +48,7 @@ static int unite_shapes(struct ft_infer *in, struct ft_sized *a, const struct ft
     a->rank = -1;
     return 0;
   }
-  dims = take_memory(in, (size_t)(a->rank + 1) * sizeof *dims);
+  dims = allocate_result(in, (size_t)(a->rank + 1) * sizeof *dims);
   if (!dims)
     return -1;
   for (int i = 0; i < a->rank; i++)
@@ -54,11 +57,12 @@ static int unite_shapes(struct ft_infer *in, struct ft_sized *a, const struct ft
   return 0;
 }
 
-/* Y holds COUNT tensors: ITEMS, which are as many, or with ITEMS NULL each like EACH. */
+/* Makes Y a sequence of COUNT tensors, with the shapes ITEMS (COUNT of them) or, if ITEMS is NULL,
+ * with the shape EACH. Returns 0 or -1. */
 static int set_sequence(struct ft_infer *in, struct ft_tensor *y, ft_dim count,
                         const struct ft_sized *items, struct ft_sized each)
 {
-  struct ft_sequence *s = take_memory(in, sizeof *s);
+  struct ft_sequence *s = allocate_result(in, sizeof *s);
   int64_t n = items ? ft_dim_or(count, 0) : 0;
   ft_dim sum = ft_dim_of(0);
 
@@ -66,7 +70,7 @@ static int set_sequence(struct ft_infer *in, struct ft_tensor *y, ft_dim count,
     return -1;
   *s = (struct ft_sequence){ .count = count, .each = each };
   if (items && n <= ITEMS) {
-    struct ft_sized *kept = take_memory(in, (size_t)(n + 1) * sizeof *kept);
+    struct ft_sized *kept = allocate_result(in, (size_t)(n + 1) * sizeof *kept);
 
     if (!kept)
       return -1;
@@ -85,8 +89,8 @@ static int set_sequence(struct ft_infer *in, struct ft_tensor *y, ft_dim count,
   return 0;
 }
 
-/* The position that input I says, in a sequence of COUNT; LAST, the last one, where it is absent.
- * Unknown also where it is outside. */
+/* Returns the position in input I, counted from the end of COUNT tensors if negative; LAST if the
+ * input is absent; unknown if its value is unknown or outside 0 to LAST. */
 static ft_dim position_of(const struct ft_infer *in, unsigned i, ft_dim count, ft_dim last)
 {
   const struct ft_tensor *t = ft_input(in, i);
@@ -126,7 +130,8 @@ int ft_infer_sequence_empty(struct ft_infer *in)
   return set_sequence(in, y, ft_dim_of(0), NULL, (struct ft_sized){ .rank = -1 });
 }
 
-/* SequenceInsert(sequence, tensor, place), SequenceErase(sequence, place) */
+/* SequenceInsert(sequence, tensor, position), SequenceErase(sequence, position). If the position or
+ * the shapes are unknown, the result has only a count and the shape that all share. */
 int ft_infer_sequence_change(struct ft_infer *in)
 {
   bool more = ft_operator_is(in->op, FT_OP_SequenceInsert);
@@ -192,12 +197,12 @@ int ft_infer_sequence_length(struct ft_infer *in)
   return 0;
 }
 
-/* X in COUNT pieces of SIZES along AXIS. */
+/* Sets the output to COUNT parts of X, of SIZES along AXIS. Returns 0 or -1. */
 static int split_tensor(struct ft_infer *in, const struct ft_tensor *x, int axis,
                         const int64_t *sizes, int count)
 {
   size_t rank = (size_t)x->rank;
-  ft_dim *dims = take_memory(in, (size_t)count * rank * sizeof *dims);
+  ft_dim *dims = allocate_result(in, (size_t)count * rank * sizeof *dims);
   struct ft_sized items[ITEMS];
 
   if (!dims)
@@ -212,7 +217,8 @@ static int split_tensor(struct ft_infer *in, const struct ft_tensor *x, int axis
   return set_sequence(in, ft_output(in, 0), ft_dim_of(count), items, items[0]);
 }
 
-/* Pieces of one size (the last may be less), of the sizes given, or of 1. */
+/* SplitToSequence: parts of the sizes in input 1, of its one size (the last part may be smaller),
+ * or of 1 if it is absent. */
 int ft_infer_split_to_sequence(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0), *split = ft_input(in, 1);
@@ -234,7 +240,7 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
   }
   if (size > 0)
     count = ft_dim_divide(ft_dim_plus(x->dims[axis], ft_dim_of(size - 1)), size);
-  dims = take_memory(in, (size_t)(x->rank + 1) * sizeof *dims);
+  dims = allocate_result(in, (size_t)(x->rank + 1) * sizeof *dims);
   if (!dims)
     return -1;
   each = (struct ft_sized){ .rank = x->rank, .dims = dims };
@@ -247,7 +253,7 @@ int ft_infer_split_to_sequence(struct ft_infer *in)
   }
   if (set_sequence(in, ft_output(in, 0), count, NULL, each) < 0)
     return -1;
-  ft_output(in, 0)->dims[0] = ft_tensor_elements(x); /* however they are parted */
+  ft_output(in, 0)->dims[0] = ft_tensor_elements(x); /* for any split */
   return 0;
 }
 
@@ -294,7 +300,8 @@ int ft_infer_sequence_of(struct ft_infer *in, struct ft_tensor *to, const struct
   return set_sequence(in, to, count, NULL, shape_of(each));
 }
 
-static int give_nothing(struct ft_infer *in, struct ft_tensor *y)
+/* An empty optional has no elements. */
+static int set_empty_optional(struct ft_infer *in, struct ft_tensor *y)
 {
   if (!ft_shape(in, y, 1))
     return -1;
@@ -302,14 +309,14 @@ static int give_nothing(struct ft_infer *in, struct ft_tensor *y)
   return 0;
 }
 
-/* Optional(x), OptionalGetElement(x): what is in it */
+/* Optional(x), OptionalGetElement(x): x itself */
 int ft_infer_optional(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
   struct ft_tensor *y = ft_output(in, 0);
 
   if (!x)
-    return give_nothing(in, y);
+    return set_empty_optional(in, y);
   y->element = x->element;
   if (ft_like(in, y, x) < 0)
     return -1;
@@ -318,6 +325,7 @@ int ft_infer_optional(struct ft_infer *in)
   return 0;
 }
 
+/* OptionalHasElement: false without an input; unknown with one, which may be empty. */
 int ft_infer_optional_has(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -335,7 +343,7 @@ int ft_infer_optional_has(struct ft_infer *in)
 
 /* ---- text ---- */
 
-/* StringSplit: as many words as the longest has, and how many there are. */
+/* StringSplit: substrings along a new last dimension of unknown size; their number per string. */
 int ft_infer_string_split(struct ft_infer *in)
 {
   const struct ft_tensor *x = ft_input(in, 0);
@@ -350,7 +358,7 @@ int ft_infer_string_split(struct ft_infer *in)
   return ft_like(in, ft_output(in, 1), x);
 }
 
-/* Words that say nothing are left out, where there are any. */
+/* Stop words are removed, so their attribute makes the length unknown. */
 int ft_infer_string_normalizer(struct ft_infer *in)
 {
   struct ft_tensor *y = ft_output(in, 0);
@@ -368,7 +376,7 @@ int ft_infer_match(struct ft_infer *in)
   return ft_like(in, ft_output(in, 0), ft_input(in, 0));
 }
 
-/* TfIdfVectorizer: a number for each of the word groups that it counts. */
+/* TfIdfVectorizer: the last dimension has one element for each index in ngram_indexes. */
 int ft_infer_tf_idf(struct ft_infer *in)
 {
   const struct ft_attribute *a = ft_attribute(in->op, "ngram_indexes");
@@ -388,7 +396,7 @@ int ft_infer_tf_idf(struct ft_infer *in)
   return 0;
 }
 
-/* Rows, columns, colours. */
+/* ImageDecoder: (rows, columns, channels); rows and columns depend on data. */
 int ft_infer_image(struct ft_infer *in)
 {
   const struct ft_attribute *a = ft_attribute(in->op, "pixel_format");
