@@ -217,8 +217,8 @@ int ft_aten_select(struct ft_call *c)
   return axis < 0 ? -1 : ft_give(c, select_index(c->l, x, axis, index == INT64_MIN ? 0 : index));
 }
 
-/* Writes the ends of the parts of a dimension of SIZE: nearly equal sections, or the indices. Returns
- * their number; -1 if unknown. */
+/* Writes the ends of the parts of a dimension of SIZE: nearly equal sections, or the indices.
+ * Returns their number; -1 if unknown. */
 static int section_ends(struct ft_call *c, int64_t size, int64_t out[FT_GRAPH_VALUES])
 {
   const struct ft_operand *v = ft_arg(c, 1, NULL);

@@ -6,9 +6,7 @@
 
 #include "predictor/graph/shape/einsum.h"
 
-enum {
-  DOTS = 128
-}; /* index of a dimension of "...": DOTS + its position from the end */
+enum { DOTS = 128 }; /* index of a dimension of "...": DOTS + its position from the end */
 
 /* Merges the dimension FROM into SIZE of the same letter; 1 is broadcast. */
 static void merge_size(ft_dim *size, ft_dim from)

@@ -549,7 +549,7 @@ int ft_infer_nms(struct ft_infer *in)
   return 0;
 }
 
-/* The number of unique elements, and so the length of the index outputs, depends on data. */
+/* The number of unique elements depends on data; lengths of the index outputs are left unknown. */
 int ft_infer_unique(struct ft_infer *in)
 {
   const struct ft_attribute *along = ft_attribute(in->op, "axis");
