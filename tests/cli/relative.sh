@@ -45,6 +45,10 @@ within "$(json rows.1.speed.1)" "$(json rows.0.speed.1)" 34 "a measured time cor
 within "$(json rows.2.speed.2)" 0.5 3 "a row without features is predicted"
 run relative -m "$scratch/m" "$scratch/new.csv"
 like "$out" $'line 2\n  laptop +1.000 times as fast' "the text has the speeds"
+for option in --from=gpu --folds=3 --learner=trees --trees=99 --seed=2; do
+  run relative -m "$scratch/m" "$option" "$scratch/new.csv"
+  like "$status $err" '^2 .*--model is fitted already' "${option%%=*} has no effect on a model and is rejected"
+done
 printf '%s\n' flops,bytes,time:laptop,time:gpu2 1000,10,1010,30 >"$scratch/renamed.csv"
 run relative -m "$scratch/m" "$scratch/renamed.csv"
 like "$err" 'platform gpu2 is not in the model' "a renamed platform is named"

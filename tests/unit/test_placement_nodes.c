@@ -79,7 +79,7 @@ static void gpus_have_a_type_and_a_count(void **state)
     const char *found, *task = cases[i].task;
     bool tres = task && strchr(task, '=');
 
-    c->q.asked.gpus =
+    c->q.requested.gpus =
         (struct ft_gpu_request){ .value = { [FT_GPU_OPTION_JOB] = cases[i].gpus,
                                             [FT_GPU_OPTION_NODE] = cases[i].node,
                                             [FT_GPU_OPTION_TASK] = tres ? NULL : task,
@@ -108,12 +108,12 @@ static void nodes_without_the_gpus_do_not_count(void **state)
   n = ft_placement_nodes(&c->q, &p, "old");
   assert_true(n.memory_bytes == UINT64_C(64000) << 20 && n.max_cpus == 64 && n.idle_nodes == 2);
   c->s.request.gpus_per_node = 1;
-  c->q.asked.gpus.value[FT_GPU_OPTION_NODE] = "a100:1";
+  c->q.requested.gpus.value[FT_GPU_OPTION_NODE] = "a100:1";
   n = ft_placement_nodes(&c->q, &p, "old");
   assert_true(n.memory_bytes == UINT64_C(8000) << 20 && n.max_cpus == 8 && n.idle_nodes == 0);
   assert_null(ft_placement_blocking_reason(&c->q, &p, &n));
-  c->q.asked.gpus.value[FT_GPU_OPTION_NODE] = NULL;
-  c->q.asked.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100:1";
+  c->q.requested.gpus.value[FT_GPU_OPTION_NODE] = NULL;
+  c->q.requested.gpus.value[FT_GPU_OPTION_GRES] = "gpu:a100:1";
   n = ft_placement_nodes(&c->q, &p, "old");
   assert_true(n.max_cpus == 8 && n.idle_nodes == 0);
   /* nor does it matter that they are up */
@@ -153,19 +153,19 @@ static void options_to_be_set_are_checked(void **state)
   const ft_partition p = with_gres("gpu:a100:2");
 
   (void)state;
-  ft_placement_apply(NULL, &c->q.asked);
+  ft_placement_apply(NULL, &c->q.requested);
   for (size_t i = 0; i < COUNT_OF(options); i++) {
     ft_network *said = calloc(1, sizeof *said);
 
     assert_non_null(said);
     c->s.request = (ft_request){ .gpus_per_node = 1 };
-    c->q.asked = (struct ft_placement_requested){ 0 };
+    c->q.requested = (struct ft_placement_requested){ 0 };
     (void)snprintf(said->option, sizeof said->option, "%s", options[i]);
     (void)snprintf(said->value, sizeof said->value, "%sa100_1g.5gb:1", i ? "" : "gpu:");
-    ft_placement_apply(said, &c->q.asked);
+    ft_placement_apply(said, &c->q.requested);
     assert_non_null(blocking_reason(c, &p));
     (void)snprintf(said->value, sizeof said->value, "%sa100:1", i ? "" : "gpu:");
-    ft_placement_apply(said, &c->q.asked);
+    ft_placement_apply(said, &c->q.requested);
     assert_null(blocking_reason(c, &p));
     free(said);
   }
@@ -206,11 +206,11 @@ static void all_nodes_may_be_excluded(void **state)
   (void)state;
   v.partition[0] = some_partition("p", "old", 8000);
   c->q.evidence = &v;
-  c->q.asked.exclude = "a";
+  c->q.requested.exclude = "a";
   assert_null(ft_placement_unknown_condition(&c->q, 0));
-  c->q.asked.exclude = "a[1-2]";
+  c->q.requested.exclude = "a[1-2]";
   assert_non_null(ft_placement_unknown_condition(&c->q, 0));
-  c->q.asked.exclude = "a";
+  c->q.requested.exclude = "a";
   c->s.request.nodes = 2;
   assert_non_null(ft_placement_unknown_condition(&c->q, 0));
   assert_null(blocking_reason(c, &v.partition[0]));

@@ -24,6 +24,8 @@ struct options {
 };
 
 enum {
+  TREES = 150,      /* default of trees per forest; chosen by judgement */
+  SEED = 1,         /* default seed */
   MAX_TREES = 2000, /* trees per forest; chosen by judgement */
   MAX_FOLDS = 1000  /* cross-validation folds; chosen by judgement */
 };
@@ -359,9 +361,16 @@ static int read_relative_table(const struct options *o, int argc, char **argv, i
   return FT_EXIT_DONE;
 }
 
+/* Whether O has an option of a fit, which a fitted model does not use. */
+static bool has_fit_option(const struct options *o)
+{
+  return o->from || o->folds || strcmp(o->learner, "best") != 0 || o->trees != TREES ||
+         o->seed != SEED;
+}
+
 int ft_command_relative(int argc, char **argv)
 {
-  struct options o = { .learner = "best", .trees = 150, .seed = 1, .which = ULONG_MAX };
+  struct options o = { .learner = "best", .trees = TREES, .seed = SEED, .which = ULONG_MAX };
   const struct ft_option options[] = {
     { 'm', "model", "FILE", "predict with this model of foretell train relative", FT_OPTION_STRING,
       &o.model },
@@ -387,6 +396,11 @@ int ft_command_relative(int argc, char **argv)
     return status;
   if (o.model && o.plot)
     return ft_print_error(argv[0], FT_EXIT_USAGE, "--plot and --model exclude one another");
+  if (o.model && has_fit_option(&o))
+    return ft_print_error(
+        argv[0], FT_EXIT_USAGE,
+        "--from, --folds, --learner, --trees and --seed set how a model is fitted; "
+        "--model is fitted already");
   if (o.which != ULONG_MAX && (o.model || o.plot))
     return ft_print_error(argv[0], FT_EXIT_USAGE, "--which excludes --model and --plot");
   status = read_relative_table(&o, argc, argv, first, 0, &records, &t);
@@ -464,7 +478,7 @@ static int train_model(const struct options *o, const struct ft_relative_table *
 
 int ft_command_train(int argc, char **argv)
 {
-  struct options o = { .learner = "best", .trees = 150, .seed = 1 };
+  struct options o = { .learner = "best", .trees = TREES, .seed = SEED };
   const struct ft_option options[] = {
     { 'o', "output", "FILE", "file of the model; with --store: relative.model in its directory",
       FT_OPTION_STRING, &o.output },
