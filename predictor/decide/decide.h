@@ -99,7 +99,8 @@ struct ft_sizing;
  * - default: without a request the job gets no less than without foretell until trim_runs runs
  *   support the estimate, nor on nodes of its own, nor if memory is not allocated; and no more if
  *   its own runs show that the default is exceeded with at most oom_probability, or if few
- *   comparable runs completed, none was killed, and the floor below is within the default.
+ *   comparable runs completed, none was killed, the floor below is within the default, and no
+ *   estimate gives a probability over 5 %.
  * - maximum: the partition's, or its largest node.
  * - leak: an app killed at leak_runs growing limits, without a completed run near them, gets what
  *   its completed runs needed, else no more than the limits tried, unless the user requests at

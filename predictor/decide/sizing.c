@@ -144,15 +144,17 @@ static bool set_largest_default(const struct ft_decision_input *q, struct ft_siz
   return true;
 }
 
-/* Whether the few comparable runs completed well within the limit and nothing makes it unlikely to
- * suffice: outer quantiles of few runs come from priors, and do not raise such a default. */
+/* Whether few comparable runs completed well within the limit, and no estimate doubts it: the outer
+ * quantiles of few runs come from priors, and do not raise such a default. */
 static bool did_comparable_runs_fit(const struct ft_decision_input *q,
                                     const struct ft_sizing *sizing)
 {
   const struct ft_facts *f = q->facts;
 
-  return sizing->thin && !sizing->too_low && f && !q->network && f->least_completed &&
-         !f->like_killed && (double)sizing->limit >= sizing->floor;
+  if (!sizing->thin || !f || q->network || !f->least_completed || f->like_killed ||
+      (double)sizing->limit < sizing->floor)
+    return false;
+  return !sizing->has_estimate || worst_task_exceeds(q, sizing->limit) <= FT_SIZING_LOW_MIN;
 }
 
 /* Whether the app's own runs show that the limit suffices. */
