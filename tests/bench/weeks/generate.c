@@ -245,7 +245,7 @@ static void draw_inputs(struct work *w)
   else if (w->kind == MIXED || w->kind == ARRAY)
     in.u = in.v = exp(1.3 * w->spread);
   w->largest = weeks_need_of(&w->need, &in);
-  w->first_input = w->need.law == LAW_TOLD ? w->typical : floor(log_between(r, 1e2, 1e10));
+  w->first_input = w->need.law == LAW_STATED ? w->typical : floor(log_between(r, 1e2, 1e10));
   w->second_input = floor(log_between(r, 4, 1e4));
 }
 
@@ -428,7 +428,7 @@ static const char *first_name(enum weeks_law law)
   case LAW_DENSE_BASE:
   case LAW_GRID:
     return "n";
-  case LAW_TOLD:
+  case LAW_STATED:
     return "xmx";
   case LAW_PRODUCT:
   case LAW_IMAGES:
