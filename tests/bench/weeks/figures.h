@@ -66,8 +66,8 @@ void weeks_print(const struct weeks_table *table, FILE *out);
 /* Returns TABLE as an object that the caller owns; NULL if out of memory. */
 json_t *weeks_json(const struct weeks_table *table);
 
-/* Prints the COUNT apps with the worst results of foretell. Returns 0; -1 on error and fills ERR.
- */
+/* Prints the COUNT apps with the worst results of foretell. Returns 0; -1 on error and
+ * fills ERR. */
 int weeks_print_worst(const struct weeks_world *world, unsigned count, FILE *out,
                       struct ft_error *err);
 

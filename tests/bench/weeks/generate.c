@@ -135,7 +135,7 @@ enum style {
 /* Per cent of the users. In studies of requests the median job uses a fifth to a third of its
  * request, and under half of the jobs request memory if a default exists. */
 static const double style_shares[STYLES] = { 47, 17, 26, 5, 5 };
-/* Per cent of the users, by enum weeks_reaction. After a kill most users request more. */
+/* Per cent of the users, by enum weeks_reaction. */
 static const double reaction_shares[3] = { 25, 35, 40 };
 
 struct user {
@@ -188,8 +188,8 @@ struct app_state {
   double seconds, peak_at;          /* typical run time; share of it until the peak */
   uint32_t cpus;
   enum drift drift;
-  double change, from,
-      until; /* factor of drift; start and end of drift, arguments or leaks, 0 to 1 */
+  double change;      /* factor of drift */
+  double from, until; /* start and end of drift, arguments or leaks, 0 to 1 */
   struct variant variant[VARIANTS];
   unsigned variants, now; /* number of variants, the one in use */
   double start, life;     /* seconds */

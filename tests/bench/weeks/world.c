@@ -16,12 +16,11 @@ enum {
   LATEST_PEAKS = 64  /* ended runs of an app that are compared with a new one */
 };
 
-/* Seconds, chosen by judgement: wait in the queue, limits of a user's time until the next attempt.
- */
+/* Seconds: wait in the queue, limits of a user's time until the next attempt. By judgement. */
 #define QUEUE_SECONDS 30.0
 #define THINKING_MIN 120.0
 #define THINKING_MAX (6 * 3600.0)
-/* Two peaks within this factor are similar. */
+/* Two peaks within this factor are similar; chosen by judgement. */
 #define LIKE 1.25
 
 struct weeks_event {
