@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Runs all checks, on a Debian 12 as root: installs the packages that are missing,
-# builds with gcc, clang and the sanitizers, runs every test (those with a real
-# Slurm included) and makes a distribution. Prints "N passed, N failed, N skipped";
+# Runs all checks on Debian 12 as root: installs missing packages, builds with gcc, clang
+# and the sanitizers, runs every test (also those with a real Slurm) and makes a
+# distribution. Prints "N passed, N failed, N skipped";
 # exits with 0 if no test failed.
 #
 #   contrib/check.sh [--long] [DIRECTORY]    builds in DIRECTORY (default: build-check), which is kept
 #
-#   --long   every story of tests/slurm/24-stories.sh, too, and each fuzz target for a minute;
-#            both take many minutes
+#   --long   also runs every story of tests/slurm/24-stories.sh, and each fuzz target for a
+#            minute; both take many minutes
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 unset FT_LONG
-# Limits in seconds, several times what two busy cores take.
+# Limits in seconds, several times the time on two busy cores.
 build_limit=2400
 check_limit=3600
 fuzz_seconds=60 # for each target
@@ -68,7 +68,8 @@ distribution() {
   cd "$work/gcc" && FT_NO_SLURM=1 FT_CI= make $jobs distcheck
 }
 
-# fuzz: runs every target, one on each processor, from its corpus; new and failing inputs stay in the build directory
+# fuzz: runs every target from its corpus, one on each processor; leaves new and failing inputs in the build
+# directory
 fuzz() {
   local targets
   targets=$(sed -n 's/^fuzz_tests += //p' "$top/tests/fuzz/Makemodule.am")
@@ -90,7 +91,7 @@ fuzz_one() {
   }
 }
 
-# An interrupt also ends the stage, which has a process group of its own.
+# On an interrupt also ends the stage, which has its own process group.
 running=
 trap '[ -z "$running" ] || kill "$running"; exit 130' INT TERM HUP
 export -f install_packages build check distribution fuzz fuzz_one
@@ -113,7 +114,7 @@ stage sanitizers-build $build_limit build sanitizers --enable-werror CC=gcc CFLA
 stage distcheck $check_limit distribution
 [ -z "${FT_LONG-}" ] || stage fuzz $((build_limit + 3600)) fuzz
 
-# ---- the totals, from automake's record of every test
+# ---- the totals, from the .trs file that automake writes for every test
 records() {
   find "$work/gcc" "$work/clang" "$work/sanitizers" -name '*.trs' \
     -not -path '*/foretell-[0-9]*/*' 2>/dev/null

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The packages of Debian 12 and 13 that foretell needs; sourced. Two sets: to build and run
-# it with a Slurm, and the additional ones for the checks.
+# The packages of Debian 12 and 13 that foretell needs, for other scripts to source: those to build
+# it and run it with a Slurm, and the additional ones for the checks.
 packages_build='build-essential autoconf automake libtool pkg-config
   nanopb protobuf-compiler libnanopb-dev libslurm-dev libconfuse-dev libsqlite3-dev libjansson-dev libzip-dev
   libacl1-dev libhwloc-dev libpapi-dev libgsl-dev libopenblas-dev libcairo2-dev libcmocka-dev

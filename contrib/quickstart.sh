@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# foretell in a minute or two, on a bare Debian 12 as root: installs packages,
+# Demonstrates foretell in a minute or two on a bare Debian 12, as root: installs packages,
 # builds, starts a private one-node Slurm (munge, slurmctld, slurmd, foretelld) in a
 # scratch directory, and shows foretell's main task with a real program. All processes
 # and files are removed at the end.
 #
 #   contrib/quickstart.sh [--keep]
 #
-#   --keep   leave it running, and print how to use it and how to stop it
+#   --keep   leaves the cluster running, and prints how to use it and how to stop it
 set -u
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$top/contrib/packages.sh"
@@ -42,18 +42,18 @@ fail() {
   exit 1
 }
 run_quietly() { # run_quietly TITLE COMMAND...: prints one line, and the log only on failure
-  local what=$1 begun=$SECONDS
+  local title=$1 begun=$SECONDS
   shift
-  printf '  %s ... ' "$what"
+  printf '  %s ... ' "$title"
   "$@" >"$scratch/log/quietly" 2>&1 </dev/null || {
     echo failed
     tail -n 40 "$scratch/log/quietly"
-    fail "$what: failed"
+    fail "$title: failed"
   }
   echo "$((SECONDS - begun)) s"
 }
 
-# as_user COMMAND...: prints and runs the command as a user, and prints its output; sets status, out and id
+# as_user COMMAND...: prints the command, runs it as a user, and prints its output; sets status, out and id
 user=nobody
 as_user() {
   printf '  %s$ %s%s\n' "$bold" "$*" "$plain"

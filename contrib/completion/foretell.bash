@@ -6,7 +6,7 @@ _foretell_commands() {
   "$1" --help 2>/dev/null | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'
 }
 
-# prints "--name" or "--name=ARGUMENT", one a line, and "-x" for a short option
+# Prints "--name" or "--name=ARGUMENT", one a line, and "-x" for a short option.
 _foretell_options() {
   "$1" "$2" --help 2>/dev/null |
     sed -n 's/^  \(-.\), \(--[^ ]*\).*/\1\n\2/p; s/^      \(--[^ ]*\).*/\1/p'
@@ -27,7 +27,7 @@ _foretell() {
     [ "${COMP_WORDS[i]}" = -- ] && { compopt -o default 2>/dev/null; return; }
   done
 
-  # bash splits "--name=val" into three words, "--name val" into two
+  # Bash splits "--name=val" into three words, "--name val" into two.
   if [ "$cur" = = ]; then
     option=${COMP_WORDS[COMP_CWORD - 1]} cur=
   elif [ "${COMP_WORDS[COMP_CWORD - 1]}" = = ]; then

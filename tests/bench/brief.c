@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Error of a peak from ten samples a second, for a command with short-lived children. Two contexts
- * watch it at once: one ten times a second like the agent, one every 2 ms as the reference. Prints
- * one line of numbers, in MiB except for SECONDS:
+ * Measures the error of a peak from ten samples a second, for a command with short-lived children;
+ * run by tests/bench/brief_children. Two samplers watch the command: one ten times a second like
+ * the agent, one every 2 ms as the reference. Prints one line, in MiB except for SECONDS:
  *
  *   SECONDS SAMPLED PEAK MOST DENSE DENSE_MOST CHARGE
  *
- * SAMPLED is the largest sum at a sample. PEAK includes the certain part of short-lived children,
- * MOST all of them. DENSE and DENSE_MOST are PEAK and MOST of the other context. CHARGE is the
- * kernel's peak for the command's cgroup, 0 without one.
+ * SAMPLED is the largest sum at a sample. PEAK adds the lower bound of short-lived children's
+ * memory, MOST the upper bound. DENSE and DENSE_MOST are PEAK and MOST of the reference. CHARGE is
+ * the kernel's peak of the command's cgroup, 0 without one.
  *
- *   brief FOLDER COMMAND...    FOLDER: an empty cgroup for the command, "" for none
+ *   brief FOLDER COMMAND...    FOLDER: directory of an empty cgroup for the command, "" for none
  */
 #include "config.h"
 
@@ -29,53 +29,58 @@
 #include "predictor/core/io.h"
 #include "predictor/core/units.h"
 
+/* Seconds between samples: the agent's default (sample_hz = 10); the reference's, by judgement. */
 #define COARSE_SECONDS 0.1
 #define DENSE_SECONDS 0.002
 
-struct watcher {
+struct sampler {
   struct ft_measure *measure;
   struct ft_tree *tree;
-  double next, sampled, most;
-  ft_observation seen;
+  double next;                /* monotonic time of the next sample, seconds */
+  double sampled, upper;      /* largest sum at a sample and upper bound of the peak, bytes */
+  ft_observation observation; /* with the reported peak */
 };
 
-static int watcher_open(struct watcher *watcher, int root_fd, double seconds)
+/* Opens a sampler of this process's children. Returns 0; -1 after an error message. */
+static int sampler_open(struct sampler *sampler, int root_fd, double seconds)
 {
   const struct ft_measure_settings settings = { .root_fd = root_fd,
                                                 .seconds = seconds,
                                                 .rule = FT_RULE_RSS };
   struct ft_error err = { "" };
 
-  watcher->measure = ft_measure_open(&settings, &err);
-  watcher->tree = watcher->measure ? ft_tree_open(watcher->measure, &err) : NULL;
-  if (!watcher->tree || ft_tree_add_root(watcher->tree, getpid(), true, &err) < 0) {
+  sampler->measure = ft_measure_open(&settings, &err);
+  sampler->tree = sampler->measure ? ft_tree_open(sampler->measure, &err) : NULL;
+  if (!sampler->tree || ft_tree_add_root(sampler->tree, getpid(), true, &err) < 0) {
     fprintf(stderr, "brief: %s\n", err.text);
     return -1;
   }
   return 0;
 }
 
-static void take_sample(struct watcher *watcher, double now, double seconds)
+/* Takes a sample if one is due at NOW. */
+static void take_sample(struct sampler *sampler, double now, double seconds)
 {
-  if (now < watcher->next)
+  if (now < sampler->next)
     return;
-  ft_measure_sample(watcher->measure);
-  watcher->next = fmax(watcher->next + seconds, now);
+  ft_measure_sample(sampler->measure);
+  sampler->next = fmax(sampler->next + seconds, now);
 }
 
-static void watcher_close(struct watcher *watcher)
+static void sampler_close(struct sampler *sampler)
 {
-  struct ft_tree *tree = watcher->tree;
+  struct ft_tree *tree = sampler->tree;
 
-  ft_measure_sample(watcher->measure);
-  watcher->sampled = tree->most.rss_bytes;
-  watcher->most = tree->may_bytes;
-  ft_tree_close(tree, &watcher->seen);
-  ft_measure_close(watcher->measure);
+  ft_measure_sample(sampler->measure);
+  sampler->sampled = tree->most.rss_bytes;
+  sampler->upper = tree->may_bytes;
+  ft_tree_close(tree, &sampler->observation);
+  ft_measure_close(sampler->measure);
 }
 
-/* The child waits until it is watched and in its cgroup. */
-static pid_t begin(const char *folder, char **command, int *go)
+/* Starts COMMAND in the cgroup FOLDER; it waits for a byte in *GO, which the caller writes when the
+ * samplers are open. Returns the process ID; -1 on error. */
+static pid_t start_command(const char *folder, char **command, int *go)
 {
   int pair[2];
   char byte;
@@ -103,7 +108,8 @@ static pid_t begin(const char *folder, char **command, int *go)
   _exit(127);
 }
 
-static double charge_of(const char *folder)
+/* Returns the peak of the cgroup FOLDER in bytes; 0 without one. */
+static double read_cgroup_peak(const char *folder)
 {
   static const char *const names[] = { "memory.max_usage_in_bytes", "memory.peak" };
   int fd = *folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -122,22 +128,22 @@ static double charge_of(const char *folder)
 
 int main(int argc, char **argv)
 {
-  static struct watcher coarse, dense;
+  static struct sampler coarse, dense;
   int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), go = -1, status = 0;
-  double begun;
+  double seconds;
   pid_t pid;
 
   if (argc < 3) {
     fprintf(stderr, "usage: brief FOLDER COMMAND...\n");
     return 2;
   }
-  pid = begin(argv[1], argv + 2, &go);
-  if (pid < 0 || watcher_open(&coarse, root_fd, COARSE_SECONDS) < 0 ||
-      watcher_open(&dense, root_fd, DENSE_SECONDS) < 0)
+  pid = start_command(argv[1], argv + 2, &go);
+  if (pid < 0 || sampler_open(&coarse, root_fd, COARSE_SECONDS) < 0 ||
+      sampler_open(&dense, root_fd, DENSE_SECONDS) < 0)
     return 3;
   ft_measure_sample(coarse.measure);
   ft_measure_sample(dense.measure);
-  begun = coarse.next = dense.next = ft_io_monotonic();
+  seconds = coarse.next = dense.next = ft_io_monotonic();
   if (write(go, "", 1) != 1)
     return 3;
   while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -148,12 +154,12 @@ int main(int argc, char **argv)
     take_sample(&dense, now, DENSE_SECONDS);
     nanosleep(&pause, NULL);
   }
-  begun = ft_io_monotonic() - begun;
-  watcher_close(&coarse);
-  watcher_close(&dense);
-  printf("%.2f %.1f %.1f %.1f %.1f %.1f %.1f\n", begun, coarse.sampled / (double)FT_MIB,
-         (double)coarse.seen.rss_bytes / (double)FT_MIB, coarse.most / (double)FT_MIB,
-         (double)dense.seen.rss_bytes / (double)FT_MIB, dense.most / (double)FT_MIB,
-         charge_of(argv[1]) / (double)FT_MIB);
+  seconds = ft_io_monotonic() - seconds;
+  sampler_close(&coarse);
+  sampler_close(&dense);
+  printf("%.2f %.1f %.1f %.1f %.1f %.1f %.1f\n", seconds, coarse.sampled / (double)FT_MIB,
+         (double)coarse.observation.rss_bytes / (double)FT_MIB, coarse.upper / (double)FT_MIB,
+         (double)dense.observation.rss_bytes / (double)FT_MIB, dense.upper / (double)FT_MIB,
+         read_cgroup_peak(argv[1]) / (double)FT_MIB);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A SPANK plugin that does nothing: the fixed cost of any plugin in sbatch. */
+/* A SPANK plugin that does nothing, for tests/bench/sbatch: the fixed cost of any plugin. */
 #include <slurm/spank.h>
 
 SPANK_PLUGIN(empty, 1)

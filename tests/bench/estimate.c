@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Time from an app's name to its estimate, through its model file, in directories of 10, 1,000 and
- * 100,000 models: it must not depend on their number. Also the cost of one observation, the size of
- * an app's model, and the longest equations of each kind. Not run by make check.
+ * Measures the time from an app's name to its estimate, through its model file, in directories of
+ * 10, 1,000 and 100,000 models: the time must not depend on their number. Also measures the cost of
+ * one observation, the size of an app's model, and the longest equations of each kind. Data:
+ * simulated runs. Needs space for 100,000 directory entries in /tmp.
+ *
+ *   estimate
  */
 #include "config.h"
 
@@ -27,18 +30,24 @@
 #include "predictor/record/state_files.h"
 #include "tests/unit/simulate.h"
 
-enum { REAL = 50, ROUNDS = 40, TAUGHT = 10000, LINKS = 10000 };
+enum {
+  REAL = 50,       /* models that are read; the others are hard links */
+  ROUNDS = 40,     /* readings of each */
+  LEARNED = 10000, /* runs of the app whose updates are timed */
+  LINKS = 10000    /* hard links to one file, below the limit of file systems */
+};
 
-static int rising(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
 
   return (x > y) - (x < y);
 }
 
-static double at(double *value, size_t count, double part)
+/* Sorts VALUE and returns its quantile PART, 0 to 1. */
+static double quantile(double *value, size_t count, double part)
 {
-  qsort(value, count, sizeof *value, rising);
+  qsort(value, count, sizeof *value, compare_doubles);
   return value[(size_t)(part * (double)(count - 1))];
 }
 
@@ -72,9 +81,9 @@ static size_t file_size(const ft_model *model)
   return size;
 }
 
-/* Prints the cost of one kind of step in microseconds, its goal, and the cost that Sizey (Bader
- * and others, 2024) reports. */
-static void tell(const char *what, double *cost, size_t count, double goal, double sizey)
+/* Prints the COUNT costs of one kind of step in microseconds, with the GOAL and the cost that Sizey
+ * (Bader and others, 2024) reports. */
+static void print_cost(const char *what, double *cost, size_t count, double goal, double sizey)
 {
   double sum = 0;
 
@@ -83,50 +92,50 @@ static void tell(const char *what, double *cost, size_t count, double goal, doub
   printf(
       "%s: mean %.1f us of CPU (%.0f), median %.1f us, 99 %% %.1f us, most %.0f us; Sizey's %.1f "
       "ms is x %.0f\n",
-      what, sum, goal, at(cost, count, 0.5), at(cost, count, 0.99), at(cost, count, 1), sizey / 1e3,
-      sizey / sum);
+      what, sum, goal, quantile(cost, count, 0.5), quantile(cost, count, 0.99),
+      quantile(cost, count, 1), sizey / 1e3, sizey / sum);
 }
 
-/* An app of 10,000 runs with features. Prints the cost of learning its last half, of estimating,
- * and the size of its model. */
-static void teach(ft_model *model)
+/* Makes MODEL from 10,000 runs with features. Prints the cost of learning and of estimating over
+ * the last half, and the size of the model. */
+static void time_updates(ft_model *model)
 {
-  static double cost[TAUGHT / 2], asked[TAUGHT / 2];
+  static double cost[LEARNED / 2], query_cost[LEARNED / 2];
   struct ft_random random;
 
   ft_random_seed(&random, 1);
   ft_online_init(model, "app", getuid(), FT_RULE_RSS);
-  for (unsigned turn = 0; turn < TAUGHT; turn++) {
+  for (unsigned run = 0; run < LEARNED; run++) {
     ft_observation o = { .schema = 1,
-                         .job_id = turn + 1,
-                         .end_time = turn + 1.0,
-                         .runtime_seconds = 100 + turn % 17,
+                         .job_id = run + 1,
+                         .end_time = run + 1.0,
+                         .runtime_seconds = 100 + run % 17,
                          .outcome = FT_OUTCOME_COMPLETED,
                          .has_rss_bytes = true };
-    unsigned at = turn % (TAUGHT / 2);
+    unsigned at = run % (LEARNED / 2);
     struct ft_estimate estimate;
     double start, bytes;
 
-    o.rss_bytes = (uint64_t)run_linear(&random, turn, &o);
-    category(&o, "arch", turn % 2 ? "resnet50" : "vgg16");
+    o.rss_bytes = (uint64_t)run_linear(&random, run, &o);
+    category(&o, "arch", run % 2 ? "resnet50" : "vgg16");
     start = cpu_now();
-    if (turn)
+    if (run)
       (void)ft_allocate_memory(model, o.submission.features, o.submission.features_count, 0, 1,
                                &estimate, &bytes, NULL);
-    asked[at] = 1e6 * (cpu_now() - start);
+    query_cost[at] = 1e6 * (cpu_now() - start);
     start = cpu_now();
     (void)ft_online_update(model, &o, NULL);
     cost[at] = 1e6 * (cpu_now() - start);
-    if (turn + 1 == 100 || turn + 1 == 1000 || turn + 1 == TAUGHT)
+    if (run + 1 == 100 || run + 1 == 1000 || run + 1 == LEARNED)
       printf("after %5u runs, %d columns: the model file has %zu bytes, of the memory %zu KiB\n",
-             turn + 1, (int)model->columns_count, file_size(model), sizeof *model / 1024);
+             run + 1, (int)model->columns_count, file_size(model), sizeof *model / 1024);
   }
-  tell("update at 10,000 runs", cost, TAUGHT / 2, 50, 17.5e3);
-  tell("prediction and allocation", asked, TAUGHT / 2, 20, 1.09e6);
+  print_cost("update at 10,000 runs", cost, LEARNED / 2, 50, 17.5e3);
+  print_cost("prediction and allocation", query_cost, LEARNED / 2, 20, 1.09e6);
 }
 
-/* Run times of an app on two platforms, with the maximum number of runs. */
-static void time_performance(void)
+/* Prints the cost of updating the run-time model of an app on two platforms. */
+static void time_runtime_updates(void)
 {
   enum { RUNS = 1500, FIRST = 500 };
   static const char *const platform[] = { "old", "new" };
@@ -137,25 +146,26 @@ static void time_performance(void)
 
   ft_random_seed(&random, 1);
   ft_performance_init(&p, "app", getuid());
-  for (unsigned turn = 0; turn < RUNS; turn++) {
+  for (unsigned run = 0; run < RUNS; run++) {
     ft_observation o = {
-      .schema = 1, .job_id = turn + 1, .end_time = turn + 1.0, .outcome = FT_OUTCOME_COMPLETED
+      .schema = 1, .job_id = run + 1, .end_time = run + 1.0, .outcome = FT_OUTCOME_COMPLETED
     };
     double start;
 
-    o.runtime_seconds = run_linear(&random, turn, &o) / (turn % 2 ? 2e8 : 1e8);
-    category(&o, "arch", turn % 3 ? "resnet50" : "vgg16");
-    (void)ft_string_copy(platform[turn % 2], o.platform, sizeof o.platform);
+    o.runtime_seconds = run_linear(&random, run, &o) / (run % 2 ? 2e8 : 1e8);
+    category(&o, "arch", run % 3 ? "resnet50" : "vgg16");
+    (void)ft_string_copy(platform[run % 2], o.platform, sizeof o.platform);
     start = cpu_now();
     if (ft_performance_update(&p, &o, NULL) <= 0)
       fail("run times");
-    if (turn >= FIRST)
-      cost[turn - FIRST] = 1e6 * (cpu_now() - start);
+    if (run >= FIRST)
+      cost[run - FIRST] = 1e6 * (cpu_now() - start);
   }
   for (size_t i = 0; i < RUNS - FIRST; i++)
     sum += cost[i] / (RUNS - FIRST);
   printf("run times, update: mean %.1f us, median %.1f us, 99 %% %.1f us, most %.0f us\n", sum,
-         at(cost, RUNS - FIRST, 0.5), at(cost, RUNS - FIRST, 0.99), at(cost, RUNS - FIRST, 1));
+         quantile(cost, RUNS - FIRST, 0.5), quantile(cost, RUNS - FIRST, 0.99),
+         quantile(cost, RUNS - FIRST, 1));
 }
 
 static void name_app(ft_model *model, unsigned n)
@@ -163,8 +173,8 @@ static void name_app(ft_model *model, unsigned n)
   (void)snprintf(model->app, sizeof model->app, "project-%u-train", n);
 }
 
-/* Fills up to COUNT models: the first ones are real, the others are hard links never read. */
-static void fill(int folder_fd, ft_model *model, unsigned from, unsigned count)
+/* Adds models FROM to COUNT. The first REAL are files, the others hard links that are not read. */
+static void add_models(int folder_fd, ft_model *model, unsigned from, unsigned count)
 {
   char name[FT_STATE_NAME_SIZE], first[sizeof name] = "";
   struct ft_error err;
@@ -182,7 +192,8 @@ static void fill(int folder_fd, ft_model *model, unsigned from, unsigned count)
   }
 }
 
-static double measure(int state_fd, unsigned count)
+/* Prints the time of an estimate among COUNT models. Returns its median in microseconds. */
+static double time_estimates(int state_fd, unsigned count)
 {
   static double cost[REAL * ROUNDS], evaluate[REAL * ROUNDS];
   static ft_model model, name;
@@ -207,14 +218,15 @@ static double measure(int state_fd, unsigned count)
     evaluate[n] = 1e6 * (ft_io_monotonic() - read);
     cost[n] = 1e6 * (ft_io_monotonic() - start);
   }
-  median = at(cost, total, 0.5);
+  median = quantile(cost, total, 0.5);
   printf("%7u apps: open to estimate median %.1f us, 99 %% %.1f us; evaluation alone %.1f us\n",
-         count, median, at(cost, total, 0.99), at(evaluate, total, 0.5));
+         count, median, quantile(cost, total, 0.99), quantile(evaluate, total, 0.5));
   return median;
 }
 
-/* FIRST, then AROUND until a model file is full; x is a variable, c a huge constant. */
-static ft_equation repeat(const char *first, const char *around)
+/* Returns an equation of FIRST, then AROUND until a model file is full; x is a variable, c a huge
+ * constant. */
+static ft_equation longest_equation(const char *first, const char *around)
 {
   ft_equation q = { .intercept = 1e9,
                     .slope = 1,
@@ -240,7 +252,7 @@ static ft_equation repeat(const char *first, const char *around)
   return q;
 }
 
-/* The longest equations that a model file holds, unpacked and evaluated, one per symbol. */
+/* Prints the time to unpack and evaluate the longest equations of a model file, one per symbol. */
 static void time_equations(void)
 {
   enum { TIMES = 1000, ROUNDS_EACH = 60 };
@@ -256,7 +268,7 @@ static void time_equations(void)
   double most = 0;
 
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    ft_equation q = repeat(cases[k].first, cases[k].around);
+    ft_equation q = longest_equation(cases[k].first, cases[k].around);
     struct ft_expression code;
     double least = INFINITY, sum = 0;
 
@@ -277,7 +289,7 @@ static void time_equations(void)
   printf("the slowest of them: %.0f ns, of 1000\n", most);
 }
 
-static void clean(const char *directory)
+static void remove_directory(const char *directory)
 {
   pid_t child;
   int status;
@@ -311,17 +323,17 @@ int main(void)
   if (state_fd < 0 || folder_fd < 0)
     fail(directory);
   time_equations();
-  teach(&model);
-  time_performance();
+  time_updates(&model);
+  time_runtime_updates();
   for (int i = 0; i < 3; i++) {
-    fill(folder_fd, &model, have, counts[i]);
+    add_models(folder_fd, &model, have, counts[i]);
     have = counts[i];
-    median[i] = measure(state_fd, counts[i]);
+    median[i] = time_estimates(state_fd, counts[i]);
   }
   printf("ratio of 1,000 to 10: %.2f, of 100,000 to 10: %.2f\n", median[1] / median[0],
          median[2] / median[0]);
   (void)close(folder_fd);
   (void)close(state_fd);
-  clean(directory);
+  remove_directory(directory);
   return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * For tests/bench/faults, preloaded into an agent: shifts the time of day by the seconds in the
- * file FT_FAULT_CLOCK (an int64_t in the machine's byte order), read at every call. Monotonic
- * clocks are unchanged.
+ * Preloaded into an agent by tests/bench/faults: adds the seconds in the file named by
+ * FT_FAULT_CLOCK (an int64_t in the machine's byte order) to the time of day. The file is mapped,
+ * so that a change applies at the next call. Monotonic clocks are unchanged.
  */
 #include "config.h"
 
@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const volatile int64_t none, *offset = &none;
+/* Seconds to add; the mapped file. */
+static const volatile int64_t no_offset, *offset = &no_offset;
 
 __attribute__((constructor)) static void open_offset(void)
 {

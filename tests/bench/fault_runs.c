@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Generates runs for tests/bench/faults, and reads what is stored of them.
+ * Generates runs for tests/bench/faults, and checks the records that an agent stored.
  *
  *   fault_runs stream SOCKET FOLDER FIRST AT_ONCE >LEDGER
- *     Keeps AT_ONCE runs going, each a process of 20 to 150 ms. Its start and end are announced as
- *     by slurmstepd, with or without an agent, and FOLDER/job_ID becomes the output of
+ *     Keeps AT_ONCE runs alive, each a process of 20 to 150 ms. Announces the start and end of each
+ *     like slurmstepd, whether an agent listens or not. FOLDER/job_ID becomes the output of
  *     tests/agent/scontrol for the ended job. Job IDs count from FIRST. SIGTERM ends all runs and
  *     then the program. The ledger has one line per run: its ID, then for start and end "taken"
  *     (the agent read the packet and continued), "unknown" (the agent ended meanwhile, or never
- *     closed the connection) or "refused" (the agent did not read it).
+ *     closed the connection) or "refused" (the agent did not read the packet).
  *
  *   fault_runs records STATE
  *     Reads all records of the state directory STATE like the agent and submissions. Prints one
@@ -36,28 +36,29 @@
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
 
+/* Range of a run's time in seconds, chosen by judgement. */
 #define SHORTEST_SECONDS 0.02
 #define LONGEST_SECONDS 0.15
-/* Seconds after SIGTERM for packets that the agent has not read. */
+/* Seconds after SIGTERM until unread packets count as unknown, chosen by judgement. */
 #define PATIENCE_SECONDS 5.0
 
 enum {
-  RUNS_LIMIT = 200, /* limit of runs with an unsettled packet; the agent holds 512 connections */
-  APPS = 3
+  RUNS_LIMIT = 200, /* maximum of runs with unsettled packets; the agent has 512 connections */
+  APPS = 3          /* number of app names */
 };
 
 enum { START, END, PACKETS };
 
 struct packet {
-  int fd; /* -1: settled */
-  pid_t agent;
-  const char *fate;
+  int fd;           /* connection to the agent; -1: settled */
+  pid_t agent;      /* process that listened */
+  const char *fate; /* "taken", "unknown" or "refused", once settled */
 };
 
 struct run {
   uint32_t job;
-  pid_t pid; /* 0: over */
-  double due;
+  pid_t pid;  /* 0: ended */
+  double due; /* monotonic time of its end, seconds */
   struct packet packet[PACKETS];
 };
 
@@ -65,7 +66,7 @@ struct stream {
   struct sockaddr_un address;
   const char *folder;
   struct run run[RUNS_LIMIT];
-  size_t count, alive;
+  size_t count, alive; /* runs with unsettled packets, running processes */
   uint32_t next_job;
   struct ft_random random;
 };
@@ -87,7 +88,7 @@ static void die(const char *what)
 /* ---- packets ---- */
 
 /* Whether PID has not started to exit; an exiting agent closes connections without reading them. */
-static bool lives(pid_t pid)
+static bool is_alive(pid_t pid)
 {
   enum { STATE = 3, FLAGS = 9, PF_EXITING = 0x4 }; /* proc(5), stat; linux/sched.h */
   struct ft_text text, word = { 0 };
@@ -111,6 +112,7 @@ static bool lives(pid_t pid)
   return !(flags & PF_EXITING);
 }
 
+/* Closes the connection and records FATE. */
 static void settle(struct packet *p, const char *fate)
 {
   if (p->fd >= 0)
@@ -119,7 +121,7 @@ static void settle(struct packet *p, const char *fate)
   p->fate = fate;
 }
 
-/* Does not wait, like the plugin; the connection stays open until the agent closes it. */
+/* Sends A without waiting, like the plugin. The connection stays open until the agent closes it. */
 static void announce(const struct stream *s, struct packet *p, const ft_announcement *a)
 {
   struct ucred peer;
@@ -147,8 +149,9 @@ static void announce(const struct stream *s, struct packet *p, const ft_announce
     settle(p, "refused");
 }
 
-/* The agent closes after reading; the kernel resets a connection with unread data (unix(7)). */
-static void look(struct packet *p)
+/* Settles P if its connection has ended. The agent closes a connection after reading it; the kernel
+ * resets a connection with unread data (unix(7)). */
+static void check_packet(struct packet *p)
 {
   char byte;
   ssize_t got = recv(p->fd, &byte, 1, MSG_DONTWAIT);
@@ -158,12 +161,13 @@ static void look(struct packet *p)
   if (got < 0)
     settle(p, "refused");
   else
-    settle(p, lives(p->agent) ? "taken" : "unknown");
+    settle(p, is_alive(p->agent) ? "taken" : "unknown");
 }
 
 /* ---- runs ---- */
 
-static ft_announcement about(const struct run *run)
+/* Returns an announcement of RUN without its event. */
+static ft_announcement make_announcement(const struct run *run)
 {
   ft_announcement a = { .schema = FT_SCHEMA, .job_id = run->job, .uid = geteuid() };
 
@@ -172,7 +176,8 @@ static ft_announcement about(const struct run *run)
   return a;
 }
 
-static void begin(struct stream *s)
+/* Starts a process and announces it. */
+static void begin_run(struct stream *s)
 {
   struct run *run = &s->run[s->count];
   ft_submission submission = { .schema = FT_SCHEMA };
@@ -191,7 +196,7 @@ static void begin(struct stream *s)
   *run = (struct run){ .job = s->next_job++, .pid = pid };
   run->due = ft_io_monotonic() + SHORTEST_SECONDS +
              (LONGEST_SECONDS - SHORTEST_SECONDS) * ft_random_double(&s->random);
-  a = about(run);
+  a = make_announcement(run);
   a.which_event = ft_announcement_task_start_tag;
   start->pid = (uint32_t)pid;
   start->tasks = 1;
@@ -212,7 +217,7 @@ static void begin(struct stream *s)
 }
 
 /* Writes the job in the format of scontrol show job -o. */
-static void tell_slurm(const struct stream *s, const struct run *run)
+static void write_job(const struct stream *s, const struct run *run)
 {
   char line[256], name[32];
   struct ft_error err;
@@ -233,9 +238,10 @@ static void tell_slurm(const struct stream *s, const struct run *run)
   close(folder);
 }
 
-static void end(struct stream *s, struct run *run)
+/* Kills the process and announces its end as its job's last. */
+static void end_run(struct stream *s, struct run *run)
 {
-  ft_announcement a = about(run);
+  ft_announcement a = make_announcement(run);
 
   (void)kill(run->pid, SIGKILL);
   (void)waitpid(run->pid, NULL, 0);
@@ -247,9 +253,10 @@ static void end(struct stream *s, struct run *run)
   run->pid = 0;
   s->alive--;
   announce(s, &run->packet[END], &a);
-  tell_slurm(s, run);
+  write_job(s, run);
 }
 
+/* Prints and removes the runs whose packets are settled. */
 static void print_settled(struct stream *s)
 {
   for (size_t i = 0; i < s->count;) {
@@ -277,7 +284,7 @@ static void wait_for_packets(struct stream *s)
     die("poll");
   for (size_t i = 0; i < count; i++)
     if (set[i].fd >= 0 && set[i].revents)
-      look(&s->run[i / PACKETS].packet[i % PACKETS]);
+      check_packet(&s->run[i / PACKETS].packet[i % PACKETS]);
 }
 
 static void end_due(struct stream *s)
@@ -286,21 +293,22 @@ static void end_due(struct stream *s)
 
   for (size_t i = 0; i < s->count; i++)
     if (s->run[i].pid && (stopped || now >= s->run[i].due))
-      end(s, &s->run[i]);
+      end_run(s, &s->run[i]);
 }
 
+/* Runs AT_ONCE processes at a time until SIGTERM. */
 static int stream(struct stream *s, size_t at_once)
 {
-  double give_up = 0;
+  double deadline = 0;
 
   while (!stopped || s->count) {
     while (!stopped && s->alive < at_once && s->count < RUNS_LIMIT)
-      begin(s);
+      begin_run(s);
     wait_for_packets(s);
     end_due(s);
-    if (stopped && give_up <= 0)
-      give_up = ft_io_monotonic() + PATIENCE_SECONDS;
-    if (stopped && ft_io_monotonic() >= give_up)
+    if (stopped && deadline <= 0)
+      deadline = ft_io_monotonic() + PATIENCE_SECONDS;
+    if (stopped && ft_io_monotonic() >= deadline)
       for (size_t i = 0; i < s->count * PACKETS; i++)
         if (s->run[i / PACKETS].packet[i % PACKETS].fd >= 0)
           settle(&s->run[i / PACKETS].packet[i % PACKETS], "unknown");
@@ -311,7 +319,7 @@ static int stream(struct stream *s, size_t at_once)
 
 /* ---- records ---- */
 
-/* By file name or its suffix (state_files.h, spool.h, journal.h). */
+/* Record types by the end of the path (state_files.h, spool.h, journal.h). */
 static const struct {
   const char *end;
   enum ft_record record;
@@ -321,14 +329,15 @@ static const struct {
               { "/apps", FT_RECORD_APPS },          { "/gpus", FT_RECORD_GPUS },
               { "/platforms", FT_RECORD_PLATFORMS } };
 
-static bool damaged;
+static bool damaged; /* a record could not be read */
 
-static int read_one(const char *path, const struct stat *st, int type, struct FTW *at)
+/* Reads the record at PATH, if it is one; called by nftw. */
+static int read_record(const char *path, const struct stat *st, int type, struct FTW *at)
 {
   static union {
     ft_model model;
     ft_performance performance;
-    ft_similar_apps kin;
+    ft_similar_apps similar_apps;
     ft_observation observation;
     ft_site site;
     ft_apps apps;
@@ -356,7 +365,8 @@ static int read_one(const char *path, const struct stat *st, int type, struct FT
   return 0;
 }
 
-static uint64_t number(const char *text)
+/* Returns TEXT as a number; ends the program if it is none. */
+static uint64_t parse_number(const char *text)
 {
   struct ft_text cursor = ft_text_from(text);
   uint64_t value = 0;
@@ -373,7 +383,7 @@ int main(int argc, char **argv)
   struct sigaction action = { .sa_handler = stop };
 
   if (argc == 3 && strcmp(argv[1], "records") == 0) {
-    if (nftw(argv[2], read_one, 16, FTW_PHYS) < 0)
+    if (nftw(argv[2], read_record, 16, FTW_PHYS) < 0)
       die(argv[2]);
     return damaged;
   }
@@ -385,9 +395,9 @@ int main(int argc, char **argv)
   s.address.sun_family = AF_UNIX;
   (void)ft_string_copy(argv[2], s.address.sun_path, sizeof s.address.sun_path);
   s.folder = argv[3];
-  s.next_job = (uint32_t)number(argv[4]);
+  s.next_job = (uint32_t)parse_number(argv[4]);
   ft_random_seed(&s.random, s.next_job);
   if (sigaction(SIGTERM, &action, NULL) < 0)
     die("SIGTERM");
-  return stream(&s, number(argv[5]));
+  return stream(&s, parse_number(argv[5]));
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Cost of --predict-perf and --predict-partition inside sbatch: from the files of the state
- * directory (run times of an app with 100 runs and 16 platforms, 3 or 64 partitions) to the choice
- * and the table.
+ * Measures the cost of --predict-perf and --predict-partition inside sbatch, from the files of the
+ * state directory to the choice and the table. Data: run times of an app with 100 runs on each of
+ * two platforms and transferred estimates for the other 14, 3 or 64 partitions.
+ *
+ *   placement
  */
 #include "config.h"
 
@@ -24,7 +26,7 @@
 #include "tests/unit/platforms.h"
 #include "tests/unit/simulate.h"
 
-enum { RUNS = 200, TURNS = 2000, MOST = 64 };
+enum { RUNS = 200, REPEATS = 2000, PARTITIONS = 64 };
 
 static void fail(const char *what)
 {
@@ -32,8 +34,8 @@ static void fail(const char *what)
   exit(1);
 }
 
-/* Runs on two platforms, and transferred estimates for the maximum number of others. */
-static void put_times(int folder_fd)
+/* Writes the run-time model: runs on two platforms, transferred estimates for the others. */
+static void write_runtimes(int folder_fd)
 {
   static ft_performance p;
   struct ft_random random;
@@ -42,14 +44,14 @@ static void put_times(int folder_fd)
 
   ft_random_seed(&random, 1);
   ft_performance_init(&p, "app", getuid());
-  for (unsigned turn = 0; turn < RUNS; turn++) {
+  for (unsigned run = 0; run < RUNS; run++) {
     ft_observation o = {
-      .schema = 1, .job_id = turn + 1, .end_time = turn + 1.0, .outcome = FT_OUTCOME_COMPLETED
+      .schema = 1, .job_id = run + 1, .end_time = run + 1.0, .outcome = FT_OUTCOME_COMPLETED
     };
 
-    o.runtime_seconds = run_linear(&random, turn, &o) / 1e8;
-    category(&o, "arch", turn % 3 ? "resnet50" : "vgg16");
-    (void)snprintf(o.platform, sizeof o.platform, "platform-%u", turn % 2);
+    o.runtime_seconds = run_linear(&random, run, &o) / 1e8;
+    category(&o, "arch", run % 3 ? "resnet50" : "vgg16");
+    (void)snprintf(o.platform, sizeof o.platform, "platform-%u", run % 2);
     if (ft_performance_update(&p, &o, &err) <= 0)
       fail("run times");
   }
@@ -64,11 +66,11 @@ static void put_times(int folder_fd)
     fail(err.text);
 }
 
-static void put_partitions(int state_fd)
+static void write_partitions(int state_fd)
 {
   ft_platforms platforms = some_platforms();
   struct ft_error err;
-  static ft_partition all[MOST];
+  static ft_partition partitions[PARTITIONS];
   int fd;
 
   for (unsigned i = 0; i < platforms.platforms_count; i++)
@@ -80,18 +82,18 @@ static void put_partitions(int state_fd)
   if (mkdirat(state_fd, FT_STATE_PARTITIONS, 0755) < 0 ||
       (fd = openat(state_fd, FT_STATE_PARTITIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
     fail(FT_STATE_PARTITIONS);
-  for (unsigned i = 0; i < MOST; i++) {
+  for (unsigned i = 0; i < PARTITIONS; i++) {
     char name[32], file[FT_STATE_NAME_SIZE], platform[32];
 
     (void)snprintf(name, sizeof name, "p%u", i);
     (void)snprintf(platform, sizeof platform, "platform-%u", i % FT_RUNTIME_PLATFORMS);
-    all[i] = some_partition(name, platform, 8000);
+    partitions[i] = some_partition(name, platform, 8000);
     ft_state_partition_name(name, file);
-    if (ft_record_write(FT_RECORD_PARTITION, &all[i], fd, file, 0644, &err) < 0)
+    if (ft_record_write(FT_RECORD_PARTITION, &partitions[i], fd, file, 0644, &err) < 0)
       fail(err.text);
   }
-  if (ft_record_write_list(FT_RECORD_PARTITION, all, sizeof *all, MOST, fd, FT_STATE_PARTITION_LIST,
-                           0644, &err) < 0)
+  if (ft_record_write_list(FT_RECORD_PARTITION, partitions, sizeof *partitions, PARTITIONS, fd,
+                           FT_STATE_PARTITION_LIST, 0644, &err) < 0)
     fail(err.text);
   (void)close(fd);
 }
@@ -101,11 +103,12 @@ static void count_line(const char *line, void *data)
   *(size_t *)data += strlen(line);
 }
 
+/* Prints the median time of a decision over the partitions of LIST (NULL: all). */
 static void measure(int state_fd, const char *list, const char *what)
 {
   static struct ft_placement_evidence evidence;
   static struct ft_placement placement;
-  static double took[TURNS], reading[TURNS];
+  static double took[REPEATS], reading[REPEATS];
   static ft_submission s = { .app = "app" };
   static ft_site site = { .default_partition = "p0" };
   struct ft_placement_question q = { .submission = &s, .evidence = &evidence, .now = 1e9 };
@@ -113,7 +116,7 @@ static void measure(int state_fd, const char *list, const char *what)
   size_t bytes = 0;
   struct ft_error err;
 
-  for (int i = 0; i < TURNS; i++) {
+  for (int i = 0; i < REPEATS; i++) {
     double begin = ft_io_monotonic(), read;
 
     if (ft_placement_read(state_fd, &site, getuid(), &s, list, &evidence, &err) < 0)
@@ -128,7 +131,7 @@ static void measure(int state_fd, const char *list, const char *what)
   if (!placement.runtime_count || !choice.line[0])
     fail("the table is empty");
   printf("%s: %.0f us, of it reading %.0f us; the table has %zu bytes\n", what,
-         ft_sort_median(took, TURNS), ft_sort_median(reading, TURNS), bytes / TURNS);
+         ft_sort_median(took, REPEATS), ft_sort_median(reading, REPEATS), bytes / REPEATS);
 }
 
 int main(void)
@@ -146,8 +149,8 @@ int main(void)
   folder_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (state_fd < 0 || folder_fd < 0)
     fail(directory);
-  put_times(folder_fd);
-  put_partitions(state_fd);
+  write_runtimes(folder_fd);
+  write_partitions(state_fd);
   measure(state_fd, "p0,p1,p2", "three partitions named");
   measure(state_fd, NULL, "all of 64 partitions");
   (void)close(folder_fd);

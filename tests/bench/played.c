@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Simulates many models with given constants through estimate/gpu/gpu_memory.c, for
- * tests/bench/training_memory and live_bytes. Arguments: context MiB, batches resident on the
- * device, five workspace parameters (schedule.h) for each of three directions, channels for copies.
- * Standard input: lines "FILE INPUT PARAMS" (INPUT "-": the file's; PARAMS as in --params). Prints
- * "PEAK FEASIBLE DEVICE LIVE" in MiB for each (struct ft_gpu_memory), or "-" and the reason.
+ * Simulates the GPU memory of many models with given constants (estimate/gpu/gpu_memory.c), for
+ * tests/bench/training_memory, gpumemnet, refine and live_bytes.
+ *
+ *   played [CONTEXT [BATCHES [WORKSPACE... [CHANNELS]]]] <LINES
+ *
+ * CONTEXT: MiB; BATCHES: number of batches resident on the device; WORKSPACE: five parameters
+ * (struct ft_workspace) for each of three directions; CHANNELS: number from which a kernel copies.
+ * A line of standard input is "FILE INPUT PARAMS" (INPUT "-": the file's; PARAMS as in --params).
+ * Prints "PEAK FEASIBLE DEVICE LIVE" in MiB for each (struct ft_gpu_memory), or "-" and the reason.
  */
 #include "config.h"
 
@@ -15,7 +19,8 @@
 #include "predictor/estimate/gpu/gpu_params.h"
 #include "predictor/graph/import/read.h"
 
-static bool set(struct ft_gpu_run *run, struct ft_text params)
+/* Sets the parameters of PARAMS, "NAME=VALUE,...". Returns false if one is unknown. */
+static bool set_params(struct ft_gpu_run *run, struct ft_text params)
 {
   struct ft_text one, name;
 
@@ -25,7 +30,8 @@ static bool set(struct ft_gpu_run *run, struct ft_text params)
   return true;
 }
 
-static void answer(struct ft_text line, const struct ft_gpu_constants *constants)
+/* Simulates one line of standard input and prints its result. */
+static void simulate_line(struct ft_text line, const struct ft_gpu_constants *constants)
 {
   struct ft_text file, input, params;
   char path[4096], sizes[256];
@@ -38,7 +44,7 @@ static void answer(struct ft_text line, const struct ft_gpu_constants *constants
   run.constants = constants;
   if (!ft_text_word(&line, &file) || !ft_text_word(&line, &input) ||
       !ft_text_word(&line, &params) || !ft_text_copy(file, path, sizeof path) ||
-      !ft_text_copy(input, sizes, sizeof sizes) || !set(&run, params)) {
+      !ft_text_copy(input, sizes, sizeof sizes) || !set_params(&run, params)) {
     printf("- expected FILE INPUT PARAMS\n");
     return;
   }
@@ -57,34 +63,34 @@ int main(int argc, char **argv)
   struct ft_gpu_constants constants = ft_gpu_constants;
   struct ft_workspace *w = constants.workspace;
   double copied = (double)constants.copied_channels;
-  double *all[] = { &constants.context_mib,
-                    &constants.resident_batches,
-                    &w[0].spatial,
-                    &w[0].pointwise,
-                    &w[0].grouped,
-                    &w[0].weight,
-                    &w[0].odd,
-                    &w[1].spatial,
-                    &w[1].pointwise,
-                    &w[1].grouped,
-                    &w[1].weight,
-                    &w[1].odd,
-                    &w[2].spatial,
-                    &w[2].pointwise,
-                    &w[2].grouped,
-                    &w[2].weight,
-                    &w[2].odd,
-                    &copied };
+  double *values[] = { &constants.context_mib,
+                       &constants.resident_batches,
+                       &w[0].spatial,
+                       &w[0].pointwise,
+                       &w[0].grouped,
+                       &w[0].weight,
+                       &w[0].odd,
+                       &w[1].spatial,
+                       &w[1].pointwise,
+                       &w[1].grouped,
+                       &w[1].weight,
+                       &w[1].odd,
+                       &w[2].spatial,
+                       &w[2].pointwise,
+                       &w[2].grouped,
+                       &w[2].weight,
+                       &w[2].odd,
+                       &copied };
   char line[8192];
 
-  for (int i = 1; i < argc && i <= (int)(sizeof all / sizeof *all); i++)
-    if (!ft_text_is_double(ft_text_from(argv[i]), all[i - 1])) {
+  for (int i = 1; i < argc && i <= (int)(sizeof values / sizeof *values); i++)
+    if (!ft_text_is_double(ft_text_from(argv[i]), values[i - 1])) {
       fprintf(stderr, "played: %s: expected a number\n", argv[i]);
       return 2;
     }
   constants.copied_channels = (int64_t)copied;
   while (fgets(line, sizeof line, stdin)) {
-    answer(ft_text_from(line), &constants);
+    simulate_line(ft_text_from(line), &constants);
     if (fflush(stdout) != 0)
       return 3;
   }

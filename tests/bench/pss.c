@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * CPU cost of PSS readings: a tree of CHILDREN processes shares MEGABYTES of their parent's memory
- * and is sampled ten times a second under the PSS accounting rule, which has the most readings.
- * Prints after each quarter of SECONDS the CPU time above that of as many plain samples (by their
- * median), as a share of a core, beside the goal of 0.1 %; at the end the measured RSS and PSS.
+ * Measures the CPU cost of PSS readings. CHILDREN processes share MEGABYTES of their parent's
+ * memory. They are sampled ten times a second under the PSS accounting rule, which reads most.
+ * Prints after each quarter of SECONDS the CPU time above that of samples without PSS (their
+ * median), as a share of a core, with the goal of 0.1 %; at the end the measured RSS and PSS.
+ * Exits with 1 if the goal is missed.
  *
  *   pss [CHILDREN [MEGABYTES [SECONDS]]]    50, 1024 and 60
  */
@@ -26,25 +27,28 @@
 #include "predictor/core/text.h"
 #include "predictor/core/units.h"
 
+/* CPU time of PSS readings as a share of a core. */
 #define GOAL 0.001
+/* Seconds between samples: the agent's default (sample_hz = 10). */
 #define SAMPLE_SECONDS 0.1
 
-enum { SAMPLES_LIMIT = 36000 };
+enum { SAMPLES_LIMIT = 36000 }; /* an hour */
 
 struct bench {
   struct ft_measure *measure;
   struct ft_tree *tree;
   double used[SAMPLES_LIMIT]; /* CPU seconds of each sample */
-  size_t samples, rounds;     /* so far; and the number of samples with a PSS reading */
-  double pss_bytes;
+  size_t samples, rounds;     /* number of samples; of samples with PSS of all processes */
+  double pss_bytes;           /* the latest PSS */
 };
 
-static uint64_t argument(int argc, char **argv, int index, uint64_t otherwise)
+/* Returns argument INDEX as a number, or FALLBACK without one. */
+static uint64_t parse_argument(int argc, char **argv, int index, uint64_t fallback)
 {
   struct ft_text text = ft_text_from(index < argc ? argv[index] : "");
   uint64_t value;
 
-  return ft_text_u64(&text, 1 << 20, &value) && !ft_text_left(&text) ? value : otherwise;
+  return ft_text_u64(&text, 1 << 20, &value) && !ft_text_left(&text) ? value : fallback;
 }
 
 static double cpu_seconds(void)
@@ -55,8 +59,9 @@ static double cpu_seconds(void)
   return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
-/* The tree: a parent with memory that it has written, which its children share by fork. */
-static void grow(uint64_t children, uint64_t megabytes, int ready)
+/* Runs the parent: writes its memory, forks the children that share it, and writes a byte to READY.
+ * Does not return. */
+static void run_parent(uint64_t children, uint64_t megabytes, int ready)
 {
   size_t size = megabytes * FT_MIB;
   char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -64,7 +69,7 @@ static void grow(uint64_t children, uint64_t megabytes, int ready)
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (memory == MAP_FAILED)
     _exit(1);
-  /* small pages: a fragmented node has them, and they are the most expensive to count */
+  /* Small pages are the most expensive to count; a fragmented node has them. */
   madvise(memory, size, MADV_NOHUGEPAGE);
   memset(memory, 1, size);
   for (uint64_t i = 0; i < children; i++)
@@ -78,7 +83,8 @@ static void grow(uint64_t children, uint64_t megabytes, int ready)
     pause();
 }
 
-static pid_t begin(uint64_t children, uint64_t megabytes)
+/* Starts the tree and waits until it is complete. Returns the parent's ID; -1 on error. */
+static pid_t start_tree(uint64_t children, uint64_t megabytes)
 {
   int ready[2];
   char byte;
@@ -87,7 +93,7 @@ static pid_t begin(uint64_t children, uint64_t megabytes)
   if (pipe(ready) < 0 || (pid = fork()) < 0)
     return -1;
   if (pid == 0)
-    grow(children, megabytes, ready[1]);
+    run_parent(children, megabytes, ready[1]);
   close(ready[1]);
   if (read(ready[0], &byte, 1) != 1)
     return -1;
@@ -95,7 +101,7 @@ static pid_t begin(uint64_t children, uint64_t megabytes)
   return pid;
 }
 
-static void take(struct bench *bench)
+static void take_sample(struct bench *bench)
 {
   double before = cpu_seconds();
   const struct ft_sample *sample;
@@ -109,8 +115,8 @@ static void take(struct bench *bench)
   bench->pss_bytes = sample->pss_bytes;
 }
 
-/* Returns the CPU seconds of all samples above the plain ones. */
-static double readings(struct bench *bench)
+/* Returns the CPU seconds of all samples above their median, the cost of one without PSS. */
+static double pss_cpu_seconds(struct bench *bench)
 {
   double median = ft_sort_median(bench->used, bench->samples), sum = 0;
 
@@ -121,14 +127,15 @@ static double readings(struct bench *bench)
 
 int main(int argc, char **argv)
 {
-  uint64_t children = argument(argc, argv, 1, 50), megabytes = argument(argc, argv, 2, 1024);
-  uint64_t seconds = argument(argc, argv, 3, 60);
+  uint64_t children = parse_argument(argc, argv, 1, 50),
+           megabytes = parse_argument(argc, argv, 2, 1024);
+  uint64_t seconds = parse_argument(argc, argv, 3, 60);
   struct ft_measure_settings settings = { .seconds = SAMPLE_SECONDS, .rule = FT_RULE_PSS };
   static struct bench bench;
   size_t samples = (size_t)((double)seconds / SAMPLE_SECONDS);
   struct ft_error err = { "" };
-  bool held = true;
-  pid_t pid = begin(children, megabytes);
+  bool goal_met = true;
+  pid_t pid = start_tree(children, megabytes);
 
   settings.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (samples > SAMPLES_LIMIT)
@@ -139,18 +146,18 @@ int main(int argc, char **argv)
     fprintf(stderr, "pss: no tree: %s\n", err.text);
     return 1;
   }
-  /* the first sample finds the tree */
+  /* The first sample discovers the tree. */
   ft_measure_sample(bench.measure);
   printf("%d processes share %d MiB\n", (int)children + 1, (int)megabytes);
   for (size_t i = 1; i <= samples; i++) {
     double above;
 
-    take(&bench);
+    take_sample(&bench);
     usleep((useconds_t)(1e6 * SAMPLE_SECONDS));
     if (i % (samples / 4 ? samples / 4 : 1))
       continue;
-    above = readings(&bench);
-    held &= above <= GOAL * (double)i * SAMPLE_SECONDS;
+    above = pss_cpu_seconds(&bench);
+    goal_met &= above <= GOAL * (double)i * SAMPLE_SECONDS;
     printf("after %3.0f s: %.1f ms, %.4f %% of a core (goal %.1f %%); %zu rounds over all\n",
            (double)i * SAMPLE_SECONDS, 1e3 * above, 100 * above / ((double)i * SAMPLE_SECONDS),
            100 * GOAL, bench.rounds);
@@ -162,5 +169,5 @@ int main(int argc, char **argv)
   close(settings.root_fd);
   kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
-  return held ? 0 : 1;
+  return goal_met ? 0 : 1;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A site with a new GPU, for tests/bench/refine: runs of networks arrive one by one; each is
- * estimated from the earlier runs (estimate/gpu/gpu_calibration.c), then learned. Standard input:
- * lines "APP NETWORK MEASURED", in MiB, NETWORK without context. Prints "P05 P50 P95" in MiB for
- * each.
+ * Simulates a site with a new GPU, for tests/bench/refine and dippm: runs of networks arrive one by
+ * one, and each is estimated from the earlier runs (estimate/gpu/gpu_calibration.c).
+ *
+ *   refined <LINES
+ *
+ * A line of standard input is "APP NETWORK MEASURED": NETWORK is the estimate without context,
+ * MEASURED the memory of the run, both in MiB. Prints "P05 P50 P95" in MiB for each line.
  */
 #include "config.h"
 
@@ -26,7 +29,8 @@ static struct site {
   size_t apps;
 } site;
 
-static ft_model *model_of(const char *app)
+/* Returns the model of APP, a new one for a new name. */
+static ft_model *find_app_model(const char *app)
 {
   for (size_t i = 0; i < site.apps; i++)
     if (strcmp(site.names[i], app) == 0)
@@ -39,7 +43,9 @@ static ft_model *model_of(const char *app)
   return &site.models[site.apps++];
 }
 
-static void estimate(const ft_model *model, double network, double measured, uint32_t job)
+/* Prints the estimate of a run, then adds the run to the site. NETWORK and MEASURED are in bytes.
+ */
+static void estimate_and_learn(const ft_model *model, double network, double measured, uint32_t job)
 {
   const struct ft_gpu *gpu = ft_gpu_find("h100-80gb");
   const ft_gpu_kind *kind = &site.gpus.kinds[0];
@@ -69,7 +75,7 @@ int main(void)
 {
   struct ft_text app, network, measured;
   char line[256], name[64];
-  double x, y;
+  double network_mib, measured_mib;
 
   for (uint32_t job = 1; fgets(line, sizeof line, stdin); job++) {
     struct ft_text text = ft_text_from(line);
@@ -77,16 +83,16 @@ int main(void)
 
     if (!ft_text_word(&text, &app) || !ft_text_word(&text, &network) ||
         !ft_text_word(&text, &measured) || !ft_text_copy(app, name, sizeof name) ||
-        !ft_text_is_double(network, &x) || !ft_text_is_double(measured, &y)) {
+        !ft_text_is_double(network, &network_mib) || !ft_text_is_double(measured, &measured_mib)) {
       fprintf(stderr, "refined: line %u: expected APP NETWORK MEASURED\n", job);
       return 2;
     }
-    model = model_of(name);
-    estimate(model, x * MIB, y * MIB, job);
+    model = find_app_model(name);
+    estimate_and_learn(model, network_mib * MIB, measured_mib * MIB, job);
     if (model->history_count < sizeof model->history / sizeof *model->history)
       model->history[model->history_count++] =
-          (ft_run){ .gpu_bytes = (float)(y * MIB),
-                    .network_bytes = (float)(x * MIB),
+          (ft_run){ .gpu_bytes = (float)(measured_mib * MIB),
+                    .network_bytes = (float)(network_mib * MIB),
                     .gpu = ft_gpu_observations_hash(site.gpus.kinds[0].name) };
   }
   return 0;

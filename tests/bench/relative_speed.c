@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Duration of one prediction: relative_speed MODEL DATA.csv, with a model of foretell train
- * relative.
+ * Measures the duration of one cross-platform prediction.
+ *
+ *   relative_speed MODEL DATA.csv    MODEL: of foretell train relative; DATA.csv: its table
  */
 #include "config.h"
 
@@ -13,12 +14,12 @@
 #include "predictor/core/io.h"
 #include "predictor/core/sort.h"
 
-enum { ASKED = 2000 };
+enum { PREDICTIONS = 2000 };
 
 int main(int argc, char **argv)
 {
   static const struct ft_relative_reading all;
-  double seconds[FT_RELATIVE_PLATFORMS], took[ASKED], begin, first;
+  double seconds[FT_RELATIVE_PLATFORMS], took[PREDICTIONS], begin, first;
   struct ft_relative_model m;
   struct ft_relative_table t;
   struct ft_relative_prediction a;
@@ -37,7 +38,7 @@ int main(int argc, char **argv)
   printf("model and table read in %.1f ms\n", 1e3 * (ft_io_monotonic() - begin));
   for (size_t p = 0; p < FT_RELATIVE_PLATFORMS; p++)
     seconds[p] = NAN;
-  for (size_t i = 0; i < ASKED; i++) {
+  for (size_t i = 0; i < PREDICTIONS; i++) {
     seconds[0] = (double)(1 + i);
     begin = ft_io_monotonic();
     if (ft_relative_predict(&m, t.x + i % t.rows * t.features, seconds, &a, &err) < 0)
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
   }
   first = took[0];
   printf("a prediction of %zu platforms: median %.1f us, first %.1f us\n", m.platforms - 1,
-         ft_sort_median(took, ASKED), first);
+         ft_sort_median(took, PREDICTIONS), first);
   ft_relative_table_free(&t);
   ft_relative_model_free(&m);
   return 0;

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The paper's figures 5 and 8 (peaks over batch size), and 9 (methods side by side), as SVG."""
+"""Draws the results of compare --plots as SVG, like the Dell paper's figures 5 and 8 (peaks over batch size)
+and 9 (methods side by side).
+"""
 import re
 
 import matplotlib
@@ -22,8 +24,8 @@ matplotlib.rcParams.update({
     "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"})
 
 
-def function(equation, names):
-    """Evaluates an equation that foretell fit printed, in bytes."""
+def parse_equation(equation, names):
+    """Returns a function of the features NAMES for an equation of foretell fit, in bytes."""
     text, _, unit = equation.partition(" [")
     code = compile(re.sub(r"\^", "**", text), "equation", "eval")
     return lambda *x: eval(code, {"__builtins__": {}}, dict(zip(names, x))) \
@@ -35,12 +37,12 @@ def save(figure, path):
     pyplot.close(figure)
 
 
-def peaks(path, result, table, analytic):
+def draw_peaks(path, result, table, analytic):
     """Plots measured peaks of the U-Net, the equation of the extrapolating split, and equations 1 and 2."""
-    model = function(result["beyond_equation"], result["features"])
+    model = parse_equation(result["beyond_equation"], result["features"])
     figure, axes = pyplot.subplots(figsize=(7.2, 4.4), constrained_layout=True)
     edges = np.unique(table[:, 0])
-    held = (table[:, 0] == edges[-1]) | (table[:, 1] == table[:, 1].max())
+    held_out = (table[:, 0] == edges[-1]) | (table[:, 1] == table[:, 1].max())
     for edge in edges:
         own = table[:, 0] == edge
         batch = np.geomspace(table[own, 1].min(), table[own, 1].max(), 60)
@@ -49,9 +51,9 @@ def peaks(path, result, table, analytic):
                   color=OTHER, linewidth=0.8, linestyle=":")
         axes.annotate("%d³" % edge, (table[own, 1].max(), table[own, -1].max() / 1e9), xytext=(5, -3),
                       textcoords="offset points", color=FAINT)
-    axes.plot(table[~held, 1], table[~held, -1] / 1e9, "o", color=INK, markersize=3.5,
+    axes.plot(table[~held_out, 1], table[~held_out, -1] / 1e9, "o", color=INK, markersize=3.5,
               label="measured, training part")
-    axes.plot(table[held, 1], table[held, -1] / 1e9, "o", color="white", markeredgecolor=BEYOND,
+    axes.plot(table[held_out, 1], table[held_out, -1] / 1e9, "o", color="white", markeredgecolor=BEYOND,
               markersize=4.5, label="measured, held out")
     axes.plot([], [], color=OURS, label="foretell fit")
     axes.plot([], [], color=OTHER, linestyle=":", label="equations 1 and 2")
@@ -65,7 +67,7 @@ def peaks(path, result, table, analytic):
     save(figure, path)
 
 
-def methods(path, results):
+def draw_methods(path, results):
     """Plots test errors of every method: medians over random splits as dots, extrapolation as triangles."""
     figure, panels = pyplot.subplots(1, len(results), figsize=(2.4 * len(results) + 1.6, 3.9),
                                      sharey=True, constrained_layout=True)
@@ -99,7 +101,8 @@ def methods(path, results):
 
 
 def draw(folder, results, tables, analytic):
+    """Draws RESULTS (by case) into FOLDER. TABLES: the measured points by case; ANALYTIC: equations 1 and 2."""
     folder.mkdir(exist_ok=True)
     if "unet3d" in results:
-        peaks(folder / "unet3d-peaks.svg", results["unet3d"], tables["unet3d"], analytic)
-    methods(folder / "memory-models.svg", results)
+        draw_peaks(folder / "unet3d-peaks.svg", results["unet3d"], tables["unet3d"], analytic)
+    draw_methods(folder / "memory-models.svg", results)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The scripts behind docs/accuracy.md still run: one point of the U-Net is measured, and the
-# committed peaks are compared with the one rival that only needs numpy.
+# Tests that measure and compare run: one point of the U-Net is measured, and foretell fit is compared on
+# the stored peaks with the one method that needs only numpy. Run by make check.
 . "${FT_TOP_SRCDIR:-.}/tests/slurm/tap.sh"
 
 bench=${FT_TOP_SRCDIR:-.}/tests/bench

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counts what a policy did in a simulated world, by kind of week and by deciding rule. */
 #include "config.h"
 
 #include <gsl/gsl_cdf.h>
@@ -7,12 +8,13 @@
 
 #include "tests/bench/weeks/figures.h"
 
-/* A request counts as too large above both limits. */
+/* A request counts as too large above both limits: a multiple of the required memory, and bytes. */
 #define TOO_MUCH 3
-#define TOO_MUCH_LEAST (100 * 0x1p20)
+#define TOO_MUCH_MIN (100 * 0x1p20)
+/* Byte seconds. */
 #define GIB_HOUR (0x1p30 * 3600)
 
-enum { TENTH = 10 };
+enum { TENTH = 10 }; /* run of an app by which foretell should have acted */
 
 double weeks_upper(struct weeks_part p)
 {
@@ -20,7 +22,7 @@ double weeks_upper(struct weeks_part p)
 
   if (!p.of || p.count >= p.of)
     return 1;
-  /* gsl_cdf_beta_Pinv fails for some of these */
+  /* Bisection: gsl_cdf_beta_Pinv fails for some of these arguments. */
   for (int i = 0; i < 60; i++) {
     double middle = (low + high) / 2;
     bool below = gsl_cdf_beta_P(middle, (double)p.count + 1, (double)(p.of - p.count)) < 0.95;
@@ -30,12 +32,14 @@ double weeks_upper(struct weeks_part p)
   return high;
 }
 
-static bool changed(const struct weeks_attempt *a)
+/* Whether foretell changed the request of A. */
+static bool is_changed(const struct weeks_attempt *a)
 {
   return a->action == FT_ACTION_SET || a->action == FT_ACTION_RAISE || a->action == FT_ACTION_TRIM;
 }
 
-static uint64_t node_of(const struct weeks_world *w, const struct weeks_attempt *a)
+/* Returns the memory of a node for attempt A, in bytes. */
+static uint64_t attempt_node_bytes(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   const struct weeks_stream *s = w->stream;
 
@@ -51,14 +55,14 @@ bool weeks_recovers(const struct weeks_world *w, size_t attempt, bool *recovered
   double most = ceil(log2(a->peak_bytes / (double)a->given_bytes));
 
   *recovered = false;
-  if (!a->deaths || isinf(a->need_bytes) || a->peak_bytes > (double)node_of(w, a) ||
+  if (!a->deaths || isinf(a->need_bytes) || a->peak_bytes > (double)attempt_node_bytes(w, a) ||
       s->reaction == WEEKS_GIVES_UP || !weeks_may_raise(a) ||
       (a->previous != WEEKS_NO_ATTEMPT && w->attempt[a->previous].deaths))
     return false;
   for (uint32_t i = a->next; i != WEEKS_NO_ATTEMPT; i = w->attempt[i].next) {
     const struct weeks_attempt *later = &w->attempt[i];
 
-    /* the user reacts alone: at once, or because foretell has not acted */
+    /* From here the user reacts without foretell: at once, or because foretell has not acted. */
     if (!weeks_may_raise(later))
       return later->number - a->number > 1;
     *recovered = !later->deaths && later->action != FT_ACTION_REJECT;
@@ -70,23 +74,25 @@ bool weeks_recovers(const struct weeks_world *w, size_t attempt, bool *recovered
 
 /* ---- apps ---- */
 
-/* Of an app whose mode lets foretell act: its submissions up to the first after nine ended runs. */
+/* An app whose mode lets foretell act: its submissions up to the first after nine ended runs. */
 struct app {
-  bool tenth;
-  bool wrong; /* one of them had too little memory without foretell, and a run was known */
-  bool acted;
-  double wasted, needed; /* byte seconds of work that foretell may size */
+  bool tenth; /* the tenth run has been submitted */
+  bool wrong; /* a submission after the first run had too little memory without foretell */
+  bool acted; /* foretell changed a submission */
+  double wasted, needed; /* byte seconds of work whose memory foretell may set */
 };
 
+/* Adds foretell's action in attempt A to its app. */
 static void note_acted(struct app *app, const struct weeks_attempt *a)
 {
   if (!weeks_may_raise(a) || app->tenth)
     return;
-  app->acted |= changed(a);
+  app->acted |= is_changed(a);
   app->wrong |= a->known && a->peak_bytes > (double)a->without_bytes;
   app->tenth = a->known + 1 >= TENTH;
 }
 
+/* Adds the apps to the rows of their kind and of all kinds. */
 static void count_apps(struct weeks_table *t, const struct weeks_stream *s, const struct app *app)
 {
   for (size_t i = 0; i < s->apps; i++)
@@ -108,30 +114,30 @@ static void count_part(struct weeks_part *part, bool is)
   part->count += is;
 }
 
+/* Adds foretell's action in attempt I of W to F. */
 static void count_attempt(struct weeks_figures *f, const struct weeks_world *w, size_t i)
 {
   const struct weeks_attempt *a = &w->attempt[i];
-  bool would_live = a->peak_bytes <= (double)a->without_bytes, recovered;
+  bool would_complete = a->peak_bytes <= (double)a->without_bytes, recovered;
   double given = (double)a->given_bytes;
 
   f->submissions++;
-  f->changed += changed(a);
+  f->changed += is_changed(a);
   f->rejected += a->action == FT_ACTION_REJECT;
   f->died_again += a->deaths && a->like_known && weeks_may_raise(a);
-  if (changed(a)) {
-    count_part(&f->part[WEEKS_KILLED_BY], a->deaths && would_live);
-    count_part(&f->part[WEEKS_TOO_MUCH],
-               given > TOO_MUCH * a->need_bytes && given > TOO_MUCH_LEAST);
+  if (is_changed(a)) {
+    count_part(&f->part[WEEKS_KILLED_BY], a->deaths && would_complete);
+    count_part(&f->part[WEEKS_TOO_MUCH], given > TOO_MUCH * a->need_bytes && given > TOO_MUCH_MIN);
   }
-  if (changed(a) || a->action == FT_ACTION_REJECT)
+  if (is_changed(a) || a->action == FT_ACTION_REJECT)
     count_part(&f->part[WEEKS_REJECTED_WRONG],
-               a->action == FT_ACTION_REJECT && would_live && a->all_complete);
+               a->action == FT_ACTION_REJECT && would_complete && a->all_complete);
   if (weeks_recovers(w, i, &recovered))
     count_part(&f->part[WEEKS_NOT_RECOVERED], !recovered);
 }
 
-/* Whether foretell may size this work at its first submission. */
-static bool is_free(const struct weeks_world *w, const struct weeks_attempt *a)
+/* Whether the mode lets foretell lower the memory of this work at its first submission. */
+static bool may_lower_first(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   struct weeks_attempt first = { .mem_unit = s->mem_unit,
@@ -142,13 +148,14 @@ static bool is_free(const struct weeks_world *w, const struct weeks_attempt *a)
   return weeks_may_lower(&first);
 }
 
+/* Adds the waste of attempt A under POLICY to F. */
 static void count_waste(struct weeks_figures *f, const struct weeks_world *w,
                         const struct weeks_attempt *a, unsigned policy)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   bool unfinished = false;
 
-  if (!is_free(w, a))
+  if (!may_lower_first(w, a))
     return;
   f->of[policy].wasted_gib_hours += a->wasted / GIB_HOUR;
   f->of[policy].deaths += a->deaths > 0;
@@ -159,8 +166,8 @@ static void count_waste(struct weeks_figures *f, const struct weeks_world *w,
   f->of[policy].unfinished += unfinished;
 }
 
-/* Byte seconds required by the work of ATTEMPT. */
-static double needed_by(const struct weeks_world *w, const struct weeks_attempt *a)
+/* Returns the byte seconds that the work of attempt A requires. */
+static double needed_byte_seconds(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   double sum = 0;
@@ -170,7 +177,7 @@ static double needed_by(const struct weeks_world *w, const struct weeks_attempt 
   return sum;
 }
 
-/* Every app that foretell may size counts once, whatever its size. */
+/* Adds the log-ratio of every app whose memory foretell may set, with equal weight. */
 static void count_ratios(struct weeks_table *t, const struct weeks_stream *s, const struct app *app,
                          unsigned policy)
 {
@@ -197,7 +204,8 @@ static void count_foretell(struct weeks_table *t, const struct weeks_world *w, s
   note_acted(app, a);
 }
 
-/* Marks the submissions that foretell changed or rejected; its world is the first. */
+/* Marks the submissions that foretell changed or rejected, if POLICY is foretell (0). Returns 0; -1
+ * if out of memory. */
 static int note_touched(struct weeks_table *t, const struct weeks_world *w, unsigned policy)
 {
   if (policy)
@@ -205,7 +213,7 @@ static int note_touched(struct weeks_table *t, const struct weeks_world *w, unsi
   t->touched = calloc(w->stream->submissions + 1, sizeof *t->touched);
   for (size_t i = 0; t->touched && i < w->attempts; i++)
     t->touched[w->attempt[i].submission] |=
-        changed(&w->attempt[i]) || w->attempt[i].action == FT_ACTION_REJECT;
+        is_changed(&w->attempt[i]) || w->attempt[i].action == FT_ACTION_REJECT;
   return t->touched ? 0 : -1;
 }
 
@@ -233,15 +241,16 @@ int weeks_count(struct weeks_table *t, const struct weeks_world *w, unsigned pol
     if (!policy)
       count_foretell(t, w, i, app);
     count_waste(&t->kind[w->stream->app[number].kind], w, a, policy);
-    /* a leak's required memory is unknown, and one leak outweighs a thousand jobs */
+    /* The totals exclude leaks: their required memory is unknown, and one has the waste of a
+     * thousand jobs. */
     if (isinf(a->need_bytes))
       continue;
     count_waste(&t->kind[WEEKS_KINDS], w, a, policy);
     if (t->touched[a->submission])
       count_waste(&t->of_touched, w, a, policy);
-    if (is_free(w, a)) {
+    if (may_lower_first(w, a)) {
       app->wasted += a->wasted;
-      app->needed += a->number ? 0 : needed_by(w, a);
+      app->needed += a->number ? 0 : needed_byte_seconds(w, a);
     }
   }
   if (!policy)

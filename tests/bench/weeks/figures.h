@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Statistics of a played world, printed beside their goals. */
+/* Statistics of a simulated world (world.h), and their tables (table.c, stories.c, list.c). */
 #ifndef FT_BENCH_WEEKS_FIGURES_H
 #define FT_BENCH_WEEKS_FIGURES_H
 
@@ -9,31 +9,31 @@
 #include "tests/bench/weeks/policies.h"
 
 enum weeks_count {
-  WEEKS_KILLED_BY,      /* killed, and would have completed without foretell */
-  WEEKS_REJECTED_WRONG, /* and would have completed */
-  WEEKS_NOT_RECOVERED,  /* after a kill, within ceil(log2(need / limit)) further submissions */
-  WEEKS_TOO_MUCH,       /* set above 3 times the required memory and above 100 MiB */
-  WEEKS_NOT_ACTED,      /* apps with too little memory, by their tenth run */
+  WEEKS_KILLED_BY,      /* changed attempts: killed, and would have completed without foretell */
+  WEEKS_REJECTED_WRONG, /* changed or rejected: rejected, and would have completed */
+  WEEKS_NOT_RECOVERED,  /* kills: still killed after ceil(log2(need / limit)) more submissions */
+  WEEKS_TOO_MUCH,       /* changed: set above 3 times the required memory and above 100 MiB */
+  WEEKS_NOT_ACTED,      /* apps with too little memory: no action by their tenth run */
   WEEKS_COUNTS
 };
 
-/* COUNT of OF. */
+/* COUNT events of OF cases. */
 struct weeks_part {
   uint64_t count, of;
 };
 
 struct weeks_figures {
-  uint64_t submissions; /* attempts */
+  uint64_t submissions; /* number of attempts */
   uint64_t changed, rejected;
-  uint64_t died_again; /* in modes that set memory, with a similar run known */
+  uint64_t died_again; /* kills in modes that set memory, although a similar run was known */
   struct weeks_part part[WEEKS_COUNTS];
   struct weeks_part acted_at_all; /* apps without action, of all apps whose mode permits it */
-  /* work that the mode lets foretell size, under every policy */
+  /* by policy, of work whose memory the mode lets foretell set */
   struct {
     double wasted_gib_hours;
-    double log_ratios; /* of apps: given over needed */
-    uint64_t deaths, unfinished, apps;
-  } of[1 + WEEKS_PEERS]; /* foretell's first */
+    double log_ratios;                 /* sum over apps of log(allocated / required memory-time) */
+    uint64_t deaths, unfinished, apps; /* killed attempts, submissions given up, apps */
+  } of[1 + WEEKS_PEERS];               /* foretell is the first */
 };
 
 enum { WEEKS_RULES = FT_DECIDED_BY_ESTIMATE + 1 };
@@ -42,29 +42,32 @@ struct weeks_table {
   const struct weeks_stream *stream;
   struct weeks_figures kind[WEEKS_KINDS + 1]; /* the last is the total */
   struct weeks_figures rule[WEEKS_RULES];     /* by the deciding rule; foretell only */
-  /* submissions of which foretell changed or rejected an attempt, and each policy's waste on
-   * them; without leaks */
-  bool *touched;
-  struct weeks_figures of_touched;
+  bool *touched;                   /* by submission: foretell changed or rejected an attempt */
+  struct weeks_figures of_touched; /* each policy's waste on touched submissions, without leaks */
 };
 
-/* Counts foretell's actions in WORLD if PEER is 0, else the waste of peer PEER - 1. Returns 0;
- * -1 with ERR. */
+/* Adds WORLD to TABLE: foretell's actions and waste if PEER is 0, else the waste of peer PEER - 1.
+ * Foretell is the first. Returns 0; -1 on error and fills ERR. */
 int weeks_count(struct weeks_table *table, const struct weeks_world *world, unsigned peer,
                 struct ft_error *err);
 
 /* Upper 95 % confidence limit of PART's probability (Clopper and Pearson 1934). */
 double weeks_upper(struct weeks_part part);
 
-/* Whether attempt n of WORLD starts a retry sequence that may recover, and if so whether it did. */
+/* Whether attempt n of WORLD starts a retry sequence that may recover; sets RECOVERED to whether it
+ * did. */
 bool weeks_recovers(const struct weeks_world *world, size_t attempt, bool *recovered);
 
+/* Frees the members of TABLE. */
 void weeks_table_free(struct weeks_table *table);
 
 void weeks_print(const struct weeks_table *table, FILE *out);
+
+/* Returns TABLE as an object that the caller owns; NULL if out of memory. */
 json_t *weeks_json(const struct weeks_table *table);
 
-/* Prints the COUNT apps with the worst results of foretell. Returns 0; -1 with ERR. */
+/* Prints the COUNT apps with the worst results of foretell. Returns 0; -1 on error and
+ * fills ERR. */
 int weeks_print_worst(const struct weeks_world *world, unsigned count, FILE *out,
                       struct ft_error *err);
 

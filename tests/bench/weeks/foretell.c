@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * foretell as a policy: models in memory instead of files, the decision function and the learner.
- * Similar apps are not pooled, because their models would have to be files.
+ * foretell as a policy: the decision function and the learner, with models in memory instead of
+ * files. Similar apps are not pooled, because that reads model files.
  */
 #include "config.h"
 
@@ -17,11 +17,11 @@
 
 struct foretell {
   const struct weeks_stream *stream;
-  const char *without;
+  const char *without; /* rule that is off; NULL: none */
   ft_model **model; /* by app; NULL: no run has ended */
 };
 
-static void *make(const struct weeks_stream *stream, const char *without)
+static void *make_foretell(const struct weeks_stream *stream, const char *without)
 {
   struct foretell *f = calloc(1, sizeof *f);
 
@@ -53,8 +53,7 @@ static bool is_off(const char *without, const char *rule)
   return without && strcmp(without, rule) == 0;
 }
 
-/* Switches a rule off through its input: the policy's number, the fact, or the given request. A
- * given request counts as absent if the mode lets memory be set. */
+/* Switches rule WITHOUT off through its input: a number of the policy, a fact, or the request. */
 static void switch_off(const char *without, ft_submission *submission,
                        struct ft_submission_knowledge *known)
 {
@@ -82,9 +81,9 @@ static void switch_off(const char *without, ft_submission *submission,
 
 /* ---- the decision ---- */
 
-/* The only call of foretell in this benchmark: decides SUBMISSION on SITE in MODE
- * (FT_MODE_UNSET: the site's). MODEL is the app's model (NULL: none); KNOWN's evidence has the
- * indices of the array tasks. Rule WITHOUT (NULL: none) is off. */
+/* Decides SUBMISSION on SITE in MODE (FT_MODE_UNSET: the site's) with rule WITHOUT (NULL: none)
+ * off. MODEL: the app's model (NULL: none); KNOWN: its evidence has the indices of the array tasks.
+ * This is the only call of foretell's decision in this benchmark. */
 static void decide_submission(ft_submission *submission, const struct weeks_site *site,
                               ft_mode mode, const ft_model *model, const char *without,
                               struct ft_submission_knowledge *known, ft_decision *out)
@@ -108,6 +107,7 @@ static void decide_submission(ft_submission *submission, const struct weeks_site
   *out = decision.decision;
 }
 
+/* Copies the decision D to attempt A. */
 static void note_decision(const struct weeks_submission *s, const ft_decision *d,
                           struct weeks_attempt *a)
 {
@@ -119,35 +119,35 @@ static void note_decision(const struct weeks_submission *s, const ft_decision *d
     a->given_bytes = d->mem_bytes * (d->mem_unit == FT_MEM_CPU ? s->cpus : 1);
 }
 
-static int decide(void *state, const struct weeks_world *w, struct weeks_attempt *a,
-                  struct ft_error *err)
+static int decide_foretell(void *state, const struct weeks_world *w, struct weeks_attempt *a,
+                           struct ft_error *err)
 {
   struct foretell *f = state;
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   const struct weeks_site *site = &w->stream->site[w->stream->app[s->app].site];
   static struct ft_submission_knowledge known;
   static ft_submission submission;
-  struct ft_array_estimates *elements = &known.evidence.elements;
+  struct ft_array_estimates *tasks = &known.evidence.elements;
   bool own_mode = s->typed_mode == FT_MODE_UNSET && a->mode == site->mode;
   ft_decision decision;
 
   (void)err;
   weeks_make_submission(w, a, &submission);
-  elements->count = 0;
-  for (uint32_t i = 0; s->array && i < s->tasks && elements->count < FT_ARRAY_ESTIMATES; i++)
+  tasks->count = 0;
+  for (uint32_t i = 0; s->array && i < s->tasks && tasks->count < FT_ARRAY_ESTIMATES; i++)
     if (!w->done[s->first_task + i])
-      elements->index[elements->count++] = i;
+      tasks->index[tasks->count++] = i;
   decide_submission(&submission, site, own_mode ? FT_MODE_UNSET : a->mode, f->model[s->app],
                     f->without, &known, &decision);
   note_decision(s, &decision, a);
-  /* no node has more: Slurm would reject the job */
+  /* Slurm would reject a job above the memory of every node. */
   if (a->given_bytes > site->node_bytes)
     a->given_bytes = site->node_bytes;
   return 0;
 }
 
-static int learn(void *state, const struct weeks_world *w, const struct weeks_result *r,
-                 struct ft_error *err)
+static int learn_foretell(void *state, const struct weeks_world *w, const struct weeks_result *r,
+                          struct ft_error *err)
 {
   struct foretell *f = state;
   const struct weeks_submission *s = &w->stream->submission[w->attempt[r->attempt].submission];
@@ -165,4 +165,5 @@ static int learn(void *state, const struct weeks_world *w, const struct weeks_re
   return ft_online_update(*model, &observation, err) < 0 ? -1 : 0;
 }
 
-const struct weeks_policy weeks_foretell = { "foretell", make, decide, learn, free_foretell };
+const struct weeks_policy weeks_foretell = { "foretell", make_foretell, decide_foretell,
+                                             learn_foretell, free_foretell };

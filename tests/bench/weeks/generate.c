@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Weeks of some forty users on sixteen partitions: users, submissions, times, requests and required
- * memory. FROZEN: rules are judged by it, so it does not change with them. Every app has its own
- * random number generator.
+ * Generates weeks of forty users on sixteen partitions: users, submissions, times, requests and
+ * required memory. FROZEN: decision rules are chosen by these weeks, so the generator must not
+ * change with the rules. Probabilities and ranges without a source are chosen by judgement. Every
+ * app has its own random number generator.
  */
 #include "config.h"
 
@@ -34,16 +35,23 @@ static const char *const kind_names[KINDS] = { "constant",  "growing", "sweep", 
                                                "array",     "leak",    "drift", "failing",
                                                "arguments", "mixed" };
 
-/* Per cent of the apps. Published traces have a third of jobs that repeat one another and a third
- * in sweeps and arrays; leaks are few, or clusters would not run. */
-static const double kind_parts[KINDS] = { 16, 12, 14, 12, 8, 3, 9, 8, 6, 12 };
+/* Per cent of the apps. In published traces a third of the jobs repeat another job and a third
+ * belong to sweeps and arrays. Leaks are few, or clusters would not run. */
+static const double kind_shares[KINDS] = { 16, 12, 14, 12, 8, 3, 9, 8, 6, 12 };
 
-enum { USERS = 40, DAYS = 42, GRID = 6, VARIANTS = 4, PLACES = 64 };
+enum {
+  USERS = 40,
+  DAYS = 42,
+  GRID = 6,      /* inputs of a sweep */
+  VARIANTS = 4,  /* copies of a script */
+  MAX_TASKS = 64 /* of an array */
+};
 
+/* Seconds. */
 #define HOUR 3600.0
 #define DAY (24 * HOUR)
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 static double between(struct ft_random *r, double low, double high)
 {
@@ -61,16 +69,17 @@ static bool happens(struct ft_random *r, double probability)
   return ft_random_double(r) < probability;
 }
 
-static unsigned choose(struct ft_random *r, const double *part, unsigned count)
+/* Returns a random index below COUNT with probabilities proportional to SHARE. */
+static unsigned choose(struct ft_random *r, const double *share, unsigned count)
 {
   double sum = 0, at;
   unsigned i;
 
   for (i = 0; i < count; i++)
-    sum += part[i];
+    sum += share[i];
   at = sum * ft_random_double(r);
-  for (i = 0; i + 1 < count && at >= part[i]; i++)
-    at -= part[i];
+  for (i = 0; i + 1 < count && at >= share[i]; i++)
+    at -= share[i];
   return i;
 }
 
@@ -83,16 +92,16 @@ static double clamp(double value, double low, double high)
 
 enum { DEFAULTS = 4, MODES = 4 };
 
-/* 100 MiB a CPU is what contrib/quickstart.sh has; 1 to 4 GiB is what clusters have, a node's
- * memory by its CPUs or a half of that. */
+/* Default memory in bytes per CPU: 100 MiB in contrib/quickstart.sh, 1 to 4 GiB on clusters, which
+ * is a node's memory per CPU or half of that. Memory of a node in bytes. */
 static const double defaults[DEFAULTS] = { 100 * 0x1p20, 0x1p30, 2 * 0x1p30, 4 * 0x1p30 };
-static const double default_parts[DEFAULTS] = { 15, 25, 35, 25 };
+static const double default_shares[DEFAULTS] = { 15, 25, 35, 25 };
 static const uint64_t nodes[DEFAULTS] = { 64 * FT_GIB, 128 * FT_GIB, 192 * FT_GIB, 256 * FT_GIB };
 
 static const ft_mode modes[MODES] = { FT_MODE_SET, FT_MODE_RAISE, FT_MODE_TRIM, FT_MODE_CHECK };
-static const double mode_parts[MODES] = { 40, 15, 20, 25 };
-/* reject_probability by mode: as in the quickstart for check; sites that set memory mostly keep the
- * default, never */
+static const double mode_shares[MODES] = { 40, 15, 20, 25 };
+/* reject_probability by mode: that of the quickstart for check; most sites that set memory have the
+ * default of 0, never. */
 static const double rejects[MODES] = { 0, 0.9, 0, 0.5 };
 
 static int make_sites(struct weeks_stream *s)
@@ -116,18 +125,18 @@ static int make_sites(struct weeks_stream *s)
 /* A user's style of --mem. */
 enum style {
   NOTHING,  /* no --mem */
-  ENOUGH,   /* 1.15 to 2 times the need of the user's largest job */
-  GENEROUS, /* 2 to 20 times */
-  LITTLE,   /* 0.4 to 0.95 of a typical job's need */
-  CAREFUL,  /* 1.2 to 2 times the need of this job, which the user can estimate */
+  ENOUGH,   /* 1.15 to 2 times the memory of the user's largest job */
+  GENEROUS, /* 2 to 20 times the memory of the user's largest job */
+  LITTLE,   /* 0.4 to 0.95 of a typical job's memory */
+  CAREFUL,  /* 1.15 to 2 times the memory of this job, which the user can estimate */
   STYLES
 };
 
-/* In studies of requests the median job uses a fifth to a third of its request, and under half of
- * the jobs request memory if a default exists. */
-static const double style_parts[STYLES] = { 47, 17, 26, 5, 5 };
-/* After a kill some users give up or return weeks later; most request more. */
-static const double reaction_parts[3] = { 25, 35, 40 };
+/* Per cent of the users. In studies of requests the median job uses a fifth to a third of its
+ * request, and under half of the jobs request memory if a default exists. */
+static const double style_shares[STYLES] = { 47, 17, 26, 5, 5 };
+/* Per cent of the users, by enum weeks_reaction. */
+static const double reaction_shares[3] = { 25, 35, 40 };
 
 struct user {
   uint32_t site;
@@ -137,11 +146,11 @@ struct user {
 
 static void draw_user(struct ft_random *r, struct user *out)
 {
-  unsigned d = choose(r, default_parts, DEFAULTS), m = choose(r, mode_parts, MODES);
+  unsigned d = choose(r, default_shares, DEFAULTS), m = choose(r, mode_shares, MODES);
 
   *out = (struct user){ .site = d * MODES + m,
-                        .style = (enum style)choose(r, style_parts, STYLES),
-                        .reaction = (enum weeks_reaction)choose(r, reaction_parts, 3) };
+                        .style = (enum style)choose(r, style_shares, STYLES),
+                        .reaction = (enum weeks_reaction)choose(r, reaction_shares, 3) };
 }
 
 /* ---- an app ---- */
@@ -150,10 +159,11 @@ enum drift { CREEPS_UP, CREEPS_DOWN, STEPS_UP, STEPS_DOWN, COMES_AND_GOES, DRIFT
 
 struct variant {
   uint32_t script_hash, directory_hash;
-  double factor; /* on its need */
+  double factor; /* of its required memory */
 };
 
-struct work {
+/* An app while its submissions are generated. */
+struct app_state {
   struct ft_random random;
   struct weeks_stream *stream;
   const struct weeks_site *site;
@@ -163,29 +173,30 @@ struct work {
   ft_mode typed_mode;
   struct weeks_need need;
   uint32_t app;
-  double typical; /* bytes */
+  double typical; /* typical memory, bytes */
   double spread;  /* standard deviation of the logarithm of its inputs */
-  double largest; /* relative need of its largest usual input */
+  double largest; /* relative memory of its largest usual input */
   double grid[GRID];
-  double place[PLACES]; /* of array tasks that differ only by index: relative input */
-  double growth;        /* of the logarithm of its input, from its first to its last day */
+  double place[MAX_TASKS]; /* relative input of array tasks that differ only by index */
+  double growth;        /* increase of the logarithm of its input, from its first to its last day */
   bool steady;          /* one input, else three */
   bool beyond_node;     /* its memory may exceed a node */
-  bool by_file;         /* tasks of its arrays have one file each of known size */
-  bool per_cpu;         /* its user gives --mem-per-cpu */
-  double first_input, second_input; /* what is 1 in the law, as a feature's value */
-  double factor;                    /* of the user's request over the need that the user has in mind */
-  double seconds, peak_at;
+  bool by_file;         /* each task of its arrays has a file of known size */
+  bool per_cpu;         /* its user requests --mem-per-cpu */
+  double first_input, second_input; /* feature values of a relative input of 1 */
+  double factor;                    /* request over the memory that the user assumes */
+  double seconds, peak_at;          /* typical run time; share of it until the peak */
   uint32_t cpus;
   enum drift drift;
-  double change, from, until; /* of drift: factor, and when; of arguments and leaks: when */
+  double change;      /* factor of drift */
+  double from, until; /* start and end of drift, arguments or leaks, 0 to 1 */
   struct variant variant[VARIANTS];
-  unsigned variants, now; /* the one in use */
-  double start, life;
+  unsigned variants, now; /* number of variants, the one in use */
+  double start, life;     /* seconds */
 };
 
-/* How fast the law rises: the exponent of its input. */
-static double steepness(enum weeks_law law)
+/* Returns the exponent of the input in LAW. */
+static double law_exponent(enum weeks_law law)
 {
   switch (law) {
   case LAW_GRID:
@@ -200,41 +211,42 @@ static double steepness(enum weeks_law law)
   }
 }
 
-static uint32_t hash_of(struct ft_random *r)
+static uint32_t draw_hash(struct ft_random *r)
 {
   return (uint32_t)(ft_random_u64(r) | 1);
 }
 
 /*
- * Typical needs. Most jobs without --mem fit the default: users of jobs that do not have changed
- * them. Of three in five the need is below the default; of most others it is up to 4 times the
- * default, and of one in eight 4 to 32 times: these are the new users that the benchmark is about.
+ * Returns an app's typical memory in bytes. Most jobs without --mem fit the default, because users
+ * have changed the others. Three in five need less than the default, most others up to 4 times the
+ * default, and one in eight 4 to 32 times: these are the new users that the benchmark is about.
  */
-static double draw_typical(struct work *w)
+static double draw_typical(struct app_state *w)
 {
-  static const double parts[3] = { 60, 27, 13 };
+  static const double shares[3] = { 60, 27, 13 };
   static const double low[3] = { 0.04, 1, 4 }, high[3] = { 1, 4, 32 };
   struct ft_random *r = &w->random;
-  double given = (double)w->site->default_bytes * w->cpus, most = 0.5 * (double)w->site->node_bytes;
-  unsigned i = choose(r, parts, 3);
-  double bytes = given * log_between(r, low[i], high[i]);
+  double default_bytes = (double)w->site->default_bytes * w->cpus,
+         most = 0.5 * (double)w->site->node_bytes;
+  unsigned i = choose(r, shares, 3);
+  double bytes = default_bytes * log_between(r, low[i], high[i]);
 
-  /* jobs of clusters: the median is some GiB, one in a hundred over 100 GiB */
+  /* Jobs of clusters: median 3 GiB, one in a hundred over 100 GiB. */
   if (w->style != NOTHING)
     bytes = 3 * 0x1p30 * exp(1.6 * ft_random_normal(r));
   return clamp(bytes, 20 * 0x1p20, most);
 }
 
-static void draw_inputs(struct work *w)
+static void draw_inputs(struct app_state *w)
 {
   struct ft_random *r = &w->random;
-  double steep = steepness(w->need.law), low = log_between(r, 0.1, 0.8);
+  double steep = law_exponent(w->need.law), low = log_between(r, 0.1, 0.8);
   struct weeks_inputs in = { 1, 1, 1, 0 };
 
   w->spread = log_between(r, 0.05, 1.0) / steep;
   for (int i = 0; i < GRID; i++)
     w->grid[i] = pow(low * pow(1 / (low * low), i / (GRID - 1.0)), 1 / steep);
-  for (int i = 0; i < PLACES; i++)
+  for (int i = 0; i < MAX_TASKS; i++)
     w->place[i] = exp(w->spread * ft_random_normal(r));
   w->growth =
       log(clamp(log_between(r, 1.5, 30), 1, 0.8 * (double)w->site->node_bytes / w->typical)) /
@@ -245,49 +257,50 @@ static void draw_inputs(struct work *w)
   else if (w->kind == MIXED || w->kind == ARRAY)
     in.u = in.v = exp(1.3 * w->spread);
   w->largest = weeks_need_of(&w->need, &in);
-  w->first_input = w->need.law == LAW_TOLD ? w->typical : floor(log_between(r, 1e2, 1e10));
+  w->first_input = w->need.law == LAW_STATED ? w->typical : floor(log_between(r, 1e2, 1e10));
   w->second_input = floor(log_between(r, 4, 1e4));
 }
 
-/* The mode that an app's user gives: on a site that only checks, messages name --predict-mem. */
-static ft_mode draw_mode(struct work *w)
+/* Returns the mode that the user of an app requests. On a site that only checks, messages name
+ * --predict-mem, so more users do. */
+static ft_mode draw_mode(struct app_state *w)
 {
   static const ft_mode typed[] = { FT_MODE_SET, FT_MODE_RAISE, FT_MODE_TRIM, FT_MODE_CHECK,
                                    FT_MODE_FORCE };
-  static const double parts[] = { 50, 25, 10, 10, 5 };
+  static const double shares[] = { 50, 25, 10, 10, 5 };
 
   if (!happens(&w->random, w->site->mode == FT_MODE_CHECK ? 0.3 : 0.05))
     return FT_MODE_UNSET;
-  return typed[choose(&w->random, parts, COUNT(typed))];
+  return typed[choose(&w->random, shares, COUNT(typed))];
 }
 
-static void draw_events(struct work *w)
+static void draw_events(struct app_state *w)
 {
   struct ft_random *r = &w->random;
 
   w->drift = (enum drift)ft_random_below(r, DRIFTS);
   w->change = log_between(r, 1.4, 4);
   w->from = between(r, 0.1, 0.7);
-  /* two leaks in three are found and repaired */
+  /* Two leaks in three are found and repaired. */
   w->until = happens(r, 0.66) ? between(r, w->from, 1) : 2;
   w->variants = 1;
-  w->variant[0] = (struct variant){ hash_of(r), hash_of(r), 1 };
+  w->variant[0] = (struct variant){ draw_hash(r), draw_hash(r), 1 };
 }
 
-static void draw_work(struct work *w, const struct user *user)
+static void draw_work(struct app_state *w, const struct user *user)
 {
   static const uint32_t cpus[] = { 1, 2, 4, 8, 16, 32 };
-  static const double parts[] = { 35, 15, 22, 14, 9, 5 };
+  static const double shares[] = { 35, 15, 22, 14, 9, 5 };
   struct ft_random *r = &w->random;
 
   w->style = user->style;
   w->reaction = user->reaction;
-  /* most apps have their user's style */
+  /* Most apps have their user's style. */
   if (happens(r, 0.3))
-    w->style = (enum style)choose(r, style_parts, STYLES);
+    w->style = (enum style)choose(r, style_shares, STYLES);
   if (happens(r, 0.2))
-    w->reaction = (enum weeks_reaction)choose(r, reaction_parts, 3);
-  w->cpus = cpus[choose(r, parts, COUNT(parts))];
+    w->reaction = (enum weeks_reaction)choose(r, reaction_shares, 3);
+  w->cpus = cpus[choose(r, shares, COUNT(shares))];
   weeks_need_draw(r, (unsigned)ft_random_below(r, WEEKS_APP_KINDS), &w->need);
   w->typical = draw_typical(w);
   draw_inputs(w);
@@ -305,16 +318,16 @@ static void draw_work(struct work *w, const struct user *user)
 
 /* ---- changes of an app over the weeks ---- */
 
-/* An edit in place, a copy in another directory, or both: another project with possibly other
- * memory. */
-static void edit(struct work *w, double text, double copy, double project)
+/* Draws an edit in place (probability TEXT), a copy in another directory (COPY), or both, another
+ * project whose memory may differ (PROJECT). */
+static void edit_script(struct app_state *w, double text, double copy, double project)
 {
   struct ft_random *r = &w->random;
   struct variant next = w->variant[w->now];
   double at = ft_random_double(r);
 
   if (at < text) {
-    next.script_hash = hash_of(r);
+    next.script_hash = draw_hash(r);
     w->variant[w->now] = next;
     return;
   }
@@ -323,16 +336,17 @@ static void edit(struct work *w, double text, double copy, double project)
       w->now = (unsigned)ft_random_below(r, w->variants);
     return;
   }
-  next.directory_hash = hash_of(r);
+  next.directory_hash = draw_hash(r);
   if (at >= text + copy) {
-    next.script_hash = hash_of(r);
+    next.script_hash = draw_hash(r);
     next.factor = happens(r, 0.5) ? between(r, 0.95, 1.05) : log_between(r, 0.3, 3);
   }
   w->now = w->variants < VARIANTS ? w->variants++ : (unsigned)ft_random_below(r, VARIANTS);
   w->variant[w->now] = next;
 }
 
-static double drift_of(const struct work *w, double progress)
+/* Returns the factor of drift at PROGRESS, 0 to 1 of the app's life. */
+static double drift_factor(const struct app_state *w, double progress)
 {
   if (w->kind != DRIFT)
     return 1;
@@ -350,7 +364,8 @@ static double drift_of(const struct work *w, double progress)
   }
 }
 
-static double input_of(struct work *w, double progress)
+/* Draws a relative input at PROGRESS. */
+static double draw_input(struct app_state *w, double progress)
 {
   struct ft_random *r = &w->random;
 
@@ -369,15 +384,16 @@ static double input_of(struct work *w, double progress)
   }
 }
 
-static struct weeks_inputs inputs_of(struct work *w, double progress, uint32_t *cpus)
+/* Draws all relative inputs of a run, and its CPUs. */
+static struct weeks_inputs draw_run_inputs(struct app_state *w, double progress, uint32_t *cpus)
 {
   struct ft_random *r = &w->random;
-  struct weeks_inputs in = { input_of(w, progress), 1, 1, 0 };
+  struct weeks_inputs in = { draw_input(w, progress), 1, 1, 0 };
   bool threads =
       w->need.law == LAW_THREADS || w->need.law == LAW_THREADS_INPUT || w->need.law == LAW_SHARED;
 
   if (w->kind == SWEEP || w->kind == MIXED) {
-    in.v = input_of(w, progress);
+    in.v = draw_input(w, progress);
     in.category = (unsigned)ft_random_below(r, WEEKS_LEVELS);
   }
   *cpus = w->cpus;
@@ -393,7 +409,7 @@ static bool ends_early(enum weeks_ending ending)
 }
 
 /* One job in ten of a cluster fails, and half of those within minutes; in bad weeks two in five. */
-static void draw_ending(struct work *w, struct weeks_task *task)
+static void draw_ending(struct app_state *w, struct weeks_task *task)
 {
   static const double usual[] = { 93.5, 3.2, 1.2, 1.0, 0.3, 0.8 };
   static const double bad[] = { 57, 25, 8, 5, 2, 3 };
@@ -421,14 +437,15 @@ static void add_category(struct weeks_submission *s, const char *name, const cha
     s->value[s->values++] = (struct weeks_value){ .name = name, .category = category };
 }
 
-static const char *first_name(enum weeks_law law)
+/* Returns the name of the feature of a law's first input. */
+static const char *input_feature_name(enum weeks_law law)
 {
   switch (law) {
   case LAW_DENSE:
   case LAW_DENSE_BASE:
   case LAW_GRID:
     return "n";
-  case LAW_TOLD:
+  case LAW_STATED:
     return "xmx";
   case LAW_PRODUCT:
   case LAW_IMAGES:
@@ -439,9 +456,9 @@ static const char *first_name(enum weeks_law law)
   }
 }
 
-/* Features from the script's arguments: relevant ones, if any, and irrelevant ones. */
-static void add_features(struct work *w, struct weeks_submission *s, const struct weeks_inputs *in,
-                         double progress)
+/* Adds the features of the script's arguments, relevant and irrelevant. */
+static void add_features(struct app_state *w, struct weeks_submission *s,
+                         const struct weeks_inputs *in, double progress)
 {
   static const char *const levels[WEEKS_LEVELS] = { "resnet18", "vgg16", "unet", "bert", "mlp" };
   static const char *const tags[] = { "fast", "safe", "debug" };
@@ -449,7 +466,7 @@ static void add_features(struct work *w, struct weeks_submission *s, const struc
   enum weeks_law law = w->need.law;
 
   if (law != LAW_CONSTANT && !s->array)
-    add_number(s, first_name(law),
+    add_number(s, input_feature_name(law),
                w->first_input * (law == LAW_CONSTANT_HERRINGS ? exp(ft_random_normal(r)) : in->u));
   if (law == LAW_PRODUCT || law == LAW_IMAGES || law == LAW_SUM)
     add_number(s, "batch", w->second_input * in->v);
@@ -468,21 +485,23 @@ static void add_features(struct work *w, struct weeks_submission *s, const struc
 
 /* ---- the user's requests ---- */
 
-static const double nice[] = { 0.1, 0.2, 0.5, 1,   2,   3,   4,   5,   6,   8,  10,
-                               12,  16,  20,  24,  30,  32,  40,  48,  50,  60, 64,
-                               80,  96,  100, 120, 128, 160, 192, 200, 250, 256 };
+/* Amounts that users request, GiB. */
+static const double round_amounts[] = { 0.1, 0.2, 0.5, 1,   2,   3,   4,   5,   6,   8,  10,
+                                        12,  16,  20,  24,  30,  32,  40,  48,  50,  60, 64,
+                                        80,  96,  100, 120, 128, 160, 192, 200, 250, 256 };
 
-/* The next round amount from BYTES up, or down. */
-static double typed_amount(double bytes, bool down)
+/* Returns the next round amount above BYTES, or below. */
+static double round_to_amount(double bytes, bool down)
 {
   size_t i = 0;
 
-  while (i + 1 < COUNT(nice) && nice[i] * 0x1p30 < bytes)
+  while (i + 1 < COUNT(round_amounts) && round_amounts[i] * 0x1p30 < bytes)
     i++;
-  return nice[down && i ? i - 1 : i] * 0x1p30;
+  return round_amounts[down && i ? i - 1 : i] * 0x1p30;
 }
 
-static void type_memory(struct work *w, struct weeks_submission *s, double need)
+/* Sets the request of S, whose run needs NEED bytes, by the user's style. */
+static void set_request(struct app_state *w, struct weeks_submission *s, double need)
 {
   double bytes = w->typical * (w->style == LITTLE ? 1 : w->largest) * w->factor;
 
@@ -490,20 +509,22 @@ static void type_memory(struct work *w, struct weeks_submission *s, double need)
     return;
   if (w->style == CAREFUL)
     bytes = need * w->factor;
-  bytes = fmin(typed_amount(bytes, w->style == LITTLE), (double)w->site->node_bytes);
+  bytes = fmin(round_to_amount(bytes, w->style == LITTLE), (double)w->site->node_bytes);
   s->mem_unit = w->per_cpu ? FT_MEM_CPU : FT_MEM_NODE;
   s->mem_bytes = (uint64_t)(w->per_cpu ? ceil(bytes / s->cpus / 0x1p20) * 0x1p20 : bytes);
 }
 
 /* ---- a submission ---- */
 
-static bool leaks_at(const struct work *w, double progress)
+static bool leaks_at(const struct app_state *w, double progress)
 {
   return w->kind == LEAK && progress >= w->from && progress < w->until;
 }
 
-static int add_run(struct work *w, const struct weeks_submission *s, const struct weeks_inputs *in,
-                   double factor, double progress, double *need)
+/* Adds a run of S; sets NEED to its memory in bytes without noise. Returns 0; -1 if out of memory.
+ */
+static int add_task(struct app_state *w, const struct weeks_submission *s,
+                    const struct weeks_inputs *in, double factor, double progress, double *need)
 {
   struct weeks_task *task = weeks_add_task(w->stream);
   double most = w->beyond_node ? 200 * 0x1p30 : 0.9 * (double)w->site->node_bytes;
@@ -522,18 +543,20 @@ static int add_run(struct work *w, const struct weeks_submission *s, const struc
   return 0;
 }
 
-/* Tasks share the submission's properties; each has its own memory. */
-static int add_elements(struct work *w, struct weeks_submission *s, struct weeks_inputs in,
-                        double factor, double progress, double *need)
+/* Adds the runs of an array, each with its own memory; sets NEED to the largest. Returns 0; -1 if
+ * out of memory. */
+static int add_array(struct app_state *w, struct weeks_submission *s, struct weeks_inputs in,
+                     double factor, double progress, double *need)
 {
-  uint32_t tasks = (uint32_t)log_between(&w->random, 3, PLACES);
+  uint32_t tasks = (uint32_t)log_between(&w->random, 3, MAX_TASKS);
   double common = exp(0.1 * ft_random_normal(&w->random)), most = 0;
 
   s->array = true;
-  s->input_feature = w->by_file && w->need.law != LAW_CONSTANT ? first_name(w->need.law) : NULL;
+  s->input_feature =
+      w->by_file && w->need.law != LAW_CONSTANT ? input_feature_name(w->need.law) : NULL;
   for (uint32_t i = 0; i < tasks; i++) {
     in.u = s->input_feature ? exp(w->spread * ft_random_normal(&w->random)) : w->place[i];
-    if (add_run(w, s, &in, factor * common, progress, need) < 0)
+    if (add_task(w, s, &in, factor * common, progress, need) < 0)
       return -1;
     most = fmax(most, *need);
   }
@@ -542,16 +565,18 @@ static int add_elements(struct work *w, struct weeks_submission *s, struct weeks
   return 0;
 }
 
-static double factor_of(const struct work *w, double progress)
+/* Returns the factor of the memory at PROGRESS: drift, variant of the script, new arguments. */
+static double memory_factor(const struct app_state *w, double progress)
 {
-  double factor = drift_of(w, progress) * w->variant[w->now].factor;
+  double factor = drift_factor(w, progress) * w->variant[w->now].factor;
 
   if (w->kind == ARGUMENTS && progress >= w->from)
     factor *= w->need.level[1] > 1 ? w->need.level[1] : 1;
   return factor;
 }
 
-static int submit(struct work *w, double time, double progress)
+/* Adds one submission at TIME. Returns 0; -1 if out of memory. */
+static int submit_app(struct app_state *w, double time, double progress)
 {
   struct weeks_submission s = { .time = time,
                                 .app = w->app,
@@ -565,21 +590,21 @@ static int submit(struct work *w, double time, double progress)
   int status;
 
   if (w->kind == EDITED)
-    edit(w, 0.12, 0.05, 0.08);
+    edit_script(w, 0.12, 0.05, 0.08);
   else
-    edit(w, 0.01, 0.01, w->kind == MIXED ? 0.02 : 0);
+    edit_script(w, 0.01, 0.01, w->kind == MIXED ? 0.02 : 0);
   s.script_hash = w->variant[w->now].script_hash;
   s.directory_hash = w->variant[w->now].directory_hash;
-  in = inputs_of(w, progress, &s.cpus);
-  factor = factor_of(w, progress);
+  in = draw_run_inputs(w, progress, &s.cpus);
+  factor = memory_factor(w, progress);
   if (w->kind == ARRAY || (w->kind == MIXED && happens(&w->random, 0.05)))
-    status = add_elements(w, &s, in, factor, progress, &need);
+    status = add_array(w, &s, in, factor, progress, &need);
   else
-    status = add_run(w, &s, &in, factor, progress, &need);
+    status = add_task(w, &s, &in, factor, progress, &need);
   if (status < 0)
     return -1;
   add_features(w, &s, &in, progress);
-  type_memory(w, &s, need);
+  set_request(w, &s, need);
   place = weeks_add_submission(w->stream);
   if (!place)
     return -1;
@@ -587,8 +612,8 @@ static int submit(struct work *w, double time, double progress)
   return 0;
 }
 
-/* Mostly between 8 and 19 o'clock, five days a week. */
-static double working_hours(struct ft_random *r, double time)
+/* Moves TIME to working hours, in most cases: 8 to 19 o'clock, five days a week. */
+static double draw_working_hours(struct ft_random *r, double time)
 {
   double day = floor(time / DAY);
 
@@ -599,8 +624,8 @@ static double working_hours(struct ft_random *r, double time)
   return fmax(day, 0) * DAY + between(r, 8, 19) * HOUR;
 }
 
-/* COUNT submissions in sessions of a user. */
-static int play(struct work *w, size_t count)
+/* Adds COUNT submissions in sessions of a user. Returns 0; -1 if out of memory. */
+static int add_sessions(struct app_state *w, size_t count)
 {
   struct ft_random *r = &w->random;
   double size = w->kind == SWEEP ? log_between(r, 6, 60) : log_between(r, 1, 6);
@@ -611,8 +636,8 @@ static int play(struct work *w, size_t count)
     size_t until = (j + 1) * count / sessions;
     double time = w->start + w->life * ((double)j + ft_random_double(r)) / (double)sessions;
 
-    for (time = working_hours(r, time); done < until; done++) {
-      if (submit(w, floor(time), (double)done / (double)count) < 0)
+    for (time = draw_working_hours(r, time); done < until; done++) {
+      if (submit_app(w, floor(time), (double)done / (double)count) < 0)
         return -1;
       time += 1 - gap * log(1 - ft_random_double(r));
     }
@@ -620,16 +645,16 @@ static int play(struct work *w, size_t count)
   return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all apps ---- */
 
-/* Names as users choose them; a third of the apps are python scripts. */
-static void name_app(struct work *w, struct weeks_app *app, uint32_t number, bool same_script)
+/* Names an app like users do; a third of the apps are python scripts. */
+static void name_app(struct app_state *w, struct weeks_app *app, uint32_t number, bool same_script)
 {
   static const char *const programs[] = { "python3", "Rscript", "java",   "bwa",    "samtools",
                                           "gmx",     "vasp",    "lmp",    "matlab", "blender",
                                           "star",    "solver",  "prepare" };
-  static const double parts[] = { 33, 8, 6, 5, 5, 5, 4, 4, 4, 3, 3, 10, 10 };
-  unsigned program = choose(&w->random, parts, COUNT(programs));
+  static const double shares[] = { 33, 8, 6, 5, 5, 5, 4, 4, 4, 3, 3, 10, 10 };
+  unsigned program = choose(&w->random, shares, COUNT(programs));
 
   (void)snprintf(app->name, sizeof app->name, "u%02u-%s-%u", app->user, kind_names[w->kind],
                  number);
@@ -638,17 +663,17 @@ static void name_app(struct work *w, struct weeks_app *app, uint32_t number, boo
   (void)ft_string_copy(programs[program], app->program, sizeof app->program);
 }
 
-/* Few users submit most: the weight of the n-th falls with n. */
+/* Returns the user of an app. Few users submit most: the weight of user n falls with n^-0.7. */
 static uint32_t draw_owner(struct ft_random *r)
 {
-  double part[USERS];
+  double share[USERS];
 
   for (unsigned i = 0; i < USERS; i++)
-    part[i] = pow(1 + i, -0.7);
-  return choose(r, part, USERS);
+    share[i] = pow(1 + i, -0.7);
+  return choose(r, share, USERS);
 }
 
-/* Number of submissions of an app: median 12, one in a hundred some 200. */
+/* Returns the number of submissions of an app: median 12, one in a hundred over 190. */
 static size_t draw_count(struct ft_random *r, enum kind kind)
 {
   double count = 12 * exp(1.2 * ft_random_normal(r)) * (kind == SWEEP ? 2 : 1);
@@ -656,21 +681,21 @@ static size_t draw_count(struct ft_random *r, enum kind kind)
   return (size_t)clamp(count, 1, 1500);
 }
 
-/* Adds an app; with TWIN (NULL: none) another program in the script and the weeks of that app.
- * Returns its number of submissions, at most MOST; 0 if out of memory. */
-static size_t add_app(struct weeks_stream *s, uint64_t seed, const struct user *users, size_t most,
-                      const struct work *twin, struct work *w)
+/* Adds an app. With TWIN (NULL: none) it is another program in the script and the weeks of that
+ * app. Returns its number of submissions, at most LIMIT; 0 if out of memory. */
+static size_t add_app(struct weeks_stream *s, uint64_t seed, const struct user *users, size_t limit,
+                      const struct app_state *twin, struct app_state *w)
 {
   struct weeks_app *app;
   uint32_t number = (uint32_t)s->apps;
   size_t count;
 
-  *w = (struct work){ .stream = s, .app = number };
+  *w = (struct app_state){ .stream = s, .app = number };
   ft_random_seed(&w->random, seed * 1000003 + number);
   app = weeks_add_app(s);
   if (!app)
     return 0;
-  w->kind = twin ? EDITED : (enum kind)choose(&w->random, kind_parts, KINDS);
+  w->kind = twin ? EDITED : (enum kind)choose(&w->random, kind_shares, KINDS);
   app->user = twin ? s->app[twin->app].user : draw_owner(&w->random);
   app->site = users[app->user].site;
   app->kind = w->kind;
@@ -685,15 +710,15 @@ static size_t add_app(struct weeks_stream *s, uint64_t seed, const struct user *
   }
   name_app(w, app, number, twin != NULL);
   count = draw_count(&w->random, w->kind);
-  count = count < most ? count : most;
-  return play(w, count) < 0 ? 0 : count;
+  count = count < limit ? count : limit;
+  return add_sessions(w, count) < 0 ? 0 : count;
 }
 
 int weeks_generate(uint64_t seed, size_t count, struct weeks_stream *out, struct ft_error *err)
 {
   struct user users[USERS];
   struct ft_random random;
-  struct work work, other;
+  struct app_state work, other;
   size_t done;
 
   *out = (struct weeks_stream){ .kinds = KINDS };
@@ -708,7 +733,7 @@ int weeks_generate(uint64_t seed, size_t count, struct weeks_stream *out, struct
     done = add_app(out, seed, users, count - out->submissions, NULL, &work);
     if (!done)
       goto fail;
-    /* two of five edited scripts were another program before */
+    /* Two of five edited scripts were another program before. */
     if (work.kind == EDITED && out->submissions < count && happens(&random, 0.4) &&
         !add_app(out, seed, users, count - out->submissions, &work, &other))
       goto fail;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The memory laws: each function of inputs returns memory relative to the typical memory. */
 #include "config.h"
 
 #include <math.h>
 
 #include "tests/bench/weeks/laws.h"
 
-/* Simulations and aligners repeat within one part in a thousand; solvers that choose pivots and
- * programs with garbage collectors differ by tens of per cent. */
+/* Repeats of simulations and aligners differ by a thousandth; those of solvers that choose pivots
+ * and of programs with garbage collectors by tens of per cent. */
 const double weeks_noise[WEEKS_NOISES] = { 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.3 };
 
-/* Typical inputs have logarithms of about this. */
+/* Logarithm of a typical input in bytes: 60 MB. */
 #define TYPICAL_LOG 18.0
 
 static double between(struct ft_random *random, double low, double high)
@@ -29,7 +30,7 @@ void weeks_need_draw(struct ft_random *random, unsigned kind, struct weeks_need 
     out->level[i] = i ? exp(between(random, log(0.4), log(3))) : 1;
 }
 
-static double of_category(const struct weeks_need *n, const struct weeks_inputs *in)
+static double category_memory(const struct weeks_need *n, const struct weeks_inputs *in)
 {
   double level = n->level[in->category % WEEKS_LEVELS];
 
@@ -40,7 +41,7 @@ static double of_category(const struct weeks_need *n, const struct weeks_inputs 
   return in->category == 0 ? in->u : level * n->base;
 }
 
-static double of_two(const struct weeks_need *n, const struct weeks_inputs *in)
+static double two_inputs_memory(const struct weeks_need *n, const struct weeks_inputs *in)
 {
   double rest = 1 - n->base;
 
@@ -60,7 +61,7 @@ static double of_two(const struct weeks_need *n, const struct weeks_inputs *in)
   }
 }
 
-static double of_knee(const struct weeks_need *n, const struct weeks_inputs *in)
+static double threshold_memory(const struct weeks_need *n, const struct weeks_inputs *in)
 {
   switch (n->law) {
   case LAW_THRESHOLD:
@@ -74,14 +75,14 @@ static double of_knee(const struct weeks_need *n, const struct weeks_inputs *in)
   }
 }
 
-static double of_input(const struct weeks_need *n, double u)
+static double one_input_memory(const struct weeks_need *n, double u)
 {
   double rest = 1 - n->base;
 
   switch (n->law) {
   case LAW_LINEAR:
   case LAW_LINEAR_HERRINGS:
-  case LAW_TOLD:
+  case LAW_STATED:
     return u;
   case LAW_AFFINE:
     return n->base + rest * u;
@@ -114,21 +115,21 @@ double weeks_need_of(const struct weeks_need *n, const struct weeks_inputs *in)
   case LAW_CATEGORY:
   case LAW_CATEGORY_INPUT:
   case LAW_CATEGORY_KIND:
-    return of_category(n, in);
+    return category_memory(n, in);
   case LAW_PRODUCT:
   case LAW_IMAGES:
   case LAW_SUM:
   case LAW_THREADS:
   case LAW_THREADS_INPUT:
   case LAW_SHARED:
-    return of_two(n, in);
+    return two_inputs_memory(n, in);
   case LAW_THRESHOLD:
   case LAW_STEPS:
   case LAW_FLAT_FIRST:
   case LAW_CAPPED:
-    return of_knee(n, in);
+    return threshold_memory(n, in);
   default:
-    return of_input(n, in->u);
+    return one_input_memory(n, in->u);
   }
 }
 
@@ -138,8 +139,7 @@ double weeks_need_chance(const struct weeks_need *n, struct ft_random *random)
 
   if (n->law == LAW_BIMODAL && ft_random_double(random) < n->rare)
     factor *= n->jump;
-  /* lognormal with a standard deviation of 0.5: one run in a hundred needs three times the median
-   */
+  /* Lognormal, standard deviation 0.5: one run in a hundred needs three times the median. */
   if (n->law == LAW_HEAVY)
     factor *= exp(0.5 * ft_random_normal(random));
   return factor;

@@ -10,10 +10,10 @@
 
 enum weeks_law {
   LAW_CONSTANT,
-  LAW_CONSTANT_HERRINGS, /* several features vary, none counts */
+  LAW_CONSTANT_HERRINGS, /* several features vary, none is relevant */
   LAW_LINEAR,
   LAW_AFFINE,
-  LAW_LINEAR_HERRINGS,
+  LAW_LINEAR_HERRINGS, /* one relevant feature among several */
   LAW_ROOT,
   LAW_POWER_03,
   LAW_POWER_07,
@@ -34,10 +34,10 @@ enum weeks_law {
   LAW_CATEGORY_KIND,  /* one category grows with the input, the others do not */
   LAW_THRESHOLD,
   LAW_STEPS,
-  LAW_FLAT_FIRST, /* constant, from some size on linear */
-  LAW_CAPPED,     /* linear, from some size on a buffer of fixed size */
-  LAW_TOLD,       /* an argument states it, as java -Xmx */
-  LAW_BIMODAL,    /* decided by its data, which no feature represents */
+  LAW_FLAT_FIRST, /* constant up to a size, then linear */
+  LAW_CAPPED,     /* linear up to a size, then constant */
+  LAW_STATED,     /* an argument states the memory, like java -Xmx */
+  LAW_BIMODAL,    /* two modes by the data, which no feature represents */
   LAW_HEAVY,      /* a heavy tail that no feature explains */
   WEEKS_LAWS
 };
@@ -47,30 +47,30 @@ enum { WEEKS_NOISES = 7, WEEKS_LEVELS = 5, WEEKS_APP_KINDS = WEEKS_LAWS * WEEKS_
 /* Standard deviations of log(memory) between equal runs, 0.1 % to 30 %. */
 extern const double weeks_noise[WEEKS_NOISES];
 
-/* An app's own constants. */
+/* Constants of an app. */
 struct weeks_need {
   enum weeks_law law;
   double noise;
-  double base;                /* part of the typical need that does not vary */
-  double knee, jump;          /* where a threshold lies, and what it does */
-  double level[WEEKS_LEVELS]; /* of categories */
-  double rare;                /* probability of the large mode */
+  double base;                /* share of the typical memory that does not vary */
+  double knee, jump;          /* input at a threshold, and factor beyond it */
+  double level[WEEKS_LEVELS]; /* factor of each category */
+  double rare;                /* probability of the larger mode */
 };
 
-/* Inputs of a run relative to a typical run of its app: 1. */
+/* Inputs of a run relative to a typical run of its app, which has 1. */
 struct weeks_inputs {
   double u, v; /* first and second feature */
   double cpus;
   unsigned category; /* below WEEKS_LEVELS */
 };
 
-/* Draw the constants of an app of KIND, below WEEKS_APP_KINDS. */
+/* Draws the constants of an app of KIND, below WEEKS_APP_KINDS, into OUT. */
 void weeks_need_draw(struct ft_random *random, unsigned kind, struct weeks_need *out);
 
-/* Memory of one run relative to the app's typical one, by the law alone. */
+/* Returns the memory of a run relative to the app's typical memory, by the law without noise. */
 double weeks_need_of(const struct weeks_need *need, const struct weeks_inputs *inputs);
 
-/* The random factor on it. */
+/* Returns the random factor on that memory. */
 double weeks_need_chance(const struct weeks_need *need, struct ft_random *random);
 
 #endif

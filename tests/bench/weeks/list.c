@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every attempt of a world as a table, for further analysis. */
+/* Prints every attempt of a world as CSV, for further analysis. */
 #include "config.h"
 
 #include "tests/bench/weeks/figures.h"
@@ -13,7 +13,7 @@ void weeks_print_list(const struct weeks_world *w, FILE *out)
     const struct weeks_attempt *a = &w->attempt[i];
     const struct weeks_submission *s = &w->stream->submission[a->submission];
     const struct weeks_app *app = &w->stream->app[s->app];
-    bool recovered, judged = weeks_recovers(w, i, &recovered);
+    bool recovered, may_recover = weeks_recovers(w, i, &recovered);
 
     fprintf(out,
             "%s,%s,%u,%u,%.0f,%s,%d,%d,%d,%u,%llu,%s,%s,%llu,%.4g,%u,%.0f,%.0f,%u,%d,%d,%s,%.4g\n",
@@ -22,6 +22,6 @@ void weeks_print_list(const struct weeks_world *w, FILE *out)
             (unsigned long long)a->without_bytes, ft_action_name(a->action),
             ft_decision_rule_name(a->rule), (unsigned long long)a->given_bytes, a->p_oom, a->known,
             a->need_bytes, a->peak_bytes, a->deaths, a->all_complete, a->like_known,
-            judged ? recovered ? "yes" : "no" : "", a->wasted / (0x1p30 * 3600));
+            may_recover ? recovered ? "yes" : "no" : "", a->wasted / (0x1p30 * 3600));
   }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Alternatives to foretell. Each keeps a few numbers of every app in every site mode. A user's own
- * request after an OOM kill counts for policies that set nothing themselves.
+ * Alternatives to foretell: the partition's default, the user's request, doubling after a kill, 1.2
+ * times the largest peak, and the percentile of Kubernetes. Each stores a few numbers of every app
+ * and acts in every mode. A user's own request after an OOM kill counts for "default".
  */
 #include "config.h"
 
@@ -13,31 +14,32 @@
 #define MIB 0x1p20
 
 /*
- * Kubernetes' Vertical Pod Autoscaler (autoscaler/vertical-pod-autoscaler, recommender): memory
- * peaks weigh half as much for each day of age, the recommendation is a percentile of them and a
- * safety margin of 15 %, at least 250 MiB. An OOM counts as a peak of 1.2 times the memory, at
- * least 100 MiB more.
+ * Constants of Kubernetes' Vertical Pod Autoscaler (autoscaler/vertical-pod-autoscaler,
+ * recommender): the weight of a memory peak halves with each day, in seconds below; the
+ * recommendation is a weighted percentile and a safety margin of 15 %, at least 250 MiB. An OOM
+ * kill counts as a peak of 1.2 times the memory, at least 100 MiB more.
  */
 #define VPA_PERCENTILE 0.95
 #define VPA_MARGIN 1.15
-#define VPA_LEAST (250 * MIB)
+#define VPA_MIN (250 * MIB)
 #define VPA_HALF_LIFE 86400.0
 #define VPA_BUMP 1.2
-#define VPA_BUMP_LEAST (100 * MIB)
+#define VPA_BUMP_MIN (100 * MIB)
 
+/* Of the policy "largest x 1.2". */
 #define LARGEST_MARGIN 1.2
 
-enum { SAMPLES = 256 };
+enum { SAMPLES = 256 }; /* latest peaks for the percentile; chosen by judgement */
 
 struct sample {
   double bytes, weight, time;
 };
 
 struct app {
-  double limit;   /* doubled after each kill; 0: no kill */
-  double largest; /* peak so far; 0: none */
-  uint32_t count;
-  struct sample *sample; /* SAMPLES, the oldest replaced */
+  double limit;          /* bytes, doubled after each kill; 0: no kill */
+  double largest;        /* largest peak in bytes; 0: none */
+  uint32_t count;        /* number of samples ever added */
+  struct sample *sample; /* ring of the latest SAMPLES */
 };
 
 struct peer {
@@ -46,7 +48,7 @@ struct peer {
   struct app *app;
 };
 
-static void *make(const struct weeks_stream *stream, const char *without)
+static void *make_peer(const struct weeks_stream *stream, const char *without)
 {
   struct peer *p = calloc(1, sizeof *p);
 
@@ -72,20 +74,22 @@ static void free_peer(void *state)
   free(p);
 }
 
-static struct app *app_of(void *state, const struct weeks_world *w, const struct weeks_attempt *a)
+/* Returns the state of the app of attempt A. */
+static struct app *find_app(void *state, const struct weeks_world *w, const struct weeks_attempt *a)
 {
   return &((struct peer *)state)->app[w->stream->submission[a->submission].app];
 }
 
-/* Bytes at which this work was killed; 0: not killed. */
-static double killed_at(const struct weeks_world *w, const struct weeks_attempt *a)
+/* Returns the limit in bytes at which the previous attempt was killed; 0: not killed. */
+static double previous_kill_bytes(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   if (a->previous == WEEKS_NO_ATTEMPT || !w->attempt[a->previous].deaths)
     return 0;
   return (double)w->attempt[a->previous].given_bytes;
 }
 
-static void give(const struct weeks_world *w, struct weeks_attempt *a, double bytes)
+/* Allocates BYTES, at most a node, rounded up to MiB. */
+static void allocate(const struct weeks_world *w, struct weeks_attempt *a, double bytes)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   const struct weeks_site *site = &w->stream->site[w->stream->app[s->app].site];
@@ -110,7 +114,7 @@ static int decide_default(void *state, const struct weeks_world *w, struct weeks
   (void)state;
   (void)err;
   if (!a->reacted)
-    give(w, a, (double)weeks_default(w->stream, &w->stream->submission[a->submission]));
+    allocate(w, a, (double)weeks_default(w->stream, &w->stream->submission[a->submission]));
   return 0;
 }
 
@@ -128,7 +132,7 @@ static int decide_doubling(void *state, const struct weeks_world *w, struct week
                            struct ft_error *err)
 {
   (void)err;
-  give(w, a, fmax((double)a->without_bytes, app_of(state, w, a)->limit));
+  allocate(w, a, fmax((double)a->without_bytes, find_app(state, w, a)->limit));
   return 0;
 }
 
@@ -136,7 +140,7 @@ static int learn_doubling(void *state, const struct weeks_world *w, const struct
                           struct ft_error *err)
 {
   const struct weeks_attempt *a = &w->attempt[r->attempt];
-  struct app *app = app_of(state, w, a);
+  struct app *app = find_app(state, w, a);
 
   (void)err;
   if (r->killed)
@@ -147,31 +151,32 @@ static int learn_doubling(void *state, const struct weeks_world *w, const struct
 static int decide_largest(void *state, const struct weeks_world *w, struct weeks_attempt *a,
                           struct ft_error *err)
 {
-  const struct app *app = app_of(state, w, a);
+  const struct app *app = find_app(state, w, a);
   double bytes = app->largest > 0 ? LARGEST_MARGIN * app->largest : (double)a->without_bytes;
 
   (void)err;
-  give(w, a, fmax(bytes, 2 * killed_at(w, a)));
+  allocate(w, a, fmax(bytes, 2 * previous_kill_bytes(w, a)));
   return 0;
 }
 
 static int learn_largest(void *state, const struct weeks_world *w, const struct weeks_result *r,
                          struct ft_error *err)
 {
-  struct app *app = app_of(state, w, &w->attempt[r->attempt]);
+  struct app *app = find_app(state, w, &w->attempt[r->attempt]);
 
   (void)err;
   app->largest = fmax(app->largest, r->peak_bytes);
   return 0;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int compare_bytes(const void *a, const void *b)
 {
   double x = ((const struct sample *)a)->bytes, y = ((const struct sample *)b)->bytes;
 
   return (x > y) - (x < y);
 }
 
+/* Returns the percentile of APP's peaks in bytes, weighted by age at NOW in seconds. */
 static double weighted_percentile(const struct app *app, double now)
 {
   struct sample sorted[SAMPLES];
@@ -183,7 +188,7 @@ static double weighted_percentile(const struct app *app, double now)
     sorted[i].weight = exp2((sorted[i].time - now) / VPA_HALF_LIFE);
     sum += sorted[i].weight;
   }
-  qsort(sorted, count, sizeof *sorted, by_bytes);
+  qsort(sorted, count, sizeof *sorted, compare_bytes);
   for (i = 0; i + 1 < count; i++) {
     below += sorted[i].weight;
     if (below >= VPA_PERCENTILE * sum)
@@ -195,15 +200,15 @@ static double weighted_percentile(const struct app *app, double now)
 static int decide_vpa(void *state, const struct weeks_world *w, struct weeks_attempt *a,
                       struct ft_error *err)
 {
-  const struct app *app = app_of(state, w, a);
-  double bytes = (double)a->without_bytes, died = killed_at(w, a);
+  const struct app *app = find_app(state, w, a);
+  double bytes = (double)a->without_bytes, killed = previous_kill_bytes(w, a);
 
   (void)err;
   if (app->count)
-    bytes = fmax(VPA_MARGIN * weighted_percentile(app, a->time), VPA_LEAST);
-  if (died > 0)
-    bytes = fmax(bytes, VPA_MARGIN * fmax(VPA_BUMP * died, died + VPA_BUMP_LEAST));
-  give(w, a, bytes);
+    bytes = fmax(VPA_MARGIN * weighted_percentile(app, a->time), VPA_MIN);
+  if (killed > 0)
+    bytes = fmax(bytes, VPA_MARGIN * fmax(VPA_BUMP * killed, killed + VPA_BUMP_MIN));
+  allocate(w, a, bytes);
   return 0;
 }
 
@@ -211,7 +216,7 @@ static int learn_vpa(void *state, const struct weeks_world *w, const struct week
                      struct ft_error *err)
 {
   const struct weeks_attempt *a = &w->attempt[r->attempt];
-  struct app *app = app_of(state, w, a);
+  struct app *app = find_app(state, w, a);
   double bytes = r->peak_bytes, limit = (double)a->given_bytes;
 
   if (!app->sample)
@@ -219,15 +224,15 @@ static int learn_vpa(void *state, const struct weeks_world *w, const struct week
   if (!app->sample)
     return ft_error_errno(err, "a percentile's samples");
   if (r->killed)
-    bytes = fmax(VPA_BUMP * limit, limit + VPA_BUMP_LEAST);
+    bytes = fmax(VPA_BUMP * limit, limit + VPA_BUMP_MIN);
   app->sample[app->count++ % SAMPLES] = (struct sample){ .bytes = bytes, .time = r->end };
   return 0;
 }
 
 const struct weeks_policy weeks_peers[WEEKS_PEERS] = {
-  { "default", make, decide_default, learn_nothing, free_peer },
-  { "request", make, decide_request, learn_nothing, free_peer },
-  { "doubling", make, decide_doubling, learn_doubling, free_peer },
-  { "largest x 1.2", make, decide_largest, learn_largest, free_peer },
-  { "VPA", make, decide_vpa, learn_vpa, free_peer },
+  { "default", make_peer, decide_default, learn_nothing, free_peer },
+  { "request", make_peer, decide_request, learn_nothing, free_peer },
+  { "doubling", make_peer, decide_doubling, learn_doubling, free_peer },
+  { "largest x 1.2", make_peer, decide_largest, learn_largest, free_peer },
+  { "VPA", make_peer, decide_vpa, learn_vpa, free_peer },
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Records as the plugin and the agent make them, from attempts and results of a world. */
 #include "config.h"
 
 #include <math.h>
@@ -8,13 +9,14 @@
 #include "predictor/request/array.h"
 #include "tests/bench/weeks/records.h"
 
-/* The first day of a stream, in seconds since 1970: a Monday. */
+/* First day of a stream, a Monday, in seconds since 1970. */
 #define FIRST_DAY 1700438400.0
 
 enum { FEATURES = sizeof((ft_submission *)NULL)->features / sizeof(ft_feature) };
 
-static void add_elements(const struct weeks_world *w, const struct weeks_submission *s,
-                         ft_submission *out)
+/* Adds the array's features: the index, or the sizes of the tasks' files. */
+static void add_task_values(const struct weeks_world *w, const struct weeks_submission *s,
+                            ft_submission *out)
 {
   ft_task_values *e = &out->task_values[0];
 
@@ -72,12 +74,13 @@ void weeks_make_submission(const struct weeks_world *w, const struct weeks_attem
   (void)ft_feature_number(out->features, &out->features_count, FEATURES, "tasks", 1);
   (void)ft_feature_number(out->features, &out->features_count, FEATURES, "cpus", s->cpus);
   if (s->array)
-    add_elements(w, s, out);
+    add_task_values(w, s, out);
 }
 
-/* The cgroup's whole charge, including page cache: programs that read much fill their limit with
- * it. */
-static double charge_of(const struct weeks_attempt *a, const struct weeks_result *r, uint32_t app)
+/* Returns the cgroup's memory usage in bytes, including page cache, by app: some programs fill
+ * their limit with it. A killed run has its limit. */
+static double cgroup_usage(const struct weeks_attempt *a, const struct weeks_result *r,
+                           uint32_t app)
 {
   static const double cached[] = { 0.01, 0.05, 0.3, 1, 100 };
   double limit = (double)a->given_bytes;
@@ -87,7 +90,7 @@ static double charge_of(const struct weeks_attempt *a, const struct weeks_result
   return fmin(limit, r->peak_bytes * (1 + cached[app % (sizeof cached / sizeof *cached)]));
 }
 
-/* Share of a run's memory in its largest process. */
+/* Share of a run's memory in its largest process; chosen by judgement. */
 #define LARGEST_PROCESS 0.6
 
 void weeks_make_observation(const struct weeks_world *w, const struct weeks_result *r,
@@ -95,9 +98,9 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
 {
   const struct weeks_attempt *a = &w->attempt[r->attempt];
   const struct weeks_submission *s = &w->stream->submission[a->submission];
-  ft_submission *of = &out->submission;
-  /* memory.events counts kills by any OOM killer: the agent attributes them to the limit, even
-   * if the node was out of memory */
+  ft_submission *submission = &out->submission;
+  /* memory.events counts kills by any OOM killer: the agent attributes a kill to the limit even if
+   * the node was out of memory. */
   bool by_kernel = r->outcome == FT_OUTCOME_OUT_OF_MEMORY;
 
   *out = (ft_observation){ .schema = FT_SCHEMA,
@@ -120,7 +123,7 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
                            .has_killed_at_bytes = by_kernel,
                            .killed_at_bytes = by_kernel ? a->given_bytes : 0,
                            .has_charge_bytes = true,
-                           .charge_bytes = (uint64_t)charge_of(a, r, s->app),
+                           .charge_bytes = (uint64_t)cgroup_usage(a, r, s->app),
                            .has_charge_less_cache_bytes = true,
                            .charge_less_cache_bytes = (uint64_t)r->peak_bytes,
                            .has_rss_bytes = true,
@@ -129,14 +132,14 @@ void weeks_make_observation(const struct weeks_world *w, const struct weeks_resu
                            .largest_process_bytes = (uint64_t)(LARGEST_PROCESS * r->peak_bytes),
                            .cpus = s->cpus };
   (void)ft_string_copy("n1", out->node, sizeof out->node);
-  weeks_make_submission(w, a, of);
+  weeks_make_submission(w, a, submission);
   if (!s->array)
     return;
   out->array_job_id = r->attempt + 1;
   out->array_task_id = r->element;
-  ft_features_of_task(of->features, &of->features_count, FEATURES, of->task_values,
-                      of->task_values_count, &r->element);
-  of->task_values_count = 0;
+  ft_features_of_task(submission->features, &submission->features_count, FEATURES,
+                      submission->task_values, submission->task_values_count, &r->element);
+  submission->task_values_count = 0;
 }
 
 void weeks_make_site(const struct weeks_site *site, ft_site *out, ft_partition *partition)

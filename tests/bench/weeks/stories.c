@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The apps with the worst results of foretell, submission by submission until the worst moment. */
+/* Prints the apps with the worst results of foretell, attempt by attempt until the worst one. */
 #include "config.h"
 
 #include <math.h>
@@ -8,12 +8,17 @@
 #include "predictor/core/units.h"
 #include "tests/bench/weeks/figures.h"
 
-enum { LINES = 14, FIRST_LINES = 3, ALIKE = 2, ATTEMPTS_OF_LEAK = 3 };
+enum {
+  LINES = 14,       /* maximum of an app */
+  FIRST_LINES = 3,  /* of them, the first attempts */
+  PER_FAULT = 2,    /* apps with the same worst fault */
+  LEAK_ATTEMPTS = 3 /* larger requests of a leak that are no fault */
+};
 
-/* Kinds of bad results of an attempt. */
-enum shame { KILLED_BY, REJECTED, DIED_AGAIN, NOT_RECOVERED, TOO_MUCH, LEAKED, SHAMES };
+/* Bad results of an attempt. */
+enum fault { KILLED_BY, REJECTED, DIED_AGAIN, NOT_RECOVERED, TOO_MUCH, LEAKED, FAULTS };
 
-static const char *const shame_names[SHAMES] = {
+static const char *const fault_names[FAULTS] = {
   "killed with foretell's request",
   "rejected, and would have completed",
   "killed again although a similar run was known",
@@ -22,59 +27,62 @@ static const char *const shame_names[SHAMES] = {
   "a leak with ever larger requests",
 };
 
-/* Weight of each; too much memory counts by its factor. */
-static const double weights[SHAMES] = { 10, 10, 6, 5, 1, 3 };
+/* Weight of each fault, chosen by judgement. Too much memory has the logarithm of its factor. */
+static const double weights[FAULTS] = { 10, 10, 6, 5, 1, 3 };
 
 struct story {
   uint32_t app;
-  double score, worst;
+  double score, worst; /* of all attempts, of the worst one */
   size_t worst_attempt;
-  enum shame shame;
+  enum fault fault; /* of the worst attempt */
   unsigned deaths_of_leak;
 };
 
-static bool changed(const struct weeks_attempt *a)
+static bool is_changed_attempt(const struct weeks_attempt *a)
 {
   return a->action == FT_ACTION_SET || a->action == FT_ACTION_RAISE || a->action == FT_ACTION_TRIM;
 }
 
-static double shame_of(const struct weeks_world *w, size_t i, struct story *story,
-                       enum shame *shame)
+/* Returns the weight of the fault in attempt I and sets FAULT; 0: no fault. */
+static double find_fault(const struct weeks_world *w, size_t i, struct story *story,
+                         enum fault *fault)
 {
   const struct weeks_attempt *a = &w->attempt[i];
   double without = (double)a->without_bytes, given = (double)a->given_bytes;
-  bool would_live = a->peak_bytes <= without, recovered;
+  bool would_complete = a->peak_bytes <= without, recovered;
 
-  if (changed(a) && a->deaths && would_live)
-    *shame = KILLED_BY;
-  else if (a->action == FT_ACTION_REJECT && would_live && a->all_complete)
-    *shame = REJECTED;
+  if (is_changed_attempt(a) && a->deaths && would_complete)
+    *fault = KILLED_BY;
+  else if (a->action == FT_ACTION_REJECT && would_complete && a->all_complete)
+    *fault = REJECTED;
   else if (a->deaths && a->like_known && weeks_may_raise(a))
-    *shame = DIED_AGAIN;
+    *fault = DIED_AGAIN;
   else if (weeks_recovers(w, i, &recovered) && !recovered)
-    *shame = NOT_RECOVERED;
-  else if (isinf(a->need_bytes) && changed(a) && given > without &&
-           story->deaths_of_leak++ >= ATTEMPTS_OF_LEAK)
-    *shame = LEAKED;
-  else if (changed(a) && given > 3 * a->need_bytes && given > fmax(without, 100 * 0x1p20)) {
-    *shame = TOO_MUCH;
+    *fault = NOT_RECOVERED;
+  else if (isinf(a->need_bytes) && is_changed_attempt(a) && given > without &&
+           story->deaths_of_leak++ >= LEAK_ATTEMPTS)
+    *fault = LEAKED;
+  else if (is_changed_attempt(a) && given > 3 * a->need_bytes &&
+           given > fmax(without, 100 * 0x1p20)) {
+    *fault = TOO_MUCH;
     return log2(given / a->need_bytes) + fmax(log2(given / 0x1p30), 0);
   } else {
     return 0;
   }
-  return weights[*shame];
+  return weights[*fault];
 }
 
-static int worse(const void *a, const void *b)
+static int compare_scores(const void *a, const void *b)
 {
   const struct story *x = a, *y = b;
 
   return (x->score < y->score) - (x->score > y->score);
 }
 
-/* ---- one of them ---- */
+/* ---- one app ---- */
 
-static const char *shown(double bytes, char out[32])
+/* Writes BYTES as text to OUT; returns it, or the text for a leak. */
+static const char *format_bytes(double bytes, char out[32])
 {
   return isinf(bytes) ? "without end" : ft_units_show_bytes((uint64_t)bytes, out, 32);
 }
@@ -116,23 +124,23 @@ static void print_attempt(const struct weeks_world *w, const struct weeks_attemp
   fprintf(out, "  day %2ld %02ld:%02ld %-5s %4u runs known; ", minutes / 1440, minutes / 60 % 24,
           minutes % 60, ft_mode_name(a->mode), a->known);
   fprintf(out, a->mem_unit == FT_MEM_NONE ? "default %s" : "requested %s",
-          shown((double)a->without_bytes, typed));
+          format_bytes((double)a->without_bytes, typed));
   if (a->number)
     fprintf(out, " (try %u)", a->number + 1);
   if (a->p_oom >= 0)
     (void)snprintf(chance, sizeof chance, ", p %.2g", a->p_oom);
   fprintf(out, ": %s", ft_action_name(a->action));
-  if (changed(a))
-    fprintf(out, " %s", shown((double)a->given_bytes, given));
+  if (is_changed_attempt(a))
+    fprintf(out, " %s", format_bytes((double)a->given_bytes, given));
   fprintf(out, "%s (%s: %s); needs %s: ", chance, ft_decision_rule_name(a->rule), a->reason,
-          shown(a->need_bytes, need));
+          format_bytes(a->need_bytes, need));
   print_outcome(w, a, out);
   fprintf(out, ";");
   print_features(s, out);
   fprintf(out, "\n");
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_attempt_times(const void *a, const void *b)
 {
   const struct weeks_attempt *x = *(const struct weeks_attempt *const *)a;
   const struct weeks_attempt *y = *(const struct weeks_attempt *const *)b;
@@ -142,9 +150,10 @@ static int by_time(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The attempts of STORY's app up to its worst moment, by time. */
-static const struct weeks_attempt **gather(const struct weeks_world *w, const struct story *story,
-                                           size_t *count)
+/* Returns the attempts of STORY's app up to the worst one, by time. The caller frees the list; NULL
+ * if out of memory. */
+static const struct weeks_attempt **list_attempts(const struct weeks_world *w,
+                                                  const struct story *story, size_t *count)
 {
   const struct weeks_attempt **list = malloc(w->attempts * sizeof(struct weeks_attempt *));
 
@@ -154,10 +163,11 @@ static const struct weeks_attempt **gather(const struct weeks_world *w, const st
         w->attempt[i].time <= w->attempt[story->worst_attempt].time)
       list[(*count)++] = &w->attempt[i];
   if (list)
-    qsort(list, *count, sizeof *list, by_time);
+    qsort(list, *count, sizeof *list, compare_attempt_times);
   return list;
 }
 
+/* Prints one app. Returns 0; -1 if out of memory. */
 static int print_story(const struct weeks_world *w, const struct story *story, FILE *out)
 {
   const struct weeks_app *app = &w->stream->app[story->app];
@@ -166,12 +176,12 @@ static int print_story(const struct weeks_world *w, const struct story *story, F
   char node[32], given[32];
   size_t count;
 
-  list = gather(w, story, &count);
+  list = list_attempts(w, story, &count);
   if (!list)
     return -1;
   fprintf(out, "\n%s (%s): %s. Default %s%s, node %s\n", app->name, w->stream->kind_name[app->kind],
-          shame_names[story->shame], shown((double)site->default_bytes, given),
-          site->default_per_cpu ? " a CPU" : "", shown((double)site->node_bytes, node));
+          fault_names[story->fault], format_bytes((double)site->default_bytes, given),
+          site->default_per_cpu ? " a CPU" : "", format_bytes((double)site->node_bytes, node));
   for (size_t i = 0; i < count; i++) {
     if (i == FIRST_LINES && count > LINES)
       fprintf(out, "  ... %zu more\n", count - LINES);
@@ -182,25 +192,26 @@ static int print_story(const struct weeks_world *w, const struct story *story, F
   return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all apps ---- */
 
-static void score(const struct weeks_world *w, struct story *story)
+/* Computes the score and the worst attempt of every app. */
+static void score_apps(const struct weeks_world *w, struct story *story)
 {
   for (size_t i = 0; i < w->stream->apps; i++)
     story[i].app = (uint32_t)i;
   for (size_t i = 0; i < w->attempts; i++) {
     struct story *of = &story[w->stream->submission[w->attempt[i].submission].app];
-    enum shame shame = SHAMES;
-    double bad = shame_of(w, i, of, &shame);
+    enum fault fault = FAULTS;
+    double bad = find_fault(w, i, of, &fault);
 
     of->score += bad;
     if (bad >= of->worst && bad > 0) {
       of->worst = bad;
       of->worst_attempt = i;
-      of->shame = shame;
+      of->fault = fault;
     }
   }
-  /* frequent is worse than once, but less than proportionally */
+  /* Frequent faults are worse than one, but less than proportionally. */
   for (size_t i = 0; i < w->stream->apps; i++)
     story[i].score = story[i].worst > 0 ? story[i].worst + 2 * log2(story[i].score) : 0;
 }
@@ -208,15 +219,15 @@ static void score(const struct weeks_world *w, struct story *story)
 int weeks_print_worst(const struct weeks_world *w, unsigned count, FILE *out, struct ft_error *err)
 {
   struct story *story = calloc(w->stream->apps + 1, sizeof *story);
-  unsigned told[SHAMES] = { 0 }, done = 0;
+  unsigned printed[FAULTS] = { 0 }, done = 0;
 
   if (!story)
     return ft_error_errno(err, "the worst stories");
-  score(w, story);
-  qsort(story, w->stream->apps, sizeof *story, worse);
-  /* a few of each kind */
+  score_apps(w, story);
+  qsort(story, w->stream->apps, sizeof *story, compare_scores);
+  /* PER_FAULT apps of each worst fault */
   for (size_t i = 0; i < w->stream->apps && done < count && story[i].score > 0; i++)
-    if (told[story[i].shame]++ < ALIKE) {
+    if (printed[story[i].fault]++ < PER_FAULT) {
       if (print_story(w, &story[i], out) < 0)
         break;
       done++;

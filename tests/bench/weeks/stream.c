@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Growing arrays of a stream. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "tests/bench/weeks/stream.h"
 
 /* Returns a new element of SIZE bytes in LIST, zeroed; NULL if out of memory. */
-static void *add(void **list, size_t *count, size_t *room, size_t size)
+static void *append_element(void **list, size_t *count, size_t *room, size_t size)
 {
   size_t more = *room ? 2 * *room : 64;
   void *grown, *place;
@@ -28,34 +29,35 @@ static void *add(void **list, size_t *count, size_t *room, size_t size)
 
 struct weeks_site *weeks_add_site(struct weeks_stream *s)
 {
-  return add((void **)&s->site, &s->sites, &s->site_size, sizeof *s->site);
+  return append_element((void **)&s->site, &s->sites, &s->site_size, sizeof *s->site);
 }
 
 struct weeks_app *weeks_add_app(struct weeks_stream *s)
 {
-  return add((void **)&s->app, &s->apps, &s->app_size, sizeof *s->app);
+  return append_element((void **)&s->app, &s->apps, &s->app_size, sizeof *s->app);
 }
 
 struct weeks_submission *weeks_add_submission(struct weeks_stream *s)
 {
-  return add((void **)&s->submission, &s->submissions, &s->submission_size, sizeof *s->submission);
+  return append_element((void **)&s->submission, &s->submissions, &s->submission_size,
+                        sizeof *s->submission);
 }
 
 struct weeks_task *weeks_add_task(struct weeks_stream *s)
 {
-  return add((void **)&s->task, &s->tasks, &s->task_size, sizeof *s->task);
+  return append_element((void **)&s->task, &s->tasks, &s->task_size, sizeof *s->task);
 }
 
 const char *weeks_add_text(struct weeks_stream *s, const char *text)
 {
-  char **place = add((void **)&s->text, &s->texts, &s->text_size, sizeof *s->text);
+  char **place = append_element((void **)&s->text, &s->texts, &s->text_size, sizeof *s->text);
 
   if (place)
     *place = strdup(text);
   return place ? *place : NULL;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
   const struct weeks_submission *x = a, *y = b;
 
@@ -66,7 +68,7 @@ static int by_time(const void *a, const void *b)
 
 void weeks_sort(struct weeks_stream *s)
 {
-  qsort(s->submission, s->submissions, sizeof *s->submission, by_time);
+  qsort(s->submission, s->submissions, sizeof *s->submission, compare_times);
 }
 
 uint64_t weeks_stream_hash(const struct weeks_stream *stream)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prints the statistics as tables beside their goals, and as JSON. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -6,6 +7,7 @@
 
 #include "tests/bench/weeks/figures.h"
 
+/* JSON key, title, and the goal as a probability. */
 static const struct {
   const char *key, *title;
   double goal;
@@ -17,18 +19,18 @@ static const struct {
   [WEEKS_NOT_ACTED] = { "not_acted_on", "not acted", 0.4 },
 };
 
-static const char *name_of(const struct weeks_table *t, uint32_t row)
+static const char *row_name(const struct weeks_table *t, uint32_t row)
 {
   return row == WEEKS_KINDS ? "all" : t->stream->kind_name[row];
 }
 
-/* The row after ROW: the next kind's, and finally the total. */
+/* Returns the row after ROW: the next kind's, after the last kind the total. */
 static uint32_t next_row(const struct weeks_table *t, uint32_t row)
 {
   return row + 1 == t->stream->kinds ? WEEKS_KINDS : row + 1;
 }
 
-/* The peer with the least waste. */
+/* Returns the peer with the least waste. */
 static unsigned best_peer(const struct weeks_figures *f)
 {
   unsigned best = 1;
@@ -71,13 +73,14 @@ static void print_counts(const struct weeks_table *t, FILE *out)
     fprintf(out, " %20.2f", 100 * counts[c].goal);
   fprintf(out, "\n");
   for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row))
-    print_row(name_of(t, row), &t->kind[row], out);
+    print_row(row_name(t, row), &t->kind[row], out);
   fprintf(out, "By the deciding rule; GiB h wasted by foretell as below\n");
   for (unsigned r = 0; r < WEEKS_RULES; r++)
     print_row(ft_decision_rule_name((ft_decision_rule)r), &t->rule[r], out);
 }
 
-static void print_best(const struct weeks_figures *f, FILE *out)
+/* Prints foretell's waste and kills as shares of the best peer's. */
+static void print_share_of_best(const struct weeks_figures *f, FILE *out)
 {
   unsigned best = best_peer(f);
 
@@ -86,7 +89,8 @@ static void print_best(const struct weeks_figures *f, FILE *out)
           100 * (double)f->of[0].deaths / fmax((double)f->of[best].deaths, 1));
 }
 
-static double ratio_of(const struct weeks_figures *f, unsigned policy)
+/* Returns the geometric mean over apps of allocated over required memory-time. */
+static double mean_ratio(const struct weeks_figures *f, unsigned policy)
 {
   return f->of[policy].apps ? exp(f->of[policy].log_ratios / (double)f->of[policy].apps) : 1;
 }
@@ -97,7 +101,7 @@ static void print_waste_of(const char *name, const struct weeks_figures *f, FILE
   for (unsigned p = 0; p <= WEEKS_PEERS; p++)
     fprintf(out, " %10.0f/%6llu/%6llu", f->of[p].wasted_gib_hours,
             (unsigned long long)f->of[p].deaths, (unsigned long long)f->of[p].unfinished);
-  print_best(f, out);
+  print_share_of_best(f, out);
 }
 
 static void print_waste(const struct weeks_table *t, FILE *out)
@@ -114,7 +118,7 @@ static void print_waste(const struct weeks_table *t, FILE *out)
     fprintf(out, " %24s", weeks_peers[p].name);
   fprintf(out, " %8s %8s\n", "of best", "of kills");
   for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row))
-    print_waste_of(name_of(t, row), &t->kind[row], out);
+    print_waste_of(row_name(t, row), &t->kind[row], out);
   print_waste_of("changed alone", &t->of_touched, out);
 }
 
@@ -130,9 +134,9 @@ static void print_ratios(const struct weeks_table *t, FILE *out)
   for (uint32_t row = 0; row <= WEEKS_KINDS; row = next_row(t, row)) {
     const struct weeks_figures *f = &t->kind[row];
 
-    fprintf(out, "%-14s", name_of(t, row));
+    fprintf(out, "%-14s", row_name(t, row));
     for (unsigned p = 0; p <= WEEKS_PEERS; p++)
-      fprintf(out, " %24.2f", ratio_of(f, p));
+      fprintf(out, " %24.2f", mean_ratio(f, p));
     fprintf(out, "\n");
   }
 }
@@ -159,11 +163,11 @@ static json_t *figures_json(const struct weeks_figures *f)
                                         (json_int_t)f->part[c].of, "upper95",
                                         weeks_upper(f->part[c]), "goal", counts[c].goal));
   for (unsigned p = 0; object && p <= WEEKS_PEERS; p++)
-    (void)json_object_set_new(object, p ? weeks_peers[p - 1].name : weeks_foretell.name,
-                              json_pack("{s:f, s:f, s:I, s:I}", "given_over_needed", ratio_of(f, p),
-                                        "wasted_gib_hours", f->of[p].wasted_gib_hours, "killed",
-                                        (json_int_t)f->of[p].deaths, "given_up",
-                                        (json_int_t)f->of[p].unfinished));
+    (void)json_object_set_new(
+        object, p ? weeks_peers[p - 1].name : weeks_foretell.name,
+        json_pack("{s:f, s:f, s:I, s:I}", "given_over_needed", mean_ratio(f, p), "wasted_gib_hours",
+                  f->of[p].wasted_gib_hours, "killed", (json_int_t)f->of[p].deaths, "given_up",
+                  (json_int_t)f->of[p].unfinished));
   return object;
 }
 
@@ -172,7 +176,7 @@ json_t *weeks_json(const struct weeks_table *t)
   json_t *object = json_object(), *rules = json_object();
 
   for (uint32_t row = 0; object && row <= WEEKS_KINDS; row = next_row(t, row))
-    (void)json_object_set_new(object, name_of(t, row), figures_json(&t->kind[row]));
+    (void)json_object_set_new(object, row_name(t, row), figures_json(&t->kind[row]));
   for (unsigned r = 0; rules && r < WEEKS_RULES; r++)
     (void)json_object_set_new(rules, ft_decision_rule_name((ft_decision_rule)r),
                               figures_json(&t->rule[r]));

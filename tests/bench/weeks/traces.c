@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A trace as two kinds of weeks: each process is an app, each run a submission. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -12,10 +13,11 @@
 #include "predictor/rebuild/trace.h"
 #include "tests/bench/weeks/traces.h"
 
+/* Default memory of a job without a request, chosen by judgement. */
 #define DEFAULT_BYTES (UINT64_C(4) << 30)
-/* Bytes of a node's memory, unless a task used more. */
+/* Memory of a node in bytes, unless a run used or requested more. */
 #define NODE_BYTES (UINT64_C(128) << 30)
-/* The traces do not record when in a run its peak occurs. */
+/* Share of a run until its peak, which traces do not record; chosen by judgement. */
 #define PEAK_AT 0.5
 
 static int read_trace(const char *path, struct ft_trace *trace, struct ft_error *err)
@@ -32,7 +34,8 @@ static int read_trace(const char *path, struct ft_trace *trace, struct ft_error 
   return status;
 }
 
-static uint64_t largest(const struct ft_trace *trace)
+/* Returns NODE_BYTES, or the largest peak or request of TRACE. */
+static uint64_t trace_node_bytes(const struct ft_trace *trace)
 {
   uint64_t most = NODE_BYTES;
 
@@ -47,7 +50,7 @@ static uint64_t largest(const struct ft_trace *trace)
   return most;
 }
 
-static double first_time(const struct ft_trace *trace)
+static double first_submit_time(const struct ft_trace *trace)
 {
   double first = INFINITY;
 
@@ -57,8 +60,10 @@ static double first_time(const struct ft_trace *trace)
   return first;
 }
 
-static int add_run(struct weeks_stream *s, const struct ft_replay_run *run, double start,
-                   uint32_t app, bool typed)
+/* Adds RUN as a submission at its time after START; TYPED: with its request. Returns 0; -1 if out
+ * of memory. */
+static int add_trace_run(struct weeks_stream *s, const struct ft_replay_run *run, double start,
+                         uint32_t app, bool typed)
 {
   struct weeks_submission *x = weeks_add_submission(s);
   struct weeks_task *task = weeks_add_task(s);
@@ -93,6 +98,7 @@ static int add_run(struct weeks_stream *s, const struct ft_replay_run *run, doub
   return 0;
 }
 
+/* Adds a process as an app of the stream's last kind. Returns 0; -1 if out of memory. */
 static int add_process(struct weeks_stream *s, const struct ft_trace_process *p, double start,
                        bool typed)
 {
@@ -108,11 +114,13 @@ static int add_process(struct weeks_stream *s, const struct ft_trace_process *p,
   (void)ft_string_copy(last ? last + 1 : p->name, app->name, sizeof app->name);
   (void)ft_string_copy(app->name, app->job_name, sizeof app->job_name);
   for (size_t j = 0; j < p->count; j++)
-    if (add_run(s, &p->run[j], start, number, typed) < 0)
+    if (add_trace_run(s, &p->run[j], start, number, typed) < 0)
       return -1;
   return 0;
 }
 
+/* Adds TRACE as a kind of weeks on a partition of its own. Returns 0; -1 if out of memory or kinds.
+ */
 static int add_kind(struct weeks_stream *s, const char *path, const struct ft_trace *trace,
                     bool typed)
 {
@@ -126,14 +134,14 @@ static int add_kind(struct weeks_stream *s, const char *path, const struct ft_tr
   (void)snprintf(name, sizeof name, "%.*s%s", (int)strcspn(base, "."), base,
                  typed ? "" : ", default");
   *site = (struct weeks_site){ .default_bytes = DEFAULT_BYTES,
-                               .node_bytes = largest(trace),
+                               .node_bytes = trace_node_bytes(trace),
                                .node_cpus = 64,
                                .mode = typed ? FT_MODE_TRIM : FT_MODE_SET };
   s->kind_name[s->kinds] = weeks_add_text(s, name);
   if (!s->kind_name[s->kinds++])
     return -1;
   for (size_t i = 0; i < trace->count; i++)
-    if (add_process(s, &trace->process[i], first_time(trace), typed) < 0)
+    if (add_process(s, &trace->process[i], first_submit_time(trace), typed) < 0)
       return -1;
   return 0;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Plays users' weeks, or traces of real workflows, through foretell and alternative policies, and
- * prints the results beside their goals (figures.h).
+ * Measures how often foretell makes a submission worse, and the memory that it wastes, compared
+ * with alternative policies (peers.c). Data: generated weeks of users (generate.c), or traces of
+ * real workflows. Plays them through every policy and prints the results and their goals
+ * (figures.h).
+ *
+ *   weeks [--seed=N] [--submissions=N] [--without=RULE] [--worst=N] [--json] [--list] [TRACE...]
  */
 #include "config.h"
 
@@ -25,19 +29,21 @@ static const char *const rules[] = { "request", "default", "maximum",  "leak",
 
 struct options {
   uint64_t seed, submissions, worst;
-  const char *without; /* a rule, NULL: none */
+  const char *without; /* rule that is off; NULL: none */
   bool json, list;
 };
 
-static bool take_number(const char *argument, const char *name, uint64_t most, uint64_t *value)
+/* Parses ARGUMENT, "NAME" and a number up to MAX. Returns false if it is something else. */
+static bool parse_number_option(const char *argument, const char *name, uint64_t max,
+                                uint64_t *value)
 {
   struct ft_text text = ft_text_from(argument);
 
-  return ft_text_skip(&text, name) && ft_text_u64(&text, most, value) && !ft_text_left(&text);
+  return ft_text_skip(&text, name) && ft_text_u64(&text, max, value) && !ft_text_left(&text);
 }
 
 /* Returns the number of options; -1 if one is unknown. */
-static int take_options(int argc, char **argv, struct options *o)
+static int parse_options(int argc, char **argv, struct options *o)
 {
   int i;
 
@@ -48,14 +54,15 @@ static int take_options(int argc, char **argv, struct options *o)
       o->json = true;
     else if (strcmp(argv[i], "--list") == 0)
       o->list = true;
-    else if (!take_number(argv[i], "--seed=", UINT32_MAX, &o->seed) &&
-             !take_number(argv[i], "--submissions=", 10000000, &o->submissions) &&
-             !take_number(argv[i], "--worst=", 1000, &o->worst))
+    else if (!parse_number_option(argv[i], "--seed=", UINT32_MAX, &o->seed) &&
+             !parse_number_option(argv[i], "--submissions=", 10000000, &o->submissions) &&
+             !parse_number_option(argv[i], "--worst=", 1000, &o->worst))
       return -1;
   }
   return i - 1;
 }
 
+/* Reads TRACES, or generates weeks without one. Returns 0; -1 on error and fills ERR. */
 static int make_stream(const struct options *o, char **traces, struct weeks_stream *out,
                        struct ft_error *err)
 {
@@ -69,6 +76,7 @@ static int make_stream(const struct options *o, char **traces, struct weeks_stre
   return 0;
 }
 
+/* Plays STREAM through every policy. Returns 0; -1 on error and fills ERR. */
 static int play_all(const struct options *o, const struct weeks_stream *stream,
                     struct weeks_table *table, struct ft_error *err)
 {
@@ -88,7 +96,9 @@ static int play_all(const struct options *o, const struct weeks_stream *stream,
   return status;
 }
 
-static int list(const struct options *o, const struct weeks_stream *stream, struct ft_error *err)
+/* Prints every attempt with foretell. Returns 0; -1 on error and fills ERR. */
+static int print_attempts(const struct options *o, const struct weeks_stream *stream,
+                          struct ft_error *err)
 {
   struct weeks_world world;
 
@@ -99,7 +109,7 @@ static int list(const struct options *o, const struct weeks_stream *stream, stru
   return 0;
 }
 
-static int print(const struct options *o, const struct weeks_table *table)
+static int print_table(const struct options *o, const struct weeks_table *table)
 {
   json_t *object;
   int status;
@@ -120,7 +130,7 @@ int main(int argc, char **argv)
 {
   static struct weeks_table table;
   struct options o = { .seed = 1, .submissions = 100000 };
-  int options = take_options(argc, argv, &o), status;
+  int options = parse_options(argc, argv, &o), status;
   struct weeks_stream stream = { 0 };
   struct ft_error err = { "" };
 
@@ -130,9 +140,9 @@ int main(int argc, char **argv)
   }
   status = make_stream(&o, argv + 1 + options, &stream, &err);
   if (status == 0 && o.list)
-    status = list(&o, &stream, &err);
+    status = print_attempts(&o, &stream, &err);
   else if (status == 0 && (status = play_all(&o, &stream, &table, &err)) == 0)
-    status = print(&o, &table);
+    status = print_table(&o, &table);
   if (status < 0)
     (void)fprintf(stderr, "weeks: %s\n", err.text);
   weeks_table_free(&table);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulation: a queue of submissions and ends of runs, and the users' reactions. */
 #include "config.h"
 
 #include <math.h>
@@ -9,29 +10,30 @@
 #include "tests/bench/weeks/world.h"
 
 enum {
-  ATTEMPTS = 12,     /* limit for one job; then the user gives up */
-  LEAK_ATTEMPTS = 6, /* limit for a leak, which the user has noticed by then */
+  ATTEMPTS = 12,     /* attempts at one job until the user gives up */
+  LEAK_ATTEMPTS = 6, /* attempts until the user notices a leak */
   TOGETHER = 16,     /* array tasks that run at once */
-  SHOWN = 64         /* ended runs of an app in which a similar one is sought */
+  LATEST_PEAKS = 64  /* ended runs of an app that are compared with a new one */
 };
 
+/* Seconds: wait in the queue, limits of a user's time until the next attempt. By judgement. */
 #define QUEUE_SECONDS 30.0
-#define THINKING_LEAST 120.0
-#define THINKING_MOST (6 * 3600.0)
-/* Two peaks within this factor are similar. */
+#define THINKING_MIN 120.0
+#define THINKING_MAX (6 * 3600.0)
+/* Two peaks within this factor are similar; chosen by judgement. */
 #define LIKE 1.25
 
 struct weeks_event {
   double time;
-  uint64_t order;
-  bool ends; /* the end of a run; else a submission */
+  uint64_t order; /* order of events at the same time */
+  bool ends;      /* the end of a run; else a submission */
   struct weeks_result result;
 };
 
 /* Peaks of the latest ended runs of an app. */
-struct weeks_shown {
+struct weeks_peaks {
   uint32_t count;
-  float bytes[SHOWN];
+  float bytes[LATEST_PEAKS];
 };
 
 /* ---- events, in a binary heap ---- */
@@ -78,8 +80,9 @@ static struct weeks_event pop(struct weeks_world *w)
   return first;
 }
 
-/* ---- chance, the same in every world ---- */
+/* ---- random numbers ---- */
 
+/* Returns a number from 0 to 1 by hash, the same under every policy. */
 static double chance(uint64_t a, uint64_t b, uint64_t c)
 {
   const uint64_t key[3] = { a, b, c };
@@ -119,12 +122,14 @@ bool weeks_may_lower(const struct weeks_attempt *a)
   return weeks_may_raise(a) && (a->mem_unit == FT_MEM_NONE || a->mode == FT_MODE_TRIM);
 }
 
-static uint64_t node_of(const struct weeks_world *w, const struct weeks_attempt *a)
+/* Returns the memory of a node for attempt A, in bytes. */
+static uint64_t node_bytes_of(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   return w->stream->site[w->stream->app[w->stream->submission[a->submission].app].site].node_bytes;
 }
 
-static uint64_t limit_of(const struct weeks_world *w, const struct weeks_attempt *a)
+/* Returns the limit of attempt A without the policy, in bytes. */
+static uint64_t limit_without_policy(const struct weeks_world *w, const struct weeks_attempt *a)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
 
@@ -133,8 +138,8 @@ static uint64_t limit_of(const struct weeks_world *w, const struct weeks_attempt
   return a->mem_bytes * (a->mem_unit == FT_MEM_CPU ? s->cpus : 1);
 }
 
-/* Computes the remaining work of A. */
-static void sum_up(const struct weeks_world *w, struct weeks_attempt *a)
+/* Computes the remaining work of attempt A: number of runs and largest memory. */
+static void set_remaining_work(const struct weeks_world *w, struct weeks_attempt *a)
 {
   const struct weeks_submission *s = &w->stream->submission[a->submission];
 
@@ -153,6 +158,7 @@ static void sum_up(const struct weeks_world *w, struct weeks_attempt *a)
 
 /* ---- runs ---- */
 
+/* Queues the end of a run. Returns 0; -1 if out of memory. */
 static int push_end(struct weeks_world *w, struct weeks_result result)
 {
   struct weeks_event event = { .time = result.end,
@@ -164,6 +170,7 @@ static int push_end(struct weeks_world *w, struct weeks_result result)
   return push(w, &event);
 }
 
+/* Sets the result of a run that exceeds LIMIT bytes. */
 static void kill_run(const struct weeks_task *task, double limit, struct weeks_result *r)
 {
   double seconds = isinf(task->need_bytes)
@@ -173,11 +180,12 @@ static void kill_run(const struct weeks_task *task, double limit, struct weeks_r
   r->outcome = FT_OUTCOME_OUT_OF_MEMORY;
   r->killed = true;
   r->end = r->start + fmax(seconds, 1);
-  /* the last sample before a kill is somewhat below the limit */
+  /* The last sample before a kill is up to 10 % below the limit. */
   r->peak_bytes = limit * (0.9 + 0.1 * chance(r->attempt, r->element, 1));
 }
 
-static void end_run(const struct weeks_task *task, struct weeks_result *r)
+/* Sets the result of a run with enough memory. */
+static void finish_run(const struct weeks_task *task, struct weeks_result *r)
 {
   static const ft_outcome outcomes[] = {
     [WEEKS_COMPLETES] = FT_OUTCOME_COMPLETED,     [WEEKS_FAILS] = FT_OUTCOME_FAILED,
@@ -188,11 +196,12 @@ static void end_run(const struct weeks_task *task, struct weeks_result *r)
   r->outcome = outcomes[task->ending];
   r->end =
       r->start + fmax(task->seconds * (task->ending == WEEKS_TIMES_OUT ? 1 : task->reached), 1);
-  /* ten samples a second miss little */
+  /* Ten samples a second are up to 1 % below the peak. */
   r->peak_bytes = task->need_bytes * task->reached * (1 - 0.01 * chance(r->attempt, r->element, 2));
 }
 
-/* A run is preempted halfway and starts again. */
+/* Queues the preemption of a run halfway, and moves its start behind it. Returns 0; -1 if out of
+ * memory. */
 static int preempt(struct weeks_world *w, const struct weeks_task *task, struct weeks_result *r)
 {
   struct weeks_result first = *r;
@@ -205,6 +214,8 @@ static int preempt(struct weeks_world *w, const struct weeks_task *task, struct 
   return push_end(w, first);
 }
 
+/* Simulates the run of array task ELEMENT: queues its end, adds its waste. Returns 0; -1 if out of
+ * memory. */
 static int start_run(struct weeks_world *w, uint32_t attempt, uint32_t element)
 {
   struct weeks_attempt *a = &w->attempt[attempt];
@@ -223,19 +234,20 @@ static int start_run(struct weeks_world *w, uint32_t attempt, uint32_t element)
   }
   if (task->ending == WEEKS_REQUEUED && preempt(w, task, &r) < 0)
     return -1;
-  end_run(task, &r);
+  finish_run(task, &r);
   a->wasted += (limit - task->need_bytes * task->reached) * (r.end - r.start);
   return push_end(w, r);
 }
 
 /* ---- users ---- */
 
-/* Submits the rest of attempt LAST again with a request of BYTES; 0: unchanged. */
+/* Queues another attempt at the remaining work of attempt LAST with a request of BYTES (0:
+ * unchanged) in MODE. Returns 0; -1 if out of memory. */
 static int try_again(struct weeks_world *w, uint32_t last, double now, uint64_t bytes, ft_mode mode)
 {
   struct weeks_attempt from = w->attempt[last], *a = add_attempt(w);
   const struct weeks_submission *s = &w->stream->submission[from.submission];
-  uint64_t most = node_of(w, &from);
+  uint64_t most = node_bytes_of(w, &from);
   struct weeks_event event = { 0 };
 
   if (!a)
@@ -248,8 +260,8 @@ static int try_again(struct weeks_world *w, uint32_t last, double now, uint64_t 
   a->mem_bytes = from.mem_bytes;
   a->mode = mode;
   a->reacted = from.reacted || bytes;
-  a->time = floor(now + THINKING_LEAST * pow(THINKING_MOST / THINKING_LEAST,
-                                             chance(from.submission, from.number, 3)));
+  a->time = floor(now + THINKING_MIN * pow(THINKING_MAX / THINKING_MIN,
+                                           chance(from.submission, from.number, 3)));
   if (bytes) {
     a->mem_unit = FT_MEM_NODE;
     a->mem_bytes = bytes < most ? bytes : most;
@@ -262,26 +274,30 @@ static int try_again(struct weeks_world *w, uint32_t last, double now, uint64_t 
   return push(w, &event);
 }
 
+/* Half of the users insist on a rejected request; the others double it. Returns 0; -1 if out of
+ * memory. */
 static int react_to_rejection(struct weeks_world *w, uint32_t attempt)
 {
   const struct weeks_attempt *a = &w->attempt[attempt];
   bool insists = chance(a->submission, 0, 4) < 0.5;
 
-  if (a->number + 1 >= ATTEMPTS || (!insists && a->without_bytes >= node_of(w, a)))
+  if (a->number + 1 >= ATTEMPTS || (!insists && a->without_bytes >= node_bytes_of(w, a)))
     return 0;
   if (insists)
     return try_again(w, attempt, a->time, 0, FT_MODE_FORCE);
   return try_again(w, attempt, a->time, 2 * a->without_bytes, a->mode);
 }
 
-static int react_to_death(struct weeks_world *w, uint32_t attempt, double now)
+/* The user's reaction to an OOM kill. Returns 0; -1 if out of memory. */
+static int react_to_kill(struct weeks_world *w, uint32_t attempt, double now)
 {
   const struct weeks_attempt *a = &w->attempt[attempt];
   const struct weeks_submission *s = &w->stream->submission[a->submission];
   uint64_t bytes = 2 * a->given_bytes;
   unsigned most = isinf(a->need_bytes) ? LEAK_ATTEMPTS : ATTEMPTS;
 
-  if (s->reaction == WEEKS_GIVES_UP || a->number + 1 >= most || a->given_bytes >= node_of(w, a))
+  if (s->reaction == WEEKS_GIVES_UP || a->number + 1 >= most ||
+      a->given_bytes >= node_bytes_of(w, a))
     return 0;
   if (s->reaction == WEEKS_UNCHANGED &&
       (!a->number || a->given_bytes > w->attempt[a->previous].given_bytes))
@@ -289,53 +305,57 @@ static int react_to_death(struct weeks_world *w, uint32_t attempt, double now)
   return try_again(w, attempt, now, bytes, a->mode);
 }
 
-/* ---- the clock ---- */
+/* ---- events in order of time ---- */
 
-/* Whether an ended run of the app had a peak similar to the required memory of this killed
- * attempt. */
-static bool knows_like(const struct weeks_world *w, uint32_t app, const struct weeks_attempt *a)
+/* Whether an ended run of APP had a peak above the limit of attempt A and similar to A's required
+ * memory. */
+static bool has_similar_run(const struct weeks_world *w, uint32_t app,
+                            const struct weeks_attempt *a)
 {
-  const struct weeks_shown *shown = &w->shown[app];
+  const struct weeks_peaks *peaks = &w->peaks[app];
 
-  for (uint32_t i = 0; i < shown->count && i < SHOWN; i++)
-    if (shown->bytes[i] > (double)a->given_bytes && shown->bytes[i] > a->need_bytes / LIKE &&
-        shown->bytes[i] < a->need_bytes * LIKE)
+  for (uint32_t i = 0; i < peaks->count && i < LATEST_PEAKS; i++)
+    if (peaks->bytes[i] > (double)a->given_bytes && peaks->bytes[i] > a->need_bytes / LIKE &&
+        peaks->bytes[i] < a->need_bytes * LIKE)
       return true;
   return false;
 }
 
-static int submit(struct weeks_world *w, uint32_t attempt, const struct weeks_policy *policy,
-                  void *state, struct ft_error *err)
+/* Lets the policy decide, then starts the runs. Returns 0; -1 on error and fills ERR. */
+static int submit_attempt(struct weeks_world *w, uint32_t attempt,
+                          const struct weeks_policy *policy, void *state, struct ft_error *err)
 {
   struct weeks_attempt *a = &w->attempt[attempt];
   const struct weeks_submission *s = &w->stream->submission[a->submission];
 
-  a->without_bytes = a->given_bytes = limit_of(w, a);
+  a->without_bytes = a->given_bytes = limit_without_policy(w, a);
   a->known = w->ended[s->app];
-  sum_up(w, a);
+  set_remaining_work(w, a);
   if (policy->decide(state, w, a, err) < 0)
     return -1;
   if (a->action == FT_ACTION_REJECT)
     return react_to_rejection(w, attempt);
-  a->like_known = a->peak_bytes > (double)a->given_bytes && knows_like(w, s->app, a);
+  a->like_known = a->peak_bytes > (double)a->given_bytes && has_similar_run(w, s->app, a);
   for (uint32_t i = 0; i < s->tasks; i++)
     if (!w->done[s->first_task + i] && start_run(w, attempt, i) < 0)
       return -1;
   return 0;
 }
 
-static int end(struct weeks_world *w, const struct weeks_result *r,
-               const struct weeks_policy *policy, void *state, struct ft_error *err)
+/* Processes the end of a run: the policy learns, the user reacts. Returns 0; -1 on error and fills
+ * ERR. */
+static int process_end(struct weeks_world *w, const struct weeks_result *r,
+                       const struct weeks_policy *policy, void *state, struct ft_error *err)
 {
   struct weeks_attempt *a = &w->attempt[r->attempt];
   const struct weeks_submission *s = &w->stream->submission[a->submission];
-  struct weeks_shown *shown = &w->shown[s->app];
+  struct weeks_peaks *peaks = &w->peaks[s->app];
 
   if (policy->learn(state, w, r, err) < 0)
     return -1;
   if (r->outcome != FT_OUTCOME_REQUEUED)
     w->ended[s->app]++;
-  shown->bytes[shown->count++ % SHOWN] = (float)r->peak_bytes;
+  peaks->bytes[peaks->count++ % LATEST_PEAKS] = (float)r->peak_bytes;
   a->pending--;
   a->deaths += r->killed;
   a->completed += r->outcome == FT_OUTCOME_COMPLETED;
@@ -343,10 +363,11 @@ static int end(struct weeks_world *w, const struct weeks_result *r,
     w->done[s->first_task + r->element] = true;
   if (a->pending || !a->deaths)
     return 0;
-  return react_to_death(w, r->attempt, r->end);
+  return react_to_kill(w, r->attempt, r->end);
 }
 
-static int submit_next(struct weeks_world *w, size_t next, uint32_t *attempt)
+/* Creates the first attempt at submission NEXT of the stream. Returns 0; -1 if out of memory. */
+static int add_first_attempt(struct weeks_world *w, size_t next, uint32_t *attempt)
 {
   const struct weeks_submission *s = &w->stream->submission[next];
   struct weeks_attempt *a = add_attempt(w);
@@ -360,7 +381,7 @@ static int submit_next(struct weeks_world *w, size_t next, uint32_t *attempt)
                                            : w->stream->site[w->stream->app[s->app].site].mode;
   a->mem_unit = s->mem_unit;
   a->mem_bytes = s->mem_bytes;
-  /* a user who requested more after a kill continues to do so */
+  /* A user who requested more after a kill continues to do so. */
   if (w->learnt[s->app] > (s->mem_unit == FT_MEM_NONE ? 0 : weeks_limit(w->stream, s))) {
     a->mem_unit = FT_MEM_NODE;
     a->mem_bytes = w->learnt[s->app];
@@ -369,8 +390,9 @@ static int submit_next(struct weeks_world *w, size_t next, uint32_t *attempt)
   return 0;
 }
 
-static int play(struct weeks_world *w, const struct weeks_policy *policy, void *state,
-                struct ft_error *err)
+/* Processes submissions and events until none is left. Returns 0; -1 on error and fills ERR. */
+static int run_simulation(struct weeks_world *w, const struct weeks_policy *policy, void *state,
+                          struct ft_error *err)
 {
   size_t next = 0;
   uint32_t attempt;
@@ -380,13 +402,14 @@ static int play(struct weeks_world *w, const struct weeks_policy *policy, void *
 
     if (next < w->stream->submissions &&
         (!w->events || w->stream->submission[next].time < w->event[0].time)) {
-      if (submit_next(w, next++, &attempt) < 0 || submit(w, attempt, policy, state, err) < 0)
+      if (add_first_attempt(w, next++, &attempt) < 0 ||
+          submit_attempt(w, attempt, policy, state, err) < 0)
         return -1;
       continue;
     }
     event = pop(w);
-    if (event.ends ? end(w, &event.result, policy, state, err) < 0
-                   : submit(w, event.result.attempt, policy, state, err) < 0)
+    if (event.ends ? process_end(w, &event.result, policy, state, err) < 0
+                   : submit_attempt(w, event.result.attempt, policy, state, err) < 0)
       return -1;
   }
   return 0;
@@ -402,10 +425,10 @@ int weeks_play(const struct weeks_stream *stream, const struct weeks_policy *pol
                                .done = calloc(stream->tasks + 1, sizeof *out->done),
                                .learnt = calloc(stream->apps + 1, sizeof *out->learnt),
                                .ended = calloc(stream->apps + 1, sizeof *out->ended),
-                               .shown = calloc(stream->apps + 1, sizeof *out->shown) };
+                               .peaks = calloc(stream->apps + 1, sizeof *out->peaks) };
   (void)ft_error_set(err, "%s: out of memory", policy->name);
-  if (state && out->done && out->learnt && out->ended && out->shown)
-    status = play(out, policy, state, err);
+  if (state && out->done && out->learnt && out->ended && out->peaks)
+    status = run_simulation(out, policy, state, err);
   if (state)
     policy->free(state);
   if (status < 0)
@@ -419,7 +442,7 @@ void weeks_world_free(struct weeks_world *w)
   free(w->done);
   free(w->learnt);
   free(w->ended);
-  free(w->shown);
+  free(w->peaks);
   free(w->event);
   *w = (struct weeks_world){ 0 };
 }
