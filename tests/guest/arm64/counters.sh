@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Hardware counters, on an emulated arm64 machine that has some: builds
+# Tests hardware counters on an emulated arm64 machine, which has some: builds
 # agent/measure for it, boots Debian's kernel with only libpapi and init.c, and
-# prints what init.c reports. Downloads are kept between runs.
+# prints the TAP of init.c. Downloads are kept between runs.
 set -eu
 
 top=${FT_TOP_SRCDIR:-$(cd "$(dirname "$0")/../../.." && pwd)}
@@ -115,7 +115,7 @@ cp "$cache"/lib/* "$scratch/initrd/lib/papi"
 # ---- the machine ----
 
 # -icount: an instruction takes a nanosecond of the guest's clock, so that its counters are exact.
-# A Cortex-A57, because libpfm and PAPI need a processor that they recognise, unlike "max".
+# cortex-a57: libpfm and PAPI recognise this processor, but not "max".
 timeout 300 qemu-system-aarch64 -M virt -cpu cortex-a57 -m 512 -nographic -nodefaults \
   -serial stdio -icount shift=0 -kernel "$cache/vmlinuz" -initrd "$scratch/initrd.gz" \
   -append "console=ttyAMA0 quiet panic=-1" -no-reboot </dev/null >"$scratch/console" 2>&1 &

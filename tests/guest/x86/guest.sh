@@ -14,7 +14,7 @@ END
 chmod +x in-slice
 . ./tests/slurm/oom.sh
 
-# longer time limits, because an emulated machine is slow
+# Longer time limits, because an emulated machine is slow.
 job_wait() {
   wait_until 240 job_ended "$1"
   job_field "$1" JobState

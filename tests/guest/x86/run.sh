@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A machine with cgroup v2 only, and a whole Slurm in it: Debian's cloud
-# kernel emulated by qemu, with this machine's own Slurm, munge and foretell in an
-# initrd. The tests themselves are in guest.sh; their TAP comes over the serial line.
+# Tests foretell on a machine with cgroup v2 only: qemu emulates Debian's cloud kernel with
+# this machine's Slurm, munge and foretell in an initrd. The tests are in guest.sh; their
+# TAP is read from the serial line.
 # FT_GATHER=DIR: writes contrib/gather-proc's output for a running job to
 # DIR/proc-slurm-RELEASE.files, and with cgroups named by job number
 # to DIR/proc-slurm-RELEASE-job.files: fixtures of tests/unit.
@@ -15,7 +15,7 @@ PATH=$PATH:/usr/sbin:/sbin
 work=$(mktemp -d "${TMPDIR:-/tmp}/ft-guest-XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# Kernel and busybox are kept between runs
+# Kernel and busybox are kept between runs.
 cache=${FT_CACHE-${XDG_CACHE_HOME-${HOME-/root}/.cache}/foretell}/guest-x86
 mkdir -p "$cache" || exit 1
 apt_get() {
@@ -42,15 +42,15 @@ fi
 # ---- the initrd
 initrd=$work/initrd
 
-# put FILE...: copies the files and their libraries to the same paths in the guest
-put() {
+# copy_files FILE...: copies the files and their libraries to the same paths in the guest
+copy_files() {
   local file library
   for file in "$@"; do
     [ -e "$initrd$file" ] && continue
     mkdir -p "$initrd$(dirname "$file")"
     cp -L "$file" "$initrd$file"
     for library in $(ldd "$file" 2>/dev/null | grep -o '/[^ ]*'); do
-      put "$library"
+      copy_files "$library"
     done
   done
 }
@@ -63,23 +63,23 @@ build_initrd() {
   for program in $("$initrd/bin/busybox" --list); do
     [ -e "$initrd/bin/$program" ] || ln -s busybox "$initrd/bin/$program"
   done
-  # busybox would run its own, smaller setpriv from its own setsid
+  # Busybox would run its own, smaller setpriv from its own setsid.
   rm -f "$initrd"/bin/{sh,bash,setpriv,pgrep} "$initrd"/{bin,usr/bin}/setsid
-  put /bin/bash
+  copy_files /bin/bash
   ln -sf bash "$initrd/bin/sh"
   for program in munged munge slurmctld slurmd slurmstepd sbatch srun salloc scontrol sinfo squeue scancel \
     setpriv setsid sqlite3 pgrep; do
-    put "$(type -P $program)" || return 1
+    copy_files "$(type -P $program)" || return 1
   done
   plugins=$(dirname "$(ldd "$(type -P sbatch)" | grep -o '/[^ ]*libslurmfull.so')")
   # All plugins but the largest unneeded ones, such as slurmrestd's: releases need different ones.
   for program in "$plugins"/*.so; do
     case ${program##*/} in
     libslurm* | data_parser_* | openapi_* | serializer_* | rest_auth_* | *_mysql.so | *_lua.so | mpi_pmi*) ;;
-    *) put "$program" ;;
+    *) copy_files "$program" ;;
     esac
   done
-  put "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_ROOT/libexec/foretell/foretell-helper" \
+  copy_files "$FT_ROOT/sbin/foretelld" "$FT_ROOT/bin/foretell" "$FT_ROOT/libexec/foretell/foretell-helper" \
     "$FT_ROOT/libexec/foretell/foretell-network" "$FT_PLUGIN_BUILT"
   mkdir -p "$initrd/test/tests/slurm"
   cp -L "$hog" "$initrd/test/hog"
