@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Estimates each run's time from the earlier runs of its app (online/performance.c,
+ * estimate/runtime.c), for tests/bench/runtime.
+ *
+ *   runtime_replay <LINES
+ *
+ * A line of standard input is "APP PLATFORM SECONDS INPUT": APP is a number, INPUT bytes or "-".
+ * Prints "P05 P50 P95" in seconds for each line, or "-" if there is no estimate for the platform.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/core/text.h"
+#include "predictor/estimate/runtime.h"
+#include "predictor/online/performance.h"
+
+enum { APPS = 4096 };
+
+static ft_performance *apps[APPS];
+
+/* Returns the run-time model of app NUMBER, a new one at its first run. */
+static ft_performance *find_performance(size_t number)
+{
+  char name[32];
+
+  if (!apps[number]) {
+    apps[number] = malloc(sizeof *apps[number]);
+    if (!apps[number]) {
+      perror("runtime_replay");
+      exit(3);
+    }
+    (void)snprintf(name, sizeof name, "%zu", number);
+    ft_performance_init(apps[number], name, 0);
+  }
+  return apps[number];
+}
+
+static void print_estimate(const ft_performance *performance, const ft_observation *o)
+{
+  struct ft_platform_runtime place[FT_RUNTIME_PLATFORMS];
+  size_t count =
+      ft_runtime_estimate(performance, o->submission.features, o->submission.features_count, place);
+
+  for (size_t i = 0; i < count; i++)
+    if (place[i].known && strcmp(place[i].platform, o->platform) == 0) {
+      printf("%.6g %.6g %.6g\n", ft_estimate_quantile(&place[i].seconds, 0.05),
+             ft_estimate_quantile(&place[i].seconds, 0.5),
+             ft_estimate_quantile(&place[i].seconds, 0.95));
+      return;
+    }
+  puts("-");
+}
+
+int main(void)
+{
+  char line[256];
+
+  for (uint32_t job = 1; fgets(line, sizeof line, stdin); job++) {
+    ft_observation o = { .job_id = job, .outcome = FT_OUTCOME_COMPLETED, .end_time = job };
+    struct ft_text text = ft_text_from(line), app, platform, seconds, input;
+    double number, input_bytes;
+    struct ft_error err;
+
+    if (!ft_text_word(&text, &app) || !ft_text_word(&text, &platform) ||
+        !ft_text_word(&text, &seconds) || !ft_text_word(&text, &input) ||
+        !ft_text_is_double(app, &number) || number < 0 || number >= APPS ||
+        !ft_text_copy(platform, o.platform, sizeof o.platform) ||
+        !ft_text_is_double(seconds, &o.runtime_seconds)) {
+      fprintf(stderr, "runtime_replay: line %u: expected APP PLATFORM SECONDS INPUT\n", job);
+      return 2;
+    }
+    if (ft_text_is_double(input, &input_bytes))
+      (void)ft_feature_number(o.submission.features, &o.submission.features_count, 1, "input_bytes",
+                              input_bytes);
+    print_estimate(find_performance((size_t)number), &o);
+    if (ft_performance_update(find_performance((size_t)number), &o, &err) < 0) {
+      fprintf(stderr, "runtime_replay: %s\n", err.text);
+      return 3;
+    }
+  }
+  return 0;
+}
