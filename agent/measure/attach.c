@@ -6,12 +6,10 @@
  */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/measure/attach.h"
 #include "predictor/core/array_grow.h"
@@ -32,15 +30,6 @@ struct walk {
   void *state;
   unsigned depth;
 };
-
-/* Now, on the clock of field 22 of stat. */
-static uint64_t ticks_now(const struct ft_measure *measure)
-{
-  struct timespec now;
-
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return (uint64_t)(((double)now.tv_sec + 1e-9 * (double)now.tv_nsec) / measure->tick_seconds);
-}
 
 static const struct ft_attached *find(const struct ft_attach *attach, pid_t tid)
 {
@@ -68,7 +57,7 @@ static void attach_one(struct walk *walk, pid_t tid, const struct ft_stat *stat,
   struct ft_attach *attach = walk->attach;
   const struct ft_attached *known = find(attach, tid);
   struct ft_attached thread = {
-    .tid = tid, .start = stat->start, .ticks = ticks_now(walk->measure), .root = root
+    .tid = tid, .start = stat->start, .ticks = ft_proc_ticks(walk->measure), .root = root
   };
 
   if (known && known->start == stat->start)
@@ -83,29 +72,6 @@ static void attach_one(struct walk *walk, pid_t tid, const struct ft_stat *stat,
   }
   if (remember(attach, thread) < 0)
     attach->incomplete = true;
-}
-
-/* The threads of PID into TIDS; how many. */
-static size_t list_threads(const struct ft_measure *measure, pid_t pid, pid_t *tids, size_t limit)
-{
-  char name[32];
-  size_t count = 0;
-  struct dirent *entry;
-  DIR *dir;
-
-  snprintf(name, sizeof name, "%d/task", (int)pid);
-  dir = ft_io_open_directory(measure->proc_fd, name);
-  if (!dir)
-    return 0;
-  while (count < limit && (entry = readdir(dir))) {
-    struct ft_text text = ft_text_from(entry->d_name);
-    uint64_t tid;
-
-    if (ft_text_u64(&text, INT32_MAX, &tid) && !ft_text_left(&text))
-      tids[count++] = (pid_t)tid;
-  }
-  closedir(dir);
-  return count;
 }
 
 /* Add the children of thread TID of PID to the COUNT that are in PIDS; how many are then. */
@@ -145,7 +111,7 @@ static void attach_process(struct walk *walk, pid_t pid, bool root, bool skipped
     return;
   }
   if (ft_stat_read(walk->measure, pid, &stat) == 0) {
-    threads = list_threads(walk->measure, pid, tids, FT_ATTACH_LIMIT);
+    threads = ft_proc_threads(walk->measure, pid, tids, FT_ATTACH_LIMIT);
     for (size_t i = 0; i < threads; i++)
       count = list_children(walk->measure, pid, tids[i], children, count, LISTED_LIMIT);
     for (size_t i = 0; i < threads; i++)

@@ -103,8 +103,7 @@ static void leave(struct ft_tree *tree, struct cgroup *cgroup)
   close_file(&cgroup->kmem_fd);
   for (size_t i = 0; i < HUGETLB_LIMIT; i++)
     close_file(&cgroup->hugetlb_fds[i]);
-  free(tree->cgroup);
-  tree->cgroup = NULL;
+  ft_cgroup_clear(tree);
   cgroup->job = false;
 }
 
@@ -151,8 +150,7 @@ static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
   bool v1 = measure->mounts->v1;
   char text[64];
 
-  tree->cgroup = strdup(path);
-  tree->cgroup_v1 = v1;
+  ft_cgroup_set(tree, path, v1);
   cgroup->usage_fd = open_file(measure, cgroup->folder, ft_cgroup_usage_name(measure->mounts));
   cgroup->stat_fd = open_file(measure, cgroup->folder, "memory.stat");
   /* memory.peak: since Linux 5.19 */
@@ -167,7 +165,7 @@ static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
     ft_proc_number(text, &cgroup->peak_before);
   cgroup->limit_bytes = least_limit(measure, path);
   /* who was passed over as nobody's child may be known by the cgroup now */
-  ft_discovery_restart(measure->discovery);
+  ft_discovery_reconsider(tree);
 }
 
 /* Find the tree's cgroup through its first member that counts; keep what was found before. */

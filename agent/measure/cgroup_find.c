@@ -12,9 +12,15 @@
 
 #include "agent/measure/cgroup.h"
 #include "predictor/core/buf.h"
+#include "predictor/core/hash.h"
 #include "predictor/core/io.h"
 
 enum { DEPTH_LIMIT = 16, FOLDERS_LIMIT = 256 };
+
+/* Cgroups with processes of several trees that are remembered, and for how long. Chosen by
+ * judgement. */
+enum { SHARED_LIMIT = 1024 };
+#define SHARED_SECONDS 30.0
 
 /* Of a job's tasks: where Slurm made no cgroup for the first ones it made none at all. */
 enum { ROOTS_TRIED = 4 };
@@ -52,15 +58,52 @@ bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, cha
   return last && ft_cgroup_parse_path(ft_text_of(text, (size_t)(last - text)), v1, path, size);
 }
 
-bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid)
+static uint64_t path_key(const char *path)
 {
-  char path[PATH_MAX];
-  size_t length;
+  return ft_hash64(FT_HASH_SEED, path, strlen(path));
+}
 
-  if (!tree->cgroup || !ft_cgroup_path_of(tree->measure, tree->cgroup_v1, pid, path, sizeof path))
-    return false;
-  length = strlen(tree->cgroup);
-  return strncmp(path, tree->cgroup, length) == 0 && (path[length] == '/' || !path[length]);
+void ft_cgroup_clear(struct ft_tree *tree)
+{
+  struct ft_tree_index *cgroups = &tree->measure->cgroups;
+  struct ft_index_entry *entry =
+      tree->cgroup ? ft_tree_index_find(cgroups, path_key(tree->cgroup)) : NULL;
+
+  if (entry && entry->tree == tree)
+    ft_tree_index_remove(cgroups, entry);
+  free(tree->cgroup);
+  tree->cgroup = NULL;
+}
+
+void ft_cgroup_set(struct ft_tree *tree, const char *path, bool v1)
+{
+  struct ft_index_entry *entry;
+
+  ft_cgroup_clear(tree);
+  tree->cgroup = strdup(path);
+  tree->cgroup_v1 = v1;
+  entry = tree->cgroup ? ft_tree_index_add(&tree->measure->cgroups, path_key(path)) : NULL;
+  if (entry)
+    entry->tree = tree;
+}
+
+struct ft_tree *ft_cgroup_tree_of(const struct ft_measure *measure, pid_t pid)
+{
+  char path[PATH_MAX], *slash;
+
+  if (!measure->cgroups.root ||
+      !ft_cgroup_path_of(measure, measure->mounts->v1, pid, path, sizeof path))
+    return NULL;
+  do {
+    const struct ft_index_entry *entry = ft_tree_index_find(&measure->cgroups, path_key(path));
+
+    if (entry && strcmp(entry->tree->cgroup, path) == 0)
+      return entry->tree;
+    slash = strrchr(path, '/');
+    if (slash)
+      *slash = '\0';
+  } while (slash);
+  return NULL;
 }
 
 const char *ft_cgroup_usage_name(const struct ft_cgroup_mounts *mounts)
@@ -181,6 +224,31 @@ out:
   return only;
 }
 
+/* Returns whether every process in the cgroup PATH, of FOLDER, is TREE's. An answer "no" holds for
+ * SHARED_SECONDS for all trees: on a node without cgroups of jobs each is in slurmd's. */
+static bool is_own_cgroup(const struct ft_tree *tree, const char *path, const char *folder)
+{
+  struct ft_measure *measure = tree->measure;
+  uint64_t key = path_key(path);
+  struct ft_index_entry *shared = ft_tree_index_find(&measure->shared, key);
+  double now = ft_io_monotonic();
+  int folders = 0;
+
+  if (shared && now - (double)shared->value < SHARED_SECONDS)
+    return false;
+  if (holds_only(tree, folder, 0, &folders))
+    return true;
+  if (!shared && measure->shared_count >= SHARED_LIMIT) {
+    ft_tree_index_free(&measure->shared);
+    measure->shared_count = 0;
+  }
+  measure->shared_count += !shared;
+  shared = ft_tree_index_add(&measure->shared, key);
+  if (shared)
+    shared->value = (size_t)now;
+  return false;
+}
+
 bool ft_cgroup_cut_at_own(const struct ft_tree *tree, char *path, size_t size)
 {
   const struct ft_measure *measure = tree->measure;
@@ -191,12 +259,11 @@ bool ft_cgroup_cut_at_own(const struct ft_tree *tree, char *path, size_t size)
   ft_string_copy(path, at, sizeof at);
   for (;;) {
     char *slash = strrchr(at, '/');
-    int folders = 0;
 
     if (!ft_cgroup_folder_of(measure->mounts, at, folder, sizeof folder))
       return found;
     if (ft_cgroup_read_number(measure, folder, ft_cgroup_usage_name(measure->mounts), &usage)) {
-      if (!holds_only(tree, folder, 0, &folders))
+      if (!is_own_cgroup(tree, at, folder))
         return found;
       found = ft_string_copy(at, path, size);
     }

@@ -2,25 +2,30 @@
 /*
  * Who is new to a tree. One look serves all trees, and costs nothing where no process
  * was born: the newest pid of the namespace tells. Where a few were, those pids alone are
- * tried; else /proc is listed.
+ * tried; else /proc is listed. What runs below a new root is found by the kernel's lists of
+ * children, and what it has left behind among the processes last seen that were no tree's.
  */
 #include "config.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
 #include "predictor/core/array_grow.h"
+#include "predictor/core/buf.h"
 #include "predictor/core/io.h"
 
 enum {
-  PROBE_LIMIT = 1024,   /* pids given out since the last look that are tried one by one */
-  RETRY_LIMIT = 8,      /* of them, the newest, that may not be visible yet */
-  CANDIDATES_KEPT = 256 /* room for more is given back after the look that needed it */
+  PROBE_LIMIT = 1024,    /* pids given out since the last look that are tried one by one */
+  RETRY_LIMIT = 8,       /* of them, the newest, that may not be visible yet */
+  CANDIDATES_KEPT = 256, /* room for more is given back after the look that needed it */
+  THREADS_LIMIT = 256,   /* of a process whose children are listed; more: /proc is listed */
+  STRANGERS = 256        /* processes last seen that were no tree's. Chosen by judgement. */
 };
 
 /* Births that no advance of the newest pid tells (clone3 with set_tid) wait this long. */
@@ -32,6 +37,12 @@ struct candidate {
   struct ft_stat stat;
 };
 
+/* A process that was no tree's. */
+struct stranger {
+  pid_t pid;
+  uint64_t seen; /* ticks after boot, at or after its start */
+};
+
 struct ft_discovery {
   int loadavg_fd; /* -1: every look is a scan */
   DIR *proc;
@@ -40,6 +51,12 @@ struct ft_discovery {
   uint8_t *known; /* a bit for each pid: looked at since pids last wrapped, not to be again */
   pid_t retry[RETRY_LIMIT]; /* pids given out but not yet visible at the last look */
   size_t retries;
+  struct stranger strangers[STRANGERS]; /* a ring */
+  size_t stranger;                      /* index of the oldest */
+  uint64_t forgotten;                   /* when the latest that left the ring was seen */
+  uint64_t opened;                      /* ticks after boot */
+  pid_t again[STRANGERS];               /* to be looked at again at the next look */
+  size_t agains;
   struct candidate *candidates;
   size_t count, size;
 };
@@ -52,6 +69,7 @@ struct ft_discovery *ft_discovery_new(struct ft_measure *measure)
     return NULL;
   discovery->loadavg_fd = measure->own_proc ? ft_proc_open(measure->proc_fd, "loadavg") : -1;
   discovery->proc = ft_io_open_directory(measure->proc_fd, ".");
+  discovery->opened = ft_proc_ticks(measure);
   discovery->known = calloc(FT_PID_LIMIT / 8, 1);
   if (!discovery->proc || !discovery->known) {
     ft_discovery_free(discovery);
@@ -83,8 +101,9 @@ static void set_known(struct ft_discovery *discovery, pid_t pid)
   discovery->known[pid >> 3] |= (uint8_t)(1u << (pid & 7));
 }
 
-/* A new root may have old descendants, and after a wrap a known pid may be someone else. */
-void ft_discovery_restart(struct ft_discovery *discovery)
+/* At the next look every process of the node is looked at again: there may be older members, and
+ * after a wrap a known pid may be someone else. */
+static void restart_discovery(struct ft_discovery *discovery)
 {
   uint8_t *fresh = calloc(FT_PID_LIMIT / 8, 1);
 
@@ -95,6 +114,127 @@ void ft_discovery_restart(struct ft_discovery *discovery)
     memset(discovery->known, 0, FT_PID_LIMIT / 8);
   }
   discovery->newest = 0;
+}
+
+/* Notes that PID, first seen now, is no tree's. */
+static void note_stranger(struct ft_measure *measure, pid_t pid)
+{
+  struct ft_discovery *discovery = measure->discovery;
+  struct stranger *oldest = &discovery->strangers[discovery->stranger];
+
+  if (oldest->seen > discovery->forgotten)
+    discovery->forgotten = oldest->seen;
+  *oldest = (struct stranger){ .pid = pid, .seen = ft_proc_ticks(measure) };
+  discovery->stranger = (discovery->stranger + 1) % STRANGERS;
+}
+
+/* At the next look looks again at the strangers that may have begun since SINCE, ticks after boot;
+ * at every process, if some of these strangers are no longer known. */
+static void reconsider_since(struct ft_measure *measure, uint64_t since)
+{
+  struct ft_discovery *discovery = measure->discovery;
+
+  if (since <= discovery->opened || since <= discovery->forgotten) {
+    restart_discovery(discovery);
+    return;
+  }
+  for (size_t i = 0; i < STRANGERS && discovery->agains < STRANGERS; i++) {
+    struct stranger *stranger = &discovery->strangers[i];
+
+    if (stranger->seen < since)
+      continue;
+    discovery->known[stranger->pid >> 3] &= (uint8_t) ~(1u << (stranger->pid & 7));
+    discovery->again[discovery->agains++] = stranger->pid;
+    *stranger = (struct stranger){ 0 };
+  }
+}
+
+void ft_discovery_reconsider(const struct ft_tree *tree)
+{
+  uint64_t since = UINT64_MAX;
+
+  for (size_t i = 0; i < tree->count; i++)
+    if (tree->members[i].root && tree->members[i].start < since)
+      since = tree->members[i].start;
+  reconsider_since(tree->measure, since == UINT64_MAX ? 0 : since);
+}
+
+/* Adds the children in LIST, text of a "children" file, to TREE. */
+static void add_listed_children(struct ft_tree *tree, struct ft_text list)
+{
+  struct ft_measure *measure = tree->measure;
+  struct ft_text word;
+
+  while (ft_text_word(&list, &word)) {
+    struct ft_stat stat;
+    uint64_t pid;
+
+    if (!ft_text_u64(&word, FT_PID_LIMIT - 1, &pid) || ft_tree_of(measure, (pid_t)pid) ||
+        ft_stat_read(measure, (pid_t)pid, &stat) < 0)
+      continue;
+    if (ft_tree_add_member(tree, (pid_t)pid, &stat))
+      set_known(measure->discovery, (pid_t)pid);
+  }
+}
+
+/* Adds the children of thread TID of PID. Returns 0; -1 if the kernel does not list them
+ * (CONFIG_PROC_CHILDREN). */
+static int add_thread_children(struct ft_tree *tree, pid_t pid, pid_t tid)
+{
+  const struct ft_measure *measure = tree->measure;
+  char thread[64], name[80];
+  struct ft_buf text;
+  int status;
+
+  (void)snprintf(thread, sizeof thread, "%d/task/%d", (int)pid, (int)tid);
+  (void)snprintf(name, sizeof name, "%s/children", thread);
+  ft_buf_init(&text, FT_LIMIT_PROC);
+  status = ft_io_read_file(measure->proc_fd, name, &text, NULL);
+  if (status == 0)
+    add_listed_children(tree, ft_text_of(ft_buf_text(&text), text.length));
+  else if (faccessat(measure->proc_fd, thread, F_OK, 0) < 0)
+    status = 0; /* it has ended */
+  ft_buf_free(&text);
+  return status;
+}
+
+/* Adds the children of TREE's member INDEX. Returns 0; -1 if not all of them can be listed. */
+static int add_children(struct ft_tree *tree, size_t index)
+{
+  pid_t pid = tree->pulses[index].pid, threads[THREADS_LIMIT];
+  size_t count = ft_proc_threads(tree->measure, pid, threads, THREADS_LIMIT);
+
+  for (size_t i = 0; i < count; i++)
+    if (add_thread_children(tree, pid, threads[i]) < 0)
+      return -1;
+  return count < THREADS_LIMIT ? 0 : -1;
+}
+
+/* Adds what runs below TREE's member ROOT, an index. The kernel may omit a child while another one
+ * ends: repeated until nothing is new. Returns as add_children. */
+static int add_descendants(struct ft_tree *tree, size_t root)
+{
+  size_t old = tree->count, before;
+
+  do {
+    before = tree->count;
+    if (add_children(tree, root) < 0)
+      return -1;
+    for (size_t i = old; i < tree->count; i++)
+      if (add_children(tree, i) < 0)
+        return -1;
+  } while (tree->count > before);
+  return 0;
+}
+
+void ft_discovery_add_root(struct ft_tree *tree, const struct ft_member *root)
+{
+  struct ft_measure *measure = tree->measure;
+  uint64_t start = root->start;
+
+  if (!measure->own_proc || add_descendants(tree, (size_t)(root - tree->members)) < 0)
+    start = 0;
+  reconsider_since(measure, start);
 }
 
 static void add_candidate(struct ft_discovery *discovery, pid_t pid, const struct ft_stat *stat)
@@ -160,11 +300,8 @@ FT_HOT static pid_t newest_pid(const struct ft_discovery *discovery)
 
 static bool is_members_session(const struct ft_measure *measure, pid_t session)
 {
-  for (const struct ft_tree *tree = measure->trees; tree; tree = tree->next)
-    for (size_t i = 0; i < tree->count; i++)
-      if (tree->pulses[i].session == session || tree->pulses[i].pid == session)
-        return true;
-  return false;
+  return ft_tree_index_find(&measure->sessions, (uint64_t)session) ||
+         ft_tree_index_find(&measure->pids, (uint64_t)session);
 }
 
 /* The pids given out since the last look, and the session that was a stranger's last; 0: none. */
@@ -201,6 +338,7 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, struct births *birt
     return probe_pid(measure, pid);
   births->stranger = session;
   set_known(measure->discovery, pid);
+  note_stranger(measure, pid);
   return true;
 }
 
@@ -230,7 +368,7 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   discovery->count = 0;
   measure->born = !newest || newest != last;
   if (newest && newest < last)
-    ft_discovery_restart(discovery);
+    restart_discovery(discovery);
   if (!newest || !discovery->newest || newest - last > PROBE_LIMIT ||
       measure->now >= discovery->next_scan) {
     discovery->retries = 0;
@@ -238,6 +376,9 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   } else if (newest != last || discovery->retries) {
     probe_range(measure, last + 1, newest);
   }
+  for (size_t i = 0; i < discovery->agains; i++)
+    probe_pid(measure, discovery->again[i]);
+  discovery->agains = 0;
   discovery->newest = newest;
 }
 
@@ -252,25 +393,23 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
 static struct ft_tree *home_of(struct ft_measure *measure, const struct candidate *candidate)
 {
   const struct ft_stat *stat = &candidate->stat;
+  const pid_t leaders[] = { stat->group, stat->session };
   struct ft_tree *tree = ft_tree_of(measure, stat->parent);
 
   if (tree)
     return tree;
-  for (tree = measure->trees; tree; tree = tree->next) {
-    const struct ft_member *group = ft_tree_find(tree, stat->group);
-    const struct ft_member *session = ft_tree_find(tree, stat->session);
-
-    if ((group && !group->skipped) || (session && !session->skipped))
-      return tree;
-    if (ft_orphan_is_one(tree, stat->parent) &&
-        !ft_text_starts(ft_text_from(stat->command), "slurmstepd") &&
-        (ft_cgroup_holds(tree, candidate->pid) || ft_orphan_has_mark(tree, candidate->pid)))
+  for (size_t i = 0; i < sizeof leaders / sizeof *leaders; i++) {
+    tree = ft_tree_of(measure, leaders[i]);
+    if (tree && !ft_tree_find(tree, leaders[i])->skipped)
       return tree;
   }
-  return NULL;
+  if (ft_text_starts(ft_text_from(stat->command), "slurmstepd"))
+    return NULL;
+  return ft_orphan_tree_of(measure, candidate->pid, stat->parent);
 }
 
-/* Children may come before their parents where pids have wrapped: again until nothing changes. */
+/* Children may come before their parents where pids have wrapped: again until nothing changes.
+ * The candidates left over are noted as strangers. */
 static void adopt_candidates(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = measure->discovery;
@@ -294,6 +433,8 @@ static void adopt_candidates(struct ft_measure *measure)
     }
     left = kept;
   } while (left && left < before);
+  for (size_t i = 0; i < left; i++)
+    note_stranger(measure, discovery->candidates[i].pid);
 }
 
 FT_HOT void ft_discovery_look(struct ft_measure *measure)

@@ -7,6 +7,7 @@
 #define FT_MEASURE_INTERNAL_H
 
 #include "agent/measure/measure.h"
+#include "agent/measure/tree_index.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/text.h"
 
@@ -100,6 +101,13 @@ struct ft_measure {
   struct ft_measure_report reports[FT_SAMPLERS_LIMIT];
   size_t report_count;
   struct ft_tree *trees;
+  struct ft_tree_index pids;     /* tree and member by pid */
+  struct ft_tree_index sessions; /* number of members by session */
+  struct ft_tree_index above;    /* number of trees by ancestor of their roots */
+  struct ft_tree_index marks;    /* tree by hash of its mark */
+  struct ft_tree_index cgroups;  /* tree by hash of its cgroup's path */
+  struct ft_tree_index shared; /* by hash of a cgroup's path: time at which strangers were in it */
+  size_t shared_count;
   struct ft_discovery *discovery;  /* discovery.c's own */
   struct ft_cgroup_mounts *mounts; /* cgroup.c's own */
   struct ft_exits *exits;          /* exits.c's own */
@@ -212,8 +220,12 @@ struct ft_discovery *ft_discovery_new(struct ft_measure *measure);
 void ft_discovery_free(struct ft_discovery *discovery);
 void ft_discovery_look(struct ft_measure *measure);
 
-/* At the next look every process of the node is looked at again. */
-void ft_discovery_restart(struct ft_discovery *discovery);
+/* Adds the descendants of TREE's member ROOT, and looks again at the next look at each process that
+ * may have been left by an earlier one: at those first seen since ROOT began, or at all. */
+void ft_discovery_add_root(struct ft_tree *tree, const struct ft_member *root);
+
+/* At the next look looks again at the processes that may be known as TREE's by its cgroup only. */
+void ft_discovery_reconsider(const struct ft_tree *tree);
 
 /* Forget the members marked gone and what was news, after every sampler saw it. */
 void ft_tree_sweep(struct ft_tree *tree);
@@ -241,17 +253,30 @@ void ft_tree_look_at(struct ft_tree *tree, size_t index);
 void ft_tree_look(struct ft_tree *tree);
 void ft_tree_look_at_rest(struct ft_tree *tree);
 
-/* Whether PID is in the cgroup that is TREE's alone, or below it. */
-bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid);
+/* Makes PATH the cgroup that is TREE's alone; out of memory it has none. */
+void ft_cgroup_set(struct ft_tree *tree, const char *path, bool v1);
+
+/* Leaves TREE without a cgroup of its own. */
+void ft_cgroup_clear(struct ft_tree *tree);
+
+/* Returns the tree whose own cgroup holds PID, directly or below; NULL: none. */
+struct ft_tree *ft_cgroup_tree_of(const struct ft_measure *measure, pid_t pid);
 
 /* Remember who stands above a root of TREE whose parent is PARENT. */
 void ft_orphan_note_above(struct ft_tree *tree, pid_t parent);
 
-/* Whether who has PARENT may have had another one in TREE: init's, or one above the roots. */
-bool ft_orphan_is_one(const struct ft_tree *tree, pid_t parent);
+/* Returns the tree that PID belongs to, whose parent is PARENT, no member: by its cgroup or by a
+ * mark in the environment that it began with. NULL: none, or PARENT did not adopt it. */
+struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid, pid_t parent);
 
-/* Whether PID is of TREE's user and began with the tree's mark in its environment. */
-bool ft_orphan_has_mark(const struct ft_tree *tree, pid_t pid);
+/* Removes TREE from the maps of ancestors and marks. */
+void ft_orphan_forget(struct ft_tree *tree);
+
+/* Lists up to LIMIT threads of PID in TIDS. Returns their number. */
+size_t ft_proc_threads(const struct ft_measure *measure, pid_t pid, pid_t *tids, size_t limit);
+
+/* Now in clock ticks after boot, as field 22 of stat. */
+uint64_t ft_proc_ticks(const struct ft_measure *measure);
 
 /* Whether one of TREE's members that are new or changed runs what is expected of it. */
 void ft_command_look(struct ft_tree *tree);

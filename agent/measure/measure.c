@@ -128,6 +128,12 @@ void ft_measure_close(struct ft_measure *measure)
   ft_discovery_free(measure->discovery);
   ft_cgroup_forget(measure);
   ft_exits_forget(measure);
+  ft_tree_index_free(&measure->pids);
+  ft_tree_index_free(&measure->sessions);
+  ft_tree_index_free(&measure->above);
+  ft_tree_index_free(&measure->marks);
+  ft_tree_index_free(&measure->cgroups);
+  ft_tree_index_free(&measure->shared);
   if (measure->proc_fd >= 0)
     close(measure->proc_fd);
   free(measure);
@@ -407,9 +413,10 @@ void ft_tree_close(struct ft_tree *tree, ft_observation *out)
   }
   free(scratch);
   unlink_tree(tree);
+  ft_orphan_forget(tree);
   ft_tree_forget(tree);
   free(tree->ends);
-  free(tree->cgroup);
+  ft_cgroup_clear(tree);
   while (tree->expected_count)
     free(tree->expected[--tree->expected_count]);
   free(tree->expected);

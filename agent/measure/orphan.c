@@ -14,25 +14,69 @@
 
 #include "agent/measure/internal.h"
 #include "predictor/core/buf.h"
+#include "predictor/core/hash.h"
 #include "predictor/core/io.h"
+
+static uint64_t mark_key(const char *mark)
+{
+  return ft_hash64(FT_HASH_SEED, mark, strlen(mark));
+}
+
+static void clear_mark(struct ft_tree *tree)
+{
+  struct ft_tree_index *marks = &tree->measure->marks;
+  struct ft_index_entry *entry =
+      tree->has_mark ? ft_tree_index_find(marks, mark_key(tree->mark)) : NULL;
+
+  if (entry && entry->tree == tree)
+    ft_tree_index_remove(marks, entry);
+  tree->has_mark = false;
+}
 
 void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
 {
-  tree->has_mark = ft_string_copy(mark, tree->mark, sizeof tree->mark) && mark[0];
+  struct ft_index_entry *entry;
+
+  clear_mark(tree);
   tree->user = user;
+  if (!mark[0] || !ft_string_copy(mark, tree->mark, sizeof tree->mark))
+    return;
+  entry = ft_tree_index_add(&tree->measure->marks, mark_key(mark));
+  if (entry)
+    entry->tree = tree;
+  tree->has_mark = entry != NULL;
+}
+
+/* Forgets who stands above TREE's latest root. */
+static void clear_above(struct ft_tree *tree)
+{
+  for (size_t i = 0; i < FT_ABOVE_LIMIT && tree->above[i]; i++)
+    ft_tree_index_discount(&tree->measure->above, (uint64_t)tree->above[i]);
+  memset(tree->above, 0, sizeof tree->above);
+}
+
+void ft_orphan_forget(struct ft_tree *tree)
+{
+  clear_mark(tree);
+  clear_above(tree);
 }
 
 void ft_orphan_note_above(struct ft_tree *tree, pid_t parent)
 {
   struct ft_stat stat;
 
+  clear_above(tree);
   for (size_t i = 0; i < FT_ABOVE_LIMIT && parent > 1; i++) {
+    if (ft_tree_index_count(&tree->measure->above, (uint64_t)parent) < 0)
+      return;
     tree->above[i] = parent;
     parent = ft_stat_read(tree->measure, parent, &stat) < 0 ? 0 : stat.parent;
   }
 }
 
-bool ft_orphan_is_one(const struct ft_tree *tree, pid_t parent)
+/* Whether a process with PARENT may have had another parent in TREE: init, or one above the roots,
+ * adopts orphans. */
+static bool may_adopt(const struct ft_tree *tree, pid_t parent)
 {
   if (parent == 1)
     return true;
@@ -51,36 +95,50 @@ static bool is_of_user(const struct ft_measure *measure, pid_t pid, uid_t user)
   return fstatat(measure->proc_fd, name, &st, 0) == 0 && st.st_uid == user;
 }
 
-/* Whether one of the NUL-ended strings of TEXT is MARK. */
-static bool has_string(struct ft_text text, const char *mark)
+/* Returns the tree whose mark is one of the NUL-terminated strings of TEXT; NULL: none. */
+static struct ft_tree *find_marked_tree(const struct ft_measure *measure, struct ft_text text)
 {
-  size_t length = strlen(mark) + 1;
+  const char *end;
 
-  while (ft_text_left(&text) >= length) {
-    const char *end = memchr(text.at, '\0', ft_text_left(&text));
+  while ((end = memchr(text.at, '\0', ft_text_left(&text)))) {
+    const struct ft_index_entry *entry =
+        end - text.at < (ptrdiff_t)sizeof entry->tree->mark
+            ? ft_tree_index_find(&measure->marks, mark_key(text.at))
+            : NULL;
 
-    if (memcmp(text.at, mark, length) == 0)
-      return true;
-    if (!end)
-      return false;
+    if (entry && strcmp(entry->tree->mark, text.at) == 0)
+      return entry->tree;
     text.at = end + 1;
   }
-  return false;
+  return NULL;
 }
 
-bool ft_orphan_has_mark(const struct ft_tree *tree, pid_t pid)
+/* Returns the tree that the environment of PID names; NULL: none, or one of another user. */
+static struct ft_tree *tree_by_environment(const struct ft_measure *measure, pid_t pid)
 {
-  char name[32];
+  struct ft_tree *tree;
   struct ft_buf text;
-  bool has;
+  char name[32];
 
-  if (!tree->has_mark || !is_of_user(tree->measure, pid, tree->user))
-    return false;
+  if (!measure->marks.root)
+    return NULL;
   (void)snprintf(name, sizeof name, "%d/environ", (int)pid);
   ft_buf_init(&text, FT_LIMIT_ENVIRON);
   /* of a longer one the beginning counts */
-  (void)ft_io_read_file(tree->measure->proc_fd, name, &text, NULL);
-  has = has_string(ft_text_of(ft_buf_text(&text), text.length), tree->mark);
+  (void)ft_io_read_file(measure->proc_fd, name, &text, NULL);
+  tree = find_marked_tree(measure, ft_text_of(ft_buf_text(&text), text.length));
   ft_buf_free(&text);
-  return has;
+  return tree && is_of_user(measure, pid, tree->user) ? tree : NULL;
+}
+
+struct ft_tree *ft_orphan_tree_of(const struct ft_measure *measure, pid_t pid, pid_t parent)
+{
+  struct ft_tree *tree;
+
+  if (parent != 1 && !ft_tree_index_find(&measure->above, (uint64_t)parent))
+    return NULL;
+  tree = ft_cgroup_tree_of(measure, pid);
+  if (!tree || !may_adopt(tree, parent))
+    tree = tree_by_environment(measure, pid);
+  return tree && may_adopt(tree, parent) ? tree : NULL;
 }

@@ -6,14 +6,17 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/measure/internal.h"
+#include "predictor/core/io.h"
 
 /* What the kernel shows by single_open comes whole in one read (fs/seq_file.c). */
 FT_HOT ssize_t ft_proc_reread(int fd, char *text, size_t size)
@@ -149,6 +152,36 @@ int ft_stat_read(const struct ft_measure *measure, pid_t pid, struct ft_stat *st
   ssize_t length = ft_proc_read_pid(measure, pid, "stat", text, sizeof text);
 
   return length < 0 ? -1 : ft_stat_parse(text, (size_t)length, measure->tick_seconds, stat);
+}
+
+size_t ft_proc_threads(const struct ft_measure *measure, pid_t pid, pid_t *tids, size_t limit)
+{
+  char name[32];
+  size_t count = 0;
+  struct dirent *entry;
+  DIR *dir;
+
+  snprintf(name, sizeof name, "%d/task", (int)pid);
+  dir = ft_io_open_directory(measure->proc_fd, name);
+  if (!dir)
+    return 0;
+  while (count < limit && (entry = readdir(dir))) {
+    struct ft_text text = ft_text_from(entry->d_name);
+    uint64_t tid;
+
+    if (ft_text_u64(&text, INT32_MAX, &tid) && !ft_text_left(&text))
+      tids[count++] = (pid_t)tid;
+  }
+  closedir(dir);
+  return count;
+}
+
+uint64_t ft_proc_ticks(const struct ft_measure *measure)
+{
+  struct timespec now;
+
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return (uint64_t)(((double)now.tv_sec + 1e-9 * (double)now.tv_nsec) / measure->tick_seconds);
 }
 
 bool ft_proc_may_trace(const struct ft_measure *measure)

@@ -41,20 +41,64 @@
 #define STILL_SECONDS 2.0 /* no process goes unread for longer */
 #define GROWN_PART (1.0 / 64)
 
+/* Returns the entry of PID if it is a member that has not ended; else NULL. */
+static const struct ft_index_entry *find_entry(const struct ft_measure *measure, pid_t pid)
+{
+  const struct ft_index_entry *entry = ft_tree_index_find(&measure->pids, (uint64_t)pid);
+
+  return entry && !entry->tree->members[entry->value].gone ? entry : NULL;
+}
+
 struct ft_member *ft_tree_find(const struct ft_tree *tree, pid_t pid)
 {
-  for (size_t i = 0; i < tree->count; i++)
-    if (tree->pulses[i].pid == pid && !tree->members[i].gone)
-      return &tree->members[i];
-  return NULL;
+  const struct ft_index_entry *entry = find_entry(tree->measure, pid);
+
+  return entry && entry->tree == tree ? &tree->members[entry->value] : NULL;
 }
 
 struct ft_tree *ft_tree_of(const struct ft_measure *measure, pid_t pid)
 {
-  for (struct ft_tree *tree = measure->trees; tree; tree = tree->next)
-    if (ft_tree_find(tree, pid))
-      return tree;
-  return NULL;
+  const struct ft_index_entry *entry = find_entry(measure, pid);
+
+  return entry ? entry->tree : NULL;
+}
+
+/* Enters the member of PID and SESSION that TREE is about to get. Returns 0; -1 out of memory. */
+static int index_member(struct ft_tree *tree, pid_t pid, pid_t session)
+{
+  struct ft_measure *measure = tree->measure;
+  struct ft_index_entry *entry;
+
+  if (ft_tree_index_count(&measure->sessions, (uint64_t)session) < 0)
+    return -1;
+  entry = ft_tree_index_add(&measure->pids, (uint64_t)pid);
+  if (!entry) {
+    ft_tree_index_discount(&measure->sessions, (uint64_t)session);
+    return -1;
+  }
+  /* an ended member may have had the same pid */
+  entry->tree = tree;
+  entry->value = tree->count;
+  return 0;
+}
+
+/* Returns the entry of TREE's member INDEX; NULL if its pid belongs to a later process. */
+static struct ft_index_entry *entry_of(const struct ft_tree *tree, size_t index)
+{
+  struct ft_index_entry *entry =
+      ft_tree_index_find(&tree->measure->pids, (uint64_t)tree->pulses[index].pid);
+
+  return entry && entry->tree == tree && entry->value == index ? entry : NULL;
+}
+
+/* Removes TREE's member INDEX from the maps. */
+static void unindex_member(struct ft_tree *tree, size_t index)
+{
+  struct ft_index_entry *entry = entry_of(tree, index);
+
+  if (entry)
+    ft_tree_index_remove(&tree->measure->pids, entry);
+  ft_tree_index_discount(&tree->measure->sessions, (uint64_t)tree->pulses[index].session);
 }
 
 static void pulse_close(struct ft_measure *measure, struct ft_pulse *pulse)
@@ -107,7 +151,7 @@ struct ft_member *ft_tree_add_member(struct ft_tree *tree, pid_t pid, const stru
   struct ft_measure *measure = tree->measure;
   struct ft_member *member;
 
-  if (make_room(tree) < 0)
+  if (make_room(tree) < 0 || index_member(tree, pid, stat->session) < 0)
     return NULL;
   tree->news = true;
   tree->alive++;
@@ -141,12 +185,17 @@ FT_HOT void ft_tree_sweep(struct ft_tree *tree)
     struct ft_member *member = &tree->members[i];
 
     if (member->gone) {
+      unindex_member(tree, i);
       pulse_close(tree->measure, &tree->pulses[i]);
       continue;
     }
     fresh |= member->fresh;
     member->fresh = member->look = false;
     if (kept < i) {
+      struct ft_index_entry *entry = entry_of(tree, i);
+
+      if (entry)
+        entry->value = kept;
       tree->members[kept] = *member;
       tree->pulses[kept] = tree->pulses[i];
     }
@@ -158,8 +207,10 @@ FT_HOT void ft_tree_sweep(struct ft_tree *tree)
 
 void ft_tree_forget(struct ft_tree *tree)
 {
-  for (size_t i = 0; i < tree->count; i++)
+  for (size_t i = 0; i < tree->count; i++) {
+    unindex_member(tree, i);
     pulse_close(tree->measure, &tree->pulses[i]);
+  }
   free(tree->members);
   free(tree->pulses);
 }
@@ -185,7 +236,7 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   tree->news = true;
   tree->command |= measure->own_proc && pid == getpid();
   ft_orphan_note_above(tree, stat.parent);
-  ft_discovery_restart(measure->discovery);
+  ft_discovery_add_root(tree, member);
   ft_tree_added(tree);
   return 0;
 }

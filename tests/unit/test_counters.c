@@ -535,15 +535,14 @@ static void script(const char *name, bool mig)
 static void sample_gpus(int looks, ft_observation *out, struct ft_sample *sample)
 {
   struct ft_measure_report report;
-  struct ft_member member = { .pid = getpid(), .fresh = true, .root = true };
-  struct ft_pulse pulse = { .pid = getpid(), .statm_fd = -1 };
-  struct ft_measure measure = { .now = 1 };
-  struct ft_tree tree = {
-    .measure = &measure, .members = &member, .pulses = &pulse, .count = 1, .size = 1
-  };
+  struct ft_measure measure = { .now = 1, .proc_fd = -1 };
+  struct ft_tree tree = { .measure = &measure };
+  struct ft_stat stat = { .session = 1 };
   void *state = calloc(1, ft_sampler_nvml.state_size);
 
   memset(out, 0, sizeof *out);
+  assert_non_null(ft_tree_add_member(&tree, getpid(), &stat));
+  tree.members[0].root = true;
   assert_true(ft_nvml_probe(fake(), &report));
   assert_int_equal(ft_sampler_nvml.open(&measure, &tree, state), 0);
   for (int i = 0; i < looks; i++) {
@@ -552,6 +551,7 @@ static void sample_gpus(int looks, ft_observation *out, struct ft_sample *sample
     measure.now += 10;
   }
   ft_sampler_nvml.close(&measure, &tree, state, out);
+  ft_tree_forget(&tree);
   free(state);
 }
 

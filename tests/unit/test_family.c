@@ -96,6 +96,60 @@ static void a_daemon_is_found_by_its_marker(void **state)
   }
 }
 
+/* A job that has left a daemon behind and has a child with a child. */
+static void become_job(void)
+{
+  setsid();
+  if (fork() == 0)
+    become_marked_daemon();
+  wait(NULL);
+  if (fork() == 0) {
+    if (fork() == 0)
+      hold_64();
+    pause();
+  }
+  pause();
+}
+
+static void what_ran_before_its_job_was_announced_is_found(void **state)
+{
+  struct timespec moment = { 0, 50000000 }; /* several ticks of the clock of starts */
+  struct ft_error err = { "" };
+  pid_t job, daemon = 0;
+  struct ft_tree *tree;
+  struct watch watch;
+
+  (void)state;
+  open_gates();
+  watch_open(&watch);
+  nanosleep(&moment, NULL);
+  ft_tree_close(watch.tree, NULL);
+  watch.tree = ft_tree_open(watch.measure, &err);
+  job = begin(hold_64);
+  assert_int_equal(ft_tree_add_root(watch.tree, job, false, &err), 0);
+  sample_until(&watch, has_64);
+  end(job);
+  job = begin(become_job);
+  assert_int_equal(read(gates.told[0], &daemon, sizeof daemon), sizeof daemon);
+  for (int i = 0; i < 5; i++) {
+    ft_measure_sample(watch.measure);
+    nanosleep(&moment, NULL);
+  }
+  tree = ft_tree_open(watch.measure, &err);
+  ft_tree_set_mark(tree, "FT_MARK=57", getuid());
+  assert_int_equal(ft_tree_add_root(tree, job, false, &err), 0);
+  ft_measure_sample(watch.measure);
+  assert_int_equal(ft_tree_latest(tree)->processes, 4);
+  assert_ptr_equal(ft_tree_of(watch.measure, daemon), tree);
+  kill(daemon, SIGKILL);
+  for (size_t i = 0; i < tree->count; i++)
+    kill(tree->pulses[i].pid, SIGKILL);
+  assert_int_equal(waitpid(job, NULL, 0), job);
+  ft_tree_close(tree, NULL);
+  watch_close(&watch);
+  close_gates();
+}
+
 /* A child in its parent's 64 MiB, as between vfork and a slow exec, or with a copy of them. */
 static bool lend;
 
@@ -169,6 +223,7 @@ int main(int argc, char **argv)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_daemon_is_found_below_its_subreaper),
     cmocka_unit_test(a_daemon_is_found_by_its_marker),
+    cmocka_unit_test(what_ran_before_its_job_was_announced_is_found),
     cmocka_unit_test(memory_shared_by_vfork_counts_once),
   };
 

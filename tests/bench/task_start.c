@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Measures the CPU time of a task's start on a full node: of adding its root to a new tree and of
+ * the sample that follows, above that of a sample without a start; and of the samples themselves.
+ * Each of JOBS trees has PROCESSES processes, one of them a daemon whose parent has ended, which
+ * its environment alone assigns to its job.
+ *
+ *   task_start [JOBS [PROCESSES]]    100 and 20
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/measure/measure.h"
+#include "predictor/core/io.h"
+#include "predictor/core/sort.h"
+#include "predictor/core/text.h"
+
+enum { STARTS = 50, SAMPLES = 100, SETTLING_SAMPLES = 60, TASK_PROCESSES = 4 };
+/* Seconds between samples: the agent's default (sample_hz = 10). */
+#define SAMPLE_SECONDS 0.1
+
+/* Returns argument INDEX as a number, or FALLBACK without one. */
+static uint64_t parse_argument(int argc, char **argv, int index, uint64_t fallback)
+{
+  struct ft_text text = ft_text_from(index < argc ? argv[index] : "");
+  uint64_t value;
+
+  return ft_text_u64(&text, 1 << 20, &value) && !ft_text_left(&text) ? value : fallback;
+}
+
+static double cpu_seconds(void)
+{
+  struct timespec used;
+
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+static void wait_for_signal(void)
+{
+  for (;;)
+    pause();
+}
+
+/* A pipe on which daemons wait: it closes when all other processes of the benchmark have ended. */
+static int until_end[2];
+
+/* Begins a daemon with MARK in its environment; its parent ends. */
+static void begin_daemon(const char *mark)
+{
+  char *const environment[] = { (char *)mark, NULL };
+  char *const arguments[] = { "cat", NULL };
+
+  if (fork() > 0)
+    _exit(0);
+  setsid();
+  if (dup2(until_end[0], STDIN_FILENO) >= 0)
+    execve("/bin/cat", arguments, environment);
+  _exit(1);
+}
+
+/* Begins a job of COUNT processes in a session of its own. Returns the pid of its root. */
+static pid_t begin_job(const char *mark, uint64_t count, bool has_daemon)
+{
+  pid_t root = fork(), child;
+
+  if (root)
+    return root;
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (uint64_t i = 1; i < count; i++) {
+    bool is_daemon = has_daemon && i == 1;
+
+    child = fork();
+    if (child == 0) {
+      if (is_daemon)
+        begin_daemon(mark);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      wait_for_signal();
+    }
+    if (is_daemon)
+      waitpid(child, NULL, 0);
+  }
+  wait_for_signal();
+  return 0;
+}
+
+/* Opens the tree of JOB, whose root is PID. Exits on error. */
+static struct ft_tree *open_tree(struct ft_measure *measure, const char *mark, pid_t pid)
+{
+  struct ft_error err = { 0 };
+  struct ft_tree *tree = ft_tree_open(measure, &err);
+
+  if (tree)
+    ft_tree_set_mark(tree, mark, getuid());
+  if (!tree || ft_tree_add_root(tree, pid, false, &err) < 0) {
+    fprintf(stderr, "task_start: %s\n", err.text);
+    exit(3);
+  }
+  return tree;
+}
+
+static double sample_cpu_seconds(struct ft_measure *measure)
+{
+  double before = cpu_seconds();
+
+  ft_measure_sample(measure);
+  return cpu_seconds() - before;
+}
+
+int main(int argc, char **argv)
+{
+  uint64_t jobs = parse_argument(argc, argv, 1, 100), processes = parse_argument(argc, argv, 2, 20);
+  struct rlimit limit = { 1 << 20, 1 << 20 };
+  struct ft_measure_settings settings = { .root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                                          .seconds = SAMPLE_SECONDS };
+  struct ft_tree **trees = calloc(jobs, sizeof *trees);
+  double idle[SAMPLES], start[STARTS], sample;
+  struct ft_measure *measure;
+  unsigned counted = 0;
+  struct ft_error err;
+  char mark[64];
+
+  if (setrlimit(RLIMIT_NOFILE, &limit) < 0) {
+    limit.rlim_cur = limit.rlim_max = 0;
+    (void)!getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  measure = ft_measure_open(&settings, &err);
+  if (!measure || !trees || pipe2(until_end, O_CLOEXEC) < 0) {
+    fprintf(stderr, "task_start: %s\n", measure ? "no memory or no pipe" : err.text);
+    return 3;
+  }
+  for (uint64_t i = 0; i < jobs; i++) {
+    (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%u", (unsigned)i + 1);
+    trees[i] = open_tree(measure, mark, begin_job(mark, processes, true));
+  }
+  for (int i = 0; i < SETTLING_SAMPLES; i++) {
+    ft_measure_sample(measure);
+    usleep(1e6 * SAMPLE_SECONDS);
+  }
+  for (uint64_t i = 0; i < jobs; i++)
+    counted += ft_tree_latest(trees[i])->processes;
+  for (int i = 0; i < SAMPLES; i++) {
+    idle[i] = sample_cpu_seconds(measure);
+    usleep(1e6 * SAMPLE_SECONDS);
+  }
+  for (int i = 0; i < STARTS; i++) {
+    pid_t root;
+    struct ft_tree *tree;
+    double before;
+
+    (void)snprintf(mark, sizeof mark, "SLURM_JOB_ID=%u", (unsigned)jobs + 1 + (unsigned)i);
+    root = begin_job(mark, TASK_PROCESSES, false);
+    usleep(1e6 * SAMPLE_SECONDS);
+    before = cpu_seconds();
+    tree = open_tree(measure, mark, root);
+    ft_measure_sample(measure);
+    start[i] = cpu_seconds() - before;
+    if (ft_tree_latest(tree)->processes != TASK_PROCESSES)
+      printf("start %d: %u of %d processes\n", i + 1, ft_tree_latest(tree)->processes,
+             TASK_PROCESSES);
+    kill(root, SIGKILL);
+    waitpid(root, NULL, 0);
+    ft_tree_close(tree, NULL);
+    ft_measure_sample(measure);
+  }
+  sample = ft_sort_median(idle, SAMPLES);
+  printf("%u jobs, %u of %u processes found\n", (unsigned)jobs, counted,
+         (unsigned)(jobs * processes));
+  printf("a sample: %.2f ms, %.2f %% of a core at %.0f a second\n", 1e3 * sample,
+         100 * sample / SAMPLE_SECONDS, 1 / SAMPLE_SECONDS);
+  printf("a task's start: %.2f ms (goal: 1 ms)\n", 1e3 * (ft_sort_median(start, STARTS) - sample));
+  signal(SIGTERM, SIG_IGN);
+  for (uint64_t i = 0; i < jobs; i++)
+    ft_tree_close(trees[i], NULL);
+  ft_measure_close(measure);
+  free(trees);
+  return 0;
+}
