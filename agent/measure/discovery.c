@@ -201,9 +201,11 @@ static int add_thread_children(struct ft_tree *tree, pid_t pid, pid_t tid)
 /* Adds the children of TREE's member INDEX. Returns 0; -1 if not all of them can be listed. */
 static int add_children(struct ft_tree *tree, size_t index)
 {
-  pid_t pid = tree->pulses[index].pid, threads[THREADS_LIMIT];
-  size_t count = ft_proc_threads(tree->measure, pid, threads, THREADS_LIMIT);
+  pid_t pid = tree->pulses[index].pid, threads[THREADS_LIMIT] = { pid };
+  size_t count = 1;
 
+  if (tree->members[index].threads != 1)
+    count = ft_proc_threads(tree->measure, pid, threads, THREADS_LIMIT);
   for (size_t i = 0; i < count; i++)
     if (add_thread_children(tree, pid, threads[i]) < 0)
       return -1;
