@@ -48,17 +48,14 @@ static void identify_run(const ft_observation *o, struct ft_run_identity *run)
 
 void ft_tombstone_read_run(sqlite3_stmt *s, struct ft_run_identity *run)
 {
-  const char *app = (const char *)sqlite3_column_text(s, 5);
-  const char *cluster = (const char *)sqlite3_column_text(s, 6);
-
   *run = (struct ft_run_identity){ .id = sqlite3_column_int64(s, 0),
                                    .uid = (uint32_t)sqlite3_column_int64(s, 1),
                                    .job_id = (uint32_t)sqlite3_column_int64(s, 2),
                                    .array_job_id = (uint32_t)sqlite3_column_int64(s, 3),
-                                   .array_task_id = (uint32_t)sqlite3_column_int64(s, 4),
-                                   .app = ft_tombstone_hash(app ? app : "") };
-  (void)ft_string_copy(app ? app : "", run->app_name, sizeof run->app_name);
-  (void)ft_string_copy(cluster ? cluster : "", run->cluster, sizeof run->cluster);
+                                   .array_task_id = (uint32_t)sqlite3_column_int64(s, 4) };
+  ft_store_column_text(s, 5, run->app_name, sizeof run->app_name);
+  ft_store_column_text(s, 6, run->cluster, sizeof run->cluster);
+  run->app = ft_tombstone_hash(run->app_name);
   set_run_times(run, sqlite3_column_double(s, 7), sqlite3_column_double(s, 8),
                 sqlite3_column_double(s, 9), sqlite3_column_double(s, 10));
   if (run->ended <= 0)
@@ -165,16 +162,14 @@ static int find_tombstone(struct ft_store *store, const struct ft_run_identity *
   sqlite3_stmt *s;
   int step = SQLITE_DONE, found = 0;
 
-  if (ft_store_prepare_once(store, &store->tombstones,
-                            "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE " NO_JOB
-                            " AND uid IN (-1, ?3) UNION ALL SELECT " TOMBSTONE_COLUMNS
-                            " FROM forgotten WHERE job_id IN (?1, ?2) AND job_id > 0",
-                            err) < 0)
+  if (ft_store_prepare_once(
+          store, &store->tombstones,
+          "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE " NO_JOB
+          " AND uid IN (-1, ?3) UNION ALL SELECT " TOMBSTONE_COLUMNS
+          " FROM forgotten WHERE job_id IN (?1, ?2) AND job_id > 0",
+          FT_VALUES(FT_INT(run->job_id), FT_INT(run->array_job_id), FT_INT(run->uid)), err) < 0)
     return -1;
   s = store->tombstones;
-  sqlite3_bind_int64(s, 1, run->job_id);
-  sqlite3_bind_int64(s, 2, run->array_job_id);
-  sqlite3_bind_int64(s, 3, run->uid);
   while (!found && (step = sqlite3_step(s)) == SQLITE_ROW) {
     const char *cluster = (const char *)sqlite3_column_text(s, 3);
 
@@ -191,23 +186,13 @@ static int find_tombstone(struct ft_store *store, const struct ft_run_identity *
 static int put_tombstone(struct ft_store *store, const struct ft_tombstone *stone,
                          const char *cluster, bool done, struct ft_error *err)
 {
-  sqlite3_stmt *s =
-      ft_store_statement(store,
-                         "INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid,"
-                         " app, before, told, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                         "forget", err);
-
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, stone->job_id);
-  sqlite3_bind_int64(s, 2, stone->array_task_id);
-  sqlite3_bind_text(s, 3, cluster, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 4, stone->uid);
-  sqlite3_bind_int64(s, 5, stone->app);
-  sqlite3_bind_double(s, 6, stone->before);
-  sqlite3_bind_double(s, 7, stone->request_time);
-  sqlite3_bind_int(s, 8, done);
-  return ft_store_finish(store, s, "forget", err);
+  return ft_store_run(store, "forget",
+                      "INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid,"
+                      " app, before, told, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                      FT_VALUES(FT_INT(stone->job_id), FT_INT(stone->array_task_id),
+                                FT_TEXT(cluster), FT_INT(stone->uid), FT_INT(stone->app),
+                                FT_REAL(stone->before), FT_REAL(stone->request_time), FT_INT(done)),
+                      err);
 }
 
 int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *stone,
@@ -245,38 +230,26 @@ int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct 
 int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
                            struct ft_error *err)
 {
-  sqlite3_stmt *s =
-      ft_store_statement(store, "INSERT OR IGNORE INTO former VALUES (?1, ?2, ?3)", "forget", err);
-
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, uid);
-  sqlite3_bind_int64(s, 2, ft_tombstone_hash(to));
-  sqlite3_bind_int64(s, 3, ft_tombstone_hash(from));
-  return ft_store_finish(store, s, "forget", err);
+  return ft_store_run(
+      store, "forget", "INSERT OR IGNORE INTO former VALUES (?1, ?2, ?3)",
+      FT_VALUES(FT_INT(uid), FT_INT(ft_tombstone_hash(to)), FT_INT(ft_tombstone_hash(from))), err);
 }
 
 /* Stores a copy of STONE for each former name of its app. */
 static int put_former_names(struct ft_store *store, const struct ft_tombstone *stone,
                             struct ft_error *err)
 {
-  sqlite3_stmt *s = ft_store_statement(
-      store,
+  static const char sql[] =
       "WITH RECURSIVE names(app) AS (SELECT was FROM former WHERE app = ?1 AND ?2 IN (-1, uid)"
       " UNION SELECT was FROM former JOIN names USING (app) WHERE ?2 IN (-1, uid))"
       " INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid, app, before, told,"
-      " done) SELECT ?3, ?4, '', ?2, app, ?5, ?6, 0 FROM names WHERE app <> ?1",
-      "forget", err);
+      " done) SELECT ?3, ?4, '', ?2, app, ?5, ?6, 0 FROM names WHERE app <> ?1";
 
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, stone->app);
-  sqlite3_bind_int64(s, 2, stone->uid);
-  sqlite3_bind_int64(s, 3, stone->job_id);
-  sqlite3_bind_int64(s, 4, stone->array_task_id);
-  sqlite3_bind_double(s, 5, stone->before);
-  sqlite3_bind_double(s, 6, stone->request_time);
-  return ft_store_finish(store, s, "forget", err);
+  return ft_store_run(store, "forget", sql,
+                      FT_VALUES(FT_INT(stone->app), FT_INT(stone->uid), FT_INT(stone->job_id),
+                                FT_INT(stone->array_task_id), FT_REAL(stone->before),
+                                FT_REAL(stone->request_time)),
+                      err);
 }
 
 int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
@@ -284,9 +257,9 @@ int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *stone, struct 
   double count = 0;
 
   if (!stone->job_id && stone->uid >= 0 &&
-      ft_store_query_number(store, "forget", stone->uid,
-                            "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1", &count,
-                            err) < 0)
+      ft_store_query_number(store, "forget",
+                            "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1",
+                            FT_VALUES(FT_INT(stone->uid)), &count, err) < 0)
     return -1;
   if (count >= MAX_PER_USER)
     return ft_error_set(err,
@@ -303,14 +276,12 @@ int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *stone, struct 
 
 int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
 {
-  sqlite3_stmt *s = ft_store_statement(
-      store, "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE done = 0 ORDER BY id LIMIT 1",
-      "forget", err);
-  int status;
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, "read",
+                                  "SELECT " TOMBSTONE_COLUMNS
+                                  " FROM forgotten WHERE done = 0 ORDER BY id LIMIT 1",
+                                  NULL, &s, err);
 
-  if (!s)
-    return -1;
-  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
   if (status > 0)
     read_tombstone(s, stone);
   sqlite3_finalize(s);
@@ -319,6 +290,6 @@ int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *stone, struct
 
 int ft_tombstone_finish(struct ft_store *store, int64_t id, struct ft_error *err)
 {
-  return ft_store_update(store, "forget", "UPDATE forgotten SET done = 1 WHERE id = ?1", id, NULL,
-                         0, err);
+  return ft_store_run(store, "forget", "UPDATE forgotten SET done = 1 WHERE id = ?1",
+                      FT_VALUES(FT_INT(id)), err);
 }
