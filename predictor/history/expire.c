@@ -9,7 +9,7 @@
 #include "predictor/history/stale_models.h"
 #include "predictor/history/store_private.h"
 
-/* Runs removed per step. With their indexes some 60 pages are written, a few milliseconds. */
+/* Runs removed per step: with their indexes some 60 pages are written, in a few milliseconds. */
 enum { RUNS_PER_STEP = 8 };
 /* Published marks removed per step. Chosen by judgement. */
 enum { MARKS_PER_STEP = 256 };
@@ -23,13 +23,14 @@ enum { TRIM_FRACTION = 64 };
  * judgement. */
 #define AGE_SLACK (1.0 / 16)
 
-/* Key of the table meta. */
+/* Key of the store's clock in the table meta. */
 #define CLOCK_KEY "age_clock"
 
-/* SQL: the order of removal, as in the index observation_age. */
+/* SQL expression: runs are removed in ascending order of it, by the index observation_age. */
 #define AGE_TIME FT_SCHEMA_AGE_TIME
 
-/* Limits *NOW to the store's clock and advances that. Returns 0; -1 on error and fills ERR. */
+/* Limits *NOW to MAX_CLOCK_ADVANCE after the store's clock and sets the clock to *NOW. Returns 0;
+ * -1 on error and fills ERR. */
 static int advance_clock(struct ft_store *store, double *now, struct ft_error *err)
 {
   double before;

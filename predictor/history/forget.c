@@ -13,7 +13,7 @@
 #include "predictor/history/store_private.h"
 #include "predictor/history/tombstones.h"
 
-/* Rows read per step, some 1 ms. */
+/* Rows read per step, in some 1 ms. */
 enum { ROWS_PER_STEP = 256 };
 /* Runs removed per step, as in expire.c: some 60 pages are written. */
 enum { RUNS_PER_STEP = 8 };
@@ -27,7 +27,7 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
   int status;
 
   *pass = (struct ft_forget_pass){ .dry_run = what->dry_run };
-  pass->stone =
+  pass->tombstone =
       (struct ft_tombstone){ .app = ft_tombstone_hash(what->app),
                              .uid = what->has_uid ? (int64_t)what->uid : -1,
                              .array_task_id =
@@ -39,7 +39,7 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
     return 0;
   if (ft_store_begin(store, err) < 0)
     return -1;
-  status = ft_tombstone_add(store, &pass->stone, err);
+  status = ft_tombstone_add(store, &pass->tombstone, err);
   if (status == 0)
     status = ft_store_forget_rejections(store, what, err);
   return ft_store_end(store, status, err);
@@ -48,7 +48,7 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
 int ft_store_forget_next(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
 {
   *pass = (struct ft_forget_pass){ 0 };
-  return ft_tombstone_next(store, &pass->stone, err);
+  return ft_tombstone_next(store, &pass->tombstone, err);
 }
 
 /* ---- the pass ---- */
@@ -72,7 +72,7 @@ static int find_covered_runs(struct ft_store *store, struct ft_forget_pass *pass
   while (count < RUNS_PER_STEP && (step = sqlite3_step(s)) == SQLITE_ROW) {
     ft_tombstone_read_run(s, &out[count]);
     pass->row = out[count].id;
-    count += ft_tombstone_covers(&pass->stone, "", &out[count]);
+    count += ft_tombstone_covers(&pass->tombstone, "", &out[count]);
     read++;
   }
   *more = count == RUNS_PER_STEP || read == ROWS_PER_STEP;
@@ -137,22 +137,22 @@ static int add_affected_app(struct ft_forget_pass *pass, const struct ft_run_ide
 static int forget_run(struct ft_store *store, struct ft_forget_pass *pass,
                       const struct ft_run_identity *run, ft_observation *o, struct ft_error *err)
 {
-  bool stays;
+  bool is_override;
 
   if (read_row(store, run->id, o, err) < 0)
     return -1;
-  stays = ft_tombstone_is_override(o);
-  if (stays && ft_tombstone_is_stripped(o))
+  is_override = ft_tombstone_is_override(o);
+  if (is_override && ft_tombstone_is_stripped(o))
     return 0;
   if (pass->dry_run)
-    return stays ? 2 : 1;
-  if (pass->leaving && pass->leaving(o, pass->data, err) < 0)
+    return is_override ? 2 : 1;
+  if (pass->before_removal && pass->before_removal(o, pass->data, err) < 0)
     return -1;
-  if (ft_tombstone_add_run(store, &pass->stone, run, err) < 0)
+  if (ft_tombstone_add_run(store, &pass->tombstone, run, err) < 0)
     return -1;
-  if (stays)
+  if (is_override)
     ft_tombstone_strip(o);
-  if (stays && o->schema)
+  if (is_override && o->schema)
     return ft_store_replace(store, run->id, o, err) < 0 ? -1 : 2;
   return ft_store_run(store, "forget", "DELETE FROM observation WHERE id = ?1",
                       FT_VALUES(FT_INT(run->id)), err) < 0
@@ -173,7 +173,7 @@ static int forget_runs_in_transaction(struct ft_store *store, struct ft_forget_p
     if (status == 0)
       continue;
     pass->runs += status == 1;
-    pass->kept += status == 2;
+    pass->stripped += status == 2;
     if (add_affected_app(pass, &runs[i]) < 0)
       return ft_error_set(err, "%s: out of memory", store->path);
     gone = pass->dry_run ? 0 : ft_store_note_removal(store, runs[i].uid, runs[i].app_name, err);
@@ -283,7 +283,7 @@ int ft_store_forget_end(struct ft_store *store, struct ft_forget_pass *pass, uin
   if (mark_for_scrub(store, pass, err) < 0 || ft_store_scrub(store, now_bytes, err) < 0 ||
       truncate_log(store, err) < 0)
     return -1;
-  return ft_tombstone_finish(store, pass->stone.id, err);
+  return ft_tombstone_finish(store, pass->tombstone.id, err);
 }
 
 void ft_forget_pass_free(struct ft_forget_pass *pass)

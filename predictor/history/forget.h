@@ -43,27 +43,27 @@ struct ft_tombstone {
 
 /* The state of a pass. */
 struct ft_forget_pass {
-  struct ft_tombstone stone;
+  struct ft_tombstone tombstone;
   bool dry_run;    /* count only, remove nothing */
-  uint64_t runs;   /* removed so far, or to be removed */
-  uint64_t kept;   /* reduced to policy overrides so far */
+  uint64_t runs;   /* removed so far; of a dry run, to be removed */
+  uint64_t stripped; /* reduced to policy overrides so far */
   uint64_t models; /* apps without any run left */
   uint64_t *apps;  /* ascending hashes of the affected apps; freed by ft_forget_pass_free */
   size_t app_count, app_capacity;
-  int64_t row; /* rows up to this one are done */
+  int64_t row; /* rows up to this number are done */
   bool marked; /* the store file is marked for overwriting */
   /*
    * Called in the transaction for each run before its removal; returns 0, or -1 and fills ERR.
    * After a crash it may be called again for the same run. NULL: no call.
    */
-  int (*leaving)(const ft_observation *observation, void *data, struct ft_error *err);
-  void *data; /* for leaving */
+  int (*before_removal)(const ft_observation *observation, void *data, struct ft_error *err);
+  void *data; /* for before_removal */
 };
 
 /*
  * Starts a pass for the request WHAT, which names at least one criterion, at the time NOW (UTC
- * seconds): stores its tombstone unless WHAT is a dry run, and fills PASS except leaving and data.
- * Returns 0; -1 on error, also if the user's limit of tombstones is reached, and fills ERR.
+ * seconds): stores its tombstone unless WHAT is a dry run, and fills PASS except before_removal and
+ * data. Returns 0; -1 on error, also if the user's limit of tombstones is reached, and fills ERR.
  */
 int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double now,
                           struct ft_forget_pass *pass, struct ft_error *err);

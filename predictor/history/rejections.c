@@ -8,10 +8,10 @@
 #include "predictor/history/store_private.h"
 
 #define DAY_SECONDS 86400.0
-/* Later times count as this one, in seconds, so that the day fits an integer. */
+/* Maximum time in seconds since 1970; limits the day to an integer. */
 #define MAX_TIME 0x1p50
 
-/* SQL: rows of user ?1 (-1: any) and app ?2 (empty: any) before day ?3. */
+/* SQL condition: rows of user ?1 (-1: any) and app ?2 (empty: any) before day ?3. */
 #define NAMED " WHERE app <> '' AND (?1 < 0 OR uid = ?1) AND (?2 = '' OR app = ?2) AND day < ?3"
 
 /* Returns the day since 1970 of TIME (UTC seconds). */

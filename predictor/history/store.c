@@ -69,19 +69,19 @@ void ft_store_release_cache(struct ft_store *store)
   (void)sqlite3_db_release_memory(store->db);
 }
 
-int ft_store_set_error(struct ft_store *store, const char *doing, struct ft_error *err)
+int ft_store_set_error(struct ft_store *store, const char *action, struct ft_error *err)
 {
-  return ft_schema_error(err, store->db, store->path, doing);
+  return ft_schema_error(err, store->db, store->path, action);
 }
 
-int ft_store_step_status(struct ft_store *store, int step, const char *doing, struct ft_error *err)
+int ft_store_step_status(struct ft_store *store, int step, const char *action, struct ft_error *err)
 {
   if (step == SQLITE_ROW)
     return 1;
-  return step == SQLITE_DONE ? 0 : ft_store_set_error(store, doing, err);
+  return step == SQLITE_DONE ? 0 : ft_store_set_error(store, action, err);
 }
 
-int ft_store_bind(struct ft_store *store, sqlite3_stmt *statement, const char *doing,
+int ft_store_bind(struct ft_store *store, sqlite3_stmt *statement, const char *action,
                   const struct ft_sql_value *values, struct ft_error *err)
 {
   int count = values ? sqlite3_bind_parameter_count(statement) : 0, code = SQLITE_OK;
@@ -93,17 +93,17 @@ int ft_store_bind(struct ft_store *store, sqlite3_stmt *statement, const char *d
       code = sqlite3_bind_double(statement, i, values->real);
     else
       code = sqlite3_bind_text(statement, i, values->text, -1, SQLITE_TRANSIENT);
-  return code == SQLITE_OK ? 0 : ft_store_set_error(store, doing, err);
+  return code == SQLITE_OK ? 0 : ft_store_set_error(store, action, err);
 }
 
-sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *doing, const char *sql,
+sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *action, const char *sql,
                                const struct ft_sql_value *values, struct ft_error *err)
 {
   sqlite3_stmt *s = NULL;
 
   if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
-    ft_store_set_error(store, doing, err);
-  else if (ft_store_bind(store, s, doing, values, err) == 0)
+    ft_store_set_error(store, action, err);
+  else if (ft_store_bind(store, s, action, values, err) == 0)
     return s;
   sqlite3_finalize(s);
   return NULL;
@@ -143,15 +143,15 @@ void ft_store_column_text(sqlite3_stmt *statement, int column, char *out, size_t
   (void)ft_string_copy(text ? text : "", out, size);
 }
 
-int ft_store_first_row(struct ft_store *store, const char *doing, const char *sql,
+int ft_store_first_row(struct ft_store *store, const char *action, const char *sql,
                        const struct ft_sql_value *values, sqlite3_stmt **statement,
                        struct ft_error *err)
 {
   int status = -1;
 
-  *statement = ft_store_prepare(store, doing, sql, values, err);
+  *statement = ft_store_prepare(store, action, sql, values, err);
   if (*statement)
-    status = ft_store_step_status(store, sqlite3_step(*statement), doing, err);
+    status = ft_store_step_status(store, sqlite3_step(*statement), action, err);
   if (status <= 0) {
     sqlite3_finalize(*statement);
     *statement = NULL;
@@ -159,21 +159,21 @@ int ft_store_first_row(struct ft_store *store, const char *doing, const char *sq
   return status;
 }
 
-int ft_store_run(struct ft_store *store, const char *doing, const char *sql,
+int ft_store_run(struct ft_store *store, const char *action, const char *sql,
                  const struct ft_sql_value *values, struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int status = ft_store_first_row(store, doing, sql, values, &s, err);
+  int status = ft_store_first_row(store, action, sql, values, &s, err);
 
   sqlite3_finalize(s);
   return status;
 }
 
-int ft_store_query_number(struct ft_store *store, const char *doing, const char *sql,
+int ft_store_query_number(struct ft_store *store, const char *action, const char *sql,
                           const struct ft_sql_value *values, double *out, struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int status = ft_store_first_row(store, doing, sql, values, &s, err);
+  int status = ft_store_first_row(store, action, sql, values, &s, err);
 
   *out = status > 0 ? sqlite3_column_double(s, 0) : 0;
   sqlite3_finalize(s);

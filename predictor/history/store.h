@@ -21,7 +21,7 @@ struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *e
 /* Closes STORE; NULL is accepted. */
 void ft_store_close(struct ft_store *store);
 
-/* Sets the time, initially 1000 ms, that a call waits for another writing process before it fails.
+/* Sets how long a call waits for another process that writes, initially 1000 ms, before it fails.
  */
 void ft_store_set_wait(struct ft_store *store, int milliseconds);
 
@@ -60,7 +60,7 @@ int ft_store_commit(struct ft_store *store, struct ft_error *err);
 /* Discards all changes since ft_store_begin. */
 void ft_store_rollback(struct ft_store *store);
 
-/* Selects runs; zero fields do not restrict. */
+/* Selects the runs that meet all conditions; a zero field is no condition. */
 struct ft_store_filter {
   const char *app;
   bool by_uid;

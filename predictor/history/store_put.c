@@ -51,17 +51,18 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   return store->put ? 0 : -1;
 }
 
-/* Whole seconds, like Slurm's times: the keys of two records of one run must be equal. */
+/* Returns TIME rounded down to seconds, as in Slurm's records, so that two records of one run have
+ * equal keys; 0: unknown. */
 static double whole_seconds(double time)
 {
   return time > 0 ? floor(time) : 0;
 }
 
 /*
- * Reads the stored run of O's key into ID and OLD. If Slurm did not answer, the agent stores a run
- * without submit time, perhaps without the cluster's name, and learns both later. Runs of one job
- * on one node that overlap in time are therefore the same run. Returns 1; 0 if there is none; -1 on
- * error and fills ERR.
+ * Reads the stored run of O's key into OLD and sets ID to its row. If Slurm did not answer, the
+ * agent stores a run without its submit time, perhaps without the cluster's name, and completes
+ * both later. Therefore overlapping runs of one job on one node count as the same run if one of
+ * them lacks the submit time. Returns 1; 0 if there is none; -1 on error and fills ERR.
  */
 static int find_stored_run(struct ft_store *store, const ft_observation *o, sqlite3_int64 *id,
                            ft_observation *old, struct ft_error *err)
@@ -147,7 +148,7 @@ static int has_completed(struct ft_store *store, const ft_observation *o, struct
   return ft_store_step_status(store, step, "put", err);
 }
 
-/* Copies parts of the key that TO lacks from FROM. Returns whether there were any. */
+/* Copies submit time and cluster from FROM if TO lacks them. Returns whether TO's key changed. */
 static bool complete_key(ft_observation *to, const ft_observation *from)
 {
   bool time = to->submit_time <= 0 && from->submit_time > 0;
@@ -188,8 +189,8 @@ static int put_uncovered(struct ft_store *store, const ft_observation *o, ft_obs
   merged->submit_time = whole_seconds(merged->submit_time);
   if (write_row(store, found, id, merged, err) < 0)
     return -1;
-  /* the former app's model must lose a run with a new app or key, because models identify a run by
-   * its key */
+  /* models identify a run by its key: the former app's model must not keep a run that has another
+   * app or key */
   return moved && ft_store_note_removal(store, uid, app, err) < 0 ? -1 : 0;
 }
 

@@ -9,8 +9,8 @@
 #include "predictor/history/store_private.h"
 #include "predictor/history/tombstones.h"
 
-/* Tombstones of one user that name no job: every ft_store_put compares its run with all of them.
- * Chosen by judgement. */
+/* Maximum number of a user's tombstones without a job; ft_store_put compares each run with all of
+ * them. Chosen by judgement. */
 enum { MAX_PER_USER = 1000 };
 
 int64_t ft_tombstone_hash(const char *app)
@@ -24,7 +24,8 @@ int64_t ft_tombstone_hash(const char *app)
   return number ? number : 1;
 }
 
-/* Sets the times of RUN; unknown ones are 0. */
+/* Sets the times of RUN in UTC seconds from those of its record; 0: unknown. SECONDS is the run
+ * time. */
 static void set_run_times(struct ft_run_identity *run, double submit, double start, double end,
                           double seconds)
 {
@@ -33,7 +34,7 @@ static void set_run_times(struct ft_run_identity *run, double submit, double sta
   run->submitted = submit > 0 ? submit : run->started;
 }
 
-/* Fills RUN with what tombstones are compared with; a run that is not stored has the id 0. */
+/* Fills RUN from O, which is not stored. */
 static void identify_run(const ft_observation *o, struct ft_run_identity *run)
 {
   *run = (struct ft_run_identity){ .app = ft_tombstone_hash(o->submission.app),
@@ -62,23 +63,24 @@ void ft_tombstone_read_run(sqlite3_stmt *s, struct ft_run_identity *run)
     run->ended = sqlite3_column_double(s, 11);
 }
 
-static bool matches_job(const struct ft_tombstone *stone, const struct ft_run_identity *run)
+static bool matches_job(const struct ft_tombstone *tombstone, const struct ft_run_identity *run)
 {
-  if (!stone->job_id)
+  if (!tombstone->job_id)
     return true;
-  if (stone->array_task_id >= 0 && stone->array_task_id != (int64_t)run->array_task_id)
+  if (tombstone->array_task_id >= 0 && tombstone->array_task_id != (int64_t)run->array_task_id)
     return false;
-  return stone->job_id == run->job_id || stone->job_id == run->array_job_id;
+  return tombstone->job_id == run->job_id || tombstone->job_id == run->array_job_id;
 }
 
-bool ft_tombstone_covers(const struct ft_tombstone *stone, const char *cluster,
+bool ft_tombstone_covers(const struct ft_tombstone *tombstone, const char *cluster,
                          const struct ft_run_identity *run)
 {
-  return (!stone->app || stone->app == run->app) &&
-         (stone->uid < 0 || stone->uid == (int64_t)run->uid) && matches_job(stone, run) &&
+  return (!tombstone->app || tombstone->app == run->app) &&
+         (tombstone->uid < 0 || tombstone->uid == (int64_t)run->uid) &&
+         matches_job(tombstone, run) &&
          (!*cluster || !run->cluster[0] || strcmp(cluster, run->cluster) == 0) &&
-         (stone->before <= 0 || (run->ended > 0 && run->ended < stone->before)) &&
-         (stone->job_id ? run->submitted : run->started) < stone->request_time;
+         (tombstone->before <= 0 || (run->ended > 0 && run->ended < tombstone->before)) &&
+         (tombstone->job_id ? run->submitted : run->started) < tombstone->request_time;
 }
 
 bool ft_tombstone_is_override(const ft_observation *o)
@@ -141,18 +143,18 @@ bool ft_tombstone_is_stripped(const ft_observation *o)
 /* SQL: the columns that read_tombstone reads. */
 #define TOMBSTONE_COLUMNS "id, job_id, array_task_id, cluster, uid, app, before, told"
 
-static void read_tombstone(sqlite3_stmt *s, struct ft_tombstone *stone)
+static void read_tombstone(sqlite3_stmt *s, struct ft_tombstone *tombstone)
 {
-  *stone = (struct ft_tombstone){ .id = sqlite3_column_int64(s, 0),
-                                  .job_id = (uint32_t)sqlite3_column_int64(s, 1),
-                                  .array_task_id = sqlite3_column_int64(s, 2),
-                                  .uid = sqlite3_column_int64(s, 4),
-                                  .app = sqlite3_column_int64(s, 5),
-                                  .before = sqlite3_column_double(s, 6),
-                                  .request_time = sqlite3_column_double(s, 7) };
+  *tombstone = (struct ft_tombstone){ .id = sqlite3_column_int64(s, 0),
+                                      .job_id = (uint32_t)sqlite3_column_int64(s, 1),
+                                      .array_task_id = sqlite3_column_int64(s, 2),
+                                      .uid = sqlite3_column_int64(s, 4),
+                                      .app = sqlite3_column_int64(s, 5),
+                                      .before = sqlite3_column_double(s, 6),
+                                      .request_time = sqlite3_column_double(s, 7) };
 }
 
-/* SQL: tombstones without a job; the condition uses the unique index. */
+/* SQL condition: tombstones without a job; served by the unique index. */
 #define NO_JOB "job_id = 0 AND array_task_id = -1 AND cluster = ''"
 
 /* Sets *OUT to a tombstone that covers RUN. Returns 1; 0 if there is none; -1 on error. */
@@ -182,39 +184,41 @@ static int find_tombstone(struct ft_store *store, const struct ft_run_identity *
   return found;
 }
 
-/* Stores STONE, restricted to CLUSTER unless empty. DONE: no stored run remains to be removed. */
-static int put_tombstone(struct ft_store *store, const struct ft_tombstone *stone,
+/* Stores TOMBSTONE, restricted to CLUSTER unless empty. DONE: no stored run remains to be removed.
+ */
+static int put_tombstone(struct ft_store *store, const struct ft_tombstone *tombstone,
                          const char *cluster, bool done, struct ft_error *err)
 {
   return ft_store_run(store, "forget",
                       "INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid,"
                       " app, before, told, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                      FT_VALUES(FT_INT(stone->job_id), FT_INT(stone->array_task_id),
-                                FT_TEXT(cluster), FT_INT(stone->uid), FT_INT(stone->app),
-                                FT_REAL(stone->before), FT_REAL(stone->request_time), FT_INT(done)),
+                      FT_VALUES(FT_INT(tombstone->job_id), FT_INT(tombstone->array_task_id),
+                                FT_TEXT(cluster), FT_INT(tombstone->uid), FT_INT(tombstone->app),
+                                FT_REAL(tombstone->before), FT_REAL(tombstone->request_time),
+                                FT_INT(done)),
                       err);
 }
 
-int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *stone,
+int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *tombstone,
                          const struct ft_run_identity *run, struct ft_error *err)
 {
   struct ft_tombstone own = { .uid = run->uid,
                               .job_id = run->job_id,
                               .array_task_id = run->array_task_id,
-                              .request_time = stone->request_time };
+                              .request_time = tombstone->request_time };
 
-  return stone->app && run->job_id ? put_tombstone(store, &own, run->cluster, true, err) : 0;
+  return tombstone->app && run->job_id ? put_tombstone(store, &own, run->cluster, true, err) : 0;
 }
 
 int ft_store_is_forgotten(struct ft_store *store, const ft_observation *o, struct ft_error *err)
 {
-  struct ft_tombstone stone;
+  struct ft_tombstone tombstone;
   struct ft_run_identity run;
   int status;
 
   identify_run(o, &run);
-  status = find_tombstone(store, &run, &stone, err);
-  return status > 0 && ft_tombstone_add_run(store, &stone, &run, err) < 0 ? -1 : status;
+  status = find_tombstone(store, &run, &tombstone, err);
+  return status > 0 && ft_tombstone_add_run(store, &tombstone, &run, err) < 0 ? -1 : status;
 }
 
 int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct ft_error *err)
@@ -235,8 +239,8 @@ int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *fro
       FT_VALUES(FT_INT(uid), FT_INT(ft_tombstone_hash(to)), FT_INT(ft_tombstone_hash(from))), err);
 }
 
-/* Stores a copy of STONE for each former name of its app. */
-static int put_former_names(struct ft_store *store, const struct ft_tombstone *stone,
+/* Stores a copy of TOMBSTONE for each former name of its app. */
+static int put_former_names(struct ft_store *store, const struct ft_tombstone *tombstone,
                             struct ft_error *err)
 {
   static const char sql[] =
@@ -246,35 +250,35 @@ static int put_former_names(struct ft_store *store, const struct ft_tombstone *s
       " done) SELECT ?3, ?4, '', ?2, app, ?5, ?6, 0 FROM names WHERE app <> ?1";
 
   return ft_store_run(store, "forget", sql,
-                      FT_VALUES(FT_INT(stone->app), FT_INT(stone->uid), FT_INT(stone->job_id),
-                                FT_INT(stone->array_task_id), FT_REAL(stone->before),
-                                FT_REAL(stone->request_time)),
+                      FT_VALUES(FT_INT(tombstone->app), FT_INT(tombstone->uid),
+                                FT_INT(tombstone->job_id), FT_INT(tombstone->array_task_id),
+                                FT_REAL(tombstone->before), FT_REAL(tombstone->request_time)),
                       err);
 }
 
-int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
+int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err)
 {
   double count = 0;
 
-  if (!stone->job_id && stone->uid >= 0 &&
+  if (!tombstone->job_id && tombstone->uid >= 0 &&
       ft_store_query_number(store, "forget",
                             "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1",
-                            FT_VALUES(FT_INT(stone->uid)), &count, err) < 0)
+                            FT_VALUES(FT_INT(tombstone->uid)), &count, err) < 0)
     return -1;
   if (count >= MAX_PER_USER)
     return ft_error_set(err,
                         "user %lld: %d things are forgotten already, and no more are kept in"
                         " mind; forget all of the user's runs at once",
-                        (long long)stone->uid, MAX_PER_USER);
-  if (stone->app && put_former_names(store, stone, err) < 0)
+                        (long long)tombstone->uid, MAX_PER_USER);
+  if (tombstone->app && put_former_names(store, tombstone, err) < 0)
     return -1;
-  if (put_tombstone(store, stone, "", false, err) < 0)
+  if (put_tombstone(store, tombstone, "", false, err) < 0)
     return -1;
-  stone->id = sqlite3_last_insert_rowid(store->db);
+  tombstone->id = sqlite3_last_insert_rowid(store->db);
   return 0;
 }
 
-int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
+int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err)
 {
   sqlite3_stmt *s;
   int status = ft_store_first_row(store, "read",
@@ -283,7 +287,7 @@ int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *stone, struct
                                   NULL, &s, err);
 
   if (status > 0)
-    read_tombstone(s, stone);
+    read_tombstone(s, tombstone);
   sqlite3_finalize(s);
   return status;
 }
