@@ -9,6 +9,7 @@
 
 #include "predictor/estimate/ensemble.h"
 #include "predictor/online/baselines.h"
+#include "predictor/online/refit.h"
 
 enum {
   RUNS = FT_ENSEMBLE_RUNS,
@@ -68,13 +69,6 @@ static void sort_needs(struct need *list, size_t count, bool by_place)
     memcpy(list, from, count * sizeof *list);
 }
 
-static float place_of(const ft_run *run, size_t column)
-{
-  float x = column < run->x_count ? run->x[column] : NAN;
-
-  return isnan(x) ? -1 : (float)log1p(fabs((double)x));
-}
-
 /*
  * Returns the mean difference of the needs of neighbours in a column over that of any two runs,
  * after von Neumann's ratio (1941), with Gini's mean difference in place of the variance, which is
@@ -125,7 +119,7 @@ static void first_place(ft_model *model)
 
   for (size_t j = 0; j < model->columns_count && !e->has_primary_column; j++)
     for (size_t i = 0; i < model->history_count && !model->columns[j].categorical; i++)
-      if (place_of(&model->history[i], j) >= 0) {
+      if (ft_refit_covariate(&model->history[i], j) >= 0) {
         e->has_primary_column = true;
         e->primary_column = (uint32_t)j;
         break;
@@ -152,7 +146,7 @@ static void choose_place(ft_model *model)
       continue;
     for (size_t i = 0; i < count; i++) {
       list[i] = rising[i];
-      list[i].place = place_of(&model->history[rising[i].run], j);
+      list[i].place = ft_refit_covariate(&model->history[rising[i].run], j);
     }
     ratio = neighbour_difference(list, count, any);
     if (ratio >= least)
@@ -310,11 +304,9 @@ void ft_baselines_fill(ft_model *model, const double *above)
     if (model->history[i].censored)
       continue;
     of[count] = i;
-    list[count] =
-        (struct need){ .need = (float)above[i],
-                       .place = place_of(&model->history[i],
-                                         e->has_primary_column ? e->primary_column : SIZE_MAX),
-                       .run = (unsigned char)count };
+    list[count] = (struct need){ .need = (float)above[i],
+                                 .place = ft_refit_primary_covariate(e, &model->history[i]),
+                                 .run = (unsigned char)count };
     count++;
   }
   sort_needs(list, count, false);

@@ -7,6 +7,7 @@
 
 #include "predictor/estimate/ensemble.h"
 #include "predictor/online/baselines.h"
+#include "predictor/online/refit.h"
 
 /* Remove element AT of COUNT, or make room for one there. */
 #define REMOVE(array, at, count) \
@@ -126,7 +127,7 @@ bool ft_baselines_add(ft_model *model, double above, double shift)
   const ft_run *run = &model->history[model->history_count - 1];
   double bytes = fmax(run->bytes, 1);
   size_t completed = 0, kept, at;
-  float place = -1;
+  float place = ft_refit_primary_covariate(e, run);
 
   for (size_t i = 0; i < model->history_count; i++)
     completed += !model->history[i].censored;
@@ -143,9 +144,6 @@ bool ft_baselines_add(ft_model *model, double above, double shift)
     e->needs[i] = (float)((double)e->needs[i] + shift);
   if (run->censored)
     return true;
-  if (e->has_primary_column && e->primary_column < run->x_count &&
-      !isnan(run->x[e->primary_column]))
-    place = (float)log1p(fabs((double)run->x[e->primary_column]));
   at = insert_sorted_run(e, (float)above, place, (float)fmin(fmax(run->runtime_seconds, 0), 1e9));
   for (size_t v = 0; v < e->baselines_count; v++)
     if (v == FT_BASELINE_CONSTANT || e->baselines[v].slope != 0)

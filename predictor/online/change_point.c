@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "predictor/online/change_point.h"
+#include "predictor/online/refit.h"
 
 /* Runs in a model's history. */
 enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
@@ -44,14 +45,12 @@ static void collect_completed_runs(const ft_model *model, const double *log_resi
   r->count = 0;
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
-    float x =
-        e->has_primary_column && e->primary_column < run->x_count ? run->x[e->primary_column] : NAN;
 
     if (run->censored)
       continue;
     r->at[r->count] = i;
     r->log_residual[r->count] = log_residuals[i];
-    r->covariate[r->count++] = isnan(x) ? -1 : (float)log1p(fabs((double)x));
+    r->covariate[r->count++] = ft_refit_primary_covariate(e, run);
   }
 }
 

@@ -53,4 +53,18 @@ static inline float ft_refit_feature(const ft_run *run, size_t column)
   return column < run->x_count ? run->x[column] : NAN;
 }
 
+/* Returns log1p(|x|) of the value x of COLUMN in RUN; -1 without a value. */
+static inline float ft_refit_covariate(const ft_run *run, size_t column)
+{
+  float x = ft_refit_feature(run, column);
+
+  return isnan(x) ? -1 : (float)log1p(fabs((double)x));
+}
+
+/* Returns the covariate of RUN: that of E's primary column; -1 without one. */
+static inline float ft_refit_primary_covariate(const ft_evaluator *e, const ft_run *run)
+{
+  return e->has_primary_column ? ft_refit_covariate(run, e->primary_column) : -1;
+}
+
 #endif
