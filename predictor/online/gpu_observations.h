@@ -8,13 +8,13 @@
 
 #include "predictor/record/record.h"
 
-/* Returns the hash that stands for a GPU's name in a run; 0 for "". */
+/* Returns the hash of a GPU's NAME that is stored with a run; 0 for "". */
 uint32_t ft_gpu_observations_hash(const char *name);
 
 /*
- * Adds OBSERVATION to GPUS, if it completed, its submission had a model file and its GPU was
- * measured. The newest 3 runs of a network and the newest runs of a GPU are kept. Returns whether
- * GPUS changed.
+ * Adds OBSERVATION to GPUS, if its run completed, its submission had a model file and its GPU was
+ * measured. GPUS holds the newest 3 runs of each network, and as many of the newest runs of each
+ * GPU as there is room. Returns whether GPUS changed.
  */
 bool ft_gpu_observations_learn(ft_gpus *gpus, const ft_observation *observation);
 
