@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measured runs of networks by GPU, of all users, for the calibration of network estimates. Pure.
- */
+/* Measured runs of neural networks by GPU, of all users, which calibrate estimates from model
+ * files. Pure. */
 #ifndef FT_ONLINE_GPU_OBSERVATIONS_H
 #define FT_ONLINE_GPU_OBSERVATIONS_H
 

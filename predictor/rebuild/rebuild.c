@@ -21,8 +21,8 @@ void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, 
   rebuild->row = 0;
 }
 
-/* Returns a statement with the next RUNS runs; NULL on error. Runs of equal time are ordered by
- * row, so that each is read exactly once. */
+/* Returns a statement that selects the next RUNS runs, owned by STORE; NULL on error and fills ERR.
+ * Runs with equal end times are ordered by row, so that each is read exactly once. */
 static sqlite3_stmt *select_next_runs(struct ft_rebuild *rebuild, struct ft_store *store,
                                       unsigned runs, struct ft_error *err)
 {

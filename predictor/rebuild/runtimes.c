@@ -8,7 +8,8 @@
 #include "predictor/online/performance.h"
 #include "predictor/rebuild/runtimes.h"
 
-/* Newest runs read of an app, as many as ft_performance holds. */
+/* Maximum number of runs of an app that are read, the newest; the length of ft_performance.history.
+ */
 enum { MAX_RUNS = 100 };
 
 /* The newest runs of an app, newest first. */
