@@ -13,14 +13,14 @@
 enum { RUNS_PER_STEP = 8 };
 /* Published marks removed per step. Chosen by judgement. */
 enum { MARKS_PER_STEP = 256 };
-/* ft_store_trim: an app exceeds its limit by this fraction of the limit, 1/64, before runs are
- * removed, because each removal is a commit. Chosen by judgement. */
+/* ft_store_trim removes runs of an app when they exceed its limit by 1/64 of the limit, because
+ * each removal is a commit. Chosen by judgement. */
 enum { TRIM_FRACTION = 64 };
 
 /* Largest advance of the store's clock per pass, in seconds: one day. */
 #define MAX_CLOCK_ADVANCE 86400.0
-/* Fraction of max_age by which the oldest run exceeds it before runs are removed. Chosen by
- * judgement. */
+/* Runs are removed when the age of the oldest exceeds max_age_seconds by this fraction of it.
+ * Chosen by judgement. */
 #define AGE_SLACK (1.0 / 16)
 
 /* Key of the store's clock in the table meta. */

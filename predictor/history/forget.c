@@ -82,7 +82,7 @@ static int find_covered_runs(struct ft_store *store, struct ft_forget_pass *pass
   return count;
 }
 
-/* Reads row ID into O; an unreadable row is read as zero. Returns 0; -1 on error and fills ERR. */
+/* Reads row ID into O; an unreadable row zeroes O. Returns 0; -1 on error and fills ERR. */
 static int read_row(struct ft_store *store, int64_t id, ft_observation *o, struct ft_error *err)
 {
   sqlite3_stmt *s = ft_store_prepare_columns(store, "SELECT ", " FROM observation WHERE id = ?1",
@@ -95,7 +95,7 @@ static int read_row(struct ft_store *store, int64_t id, ft_observation *o, struc
   if (sqlite3_step(s) != SQLITE_ROW)
     status = ft_store_set_error(store, "read", err);
   else if (ft_row_read(s, 0, o, &why) < 0)
-    /* without its fields it cannot be an override, so it is removed */
+    /* an unreadable row has no override to be preserved, so it is removed */
     memset(o, 0, sizeof *o);
   sqlite3_finalize(s);
   return status;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Removes runs on request and keeps them out: a late spool file, a journal that is read again or a
- * repeated import cannot restore them.
+ * Removes runs on request and prevents their return by a late spool file, a journal that is read
+ * again or a repeated import.
  *
- * A request is stored as a tombstone: numbers of user and job, hash of the app's name, a time
- * limit, and the time of the request. ft_store_put rejects an observation that a tombstone covers:
+ * A request is stored as a tombstone: uid, job ID, hash of the app's name, `before` (the run's
+ * end), and the time of the request. ft_store_put rejects an observation that a tombstone covers:
  * all fields of the tombstone match, and the run is older than the request. The age of a run counts
  * from its start (from its end or submission if only that is known). For a tombstone with a job the
  * age counts from the job's submission. Later runs of the same app, or of a reused job ID, are
  * therefore accepted. A run without any known time is covered. For `before`, a run without an end
- * time ended at its insertion.
+ * time counts as ended at its insertion.
  *
  * - The tombstone of an app also covers former names of the app.
  * - Each run removed by its app's name gets a tombstone of its own, because an import of the same
@@ -54,7 +54,7 @@ struct ft_forget_pass {
   bool marked; /* the store file is marked for overwriting */
   /*
    * Called in the transaction for each run before its removal; returns 0, or -1 and fills ERR.
-   * After a crash it may be called again for the same run. NULL: no call.
+   * The same run may be passed again after a crash. NULL: no call.
    */
   int (*before_removal)(const ft_observation *observation, void *data, struct ft_error *err);
   void *data; /* for before_removal */

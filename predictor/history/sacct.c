@@ -199,7 +199,7 @@ static int read_user(struct reader *r, struct ft_error *err)
   return 0;
 }
 
-/* Sets the app of O. */
+/* Sets the app of O: that of IMPORT, else one named by user and job name. */
 static void set_imported_app(const struct ft_import *import, ft_observation *o)
 {
   if (import->app)

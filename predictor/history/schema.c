@@ -15,7 +15,7 @@
 
 /* PRAGMA application_id of a store, "ftel"; file(1) shows it. */
 enum { APPLICATION_ID = 0x6674656c };
-/* Time in ms that a writer waits for another; ft_store_set_wait changes it. Chosen by judgement. */
+/* Default of ft_store_set_wait, ms. Chosen by judgement. */
 enum { BUSY_MILLISECONDS = 1000 };
 
 /*
@@ -33,12 +33,12 @@ static const struct migration {
        "CREATE INDEX observation_end ON observation (end_time);"
        "INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));"
        "INSERT INTO meta VALUES ('created_by', 'foretell " PACKAGE_VERSION "');" },
-  /* stale_models.h; AUTOINCREMENT never reuses a number */
+  /* table of stale_models.h; AUTOINCREMENT never reuses a number */
   { 2, "CREATE TABLE changed (id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL,"
        " uid INTEGER NOT NULL, UNIQUE (app, uid));" },
-  { 3, "" }, /* killed_at_bytes */
-  { 4, "" }, /* system_seconds, gpu_transfer_bytes */
-  { 5, "" }, /* script_hash, directory_hash */
+  { 3, "" }, /* column killed_at_bytes */
+  { 4, "" }, /* columns system_seconds, gpu_transfer_bytes */
+  { 5, "" }, /* columns script_hash, directory_hash */
   /* expire.h: table app with the end of each app's last run; table gone of users with a removed
    * app. The trigger does not use ON CONFLICT, because the conflict clause of the outer statement
    * overrides it. */
@@ -64,14 +64,14 @@ static const struct migration {
        "CREATE TABLE former (uid INTEGER NOT NULL, app INTEGER NOT NULL, was INTEGER NOT NULL,"
        " PRIMARY KEY (uid, app, was)) WITHOUT ROWID;"
        "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1');" },
-  /* decision_rule; index to find the tasks of a job array */
+  /* column decision_rule; index to find the tasks of a job array */
   { 8, "CREATE INDEX observation_array ON observation (array_job_id, array_task_id)"
        " WHERE array_job_id > 0;" },
-  /* decision_overrode; rejections.h, with the day since 1970, UTC */
+  /* column decision_overrode; table of rejections.h, day: days since 1970, UTC */
   { 9, "CREATE TABLE rejection (uid INTEGER NOT NULL, app TEXT NOT NULL, day INTEGER NOT NULL,"
        " count INTEGER NOT NULL, PRIMARY KEY (uid, app, day)) WITHOUT ROWID;"
        "CREATE INDEX rejection_day ON rejection (uid, day);" },
-  { 10, "" }, /* command_ran */
+  { 10, "" }, /* column command_ran */
 };
 
 int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *action)

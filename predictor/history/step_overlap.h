@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The peak memory of a job from the peaks of its steps: the sum over concurrent steps. Pure. */
+/* The peak memory of a job from the peaks of its steps: the maximum of the sums over concurrent
+ * steps. Pure. */
 #ifndef FT_HISTORY_STEP_OVERLAP_H
 #define FT_HISTORY_STEP_OVERLAP_H
 

@@ -18,7 +18,8 @@ enum {
   KEY_BYTES = sizeof(uint32_t)
 };
 
-/* Leverages above this one count as this one in a leave-one-out residual. Chosen by judgement. */
+/* Maximum leverage in a leave-one-out residual; larger ones are replaced by this one. Chosen by
+ * judgement. */
 #define MAX_LEVERAGE 0.6
 
 /* A fit limits bytes to OUTLIER_RANGES interquartile ranges beyond the quartiles, or to
@@ -222,8 +223,8 @@ static struct byte_limits find_outlier_limits(const ft_baseline *peak)
                                fmax(high + span, high * OUTLIER_FACTOR) };
 }
 
-/* Fits a line, or with FACTOR a power law, to the COUNT runs RUN of BYTES, limited to LIMITS.
- * Without a slope BASELINE stays empty. */
+/* Fits a line, or with FACTOR a power law, to BYTES, limited to LIMITS, of the COUNT runs over
+ * their covariates. Without a slope BASELINE stays empty. */
 static void fit_baseline(ft_baseline *baseline, bool factor, const struct sort_row *run,
                          const double *bytes, size_t count, struct byte_limits limits)
 {

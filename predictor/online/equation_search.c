@@ -53,7 +53,7 @@ static bool is_usable(const ft_run *run)
   return !run->censored && !run->sampled && run->bytes > 0;
 }
 
-/* Returns whether COLUMN is known for every usable run and not constant. */
+/* Returns whether all usable runs have a value of COLUMN, and not all the same. */
 static bool is_varying(const ft_model *model, size_t column)
 {
   double low = INFINITY, high = -INFINITY;

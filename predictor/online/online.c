@@ -75,7 +75,7 @@ static unsigned find_free_variant(const ft_model *model)
   return model->variant_ids.bytes[0];
 }
 
-/* Assigns HASH to VARIANT as the newest hash. */
+/* Adds HASH (0: none) of VARIANT as the newest hash; a full list loses its oldest hash. */
 static void add_variant_hash(ft_model *model, uint32_t hash, unsigned variant)
 {
   size_t at = 0, count = model->variant_hashes_count;

@@ -107,7 +107,7 @@ static int compare_censored_residuals(const void *a, const void *b)
 
   if (x->log_residual != y->log_residual)
     return (x->log_residual > y->log_residual) - (x->log_residual < y->log_residual);
-  return x->bound - y->bound; /* a bound follows an equal value */
+  return x->bound - y->bound; /* a bound is sorted after an equal residual */
 }
 
 /*
