@@ -53,7 +53,7 @@ static bool is_usable(const ft_run *run)
   return !run->censored && !run->sampled && run->bytes > 0;
 }
 
-/* Returns whether all usable runs have a value of COLUMN, and not all the same. */
+/* Returns whether all usable runs have a value of COLUMN, and at least two values differ. */
 static bool is_varying(const ft_model *model, size_t column)
 {
   double low = INFINITY, high = -INFINITY;

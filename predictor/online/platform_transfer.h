@@ -16,7 +16,8 @@ enum { FT_PLATFORM_TRANSFER_APPS = 500 };
  * Adds a row for PERFORMANCE to TABLE, which starts zeroed: the app's run features on its first
  * platform and its run time on each platform. Rows of apps with the same name form one group. Adds
  * nothing for an app on a single platform or beyond FT_PLATFORM_TRANSFER_APPS rows. Returns 0; -1
- * out of memory and fills ERR.
+ * out of memory and fills ERR. The caller frees TABLE
+ * by ft_relative_table_free.
  */
 int ft_platform_transfer_add(struct ft_relative_table *table, const ft_performance *performance,
                              struct ft_error *err);
