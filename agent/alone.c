@@ -135,7 +135,7 @@ static int count(struct ft_ledger *ledger, const ft_forget *what, ft_forgotten *
 
   while (status > 0)
     status = ft_ledger_count(ledger, &pass, err);
-  *out = (ft_forgotten){ .runs = pass.runs, .apps = pass.app_count, .kept = pass.kept };
+  *out = (ft_forgotten){ .runs = pass.runs, .apps = pass.app_count, .kept = pass.stripped };
   ft_forget_pass_free(&pass);
   return status;
 }

@@ -85,7 +85,8 @@ static bool count(struct ft_ledger *ledger, struct deed *deed, ft_reply *reply)
     return refuse(reply, &err);
   if (status > 0)
     return false;
-  show(reply, &(ft_forgotten){ .runs = pass->runs, .apps = pass->app_count, .kept = pass->kept },
+  show(reply,
+       &(ft_forgotten){ .runs = pass->runs, .apps = pass->app_count, .kept = pass->stripped },
        true);
   return true;
 }

@@ -48,7 +48,7 @@ int ft_forgetter_tell(struct ft_forgetter *f, struct ft_store *store, const ft_f
   /* the pass itself is found in the store, as after a crash */
   if (f->phase == IDLE)
     f->phase = LOOK;
-  report->id = pass.stone.id;
+  report->id = pass.tombstone.id;
   while (*at)
     at = &(*at)->next;
   *at = report;
@@ -74,7 +74,7 @@ static struct ft_forget_report *report_of(struct ft_forgetter *f)
 {
   struct ft_forget_report *report = f->reports;
 
-  while (report && report->id < f->pass.stone.id)
+  while (report && report->id < f->pass.tombstone.id)
     report = report->next;
   return report;
 }
@@ -84,7 +84,7 @@ static struct ft_forget_report *report_of(struct ft_forgetter *f)
 static void end_reports(struct ft_forgetter *f, bool all)
 {
   for (struct ft_forget_report *r = f->reports; r; r = r->next)
-    r->over = r->over || all || r->id < f->pass.stone.id;
+    r->over = r->over || all || r->id < f->pass.tombstone.id;
 }
 
 static void count(struct ft_forgetter *f, const struct ft_forget_pass *before)
@@ -94,7 +94,7 @@ static void count(struct ft_forgetter *f, const struct ft_forget_pass *before)
   if (!report)
     return;
   report->total.runs += f->pass.runs - before->runs;
-  report->total.kept += f->pass.kept - before->kept;
+  report->total.kept += f->pass.stripped - before->stripped;
   report->total.models += f->pass.models - before->models;
   report->total.apps += f->pass.app_count - before->app_count;
 }
@@ -116,7 +116,7 @@ static int look(struct ft_forgetter *f, struct ft_store *store, struct ft_error 
 
   if (status < 0)
     return -1;
-  f->pass.leaving = f->leaving;
+  f->pass.before_removal = f->leaving;
   f->pass.data = f->data;
   f->phase = status > 0 ? WALK : IDLE;
   end_reports(f, status == 0);
