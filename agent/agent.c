@@ -15,25 +15,25 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/answer_forget.h"
-#include "agent/ask.h"
-#include "agent/child.h"
-#include "agent/cluster.h"
-#include "agent/host.h"
+#include "agent/query_forget.h"
+#include "agent/slurm_query.h"
+#include "agent/subprocess.h"
+#include "agent/cluster_poll.h"
+#include "agent/node_info.h"
 #include "agent/jobs.h"
 #include "agent/journal.h"
-#include "agent/ledger.h"
+#include "agent/recorder.h"
 #include "agent/listener.h"
 #include "agent/lock.h"
 #include "agent/log.h"
 #include "agent/loop.h"
 #include "agent/measure/measure.h"
-#include "agent/platforms.h"
+#include "agent/platform_map.h"
 #include "agent/publish.h"
-#include "agent/questions.h"
-#include "agent/relate.h"
-#include "agent/seek.h"
-#include "agent/tell.h"
+#include "agent/query_server.h"
+#include "agent/platform_worker.h"
+#include "agent/equation_worker.h"
+#include "agent/query_runs.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
@@ -67,22 +67,22 @@ struct ft_agent {
   const char *config_path;
   struct ft_config config;
   ft_site site;
-  struct ft_host host;
+  struct ft_node_info host;
   int state_fd, lock_fd, root_fd;
   struct ft_loop *loop;
-  struct ft_children *children;
-  struct ft_asker *asker;
-  struct ft_cluster *cluster;
+  struct ft_subprocesses *children;
+  struct ft_slurm_query *asker;
+  struct ft_cluster_poll *cluster;
   struct ft_platform_map *platforms;
   struct ft_publisher *publisher;
-  struct ft_seeker *seeker;
-  struct ft_relater *relater;
-  struct ft_ledger *ledger;
+  struct ft_equation_worker *seeker;
+  struct ft_platform_worker *relater;
+  struct ft_recorder *ledger;
   struct ft_measure *measure;
   struct ft_jobs *jobs;
   struct ft_journal *journal;
   struct ft_listener *listener;
-  struct ft_decision_inputs *questions; /* NULL: the socket could not be opened */
+  struct ft_query_server *questions; /* NULL: the socket could not be opened */
   struct ft_timer sample, tick, retry, follow;
   bool scrubbing;  /* a child makes the store anew */
   double scrub_at; /* not before, monotonic */
@@ -99,7 +99,7 @@ static struct ft_instant instant(void)
 /* Samples are taken only while there is something to see: an idle node is not woken. */
 static void arm_sampling(struct ft_agent *agent)
 {
-  if (!ft_jobs_watched(agent->jobs))
+  if (!ft_jobs_tree_count(agent->jobs))
     ft_loop_cancel(agent->loop, &agent->sample);
   else if (!agent->sample.armed)
     ft_loop_at(agent->loop, &agent->sample, ft_io_monotonic());
@@ -108,7 +108,7 @@ static void arm_sampling(struct ft_agent *agent)
 /* What an idle agent holds does not depend on what it did before. */
 static void rest(struct ft_agent *agent)
 {
-  ft_ledger_rest(agent->ledger);
+  ft_recorder_release_cache(agent->ledger);
   (void)malloc_trim(0);
 }
 
@@ -118,7 +118,7 @@ static void tick(void *data)
 
   ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, instant()));
   arm_sampling(agent);
-  if (!ft_jobs_watched(agent->jobs))
+  if (!ft_jobs_tree_count(agent->jobs))
     rest(agent);
 }
 
@@ -130,7 +130,7 @@ FT_HOT static void sample(void *data)
   ft_measure_sample(agent->measure);
   now = ft_io_monotonic();
   /* in step with the clock; instants that were missed are not made up for */
-  if (ft_jobs_watched(agent->jobs))
+  if (ft_jobs_tree_count(agent->jobs))
     ft_loop_at(agent->loop, &agent->sample,
                agent->sample.due +
                    period * (1 + (double)(uint64_t)((now - agent->sample.due) / period)));
@@ -150,11 +150,11 @@ static void retry(void *data)
 {
   struct ft_agent *agent = data;
 
-  if (ft_ledger_retry(agent->ledger))
+  if (ft_recorder_retry(agent->ledger))
     ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
 }
 
-static void scrubbed(const struct ft_child_result *result, void *data)
+static void scrubbed(const struct ft_subprocess_result *result, void *data)
 {
   struct ft_agent *agent = data;
 
@@ -174,11 +174,12 @@ static void scrub(struct ft_agent *agent)
 
   if (agent->scrubbing || ft_io_monotonic() < agent->scrub_at)
     return;
-  path = ft_ledger_scrub(agent->ledger);
+  path = ft_recorder_scrub(agent->ledger);
   if (!path)
     return;
   (void)snprintf(option, sizeof option, "--scrub=%s", path);
-  agent->scrubbing = ft_child_run(agent->children, argv, SCRUB_SECONDS, scrubbed, agent, &err) == 0;
+  agent->scrubbing =
+      ft_subprocess_run(agent->children, argv, SCRUB_SECONDS, scrubbed, agent, &err) == 0;
   if (!agent->scrubbing)
     ft_log(LOG_WARNING, "%s", err.text);
 }
@@ -188,10 +189,10 @@ static void follow(void *data)
   struct ft_agent *agent = data;
   double pause = 0;
 
-  if (!ft_ledger_follow(agent->ledger)) {
-    pause = ft_ledger_forgets(agent->ledger) ? FORGET_SECONDS : FOLLOW_SECONDS;
+  if (!ft_recorder_maintain(agent->ledger)) {
+    pause = ft_recorder_is_forgetting(agent->ledger) ? FORGET_SECONDS : FOLLOW_SECONDS;
     scrub(agent);
-  } else if (ft_jobs_watched(agent->jobs))
+  } else if (ft_jobs_tree_count(agent->jobs))
     pause = FOLLOW_PAUSE_SECONDS;
   ft_loop_at(agent->loop, &agent->follow, ft_io_monotonic() + pause);
 }
@@ -207,15 +208,15 @@ static void finished(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
   ft_observation *o = &agent->finished;
-  const char *platform = ft_cluster_platform(agent->cluster, observation->node);
+  const char *platform = ft_cluster_poll_platform(agent->cluster, observation->node);
 
   *o = *observation;
-  ft_host_complete(&agent->host, &agent->site, agent->state_fd,
-                   platform ? platform : agent->config.node_platform, o);
-  ft_platform_map_see(agent->platforms, o->node, o->platform, o->end_time);
-  if (ft_ledger_take(agent->ledger, o))
+  ft_node_info_fill(&agent->host, &agent->site, agent->state_fd,
+                    platform ? platform : agent->config.node_platform, o);
+  ft_platform_map_observe(agent->platforms, o->node, o->platform, o->end_time);
+  if (ft_recorder_add(agent->ledger, o))
     follow_soon(agent);
-  if (ft_ledger_waits(agent->ledger) && !agent->retry.armed)
+  if (ft_recorder_has_spooled(agent->ledger) && !agent->retry.armed)
     ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
 }
 
@@ -223,14 +224,14 @@ static void ask(uint32_t job_id, void *data)
 {
   struct ft_agent *agent = data;
 
-  ft_asker_ask(agent->asker, job_id);
+  ft_slurm_query_submit(agent->asker, job_id);
 }
 
 static void forget(uint32_t job_id, void *data)
 {
   struct ft_agent *agent = data;
 
-  ft_journal_forget(agent->journal, job_id);
+  ft_journal_remove(agent->journal, job_id);
 }
 
 static bool suspend(const ft_observation *observation, void *data)
@@ -238,7 +239,7 @@ static bool suspend(const ft_observation *observation, void *data)
   struct ft_agent *agent = data;
   struct ft_error err;
 
-  if (ft_journal_suspend(agent->journal, observation, &err) == 0)
+  if (ft_journal_save_partial(agent->journal, observation, &err) == 0)
     return true;
   ft_log(LOG_ERR, "job %" PRIu32 ": the next agent will not find it again: %s", observation->job_id,
          err.text);
@@ -249,7 +250,7 @@ static void answered(uint32_t job_id, const struct ft_slurm_job *answer, void *d
 {
   struct ft_agent *agent = data;
 
-  ft_jobs_answer(agent->jobs, job_id, answer, instant());
+  ft_jobs_slurm_reply(agent->jobs, job_id, answer, instant());
   tick_soon(agent);
 }
 
@@ -288,25 +289,25 @@ static void resumed(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
 
-  ft_jobs_resume(agent->jobs, observation);
+  ft_jobs_restore(agent->jobs, observation);
 }
 
 static bool is_forgotten(const ft_observation *observation, void *data)
 {
   struct ft_agent *agent = data;
 
-  return ft_ledger_is_forgotten(agent->ledger, observation);
+  return ft_recorder_is_forgotten(agent->ledger, observation);
 }
 
 static void resume(struct ft_agent *agent)
 {
-  const struct ft_journal_calls calls = { replayed, resumed, agent };
+  const struct ft_journal_callbacks calls = { replayed, resumed, agent };
   size_t watched;
 
   ft_journal_replay(agent->journal, &calls);
   /* an agent before us may have been told and killed at once */
   ft_jobs_forget(agent->jobs, is_forgotten, agent);
-  watched = ft_jobs_watched(agent->jobs);
+  watched = ft_jobs_tree_count(agent->jobs);
   if (watched)
     ft_log(LOG_INFO, "%zu job%s found again", watched, watched == 1 ? "" : "s");
   arm_sampling(agent);
@@ -338,7 +339,7 @@ static void told_to_forget(void *data)
   follow_soon(agent);
 }
 
-static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
+static bool answer(struct ft_query *asked, ft_reply *reply, void *data)
 {
   struct ft_agent *agent = data;
 
@@ -346,11 +347,11 @@ static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
     return true;
   switch (asked->question->which_asked) {
   case ft_question_forget_tag:
-    return ft_answer_forget(agent->ledger, asked, reply, told_to_forget, agent);
+    return ft_query_forget(agent->ledger, asked, reply, told_to_forget, agent);
   case ft_question_run_query_tag:
-    return ft_tell_runs(asked, agent->ledger, agent->jobs, instant(), reply);
+    return ft_query_runs(asked, agent->ledger, agent->jobs, instant(), reply);
   case ft_question_rejected_tag:
-    return ft_take_rejected(asked, agent->ledger, reply);
+    return ft_query_count_rejection(asked, agent->ledger, reply);
   default:
     (void)ft_string_copy("this foretelld is of another version and does not know the question",
                          reply->error, sizeof reply->error);
@@ -358,25 +359,25 @@ static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
   }
 }
 
-static void answer_ended(struct ft_asked *asked, void *data)
+static void answer_ended(struct ft_query *asked, void *data)
 {
   struct ft_agent *agent = data;
 
   if (asked->question->which_asked == ft_question_forget_tag)
-    ft_answer_forget_ended(agent->ledger, asked);
+    ft_query_forget_end(agent->ledger, asked);
   else if (asked->question->which_asked == ft_question_run_query_tag)
-    ft_tell_ended(asked);
+    ft_query_runs_end(asked);
 }
 
 /* Without the socket jobs are measured all the same. */
 static void open_questions(struct ft_agent *agent)
 {
-  const struct ft_answerer answerer = { answer, answer_ended, agent };
+  const struct ft_query_handler answerer = { answer, answer_ended, agent };
   char path[sizeof agent->config.socket + sizeof FT_STATE_QUERY_SUFFIX];
   struct ft_error err;
 
   (void)snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, agent->config.socket);
-  agent->questions = ft_questions_open(agent->loop, path, &answerer, &err);
+  agent->questions = ft_query_server_open(agent->loop, path, &answerer, &err);
   if (!agent->questions)
     ft_log(LOG_WARNING, "users cannot ask: %s", err.text);
 }
@@ -399,7 +400,7 @@ static void see_node(const char *node, const char *platform, double time, void *
 {
   struct ft_agent *agent = data;
 
-  ft_platform_map_see(agent->platforms, node, platform, time);
+  ft_platform_map_observe(agent->platforms, node, platform, time);
 }
 
 static void publish_site(struct ft_agent *agent)
@@ -425,7 +426,7 @@ static void apply_rule(struct ft_agent *agent)
 {
   ft_measure_set_rule(agent->measure, agent->site.rule);
   ft_jobs_set_rule(agent->jobs, agent->site.rule);
-  ft_ledger_set_rule(agent->ledger, agent->site.rule);
+  ft_recorder_set_rule(agent->ledger, agent->site.rule);
   follow_soon(agent);
 }
 
@@ -436,7 +437,7 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   struct ft_agent *agent = data;
   struct ft_error err;
 
-  ft_asker_hold(agent->asker, false);
+  ft_slurm_query_pause(agent->asker, false);
   if (!config)
     return;
   (void)ft_string_copy(config->cluster, agent->site.cluster, sizeof agent->site.cluster);
@@ -454,12 +455,12 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   }
   if (ft_publish_partition_list(agent->publisher, partitions, count, &err) < 0)
     ft_log(LOG_ERR, "%s", err.text);
-  ft_publish_forget_partitions(agent->publisher, partitions, count);
+  ft_publish_remove_partitions(agent->publisher, partitions, count);
   publish_site(agent);
-  ft_ledger_see_nodes(agent->ledger, see_node, agent);
+  ft_recorder_each_node(agent->ledger, see_node, agent);
   apply_rule(agent);
   ft_listener_allow(agent->listener, config->slurmd_uid);
-  ft_questions_allow(agent->questions, config->slurm_uid);
+  ft_query_server_allow(agent->questions, config->slurm_uid);
   rest(agent);
 }
 
@@ -469,13 +470,14 @@ static void apply_config(struct ft_agent *agent)
                                    agent->platforms };
 
   ft_platform_map_set(agent->platforms, agent->config.platforms, agent->config.platform_count);
-  ft_cluster_set(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds, &host);
-  ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
-  ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
-  ft_ledger_set_limits(agent->ledger, agent->config.max_age_seconds, agent->config.max_apps);
-  ft_ledger_set_borrow(agent->ledger, agent->config.policy.borrow);
-  ft_ledger_set_price(agent->ledger, agent->config.policy.failure_price);
-  ft_ledger_set_shared(agent->ledger, agent->config.apps, agent->config.app_count);
+  ft_cluster_poll_configure(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds,
+                            &host);
+  ft_slurm_query_set_directory(agent->asker, agent->config.slurm_bin);
+  ft_recorder_set_max_runs(agent->ledger, agent->config.max_runs);
+  ft_recorder_set_expiry(agent->ledger, agent->config.max_age_seconds, agent->config.max_apps);
+  ft_recorder_set_borrow(agent->ledger, agent->config.policy.borrow);
+  ft_recorder_set_failure_cost(agent->ledger, agent->config.policy.failure_price);
+  ft_recorder_set_shared(agent->ledger, agent->config.apps, agent->config.app_count);
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
   publish_site(agent);
   apply_rule(agent);
@@ -502,7 +504,7 @@ static void reload(struct ft_agent *agent)
   config->sample_hertz = agent->config.sample_hertz;
   agent->config = *config;
   apply_config(agent);
-  ft_cluster_refresh(agent->cluster);
+  ft_cluster_poll_now(agent->cluster);
   ft_log(LOG_INFO, "configuration read again");
 out:
   free(config);
@@ -569,11 +571,11 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
   agent->tick = (struct ft_timer){ .fire = tick, .data = agent };
   agent->retry = (struct ft_timer){ .fire = retry, .data = agent };
   agent->follow = (struct ft_timer){ .fire = follow, .data = agent };
-  agent->children = ft_children_open(agent->loop);
+  agent->children = ft_subprocesses_open(agent->loop);
   agent->asker =
-      agent->children ? ft_asker_open(agent->loop, agent->children, answered, agent) : NULL;
+      agent->children ? ft_slurm_query_open(agent->loop, agent->children, answered, agent) : NULL;
   if (agent->asker)
-    agent->cluster = ft_cluster_open(agent->loop, agent->children, cluster_known, agent);
+    agent->cluster = ft_cluster_poll_open(agent->loop, agent->children, cluster_known, agent);
   if (!agent->cluster)
     return ft_error_set(err, "out of memory");
   agent->platforms = ft_platform_map_open();
@@ -583,15 +585,15 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
   if (!agent->publisher)
     return in_state(agent, err);
   agent->seeker =
-      ft_seeker_open(agent->loop, agent->children, agent->state_fd, agent->publisher, err);
+      ft_equation_worker_open(agent->loop, agent->children, agent->state_fd, agent->publisher, err);
   if (!agent->seeker)
     return -1;
-  agent->relater = ft_relater_open(agent->loop, agent->children, agent->state_fd,
-                                   agent->config.state_directory, agent->publisher, err);
+  agent->relater = ft_platform_worker_open(agent->loop, agent->children, agent->state_fd,
+                                           agent->config.state_directory, agent->publisher, err);
   if (!agent->relater)
     return -1;
   agent->ledger =
-      ft_ledger_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
+      ft_recorder_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
   if (!agent->ledger)
     return -1;
   agent->measure = jobs.measure = ft_measure_open(&measure, err);
@@ -629,7 +631,7 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   if (read_config(config_path, &agent->config, err) < 0)
     goto fail;
   /* first: its child would hold the lock for as long as it lives, be this process there or not */
-  ft_host_read(&agent->host);
+  ft_node_info_read(&agent->host);
   if (take_state_folder(agent, err) < 0)
     goto fail;
   /* what the cluster was holds until Slurm says what it is */
@@ -645,10 +647,10 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   open_questions(agent);
   resume(agent);
   retry(agent);
-  ft_ledger_see_nodes(agent->ledger, see_node, agent);
+  ft_recorder_each_node(agent->ledger, see_node, agent);
   /* no run is stored without its submit time: nor then without the cluster, which its key has too */
-  ft_asker_hold(agent->asker, !agent->site.cluster[0]);
-  ft_cluster_refresh(agent->cluster);
+  ft_slurm_query_pause(agent->asker, !agent->site.cluster[0]);
+  ft_cluster_poll_now(agent->cluster);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);
   rest(agent);
@@ -667,19 +669,19 @@ void ft_agent_close(struct ft_agent *agent)
 {
   if (!agent)
     return;
-  ft_questions_close(agent->questions);
+  ft_query_server_close(agent->questions);
   ft_listener_close(agent->listener);
   ft_jobs_close(agent->jobs);
   ft_journal_close(agent->journal);
   ft_measure_close(agent->measure);
-  ft_ledger_close(agent->ledger);
-  ft_relater_close(agent->relater);
-  ft_seeker_close(agent->seeker);
+  ft_recorder_close(agent->ledger);
+  ft_platform_worker_close(agent->relater);
+  ft_equation_worker_close(agent->seeker);
   ft_publisher_close(agent->publisher);
-  ft_cluster_close(agent->cluster);
+  ft_cluster_poll_close(agent->cluster);
   ft_platform_map_close(agent->platforms);
-  ft_asker_close(agent->asker);
-  ft_children_close(agent->children);
+  ft_slurm_query_close(agent->asker);
+  ft_subprocesses_close(agent->children);
   ft_loop_close(agent->loop);
   if (agent->root_fd >= 0)
     close(agent->root_fd);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/alone.h"
+#include "agent/offline.h"
 #include "agent/log.h"
 
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
@@ -149,7 +149,7 @@ static int scrub(const char *path)
   struct ft_error err;
 
   (void)!nice(19);
-  if (ft_alone_scrub(path, &err) == 0)
+  if (ft_offline_scrub(path, &err) == 0)
     return EXIT_DONE;
   fprintf(stderr, "foretelld: %s\n", err.text);
   return EXIT_SYSTEM;

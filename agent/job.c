@@ -31,7 +31,7 @@ void ft_job_free(struct job *job)
 {
   if (!job)
     return;
-  ft_job_forget_steps(job);
+  ft_job_free_steps(job);
   ft_buf_free(&job->packed);
   free(job->o);
   free(job->earlier);
@@ -69,7 +69,7 @@ bool ft_job_unpack(struct job *job)
   return true;
 }
 
-void ft_job_forget(struct job *job)
+void ft_job_discard(struct job *job)
 {
   ft_buf_free(&job->packed);
   free(job->o);
@@ -87,7 +87,7 @@ static void set_once(const char *from, char *to, size_t size)
     (void)ft_string_copy(from, to, size);
 }
 
-void ft_job_take_submission(struct job *job, const void *data, size_t length)
+void ft_job_apply_submission(struct job *job, const void *data, size_t length)
 {
   ft_observation *o = job->o;
   ft_submission *s;
@@ -115,7 +115,7 @@ out:
   free(s);
 }
 
-void ft_job_resolve_element(ft_observation *o)
+void ft_job_resolve_array_task(ft_observation *o)
 {
   ft_submission *s = &o->submission;
   const uint32_t *index = o->array_job_id ? &o->array_task_id : NULL;
@@ -126,7 +126,7 @@ void ft_job_resolve_element(ft_observation *o)
   ft_prediction_of_task(s, index);
 }
 
-void ft_job_take_common(struct job *job, const ft_announcement *a)
+void ft_job_apply_announcement(struct job *job, const ft_announcement *a)
 {
   ft_observation *o = job->o;
 
@@ -148,7 +148,7 @@ void ft_job_take_common(struct job *job, const ft_announcement *a)
   set_once(a->account, o->account, sizeof o->account);
 }
 
-void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
+void ft_job_apply_record(struct job *job, const struct ft_slurm_job *answer)
 {
   ft_observation *o = job->o;
 
@@ -173,7 +173,7 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
  * By how much it was noticed too late both clocks say, if only they agree about now: what may have
  * been put on or back while the job ran changes no duration.
  */
-void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
+void ft_job_apply_end(struct job *job, const struct ft_slurm_job *answer)
 {
   double late = answer ? job->o->end_time - answer->end_time : 0;
 
@@ -183,7 +183,7 @@ void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
   job->o->runtime_seconds -= late;
 }
 
-bool ft_job_take_suspended(struct job *job, const struct ft_slurm_job *answer)
+bool ft_job_apply_suspension(struct job *job, const struct ft_slurm_job *answer)
 {
   double seconds = answer->suspended_seconds;
 
@@ -222,7 +222,7 @@ struct step *ft_job_begin_step(struct job *job, uint32_t id)
 {
   struct step *step = ft_job_find_step(job, id);
 
-  if (step || job->step_count >= FT_JOBS_STEPS)
+  if (step || job->step_count >= FT_JOBS_STEP_LIMIT)
     return step;
   step = calloc(1, sizeof *step);
   if (!step)
@@ -234,7 +234,7 @@ struct step *ft_job_begin_step(struct job *job, uint32_t id)
   return step;
 }
 
-void ft_job_forget_steps(struct job *job)
+void ft_job_free_steps(struct job *job)
 {
   while (job->steps) {
     struct step *step = job->steps;
@@ -286,26 +286,26 @@ static void fold(const ft_observation *e, ft_observation *o)
   o->samples += e->samples;
 }
 
-void ft_job_fold_earlier(const struct job *job, ft_observation *o)
+void ft_job_add_earlier(const struct job *job, ft_observation *o)
 {
   if (job->earlier)
     fold(job->earlier, o);
 }
 
-void ft_job_judge(struct job *job)
+void ft_job_infer_outcome(struct job *job)
 {
-  struct ft_ending ending = { .has_status = job->has_status,
-                              .status = job->status,
-                              .batch = job->batch_over,
-                              .has_oom_kills = job->has_oom_kills,
-                              .oom_kills = job->oom_kills,
-                              .peak_bytes = ft_observation_peak(job->o, job->o->rule),
-                              .limit_bytes = job->o->limit_bytes,
-                              .rule = job->o->rule,
-                              .runtime_seconds = job->o->runtime_seconds,
-                              .time_limit_seconds = job->time_limit_seconds };
+  struct ft_exit_evidence ending = { .has_status = job->has_status,
+                                     .status = job->status,
+                                     .batch = job->batch_over,
+                                     .has_oom_kills = job->has_oom_kills,
+                                     .oom_kills = job->oom_kills,
+                                     .peak_bytes = ft_observation_peak(job->o, job->o->rule),
+                                     .limit_bytes = job->o->limit_bytes,
+                                     .rule = job->o->rule,
+                                     .runtime_seconds = job->o->runtime_seconds,
+                                     .time_limit_seconds = job->time_limit_seconds };
 
-  job->verdict = ft_ending_judge(&ending);
+  job->verdict = ft_outcome_from_node(&ending);
   if (job->has_status && WIFEXITED(job->status))
     job->o->exit_code = WEXITSTATUS(job->status);
   if (job->has_status && WIFSIGNALED(job->status))
@@ -315,12 +315,12 @@ void ft_job_judge(struct job *job)
 /* The worse of two ends: a signal, then a status that is not 0. */
 static int worse(int a, int b)
 {
-  if (ft_ending_signal(a) || ft_ending_signal(b))
-    return ft_ending_signal(a) ? a : b;
+  if (ft_outcome_signal(a) || ft_outcome_signal(b))
+    return ft_outcome_signal(a) ? a : b;
   return a ? a : b;
 }
 
-void ft_job_take_status(struct job *job, uint32_t step_id, int status)
+void ft_job_apply_status(struct job *job, uint32_t step_id, int status)
 {
   if (step_id == FT_STEP_BATCH) {
     job->batch_over = true;
@@ -341,9 +341,9 @@ static void join_kills(struct job *job, const struct job *part)
     job->step_limit_bytes = part->step_limit_bytes;
 }
 
-void ft_job_join(struct job *job, struct job *part)
+void ft_job_merge(struct job *job, struct job *part)
 {
-  ft_job_fold_earlier(job, job->o);
+  ft_job_add_earlier(job, job->o);
   free(job->earlier);
   job->earlier = part->tree ? malloc(sizeof *job->earlier) : NULL;
   if (!part->tree)
@@ -352,13 +352,13 @@ void ft_job_join(struct job *job, struct job *part)
     *job->earlier = *job->o;
   job->tree = part->tree;
   part->tree = NULL;
-  ft_job_forget_steps(job);
+  ft_job_free_steps(job);
   job->steps = part->steps;
   job->step_count = part->step_count;
   part->steps = NULL;
   join_kills(job, part);
   if (part->has_status)
-    ft_job_take_status(job, part->batch_over ? FT_STEP_BATCH : 0, part->status);
+    ft_job_apply_status(job, part->batch_over ? FT_STEP_BATCH : 0, part->status);
   job->resumed = job->resumed || part->resumed;
   job->idle_since = part->idle_since;
   job->ask_interval = part->ask_interval;

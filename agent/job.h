@@ -3,7 +3,7 @@
 #ifndef FT_AGENT_JOB_H
 #define FT_AGENT_JOB_H
 
-#include "agent/ending.h"
+#include "agent/outcome.h"
 #include "agent/jobs.h"
 #include "predictor/core/buf.h"
 
@@ -37,7 +37,7 @@ struct job {
   unsigned step_count, failures;
   struct step *steps;
   struct ft_tree *tree;
-  struct ft_verdict verdict;
+  struct ft_run_outcome verdict;
   double time_limit_seconds;
   double started, idle_since;    /* monotonic */
   double next_ask, ask_interval; /* INFINITY: nothing to ask */
@@ -59,51 +59,51 @@ void ft_job_free(struct job *job);
  */
 void ft_job_pack(struct job *job);
 bool ft_job_unpack(struct job *job);
-void ft_job_forget(struct job *job);
+void ft_job_discard(struct job *job);
 
 void ft_job_set_restart(struct job *job, uint32_t restart_count);
 
 /* What any announcement says about the job; what an earlier one said stays where this one is
  * silent. */
-void ft_job_take_common(struct job *job, const ft_announcement *announcement);
+void ft_job_apply_announcement(struct job *job, const ft_announcement *announcement);
 
 /* What was submitted, from LENGTH bytes of an encoded submission; the first that decodes counts. */
-void ft_job_take_submission(struct job *job, const void *data, size_t length);
+void ft_job_apply_submission(struct job *job, const void *data, size_t length);
 
 /* The end of a task: the batch script's counts, else the worst: a signal, then a status not 0. */
-void ft_job_take_status(struct job *job, uint32_t step_id, int status);
+void ft_job_apply_status(struct job *job, uint32_t step_id, int status);
 
 /* What Slurm's record says of this run, and not of another of the same job. */
-void ft_job_take_record(struct job *job, const struct ft_slurm_job *record);
+void ft_job_apply_record(struct job *job, const struct ft_slurm_job *record);
 
 /* The end that nobody announced, by Slurm's clock; RECORD may be NULL. */
-void ft_job_take_end(struct job *job, const struct ft_slurm_job *record);
+void ft_job_apply_end(struct job *job, const struct ft_slurm_job *record);
 
 /*
  * Take from the run time of JOB, which is over, what RECORD tells that it was suspended for. Returns
  * whether there was anything, the first time.
  */
-bool ft_job_take_suspended(struct job *job, const struct ft_slurm_job *record);
+bool ft_job_apply_suspension(struct job *job, const struct ft_slurm_job *record);
 
 /* The live step ID, or NULL; begun where it is not there; NULL too when there are too many. */
 struct step *ft_job_find_step(struct job *job, uint32_t id);
 struct step *ft_job_begin_step(struct job *job, uint32_t id);
 void ft_job_end_step(struct job *job, uint32_t id, struct ft_instant now);
-void ft_job_forget_steps(struct job *job);
+void ft_job_free_steps(struct job *job);
 
 /* Features and prediction of the job array that came with O's submission become its element's. */
-void ft_job_resolve_element(ft_observation *o);
+void ft_job_resolve_array_task(ft_observation *o);
 
 /*
  * PART was taken for a later run and belongs to JOB: add its measurements to JOB's and move its tree
  * and steps there. JOB's own tree must be closed before.
  */
-void ft_job_join(struct job *job, struct job *part);
+void ft_job_merge(struct job *job, struct job *part);
 
 /* Put what an agent before us had measured of JOB into O. */
-void ft_job_fold_earlier(const struct job *job, ft_observation *o);
+void ft_job_add_earlier(const struct job *job, ft_observation *o);
 
 /* Fill verdict, exit code and signal from what the node saw. */
-void ft_job_judge(struct job *job);
+void ft_job_infer_outcome(struct job *job);
 
 #endif

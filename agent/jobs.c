@@ -113,7 +113,7 @@ void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule)
   jobs->settings.rule = rule;
 }
 
-FT_HOT size_t ft_jobs_watched(const struct ft_jobs *jobs)
+FT_HOT size_t ft_jobs_tree_count(const struct ft_jobs *jobs)
 {
   return jobs->watched;
 }
@@ -148,7 +148,7 @@ static bool has_room(const struct ft_jobs *jobs, uint32_t uid)
   size_t count, steps;
 
   count_of(jobs, uid, &count, &steps);
-  return jobs->count < FT_JOBS_LIMIT && count < FT_JOBS_OF_USER;
+  return jobs->count < FT_JOBS_LIMIT && count < FT_JOBS_USER_LIMIT;
 }
 
 /* Room for another job of UID: no user takes that of all others. */
@@ -157,7 +157,7 @@ static bool make_room(struct ft_jobs *jobs, uint32_t uid)
   size_t count, steps;
 
   count_of(jobs, uid, &count, &steps);
-  if (count >= FT_JOBS_OF_USER && !drop_first(jobs, uid, true))
+  if (count >= FT_JOBS_USER_LIMIT && !drop_first(jobs, uid, true))
     return false;
   return jobs->count < FT_JOBS_LIMIT || drop_first(jobs, uid, false);
 }
@@ -172,7 +172,7 @@ static struct job *begin(struct ft_jobs *jobs, const ft_announcement *a, bool re
       ft_log(LOG_ERR,
              "job %" PRIu32 " of user %" PRIu32 " and others are not measured: %zu are known "
              "already, of one user at most %d",
-             a->job_id, a->uid, jobs->count, FT_JOBS_OF_USER);
+             a->job_id, a->uid, jobs->count, FT_JOBS_USER_LIMIT);
     jobs->told_full = true;
     return NULL;
   }
@@ -220,10 +220,10 @@ static bool is_declared(const struct ft_jobs *jobs, const char *app)
 static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
 {
   close_tree(jobs, job);
-  ft_job_fold_earlier(job, job->o);
+  ft_job_add_earlier(job, job->o);
   /* an app that was named too late to look for its command was not seen to run it */
   job->o->has_command_ran = job->o->has_command_ran || is_declared(jobs, job->o->submission.app);
-  ft_job_forget_steps(job);
+  ft_job_free_steps(job);
   if (job->o->rule == FT_RULE_UNKNOWN)
     job->o->rule = jobs->settings.rule;
   job->o->end_time = now.utc;
@@ -233,8 +233,8 @@ static void finish(struct ft_jobs *jobs, struct job *job, struct ft_instant now)
     job->o->has_limit_bytes = true;
     job->o->limit_bytes = job->step_limit_bytes;
   }
-  ft_job_resolve_element(job->o);
-  ft_job_judge(job);
+  ft_job_resolve_array_task(job->o);
+  ft_job_infer_outcome(job);
   /* for how long it was suspended Slurm alone knows */
   job->verdict.settled = job->verdict.settled && !job->stopped;
   job->ask_interval = jobs->settings.ask_seconds;
@@ -290,7 +290,7 @@ static struct step *begin_step(struct ft_jobs *jobs, struct job *job, uint32_t i
   size_t count, steps;
 
   count_of(jobs, job->uid, &count, &steps);
-  return steps < FT_JOBS_STEPS_OF_USER ? ft_job_begin_step(job, id) : ft_job_find_step(job, id);
+  return steps < FT_JOBS_USER_STEP_LIMIT ? ft_job_begin_step(job, id) : ft_job_find_step(job, id);
 }
 
 static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcement *a, pid_t peer,
@@ -300,7 +300,7 @@ static void task_start(struct ft_jobs *jobs, struct job *job, const ft_announcem
   struct ft_error err;
   struct step *step;
 
-  ft_job_take_submission(job, start->submission.bytes, start->submission.size);
+  ft_job_apply_submission(job, start->submission.bytes, start->submission.size);
   if (a->step_id == FT_STEP_EXTERN)
     return;
   if (start->limit_bytes > job->step_limit_bytes)
@@ -355,7 +355,7 @@ static void task_end(struct ft_jobs *jobs, struct job *job, const ft_announcemen
     ft_tree_note_end(job->tree, end);
   if (end->has_cgroup_limit_bytes && end->cgroup_limit_bytes > job->step_limit_bytes)
     job->step_limit_bytes = end->cgroup_limit_bytes;
-  ft_job_take_status(job, a->step_id, end->status);
+  ft_job_apply_status(job, a->step_id, end->status);
   if (step)
     step->ended++;
   if (!step || end->last || (step->tasks && step->ended >= step->tasks))
@@ -369,7 +369,7 @@ static bool job_end(struct ft_jobs *jobs, struct job *job, const ft_announcement
 {
   const ft_job_end *end = &a->event.job_end;
 
-  ft_job_take_submission(job, end->submission.bytes, end->submission.size);
+  ft_job_apply_submission(job, end->submission.bytes, end->submission.size);
   if (job->phase != PHASE_LIVE) {
     /* Slurm's record is complete about now */
     if (!job->verdict.settled && !job->asking)
@@ -431,13 +431,13 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *a, pid_t peer
     return has_room(jobs, a->uid); /* out of memory: the next agent may have some */
   if (!ft_job_unpack(job))
     return job->phase != PHASE_DONE && !job->forgotten;
-  ft_job_take_common(job, a);
+  ft_job_apply_announcement(job, a);
   if (job->phase != PHASE_LIVE && a->which_event != ft_announcement_job_end_tag)
     return false; /* too late to count */
   switch (a->which_event) {
   case ft_announcement_job_start_tag:
-    ft_job_take_submission(job, a->event.job_start.submission.bytes,
-                           a->event.job_start.submission.size);
+    ft_job_apply_submission(job, a->event.job_start.submission.bytes,
+                            a->event.job_start.submission.size);
     break;
   case ft_announcement_task_start_tag:
     task_start(jobs, job, a, peer, now);
@@ -476,11 +476,11 @@ static void ask_later(struct job *job, struct ft_instant now)
 static void answer_done(struct ft_jobs *jobs, struct job *job, const struct ft_slurm_job *answer,
                         struct ft_instant now)
 {
-  struct ft_verdict verdict = job->verdict;
-  bool shorter = answer && ft_job_take_suspended(job, answer);
+  struct ft_run_outcome verdict = job->verdict;
+  bool shorter = answer && ft_job_apply_suspension(job, answer);
 
   if (answer && !verdict.settled)
-    verdict = ft_ending_correct(verdict, job->restart_count, answer);
+    verdict = ft_outcome_from_slurm(verdict, job->restart_count, answer);
   job->verdict = verdict;
   if (job->phase == PHASE_UNKEYED) {
     if (job->o->submit_time <= 0 && job->failures < SUBMIT_TIME_TRIES &&
@@ -521,7 +521,7 @@ static void answer_live(struct ft_jobs *jobs, struct job *job, const struct ft_s
   }
   if (still && over) {
     finish(jobs, job, now);
-    ft_job_take_end(job, answer);
+    ft_job_apply_end(job, answer);
     if (job->phase != PHASE_LIVE)
       answer_done(jobs, job, answer, now);
     return;
@@ -555,7 +555,7 @@ static void settle_claim(struct ft_jobs *jobs, struct job *job, const struct ft_
   }
   if (same->phase == PHASE_LIVE && ft_job_unpack(job)) {
     close_tree(jobs, same);
-    ft_job_join(same, job);
+    ft_job_merge(same, job);
     if (job->phase != PHASE_LIVE)
       finish(jobs, same,
              (struct ft_instant){ job->started + job->o->runtime_seconds, job->o->end_time });
@@ -577,8 +577,8 @@ static void settle_claims(struct ft_jobs *jobs, uint32_t job_id, const struct ft
   }
 }
 
-void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
-                    struct ft_instant now)
+void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
+                         struct ft_instant now)
 {
   struct job *next;
 
@@ -597,7 +597,7 @@ void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm
         answer->restart_count > job->restart_count && find(jobs, job_id) == job)
       ft_job_set_restart(job, answer->restart_count);
     if (answer)
-      ft_job_take_record(job, answer);
+      ft_job_apply_record(job, answer);
     else
       job->failures++;
     if (job->phase == PHASE_LIVE)
@@ -634,7 +634,7 @@ double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
       continue;
     }
     if (job->phase == PHASE_DONE && job->verdict.settled && !job->asking)
-      ft_job_forget(job);
+      ft_job_discard(job);
     else if (job->phase != PHASE_LIVE)
       ft_job_pack(job);
     look(jobs, job, now);
@@ -653,7 +653,7 @@ double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now)
   return due;
 }
 
-void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation)
+void ft_jobs_restore(struct ft_jobs *jobs, const ft_observation *observation)
 {
   struct job *job = find(jobs, observation->job_id);
 
@@ -669,8 +669,8 @@ void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation)
   if (observation->end_time > 0)
     *job->o = *observation;
   else
-    ft_job_fold_earlier(job, job->o);
-  ft_job_judge(job);
+    ft_job_add_earlier(job, job->o);
+  ft_job_infer_outcome(job);
 }
 
 /* By the rule under which the job's memory is limited. */
@@ -687,8 +687,8 @@ static double memory_now(const struct job *job)
   return sample->rss_bytes;
 }
 
-bool ft_jobs_live(struct ft_jobs *jobs, unsigned number, struct ft_instant now, ft_observation *out,
-                  double *now_bytes)
+bool ft_jobs_running(struct ft_jobs *jobs, unsigned number, struct ft_instant now,
+                     ft_observation *out, double *now_bytes)
 {
   for (struct job *job = jobs->list; job; job = job->next) {
     if (job->phase != PHASE_LIVE || !job->o || number--)
@@ -696,8 +696,8 @@ bool ft_jobs_live(struct ft_jobs *jobs, unsigned number, struct ft_instant now, 
     *out = *job->o;
     if (job->tree)
       ft_tree_observe(job->tree, out);
-    ft_job_fold_earlier(job, out);
-    ft_job_resolve_element(out);
+    ft_job_add_earlier(job, out);
+    ft_job_resolve_array_task(out);
     if (!out->has_limit_bytes && job->step_limit_bytes) {
       out->has_limit_bytes = true;
       out->limit_bytes = job->step_limit_bytes;
@@ -729,7 +729,7 @@ void ft_jobs_close(struct ft_jobs *jobs)
         hand_over(jobs, job);
     } else if (job->phase == PHASE_LIVE && job->tree) {
       close_tree(jobs, job);
-      ft_job_fold_earlier(job, job->o);
+      ft_job_add_earlier(job, job->o);
       if (!job->forgotten)
         (void)suspend(jobs, job);
     }

@@ -13,9 +13,9 @@
 
 enum {
   FT_JOBS_LIMIT = 4096, /* at once on one node, those that are over but not yet complete included */
-  FT_JOBS_OF_USER = FT_JOBS_LIMIT / 2, /* of them, of one user */
-  FT_JOBS_STEPS = 1024, /* live ones of one job */
-  FT_JOBS_STEPS_OF_USER = 4096
+  FT_JOBS_USER_LIMIT = FT_JOBS_LIMIT / 2, /* of them, of one user */
+  FT_JOBS_STEP_LIMIT = 1024,              /* live ones of one job */
+  FT_JOBS_USER_STEP_LIMIT = 4096
 };
 
 /* The same instant on both clocks: ft_io_monotonic, ft_io_now. */
@@ -34,8 +34,8 @@ struct ft_jobs_settings {
    */
   void (*finished)(const ft_observation *observation, void *data);
   /*
-   * Ask Slurm about JOB_ID; the answer comes by ft_jobs_answer, never from inside the call. Not
-   * called again for the same job before that.
+   * Ask Slurm about JOB_ID; the answer comes by ft_jobs_slurm_reply, never from inside the call.
+   * Not called again for the same job before that.
    */
   void (*ask)(uint32_t job_id, void *data);
   /* The packets about JOB_ID so far need not be kept any longer. */
@@ -71,11 +71,11 @@ bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *announcement,
                       bool resumed, struct ft_instant now);
 
 /* What an agent before this one had measured of OBSERVATION's run; kept to its end. */
-void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation);
+void ft_jobs_restore(struct ft_jobs *jobs, const ft_observation *observation);
 
 /* Slurm's answer about JOB_ID; NULL: there was none. */
-void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
-                    struct ft_instant now);
+void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
+                         struct ft_instant now);
 
 /* Do what is due. Returns when to come again (monotonic), INFINITY: not before an announcement. */
 double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now);
@@ -92,13 +92,13 @@ void ft_jobs_forget(struct ft_jobs *jobs,
  * it ended NOW without an outcome, and NOW_BYTES the memory that it has, by the rule that counts;
  * negative: not measured. Returns false behind the last.
  */
-bool ft_jobs_live(struct ft_jobs *jobs, unsigned number, struct ft_instant now, ft_observation *out,
-                  double *now_bytes);
+bool ft_jobs_running(struct ft_jobs *jobs, unsigned number, struct ft_instant now,
+                     ft_observation *out, double *now_bytes);
 
 /* Which memory counts from now on; that of jobs that have begun stays. */
 void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule);
 
 /* How many trees are being watched: 0 means no sample need be taken. */
-size_t ft_jobs_watched(const struct ft_jobs *jobs);
+size_t ft_jobs_tree_count(const struct ft_jobs *jobs);
 
 #endif

@@ -166,7 +166,8 @@ int ft_journal_add(struct ft_journal *journal, const ft_announcement *announceme
   return status;
 }
 
-int ft_journal_suspend(struct ft_journal *journal, const ft_observation *o, struct ft_error *err)
+int ft_journal_save_partial(struct ft_journal *journal, const ft_observation *o,
+                            struct ft_error *err)
 {
   struct stat st;
   char name[32];
@@ -180,7 +181,7 @@ int ft_journal_suspend(struct ft_journal *journal, const ft_observation *o, stru
   return ft_record_write(FT_RECORD_OBSERVATION, o, journal->fd, name, 0600, err);
 }
 
-void ft_journal_forget(struct ft_journal *journal, uint32_t job_id)
+void ft_journal_remove(struct ft_journal *journal, uint32_t job_id)
 {
   char name[32];
 
@@ -192,7 +193,7 @@ void ft_journal_forget(struct ft_journal *journal, uint32_t job_id)
 
 /* Everything that replay reads into, on the heap: it is needed once. */
 struct replay {
-  const struct ft_journal_calls *calls;
+  const struct ft_journal_callbacks *calls;
   ft_announcement announcement;
   ft_observation observation;
 };
@@ -208,7 +209,7 @@ static bool replay_packets(struct replay *replay, const struct ft_buf *file, uin
   while ((size_t)(end - at) >= sizeof entry) {
     memcpy(&entry, at, sizeof entry);
     at += sizeof entry;
-    if (entry.length > FT_LISTENER_PACKET || entry.length > (size_t)(end - at) ||
+    if (entry.length > FT_LISTENER_PACKET_BYTES || entry.length > (size_t)(end - at) ||
         ft_crc32(at, entry.length) != entry.crc ||
         ft_record_decode(FT_RECORD_ANNOUNCEMENT, at, entry.length, a, NULL) < 0)
       break;
@@ -237,7 +238,7 @@ static void replay_run(struct ft_journal *journal, struct replay *replay, const 
   struct ft_buf file;
 
   (void)snprintf(part, sizeof part, "%s" PART_SUFFIX, name);
-  ft_buf_init(&file, FILE_LIMIT + FT_LISTENER_PACKET + sizeof(struct entry));
+  ft_buf_init(&file, FILE_LIMIT + FT_LISTENER_PACKET_BYTES + sizeof(struct entry));
   if (ft_io_read_file(journal->fd, name, &file, &err) < 0)
     ft_log(LOG_WARNING, LIVE_FOLDER "/%s", err.text);
   else if (!replay_packets(replay, &file, journal->boot))
@@ -249,7 +250,7 @@ static void replay_run(struct ft_journal *journal, struct replay *replay, const 
     ft_log(LOG_WARNING, LIVE_FOLDER "/%s", err.text);
 }
 
-void ft_journal_replay(struct ft_journal *journal, const struct ft_journal_calls *calls)
+void ft_journal_replay(struct ft_journal *journal, const struct ft_journal_callbacks *calls)
 {
   DIR *folder = ft_io_open_directory(journal->fd, ".");
   struct replay *replay = malloc(sizeof *replay);

@@ -25,22 +25,23 @@ int ft_journal_add(struct ft_journal *journal, const ft_announcement *announceme
  * Keep what was measured of OBSERVATION's run so far. Returns 0; -1 with ERR, also where the journal
  * has no packet of the run: the next agent finds runs by their packets.
  */
-int ft_journal_suspend(struct ft_journal *journal, const ft_observation *observation, struct ft_error *err);
+int ft_journal_save_partial(struct ft_journal *journal, const ft_observation *observation,
+                            struct ft_error *err);
 
 /* The run is over. */
-void ft_journal_forget(struct ft_journal *journal, uint32_t job_id);
+void ft_journal_remove(struct ft_journal *journal, uint32_t job_id);
 
 /*
  * What replay finds: each packet, then what was measured. A task start whose process is
  * not the one of then any more has pid 0.
  */
-struct ft_journal_calls {
+struct ft_journal_callbacks {
   void (*packet)(const ft_announcement *announcement, pid_t peer, double utc, void *data);
   void (*suspended)(const ft_observation *observation, void *data);
   void *data;
 };
 
 /* Call CALLS for each run, in order. The damaged end of a file is dropped. */
-void ft_journal_replay(struct ft_journal *journal, const struct ft_journal_calls *calls);
+void ft_journal_replay(struct ft_journal *journal, const struct ft_journal_callbacks *calls);
 
 #endif

@@ -27,9 +27,9 @@ struct connection {
 struct ft_listener {
   struct ft_loop *loop;
   struct ft_watch watch;
-  struct ft_rest rest;
+  struct ft_accept_backoff rest;
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-  ft_listener_call *call;
+  ft_listener_callback *call;
   void *data;
   uid_t extra_uid;        /* (uid_t)-1: none */
   struct connection list; /* ring; the longest idle one first */
@@ -37,7 +37,7 @@ struct ft_listener {
   unsigned refused; /* since the last complaint */
   double next_complaint;
   ft_announcement announcement;
-  unsigned char packet[FT_LISTENER_PACKET];
+  unsigned char packet[FT_LISTENER_PACKET_BYTES];
 };
 
 static void refuse(struct ft_listener *listener, const char *why)
@@ -142,7 +142,7 @@ static void accept_one(struct ft_watch *watch)
     if ((why == EMFILE || why == ENFILE) && listener->connections)
       drop(listener->list.next);
     else
-      ft_rest_begin(&listener->rest, listener->loop, watch);
+      ft_accept_backoff_begin(&listener->rest, listener->loop, watch);
     return;
   }
   if (!may_announce(listener, fd, &peer)) {
@@ -171,8 +171,8 @@ static void accept_one(struct ft_watch *watch)
   receive_all(listener);
 }
 
-struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, ft_listener_call *call,
-                                     void *data, struct ft_error *err)
+struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
+                                     ft_listener_callback *call, void *data, struct ft_error *err)
 {
   struct ft_listener *listener = calloc(1, sizeof *listener);
 
@@ -215,7 +215,7 @@ void ft_listener_close(struct ft_listener *listener)
     return;
   while (listener->list.next != &listener->list)
     drop(listener->list.next);
-  ft_rest_end(&listener->rest);
+  ft_accept_backoff_end(&listener->rest);
   if (listener->watch.fd >= 0) {
     ft_loop_unwatch(listener->loop, &listener->watch);
     close(listener->watch.fd);

@@ -25,7 +25,7 @@ void ft_log_open(bool to_syslog, bool verbose)
     openlog("foretelld", LOG_PID, LOG_DAEMON);
 }
 
-void ft_log_warnings(void)
+void ft_log_warnings_only(void)
 {
   log_.warnings = true;
 }

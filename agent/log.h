@@ -10,7 +10,7 @@
 void ft_log_open(bool to_syslog, bool verbose);
 
 /* On standard error, and only LOG_WARNING and worse: a command's, not a daemon's. */
-void ft_log_warnings(void);
+void ft_log_warnings_only(void);
 
 /* Say one line; PRIORITY is syslog's (LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG). */
 void ft_log(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -113,16 +113,16 @@ void ft_publisher_close(struct ft_publisher *p)
   free(p);
 }
 
-void ft_publisher_watch(struct ft_publisher *p,
-                        void (*published)(const ft_model *model, void *data), void *data)
+void ft_publisher_on_model(struct ft_publisher *p,
+                           void (*published)(const ft_model *model, void *data), void *data)
 {
   p->published = published;
   p->data = data;
 }
 
-void ft_publisher_watch_times(struct ft_publisher *p,
-                              void (*timed)(const ft_performance *performance, void *data),
-                              void *data)
+void ft_publisher_on_performance(struct ft_publisher *p,
+                                 void (*timed)(const ft_performance *performance, void *data),
+                                 void *data)
 {
   p->timed = timed;
   p->timed_data = data;
@@ -238,8 +238,8 @@ static int user_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *er
   return p->user_fd;
 }
 
-int ft_publish_own(struct ft_publisher *p, uint32_t uid, enum ft_record record, const void *message,
-                   const char *name, struct ft_error *err)
+int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
+                         const void *message, const char *name, struct ft_error *err)
 {
   if (user_folder(p, uid, err) < 0)
     return -1;
@@ -260,7 +260,7 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   char name[FT_STATE_NAME_SIZE];
 
   ft_state_model_name(model->app, name);
-  if (ft_publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
+  if (ft_publish_user_file(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
   if (model->uid == FT_STATE_POOLED && publish_told(p, model, name, err) < 0)
     return -1;
@@ -275,7 +275,7 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   char name[FT_STATE_NAME_SIZE];
 
   ft_state_performance_name(performance->app, name);
-  if (ft_publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+  if (ft_publish_user_file(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
   if (performance->uid == FT_STATE_POOLED && !ft_pool_has_users(performance))
     forget(p, "site", name);
@@ -287,7 +287,7 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   return 0;
 }
 
-void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *app)
+void ft_publish_remove_model(struct ft_publisher *p, uint32_t uid, const char *app)
 {
   char name[2][FT_STATE_NAME_SIZE], folder[16];
 
@@ -301,7 +301,7 @@ void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *a
   }
 }
 
-void ft_publish_forget_folder(struct ft_publisher *p, uint32_t uid)
+void ft_publish_remove_user(struct ft_publisher *p, uint32_t uid)
 {
   char folder[16];
 
@@ -312,7 +312,7 @@ void ft_publish_forget_folder(struct ft_publisher *p, uint32_t uid)
   p->user_fd = -1;
 }
 
-bool ft_shared_app(const struct ft_shared_apps *shared, const char *app)
+bool ft_is_shared_app(const struct ft_shared_apps *shared, const char *app)
 {
   for (size_t i = 0; shared && i < shared->count; i++)
     if (strcmp(shared->name[i], app) == 0)
@@ -335,7 +335,7 @@ static bool is_shared(const char *file, const struct ft_shared_apps *shared)
   return false;
 }
 
-void ft_publish_forget_shared(struct ft_publisher *p, const struct ft_shared_apps *shared)
+void ft_publish_remove_unshared(struct ft_publisher *p, const struct ft_shared_apps *shared)
 {
   DIR *folder = ft_io_open_directory(p->state_fd, FT_STATE_SHARED);
   char pooled[16];
@@ -406,7 +406,7 @@ int ft_publish_partition_list(struct ft_publisher *p, const ft_partition *partit
   return status;
 }
 
-void ft_publish_forget_partitions(struct ft_publisher *p, const ft_partition *partitions,
+void ft_publish_remove_partitions(struct ft_publisher *p, const ft_partition *partitions,
                                   size_t count)
 {
   DIR *folder = ft_io_open_directory(p->partitions_fd, ".");

@@ -17,13 +17,13 @@ struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err);
 void ft_publisher_close(struct ft_publisher *publisher);
 
 /* Call PUBLISHED after each model that was; it may not publish one itself. */
-void ft_publisher_watch(struct ft_publisher *publisher,
-                        void (*published)(const ft_model *model, void *data), void *data);
+void ft_publisher_on_model(struct ft_publisher *publisher,
+                           void (*published)(const ft_model *model, void *data), void *data);
 
 /* Call TIMED after each file of run times that was; it may not publish one itself. */
-void ft_publisher_watch_times(struct ft_publisher *publisher,
-                              void (*timed)(const ft_performance *performance, void *data),
-                              void *data);
+void ft_publisher_on_performance(struct ft_publisher *publisher,
+                                 void (*timed)(const ft_performance *performance, void *data),
+                                 void *data);
 
 /*
  * Replace the model file of MODEL's app and user. The user's folder is ours
@@ -40,8 +40,8 @@ int ft_publish_performance(struct ft_publisher *publisher, const ft_performance 
                            struct ft_error *err);
 
 /* Replace the file NAME in user UID's folder, as above. Returns 0 or -1 with ERR. */
-int ft_publish_own(struct ft_publisher *publisher, uint32_t uid, enum ft_record record,
-                   const void *message, const char *name, struct ft_error *err);
+int ft_publish_user_file(struct ft_publisher *publisher, uint32_t uid, enum ft_record record,
+                         const void *message, const char *name, struct ft_error *err);
 
 /* The apps whose models are shared: those that foretell.conf declares. */
 struct ft_shared_apps {
@@ -49,16 +49,17 @@ struct ft_shared_apps {
   char name[sizeof((ft_apps *)NULL)->apps / sizeof(ft_declared_app)][128];
 };
 
-bool ft_shared_app(const struct ft_shared_apps *shared, const char *app);
+bool ft_is_shared_app(const struct ft_shared_apps *shared, const char *app);
 
 /* Remove the files of shared apps that are none of SHARED's. */
-void ft_publish_forget_shared(struct ft_publisher *publisher, const struct ft_shared_apps *shared);
+void ft_publish_remove_unshared(struct ft_publisher *publisher,
+                                const struct ft_shared_apps *shared);
 
 /* Remove the files of user UID's APP, which has no run any more. */
-void ft_publish_forget_model(struct ft_publisher *publisher, uint32_t uid, const char *app);
+void ft_publish_remove_model(struct ft_publisher *publisher, uint32_t uid, const char *app);
 
 /* Remove user UID's folder if it is empty. */
-void ft_publish_forget_folder(struct ft_publisher *publisher, uint32_t uid);
+void ft_publish_remove_user(struct ft_publisher *publisher, uint32_t uid);
 
 /* Replace the site file and the file of declared apps. */
 int ft_publish_site(struct ft_publisher *publisher, const ft_site *site, const ft_apps *apps,
@@ -81,7 +82,7 @@ int ft_publish_partition_list(struct ft_publisher *publisher, const ft_partition
                               size_t count, struct ft_error *err);
 
 /* Remove the files of partitions that are none of COUNT's NAMES. */
-void ft_publish_forget_partitions(struct ft_publisher *publisher, const ft_partition *partitions,
+void ft_publish_remove_partitions(struct ft_publisher *publisher, const ft_partition *partitions,
                                   size_t count);
 
 #endif

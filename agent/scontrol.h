@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/platforms.h"
+#include "agent/platform_map.h"
 #include "predictor/core/error.h"
 #include "predictor/core/text.h"
 #include "predictor/record/record.h"
@@ -63,7 +63,7 @@ struct ft_scontrol_host {
 };
 
 /* A node of Slurm's that is on this host. */
-struct ft_scontrol_own {
+struct ft_scontrol_local_node {
   char node[64];
   char platform[64]; /* that a section of foretell.conf gives it; "": none does */
 };
@@ -71,10 +71,11 @@ struct ft_scontrol_own {
 /*
  * Read "scontrol show partition -o" and "scontrol show node -o" into OUT, which has room for
  * LIMIT partitions, and their number into COUNT. A partition without its own DefMem or MaxMem
- * gets CONFIG's. Where accounts are trees a list of them is open until ft_scontrol_accounts. Of
- * more than 8 kinds of nodes in one, the 7 least in memory and the greatest are kept. Nodes whose
- * platform no section declares are of that of the others of the same hardware in the partition,
- * where those are of one. Returns 0; -1 with ERR when there is no partition, or too many.
+ * gets CONFIG's. Where accounts are trees a list of them is open until ft_scontrol_add_subaccounts.
+ * Of more than 8 kinds of nodes in one, the 7 least in memory and the greatest are kept. Nodes
+ * whose platform no section declares are of that of the others of the same hardware in the
+ * partition, where those are of one. Returns 0; -1 with ERR when there is no partition, or too
+ * many.
  */
 int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            const struct ft_slurm_config *config,
@@ -97,10 +98,10 @@ void ft_scontrol_per_gpu(struct ft_text value, uint64_t *mem_bytes, uint32_t *cp
  * Put the accounts below those that PARTITIONS name beside them, from "scontrol show assoc_mgr -o
  * flags=assoc". Where TEXT does not show all accounts, or they find no room, a list stays open.
  */
-void ft_scontrol_accounts(struct ft_text text, ft_partition *partitions, size_t count);
+void ft_scontrol_add_subaccounts(struct ft_text text, ft_partition *partitions, size_t count);
 
 /* The nodes of HOST in "scontrol show node -o": at most LIMIT, into OUT. Returns how many. */
-size_t ft_scontrol_own_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
-                             struct ft_scontrol_own *out, size_t limit);
+size_t ft_scontrol_local_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
+                               struct ft_scontrol_local_node *out, size_t limit);
 
 #endif

@@ -98,7 +98,7 @@ static bool has_root(const struct account *account, size_t count)
   return false;
 }
 
-void ft_scontrol_accounts(struct ft_text text, ft_partition *partitions, size_t count)
+void ft_scontrol_add_subaccounts(struct ft_text text, ft_partition *partitions, size_t count)
 {
   size_t room = lines_of(text), accounts;
   struct account *account = room && room < ACCOUNTS ? calloc(room, sizeof *account) : NULL;

@@ -350,7 +350,7 @@ static const char *platform_of(const struct node *node, const struct ft_scontrol
   if (!name && node->is_host && host->platform[0])
     name = host->platform;
   if (!name && host->map)
-    name = ft_platform_map_seen(host->map, node->name);
+    name = ft_platform_map_observed(host->map, node->name);
   return name;
 }
 
@@ -495,8 +495,8 @@ int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
   return 0;
 }
 
-size_t ft_scontrol_own_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
-                             struct ft_scontrol_own *out, size_t limit)
+size_t ft_scontrol_local_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
+                               struct ft_scontrol_local_node *out, size_t limit)
 {
   struct ft_text line;
   struct node node;

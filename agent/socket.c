@@ -85,13 +85,14 @@ int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err)
 
 static void watch_again(void *data)
 {
-  struct ft_rest *rest = data;
+  struct ft_accept_backoff *rest = data;
 
   if (ft_loop_watch(rest->loop, rest->watch) < 0)
     ft_loop_at(rest->loop, &rest->timer, ft_io_monotonic() + REST_SECONDS);
 }
 
-void ft_rest_begin(struct ft_rest *rest, struct ft_loop *loop, struct ft_watch *watch)
+void ft_accept_backoff_begin(struct ft_accept_backoff *rest, struct ft_loop *loop,
+                             struct ft_watch *watch)
 {
   rest->loop = loop;
   rest->watch = watch;
@@ -101,7 +102,7 @@ void ft_rest_begin(struct ft_rest *rest, struct ft_loop *loop, struct ft_watch *
   ft_loop_at(loop, &rest->timer, ft_io_monotonic() + REST_SECONDS);
 }
 
-void ft_rest_end(struct ft_rest *rest)
+void ft_accept_backoff_end(struct ft_accept_backoff *rest)
 {
   if (rest->loop)
     ft_loop_cancel(rest->loop, &rest->timer);

@@ -19,13 +19,14 @@ int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err);
  * WATCH, of a socket that listens, is left alone for a moment: where nothing can be accepted for
  * want of descriptors or memory it stays ready, and whoever waits for it would do nothing else.
  */
-struct ft_rest {
+struct ft_accept_backoff {
   struct ft_loop *loop;
   struct ft_watch *watch;
   struct ft_timer timer;
 };
 
-void ft_rest_begin(struct ft_rest *rest, struct ft_loop *loop, struct ft_watch *watch);
-void ft_rest_end(struct ft_rest *rest);
+void ft_accept_backoff_begin(struct ft_accept_backoff *rest, struct ft_loop *loop,
+                             struct ft_watch *watch);
+void ft_accept_backoff_end(struct ft_accept_backoff *rest);
 
 #endif

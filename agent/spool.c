@@ -147,7 +147,7 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_erro
   forget_in_memory(spool, key);
   if (write_file(spool, o, err) == 0)
     return 0;
-  k = spool->in_memory < FT_SPOOL_MEMORY ? malloc(sizeof *k) : NULL;
+  k = spool->in_memory < FT_SPOOL_MAX_IN_MEMORY ? malloc(sizeof *k) : NULL;
   if (!k)
     return ft_error_set(err, "%u observations are already kept in memory", spool->in_memory);
   *k = (struct kept){ .key = key, .next = spool->memory };
@@ -230,10 +230,10 @@ static int offer_kept(struct ft_spool *spool, struct kept **at,
   return status;
 }
 
-size_t ft_spool_offer(struct ft_spool *spool,
+size_t ft_spool_drain(struct ft_spool *spool,
                       int (*take)(const ft_observation *observation, void *data), void *data)
 {
-  unsigned skips = FT_SPOOL_SKIPS;
+  unsigned skips = FT_SPOOL_MAX_SKIPS;
   struct kept **at = &spool->memory;
   size_t left = 0;
 
@@ -252,7 +252,7 @@ size_t ft_spool_offer(struct ft_spool *spool,
   return left + spool->in_memory;
 }
 
-void ft_spool_remove_bad(struct ft_spool *spool)
+void ft_spool_remove_damaged(struct ft_spool *spool)
 {
   DIR *folder = ft_io_open_directory(spool->state_fd, SPOOL_FOLDER);
   struct dirent *entry;

@@ -10,8 +10,8 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_SPOOL_MEMORY = 512, /* observations kept in memory, as records: at most 4 MiB */
-  FT_SPOOL_SKIPS = 64
+  FT_SPOOL_MAX_IN_MEMORY = 512, /* observations kept in memory, as records: at most 4 MiB */
+  FT_SPOOL_MAX_SKIPS = 64
 };
 
 struct ft_spool;
@@ -29,16 +29,16 @@ void ft_spool_close(struct ft_spool *spool);
 int ft_spool_put(struct ft_spool *spool, const ft_observation *observation, struct ft_error *err);
 
 /*
- * Offer each to TAKE, files and memory; one that it takes (returns 0) is removed, one that it cannot
- * take (1) stays; with the first for which it returns -1, as nothing can be taken now, or the
- * FT_SPOOL_SKIPS th that stays the offering ends. A damaged file is set aside as NAME.bad. Returns
- * how many are left.
+ * Offer each to TAKE, files and memory; one that it takes (returns 0) is removed, one that it
+ * cannot take (1) stays; with the first for which it returns -1, as nothing can be taken now, or
+ * the FT_SPOOL_MAX_SKIPS th that stays the offering ends. A damaged file is set aside as NAME.bad.
+ * Returns how many are left.
  */
-size_t ft_spool_offer(struct ft_spool *spool,
+size_t ft_spool_drain(struct ft_spool *spool,
                       int (*take)(const ft_observation *observation, void *data), void *data);
 
 /* Remove what was set aside: nothing says whose it is, or of what. */
-void ft_spool_remove_bad(struct ft_spool *spool);
+void ft_spool_remove_damaged(struct ft_spool *spool);
 
 /* Whether anything is kept. */
 bool ft_spool_empty(const struct ft_spool *spool);

@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     length = length < size ? length : size;
     if (ft_record_decode(FT_RECORD_ANNOUNCEMENT, data, length, &announcement, NULL) == 0) {
       (void)ft_jobs_announce(jobs, &announcement, 1, length % 2, now);
-      ft_jobs_answer(jobs, announcement.job_id, NULL, now);
+      ft_jobs_slurm_reply(jobs, announcement.job_id, NULL, now);
       now.monotonic += (double)(length % 7);
       now.utc = now.monotonic + 1000;
       (void)ft_jobs_tick(jobs, now);
