@@ -1,35 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the cluster is, asked of slurmctld now and then by this one process, so that no
- * submission has to: some scontrol commands, one after another, beside the loop.
+ * Periodic poll of the cluster's configuration, partitions and nodes: scontrol commands, one after
+ * another, beside the event loop. Submissions read the published result instead of querying
+ * slurmctld.
  */
-#ifndef FT_AGENT_CLUSTER_H
-#define FT_AGENT_CLUSTER_H
+#ifndef FT_AGENT_CLUSTER_POLL_H
+#define FT_AGENT_CLUSTER_POLL_H
 
-#include "agent/subprocess.h"
 #include "agent/scontrol.h"
+#include "agent/subprocess.h"
 
 struct ft_cluster_poll;
 
-/* Called with what was found; CONFIG is NULL when Slurm did not answer: what was known holds. */
+/*
+ * Called after each poll with COUNT PARTITIONS, valid during the call. CONFIG is NULL if the poll
+ * failed; earlier results remain valid.
+ */
 typedef void ft_cluster_poll_callback(const struct ft_slurm_config *config,
                                       const ft_partition *partitions, size_t count, void *data);
 
-/* NULL out of memory. */
+/* Returns NULL out of memory. */
 struct ft_cluster_poll *ft_cluster_poll_open(struct ft_loop *loop, struct ft_subprocesses *children,
                                              ft_cluster_poll_callback *call, void *data);
 void ft_cluster_poll_close(struct ft_cluster_poll *cluster);
 
-/* Where scontrol is ("": PATH), between two looks, and what tells platforms (its map is borrowed);
- * takes effect with the next look. */
-void ft_cluster_poll_configure(struct ft_cluster_poll *cluster, const char *folder, double seconds,
-                               const struct ft_scontrol_host *host);
+/*
+ * Sets the directory of scontrol ("": PATH), the interval in SECONDS and this HOST's names, from
+ * the next poll on. HOST->map is borrowed, the strings are copied.
+ */
+void ft_cluster_poll_configure(struct ft_cluster_poll *cluster, const char *directory,
+                               double seconds, const struct ft_scontrol_host *host);
 
-/* The platform that foretell.conf gives NODE of Slurm's, which is on this host; NULL: none, or
- * Slurm has not been heard yet. */
+/*
+ * Returns the platform that foretell.conf assigns to NODE, a Slurm node on this host; NULL if none
+ * or before the first poll.
+ */
 const char *ft_cluster_poll_platform(const struct ft_cluster_poll *cluster, const char *node);
 
-/* Look now, then every so many seconds; a look that is under way is enough. */
+/* Starts a poll, unless one is running, and restarts the interval. */
 void ft_cluster_poll_now(struct ft_cluster_poll *cluster);
 
 #endif

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Equations are sought beside the loop: one child at a time, at the lowest priority, for the
- * apps whose published models justify it. What a child finds goes into the model that is
- * published by then, if it is still of the same runs.
+ * Searches equations for apps whose published models are due for it (ft_equation_search_due), in
+ * one child at a time at nice 19. The result is adopted into the model that is published by then,
+ * if that has the same runs.
  */
-#ifndef FT_AGENT_SEEK_H
-#define FT_AGENT_SEEK_H
+#ifndef FT_AGENT_EQUATION_WORKER_H
+#define FT_AGENT_EQUATION_WORKER_H
 
-#include "agent/subprocess.h"
 #include "agent/publish.h"
+#include "agent/subprocess.h"
 
 struct ft_equation_worker;
 
-/* For what PUBLISHER publishes under the state folder STATE_FD (all borrowed). NULL with ERR. */
+/*
+ * Observes the models that PUBLISHER publishes below the state directory STATE_FD; all are
+ * borrowed. Returns NULL and ERR.
+ */
 struct ft_equation_worker *ft_equation_worker_open(struct ft_loop *loop,
                                                    struct ft_subprocesses *children, int state_fd,
                                                    struct ft_publisher *publisher,
                                                    struct ft_error *err);
 
-/* A child that still seeks ends with its ft_subprocesses. */
-void ft_equation_worker_close(struct ft_equation_worker *seeker);
+/* Frees WORKER. A running child is ended by ft_subprocesses_close. */
+void ft_equation_worker_close(struct ft_equation_worker *worker);
 
 #endif

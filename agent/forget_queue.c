@@ -8,12 +8,17 @@
 #include "agent/log.h"
 #include "predictor/core/io.h"
 
-enum phase { IDLE, LOOK, WALK, END };
+enum forget_phase {
+  PHASE_IDLE,
+  PHASE_UNKNOWN, /* the store may have a pass */
+  PHASE_REMOVE,
+  PHASE_FINISH
+};
 
 struct ft_forget_queue {
-  enum phase phase; /* LOOK: whether there is a pass in the store is not known */
+  enum forget_phase phase;
   struct ft_forget_pass pass;
-  struct ft_forget_report *reports; /* by their tombstones, rising */
+  struct ft_forget_report *reports; /* sorted by id */
   int (*leaving)(const ft_observation *observation, void *data, struct ft_error *err);
   void *data;
 };
@@ -22,32 +27,32 @@ struct ft_forget_queue *ft_forget_queue_open(int (*leaving)(const ft_observation
                                                             void *data, struct ft_error *err),
                                              void *data)
 {
-  struct ft_forget_queue *f = calloc(1, sizeof *f);
+  struct ft_forget_queue *q = calloc(1, sizeof *q);
 
-  if (f)
-    *f = (struct ft_forget_queue){ .phase = LOOK, .leaving = leaving, .data = data };
-  return f;
+  if (q)
+    *q = (struct ft_forget_queue){ .phase = PHASE_UNKNOWN, .leaving = leaving, .data = data };
+  return q;
 }
 
-void ft_forget_queue_close(struct ft_forget_queue *f)
+void ft_forget_queue_close(struct ft_forget_queue *q)
 {
-  if (!f)
+  if (!q)
     return;
-  ft_forget_pass_free(&f->pass);
-  free(f);
+  ft_forget_pass_free(&q->pass);
+  free(q);
 }
 
-int ft_forget_queue_add(struct ft_forget_queue *f, struct ft_store *store, const ft_forget *what,
+int ft_forget_queue_add(struct ft_forget_queue *q, struct ft_store *store, const ft_forget *what,
                         struct ft_forget_report *report, struct ft_error *err)
 {
-  struct ft_forget_report **at = &f->reports;
+  struct ft_forget_report **at = &q->reports;
   struct ft_forget_pass pass;
 
   if (ft_store_forget_begin(store, what, ft_io_now(), &pass, err) < 0)
     return -1;
-  /* the pass itself is found in the store, as after a crash */
-  if (f->phase == IDLE)
-    f->phase = LOOK;
+  /* next_pass reads the pass from the store, as after a crash */
+  if (q->phase == PHASE_IDLE)
+    q->phase = PHASE_UNKNOWN;
   report->id = pass.stone.id;
   while (*at)
     at = &(*at)->next;
@@ -55,54 +60,55 @@ int ft_forget_queue_add(struct ft_forget_queue *f, struct ft_store *store, const
   return 0;
 }
 
-void ft_forget_queue_drop(struct ft_forget_queue *f, struct ft_forget_report *report)
+void ft_forget_queue_drop(struct ft_forget_queue *q, struct ft_forget_report *report)
 {
-  for (struct ft_forget_report **at = &f->reports; *at; at = &(*at)->next)
+  for (struct ft_forget_report **at = &q->reports; *at; at = &(*at)->next)
     if (*at == report) {
       *at = report->next;
       return;
     }
 }
 
-bool ft_forget_queue_busy(const struct ft_forget_queue *f)
+bool ft_forget_queue_busy(const struct ft_forget_queue *q)
 {
-  return f->phase != IDLE;
+  return q->phase != PHASE_IDLE;
 }
 
-/* The report that the pass is for: an app's former names have tombstones before its own. */
-static struct ft_forget_report *report_of(struct ft_forget_queue *f)
+/* Returns the report of the current pass, or NULL. A request has further tombstones, with smaller
+ * ids, for an app's former names. */
+static struct ft_forget_report *current_report(struct ft_forget_queue *q)
 {
-  struct ft_forget_report *report = f->reports;
+  struct ft_forget_report *report = q->reports;
 
-  while (report && report->id < f->pass.stone.id)
+  while (report && report->id < q->pass.stone.id)
     report = report->next;
   return report;
 }
 
-/* Passes come in the order of their tombstones: which of the reports tell of an earlier one? All of
- * them where no pass is left. */
-static void end_reports(struct ft_forget_queue *f, bool all)
+/* Completes the reports of earlier passes, ALL: all reports. Passes run in the order of their
+ * tombstones. */
+static void complete_reports(struct ft_forget_queue *q, bool all)
 {
-  for (struct ft_forget_report *r = f->reports; r; r = r->next)
-    r->over = r->over || all || r->id < f->pass.stone.id;
+  for (struct ft_forget_report *r = q->reports; r; r = r->next)
+    r->over = r->over || all || r->id < q->pass.stone.id;
 }
 
-static void count(struct ft_forget_queue *f, const struct ft_forget_pass *before)
+static void add_progress(struct ft_forget_queue *q, const struct ft_forget_pass *before)
 {
-  struct ft_forget_report *report = report_of(f);
+  struct ft_forget_report *report = current_report(q);
 
   if (!report)
     return;
-  report->total.runs += f->pass.runs - before->runs;
-  report->total.kept += f->pass.kept - before->kept;
-  report->total.models += f->pass.models - before->models;
-  report->total.apps += f->pass.app_count - before->app_count;
+  report->total.runs += q->pass.runs - before->runs;
+  report->total.kept += q->pass.kept - before->kept;
+  report->total.models += q->pass.models - before->models;
+  report->total.apps += q->pass.app_count - before->app_count;
 }
 
-/* Returns STATUS, and notes in every report whether, and why, the last step failed. */
-static int failed(struct ft_forget_queue *f, int status, const struct ft_error *err)
+/* Copies the failure of the last step, if any, into all reports. Returns STATUS. */
+static int note_failure(struct ft_forget_queue *q, int status, const struct ft_error *err)
 {
-  for (struct ft_forget_report *r = f->reports; r; r = r->next) {
+  for (struct ft_forget_report *r = q->reports; r; r = r->next) {
     r->failing = status < 0;
     if (r->failing)
       r->why = *err;
@@ -110,53 +116,53 @@ static int failed(struct ft_forget_queue *f, int status, const struct ft_error *
   return status;
 }
 
-static int look(struct ft_forget_queue *f, struct ft_store *store, struct ft_error *err)
+static int next_pass(struct ft_forget_queue *q, struct ft_store *store, struct ft_error *err)
 {
-  int status = ft_store_forget_next(store, &f->pass, err);
+  int status = ft_store_forget_next(store, &q->pass, err);
 
   if (status < 0)
     return -1;
-  f->pass.leaving = f->leaving;
-  f->pass.data = f->data;
-  f->phase = status > 0 ? WALK : IDLE;
-  end_reports(f, status == 0);
+  q->pass.leaving = q->leaving;
+  q->pass.data = q->data;
+  q->phase = status > 0 ? PHASE_REMOVE : PHASE_IDLE;
+  complete_reports(q, status == 0);
   return status;
 }
 
-static int walk(struct ft_forget_queue *f, struct ft_store *store, struct ft_error *err)
+static int remove_runs(struct ft_forget_queue *q, struct ft_store *store, struct ft_error *err)
 {
-  struct ft_forget_pass before = f->pass;
-  int status = ft_store_forget_step(store, &f->pass, err);
+  struct ft_forget_pass before = q->pass;
+  int status = ft_store_forget_step(store, &q->pass, err);
 
   if (status < 0)
     return -1;
-  count(f, &before);
+  add_progress(q, &before);
   if (status == 0)
-    f->phase = END;
+    q->phase = PHASE_FINISH;
   return status;
 }
 
-int ft_forget_queue_step(struct ft_forget_queue *f, struct ft_store *store, struct ft_error *err)
+int ft_forget_queue_step(struct ft_forget_queue *q, struct ft_store *store, struct ft_error *err)
 {
   int status = 0;
 
-  if (f->phase == LOOK)
-    status = look(f, store, err);
-  else if (f->phase == WALK)
-    status = walk(f, store, err);
-  return failed(f, status, err);
+  if (q->phase == PHASE_UNKNOWN)
+    status = next_pass(q, store, err);
+  else if (q->phase == PHASE_REMOVE)
+    status = remove_runs(q, store, err);
+  return note_failure(q, status, err);
 }
 
-int ft_forget_queue_finish(struct ft_forget_queue *f, struct ft_store *store, struct ft_error *err)
+int ft_forget_queue_finish(struct ft_forget_queue *q, struct ft_store *store, struct ft_error *err)
 {
-  if (f->phase != END)
+  if (q->phase != PHASE_FINISH)
     return 0;
-  if (failed(f, ft_store_forget_end(store, &f->pass, FT_SCRUB_INLINE_BYTES, err), err) < 0)
+  if (note_failure(q, ft_store_forget_end(store, &q->pass, FT_SCRUB_INLINE_BYTES, err), err) < 0)
     return -1;
-  if (f->pass.runs)
-    ft_log(LOG_INFO, "%" PRIu64 " runs forgotten, %" PRIu64 " apps with their last one",
-           f->pass.runs, f->pass.models);
-  ft_forget_pass_free(&f->pass);
-  f->phase = LOOK;
+  if (q->pass.runs)
+    ft_log(LOG_INFO, "%" PRIu64 " runs forgotten, and %" PRIu64 " apps without remaining runs",
+           q->pass.runs, q->pass.models);
+  ft_forget_pass_free(&q->pass);
+  q->phase = PHASE_UNKNOWN;
   return 1;
 }

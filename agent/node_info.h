@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every observation of this node says about the node. */
-#ifndef FT_AGENT_HOST_H
-#define FT_AGENT_HOST_H
+/* Properties of this node that every observation contains. */
+#ifndef FT_AGENT_NODE_INFO_H
+#define FT_AGENT_NODE_INFO_H
 
 #include "predictor/record/record.h"
 
 struct ft_node_info {
-  char name[64]; /* without its domain, as Slurm's names of nodes usually are */
-  char kernel[64];
-  char fingerprint[256]; /* empty: hwloc could not tell */
+  char name[64];         /* host name without domain, usually Slurm's node name */
+  char kernel[64];       /* release of uname */
+  char fingerprint[256]; /* of the hardware, by hwloc; "": unknown */
 };
 
-/* Find out about this node; takes a while (hwloc), at the start only. */
-void ft_node_info_read(struct ft_node_info *host);
+/* Reads the properties of this node; takes 0.1 s, up to 10 s if /sys hangs. */
+void ft_node_info_read(struct ft_node_info *info);
 
 /*
- * Put into OBSERVATION what HOST and SITE know of the node and the cluster, the name of
- * its user, and what memory its partition (a file under STATE_FD) would have given it.
- * PLATFORM is the site's name for this kind of node, "" for the fingerprint.
+ * Fills in OBSERVATION's node, cluster, versions, user name, and the default memory of its
+ * partition (read from a file below STATE_FD). PLATFORM is the site's name of this platform; "":
+ * the fingerprint.
  */
-void ft_node_info_fill(const struct ft_node_info *host, const ft_site *site, int state_fd,
+void ft_node_info_fill(const struct ft_node_info *info, const ft_site *site, int state_fd,
                        const char *platform, ft_observation *observation);
 
 #endif

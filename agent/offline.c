@@ -19,9 +19,9 @@
 #include "predictor/core/io.h"
 #include "predictor/record/state_files.h"
 
-/* While another process is in the way: between two tries, and before it is given up. */
-#define PAUSE_SECONDS 0.1
-#define PATIENCE_SECONDS 20.0
+/* Pause between two tries while another process uses the store, and time until giving up. */
+#define RETRY_PAUSE_SECONDS 0.1
+#define GIVE_UP_AFTER_SECONDS 20.0
 enum { SCRUB_WAIT_MILLISECONDS = 60000 };
 
 static int become_owner(int state_fd, const char *path, struct ft_error *err)
@@ -38,10 +38,10 @@ static int become_owner(int state_fd, const char *path, struct ft_error *err)
 }
 
 /*
- * As the agent that worked here last had it, by what it published: another rule or price would make
- * every model anew, and other declared apps remove those that are shared.
+ * Configures the recorder as the last agent did, from its published files: another rule or failure
+ * cost would rebuild every model, and other declared apps would remove pooled models.
  */
-static int set_up(struct ft_recorder *ledger, int state_fd, struct ft_error *err)
+static int load_settings(struct ft_recorder *recorder, int state_fd, struct ft_error *err)
 {
   ft_site *site = malloc(sizeof *site);
   ft_apps *apps = malloc(sizeof *apps);
@@ -50,13 +50,13 @@ static int set_up(struct ft_recorder *ledger, int state_fd, struct ft_error *err
   if (!site || !apps) {
     ft_error_errno(err, "forget");
   } else if (ft_state_read_site(state_fd, site, err) < 0) {
-    /* where none ever worked there is no model either */
+    /* without a site file no agent has ever run, and there are no models */
     status = errno == ENOENT ? 0 : -1;
   } else if (ft_state_read_apps(state_fd, site, apps, err) == 0) {
-    ft_recorder_set_rule(ledger, site->rule);
+    ft_recorder_set_rule(recorder, site->rule);
     if (site->policy.has_failure_price)
-      ft_recorder_set_failure_cost(ledger, site->policy.failure_price);
-    ft_recorder_set_shared(ledger, apps->apps, apps->apps_count);
+      ft_recorder_set_failure_cost(recorder, site->policy.failure_price);
+    ft_recorder_set_shared(recorder, apps->apps, apps->apps_count);
     status = 0;
   }
   free(site);
@@ -64,25 +64,25 @@ static int set_up(struct ft_recorder *ledger, int state_fd, struct ft_error *err
   return status;
 }
 
-/* ---- journals of jobs that an agent saw and did not see end ---- */
+/* ---- journal of jobs that had not ended when the last agent stopped ---- */
 
-struct journals {
+struct journal_check {
   struct ft_journal *journal;
-  struct ft_recorder *ledger;
+  struct ft_recorder *recorder;
   ft_observation observation;
 };
 
-static void look_at_run(const ft_observation *o, void *data)
+static void check_partial(const ft_observation *o, void *data)
 {
-  struct journals *j = data;
+  struct journal_check *j = data;
 
-  if (ft_recorder_is_forgotten(j->ledger, o))
+  if (ft_recorder_is_forgotten(j->recorder, o))
     ft_journal_remove(j->journal, o->job_id);
 }
 
-static void look_at_packet(const ft_announcement *a, pid_t peer, double utc, void *data)
+static void check_announcement(const ft_announcement *a, pid_t peer, double utc, void *data)
 {
-  struct journals *j = data;
+  struct journal_check *j = data;
   ft_observation *o = &j->observation;
   const uint8_t *submission = NULL;
   pb_size_t length = 0;
@@ -103,18 +103,18 @@ static void look_at_packet(const ft_announcement *a, pid_t peer, double utc, voi
   }
   if (length)
     (void)ft_record_decode(FT_RECORD_SUBMISSION, submission, length, &o->submission, NULL);
-  look_at_run(o, j);
+  check_partial(o, j);
 }
 
-static int clean_journals(int state_fd, struct ft_recorder *ledger, struct ft_error *err)
+static int clean_journal(int state_fd, struct ft_recorder *recorder, struct ft_error *err)
 {
-  struct journals *j = calloc(1, sizeof *j);
-  const struct ft_journal_callbacks calls = { look_at_packet, look_at_run, j };
+  struct journal_check *j = calloc(1, sizeof *j);
+  const struct ft_journal_callbacks calls = { check_announcement, check_partial, j };
   int status = -1;
 
   if (!j)
     return ft_error_errno(err, "forget");
-  j->ledger = ledger;
+  j->recorder = recorder;
   j->journal = ft_journal_open(state_fd, err);
   if (j->journal) {
     ft_journal_replay(j->journal, &calls);
@@ -125,34 +125,34 @@ static int clean_journals(int state_fd, struct ft_recorder *ledger, struct ft_er
   return status;
 }
 
-/* ---- the deed ---- */
+/* ---- removal ---- */
 
-static int count(struct ft_recorder *ledger, const ft_forget *what, ft_forgotten *out,
-                 struct ft_error *err)
+static int count_runs(struct ft_recorder *recorder, const ft_forget *what, ft_forgotten *out,
+                      struct ft_error *err)
 {
   struct ft_forget_pass pass = { 0 };
-  int status = ft_recorder_count_begin(ledger, what, &pass, err) < 0 ? -1 : 1;
+  int status = ft_recorder_count_begin(recorder, what, &pass, err) < 0 ? -1 : 1;
 
   while (status > 0)
-    status = ft_recorder_count_step(ledger, &pass, err);
+    status = ft_recorder_count_step(recorder, &pass, err);
   *out = (ft_forgotten){ .runs = pass.runs, .apps = pass.app_count, .kept = pass.kept };
   ft_forget_pass_free(&pass);
   return status;
 }
 
-static int carry_out(struct ft_recorder *ledger, struct ft_forget_report *report,
-                     struct ft_error *err)
+static int complete_forget(struct ft_recorder *recorder, struct ft_forget_report *report,
+                           struct ft_error *err)
 {
-  const struct timespec pause = { .tv_nsec = (long)(PAUSE_SECONDS * 1e9) };
-  double until = ft_io_monotonic() + PATIENCE_SECONDS;
+  const struct timespec pause = { .tv_nsec = (long)(RETRY_PAUSE_SECONDS * 1e9) };
+  double until = ft_io_monotonic() + GIVE_UP_AFTER_SECONDS;
 
   while (!report->over) {
-    if (ft_recorder_maintain(ledger)) {
-      until = ft_io_monotonic() + PATIENCE_SECONDS;
+    if (ft_recorder_maintain(recorder)) {
+      until = ft_io_monotonic() + GIVE_UP_AFTER_SECONDS;
       continue;
     }
     if (ft_io_monotonic() >= until)
-      return ft_error_set(err, "not all is removed yet; foretelld goes on with it: %s",
+      return ft_error_set(err, "removal is not complete, foretelld will continue: %s",
                           report->failing ? report->why.text : "the store is in use");
     if (!report->over)
       (void)nanosleep(&pause, NULL);
@@ -160,17 +160,17 @@ static int carry_out(struct ft_recorder *ledger, struct ft_forget_report *report
   return 0;
 }
 
-static int forget(int state_fd, struct ft_recorder *ledger, const ft_forget *what,
-                  ft_forgotten *out, struct ft_error *err)
+static int forget_runs(int state_fd, struct ft_recorder *recorder, const ft_forget *what,
+                       ft_forgotten *out, struct ft_error *err)
 {
   struct ft_forget_report report = { 0 };
   int status = -1;
 
-  if (ft_recorder_forget(ledger, what, &report, err) < 0)
+  if (ft_recorder_forget(recorder, what, &report, err) < 0)
     return -1;
-  if (clean_journals(state_fd, ledger, err) == 0)
-    status = carry_out(ledger, &report, err);
-  ft_recorder_drop_report(ledger, &report);
+  if (clean_journal(state_fd, recorder, err) == 0)
+    status = complete_forget(recorder, &report, err);
+  ft_recorder_drop_report(recorder, &report);
   *out = report.total;
   return status;
 }
@@ -188,17 +188,18 @@ int ft_offline_scrub(const char *store_path, struct ft_error *err)
   return status;
 }
 
-static int work(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
-                struct ft_error *err)
+static int open_and_forget(int state_fd, const char *path, const ft_forget *what, ft_forgotten *out,
+                           struct ft_error *err)
 {
   struct ft_publisher *publisher = ft_publisher_open(state_fd, err);
-  struct ft_recorder *ledger = publisher ? ft_recorder_open(state_fd, path, publisher, err) : NULL;
+  struct ft_recorder *recorder =
+      publisher ? ft_recorder_open(state_fd, path, publisher, err) : NULL;
   int status = -1;
 
-  if (ledger && set_up(ledger, state_fd, err) == 0)
-    status =
-        what->dry_run ? count(ledger, what, out, err) : forget(state_fd, ledger, what, out, err);
-  ft_recorder_close(ledger);
+  if (recorder && load_settings(recorder, state_fd, err) == 0)
+    status = what->dry_run ? count_runs(recorder, what, out, err)
+                           : forget_runs(state_fd, recorder, what, out, err);
+  ft_recorder_close(recorder);
   ft_publisher_close(publisher);
   return status;
 }
@@ -217,7 +218,7 @@ int ft_offline_forget(int state_fd, const char *path, const ft_forget *what, ft_
   if (lock < 0)
     return -1;
   ft_log_warnings_only();
-  status = work(state_fd, path, &checked, out, err);
+  status = open_and_forget(state_fd, path, &checked, out, err);
   if (status == 0 && !checked.dry_run) {
     (void)snprintf(store, sizeof store, "%s/" FT_STATE_STORE, path);
     status = ft_offline_scrub(store, err);

@@ -6,11 +6,12 @@
 
 #include "agent/outcome.h"
 
-/* Slurm looks every JobAcctGatherFrequency seconds and we ten times a second: the two peaks differ
- * a little. */
-#define NEAR_LIMIT 0.9
-/* A script that catches SIGTERM at its time limit can still exit 0. */
-#define NEAR_TIME_LIMIT 0.98
+/* Fraction of the memory limit from which a SIGKILL counts as its enforcement: Slurm samples every
+ * JobAcctGatherFrequency seconds and the agent at 10 Hz, so that the peaks differ. By judgement. */
+#define KILL_LIMIT_FRACTION 0.9
+/* Fraction of the time limit from which an exit status may follow from SIGTERM at the time limit.
+ */
+#define TIME_LIMIT_FRACTION 0.98
 
 int ft_outcome_signal(int status)
 {
@@ -21,16 +22,16 @@ int ft_outcome_signal(int status)
   return 0;
 }
 
-static bool at_limit(const struct ft_exit_evidence *e)
+static bool killed_at_limit(const struct ft_exit_evidence *e)
 {
   return e->rule != FT_RULE_NONE && !(e->rule == FT_RULE_CGROUP && e->has_oom_kills) &&
-         e->limit_bytes && e->peak_bytes >= NEAR_LIMIT * (double)e->limit_bytes;
+         e->limit_bytes && e->peak_bytes >= KILL_LIMIT_FRACTION * (double)e->limit_bytes;
 }
 
 struct ft_run_outcome ft_outcome_from_node(const struct ft_exit_evidence *e)
 {
-  bool late =
-      e->time_limit_seconds > 0 && e->runtime_seconds >= NEAR_TIME_LIMIT * e->time_limit_seconds;
+  bool late = e->time_limit_seconds > 0 &&
+              e->runtime_seconds >= TIME_LIMIT_FRACTION * e->time_limit_seconds;
   int signal = ft_outcome_signal(e->status);
 
   if (e->oom_kills)
@@ -39,7 +40,7 @@ struct ft_run_outcome ft_outcome_from_node(const struct ft_exit_evidence *e)
     return (struct ft_run_outcome){ FT_OUTCOME_UNKNOWN, false };
   if (e->status == 0)
     return (struct ft_run_outcome){ FT_OUTCOME_COMPLETED, e->batch && !late };
-  if (signal == SIGKILL && at_limit(e))
+  if (signal == SIGKILL && killed_at_limit(e))
     return (struct ft_run_outcome){ FT_OUTCOME_OUT_OF_MEMORY, false };
   if (WIFSIGNALED(e->status) && (signal == SIGKILL || signal == SIGTERM))
     return (struct ft_run_outcome){ FT_OUTCOME_UNKNOWN, false };
@@ -47,20 +48,20 @@ struct ft_run_outcome ft_outcome_from_node(const struct ft_exit_evidence *e)
                                   e->batch && !late && signal != SIGKILL && signal != SIGTERM };
 }
 
-struct ft_run_outcome ft_outcome_from_slurm(struct ft_run_outcome verdict, uint32_t restart_count,
-                                            const struct ft_slurm_job *job)
+struct ft_run_outcome ft_outcome_from_slurm(struct ft_run_outcome outcome, uint32_t restart_count,
+                                            const struct ft_slurm_job *record)
 {
-  bool by_kernel = verdict.settled && verdict.outcome == FT_OUTCOME_OUT_OF_MEMORY;
+  bool by_kernel = outcome.final && outcome.outcome == FT_OUTCOME_OUT_OF_MEMORY;
 
   if (by_kernel)
-    return verdict;
-  if (job->restart_count > restart_count)
+    return outcome;
+  if (record->restart_count > restart_count)
     return (struct ft_run_outcome){ FT_OUTCOME_REQUEUED, true };
-  if (!job->over)
-    return (struct ft_run_outcome){ verdict.outcome, false };
-  if (verdict.outcome == FT_OUTCOME_OUT_OF_MEMORY &&
-      (job->outcome == FT_OUTCOME_FAILED || job->outcome == FT_OUTCOME_CANCELLED ||
-       job->outcome == FT_OUTCOME_COMPLETED))
-    return (struct ft_run_outcome){ verdict.outcome, true };
-  return (struct ft_run_outcome){ job->outcome, true };
+  if (!record->over)
+    return (struct ft_run_outcome){ outcome.outcome, false };
+  if (outcome.outcome == FT_OUTCOME_OUT_OF_MEMORY &&
+      (record->outcome == FT_OUTCOME_FAILED || record->outcome == FT_OUTCOME_CANCELLED ||
+       record->outcome == FT_OUTCOME_COMPLETED))
+    return (struct ft_run_outcome){ outcome.outcome, true };
+  return (struct ft_run_outcome){ record->outcome, true };
 }

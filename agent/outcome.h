@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a run ended: from what its node saw, then from what Slurm says. Pure. */
-#ifndef FT_AGENT_ENDING_H
-#define FT_AGENT_ENDING_H
+/* Outcome of a run, from the node's evidence and from Slurm's record. No I/O. */
+#ifndef FT_AGENT_OUTCOME_H
+#define FT_AGENT_OUTCOME_H
 
 #include <stdbool.h>
 
 #include "agent/scontrol.h"
 #include "predictor/record/record.h"
 
-/* What the node saw. */
+/* What the node knows about the end of a run. */
 struct ft_exit_evidence {
   bool has_status;
-  int status;           /* of the batch script, else the worst of all tasks; as of waitpid */
-  bool batch;           /* status is the batch script's: Slurm's state follows from it */
+  int status;           /* as of waitpid: the batch script's, else the worst of all tasks */
+  bool batch;           /* status is the batch script's, from which Slurm derives the job's state */
   bool has_oom_kills;   /* the kernel counts them */
-  uint64_t oom_kills;   /* by the kernel, all steps */
-  double peak_bytes;    /* that counts under rule */
-  uint64_t limit_bytes; /* 0: none known */
+  uint64_t oom_kills;   /* by the kernel, in all steps */
+  double peak_bytes;    /* peak memory by `rule` */
+  uint64_t limit_bytes; /* 0: unknown */
   ft_rule rule;
   double runtime_seconds;
-  double time_limit_seconds; /* 0: not known */
+  double time_limit_seconds; /* 0: unknown */
 };
 
 struct ft_run_outcome {
   ft_outcome outcome;
-  bool settled; /* Slurm need not be asked */
+  bool final; /* Slurm's record cannot change it */
 };
 
 /*
- * Judge by what the node saw. A SIGKILL with the peak at 90 % of the limit or
- * more is taken for the limit's enforcement, which on the node looks the same as scancel, but where
- * the kernel enforces limits and counts no kill.
+ * Returns the outcome by the node's evidence alone. A SIGKILL with a peak of at least 90 % of the
+ * limit counts as out of memory, although scancel looks the same; not where the kernel enforces the
+ * limit and counted no kill.
  */
-struct ft_run_outcome ft_outcome_from_node(const struct ft_exit_evidence *ending);
+struct ft_run_outcome ft_outcome_from_node(const struct ft_exit_evidence *evidence);
 
 /*
- * Correct VERDICT of the run RESTART_COUNT by Slurm's record JOB. Not settled
- * while the job is not over there. What the kernel told is never given up for "failed" or
- * "cancelled".
+ * Returns OUTCOME of restart RESTART_COUNT, corrected by Slurm's RECORD of the job; not final while
+ * the job has not ended there. An out-of-memory outcome is not replaced by failed, cancelled or
+ * completed.
  */
-struct ft_run_outcome ft_outcome_from_slurm(struct ft_run_outcome verdict, uint32_t restart_count,
-                                            const struct ft_slurm_job *job);
+struct ft_run_outcome ft_outcome_from_slurm(struct ft_run_outcome outcome, uint32_t restart_count,
+                                            const struct ft_slurm_job *record);
 
-/* The signal behind STATUS, also when a shell passed it on as 128 + signal; 0: none. */
+/* Returns the signal of STATUS, also one that a shell reported as 128 + signal; 0: none. */
 int ft_outcome_signal(int status);
 
 #endif

@@ -11,19 +11,19 @@
 
 enum {
   SECTIONS = sizeof((struct ft_config *)NULL)->platforms / sizeof(struct ft_config_platform),
-  NODES = 16384 /* seen; the rest is as if it had not been */
+  MAX_OBSERVED_NODES = 16384 /* observed nodes; further ones are ignored */
 };
 
-/* Ends the names of the section's list; no node of a cluster is called so. */
-#define MARK "foretell.section."
+/* Name that, with the section's index appended, follows the names of a section's list. */
+#define SECTION_MARKER "foretell.section."
 
-/* A name of a section's list; in order of names. */
-struct host {
+/* A node in the list of a section. */
+struct listed_host {
   struct ft_text name;
   size_t section;
 };
 
-struct seen {
+struct observed_node {
   char node[64], platform[64];
   double time;
 };
@@ -31,15 +31,15 @@ struct seen {
 struct ft_platform_map {
   struct ft_config_platform section[SECTIONS];
   size_t section_count;
-  bool answered;
-  struct ft_buf text; /* what the names of hosts point into */
-  struct host *host;
+  bool expanded;
+  struct ft_buf text;       /* owns the hosts' names */
+  struct listed_host *host; /* sorted by name */
   size_t host_count;
-  struct seen *seen; /* in order of nodes */
-  size_t seen_count, seen_room;
+  struct observed_node *observed; /* sorted by node */
+  size_t observed_count, observed_room;
 };
 
-static bool is_pattern(const char *nodes)
+static bool is_node_pattern(const char *nodes)
 {
   return strpbrk(nodes, "*?");
 }
@@ -53,7 +53,7 @@ struct ft_platform_map *ft_platform_map_open(void)
   return map;
 }
 
-static void forget_hosts(struct ft_platform_map *map)
+static void clear_hosts(struct ft_platform_map *map)
 {
   free(map->host);
   map->host = NULL;
@@ -65,16 +65,16 @@ void ft_platform_map_close(struct ft_platform_map *map)
 {
   if (!map)
     return;
-  forget_hosts(map);
-  free(map->seen);
+  clear_hosts(map);
+  free(map->observed);
   free(map);
 }
 
 void ft_platform_map_set(struct ft_platform_map *map, const struct ft_config_platform *sections,
                          size_t count)
 {
-  forget_hosts(map);
-  map->answered = false;
+  clear_hosts(map);
+  map->expanded = false;
   map->section_count = count < SECTIONS ? count : SECTIONS;
   memcpy(map->section, sections, map->section_count * sizeof *sections);
 }
@@ -83,14 +83,15 @@ bool ft_platform_map_host_lists(const struct ft_platform_map *map, char out[FT_P
 {
   size_t used = 0;
 
-  for (size_t i = 0; i < map->section_count && !map->answered; i++)
-    if (map->section[i].nodes[0] && !is_pattern(map->section[i].nodes))
-      used += (size_t)snprintf(out + used, FT_PLATFORM_LISTS_SIZE - used, "%s%s," MARK "%zu",
-                               used ? "," : "", map->section[i].nodes, i);
+  for (size_t i = 0; i < map->section_count && !map->expanded; i++)
+    if (map->section[i].nodes[0] && !is_node_pattern(map->section[i].nodes))
+      used +=
+          (size_t)snprintf(out + used, FT_PLATFORM_LISTS_SIZE - used, "%s%s," SECTION_MARKER "%zu",
+                           used ? "," : "", map->section[i].nodes, i);
   return used > 0;
 }
 
-static int compare_text(struct ft_text a, struct ft_text b)
+static int compare_texts(struct ft_text a, struct ft_text b)
 {
   size_t left = ft_text_left(&a), right = ft_text_left(&b);
   int order = memcmp(a.at, b.at, left < right ? left : right);
@@ -98,16 +99,16 @@ static int compare_text(struct ft_text a, struct ft_text b)
   return order ? order : (left > right) - (left < right);
 }
 
-/* The first section that lists a name is its own. */
+/* Orders by name, then by section: the first section that lists a node counts. */
 static int compare_hosts(const void *a, const void *b)
 {
-  const struct host *left = a, *right = b;
-  int order = compare_text(left->name, right->name);
+  const struct listed_host *left = a, *right = b;
+  int order = compare_texts(left->name, right->name);
 
   return order ? order : (left->section > right->section) - (left->section < right->section);
 }
 
-static size_t count_lines(const struct ft_buf *text)
+static size_t count_text_lines(const struct ft_buf *text)
 {
   size_t count = 1;
 
@@ -122,11 +123,11 @@ int ft_platform_map_set_hosts(struct ft_platform_map *map, struct ft_text hostna
   struct ft_text text, line;
   size_t begin = 0;
 
-  forget_hosts(map);
-  map->answered = true;
+  clear_hosts(map);
+  map->expanded = true;
   if (ft_buf_add(&map->text, hostnames.at, ft_text_left(&hostnames)) < 0)
     return ft_error_set(err, "out of memory");
-  map->host = calloc(count_lines(&map->text), sizeof *map->host);
+  map->host = calloc(count_text_lines(&map->text), sizeof *map->host);
   if (!map->host)
     return ft_error_set(err, "out of memory");
   text = ft_text_of(map->text.data, map->text.length);
@@ -134,7 +135,7 @@ int ft_platform_map_set_hosts(struct ft_platform_map *map, struct ft_text hostna
     uint64_t section;
 
     line = ft_text_trim(line);
-    if (!ft_text_skip(&line, MARK)) {
+    if (!ft_text_skip(&line, SECTION_MARKER)) {
       map->host[map->host_count++].name = line;
     } else if (ft_text_u64(&line, SECTIONS - 1, &section)) {
       for (; begin < map->host_count; begin++)
@@ -142,14 +143,14 @@ int ft_platform_map_set_hosts(struct ft_platform_map *map, struct ft_text hostna
     }
   }
   if (begin < map->host_count || !begin) {
-    forget_hosts(map);
+    clear_hosts(map);
     return ft_error_set(err, "scontrol show hostnames: expected the names of the nodes listed");
   }
   qsort(map->host, map->host_count, sizeof *map->host, compare_hosts);
   return 0;
 }
 
-static bool matches(const char *patterns, struct ft_text node)
+static bool matches_patterns(const char *patterns, struct ft_text node)
 {
   struct ft_text list = ft_text_from(patterns), piece;
   char name[256], pattern[512];
@@ -162,20 +163,20 @@ static bool matches(const char *patterns, struct ft_text node)
   return false;
 }
 
-/* The first section in whose list NODE is; SECTIONS where it is in none. */
-static size_t listed(const struct ft_platform_map *map, struct ft_text node)
+/* Returns the first section that lists NODE; SECTIONS: none does. */
+static size_t section_of_listed(const struct ft_platform_map *map, struct ft_text node)
 {
   size_t low = 0, high = map->host_count;
 
   while (low < high) {
     size_t middle = low + (high - low) / 2;
 
-    if (compare_text(map->host[middle].name, node) < 0)
+    if (compare_texts(map->host[middle].name, node) < 0)
       low = middle + 1;
     else
       high = middle;
   }
-  return low < map->host_count && compare_text(map->host[low].name, node) == 0
+  return low < map->host_count && compare_texts(map->host[low].name, node) == 0
              ? map->host[low].section
              : SECTIONS;
 }
@@ -183,12 +184,12 @@ static size_t listed(const struct ft_platform_map *map, struct ft_text node)
 const char *ft_platform_map_declared(const struct ft_platform_map *map, struct ft_text node,
                                      struct ft_text features)
 {
-  size_t by_list = listed(map, node);
+  size_t by_list = section_of_listed(map, node);
 
   for (size_t i = 0; i < map->section_count; i++) {
     const struct ft_config_platform *s = &map->section[i];
 
-    if (i == by_list || (is_pattern(s->nodes) && matches(s->nodes, node)) ||
+    if (i == by_list || (is_node_pattern(s->nodes) && matches_patterns(s->nodes, node)) ||
         (s->feature[0] && ft_text_lists(features, s->feature)))
       return s->name;
   }
@@ -203,51 +204,52 @@ bool ft_platform_map_has_section(const struct ft_platform_map *map, const char *
   return false;
 }
 
-/* Where NODE is among those seen, or would be put. */
-static size_t place_of(const struct ft_platform_map *map, struct ft_text node, bool *there)
+/* Returns NODE's index among the observed nodes, or where it would be inserted (FOUND: false). */
+static size_t observed_position(const struct ft_platform_map *map, struct ft_text node, bool *found)
 {
-  size_t low = 0, high = map->seen_count;
+  size_t low = 0, high = map->observed_count;
 
   while (low < high) {
     size_t middle = low + (high - low) / 2;
 
-    if (compare_text(ft_text_from(map->seen[middle].node), node) < 0)
+    if (compare_texts(ft_text_from(map->observed[middle].node), node) < 0)
       low = middle + 1;
     else
       high = middle;
   }
-  *there = low < map->seen_count && ft_text_equals(node, map->seen[low].node);
+  *found = low < map->observed_count && ft_text_equals(node, map->observed[low].node);
   return low;
 }
 
 void ft_platform_map_observe(struct ft_platform_map *map, const char *node, const char *platform,
                              double time)
 {
-  struct seen *seen, one = { .time = time };
-  bool there;
+  struct observed_node *grown, one = { .time = time };
+  bool found;
   size_t at;
 
   if (!node[0] || !platform[0] || !ft_string_copy(node, one.node, sizeof one.node))
     return;
   (void)ft_string_copy(platform, one.platform, sizeof one.platform);
-  at = place_of(map, ft_text_from(one.node), &there);
-  if (there && map->seen[at].time > time)
+  at = observed_position(map, ft_text_from(one.node), &found);
+  if (found && map->observed[at].time > time)
     return;
-  if (!there) {
-    seen = ft_array_grow(map->seen, &map->seen_room, map->seen_count, sizeof one, NODES);
-    if (!seen)
+  if (!found) {
+    grown = ft_array_grow(map->observed, &map->observed_room, map->observed_count, sizeof one,
+                          MAX_OBSERVED_NODES);
+    if (!grown)
       return;
-    map->seen = seen;
-    memmove(map->seen + at + 1, map->seen + at, (map->seen_count - at) * sizeof one);
-    map->seen_count++;
+    map->observed = grown;
+    memmove(map->observed + at + 1, map->observed + at, (map->observed_count - at) * sizeof one);
+    map->observed_count++;
   }
-  map->seen[at] = one;
+  map->observed[at] = one;
 }
 
 const char *ft_platform_map_observed(const struct ft_platform_map *map, struct ft_text node)
 {
-  bool there;
-  size_t at = place_of(map, node, &there);
+  bool found;
+  size_t at = observed_position(map, node, &found);
 
-  return there ? map->seen[at].platform : NULL;
+  return found ? map->observed[at].platform : NULL;
 }

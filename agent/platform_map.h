@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Of which platform a node is: as a platform section of foretell.conf says, by its list of nodes or
- * by a feature; else as the latest observation on it says.
+ * Platform of each node: by the platform sections of foretell.conf (list of nodes, or a feature),
+ * else by the latest observation on the node.
  */
-#ifndef FT_AGENT_PLATFORMS_H
-#define FT_AGENT_PLATFORMS_H
+#ifndef FT_AGENT_PLATFORM_MAP_H
+#define FT_AGENT_PLATFORM_MAP_H
 
 #include "predictor/core/buf.h"
 #include "predictor/core/text.h"
@@ -12,39 +12,41 @@
 
 struct ft_platform_map;
 
-/* NULL out of memory. */
+/* Returns NULL out of memory. */
 struct ft_platform_map *ft_platform_map_open(void);
 void ft_platform_map_close(struct ft_platform_map *map);
 
-/* COUNT sections of foretell.conf; what is known of their lists is forgotten, what was seen is not.
- */
+/* Copies COUNT sections of foretell.conf and clears the expanded lists; observed nodes remain. */
 void ft_platform_map_set(struct ft_platform_map *map, const struct ft_config_platform *sections,
                          size_t count);
 
 /*
- * The host lists of all sections as one, for "scontrol show hostnames", which keeps their order;
- * false where there is none, or it was answered. OUT is at most FT_PLATFORM_LISTS_SIZE long.
+ * Writes the host lists of all sections as one argument for "scontrol show hostnames", which keeps
+ * their order. Returns false if there is none, or if it was expanded already.
  */
 #define FT_PLATFORM_LISTS_SIZE (32 * (512 + 32))
 bool ft_platform_map_host_lists(const struct ft_platform_map *map,
                                 char out[FT_PLATFORM_LISTS_SIZE]);
 
-/* What it printed: a name a line. Returns 0; -1 with ERR where that is no answer. */
+/*
+ * Sets the expanded lists: HOSTNAMES is the output of scontrol, one name per line. Returns 0; -1
+ * and ERR if it is malformed.
+ */
 int ft_platform_map_set_hosts(struct ft_platform_map *map, struct ft_text hostnames,
                               struct ft_error *err);
 
-/* The platform of NODE, which has FEATURES (with commas between); NULL: no section says. */
+/* Returns the platform of NODE with FEATURES (comma-separated) by the sections; NULL: none. */
 const char *ft_platform_map_declared(const struct ft_platform_map *map, struct ft_text node,
                                      struct ft_text features);
 
-/* Whether PLATFORM is a section's name. */
+/* Whether PLATFORM is the name of a section. */
 bool ft_platform_map_has_section(const struct ft_platform_map *map, const char *platform);
 
-/* A run on NODE was measured to be on PLATFORM at TIME; the latest counts. */
+/* Records that a run at TIME (UTC seconds) showed NODE to be of PLATFORM; the latest run counts. */
 void ft_platform_map_observe(struct ft_platform_map *map, const char *node, const char *platform,
                              double time);
 
-/* The platform that NODE's latest run was on; NULL: not known. */
+/* Returns the platform that NODE's latest run showed; NULL: unknown. */
 const char *ft_platform_map_observed(const struct ft_platform_map *map, struct ft_text node);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How fast apps are where they have not run: when an app's run times were published, a forked child
- * asks the site's model (relative.model) of its other platforms, and what it says is published with
- * them. After enough runs of apps that are at home on several platforms, the child learns that
- * model anew first; all apps are then told by it, some at a time.
+ * Estimates apps' run times on platforms where they have not run. After an app's run times are
+ * published, a forked child applies the site's cross-platform model (relative.model), and the agent
+ * publishes the estimates with the run times. After 10 runs of apps with several platforms the
+ * child first trains a new model, which is then applied to all apps, some per child.
  */
-#ifndef FT_AGENT_RELATE_H
-#define FT_AGENT_RELATE_H
+#ifndef FT_AGENT_PLATFORM_WORKER_H
+#define FT_AGENT_PLATFORM_WORKER_H
 
-#include "agent/subprocess.h"
 #include "agent/publish.h"
+#include "agent/subprocess.h"
 
 struct ft_platform_worker;
 
 /*
- * For what PUBLISHER publishes under the state folder STATE_FD (all borrowed), called STATE_PATH.
- * NULL with ERR.
+ * Observes the run times that PUBLISHER publishes below the state directory STATE_FD, whose path is
+ * STATE_PATH; all but STATE_PATH are borrowed. Returns NULL and ERR.
  */
 struct ft_platform_worker *ft_platform_worker_open(struct ft_loop *loop,
                                                    struct ft_subprocesses *children, int state_fd,
@@ -23,7 +23,7 @@ struct ft_platform_worker *ft_platform_worker_open(struct ft_loop *loop,
                                                    struct ft_publisher *publisher,
                                                    struct ft_error *err);
 
-/* A child that still works ends with its ft_subprocesses. */
-void ft_platform_worker_close(struct ft_platform_worker *relater);
+/* Frees WORKER. A running child is ended by ft_subprocesses_close. */
+void ft_platform_worker_close(struct ft_platform_worker *worker);
 
 #endif

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What users are told of runs: of their own, and root, the agent's user and SlurmUser of all. Of
- * those in the store a few at a time, of those that go on here what was measured so far. Likewise
- * how often their submissions were refused.
+ * Answers to queries about runs: those in the store, page by page, and those that are running, with
+ * the measurements so far; and counts of rejected submissions. Users may read their own; root, the
+ * agent's user and SlurmUser may read all.
  */
-#ifndef FT_AGENT_TELL_H
-#define FT_AGENT_TELL_H
+#ifndef FT_AGENT_QUERY_RUNS_H
+#define FT_AGENT_QUERY_RUNS_H
 
 #include "agent/jobs.h"
-#include "agent/recorder.h"
 #include "agent/query_server.h"
+#include "agent/recorder.h"
 
-/* A part of the answer to ASKED, whose question is of runs, as ft_query_handler's answer. */
-bool ft_query_runs(struct ft_query *asked, struct ft_recorder *ledger, struct ft_jobs *jobs,
+/* Handles an ft_run_query; see struct ft_query_handler, step. */
+bool ft_query_runs(struct ft_query *query, struct ft_recorder *recorder, struct ft_jobs *jobs,
                    struct ft_instant now, ft_reply *reply);
 
-/* ASKED, by the plugin, says that a submission was refused: it is counted. As ft_query_handler's
- * answer.
- */
-bool ft_query_count_rejection(const struct ft_query *asked, struct ft_recorder *ledger,
-                              ft_reply *reply);
+/* Frees the state of ft_query_runs; see struct ft_query_handler, end. */
+void ft_query_runs_end(struct ft_query *query);
 
-/* As ft_query_handler's ended, of a question of runs. */
-void ft_query_runs_end(struct ft_query *asked);
+/* Counts a rejected submission, which the plugin reports; see struct ft_query_handler, step. */
+bool ft_query_count_rejection(const struct ft_query *query, struct ft_recorder *recorder,
+                              ft_reply *reply);
 
 #endif

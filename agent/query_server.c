@@ -14,42 +14,42 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Before an answer that waits, for the store or for the peer, is looked at again. */
-#define PAUSE_SECONDS 0.004
-/* How long a peer may take to ask, or to take a packet that was sent. */
-#define PATIENCE_SECONDS 30.0
+/* Interval of the tries to continue an answer that waits for the store or for the peer. */
+#define POLL_SECONDS 0.004
+/* Deadline of a peer for sending its question and for reading each reply; by judgement. */
+#define PEER_SECONDS 30.0
 
-struct connection {
+struct query_connection {
   struct ft_watch watch;
-  struct ft_query_server *questions;
-  struct ft_query asked;
+  struct ft_query_server *server;
+  struct ft_query query;
   ft_question question;
-  bool asks;            /* the question has come */
-  bool begun;           /* its answer */
-  bool over;            /* packet is the last one */
-  struct ft_buf packet; /* that the peer had no room for yet */
-  double until;         /* of the peer's patience, monotonic */
-  struct connection *next;
+  bool received; /* the question; it is in the queue for answers */
+  bool answer_begun;
+  bool answer_complete; /* `packet` is the last one */
+  struct ft_buf packet; /* reply that does not fit into the socket's buffer yet */
+  double until;         /* the peer's deadline, monotonic */
+  struct query_connection *next;
 };
 
 struct ft_query_server {
   struct ft_loop *loop;
   struct ft_watch watch;
-  struct ft_accept_backoff rest;
+  struct ft_accept_backoff backoff;
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-  struct ft_query_handler answerer;
+  struct ft_query_handler handler;
   uid_t extra_uid; /* (uid_t)-1: none */
-  struct connection *list;
+  struct query_connection *list;
   unsigned connections;
   struct ft_timer timer;
   ft_reply reply;
 };
 
 /*
- * Send what C's packet holds. Returns 1 when the peer has it, 0 when it has no room for it yet, -1
- * when it has gone.
+ * Sends C's packet. Returns 1; 0 if the socket's buffer is full; -1 if the peer has disconnected or
+ * its deadline has passed.
  */
-static int send_packet(struct connection *c)
+static int send_reply(struct query_connection *c)
 {
   ssize_t sent =
       send(c->watch.fd, ft_buf_text(&c->packet), c->packet.length, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -58,12 +58,13 @@ static int send_packet(struct connection *c)
     return (errno == EAGAIN || errno == EINTR) && ft_io_monotonic() < c->until ? 0 : -1;
   ft_buf_free(&c->packet);
   ft_buf_init(&c->packet, FT_LIMIT_RECORD);
-  c->until = ft_io_monotonic() + PATIENCE_SECONDS;
+  c->until = ft_io_monotonic() + PEER_SECONDS;
   return 1;
 }
 
-/* Whether the peer is there still: it sends nothing more, so that only its end can be read. */
-static bool is_there(const struct connection *c)
+/* Whether the peer is connected. It sends nothing after its question, so that only end-of-file can
+ * be read. */
+static bool is_peer_connected(const struct query_connection *c)
 {
   char byte;
 
@@ -71,40 +72,40 @@ static bool is_there(const struct connection *c)
 }
 
 /*
- * The next packet of C's answer. Returns 1 when there is one, 0 when not yet, -1 when it has ended.
- * It begins though the peer has left: the plugin tells, and waits for nothing.
+ * Encodes the next packet of C's answer. Returns 1; 0 if there is none yet; -1 if the answer is
+ * complete or the peer disconnected. The first step runs even then: the plugin does not wait.
  */
-static int next_packet(struct connection *c)
+static int next_reply(struct query_connection *c)
 {
-  struct ft_query_server *q = c->questions;
+  struct ft_query_server *q = c->server;
   ft_reply *reply = &q->reply;
   struct ft_error err;
 
-  if (c->over || (c->begun && !is_there(c)))
+  if (c->answer_complete || (c->answer_begun && !is_peer_connected(c)))
     return -1;
-  c->begun = true;
+  c->answer_begun = true;
   memset(reply, 0, sizeof *reply);
   reply->schema = FT_SCHEMA;
-  if (!q->answerer.answer(&c->asked, reply, q->answerer.data))
+  if (!q->handler.step(&c->query, reply, q->handler.data))
     return 0;
-  c->over = reply->last = reply->last || reply->error[0];
+  c->answer_complete = reply->last = reply->last || reply->error[0];
   if (ft_record_encode(FT_RECORD_REPLY, reply, &c->packet, &err) == 0)
     return 1;
   ft_log(LOG_WARNING, "%s: %s", q->path, err.text);
   return -1;
 }
 
-/* A part of C's answer. Returns 1 when it is under way, 0 when it waits, -1 when C is done with. */
-static int step(struct connection *c)
+/* Continues C's answer. Returns 1 if a packet was sent, 0 if the answer waits, -1 if C is done. */
+static int step_answer(struct query_connection *c)
 {
-  int status = c->packet.length ? 1 : next_packet(c);
+  int status = c->packet.length ? 1 : next_reply(c);
 
-  return status > 0 ? send_packet(c) : status;
+  return status > 0 ? send_reply(c) : status;
 }
 
-static void append(struct connection *c)
+static void append_query(struct query_connection *c)
 {
-  struct connection **at = &c->questions->list;
+  struct query_connection **at = &c->server->list;
 
   while (*at)
     at = &(*at)->next;
@@ -112,23 +113,23 @@ static void append(struct connection *c)
   *at = c;
 }
 
-static void unlink_from_list(struct connection *c)
+static void unlink_query(struct query_connection *c)
 {
-  struct connection **at = &c->questions->list;
+  struct query_connection **at = &c->server->list;
 
   while (*at != c)
     at = &(*at)->next;
   *at = c->next;
 }
 
-static void drop(struct connection *c)
+static void close_query(struct query_connection *c)
 {
-  struct ft_query_server *q = c->questions;
+  struct ft_query_server *q = c->server;
 
-  unlink_from_list(c);
+  unlink_query(c);
   q->connections--;
-  if (c->asks)
-    q->answerer.ended(&c->asked, q->answerer.data);
+  if (c->received)
+    q->handler.end(&c->query, q->handler.data);
   else
     ft_loop_unwatch(q->loop, &c->watch);
   close(c->watch.fd);
@@ -137,36 +138,36 @@ static void drop(struct connection *c)
 }
 
 /*
- * One part of one answer, then as long a pause as that took: questions take no more than half of
- * the agent's time.
+ * Does one step of one answer, then pauses for the same time: queries take at most half of the
+ * agent's time.
  */
-static void work(void *data)
+static void work_on_next(void *data)
 {
   struct ft_query_server *q = data;
   double began = ft_io_monotonic(), now, pause;
-  struct connection *c = q->list;
+  struct query_connection *c = q->list;
   int status;
 
-  while (c && !c->asks)
+  while (c && !c->received)
     c = c->next;
   if (!c)
     return;
-  /* the others have their turn first */
-  unlink_from_list(c);
-  append(c);
-  status = step(c);
+  /* round robin */
+  unlink_query(c);
+  append_query(c);
+  status = step_answer(c);
   if (status < 0)
-    drop(c);
+    close_query(c);
   now = ft_io_monotonic();
-  pause = status == 0 && !q->list->next ? PAUSE_SECONDS : now - began;
+  pause = status == 0 && !q->list->next ? POLL_SECONDS : now - began;
   ft_loop_at(q->loop, &q->timer, now + pause);
 }
 
-/* The question, of which there is one a connection. */
-static void receive(struct ft_watch *watch)
+/* Receives the only question of a connection. */
+static void receive_question(struct ft_watch *watch)
 {
-  struct connection *c = watch->data;
-  struct ft_query_server *q = c->questions;
+  struct query_connection *c = watch->data;
+  struct ft_query_server *q = c->server;
   unsigned char packet[FT_QUERY_PACKET_BYTES];
   ssize_t got = recv(watch->fd, packet, sizeof packet, MSG_DONTWAIT | MSG_TRUNC);
   struct ft_error err;
@@ -175,12 +176,12 @@ static void receive(struct ft_watch *watch)
     return;
   if (got <= 0 || (size_t)got > sizeof packet ||
       ft_record_decode(FT_RECORD_QUESTION, packet, (size_t)got, &c->question, &err) < 0) {
-    drop(c);
+    close_query(c);
     return;
   }
   ft_loop_unwatch(q->loop, watch);
-  c->asks = true;
-  c->until = ft_io_monotonic() + PATIENCE_SECONDS;
+  c->received = true;
+  c->until = ft_io_monotonic() + PEER_SECONDS;
   ft_loop_at(q->loop, &q->timer, ft_io_monotonic());
 }
 
@@ -189,60 +190,61 @@ static bool is_privileged(const struct ft_query_server *q, uid_t uid)
   return uid == 0 || uid == geteuid() || (q->extra_uid != (uid_t)-1 && uid == q->extra_uid);
 }
 
-/* Whether UID may ask once more. Who has connected and asks nothing makes way. */
-static bool has_room(struct ft_query_server *q, uid_t uid)
+/* Whether the limits permit another connection of UID. Closes those without a question after their
+ * deadline. */
+static bool has_query_room(struct ft_query_server *q, uid_t uid)
 {
   double now = ft_io_monotonic();
   unsigned own = 0;
-  struct connection *next;
+  struct query_connection *next;
 
-  for (struct connection *c = q->list; c; c = next) {
+  for (struct query_connection *c = q->list; c; c = next) {
     next = c->next;
-    if (!c->asks && now >= c->until)
-      drop(c);
+    if (!c->received && now >= c->until)
+      close_query(c);
     else
-      own += c->asked.uid == uid;
+      own += c->query.uid == uid;
   }
   return q->connections < FT_QUERY_CONNECTIONS &&
          (own < FT_QUERY_USER_CONNECTIONS || is_privileged(q, uid));
 }
 
-static struct connection *begin(struct ft_query_server *q, int fd)
+static struct query_connection *new_query(struct ft_query_server *q, int fd)
 {
   struct ucred peer;
   socklen_t length = sizeof peer;
-  struct connection *c;
+  struct query_connection *c;
 
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 || !has_room(q, peer.uid))
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 || !has_query_room(q, peer.uid))
     return NULL;
   c = calloc(1, sizeof *c);
   if (!c)
     return NULL;
-  c->watch = (struct ft_watch){ fd, receive, c };
-  c->questions = q;
-  c->asked = (struct ft_query){ .question = &c->question,
+  c->watch = (struct ft_watch){ fd, receive_question, c };
+  c->server = q;
+  c->query = (struct ft_query){ .question = &c->question,
                                 .uid = peer.uid,
                                 .privileged = is_privileged(q, peer.uid) };
-  c->until = ft_io_monotonic() + PATIENCE_SECONDS;
+  c->until = ft_io_monotonic() + PEER_SECONDS;
   ft_buf_init(&c->packet, FT_LIMIT_RECORD);
   return c;
 }
 
-/* Who cannot be heard now is closed on, and its command says so. */
-static void accept_one(struct ft_watch *watch)
+/* Accepts a connection, or closes it at once, which the command reports to its user. */
+static void accept_query(struct ft_watch *watch)
 {
   struct ft_query_server *q = watch->data;
   int fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  struct connection *c;
+  struct query_connection *c;
 
   if (fd < 0) {
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-      ft_accept_backoff_begin(&q->rest, q->loop, watch);
+      ft_accept_backoff_begin(&q->backoff, q->loop, watch);
     return;
   }
-  c = begin(q, fd);
+  c = new_query(q, fd);
   if (c && ft_loop_watch(q->loop, &c->watch) == 0) {
-    append(c);
+    append_query(c);
     q->connections++;
     return;
   }
@@ -251,7 +253,7 @@ static void accept_one(struct ft_watch *watch)
 }
 
 struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *path,
-                                             const struct ft_query_handler *answerer,
+                                             const struct ft_query_handler *handler,
                                              struct ft_error *err)
 {
   struct ft_query_server *q = calloc(1, sizeof *q);
@@ -261,10 +263,10 @@ struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *p
     return NULL;
   }
   q->loop = loop;
-  q->answerer = *answerer;
+  q->handler = *handler;
   q->extra_uid = (uid_t)-1;
-  q->timer = (struct ft_timer){ .fire = work, .data = q };
-  q->watch = (struct ft_watch){ ft_socket_listen(path, 0666, err), accept_one, q };
+  q->timer = (struct ft_timer){ .fire = work_on_next, .data = q };
+  q->watch = (struct ft_watch){ ft_socket_listen(path, 0666, err), accept_query, q };
   if (q->watch.fd >= 0) {
     (void)ft_string_copy(path, q->path, sizeof q->path);
     if (ft_loop_watch(loop, &q->watch) == 0)
@@ -275,10 +277,10 @@ struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *p
   return NULL;
 }
 
-void ft_query_server_allow(struct ft_query_server *questions, uid_t uid)
+void ft_query_server_allow(struct ft_query_server *server, uid_t uid)
 {
-  if (questions)
-    questions->extra_uid = uid;
+  if (server)
+    server->extra_uid = uid;
 }
 
 void ft_query_server_close(struct ft_query_server *q)
@@ -286,9 +288,9 @@ void ft_query_server_close(struct ft_query_server *q)
   if (!q)
     return;
   while (q->list)
-    drop(q->list);
+    close_query(q->list);
   ft_loop_cancel(q->loop, &q->timer);
-  ft_accept_backoff_end(&q->rest);
+  ft_accept_backoff_end(&q->backoff);
   if (q->watch.fd >= 0) {
     ft_loop_unwatch(q->loop, &q->watch);
     close(q->watch.fd);

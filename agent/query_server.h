@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The socket on which users' commands ask the agent (predictor/cli/question.h is the other side):
- * SOCK_SEQPACKET, mode 0666, apart from the plugin's so that no user is in its way. A connection
- * carries one encoded ft_question and then, the other way, ft_reply packets of which the last says
- * so; the plugin only tells, and leaves. Who asks is what the kernel says of the peer
- * (SO_PEERCRED), never what the packet says; what that user may be told is decided by the callee.
+ * Server for queries of users' commands (client: predictor/cli/question.h): a SOCK_SEQPACKET socket
+ * with mode 0666, separate from the plugin's socket so that users cannot delay announcements. Each
+ * connection carries one ft_question and then ft_reply packets, of which the last has `last` set.
+ * The plugin sends a question and does not wait for replies. The kernel identifies the peer's user
+ * (SO_PEERCRED); the handler decides what this user may read.
  *
- * To add a question: a message in ft_question.asked (foretell.proto), its check in
- * record/check.c, and a case where agent.c answers.
+ * To add a query: a message in ft_question.asked (foretell.proto), its check in record/check.c, and
+ * a case in agent_queries.c.
  */
-#ifndef FT_AGENT_QUESTIONS_H
-#define FT_AGENT_QUESTIONS_H
+#ifndef FT_AGENT_QUERY_SERVER_H
+#define FT_AGENT_QUERY_SERVER_H
 
 #include <stdbool.h>
 
@@ -18,42 +18,42 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_QUERY_PACKET_BYTES = 4096, /* bytes; no question is longer */
-  FT_QUERY_CONNECTIONS = 64,    /* at once */
-  FT_QUERY_USER_CONNECTIONS = 4 /* of them, so that others are answered too */
+  FT_QUERY_PACKET_BYTES = 4096, /* no question is longer */
+  FT_QUERY_CONNECTIONS = 64,    /* limit; by judgement */
+  FT_QUERY_USER_CONNECTIONS = 4 /* limit per unprivileged user; by judgement */
 };
 
 struct ft_query_server;
 
-/* A question under way. */
+/* A query in progress. */
 struct ft_query {
   const ft_question *question;
   uid_t uid;       /* of the peer */
-  bool privileged; /* root, the agent's own user or one that ft_query_server_allow named */
-  void *data;      /* the callee's own; NULL at the first call */
+  bool privileged; /* root, the agent's own user or the user of ft_query_server_allow */
+  void *data;      /* state of the handler; NULL at the first call */
 };
 
 struct ft_query_handler {
   /*
-   * Do a part of the answer, of at most some 2 ms. Returns true when REPLY, zeroed before but for
-   * its schema, is to be sent: `last` ends the answer, and so does `error`. Returns false when
-   * there is nothing to send yet. Called again either way until the answer has ended.
+   * Works on the answer for at most 2 ms. Returns true to send REPLY, which is zeroed before except
+   * for its schema; `last` or a non-empty `error` completes the answer. Returns false if there is
+   * nothing to send yet. Called again in both cases until the answer is complete.
    */
-  bool (*answer)(struct ft_query *asked, ft_reply *reply, void *data);
-  /* The answer has ended, or the peer has gone: release what asked->data is. */
-  void (*ended)(struct ft_query *asked, void *data);
+  bool (*step)(struct ft_query *query, ft_reply *reply, void *data);
+  /* The answer is complete, or the peer has disconnected: free query->data. */
+  void (*end)(struct ft_query *query, void *data);
   void *data;
 };
 
-/* Listen at PATH. ANSWERER is copied. Returns NULL with ERR on failure. */
+/* Listens at PATH; copies HANDLER. Returns NULL and ERR on failure. */
 struct ft_query_server *ft_query_server_open(struct ft_loop *loop, const char *path,
-                                             const struct ft_query_handler *answerer,
+                                             const struct ft_query_handler *handler,
                                              struct ft_error *err);
 
-/* UID (Slurm's SlurmUser) is privileged, too. */
-void ft_query_server_allow(struct ft_query_server *questions, uid_t uid);
+/* Makes UID (Slurm's SlurmUser) privileged; SERVER may be NULL. */
+void ft_query_server_allow(struct ft_query_server *server, uid_t uid);
 
-/* End all answers, close and remove the socket. */
-void ft_query_server_close(struct ft_query_server *questions);
+/* Ends all queries; closes and removes the socket. */
+void ft_query_server_close(struct ft_query_server *server);
 
 #endif

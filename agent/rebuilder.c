@@ -17,277 +17,286 @@
 #include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
 
-/* Of work between two looks at what else there is to do. A run takes up to 1 ms to learn (24
- * columns, 200 runs), and a model's file is written on top. */
-#define STEP_SECONDS 0.002
-enum { RUNS = 2 }; /* learnt between two looks at the clock */
+/* Time per step. A run takes up to 1 ms to learn (24 columns, 200 runs); writing the model's file
+ * is extra. */
+#define REBUILD_STEP_SECONDS 0.002
+enum { RUNS_PER_CLOCK_CHECK = 2 }; /* learnt between two reads of the clock */
 
 struct ft_rebuilder {
   struct ft_publisher *publisher;
   int state_fd;
   const struct ft_shared_apps *shared;
   ft_rule rule;
-  double price;
-  bool known;         /* what was published before us */
-  bool ready;         /* the store knows the rule */
-  bool told;          /* that it fails */
-  int64_t at, kept;   /* changes up to here are published; so the store was told */
-  int64_t limit;      /* changes from here on are for the next look; 0: there is no such */
-  uint64_t published; /* models since there was nothing to do */
+  double failure_cost;
+  bool has_published;       /* `published` was read from the store */
+  bool settings_applied;    /* the store has this rule and this failure cost */
+  bool warned;              /* the current failure is logged */
+  int64_t published, saved; /* last published change: known here, saved in the store */
+  int64_t round_end;        /* changes from this number on wait for the next round; 0: none do */
+  uint64_t round_models;    /* published in this round, which ends when no change is due */
   struct ft_stale_model change;
-  struct ft_rebuild *rebuild; /* of that change; NULL: none is being made */
+  struct ft_rebuild *rebuild; /* for `change`; NULL: none under construction */
 };
 
 struct ft_rebuilder *ft_rebuilder_open(struct ft_publisher *publisher, int state_fd)
 {
-  struct ft_rebuilder *follow = calloc(1, sizeof *follow);
+  struct ft_rebuilder *rebuilder = calloc(1, sizeof *rebuilder);
 
-  if (!follow)
+  if (!rebuilder)
     return NULL;
-  follow->publisher = publisher;
-  follow->state_fd = state_fd;
-  follow->price = 1;
-  return follow;
+  rebuilder->publisher = publisher;
+  rebuilder->state_fd = state_fd;
+  rebuilder->failure_cost = 1;
+  return rebuilder;
 }
 
-void ft_rebuilder_close(struct ft_rebuilder *follow)
+void ft_rebuilder_close(struct ft_rebuilder *rebuilder)
 {
-  if (!follow)
+  if (!rebuilder)
     return;
-  free(follow->rebuild);
-  free(follow);
+  free(rebuilder->rebuild);
+  free(rebuilder);
 }
 
-void ft_rebuilder_set_shared(struct ft_rebuilder *follow, const struct ft_shared_apps *shared)
+void ft_rebuilder_set_shared(struct ft_rebuilder *rebuilder, const struct ft_shared_apps *shared)
 {
-  follow->shared = shared;
+  rebuilder->shared = shared;
 }
 
-static void give_up(struct ft_rebuilder *follow)
+static void abandon_rebuild(struct ft_rebuilder *rebuilder)
 {
-  free(follow->rebuild);
-  follow->rebuild = NULL;
+  free(rebuilder->rebuild);
+  rebuilder->rebuild = NULL;
 }
 
-void ft_rebuilder_set_rule(struct ft_rebuilder *follow, ft_rule rule)
+void ft_rebuilder_set_rule(struct ft_rebuilder *rebuilder, ft_rule rule)
 {
-  if (follow->rule == rule)
+  if (rebuilder->rule == rule)
     return;
-  follow->rule = rule;
-  follow->ready = false;
-  give_up(follow);
+  rebuilder->rule = rule;
+  rebuilder->settings_applied = false;
+  abandon_rebuild(rebuilder);
 }
 
-void ft_rebuilder_set_failure_cost(struct ft_rebuilder *follow, double price)
+void ft_rebuilder_set_failure_cost(struct ft_rebuilder *rebuilder, double cost)
 {
-  if (follow->price == price)
+  if (rebuilder->failure_cost == cost)
     return;
-  follow->price = price;
-  follow->ready = false;
-  give_up(follow);
+  rebuilder->failure_cost = cost;
+  rebuilder->settings_applied = false;
+  abandon_rebuild(rebuilder);
 }
 
-int ft_rebuilder_published(struct ft_rebuilder *follow, struct ft_store *store, int64_t *number,
+int ft_rebuilder_published(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
                            struct ft_error *err)
 {
-  if (!follow->known && ft_store_published(store, &follow->at, err) < 0)
+  if (!rebuilder->has_published && ft_store_published(store, &rebuilder->published, err) < 0)
     return -1;
-  if (!follow->known)
-    follow->kept = follow->at;
-  follow->known = true;
-  *number = follow->at;
+  if (!rebuilder->has_published)
+    rebuilder->saved = rebuilder->published;
+  rebuilder->has_published = true;
+  *number = rebuilder->published;
   return 0;
 }
 
-static int make_ready(struct ft_rebuilder *follow, struct ft_store *store, struct ft_error *err)
+static int apply_settings(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                          struct ft_error *err)
 {
   int64_t number;
-  int marked;
+  int changed;
 
-  if (follow->ready)
+  if (rebuilder->settings_applied)
     return 0;
-  if (ft_rebuilder_published(follow, store, &number, err) < 0)
+  if (ft_rebuilder_published(rebuilder, store, &number, err) < 0)
     return -1;
-  marked = ft_store_set_rule(store, follow->rule, err);
-  if (marked < 0)
+  changed = ft_store_set_rule(store, rebuilder->rule, err);
+  if (changed < 0)
     return -1;
-  if (marked)
-    ft_log(LOG_DEBUG, "memory counts by rule %s: every app's model is made anew",
-           ft_rule_name(follow->rule));
-  marked = ft_store_set_failure_cost(store, follow->price, err);
-  if (marked < 0)
+  if (changed)
+    ft_log(LOG_DEBUG, "memory accounting rule is %s: all models are rebuilt",
+           ft_rule_name(rebuilder->rule));
+  changed = ft_store_set_failure_cost(store, rebuilder->failure_cost, err);
+  if (changed < 0)
     return -1;
-  if (marked)
-    ft_log(LOG_DEBUG, "a failure costs %g now: every app's model is made anew", follow->price);
-  follow->ready = true;
+  if (changed)
+    ft_log(LOG_DEBUG, "failure cost is %g: all models are rebuilt", rebuilder->failure_cost);
+  rebuilder->settings_applied = true;
   return 0;
 }
 
-static int keep(struct ft_rebuilder *follow, struct ft_store *store, struct ft_error *err)
+static int save_published(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                          struct ft_error *err)
 {
-  if (follow->kept == follow->at)
+  if (rebuilder->saved == rebuilder->published)
     return 0;
-  if (ft_store_set_published(store, follow->at, err) < 0)
+  if (ft_store_set_published(store, rebuilder->published, err) < 0)
     return -1;
-  follow->kept = follow->at;
+  rebuilder->saved = rebuilder->published;
   return 0;
 }
 
-void ft_rebuilder_save(struct ft_rebuilder *follow, struct ft_store *store)
+void ft_rebuilder_save(struct ft_rebuilder *rebuilder, struct ft_store *store)
 {
   struct ft_error err;
 
-  if (keep(follow, store, &err) < 0)
+  if (save_published(rebuilder, store, &err) < 0)
     ft_log(LOG_DEBUG, "%s", err.text);
 }
 
-/* Nothing is marked any more but what could not be published just now. */
-static int end(struct ft_rebuilder *follow, struct ft_store *store, struct ft_error *err)
+/* Ends a round: no stale model is left but those that could not be published in it. */
+static int end_round(struct ft_rebuilder *rebuilder, struct ft_store *store, struct ft_error *err)
 {
-  if (follow->published)
-    ft_log(LOG_INFO, "%" PRIu64 " model%s published from the store", follow->published,
-           follow->published == 1 ? "" : "s");
-  follow->published = 0;
-  if (!follow->limit)
-    follow->told = false;
-  follow->limit = 0;
-  return keep(follow, store, err);
+  if (rebuilder->round_models)
+    ft_log(LOG_INFO, "%" PRIu64 " model%s published from the store", rebuilder->round_models,
+           rebuilder->round_models == 1 ? "" : "s");
+  rebuilder->round_models = 0;
+  if (!rebuilder->round_end)
+    rebuilder->warned = false;
+  rebuilder->round_end = 0;
+  return save_published(rebuilder, store, err);
 }
 
-/* Returns 1 with the next change's rebuild begun, 0 when there is none, -1 with ERR. */
-static int begin(struct ft_rebuilder *follow, struct ft_store *store, struct ft_error *err)
+/* Begins the next rebuild unless one is running. Returns 1; 0 if no change is due; -1 and ERR. */
+static int begin_rebuild(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                         struct ft_error *err)
 {
   int status;
 
-  if (follow->rebuild)
+  if (rebuilder->rebuild)
     return 1;
-  status = ft_store_next_stale(store, follow->at, &follow->change, err);
+  status = ft_store_next_stale(store, rebuilder->published, &rebuilder->change, err);
   if (status < 0)
     return -1;
-  if (status == 0 || (follow->limit && follow->change.number >= follow->limit))
+  if (status == 0 || (rebuilder->round_end && rebuilder->change.number >= rebuilder->round_end))
     return 0;
-  follow->rebuild = malloc(sizeof *follow->rebuild);
-  if (!follow->rebuild)
-    return ft_error_errno(err, "%s", follow->change.app);
-  ft_rebuild_init(follow->rebuild, follow->change.uid, follow->change.app, follow->rule);
-  ft_failure_cost_set(&follow->rebuild->model, follow->price);
+  rebuilder->rebuild = malloc(sizeof *rebuilder->rebuild);
+  if (!rebuilder->rebuild)
+    return ft_error_errno(err, "%s", rebuilder->change.app);
+  ft_rebuild_init(rebuilder->rebuild, rebuilder->change.uid, rebuilder->change.app,
+                  rebuilder->rule);
+  ft_failure_cost_set(&rebuilder->rebuild->model, rebuilder->failure_cost);
   return 1;
 }
 
-static void pass(struct ft_rebuilder *follow)
+/* Marks the current change as published and frees its rebuild. */
+static void complete_change(struct ft_rebuilder *rebuilder)
 {
-  follow->at = follow->change.number;
-  give_up(follow);
+  rebuilder->published = rebuilder->change.number;
+  abandon_rebuild(rebuilder);
 }
 
-static void tell(struct ft_rebuilder *follow, const struct ft_error *why)
+static void warn_no_model(struct ft_rebuilder *rebuilder, const struct ft_error *why)
 {
-  if (!follow->told)
-    ft_log(LOG_WARNING, "%s of user %" PRIu32 " has no new model: %s", follow->change.app,
-           follow->change.uid, why->text);
-  follow->told = true;
+  if (!rebuilder->warned)
+    ft_log(LOG_WARNING, "model of %s of user %" PRIu32 " not updated: %s", rebuilder->change.app,
+           rebuilder->change.uid, why->text);
+  rebuilder->warned = true;
 }
 
-/* A folder that cannot be written holds up no other user: its app is marked anew, for later. */
-static int postpone(struct ft_rebuilder *follow, struct ft_store *store, struct ft_error *err)
+/* Marks the app as stale again, for the next round, so that a directory that cannot be written does
+ * not delay other users. */
+static int postpone_change(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                           struct ft_error *err)
 {
   int64_t number;
 
-  tell(follow, err);
-  if (ft_store_mark_stale(store, follow->change.uid, follow->change.app, &number, err) < 0)
+  warn_no_model(rebuilder, err);
+  if (ft_store_mark_stale(store, rebuilder->change.uid, rebuilder->change.app, &number, err) < 0)
     return -1;
-  if (!follow->limit)
-    follow->limit = number;
-  pass(follow);
+  if (!rebuilder->round_end)
+    rebuilder->round_end = number;
+  complete_change(rebuilder);
   return 0;
 }
 
-static int publish_performance(struct ft_rebuilder *follow, struct ft_error *err)
+static int publish_rebuilt_times(struct ft_rebuilder *rebuilder, struct ft_error *err)
 {
-  ft_performance *performance = &follow->rebuild->performance;
+  ft_performance *performance = &rebuilder->rebuild->performance;
 
   ft_performance_clamp_times(performance, (double)time(NULL));
-  return performance->runs ? ft_publish_performance(follow->publisher, performance, err) : 0;
+  return performance->runs ? ft_publish_performance(rebuilder->publisher, performance, err) : 0;
 }
 
-static void forget(struct ft_rebuilder *follow, const ft_model *model)
+static void remove_model(struct ft_rebuilder *rebuilder, const ft_model *model)
 {
-  ft_publish_remove_model(follow->publisher, model->uid, model->app);
-  ft_similar_apps_index_remove(follow->state_fd, model->uid, model->app);
+  ft_publish_remove_model(rebuilder->publisher, model->uid, model->app);
+  ft_similar_apps_index_remove(rebuilder->state_fd, model->uid, model->app);
 }
 
-static int publish(struct ft_rebuilder *follow, struct ft_store *store, struct ft_error *err)
+static int publish_rebuilt(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                           struct ft_error *err)
 {
-  ft_model *model = &follow->rebuild->model;
+  ft_model *model = &rebuilder->rebuild->model;
 
   ft_online_clamp_times(model, (double)time(NULL));
   if (!model->runs ||
-      (model->uid == FT_STATE_POOLED && !ft_is_shared_app(follow->shared, model->app)))
-    forget(follow, model);
-  else if (ft_publish_model(follow->publisher, model, err) < 0 ||
-           publish_performance(follow, err) < 0)
-    return postpone(follow, store, err);
+      (model->uid == FT_STATE_POOLED && !ft_is_shared_app(rebuilder->shared, model->app)))
+    remove_model(rebuilder, model);
+  else if (ft_publish_model(rebuilder->publisher, model, err) < 0 ||
+           publish_rebuilt_times(rebuilder, err) < 0)
+    return postpone_change(rebuilder, store, err);
   else
-    follow->published++;
-  /* what one user's model was made anew for changes that of all */
-  if (model->uid != FT_STATE_POOLED && ft_is_shared_app(follow->shared, model->app) &&
+    rebuilder->round_models++;
+  /* the pooled model depends on each user's runs */
+  if (model->uid != FT_STATE_POOLED && ft_is_shared_app(rebuilder->shared, model->app) &&
       ft_store_mark_stale(store, FT_STATE_POOLED, model->app, NULL, err) < 0)
     return -1;
-  pass(follow);
+  complete_change(rebuilder);
   return 0;
 }
 
-/* Returns 1 when there is more, 0 when not, -1 with ERR. */
-static int step(struct ft_rebuilder *follow, struct ft_store *store, struct ft_error *err)
+/* Returns 1 if more work is due, 0 if not, -1 and ERR. */
+static int rebuild_some(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                        struct ft_error *err)
 {
-  double until = ft_io_monotonic() + STEP_SECONDS;
+  double until = ft_io_monotonic() + REBUILD_STEP_SECONDS;
   int status;
 
-  if (make_ready(follow, store, err) < 0)
+  if (apply_settings(rebuilder, store, err) < 0)
     return -1;
-  status = begin(follow, store, err);
+  status = begin_rebuild(rebuilder, store, err);
   if (status <= 0)
-    return status < 0 ? -1 : end(follow, store, err);
+    return status < 0 ? -1 : end_round(rebuilder, store, err);
   do
-    status = ft_rebuild_step(follow->rebuild, store, RUNS, err);
+    status = ft_rebuild_step(rebuilder->rebuild, store, RUNS_PER_CLOCK_CHECK, err);
   while (status == 0 && ft_io_monotonic() < until);
   if (status > 0)
-    return publish(follow, store, err) < 0 ? -1 : 1;
+    return publish_rebuilt(rebuilder, store, err) < 0 ? -1 : 1;
   if (status < 0) {
-    /* a row that cannot be read holds up no other app */
-    tell(follow, err);
-    pass(follow);
+    /* a row that cannot be read must not delay other apps */
+    warn_no_model(rebuilder, err);
+    complete_change(rebuilder);
   }
   return 1;
 }
 
-bool ft_rebuilder_step(struct ft_rebuilder *follow, struct ft_store *store)
+bool ft_rebuilder_step(struct ft_rebuilder *rebuilder, struct ft_store *store)
 {
   struct ft_error err;
-  int status = step(follow, store, &err);
+  int status = rebuild_some(rebuilder, store, &err);
 
-  if (status < 0 && !follow->told)
-    ft_log(LOG_WARNING, "models do not follow the store now: %s", err.text);
-  follow->told = follow->told || status < 0;
+  if (status < 0 && !rebuilder->warned)
+    ft_log(LOG_WARNING, "cannot rebuild models from the store: %s", err.text);
+  rebuilder->warned = rebuilder->warned || status < 0;
   return status > 0;
 }
 
-void ft_rebuilder_mark_published(struct ft_rebuilder *follow, struct ft_store *store, int64_t first,
-                                 int64_t last)
+void ft_rebuilder_mark_published(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                                 int64_t first, int64_t last)
 {
   struct ft_stale_model change;
 
-  if (ft_store_next_stale(store, follow->at, &change, NULL) > 0 && change.number == first)
-    follow->at = last;
+  if (ft_store_next_stale(store, rebuilder->published, &change, NULL) > 0 && change.number == first)
+    rebuilder->published = last;
 }
 
-void ft_rebuilder_add_run(struct ft_rebuilder *follow, const ft_observation *o)
+void ft_rebuilder_add_run(struct ft_rebuilder *rebuilder, const ft_observation *o)
 {
   struct ft_error err;
 
-  if (!follow->rebuild || strcmp(o->submission.app, follow->change.app) != 0 ||
-      (o->uid != follow->change.uid && follow->change.uid != FT_STATE_POOLED))
+  if (!rebuilder->rebuild || strcmp(o->submission.app, rebuilder->change.app) != 0 ||
+      (o->uid != rebuilder->change.uid && rebuilder->change.uid != FT_STATE_POOLED))
     return;
-  if (ft_rebuild_learn(follow->rebuild, o, &err) < 0)
-    give_up(follow); /* it begins again */
+  if (ft_rebuild_learn(rebuilder->rebuild, o, &err) < 0)
+    abandon_rebuild(rebuilder); /* the next step begins again */
 }

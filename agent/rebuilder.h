@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The models follow the store: what others put there (foretell import) is published, a short
- * step at a time, and so is everything anew when the rule that memory is counted under changes.
+ * Rebuilds, in short steps, the models of apps that the store marks as stale
+ * (history/stale_models.h): after an import, after runs were removed, or after the memory
+ * accounting rule or the failure cost changed.
  */
-#ifndef FT_AGENT_FOLLOW_H
-#define FT_AGENT_FOLLOW_H
+#ifndef FT_AGENT_REBUILDER_H
+#define FT_AGENT_REBUILDER_H
 
 #include <stdbool.h>
 
@@ -14,43 +15,46 @@
 
 struct ft_rebuilder;
 
-/* Publish with PUBLISHER below the state folder STATE_FD (both borrowed). NULL out of memory. */
+/*
+ * Publishes with PUBLISHER below the state directory STATE_FD; both are borrowed. Returns NULL out
+ * of memory.
+ */
 struct ft_rebuilder *ft_rebuilder_open(struct ft_publisher *publisher, int state_fd);
-void ft_rebuilder_close(struct ft_rebuilder *follow);
+void ft_rebuilder_close(struct ft_rebuilder *rebuilder);
 
-/* The apps whose pooled models follow as well; borrowed, and looked at from now on. */
-void ft_rebuilder_set_shared(struct ft_rebuilder *follow, const struct ft_shared_apps *shared);
+/* Sets the apps that have pooled models; SHARED is borrowed and read at each step. */
+void ft_rebuilder_set_shared(struct ft_rebuilder *rebuilder, const struct ft_shared_apps *shared);
 
-/* What a failed attempt costs: every model is made anew where it was another. */
-void ft_rebuilder_set_failure_cost(struct ft_rebuilder *follow, double price);
+/* Sets the failure cost (policy.failure_price). A change makes all models stale. */
+void ft_rebuilder_set_failure_cost(struct ft_rebuilder *rebuilder, double cost);
 
-/* The rule that models are made under from now on. */
-void ft_rebuilder_set_rule(struct ft_rebuilder *follow, ft_rule rule);
-
-/*
- * Do a few milliseconds' work for the apps that are marked in STORE. Returns whether there is
- * more to do at once; false also after a failure, which was logged, until somebody looks again.
- */
-bool ft_rebuilder_step(struct ft_rebuilder *follow, struct ft_store *store);
+/* Sets the memory accounting rule. A change makes all models stale. */
+void ft_rebuilder_set_rule(struct ft_rebuilder *rebuilder, ft_rule rule);
 
 /*
- * OBSERVATION was put by the agent itself, which has published it: a model that is being made
- * of its app is to know it too.
+ * Works for a few milliseconds on the stale models of STORE. Returns whether more work is due at
+ * once; false also after a failure, which is logged, and the next call tries again.
  */
-void ft_rebuilder_add_run(struct ft_rebuilder *follow, const ft_observation *observation);
+bool ft_rebuilder_step(struct ft_rebuilder *rebuilder, struct ft_store *store);
 
-/* NUMBER gets that of the last change in STORE that is published. Returns 0 or -1 with ERR. */
-int ft_rebuilder_published(struct ft_rebuilder *follow, struct ft_store *store, int64_t *number,
+/*
+ * Adds OBSERVATION, which the agent has stored and published, to the model under construction if it
+ * belongs to the same app.
+ */
+void ft_rebuilder_add_run(struct ft_rebuilder *rebuilder, const ft_observation *observation);
+
+/* Sets NUMBER to that of the last published change in STORE. Returns 0; -1 and ERR. */
+int ft_rebuilder_published(struct ft_rebuilder *rebuilder, struct ft_store *store, int64_t *number,
                            struct ft_error *err);
 
-/*
- * The agent itself has published the changes from FIRST to LAST: nothing is left to do for them,
- * unless something before them is.
- */
-void ft_rebuilder_mark_published(struct ft_rebuilder *follow, struct ft_store *store, int64_t first,
-                                 int64_t last);
+/* Notes that the caller published the changes FIRST to LAST; no effect if earlier ones are due. */
+void ft_rebuilder_mark_published(struct ft_rebuilder *rebuilder, struct ft_store *store,
+                                 int64_t first, int64_t last);
 
-/* Tell STORE what is published. What it cannot be told now is published once more. */
-void ft_rebuilder_save(struct ft_rebuilder *follow, struct ft_store *store);
+/*
+ * Saves the number of the last published change in STORE. If that fails, the changes since the last
+ * success are published again.
+ */
+void ft_rebuilder_save(struct ft_rebuilder *rebuilder, struct ft_store *store);
 
 #endif

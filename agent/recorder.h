@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What becomes of a finished observation: it is stored, its app's model learns
- * from it, and the model file is replaced. What cannot be stored now waits in
- * the spool; no observation is lost while memory or disk has room.
+ * Observation recorder: stores finished observations, updates and publishes the models of their
+ * apps. What cannot be stored waits in the spool; an observation is lost only if disk and memory
+ * are full.
  */
-#ifndef FT_AGENT_LEDGER_H
-#define FT_AGENT_LEDGER_H
+#ifndef FT_AGENT_RECORDER_H
+#define FT_AGENT_RECORDER_H
 
 #include <stdbool.h>
 
@@ -16,91 +16,100 @@
 struct ft_recorder;
 struct ft_store;
 
-/* Over the state folder STATE_FD, whose path is STATE_PATH (both borrowed). NULL with ERR. */
+/*
+ * Records in the state directory STATE_FD, whose path is STATE_PATH. STATE_FD and PUBLISHER are
+ * borrowed. Returns NULL and ERR.
+ */
 struct ft_recorder *ft_recorder_open(int state_fd, const char *state_path,
                                      struct ft_publisher *publisher, struct ft_error *err);
-void ft_recorder_close(struct ft_recorder *ledger);
+void ft_recorder_close(struct ft_recorder *recorder);
 
-/* At most KEEP observations an app stay in the store; 0: all. */
-void ft_recorder_set_max_runs(struct ft_recorder *ledger, uint64_t keep);
-
-/*
- * Runs older than MAX_AGE_SECONDS go, and the apps of a user beyond the MAX_APPS that ran last; 0:
- * no limit. ft_recorder_maintain does it: from now on, and every hour.
- */
-void ft_recorder_set_expiry(struct ft_recorder *ledger, double max_age_seconds, uint64_t max_apps);
-
-/* The apps of the site, COUNT of them, have a model of all users' runs beside each user's own. */
-void ft_recorder_set_shared(struct ft_recorder *ledger, const ft_declared_app *apps, size_t count);
-
-/* Models tell the peak that counts under RULE; every one is made anew where it was another. */
-void ft_recorder_set_rule(struct ft_recorder *ledger, ft_rule rule);
-
-/* So much a failed attempt costs (policy.failure_price); models are made anew where it was another.
- */
-void ft_recorder_set_failure_cost(struct ft_recorder *ledger, double price);
-
-/* Whether it is noted which apps are alike and what apps need at large (policy.borrow). */
-void ft_recorder_set_borrow(struct ft_recorder *ledger, bool borrow);
+/* Limits the observations of an app in the store to the latest MAX_RUNS; 0: no limit. */
+void ft_recorder_set_max_runs(struct ft_recorder *recorder, uint64_t max_runs);
 
 /*
- * Remove what is too old or too much and publish what others have put into the store, a few
- * milliseconds' work. Returns whether there
- * is more to do at once.
+ * Removes runs older than MAX_AGE_SECONDS, and a user's apps except the MAX_APPS that ran last; 0:
+ * no limit. ft_recorder_maintain does the work, at once and every hour.
  */
-bool ft_recorder_maintain(struct ft_recorder *ledger);
+void ft_recorder_set_expiry(struct ft_recorder *recorder, double max_age_seconds,
+                            uint64_t max_apps);
+
+/* Sets the site's COUNT declared apps, which have pooled models besides each user's. APPS is
+ * copied. */
+void ft_recorder_set_shared(struct ft_recorder *recorder, const ft_declared_app *apps,
+                            size_t count);
+
+/* Sets the memory accounting rule of the models. A change rebuilds all models. */
+void ft_recorder_set_rule(struct ft_recorder *recorder, ft_rule rule);
+
+/* Sets the cost of a failed attempt (policy.failure_price). A change rebuilds all models. */
+void ft_recorder_set_failure_cost(struct ft_recorder *recorder, double cost);
+
+/* Enables the index of similar apps and the site-wide prior (policy.borrow). */
+void ft_recorder_set_borrow(struct ft_recorder *recorder, bool borrow);
 
 /*
- * Take OBSERVATION, which is complete as far as the agent knows. Returns whether
- * ft_recorder_maintain has a model to make of it.
+ * Works for a few milliseconds on removal of old runs, requests to forget, and stale models.
+ * Returns whether more work is due at once. Failures are logged; the next call tries again.
  */
-bool ft_recorder_add(struct ft_recorder *ledger, const ft_observation *observation);
+bool ft_recorder_maintain(struct ft_recorder *recorder);
 
 /*
- * Forget WHAT, which names something and is no dry run, also where it waits in the spool.
- * ft_recorder_maintain does it; REPORT as of agent/forget_queue.h. Returns 0; -1 with ERR.
+ * Records OBSERVATION. Returns whether ft_recorder_maintain has to rebuild a model because of it.
  */
-int ft_recorder_forget(struct ft_recorder *ledger, const ft_forget *what,
+bool ft_recorder_add(struct ft_recorder *recorder, const ft_observation *observation);
+
+/*
+ * Adds a request to forget runs, including spooled ones (see ft_forget_queue_add for WHAT and
+ * REPORT). ft_recorder_maintain does the work. Returns 0; -1 and ERR.
+ */
+int ft_recorder_forget(struct ft_recorder *recorder, const ft_forget *what,
                        struct ft_forget_report *report, struct ft_error *err);
-void ft_recorder_drop_report(struct ft_recorder *ledger, struct ft_forget_report *report);
+void ft_recorder_drop_report(struct ft_recorder *recorder, struct ft_forget_report *report);
 
-/* Whether it is being done: ft_recorder_maintain is to be called again soon even if it waits. */
-bool ft_recorder_is_forgetting(const struct ft_recorder *ledger);
+/* Whether a request is not complete: ft_recorder_maintain must be called again soon. */
+bool ft_recorder_is_forgetting(const struct ft_recorder *recorder);
 
 /*
- * Overwrite what was removed from the store where that is still to be done (ft_store_scrub).
- * Returns the path of the store where it is too large to do it here: another process is to do it.
+ * Overwrites removed runs in the store's file where that is due (ft_store_scrub). Returns NULL; the
+ * store's path if it is too large for the agent, and a child has to do it.
  */
-const char *ft_recorder_scrub(struct ft_recorder *ledger);
+const char *ft_recorder_scrub(struct ft_recorder *recorder);
 
-/* Count what WHAT, a dry run, would remove: PASS as of ft_store_forget_begin, and its steps. */
-int ft_recorder_count_begin(struct ft_recorder *ledger, const ft_forget *what,
+/*
+ * Counts what WHAT, a dry run, would remove. PASS and the return values are those of
+ * ft_store_forget_begin and ft_store_forget_step.
+ */
+int ft_recorder_count_begin(struct ft_recorder *recorder, const ft_forget *what,
                             struct ft_forget_pass *pass, struct ft_error *err);
-int ft_recorder_count_step(struct ft_recorder *ledger, struct ft_forget_pass *pass,
+int ft_recorder_count_step(struct ft_recorder *recorder, struct ft_forget_pass *pass,
                            struct ft_error *err);
 
-/* Whether OBSERVATION, of a run that goes on, is forgotten; false where that cannot be told. */
-bool ft_recorder_is_forgotten(struct ft_recorder *ledger, const ft_observation *observation);
+/* Whether a tombstone covers OBSERVATION; false also if the store cannot be read. */
+bool ft_recorder_is_forgotten(struct ft_recorder *recorder, const ft_observation *observation);
 
-/* Try again what waits. Returns whether something still does. */
-bool ft_recorder_retry(struct ft_recorder *ledger);
+/* Tries to store the spooled observations. Returns whether any remain. */
+bool ft_recorder_retry(struct ft_recorder *recorder);
 
 /*
- * Call SEE with nodes of the store's runs, the platform they were on, and when: those that came
- * since the last call, at most some thousands.
+ * Calls SEE with the node, platform and time of the store's runs that came since the last call, at
+ * most 4096.
  */
-void ft_recorder_each_node(struct ft_recorder *ledger,
+void ft_recorder_each_node(struct ft_recorder *recorder,
                            void (*see)(const char *node, const char *platform, double time,
                                        void *data),
                            void *data);
 
-/* Nothing is to be done for a while: give back what is held only to be faster. */
-void ft_recorder_release_cache(struct ft_recorder *ledger);
+/* Releases the store's caches; for idle times. */
+void ft_recorder_release_cache(struct ft_recorder *recorder);
 
-/* The store, for reading; NULL with ERR while it cannot be opened. Good until the next call. */
-struct ft_store *ft_recorder_store(struct ft_recorder *ledger, struct ft_error *err);
+/*
+ * Returns the store, for reading until the next call of the recorder; NULL and ERR if it cannot be
+ * opened.
+ */
+struct ft_store *ft_recorder_store(struct ft_recorder *recorder, struct ft_error *err);
 
-/* Whether something waits. */
-bool ft_recorder_has_spooled(const struct ft_recorder *ledger);
+/* Whether observations wait in the spool. */
+bool ft_recorder_has_spooled(const struct ft_recorder *recorder);
 
 #endif

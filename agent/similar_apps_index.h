@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a new app is told from: which of a user's apps are alike, in files that only that user may
- * read, and what the site's apps need at large, in one that names nobody.
+ * Data for estimates of new apps: the similar apps of each user, in files that only this user may
+ * read, and an anonymous site-wide prior of the memory that apps need, in one file.
  */
-#ifndef FT_AGENT_KIN_H
-#define FT_AGENT_KIN_H
+#ifndef FT_AGENT_SIMILAR_APPS_INDEX_H
+#define FT_AGENT_SIMILAR_APPS_INDEX_H
 
 #include "agent/publish.h"
 
 /*
- * MODEL has learnt from OBSERVATION: note it under the stem of its job's name and its program, and
- * its needs among those of the site under STATE_FD. Files are written when its completed runs have
- * doubled, nothing in between. What cannot be written is logged and done without.
+ * Enters MODEL, which was just updated by OBSERVATION, under the stem of the job's name and under
+ * the program, and its peak memory in the prior below STATE_FD. Files are written only when the
+ * number of completed runs is a power of two (and at 5 runs). Failures are logged.
  */
 void ft_similar_apps_index_update(struct ft_publisher *publisher, int state_fd,
                                   const ft_model *model, const ft_observation *observation);
 
-/* UID's APP, which has no run any more, is none of those that tell what the site's apps need. */
+/* Removes UID's APP, which has no runs left, from the prior. Failures are logged. */
 void ft_similar_apps_index_remove(int state_fd, uint32_t uid, const char *app);
 
 #endif

@@ -10,15 +10,18 @@
 #include "agent/log.h"
 #include "predictor/core/io.h"
 
-/* slurmctld answers within milliseconds; a busy one within its MessageTimeout (10 s by default,
- * slurm.conf(5)). */
+/* slurmctld replies within milliseconds, a busy one within MessageTimeout (slurm.conf(5), 10 s by
+ * default). */
 #define DEADLINE_SECONDS 12.0
-enum { AT_ONCE = 4, QUEUE = 8192 };
+enum {
+  MAX_RUNNING = 4,  /* chosen by judgement: few, to spare slurmctld */
+  MAX_QUEUED = 8192 /* twice FT_JOBS_LIMIT */
+};
 
-struct question {
-  struct ft_slurm_query *asker;
+struct job_query {
+  struct ft_slurm_query *query;
   uint32_t job_id;
-  bool running;
+  bool busy;
 };
 
 struct ft_slurm_query {
@@ -27,133 +30,133 @@ struct ft_slurm_query {
   char program[PATH_MAX];
   ft_slurm_query_callback *call;
   void *data;
-  struct question question[AT_ONCE];
-  struct ft_timer next; /* answers never come from inside ft_slurm_query_submit */
-  uint32_t queue[QUEUE];
+  struct job_query slot[MAX_RUNNING];
+  struct ft_timer start_timer; /* callbacks never run inside ft_slurm_query_submit */
+  uint32_t queue[MAX_QUEUED];
   unsigned first, count;
-  bool silent; /* said that nobody answers */
-  bool held;
+  bool warned; /* that queries fail */
+  bool paused;
 };
 
-void ft_slurm_query_program(const char *folder, char *out, size_t size)
+void ft_slurm_query_program(const char *directory, char *out, size_t size)
 {
-  (void)snprintf(out, size, "%s%sscontrol", folder, folder[0] ? "/" : "");
+  (void)snprintf(out, size, "%s%sscontrol", directory, directory[0] ? "/" : "");
 }
 
-static void next(void *data);
+static void start_queued(void *data);
 
-static void later(struct ft_slurm_query *asker)
+static void schedule_start(struct ft_slurm_query *query)
 {
-  if (!asker->next.armed)
-    ft_loop_at(asker->loop, &asker->next, ft_io_monotonic());
+  if (!query->start_timer.armed)
+    ft_loop_at(query->loop, &query->start_timer, ft_io_monotonic());
 }
 
-static void complain(struct ft_slurm_query *asker, const char *why)
+static void warn_once(struct ft_slurm_query *query, const char *why)
 {
-  if (!asker->silent)
-    ft_log(LOG_WARNING, "Slurm does not say how jobs end: %s", why);
-  asker->silent = true;
+  if (!query->warned)
+    ft_log(LOG_WARNING, "cannot query job states from Slurm: %s", why);
+  query->warned = true;
 }
 
-static void answered(const struct ft_subprocess_result *result, void *data)
+static void query_finished(const struct ft_subprocess_result *result, void *data)
 {
-  struct question *q = data;
-  struct ft_slurm_query *asker = q->asker;
+  struct job_query *q = data;
+  struct ft_slurm_query *query = q->query;
   uint32_t job_id = q->job_id;
   struct ft_slurm_job job;
   struct ft_error err;
-  bool known = false;
+  bool valid = false;
 
-  q->running = false;
+  q->busy = false;
   if (!result->ok) {
-    complain(asker, result->why);
+    warn_once(query, result->why);
   } else if (ft_scontrol_job(ft_text_of(result->text, result->length), job_id, &job, &err) < 0) {
-    complain(asker, err.text);
+    warn_once(query, err.text);
   } else {
-    known = true;
-    asker->silent = false;
+    valid = true;
+    query->warned = false;
   }
-  asker->call(job_id, known ? &job : NULL, asker->data);
-  later(asker);
+  query->call(job_id, valid ? &job : NULL, query->data);
+  schedule_start(query);
 }
 
-static struct question *spare(struct ft_slurm_query *asker)
+static struct job_query *free_slot(struct ft_slurm_query *query)
 {
-  for (int i = 0; i < AT_ONCE; i++)
-    if (!asker->question[i].running)
-      return &asker->question[i];
+  for (int i = 0; i < MAX_RUNNING; i++)
+    if (!query->slot[i].busy)
+      return &query->slot[i];
   return NULL;
 }
 
-static int start(struct ft_slurm_query *asker, struct question *q, uint32_t job_id)
+static int start_query(struct ft_slurm_query *query, struct job_query *q, uint32_t job_id)
 {
   char id[16];
-  const char *argv[] = { asker->program, "show", "job", "-o", id, NULL };
+  const char *argv[] = { query->program, "show", "job", "-o", id, NULL };
   struct ft_error err;
 
   (void)snprintf(id, sizeof id, "%" PRIu32, job_id);
-  *q = (struct question){ asker, job_id, true };
-  if (ft_subprocess_run(asker->children, argv, DEADLINE_SECONDS, answered, q, &err) == 0)
+  *q = (struct job_query){ query, job_id, true };
+  if (ft_subprocess_run(query->children, argv, DEADLINE_SECONDS, query_finished, q, &err) == 0)
     return 0;
-  complain(asker, err.text);
-  q->running = false;
+  warn_once(query, err.text);
+  q->busy = false;
   return -1;
 }
 
-static void next(void *data)
+static void start_queued(void *data)
 {
-  struct ft_slurm_query *asker = data;
-  struct question *q;
+  struct ft_slurm_query *query = data;
+  struct job_query *q;
 
-  while (!asker->held && asker->count && (q = spare(asker))) {
-    uint32_t job_id = asker->queue[asker->first];
+  while (!query->paused && query->count && (q = free_slot(query))) {
+    uint32_t job_id = query->queue[query->first];
 
-    asker->first = (asker->first + 1) % QUEUE;
-    asker->count--;
-    if (start(asker, q, job_id) < 0)
-      asker->call(job_id, NULL, asker->data);
+    query->first = (query->first + 1) % MAX_QUEUED;
+    query->count--;
+    if (start_query(query, q, job_id) < 0)
+      query->call(job_id, NULL, query->data);
   }
 }
 
 struct ft_slurm_query *ft_slurm_query_open(struct ft_loop *loop, struct ft_subprocesses *children,
                                            ft_slurm_query_callback *call, void *data)
 {
-  struct ft_slurm_query *asker = calloc(1, sizeof *asker);
+  struct ft_slurm_query *query = calloc(1, sizeof *query);
 
-  if (!asker)
+  if (!query)
     return NULL;
-  asker->loop = loop;
-  asker->children = children;
-  asker->call = call;
-  asker->data = data;
-  asker->next = (struct ft_timer){ .fire = next, .data = asker };
-  ft_slurm_query_set_directory(asker, "");
-  return asker;
+  query->loop = loop;
+  query->children = children;
+  query->call = call;
+  query->data = data;
+  query->start_timer = (struct ft_timer){ .fire = start_queued, .data = query };
+  ft_slurm_query_set_directory(query, "");
+  return query;
 }
 
-void ft_slurm_query_close(struct ft_slurm_query *asker)
+void ft_slurm_query_close(struct ft_slurm_query *query)
 {
-  if (!asker)
+  if (!query)
     return;
-  ft_loop_cancel(asker->loop, &asker->next);
-  free(asker);
+  ft_loop_cancel(query->loop, &query->start_timer);
+  free(query);
 }
 
-void ft_slurm_query_set_directory(struct ft_slurm_query *asker, const char *folder)
+void ft_slurm_query_set_directory(struct ft_slurm_query *query, const char *directory)
 {
-  ft_slurm_query_program(folder, asker->program, sizeof asker->program);
+  ft_slurm_query_program(directory, query->program, sizeof query->program);
 }
 
-void ft_slurm_query_pause(struct ft_slurm_query *asker, bool held)
+void ft_slurm_query_pause(struct ft_slurm_query *query, bool paused)
 {
-  asker->held = held;
-  later(asker);
+  query->paused = paused;
+  schedule_start(query);
 }
 
-void ft_slurm_query_submit(struct ft_slurm_query *asker, uint32_t job_id)
+void ft_slurm_query_submit(struct ft_slurm_query *query, uint32_t job_id)
 {
-  /* jobs are at most FT_JOBS_LIMIT and each asks once at a time: the queue cannot be full */
-  if (asker->count < QUEUE)
-    asker->queue[(asker->first + asker->count++) % QUEUE] = job_id;
-  later(asker);
+  /* at most FT_JOBS_LIMIT jobs exist, each with one query at a time: the queue cannot be full */
+  if (query->count < MAX_QUEUED)
+    query->queue[(query->first + query->count++) % MAX_QUEUED] = job_id;
+  schedule_start(query);
 }

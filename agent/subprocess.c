@@ -18,7 +18,7 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-enum { MAX_WORDS = 15 };
+enum { MAX_ARGUMENTS = 15 };
 
 struct child {
   struct ft_subprocesses *children;
@@ -40,7 +40,7 @@ struct ft_subprocesses {
   struct child *list;
 };
 
-static void forget(struct child *c)
+static void free_child(struct child *c)
 {
   struct child **at = &c->children->list;
 
@@ -56,7 +56,7 @@ static void forget(struct child *c)
   free(c);
 }
 
-/* The last line that was printed: where commands say why they failed. */
+/* Returns the last line of OUTPUT that is not blank, where commands print why they failed. */
 static struct ft_text last_line(const struct ft_buf *output)
 {
   struct ft_text all = ft_text_of(ft_buf_text(output), output->length), line, last = { 0 };
@@ -69,13 +69,13 @@ static struct ft_text last_line(const struct ft_buf *output)
   return last;
 }
 
-static void explain(const struct child *c, struct ft_subprocess_result *result)
+static void describe_failure(const struct child *c, struct ft_subprocess_result *result)
 {
   struct ft_text line = last_line(&c->output);
   int length = (int)(ft_text_left(&line) < 160 ? ft_text_left(&line) : 160);
 
   if (c->late)
-    (void)snprintf(result->why, sizeof result->why, "%s: no answer in time", c->name);
+    (void)snprintf(result->why, sizeof result->why, "%s: deadline passed", c->name);
   else if (c->output.failed)
     (void)snprintf(result->why, sizeof result->why, "%s: printed more than %zu bytes", c->name,
                    c->output.limit);
@@ -87,7 +87,7 @@ static void explain(const struct child *c, struct ft_subprocess_result *result)
                    WTERMSIG(c->status));
 }
 
-static void maybe_done(struct child *c)
+static void complete_if_done(struct child *c)
 {
   struct ft_subprocess_result result = { 0 };
   ft_subprocess_callback *call = c->call;
@@ -99,9 +99,9 @@ static void maybe_done(struct child *c)
   result.text = ft_buf_text(&c->output);
   result.length = c->output.length;
   if (!result.ok)
-    explain(c, &result);
+    describe_failure(c, &result);
   call(&result, data);
-  forget(c);
+  free_child(c);
 }
 
 static void end_output(struct child *c)
@@ -118,7 +118,7 @@ static void kill_group(const struct child *c)
     (void)kill(-c->pid, SIGKILL);
 }
 
-static void pipe_ready(struct ft_watch *watch)
+static void output_ready(struct ft_watch *watch)
 {
   struct child *c = watch->data;
   char chunk[16384];
@@ -131,10 +131,10 @@ static void pipe_ready(struct ft_watch *watch)
   if (got > 0)
     kill_group(c);
   end_output(c);
-  maybe_done(c);
+  complete_if_done(c);
 }
 
-static void too_late(void *data)
+static void deadline_passed(void *data)
 {
   struct child *c = data;
 
@@ -142,10 +142,10 @@ static void too_late(void *data)
   kill_group(c);
   if (!c->ended_output)
     end_output(c);
-  maybe_done(c);
+  complete_if_done(c);
 }
 
-static void reaped(pid_t pid, int status, void *data)
+static void child_reaped(pid_t pid, int status, void *data)
 {
   struct ft_subprocesses *children = data;
 
@@ -153,12 +153,13 @@ static void reaped(pid_t pid, int status, void *data)
     if (c->pid == pid && !c->reaped) {
       c->reaped = true;
       c->status = status;
-      maybe_done(c);
+      complete_if_done(c);
       return;
     }
 }
 
-/* Ours, but for times in UTC and of Slurm's own form, and messages that are not translated. */
+/* Returns the agent's environment with times in UTC and in Slurm's standard form, and untranslated
+ * messages. */
 static char **make_environment(void)
 {
   static char tz[] = "TZ=UTC0", format[] = "SLURM_TIME_FORMAT=standard", locale[] = "LC_ALL=C";
@@ -192,7 +193,7 @@ struct ft_subprocesses *ft_subprocesses_open(struct ft_loop *loop)
     free(children);
     return NULL;
   }
-  ft_loop_on_child(loop, reaped, children);
+  ft_loop_on_child(loop, child_reaped, children);
   return children;
 }
 
@@ -202,23 +203,23 @@ void ft_subprocesses_close(struct ft_subprocesses *children)
     return;
   while (children->list) {
     kill_group(children->list);
-    forget(children->list);
+    free_child(children->list);
   }
   ft_loop_on_child(children->loop, NULL, NULL);
   free(children->environment);
   free(children);
 }
 
-static int spawn(struct child *c, const char *const *argv, int output)
+static int spawn_command(struct child *c, const char *const *argv, int output)
 {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
-  char *words[MAX_WORDS + 1] = { 0 };
+  char *arguments[MAX_ARGUMENTS + 1] = { 0 };
   sigset_t none, broken_pipe;
   int status;
 
-  for (int i = 0; i < MAX_WORDS && argv[i]; i++)
-    words[i] = (char *)(uintptr_t)argv[i];
+  for (int i = 0; i < MAX_ARGUMENTS && argv[i]; i++)
+    arguments[i] = (char *)(uintptr_t)argv[i];
   sigemptyset(&none);
   sigemptyset(&broken_pipe);
   sigaddset(&broken_pipe, SIGPIPE);
@@ -232,19 +233,22 @@ static int spawn(struct child *c, const char *const *argv, int output)
   posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                             POSIX_SPAWN_SETPGROUP);
-  status = posix_spawnp(&c->pid, words[0], &actions, &attributes, words, c->children->environment);
+  status = posix_spawnp(&c->pid, arguments[0], &actions, &attributes, arguments,
+                        c->children->environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return status;
 }
 
-/* Have C, which runs by now and prints into ENDS, called for in at most SECONDS. Owns C and ENDS.
+/*
+ * Watches C's output, the pipe ENDS, and arms the deadline SECONDS from now. STATUS is the errno of
+ * the start, or 0. Takes ownership of C and ENDS. Returns 0; -1 and ERR.
  */
-static int attend(struct child *c, const int *ends, int status, double seconds,
-                  struct ft_error *err)
+static int register_child(struct child *c, const int *ends, int status, double seconds,
+                          struct ft_error *err)
 {
   close(ends[1]);
-  c->pipe = (struct ft_watch){ ends[0], pipe_ready, c };
+  c->pipe = (struct ft_watch){ ends[0], output_ready, c };
   if (status || ft_loop_watch(c->children->loop, &c->pipe) < 0) {
     errno = status ? status : errno;
     status = ft_error_errno(err, "%s", c->name);
@@ -255,15 +259,15 @@ static int attend(struct child *c, const int *ends, int status, double seconds,
     return status;
   }
   ft_buf_init(&c->output, FT_LIMIT_COMMAND);
-  c->deadline = (struct ft_timer){ .fire = too_late, .data = c };
+  c->deadline = (struct ft_timer){ .fire = deadline_passed, .data = c };
   ft_loop_at(c->children->loop, &c->deadline, ft_io_monotonic() + seconds);
   c->next = c->children->list;
   c->children->list = c;
   return 0;
 }
 
-static struct child *make(struct ft_subprocesses *children, const char *name, int *ends,
-                          ft_subprocess_callback *call, void *data, struct ft_error *err)
+static struct child *new_child(struct ft_subprocesses *children, const char *name, int *ends,
+                               ft_subprocess_callback *call, void *data, struct ft_error *err)
 {
   struct child *c = calloc(1, sizeof *c);
 
@@ -282,23 +286,25 @@ int ft_subprocess_run(struct ft_subprocesses *children, const char *const *argv,
                       ft_subprocess_callback *call, void *data, struct ft_error *err)
 {
   int ends[2];
-  struct child *c = make(children, argv[0], ends, call, data, err);
+  struct child *c = new_child(children, argv[0], ends, call, data, err);
 
-  return c ? attend(c, ends, spawn(c, argv, ends[1]), seconds, err) : -1;
+  return c ? register_child(c, ends, spawn_command(c, argv, ends[1]), seconds, err) : -1;
 }
 
-/* Only WORK's own things stay open: the state folder's lock and the socket are the agent's. */
+/* Moves FD to descriptor 3 and closes the agent's other descriptors: its lock and sockets. */
 static int close_all_but(int fd, int output)
 {
-  int folder = fcntl(fd, F_DUPFD, 3), in = open("/dev/null", O_RDONLY);
+  int directory = fcntl(fd, F_DUPFD, 3), in = open("/dev/null", O_RDONLY);
 
-  if (folder < 0 || in < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0 ||
-      dup2(in, STDIN_FILENO) < 0 || dup2(folder, 3) < 0)
+  if (directory < 0 || in < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+      dup2(output, STDERR_FILENO) < 0 || dup2(in, STDIN_FILENO) < 0 || dup2(directory, 3) < 0)
     return -1;
   return close_range(4, ~0U, 0);
 }
 
-static void be_humble(double cpu_seconds)
+/* Lets the calling process end with the agent, at nice 19, after at most CPU_SECONDS, without core.
+ */
+static void limit_child(double cpu_seconds)
 {
   rlim_t seconds = (rlim_t)ceil(cpu_seconds);
   struct rlimit cpu = { seconds, seconds }, core = { 0, 0 };
@@ -314,23 +320,24 @@ static void be_humble(double cpu_seconds)
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-int ft_subprocess_fork(struct ft_subprocesses *children, const char *name, ft_subprocess_main *work,
-                       int fd, void *work_data, double cpu_seconds, double seconds,
-                       ft_subprocess_callback *call, void *data, struct ft_error *err)
+int ft_subprocess_fork(struct ft_subprocesses *children, const char *name,
+                       ft_subprocess_main *entry, int fd, void *entry_data, double cpu_seconds,
+                       double seconds, ft_subprocess_callback *call, void *data,
+                       struct ft_error *err)
 {
   int ends[2], status = 0;
-  struct child *c = make(children, name, ends, call, data, err);
+  struct child *c = new_child(children, name, ends, call, data, err);
 
   if (!c)
     return -1;
   c->pid = fork();
   if (c->pid == 0) {
-    be_humble(cpu_seconds);
-    _exit(close_all_but(fd, ends[1]) < 0 ? 125 : work(3, work_data));
+    limit_child(cpu_seconds);
+    _exit(close_all_but(fd, ends[1]) < 0 ? 125 : entry(3, entry_data));
   }
   if (c->pid < 0)
     status = errno;
   else
-    (void)setpgid(c->pid, c->pid); /* by both: whoever is first */
-  return attend(c, ends, status, seconds, err);
+    (void)setpgid(c->pid, c->pid); /* in both processes: either may run first */
+  return register_child(c, ends, status, seconds, err);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the folder of a user still says of apps that have gone: entries in the files of similar
- * apps, and the folder itself once nothing else is in it.
+ * Cleanup of users' directories after apps were removed: their entries in files of similar apps,
+ * and the directory itself once it is empty.
  */
-#ifndef FT_AGENT_SWEEP_H
-#define FT_AGENT_SWEEP_H
+#ifndef FT_AGENT_USER_CLEANUP_H
+#define FT_AGENT_USER_CLEANUP_H
 
 #include <stdbool.h>
 
@@ -13,15 +13,15 @@
 
 struct ft_user_cleanup;
 
-/* Over the state folder STATE_FD; both are borrowed. NULL out of memory. */
+/* Works below the state directory STATE_FD; both are borrowed. Returns NULL out of memory. */
 struct ft_user_cleanup *ft_user_cleanup_open(struct ft_publisher *publisher, int state_fd);
-void ft_user_cleanup_close(struct ft_user_cleanup *sweep);
+void ft_user_cleanup_close(struct ft_user_cleanup *cleanup);
 
 /*
- * Some milliseconds' work on the users that STORE names (ft_store_next_cleanup_user), whose models
- * have been removed by then. Returns 1 when there may be more, 0 when not, -1 with ERR.
+ * Works for a few milliseconds on the users that STORE lists (ft_store_next_cleanup_user), whose
+ * removed models are unpublished. Returns 1 if there may be more, 0 if not, -1 and ERR.
  */
-int ft_user_cleanup_step(struct ft_user_cleanup *sweep, struct ft_store *store,
+int ft_user_cleanup_step(struct ft_user_cleanup *cleanup, struct ft_store *store,
                          struct ft_error *err);
 
 #endif

@@ -150,11 +150,11 @@ static void open_jobs(void)
 {
   const struct ft_jobs_settings settings = { .rule = FT_RULE_RSS,
                                              .grace_seconds = 30,
-                                             .ask_seconds = 1,
+                                             .query_seconds = 1,
                                              .finished = finished,
-                                             .ask = ask,
-                                             .forget = forget,
-                                             .suspend = suspend };
+                                             .query_slurm = ask,
+                                             .remove_journal = forget,
+                                             .save_partial = suspend };
   struct ft_error err;
 
   w.jobs = ft_jobs_open(&settings, &err);
@@ -384,7 +384,7 @@ static void the_kernels_count_of_oom_kills_decides(void **state)
                                        .rule = cases[i].rule };
 
     assert_int_equal(ft_outcome_from_node(&ending).outcome, cases[i].outcome);
-    assert_false(ft_outcome_from_node(&ending).settled);
+    assert_false(ft_outcome_from_node(&ending).final);
   }
 }
 

@@ -104,7 +104,7 @@ static void a_child_is_stopped_at_its_limits(void **state)
   (void)state;
   run(sleep_on, 60, 0.2);
   assert_false(answer.ok);
-  assert_string_equal(answer.why, "work: no answer in time");
+  assert_string_equal(answer.why, "work: deadline passed");
   run(spin, 1, 60);
   assert_false(answer.ok);
   assert_non_null(strstr(answer.why, "killed by signal"));
