@@ -37,8 +37,7 @@
 #define MAINTAIN_SECONDS 60.0
 /* Interval of the same while a request to forget waits for a reader's lock of the store. */
 #define MAINTAIN_FORGET_SECONDS 0.5
-/* Deadline of the child that overwrites removed runs, and minimum time between two such children.
- */
+/* Deadline of the child that overwrites removed runs, and minimum time until the next one. */
 #define SCRUB_SECONDS 3600.0
 #define SCRUB_PAUSE_SECONDS 60.0
 /* Pause between two steps of maintenance, about 2 ms each, while jobs run on this node. */
@@ -76,7 +75,7 @@ static void tick_jobs(void *data)
     release_idle_memory(agent);
 }
 
-FT_HOT static void take_sample(void *data)
+FT_HOT static void sample_trees(void *data)
 {
   struct ft_agent *agent = data;
   double period = 1 / agent->config.sample_hertz, now;
@@ -118,7 +117,7 @@ static void scrub_done(const struct ft_subprocess_result *result, void *data)
     ft_log(LOG_WARNING, "removed runs are not yet overwritten in the store: %s", result->why);
 }
 
-/* Overwrites removed runs; a child does it for a large store, while observations wait in the spool.
+/* Overwrites removed runs; in a child if the store is large, while observations wait in the spool.
  */
 static void scrub_store(struct ft_agent *agent)
 {
@@ -338,7 +337,7 @@ static int open_components(struct ft_agent *agent, struct ft_error *err)
   if (!agent->loop)
     return -1;
   ft_loop_on_signal(agent->loop, signal_received, agent);
-  agent->sample = (struct ft_timer){ .fire = take_sample, .data = agent };
+  agent->sample = (struct ft_timer){ .fire = sample_trees, .data = agent };
   agent->tick = (struct ft_timer){ .fire = tick_jobs, .data = agent };
   agent->retry = (struct ft_timer){ .fire = retry_spool, .data = agent };
   agent->maintain = (struct ft_timer){ .fire = maintain_store, .data = agent };

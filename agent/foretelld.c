@@ -125,8 +125,7 @@ static int daemonize(int *ready)
   return 0;
 }
 
-/* Sends STATUS to the waiting parent and closes standard error, which was the parent's until then.
- */
+/* Sends STATUS to the waiting parent, whose standard error is then closed. */
 static void notify_parent(int *ready, char status)
 {
   if (*ready < 0)

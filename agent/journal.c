@@ -23,8 +23,7 @@
 #define JOURNAL_DIRECTORY "live"
 #define PART_SUFFIX ".part"
 
-/* Size limit of one job's file. The first announcements suffice to recover a job with many steps.
- */
+/* Size limit of one job's file; the first announcements suffice to recover a job. */
 #define MAX_FILE_BYTES (4 << 20)
 
 struct ft_journal {

@@ -80,7 +80,7 @@ static void check_partial(const ft_observation *o, void *data)
     ft_journal_remove(j->journal, o->job_id);
 }
 
-static void check_announcement(const ft_announcement *a, pid_t peer, double utc, void *data)
+static void check_journal_packet(const ft_announcement *a, pid_t peer, double utc, void *data)
 {
   struct journal_check *j = data;
   ft_observation *o = &j->observation;
@@ -109,7 +109,7 @@ static void check_announcement(const ft_announcement *a, pid_t peer, double utc,
 static int clean_journal(int state_fd, struct ft_recorder *recorder, struct ft_error *err)
 {
   struct journal_check *j = calloc(1, sizeof *j);
-  const struct ft_journal_callbacks calls = { check_announcement, check_partial, j };
+  const struct ft_journal_callbacks calls = { check_journal_packet, check_partial, j };
   int status = -1;
 
   if (!j)
@@ -160,8 +160,8 @@ static int complete_forget(struct ft_recorder *recorder, struct ft_forget_report
   return 0;
 }
 
-static int forget_runs(int state_fd, struct ft_recorder *recorder, const ft_forget *what,
-                       ft_forgotten *out, struct ft_error *err)
+static int add_and_complete(int state_fd, struct ft_recorder *recorder, const ft_forget *what,
+                            ft_forgotten *out, struct ft_error *err)
 {
   struct ft_forget_report report = { 0 };
   int status = -1;
@@ -198,7 +198,7 @@ static int open_and_forget(int state_fd, const char *path, const ft_forget *what
 
   if (recorder && load_settings(recorder, state_fd, err) == 0)
     status = what->dry_run ? count_runs(recorder, what, out, err)
-                           : forget_runs(state_fd, recorder, what, out, err);
+                           : add_and_complete(state_fd, recorder, what, out, err);
   ft_recorder_close(recorder);
   ft_publisher_close(publisher);
   return status;

@@ -9,8 +9,7 @@
 /* Fraction of the memory limit from which a SIGKILL counts as its enforcement: Slurm samples every
  * JobAcctGatherFrequency seconds and the agent at 10 Hz, so that the peaks differ. By judgement. */
 #define KILL_LIMIT_FRACTION 0.9
-/* Fraction of the time limit from which an exit status may follow from SIGTERM at the time limit.
- */
+/* Fraction of the time limit from which an exit may follow from Slurm's SIGTERM. By judgement. */
 #define TIME_LIMIT_FRACTION 0.98
 
 int ft_outcome_signal(int status)

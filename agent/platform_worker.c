@@ -82,22 +82,22 @@ typedef int file_visitor(const struct runtime_file *file, int fd, void *data,
 static int visit_user_files(uint32_t uid, int fd, file_visitor *call, void *data,
                             struct ft_error *err)
 {
-  DIR *folder = fdopendir(fd);
+  DIR *directory = fdopendir(fd);
   struct runtime_file file = { .uid = uid };
   struct dirent *entry;
   int status = 0;
 
-  if (!folder)
+  if (!directory)
     close(fd);
-  while (status == 0 && folder && (entry = readdir(folder))) {
+  while (status == 0 && directory && (entry = readdir(directory))) {
     const char *dot = strrchr(entry->d_name, '.');
 
     if (dot && strcmp(dot, ".perf") == 0 &&
         ft_string_copy(entry->d_name, file.name, sizeof file.name))
       status = call(&file, fd, data, err);
   }
-  if (folder)
-    closedir(folder);
+  if (directory)
+    closedir(directory);
   return status;
 }
 
@@ -187,8 +187,8 @@ static int add_to_batch(const struct runtime_file *file, int fd, void *data,
 }
 
 /* Trains the model and saves it as PATH. Returns 1; 0 if the data are too few; -1 and ERR. */
-static int train_model(int state_fd, const char *path, struct ft_relative_model *m,
-                       struct ft_error *err)
+static int train_platform_model(int state_fd, const char *path, struct ft_relative_model *m,
+                                struct ft_error *err)
 {
   struct ft_relative_settings settings = { .ratios = { .trees = FOREST_TREES, .seed = 1 } };
   struct training_data *training = calloc(1, sizeof *training);
@@ -270,7 +270,7 @@ static int run_task(struct child_task *task, int state_fd, struct ft_relative_mo
     return ft_error_set(err, "out of memory");
   (void)snprintf(path, sizeof path, "%s/" FT_STATE_RELATIVE, task->state);
   if (task->train)
-    has_model = train_model(state_fd, path, m, err);
+    has_model = train_platform_model(state_fd, path, m, err);
   if (has_model > 0) {
     task->whole_site = true;
     task->after.name[0] = '\0';

@@ -14,8 +14,7 @@
 #include "predictor/rebuild/rebuild.h"
 #include "predictor/record/state_files.h"
 
-/* Runs from which a missing model is rebuilt at once, at most 2 ms; more are left to the rebuilder.
- */
+/* Runs from which a missing model is rebuilt at once, at most 2 ms; the rebuilder does more. */
 #define MAX_INLINE_RUNS 16
 
 /* Loads UID's published model of O's app (FT_STATE_POOLED: the pooled one). Returns false if there

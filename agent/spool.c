@@ -39,7 +39,7 @@ static void spool_file_name(const ft_observation *o, char out[32])
   (void)snprintf(out, 32, "%016" PRIx64 SPOOL_SUFFIX, ft_observation_key(o));
 }
 
-static bool has_suffix(const char *name, const char *suffix)
+static bool has_file_suffix(const char *name, const char *suffix)
 {
   size_t length = strlen(name), rest = strlen(suffix);
 
@@ -208,7 +208,7 @@ static size_t drain_files(struct ft_spool *spool, unsigned *skips,
   while ((entry = readdir(directory))) {
     int status;
 
-    if (!has_suffix(entry->d_name, SPOOL_SUFFIX))
+    if (!has_file_suffix(entry->d_name, SPOOL_SUFFIX))
       continue;
     status = *skips ? drain_file(dirfd(directory), entry->d_name, take, data) : 1;
     if (status && *skips)
@@ -260,7 +260,7 @@ void ft_spool_remove_damaged(struct ft_spool *spool)
   struct dirent *entry;
 
   while (directory && (entry = readdir(directory)))
-    if (has_suffix(entry->d_name, BAD_SUFFIX))
+    if (has_file_suffix(entry->d_name, BAD_SUFFIX))
       (void)unlinkat(dirfd(directory), entry->d_name, 0);
   if (directory)
     closedir(directory);

@@ -302,7 +302,7 @@ static int close_all_but(int fd, int output)
   return close_range(4, ~0U, 0);
 }
 
-/* Lets the calling process end with the agent, at nice 19, after at most CPU_SECONDS, without core.
+/* Limits the calling process: nice 19, CPU_SECONDS, no core file; it is killed if the agent ends.
  */
 static void limit_child(double cpu_seconds)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Commands and forked functions that run beside the event loop, with a deadline and bounded output.
- */
+/* Commands and forked functions beside the event loop, with a deadline and bounded output. */
 #ifndef FT_AGENT_SUBPROCESS_H
 #define FT_AGENT_SUBPROCESS_H
 

@@ -45,7 +45,7 @@ struct cgroup {
   double credit, last, next_stat;
 };
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool cgroup_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   char name[PATH_MAX + 32], text[512];
   struct ft_cgroup_mounts *mounts = malloc(sizeof *mounts);
@@ -199,7 +199,7 @@ static void search(struct ft_tree *tree, struct cgroup *cgroup)
   enter(tree, cgroup, path);
 }
 
-static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
+static int cgroup_open(struct ft_measure *measure, struct ft_tree *tree, void *state)
 {
   struct cgroup *cgroup = state;
 
@@ -310,8 +310,8 @@ static void read_peak(struct cgroup *cgroup)
     ft_most(&cgroup->peak_bytes, peak);
 }
 
-FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                                 struct ft_sample *sample)
 {
   struct cgroup *cgroup = state;
   double start;
@@ -351,8 +351,8 @@ FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void
  * instant it does not tell; taking off the most droppable cache that was ever seen gives a
  * lower bound of the charge less cache there, and the samples give another.
  */
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   ft_observation *out)
+static void cgroup_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                         ft_observation *out)
 {
   struct cgroup *cgroup = state;
   double charge = tree->most.charge_bytes, less = tree->most.charge_less_cache_bytes;
@@ -377,7 +377,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 
 const struct ft_sampler ft_sampler_cgroup = { .name = "cgroup",
                                               .state_size = sizeof(struct cgroup),
-                                              .probe = probe,
-                                              .open = open_,
-                                              .sample = sample,
-                                              .close = close_ };
+                                              .probe = cgroup_probe,
+                                              .open = cgroup_open,
+                                              .sample = cgroup_sample,
+                                              .close = cgroup_close };

@@ -41,7 +41,7 @@ struct state {
   double ended_bytes;  /* what of it is known to have ended since */
 };
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool exits_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   struct ft_error err = { "" };
   int fd;
@@ -57,7 +57,7 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
   return fd >= 0;
 }
 
-static int open_(struct ft_measure *measure, struct ft_tree *tree, void *data)
+static int exits_open(struct ft_measure *measure, struct ft_tree *tree, void *data)
 {
   struct ft_exits *exits = measure->exits;
 
@@ -82,8 +82,8 @@ void ft_exits_forget(struct ft_measure *measure)
   measure->exits = NULL;
 }
 
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *data,
-                   ft_observation *out)
+static void exits_close(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                        ft_observation *out)
 {
   (void)tree;
   (void)data;
@@ -244,8 +244,8 @@ static double most_held(const struct ft_tree *tree)
   return most;
 }
 
-static void take(struct ft_tree *tree, struct state *state, const struct ft_exits *exits,
-                 size_t count)
+static void take_exit_record(struct ft_tree *tree, struct state *state,
+                             const struct ft_exits *exits, size_t count)
 {
   double living = 0, later = 0, brief = 0, most;
 
@@ -305,13 +305,13 @@ FT_HOT static void read_all(struct ft_measure *measure)
       tree->ends_lost |= tree->states[at] != NULL;
     for (struct ft_tree *tree = measure->trees; tree && count; tree = tree->next)
       if (tree->states[at] && find_mine(tree, exits, count))
-        take(tree, tree->states[at], exits, count);
+        take_exit_record(tree, tree->states[at], exits, count);
   }
   exits->next_read = measure->now + READ_SECONDS;
 }
 
-FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
-                          struct ft_sample *sample)
+FT_HOT static void exits_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                                struct ft_sample *sample)
 {
   struct ft_exits *exits = measure->exits;
   struct state *state = data;
@@ -334,8 +334,8 @@ static void last(struct ft_measure *measure, struct ft_tree *tree, void *data)
 
 const struct ft_sampler ft_sampler_exits = { .name = "exits",
                                              .state_size = sizeof(struct state),
-                                             .probe = probe,
-                                             .open = open_,
-                                             .sample = sample,
+                                             .probe = exits_probe,
+                                             .open = exits_open,
+                                             .sample = exits_sample,
                                              .last = last,
-                                             .close = close_ };
+                                             .close = exits_close };

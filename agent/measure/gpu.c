@@ -77,7 +77,7 @@ static bool gpu_probe(struct ft_measure *measure, struct ft_measure_report *repo
   return false;
 }
 
-static void release(void)
+static void release_gpu(void)
 {
   if (gpu.users && --gpu.users)
     return;
@@ -99,7 +99,7 @@ static int gpu_open(struct ft_measure *measure, struct ft_tree *tree, void *data
     gpu.nvml = ft_nvml_open(gpu.library, NULL);
     gpu.uses = calloc(FT_NVML_USES, sizeof *gpu.uses);
     if (!gpu.nvml || !gpu.uses) {
-      release();
+      release_gpu();
       return -1;
     }
   }
@@ -256,7 +256,7 @@ static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *da
   ft_string_copy(state->name, out->gpu_name, sizeof out->gpu_name);
   ft_string_copy(state->profile, out->mig_profile, sizeof out->mig_profile);
   if (state->loaded)
-    release();
+    release_gpu();
 }
 
 const struct ft_sampler ft_sampler_nvml = { .name = "nvml",

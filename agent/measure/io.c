@@ -24,7 +24,7 @@ struct io {
   bool any; /* some process's io file could be read */
 };
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool io_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   char text[512];
 
@@ -215,7 +215,7 @@ static void forgive_reaped(const struct ft_measure *measure, struct ft_tree *tre
     tree->members[i].reaped = false;
 }
 
-static void add_up(struct ft_tree *tree)
+static void add_up_io(struct ft_tree *tree)
 {
   for (size_t k = 0; k < FT_TOTALS; k++) {
     double sum = tree->ended[k];
@@ -226,8 +226,8 @@ static void add_up(struct ft_tree *tree)
   }
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+static void io_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                      struct ft_sample *sample)
 {
   struct io *io = state;
   double files = -1;
@@ -254,12 +254,12 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&tree->most_open_files, files);
   forgive_reaped(measure, tree);
   if (changed)
-    add_up(tree);
+    add_up_io(tree);
 }
 
 /* A job's last figures: what still lives is read once more; a task's own rusage may know more. */
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   ft_observation *out)
+static void io_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                     ft_observation *out)
 {
   struct io *io = state;
 
@@ -271,7 +271,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
     if (!tree->members[i].gone)
       read_totals(tree, io, &tree->members[i]);
   forgive_reaped(measure, tree);
-  add_up(tree);
+  add_up_io(tree);
   for (size_t k = 0; k < FT_TOTALS; k++) {
     double told = 0;
 
@@ -296,7 +296,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 
 const struct ft_sampler ft_sampler_io = { .name = "io",
                                           .state_size = sizeof(struct io),
-                                          .probe = probe,
+                                          .probe = io_probe,
                                           .by_members = true,
-                                          .sample = sample,
-                                          .close = close_ };
+                                          .sample = io_sample,
+                                          .close = io_close };

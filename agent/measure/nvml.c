@@ -91,7 +91,7 @@ struct ft_nvml {
   int (*get_attributes)(nvml_device, struct nvml_attributes *);
 };
 
-static bool resolve(struct ft_nvml *nvml, struct ft_error *err)
+static bool resolve_nvml(struct ft_nvml *nvml, struct ft_error *err)
 {
   const struct {
     void **call;
@@ -158,7 +158,7 @@ struct ft_nvml *ft_nvml_open(const char *library, struct ft_error *err)
     ft_error_set(err, "no NVIDIA driver: %s", dlerror());
     goto fail;
   }
-  if (!resolve(nvml, err)) {
+  if (!resolve_nvml(nvml, err)) {
     nvml->shutdown = NULL;
     goto fail;
   }

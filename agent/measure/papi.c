@@ -88,7 +88,7 @@ struct state {
   bool loaded;
 };
 
-static int resolve(struct ft_error *err)
+static int resolve_papi(struct ft_error *err)
 {
 #define RESOLVE(name)                                                                              \
   *(void **)&papi.name = dlsym(papi.handle, #name);                                                \
@@ -124,7 +124,7 @@ static int initialise(struct ft_error *err)
   return 0;
 }
 
-static void release(void)
+static void release_papi(void)
 {
   if (papi.users && --papi.users)
     return;
@@ -161,9 +161,9 @@ static int acquire(const char *library, struct ft_error *err)
     return ft_error_set(err, "%s; on Debian: apt-get install libpapi%d.%d", dlerror(), major,
                         minor);
   papi.users = 1;
-  if (resolve(err) == 0 && initialise(err) == 0)
+  if (resolve_papi(err) == 0 && initialise(err) == 0)
     return 0;
-  release();
+  release_papi();
   return -1;
 }
 
@@ -281,7 +281,7 @@ bool ft_papi_probe(const char *library, struct ft_measure_report *report)
   }
   for (size_t i = 0; i < PRESETS; i++)
     papi.counts[i] = try_preset(i);
-  release();
+  release_papi();
   absent = list_presets(false, missing, sizeof missing);
   if (papi.counts[FP_OPS])
     papi.counts[FP_INS] = false;
@@ -319,7 +319,7 @@ static int attach_set(struct state *state, pid_t tid, bool inherit)
   return 0;
 }
 
-static int attach_thread(void *data, pid_t tid, bool skipped)
+static int attach_papi_thread(void *data, pid_t tid, bool skipped)
 {
   return attach_set(data, tid, true) < 0 || (skipped && attach_set(data, tid, false) < 0) ? -1 : 0;
 }
@@ -362,7 +362,7 @@ static void papi_added(struct ft_measure *measure, struct ft_tree *tree, void *d
   struct state *state = data;
   size_t before = state->count;
 
-  ft_attach_tree(&state->attach, measure, tree, attach_thread, state);
+  ft_attach_tree(&state->attach, measure, tree, attach_papi_thread, state);
   if (state->count > before)
     keep_descriptors(measure);
 }
@@ -399,7 +399,7 @@ static void papi_close(struct ft_measure *measure, struct ft_tree *tree, void *d
   free(state->sets);
   ft_attach_free(&state->attach);
   if (state->loaded)
-    release();
+    release_papi();
 }
 
 #else

@@ -195,7 +195,7 @@ static bool perf_probe(struct ft_measure *measure, struct ft_measure_report *rep
   return true;
 }
 
-static int attach_thread(void *data, pid_t tid, bool skipped)
+static int attach_perf_thread(void *data, pid_t tid, bool skipped)
 {
   struct state *state = data;
   struct thread *threads = realloc(state->threads, (state->count + 1) * sizeof *threads);
@@ -236,7 +236,7 @@ static void perf_added(struct ft_measure *measure, struct ft_tree *tree, void *d
 {
   struct state *state = data;
 
-  ft_attach_tree(&state->attach, measure, tree, attach_thread, state);
+  ft_attach_tree(&state->attach, measure, tree, attach_perf_thread, state);
 }
 
 static void perf_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,

@@ -41,7 +41,7 @@ struct pss {
   bool denied;
 };
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool pss_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   char text[8];
   bool there = ft_proc_read(measure->proc_fd, "self/smaps_rollup", text, sizeof text) >= 0 ||
@@ -58,7 +58,7 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
   return there || !measure->own_proc;
 }
 
-static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
+static int pss_open(struct ft_measure *measure, struct ft_tree *tree, void *state)
 {
   struct pss *pss = state;
 
@@ -186,8 +186,8 @@ static bool read_on(struct ft_measure *measure, struct ft_tree *tree, struct pss
   return true;
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+static void pss_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                       struct ft_sample *sample)
 {
   struct pss *pss = state;
   double total;
@@ -212,8 +212,8 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
 }
 
 /* Where the budget let no reading be made near the peak, none is given: RSS stands for it. */
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   ft_observation *out)
+static void pss_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                      ft_observation *out)
 {
   const struct pss *pss = state;
 
@@ -225,7 +225,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 
 const struct ft_sampler ft_sampler_pss = { .name = "pss",
                                            .state_size = sizeof(struct pss),
-                                           .probe = probe,
-                                           .open = open_,
-                                           .sample = sample,
-                                           .close = close_ };
+                                           .probe = pss_probe,
+                                           .open = pss_open,
+                                           .sample = pss_sample,
+                                           .close = pss_close };

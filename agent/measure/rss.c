@@ -29,7 +29,7 @@
  */
 #define SURE_PART (1.0 / 64)
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool rss_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   snprintf(report->why, sizeof report->why, "/proc/PID/statm%s",
            measure->own_proc ? "" : "; every sample lists /proc: it is not of this pid namespace");
@@ -97,7 +97,7 @@ static void look_between(struct ft_measure *measure, struct ft_tree *tree, struc
   member->others_bytes = total - member->rss_bytes;
 }
 
-static double add_up(struct ft_tree *tree)
+static double add_up_rss(struct ft_tree *tree)
 {
   double total = 0;
 
@@ -113,15 +113,15 @@ static double add_up(struct ft_tree *tree)
   return total;
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+static void rss_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                       struct ft_sample *sample)
 {
-  double total = add_up(tree), swap = 0, hugetlb = 0;
+  double total = add_up_rss(tree), swap = 0, hugetlb = 0;
 
   (void)state;
   if (total > (1 + SURE_PART) * tree->sure_bytes) {
     ft_tree_look_at_rest(tree);
-    total = add_up(tree);
+    total = add_up_rss(tree);
     ft_most(&tree->sure_bytes, total);
   }
   sample->rss_bytes = total;
@@ -149,8 +149,8 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
  * The largest process by the kernel's account bounds the sum from below, whenever it
  * lived: a task that began and ended between two samples is in it.
  */
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   ft_observation *out)
+static void rss_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                      ft_observation *out)
 {
   double peak = tree->most.rss_bytes;
 
@@ -168,5 +168,5 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 }
 
 const struct ft_sampler ft_sampler_rss = {
-  .name = "rss", .by_members = true, .probe = probe, .sample = sample, .close = close_
+  .name = "rss", .by_members = true, .probe = rss_probe, .sample = rss_sample, .close = rss_close
 };

@@ -287,7 +287,8 @@ static bool was_forked(const struct leaders *leaders, pid_t pid)
 }
 
 /* Whether RECORD is a process's end: into OUT. */
-FT_HOT static bool take(const struct record *record, struct leaders *leaders, struct ft_exit *out)
+FT_HOT static bool take_exit_message(const struct record *record, struct leaders *leaders,
+                                     struct ft_exit *out)
 {
   bool leader = record->thread == record->exit.pid;
 
@@ -326,7 +327,8 @@ FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool 
       continue;
     }
     for (int i = 0; i < got; i++)
-      if (parse(text[i], messages[i].msg_len, &record) && take(&record, &leaders, &exits[count]))
+      if (parse(text[i], messages[i].msg_len, &record) &&
+          take_exit_message(&record, &leaders, &exits[count]))
         count++;
     if (got < MESSAGES_AT_ONCE) {
       *more = false;

@@ -250,7 +250,7 @@ static void schedule_look(double now, struct ft_member *member)
 }
 
 /* What follows where statm differs, could not be read (LENGTH negative) or a look is due. */
-static void take(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
+static void take_into_tree(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
 {
   struct ft_member *member = &tree->members[index];
   bool lived = !member->gone && !member->zombie;
@@ -284,7 +284,7 @@ FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
     return;
   }
   pulse->said = said;
-  take(tree, index, text, length);
+  take_into_tree(tree, index, text, length);
 }
 
 void ft_tree_look_at_rest(struct ft_tree *tree)
