@@ -421,8 +421,8 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   ft_agent_restore_jobs(agent);
   retry_spool(agent);
   ft_recorder_each_node(agent->recorder, observe_node, agent);
-  /* runs are stored only with their submit time, so pausing also makes them wait for the cluster's
-   * name, which is part of the key */
+  /* runs are stored only with their submit time, so a pause of the queries makes them wait for
+   * the cluster's name, which is also part of the key */
   ft_slurm_query_pause(agent->slurm_query, !agent->site.cluster[0]);
   ft_cluster_poll_now(agent->cluster);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,

@@ -67,7 +67,7 @@ ft_slurm_query_callback ft_agent_slurm_reply;
 /* Restores the running jobs from the journal. */
 void ft_agent_restore_jobs(struct ft_agent *agent);
 
-/* Whether the user wants OBSERVATION's run forgotten; DATA is the agent. */
+/* Whether a request to forget covers OBSERVATION's run; DATA is the agent. */
 bool ft_agent_is_forgotten(const ft_observation *observation, void *data);
 
 /* Opens the socket for users' queries. Logs a failure; the agent works without it. */

@@ -125,7 +125,7 @@ static int daemonize(int *ready)
   return 0;
 }
 
-/* Sends STATUS to the waiting parent, whose standard error is then closed. */
+/* Sends STATUS to the waiting parent, then redirects standard error to /dev/null. */
 static void notify_parent(int *ready, char status)
 {
   if (*ready < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of one run of a job, for jobs.c and jobs_end.c, which decide what follows from it. */
+/* State of one run of a job, for jobs.c and jobs_end.c. */
 #ifndef FT_AGENT_JOB_H
 #define FT_AGENT_JOB_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The jobs on this node. Input: announcements, Slurm's records and the time. Keeps one process tree
- * per job and delivers one observation per run. Clock, files and subprocesses are the caller's.
+ * per job and delivers one observation per run. Reads no clock and no file and starts no process;
+ * the caller does.
  */
 #ifndef FT_AGENT_JOBS_H
 #define FT_AGENT_JOBS_H

@@ -8,7 +8,7 @@
 #include "agent/scontrol.h"
 #include "predictor/record/record.h"
 
-/* What the node knows about the end of a run. */
+/* The node's evidence of how a run ended. */
 struct ft_exit_evidence {
   bool has_status;
   int status;           /* as of waitpid: the batch script's, else the worst of all tasks */

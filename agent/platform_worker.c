@@ -161,7 +161,7 @@ static int compare_files(const struct runtime_file *a, const struct runtime_file
   return a->uid != b->uid ? (a->uid > b->uid) - (a->uid < b->uid) : strcmp(a->name, b->name);
 }
 
-/* Inserts PLACE into the batch if it is among the next files. Returns 0. */
+/* Inserts FILE into the batch if it is among the next files. Returns 0. */
 static int add_to_batch(const struct runtime_file *file, int fd, void *data,
                         struct ft_error *err)
 {

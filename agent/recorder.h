@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Observation recorder: stores finished observations, updates and publishes the models of their
- * apps. What cannot be stored waits in the spool; an observation is lost only if disk and memory
- * are full.
+ * apps. Observations that cannot be stored wait in the spool; one is lost only if disk
+ * and memory are full.
  */
 #ifndef FT_AGENT_RECORDER_H
 #define FT_AGENT_RECORDER_H

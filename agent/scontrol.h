@@ -55,7 +55,7 @@ int ft_scontrol_config(struct ft_text text, struct ft_slurm_config *out, struct 
 /* Maximum number of partitions; larger than on any known cluster. */
 enum { FT_SCONTROL_PARTITIONS = 256 };
 
-/* Determines the platforms of nodes. */
+/* This host, and the map from which the platforms of nodes follow. */
 struct ft_scontrol_host {
   const char *name;            /* this host's name */
   const char *platform;        /* its platform by foretell.conf; "": none */

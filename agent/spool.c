@@ -88,7 +88,7 @@ static int write_spool_file(struct ft_spool *spool, const ft_observation *o, str
   return status;
 }
 
-/* Returns KEPT's observation, which the caller frees; NULL out of memory. */
+/* Returns SPOOLED's observation, which the caller frees; NULL out of memory. */
 static ft_observation *decode_spooled(const struct spooled *spooled)
 {
   const struct ft_buf *record = &spooled->record;

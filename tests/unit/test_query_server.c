@@ -78,7 +78,7 @@ static struct ft_query_server *begin(unsigned children)
 {
   static const int signals[] = { 0 };
   const struct ft_query_handler answerer = { answer, ended, &seen };
-  struct ft_query_server *questions;
+  struct ft_query_server *server;
   struct ft_error err;
 
   memset(&seen, 0, sizeof seen);
@@ -87,17 +87,17 @@ static struct ft_query_server *begin(unsigned children)
   seen.loop = ft_loop_open(signals, &err);
   assert_non_null(seen.loop);
   ft_loop_on_child(seen.loop, child_ended, NULL);
-  questions = ft_query_server_open(seen.loop, ask_path, &answerer, &err);
-  assert_non_null(questions);
-  return questions;
+  server = ft_query_server_open(seen.loop, ask_path, &answerer, &err);
+  assert_non_null(server);
+  return server;
 }
 
-static void run(struct ft_query_server *questions)
+static void run(struct ft_query_server *server)
 {
   struct ft_error err;
 
   assert_int_equal(ft_loop_run(seen.loop, &err), 0);
-  ft_query_server_close(questions);
+  ft_query_server_close(server);
   ft_loop_close(seen.loop);
   assert_int_equal(seen.ended, seen.asked);
   assert_int_equal(access(ask_path, F_OK), -1);
@@ -129,7 +129,7 @@ static int ask(struct heard *heard, struct ft_error *err)
 
 static void a_reply_of_many_packets_arrives_completely(void **state)
 {
-  struct ft_query_server *questions = begin(1);
+  struct ft_query_server *server = begin(1);
   struct heard heard = { 0 };
   struct ft_error err;
 
@@ -139,7 +139,7 @@ static void a_reply_of_many_packets_arrives_completely(void **state)
   seen.size = sizeof((ft_reply *)NULL)->record.bytes;
   if (fork() == 0)
     _exit(ask(&heard, &err) < 0 || heard.packets != 100 || !heard.sound || !heard.last);
-  run(questions);
+  run(server);
   assert_int_equal(seen.packets, 100);
   assert_int_equal(seen.uid, getuid());
   assert_true(seen.privileged);
@@ -148,7 +148,7 @@ static void a_reply_of_many_packets_arrives_completely(void **state)
 
 static void a_rejection_is_an_error_of_one_line(void **state)
 {
-  struct ft_query_server *questions = begin(1);
+  struct ft_query_server *server = begin(1);
   struct heard heard = { 0 };
   struct ft_error err;
 
@@ -156,12 +156,12 @@ static void a_rejection_is_an_error_of_one_line(void **state)
   seen.refuses = true;
   if (fork() == 0)
     _exit(ask(&heard, &err) == 0 || errno || heard.packets || strcmp(err.text, "not yours") != 0);
-  run(questions);
+  run(server);
 }
 
 static void a_closed_connection_ends_the_reply(void **state)
 {
-  struct ft_query_server *questions = begin(1);
+  struct ft_query_server *server = begin(1);
   struct heard heard = { .stop_after = 3 };
   struct ft_error err;
 
@@ -170,13 +170,13 @@ static void a_closed_connection_ends_the_reply(void **state)
   seen.size = 1000;
   if (fork() == 0)
     _exit(ask(&heard, &err) < 0 || heard.packets != 3);
-  run(questions);
+  run(server);
   assert_true(seen.packets < 1000000);
 }
 
 static void the_kernel_identifies_the_user(void **state)
 {
-  struct ft_query_server *questions;
+  struct ft_query_server *server;
   struct heard heard = { 0 };
   struct ft_error err;
 
@@ -186,18 +186,18 @@ static void the_kernel_identifies_the_user(void **state)
     return;
   }
   assert_int_equal(chmod(folder, 0755), 0);
-  questions = begin(1);
+  server = begin(1);
   if (fork() == 0)
     _exit(setuid(STRANGER) < 0 || ask(&heard, &err) < 0);
-  run(questions);
+  run(server);
   assert_int_equal(seen.uid, STRANGER);
   assert_false(seen.privileged);
 
-  questions = begin(1);
-  ft_query_server_allow(questions, STRANGER);
+  server = begin(1);
+  ft_query_server_allow(server, STRANGER);
   if (fork() == 0)
     _exit(setuid(STRANGER) < 0 || ask(&heard, &err) < 0);
-  run(questions);
+  run(server);
   assert_true(seen.privileged);
 }
 
@@ -217,13 +217,13 @@ static bool is_closed_on(const void *packet, size_t length)
 static void invalid_queries_get_no_reply(void **state)
 {
   static const char zeros[2 * FT_QUERY_PACKET_BYTES];
-  struct ft_query_server *questions = begin(1);
+  struct ft_query_server *server = begin(1);
 
   (void)state;
   if (fork() == 0)
     _exit(!is_closed_on("\xff", 1) || !is_closed_on(zeros, sizeof zeros) ||
           !is_closed_on("\x08\x63", 2)); /* of schema 99 */
-  run(questions);
+  run(server);
   assert_int_equal(seen.asked, 0);
 }
 
@@ -246,7 +246,7 @@ static unsigned stay_open(unsigned count)
 
 static void one_users_connections_leave_room_for_others(void **state)
 {
-  struct ft_query_server *questions;
+  struct ft_query_server *server;
   struct heard heard = { 0 };
   struct ft_error err;
   int ends[2];
@@ -259,7 +259,7 @@ static void one_users_connections_leave_room_for_others(void **state)
   }
   assert_int_equal(chmod(folder, 0755), 0);
   assert_int_equal(pipe(ends), 0);
-  questions = begin(2);
+  server = begin(2);
   if (fork() == 0) {
     /* the first four connect and send nothing; the fifth is closed */
     byte = setuid(STRANGER) == 0 && stay_open(40) == 40 && ask(&heard, &err) < 0 &&
@@ -268,7 +268,7 @@ static void one_users_connections_leave_room_for_others(void **state)
   }
   if (fork() == 0)
     _exit(read(ends[0], &byte, 1) != 1 || setuid(STRANGER + 1) < 0 || ask(&heard, &err) < 0);
-  run(questions);
+  run(server);
   assert_int_equal(seen.asked, 1);
   assert_int_equal(seen.uid, STRANGER + 1);
   close(ends[0]);

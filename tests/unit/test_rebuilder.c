@@ -22,7 +22,7 @@ static char folder[SCRATCH_SIZE];
 static int state_fd;
 static struct ft_store *store;
 static struct ft_publisher *publisher;
-static struct ft_rebuilder *follow;
+static struct ft_rebuilder *rebuilder;
 
 static int set_up(void **state)
 {
@@ -34,17 +34,17 @@ static int set_up(void **state)
   (void)snprintf(path, sizeof path, "%s/store.db", folder);
   store = ft_store_open(path, true, &err);
   publisher = ft_publisher_open(state_fd, &err);
-  follow = ft_rebuilder_open(publisher, state_fd);
-  if (!store || !publisher || !follow)
+  rebuilder = ft_rebuilder_open(publisher, state_fd);
+  if (!store || !publisher || !rebuilder)
     return -1;
-  ft_rebuilder_set_rule(follow, FT_RULE_RSS);
+  ft_rebuilder_set_rule(rebuilder, FT_RULE_RSS);
   return 0;
 }
 
 static int tear_down(void **state)
 {
   (void)state;
-  ft_rebuilder_close(follow);
+  ft_rebuilder_close(rebuilder);
   ft_publisher_close(publisher);
   ft_store_close(store);
   return scratch_close(folder, state_fd);
@@ -88,7 +88,7 @@ static unsigned steps(void)
 {
   unsigned count = 1;
 
-  for (; ft_rebuilder_step(follow, store); count++)
+  for (; ft_rebuilder_step(rebuilder, store); count++)
     assert_true(count < 100000);
   return count;
 }
@@ -256,15 +256,15 @@ static void long_rebuilds_run_in_steps_and_learn_new_runs(void **state)
   for (uint32_t job = 1; job <= 1000; job++)
     put(job, "a", 1000 + job);
   assert_int_equal(ft_store_commit(store, &err), 0);
-  assert_true(ft_rebuilder_step(follow, store));
+  assert_true(ft_rebuilder_step(rebuilder, store));
   assert_int_equal(published("a"), 0);
   o = put(5000, "a", 1); /* before all runs learned so far */
-  ft_rebuilder_add_run(follow, &o);
+  ft_rebuilder_add_run(rebuilder, &o);
   o.rss_bytes = 0; /* nothing of another app's run is learned */
   o.uid++;
-  ft_rebuilder_add_run(follow, &o);
+  ft_rebuilder_add_run(rebuilder, &o);
   while (!published("a"))
-    assert_true(ft_rebuilder_step(follow, store));
+    assert_true(ft_rebuilder_step(rebuilder, store));
   assert_int_equal(published("a"), 1001);
   (void)steps();
   assert_int_equal(published("a"), 1001);
@@ -305,8 +305,8 @@ static void a_new_accounting_rule_restarts_the_models(void **state)
   assert_non_null(model);
   put(1, "a", 1);
   put(2, "b", 2);
-  assert_true(ft_rebuilder_step(follow, store));
-  ft_rebuilder_set_rule(follow, FT_RULE_CGROUP);
+  assert_true(ft_rebuilder_step(rebuilder, store));
+  ft_rebuilder_set_rule(rebuilder, FT_RULE_CGROUP);
   (void)steps();
   for (const char *app = "a"; app; app = *app == 'a' ? "b" : NULL) {
     assert_int_equal(ft_state_read_model(state_fd, (uint32_t)geteuid(), app, model, &err), 0);
@@ -363,18 +363,18 @@ static void put_prior(const char *app, pb_size_t count)
 
 static void expire_and_sweep(const struct ft_expiry *limits)
 {
-  struct ft_user_cleanup *sweep = ft_user_cleanup_open(publisher, state_fd);
+  struct ft_user_cleanup *cleanup = ft_user_cleanup_open(publisher, state_fd);
   struct ft_expiry expire = *limits;
   struct ft_error err;
 
-  assert_non_null(sweep);
+  assert_non_null(cleanup);
   assert_int_equal(ft_store_expire_begin(store, &expire, (double)time(NULL), &err), 0);
   while (ft_store_expire_step(store, &expire, &err) > 0)
     continue;
   (void)steps();
-  while (ft_user_cleanup_step(sweep, store, &err) > 0)
+  while (ft_user_cleanup_step(cleanup, store, &err) > 0)
     continue;
-  ft_user_cleanup_close(sweep);
+  ft_user_cleanup_close(cleanup);
 }
 
 static void nothing_remains_of_an_expired_app(void **state)
