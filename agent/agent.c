@@ -117,8 +117,8 @@ static void scrub_done(const struct ft_subprocess_result *result, void *data)
     ft_log(LOG_WARNING, "removed runs are not yet overwritten in the store: %s", result->why);
 }
 
-/* Overwrites removed runs; in a child if the store is large, while observations wait in the spool.
- */
+/* Overwrites removed runs; in a child if the store is large, while observations wait in the
+ * spool. */
 static void scrub_store(struct ft_agent *agent)
 {
   char option[PATH_MAX + 16];

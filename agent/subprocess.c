@@ -302,8 +302,8 @@ static int close_all_but(int fd, int output)
   return close_range(4, ~0U, 0);
 }
 
-/* Limits the calling process: nice 19, CPU_SECONDS, no core file; it is killed if the agent ends.
- */
+/* Limits the calling process: nice 19, CPU_SECONDS, no core file; it is killed if the agent
+ * ends. */
 static void limit_child(double cpu_seconds)
 {
   rlim_t seconds = (rlim_t)ceil(cpu_seconds);

@@ -69,8 +69,8 @@ void ft_counter_sum_add(struct ft_counter_sum *sum, uint64_t value, uint64_t ena
  * than half by time were counted, or no thread was read. */
 double ft_counter_sum_whole(const struct ft_counter_sum *sum);
 
-/* Adds VALUE to OUT's counter NAME, which is created if missing. Returns 0; -1 if the list is full.
- */
+/* Adds VALUE to OUT's counter NAME, which is created if missing. Returns 0; -1 if the list is
+ * full. */
 int ft_counter_add(ft_observation *out, const char *name, double value);
 
 #endif

@@ -22,8 +22,7 @@
 /* Fraction of a core for reading memory.stat, for which the kernel sums the counts of all CPUs. */
 #define STAT_BUDGET 0.001
 #define STAT_CREDIT_LIMIT 0.05
-#define STAT_SECONDS                                                                               \
-  1.0 /* maximum interval of reading it, so that the cache is known near a peak */
+#define STAT_SECONDS 1.0 /* maximum interval of reads: the cache must be known near a peak */
 
 /* First interval between searches for a tree's cgroup; doubled each time. */
 #define SEARCH_FIRST_SECONDS 0.2

@@ -18,8 +18,8 @@
 /* Finds the mount points of the memory controller; see ft_cgroup_parse_mounts. */
 bool ft_cgroup_find_mount(struct ft_measure *measure, struct ft_cgroup_mounts *mounts);
 
-/* Writes PID's path in the memory controller's hierarchy to PATH. Returns false if it is unknown.
- */
+/* Writes PID's path in the memory controller's hierarchy to PATH. Returns false if it is
+ * unknown. */
 bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, char *path,
                        size_t size);
 

@@ -23,8 +23,8 @@ enum {
   CANDIDATES_KEPT = 256 /* a larger array is freed after the scan */
 };
 
-/* Interval of full scans, for processes that do not advance the newest pid (clone3 with set_tid).
- */
+/* Interval of full scans, for processes that do not advance the newest pid (clone3 with
+ * set_tid). */
 #define SCAN_SECONDS 30.0
 
 /* A process that may be new to a tree. */
@@ -84,8 +84,8 @@ static void set_known(struct ft_discovery *discovery, pid_t pid)
   discovery->known[pid >> 3] |= (uint8_t)(1u << (pid & 7));
 }
 
-/* A new root may have old descendants, and after a wrap-around a known pid may be another process.
- */
+/* A new root may have old descendants, and after a wrap-around a known pid may be another
+ * process. */
 void ft_discovery_restart(struct ft_discovery *discovery)
 {
   uint8_t *fresh = calloc(FT_PID_LIMIT / 8, 1);

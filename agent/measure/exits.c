@@ -17,15 +17,15 @@
 #include "agent/measure/taskstats.h"
 #include "predictor/core/units.h"
 
-/* Maximum interval of reads. Reads follow births; but other processes' records fill the queue, too.
- */
+/* Maximum interval of reads. Reads follow births; but other processes' records fill the queue,
+ * too. */
 #define READ_SECONDS 1.0
 
 /* Maximum number of reads per sample. */
 enum { READS_LIMIT = 8 };
 
-/* Maximum number of member ends per interval for which held_at is computed; beyond it, one bound.
- */
+/* Maximum number of member ends per interval for which held_at is computed; beyond it, one
+ * bound. */
 enum { PHASES_LIMIT = 64 };
 
 struct ft_exits {
@@ -105,8 +105,8 @@ FT_HOT static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
   return NULL;
 }
 
-/* Returns the index of PID's record, or -1. Searches backwards: parents usually end after children.
- */
+/* Returns the index of PID's record, or -1. Searches backwards: parents usually end after
+ * children. */
 FT_HOT static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
 {
   for (size_t i = count; i-- > 0;)
@@ -190,8 +190,8 @@ static double take_member(struct ft_tree *tree, struct ft_member *member,
   return fmax(exit->high_bytes - member->held_bytes, 0);
 }
 
-/* Sets the end time of each member; at most one clock tick too early, because starts are in ticks.
- */
+/* Sets the end time of each member; at most one clock tick too early, because starts are in
+ * ticks. */
 static void set_ends(struct ft_tree *tree, const struct ft_exits *exits, size_t count)
 {
   for (size_t i = 0; i < tree->count; i++) {

@@ -221,8 +221,8 @@ void ft_discovery_look(struct ft_measure *measure);
 /* Makes the next scan examine every process of the node again. */
 void ft_discovery_restart(struct ft_discovery *discovery);
 
-/* Removes the members that are gone, after all samplers have run, and clears the flags of change.
- */
+/* Removes the members that are gone, after all samplers have run, and clears the flags of
+ * change. */
 void ft_tree_sweep(struct ft_tree *tree);
 
 /* Calls the samplers' `added` callbacks, at the end of ft_tree_add_root. */
@@ -254,8 +254,8 @@ bool ft_cgroup_holds(const struct ft_tree *tree, pid_t pid);
 /* Stores the ancestors of a root of TREE, from PARENT on. */
 void ft_orphan_note_above(struct ft_tree *tree, pid_t parent);
 
-/* Whether a child of PARENT may be an orphan of TREE: PARENT is init or an ancestor of the roots.
- */
+/* Whether a child of PARENT may be an orphan of TREE: PARENT is init or an ancestor of the
+ * roots. */
 bool ft_orphan_is_one(const struct ft_tree *tree, pid_t parent);
 
 /* Whether PID belongs to TREE's user and has TREE's marker in its initial environment. */

@@ -108,8 +108,8 @@ void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user);
  */
 void ft_tree_expect(struct ft_tree *tree, const char *pattern);
 
-/* Samples all open trees, with one scan for new processes. Cost with 50 processes: see tests/bench.
- */
+/* Samples all open trees, with one scan for new processes. Cost with 50 processes: see
+ * tests/bench. */
 void ft_measure_sample(struct ft_measure *measure);
 
 /* Returns the latest sample, owned by TREE. */

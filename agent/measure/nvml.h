@@ -60,8 +60,8 @@ bool ft_nvml_energy(struct ft_nvml *nvml, unsigned device, double *joules);
  */
 bool ft_nvml_transferred(struct ft_nvml *nvml, unsigned device, double out[2], double wrap[2]);
 
-/* Reads the fraction of the last second or less in which the GPU was busy, 0 to 1; not under MIG.
- */
+/* Reads the fraction of the last second or less in which the GPU was busy, 0 to 1; not under
+ * MIG. */
 bool ft_nvml_utilisation(struct ft_nvml *nvml, unsigned device, double *part);
 
 /* Whether LIBRARY works, which the sampler uses from then on. LIBRARY is borrowed for good. */
