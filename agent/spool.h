@@ -36,7 +36,7 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *observation, stru
 size_t ft_spool_drain(struct ft_spool *spool,
                       int (*take)(const ft_observation *observation, void *data), void *data);
 
-/* Removes damaged files (NAME.bad): they may contain runs of a user who has them forgotten. */
+/* Removes damaged files (NAME.bad), which may contain forgotten runs. */
 void ft_spool_remove_damaged(struct ft_spool *spool);
 
 /* Whether the spool has no observation, in files or in memory. */
