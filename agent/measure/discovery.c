@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who is new to a tree. One look serves all trees, and costs nothing where no process
- * was born: the newest pid of the namespace tells. Where a few were, those pids alone are
- * tried; else /proc is listed.
+ * Finds new processes of trees, with one scan for all trees. The newest pid of the namespace shows
+ * whether any process began: if none, the scan is free; if a few, only these pids are examined;
+ * otherwise /proc is listed.
  */
 #include "config.h"
 
@@ -18,12 +18,13 @@
 #include "predictor/core/io.h"
 
 enum {
-  PROBE_LIMIT = 1024,   /* pids given out since the last look that are tried one by one */
-  RETRY_LIMIT = 8,      /* of them, the newest, that may not be visible yet */
-  CANDIDATES_KEPT = 256 /* room for more is given back after the look that needed it */
+  PROBE_LIMIT = 1024,   /* pids allocated since the last scan that are examined singly */
+  RETRY_LIMIT = 8,      /* newest of them that may not be visible yet */
+  CANDIDATES_KEPT = 256 /* a larger array is freed after the scan */
 };
 
-/* Births that no advance of the newest pid tells (clone3 with set_tid) wait this long. */
+/* Interval of full scans, for processes that do not advance the newest pid (clone3 with
+ * set_tid). */
 #define SCAN_SECONDS 30.0
 
 /* A process that may be new to a tree. */
@@ -33,12 +34,12 @@ struct candidate {
 };
 
 struct ft_discovery {
-  int loadavg_fd; /* -1: every look is a scan */
+  int loadavg_fd; /* -1: /proc is listed at every scan */
   DIR *proc;
-  pid_t newest; /* the newest pid at the last look; 0: not known */
+  pid_t newest; /* newest pid at the last scan; 0: unknown */
   double next_scan;
-  uint8_t *known; /* a bit for each pid: looked at since pids last wrapped, not to be again */
-  pid_t retry[RETRY_LIMIT]; /* pids given out but not yet visible at the last look */
+  uint8_t *known;           /* one bit per pid: examined since pids last wrapped around */
+  pid_t retry[RETRY_LIMIT]; /* pids allocated but not visible at the last scan */
   size_t retries;
   struct candidate *candidates;
   size_t count, size;
@@ -83,7 +84,8 @@ static void set_known(struct ft_discovery *discovery, pid_t pid)
   discovery->known[pid >> 3] |= (uint8_t)(1u << (pid & 7));
 }
 
-/* A new root may have old descendants, and after a wrap a known pid may be someone else. */
+/* A new root may have old descendants, and after a wrap-around a known pid may be another
+ * process. */
 void ft_discovery_restart(struct ft_discovery *discovery)
 {
   uint8_t *fresh = calloc(FT_PID_LIMIT / 8, 1);
@@ -108,7 +110,7 @@ static void add_candidate(struct ft_discovery *discovery, pid_t pid, const struc
   candidates[discovery->count++] = (struct candidate){ .pid = pid, .stat = *stat };
 }
 
-/* Look at PID, which nobody has looked at. Returns false where it is not there (yet). */
+/* Examines PID. Returns false if it does not exist (yet). */
 static bool probe_pid(struct ft_measure *measure, pid_t pid)
 {
   struct ft_discovery *discovery = measure->discovery;
@@ -140,7 +142,7 @@ static void scan(struct ft_measure *measure)
   measure->discovery->next_scan = measure->now + SCAN_SECONDS;
 }
 
-/* The newest pid of the namespace: the last word of loadavg; 0 where that is not to be had. */
+/* Returns the newest pid of the namespace, the last field of loadavg; 0: unknown. */
 FT_HOT static pid_t newest_pid(const struct ft_discovery *discovery)
 {
   char text[128];
@@ -167,23 +169,23 @@ static bool is_members_session(const struct ft_measure *measure, pid_t session)
   return false;
 }
 
-/* The pids given out since the last look, and the session that was a stranger's last; 0: none. */
+/* The pids allocated since the last scan, and the last session found to be unrelated; 0: none. */
 struct births {
   pid_t from, to, stranger;
 };
 
 /*
- * Whether one of BIRTHS is nobody of ours by its session alone, which getsid(2) tells at a
- * tenth of what opening its stat costs. A session is inherited or begun, never joined: so it
- * is a stranger's where its leader lives, was there at an earlier look and neither he nor his
- * session is a member's.
+ * Whether PID, one of BIRTHS, is unrelated to all trees by its session alone; getsid(2) costs a
+ * tenth of reading stat. A session is inherited or created, never joined, so it is unrelated if its
+ * leader lives, existed at an earlier scan, and neither the leader nor the session belongs to a
+ * member.
  */
 static bool is_strangers_session(const struct ft_measure *measure, pid_t session,
                                  const struct births *births)
 {
   if (session == births->stranger && session)
     return true;
-  /* of no leader (what init began): only a child of one in it is in it */
+  /* session 0 has no leader (started by init); only its processes' children are in it */
   if (session == 0)
     return !is_members_session(measure, 0);
   return session > 0 && session < FT_PID_LIMIT && is_known(measure->discovery, session) &&
@@ -205,8 +207,9 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, struct births *birt
 }
 
 /*
- * A pid counts as given out before the process can be seen under it
- * (copy_process calls alloc_pid early), so the newest that are not there are tried once more.
+ * Examines the pids FROM to TO. The kernel allocates a pid before the process is visible
+ * (copy_process calls alloc_pid early), so the newest missing ones are examined again at the next
+ * scan.
  */
 static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
 {
@@ -221,7 +224,7 @@ static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
       discovery->retry[discovery->retries++] = pid;
 }
 
-/* Gather processes that may belong to a tree, with as little work as the newest pid allows. */
+/* Collects the processes that may belong to a tree. */
 FT_HOT static void find_candidates(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = measure->discovery;
@@ -242,12 +245,11 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
 }
 
 /*
- * The tree that CANDIDATE belongs to. A parent that is a member decides. Where the
- * parent ended before it was seen, the leader of the process group or session does,
- * if he is a member (a pid is not given out again while it names either), or the
- * cgroup, if it is the tree's alone, or the tree's mark: but for a slurmstepd, which is added as
- * a root when it is announced. A skipped root leads nobody: a shell's pipeline puts strangers
- * into its group.
+ * Returns the tree of CANDIDATE, or NULL. Its parent decides if that is a member. If the parent has
+ * ended, the leader of the process group or session decides (a pid is not reused while it names
+ * either), then a cgroup that only the tree uses, then the environment marker. Exceptions: a
+ * slurmstepd, which is added as a root when announced; and a skipped root as leader, because a
+ * shell's pipeline puts unrelated processes into its group.
  */
 static struct ft_tree *home_of(struct ft_measure *measure, const struct candidate *candidate)
 {
@@ -270,7 +272,7 @@ static struct ft_tree *home_of(struct ft_measure *measure, const struct candidat
   return NULL;
 }
 
-/* Children may come before their parents where pids have wrapped: again until nothing changes. */
+/* Adds candidates to trees, in passes, because after a wrap-around children may precede parents. */
 static void adopt_candidates(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = measure->discovery;

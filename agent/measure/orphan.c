@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Processes whose parents have ended. Given one that no parent, group, session or cgroup leads
- * to a tree, it asks the environment that the process began with: what a batch system puts
- * there is inherited by daemons too.
+ * Orphans: processes whose parents have ended. If neither group, session nor cgroup shows the tree
+ * of an orphan, its initial environment does: daemons, too, inherit the batch system's variables.
  */
 #include "config.h"
 
@@ -51,7 +50,7 @@ static bool is_of_user(const struct ft_measure *measure, pid_t pid, uid_t user)
   return fstatat(measure->proc_fd, name, &st, 0) == 0 && st.st_uid == user;
 }
 
-/* Whether one of the NUL-ended strings of TEXT is MARK. */
+/* Whether one of the NUL-terminated strings in TEXT is MARK. */
 static bool has_string(struct ft_text text, const char *mark)
 {
   size_t length = strlen(mark) + 1;
@@ -78,7 +77,7 @@ bool ft_orphan_has_mark(const struct ft_tree *tree, pid_t pid)
     return false;
   (void)snprintf(name, sizeof name, "%d/environ", (int)pid);
   ft_buf_init(&text, FT_LIMIT_ENVIRON);
-  /* of a longer one the beginning counts */
+  /* a longer environment is truncated */
   (void)ft_io_read_file(tree->measure->proc_fd, name, &text, NULL);
   has = has_string(ft_text_of(ft_buf_text(&text), text.length), tree->mark);
   ft_buf_free(&text);
