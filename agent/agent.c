@@ -14,158 +14,112 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
-#include "agent/answer_forget.h"
-#include "agent/ask.h"
-#include "agent/child.h"
-#include "agent/cluster.h"
-#include "agent/host.h"
-#include "agent/jobs.h"
-#include "agent/journal.h"
-#include "agent/ledger.h"
-#include "agent/listener.h"
+#include "agent/agent_internal.h"
 #include "agent/lock.h"
 #include "agent/log.h"
-#include "agent/loop.h"
-#include "agent/measure/measure.h"
-#include "agent/platforms.h"
-#include "agent/publish.h"
-#include "agent/questions.h"
-#include "agent/relate.h"
-#include "agent/seek.h"
-#include "agent/tell.h"
 #include "predictor/core/hot.h"
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 #include "predictor/record/state_files.h"
-#include "predictor/site/conf.h"
 
 /*
- * From so many bytes on memory is the kernel's own pages, which are zero, cost nothing before they
- * are touched and go back when freed: glibc would raise its bound to the first that was freed.
+ * M_MMAP_THRESHOLD (mallopt(3)): larger blocks are mmapped, cost no memory until touched, and
+ * return to the kernel when freed. Without it glibc raises the threshold to the size of the first
+ * freed block.
  */
 #define MAP_BYTES (64 << 10)
 
-/* Between two tries of what the store would not take. */
-#define RETRY_SECONDS 5.0
-/* Without a process, before Slurm is asked whether the job is over. */
+/* Time without a process until Slurm is queried whether the job has ended; by judgement. */
 #define GRACE_SECONDS 30.0
-/* After a job's end, before Slurm's record is worth a look: its own epilog and accounting come
- * first. */
-#define ASK_SECONDS 1.0
-/* Between two looks at whether others have put runs into the store. */
-#define FOLLOW_SECONDS 60.0
-/* The same while a question to forget runs is under way and the store is locked by a reader. */
-#define FORGET_SECONDS 0.5
-/* For another process to make the store anew, at most, and between two such. */
+/* Time from a job's end to the first query: Slurm's epilog and accounting come first. */
+#define QUERY_SECONDS 1.0
+/* Interval of the checks for runs that other processes stored (foretell import). */
+#define MAINTAIN_SECONDS 60.0
+/* Interval of the same while a request to forget waits for a reader's lock of the store. */
+#define MAINTAIN_FORGET_SECONDS 0.5
+/* Deadline of the child that overwrites removed runs, and minimum time until the next one. */
 #define SCRUB_SECONDS 3600.0
 #define SCRUB_PAUSE_SECONDS 60.0
-/* Between two steps of publishing them, of 2 ms or so each, while jobs run here. */
-#define FOLLOW_PAUSE_SECONDS 0.008
+/* Pause between two steps of maintenance, about 2 ms each, while jobs run on this node. */
+#define MAINTAIN_PAUSE_SECONDS 0.008
 
-struct ft_agent {
-  const char *config_path;
-  struct ft_config config;
-  ft_site site;
-  struct ft_host host;
-  int state_fd, lock_fd, root_fd;
-  struct ft_loop *loop;
-  struct ft_children *children;
-  struct ft_asker *asker;
-  struct ft_cluster *cluster;
-  struct ft_platform_map *platforms;
-  struct ft_publisher *publisher;
-  struct ft_seeker *seeker;
-  struct ft_relater *relater;
-  struct ft_ledger *ledger;
-  struct ft_measure *measure;
-  struct ft_jobs *jobs;
-  struct ft_journal *journal;
-  struct ft_listener *listener;
-  struct ft_decision_inputs *questions; /* NULL: the socket could not be opened */
-  struct ft_timer sample, tick, retry, follow;
-  bool scrubbing;  /* a child makes the store anew */
-  double scrub_at; /* not before, monotonic */
-  ft_observation finished;
-};
-
-static struct ft_instant instant(void)
+struct ft_instant ft_agent_now(void)
 {
   return (struct ft_instant){ ft_io_monotonic(), ft_io_now() };
 }
 
 /* ---- timers ---- */
 
-/* Samples are taken only while there is something to see: an idle node is not woken. */
-static void arm_sampling(struct ft_agent *agent)
+void ft_agent_arm_sampling(struct ft_agent *agent)
 {
-  if (!ft_jobs_watched(agent->jobs))
+  if (!ft_jobs_tree_count(agent->jobs))
     ft_loop_cancel(agent->loop, &agent->sample);
   else if (!agent->sample.armed)
     ft_loop_at(agent->loop, &agent->sample, ft_io_monotonic());
 }
 
-/* What an idle agent holds does not depend on what it did before. */
-static void rest(struct ft_agent *agent)
+/* Releases caches and free memory, so that an idle agent's memory does not depend on its past. */
+static void release_idle_memory(struct ft_agent *agent)
 {
-  ft_ledger_rest(agent->ledger);
+  ft_recorder_release_cache(agent->recorder);
   (void)malloc_trim(0);
 }
 
-static void tick(void *data)
+static void tick_jobs(void *data)
 {
   struct ft_agent *agent = data;
 
-  ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, instant()));
-  arm_sampling(agent);
-  if (!ft_jobs_watched(agent->jobs))
-    rest(agent);
+  ft_loop_at(agent->loop, &agent->tick, ft_jobs_tick(agent->jobs, ft_agent_now()));
+  ft_agent_arm_sampling(agent);
+  if (!ft_jobs_tree_count(agent->jobs))
+    release_idle_memory(agent);
 }
 
-FT_HOT static void sample(void *data)
+FT_HOT static void sample_trees(void *data)
 {
   struct ft_agent *agent = data;
   double period = 1 / agent->config.sample_hertz, now;
 
   ft_measure_sample(agent->measure);
   now = ft_io_monotonic();
-  /* in step with the clock; instants that were missed are not made up for */
-  if (ft_jobs_watched(agent->jobs))
+  /* a multiple of the period after the due time; missed samples are skipped */
+  if (ft_jobs_tree_count(agent->jobs))
     ft_loop_at(agent->loop, &agent->sample,
                agent->sample.due +
                    period * (1 + (double)(uint64_t)((now - agent->sample.due) / period)));
-  /* what is due before the next sample does not wake us for itself */
+  /* a tick that is due before the next sample needs no wake-up of its own */
   if (agent->tick.armed && agent->tick.due < now + period) {
     ft_loop_cancel(agent->loop, &agent->tick);
-    tick(agent);
+    tick_jobs(agent);
   }
 }
 
-static void tick_soon(struct ft_agent *agent)
+void ft_agent_tick_soon(struct ft_agent *agent)
 {
   ft_loop_at(agent->loop, &agent->tick, ft_io_monotonic());
 }
 
-static void retry(void *data)
+static void retry_spool(void *data)
 {
   struct ft_agent *agent = data;
 
-  if (ft_ledger_retry(agent->ledger))
-    ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
+  if (ft_recorder_retry(agent->recorder))
+    ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + FT_AGENT_RETRY_SECONDS);
 }
 
-static void scrubbed(const struct ft_child_result *result, void *data)
+static void scrub_done(const struct ft_subprocess_result *result, void *data)
 {
   struct ft_agent *agent = data;
 
   agent->scrubbing = false;
   agent->scrub_at = ft_io_monotonic() + SCRUB_PAUSE_SECONDS;
   if (!result->ok)
-    ft_log(LOG_WARNING, "what was removed is in the store's file still: %s", result->why);
+    ft_log(LOG_WARNING, "removed runs are not yet overwritten in the store: %s", result->why);
 }
 
-/* A large store is made anew by another process; what jobs tell waits in the spool meanwhile. */
-static void scrub(struct ft_agent *agent)
+/* Overwrites removed runs; in a child if the store is large, while observations wait in the
+ * spool. */
+static void scrub_store(struct ft_agent *agent)
 {
   char option[PATH_MAX + 16];
   const char *const argv[] = { "/proc/self/exe", option, NULL };
@@ -174,220 +128,41 @@ static void scrub(struct ft_agent *agent)
 
   if (agent->scrubbing || ft_io_monotonic() < agent->scrub_at)
     return;
-  path = ft_ledger_scrub(agent->ledger);
+  path = ft_recorder_scrub(agent->recorder);
   if (!path)
     return;
   (void)snprintf(option, sizeof option, "--scrub=%s", path);
-  agent->scrubbing = ft_child_run(agent->children, argv, SCRUB_SECONDS, scrubbed, agent, &err) == 0;
+  agent->scrubbing =
+      ft_subprocess_run(agent->children, argv, SCRUB_SECONDS, scrub_done, agent, &err) == 0;
   if (!agent->scrubbing)
     ft_log(LOG_WARNING, "%s", err.text);
 }
 
-static void follow(void *data)
+static void maintain_store(void *data)
 {
   struct ft_agent *agent = data;
   double pause = 0;
 
-  if (!ft_ledger_follow(agent->ledger)) {
-    pause = ft_ledger_forgets(agent->ledger) ? FORGET_SECONDS : FOLLOW_SECONDS;
-    scrub(agent);
-  } else if (ft_jobs_watched(agent->jobs))
-    pause = FOLLOW_PAUSE_SECONDS;
-  ft_loop_at(agent->loop, &agent->follow, ft_io_monotonic() + pause);
+  if (!ft_recorder_maintain(agent->recorder)) {
+    pause = ft_recorder_is_forgetting(agent->recorder) ? MAINTAIN_FORGET_SECONDS : MAINTAIN_SECONDS;
+    scrub_store(agent);
+  } else if (ft_jobs_tree_count(agent->jobs))
+    pause = MAINTAIN_PAUSE_SECONDS;
+  ft_loop_at(agent->loop, &agent->maintain, ft_io_monotonic() + pause);
 }
 
-static void follow_soon(struct ft_agent *agent)
+void ft_agent_maintain_soon(struct ft_agent *agent)
 {
-  ft_loop_at(agent->loop, &agent->follow, ft_io_monotonic());
-}
-
-/* ---- jobs ---- */
-
-static void finished(const ft_observation *observation, void *data)
-{
-  struct ft_agent *agent = data;
-  ft_observation *o = &agent->finished;
-  const char *platform = ft_cluster_platform(agent->cluster, observation->node);
-
-  *o = *observation;
-  ft_host_complete(&agent->host, &agent->site, agent->state_fd,
-                   platform ? platform : agent->config.node_platform, o);
-  ft_platform_map_see(agent->platforms, o->node, o->platform, o->end_time);
-  if (ft_ledger_take(agent->ledger, o))
-    follow_soon(agent);
-  if (ft_ledger_waits(agent->ledger) && !agent->retry.armed)
-    ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + RETRY_SECONDS);
-}
-
-static void ask(uint32_t job_id, void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_asker_ask(agent->asker, job_id);
-}
-
-static void forget(uint32_t job_id, void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_journal_forget(agent->journal, job_id);
-}
-
-static bool suspend(const ft_observation *observation, void *data)
-{
-  struct ft_agent *agent = data;
-  struct ft_error err;
-
-  if (ft_journal_suspend(agent->journal, observation, &err) == 0)
-    return true;
-  ft_log(LOG_ERR, "job %" PRIu32 ": the next agent will not find it again: %s", observation->job_id,
-         err.text);
-  return false;
-}
-
-static void answered(uint32_t job_id, const struct ft_slurm_job *answer, void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_jobs_answer(agent->jobs, job_id, answer, instant());
-  tick_soon(agent);
-}
-
-static void announced(const ft_announcement *announcement, pid_t peer, const void *packet,
-                      size_t length, void *data)
-{
-  struct ft_agent *agent = data;
-  struct ft_instant now = instant();
-  struct ft_error err;
-
-  /*
-   * The kernel may have put the agent into the place of who announces, on whose CPU it was woken:
-   * slurmstepd, which would wait for as long as the agent works. It goes on first.
-   */
-  (void)sched_yield();
-  if (ft_jobs_announce(agent->jobs, announcement, peer, false, now) &&
-      ft_journal_add(agent->journal, announcement, peer, now.utc, packet, length, &err) < 0)
-    ft_log(LOG_WARNING, "job %" PRIu32 ": not found again should the agent be restarted: %s",
-           announcement->job_id, err.text);
-  arm_sampling(agent);
-  tick_soon(agent);
-}
-
-/* What an agent before us was told, at its own time. */
-static void replayed(const ft_announcement *announcement, pid_t peer, double utc, void *data)
-{
-  struct ft_agent *agent = data;
-  struct ft_instant now = instant();
-  double ago = utc < now.utc ? now.utc - utc : 0;
-
-  (void)ft_jobs_announce(agent->jobs, announcement, peer, true,
-                         (struct ft_instant){ now.monotonic - ago, now.utc - ago });
-}
-
-static void resumed(const ft_observation *observation, void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_jobs_resume(agent->jobs, observation);
-}
-
-static bool is_forgotten(const ft_observation *observation, void *data)
-{
-  struct ft_agent *agent = data;
-
-  return ft_ledger_is_forgotten(agent->ledger, observation);
-}
-
-static void resume(struct ft_agent *agent)
-{
-  const struct ft_journal_calls calls = { replayed, resumed, agent };
-  size_t watched;
-
-  ft_journal_replay(agent->journal, &calls);
-  /* an agent before us may have been told and killed at once */
-  ft_jobs_forget(agent->jobs, is_forgotten, agent);
-  watched = ft_jobs_watched(agent->jobs);
-  if (watched)
-    ft_log(LOG_INFO, "%zu job%s found again", watched, watched == 1 ? "" : "s");
-  arm_sampling(agent);
-  tick_soon(agent);
-}
-
-/* ---- questions of users ---- */
-
-/* Whether Q is of the state folder that this agent works in; else REPLY says so. */
-static bool is_ours(const struct ft_agent *agent, const ft_question *q, ft_reply *reply)
-{
-  struct stat st;
-
-  if (fstat(agent->state_fd, &st) == 0 && q->state_device == st.st_dev &&
-      q->state_inode == st.st_ino)
-    return true;
-  (void)snprintf(reply->error, sizeof reply->error,
-                 "the foretelld of this machine works in another state folder: %.160s",
-                 agent->config.state_directory);
-  return false;
-}
-
-/* The store does not take it any more; what is left is to be removed, and kept of jobs that run. */
-static void told_to_forget(void *data)
-{
-  struct ft_agent *agent = data;
-
-  ft_jobs_forget(agent->jobs, is_forgotten, agent);
-  follow_soon(agent);
-}
-
-static bool answer(struct ft_asked *asked, ft_reply *reply, void *data)
-{
-  struct ft_agent *agent = data;
-
-  if (!is_ours(agent, asked->question, reply))
-    return true;
-  switch (asked->question->which_asked) {
-  case ft_question_forget_tag:
-    return ft_answer_forget(agent->ledger, asked, reply, told_to_forget, agent);
-  case ft_question_run_query_tag:
-    return ft_tell_runs(asked, agent->ledger, agent->jobs, instant(), reply);
-  case ft_question_rejected_tag:
-    return ft_take_rejected(asked, agent->ledger, reply);
-  default:
-    (void)ft_string_copy("this foretelld is of another version and does not know the question",
-                         reply->error, sizeof reply->error);
-    return true;
-  }
-}
-
-static void answer_ended(struct ft_asked *asked, void *data)
-{
-  struct ft_agent *agent = data;
-
-  if (asked->question->which_asked == ft_question_forget_tag)
-    ft_answer_forget_ended(agent->ledger, asked);
-  else if (asked->question->which_asked == ft_question_run_query_tag)
-    ft_tell_ended(asked);
-}
-
-/* Without the socket jobs are measured all the same. */
-static void open_questions(struct ft_agent *agent)
-{
-  const struct ft_answerer answerer = { answer, answer_ended, agent };
-  char path[sizeof agent->config.socket + sizeof FT_STATE_QUERY_SUFFIX];
-  struct ft_error err;
-
-  (void)snprintf(path, sizeof path, "%s" FT_STATE_QUERY_SUFFIX, agent->config.socket);
-  agent->questions = ft_questions_open(agent->loop, path, &answerer, &err);
-  if (!agent->questions)
-    ft_log(LOG_WARNING, "users cannot ask: %s", err.text);
+  ft_loop_at(agent->loop, &agent->maintain, ft_io_monotonic());
 }
 
 /* ---- configuration ---- */
 
-/* The file names programs that the agent runs, so nobody else may change it. */
-static int read_config(const char *path, struct ft_config *config, struct ft_error *err)
+/* Reads the configuration; fails if other users may write it, because it names programs to run. */
+static int read_agent_config(const char *path, struct ft_config *config, struct ft_error *err)
 {
   ft_config_defaults(config);
-  /* without a file of his own choice, a user has the defaults */
+  /* without an installed file and without --config, the defaults apply */
   if (!path && access(FT_CONFIG_FILE, F_OK) < 0 && errno == ENOENT)
     return 0;
   if (ft_io_check_owner(path ? path : FT_CONFIG_FILE, err) < 0)
@@ -395,14 +170,14 @@ static int read_config(const char *path, struct ft_config *config, struct ft_err
   return ft_config_read(path, config, err);
 }
 
-static void see_node(const char *node, const char *platform, double time, void *data)
+static void observe_node(const char *node, const char *platform, double time, void *data)
 {
   struct ft_agent *agent = data;
 
-  ft_platform_map_see(agent->platforms, node, platform, time);
+  ft_platform_map_observe(agent->platforms, node, platform, time);
 }
 
-static void publish_site(struct ft_agent *agent)
+static void publish_site_files(struct ft_agent *agent)
 {
   ft_apps *apps = calloc(1, sizeof *apps);
   ft_platforms platforms;
@@ -421,22 +196,22 @@ static void publish_site(struct ft_agent *agent)
   free(apps);
 }
 
-static void apply_rule(struct ft_agent *agent)
+static void set_rule(struct ft_agent *agent)
 {
   ft_measure_set_rule(agent->measure, agent->site.rule);
   ft_jobs_set_rule(agent->jobs, agent->site.rule);
-  ft_ledger_set_rule(agent->ledger, agent->site.rule);
-  follow_soon(agent);
+  ft_recorder_set_rule(agent->recorder, agent->site.rule);
+  ft_agent_maintain_soon(agent);
 }
 
-/* Slurm has said what the cluster is: the site file and a file a partition. */
-static void cluster_known(const struct ft_slurm_config *config, const ft_partition *partitions,
-                          size_t count, void *data)
+/* Publishes the result of a poll: the site file and one file per partition. */
+static void cluster_polled(const struct ft_slurm_config *config, const ft_partition *partitions,
+                           size_t count, void *data)
 {
   struct ft_agent *agent = data;
   struct ft_error err;
 
-  ft_asker_hold(agent->asker, false);
+  ft_slurm_query_pause(agent->slurm_query, false);
   if (!config)
     return;
   (void)ft_string_copy(config->cluster, agent->site.cluster, sizeof agent->site.cluster);
@@ -454,67 +229,68 @@ static void cluster_known(const struct ft_slurm_config *config, const ft_partiti
   }
   if (ft_publish_partition_list(agent->publisher, partitions, count, &err) < 0)
     ft_log(LOG_ERR, "%s", err.text);
-  ft_publish_forget_partitions(agent->publisher, partitions, count);
-  publish_site(agent);
-  ft_ledger_see_nodes(agent->ledger, see_node, agent);
-  apply_rule(agent);
+  ft_publish_remove_partitions(agent->publisher, partitions, count);
+  publish_site_files(agent);
+  ft_recorder_each_node(agent->recorder, observe_node, agent);
+  set_rule(agent);
   ft_listener_allow(agent->listener, config->slurmd_uid);
-  ft_questions_allow(agent->questions, config->slurm_uid);
-  rest(agent);
+  ft_query_server_allow(agent->queries, config->slurm_uid);
+  release_idle_memory(agent);
 }
 
 static void apply_config(struct ft_agent *agent)
 {
-  struct ft_scontrol_host host = { agent->host.name, agent->config.node_platform,
+  struct ft_scontrol_host host = { agent->node.name, agent->config.node_platform,
                                    agent->platforms };
 
   ft_platform_map_set(agent->platforms, agent->config.platforms, agent->config.platform_count);
-  ft_cluster_set(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds, &host);
-  ft_asker_set_folder(agent->asker, agent->config.slurm_bin);
-  ft_ledger_set_keep(agent->ledger, agent->config.max_runs);
-  ft_ledger_set_limits(agent->ledger, agent->config.max_age_seconds, agent->config.max_apps);
-  ft_ledger_set_borrow(agent->ledger, agent->config.policy.borrow);
-  ft_ledger_set_price(agent->ledger, agent->config.policy.failure_price);
-  ft_ledger_set_shared(agent->ledger, agent->config.apps, agent->config.app_count);
+  ft_cluster_poll_configure(agent->cluster, agent->config.slurm_bin, agent->config.cluster_seconds,
+                            &host);
+  ft_slurm_query_set_directory(agent->slurm_query, agent->config.slurm_bin);
+  ft_recorder_set_max_runs(agent->recorder, agent->config.max_runs);
+  ft_recorder_set_expiry(agent->recorder, agent->config.max_age_seconds, agent->config.max_apps);
+  ft_recorder_set_borrow(agent->recorder, agent->config.policy.borrow);
+  ft_recorder_set_failure_cost(agent->recorder, agent->config.policy.failure_price);
+  ft_recorder_set_shared(agent->recorder, agent->config.apps, agent->config.app_count);
   ft_jobs_set_apps(agent->jobs, agent->config.apps, agent->config.app_count);
-  publish_site(agent);
-  apply_rule(agent);
+  publish_site_files(agent);
+  set_rule(agent);
 }
 
-/* SIGHUP: all of the file or nothing of it; what is taken once at the start stays. */
-static void reload(struct ft_agent *agent)
+/* SIGHUP: applies the whole file or, if it is invalid, nothing; start-up settings stay. */
+static void reload_config(struct ft_agent *agent)
 {
   struct ft_config *config = malloc(sizeof *config);
   struct ft_error err;
 
   if (!config)
     return;
-  if (read_config(agent->config_path, config, &err) < 0) {
-    ft_log(LOG_ERR, "%s; the old configuration stays", err.text);
+  if (read_agent_config(agent->config_path, config, &err) < 0) {
+    ft_log(LOG_ERR, "%s; the old configuration remains in use", err.text);
     goto out;
   }
   if (strcmp(config->state_directory, agent->config.state_directory) != 0 ||
       strcmp(config->socket, agent->config.socket) != 0 ||
       config->sample_hertz != agent->config.sample_hertz)
-    ft_log(LOG_WARNING, "state folder, socket and sampling rate stay as they are until a restart");
+    ft_log(LOG_WARNING, "state_dir, socket or sample_hz changed; restart foretelld to apply");
   memcpy(config->state_directory, agent->config.state_directory, sizeof config->state_directory);
   memcpy(config->socket, agent->config.socket, sizeof config->socket);
   config->sample_hertz = agent->config.sample_hertz;
   agent->config = *config;
   apply_config(agent);
-  ft_cluster_refresh(agent->cluster);
-  ft_log(LOG_INFO, "configuration read again");
+  ft_cluster_poll_now(agent->cluster);
+  ft_log(LOG_INFO, "configuration reloaded");
 out:
   free(config);
 }
 
-static void signalled(int signal, void *data)
+static void signal_received(int signal, void *data)
 {
   struct ft_agent *agent = data;
 
   if (signal == SIGHUP) {
-    reload(agent);
-    follow_soon(agent);
+    reload_config(agent);
+    ft_agent_maintain_soon(agent);
     return;
   }
   ft_log(LOG_INFO, "stopping");
@@ -523,7 +299,7 @@ static void signalled(int signal, void *data)
 
 /* ---- opening ---- */
 
-static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
+static int open_state_directory(struct ft_agent *agent, struct ft_error *err)
 {
   const char *path = agent->config.state_directory;
 
@@ -536,44 +312,41 @@ static int take_state_folder(struct ft_agent *agent, struct ft_error *err)
   return agent->lock_fd < 0 ? -1 : 0;
 }
 
-/* ERR, which names what is in the state folder, with that folder. */
-static int in_state(const struct ft_agent *agent, struct ft_error *err)
+/* Prefixes ERR with the path of the state directory. Returns -1. */
+static int prefix_state_directory(const struct ft_agent *agent, struct ft_error *err)
 {
   struct ft_error why = *err;
 
   return ft_error_set(err, "%s: %s", agent->config.state_directory, why.text);
 }
 
-static int open_parts(struct ft_agent *agent, struct ft_error *err)
+static int open_components(struct ft_agent *agent, struct ft_error *err)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, 0 };
   struct ft_measure_settings measure = { .seconds = 1 / agent->config.sample_hertz,
                                          .rule = agent->site.rule };
   struct ft_jobs_settings jobs = { .rule = agent->site.rule,
                                    .grace_seconds = GRACE_SECONDS,
-                                   .ask_seconds = ASK_SECONDS,
-                                   .finished = finished,
-                                   .ask = ask,
-                                   .forget = forget,
-                                   .suspend = suspend,
-                                   .data = agent };
+                                   .query_seconds = QUERY_SECONDS };
 
+  ft_agent_set_job_callbacks(agent, &jobs);
   agent->root_fd = measure.root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (agent->root_fd < 0)
     return ft_error_errno(err, "/");
   agent->loop = ft_loop_open(signals, err);
   if (!agent->loop)
     return -1;
-  ft_loop_on_signal(agent->loop, signalled, agent);
-  agent->sample = (struct ft_timer){ .fire = sample, .data = agent };
-  agent->tick = (struct ft_timer){ .fire = tick, .data = agent };
-  agent->retry = (struct ft_timer){ .fire = retry, .data = agent };
-  agent->follow = (struct ft_timer){ .fire = follow, .data = agent };
-  agent->children = ft_children_open(agent->loop);
-  agent->asker =
-      agent->children ? ft_asker_open(agent->loop, agent->children, answered, agent) : NULL;
-  if (agent->asker)
-    agent->cluster = ft_cluster_open(agent->loop, agent->children, cluster_known, agent);
+  ft_loop_on_signal(agent->loop, signal_received, agent);
+  agent->sample = (struct ft_timer){ .fire = sample_trees, .data = agent };
+  agent->tick = (struct ft_timer){ .fire = tick_jobs, .data = agent };
+  agent->retry = (struct ft_timer){ .fire = retry_spool, .data = agent };
+  agent->maintain = (struct ft_timer){ .fire = maintain_store, .data = agent };
+  agent->children = ft_subprocesses_open(agent->loop);
+  agent->slurm_query = agent->children ? ft_slurm_query_open(agent->loop, agent->children,
+                                                             ft_agent_slurm_reply, agent)
+                                       : NULL;
+  if (agent->slurm_query)
+    agent->cluster = ft_cluster_poll_open(agent->loop, agent->children, cluster_polled, agent);
   if (!agent->cluster)
     return ft_error_set(err, "out of memory");
   agent->platforms = ft_platform_map_open();
@@ -581,30 +354,31 @@ static int open_parts(struct ft_agent *agent, struct ft_error *err)
     return ft_error_set(err, "out of memory");
   agent->publisher = ft_publisher_open(agent->state_fd, err);
   if (!agent->publisher)
-    return in_state(agent, err);
-  agent->seeker =
-      ft_seeker_open(agent->loop, agent->children, agent->state_fd, agent->publisher, err);
-  if (!agent->seeker)
+    return prefix_state_directory(agent, err);
+  agent->equations =
+      ft_equation_worker_open(agent->loop, agent->children, agent->state_fd, agent->publisher, err);
+  if (!agent->equations)
     return -1;
-  agent->relater = ft_relater_open(agent->loop, agent->children, agent->state_fd,
-                                   agent->config.state_directory, agent->publisher, err);
-  if (!agent->relater)
+  agent->platform_worker =
+      ft_platform_worker_open(agent->loop, agent->children, agent->state_fd,
+                              agent->config.state_directory, agent->publisher, err);
+  if (!agent->platform_worker)
     return -1;
-  agent->ledger =
-      ft_ledger_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
-  if (!agent->ledger)
+  agent->recorder =
+      ft_recorder_open(agent->state_fd, agent->config.state_directory, agent->publisher, err);
+  if (!agent->recorder)
     return -1;
   agent->measure = jobs.measure = ft_measure_open(&measure, err);
   if (!agent->measure)
     return -1;
   agent->journal = ft_journal_open(agent->state_fd, err);
   if (!agent->journal)
-    return in_state(agent, err);
+    return prefix_state_directory(agent, err);
   agent->jobs = ft_jobs_open(&jobs, err);
   return agent->jobs ? 0 : -1;
 }
 
-static void say_reports(struct ft_agent *agent)
+static void log_samplers(struct ft_agent *agent)
 {
   size_t count;
   const struct ft_measure_report *report = ft_measure_reports(agent->measure, &count);
@@ -626,32 +400,34 @@ struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err)
   (void)mallopt(M_MMAP_THRESHOLD, MAP_BYTES);
   agent->state_fd = agent->lock_fd = agent->root_fd = -1;
   agent->config_path = config_path;
-  if (read_config(config_path, &agent->config, err) < 0)
+  if (read_agent_config(config_path, &agent->config, err) < 0)
     goto fail;
-  /* first: its child would hold the lock for as long as it lives, be this process there or not */
-  ft_host_read(&agent->host);
-  if (take_state_folder(agent, err) < 0)
+  /* before the lock: its child would inherit the lock and could outlive this process */
+  ft_node_info_read(&agent->node);
+  if (open_state_directory(agent, err) < 0)
     goto fail;
-  /* what the cluster was holds until Slurm says what it is */
+  /* the last known state of the cluster, until the first poll */
   if (ft_state_read_site(agent->state_fd, &agent->site, &why) < 0)
     agent->site = (ft_site){ .schema = FT_SCHEMA };
-  if (open_parts(agent, err) < 0)
+  if (open_components(agent, err) < 0)
     goto fail;
   apply_config(agent);
-  say_reports(agent);
-  agent->listener = ft_listener_open(agent->loop, agent->config.socket, announced, agent, err);
+  log_samplers(agent);
+  agent->listener =
+      ft_listener_open(agent->loop, agent->config.socket, ft_agent_announced, agent, err);
   if (!agent->listener)
     goto fail;
-  open_questions(agent);
-  resume(agent);
-  retry(agent);
-  ft_ledger_see_nodes(agent->ledger, see_node, agent);
-  /* no run is stored without its submit time: nor then without the cluster, which its key has too */
-  ft_asker_hold(agent->asker, !agent->site.cluster[0]);
-  ft_cluster_refresh(agent->cluster);
+  ft_agent_open_queries(agent);
+  ft_agent_restore_jobs(agent);
+  retry_spool(agent);
+  ft_recorder_each_node(agent->recorder, observe_node, agent);
+  /* runs are stored only with their submit time, so a pause of the queries makes them wait for
+   * the cluster's name, which is also part of the key */
+  ft_slurm_query_pause(agent->slurm_query, !agent->site.cluster[0]);
+  ft_cluster_poll_now(agent->cluster);
   ft_log(LOG_INFO, "listening at %s, state in %s", agent->config.socket,
          agent->config.state_directory);
-  rest(agent);
+  release_idle_memory(agent);
   return agent;
 fail:
   ft_agent_close(agent);
@@ -667,19 +443,19 @@ void ft_agent_close(struct ft_agent *agent)
 {
   if (!agent)
     return;
-  ft_questions_close(agent->questions);
+  ft_query_server_close(agent->queries);
   ft_listener_close(agent->listener);
   ft_jobs_close(agent->jobs);
   ft_journal_close(agent->journal);
   ft_measure_close(agent->measure);
-  ft_ledger_close(agent->ledger);
-  ft_relater_close(agent->relater);
-  ft_seeker_close(agent->seeker);
+  ft_recorder_close(agent->recorder);
+  ft_platform_worker_close(agent->platform_worker);
+  ft_equation_worker_close(agent->equations);
   ft_publisher_close(agent->publisher);
-  ft_cluster_close(agent->cluster);
+  ft_cluster_poll_close(agent->cluster);
   ft_platform_map_close(agent->platforms);
-  ft_asker_close(agent->asker);
-  ft_children_close(agent->children);
+  ft_slurm_query_close(agent->slurm_query);
+  ft_subprocesses_close(agent->children);
   ft_loop_close(agent->loop);
   if (agent->root_fd >= 0)
     close(agent->root_fd);

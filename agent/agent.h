@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The agent as a whole: its parts, put together over one event loop. */
+/* The agent as a whole: all components on one event loop. */
 #ifndef FT_AGENT_AGENT_H
 #define FT_AGENT_AGENT_H
 
@@ -8,16 +8,16 @@
 struct ft_agent;
 
 /*
- * Read the configuration at CONFIG_PATH (NULL: the installed one, whose absence
- * means the defaults), take the state folder for ourselves, begin to listen. Returns
- * NULL with ERR; another agent on the same state folder is an error.
+ * Reads the configuration CONFIG_PATH (NULL: the installed one, or the defaults if that is
+ * missing), locks the state directory and begins to listen. Returns NULL and ERR, also if another
+ * agent uses the state directory.
  */
 struct ft_agent *ft_agent_open(const char *config_path, struct ft_error *err);
 
-/* Serve until SIGTERM or SIGINT; SIGHUP reads the configuration again. */
+/* Runs until SIGTERM or SIGINT; SIGHUP reloads the configuration. Returns 0; -1 and ERR. */
 int ft_agent_run(struct ft_agent *agent, struct ft_error *err);
 
-/* Stop; runs that are not over stay known to the next agent on this state folder. */
+/* Stops the agent; the next agent on this state directory continues with the running jobs. */
 void ft_agent_close(struct ft_agent *agent);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/alone.h"
+#include "agent/offline.h"
 #include "agent/log.h"
 
 enum { EXIT_DONE = 0, EXIT_USAGE = 2, EXIT_SYSTEM = 3 };
@@ -35,19 +35,21 @@ struct options {
   bool daemon, verbose;
 };
 
-/* What getopt found wrong; WORD is the one before optind, of letters not always theirs. */
-static int refuse(const char *word)
+/* Prints getopt's error. WORD is the argument before optind, or not the option if letters are
+ * combined. Returns the exit status. */
+static int usage_error(const char *word)
 {
   const char letter[] = { '-', (char)optopt, '\0' };
 
-  fprintf(stderr,
-          "foretelld: %s: no such option, or not with what it takes; see foretelld --help\n",
-          optopt && strncmp(word, "--", 2) != 0 ? letter : word);
+  fprintf(
+      stderr,
+      "foretelld: %s: unknown option, or missing or unexpected argument; see foretelld --help\n",
+      optopt && strncmp(word, "--", 2) != 0 ? letter : word);
   return EXIT_USAGE;
 }
 
-/* Returns -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, struct options *out)
+/* Parses the options into OUT. Returns -1 to continue, else the exit status. */
+static int parse_options(int argc, char **argv, struct options *out)
 {
   static const struct option longs[] = {
     { "config", required_argument, NULL, 'c' }, { "daemon", no_argument, NULL, 'd' },
@@ -82,18 +84,20 @@ static int parse(int argc, char **argv, struct options *out)
       fputs(usage, stdout);
       return EXIT_DONE;
     default:
-      return refuse(argv[optind - 1]);
+      return usage_error(argv[optind - 1]);
     }
   if (optind < argc) {
-    fprintf(stderr, "foretelld: %s: nothing was expected here; see foretelld --help\n",
-            argv[optind]);
+    fprintf(stderr, "foretelld: %s: unexpected argument; see foretelld --help\n", argv[optind]);
     return EXIT_USAGE;
   }
   return -1;
 }
 
-/* The parent waits until the child listens or has failed, and exits with its status. */
-static int detach(int *ready)
+/*
+ * Continues in a child. The parent waits for notify_parent and exits with that status. Sets *READY
+ * to the pipe. Returns 0; -1 with errno.
+ */
+static int daemonize(int *ready)
 {
   int ends[2], null;
   char status = EXIT_SYSTEM;
@@ -121,8 +125,8 @@ static int detach(int *ready)
   return 0;
 }
 
-/* Tell the waiting parent STATUS; standard error is its own until then. */
-static void release(int *ready, char status)
+/* Sends STATUS to the waiting parent, then redirects standard error to /dev/null. */
+static void notify_parent(int *ready, char status)
 {
   if (*ready < 0)
     return;
@@ -132,7 +136,7 @@ static void release(int *ready, char status)
   (void)dup2(STDIN_FILENO, STDERR_FILENO);
 }
 
-/* A standard stream that is closed would become the first file that is opened, and get the log. */
+/* Opens closed standard streams, whose descriptors other files would get, and with them the log. */
 static int open_standard_streams(void)
 {
   int fd;
@@ -143,13 +147,13 @@ static int open_standard_streams(void)
   return fd < 0 ? -1 : close(fd);
 }
 
-/* What an agent with a large store has done beside it. */
-static int scrub(const char *path)
+/* --scrub, which the agent runs as a child for a large store. */
+static int run_scrub(const char *path)
 {
   struct ft_error err;
 
   (void)!nice(19);
-  if (ft_alone_scrub(path, &err) == 0)
+  if (ft_offline_scrub(path, &err) == 0)
     return EXIT_DONE;
   fprintf(stderr, "foretelld: %s\n", err.text);
   return EXIT_SYSTEM;
@@ -160,7 +164,7 @@ int main(int argc, char **argv)
   struct options options = { 0 };
   struct ft_agent *agent;
   struct ft_error err;
-  int status = parse(argc, argv, &options), ready = -1;
+  int status = parse_options(argc, argv, &options), ready = -1;
   char *config = NULL;
 
   if (status >= 0)
@@ -168,29 +172,29 @@ int main(int argc, char **argv)
   if (open_standard_streams() < 0)
     return EXIT_SYSTEM;
   if (options.scrub)
-    return scrub(options.scrub);
+    return run_scrub(options.scrub);
   if (options.config && !(config = realpath(options.config, NULL))) {
     fprintf(stderr, "foretelld: %s: %s\n", options.config, strerror(errno));
     return EXIT_USAGE;
   }
   (void)umask(022);
-  /* whoever reads the log may go: jobs are measured all the same */
+  /* continue if the reader of the log exits */
   (void)signal(SIGPIPE, SIG_IGN);
   ft_log_open(false, options.verbose);
-  if (options.daemon && detach(&ready) < 0) {
-    ft_log(LOG_ERR, "cannot go to the background: %s", strerror(errno));
+  if (options.daemon && daemonize(&ready) < 0) {
+    ft_log(LOG_ERR, "cannot run in the background: %s", strerror(errno));
     return EXIT_SYSTEM;
   }
   agent = ft_agent_open(config, &err);
   if (!agent) {
     ft_log(LOG_ERR, "%s", err.text);
-    release(&ready, EXIT_SYSTEM);
+    notify_parent(&ready, EXIT_SYSTEM);
     free(config);
     return EXIT_SYSTEM;
   }
   if (options.daemon)
     ft_log_open(true, options.verbose);
-  release(&ready, EXIT_DONE);
+  notify_parent(&ready, EXIT_DONE);
   status = ft_agent_run(agent, &err) < 0 ? EXIT_SYSTEM : EXIT_DONE;
   if (status)
     ft_log(LOG_ERR, "%s", err.text);

@@ -31,7 +31,7 @@ void ft_job_free(struct job *job)
 {
   if (!job)
     return;
-  ft_job_forget_steps(job);
+  ft_job_free_steps(job);
   ft_buf_free(&job->packed);
   free(job->o);
   free(job->earlier);
@@ -69,7 +69,7 @@ bool ft_job_unpack(struct job *job)
   return true;
 }
 
-void ft_job_forget(struct job *job)
+void ft_job_discard(struct job *job)
 {
   ft_buf_free(&job->packed);
   free(job->o);
@@ -87,22 +87,23 @@ static void set_once(const char *from, char *to, size_t size)
     (void)ft_string_copy(from, to, size);
 }
 
-void ft_job_take_submission(struct job *job, const void *data, size_t length)
+void ft_job_apply_submission(struct job *job, const void *data, size_t length)
 {
   ft_observation *o = job->o;
   ft_submission *s;
   struct ft_error err;
 
-  /* of a decoded one the schema is never 0 */
+  /* the schema of a decoded record is never 0 */
   if (!length || o->submission.schema)
     return;
   s = malloc(sizeof *s);
   if (!s)
     return;
   if (ft_record_decode(FT_RECORD_SUBMISSION, data, length, s, &err) < 0) {
-    if (!job->told)
-      ft_log(LOG_WARNING, "job %" PRIu32 ": %s; it is measured without", job->id, err.text);
-    job->told = true;
+    if (!job->warned)
+      ft_log(LOG_WARNING, "job %" PRIu32 ": invalid submission record, ignored: %s", job->id,
+             err.text);
+    job->warned = true;
     goto out;
   }
   o->submission = *s;
@@ -115,7 +116,7 @@ out:
   free(s);
 }
 
-void ft_job_resolve_element(ft_observation *o)
+void ft_job_resolve_array_task(ft_observation *o)
 {
   ft_submission *s = &o->submission;
   const uint32_t *index = o->array_job_id ? &o->array_task_id : NULL;
@@ -126,7 +127,7 @@ void ft_job_resolve_element(ft_observation *o)
   ft_prediction_of_task(s, index);
 }
 
-void ft_job_take_common(struct job *job, const ft_announcement *a)
+void ft_job_apply_announcement(struct job *job, const ft_announcement *a)
 {
   ft_observation *o = job->o;
 
@@ -148,7 +149,7 @@ void ft_job_take_common(struct job *job, const ft_announcement *a)
   set_once(a->account, o->account, sizeof o->account);
 }
 
-void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
+void ft_job_apply_record(struct job *job, const struct ft_slurm_job *answer)
 {
   ft_observation *o = job->o;
 
@@ -169,11 +170,9 @@ void ft_job_take_record(struct job *job, const struct ft_slurm_job *answer)
            o->submission.job_name, sizeof o->submission.job_name);
 }
 
-/*
- * By how much it was noticed too late both clocks say, if only they agree about now: what may have
- * been put on or back while the job ran changes no duration.
- */
-void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
+/* The delay until the agent noticed the end is a difference of UTC times. It is subtracted from the
+ * monotonic run time, so that setting the UTC clock during the run changes no run time. */
+void ft_job_apply_end(struct job *job, const struct ft_slurm_job *answer)
 {
   double late = answer ? job->o->end_time - answer->end_time : 0;
 
@@ -183,7 +182,7 @@ void ft_job_take_end(struct job *job, const struct ft_slurm_job *answer)
   job->o->runtime_seconds -= late;
 }
 
-bool ft_job_take_suspended(struct job *job, const struct ft_slurm_job *answer)
+bool ft_job_apply_suspension(struct job *job, const struct ft_slurm_job *answer)
 {
   double seconds = answer->suspended_seconds;
 
@@ -222,7 +221,7 @@ struct step *ft_job_begin_step(struct job *job, uint32_t id)
 {
   struct step *step = ft_job_find_step(job, id);
 
-  if (step || job->step_count >= FT_JOBS_STEPS)
+  if (step || job->step_count >= FT_JOBS_STEP_LIMIT)
     return step;
   step = calloc(1, sizeof *step);
   if (!step)
@@ -234,7 +233,7 @@ struct step *ft_job_begin_step(struct job *job, uint32_t id)
   return step;
 }
 
-void ft_job_forget_steps(struct job *job)
+void ft_job_free_steps(struct job *job)
 {
   while (job->steps) {
     struct step *step = job->steps;
@@ -245,121 +244,121 @@ void ft_job_forget_steps(struct job *job)
   job->step_count = 0;
 }
 
-static void most_u64(bool *has, uint64_t *value, bool other_has, uint64_t other)
+static void max_u64(bool *has, uint64_t *value, bool other_has, uint64_t other)
 {
   if (other_has && (!*has || other > *value))
     *value = other;
   *has = *has || other_has;
 }
 
-static void most_double(bool *has, double *value, bool other_has, double other)
+static void max_double(bool *has, double *value, bool other_has, double other)
 {
   if (other_has && (!*has || other > *value))
     *value = other;
   *has = *has || other_has;
 }
 
-/* The kernel's totals go on across agents, peaks are the higher ones: the greater of each is a
- * lower bound. */
-static void fold(const ft_observation *e, ft_observation *o)
+/* Merges the measurements of E into O. Totals of the kernel continue across agents, so the maximum
+ * of both is a lower bound, as it is for peaks. */
+static void merge_measurements(const ft_observation *e, ft_observation *o)
 {
-#define MOST(field) most_u64(&o->has_##field, &o->field, e->has_##field, e->field)
-  MOST(rss_bytes);
-  MOST(pss_bytes);
-  MOST(charge_bytes);
-  MOST(charge_less_cache_bytes);
-  MOST(swap_bytes);
-  MOST(hugetlb_bytes);
-  MOST(shmem_bytes);
-  MOST(largest_process_bytes);
-  MOST(read_bytes);
-  MOST(write_bytes);
-  MOST(minor_faults);
-  MOST(major_faults);
-  MOST(gpu_memory_bytes);
-  MOST(gpu_transfer_bytes);
-#undef MOST
-  most_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
-  most_double(&o->has_system_seconds, &o->system_seconds, e->has_system_seconds, e->system_seconds);
+#define MAX(field) max_u64(&o->has_##field, &o->field, e->has_##field, e->field)
+  MAX(rss_bytes);
+  MAX(pss_bytes);
+  MAX(charge_bytes);
+  MAX(charge_less_cache_bytes);
+  MAX(swap_bytes);
+  MAX(hugetlb_bytes);
+  MAX(shmem_bytes);
+  MAX(largest_process_bytes);
+  MAX(read_bytes);
+  MAX(write_bytes);
+  MAX(minor_faults);
+  MAX(major_faults);
+  MAX(gpu_memory_bytes);
+  MAX(gpu_transfer_bytes);
+#undef MAX
+  max_double(&o->has_cpu_seconds, &o->cpu_seconds, e->has_cpu_seconds, e->cpu_seconds);
+  max_double(&o->has_system_seconds, &o->system_seconds, e->has_system_seconds, e->system_seconds);
   o->has_command_ran = o->has_command_ran || e->has_command_ran;
   o->command_ran = o->command_ran || e->command_ran;
   o->samples += e->samples;
 }
 
-void ft_job_fold_earlier(const struct job *job, ft_observation *o)
+void ft_job_add_earlier(const struct job *job, ft_observation *o)
 {
   if (job->earlier)
-    fold(job->earlier, o);
+    merge_measurements(job->earlier, o);
 }
 
-void ft_job_judge(struct job *job)
+void ft_job_infer_outcome(struct job *job)
 {
-  struct ft_ending ending = { .has_status = job->has_status,
-                              .status = job->status,
-                              .batch = job->batch_over,
-                              .has_oom_kills = job->has_oom_kills,
-                              .oom_kills = job->oom_kills,
-                              .peak_bytes = ft_observation_peak(job->o, job->o->rule),
-                              .limit_bytes = job->o->limit_bytes,
-                              .rule = job->o->rule,
-                              .runtime_seconds = job->o->runtime_seconds,
-                              .time_limit_seconds = job->time_limit_seconds };
+  struct ft_exit_evidence ending = { .has_status = job->has_status,
+                                     .status = job->status,
+                                     .batch = job->batch_over,
+                                     .has_oom_kills = job->has_oom_kills,
+                                     .oom_kills = job->oom_kills,
+                                     .peak_bytes = ft_observation_peak(job->o, job->o->rule),
+                                     .limit_bytes = job->o->limit_bytes,
+                                     .rule = job->o->rule,
+                                     .runtime_seconds = job->o->runtime_seconds,
+                                     .time_limit_seconds = job->time_limit_seconds };
 
-  job->verdict = ft_ending_judge(&ending);
+  job->outcome = ft_outcome_from_node(&ending);
   if (job->has_status && WIFEXITED(job->status))
     job->o->exit_code = WEXITSTATUS(job->status);
   if (job->has_status && WIFSIGNALED(job->status))
     job->o->signal = WTERMSIG(job->status);
 }
 
-/* The worse of two ends: a signal, then a status that is not 0. */
-static int worse(int a, int b)
+/* Returns the worse of two wait statuses: a signal before a nonzero exit status before 0. */
+static int worse_status(int a, int b)
 {
-  if (ft_ending_signal(a) || ft_ending_signal(b))
-    return ft_ending_signal(a) ? a : b;
+  if (ft_outcome_signal(a) || ft_outcome_signal(b))
+    return ft_outcome_signal(a) ? a : b;
   return a ? a : b;
 }
 
-void ft_job_take_status(struct job *job, uint32_t step_id, int status)
+void ft_job_apply_status(struct job *job, uint32_t step_id, int status)
 {
   if (step_id == FT_STEP_BATCH) {
     job->batch_over = true;
     job->status = status;
   } else if (!job->batch_over) {
-    job->status = job->has_status ? worse(job->status, status) : status;
+    job->status = job->has_status ? worse_status(job->status, status) : status;
   }
   job->has_status = true;
 }
 
-static void join_kills(struct job *job, const struct job *part)
+static void merge_oom_kills(struct job *job, const struct job *part)
 {
   job->has_oom_kills = job->has_oom_kills || part->has_oom_kills;
   job->oom_kills += part->oom_kills;
-  most_u64(&job->o->has_killed_at_bytes, &job->o->killed_at_bytes, part->o->has_killed_at_bytes,
-           part->o->killed_at_bytes);
+  max_u64(&job->o->has_killed_at_bytes, &job->o->killed_at_bytes, part->o->has_killed_at_bytes,
+          part->o->killed_at_bytes);
   if (part->step_limit_bytes > job->step_limit_bytes)
     job->step_limit_bytes = part->step_limit_bytes;
 }
 
-void ft_job_join(struct job *job, struct job *part)
+void ft_job_merge(struct job *job, struct job *part)
 {
-  ft_job_fold_earlier(job, job->o);
+  ft_job_add_earlier(job, job->o);
   free(job->earlier);
   job->earlier = part->tree ? malloc(sizeof *job->earlier) : NULL;
   if (!part->tree)
-    fold(part->o, job->o);
+    merge_measurements(part->o, job->o);
   else if (job->earlier)
     *job->earlier = *job->o;
   job->tree = part->tree;
   part->tree = NULL;
-  ft_job_forget_steps(job);
+  ft_job_free_steps(job);
   job->steps = part->steps;
   job->step_count = part->step_count;
   part->steps = NULL;
-  join_kills(job, part);
+  merge_oom_kills(job, part);
   if (part->has_status)
-    ft_job_take_status(job, part->batch_over ? FT_STEP_BATCH : 0, part->status);
-  job->resumed = job->resumed || part->resumed;
+    ft_job_apply_status(job, part->batch_over ? FT_STEP_BATCH : 0, part->status);
+  job->replayed = job->replayed || part->replayed;
   job->idle_since = part->idle_since;
-  job->ask_interval = part->ask_interval;
+  job->query_interval = part->query_interval;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The jobs alive on this node: given announcements, Slurm's answers and the
- * time, it watches one tree a job and gives one observation a run. No clock, no
- * file and no process of its own: whoever owns it brings all of these.
+ * The jobs on this node. Input: announcements, Slurm's records and the time. Keeps one process tree
+ * per job and delivers one observation per run. Reads no clock and no file and starts no process;
+ * the caller does.
  */
 #ifndef FT_AGENT_JOBS_H
 #define FT_AGENT_JOBS_H
@@ -11,14 +11,15 @@
 #include "agent/scontrol.h"
 #include "predictor/record/record.h"
 
+/* Limits, chosen by judgement. */
 enum {
-  FT_JOBS_LIMIT = 4096, /* at once on one node, those that are over but not yet complete included */
-  FT_JOBS_OF_USER = FT_JOBS_LIMIT / 2, /* of them, of one user */
-  FT_JOBS_STEPS = 1024, /* live ones of one job */
-  FT_JOBS_STEPS_OF_USER = 4096
+  FT_JOBS_LIMIT = 4096, /* jobs, including ended ones that Slurm's record may still complete */
+  FT_JOBS_USER_LIMIT = FT_JOBS_LIMIT / 2, /* jobs of one user */
+  FT_JOBS_STEP_LIMIT = 1024,              /* running steps of one job */
+  FT_JOBS_USER_STEP_LIMIT = 4096          /* running steps of one user */
 };
 
-/* The same instant on both clocks: ft_io_monotonic, ft_io_now. */
+/* One instant on both clocks: ft_io_monotonic and ft_io_now, seconds. */
 struct ft_instant {
   double monotonic, utc;
 };
@@ -26,79 +27,83 @@ struct ft_instant {
 struct ft_jobs_settings {
   struct ft_measure *measure;
   ft_rule rule;
-  double grace_seconds; /* without a process, before Slurm is asked whether the job is over */
-  double ask_seconds;   /* before Slurm is asked the second time, then doubled */
+  double
+      grace_seconds; /* time without a process until Slurm is queried whether the job has ended */
+  double query_seconds; /* time from a job's end to the first query; doubled with each query */
   /*
-   * A run is over. Called again for the same run when Slurm's record told more
-   * about it. The callee fills what it knows of the node, not of the run.
+   * A run has ended. Called again for the same run if Slurm's record changed its observation. The
+   * callee adds the properties of the node.
    */
   void (*finished)(const ft_observation *observation, void *data);
   /*
-   * Ask Slurm about JOB_ID; the answer comes by ft_jobs_answer, never from inside the call. Not
-   * called again for the same job before that.
+   * Queries Slurm's record of JOB_ID. The callee passes the result to ft_jobs_slurm_reply, later.
+   * Not called again for the same job before that.
    */
-  void (*ask)(uint32_t job_id, void *data);
-  /* The packets about JOB_ID so far need not be kept any longer. */
-  void (*forget)(uint32_t job_id, void *data);
+  void (*query_slurm)(uint32_t job_id, void *data);
+  /* The announcements of JOB_ID need not be stored any longer. */
+  void (*remove_journal)(uint32_t job_id, void *data);
   /*
-   * The agent stops while this run goes on, or lacks its submit time: what was measured so far.
-   * Returns whether the next agent will find it with the run's packets.
+   * The agent stops, but this run continues or has no submit time yet: OBSERVATION has the
+   * measurements so far. Returns whether they are stored with the announcements of the run.
    */
-  bool (*suspend)(const ft_observation *observation, void *data);
+  bool (*save_partial)(const ft_observation *observation, void *data);
   void *data;
 };
 
 struct ft_jobs;
 
+/* Copies SETTINGS. Returns NULL and ERR out of memory. */
 struct ft_jobs *ft_jobs_open(const struct ft_jobs_settings *settings, struct ft_error *err);
 
 /*
- * The apps that the site declares: of their runs begun from now on it is noted whether the declared
- * command ran. COUNT of them, borrowed until others are set.
+ * Sets the site's COUNT declared apps, borrowed until the next call. Observations of their later
+ * runs state whether the declared command ran.
  */
 void ft_jobs_set_apps(struct ft_jobs *jobs, const ft_declared_app *apps, size_t count);
 
-/* Forget all jobs; those that were not handed over are suspended. */
+/* Saves the measurements of undelivered runs and frees all jobs. */
 void ft_jobs_close(struct ft_jobs *jobs);
 
 /*
- * The plugin has said something; PEER is the process that said it. RESUMED: it said so to
- * an agent before this one, so part of the run was not seen.
- * Returns whether the run was not handed over, nor is one too many, so that this packet should
- * be kept.
+ * Processes an announcement of process PEER. REPLAYED: it was sent to an earlier agent, so that
+ * part of the run was not measured. Returns whether the announcement should be stored in the
+ * journal.
  */
 bool ft_jobs_announce(struct ft_jobs *jobs, const ft_announcement *announcement, pid_t peer,
-                      bool resumed, struct ft_instant now);
+                      bool replayed, struct ft_instant now);
 
-/* What an agent before this one had measured of OBSERVATION's run; kept to its end. */
-void ft_jobs_resume(struct ft_jobs *jobs, const ft_observation *observation);
+/* Adds what an earlier agent measured of OBSERVATION's run; merged at the run's end. */
+void ft_jobs_restore(struct ft_jobs *jobs, const ft_observation *observation);
 
-/* Slurm's answer about JOB_ID; NULL: there was none. */
-void ft_jobs_answer(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *answer,
-                    struct ft_instant now);
+/* Applies the result of query_slurm; RECORD is NULL if the query failed. */
+void ft_jobs_slurm_reply(struct ft_jobs *jobs, uint32_t job_id, const struct ft_slurm_job *record,
+                         struct ft_instant now);
 
-/* Do what is due. Returns when to come again (monotonic), INFINITY: not before an announcement. */
+/*
+ * Does all work that is due. Returns the monotonic time of the next call; INFINITY: after the next
+ * announcement.
+ */
 double ft_jobs_tick(struct ft_jobs *jobs, struct ft_instant now);
 
 /*
- * Of jobs of which MATCHES says so nothing is kept any longer: their packets are forgotten, and they
- * are not suspended. What becomes of their observations whoever gets them says.
+ * Removes the journals of all undelivered runs for which MATCHES returns true; their partial
+ * measurements are not saved either. They are still delivered.
  */
 void ft_jobs_forget(struct ft_jobs *jobs,
                     bool (*matches)(const ft_observation *observation, void *data), void *data);
 
 /*
- * The run in place NUMBER, from 0 on, of those that go on here: OUT is what is known of it, as if
- * it ended NOW without an outcome, and NOW_BYTES the memory that it has, by the rule that counts;
- * negative: not measured. Returns false behind the last.
+ * Fills OUT with the observation of the running job INDEX (from 0) as if it ended NOW without an
+ * outcome, and NOW_BYTES with its current memory by its rule (negative: not measured). Returns
+ * false beyond the last running job.
  */
-bool ft_jobs_live(struct ft_jobs *jobs, unsigned number, struct ft_instant now, ft_observation *out,
-                  double *now_bytes);
+bool ft_jobs_running(struct ft_jobs *jobs, unsigned index, struct ft_instant now,
+                     ft_observation *out, double *now_bytes);
 
-/* Which memory counts from now on; that of jobs that have begun stays. */
+/* Sets the memory accounting rule of jobs that begin later. */
 void ft_jobs_set_rule(struct ft_jobs *jobs, ft_rule rule);
 
-/* How many trees are being watched: 0 means no sample need be taken. */
-size_t ft_jobs_watched(const struct ft_jobs *jobs);
+/* Returns the number of process trees; at 0 no sampling is needed. */
+size_t ft_jobs_tree_count(const struct ft_jobs *jobs);
 
 #endif

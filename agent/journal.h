@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What was announced about runs that are not over, so that an agent that is
- * started again finds them: a file a run in the state folder's "live", to which packets are
- * added as they came. Not synced: what a crash of the machine loses has died with it.
+ * Journal of running jobs, from which a restarted agent recovers them: one file per job in the
+ * state directory's "live", to which announcements are appended. Not synced, because jobs do not
+ * survive a crash of the machine.
  */
 #ifndef FT_AGENT_JOURNAL_H
 #define FT_AGENT_JOURNAL_H
@@ -13,34 +13,38 @@
 
 struct ft_journal;
 
-/* The journal under the state folder STATE_FD (borrowed). Returns NULL with ERR. */
+/* Opens or creates the journal below the state directory STATE_FD. Returns NULL and ERR. */
 struct ft_journal *ft_journal_open(int state_fd, struct ft_error *err);
 void ft_journal_close(struct ft_journal *journal);
 
-/* Add ANNOUNCEMENT, which PEER sent at UTC as PACKET of LENGTH bytes. Returns 0 or -1 with ERR. */
-int ft_journal_add(struct ft_journal *journal, const ft_announcement *announcement, pid_t peer, double utc,
-                const void *packet, size_t length, struct ft_error *err);
+/*
+ * Appends ANNOUNCEMENT, which process PEER sent at time UTC, as PACKET of LENGTH bytes. Beyond 4
+ * MiB per job announcements are not stored. Returns 0; -1 and ERR.
+ */
+int ft_journal_add(struct ft_journal *journal, const ft_announcement *announcement, pid_t peer,
+                   double utc, const void *packet, size_t length, struct ft_error *err);
 
 /*
- * Keep what was measured of OBSERVATION's run so far. Returns 0; -1 with ERR, also where the journal
- * has no packet of the run: the next agent finds runs by their packets.
+ * Stores the measurements so far of a run that continues. Returns 0; -1 and ERR, also if the
+ * journal has no announcement of the job, because ft_journal_replay finds jobs by these.
  */
-int ft_journal_suspend(struct ft_journal *journal, const ft_observation *observation, struct ft_error *err);
+int ft_journal_save_partial(struct ft_journal *journal, const ft_observation *observation,
+                            struct ft_error *err);
 
-/* The run is over. */
-void ft_journal_forget(struct ft_journal *journal, uint32_t job_id);
+/* Removes the files of JOB_ID. */
+void ft_journal_remove(struct ft_journal *journal, uint32_t job_id);
 
 /*
- * What replay finds: each packet, then what was measured. A task start whose process is
- * not the one of then any more has pid 0.
+ * Callbacks of ft_journal_replay: each announcement of a job, then its partial measurements, if
+ * any. A task start whose process has ended has pid 0.
  */
-struct ft_journal_calls {
+struct ft_journal_callbacks {
   void (*packet)(const ft_announcement *announcement, pid_t peer, double utc, void *data);
-  void (*suspended)(const ft_observation *observation, void *data);
+  void (*partial)(const ft_observation *observation, void *data);
   void *data;
 };
 
-/* Call CALLS for each run, in order. The damaged end of a file is dropped. */
-void ft_journal_replay(struct ft_journal *journal, const struct ft_journal_calls *calls);
+/* Calls CALLS for each job. The damaged end of a file is ignored. */
+void ft_journal_replay(struct ft_journal *journal, const struct ft_journal_callbacks *calls);
 
 #endif

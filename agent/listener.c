@@ -14,8 +14,8 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* How often refused packets are spoken of, in seconds. */
-#define COMPLAIN_SECONDS 60.0
+/* Minimum time between two log lines about rejected packets; chosen by judgement. */
+#define REJECTION_LOG_SECONDS 60.0
 
 struct connection {
   struct ft_watch watch;
@@ -27,34 +27,34 @@ struct connection {
 struct ft_listener {
   struct ft_loop *loop;
   struct ft_watch watch;
-  struct ft_rest rest;
+  struct ft_accept_backoff backoff;
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-  ft_listener_call *call;
+  ft_listener_callback *call;
   void *data;
   uid_t extra_uid;        /* (uid_t)-1: none */
-  struct connection list; /* ring; the longest idle one first */
+  struct connection list; /* head of a ring, oldest connection first */
   unsigned connections;
-  unsigned refused; /* since the last complaint */
-  double next_complaint;
+  unsigned rejected; /* packets and connections since the last log line */
+  double next_log;   /* monotonic seconds */
   ft_announcement announcement;
-  unsigned char packet[FT_LISTENER_PACKET];
+  unsigned char packet[FT_LISTENER_PACKET_BYTES];
 };
 
-static void refuse(struct ft_listener *listener, const char *why)
+static void log_rejection(struct ft_listener *listener, const char *why)
 {
   double now = ft_io_monotonic();
 
-  listener->refused++;
-  if (now < listener->next_complaint)
+  listener->rejected++;
+  if (now < listener->next_log)
     return;
-  ft_log(LOG_WARNING, "%s: dropped %u packet%s or connection%s; the last: %s", listener->path,
-         listener->refused, listener->refused == 1 ? "" : "s", listener->refused == 1 ? "" : "s",
+  ft_log(LOG_WARNING, "%s: dropped %u packet%s or connection%s, last reason: %s", listener->path,
+         listener->rejected, listener->rejected == 1 ? "" : "s", listener->rejected == 1 ? "" : "s",
          why);
-  listener->refused = 0;
-  listener->next_complaint = now + COMPLAIN_SECONDS;
+  listener->rejected = 0;
+  listener->next_log = now + REJECTION_LOG_SECONDS;
 }
 
-static void drop(struct connection *c)
+static void close_announcer(struct connection *c)
 {
   ft_loop_unwatch(c->listener->loop, &c->watch);
   close(c->watch.fd);
@@ -64,7 +64,7 @@ static void drop(struct connection *c)
   free(c);
 }
 
-static void append(struct ft_listener *listener, struct connection *c)
+static void append_announcer(struct ft_listener *listener, struct connection *c)
 {
   c->previous = listener->list.previous;
   c->next = &listener->list;
@@ -72,7 +72,7 @@ static void append(struct ft_listener *listener, struct connection *c)
   listener->list.previous = c;
 }
 
-static void receive(struct ft_watch *watch)
+static void receive_announcements(struct ft_watch *watch)
 {
   struct connection *c = watch->data;
   struct ft_listener *listener = c->listener;
@@ -88,30 +88,30 @@ static void receive(struct ft_watch *watch)
     if (got <= 0)
       break;
     if ((size_t)got > sizeof listener->packet) {
-      refuse(listener, "longer than any announcement");
+      log_rejection(listener, "packet is longer than any announcement");
       continue;
     }
     if (ft_record_decode(FT_RECORD_ANNOUNCEMENT, listener->packet, (size_t)got,
                          &listener->announcement, &err) < 0) {
-      refuse(listener, err.text);
+      log_rejection(listener, err.text);
       continue;
     }
     listener->call(&listener->announcement, c->peer, listener->packet, (size_t)got, listener->data);
   }
-  drop(c);
+  close_announcer(c);
 }
 
 /*
- * Read what is there in the order of the connections: a task's end, on a connection that
- * was made after its start was sent, may be accepted while the start is still unread.
+ * Reads all pending packets in the order of the connections: the end of a task, on a later
+ * connection, may be accepted while the packet with its start is still unread.
  */
-static void receive_all(struct ft_listener *listener)
+static void receive_from_all(struct ft_listener *listener)
 {
   struct connection *next;
 
   for (struct connection *c = listener->list.next; c != &listener->list; c = next) {
     next = c->next;
-    receive(&c->watch);
+    receive_announcements(&c->watch);
   }
 }
 
@@ -125,7 +125,7 @@ static bool may_announce(const struct ft_listener *listener, int fd, struct ucre
          (listener->extra_uid != (uid_t)-1 && peer->uid == listener->extra_uid);
 }
 
-static void accept_one(struct ft_watch *watch)
+static void accept_announcer(struct ft_watch *watch)
 {
   struct ft_listener *listener = watch->data;
   int fd = accept4(watch->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -137,42 +137,44 @@ static void accept_one(struct ft_watch *watch)
 
     if (why == EAGAIN || why == EINTR || why == ECONNABORTED)
       return;
-    refuse(listener, strerror(why));
-    /* out of descriptors: without room nothing could ever be accepted again */
+    log_rejection(listener, strerror(why));
+    /* out of descriptors: close a connection, else none could be accepted again */
     if ((why == EMFILE || why == ENFILE) && listener->connections)
-      drop(listener->list.next);
+      close_announcer(listener->list.next);
     else
-      ft_rest_begin(&listener->rest, listener->loop, watch);
+      ft_accept_backoff_begin(&listener->backoff, listener->loop, watch);
     return;
   }
   if (!may_announce(listener, fd, &peer)) {
-    refuse(listener, "the peer is neither root nor SlurmdUser");
+    log_rejection(listener, "the peer is neither root nor SlurmdUser");
     close(fd);
     return;
   }
   c = calloc(1, sizeof *c);
   if (!c) {
-    refuse(listener, "out of memory");
+    log_rejection(listener, "out of memory");
     close(fd);
     return;
   }
   if (listener->connections >= FT_LISTENER_CONNECTIONS) {
-    refuse(listener, "too many connections at once");
-    drop(listener->list.next);
+    log_rejection(listener, "too many connections at once");
+    close_announcer(listener->list.next);
   }
-  *c = (struct connection){ .watch = { fd, receive, c }, .listener = listener, .peer = peer.pid };
-  append(listener, c);
+  *c = (struct connection){ .watch = { fd, receive_announcements, c },
+                            .listener = listener,
+                            .peer = peer.pid };
+  append_announcer(listener, c);
   listener->connections++;
   if (ft_loop_watch(listener->loop, &c->watch) < 0) {
-    refuse(listener, strerror(errno));
-    drop(c);
+    log_rejection(listener, strerror(errno));
+    close_announcer(c);
     return;
   }
-  receive_all(listener);
+  receive_from_all(listener);
 }
 
-struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, ft_listener_call *call,
-                                     void *data, struct ft_error *err)
+struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path,
+                                     ft_listener_callback *call, void *data, struct ft_error *err)
 {
   struct ft_listener *listener = calloc(1, sizeof *listener);
 
@@ -185,7 +187,7 @@ struct ft_listener *ft_listener_open(struct ft_loop *loop, const char *path, ft_
   listener->data = data;
   listener->extra_uid = (uid_t)-1;
   listener->list.next = listener->list.previous = &listener->list;
-  listener->watch = (struct ft_watch){ -1, accept_one, listener };
+  listener->watch = (struct ft_watch){ -1, accept_announcer, listener };
   listener->watch.fd = ft_socket_listen(path, 0600, err);
   if (listener->watch.fd >= 0) {
     (void)ft_string_copy(path, listener->path, sizeof listener->path);
@@ -202,7 +204,7 @@ void ft_listener_allow(struct ft_listener *listener, uid_t uid)
   if (listener->extra_uid == uid || uid == 0 || uid == geteuid())
     return;
   if (chown(listener->path, uid, (gid_t)-1) < 0) {
-    ft_log(LOG_WARNING, "%s: cannot be given to SlurmdUser (uid %u): %s", listener->path,
+    ft_log(LOG_WARNING, "%s: cannot change owner to SlurmdUser (uid %u): %s", listener->path,
            (unsigned)uid, strerror(errno));
     return;
   }
@@ -214,8 +216,8 @@ void ft_listener_close(struct ft_listener *listener)
   if (!listener)
     return;
   while (listener->list.next != &listener->list)
-    drop(listener->list.next);
-  ft_rest_end(&listener->rest);
+    close_announcer(listener->list.next);
+  ft_accept_backoff_end(&listener->backoff);
   if (listener->watch.fd >= 0) {
     ft_loop_unwatch(listener->loop, &listener->watch);
     close(listener->watch.fd);

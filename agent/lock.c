@@ -15,11 +15,11 @@ int ft_lock_state(int state_fd, const char *path, struct ft_error *err)
 
   if (fd < 0)
     return ft_error_errno(err, "%s/" FT_STATE_LOCK, path);
-  /* of the descriptor, not of the process; that it is held can be asked without taking it */
+  /* an open file description lock: F_OFD_GETLK tests for it without taking it */
   if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
     return fd;
   if (errno == EAGAIN || errno == EACCES)
-    ft_error_set(err, "%s: another foretelld works there", path);
+    ft_error_set(err, "%s: another foretelld uses this state directory", path);
   else
     ft_error_errno(err, "%s/" FT_STATE_LOCK, path);
   close(fd);

@@ -18,14 +18,14 @@ void ft_log_open(bool to_syslog, bool verbose)
 {
   log_.to_syslog = to_syslog;
   log_.verbose = verbose;
-  /* systemd.exec(5): set where standard error is the journal, which then reads sd-daemon(3)
-   * prefixes */
+  /* systemd.exec(5): set if standard error is systemd's journal, which reads the priority prefixes
+   * of sd-daemon(3) */
   log_.journal = getenv("JOURNAL_STREAM") && !isatty(STDERR_FILENO);
   if (to_syslog)
     openlog("foretelld", LOG_PID, LOG_DAEMON);
 }
 
-void ft_log_warnings(void)
+void ft_log_warnings_only(void)
 {
   log_.warnings = true;
 }

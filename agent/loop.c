@@ -18,7 +18,7 @@
 struct ft_loop {
   int epoll_fd;
   struct ft_watch signals;
-  struct ft_timer *timers; /* by due */
+  struct ft_timer *timers; /* list sorted by due */
   void (*on_signal)(int signal, void *data);
   void *signal_data;
   void (*on_child)(pid_t pid, int status, void *data);
@@ -27,8 +27,8 @@ struct ft_loop {
 };
 
 /*
- * How long epoll may wait, in its milliseconds, rounded up: less than one late, for want of
- * a timerfd's two more system calls at every sample.
+ * Returns epoll's timeout in milliseconds, rounded up: timers fire up to 1 ms late. A timerfd would
+ * be exact, but costs two more system calls per sample.
  */
 FT_HOT static int wait_milliseconds(const struct ft_loop *loop)
 {
@@ -68,7 +68,8 @@ FT_HOT void ft_loop_at(struct ft_loop *loop, struct ft_timer *timer, double due)
   *at = timer;
 }
 
-/* One a round: a timer that is always late cannot starve the descriptors. */
+/* Fires at most one timer per iteration, so that a timer that is always late cannot starve
+ * descriptors. */
 FT_HOT static void fire_due(struct ft_loop *loop)
 {
   struct ft_timer *timer = loop->timers;
@@ -164,7 +165,7 @@ FT_HOT int ft_loop_run(struct ft_loop *loop, struct ft_error *err)
   loop->stop = false;
   while (!loop->stop) {
     struct epoll_event event;
-    /* one at a time: what it calls may free any other watch */
+    /* one event at a time: its callback may free any other watch */
     int got = epoll_wait(loop->epoll_fd, &event, 1, wait_milliseconds(loop));
 
     if (got < 0 && errno != EINTR)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The agent's one thread waits here: descriptors (epoll), timers (its time-out),
- * signals (signalfd). Nothing called from it may block.
+ * Event loop of the agent's single thread: descriptors (epoll), timers (epoll's timeout) and
+ * signals (signalfd). Callbacks must not block.
  */
 #ifndef FT_AGENT_LOOP_H
 #define FT_AGENT_LOOP_H
@@ -14,40 +14,46 @@
 
 struct ft_loop;
 
-/* A descriptor and what to call when it is ready; owned by whoever watches. */
+/* A descriptor and the callback for when it is readable; owned by the caller. */
 struct ft_watch {
   int fd;
   void (*ready)(struct ft_watch *watch);
   void *data;
 };
 
-/* Something to call at a time of ft_io_monotonic, once; zero it before its first use. */
+/* A one-shot timer, owned by the caller; zero it before the first use. */
 struct ft_timer {
   void (*fire)(void *data);
   void *data;
-  double due;
+  double due; /* time of ft_io_monotonic, seconds */
   struct ft_timer *next;
   bool armed;
 };
 
-/* Block SIGNALS (ended by 0) and SIGCHLD and get them from the loop. NULL with ERR on failure. */
+/*
+ * Blocks SIGCHLD and SIGNALS (a list that ends with 0), which the loop then receives. Returns NULL
+ * and ERR on failure.
+ */
 struct ft_loop *ft_loop_open(const int *signals, struct ft_error *err);
 void ft_loop_close(struct ft_loop *loop);
 
-/* Call WATCH when its descriptor can be read or is hung up. Returns 0 or -1 with errno. */
+/* Calls WATCH->ready when the descriptor is readable or hung up. Returns 0, or -1 with errno. */
 int ft_loop_watch(struct ft_loop *loop, struct ft_watch *watch);
 void ft_loop_unwatch(struct ft_loop *loop, struct ft_watch *watch);
 
-/* Arm TIMER for DUE, or move it there; it fires up to a millisecond late. */
+/*
+ * Arms TIMER, or re-arms it, for the monotonic time DUE; it fires at most a millisecond late. An
+ * infinite DUE disarms TIMER.
+ */
 void ft_loop_at(struct ft_loop *loop, struct ft_timer *timer, double due);
 void ft_loop_cancel(struct ft_loop *loop, struct ft_timer *timer);
 
-/* Whom to tell of a signal; of SIGCHLD for each child that has ended. */
+/* Sets the callback for signals, and for each child that has ended (status as of waitpid). */
 void ft_loop_on_signal(struct ft_loop *loop, void (*call)(int signal, void *data), void *data);
 void ft_loop_on_child(struct ft_loop *loop, void (*call)(pid_t pid, int status, void *data),
                       void *data);
 
-/* Wait and call until ft_loop_stop. */
+/* Runs the callbacks until ft_loop_stop. Returns 0; -1 and ERR if epoll fails. */
 int ft_loop_run(struct ft_loop *loop, struct ft_error *err);
 void ft_loop_stop(struct ft_loop *loop);
 

@@ -23,18 +23,18 @@
 
 struct ft_publisher {
   int state_fd, models_fd, partitions_fd;
-  bool told; /* that users cannot read their models here */
-  /* the folder used last: runs of one user come in bursts */
+  bool access_warned; /* that a user cannot read the models */
+  /* the directory used last, because runs of one user come in bursts */
   uint32_t uid;
   int user_fd;
-  bool gives; /* there are no ACLs there: each of its files is given to the user */
-  void (*published)(const ft_model *model, void *data);
-  void *data;
-  void (*timed)(const ft_performance *performance, void *data);
-  void *timed_data;
+  bool chown_files; /* without ACLs: each file in it is chowned to the user */
+  void (*on_model)(const ft_model *model, void *data);
+  void *on_model_data;
+  void (*on_performance)(const ft_performance *performance, void *data);
+  void *on_performance_data;
 };
 
-static int open_folder(int parent, const char *name, mode_t mode, struct ft_error *err)
+static int open_subdirectory(int parent, const char *name, mode_t mode, struct ft_error *err)
 {
   int fd;
 
@@ -44,20 +44,20 @@ static int open_folder(int parent, const char *name, mode_t mode, struct ft_erro
   return fd < 0 ? ft_error_errno(err, "%s", name) : fd;
 }
 
-enum { LEFT_SECONDS = 3600 };
+enum { STALE_SECONDS = 3600 }; /* the deadline of a child of the agent */
 
 /*
- * What an agent that was killed had begun to write. In the state folder itself a child of its may
- * write still; in the others nobody but us does, and a user's model of half a second ago may be one
- * that is forgotten since.
+ * Removes temporary files of an agent that was killed. In the state directory itself a child may
+ * still be writing. In the subdirectories only the agent writes, and even a recent temporary file
+ * is removed: it may contain forgotten runs.
  */
-static void sweep(const struct ft_publisher *p)
+static void remove_temporary_files(const struct ft_publisher *p)
 {
   DIR *users = ft_io_open_directory(p->models_fd, ".");
   struct dirent *entry;
   int user;
 
-  ft_io_remove_stale(p->state_fd, LEFT_SECONDS);
+  ft_io_remove_stale(p->state_fd, STALE_SECONDS);
   ft_io_remove_stale(p->partitions_fd, -INFINITY);
   while (users && (entry = readdir(users))) {
     user = entry->d_name[0] == '.' ? -1
@@ -83,17 +83,17 @@ struct ft_publisher *ft_publisher_open(int state_fd, struct ft_error *err)
   }
   p->state_fd = state_fd;
   p->user_fd = p->partitions_fd = -1;
-  p->models_fd = open_folder(state_fd, FT_STATE_MODELS, 0755, err);
+  p->models_fd = open_subdirectory(state_fd, FT_STATE_MODELS, 0755, err);
   if (p->models_fd < 0)
     goto fail;
-  shared = open_folder(state_fd, FT_STATE_SHARED, 0755, err);
+  shared = open_subdirectory(state_fd, FT_STATE_SHARED, 0755, err);
   if (shared < 0)
     goto fail;
   close(shared);
-  p->partitions_fd = open_folder(state_fd, FT_STATE_PARTITIONS, 0755, err);
+  p->partitions_fd = open_subdirectory(state_fd, FT_STATE_PARTITIONS, 0755, err);
   if (p->partitions_fd < 0)
     goto fail;
-  sweep(p);
+  remove_temporary_files(p);
   return p;
 fail:
   ft_publisher_close(p);
@@ -113,22 +113,22 @@ void ft_publisher_close(struct ft_publisher *p)
   free(p);
 }
 
-void ft_publisher_watch(struct ft_publisher *p,
-                        void (*published)(const ft_model *model, void *data), void *data)
+void ft_publisher_on_model(struct ft_publisher *p, void (*call)(const ft_model *model, void *data),
+                           void *data)
 {
-  p->published = published;
-  p->data = data;
+  p->on_model = call;
+  p->on_model_data = data;
 }
 
-void ft_publisher_watch_times(struct ft_publisher *p,
-                              void (*timed)(const ft_performance *performance, void *data),
-                              void *data)
+void ft_publisher_on_performance(struct ft_publisher *p,
+                                 void (*call)(const ft_performance *performance, void *data),
+                                 void *data)
 {
-  p->timed = timed;
-  p->timed_data = data;
+  p->on_performance = call;
+  p->on_performance_data = data;
 }
 
-/* Put "user UID may PERMISSIONS" (of TEXT's form) on the folder at PATH. */
+/* Sets the ACL TEXT (acl(5), short form) on the directory PATH. Returns 0; -1 with errno. */
 static int set_acl(const char *path, acl_type_t type, const char *text)
 {
   acl_t acl = acl_from_text(text);
@@ -143,12 +143,12 @@ static int set_acl(const char *path, acl_type_t type, const char *text)
   return status;
 }
 
-/* Make UID the one other reader of the folder FD and of the files that come into it. */
-static int let_read(int fd, uint32_t uid)
+/* Grants UID read access to the directory FD and, by default entries, to files created in it. */
+static int grant_read_acl(int fd, uint32_t uid)
 {
   char path[64], text[128];
 
-  /* libacl sets default entries by path alone */
+  /* libacl sets default entries only by path */
   (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   (void)snprintf(text, sizeof text, "u::rwx,u:%" PRIu32 ":r-x,g::---,m::r-x,o::---", uid);
   if (set_acl(path, ACL_TYPE_ACCESS, text) < 0)
@@ -158,43 +158,44 @@ static int let_read(int fd, uint32_t uid)
 }
 
 /*
- * Without ACLs whoever knows a file's name may open it, which is its user's. The folder stays ours:
- * its owner could put what he likes in the place of our files.
+ * Without ACLs: all users may search, but not list, the directory FD; its files are readable by
+ * their owner, the user. Root keeps the directory, because its owner could replace the files.
  */
-static int let_pass(int fd)
+static int restrict_to_search(int fd)
 {
   if (geteuid() != 0)
     return -1;
   return fchown(fd, 0, 0) < 0 || fchmod(fd, 0711) < 0 ? -1 : 0;
 }
 
-static int open_user_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+/* Opens UID's directory and grants UID access. Returns -1 and ERR. */
+static int open_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
 {
   char name[16];
   int fd;
 
   (void)snprintf(name, sizeof name, "%" PRIu32, uid);
-  fd = open_folder(p->models_fd, name, 0700, err);
+  fd = open_subdirectory(p->models_fd, name, 0700, err);
   if (fd < 0)
     return -1;
-  p->gives = false;
-  if (uid == geteuid() || uid == FT_STATE_POOLED || let_read(fd, uid) == 0)
+  p->chown_files = false;
+  if (uid == geteuid() || uid == FT_STATE_POOLED || grant_read_acl(fd, uid) == 0)
     return fd;
-  p->gives = let_pass(fd) == 0;
-  if (!p->gives && !p->told)
+  p->chown_files = restrict_to_search(fd) == 0;
+  if (!p->chown_files && !p->access_warned)
     ft_log(LOG_WARNING,
-           "models/%s: its user cannot be let in: %s; expected a filesystem with "
-           "POSIX ACLs, or to run as root",
+           "models/%s: cannot grant its user access: %s; use a file system with POSIX ACLs, or run "
+           "as root",
            name, strerror(errno));
-  p->told = p->told || !p->gives;
+  p->access_warned = p->access_warned || !p->chown_files;
   return fd;
 }
 
-/* What everybody may read says nothing of single runs. */
-static int publish_shared(struct ft_publisher *p, enum ft_record record, const void *message,
-                          const char *name, struct ft_error *err)
+/* Publishes MESSAGE without its runs in the directory that all users may read. */
+static int publish_for_all(struct ft_publisher *p, enum ft_record record, const void *message,
+                           const char *name, struct ft_error *err)
 {
-  int fd = open_folder(p->state_fd, FT_STATE_SHARED, 0755, err), status;
+  int fd = open_subdirectory(p->state_fd, FT_STATE_SHARED, 0755, err), status;
 
   if (fd < 0)
     return -1;
@@ -203,53 +204,54 @@ static int publish_shared(struct ft_publisher *p, enum ft_record record, const v
   return status;
 }
 
-static void forget(struct ft_publisher *p, const char *folder, const char *name)
+static void remove_published(struct ft_publisher *p, const char *directory, const char *name)
 {
   char path[PATH_MAX];
 
-  if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) < sizeof path)
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) < sizeof path)
     (void)unlinkat(p->models_fd, path, 0);
 }
 
-/* What all may read of MODEL, all users'; nothing where too few users stand behind it. */
-static int publish_told(struct ft_publisher *p, const ft_model *model, const char *name,
-                        struct ft_error *err)
+/* Publishes the shared copy of the pooled MODEL, or removes it if too few users contribute. */
+static int publish_shared_model(struct ft_publisher *p, const ft_model *model, const char *name,
+                                struct ft_error *err)
 {
-  ft_model *told = malloc(sizeof *told);
+  ft_model *public = malloc(sizeof *public);
   int status =
-      told ? ft_pool_shared_model(model, told, err) : ft_error_errno(err, "%s", model->app);
+      public ? ft_pool_shared_model(model, public, err) : ft_error_errno(err, "%s", model->app);
 
   if (status > 0)
-    status = publish_shared(p, FT_RECORD_MODEL, told, name, err);
+    status = publish_for_all(p, FT_RECORD_MODEL, public, name, err);
   else if (status == 0)
-    forget(p, "site", name);
-  free(told);
+    remove_published(p, "site", name);
+  free(public);
   return status;
 }
 
-static int user_folder(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
+/* Returns the descriptor of UID's directory, which P owns; -1 and ERR. */
+static int use_user_directory(struct ft_publisher *p, uint32_t uid, struct ft_error *err)
 {
   if (p->user_fd >= 0 && p->uid == uid)
     return p->user_fd;
   if (p->user_fd >= 0)
     close(p->user_fd);
-  p->user_fd = open_user_folder(p, uid, err);
+  p->user_fd = open_user_directory(p, uid, err);
   p->uid = uid;
   return p->user_fd;
 }
 
-int ft_publish_own(struct ft_publisher *p, uint32_t uid, enum ft_record record, const void *message,
-                   const char *name, struct ft_error *err)
+int ft_publish_user_file(struct ft_publisher *p, uint32_t uid, enum ft_record record,
+                         const void *message, const char *name, struct ft_error *err)
 {
-  if (user_folder(p, uid, err) < 0)
+  if (use_user_directory(p, uid, err) < 0)
     return -1;
-  /* the group bits are the ACL's mask; who gets no entry is kept out by the folder */
-  if (ft_record_write(record, message, p->user_fd, name, p->gives ? 0400 : 0644, err) == 0) {
-    if (!p->gives || fchownat(p->user_fd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0)
+  /* the group bits are the ACL's mask; other users cannot search the directory */
+  if (ft_record_write(record, message, p->user_fd, name, p->chown_files ? 0400 : 0644, err) == 0) {
+    if (!p->chown_files || fchownat(p->user_fd, name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0)
       return 0;
     ft_error_errno(err, "%s", name);
   }
-  /* the folder may have been removed under us: it is made anew the next time */
+  /* the directory may have been removed: open it again the next time */
   close(p->user_fd);
   p->user_fd = -1;
   return -1;
@@ -260,12 +262,12 @@ int ft_publish_model(struct ft_publisher *p, const ft_model *model, struct ft_er
   char name[FT_STATE_NAME_SIZE];
 
   ft_state_model_name(model->app, name);
-  if (ft_publish_own(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
+  if (ft_publish_user_file(p, model->uid, FT_RECORD_MODEL, model, name, err) < 0)
     return -1;
-  if (model->uid == FT_STATE_POOLED && publish_told(p, model, name, err) < 0)
+  if (model->uid == FT_STATE_POOLED && publish_shared_model(p, model, name, err) < 0)
     return -1;
-  if (p->published)
-    p->published(model, p->data);
+  if (p->on_model)
+    p->on_model(model, p->on_model_data);
   return 0;
 }
 
@@ -275,44 +277,44 @@ int ft_publish_performance(struct ft_publisher *p, const ft_performance *perform
   char name[FT_STATE_NAME_SIZE];
 
   ft_state_performance_name(performance->app, name);
-  if (ft_publish_own(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+  if (ft_publish_user_file(p, performance->uid, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
   if (performance->uid == FT_STATE_POOLED && !ft_pool_has_users(performance))
-    forget(p, "site", name);
+    remove_published(p, "site", name);
   else if (performance->uid == FT_STATE_POOLED &&
-           publish_shared(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
+           publish_for_all(p, FT_RECORD_PERFORMANCE, performance, name, err) < 0)
     return -1;
-  if (p->timed)
-    p->timed(performance, p->timed_data);
+  if (p->on_performance)
+    p->on_performance(performance, p->on_performance_data);
   return 0;
 }
 
-void ft_publish_forget_model(struct ft_publisher *p, uint32_t uid, const char *app)
+void ft_publish_remove_model(struct ft_publisher *p, uint32_t uid, const char *app)
 {
-  char name[2][FT_STATE_NAME_SIZE], folder[16];
+  char name[2][FT_STATE_NAME_SIZE], directory[16];
 
   ft_state_model_name(app, name[0]);
   ft_state_performance_name(app, name[1]);
-  (void)snprintf(folder, sizeof folder, "%" PRIu32, uid);
+  (void)snprintf(directory, sizeof directory, "%" PRIu32, uid);
   for (int i = 0; i < 2; i++) {
-    forget(p, folder, name[i]);
+    remove_published(p, directory, name[i]);
     if (uid == FT_STATE_POOLED)
-      forget(p, "site", name[i]);
+      remove_published(p, "site", name[i]);
   }
 }
 
-void ft_publish_forget_folder(struct ft_publisher *p, uint32_t uid)
+void ft_publish_remove_user(struct ft_publisher *p, uint32_t uid)
 {
-  char folder[16];
+  char directory[16];
 
-  (void)snprintf(folder, sizeof folder, "%" PRIu32, uid);
-  if (unlinkat(p->models_fd, folder, AT_REMOVEDIR) < 0 || p->user_fd < 0 || p->uid != uid)
+  (void)snprintf(directory, sizeof directory, "%" PRIu32, uid);
+  if (unlinkat(p->models_fd, directory, AT_REMOVEDIR) < 0 || p->user_fd < 0 || p->uid != uid)
     return;
   close(p->user_fd);
   p->user_fd = -1;
 }
 
-bool ft_shared_app(const struct ft_shared_apps *shared, const char *app)
+bool ft_is_shared_app(const struct ft_shared_apps *shared, const char *app)
 {
   for (size_t i = 0; shared && i < shared->count; i++)
     if (strcmp(shared->name[i], app) == 0)
@@ -320,7 +322,7 @@ bool ft_shared_app(const struct ft_shared_apps *shared, const char *app)
   return false;
 }
 
-static bool is_shared(const char *file, const struct ft_shared_apps *shared)
+static bool is_shared_file(const char *file, const struct ft_shared_apps *shared)
 {
   char name[FT_STATE_NAME_SIZE];
 
@@ -335,28 +337,28 @@ static bool is_shared(const char *file, const struct ft_shared_apps *shared)
   return false;
 }
 
-void ft_publish_forget_shared(struct ft_publisher *p, const struct ft_shared_apps *shared)
+void ft_publish_remove_unshared(struct ft_publisher *p, const struct ft_shared_apps *shared)
 {
-  DIR *folder = ft_io_open_directory(p->state_fd, FT_STATE_SHARED);
+  DIR *directory = ft_io_open_directory(p->state_fd, FT_STATE_SHARED);
   char pooled[16];
   struct dirent *entry;
 
-  if (!folder)
+  if (!directory)
     return;
   (void)snprintf(pooled, sizeof pooled, "%" PRIu32, FT_STATE_POOLED);
-  while ((entry = readdir(folder))) {
-    if (entry->d_name[0] == '.' || is_shared(entry->d_name, shared))
+  while ((entry = readdir(directory))) {
+    if (entry->d_name[0] == '.' || is_shared_file(entry->d_name, shared))
       continue;
-    forget(p, "site", entry->d_name);
-    forget(p, pooled, entry->d_name);
+    remove_published(p, "site", entry->d_name);
+    remove_published(p, pooled, entry->d_name);
   }
-  closedir(folder);
+  closedir(directory);
 }
 
 int ft_publish_site(struct ft_publisher *p, const ft_site *site, const ft_apps *apps,
                     struct ft_error *err)
 {
-  /* the apps first: a site file that names them must find them */
+  /* the apps first, because the site file refers to them */
   if (ft_record_write(FT_RECORD_APPS, apps, p->state_fd, FT_STATE_APPS, 0644, err) < 0)
     return -1;
   return ft_record_write(FT_RECORD_SITE, site, p->state_fd, FT_STATE_SITE, 0644, err);
@@ -383,7 +385,7 @@ int ft_publish_partition(struct ft_publisher *p, const ft_partition *partition,
   return ft_record_write(FT_RECORD_PARTITION, partition, p->partitions_fd, name, 0644, err);
 }
 
-static bool is_one_of(const char *file, const ft_partition *partitions, size_t count)
+static bool is_partition_file(const char *file, const ft_partition *partitions, size_t count)
 {
   char name[FT_STATE_NAME_SIZE];
 
@@ -406,16 +408,16 @@ int ft_publish_partition_list(struct ft_publisher *p, const ft_partition *partit
   return status;
 }
 
-void ft_publish_forget_partitions(struct ft_publisher *p, const ft_partition *partitions,
+void ft_publish_remove_partitions(struct ft_publisher *p, const ft_partition *partitions,
                                   size_t count)
 {
-  DIR *folder = ft_io_open_directory(p->partitions_fd, ".");
+  DIR *directory = ft_io_open_directory(p->partitions_fd, ".");
   struct dirent *entry;
 
-  if (!folder)
+  if (!directory)
     return;
-  while ((entry = readdir(folder)))
-    if (entry->d_name[0] != '.' && !is_one_of(entry->d_name, partitions, count))
+  while ((entry = readdir(directory)))
+    if (entry->d_name[0] != '.' && !is_partition_file(entry->d_name, partitions, count))
       (void)unlinkat(p->partitions_fd, entry->d_name, 0);
-  closedir(folder);
+  closedir(directory);
 }

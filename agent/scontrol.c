@@ -10,7 +10,7 @@
 #include "predictor/core/units.h"
 #include "predictor/core/utf8.h"
 
-/* The states a job cannot leave (slurm.h, job_states); DEADLINE is a time limit, too. */
+/* Final job states (slurm.h, job_states) and their outcomes; DEADLINE counts as a time limit. */
 static const struct {
   const char *name;
   ft_outcome outcome;
@@ -25,14 +25,14 @@ static const struct {
                { "NODE_FAIL", FT_OUTCOME_NODE_FAIL },
                { "BOOT_FAIL", FT_OUTCOME_NODE_FAIL } };
 
-/* Take the number that the whole of TEXT is. */
-static bool whole_number(struct ft_text text, uint64_t max, uint64_t *value)
+/* Parses TEXT as a number of at most MAX, without anything after it. */
+static bool parse_whole_number(struct ft_text text, uint64_t max, uint64_t *value)
 {
   return ft_text_u64(&text, max, value) && !ft_text_left(&text);
 }
 
-/* "2026-11-20T21:30:00" in UTC. */
-static bool utc_time(struct ft_text text, double *seconds)
+/* Parses a UTC time such as "2026-11-20T21:30:00". */
+static bool parse_utc_time(struct ft_text text, double *seconds)
 {
   static const char separators[] = "--T::";
   uint64_t part[6];
@@ -57,14 +57,15 @@ static bool utc_time(struct ft_text text, double *seconds)
   return true;
 }
 
-static void take_text(struct ft_text value, char *out, size_t size)
+/* Copies VALUE, truncated to SIZE, with unprintable characters replaced. */
+static void parse_printable(struct ft_text value, char *out, size_t size)
 {
   (void)ft_text_copy(value, out, size);
   ft_utf8_make_printable(out);
 }
 
-/* "name(1000)". */
-static void take_user(struct ft_text value, struct ft_slurm_job *out)
+/* Parses "name(1000)". */
+static void parse_user(struct ft_text value, struct ft_slurm_job *out)
 {
   struct ft_text name;
   uint64_t uid;
@@ -72,16 +73,17 @@ static void take_user(struct ft_text value, struct ft_slurm_job *out)
   if (!ft_text_until(&value, '(', &name) || !ft_text_u64(&value, UINT32_MAX, &uid))
     return;
   out->uid = (uint32_t)uid;
-  take_text(name, out->user, sizeof out->user);
+  parse_printable(name, out->user, sizeof out->user);
 }
 
-static void take_name(struct ft_text value, char *out, size_t size)
+/* Copies VALUE, unless it is "(null)". */
+static void parse_optional_name(struct ft_text value, char *out, size_t size)
 {
   if (!ft_text_equals(value, "(null)"))
-    take_text(value, out, size);
+    parse_printable(value, out, size);
 }
 
-static void take_state(struct ft_text value, struct ft_slurm_job *out)
+static void parse_job_state(struct ft_text value, struct ft_slurm_job *out)
 {
   out->over = false;
   out->running = ft_text_equals(value, "RUNNING");
@@ -92,32 +94,32 @@ static void take_state(struct ft_text value, struct ft_slurm_job *out)
     }
 }
 
-/* What of a job's record its suspended time follows from: negative: not known. */
-struct times {
+/* Start and run time, from which the time of suspension follows; negative: unknown. */
+struct job_times {
   double start, run;
 };
 
-static void take_job_field(struct ft_text key, struct ft_text value, struct ft_slurm_job *out,
-                           struct times *times)
+static void parse_job_field(struct ft_text key, struct ft_text value, struct ft_slurm_job *out,
+                            struct job_times *times)
 {
   uint64_t number;
 
   if (ft_text_equals(key, "UserId"))
-    take_user(value, out);
+    parse_user(value, out);
   else if (ft_text_equals(key, "Account"))
-    take_name(value, out->account, sizeof out->account);
+    parse_optional_name(value, out->account, sizeof out->account);
   else if (ft_text_equals(key, "Partition"))
-    take_name(value, out->partition, sizeof out->partition);
+    parse_optional_name(value, out->partition, sizeof out->partition);
   else if (ft_text_equals(key, "JobState"))
-    take_state(value, out);
-  else if (ft_text_equals(key, "Restarts") && whole_number(value, UINT32_MAX, &number))
+    parse_job_state(value, out);
+  else if (ft_text_equals(key, "Restarts") && parse_whole_number(value, UINT32_MAX, &number))
     out->restart_count = (uint32_t)number;
   else if (ft_text_equals(key, "SubmitTime"))
-    (void)utc_time(value, &out->submit_time);
+    (void)parse_utc_time(value, &out->submit_time);
   else if (ft_text_equals(key, "EndTime"))
-    (void)utc_time(value, &out->end_time);
+    (void)parse_utc_time(value, &out->end_time);
   else if (ft_text_equals(key, "StartTime"))
-    (void)utc_time(value, &times->start);
+    (void)parse_utc_time(value, &times->start);
   else if (ft_text_equals(key, "RunTime"))
     (void)ft_units_parse_seconds(value, &times->run);
   else if (ft_text_equals(key, "TimeLimit"))
@@ -125,27 +127,27 @@ static void take_job_field(struct ft_text key, struct ft_text value, struct ft_s
 }
 
 /*
- * The fields of one line. A job's name may hold blanks and "=", so that it looks like
- * fields; the real ones come after it, and the last of a kind counts.
+ * Parses the fields of one line. The job's name may contain blanks and "=", and so imitate fields;
+ * the real ones follow it, and the last one of a name counts.
  */
-static void take_job(struct ft_text line, struct ft_slurm_job *out)
+static void parse_job_line(struct ft_text line, struct ft_slurm_job *out)
 {
   struct ft_text word, key;
-  struct times times = { -1, -1 };
+  struct job_times times = { -1, -1 };
   bool seen_user = false;
 
   while (ft_text_word(&line, &word)) {
     if (!ft_text_until(&word, '=', &key))
       continue;
     if (ft_text_equals(key, "JobName"))
-      take_name(word, out->name, sizeof out->name);
+      parse_optional_name(word, out->name, sizeof out->name);
     if (ft_text_equals(key, "UserId"))
       seen_user = true;
-    /* from here on, paths and comments: a user's own words */
+    /* paths and comments, which the user chose, follow */
     if (ft_text_equals(key, "Command") || ft_text_equals(key, "Comment"))
       break;
     if (seen_user)
-      take_job_field(key, word, out, &times);
+      parse_job_field(key, word, out, &times);
   }
   if (out->over && out->end_time > 0 && times.start > 0 && times.run >= 0 &&
       out->end_time - times.start > times.run)
@@ -162,10 +164,10 @@ int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *o
   while (ft_text_line(&text, &line)) {
     struct ft_text rest = line;
 
-    /* an array's or a het job's first id lists all of its members */
+    /* for the first ID of an array or a het job, scontrol lists all members */
     if (ft_text_word(&rest, &word) && ft_text_skip(&word, "JobId=") &&
-        whole_number(word, UINT32_MAX, &number) && number == job_id) {
-      take_job(rest, out);
+        parse_whole_number(word, UINT32_MAX, &number) && number == job_id) {
+      parse_job_line(rest, out);
       return 0;
     }
   }
@@ -175,7 +177,7 @@ int ft_scontrol_job(struct ft_text text, uint32_t job_id, struct ft_slurm_job *o
 
 /* ---- scontrol show config ---- */
 
-static bool holds(struct ft_text text, const char *part)
+static bool contains_any_case(struct ft_text text, const char *part)
 {
   size_t length = strlen(part);
 
@@ -185,21 +187,21 @@ static bool holds(struct ft_text text, const char *part)
   return false;
 }
 
-/* A number of MiB; UNLIMITED and 0 are no limit. */
-static void take_mib(struct ft_text value, uint64_t *bytes)
+/* Parses a number of MiB into bytes. No effect for UNLIMITED. */
+static void parse_mib(struct ft_text value, uint64_t *bytes)
 {
   uint64_t mib;
 
-  if (whole_number(value, UINT64_MAX / FT_MIB, &mib))
+  if (parse_whole_number(value, UINT64_MAX / FT_MIB, &mib))
     *bytes = mib * FT_MIB;
 }
 
-/* What of the configuration decides the rule. */
-struct enforcement {
+/* Settings that determine the memory accounting rule; whether accounts are enforced. */
+struct memory_enforcement {
   bool over_memory_kill, pss, constrain, task_cgroup, associations;
 };
 
-static ft_rule rule_of(const struct enforcement *e)
+static ft_rule enforced_rule(const struct memory_enforcement *e)
 {
   if (e->constrain && e->task_cgroup)
     return FT_RULE_CGROUP;
@@ -208,9 +210,9 @@ static ft_rule rule_of(const struct enforcement *e)
   return FT_RULE_NONE;
 }
 
-/* Since 23.02 a partition's list of accounts holds for those below them, and only where
- * associations are enforced (part_policy_valid_acct). */
-static bool has_trees(const char *version)
+/* Whether a partition's list of accounts includes sub-accounts: since Slurm 23.02, where it applies
+ * only if associations are enforced (part_policy_valid_acct). */
+static bool has_account_trees(const char *version)
 {
   struct ft_text text = ft_text_from(version);
   uint64_t major, minor;
@@ -237,18 +239,18 @@ bool ft_scontrol_cpu_unit(struct ft_text value, ft_cpu_unit *out)
   return false;
 }
 
-static void take_setting(struct ft_text key, struct ft_text value, struct enforcement *e,
-                         struct ft_slurm_config *out)
+static void parse_setting(struct ft_text key, struct ft_text value, struct memory_enforcement *e,
+                          struct ft_slurm_config *out)
 {
   struct ft_text name;
   uint64_t uid;
 
   if (ft_text_equals(key, "ClusterName")) {
-    take_name(value, out->cluster, sizeof out->cluster);
+    parse_optional_name(value, out->cluster, sizeof out->cluster);
   } else if (ft_text_equals(key, "SLURM_VERSION")) {
-    take_text(value, out->version, sizeof out->version);
+    parse_printable(value, out->version, sizeof out->version);
   } else if (ft_text_equals(key, "SelectTypeParameters")) {
-    out->memory_is_consumable = holds(value, "_MEMORY");
+    out->memory_is_consumable = contains_any_case(value, "_MEMORY");
     out->one_task_per_core = ft_text_lists_any_case(value, ft_text_from("CR_ONE_TASK_PER_CORE"));
     (void)ft_scontrol_cpu_unit(value, &out->cpu_unit);
   } else if (ft_text_equals(key, "SlurmdUser")) {
@@ -261,7 +263,7 @@ static void take_setting(struct ft_text key, struct ft_text value, struct enforc
     e->over_memory_kill = ft_text_lists_any_case(value, ft_text_from("OverMemoryKill"));
     e->pss = ft_text_lists_any_case(value, ft_text_from("UsePss"));
   } else if (ft_text_equals(key, "TaskPlugin")) {
-    e->task_cgroup = holds(value, "cgroup");
+    e->task_cgroup = contains_any_case(value, "cgroup");
   } else if (ft_text_equals(key, "ConstrainRAMSpace")) {
     e->constrain = ft_text_lists_any_case(value, ft_text_from("yes"));
   } else if (ft_text_equals(key, "AccountingStorageEnforce")) {
@@ -269,27 +271,27 @@ static void take_setting(struct ft_text key, struct ft_text value, struct enforc
   } else if (ft_text_equals(key, "JobDefaults")) {
     ft_scontrol_per_gpu(value, &out->def_mem_per_gpu_bytes, &out->def_cpus_per_gpu);
   } else if (ft_text_equals(key, "DefMemPerNode") || ft_text_equals(key, "DefMemPerCPU")) {
-    take_mib(value, &out->def_mem_bytes);
+    parse_mib(value, &out->def_mem_bytes);
     out->def_per_cpu = ft_text_equals(key, "DefMemPerCPU");
   } else if (ft_text_equals(key, "MaxMemPerNode") || ft_text_equals(key, "MaxMemPerCPU")) {
-    take_mib(value, &out->max_mem_bytes);
+    parse_mib(value, &out->max_mem_bytes);
     out->max_per_cpu = ft_text_equals(key, "MaxMemPerCPU");
   }
 }
 
 int ft_scontrol_config(struct ft_text text, struct ft_slurm_config *out, struct ft_error *err)
 {
-  struct enforcement enforcement = { 0 };
+  struct memory_enforcement enforcement = { 0 };
   struct ft_text line, key;
 
   *out = (struct ft_slurm_config){ 0 };
   while (ft_text_line(&text, &line))
     if (ft_text_until(&line, '=', &key))
-      take_setting(ft_text_trim(key), ft_text_trim(line), &enforcement, out);
+      parse_setting(ft_text_trim(key), ft_text_trim(line), &enforcement, out);
   if (!out->cluster[0])
     return ft_error_set(err, "scontrol show config: expected a line \"ClusterName = NAME\"");
-  out->rule = rule_of(&enforcement);
-  out->accounts_are_trees = has_trees(out->version);
+  out->rule = enforced_rule(&enforcement);
+  out->accounts_are_trees = has_account_trees(out->version);
   out->accounts_are_ignored = out->accounts_are_trees && !enforcement.associations;
   return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which accounts are below which, as "scontrol show assoc_mgr" prints the associations. */
+/* The tree of accounts, from the associations in "scontrol show assoc_mgr". */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,15 +7,16 @@
 
 #include "agent/scontrol.h"
 
-/* No cluster is known to have as many. */
-enum { ACCOUNTS = 100000 };
+/* Larger than on any known cluster; output with more lines is ignored. */
+enum { MAX_ACCOUNTS = 100000 };
 
 struct account {
   struct ft_text name, parent;
 };
 
-/* A line of an account; false of a user's. "ParentAccount=bio(12)" is the parent bio. */
-static bool take_account(struct ft_text line, struct account *out)
+/* Parses the association of an account. Returns false for a user's. "ParentAccount=bio(12)" names
+ * the parent bio. */
+static bool parse_account(struct ft_text line, struct account *out)
 {
   struct ft_text word, key, name;
   bool of_account = false;
@@ -34,19 +35,19 @@ static bool take_account(struct ft_text line, struct account *out)
   return of_account && ft_text_left(&out->name);
 }
 
-/* How many there are; OUT has room for as many lines as TEXT has. */
-static size_t take_accounts(struct ft_text text, struct account *out, size_t room)
+/* Parses at most ROOM accounts. Returns their number. */
+static size_t parse_accounts(struct ft_text text, struct account *out, size_t room)
 {
   struct ft_text line;
   size_t count = 0;
 
   while (count < room && ft_text_line(&text, &line))
-    count += take_account(line, &out[count]);
+    count += parse_account(line, &out[count]);
   return count;
 }
 
-/* Add NAME; false where it finds no room. */
-static bool add(ft_restriction *r, struct ft_text name)
+/* Appends NAME to R's list. Returns false if the list is full. */
+static bool append_account(ft_restriction *r, struct ft_text name)
 {
   size_t used = strlen(r->names), length = ft_text_left(&name);
 
@@ -58,8 +59,9 @@ static bool add(ft_restriction *r, struct ft_text name)
   return true;
 }
 
-/* Add those below the ones that are named, and those below them, which may come before them. */
-static void add_below(ft_restriction *r, const struct account *account, size_t count)
+/* Appends all descendants of the listed accounts, in passes, because a child may precede its parent
+ * in ACCOUNT. If the list is full it stays open-ended. */
+static void append_subaccounts(ft_restriction *r, const struct account *account, size_t count)
 {
   bool added = true;
 
@@ -71,7 +73,7 @@ static void add_below(ft_restriction *r, const struct account *account, size_t c
       if (!ft_text_left(&account[i].parent) || !ft_text_lists_any_case(names, account[i].parent) ||
           ft_text_lists_any_case(names, account[i].name))
         continue;
-      if (!add(r, account[i].name))
+      if (!append_account(r, account[i].name))
         return;
       added = true;
     }
@@ -79,18 +81,19 @@ static void add_below(ft_restriction *r, const struct account *account, size_t c
   r->open_ended = false;
 }
 
-static size_t lines_of(struct ft_text text)
+static size_t count_account_lines(struct ft_text text)
 {
   struct ft_text line;
   size_t count = 0;
 
-  while (count < ACCOUNTS && ft_text_line(&text, &line))
+  while (count < MAX_ACCOUNTS && ft_text_line(&text, &line))
     count++;
   return count;
 }
 
-/* Who may not see all sees no root, below which all are. */
-static bool has_root(const struct account *account, size_t count)
+/* Whether the root account is visible; a user without permission sees a part of the tree without
+ * it. */
+static bool has_root_account(const struct account *account, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     if (ft_text_equals(account[i].name, "root"))
@@ -98,19 +101,19 @@ static bool has_root(const struct account *account, size_t count)
   return false;
 }
 
-void ft_scontrol_accounts(struct ft_text text, ft_partition *partitions, size_t count)
+void ft_scontrol_add_subaccounts(struct ft_text text, ft_partition *partitions, size_t count)
 {
-  size_t room = lines_of(text), accounts;
-  struct account *account = room && room < ACCOUNTS ? calloc(room, sizeof *account) : NULL;
+  size_t room = count_account_lines(text), accounts;
+  struct account *account = room && room < MAX_ACCOUNTS ? calloc(room, sizeof *account) : NULL;
 
   if (!account)
     return;
-  accounts = take_accounts(text, account, room);
-  if (!has_root(account, accounts))
+  accounts = parse_accounts(text, account, room);
+  if (!has_root_account(account, accounts))
     count = 0;
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < partitions[i].restrictions_count; j++)
       if (partitions[i].restrictions[j].open_ended && partitions[i].restrictions[j].names[0])
-        add_below(&partitions[i].restrictions[j], account, accounts);
+        append_subaccounts(&partitions[i].restrictions[j], account, accounts);
   free(account);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Partitions and the kinds of nodes in them, as scontrol prints them. */
+/* Parser of partitions and of the node types in them. */
 #include "config.h"
 
 #include <stdio.h>
@@ -8,55 +8,56 @@
 #include "agent/scontrol.h"
 #include "predictor/core/units.h"
 
-#define KINDS (sizeof((ft_partition *)0)->nodes / sizeof *((ft_partition *)0)->nodes)
+#define MAX_NODE_TYPES (sizeof((ft_partition *)0)->nodes / sizeof *((ft_partition *)0)->nodes)
 
-static uint64_t number_of(struct ft_text value, uint64_t max)
+static uint64_t number_or_zero(struct ft_text value, uint64_t max)
 {
   uint64_t number;
 
   return ft_text_u64(&value, max, &number) && !ft_text_left(&value) ? number : 0;
 }
 
-static uint64_t mib_of(struct ft_text value)
+static uint64_t bytes_of_mib(struct ft_text value)
 {
-  return number_of(value, UINT64_MAX / FT_MIB) * FT_MIB;
+  return number_or_zero(value, UINT64_MAX / FT_MIB) * FT_MIB;
 }
 
-/* What scontrol says of who may use a partition, but where it says OPEN. */
+/* Fields that restrict a partition's use, unless they have the value OPEN. */
 static const struct {
   const char *key, *open;
   ft_restricts by;
-} restricting[] = { { "AllowGroups", "ALL", FT_RESTRICTS_GROUPS },
-                    { "AllowAccounts", "ALL", FT_RESTRICTS_ACCOUNTS },
-                    { "DenyAccounts", "", FT_RESTRICTS_ACCOUNTS_DENIED },
-                    { "AllowQos", "ALL", FT_RESTRICTS_QOS },
-                    { "DenyQos", "", FT_RESTRICTS_QOS_DENIED },
-                    { "RootOnly", "NO", FT_RESTRICTS_ROOT },
-                    { "DisableRootJobs", "NO", FT_RESTRICTS_ROOT_DENIED },
-                    { "ReqResv", "NO", FT_RESTRICTS_RESERVATION },
-                    { "AllocNodes", "ALL", FT_RESTRICTS_HOSTS } };
+} restriction_keys[] = { { "AllowGroups", "ALL", FT_RESTRICTS_GROUPS },
+                         { "AllowAccounts", "ALL", FT_RESTRICTS_ACCOUNTS },
+                         { "DenyAccounts", "", FT_RESTRICTS_ACCOUNTS_DENIED },
+                         { "AllowQos", "ALL", FT_RESTRICTS_QOS },
+                         { "DenyQos", "", FT_RESTRICTS_QOS_DENIED },
+                         { "RootOnly", "NO", FT_RESTRICTS_ROOT },
+                         { "DisableRootJobs", "NO", FT_RESTRICTS_ROOT_DENIED },
+                         { "ReqResv", "NO", FT_RESTRICTS_RESERVATION },
+                         { "AllocNodes", "ALL", FT_RESTRICTS_HOSTS } };
 
-/* Of more than there is room for the last is one by what is not known. */
-static void take_restriction(struct ft_text key, struct ft_text word,
-                             const struct ft_slurm_config *config, ft_partition *out)
+/* Adds the restriction KEY=WORD, if it is one. If the list is full its last entry becomes OTHER. */
+static void parse_restriction(struct ft_text key, struct ft_text word,
+                              const struct ft_slurm_config *config, ft_partition *out)
 {
   enum { ROOM = sizeof out->restrictions / sizeof *out->restrictions };
 
-  for (size_t i = 0; i < sizeof restricting / sizeof *restricting; i++) {
+  for (size_t i = 0; i < sizeof restriction_keys / sizeof *restriction_keys; i++) {
     ft_restriction *r = &out->restrictions[out->restrictions_count];
 
-    bool accounts = restricting[i].by == FT_RESTRICTS_ACCOUNTS ||
-                    restricting[i].by == FT_RESTRICTS_ACCOUNTS_DENIED;
+    bool accounts = restriction_keys[i].by == FT_RESTRICTS_ACCOUNTS ||
+                    restriction_keys[i].by == FT_RESTRICTS_ACCOUNTS_DENIED;
 
-    if (!ft_text_equals(key, restricting[i].key) || ft_text_equals(word, restricting[i].open) ||
+    if (!ft_text_equals(key, restriction_keys[i].key) ||
+        ft_text_equals(word, restriction_keys[i].open) ||
         (accounts && config->accounts_are_ignored))
       continue;
-    out->restricted |= restricting[i].by != FT_RESTRICTS_ROOT_DENIED;
+    out->restricted |= restriction_keys[i].by != FT_RESTRICTS_ROOT_DENIED;
     if (out->restrictions_count == ROOM) {
       out->restrictions[ROOM - 1] = (ft_restriction){ .by = FT_RESTRICTS_OTHER };
       continue;
     }
-    *r = (ft_restriction){ .by = restricting[i].by,
+    *r = (ft_restriction){ .by = restriction_keys[i].by,
                            .open_ended = accounts && config->accounts_are_trees };
     if (!ft_text_copy(word, r->names, sizeof r->names))
       r->names[0] = '\0';
@@ -64,9 +65,9 @@ static void take_restriction(struct ft_text key, struct ft_text word,
   }
 }
 
-static void take_most_nodes(struct ft_text word, ft_partition *out)
+static void limit_max_nodes(struct ft_text word, ft_partition *out)
 {
-  uint32_t nodes = (uint32_t)number_of(word, UINT32_MAX); /* of UNLIMITED: 0 */
+  uint32_t nodes = (uint32_t)number_or_zero(word, UINT32_MAX); /* of UNLIMITED: 0 */
 
   if (nodes && (!out->max_nodes || nodes < out->max_nodes))
     out->max_nodes = nodes;
@@ -78,28 +79,28 @@ void ft_scontrol_per_gpu(struct ft_text value, uint64_t *mem_bytes, uint32_t *cp
 
   while (ft_text_until(&value, ',', &one))
     if (ft_text_skip(&one, "DefMemPerGPU="))
-      *mem_bytes = mib_of(one);
+      *mem_bytes = bytes_of_mib(one);
     else if (ft_text_skip(&one, "DefCpuPerGPU="))
-      *cpus = (uint32_t)number_of(one, UINT32_MAX);
+      *cpus = (uint32_t)number_or_zero(one, UINT32_MAX);
 }
 
 /* UNLIMITED and NONE are 0. */
-static double seconds_of(struct ft_text word)
+static double seconds_or_zero(struct ft_text word)
 {
   double seconds;
 
   return ft_units_parse_seconds(word, &seconds) ? seconds : 0;
 }
 
-static void take_partition(struct ft_text line, const struct ft_slurm_config *config,
-                           ft_partition *out)
+static void parse_partition(struct ft_text line, const struct ft_slurm_config *config,
+                            ft_partition *out)
 {
   struct ft_text word, key;
 
   while (ft_text_word(&line, &word)) {
     if (!ft_text_until(&word, '=', &key))
       continue;
-    take_restriction(key, word, config, out);
+    parse_restriction(key, word, config, out);
     if (ft_text_equals(key, "Default")) {
       out->is_default = ft_text_equals(word, "YES");
     } else if (ft_text_equals(key, "OverSubscribe")) {
@@ -109,35 +110,35 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
       /* from 26.05 on; USER shares a node among one user's jobs */
       out->exclusive |= ft_text_equals(word, "NODE") || ft_text_equals(word, "TOPO");
     } else if (ft_text_equals(key, "DefMemPerNode") || ft_text_equals(key, "DefMemPerCPU")) {
-      out->def_mem_bytes = mib_of(word);
+      out->def_mem_bytes = bytes_of_mib(word);
       out->def_per_cpu = ft_text_equals(key, "DefMemPerCPU");
     } else if (ft_text_equals(key, "MaxMemPerNode") || ft_text_equals(key, "MaxMemPerCPU")) {
-      out->max_mem_bytes = mib_of(word);
+      out->max_mem_bytes = bytes_of_mib(word);
       out->max_per_cpu = ft_text_equals(key, "MaxMemPerCPU");
     } else if (ft_text_equals(key, "JobDefaults")) {
       ft_scontrol_per_gpu(word, &out->def_mem_per_gpu_bytes, &out->def_cpus_per_gpu);
     } else if (ft_text_equals(key, "SelectTypeParameters")) {
       (void)ft_scontrol_cpu_unit(word, &out->cpu_unit);
     } else if (ft_text_equals(key, "MaxTime")) {
-      out->max_seconds = seconds_of(word);
+      out->max_seconds = seconds_or_zero(word);
     } else if (ft_text_equals(key, "DefaultTime")) {
-      out->default_seconds = seconds_of(word);
+      out->default_seconds = seconds_or_zero(word);
     } else if (ft_text_equals(key, "MaxNodes") || ft_text_equals(key, "TotalNodes")) {
-      take_most_nodes(word, out);
+      limit_max_nodes(word, out);
     } else if (ft_text_equals(key, "MaxCPUsPerNode")) {
-      out->max_cpus = (uint32_t)number_of(word, UINT32_MAX); /* of UNLIMITED: 0 */
+      out->max_cpus = (uint32_t)number_or_zero(word, UINT32_MAX); /* of UNLIMITED: 0 */
     } else if (ft_text_equals(key, "Hidden")) {
       out->hidden = ft_text_equals(word, "YES");
     } else if (ft_text_equals(key, "State")) {
       out->closed = !ft_text_equals(word, "UP");
     }
   }
-  /* what a partition does not say holds from slurm.conf's global values */
+  /* slurm.conf's global values apply where the partition has none */
   if (!out->def_mem_bytes) {
     out->def_mem_bytes = config->def_mem_bytes;
     out->def_per_cpu = config->def_per_cpu;
   }
-  /* select/cons_tres heeds a partition's own only where the cluster's is one, too */
+  /* select/cons_tres uses a partition's value only if the cluster has one, too */
   if (!out->cpu_unit || !config->cpu_unit)
     out->cpu_unit = config->cpu_unit;
   out->one_task_per_core = config->one_task_per_core;
@@ -151,8 +152,8 @@ static void take_partition(struct ft_text line, const struct ft_slurm_config *co
   }
 }
 
-static int take_partitions(struct ft_text text, const struct ft_slurm_config *config,
-                           ft_partition *out, size_t limit, size_t *count, struct ft_error *err)
+static int parse_partitions(struct ft_text text, const struct ft_slurm_config *config,
+                            ft_partition *out, size_t limit, size_t *count, struct ft_error *err)
 {
   struct ft_text line, word;
 
@@ -168,7 +169,7 @@ static int take_partitions(struct ft_text text, const struct ft_slurm_config *co
     *partition = (ft_partition){ .schema = FT_SCHEMA };
     if (!ft_text_copy(word, partition->name, sizeof partition->name))
       continue;
-    take_partition(line, config, partition);
+    parse_partition(line, config, partition);
     (*count)++;
   }
   if (!*count)
@@ -177,7 +178,8 @@ static int take_partitions(struct ft_text text, const struct ft_slurm_config *co
   return 0;
 }
 
-/* The next generic resource without the sockets it sits on: "gpu:a100:4(S:0-1)" is "gpu:a100:4". */
+/* Splits the next generic resource off LIST, without its sockets: "gpu:a100:4(S:0-1)" gives
+ * "gpu:a100:4". */
 static bool next_gres(struct ft_text *list, struct ft_text *gres)
 {
   struct ft_text piece;
@@ -195,7 +197,7 @@ static bool next_gres(struct ft_text *list, struct ft_text *gres)
   return false;
 }
 
-static void take_gres(struct ft_text list, ft_node_type *out)
+static void collect_gres(struct ft_text list, ft_node_type *out)
 {
   struct ft_text gres;
   size_t used = 0;
@@ -217,9 +219,9 @@ static void take_gres(struct ft_text list, ft_node_type *out)
   }
 }
 
-/* Put GRES, "gpu:a100:4", among the partition's if it has a type; those that find no room are left
- * out. */
-static void add_gres(ft_partition *partition, struct ft_text gres)
+/* Adds GRES, such as "gpu:a100:4", to the partition if it has a type; ignores it if the list is
+ * full. */
+static void add_partition_gres(ft_partition *partition, struct ft_text gres)
 {
   ft_gres *found = partition->gres, one = { .count = 1 };
   const char *colon = memrchr(gres.at, ':', ft_text_left(&gres));
@@ -244,22 +246,23 @@ static void add_gres(ft_partition *partition, struct ft_text gres)
     found->count = one.count;
 }
 
-struct node {
-  ft_node_type kind;
+struct parsed_node {
+  ft_node_type type;
   struct ft_text name, features, partitions, gres;
   uint64_t used_cpus, cpus;
   bool is_host, idle, takes_jobs, down;
 };
 
 /*
- * "IDLE", "MIXED+CLOUD", "IDLE*": whether it runs nothing, whether a job could begin there, and
- * whether none can until somebody acts. What a flag that is not known here means is: no.
+ * Parses a state such as "IDLE", "MIXED+CLOUD" or "IDLE*": whether the node is idle, whether a job
+ * could begin on it, and whether it is down until an administrator acts. With an unknown flag no
+ * job can.
  */
-static void take_state(struct ft_text state, struct node *out)
+static void parse_node_state(struct ft_text state, struct parsed_node *out)
 {
   static const char *const harmless[] = { "CLOUD",        "DYNAMIC_NORM", "DYNAMIC_FUTURE",
                                           "POWERED_DOWN", "POWERING_UP",  NULL };
-  /* not UNKNOWN: it may register any moment */
+  /* without UNKNOWN: the node may register at any time */
   static const char *const lost[] = { "DOWN", "DOWN*",   "FUTURE",   "ERROR", "DRAIN",
                                       "FAIL", "DRAINED", "DRAINING", NULL };
   struct ft_text flag;
@@ -279,194 +282,198 @@ static void take_state(struct ft_text state, struct node *out)
   out->idle = out->idle && out->takes_jobs;
 }
 
-/* What --constraint may ask of it; more than there is room for is as if nothing were known. */
-static void take_features(struct ft_text list, ft_node_type *out)
+/* Copies the features that --constraint may name; too long a list counts as unknown. */
+static void parse_features(struct ft_text list, ft_node_type *out)
 {
   out->has_features = true;
   if (!ft_text_equals(list, "(null)"))
     out->has_features = ft_text_copy(list, out->features, sizeof out->features);
 }
 
-/* A line of "scontrol show node -o"; false where it is none. */
-static bool take_node(struct ft_text line, const struct ft_scontrol_host *host, struct node *out)
+/* Parses a line of "scontrol show node -o". Returns false if it is none. */
+static bool parse_node(struct ft_text line, const struct ft_scontrol_host *host,
+                       struct parsed_node *out)
 {
   struct ft_text word, key;
   uint64_t reserved = 0, cores = 0;
 
-  *out = (struct node){ .kind.count = 1 };
+  *out = (struct parsed_node){ .type.count = 1 };
   if (!ft_text_word(&line, &out->name) || !ft_text_skip(&out->name, "NodeName="))
     return false;
   while (ft_text_word(&line, &word)) {
     if (!ft_text_until(&word, '=', &key))
       continue;
     if (ft_text_equals(key, "CPUTot"))
-      out->kind.cpus = (uint32_t)number_of(word, UINT32_MAX);
+      out->type.cpus = (uint32_t)number_or_zero(word, UINT32_MAX);
     else if (ft_text_equals(key, "CPUEfctv"))
-      out->cpus = number_of(word, UINT32_MAX);
+      out->cpus = number_or_zero(word, UINT32_MAX);
     else if (ft_text_equals(key, "CPUAlloc"))
-      out->used_cpus = number_of(word, UINT32_MAX);
+      out->used_cpus = number_or_zero(word, UINT32_MAX);
     else if (ft_text_equals(key, "State"))
-      take_state(word, out);
+      parse_node_state(word, out);
     else if (ft_text_equals(key, "AvailableFeatures"))
-      take_features(word, &out->kind);
+      parse_features(word, &out->type);
     else if (ft_text_equals(key, "ActiveFeatures"))
       out->features = word;
     else if (ft_text_equals(key, "RealMemory"))
-      out->kind.mem_bytes = mib_of(word);
+      out->type.mem_bytes = bytes_of_mib(word);
     else if (ft_text_equals(key, "MemSpecLimit"))
-      reserved = mib_of(word);
+      reserved = bytes_of_mib(word);
     else if (ft_text_equals(key, "ThreadsPerCore"))
-      out->kind.threads_per_core = (uint32_t)number_of(word, UINT32_MAX);
+      out->type.threads_per_core = (uint32_t)number_or_zero(word, UINT32_MAX);
     else if (ft_text_equals(key, "Sockets"))
-      out->kind.sockets = (uint32_t)number_of(word, UINT32_MAX);
+      out->type.sockets = (uint32_t)number_or_zero(word, UINT32_MAX);
     else if (ft_text_equals(key, "CoresPerSocket"))
-      cores = number_of(word, UINT32_MAX);
+      cores = number_or_zero(word, UINT32_MAX);
     else if (ft_text_equals(key, "Gres"))
-      take_gres(out->gres = word, &out->kind);
+      collect_gres(out->gres = word, &out->type);
     else if (ft_text_equals(key, "NodeHostName"))
       out->is_host = ft_text_equals(word, host->name);
     else if (ft_text_equals(key, "Partitions"))
       out->partitions = word;
   }
-  out->kind.mem_bytes -= reserved < out->kind.mem_bytes ? reserved : out->kind.mem_bytes;
-  /* a site may count a node's cores as its CPUs */
-  if (out->kind.cpus && out->kind.cpus <= cores * out->kind.sockets)
-    out->kind.threads_per_core = 1;
+  out->type.mem_bytes -= reserved < out->type.mem_bytes ? reserved : out->type.mem_bytes;
+  /* a site may define cores as CPUs */
+  if (out->type.cpus && out->type.cpus <= cores * out->type.sockets)
+    out->type.threads_per_core = 1;
   if (!out->cpus)
-    out->cpus = out->kind.cpus; /* before 22.05 */
+    out->cpus = out->type.cpus; /* before 22.05 */
   return true;
 }
 
-static const char *declared_platform(const struct node *node, const struct ft_scontrol_host *host)
+static const char *declared_platform(const struct parsed_node *node,
+                                     const struct ft_scontrol_host *host)
 {
   return host->map ? ft_platform_map_declared(host->map, node->name, node->features) : NULL;
 }
 
-/* Its platform; NULL: not known. */
-static const char *platform_of(const struct node *node, const struct ft_scontrol_host *host)
+/* Returns NODE's declared, else its observed platform; NULL: unknown. */
+static const char *node_platform(const struct parsed_node *node,
+                                 const struct ft_scontrol_host *host)
 {
   const char *name = declared_platform(node, host);
 
   if (!name && node->is_host && host->platform[0])
     name = host->platform;
   if (!name && host->map)
-    name = ft_platform_map_seen(host->map, node->name);
+    name = ft_platform_map_observed(host->map, node->name);
   return name;
 }
 
-static bool same_hardware(const ft_node_type *a, const ft_node_type *b)
+static bool has_same_hardware(const ft_node_type *a, const ft_node_type *b)
 {
   return a->cpus == b->cpus && a->mem_bytes == b->mem_bytes &&
          a->threads_per_core == b->threads_per_core && a->sockets == b->sockets &&
          strcmp(a->gres, b->gres) == 0 && a->gres_truncated == b->gres_truncated;
 }
 
-/* Put the features of MORE with those of KIND. */
-static void add_features(ft_node_type *kind, const ft_node_type *more)
+/* Adds the features of MORE to those of TYPE; unknown if either is or the list is too long. */
+static void merge_features(ft_node_type *type, const ft_node_type *more)
 {
   struct ft_text list = ft_text_from(more->features), one;
-  size_t used = strlen(kind->features);
-  char name[sizeof kind->features];
+  size_t used = strlen(type->features);
+  char name[sizeof type->features];
 
-  kind->has_features = kind->has_features && more->has_features;
-  while (kind->has_features && ft_text_until(&list, ',', &one)) {
-    if (!ft_text_copy(one, name, sizeof name) || ft_text_lists(ft_text_from(kind->features), name))
+  type->has_features = type->has_features && more->has_features;
+  while (type->has_features && ft_text_until(&list, ',', &one)) {
+    if (!ft_text_copy(one, name, sizeof name) || ft_text_lists(ft_text_from(type->features), name))
       continue;
-    if (used + strlen(name) + 2 > sizeof kind->features) {
-      kind->has_features = false;
+    if (used + strlen(name) + 2 > sizeof type->features) {
+      type->has_features = false;
       break;
     }
-    used += (size_t)snprintf(kind->features + used, sizeof kind->features - used, "%s%s",
+    used += (size_t)snprintf(type->features + used, sizeof type->features - used, "%s%s",
                              used ? "," : "", name);
   }
-  if (!kind->has_features)
-    kind->features[0] = '\0';
+  if (!type->has_features)
+    type->features[0] = '\0';
 }
 
-/* The nodes of MORE are of KIND. */
-static void merge_kinds(ft_node_type *kind, const ft_node_type *more)
+/* Adds the nodes of MORE, which are of the same type, to TYPE. */
+static void merge_node_types(ft_node_type *type, const ft_node_type *more)
 {
-  kind->count += more->count;
-  kind->idle_nodes += more->idle_nodes;
-  kind->idle_cpus += more->idle_cpus;
-  kind->down_nodes += more->down_nodes;
-  if (more->max_idle_cpus > kind->max_idle_cpus)
-    kind->max_idle_cpus = more->max_idle_cpus;
-  add_features(kind, more);
+  type->count += more->count;
+  type->idle_nodes += more->idle_nodes;
+  type->idle_cpus += more->idle_cpus;
+  type->down_nodes += more->down_nodes;
+  if (more->max_idle_cpus > type->max_idle_cpus)
+    type->max_idle_cpus = more->max_idle_cpus;
+  merge_features(type, more);
 }
 
-/* Put KIND among the partition's, which are in order of memory. */
-static void add_kind(ft_partition *partition, const ft_node_type *kind)
+/* Adds TYPE to the partition's node types, sorted by memory, or merges it with the same type. */
+static void add_partition_node_type(ft_partition *partition, const ft_node_type *type)
 {
-  ft_node_type kinds[KINDS + 1];
+  ft_node_type types[MAX_NODE_TYPES + 1];
   size_t count = partition->nodes_count, at = count;
 
   for (size_t i = 0; i < count; i++)
-    if (same_hardware(&partition->nodes[i], kind) &&
-        strcmp(partition->nodes[i].platform, kind->platform) == 0) {
-      merge_kinds(&partition->nodes[i], kind);
+    if (has_same_hardware(&partition->nodes[i], type) &&
+        strcmp(partition->nodes[i].platform, type->platform) == 0) {
+      merge_node_types(&partition->nodes[i], type);
       return;
     }
-  memcpy(kinds, partition->nodes, count * sizeof *kinds);
-  while (at > 0 && kinds[at - 1].mem_bytes > kind->mem_bytes) {
-    kinds[at] = kinds[at - 1];
+  memcpy(types, partition->nodes, count * sizeof *types);
+  while (at > 0 && types[at - 1].mem_bytes > type->mem_bytes) {
+    types[at] = types[at - 1];
     at--;
   }
-  kinds[at] = *kind;
+  types[at] = *type;
   count++;
-  if (count > KINDS) {
-    /* the least decide what fits everywhere, the greatest what fits at all */
-    kinds[KINDS - 1] = kinds[KINDS];
-    count = KINDS;
-    /* who leaves may have had any */
+  if (count > MAX_NODE_TYPES) {
+    /* the smallest decide what fits everywhere, the largest what fits at all */
+    types[MAX_NODE_TYPES - 1] = types[MAX_NODE_TYPES];
+    count = MAX_NODE_TYPES;
+    /* the dropped type may have had any features */
     for (size_t i = 0; i < count; i++) {
-      kinds[i].has_features = false;
-      kinds[i].features[0] = '\0';
+      types[i].has_features = false;
+      types[i].features[0] = '\0';
     }
   }
-  memcpy(partition->nodes, kinds, count * sizeof *kinds);
+  memcpy(partition->nodes, types, count * sizeof *types);
   partition->nodes_count = (pb_size_t)count;
 }
 
-/* Nodes that nothing is known of are as the others of their hardware, where those are of one
- * platform that was seen; a section of foretell.conf means what it lists and no more. */
-static void complete_kinds(ft_partition *partition, const struct ft_platform_map *map)
+/* Assigns to node types of unknown platform that of the types with the same hardware, if there is
+ * exactly one and it was observed. Declared platforms apply only to the nodes that their section
+ * lists. */
+static void assign_observed_platforms(ft_partition *partition, const struct ft_platform_map *map)
 {
-  ft_node_type *kind = partition->nodes;
+  ft_node_type *type = partition->nodes;
 
   for (size_t i = 0; i < partition->nodes_count; i++) {
     size_t like = 0, found = 0;
 
     for (size_t j = 0; j < partition->nodes_count; j++)
-      if (!kind[i].platform[0] && kind[j].platform[0] && same_hardware(&kind[i], &kind[j])) {
+      if (!type[i].platform[0] && type[j].platform[0] && has_same_hardware(&type[i], &type[j])) {
         found = j;
         like++;
       }
-    if (like != 1 || (map && ft_platform_map_has_section(map, kind[found].platform)))
+    if (like != 1 || (map && ft_platform_map_has_section(map, type[found].platform)))
       continue;
-    merge_kinds(&kind[found], &kind[i]);
+    merge_node_types(&type[found], &type[i]);
     partition->nodes_count--;
-    memmove(kind + i, kind + i + 1, (partition->nodes_count - i) * sizeof *kind);
+    memmove(type + i, type + i + 1, (partition->nodes_count - i) * sizeof *type);
     i--;
   }
 }
 
-static void add_node(ft_partition *partition, const struct node *node)
+static void add_node(ft_partition *partition, const struct parsed_node *node)
 {
   struct ft_text list = node->gres, gres;
-  ft_node_type kind = node->kind;
+  ft_node_type type = node->type;
 
-  kind.has_idle_nodes = kind.has_idle_cpus = kind.has_down_nodes = true;
-  kind.has_max_idle_cpus = true;
-  kind.idle_nodes = node->idle;
-  kind.down_nodes = node->down;
+  type.has_idle_nodes = type.has_idle_cpus = type.has_down_nodes = true;
+  type.has_max_idle_cpus = true;
+  type.idle_nodes = node->idle;
+  type.down_nodes = node->down;
   if (node->takes_jobs && node->cpus > node->used_cpus)
-    kind.idle_cpus = kind.max_idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
-  add_kind(partition, &kind);
+    type.idle_cpus = type.max_idle_cpus = (uint32_t)(node->cpus - node->used_cpus);
+  add_partition_node_type(partition, &type);
   while (next_gres(&list, &gres))
-    add_gres(partition, gres);
-  partition->idle_nodes += kind.idle_nodes;
-  partition->idle_cpus += kind.idle_cpus;
+    add_partition_gres(partition, gres);
+  partition->idle_nodes += type.idle_nodes;
+  partition->idle_cpus += type.idle_cpus;
 }
 
 int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
@@ -475,35 +482,35 @@ int ft_scontrol_partitions(struct ft_text partitions, struct ft_text nodes,
                            size_t *count, struct ft_error *err)
 {
   struct ft_text line, name;
-  struct node node;
+  struct parsed_node node;
 
-  if (take_partitions(partitions, config, out, limit, count, err) < 0)
+  if (parse_partitions(partitions, config, out, limit, count, err) < 0)
     return -1;
   for (size_t i = 0; i < *count; i++)
     out[i].has_idle_nodes = out[i].has_idle_cpus = true;
   while (ft_text_line(&nodes, &line)) {
-    if (!take_node(line, host, &node))
+    if (!parse_node(line, host, &node))
       continue;
-    (void)ft_string_copy(platform_of(&node, host), node.kind.platform, sizeof node.kind.platform);
+    (void)ft_string_copy(node_platform(&node, host), node.type.platform, sizeof node.type.platform);
     while (ft_text_until(&node.partitions, ',', &name))
       for (size_t i = 0; i < *count; i++)
         if (ft_text_equals(name, out[i].name))
           add_node(&out[i], &node);
   }
   for (size_t i = 0; i < *count; i++)
-    complete_kinds(&out[i], host->map);
+    assign_observed_platforms(&out[i], host->map);
   return 0;
 }
 
-size_t ft_scontrol_own_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
-                             struct ft_scontrol_own *out, size_t limit)
+size_t ft_scontrol_local_nodes(struct ft_text nodes, const struct ft_scontrol_host *host,
+                               struct ft_scontrol_local_node *out, size_t limit)
 {
   struct ft_text line;
-  struct node node;
+  struct parsed_node node;
   size_t count = 0;
 
   while (count < limit && ft_text_line(&nodes, &line)) {
-    if (!take_node(line, host, &node) || !node.is_host ||
+    if (!parse_node(line, host, &node) || !node.is_host ||
         !ft_text_copy(node.name, out[count].node, sizeof out[count].node))
       continue;
     (void)ft_string_copy(declared_platform(&node, host), out[count].platform,

@@ -14,11 +14,11 @@
 #include "predictor/core/io.h"
 #include "predictor/core/text.h"
 
-/* Who connects meanwhile waits in the socket's queue. */
-#define REST_SECONDS 0.5
+/* Chosen by judgement; clients that connect meanwhile wait in the socket's backlog. */
+#define BACKOFF_SECONDS 0.5
 
-/* Whether somebody listens at ADDRESS. */
-static bool answers(const struct sockaddr_un *address)
+/* Whether a process listens at ADDRESS. */
+static bool has_listener(const struct sockaddr_un *address)
 {
   int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   bool yes;
@@ -30,19 +30,19 @@ static bool answers(const struct sockaddr_un *address)
   return yes;
 }
 
-static int make_folder(const char *path, struct ft_error *err)
+static int make_socket_directory(const char *path, struct ft_error *err)
 {
-  char folder[PATH_MAX];
+  char directory[PATH_MAX];
   const char *slash = strrchr(path, '/');
 
   if (!slash || slash == path)
     return 0;
-  (void)ft_text_copy(ft_text_of(path, (size_t)(slash - path)), folder, sizeof folder);
-  return ft_io_make_path(folder, 0755, err);
+  (void)ft_text_copy(ft_text_of(path, (size_t)(slash - path)), directory, sizeof directory);
+  return ft_io_make_path(directory, 0755, err);
 }
 
-/* Remove what a dead agent left at ADDRESS. */
-static int make_way(const struct sockaddr_un *address, struct ft_error *err)
+/* Removes a socket at ADDRESS on which no process listens. Returns 0; -1 and ERR if one does. */
+static int remove_dead_socket(const struct sockaddr_un *address, struct ft_error *err)
 {
   const char *path = address->sun_path;
   struct stat st;
@@ -50,9 +50,9 @@ static int make_way(const struct sockaddr_un *address, struct ft_error *err)
   if (lstat(path, &st) < 0)
     return 0;
   if (!S_ISSOCK(st.st_mode))
-    return ft_error_set(err, "%s: is there and is no socket", path);
-  if (answers(address))
-    return ft_error_set(err, "%s: another process listens there", path);
+    return ft_error_set(err, "%s: exists and is not a socket", path);
+  if (has_listener(address))
+    return ft_error_set(err, "%s: another process listens on this socket", path);
   (void)unlink(path);
   return 0;
 }
@@ -64,9 +64,9 @@ int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err)
   int fd, status;
 
   if (!ft_string_copy(path, address.sun_path, sizeof address.sun_path))
-    return ft_error_set(err, "%s: longer than the %zu bytes a socket's name may have", path,
+    return ft_error_set(err, "%s: path of a socket is longer than %zu bytes", path,
                         sizeof address.sun_path - 1);
-  if (make_folder(path, err) < 0 || make_way(&address, err) < 0)
+  if (make_socket_directory(path, err) < 0 || remove_dead_socket(&address, err) < 0)
     return -1;
   fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0)
@@ -85,24 +85,25 @@ int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err)
 
 static void watch_again(void *data)
 {
-  struct ft_rest *rest = data;
+  struct ft_accept_backoff *backoff = data;
 
-  if (ft_loop_watch(rest->loop, rest->watch) < 0)
-    ft_loop_at(rest->loop, &rest->timer, ft_io_monotonic() + REST_SECONDS);
+  if (ft_loop_watch(backoff->loop, backoff->watch) < 0)
+    ft_loop_at(backoff->loop, &backoff->timer, ft_io_monotonic() + BACKOFF_SECONDS);
 }
 
-void ft_rest_begin(struct ft_rest *rest, struct ft_loop *loop, struct ft_watch *watch)
+void ft_accept_backoff_begin(struct ft_accept_backoff *backoff, struct ft_loop *loop,
+                             struct ft_watch *watch)
 {
-  rest->loop = loop;
-  rest->watch = watch;
-  rest->timer.fire = watch_again;
-  rest->timer.data = rest;
+  backoff->loop = loop;
+  backoff->watch = watch;
+  backoff->timer.fire = watch_again;
+  backoff->timer.data = backoff;
   ft_loop_unwatch(loop, watch);
-  ft_loop_at(loop, &rest->timer, ft_io_monotonic() + REST_SECONDS);
+  ft_loop_at(loop, &backoff->timer, ft_io_monotonic() + BACKOFF_SECONDS);
 }
 
-void ft_rest_end(struct ft_rest *rest)
+void ft_accept_backoff_end(struct ft_accept_backoff *backoff)
 {
-  if (rest->loop)
-    ft_loop_cancel(rest->loop, &rest->timer);
+  if (backoff->loop)
+    ft_loop_cancel(backoff->loop, &backoff->timer);
 }

@@ -9,23 +9,27 @@
 #include "predictor/core/error.h"
 
 /*
- * Bind PATH with MODE and listen there. The folder is made (0755) when it is missing; a socket that
- * a dead agent left is replaced, one of a living process is not. Returns a descriptor that does not
- * block, -1 with ERR. Whoever closes it removes PATH.
+ * Binds a socket to PATH with permissions MODE and listens. Creates the directory (0755) if it is
+ * missing. Replaces a socket on which no process listens. Returns a non-blocking descriptor; -1 and
+ * ERR on failure. The caller that closes the descriptor also removes PATH.
  */
 int ft_socket_listen(const char *path, mode_t mode, struct ft_error *err);
 
 /*
- * WATCH, of a socket that listens, is left alone for a moment: where nothing can be accepted for
- * want of descriptors or memory it stays ready, and whoever waits for it would do nothing else.
+ * Pause of a listening socket after accept() failed for lack of descriptors or memory: the socket
+ * stays readable, and the loop would do nothing else. Zero it before the first use.
  */
-struct ft_rest {
+struct ft_accept_backoff {
   struct ft_loop *loop;
   struct ft_watch *watch;
   struct ft_timer timer;
 };
 
-void ft_rest_begin(struct ft_rest *rest, struct ft_loop *loop, struct ft_watch *watch);
-void ft_rest_end(struct ft_rest *rest);
+/* Stops watching WATCH for half a second. */
+void ft_accept_backoff_begin(struct ft_accept_backoff *backoff, struct ft_loop *loop,
+                             struct ft_watch *watch);
+
+/* Cancels the pause, if any; WATCH may be freed after that. */
+void ft_accept_backoff_end(struct ft_accept_backoff *backoff);
 
 #endif

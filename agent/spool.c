@@ -16,42 +16,42 @@
 #include "agent/spool.h"
 #include "predictor/core/io.h"
 
-#define SPOOL_FOLDER "spool"
+#define SPOOL_DIRECTORY "spool"
 #define SPOOL_SUFFIX ".obs"
 #define BAD_SUFFIX ".bad"
 
-/* As a record it takes a fiftieth. */
-struct kept {
+/* An observation in memory, encoded: a fiftieth of the struct's size. */
+struct spooled {
   uint64_t key;
   struct ft_buf record;
-  struct kept *next;
+  struct spooled *next;
 };
 
 struct ft_spool {
   int state_fd;
-  struct kept *memory;
+  struct spooled *memory;
   unsigned in_memory;
-  bool has_files; /* as far as we know: looked at once at opening */
+  bool has_files; /* true from the start if the directory exists */
 };
 
-static void name_of(const ft_observation *o, char out[32])
+static void spool_file_name(const ft_observation *o, char out[32])
 {
   (void)snprintf(out, 32, "%016" PRIx64 SPOOL_SUFFIX, ft_observation_key(o));
 }
 
-static bool ends_in(const char *name, const char *suffix)
+static bool has_file_suffix(const char *name, const char *suffix)
 {
   size_t length = strlen(name), rest = strlen(suffix);
 
   return name[0] != '.' && length > rest && strcmp(name + length - rest, suffix) == 0;
 }
 
-/* The folder, or -1 with errno; made when MAKE. */
-static int open_folder(const struct ft_spool *spool, bool make)
+/* Opens the directory, which CREATE creates if missing. Returns -1 with errno. */
+static int open_spool_directory(const struct ft_spool *spool, bool create)
 {
-  if (make && mkdirat(spool->state_fd, SPOOL_FOLDER, 0700) < 0 && errno != EEXIST)
+  if (create && mkdirat(spool->state_fd, SPOOL_DIRECTORY, 0700) < 0 && errno != EEXIST)
     return -1;
-  return openat(spool->state_fd, SPOOL_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  return openat(spool->state_fd, SPOOL_DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
@@ -64,7 +64,7 @@ struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
     return NULL;
   }
   spool->state_fd = state_fd;
-  fd = open_folder(spool, false);
+  fd = open_spool_directory(spool, false);
   spool->has_files = fd >= 0;
   if (fd >= 0) {
     ft_io_remove_stale(fd, -INFINITY);
@@ -73,14 +73,14 @@ struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err)
   return spool;
 }
 
-static int write_file(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
+static int write_spool_file(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
 {
-  int fd = open_folder(spool, true), status;
+  int fd = open_spool_directory(spool, true), status;
   char name[32];
 
   if (fd < 0)
-    return ft_error_errno(err, SPOOL_FOLDER);
-  name_of(o, name);
+    return ft_error_errno(err, SPOOL_DIRECTORY);
+  spool_file_name(o, name);
   status = ft_record_write(FT_RECORD_OBSERVATION, o, fd, name, 0600, err);
   close(fd);
   if (status == 0)
@@ -88,10 +88,10 @@ static int write_file(struct ft_spool *spool, const ft_observation *o, struct ft
   return status;
 }
 
-/* KEPT's observation, to be freed; NULL out of memory. */
-static ft_observation *decode(const struct kept *kept)
+/* Returns SPOOLED's observation, which the caller frees; NULL out of memory. */
+static ft_observation *decode_spooled(const struct spooled *spooled)
 {
-  const struct ft_buf *record = &kept->record;
+  const struct ft_buf *record = &spooled->record;
   ft_observation *o = malloc(sizeof *o);
 
   if (o && ft_record_decode(FT_RECORD_OBSERVATION, record->data, record->length, o, NULL) == 0)
@@ -100,10 +100,10 @@ static ft_observation *decode(const struct kept *kept)
   return NULL;
 }
 
-/* Drop what AT points to. */
-static void drop(struct ft_spool *spool, struct kept **at)
+/* Removes and frees the list entry *AT. */
+static void drop_spooled(struct ft_spool *spool, struct spooled **at)
 {
-  struct kept *k = *at;
+  struct spooled *k = *at;
 
   *at = k->next;
   ft_buf_free(&k->record);
@@ -118,23 +118,23 @@ void ft_spool_close(struct ft_spool *spool)
   if (!spool)
     return;
   while (spool->memory) {
-    ft_observation *o = decode(spool->memory);
+    ft_observation *o = decode_spooled(spool->memory);
 
     if (!o)
-      ft_log(LOG_ERR, "an observation is lost: out of memory");
-    else if (write_file(spool, o, &err) < 0)
-      ft_log(LOG_ERR, "job %" PRIu32 ": its observation is lost: %s", o->job_id, err.text);
+      ft_log(LOG_ERR, "observation lost: out of memory");
+    else if (write_spool_file(spool, o, &err) < 0)
+      ft_log(LOG_ERR, "job %" PRIu32 ": observation lost: %s", o->job_id, err.text);
     free(o);
-    drop(spool, &spool->memory);
+    drop_spooled(spool, &spool->memory);
   }
   free(spool);
 }
 
-static void forget_in_memory(struct ft_spool *spool, uint64_t key)
+static void remove_from_memory(struct ft_spool *spool, uint64_t key)
 {
-  for (struct kept **at = &spool->memory; *at; at = &(*at)->next)
+  for (struct spooled **at = &spool->memory; *at; at = &(*at)->next)
     if ((*at)->key == key) {
-      drop(spool, at);
+      drop_spooled(spool, at);
       return;
     }
 }
@@ -142,15 +142,15 @@ static void forget_in_memory(struct ft_spool *spool, uint64_t key)
 int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_error *err)
 {
   uint64_t key = ft_observation_key(o);
-  struct kept *k;
+  struct spooled *k;
 
-  forget_in_memory(spool, key);
-  if (write_file(spool, o, err) == 0)
+  remove_from_memory(spool, key);
+  if (write_spool_file(spool, o, err) == 0)
     return 0;
-  k = spool->in_memory < FT_SPOOL_MEMORY ? malloc(sizeof *k) : NULL;
+  k = spool->in_memory < FT_SPOOL_MAX_IN_MEMORY ? malloc(sizeof *k) : NULL;
   if (!k)
-    return ft_error_set(err, "%u observations are already kept in memory", spool->in_memory);
-  *k = (struct kept){ .key = key, .next = spool->memory };
+    return ft_error_set(err, "spool in memory is full (%u observations)", spool->in_memory);
+  *k = (struct spooled){ .key = key, .next = spool->memory };
   ft_buf_init(&k->record, FT_LIMIT_RECORD);
   if (ft_record_encode(FT_RECORD_OBSERVATION, o, &k->record, err) < 0) {
     ft_buf_free(&k->record);
@@ -162,8 +162,9 @@ int ft_spool_put(struct ft_spool *spool, const ft_observation *o, struct ft_erro
   return 1;
 }
 
-/* Offer one file. Returns 0 when it is gone, 1 when it was not taken, -1 when no other will be. */
-static int offer_file(int folder, const char *name, int (*take)(const ft_observation *, void *),
+/* Passes the file NAME to TAKE. Returns 0 if the file needs no further attention, 1 if TAKE refused
+ * it, -1 if the caller should stop. */
+static int drain_file(int directory, const char *name, int (*take)(const ft_observation *, void *),
                       void *data)
 {
   ft_observation *o = malloc(sizeof *o);
@@ -173,76 +174,77 @@ static int offer_file(int folder, const char *name, int (*take)(const ft_observa
 
   if (!o)
     return -1;
-  if (ft_record_read(FT_RECORD_OBSERVATION, folder, name, o, &err) == 0) {
+  if (ft_record_read(FT_RECORD_OBSERVATION, directory, name, o, &err) == 0) {
     status = take(o, data);
     if (status == 0)
-      (void)unlinkat(folder, name, 0);
+      (void)unlinkat(directory, name, 0);
   } else if (errno == EBADMSG || errno == EINVAL) {
-    ft_log(LOG_WARNING, SPOOL_FOLDER "/%s; set aside", err.text);
+    ft_log(LOG_WARNING, SPOOL_DIRECTORY "/%s; renamed to *.bad", err.text);
     (void)snprintf(bad, sizeof bad, "%.240s" BAD_SUFFIX, name);
-    status = renameat(folder, name, folder, bad);
+    status = renameat(directory, name, directory, bad);
   } else {
-    ft_log(LOG_WARNING, SPOOL_FOLDER "/%s", err.text);
-    status = 0; /* from a newer version, or unreadable now: it stays for the next start */
+    ft_log(LOG_WARNING, SPOOL_DIRECTORY "/%s", err.text);
+    status = 0; /* from a newer version, or a read error: the file remains for the next start */
   }
   free(o);
   return status;
 }
 
-/* Returns how many files are left; *SKIPS more may stay, none once it is 0. */
-static size_t offer_files(struct ft_spool *spool, unsigned *skips,
+/* Passes files to TAKE until *SKIPS, the number of further refusals, is 0. Returns how many files
+ * remain. */
+static size_t drain_files(struct ft_spool *spool, unsigned *skips,
                           int (*take)(const ft_observation *, void *), void *data)
 {
-  int fd = open_folder(spool, false);
-  DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+  int fd = open_spool_directory(spool, false);
+  DIR *directory = fd < 0 ? NULL : fdopendir(fd);
   struct dirent *entry;
   size_t left = 0;
 
-  if (!folder) {
+  if (!directory) {
     if (fd >= 0)
       close(fd);
     return 0;
   }
-  while ((entry = readdir(folder))) {
+  while ((entry = readdir(directory))) {
     int status;
 
-    if (!ends_in(entry->d_name, SPOOL_SUFFIX))
+    if (!has_file_suffix(entry->d_name, SPOOL_SUFFIX))
       continue;
-    status = *skips ? offer_file(dirfd(folder), entry->d_name, take, data) : 1;
+    status = *skips ? drain_file(dirfd(directory), entry->d_name, take, data) : 1;
     if (status && *skips)
       *skips = status < 0 ? 0 : *skips - 1;
     left += status != 0;
   }
-  closedir(folder);
+  closedir(directory);
   return left;
 }
 
-/* Offer what AT, in memory, points to. Returns as offer_file. */
-static int offer_kept(struct ft_spool *spool, struct kept **at,
-                      int (*take)(const ft_observation *, void *), void *data)
+/* Passes the list entry *AT to TAKE. Returns as drain_file. */
+static int drain_spooled(struct ft_spool *spool, struct spooled **at,
+                         int (*take)(const ft_observation *, void *), void *data)
 {
-  ft_observation *o = decode(*at);
+  ft_observation *o = decode_spooled(*at);
   int status = o ? take(o, data) : -1;
 
   if (status == 0)
-    drop(spool, at);
+    drop_spooled(spool, at);
   free(o);
   return status;
 }
 
-size_t ft_spool_offer(struct ft_spool *spool,
+size_t ft_spool_drain(struct ft_spool *spool,
                       int (*take)(const ft_observation *observation, void *data), void *data)
 {
-  unsigned skips = FT_SPOOL_SKIPS;
-  struct kept **at = &spool->memory;
+  unsigned skips = FT_SPOOL_MAX_SKIPS;
+  struct spooled **at = &spool->memory;
   size_t left = 0;
 
   if (spool->has_files) {
-    left = offer_files(spool, &skips, take, data);
+    left = drain_files(spool, &skips, take, data);
     spool->has_files = left > 0;
   }
   while (*at && skips) {
-    int status = offer_kept(spool, at, take, data);
+    int status = drain_spooled(spool, at, take, data);
 
     if (status)
       skips = status < 0 ? 0 : skips - 1;
@@ -252,16 +254,16 @@ size_t ft_spool_offer(struct ft_spool *spool,
   return left + spool->in_memory;
 }
 
-void ft_spool_remove_bad(struct ft_spool *spool)
+void ft_spool_remove_damaged(struct ft_spool *spool)
 {
-  DIR *folder = ft_io_open_directory(spool->state_fd, SPOOL_FOLDER);
+  DIR *directory = ft_io_open_directory(spool->state_fd, SPOOL_DIRECTORY);
   struct dirent *entry;
 
-  while (folder && (entry = readdir(folder)))
-    if (ends_in(entry->d_name, BAD_SUFFIX))
-      (void)unlinkat(dirfd(folder), entry->d_name, 0);
-  if (folder)
-    closedir(folder);
+  while (directory && (entry = readdir(directory)))
+    if (has_file_suffix(entry->d_name, BAD_SUFFIX))
+      (void)unlinkat(dirfd(directory), entry->d_name, 0);
+  if (directory)
+    closedir(directory);
 }
 
 bool ft_spool_empty(const struct ft_spool *spool)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Finished observations that the store would not take: a file each in the
- * state folder's "spool"; where that fails too, in memory. None is lost
- * while there is room for it in one of the two.
+ * Spool of finished observations that could not be stored: one file each in the state directory's
+ * "spool"; in memory if a file cannot be written.
  */
 #ifndef FT_AGENT_SPOOL_H
 #define FT_AGENT_SPOOL_H
@@ -10,37 +9,37 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_SPOOL_MEMORY = 512, /* observations kept in memory, as records: at most 4 MiB */
-  FT_SPOOL_SKIPS = 64
+  FT_SPOOL_MAX_IN_MEMORY = 512, /* observations in memory, encoded: at most 4 MiB */
+  FT_SPOOL_MAX_SKIPS = 64       /* refused observations per ft_spool_drain */
 };
 
 struct ft_spool;
 
-/* The spool under the state folder STATE_FD (borrowed). NULL out of memory. */
+/* Opens the spool below the state directory STATE_FD. Returns NULL and ERR out of memory. */
 struct ft_spool *ft_spool_open(int state_fd, struct ft_error *err);
 
-/* What is still in memory is tried once more, and named in the log if lost. */
+/* Writes the observations in memory to files; logs those that are lost because that fails. */
 void ft_spool_close(struct ft_spool *spool);
 
 /*
- * Keep OBSERVATION; one of the same key is replaced. Returns 0 when it is in a
- * file, 1 when only in memory, -1 with ERR when memory is full as well.
+ * Adds OBSERVATION; replaces one of the same key. Returns 0 if it is in a file, 1 if only in
+ * memory, -1 and ERR if memory is full as well.
  */
 int ft_spool_put(struct ft_spool *spool, const ft_observation *observation, struct ft_error *err);
 
 /*
- * Offer each to TAKE, files and memory; one that it takes (returns 0) is removed, one that it cannot
- * take (1) stays; with the first for which it returns -1, as nothing can be taken now, or the
- * FT_SPOOL_SKIPS th that stays the offering ends. A damaged file is set aside as NAME.bad. Returns
- * how many are left.
+ * Passes each observation to TAKE, which returns 0 if it stored the observation (removed from the
+ * spool), 1 if it cannot store this one, -1 if it cannot store any now. Stops at the first -1 or
+ * after FT_SPOOL_MAX_SKIPS times 1. Renames damaged files to NAME.bad. Returns how many
+ * observations remain.
  */
-size_t ft_spool_offer(struct ft_spool *spool,
+size_t ft_spool_drain(struct ft_spool *spool,
                       int (*take)(const ft_observation *observation, void *data), void *data);
 
-/* Remove what was set aside: nothing says whose it is, or of what. */
-void ft_spool_remove_bad(struct ft_spool *spool);
+/* Removes damaged files (NAME.bad), which may contain forgotten runs. */
+void ft_spool_remove_damaged(struct ft_spool *spool);
 
-/* Whether anything is kept. */
+/* Whether the spool has no observation, in files or in memory. */
 bool ft_spool_empty(const struct ft_spool *spool);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which threads of a tree counters must be attached to. A process inherits the
- * counters of the thread that forked it, so the question is always: did it
- * begin before that thread was attached to?
+ * Selects the threads to which counters must be attached. A process inherits the counters of the
+ * thread that forked it, so it needs its own only if it began before they were attached to that
+ * thread.
  */
 #include "config.h"
 
@@ -15,14 +15,14 @@
 #include "predictor/core/array_grow.h"
 #include "predictor/core/io.h"
 
-/* Processes below one that are listed in one go, and how deep: a tree just begun has few. */
+/* Limits on children listed per process and on depth; a tree that just began has few. */
 #define LISTED_LIMIT 256
 #define DEPTH_LIMIT 32
 
-/* Part of a run's CPU time that may go uncounted before its counts say nothing of the run. */
+/* Fraction of a run's CPU time that may be missing from its counts; by judgement. */
 #define MISSED_PART 0.02
 
-/* What is handed from one level of the tree to the next. */
+/* Arguments common to all levels of the recursion. */
 struct walk {
   struct ft_attach *attach;
   const struct ft_measure *measure;
@@ -74,7 +74,7 @@ static void attach_one(struct walk *walk, pid_t tid, const struct ft_stat *stat,
     attach->incomplete = true;
 }
 
-/* Add the children of thread TID of PID to the COUNT that are in PIDS; how many are then. */
+/* Appends the children of PID's thread TID to the COUNT PIDS. Returns the new number. */
 static size_t list_children(const struct ft_measure *measure, pid_t pid, pid_t tid, pid_t *pids,
                             size_t count, size_t limit)
 {
@@ -95,8 +95,8 @@ static size_t list_children(const struct ft_measure *measure, pid_t pid, pid_t t
 }
 
 /*
- * PID with all its threads, then what runs below it. Children are listed first:
- * those on the list began before and are walked, later ones inherit.
+ * Attaches to all threads of PID, then to its descendants. Children are listed first: listed ones
+ * began before and are attached to, later ones inherit.
  */
 static void attach_process(struct walk *walk, pid_t pid, bool root, bool skipped)
 {
@@ -130,7 +130,7 @@ static void attach_process(struct walk *walk, pid_t pid, bool root, bool skipped
   free(tids);
 }
 
-/* The attached thread that MEMBER descends from, as far as its parents are known; or NULL. */
+/* Returns the attached thread of MEMBER's nearest ancestor with one, or NULL. */
 static const struct ft_attached *above(const struct ft_attach *attach, const struct ft_tree *tree,
                                        const struct ft_member *member)
 {
@@ -153,9 +153,8 @@ static const struct ft_attached *first_root(const struct ft_attach *attach)
 }
 
 /*
- * Whether no counter reaches MEMBER: it is a root below none, or it began before
- * the thread above it was attached to. Within one tick of that it counts as
- * forked later, for what ran before was on the list of its parent's children.
+ * Whether MEMBER inherits no counter: no ancestor has one, or MEMBER began before its ancestor's
+ * was attached. Within one tick it counts as forked later, because earlier children were listed.
  */
 static bool must_attach(const struct ft_attach *attach, const struct ft_tree *tree,
                         const struct ft_member *member)

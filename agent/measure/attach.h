@@ -1,78 +1,76 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * To which threads of a tree counters are attached, for samplers whose counters
- * pass to every thread and process that is begun afterwards ("inherit"). Given a
- * tree's roots, it hands out each thread that lived before, once.
+ * Selects the threads of a tree to which counters must be attached, for samplers whose counters are
+ * inherited by threads and processes that begin later. Each thread that began earlier is selected
+ * once.
  */
 #ifndef FT_MEASURE_ATTACH_H
 #define FT_MEASURE_ATTACH_H
 
 #include "agent/measure/internal.h"
 
-/* Threads that one tree is attached to; a job announced at its start has about five. */
+/* Maximum number of attached threads of a tree; a job announced at its start has about five. */
 enum { FT_ATTACH_LIMIT = 256 };
 
-/* A thread that was handed out, and when its process began. */
+/* An attached thread. */
 struct ft_attached {
   pid_t tid;
-  uint64_t start; /* clock ticks after boot */
-  uint64_t ticks; /* the same clock when it was handed out */
+  uint64_t start; /* of its process, clock ticks after boot */
+  uint64_t ticks; /* time of attaching, by the same clock */
   bool root;      /* the first thread of a root */
 };
 
-/* Zeroed to begin; freed with ft_attach_free. */
+/* Zero-initialise; free with ft_attach_free. */
 struct ft_attach {
   struct ft_attached *threads;
   size_t count, size;
-  double missed_seconds; /* CPU time that was used before anything counted it */
-  bool incomplete;       /* a thread could not be attached to, or there were too many */
+  double missed_seconds; /* CPU time used before the counters were attached */
+  bool incomplete;       /* attaching to a thread failed, or there were too many threads */
 };
 
 /*
- * Attach counters to TID. SKIPPED: it belongs to a root whose own work does not
- * count, only that of the programs begun below it. Returns 0; -1 when it cannot
- * be, with errno ESRCH where the thread has ended meanwhile.
+ * Attaches counters to TID. SKIPPED: TID belongs to a root whose own work does not count, only that
+ * of its descendants. Returns 0; -1 with errno, ESRCH if the thread has ended.
  */
 typedef int ft_attach_thread(void *state, pid_t tid, bool skipped);
 
 /*
- * Hand out the threads of TREE that no counter reaches by inheritance: of roots
- * that are new, of what already ran below them, and of older members that were
- * found otherwise. What was forked in the 0.1 ms between being listed and being
- * attached to is missed; nothing is counted twice.
+ * Calls ATTACH_THREAD for the threads of TREE that inherit no counter: of new roots, of their
+ * running descendants, and of older members found otherwise. Processes forked in the 0.1 ms between
+ * listing and attaching are missed; nothing is counted twice.
  */
 void ft_attach_tree(struct ft_attach *attach, const struct ft_measure *measure,
                     const struct ft_tree *tree, ft_attach_thread *attach_thread, void *state);
 
 /*
- * Whether counts made through ATTACH speak for the whole run, which took
- * CPU_SECONDS since (negative: not known): nothing was left out but 2 % of its CPU time.
+ * Whether the counts cover the whole run, which used CPU_SECONDS since (negative: unknown): at most
+ * 2 % of its CPU time is missing.
  */
 bool ft_attach_is_whole(const struct ft_attach *attach, double cpu_seconds);
 
 void ft_attach_free(struct ft_attach *attach);
 
 /*
- * What an event counted over threads. Where there are more events than the processor has counters
- * the kernel lets them take turns: VALUE is of RUNNING of the ENABLED nanoseconds of a thread.
+ * Sum of an event's counts over threads. With more events than hardware counters the kernel
+ * multiplexes them: a count covers `running` of the `enabled` nanoseconds of a thread
+ * (perf_event_open(2)).
  */
 struct ft_counter_sum {
-  double value;            /* scaled to the time that each thread's was enabled */
-  double enabled, counted; /* nanoseconds of all threads; of those that had a turn */
+  double value; /* scaled to the enabled time of each thread */
+  double enabled,
+      counted; /* enabled nanoseconds: of all threads, of threads that were counted at all */
   bool any;
 };
 
 void ft_counter_sum_add(struct ft_counter_sum *sum, uint64_t value, uint64_t enabled,
                         uint64_t running);
 
-/* The count of all threads, those without a turn being as the others; negative where these were
- * fewer than half by their time, or no thread was read. */
+/* Returns the count of all threads, extrapolated to those that were not counted; negative if fewer
+ * than half by time were counted, or no thread was read. */
 double ft_counter_sum_whole(const struct ft_counter_sum *sum);
 
-/*
- * Put a counter into OUT under NAME, adding to one of that name. Returns 0, -1
- * when OUT's list is full.
- */
+/* Adds VALUE to OUT's counter NAME, which is created if missing. Returns 0; -1 if the list is
+ * full. */
 int ft_counter_add(ft_observation *out, const char *name, double value);
 
 #endif

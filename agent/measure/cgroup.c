@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A tree's cgroup: what is charged to it, with and without the page cache that the
- * kernel would drop before it kills. Given a member's /proc/PID/cgroup and the mounts of
- * this process; v1, v2 and both at once. Paths are never made up from a template.
+ * Memory usage of a tree's cgroup, with and without the page cache that the kernel would reclaim
+ * before it kills. Paths come from a member's /proc/PID/cgroup and from this process's mounts: v1,
+ * v2 and both at once.
  */
 #include "config.h"
 
@@ -19,33 +19,33 @@
 #include "agent/measure/cgroup.h"
 #include "predictor/core/io.h"
 
-/* What memory.stat may take of a core: the kernel adds up all CPUs' counts for it. */
+/* Fraction of a core for reading memory.stat, for which the kernel sums the counts of all CPUs. */
 #define STAT_BUDGET 0.001
 #define STAT_CREDIT_LIMIT 0.05
-#define STAT_SECONDS 1.0 /* it is read at least so often: the cache is to be known around a peak */
+#define STAT_SECONDS 1.0 /* maximum interval of reads: the cache must be known near a peak */
 
-/* Between two searches for a tree's cgroup; doubled each time. */
+/* First interval between searches for a tree's cgroup; doubled each time. */
 #define SEARCH_FIRST_SECONDS 0.2
 #define SEARCH_LONGEST_SECONDS 10.0
 
 enum { HUGETLB_LIMIT = 4 };
 
-/* v1 writes no limit as PAGE_COUNTER_MAX pages; no node has an exabyte. */
+/* Limits above this count as none: v1 prints PAGE_COUNTER_MAX pages. */
 #define UNLIMITED_BYTES 1.15e18
 
 struct cgroup {
   double next_search, search_interval;
-  bool job;               /* it is a job's own: nothing else is ever in it */
+  bool job; /* it belongs to a Slurm job and never has other processes */
   int usage_fd, stat_fd, peak_fd, swap_fd, kmem_fd;
   int hugetlb_fds[HUGETLB_LIMIT];
-  char folder[PATH_MAX];  /* below the root descriptor */
-  double peak_before;     /* its peak when it was found */
+  char folder[PATH_MAX]; /* directory below the root descriptor */
+  double peak_before;    /* the kernel's peak when the cgroup was found */
   double peak_bytes, limit_bytes;
   double most_cache, most_swap, most_hugetlb, most_shmem;
   double credit, last, next_stat;
 };
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool cgroup_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   char name[PATH_MAX + 32], text[512];
   struct ft_cgroup_mounts *mounts = malloc(sizeof *mounts);
@@ -107,7 +107,7 @@ static void leave(struct ft_tree *tree, struct cgroup *cgroup)
   cgroup->job = false;
 }
 
-/* v2 counts huge pages in files of their own, one a page size: hugetlb.2MB.current. */
+/* Opens v2's files with huge page usage, one per page size: hugetlb.2MB.current. */
 static void open_hugetlb(const struct ft_measure *measure, struct cgroup *cgroup)
 {
   DIR *dir = ft_io_open_directory(measure->settings.root_fd, cgroup->folder);
@@ -128,7 +128,7 @@ static void open_hugetlb(const struct ft_measure *measure, struct cgroup *cgroup
   closedir(dir);
 }
 
-/* The least limit of the cgroup and those above it; negative: none. */
+/* Returns the smallest limit of the cgroup and its ancestors; negative: none. */
 static double least_limit(const struct ft_measure *measure, const char *path)
 {
   const char *name = measure->mounts->v1 ? "memory.limit_in_bytes" : "memory.max";
@@ -164,11 +164,11 @@ static void enter(struct ft_tree *tree, struct cgroup *cgroup, const char *path)
   if (cgroup->peak_fd >= 0 && ft_proc_reread(cgroup->peak_fd, text, sizeof text) > 0)
     ft_proc_number(text, &cgroup->peak_before);
   cgroup->limit_bytes = least_limit(measure, path);
-  /* who was passed over as nobody's child may be known by the cgroup now */
-  ft_discovery_reconsider(tree);
+  /* orphans that were skipped may be identified by the cgroup */
+  ft_discovery_reexamine(tree);
 }
 
-/* Find the tree's cgroup through its first member that counts; keep what was found before. */
+/* Finds the tree's cgroup from its first member that counts; keeps one that was found before. */
 static void search(struct ft_tree *tree, struct cgroup *cgroup)
 {
   struct ft_measure *measure = tree->measure;
@@ -197,7 +197,7 @@ static void search(struct ft_tree *tree, struct cgroup *cgroup)
   enter(tree, cgroup, path);
 }
 
-static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
+static int cgroup_open(struct ft_measure *measure, struct ft_tree *tree, void *state)
 {
   struct cgroup *cgroup = state;
 
@@ -224,11 +224,10 @@ static double reread_number(int fd)
 }
 
 /*
- * The cache that is dropped before anything is killed, in bytes, by memory.stat in TEXT; -1: not
- * known. File pages on the LRU lists are; shared memory and tmpfs are "cache" too, but not there
- * and not droppable. A page that was just read or written waits for its list, and with large folios
- * tens of MiB do: of all file pages those are droppable, too, that are neither shared memory nor
- * locked. In v1 only the keys with total_ hold what is below the cgroup.
+ * Returns the reclaimable page cache in bytes by TEXT, the content of memory.stat; -1: unknown.
+ * These are the file pages on the LRU lists, without shared memory and tmpfs. Pages just read or
+ * written are not on a list yet (tens of MiB with large folios), so all file pages that are neither
+ * shared memory nor locked count as well. In v1 only the keys with total_ include child cgroups.
  */
 static double droppable(const char *text, bool v1)
 {
@@ -245,8 +244,9 @@ static double droppable(const char *text, bool v1)
 }
 
 /*
- * What the charge consists of, in bytes, by memory.stat in TEXT; -1: not known. Kernel memory is in
- * memory.stat since Linux 5.18; v1 has a file of its own for it.
+ * Returns the sum of the components of the memory usage by TEXT, the content of memory.stat, in
+ * bytes; -1: unknown. memory.stat has kernel memory since Linux 5.18; v1 has a separate file for
+ * it.
  */
 static double accounted(const struct cgroup *cgroup, const char *text, bool v1)
 {
@@ -265,10 +265,10 @@ static double accounted(const struct cgroup *cgroup, const char *text, bool v1)
 }
 
 /*
- * The charge is exact; memory.stat may be two seconds old where CPUs are busy (FLUSH_TIME in Linux'
- * mm/memcontrol.c). What of the charge it does not account for yet may be cache, and is left out:
- * the next readings have it. So is what was dropped between the two readings, a file that was
- * removed.
+ * Sets the memory usage less cache. The usage is exact, but memory.stat may be two seconds old on a
+ * busy node (FLUSH_TIME in Linux' mm/memcontrol.c). The part of the usage that memory.stat does not
+ * account for yet may be cache and is subtracted; the next reading has it. The same holds for cache
+ * that was dropped between the two reads.
  */
 static void read_stat(struct ft_tree *tree, struct cgroup *cgroup, struct ft_sample *sample)
 {
@@ -297,8 +297,8 @@ static void read_stat(struct ft_tree *tree, struct cgroup *cgroup, struct ft_sam
 }
 
 /*
- * A cgroup that is not a job's may have held others before: its peak tells of this
- * tree only what it has grown by since it was found.
+ * Reads the kernel's peak. A cgroup other than a job's may have had other processes before, so its
+ * peak counts only if it has grown since the cgroup was found.
  */
 static void read_peak(struct cgroup *cgroup)
 {
@@ -308,8 +308,8 @@ static void read_peak(struct cgroup *cgroup)
     ft_most(&cgroup->peak_bytes, peak);
 }
 
-FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+FT_HOT static void cgroup_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                                 struct ft_sample *sample)
 {
   struct cgroup *cgroup = state;
   double start;
@@ -325,7 +325,7 @@ FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void
     return;
   sample->charge_bytes = reread_number(cgroup->usage_fd);
   if (sample->charge_bytes < 0) {
-    /* removed, with its processes */
+    /* the cgroup was removed with its processes */
     leave(tree, cgroup);
     return;
   }
@@ -334,7 +334,7 @@ FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void
   if (cgroup->credit > STAT_CREDIT_LIMIT)
     cgroup->credit = STAT_CREDIT_LIMIT;
   cgroup->last = measure->now;
-  /* less cache than the charge: no new peak hides below the one known */
+  /* usage less cache is at most the usage: below the known peak there is no new one */
   if (cgroup->credit <= 0 || (sample->charge_bytes <= tree->most.charge_less_cache_bytes &&
                               measure->now < cgroup->next_stat))
     return;
@@ -345,12 +345,12 @@ FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void
 }
 
 /*
- * The kernel's own peak of the charge misses no instant. What was cache at that
- * instant it does not tell; taking off the most droppable cache that was ever seen gives a
- * lower bound of the charge less cache there, and the samples give another.
+ * Writes the results. The kernel's peak of the usage covers all instants, but the cache at that
+ * instant is unknown. The peak minus the largest reclaimable cache ever read is a lower bound of
+ * the peak less cache; the samples give another.
  */
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   ft_observation *out)
+static void cgroup_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                         ft_observation *out)
 {
   struct cgroup *cgroup = state;
   double charge = tree->most.charge_bytes, less = tree->most.charge_less_cache_bytes;
@@ -365,7 +365,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_measure_put(&out->has_charge_bytes, &out->charge_bytes, charge);
   ft_measure_put(&out->has_charge_less_cache_bytes, &out->charge_less_cache_bytes, less);
   ft_measure_put(&out->has_shmem_bytes, &out->shmem_bytes, cgroup->most_shmem);
-  /* of all processes at once, ended ones and shared pages included: better than rss's sums */
+  /* of all processes, with ended ones and shared pages: better than the sums of rss.c */
   ft_measure_put(&out->has_swap_bytes, &out->swap_bytes, cgroup->most_swap);
   ft_measure_put(&out->has_hugetlb_bytes, &out->hugetlb_bytes, cgroup->most_hugetlb);
   if (!out->has_limit_bytes)
@@ -375,7 +375,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 
 const struct ft_sampler ft_sampler_cgroup = { .name = "cgroup",
                                               .state_size = sizeof(struct cgroup),
-                                              .probe = probe,
-                                              .open = open_,
-                                              .sample = sample,
-                                              .close = close_ };
+                                              .probe = cgroup_probe,
+                                              .open = cgroup_open,
+                                              .sample = cgroup_sample,
+                                              .close = cgroup_close };

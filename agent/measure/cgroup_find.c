@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which cgroup is a tree's: where the memory controller is mounted, what a process's
- * path in it is, and which level of that path counts.
+ * Finds a tree's cgroup: the mount point of the memory controller, a process's path in it, and the
+ * level of that path that counts.
  */
 #include "config.h"
 
@@ -17,15 +17,15 @@
 
 enum { DEPTH_LIMIT = 16, FOLDERS_LIMIT = 256 };
 
-/* Cgroups with processes of several trees that are remembered, and for how long. Chosen by
+/* Number of cgroups that are remembered as shared with other processes, and for how long. Chosen by
  * judgement. */
 enum { SHARED_LIMIT = 1024 };
 #define SHARED_SECONDS 30.0
 
-/* Of a job's tasks: where Slurm made no cgroup for the first ones it made none at all. */
+/* Number of tasks examined: if Slurm created no cgroup for the first ones, it created none. */
 enum { ROOTS_TRIED = 4 };
 
-/* Of /proc/PID/cgroup: the dozen lines of version 1 with paths of a thousand bytes. */
+/* Size limit of /proc/PID/cgroup: a dozen lines of v1 with paths of a thousand bytes. */
 enum { CGROUP_BYTES = 16384 };
 
 /* ---- where the controller is mounted ---- */
@@ -53,7 +53,7 @@ bool ft_cgroup_path_of(const struct ft_measure *measure, bool v1, pid_t pid, cha
 
   if (length < 0)
     return false;
-  /* of a file that is longer the last line is cut, and names another cgroup */
+  /* drop the truncated last line of a longer file, which names another cgroup */
   last = memrchr(text, '\n', (size_t)length);
   return last && ft_cgroup_parse_path(ft_text_of(text, (size_t)(last - text)), v1, path, size);
 }
@@ -123,7 +123,7 @@ bool ft_cgroup_read_number(const struct ft_measure *measure, const char *folder,
 
 /* ---- which level ---- */
 
-/* The number of a process of ROOT's step: ROOT is its slurmstepd or a child of it. 0: none. */
+/* Returns the pid of a task of ROOT's step (ROOT is its slurmstepd or a child of that); 0: none. */
 static pid_t task_of(const struct ft_tree *tree, const struct ft_member *root)
 {
   if (!root->skipped)
@@ -155,7 +155,7 @@ bool ft_cgroup_find_job(const struct ft_tree *tree, char *path, size_t size)
   return false;
 }
 
-/* A process born since the look is the tree's if its ancestors lead there. */
+/* Whether PID is a member, or began since the last scan below a member. */
 static bool is_ours(const struct ft_tree *tree, pid_t pid)
 {
   struct ft_stat stat;
@@ -164,7 +164,7 @@ static bool is_ours(const struct ft_tree *tree, pid_t pid)
     if (ft_tree_find(tree, pid))
       return true;
     if (ft_stat_read(tree->measure, pid, &stat) < 0)
-      return i == 0; /* ended since it was listed */
+      return i == 0; /* it ended after being listed */
     pid = stat.parent;
   }
   return false;
@@ -172,7 +172,7 @@ static bool is_ours(const struct ft_tree *tree, pid_t pid)
 
 static bool holds_only(const struct ft_tree *tree, const char *folder, int depth, int *folders);
 
-/* Go on below FOLDER, whose own processes are all the tree's. */
+/* Applies holds_only to the directories in FOLDER. */
 static bool holds_only_below(const struct ft_tree *tree, const char *folder, int depth,
                              int *folders)
 {
@@ -195,7 +195,8 @@ static bool holds_only_below(const struct ft_tree *tree, const char *folder, int
   return only;
 }
 
-/* Whether every process in FOLDER and below is TREE's; what is too deep or too wide is not. */
+/* Whether all processes in and below FOLDER belong to TREE; false if there are too many or too
+ * deep. */
 static bool holds_only(const struct ft_tree *tree, const char *folder, int depth, int *folders)
 {
   char *path = NULL;
@@ -224,8 +225,9 @@ out:
   return only;
 }
 
-/* Returns whether every process in the cgroup PATH, of FOLDER, is TREE's. An answer "no" holds for
- * SHARED_SECONDS for all trees: on a node without cgroups of jobs each is in slurmd's. */
+/* Returns whether every process in the cgroup PATH, whose directory is FOLDER, is TREE's. A cgroup
+ * that is not is not listed again for SHARED_SECONDS, by any tree: on a node without cgroups of
+ * jobs, all jobs are in slurmd's. */
 static bool is_own_cgroup(const struct ft_tree *tree, const char *path, const char *folder)
 {
   struct ft_measure *measure = tree->measure;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether a process of a tree runs the command that its app is declared to run. */
+/* Checks whether a process of a tree runs the declared command of its app. */
 #include "config.h"
 
 #include <fnmatch.h>
@@ -8,12 +8,12 @@
 #include "agent/measure/internal.h"
 
 enum {
-  LINE_SIZE = 1024, /* of a command line; what is longer is cut, as in request/describe.c */
+  LINE_SIZE = 1024, /* limit of a command line, as in request/describe.c */
   FIRST_WORDS = 3,  /* a program follows its interpreter and one option: "python3 -u train.py" */
-  MOST_READ = 64    /* members at one instant: a command line takes some 5 us to read */
+  MOST_READ = 64    /* members per sample: reading a command line takes about 5 us */
 };
 
-/* Replace the NULs between the words of TEXT, LENGTH bytes of a cmdline file, by spaces. */
+/* Replaces the NULs between the arguments in TEXT, LENGTH bytes of a cmdline file, with spaces. */
 static void join_words(char *text, size_t length)
 {
   while (length && !text[length - 1])
@@ -46,7 +46,7 @@ static bool line_matches(const struct ft_tree *tree, const char *text)
   return false;
 }
 
-/* A process has its parent's command line until it calls exec, after which its size differs. */
+/* A process has its parent's command line until it calls exec, which changes its size. */
 void ft_command_look(struct ft_tree *tree)
 {
   char text[LINE_SIZE];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who is new to a tree. One look serves all trees, and costs nothing where no process
- * was born: the newest pid of the namespace tells. Where a few were, those pids alone are
- * tried; else /proc is listed. What runs below a new root is found by the kernel's lists of
- * children, and what it has left behind among the processes last seen that were no tree's.
+ * Finds new processes of trees, with one scan for all trees. The newest pid of the namespace shows
+ * whether any process began: if none, the scan is free; if a few, only these pids are examined;
+ * otherwise /proc is listed. The descendants of a new root are found by the kernel's lists of
+ * children. Orphans that it left before it was added are found among the strangers: the processes
+ * examined last that belong to no tree.
  */
 #include "config.h"
 
@@ -21,14 +22,15 @@
 #include "predictor/core/io.h"
 
 enum {
-  PROBE_LIMIT = 1024,    /* pids given out since the last look that are tried one by one */
-  RETRY_LIMIT = 8,       /* of them, the newest, that may not be visible yet */
-  CANDIDATES_KEPT = 256, /* room for more is given back after the look that needed it */
-  THREADS_LIMIT = 256,   /* of a process whose children are listed; more: /proc is listed */
-  STRANGERS = 256        /* processes last seen that were no tree's. Chosen by judgement. */
+  PROBE_LIMIT = 1024,    /* pids allocated since the last scan that are examined singly */
+  RETRY_LIMIT = 8,       /* newest of them that may not be visible yet */
+  CANDIDATES_KEPT = 256, /* a larger array is freed after the scan */
+  THREADS_LIMIT = 256,   /* threads whose children are listed; more: /proc is listed */
+  STRANGERS = 256        /* strangers that are remembered. Chosen by judgement. */
 };
 
-/* Births that no advance of the newest pid tells (clone3 with set_tid) wait this long. */
+/* Interval of full scans, for processes that do not advance the newest pid (clone3 with
+ * set_tid). */
 #define SCAN_SECONDS 30.0
 
 /* A process that may be new to a tree. */
@@ -37,26 +39,26 @@ struct candidate {
   struct ft_stat stat;
 };
 
-/* A process that was no tree's. */
+/* A process that belonged to no tree when it was examined. */
 struct stranger {
   pid_t pid;
-  uint64_t seen; /* ticks after boot, at or after its start */
+  uint64_t examined; /* ticks after boot; its start is not later */
 };
 
 struct ft_discovery {
-  int loadavg_fd; /* -1: every look is a scan */
+  int loadavg_fd; /* -1: /proc is listed at every scan */
   DIR *proc;
-  pid_t newest; /* the newest pid at the last look; 0: not known */
+  pid_t newest; /* newest pid at the last scan; 0: unknown */
   double next_scan;
-  uint8_t *known; /* a bit for each pid: looked at since pids last wrapped, not to be again */
-  pid_t retry[RETRY_LIMIT]; /* pids given out but not yet visible at the last look */
+  uint8_t *known;           /* one bit per pid: examined since pids last wrapped around */
+  pid_t retry[RETRY_LIMIT]; /* pids allocated but not visible at the last scan */
   size_t retries;
-  struct stranger strangers[STRANGERS]; /* a ring */
-  size_t stranger;                      /* index of the oldest */
-  uint64_t forgotten;                   /* when the latest that left the ring was seen */
-  uint64_t opened;                      /* ticks after boot */
-  pid_t again[STRANGERS];               /* to be looked at again at the next look */
-  size_t agains;
+  struct stranger strangers[STRANGERS]; /* ring buffer */
+  size_t oldest_stranger;               /* its index */
+  uint64_t latest_forgotten;   /* examination of the latest stranger that left the ring, ticks */
+  uint64_t opened;             /* ticks after boot */
+  pid_t reexamined[STRANGERS]; /* strangers that the next scan examines again */
+  size_t reexamined_count;
   struct candidate *candidates;
   size_t count, size;
 };
@@ -101,8 +103,8 @@ static void set_known(struct ft_discovery *discovery, pid_t pid)
   discovery->known[pid >> 3] |= (uint8_t)(1u << (pid & 7));
 }
 
-/* At the next look every process of the node is looked at again: there may be older members, and
- * after a wrap a known pid may be someone else. */
+/* Makes the next scan examine every process of the node again: a root older than the context may
+ * have old descendants, and after a wrap-around a known pid may be another process. */
 static void restart_discovery(struct ft_discovery *discovery)
 {
   uint8_t *fresh = calloc(FT_PID_LIMIT / 8, 1);
@@ -116,47 +118,47 @@ static void restart_discovery(struct ft_discovery *discovery)
   discovery->newest = 0;
 }
 
-/* Notes that PID, first seen now, is no tree's. */
+/* Remembers that PID belongs to no tree. */
 static void note_stranger(struct ft_measure *measure, pid_t pid)
 {
   struct ft_discovery *discovery = measure->discovery;
-  struct stranger *oldest = &discovery->strangers[discovery->stranger];
+  struct stranger *oldest = &discovery->strangers[discovery->oldest_stranger];
 
-  if (oldest->seen > discovery->forgotten)
-    discovery->forgotten = oldest->seen;
-  *oldest = (struct stranger){ .pid = pid, .seen = ft_proc_ticks(measure) };
-  discovery->stranger = (discovery->stranger + 1) % STRANGERS;
+  if (oldest->examined > discovery->latest_forgotten)
+    discovery->latest_forgotten = oldest->examined;
+  *oldest = (struct stranger){ .pid = pid, .examined = ft_proc_ticks(measure) };
+  discovery->oldest_stranger = (discovery->oldest_stranger + 1) % STRANGERS;
 }
 
-/* At the next look looks again at the strangers that may have begun since SINCE, ticks after boot;
- * at every process, if some of these strangers are no longer known. */
-static void reconsider_since(struct ft_measure *measure, uint64_t since)
+/* Makes the next scan examine again the strangers that may have begun since SINCE, in ticks after
+ * boot; every process, if some of these strangers have left the ring. */
+static void reexamine_since(struct ft_measure *measure, uint64_t since)
 {
   struct ft_discovery *discovery = measure->discovery;
 
-  if (since <= discovery->opened || since <= discovery->forgotten) {
+  if (since <= discovery->opened || since <= discovery->latest_forgotten) {
     restart_discovery(discovery);
     return;
   }
-  for (size_t i = 0; i < STRANGERS && discovery->agains < STRANGERS; i++) {
+  for (size_t i = 0; i < STRANGERS && discovery->reexamined_count < STRANGERS; i++) {
     struct stranger *stranger = &discovery->strangers[i];
 
-    if (stranger->seen < since)
+    if (stranger->examined < since)
       continue;
     discovery->known[stranger->pid >> 3] &= (uint8_t) ~(1u << (stranger->pid & 7));
-    discovery->again[discovery->agains++] = stranger->pid;
+    discovery->reexamined[discovery->reexamined_count++] = stranger->pid;
     *stranger = (struct stranger){ 0 };
   }
 }
 
-void ft_discovery_reconsider(const struct ft_tree *tree)
+void ft_discovery_reexamine(const struct ft_tree *tree)
 {
   uint64_t since = UINT64_MAX;
 
   for (size_t i = 0; i < tree->count; i++)
     if (tree->members[i].root && tree->members[i].start < since)
       since = tree->members[i].start;
-  reconsider_since(tree->measure, since == UINT64_MAX ? 0 : since);
+  reexamine_since(tree->measure, since == UINT64_MAX ? 0 : since);
 }
 
 /* Adds the children in LIST, text of a "children" file, to TREE. */
@@ -198,7 +200,7 @@ static int add_thread_children(struct ft_tree *tree, pid_t pid, pid_t tid)
   return status;
 }
 
-/* Adds the children of TREE's member INDEX. Returns 0; -1 if not all of them can be listed. */
+/* Adds the children of TREE's member INDEX to TREE. Returns 0; -1 if not all can be listed. */
 static int add_children(struct ft_tree *tree, size_t index)
 {
   pid_t pid = tree->pulses[index].pid, threads[THREADS_LIMIT] = { pid };
@@ -212,8 +214,8 @@ static int add_children(struct ft_tree *tree, size_t index)
   return count < THREADS_LIMIT ? 0 : -1;
 }
 
-/* Adds what runs below TREE's member ROOT, an index. The kernel may omit a child while another one
- * ends: repeated until nothing is new. Returns as add_children. */
+/* Adds the descendants of TREE's member with index ROOT to TREE. Repeats until none is new, because
+ * the kernel may omit a child while another one ends. Returns as add_children. */
 static int add_descendants(struct ft_tree *tree, size_t root)
 {
   size_t old = tree->count, before;
@@ -236,7 +238,7 @@ void ft_discovery_add_root(struct ft_tree *tree, const struct ft_member *root)
 
   if (!measure->own_proc || add_descendants(tree, (size_t)(root - tree->members)) < 0)
     start = 0;
-  reconsider_since(measure, start);
+  reexamine_since(measure, start);
 }
 
 static void add_candidate(struct ft_discovery *discovery, pid_t pid, const struct ft_stat *stat)
@@ -250,7 +252,7 @@ static void add_candidate(struct ft_discovery *discovery, pid_t pid, const struc
   candidates[discovery->count++] = (struct candidate){ .pid = pid, .stat = *stat };
 }
 
-/* Look at PID, which nobody has looked at. Returns false where it is not there (yet). */
+/* Examines PID. Returns false if it does not exist (yet). */
 static bool probe_pid(struct ft_measure *measure, pid_t pid)
 {
   struct ft_discovery *discovery = measure->discovery;
@@ -282,7 +284,7 @@ static void scan(struct ft_measure *measure)
   measure->discovery->next_scan = measure->now + SCAN_SECONDS;
 }
 
-/* The newest pid of the namespace: the last word of loadavg; 0 where that is not to be had. */
+/* Returns the newest pid of the namespace, the last field of loadavg; 0: unknown. */
 FT_HOT static pid_t newest_pid(const struct ft_discovery *discovery)
 {
   char text[128];
@@ -306,23 +308,23 @@ static bool is_members_session(const struct ft_measure *measure, pid_t session)
          ft_tree_index_find(&measure->pids, (uint64_t)session);
 }
 
-/* The pids given out since the last look, and the session that was a stranger's last; 0: none. */
+/* The pids allocated since the last scan, and the last session found to be unrelated; 0: none. */
 struct births {
   pid_t from, to, stranger;
 };
 
 /*
- * Whether one of BIRTHS is nobody of ours by its session alone, which getsid(2) tells at a
- * tenth of what opening its stat costs. A session is inherited or begun, never joined: so it
- * is a stranger's where its leader lives, was there at an earlier look and neither he nor his
- * session is a member's.
+ * Whether PID, one of BIRTHS, is unrelated to all trees by its session alone; getsid(2) costs a
+ * tenth of reading stat. A session is inherited or created, never joined, so it is unrelated if its
+ * leader lives, existed at an earlier scan, and neither the leader nor the session belongs to a
+ * member.
  */
 static bool is_strangers_session(const struct ft_measure *measure, pid_t session,
                                  const struct births *births)
 {
   if (session == births->stranger && session)
     return true;
-  /* of no leader (what init began): only a child of one in it is in it */
+  /* session 0 has no leader (started by init); only its processes' children are in it */
   if (session == 0)
     return !is_members_session(measure, 0);
   return session > 0 && session < FT_PID_LIMIT && is_known(measure->discovery, session) &&
@@ -345,8 +347,9 @@ static bool probe_new(struct ft_measure *measure, pid_t pid, struct births *birt
 }
 
 /*
- * A pid counts as given out before the process can be seen under it
- * (copy_process calls alloc_pid early), so the newest that are not there are tried once more.
+ * Examines the pids FROM to TO. The kernel allocates a pid before the process is visible
+ * (copy_process calls alloc_pid early), so the newest missing ones are examined again at the next
+ * scan.
  */
 static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
 {
@@ -361,7 +364,7 @@ static void probe_range(struct ft_measure *measure, pid_t from, pid_t to)
       discovery->retry[discovery->retries++] = pid;
 }
 
-/* Gather processes that may belong to a tree, with as little work as the newest pid allows. */
+/* Collects the processes that may belong to a tree. */
 FT_HOT static void find_candidates(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = measure->discovery;
@@ -378,19 +381,18 @@ FT_HOT static void find_candidates(struct ft_measure *measure)
   } else if (newest != last || discovery->retries) {
     probe_range(measure, last + 1, newest);
   }
-  for (size_t i = 0; i < discovery->agains; i++)
-    probe_pid(measure, discovery->again[i]);
-  discovery->agains = 0;
+  for (size_t i = 0; i < discovery->reexamined_count; i++)
+    probe_pid(measure, discovery->reexamined[i]);
+  discovery->reexamined_count = 0;
   discovery->newest = newest;
 }
 
 /*
- * The tree that CANDIDATE belongs to. A parent that is a member decides. Where the
- * parent ended before it was seen, the leader of the process group or session does,
- * if he is a member (a pid is not given out again while it names either), or the
- * cgroup, if it is the tree's alone, or the tree's mark: but for a slurmstepd, which is added as
- * a root when it is announced. A skipped root leads nobody: a shell's pipeline puts strangers
- * into its group.
+ * Returns the tree of CANDIDATE, or NULL. Its parent decides if that is a member. If the parent has
+ * ended, the leader of the process group or session decides (a pid is not reused while it names
+ * either), then a cgroup that only the tree uses, then the environment marker. Exceptions: a
+ * slurmstepd, which is added as a root when announced; and a skipped root as leader, because a
+ * shell's pipeline puts unrelated processes into its group.
  */
 static struct ft_tree *home_of(struct ft_measure *measure, const struct candidate *candidate)
 {
@@ -410,8 +412,8 @@ static struct ft_tree *home_of(struct ft_measure *measure, const struct candidat
   return ft_orphan_tree_of(measure, candidate->pid, stat->parent);
 }
 
-/* Children may come before their parents where pids have wrapped: again until nothing changes.
- * The candidates left over are noted as strangers. */
+/* Adds candidates to trees, in passes, because after a wrap-around children may precede parents.
+ * The remaining candidates become strangers. */
 static void adopt_candidates(struct ft_measure *measure)
 {
   struct ft_discovery *discovery = measure->discovery;

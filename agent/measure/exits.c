@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Children that begin and end between two samples. Given the kernel's records of processes
- * that ended (taskstats.c), it finds those of each tree, by their parents, and adds what they
- * held to what the others held then, as far as that is sure: the least that the order of the ends
- * and the sums of the samples around them allow. What several such children may have held together
- * is kept beside it, so that a peak that they made is told as a bound.
+ * Short-lived processes, which begin and end between two samples. Assigns the kernel's exit records
+ * (taskstats.c) to trees by their parents, and adds the memory of each to the minimum that the
+ * others used at that time, by the order of the ends and the samples before and after. An upper
+ * bound of what several such processes used together is kept as well, so that a peak they may have
+ * raised is reported as a bound.
  */
 #include "config.h"
 
@@ -17,31 +17,33 @@
 #include "agent/measure/taskstats.h"
 #include "predictor/core/units.h"
 
-/* Without a birth nothing brief has ended; but the records of others fill the queue. */
+/* Maximum interval of reads. Reads follow births; but other processes' records fill the queue,
+ * too. */
 #define READ_SECONDS 1.0
 
-/* Reads of one instant: the rest waits for the next. */
+/* Maximum number of reads per sample. */
 enum { READS_LIMIT = 8 };
 
-/* Ends of members in one interval around which the sums are told apart; with more they are not. */
+/* Maximum number of member ends per interval for which held_at is computed; beyond it, one
+ * bound. */
 enum { PHASES_LIMIT = 64 };
 
 struct ft_exits {
   int fd;
-  size_t trees; /* open; without one the kernel is not asked */
+  size_t trees; /* open trees; without one there is no subscription */
   double next_read;
-  uint32_t instant; /* at which it was read last */
+  uint32_t instant; /* number of the sample of the last read */
   struct ft_exit of[FT_EXITS_LIMIT];
-  bool mine[FT_EXITS_LIMIT]; /* of the tree being looked at, a member or below one */
+  bool mine[FT_EXITS_LIMIT]; /* record belongs to the current tree: a member or its descendant */
 };
 
-/* Of one tree. */
+/* State per tree. */
 struct state {
-  double before_bytes; /* its sum at the sample before */
-  double ended_bytes;  /* what of it is known to have ended since */
+  double before_bytes; /* sum of RSS at the previous sample */
+  double ended_bytes;  /* part of it that has ended since */
 };
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool exits_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   struct ft_error err = { "" };
   int fd;
@@ -57,7 +59,7 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
   return fd >= 0;
 }
 
-static int open_(struct ft_measure *measure, struct ft_tree *tree, void *data)
+static int exits_open(struct ft_measure *measure, struct ft_tree *tree, void *data)
 {
   struct ft_exits *exits = measure->exits;
 
@@ -82,8 +84,8 @@ void ft_exits_forget(struct ft_measure *measure)
   measure->exits = NULL;
 }
 
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *data,
-                   ft_observation *out)
+static void exits_close(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                        ft_observation *out)
 {
   (void)tree;
   (void)data;
@@ -92,9 +94,9 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *data,
     ft_exits_forget(measure);
 }
 
-/* ---- whose they are ---- */
+/* ---- assignment to trees ---- */
 
-/* The member called PID, one that ended since the sample before too. */
+/* Returns the member PID, also if it ended since the previous sample, or NULL. */
 FT_HOT static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
 {
   for (size_t i = 0; i < tree->count; i++)
@@ -103,7 +105,8 @@ FT_HOT static struct ft_member *member_of(const struct ft_tree *tree, pid_t pid)
   return NULL;
 }
 
-/* The end of PID among the COUNT, or -1: a parent ends after its children more often than not. */
+/* Returns the index of PID's record, or -1. Searches backwards: parents usually end after
+ * children. */
 FT_HOT static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t pid)
 {
   for (size_t i = count; i-- > 0;)
@@ -112,7 +115,7 @@ FT_HOT static ptrdiff_t end_of(const struct ft_exits *exits, size_t count, pid_t
   return -1;
 }
 
-/* Mark those of TREE. Returns whether there are any. */
+/* Marks the records that belong to TREE. Returns whether there are any. */
 FT_HOT static bool find_mine(const struct ft_tree *tree, struct ft_exits *exits, size_t count)
 {
   bool any = false, more = true;
@@ -133,9 +136,9 @@ FT_HOT static bool find_mine(const struct ft_tree *tree, struct ft_exits *exits,
   return any;
 }
 
-/* ---- what they held ---- */
+/* ---- their memory ---- */
 
-/* What EXIT's parent may have shared with it. */
+/* Returns the peak RSS of EXIT's parent, an upper bound of the pages they shared. */
 static double shared_of(const struct ft_tree *tree, const struct ft_exits *exits, size_t count,
                         const struct ft_exit *exit)
 {
@@ -156,9 +159,9 @@ static void note(struct ft_tree *tree, double bytes)
 }
 
 /*
- * One that no sum has held. Of a fork without exec the part above its parent's pages is
- * its own; so may be what it wrote of these, a page a fault, which its mark does not tell.
- * Returns what it may have held at most.
+ * Adds a process that no sample has counted; OTHERS is the memory of the others. Of a fork without
+ * exec only the peak above its parent's counts. It may have copied more of its parent's pages, one
+ * per fault. Returns an upper bound of its memory.
  */
 static double take_brief(struct ft_tree *tree, const struct ft_exits *exits, size_t count,
                          const struct ft_exit *exit, double others)
@@ -173,8 +176,8 @@ static double take_brief(struct ft_tree *tree, const struct ft_exits *exits, siz
 }
 
 /*
- * One that sums have held: since its mark was looked at it may have grown. Returns by how much
- * it may have been above what the latest of them held: so may others that ended have been then.
+ * Adds a member that samples have counted and whose peak, by EXIT, grew after its last closer look.
+ * Returns the increase over its RSS in the latest sample.
  */
 static double take_member(struct ft_tree *tree, struct ft_member *member,
                           const struct ft_exit *exit, double others)
@@ -187,7 +190,8 @@ static double take_member(struct ft_tree *tree, struct ft_member *member,
   return fmax(exit->high_bytes - member->held_bytes, 0);
 }
 
-/* Set when each member ended. A start is told in clock ticks: they are a tick early at most. */
+/* Sets the end time of each member; at most one clock tick too early, because starts are in
+ * ticks. */
 static void set_ends(struct ft_tree *tree, const struct ft_exits *exits, size_t count)
 {
   for (size_t i = 0; i < tree->count; i++) {
@@ -201,8 +205,8 @@ static void set_ends(struct ft_tree *tree, const struct ft_exits *exits, size_t 
 }
 
 /*
- * What members held together at TIME, after boot: those that ended later, and those of the
- * living that began earlier. Who began within a tick of it had little then.
+ * Returns the memory of the members that lived at TIME, in seconds after boot. Members that began
+ * less than a tick before do not count; they had little memory.
  */
 static double held_at(const struct ft_tree *tree, double time)
 {
@@ -220,7 +224,7 @@ static double held_at(const struct ft_tree *tree, double time)
   return held;
 }
 
-/* The most that members held together around the ends that were told; 0: none was a member's. */
+/* Returns the maximum of held_at over the ends of members, or a bound of it; 0: no member ended. */
 static double most_held(const struct ft_tree *tree)
 {
   double most = 0;
@@ -244,8 +248,8 @@ static double most_held(const struct ft_tree *tree)
   return most;
 }
 
-static void take(struct ft_tree *tree, struct state *state, const struct ft_exits *exits,
-                 size_t count)
+static void take_exit_record(struct ft_tree *tree, struct state *state,
+                             const struct ft_exits *exits, size_t count)
 {
   double living = 0, later = 0, brief = 0, most;
 
@@ -290,7 +294,7 @@ FT_HOT static size_t index_of(const struct ft_measure *measure)
   return i;
 }
 
-/* Read what has ended, for all trees: a record is told once. */
+/* Reads the pending exit records for all trees; the kernel delivers each once. */
 FT_HOT static void read_all(struct ft_measure *measure)
 {
   struct ft_exits *exits = measure->exits;
@@ -305,13 +309,13 @@ FT_HOT static void read_all(struct ft_measure *measure)
       tree->ends_lost |= tree->states[at] != NULL;
     for (struct ft_tree *tree = measure->trees; tree && count; tree = tree->next)
       if (tree->states[at] && find_mine(tree, exits, count))
-        take(tree, tree->states[at], exits, count);
+        take_exit_record(tree, tree->states[at], exits, count);
   }
   exits->next_read = measure->now + READ_SECONDS;
 }
 
-FT_HOT static void sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
-                          struct ft_sample *sample)
+FT_HOT static void exits_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
+                                struct ft_sample *sample)
 {
   struct ft_exits *exits = measure->exits;
   struct state *state = data;
@@ -334,8 +338,8 @@ static void last(struct ft_measure *measure, struct ft_tree *tree, void *data)
 
 const struct ft_sampler ft_sampler_exits = { .name = "exits",
                                              .state_size = sizeof(struct state),
-                                             .probe = probe,
-                                             .open = open_,
-                                             .sample = sample,
+                                             .probe = exits_probe,
+                                             .open = exits_open,
+                                             .sample = exits_sample,
                                              .last = last,
-                                             .close = close_ };
+                                             .close = exits_close };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The sampler "nvml": what a tree's processes use of NVIDIA GPUs. One look at all
- * GPUs serves all trees and takes at most 1 % of a core. The library is loaded
- * while a tree is open: an idle agent holds neither its memory nor the driver.
- * Energy, transfers and utilisation are of the whole GPU, so they count only while nobody
- * else computes on it and it is not divided by MIG; energy and transfers from the first look
- * that finds the job there.
+ * The sampler "nvml": use of NVIDIA GPUs by a tree's processes. One query of all GPUs serves all
+ * trees and takes at most 1 % of a core. The library is loaded only while a tree is open, so that
+ * an idle agent keeps neither its memory nor the driver in use. Energy, transfers and utilisation
+ * are those of a whole GPU. They count only if no other process computes on it and MIG is off;
+ * energy and transfers from the first query that finds the job on it.
  */
 #include "config.h"
 
@@ -17,32 +16,32 @@
 #include "agent/measure/nvml.h"
 #include "predictor/core/io.h"
 
-/* The part of a core that looking may take. */
+/* Fraction of a core for queries. */
 #define LOOK_PART 0.01
 
-/* A GPU that the tree computes on or has computed on. */
+/* A GPU that the tree uses or has used. */
 struct device {
   unsigned index;
-  bool whole; /* so far nobody else, no MIG */
+  bool whole; /* so far no other process, no MIG */
   bool has_energy;
   double first_joules, last_joules;
   bool has_transferred;
-  double sent_received[2], transferred; /* the counters as last read, and by how much they rose */
+  double sent_received[2], transferred; /* last readings of the counters; sum of their increments */
 };
 
 struct state {
   bool loaded;
-  double looked; /* which look this tree has seen */
-  double bytes;  /* at that look; negative before the tree was seen on any GPU */
+  double looked; /* time of the query that the tree has used */
+  double bytes;  /* at that query; negative: never on a GPU */
   double most_bytes;
-  double utilisation; /* sum over looks and GPUs */
+  double utilisation; /* sum over queries and GPUs */
   unsigned utilisations;
   struct device devices[FT_NVML_DEVICES];
   unsigned count;
   char name[64], profile[32];
 };
 
-/* NVML keeps one state a process, and so does this file. */
+/* Global, because NVML has one state per process. */
 static struct {
   const char *library;
   struct ft_nvml *nvml;
@@ -77,7 +76,7 @@ static bool gpu_probe(struct ft_measure *measure, struct ft_measure_report *repo
   return false;
 }
 
-static void release(void)
+static void release_gpu(void)
 {
   if (gpu.users && --gpu.users)
     return;
@@ -99,7 +98,7 @@ static int gpu_open(struct ft_measure *measure, struct ft_tree *tree, void *data
     gpu.nvml = ft_nvml_open(gpu.library, NULL);
     gpu.uses = calloc(FT_NVML_USES, sizeof *gpu.uses);
     if (!gpu.nvml || !gpu.uses) {
-      release();
+      release_gpu();
       return -1;
     }
   }
@@ -121,7 +120,7 @@ static void look(double now)
   gpu.next_look = now + (ft_io_monotonic() - begun) / LOOK_PART;
 }
 
-/* The tree's record of the GPU that USE is on, begun when it is new; NULL past the limit. */
+/* Returns the tree's entry of USE's GPU, created if missing; NULL: too many. */
 static struct device *device_of(struct state *state, const struct ft_nvml_use *use)
 {
   struct device *device;
@@ -146,7 +145,7 @@ static struct device *device_of(struct state *state, const struct ft_nvml_use *u
   return device;
 }
 
-/* Whether the GPU is the tree's alone at this look. */
+/* Whether only the tree uses GPU INDEX at this query. */
 static bool alone(const struct ft_tree *tree, unsigned index)
 {
   for (size_t i = 0; i < gpu.count; i++)
@@ -156,7 +155,8 @@ static bool alone(const struct ft_tree *tree, unsigned index)
   return true;
 }
 
-/* A counter that has fallen has begun anew: at its end, or the GPU was reset. */
+/* Adds the increments of the PCIe counters. A smaller reading means a wrap-around, or a reset
+ * GPU. */
 static void follow_transfers(struct device *device)
 {
   double now[2], wrap[2];
@@ -173,7 +173,7 @@ static void follow_transfers(struct device *device)
   }
 }
 
-/* Follow the GPUs that were seen in use: what they take is still the job's between two kernels. */
+/* Updates energy and transfers of the GPUs that the tree has used, also between two kernels. */
 static void follow(struct state *state, const struct ft_tree *tree)
 {
   double begun = ft_io_monotonic();
@@ -256,7 +256,7 @@ static void gpu_close(struct ft_measure *measure, struct ft_tree *tree, void *da
   ft_string_copy(state->name, out->gpu_name, sizeof out->gpu_name);
   ft_string_copy(state->profile, out->mig_profile, sizeof out->mig_profile);
   if (state->loaded)
-    release();
+    release_gpu();
 }
 
 const struct ft_sampler ft_sampler_nvml = { .name = "nvml",

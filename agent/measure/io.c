@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What adds up over a run: processor time, page faults, bytes read from and
- * written to storage; and open files and threads at most. Given the members whose
- * look is due (1 s after birth, then less and less often, and at the end).
+ * Totals of a run: processor time, page faults, bytes read from and written to storage; and the
+ * maximum of open files and threads. Members are read at their closer looks: 1 s after their start,
+ * then less and less often, and at the end.
  *
- * The kernel puts a waited-for child's totals into its parent's, /proc/PID/io included
- * (kernel/exit.c: wait_task_zombie), so living members' totals count nothing twice;
- * what ended is added only where no living member's totals show it.
+ * The kernel adds a waited-for child's totals to its parent's, also in /proc/PID/io (kernel/exit.c:
+ * wait_task_zombie). So the totals of living members count nothing twice, and those of ended
+ * members are added only if no living member's totals include them.
  */
 #include "config.h"
 
@@ -21,10 +21,10 @@
 #include "agent/measure/internal.h"
 
 struct io {
-  bool any; /* some process's io file could be read */
+  bool any; /* an io file could be read */
 };
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool io_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   char text[512];
 
@@ -41,7 +41,8 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
   return true;
 }
 
-/* How many files a process has open, or -1. The size of the folder says it since Linux 6.2. */
+/* Returns the number of PID's open files, or -1. The directory's size is that number since
+ * Linux 6.2. */
 static double count_files(const struct ft_measure *measure, pid_t pid)
 {
   char name[32];
@@ -78,9 +79,8 @@ static bool is_there(const struct ft_measure *measure, const struct ft_member *m
 }
 
 /*
- * Bring a member's totals up to date. Of a skipped root only the waited-for children's
- * count; /proc/PID/io does not tell them apart, so there what the root had done before it
- * was added is taken off.
+ * Reads a member's totals. Of a skipped root only the waited-for children's count. /proc/PID/io
+ * does not separate them, so the root's I/O before it was added is subtracted.
  */
 static void read_totals(struct ft_tree *tree, struct io *io, struct ft_member *member)
 {
@@ -113,7 +113,7 @@ static void read_totals(struct ft_tree *tree, struct io *io, struct ft_member *m
   }
 }
 
-/* The nearest living member above MEMBER, in whose totals the kernel may have put its own. */
+/* Returns MEMBER's nearest living ancestor (heir), whose totals may include MEMBER's, or NULL. */
 static struct ft_member *heir_of(const struct ft_tree *tree, const struct ft_member *member)
 {
   pid_t parent = member->parent;
@@ -134,8 +134,8 @@ static struct ft_member *heir_of(const struct ft_tree *tree, const struct ft_mem
 }
 
 /*
- * A still process is not read at each instant: where it has ended too, its own parent
- * inherits, and is not to be asked for what an heir that is no more cannot show.
+ * Reads the heirs of ended members, which may have ended unnoticed because an unchanged process is
+ * not read at each sample; then their own parents inherit.
  */
 static void notice_ended_heirs(struct ft_tree *tree)
 {
@@ -151,9 +151,9 @@ static void notice_ended_heirs(struct ft_tree *tree)
 }
 
 /*
- * What a member that ended had reached is owed by its heir, whose totals must have
- * grown by as much since they were read; where they have not (it ignores SIGCHLD, someone
- * else waited), the rest is kept here. The heir's own growth may hide some of it.
+ * Settles the totals of ended members. The heir's totals should have grown by as much since they
+ * were read. If not (the heir ignores SIGCHLD, or another process waited), the difference is added
+ * to the tree's totals. The heir's own growth may hide a part of it.
  */
 static void settle(struct ft_tree *tree, struct io *io)
 {
@@ -192,9 +192,9 @@ static void settle(struct ft_tree *tree, struct io *io)
 }
 
 /*
- * A child that ended after it was looked at, but before its parent's totals were read,
- * stands in these already: it owes them nothing more. No process runs without a page fault,
- * so theirs tell whether a parent has waited for any.
+ * Clears the debt of a child that ended after its last read but before its parent's, whose totals
+ * already include it. Every process has page faults, so an increase of the children's faults shows
+ * that the parent has waited for one.
  */
 static void forgive_reaped(const struct ft_measure *measure, struct ft_tree *tree)
 {
@@ -215,7 +215,7 @@ static void forgive_reaped(const struct ft_measure *measure, struct ft_tree *tre
     tree->members[i].reaped = false;
 }
 
-static void add_up(struct ft_tree *tree)
+static void add_up_io(struct ft_tree *tree)
 {
   for (size_t k = 0; k < FT_TOTALS; k++) {
     double sum = tree->ended[k];
@@ -226,8 +226,8 @@ static void add_up(struct ft_tree *tree)
   }
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+static void io_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                      struct ft_sample *sample)
 {
   struct io *io = state;
   double files = -1;
@@ -242,7 +242,7 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
       read_totals(tree, io, member);
       member->open_files = count_files(measure, member->pid);
     } else if (!member->gone && !member->fresh && isnan(member->open_files)) {
-      /* its first look is a second away: a short run would have none */
+      /* at once, because the first closer look comes after a second */
       member->open_files = count_files(measure, member->pid);
     }
     if (!ft_member_lives(member))
@@ -254,16 +254,16 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&tree->most_open_files, files);
   forgive_reaped(measure, tree);
   if (changed)
-    add_up(tree);
+    add_up_io(tree);
 }
 
-/* A job's last figures: what still lives is read once more; a task's own rusage may know more. */
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   ft_observation *out)
+/* Reads the living members once more and writes the results; a task's rusage may be larger. */
+static void io_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                     ft_observation *out)
 {
   struct io *io = state;
 
-  /* as at a sample: first who ended since, then what the others show */
+  /* as at a sample: first the ended members, then the others' totals */
   for (size_t i = 0; i < tree->count; i++)
     tree->members[i].gone |= !is_there(measure, &tree->members[i]);
   settle(tree, io);
@@ -271,7 +271,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
     if (!tree->members[i].gone)
       read_totals(tree, io, &tree->members[i]);
   forgive_reaped(measure, tree);
-  add_up(tree);
+  add_up_io(tree);
   for (size_t k = 0; k < FT_TOTALS; k++) {
     double told = 0;
 
@@ -296,7 +296,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 
 const struct ft_sampler ft_sampler_io = { .name = "io",
                                           .state_size = sizeof(struct io),
-                                          .probe = probe,
+                                          .probe = io_probe,
                                           .by_members = true,
-                                          .sample = sample,
-                                          .close = close_ };
+                                          .sample = io_sample,
+                                          .close = io_close };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The measuring context: given trees of processes, it asks every sampler at each
- * instant and keeps the highest of each sum. What a sampler reads is its own affair.
+ * The context: calls every sampler for each tree at each sample, and keeps the maximum of each sum.
  */
 #include "config.h"
 
@@ -16,8 +15,8 @@
 #include "predictor/core/io.h"
 
 /*
- * Every source of figures, in the order in which they see an instant: rss first,
- * whose per-process figures others read; perf after papi, whose counters it would take.
+ * All samplers, in the order of their calls: rss first, because others use its values per process;
+ * perf after papi, because they share the hardware counters.
  */
 static const struct ft_sampler *const samplers[] = {
   &ft_sampler_rss,
@@ -34,10 +33,10 @@ static const struct ft_sampler *const samplers[] = {
 
 _Static_assert(SAMPLERS <= FT_SAMPLERS_LIMIT, "internal.h has room for every sampler");
 
-/* Tasks of one job on one node whose end is remembered by itself. */
+/* Maximum number of reporting pids per tree. */
 #define ENDS_LIMIT 65536
 
-/* Descriptors that the rest of the process may want beside the kept ones. */
+/* Descriptors reserved for the rest of the process. */
 #define DESCRIPTORS_RESERVED 256
 
 FT_HOT void ft_most(double *most, double value)
@@ -55,8 +54,8 @@ void ft_measure_put(bool *has, uint64_t *field, double value)
 }
 
 /*
- * The newest pid in loadavg is of the reader's pid namespace: it says something of
- * this proc only where the reader finds himself there.
+ * Whether proc_fd belongs to this process's pid namespace: the newest pid in loadavg is that of the
+ * reader's namespace.
  */
 static bool proc_is_own(const struct ft_measure *measure)
 {
@@ -160,7 +159,7 @@ FT_HOT static void sample_clear(struct ft_sample *sample)
                                 .gpu_bytes = -1 };
 }
 
-/* A sampler that cannot begin with this tree leaves it to the others. */
+/* Opens all samplers for TREE; one that fails is skipped. */
 static int open_samplers(struct ft_tree *tree, struct ft_error *err)
 {
   for (size_t i = 0; i < SAMPLERS; i++) {
@@ -234,7 +233,7 @@ FT_HOT static void keep_most(struct ft_tree *tree)
   tree->samples++;
 }
 
-/* Where no member has news, what follows from them is what it was. */
+/* Samples TREE. Samplers by members run only if a member has changed. */
 FT_HOT static void sample_tree(struct ft_measure *measure, struct ft_tree *tree)
 {
   struct ft_sample before = tree->latest, *sample = &tree->latest;
@@ -310,7 +309,7 @@ bool ft_tree_alive(const struct ft_tree *tree)
   return tree->alive > 0;
 }
 
-/* The rusage of a slurmstepd's children grows from task to task: the last one holds them all. */
+/* Stores END's totals. The rusage of a slurmstepd's children is cumulative: the last one counts. */
 static void note_totals(struct ft_tree *tree, const ft_task_end *end)
 {
   struct ft_end *at = NULL;
@@ -357,7 +356,7 @@ static void unlink_tree(struct ft_tree *tree)
   *at = tree->next;
 }
 
-/* When the sum that the rule counts was highest, where it was measured; else RSS. */
+/* Returns the time of the peak by the rule, if measured, else of the RSS peak. */
 static double peak_time(const struct ft_tree *tree)
 {
   ft_rule rule = tree->measure->settings.rule;
@@ -369,7 +368,7 @@ static double peak_time(const struct ft_tree *tree)
   return tree->spike_bytes > tree->most.rss_bytes ? tree->spike_time : tree->rss_time;
 }
 
-/* Whether brief children are missing in what the rule counts: the kernel's charge holds them. */
+/* Whether the peak by the rule may lack short-lived processes; the cgroup's peak contains them. */
 static bool is_bound(const struct ft_tree *tree, const ft_observation *seen)
 {
   bool charge = tree->measure->settings.rule == FT_RULE_CGROUP &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * NVML by dlopen. Structs and values are of nvml.h in CUDA 12; of the calls that
- * have versions, the one is taken whose struct never changed.
+ * NVML by dlopen. Structs and values are those of nvml.h in CUDA 12; of versioned functions the
+ * version whose struct never changed is used.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@ enum { NVML_SUCCESS = 0, NVML_NAME_SIZE = 96 };
 
 typedef struct nvml_device *nvml_device;
 
-/* nvmlProcessInfo_v2_t; _v3 is the same but in drivers 535.43 to 535.98, so _v2 is preferred. */
+/* nvmlProcessInfo_v2_t; _v3 is equal except in drivers 535.43 to 535.98. */
 struct nvml_process {
   unsigned pid;
   unsigned long long bytes;
@@ -84,14 +84,14 @@ struct ft_nvml {
 
   int (*get_fields)(nvml_device, int, struct nvml_field *);
 
-  /* NULL in drivers from before MIG */
+  /* NULL in drivers older than MIG */
   int (*get_mig_mode)(nvml_device, unsigned *current, unsigned *pending);
   int (*get_mig_count)(nvml_device, unsigned *);
   int (*get_mig_device)(nvml_device, unsigned, nvml_device *);
   int (*get_attributes)(nvml_device, struct nvml_attributes *);
 };
 
-static bool resolve(struct ft_nvml *nvml, struct ft_error *err)
+static bool resolve_nvml(struct ft_nvml *nvml, struct ft_error *err)
 {
   const struct {
     void **call;
@@ -129,7 +129,7 @@ static bool resolve(struct ft_nvml *nvml, struct ft_error *err)
   return true;
 }
 
-/* The GPUs; one that cannot be reached (fallen off the bus) is left out. */
+/* Finds the GPUs; omits one that cannot be reached (fallen off the bus). */
 static int find_devices(struct ft_nvml *nvml, struct ft_error *err)
 {
   unsigned count = 0;
@@ -158,7 +158,7 @@ struct ft_nvml *ft_nvml_open(const char *library, struct ft_error *err)
     ft_error_set(err, "no NVIDIA driver: %s", dlerror());
     goto fail;
   }
-  if (!resolve(nvml, err)) {
+  if (!resolve_nvml(nvml, err)) {
     nvml->shutdown = NULL;
     goto fail;
   }
@@ -192,7 +192,7 @@ unsigned ft_nvml_devices(const struct ft_nvml *nvml)
   return nvml->count;
 }
 
-/* The processes of one GPU or MIG instance, added to the COUNT that are in USES. */
+/* Appends the processes of one GPU or MIG instance to the COUNT USES. */
 static size_t look_at(struct ft_nvml *nvml, nvml_device unit, unsigned device, int instance,
                       struct ft_nvml_use *uses, size_t count, size_t limit)
 {
@@ -217,7 +217,7 @@ static size_t look_at(struct ft_nvml *nvml, nvml_device unit, unsigned device, i
   return count;
 }
 
-/* How many MIG instances GPU DEVICE may be divided into now; 0: it is whole. */
+/* Returns the maximum number of MIG instances of GPU DEVICE; 0: MIG is off. */
 static unsigned instances(struct ft_nvml *nvml, unsigned device)
 {
   unsigned current = 0, pending = 0, count = 0;
@@ -259,8 +259,8 @@ bool ft_nvml_name(struct ft_nvml *nvml, unsigned device, char *out, size_t size)
 }
 
 /*
- * The GB in a profile's name: the instance's part of the GPU's memory, rounded up
- * to eighths, times the GPU's whole GiB (NVIDIA's go-nvlib, mig_profile.go).
+ * Returns the GB in a profile's name: the instance's fraction of the GPU's memory, rounded up to
+ * eighths, times the GPU's whole GiB (NVIDIA's go-nvlib, mig_profile.go).
  */
 static unsigned profile_gigabytes(double instance_bytes, double total_bytes)
 {

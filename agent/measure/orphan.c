@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Processes whose parents have ended. Given one that no parent, group, session or cgroup leads
- * to a tree, it asks the environment that the process began with: what a batch system puts
- * there is inherited by daemons too.
+ * Orphans: processes whose parents have ended. If neither group, session nor cgroup shows the tree
+ * of an orphan, its initial environment does: daemons, too, inherit the batch system's variables.
  */
 #include "config.h"
 
@@ -47,7 +46,7 @@ void ft_tree_set_mark(struct ft_tree *tree, const char *mark, uid_t user)
   tree->has_mark = entry != NULL;
 }
 
-/* Forgets who stands above TREE's latest root. */
+/* Removes the ancestors of TREE's latest root. */
 static void clear_above(struct ft_tree *tree)
 {
   for (size_t i = 0; i < FT_ABOVE_LIMIT && tree->above[i]; i++)
@@ -74,8 +73,8 @@ void ft_orphan_note_above(struct ft_tree *tree, pid_t parent)
   }
 }
 
-/* Whether a process with PARENT may have had another parent in TREE: init, or one above the roots,
- * adopts orphans. */
+/* Whether a child of PARENT may be an orphan of TREE: PARENT is init or an ancestor of the roots.
+ */
 static bool may_adopt(const struct ft_tree *tree, pid_t parent)
 {
   if (parent == 1)
@@ -95,7 +94,7 @@ static bool is_of_user(const struct ft_measure *measure, pid_t pid, uid_t user)
   return fstatat(measure->proc_fd, name, &st, 0) == 0 && st.st_uid == user;
 }
 
-/* Returns the tree whose mark is one of the NUL-terminated strings of TEXT; NULL: none. */
+/* Returns the tree whose marker is one of the NUL-terminated strings in TEXT; NULL: none. */
 static struct ft_tree *find_marked_tree(const struct ft_measure *measure, struct ft_text text)
 {
   const char *end;
@@ -124,7 +123,7 @@ static struct ft_tree *tree_by_environment(const struct ft_measure *measure, pid
     return NULL;
   (void)snprintf(name, sizeof name, "%d/environ", (int)pid);
   ft_buf_init(&text, FT_LIMIT_ENVIRON);
-  /* of a longer one the beginning counts */
+  /* a longer environment is truncated */
   (void)ft_io_read_file(measure->proc_fd, name, &text, NULL);
   tree = find_marked_tree(measure, ft_text_of(ft_buf_text(&text), text.length));
   ft_buf_free(&text);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * PAPI's presets, counted for a whole tree: an event set is attached to each
- * thread that lives when a root is added, and what is forked later inherits it.
- * The sets are multiplexed, which the kernel does only when they do not fit.
- * libpapi and libpfm are 3 MiB resident and needed only while a tree is open:
- * they are loaded then and let go of after (measured: dlopen, initialise and
- * dlclose leave the process where it was). Of a root that does not count itself
- * (slurmstepd) a second set, not inherited, tells what is to be taken off.
+ * PAPI's preset events, counted for a whole tree: an event set is attached to each thread that
+ * exists when a root is added, and later forks inherit it. The sets are multiplexed, which the
+ * kernel does only if they exceed the hardware counters. libpapi and libpfm take 3 MiB and are
+ * loaded only while a tree is open (measured: memory after dlclose is as before dlopen). For a
+ * skipped root (slurmstepd) a second, not inherited set counts what is subtracted.
  */
 #include "config.h"
 
@@ -27,11 +25,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* What is asked for, as PAPI calls it; FP_INS only where there is no FP_OPS. */
+/* The presets by PAPI's names; FP_INS only if there is no FP_OPS. */
 static const struct preset {
   const char *name;
   unsigned code;
-  bool may_be_zero; /* though exercise() did what it counts */
+  bool may_be_zero; /* even though exercise() causes such events */
 } presets[] = {
   { "PAPI_TOT_INS", (unsigned)PAPI_TOT_INS, false },
   { "PAPI_TOT_CYC", (unsigned)PAPI_TOT_CYC, false },
@@ -47,13 +45,13 @@ static const struct preset {
 
 enum { PRESETS = sizeof presets / sizeof *presets, INSTRUCTIONS = 0, FP_OPS = 8, FP_INS = 9 };
 
-/* What /proc/self/fd shows of a descriptor of perf_event_open(2). */
+/* Target of the links in /proc/self/fd for descriptors of perf_event_open(2). */
 #define PERF_LINK "anon_inode:[perf_event]"
 
-/* Bytes that exercise() walks through: more than any L1 data cache. */
+/* Memory that exercise() reads, larger than any L1 data cache, and its iterations. */
 enum { EXERCISE_BYTES = 512 << 10, EXERCISE_TURNS = 20000 };
 
-/* The calls that are made, each resolved by its own name. */
+/* The functions used, resolved by dlsym. */
 #define CALLS(call)                                                                                \
   call(PAPI_library_init) call(PAPI_shutdown) call(PAPI_set_debug) call(PAPI_multiplex_init)       \
       call(PAPI_get_component_index) call(PAPI_get_component_info) call(PAPI_query_event)          \
@@ -62,7 +60,7 @@ enum { EXERCISE_BYTES = 512 << 10, EXERCISE_TURNS = 20000 };
                   call(PAPI_stop) call(PAPI_cleanup_eventset) call(PAPI_destroy_eventset)          \
                       call(PAPI_strerror)
 
-/* libpapi keeps one state a process, and so does this file: users are trees. */
+/* Global, because libpapi has one state per process; `users` counts trees. */
 static struct {
   void *handle;
   unsigned users;
@@ -76,9 +74,9 @@ static struct {
 /* An event set attached to a thread. */
 struct set {
   int id;
-  size_t of[PRESETS]; /* which preset each of its values is of */
+  size_t of[PRESETS]; /* preset of each value */
   int count;
-  double sign; /* -1: what it counts is not the tree's */
+  double sign; /* -1: its counts are subtracted */
 };
 
 struct state {
@@ -88,7 +86,7 @@ struct state {
   bool loaded;
 };
 
-static int resolve(struct ft_error *err)
+static int resolve_papi(struct ft_error *err)
 {
 #define RESOLVE(name)                                                                              \
   *(void **)&papi.name = dlsym(papi.handle, #name);                                                \
@@ -99,7 +97,7 @@ static int resolve(struct ft_error *err)
   return 0;
 }
 
-/* The perf_event component, if it works; PAPI speaks through return values only. */
+/* Initialises PAPI and finds the perf_event component. Returns 0; -1 and ERR. */
 static int initialise(struct ft_error *err)
 {
   const PAPI_component_info_t *info;
@@ -115,7 +113,7 @@ static int initialise(struct ft_error *err)
   if (!info || info->disabled) {
     const char *reason = info && info->disabled_reason[0] ? info->disabled_reason : "not built in";
 
-    /* PAPI looks at the setting alone, whatever the process may do (7.0, perf_event.c) */
+    /* PAPI checks only the setting, not the process's capabilities (7.0, perf_event.c) */
     return ft_error_set(err, "PAPI's perf_event component is disabled: %s%s", reason,
                         strstr(reason, "paranoid") ? "; set kernel.perf_event_paranoid to 2" : "");
   }
@@ -124,7 +122,7 @@ static int initialise(struct ft_error *err)
   return 0;
 }
 
-static void release(void)
+static void release_papi(void)
 {
   if (papi.users && --papi.users)
     return;
@@ -141,9 +139,8 @@ static void release(void)
 }
 
 /*
- * Have LIBRARY loaded once more; by default the one that papi.h belongs to, for
- * its soname changes with each minor version. Returns -1 with ERR, nothing being
- * loaded then.
+ * Loads LIBRARY, or counts one more user of it. NULL: the library of papi.h, because the soname
+ * changes with each minor version. Returns 0; -1 and ERR, and nothing is loaded.
  */
 static int acquire(const char *library, struct ft_error *err)
 {
@@ -161,9 +158,9 @@ static int acquire(const char *library, struct ft_error *err)
     return ft_error_set(err, "%s; on Debian: apt-get install libpapi%d.%d", dlerror(), major,
                         minor);
   papi.users = 1;
-  if (resolve(err) == 0 && initialise(err) == 0)
+  if (resolve_papi(err) == 0 && initialise(err) == 0)
     return 0;
-  release();
+  release_papi();
   return -1;
 }
 
@@ -173,7 +170,7 @@ static void set_free(struct set *set)
   papi.PAPI_destroy_eventset(&set->id);
 }
 
-/* A multiplexed set of the presets in WANTED; INHERIT: passed on to what is forked. Or -1. */
+/* Creates a multiplexed set of the WANTED presets; INHERIT: forks inherit it. Returns 0 or -1. */
 static int set_make(struct set *set, const bool *wanted, bool inherit)
 {
   PAPI_option_t option;
@@ -201,7 +198,7 @@ static int set_make(struct set *set, const bool *wanted, bool inherit)
   return -1;
 }
 
-/* Some of everything: loads that miss, stores, branches that cannot be foretold, additions. */
+/* Causes cache misses, stores, unpredictable branches and floating-point additions. */
 static void exercise(void)
 {
   volatile unsigned char *memory = malloc(EXERCISE_BYTES);
@@ -220,8 +217,8 @@ static void exercise(void)
 }
 
 /*
- * Whether preset I counts here, tried on ourselves: the kernel lets events be
- * opened that a processor or an emulator does not have, and they stay at zero.
+ * Whether preset I counts, tested on this process: the kernel also opens events that a processor or
+ * an emulator lacks, and they stay at zero.
  */
 static bool try_preset(size_t i)
 {
@@ -244,7 +241,7 @@ static bool try_preset(size_t i)
   return works;
 }
 
-/* "A, B and C": the presets for which works is WHICH. Returns how many. */
+/* Writes "A, B and C", the presets that work (WHICH) or do not, to OUT. Returns their number. */
 static size_t list_presets(bool which, char *out, size_t size)
 {
   size_t count = 0, total = 0, used = 0;
@@ -281,7 +278,7 @@ bool ft_papi_probe(const char *library, struct ft_measure_report *report)
   }
   for (size_t i = 0; i < PRESETS; i++)
     papi.counts[i] = try_preset(i);
-  release();
+  release_papi();
   absent = list_presets(false, missing, sizeof missing);
   if (papi.counts[FP_OPS])
     papi.counts[FP_INS] = false;
@@ -319,7 +316,7 @@ static int attach_set(struct state *state, pid_t tid, bool inherit)
   return 0;
 }
 
-static int attach_thread(void *data, pid_t tid, bool skipped)
+static int attach_papi_thread(void *data, pid_t tid, bool skipped)
 {
   return attach_set(data, tid, true) < 0 || (skipped && attach_set(data, tid, false) < 0) ? -1 : 0;
 }
@@ -336,7 +333,7 @@ static int papi_open(struct ft_measure *measure, struct ft_tree *tree, void *dat
   return 0;
 }
 
-/* PAPI leaves its descriptors open for whatever this process executes. */
+/* Sets close-on-exec on PAPI's descriptors. */
 static void keep_descriptors(const struct ft_measure *measure)
 {
   DIR *dir = ft_io_open_directory(measure->proc_fd, "self/fd");
@@ -362,7 +359,7 @@ static void papi_added(struct ft_measure *measure, struct ft_tree *tree, void *d
   struct state *state = data;
   size_t before = state->count;
 
-  ft_attach_tree(&state->attach, measure, tree, attach_thread, state);
+  ft_attach_tree(&state->attach, measure, tree, attach_papi_thread, state);
   if (state->count > before)
     keep_descriptors(measure);
 }
@@ -399,7 +396,7 @@ static void papi_close(struct ft_measure *measure, struct ft_tree *tree, void *d
   free(state->sets);
   ft_attach_free(&state->attach);
   if (state->loaded)
-    release();
+    release_papi();
 }
 
 #else

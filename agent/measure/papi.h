@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Probing PAPI under a given name, so that a test can look for one that is not there. */
+/* Probe of PAPI under a given library name, so that a test can name a missing one. */
 #ifndef FT_MEASURE_PAPI_H
 #define FT_MEASURE_PAPI_H
 
 #include "agent/measure/measure.h"
 
 /*
- * Whether LIBRARY (NULL: the one that papi.h belongs to) can be loaded and counts
- * at least one preset here. REPORT's text then names the presets that this
- * processor lacks, else what is missing.
+ * Whether LIBRARY (NULL: the one that belongs to papi.h) can be loaded and counts at least one
+ * preset event. REPORT then names the presets that this processor lacks, otherwise the missing
+ * requirement.
  */
 bool ft_papi_probe(const char *library, struct ft_measure_report *report);
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * perf_event_open(2): what the kernel counts for a tree by itself (task clock,
- * context switches, CPU migrations, page faults) and, where PAPI does not serve,
- * what the processor counts. Events are opened on the threads that live when a
- * root is added and pass on to all that is forked later; nothing is read before
- * the tree closes. Counters carry the names that perf(1) gives them; "task-clock"
- * is in nanoseconds, the others are counts.
+ * perf_event_open(2): the kernel's software events (task clock, context switches, CPU migrations,
+ * page faults) and, without PAPI, hardware events. Events are opened on the threads that exist when
+ * a root is added; later forks inherit them. Nothing is read before the tree closes. Counters have
+ * the names of perf(1); "task-clock" is in nanoseconds, the others are counts.
  */
 #include "config.h"
 
@@ -24,7 +22,7 @@
 
 enum event_kind {
   EVENT_USER,   /* software, counted in user mode too */
-  EVENT_KERNEL, /* software, happens in the kernel: zero without the right to look there */
+  EVENT_KERNEL, /* software, occurs in the kernel: zero without permission to count there */
   EVENT_HARDWARE
 };
 
@@ -51,7 +49,7 @@ static const struct event {
 
 enum { EVENTS = sizeof events / sizeof *events, TASK_CLOCK = 0, MINOR = 1, MAJOR = 2 };
 
-/* One attached thread: a descriptor an event, -1 where there is none. */
+/* Descriptors of one attached thread, one per event; -1: none. */
 struct thread {
   int fd[EVENTS];
 };
@@ -63,15 +61,15 @@ struct state {
   size_t count;
 };
 
-/* What the probe found; the same for every context of this process. */
+/* Results of the probe, the same for all contexts of this process. */
 static struct {
   bool opens[EVENTS];
   bool user_only;
 } works;
 
 /*
- * Open EVENT on TID (0: the caller), to pass to what it begins. SKIPPED: what TID
- * itself does is not counted, a program that it forks and executes is.
+ * Opens EVENT on TID (0: the caller), inherited by forks. SKIPPED: TID itself is not counted,
+ * programs that it forks and executes are. Returns a descriptor; -1 with errno.
  */
 static int event_open(const struct event *event, pid_t tid, bool skipped)
 {
@@ -89,7 +87,7 @@ static int event_open(const struct event *event, pid_t tid, bool skipped)
   return (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Why the kernel refuses with ERROR, and what to do. */
+/* Writes the reason of errno ERROR, and the remedy, to the report. */
 static void explain(const struct ft_measure *measure, int error, char *why, size_t size)
 {
   char text[4096];
@@ -135,7 +133,7 @@ static bool papi_serves(const struct ft_measure *measure)
   return false;
 }
 
-/* The processor's events, unless PAPI has them; into TEXT as it is reported. */
+/* Probes the hardware events, unless PAPI counts them; describes the result in TEXT. */
 static void probe_hardware(const struct ft_measure *measure, char *text, size_t size)
 {
   size_t used = 0, found = 0;
@@ -168,7 +166,7 @@ static void probe_hardware(const struct ft_measure *measure, char *text, size_t 
 
 static bool perf_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
-  char hardware[130]; /* with what stands before it in the report's 200 */
+  char hardware[130]; /* fits, with its prefix, into the report's 200 bytes */
 
   memset(&works, 0, sizeof works);
   if (!measure->own_proc) {
@@ -195,7 +193,7 @@ static bool perf_probe(struct ft_measure *measure, struct ft_measure_report *rep
   return true;
 }
 
-static int attach_thread(void *data, pid_t tid, bool skipped)
+static int attach_perf_thread(void *data, pid_t tid, bool skipped)
 {
   struct state *state = data;
   struct thread *threads = realloc(state->threads, (state->count + 1) * sizeof *threads);
@@ -236,7 +234,7 @@ static void perf_added(struct ft_measure *measure, struct ft_tree *tree, void *d
 {
   struct state *state = data;
 
-  ft_attach_tree(&state->attach, measure, tree, attach_thread, state);
+  ft_attach_tree(&state->attach, measure, tree, attach_perf_thread, state);
 }
 
 static void perf_sample(struct ft_measure *measure, struct ft_tree *tree, void *data,
@@ -246,7 +244,7 @@ static void perf_sample(struct ft_measure *measure, struct ft_tree *tree, void *
   perf_added(measure, tree, data);
 }
 
-/* Event I over all threads; negative where too little of it was counted. */
+/* Returns event I over all threads; negative if too little was counted. */
 static double total(const struct state *state, size_t i)
 {
   struct ft_counter_sum sum = { 0 };
@@ -263,7 +261,8 @@ static double total(const struct state *state, size_t i)
   return ft_counter_sum_whole(&sum);
 }
 
-/* What is read of /proc misses who ended between two samples: the higher of both is nearer. */
+/* Sets FAULTS to the maximum of COUNT and the value from /proc, which lacks short-lived
+ * processes. */
 static void put_faults(double count, bool *has, uint64_t *faults)
 {
   if (count < 0 || (*has && (double)*faults >= count))

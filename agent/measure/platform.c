@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The node's fingerprint, from hwloc: the same line on every node of one kind, so
- * that runs on them can be compared. Only packages, cores, L3 caches and memory
- * are asked for, and the topology is let go of before the function returns.
+ * The node's fingerprint, from hwloc: the same line on all nodes of one type, so that their runs
+ * can be compared. Only packages, cores, L3 caches and memory are loaded, and the topology is freed
+ * at once.
  */
 #include "config.h"
 
@@ -26,9 +26,9 @@ static int load(hwloc_topology_t *topology, struct ft_error *err)
   hwloc_topology_set_all_types_filter(*topology, HWLOC_TYPE_FILTER_KEEP_NONE);
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
     hwloc_topology_set_type_filter(*topology, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL);
-  /* the node, not the part of it that the agent's own cgroup leaves it */
+  /* the whole node, not the part in the agent's cgroup */
   hwloc_topology_set_flags(*topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  /* this one moves the process to each processor in turn to run cpuid there */
+  /* the x86 component would bind the process to each processor in turn to run cpuid */
   hwloc_topology_set_components(*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (hwloc_topology_load(*topology) == 0)
     return 0;
@@ -37,7 +37,7 @@ static int load(hwloc_topology_t *topology, struct ft_error *err)
   return -1;
 }
 
-/* Whether WORD of a processor's name says nothing that its number does not. */
+/* Whether WORD of a processor's name is redundant beside its model number. */
 static bool is_filler(struct ft_text word)
 {
   size_t length = ft_text_left(&word);
@@ -46,7 +46,7 @@ static bool is_filler(struct ft_text word)
          (length > 5 && memcmp(word.end - 5, "-Core", 5) == 0);
 }
 
-/* "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz" is "Intel Xeon Gold 6130". */
+/* Shortens "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz" to "Intel Xeon Gold 6130". */
 static void tidy_model(const char *name, char *out, size_t size)
 {
   struct ft_text text = ft_text_from(name), word;
@@ -69,7 +69,7 @@ static void tidy_model(const char *name, char *out, size_t size)
   }
 }
 
-/* The processor's name; where the kernel tells only numbers (arm64), those. */
+/* Writes the processor's name, or its ID numbers where the kernel has no name (arm64). */
 static void model_of(hwloc_topology_t topology, char *out, size_t size)
 {
   hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
@@ -91,8 +91,8 @@ static void model_of(hwloc_topology_t topology, char *out, size_t size)
 }
 
 /*
- * Memory as it was bought: the kernel keeps some for itself, more or less of it by
- * version. Rounded up to eighths of a power of two, the steps of memory modules.
+ * Returns the installed memory: BYTES, from which the kernel has reserved a part that depends on
+ * its version, rounded up to eighths of a power of two, the steps of memory modules.
  */
 static uint64_t installed_bytes(uint64_t bytes)
 {
@@ -104,8 +104,8 @@ static uint64_t installed_bytes(uint64_t bytes)
 }
 
 /*
- * The kernel's own sum where this machine is asked about: the sum over its NUMA
- * nodes, which is hwloc's, leaves out memory that a virtual machine was given later.
+ * Returns the memory in bytes: the kernel's total on this machine, because hwloc's sum over NUMA
+ * nodes lacks memory that was added to a virtual machine later.
  */
 static uint64_t memory_of(hwloc_topology_t topology)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Bounded reads of /proc and /sys. Given a name below a root or a kept descriptor,
- * one read into the caller's array: no file of the kernel that is read here can
- * make it grow.
+ * Bounded reads of /proc and /sys: one read into the caller's array, by a name below a root
+ * descriptor or from an open descriptor.
  */
 #include "config.h"
 
@@ -18,7 +17,7 @@
 #include "agent/measure/internal.h"
 #include "predictor/core/io.h"
 
-/* What the kernel shows by single_open comes whole in one read (fs/seq_file.c). */
+/* Files that the kernel implements by single_open are complete in one read (fs/seq_file.c). */
 FT_HOT ssize_t ft_proc_reread(int fd, char *text, size_t size)
 {
   ssize_t length;
@@ -92,7 +91,7 @@ bool ft_proc_number(const char *text, double *value)
   return true;
 }
 
-/* A word of a stat file; what is not a number reads as 0. */
+/* Parses a field of a stat file; 0 if it is no number. */
 static int64_t signed_number(struct ft_text word)
 {
   bool negative = ft_text_skip(&word, "-");
@@ -103,12 +102,12 @@ static int64_t signed_number(struct ft_text word)
   return negative ? -(int64_t)number : (int64_t)number;
 }
 
-/* Of a process's flags, since Linux 2.6.13 (linux/sched.h). */
+/* Process flag, since Linux 2.6.13 (linux/sched.h). */
 enum { PF_FORKNOEXEC = 0x40 };
 
 int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct ft_stat *stat)
 {
-  /* the command may hold blanks and ')' itself: the last one ends it */
+  /* the command may contain blanks and ')': the last ')' ends it */
   const char *open = memchr(text, '(', length), *close = memrchr(text, ')', length);
   struct ft_text rest, word;
   int64_t field[39] = { 0 };
@@ -133,7 +132,7 @@ int ft_stat_parse(const char *text, size_t length, double tick_seconds, struct f
   stat->threads = (unsigned)field[20];
   stat->start = (uint64_t)field[22];
   stat->forked = field[9] & PF_FORKNOEXEC;
-  /* exit_signal is -1 for every thread but the first (kernel/fork.c: copy_process) */
+  /* exit_signal is -1 for all threads but the first (kernel/fork.c: copy_process) */
   stat->thread = field[38] == -1;
   stat->own[FT_TOTAL_MINOR_FAULTS] = (double)field[10];
   stat->children[FT_TOTAL_MINOR_FAULTS] = (double)field[11];

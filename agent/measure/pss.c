@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Proportional set size, from smaps_rollup: the kernel walks all page tables of a
- * process for it with its mmap lock held. So it is read only where it could change the
- * answer, and never for more than 0.1 % of a core: process by process, as the time allows,
- * until all of a round are read (tests/bench/pss).
+ * Proportional set size (PSS), from smaps_rollup, for which the kernel walks all page tables of a
+ * process with its mmap lock held. So it is read only where it could change the result, for at most
+ * 0.1 % of a core: a round reads process by process, as time allows, until all are read
+ * (tests/bench/pss).
  */
 #include "config.h"
 
@@ -16,32 +16,37 @@
 #include "agent/measure/internal.h"
 #include "predictor/core/units.h"
 
-#define BUDGET 0.0008        /* of a core, for each tree: with what is done around it 0.1 % */
-#define FIRST_SECONDS 0.008  /* a small job is read at once */
-#define INSTANT_SECONDS 0.02 /* of one instant: nothing else is sampled meanwhile */
-#define PROCESS_SECONDS 0.1  /* of one process, whose page faults wait: above, RSS stands for it */
-#define OPEN_SECONDS 3e-5    /* of any process */
-#define SECONDS_A_BYTE (2.5e-5 / FT_MIB) /* of pages of 4 KiB that 51 share; huge ones: 1/100 */
-#define LARGE_BYTES (16.0 * FT_MIB)      /* from here on a reading tells what a byte takes */
-#define SHARED_PART 0.1   /* of the summed RSS counted more than once: worth a look */
-#define NEWS_PART 0.02    /* of RSS above that of the last reading: another reading may differ */
-#define NEWS_SECONDS 10.0 /* pages cease to be shared while RSS stays: where PSS kills */
-#define NEAR_PEAK 0.95    /* of the highest summed RSS; below, a reading is not of the peak */
+#define BUDGET 0.0008        /* fraction of a core per tree; 0.1 % with overhead */
+#define FIRST_SECONDS 0.008  /* initial budget: a small job is read at once */
+#define INSTANT_SECONDS 0.02 /* limit per sample: nothing else is sampled meanwhile */
+#define PROCESS_SECONDS 0.1  /* limit per process, whose page faults wait; beyond it RSS is used */
+#define OPEN_SECONDS 3e-5    /* fixed time per process */
+#define SECONDS_A_BYTE                                                                             \
+  (2.5e-5 / FT_MIB) /* initial value: 4 KiB pages shared by 51; huge pages: 1/100 */
+#define LARGE_BYTES                                                                                \
+  (16.0 * FT_MIB) /* minimum size from which a reading updates the time per byte */
+#define SHARED_PART                                                                                \
+  0.1 /* fraction of the summed RSS counted more than once, from which PSS is read */
+#define NEWS_PART 0.02 /* increase of RSS since the last reading, from which PSS is read again */
+#define NEWS_SECONDS                                                                               \
+  10.0 /* interval if PSS is enforced: sharing may end while RSS stays constant */
+#define NEAR_PEAK                                                                                  \
+  0.95 /* fraction of the maximum summed RSS; below it a reading is not of the peak */
 
 struct pss {
-  double used;            /* seconds of reading so far */
-  double seconds_a_byte;  /* as the last readings took */
-  double rss_bytes;       /* highest summed RSS that a round speaks for */
-  double begun_rss_bytes; /* summed when this round began */
+  double used;            /* seconds spent on readings */
+  double seconds_a_byte;  /* by the last readings */
+  double rss_bytes;       /* maximum summed RSS that a round covers */
+  double begun_rss_bytes; /* summed RSS at the start of this round */
   double read_at;
-  uint32_t round;    /* members with it have been read; 0: none yet */
-  bool open;         /* some of the round are not */
-  bool shares;       /* several processes share much, by their latest statm */
-  bool any, refused; /* of the round: somebody's could be read, or not */
+  uint32_t round;    /* members with this number have been read; 0: no round yet */
+  bool open;         /* the round is not complete */
+  bool shares;       /* several processes share much memory, by statm */
+  bool any, refused; /* in this round: a process could be read; one could not */
   bool denied;
 };
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool pss_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   char text[8];
   bool there = ft_proc_read(measure->proc_fd, "self/smaps_rollup", text, sizeof text) >= 0 ||
@@ -58,7 +63,7 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
   return there || !measure->own_proc;
 }
 
-static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
+static int pss_open(struct ft_measure *measure, struct ft_tree *tree, void *state)
 {
   struct pss *pss = state;
 
@@ -69,9 +74,9 @@ static int open_(struct ft_measure *measure, struct ft_tree *tree, void *state)
 }
 
 /*
- * What the sum of RSS holds of a fork's private pages that may be its parent's still, copied
- * when either writes: no more than either has. statm tells only pages of files and shared
- * memory as shared.
+ * Returns an upper bound of the private pages of a fork that it still shares with its parent
+ * (copy-on-write), which the sum of RSS counts twice; statm's shared pages are only those of files
+ * and shared memory.
  */
 static double copied_of(const struct ft_tree *tree, const struct ft_member *member)
 {
@@ -84,7 +89,7 @@ static double copied_of(const struct ft_tree *tree, const struct ft_member *memb
       fmin(member->rss_bytes - member->shared_bytes, parent->rss_bytes - parent->shared_bytes), 0);
 }
 
-/* Whether so much of SAMPLE's RSS is counted more than once that PSS says something new. */
+/* Whether at least SHARED_PART of SAMPLE's RSS is counted more than once. */
 static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *sample)
 {
   double shared = 0, most_shared = 0, copied = 0;
@@ -104,9 +109,9 @@ static bool much_is_shared(const struct ft_tree *tree, const struct ft_sample *s
 }
 
 /*
- * PSS never exceeds RSS, so no new peak of it hides where RSS is below the one known.
- * Where RSS or nothing is enforced, it tells something new only of several processes
- * that share much; where the cgroup's charge is, the charge has counted every page once.
+ * Whether PSS could change the result. PSS is at most RSS, so there is no new peak while RSS is
+ * below the known one. If RSS or nothing is enforced, PSS matters only for several processes that
+ * share much; if the cgroup's limit is, the cgroup counts every page once.
  */
 FT_HOT static bool could_matter(const struct ft_measure *measure, const struct ft_tree *tree,
                                 struct pss *pss, const struct ft_sample *sample)
@@ -124,7 +129,7 @@ FT_HOT static bool could_matter(const struct ft_measure *measure, const struct f
   return pss->shares;
 }
 
-/* Of this thread: a busy node's other work is not the reading's. */
+/* CPU time of this thread, which excludes waiting on a busy node. */
 static double cpu_seconds(void)
 {
   struct timespec used;
@@ -134,7 +139,7 @@ static double cpu_seconds(void)
   return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
-/* A process that may not be read counts with its RSS, which is never less. */
+/* Reads one process; one that may not be read counts with its RSS, an upper bound. */
 static void read_one(struct ft_measure *measure, struct pss *pss, struct ft_member *member)
 {
   double begun = cpu_seconds(), took, value;
@@ -157,8 +162,9 @@ static void read_one(struct ft_measure *measure, struct pss *pss, struct ft_memb
 }
 
 /*
- * Read on, while the time lasts. True when the round is over, with what it found in TOTAL.
- * Processes of one round are read up to minutes apart: it speaks for the lower RSS of its ends.
+ * Continues the round within the budget. Returns true with the sum in TOTAL when it is complete.
+ * The processes are read up to minutes apart, so the round covers the smaller RSS of its start and
+ * end.
  */
 static bool read_on(struct ft_measure *measure, struct ft_tree *tree, struct pss *pss,
                     double *total)
@@ -186,8 +192,8 @@ static bool read_on(struct ft_measure *measure, struct ft_tree *tree, struct pss
   return true;
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+static void pss_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                       struct ft_sample *sample)
 {
   struct pss *pss = state;
   double total;
@@ -211,9 +217,10 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
   ft_most(&pss->rss_bytes, fmin(pss->begun_rss_bytes, sample->rss_bytes));
 }
 
-/* Where the budget let no reading be made near the peak, none is given: RSS stands for it. */
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   ft_observation *out)
+/* Writes the result; none if the budget allowed no reading near the peak, and RSS is used
+ * instead. */
+static void pss_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                      ft_observation *out)
 {
   const struct pss *pss = state;
 
@@ -225,7 +232,7 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 
 const struct ft_sampler ft_sampler_pss = { .name = "pss",
                                            .state_size = sizeof(struct pss),
-                                           .probe = probe,
-                                           .open = open_,
-                                           .sample = sample,
-                                           .close = close_ };
+                                           .probe = pss_probe,
+                                           .open = pss_open,
+                                           .sample = pss_sample,
+                                           .close = pss_close };

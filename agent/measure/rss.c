@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Resident memory, summed over the members at each instant, from the statm that
- * the discovery has read; and what a member held between two instants, from its
- * high water mark. Swap and huge pages come with the latter.
+ * Resident memory (RSS), summed over the members at each sample, from statm; peaks between two
+ * samples, from a member's high water mark (VmHWM). Swap and huge pages are read with the latter.
  */
 #include "config.h"
 
@@ -15,21 +14,21 @@
 #include "predictor/core/units.h"
 
 /*
- * A peak that brief children may have passed by so much, both ways, is told as a bound. Of 42 runs
- * of compilers, pipelines and pools 17 are bounds so, and no other is more than 3.4 % below what
- * sampling every 2 ms saw; with a fifth some are 20 % below, with 32 MiB 28 %. The bars were
- * chosen before the last 15 of them were run (tests/bench/brief_children).
+ * A peak that short-lived processes may have exceeded by both of these is reported as a bound. Of
+ * 42 runs of compilers, pipelines and pools 17 are bounds, and no other is more than 3.4 % below
+ * sampling every 2 ms; with a fifth instead of a tenth some are 20 % below, with 32 MiB 28 %. The
+ * values were chosen before the last 15 runs (tests/bench/brief_children).
  */
 #define BOUND_PART 0.1
 #define BOUND_BYTES (16.0 * FT_MIB)
 
 /*
- * Who was still is not read at every instant, and may have shrunk or ended since. A sum this
- * much above the highest that is sure counts only once everybody has been read.
+ * An unchanged process is not read at every sample and may have shrunk or ended. A sum that exceeds
+ * the maximum of complete samples by this fraction counts only after all members have been read.
  */
 #define SURE_PART (1.0 / 64)
 
-static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
+static bool rss_probe(struct ft_measure *measure, struct ft_measure_report *report)
 {
   snprintf(report->why, sizeof report->why, "/proc/PID/statm%s",
            measure->own_proc ? "" : "; every sample lists /proc: it is not of this pid namespace");
@@ -37,9 +36,9 @@ static bool probe(struct ft_measure *measure, struct ft_measure_report *report)
 }
 
 /*
- * Whether MEMBER runs in PARENT's own memory, which vfork lends until exec or exit: one that waits
- * for a slow file system is seen so at many instants. The kernel tells of both the same figures,
- * as far as other threads of the parent let it; a fork begins without its parent's file pages.
+ * Whether MEMBER runs in PARENT's memory after vfork, until exec or exit; on a slow file system
+ * that lasts for many samples. The kernel reports the same values for both, unless other threads of
+ * the parent change them; a fork begins without its parent's file pages.
  */
 static bool is_lent(const struct ft_member *member, const struct ft_member *parent)
 {
@@ -49,11 +48,10 @@ static bool is_lent(const struct ft_member *member, const struct ft_member *pare
 }
 
 /*
- * What of a living member's RSS counts. A child seen at the first instant of its life that
- * has not called exec yet has its parent's pages: vfork lends them, fork shares them. Counted, one
- * instant of a large program that starts small ones would read as twice its memory; so only
- * what it has above its parent does. Below a skipped root (slurmstepd, foretell profile) the
- * first instant is always such an image.
+ * Returns the part of a living member's RSS that counts. A new child that has not called exec has
+ * its parent's pages (vfork, or fork with copy-on-write). Counting them would double the memory of
+ * a large program that starts a small one, so only the excess over the parent counts. Below a
+ * skipped root (slurmstepd, foretell profile) the first sample is always such an image.
  */
 static double part_of(const struct ft_tree *tree, struct ft_member *member)
 {
@@ -70,9 +68,8 @@ static double part_of(const struct ft_tree *tree, struct ft_member *member)
 }
 
 /*
- * A member's high water mark above all that was sampled of it was reached between
- * two samples since the last look. The others then held what they held at the samples
- * around it; the least of those is what is added.
+ * Records a member's high water mark above all its samples, reached between two samples since its
+ * last closer look, plus the minimum of the others' memory over these samples.
  */
 static void look_between(struct ft_measure *measure, struct ft_tree *tree, struct ft_member *member,
                          double total)
@@ -97,7 +94,7 @@ static void look_between(struct ft_measure *measure, struct ft_tree *tree, struc
   member->others_bytes = total - member->rss_bytes;
 }
 
-static double add_up(struct ft_tree *tree)
+static double add_up_rss(struct ft_tree *tree)
 {
   double total = 0;
 
@@ -113,15 +110,15 @@ static double add_up(struct ft_tree *tree)
   return total;
 }
 
-static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   struct ft_sample *sample)
+static void rss_sample(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                       struct ft_sample *sample)
 {
-  double total = add_up(tree), swap = 0, hugetlb = 0;
+  double total = add_up_rss(tree), swap = 0, hugetlb = 0;
 
   (void)state;
   if (total > (1 + SURE_PART) * tree->sure_bytes) {
     ft_tree_look_at_rest(tree);
-    total = add_up(tree);
+    total = add_up_rss(tree);
     ft_most(&tree->sure_bytes, total);
   }
   sample->rss_bytes = total;
@@ -146,11 +143,11 @@ static void sample(struct ft_measure *measure, struct ft_tree *tree, void *state
 }
 
 /*
- * The largest process by the kernel's account bounds the sum from below, whenever it
- * lived: a task that began and ended between two samples is in it.
+ * Writes the results. The largest process by the kernel's accounting is a lower bound of the peak,
+ * also if it lived between two samples.
  */
-static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state,
-                   ft_observation *out)
+static void rss_close(struct ft_measure *measure, struct ft_tree *tree, void *state,
+                      ft_observation *out)
 {
   double peak = tree->most.rss_bytes;
 
@@ -168,5 +165,5 @@ static void close_(struct ft_measure *measure, struct ft_tree *tree, void *state
 }
 
 const struct ft_sampler ft_sampler_rss = {
-  .name = "rss", .by_members = true, .probe = probe, .sample = sample, .close = close_
+  .name = "rss", .by_members = true, .probe = rss_probe, .sample = rss_sample, .close = rss_close
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * taskstats by generic netlink: one question for the family's number, one to be told of
- * ends on every processor, and then a message a thread that ends. Given the descriptor, it
- * gives the processes among them, each with its last thread's record, in which the
- * memory's high water mark is final.
+ * taskstats over generic netlink: a query of the family's ID, a subscription for all processors,
+ * then one message per ended thread. Returns the processes among them, each with the record of its
+ * last thread, which has the final high water mark.
  */
 #include "config.h"
 
@@ -21,11 +20,10 @@
 #include "agent/measure/taskstats.h"
 #include "predictor/core/units.h"
 
-/* Of memory, while messages wait: some 4,000 of them; a tenth of a second is 40,000 ends a second.
- */
+/* Size of the socket's queue: about 4,000 messages, 0.1 s at 40,000 ends per second. */
 #define QUEUE_BYTES (4 << 20)
 
-/* As long as a kernel may make it: sysfs shows a page. */
+/* Limits of the processor list (a page of sysfs) and of messages. */
 enum { CPUS_LIMIT = 4096, MESSAGE_LIMIT = 2048, MESSAGES_AT_ONCE = 8, LEADERS_LIMIT = 64 };
 
 #if TASKSTATS_VERSION < 12
@@ -51,7 +49,7 @@ size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool *lost)
 
 #else
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 struct request {
   struct nlmsghdr header;
@@ -60,7 +58,7 @@ struct request {
   char text[CPUS_LIMIT];
 };
 
-/* The attribute of TYPE among the LENGTH bytes at TEXT; its content's length, or -1. */
+/* Finds the attribute of TYPE in the LENGTH bytes at TEXT. Returns its content's length, or -1. */
 FT_HOT static ssize_t find_attribute(const char *text, size_t length, int type,
                                      const char **content)
 {
@@ -86,9 +84,9 @@ FT_HOT static ssize_t find_attribute(const char *text, size_t length, int type,
 }
 
 /*
- * Send a command with one attribute, a string, and wait for what the kernel answers, into
- * REPLY of SIZE bytes; what others end meanwhile is passed over. Returns its length, 0 for
- * an acknowledgement, or -1 with errno.
+ * Sends a command with one string attribute and waits for the reply, in REPLY of SIZE bytes; skips
+ * exit records that arrive meanwhile. Returns the reply's length, 0 for an acknowledgement; -1 with
+ * errno.
  */
 static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t attribute, const char *value,
                    char *reply, size_t size)
@@ -141,7 +139,7 @@ static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t attribute,
   }
 }
 
-/* The number by which taskstats goes here, or -1 with errno. */
+/* Returns the family ID of taskstats; -1 with errno. */
 static int family_of(int fd)
 {
   char reply[1024];
@@ -204,23 +202,23 @@ fail:
   return -1;
 }
 
-/* The kernel forgets who listens at the first end that it cannot tell him of. */
+/* Closing is enough: the kernel drops a listener at the first record that it cannot deliver. */
 void ft_taskstats_close(int fd)
 {
   if (fd >= 0)
     close(fd);
 }
 
-/* ---- being told ---- */
+/* ---- exit records ---- */
 
-/* One thread's end. */
+/* Exit record of a thread. */
 struct record {
   pid_t thread;
-  bool last; /* of its process */
+  bool last; /* the last thread of its process */
   struct ft_exit exit;
 };
 
-/* A field of the struct taskstats at CONTENT, wherever that lies. */
+/* Copies a field of the struct taskstats at CONTENT, which may be unaligned. */
 #define FIELD(content, type, field, out)                                                           \
   memcpy(out, (content) + offsetof(struct taskstats, field), sizeof(type))
 
@@ -267,7 +265,7 @@ FT_HOT static bool parse(const char *text, size_t length, struct record *out)
   return true;
 }
 
-/* First threads that ended before their process: only their records tell of its exec. */
+/* First threads that ended before their process; only their records show whether it called exec. */
 struct leaders {
   struct {
     pid_t pid;
@@ -276,8 +274,7 @@ struct leaders {
   size_t count;
 };
 
-/* Whether PID never called exec; where its first thread's record is not at hand, that is taken on.
- */
+/* Whether PID never called exec; true if its first thread's record is missing. */
 static bool was_forked(const struct leaders *leaders, pid_t pid)
 {
   for (size_t i = leaders->count; i-- > 0;)
@@ -286,8 +283,9 @@ static bool was_forked(const struct leaders *leaders, pid_t pid)
   return true;
 }
 
-/* Whether RECORD is a process's end: into OUT. */
-FT_HOT static bool take(const struct record *record, struct leaders *leaders, struct ft_exit *out)
+/* Writes RECORD to OUT if it is the end of a process. Returns whether it is. */
+FT_HOT static bool take_exit_message(const struct record *record, struct leaders *leaders,
+                                     struct ft_exit *out)
 {
   bool leader = record->thread == record->exit.pid;
 
@@ -322,11 +320,12 @@ FT_HOT size_t ft_taskstats_read(int fd, struct ft_exit *exits, bool *more, bool 
     struct record record;
 
     if (got < 0 && (errno == ENOBUFS || errno == EINTR)) {
-      *lost |= errno == ENOBUFS; /* the others follow */
+      *lost |= errno == ENOBUFS; /* further records follow */
       continue;
     }
     for (int i = 0; i < got; i++)
-      if (parse(text[i], messages[i].msg_len, &record) && take(&record, &leaders, &exits[count]))
+      if (parse(text[i], messages[i].msg_len, &record) &&
+          take_exit_message(&record, &leaders, &exits[count]))
         count++;
     if (got < MESSAGES_AT_ONCE) {
       *more = false;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A tree's members. Given roots and what the discovery found below them, it reads
- * every member's statm at an instant and tells who ended and who is due for a closer
- * look. Members stay when they are re-parented.
+ * The members of a tree: reads their statm at each sample, and determines which have ended and
+ * which are due for a closer look. Members remain when they are re-parented.
  */
 #include "config.h"
 
@@ -17,28 +16,28 @@
 #include "predictor/core/hash.h"
 
 /* Of one tree: as many as Linux has pids (PID_MAX_LIMIT) would be a node with nothing else. */
-/* Between two looks whether a tree is stopped: Slurm tells of whole seconds. */
+/* Interval of the checks whether a tree is stopped; Slurm's times are whole seconds. */
 #define STOP_SECONDS 1.0
 #define MEMBERS_LIMIT (1 << 20)
 
 /*
- * A process's first look at the costly files, and the longest wait between two later ones:
- * while its size and RSS change (a thread brings a stack), and while neither does.
+ * Time until a process's first closer look (read of the expensive files), and maximum time between
+ * later ones: while its size or RSS changes (a new thread has a stack), and while both are
+ * constant.
  */
 #define LOOK_FIRST_SECONDS 1.0
 #define LOOK_LONGEST_SECONDS 8.0
 #define LOOK_IDLE_SECONDS 32.0
 
 /*
- * A process whose statm said the same so often is read at every twentieth instant only, where
- * instants are as dense as that; as soon as it differs, its high water mark is looked at,
- * which holds whatever was between. So a twentieth of those that are still is read at each instant;
- * where one of them has grown by GROWN_PART all are, for what the ranks of one program do
- * together adds up as no high water mark can tell.
+ * After STILL_SAMPLES equal readings of statm a process is read only at every twentieth sample (at
+ * 10 Hz). As soon as it differs, its high water mark is read, which covers the time between. If one
+ * has grown by GROWN_PART all are read, because the ranks of one program grow together, and their
+ * sum follows from no high water mark.
  */
 #define STILL_SAMPLES 10
 #define STILL_PART 20
-#define STILL_SECONDS 2.0 /* no process goes unread for longer */
+#define STILL_SECONDS 2.0 /* maximum time between two reads */
 #define GROWN_PART (1.0 / 64)
 
 /* Returns the entry of PID if it is a member that has not ended; else NULL. */
@@ -241,9 +240,9 @@ int ft_tree_add_root(struct ft_tree *tree, pid_t pid, bool skip_self, struct ft_
   return 0;
 }
 
-/* ---- who lives, and what it holds ---- */
+/* ---- state and memory of members ---- */
 
-/* Put what STATM, counts of pages, says into member INDEX. Text that is not one is ignored. */
+/* Parses STATM, page counts, into member INDEX. Ignores malformed text. */
 static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
 {
   struct ft_pulse *pulse = &tree->pulses[index];
@@ -265,7 +264,7 @@ static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
   } else if (pulse->still < STILL_SAMPLES) {
     pulse->still++;
   }
-  /* an ended process that nobody has waited for has no memory, but its last totals */
+  /* a zombie has no memory, but its final totals */
   if (size == 0 && !member->zombie) {
     member->zombie = tree->news = true;
     member->next_look = 0;
@@ -275,7 +274,7 @@ static void take_statm(struct ft_tree *tree, size_t index, struct ft_text statm)
   member->shared_bytes = (double)shared * page;
 }
 
-/* A kept descriptor fails when its process has ended; a pid alone may have been given out again. */
+/* Whether INDEX's pid names the same process, which is certain while a descriptor is open. */
 static bool is_same(const struct ft_tree *tree, size_t index)
 {
   struct ft_stat stat;
@@ -285,7 +284,7 @@ static bool is_same(const struct ft_tree *tree, size_t index)
          stat.start == tree->members[index].start;
 }
 
-/* When the costly files are due: a while after the last look if something changed, later if not. */
+/* Returns the time of the next closer look, earlier if the process has changed. */
 static double look_due(const struct ft_member *member)
 {
   return member->next_look + (member->changed ? 0 : LOOK_IDLE_SECONDS);
@@ -300,8 +299,8 @@ static void schedule_look(double now, struct ft_member *member)
   member->next_look = now + member->look_interval;
 }
 
-/* What follows where statm differs, could not be read (LENGTH negative) or a look is due. */
-static void take(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
+/* Processes a statm that differs or could not be read (LENGTH negative), or a due closer look. */
+static void take_into_tree(struct ft_tree *tree, size_t index, const char *text, ssize_t length)
 {
   struct ft_member *member = &tree->members[index];
   bool lived = !member->gone && !member->zombie;
@@ -335,7 +334,7 @@ FT_HOT void ft_tree_look_at(struct ft_tree *tree, size_t index)
     return;
   }
   pulse->said = said;
-  take(tree, index, text, length);
+  take_into_tree(tree, index, text, length);
 }
 
 void ft_tree_look_at_rest(struct ft_tree *tree)
@@ -345,7 +344,8 @@ void ft_tree_look_at_rest(struct ft_tree *tree)
       ft_tree_look_at(tree, i);
 }
 
-/* Who is suspended is so with all others of the job: the youngest that lives tells it. */
+/* Checks whether the tree is stopped, by its youngest living member: a job is suspended as a
+ * whole. */
 static void look_whether_stopped(struct ft_tree *tree)
 {
   struct ft_stat stat;

@@ -60,7 +60,7 @@ static int print_json_line(json_t *object)
 
 static int print_field(const ft_observation *o, const struct ft_field *field)
 {
-  if (!ft_field_shown(o, field))
+  if (!ft_field_non_null(o, field))
     return 0;
   switch (field->type) {
   case FT_FIELD_FEATURES:

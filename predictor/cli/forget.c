@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/alone.h"
+#include "agent/offline.h"
 #include "predictor/cli/cli.h"
 #include "predictor/cli/question.h"
 #include "predictor/cli/store_access.h"
@@ -96,8 +96,8 @@ static int forget_runs(struct forget_command *command, int state_fd, const struc
   struct ft_error why;
 
   if (owns_state_dir(state_fd) && !ft_agent_works(state_fd))
-    return ft_alone_forget(state_fd, config->state_directory, &command->question.asked.forget,
-                           &command->done, err);
+    return ft_offline_forget(state_fd, config->state_directory, &command->question.asked.forget,
+                             &command->done, err);
   if (ft_agent_ask(config->socket, state_fd, &command->question, receive_forget_reply, command,
                    &why) == 0)
     return 0;

@@ -4,53 +4,51 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/core/text.h"
 #include "predictor/history/expire.h"
 #include "predictor/history/schema.h"
 #include "predictor/history/stale_models.h"
 #include "predictor/history/store_private.h"
 
-/* Runs removed per step. With their indexes some 60 pages are written, a few milliseconds. */
+/* Runs removed per step: with their indexes some 60 pages are written, in a few milliseconds. */
 enum { RUNS_PER_STEP = 8 };
 /* Published marks removed per step. Chosen by judgement. */
 enum { MARKS_PER_STEP = 256 };
-/* ft_store_trim: an app exceeds its limit by this fraction of the limit, 1/64, before runs are
- * removed, because each removal is a commit. Chosen by judgement. */
+/* ft_store_trim removes runs of an app when they exceed its limit by 1/64 of the limit, because
+ * each removal is a commit. Chosen by judgement. */
 enum { TRIM_FRACTION = 64 };
 
 /* Largest advance of the store's clock per pass, in seconds: one day. */
 #define MAX_CLOCK_ADVANCE 86400.0
-/* Fraction of max_age by which the oldest run exceeds it before runs are removed. Chosen by
- * judgement. */
+/* Runs are removed when the age of the oldest exceeds max_age_seconds by this fraction of it.
+ * Chosen by judgement. */
 #define AGE_SLACK (1.0 / 16)
 
-/* Key of the table meta. */
+/* Key of the store's clock in the table meta. */
 #define CLOCK_KEY "age_clock"
 
-/* SQL: the order of removal, as in the index observation_age. */
+/* SQL expression: runs are removed in ascending order of it, by the index observation_age. */
 #define AGE_TIME FT_SCHEMA_AGE_TIME
 
-/* Limits *NOW to the store's clock and advances that. Returns 0; -1 on error and fills ERR. */
+/* Limits *NOW to MAX_CLOCK_ADVANCE after the store's clock and sets the clock to *NOW. Returns 0;
+ * -1 on error and fills ERR. */
 static int advance_clock(struct ft_store *store, double *now, struct ft_error *err)
 {
   double before;
 
-  if (ft_store_query_number(store, "expire", 0,
-                            "SELECT value FROM meta WHERE key = '" CLOCK_KEY "'", &before,
-                            err) < 0 ||
-      (before <= 0 && ft_store_query_number(store, "expire", 0,
+  if (ft_store_query_number(store, "expire", "SELECT value FROM meta WHERE key = '" CLOCK_KEY "'",
+                            NULL, &before, err) < 0 ||
+      (before <= 0 && ft_store_query_number(store, "expire",
                                             "SELECT " AGE_TIME
                                             " FROM observation ORDER BY " AGE_TIME " DESC LIMIT 1",
-                                            &before, err) < 0))
+                                            NULL, &before, err) < 0))
     return -1;
   if (before <= 0)
     return 0;
   *now = fmin(*now, before + MAX_CLOCK_ADVANCE);
   if (*now <= before)
     return 0;
-  return ft_store_update(store, "expire",
-                         "INSERT OR REPLACE INTO meta VALUES ('" CLOCK_KEY "', ?3)", 0, NULL, *now,
-                         err);
+  return ft_store_run(store, "expire", "INSERT OR REPLACE INTO meta VALUES ('" CLOCK_KEY "', ?1)",
+                      FT_VALUES(FT_REAL(*now)), err);
 }
 
 int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, double now,
@@ -64,32 +62,33 @@ int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, doub
   if (age <= 0)
     return 0;
   if (advance_clock(store, &now, err) < 0 ||
-      ft_store_query_number(store, "expire", 0,
+      ft_store_query_number(store, "expire",
                             "SELECT " AGE_TIME " FROM observation WHERE " AGE_TIME
                             " > 0 ORDER BY " AGE_TIME " LIMIT 1",
-                            &oldest, err) < 0)
+                            NULL, &oldest, err) < 0)
     return -1;
   if (oldest > 0 && oldest < now - age * (1 + AGE_SLACK))
     expire->before = now - age;
-  return ft_store_update(store, "expire", "DELETE FROM rejection WHERE (day + 1) * 86400 < ?3", 0,
-                         NULL, now - age, err);
+  return ft_store_run(store, "expire", "DELETE FROM rejection WHERE (day + 1) * 86400 < ?1",
+                      FT_VALUES(FT_REAL(now - age)), err);
 }
 
 int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
                           struct ft_error *err)
 {
+  const struct ft_sql_value *values = FT_VALUES(FT_INT(uid), FT_TEXT(app));
   int gone;
 
   if (!*app)
     return 0;
-  if (ft_store_update(store, "expire",
-                      "DELETE FROM app WHERE uid = ?1 AND app = ?2 AND NOT EXISTS"
-                      " (SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1)",
-                      uid, app, 0, err) < 0)
+  if (ft_store_run(store, "expire",
+                   "DELETE FROM app WHERE uid = ?1 AND app = ?2 AND NOT EXISTS"
+                   " (SELECT 1 FROM observation WHERE app = ?2 AND uid = ?1)",
+                   values, err) < 0)
     return -1;
   gone = sqlite3_changes(store->db) > 0;
-  if (gone && ft_store_update(store, "expire", "INSERT OR IGNORE INTO gone VALUES (?1)", uid, NULL,
-                              0, err) < 0)
+  if (gone &&
+      ft_store_run(store, "expire", "INSERT OR IGNORE INTO gone VALUES (?1)", values, err) < 0)
     return -1;
   return ft_store_mark_stale(store, uid, app, NULL, err) < 0 ? -1 : gone;
 }
@@ -106,19 +105,18 @@ struct candidate {
 static int find_oldest(struct ft_store *store, double before, struct candidate out[RUNS_PER_STEP],
                        struct ft_error *err)
 {
-  sqlite3_stmt *s;
-  int step = ft_store_start_query(store, &s,
-                                  "SELECT id, uid, app FROM observation WHERE " AGE_TIME
-                                  " > 0 AND " AGE_TIME " < ?3 ORDER BY " AGE_TIME,
-                                  0, NULL, before),
-      count = 0;
+  static const char sql[] = "SELECT id, uid, app FROM observation WHERE " AGE_TIME
+                            " > 0 AND " AGE_TIME " < ?1 ORDER BY " AGE_TIME " LIMIT ?2";
+  sqlite3_stmt *s = ft_store_prepare(store, "expire", sql,
+                                     FT_VALUES(FT_REAL(before), FT_INT(RUNS_PER_STEP)), err);
+  int step, count = 0;
 
-  for (; step == SQLITE_ROW && count < RUNS_PER_STEP; step = sqlite3_step(s)) {
-    const char *app = (const char *)sqlite3_column_text(s, 2);
-
+  if (!s)
+    return -1;
+  while ((step = sqlite3_step(s)) == SQLITE_ROW) {
     out[count] = (struct candidate){ .id = sqlite3_column_int64(s, 0),
                                      .uid = (uint32_t)sqlite3_column_int64(s, 1) };
-    (void)ft_string_copy(app ? app : "", out[count++].app, sizeof out->app);
+    ft_store_column_text(s, 2, out[count++].app, sizeof out->app);
   }
   if (ft_store_step_status(store, step, "expire", err) < 0)
     count = -1;
@@ -134,8 +132,8 @@ static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struc
   int count = find_oldest(store, expire->before, runs, err), gone;
 
   for (int i = 0; i < count; i++)
-    if (ft_store_update(store, "expire", "DELETE FROM observation WHERE id = ?3", 0, NULL,
-                        (double)runs[i].id, err) < 0)
+    if (ft_store_run(store, "expire", "DELETE FROM observation WHERE id = ?1",
+                     FT_VALUES(FT_INT(runs[i].id)), err) < 0)
       return -1;
   for (int i = 0; i < count; i++) {
     if (i > 0 && runs[i].uid == runs[i - 1].uid && strcmp(runs[i].app, runs[i - 1].app) == 0)
@@ -155,25 +153,24 @@ static int remove_oldest(struct ft_store *store, struct ft_expiry *expire, struc
 static int next_user_to_check(struct ft_store *store, struct ft_expiry *expire,
                               struct candidate *out, struct ft_error *err)
 {
+  static const char next_user[] = "SELECT uid FROM app WHERE uid > ?1 ORDER BY uid LIMIT 1";
+  static const char excess_app[] =
+      "SELECT app FROM app WHERE uid = ?1 ORDER BY last DESC, app DESC LIMIT 1 OFFSET ?2";
   sqlite3_stmt *s;
-  int step =
-          ft_store_start_query(store, &s, "SELECT uid FROM app WHERE uid > ?1 ORDER BY uid LIMIT 1",
-                               expire->uid, NULL, 0),
-      status = step == SQLITE_ROW;
+  int status =
+      ft_store_first_row(store, "expire", next_user, FT_VALUES(FT_INT(expire->uid)), &s, err);
 
-  *out = (struct candidate){ .uid = step == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0 };
+  if (status <= 0)
+    return status;
+  *out = (struct candidate){ .uid = (uint32_t)sqlite3_column_int64(s, 0) };
   sqlite3_finalize(s);
-  if (step == SQLITE_ROW) {
-    step = ft_store_start_query(
-        store, &s,
-        "SELECT app FROM app WHERE uid = ?1 ORDER BY last DESC, app DESC LIMIT 1 OFFSET ?3",
-        out->uid, NULL, (double)expire->max_apps);
-    if (step == SQLITE_ROW)
-      (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), out->app, sizeof out->app);
-    sqlite3_finalize(s);
-  }
-  return step == SQLITE_ROW || step == SQLITE_DONE ? status
-                                                   : ft_store_set_error(store, "expire", err);
+  status =
+      ft_store_first_row(store, "expire", excess_app,
+                         FT_VALUES(FT_INT(out->uid), FT_INT((int64_t)expire->max_apps)), &s, err);
+  if (status > 0)
+    ft_store_column_text(s, 0, out->app, sizeof out->app);
+  sqlite3_finalize(s);
+  return status < 0 ? -1 : 1;
 }
 
 /* Inside a transaction: removes some runs of an app beyond the limit. Returns as remove_oldest. */
@@ -188,10 +185,10 @@ static int remove_excess_app(struct ft_store *store, struct ft_expiry *expire, s
     expire->uid = app.uid;
     return 1;
   }
-  if (ft_store_update(store, "expire",
-                      "DELETE FROM observation WHERE id IN (SELECT id FROM observation"
-                      " WHERE app = ?2 AND uid = ?1 ORDER BY end_time LIMIT ?3)",
-                      app.uid, app.app, RUNS_PER_STEP, err) < 0)
+  if (ft_store_run(store, "expire",
+                   "DELETE FROM observation WHERE id IN (SELECT id FROM observation"
+                   " WHERE app = ?2 AND uid = ?1 ORDER BY end_time LIMIT ?3)",
+                   FT_VALUES(FT_INT(app.uid), FT_TEXT(app.app), FT_INT(RUNS_PER_STEP)), err) < 0)
     return -1;
   expire->runs += (unsigned)sqlite3_changes(store->db);
   gone = ft_store_note_removal(store, app.uid, app.app, err);
@@ -205,10 +202,10 @@ static int remove_published_marks(struct ft_store *store, struct ft_error *err)
   int64_t published;
 
   if (ft_store_published(store, &published, err) < 0 ||
-      ft_store_update(store, "expire",
-                      "DELETE FROM changed WHERE id IN"
-                      " (SELECT id FROM changed WHERE id <= ?1 ORDER BY id LIMIT ?3)",
-                      published, NULL, MARKS_PER_STEP, err) < 0)
+      ft_store_run(store, "expire",
+                   "DELETE FROM changed WHERE id IN"
+                   " (SELECT id FROM changed WHERE id <= ?1 ORDER BY id LIMIT ?2)",
+                   FT_VALUES(FT_INT(published), FT_INT(MARKS_PER_STEP)), err) < 0)
     return -1;
   return sqlite3_changes(store->db) == MARKS_PER_STEP;
 }
@@ -228,20 +225,6 @@ static int step_in_transaction(struct ft_store *store, struct ft_expiry *expire,
   return status ? status : remove_published_marks(store, err);
 }
 
-static int expire_step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
-{
-  int status;
-
-  if (ft_store_begin(store, err) < 0)
-    return -1;
-  status = step_in_transaction(store, expire, err);
-  if (status < 0)
-    ft_store_rollback(store);
-  else if (ft_store_commit(store, err) < 0)
-    status = -1;
-  return status;
-}
-
 int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struct ft_error *err)
 {
   struct ft_expiry before = *expire;
@@ -250,7 +233,9 @@ int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struc
   /* the next pass repeats what a power failure undoes; frequent checkpoints keep each step short */
   (void)sqlite3_exec(store->db, "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 128",
                      NULL, NULL, NULL);
-  status = expire_step(store, expire, err);
+  status = ft_store_begin(store, err);
+  if (status == 0)
+    status = ft_store_end(store, step_in_transaction(store, expire, err), err);
   (void)sqlite3_exec(store->db, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000", NULL,
                      NULL, NULL);
   if (status < 0)
@@ -261,18 +246,18 @@ int ft_store_expire_step(struct ft_store *store, struct ft_expiry *expire, struc
 int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_error *err)
 {
   sqlite3_stmt *s;
-  int step = ft_store_start_query(store, &s, "SELECT uid FROM gone LIMIT 1", 0, NULL, 0);
+  int status = ft_store_first_row(store, "read", "SELECT uid FROM gone LIMIT 1", NULL, &s, err);
 
-  if (step == SQLITE_ROW)
+  if (status > 0)
     *uid = (uint32_t)sqlite3_column_int64(s, 0);
-  step = ft_store_step_status(store, step, "read", err);
   sqlite3_finalize(s);
-  return step;
+  return status;
 }
 
 int ft_store_cleanup_done(struct ft_store *store, uint32_t uid, struct ft_error *err)
 {
-  return ft_store_update(store, "expire", "DELETE FROM gone WHERE uid = ?1", uid, NULL, 0, err);
+  return ft_store_run(store, "expire", "DELETE FROM gone WHERE uid = ?1", FT_VALUES(FT_INT(uid)),
+                      err);
 }
 
 /* Advances CURSOR to the next app in the order of the index. Returns 1; 0 after the last; -1 on
@@ -282,16 +267,12 @@ static int advance_trim_cursor(struct ft_store *store, struct ft_trim_cursor *cu
 {
   static const char sql[] = "SELECT app, uid FROM observation WHERE (app, uid) > (?1, ?2)"
                             " ORDER BY app, uid LIMIT 1";
-  sqlite3_stmt *s = ft_store_statement(store, sql, "trim", err);
-  int status;
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, "trim", sql,
+                                  FT_VALUES(FT_TEXT(cursor->app), FT_INT(cursor->uid)), &s, err);
 
-  if (!s)
-    return -1;
-  sqlite3_bind_text(s, 1, cursor->app, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 2, cursor->uid);
-  status = ft_store_step_status(store, sqlite3_step(s), "trim", err);
   if (status > 0) {
-    (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), cursor->app, sizeof cursor->app);
+    ft_store_column_text(s, 0, cursor->app, sizeof cursor->app);
     cursor->uid = sqlite3_column_int64(s, 1);
   } else {
     *cursor = (struct ft_trim_cursor){ .uid = -1 };
@@ -300,22 +281,14 @@ static int advance_trim_cursor(struct ft_store *store, struct ft_trim_cursor *cu
   return status;
 }
 
-/* Runs one step of SQL with the parameters app, uid and KEEP. Returns the result of sqlite3_step.
- */
-static int step_trim(struct ft_store *store, const char *sql, const struct ft_trim_cursor *cursor,
-                     uint64_t keep)
+/* Runs SQL with the parameters app, uid and KEEP. Returns as ft_store_run. */
+static int run_trim(struct ft_store *store, const char *sql, uint64_t keep, struct ft_error *err)
 {
-  sqlite3_stmt *s = NULL;
-  int step = SQLITE_ERROR;
+  const struct ft_trim_cursor *cursor = &store->trim_cursor;
+  int64_t offset = keep > INT64_MAX ? INT64_MAX : (int64_t)keep;
 
-  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) == SQLITE_OK) {
-    sqlite3_bind_text(s, 1, cursor->app, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 2, cursor->uid);
-    sqlite3_bind_int64(s, 3, keep > INT64_MAX ? INT64_MAX : (sqlite3_int64)keep);
-    step = sqlite3_step(s);
-  }
-  sqlite3_finalize(s);
-  return step;
+  return ft_store_run(store, "trim", sql,
+                      FT_VALUES(FT_TEXT(cursor->app), FT_INT(cursor->uid), FT_INT(offset)), err);
 }
 
 int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
@@ -326,12 +299,12 @@ int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err)
   static const char exists[] = RUNS_BEYOND;
   static const char delete[] = "DELETE FROM observation WHERE id IN (" RUNS_BEYOND ")";
 #undef RUNS_BEYOND
-  int status = keep ? advance_trim_cursor(store, &store->trim_cursor, err) : 0, step;
+  int status = keep ? advance_trim_cursor(store, &store->trim_cursor, err) : 0;
 
   if (status <= 0)
     return status;
-  step = step_trim(store, exists, &store->trim_cursor, keep + keep / TRIM_FRACTION);
-  if (step == SQLITE_ROW)
-    step = step_trim(store, delete, &store->trim_cursor, keep);
-  return step == SQLITE_DONE ? 1 : ft_store_set_error(store, "trim", err);
+  status = run_trim(store, exists, keep + keep / TRIM_FRACTION, err);
+  if (status > 0)
+    status = run_trim(store, delete, keep, err);
+  return status < 0 ? -1 : 1;
 }

@@ -20,15 +20,15 @@ struct ft_expiry {
   uint64_t max_apps;      /* set by the caller, per user; 0: no limit */
   uint64_t runs, apps;    /* removed so far in this pass */
   double before;          /* runs older than this UTC time are removed; 0: none */
-  int64_t uid;            /* users up to this uid are within max_apps; -1: none checked yet */
+  int64_t uid;            /* users up to this uid are checked for max_apps; -1: none */
 };
 
 /*
- * Starts a pass at the time NOW (UTC seconds). NOW may come from a wrong clock: the store's own
- * clock starts at the newest run and advances by at most one day per pass. A clock that is years
- * ahead for some hours therefore costs days of history. No run is removed before the oldest run
- * exceeds max_age_seconds by 1/16, so that models are not rebuilt for every single run. Returns 0;
- * -1 on error and fills ERR.
+ * Starts a pass at the time NOW (UTC seconds). NOW may come from a wrong clock. Ages are therefore
+ * measured by a clock of the store, which starts at the newest run and advances by at most one day
+ * per pass: a system clock that is years ahead for some hours costs days of history, not all. No
+ * run is removed before the oldest run exceeds max_age_seconds by 1/16, so that models are not
+ * rebuilt for every single run. Returns 0; -1 on error and fills ERR.
  */
 int ft_store_expire_begin(struct ft_store *store, struct ft_expiry *expire, double now,
                           struct ft_error *err);
@@ -48,9 +48,9 @@ int ft_store_next_cleanup_user(struct ft_store *store, uint32_t *uid, struct ft_
 int ft_store_cleanup_done(struct ft_store *store, uint32_t uid, struct ft_error *err);
 
 /*
- * Keeps the newest KEEP runs (and up to KEEP / 64 more) of the next app; each call visits one app,
- * because all apps at once would take seconds. Returns 1; 0 after the last app, or if KEEP is 0 (no
- * limit); -1 on error and fills ERR.
+ * Removes the older runs of the next app until KEEP are left, if it has more than KEEP + KEEP / 64.
+ * Each call visits one app, because all apps at once would take seconds. Returns 1; 0 after the
+ * last app, or if KEEP is 0 (no limit); -1 on error and fills ERR.
  */
 int ft_store_trim(struct ft_store *store, uint64_t keep, struct ft_error *err);
 

@@ -11,7 +11,8 @@ static const struct ft_enum_names command_names =
     FT_ENUM_NAMES("unknown", "sbatch", "salloc", "srun");
 static const struct ft_enum_names unit_names = FT_ENUM_NAMES("none", "node", "cpu", "gpu", "all");
 
-/* Offset, flag offset and size: without a flag, with one, and with one inside a message. */
+/* Offset, offset of the presence flag, and size of a member: without a flag, with a flag,
+ * and with a flag inside a nested message. */
 #define AT(member) offsetof(ft_observation, member), 0, sizeof(((ft_observation *)0)->member)
 #define HAS(member) \
   offsetof(ft_observation, member), offsetof(ft_observation, has_##member), \
@@ -190,7 +191,7 @@ bool ft_field_present(const ft_observation *o, const struct ft_field *field)
   }
 }
 
-bool ft_field_shown(const ft_observation *o, const struct ft_field *field)
+bool ft_field_non_null(const ft_observation *o, const struct ft_field *field)
 {
   switch (field->type) {
   case FT_FIELD_TEXT:
@@ -238,7 +239,7 @@ const char *ft_field_text(const ft_observation *o, const struct ft_field *field)
   return field->type == FT_FIELD_TEXT ? field_address(o, field) : "";
 }
 
-/* Sets the presence flags of FIELD. Returns its address. */
+/* Sets the presence flags of FIELD. Returns the address of its value. */
 static void *mark_present(ft_observation *o, const struct ft_field *field)
 {
   if (field->group == FT_GROUP_REQUEST)

@@ -41,7 +41,7 @@ struct ft_field {
   enum ft_field_type type;
   enum ft_field_group group;
   size_t offset;                     /* in ft_observation, bytes */
-  size_t has;                        /* offset of the presence flag; 0: no flag */
+  size_t has;                        /* offset of the presence flag, bytes; 0: no flag */
   size_t size;                       /* bytes */
   const struct ft_enum_names *names; /* enum only */
   int since;                         /* store schema that added the column */
@@ -53,13 +53,13 @@ extern const size_t ft_field_count;
 /* Returns the field NAME; NULL if there is none. */
 const struct ft_field *ft_field_find(const char *name);
 
-/* Returns whether FIELD has a value in O: its flag is set, or without a flag it is not zero or
- * empty.
- */
+/* Returns whether FIELD has a value in O: its presence flag is set, or without such a flag the
+ * value is neither zero nor empty. */
 bool ft_field_present(const ft_observation *o, const struct ft_field *field);
 
-/* As ft_field_present, but a number without a flag is always shown, 0 too. */
-bool ft_field_shown(const ft_observation *o, const struct ft_field *field);
+/* Returns whether FIELD has a non-null value as a column of the store or as a JSON key: as
+ * ft_field_present, but a number without a flag may be 0. */
+bool ft_field_non_null(const ft_observation *o, const struct ft_field *field);
 
 /* Return a numeric field (any type except text, features and counters); 0 for other types. */
 uint64_t ft_field_integer(const ft_observation *o, const struct ft_field *field);
@@ -77,7 +77,7 @@ bool ft_field_set_number(ft_observation *o, const struct ft_field *field, double
  * control characters, and for an unknown enum name. */
 bool ft_field_set_text(ft_observation *o, const struct ft_field *field, const char *value);
 
-/* Copies FIELD and its presence flag. */
+/* Copies FIELD and its presence flag from FROM to TO. */
 void ft_field_copy(ft_observation *to, const ft_observation *from, const struct ft_field *field);
 
 #endif

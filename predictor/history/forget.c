@@ -13,7 +13,7 @@
 #include "predictor/history/store_private.h"
 #include "predictor/history/tombstones.h"
 
-/* Rows read per step, some 1 ms. */
+/* Rows read per step, in some 1 ms. */
 enum { ROWS_PER_STEP = 256 };
 /* Runs removed per step, as in expire.c: some 60 pages are written. */
 enum { RUNS_PER_STEP = 8 };
@@ -24,8 +24,10 @@ enum { RUNS_PER_STEP = 8 };
 int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double now,
                           struct ft_forget_pass *pass, struct ft_error *err)
 {
+  int status;
+
   *pass = (struct ft_forget_pass){ .dry_run = what->dry_run };
-  pass->stone =
+  pass->tombstone =
       (struct ft_tombstone){ .app = ft_tombstone_hash(what->app),
                              .uid = what->has_uid ? (int64_t)what->uid : -1,
                              .array_task_id =
@@ -37,17 +39,16 @@ int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double 
     return 0;
   if (ft_store_begin(store, err) < 0)
     return -1;
-  if (ft_tombstone_add(store, &pass->stone, err) == 0 &&
-      ft_store_forget_rejections(store, what, err) == 0)
-    return ft_store_commit(store, err);
-  ft_store_rollback(store);
-  return -1;
+  status = ft_tombstone_add(store, &pass->tombstone, err);
+  if (status == 0)
+    status = ft_store_forget_rejections(store, what, err);
+  return ft_store_end(store, status, err);
 }
 
 int ft_store_forget_next(struct ft_store *store, struct ft_forget_pass *pass, struct ft_error *err)
 {
   *pass = (struct ft_forget_pass){ 0 };
-  return ft_tombstone_next(store, &pass->stone, err);
+  return ft_tombstone_next(store, &pass->tombstone, err);
 }
 
 /* ---- the pass ---- */
@@ -60,20 +61,18 @@ static int find_covered_runs(struct ft_store *store, struct ft_forget_pass *pass
                              struct ft_run_identity out[RUNS_PER_STEP], bool *more,
                              struct ft_error *err)
 {
-  sqlite3_stmt *s = ft_store_statement(store,
-                                       "SELECT " FT_TOMBSTONE_RUN_COLUMNS
-                                       " FROM observation WHERE id > ?1 ORDER BY id LIMIT ?2",
-                                       "forget", err);
+  sqlite3_stmt *s = ft_store_prepare(store, "forget",
+                                     "SELECT " FT_TOMBSTONE_RUN_COLUMNS
+                                     " FROM observation WHERE id > ?1 ORDER BY id LIMIT ?2",
+                                     FT_VALUES(FT_INT(pass->row), FT_INT(ROWS_PER_STEP)), err);
   int step = SQLITE_DONE, count = 0, read = 0;
 
   if (!s)
     return -1;
-  sqlite3_bind_int64(s, 1, pass->row);
-  sqlite3_bind_int(s, 2, ROWS_PER_STEP);
   while (count < RUNS_PER_STEP && (step = sqlite3_step(s)) == SQLITE_ROW) {
     ft_tombstone_read_run(s, &out[count]);
     pass->row = out[count].id;
-    count += ft_tombstone_covers(&pass->stone, "", &out[count]);
+    count += ft_tombstone_covers(&pass->tombstone, "", &out[count]);
     read++;
   }
   *more = count == RUNS_PER_STEP || read == ROWS_PER_STEP;
@@ -83,20 +82,20 @@ static int find_covered_runs(struct ft_store *store, struct ft_forget_pass *pass
   return count;
 }
 
-/* Reads row ID into O; an unreadable row is read as zero. Returns 0; -1 on error and fills ERR. */
+/* Reads row ID into O; an unreadable row zeroes O. Returns 0; -1 on error and fills ERR. */
 static int read_row(struct ft_store *store, int64_t id, ft_observation *o, struct ft_error *err)
 {
-  sqlite3_stmt *s = ft_store_prepare(store, "SELECT ", " FROM observation WHERE id = ?1", err);
+  sqlite3_stmt *s = ft_store_prepare_columns(store, "SELECT ", " FROM observation WHERE id = ?1",
+                                             FT_VALUES(FT_INT(id)), err);
   struct ft_error why;
   int status = 0;
 
   if (!s)
     return -1;
-  sqlite3_bind_int64(s, 1, id);
   if (sqlite3_step(s) != SQLITE_ROW)
     status = ft_store_set_error(store, "read", err);
   else if (ft_row_read(s, 0, o, &why) < 0)
-    /* without its fields it cannot be an override, so it is removed */
+    /* an unreadable row has no override to be preserved, so it is removed */
     memset(o, 0, sizeof *o);
   sqlite3_finalize(s);
   return status;
@@ -138,25 +137,25 @@ static int add_affected_app(struct ft_forget_pass *pass, const struct ft_run_ide
 static int forget_run(struct ft_store *store, struct ft_forget_pass *pass,
                       const struct ft_run_identity *run, ft_observation *o, struct ft_error *err)
 {
-  bool stays;
+  bool is_override;
 
   if (read_row(store, run->id, o, err) < 0)
     return -1;
-  stays = ft_tombstone_is_override(o);
-  if (stays && ft_tombstone_is_stripped(o))
+  is_override = ft_tombstone_is_override(o);
+  if (is_override && ft_tombstone_is_stripped(o))
     return 0;
   if (pass->dry_run)
-    return stays ? 2 : 1;
-  if (pass->leaving && pass->leaving(o, pass->data, err) < 0)
+    return is_override ? 2 : 1;
+  if (pass->before_removal && pass->before_removal(o, pass->data, err) < 0)
     return -1;
-  if (ft_tombstone_add_run(store, &pass->stone, run, err) < 0)
+  if (ft_tombstone_add_run(store, &pass->tombstone, run, err) < 0)
     return -1;
-  if (stays)
+  if (is_override)
     ft_tombstone_strip(o);
-  if (stays && o->schema)
+  if (is_override && o->schema)
     return ft_store_replace(store, run->id, o, err) < 0 ? -1 : 2;
-  return ft_store_update(store, "forget", "DELETE FROM observation WHERE id = ?1", run->id, NULL, 0,
-                         err) < 0
+  return ft_store_run(store, "forget", "DELETE FROM observation WHERE id = ?1",
+                      FT_VALUES(FT_INT(run->id)), err) < 0
              ? -1
              : 1;
 }
@@ -174,7 +173,7 @@ static int forget_runs_in_transaction(struct ft_store *store, struct ft_forget_p
     if (status == 0)
       continue;
     pass->runs += status == 1;
-    pass->kept += status == 2;
+    pass->stripped += status == 2;
     if (add_affected_app(pass, &runs[i]) < 0)
       return ft_error_set(err, "%s: out of memory", store->path);
     gone = pass->dry_run ? 0 : ft_store_note_removal(store, runs[i].uid, runs[i].app_name, err);
@@ -198,11 +197,7 @@ static int forget_stored_runs(struct ft_store *store, struct ft_forget_pass *pas
   } else if (pass->dry_run) {
     status = forget_runs_in_transaction(store, pass, runs, count, o, err);
   } else if (ft_store_begin(store, err) == 0) {
-    status = forget_runs_in_transaction(store, pass, runs, count, o, err);
-    if (status < 0)
-      ft_store_rollback(store);
-    else
-      status = ft_store_commit(store, err);
+    status = ft_store_end(store, forget_runs_in_transaction(store, pass, runs, count, o, err), err);
   }
   free(o);
   return status;
@@ -234,7 +229,8 @@ static int truncate_log(struct ft_store *store, struct ft_error *err)
 {
   double busy;
 
-  if (ft_store_query_number(store, "forget", 0, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, err) < 0)
+  if (ft_store_query_number(store, "forget", "PRAGMA wal_checkpoint(TRUNCATE)", NULL, &busy, err) <
+      0)
     return -1;
   return busy ? ft_error_set(err, "%s: forget: another process is reading the store", store->path)
               : 0;
@@ -244,10 +240,10 @@ int ft_store_scrub(struct ft_store *store, uint64_t max_bytes, struct ft_error *
 {
   double due, bytes;
 
-  if (ft_store_query_number(store, "forget", 0,
-                            "SELECT COUNT(*) FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", &due,
-                            err) < 0 ||
-      ft_store_query_number(store, "forget", 0, BYTES_QUERY, &bytes, err) < 0)
+  if (ft_store_query_number(store, "forget",
+                            "SELECT COUNT(*) FROM meta WHERE key = '" FT_SCHEMA_SCRUB "'", NULL,
+                            &due, err) < 0 ||
+      ft_store_query_number(store, "forget", BYTES_QUERY, NULL, &bytes, err) < 0)
     return -1;
   if (due == 0 || bytes > (double)max_bytes)
     return due != 0;
@@ -269,11 +265,11 @@ static int mark_for_scrub(struct ft_store *store, struct ft_forget_pass *pass, s
     return 0;
   if (ft_store_published(store, &published, err) < 0)
     return -1;
-  if (ft_store_update(store, "forget", "DELETE FROM changed WHERE id <= ?1", published, NULL, 0,
-                      err) < 0 ||
-      ft_schema_run(store->db, store->path,
-                    "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1')", "forget",
-                    err) < 0)
+  if (ft_store_run(store, "forget", "DELETE FROM changed WHERE id <= ?1",
+                   FT_VALUES(FT_INT(published)), err) < 0 ||
+      ft_store_run(store, "forget",
+                   "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1')", NULL,
+                   err) < 0)
     return -1;
   pass->marked = true;
   return 0;
@@ -287,7 +283,7 @@ int ft_store_forget_end(struct ft_store *store, struct ft_forget_pass *pass, uin
   if (mark_for_scrub(store, pass, err) < 0 || ft_store_scrub(store, now_bytes, err) < 0 ||
       truncate_log(store, err) < 0)
     return -1;
-  return ft_tombstone_finish(store, pass->stone.id, err);
+  return ft_tombstone_finish(store, pass->tombstone.id, err);
 }
 
 void ft_forget_pass_free(struct ft_forget_pass *pass)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Removes runs on request and keeps them out: a late spool file, a journal that is read again or a
- * repeated import cannot restore them.
+ * Removes runs on request and prevents their return by a late spool file, a journal that is read
+ * again or a repeated import.
  *
- * A request is stored as a tombstone: numbers of user and job, hash of the app's name, a time
- * limit, and the time of the request. ft_store_put rejects an observation that a tombstone covers:
+ * A request is stored as a tombstone: uid, job ID, hash of the app's name, `before` (the run's
+ * end), and the time of the request. ft_store_put rejects an observation that a tombstone covers:
  * all fields of the tombstone match, and the run is older than the request. The age of a run counts
  * from its start (from its end or submission if only that is known). For a tombstone with a job the
  * age counts from the job's submission. Later runs of the same app, or of a reused job ID, are
  * therefore accepted. A run without any known time is covered. For `before`, a run without an end
- * time ended at its insertion.
+ * time counts as ended at its insertion.
  *
  * - The tombstone of an app also covers former names of the app.
  * - Each run removed by its app's name gets a tombstone of its own, because an import of the same
@@ -43,27 +43,27 @@ struct ft_tombstone {
 
 /* The state of a pass. */
 struct ft_forget_pass {
-  struct ft_tombstone stone;
+  struct ft_tombstone tombstone;
   bool dry_run;    /* count only, remove nothing */
-  uint64_t runs;   /* removed so far, or to be removed */
-  uint64_t kept;   /* reduced to policy overrides so far */
+  uint64_t runs;   /* removed so far; of a dry run, to be removed */
+  uint64_t stripped; /* reduced to policy overrides so far */
   uint64_t models; /* apps without any run left */
   uint64_t *apps;  /* ascending hashes of the affected apps; freed by ft_forget_pass_free */
   size_t app_count, app_capacity;
-  int64_t row; /* rows up to this one are done */
+  int64_t row; /* rows up to this number are done */
   bool marked; /* the store file is marked for overwriting */
   /*
    * Called in the transaction for each run before its removal; returns 0, or -1 and fills ERR.
-   * After a crash it may be called again for the same run. NULL: no call.
+   * The same run may be passed again after a crash. NULL: no call.
    */
-  int (*leaving)(const ft_observation *observation, void *data, struct ft_error *err);
-  void *data; /* for leaving */
+  int (*before_removal)(const ft_observation *observation, void *data, struct ft_error *err);
+  void *data; /* for before_removal */
 };
 
 /*
  * Starts a pass for the request WHAT, which names at least one criterion, at the time NOW (UTC
- * seconds): stores its tombstone unless WHAT is a dry run, and fills PASS except leaving and data.
- * Returns 0; -1 on error, also if the user's limit of tombstones is reached, and fills ERR.
+ * seconds): stores its tombstone unless WHAT is a dry run, and fills PASS except before_removal and
+ * data. Returns 0; -1 on error, also if the user's limit of tombstones is reached, and fills ERR.
  */
 int ft_store_forget_begin(struct ft_store *store, const ft_forget *what, double now,
                           struct ft_forget_pass *pass, struct ft_error *err);

@@ -23,7 +23,7 @@ struct ft_import_map {
 struct ft_import {
   const char *name; /* of the file, for error messages */
   int fd;
-  bool keep_going;                /* report invalid lines by `skipped` and continue */
+  bool keep_going;                /* pass errors of invalid lines to `skipped` and continue */
   const struct ft_timezone *zone; /* of local times; NULL: local times are errors */
   const char *cluster;            /* for rows without one; may be NULL */
   const char *app;  /* for every row; NULL: user and job name, or the table's column */
@@ -31,7 +31,7 @@ struct ft_import {
   /* CSV only */
   const struct ft_import_map *maps;
   size_t map_count;
-  const char *features; /* columns "a,b"; "*": all that no field takes; NULL: none */
+  const char *features; /* columns "a,b"; "*": all not read as fields; NULL: none */
   /* Sets *UID to the uid of USER. Returns 0; -1 if unknown. NULL: no user is known. */
   int (*find_uid)(const char *user, uint32_t *uid, void *data);
   /* Receives each run. Returns 0; -1 on error, which ends the import, and fills ERR. */
@@ -41,7 +41,7 @@ struct ft_import {
   void *data;                                              /* for the functions above */
   /* results */
   uint64_t runs;      /* passed to put */
-  uint64_t not_ended; /* jobs that are pending or running, or never started */
+  uint64_t not_ended; /* jobs that have not ended, or never started */
   uint64_t bad;       /* skipped lines */
 };
 

@@ -25,7 +25,7 @@ enum { NAME_SIZE = 64 };
 /* How the text of a column is converted to its field's value. */
 enum column_kind {
   IGNORED,
-  PLAIN,   /* text, enum or number */
+  PLAIN,   /* text, name of an enum value, or number */
   BYTES,   /* a number times scale, or with a unit; scale 0: the unit is required */
   SECONDS, /* a number times scale, or Slurm's h:min:sec */
   TIME,    /* a date and time */
@@ -37,7 +37,7 @@ struct column {
   enum column_kind kind;
   const struct ft_field *field;
   double scale; /* of BYTES and SECONDS */
-  bool feature; /* import as a feature */
+  bool feature; /* also import as a feature */
   char name[NAME_SIZE];
 };
 
@@ -48,7 +48,7 @@ struct reader {
   struct column column[FT_CSV_FIELDS];
 };
 
-/* Units in column names; the last one is none. */
+/* Unit suffixes of column names; the last entry stands for a name without a unit. */
 static const struct unit {
   const char *suffix;
   double scale;
@@ -59,7 +59,7 @@ static const struct unit {
                      { "_ms", 1e-3 },    { "_minutes", 60 }, { "_min", 60 },
                      { "_hours", 3600 }, { "_h", 3600 },     { "", 1 } };
 
-/* Common column names, without a unit suffix. */
+/* Common names of columns, without a unit suffix, and the fields that they are read as. */
 static const struct {
   const char *field, *names;
   enum column_kind kind;
@@ -82,7 +82,7 @@ static const struct {
   { "cpu_seconds", "cputime", SECONDS },
 };
 
-/* Copies NAME_SIZE in lower case, with _ for space, hyphen and dot. */
+/* Copies NAME in lower case, with _ for space, hyphen and dot. */
 static void normalise_name(const char *name, char out[NAME_SIZE])
 {
   struct ft_text text = ft_text_trim(ft_text_from(name));
@@ -103,7 +103,7 @@ static bool has_suffix(const char *name, const char *suffix)
   return n > s && strcmp(name + n - s, suffix) == 0;
 }
 
-/* Returns the conversion of FIELD's own column. */
+/* Returns how the text of a column with FIELD's name is converted. */
 static enum column_kind field_kind(const struct ft_field *field)
 {
   if (strcmp(field->name, "outcome") == 0)
@@ -119,8 +119,8 @@ static enum column_kind field_kind(const struct ft_field *field)
   return PLAIN;
 }
 
-/* Returns the field of NAME_SIZE with OWN in place of SUFFIX: swap_bytes for "swap_mb"; NULL: none.
- */
+/* Returns the field called NAME with OWN in place of its SUFFIX, such as swap_bytes for "swap_mb";
+ * NULL if there is none. */
 static const struct ft_field *find_with_suffix(const char *name, const char *suffix,
                                                const char *own)
 {
@@ -144,8 +144,8 @@ static const struct ft_field *find_alias(const char *name, size_t length, enum c
   return NULL;
 }
 
-/* Whether NAME ends in one of UNITS and without it names a field that has the unit OWN in the
- * store. Sets C to the meaning of the column. */
+/* Returns whether NAME without one of the suffixes UNITS is an alias, or with the suffix OWN a
+ * field, of a kind that has such units. Then sets C to the meaning of the column. */
 static bool interpret_with_unit(const char *name, const struct unit *units, const char *own,
                                 struct column *c)
 {
@@ -185,7 +185,7 @@ static struct column interpret_name(const char *name)
   return c;
 }
 
-/* Returns whether the list "a,b" contains NAME_SIZE. */
+/* Returns whether the list "a,b" contains NAME. */
 static bool list_contains(const char *list, const char *name)
 {
   struct ft_text cursor = ft_text_from(list), item;
@@ -452,7 +452,8 @@ static uint32_t derive_job_id(const struct reader *r)
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* Fills the fields of O that the table lacks. Returns 0; -1 on error and fills ERR. */
+/* Sets fields of O that the table lacks to the import's defaults. Returns 0; -1 on error and fills
+ * ERR. */
 static int complete_run(const struct reader *r, ft_observation *o, struct ft_error *err)
 {
   const struct ft_import *import = r->import;

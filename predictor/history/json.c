@@ -157,7 +157,7 @@ static json_t *field_to_json(const ft_observation *o, const struct ft_field *fie
     return ft_json_features(o->submission.features, o->submission.features_count);
   if (field->type == FT_FIELD_COUNTERS)
     return ft_json_counters(o->counters, o->counters_count);
-  if (!ft_field_shown(o, field))
+  if (!ft_field_non_null(o, field))
     return json_null();
   switch (field->type) {
   case FT_FIELD_TEXT:

@@ -14,8 +14,8 @@
 /* Returns TEXT as a JSON string; bytes that are not UTF-8 become '?'. */
 json_t *ft_json_text(const char *text);
 
-/* Sets NAME (invalid bytes become '?') to VALUE, whose ownership it takes. Returns 0; -1 if VALUE
- * is NULL or out of memory. */
+/* Sets the key NAME (invalid bytes become '?') of OBJECT to VALUE and takes ownership of VALUE.
+ * Returns 0; -1 if VALUE is NULL or out of memory. */
 int ft_json_set(json_t *object, const char *name, json_t *value);
 
 /* Returns {"batch": 32, "arch": "resnet50"}. */

@@ -64,12 +64,12 @@ static void merge_outcome(ft_observation *old, const ft_observation *newer)
 
 void ft_observation_merge(ft_observation *old, const ft_observation *newer)
 {
-  bool stronger = source_rank(newer->source) >= source_rank(old->source);
-  bool measures = has_peak(newer) && (stronger || !has_peak(old));
+  bool preferred = source_rank(newer->source) >= source_rank(old->source);
+  bool measures = has_peak(newer) && (preferred || !has_peak(old));
 
   for (size_t i = 0; i < ft_field_count; i++) {
     const struct ft_field *field = &ft_fields[i];
-    bool replace = stronger;
+    bool replace = preferred;
 
     if (field->group != FT_GROUP_SUBMIT && field->group != FT_GROUP_TIME &&
         field->group != FT_GROUP_MEASURED)
@@ -83,15 +83,15 @@ void ft_observation_merge(ft_observation *old, const ft_observation *newer)
     old->source = newer->source;
     old->peak_is_bound = newer->peak_is_bound;
   }
-  if (newer->submission.has_request && (stronger || !old->submission.has_request)) {
+  if (newer->submission.has_request && (preferred || !old->submission.has_request)) {
     old->submission.has_request = true;
     old->submission.request = newer->submission.request;
   }
-  if (newer->submission.has_decision && (stronger || !old->submission.has_decision)) {
+  if (newer->submission.has_decision && (preferred || !old->submission.has_decision)) {
     old->submission.has_decision = true;
     old->submission.decision = newer->submission.decision;
   }
-  if (newer->submission.schema && stronger)
+  if (newer->submission.schema && preferred)
     copy_unstored_fields(&old->submission, &newer->submission);
   merge_outcome(old, newer);
 }

@@ -11,14 +11,13 @@ int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,
 {
   static const char sql[] = "SELECT node, platform, end_time, id FROM observation"
                             " WHERE id > ?1 ORDER BY id DESC LIMIT ?2";
-  sqlite3_stmt *statement = ft_store_statement(store, sql, "prepare", err);
+  sqlite3_stmt *statement =
+      ft_store_prepare(store, "prepare", sql, FT_VALUES(FT_INT(*after), FT_INT(limit)), err);
   int64_t last = *after;
   int step, status;
 
   if (!statement)
     return -1;
-  sqlite3_bind_int64(statement, 1, *after);
-  sqlite3_bind_int64(statement, 2, limit);
   while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
     const char *node = (const char *)sqlite3_column_text(statement, 0);
     const char *platform = (const char *)sqlite3_column_text(statement, 1);

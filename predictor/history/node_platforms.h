@@ -9,7 +9,8 @@
 
 /*
  * Calls VISIT with node, platform and end time (UTC seconds) of runs stored after row *AFTER: at
- * most the newest LIMIT, without those that have no platform. Advances *AFTER to the last row.
+ * most the newest LIMIT, without those that have no platform. Sets *AFTER to the last row of the
+ * store.
  * Returns 0; -1 on error and fills ERR.
  */
 int ft_store_each_node(struct ft_store *store, int64_t *after, unsigned limit,

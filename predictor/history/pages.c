@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#include "predictor/core/text.h"
 #include "predictor/history/pages.h"
 #include "predictor/history/store_private.h"
 
@@ -30,11 +29,13 @@ int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double 
                   bool (*visit)(const ft_observation *observation, void *data), void *data,
                   struct ft_error *err)
 {
-  sqlite3_stmt *s =
-      ft_store_prepare(store, "SELECT id, end_time, ",
-                       " FROM observation WHERE app = ?1 AND uid = ?2 AND end_time >= ?3"
-                       " AND (end_time, id) < (?4, ?5) ORDER BY end_time DESC, id DESC LIMIT ?6",
-                       err);
+  sqlite3_stmt *s = ft_store_prepare_columns(
+      store, "SELECT id, end_time, ",
+      " FROM observation WHERE app = ?1 AND uid = ?2 AND end_time >= ?3"
+      " AND (end_time, id) < (?4, ?5) ORDER BY end_time DESC, id DESC LIMIT ?6",
+      FT_VALUES(FT_TEXT(app), FT_INT(uid), FT_REAL(since), FT_REAL(cursor->time),
+                FT_INT(cursor->row), FT_INT(limit)),
+      err);
   ft_observation *o = malloc(sizeof *o);
   int visited = 0, status = 1, step = SQLITE_DONE;
 
@@ -42,12 +43,6 @@ int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double 
     status = s ? ft_error_set(err, "%s: out of memory", store->path) : -1;
     goto out;
   }
-  sqlite3_bind_text(s, 1, app, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 2, uid);
-  sqlite3_bind_double(s, 3, since);
-  sqlite3_bind_double(s, 4, cursor->time);
-  sqlite3_bind_int64(s, 5, cursor->row);
-  sqlite3_bind_int64(s, 6, limit);
   while (status > 0 && (step = sqlite3_step(s)) == SQLITE_ROW) {
     status = visit_row(store, s, cursor, o, visit, data, err);
     visited += status > 0;
@@ -60,23 +55,18 @@ out:
   return status < 0 ? -1 : visited;
 }
 
-/* Runs SQL with the parameters NUMBER, *UID and APP, and replaces *UID and APP by its row. Returns
+/* Runs SQL with the parameters *UID, APP and JOB_ID, and replaces *UID and APP by its row. Returns
  * 1; 0 without a row; -1 on error and fills ERR. */
-static int query_user_app(struct ft_store *store, const char *sql, uint32_t number, uint32_t *uid,
-                          char *app, struct ft_error *err)
+static int query_user_app(struct ft_store *store, const char *sql, uint32_t *uid, char *app,
+                          uint32_t job_id, struct ft_error *err)
 {
-  sqlite3_stmt *s = ft_store_statement(store, sql, "read", err);
-  int status;
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, "read", sql,
+                                  FT_VALUES(FT_INT(*uid), FT_TEXT(app), FT_INT(job_id)), &s, err);
 
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, number);
-  sqlite3_bind_int64(s, 2, *uid);
-  sqlite3_bind_text(s, 3, app, -1, SQLITE_TRANSIENT);
-  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
   if (status > 0) {
     *uid = (uint32_t)sqlite3_column_int64(s, 0);
-    (void)ft_string_copy((const char *)sqlite3_column_text(s, 1), app, APP_SIZE);
+    ft_store_column_text(s, 1, app, APP_SIZE);
   }
   sqlite3_finalize(s);
   return status;
@@ -85,21 +75,21 @@ static int query_user_app(struct ft_store *store, const char *sql, uint32_t numb
 int ft_store_next_app(struct ft_store *store, bool one_user, uint32_t *uid, char app[128],
                       struct ft_error *err)
 {
-  return query_user_app(store,
-                        one_user ? "SELECT uid, app FROM app WHERE uid = ?2 AND app > ?3 AND ?1 = 0"
-                                   " ORDER BY app LIMIT 1"
-                                 : "SELECT uid, app FROM app WHERE (uid, app) > (?2, ?3) AND ?1 = 0"
-                                   " ORDER BY uid, app LIMIT 1",
-                        0, uid, app, err);
+  static const char any[] = "SELECT uid, app FROM app WHERE (uid, app) > (?1, ?2)"
+                            " ORDER BY uid, app LIMIT 1";
+  static const char own[] = "SELECT uid, app FROM app WHERE uid = ?1 AND app > ?2"
+                            " ORDER BY app LIMIT 1";
+
+  return query_user_app(store, one_user ? own : any, uid, app, 0, err);
 }
 
 int ft_store_find_job(struct ft_store *store, uint32_t job_id, bool one_user, uint32_t *uid,
                       char app[128], struct ft_error *err)
 {
-  static const char any[] = "SELECT uid, ifnull(app, '') FROM observation WHERE (job_id = ?1"
-                            " OR (array_job_id = ?1 AND array_job_id > 0)) LIMIT 1";
-  static const char own[] = "SELECT uid, ifnull(app, '') FROM observation WHERE (job_id = ?1"
-                            " OR (array_job_id = ?1 AND array_job_id > 0)) AND uid = ?2 LIMIT 1";
+  static const char any[] = "SELECT uid, ifnull(app, '') FROM observation WHERE (job_id = ?3"
+                            " OR (array_job_id = ?3 AND array_job_id > 0)) LIMIT 1";
+  static const char own[] = "SELECT uid, ifnull(app, '') FROM observation WHERE (job_id = ?3"
+                            " OR (array_job_id = ?3 AND array_job_id > 0)) AND uid = ?1 LIMIT 1";
 
-  return query_user_app(store, one_user ? own : any, job_id, uid, app, err);
+  return query_user_app(store, one_user ? own : any, uid, app, job_id, err);
 }

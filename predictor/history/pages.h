@@ -9,7 +9,7 @@
 
 #include "predictor/history/store.h"
 
-/* The end of the last page; { INFINITY, 0 } at the start. */
+/* Position of the last visited run; { INFINITY, 0 } at the start. */
 struct ft_store_cursor {
   double time; /* end_time, UTC seconds */
   int64_t row;
@@ -27,15 +27,16 @@ int ft_store_page(struct ft_store *store, uint32_t uid, const char *app, double 
                   struct ft_error *err);
 
 /*
- * Replaces *UID and APP by the next app with runs, in the order of user and name; start with 0 and
- * "". ONE_USER restricts it to *UID. Returns 1; 0 after the last; -1 on error and fills ERR.
+ * Replaces *UID and APP by the next app with runs, in order of uid and name; 0 and "" give the
+ * first. With ONE_USER only apps of *UID count. Returns 1; 0 after the last; -1 on error and fills
+ * ERR.
  */
 int ft_store_next_app(struct ft_store *store, bool one_user, uint32_t *uid, char app[128],
                       struct ft_error *err);
 
 /*
- * Sets *UID and APP to the owner and the app of the job or job array JOB_ID; ONE_USER restricts it
- * to jobs of *UID. Returns 1; 0 if there is no such job; -1 on error and fills ERR.
+ * Sets *UID and APP to the owner and the app of the job or job array JOB_ID. With ONE_USER only
+ * jobs of *UID count. Returns 1; 0 if there is no such job; -1 on error and fills ERR.
  */
 int ft_store_find_job(struct ft_store *store, uint32_t job_id, bool one_user, uint32_t *uid,
                       char app[128], struct ft_error *err);

@@ -4,37 +4,20 @@
 #include <math.h>
 #include <sqlite3.h>
 
-#include "predictor/core/text.h"
 #include "predictor/history/rejections.h"
 #include "predictor/history/store_private.h"
 
 #define DAY_SECONDS 86400.0
-/* Later times count as this one, in seconds, so that the day fits an integer. */
+/* Maximum time in seconds since 1970; limits the day to an integer. */
 #define MAX_TIME 0x1p50
 
-/* SQL: rows of user ?1 (-1: any) and app ?2 (empty: any) before day ?3. */
-#define NAMED                                                                                      \
-  " WHERE app <> '' AND (?1 < 0 OR uid = ?1) AND (?2 = '' OR app = ?2) AND day < ?3 AND ?4 = 0"
+/* SQL condition: rows of user ?1 (-1: any) and app ?2 (empty: any) before day ?3. */
+#define NAMED " WHERE app <> '' AND (?1 < 0 OR uid = ?1) AND (?2 = '' OR app = ?2) AND day < ?3"
 
 /* Returns the day since 1970 of TIME (UTC seconds). */
 static int64_t day_of(double time)
 {
   return (int64_t)floor(fmin(fmax(time, 0), MAX_TIME) / DAY_SECONDS);
-}
-
-/* Runs SQL with the parameters UID, APP, DAY and LIMIT. Returns 0; -1 on error and fills ERR. */
-static int run_rejection_sql(struct ft_store *store, const char *sql, int64_t uid, const char *app,
-                             int64_t day, int64_t limit, struct ft_error *err)
-{
-  sqlite3_stmt *s = ft_store_statement(store, sql, "write", err);
-
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, uid);
-  sqlite3_bind_text(s, 2, app, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 3, day);
-  sqlite3_bind_int64(s, 4, limit);
-  return ft_store_finish(store, s, "write", err);
 }
 
 int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *app, double time,
@@ -45,7 +28,9 @@ int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *a
       " WHERE uid = ?1 AND day = ?3 AND app <> ?2) < ?4 THEN ?2 ELSE '' END, ?3, 1)"
       " ON CONFLICT DO UPDATE SET count = count + 1";
 
-  return run_rejection_sql(store, sql, uid, app, day_of(time), FT_REJECTED_APPS, err);
+  return ft_store_run(
+      store, "write", sql,
+      FT_VALUES(FT_INT(uid), FT_TEXT(app), FT_INT(day_of(time)), FT_INT(FT_REJECTED_APPS)), err);
 }
 
 int ft_store_forget_rejections(struct ft_store *store, const ft_forget *what,
@@ -57,12 +42,13 @@ int ft_store_forget_rejections(struct ft_store *store, const ft_forget *what,
   static const char with_app[] = "DELETE FROM rejection" NAMED;
   int64_t uid = what->has_uid ? (int64_t)what->uid : -1;
   int64_t before = what->before > 0 ? day_of(what->before) : INT64_MAX;
+  const struct ft_sql_value *values = FT_VALUES(FT_INT(uid), FT_TEXT(what->app), FT_INT(before));
 
   if (what->job_id)
     return 0;
-  return run_rejection_sql(store, without_app, uid, what->app, before, 0, err) < 0
+  return ft_store_run(store, "write", without_app, values, err) < 0
              ? -1
-             : run_rejection_sql(store, with_app, uid, what->app, before, 0, err);
+             : ft_store_run(store, "write", with_app, values, err);
 }
 
 int ft_store_next_rejections(struct ft_store *store, bool one_user, double since,
@@ -72,20 +58,15 @@ int ft_store_next_rejections(struct ft_store *store, bool one_user, double since
       "SELECT uid, app, sum(count) FROM rejection WHERE (uid, app) >= (?1, ?2)"
       " AND (?5 = 0 OR uid <> ?1 OR app <> ?2) AND (?3 = 0 OR uid = ?1) AND day >= ?4"
       " GROUP BY uid, app ORDER BY uid, app LIMIT 1";
-  sqlite3_stmt *s = ft_store_statement(store, sql, "read", err);
-  int status;
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, "read", sql,
+                                  FT_VALUES(FT_INT(row->uid), FT_TEXT(row->app), FT_INT(one_user),
+                                            FT_INT(day_of(since)), FT_INT((int64_t)row->count)),
+                                  &s, err);
 
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, row->uid);
-  sqlite3_bind_text(s, 2, row->app, -1, SQLITE_TRANSIENT);
-  sqlite3_bind_int(s, 3, one_user);
-  sqlite3_bind_int64(s, 4, day_of(since));
-  sqlite3_bind_int64(s, 5, (sqlite3_int64)row->count);
-  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
   if (status > 0) {
     row->uid = (uint32_t)sqlite3_column_int64(s, 0);
-    (void)ft_string_copy((const char *)sqlite3_column_text(s, 1), row->app, sizeof row->app);
+    ft_store_column_text(s, 1, row->app, sizeof row->app);
     row->count = (uint64_t)sqlite3_column_int64(s, 2);
   }
   sqlite3_finalize(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Counts submissions that the site's policy rejected, by user, app and day. No job exists for them,
- * so they are no runs and no model learns from them.
+ * Counts submissions that the site's policy rejected, per user, app and day. A rejected submission
+ * is not a run: it has no job, and no model learns from it.
  */
 #ifndef FT_HISTORY_REJECTIONS_H
 #define FT_HISTORY_REJECTIONS_H
@@ -28,8 +28,8 @@ int ft_store_count_rejection(struct ft_store *store, uint32_t uid, const char *a
 
 /*
  * Replaces ROW by the next user and app, in the order of user and name, with the rejections since
- * the day of SINCE (UTC seconds). ROW starts zeroed. ONE_USER restricts it to ROW's uid. Returns 1;
- * 0 after the last; -1 on error and fills ERR.
+ * the day of SINCE (UTC seconds). ROW starts zeroed. With ONE_USER only apps of ROW's uid
+ * count. Returns 1; 0 after the last; -1 on error and fills ERR.
  */
 int ft_store_next_rejections(struct ft_store *store, bool one_user, double since,
                              struct ft_rejections *row, struct ft_error *err);

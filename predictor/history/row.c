@@ -37,7 +37,7 @@ static sqlite3_int64 clamp_to_int64(uint64_t value)
 static int bind_field(sqlite3_stmt *statement, int at, const ft_observation *o,
                       const struct ft_field *field)
 {
-  if (!ft_field_shown(o, field))
+  if (!ft_field_non_null(o, field))
     return sqlite3_bind_null(statement, at);
   switch (field->type) {
   case FT_FIELD_FEATURES:

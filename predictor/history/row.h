@@ -15,7 +15,7 @@ int ft_row_columns(struct ft_buf *sql);
 
 /*
  * Binds all fields to the parameters FIRST, FIRST + 1, ... Absent optional fields and empty texts
- * become NULL. The texts remain OBSERVATION's, which must outlive the step. Returns 0; -1 out of
+ * become NULL. Texts are not copied, so OBSERVATION must outlive the step. Returns 0; -1 out of
  * memory and fills ERR.
  */
 int ft_row_bind(sqlite3_stmt *statement, int first, const ft_observation *observation,

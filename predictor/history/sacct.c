@@ -19,7 +19,7 @@
 /* Features of an observation (foretell.options: ft_submission.features). */
 enum { MAX_FEATURES = 24 };
 
-/* Columns that are read; the others are ignored. */
+/* The columns that are read. */
 enum column {
   JOB_ID,
   JOB_ID_RAW,
@@ -66,15 +66,15 @@ static const char *const column_names[COLUMNS] = {
   "TRESUsageInMax", "TRESUsageOutTot"
 };
 
-/* The job whose lines are being read. */
+/* The job of the current line. */
 struct job {
-  bool open; /* a job has been read and not yet put */
-  bool drop; /* skip its steps */
+  bool open;       /* a job line has been read, and its run not yet passed to put */
+  bool skip_steps; /* the job is not imported */
   ft_observation o;
   char base[48];               /* as ft_sacct_id.base */
   uint32_t nodes, cpus;        /* allocated to the job */
   double largest;              /* peak RSS of the largest task so far, bytes */
-  bool has_total, has_sampled; /* a step has TRESUsageInTot; a step has none */
+  bool has_total, has_sampled; /* some step has TRESUsageInTot; some has not */
   bool maybe_incomplete;       /* an unreadable line may have been one of its steps */
   bool job_line_only;          /* the only step is the job's own line */
   struct ft_step_overlap steps;
@@ -199,7 +199,7 @@ static int read_user(struct reader *r, struct ft_error *err)
   return 0;
 }
 
-/* Sets the app of O. */
+/* Sets the app of O: that of IMPORT, else one named by user and job name. */
 static void set_imported_app(const struct ft_import *import, ft_observation *o)
 {
   if (import->app)
@@ -293,12 +293,12 @@ static int read_exit_codes(struct reader *r, struct ft_error *err)
   return 0;
 }
 
-/* Reads the peak memory of a line: *BYTES on its fullest node. Returns 1; 0 without one; -1 on
- * error and fills ERR. */
+/* Sets *BYTES to the peak memory of the current line on the node with the most. Returns 1; 0 if the
+ * line has no peak; -1 on error and fills ERR. */
 static int read_line_peak(struct reader *r, double *bytes, struct ft_error *err)
 {
   uint64_t largest = 0, total = 0, nodes = 0;
-  uint32_t own = 0;
+  uint32_t line_nodes = 0;
   bool any = *column_text(r, MAX_RSS) != '\0';
   int found;
 
@@ -313,11 +313,11 @@ static int read_line_peak(struct reader *r, double *bytes, struct ft_error *err)
   found = ft_sacct_tres(column_text(r, IN_TOTAL), "mem", &total);
   if (found < 0)
     return column_error(r, IN_TOTAL, "expected a list such as cpu=00:00:01,mem=4016K", err);
-  if (read_u32(r, NODES, &own, err) < 0)
+  if (read_u32(r, NODES, &line_nodes, err) < 0)
     return -1;
   if (!any && !found)
     return 0;
-  nodes = own ? own : r->job.nodes;
+  nodes = line_nodes ? line_nodes : r->job.nodes;
   if ((double)largest > r->job.largest && *column_text(r, MAX_RSS_NODE))
     copy_text(r, MAX_RSS_NODE, r->job.o.node, sizeof r->job.o.node);
   r->job.largest = fmax(r->job.largest, (double)largest);
@@ -389,7 +389,7 @@ static int finish_job(struct reader *r, struct ft_error *err)
   struct job *job = &r->job;
   ft_observation *o = &job->o;
 
-  if (!job->open || job->drop)
+  if (!job->open || job->skip_steps)
     return 0;
   job->open = false;
   o->source = job->has_total ? FT_SOURCE_SACCT_TOTAL : FT_SOURCE_SACCT;
@@ -427,7 +427,7 @@ static int read_job_line(struct reader *r, const struct ft_sacct_id *id, struct 
 
   ft_step_overlap_clear(&job->steps);
   *job = (struct job){
-    .open = true, .drop = true, .steps = job->steps, .nodes = 1, .o = { .schema = FT_SCHEMA }
+    .open = true, .skip_steps = true, .steps = job->steps, .nodes = 1, .o = { .schema = FT_SCHEMA }
   };
   (void)ft_string_copy(id->base, job->base, sizeof job->base);
   state = ft_sacct_state(column_text(r, STATE), &o->outcome);
@@ -467,15 +467,15 @@ static int read_job_line(struct reader *r, const struct ft_sacct_id *id, struct 
   found = read_request(r, err) < 0 ? -1 : read_line_peak(r, &bytes, err);
   if (found < 0)
     return -1;
-  job->drop = false;
+  job->skip_steps = false;
   job->job_line_only = found > 0;
   if (job->job_line_only && ft_step_overlap_add(&job->steps, o->start_time, o->end_time, bytes) < 0)
     return ft_error_set(err, "%s: out of memory", r->import->name);
   return 0;
 }
 
-/* Reads one line with the header's number of columns. Returns as read_next_row, but 0 on success.
- */
+/* Reads one line with the header's number of columns. Returns 0; -1 for an invalid line and -2 if
+ * the import must end, both fill ERR. */
 static int read_sacct_row(struct reader *r, struct ft_error *err)
 {
   struct ft_sacct_id id;
@@ -488,11 +488,11 @@ static int read_sacct_row(struct reader *r, struct ft_error *err)
     return finish_job(r, err) < 0 ? -2 : read_job_line(r, &id, err);
   if (!r->job.base[0] || strcmp(r->job.base, id.base) != 0)
     return column_error(r, JOB_ID, "step without a preceding line of its job", err);
-  return r->job.drop ? 0 : read_step_line(r, err);
+  return r->job.skip_steps ? 0 : read_step_line(r, err);
 }
 
-/* Handles a row of wrong length; if it is a job, its steps are skipped. Returns -1 and fills ERR;
- * -2 if the import must end. */
+/* Rejects a row of wrong length. If it is a job line, the job's steps are skipped. Returns -1, or
+ * -2 if the import must end, and fills ERR. */
 static int reject_row_length(struct reader *r, struct ft_error *err)
 {
   struct ft_sacct_id id;
@@ -502,7 +502,7 @@ static int reject_row_length(struct reader *r, struct ft_error *err)
     if (finish_job(r, err) < 0)
       return -2;
     (void)ft_string_copy(id.base, r->job.base, sizeof r->job.base);
-    r->job.drop = true;
+    r->job.skip_steps = true;
   }
   return ft_error_set(err, "%s: line %" PRIu64 ": expected %zu columns as in the header, found %zu",
                       r->import->name, r->csv.line, r->header_count, found);

@@ -24,8 +24,8 @@ bool ft_sacct_id(const char *text, struct ft_sacct_id *id);
 
 enum ft_sacct_state { FT_SACCT_ENDED, FT_SACCT_NOT_ENDED, FT_SACCT_UNKNOWN_STATE };
 
-/* Parses "COMPLETED", "CANCELLED by 1000" and so on. Sets OUTCOME for known states; it is unknown
- * unless the job has ended. */
+/* Parses "COMPLETED", "CANCELLED by 1000" and so on. Sets OUTCOME for known states:
+ * FT_OUTCOME_UNKNOWN unless the job has ended. */
 enum ft_sacct_state ft_sacct_state(const char *text, ft_outcome *outcome);
 
 /* Parses "1:0", exit code and signal. Returns false for another form. */

@@ -15,7 +15,7 @@
 
 /* PRAGMA application_id of a store, "ftel"; file(1) shows it. */
 enum { APPLICATION_ID = 0x6674656c };
-/* Time in ms that a writer waits for another; ft_store_set_wait changes it. Chosen by judgement. */
+/* Default of ft_store_set_wait, ms. Chosen by judgement. */
 enum { BUSY_MILLISECONDS = 1000 };
 
 /*
@@ -33,15 +33,15 @@ static const struct migration {
        "CREATE INDEX observation_end ON observation (end_time);"
        "INSERT INTO meta VALUES ('created', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'));"
        "INSERT INTO meta VALUES ('created_by', 'foretell " PACKAGE_VERSION "');" },
-  /* stale_models.h; AUTOINCREMENT never reuses a number */
+  /* table of stale_models.h; AUTOINCREMENT never reuses a number */
   { 2, "CREATE TABLE changed (id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL,"
        " uid INTEGER NOT NULL, UNIQUE (app, uid));" },
-  { 3, "" }, /* killed_at_bytes */
-  { 4, "" }, /* system_seconds, gpu_transfer_bytes */
-  { 5, "" }, /* script_hash, directory_hash */
-  /* expire.h: each user's apps with the end of their last run; users with a removed app. The
-   * trigger does not use ON CONFLICT, because the conflict clause of the outer statement overrides
-   * it. */
+  { 3, "" }, /* column killed_at_bytes */
+  { 4, "" }, /* columns system_seconds, gpu_transfer_bytes */
+  { 5, "" }, /* columns script_hash, directory_hash */
+  /* expire.h: table app with the end of each app's last run; table gone of users with a removed
+   * app. The trigger does not use ON CONFLICT, because the conflict clause of the outer statement
+   * overrides it. */
   { 6, "ALTER TABLE observation ADD COLUMN put_time REAL;"
        "CREATE INDEX observation_age ON observation (" FT_SCHEMA_AGE_TIME ");"
        "CREATE TABLE app (uid INTEGER NOT NULL, app TEXT NOT NULL, last REAL NOT NULL,"
@@ -53,8 +53,9 @@ static const struct migration {
        "INSERT INTO app SELECT uid, app, ifnull(MAX(end_time), 0) FROM observation WHERE app > ''"
        " GROUP BY app, uid;"
        "CREATE TABLE gone (uid INTEGER PRIMARY KEY);" },
-  /* forget.h: tombstones (told: time of the request), hashes of former names of apps. Data removed
-   * under older schemas may remain in the file, so it is marked for overwriting. */
+  /* forget.h: table forgotten of tombstones (told: time of the request); table former of hashes of
+   * apps' former names (was). Data removed under older schemas may remain in the file, so the file
+   * is marked for overwriting. */
   { 7, "CREATE TABLE forgotten (id INTEGER PRIMARY KEY AUTOINCREMENT, job_id INTEGER NOT NULL,"
        " array_task_id INTEGER NOT NULL, cluster TEXT NOT NULL, uid INTEGER NOT NULL,"
        " app INTEGER NOT NULL, before REAL NOT NULL, told REAL NOT NULL, done INTEGER NOT NULL,"
@@ -63,45 +64,45 @@ static const struct migration {
        "CREATE TABLE former (uid INTEGER NOT NULL, app INTEGER NOT NULL, was INTEGER NOT NULL,"
        " PRIMARY KEY (uid, app, was)) WITHOUT ROWID;"
        "INSERT OR REPLACE INTO meta VALUES ('" FT_SCHEMA_SCRUB "', '1');" },
-  /* decision_rule; index to find the tasks of a job array */
+  /* column decision_rule; index to find the tasks of a job array */
   { 8, "CREATE INDEX observation_array ON observation (array_job_id, array_task_id)"
        " WHERE array_job_id > 0;" },
-  /* decision_overrode; rejections.h, with the day since 1970, UTC */
+  /* column decision_overrode; table of rejections.h, day: days since 1970, UTC */
   { 9, "CREATE TABLE rejection (uid INTEGER NOT NULL, app TEXT NOT NULL, day INTEGER NOT NULL,"
        " count INTEGER NOT NULL, PRIMARY KEY (uid, app, day)) WITHOUT ROWID;"
        "CREATE INDEX rejection_day ON rejection (uid, day);" },
-  { 10, "" }, /* command_ran */
+  { 10, "" }, /* column command_ran */
 };
 
-int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *doing)
+int ft_schema_error(struct ft_error *err, sqlite3 *db, const char *path, const char *action)
 {
   int code = sqlite3_extended_errcode(db), system = sqlite3_system_errno(db);
 
   switch (code & 0xff) {
   case SQLITE_FULL:
-    return ft_error_set(err, "%s: %s: the disk is full; nothing was changed", path, doing);
+    return ft_error_set(err, "%s: %s: the disk is full; nothing was changed", path, action);
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
-    return ft_error_set(err, "%s: %s: locked by another process", path, doing);
+    return ft_error_set(err, "%s: %s: locked by another process", path, action);
   case SQLITE_READONLY:
-    return ft_error_set(err, "%s: %s: read-only file, directory or file system", path, doing);
+    return ft_error_set(err, "%s: %s: read-only file, directory or file system", path, action);
   case SQLITE_NOTADB:
   case SQLITE_CORRUPT:
     return ft_error_set(err, "%s: %s: damaged (%s); move it away or restore it from a backup", path,
-                        doing, sqlite3_errmsg(db));
+                        action, sqlite3_errmsg(db));
   case SQLITE_IOERR:
-    return ft_error_set(err, "%s: %s: %s%s%s", path, doing, sqlite3_errmsg(db), system ? ": " : "",
+    return ft_error_set(err, "%s: %s: %s%s%s", path, action, sqlite3_errmsg(db), system ? ": " : "",
                         system ? strerror(system) : "");
   default:
-    return ft_error_set(err, "%s: %s: %s", path, doing, sqlite3_errmsg(db));
+    return ft_error_set(err, "%s: %s: %s", path, action, sqlite3_errmsg(db));
   }
 }
 
-int ft_schema_run(sqlite3 *db, const char *path, const char *sql, const char *doing,
+int ft_schema_run(sqlite3 *db, const char *path, const char *sql, const char *action,
                   struct ft_error *err)
 {
   if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-    return ft_schema_error(err, db, path, doing);
+    return ft_schema_error(err, db, path, action);
   return 0;
 }
 
@@ -241,7 +242,7 @@ static int prepare_connection(sqlite3 *db, const char *path, bool create, struct
     return -1;
   if (version == FT_STORE_SCHEMA)
     return 0;
-  /* another process may have upgraded it meanwhile: check again under the lock */
+  /* another process may have upgraded the schema meanwhile: check again under the lock */
   if (ft_schema_run(db, path, "BEGIN IMMEDIATE", "open", err) < 0)
     return -1;
   if (check_schema(db, path, &version, err) < 0 ||

@@ -17,8 +17,7 @@
 int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
                               int64_t *number, struct ft_error *err)
 {
-  sqlite3_stmt *s;
-  int status = 0;
+  int status;
 
   if (number)
     *number = 0;
@@ -28,18 +27,12 @@ int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *
           store, &store->mark,
           "INSERT OR REPLACE INTO changed (app, uid) SELECT ?1, ?2 WHERE NOT EXISTS"
           " (SELECT 1 FROM changed WHERE app = ?1 AND uid = ?2 AND id > ?3)",
-          err) < 0)
+          FT_VALUES(FT_TEXT(app), FT_INT(uid), FT_INT(after)), err) < 0)
     return -1;
-  s = store->mark;
-  sqlite3_bind_text(s, 1, app, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 2, uid);
-  sqlite3_bind_int64(s, 3, after);
-  if (sqlite3_step(s) != SQLITE_DONE)
-    status = ft_store_set_error(store, "mark", err);
-  else if (number && sqlite3_changes(store->db))
+  status = ft_store_step_status(store, sqlite3_step(store->mark), "mark", err);
+  if (status == 0 && number && sqlite3_changes(store->db))
     *number = sqlite3_last_insert_rowid(store->db);
-  sqlite3_reset(s);
-  sqlite3_clear_bindings(s);
+  sqlite3_reset(store->mark);
   return status;
 }
 
@@ -53,21 +46,17 @@ int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_m
                         struct ft_error *err)
 {
   sqlite3_stmt *s;
-  const char *app;
   int status;
 
   if (ft_store_prepare_once(store, &store->next_stale,
                             "SELECT id, app, uid FROM changed WHERE id > ?1 ORDER BY id LIMIT 1",
-                            err) < 0)
+                            FT_VALUES(FT_INT(after)), err) < 0)
     return -1;
   s = store->next_stale;
-  sqlite3_bind_int64(s, 1, after);
   status = ft_store_step_status(store, sqlite3_step(s), "read", err);
   if (status == 1) {
     stale->number = sqlite3_column_int64(s, 0);
-    app = (const char *)sqlite3_column_text(s, 1);
-    /* a name too long for an app has no runs and therefore no model */
-    (void)ft_string_copy(app ? app : "", stale->app, sizeof stale->app);
+    ft_store_column_text(s, 1, stale->app, sizeof stale->app);
     stale->uid = (uint32_t)sqlite3_column_int64(s, 2);
   }
   sqlite3_reset(s);
@@ -79,17 +68,13 @@ int ft_store_next_stale(struct ft_store *store, int64_t after, struct ft_stale_m
 static int read_meta(struct ft_store *store, const char *key, char *text, size_t size,
                      struct ft_error *err)
 {
-  sqlite3_stmt *s = ft_store_statement(store, "SELECT value FROM meta WHERE key = ?1", "read", err);
-  const char *value;
-  int status;
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, "read", "SELECT value FROM meta WHERE key = ?1",
+                                  FT_VALUES(FT_TEXT(key)), &s, err);
 
   text[0] = '\0';
-  if (!s)
-    return -1;
-  sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
-  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
-  if (status > 0 && (value = (const char *)sqlite3_column_text(s, 0)))
-    (void)ft_string_copy(value, text, size);
+  if (status > 0)
+    ft_store_column_text(s, 0, text, size);
   sqlite3_finalize(s);
   return status < 0 ? -1 : 0;
 }
@@ -98,14 +83,8 @@ static int read_meta(struct ft_store *store, const char *key, char *text, size_t
 static int write_meta(struct ft_store *store, const char *key, const char *text,
                       struct ft_error *err)
 {
-  sqlite3_stmt *s =
-      ft_store_statement(store, "INSERT OR REPLACE INTO meta VALUES (?1, ?2)", "put", err);
-
-  if (s) {
-    sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 2, text, -1, SQLITE_STATIC);
-  }
-  return ft_store_finish(store, s, "put", err);
+  return ft_store_run(store, "put", "INSERT OR REPLACE INTO meta VALUES (?1, ?2)",
+                      FT_VALUES(FT_TEXT(key), FT_TEXT(text)), err);
 }
 
 int ft_store_published(struct ft_store *store, int64_t *number, struct ft_error *err)
@@ -137,17 +116,17 @@ int ft_store_set_published(struct ft_store *store, int64_t number, struct ft_err
 static int mark_all_stale(struct ft_store *store, const char *key, const char *text,
                           struct ft_error *err)
 {
+  int status = 1;
+
   if (ft_store_begin(store, err) < 0)
     return -1;
-  if (ft_schema_run(store->db, store->path,
-                    "INSERT OR REPLACE INTO changed (app, uid)"
-                    " SELECT DISTINCT app, uid FROM observation WHERE app > ''",
-                    "mark", err) < 0 ||
-      write_meta(store, key, text, err) < 0) {
-    ft_store_rollback(store);
-    return -1;
-  }
-  return ft_store_commit(store, err) < 0 ? -1 : 1;
+  if (ft_store_run(store, "mark",
+                   "INSERT OR REPLACE INTO changed (app, uid)"
+                   " SELECT DISTINCT app, uid FROM observation WHERE app > ''",
+                   NULL, err) < 0 ||
+      write_meta(store, key, text, err) < 0)
+    status = -1;
+  return ft_store_end(store, status, err);
 }
 
 int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err)

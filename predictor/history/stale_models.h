@@ -19,7 +19,8 @@
 int ft_store_mark_stale(struct ft_store *store, uint32_t uid, const char *app, int64_t *number,
                         struct ft_error *err);
 
-/* As ft_store_mark_stale, but keeps a mark of UID's APP above AFTER; NUMBER is then 0. */
+/* As ft_store_mark_stale, but changes nothing and sets NUMBER to 0 if UID's APP has a mark with a
+ * number above AFTER. */
 int ft_store_mark_stale_after(struct ft_store *store, uint32_t uid, const char *app, int64_t after,
                               int64_t *number, struct ft_error *err);
 
@@ -44,11 +45,11 @@ int ft_store_set_published(struct ft_store *store, int64_t number, struct ft_err
 
 /*
  * Records that models use the memory accounting RULE. Marks every app if the rule has changed or
- * was unknown. Returns 1 if they are marked, 0 if not; -1 on error and fills ERR.
+ * was not recorded. Returns 1 if all apps are marked, else 0; -1 on error and fills ERR.
  */
 int ft_store_set_rule(struct ft_store *store, ft_rule rule, struct ft_error *err);
 
-/* As ft_store_set_rule for the failure cost (failure_price); the unknown one is 1. */
+/* As ft_store_set_rule for the failure cost COST; a cost that was not recorded counts as 1. */
 int ft_store_set_failure_cost(struct ft_store *store, double cost, struct ft_error *err);
 
 #endif

@@ -21,7 +21,7 @@ int ft_step_overlap_add(struct ft_step_overlap *steps, double start, double end,
   return 0;
 }
 
-/* Start (bytes above 0) or end of a step. */
+/* Start (bytes above 0) or end (bytes below 0) of a step. */
 struct edge {
   double time, bytes;
 };

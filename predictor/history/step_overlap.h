@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The peak memory of a job from the peaks of its steps: the sum over concurrent steps. Pure. */
+/* The peak memory of a job from the peaks of its steps: the maximum of the sums over concurrent
+ * steps. Pure. */
 #ifndef FT_HISTORY_STEP_OVERLAP_H
 #define FT_HISTORY_STEP_OVERLAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Steps of one job; bounds memory to 2.4 MB. */
+/* Maximum number of steps of a job; limits the memory to 2.4 MB. Chosen by judgement. */
 enum { FT_STEP_OVERLAP_MAX = 100000 };
 
-/* Starts zeroed. */
+/* The steps of a job; starts zeroed. */
 struct ft_step_overlap {
   struct ft_step {
     double start, end; /* UTC seconds */
@@ -19,7 +20,8 @@ struct ft_step_overlap {
   bool untimed; /* start or end of a step is unknown */
 };
 
-/* Adds a step; unknown times are 0. Returns 0; -1 above FT_STEP_OVERLAP_MAX or out of memory. */
+/* Adds a step from START to END (UTC seconds; 0: unknown) with a peak of BYTES. Returns 0; -1 above
+ * FT_STEP_OVERLAP_MAX steps or out of memory. */
 int ft_step_overlap_add(struct ft_step_overlap *steps, double start, double end, double bytes);
 
 /*

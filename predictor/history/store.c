@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "predictor/core/buf.h"
+#include "predictor/core/text.h"
 #include "predictor/history/row.h"
 #include "predictor/history/schema.h"
 #include "predictor/history/stale_models.h"
@@ -68,86 +69,57 @@ void ft_store_release_cache(struct ft_store *store)
   (void)sqlite3_db_release_memory(store->db);
 }
 
-int ft_store_set_error(struct ft_store *store, const char *doing, struct ft_error *err)
+int ft_store_set_error(struct ft_store *store, const char *action, struct ft_error *err)
 {
-  return ft_schema_error(err, store->db, store->path, doing);
+  return ft_schema_error(err, store->db, store->path, action);
 }
 
-int ft_store_step_status(struct ft_store *store, int step, const char *doing, struct ft_error *err)
+int ft_store_step_status(struct ft_store *store, int step, const char *action, struct ft_error *err)
 {
   if (step == SQLITE_ROW)
     return 1;
-  return step == SQLITE_DONE ? 0 : ft_store_set_error(store, doing, err);
+  return step == SQLITE_DONE ? 0 : ft_store_set_error(store, action, err);
 }
 
-sqlite3_stmt *ft_store_statement(struct ft_store *store, const char *sql, const char *doing,
-                                 struct ft_error *err)
+int ft_store_bind(struct ft_store *store, sqlite3_stmt *statement, const char *action,
+                  const struct ft_sql_value *values, struct ft_error *err)
+{
+  int count = values ? sqlite3_bind_parameter_count(statement) : 0, code = SQLITE_OK;
+
+  for (int i = 1; i <= count && values->type != FT_SQL_END && code == SQLITE_OK; i++, values++)
+    if (values->type == FT_SQL_INTEGER)
+      code = sqlite3_bind_int64(statement, i, values->integer);
+    else if (values->type == FT_SQL_REAL)
+      code = sqlite3_bind_double(statement, i, values->real);
+    else
+      code = sqlite3_bind_text(statement, i, values->text, -1, SQLITE_TRANSIENT);
+  return code == SQLITE_OK ? 0 : ft_store_set_error(store, action, err);
+}
+
+sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *action, const char *sql,
+                               const struct ft_sql_value *values, struct ft_error *err)
 {
   sqlite3_stmt *s = NULL;
 
   if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) != SQLITE_OK)
-    ft_store_set_error(store, doing, err);
-  return s;
+    ft_store_set_error(store, action, err);
+  else if (ft_store_bind(store, s, action, values, err) == 0)
+    return s;
+  sqlite3_finalize(s);
+  return NULL;
 }
 
 int ft_store_prepare_once(struct ft_store *store, sqlite3_stmt **statement, const char *sql,
-                          struct ft_error *err)
+                          const struct ft_sql_value *values, struct ft_error *err)
 {
-  if (*statement || sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement,
-                                       NULL) == SQLITE_OK)
-    return 0;
-  return ft_store_set_error(store, "prepare", err);
+  if (!*statement && sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement,
+                                        NULL) != SQLITE_OK)
+    return ft_store_set_error(store, "prepare", err);
+  return ft_store_bind(store, *statement, "prepare", values, err);
 }
 
-int ft_store_finish(struct ft_store *store, sqlite3_stmt *statement, const char *doing,
-                    struct ft_error *err)
-{
-  int status = -1;
-
-  if (statement)
-    status = ft_store_step_status(store, sqlite3_step(statement), doing, err) < 0 ? -1 : 0;
-  sqlite3_finalize(statement);
-  return status;
-}
-
-int ft_store_start_query(struct ft_store *store, sqlite3_stmt **s, const char *sql, int64_t uid,
-                         const char *app, double number)
-{
-  *s = NULL;
-  if (sqlite3_prepare_v2(store->db, sql, -1, s, NULL) != SQLITE_OK)
-    return SQLITE_ERROR;
-  sqlite3_bind_int64(*s, 1, uid);
-  sqlite3_bind_text(*s, 2, app, -1, SQLITE_STATIC);
-  sqlite3_bind_double(*s, 3, number);
-  return sqlite3_step(*s);
-}
-
-int ft_store_update(struct ft_store *store, const char *doing, const char *sql, int64_t uid,
-                    const char *app, double number, struct ft_error *err)
-{
-  sqlite3_stmt *s;
-  int status = 0;
-
-  if (ft_store_start_query(store, &s, sql, uid, app, number) != SQLITE_DONE)
-    status = ft_store_set_error(store, doing, err);
-  sqlite3_finalize(s);
-  return status;
-}
-
-int ft_store_query_number(struct ft_store *store, const char *doing, int64_t uid, const char *sql,
-                          double *out, struct ft_error *err)
-{
-  sqlite3_stmt *s;
-  int step = ft_store_start_query(store, &s, sql, uid, NULL, 0);
-
-  *out = step == SQLITE_ROW ? sqlite3_column_double(s, 0) : 0;
-  step = ft_store_step_status(store, step, doing, err);
-  sqlite3_finalize(s);
-  return step < 0 ? -1 : 0;
-}
-
-sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const char *tail,
-                               struct ft_error *err)
+sqlite3_stmt *ft_store_prepare_columns(struct ft_store *store, const char *head, const char *tail,
+                                       const struct ft_sql_value *values, struct ft_error *err)
 {
   sqlite3_stmt *statement = NULL;
   struct ft_buf sql;
@@ -156,11 +128,56 @@ sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const c
   if (ft_buf_printf(&sql, "%s", head) < 0 || ft_row_columns(&sql) < 0 ||
       ft_buf_printf(&sql, "%s", tail) < 0)
     ft_error_set(err, "%s: out of memory", store->path);
-  else if (sqlite3_prepare_v3(store->db, sql.data, (int)sql.length, SQLITE_PREPARE_PERSISTENT,
-                              &statement, NULL) != SQLITE_OK)
-    ft_store_set_error(store, "prepare", err);
+  else if (ft_store_prepare_once(store, &statement, sql.data, values, err) < 0) {
+    sqlite3_finalize(statement);
+    statement = NULL;
+  }
   ft_buf_free(&sql);
   return statement;
+}
+
+void ft_store_column_text(sqlite3_stmt *statement, int column, char *out, size_t size)
+{
+  const char *text = (const char *)sqlite3_column_text(statement, column);
+
+  (void)ft_string_copy(text ? text : "", out, size);
+}
+
+int ft_store_first_row(struct ft_store *store, const char *action, const char *sql,
+                       const struct ft_sql_value *values, sqlite3_stmt **statement,
+                       struct ft_error *err)
+{
+  int status = -1;
+
+  *statement = ft_store_prepare(store, action, sql, values, err);
+  if (*statement)
+    status = ft_store_step_status(store, sqlite3_step(*statement), action, err);
+  if (status <= 0) {
+    sqlite3_finalize(*statement);
+    *statement = NULL;
+  }
+  return status;
+}
+
+int ft_store_run(struct ft_store *store, const char *action, const char *sql,
+                 const struct ft_sql_value *values, struct ft_error *err)
+{
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, action, sql, values, &s, err);
+
+  sqlite3_finalize(s);
+  return status;
+}
+
+int ft_store_query_number(struct ft_store *store, const char *action, const char *sql,
+                          const struct ft_sql_value *values, double *out, struct ft_error *err)
+{
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, action, sql, values, &s, err);
+
+  *out = status > 0 ? sqlite3_column_double(s, 0) : 0;
+  sqlite3_finalize(s);
+  return status < 0 ? -1 : 0;
 }
 
 int ft_store_check_transaction(struct ft_store *store, struct ft_error *err)
@@ -200,21 +217,12 @@ int ft_store_commit(struct ft_store *store, struct ft_error *err)
   return -1;
 }
 
-/* Runs one step of SQL with the parameters UID, FROM and TO. Returns the result of sqlite3_step. */
-static int step_rename(struct ft_store *store, const char *sql, uint32_t uid, const char *from,
-                       const char *to)
+int ft_store_end(struct ft_store *store, int status, struct ft_error *err)
 {
-  sqlite3_stmt *s = NULL;
-  int step = SQLITE_ERROR;
-
-  if (sqlite3_prepare_v2(store->db, sql, -1, &s, NULL) == SQLITE_OK) {
-    sqlite3_bind_int64(s, 1, uid);
-    sqlite3_bind_text(s, 2, from, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 3, to, -1, SQLITE_STATIC);
-    step = sqlite3_step(s);
-  }
-  sqlite3_finalize(s);
-  return step;
+  if (status >= 0)
+    return ft_store_commit(store, err) < 0 ? -1 : status;
+  ft_store_rollback(store);
+  return status;
 }
 
 int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,
@@ -227,20 +235,19 @@ int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, 
   static const char last[] = "INSERT OR REPLACE INTO app SELECT uid, ?3, max(last, ifnull("
                              "(SELECT last FROM app WHERE uid = ?1 AND app = ?3), 0))"
                              " FROM app WHERE uid = ?1 AND app = ?2";
-  int step = *from ? step_rename(store, select, uid, from, to) : SQLITE_DONE;
+  const struct ft_sql_value *values = FT_VALUES(FT_INT(uid), FT_TEXT(from), FT_TEXT(to));
+  int status = *from ? ft_store_run(store, "read", select, values, err) : 0;
 
   /* usually there is nothing to rename; then no write lock is needed */
-  if (step != SQLITE_ROW)
-    return ft_store_step_status(store, step, "read", err);
+  if (status <= 0)
+    return status;
   if (ft_store_begin(store, err) < 0)
     return -1;
-  if (step_rename(store, rename, uid, from, to) != SQLITE_DONE ||
-      step_rename(store, last, uid, from, to) != SQLITE_DONE)
-    ft_store_set_error(store, "rename", err);
-  else if (ft_store_note_removal(store, uid, from, err) >= 0 &&
-           ft_store_record_rename(store, uid, from, to, err) == 0 &&
-           ft_store_mark_stale(store, uid, to, NULL, err) == 0)
-    return ft_store_commit(store, err) < 0 ? -1 : 1;
-  ft_store_rollback(store);
-  return -1;
+  if (ft_store_run(store, "rename", rename, values, err) < 0 ||
+      ft_store_run(store, "rename", last, values, err) < 0 ||
+      ft_store_note_removal(store, uid, from, err) < 0 ||
+      ft_store_record_rename(store, uid, from, to, err) < 0 ||
+      ft_store_mark_stale(store, uid, to, NULL, err) < 0)
+    status = -1;
+  return ft_store_end(store, status, err);
 }

@@ -21,7 +21,7 @@ struct ft_store *ft_store_open(const char *path, bool create, struct ft_error *e
 /* Closes STORE; NULL is accepted. */
 void ft_store_close(struct ft_store *store);
 
-/* Sets the time, initially 1000 ms, that a call waits for another writing process before it fails.
+/* Sets how long a call waits for another process that writes, initially 1000 ms, before it fails.
  */
 void ft_store_set_wait(struct ft_store *store, int milliseconds);
 
@@ -34,8 +34,8 @@ void ft_store_release_cache(struct ft_store *store);
 /*
  * Stores OBSERVATION, or completes the stored run of the same key (merge.h): a field of the new
  * record replaces the stored one, an absent field does not. An unknown outcome never replaces a
- * known one, nor a sampled peak an agent's. If the run moves to another app or key, the former app
- * is marked as stale (stale_models.h). Durable on return outside a transaction.
+ * known one, and a peak from sacct never one from the agent. If the run moves to another app or
+ * key, the former app is marked as stale (stale_models.h). Durable on return outside a transaction.
  *
  * MERGED (may be NULL) receives the stored run. Returns 0. Returns 1, with MERGED undefined, if a
  * tombstone covers the run (forget.h; at most its policy override is stored), or if OBSERVATION is
@@ -52,7 +52,7 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
 int ft_store_rename_app(struct ft_store *store, uint32_t uid, const char *from, const char *to,
                         struct ft_error *err);
 
-/* Starts and ends a transaction of several calls. Return 0; -1 on error and fill ERR; a failed
+/* Start and commit a transaction of several calls. Return 0; -1 on error and fill ERR; a failed
  * commit has rolled back. */
 int ft_store_begin(struct ft_store *store, struct ft_error *err);
 int ft_store_commit(struct ft_store *store, struct ft_error *err);
@@ -60,7 +60,7 @@ int ft_store_commit(struct ft_store *store, struct ft_error *err);
 /* Discards all changes since ft_store_begin. */
 void ft_store_rollback(struct ft_store *store);
 
-/* Selects runs; zero fields do not restrict. */
+/* Selects the runs that meet all conditions; a zero field is no condition. */
 struct ft_store_filter {
   const char *app;
   bool by_uid;

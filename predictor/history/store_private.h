@@ -21,69 +21,96 @@ struct ft_store {
   sqlite3 *db;
   char *path;
   bool in_transaction;       /* between ft_store_begin and ft_store_commit */
-  sqlite3_stmt *select_run;  /* by key, for ft_store_put */
-  sqlite3_stmt *completed;   /* earlier completed run of the same job */
-  sqlite3_stmt *put;         /* insert or replace */
-  sqlite3_stmt *page;        /* runs of a user's app after a given one */
-  sqlite3_stmt *pooled_page; /* runs of all users of an app after a given one */
-  sqlite3_stmt *mark;        /* stale model */
-  sqlite3_stmt *next_stale;  /* stale model */
-  sqlite3_stmt *tombstones;  /* that may cover a run */
+  sqlite3_stmt *select_run;  /* the stored run of a key */
+  sqlite3_stmt *completed;   /* an earlier completed run of a job */
+  sqlite3_stmt *put;         /* inserts or replaces a run */
+  sqlite3_stmt *page;        /* next runs of a user's app by end time */
+  sqlite3_stmt *pooled_page; /* next runs of all users' app by end time */
+  sqlite3_stmt *mark;        /* inserts a mark of a stale model */
+  sqlite3_stmt *next_stale;  /* next mark of a stale model */
+  sqlite3_stmt *tombstones;  /* tombstones that may cover a run */
   struct ft_trim_cursor trim_cursor;
 };
 
-/* Returns SQL as a statement to be finalized by the caller; NULL on error, fills ERR with the
- * operation DOING ("read"). */
-sqlite3_stmt *ft_store_statement(struct ft_store *store, const char *sql, const char *doing,
-                                 struct ft_error *err);
+/* A parameter of an SQL statement. */
+struct ft_sql_value {
+  enum { FT_SQL_END, FT_SQL_INTEGER, FT_SQL_REAL, FT_SQL_TEXT } type;
+  int64_t integer;
+  double real;
+  const char *text; /* NULL: the SQL value NULL; copied when bound */
+};
 
-/* As ft_store_statement for HEAD, the columns of an observation, and TAIL. */
-sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *head, const char *tail,
-                               struct ft_error *err);
-
-/* Sets *STATEMENT to SQL as a persistent statement, unless it is set. Returns 0; -1 on error and
- * fills ERR. */
-int ft_store_prepare_once(struct ft_store *store, sqlite3_stmt **statement, const char *sql,
-                          struct ft_error *err);
-
-/* Converts STEP, a result of sqlite3_step: 1 for a row, 0 at the end; else -1 and fills ERR with
- * the operation DOING. */
-int ft_store_step_status(struct ft_store *store, int step, const char *doing, struct ft_error *err);
-
-/* Runs STATEMENT, which returns no rows, and finalizes it; NULL stands for a failed preparation.
- * Returns 0; -1 on error and fills ERR (not for NULL). */
-int ft_store_finish(struct ft_store *store, sqlite3_stmt *statement, const char *doing,
-                    struct ft_error *err);
+#define FT_INT(x) ((struct ft_sql_value){ .type = FT_SQL_INTEGER, .integer = (x) })
+#define FT_REAL(x) ((struct ft_sql_value){ .type = FT_SQL_REAL, .real = (x) })
+#define FT_TEXT(x) ((struct ft_sql_value){ .type = FT_SQL_TEXT, .text = (x) })
+/* The parameters ?1, ?2, ... of a statement; those that the statement lacks are ignored. */
+#define FT_VALUES(...) ((const struct ft_sql_value[]){ __VA_ARGS__, { .type = FT_SQL_END } })
 
 /*
- * Runs the first step of SQL with the parameters UID, APP (may be NULL) and NUMBER. Returns the
- * result of sqlite3_step and sets *S to the statement, which the caller finalizes.
+ * Prepares SQL and binds VALUES (NULL: no parameters). Returns the statement, finalized by the
+ * caller; NULL on error and fills ERR. ACTION ("read") names the operation in the error message,
+ * here and below.
  */
-int ft_store_start_query(struct ft_store *store, sqlite3_stmt **s, const char *sql, int64_t uid,
-                         const char *app, double number);
+sqlite3_stmt *ft_store_prepare(struct ft_store *store, const char *action, const char *sql,
+                               const struct ft_sql_value *values, struct ft_error *err);
 
-/* Runs SQL, which returns no rows, with the same parameters. Returns 0; -1 on error and fills ERR
- * with the operation DOING. */
-int ft_store_update(struct ft_store *store, const char *doing, const char *sql, int64_t uid,
-                    const char *app, double number, struct ft_error *err);
+/* As ft_store_prepare for the SQL of HEAD, the columns of an observation, and TAIL. */
+sqlite3_stmt *ft_store_prepare_columns(struct ft_store *store, const char *head, const char *tail,
+                                       const struct ft_sql_value *values, struct ft_error *err);
 
-/* Sets OUT to the number that SQL selects with the parameter UID, 0 without a row. Returns as
- * ft_store_update. */
-int ft_store_query_number(struct ft_store *store, const char *doing, int64_t uid, const char *sql,
-                          double *out, struct ft_error *err);
+/*
+ * Prepares SQL as the persistent *STATEMENT, unless that is set, and binds VALUES. The caller
+ * resets *STATEMENT after its last step. Returns 0; -1 on error and fills ERR.
+ */
+int ft_store_prepare_once(struct ft_store *store, sqlite3_stmt **statement, const char *sql,
+                          const struct ft_sql_value *values, struct ft_error *err);
 
-/* Returns 0 inside a transaction that is still open; -1 on error and fills ERR. A full disk may
- * roll back the whole transaction, not only the last statement. */
+/* Binds VALUES (NULL: nothing) to STATEMENT, which must be new or reset. Returns 0; -1 on error and
+ * fills ERR. */
+int ft_store_bind(struct ft_store *store, sqlite3_stmt *statement, const char *action,
+                  const struct ft_sql_value *values, struct ft_error *err);
+
+/* Converts STEP, a result of sqlite3_step. Returns 1 for a row, 0 after the last row; -1 for an
+ * error and fills ERR. */
+int ft_store_step_status(struct ft_store *store, int step, const char *action,
+                         struct ft_error *err);
+
+/* Copies the text of COLUMN in STATEMENT's current row to OUT of SIZE bytes, truncated; "" for
+ * NULL. */
+void ft_store_column_text(sqlite3_stmt *statement, int column, char *out, size_t size);
+
+/*
+ * Runs SQL with VALUES up to its first row. Returns 1 with *STATEMENT at that row, to be finalized
+ * by the caller; else *STATEMENT is NULL. Returns 0 without a row; -1 on error and fills ERR.
+ */
+int ft_store_first_row(struct ft_store *store, const char *action, const char *sql,
+                       const struct ft_sql_value *values, sqlite3_stmt **statement,
+                       struct ft_error *err);
+
+/* As ft_store_first_row without reading the row. */
+int ft_store_run(struct ft_store *store, const char *action, const char *sql,
+                 const struct ft_sql_value *values, struct ft_error *err);
+
+/* Sets OUT to the number that SQL selects with VALUES, 0 without a row. Returns 0; -1 on error and
+ * fills ERR. */
+int ft_store_query_number(struct ft_store *store, const char *action, const char *sql,
+                          const struct ft_sql_value *values, double *out, struct ft_error *err);
+
+/* Ends a transaction: commits, or rolls back if STATUS is negative. Returns STATUS; -1 if the
+ * commit failed and fills ERR. */
+int ft_store_end(struct ft_store *store, int status, struct ft_error *err);
+
+/* Returns 0 if the transaction of ft_store_begin is still open; else -1 and fills ERR. SQLite may
+ * roll back a whole transaction, not only its last statement, when the disk is full. */
 int ft_store_check_transaction(struct ft_store *store, struct ft_error *err);
 
-/* Fills ERR with the reason why the last call on STORE failed, during the operation DOING. Returns
- * -1. */
-int ft_store_set_error(struct ft_store *store, const char *doing, struct ft_error *err);
+/* Fills ERR with SQLite's reason for the last failure on STORE's connection. Returns -1. */
+int ft_store_set_error(struct ft_store *store, const char *action, struct ft_error *err);
 
 /*
- * Inside a transaction: runs of UID's APP were removed. Marks the app as stale (stale_models.h),
- * and as removed if no run is left (expire.h). Returns 1 if none is left, else 0; -1 on error and
- * fills ERR.
+ * Inside a transaction, after runs of UID's APP were removed: marks the app as stale
+ * (stale_models.h), and as removed if it has no runs left (expire.h). Returns 1 if it has none,
+ * else 0; -1 on error and fills ERR.
  */
 int ft_store_note_removal(struct ft_store *store, uint32_t uid, const char *app,
                           struct ft_error *err);

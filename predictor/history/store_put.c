@@ -15,32 +15,22 @@
 #include "predictor/history/tombstones.h"
 #include "predictor/record/state_files.h"
 
-static int prepare_completed(struct ft_store *store, struct ft_error *err)
-{
-  return ft_store_prepare_once(store, &store->completed,
-                               "SELECT 1 FROM observation WHERE job_id = ?1 AND cluster = ?2"
-                               " AND het_offset = ?4 AND array_job_id = ?5 AND array_task_id = ?6"
-                               " AND uid = ?7 AND outcome = ?9 AND (restart_count < ?3"
-                               " OR (restart_count = ?3 AND ?8 = 0 AND submit_time > 0)) LIMIT 1",
-                               err);
-}
-
 static int prepare_put(struct ft_store *store, struct ft_error *err)
 {
   struct ft_buf tail;
 
   if (!store->select_run)
     store->select_run =
-        ft_store_prepare(store, "SELECT id, ",
-                         " FROM observation WHERE job_id = ?1 AND restart_count = ?4"
-                         " AND het_offset = ?5 AND array_job_id = ?6 AND array_task_id = ?7"
-                         " AND node = ?8 AND ((cluster = ?2 AND submit_time = ?3)"
-                         " OR (uid = ?9 AND start_time <= ?11 AND end_time >= ?10"
-                         " AND ((submit_time = 0 AND cluster IN (?2, ''))"
-                         " OR (?3 = 0 AND ?2 IN (cluster, '')))))"
-                         " ORDER BY cluster = ?2 AND submit_time = ?3 DESC LIMIT 1",
-                         err);
-  if (!store->select_run || prepare_completed(store, err) < 0)
+        ft_store_prepare_columns(store, "SELECT id, ",
+                                 " FROM observation WHERE job_id = ?1 AND restart_count = ?4"
+                                 " AND het_offset = ?5 AND array_job_id = ?6 AND array_task_id = ?7"
+                                 " AND node = ?8 AND ((cluster = ?2 AND submit_time = ?3)"
+                                 " OR (uid = ?9 AND start_time <= ?11 AND end_time >= ?10"
+                                 " AND ((submit_time = 0 AND cluster IN (?2, ''))"
+                                 " OR (?3 = 0 AND ?2 IN (cluster, '')))))"
+                                 " ORDER BY cluster = ?2 AND submit_time = ?3 DESC LIMIT 1",
+                                 NULL, err);
+  if (!store->select_run)
     return -1;
   if (store->put)
     return 0;
@@ -53,49 +43,44 @@ static int prepare_put(struct ft_store *store, struct ft_error *err)
   if (ft_buf_printf(&tail, ")") < 0)
     ft_error_set(err, "%s: out of memory", store->path);
   else
-    store->put = ft_store_prepare(store,
-                                  "INSERT OR REPLACE INTO observation (id, peak_bytes,"
-                                  " put_time, ",
-                                  ft_buf_text(&tail), err);
+    store->put = ft_store_prepare_columns(store,
+                                          "INSERT OR REPLACE INTO observation (id, peak_bytes,"
+                                          " put_time, ",
+                                          ft_buf_text(&tail), NULL, err);
   ft_buf_free(&tail);
   return store->put ? 0 : -1;
 }
 
-/* Whole seconds, like Slurm's times: the keys of two records of one run must be equal. */
+/* Returns TIME rounded down to seconds, as in Slurm's records, so that two records of one run have
+ * equal keys; 0: unknown. */
 static double whole_seconds(double time)
 {
   return time > 0 ? floor(time) : 0;
 }
 
 /*
- * Reads the stored run of O's key into ID and OLD. If Slurm did not answer, the agent stores a run
- * without submit time, perhaps without the cluster's name, and learns both later. Runs of one job
- * on one node that overlap in time are therefore the same run. Returns 1; 0 if there is none; -1 on
- * error and fills ERR.
+ * Reads the stored run of O's key into OLD and sets ID to its row. If Slurm did not answer, the
+ * agent stores a run without its submit time, perhaps without the cluster's name, and completes
+ * both later. Therefore overlapping runs of one job on one node count as the same run if one of
+ * them lacks the submit time. Returns 1; 0 if there is none; -1 on error and fills ERR.
  */
 static int find_stored_run(struct ft_store *store, const ft_observation *o, sqlite3_int64 *id,
                            ft_observation *old, struct ft_error *err)
 {
   sqlite3_stmt *s = store->select_run;
-  int status, step;
+  int64_t uid = o->source == FT_SOURCE_AGENT ? (int64_t)o->uid : -1; /* -1 equals no uid */
+  int status = ft_store_bind(
+      store, s, "put",
+      FT_VALUES(FT_INT(o->job_id), FT_TEXT(o->cluster), FT_REAL(whole_seconds(o->submit_time)),
+                FT_INT(o->restart_count), FT_INT(o->het_offset), FT_INT(o->array_job_id),
+                FT_INT(o->array_task_id), FT_TEXT(o->node), FT_INT(uid), FT_REAL(o->start_time),
+                FT_REAL(o->end_time)),
+      err);
 
-  sqlite3_bind_int64(s, 1, o->job_id);
-  sqlite3_bind_text(s, 2, o->cluster, -1, SQLITE_STATIC);
-  sqlite3_bind_double(s, 3, whole_seconds(o->submit_time));
-  sqlite3_bind_int64(s, 4, o->restart_count);
-  sqlite3_bind_int64(s, 5, o->het_offset);
-  sqlite3_bind_int64(s, 6, o->array_job_id);
-  sqlite3_bind_int64(s, 7, o->array_task_id);
-  sqlite3_bind_text(s, 8, o->node, -1, SQLITE_STATIC);
-  if (o->source == FT_SOURCE_AGENT)
-    sqlite3_bind_int64(s, 9, o->uid);
-  else
-    sqlite3_bind_null(s, 9); /* equals no uid */
-  sqlite3_bind_double(s, 10, o->start_time);
-  sqlite3_bind_double(s, 11, o->end_time);
-  step = sqlite3_step(s);
-  status = ft_store_step_status(store, step, "put", err);
-  if (step == SQLITE_ROW) {
+  if (status < 0)
+    return -1;
+  status = ft_store_step_status(store, sqlite3_step(s), "put", err);
+  if (status > 0) {
     *id = sqlite3_column_int64(s, 0);
     if (ft_store_read_row(store, s, 1, old, err) < 0)
       status = -1;
@@ -143,27 +128,27 @@ int ft_store_replace(struct ft_store *store, int64_t id, const ft_observation *o
  */
 static int has_completed(struct ft_store *store, const ft_observation *o, struct ft_error *err)
 {
-  sqlite3_stmt *s = store->completed;
+  static const char sql[] = "SELECT 1 FROM observation WHERE job_id = ?1 AND cluster = ?2"
+                            " AND het_offset = ?4 AND array_job_id = ?5 AND array_task_id = ?6"
+                            " AND uid = ?7 AND outcome = ?9 AND (restart_count < ?3"
+                            " OR (restart_count = ?3 AND ?8 = 0 AND submit_time > 0)) LIMIT 1";
+  const struct ft_sql_value *values = FT_VALUES(
+      FT_INT(o->job_id), FT_TEXT(o->cluster), FT_INT(o->restart_count), FT_INT(o->het_offset),
+      FT_INT(o->array_job_id), FT_INT(o->array_task_id), FT_INT(o->uid),
+      FT_REAL(whole_seconds(o->submit_time)), FT_TEXT(ft_outcome_name(FT_OUTCOME_COMPLETED)));
   int step;
 
   if (o->source != FT_SOURCE_AGENT || o->outcome != FT_OUTCOME_COMPLETED ||
       (!o->restart_count && o->submit_time > 0))
     return 0;
-  sqlite3_bind_int64(s, 1, o->job_id);
-  sqlite3_bind_text(s, 2, o->cluster, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 3, o->restart_count);
-  sqlite3_bind_int64(s, 4, o->het_offset);
-  sqlite3_bind_int64(s, 5, o->array_job_id);
-  sqlite3_bind_int64(s, 6, o->array_task_id);
-  sqlite3_bind_int64(s, 7, o->uid);
-  sqlite3_bind_double(s, 8, whole_seconds(o->submit_time));
-  sqlite3_bind_text(s, 9, ft_outcome_name(FT_OUTCOME_COMPLETED), -1, SQLITE_STATIC);
-  step = sqlite3_step(s);
-  sqlite3_reset(s);
+  if (ft_store_prepare_once(store, &store->completed, sql, values, err) < 0)
+    return -1;
+  step = sqlite3_step(store->completed);
+  sqlite3_reset(store->completed);
   return ft_store_step_status(store, step, "put", err);
 }
 
-/* Copies parts of the key that TO lacks from FROM. Returns whether there were any. */
+/* Copies submit time and cluster from FROM if TO lacks them. Returns whether TO's key changed. */
 static bool complete_key(ft_observation *to, const ft_observation *from)
 {
   bool time = to->submit_time <= 0 && from->submit_time > 0;
@@ -204,8 +189,8 @@ static int put_uncovered(struct ft_store *store, const ft_observation *o, ft_obs
   merged->submit_time = whole_seconds(merged->submit_time);
   if (write_row(store, found, id, merged, err) < 0)
     return -1;
-  /* the former app's model must lose a run with a new app or key, because models identify a run by
-   * its key */
+  /* models identify a run by its key: the former app's model must not keep a run that has another
+   * app or key */
   return moved && ft_store_note_removal(store, uid, app, err) < 0 ? -1 : 0;
 }
 
@@ -251,13 +236,8 @@ int ft_store_put(struct ft_store *store, const ft_observation *observation, ft_o
       status = put_in_transaction(store, observation, result, err);
     goto out;
   }
-  if (ft_store_begin(store, err) < 0)
-    goto out;
-  status = put_in_transaction(store, observation, result, err);
-  if (status < 0)
-    ft_store_rollback(store);
-  else if (ft_store_commit(store, err) < 0)
-    status = -1;
+  if (ft_store_begin(store, err) == 0)
+    status = ft_store_end(store, put_in_transaction(store, observation, result, err), err);
 out:
   if (!merged)
     free(result);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "predictor/core/text.h"
 #include "predictor/history/row.h"
 #include "predictor/history/store.h"
 #include "predictor/history/store_private.h"
@@ -15,8 +14,8 @@
 static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_filter *filter,
                                  struct ft_error *err)
 {
+  int64_t limit = filter->limit > INT64_MAX ? INT64_MAX : (int64_t)filter->limit;
   const char *order = filter->limit ? "DESC" : "ASC";
-  sqlite3_stmt *s;
   const char *job = "";
   char tail[512];
 
@@ -29,22 +28,11 @@ static sqlite3_stmt *select_runs(struct ft_store *store, const struct ft_store_f
                  filter->app ? " AND app = ?1" : "", filter->by_uid ? " AND uid = ?2" : "", job,
                  filter->since > 0 ? " AND end_time >= ?4" : "", order, order,
                  filter->limit ? " LIMIT ?5" : "");
-  s = ft_store_prepare(store, "SELECT id, ", tail, err);
-  if (!s)
-    return NULL;
-  if (filter->app)
-    sqlite3_bind_text(s, 1, filter->app, -1, SQLITE_STATIC);
-  if (filter->by_uid)
-    sqlite3_bind_int64(s, 2, filter->uid);
-  if (filter->job_id)
-    sqlite3_bind_int64(s, 3, filter->job_id);
-  if (filter->job_id && filter->by_task)
-    sqlite3_bind_int64(s, 6, filter->task_id);
-  if (filter->since > 0)
-    sqlite3_bind_double(s, 4, filter->since);
-  if (filter->limit)
-    sqlite3_bind_int64(s, 5, filter->limit > INT64_MAX ? INT64_MAX : (sqlite3_int64)filter->limit);
-  return s;
+  return ft_store_prepare_columns(store, "SELECT id, ", tail,
+                                  FT_VALUES(FT_TEXT(filter->app), FT_INT(filter->uid),
+                                            FT_INT(filter->job_id), FT_REAL(filter->since),
+                                            FT_INT(limit), FT_INT(filter->task_id)),
+                                  err);
 }
 
 int ft_store_read_row(const struct ft_store *store, sqlite3_stmt *s, int first, ft_observation *o,
@@ -90,8 +78,8 @@ out:
 static void read_app_summary(sqlite3_stmt *s, struct ft_store_app *app)
 {
   *app = (struct ft_store_app){ .uid = (uint32_t)sqlite3_column_int64(s, 1) };
-  (void)ft_string_copy((const char *)sqlite3_column_text(s, 0), app->app, sizeof app->app);
-  (void)ft_string_copy((const char *)sqlite3_column_text(s, 2), app->user, sizeof app->user);
+  ft_store_column_text(s, 0, app->app, sizeof app->app);
+  ft_store_column_text(s, 2, app->user, sizeof app->user);
   app->runs = (uint64_t)sqlite3_column_int64(s, 3);
   app->completed = (uint64_t)sqlite3_column_int64(s, 4);
   app->censored = (uint64_t)sqlite3_column_int64(s, 5);
@@ -108,7 +96,7 @@ int ft_store_each_app(struct ft_store *store,
                             " SUM(censored), MAX(end_time) AS last, MAX(peak_bytes),"
                             " MIN(CASE WHEN outcome = 'completed' THEN peak_bytes END)"
                             " FROM observation GROUP BY app, uid ORDER BY last DESC, app, uid";
-  sqlite3_stmt *s = ft_store_statement(store, sql, "read", err);
+  sqlite3_stmt *s = ft_store_prepare(store, "read", sql, NULL, err);
   struct ft_store_app app;
   int status, step;
 

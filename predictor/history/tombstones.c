@@ -9,8 +9,8 @@
 #include "predictor/history/store_private.h"
 #include "predictor/history/tombstones.h"
 
-/* Tombstones of one user that name no job: every ft_store_put compares its run with all of them.
- * Chosen by judgement. */
+/* Maximum number of a user's tombstones without a job; ft_store_put compares each run with all of
+ * them. Chosen by judgement. */
 enum { MAX_PER_USER = 1000 };
 
 int64_t ft_tombstone_hash(const char *app)
@@ -24,7 +24,8 @@ int64_t ft_tombstone_hash(const char *app)
   return number ? number : 1;
 }
 
-/* Sets the times of RUN; unknown ones are 0. */
+/* Sets the times of RUN in UTC seconds from those of its record; 0: unknown. SECONDS is the run
+ * time. */
 static void set_run_times(struct ft_run_identity *run, double submit, double start, double end,
                           double seconds)
 {
@@ -33,7 +34,7 @@ static void set_run_times(struct ft_run_identity *run, double submit, double sta
   run->submitted = submit > 0 ? submit : run->started;
 }
 
-/* Fills RUN with what tombstones are compared with; a run that is not stored has the id 0. */
+/* Fills RUN from O, which is not stored. */
 static void identify_run(const ft_observation *o, struct ft_run_identity *run)
 {
   *run = (struct ft_run_identity){ .app = ft_tombstone_hash(o->submission.app),
@@ -48,40 +49,38 @@ static void identify_run(const ft_observation *o, struct ft_run_identity *run)
 
 void ft_tombstone_read_run(sqlite3_stmt *s, struct ft_run_identity *run)
 {
-  const char *app = (const char *)sqlite3_column_text(s, 5);
-  const char *cluster = (const char *)sqlite3_column_text(s, 6);
-
   *run = (struct ft_run_identity){ .id = sqlite3_column_int64(s, 0),
                                    .uid = (uint32_t)sqlite3_column_int64(s, 1),
                                    .job_id = (uint32_t)sqlite3_column_int64(s, 2),
                                    .array_job_id = (uint32_t)sqlite3_column_int64(s, 3),
-                                   .array_task_id = (uint32_t)sqlite3_column_int64(s, 4),
-                                   .app = ft_tombstone_hash(app ? app : "") };
-  (void)ft_string_copy(app ? app : "", run->app_name, sizeof run->app_name);
-  (void)ft_string_copy(cluster ? cluster : "", run->cluster, sizeof run->cluster);
+                                   .array_task_id = (uint32_t)sqlite3_column_int64(s, 4) };
+  ft_store_column_text(s, 5, run->app_name, sizeof run->app_name);
+  ft_store_column_text(s, 6, run->cluster, sizeof run->cluster);
+  run->app = ft_tombstone_hash(run->app_name);
   set_run_times(run, sqlite3_column_double(s, 7), sqlite3_column_double(s, 8),
                 sqlite3_column_double(s, 9), sqlite3_column_double(s, 10));
   if (run->ended <= 0)
     run->ended = sqlite3_column_double(s, 11);
 }
 
-static bool matches_job(const struct ft_tombstone *stone, const struct ft_run_identity *run)
+static bool matches_job(const struct ft_tombstone *tombstone, const struct ft_run_identity *run)
 {
-  if (!stone->job_id)
+  if (!tombstone->job_id)
     return true;
-  if (stone->array_task_id >= 0 && stone->array_task_id != (int64_t)run->array_task_id)
+  if (tombstone->array_task_id >= 0 && tombstone->array_task_id != (int64_t)run->array_task_id)
     return false;
-  return stone->job_id == run->job_id || stone->job_id == run->array_job_id;
+  return tombstone->job_id == run->job_id || tombstone->job_id == run->array_job_id;
 }
 
-bool ft_tombstone_covers(const struct ft_tombstone *stone, const char *cluster,
+bool ft_tombstone_covers(const struct ft_tombstone *tombstone, const char *cluster,
                          const struct ft_run_identity *run)
 {
-  return (!stone->app || stone->app == run->app) &&
-         (stone->uid < 0 || stone->uid == (int64_t)run->uid) && matches_job(stone, run) &&
+  return (!tombstone->app || tombstone->app == run->app) &&
+         (tombstone->uid < 0 || tombstone->uid == (int64_t)run->uid) &&
+         matches_job(tombstone, run) &&
          (!*cluster || !run->cluster[0] || strcmp(cluster, run->cluster) == 0) &&
-         (stone->before <= 0 || (run->ended > 0 && run->ended < stone->before)) &&
-         (stone->job_id ? run->submitted : run->started) < stone->request_time;
+         (tombstone->before <= 0 || (run->ended > 0 && run->ended < tombstone->before)) &&
+         (tombstone->job_id ? run->submitted : run->started) < tombstone->request_time;
 }
 
 bool ft_tombstone_is_override(const ft_observation *o)
@@ -144,18 +143,18 @@ bool ft_tombstone_is_stripped(const ft_observation *o)
 /* SQL: the columns that read_tombstone reads. */
 #define TOMBSTONE_COLUMNS "id, job_id, array_task_id, cluster, uid, app, before, told"
 
-static void read_tombstone(sqlite3_stmt *s, struct ft_tombstone *stone)
+static void read_tombstone(sqlite3_stmt *s, struct ft_tombstone *tombstone)
 {
-  *stone = (struct ft_tombstone){ .id = sqlite3_column_int64(s, 0),
-                                  .job_id = (uint32_t)sqlite3_column_int64(s, 1),
-                                  .array_task_id = sqlite3_column_int64(s, 2),
-                                  .uid = sqlite3_column_int64(s, 4),
-                                  .app = sqlite3_column_int64(s, 5),
-                                  .before = sqlite3_column_double(s, 6),
-                                  .request_time = sqlite3_column_double(s, 7) };
+  *tombstone = (struct ft_tombstone){ .id = sqlite3_column_int64(s, 0),
+                                      .job_id = (uint32_t)sqlite3_column_int64(s, 1),
+                                      .array_task_id = sqlite3_column_int64(s, 2),
+                                      .uid = sqlite3_column_int64(s, 4),
+                                      .app = sqlite3_column_int64(s, 5),
+                                      .before = sqlite3_column_double(s, 6),
+                                      .request_time = sqlite3_column_double(s, 7) };
 }
 
-/* SQL: tombstones without a job; the condition uses the unique index. */
+/* SQL condition: tombstones without a job; served by the unique index. */
 #define NO_JOB "job_id = 0 AND array_task_id = -1 AND cluster = ''"
 
 /* Sets *OUT to a tombstone that covers RUN. Returns 1; 0 if there is none; -1 on error. */
@@ -165,16 +164,14 @@ static int find_tombstone(struct ft_store *store, const struct ft_run_identity *
   sqlite3_stmt *s;
   int step = SQLITE_DONE, found = 0;
 
-  if (ft_store_prepare_once(store, &store->tombstones,
-                            "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE " NO_JOB
-                            " AND uid IN (-1, ?3) UNION ALL SELECT " TOMBSTONE_COLUMNS
-                            " FROM forgotten WHERE job_id IN (?1, ?2) AND job_id > 0",
-                            err) < 0)
+  if (ft_store_prepare_once(
+          store, &store->tombstones,
+          "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE " NO_JOB
+          " AND uid IN (-1, ?3) UNION ALL SELECT " TOMBSTONE_COLUMNS
+          " FROM forgotten WHERE job_id IN (?1, ?2) AND job_id > 0",
+          FT_VALUES(FT_INT(run->job_id), FT_INT(run->array_job_id), FT_INT(run->uid)), err) < 0)
     return -1;
   s = store->tombstones;
-  sqlite3_bind_int64(s, 1, run->job_id);
-  sqlite3_bind_int64(s, 2, run->array_job_id);
-  sqlite3_bind_int64(s, 3, run->uid);
   while (!found && (step = sqlite3_step(s)) == SQLITE_ROW) {
     const char *cluster = (const char *)sqlite3_column_text(s, 3);
 
@@ -187,49 +184,41 @@ static int find_tombstone(struct ft_store *store, const struct ft_run_identity *
   return found;
 }
 
-/* Stores STONE, restricted to CLUSTER unless empty. DONE: no stored run remains to be removed. */
-static int put_tombstone(struct ft_store *store, const struct ft_tombstone *stone,
+/* Stores TOMBSTONE, restricted to CLUSTER unless empty. DONE: no stored run remains to be removed.
+ */
+static int put_tombstone(struct ft_store *store, const struct ft_tombstone *tombstone,
                          const char *cluster, bool done, struct ft_error *err)
 {
-  sqlite3_stmt *s =
-      ft_store_statement(store,
-                         "INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid,"
-                         " app, before, told, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                         "forget", err);
-
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, stone->job_id);
-  sqlite3_bind_int64(s, 2, stone->array_task_id);
-  sqlite3_bind_text(s, 3, cluster, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 4, stone->uid);
-  sqlite3_bind_int64(s, 5, stone->app);
-  sqlite3_bind_double(s, 6, stone->before);
-  sqlite3_bind_double(s, 7, stone->request_time);
-  sqlite3_bind_int(s, 8, done);
-  return ft_store_finish(store, s, "forget", err);
+  return ft_store_run(store, "forget",
+                      "INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid,"
+                      " app, before, told, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                      FT_VALUES(FT_INT(tombstone->job_id), FT_INT(tombstone->array_task_id),
+                                FT_TEXT(cluster), FT_INT(tombstone->uid), FT_INT(tombstone->app),
+                                FT_REAL(tombstone->before), FT_REAL(tombstone->request_time),
+                                FT_INT(done)),
+                      err);
 }
 
-int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *stone,
+int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *tombstone,
                          const struct ft_run_identity *run, struct ft_error *err)
 {
   struct ft_tombstone own = { .uid = run->uid,
                               .job_id = run->job_id,
                               .array_task_id = run->array_task_id,
-                              .request_time = stone->request_time };
+                              .request_time = tombstone->request_time };
 
-  return stone->app && run->job_id ? put_tombstone(store, &own, run->cluster, true, err) : 0;
+  return tombstone->app && run->job_id ? put_tombstone(store, &own, run->cluster, true, err) : 0;
 }
 
 int ft_store_is_forgotten(struct ft_store *store, const ft_observation *o, struct ft_error *err)
 {
-  struct ft_tombstone stone;
+  struct ft_tombstone tombstone;
   struct ft_run_identity run;
   int status;
 
   identify_run(o, &run);
-  status = find_tombstone(store, &run, &stone, err);
-  return status > 0 && ft_tombstone_add_run(store, &stone, &run, err) < 0 ? -1 : status;
+  status = find_tombstone(store, &run, &tombstone, err);
+  return status > 0 && ft_tombstone_add_run(store, &tombstone, &run, err) < 0 ? -1 : status;
 }
 
 int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct ft_error *err)
@@ -245,80 +234,66 @@ int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct 
 int ft_store_record_rename(struct ft_store *store, uint32_t uid, const char *from, const char *to,
                            struct ft_error *err)
 {
-  sqlite3_stmt *s =
-      ft_store_statement(store, "INSERT OR IGNORE INTO former VALUES (?1, ?2, ?3)", "forget", err);
-
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, uid);
-  sqlite3_bind_int64(s, 2, ft_tombstone_hash(to));
-  sqlite3_bind_int64(s, 3, ft_tombstone_hash(from));
-  return ft_store_finish(store, s, "forget", err);
+  return ft_store_run(
+      store, "forget", "INSERT OR IGNORE INTO former VALUES (?1, ?2, ?3)",
+      FT_VALUES(FT_INT(uid), FT_INT(ft_tombstone_hash(to)), FT_INT(ft_tombstone_hash(from))), err);
 }
 
-/* Stores a copy of STONE for each former name of its app. */
-static int put_former_names(struct ft_store *store, const struct ft_tombstone *stone,
+/* Stores a copy of TOMBSTONE for each former name of its app. */
+static int put_former_names(struct ft_store *store, const struct ft_tombstone *tombstone,
                             struct ft_error *err)
 {
-  sqlite3_stmt *s = ft_store_statement(
-      store,
+  static const char sql[] =
       "WITH RECURSIVE names(app) AS (SELECT was FROM former WHERE app = ?1 AND ?2 IN (-1, uid)"
       " UNION SELECT was FROM former JOIN names USING (app) WHERE ?2 IN (-1, uid))"
       " INSERT OR REPLACE INTO forgotten (job_id, array_task_id, cluster, uid, app, before, told,"
-      " done) SELECT ?3, ?4, '', ?2, app, ?5, ?6, 0 FROM names WHERE app <> ?1",
-      "forget", err);
+      " done) SELECT ?3, ?4, '', ?2, app, ?5, ?6, 0 FROM names WHERE app <> ?1";
 
-  if (!s)
-    return -1;
-  sqlite3_bind_int64(s, 1, stone->app);
-  sqlite3_bind_int64(s, 2, stone->uid);
-  sqlite3_bind_int64(s, 3, stone->job_id);
-  sqlite3_bind_int64(s, 4, stone->array_task_id);
-  sqlite3_bind_double(s, 5, stone->before);
-  sqlite3_bind_double(s, 6, stone->request_time);
-  return ft_store_finish(store, s, "forget", err);
+  return ft_store_run(store, "forget", sql,
+                      FT_VALUES(FT_INT(tombstone->app), FT_INT(tombstone->uid),
+                                FT_INT(tombstone->job_id), FT_INT(tombstone->array_task_id),
+                                FT_REAL(tombstone->before), FT_REAL(tombstone->request_time)),
+                      err);
 }
 
-int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
+int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err)
 {
   double count = 0;
 
-  if (!stone->job_id && stone->uid >= 0 &&
-      ft_store_query_number(store, "forget", stone->uid,
-                            "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1", &count,
-                            err) < 0)
+  if (!tombstone->job_id && tombstone->uid >= 0 &&
+      ft_store_query_number(store, "forget",
+                            "SELECT COUNT(*) FROM forgotten WHERE " NO_JOB " AND uid = ?1",
+                            FT_VALUES(FT_INT(tombstone->uid)), &count, err) < 0)
     return -1;
   if (count >= MAX_PER_USER)
     return ft_error_set(err,
                         "user %lld: %d things are forgotten already, and no more are kept in"
                         " mind; forget all of the user's runs at once",
-                        (long long)stone->uid, MAX_PER_USER);
-  if (stone->app && put_former_names(store, stone, err) < 0)
+                        (long long)tombstone->uid, MAX_PER_USER);
+  if (tombstone->app && put_former_names(store, tombstone, err) < 0)
     return -1;
-  if (put_tombstone(store, stone, "", false, err) < 0)
+  if (put_tombstone(store, tombstone, "", false, err) < 0)
     return -1;
-  stone->id = sqlite3_last_insert_rowid(store->db);
+  tombstone->id = sqlite3_last_insert_rowid(store->db);
   return 0;
 }
 
-int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err)
+int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err)
 {
-  sqlite3_stmt *s = ft_store_statement(
-      store, "SELECT " TOMBSTONE_COLUMNS " FROM forgotten WHERE done = 0 ORDER BY id LIMIT 1",
-      "forget", err);
-  int status;
+  sqlite3_stmt *s;
+  int status = ft_store_first_row(store, "read",
+                                  "SELECT " TOMBSTONE_COLUMNS
+                                  " FROM forgotten WHERE done = 0 ORDER BY id LIMIT 1",
+                                  NULL, &s, err);
 
-  if (!s)
-    return -1;
-  status = ft_store_step_status(store, sqlite3_step(s), "read", err);
   if (status > 0)
-    read_tombstone(s, stone);
+    read_tombstone(s, tombstone);
   sqlite3_finalize(s);
   return status;
 }
 
 int ft_tombstone_finish(struct ft_store *store, int64_t id, struct ft_error *err)
 {
-  return ft_store_update(store, "forget", "UPDATE forgotten SET done = 1 WHERE id = ?1", id, NULL,
-                         0, err);
+  return ft_store_run(store, "forget", "UPDATE forgotten SET done = 1 WHERE id = ?1",
+                      FT_VALUES(FT_INT(id)), err);
 }

@@ -30,34 +30,34 @@ int64_t ft_tombstone_hash(const char *app);
 /* Fills RUN from the current row of S, whose columns are FT_TOMBSTONE_RUN_COLUMNS. */
 void ft_tombstone_read_run(sqlite3_stmt *s, struct ft_run_identity *run);
 
-/* Returns whether STONE, restricted to CLUSTER unless that is empty, covers RUN. */
-bool ft_tombstone_covers(const struct ft_tombstone *stone, const char *cluster,
+/* Returns whether TOMBSTONE, restricted to CLUSTER unless that is empty, covers RUN. */
+bool ft_tombstone_covers(const struct ft_tombstone *tombstone, const char *cluster,
                          const struct ft_run_identity *run);
 
 /*
- * Inside a transaction: stores STONE as unfinished, and one more for each former name of its app.
- * Sets its id. Returns 0; -1 on error, also above the limit per user, and fills ERR.
+ * Inside a transaction: stores TOMBSTONE as unfinished, and one more for each former name of its
+ * app. Sets its id. Returns 0; -1 on error, also above the limit per user, and fills ERR.
  */
-int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err);
+int ft_tombstone_add(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err);
 
-/* Sets STONE to the oldest unfinished tombstone. Returns 1; 0 if there is none; -1 on error and
+/* Sets TOMBSTONE to the oldest unfinished tombstone. Returns 1; 0 if there is none; -1 on error and
  * fills ERR. */
-int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *stone, struct ft_error *err);
+int ft_tombstone_next(struct ft_store *store, struct ft_tombstone *tombstone, struct ft_error *err);
 
 /* Marks the tombstone ID as finished. Returns 0; -1 on error and fills ERR. */
 int ft_tombstone_finish(struct ft_store *store, int64_t id, struct ft_error *err);
 
 /*
- * Inside a transaction: stores a tombstone for RUN, which STONE removes, if STONE names an app: an
- * import may bring the run back under another name. Returns 0; -1 on error and fills ERR.
+ * Inside a transaction: stores a tombstone for RUN, which TOMBSTONE removes, if TOMBSTONE names an
+ * app: an import may bring the run back under another name. Returns 0; -1 on error and fills ERR.
  */
-int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *stone,
+int ft_tombstone_add_run(struct ft_store *store, const struct ft_tombstone *tombstone,
                          const struct ft_run_identity *run, struct ft_error *err);
 
 /*
- * Inside a transaction: applies tombstones to O before its insertion. Returns 0 if none covers it;
- * 1 if it must not be stored; 2 if it must be stored as O now is, reduced to a policy override; -1
- * on error and fills ERR.
+ * Inside a transaction: applies tombstones to O before its insertion. Returns 0 if none covers O;
+ * 1 if O must not be stored; 2 if O was reduced to its policy override, which must be stored; -1 on
+ * error and fills ERR.
  */
 int ft_store_apply_tombstones(struct ft_store *store, ft_observation *o, struct ft_error *err);
 

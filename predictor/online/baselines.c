@@ -9,29 +9,33 @@
 
 #include "predictor/estimate/ensemble.h"
 #include "predictor/online/baselines.h"
+#include "predictor/online/refit.h"
 
 enum {
   RUNS = FT_ENSEMBLE_RUNS,
-  PLACE_RUNS = 3, /* fewest runs to compare neighbours */
-  LINE_RUNS = 4,  /* fewest runs to fit a line */
+  MIN_NEIGHBOUR_RUNS = 3, /* fewest completed runs to compare neighbours */
+  MIN_LINE_RUNS = 4,      /* fewest runs to fit a line */
   KEY_BYTES = sizeof(uint32_t)
 };
 
-/* Largest leverage used for a leave-one-out residual. Chosen by judgement. */
-#define MOST_LEVERAGE 0.6
+/* Maximum leverage in a leave-one-out residual; larger ones are replaced by this one. Chosen by
+ * judgement. */
+#define MAX_LEVERAGE 0.6
 
-/* A fit limits runs further from the quartiles than this multiple of their distance and this
- * multiple of the quartile. Chosen by judgement. */
-#define FAR_QUARTERS 8
-#define FAR_TIMES 4
+/* A fit limits bytes to OUTLIER_RANGES interquartile ranges beyond the quartiles, or to
+ * OUTLIER_FACTOR times (1 / OUTLIER_FACTOR of) the quartile where that is farther. Chosen by
+ * judgement. */
+#define OUTLIER_RANGES 8
+#define OUTLIER_FACTOR 4
 
-struct need {
-  float need, place;
+/* A run to be sorted. */
+struct sort_row {
+  float value, covariate;
   uint32_t key;      /* sort key */
-  unsigned char run; /* index in order of time, later in e->needs */
+  unsigned char run; /* index of the run: among completed runs by time, or in e->needs */
 };
 
-/* Returns an integer in the same order as X. */
+/* Maps X to an integer; the integers have the order of the numbers. */
 static uint32_t key_of(float x)
 {
   uint32_t bits;
@@ -41,19 +45,20 @@ static uint32_t key_of(float x)
   return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
 }
 
-/* Stable radix sort, ascending by need or by place; it has no data-dependent branches. */
-static void sort_needs(struct need *list, size_t count, bool by_place)
+/* Sorts LIST by value or by covariate, ascending and stable: a radix sort without data-dependent
+ * branches. */
+static void sort_rows(struct sort_row *list, size_t count, bool by_covariate)
 {
   unsigned char end[KEY_BYTES][UCHAR_MAX + 1] = { { 0 } };
-  struct need spare[RUNS], *from = list, *to = spare;
+  struct sort_row spare[RUNS], *from = list, *to = spare;
 
   for (size_t i = 0; i < count; i++) {
-    list[i].key = key_of(by_place ? list[i].place : list[i].need);
+    list[i].key = key_of(by_covariate ? list[i].covariate : list[i].value);
     for (unsigned b = 0; b < KEY_BYTES; b++)
       end[b][list[i].key >> 8 * b & UCHAR_MAX]++;
   }
   for (unsigned b = 0; b < KEY_BYTES && count; b++) {
-    struct need *sorted = to;
+    struct sort_row *sorted = to;
 
     if (end[b][list[0].key >> 8 * b & UCHAR_MAX] == count)
       continue;
@@ -68,93 +73,89 @@ static void sort_needs(struct need *list, size_t count, bool by_place)
     memcpy(list, from, count * sizeof *list);
 }
 
-static float place_of(const ft_run *run, size_t column)
-{
-  float x = column < run->x_count ? run->x[column] : NAN;
-
-  return isnan(x) ? -1 : (float)log1p(fabs((double)x));
-}
-
 /*
- * Returns the mean difference of the needs of neighbours in a column over that of any two runs,
- * after von Neumann's ratio (1941), with Gini's mean difference in place of the variance, which is
- * robust against outliers. 1: the column explains nothing.
+ * Returns the mean absolute difference of values between runs that are neighbours in a covariate,
+ * divided by OVERALL, the mean over all pairs of runs. This is von Neumann's ratio (1941) with
+ * Gini's mean difference, which is robust against outliers, in place of the variance. 1: the
+ * covariate explains nothing; infinite: it is constant. Sorts LIST.
  */
-static double neighbour_difference(struct need *list, size_t count, double any)
+static double neighbour_difference(struct sort_row *list, size_t count, double overall)
 {
   double neighbours = 0;
   size_t same = 1;
 
-  while (same < count && list[same].place == list[0].place)
+  while (same < count && list[same].covariate == list[0].covariate)
     same++;
   if (same == count)
     return INFINITY;
-  sort_needs(list, count, true);
+  sort_rows(list, count, true);
   for (size_t i = 1; i < count; i++)
-    neighbours += fabs((double)list[i].need - (double)list[i - 1].need);
-  return any > 0 ? neighbours / (double)(count - 1) / any : 1;
+    neighbours += fabs((double)list[i].value - (double)list[i - 1].value);
+  return overall > 0 ? neighbours / (double)(count - 1) / overall : 1;
 }
 
-/* Returns Gini's mean difference of the needs, which are in ascending order. */
-static double mean_difference(const struct need *list, size_t count)
+/* Returns Gini's mean difference of the values, which are in ascending order. */
+static double mean_difference(const struct sort_row *list, size_t count)
 {
   double sum = 0;
 
   for (size_t i = 0; i < count; i++)
-    sum += (2 * (double)i - (double)count + 1) * (double)list[i].need;
+    sum += (2 * (double)i - (double)count + 1) * (double)list[i].value;
   return sum * 2 / ((double)count * (double)(count - 1));
 }
 
-/* Fills LIST with the log bytes of the completed runs and their index. Returns their number. */
-static size_t by_bytes(const ft_model *model, struct need *list)
+/* Fills LIST with the log bytes of the completed runs and their index in the history, sorted by
+ * bytes. Returns their number. */
+static size_t sort_completed_runs(const ft_model *model, struct sort_row *list)
 {
   size_t count = 0;
 
   for (size_t i = 0; i < model->history_count; i++)
     if (!model->history[i].censored)
-      list[count++] = (struct need){ .need = (float)log(fmax(model->history[i].bytes, 1)),
-                                     .run = (unsigned char)i };
-  sort_needs(list, count, false);
+      list[count++] = (struct sort_row){ .value = (float)log(fmax(model->history[i].bytes, 1)),
+                                         .run = (unsigned char)i };
+  sort_rows(list, count, false);
   return count;
 }
 
-/* With few runs, chooses the first number that any of them has. */
-static void first_place(ft_model *model)
+/* Makes the first numeric column with a value in any run the primary one; for few runs. */
+static void choose_first_number(ft_model *model)
 {
   ft_evaluator *e = &model->evaluator;
 
   for (size_t j = 0; j < model->columns_count && !e->has_primary_column; j++)
     for (size_t i = 0; i < model->history_count && !model->columns[j].categorical; i++)
-      if (place_of(&model->history[i], j) >= 0) {
+      if (ft_refit_covariate(&model->history[i], j) >= 0) {
         e->has_primary_column = true;
         e->primary_column = (uint32_t)j;
         break;
       }
 }
 
-/* Chooses the column in which neighbouring runs have the most similar needs. */
-static void choose_place(ft_model *model)
+/* Makes the numeric column in which neighbouring runs have the most similar peaks the primary one.
+ */
+static void choose_primary_column(ft_model *model)
 {
   ft_evaluator *e = &model->evaluator;
-  struct need rising[RUNS], list[RUNS];
-  size_t count = by_bytes(model, rising);
-  double least = INFINITY, any;
+  struct sort_row sorted[RUNS], list[RUNS];
+  size_t count = sort_completed_runs(model, sorted);
+  double least = INFINITY, overall;
 
-  if (count < PLACE_RUNS) {
-    first_place(model);
+  if (count < MIN_NEIGHBOUR_RUNS) {
+    choose_first_number(model);
     return;
   }
-  any = mean_difference(rising, count);
+  overall = mean_difference(sorted, count);
   for (size_t j = 0; j < model->columns_count; j++) {
     double ratio;
 
     if (model->columns[j].categorical)
       continue;
     for (size_t i = 0; i < count; i++) {
-      list[i] = rising[i];
-      list[i].place = place_of(&model->history[rising[i].run], j);
+      list[i] = sorted[i];
+      list[i].covariate = ft_refit_covariate(&model->history[sorted[i].run], j);
     }
-    ratio = neighbour_difference(list, count, any);
+    ratio = neighbour_difference(list, count, overall);
     if (ratio >= least)
       continue;
     least = ratio;
@@ -163,20 +164,20 @@ static void choose_place(ft_model *model)
   }
 }
 
-/* Sorts LIST into VIEW. */
-static void store_needs(ft_baseline *view, struct need *list, size_t count)
+/* Stores the values and runs of LIST in BASELINE in ascending order. Sorts LIST. */
+static void store_values(ft_baseline *baseline, struct sort_row *list, size_t count)
 {
-  sort_needs(list, count, false);
+  sort_rows(list, count, false);
   for (size_t i = 0; i < count; i++) {
-    view->needs[i] = list[i].need;
-    view->runs.bytes[i] = list[i].run;
+    baseline->needs[i] = list[i].value;
+    baseline->runs.bytes[i] = list[i].run;
   }
-  view->needs_count = view->runs.size = (pb_size_t)count;
+  baseline->needs_count = baseline->runs.size = (pb_size_t)count;
 }
 
-/* A least-squares line of Y over X, with the sums for leave-one-out residuals. */
+/* A least-squares line over X, with the mean of X and the sum of squared deviations from it. */
 struct line {
-  double intercept, slope, middle, spread;
+  double intercept, slope, mean_x, sum_squares;
   size_t count;
 };
 
@@ -190,143 +191,143 @@ static struct line fit_baseline_line(const double *x, const double *y, size_t co
     sum_y += y[i];
     scale = fmax(scale, fabs(x[i]));
   }
-  l.middle = sum_x / (double)count;
+  l.mean_x = sum_x / (double)count;
   for (size_t i = 0; i < count; i++) {
-    l.spread += (x[i] - l.middle) * (x[i] - l.middle);
-    xy += (x[i] - l.middle) * (y[i] - sum_y / (double)count);
+    l.sum_squares += (x[i] - l.mean_x) * (x[i] - l.mean_x);
+    xy += (x[i] - l.mean_x) * (y[i] - sum_y / (double)count);
   }
-  l.slope = l.spread > 1e-12 * scale * scale * (double)count ? xy / l.spread : 0;
-  l.intercept = sum_y / (double)count - l.slope * l.middle;
+  l.slope = l.sum_squares > 1e-12 * scale * scale * (double)count ? xy / l.sum_squares : 0;
+  l.intercept = sum_y / (double)count - l.slope * l.mean_x;
   return l;
 }
 
-static double left_out(const struct line *l, double x, double y)
+static double leave_one_out_residual(const struct line *l, double x, double y)
 {
-  double leverage = 1 / (double)l->count + (x - l->middle) * (x - l->middle) / l->spread;
+  double leverage = 1 / (double)l->count + (x - l->mean_x) * (x - l->mean_x) / l->sum_squares;
 
-  return (y - l->intercept - l->slope * x) / (1 - fmin(leverage, MOST_LEVERAGE));
+  return (y - l->intercept - l->slope * x) / (1 - fmin(leverage, MAX_LEVERAGE));
 }
 
-/* Limits of the bytes in a fit; values outside count as the nearer limit. */
-struct credible {
-  double least, most;
+/* Limits of the bytes in a fit; values outside are replaced by the nearer limit. */
+struct byte_limits {
+  double min, max;
 };
 
-static struct credible credible_bytes(const ft_baseline *peak)
+static struct byte_limits find_outlier_limits(const ft_baseline *peak)
 {
   size_t count = peak->needs_count;
   double low = (double)peak->needs[count / 4], high = (double)peak->needs[count - 1 - count / 4];
-  double span = FAR_QUARTERS * (high - low);
+  double span = OUTLIER_RANGES * (high - low);
 
-  return (struct credible){ fmin(low - span, low / FAR_TIMES),
-                            fmax(high + span, high * FAR_TIMES) };
+  return (struct byte_limits){ fmin(low - span, low / OUTLIER_FACTOR),
+                               fmax(high + span, high * OUTLIER_FACTOR) };
 }
 
-/* Fits a line, or with FACTOR a power law, to the COUNT runs of BYTES; none without a slope. */
-static void fit_view(ft_baseline *view, bool factor, const struct need *run, const double *bytes,
-                     size_t count, struct credible credible)
+/* Fits a line, or with FACTOR a power law, to BYTES, limited to LIMITS, of the COUNT runs over
+ * their covariates. Without a slope BASELINE stays empty. */
+static void fit_baseline(ft_baseline *baseline, bool factor, const struct sort_row *run,
+                         const double *bytes, size_t count, struct byte_limits limits)
 {
-  double x[RUNS], y[RUNS], z[RUNS], least = INFINITY;
-  struct need list[RUNS];
+  double x[RUNS], y[RUNS], z[RUNS], smallest = INFINITY;
+  struct sort_row list[RUNS];
   struct line l;
   size_t used = 0;
 
-  *view = (ft_baseline){ .factor = factor };
+  *baseline = (ft_baseline){ .factor = factor };
   for (size_t i = 0; i < count; i++) {
-    if (run[i].place < 0)
+    if (run[i].covariate < 0)
       continue;
-    x[used] = factor ? (double)run[i].place : expm1((double)run[i].place);
+    x[used] = factor ? (double)run[i].covariate : expm1((double)run[i].covariate);
     y[used] = factor ? log(bytes[i]) : bytes[i];
-    z[used] = fmin(fmax(bytes[i], credible.least), credible.most);
+    z[used] = fmin(fmax(bytes[i], limits.min), limits.max);
     if (factor)
       z[used] = log(fmax(z[used], 1));
-    least = fmin(least, bytes[i]);
+    smallest = fmin(smallest, bytes[i]);
     list[used++].run = (unsigned char)i;
   }
-  if (used < LINE_RUNS)
+  if (used < MIN_LINE_RUNS)
     return;
   l = fit_baseline_line(x, z, used);
   if (l.slope == 0)
     return;
   for (size_t i = 0; i < used; i++) {
-    double need = left_out(&l, x[i], y[i]);
+    double residual = leave_one_out_residual(&l, x[i], y[i]);
 
-    list[i].need = (float)(factor ? exp(fmin(fmax(need, -30), 30)) : need);
+    list[i].value = (float)(factor ? exp(fmin(fmax(residual, -30), 30)) : residual);
   }
-  view->intercept = l.intercept;
-  view->slope = l.slope;
-  view->least = FT_ENSEMBLE_LEAST_PART * least;
-  store_needs(view, list, used);
+  baseline->intercept = l.intercept;
+  baseline->slope = l.slope;
+  baseline->least = FT_ENSEMBLE_LEAST_PART * smallest;
+  store_values(baseline, list, used);
 }
 
-/* Limits the run times of runs with outlying peaks to the mean of the others. */
-static void hold_seconds(ft_evaluator *e, const double *bytes, struct credible credible)
+/* Limits the run times of runs with bytes above LIMITS to the mean run time of the others. */
+static void limit_seconds(ft_evaluator *e, const double *bytes, struct byte_limits limits)
 {
-  size_t count = e->seconds_count, believed = 0;
-  float sum = 0, most;
+  size_t count = e->seconds_count, inside = 0;
+  float sum = 0, mean;
 
   for (size_t i = 0; i < count; i++)
-    if (bytes[i] <= credible.most) {
+    if (bytes[i] <= limits.max) {
       sum += e->seconds[i];
-      believed++;
+      inside++;
     }
-  most = believed ? sum / (float)believed : 1;
+  mean = inside ? sum / (float)inside : 1;
   for (size_t i = 0; i < count; i++)
-    if (bytes[i] > credible.most)
-      e->seconds[i] = fminf(e->seconds[i], most);
+    if (bytes[i] > limits.max)
+      e->seconds[i] = fminf(e->seconds[i], mean);
 }
 
-static void fit_views(ft_evaluator *e, const struct need *run, const double *bytes, size_t count)
+static void fit_baselines(ft_evaluator *e, const struct sort_row *run, const double *bytes,
+                          size_t count)
 {
   ft_baseline *peak = &e->baselines[FT_BASELINE_CONSTANT];
-  struct credible credible;
-  struct need list[RUNS];
+  struct byte_limits limits;
+  struct sort_row list[RUNS];
 
   *peak = (ft_baseline){ 0 };
   for (size_t i = 0; i < count; i++)
-    list[i] = (struct need){ .need = (float)bytes[i], .run = (unsigned char)i };
-  store_needs(peak, list, count);
+    list[i] = (struct sort_row){ .value = (float)bytes[i], .run = (unsigned char)i };
+  store_values(peak, list, count);
   e->baselines_count = 1;
   if (!count)
     return;
-  credible = credible_bytes(peak);
-  hold_seconds(e, bytes, credible);
+  limits = find_outlier_limits(peak);
+  limit_seconds(e, bytes, limits);
   if (!e->has_primary_column)
     return;
-  fit_view(&e->baselines[FT_BASELINE_LINE], false, run, bytes, count, credible);
-  fit_view(&e->baselines[FT_BASELINE_POWER], true, run, bytes, count, credible);
+  fit_baseline(&e->baselines[FT_BASELINE_LINE], false, run, bytes, count, limits);
+  fit_baseline(&e->baselines[FT_BASELINE_POWER], true, run, bytes, count, limits);
   e->baselines_count = FT_BASELINES;
 }
 
-void ft_baselines_fill(ft_model *model, const double *above)
+void ft_baselines_fill(ft_model *model, const double *log_residuals)
 {
   ft_evaluator *e = &model->evaluator;
-  struct need list[RUNS];
+  struct sort_row list[RUNS];
   double bytes[RUNS];
-  size_t of[RUNS], count = 0;
+  size_t history[RUNS], count = 0;
 
-  choose_place(model);
+  choose_primary_column(model);
   for (size_t i = 0; i < model->history_count; i++) {
     if (model->history[i].censored)
       continue;
-    of[count] = i;
-    list[count] =
-        (struct need){ .need = (float)above[i],
-                       .place = place_of(&model->history[i],
-                                         e->has_primary_column ? e->primary_column : SIZE_MAX),
-                       .run = (unsigned char)count };
+    history[count] = i;
+    list[count] = (struct sort_row){ .value = (float)log_residuals[i],
+                                     .covariate = ft_refit_primary_covariate(e, &model->history[i]),
+                                     .run = (unsigned char)count };
     count++;
   }
-  sort_needs(list, count, false);
+  sort_rows(list, count, false);
   for (size_t i = 0; i < count; i++) {
-    const ft_run *run = &model->history[of[list[i].run]];
+    const ft_run *run = &model->history[history[list[i].run]];
 
-    e->needs[i] = list[i].need;
-    e->covariates[i] = list[i].place;
+    e->needs[i] = list[i].value;
+    e->covariates[i] = list[i].covariate;
     e->seconds[i] = (float)fmin(fmax(run->runtime_seconds, 0), 1e9);
     e->ages.bytes[i] = (unsigned char)(count - 1 - list[i].run);
     bytes[i] = fmax(run->bytes, 1);
   }
   e->needs_count = e->covariates_count = e->seconds_count = e->ages.size = (pb_size_t)count;
-  fit_views(e, list, bytes, count);
+  fit_baselines(e, list, bytes, count);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "predictor/online/change_point.h"
+#include "predictor/online/refit.h"
 
 /* Runs in a model's history. */
 enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
@@ -15,13 +16,13 @@ enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
  * point.
  */
 
-/* Earlier runs with which a run is compared. */
+/* Number of earlier runs with which a run is compared. */
 enum { NEAREST = 20 };
-/* Runs after a change if some need more. */
+/* Newest runs examined for a change that includes a rise. */
 enum { RISE_WINDOW = 6 };
-/* Runs after a change if all need less. */
+/* Newest runs examined for a change that is only a fall. */
 enum { FALL_WINDOW = 40 };
-/* One run in this number may be no outlier. */
+/* Of this number of examined runs one may be an inlier. */
 enum { INLIER_FRACTION = 6 };
 /* Smallest width of the earlier runs' range, in log units. */
 #define MIN_WIDTH 0.05
@@ -31,7 +32,7 @@ enum { INLIER_FRACTION = 6 };
 /* The completed runs, in order of time. */
 struct runs {
   size_t count;
-  size_t at[RUNS];
+  size_t at[RUNS]; /* index in the history */
   double log_residual[RUNS];
   float covariate[RUNS]; /* log1p(|primary feature|); -1: none */
 };
@@ -44,58 +45,56 @@ static void collect_completed_runs(const ft_model *model, const double *log_resi
   r->count = 0;
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
-    float x =
-        e->has_primary_column && e->primary_column < run->x_count ? run->x[e->primary_column] : NAN;
 
     if (run->censored)
       continue;
     r->at[r->count] = i;
     r->log_residual[r->count] = log_residuals[i];
-    r->covariate[r->count++] = isnan(x) ? -1 : (float)log1p(fabs((double)x));
+    r->covariate[r->count++] = ft_refit_primary_covariate(e, run);
   }
 }
 
-/* Finds the NEAREST of the first COUNT runs to COVARIATE, the latest of equally near ones. Returns
- * their number. */
+/* Fills NEAR with the NEAREST of the first COUNT runs by distance from COVARIATE, of equally near
+ * ones the latest. Returns their number. */
 static size_t find_nearest(const struct runs *r, size_t count, float covariate,
                            size_t near[NEAREST])
 {
-  float away[NEAREST];
+  float distance[NEAREST];
   size_t found = 0;
 
   for (size_t i = count; i-- > 0;) {
     float d = fabsf(r->covariate[i] - covariate);
     size_t k = found < NEAREST ? found++ : NEAREST;
 
-    if (k == NEAREST && d >= away[NEAREST - 1])
+    if (k == NEAREST && d >= distance[NEAREST - 1])
       continue;
-    for (k -= k == NEAREST; k > 0 && away[k - 1] > d; k--) {
-      away[k] = away[k - 1];
+    for (k -= k == NEAREST; k > 0 && distance[k - 1] > d; k--) {
+      distance[k] = distance[k - 1];
       near[k] = near[k - 1];
     }
-    away[k] = d;
+    distance[k] = d;
     near[k] = i;
   }
   return found;
 }
 
-/* Compares run I with the first COUNT runs. Returns 1 if it is an outlier upwards, -1 downwards,
+/* Compares run I with the first COUNT runs. Returns 1 for an outlier upwards, -1 for one downwards,
  * else 0. */
 static int outlier_sign(const struct runs *r, size_t count, size_t i)
 {
-  double least = INFINITY, most = -INFINITY, own = r->log_residual[i], outside;
+  double low = INFINITY, high = -INFINITY, own = r->log_residual[i], outside;
   size_t near[NEAREST], found = find_nearest(r, count, r->covariate[i], near);
 
   for (size_t k = 0; k < found; k++) {
-    least = fmin(least, r->log_residual[near[k]]);
-    most = fmax(most, r->log_residual[near[k]]);
+    low = fmin(low, r->log_residual[near[k]]);
+    high = fmax(high, r->log_residual[near[k]]);
   }
-  outside = OUTLIER_MARGIN * fmax(most - least, MIN_WIDTH);
-  return (own > most + outside) - (own < least - outside);
+  outside = OUTLIER_MARGIN * fmax(high - low, MIN_WIDTH);
+  return (own > high + outside) - (own < low - outside);
 }
 
-/* Returns the first outlier among the last LAST runs, if all but one in INLIER_FRACTION are
- * outliers and, with UPWARDS, one of them is upwards; else 0. */
+/* Returns the first outlier among the newest LAST runs, if at most LAST / INLIER_FRACTION of them
+ * are inliers and, with UPWARDS, an outlier is upwards; else 0. */
 static size_t find_first_outlier(const struct runs *r, size_t last, bool upwards)
 {
   size_t before = r->count - last, inliers = 0, first = 0;

@@ -13,22 +13,22 @@
 
 /* Runs in a model's history. */
 enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
-/* Fewest runs for a search; with fewer the equation fits noise. Chosen by judgement. */
+/* Minimum number of runs for a search; with fewer the equation fits noise. Chosen by judgement. */
 enum { MIN_RUNS = 20 };
 /* Folds of the cross-validation. */
 enum { FOLDS = 5 };
-/* Largest number of variables: a model's columns and some category levels. */
+/* Maximum number of variables: a model's columns and some category levels. */
 enum { VARIABLES = 24 };
-/* Fewest runs of a category level, and of the other levels, to make it a variable. */
+/* Minimum number of runs with and without a category level that is a variable. */
 enum { MIN_LEVEL_RUNS = 3 };
-/* Runs after the search whose mean error detects drift. Chosen by judgement. */
+/* Newest runs whose mean error detects drift. Chosen by judgement. */
 enum { DRIFT_RUNS = 8 };
 
 /* Mean relative residual of the additive model below which no search is made. Chosen by judgement.
  */
 #define GOOD_ENOUGH 0.01
-/* New runs, as a fraction of those of the last search, that cause a new one. Chosen by judgement.
- */
+/* A new search is due when the new runs reach this fraction of those of the last search. Chosen by
+ * judgement. */
 #define NEW_FRACTION 0.5
 /* Drift: the recent error exceeds DRIFT_FACTOR times the equation's own error plus DRIFT_MARGIN.
  * Chosen by judgement. */
@@ -41,19 +41,19 @@ struct search_table {
   size_t run[RUNS]; /* index in the history, by row */
   struct ft_variable variable[VARIABLES];
   double x[RUNS * VARIABLES], y[RUNS];
-  double part_x[RUNS * VARIABLES], part_y[RUNS]; /* the table without one fold */
+  double train_x[RUNS * VARIABLES], train_y[RUNS]; /* the table without one fold */
   struct ft_symbolic_result result;
   bool (*go_on)(void *data);
   void *data;
 };
 
-/* Returns whether RUN has an exactly measured need. */
+/* Returns whether RUN's peak is exactly measured. */
 static bool is_usable(const ft_run *run)
 {
   return !run->censored && !run->sampled && run->bytes > 0;
 }
 
-/* Returns whether COLUMN is known for every usable run and not constant. */
+/* Returns whether all usable runs have a value of COLUMN, and at least two values differ. */
 static bool is_varying(const ft_model *model, size_t column)
 {
   double low = INFINITY, high = -INFINITY;
@@ -80,7 +80,7 @@ static size_t count_usable_runs(const ft_model *model)
   return count;
 }
 
-/* Returns the mean absolute residual of E, each at most 1; 1 without residuals. */
+/* Returns the mean absolute residual of E, with each limited to 1; 1 without residuals. */
 static double mean_residual(const ft_evaluator *e)
 {
   double sum = 0;
@@ -90,7 +90,8 @@ static double mean_residual(const ft_evaluator *e)
   return e->residuals_count ? sum / (double)e->residuals_count : 1;
 }
 
-/* Returns the equation's mean error over the last DRIFT_RUNS usable runs; 0 with fewer. */
+/* Returns the equation's mean relative error, each limited to 1, over the last DRIFT_RUNS usable
+ * runs that it predicted; 0 with fewer. */
 static double recent_error(const ft_model *model)
 {
   double sum = 0;
@@ -193,15 +194,15 @@ static int search_without_fold(const ft_model *model, struct search_table *t, si
   for (size_t r = 0; r < t->rows; r++) {
     if (r % FOLDS == fold)
       continue;
-    memcpy(t->part_x + rows * t->variables, t->x + r * t->variables, t->variables * sizeof *t->x);
-    t->part_y[rows++] = t->y[r];
+    memcpy(t->train_x + rows * t->variables, t->x + r * t->variables, t->variables * sizeof *t->x);
+    t->train_y[rows++] = t->y[r];
   }
   ft_symbolic_defaults(&settings);
   settings.seed = ft_hash64(FT_HASH_SEED, model->app, strlen(model->app)) + fold;
   settings.progress = forward_go_on;
   settings.data = t;
   q->code.size = 0;
-  if (ft_symbolic_fit_more(t->part_x, t->part_y, rows, t->variables, &settings,
+  if (ft_symbolic_fit_more(t->train_x, t->train_y, rows, t->variables, &settings,
                            1u << FT_SYMBOL_MINIMUM, &t->result, NULL) < 0)
     return 0;
   if (t->result.cancelled)
@@ -210,7 +211,8 @@ static int search_without_fold(const ft_model *model, struct search_table *t, si
   return 0;
 }
 
-/* Predicts the runs of FOLD by Q, which was found without them. */
+/* Sets equation_log of FOLD's runs in FOUND to their prediction by Q, which was found without them.
+ */
 static void predict_fold(const ft_model *model, const struct search_table *t, size_t fold,
                          const ft_equation *q, ft_model *found)
 {
@@ -226,7 +228,9 @@ static void predict_fold(const ft_model *model, const struct search_table *t, si
   }
 }
 
-/* Returns the mean out-of-sample error; a run without prediction counts 1. */
+/* Returns the mean relative out-of-sample error, each limited to 1; a run without prediction
+ * counts 1.
+ */
 static double out_of_sample_error(const struct search_table *t, const ft_model *found)
 {
   double sum = 0;
@@ -335,7 +339,7 @@ bool ft_equation_search_adopt(ft_model *model, const ft_model *found)
   for (size_t i = 0; i < model->history_count; i++) {
     ft_run *run = &model->history[i];
     const ft_run *predicted_run = find_run_by_key(found, run->key);
-    /* later runs are out of sample too */
+    /* for runs after the search the equation's prediction is out of sample too */
     double predicted = predicted_run ? (double)predicted_run->equation_log : 0;
 
     if (!predicted_run && q->code.size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Searches an equation for an app's memory by symbolic regression over its model's history. A
- * search takes seconds: the agent runs it in a child and adopts the result into the then current
- * model.
+ * search takes seconds. The agent runs it in a child process, and adopts the result into the model
+ * as it is after the search.
  */
 #ifndef FT_ONLINE_EQUATION_SEARCH_H
 #define FT_ONLINE_EQUATION_SEARCH_H
@@ -13,18 +13,18 @@
 #include "predictor/record/record.h"
 
 /*
- * Returns whether a search is due: MODEL has enough runs with numeric features, and has no search
- * result yet, or half as many new runs as the last search used, or the equation's recent error has
- * grown. Cheap.
+ * Returns whether a search is due: MODEL has enough runs with numeric features, its point
+ * prediction is not yet good enough, and it has no search result, or half as many new runs as the
+ * last search used, or an equation whose recent error has grown. Takes microseconds.
  */
 bool ft_equation_search_due(const ft_model *model);
 
 /*
- * Searches an equation in MODEL's history, and one more without each fifth of the runs for
- * out-of-sample residuals. Sets FOUND's app, columns, evaluator.equation and, for each run used,
- * key and equation_log. An equation without code means that none was found. Deterministic. GO_ON
- * (may be NULL) is called repeatedly with DATA and returns false to cancel. Returns 0; -1 if
- * cancelled, without usable runs or out of memory, and fills ERR.
+ * Searches an equation in MODEL's history, and five more by cross-validation for out-of-sample
+ * predictions. Sets FOUND's app, user, rule, columns, evaluator.equation and, for each run used,
+ * key and equation_log (the out-of-sample prediction). An equation without code means that none was
+ * found. Deterministic. GO_ON (may be NULL) is called repeatedly with DATA and returns false to
+ * cancel. Returns 0; -1 if cancelled, without usable runs or out of memory, and fills ERR.
  */
 int ft_equation_search(const ft_model *model, bool (*go_on)(void *data), void *data,
                        ft_model *found, struct ft_error *err);

@@ -16,15 +16,15 @@ enum {
   FACT_COLUMNS = COUNT(((ft_evaluator *)NULL)->fact_columns),
   COLUMNS = COUNT(((ft_model *)NULL)->columns),
   RUNS = COUNT(((ft_model *)NULL)->history),
-  NEWEST = FACTS / 2 /* newest runs, kept whatever they needed */
+  NEWEST = FACTS / 2 /* newest runs, selected whatever their peak */
 };
 
-/* Completed runs from which the fit alone selects the categories. Chosen by judgement. */
+/* From this number of completed runs the fit alone selects the columns. Chosen by judgement. */
 enum { FITTED_RUNS = 20 };
 
 /* ---- selection of runs ---- */
 
-/* Marks the newest runs, and the older runs with the largest residuals. */
+/* Sets CHOSEN for the newest runs and for the older runs with the largest residuals. */
 static void choose_fact_runs(const ft_model *model, bool *chosen)
 {
   size_t count = model->history_count, newest = count < FACTS ? count : NEWEST;
@@ -66,9 +66,10 @@ static bool has_similar_value(const ft_model *model, size_t column, const ft_run
                         (double)ft_refit_feature(b, column));
 }
 
+/* Whether two runs needed similar memory (within FT_FACTS_FACTOR). */
 enum comparison { UNDECIDED, AGREED, DIFFERED };
 
-/* Compares the required memory of A and B; a censored run needed at least its bound. */
+/* Compares the required memory of A and B. A censored run has only a lower bound of it. */
 static enum comparison compare_needs(const ft_run *a, const ft_run *b)
 {
   double need_a = ft_facts_bound(fact_kind(a), a->bytes);
@@ -94,8 +95,7 @@ static bool are_comparable(const ft_model *model, const ft_run *a, const ft_run 
   return true;
 }
 
-/* Counts of comparable pairs of runs: similar or different in a column, with equal or different
- * need. */
+/* Numbers of comparable pairs of runs, by similarity in a column and in required memory. */
 struct pairs {
   unsigned similar_agreed, similar_differed;
   unsigned different_agreed, different_differed;
@@ -128,9 +128,10 @@ static void add_fact_column(ft_evaluator *e, size_t column)
 }
 
 /*
- * Adds columns by comparing pairs of runs, because a fit of few runs is unreliable. A number
- * explains the memory if runs similar in it agree and others differ; a number without similar runs
- * may explain it. A category may matter until comparable runs that differ in it have agreed.
+ * Adds columns by comparing pairs of runs, because a fit of few runs is unreliable. A numeric
+ * column explains the memory if runs with similar values needed similar memory and others did not;
+ * without pairs of similar values it may explain it. A category may explain the memory until
+ * comparable runs of different categories have needed similar memory.
  */
 static void add_columns_by_pairs(ft_model *model, const bool *chosen)
 {
@@ -163,10 +164,11 @@ static void add_columns_by_pairs(ft_model *model, const bool *chosen)
     add_fact_column(e, undecided[i]);
 }
 
-/* Returns whether all marked runs have agreed, so that no column needs to explain a difference. */
+/* Returns whether all chosen runs needed similar memory, so that no column has to explain a
+ * difference. */
 static bool have_all_agreed(const ft_model *model, const bool *chosen)
 {
-  double least = INFINITY, most = 0;
+  double min = INFINITY, max = 0;
 
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
@@ -174,10 +176,10 @@ static bool have_all_agreed(const ft_model *model, const bool *chosen)
     if (!chosen[i])
       continue;
     if (!run->censored)
-      least = fmin(least, run->bytes);
-    most = fmax(most, ft_facts_bound(fact_kind(run), run->bytes));
+      min = fmin(min, run->bytes);
+    max = fmax(max, ft_facts_bound(fact_kind(run), run->bytes));
   }
-  return most <= FT_FACTS_FACTOR * least;
+  return max <= FT_FACTS_FACTOR * min;
 }
 
 static void choose_fact_columns(ft_model *model, const bool *chosen)

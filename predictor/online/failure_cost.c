@@ -8,14 +8,15 @@
 
 enum { RUNS = sizeof((ft_model *)NULL)->history / sizeof(ft_run) };
 
-/* Newest failed runs that count. Chosen by judgement. */
+/* Maximum number of failed runs that count, the newest. Chosen by judgement. */
 enum { MAX_FAILED = 20 };
-/* Fewest completed runs with at least the same need for their median run time. */
+/* Minimum number of completed runs of at least the same peak for a median of their run times.
+ * Chosen by judgement. */
 enum { MIN_COMPARABLE = 3 };
-/* Weight of the prior, in runs that failed at their end. Chosen by judgement. */
+/* Weight of the prior in runs, each failed at the end of its run time. Chosen by judgement. */
 enum { PRIOR_RUNS = 3 };
 
-/* Smallest stored cost: 0 in a model file means the default of 1. */
+/* Smallest stored cost; 0 in a model file stands for the default, 1. */
 #define MIN_COST 1e-3
 
 static double stored_cost(double cost)
@@ -42,8 +43,8 @@ void ft_failure_cost_set(ft_model *model, double cost)
 }
 
 /* Returns the median run time, in seconds, of completed runs that needed at least BYTES; 0 with
- * fewer than LEAST such runs. */
-static double median_seconds(const ft_model *model, double bytes, size_t least)
+ * fewer than MIN_COUNT such runs. */
+static double median_seconds(const ft_model *model, double bytes, size_t min_count)
 {
   double seconds[RUNS];
   size_t count = 0;
@@ -54,7 +55,7 @@ static double median_seconds(const ft_model *model, double bytes, size_t least)
     if (!run->censored && run->runtime_seconds > 0 && run->bytes >= bytes)
       seconds[count++] = run->runtime_seconds;
   }
-  return count && count >= least ? ft_sort_select_median(seconds, count) : 0;
+  return count && count >= min_count ? ft_sort_select_median(seconds, count) : 0;
 }
 
 void ft_failure_cost_estimate_time(ft_model *model)

@@ -15,8 +15,8 @@ bool ft_failure_cost_equals(const ft_model *model, double cost);
 /*
  * Sets failure_time of MODEL's evaluator: the mean fraction of the run time after which a run is
  * out of memory, over the last 20 such runs. The full time is the median of the completed runs that
- * needed at least as much, of all completed runs if those are fewer than 3. Three pseudo-runs that
- * failed at their end limit the effect of few failures. Without failures nothing changes.
+ * needed at least as much memory, or of all completed runs if fewer than 3 did. Three pseudo-runs
+ * that failed at the end of their run time are the prior. Without failures nothing changes.
  */
 void ft_failure_cost_estimate_time(ft_model *model);
 

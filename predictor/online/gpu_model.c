@@ -11,13 +11,14 @@
 #include "predictor/online/online.h"
 #include "predictor/online/refit.h"
 
-/* Fraction of GPU memory in use at which a failed run counts as out of memory; the allocation that
- * failed is never in use. Above the 0.75 that JAX preallocates. */
+/* Fraction of GPU memory in use from which a failed run counts as out of memory. It is below 1,
+ * since the allocation that failed is not in use, and above the 0.75 that JAX preallocates. */
 #define OUT_OF_MEMORY_FRACTION 0.8
-/* Fraction of GPU memory in use at which a completed run is taken to allocate all of it: the
- * default of TensorFlow, and 0.9 of vLLM (gpu_memory_utilization). */
+/* Fraction of GPU memory in use from which a completed run is assumed to allocate all memory:
+ * TensorFlow does by default, and vLLM allocates 0.9 (gpu_memory_utilization). */
 #define FILLED_FRACTION 0.9
-/* Multiple of the listed memory above which the GPU's name is taken to be wrong. */
+/* Multiple of the listed memory above which the GPU's name is assumed to be wrong. Chosen by
+ * judgement. */
 #define MAX_FRACTION 1.05
 #define MIB 1048576.0
 

@@ -13,9 +13,11 @@ enum {
   RUNS = sizeof((ft_gpu_kind *)NULL)->runs / sizeof(ft_network_run)
 };
 
-/* Runs kept of one network, so that a frequent one does not displace the others. */
+/* Maximum number of runs of one network, so that a frequent network does not displace the others.
+ * Chosen by judgement. */
 enum { RUNS_PER_NETWORK = 3 };
-/* Relative difference of estimates below which two runs count as one network at one batch size. */
+/* Relative difference of network_bytes up to which two runs count as the same network at the same
+ * batch size. */
 #define SAME_NETWORK 0.002
 
 uint32_t ft_gpu_observations_hash(const char *name)
@@ -37,8 +39,8 @@ static void remove_network_run(ft_gpu_kind *kind, size_t at)
   memmove(&kind->runs[at], &kind->runs[at + 1], (kind->runs_count - at) * sizeof *kind->runs);
 }
 
-/* Makes room for RUN in KIND: removes its older record, else the oldest run of the same network if
- * there are enough, else the oldest run if KIND is full. */
+/* Makes room for RUN in KIND: removes an older record of RUN, else the oldest run of its network if
+ * there are RUNS_PER_NETWORK, else the oldest run if KIND is full. */
 static void make_room_for_run(ft_gpu_kind *kind, const ft_network_run *run)
 {
   size_t same = 0, oldest = 0;

@@ -6,15 +6,15 @@
 #include "predictor/estimate/memory.h"
 #include "predictor/online/interval_calibration.h"
 
-/* Step of the log width per run, as runs grow without limit. Chosen by the coverage on eight traces
+/* Step of the log width per run, in the limit of many runs. Chosen by the coverage on eight traces
  * (tests/bench/replay_constants). */
 #define STEP 0.15
-/* Added to the step, divided by the number of runs. The optimal gain (Robbins and Monro 1951) is
+/* INITIAL_STEP / runs is added to STEP. The optimal gain (Robbins and Monro 1951) is
  * the inverse slope of coverage over log width: 3 at 90 % coverage of a normal distribution, 8 at
  * 98 %. Chosen by tests/bench/replay_constants. */
 #define INITIAL_STEP 8.0
-/* Fewest runs behind an interval to judge its coverage. Chosen by the coverage of four traces in
- * order of arrival. */
+/* Minimum number of runs behind an interval whose coverage counts. Chosen by the coverage of four
+ * traces in order of arrival. */
 #define MIN_RUNS 5
 /* Nominal fractions of runs inside and outside the interval. */
 #define COVERAGE 0.9

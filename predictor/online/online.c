@@ -31,15 +31,17 @@ enum {
   MAX_LEVELS = COUNT(((ft_column *)NULL)->categories)
 };
 
-/* Peaks above 1 PiB on one node are measurement errors, bytes. */
+/* Maximum valid peak on one node, 1 PiB, in bytes. Chosen by judgement. */
 #define MAX_BYTES 0x1p50
-/* A censored run without a known cause counts as killed by its limit from this fraction of it.
- * Chosen by judgement. */
+/* Fraction of the limit from which the peak of a censored run without a known cause shows that the
+ * limit killed it. Chosen by judgement. */
 #define NEAR_LIMIT 0.95
-/* A step's limit below this fraction of its job's is the step's own; Slurm rounds limits to MiB. */
+/* A limit below this fraction of the job's limit was set for a step (srun --mem). Below 1, since
+ * Slurm rounds limits to MiB. */
 #define STEP_LIMIT_FRACTION 0.95
 /* A killed run whose recorded peak is below this fraction of its limit was not killed by that
- * limit, since a peak missed between two samples is smaller. Chosen by judgement. */
+ * limit: a peak between two samples is not that much larger. Chosen by judgement.
+ */
 #define NODE_OOM_FRACTION 0.5
 
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule)
@@ -49,7 +51,7 @@ void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule
   (void)ft_string_copy(PACKAGE_VERSION, model->version, sizeof model->version);
 }
 
-/* The features of a run: those of its submission and its variant. */
+/* The features of a run: those of its submission, and its variant. */
 struct run_features {
   ft_feature features[COUNT(((ft_submission *)NULL)->features) + 1];
   size_t count;
@@ -59,21 +61,21 @@ struct run_features {
 
 enum { MAX_HASHES = COUNT(((ft_model *)NULL)->variant_hashes), MAX_VARIANTS = MAX_LEVELS };
 
-/* Returns a variant without hashes, else the one with the oldest hash. */
+/* Returns a variant (1 to MAX_VARIANTS) without hashes, else the variant of the oldest hash. */
 static unsigned find_free_variant(const ft_model *model)
 {
-  bool taken[MAX_VARIANTS + 1] = { false };
+  bool used[MAX_VARIANTS + 1] = { false };
 
   for (size_t i = 0; i < model->variant_hashes_count; i++)
     if (model->variant_ids.bytes[i] <= MAX_VARIANTS)
-      taken[model->variant_ids.bytes[i]] = true;
+      used[model->variant_ids.bytes[i]] = true;
   for (unsigned v = 1; v <= MAX_VARIANTS; v++)
-    if (!taken[v])
+    if (!used[v])
       return v;
   return model->variant_ids.bytes[0];
 }
 
-/* Assigns HASH to VARIANT as the newest hash. */
+/* Adds HASH (0: none) of VARIANT as the newest hash; a full list loses its oldest hash. */
 static void add_variant_hash(ft_model *model, uint32_t hash, unsigned variant)
 {
   size_t at = 0, count = model->variant_hashes_count;
@@ -128,8 +130,8 @@ static bool is_column_used(const ft_model *model, size_t column)
   return false;
 }
 
-/* Discards the equation if it reads COLUMN, or its category LEVEL - 1, whose meaning changes. LEVEL
- * 0: the whole column. */
+/* Discards the equation if it reads the category LEVEL - 1 of COLUMN, with LEVEL 0 any value of
+ * COLUMN, because the meaning of the column or category changes. */
 static void discard_equation(ft_model *model, const ft_column *column, size_t level)
 {
   ft_equation *q = &model->evaluator.equation;
@@ -142,8 +144,8 @@ static void discard_equation(ft_model *model, const ft_column *column, size_t le
     }
 }
 
-/* Returns the column of FEATURE; a new one takes a free or unused column and sets *CHANGED. NULL:
- * no column is free. */
+/* Returns the column of FEATURE. A new feature gets a free or unused column and sets *CHANGED.
+ * Returns NULL if there is none. */
 static ft_column *find_or_add_column(ft_model *model, const ft_feature *feature, bool *changed)
 {
   ft_column *column = NULL;
@@ -194,7 +196,7 @@ static bool add_level(ft_model *model, ft_column *column, const ft_feature *feat
   return true;
 }
 
-/* Adds columns and levels of the features. Returns whether the meaning of any changed. */
+/* Adds columns and levels of the features in IN. Returns whether the meaning of any changed. */
 static bool add_columns_of_features(ft_model *model, const struct run_features *in)
 {
   bool changed = false;
@@ -216,7 +218,7 @@ static bool was_killed_for_memory(const ft_observation *o, double bytes)
 {
   if (o->outcome == FT_OUTCOME_OUT_OF_MEMORY)
     return true;
-  /* on the node OverMemoryKill is a plain SIGKILL, like scancel */
+  /* on the node a kill by Slurm's OverMemoryKill looks like scancel: a plain SIGKILL */
   return o->censored && o->has_limit_bytes && o->limit_bytes > 0 &&
          bytes >= NEAR_LIMIT * (double)o->limit_bytes &&
          (o->outcome == FT_OUTCOME_UNKNOWN || o->outcome == FT_OUTCOME_FAILED ||
@@ -225,9 +227,9 @@ static bool was_killed_for_memory(const ft_observation *o, double bytes)
 
 /*
  * Returns whether the run was killed because its node was out of memory, which is no evidence of
- * its own need. The agent detects this if the kernel counts failures at a limit. Otherwise it is
- * assumed if neither samples nor the kernel's record of the largest process came near the limit
- * (page cache may have filled it).
+ * how much the run requires. The agent detects this if the kernel counts failures at a limit.
+ * Otherwise it is assumed if both the sampled peak and the kernel's peak of the largest process are
+ * far below the limit (page cache may have filled it).
  */
 static bool was_killed_by_node_oom(const ft_observation *o, ft_rule rule)
 {
@@ -242,9 +244,9 @@ static bool was_killed_by_node_oom(const ft_observation *o, ft_rule rule)
 }
 
 /*
- * Returns the bytes that the run needed at least: its peak, or the limit that killed it, which it
- * has exceeded even if no sample shows it. For a job on several nodes Slurm does not report which
- * node's limit it was.
+ * Returns the minimum of the memory that the run required, in bytes: its peak, or the limit that
+ * killed it, which the run exceeded even if no sample shows this. For a job on several nodes Slurm
+ * does not report on which node the limit was exceeded.
  */
 static double min_required_bytes(const ft_observation *o, ft_rule rule)
 {
@@ -262,9 +264,9 @@ static double min_required_bytes(const ft_observation *o, ft_rule rule)
 }
 
 /*
- * Returns whether a step was killed at its own limit (srun --mem in the script), which does not
- * depend on the job's. With --mem a step has the job's memory; with --mem-per-cpu that of its CPUs,
- * which may be less.
+ * Returns whether a step was killed at a limit of its own (srun --mem in the script). With --mem a
+ * step otherwise has the limit of the job. With --mem-per-cpu it has that of its CPUs, which may be
+ * lower; then the function returns false.
  */
 static bool was_step_limited(const ft_observation *o)
 {
@@ -277,7 +279,7 @@ static bool was_step_limited(const ft_observation *o)
          (double)o->killed_at_bytes < STEP_LIMIT_FRACTION * (double)o->limit_bytes;
 }
 
-static double or_zero(double value)
+static double finite_or_zero(double value)
 {
   return isfinite(value) ? value : 0;
 }
@@ -289,13 +291,13 @@ uint64_t ft_online_key(uint32_t uid, const ft_observation *o)
   return uid == FT_STATE_POOLED ? ft_pool_key(key, o->uid) : key;
 }
 
-/* Returns the run of O with BYTES, without feature values. */
+/* Returns a run of the history for O, with the peak or bound BYTES and without feature values. */
 static ft_run make_history_run(const ft_model *model, const ft_observation *o, double bytes)
 {
   ft_run run = { .key = ft_online_key(model->uid, o),
-                 .time = or_zero(o->end_time),
+                 .time = finite_or_zero(o->end_time),
                  .bytes = bytes,
-                 .runtime_seconds = or_zero(o->runtime_seconds) };
+                 .runtime_seconds = finite_or_zero(o->runtime_seconds) };
   const ft_feature *network =
       ft_feature_find(o->submission.features, o->submission.features_count, FT_FEATURE_NETWORK);
 
@@ -313,7 +315,8 @@ static ft_run make_history_run(const ft_model *model, const ft_observation *o, d
   return run;
 }
 
-/* Sets RUN's out-of-sample prediction and calibrates the interval, unless the run is known. */
+/* Sets RUN's out-of-sample prediction. Calibrates the interval by a completed run that is not KNOWN
+ * from an earlier record. */
 static void predict_run(ft_model *model, const ft_observation *o, const struct run_features *in,
                         bool known, ft_run *run)
 {
@@ -341,7 +344,7 @@ static void predict_by_equation(const ft_model *model, const struct run_features
   run->equation_log = isnan(predicted) ? 0 : (float)predicted;
 }
 
-/* Adds the waste of each ensemble member on RUN to its loss. */
+/* Adds to the loss of each ensemble member the waste of its allocation for RUN. */
 static void update_ensemble(ft_model *model, const struct run_features *in, const ft_run *run)
 {
   const ft_evaluator *e = &model->evaluator;
@@ -354,15 +357,15 @@ static void update_ensemble(ft_model *model, const struct run_features *in, cons
   ft_ensemble_update(&model->evaluator, &q, run->bytes, run->runtime_seconds, model->completed);
 }
 
-/* Adds BY (1 or -1) to the counts of runs. */
-static void adjust_run_counts(ft_model *model, const ft_run *run, int by)
+/* Adds DELTA (1 or -1) to MODEL's counts of runs that include RUN. */
+static void adjust_run_counts(ft_model *model, const ft_run *run, int delta)
 {
   uint32_t *kind = run->censored ? &model->censored : &model->completed;
 
-  if (by > 0 ? *kind < UINT32_MAX : *kind > 0)
-    *kind += (uint32_t)by;
-  if (by > 0 ? model->runs < UINT32_MAX : model->runs > 0)
-    model->runs += (uint32_t)by;
+  if (delta > 0 ? *kind < UINT32_MAX : *kind > 0)
+    *kind += (uint32_t)delta;
+  if (delta > 0 ? model->runs < UINT32_MAX : model->runs > 0)
+    model->runs += (uint32_t)delta;
 }
 
 /* Inserts RUN into the history in order of time; a full history loses its oldest run. Returns
@@ -443,7 +446,7 @@ int ft_online_update(ft_model *model, const ft_observation *observation, struct 
   for (size_t i = 0; i < model->history_count; i++) {
     if (model->history[i].key != run.key)
       continue;
-    /* keep the predictions made before the first record of this run */
+    /* keep the predictions that were made before the first record of this run */
     run.predicted_log = model->history[i].predicted_log;
     run.equation_log = model->history[i].equation_log;
     adjust_run_counts(model, &model->history[i], -1);

@@ -10,23 +10,25 @@
 #include "predictor/online/refit.h"
 #include "predictor/record/record.h"
 
-/* Sets MODEL to an empty model of UID's APP that learns the peak under RULE. */
+/* Sets MODEL to an empty model of UID's APP that learns the peak memory under the accounting RULE.
+ */
 void ft_online_init(ft_model *model, const char *app, uint32_t uid, ft_rule rule);
 
 /*
- * Learns from OBSERVATION. MODEL first predicts it, for an out-of-sample residual. Then the run
- * enters the history, replacing a run of the same key, and the evaluator is updated.
+ * Learns from OBSERVATION. MODEL first predicts the run, for an out-of-sample residual. Then the
+ * run enters the history, where it replaces a run of the same key, and the evaluator is updated.
  *
- * A censored run is a lower bound: its peak, or its limit if that killed it. A completed run with
- * peak_is_bound is a lower bound too once 10 exactly measured runs exist. An observation without a
- * peak under MODEL's rule, or with an invalid one (0, or above 2^50 bytes), changes nothing.
- * Returns 1 if MODEL changed, 0 if not; -1 out of memory, fills ERR and leaves MODEL as it was.
+ * A censored run gives a lower bound of the required memory: its peak, or the limit that killed it.
+ * A completed run with peak_is_bound gives a lower bound too once 10 exactly measured runs exist.
+ * An observation without a peak under MODEL's rule, or with an invalid one (0, or above 2^50
+ * bytes), changes nothing. Returns 1 if MODEL changed, 0 if not; -1 out of memory, fills ERR and
+ * leaves MODEL as it was.
  */
 int ft_online_update(ft_model *model, const ft_observation *observation, struct ft_error *err);
 
 /*
- * Limits the times of all runs to LATEST (UTC seconds). Runs recorded by a clock that was ahead
- * would otherwise stay the newest, and later runs would be too old to be learnt.
+ * Limits the times of all runs to LATEST (UTC seconds). Runs recorded while the clock was ahead
+ * would otherwise stay the newest, and a full history would reject later runs as older.
  */
 void ft_online_clamp_times(ft_model *model, double latest);
 
@@ -35,10 +37,10 @@ void ft_online_clamp_times(ft_model *model, double latest);
 void ft_online_refit(ft_model *model, struct ft_refit *work);
 
 /* Removes the COUNT oldest runs from MODEL's history, counts the others again and clears the
- * evaluator; ft_online_refit has to follow. */
+ * evaluator. The caller then calls ft_online_refit. */
 void ft_online_drop_oldest(ft_model *model, size_t count);
 
-/* Returns the key of O's run in the history of UID's model. */
+/* Returns the key of O's run in the history of a model of UID. */
 uint64_t ft_online_key(uint32_t uid, const ft_observation *o);
 
 #endif

@@ -22,18 +22,19 @@ enum {
   MAX_PLATFORMS = COUNT(((ft_performance *)NULL)->platforms)
 };
 
-/* Per second. */
+/* Microseconds per second. */
 #define MICROSECONDS 1e6
-/* Longer run times are errors: one year, in seconds. */
+/* Maximum valid run time in seconds, one year. Chosen by judgement. */
 #define MAX_SECONDS 3.2e7
-/* Upper limit of a normalised run time in microseconds; the memory model's limit in bytes. */
+/* Maximum of a normalised run time in microseconds: the maximum peak of a memory model in bytes. */
 #define MAX_MICROSECONDS 0x1p50
 /* Prior standard deviation of log run times of equal runs on one platform, worth one run. Chosen by
  * judgement. */
 #define PRIOR_DEVIATION 0.1
-/* Standard deviation of a normal distribution over its median absolute deviation. */
+/* Ratio of the standard deviation of a normal distribution to its median absolute deviation. */
 #define MAD_TO_DEVIATION 1.4826
-/* A platform becomes the first with this multiple of the first one's runs. Chosen by judgement. */
+/* A platform becomes the first one with this multiple of the first platform's runs. Chosen by
+ * judgement. */
 #define SWITCH_FACTOR 1.5
 
 void ft_performance_init(ft_performance *p, const char *app, uint32_t uid)
@@ -51,10 +52,10 @@ static void count_platform_runs(ft_performance *p)
   for (size_t i = 0; i < p->platforms_count; i++)
     p->platforms[i].runs = 0;
   for (size_t i = 0; i < p->history_count; i++) {
-    ft_platform_runs *place = &p->platforms[p->history[i].platform];
+    ft_platform_runs *platform = &p->platforms[p->history[i].platform];
 
-    place->runs++;
-    place->last = fmax(place->last, p->history[i].time);
+    platform->runs++;
+    platform->last = fmax(platform->last, p->history[i].time);
   }
 }
 
@@ -107,53 +108,53 @@ static uint32_t find_or_add_platform(ft_performance *p, const char *platform)
   return at;
 }
 
-/* Makes the platform with clearly the most runs the first. Ratios then refer to it, and the
- * regression is cleared. */
+/* Moves a platform with SWITCH_FACTOR times the first platform's runs to the first index. Then
+ * refers all ratios to it and clears the regression. */
 static void choose_first_platform(ft_performance *p)
 {
-  uint32_t most = 0;
+  uint32_t largest = 0;
   ft_platform_runs first;
   double ratio;
 
   for (uint32_t i = 1; i < p->platforms_count; i++)
-    if (p->platforms[i].runs > p->platforms[most].runs)
-      most = i;
-  if (!most || p->platforms[most].runs < SWITCH_FACTOR * p->platforms[0].runs)
+    if (p->platforms[i].runs > p->platforms[largest].runs)
+      largest = i;
+  if (!largest || p->platforms[largest].runs < SWITCH_FACTOR * p->platforms[0].runs)
     return;
-  ratio = p->platforms[most].log_ratio;
+  ratio = p->platforms[largest].log_ratio;
   first = p->platforms[0];
-  p->platforms[0] = p->platforms[most];
-  p->platforms[most] = first;
+  p->platforms[0] = p->platforms[largest];
+  p->platforms[largest] = first;
   for (uint32_t i = 0; i < p->platforms_count; i++) {
     p->platforms[i].log_ratio = i ? p->platforms[i].log_ratio - ratio : 0;
     p->platforms[i].transferred_log_ratio -= ratio;
   }
-  p->platforms[most].has_log_ratio = true;
+  p->platforms[largest].has_log_ratio = true;
   p->platforms[0].has_transferred_log_ratio = false;
   for (size_t i = 0; i < p->history_count; i++)
-    if (p->history[i].platform == 0 || p->history[i].platform == most)
-      p->history[i].platform = most - p->history[i].platform;
+    if (p->history[i].platform == 0 || p->history[i].platform == largest)
+      p->history[i].platform = largest - p->history[i].platform;
   p->has_runtime_model = false;
   p->runtime_model = (ft_evaluator){ 0 };
 }
 
 /* ---- regression ---- */
 
-/* Returns the log ratio of PLACE to the first platform; 0 if unknown. */
-static double log_ratio_of(const ft_performance *p, uint32_t place)
+/* Returns the log ratio of PLATFORM to the first platform; 0 if unknown. */
+static double log_ratio_of(const ft_performance *p, uint32_t platform)
 {
-  return place && p->platforms[place].has_log_ratio ? p->platforms[place].log_ratio : 0;
+  return platform && p->platforms[platform].has_log_ratio ? p->platforms[platform].log_ratio : 0;
 }
 
-/* Converts SECONDS at PLACE to microseconds on the first platform, within the limits of the memory
- * model. */
-static double normalised_microseconds(const ft_performance *p, double seconds, uint32_t place)
+/* Converts SECONDS on PLATFORM to microseconds on the first platform, limited to the range of a
+ * memory model. */
+static double normalised_microseconds(const ft_performance *p, double seconds, uint32_t platform)
 {
-  return fmin(fmax(seconds * MICROSECONDS * exp(-log_ratio_of(p, place)), 1), MAX_MICROSECONDS);
+  return fmin(fmax(seconds * MICROSECONDS * exp(-log_ratio_of(p, platform)), 1), MAX_MICROSECONDS);
 }
 
-/* Sets MODEL to a memory model whose bytes are normalised microseconds; its regression is reused.
- */
+/* Sets MODEL to a memory model with normalised microseconds in place of bytes, whose regression
+ * then serves for run times. */
 static void fill_regression_model(const ft_performance *p, ft_model *model)
 {
   ft_online_init(model, p->app, p->uid, FT_RULE_RSS);
@@ -176,9 +177,9 @@ static void fill_regression_model(const ft_performance *p, ft_model *model)
   }
 }
 
-/* Updates MODEL by O, with its run time as peak. Returns as ft_online_update. */
-static int update_regression_model(const ft_performance *p, const ft_observation *o, uint32_t place,
-                                   ft_model *model, struct ft_error *err)
+/* Updates MODEL by O, with its run time on PLATFORM as the peak. Returns as ft_online_update. */
+static int update_regression_model(const ft_performance *p, const ft_observation *o,
+                                   uint32_t platform, ft_model *model, struct ft_error *err)
 {
   ft_observation *converted = malloc(sizeof *converted);
   int status;
@@ -192,14 +193,14 @@ static int update_regression_model(const ft_performance *p, const ft_observation
   converted->has_largest_process_bytes = false; /* a peak in bytes would count as microseconds */
   converted->runtime_seconds = 1;
   converted->has_rss_bytes = true;
-  converted->rss_bytes = (uint64_t)ceil(normalised_microseconds(p, o->runtime_seconds, place));
+  converted->rss_bytes = (uint64_t)ceil(normalised_microseconds(p, o->runtime_seconds, platform));
   status = ft_online_update(model, converted, err);
   free(converted);
   return status;
 }
 
-/* Sets P's runs, columns and regression from MODEL; run times and platforms come from BEFORE and
- * RUN. */
+/* Sets P's runs, columns and regression from MODEL. Run times and platforms are copied from BEFORE
+ * and RUN. */
 static void read_regression_model(const ft_model *model, const ft_performance *before,
                                   const ft_timed_run *run, ft_performance *p)
 {
@@ -237,46 +238,47 @@ struct platform_residuals {
   size_t count;
 };
 
-/* Collects the log residuals of the runs at PLACE under the regression. */
-static void collect_residuals(const ft_performance *p, uint32_t place,
+/* Sets OUT to the log residuals of the runs on PLATFORM under the regression. */
+static void collect_residuals(const ft_performance *p, uint32_t platform,
                               struct platform_residuals *out)
 {
-  struct ft_point_prediction centre;
+  struct ft_point_prediction point;
 
   out->count = 0;
   for (size_t i = 0; i < p->history_count; i++) {
     const ft_timed_run *run = &p->history[i];
 
-    if (run->platform != place)
+    if (run->platform != platform)
       continue;
-    ft_predict_point(&p->runtime_model, run->x, run->x_count, &centre);
-    out->value[out->count++] = log(run->seconds * MICROSECONDS) - centre.log;
+    ft_predict_point(&p->runtime_model, run->x, run->x_count, &point);
+    out->value[out->count++] = log(run->seconds * MICROSECONDS) - point.log;
   }
 }
 
-/* Combines the measured ratio of PLACE, if any, with its transferred estimate by their precisions.
- */
-static void combine_ratios(ft_platform_runs *place, bool measured)
+/* Combines PLATFORM's ratio, if MEASURED, with its transferred estimate, if any, weighted by their
+ * precisions. */
+static void combine_ratios(ft_platform_runs *platform, bool measured)
 {
   double transferred, runs, error;
 
-  place->has_log_ratio = measured || place->has_transferred_log_ratio;
+  platform->has_log_ratio = measured || platform->has_transferred_log_ratio;
   if (!measured) {
-    place->log_ratio = place->has_transferred_log_ratio ? place->transferred_log_ratio : 0;
-    place->deviation = place->has_transferred_log_ratio ? place->transferred_deviation : 0;
-  } else if (place->has_transferred_log_ratio) {
-    /* an estimate off by more than its own deviation gets a larger one */
-    error = fabs(place->transferred_log_ratio - place->log_ratio) / 2;
-    transferred = fmax(fmax(place->transferred_deviation, FT_PERFORMANCE_MIN_DEVIATION), error);
+    platform->log_ratio = platform->has_transferred_log_ratio ? platform->transferred_log_ratio : 0;
+    platform->deviation = platform->has_transferred_log_ratio ? platform->transferred_deviation : 0;
+  } else if (platform->has_transferred_log_ratio) {
+    /* a transferred estimate that is off by more than its deviation gets a larger deviation */
+    error = fabs(platform->transferred_log_ratio - platform->log_ratio) / 2;
+    transferred = fmax(fmax(platform->transferred_deviation, FT_PERFORMANCE_MIN_DEVIATION), error);
     transferred = pow(transferred, -2);
-    runs = 1 / (place->deviation * place->deviation);
-    place->log_ratio = (transferred * place->transferred_log_ratio + runs * place->log_ratio) /
-                       (transferred + runs);
-    place->deviation = 1 / sqrt(transferred + runs);
+    runs = 1 / (platform->deviation * platform->deviation);
+    platform->log_ratio =
+        (transferred * platform->transferred_log_ratio + runs * platform->log_ratio) /
+        (transferred + runs);
+    platform->deviation = 1 / sqrt(transferred + runs);
   }
 }
 
-/* Returns the median of R and sets *DEVIATION to its standard error. Changes R. */
+/* Returns the median of R and sets *DEVIATION to the median's standard error. Changes R. */
 static double median_with_error(struct platform_residuals *r, double *deviation)
 {
   double median = ft_sort_median(r->value, r->count), spread, n = (double)r->count;
@@ -300,15 +302,15 @@ static void measure_ratios(ft_performance *p)
     return;
   first = median_with_error(&r, &first_deviation);
   for (uint32_t i = 1; i < p->platforms_count; i++) {
-    ft_platform_runs *place = &p->platforms[i];
+    ft_platform_runs *platform = &p->platforms[i];
     double deviation;
 
     collect_residuals(p, i, &r);
     if (r.count) {
-      place->log_ratio = median_with_error(&r, &deviation) - first;
-      place->deviation = hypot(deviation, first_deviation);
+      platform->log_ratio = median_with_error(&r, &deviation) - first;
+      platform->deviation = hypot(deviation, first_deviation);
     }
-    combine_ratios(place, r.count > 0);
+    combine_ratios(platform, r.count > 0);
   }
   p->platforms[0].has_log_ratio = false;
   p->platforms[0].log_ratio = p->platforms[0].deviation = 0;
@@ -327,15 +329,15 @@ static bool has_valid_runtime(const ft_observation *o)
 static void init_ratio(ft_performance *p, const ft_observation *o, uint32_t at)
 {
   float x[COUNT(p->columns)];
-  struct ft_point_prediction centre;
+  struct ft_point_prediction point;
 
   if (!at || p->platforms[at].has_log_ratio || !p->has_runtime_model)
     return;
   ft_columns_fill(p->columns, p->columns_count, o->submission.features,
                   o->submission.features_count, x);
-  ft_predict_point(&p->runtime_model, x, p->columns_count, &centre);
+  ft_predict_point(&p->runtime_model, x, p->columns_count, &point);
   p->platforms[at].has_log_ratio = true;
-  p->platforms[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - centre.log;
+  p->platforms[at].log_ratio = log(o->runtime_seconds * MICROSECONDS) - point.log;
 }
 
 /* Working memory of an update. */
@@ -352,7 +354,7 @@ static int apply_observation(struct update_work *w, const ft_observation *o, str
                        .time = o->end_time,
                        .seconds = o->runtime_seconds,
                        .run_features_count = FT_RUN_FEATURES };
-  ft_platform_runs *place;
+  ft_platform_runs *platform;
   uint32_t at = find_or_add_platform(p, o->platform);
 
   init_ratio(p, o, at);
@@ -368,8 +370,8 @@ static int apply_observation(struct update_work *w, const ft_observation *o, str
   p->runs = w->model.completed;
   p->updated = fmax(p->updated, run.time);
   count_platform_runs(p);
-  place = &p->platforms[at];
-  place->bytes = (uint64_t)fmax((double)place->bytes, ft_observation_peak(o, o->rule));
+  platform = &p->platforms[at];
+  platform->bytes = (uint64_t)fmax((double)platform->bytes, ft_observation_peak(o, o->rule));
   measure_ratios(p);
   return 1;
 }
@@ -415,15 +417,15 @@ void ft_performance_set_transfer(ft_performance *p, const char *platform, double
                                  double deviation)
 {
   uint32_t at = find_platform(p, platform);
-  ft_platform_runs *place;
+  ft_platform_runs *entry;
 
   if (!at || at == MAX_PLATFORMS || !p->platforms_count || !p->has_runtime_model ||
       !isfinite(log_ratio) || !(deviation >= FT_PERFORMANCE_MIN_DEVIATION && isfinite(deviation)))
     return;
-  place = &p->platforms[find_or_add_platform(p, platform)];
-  place->has_transferred_log_ratio = true;
-  place->transferred_log_ratio = log_ratio;
-  place->transferred_deviation = deviation;
+  entry = &p->platforms[find_or_add_platform(p, platform)];
+  entry->has_transferred_log_ratio = true;
+  entry->transferred_log_ratio = log_ratio;
+  entry->transferred_deviation = deviation;
   measure_ratios(p);
 }
 

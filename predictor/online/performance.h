@@ -4,7 +4,7 @@
  * agent and import get the same model.
  *
  * The model is a regression of the run time on the features for the first platform (the one with
- * the most runs), and for each other platform the log ratio of its run times to it.
+ * the most runs), and for each other platform the log ratio of its run times to those of the first.
  */
 #ifndef FT_ONLINE_PERFORMANCE_H
 #define FT_ONLINE_PERFORMANCE_H
@@ -12,8 +12,8 @@
 #include "predictor/core/error.h"
 #include "predictor/record/record.h"
 
-/* Smallest standard deviation of a log ratio of run times: runs share a node or a week. Chosen by
- * judgement. */
+/* Smallest standard deviation of a log ratio of run times; runs that share a node or a week show
+ * too little of the variation. Chosen by judgement. */
 #define FT_PERFORMANCE_MIN_DEVIATION 0.02
 
 /* Sets PERFORMANCE to an empty run-time model of UID's APP. */
@@ -21,23 +21,24 @@ void ft_performance_init(ft_performance *performance, const char *app, uint32_t 
 
 /*
  * Learns from OBSERVATION, if the run completed and has a run time and a platform. The newest 100
- * such runs count. The ratio of a platform is the median of its runs' log residuals. A platform
- * replaces the first one only with 1.5 times its runs. A new platform beyond the limit replaces the
- * one used longest ago, with its runs. A later record of a run replaces the earlier one. Takes less
+ * such runs count. The log ratio of a platform is the median of its runs' log residuals. Another
+ * platform becomes the first with 1.5 times the first platform's runs. A new platform beyond the
+ * maximum number replaces the one used longest ago, and its runs. A later record of a run replaces
+ * the earlier one. Takes less
  * than a millisecond. Returns 1 if PERFORMANCE changed, 0 if not; -1 out of memory, fills ERR and
  * leaves PERFORMANCE as it was.
  */
 int ft_performance_update(ft_performance *performance, const ft_observation *observation,
                           struct ft_error *err);
 
-/* Limits all times to LATEST (UTC seconds), as ft_online_clamp_times. */
+/* Limits all times of PERFORMANCE to LATEST (UTC seconds), as ft_online_clamp_times does. */
 void ft_performance_clamp_times(ft_performance *performance, double latest);
 
 /*
- * Sets the transferred estimate of PLATFORM: LOG_RATIO of the run time there to that on the first
- * platform, with its standard DEVIATION of at least 0.02. If the app has run there, both are
- * averaged with their precisions as weights. Ignored for the first platform and beyond the limit of
- * platforms.
+ * Sets the transferred estimate of PLATFORM: the log ratio of run times on PLATFORM to those on the
+ * first platform, with its standard deviation (at least FT_PERFORMANCE_MIN_DEVIATION). If the app
+ * has run on PLATFORM, the platform's ratio is the mean of measurement and estimate, weighted by
+ * their precisions. Does nothing for the first platform and beyond the maximum number of platforms.
  */
 void ft_performance_set_transfer(ft_performance *performance, const char *platform,
                                  double log_ratio, double deviation);

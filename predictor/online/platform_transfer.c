@@ -14,25 +14,25 @@
 /* Runs of a run-time model. */
 enum { RUNS = sizeof((ft_performance *)NULL)->history / sizeof(ft_timed_run) };
 
-/* Standard deviations between the 5 % and 95 % quantiles of a normal distribution. */
+/* Distance of the 5 % and 95 % quantiles of a normal distribution, in standard deviations. */
 #define INTERVAL90_DEVIATIONS 3.289707253902
 
-/* Returns the median run time on the first platform, scaled to PLACE by the ratio, in seconds; NAN
- * without runs there. */
-static double typical_seconds(const ft_performance *p, size_t place)
+/* Returns the median run time on the first platform, scaled to PLATFORM by its ratio, in seconds;
+ * NAN without runs on both. */
+static double typical_seconds(const ft_performance *p, size_t platform)
 {
   double seconds[RUNS];
   size_t count = 0;
 
-  if (place >= p->platforms_count || !p->platforms[place].runs)
+  if (platform >= p->platforms_count || !p->platforms[platform].runs)
     return NAN;
   for (size_t i = 0; i < p->history_count; i++)
     if (p->history[i].platform == 0)
       seconds[count++] = p->history[i].seconds;
   if (!count)
     return NAN;
-  /* runs on other platforms may have other inputs, which the ratio accounts for */
-  return ft_sort_median(seconds, count) * (place ? exp(p->platforms[place].log_ratio) : 1);
+  /* a median of PLATFORM's runs would compare different inputs; the ratio accounts for them */
+  return ft_sort_median(seconds, count) * (platform ? exp(p->platforms[platform].log_ratio) : 1);
 }
 
 /* Returns the index of NAME; COUNT if it is absent. */
@@ -66,8 +66,8 @@ static int allocate_table(struct ft_relative_table *t, struct ft_error *err)
   return 0;
 }
 
-/* Returns the column of the platform NAME; a new one is inserted into all rows.
- * FT_RELATIVE_PLATFORMS: no room. */
+/* Returns the column of the platform NAME; a new one is inserted into all rows. Returns
+ * FT_RELATIVE_PLATFORMS if there is no room. */
 static size_t find_or_add_column_of_platform(struct ft_relative_table *t, const char *name)
 {
   size_t at = find_name_index(t->platform, t->platforms, name), stride = t->platforms;
@@ -116,7 +116,7 @@ struct transfer_query {
   double x[FT_FEATURE_ENCODER_COLUMNS], seconds[FT_RELATIVE_PLATFORMS];
 };
 
-/* Fills Q with P's features and run times in the order of M. */
+/* Fills Q with P's features and run times in the order of M's; NAN where P has none. */
 static void fill_transfer_query(const struct ft_relative_model *m, const ft_performance *p,
                                 struct transfer_query *q)
 {

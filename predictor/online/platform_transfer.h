@@ -13,18 +13,19 @@
 enum { FT_PLATFORM_TRANSFER_APPS = 500 };
 
 /*
- * Adds a row for PERFORMANCE to TABLE, which starts zeroed: the run features on its first platform
- * and its run time on each platform. Rows of apps with the same name form one group. Adds nothing
- * for an app on a single platform or beyond FT_PLATFORM_TRANSFER_APPS rows. Returns 0; -1 out of
- * memory and fills ERR.
+ * Adds a row for PERFORMANCE to TABLE, which starts zeroed: the app's run features on its first
+ * platform and its run time on each platform. Rows of apps with the same name form one group. Adds
+ * nothing for an app on a single platform or beyond FT_PLATFORM_TRANSFER_APPS rows. Returns 0; -1
+ * out of memory and fills ERR. The caller frees TABLE
+ * by ft_relative_table_free.
  */
 int ft_platform_transfer_add(struct ft_relative_table *table, const ft_performance *performance,
                              struct ft_error *err);
 
 /*
- * Replaces PERFORMANCE's transferred estimates by MODEL's for all its platforms, from the run
- * features on the app's first platform. Run times on other platforms correct an estimate, except
- * the platform's own. Sets none if MODEL does not know the first platform. Returns the number of
+ * Replaces PERFORMANCE's transferred estimates by MODEL's, for all platforms of MODEL, from the run
+ * features on the app's first platform. The estimate of a platform also uses the app's run times on
+ * all other platforms. Sets no estimate if MODEL lacks the first platform. Returns the number of
  * estimates; -1 on error and fills ERR.
  */
 int ft_platform_transfer_estimate(const struct ft_relative_model *model,

@@ -22,12 +22,12 @@ enum { COLUMNS = COUNT(((ft_model *)NULL)->columns) };
  * a site. */
 #define RUN_BITS 40
 
-/* Relative distance outside the others' range of a feature that still counts as inside. Chosen by
- * judgement. */
+/* Relative distance outside the range of the other users' feature values that still counts as
+ * inside. Chosen by judgement. */
 #define RANGE_SLACK 0.01
 
-/* Tail probabilities of the others' prediction that limit a run, and the median of a user's runs.
- * Chosen by judgement. */
+/* Tail probabilities of the prediction from the other users' runs: limits of each run (RUN_TAIL)
+ * and of the median of a user's runs (MEDIAN_TAIL). Chosen by judgement. */
 #define RUN_TAIL 0.05
 #define MEDIAN_TAIL 0.25
 
@@ -68,7 +68,7 @@ bool ft_pool_make_room(ft_model *model, const ft_run *run)
 
 /* ---- checks against other users ---- */
 
-/* The accepted runs of one user, compared with the prediction from the others' runs. */
+/* The accepted runs of one user and their predictions from the other users' runs. */
 struct comparison {
   double run[FT_POOL_RUNS];                /* log(bytes / median of the prediction) */
   struct ft_estimate others[FT_POOL_RUNS]; /* prediction of each run */
@@ -77,7 +77,7 @@ struct comparison {
 
 struct pool_work {
   struct ft_refit *refit;
-  ft_model all, others; /* all runs; those of all users but one */
+  ft_model all, others; /* all runs; the runs of all users but one */
   struct comparison comparison;
 };
 
@@ -120,8 +120,8 @@ static void exclude_user(const ft_model *all, uint64_t key, ft_model *out)
       out->history[out->history_count++] = all->history[i];
 }
 
-/* Returns whether OTHERS have values of column J on both sides of X, or the category X. *HAVE: they
- * have any value of J. */
+/* Returns whether X lies in the range of OTHERS' values of column J, or for a category is one of
+ * them. Sets *HAVE if OTHERS have any value of J. */
 static bool is_in_range_of(const ft_model *others, size_t j, float x, bool *have)
 {
   double low = INFINITY, high = -INFINITY, slack;
@@ -142,8 +142,8 @@ static bool is_in_range_of(const ft_model *others, size_t j, float x, bool *have
          (!others->columns[j].categorical && (double)x >= low - slack && (double)x <= high + slack);
 }
 
-/* Removes values of columns without other users' values from RUN. Returns false if another value is
- * outside the range of the others'. */
+/* Removes RUN's values of columns in which OTHERS have none. Returns false if one of the remaining
+ * values is outside the range of OTHERS' values. */
 static bool restrict_to_others(const ft_model *others, ft_run *run)
 {
   for (size_t j = 0; j < others->columns_count && j < run->x_count; j++) {
@@ -181,7 +181,8 @@ static size_t run_to_features(const ft_model *model, const ft_run *run, ft_featu
   return count;
 }
 
-/* Copies the acceptable runs of KEY's user to ACCEPTED and fills W's comparison with them. */
+/* Copies the runs of KEY's user that the other users' runs can predict to ACCEPTED, and fills W's
+ * comparison with them. */
 static void compare_user(const ft_model *all, uint64_t key, struct pool_work *w, ft_run *accepted)
 {
   ft_feature features[COLUMNS];
@@ -215,8 +216,8 @@ static double median_log_quantile(const struct comparison *b, double probability
   return ft_sort_median(value, b->count);
 }
 
-/* Returns the log distance of the median run from the predicted quantiles TAIL to 1 - TAIL; 0
- * inside. */
+/* Returns the signed log distance of a user's median run from the range between the predicted
+ * quantiles TAIL and 1 - TAIL; 0 inside. */
 static double distance_outside(struct comparison *b, double tail)
 {
   double median = b->count ? ft_sort_median(b->run, b->count) : 0;
@@ -226,7 +227,8 @@ static double distance_outside(struct comparison *b, double tail)
                   : 0;
 }
 
-/* Shifts a user's runs into the predicted quartiles and limits each to the predicted tails. */
+/* Multiplies a user's peaks by one factor so that their median lies between the predicted
+ * quartiles, and limits each to the predicted quantiles RUN_TAIL and 1 - RUN_TAIL. */
 static void limit_runs(struct comparison *b, ft_run *accepted)
 {
   double factor = exp(-distance_outside(b, MEDIAN_TAIL));
@@ -281,8 +283,8 @@ static void copy_public_runs(const ft_model *pooled, ft_model *all)
   interleave_users(all);
 }
 
-/* Sets SHARED to the acceptable runs of all users in ALL. LIMIT: limits them to the others'
- * prediction; else omits users far outside it. */
+/* Sets SHARED to the runs of all users in ALL that the other users' runs can predict. With LIMIT
+ * limits them to this prediction, else omits users whose median run is outside its RUN_TAIL. */
 static void check_all_users(const ft_model *all, bool limit, struct pool_work *w, ft_model *shared)
 {
   *shared = *all;

@@ -11,19 +11,19 @@
 #include "predictor/record/record.h"
 
 enum {
-  FT_POOL_RUNS = 10, /* newest runs kept of each user. Chosen by judgement. */
-  FT_POOL_USERS = 3  /* fewest users of a shared model: between two, neither can be checked */
+  FT_POOL_RUNS = 10, /* maximum runs of each user, the newest. Chosen by judgement. */
+  FT_POOL_USERS = 3  /* minimum users of a shared model: of two, none could be outvoted */
 };
 
-/* Returns the key of UID's run in the pooled model, from its KEY elsewhere; it includes a hash of
- * UID. */
+/* Returns the key in the pooled model of UID's run with the usual KEY. It includes a hash of UID.
+ */
 uint64_t ft_pool_key(uint64_t key, uint32_t uid);
 
 /* Returns whether two keys of ft_pool_key belong to the same user. */
 bool ft_pool_same_user(uint64_t key, uint64_t other);
 
-/* Returns whether OBSERVATION may enter the pooled model: not if the app's declared command was
- * seen not to run. */
+/* Returns whether OBSERVATION may enter the pooled model: not if the agent recorded that the app's
+ * declared command did not run. */
 bool ft_pool_accepts(const ft_observation *observation);
 
 /* Makes room for RUN in the pooled MODEL: removes the user's oldest run if there are FT_POOL_RUNS.
@@ -31,13 +31,14 @@ bool ft_pool_accepts(const ft_observation *observation);
 bool ft_pool_make_room(ft_model *model, const ft_run *run);
 
 /*
- * Fills SHARED with the model of POOLED's completed runs that all users may read. Other users' runs
- * check each run: a run without similar runs of others is omitted, and so is a user whose median
- * run lies outside the 5 % and 95 % quantiles predicted from the others. The runs of each remaining
- * user are shifted together until their median lies between the others' quartiles; each is then
- * limited to their 5 % and 95 % quantiles. Data about scripts of single users is omitted. Takes up
- * to 2 ms per user. Returns 1; 0 with fewer than FT_POOL_USERS users left, SHARED is then
- * undefined; -1 out of memory and fills ERR.
+ * Fills SHARED with the model of POOLED's completed runs that all users may read. Each user's runs
+ * are compared with a prediction from the other users' runs. A run with feature values that no
+ * other user's runs have is omitted, and so is a user whose median run lies outside the predicted 5
+ * % and 95 % quantiles. The peaks of each remaining user are multiplied by one factor so that their
+ * median lies between the predicted quartiles; each is then limited to the predicted 5 % and 95 %
+ * quantiles. Data about scripts of single users is omitted. Takes up to 2 ms per user. Returns 1; 0
+ * with fewer than FT_POOL_USERS users left, SHARED is then undefined; -1 out of memory and fills
+ * ERR.
  */
 int ft_pool_shared_model(const ft_model *pooled, ft_model *shared, struct ft_error *err);
 

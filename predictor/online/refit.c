@@ -10,14 +10,14 @@
 #include "predictor/online/baselines.h"
 #include "predictor/online/refit_work.h"
 
-/* Fewest runs with both predictions to prefer an equation. Chosen by judgement. */
+/* Minimum number of runs with both predictions to prefer an equation. Chosen by judgement. */
 enum { MIN_EQUATION_RUNS = 10 };
 
 /* Largest ratio of the equation's to the additive model's out-of-sample error, on the same runs, to
  * prefer the equation. Chosen by judgement. */
 #define EQUATION_GAIN 0.9
-/* Standard deviation of an unseen category of an app with only one, in log units. Chosen by
- * judgement. */
+/* Standard deviation of the effect of an unseen category, in log units, if all runs have the same
+ * category. Chosen by judgement. */
 #define UNSEEN_LEVEL_SCALE 0.3
 
 struct ft_refit *ft_refit_new(void)
@@ -25,7 +25,7 @@ struct ft_refit *ft_refit_new(void)
   return malloc(sizeof(struct ft_refit) + ft_additive_work_size());
 }
 
-/* Adds RUN of the history with BYTES to the data of the fit. */
+/* Adds the run with index RUN in the history, with BYTES as its peak, to the data of the fit. */
 static void append_refit_run(const ft_model *model, struct ft_refit *r, size_t run, double bytes)
 {
   size_t row = r->data.runs++;
@@ -45,8 +45,8 @@ size_t ft_refit_count_exact(const ft_model *model)
   return exact;
 }
 
-/* Returns the bytes with which RUN enters the fit: for a censored run the median of the exponential
- * tail above it. */
+/* Returns the bytes with which RUN enters the fit: for a censored run the median of its required
+ * memory (FT_KILLED_MARGIN). */
 static double fitted_bytes(const ft_run *run)
 {
   if (run->killed_by == FT_KILLED_BY_LIMIT)
@@ -54,7 +54,7 @@ static double fitted_bytes(const ft_run *run)
   return run->censored ? run->bytes * exp(FT_STOPPED_MARGIN + FT_STOPPED_MEAN * M_LN2) : run->bytes;
 }
 
-/* Collects the observed runs, or without any the killed ones. */
+/* Fills R's data with the observed runs, or if there are none with the killed runs. */
 static void collect_fit_rows(const ft_model *model, struct ft_refit *r)
 {
   size_t exact = ft_refit_count_exact(model);
@@ -75,8 +75,8 @@ static void collect_fit_rows(const ft_model *model, struct ft_refit *r)
 
 /* ---- the point prediction ---- */
 
-/* Sets T to the range of COLUMN in the data and the effect of unseen values. Returns false for a
- * column without values. */
+/* Sets T to the range of COLUMN in the data and, for a category, the standard deviation of the
+ * effect of unseen values. Returns false for a column without values. */
 static bool describe_column(const ft_model *model, const struct ft_refit *r, size_t column,
                             ft_term *t)
 {
@@ -140,10 +140,10 @@ static void measure_log_residuals(const ft_model *model, struct ft_refit *r)
 {
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
-    struct ft_point_prediction centre;
+    struct ft_point_prediction point;
 
-    ft_predict_point(&model->evaluator, run->x, run->x_count, &centre);
-    r->log_residual[i] = log(fmax(run->bytes, 1)) - centre.log;
+    ft_predict_point(&model->evaluator, run->x, run->x_count, &point);
+    r->log_residual[i] = log(fmax(run->bytes, 1)) - point.log;
   }
 }
 
@@ -198,7 +198,7 @@ static bool add_censored_rows(const ft_model *model, struct ft_refit *r)
   return r->data.runs > before;
 }
 
-/* Clears E except the equation, the ensemble's losses and what is calibrated over time. */
+/* Clears E except the equation, the ensemble's losses and the values calibrated over time. */
 static void clear_fit(ft_evaluator *e)
 {
   ft_evaluator kept = { .has_equation = e->has_equation,
@@ -216,17 +216,18 @@ static void clear_fit(ft_evaluator *e)
   *e = kept;
 }
 
-/* Stores the residuals of all runs, out of sample for the fitted ones, relative to a point
- * prediction moved by BY, and fills the baselines. */
-static void store_run_residuals(ft_model *model, const struct ft_refit *r, double by)
+/* Stores the log residual of each run in the history: out of sample for the fitted runs, relative
+ * to the point prediction without SHIFT. Fills the baselines by residuals relative to the shifted
+ * prediction. */
+static void store_run_residuals(ft_model *model, const struct ft_refit *r, double shift)
 {
   double log_residual[FT_REFIT_RUNS];
 
   memcpy(log_residual, r->log_residual, model->history_count * sizeof *log_residual);
   for (size_t i = 0; i < r->rows; i++)
-    log_residual[r->row[i]] = r->out_of_sample[i] - by;
+    log_residual[r->row[i]] = r->out_of_sample[i] - shift;
   for (size_t i = 0; i < model->history_count; i++)
-    model->history[i].residual = (float)(log_residual[i] + by);
+    model->history[i].residual = (float)(log_residual[i] + shift);
   ft_baselines_fill(model, log_residual);
 }
 
@@ -249,10 +250,10 @@ const double *ft_refit_log_residuals(const struct ft_refit *r)
 
 void ft_refit_model(ft_model *model, struct ft_refit *r)
 {
-  double by;
+  double shift;
 
   clear_fit(&model->evaluator);
-  /* without usable runs the evaluator holds only facts */
+  /* without usable runs the evaluator has only facts */
   model->has_evaluator = true;
   collect_fit_rows(model, r);
   if (!r->data.runs)
@@ -261,12 +262,12 @@ void ft_refit_model(ft_model *model, struct ft_refit *r)
   if (add_censored_rows(model, r))
     fit_point_prediction(model, r);
   memcpy(r->out_of_sample, r->fit.residual, r->rows * sizeof *r->out_of_sample);
-  by = ft_refit_drift(r);
+  shift = ft_refit_drift(r);
   r->residuals = 0;
-  ft_refit_collect_residuals(model, r, by);
-  if (by != 0)
+  ft_refit_collect_residuals(model, r, shift);
+  if (shift != 0)
     measure_log_residuals(model, r);
-  store_run_residuals(model, r, by);
+  store_run_residuals(model, r, shift);
   ft_refit_add_censored(model, r);
   model->evaluator.fitted = model->completed;
   ft_refit_store_residuals(model, r);

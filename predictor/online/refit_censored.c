@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Censored runs: their share of the residuals. */
+/* Adds censored runs to the residuals. */
 #include "config.h"
 
 #include <math.h>
@@ -9,24 +9,26 @@
 #include "predictor/learn/residual_quantiles.h"
 #include "predictor/online/refit_work.h"
 
-/* Runs completed since a censored run after which it is no longer recent. Chosen by judgement. */
+/* A censored run is recent until this number of runs have completed after it. Chosen by judgement.
+ */
 enum { RECENT_COMPLETED = 5 };
-/* The newest run is recent if at most 1 in this number of completed runs lies above it. Chosen by
- * judgement. */
+/* The newest run is recent if at most 1 in this number of completed runs has a larger residual.
+ * Chosen by judgement. */
 enum { ABOVE_FRACTION = 10 };
-/* Completed runs against which recent censored runs are weighted: one of them has a fifth. */
+/* Recent censored runs are weighted against at most this number of completed runs, so one has at
+ * least a fifth of the probability. Chosen by judgement. */
 enum { WEIGHT_RUNS = 4 };
-/* Length of the list of residuals with recent censored runs, so a share is a whole per cent. */
+/* Number of residuals if there are recent censored runs; each has 1 % of the probability. */
 enum { RESAMPLED = 100 };
 
 /* Log units added for each repeated kill at the same peak. Chosen by judgement. */
 #define REPEAT_MARGIN 0.3
-/* Log residuals closer than this are the same peak. Chosen by judgement. */
+/* Log residuals that differ by less than this count as the same peak. Chosen by judgement. */
 #define SAME_PEAK 0.2
 
 /*
- * Returns whether the censored run I is recent and uncontradicted: no run has completed above it,
- * in log residuals. For the newest run only many such completed runs count as contradiction.
+ * Returns whether the censored run I is recent, and no completed run has at least its log residual.
+ * If run I is newer than all completed runs, up to 1 in ABOVE_FRACTION of them may have.
  */
 static bool is_recent(const ft_model *model, const struct ft_refit *r, size_t i)
 {
@@ -46,8 +48,8 @@ static bool is_recent(const ft_model *model, const struct ft_refit *r, size_t i)
 struct recent_censored {
   size_t count;
   size_t repeats;      /* kills at the same peak as an earlier one */
-  double log_residual; /* the largest */
-  bool killed;         /* the largest was killed for memory */
+  double log_residual; /* of the run with the largest one */
+  bool killed;         /* that run was killed for memory */
 };
 
 static void add_recent_run(struct recent_censored *f, const ft_run *run, double log_residual)
@@ -80,8 +82,9 @@ static double exponential_quantile(size_t k, size_t count, double mean)
 }
 
 /*
- * Adds an exponential tail above the largest recent censored run. Its share of the residuals is the
- * number of recent censored runs relative to them plus WEIGHT_RUNS completed runs.
+ * Adds an exponential tail above the largest recent censored run. The fraction of the residuals
+ * that is in the tail is recent / (recent + completed), with the number of recent censored runs and
+ * up to WEIGHT_RUNS completed runs.
  */
 static void add_recent_tail(struct ft_refit *r, const struct recent_censored *f)
 {
@@ -102,62 +105,65 @@ static int compare_censored_residuals(const void *a, const void *b)
 {
   const struct ft_censored_residual *x = a, *y = b;
 
-  if (x->above != y->above)
-    return (x->above > y->above) - (x->above < y->above);
-  return x->bound - y->bound; /* a bound follows an equal value */
+  if (x->log_residual != y->log_residual)
+    return (x->log_residual > y->log_residual) - (x->log_residual < y->log_residual);
+  return x->bound - y->bound; /* a bound is sorted after an equal residual */
 }
 
 /*
- * Sorts the residuals and COUNT bounds and replaces them by as many residuals. The probability of a
- * bound goes to the residuals above it, and without any to an exponential tail.
+ * Replaces R's residuals and the first COUNT lower bounds of R->censored by as many residuals of
+ * the product-limit distribution. The probability of a bound goes to the residuals above it, or if
+ * there are none to an exponential tail. KILLED: a bound is of a run killed for memory.
  */
 static void redistribute_bounds(struct ft_refit *r, size_t count, bool killed)
 {
   size_t total = r->residuals + count, limit = total < FT_REFIT_RUNS ? total : FT_REFIT_RUNS,
-         made = 0;
-  double left = 1, mass = 0, last = 0;
+         stored = 0;
+  double left = 1, cumulative = 0, last = 0;
 
   for (size_t i = 0; i < r->residuals; i++)
-    r->bound[count + i] = (struct ft_censored_residual){ .above = r->residual[i] };
-  qsort(r->bound, total, sizeof *r->bound, compare_censored_residuals);
+    r->censored[count + i] = (struct ft_censored_residual){ .log_residual = r->residual[i] };
+  qsort(r->censored, total, sizeof *r->censored, compare_censored_residuals);
   for (size_t k = 0; k < total; k++) {
-    last = r->bound[k].above;
-    if (r->bound[k].bound)
+    last = r->censored[k].log_residual;
+    if (r->censored[k].bound)
       continue;
-    mass += left / (double)(total - k);
+    cumulative += left / (double)(total - k);
     left -= left / (double)(total - k);
-    while (made < limit && ((double)made + 0.5) / (double)limit < mass)
-      r->residual[made++] = last;
+    while (stored < limit && ((double)stored + 0.5) / (double)limit < cumulative)
+      r->residual[stored++] = last;
   }
-  for (size_t k = 0, rest = limit - made; k < rest; k++)
-    r->residual[made++] = last + (killed ? FT_KILLED_MARGIN : FT_STOPPED_MARGIN) +
-                          exponential_quantile(k, rest, killed ? FT_KILLED_MEAN : FT_STOPPED_MEAN);
-  r->residuals = made;
+  for (size_t k = 0, rest = limit - stored; k < rest; k++)
+    r->residual[stored++] =
+        last + (killed ? FT_KILLED_MARGIN : FT_STOPPED_MARGIN) +
+        exponential_quantile(k, rest, killed ? FT_KILLED_MEAN : FT_STOPPED_MEAN);
+  r->residuals = stored;
 }
 
 void ft_refit_add_censored(ft_model *model, struct ft_refit *r)
 {
   ft_evaluator *e = &model->evaluator;
-  double most_completed = 0;
+  double max_completed = 0;
   struct recent_censored recent = { 0 };
   bool killed = false;
   size_t older = 0, exact = ft_refit_count_exact(model);
 
   for (size_t i = 0; i < model->history_count; i++)
     if (!model->history[i].censored)
-      most_completed = fmax(most_completed, model->history[i].bytes);
+      max_completed = fmax(max_completed, model->history[i].bytes);
   for (size_t i = 0; i < model->history_count; i++) {
     const ft_run *run = &model->history[i];
 
     if (ft_refit_observed(run, exact))
       continue;
-    if (run->bytes > most_completed)
+    if (run->bytes > max_completed)
       e->bound_bytes = fmax(e->bound_bytes, run->bytes);
     if (run->censored && is_recent(model, r, i) &&
         (r->rows || run->killed_by == FT_KILLED_BY_LIMIT)) {
       add_recent_run(&recent, run, r->log_residual[i]);
     } else if (r->residuals && r->log_residual[i] > r->residual[0]) {
-      r->bound[older++] = (struct ft_censored_residual){ .above = r->log_residual[i], .bound = true };
+      r->censored[older++] =
+          (struct ft_censored_residual){ .log_residual = r->log_residual[i], .bound = true };
       killed |= run->killed_by == FT_KILLED_BY_LIMIT;
     }
   }

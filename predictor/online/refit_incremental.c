@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Adds one run to a fitted evaluator: its residual under the last fit updates everything else. */
+/* Adds one run to a fitted evaluator: updates all but the fit by the run's residual. */
 #include "config.h"
 
 #include <math.h>
@@ -15,13 +15,13 @@
 
 /* A fit is repeated when 1/8 of its runs are new. */
 enum { REFIT_FRACTION = 8 };
-/* Fewest new runs to detect drift. */
+/* Minimum number of new runs to detect drift. */
 enum { MIN_DRIFT_RUNS = 3 };
-/* A run beyond all earlier residuals, and off by more than this factor, needs a fit with its robust
- * weights. */
+/* A run with a residual outside the range of all earlier ones, and above this factor or below its
+ * inverse, needs a fit, whose robust weights limit its effect. */
 #define OUTLIER_FACTOR 4
-/* Drift: the mean error of the new runs exceeds this multiple of the older runs' error plus the
- * margin, in log units. */
+/* Drift: the mean error of the new runs exceeds DRIFT_FACTOR times the older runs' mean error plus
+ * DRIFT_MARGIN, in log units. */
 #define DRIFT_FACTOR 1.5
 #define DRIFT_MARGIN 0.01
 
@@ -47,7 +47,7 @@ static bool is_in_fitted_range(const ft_model *model, const ft_run *run)
   return true;
 }
 
-/* Restores the rows and their out-of-sample residuals from the history. */
+/* Sets R's rows and their out-of-sample residuals from the history. */
 static void restore_rows(const ft_model *model, size_t exact, struct ft_refit *r)
 {
   r->rows = 0;
@@ -72,12 +72,12 @@ static bool has_drifted(const struct ft_refit *r, size_t since)
   return after > DRIFT_FACTOR * before + DRIFT_MARGIN;
 }
 
-/* Takes the residuals from E's sorted needs, if the point prediction has no shift and all runs are
- * observed. */
-static void reuse_sorted_needs(const ft_evaluator *e, double by, struct ft_refit *r)
+/* Copies E's needs, which are the sorted residuals, to R if SHIFT is 0 and all runs are observed;
+ * else leaves R without residuals. */
+static void reuse_sorted_needs(const ft_evaluator *e, double shift, struct ft_refit *r)
 {
   r->residuals = 0;
-  for (size_t i = 0; by == 0 && e->needs_count == r->rows && i < r->rows; i++)
+  for (size_t i = 0; shift == 0 && e->needs_count == r->rows && i < r->rows; i++)
     r->residual[r->residuals++] = (double)e->needs[i];
 }
 
@@ -86,16 +86,16 @@ bool ft_refit_incremental(ft_model *model, struct ft_refit *r)
   ft_evaluator *e = &model->evaluator;
   ft_run *run = &model->history[model->history_count - 1];
   size_t since = model->completed - e->fitted, exact = ft_refit_count_exact(model);
-  struct ft_point_prediction centre;
-  double before = e->followed, by, log_residual;
+  struct ft_point_prediction point;
+  double before = e->followed, shift, log_residual;
 
   if (!e->fitted || !model->has_evaluator || e->has_bound_log || run->sampled ||
       exact == FT_REFIT_EXACT || !is_in_fitted_range(model, run))
     return false;
-  ft_predict_point(e, run->x, run->x_count, &centre);
-  log_residual = log(fmax(run->bytes, 1)) - centre.log;
+  ft_predict_point(e, run->x, run->x_count, &point);
+  log_residual = log(fmax(run->bytes, 1)) - point.log;
   run->residual = (float)(log_residual + before);
-  /* a bound below every residual has no effect; any other needs a fit */
+  /* a lower bound below all residuals has no effect; any other needs a fit */
   if (run->censored && !(e->residuals_count && log_residual <= e->residuals[0]))
     return false;
   if (!run->censored && e->residuals_count && fabs(log_residual) > log(OUTLIER_FACTOR) &&
@@ -104,15 +104,15 @@ bool ft_refit_incremental(ft_model *model, struct ft_refit *r)
   restore_rows(model, exact, r);
   if ((since && since >= r->rows / REFIT_FRACTION) || has_drifted(r, since))
     return false;
-  by = ft_refit_drift(r);
-  if (!ft_baselines_add(model, (double)run->residual - by, before - by))
+  shift = ft_refit_drift(r);
+  if (!ft_baselines_add(model, (double)run->residual - shift, before - shift))
     return false;
-  reuse_sorted_needs(e, by, r);
-  ft_refit_collect_residuals(model, r, by);
+  reuse_sorted_needs(e, shift, r);
+  ft_refit_collect_residuals(model, r, shift);
   e->bound_bytes = 0;
   if (r->rows < model->history_count) {
     for (size_t i = 0; i < model->history_count; i++)
-      r->log_residual[i] = (double)model->history[i].residual - by;
+      r->log_residual[i] = (double)model->history[i].residual - shift;
     ft_refit_add_censored(model, r);
   }
   ft_refit_store_residuals(model, r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Autocorrelated residuals: the point prediction follows the recent ones. */
+/* Shifts the point prediction by the mean of recent residuals, if residuals are autocorrelated. */
 #include "config.h"
 
 #include <math.h>
@@ -9,19 +9,20 @@
 #include "predictor/online/refit_work.h"
 
 /* All constants here were chosen by judgement. */
-/* Recent residuals whose mean is followed. */
+/* Number of recent residuals whose mean is the shift. */
 enum { WINDOW = 5 };
-/* Residuals before the first that is compared. */
+/* Number of residuals before the first that is compared with the mean of its predecessors. */
 enum { FIRST_COMPARED = 2 };
-/* Newest runs that the upper quantiles cover after a shift down. */
+/* Number of newest runs that the upper quantiles cover after a shift down. */
 enum { COVERED_RUNS = 40 };
-/* Fewest runs to detect drift. */
+/* Minimum number of runs to detect drift. */
 enum { MIN_RUNS = 10 };
-/* Largest ratio of the error with to that without following, to follow. */
+/* Maximum ratio of the error with shifts to the error without, to shift. */
 #define DRIFT_GAIN 0.95
 
-/* Returns the mean of up to WINDOW residuals before ROW, which is at least 1. */
-static double level_before(const double *residual, size_t row)
+/* Returns the mean of the last WINDOW residuals before ROW, or of all if fewer; ROW is at least 1.
+ */
+static double recent_mean(const double *residual, size_t row)
 {
   size_t count = row < WINDOW ? row : WINDOW;
   double sum = 0;
@@ -34,25 +35,25 @@ static double level_before(const double *residual, size_t row)
 double ft_refit_drift(const struct ft_refit *r)
 {
   const double *residual = r->out_of_sample;
-  double still = 0, moving = 0;
+  double error_without = 0, error_with = 0;
 
   if (r->rows < MIN_RUNS)
     return 0;
   for (size_t i = FIRST_COMPARED; i < r->rows; i++) {
-    still += ft_refit_cap_residual(residual[i]);
-    moving += ft_refit_cap_residual(residual[i] - level_before(residual, i));
+    error_without += ft_refit_cap_residual(residual[i]);
+    error_with += ft_refit_cap_residual(residual[i] - recent_mean(residual, i));
   }
-  return moving < DRIFT_GAIN * still ? level_before(residual, r->rows) : 0;
+  return error_with < DRIFT_GAIN * error_without ? recent_mean(residual, r->rows) : 0;
 }
 
-/* Shifts the point prediction by BY log units. */
-static void shift_point_prediction(ft_evaluator *e, double by)
+/* Shifts E's point prediction by SHIFT log units. */
+static void shift_point_prediction(ft_evaluator *e, double shift)
 {
-  double factor = exp(by);
+  double factor = exp(shift);
 
-  e->equation_shift += e->by_equation ? by : 0;
+  e->equation_shift += e->by_equation ? shift : 0;
   if (e->log_target) {
-    e->intercept += by;
+    e->intercept += shift;
     return;
   }
   e->intercept *= factor;
@@ -68,15 +69,15 @@ static void shift_point_prediction(ft_evaluator *e, double by)
 }
 
 /*
- * Raises the upper half of the residuals to the quantiles of the last COVERED_RUNS runs, so that a
- * point prediction that followed smaller runs still covers the larger ones.
+ * Raises the upper half of the residuals to at least the quantiles of the last COVERED_RUNS runs,
+ * so that an estimate that was shifted down by small runs still covers the larger ones before them.
  */
-static void cover_recent_runs(struct ft_refit *r, double by)
+static void cover_recent_runs(struct ft_refit *r, double shift)
 {
   size_t count = r->rows < COVERED_RUNS ? r->rows : COVERED_RUNS;
 
   for (size_t i = 0; i < count; i++)
-    r->sorted[i] = r->out_of_sample[r->rows - count + i] - by;
+    r->sorted[i] = r->out_of_sample[r->rows - count + i] - shift;
   ft_sort_doubles(r->sorted, count);
   for (size_t i = r->residuals / 2; i < r->residuals; i++)
     r->residual[i] =
@@ -84,21 +85,21 @@ static void cover_recent_runs(struct ft_refit *r, double by)
              ft_residual_between(r->sorted, count, (double)i / (double)(r->residuals - 1)));
 }
 
-void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double by)
+void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double shift)
 {
   ft_evaluator *e = &model->evaluator;
-  bool known = by == 0 && r->residuals == r->rows && r->rows;
+  bool known = shift == 0 && r->residuals == r->rows && r->rows;
 
   if (!known)
     r->residuals = 0;
-  for (size_t i = by != 0 ? FIRST_COMPARED : 0; i < r->rows && !known; i++)
+  for (size_t i = shift != 0 ? FIRST_COMPARED : 0; i < r->rows && !known; i++)
     r->residual[r->residuals++] =
-        r->out_of_sample[i] - (by != 0 ? level_before(r->out_of_sample, i) : 0);
+        r->out_of_sample[i] - (shift != 0 ? recent_mean(r->out_of_sample, i) : 0);
   if (!known)
     ft_sort_doubles(r->residual, r->residuals);
-  if (by != e->followed)
-    shift_point_prediction(e, by - e->followed);
-  e->followed = by;
-  if (by < 0)
-    cover_recent_runs(r, by);
+  if (shift != e->followed)
+    shift_point_prediction(e, shift - e->followed);
+  e->followed = shift;
+  if (shift < 0)
+    cover_recent_runs(r, shift);
 }

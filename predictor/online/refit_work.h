@@ -9,24 +9,26 @@
 #include "predictor/online/refit.h"
 
 enum {
-  FT_REFIT_RUNS = FT_ADDITIVE_RUNS /* runs of a history */
+  FT_REFIT_RUNS = FT_ADDITIVE_RUNS /* maximum runs of a history */
 };
 
-/* Exactly measured runs from which sampled peaks count as censored. Chosen by judgement. */
+/* From this number of exactly measured runs on, runs with a sampled peak count as censored. Chosen
+ * by judgement. */
 enum { FT_REFIT_EXACT = 10 };
 
-/* Required memory of a run killed for memory: log units above its bound, plus an exponential tail
- * of this mean (a Pareto tail of bytes). Chosen by judgement. */
+/* Required memory of a run killed for memory: FT_KILLED_MARGIN log units above its lower bound,
+ * plus an exponential distribution of mean FT_KILLED_MEAN log units (in bytes a Pareto
+ * distribution). Chosen by judgement. */
 #define FT_KILLED_MARGIN 0.1
 #define FT_KILLED_MEAN 0.2
-/* The same for a run that stopped for another reason, which may have reached its peak. Chosen by
- * judgement. */
+/* Margin and mean for a run that stopped for another reason; smaller, as it may have reached its
+ * peak. Chosen by judgement. */
 #define FT_STOPPED_MARGIN 0.03
 #define FT_STOPPED_MEAN 0.05
 
-/* A log residual, or with bound set the lower bound of one. */
+/* A log residual; with `bound` only its lower bound is known. */
 struct ft_censored_residual {
-  double above;
+  double log_residual;
   bool bound;
 };
 
@@ -40,7 +42,7 @@ struct ft_refit {
   double residual[FT_REFIT_RUNS];      /* ascending, for the evaluator */
   size_t residuals;
   double sorted[FT_REFIT_RUNS]; /* working memory */
-  struct ft_censored_residual bound[FT_REFIT_RUNS];
+  struct ft_censored_residual censored[FT_REFIT_RUNS];
   double work[]; /* of ft_additive_fit */
 };
 
@@ -53,7 +55,7 @@ static inline bool ft_refit_observed(const ft_run *run, size_t exact)
   return !run->censored && (exact < FT_REFIT_EXACT || !run->sampled);
 }
 
-/* Returns |RESIDUAL|, at most 1 (a factor of e), which limits the effect of outliers. */
+/* Returns |RESIDUAL| limited to 1 (a factor of e), which limits the effect of outliers. */
 static inline double ft_refit_cap_residual(double residual)
 {
   double size = fabs(residual);
@@ -61,20 +63,21 @@ static inline double ft_refit_cap_residual(double residual)
   return size < 1 ? size : 1;
 }
 
-/* Returns the shift in log units by which the point prediction follows recent out-of-sample
- * residuals; 0 if past shifts would not have reduced the error. */
+/* Returns the mean of the recent out-of-sample residuals, by which the point prediction is to be
+ * shifted, in log units; 0 if such shifts would not have reduced the past error. */
 double ft_refit_drift(const struct ft_refit *r);
 
 /*
- * Moves the fitted point prediction by BY and sets the residuals around it. With BY 0, residuals
- * already in R for all rows are kept.
+ * Shifts the fitted point prediction of MODEL by SHIFT log units and sets R's residuals around it,
+ * in ascending order. With SHIFT 0, residuals that R already has for all rows stay.
  */
-void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double by);
+void ft_refit_collect_residuals(ft_model *model, struct ft_refit *r, double shift);
 
-/* Gives censored runs their share of the residuals. */
+/* Adds the censored runs to R's residuals: their probability is spread over larger residuals
+ * (ft_refit_model). Sets the bounds of MODEL's evaluator. */
 void ft_refit_add_censored(ft_model *model, struct ft_refit *r);
 
-/* Writes the residuals of R into the evaluator. */
+/* Copies R's residuals and the maximum peak into MODEL's evaluator. */
 void ft_refit_store_residuals(ft_model *model, const struct ft_refit *r);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* Initial capacity in runs. */
 enum { FIRST_CAPACITY = 64 };
-/* A fit is repeated after this fraction of new runs, 1/512; keeps long replays fast. Chosen by
+/* A fit is repeated when 1 in this number of runs is new, which keeps long replays fast. Chosen by
  * judgement. */
 enum { REFIT_FRACTION = 512 };
 
@@ -27,8 +27,8 @@ const char *ft_policy_name(enum ft_baseline_policy policy)
 
 /* ---- past runs ---- */
 
-/* Returns whether A precedes B: the LOW heap has its largest number on top, the other its smallest.
- */
+/* Returns whether A is nearer to the top of a heap than B: the LOW heap has its largest number on
+ * top, the high heap its smallest. */
 static bool heap_precedes(bool low, double a, double b)
 {
   return low ? a > b : a < b;
@@ -65,7 +65,8 @@ static double percentile_position(size_t count)
   return WITT_PERCENTILE * (double)(count - 1);
 }
 
-/* Adds BYTES to the heaps; the top of LOW is then the last value at or below the percentile. */
+/* Adds BYTES to the heaps. The top of the low heap is then the largest value at or below the
+ * percentile. */
 static void add_to_heaps(struct ft_past_runs *past, double bytes)
 {
   bool low = past->low.count && bytes < past->low.number[0];
@@ -154,7 +155,7 @@ static void sort_runs(struct ft_past_runs *past)
 
 /* ---- policies ---- */
 
-/* Returns the percentile, interpolated between the two runs around its position. */
+/* Returns the 95th percentile, interpolated between the two nearest runs. */
 static double interpolate_percentile(const struct ft_past_runs *past)
 {
   double position = percentile_position(past->count), low = past->low.number[0];
@@ -164,9 +165,9 @@ static double interpolate_percentile(const struct ft_past_runs *past)
 }
 
 /*
- * Returns the past peak that would have wasted least as the first allocation, with a retry of each
- * larger run at the largest peak. Tovar et al. 2018, "A job sizing strategy for high-throughput
- * scientific workflows".
+ * Returns the past peak with the minimum waste as the first allocation of all past runs, with a
+ * retry of each larger run at the largest peak. Tovar et al. 2018, "A job sizing strategy for
+ * high-throughput scientific workflows".
  */
 static double tovar_allocation(const struct ft_past_runs *past, double failure_time_fraction)
 {
@@ -188,10 +189,11 @@ static double tovar_allocation(const struct ft_past_runs *past, double failure_t
   return chosen;
 }
 
-/* Fits bytes over input by least squares, if all runs have an input, and the largest residual. */
+/* Fits bytes over input by least squares, without a slope unless all runs have an input. Sets
+ * offset to the largest residual. */
 static void fit_line(struct ft_past_runs *past)
 {
-  double x = 0, y = 0, xx = 0, xy = 0, n = (double)past->count, above = 0;
+  double x = 0, y = 0, xx = 0, xy = 0, n = (double)past->count, max_residual = 0;
   size_t known = 0;
 
   for (size_t i = 0; i < past->count; i++) {
@@ -213,9 +215,9 @@ static void fit_line(struct ft_past_runs *past)
 
     if (past->slope != 0)
       line += past->slope * past->run[i].input;
-    above = fmax(above, past->run[i].bytes - line);
+    max_residual = fmax(max_residual, past->run[i].bytes - line);
   }
-  past->offset = above;
+  past->offset = max_residual;
 }
 
 /* Fits the regression and Tovar's allocation if enough runs are new. */

@@ -19,16 +19,16 @@ struct ft_past_heap {
   size_t count;
 };
 
-/* The completed runs of one app. Starts zeroed. Only COUNT is public. */
+/* The completed runs of one app; starts zeroed. Callers read only `count`. */
 struct ft_past_runs {
   size_t count, capacity;
   struct ft_past_run *run;   /* the first `sorted` runs, by ascending bytes */
   struct ft_past_run *fresh; /* the later runs, in order of arrival */
   size_t sorted;
   double min_bytes, max_bytes;
-  struct ft_past_heap low, high; /* bytes up to the 95th percentile and above it */
+  struct ft_past_heap low, high; /* bytes up to the 95th percentile; bytes above it */
   size_t fitted;                 /* runs at the last fit of the fields below */
-  double tovar;                  /* bytes */
+  double tovar;                  /* Tovar's first allocation, bytes */
   double intercept, slope;       /* bytes; bytes per unit of input */
   double offset;                 /* largest residual, bytes */
 };
@@ -38,7 +38,7 @@ enum ft_baseline_policy {
   FT_POLICY_QUANTILE,   /* the 95th percentile (Witt et al. 2019); doubled on failure */
   FT_POLICY_REGRESSION, /* least squares on the input plus the largest residual; then the largest
                            peak */
-  FT_POLICY_TOVAR,      /* first allocation with the least expected waste (Tovar et al. 2018);
+  FT_POLICY_TOVAR,      /* first allocation with the minimum expected waste (Tovar et al. 2018);
                            then the largest peak, then the whole node */
   FT_POLICY_LARGEST,    /* the largest peak; doubled on failure */
   FT_POLICY_COUNT
@@ -54,11 +54,12 @@ struct ft_policy_task {
 /* Returns the name in JSON: "request", "quantile95", "regression", "tovar", "largest". */
 const char *ft_policy_name(enum ft_baseline_policy policy);
 
-/* Adds RUN in logarithmic time. Returns 0; -1 out of memory and leaves PAST as it was. */
+/* Adds a copy of RUN, in logarithmic time. Returns 0; -1 out of memory and leaves PAST as it was.
+ */
 int ft_past_runs_add(struct ft_past_runs *past, const struct ft_past_run *run);
 /* Removes all runs and keeps the memory. */
 void ft_past_runs_clear(struct ft_past_runs *past);
-/* Frees the memory of PAST; NULL is accepted. */
+/* Frees the contents of PAST; NULL is accepted. */
 void ft_past_runs_free(struct ft_past_runs *past);
 
 /*
@@ -69,7 +70,8 @@ void ft_past_runs_free(struct ft_past_runs *past);
 double ft_policy_first_allocation(enum ft_baseline_policy policy, struct ft_past_runs *past,
                                   const struct ft_policy_task *task);
 
-/* Returns the next allocation in bytes, above FAILED_BYTES, at which the job ran out of memory. */
+/* Returns POLICY's next allocation in bytes, above FAILED_BYTES, the allocation with which TASK ran
+ * out of memory. */
 double ft_policy_next_allocation(enum ft_baseline_policy policy, const struct ft_past_runs *past,
                                  const struct ft_policy_task *task, double failed_bytes);
 

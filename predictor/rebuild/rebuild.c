@@ -21,31 +21,27 @@ void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, 
   rebuild->row = 0;
 }
 
-/* Returns a statement with the next RUNS runs; NULL on error. Runs of equal time are ordered by
- * row, so that each is read exactly once. */
+/* Returns a statement that selects the next RUNS runs, owned by STORE; NULL on error and fills ERR.
+ * Runs with equal end times are ordered by row, so that each is read exactly once. */
 static sqlite3_stmt *select_next_runs(struct ft_rebuild *rebuild, struct ft_store *store,
                                       unsigned runs, struct ft_error *err)
 {
   bool pooled = rebuild->model.uid == FT_STATE_POOLED;
-  sqlite3_stmt **cached = pooled ? &store->pooled_page : &store->page, *s = *cached;
+  const struct ft_sql_value *values =
+      FT_VALUES(FT_TEXT(rebuild->model.app), FT_INT(rebuild->model.uid), FT_REAL(rebuild->time),
+                FT_INT(rebuild->row), FT_INT(runs));
+  sqlite3_stmt **cached = pooled ? &store->pooled_page : &store->page;
 
-  if (!s)
-    s = *cached = ft_store_prepare(store, "SELECT id, end_time, ",
-                                   pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2"
-                                            " AND (end_time, id) > (?3, ?4)"
-                                            " ORDER BY end_time, id LIMIT ?5"
-                                          : " FROM observation WHERE app = ?1 AND uid = ?2"
-                                            " AND (end_time, id) > (?3, ?4)"
-                                            " ORDER BY end_time, id LIMIT ?5",
-                                   err);
-  if (!s)
-    return NULL;
-  sqlite3_bind_text(s, 1, rebuild->model.app, -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 2, rebuild->model.uid);
-  sqlite3_bind_double(s, 3, rebuild->time);
-  sqlite3_bind_int64(s, 4, rebuild->row);
-  sqlite3_bind_int64(s, 5, runs);
-  return s;
+  if (*cached)
+    return ft_store_bind(store, *cached, "read", values, err) < 0 ? NULL : *cached;
+  return *cached = ft_store_prepare_columns(store, "SELECT id, end_time, ",
+                                            pooled ? " FROM observation WHERE app = ?1 AND ?2 = ?2"
+                                                     " AND (end_time, id) > (?3, ?4)"
+                                                     " ORDER BY end_time, id LIMIT ?5"
+                                                   : " FROM observation WHERE app = ?1 AND uid = ?2"
+                                                     " AND (end_time, id) > (?3, ?4)"
+                                                     " ORDER BY end_time, id LIMIT ?5",
+                                            values, err);
 }
 
 int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *o, struct ft_error *err)
@@ -81,10 +77,7 @@ int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned
   else
     ft_store_set_error(store, "read", err);
 out:
-  if (s) {
-    sqlite3_reset(s);
-    sqlite3_clear_bindings(s);
-  }
+  sqlite3_reset(s);
   free(o);
   return status;
 }

@@ -8,19 +8,20 @@
 #include "predictor/history/store.h"
 
 struct ft_rebuild {
-  ft_model model;             /* of the runs read so far */
-  ft_performance performance; /* likewise */
+  ft_model model;             /* memory, from the runs read so far */
+  ft_performance performance; /* run times, from the same runs */
   double time;                /* end_time of the last run read, UTC seconds */
   int64_t row;                /* row of the last run read */
 };
 
-/* Starts with empty models of UID's APP, of all users for FT_STATE_POOLED, under RULE. */
+/* Sets REBUILD to empty models of UID's APP (of all users for FT_STATE_POOLED) under the accounting
+ * RULE, before the first run. */
 void ft_rebuild_init(struct ft_rebuild *rebuild, uint32_t uid, const char *app, ft_rule rule);
 
 /*
  * Learns from the next RUNS observations in order of end_time. The store is not locked between two
- * steps; the caller passes runs stored meanwhile to ft_rebuild_learn. Returns 1 after the last run,
- * 0 if more may be left; -1 on error and fills ERR.
+ * steps; the caller passes runs that are stored between them to ft_rebuild_learn. Returns 1 after
+ * the last run, 0 if more may be left; -1 on error and fills ERR.
  */
 int ft_rebuild_step(struct ft_rebuild *rebuild, struct ft_store *store, unsigned runs,
                     struct ft_error *err);
@@ -30,8 +31,8 @@ int ft_rebuild_learn(struct ft_rebuild *rebuild, const ft_observation *observati
                      struct ft_error *err);
 
 /*
- * Makes MODEL of all stored runs of UID's APP (of all users for FT_STATE_POOLED) under RULE, in
- * order of end_time. Returns 0; -1 on error, fills ERR and leaves MODEL as it was.
+ * Sets MODEL to the memory model of all stored runs of UID's APP (of all users for FT_STATE_POOLED)
+ * under RULE, in order of end_time. Returns 0; -1 on error, fills ERR and leaves MODEL as it was.
  */
 int ft_rebuild_model(struct ft_store *store, uint32_t uid, const char *app, ft_rule rule,
                      ft_model *model, struct ft_error *err);

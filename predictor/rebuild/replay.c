@@ -11,18 +11,18 @@
 #include "predictor/online/online.h"
 #include "predictor/rebuild/replay.h"
 
-/* Smallest process in runs, and fraction of known runs, of the published protocol: Sizey, Bader et
- * al. 2024. */
+/* Minimum runs of a process, and fraction of runs learnt before the first replayed one, in the
+ * published protocol (Sizey, Bader et al. 2024). */
 enum { PUBLISHED_MIN_RUNS = 34 };
 #define PUBLISHED_HISTORY_FRACTION 0.3
 
-/* Attempts per run: doubling one byte 64 times exceeds any memory. */
+/* Maximum attempts per run: doubling one byte 64 times exceeds any memory. */
 enum { MAX_ATTEMPTS = 64 };
 
 /* The prediction of a run at its submission. */
 struct prediction {
   double low, high;   /* 90 % interval, bytes */
-  unsigned runs;      /* behind it; 0: no prediction */
+  unsigned runs;      /* from which it was made; 0: no prediction */
   uint32_t submitted; /* observations made before the submission */
 };
 
@@ -34,7 +34,7 @@ struct replay {
   struct ft_past_runs past;
   ft_model *model;
   ft_observation *observation; /* working memory */
-  uint32_t observed;           /* observations made so far, the model's order of time */
+  uint32_t observed;           /* observations made so far; serves the model as the time */
   size_t *order, *ends;        /* runs by submission and by end */
   struct prediction *predictions; /* by run */
 };
@@ -62,12 +62,13 @@ static double run_input(const struct ft_replay_run *run)
 
 /* ---- learning ---- */
 
-/* Passes RUN to foretell's model, with its prediction. Returns 0; -1 on error and fills ERR. */
+/* Updates foretell's model by RUN, with the prediction of its submission as decision. Returns 0; -1
+ * on error and fills ERR. */
 static int observe_run(struct replay *p, const struct ft_replay_run *run, struct ft_error *err)
 {
   const struct prediction *prediction = &p->predictions[run - p->runs];
   ft_observation *o = p->observation;
-  size_t most = sizeof o->submission.features / sizeof *o->submission.features;
+  size_t max_features = sizeof o->submission.features / sizeof *o->submission.features;
 
   *o = (ft_observation){ .schema = FT_SCHEMA,
                          .job_id = ++p->observed,
@@ -79,7 +80,8 @@ static int observe_run(struct replay *p, const struct ft_replay_run *run, struct
                          .outcome = FT_OUTCOME_COMPLETED,
                          .has_rss_bytes = true,
                          .rss_bytes = (uint64_t)run->bytes };
-  o->submission.features_count = (pb_size_t)(run->feature_count < most ? run->feature_count : most);
+  o->submission.features_count =
+      (pb_size_t)(run->feature_count < max_features ? run->feature_count : max_features);
   for (size_t i = 0; i < o->submission.features_count; i++)
     o->submission.features[i] = run->features[i];
   o->submission.has_decision = o->submission.decision.has_p05_bytes =
@@ -90,7 +92,7 @@ static int observe_run(struct replay *p, const struct ft_replay_run *run, struct
   return ft_online_update(p->model, o, err) < 0 ? -1 : 0;
 }
 
-/* Passes RUN to all methods. Returns 0; -1 on error and fills ERR. */
+/* Updates all methods by RUN. Returns 0; -1 on error and fills ERR. */
 static int learn_run(struct replay *p, const struct ft_replay_run *run, struct ft_error *err)
 {
   struct ft_past_run past = { run->bytes, run->seconds, run_input(run) };
@@ -139,8 +141,8 @@ static void replay_policy(struct replay *p, const struct ft_replay_run *run,
   count_success(s, run, fmax(bytes, run->bytes));
 }
 
-/* Sets *BYTES to foretell's allocation above FAILED_BYTES, and OUT to the estimate. Returns false
- * without a model. */
+/* Sets *BYTES to foretell's allocation above FAILED_BYTES (0: first attempt), and OUT to the
+ * estimate. Returns false without a model. */
 static bool allocate_by_foretell(const struct replay *p, const struct ft_replay_run *run,
                                  double failed_bytes, struct ft_estimate *out, double *bytes)
 {
@@ -227,6 +229,7 @@ static int replay_published(struct replay *p, size_t count, uint64_t seed, struc
   return 0;
 }
 
+/* The submission or the end of a run, by index. */
 struct moment {
   double time;
   size_t run;
@@ -241,8 +244,8 @@ static int compare_moments(const void *a, const void *b)
   return (x->run > y->run) - (x->run < y->run);
 }
 
-/* Sorts the runs by submission and by end, with WORK of COUNT elements. Returns 1; 0 if a time is
- * unknown: then both orders are the given one. */
+/* Sets P's order and ends to the COUNT runs by submission and by end, with WORK of COUNT elements.
+ * Returns 1; 0 if a time is unknown, both orders are then that of the runs. */
 static int sort_by_time(struct replay *p, size_t count, struct moment *work)
 {
   bool known = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Replays past runs: computes the allocations, waste, failures and errors that foretell and the
- * baseline policies would have had. Pure.
+ * Replays past runs: computes the waste, failures and prediction errors that foretell and the
+ * baseline policies would have caused. Pure.
  */
 #ifndef FT_REBUILD_REPLAY_H
 #define FT_REBUILD_REPLAY_H
@@ -30,15 +30,16 @@ const char *ft_replay_method_name(unsigned method);
 
 struct ft_replay_options {
   /*
-   * false: order of submission; a run is known to submissions after its end.
+   * false: in order of submission; the methods learn a run when it has ended.
    * true: protocol of Sizey (Bader et al. 2024). Of each process with at least 34 runs, 30 % drawn
-   * at random are known; the others follow in random order, each known to the next. Once per seed.
+   * at random are learnt without a replay; the others are replayed in random order, each learnt
+   * before the next. Once per seed.
    */
   bool published;
   unsigned seeds;               /* at least 1 */
-  uint64_t seed;                /* the first */
+  uint64_t seed;                /* the first; the others follow by 1 */
   double failure_time_fraction; /* run time of a failed attempt as a fraction of the full one */
-  double price;      /* as ft_allocation_query.failure_price */
+  double price;                 /* failure cost, as ft_allocation_query.failure_price */
   double node_bytes; /* memory of a node */
   void (*progress)(uint64_t runs, void *data); /* RUNS since the last call; NULL: none */
   void *data;
@@ -48,7 +49,7 @@ struct ft_replay_options {
 struct ft_replay_score {
   double byte_seconds;              /* wasted */
   double failures;                  /* attempts that ran out of memory */
-  double runs;                      /* replayed runs */
+  double runs;                      /* replayed */
   double predicted_runs, error_sum; /* runs with a prediction; sum of |prediction - peak| / peak */
   double interval_runs, covered_runs; /* runs with a 90 % interval; runs inside it */
 };
@@ -57,18 +58,18 @@ struct ft_replay_score {
 struct ft_replay_figures {
   double wastage_gbh; /* 10^9 bytes x hours */
   double failures;
-  double mape;       /* per cent; the first allocation is a policy's prediction */
+  double mape;       /* mean absolute percentage error; a policy predicts its first allocation */
   double coverage90; /* fraction of the runs, 0 to 1 */
   bool has_mape, has_coverage90;
 };
 
-/* Returns whether OPTIONS' protocol includes a process of COUNT runs. */
+/* Returns whether the protocol of OPTIONS includes a process of COUNT runs. */
 bool ft_replay_includes(const struct ft_replay_options *options, size_t count);
 
 /*
- * Replays the COUNT RUNS of one process and adds to SCORES, one per method. A failed attempt wastes
- * allocation x run time x failure_time_fraction, a success (allocation - peak) x run time. All
- * methods learn a run after its completion. Returns 0; -1 out of memory and fills ERR.
+ * Replays the COUNT RUNS of one process and adds the results to SCORES, one per method. A failed
+ * attempt wastes allocation x run time x failure_time_fraction, a success (allocation - peak) x run
+ * time. All methods learn a run after its completion. Returns 0; -1 out of memory and fills ERR.
  */
 int ft_replay_process(const struct ft_replay_run *runs, size_t count,
                       const struct ft_replay_options *options,

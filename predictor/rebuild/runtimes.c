@@ -8,7 +8,8 @@
 #include "predictor/online/performance.h"
 #include "predictor/rebuild/runtimes.h"
 
-/* Newest runs read of an app, as many as ft_performance holds. */
+/* Maximum number of runs of an app that are read, the newest; the length of ft_performance.history.
+ */
 enum { MAX_RUNS = 100 };
 
 /* The newest runs of an app, newest first. */
@@ -61,13 +62,13 @@ int ft_rebuild_each_runtime(struct ft_store *store, unsigned limit,
     status = ft_error_set(err, "%s: out of memory", store->path);
     goto out;
   }
-  statement = ft_store_statement(store, sql, "prepare", err);
+  statement = ft_store_prepare(
+      store, "prepare", sql,
+      FT_VALUES(FT_TEXT(ft_outcome_name(FT_OUTCOME_COMPLETED)), FT_INT(limit)), err);
   if (!statement) {
     status = -1;
     goto out;
   }
-  sqlite3_bind_text(statement, 1, ft_outcome_name(FT_OUTCOME_COMPLETED), -1, SQLITE_STATIC);
-  sqlite3_bind_int64(statement, 2, limit);
   while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(statement, 0);
     char app[sizeof p->app];

@@ -16,18 +16,18 @@
 #include "predictor/history/import.h"
 #include "predictor/rebuild/trace.h"
 
-/* Bytes read to detect format and separator. */
+/* Number of bytes read to detect format and separator. Chosen by judgement. */
 enum { HEADER_BYTES = 4096 };
 
-/* Upper limit of valid values, in bytes or milliseconds. */
+/* Valid values are below this one, in bytes or milliseconds; avoids overflow. */
 #define MAX_VALUE 0x1p60
 
 /* ---- processes ---- */
 
-/* An entry of the search tree. */
+/* An entry of the search tree ft_trace.names. */
 struct process_entry {
   char *name;     /* owned by the process */
-  size_t process; /* its index */
+  size_t process; /* index in ft_trace.process */
 };
 
 static int compare_names(const void *a, const void *b)
@@ -35,7 +35,7 @@ static int compare_names(const void *a, const void *b)
   return strcmp(((const struct process_entry *)a)->name, ((const struct process_entry *)b)->name);
 }
 
-/* Adds a process. Takes ownership of NAME. Returns it; NULL out of memory. */
+/* Adds a process, which owns NAME (freed on failure). Returns the process; NULL out of memory. */
 static struct ft_trace_process *add_trace_process(struct ft_trace *trace, char *name)
 {
   struct ft_trace_process *grown =
@@ -71,7 +71,8 @@ static struct ft_trace_process *find_or_add_process(struct ft_trace *trace, cons
   return &trace->process[(*found)->process];
 }
 
-/* Adds RUN, with a copy of its features. Returns 0; -1 on error and fills ERR. */
+/* Adds RUN, with a copy of its features, to the process NAME. Returns 0; -1 on error and fills ERR.
+ */
 static int add_trace_run(struct ft_trace *trace, const char *name, const struct ft_replay_run *run,
                          struct ft_error *err)
 {
@@ -152,7 +153,8 @@ static bool is_missing_trace_value(struct ft_text text)
   return !ft_text_left(&text);
 }
 
-/* Parses "1536" or "1.5 GB" in bytes; prefixes are powers of 1024 as in Nextflow. */
+/* Parses "1536" or "1.5 GB" as bytes; unit prefixes are powers of 1024, as in Nextflow. Returns
+ * whether TEXT is valid. */
 static bool parse_bytes(struct ft_text text, double *value)
 {
   static const char *const units[] = { "B", "KB", "MB", "GB", "TB", "PB" };
@@ -169,7 +171,7 @@ static bool parse_bytes(struct ft_text text, double *value)
   return !ft_text_left(&text) && *value >= 0 && *value < MAX_VALUE;
 }
 
-/* Parses "63000" in milliseconds, "1m 3s" or "250ms". */
+/* Parses "63000" (milliseconds), "1m 3s" or "250ms". Returns whether TEXT is valid. */
 static bool parse_duration(struct ft_text text, double *seconds)
 {
   static const struct {
@@ -198,7 +200,7 @@ static bool parse_duration(struct ft_text text, double *seconds)
   return true;
 }
 
-/* Parses milliseconds since 1970 or "2022-01-01 12:00:00.123". */
+/* Parses milliseconds since 1970, or "2022-01-01 12:00:00.123". Returns whether TEXT is valid. */
 static bool parse_time(const struct table *t, struct ft_text text, double *seconds)
 {
   struct ft_text whole;
@@ -214,9 +216,9 @@ static bool parse_time(const struct table *t, struct ft_text text, double *secon
 /* Returns the trimmed text of COLUMN in the current row; empty without the column. */
 static struct ft_text trace_column_text(const struct table *t, int column)
 {
-  bool there = t->at[column] >= 0 && (size_t)t->at[column] < t->csv.count;
+  bool present = t->at[column] >= 0 && (size_t)t->at[column] < t->csv.count;
 
-  return ft_text_trim(ft_text_from(there ? t->csv.field[t->at[column]] : ""));
+  return ft_text_trim(ft_text_from(present ? t->csv.field[t->at[column]] : ""));
 }
 
 /* Reads COLUMN into *VALUE. Returns 1; 0 for a missing value; -1 on error and fills ERR. */
@@ -296,7 +298,8 @@ static bool is_header(const struct table *t)
          ft_text_equals(trace_column_text(t, peak), column_names[peak]);
 }
 
-/* Returns whether the attempt completed; the peak of a killed one is less than it needs. */
+/* Returns whether the attempt of the current row completed; the peak of a killed one is only a
+ * lower bound. */
 static bool has_attempt_completed(const struct table *t)
 {
   struct ft_text status = trace_column_text(t, STATUS);
@@ -418,7 +421,7 @@ static int put_imported_run(const ft_observation *o, void *data, struct ft_error
   return add_trace_run(importing->trace, o->submission.app, &run, err);
 }
 
-/* Derives a uid from the name: users of a foreign trace need not exist here. */
+/* Sets *UID to a hash of the name USER, because users of a trace need not exist on this machine. */
 static int derive_uid(const char *user, uint32_t *uid, void *data)
 {
   (void)data;

@@ -11,7 +11,7 @@
 #include "predictor/core/timezone.h"
 #include "predictor/rebuild/replay.h"
 
-/* Largest number of runs, an error above it; bounds the memory. Chosen by judgement. */
+/* Maximum number of runs; a longer trace is an error. Limits the memory. Chosen by judgement. */
 enum { FT_TRACE_RUNS = 20000000 };
 
 enum ft_trace_format {
@@ -30,8 +30,8 @@ struct ft_trace_process {
 struct ft_trace {
   struct ft_trace_process *process; /* in order of first appearance */
   size_t count, capacity;
-  uint64_t runs;        /* kept */
-  uint64_t skipped;     /* no run time, no peak, or not completed */
+  uint64_t runs;        /* in all processes */
+  uint64_t skipped;     /* rows without run time or peak, or not completed */
   void *names;          /* private: search tree of the processes */
 };
 
@@ -48,8 +48,8 @@ struct ft_trace_source {
 };
 
 /*
- * Sets SOURCE's format from its header without consuming input; its descriptor is at the start.
- * Returns 0; -1 on error (a pipe, an empty file), fills ERR and leaves the format.
+ * Sets SOURCE's format from the header, without moving the file offset, which is at the start.
+ * Returns 0; -1 on error (a pipe, an empty file), fills ERR and leaves the format as it was.
  */
 int ft_trace_detect_format(struct ft_trace_source *source, struct ft_error *err);
 

@@ -111,7 +111,7 @@ ok $? "sample_hz = 40 is 40 samples a second ($rate)"
 while IFS='|' read -r words named; do
   # shellcheck disable=SC2086
   is "$("$agent" $words 2>&1; echo $?)" \
-    "foretelld: $named: no such option, or not with what it takes; see foretelld --help
+    "foretelld: $named: unknown option, or missing or unexpected argument; see foretelld --help
 2" "$words is rejected by name"
 done <<'END'
 -qd|-q
@@ -122,17 +122,17 @@ END
 
 "$agent" -c "$scratch/foretell.conf" 2>"$scratch/second"
 is $? 3 "a second agent on the same state directory does not start"
-like "$(cat "$scratch/second")" "another foretelld works there" "the second agent reports the reason"
+like "$(cat "$scratch/second")" "another foretelld uses this state directory" "the second agent reports the reason"
 kill -0 "$pid"
 ok $? "the first agent keeps running"
 
 config 'sample_hz = 1e9'
 kill -HUP "$pid"
-wait_until 60 log_has 'foretell.conf: line 4: .*; the old configuration stays'
+wait_until 60 log_has 'foretell.conf: line 4: .*; the old configuration remains in use'
 ok $? "a wrong configuration is rejected with its line"
 config 'max_runs = 100'
 kill -HUP "$pid"
-wait_until 60 log_has 'configuration read again'
+wait_until 60 log_has 'configuration reloaded'
 ok $? "a correct configuration is applied"
 
 python3 - "$socket" <<'END'
@@ -178,7 +178,7 @@ is $? 0 "SIGTERM ends the agent"
 [ ! -e "$socket" ]
 ok $? "the agent removes its socket"
 start
-wait_until 60 log_has '1 job found again'
+wait_until 60 log_has '1 running job restored from the journal'
 ok $? "a run that continues is found again"
 wait_child 60 "$client"
 wait_until 60 log_has 'job 20: long, completed, [67][0-9](\.[0-9])? MiB'

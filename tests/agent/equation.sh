@@ -39,7 +39,7 @@ ok $? "the agent listens"
 import 15 few
 wait_until 60 model few
 import 60 net
-wait_until 300 log_has 'net: an equation from 60 runs, [0-9.]+ % off$'
+wait_until 300 log_has 'net: equation found in 60 runs, error [0-9.]+ %$'
 ok $? "an equation is found once there are enough runs"
 is "$(fitted net method)" equation "the model uses the equation"
 like "$(fitted net equation.equation)" '^0\.000[0-9]+\*batch\*edge\^2 \+ 0\.[0-9]+ \[GiB\]$' "the equation is printed with units"
@@ -48,7 +48,7 @@ like "$("$foretell" history --state="$state" --fit net)" "equation from 60 runs,
 p50=$("$foretell" predict --state="$state" --json --app=net --params=edge=96,batch=16 2>/dev/null |
   python3 -c 'import json, sys; print(round(json.load(sys.stdin)["peak_memory_bytes"]["p50"] / (2**29 + 2**18 * 96 * 96 * 16), 1))')
 is "$p50" 1.0 "a submission is predicted by the equation"
-log_has 'few: an equation'
+log_has 'few: equation'
 is $? 1 "an app with few runs has no equation"
 
 # ---- half as many new runs: the search is repeated, and no submission waits for it
@@ -60,7 +60,7 @@ kill -STOP "$child" # as on a busy node
 timeout 20 "$foretell" predict --state="$state" --app=net --params=edge=96,batch=16 >/dev/null 2>&1
 is "$?" 0 "a submission is predicted while a child searches"
 kill -CONT "$child"
-wait_until 300 log_has 'net: an equation from 90 runs, [0-9.]+ % off$'
+wait_until 300 log_has 'net: equation found in 90 runs, error [0-9.]+ %$'
 ok $? "the search is repeated after half as many new runs"
 
 # ---- an app changes: its equation becomes wrong, and the search is repeated long before half of
@@ -82,9 +82,9 @@ time.sleep(0.4)' $(((33554432 + 1024 * edge * edge * batch) * $4 / 100))
 }
 
 import 60 lean 33554432 1024
-wait_until 300 log_has 'lean: an equation from 60 runs, [0-9.]+ % off$'
+wait_until 300 log_has 'lean: equation found in 60 runs, error [0-9.]+ %$'
 ok $? "another app has an equation"
-again='lean: an equation from (6[4-9]|[78][0-9]) runs, [0-9.]+ % off'
+again='lean: equation found in (6[4-9]|[78][0-9]) runs, error [0-9.]+ %'
 for ((i = 1; i <= 28; i++)); do
   run $((200 + i)) lean $i $((i <= 3 ? 100 : 75))
   [ $i -lt 12 ] || ! wait_until 30 log_has "$again" || break

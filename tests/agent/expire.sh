@@ -76,7 +76,7 @@ before=$(stat -c %i "$shared")
 
 config "$declared" 'max_age = "30 days"'
 kill -HUP "$pid"
-wait_until 20 log_has '37 runs removed from the store by max_age or max_apps, 3 apps with their last one'
+wait_until 20 log_has '37 runs removed from the store by max_age or max_apps, and 3 apps without remaining runs'
 ok $? "runs older than max_age are removed, and the log reports their number"
 wait_until 20 has_model_runs used 1001 30
 ok $? "a model is rebuilt from the remaining runs"

@@ -84,7 +84,7 @@ wait_until 60 model other 1001
 # ---- permissions
 
 is "$(as 1002 --user=1001)" \
-  "foretell forget: only root, SlurmUser and the owner of the state folder may forget what is another user's" \
+  "foretell forget: only root, SlurmUser and the owner of the state directory may forget the runs of other users" \
   "a user cannot name another user's runs"
 is "$(as 1002 other)" "forgot 0 runs of 0 apps (0 models removed)" "an app of another user is not forgotten"
 is "$(as 1002 --job=1)" "forgot 0 runs of 0 apps (0 models removed)" "a job of another user is not forgotten"
@@ -273,7 +273,7 @@ check_rejection "--job=0: expected a job such as 139 or 139_4" --job=0
 check_rejection "--job=1_: expected a job such as 139 or 139_4" --job=1_
 check_rejection "--user=nobody-of-that-name: no such user" --user=nobody-of-that-name
 check_rejection "--before=soon: expected a day such as 2026-11-20, a time or an age such as 30d" --before=soon
-check_rejection "the time before which runs are to be forgotten is in the future" --before=2999-01-01
+check_rejection "expected a time in the past, before which runs are forgotten" --before=2999-01-01
 check_rejection "unexpected argument 'b'; see foretell forget --help" a b
 is "$(forget --json --dry-run nothing)" \
   '{"dry_run": true, "runs": 0, "apps": 0, "models_removed": 0, "overrides_kept": 0}' "--json --dry-run prints JSON"

@@ -175,7 +175,7 @@ other=$(file_of other)
 : >"$scratch/log"
 cp "$fixtures/scontrol/cgroup-config" "$FT_SCONTROL/config"
 kill -HUP "$pid"
-wait_until 20 log_has "memory counts by rule cgroup: every app's model is made anew"
+wait_until 20 log_has "memory accounting rule is cgroup: all models are rebuilt"
 ok $? "the log reports another memory rule"
 wait_until 120 log_has '[0-9]+ models published from the store'
 ok $? "every model is rebuilt"

@@ -66,7 +66,7 @@ for words in "history --user=$bob" "history --user=0" "history --user=$bob bob-s
   [ "$status" != 0 ] && ! printf '%s' "$out" | grep -q -e secret -e " 2[13] "
   ok $? "nothing is printed if that user is named: $words ($status)"
 done
-like "$(as $alice report --user=$bob; cat "$scratch/err")" "another user's runs are seen by root and SlurmUser alone" \
+like "$(as $alice report --user=$bob; cat "$scratch/err")" "only root and SlurmUser may read the runs of other users" \
   "the message has the reason"
 is "$(as $alice report --app=bob-secret --json | values '[d["total"]["runs"]]')" 0 "the app's name alone gives no access"
 for words in history "history batch" "history 2"; do

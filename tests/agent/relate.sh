@@ -35,7 +35,7 @@ ok $? "the site's model is trained"
 is "$(stat -c %a "$state/relative.model")" 600 "only the agent may read it"
 wait_until 30 has_platform narrow
 ok $? "the app has a run time for the other platform"
-diag "$(grep -E "told of other|nothing is told" "$scratch/log" | tail -3)"
+diag "$(grep -E "estimated for other|cross-platform" "$scratch/log" | tail -3)"
 # several children apply the model, for several users
 all_have_narrow() {
   [ "$(grep -la narrow "$state"/models/*/many*.perf | wc -l)" = 150 ]

@@ -40,7 +40,7 @@ wait_until 60 known 9
 is "$(rows 9)" "1 completed" "a restart has Slurm's number"
 record 9 RUNNING 2
 "$announce" "$socket" job=9 restart=2 app=forged -- true
-wait_until 60 log_has 'job 9: it was to be forgotten, or has completed before'
+wait_until 60 log_has 'job 9: not stored, because it is forgotten or has already completed'
 is "$(rows 9)" "1 completed" "a completed job does not complete again"
 record 9 RUNNING 3
 "$announce" "$socket" job=9 restart=3 app=forged oom=1 status=9 -- true

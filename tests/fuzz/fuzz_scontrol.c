@@ -23,10 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (size >= 64) { /* as if the input were scontrol's configuration */
     partitions[0].restrictions_count = 1;
     partitions[0].restrictions[0] = (ft_restriction){ FT_RESTRICTS_ACCOUNTS, "a,root", true };
-    ft_scontrol_accounts(text, partitions, 1);
+    ft_scontrol_add_subaccounts(text, partitions, 1);
   }
   if (map)
-    (void)ft_platform_map_answer(map, text, NULL);
+    (void)ft_platform_map_set_hosts(map, text, NULL);
   ft_platform_map_close(map);
   return 0;
 }

@@ -28,7 +28,7 @@ static ft_partition of_accounts(const char *partition_line, const char *version,
       ft_scontrol_partitions(ft_text_from(partition_line), ft_text_from(""), &config, &host, &p, 1,
                              &count, &err) < 0)
     fail_msg("%s", err.text);
-  ft_scontrol_accounts(ft_text_from(accounts), &p, count);
+  ft_scontrol_add_subaccounts(ft_text_from(accounts), &p, count);
   return p;
 }
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <signal.h>
 
-#include "agent/ending.h"
+#include "agent/outcome.h"
 #include "agent/jobs.h"
 #include "agent/log.h"
 #include "predictor/core/units.h"
@@ -150,11 +150,11 @@ static void open_jobs(void)
 {
   const struct ft_jobs_settings settings = { .rule = FT_RULE_RSS,
                                              .grace_seconds = 30,
-                                             .ask_seconds = 1,
+                                             .query_seconds = 1,
                                              .finished = finished,
-                                             .ask = ask,
-                                             .forget = forget,
-                                             .suspend = suspend };
+                                             .query_slurm = ask,
+                                             .remove_journal = forget,
+                                             .save_partial = suspend };
   struct ft_error err;
 
   w.jobs = ft_jobs_open(&settings, &err);
@@ -279,7 +279,7 @@ static void answer(uint32_t job, bool over, ft_outcome outcome)
 
   r.over = over;
   r.outcome = outcome;
-  ft_jobs_answer(w.jobs, job, &r, w.now);
+  ft_jobs_slurm_reply(w.jobs, job, &r, w.now);
   (void)ft_jobs_tick(w.jobs, w.now);
 }
 
@@ -317,7 +317,7 @@ static void a_batch_job_is_over_with_its_script(void **state)
   assert_int_equal(w.last.rule, FT_RULE_RSS);
   assert_false(job_end(7));
   assert_int_equal(w.finished, 1);
-  assert_int_equal(ft_jobs_watched(w.jobs), 0);
+  assert_int_equal(ft_jobs_tree_count(w.jobs), 0);
 }
 
 static void outcomes_are_distinguished(void **state)
@@ -375,16 +375,16 @@ static void the_kernels_count_of_oom_kills_decides(void **state)
 
   (void)state;
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct ft_ending ending = { .has_status = true,
-                                .status = SIGKILL,
-                                .batch = true,
-                                .has_oom_kills = cases[i].counted,
-                                .peak_bytes = 95,
-                                .limit_bytes = 100,
-                                .rule = cases[i].rule };
+    struct ft_exit_evidence ending = { .has_status = true,
+                                       .status = SIGKILL,
+                                       .batch = true,
+                                       .has_oom_kills = cases[i].counted,
+                                       .peak_bytes = 95,
+                                       .limit_bytes = 100,
+                                       .rule = cases[i].rule };
 
-    assert_int_equal(ft_ending_judge(&ending).outcome, cases[i].outcome);
-    assert_false(ft_ending_judge(&ending).settled);
+    assert_int_equal(ft_outcome_from_node(&ending).outcome, cases[i].outcome);
+    assert_false(ft_outcome_from_node(&ending).final);
   }
 }
 
@@ -633,11 +633,11 @@ static void a_requeued_run_is_a_new_run(void **state)
   pass(2);
   r.restart_count = 1;
   r.submit_time = 6000;
-  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
   assert_int_equal(w.last.outcome, FT_OUTCOME_REQUEUED);
   assert_true(w.last.submit_time == 4990);
   assert_true(task_start_of(7, BATCH, 1));
-  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
   w.finished = 0;
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
@@ -654,7 +654,7 @@ static void answer_restarts(uint32_t job, uint32_t restarts, bool over)
   r.running = !over;
   r.over = over;
   r.outcome = FT_OUTCOME_COMPLETED;
-  ft_jobs_answer(w.jobs, job, &r, w.now);
+  ft_jobs_slurm_reply(w.jobs, job, &r, w.now);
   (void)ft_jobs_tick(w.jobs, w.now);
 }
 
@@ -668,7 +668,7 @@ static void a_restarted_run_ends_the_previous_one(void **state)
   answer_restarts(7, 1, false);
   assert_int_equal(w.last.outcome, FT_OUTCOME_REQUEUED);
   assert_int_equal(w.last.restart_count, 0);
-  assert_int_equal(ft_jobs_watched(w.jobs), 1);
+  assert_int_equal(ft_jobs_tree_count(w.jobs), 1);
 }
 
 /* SLURM_RESTART_COUNT=$i srun, below a batch script or a shell of salloc, while Slurm answers. */
@@ -708,7 +708,7 @@ static void restarts_unknown_to_slurm_are_one_run(void **state)
     assert_true(w.last.runtime_seconds >= 39);
     if (!batch)
       assert_int_equal(w.last.rss_bytes, 90 * FT_MIB);
-    assert_int_equal(ft_jobs_watched(w.jobs), 0);
+    assert_int_equal(ft_jobs_tree_count(w.jobs), 0);
   }
 }
 
@@ -719,7 +719,7 @@ static void a_restart_count_needs_slurms_confirmation(void **state)
   (void)task_end(7, BATCH, 0);
   for (int i = 0; i < 700 && !w.finished; i++) {
     pass(1);
-    ft_jobs_answer(w.jobs, 7, NULL, w.now);
+    ft_jobs_slurm_reply(w.jobs, 7, NULL, w.now);
   }
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.restart_count, 0);
@@ -733,7 +733,7 @@ static void a_reply_from_before_the_start_refutes_no_restart(void **state)
   (void)task_end(7, BATCH, SIGTERM);
   assert_true(task_start_of(7, BATCH, 1));
   answer_restarts(7, 0, false);
-  assert_int_equal(ft_jobs_watched(w.jobs), 1);
+  assert_int_equal(ft_jobs_tree_count(w.jobs), 1);
   answer_restarts(7, 1, false);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.last.restart_count, 1);
@@ -761,7 +761,7 @@ static void the_prolog_has_no_restart_count(void **state)
   assert_true(task_start_of(7, BATCH, 2));
   assert_int_equal(w.finished, 0);
   r.restart_count = 2;
-  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.restart_count, 2);
@@ -775,7 +775,7 @@ static void slurm_reports_the_restart_count_of_a_running_job(void **state)
   assert_true(task_start(7, BATCH));
   r.restart_count = 3;
   r.running = true;
-  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.last.restart_count, 3);
@@ -796,10 +796,10 @@ static void suspended_time_is_no_run_time(void **state)
   r.over = true;
   r.outcome = FT_OUTCOME_COMPLETED;
   r.suspended_seconds = 7;
-  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
   assert_int_equal(w.finished, 2);
   assert_true(fabs(w.last.runtime_seconds - 1.7) < 1e-9);
-  ft_jobs_answer(w.jobs, 7, &r, w.now);
+  ft_jobs_slurm_reply(w.jobs, 7, &r, w.now);
   assert_int_equal(w.finished, 2);
 }
 
@@ -824,7 +824,7 @@ static void the_extern_step_is_ignored(void **state)
 {
   (void)state;
   assert_true(task_start(7, EXTERN));
-  assert_int_equal(ft_jobs_watched(w.jobs), 0);
+  assert_int_equal(ft_jobs_tree_count(w.jobs), 0);
   begin_batch(7);
   (void)task_end(7, BATCH, 0);
   assert_int_equal(w.finished, 1);
@@ -918,12 +918,12 @@ static void without_slurm_nothing_is_lost(void **state)
 {
   (void)state;
   assert_true(task_start(7, BATCH));
-  ft_jobs_answer(w.jobs, 7, NULL, w.now);
+  ft_jobs_slurm_reply(w.jobs, 7, NULL, w.now);
   (void)task_end(7, BATCH, SIGKILL);
   assert_int_equal(w.finished, 0); /* waits for its submit time */
   for (int i = 0; i < 20 && !w.finished; i++) {
     pass(1);
-    ft_jobs_answer(w.jobs, 7, NULL, w.now);
+    ft_jobs_slurm_reply(w.jobs, 7, NULL, w.now);
   }
   assert_int_equal(w.finished, 1);
   assert_true(w.last.censored);
@@ -991,7 +991,7 @@ static void an_agent_that_stops_hands_its_runs_on(void **state)
   a.which_event = ft_announcement_task_start_tag;
   a.event.task_start.pid = SLURMSTEPD;
   (void)ft_jobs_announce(w.jobs, &a, SLURMSTEPD, true, (struct ft_instant){ 100, 5000 });
-  ft_jobs_resume(w.jobs, &part);
+  ft_jobs_restore(w.jobs, &part);
   (void)ft_jobs_tick(w.jobs, w.now);
   answer(7, false, 0);
   pass(5);
@@ -1027,7 +1027,7 @@ static void a_run_without_a_submit_time_waits_for_the_next_agent(void **state)
   fake.rss = 30 * FT_MIB;
   replay(7, ft_announcement_task_start_tag);
   replay(7, ft_announcement_task_end_tag);
-  ft_jobs_resume(w.jobs, &part);
+  ft_jobs_restore(w.jobs, &part);
   assert_int_equal(w.finished, 0);
   (void)ft_jobs_tick(w.jobs, w.now); /* queries Slurm */
   answer(7, true, FT_OUTCOME_COMPLETED);
@@ -1153,7 +1153,7 @@ static void one_user_leaves_room_for_others(void **state)
 
   (void)state;
   for (uint32_t job = 1; job <= FT_JOBS_LIMIT; job++)
-    assert_int_equal(job_start(job), job <= FT_JOBS_OF_USER);
+    assert_int_equal(job_start(job), job <= FT_JOBS_USER_LIMIT);
   a.uid = 1001;
   a.which_event = ft_announcement_job_start_tag;
   assert_true(say(&a));
@@ -1231,12 +1231,12 @@ static void running_jobs_are_reported_as_measured_so_far(void **state)
   double now_bytes = 0;
 
   (void)state;
-  assert_false(ft_jobs_live(w.jobs, 0, w.now, &o, &now_bytes));
+  assert_false(ft_jobs_running(w.jobs, 0, w.now, &o, &now_bytes));
   begin_batch(7);
   assert_true(job_start(8));
   pass(12);
   for (unsigned i = 0; i < 2; i++) {
-    assert_true(ft_jobs_live(w.jobs, i, w.now, &o, &now_bytes));
+    assert_true(ft_jobs_running(w.jobs, i, w.now, &o, &now_bytes));
     if (o.job_id == 8) {
       assert_true(now_bytes < 0); /* no task has started */
       continue;
@@ -1248,13 +1248,13 @@ static void running_jobs_are_reported_as_measured_so_far(void **state)
     assert_int_equal(o.outcome, FT_OUTCOME_UNKNOWN);
     assert_int_equal(o.rule, FT_RULE_RSS);
   }
-  assert_false(ft_jobs_live(w.jobs, 2, w.now, &o, &now_bytes));
-  ft_jobs_resume(w.jobs, &earlier);
-  assert_true(ft_jobs_live(w.jobs, 1, w.now, &o, &now_bytes));
+  assert_false(ft_jobs_running(w.jobs, 2, w.now, &o, &now_bytes));
+  ft_jobs_restore(w.jobs, &earlier);
+  assert_true(ft_jobs_running(w.jobs, 1, w.now, &o, &now_bytes));
   assert_int_equal(o.rss_bytes, 70 * FT_MIB);
   assert_int_equal(w.finished, 0);
   assert_false(task_end(7, BATCH, 0));
-  assert_true(ft_jobs_live(w.jobs, 0, w.now, &o, &now_bytes));
+  assert_true(ft_jobs_running(w.jobs, 0, w.now, &o, &now_bytes));
   assert_int_equal(o.job_id, 8);
 }
 

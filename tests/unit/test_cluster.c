@@ -533,18 +533,18 @@ static void set_sections(struct ft_platform_map *map)
     { .name = "featured", .feature = "milan" },
     { .name = "pattern", .nodes = "y?,*5" },
   };
-  char question[FT_PLATFORM_LISTS];
+  char question[FT_PLATFORM_LISTS_SIZE];
   struct ft_error err;
 
   ft_platform_map_set(map, sections, COUNT_OF(sections));
-  assert_true(ft_platform_map_question(map, question));
+  assert_true(ft_platform_map_host_lists(map, question));
   assert_string_equal(question, "n[2-3],x1,foretell.section.0,x[1-2],foretell.section.1");
-  if (ft_platform_map_answer(map,
-                             ft_text_from("n2\nn3\nx1\nforetell.section.0\nx1\nx2\n"
-                                          "foretell.section.1\n"),
-                             &err) < 0)
+  if (ft_platform_map_set_hosts(map,
+                                ft_text_from("n2\nn3\nx1\nforetell.section.0\nx1\nx2\n"
+                                             "foretell.section.1\n"),
+                                &err) < 0)
     fail_msg("%s", err.text);
-  assert_false(ft_platform_map_question(map, question));
+  assert_false(ft_platform_map_host_lists(map, question));
 }
 
 static void a_section_gives_the_platform_of_its_nodes(void **state)
@@ -590,7 +590,7 @@ static void an_invalid_host_list_is_an_error(void **state)
   (void)state;
   for (size_t i = 0; i < COUNT_OF(answers); i++) {
     ft_platform_map_set(map, &section, 1);
-    assert_int_equal(ft_platform_map_answer(map, ft_text_from(answers[i]), &err), -1);
+    assert_int_equal(ft_platform_map_set_hosts(map, ft_text_from(answers[i]), &err), -1);
     assert_null(ft_platform_map_declared(map, ft_text_from("n2"), ft_text_from("")));
   }
   ft_platform_map_close(map);
@@ -604,21 +604,21 @@ static void the_latest_run_on_a_node_gives_its_platform(void **state)
   (void)state;
   for (int i = 0; i < 100; i++) {
     (void)snprintf(name, sizeof name, "c%d", i * 37 % 100);
-    ft_platform_map_see(map, name, i % 2 ? "odd" : "even", 5);
+    ft_platform_map_observe(map, name, i % 2 ? "odd" : "even", 5);
   }
-  ft_platform_map_see(map, "c3", "new", 6);
-  ft_platform_map_see(map, "c3", "old", 4);
-  ft_platform_map_see(map, "", "none", 9);
-  ft_platform_map_see(map, "c4", "", 9);
+  ft_platform_map_observe(map, "c3", "new", 6);
+  ft_platform_map_observe(map, "c3", "old", 4);
+  ft_platform_map_observe(map, "", "none", 9);
+  ft_platform_map_observe(map, "c4", "", 9);
   for (int i = 0; i < 100; i++) {
     int n = i * 37 % 100;
 
     (void)snprintf(name, sizeof name, "c%d", n);
-    assert_string_equal(ft_platform_map_seen(map, ft_text_from(name)), n == 3  ? "new"
-                                                                       : i % 2 ? "odd"
-                                                                               : "even");
+    assert_string_equal(ft_platform_map_observed(map, ft_text_from(name)), n == 3  ? "new"
+                                                                           : i % 2 ? "odd"
+                                                                                   : "even");
   }
-  assert_null(ft_platform_map_seen(map, ft_text_from("c100")));
+  assert_null(ft_platform_map_observed(map, ft_text_from("c100")));
   ft_platform_map_close(map);
 }
 
@@ -626,7 +626,7 @@ static void partitions_have_their_platforms(void **state)
 {
   struct ft_platform_map *map = ft_platform_map_open();
   struct ft_scontrol_host host = { "vm", "mine", map };
-  struct ft_scontrol_own own[2];
+  struct ft_scontrol_local_node own[2];
   ft_partition p[2];
 
   (void)state;
@@ -637,14 +637,14 @@ static void partitions_have_their_platforms(void **state)
   assert_string_equal(p[0].nodes[1].platform, "");
   assert_int_equal(p[0].nodes[1].count, 3);
   /* a run on one node gives the platform of all nodes of its type */
-  ft_platform_map_see(map, "n3", "rome", 1);
+  ft_platform_map_observe(map, "n3", "rome", 1);
   read_some(&host, p);
   assert_int_equal(p[0].nodes_count, 2);
   assert_string_equal(p[0].nodes[1].platform, "rome");
   assert_int_equal(p[0].nodes[1].count, 3);
   assert_string_equal(p[1].nodes[1].platform, "");
   /* unless their hardware differs */
-  ft_platform_map_see(map, "n4", "naples", 1);
+  ft_platform_map_observe(map, "n4", "naples", 1);
   read_some(&host, p);
   assert_int_equal(p[0].nodes_count, 4);
   /* a section applies to the nodes that it lists */
@@ -655,7 +655,7 @@ static void partitions_have_their_platforms(void **state)
   assert_string_equal(p[0].nodes[0].platform, "featured");
   assert_int_equal(p[0].nodes[1].count + p[0].nodes[2].count, 3);
   assert_string_equal(p[1].nodes[1].platform, "pattern");
-  assert_int_equal(ft_scontrol_own_nodes(ft_text_from(some_nodes), &host, own, 2), 1);
+  assert_int_equal(ft_scontrol_local_nodes(ft_text_from(some_nodes), &host, own, 2), 1);
   assert_string_equal(own[0].node, "n1");
   assert_string_equal(own[0].platform, "featured");
   ft_platform_map_close(map);

@@ -318,7 +318,7 @@ static void only_the_record_of_an_overridden_policy_remains(void **state)
   assert_int_equal(store_run(run_of(ADA, "secret", 2, 1)), 0);
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
   assert_int_equal(pass.runs, 1);
-  assert_int_equal(pass.kept, 1);
+  assert_int_equal(pass.stripped, 1);
   assert_int_equal(pass.models, 1);
   assert_int_equal(runs(), 1);
   assert_int_equal(number(SECRETS), 0);
@@ -326,7 +326,7 @@ static void only_the_record_of_an_overridden_policy_remains(void **state)
   assert_int_equal(number("SELECT request_mem_bytes FROM observation"), 1 << 20);
   /* requested twice, recorded twice, seen for the first time */
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA });
-  assert_int_equal(pass.runs + pass.kept, 0);
+  assert_int_equal(pass.runs + pass.stripped, 0);
   assert_int_equal(store_run(override(1)), 1);
   assert_int_equal(runs(), 1);
   assert_int_equal(store_run(override(3)), 1);
@@ -344,7 +344,7 @@ static void a_dry_run_counts_and_changes_nothing(void **state)
   assert_int_equal(store_run(override(99)), 0);
   pass = forget((ft_forget){ .has_uid = true, .uid = ADA, .dry_run = true });
   assert_int_equal(pass.runs, 20);
-  assert_int_equal(pass.kept, 1);
+  assert_int_equal(pass.stripped, 1);
   assert_int_equal(runs(), 21);
   assert_int_equal(number("SELECT COUNT(*) FROM forgotten"), 0);
   assert_int_equal(number("SELECT COUNT(*) FROM changed"), 0);
@@ -391,7 +391,7 @@ static void a_callback_may_stop_the_pass(void **state)
   for (uint32_t job = 1; job <= 5; job++)
     assert_int_equal(store_run(run_of(ADA, "a", job, 1)), 0);
   begin_pass((ft_forget){ .app = "a" }, &pass);
-  pass.leaving = leaves;
+  pass.before_removal = leaves;
   pass.data = &left;
   assert_int_equal(ft_store_forget_step(store, &pass, &err), -1);
   assert_string_equal(err.text, "no room");

@@ -123,9 +123,9 @@ static void a_pooled_model_is_readable_without_its_history(void **state)
   assert_int_equal(ft_state_read_model(state_fd, 1234, "unet3d", read, &err), 0);
   assert_int_equal(read->history_count, 0);
   assert_int_equal(read->runs, 3);
-  ft_publish_forget_shared(publisher, &one);
+  ft_publish_remove_unshared(publisher, &one);
   assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), 0);
-  ft_publish_forget_shared(publisher, &none);
+  ft_publish_remove_unshared(publisher, &none);
   assert_int_equal(ft_state_read_shared(state_fd, "unet3d", read, &err), -1);
   assert_int_equal(ft_state_read_own_model(state_fd, FT_STATE_POOLED, "unet3d", read, &err), -1);
   free(model);
@@ -161,14 +161,14 @@ static void run_times_are_published_beside_the_model(void **state)
   assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
   assert_string_equal(read->platforms[0].platform, "epyc");
   assert_int_equal(read->history_count, 0);
-  ft_publish_forget_shared(publisher, &one);
+  ft_publish_remove_unshared(publisher, &one);
   assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), 0);
-  ft_publish_forget_shared(publisher, &none);
+  ft_publish_remove_unshared(publisher, &none);
   assert_int_equal(ft_state_read_performance(state_fd, 1234, "unet3d", read, &err), -1);
   p->uid = 4711;
   assert_int_equal(ft_publish_performance(publisher, p, &err), 0);
   assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", read, &err), 0);
-  ft_publish_forget_model(publisher, 4711, "unet3d");
+  ft_publish_remove_model(publisher, 4711, "unet3d");
   assert_int_equal(ft_state_read_performance(state_fd, 4711, "unet3d", read, &err), -1);
   assert_int_equal(errno, ENOENT);
   free(p);
@@ -276,7 +276,7 @@ static void partitions_that_are_gone_are_removed(void **state)
   for (int i = 0; i < 2; i++)
     assert_int_equal(ft_publish_partition(publisher, &partitions[i], &err), 0);
   assert_int_equal(ft_state_read_partition(state_fd, &site, "big", &read, &err), 0);
-  ft_publish_forget_partitions(publisher, partitions, 1);
+  ft_publish_remove_partitions(publisher, partitions, 1);
   assert_int_equal(ft_state_read_partition(state_fd, &site, "", &read, &err), 0);
   assert_string_equal(read.name, "main");
   assert_int_equal(ft_state_read_partition(state_fd, &site, "big", &read, &err), -1);
@@ -297,7 +297,7 @@ static void all_partitions_are_in_one_file_too(void **state)
   (void)state;
   assert_true(fd >= 0);
   assert_int_equal(ft_publish_partition_list(publisher, partitions, 2, &err), 0);
-  ft_publish_forget_partitions(publisher, partitions, 0);
+  ft_publish_remove_partitions(publisher, partitions, 0);
   assert_int_equal(ft_record_list_open(fd, FT_STATE_PARTITION_LIST, &list, &err), 0);
   for (int i = 0; i < 2; i++) {
     assert_int_equal(ft_record_list_next(FT_RECORD_PARTITION, &list, "all", &at, &read, &err), 1);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/kin.h"
+#include "agent/similar_apps_index.h"
 #include "predictor/core/text.h"
 #include "predictor/decide/decide.h"
 #include "predictor/online/online.h"
@@ -66,7 +66,7 @@ static void learn_runs(uint32_t uid, const char *app, const char *job_name, cons
     (void)ft_string_copy(program, o.submission.program, sizeof o.submission.program);
     assert_int_equal(ft_online_update(&model, &o, &err), 1);
     assert_int_equal(ft_publish_model(publisher, &model, &err), 0);
-    ft_kin_note(publisher, state_fd, &model, &o);
+    ft_similar_apps_index_update(publisher, state_fd, &model, &o);
   }
 }
 

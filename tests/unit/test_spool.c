@@ -72,9 +72,9 @@ static void spooled_runs_are_delivered_once(void **state)
   spool = ft_spool_open(folder_fd, &err);
   assert_false(ft_spool_empty(spool));
   taken.refuse_after = 2;
-  assert_int_equal(ft_spool_offer(spool, take, &taken), 3);
+  assert_int_equal(ft_spool_drain(spool, take, &taken), 3);
   taken.refuse_after = 100;
-  assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
+  assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
   assert_int_equal(taken.count, 5);
   assert_int_equal(taken.ids, 0x3e);
   assert_true(ft_spool_empty(spool));
@@ -93,7 +93,7 @@ static void a_later_record_of_a_run_replaces_it(void **state)
   assert_int_equal(ft_spool_put(spool, &o, &err), 0);
   o.rss_bytes = 7;
   assert_int_equal(ft_spool_put(spool, &o, &err), 0);
-  assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
+  assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
   assert_int_equal(taken.count, 1);
   assert_int_equal(taken.last_rss, 7);
   ft_spool_close(spool);
@@ -112,26 +112,26 @@ static void without_a_disk_runs_stay_in_memory(void **state)
   assert_true(fd >= 0);
   close(fd);
   spool = ft_spool_open(folder_fd, &err);
-  for (uint32_t id = 1; id <= FT_SPOOL_MEMORY; id++) {
+  for (uint32_t id = 1; id <= FT_SPOOL_MAX_IN_MEMORY; id++) {
     ft_observation o = observation(id);
 
     assert_int_equal(ft_spool_put(spool, &o, &err), 1);
   }
   {
-    ft_observation o = observation(FT_SPOOL_MEMORY + 1);
+    ft_observation o = observation(FT_SPOOL_MAX_IN_MEMORY + 1);
 
     assert_int_equal(ft_spool_put(spool, &o, &err), -1);
     o.job_id = 5;
     assert_int_equal(ft_spool_put(spool, &o, &err), 1); /* replaces the old one */
   }
   taken.refuse_after = 10;
-  assert_int_equal(ft_spool_offer(spool, take, &taken), FT_SPOOL_MEMORY - 10);
+  assert_int_equal(ft_spool_drain(spool, take, &taken), FT_SPOOL_MAX_IN_MEMORY - 10);
   (void)unlinkat(folder_fd, "spool", 0);
   ft_spool_close(spool); /* the disk works again: no run is lost */
   spool = ft_spool_open(folder_fd, &err);
   taken = (struct taken){ .refuse_after = 1000 };
-  assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
-  assert_int_equal(taken.count, FT_SPOOL_MEMORY - 10);
+  assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
+  assert_int_equal(taken.count, FT_SPOOL_MAX_IN_MEMORY - 10);
   ft_spool_close(spool);
 }
 
@@ -155,9 +155,9 @@ static void an_undeliverable_run_delays_no_other(void **state)
 
       assert_int_equal(ft_spool_put(spool, &o, &err), disk ? 0 : 1);
     }
-    assert_int_equal(ft_spool_offer(spool, take_not_3, &taken), 1);
+    assert_int_equal(ft_spool_drain(spool, take_not_3, &taken), 1);
     assert_int_equal(taken.ids, 0x1f6);
-    assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
+    assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
     assert_int_equal(taken.ids, 0x1fe);
     ft_spool_close(spool);
   }
@@ -177,7 +177,7 @@ static void a_damaged_file_is_set_aside(void **state)
   assert_int_equal(ft_spool_put(spool, &o, &err), 0);
   spool_fd = openat(folder_fd, "spool", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   assert_int_equal(ft_io_write_file(spool_fd, "0123.obs", "foretell?", 9, 0600, &err), 0);
-  assert_int_equal(ft_spool_offer(spool, take, &taken), 0);
+  assert_int_equal(ft_spool_drain(spool, take, &taken), 0);
   assert_int_equal(taken.count, 1);
   assert_int_equal(fstatat(spool_fd, "0123.obs.bad", &st, 0), 0);
   assert_true(ft_spool_empty(spool));
@@ -230,7 +230,7 @@ static void announce(struct ft_journal *live, uint32_t job_id, uint32_t pid)
 static void running_jobs_are_found_again(void **state)
 {
   struct found found = { 0 };
-  const struct ft_journal_calls calls = { packet, suspended, &found };
+  const struct ft_journal_callbacks calls = { packet, suspended, &found };
   ft_observation o = observation(7);
   struct ft_journal *live;
   struct ft_error err;
@@ -242,14 +242,14 @@ static void running_jobs_are_found_again(void **state)
   announce(live, 7, (uint32_t)getpid());
   announce(live, 7, 0);
   announce(live, 8, (uint32_t)getpid());
-  assert_int_equal(ft_journal_suspend(live, &o, &err), 0);
+  assert_int_equal(ft_journal_save_partial(live, &o, &err), 0);
   o.job_id = 9; /* a run without a packet, from when the disk had room for the file name alone */
-  assert_int_equal(ft_journal_suspend(live, &o, &err), -1);
+  assert_int_equal(ft_journal_save_partial(live, &o, &err), -1);
   fd = openat(folder_fd, "live/9", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   assert_true(fd >= 0);
   close(fd);
-  assert_int_equal(ft_journal_suspend(live, &o, &err), -1);
-  ft_journal_forget(live, 8);
+  assert_int_equal(ft_journal_save_partial(live, &o, &err), -1);
+  ft_journal_remove(live, 8);
   ft_journal_close(live);
   live = ft_journal_open(folder_fd, &err);
   ft_journal_replay(live, &calls);
@@ -258,7 +258,7 @@ static void running_jobs_are_found_again(void **state)
   assert_int_equal(found.peer, 42);
   assert_int_equal(found.suspended, 1);
   assert_int_equal(found.rss, 1007);
-  ft_journal_forget(live, 7);
+  ft_journal_remove(live, 7);
   found = (struct found){ 0 };
   ft_journal_replay(live, &calls);
   assert_int_equal(found.packets + found.suspended, 0);
@@ -268,7 +268,7 @@ static void running_jobs_are_found_again(void **state)
 static void a_damaged_journal_gives_its_intact_entries(void **state)
 {
   struct found found = { 0 };
-  const struct ft_journal_calls calls = { packet, suspended, &found };
+  const struct ft_journal_callbacks calls = { packet, suspended, &found };
   struct ft_journal *live;
   struct ft_error err;
   struct ft_buf file;

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Connects the jobs of this node with the listener, the journal, Slurm and the recorder. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <sched.h>
+
+#include "agent/agent_internal.h"
+#include "agent/log.h"
+#include "predictor/core/io.h"
+
+static void record_finished(const ft_observation *observation, void *data)
+{
+  struct ft_agent *agent = data;
+  ft_observation *o = &agent->finished;
+  const char *platform = ft_cluster_poll_platform(agent->cluster, observation->node);
+
+  *o = *observation;
+  ft_node_info_fill(&agent->node, &agent->site, agent->state_fd,
+                    platform ? platform : agent->config.node_platform, o);
+  ft_platform_map_observe(agent->platforms, o->node, o->platform, o->end_time);
+  if (ft_recorder_add(agent->recorder, o))
+    ft_agent_maintain_soon(agent);
+  if (ft_recorder_has_spooled(agent->recorder) && !agent->retry.armed)
+    ft_loop_at(agent->loop, &agent->retry, ft_io_monotonic() + FT_AGENT_RETRY_SECONDS);
+}
+
+static void query_slurm_record(uint32_t job_id, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_slurm_query_submit(agent->slurm_query, job_id);
+}
+
+static void remove_job_journal(uint32_t job_id, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_journal_remove(agent->journal, job_id);
+}
+
+static bool save_partial_run(const ft_observation *observation, void *data)
+{
+  struct ft_agent *agent = data;
+  struct ft_error err;
+
+  if (ft_journal_save_partial(agent->journal, observation, &err) == 0)
+    return true;
+  ft_log(LOG_ERR, "job %" PRIu32 ": measurements will be lost at the restart: %s",
+         observation->job_id, err.text);
+  return false;
+}
+
+void ft_agent_slurm_reply(uint32_t job_id, const struct ft_slurm_job *record, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_jobs_slurm_reply(agent->jobs, job_id, record, ft_agent_now());
+  ft_agent_tick_soon(agent);
+}
+
+void ft_agent_announced(const ft_announcement *announcement, pid_t peer, const void *packet,
+                        size_t length, void *data)
+{
+  struct ft_agent *agent = data;
+  struct ft_instant now = ft_agent_now();
+  struct ft_error err;
+
+  /*
+   * The kernel may have preempted the announcing slurmstepd to run the agent on its CPU. Yield, so
+   * that slurmstepd continues first.
+   */
+  (void)sched_yield();
+  if (ft_jobs_announce(agent->jobs, announcement, peer, false, now) &&
+      ft_journal_add(agent->journal, announcement, peer, now.utc, packet, length, &err) < 0)
+    ft_log(LOG_WARNING,
+           "job %" PRIu32 ": announcement not in the journal, lost if the agent restarts: %s",
+           announcement->job_id, err.text);
+  ft_agent_arm_sampling(agent);
+  ft_agent_tick_soon(agent);
+}
+
+/* Processes an announcement from the journal, at the time of its arrival. */
+static void replay_announcement(const ft_announcement *announcement, pid_t peer, double utc,
+                                void *data)
+{
+  struct ft_agent *agent = data;
+  struct ft_instant now = ft_agent_now();
+  double ago = utc < now.utc ? now.utc - utc : 0;
+
+  (void)ft_jobs_announce(agent->jobs, announcement, peer, true,
+                         (struct ft_instant){ now.monotonic - ago, now.utc - ago });
+}
+
+static void restore_partial_run(const ft_observation *observation, void *data)
+{
+  struct ft_agent *agent = data;
+
+  ft_jobs_restore(agent->jobs, observation);
+}
+
+bool ft_agent_is_forgotten(const ft_observation *observation, void *data)
+{
+  struct ft_agent *agent = data;
+
+  return ft_recorder_is_forgotten(agent->recorder, observation);
+}
+
+void ft_agent_restore_jobs(struct ft_agent *agent)
+{
+  const struct ft_journal_callbacks calls = { replay_announcement, restore_partial_run, agent };
+  size_t trees;
+
+  ft_journal_replay(agent->journal, &calls);
+  /* an earlier agent may have been killed after a request to forget */
+  ft_jobs_forget(agent->jobs, ft_agent_is_forgotten, agent);
+  trees = ft_jobs_tree_count(agent->jobs);
+  if (trees)
+    ft_log(LOG_INFO, "%zu running job%s restored from the journal", trees, trees == 1 ? "" : "s");
+  ft_agent_arm_sampling(agent);
+  ft_agent_tick_soon(agent);
+}
+
+void ft_agent_set_job_callbacks(struct ft_agent *agent, struct ft_jobs_settings *settings)
+{
+  settings->finished = record_finished;
+  settings->query_slurm = query_slurm_record;
+  settings->remove_journal = remove_job_journal;
+  settings->save_partial = save_partial_run;
+  settings->data = agent;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Properties of this node that every observation contains. */
+#ifndef FT_AGENT_NODE_INFO_H
+#define FT_AGENT_NODE_INFO_H
+
+#include "predictor/record/record.h"
+
+struct ft_node_info {
+  char name[64];         /* host name without domain, usually Slurm's node name */
+  char kernel[64];       /* release of uname */
+  char fingerprint[256]; /* of the hardware, by hwloc; "": unknown */
+};
+
+/* Reads the properties of this node; takes 0.1 s, up to 10 s if /sys hangs. */
+void ft_node_info_read(struct ft_node_info *info);
+
+/*
+ * Fills in OBSERVATION's node, cluster, versions, user name, and the default memory of its
+ * partition (read from a file below STATE_FD). PLATFORM is the site's name of this platform; "":
+ * the fingerprint.
+ */
+void ft_node_info_fill(const struct ft_node_info *info, const ft_site *site, int state_fd,
+                       const char *platform, ft_observation *observation);
+
+#endif

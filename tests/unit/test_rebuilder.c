@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/rebuilder.h"
+#include "agent/recorder.h"
+#include "agent/user_cleanup.h"
+#include "predictor/core/hash.h"
+#include "predictor/history/expire.h"
+#include "predictor/history/stale_models.h"
+#include "predictor/record/state_files.h"
+#include "tests/unit/fixture.h"
+
+static char folder[SCRATCH_SIZE];
+static int state_fd;
+static struct ft_store *store;
+static struct ft_publisher *publisher;
+static struct ft_rebuilder *rebuilder;
+
+static int set_up(void **state)
+{
+  struct ft_error err;
+  char path[96];
+
+  (void)state;
+  state_fd = scratch_open(folder);
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  store = ft_store_open(path, true, &err);
+  publisher = ft_publisher_open(state_fd, &err);
+  rebuilder = ft_rebuilder_open(publisher, state_fd);
+  if (!store || !publisher || !rebuilder)
+    return -1;
+  ft_rebuilder_set_rule(rebuilder, FT_RULE_RSS);
+  return 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  ft_rebuilder_close(rebuilder);
+  ft_publisher_close(publisher);
+  ft_store_close(store);
+  return scratch_close(folder, state_fd);
+}
+
+static ft_observation put(uint32_t job, const char *app, double end)
+{
+  ft_observation o = { .schema = FT_SCHEMA,
+                       .job_id = job,
+                       .uid = (uint32_t)geteuid(),
+                       .end_time = end,
+                       .outcome = FT_OUTCOME_COMPLETED,
+                       .runtime_seconds = 1,
+                       .platform = "here",
+                       .rss_bytes = 1000000 };
+  struct ft_error err = { "" };
+
+  o.has_rss_bytes = true;
+  (void)snprintf(o.submission.app, sizeof o.submission.app, "%s", app);
+  if (ft_store_put(store, &o, NULL, &err) < 0 ||
+      ft_store_mark_stale(store, o.uid, o.submission.app, NULL, &err) < 0)
+    fail_msg("%s", err.text);
+  return o;
+}
+
+/* Returns the number of runs in APP's published model; 0: no model. */
+static unsigned published(const char *app)
+{
+  ft_model *model = malloc(sizeof *model);
+  struct ft_error err;
+  unsigned runs = 0;
+
+  assert_non_null(model);
+  if (ft_state_read_model(state_fd, (uint32_t)geteuid(), app, model, &err) == 0)
+    runs = model->runs;
+  free(model);
+  return runs;
+}
+
+static unsigned steps(void)
+{
+  unsigned count = 1;
+
+  for (; ft_rebuilder_step(rebuilder, store); count++)
+    assert_true(count < 100000);
+  return count;
+}
+
+static void marked_apps_are_published_and_only_they(void **state)
+{
+  struct stat before, after;
+  char name[FT_STATE_NAME_SIZE], path[256];
+
+  (void)state;
+  assert_int_equal(steps(), 1);
+  put(1, "a", 1);
+  put(2, "b", 2);
+  (void)steps();
+  assert_int_equal(published("a"), 1);
+  assert_int_equal(published("b"), 1);
+  ft_state_model_name("a", name);
+  (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
+  assert_int_equal(stat(path, &before), 0);
+  put(3, "b", 3);
+  assert_true(steps() >= 2); /* more where another process takes the processor meanwhile */
+  assert_int_equal(published("b"), 2);
+  assert_int_equal(stat(path, &after), 0);
+  assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
+}
+
+static void an_app_without_runs_has_no_model(void **state)
+{
+  (void)state;
+  put(1, "a", 1);
+  (void)steps();
+  assert_int_equal(published("a"), 1);
+  put(1, "b", 1);
+  (void)steps();
+  assert_int_equal(published("a"), 0);
+  assert_int_equal(published("b"), 1);
+}
+
+/* The first run that reports the former name links it; a repetition changes nothing. */
+static void a_run_links_the_former_names_of_its_app(void **state)
+{
+  struct ft_recorder *ledger;
+  struct ft_error err;
+  ft_observation o;
+
+  (void)state;
+  put(1, "job.sh-1", 1);
+  put(2, "job.sh-1", 2);
+  put(3, "train.py-2", 3);
+  put(4, "stays", 4);
+  (void)steps();
+  assert_int_equal(published("job.sh-1"), 2);
+  o = put(5, "train.py-2", 5);
+  o.job_id = 6;
+  o.submission.former_apps_count = 2;
+  strcpy(o.submission.former_apps[0], "none");
+  strcpy(o.submission.former_apps[1], "job.sh-1");
+  ledger = ft_recorder_open(state_fd, folder, publisher, &err);
+  assert_non_null(ledger);
+  ft_recorder_set_rule(ledger, FT_RULE_RSS);
+  assert_true(ft_recorder_add(ledger, &o));
+  /* killed here: another agent continues */
+  ft_recorder_close(ledger);
+  (void)steps();
+  assert_int_equal(published("job.sh-1"), 0);
+  assert_int_equal(published("train.py-2"), 5);
+  assert_int_equal(published("stays"), 1);
+  ledger = ft_recorder_open(state_fd, folder, publisher, &err);
+  assert_non_null(ledger);
+  ft_recorder_set_rule(ledger, FT_RULE_RSS);
+  o.job_id = 7;
+  assert_false(ft_recorder_add(ledger, &o));
+  assert_int_equal(published("train.py-2"), 6);
+  ft_recorder_close(ledger);
+}
+
+static void sql(const char *text)
+{
+  char path[96];
+  sqlite3 *db;
+
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(db);
+}
+
+/* No other connection is open, so files of a killed agent are absent. */
+static struct ft_recorder *open_ledger(void)
+{
+  struct ft_recorder *ledger;
+  struct ft_error err;
+
+  ft_store_close(store);
+  store = NULL;
+  ledger = ft_recorder_open(state_fd, folder, publisher, &err);
+  assert_non_null(ledger);
+  ft_recorder_set_rule(ledger, FT_RULE_RSS);
+  return ledger;
+}
+
+/* A full disk may have room for a run's row, but not for its model's file or its mark. */
+static void no_run_is_stored_without_its_models_mark(void **state)
+{
+  ft_observation o = put(1, "a", 1);
+  struct ft_recorder *ledger = open_ledger();
+  char models[96];
+
+  (void)state;
+  while (ft_recorder_maintain(ledger))
+    continue;
+  assert_int_equal(published("a"), 1);
+  (void)snprintf(models, sizeof models, "%s/models/%u", folder, (unsigned)geteuid());
+  ft_publish_remove_model(publisher, o.uid, "a");
+  ft_publish_remove_user(publisher, o.uid);
+  fixture_put(folder, models + strlen(folder) + 1, "", 0);
+  sql("CREATE TRIGGER full BEFORE INSERT ON changed BEGIN SELECT RAISE(ABORT, 'full'); END");
+  o.job_id = 2;
+  (void)ft_recorder_add(ledger, &o);
+  sql("DROP TRIGGER full");
+  ft_recorder_close(ledger);
+  assert_int_equal(unlink(models), 0);
+  ledger = open_ledger();
+  (void)ft_recorder_retry(ledger);
+  while (ft_recorder_maintain(ledger))
+    continue;
+  assert_int_equal(published("a"), 2);
+  ft_recorder_close(ledger);
+}
+
+/* A model published together with its run is not rebuilt by this agent or the next. */
+static void a_model_published_with_its_run_is_not_rebuilt(void **state)
+{
+  ft_observation o = put(1, "a", 1);
+  struct ft_recorder *ledger = open_ledger();
+  struct stat before, after;
+  char name[FT_STATE_NAME_SIZE], path[256];
+
+  (void)state;
+  while (ft_recorder_maintain(ledger))
+    continue;
+  for (o.job_id = 2; o.job_id < 5; o.job_id++)
+    assert_false(ft_recorder_add(ledger, &o));
+  assert_int_equal(published("a"), 4);
+  ft_state_model_name("a", name);
+  (void)snprintf(path, sizeof path, "%s/models/%u/%s", folder, (unsigned)geteuid(), name);
+  assert_int_equal(stat(path, &before), 0);
+  assert_false(ft_recorder_maintain(ledger));
+  ft_recorder_close(ledger);
+  ledger = open_ledger();
+  while (ft_recorder_maintain(ledger))
+    continue;
+  ft_recorder_close(ledger);
+  assert_int_equal(stat(path, &after), 0);
+  assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
+}
+
+static void long_rebuilds_run_in_steps_and_learn_new_runs(void **state)
+{
+  struct ft_error err;
+  ft_observation o;
+
+  (void)state;
+  assert_int_equal(ft_store_begin(store, &err), 0);
+  for (uint32_t job = 1; job <= 1000; job++)
+    put(job, "a", 1000 + job);
+  assert_int_equal(ft_store_commit(store, &err), 0);
+  assert_true(ft_rebuilder_step(rebuilder, store));
+  assert_int_equal(published("a"), 0);
+  o = put(5000, "a", 1); /* before all runs learned so far */
+  ft_rebuilder_add_run(rebuilder, &o);
+  o.rss_bytes = 0; /* nothing of another app's run is learned */
+  o.uid++;
+  ft_rebuilder_add_run(rebuilder, &o);
+  while (!published("a"))
+    assert_true(ft_rebuilder_step(rebuilder, store));
+  assert_int_equal(published("a"), 1001);
+  (void)steps();
+  assert_int_equal(published("a"), 1001);
+}
+
+/* An imported run may have a time from a clock that was ahead. */
+static void no_run_that_is_published_has_ended_in_the_future(void **state)
+{
+  uint32_t uid = (uint32_t)geteuid();
+  ft_performance *performance = malloc(sizeof *performance);
+  ft_model *model = malloc(sizeof *model);
+  struct ft_error err;
+  double now;
+
+  (void)state;
+  assert_true(model && performance);
+  put(1, "a", 1);
+  put(2, "a", (double)time(NULL) + 1e6);
+  (void)steps();
+  now = (double)time(NULL);
+  assert_int_equal(ft_state_read_model(state_fd, uid, "a", model, &err), 0);
+  assert_int_equal(model->runs, 2);
+  assert_int_equal((int)model->history[0].time, 1);
+  assert_true(model->history[1].time <= now && model->updated <= now);
+  assert_int_equal(ft_state_read_own_performance(state_fd, uid, "a", performance, &err), 0);
+  assert_int_equal(performance->history_count, 2);
+  assert_true(performance->history[1].time <= now && performance->updated <= now);
+  free(performance);
+  free(model);
+}
+
+static void a_new_accounting_rule_restarts_the_models(void **state)
+{
+  struct ft_error err;
+  ft_model *model = malloc(sizeof *model);
+
+  (void)state;
+  assert_non_null(model);
+  put(1, "a", 1);
+  put(2, "b", 2);
+  assert_true(ft_rebuilder_step(rebuilder, store));
+  ft_rebuilder_set_rule(rebuilder, FT_RULE_CGROUP);
+  (void)steps();
+  for (const char *app = "a"; app; app = *app == 'a' ? "b" : NULL) {
+    assert_int_equal(ft_state_read_model(state_fd, (uint32_t)geteuid(), app, model, &err), 0);
+    assert_int_equal(model->rule, FT_RULE_CGROUP);
+  }
+  free(model);
+}
+
+/* Whether APP has an entry in the similarity file of LIKENESS. */
+static bool noted(const char *similarity_key, const char *app)
+{
+  struct ft_error err;
+  ft_similar_apps kin;
+
+  if (ft_state_read_similar_apps(state_fd, (uint32_t)geteuid(), similarity_key, &kin, &err) < 0)
+    return false;
+  for (pb_size_t i = 0; i < kin.apps_count; i++)
+    if (strcmp(kin.apps[i].app, app) == 0)
+      return true;
+  return false;
+}
+
+static void note(const char *similarity_key, const char *app, const char *other)
+{
+  ft_similar_apps kin = { .schema = FT_SCHEMA, .apps_count = other ? 2 : 1 };
+  char name[FT_STATE_NAME_SIZE];
+  struct ft_error err;
+
+  (void)snprintf(kin.similarity_key, sizeof kin.similarity_key, "%s", similarity_key);
+  (void)snprintf(kin.apps[0].app, sizeof kin.apps[0].app, "%s", app);
+  (void)snprintf(kin.apps[1].app, sizeof kin.apps[1].app, "%s", other ? other : "");
+  ft_state_similar_apps_name(similarity_key, name);
+  assert_int_equal(ft_publish_user_file(publisher, (uint32_t)geteuid(), FT_RECORD_SIMILAR_APPS,
+                                        &kin, name, &err),
+                   0);
+}
+
+/* The site-wide prior of COUNT apps, the first being the user's APP. */
+static void put_prior(const char *app, pb_size_t count)
+{
+  uint32_t uid = (uint32_t)geteuid();
+  ft_prior prior = { .schema = FT_SCHEMA, .known_count = count };
+  struct ft_error err;
+
+  for (pb_size_t i = 0; i < count; i++)
+    prior.known[i] = (ft_prior_app){ .key = i, .log_bytes = i, .user = i % 5 };
+  prior.known[0].key =
+      ft_hash64(ft_hash64(FT_HASH_SEED, app, strlen(app)), (const char *)&uid, sizeof uid);
+  assert_int_equal(
+      ft_record_write(FT_RECORD_PRIOR, &prior, state_fd, FT_STATE_PRIOR_APPS, 0600, &err), 0);
+  assert_int_equal(ft_record_write(FT_RECORD_PRIOR, &prior, state_fd, FT_STATE_PRIOR, 0644, &err),
+                   0);
+}
+
+static void expire_and_sweep(const struct ft_expiry *limits)
+{
+  struct ft_user_cleanup *cleanup = ft_user_cleanup_open(publisher, state_fd);
+  struct ft_expiry expire = *limits;
+  struct ft_error err;
+
+  assert_non_null(cleanup);
+  assert_int_equal(ft_store_expire_begin(store, &expire, (double)time(NULL), &err), 0);
+  while (ft_store_expire_step(store, &expire, &err) > 0)
+    continue;
+  (void)steps();
+  while (ft_user_cleanup_step(cleanup, store, &err) > 0)
+    continue;
+  ft_user_cleanup_close(cleanup);
+}
+
+static void nothing_remains_of_an_expired_app(void **state)
+{
+  static const struct ft_expiry one_app = { .max_apps = 1 }, none = { .max_age_seconds = 86400 };
+  const double now = (double)time(NULL);
+  struct ft_error err;
+  ft_prior prior;
+  char path[96];
+  sqlite3 *db;
+
+  (void)state;
+  put(1, "a", now - 9e6);
+  put(2, "b", now - 8e6);
+  (void)steps();
+  note("name:both", "a", "b");
+  note("program:one", "a", NULL);
+  put_prior("a", 21);
+  expire_and_sweep(&one_app);
+  assert_int_equal(published("a"), 0);
+  assert_int_equal(published("b"), 1);
+  assert_true(noted("name:both", "b") && !noted("name:both", "a"));
+  assert_false(noted("program:one", "a"));
+  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR_APPS, &prior, &err), 0);
+  assert_int_equal(prior.known_count, 20);
+  assert_int_equal(ft_record_read(FT_RECORD_PRIOR, state_fd, FT_STATE_PRIOR, &prior, &err), 0);
+  assert_int_equal(prior.apps, 20);
+
+  /* its last app is gone, and one app is too few for the site-wide prior to hide users */
+  put_prior("b", 20);
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(db, "UPDATE observation SET put_time = 0", NULL, NULL, NULL), 0);
+  sqlite3_close(db);
+  put(3, "", now);
+  expire_and_sweep(&none);
+  assert_int_equal(faccessat(state_fd, FT_STATE_PRIOR, F_OK, 0), -1);
+  (void)snprintf(path, sizeof path, FT_STATE_MODELS "/%u", (unsigned)geteuid());
+  assert_int_equal(faccessat(state_fd, path, F_OK, 0), -1);
+
+  /* after a return the history starts again */
+  put(4, "b", now);
+  (void)steps();
+  assert_int_equal(published("b"), 1);
+}
+
+static void a_directory_that_cannot_be_written_is_retried(void **state)
+{
+  char models[96];
+
+  (void)state;
+  put(1, "a", 1);
+  put(2, "b", 2);
+  (void)snprintf(models, sizeof models, "%s/models/%u", folder, (unsigned)geteuid());
+  /* a file in place of the user's directory */
+  fixture_put(folder, models + strlen(folder) + 1, "", 0);
+  (void)steps();
+  assert_int_equal(published("a"), 0);
+  (void)steps();
+  assert_int_equal(unlink(models), 0);
+  (void)steps();
+  assert_int_equal(published("a"), 1);
+  assert_int_equal(published("b"), 1);
+  assert_int_equal(steps(), 1);
+}
+
+static void an_unreadable_row_delays_no_other_app(void **state)
+{
+  struct ft_error err;
+  char path[96];
+
+  (void)state;
+  put(1, "a", 1);
+  put(2, "b", 2);
+  ft_store_close(store);
+  sql("UPDATE observation SET features = '7' WHERE app = 'a'");
+  (void)snprintf(path, sizeof path, "%s/store.db", folder);
+  store = ft_store_open(path, true, &err);
+  assert_non_null(store);
+  (void)steps();
+  assert_int_equal(published("a"), 0);
+  assert_int_equal(published("b"), 1);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+    TEST(marked_apps_are_published_and_only_they),
+    TEST(an_app_without_runs_has_no_model),
+    TEST(a_run_links_the_former_names_of_its_app),
+    TEST(no_run_is_stored_without_its_models_mark),
+    TEST(a_model_published_with_its_run_is_not_rebuilt),
+    TEST(long_rebuilds_run_in_steps_and_learn_new_runs),
+    TEST(no_run_that_is_published_has_ended_in_the_future),
+    TEST(a_new_accounting_rule_restarts_the_models),
+    TEST(nothing_remains_of_an_expired_app),
+    TEST(a_directory_that_cannot_be_written_is_retried),
+    TEST(an_unreadable_row_delays_no_other_app),
+  };
+
+  return cmocka_run_group_tests_name("follow", tests, NULL, NULL);
+}
