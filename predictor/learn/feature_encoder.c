@@ -143,54 +143,34 @@ void ft_feature_encoder_row(const struct ft_feature_encoder *e, const double *ro
                                       e->pair[p].deviation);
 }
 
-void ft_feature_encoder_save(const struct ft_feature_encoder *e, struct ft_number_stream *out)
+int ft_feature_encoder_serialise(struct ft_number_stream *s, size_t raw,
+                                 struct ft_feature_encoder *e, struct ft_error *err)
 {
-  for (size_t c = 0; c < e->raw; c++) {
-    const struct ft_feature_encoder_column *column = &e->column[c];
-
-    ft_number_stream_write(out, column->logs);
-    ft_number_stream_write(out, column->indicates);
-    ft_number_stream_write(out, column->offset);
-    ft_number_stream_write(out, column->mean);
-    ft_number_stream_write(out, column->deviation);
-  }
-  ft_number_stream_write(out, (double)e->pairs);
-  ft_number_stream_write(out, (double)e->rates);
-  for (size_t p = 0; p < e->pairs + e->rates; p++) {
-    ft_number_stream_write(out, e->pair[p].a);
-    ft_number_stream_write(out, e->pair[p].b);
-    ft_number_stream_write(out, e->pair[p].mean);
-    ft_number_stream_write(out, e->pair[p].deviation);
-  }
-}
-
-int ft_feature_encoder_load(struct ft_number_reader *in, size_t raw, struct ft_feature_encoder *e,
-                            struct ft_error *err)
-{
-  *e = (struct ft_feature_encoder){ .raw = raw, .plain = raw };
-  e->column = calloc(raw ? raw : 1, sizeof *e->column);
+  if (!s->out)
+    e->column = calloc(raw ? raw : 1, sizeof *e->column);
   if (!e->column || !raw)
     return ft_error_set(err, "features: none, or out of memory");
+  e->raw = e->plain = raw;
   for (size_t c = 0; c < raw; c++) {
     struct ft_feature_encoder_column *column = &e->column[c];
 
-    column->logs = ft_number_reader_read_count(in, 0, 1);
-    column->indicates = ft_number_reader_read_count(in, 0, 1);
-    column->offset = ft_number_reader_read(in);
-    column->mean = ft_number_reader_read(in);
-    column->deviation = ft_number_reader_read(in);
+    ft_number_stream_bool(s, &column->logs);
+    ft_number_stream_bool(s, &column->indicates);
+    ft_number_stream_double(s, &column->offset);
+    ft_number_stream_double(s, &column->mean);
+    ft_number_stream_double(s, &column->deviation);
     e->plain += column->indicates;
   }
-  e->pairs = ft_number_reader_read_count(in, 0, FT_FEATURE_ENCODER_PAIRS);
-  e->rates = ft_number_reader_read_count(in, 0, FT_FEATURE_ENCODER_RATES);
+  ft_number_stream_count(s, &e->pairs, 0, FT_FEATURE_ENCODER_PAIRS);
+  ft_number_stream_count(s, &e->rates, 0, FT_FEATURE_ENCODER_RATES);
   for (size_t p = 0; p < e->pairs + e->rates; p++) {
-    e->pair[p].a = (uint32_t)ft_number_reader_read_count(in, 0, raw - 1);
-    e->pair[p].b = (uint32_t)ft_number_reader_read_count(in, 0, raw - 1);
-    e->pair[p].mean = ft_number_reader_read(in);
-    e->pair[p].deviation = ft_number_reader_read(in);
+    ft_number_stream_index(s, &e->pair[p].a, 0, raw - 1);
+    ft_number_stream_index(s, &e->pair[p].b, 0, raw - 1);
+    ft_number_stream_double(s, &e->pair[p].mean);
+    ft_number_stream_double(s, &e->pair[p].deviation);
   }
   e->columns = e->plain + e->pairs + e->rates;
-  return in->failed ? ft_error_set(err, "features: cut short or out of range") : 0;
+  return s->failed ? ft_error_set(err, "features: cut short or out of range") : 0;
 }
 
 void ft_feature_encoder_free(struct ft_feature_encoder *e)

@@ -15,7 +15,6 @@
 #include "predictor/core/error.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 enum {
   FT_FEATURE_ENCODER_COLUMNS = 512, /* raw columns; bounds memory */
@@ -63,13 +62,12 @@ void ft_feature_encoder_rate(struct ft_feature_encoder *encode, const double *x,
 void ft_feature_encoder_row(const struct ft_feature_encoder *encode, const double *row,
                             double *out);
 
-/* Writes ENCODE to OUT. */
-void ft_feature_encoder_save(const struct ft_feature_encoder *encode, struct ft_number_stream *out);
-
-/* Reads ENCODE, of RAW columns, from IN. The caller frees ENCODE in either case. Returns 0; -1 on
- * error and fills ERR. */
-int ft_feature_encoder_load(struct ft_number_reader *in, size_t raw,
-                            struct ft_feature_encoder *encode, struct ft_error *err);
+/*
+ * Writes ENCODE, of RAW columns, to STREAM, or reads it into an all-0 one that the caller frees in
+ * either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_feature_encoder_serialise(struct ft_number_stream *stream, size_t raw,
+                                 struct ft_feature_encoder *encode, struct ft_error *err);
 void ft_feature_encoder_free(struct ft_feature_encoder *encode);
 
 #endif

@@ -299,11 +299,10 @@ static void a_stored_model_and_an_equal_seed_predict_the_same(void **state)
   static struct world w;
   struct ft_samples samples = { w.x, w.y, ROWS, COLUMNS, OUTPUTS };
   struct ft_autoencoder_settings settings = small(NULL);
-  struct ft_autoencoder m[2], back;
-  struct ft_number_reader in;
+  struct ft_autoencoder m[2], back = { 0 };
   struct ft_error err;
   struct ft_buf buf;
-  struct ft_number_stream numbers = { &buf };
+  struct ft_number_stream s = { .out = &buf };
   double said[3][OUTPUTS] = { { 0 } };
 
   (void)state;
@@ -317,16 +316,17 @@ static void a_stored_model_and_an_equal_seed_predict_the_same(void **state)
   }
   assert_memory_equal(said[0], said[1], sizeof said[0]);
   ft_buf_init(&buf, 64 << 20);
-  ft_autoencoder_save(&m[0], &numbers);
+  assert_int_equal(ft_autoencoder_serialise(&s, COLUMNS, OUTPUTS, &m[0], &err), 0);
   assert_false(buf.failed);
   for (size_t cut = 1; cut < 1000; cut *= 3) {
-    in = (struct ft_number_reader){ (const unsigned char *)buf.data, buf.length / 8 - cut, false };
-    assert_int_equal(ft_autoencoder_load(&in, COLUMNS, OUTPUTS, &back, &err), -1);
+    s = (struct ft_number_stream){ .at = (const unsigned char *)buf.data,
+                                   .left = buf.length / 8 - cut };
+    assert_int_equal(ft_autoencoder_serialise(&s, COLUMNS, OUTPUTS, &back, &err), -1);
     ft_autoencoder_free(&back);
   }
-  in = (struct ft_number_reader){ (const unsigned char *)buf.data, buf.length / 8, false };
-  assert_int_equal(ft_autoencoder_load(&in, COLUMNS, OUTPUTS, &back, &err), 0);
-  assert_int_equal(in.left, 0);
+  s = (struct ft_number_stream){ .at = (const unsigned char *)buf.data, .left = buf.length / 8 };
+  assert_int_equal(ft_autoencoder_serialise(&s, COLUMNS, OUTPUTS, &back, &err), 0);
+  assert_int_equal(s.left, 0);
   ft_autoencoder_add(&back, w.x, said[2]);
   assert_memory_equal(said[0], said[2], sizeof said[0]);
   ft_autoencoder_free(&back);

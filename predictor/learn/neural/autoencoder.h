@@ -68,9 +68,12 @@ void ft_autoencoder_encode(const struct ft_autoencoder *model, const double *x, 
 /* Adds the prediction of MODEL for row X to OUT. Allocates nothing. */
 void ft_autoencoder_add(const struct ft_autoencoder *model, const double *x, double *out);
 
-void ft_autoencoder_save(const struct ft_autoencoder *model, struct ft_number_stream *out);
-int ft_autoencoder_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                        struct ft_autoencoder *model, struct ft_error *err);
+/*
+ * Writes MODEL, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_autoencoder_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
+                             struct ft_autoencoder *model, struct ft_error *err);
 void ft_autoencoder_free(struct ft_autoencoder *model);
 
 #endif

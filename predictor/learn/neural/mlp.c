@@ -22,17 +22,15 @@ static size_t layer_parameters(const struct ft_mlp *n, size_t layer)
   return (n->width[layer] + 1) * n->width[layer + 1];
 }
 
-/* Checks and sets the shape of N. */
-static int set_mlp_shape(struct ft_mlp *n, const size_t *width, size_t layers, struct ft_error *err)
+/* Counts the parameters of N. Returns -1 if the shape is too large. */
+static int count_mlp_parameters(struct ft_mlp *n, struct ft_error *err)
 {
-  bool fits = layers >= 1 && layers <= FT_MLP_LAYERS;
+  bool fits = n->layers >= 1 && n->layers <= FT_MLP_LAYERS;
 
-  *n = (struct ft_mlp){ .layers = fits ? layers : 0 };
-  for (size_t l = 0; fits && l <= layers; l++) {
-    n->width[l] = width[l];
-    fits = width[l] >= 1 && width[l] <= (l ? FT_MLP_WIDTH : INPUTS);
-  }
-  for (size_t l = 0; fits && l < layers; l++)
+  for (size_t l = 0; fits && l <= n->layers; l++)
+    fits = n->width[l] >= 1 && n->width[l] <= (l ? FT_MLP_WIDTH : INPUTS);
+  n->parameters = 0;
+  for (size_t l = 0; fits && l < n->layers; l++)
     n->parameters += layer_parameters(n, l);
   return fits ? 0 : ft_error_set(err, "neural network: too many layers, or one too wide");
 }
@@ -42,7 +40,10 @@ int ft_mlp_create(struct ft_mlp *n, const size_t *width, size_t layers, struct f
 {
   float *next;
 
-  if (set_mlp_shape(n, width, layers, err) < 0)
+  *n = (struct ft_mlp){ .layers = layers };
+  for (size_t l = 0; l <= layers && l <= FT_MLP_LAYERS; l++)
+    n->width[l] = width[l];
+  if (count_mlp_parameters(n, err) < 0)
     return -1;
   n->parameter = next = calloc(n->parameters, sizeof *n->parameter);
   if (!next)
@@ -210,25 +211,16 @@ void ft_mlp_predict(const struct ft_mlp *n, const float *in, float *out)
   }
 }
 
-void ft_mlp_save(const struct ft_mlp *n, struct ft_number_stream *out)
+int ft_mlp_serialise(struct ft_number_stream *s, size_t ins, size_t outs, struct ft_mlp *n,
+                     struct ft_error *err)
 {
-  ft_number_stream_write(out, (double)n->layers);
+  ft_number_stream_count(s, &n->layers, 1, FT_MLP_LAYERS);
   for (size_t l = 1; l < n->layers; l++)
-    ft_number_stream_write(out, (double)n->width[l]);
-  ft_number_stream_write_floats(out, n->parameter, n->parameters);
-}
-
-int ft_mlp_load(struct ft_number_reader *in, size_t ins, size_t outs, struct ft_mlp *n,
-                struct ft_error *err)
-{
-  size_t width[FT_MLP_LAYERS + 1] = { ins };
-  size_t layers = ft_number_reader_read_count(in, 1, FT_MLP_LAYERS);
-
-  for (size_t l = 1; l < layers; l++)
-    width[l] = ft_number_reader_read_count(in, 1, FT_MLP_WIDTH);
-  width[layers] = outs;
-  if (set_mlp_shape(n, width, layers, err) < 0)
+    ft_number_stream_count(s, &n->width[l], 1, FT_MLP_WIDTH);
+  n->width[0] = ins;
+  n->width[n->layers] = outs;
+  if (count_mlp_parameters(n, err) < 0)
     return -1;
-  n->parameter = ft_number_reader_read_floats(in, n->parameters);
-  return n->parameter ? 0 : ft_error_set(err, "neural network: cut short or out of range");
+  ft_number_stream_floats(s, &n->parameter, n->parameters);
+  return s->failed ? ft_error_set(err, "neural network: cut short or out of range") : 0;
 }

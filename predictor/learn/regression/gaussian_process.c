@@ -195,36 +195,23 @@ void ft_gaussian_process_add(const struct ft_gaussian_process *p, const double *
   }
 }
 
-void ft_gaussian_process_save(const struct ft_gaussian_process *p, struct ft_number_stream *out)
+int ft_gaussian_process_serialise(struct ft_number_stream *s, size_t columns, size_t outputs,
+                                  struct ft_gaussian_process *p, struct ft_error *err)
 {
-  ft_number_stream_write(out, (double)p->rows);
-  ft_number_stream_write(out, (double)p->parts);
-  ft_number_stream_write_all(out, p->x, p->rows * p->columns);
-  ft_number_stream_write_all(out, p->mean, p->outputs);
+  p->columns = columns;
+  p->outputs = outputs;
+  ft_number_stream_count(s, &p->rows, 1, FT_GAUSSIAN_PROCESS_ROWS);
+  ft_number_stream_count(s, &p->parts, 0, FT_GAUSSIAN_PROCESS_PARTS);
+  ft_number_stream_vector(s, &p->x, p->rows * columns);
+  ft_number_stream_vector(s, &p->mean, outputs);
   for (size_t k = 0; k < p->parts; k++) {
-    ft_number_stream_write(out, p->part[k].length);
-    ft_number_stream_write(out, p->part[k].linear);
-    ft_number_stream_write_all(out, p->part[k].alpha, p->rows);
-    ft_number_stream_write_all(out, p->part[k].direction, p->outputs);
+    ft_number_stream_double(s, &p->part[k].length);
+    ft_number_stream_double(s, &p->part[k].linear);
+    s->failed |= !(p->part[k].length > 0);
+    ft_number_stream_vector(s, &p->part[k].alpha, p->rows);
+    ft_number_stream_vector(s, &p->part[k].direction, outputs);
   }
-}
-
-int ft_gaussian_process_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                             struct ft_gaussian_process *p, struct ft_error *err)
-{
-  *p = (struct ft_gaussian_process){ .columns = columns, .outputs = outputs };
-  p->rows = ft_number_reader_read_count(in, 1, FT_GAUSSIAN_PROCESS_ROWS);
-  p->parts = ft_number_reader_read_count(in, 0, FT_GAUSSIAN_PROCESS_PARTS);
-  p->x = ft_number_reader_read_all(in, p->rows * columns);
-  p->mean = ft_number_reader_read_all(in, outputs);
-  for (size_t k = 0; k < p->parts; k++) {
-    p->part[k].length = ft_number_reader_read(in);
-    p->part[k].linear = ft_number_reader_read(in);
-    in->failed |= !(p->part[k].length > 0);
-    p->part[k].alpha = ft_number_reader_read_all(in, p->rows);
-    p->part[k].direction = ft_number_reader_read_all(in, outputs);
-  }
-  return in->failed ? ft_error_set(err, "Gaussian process: cut short or out of range") : 0;
+  return s->failed ? ft_error_set(err, "Gaussian process: cut short or out of range") : 0;
 }
 
 void ft_gaussian_process_free(struct ft_gaussian_process *p)

@@ -11,7 +11,6 @@
 #include "predictor/learn/samples.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 enum {
   FT_GAUSSIAN_PROCESS_ROWS = 400, /* training rows at most; bounds the cubic time */
@@ -44,10 +43,12 @@ int ft_gaussian_process_fit(const struct ft_samples *samples, struct ft_gaussian
 void ft_gaussian_process_add(const struct ft_gaussian_process *process, const double *x,
                              double *out);
 
-void ft_gaussian_process_save(const struct ft_gaussian_process *process,
-                              struct ft_number_stream *out);
-int ft_gaussian_process_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                             struct ft_gaussian_process *process, struct ft_error *err);
+/*
+ * Writes PROCESS, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_gaussian_process_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
+                                  struct ft_gaussian_process *process, struct ft_error *err);
 void ft_gaussian_process_free(struct ft_gaussian_process *process);
 
 #endif

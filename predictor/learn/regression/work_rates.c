@@ -178,31 +178,17 @@ void ft_work_rates_add(const struct ft_work_rates *w, const double *x, double *o
     out[o] += w->mean[o] + log_sum_exp(term, w->rate + o, w->used + 1, w->outputs, NULL) - term[1];
 }
 
-void ft_work_rates_save(const struct ft_work_rates *w, struct ft_number_stream *out)
+int ft_work_rates_serialise(struct ft_number_stream *s, size_t columns, size_t outputs,
+                            struct ft_work_rates *w, struct ft_error *err)
 {
-  ft_number_stream_write(out, (double)w->used);
+  w->outputs = outputs;
+  ft_number_stream_count(s, &w->used, 1, FT_WORK_RATES_COLUMNS);
   for (size_t k = 0; k < w->used; k++)
-    ft_number_stream_write(out, w->column[k]);
-  ft_number_stream_write_all(out, w->scale, w->used);
-  ft_number_stream_write_all(out, w->mean, w->outputs);
-  ft_number_stream_write_all(out, w->rate, (w->used + 1) * w->outputs);
-}
-
-int ft_work_rates_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                       struct ft_work_rates *w, struct ft_error *err)
-{
-  size_t used = ft_number_reader_read_count(in, 1, FT_WORK_RATES_COLUMNS);
-
-  *w = (struct ft_work_rates){ .used = used, .outputs = outputs };
-  for (size_t k = 0; k < used; k++)
-    w->column[k] = (uint32_t)ft_number_reader_read_count(in, 0, columns - 1);
-  for (size_t k = 0; k < used; k++)
-    w->scale[k] = ft_number_reader_read(in);
-  w->mean = ft_number_reader_read_all(in, outputs);
-  w->rate = ft_number_reader_read_all(in, (used + 1) * outputs);
-  return w->mean && w->rate && !in->failed
-             ? 0
-             : ft_error_set(err, "work rates: cut short or out of range");
+    ft_number_stream_index(s, &w->column[k], 0, columns - 1);
+  ft_number_stream_doubles(s, w->scale, w->used);
+  ft_number_stream_vector(s, &w->mean, outputs);
+  ft_number_stream_vector(s, &w->rate, (w->used + 1) * outputs);
+  return s->failed ? ft_error_set(err, "work rates: cut short or out of range") : 0;
 }
 
 void ft_work_rates_free(struct ft_work_rates *w)

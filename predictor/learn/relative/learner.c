@@ -330,47 +330,30 @@ size_t ft_learner_choose(const struct ft_samples *all, const size_t *group, size
   return count;
 }
 
-/* ---- writing and reading ---- */
-
-void ft_learner_save(const struct ft_learner *l, struct ft_number_stream *out)
+int ft_learner_serialise(struct ft_number_stream *s, const struct ft_feature_encoder *encode,
+                         size_t outputs, struct ft_learner *l, struct ft_error *err)
 {
-  ft_number_stream_write(out, l->kind);
-  if (kinds[l->kind].ridge != NO_RIDGE)
-    ft_ridge_save(&l->ridge, out);
-  if (kinds[l->kind].forest.trees)
-    ft_forest_save(&l->forest, out);
-  if (kinds[l->kind].process)
-    ft_gaussian_process_save(&l->process, out);
-  if (kinds[l->kind].works) {
-    ft_number_stream_write(out, l->works.used > 0);
-    if (l->works.used)
-      ft_work_rates_save(&l->works, out);
-  }
-  if (kinds[l->kind].network)
-    ft_autoencoder_save(&l->autoencoder, out);
-}
+  size_t kind = l->kind, columns;
+  bool works = l->works.used;
 
-int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder *encode,
-                    size_t outputs, struct ft_learner *l, struct ft_error *err)
-{
-  size_t columns;
-
-  *l = (struct ft_learner){ .outputs = outputs };
-  l->kind = (enum ft_learner_kind)ft_number_reader_read_count(in, 0, FT_LEARNERS - 1);
+  ft_number_stream_count(s, &kind, 0, FT_LEARNERS - 1);
+  l->kind = (enum ft_learner_kind)kind;
+  l->outputs = outputs;
   set_column_range(encode, l);
   columns = l->columns;
-  if (kinds[l->kind].ridge != NO_RIDGE && ft_ridge_load(in, columns, outputs, &l->ridge, err) < 0)
+  if (kinds[kind].ridge != NO_RIDGE && ft_ridge_serialise(s, columns, outputs, &l->ridge, err) < 0)
     return -1;
-  if (kinds[l->kind].forest.trees && ft_forest_load(in, columns, outputs, &l->forest, err) < 0)
+  if (kinds[kind].forest.trees && ft_forest_serialise(s, columns, outputs, &l->forest, err) < 0)
     return -1;
-  if (kinds[l->kind].process &&
-      ft_gaussian_process_load(in, columns, outputs, &l->process, err) < 0)
+  if (kinds[kind].process &&
+      ft_gaussian_process_serialise(s, columns, outputs, &l->process, err) < 0)
     return -1;
-  if (kinds[l->kind].works && ft_number_reader_read_count(in, 0, 1) &&
-      ft_work_rates_load(in, encode->columns, outputs, &l->works, err) < 0)
+  if (kinds[kind].works)
+    ft_number_stream_bool(s, &works);
+  if (works && ft_work_rates_serialise(s, encode->columns, outputs, &l->works, err) < 0)
     return -1;
-  return kinds[l->kind].network ? ft_autoencoder_load(in, columns, outputs, &l->autoencoder, err)
-                                : 0;
+  return kinds[kind].network ? ft_autoencoder_serialise(s, columns, outputs, &l->autoencoder, err)
+                             : 0;
 }
 
 void ft_learner_free(struct ft_learner *l)

@@ -79,13 +79,12 @@ void ft_learner_predict(const struct ft_learner *learner, const double *x, doubl
 size_t ft_learner_choose(const struct ft_samples *samples, const size_t *group, size_t plain,
                          uint32_t first, uint32_t *few, size_t most);
 
-/* Writes LEARNER to OUT. */
-void ft_learner_save(const struct ft_learner *learner, struct ft_number_stream *out);
-
-/* Reads a learner of OUTPUTS outputs on the columns of ENCODE. The caller frees LEARNER in either
- * case. Returns 0; -1 on error and fills ERR. */
-int ft_learner_load(struct ft_number_reader *in, const struct ft_feature_encoder *encode,
-                    size_t outputs, struct ft_learner *learner, struct ft_error *err);
+/*
+ * Writes LEARNER, of OUTPUTS outputs on the columns of ENCODE, to STREAM, or reads it into an all-0
+ * one that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_learner_serialise(struct ft_number_stream *stream, const struct ft_feature_encoder *encode,
+                         size_t outputs, struct ft_learner *learner, struct ft_error *err);
 void ft_learner_free(struct ft_learner *learner);
 
 #endif

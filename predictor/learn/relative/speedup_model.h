@@ -7,6 +7,7 @@
 #ifndef FT_LEARN_SPEEDUP_MODEL_H
 #define FT_LEARN_SPEEDUP_MODEL_H
 
+#include "predictor/core/buf.h"
 #include "predictor/learn/multivariate_normal.h"
 #include "predictor/learn/relative/learner.h"
 
@@ -77,11 +78,15 @@ void ft_speedup_residual_quantiles(const struct ft_speedup_model *ratios, size_t
  */
 enum { FT_SPEEDUP_FORMAT = 106 };
 
-/* Writes RATIOS to OUT. */
-void ft_speedup_save(const struct ft_speedup_model *ratios, struct ft_number_stream *out);
-/* Reads RATIOS from IN. Another format, and truncated or excess data, are errors. The caller frees
- * RATIOS in either case. Returns 0; -1 on error and fills ERR. */
-int ft_speedup_load(struct ft_number_reader *in, struct ft_speedup_model *ratios,
+/* Appends RATIOS to OUT, whose flag `failed` is set on error. */
+void ft_speedup_save(const struct ft_speedup_model *ratios, struct ft_buf *out);
+
+/*
+ * Reads RATIOS from COUNT stored numbers of FT_NUMBER_STREAM_SIZE bytes. Another format, and
+ * truncated or excess data, are errors. The caller frees RATIOS in either case. Returns 0; -1 on
+ * error and fills ERR.
+ */
+int ft_speedup_load(const void *numbers, size_t count, struct ft_speedup_model *ratios,
                     struct ft_error *err);
 void ft_speedup_free(struct ft_speedup_model *ratios);
 

@@ -14,7 +14,6 @@
 #include "predictor/learn/samples.h"
 
 struct ft_number_stream;
-struct ft_number_reader;
 
 enum { FT_FOREST_VALUES = 16 << 20 }; /* numbers in all leaves at most: 128 MiB */
 
@@ -55,12 +54,12 @@ int ft_forest_fit(const struct ft_samples *samples, const struct ft_forest_setti
 /* Predicts row X into OUT, one number per output. Allocates nothing. */
 void ft_forest_predict(const struct ft_forest *forest, const double *x, double *out);
 
-void ft_forest_save(const struct ft_forest *forest, struct ft_number_stream *out);
-
-/* Reads a forest of COLUMNS columns and OUTPUTS outputs. The caller frees FOREST in either case.
- * Returns 0; -1 on error and fills ERR. */
-int ft_forest_load(struct ft_number_reader *in, size_t columns, size_t outputs,
-                   struct ft_forest *forest, struct ft_error *err);
+/*
+ * Writes FOREST, of COLUMNS columns and OUTPUTS outputs, to STREAM, or reads it into an all-0 one
+ * that the caller frees in either case. Returns 0; -1 on error and fills ERR.
+ */
+int ft_forest_serialise(struct ft_number_stream *stream, size_t columns, size_t outputs,
+                        struct ft_forest *forest, struct ft_error *err);
 
 void ft_forest_free(struct ft_forest *forest);
 
