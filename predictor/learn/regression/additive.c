@@ -13,6 +13,17 @@ enum { ROUNDS = 4 /* of reweighting, at most; chosen by judgement */ };
 #define HUBER 1.345
 /* Convergence: largest relative change of a weight. Chosen by judgement. */
 #define SETTLED 0.02
+/* Clamp of a row's leverage in a leave-one-out residual. Chosen by judgement. */
+#define MAX_LEVERAGE 0.95
+/* Standard deviation of a normal distribution over its median absolute deviation. */
+#define MAD_TO_DEVIATION 1.4826
+/* Smallest standard deviation of the residuals, log units. Chosen by judgement. */
+#define MIN_DEVIATION 1e-3
+/* Smallest ridge penalty, in rows. Chosen by judgement. */
+#define MIN_PENALTY 1e-3
+/* A fit with terms, and then a plain target, must reduce the best error to this fraction. Chosen by
+ * judgement. */
+#define FORM_ERROR 0.98
 
 size_t ft_additive_work_size(void)
 {
@@ -123,7 +134,7 @@ static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, si
   bool changed = false;
 
   for (size_t i = 0; i < runs; i++) {
-    double fit = 0, h = fmin(row_leverage(w, width, i), 0.95), loo;
+    double fit = 0, h = fmin(row_leverage(w, width, i), MAX_LEVERAGE), loo;
 
     for (size_t j = 0; j < width; j++)
       fit += w->design[i * width + j] * w->solution[j];
@@ -136,7 +147,7 @@ static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, si
   centre = ft_sort_select_median(w->sorted, runs);
   for (size_t i = 0; i < runs; i++)
     w->sorted[i] = fabs(a->residual[i] - centre);
-  scale = fmax(1.4826 * ft_sort_select_median(w->sorted, runs), 1e-3);
+  scale = fmax(MAD_TO_DEVIATION * ft_sort_select_median(w->sorted, runs), MIN_DEVIATION);
   for (size_t i = 0; i < runs; i++) {
     double away = fabs(a->residual[i] - centre) / scale;
     double weight = w->row[i] * w->row[i] * (away > HUBER ? HUBER / away : 1);
@@ -152,7 +163,7 @@ static void fit_terms(struct ft_additive_work *w, struct attempt *a)
   size_t width = make_design(w, a), runs = w->data->runs;
   double ratio = a->error / fmax(a->start_error, 1e-9);
   /* noise variance over signal variance: the Bayesian ridge penalty for standardised columns */
-  double penalty = fmin(fmax(ratio * ratio, 1e-3), 1);
+  double penalty = fmin(fmax(ratio * ratio, MIN_PENALTY), 1);
 
   for (size_t i = 0; i < runs; i++) {
     w->target[i] = a->log_target ? w->log_y[i] : w->y[i];
@@ -289,7 +300,7 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
 
     ft_additive_choose(w, a);
     fit_chosen_terms(w, a, without);
-    if (a->terms && a->error < needed && a->error < 0.98 * best->error)
+    if (a->terms && a->error < needed && a->error < FORM_ERROR * best->error)
       best = a;
   }
   export_fit(w, best, out);

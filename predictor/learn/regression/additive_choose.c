@@ -6,10 +6,23 @@
 
 #include "predictor/learn/regression/additive_work.h"
 
-enum {
-  FEWEST_RUNS = 4,   /* runs for a term; chosen by judgement */
-  FEWEST_FOR_TWO = 8 /* runs for a pair of terms: with fewer, pairs of noise fit (test_learn) */
-};
+/* Fewest runs for a term. Chosen by judgement. */
+enum { MIN_RUNS = 4 };
+/* Fewest runs for a pair of terms: with fewer, pairs of noise fit (test_learn). */
+enum { MIN_PAIR_RUNS = 8 };
+/* Fewest numbers of a column that may become a term. Chosen by judgement. */
+enum { MIN_PRESENT = 3 };
+/* Ratio of a column's largest to its smallest number above which its logarithm is a candidate.
+ * Chosen by judgement. */
+#define LOG_SPAN 1.5
+/* Error reduction that a term must exceed: DEMAND * sqrt(log(1 + columns) / runs), which is about
+ * what chance reaches, at most MAX_DEMAND. Fractions of the error, chosen by judgement. */
+#define DEMAND 1.2
+#define MAX_DEMAND 0.85
+/* Ridge penalty of a category's offset, in average rows. Chosen by judgement. */
+#define LEVEL_PENALTY 0.5
+/* Smallest 1 - leverage of a row in a leave-one-out residual. Chosen by judgement. */
+#define MIN_LEVERAGE_REST 0.05
 
 /* ---- candidates ---- */
 
@@ -29,7 +42,7 @@ static bool add_standardised(struct ft_additive_work *w, size_t column, bool log
     low = z[i] < low ? z[i] : low;
     high = z[i] > high ? z[i] : high;
   }
-  if (present < 3 || !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
+  if (present < MIN_PRESENT || !(high - low > 1e-6 * fmax(fabs(low), fabs(high))))
     return false;
   *c = (struct candidate){ .column = column, .log = log, .mean = sum / (double)present };
   for (size_t i = 0; i < w->data->runs; i++)
@@ -42,7 +55,7 @@ static bool add_standardised(struct ft_additive_work *w, size_t column, bool log
   return true;
 }
 
-/* Whether the logarithm is a candidate: no negative value, and a span above 1.5 (by judgement). */
+/* Returns whether the logarithm is a candidate: no negative value, and a span above LOG_SPAN. */
 static bool spans_factor(const struct ft_additive_data *data, size_t column)
 {
   double low = INFINITY, high = -INFINITY;
@@ -53,7 +66,7 @@ static bool spans_factor(const struct ft_additive_data *data, size_t column)
     low = x < low ? x : low;
     high = x > high ? x : high;
   }
-  return low >= 0 && high > 1.5 * low;
+  return low >= 0 && high > LOG_SPAN * low;
 }
 
 static bool levels_differ(const struct ft_additive_data *data, size_t column)
@@ -74,7 +87,7 @@ void ft_additive_gather(struct ft_additive_work *w)
   const struct ft_additive_data *data = w->data;
 
   w->candidates = w->columns_used = 0;
-  if (data->runs < FEWEST_RUNS)
+  if (data->runs < MIN_RUNS)
     return;
   for (size_t j = 0; j < data->columns; j++) {
     size_t before = w->candidates;
@@ -110,7 +123,8 @@ static double mean_absolute_error(const struct ft_additive_work *w, bool log_tar
 
 double ft_additive_demanded(const struct ft_additive_work *w)
 {
-  return 1 - fmin(0.85, 1.2 * sqrt(log(1 + (double)w->columns_used) / (double)w->data->runs));
+  return 1 -
+         fmin(MAX_DEMAND, DEMAND * sqrt(log(1 + (double)w->columns_used) / (double)w->data->runs));
 }
 
 /* ---- choosing terms ---- */
@@ -134,7 +148,7 @@ static void sum_levels(const struct ft_additive_work *w, const struct candidate 
     s->sum[level] += w->row[i] * w->residual[i];
     s->weight[level] += w->row[i] * w->row[i];
   }
-  s->shrink = all / (double)w->data->runs / 2;
+  s->shrink = all / (double)w->data->runs * LEVEL_PENALTY;
 }
 
 /* Sum of squares of the residual that CANDIDATE explains. */
@@ -156,10 +170,9 @@ static double explained_squares(const struct ft_additive_work *w, size_t candida
   return c->squares > 1e-6 ? dot * dot / c->squares : 0;
 }
 
-/* 1 - leverage of a row, clamped at 0.05 (by judgement). */
-static double clamp_leverage_rest(double part)
+static double clamp_leverage_rest(double rest)
 {
-  return part > 0.05 ? part : 0.05;
+  return rest > MIN_LEVERAGE_REST ? rest : MIN_LEVERAGE_REST;
 }
 
 /* Fills LOO with the leave-one-out residuals if CANDIDATE is added. */
@@ -326,7 +339,7 @@ void ft_additive_choose(struct ft_additive_work *w, struct attempt *a)
     wanted *= demanded;
     /* two terms may explain the target only together: the first then gains nothing */
     if (!(least < error) ||
-        (least >= wanted && (a->tried > a->terms || w->data->runs < FEWEST_FOR_TWO)))
+        (least >= wanted && (a->tried > a->terms || w->data->runs < MIN_PAIR_RUNS)))
       break;
     error = least;
     a->chosen[a->tried++] = best;

@@ -9,10 +9,14 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/gaussian_process.h"
 
-/* Grids of the hyperparameters, for standardised columns: length scale, weight of the linear
- * kernel, noise variance relative to the amplitude. Chosen by judgement. */
-static const double lengths[] = { 0.4, 0.8, 1.5, 3 }, linears[] = { 0, 0.1, 1 },
-                    noises[] = { 0.01, 0.05, 0.2, 1 };
+/* Grids of the hyperparameters, for columns of standard deviation 1. Chosen by judgement. */
+
+/* Length scale, in root mean square differences of two rows. */
+static const double lengths[] = { 0.4, 0.8, 1.5, 3 };
+/* Weight of the linear kernel beside the Matern kernel. */
+static const double linears[] = { 0, 0.1, 1 };
+/* Noise variance, as a multiple of the Matern kernel's amplitude. */
+static const double noises[] = { 0.01, 0.05, 0.2, 1 };
 
 /* Distance and inner product of two rows, per column: the inputs of all kernels. */
 static void compare_rows(const double *a, const double *b, size_t columns, double *distance,

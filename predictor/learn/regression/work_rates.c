@@ -9,21 +9,20 @@
 #include "predictor/learn/number_stream.h"
 #include "predictor/learn/regression/work_rates.h"
 
-enum {
-  TERMS = FT_WORK_RATES_COLUMNS + 1,
-  ROUNDS = 20 /* Gauss-Newton steps; chosen by judgement */
-};
+enum { TERMS = FT_WORK_RATES_COLUMNS + 1 };
 
+/* Gauss-Newton steps. Chosen by judgement. */
+enum { ROUNDS = 20 };
 /* Weight, in rows, of the mean rates over platforms. Chosen by tests/bench/relative (aiwc). */
-static const double shrinkage = 1;
+#define SHRINKAGE 1.0
 /* Weight, in platforms, of the prior of that mean. Chosen by tests/bench/relative (aiwc). */
-static const double imagined = 0.05;
+#define PRIOR_PLATFORMS 0.05
 /* Prior fraction of the source time in the sum: one ratio for all rows until the data differ. The
  * other works share the rest equally. Chosen by tests/bench/relative (aiwc). */
-static const double constant = 0.9;
+#define PRIOR_TIME_FRACTION 0.9
 /* Largest change of a log rate in one step, so that steps far from the solution do not diverge.
  * Chosen by judgement. */
-static const double longest = 2;
+#define MAX_STEP 2.0
 
 /*
  * Returns log(sum of exp(TERM[k] + RATE[k * STRIDE])). SHARE (NULL: not needed) gets the fraction
@@ -86,32 +85,33 @@ static int gauss_newton_step(const struct problem *p, size_t output, struct ft_w
     }
   }
   for (size_t i = 0; i < n; i++) {
-    a[i * n + i] += shrinkage;
-    b[i] += shrinkage * (w->rate[i * w->outputs + output] - p->mean[i]);
+    a[i * n + i] += SHRINKAGE;
+    b[i] += SHRINKAGE * (w->rate[i * w->outputs + output] - p->mean[i]);
     for (size_t j = 0; j < i; j++)
       a[j * n + i] = a[i * n + j];
   }
   if (ft_dense_solve(a, n, b, 1, NULL, err) < 0)
     return -1;
   for (size_t i = 0; i < n; i++)
-    w->rate[i * w->outputs + output] -= fmin(fmax(b[i], -longest), longest);
+    w->rate[i * w->outputs + output] -= fmin(fmax(b[i], -MAX_STEP), MAX_STEP);
   return 0;
 }
 
 static double prior_rate(size_t term, size_t terms)
 {
-  return term == 1 ? log(constant) : log((1 - constant) / (double)(terms - 1));
+  return term == 1 ? log(PRIOR_TIME_FRACTION)
+                   : log((1 - PRIOR_TIME_FRACTION) / (double)(terms - 1));
 }
 
 /* Maximum-likelihood mean rates, given the platforms' rates and the prior. */
 static void update_mean_rates(struct problem *p, const struct ft_work_rates *w)
 {
   for (size_t k = 0; k < p->terms; k++) {
-    double sum = imagined * prior_rate(k, p->terms);
+    double sum = PRIOR_PLATFORMS * prior_rate(k, p->terms);
 
     for (size_t o = 0; o < w->outputs; o++)
       sum += w->rate[k * w->outputs + o];
-    p->mean[k] = sum / ((double)w->outputs + imagined);
+    p->mean[k] = sum / ((double)w->outputs + PRIOR_PLATFORMS);
   }
 }
 
