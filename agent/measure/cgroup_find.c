@@ -193,7 +193,7 @@ bool ft_cgroup_cut_at_own(const struct ft_tree *tree, char *path, size_t size)
     char *slash = strrchr(at, '/');
     int folders = 0;
 
-    if (!ft_cgroup_folder_of(measure->mounts, at, folder, sizeof folder))
+    if (!ft_cgroup_directory_of(measure->mounts, at, folder, sizeof folder))
       return found;
     if (ft_cgroup_read_number(measure, folder, ft_cgroup_usage_name(measure->mounts), &usage)) {
       if (!holds_only(tree, folder, 0, &folders))

@@ -94,7 +94,7 @@ static void recovers_a_latent_structure(void **state)
   if (!(left < 0.35)) /* an R2 of 0.88 */
     fail_msg("%.2f of the deviation is left", left);
   /* its own error estimate holds on rows outside the training set */
-  left = m.mixed / root_mean_square(&m, &unseen);
+  left = m.mixture_error / root_mean_square(&m, &unseen);
   if (!(left > 0.5 && left < 2))
     fail_msg("it claims %.2f of its error", left);
   ft_speedup_free(&m);
@@ -145,7 +145,7 @@ static void every_learner_beats_the_mean(void **state)
   t = table_of(&learnt, ROWS);
   for (int l = FT_LEARNER_CONSTANT + 1; l < FT_LEARNERS; l++) {
     struct ft_speedup_settings alone = {
-      .trees = 60, .learners = 1u << l, .untried = true, .seed = 1
+      .trees = 60, .learners = 1u << l, .unvalidated = true, .seed = 1
     };
     struct ft_speedup_model m;
     struct ft_error err;
@@ -163,7 +163,7 @@ static void every_learner_beats_the_mean(void **state)
 static void the_work_rate_model_extrapolates(void **state)
 {
   static const struct ft_speedup_settings works = {
-    .trees = 60, .learners = 1u << FT_LEARNER_WORK_GAUSSIAN_PROCESS, .untried = true, .seed = 1
+    .trees = 60, .learners = 1u << FT_LEARNER_WORK_GAUSSIAN_PROCESS, .unvalidated = true, .seed = 1
   };
   static struct world w;
   struct ft_speedup_table t;
@@ -420,7 +420,7 @@ static void a_stored_model_predicts_the_same(void **state)
   t = table_of(&w, ROWS);
   for (int l = -1; l < FT_LEARNERS; l++) {
     struct ft_speedup_settings alone = {
-      .trees = 12, .learners = 1u << (l < 0 ? 0 : l), .untried = true, .seed = 1
+      .trees = 12, .learners = 1u << (l < 0 ? 0 : l), .unvalidated = true, .seed = 1
     };
     size_t count;
 

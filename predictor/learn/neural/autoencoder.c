@@ -12,7 +12,7 @@
 
 void ft_autoencoder_encode(const struct ft_autoencoder *m, const double *x, float *z)
 {
-  float in[FT_FEATURE_ENCODER_MOST], out[2 * FT_AUTOENCODER_LATENT];
+  float in[FT_FEATURE_ENCODER_MAX], out[2 * FT_AUTOENCODER_LATENT];
 
   for (size_t c = 0; c < m->columns; c++)
     in[c] = (float)x[c];

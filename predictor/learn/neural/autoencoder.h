@@ -25,7 +25,7 @@ enum ft_autoencoder_phase {
 /* Progress of a step: evidence lower bound per row, and the regressor's mean squared error. */
 struct ft_autoencoder_progress {
   enum ft_autoencoder_phase phase;
-  double bound, missed; /* NAN: not part of the phase. Outputs have a standard deviation of 1 */
+  double elbo, mse; /* NAN: not part of the phase. Outputs have a standard deviation of 1 */
 };
 
 struct ft_autoencoder_settings {
@@ -33,8 +33,9 @@ struct ft_autoencoder_settings {
   size_t units;          /* of each of the regressor's three layers */
   size_t steps[FT_AUTOENCODER_PHASES]; /* mini-batches per phase */
   uint64_t seed;
-  bool (*stop)(void *data, const struct ft_autoencoder_progress *told); /* called after each step:
-                                                                           true cancels; or NULL */
+  bool (*stop)(void *data,
+               const struct ft_autoencoder_progress *progress); /* called after each step:
+                                                               true cancels; or NULL */
   void *data;
 };
 

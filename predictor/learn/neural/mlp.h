@@ -29,7 +29,7 @@ struct ft_mlp_pass {
   size_t rows;
   const float *in;
   float *out[FT_MLP_LAYERS];   /* out[layer][row * width + i] */
-  float *slope[FT_MLP_LAYERS]; /* gradient of the loss by out */
+  float *grad[FT_MLP_LAYERS];  /* gradient of the loss by out */
 };
 
 /* Adam's state: gradient and its moments. */
@@ -65,7 +65,7 @@ void ft_mlp_forward(const struct ft_blas *blas, const struct ft_mlp *network, co
  * by the parameters to GRADIENT. SLOPE_IN gets the gradient by the inputs; NULL: not needed.
  */
 void ft_mlp_backward(const struct ft_blas *blas, const struct ft_mlp *network,
-                     struct ft_mlp_pass *pass, float *gradient, float *slope_in);
+                     struct ft_mlp_pass *pass, float *gradient, float *grad_in);
 
 /* Updates NETWORK by adam->gradient, which becomes 0. RATE is the step size alpha. */
 void ft_adam_step(struct ft_adam *adam, struct ft_mlp *network, float rate);

@@ -12,7 +12,7 @@ enum { ROUNDS = 4 /* of reweighting, at most; chosen by judgement */ };
 /* Huber's threshold in standard deviations: 95 % efficient for normal residuals (Huber 1964). */
 #define HUBER 1.345
 /* Convergence: largest relative change of a weight. Chosen by judgement. */
-#define SETTLED 0.02
+#define CONVERGED 0.02
 /* Clamp of a row's leverage in a leave-one-out residual. Chosen by judgement. */
 #define MAX_LEVERAGE 0.95
 /* Standard deviation of a normal distribution over its median absolute deviation. */
@@ -58,11 +58,11 @@ static size_t make_design(struct ft_additive_work *w, const struct attempt *a)
 static void factor_cholesky(struct ft_additive_work *w, size_t width)
 {
   for (size_t j = 0; j < width; j++) {
-    double pivot = w->gram[j][j], least = 1e-12 * pivot + 1e-300;
+    double pivot = w->gram[j][j], smallest = 1e-12 * pivot + 1e-300;
 
     for (size_t k = 0; k < j; k++)
       pivot -= w->gram[j][k] * w->gram[j][k];
-    w->gram[j][j] = sqrt(fmax(pivot, least));
+    w->gram[j][j] = sqrt(fmax(pivot, smallest));
     for (size_t i = j + 1; i < width; i++) {
       double sum = w->gram[i][j];
 
@@ -149,10 +149,10 @@ static bool update_row_weights(struct ft_additive_work *w, struct attempt *a, si
     w->sorted[i] = fabs(a->residual[i] - centre);
   scale = fmax(MAD_TO_DEVIATION * ft_sort_select_median(w->sorted, runs), MIN_DEVIATION);
   for (size_t i = 0; i < runs; i++) {
-    double away = fabs(a->residual[i] - centre) / scale;
-    double weight = w->row[i] * w->row[i] * (away > HUBER ? HUBER / away : 1);
+    double distance = fabs(a->residual[i] - centre) / scale;
+    double weight = w->row[i] * w->row[i] * (distance > HUBER ? HUBER / distance : 1);
 
-    changed |= !(fabs(weight - w->weight[i]) <= SETTLED * w->weight[i]);
+    changed |= !(fabs(weight - w->weight[i]) <= CONVERGED * w->weight[i]);
     w->weight[i] = weight;
   }
   return changed;
@@ -177,7 +177,7 @@ static void fit_terms(struct ft_additive_work *w, struct attempt *a)
   }
   a->error = 0;
   for (size_t i = 0; i < runs; i++)
-    a->error += fmin(fabs(a->residual[i]), MOST_ERROR) / (double)runs;
+    a->error += fmin(fabs(a->residual[i]), MAX_ERROR) / (double)runs;
   memcpy(a->coefficient, w->solution, sizeof a->coefficient);
   a->intercept = w->solution[0];
 }
@@ -224,7 +224,8 @@ static void fit_chosen_terms(struct ft_additive_work *w, struct attempt *a, doub
     return;
   longer->terms = longer->tried;
   fit_forms(w, longer);
-  if (longer->error < a->error * pow(ft_additive_demanded(w), (double)(longer->terms - a->terms)))
+  if (longer->error <
+      a->error * pow(ft_additive_error_ratio(w), (double)(longer->terms - a->terms)))
     *a = *longer;
 }
 
@@ -279,7 +280,7 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
                      struct ft_additive *out)
 {
   struct attempt *best = &w->attempt[0];
-  double sum = 0, needed, without;
+  double sum = 0, limit, without;
 
   w->data = data;
   for (size_t i = 0; i < data->runs; i++)
@@ -294,13 +295,13 @@ void ft_additive_fit(const struct ft_additive_data *data, struct ft_additive_wor
   w->attempt[0].log_target = w->attempt[1].log_target = true;
   fit_terms(w, best);
   without = best->error;
-  needed = without * ft_additive_demanded(w);
-  for (size_t k = 1; k < 3 && w->candidates && best->error > NO_ERROR; k++) {
+  limit = without * ft_additive_error_ratio(w);
+  for (size_t k = 1; k < 3 && w->candidates && best->error > NEGLIGIBLE_ERROR; k++) {
     struct attempt *a = &w->attempt[k];
 
     ft_additive_choose(w, a);
     fit_chosen_terms(w, a, without);
-    if (a->terms && a->error < needed && a->error < FORM_ERROR * best->error)
+    if (a->terms && a->error < limit && a->error < FORM_ERROR * best->error)
       best = a;
   }
   export_fit(w, best, out);

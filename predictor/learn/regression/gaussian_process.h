@@ -13,12 +13,12 @@
 struct ft_number_stream;
 
 enum {
-  FT_GAUSSIAN_PROCESS_ROWS = 400, /* training rows at most; bounds the cubic time */
-  FT_GAUSSIAN_PROCESS_PARTS = 4   /* principal components at most; chosen by judgement */
+  FT_GAUSSIAN_PROCESS_ROWS = 400,    /* training rows at most; bounds the cubic time */
+  FT_GAUSSIAN_PROCESS_COMPONENTS = 4 /* principal components at most; chosen by judgement */
 };
 
 /* One principal component. */
-struct ft_gaussian_process_part {
+struct ft_gaussian_process_component {
   double length;     /* length scale, for distances divided by the root of the columns */
   double linear;     /* weight of the linear kernel */
   double *alpha;     /* dual weights, by row */
@@ -26,9 +26,9 @@ struct ft_gaussian_process_part {
 };
 
 struct ft_gaussian_process {
-  size_t rows, columns, outputs, parts;
+  size_t rows, columns, outputs, components;
   double *x, *mean;
-  struct ft_gaussian_process_part part[FT_GAUSSIAN_PROCESS_PARTS];
+  struct ft_gaussian_process_component component[FT_GAUSSIAN_PROCESS_COMPONENTS];
 };
 
 /*

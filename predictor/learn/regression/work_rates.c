@@ -31,17 +31,17 @@ enum { ROUNDS = 20 };
 static double log_sum_exp(const double *term, const double *rate, size_t terms, size_t stride,
                           double *share)
 {
-  double most = -INFINITY, sum = 0, part[TERMS];
+  double largest = -INFINITY, sum = 0, part[TERMS];
 
   for (size_t k = 0; k < terms; k++)
-    most = fmax(most, term[k] + rate[k * stride]);
+    largest = fmax(largest, term[k] + rate[k * stride]);
   for (size_t k = 0; k < terms; k++) {
-    part[k] = exp(term[k] + rate[k * stride] - most);
+    part[k] = exp(term[k] + rate[k * stride] - largest);
     sum += part[k];
   }
   for (size_t k = 0; share && k < terms; k++)
     share[k] = part[k] / sum;
-  return most + log(sum);
+  return largest + log(sum);
 }
 
 /*
@@ -75,11 +75,11 @@ static int gauss_newton_step(const struct problem *p, size_t output, struct ft_w
   size_t n = p->terms;
 
   for (size_t r = 0; r < p->rows; r++) {
-    double missed = log_sum_exp(p->term + r * n, w->rate + output, n, w->outputs, share) -
-                    p->target[r * w->outputs + output];
+    double residual = log_sum_exp(p->term + r * n, w->rate + output, n, w->outputs, share) -
+                      p->target[r * w->outputs + output];
 
     for (size_t i = 0; i < n; i++) {
-      b[i] += share[i] * missed;
+      b[i] += share[i] * residual;
       for (size_t j = 0; j <= i; j++)
         a[i * n + j] += share[i] * share[j];
     }

@@ -13,21 +13,21 @@
 enum { ROWS = 1 << 20 }; /* training rows of a stored model at most; bounds memory */
 
 /* Smallest standard deviation of a residual: half that between repeats of a run (aiwc: 3.9 %). */
-#define LEAST 0.02
+#define MIN_DEVIATION 0.02
 
 /* Predicts with the mixture M, without the per-output models. */
 static void predict_mixture(const struct ft_speedup_model *m, const double *x, double *out)
 {
-  double row[FT_FEATURE_ENCODER_MOST], said[FT_MULTIVARIATE_NORMAL_OUTPUTS];
+  double row[FT_FEATURE_ENCODER_MAX], predicted[FT_MULTIVARIATE_NORMAL_OUTPUTS];
 
   ft_feature_encoder_row(&m->encode, x, row);
   memset(out, 0, m->outputs * sizeof *out);
   for (int l = 0; l < FT_LEARNERS; l++) {
     if (!(m->weight[l] > 0))
       continue;
-    ft_learner_predict(&m->learner[l], row, said);
+    ft_learner_predict(&m->learner[l], row, predicted);
     for (size_t o = 0; o < m->outputs; o++)
-      out[o] += m->weight[l] * said[o];
+      out[o] += m->weight[l] * predicted[o];
   }
 }
 
@@ -66,7 +66,7 @@ void ft_speedup_residual_quantiles(const struct ft_speedup_model *m, size_t outp
   size_t count = m->count[output];
 
   ft_residual_quantiles(m->held_out_residuals + output * m->rows, count, (unsigned)count,
-                        FT_SPEEDUP_PRIOR, LEAST, levels, level_count, out);
+                        FT_SPEEDUP_PRIOR, MIN_DEVIATION, levels, level_count, out);
 }
 
 static int serialise_learners(struct ft_number_stream *s, struct ft_speedup_model *m,
@@ -103,7 +103,7 @@ static int serialise_mixture(struct ft_number_stream *s, size_t outputs, struct 
     return ft_error_set(err, "cut short or out of range");
   if (ft_feature_encoder_serialise(s, raw, &m->encode, err) < 0)
     return -1;
-  ft_number_stream_double(s, &m->mixed);
+  ft_number_stream_double(s, &m->mixture_error);
   return serialise_learners(s, m, err);
 }
 

@@ -18,13 +18,13 @@ struct ft_number_stream;
 enum { FT_FOREST_VALUES = 16 << 20 }; /* numbers in all leaves at most: 128 MiB */
 
 struct ft_forest_settings {
-  unsigned trees; /* 1 or more */
-  unsigned leaf;  /* smallest number of rows in a leaf, 1 or more */
-  unsigned depth; /* largest depth, 1 to 64 */
-  double share;   /* fraction of the columns tried at a split, (0, 1] */
-  double rate;    /* above 0: gradient boosting with this learning rate */
-  bool drawn;     /* one random threshold per column tried; else the best threshold */
-  bool resampled; /* bootstrap: each tree has its own sample of the rows */
+  unsigned trees;       /* 1 or more */
+  unsigned min_leaf;    /* smallest number of rows in a leaf, 1 or more */
+  unsigned max_depth;   /* 1 to 64 */
+  double max_features;  /* fraction of the columns tried at a split, (0, 1] */
+  double learning_rate; /* of gradient boosting; 0: the trees are independent */
+  bool random_split;    /* one random threshold per column tried; else the best threshold */
+  bool bootstrap;       /* each tree has its own sample of the rows, drawn with replacement */
   uint64_t seed;
 };
 
